@@ -1,0 +1,113 @@
+package semel
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// What a [Guard] answers when it neither executes nor replays. Match with
+// errors.Is; the concrete type is [*Error], which says what to do next.
+var (
+	// ErrInFlight: another attempt of the same intent is running, and did not
+	// end while we waited. Retry with the same key after [Error.RetryAfter].
+	ErrInFlight = errors.New("semel: the same intent is in flight")
+	// ErrMismatch: the key was used before for another request. Retrying does
+	// not help; a new intent needs a new key.
+	ErrMismatch = errors.New("semel: key was reused for another request")
+	// ErrUnknown: nobody can tell whether the intent was executed. Look the
+	// effect up, or ask an operator; a blind retry is refused.
+	ErrUnknown = errors.New("semel: outcome is unknown")
+	// ErrCancelled: the intent was cancelled before it was executed.
+	ErrCancelled = errors.New("semel: intent was cancelled")
+	// ErrNotKept: the intent was executed, but its answer was not kept.
+	ErrNotKept = errors.New("semel: executed, but the answer was not kept")
+	// ErrDuplicate: in dedup mode, the intent was executed before.
+	ErrDuplicate = errors.New("semel: duplicate of an executed intent")
+	// ErrUnavailable: the store could not be reached, so nothing was executed.
+	ErrUnavailable = errors.New("semel: store is unavailable")
+	// ErrNotStored: it was executed, but the outcome could not be recorded. The
+	// caller may have the answer; later attempts find the outcome unknown.
+	ErrNotStored = errors.New("semel: executed, but the outcome could not be recorded")
+	// ErrClosed: the guard or the store is shutting down.
+	ErrClosed = errors.New("semel: closed")
+	// ErrScopeMissing: the key has no scope (use ScopeGlobal to mean none).
+	ErrScopeMissing = errors.New("semel: scope is missing")
+	// ErrKeyInvalid: the key is empty, too long, or holds forbidden bytes.
+	ErrKeyInvalid = errors.New("semel: invalid key")
+)
+
+// What a [Store] answers. A Guard translates them; its users meet ErrLost as
+// the cause of a cancelled claim context.
+var (
+	// ErrNotFound: the store remembers no such intent.
+	ErrNotFound = errors.New("semel: record not found")
+	// ErrLost: the claim is held by somebody else by now, or is gone.
+	ErrLost = errors.New("semel: claim was lost")
+	// ErrSettled: the claim was settled before, with another value.
+	ErrSettled = errors.New("semel: claim was settled otherwise")
+	// ErrFull: a bound of the store is reached; nothing changed.
+	ErrFull = errors.New("semel: store is full")
+)
+
+// Error is what [Guard]'s verbs return: which act met which sentinel, and what
+// the caller should do. It never carries the recorded answer of a mismatch.
+type Error struct {
+	// Op is the verb: "begin", "settle", "resolve", "cancel".
+	Op string
+	// Digest identifies the intent in logs without showing its key.
+	Digest Digest
+	// Record is what the store remembers, where the caller may know it: nil
+	// for a mismatch (promise 6) and where there is none.
+	Record *Record
+	// RetryAfter is how long to wait before the next attempt with the same
+	// key; 0 when [Error.Retryable] is false.
+	RetryAfter time.Duration
+	// Err wraps one of the sentinels of this package.
+	Err error
+}
+
+// Error returns the act, the digest's first eight digits and the reason.
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s %.8s: %v", e.Op, e.Digest, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Retryable reports whether the same request, sent again with the same key,
+// can succeed without anybody's help.
+func (e *Error) Retryable() bool {
+	return errors.Is(e.Err, ErrInFlight) || errors.Is(e.Err, ErrUnavailable) || errors.Is(e.Err, ErrClosed)
+}
+
+// Advice says in one plain sentence what the caller should do next.
+func (e *Error) Advice() string {
+	for _, row := range advices() {
+		if errors.Is(e.Err, row.err) {
+			return row.text
+		}
+	}
+	return "Report this error; it is not one a caller can mend."
+}
+
+type advice struct {
+	err  error
+	text string
+}
+
+func advices() []advice {
+	return []advice{
+		{ErrInFlight, "Wait, then send the same request again with the same key."},
+		{ErrMismatch, "Use a new key for a new request, or send exactly what was sent before."},
+		{ErrUnknown, "Do not repeat it blindly: look up whether it happened, then ask an operator to resolve the record."},
+		{ErrCancelled, "Do not send it again; it was cancelled. Use a new key if you want it after all."},
+		{ErrNotKept, "It was done. Look up the result; the answer itself was too large to keep."},
+		{ErrDuplicate, "Nothing to do: it was done before."},
+		{ErrNotStored, "It was done, but a retry will find the outcome unknown. Keep the answer you have."},
+		{ErrUnavailable, "Nothing was done. Wait, then send the same request again with the same key."},
+		{ErrClosed, "Nothing was done. Send the same request again with the same key; another server may take it."},
+		{ErrScopeMissing, "Say whose key it is: set a scope, or choose ScopeGlobal explicitly."},
+		{ErrKeyInvalid, "Send a key of 1 to 255 printable characters, such as a UUID."},
+	}
+}

@@ -1,0 +1,77 @@
+package semel
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"hash"
+)
+
+// Fingerprint is the SHA-256 digest of what was asked. The same key with
+// another fingerprint is a mismatch: it never executes and never sees the
+// recorded answer (promise 6). Two zero fingerprints are equal like any other
+// two, so a caller that gives none gets no mismatch check.
+type Fingerprint [sha256.Size]byte
+
+// String returns the fingerprint in lower-case hexadecimal.
+func (f Fingerprint) String() string { return hex.EncodeToString(f[:]) }
+
+// FingerprintOf digests the parts of a request in their order. Every part is
+// preceded by its length (8 bytes, big-endian), so that ("ab", "c") and
+// ("a", "bc") differ.
+func FingerprintOf(parts ...string) Fingerprint {
+	var h Hasher
+	for _, p := range parts {
+		h.Add(p)
+	}
+	return h.Sum()
+}
+
+// Hasher builds a [Fingerprint] part by part, in constant memory. The zero
+// value is ready. It is not safe for concurrent use.
+type Hasher struct {
+	hash hash.Hash
+	buf  [sha256.Size]byte
+}
+
+// Add appends one part.
+func (h *Hasher) Add(part string) {
+	h.length(len(part))
+	for len(part) > 0 {
+		n := copy(h.buf[:], part)
+		h.hash.Write(h.buf[:n]) //nolint:errcheck // hash.Hash never returns an error.
+		part = part[n:]
+	}
+}
+
+// AddBytes appends one part. It does not keep the slice.
+func (h *Hasher) AddBytes(part []byte) {
+	h.length(len(part))
+	h.hash.Write(part) //nolint:errcheck // hash.Hash never returns an error.
+}
+
+// Sum returns the fingerprint of the parts added so far.
+func (h *Hasher) Sum() Fingerprint {
+	h.ready()
+	var f Fingerprint
+	h.hash.Sum(f[:0])
+	return f
+}
+
+// Reset forgets the parts, so that a Hasher can be reused.
+func (h *Hasher) Reset() {
+	h.ready()
+	h.hash.Reset()
+}
+
+func (h *Hasher) length(n int) {
+	h.ready()
+	binary.BigEndian.PutUint64(h.buf[:8], uint64(n))
+	h.hash.Write(h.buf[:8]) //nolint:errcheck // hash.Hash never returns an error.
+}
+
+func (h *Hasher) ready() {
+	if h.hash == nil {
+		h.hash = sha256.New()
+	}
+}

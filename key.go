@@ -1,0 +1,164 @@
+package semel
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	// MaxKeyBytes is the longest key name, in bytes, after unquoting.
+	MaxKeyBytes = 255
+	// MaxScopeBytes is the longest scope, in bytes.
+	MaxScopeBytes = 512
+	// maxWireBytes bounds what ParseKey looks at: every byte of a quoted key
+	// may be escaped, and parameters may follow.
+	maxWireBytes = 4 * MaxKeyBytes
+)
+
+// ScopeGlobal is the scope of keys that belong to nobody in particular. It is
+// an explicit choice: an empty scope is refused, because a forgotten scope
+// would let one caller's key answer another caller's request (promise 5).
+const ScopeGlobal = "global"
+
+// Key names an intent: one wish of one caller to do something once. Whoever
+// has the wish mints Name before the first attempt; every attempt carries it.
+// Two keys with different scopes never see each other.
+//
+// The zero Key is invalid. Keys from the wire come in through [ParseKey];
+// a Key built in code is checked by [Guard.Begin] with [Key.Validate].
+type Key struct {
+	// Scope says whose key it is and for what: principal and operation.
+	Scope string
+	// Name is the caller's name of the intent, 1 to MaxKeyBytes bytes.
+	Name string
+}
+
+// Validate reports what is wrong with the key: [ErrScopeMissing] or
+// [ErrKeyInvalid], wrapped with the reason. It returns nil for a good key.
+func (k Key) Validate() error {
+	switch {
+	case k.Scope == "":
+		return ErrScopeMissing
+	case len(k.Scope) > MaxScopeBytes:
+		return fmt.Errorf("%w: scope has %d bytes, at most %d are allowed", ErrKeyInvalid, len(k.Scope), MaxScopeBytes)
+	case k.Name == "":
+		return fmt.Errorf("%w: the key is empty", ErrKeyInvalid)
+	case len(k.Name) > MaxKeyBytes:
+		return fmt.Errorf("%w: the key has %d bytes, at most %d are allowed", ErrKeyInvalid, len(k.Name), MaxKeyBytes)
+	case !printable(k.Scope):
+		return fmt.Errorf("%w: the scope holds control characters or is not UTF-8", ErrKeyInvalid)
+	case !printable(k.Name):
+		return fmt.Errorf("%w: the key holds control characters or is not UTF-8", ErrKeyInvalid)
+	}
+	return nil
+}
+
+// ParseKey reads one value of an Idempotency-Key header or of a field like it.
+// A value in double quotes is a String of RFC 8941 section 3.3.3 (as
+// draft-ietf-httpapi-idempotency-key-header-07 asks), and its parameters are
+// ignored; any other value is taken as it stands, because most callers send
+// it raw. "abc" and abc are the same key.
+//
+// Only the bytes 0x20 to 0x7E are allowed. A raw value with a comma or a
+// double quote inside is refused: it may be two header lines that a proxy
+// joined. The error wraps [ErrKeyInvalid] (or [ErrScopeMissing]) and says what
+// is wrong without repeating the value.
+func ParseKey(scope, wire string) (Key, error) {
+	return parseKey(scope, wire, false)
+}
+
+// ParseStrictKey is [ParseKey] for services that accept nothing but the quoted
+// String that the draft specifies.
+func ParseStrictKey(scope, wire string) (Key, error) {
+	return parseKey(scope, wire, true)
+}
+
+func parseKey(scope, wire string, strict bool) (Key, error) {
+	wire = strings.Trim(wire, " \t")
+	if len(wire) > maxWireBytes {
+		return Key{}, fmt.Errorf("%w: the value has %d bytes, at most %d are read", ErrKeyInvalid, len(wire), maxWireBytes)
+	}
+	name, err := parseName(wire, strict)
+	if err != nil {
+		return Key{}, err
+	}
+	key := Key{Scope: scope, Name: name}
+	return key, key.Validate()
+}
+
+func parseName(wire string, strict bool) (string, error) {
+	for i := range len(wire) {
+		if wire[i] < 0x20 || wire[i] > 0x7E {
+			return "", fmt.Errorf("%w: byte %d is not printable ASCII", ErrKeyInvalid, i)
+		}
+	}
+	if strings.HasPrefix(wire, `"`) {
+		name, rest, err := unquote(wire)
+		if err != nil {
+			return "", err
+		}
+		return name, checkParameters(rest)
+	}
+	switch {
+	case strict:
+		return "", fmt.Errorf("%w: the value must be a quoted string, such as \"8e03978e\"", ErrKeyInvalid)
+	case strings.ContainsAny(wire, `",`):
+		return "", fmt.Errorf("%w: an unquoted key may hold neither comma nor double quote (two header lines joined?)", ErrKeyInvalid)
+	}
+	return wire, nil
+}
+
+// unquote reads the sf-string at the start of wire and returns what follows it.
+func unquote(wire string) (name, rest string, err error) {
+	if end := strings.IndexAny(wire[1:], `"\`); end >= 0 && wire[1+end] == '"' {
+		return wire[1 : 1+end], wire[2+end:], nil
+	}
+	var b strings.Builder
+	for i := 1; i < len(wire); i++ {
+		switch c := wire[i]; c {
+		case '"':
+			return b.String(), wire[i+1:], nil
+		case '\\':
+			i++
+			if i == len(wire) || (wire[i] != '"' && wire[i] != '\\') {
+				return "", "", fmt.Errorf("%w: a backslash may only escape a double quote or a backslash", ErrKeyInvalid)
+			}
+			b.WriteByte(wire[i])
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "", "", fmt.Errorf("%w: the closing double quote is missing", ErrKeyInvalid)
+}
+
+// checkParameters reads what follows a quoted string: nothing, or parameters
+// (RFC 8941 section 3.1.2), which are ignored but must start as such.
+func checkParameters(rest string) error {
+	rest = strings.TrimLeft(rest, " ")
+	if rest == "" {
+		return nil
+	}
+	if rest[0] != ';' {
+		return fmt.Errorf("%w: unexpected text after the closing double quote", ErrKeyInvalid)
+	}
+	quoted := false
+	for i := range len(rest) {
+		switch {
+		case rest[i] == '"' && rest[i-1] != '\\':
+			quoted = !quoted
+		case rest[i] == ',' && !quoted:
+			return fmt.Errorf("%w: more than one key in the header", ErrKeyInvalid)
+		}
+	}
+	return nil
+}
+
+func printable(s string) bool {
+	for i := range len(s) {
+		if s[i] < 0x20 || s[i] == 0x7F {
+			return false
+		}
+	}
+	return utf8.ValidString(s)
+}

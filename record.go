@@ -1,0 +1,106 @@
+package semel
+
+import "time"
+
+// State is where an intent stands. The machine is drawn in the package
+// documentation.
+type State uint8
+
+// The states of an intent.
+const (
+	// StateAbsent is the zero State: the store remembers nothing.
+	StateAbsent State = iota
+	// StateClaimed: somebody holds the claim, or held it until the lease ran
+	// out without an answer (see [Record.Lapsed]).
+	StateClaimed
+	// StateCompleted: it happened and the outcome is recorded.
+	StateCompleted
+	// StateReleased: nothing happened. It is a settlement only; a store keeps
+	// no such record.
+	StateReleased
+	// StateUnknown: nobody can tell whether it happened.
+	StateUnknown
+	// StateCancelled: it must not happen; a tombstone that stops a late original.
+	StateCancelled
+)
+
+// String returns the word that SQL, JSON and logs use.
+func (s State) String() string {
+	switch s {
+	case StateAbsent:
+		return "absent"
+	case StateClaimed:
+		return "claimed"
+	case StateCompleted:
+		return "completed"
+	case StateReleased:
+		return "released"
+	case StateUnknown:
+		return "unknown"
+	case StateCancelled:
+		return "cancelled"
+	}
+	return "invalid"
+}
+
+// Fence is a number that grows with every claim, across all keys of a store,
+// and is never given twice: not after a takeover, a sweep or a restart. A
+// downstream system that remembers the highest fence it has seen can refuse a
+// holder that lost its claim. Zero is no fence.
+type Fence uint64
+
+// Owner is a random token that a [Guard] mints for one attempt to claim. It
+// makes [Store.Claim] safe to repeat when its reply was lost. The zero Owner
+// is no owner.
+type Owner [16]byte
+
+// Record is what the store remembers of an intent. All times are the store's
+// clock (promise 9), in UTC, to the millisecond; ReadAt is that clock when the
+// record was read, so differences to it are meaningful on any host.
+type Record struct {
+	Digest      Digest
+	Scope       string // empty when the guard hides keys
+	Name        string // empty when the guard hides keys
+	Fingerprint Fingerprint
+	State       State
+	Fence       Fence
+	Owner       Owner
+	Attempt     int // 1 for the first claim, one more for every takeover
+
+	// Outcome is the recorded answer of a completed intent; nil unless Kept.
+	// Guard and stores do not look inside. The reader must not change it.
+	Outcome []byte
+	// Kept is false for a completed intent whose answer was not stored in
+	// full (too large, a stream, dedup mode): it happened, and is not
+	// executed again, but its answer cannot be replayed. Outcome may then
+	// still hold what is known of the answer.
+	Kept bool
+	// Note is a short reason for people, such as why the outcome is unknown.
+	Note string
+
+	ClaimedAt  time.Time // when the present fence was given
+	SettledAt  time.Time // zero while claimed
+	LeaseUntil time.Time // when the claim lapses unless renewed
+	ExpiresAt  time.Time // when the record is forgotten
+	ReadAt     time.Time // the store's clock when this record was read
+}
+
+// Lapsed reports whether the record is a claim whose lease had run out
+// without an answer: its holder crashed, hangs or lost the store.
+func (r *Record) Lapsed() bool {
+	return r.State == StateClaimed && !r.ReadAt.Before(r.LeaseUntil)
+}
+
+// LeaseLeft is how long the claim was still held when it was read; 0 for a
+// lapsed claim and for every other state.
+func (r *Record) LeaseLeft() time.Duration {
+	if r.State != StateClaimed {
+		return 0
+	}
+	return max(0, r.LeaseUntil.Sub(r.ReadAt))
+}
+
+// RetentionLeft is how long the record would still be remembered when it was read.
+func (r *Record) RetentionLeft() time.Duration {
+	return max(0, r.ExpiresAt.Sub(r.ReadAt))
+}

@@ -1,0 +1,158 @@
+package semel
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// MaxNoteBytes is the longest [Settlement.Note], in bytes; a [Guard] cuts
+// longer ones.
+const MaxNoteBytes = 255
+
+// Store remembers records. It gives data and atomicity and decides nothing:
+// policy, waiting, replay and renewal live once, in [Guard]. Authors of stores
+// check theirs with package storetest.
+//
+// Every verb is one atomic step, safe for concurrent use, and compares times
+// by the store's own clock only. A record whose ExpiresAt has been reached is
+// absent to every verb, whether or not it was swept away.
+//
+// An error that wraps none of the sentinels named below means that nobody can
+// tell whether the step was taken (the context ended, the connection broke).
+// Every verb is therefore safe to repeat.
+type Store interface {
+	// Claim tries to get the exclusive right to execute an intent.
+	//
+	// It wins, with a fence greater than every fence given before by this
+	// store, when the record is absent; or when p.TakeOver is not zero, equals
+	// the record's fence, and the record is unknown or lapsed. The record is
+	// then claimed, with lease p.Lease and ExpiresAt = now + p.Lease +
+	// p.Retention; a takeover keeps nothing of the former claim but counts
+	// Attempt on.
+	//
+	// It also wins when the record is claimed, has not lapsed, and has
+	// p.Owner as its owner: the repetition of a Claim whose reply was lost.
+	// The record is then returned as it stands, its lease not extended.
+	//
+	// Otherwise nothing changes and the record is returned with won = false.
+	//
+	// Errors: [ErrFull] when a bound of the store is reached; an invalid
+	// parameter (see [ClaimParams.Validate]).
+	Claim(ctx context.Context, p ClaimParams) (rec Record, won bool, err error)
+
+	// Renew sets the lease to now + lease and moves ExpiresAt along with it,
+	// where the record is claimed and has this fence, even if it has lapsed in
+	// the meantime. Otherwise, absent included, it returns [ErrLost].
+	Renew(ctx context.Context, d Digest, f Fence, lease time.Duration) error
+
+	// Settle ends the claim (or, for an unknown record, what is known of it)
+	// that has this fence, lapsed or not. Completed, unknown and cancelled
+	// records expire at now + s.Retention; a released one is absent at once.
+	//
+	// Repeated with the same fence and the same state, outcome and Kept, it
+	// changes nothing and returns nil; so does releasing an absent record.
+	// Errors: [ErrSettled] when this fence was settled as completed or
+	// cancelled before, with another value; [ErrLost] when the record is
+	// absent or has another fence; [ErrFull] when the outcome does not fit
+	// (the claim then stays as it was). The store does not keep s.Outcome's
+	// memory.
+	Settle(ctx context.Context, d Digest, f Fence, s Settlement) error
+
+	// Lookup returns the record, or [ErrNotFound] when it is absent.
+	Lookup(ctx context.Context, d Digest) (Record, error)
+
+	// Close frees what the store holds. Verbs called afterwards return
+	// [ErrClosed]. A second Close returns nil.
+	Close() error
+}
+
+// ClaimParams are the parameters of [Store.Claim].
+type ClaimParams struct {
+	Digest      Digest
+	Scope       string // for operators; not part of the identity
+	Name        string // for operators; not part of the identity
+	Fingerprint Fingerprint
+	Owner       Owner
+	Lease       time.Duration // > 0, whole milliseconds
+	Retention   time.Duration // > 0, whole milliseconds
+	TakeOver    Fence         // 0, or the fence of the unknown or lapsed record to take over
+}
+
+// Validate reports a parameter that no store accepts.
+func (p *ClaimParams) Validate() error {
+	switch {
+	case p.Lease < time.Millisecond:
+		return fmt.Errorf("semel: lease %v is shorter than a millisecond", p.Lease)
+	case p.Retention < time.Millisecond:
+		return fmt.Errorf("semel: retention %v is shorter than a millisecond", p.Retention)
+	case len(p.Scope) > MaxScopeBytes || len(p.Name) > MaxKeyBytes:
+		return fmt.Errorf("%w: scope or name is longer than a store accepts", ErrKeyInvalid)
+	}
+	return nil
+}
+
+// Settlement says how a claim ends.
+type Settlement struct {
+	State     State // completed, released, unknown or cancelled
+	Outcome   []byte
+	Kept      bool          // completed only: Outcome is the whole answer
+	Note      string        // at most MaxNoteBytes
+	Retention time.Duration // > 0, whole milliseconds, unless released
+}
+
+// Validate reports a settlement that no store accepts.
+func (s *Settlement) Validate() error {
+	switch s.State {
+	case StateReleased:
+		return nil
+	case StateCompleted, StateUnknown, StateCancelled:
+	case StateAbsent, StateClaimed:
+		return fmt.Errorf("semel: a claim cannot be settled as %v", s.State)
+	default:
+		return fmt.Errorf("semel: unknown state %d", s.State)
+	}
+	switch {
+	case s.Retention < time.Millisecond:
+		return fmt.Errorf("semel: retention %v is shorter than a millisecond", s.Retention)
+	case len(s.Note) > MaxNoteBytes:
+		return fmt.Errorf("semel: note has %d bytes, at most %d are kept", len(s.Note), MaxNoteBytes)
+	}
+	return nil
+}
+
+// Lister is implemented by stores that can show their records to operators.
+type Lister interface {
+	// List returns up to p.Limit unexpired records, the newest claim (the
+	// greatest fence) first. It may miss or repeat what changes while it runs.
+	List(ctx context.Context, p ListParams) ([]Record, error)
+}
+
+// ListParams are the parameters of [Lister]'s List.
+type ListParams struct {
+	Scope    string  // only this scope, when not empty
+	Name     string  // only this name, when not empty
+	States   []State // only these, when not empty; a lapsed claim counts as claimed
+	Before   Fence   // only fences below this one, when not zero: the cursor
+	Limit    int     // 1 to MaxListLimit; 0 means MaxListLimit
+	Outcomes bool    // fill Record.Outcome; otherwise it is nil
+}
+
+// MaxListLimit is the most records one List returns.
+const MaxListLimit = 1000
+
+// Sweeper is implemented by stores that free expired records when asked.
+// Sweeping changes nothing that the other verbs can see.
+type Sweeper interface {
+	// Sweep removes at most limit expired records in one short step and says
+	// how many it removed. Fewer than limit means that none are left for now.
+	Sweep(ctx context.Context, limit int) (removed int, err error)
+}
+
+// Counter is implemented by stores that can say, at a cost that does not grow
+// with their size, how many records they hold.
+type Counter interface {
+	// Count returns the number of records, expired ones that were not swept
+	// included.
+	Count(ctx context.Context) (int64, error)
+}
