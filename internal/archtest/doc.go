@@ -1,0 +1,25 @@
+// Package archtest states the rules of this repository that no compiler checks, and checks them.
+//
+// Its tests are the enforcement: they ask go list and git for the packages and files of the checkout and fail with
+// one line per [Violation]. Each check is a plain function over a small value (packages, a [Tree]), so that its own
+// test can hand it a tree that breaks the rule and see the rule catch it.
+//
+//   - floors.go: which package stands on which floor, and who may import whom;
+//   - shape.go: how long Go files and functions may be, and what packages may not be called;
+//   - text.go: what no file may say, and how long the README may be;
+//   - dependencies.go: every direct dependency is accounted for in docs/decisions.
+//
+// A failure says what to do. Where the rule is wrong rather than the code, change the rule here and say why in
+// docs/decisions.
+package archtest
+
+// Violation is one place that breaks one rule.
+type Violation struct {
+	// Where is an import path, or file:line.
+	Where string
+	// Rule says what is wrong and what to do about it.
+	Rule string
+}
+
+// String is the line a failing test prints.
+func (v Violation) String() string { return v.Where + ": " + v.Rule }

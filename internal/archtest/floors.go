@@ -1,0 +1,186 @@
+package archtest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Module is the import path of the root package.
+const Module = "github.com/semel-dev/semel"
+
+// Kind names the rules a room obeys beside its floor.
+type Kind int
+
+const (
+	// Plain rooms obey their floor only.
+	Plain Kind = iota
+	// Root reaches the standard library and [Ground] only.
+	Root
+	// Ground may be imported from everywhere, and reaches the standard library only.
+	Ground
+	// Door lets requests in. It speaks to semel.Store and reaches no concrete store, not even through a third package.
+	Door
+	// Store is a concrete store: it imports no door and no other store.
+	Store
+	// Top is imported by nobody, not even by tests.
+	Top
+)
+
+// Room is a package together with its sub-packages, which may import each other freely.
+type Room struct {
+	// Path is relative to the module; "." is the root package alone.
+	Path  string
+	Floor int
+	Kind  Kind
+	// Also lists rooms on the same floor that this one may import. Each entry is a decision: its reason stands beside it.
+	Also []string
+}
+
+// Rooms is the floor plan: every package of the module stands in one of these rooms, and imports only rooms on lower
+// floors. Add a new package here, on the lowest floor it can stand on.
+func Rooms() []Room {
+	return []Room{
+		{Path: ".", Floor: 0, Kind: Root},
+		{Path: "ids", Floor: 0},
+		{Path: "internal/must", Floor: 0, Kind: Ground},
+		{Path: "internal/archtest", Floor: 0},
+
+		{Path: "store/memstore", Floor: 1, Kind: Store},
+		{Path: "store/sqlitestore", Floor: 1, Kind: Store},
+		{Path: "store/pgstore", Floor: 1, Kind: Store},
+		{Path: "store/mysqlstore", Floor: 1, Kind: Store},
+		{Path: "store/redisstore", Floor: 1, Kind: Store},
+		{Path: "store/natsstore", Floor: 1, Kind: Store},
+		{Path: "store/storefault", Floor: 1},
+		{Path: "store/groupcommit", Floor: 1},
+		// RunFaults runs the contract against a store wrapped in faults.
+		{Path: "store/storetest", Floor: 1, Also: []string{"store/storefault"}},
+		{Path: "semelhttp", Floor: 1, Kind: Door},
+		{Path: "semelgrpc", Floor: 1, Kind: Door},
+		{Path: "semelotel", Floor: 1},
+		{Path: "rules", Floor: 1},
+		{Path: "dbguard", Floor: 1},
+
+		{Path: "inbox", Floor: 2, Kind: Door},
+		{Path: "outbox", Floor: 2},
+		{Path: "flow", Floor: 2},
+		{Path: "lint", Floor: 2},
+		{Path: "dedupe", Floor: 2},
+		{Path: "check", Floor: 2},
+
+		{Path: "gateway", Floor: 3, Kind: Door},
+		{Path: "console", Floor: 3, Kind: Door},
+		{Path: "internal/openstore", Floor: 3},
+
+		{Path: "examples/invoices", Floor: 4},
+		{Path: "examples/mathematicians", Floor: 4},
+		{Path: "examples/shop", Floor: 4},
+		// The demo serves the invoice application.
+		{Path: "cmd/semel", Floor: 4, Kind: Top, Also: []string{"examples/invoices"}},
+
+		// Above everything: it sees every room and nobody sees it.
+		{Path: "internal/integration", Floor: 5, Kind: Top},
+	}
+}
+
+// CheckFloors returns every package that stands in no room and every import that the floor plan forbids. Tests may
+// import whatever they need, except rooms of kind [Top].
+func CheckFloors(rooms []Room, packages []Package) []Violation {
+	var found []Violation
+	for _, p := range packages {
+		room, ok := roomOf(rooms, p.ImportPath)
+		if !ok {
+			found = append(found, Violation{
+				Where: p.ImportPath,
+				Rule:  "stands on no floor: add it to Rooms in internal/archtest/floors.go",
+			})
+			continue
+		}
+		for _, imported := range p.Imports {
+			found = append(found, check(p, rooms, room, imported, broken)...)
+		}
+		for _, imported := range slices.Concat(p.TestImports, p.XTestImports) {
+			found = append(found, check(p, rooms, room, imported, brokenByTest)...)
+		}
+		for _, reached := range p.Deps {
+			found = append(found, checkReach(p, rooms, room, reached)...)
+		}
+	}
+	return found
+}
+
+// check applies one of the two rule functions below to one import.
+func check(p Package, rooms []Room, from Room, imported string, rule func(from, to Room) string) []Violation {
+	to, ok := roomOf(rooms, imported)
+	if !ok || to.Path == from.Path { // another module, an unknown package (which is reported itself), or its own room
+		return nil
+	}
+	if complaint := rule(from, to); complaint != "" {
+		return []Violation{{Where: p.ImportPath, Rule: "imports " + imported + ": " + complaint}}
+	}
+	return nil
+}
+
+// broken says which rule an import breaks, or "" when it breaks none.
+func broken(from, to Room) string {
+	switch {
+	case to.Kind == Ground:
+		return ""
+	case to.Kind == Top:
+		return brokenByTest(from, to)
+	case from.Kind == Store && to.Kind == Store:
+		return "stores do not know each other"
+	case from.Kind == Store && to.Kind == Door:
+		return "stores do not know who calls them"
+	case slices.Contains(from.Also, to.Path):
+		return ""
+	case to.Floor >= from.Floor:
+		return fmt.Sprintf("it is on floor %d, and floor %d may import lower floors only", to.Floor, from.Floor)
+	default:
+		return ""
+	}
+}
+
+// brokenByTest is [broken] for the imports of test files.
+func brokenByTest(_, to Room) string {
+	if to.Kind == Top {
+		return "nothing imports " + to.Path
+	}
+	return ""
+}
+
+// checkReach applies the rules that also hold through third packages.
+func checkReach(p Package, rooms []Room, from Room, reached string) []Violation {
+	to, ours := roomOf(rooms, reached)
+	switch {
+	case from.Kind == Door && ours && to.Kind == Store:
+		return []Violation{{
+			Where: p.ImportPath,
+			Rule:  "reaches " + reached + ": doors know semel.Store only; open the store in internal/openstore",
+		}}
+	case from.Kind != Root && from.Kind != Ground, standard(reached), ours && to.Path == from.Path, ours && to.Kind == Ground:
+		return nil
+	default:
+		return []Violation{{Where: p.ImportPath, Rule: "reaches " + reached + ": this room knows the standard library only"}}
+	}
+}
+
+// roomOf finds the room of an import path: the longest one that holds it.
+func roomOf(rooms []Room, importPath string) (Room, bool) {
+	if importPath == Module {
+		importPath += "/."
+	}
+	path, ours := strings.CutPrefix(importPath, Module+"/")
+	if !ours {
+		return Room{}, false
+	}
+	var best Room
+	for _, room := range rooms {
+		within := path == room.Path || strings.HasPrefix(path, room.Path+"/")
+		if within && len(room.Path) > len(best.Path) {
+			best = room
+		}
+	}
+	return best, best.Path != ""
+}

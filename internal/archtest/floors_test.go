@@ -1,0 +1,170 @@
+package archtest_test
+
+import (
+	"os"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/semel-dev/semel/internal/archtest"
+)
+
+func TestFloorsCatchForbiddenImports(t *testing.T) {
+	t.Parallel()
+	const semel = archtest.Module
+	type packages = []archtest.Package
+	for name, test := range map[string]struct {
+		packages packages
+		want     []archtest.Violation
+	}{
+		"down is fine": {packages: packages{
+			{ImportPath: semel, Imports: []string{"context"}, Deps: []string{"context", "vendor/golang.org/x/sys/cpu"}},
+			{ImportPath: semel + "/store/memstore", Imports: []string{semel}, Deps: []string{semel}},
+			{ImportPath: semel + "/gateway", Imports: []string{semel, semel + "/semelhttp", "example.com/other"}},
+			{ImportPath: semel + "/internal/openstore", Imports: []string{semel + "/store/memstore"}},
+		}},
+		"own sub-packages are fine, both ways": {packages: packages{
+			{ImportPath: semel + "/rules", Imports: []string{semel + "/rules/internal/text"}},
+			{ImportPath: semel + "/rules/internal/text", Imports: []string{semel + "/rules"}},
+			{ImportPath: semel + "/cmd/semel", Imports: []string{semel + "/cmd/semel/internal/verb"}},
+		}},
+		"ground is under everybody": {packages: packages{
+			{ImportPath: semel, Imports: []string{semel + "/internal/must"}, Deps: []string{semel + "/internal/must"}},
+			{ImportPath: semel + "/ids", Imports: []string{semel + "/internal/must"}},
+		}},
+		"exceptions are fine": {packages: packages{
+			{ImportPath: semel + "/cmd/semel", Imports: []string{semel + "/examples/invoices"}},
+			{ImportPath: semel + "/store/storetest", Imports: []string{semel + "/store/storefault"}},
+		}},
+		"tests import what they need": {packages: packages{
+			{ImportPath: semel, XTestImports: []string{semel + "/store/memstore", "example.com/other"}},
+			{ImportPath: semel + "/semelhttp", XTestImports: []string{semel + "/store/sqlitestore"}},
+			{ImportPath: semel + "/store/memstore", TestImports: []string{semel + "/store/storetest"}},
+		}},
+		"unknown package": {
+			packages{{ImportPath: semel + "/attic"}, {ImportPath: semel + "/rulesets"}},
+			[]archtest.Violation{
+				{Where: semel + "/attic", Rule: "stands on no floor: add it to Rooms in internal/archtest/floors.go"},
+				{Where: semel + "/rulesets", Rule: "stands on no floor: add it to Rooms in internal/archtest/floors.go"},
+			},
+		},
+		"upwards": {
+			packages{{ImportPath: semel + "/rules", Imports: []string{semel + "/outbox"}}},
+			[]archtest.Violation{{
+				Where: semel + "/rules",
+				Rule:  "imports " + semel + "/outbox: it is on floor 2, and floor 1 may import lower floors only",
+			}},
+		},
+		"sideways": {
+			packages{{ImportPath: semel + "/lint", Imports: []string{semel + "/dedupe"}}},
+			[]archtest.Violation{{
+				Where: semel + "/lint",
+				Rule:  "imports " + semel + "/dedupe: it is on floor 2, and floor 2 may import lower floors only",
+			}},
+		},
+		"an exception holds one way": {
+			packages{{ImportPath: semel + "/store/storefault", Imports: []string{semel + "/store/storetest"}}},
+			[]archtest.Violation{{
+				Where: semel + "/store/storefault",
+				Rule:  "imports " + semel + "/store/storetest: it is on floor 1, and floor 1 may import lower floors only",
+			}},
+		},
+		"a store imports a store": {
+			packages{{ImportPath: semel + "/store/pgstore/claims", Imports: []string{semel + "/store/memstore"}}},
+			[]archtest.Violation{{
+				Where: semel + "/store/pgstore/claims",
+				Rule:  "imports " + semel + "/store/memstore: stores do not know each other",
+			}},
+		},
+		"a store imports a door": {
+			packages{{ImportPath: semel + "/store/memstore", Imports: []string{semel + "/semelhttp"}}},
+			[]archtest.Violation{{
+				Where: semel + "/store/memstore",
+				Rule:  "imports " + semel + "/semelhttp: stores do not know who calls them",
+			}},
+		},
+		"a door reaches a store through another room": {
+			packages{{
+				ImportPath: semel + "/gateway",
+				Imports:    []string{semel + "/dedupe"},
+				Deps:       []string{semel + "/dedupe", semel + "/store/pgstore"},
+			}},
+			[]archtest.Violation{{
+				Where: semel + "/gateway",
+				Rule: "reaches " + semel + "/store/pgstore: doors know semel.Store only; " +
+					"open the store in internal/openstore",
+			}},
+		},
+		"a test imports the command": {
+			packages{{ImportPath: semel + "/gateway", XTestImports: []string{semel + "/cmd/semel"}}},
+			[]archtest.Violation{{Where: semel + "/gateway", Rule: "imports " + semel + "/cmd/semel: nothing imports cmd/semel"}},
+		},
+		"the integration tests are imported": {
+			packages{{ImportPath: semel + "/cmd/semel", Imports: []string{semel + "/internal/integration"}}},
+			[]archtest.Violation{{
+				Where: semel + "/cmd/semel",
+				Rule:  "imports " + semel + "/internal/integration: nothing imports internal/integration",
+			}},
+		},
+		"the root reaches beyond the standard library": {
+			packages{{ImportPath: semel, Deps: []string{"fmt", "example.com/other", semel + "/ids"}}},
+			[]archtest.Violation{
+				{Where: semel, Rule: "reaches example.com/other: this room knows the standard library only"},
+				{Where: semel, Rule: "reaches " + semel + "/ids: this room knows the standard library only"},
+			},
+		},
+		"the ground reaches beyond the standard library": {
+			packages{{ImportPath: semel + "/internal/must", Deps: []string{"fmt", "example.com/other"}}},
+			[]archtest.Violation{{
+				Where: semel + "/internal/must",
+				Rule:  "reaches example.com/other: this room knows the standard library only",
+			}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := archtest.CheckFloors(archtest.Rooms(), test.packages)
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("violations (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestFloorsCatchATreeOnDisk goes the whole way through go list, with a package that imports one that is not there.
+func TestFloorsCatchATreeOnDisk(t *testing.T) {
+	t.Parallel()
+	const semel = archtest.Module
+	dir := t.TempDir()
+	err := os.CopyFS(dir, fstest.MapFS{
+		"go.mod":                     {Data: []byte("module " + semel + "\n\ngo 1.26.0\n")},
+		"semel.go":                   {Data: []byte("package semel\n\nimport _ \"context\"\n")},
+		"store/memstore/memstore.go": {Data: []byte("package memstore\n\nimport _ \"" + semel + "/semelhttp\"\n")},
+		"semelhttp/semelhttp.go":     {Data: []byte("package semelhttp\n\nimport _ \"" + semel + "/nowhere\"\n")},
+		"semelhttp/door_test.go": {Data: []byte("package semelhttp_test\n\nimport _ \"" +
+			semel + "/store/memstore\"\n")},
+		"gateway/gateway.go": {Data: []byte("package gateway\n\nimport _ \"" + semel + "/store/memstore\"\n")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages, err := archtest.ListPackages(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []archtest.Violation{
+		{
+			Where: semel + "/gateway",
+			Rule: "reaches " + semel + "/store/memstore: doors know semel.Store only; " +
+				"open the store in internal/openstore",
+		},
+		{
+			Where: semel + "/store/memstore",
+			Rule:  "imports " + semel + "/semelhttp: stores do not know who calls them",
+		},
+	}
+	if diff := cmp.Diff(want, archtest.CheckFloors(archtest.Rooms(), packages)); diff != "" {
+		t.Errorf("violations (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,57 @@
+package archtest_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/semel-dev/semel/internal/archtest"
+)
+
+// TestRepository is the enforcement: it applies every rule to this checkout.
+func TestRepository(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := archtest.OpenTree(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages, err := archtest.ListPackages(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Run("floors", func(t *testing.T) {
+		t.Parallel()
+		report(t, archtest.CheckFloors(archtest.Rooms(), packages))
+	})
+	t.Run("shape", func(t *testing.T) {
+		t.Parallel()
+		found, err := archtest.CheckShape(tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		report(t, found)
+	})
+	t.Run("text", func(t *testing.T) {
+		t.Parallel()
+		report(t, archtest.CheckText(tree, dir))
+	})
+	t.Run("dependencies", func(t *testing.T) {
+		t.Parallel()
+		dependencies, err := archtest.Dependencies(t.Context(), dir, tree, packages)
+		if err != nil {
+			t.Fatal(err)
+		}
+		report(t, archtest.CheckDependencies(tree, dependencies))
+	})
+}
+
+func report(t *testing.T, found []archtest.Violation) {
+	t.Helper()
+	for _, violation := range found {
+		t.Error(violation)
+	}
+}
