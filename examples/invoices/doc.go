@@ -1,0 +1,9 @@
+// Package invoices is a small, naive invoicing application: server-rendered
+// pages, a JSON API and SQLite, written as anyone would write them.
+//
+// It has, on purpose, the bug Semel exists for. A create that arrives twice
+// happens twice: two invoices, two e-mails. The application knows nothing of
+// idempotency, ignores the Idempotency-Key header and finishes its work even
+// when the client has gone. It does not import Semel; put it behind
+// `semel gateway` to see the difference.
+package invoices

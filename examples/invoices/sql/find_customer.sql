@@ -1,0 +1,2 @@
+-- Finds one customer.
+SELECT id, name, email FROM customers WHERE id = ?;

@@ -1,0 +1,7 @@
+-- Lists invoices, newest first, at most as many as asked for.
+SELECT i.id, i.number, i.customer_id, c.name, i.amount_cents, i.currency, i.note, i.created_at,
+       (SELECT COALESCE(SUM(p.amount_cents), 0) FROM payments p WHERE p.invoice_id = i.id)
+FROM invoices i
+JOIN customers c ON c.id = i.customer_id
+ORDER BY i.id DESC
+LIMIT ?;

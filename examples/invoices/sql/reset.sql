@@ -1,0 +1,5 @@
+-- Empties every table, children first. Ids start at 1 again.
+DELETE FROM emails;
+DELETE FROM payments;
+DELETE FROM invoices;
+DELETE FROM customers;
