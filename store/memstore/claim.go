@@ -1,0 +1,83 @@
+package memstore
+
+import (
+	"context"
+	"errors"
+
+	"github.com/semel-dev/semel"
+)
+
+const (
+	// sweepPerClaim is how many steps of its shard's wheel a fresh claim
+	// takes: a record with a day of retention needs at most five in its life.
+	sweepPerClaim = 6
+	// fullRounds is how often a verb that met a full store makes room and
+	// tries again: others may take what it freed.
+	fullRounds = 4
+)
+
+// Claim implements [semel.Store]. A context that has ended is noticed before
+// anything is done, and not later.
+func (s *Store) Claim(ctx context.Context, p semel.ClaimParams) (semel.Record, bool, error) {
+	if err := ctx.Err(); err != nil {
+		return semel.Record{}, false, err
+	}
+	if err := p.Validate(); err != nil {
+		return semel.Record{}, false, err
+	}
+	for round := 1; ; round++ {
+		rec, won, err := s.claim(&p)
+		if !errors.Is(err, semel.ErrFull) || round == fullRounds || !s.makeRoom(1, int64(len(p.Scope)+len(p.Name))) {
+			return rec, won, err
+		}
+	}
+}
+
+// claim is one atomic attempt.
+func (s *Store) claim(p *semel.ClaimParams) (semel.Record, bool, error) {
+	sh, now, err := s.lock(p.Digest)
+	defer sh.mu.Unlock()
+	if err != nil {
+		return semel.Record{}, false, err
+	}
+	e := sh.find(p.Digest, now)
+	switch {
+	case e == nil:
+		return s.claimFresh(sh, p, now)
+	case p.TakeOver != 0 && p.TakeOver == e.fence && (e.state == semel.StateUnknown || e.lapsed(now)):
+		return s.takeOver(sh, e, p, now)
+	}
+	repeated := e.state == semel.StateClaimed && !e.lapsed(now) && e.owner == p.Owner && p.Owner != semel.Owner{}
+	return e.record(now), repeated, nil
+}
+
+// claimFresh claims an absent record. The shard is locked.
+func (s *Store) claimFresh(sh *shard, p *semel.ClaimParams, now int64) (semel.Record, bool, error) {
+	if old := sh.entries[p.Digest]; old != nil {
+		s.remove(sh, old) // expired, but not swept yet
+	}
+	s.sweepShard(sh, now, sweepPerClaim, sweepPerClaim)
+	if err := s.reserve(1, int64(len(p.Scope)+len(p.Name))); err != nil {
+		return semel.Record{}, false, err
+	}
+	e := &entry{}
+	e.claim(p, s.nextFence(), now)
+	e.expires = e.lease + p.Retention.Milliseconds()
+	sh.entries[p.Digest] = e
+	sh.wheel.put(e, s.tick(e.expires))
+	return e.record(now), true, nil
+}
+
+// takeOver claims an unknown or lapsed record. The shard is locked.
+func (s *Store) takeOver(sh *shard, e *entry, p *semel.ClaimParams, now int64) (semel.Record, bool, error) {
+	if err := s.reserve(0, int64(len(p.Scope)+len(p.Name))-e.bytes()); err != nil {
+		return semel.Record{}, false, err
+	}
+	e.claim(p, s.nextFence(), now)
+	s.expireAt(sh, e, e.lease+p.Retention.Milliseconds())
+	return e.record(now), true, nil
+}
+
+// nextFence is called with the shard locked, so that the fences of one key
+// grow in the order of its claims.
+func (s *Store) nextFence() semel.Fence { return semel.Fence(s.fence.Add(1)) }

@@ -1,0 +1,88 @@
+package memstore
+
+import (
+	"time"
+
+	"github.com/semel-dev/semel"
+)
+
+// entry is a record at rest. Times are the store's clock in ms.
+type entry struct {
+	digest      semel.Digest
+	fingerprint semel.Fingerprint
+	owner       semel.Owner
+	key         string // scope and name in one piece of memory
+	note        string
+	outcome     []byte // never written to again, so that readers may share it
+	fence       semel.Fence
+	claimed     int64
+	settled     int64 // 0 while claimed
+	lease       int64
+	expires     int64
+	next, prev  *entry // the wheel's
+	attempt     int32
+	scopeLen    uint16
+	slot        uint16 // the wheel's
+	state       semel.State
+	kept        bool
+}
+
+func (e *entry) scope() string { return e.key[:e.scopeLen] }
+
+func (e *entry) name() string { return e.key[e.scopeLen:] }
+
+// bytes is what the entry counts for against Options.MaxBytes.
+func (e *entry) bytes() int64 { return int64(len(e.key) + len(e.outcome)) }
+
+func (e *entry) lapsed(now int64) bool {
+	return e.state == semel.StateClaimed && now >= e.lease
+}
+
+// claim writes a new claim over whatever the entry held.
+func (e *entry) claim(p *semel.ClaimParams, f semel.Fence, now int64) {
+	e.digest = p.Digest
+	e.fingerprint = p.Fingerprint
+	e.owner = p.Owner
+	if e.scope() != p.Scope || e.name() != p.Name {
+		// One copy, so that the caller's memory (a whole header block,
+		// perhaps) is not kept alive.
+		e.key = p.Scope + p.Name
+		if p.Scope == "" || p.Name == "" {
+			e.key = string([]byte(e.key)) // the sum was no copy
+		}
+		e.scopeLen = uint16(len(p.Scope))
+	}
+	e.note, e.outcome, e.kept = "", nil, false
+	e.state = semel.StateClaimed
+	e.fence = f
+	e.attempt++
+	e.claimed, e.settled = now, 0
+	e.lease = now + p.Lease.Milliseconds()
+}
+
+// record returns what the entry holds, as read at now.
+func (e *entry) record(now int64) semel.Record {
+	rec := semel.Record{
+		Digest:      e.digest,
+		Scope:       e.scope(),
+		Name:        e.name(),
+		Fingerprint: e.fingerprint,
+		State:       e.state,
+		Fence:       e.fence,
+		Owner:       e.owner,
+		Attempt:     int(e.attempt),
+		Outcome:     e.outcome,
+		Kept:        e.kept,
+		Note:        e.note,
+		ClaimedAt:   instant(e.claimed),
+		LeaseUntil:  instant(e.lease),
+		ExpiresAt:   instant(e.expires),
+		ReadAt:      instant(now),
+	}
+	if e.state != semel.StateClaimed {
+		rec.SettledAt = instant(e.settled)
+	}
+	return rec
+}
+
+func instant(ms int64) time.Time { return time.UnixMilli(ms).UTC() }

@@ -1,0 +1,110 @@
+package memstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/semel-dev/semel"
+)
+
+// Settle implements [semel.Store]. A context that has ended is noticed before
+// anything is done, and not later.
+func (s *Store) Settle(ctx context.Context, d semel.Digest, f semel.Fence, to semel.Settlement) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := to.Validate(); err != nil {
+		return err
+	}
+	if to.State == semel.StateReleased {
+		return s.release(d, f)
+	}
+	// The one copy, made before the lock; readers share it afterwards.
+	to.Outcome = slices.Clip(bytes.Clone(to.Outcome))
+	to.Note = strings.Clone(to.Note)
+	for round := 1; ; round++ {
+		err := s.settle(d, f, &to)
+		if !errors.Is(err, semel.ErrFull) || round == fullRounds || !s.makeRoom(0, int64(len(to.Outcome))) {
+			return err
+		}
+	}
+}
+
+// settle is one atomic attempt to settle as anything but released.
+func (s *Store) settle(d semel.Digest, f semel.Fence, to *semel.Settlement) error {
+	sh, now, err := s.lock(d)
+	defer sh.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	e := sh.find(d, now)
+	if e == nil || e.fence != f {
+		return semel.ErrLost
+	}
+	if e.state == to.State && e.kept == to.Kept && bytes.Equal(e.outcome, to.Outcome) {
+		return nil // a repetition
+	}
+	if e.settledForGood() {
+		return semel.ErrSettled
+	}
+	if err := s.reserve(0, int64(len(to.Outcome)-len(e.outcome))); err != nil {
+		return err
+	}
+	e.state, e.outcome, e.kept, e.note = to.State, to.Outcome, to.Kept, to.Note
+	e.settled = now
+	s.expireAt(sh, e, now+to.Retention.Milliseconds())
+	return nil
+}
+
+// release forgets the claim: nothing happened.
+func (s *Store) release(d semel.Digest, f semel.Fence) error {
+	sh, now, err := s.lock(d)
+	defer sh.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	e := sh.find(d, now)
+	switch {
+	case e == nil:
+		return nil
+	case e.fence != f:
+		return semel.ErrLost
+	case e.settledForGood():
+		return semel.ErrSettled
+	}
+	s.remove(sh, e)
+	return nil
+}
+
+func (e *entry) settledForGood() bool {
+	return e.state == semel.StateCompleted || e.state == semel.StateCancelled
+}
+
+// Renew implements [semel.Store].
+func (s *Store) Renew(ctx context.Context, d semel.Digest, f semel.Fence, lease time.Duration) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if lease < time.Millisecond {
+		return fmt.Errorf("memstore: lease %v is shorter than a millisecond", lease)
+	}
+	sh, now, err := s.lock(d)
+	defer sh.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	e := sh.find(d, now)
+	if e == nil || e.fence != f || e.state != semel.StateClaimed {
+		return semel.ErrLost
+	}
+	until := now + lease.Milliseconds()
+	moved := until - e.lease
+	e.lease = until
+	s.expireAt(sh, e, e.expires+moved)
+	return nil
+}

@@ -1,0 +1,89 @@
+package memstore
+
+import "math/bits"
+
+const (
+	levelBits  = 6
+	levelSlots = 1 << levelBits
+	levelCount = 8
+	// maxTick is the last millisecond the wheel tells apart: some 8,900 years.
+	maxTick = 1<<(levelBits*levelCount) - 1
+)
+
+// wheel is a hierarchical timing wheel. A slot of level n spans 64^n ticks. An
+// entry is filed at the level of the highest group of six bits in which its
+// tick differs from the cursor, so that
+//
+//   - every slot in use lies at or after the cursor, and
+//   - a slot of a lower level comes before every slot of a higher one;
+//
+// the first slot in use is therefore found by two bit scans. Entries may lie
+// in a slot before their time (they were renewed), never after it.
+type wheel struct {
+	cursor uint64 // every slot that starts before it is empty
+	used   [levelCount]uint64
+	heads  [levelCount * levelSlots]*entry
+}
+
+// put files an entry that is not in the wheel.
+func (w *wheel) put(e *entry, tick uint64) {
+	slot := w.slot(tick)
+	e.slot, e.prev, e.next = slot, nil, w.heads[slot]
+	if e.next != nil {
+		e.next.prev = e
+	}
+	w.heads[slot] = e
+	w.used[slot/levelSlots] |= 1 << (slot % levelSlots)
+}
+
+// unlink takes an entry out of the wheel.
+func (w *wheel) unlink(e *entry) {
+	if e.next != nil {
+		e.next.prev = e.prev
+	}
+	if e.prev != nil {
+		e.prev.next = e.next
+	} else {
+		w.heads[e.slot] = e.next
+		if e.next == nil {
+			w.used[e.slot/levelSlots] &^= 1 << (e.slot % levelSlots)
+		}
+	}
+	e.next, e.prev = nil, nil
+}
+
+// move files an entry again if its time came nearer. One whose time moved away
+// stays where it is; due will find it there, and its owner files it again.
+func (w *wheel) move(e *entry, tick uint64) {
+	if w.slot(tick) < e.slot {
+		w.unlink(e)
+		w.put(e, tick)
+	}
+}
+
+// due returns an entry from the first slot in use if that slot starts at or
+// before now. The caller takes it out, or files it again. The cursor moves on.
+func (w *wheel) due(now uint64) *entry {
+	for level, used := range w.used {
+		if used == 0 {
+			continue
+		}
+		index := uint64(bits.TrailingZeros64(used))
+		shift := level * levelBits
+		start := w.cursor>>(shift+levelBits)<<(shift+levelBits) | index<<shift
+		if start > now {
+			break
+		}
+		w.cursor = max(w.cursor, start)
+		return w.heads[level*levelSlots+int(index)]
+	}
+	w.cursor = max(w.cursor, now)
+	return nil
+}
+
+// slot says where a tick is filed: its level, then its place in the level.
+func (w *wheel) slot(tick uint64) uint16 {
+	tick = max(tick, w.cursor)
+	level := max(0, bits.Len64(tick^w.cursor)-1) / levelBits
+	return uint16(level*levelSlots) + uint16(tick>>(level*levelBits)%levelSlots)
+}
