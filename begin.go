@@ -1,0 +1,333 @@
+package semel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+const (
+	// pollFirst and pollMost bound how often a waiter asks the store, for the
+	// case that the twin runs in another process.
+	pollFirst = 20 * time.Millisecond
+	pollMost  = 500 * time.Millisecond
+	// retryInFlight, retryUnavailable and retryFull are the advice of
+	// Error.RetryAfter.
+	retryInFlight    = time.Second
+	retryUnavailable = time.Second
+	retryFull        = 30 * time.Second
+	// takeOverRounds bounds how often one Begin tries to take over a record
+	// that others take over at the same time.
+	takeOverRounds = 4
+)
+
+// Begin starts an attempt. It returns exactly one of three things:
+//
+//   - a *Claim: execute, then settle it with one of its methods;
+//   - a *Record: it was completed before; replay [Record.Outcome];
+//   - an error, an [*Error] that says what the caller should do next.
+//
+// ctx governs Begin alone. If another attempt of the same intent is running,
+// Begin waits for it within [Policy.Wait].
+func (g *Guard) Begin(ctx context.Context, k Key, fp Fingerprint) (*Claim, *Record, error) {
+	a := attempt{guard: g, ctx: ctx, key: k, fp: fp, start: time.Now()}
+	claim, rec, err := a.run()
+	if hook := g.core.trace.Began; hook != nil {
+		hook(ctx, a.info(claim, rec, err))
+	}
+	return claim, rec, err
+}
+
+// attempt is one call of Begin.
+type attempt struct {
+	guard  *Guard
+	ctx    context.Context //nolint:containedctx // an attempt is one call, this is its context.
+	key    Key
+	fp     Fingerprint
+	digest Digest
+	owner  Owner
+	start  time.Time
+	waited time.Duration
+	met    Record // the record that stood in the way, if any
+}
+
+func (a *attempt) run() (*Claim, *Record, error) {
+	if err := a.key.Validate(); err != nil {
+		return nil, nil, a.fail(err)
+	}
+	c := a.guard.core
+	c.idle.enter()
+	if c.closed.Load() {
+		c.idle.exit()
+		return nil, nil, a.fail(ErrClosed)
+	}
+	if c.live.Load() >= c.maxLive {
+		c.idle.exit()
+		return nil, nil, a.fail(fmt.Errorf("%w: %d claims are held already", ErrUnavailable, c.maxLive))
+	}
+	a.digest = c.digester.digest(a.key)
+	a.owner = c.newOwner()
+	claim, rec, err := a.decide()
+	if claim == nil {
+		c.idle.exit() // a claim keeps its seat until it is settled
+	}
+	return claim, rec, err
+}
+
+// step is one answer of the store to an attempt.
+type step struct {
+	rec   Record
+	began time.Time // when the lease can be trusted from
+	won   bool
+	err   error
+}
+
+// decide is the walk of the state machine: claim, or look at what is there.
+func (a *attempt) decide() (*Claim, *Record, error) {
+	s := a.claim(0)
+	for round := 0; ; round++ {
+		if s.err == nil && !s.won && a.running(&s.rec) {
+			s = a.wait(s.rec)
+		}
+		switch {
+		case s.err != nil:
+			return nil, nil, a.fail(s.err)
+		case s.won:
+			return a.open(s), nil, nil
+		}
+		a.met = s.rec
+		if err := a.refusal(&s.rec); err != nil {
+			return nil, nil, a.fail(err)
+		}
+		if s.rec.State == StateCompleted {
+			return nil, &s.rec, nil
+		}
+		if round == takeOverRounds {
+			return nil, nil, a.fail(ErrInFlight)
+		}
+		before := s.rec
+		s = a.claim(before.Fence)
+		if s.err == nil && s.won && a.guard.policy.OnUnknown == Reconcile && !a.neverRan(&before) {
+			return a.reconcile(before, s)
+		}
+	}
+}
+
+// running reports whether the record is this intent, being executed.
+func (a *attempt) running(rec *Record) bool {
+	return rec.State == StateClaimed && !rec.Lapsed() && rec.Fingerprint == a.fp
+}
+
+// neverRan reports whether the record is a claim of this very attempt that
+// lapsed before its reply arrived, with nothing before it.
+func (a *attempt) neverRan(rec *Record) bool {
+	return rec.State == StateClaimed && rec.Owner == a.owner && rec.Attempt == 1
+}
+
+// refusal returns the sentinel that keeps the attempt from going on with the
+// record, or nil when it is to be replayed or taken over.
+func (a *attempt) refusal(rec *Record) error {
+	p := &a.guard.policy
+	switch {
+	case rec.State == StateCancelled:
+		return ErrCancelled
+	case rec.Fingerprint != a.fp:
+		return ErrMismatch
+	case rec.State == StateCompleted && p.Mode == Dedup:
+		return ErrDuplicate
+	case rec.State == StateCompleted && !rec.Kept:
+		return ErrNotKept
+	case rec.State == StateCompleted:
+		return nil
+	case rec.State == StateClaimed && !rec.Lapsed():
+		return ErrInFlight
+	case a.neverRan(rec):
+		return nil
+	case p.OnUnknown == Refuse:
+		return ErrUnknown
+	}
+	return nil
+}
+
+// claim asks the store, and asks again while the answer is lost: the owner
+// token makes that safe.
+func (a *attempt) claim(takeOver Fence) step {
+	p := a.params(takeOver)
+	began := time.Now()
+	rec, won, err := a.guard.core.store.Claim(a.ctx, p)
+	if err == nil {
+		return step{rec: rec, began: began, won: won}
+	}
+	return a.claimAgain(p, began, err)
+}
+
+func (a *attempt) claimAgain(p ClaimParams, began time.Time, err error) step {
+	c := a.guard.core
+	ctx, cancel := context.WithDeadline(a.ctx, began.Add(c.timeout))
+	defer cancel()
+	for pause := range backoffs() {
+		if definite(err) || !sleep(ctx, pause) {
+			break
+		}
+		rec, won, again := c.store.Claim(ctx, p)
+		if again == nil {
+			return step{rec: rec, began: began, won: won}
+		}
+		err = again
+	}
+	if !definite(err) {
+		c.giveBack(p)
+	}
+	if a.ctx.Err() != nil {
+		return step{err: fmt.Errorf("claim: %w", context.Cause(a.ctx))}
+	}
+	return step{err: fmt.Errorf("%w: claim: %w", ErrUnavailable, err)}
+}
+
+// definite reports whether a store's error says for sure that nothing changed.
+func definite(err error) bool {
+	return errors.Is(err, ErrFull) || errors.Is(err, ErrClosed) || errors.Is(err, ErrLost) || errors.Is(err, ErrSettled)
+}
+
+func (a *attempt) params(takeOver Fence) ClaimParams {
+	p := ClaimParams{
+		Digest:      a.digest,
+		Scope:       a.key.Scope,
+		Name:        a.key.Name,
+		Fingerprint: a.fp,
+		Owner:       a.owner,
+		Lease:       a.guard.policy.Lease,
+		Retention:   a.guard.policy.Retention,
+		TakeOver:    takeOver,
+	}
+	if a.guard.core.hideKeys {
+		p.Scope, p.Name = "", ""
+	}
+	return p
+}
+
+// wait sits until the running twin ends, looks at what it left, and claims if
+// that is nothing.
+func (a *attempt) wait(met Record) step {
+	from := time.Now()
+	defer func() { a.waited += time.Since(from) }()
+	a.met = met
+	left := a.guard.policy.Wait - a.waited
+	if left <= 0 {
+		return step{rec: met}
+	}
+	deadline := time.NewTimer(left)
+	defer deadline.Stop()
+	for poll := pollFirst; ; poll = min(2*poll, pollMost) {
+		rec, again, err := a.sit(deadline.C, poll)
+		s := step{rec: rec, err: err}
+		if errors.Is(err, ErrNotFound) {
+			s = a.claim(0)
+		}
+		if s.err != nil || s.won || !again || !a.running(&s.rec) {
+			return s
+		}
+	}
+}
+
+// sit waits for one wake-up, poll or end, and returns the record as it is
+// then; again is false when the patience has ended.
+func (a *attempt) sit(deadline <-chan time.Time, poll time.Duration) (rec Record, again bool, err error) {
+	c := a.guard.core
+	room, ok := c.waiters.join(a.digest, a.key.Scope)
+	if !ok {
+		return Record{}, false, fmt.Errorf("%w: too many attempts wait for it already", ErrInFlight)
+	}
+	defer c.waiters.leave(a.digest, a.key.Scope, room)
+	// Looked up after joining: a twin that settles from here on wakes us.
+	rec, err = c.store.Lookup(a.ctx, a.digest)
+	if err != nil || rec.State != StateClaimed || rec.Lapsed() {
+		return rec, true, a.lookupError(err)
+	}
+	timer := time.NewTimer(min(poll, max(rec.LeaseLeft(), time.Millisecond)))
+	defer timer.Stop()
+	select {
+	case <-room.done:
+		again = true
+	case <-timer.C:
+		again = true
+	case <-deadline:
+	case <-c.drain:
+		return rec, false, ErrClosed
+	case <-a.ctx.Done():
+		return rec, false, fmt.Errorf("wait: %w", context.Cause(a.ctx))
+	}
+	rec, err = c.store.Lookup(a.ctx, a.digest)
+	return rec, again, a.lookupError(err)
+}
+
+func (a *attempt) lookupError(err error) error {
+	switch {
+	case err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrClosed):
+		return err
+	case a.ctx.Err() != nil:
+		return fmt.Errorf("look up: %w", context.Cause(a.ctx))
+	}
+	return fmt.Errorf("%w: look up: %w", ErrUnavailable, err)
+}
+
+// fail dresses a sentinel for the caller.
+func (a *attempt) fail(err error) error {
+	e := &Error{Op: "begin", Digest: a.digest, Err: err}
+	if a.met.State != StateAbsent && !errors.Is(err, ErrMismatch) {
+		met := a.met
+		e.Record = &met
+	}
+	switch {
+	case errors.Is(err, ErrFull):
+		e.Err = fmt.Errorf("%w: %w", ErrUnavailable, err)
+		e.RetryAfter = retryFull
+	case errors.Is(err, ErrInFlight):
+		e.RetryAfter = retryInFlight
+	case errors.Is(err, ErrUnavailable), errors.Is(err, ErrClosed):
+		e.RetryAfter = retryUnavailable
+	}
+	return e
+}
+
+func (a *attempt) info(claim *Claim, rec *Record, err error) BeginInfo {
+	info := BeginInfo{
+		Digest: a.digest, Scope: a.key.Scope, Err: err,
+		Took: time.Since(a.start), Waited: a.waited,
+		Fence: a.met.Fence, Attempt: a.met.Attempt,
+	}
+	switch {
+	case claim != nil:
+		info.Result, info.Fence, info.Attempt = ResultClaimed, claim.rec.Fence, claim.rec.Attempt
+	case rec != nil:
+		info.Result = ResultReplayed
+	default:
+		info.Result = resultOf(err)
+	}
+	return info
+}
+
+func resultOf(err error) Result {
+	table := []struct {
+		err    error
+		result Result
+	}{
+		{ErrInFlight, ResultInFlight},
+		{ErrMismatch, ResultMismatch},
+		{ErrUnknown, ResultUnknown},
+		{ErrCancelled, ResultCancelled},
+		{ErrNotKept, ResultNotKept},
+		{ErrDuplicate, ResultDuplicate},
+		{ErrClosed, ResultClosed},
+		{ErrUnavailable, ResultUnavailable},
+		{ErrKeyInvalid, ResultInvalid},
+		{ErrScopeMissing, ResultInvalid},
+	}
+	for _, row := range table {
+		if errors.Is(err, row.err) {
+			return row.result
+		}
+	}
+	return ResultAborted
+}

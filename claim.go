@@ -1,0 +1,247 @@
+package semel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// maxNote keeps notes within what stores accept.
+func maxNote(note string) string {
+	if len(note) <= MaxNoteBytes {
+		return note
+	}
+	const ellipsis = "…"
+	cut := MaxNoteBytes - len(ellipsis)
+	for cut > 0 && note[cut]&0xC0 == 0x80 { // do not split a rune
+		cut--
+	}
+	return note[:cut] + ellipsis
+}
+
+// Claim is the exclusive right to execute an intent, from [Guard.Begin] until
+// one of its settling methods is called: Complete, CompleteWithout, Release or
+// Unknown. While it is open, a heartbeat renews its lease.
+//
+// Call exactly one settling method; a second call returns [ErrSettled]. If
+// none is called, the claim is renewed until [Policy.MaxRun] and then lapses
+// into unknown. Methods are safe for concurrent use.
+type Claim struct {
+	guard *Guard
+	scope string
+	rec   Record
+	won   time.Time // when Claim was called
+
+	ctx    claimContext
+	cancel context.CancelCauseFunc
+
+	prev, next *Claim // in the core's list of open claims
+
+	mu      sync.Mutex // guards the fields below
+	beat    *time.Timer
+	trusted time.Time // until when the lease can be relied on
+	phase   claimPhase
+}
+
+type claimPhase uint8
+
+const (
+	phaseOpen     claimPhase = iota
+	phaseSettling            // a settling method runs
+	phaseEnded
+)
+
+// claimContext is the context of the work, and knows the claim.
+type claimContext struct {
+	context.Context //nolint:containedctx // it is a context.
+	claim           *Claim
+}
+
+type claimKey struct{}
+
+// Value makes the claim reachable through [ClaimFrom].
+func (c *claimContext) Value(key any) any {
+	if key == (claimKey{}) {
+		return c.claim
+	}
+	return c.Context.Value(key)
+}
+
+// ClaimFrom returns the claim under which ctx works, or nil.
+func ClaimFrom(ctx context.Context) *Claim {
+	c, _ := ctx.Value(claimKey{}).(*Claim) //nolint:errcheck // nil is the answer for none.
+	return c
+}
+
+// FenceFrom returns the fence of the claim under which ctx works, or 0. Hand
+// it to systems that can refuse a holder with an older one.
+func FenceFrom(ctx context.Context) Fence {
+	if c := ClaimFrom(ctx); c != nil {
+		return c.rec.Fence
+	}
+	return 0
+}
+
+// open turns a won step into a claim and starts its heartbeat.
+func (a *attempt) open(s step) *Claim {
+	g := a.guard
+	c := &Claim{guard: g, scope: a.key.Scope, rec: s.rec, won: s.began}
+	parent := a.ctx
+	if parent.Done() != nil {
+		parent = context.WithoutCancel(parent)
+	}
+	life, cancel := context.WithCancelCause(parent)
+	c.ctx, c.cancel = claimContext{Context: life, claim: c}, cancel
+	g.core.opened(c)
+	c.mu.Lock()
+	c.trusted = trustedUntil(s.began, g.policy.Lease)
+	c.beat = time.AfterFunc(min(g.policy.Lease/3, g.policy.MaxRun)-time.Since(s.began), c.renew)
+	c.mu.Unlock()
+	return c
+}
+
+// trustedUntil is the moment from which a lease asked for at began may have
+// lapsed: a tenth of it is the margin for clocks that run at other speeds.
+func trustedUntil(began time.Time, lease time.Duration) time.Time {
+	return began.Add(lease - lease/10)
+}
+
+// Context is the context of the work. It carries the values of the context
+// given to Begin but not its end: a caller that goes away does not stop the
+// work. It is cancelled when the claim is lost (the cause wraps [ErrLost]),
+// when it has run for [Policy.MaxRun], and after it was settled.
+func (c *Claim) Context() context.Context { return &c.ctx }
+
+// Fence returns the fence of this claim.
+func (c *Claim) Fence() Fence { return c.rec.Fence }
+
+// Attempt returns 1 for the first claim of the intent, one more for every
+// takeover since.
+func (c *Claim) Attempt() int { return c.rec.Attempt }
+
+// Digest identifies the intent.
+func (c *Claim) Digest() Digest { return c.rec.Digest }
+
+// Complete settles the claim: it happened, and outcome is what every later
+// attempt gets. If the outcome is larger than [Policy.MaxOutcomeBytes], or the
+// store has no room for it, summary is kept in its place and later attempts
+// get [ErrNotKept] with it; so it is always in dedup mode. Both may be nil and
+// are not kept in memory.
+//
+// The error wraps [ErrNotStored] when the outcome could not be recorded in
+// time, and [ErrLost] too when somebody else holds the claim by now. Do not
+// execute again: the record lapses into unknown.
+func (c *Claim) Complete(outcome, summary []byte) error {
+	p := &c.guard.policy
+	if p.Mode == Dedup || len(outcome) > p.MaxOutcomeBytes {
+		return c.CompleteWithout(summary)
+	}
+	err := c.settle(Settlement{State: StateCompleted, Outcome: outcome, Kept: true}, false)
+	if errors.Is(err, ErrFull) {
+		return c.CompleteWithout(summary)
+	}
+	return err
+}
+
+// CompleteWithout settles the claim: it happened, but the answer is not kept.
+// Errors are those of [Claim.Complete].
+func (c *Claim) CompleteWithout(summary []byte) error {
+	if len(summary) > c.guard.policy.MaxOutcomeBytes {
+		summary = nil
+	}
+	err := c.settle(Settlement{State: StateCompleted, Outcome: summary}, len(summary) == 0)
+	if errors.Is(err, ErrFull) && len(summary) > 0 {
+		err = c.settle(Settlement{State: StateCompleted}, true)
+	}
+	return err
+}
+
+// Release settles the claim: nothing happened, and the next attempt executes.
+func (c *Claim) Release(note string) error {
+	return c.settle(Settlement{State: StateReleased, Note: note}, true)
+}
+
+// Unknown settles the claim: nobody can tell whether it happened. note says
+// why, for operators.
+func (c *Claim) Unknown(note string) error {
+	return c.settle(Settlement{State: StateUnknown, Note: note}, true)
+}
+
+// settle records the settlement, repeating it while the answer is lost. With
+// final unset the claim stays open after ErrFull, so that a smaller
+// settlement can follow.
+func (c *Claim) settle(s Settlement, final bool) error {
+	if !c.startSettling() {
+		return &Error{Op: "settle", Digest: c.rec.Digest, Err: ErrSettled}
+	}
+	core := c.guard.core
+	s.Note = maxNote(s.Note)
+	s.Retention = c.guard.policy.Retention
+	began := time.Now()
+	err := core.store.Settle(&c.ctx, c.rec.Digest, c.rec.Fence, s)
+	if err != nil && !definite(err) {
+		err = c.settleAgain(s, began, err)
+	}
+	if errors.Is(err, ErrFull) && !final {
+		c.mu.Lock()
+		c.phase = phaseOpen
+		c.mu.Unlock()
+		return err
+	}
+	if err != nil {
+		err = &Error{Op: "settle", Digest: c.rec.Digest, Err: fmt.Errorf("%w: %w", ErrNotStored, err)}
+	}
+	c.end(context.Canceled)
+	if hook := core.trace.Settled; hook != nil {
+		hook(&c.ctx, SettleInfo{
+			Digest: c.rec.Digest, Scope: c.scope, State: s.State, Fence: c.rec.Fence, Kept: s.Kept,
+			Bytes: len(s.Outcome), Held: began.Sub(c.won), Took: time.Since(began), Err: err,
+		})
+	}
+	return err
+}
+
+func (c *Claim) settleAgain(s Settlement, began time.Time, err error) error {
+	core := c.guard.core
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(&c.ctx), began.Add(core.timeout))
+	defer cancel()
+	for pause := range backoffs() {
+		if err == nil || definite(err) || !sleep(ctx, pause) {
+			break
+		}
+		err = core.store.Settle(ctx, c.rec.Digest, c.rec.Fence, s)
+	}
+	return err
+}
+
+// startSettling stops the heartbeat; in its place the timer now bounds the
+// first call of Settle.
+func (c *Claim) startSettling() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.phase != phaseOpen {
+		return false
+	}
+	c.phase = phaseSettling
+	c.beat.Reset(c.guard.core.timeout)
+	return true
+}
+
+// end closes the claim's life; only the first call counts.
+func (c *Claim) end(cause error) {
+	c.mu.Lock()
+	ended := c.phase == phaseEnded
+	c.phase = phaseEnded
+	c.beat.Stop()
+	c.mu.Unlock()
+	if ended {
+		return
+	}
+	c.cancel(cause)
+	core := c.guard.core
+	core.ended(c)
+	core.waiters.wake(c.rec.Digest)
+	core.idle.exit()
+}

@@ -1,0 +1,160 @@
+package semel
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Do executes fn once for the key, and gives every later caller its result:
+// [Guard.Begin], fn and the settlement in one call. The result is kept as
+// JSON, so T must survive encoding/json both ways.
+//
+// fn's context is cancelled when ctx is, and when the claim is lost. What fn
+// returns decides how the claim is settled:
+//
+//   - a result: completed; every later caller gets it;
+//   - an error made with [MarkFinal]: completed; every later caller gets a
+//     [*FinalError] with the same message;
+//   - an error made with [MarkUnknown], a context's end or a time-out: unknown,
+//     because nobody can tell whether it happened;
+//   - an error made with [MarkReleased]: released;
+//   - any other error, or a panic: as [Policy.OnError] says.
+//
+// When fn succeeded but its result could not be recorded, Do returns the
+// result together with an error that wraps [ErrNotStored].
+func Do[T any](ctx context.Context, g *Guard, k Key, fp Fingerprint, fn func(context.Context) (T, error)) (T, error) {
+	claim, rec, err := g.Begin(ctx, k, fp)
+	switch {
+	case err != nil:
+		var zero T
+		return zero, err
+	case rec != nil:
+		return decodeOutcome[T](rec.Outcome)
+	}
+	return run(ctx, claim, fn)
+}
+
+func run[T any](ctx context.Context, claim *Claim, fn func(context.Context) (T, error)) (T, error) {
+	work, cancel := context.WithCancelCause(claim.Context())
+	defer cancel(nil)
+	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
+	defer stop()
+	returned := false
+	defer func() {
+		if !returned { // a panic or runtime.Goexit is on its way through
+			settleError(claim, errors.New("panic")) //nolint:errcheck // the panic is the news.
+		}
+	}()
+	v, err := fn(work)
+	returned = true
+	if err != nil {
+		if settleErr := settleError(claim, err); settleErr != nil {
+			err = errors.Join(err, settleErr)
+		}
+		return v, err
+	}
+	outcome, err := json.Marshal(envelope[T]{Version: envelopeVersion, Value: &v})
+	if err != nil {
+		err = fmt.Errorf("semel: the result cannot be kept: %w", err)
+		return v, errors.Join(err, claim.CompleteWithout(nil))
+	}
+	return v, claim.Complete(outcome, nil)
+}
+
+// settleError settles a claim whose work returned an error.
+func settleError(claim *Claim, err error) error {
+	marked, ok := errors.AsType[*markedError](err)
+	switch {
+	case ok && marked.state == StateCompleted:
+		message := err.Error()
+		outcome, err := json.Marshal(envelope[struct{}]{Version: envelopeVersion, Error: &message})
+		if err != nil {
+			return claim.CompleteWithout(nil)
+		}
+		return claim.Complete(outcome, nil)
+	case ok && marked.state == StateReleased:
+		return claim.Release(err.Error())
+	case ok && marked.state == StateUnknown, timedOut(err), claim.guard.policy.OnError == UnknownOnError:
+		return claim.Unknown(err.Error())
+	}
+	return claim.Release(err.Error())
+}
+
+// timedOut reports whether an error leaves open if the effect happened.
+func timedOut(err error) bool {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return true
+	}
+	t, ok := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](err)
+	return ok && t.Timeout()
+}
+
+// markedError says how the claim of the work that returned it is settled.
+type markedError struct {
+	err   error
+	state State
+}
+
+func (e *markedError) Error() string { return e.err.Error() }
+func (e *markedError) Unwrap() error { return e.err }
+
+// MarkUnknown says that the effect may have happened although err came back.
+// It returns nil for nil.
+func MarkUnknown(err error) error { return mark(err, StateUnknown) }
+
+// MarkReleased says that nothing happened, whatever kind of error err is. It
+// returns nil for nil.
+func MarkReleased(err error) error { return mark(err, StateReleased) }
+
+// MarkFinal says that err is the answer: later attempts get a [*FinalError]
+// with its message instead of an execution. It returns nil for nil.
+func MarkFinal(err error) error { return mark(err, StateCompleted) }
+
+func mark(err error, s State) error {
+	if err == nil {
+		return nil
+	}
+	return &markedError{err: err, state: s}
+}
+
+// FinalError is the replay of an error that the first attempt returned with
+// [MarkFinal].
+type FinalError struct{ Message string }
+
+// Error returns the first attempt's message.
+func (e *FinalError) Error() string { return e.Message }
+
+const envelopeVersion = 1
+
+// envelope is how Do keeps a result: as JSON with a version, so that a later
+// release can change it.
+type envelope[T any] struct {
+	Version int     `json:"semel"`
+	Value   *T      `json:"value,omitempty"`
+	Error   *string `json:"error,omitempty"`
+}
+
+func decodeOutcome[T any](outcome []byte) (T, error) {
+	var (
+		e    envelope[T]
+		zero T
+	)
+	if err := json.Unmarshal(outcome, &e); err != nil {
+		return zero, fmt.Errorf("semel: decode the recorded result: %w", err)
+	}
+	switch {
+	case e.Version != envelopeVersion:
+		return zero, fmt.Errorf("semel: the recorded result has version %d, this program knows %d (was it recorded through another door?)",
+			e.Version, envelopeVersion)
+	case e.Error != nil:
+		return zero, &FinalError{Message: *e.Error}
+	case e.Value == nil:
+		return zero, nil // null
+	}
+	return *e.Value, nil
+}

@@ -1,0 +1,39 @@
+// Package semel makes a create safe to send twice: however often the same
+// intent arrives, it happens once, and everybody who asked gets the first
+// answer.
+//
+// An intent is named by a [Key] that its owner mints before the first
+// attempt. A [Guard] turns attempts into one execution:
+//
+//	g, err := semel.New(store, nil)
+//	...
+//	inv, err := semel.Do(ctx, g, key, fingerprint, createInvoice)
+//
+// What an intent is remembered by is a [Record] in a [Store]. Its states:
+//
+//	          claim                     settle(completed)
+//	absent ──────────▶ claimed(fence n) ─────────────────▶ completed ──retention──▶ absent
+//	   ▲                  │  │   │ settle(unknown), or the lease lapsed without an answer
+//	   │ settle(released) │  │   └──────────────▶ unknown ──rerun | reconcile──▶ claimed(fence n+1)
+//	   └──────────────────┘  │ renew                 │ refuse: stays, until an operator resolves it
+//	                         └──▶ claimed(fence n)   └──resolve──▶ completed | absent | cancelled
+//
+// The store is authoritative: it compares fences and reads its own clock. A
+// lapsed claim is stored as claimed and read as lapsed; it counts as unknown.
+// What each failure leads to:
+//
+//   - the holder crashes: the lease lapses; later attempts get [ErrUnknown]
+//     (or what [Policy.OnUnknown] says);
+//   - the store cannot be reached before the claim: nothing executes,
+//     [ErrUnavailable];
+//   - the reply to a claim is lost: it is repeated under the same [Owner] and
+//     recognised, or undone;
+//   - the lease cannot be renewed: the claim's context is cancelled before
+//     anybody else can get the claim;
+//   - the outcome cannot be recorded: [ErrNotStored]; the lease lapses into
+//     unknown;
+//   - a former holder wakes up: its settlement is refused by the fence.
+//
+// The package depends on the standard library alone. Stores live in
+// store/..., doors for HTTP and other protocols in packages of their own.
+package semel

@@ -1,0 +1,211 @@
+package semel
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Defaults and bounds of [Options].
+const (
+	DefaultWaitersPerKey   = 64
+	DefaultWaitersPerScope = 1024
+	DefaultWaiters         = 16384
+	DefaultLiveClaims      = 65536
+	DefaultStoreTimeout    = 5 * time.Second
+	DefaultSweepEvery      = 10 * time.Second
+	minSecretBytes         = 16
+)
+
+// Options are the settings of a [Guard]. A nil *Options is complete.
+type Options struct {
+	// Policy applies to every Begin of this guard; see [Guard.With].
+	Policy Policy
+	// Secret, when set, keys the digests (HMAC-SHA-256), so that whoever reads
+	// the store cannot confirm a guessed key. At least 16 bytes. All guards of
+	// one store need the same secret.
+	Secret []byte
+	// HideKeys keeps scope and name out of the store. Operators then find a
+	// record by its digest only.
+	HideKeys bool
+	// WaitersPerKey, WaitersPerScope and Waiters bound how many attempts wait
+	// for a running twin at a time; one more gets ErrInFlight at once. Defaults
+	// DefaultWaitersPerKey, DefaultWaitersPerScope, DefaultWaiters.
+	WaitersPerKey, WaitersPerScope, Waiters int
+	// LiveClaims bounds the claims held at a time; one more gets
+	// ErrUnavailable. Default DefaultLiveClaims.
+	LiveClaims int
+	// StoreTimeout bounds the time a verb of the store may take, retries
+	// included. Default DefaultStoreTimeout.
+	StoreTimeout time.Duration
+	// SweepEvery is how often expired records are swept in the background,
+	// where the store can. Default DefaultSweepEvery; negative for never.
+	SweepEvery time.Duration
+	// Trace, when set, is told what happens.
+	Trace *Trace
+}
+
+// Guard makes an intent happen once. It is the one place that decides: whether
+// an attempt executes, gets the recorded outcome, waits or is refused. All
+// methods are safe for concurrent use. Make one with [New].
+type Guard struct {
+	core   *core
+	policy Policy
+}
+
+// core is what all views of a guard share.
+type core struct {
+	store    Store
+	digester digester
+	hideKeys bool
+	trace    Trace
+	waiters  *waiters
+	timeout  time.Duration
+	maxLive  int64
+
+	ownerPrefix uint64
+	ownerCount  atomic.Uint64
+	live        atomic.Int64  // claims held
+	giveBacks   chan struct{} // seats of the goroutines that undo lost claims
+
+	life   context.Context //nolint:containedctx // the guard's life, ended by Close.
+	end    context.CancelFunc
+	closed atomic.Bool
+	drain  chan struct{} // closed when the guard takes no new intents
+
+	idle       idleGate // attempts and claims
+	background idleGate // heartbeats, sweeping, claims being undone
+
+	openMu   sync.Mutex // guards openHead and the links of the claims
+	openHead *Claim
+}
+
+// New returns a guard over the store. The guard does not own the store: close
+// the guard first, the store after it. opts may be nil.
+func New(store Store, opts *Options) (*Guard, error) {
+	if store == nil {
+		return nil, errors.New("semel: new guard: store is nil")
+	}
+	if opts == nil {
+		opts = &Options{}
+	}
+	policy, err := opts.Policy.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if n := len(opts.Secret); n > 0 && n < minSecretBytes {
+		return nil, fmt.Errorf("semel: new guard: secret has %d bytes, at least %d are needed", n, minSecretBytes)
+	}
+	c := &core{
+		store:    store,
+		digester: digester{secret: append([]byte(nil), opts.Secret...)},
+		hideKeys: opts.HideKeys,
+		waiters: newWaiters(
+			positive(opts.WaitersPerKey, DefaultWaitersPerKey),
+			positive(opts.WaitersPerScope, DefaultWaitersPerScope),
+			positive(opts.Waiters, DefaultWaiters)),
+		timeout:   positive(opts.StoreTimeout, DefaultStoreTimeout),
+		maxLive:   int64(positive(opts.LiveClaims, DefaultLiveClaims)),
+		giveBacks: make(chan struct{}, maxGiveBacks),
+		drain:     make(chan struct{}),
+	}
+	if opts.Trace != nil {
+		c.trace = *opts.Trace
+	}
+	var prefix [8]byte
+	if _, err := rand.Read(prefix[:]); err != nil {
+		return nil, fmt.Errorf("semel: new guard: read randomness: %w", err)
+	}
+	c.ownerPrefix = binary.BigEndian.Uint64(prefix[:])
+	c.life, c.end = context.WithCancel(context.Background())
+	c.startSweeping(opts.SweepEvery)
+	return &Guard{core: c, policy: policy}, nil
+}
+
+// With returns a view of the guard that applies another policy. It shares
+// everything else; closing either closes both.
+func (g *Guard) With(p Policy) (*Guard, error) {
+	p, err := p.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return &Guard{core: g.core, policy: p}, nil
+}
+
+// Policy returns the policy in force, defaults filled in.
+func (g *Guard) Policy() Policy { return g.policy }
+
+// Digest returns the identity under which the store knows the key.
+func (g *Guard) Digest(k Key) Digest { return g.core.digester.digest(k) }
+
+// LiveClaims returns the number of claims this guard holds now.
+func (g *Guard) LiveClaims() int { return int(g.core.live.Load()) }
+
+// Waiting returns the number of attempts that wait for a running twin now.
+func (g *Guard) Waiting() int { return int(g.core.waiters.count.Load()) }
+
+// Lookup returns what the store remembers of the intent; [ErrNotFound] for
+// nothing. It is for status pages and operators: it decides nothing.
+func (g *Guard) Lookup(ctx context.Context, k Key) (Record, error) {
+	if err := k.Validate(); err != nil {
+		return Record{}, err
+	}
+	rec, err := g.core.store.Lookup(ctx, g.Digest(k))
+	if err != nil {
+		return Record{}, fmt.Errorf("semel: look up record: %w", err)
+	}
+	return rec, nil
+}
+
+// Shutdown stops the guard in order: new intents and waiters get [ErrClosed]
+// at once, then it waits until every claim is settled or ctx ends, then it
+// stops. Claims still open when ctx ends are lost and lapse into unknown.
+// The error is ctx's, when it ended first.
+func (g *Guard) Shutdown(ctx context.Context) error {
+	c := g.core
+	if !c.closed.Swap(true) {
+		close(c.drain)
+	}
+	err := c.idle.wait(ctx)
+	c.loseAll()
+	c.end()
+	if bgErr := c.background.wait(context.WithoutCancel(ctx)); bgErr != nil {
+		return fmt.Errorf("semel: shut down: %w", bgErr)
+	}
+	if err != nil {
+		return fmt.Errorf("semel: shut down with %d claims open: %w", c.live.Load(), err)
+	}
+	return nil
+}
+
+// Close is [Guard.Shutdown] without patience: open claims are lost.
+func (g *Guard) Close() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	err := g.Shutdown(ctx)
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// newOwner mints a token that no other attempt of any process has: 64 random
+// bits of this guard and a count.
+func (c *core) newOwner() Owner {
+	var o Owner
+	binary.BigEndian.PutUint64(o[:8], c.ownerPrefix)
+	binary.BigEndian.PutUint64(o[8:], c.ownerCount.Add(1))
+	return o
+}
+
+func positive[T int | time.Duration](v, def T) T {
+	if v <= 0 {
+		return def
+	}
+	return v
+}

@@ -1,0 +1,131 @@
+package semel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// renew is the heartbeat: called by the claim's timer, every third of a lease.
+func (c *Claim) renew() {
+	core := c.guard.core
+	core.background.enter()
+	defer core.background.exit()
+	c.mu.Lock()
+	phase, trusted := c.phase, c.trusted
+	c.mu.Unlock()
+	switch {
+	case phase == phaseSettling:
+		c.cancel(fmt.Errorf("settle: %w", context.DeadlineExceeded)) // the store hangs: settleAgain takes over
+		return
+	case phase == phaseEnded:
+		return
+	case time.Since(c.won) >= c.guard.policy.MaxRun:
+		c.lose(fmt.Errorf("%w: it ran for %v", context.DeadlineExceeded, c.guard.policy.MaxRun))
+		return
+	}
+	began, err := c.renewUntil(trusted)
+	if err != nil {
+		c.lose(err)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.trusted = trustedUntil(began, c.guard.policy.Lease)
+	if c.phase == phaseOpen {
+		c.beat.Reset(max(0, min(
+			c.guard.policy.Lease/3-time.Since(began),
+			c.guard.policy.MaxRun-time.Since(c.won))))
+	}
+}
+
+// renewUntil renews, again and again while the answer is lost, as long as the
+// present lease can be trusted. began is when the successful call started.
+func (c *Claim) renewUntil(trusted time.Time) (began time.Time, err error) {
+	ctx, cancel := context.WithDeadlineCause(c.guard.core.life, trusted,
+		fmt.Errorf("%w: the lease could not be renewed in time", ErrLost))
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { // also when the store ignores ctx
+		if errors.Is(context.Cause(ctx), ErrLost) {
+			c.lose(context.Cause(ctx))
+		}
+	})
+	defer stop()
+	for pause := range backoffs() {
+		began = time.Now()
+		err = c.guard.core.store.Renew(ctx, c.rec.Digest, c.rec.Fence, c.guard.policy.Lease)
+		if hook := c.guard.core.trace.Renewed; hook != nil {
+			hook(&c.ctx, RenewInfo{Digest: c.rec.Digest, Fence: c.rec.Fence, Took: time.Since(began), Err: err})
+		}
+		if err == nil || definite(err) {
+			return began, err
+		}
+		if !sleep(ctx, pause) {
+			return began, fmt.Errorf("%w: %w", context.Cause(ctx), err)
+		}
+	}
+	return began, err
+}
+
+// lose tells the work that it must stop: its right may be somebody else's by
+// now. The claim can still be settled; the store decides by the fence.
+func (c *Claim) lose(err error) {
+	c.mu.Lock()
+	open := c.phase == phaseOpen && c.ctx.Err() == nil
+	c.mu.Unlock()
+	if !open {
+		return
+	}
+	if !errors.Is(err, ErrLost) {
+		err = fmt.Errorf("%w: %w", ErrLost, err)
+	}
+	c.cancel(err)
+	if hook := c.guard.core.trace.Lost; hook != nil {
+		hook(&c.ctx, LostInfo{Digest: c.rec.Digest, Fence: c.rec.Fence, Held: time.Since(c.won), Err: err})
+	}
+}
+
+// opened enters the claim into the list of open ones.
+func (c *core) opened(claim *Claim) {
+	c.live.Add(1)
+	c.openMu.Lock()
+	defer c.openMu.Unlock()
+	claim.next = c.openHead
+	if claim.next != nil {
+		claim.next.prev = claim
+	}
+	c.openHead = claim
+}
+
+// ended removes the claim from the list.
+func (c *core) ended(claim *Claim) {
+	c.live.Add(-1)
+	c.openMu.Lock()
+	defer c.openMu.Unlock()
+	if claim.prev != nil {
+		claim.prev.next = claim.next
+	} else if c.openHead == claim {
+		c.openHead = claim.next
+	}
+	if claim.next != nil {
+		claim.next.prev = claim.prev
+	}
+	claim.prev, claim.next = nil, nil
+}
+
+// loseAll gives up every claim that is still open; for the guard's end.
+func (c *core) loseAll() {
+	c.openMu.Lock()
+	var open []*Claim
+	for claim := c.openHead; claim != nil; claim = claim.next {
+		open = append(open, claim)
+	}
+	c.openMu.Unlock()
+	for _, claim := range open {
+		claim.lose(ErrClosed)
+		claim.mu.Lock()
+		claim.beat.Stop()
+		claim.mu.Unlock()
+	}
+}

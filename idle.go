@@ -1,0 +1,50 @@
+package semel
+
+import (
+	"context"
+	"sync"
+)
+
+// idleGate counts what runs and lets one wait until nothing does. Unlike a
+// sync.WaitGroup it may be entered while somebody waits.
+type idleGate struct {
+	mu    sync.Mutex // guards the fields below
+	n     int
+	empty chan struct{} // made by a waiter, closed when n falls to 0
+}
+
+func (g *idleGate) enter() {
+	g.mu.Lock()
+	g.n++
+	g.mu.Unlock()
+}
+
+func (g *idleGate) exit() {
+	g.mu.Lock()
+	g.n--
+	if g.n == 0 && g.empty != nil {
+		close(g.empty)
+		g.empty = nil
+	}
+	g.mu.Unlock()
+}
+
+// wait returns when nothing runs, or with ctx's error.
+func (g *idleGate) wait(ctx context.Context) error {
+	g.mu.Lock()
+	if g.n == 0 {
+		g.mu.Unlock()
+		return nil
+	}
+	if g.empty == nil {
+		g.empty = make(chan struct{})
+	}
+	empty := g.empty
+	g.mu.Unlock()
+	select {
+	case <-empty:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,168 @@
+package semel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Defaults of a [Policy], and the presets.
+const (
+	DefaultLease            = 30 * time.Second
+	DefaultWait             = 5 * time.Second
+	DefaultRetention        = 24 * time.Hour
+	DefaultMaxRun           = 15 * time.Minute
+	DefaultMaxOutcomeBytes  = 1 << 20
+	DefaultReconcileTimeout = 10 * time.Second
+
+	// PaymentRetention is the retention of [PaymentPolicy]: long enough for a
+	// caller that retries over a weekend.
+	PaymentRetention = 72 * time.Hour
+
+	// NoWait is the [Policy.Wait] of a caller that takes [ErrInFlight] at once.
+	NoWait time.Duration = -1
+
+	minLease = 30 * time.Millisecond
+)
+
+// Mode says what a duplicate of a completed intent gets.
+type Mode uint8
+
+const (
+	// Idempotent gives a duplicate the first answer.
+	Idempotent Mode = iota
+	// Dedup only stops a duplicate and says so with [ErrDuplicate]; no answer
+	// is kept.
+	Dedup
+)
+
+// OnUnknown says what a later attempt does with an intent whose outcome is
+// unknown, a lapsed claim included.
+type OnUnknown uint8
+
+const (
+	// Refuse answers [ErrUnknown] until somebody resolves the record.
+	Refuse OnUnknown = iota
+	// Rerun executes again. Right only where executing twice does no harm, or
+	// where the effect refuses a stale fence.
+	Rerun
+	// Reconcile asks [Policy.Reconcile] whether it happened.
+	Reconcile
+)
+
+// Disposition says how a claim is settled when the work returned an error or
+// panicked.
+type Disposition uint8
+
+const (
+	// ReleaseOnError: an error means that nothing happened; a retry runs.
+	ReleaseOnError Disposition = iota
+	// UnknownOnError: an error means that it may have happened.
+	UnknownOnError
+)
+
+// Verdict is what a [ReconcileFunc] found.
+type Verdict uint8
+
+const (
+	// StillUnknown: it could not be found out; the record stays unknown.
+	StillUnknown Verdict = iota
+	// Happened: the effect is there; the record becomes completed.
+	Happened
+	// NotHappened: the effect is not there and cannot arrive any more; the
+	// intent is executed now.
+	NotHappened
+)
+
+// Reconciliation is the answer of a [ReconcileFunc].
+type Reconciliation struct {
+	Verdict Verdict
+	Outcome []byte // of Happened: the answer to replay, in the door's envelope
+	Kept    bool   // of Happened: Outcome is the whole answer
+	Note    string // for operators
+}
+
+// ReconcileFunc finds out whether an intent with an unknown outcome happened.
+// It runs under a claim of its own, so no two run for one intent at a time,
+// within [Policy.ReconcileTimeout]; rec is the record as it was before that
+// claim. ctx carries the values of the attempt that asked. An error counts as
+// [StillUnknown] and is noted in the record.
+type ReconcileFunc func(ctx context.Context, rec Record) (Reconciliation, error)
+
+// Policy says how a kind of intent is treated. The zero Policy is complete:
+// every zero field means its default.
+type Policy struct {
+	// Mode is Idempotent unless set.
+	Mode Mode
+	// Lease is how long a claim is held unless renewed; it is renewed every
+	// third of it. Default DefaultLease, at least 30 ms.
+	Lease time.Duration
+	// MaxRun bounds the work: after it the claim's context is cancelled and the
+	// lease no longer renewed. Default DefaultMaxRun.
+	MaxRun time.Duration
+	// Wait is how long a duplicate waits for a running twin before it gets
+	// ErrInFlight. Default DefaultWait; NoWait for none.
+	Wait time.Duration
+	// Retention is how long a settled record is remembered, and how long a
+	// lapsed one is after its lease. Default DefaultRetention.
+	Retention time.Duration
+	// MaxOutcomeBytes is the largest outcome kept. A larger one is settled as
+	// completed without it. Default DefaultMaxOutcomeBytes.
+	MaxOutcomeBytes int
+	// OnError applies to work that returns an error or panics, unless the
+	// error says more (see MarkUnknown). Default ReleaseOnError.
+	OnError Disposition
+	// OnUnknown is Refuse unless set.
+	OnUnknown OnUnknown
+	// Reconcile is required with OnUnknown: Reconcile, and only then.
+	Reconcile ReconcileFunc
+	// ReconcileTimeout bounds one call of Reconcile. Default
+	// DefaultReconcileTimeout.
+	ReconcileTimeout time.Duration
+}
+
+// PaymentPolicy is a preset for effects that must never be repeated on a
+// guess: 72 hours of retention, errors count as unknown, and what is unknown
+// is refused.
+func PaymentPolicy() Policy {
+	return Policy{Retention: PaymentRetention, OnError: UnknownOnError}
+}
+
+// withDefaults fills the zero fields and reports what cannot work.
+func (p Policy) withDefaults() (Policy, error) {
+	orDefault := func(d *time.Duration, def time.Duration) {
+		if *d == 0 {
+			*d = def
+		}
+	}
+	orDefault(&p.Lease, DefaultLease)
+	orDefault(&p.MaxRun, DefaultMaxRun)
+	orDefault(&p.Wait, DefaultWait)
+	orDefault(&p.Retention, DefaultRetention)
+	orDefault(&p.ReconcileTimeout, DefaultReconcileTimeout)
+	if p.MaxOutcomeBytes == 0 {
+		p.MaxOutcomeBytes = DefaultMaxOutcomeBytes
+	}
+	return p, p.check()
+}
+
+func (p *Policy) check() error {
+	switch {
+	case p.Lease < minLease:
+		return fmt.Errorf("semel: policy: lease %v is too short (at least %v)", p.Lease, minLease)
+	case p.MaxRun < 0:
+		return fmt.Errorf("semel: policy: max run %v is negative", p.MaxRun)
+	case p.Retention < time.Millisecond:
+		return fmt.Errorf("semel: policy: retention %v is shorter than a millisecond", p.Retention)
+	case p.MaxOutcomeBytes < 0:
+		return fmt.Errorf("semel: policy: max outcome of %d bytes is negative", p.MaxOutcomeBytes)
+	case p.ReconcileTimeout < 0:
+		return fmt.Errorf("semel: policy: reconcile timeout %v is negative", p.ReconcileTimeout)
+	case p.Mode > Dedup, p.OnUnknown > Reconcile, p.OnError > UnknownOnError:
+		return errors.New("semel: policy: mode, on-unknown or on-error has a value that does not exist")
+	case (p.OnUnknown == Reconcile) != (p.Reconcile != nil):
+		return errors.New("semel: policy: OnUnknown: Reconcile and a Reconcile function belong together")
+	}
+	return nil
+}

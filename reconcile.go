@@ -1,0 +1,75 @@
+package semel
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// reconcile finds out, under the claim just won, whether the intent happened
+// under the claim before it.
+func (a *attempt) reconcile(before Record, s step) (*Claim, *Record, error) {
+	claim := a.open(s)
+	found, err := a.ask(claim, before)
+	switch {
+	case err == nil && found.Verdict == NotHappened:
+		return claim, nil, nil
+	case err == nil && found.Verdict == Happened:
+		return a.adopt(claim, found)
+	case err != nil:
+		found.Note = fmt.Sprintf("reconcile: %v", err)
+	}
+	if found.Note == "" {
+		found.Note = before.Note
+	}
+	a.seat()
+	if err := claim.Unknown(found.Note); err != nil {
+		return nil, nil, a.fail(fmt.Errorf("%w: %w", ErrUnknown, err))
+	}
+	return nil, nil, a.fail(ErrUnknown)
+}
+
+// ask calls the policy's function; a panic in it counts as an error.
+func (a *attempt) ask(claim *Claim, before Record) (found Reconciliation, err error) {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(claim.Context(), a.guard.policy.ReconcileTimeout)
+	defer cancel()
+	defer func() {
+		if p := recover(); p != nil {
+			found, err = Reconciliation{}, fmt.Errorf("panic: %v", p)
+		}
+		if hook := a.guard.core.trace.Reconciled; hook != nil {
+			hook(ctx, ReconcileInfo{
+				Digest: a.digest, Fence: claim.Fence(), Verdict: found.Verdict, Took: time.Since(began), Err: err,
+			})
+		}
+	}()
+	return a.guard.policy.Reconcile(ctx, before)
+}
+
+// adopt records what the reconciliation found as the outcome, and replays it.
+func (a *attempt) adopt(claim *Claim, found Reconciliation) (*Claim, *Record, error) {
+	a.seat()
+	var err error
+	if found.Kept {
+		err = claim.Complete(found.Outcome, nil)
+	} else {
+		err = claim.CompleteWithout(found.Outcome)
+	}
+	if err != nil {
+		return nil, nil, a.fail(fmt.Errorf("%w: %w", ErrUnavailable, err))
+	}
+	rec, err := a.guard.core.store.Lookup(a.ctx, a.digest)
+	if err != nil {
+		return nil, nil, a.fail(fmt.Errorf("%w: look up: %w", ErrUnavailable, err))
+	}
+	a.met = rec
+	if err := a.refusal(&rec); err != nil {
+		return nil, nil, a.fail(err)
+	}
+	return nil, &rec, nil
+}
+
+// seat takes a seat for the rest of the attempt, because the claim gives its
+// own back when it is settled.
+func (a *attempt) seat() { a.guard.core.idle.enter() }

@@ -1,0 +1,101 @@
+package semel
+
+import (
+	"context"
+	"time"
+)
+
+// Result is what an attempt to begin came to, in the words of logs and metrics.
+type Result string
+
+// The results of [Guard.Begin].
+const (
+	ResultClaimed     Result = "claimed"
+	ResultReplayed    Result = "replayed"
+	ResultInFlight    Result = "in-flight"
+	ResultMismatch    Result = "mismatch"
+	ResultUnknown     Result = "unknown"
+	ResultCancelled   Result = "cancelled"
+	ResultNotKept     Result = "not-kept"
+	ResultDuplicate   Result = "duplicate"
+	ResultUnavailable Result = "unavailable"
+	ResultClosed      Result = "closed"
+	ResultInvalid     Result = "invalid"
+	ResultAborted     Result = "aborted" // the caller's context ended
+)
+
+// Trace holds hooks that a [Guard] calls as things happen: for logs, metrics
+// and spans. Each may be nil. They are called synchronously, from any
+// goroutine, and must return at once.
+type Trace struct {
+	// Began is called once for every Begin, when its answer is known.
+	Began func(context.Context, BeginInfo)
+	// Settled is called when a claim's settlement was tried.
+	Settled func(context.Context, SettleInfo)
+	// Renewed is called after every renewal of a lease, failed ones included.
+	Renewed func(context.Context, RenewInfo)
+	// Lost is called when a claim is given up before it was settled.
+	Lost func(context.Context, LostInfo)
+	// Reconciled is called after every call of a ReconcileFunc.
+	Reconciled func(context.Context, ReconcileInfo)
+	// Swept is called after every sweep of a store that removed something or
+	// failed.
+	Swept func(context.Context, SweepInfo)
+}
+
+// BeginInfo describes the end of a Begin.
+type BeginInfo struct {
+	Digest  Digest
+	Scope   string
+	Result  Result
+	Fence   Fence         // of the claim or of the record met, if any
+	Attempt int           // of the claim or of the record met, if any
+	Took    time.Duration // all of Begin
+	Waited  time.Duration // the part of it spent waiting for a running twin
+	Err     error
+}
+
+// SettleInfo describes a settlement.
+type SettleInfo struct {
+	Digest Digest
+	Scope  string
+	State  State
+	Fence  Fence
+	Kept   bool
+	Bytes  int           // of the outcome
+	Held   time.Duration // since the claim was won
+	Took   time.Duration // of the settlement alone
+	Err    error
+}
+
+// RenewInfo describes a renewal.
+type RenewInfo struct {
+	Digest Digest
+	Fence  Fence
+	Took   time.Duration
+	Err    error
+}
+
+// LostInfo describes the loss of a claim.
+type LostInfo struct {
+	Digest Digest
+	Fence  Fence
+	Held   time.Duration
+	Err    error
+}
+
+// ReconcileInfo describes a reconciliation.
+type ReconcileInfo struct {
+	Digest  Digest
+	Fence   Fence
+	Verdict Verdict
+	Took    time.Duration
+	Err     error
+}
+
+// SweepInfo describes a sweep.
+type SweepInfo struct {
+	Removed int
+	Took    time.Duration
+	Err     error
+}
