@@ -9,8 +9,8 @@ package must
 
 import "fmt"
 
-// Violation is the value of the panic. It is an error so that a recovering handler can log it like one.
-type Violation struct {
+// InvariantError is the value of the panic. It is an error so that a recovering handler can log it like one.
+type InvariantError struct {
 	// Invariant is the sentence that should have been true.
 	Invariant string
 	// Cause is the error that shows it is not, or nil.
@@ -18,29 +18,29 @@ type Violation struct {
 }
 
 // Error names the broken invariant, then its cause.
-func (v *Violation) Error() string {
-	if v.Cause == nil {
-		return "broken invariant: " + v.Invariant
+func (e *InvariantError) Error() string {
+	if e.Cause == nil {
+		return "broken invariant: " + e.Invariant
 	}
-	return "broken invariant: " + v.Invariant + ": " + v.Cause.Error()
+	return "broken invariant: " + e.Invariant + ": " + e.Cause.Error()
 }
 
 // Unwrap gives the cause to errors.Is and errors.As.
-func (v *Violation) Unwrap() error { return v.Cause }
+func (e *InvariantError) Unwrap() error { return e.Cause }
 
-// Hold panics with a [*Violation] unless ok. The format states what should be true: "fence %d is not zero". It is
+// Hold panics with a [*InvariantError] unless ok. The format states what should be true: "fence %d is not zero". It is
 // formatted only when the invariant is broken, but its arguments are evaluated always: keep them cheap.
 func Hold(ok bool, format string, args ...any) {
 	if !ok {
-		panic(&Violation{Invariant: fmt.Sprintf(format, args...)})
+		panic(&InvariantError{Invariant: fmt.Sprintf(format, args...)})
 	}
 }
 
-// Succeed panics with a [*Violation] that wraps err unless err is nil. It is for calls that cannot fail by
+// Succeed panics with a [*InvariantError] that wraps err unless err is nil. It is for calls that cannot fail by
 // construction, such as writing to a hash or parsing an embedded file.
 func Succeed(err error, format string, args ...any) {
 	if err != nil {
-		panic(&Violation{Invariant: fmt.Sprintf(format, args...), Cause: err})
+		panic(&InvariantError{Invariant: fmt.Sprintf(format, args...), Cause: err})
 	}
 }
 
@@ -52,7 +52,7 @@ func Get[T any](v T, err error) T {
 	return v
 }
 
-// Never panics with a [*Violation]; it marks a line that cannot be reached, such as the default of a switch over a
+// Never panics with a [*InvariantError]; it marks a line that cannot be reached, such as the default of a switch over a
 // closed set. The compiler does not know that it never returns: a function with results returns zero values after it.
 func Never(format string, args ...any) {
 	Hold(false, format, args...)

@@ -49,13 +49,13 @@ func TestCauseIsFoundByErrorsIs(t *testing.T) {
 }
 
 // violationOf runs call and returns what it panicked with.
-func violationOf(t *testing.T, call func()) (violation *must.Violation) {
+func violationOf(t *testing.T, call func()) (violation *must.InvariantError) {
 	t.Helper()
 	defer func() {
 		t.Helper()
 		var ok bool
-		if violation, ok = recover().(*must.Violation); !ok {
-			t.Fatal("the call did not panic with a *must.Violation")
+		if violation, ok = recover().(*must.InvariantError); !ok {
+			t.Fatal("the call did not panic with a *must.InvariantError")
 		}
 	}()
 	call()

@@ -1,0 +1,63 @@
+# Everything a developer does here. `make help` lists it.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help test check lint shell vet arch fmt build demo bench fuzz vuln clean
+
+TOOLS := .cache/bin
+FUZZTIME ?= 1m
+BENCH ?= .
+COUNT ?= 1
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+test: ## every test, with the race detector; as root on Debian it installs what is missing
+	@scripts/prepare scripts/test
+
+check: lint vet arch shell ## linters, formatting, vet, architecture, shell scripts
+
+lint: $(TOOLS)/stamp
+	@for module in $$(scripts/modules); do \
+		echo "golangci-lint run in $$module"; \
+		(cd $$module && "$(CURDIR)/$(TOOLS)/golangci-lint" run --config "$(CURDIR)/.golangci.yml" ./...); \
+	done
+	$(TOOLS)/golangci-lint fmt --diff
+
+vet:
+	@for module in $$(scripts/modules); do echo "go vet in $$module"; (cd $$module && go vet ./...); done
+
+arch:
+	go test ./internal/archtest
+
+shell:
+	@if command -v shellcheck >/dev/null; then shellcheck scripts/* .ci/run && echo "shellcheck: fine"; \
+	else for script in scripts/* .ci/run; do bash -n $$script; done; \
+		echo "shellcheck is not installed: only the syntax of scripts was checked"; fi
+
+fmt: $(TOOLS)/stamp ## formats all Go files
+	$(TOOLS)/golangci-lint fmt
+
+build: ## bin/semel
+	go build -trimpath -o bin/semel ./cmd/semel
+
+demo: ## the invoice application, unprotected and protected, side by side (ARGS=--once: without a browser)
+	go run ./cmd/semel demo $(ARGS)
+
+bench: ## benchmarks (BENCH=regexp, COUNT=n)
+	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout 60m ./...
+
+fuzz: ## every fuzz target in turn, FUZZTIME (1m) each
+	@scripts/fuzz $(FUZZTIME)
+
+vuln: $(TOOLS)/stamp ## known weaknesses in what we call; needs the network for the vulnerability database
+	$(TOOLS)/govulncheck ./...
+
+clean: ## removes what was built or downloaded here
+	rm -rf .cache bin
+
+$(TOOLS)/stamp: tools/go.mod tools/go.sum
+	@echo "building the tools that tools/go.mod pins (once)"
+	@mkdir -p $(TOOLS)
+	@go build -C tools -o ../$(TOOLS)/ tool
+	@touch $@
