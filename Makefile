@@ -15,14 +15,15 @@ help: ## this list
 test: ## every test, with the race detector; as root on Debian it installs what is missing
 	@scripts/prepare scripts/test
 
-check: lint vet arch shell ## linters, formatting, vet, architecture, shell scripts
+check: ## linters, formatting, vet, architecture, shell scripts; all of them even when one fails
+	@$(MAKE) --no-print-directory --keep-going lint vet arch shell
 
 lint: $(TOOLS)/stamp
+	@$(TOOLS)/golangci-lint fmt --diff
 	@for module in $$(scripts/modules); do \
 		echo "golangci-lint run in $$module"; \
 		(cd $$module && "$(CURDIR)/$(TOOLS)/golangci-lint" run --config "$(CURDIR)/.golangci.yml" ./...); \
 	done
-	$(TOOLS)/golangci-lint fmt --diff
 
 vet:
 	@for module in $$(scripts/modules); do echo "go vet in $$module"; (cd $$module && go vet ./...); done

@@ -25,7 +25,26 @@ func OpenTree(ctx context.Context, dir string) (Tree, error) {
 	if err != nil {
 		return Tree{}, err
 	}
-	return TreeOf(os.DirFS(dir), strings.Split(strings.TrimRight(string(out), "\x00"), "\x00"))
+	names := strings.Split(strings.TrimRight(string(out), "\x00"), "\x00")
+	if err := readFolders(os.DirFS(dir), names); err != nil {
+		return Tree{}, err
+	}
+	return TreeOf(os.DirFS(dir), names)
+}
+
+// readFolders lists every folder that holds one of the names. The lists are not needed: go test notices the reading
+// and does not repeat a cached verdict when a file has appeared, which it cannot know from our calls of git and go.
+func readFolders(fsys fs.FS, names []string) error {
+	seen := make(map[string]bool)
+	for _, name := range names {
+		for folder := path.Dir(name); !seen[folder]; folder = path.Dir(folder) {
+			seen[folder] = true
+			if _, err := fs.ReadDir(fsys, folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("list the source tree: %w", err)
+			}
+		}
+	}
+	return nil
 }
 
 // TreeOf reads the named files. A file that is gone meanwhile is left out, and so is a binary one.
