@@ -1,0 +1,32 @@
+package sqlitestore
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+//go:embed sql/check.sql
+var checkSQL string
+
+// Check reads the whole file and reports damage: pages and indexes that
+// disagree, a count that is wrong, a fence that was given beyond the greatest
+// one. It runs beside other callers and takes as long as reading the file;
+// ctx ends it.
+func (s *Store) Check(ctx context.Context) error {
+	return s.read(ctx, "check", func(r *reader) error {
+		switch found, err := r.conn.value(ctx, "PRAGMA integrity_check(1)"); {
+		case err != nil:
+			return err
+		case found != "ok":
+			return fmt.Errorf("integrity check: %v (%s)", found, hint(sqlite3.SQLITE_CORRUPT))
+		}
+		broken, err := r.conn.value(ctx, checkSQL)
+		if err != nil || broken == nil {
+			return err
+		}
+		return fmt.Errorf("invariant broken: %v", broken)
+	})
+}

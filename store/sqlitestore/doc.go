@@ -1,0 +1,2 @@
+// Package sqlitestore keeps records in one SQLite file.
+package sqlitestore

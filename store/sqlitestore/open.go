@@ -1,0 +1,214 @@
+package sqlitestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/semel-dev/semel"
+)
+
+// readerCount is how many reads run at once; further ones wait their turn.
+const readerCount = 4
+
+var (
+	_ semel.Store   = (*Store)(nil)
+	_ semel.Lister  = (*Store)(nil)
+	_ semel.Sweeper = (*Store)(nil)
+	_ semel.Counter = (*Store)(nil)
+)
+
+// Store keeps records in one SQLite file. [Open] is the only door. It is safe
+// for concurrent use, and several processes may have the same file open.
+type Store struct {
+	path    string
+	clock   *clock
+	log     *slog.Logger
+	readers chan *reader
+
+	queue   chan *job     // read-only stores have none
+	written chan struct{} // closed when the writer has ended
+	tx      *tx           // the writer's own
+
+	mu     sync.RWMutex // guards closed, and that no job enters a closed queue
+	closed bool
+}
+
+// Open opens the store in the file at path and creates the file, readable by
+// its owner only, where there is none; the directory must exist. The path is
+// taken literally. A file of an older schema is migrated; a newer one, another
+// application's database or a damaged header is refused with an error that
+// says what to do, and stays as it is. Close the store to free it.
+func Open(ctx context.Context, path string, o *Options) (*Store, error) {
+	opts, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if err := ensureFile(path, opts.ReadOnly); err != nil {
+		return nil, err
+	}
+	s := &Store{
+		path:    path,
+		clock:   newClock(opts.Now),
+		log:     opts.Logger,
+		readers: make(chan *reader, readerCount),
+	}
+	if err := s.open(ctx, &opts); err != nil {
+		return nil, errors.Join(err, s.release())
+	}
+	if s.tx != nil {
+		s.queue = make(chan *job, queueJobs)
+		s.written = make(chan struct{})
+		go s.write()
+	}
+	return s, nil
+}
+
+func (s *Store) open(ctx context.Context, opts *Options) error {
+	var floor int64
+	if !opts.ReadOnly {
+		w, err := openWriter(ctx, s.path, opts)
+		if err != nil {
+			return err
+		}
+		if s.tx, err = newTx(ctx, w, s.clock); err != nil {
+			return errors.Join(s.translate("open", err), w.close())
+		}
+		if floor, err = s.tx.touch(); err != nil {
+			return s.translate("open", err)
+		}
+	}
+	for range readerCount {
+		r, err := openReader(ctx, s.path, opts)
+		if err != nil {
+			return err
+		}
+		s.readers <- r
+	}
+	if behind := s.clock.behind(floor); behind > time.Second {
+		s.log.LogAttrs(ctx, slog.LevelWarn, "the wall clock is behind the store's clock, which goes on from where it was",
+			slog.String("path", s.path), slog.Duration("behind", behind))
+	}
+	return nil
+}
+
+// openWriter opens the connection that writes, with the file identified
+// before anything in it is changed, and migrated after.
+func openWriter(ctx context.Context, path string, opts *Options) (*conn, error) {
+	c, err := openConn(path, opts.BusyTimeout, false)
+	if err != nil {
+		return nil, translate(path, "open", err)
+	}
+	if err := setUpWriter(ctx, c, path, opts); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	return c, nil
+}
+
+func setUpWriter(ctx context.Context, c *conn, path string, opts *Options) error {
+	if err := known(ctx, c, path, false); err != nil {
+		return err
+	}
+	if err := useWAL(ctx, c, opts.BusyTimeout); err != nil {
+		return translate(path, "open", err)
+	}
+	pragmas := fmt.Sprintf(`PRAGMA synchronous = FULL;
+PRAGMA cache_size = -%d;
+PRAGMA wal_autocheckpoint = %d;
+PRAGMA journal_size_limit = %d;`, max(1, opts.CacheBytes>>10), checkpointPages, walKeepBytes)
+	if opts.MaxBytes > 0 {
+		pragmas += fmt.Sprintf("PRAGMA max_page_count = %d;", opts.MaxBytes/pageBytes)
+	}
+	if err := c.exec(ctx, pragmas); err != nil {
+		return translate(path, "open", err)
+	}
+	if err := migrate(ctx, c); err != nil {
+		return translate(path, "open", err)
+	}
+	return known(ctx, c, path, false)
+}
+
+// known refuses a file that is not ours or is from the future.
+func known(ctx context.Context, c *conn, path string, readOnly bool) error {
+	schema, err := identify(ctx, c)
+	if err != nil {
+		return translate(path, "open", err)
+	}
+	latest, err := latestSchema()
+	if err != nil {
+		return translate(path, "open", err)
+	}
+	return checkSchema(path, schema, latest, readOnly)
+}
+
+// useWAL switches the file to a write-ahead log. SQLite does not wait for a
+// lock here, so this does.
+func useWAL(ctx context.Context, c *conn, busy time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, busy)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		mode, err := c.value(context.WithoutCancel(ctx), "PRAGMA journal_mode = WAL")
+		switch {
+		case err == nil && mode == "wal":
+			return nil
+		case err == nil:
+			return fmt.Errorf("the file system gives no write-ahead log (journal mode stays %v); keep the file on a local disk", mode)
+		case !isBusy(err):
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-tick.C:
+		}
+	}
+}
+
+// Close waits for the steps that were begun, and frees the file. Steps begun
+// afterwards return [semel.ErrClosed].
+func (s *Store) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	if s.queue != nil {
+		close(s.queue)
+	}
+	s.mu.Unlock()
+	if s.queue != nil {
+		<-s.written
+		if _, err := s.tx.touch(); err != nil {
+			s.log.LogAttrs(context.Background(), slog.LevelWarn, "the store's clock could not be written down",
+				slog.Any("error", s.translate("close", err)))
+		}
+	}
+	return s.release()
+}
+
+// release closes the connections; no step is running any more.
+func (s *Store) release() error {
+	var errs []error
+	for {
+		select {
+		case r := <-s.readers:
+			errs = append(errs, r.conn.close())
+			continue
+		default:
+		}
+		break
+	}
+	if s.tx != nil {
+		errs = append(errs, s.tx.conn.close())
+	}
+	if err := errors.Join(errs...); err != nil {
+		return s.translate("close", err)
+	}
+	return nil
+}

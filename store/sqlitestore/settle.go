@@ -1,0 +1,112 @@
+package sqlitestore
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+
+	"github.com/semel-dev/semel"
+)
+
+// maxOutcomeBytes is below what SQLite stores in one row (10^9 bytes).
+const maxOutcomeBytes = 900 << 20
+
+//go:embed sql/settle.sql
+var settleSQL string
+
+//go:embed sql/settle_sooner.sql
+var settleSoonerSQL string
+
+//go:embed sql/release.sql
+var releaseSQL string
+
+// Settle implements [semel.Store].
+func (s *Store) Settle(ctx context.Context, d semel.Digest, f semel.Fence, v semel.Settlement) error {
+	if err := v.Validate(); err != nil {
+		return err
+	}
+	if len(v.Outcome) > maxOutcomeBytes {
+		return fmt.Errorf("%w: sqlitestore: the outcome has %d bytes, at most %d are stored", semel.ErrFull, len(v.Outcome), maxOutcomeBytes)
+	}
+	// The writer may read it after the caller has given up and gone.
+	v.Outcome = bytes.Clone(v.Outcome)
+	v.Kept = v.Kept && v.State == semel.StateCompleted
+	return s.do(ctx, "settle", func(t *tx) error {
+		if v.State == semel.StateReleased {
+			return t.releaseOne(d, f)
+		}
+		return t.settleOne(d, f, &v)
+	})
+}
+
+func (t *tx) settleOne(d semel.Digest, f semel.Fence, v *semel.Settlement) error {
+	expires := t.now + v.Retention.Milliseconds()
+	changed, err := t.settle.changes(column(f), d[:], t.now, v.State.String(), v.Kept, v.Outcome, v.Note, expires)
+	if err != nil {
+		return err
+	}
+	if changed == 0 {
+		rec, err := t.get(d)
+		if err != nil {
+			return lost(err)
+		}
+		if done, err := settled(&rec, f, v); done || err != nil {
+			return err
+		}
+		changed, err = t.settleSooner.changes(column(f), d[:], t.now, v.State.String(), v.Kept, v.Outcome, v.Note, expires)
+		if err != nil {
+			return err
+		}
+		if changed == 0 {
+			return fmt.Errorf("the record of fence %d could be read but not settled", f)
+		}
+	}
+	t.dirty = true
+	return nil
+}
+
+func (t *tx) releaseOne(d semel.Digest, f semel.Fence) error {
+	changed, err := t.release.changes(column(f), d[:], t.now)
+	if err != nil {
+		return err
+	}
+	if changed > 0 {
+		t.count -= changed
+		t.dirty = true
+		return nil
+	}
+	rec, err := t.get(d)
+	if errors.Is(err, semel.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = settled(&rec, f, &semel.Settlement{State: semel.StateReleased})
+	return err
+}
+
+// settled compares a settlement with the record it is meant for: done when it
+// was made before, an error when it cannot be made.
+func settled(rec *semel.Record, f semel.Fence, v *semel.Settlement) (done bool, err error) {
+	same := rec.State == v.State && rec.Kept == v.Kept && bytes.Equal(rec.Outcome, v.Outcome)
+	switch {
+	case rec.Fence != f:
+		return false, semel.ErrLost
+	case same:
+		return true, nil
+	case rec.State == semel.StateCompleted || rec.State == semel.StateCancelled:
+		return false, semel.ErrSettled
+	}
+	return false, nil
+}
+
+// lost is what a settlement of an absent record meets.
+func lost(err error) error {
+	if errors.Is(err, semel.ErrNotFound) {
+		return semel.ErrLost
+	}
+	return err
+}

@@ -1,0 +1,51 @@
+package sqlitestore
+
+import (
+	"context"
+	_ "embed"
+)
+
+// sweepStep is how many records one step of a sweep looks at: other callers
+// wait for no more than that.
+const sweepStep = 128
+
+//go:embed sql/sweep_correct.sql
+var sweepCorrectSQL string
+
+//go:embed sql/sweep_delete.sql
+var sweepDeleteSQL string
+
+// Sweep implements [semel.Sweeper]. It goes in small steps, between which
+// other callers are served; after an error, what was removed stays removed.
+func (s *Store) Sweep(ctx context.Context, limit int) (removed int, err error) {
+	for removed < limit {
+		var corrected, deleted int64
+		step := int64(min(limit-removed, sweepStep))
+		err := s.do(ctx, "sweep", func(t *tx) (err error) {
+			corrected, deleted, err = t.sweep(step)
+			return err
+		})
+		if err != nil {
+			return removed, err
+		}
+		removed += int(deleted)
+		if corrected+deleted == 0 {
+			break
+		}
+	}
+	return removed, nil
+}
+
+// sweep looks at up to n records that are due. What it corrects is due no
+// longer, so repeated steps come to an end.
+func (t *tx) sweep(n int64) (corrected, deleted int64, err error) {
+	if corrected, err = t.correct.changes(t.now, n); err != nil {
+		return 0, 0, err
+	}
+	if deleted, err = t.remove.changes(t.now, n); err != nil {
+		return 0, 0, err
+	}
+	t.count -= deleted
+	t.dirty = t.dirty || corrected+deleted > 0
+	return corrected, deleted, nil
+}

@@ -1,0 +1,169 @@
+package sqlitestore
+
+import (
+	"context"
+	"database/sql/driver"
+	_ "embed"
+	"errors"
+	"fmt"
+
+	"github.com/semel-dev/semel"
+)
+
+// tx is the writing connection with its prepared statements, and the state of
+// the transaction that runs on it. It belongs to the writer.
+type tx struct {
+	conn  *conn
+	clock *clock
+
+	begin, end, undo, readMeta, writeMeta *stmt
+	claim, renew, settle, settleSooner    *stmt
+	release, find, correct, remove        *stmt
+
+	now   int64 // the store's clock, read once the lock was held
+	fence int64 // the greatest fence given
+	count int64 // records in the table
+	dirty bool
+}
+
+//go:embed sql/meta_read.sql
+var metaReadSQL string
+
+//go:embed sql/meta_write.sql
+var metaWriteSQL string
+
+func newTx(ctx context.Context, c *conn, k *clock) (*tx, error) {
+	t := &tx{conn: c, clock: k}
+	for _, p := range []struct {
+		stmt  **stmt
+		query string
+	}{
+		{&t.begin, "BEGIN IMMEDIATE"},
+		{&t.end, "COMMIT"},
+		{&t.undo, "ROLLBACK"},
+		{&t.readMeta, metaReadSQL},
+		{&t.writeMeta, metaWriteSQL},
+		{&t.claim, claimSQL},
+		{&t.renew, renewSQL},
+		{&t.settle, settleSQL},
+		{&t.settleSooner, settleSoonerSQL},
+		{&t.release, releaseSQL},
+		{&t.find, lookupSQL},
+		{&t.correct, sweepCorrectSQL},
+		{&t.remove, sweepDeleteSQL},
+	} {
+		prepared, err := c.prepare(ctx, p.query)
+		if err != nil {
+			return nil, err
+		}
+		*p.stmt = prepared
+	}
+	return t, nil
+}
+
+// run executes the steps in one transaction and leaves their answers, which
+// are meaningful only when err is nil. stepFailed says that the error is one
+// step's rather than that of the transaction.
+func (t *tx) run(jobs []*job, answers []error) (stepFailed bool, err error) {
+	if err := t.start(); err != nil {
+		return false, err
+	}
+	for i, j := range jobs {
+		answers[i] = j.run(t)
+		if answers[i] != nil && !isAnswer(answers[i]) {
+			t.abort()
+			return true, answers[i]
+		}
+	}
+	if err := t.finish(); err != nil {
+		t.abort()
+		return false, err
+	}
+	return false, nil
+}
+
+// isAnswer reports whether a step's error is what the contract lets it say,
+// after which the transaction goes on.
+func isAnswer(err error) bool {
+	return errors.Is(err, semel.ErrLost) || errors.Is(err, semel.ErrSettled)
+}
+
+// start takes the lock of the file, and then the time.
+func (t *tx) start() error {
+	if _, err := t.begin.exec(); err != nil {
+		return err
+	}
+	if err := t.load(); err != nil {
+		t.abort()
+		return err
+	}
+	return nil
+}
+
+func (t *tx) load() error {
+	found := false
+	err := t.readMeta.each(context.Background(), func(row []driver.Value) error {
+		var floor int64
+		if err := scan(row, &t.fence, &t.count, &floor); err != nil {
+			return err
+		}
+		t.now = t.clock.read(floor)
+		found = true
+		return nil
+	})
+	if err == nil && !found {
+		err = errors.New("the row of table meta is gone; restore a backup")
+	}
+	t.dirty = false
+	return err
+}
+
+func (t *tx) finish() error {
+	if t.dirty {
+		if _, err := t.writeMeta.exec(t.fence, t.count, t.now); err != nil {
+			return err
+		}
+	}
+	_, err := t.end.exec()
+	return err
+}
+
+// abort undoes the transaction. Its only error is that there is none: a full
+// disk or a failing one has ended it already.
+func (t *tx) abort() {
+	_, _ = t.undo.exec() //nolint:errcheck // see above.
+}
+
+// touch writes the clock down, and returns the latest time the file had seen.
+func (t *tx) touch() (floor int64, err error) {
+	_, err = t.run([]*job{{run: func(t *tx) error {
+		t.dirty = true
+		return t.readMeta.each(context.Background(), func(row []driver.Value) error {
+			return scan(row[2:], &floor)
+		})
+	}}}, make([]error, 1))
+	return floor, err
+}
+
+// scan copies the columns of a row to where they belong.
+func scan(row []driver.Value, to ...any) error {
+	if len(row) < len(to) {
+		return fmt.Errorf("got %d columns, want %d", len(row), len(to))
+	}
+	for i, dest := range to {
+		ok := false
+		switch dest := dest.(type) {
+		case *int64:
+			*dest, ok = row[i].(int64)
+		case *string:
+			*dest, ok = row[i].(string)
+		case *[]byte:
+			*dest, ok = row[i].([]byte)
+			ok = ok || row[i] == nil
+		}
+		if !ok {
+			return fmt.Errorf("column %d is a %T (the file was changed by another program?)", i, row[i])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,147 @@
+package sqlitestore
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+
+	"github.com/semel-dev/semel"
+)
+
+const (
+	// queueJobs is how many steps may wait for the writer; further callers
+	// wait for a place in the queue.
+	queueJobs = 1024
+	// batchJobs is the most steps that share one commit.
+	batchJobs = 256
+	// checkpointPages is the length of the write-ahead log at which the
+	// commit that reaches it copies the log into the file.
+	checkpointPages = 4000
+	// walKeepBytes is what the log is cut to after it was longer for a while.
+	walKeepBytes = 64 << 20
+)
+
+// The life of a job.
+const (
+	jobQueued int32 = iota
+	jobStarted
+	jobAbandoned
+)
+
+// job is one step on its way through the writer. Everything that run writes
+// belongs to the writer until done has spoken.
+type job struct {
+	run   func(*tx) error
+	state atomic.Int32
+	done  chan error // of length 1
+}
+
+// do has the writer run a step, and returns after its commit. When ctx ends
+// before the step has started, it is not executed; when ctx ends later, nobody
+// can tell, as with every error that wraps no sentinel.
+func (s *Store) do(ctx context.Context, act string, run func(*tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("sqlitestore: %s: not executed: %w", act, err)
+	}
+	j := &job{run: run, done: make(chan error, 1)}
+	if err := s.enqueue(ctx, act, j); err != nil {
+		return err
+	}
+	select {
+	case err := <-j.done:
+		return err
+	case <-ctx.Done():
+	}
+	if j.state.CompareAndSwap(jobQueued, jobAbandoned) {
+		return fmt.Errorf("sqlitestore: %s: not executed: %w", act, ctx.Err())
+	}
+	select {
+	case err := <-j.done:
+		return err
+	default:
+		return fmt.Errorf("sqlitestore: %s: was under way, it may have been executed: %w", act, ctx.Err())
+	}
+}
+
+func (s *Store) enqueue(ctx context.Context, act string, j *job) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	switch {
+	case s.closed:
+		return semel.ErrClosed
+	case s.queue == nil:
+		return s.translate(act, errReadOnly)
+	}
+	select {
+	case s.queue <- j:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("sqlitestore: %s: not executed: %w", act, ctx.Err())
+	}
+}
+
+// write is the writer: it takes the steps that wait, runs them in one
+// transaction, and answers after the commit. It never waits for company: a
+// lone step is committed at once, and while it is, the next batch gathers.
+func (s *Store) write() {
+	defer close(s.written)
+	batch := make([]*job, 0, batchJobs)
+	for first := range s.queue {
+		batch = s.gather(append(batch[:0], first))
+		s.commit(batch)
+		clear(batch)
+	}
+}
+
+// gather adds what waits in the queue. Callers that were just answered get
+// one chance to come back.
+func (s *Store) gather(batch []*job) []*job {
+	for yielded := false; len(batch) < batchJobs; {
+		select {
+		case j, ok := <-s.queue:
+			if !ok {
+				return batch
+			}
+			batch = append(batch, j)
+			yielded = false
+		default:
+			if yielded {
+				return batch
+			}
+			runtime.Gosched()
+			yielded = true
+		}
+	}
+	return batch
+}
+
+// commit runs the steps of a batch, in their order, in one transaction. A step
+// that fails on its own (its outcome does not fit, say) must not fail the
+// others, so the batch is then undone and each step gets its own transaction.
+func (s *Store) commit(batch []*job) {
+	started := batch[:0]
+	for _, j := range batch {
+		if j.state.CompareAndSwap(jobQueued, jobStarted) {
+			started = append(started, j)
+		}
+	}
+	answers := make([]error, len(started))
+	switch stepFailed, err := s.tx.run(started, answers); {
+	case err == nil:
+	case stepFailed && len(started) > 1:
+		for i, j := range started {
+			if _, err := s.tx.run([]*job{j}, answers[i:i+1]); err != nil {
+				answers[i] = s.translate("write", err)
+			}
+		}
+	default:
+		err = s.translate("write", err)
+		for i := range answers {
+			answers[i] = err
+		}
+	}
+	for i, j := range started {
+		j.done <- answers[i]
+	}
+}
