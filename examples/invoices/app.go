@@ -15,7 +15,7 @@ import (
 
 const (
 	defaultLatency = 300 * time.Millisecond
-	defaultTitle   = "Invoices"
+	defaultTitle   = "Tallybook"
 
 	// workTimeout bounds a create, which the client's leaving does not stop.
 	workTimeout = 30 * time.Second
@@ -42,7 +42,7 @@ type Options struct {
 	// create. Zero means 300 ms, negative means none.
 	Latency time.Duration
 
-	// Title is the name in the page head. Empty means "Invoices".
+	// Title is the name in the page head. Empty means "Tallybook".
 	Title string
 
 	// Banner is a sentence shown at the top of every page; empty means none.

@@ -22,7 +22,7 @@ var (
 )
 
 // errNotFound means that nothing has the id that was asked for.
-var errNotFound = errors.New("there is nothing with this number")
+var errNotFound = errors.New("there is nothing at this address")
 
 // customer is somebody who gets invoices.
 type customer struct {

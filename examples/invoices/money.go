@@ -14,7 +14,7 @@ const maxAmountChars = 32
 
 var (
 	errAmountMissing  = errors.New("enter an amount")
-	errAmountShape    = errors.New("enter an amount such as 1250.50 or 1 250,50")
+	errAmountShape    = errors.New("use digits and at most two decimals, such as 1250.50 or 1\u00a0250,50")
 	errAmountPositive = errors.New("the amount must be more than zero")
 	errAmountTooLarge = errors.New("the amount must be at most 1 000 000 000.00")
 )
@@ -30,15 +30,13 @@ func parseAmount(text string) (int64, error) {
 	if len(text) > maxAmountChars {
 		return 0, errAmountTooLarge
 	}
-	if rest, negative := strings.CutPrefix(text, "-"); negative {
-		if _, err := parseAmount(rest); errors.Is(err, errAmountShape) {
-			return 0, errAmountShape
-		}
-		return 0, errAmountPositive
-	}
-	whole, decimals, err := splitAmount(text)
+	magnitude, negative := strings.CutPrefix(text, "-")
+	whole, decimals, err := splitAmount(magnitude)
 	if err != nil {
 		return 0, err
+	}
+	if negative {
+		return 0, errAmountPositive
 	}
 	cents, err := strconv.ParseInt(whole+decimals, 10, 64)
 	if err != nil {
@@ -79,22 +77,14 @@ func splitAmount(text string) (whole, decimals string, err error) {
 // ungroup removes the spaces between groups of three digits; ok is false when
 // they stand elsewhere.
 func ungroup(whole string) (digits string, ok bool) {
-	groups := strings.FieldsFunc(whole, isGroupSpace)
-	spaces := len(strings.FieldsFunc(whole, func(r rune) bool { return !isGroupSpace(r) }))
-	if len(groups) == 0 || spaces != len(groups)-1 {
-		return "", false
-	}
+	plain := strings.NewReplacer("\u00a0", " ", "\u2009", " ", "\u202f", " ").Replace(whole)
+	groups := strings.Split(plain, " ")
 	for i, group := range groups {
 		if len(groups) > 1 && (len(group) > 3 || i > 0 && len(group) != 3) {
 			return "", false
 		}
 	}
 	return strings.Join(groups, ""), true
-}
-
-// isGroupSpace accepts the plain, the no-break and the two thin spaces.
-func isGroupSpace(r rune) bool {
-	return r == ' ' || r == '\u00a0' || r == '\u2009' || r == '\u202f'
 }
 
 func onlyDigits(s string) bool {

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 var (
@@ -35,10 +37,10 @@ type view struct {
 // parsePages joins each page with the common layout.
 func parsePages() (map[string]*template.Template, error) {
 	functions := template.FuncMap{
-		"money": formatAmount,
-		"when":  func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04:05") },
-		"stamp": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"first": func(e fieldErrors) string { return e[0].Field },
+		"money":    formatAmount,
+		"when":     func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04:05") },
+		"stamp":    func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"sentence": sentence,
 	}
 	layout, err := template.New("layout").Funcs(functions).ParseFS(templateFiles, "templates/layout.html")
 	if err != nil {
@@ -56,6 +58,12 @@ func parsePages() (map[string]*template.Template, error) {
 		pages[name] = page
 	}
 	return pages, nil
+}
+
+// sentence makes an error's text fit for a page: a capital and a full stop.
+func sentence(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + text[size:] + "."
 }
 
 // page turns a function into a handler that gives its visitor a session and

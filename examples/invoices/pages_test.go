@@ -1,0 +1,264 @@
+package invoices_test
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"github.com/semel-dev/semel/examples/invoices"
+)
+
+func TestPages(t *testing.T) {
+	t.Parallel()
+	app := open(t)
+	send(t, app, http.MethodPost, "/invoices", formMedia, invoiceForm().Encode())
+	tests := []struct {
+		method, path, body string
+		status             int
+		title              string
+	}{
+		{"GET", "/invoices", "", 200, "Invoices"},
+		{"GET", "/invoices/new", "", 200, "New invoice"},
+		{"GET", "/invoices/1", "", 200, "Invoice INV-"},
+		{"GET", "/customers", "", 200, "Customers"},
+		{"GET", "/outbox", "", 200, "Outbox"},
+		{"GET", "/invoices/2", "", 404, "Not Found"},
+		{"GET", "/invoices/-1", "", 404, "Not Found"},
+		{"GET", "/invoices/first", "", 404, "Not Found"},
+		{"POST", "/invoices/2/payments", "amount=1&method=card", 404, "Not Found"},
+		{"GET", "/nothing", "", 404, "Not Found"},
+		{"POST", "/outbox", "", 405, "Method Not Allowed"},
+		{"POST", "/invoices", "note=" + strings.Repeat("x", 1<<20), 413, "Request Entity Too Large"},
+		{"POST", "/invoices", "note=%zz", 400, "Bad Request"},
+		{"POST", "/invoices", "amount=%ff", 422, "Error: New invoice"},
+		{"POST", "/invoices/1/payments", "amount=&method=barter", 422, "Error: Invoice INV-"},
+		{"POST", "/customers", "name=&email=nobody", 422, "Error: Customers"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.method+tt.path+" "+tt.title, func(t *testing.T) {
+			t.Parallel()
+			w := send(t, app, tt.method, tt.path, formMedia, tt.body)
+			if w.Code != tt.status {
+				t.Fatalf("got %d, want %d:\n%s", w.Code, tt.status, w.Body)
+			}
+			if !strings.Contains(w.Body.String(), "<title>"+tt.title) {
+				t.Errorf("title is not %q:\n%s", tt.title, w.Body)
+			}
+			if !strings.HasPrefix(w.Header().Get("Content-Security-Policy"), "default-src 'self'") {
+				t.Errorf("policy: %q", w.Header().Get("Content-Security-Policy"))
+			}
+			checkPage(t, w.Body.String())
+		})
+	}
+	if w := send(t, app, http.MethodGet, "/", "", ""); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/invoices" {
+		t.Errorf("/: got %d to %q", w.Code, w.Header().Get("Location"))
+	}
+}
+
+// checkPage reads the page as assistive technology does: unique ids, every
+// field labelled, every reference resolved, nothing from elsewhere, no script.
+func checkPage(t *testing.T, page string) {
+	t.Helper()
+	root, err := html.Parse(strings.NewReader(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, labels, seen := map[string]bool{}, map[string]bool{}, map[string]int{}
+	var fields, references []string
+	for node := range root.Descendants() {
+		if node.Type != html.ElementNode {
+			continue
+		}
+		seen[node.Data]++
+		attributes := map[string]string{}
+		for _, a := range node.Attr {
+			attributes[a.Key] = a.Val
+		}
+		if id := attributes["id"]; id != "" && ids[id] {
+			t.Errorf("id %q is there twice", id)
+		}
+		ids[attributes["id"]] = true
+		switch node.Data {
+		case "label":
+			labels[attributes["for"]] = true
+		case "input", "select", "textarea":
+			fields = append(fields, attributes["id"])
+			if attributes["aria-invalid"] == "true" && !strings.Contains(attributes["aria-describedby"], "-error") {
+				t.Errorf("field %s does not point at its error", attributes["id"])
+			}
+		case "table":
+			references = append(references, "") // counted against captions below
+		}
+		references = append(references, strings.Fields(attributes["aria-describedby"]+" "+attributes["aria-labelledby"])...)
+		for _, key := range []string{"href", "src", "action"} {
+			if at, fragment := strings.CutPrefix(attributes[key], "#"); fragment {
+				references = append(references, at)
+			} else if attributes[key] != "" && !strings.HasPrefix(attributes[key], "/") {
+				t.Errorf("%s leads elsewhere: %q", key, attributes[key])
+			}
+		}
+		if node.Data == "html" && attributes["lang"] != "en" {
+			t.Error("the page does not say its language")
+		}
+	}
+	for _, field := range fields {
+		if !labels[field] {
+			t.Errorf("field %q has no label", field)
+		}
+	}
+	for _, id := range references {
+		if id != "" && !ids[id] {
+			t.Errorf("nothing has the id %q", id)
+		}
+	}
+	if seen["script"] > 0 || seen["style"] > 0 {
+		t.Error("scripts and inline styles are not wanted")
+	}
+	for _, once := range []string{"main", "header", "nav", "footer", "h1"} {
+		if seen[once] != 1 {
+			t.Errorf("%d of <%s>, want 1", seen[once], once)
+		}
+	}
+	if seen["caption"] != seen["table"] {
+		t.Error("a table lacks its caption")
+	}
+}
+
+func TestInvoiceFormKeepsWhatWasTyped(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		field, value, message string
+	}{
+		{"customer_id", "99", "Choose a customer from the list."},
+		{"customer_id", "", "Choose a customer from the list."},
+		{"amount", "", "Enter an amount."},
+		{"amount", "1,250", "Use digits and at most two decimals, such as 1250.50 or 1\u00a0250,50."},
+		{"amount", "-5", "The amount must be more than zero."},
+		{"amount", "0", "The amount must be more than zero."},
+		{"amount", "1000000000.01", "The amount must be at most 1 000 000 000.00."},
+		{"amount", strings.Repeat("9", 40), "The amount must be at most 1 000 000 000.00."},
+		{"currency", "XXX", "Choose a currency from the list."},
+		{"note", strings.Repeat("n", 2001), "The note must be at most 2000 characters."},
+	}
+	app := open(t)
+	for _, tt := range tests {
+		t.Run(tt.field+" "+tt.value[:min(len(tt.value), 12)], func(t *testing.T) {
+			t.Parallel()
+			form := invoiceForm()
+			form.Set(tt.field, tt.value)
+			w := send(t, app, http.MethodPost, "/invoices", formMedia, form.Encode())
+			page := w.Body.String()
+			if w.Code != http.StatusUnprocessableEntity {
+				t.Fatalf("got %d, want 422", w.Code)
+			}
+			if strings.Count(page, tt.message) != 2 {
+				t.Errorf("want %q in the summary and at the field:\n%s", tt.message, page)
+			}
+			kept := map[string]string{
+				"customer_id": `<option value="1" selected>`,
+				"amount":      `value="1 250,50"`,
+				"currency":    `<option selected>SEK`,
+				"note":        "\nBread</textarea>",
+			}
+			delete(kept, tt.field)
+			for field, want := range kept {
+				if !strings.Contains(page, want) {
+					t.Errorf("%s was not kept: no %q in\n%s", field, want, page)
+				}
+			}
+		})
+	}
+	t.Cleanup(func() {
+		if got := counts(t, app).Invoices; got != 0 {
+			t.Errorf("refused forms made %d invoices", got)
+		}
+	})
+}
+
+func TestPagesEscapeWhatPeopleType(t *testing.T) {
+	t.Parallel()
+	const attack = `</textarea></p><script>alert(1)</script>"'&`
+	app := openWith(t, "", &invoices.Options{Latency: -1, Title: attack, Banner: attack})
+	send(t, app, http.MethodPost, "/customers", formMedia,
+		url.Values{"name": {attack}, "email": {"eve@example.com"}}.Encode())
+	form := invoiceForm()
+	form.Set("customer_id", "4")
+	form.Set("note", attack)
+	send(t, app, http.MethodPost, "/invoices", formMedia, form.Encode())
+	if got := counts(t, app); got.Invoices != 1 || got.Customers != 4 {
+		t.Fatalf("not stored: %+v", got)
+	}
+	form.Set("amount", attack)
+	pages := []string{
+		send(t, app, http.MethodPost, "/invoices", formMedia, form.Encode()).Body.String(),
+		send(t, app, http.MethodGet, "/invoices/1", "", "").Body.String(),
+		send(t, app, http.MethodGet, "/invoices", "", "").Body.String(),
+		send(t, app, http.MethodGet, "/customers", "", "").Body.String(),
+	}
+	for _, page := range pages {
+		if !strings.Contains(page, "&lt;script&gt;") {
+			t.Errorf("the text is not on the page:\n%s", page)
+		}
+		checkPage(t, page)
+	}
+}
+
+func TestBannerSaysItsToneInMoreThanColour(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		tone         invoices.Tone
+		class, glyph string
+	}{
+		{invoices.ToneNeutral, "banner-neutral", ">i<"},
+		{invoices.ToneWarning, "banner-warning", ">!<"},
+		{invoices.ToneGood, "banner-good", ">✓<"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.class, func(t *testing.T) {
+			t.Parallel()
+			app := openWith(t, "", &invoices.Options{Banner: "Which copy this is", BannerTone: tt.tone})
+			page := send(t, app, http.MethodGet, "/invoices", "", "").Body.String()
+			for _, want := range []string{"Which copy this is", tt.class, tt.glyph} {
+				if !strings.Contains(page, want) {
+					t.Errorf("page lacks %q", want)
+				}
+			}
+		})
+	}
+	if page := send(t, open(t), http.MethodGet, "/invoices", "", "").Body.String(); strings.Contains(page, "<aside") {
+		t.Error("a banner without text")
+	}
+}
+
+func TestStyleSheet(t *testing.T) {
+	t.Parallel()
+	app := open(t)
+	w := send(t, app, http.MethodGet, "/static/style.css", "", "")
+	if w.Code != http.StatusOK || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/css") {
+		t.Fatalf("got %d, %q", w.Code, w.Header().Get("Content-Type"))
+	}
+	if len(w.Result().Cookies()) != 0 {
+		t.Error("the style sheet sets cookies")
+	}
+	if away := regexp.MustCompile(`url\(|@import|//`).FindString(w.Body.String()); away != "" {
+		t.Errorf("the style sheet fetches something: %q", away)
+	}
+	for scheme, colours := range palettes(t, w.Body.String()) {
+		for _, pair := range [][2]string{
+			{"ink", "page"}, {"ink", "card"}, {"ink", "calm-soft"}, {"quiet", "page"}, {"quiet", "card"},
+			{"accent", "page"}, {"accent", "card"}, {"accent-ink", "accent"}, {"accent-ink", "accent-deep"},
+			{"good", "good-soft"}, {"bad", "bad-soft"}, {"bad", "card"}, {"warn", "warn-soft"},
+		} {
+			if got := contrast(colours[pair[0]], colours[pair[1]]); got < 4.5 {
+				t.Errorf("%s: %s on %s has contrast %.2f, want 4.5 (WCAG AA)", scheme, pair[0], pair[1], got)
+			}
+		}
+		if got := contrast(colours["edge"], colours["card"]); got < 3 {
+			t.Errorf("%s: the frame of a field has contrast %.2f, want 3 (WCAG AA)", scheme, got)
+		}
+	}
+}
