@@ -1,6 +1,7 @@
 package memstore
 
 import (
+	"strings"
 	"time"
 
 	"github.com/semel-dev/semel"
@@ -48,7 +49,7 @@ func (e *entry) claim(p *semel.ClaimParams, f semel.Fence, now int64) {
 		// perhaps) is not kept alive.
 		e.key = p.Scope + p.Name
 		if p.Scope == "" || p.Name == "" {
-			e.key = string([]byte(e.key)) // the sum was no copy
+			e.key = strings.Clone(e.key) // the sum was no copy
 		}
 		e.scopeLen = uint16(len(p.Scope))
 	}

@@ -10,9 +10,10 @@ const (
 	// sweepSteps is how many steps are taken before a shard's lock is given
 	// to others.
 	sweepSteps = 512
-	// roomSteps bounds what a verb that met a full store sweeps before it
-	// refuses.
+	// roomSteps and roomStep bound what a verb that met a full store sweeps
+	// before it refuses: in all, and under one lock.
 	roomSteps = 1024
+	roomStep  = 16
 )
 
 // Sweep implements [semel.Sweeper]. It locks one shard at a time, each for a
@@ -38,7 +39,7 @@ func (s *Store) Sweep(ctx context.Context, limit int) (int, error) {
 }
 
 // makeRoom sweeps until the wanted room is there, and reports whether it freed
-// anything. It takes at most about roomSteps steps, and one look per shard.
+// anything. It takes at most roomSteps steps, and one look at each shard.
 func (s *Store) makeRoom(records, bytes int64) bool {
 	first := int(s.sweepTurn.Add(1))
 	freed, steps := 0, roomSteps
@@ -47,8 +48,8 @@ func (s *Store) makeRoom(records, bytes int64) bool {
 			return true
 		}
 		sh := &s.shards[(first+i)%shardCount]
-		for done := false; !done && steps > 0; steps -= sweepSteps / shardCount {
-			n, last, err := s.lockAndSweep(sh, sweepSteps/shardCount, sweepSteps/shardCount)
+		for done := false; !done && steps > 0; steps -= roomStep {
+			n, last, err := s.lockAndSweep(sh, roomStep, roomStep)
 			if err != nil {
 				return true // closed: the next attempt says so
 			}

@@ -1,0 +1,188 @@
+package storetest
+
+import (
+	"strings"
+	"time"
+
+	"github.com/semel-dev/semel"
+)
+
+func claimRules() []Rule {
+	return []Rule{
+		{Name: "claim/absent", Promise: 1, Says: "an absent intent is won, and the record holds what was claimed", check: claimAbsent},
+		{Name: "claim/live", Promise: 1, Says: "a live claim is nobody else's", check: claimLive},
+		{Name: "claim/same-owner", Promise: 1, Says: "a repeated Claim of the same attempt is won again, as it stands", check: claimSameOwner},
+		{Name: "claim/no-owner", Promise: 1, Says: "the zero Owner is no owner, so it is never recognised", check: claimNoOwner, needs: needReliable},
+		{Name: "claim/lapsed", Promise: 3, Says: "a lapsed claim is not handed to anybody who does not ask to take it over", check: claimLapsed},
+		{Name: "claim/lapsed-same-owner", Promise: 3, Says: "a lapsed claim is not handed back to its owner either", check: claimLapsedSameOwner},
+		{Name: "claim/completed", Promise: 2, Says: "a completed intent is not won again, by its owner neither, and shows its outcome", check: claimCompleted},
+		{Name: "claim/unknown", Promise: 3, Says: "an unknown intent is not won unless it is taken over", check: claimUnknown},
+		{Name: "claim/cancelled", Promise: 3, Says: "a cancelled intent is not won", check: claimCancelled},
+		{Name: "claim/fingerprint", Promise: 6, Says: "a Claim with another fingerprint changes nothing", check: claimFingerprint},
+		{Name: "claim/digest", Promise: 5, Says: "the digest alone is the identity", check: claimDigest},
+		{Name: "claim/similar-digests", Promise: 5, Says: "digests that differ in one bit are two intents", check: claimSimilarDigests},
+		{Name: "claim/invalid", Says: "invalid parameters are refused and change nothing", check: claimInvalid},
+	}
+}
+
+func claimAbsent(c *check) {
+	p := c.params("a")
+	rec := c.wins("an absent intent must be won", p)
+	if rec.Fence == 0 {
+		c.fail("a won claim must have a fence", rec.Fence, "> 0")
+	}
+	c.equal("the record must hold what was claimed", rec, semel.Record{
+		Digest:      p.Digest,
+		Scope:       p.Scope,
+		Name:        p.Name,
+		Fingerprint: p.Fingerprint,
+		State:       semel.StateClaimed,
+		Fence:       rec.Fence,
+		Owner:       p.Owner,
+		Attempt:     1,
+		ClaimedAt:   rec.ClaimedAt,
+		LeaseUntil:  rec.ClaimedAt.Add(p.Lease),
+		ExpiresAt:   rec.ClaimedAt.Add(p.Lease + p.Retention),
+	})
+	c.equal("Lookup must return what Claim returned", c.lookup(p.Digest), rec)
+}
+
+func claimLive(c *check) {
+	p := c.params("a")
+	rec := c.wins("an absent intent must be won", p)
+	c.loses("a live claim must not be won by another owner", by("second", p), rec)
+	c.Advance(lease - c.margin())
+	c.loses("a live claim must not be won just before its lease ends", by("second", p), rec)
+}
+
+func claimSameOwner(c *check) {
+	p := c.params("a")
+	rec := c.wins("an absent intent must be won", p)
+	c.Advance(lease / 2)
+	again := p
+	again.Lease, again.Retention = 2*lease, 2*retention
+	c.equal("the repetition must return the record as it stands, its lease not extended",
+		c.wins("the same owner must be recognised while the claim is live", again), rec)
+	c.equal("the repetition must change nothing", c.lookup(p.Digest), rec)
+}
+
+func claimNoOwner(c *check) {
+	p := c.params("a")
+	p.Owner = semel.Owner{}
+	rec := c.wins("an absent intent must be won", p)
+	c.loses("the zero Owner must not be recognised as the holder", p, rec)
+}
+
+func claimLapsed(c *check) {
+	p := c.params("a")
+	rec := c.wins("an absent intent must be won", p)
+	c.lapse(p.Digest)
+	c.loses("a lapsed claim must not be handed to another owner that does not take it over", by("second", p), rec)
+	if found := c.lookup(p.Digest); !found.Lapsed() {
+		c.fail("a claim must have lapsed when its lease is over", found.LeaseLeft(), "0 left")
+	}
+}
+
+func claimLapsedSameOwner(c *check) {
+	p := c.params("a")
+	rec := c.wins("an absent intent must be won", p)
+	c.lapse(p.Digest)
+	c.loses("a lapsed claim must not be handed back to its owner", p, rec)
+}
+
+func claimCompleted(c *check) {
+	p := c.params("a")
+	c.settle("a held claim must be settled", c.wins("an absent intent must be won", p), completed("answer"), nil)
+	stands := c.lookup(p.Digest)
+	c.loses("a completed intent must not be won", by("second", p), stands)
+	c.loses("a completed intent must not be won by its own owner", p, stands)
+	if string(stands.Outcome) != "answer" || !stands.Kept {
+		c.fail("the outcome must be shown", stands.Outcome, "answer")
+	}
+}
+
+func claimUnknown(c *check) {
+	p := c.params("a")
+	c.settle("a held claim must be settled", c.wins("an absent intent must be won", p), unknown("crash"), nil)
+	stands := c.lookup(p.Digest)
+	c.loses("an unknown intent must not be won without TakeOver", by("second", p), stands)
+	c.loses("an unknown intent must not be won by its own owner", p, stands)
+}
+
+func claimCancelled(c *check) {
+	p := c.params("a")
+	c.settle("a held claim must be settled", c.wins("an absent intent must be won", p), cancelled("not wanted"), nil)
+	stands := c.lookup(p.Digest)
+	c.loses("a cancelled intent must not be won", by("second", p), stands)
+	c.loses("a cancelled intent must not be won by its own owner", p, stands)
+}
+
+func claimFingerprint(c *check) {
+	p := c.params("a")
+	rec := c.wins("an absent intent must be won", p)
+	other := by("second", p)
+	other.Fingerprint = semel.FingerprintOf("something else")
+	c.loses("another fingerprint must not win", other, rec)
+	c.settle("a held claim must be settled", rec, completed("answer"), nil)
+	c.loses("another fingerprint must not win a completed intent", other, c.lookup(p.Digest))
+}
+
+func claimDigest(c *check) {
+	p := c.params("a")
+	rec := c.wins("an absent intent must be won", p)
+	other := by("second", p)
+	other.Scope, other.Name = "another scope", "another name"
+	c.loses("the same digest must be the same intent, whatever scope and name say", other, rec)
+
+	twin := by("second", p)
+	twin.Digest = semel.Key{Scope: "another scope", Name: p.Name}.Digest()
+	c.wins("another digest must be another intent, whatever scope and name say", twin)
+	c.equal("the claim of another intent must change nothing", c.lookup(p.Digest), rec)
+}
+
+func claimSimilarDigests(c *check) {
+	var base semel.Digest
+	digests := []semel.Digest{base}
+	for _, at := range []int{0, 1, 15, 30, 31} {
+		for _, bit := range []byte{0x01, 0x20, 0x80, 0xFF} {
+			d := base
+			d[at] ^= bit
+			digests = append(digests, d)
+		}
+	}
+	seen := map[semel.Fence]semel.Digest{}
+	for i, d := range digests {
+		p := c.params("similar")
+		p.Digest = d
+		rec := c.wins("a digest that differs must be an intent of its own", p)
+		if twin, ok := seen[rec.Fence]; ok {
+			c.fail("two digests must not share a claim", twin, d)
+		}
+		seen[rec.Fence] = d
+		c.settle("a held claim must be settled", rec, completed(strings.Repeat("x", i)), nil)
+	}
+	for i, d := range digests {
+		if got := c.lookup(d); len(got.Outcome) != i || got.Digest != d {
+			c.fail("each digest must have its own outcome", len(got.Outcome), i)
+		}
+	}
+}
+
+func claimInvalid(c *check) {
+	for name, spoil := range map[string]func(*semel.ClaimParams){
+		"no lease":            func(p *semel.ClaimParams) { p.Lease = 0 },
+		"negative lease":      func(p *semel.ClaimParams) { p.Lease = -lease },
+		"lease below 1 ms":    func(p *semel.ClaimParams) { p.Lease = time.Millisecond - 1 },
+		"no retention":        func(p *semel.ClaimParams) { p.Retention = 0 },
+		"scope above maximum": func(p *semel.ClaimParams) { p.Scope = strings.Repeat("s", semel.MaxScopeBytes+1) },
+		"name above maximum":  func(p *semel.ClaimParams) { p.Name = strings.Repeat("n", semel.MaxKeyBytes+1) },
+	} {
+		p := c.params(name)
+		spoil(&p)
+		_, won, err := c.Store.Claim(c.ctx, p)
+		if err == nil || won {
+			c.fail("invalid parameters must be refused: "+name, err, "an error")
+		}
+		c.absent("invalid parameters must change nothing: "+name, p.Digest)
+	}
+}

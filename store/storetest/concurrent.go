@@ -1,0 +1,161 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/semel-dev/semel"
+)
+
+const racers = 64
+
+func concurrentRules() []Rule {
+	return []Rule{
+		{Name: "race/claim", Promise: 1, Says: "of many that claim an absent intent at once exactly one wins", check: raceClaim},
+		{Name: "race/takeover", Promise: 1, Says: "of many that take a lapsed claim over at once exactly one wins", check: raceTakeOver},
+		{Name: "race/settle", Promise: 2, Says: "of many settlements at once exactly one counts", check: raceSettle},
+		{Name: "race/renew-or-takeover", Promise: 1, Says: "a lapsed claim is renewed or taken over, never both", check: raceRenew},
+		{Name: "race/fences", Promise: 1, Says: "claims of many keys at once share no fence", check: raceFences},
+	}
+}
+
+// race runs fn in many goroutines that start together, and waits for them.
+func race(n int, fn func(i int)) {
+	var wg sync.WaitGroup
+	start := make(chan struct{})
+	for i := range n {
+		wg.Go(func() {
+			<-start
+			fn(i)
+		})
+	}
+	close(start)
+	wg.Wait()
+}
+
+// raceToClaim lets many claim, each with its own owner, and returns the one
+// record that was won.
+func (c *check) raceToClaim(p semel.ClaimParams) semel.Record {
+	c.Helper()
+	recs := make([]semel.Record, racers)
+	wons := make([]bool, racers)
+	errs := make([]error, racers)
+	race(racers, func(i int) {
+		recs[i], wons[i], errs[i] = c.Store.Claim(c.ctx, by(fmt.Sprint("racer ", i), p))
+	})
+	c.wantErr("Claim must not fail under contention", errors.Join(errs...), nil)
+	var winner semel.Record
+	winners := 0
+	for i, won := range wons {
+		if won {
+			winners++
+			winner = recs[i]
+		}
+	}
+	if winners != 1 {
+		c.fail("exactly one must win", winners, 1)
+	}
+	for i := range recs {
+		c.equal("whoever does not win must be shown the winner's record", recs[i], winner)
+	}
+	return winner
+}
+
+func raceClaim(c *check) {
+	var last semel.Fence
+	for range 4 {
+		rec := c.raceToClaim(c.params("a"))
+		c.grows(last, rec.Fence)
+		c.equal("the winner's record must stand", c.lookup(rec.Digest), rec)
+		c.settle("a held claim must be released", rec, released(), nil)
+		last = rec.Fence
+	}
+}
+
+func raceTakeOver(c *check) {
+	p := c.params("a")
+	rec := c.wins("an absent intent must be won", p)
+	for range 4 {
+		c.lapse(p.Digest)
+		// Who loses sees the winner's live claim: the former one is gone.
+		next := c.raceToClaim(takingOver(rec.Fence, p))
+		c.grows(rec.Fence, next.Fence)
+		rec = next
+	}
+	if rec.Attempt != 5 {
+		c.fail("every takeover must count as one attempt", rec.Attempt, 5)
+	}
+}
+
+func raceSettle(c *check) {
+	rec := c.wins("an absent intent must be won", c.params("a"))
+	errs := make([]error, racers)
+	race(racers, func(i int) {
+		errs[i] = c.Store.Settle(c.ctx, rec.Digest, rec.Fence, completed(fmt.Sprint("answer ", i)))
+	})
+	stands := string(c.lookup(rec.Digest).Outcome)
+	for i, err := range errs {
+		var want error
+		if mine := fmt.Sprint("answer ", i); mine != stands {
+			want = semel.ErrSettled
+		}
+		c.wantErr("exactly the settlement that stands must have returned nil", err, want)
+	}
+}
+
+func raceRenew(c *check) {
+	p := c.params("a")
+	rec := c.wins("an absent intent must be won", p)
+	for i := range 16 {
+		c.lapse(p.Digest)
+		var renewed, failed error
+		var won bool
+		var taker semel.Record
+		race(2, func(j int) {
+			if (i+j)%2 == 0 {
+				renewed = c.Store.Renew(c.ctx, rec.Digest, rec.Fence, lease)
+				return
+			}
+			taker, won, failed = c.Store.Claim(c.ctx, takingOver(rec.Fence, by(fmt.Sprint("taker ", i), p)))
+		})
+		c.wantErr("Claim must not fail under contention", failed, nil)
+		switch {
+		case won && renewed == nil:
+			c.fail("a lapsed claim must not be both renewed and taken over", "both", "one")
+		case !won && renewed != nil:
+			c.fail("a lapsed claim must be renewed or taken over", renewed, "one of both")
+		case won:
+			c.wantErr("a renewal after the takeover must be refused", renewed, semel.ErrLost)
+			rec = taker
+		}
+	}
+}
+
+func raceFences(c *check) {
+	const perRacer = 8
+	fences := make([][]semel.Fence, racers)
+	errs := make([]error, racers)
+	race(racers, func(i int) {
+		for j := range perRacer {
+			rec, won, err := c.Store.Claim(c.ctx, c.params(fmt.Sprint(i, "/", j)))
+			if err != nil || !won {
+				errs[i] = fmt.Errorf("claim of an absent intent: won %v: %w", won, err)
+				return
+			}
+			fences[i] = append(fences[i], rec.Fence)
+		}
+	})
+	c.wantErr("every claim of its own key must be won", errors.Join(errs...), nil)
+	seen := map[semel.Fence]bool{}
+	for _, own := range fences {
+		var last semel.Fence
+		for _, f := range own {
+			c.grows(last, f)
+			if seen[f] {
+				c.fail("a fence must not be given twice", f, "every fence once")
+			}
+			seen[f], last = true, f
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/semel-dev/semel"
+)
+
+func expiryRules() []Rule {
+	states := []semel.State{semel.StateClaimed, semel.StateCompleted, semel.StateUnknown, semel.StateCancelled}
+	rules := make([]Rule, 0, 2*len(states)+1)
+	for _, state := range states {
+		rules = append(rules,
+			Rule{
+				Name: "expiry/" + state.String(), Promise: 2, check: expires(state, false),
+				Says: "a " + state.String() + " record is there before ExpiresAt, and absent to every verb from then on",
+			},
+			Rule{
+				Name: "expiry/" + state.String() + "-swept", Promise: 2, check: expires(state, true), needs: needSweeper,
+				Says: "sweeping changes nothing about when a " + state.String() + " record expires",
+			},
+		)
+	}
+	return append(rules, Rule{
+		Name: "expiry/takeover-absent", Promise: 2, check: expiredTakeOver,
+		Says: "an expired record cannot be taken over; it is won as a first attempt",
+	})
+}
+
+func expires(state semel.State, swept bool) func(*check) {
+	return func(c *check) {
+		c.expires(state, swept, "won", func(rec semel.Record) {
+			again := c.wins("an expired intent must be won", c.params("won"))
+			c.grows(rec.Fence, again.Fence)
+			if again.Attempt != 1 {
+				c.fail("an expired intent must be claimed as a first attempt", again.Attempt, 1)
+			}
+		})
+		c.expires(state, swept, "looked up", func(rec semel.Record) {
+			c.absent("an expired intent must be absent", rec.Digest)
+		})
+		c.expires(state, swept, "renewed", func(rec semel.Record) {
+			c.renew("an expired intent must not be renewed", rec, semel.ErrLost)
+			c.absent("a refused renewal must change nothing", rec.Digest)
+		})
+		for name, to := range settlements() {
+			c.expires(state, swept, "settled as "+name, func(rec semel.Record) {
+				var want error
+				if to.State != semel.StateReleased {
+					want = semel.ErrLost
+				}
+				c.settle("settling an expired intent as "+name, rec, to, want)
+				c.absent("a refused settlement must change nothing", rec.Digest)
+			})
+		}
+	}
+}
+
+// expires makes a record in the given state, looks that it is there until it
+// expires, and then lets the caller look.
+func (c *check) expires(state semel.State, swept bool, name string, then func(semel.Record)) {
+	c.Helper()
+	p := c.params(name)
+	rec := c.wins("an absent intent must be won", p)
+	if state != semel.StateClaimed {
+		to := settleOf(state)
+		to.Retention = 7 * time.Hour
+		c.settle("a held claim must be settled", rec, to, nil)
+	}
+	stands := c.lookup(p.Digest)
+	c.Advance(stands.RetentionLeft() - c.margin())
+	if swept {
+		c.sweep()
+	}
+	c.equal("a record must be there until it expires", c.lookup(p.Digest), stands)
+	c.Advance(c.margin())
+	if swept {
+		c.sweep()
+	}
+	then(rec)
+}
+
+func expiredTakeOver(c *check) {
+	p := c.params("a")
+	rec := c.wins("an absent intent must be won", p)
+	c.settle("a held claim must be settled", rec, unknown("crash"), nil)
+	c.expire(p.Digest)
+	again := c.wins("an expired intent must be won with TakeOver set", takingOver(rec.Fence, by("second", p)))
+	c.grows(rec.Fence, again.Fence)
+	if again.Attempt != 1 {
+		c.fail("an expired intent must be claimed as a first attempt", again.Attempt, 1)
+	}
+}

@@ -1,0 +1,226 @@
+package storetest
+
+import (
+	"fmt"
+
+	"github.com/semel-dev/semel"
+)
+
+func listRules() []Rule {
+	return []Rule{
+		{Name: "list/newest-first", Says: "the newest claim comes first", check: listOrder, needs: needLister},
+		{Name: "list/limit", Promise: 8, Says: "no more than the limit comes, and an impossible limit is refused or cut", check: listLimit, needs: needLister},
+		{Name: "list/cursor", Says: "Before walks over every record exactly once", check: listCursor, needs: needLister},
+		{Name: "list/filters", Promise: 5, Says: "scope, name and states select", check: listFilters, needs: needLister},
+		{Name: "list/outcomes", Says: "outcomes come only when they are asked for", check: listOutcomes, needs: needLister},
+		{Name: "list/expired", Promise: 2, Says: "expired records are not listed", check: listExpired, needs: needLister},
+	}
+}
+
+func sweepRules() []Rule {
+	return []Rule{
+		{Name: "sweep/live", Promise: 2, Says: "sweeping removes nothing that has not expired", check: sweepLive, needs: needSweeper},
+		{Name: "sweep/limit", Promise: 8, Says: "a sweep removes up to its limit; fewer means that none are left", check: sweepLimit, needs: needSweeper},
+		{Name: "count/records", Promise: 8, Says: "the count follows claims, releases and sweeps", check: countRecords, needs: needCounter},
+	}
+}
+
+func (c *check) list(p semel.ListParams) []semel.Record {
+	c.Helper()
+	lister, ok := c.Store.(semel.Lister)
+	if !ok {
+		c.fail("the store must still be a Lister", fmt.Sprintf("%T", c.Store), "semel.Lister")
+	}
+	recs, err := lister.List(c.ctx, p)
+	c.wantErr("List must not fail", err, nil)
+	return recs
+}
+
+// names are the listed names, in their order.
+func (c *check) names(p semel.ListParams) []string {
+	c.Helper()
+	recs := c.list(p)
+	names := make([]string, len(recs))
+	for i := range recs {
+		names[i] = recs[i].Name
+	}
+	return names
+}
+
+func (c *check) claimNames(names ...string) {
+	c.Helper()
+	for _, name := range names {
+		c.wins("an absent intent must be won", c.params(name))
+	}
+}
+
+func listOrder(c *check) {
+	c.equal("an empty store must list nothing", c.names(semel.ListParams{}), []string{})
+	c.claimNames("a", "b", "c")
+	c.equal("the greatest fence must come first", c.names(semel.ListParams{}), []string{"c", "b", "a"})
+	c.lapse(c.params("a").Digest)
+	former := c.lookup(c.params("a").Digest)
+	c.wins("a lapsed claim must be won by taking it over", takingOver(former.Fence, c.params("a")))
+	c.equal("a takeover must come first", c.names(semel.ListParams{}), []string{"a", "c", "b"})
+	for _, rec := range c.list(semel.ListParams{}) {
+		c.equal("List must show what Lookup shows", rec, c.lookup(rec.Digest))
+	}
+}
+
+func listLimit(c *check) {
+	c.claimNames("a", "b", "c", "d", "e")
+	c.equal("no more than the limit must come", c.names(semel.ListParams{Limit: 2}), []string{"e", "d"})
+	c.equal("zero must mean the greatest limit", c.names(semel.ListParams{}), []string{"e", "d", "c", "b", "a"})
+	lister, _ := c.Store.(semel.Lister)
+	for _, limit := range []int{-1, semel.MaxListLimit + 1} {
+		if recs, err := lister.List(c.ctx, semel.ListParams{Limit: limit}); err == nil && len(recs) > semel.MaxListLimit {
+			c.fail("an impossible limit must be refused or cut", len(recs), "an error")
+		}
+	}
+}
+
+func listCursor(c *check) {
+	want := make([]string, 0, 23)
+	for i := range cap(want) {
+		name := fmt.Sprint(i)
+		c.claimNames(name)
+		want = append([]string{name}, want...)
+	}
+	var got []string
+	p := semel.ListParams{Limit: 5}
+	for range len(want) {
+		recs := c.list(p)
+		if len(recs) == 0 {
+			break
+		}
+		for _, rec := range recs {
+			got = append(got, rec.Name)
+		}
+		p.Before = recs[len(recs)-1].Fence
+	}
+	c.equal("the cursor must walk over every record exactly once", got, want)
+}
+
+func listFilters(c *check) {
+	for _, s := range []string{"s1", "s2"} {
+		for _, name := range []string{"claimed", "completed", "unknown", "cancelled"} {
+			p := c.params(name)
+			p.Scope = s
+			p.Digest = semel.Key{Scope: s, Name: name}.Digest()
+			rec := c.wins("an absent intent must be won", p)
+			if to, ok := settlements()[name]; ok {
+				c.settle("a held claim must be settled", rec, to, nil)
+			}
+		}
+	}
+	for _, want := range []struct {
+		why   string
+		p     semel.ListParams
+		names []string
+	}{
+		{"a scope", semel.ListParams{Scope: "s1"}, []string{"cancelled", "unknown", "completed", "claimed"}},
+		{"no such scope", semel.ListParams{Scope: "S1"}, []string{}},
+		{"a name", semel.ListParams{Name: "unknown"}, []string{"unknown", "unknown"}},
+		{"scope and name", semel.ListParams{Scope: "s2", Name: "unknown"}, []string{"unknown"}},
+		{"a state", semel.ListParams{States: []semel.State{semel.StateCompleted}}, []string{"completed", "completed"}},
+		{
+			"states, scope and limit",
+			semel.ListParams{Scope: "s2", Limit: 2, States: []semel.State{semel.StateClaimed, semel.StateUnknown, semel.StateCancelled}},
+			[]string{"cancelled", "unknown"},
+		},
+	} {
+		c.equal("the filter must select "+want.why, c.names(want.p), want.names)
+	}
+	c.Advance(lease)
+	c.equal("a lapsed claim must count as claimed",
+		c.names(semel.ListParams{States: []semel.State{semel.StateClaimed}}), []string{"claimed", "claimed"})
+}
+
+func listOutcomes(c *check) {
+	rec := c.wins("an absent intent must be won", c.params("a"))
+	c.settle("a held claim must be settled", rec, completed("answer"), nil)
+	if recs := c.list(semel.ListParams{}); len(recs) != 1 || recs[0].Outcome != nil || !recs[0].Kept {
+		c.fail("outcomes must not come unless asked for", recs, "one record, kept, without outcome")
+	}
+	if recs := c.list(semel.ListParams{Outcomes: true}); len(recs) != 1 || string(recs[0].Outcome) != "answer" {
+		c.fail("outcomes must come when asked for", recs, "one record with its outcome")
+	}
+}
+
+func listExpired(c *check) {
+	c.claimNames("a")
+	c.Advance(retention)
+	c.claimNames("b")
+	c.Advance(lease)
+	c.equal("expired records must not be listed", c.names(semel.ListParams{}), []string{"b"})
+}
+
+func sweepLive(c *check) {
+	held := c.held()
+	c.sweep()
+	for name, rec := range held {
+		c.equal("sweeping must not remove or change live records: "+name, c.lookup(rec.Digest), rec)
+	}
+	c.Advance(lease)
+	c.sweep()
+	for name, rec := range held {
+		c.equal("sweeping must not remove lapsed or settled records: "+name, c.lookup(rec.Digest), rec)
+	}
+}
+
+func sweepLimit(c *check) {
+	for i := range 10 {
+		c.claimNames(fmt.Sprint(i))
+	}
+	c.Advance(lease + retention)
+	live := c.wins("an absent intent must be won", c.params("live"))
+	sweeper, _ := c.Store.(semel.Sweeper)
+	removed, before := 0, int64(-1)
+	if counter, ok := c.Store.(semel.Counter); ok {
+		n, err := counter.Count(c.ctx)
+		c.wantErr("Count must not fail", err, nil)
+		before = n
+	}
+	for range 20 {
+		n, err := sweeper.Sweep(c.ctx, 3)
+		c.wantErr("Sweep must not fail", err, nil)
+		if n > 3 || n < 0 {
+			c.fail("a sweep must not remove more than its limit", n, "at most 3")
+		}
+		removed += n
+		if n < 3 {
+			break
+		}
+	}
+	// A store may have swept some by itself meanwhile.
+	if counter, ok := c.Store.(semel.Counter); ok {
+		n, err := counter.Count(c.ctx)
+		c.wantErr("Count must not fail", err, nil)
+		c.equal("fewer than the limit must mean that none are left", n, int64(1))
+		c.equal("a sweep must say how many it removed", int64(removed), before-1)
+	}
+	c.equal("sweeping must not remove live records", c.lookup(live.Digest), live)
+}
+
+func countRecords(c *check) {
+	counter, _ := c.Store.(semel.Counter)
+	count := func(reason string, want int64) {
+		c.Helper()
+		n, err := counter.Count(c.ctx)
+		c.wantErr("Count must not fail", err, nil)
+		c.equal(reason, n, want)
+	}
+	count("an empty store must hold no records", 0)
+	c.claimNames("a", "b", "c")
+	c.loses("a live claim must not be won", by("second", c.params("a")), c.lookup(c.params("a").Digest))
+	count("every claimed intent must be counted once", 3)
+	c.settle("a held claim must be released", c.lookup(c.params("a").Digest), released(), nil)
+	count("a released intent must not be counted", 2)
+	c.settle("a held claim must be settled", c.lookup(c.params("b").Digest), completed("answer"), nil)
+	count("a settled intent must still be counted", 2)
+	if _, ok := c.Store.(semel.Sweeper); ok {
+		c.Advance(lease + retention)
+		c.sweep()
+		count("swept records must not be counted", 0)
+	}
+}

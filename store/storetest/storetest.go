@@ -1,0 +1,131 @@
+package storetest
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/semel-dev/semel"
+)
+
+// Instance is one store under test, empty at first.
+type Instance struct {
+	// Store is the store under test. The suite closes it.
+	Store semel.Store
+	// Advance moves the store's clock forward. It is required, and is never
+	// called while a verb runs.
+	Advance func(time.Duration)
+	// Check looks at the integrity of what the store holds. It is called when
+	// a rule is done, before the store is closed by the suite (a rule may have
+	// closed it before). nil means nothing to check.
+	Check func(testing.TB)
+	// Reopen closes the store and opens it again on the same data and the
+	// same clock. nil means that the data does not survive.
+	Reopen func(testing.TB) semel.Store
+	// Running says that the store's clock also runs by itself. Rules that
+	// reach a boundary to the millisecond then keep a minute's distance.
+	Running bool
+}
+
+// Harness makes one Instance for one rule; rules run in parallel. What it opens
+// beside the store it frees in tb.Cleanup.
+type Harness func(tb testing.TB) *Instance
+
+// Rule is one sentence of the contract.
+type Rule struct {
+	// Name names the rule, such as "claim/takeover-lapsed".
+	Name string
+	// Promise is the number of the guarantee it keeps; 0 for a rule that is
+	// only part of the contract.
+	Promise int
+	// Says is the rule in plain words.
+	Says string
+
+	needs need
+	check func(*check)
+}
+
+// need says what a rule needs beside the five verbs.
+type need uint8
+
+const (
+	needNothing need = iota
+	needReliable
+	needLister
+	needSweeper
+	needCounter
+)
+
+// Rules returns every rule of the contract, in the order of the contract.
+func Rules() []Rule {
+	return slices.Concat(
+		claimRules(), takeOverRules(), fenceRules(), renewRules(), settleRules(), resettleRules(),
+		expiryRules(), outcomeRules(), keyRules(), timeRules(), contextRules(), closeRules(),
+		concurrentRules(), listRules(), sweepRules(), modelRules(), historyRules(),
+	)
+}
+
+// Run checks every rule, each as a subtest with an instance of its own. Rules
+// about optional interfaces that the store lacks are skipped.
+func Run(t *testing.T, h Harness) {
+	t.Helper()
+	for _, rule := range Rules() {
+		t.Run(rule.Name, func(t *testing.T) {
+			t.Parallel()
+			rule.Check(t, h)
+		})
+	}
+}
+
+// Check checks this rule alone, with a fresh instance.
+func (r Rule) Check(tb testing.TB, h Harness) {
+	tb.Helper()
+	inst := h(tb)
+	if inst == nil || inst.Store == nil || inst.Advance == nil {
+		tb.Fatal("storetest: the harness must give a Store and Advance")
+	}
+	c := &check{TB: tb, Instance: inst, rule: r, ctx: tb.Context()}
+	tb.Cleanup(func() {
+		if inst.Check != nil {
+			inst.Check(tb)
+		}
+		if err := inst.Store.Close(); err != nil {
+			tb.Errorf("%s: Close after the rule: %v", r.Name, err)
+		}
+	})
+	if missing := r.needs.missing(inst.Store); missing != "" {
+		tb.Skipf("the store is no %s", missing)
+	}
+	r.check(c)
+}
+
+// missing names the optional interface that the store lacks.
+func (n need) missing(store semel.Store) string {
+	switch n {
+	case needLister:
+		if _, ok := store.(semel.Lister); !ok {
+			return "semel.Lister"
+		}
+	case needSweeper:
+		if _, ok := store.(semel.Sweeper); !ok {
+			return "semel.Sweeper"
+		}
+	case needCounter:
+		if _, ok := store.(semel.Counter); !ok {
+			return "semel.Counter"
+		}
+	case needNothing, needReliable:
+	}
+	return ""
+}
+
+// check is what a rule is given: an instance, and verbs that fail the test in
+// the words of the contract.
+type check struct {
+	testing.TB
+	*Instance
+
+	rule Rule
+	ctx  context.Context //nolint:containedctx // the life of one rule, as testing.TB has it.
+}

@@ -1,0 +1,4 @@
+package storetest
+
+func modelRules() []Rule   { return nil }
+func historyRules() []Rule { return nil }
