@@ -1,0 +1,217 @@
+package semel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/memstore"
+)
+
+type invoice struct {
+	ID    int
+	Total string
+}
+
+func TestDoGivesEveryCallerTheFirstResult(t *testing.T) {
+	t.Parallel()
+	g := newGuard(t, memstore.New(nil), nil)
+	runs := 0
+	create := func(context.Context) (invoice, error) {
+		runs++
+		return invoice{ID: runs, Total: "12.50"}, nil
+	}
+	for range 3 {
+		got, err := semel.Do(t.Context(), g, testKey("a"), testFingerprint(), create)
+		if want := (invoice{ID: 1, Total: "12.50"}); err != nil || got != want {
+			t.Fatalf("got %+v, %v; want %+v", got, err, want)
+		}
+	}
+	if runs != 1 {
+		t.Errorf("executed %d times, want 1", runs)
+	}
+}
+
+func TestDoKeepsZeroAndNull(t *testing.T) {
+	t.Parallel()
+	g := newGuard(t, memstore.New(nil), nil)
+	for range 2 {
+		if got, err := semel.Do(t.Context(), g, testKey("zero"), testFingerprint(),
+			func(context.Context) (int, error) { return 0, nil }); got != 0 || err != nil {
+			t.Errorf("zero: got %d, %v", got, err)
+		}
+		if got, err := semel.Do(t.Context(), g, testKey("nil"), testFingerprint(),
+			func(context.Context) (*invoice, error) { return nil, nil }); got != nil || err != nil { //nolint:nilnil // the case under test.
+			t.Errorf("nil: got %v, %v", got, err)
+		}
+	}
+}
+
+// What the work returns decides what the next attempt meets (promise 3).
+func TestDoSettlesByWhatTheWorkReturns(t *testing.T) {
+	t.Parallel()
+	declined := errors.New("card declined")
+	tests := map[string]struct {
+		policy semel.Policy
+		err    error
+		next   error // nil: it executes
+		final  bool
+	}{
+		"an error":                   {err: declined},
+		"an error, payments":         {policy: semel.PaymentPolicy(), err: declined, next: semel.ErrUnknown},
+		"final":                      {err: semel.MarkFinal(declined), final: true},
+		"final, wrapped":             {err: fmt.Errorf("pay: %w", semel.MarkFinal(declined)), final: true},
+		"unknown":                    {err: semel.MarkUnknown(declined), next: semel.ErrUnknown},
+		"context ended":              {err: fmt.Errorf("call: %w", context.Canceled), next: semel.ErrUnknown},
+		"deadline":                   {err: fmt.Errorf("call: %w", context.DeadlineExceeded), next: semel.ErrUnknown},
+		"time-out":                   {err: fmt.Errorf("read: %w", os.ErrDeadlineExceeded), next: semel.ErrUnknown},
+		"time-out before sending":    {err: semel.MarkReleased(os.ErrDeadlineExceeded)},
+		"released, payments":         {policy: semel.PaymentPolicy(), err: semel.MarkReleased(declined)},
+		"released, wrapped, payment": {policy: semel.PaymentPolicy(), err: fmt.Errorf("x: %w", semel.MarkReleased(declined))},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := newGuard(t, memstore.New(nil), &semel.Options{Policy: tt.policy})
+			runs := 0
+			work := func(context.Context) (int, error) {
+				runs++
+				return runs, tt.err
+			}
+			if _, err := semel.Do(t.Context(), g, testKey("a"), testFingerprint(), work); !errors.Is(err, errors.Unwrap(tt.err)) && err.Error() != tt.err.Error() {
+				t.Errorf("first: got %v, want %v", err, tt.err)
+			}
+			_, err := semel.Do(t.Context(), g, testKey("a"), testFingerprint(), work)
+			final, isFinal := errors.AsType[*semel.FinalError](err)
+			switch {
+			case tt.final && (!isFinal || final.Message != tt.err.Error() || runs != 1):
+				t.Errorf("second: got %v after %d runs, want the first error replayed", err, runs)
+			case tt.next != nil && (!errors.Is(err, tt.next) || runs != 1):
+				t.Errorf("second: got %v after %d runs, want %v and no execution", err, runs, tt.next)
+			case tt.next == nil && !tt.final && runs != 2:
+				t.Errorf("second: got %v after %d runs, want an execution", err, runs)
+			}
+		})
+	}
+}
+
+func TestDoPanics(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		policy semel.Policy
+		next   error
+	}{
+		"released by default":  {},
+		"unknown for payments": {policy: semel.PaymentPolicy(), next: semel.ErrUnknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := newGuard(t, memstore.New(nil), &semel.Options{Policy: tt.policy})
+			func() {
+				defer func() {
+					if p := recover(); p != "boom" {
+						t.Errorf("recovered %v, want the panic to pass through", p)
+					}
+				}()
+				_, err := semel.Do(t.Context(), g, testKey("a"), testFingerprint(),
+					func(context.Context) (int, error) { panic("boom") })
+				t.Errorf("returned with %v", err)
+			}()
+			_, err := semel.Do(t.Context(), g, testKey("a"), testFingerprint(),
+				func(context.Context) (int, error) { return 1, nil })
+			if !errors.Is(err, tt.next) {
+				t.Errorf("second: got %v, want %v", err, tt.next)
+			}
+		})
+	}
+}
+
+func TestDoHandsThroughCancellation(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newGuard(t, memstore.New(nil), nil)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := semel.Do(ctx, g, testKey("a"), testFingerprint(), func(ctx context.Context) (int, error) {
+			<-ctx.Done()
+			return 0, ctx.Err()
+		})
+		if err == nil {
+			t.Fatal("got no error")
+		}
+		mustRefuse(t, g, testKey("a"), semel.ErrUnknown)
+	})
+}
+
+// A result that arrives after its caller has gone is recorded all the same.
+func TestDoRecordsAfterTheCallerHasGone(t *testing.T) {
+	t.Parallel()
+	g := newGuard(t, memstore.New(nil), nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	got, err := semel.Do(ctx, g, testKey("a"), testFingerprint(), func(context.Context) (int, error) {
+		cancel()
+		return 7, nil
+	})
+	if got != 7 || err != nil {
+		t.Fatalf("got %d, %v; want 7", got, err)
+	}
+	got, err = semel.Do(t.Context(), g, testKey("a"), testFingerprint(),
+		func(context.Context) (int, error) { return 8, nil })
+	if got != 7 || err != nil {
+		t.Errorf("replay: got %d, %v; want 7", got, err)
+	}
+}
+
+func TestDoWithAResultThatCannotBeKept(t *testing.T) {
+	t.Parallel()
+	g := newGuard(t, memstore.New(nil), nil)
+	runs := 0
+	work := func(context.Context) (chan int, error) { runs++; return make(chan int), nil }
+	if v, err := semel.Do(t.Context(), g, testKey("a"), testFingerprint(), work); v == nil || err == nil {
+		t.Errorf("got %v, %v; want the value and an error", v, err)
+	}
+	if _, err := semel.Do(t.Context(), g, testKey("a"), testFingerprint(), work); !errors.Is(err, semel.ErrNotKept) || runs != 1 {
+		t.Errorf("second: got %v after %d runs, want ErrNotKept after 1", err, runs)
+	}
+}
+
+func TestDoMeetsARecordOfAnotherDoor(t *testing.T) {
+	t.Parallel()
+	for _, outcome := range []string{"\x01HTTP", `{"semel":2,"value":1}`, `{}`, ``} {
+		g := newGuard(t, memstore.New(nil), nil)
+		if err := mustClaim(t, g, testKey("a")).Complete([]byte(outcome), nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := semel.Do(t.Context(), g, testKey("a"), testFingerprint(),
+			func(context.Context) (int, error) { return 1, nil }); err == nil {
+			t.Errorf("%q: got no error", outcome)
+		}
+	}
+}
+
+func TestFenceTravelsInTheContext(t *testing.T) {
+	t.Parallel()
+	g := newGuard(t, memstore.New(nil), nil)
+	var last semel.Fence
+	for _, name := range []string{"a", "b", "c"} {
+		_, err := semel.Do(t.Context(), g, testKey(name), testFingerprint(), func(ctx context.Context) (int, error) {
+			fence := semel.FenceFrom(ctx)
+			if fence <= last || semel.ClaimFrom(ctx).Fence() != fence {
+				t.Errorf("got fence %d after %d", fence, last)
+			}
+			last = fence
+			return 0, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if semel.FenceFrom(t.Context()) != 0 {
+		t.Error("a context without a claim has a fence")
+	}
+}

@@ -1,0 +1,153 @@
+package semel_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/memstore"
+)
+
+var errBroken = errors.New("connection reset")
+
+func testKey(name string) semel.Key {
+	return semel.Key{Scope: "tenant-7 POST /invoices", Name: name}
+}
+
+func testFingerprint() semel.Fingerprint { return semel.FingerprintOf("amount=1250") }
+
+// hooked is a store whose verbs can be made to fail, before or after the
+// inner store has done the work.
+type hooked struct {
+	*memstore.Store
+	mu     sync.Mutex // guards the fields below
+	before map[string]func() error
+	after  map[string]func() error
+	calls  map[string]int
+}
+
+func newHooked() *hooked {
+	return &hooked{
+		Store: memstore.New(nil), calls: map[string]int{},
+		before: map[string]func() error{}, after: map[string]func() error{},
+	}
+}
+
+func (h *hooked) set(m map[string]func() error, verb string, f func() error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	m[verb] = f
+}
+
+func (h *hooked) count(verb string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.calls[verb]
+}
+
+func (h *hooked) call(verb string, inner func() error) error {
+	h.mu.Lock()
+	h.calls[verb]++
+	before, after := h.before[verb], h.after[verb]
+	h.mu.Unlock()
+	if before != nil {
+		if err := before(); err != nil {
+			return err
+		}
+	}
+	err := inner()
+	if err == nil && after != nil {
+		err = after()
+	}
+	return err
+}
+
+func (h *hooked) Claim(ctx context.Context, p semel.ClaimParams) (rec semel.Record, won bool, err error) {
+	err = h.call("claim", func() error {
+		rec, won, err = h.Store.Claim(ctx, p)
+		return err
+	})
+	if err != nil {
+		return semel.Record{}, false, err
+	}
+	return rec, won, nil
+}
+
+func (h *hooked) Renew(ctx context.Context, d semel.Digest, f semel.Fence, lease time.Duration) error {
+	return h.call("renew", func() error { return h.Store.Renew(ctx, d, f, lease) })
+}
+
+func (h *hooked) Settle(ctx context.Context, d semel.Digest, f semel.Fence, s semel.Settlement) error {
+	return h.call("settle", func() error { return h.Store.Settle(ctx, d, f, s) })
+}
+
+func (h *hooked) Lookup(ctx context.Context, d semel.Digest) (rec semel.Record, err error) {
+	err = h.call("lookup", func() error {
+		rec, err = h.Store.Lookup(ctx, d)
+		return err
+	})
+	return rec, err
+}
+
+// times returns a hook that fails with err the first n times.
+func times(n int, err error) func() error {
+	return func() error {
+		if n--; n >= 0 {
+			return err
+		}
+		return nil
+	}
+}
+
+func newGuard(t *testing.T, store semel.Store, opts *semel.Options) *semel.Guard {
+	t.Helper()
+	g, err := semel.New(store, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := g.Close(); err != nil {
+			t.Errorf("close guard: %v", err)
+		}
+		if err := store.Close(); err != nil {
+			t.Errorf("close store: %v", err)
+		}
+	})
+	return g
+}
+
+func mustClaim(t *testing.T, g *semel.Guard, k semel.Key) *semel.Claim {
+	t.Helper()
+	claim, rec, err := g.Begin(t.Context(), k, testFingerprint())
+	if err != nil || claim == nil {
+		t.Fatalf("begin: got claim %v, record %v, error %v; want a claim", claim, rec, err)
+	}
+	return claim
+}
+
+func mustReplay(t *testing.T, g *semel.Guard, k semel.Key, want string) {
+	t.Helper()
+	claim, rec, err := g.Begin(t.Context(), k, testFingerprint())
+	if err != nil || rec == nil {
+		t.Fatalf("begin: got claim %v, record %v, error %v; want a replay", claim, rec, err)
+	}
+	if string(rec.Outcome) != want {
+		t.Errorf("replay: got outcome %q, want %q", rec.Outcome, want)
+	}
+}
+
+func mustRefuse(t *testing.T, g *semel.Guard, k semel.Key, want error) *semel.Error {
+	t.Helper()
+	claim, rec, err := g.Begin(t.Context(), k, testFingerprint())
+	if claim != nil || rec != nil || !errors.Is(err, want) {
+		t.Fatalf("begin: got claim %v, record %v, error %v; want %v", claim, rec, err, want)
+	}
+	e, ok := errors.AsType[*semel.Error](err)
+	if !ok {
+		t.Fatalf("begin: error %T is no *semel.Error", err)
+	}
+	return e
+}

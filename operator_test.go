@@ -1,0 +1,100 @@
+package semel_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/memstore"
+)
+
+func TestResolve(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		as   semel.Settlement
+		want error
+	}{
+		"completed": {as: semel.Settlement{State: semel.StateCompleted, Outcome: []byte("found it"), Kept: true}},
+		"no answer": {as: semel.Settlement{State: semel.StateCompleted}, want: semel.ErrNotKept},
+		"cancelled": {as: semel.Settlement{State: semel.StateCancelled}, want: semel.ErrCancelled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := newGuard(t, memstore.New(nil), nil)
+			stale := mustClaim(t, g, testKey("a"))
+			if err := stale.Unknown("upstream reset"); err != nil {
+				t.Fatal(err)
+			}
+			tt.as.Note = "looked it up"
+			rec, err := g.Resolve(t.Context(), g.Digest(testKey("a")), tt.as)
+			if err != nil || rec.State != tt.as.State || rec.Note != "looked it up" || rec.Fence <= stale.Fence() {
+				t.Fatalf("resolve: got %+v, %v", rec, err)
+			}
+			if tt.want == nil {
+				mustReplay(t, g, testKey("a"), "found it")
+			} else {
+				mustRefuse(t, g, testKey("a"), tt.want)
+			}
+			if _, err := g.Resolve(t.Context(), rec.Digest, tt.as); !errors.Is(err, semel.ErrSettled) {
+				t.Errorf("resolving again: got %v, want ErrSettled", err)
+			}
+		})
+	}
+}
+
+func TestResolveReleases(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New(nil)
+		crash(t, store, testKey("a"))
+		g := newGuard(t, store, nil)
+		d := g.Digest(testKey("a"))
+		release := semel.Settlement{State: semel.StateReleased}
+		if _, err := g.Resolve(t.Context(), d, release); !errors.Is(err, semel.ErrInFlight) {
+			t.Errorf("a live claim was resolved: %v", err)
+		}
+		time.Sleep(semel.DefaultLease)
+		if rec, err := g.Resolve(t.Context(), d, release); err != nil || rec.State != semel.StateReleased {
+			t.Fatalf("resolve: got %+v, %v", rec, err)
+		}
+		if _, err := g.Resolve(t.Context(), d, release); !errors.Is(err, semel.ErrNotFound) {
+			t.Errorf("an absent record was resolved: %v", err)
+		}
+		if err := mustClaim(t, g, testKey("a")).Release(""); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// A tombstone stops a late original, whatever it asks for.
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	g := newGuard(t, memstore.New(nil), nil)
+	long := strings.Repeat("é", semel.MaxNoteBytes)
+	for range 2 { // the second is a no-op
+		rec, err := g.Cancel(t.Context(), testKey("a"), long)
+		if err != nil || rec.State != semel.StateCancelled {
+			t.Fatalf("cancel: got %+v, %v", rec, err)
+		}
+		if len(rec.Note) > semel.MaxNoteBytes || !utf8.ValidString(rec.Note) || !strings.HasSuffix(rec.Note, "…") {
+			t.Errorf("the note was cut to %q", rec.Note)
+		}
+	}
+	mustRefuse(t, g, testKey("a"), semel.ErrCancelled)
+
+	claim := mustClaim(t, g, testKey("b"))
+	if _, err := g.Cancel(t.Context(), testKey("b"), ""); !errors.Is(err, semel.ErrInFlight) {
+		t.Errorf("cancelling a running intent: got %v, want ErrInFlight", err)
+	}
+	if err := claim.Complete([]byte("one"), nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Cancel(t.Context(), testKey("b"), ""); !errors.Is(err, semel.ErrSettled) {
+		t.Errorf("cancelling a completed intent: got %v, want ErrSettled", err)
+	}
+	mustReplay(t, g, testKey("b"), "one")
+}
