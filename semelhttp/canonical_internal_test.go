@@ -1,0 +1,267 @@
+package semelhttp
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/semel-dev/semel"
+)
+
+const testCanonicalBytes = 1 << 20
+
+func TestCanonicalJSON(t *testing.T) {
+	t.Parallel()
+	deep := strings.Repeat("[", maxJSONDepth) + strings.Repeat("]", maxJSONDepth)
+	tests := []struct {
+		name, a, b string
+		want       string // equal, differ, or raw: the first has no canonical form
+	}{
+		{"white space", `{"a":[1,2]}`, " {\t\"a\" :\r\n [ 1 , 2 ] } \n", "equal"},
+		{"member order", `{"a":1,"b":{"c":2,"d":3}}`, `{"b":{"d":3,"c":2},"a":1}`, "equal"},
+		{"escapes", `"a\u00e9\n\/\ud83d\ude00"`, `"aé\u000A/😀"`, "equal"},
+		{"escaped names", `{"\u0061":1,"b":2}`, `{"b":2,"a":1}`, "equal"},
+		{"nul", `"\u0000"`, `""`, "differ"},
+		{"element order", `[1,2]`, `[2,1]`, "differ"},
+		{"number literal", `1.0`, `1`, "differ"},
+		{"number exponent", `1e2`, `1E2`, "differ"},
+		{"number and string", `1`, `"1"`, "differ"},
+		{"null and absent", `{"a":null}`, `{}`, "differ"},
+		{"empties", `{}`, `[]`, "differ"},
+		{"nesting", `[[],[]]`, `[[[]]]`, "differ"},
+		{"member moved", `{"a":{"b":1},"c":{}}`, `{"a":{},"c":{"b":1}}`, "differ"},
+		{"values swapped", `{"a":1,"b":2}`, `{"a":2,"b":1}`, "differ"},
+		{"array boundary", `[[1],2]`, `[[1,2]]`, "differ"},
+		{"unicode forms", `"é"`, `"e\u0301"`, "differ"},
+		{"long strings", `"` + strings.Repeat("é", 3000) + `"`, `"` + strings.Repeat(`\u00e9`, 3000) + `"`, "equal"},
+		{"deepest", deep, " " + deep, "equal"},
+		{"too deep", "[" + deep + "]", "", "raw"},
+		{"duplicate names", `{"a":1,"a":1}`, "", "raw"},
+		{"duplicate escaped", `{"a":1,"\u0061":2}`, "", "raw"},
+		{"duplicate inside", `[{"x":{"a":1,"b":2,"a":3}}]`, "", "raw"},
+		{"invalid UTF-8", "\"\xff\"", "", "raw"},
+		{"overlong UTF-8", "\"\xc0\xaf\"", "", "raw"},
+		{"lone high surrogate", `"\ud83d"`, "", "raw"},
+		{"lone low surrogate", `"\ude00"`, "", "raw"},
+		{"surrogate then letter", `"\ud83d\u0061"`, "", "raw"},
+		{"byte order mark", "\ufeff{}", "", "raw"},
+		{"empty", ``, "", "raw"},
+		{"blank", " \n", "", "raw"},
+		{"two values", `{} {}`, "", "raw"},
+		{"trailing comma", `[1,]`, "", "raw"},
+		{"trailing comma in object", `{"a":1,}`, "", "raw"},
+		{"leading comma", `[,1]`, "", "raw"},
+		{"missing comma", `[1 2]`, "", "raw"},
+		{"open", `{"a":[1,2`, "", "raw"},
+		{"leading zero", `01`, "", "raw"},
+		{"plus", `+1`, "", "raw"},
+		{"bare point", `1.`, "", "raw"},
+		{"no fraction", `.5`, "", "raw"},
+		{"bare exponent", `1e`, "", "raw"},
+		{"minus", `-`, "", "raw"},
+		{"NaN", `NaN`, "", "raw"},
+		{"control character", "\"a\nb\"", "", "raw"},
+		{"unknown escape", `"\x41"`, "", "raw"},
+		{"short escape", `"\u12"`, "", "raw"},
+		{"literal cut", `tru`, "", "raw"},
+		{"literal run on", `nullx`, "", "raw"},
+		{"comment", `[1] // one`, "", "raw"},
+		{"unquoted name", `{a:1}`, "", "raw"},
+		{"long number", strings.Repeat("1", maxJSONNumber+1), "", "raw"},
+		{"many members", `{` + manyMembers(maxJSONMembers+1) + `}`, "", "raw"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			a, err := canonicalJSON(iotest.OneByteReader(strings.NewReader(tt.a)), testCanonicalBytes)
+			if tt.want == "raw" {
+				if !errors.Is(err, errNotCanonical) {
+					t.Fatalf("got %x, %v, want errNotCanonical", a, err)
+				}
+				return
+			}
+			b, errB := canonicalJSON(strings.NewReader(tt.b), testCanonicalBytes)
+			if err != nil || errB != nil {
+				t.Fatalf("errors: %v, %v", err, errB)
+			}
+			if got := a == b; got != (tt.want == "equal") {
+				t.Errorf("equal = %v, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func manyMembers(n int) string {
+	var b strings.Builder
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(`"` + strings.Repeat("x", i%7) + string(rune(0x1000+i)) + `":0`)
+	}
+	return b.String()
+}
+
+func TestCanonicalJSONBounds(t *testing.T) {
+	t.Parallel()
+	text := `{"` + manyMembers(0) + `a":"` + strings.Repeat("x", 100) + `"}`
+	if _, err := canonicalJSON(strings.NewReader(text), int64(len(text))); err != nil {
+		t.Errorf("at the bound: %v", err)
+	}
+	if _, err := canonicalJSON(strings.NewReader(text), int64(len(text))-1); !errors.Is(err, errNotCanonical) {
+		t.Errorf("over the bound: got %v, want errNotCanonical", err)
+	}
+	if _, err := canonicalJSON(strings.NewReader("{"+manyMembers(maxJSONMembers)+"}"), testCanonicalBytes); err != nil {
+		t.Errorf("the most members: %v", err)
+	}
+	broken := io.MultiReader(strings.NewReader(text), iotest.ErrReader(io.ErrClosedPipe))
+	if _, err := canonicalJSON(broken, testCanonicalBytes); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("reading error at the end: got %v, want %v", err, io.ErrClosedPipe)
+	}
+	broken = io.MultiReader(strings.NewReader(text[:20]), iotest.ErrReader(io.ErrClosedPipe))
+	if _, err := canonicalJSON(broken, testCanonicalBytes); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("reading error inside: got %v, want %v", err, io.ErrClosedPipe)
+	}
+}
+
+func formOf(boundary string, parts ...string) string {
+	var b strings.Builder
+	for _, p := range parts {
+		b.WriteString("--" + boundary + "\r\n" + p + "\r\n")
+	}
+	return b.String() + "--" + boundary + "--\r\n"
+}
+
+func TestCanonicalMultipart(t *testing.T) {
+	t.Parallel()
+	const name, file = "Content-Disposition: form-data; name=\"a\"\r\n\r\nx", "Content-Disposition: form-data; name=\"f\"; filename=\"f.txt\"\r\nContent-Type: text/plain\r\n\r\nbytes"
+	big := name + strings.Repeat("0123456789abcdef\r\n", 4000)
+	longest := strings.Repeat("b", maxBoundaryBytes)
+	tests := []struct {
+		name, a, boundA, b, boundB, want string
+	}{
+		{"boundary", formOf("A", name, file), "A", formOf("----x1", name, file), "----x1", "equal"},
+		{"no last line end", formOf("A", name), "A", strings.TrimSuffix(formOf("A", name), "\r\n"), "A", "equal"},
+		{"several windows", formOf("A", big, name), "A", formOf(longest, big, name), longest, "equal"},
+		{"bytes", formOf("A", name), "A", formOf("A", name+"y"), "A", "differ"},
+		{"file name", formOf("A", file), "A", formOf("A", strings.Replace(file, "f.txt", "g.txt", 1)), "A", "differ"},
+		{"content type", formOf("A", file), "A", formOf("A", strings.Replace(file, "plain", "html", 1)), "A", "differ"},
+		{"part order", formOf("A", name, file), "A", formOf("A", file, name), "A", "differ"},
+		{"split", formOf("A", "ab", "c"), "A", formOf("A", "a", "bc"), "A", "differ"},
+		{"other boundary inside", formOf("A", name+"\r\n--B\r\ny"), "A", formOf("B", name, "y"), "B", "differ"},
+		{"preamble", "hello\r\n" + formOf("A", name), "A", "", "", "raw"},
+		{"epilogue", formOf("A", name) + "x", "A", "", "", "raw"},
+		{"padding", strings.Replace(formOf("A", name), "--A\r\n", "--A \r\n", 1), "A", "", "", "raw"},
+		{"line feeds", strings.ReplaceAll(formOf("A", name), "\r\n", "\n"), "A", "", "", "raw"},
+		{"boundary inside", formOf("A", name+"--A"), "A", "", "", "raw"},
+		{"boundary after a line feed", formOf("A", name+"\n--A--"), "A", "", "", "raw"},
+		{"longer boundary inside", formOf("A", name+"\r\n--AB"), "A", "", "", "raw"},
+		{"no end", strings.TrimSuffix(formOf("A", name), "--\r\n"), "A", "", "", "raw"},
+		{"cut", formOf("A", name, file)[:80], "A", "", "", "raw"},
+		{"no part", "--A--\r\n", "A", "", "", "raw"},
+		{"empty", "", "A", "", "", "raw"},
+		{"wrong boundary", formOf("A", name), "B", "", "", "raw"},
+		{"long boundary", formOf(longest+"b", name), longest + "b", "", "", "raw"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			a, err := canonicalMultipart(iotest.OneByteReader(strings.NewReader(tt.a)), tt.boundA, testCanonicalBytes)
+			if tt.want == "raw" {
+				if !errors.Is(err, errNotCanonical) {
+					t.Fatalf("got %x, %v, want errNotCanonical", a, err)
+				}
+				return
+			}
+			b, errB := canonicalMultipart(strings.NewReader(tt.b), tt.boundB, testCanonicalBytes)
+			if err != nil || errB != nil {
+				t.Fatalf("errors: %v, %v", err, errB)
+			}
+			if got := a == b; got != (tt.want == "equal") {
+				t.Errorf("equal = %v, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// fingerprintWith is addCanonicalBody alone.
+func fingerprintWith(t *testing.T, header http.Header, body string, rules canonicalRules) semel.Fingerprint {
+	t.Helper()
+	var h semel.Hasher
+	if err := addCanonicalBody(&h, header, strings.NewReader(body), rules); err != nil {
+		t.Fatal(err)
+	}
+	return h.Sum()
+}
+
+func contentType(v ...string) http.Header { return http.Header{"Content-Type": v} }
+
+func TestAddCanonicalBody(t *testing.T) {
+	t.Parallel()
+	all := canonicalRules{json: true, multipart: true, maxBytes: testCanonicalBytes}
+	gz := contentType("application/json")
+	gz.Set("Content-Encoding", "gzip")
+	const js = "application/json"
+	multi := func(b string) http.Header { return contentType("multipart/form-data; boundary=" + b) }
+	tests := []struct {
+		name  string
+		rules canonicalRules
+		ha    http.Header
+		a     string
+		hb    http.Header
+		b     string
+		want  bool
+	}{
+		{"json", all, contentType(js), `{"a":1,"b":2}`, contentType("Application/JSON"), `{"b":2, "a":1}`, true},
+		{"json suffix", all, contentType("application/vnd.x+json"), `{"a":1}`, contentType("application/vnd.x+json"), ` {"a":1}`, true},
+		{"json of another type", all, contentType("application/vnd.x+json"), `{}`, contentType(js), `{}`, false},
+		{"without the rule", canonicalRules{maxBytes: testCanonicalBytes}, contentType(js), `{}`, contentType(js), ` {}`, false},
+		{"not json", all, contentType("text/plain"), `{}`, contentType("text/plain"), ` {}`, false},
+		{"compressed", all, gz, `{}`, gz, ` {}`, false},
+		{"malformed", all, contentType(js), `{"a":1,"a":2}`, contentType(js), `{"a":2,"a":1}`, false},
+		{"malformed, identical", all, contentType(js), `{`, contentType(js), `{`, true},
+		{"two content types", all, contentType(js, js), `{}`, contentType(js, js), ` {}`, false},
+		{"multipart", all, multi("A"), formOf("A", "x\r\n\r\ny"), multi(`"B"`), formOf("B", "x\r\n\r\ny"), true},
+		{"multipart, malformed", all, multi("A"), formOf("A", "x") + "z", multi("B"), formOf("B", "x") + "z", false},
+		{"multipart, continued parameter", all, contentType("multipart/form-data; boundary*0=A"), formOf("A", "x"), multi("A"), formOf("A", "x"), false},
+		{"over the bound", canonicalRules{json: true, maxBytes: 3}, contentType(js), `[1] `, contentType(js), ` [1]`, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := fingerprintWith(t, tt.ha, tt.a, tt.rules) == fingerprintWith(t, tt.hb, tt.b, tt.rules)
+			if got != tt.want {
+				t.Errorf("equal = %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// A body never equals one of another kind, not even if it is the other's
+// canonical stream.
+func TestCanonicalKindsDiffer(t *testing.T) {
+	t.Parallel()
+	header := contentType("application/json")
+	raw := fingerprintWith(t, header, "n", canonicalRules{})
+	reduced := fingerprintWith(t, header, "null", canonicalRules{json: true, maxBytes: 10})
+	if raw == reduced {
+		t.Error("raw bytes that look like a canonical stream have its fingerprint")
+	}
+}
+
+type brokenSeeker struct{ *bytes.Reader }
+
+func (brokenSeeker) Seek(int64, int) (int64, error) { return 0, io.ErrClosedPipe }
+
+func TestAddCanonicalBodyReportsReadingErrors(t *testing.T) {
+	t.Parallel()
+	var h semel.Hasher
+	err := addCanonicalBody(&h, contentType("text/plain"), brokenSeeker{bytes.NewReader(nil)}, canonicalRules{})
+	if !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("got %v, want %v", err, io.ErrClosedPipe)
+	}
+}
