@@ -29,6 +29,7 @@ type Store struct {
 	log     *slog.Logger
 	readers chan *reader
 
+	batch   int           // the most steps that share a commit
 	queue   chan *job     // read-only stores have none
 	written chan struct{} // closed when the writer has ended
 	tx      *tx           // the writer's own
@@ -54,6 +55,7 @@ func Open(ctx context.Context, path string, o *Options) (*Store, error) {
 		path:    path,
 		clock:   newClock(opts.Now),
 		log:     opts.Logger,
+		batch:   opts.batch,
 		readers: make(chan *reader, readerCount),
 	}
 	if err := s.open(ctx, &opts); err != nil {

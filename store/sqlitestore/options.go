@@ -34,6 +34,8 @@ type Options struct {
 	ReadOnly bool
 	// Logger gets the rare warnings. Default: none is written.
 	Logger *slog.Logger
+
+	batch int // the most steps that share a commit; tests set it
 }
 
 func (o *Options) withDefaults() (Options, error) {
@@ -49,6 +51,9 @@ func (o *Options) withDefaults() (Options, error) {
 	}
 	if full.BusyTimeout == 0 {
 		full.BusyTimeout = defaultBusyTimeout
+	}
+	if full.batch == 0 {
+		full.batch = batchJobs
 	}
 	if full.Logger == nil {
 		full.Logger = slog.New(slog.DiscardHandler)

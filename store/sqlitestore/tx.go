@@ -63,12 +63,28 @@ func newTx(ctx context.Context, c *conn, k *clock) (*tx, error) {
 
 // run executes the steps in one transaction and leaves their answers, which
 // are meaningful only when err is nil. stepFailed says that the error is one
-// step's rather than that of the transaction.
+// step's rather than that of the transaction. Steps whose callers gave up
+// before the lock of the file was held are left out.
 func (t *tx) run(jobs []*job, answers []error) (stepFailed bool, err error) {
-	if err := t.start(); err != nil {
+	if _, err := t.begin.exec(); err != nil {
+		return false, err
+	}
+	started := false
+	for _, j := range jobs {
+		started = j.start() || started
+	}
+	if !started {
+		t.abort()
+		return false, nil
+	}
+	if err := t.load(); err != nil {
+		t.abort()
 		return false, err
 	}
 	for i, j := range jobs {
+		if j.state.Load() != jobStarted {
+			continue
+		}
 		answers[i] = j.run(t)
 		if answers[i] != nil && !isAnswer(answers[i]) {
 			t.abort()
@@ -88,18 +104,8 @@ func isAnswer(err error) bool {
 	return errors.Is(err, semel.ErrLost) || errors.Is(err, semel.ErrSettled)
 }
 
-// start takes the lock of the file, and then the time.
-func (t *tx) start() error {
-	if _, err := t.begin.exec(); err != nil {
-		return err
-	}
-	if err := t.load(); err != nil {
-		t.abort()
-		return err
-	}
-	return nil
-}
-
+// load reads what the transaction starts from, and the time, now that the
+// lock of the file is held.
 func (t *tx) load() error {
 	found := false
 	err := t.readMeta.each(context.Background(), func(row []driver.Value) error {

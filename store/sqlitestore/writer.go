@@ -86,7 +86,7 @@ func (s *Store) enqueue(ctx context.Context, act string, j *job) error {
 // lone step is committed at once, and while it is, the next batch gathers.
 func (s *Store) write() {
 	defer close(s.written)
-	batch := make([]*job, 0, batchJobs)
+	batch := make([]*job, 0, s.batch)
 	for first := range s.queue {
 		batch = s.gather(append(batch[:0], first))
 		s.commit(batch)
@@ -97,7 +97,7 @@ func (s *Store) write() {
 // gather adds what waits in the queue. Callers that were just answered get
 // one chance to come back.
 func (s *Store) gather(batch []*job) []*job {
-	for yielded := false; len(batch) < batchJobs; {
+	for yielded := false; len(batch) < s.batch; {
 		select {
 		case j, ok := <-s.queue:
 			if !ok {
@@ -120,18 +120,12 @@ func (s *Store) gather(batch []*job) []*job {
 // that fails on its own (its outcome does not fit, say) must not fail the
 // others, so the batch is then undone and each step gets its own transaction.
 func (s *Store) commit(batch []*job) {
-	started := batch[:0]
-	for _, j := range batch {
-		if j.state.CompareAndSwap(jobQueued, jobStarted) {
-			started = append(started, j)
-		}
-	}
-	answers := make([]error, len(started))
-	switch stepFailed, err := s.tx.run(started, answers); {
+	answers := make([]error, len(batch))
+	switch stepFailed, err := s.tx.run(batch, answers); {
 	case err == nil:
-	case stepFailed && len(started) > 1:
-		for i, j := range started {
-			if _, err := s.tx.run([]*job{j}, answers[i:i+1]); err != nil {
+	case stepFailed && len(batch) > 1:
+		for i := range batch {
+			if _, err := s.tx.run(batch[i:i+1], answers[i:i+1]); err != nil {
 				answers[i] = s.translate("write", err)
 			}
 		}
@@ -141,7 +135,13 @@ func (s *Store) commit(batch []*job) {
 			answers[i] = err
 		}
 	}
-	for i, j := range started {
+	for i, j := range batch {
 		j.done <- answers[i]
 	}
+}
+
+// start reports whether the step is to be run: it has been started before,
+// or its caller still waits for it.
+func (j *job) start() bool {
+	return j.state.Load() == jobStarted || j.state.CompareAndSwap(jobQueued, jobStarted)
 }
