@@ -1,0 +1,125 @@
+package openstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/memstore"
+	"github.com/semel-dev/semel/store/sqlitestore"
+)
+
+// Default is the DSN that is meant where none is given.
+const Default = "sqlite:semel.db"
+
+// ErrDSN means that the DSN is wrong as written: nothing was opened, and
+// trying again does not help.
+var ErrDSN = errors.New("store: wrong DSN")
+
+// Use says what a store is opened for.
+type Use uint8
+
+const (
+	// Serve claims and settles, and creates the store where there is none.
+	Serve Use = iota
+	// Operate claims and settles in a store that must exist already.
+	Operate
+	// Inspect only reads a store that must exist already.
+	Inspect
+)
+
+// Options are the settings of [Open]. A nil *Options is complete.
+type Options struct {
+	// Use is Serve unless set.
+	Use Use
+	// Logger gets the rare warnings of the store. Default: none is written.
+	Logger *slog.Logger
+}
+
+// Open opens the store that the DSN names; an empty one means [Default]. The
+// caller closes it. The error wraps [ErrDSN] when the DSN itself is wrong; any
+// other error means that the store could not be opened. No error repeats a
+// password.
+func Open(ctx context.Context, dsn string, o *Options) (semel.Store, error) {
+	if o == nil {
+		o = &Options{}
+	}
+	scheme, rest, err := split(dsn)
+	if err != nil {
+		return nil, err
+	}
+	switch scheme {
+	case "memory":
+		return openMemory(rest, o)
+	case "sqlite":
+		return openSQLite(ctx, rest, o)
+	case "postgres", "postgresql", "mysql", "mariadb", "redis", "rediss", "nats":
+		return nil, fmt.Errorf("%w: %s is not built into this version (built in: memory, sqlite; for example %s)", ErrDSN, scheme, Default)
+	default:
+		return nil, fmt.Errorf("%w: there is no store called %q (%s)", ErrDSN, scheme, examples)
+	}
+}
+
+const (
+	examples = "write memory: or sqlite:PATH, such as " + Default + " or sqlite:/var/lib/semel/semel.db"
+	// maxSchemeBytes bounds what of a wrong DSN an error repeats.
+	maxSchemeBytes = 16
+)
+
+// split cuts the DSN behind its scheme. Its errors repeat nothing that could
+// be a password: a scheme has letters only.
+func split(dsn string) (scheme, rest string, err error) {
+	if dsn == "" {
+		dsn = Default
+	}
+	scheme, rest, found := strings.Cut(dsn, ":")
+	if !found || len(scheme) <= 1 { // C:\semel.db has no scheme either
+		return "", "", fmt.Errorf("%w: it does not say which kind of store it is (%s)", ErrDSN, examples)
+	}
+	if len(scheme) > maxSchemeBytes || strings.ContainsFunc(scheme, notLetter) {
+		return "", "", fmt.Errorf("%w: what stands before the colon is no kind of store (%s)", ErrDSN, examples)
+	}
+	return strings.ToLower(scheme), rest, nil
+}
+
+func notLetter(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+}
+
+func openMemory(rest string, o *Options) (semel.Store, error) {
+	switch {
+	case rest != "":
+		return nil, fmt.Errorf("%w: memory takes nothing behind the colon (write memory:)", ErrDSN)
+	case o.Use != Serve:
+		return nil, fmt.Errorf("%w: a store in memory lives and ends with the process that opened it (name the store of the running gateway, such as %s)", ErrDSN, Default)
+	}
+	return memstore.New(nil), nil
+}
+
+func openSQLite(ctx context.Context, path string, o *Options) (semel.Store, error) {
+	switch {
+	case path == "":
+		return nil, fmt.Errorf("%w: sqlite needs a file (write sqlite:PATH, such as %s)", ErrDSN, Default)
+	case path == ":memory:":
+		return nil, fmt.Errorf("%w: sqlite keeps records in a file (for a store in memory write memory:)", ErrDSN)
+	case strings.HasPrefix(path, "//") && !strings.HasPrefix(path, "///"):
+		return nil, fmt.Errorf("%w: sqlite takes a path, not an address (write sqlite:semel.db, or sqlite:/var/lib/semel/semel.db)", ErrDSN)
+	case strings.Contains(path, "?"):
+		return nil, fmt.Errorf("%w: sqlite takes no parameters (write sqlite:PATH, such as %s)", ErrDSN, Default)
+	}
+	if o.Use != Serve {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("store: there is no file %s (name the one the gateway uses with --store sqlite:PATH)", path)
+		}
+	}
+	store, err := sqlitestore.Open(ctx, path, &sqlitestore.Options{ReadOnly: o.Use == Inspect, Logger: o.Logger})
+	if err != nil {
+		return nil, err
+	}
+	return store, nil
+}

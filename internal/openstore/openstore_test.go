@@ -1,0 +1,142 @@
+package openstore_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/openstore"
+)
+
+func TestOpenServes(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "records.db")
+	for _, dsn := range []string{"memory:", "MEMORY:", "sqlite:" + file, "sqlite://" + file} {
+		store, err := openstore.Open(t.Context(), dsn, nil)
+		if err != nil {
+			t.Fatalf("Open(%q): %v", dsn, err)
+		}
+		claim(t, store, dsn)
+		if err := store.Close(); err != nil {
+			t.Errorf("close the store of %q: %v", dsn, err)
+		}
+	}
+	if _, err := os.Stat(file); err != nil {
+		t.Errorf("the file was not created: %v", err)
+	}
+}
+
+func claim(t *testing.T, store semel.Store, name string) {
+	t.Helper()
+	_, won, err := store.Claim(t.Context(), semel.ClaimParams{
+		Digest: semel.Key{Scope: semel.ScopeGlobal, Name: name}.Digest(), Scope: semel.ScopeGlobal, Name: name,
+		Owner: semel.Owner{1}, Lease: time.Minute, Retention: time.Hour,
+	})
+	if err != nil || !won {
+		t.Errorf("claim in the store of %q: won %v, error %v", name, won, err)
+	}
+}
+
+func TestOpenEmptyMeansDefault(t *testing.T) {
+	t.Chdir(t.TempDir())
+	store, err := openstore.Open(t.Context(), "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	if _, err := os.Stat("semel.db"); err != nil {
+		t.Errorf("the default store is not ./semel.db: %v", err)
+	}
+}
+
+func TestOpenWrongDSN(t *testing.T) {
+	t.Parallel()
+	tests := map[string]string{ // DSN: what its error must say
+		"semel.db":                        "sqlite:semel.db",
+		`C:\data\semel.db`:                "which kind of store",
+		"oracle://u:s3cret@host/db":       `no store called "oracle"`,
+		"postgres://u:s3cret@host/db":     "postgres is not built into this version (built in: memory, sqlite",
+		"mysql://u:s3cret@host/db":        "mysql is not built into this version",
+		"redis://:s3cret@host":            "redis is not built into this version",
+		"rediss://:s3cret@host":           "rediss is not built into this version",
+		"nats://s3cret@host":              "nats is not built into this version",
+		"u:s3cret@host":                   "which kind of store",
+		"s3cret@host:5432/db":             "no kind of store",
+		"host=db password=s3cret x:y":     "no kind of store",
+		":s3cret":                         "which kind of store",
+		"memory:s3cret":                   "write memory:",
+		"sqlite:":                         "needs a file",
+		"sqlite::memory:":                 "write memory:",
+		"sqlite://semel.db":               "a path, not an address",
+		"sqlite:semel.db?password=s3cret": "takes no parameters",
+	}
+	for dsn, want := range tests {
+		_, err := openstore.Open(t.Context(), dsn, nil)
+		switch {
+		case !errors.Is(err, openstore.ErrDSN):
+			t.Errorf("Open(%q): got error %v, want one that wraps ErrDSN", dsn, err)
+		case !strings.Contains(err.Error(), want):
+			t.Errorf("Open(%q): error %q does not say %q", dsn, err, want)
+		case strings.Contains(err.Error(), "s3cret"):
+			t.Errorf("Open(%q): error %q repeats the secret", dsn, err)
+		}
+	}
+}
+
+func TestOpenForOperatorsCreatesNothing(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "absent.db")
+	for _, use := range []openstore.Use{openstore.Operate, openstore.Inspect} {
+		_, err := openstore.Open(t.Context(), "sqlite:"+file, &openstore.Options{Use: use})
+		if err == nil || errors.Is(err, openstore.ErrDSN) || !strings.Contains(err.Error(), "--store sqlite:PATH") {
+			t.Errorf("use %d of an absent file: got error %v, want one that says how to name the file", use, err)
+		}
+		if _, err := os.Stat(file); err == nil {
+			t.Errorf("use %d created the file", use)
+		}
+		if _, err := openstore.Open(t.Context(), "memory:", &openstore.Options{Use: use}); !errors.Is(err, openstore.ErrDSN) {
+			t.Errorf("use %d of a new store in memory: got error %v, want one that wraps ErrDSN", use, err)
+		}
+	}
+}
+
+func TestInspectBesideAWriter(t *testing.T) {
+	t.Parallel()
+	dsn := "sqlite:" + filepath.Join(t.TempDir(), "records.db")
+	writer, err := openstore.Open(t.Context(), dsn, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	claim(t, writer, "k1")
+	reader, err := openstore.Open(t.Context(), dsn, &openstore.Options{Use: openstore.Inspect})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	rec, err := reader.Lookup(t.Context(), semel.Key{Scope: semel.ScopeGlobal, Name: "k1"}.Digest())
+	if err != nil || rec.Name != "k1" {
+		t.Errorf("look up beside the writer: got %q, error %v", rec.Name, err)
+	}
+}
+
+func TestOpenRefusesAForeignFile(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "letter.txt")
+	text := bytes.Repeat([]byte("Dear Sir or Madam, "), 200)
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := openstore.Open(t.Context(), "sqlite:"+file, nil)
+	if err == nil || errors.Is(err, openstore.ErrDSN) || !strings.Contains(err.Error(), file) {
+		t.Errorf("got error %v, want one that names the file", err)
+	}
+	if after, _ := os.ReadFile(file); !bytes.Equal(after, text) {
+		t.Error("the file was changed")
+	}
+}
