@@ -71,7 +71,7 @@ func (c *claimContext) Value(key any) any {
 
 // ClaimFrom returns the claim under which ctx works, or nil.
 func ClaimFrom(ctx context.Context) *Claim {
-	c, _ := ctx.Value(claimKey{}).(*Claim) //nolint:errcheck // nil is the answer for none.
+	c, _ := ctx.Value(claimKey{}).(*Claim)
 	return c
 }
 

@@ -61,7 +61,7 @@ func (d *digester) digest(k Key) Digest {
 	}
 	defer d.pool.Put(h)
 	h.Reset()
-	h.Write(k.appendTo(nil)) //nolint:errcheck // hash.Hash never returns an error.
+	h.Write(k.appendTo(nil))
 	var out Digest
 	h.Sum(out[:0])
 	return out

@@ -56,9 +56,9 @@ const (
 type Disposition uint8
 
 const (
-	// ReleaseOnError: an error means that nothing happened; a retry runs.
+	// ReleaseOnError says that an error means that nothing happened; a retry runs.
 	ReleaseOnError Disposition = iota
-	// UnknownOnError: an error means that it may have happened.
+	// UnknownOnError says that an error means that it may have happened.
 	UnknownOnError
 )
 
@@ -66,11 +66,11 @@ const (
 type Verdict uint8
 
 const (
-	// StillUnknown: it could not be found out; the record stays unknown.
+	// StillUnknown says that it could not be found out; the record stays unknown.
 	StillUnknown Verdict = iota
-	// Happened: the effect is there; the record becomes completed.
+	// Happened says that the effect is there; the record becomes completed.
 	Happened
-	// NotHappened: the effect is not there and cannot arrive any more; the
+	// NotHappened says that the effect is not there and cannot arrive any more; the
 	// intent is executed now.
 	NotHappened
 )
