@@ -126,8 +126,7 @@ func readJSON(r *http.Request, target any) error {
 
 func (a *App) writeProblem(w http.ResponseWriter, r *http.Request, err error) {
 	status, detail := a.status(r, err)
-	var wrong fieldErrors
-	errors.As(err, &wrong)
+	wrong, _ := errors.AsType[fieldErrors](err)
 	a.writeJSON(w, r, status, "application/problem+json", problem{
 		Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail, Errors: wrong,
 	})

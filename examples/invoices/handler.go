@@ -15,6 +15,7 @@ const contentPolicy = "default-src 'self'; base-uri 'self'; form-action 'self'; 
 
 var (
 	errMalformed = errors.New("the request could not be read")
+	errMethod    = errors.New("this address does not take that method")
 	errMediaType = errors.New("send the body as Content-Type: application/json")
 )
 
@@ -73,8 +74,6 @@ func (a *App) serveUnrouted(w http.ResponseWriter, r *http.Request, fallback htt
 	a.writeErrorPage(w, r, err)
 }
 
-var errMethod = errors.New("this address does not take that method")
-
 // statusRecorder keeps what a handler would answer, without its body.
 type statusRecorder struct {
 	header http.Header
@@ -93,12 +92,12 @@ func (s *statusRecorder) Write(p []byte) (int, error) { return len(p), nil }
 // status is the one table from errors to answers. What is not in it is an
 // internal error, whose text goes to the log and not to the caller.
 func (a *App) status(r *http.Request, err error) (status int, detail string) {
-	var tooLarge *http.MaxBytesError
-	var wrong fieldErrors
+	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
+	_, wrong := errors.AsType[fieldErrors](err)
 	switch {
-	case errors.As(err, &tooLarge):
+	case tooLarge:
 		return http.StatusRequestEntityTooLarge, "the request must be at most " + strconv.Itoa(maxBodyBytes) + " bytes"
-	case errors.As(err, &wrong):
+	case wrong:
 		return http.StatusUnprocessableEntity, "some fields need another value"
 	case errors.Is(err, errNotFound):
 		return http.StatusNotFound, errNotFound.Error()

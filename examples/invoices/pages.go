@@ -122,8 +122,7 @@ func (a *App) submitInvoice(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := workContext(r)
 	defer cancel()
 	created, err := a.createInvoice(ctx, draft, fieldErrors{}.add("amount", wrongAmount))
-	var wrong fieldErrors
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[fieldErrors](err); ok {
 		return a.renderInvoiceForm(w, r, form, wrong)
 	}
 	if err != nil {
@@ -177,8 +176,7 @@ func (a *App) submitPayment(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := workContext(r)
 	defer cancel()
 	_, err = a.createPayment(ctx, id, draft, fieldErrors{}.add("amount", wrongAmount))
-	var wrong fieldErrors
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[fieldErrors](err); ok {
 		return a.renderInvoice(w, r, invoicePage{Amount: posted.Get("amount"), Method: draft.Method}, wrong)
 	}
 	if err != nil {
@@ -218,8 +216,7 @@ func (a *App) submitCustomer(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := workContext(r)
 	defer cancel()
 	created, err := a.createCustomer(ctx, draft)
-	var wrong fieldErrors
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[fieldErrors](err); ok {
 		return a.renderCustomers(w, r, customersPage{Name: draft.Name, Email: draft.Email}, wrong)
 	}
 	if err != nil {

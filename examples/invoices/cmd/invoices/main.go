@@ -63,7 +63,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if *latency == 0 {
 		*latency = -1 // the library's zero means the default
 	}
-	app, err := invoices.Open(*path, &invoices.Options{
+	app, err := invoices.Open(*path, &invoices.Options{ //nolint:contextcheck // Open does not take one; it bounds itself
 		Latency: *latency, Title: *title, Banner: *banner, Logger: slog.New(slog.NewTextHandler(stderr, nil)),
 	})
 	if err != nil {
@@ -93,6 +93,8 @@ func serve(ctx context.Context, address string, handler http.Handler, stdout io.
 	if err := server.Shutdown(drain); err != nil {
 		return fmt.Errorf("drain: %w", err)
 	}
-	<-done
+	if err := <-done; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve: %w", err)
+	}
 	return nil
 }
