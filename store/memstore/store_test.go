@@ -31,3 +31,10 @@ func TestStore(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, open)
 }
+
+func TestStoreUnderFaults(t *testing.T) {
+	t.Parallel()
+	storetest.RunFaults(t, open)
+}
+
+func BenchmarkStore(b *testing.B) { storetest.Benchmark(b, open) }

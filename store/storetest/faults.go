@@ -1,0 +1,195 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/storefault"
+)
+
+// maxRepeats bounds how often a verb is repeated until its answer is definite.
+const maxRepeats = 64
+
+// RunFaults checks that every verb is safe to repeat. It runs the rules again
+// over a client that repeats each verb until it gets a definite answer, while
+// calls fail before the store is asked, or after it took the step, or take
+// long; and it checks that such clients execute each intent exactly once.
+// Rules that count calls, end contexts or use optional interfaces are left out.
+func RunFaults(t *testing.T, h Harness) {
+	t.Helper()
+	for name, plan := range map[string]storefault.Plan{
+		"before": {Faults: firstOfEach(storefault.FailBefore)},
+		"after":  {Faults: firstOfEach(storefault.FailAfter)},
+		"often":  {FailBefore: 0.3, FailAfter: 0.3, Delay: 0.1, MaxDelay: 200 * time.Microsecond, Seed: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, rule := range faultRules() {
+				t.Run(rule.Name, func(t *testing.T) {
+					t.Parallel()
+					rule.Check(t, faulty(h, plan))
+				})
+			}
+		})
+	}
+}
+
+// firstOfEach lets the first three calls of every verb fail.
+func firstOfEach(kind storefault.Kind) []storefault.Fault {
+	faults := make([]storefault.Fault, 0, 3)
+	for n := range cap(faults) {
+		faults = append(faults, storefault.Fault{N: 2*n + 1, Kind: kind})
+	}
+	return faults
+}
+
+// faultRules are the rules whose words stay true when verbs are repeated.
+func faultRules() []Rule {
+	rules := slices.DeleteFunc(Rules(), func(r Rule) bool { return r.needs != needNothing || r.Name == "history/linearizable" })
+	return append(rules, Rule{
+		Name: "faults/exactly-once", Promise: 3, check: exactlyOnce,
+		Says: "clients that repeat every verb until its answer is definite execute each intent once, and all get that outcome",
+	})
+}
+
+// faulty puts the plan, and a client that repeats, before the harness's store.
+func faulty(h Harness, plan storefault.Plan) Harness {
+	return func(tb testing.TB) *Instance {
+		tb.Helper()
+		inst := h(tb)
+		if inst == nil || inst.Store == nil {
+			return inst
+		}
+		inst.Store = &steady{storefault.Wrap(inst.Store, plan)}
+		if reopen := inst.Reopen; reopen != nil {
+			inst.Reopen = func(tb testing.TB) semel.Store { return &steady{storefault.Wrap(reopen(tb), plan)} }
+		}
+		return inst
+	}
+}
+
+// steady repeats every verb until its answer is definite.
+type steady struct{ store semel.Store }
+
+var errNeverDefinite = errors.New("storetest: no definite answer")
+
+func repeat(ctx context.Context, verb func() error) error {
+	err := errNeverDefinite
+	for range maxRepeats {
+		err = verb()
+		if !errors.Is(err, storefault.ErrInjected) || ctx.Err() != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: %w", errNeverDefinite, err)
+}
+
+func (s *steady) Claim(ctx context.Context, p semel.ClaimParams) (rec semel.Record, won bool, err error) {
+	err = repeat(ctx, func() (err error) {
+		rec, won, err = s.store.Claim(ctx, p)
+		return err
+	})
+	return rec, won, err
+}
+
+func (s *steady) Renew(ctx context.Context, d semel.Digest, f semel.Fence, lease time.Duration) error {
+	return repeat(ctx, func() error { return s.store.Renew(ctx, d, f, lease) })
+}
+
+func (s *steady) Settle(ctx context.Context, d semel.Digest, f semel.Fence, to semel.Settlement) error {
+	return repeat(ctx, func() error { return s.store.Settle(ctx, d, f, to) })
+}
+
+func (s *steady) Lookup(ctx context.Context, d semel.Digest) (rec semel.Record, err error) {
+	err = repeat(ctx, func() (err error) {
+		rec, err = s.store.Lookup(ctx, d)
+		return err
+	})
+	return rec, err
+}
+
+func (s *steady) Close() error { return s.store.Close() }
+
+// exactlyOnce lets many clients want the same intents. Every third winner
+// first finds that nothing happened, and releases.
+func exactlyOnce(c *check) {
+	const intents, clients = 4, 16
+	var effects, releases [intents]atomic.Int64
+	outcomes := make([][]string, clients)
+	errs := make([]error, clients)
+	race(clients, func(i int) {
+		for k := range intents {
+			want := &intent{
+				c: c, p: by(fmt.Sprint("client ", i), c.params(fmt.Sprint("intent ", k))),
+				effects: &effects[k], releases: &releases[k],
+			}
+			outcome, err := want.get()
+			outcomes[i] = append(outcomes[i], outcome)
+			errs[i] = errors.Join(errs[i], err)
+		}
+	})
+	c.wantErr("every client must get an answer", errors.Join(errs...), nil)
+	for k := range intents {
+		if got := effects[k].Load(); got != 1 {
+			c.fail("an intent must be executed exactly once", got, 1)
+		}
+		for i := range clients {
+			if outcomes[i][k] != outcomes[0][k] {
+				c.fail("everybody must get the same outcome", outcomes[i][k], outcomes[0][k])
+			}
+		}
+	}
+}
+
+// intent is one client's wish to have something done once.
+type intent struct {
+	c        *check
+	p        semel.ClaimParams
+	effects  *atomic.Int64
+	releases *atomic.Int64
+}
+
+// get claims until somebody, perhaps this client, has completed the intent.
+func (w *intent) get() (string, error) {
+	store, ctx := w.c.Store, w.c.ctx
+	for attempt := 0; ctx.Err() == nil; attempt++ {
+		p := w.p
+		p.Owner = owner(fmt.Sprintf("%x %d", w.p.Owner, attempt))
+		rec, won, err := store.Claim(ctx, p)
+		switch {
+		case err != nil:
+			return "", err
+		case !won && rec.State == semel.StateCompleted:
+			return string(rec.Outcome), nil
+		case !won:
+			pause(ctx)
+			continue
+		case w.releases.Add(1) <= 3:
+			// A lost reply to a release may be answered, when it is
+			// repeated, by the fence of the next holder.
+			if err := store.Settle(ctx, rec.Digest, rec.Fence, released()); err != nil && !errors.Is(err, semel.ErrLost) {
+				return "", err
+			}
+			continue
+		}
+		outcome := fmt.Sprintf("effect %d by %x", w.effects.Add(1), p.Owner)
+		return outcome, store.Settle(ctx, rec.Digest, rec.Fence, completed(outcome))
+	}
+	return "", ctx.Err()
+}
+
+// pause gives the holder a moment.
+func pause(ctx context.Context) {
+	timer := time.NewTimer(time.Millisecond)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

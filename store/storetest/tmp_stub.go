@@ -1,4 +1,0 @@
-package storetest
-
-func modelRules() []Rule   { return nil }
-func historyRules() []Rule { return nil }
