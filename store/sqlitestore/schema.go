@@ -14,6 +14,9 @@ const applicationID = 0x53656d6c
 //go:embed migrations/*.sql
 var migrations embed.FS
 
+// Schema returns the newest schema that this package reads and writes.
+func Schema() (int, error) { return latestSchema() }
+
 // latestSchema is the number of the last migration.
 func latestSchema() (int, error) {
 	names, err := fs.Glob(migrations, "migrations/*.sql")
