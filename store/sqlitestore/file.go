@@ -28,7 +28,7 @@ func ensureFile(path string, readOnly bool) error {
 	}
 	dir := filepath.Dir(path)
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("sqlitestore: the directory %s does not exist (create it: mkdir -p %q)", dir, dir)
+		return fmt.Errorf("sqlitestore: %s: the directory does not exist (create it: mkdir -p %q)", path, dir)
 	}
 	if readOnly {
 		return fmt.Errorf("sqlitestore: %s does not exist (open it once for writing)", path)

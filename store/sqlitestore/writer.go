@@ -50,7 +50,7 @@ func (s *Store) do(ctx context.Context, act string, run func(*tx) error) error {
 	}
 	select {
 	case err := <-j.done:
-		return err
+		return s.answer(act, err)
 	case <-ctx.Done():
 	}
 	if j.state.CompareAndSwap(jobQueued, jobAbandoned) {
@@ -58,10 +58,18 @@ func (s *Store) do(ctx context.Context, act string, run func(*tx) error) error {
 	}
 	select {
 	case err := <-j.done:
-		return err
+		return s.answer(act, err)
 	default:
 		return fmt.Errorf("sqlitestore: %s: was under way, it may have been executed: %w", act, ctx.Err())
 	}
+}
+
+// answer is what the caller gets to know of what the writer said.
+func (s *Store) answer(act string, err error) error {
+	if err == nil || isAnswer(err) {
+		return err
+	}
+	return s.translate(act, err)
 }
 
 func (s *Store) enqueue(ctx context.Context, act string, j *job) error {
@@ -126,11 +134,10 @@ func (s *Store) commit(batch []*job) {
 	case stepFailed && len(batch) > 1:
 		for i := range batch {
 			if _, err := s.tx.run(batch[i:i+1], answers[i:i+1]); err != nil {
-				answers[i] = s.translate("write", err)
+				answers[i] = err
 			}
 		}
 	default:
-		err = s.translate("write", err)
 		for i := range answers {
 			answers[i] = err
 		}
