@@ -40,7 +40,11 @@ func (s *Store) claim(p *semel.ClaimParams) (semel.Record, bool, error) {
 	if err != nil {
 		return semel.Record{}, false, err
 	}
-	e := sh.find(p.Digest, now)
+	e := sh.entries[p.Digest]
+	if e != nil && e.expires <= now {
+		s.remove(sh, e)
+		e = nil
+	}
 	switch {
 	case e == nil:
 		return s.claimFresh(sh, p, now)
@@ -53,9 +57,6 @@ func (s *Store) claim(p *semel.ClaimParams) (semel.Record, bool, error) {
 
 // claimFresh claims an absent record. The shard is locked.
 func (s *Store) claimFresh(sh *shard, p *semel.ClaimParams, now int64) (semel.Record, bool, error) {
-	if old := sh.entries[p.Digest]; old != nil {
-		s.remove(sh, old) // expired, but not swept yet
-	}
 	s.sweepShard(sh, now, sweepPerClaim, sweepPerClaim)
 	if err := s.reserve(1, int64(len(p.Scope)+len(p.Name))); err != nil {
 		return semel.Record{}, false, err
