@@ -137,12 +137,13 @@ func TestDoHandsThroughCancellation(t *testing.T) {
 		g := newGuard(t, memstore.New(nil), nil)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
+		began := time.Now()
 		_, err := semel.Do(ctx, g, testKey("a"), testFingerprint(), func(ctx context.Context) (int, error) {
 			<-ctx.Done()
-			return 0, ctx.Err()
+			return 0, context.Cause(ctx)
 		})
-		if err == nil {
-			t.Fatal("got no error")
+		if took := time.Since(began); took != time.Second || !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("got %v after %v, want the caller's deadline", err, took)
 		}
 		mustRefuse(t, g, testKey("a"), semel.ErrUnknown)
 	})

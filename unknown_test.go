@@ -352,7 +352,7 @@ func TestClaimSettlesOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, again := range []error{
-		claim.Complete([]byte("two"), nil), claim.Release(""), claim.Unknown(""), claim.CompleteWithout(nil),
+		claim.Complete([]byte("one"), nil), claim.Complete([]byte("two"), nil), claim.Release(""), claim.Unknown(""), claim.CompleteWithout(nil),
 	} {
 		if !errors.Is(again, semel.ErrSettled) {
 			t.Errorf("settling again: got %v, want ErrSettled", again)
@@ -387,4 +387,64 @@ func TestOutcomeTooLarge(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A claim of this very attempt that lapsed while its replies were lost never
+// ran, so it is taken over, not refused as unknown.
+func TestClaimThatLapsedBeforeItsReply(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := newHooked()
+		g := newGuard(t, store, &semel.Options{StoreTimeout: 5 * time.Minute})
+		until := time.Now().Add(semel.DefaultLease)
+		store.set(store.after, "claim", func() error {
+			if time.Now().Before(until) {
+				return errBroken
+			}
+			return nil
+		})
+		claim := mustClaim(t, g, testKey("a"))
+		if claim.Attempt() != 2 {
+			t.Errorf("got attempt %d, want a takeover of the first", claim.Attempt())
+		}
+	})
+}
+
+// A renewal that is refused ends the work at once, not when the lease would.
+func TestRefusedRenewalEndsTheWork(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := newHooked()
+		g := newGuard(t, store, nil)
+		claim := mustClaim(t, g, testKey("a"))
+		began := time.Now()
+		store.set(store.before, "renew", func() error { return semel.ErrLost })
+		<-claim.Context().Done()
+		if took := time.Since(began); took != semel.DefaultLease/3 {
+			t.Errorf("told after %v, want at the first renewal", took)
+		}
+	})
+}
+
+// The caller that goes away does not stop the work of a claim.
+func TestClaimOutlivesItsCaller(t *testing.T) {
+	t.Parallel()
+	g := newGuard(t, memstore.New(nil), nil)
+	type key struct{}
+	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "trace 7"))
+	claim, _, err := g.Begin(ctx, testKey("a"), testFingerprint())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if err := claim.Context().Err(); err != nil {
+		t.Errorf("the work was stopped: %v", err)
+	}
+	if got := claim.Context().Value(key{}); got != "trace 7" {
+		t.Errorf("the work's context lost the caller's values: %v", got)
+	}
+	if err := claim.Complete([]byte("one"), nil); err != nil {
+		t.Fatal(err)
+	}
+	mustReplay(t, g, testKey("a"), "one")
 }

@@ -7,3 +7,6 @@ func OneCommitEach(o *Options) *Options {
 	alone.batch = 1
 	return &alone
 }
+
+// Queued is how many steps wait for the writer.
+func (s *Store) Queued() int { return len(s.queue) }
