@@ -1,0 +1,19 @@
+package storetest_test
+
+import (
+	"flag"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// TestMain keeps rapid from writing the failures that broken stores are meant
+// to have into the source tree, and from shrinking them for long.
+func TestMain(m *testing.M) {
+	for name, value := range map[string]string{"rapid.nofailfile": "true", "rapid.shrinktime": "200ms"} {
+		if err := flag.Set(name, value); err != nil {
+			panic(err) //nolint:forbidigo // there is no test yet that could fail.
+		}
+	}
+	goleak.VerifyTestMain(m)
+}

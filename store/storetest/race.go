@@ -1,0 +1,21 @@
+package storetest
+
+import (
+	"context"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/storetest/storerace"
+)
+
+// RaceOptions say how hard [Race] races.
+type RaceOptions = storerace.Options
+
+// RaceReport is what [Race] has seen.
+type RaceReport = storerace.Report
+
+// Race races several open stores over one live database; see [storerace.Run].
+// Programs that are no tests import storerace itself, and none of the packages
+// that only tests need.
+func Race(ctx context.Context, open func() (semel.Store, error), o *RaceOptions) (RaceReport, error) {
+	return storerace.Run(ctx, open, o)
+}
