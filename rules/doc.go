@@ -1,0 +1,81 @@
+// Package rules reads the rules file: how the requests to each endpoint are
+// made safe to send twice.
+//
+// The file is YAML and read strictly: an unknown key, a value of the wrong
+// kind, settings that contradict each other and routes that cannot be told
+// apart are errors, all of them reported at once, each with file, line, column
+// and what to do. Anchors, aliases and tags are not read.
+//
+//	version: 1                # required
+//	routes:
+//	  - name: payments        # required, unique; logs and metrics show it
+//	    match:
+//	      methods: [POST]     # default POST and PATCH
+//	      host: api.shop.test # default: any host; without port
+//	      path: /orders/{order}/payments
+//
+// # Which route
+//
+// Paths are patterns of net/http.ServeMux: {name} is one segment, {name...}
+// the rest of the path, a slash at the end means everything below, {$} the end.
+// The most specific route counts, whatever the order in the file; two that
+// match the same requests without one of them being more specific are an
+// error. Paths are compared after dot segments and double slashes were
+// resolved. A request that no route matches is treated as without a file:
+// every POST and PATCH that carries an Idempotency-Key is protected. A route
+// for "/{rest...}" changes that.
+//
+//	protect: false            # default true; false: such requests pass untouched,
+//	                          # and nothing below may be said
+//
+// # Whose key, and which
+//
+//	key:                      # default {header: Idempotency-Key}; exactly one of:
+//	  header: Idempotency-Key
+//	  json_pointer: /id       # in a JSON body
+//	  form_field: token       # in a form body
+//	  webhook_id: true        # the webhook-id header of Standard Webhooks
+//	  derive:                 # a hash of what was sent, for callers without keys
+//	    fields: [customer, amount]  # form fields; JSON pointers start with a slash
+//	    cookies: [sessionid]
+//	    headers: [X-Device]
+//	    window: 10s           # the same content within it after the first is the same intent
+//	required: true            # default false: a request without a key passes untouched
+//	scope:                    # by what callers are told apart; the first that a request has
+//	  - header: Authorization # default: Authorization, else a well-known session
+//	  - cookie: sessionid     # cookie ([SessionCookies]), else anonymous
+//	  - client_certificate: true
+//	  - constant: everybody   # last, if at all: a request with none of these is refused
+//
+// # How long
+//
+//	retention: 72h            # how long an outcome is remembered; default 24h
+//	wait: 5s                  # how long a duplicate waits for the first; 0s for not at all
+//	lease: 30s                # how long a claim is held unless renewed; renewed every third
+//	max_run: 15m              # how long a request may run
+//
+// Time spans have a unit: ms, s, m, h, d. Sizes too: B, KiB, MiB, GiB, KB, MB, GB.
+//
+// # What is kept, and what is done when nobody knows
+//
+//	mode: idempotent          # or dedup: a duplicate is only stopped, no answer is kept
+//	body_limit: 64MiB         # a larger request is refused
+//	response_limit: 1MiB      # a larger answer is not kept (a retry is told so, and not run)
+//	canonical_json: true      # white space and member order do not make a JSON body another
+//	on_5xx: release           # an answer of 500 or above: release (nothing happened, a retry
+//	                          # runs), store (a retry gets it) or unknown
+//	fail_open: false          # true: run unprotected while the store cannot be reached
+//	unknown: refuse           # the outcome is unknown (the upstream died, the gateway died):
+//	                          # refuse (an operator resolves it), rerun, or ask the upstream:
+//	unknown:
+//	  reconcile:
+//	    get: "/payments/by-key/{key}"     # with the caller's Authorization and cookies;
+//	                                      # {key} {wildcard} {json:/pointer} {form:field}
+//	    happened_when: {status: 200, json_pointer: /state, equals: paid}
+//	    not_happened_when: {status: 404}  # default; anything else stays unknown
+//	    absent_after: 1m      # believed only so long after the attempt began; default 1m
+//	    replay:               # what the caller gets when it happened
+//	      status: 201         # default: the status of the answer to get
+//	      location: "/payments/{answer:/id}"
+//	      body: true          # default: the body of the answer to get
+package rules

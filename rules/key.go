@@ -1,0 +1,109 @@
+package rules
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// Key says where the name of an intent comes from. Exactly one of its fields
+// is set.
+type Key struct {
+	Header      string  // the header of this name
+	JSONPointer string  // this place in a JSON body
+	FormField   string  // this field of a form body
+	WebhookID   bool    // the webhook-id header of Standard Webhooks
+	Derive      *Derive // a hash of what was sent
+}
+
+// Derive makes the key from the content: who sends the same content again
+// within the window means the same intent.
+type Derive struct {
+	// Fields of the form or JSON body; one that starts with a slash is a JSON
+	// pointer.
+	Fields []string
+	// Cookies and Headers that count too.
+	Cookies, Headers []string
+	// Window is how long the first intent is remembered: the retention of its
+	// record, so there are no boundaries of a clock in between.
+	Window time.Duration
+}
+
+func (r *reader) key(n ast.Node) Key {
+	var k Key
+	found := r.mapping(n, "key", []field{
+		{"header", func(n ast.Node) { k.Header = r.header(n, "key header") }},
+		{"json_pointer", func(n ast.Node) { k.JSONPointer = r.pointer(n, "json_pointer") }},
+		{"form_field", func(n ast.Node) { k.FormField, _ = r.text(n, "form_field") }},
+		{"webhook_id", func(n ast.Node) { k.WebhookID = r.yes(n, "webhook_id") }},
+		{"derive", func(n ast.Node) { k.Derive = r.derive(n) }},
+	})
+	if found != nil && len(found) != 1 {
+		r.report(position(n), "keep exactly one of header, json_pointer, form_field, webhook_id, derive", "key names %d sources", len(found))
+	}
+	return k
+}
+
+func (r *reader) derive(n ast.Node) *Derive {
+	d := &Derive{}
+	found := r.mapping(n, "derive", []field{
+		{"fields", func(n ast.Node) { d.Fields = r.fields(n) }},
+		{"cookies", func(n ast.Node) { d.Cookies = r.tokens(n, "cookies") }},
+		{"headers", func(n ast.Node) { d.Headers = r.tokens(n, "headers") }},
+		{"window", func(n ast.Node) { d.Window = r.duration(n, "window", time.Second, maxRetention) }},
+	})
+	if found == nil {
+		return d
+	}
+	if !found.has("fields") {
+		r.report(position(n), "list the fields of the form, or JSON pointers, that make two requests the same",
+			"derive has no fields: whatever a caller sends within the window would be one intent")
+	}
+	if !found.has("window") {
+		r.report(position(n), "add how long the same content means the same intent, such as window: 10s", "derive has no window")
+	}
+	return d
+}
+
+// fields reads names of form fields and JSON pointers.
+func (r *reader) fields(n ast.Node) []string {
+	fields := r.texts(n, "fields")
+	for _, f := range fields {
+		if f[0] == '/' && !isPointer(f) {
+			r.report(position(n), `write it like /order/id; "~" is written ~0 and "/" inside a name ~1`, "%q is no JSON pointer", cut(f))
+		}
+	}
+	return fields
+}
+
+// tokens reads names of headers or cookies.
+func (r *reader) tokens(n ast.Node, what string) []string {
+	values := r.texts(n, what)
+	for _, v := range values {
+		if !isToken(v) {
+			r.report(position(n), "write the bare name", "%q in %s is no name", cut(v), what)
+		}
+	}
+	return values
+}
+
+// header reads the name of a header.
+func (r *reader) header(n ast.Node, what string) string {
+	name, ok := r.text(n, what)
+	if ok && !isToken(name) {
+		r.report(position(n), "write the bare name of the header, such as Idempotency-Key", "%s %q is no header name", what, cut(name))
+		return ""
+	}
+	return http.CanonicalHeaderKey(name)
+}
+
+// pointer reads a JSON pointer.
+func (r *reader) pointer(n ast.Node, what string) string {
+	p, ok := r.text(n, what)
+	if ok && !isPointer(p) {
+		r.report(position(n), `write it like /order/id; "~" is written ~0 and "/" inside a name ~1`, "%s %q is no JSON pointer", what, cut(p))
+		return ""
+	}
+	return p
+}

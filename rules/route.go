@@ -1,0 +1,255 @@
+package rules
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/semel-dev/semel"
+)
+
+// Bounds of what a route may say.
+const (
+	maxRetention     = 10 * 365 * 24 * time.Hour
+	maxWait          = 5 * time.Minute
+	maxLease         = time.Hour
+	maxMaxRun        = 24 * time.Hour
+	minLease         = 100 * time.Millisecond
+	maxBodyLimit     = 1 << 40
+	maxResponseLimit = 64 << 20
+	maxNameBytes     = 100
+)
+
+// On5xx says how an answer of 500 or above ends the claim.
+type On5xx uint8
+
+// What an answer of 500 or above means.
+const (
+	Release5xx On5xx = iota // nothing happened: a retry runs
+	Store5xx                // it is the answer: a retry gets it again
+	Unknown5xx              // it may have happened
+)
+
+// Route says how the requests that it matches are treated. A zero number,
+// size or time span means the default.
+type Route struct {
+	// Name is unique within the file; logs and metrics show it.
+	Name string
+	// At is where the route starts in the file.
+	At Position
+	// Match says which requests it is about.
+	Match Match
+	// Protect is false for requests that pass untouched.
+	Protect bool
+	// Key says where the key comes from.
+	Key Key
+	// Required refuses requests without a key.
+	Required bool
+	// Scope lists by what callers are told apart; the first that a request has
+	// counts. Empty for the default: Authorization header, else session
+	// cookie, else anonymous.
+	Scope []ScopeSource
+	// Policy is the guard's: mode, retention, wait, lease, max run, and what to
+	// do about an unknown outcome. Its Reconcile and MaxOutcomeBytes are unset.
+	Policy semel.Policy
+	// Reconcile is set when Policy.OnUnknown is semel.Reconcile.
+	Reconcile *Reconcile
+	// BodyLimit and ResponseLimit bound the request's and the kept answer's
+	// body, in bytes.
+	BodyLimit, ResponseLimit int64
+	// On5xx says what an answer of 500 or above means.
+	On5xx On5xx
+	// FailOpen runs requests unprotected while the store cannot be reached.
+	FailOpen bool
+	// CanonicalJSON makes JSON bodies the same that differ in white space and
+	// in the order of members only.
+	CanonicalJSON bool
+}
+
+// Default is the route of requests that no rule matches: every POST and PATCH
+// that carries an Idempotency-Key header is protected.
+func Default() Route {
+	return Route{
+		Name:    "default",
+		Match:   Match{Methods: []string{http.MethodPost, http.MethodPatch}, Path: "/"},
+		Protect: true,
+		Key:     Key{Header: "Idempotency-Key"},
+	}
+}
+
+// SessionCookies lists the cookies by which well-known frameworks know a
+// session, in the order in which they are looked for. Where a framework gives
+// its cookie a new value with every answer (an encrypted cookie), a caller that
+// retries after an answer is another caller: name a steadier source with scope.
+func SessionCookies() []string {
+	return []string{
+		"sessionid",           // Django
+		"PHPSESSID",           // PHP
+		"JSESSIONID",          // Jakarta Servlet
+		"connect.sid",         // Express
+		"ASP.NET_SessionId",   // ASP.NET
+		".AspNetCore.Session", // ASP.NET Core
+		".AspNetCore.Cookies", // ASP.NET Core Identity
+		"laravel_session",     // Laravel
+		"_session_id",         // Rails
+		"SESSION",             // Spring Session
+		"ci_session",          // CodeIgniter
+		"__Host-session",
+		"__Secure-session",
+		"session", // Flask and others
+		"session_id",
+		"sid",
+	}
+}
+
+func (r *reader) routes(n ast.Node) []Route {
+	nodes := r.sequence(n, "routes")
+	if len(nodes) > maxRoutes {
+		r.report(position(n), "split the file, or match with wildcards", "routes has %d elements, more than %d", len(nodes), maxRoutes)
+		return nil
+	}
+	routes := make([]Route, 0, len(nodes))
+	for _, node := range nodes {
+		route := r.route(node)
+		i := slices.IndexFunc(routes, func(o Route) bool { return o.Name == route.Name })
+		if i >= 0 && route.Name != "" {
+			r.report(route.At, "give every route a name of its own", "route name %q is used on line %d already", route.Name, routes[i].At.Line)
+		}
+		routes = append(routes, route)
+	}
+	r.conflicts(routes)
+	return routes
+}
+
+func (r *reader) route(n ast.Node) Route {
+	route := Default()
+	route.Name, route.At, route.Match.Path = "", position(n), ""
+	p := &route.Policy
+	found := r.mapping(n, "route", []field{
+		{"name", func(n ast.Node) { route.Name = r.name(n) }},
+		{"match", func(n ast.Node) { r.match(n, &route) }},
+		{"protect", func(n ast.Node) { route.Protect = r.boolean(n, "protect") }},
+		{"key", func(n ast.Node) { route.Key = r.key(n) }},
+		{"required", func(n ast.Node) { route.Required = r.boolean(n, "required") }},
+		{"scope", func(n ast.Node) { route.Scope = r.scope(n) }},
+		{"mode", func(n ast.Node) { p.Mode = semel.Mode(r.choice(n, "mode", "idempotent", "dedup")) }}, //nolint:gosec // 0 or 1.
+		{"retention", func(n ast.Node) { p.Retention = r.duration(n, "retention", time.Second, maxRetention) }},
+		{"wait", func(n ast.Node) { p.Wait = r.wait(n) }},
+		{"lease", func(n ast.Node) { p.Lease = r.duration(n, "lease", minLease, maxLease) }},
+		{"max_run", func(n ast.Node) { p.MaxRun = r.duration(n, "max_run", minLease, maxMaxRun) }},
+		{"body_limit", func(n ast.Node) { route.BodyLimit = r.size(n, "body_limit", maxBodyLimit) }},
+		{"response_limit", func(n ast.Node) { route.ResponseLimit = r.size(n, "response_limit", maxResponseLimit) }},
+		{"on_5xx", func(n ast.Node) { route.On5xx = On5xx(r.choice(n, "on_5xx", "release", "store", "unknown")) }}, //nolint:gosec // 0 to 2.
+		{"unknown", func(n ast.Node) { r.unknown(n, &route) }},
+		{"fail_open", func(n ast.Node) { route.FailOpen = r.boolean(n, "fail_open") }},
+		{"canonical_json", func(n ast.Node) { route.CanonicalJSON = r.boolean(n, "canonical_json") }},
+	})
+	if found != nil {
+		r.routeComplete(&route, found)
+		r.contradictions(&route, found)
+	}
+	if d := route.Key.Derive; d != nil {
+		p.Retention = d.Window
+	}
+	return route
+}
+
+func (r *reader) name(n ast.Node) string {
+	name, ok := r.text(n, "name")
+	if !ok {
+		return ""
+	}
+	switch {
+	case len(name) > maxNameBytes:
+		r.report(position(n), "shorten it", "name has %d bytes, more than %d", len(name), maxNameBytes)
+	case name == Default().Name:
+		r.report(position(n), "choose another one", "name %q belongs to requests that no route matches", name)
+	case strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c == 0x7F }):
+		r.report(position(n), "write it with visible characters", "name %q holds control characters", name)
+	default:
+		return name
+	}
+	return ""
+}
+
+// wait reads how long a duplicate waits; 0 is an answer of its own.
+func (r *reader) wait(n ast.Node) time.Duration {
+	before := len(r.problems)
+	d := r.duration(n, "wait", 0, maxWait)
+	if d == 0 && len(r.problems) == before {
+		return semel.NoWait
+	}
+	return d
+}
+
+// routeComplete reports what a route lacks.
+func (r *reader) routeComplete(route *Route, found present) {
+	if !found.has("name") {
+		r.report(route.At, "add a name that logs and metrics can show, such as name: payments", "a route has no name")
+	}
+	if !found.has("match") {
+		r.report(route.At, "add match with a path", "route %q matches nothing", route.Name)
+	}
+}
+
+// contradictions reports settings that cannot hold together.
+func (r *reader) contradictions(route *Route, found present) {
+	if !route.Protect {
+		for _, name := range settings() {
+			if at, ok := found[name]; ok {
+				r.report(at, "remove it, or remove protect: false", "%q says nothing in a route that is not protected", name)
+			}
+		}
+		return
+	}
+	p := &route.Policy
+	at := func(name string) Position { return found[name] }
+	if route.Key.Derive != nil && found.has("retention") {
+		r.report(at("retention"), "remove retention: key.derive.window is the retention", "retention contradicts key.derive")
+	}
+	if p.MaxRun > 0 && p.Lease > p.MaxRun {
+		r.report(at("lease"), "make lease shorter than max_run; it is renewed while a request runs", "lease %v is longer than max_run %v", p.Lease, p.MaxRun)
+	}
+	if p.Mode == semel.Dedup && found.has("response_limit") {
+		r.report(at("response_limit"), "remove it, or write mode: idempotent", "response_limit says nothing in mode dedup, which keeps no answer")
+	}
+	if p.Mode == semel.Dedup && route.On5xx == Store5xx {
+		r.report(at("on_5xx"), "write release or unknown, or mode: idempotent", "on_5xx: store says nothing in mode dedup, which keeps no answer")
+	}
+	if route.Key.FormField != "" && route.CanonicalJSON {
+		r.report(at("canonical_json"), "remove it, or take the key from a header or a json_pointer", "canonical_json says nothing about forms, where the key comes from")
+	}
+	if route.Reconcile != nil {
+		r.placeholders(route, at("unknown"))
+	}
+}
+
+// settings are the keys that say something about protection.
+func settings() []string {
+	return []string{
+		"key", "required", "scope", "mode", "retention", "wait", "lease", "max_run", "body_limit", "response_limit",
+		"on_5xx", "unknown", "fail_open", "canonical_json",
+	}
+}
+
+// placeholders reports templates that ask for what the route does not have.
+func (r *reader) placeholders(route *Route, at Position) {
+	wildcards := route.Match.Wildcards()
+	for _, t := range []Template{route.Reconcile.Get, route.Reconcile.Replay.Location} {
+		for _, part := range t.Parts {
+			switch {
+			case part.Source == SourceWildcard && !slices.Contains(wildcards, part.Value):
+				fix := "the path has no wildcard; use {key}, {json:/pointer} or {form:field}"
+				if len(wildcards) > 0 {
+					fix = "wildcards of the path: " + strings.Join(wildcards, ", ")
+				}
+				r.report(at, fix, "{%s} is no wildcard of path %q", cut(part.Value), cut(route.Match.Path))
+			case part.Source == SourceKey && route.Key.Derive != nil:
+				r.report(at, "use {json:/pointer}, {form:field} or a wildcard", "{key} is a derived key, which the upstream has never seen")
+			}
+		}
+	}
+}

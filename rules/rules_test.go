@@ -1,0 +1,212 @@
+package rules_test
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/rules"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden error texts")
+
+// TestProblems compares the error text of every bad file with its golden text.
+func TestProblems(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/bad/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no bad files: %v", err)
+	}
+	for _, name := range files {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			t.Parallel()
+			data, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = rules.Parse(filepath.Base(name), data)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			golden := strings.TrimSuffix(name, ".yaml") + ".txt"
+			got := err.Error() + "\n"
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("error text (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestExample(t *testing.T) {
+	t.Parallel()
+	file, err := rules.Load("testdata/example.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	literal := func(s string) rules.Part { return rules.Part{Value: s} }
+	want := []rules.Route{
+		{
+			Name: "payments", At: rules.Position{Line: 5, Column: 5}, Protect: true, Required: true,
+			Match: rules.Match{Methods: []string{"POST"}, Host: "api.shop.test", Path: "/orders/{order}/payments"},
+			Key:   rules.Key{Header: "Idempotency-Key"},
+			Scope: []rules.ScopeSource{{Header: "Authorization"}, {ClientCertificate: true}},
+			Policy: semel.Policy{
+				Retention: 72 * time.Hour, Wait: 10 * time.Second, Lease: 20 * time.Second, MaxRun: 2 * time.Minute,
+				OnUnknown: semel.Reconcile,
+			},
+			BodyLimit: 256 << 10, ResponseLimit: 64 << 10, CanonicalJSON: true, On5xx: rules.Unknown5xx,
+			Reconcile: &rules.Reconcile{
+				Get: rules.Template{Parts: []rules.Part{
+					literal("/orders/"),
+					{Source: rules.SourceWildcard, Value: "order"},
+					literal("/payments?reference="),
+					{Source: rules.SourceKey},
+					literal("&amount="),
+					{Source: rules.SourceJSON, Value: "/amount"},
+				}},
+				Happened:    rules.Condition{Status: []int{200}, Pointer: "/0/state", Equals: "paid"},
+				NotHappened: rules.Condition{Status: []int{404, 410}},
+				AbsentAfter: 90 * time.Second,
+				Replay: rules.Replay{
+					Status: 201, Body: true,
+					Location: rules.Template{Parts: []rules.Part{literal("/payments/"), {Source: rules.SourceAnswer, Value: "/0/id"}}},
+				},
+			},
+		},
+		{
+			Name: "order-form", At: rules.Position{Line: 32, Column: 5}, Protect: true,
+			Match: rules.Match{Methods: []string{"POST", "PATCH"}, Path: "/orders"},
+			Key: rules.Key{Derive: &rules.Derive{
+				Fields: []string{"customer", "items", "note"}, Cookies: []string{"sessionid"}, Window: 10 * time.Second,
+			}},
+			Scope:  []rules.ScopeSource{{Cookie: "sessionid"}},
+			Policy: semel.Policy{Retention: 10 * time.Second},
+		},
+		{
+			Name: "webhooks", At: rules.Position{Line: 42, Column: 5}, Protect: true,
+			Match:  rules.Match{Methods: []string{"POST"}, Path: "/hooks/{provider}"},
+			Key:    rules.Key{WebhookID: true},
+			Scope:  []rules.ScopeSource{{Constant: "webhooks"}},
+			Policy: semel.Policy{Mode: semel.Dedup, Wait: semel.NoWait},
+		},
+		{
+			Name: "import", At: rules.Position{Line: 49, Column: 5}, Protect: true, FailOpen: true,
+			Match:  rules.Match{Methods: []string{"PUT"}, Path: "/imports/{rest...}"},
+			Key:    rules.Key{JSONPointer: "/import/id"},
+			Policy: semel.Policy{OnUnknown: semel.Rerun},
+		},
+		{
+			Name: "search", At: rules.Position{Line: 56, Column: 5},
+			Match: rules.Match{Methods: []string{"POST", "PATCH"}, Path: "/search"},
+			Key:   rules.Key{Header: "Idempotency-Key"},
+		},
+	}
+	if diff := cmp.Diff(want, file.Routes); diff != "" {
+		t.Errorf("routes (-want +got):\n%s", diff)
+	}
+}
+
+func TestTemplateExpand(t *testing.T) {
+	t.Parallel()
+	file, err := rules.Load("testdata/example.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	get := file.Routes[0].Reconcile.Get
+	tests := []struct{ value, want, err string }{
+		{value: "7", want: "/orders/7/payments?reference=7&amount=7"},
+		{value: "a/b c&d?", want: "/orders/a%2Fb%20c&d%3F/payments?reference=a%2Fb+c%26d%3F&amount=a%2Fb+c%26d%3F"},
+		{value: "..", err: `rules: fill in {order}: ".." would leave the path`},
+		{value: "", err: "rules: fill in {order}: it is empty"},
+	}
+	for _, tt := range tests {
+		got, err := get.Expand(func(rules.Part) (string, error) { return tt.value, nil })
+		text := ""
+		if err != nil {
+			text = err.Error()
+		}
+		if got != tt.want || text != tt.err {
+			t.Errorf("Expand(%q) = %q, %q; want %q, %q", tt.value, got, text, tt.want, tt.err)
+		}
+	}
+}
+
+func TestLoadNoFile(t *testing.T) {
+	t.Parallel()
+	if _, err := rules.Load(filepath.Join(t.TempDir(), "none.yaml")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("Load of no file: %v", err)
+	}
+}
+
+func TestTooLarge(t *testing.T) {
+	t.Parallel()
+	_, err := rules.Parse("big.yaml", make([]byte, rules.MaxFileBytes+1))
+	if err == nil || !strings.Contains(err.Error(), "larger than 512KiB") {
+		t.Errorf("Parse of a huge file: %v", err)
+	}
+}
+
+// FuzzRules feeds arbitrary text: it must end in routes that can stand beside
+// each other, or in problems that lie within the file.
+func FuzzRules(f *testing.F) {
+	for _, pattern := range []string{"testdata/*.yaml", "testdata/bad/*.yaml"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, name := range files {
+			data, err := os.ReadFile(name)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(data)
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		file, err := rules.Parse("fuzz.yaml", data)
+		if err != nil {
+			checkProblems(t, data, err)
+			return
+		}
+		names := map[string]bool{}
+		for _, route := range file.Routes {
+			if route.Name == "" || names[route.Name] || route.Match.Path == "" || len(route.Match.Methods) == 0 {
+				t.Errorf("unsound route %+v", route)
+			}
+			names[route.Name] = true
+		}
+	})
+}
+
+func checkProblems(t *testing.T, data []byte, err error) {
+	t.Helper()
+	problems, ok := errors.AsType[*rules.Error](err)
+	if !ok || len(problems.Problems) == 0 {
+		t.Fatalf("error without problems: %v", err)
+	}
+	lines := strings.Count(string(data), "\n") + strings.Count(string(data), "\r") + 1
+	for _, p := range problems.Problems {
+		if p.Position.Line < 1 || p.Position.Line > lines || p.Position.Column < 1 || p.Fix == "" || p.Message == "" {
+			t.Errorf("problem outside the file of %d lines or without a fix: %v", lines, p)
+		}
+		if strings.Contains(p.String(), "\n") {
+			t.Errorf("problem of more than one line: %q", p.String())
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package rules
+
+import (
+	"github.com/goccy/go-yaml/ast"
+)
+
+// ScopeSource says by what a caller is told apart from others. Exactly one of
+// its fields is set. What identifies the caller is hashed into the scope and
+// never stored readable.
+type ScopeSource struct {
+	Header            string // the header of this name, such as Authorization
+	Cookie            string // the cookie of this name
+	ClientCertificate bool   // the verified TLS client certificate
+	Constant          string // everybody is one caller, of this name
+}
+
+// scope reads one source or a list of sources; the first that a request has
+// counts.
+func (r *reader) scope(n ast.Node) []ScopeSource {
+	nodes := []ast.Node{n}
+	if _, ok := n.(*ast.SequenceNode); ok {
+		nodes = r.sequence(n, "scope")
+	}
+	var sources []ScopeSource
+	for i, node := range nodes {
+		source := r.scopeSource(node)
+		sources = append(sources, source)
+		if source.Constant != "" && i < len(nodes)-1 {
+			r.report(position(node), "move it to the end of the list", "what follows the constant is never reached: every request has a constant")
+		}
+	}
+	return sources
+}
+
+func (r *reader) scopeSource(n ast.Node) ScopeSource {
+	var s ScopeSource
+	found := r.mapping(n, "scope", []field{
+		{"header", func(n ast.Node) { s.Header = r.header(n, "scope header") }},
+		{"cookie", func(n ast.Node) { s.Cookie = r.cookie(n) }},
+		{"client_certificate", func(n ast.Node) { s.ClientCertificate = r.yes(n, "client_certificate") }},
+		{"constant", func(n ast.Node) { s.Constant, _ = r.text(n, "constant") }},
+	})
+	if found != nil && len(found) != 1 {
+		r.report(position(n), "write a list, one source after each dash, in the order to try them", "a scope source has %d keys, not one", len(found))
+	}
+	return s
+}
+
+func (r *reader) cookie(n ast.Node) string {
+	name, ok := r.text(n, "cookie")
+	if ok && !isToken(name) {
+		r.report(position(n), "write the bare name of the cookie, such as sessionid", "%q is no cookie name", cut(name))
+		return ""
+	}
+	return name
+}

@@ -1,0 +1,164 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// Source says where a template's placeholder takes its value from.
+type Source uint8
+
+// The sources of a placeholder, each with how it is written.
+const (
+	// SourceLiteral is fixed text.
+	SourceLiteral Source = iota
+	// SourceKey is the idempotency key: {key}.
+	SourceKey
+	// SourceWildcard is a wildcard of the route's path: {order}.
+	SourceWildcard
+	// SourceJSON is a place in the request's JSON body: {json:/order/id}.
+	SourceJSON
+	// SourceForm is a field of the request's form body: {form:order}.
+	SourceForm
+	// SourceAnswer is a place in the JSON answer of the GET: {answer:/id}.
+	SourceAnswer
+)
+
+// Part is fixed text or one placeholder.
+type Part struct {
+	Source Source
+	Value  string // the text, the wildcard, the JSON pointer, the field
+}
+
+// Template is a path, with or without a query, that has placeholders. The
+// zero Template expands to nothing.
+type Template struct{ Parts []Part }
+
+// IsZero reports whether there is no template.
+func (t Template) IsZero() bool { return len(t.Parts) == 0 }
+
+// Uses reports whether a placeholder has the source.
+func (t Template) Uses(s Source) bool {
+	for _, part := range t.Parts {
+		if part.Source == s {
+			return true
+		}
+	}
+	return false
+}
+
+// Expand fills the placeholders in. Values are escaped so that none can leave
+// its path segment or its query parameter; a value that is empty, or "." or
+// ".." inside the path, is an error.
+func (t Template) Expand(value func(Part) (string, error)) (string, error) {
+	var out strings.Builder
+	query := false
+	for _, part := range t.Parts {
+		if part.Source == SourceLiteral {
+			out.WriteString(part.Value)
+			query = query || strings.Contains(part.Value, "?")
+			continue
+		}
+		v, err := value(part)
+		switch {
+		case err != nil:
+			return "", fmt.Errorf("rules: fill in %s: %w", part, err)
+		case v == "":
+			return "", fmt.Errorf("rules: fill in %s: it is empty", part)
+		case query:
+			out.WriteString(url.QueryEscape(v))
+		case v == "." || v == "..":
+			return "", fmt.Errorf("rules: fill in %s: %q would leave the path", part, v)
+		default:
+			out.WriteString(url.PathEscape(v))
+		}
+	}
+	return out.String(), nil
+}
+
+// String writes the part as the file has it.
+func (p Part) String() string {
+	switch p.Source {
+	case SourceLiteral:
+		return p.Value
+	case SourceKey:
+		return "{key}"
+	case SourceWildcard:
+		return "{" + p.Value + "}"
+	case SourceJSON:
+		return "{json:" + p.Value + "}"
+	case SourceForm:
+		return "{form:" + p.Value + "}"
+	case SourceAnswer:
+		return "{answer:" + p.Value + "}"
+	}
+	return "{?}"
+}
+
+// parseTemplate reads a template; the error says what is wrong with it.
+func parseTemplate(s string) (Template, error) {
+	switch {
+	case !strings.HasPrefix(s, "/"), strings.HasPrefix(s, "//"):
+		return Template{}, errors.New("it must be a path that starts with one slash")
+	case strings.ContainsAny(s, " #\\\t\r\n"):
+		return Template{}, errors.New("it may hold neither space, backslash nor '#'")
+	}
+	var t Template
+	for s != "" {
+		before, after, found := strings.Cut(s, "{")
+		if strings.Contains(before, "}") {
+			return Template{}, errors.New("a closing brace stands without an opening one")
+		}
+		if before != "" {
+			t.Parts = append(t.Parts, Part{Source: SourceLiteral, Value: before})
+		}
+		if !found {
+			break
+		}
+		name, rest, found := strings.Cut(after, "}")
+		if !found {
+			return Template{}, errors.New("the closing brace of a placeholder is missing")
+		}
+		part, err := parsePart(name)
+		if err != nil {
+			return Template{}, err
+		}
+		t.Parts = append(t.Parts, part)
+		s = rest
+	}
+	return t, nil
+}
+
+func parsePart(name string) (Part, error) {
+	kind, value, prefixed := strings.Cut(name, ":")
+	switch {
+	case name == "":
+		return Part{}, errors.New("a placeholder is empty")
+	case name == "key":
+		return Part{Source: SourceKey}, nil
+	case !prefixed:
+		return Part{Source: SourceWildcard, Value: name}, nil
+	case kind == "json" && isPointer(value):
+		return Part{Source: SourceJSON, Value: value}, nil
+	case kind == "answer" && isPointer(value):
+		return Part{Source: SourceAnswer, Value: value}, nil
+	case kind == "form" && value != "":
+		return Part{Source: SourceForm, Value: value}, nil
+	}
+	return Part{}, fmt.Errorf("the placeholder {%s} is none of {key}, {wildcard}, {json:/pointer}, {form:field}, {answer:/pointer}", cut(name))
+}
+
+// isPointer reports whether s is a JSON pointer (RFC 6901) into a document.
+func isPointer(s string) bool {
+	if !strings.HasPrefix(s, "/") {
+		return false
+	}
+	for i := range len(s) {
+		if s[i] == '~' && (i+1 == len(s) || (s[i+1] != '0' && s[i+1] != '1')) {
+			return false
+		}
+	}
+	return true
+}

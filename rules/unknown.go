@@ -1,0 +1,185 @@
+package rules
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/semel-dev/semel"
+)
+
+// DefaultAbsentAfter is the default of [Reconcile.AbsentAfter].
+const DefaultAbsentAfter = time.Minute
+
+// Reconcile finds out, by a GET that the gateway sends to the upstream with the
+// credentials of the retrying request, whether an intent with an unknown
+// outcome happened.
+type Reconcile struct {
+	// Get is the path and query to ask.
+	Get Template
+	// Happened tells an answer that shows that it happened.
+	Happened Condition
+	// NotHappened tells an answer that shows that it did not. Default: 404.
+	NotHappened Condition
+	// AbsentAfter is how long after its start an attempt can no longer arrive:
+	// only then NotHappened is believed. Default DefaultAbsentAfter.
+	AbsentAfter time.Duration
+	// Replay says what a caller gets for an intent that happened.
+	Replay Replay
+}
+
+// Condition is about the answer of a GET. The zero Condition holds never.
+type Condition struct {
+	// Status lists the statuses; empty for any.
+	Status []int
+	// Pointer is a place in the JSON answer; empty for no condition on it.
+	Pointer string
+	// Equals is what stands there: a string, float64 or bool. nil for any
+	// value but null.
+	Equals any
+}
+
+// IsZero reports whether there is no condition.
+func (c Condition) IsZero() bool { return len(c.Status) == 0 && c.Pointer == "" }
+
+// Replay is the answer that is built for an intent that happened.
+type Replay struct {
+	Status   int      // default: the status of the GET's answer
+	Location Template // the Location header, if any
+	Body     bool     // the body is that of the GET's answer
+}
+
+// unknown reads what is done about an unknown outcome.
+func (r *reader) unknown(n ast.Node, route *Route) {
+	if _, ok := literal(n); ok {
+		if r.choice(n, "unknown", "refuse", "rerun", "reconcile") == 2 {
+			r.report(position(n), "write reconcile as a mapping below unknown, with get and happened_when", "reconcile does not say how")
+		}
+		if word, _ := literal(n); word == "rerun" {
+			route.Policy.OnUnknown = semel.Rerun
+		}
+		return
+	}
+	found := r.mapping(n, "unknown", []field{
+		{"reconcile", func(n ast.Node) { route.Reconcile = r.reconcile(n) }},
+	})
+	if found.has("reconcile") {
+		route.Policy.OnUnknown = semel.Reconcile
+	}
+}
+
+func (r *reader) reconcile(n ast.Node) *Reconcile {
+	rec := &Reconcile{AbsentAfter: DefaultAbsentAfter, Replay: Replay{Body: true}}
+	found := r.mapping(n, "reconcile", []field{
+		{"get", func(n ast.Node) { rec.Get = r.template(n, "get") }},
+		{"happened_when", func(n ast.Node) { rec.Happened = r.condition(n, "happened_when") }},
+		{"not_happened_when", func(n ast.Node) { rec.NotHappened = r.condition(n, "not_happened_when") }},
+		{"absent_after", func(n ast.Node) { rec.AbsentAfter = r.duration(n, "absent_after", 0, maxRetention) }},
+		{"replay", func(n ast.Node) { rec.Replay = r.replay(n) }},
+	})
+	if found == nil {
+		return rec
+	}
+	if !found.has("get") {
+		r.report(position(n), `add the path that shows whether it happened, such as get: "/payments/by-key/{key}"`, "reconcile has no get")
+	}
+	if !found.has("happened_when") {
+		r.report(position(n), "add the answer that proves it, such as happened_when: {status: 200}", "reconcile has no happened_when")
+	}
+	if rec.Get.Uses(SourceAnswer) {
+		r.report(found["get"], "use {answer:…} in replay.location only", "get cannot use its own answer")
+	}
+	if rec.NotHappened.IsZero() {
+		rec.NotHappened = Condition{Status: []int{404}}
+	}
+	r.distinct(rec, found["happened_when"])
+	return rec
+}
+
+// distinct reports conditions that both hold for one answer.
+func (r *reader) distinct(rec *Reconcile, at Position) {
+	yes, no := rec.Happened, rec.NotHappened
+	if yes.IsZero() || no.IsZero() {
+		return
+	}
+	shared := len(yes.Status) == 0 || len(no.Status) == 0 ||
+		slices.ContainsFunc(yes.Status, func(s int) bool { return slices.Contains(no.Status, s) })
+	apart := yes.Pointer != "" && yes.Pointer == no.Pointer && yes.Equals != nil && no.Equals != nil && yes.Equals != no.Equals
+	if shared && !apart {
+		r.report(at, "name other statuses, or another value at the same JSON pointer", "happened_when and not_happened_when (404 unless written) can hold for the same answer")
+	}
+}
+
+func (r *reader) condition(n ast.Node, what string) Condition {
+	var c Condition
+	found := r.mapping(n, what, []field{
+		{"status", func(n ast.Node) { c.Status = r.statuses(n) }},
+		{"json_pointer", func(n ast.Node) { c.Pointer = r.pointer(n, "json_pointer") }},
+		{"equals", func(n ast.Node) { c.Equals = r.scalar(n) }},
+	})
+	if found.has("equals") && !found.has("json_pointer") {
+		r.report(found["equals"], "add json_pointer: the place in the answer to compare", "equals says nothing without json_pointer")
+	}
+	if found != nil && len(found) == 0 {
+		r.report(position(n), "add status, json_pointer or both", "%s holds for every answer", what)
+	}
+	return c
+}
+
+func (r *reader) statuses(n ast.Node) []int {
+	nodes := []ast.Node{n}
+	if _, ok := n.(*ast.IntegerNode); !ok {
+		nodes = r.sequence(n, "status")
+	}
+	var out []int
+	for _, node := range nodes {
+		if s := r.integer(node, "status", 200, 599); s > 0 {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// scalar reads text, a number, true or false.
+func (r *reader) scalar(n ast.Node) any {
+	switch n := n.(type) {
+	case *ast.BoolNode:
+		return n.Value
+	case *ast.FloatNode:
+		return n.Value
+	case *ast.IntegerNode:
+		if f, err := strconv.ParseFloat(n.Token.Value, 64); err == nil {
+			return f
+		}
+	}
+	if value, ok := literal(n); ok {
+		return value
+	}
+	r.report(position(n), "write text, a number, true or false", "equals is %s", describe(n))
+	return nil
+}
+
+func (r *reader) replay(n ast.Node) Replay {
+	out := Replay{Body: true}
+	r.mapping(n, "replay", []field{
+		{"status", func(n ast.Node) { out.Status = max(0, r.integer(n, "status", 200, 499)) }},
+		{"location", func(n ast.Node) { out.Location = r.template(n, "location") }},
+		{"body", func(n ast.Node) { out.Body = r.boolean(n, "body") }},
+	})
+	return out
+}
+
+func (r *reader) template(n ast.Node, what string) Template {
+	s, ok := r.text(n, what)
+	if !ok {
+		return Template{}
+	}
+	t, err := parseTemplate(s)
+	if err != nil {
+		r.report(position(n), `write a path with placeholders, such as "/payments/by-key/{key}"`, "%s %q cannot be used: %v", what, cut(s), err)
+		return Template{}
+	}
+	return t
+}
