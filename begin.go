@@ -101,7 +101,8 @@ func (a *attempt) decide() (*Claim, *Record, error) {
 			return nil, nil, a.fail(err)
 		}
 		if s.rec.State == StateCompleted {
-			return nil, &s.rec, nil
+			replay := s.rec // a copy of its own: s need not live on the heap
+			return nil, &replay, nil
 		}
 		if round == takeOverRounds {
 			return nil, nil, a.fail(ErrInFlight)

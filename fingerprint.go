@@ -20,11 +20,13 @@ func (f Fingerprint) String() string { return hex.EncodeToString(f[:]) }
 // preceded by its length (8 bytes, big-endian), so that ("ab", "c") and
 // ("a", "bc") differ.
 func FingerprintOf(parts ...string) Fingerprint {
-	var h Hasher
+	var few [256]byte
+	b := few[:0]
 	for _, p := range parts {
-		h.Add(p)
+		b = binary.BigEndian.AppendUint64(b, uint64(len(p)))
+		b = append(b, p...)
 	}
-	return h.Sum()
+	return sha256.Sum256(b)
 }
 
 // Hasher builds a [Fingerprint] part by part, in constant memory. The zero
@@ -53,9 +55,7 @@ func (h *Hasher) AddBytes(part []byte) {
 // Sum returns the fingerprint of the parts added so far.
 func (h *Hasher) Sum() Fingerprint {
 	h.ready()
-	var f Fingerprint
-	h.hash.Sum(f[:0])
-	return f
+	return Fingerprint(h.hash.Sum(h.buf[:0]))
 }
 
 // Reset forgets the parts, so that a Hasher can be reused.
