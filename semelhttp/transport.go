@@ -1,0 +1,312 @@
+package semelhttp
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptrace"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/semel-dev/semel"
+)
+
+// Defaults of a [Transport].
+const (
+	DefaultMaxAttempts     = 5
+	DefaultMaxElapsed      = time.Minute
+	DefaultBackoff         = 200 * time.Millisecond
+	DefaultMaxBackoff      = 10 * time.Second
+	DefaultMaxRetryAfter   = 30 * time.Second
+	DefaultMaxBufferedBody = 1 << 20
+
+	defaultKeyHeader = "Idempotency-Key"
+)
+
+// Transport is an [http.RoundTripper] that makes a request safe to repeat, and
+// repeats it until it has a definitive answer. Every attempt of one request
+// carries the same key, so a server that knows the header executes it once.
+//
+// The key is, in this order: the header that the request has already; the
+// intent in its context ([WithIntent], [NewIntent]); that of the request it was
+// redirected from (307, 308); or a fresh one, minted for this RoundTrip alone.
+// Only a key from the context survives into a later retry of the operation, so
+// callers that retry should mint it themselves.
+//
+// A definitive answer is any but these: 408, 425, 429, 500, 502, 503, 504 (a
+// replayed one is definitive), and 409 with the problem type in-flight. Those,
+// and errors of the network, lead to another attempt. If the attempts end
+// without a definitive answer, the error is an [*UnknownError] when an attempt
+// may have reached the server, and a plain error when none did.
+//
+// The caller's request is not changed. The header goes out under a lower-case
+// name: net/http resends by itself what carries the canonical one, and such a
+// resend would be counted by nobody.
+//
+// The zero Transport works; a Transport must not be copied or changed after
+// first use, and is safe for concurrent use.
+type Transport struct {
+	// Base makes one attempt. It must not repeat a request that it has begun
+	// to send. Default: a private clone of [http.DefaultTransport]. An attempt
+	// has no time limit of its own: where a server may hang, set
+	// ResponseHeaderTimeout in the base.
+	Base http.RoundTripper
+	// Methods get a key and are repeated; other methods pass untouched.
+	// Default POST and PATCH.
+	Methods []string
+	// Header carries the key. Default Idempotency-Key.
+	Header string
+	// MaxAttempts bounds the attempts of one RoundTrip. Default
+	// DefaultMaxAttempts; 1 for no repetition.
+	MaxAttempts int
+	// MaxElapsed is how long after the start the last attempt may begin.
+	// Default DefaultMaxElapsed; negative for no bound.
+	MaxElapsed time.Duration
+	// Backoff and MaxBackoff bound the pause before an attempt: it is random
+	// between 0 and Backoff, doubled with every attempt up to MaxBackoff.
+	// Defaults DefaultBackoff, DefaultMaxBackoff.
+	Backoff, MaxBackoff time.Duration
+	// MaxRetryAfter is the longest Retry-After that is honoured in full; a
+	// longer one counts as this. Default DefaultMaxRetryAfter.
+	MaxRetryAfter time.Duration
+	// MaxBufferedBody is how much of a body without GetBody is read into
+	// memory before the first attempt, so that it can be repeated. A longer
+	// body is sent once and not repeated. Default DefaultMaxBufferedBody;
+	// negative for none, which streams such bodies as they are written.
+	MaxBufferedBody int64
+
+	once sync.Once
+	own  *http.Transport // when Base is nil
+}
+
+var _ http.RoundTripper = (*Transport)(nil)
+
+// RoundTrip sends the request, as often as it takes; see [Transport].
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	base := t.base()
+	if !t.covers(req.Method) {
+		return base.RoundTrip(req)
+	}
+	run, err := t.begin(base, req)
+	if err != nil {
+		closeRequestBody(req)
+		return nil, fmt.Errorf("semelhttp: nothing was sent: %w", err)
+	}
+	return run.do()
+}
+
+// CloseIdleConnections closes the idle connections of the base, if it can.
+func (t *Transport) CloseIdleConnections() {
+	if c, ok := t.base().(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
+func (t *Transport) base() http.RoundTripper {
+	if t.Base != nil {
+		return t.Base
+	}
+	t.once.Do(func() {
+		if std, ok := http.DefaultTransport.(*http.Transport); ok {
+			t.own = std.Clone()
+			return
+		}
+		t.own = &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true}
+	})
+	return t.own
+}
+
+func (t *Transport) covers(method string) bool {
+	if method == "" {
+		method = http.MethodGet
+	}
+	if t.Methods == nil {
+		return method == http.MethodPost || method == http.MethodPatch
+	}
+	return slices.Contains(t.Methods, method)
+}
+
+// begin finds the key and the body of a request. On an error the caller closes
+// the body.
+func (t *Transport) begin(base http.RoundTripper, req *http.Request) (*transportRun, error) {
+	r := &transportRun{t: t, base: base, req: req, started: time.Now()}
+	if err := context.Cause(req.Context()); err != nil {
+		return nil, err
+	}
+	header, key, err := t.keyed(req)
+	if err != nil {
+		return nil, err
+	}
+	r.header, r.key = header, key
+	r.ctx = WithIntent(req.Context(), key)
+	r.body, err = newTransportBody(req, orTransportDefault(t.MaxBufferedBody, DefaultMaxBufferedBody))
+	return r, err
+}
+
+// keyed returns the header to send, with the key under its lower-case name.
+func (t *Transport) keyed(req *http.Request) (header http.Header, key string, err error) {
+	name := t.Header
+	if name == "" {
+		name = defaultKeyHeader
+	}
+	header = make(http.Header, len(req.Header)+1)
+	for k, v := range req.Header {
+		switch lower := strings.ToLower(k); lower {
+		case strings.ToLower(name), "idempotency-key", "x-idempotency-key":
+			k = lower
+		}
+		header[k] = append(header[k], v...)
+	}
+	name = strings.ToLower(name)
+	if given := header[name]; len(given) > 0 {
+		return header, givenIntentKey(given[0]), nil
+	}
+	key = intentOf(req)
+	wire, err := quoteIntentKey(key)
+	header[name] = []string{wire}
+	return header, key, err
+}
+
+// intentOf returns the key of a request that has no header with one.
+func intentOf(req *http.Request) string {
+	if key, ok := IntentFrom(req.Context()); ok {
+		return key
+	}
+	if from := req.Response; from != nil && from.Request != nil && from.Request.Method == req.Method {
+		if key, ok := IntentFrom(from.Request.Context()); ok {
+			return key
+		}
+	}
+	return newIntentKey()
+}
+
+// givenIntentKey returns the name in a header that the caller set; a value
+// that is no key is left to the server to refuse.
+func givenIntentKey(wire string) string {
+	k, err := semel.ParseKey(semel.ScopeGlobal, wire)
+	if err != nil {
+		return wire
+	}
+	return k.Name
+}
+
+// transportRun is one RoundTrip, with all its attempts.
+type transportRun struct {
+	t       *Transport
+	base    http.RoundTripper
+	req     *http.Request   // the caller's, not changed
+	ctx     context.Context //nolint:containedctx // the request's, with the key.
+	header  http.Header     // what is sent; read only
+	body    *transportBody
+	key     string
+	started time.Time
+
+	attempts int
+	reached  bool  // an attempt may have reached the server
+	last     error // what the last attempt came to
+}
+
+// do makes attempts until one has a definitive answer or a bound is reached.
+func (r *transportRun) do() (*http.Response, error) {
+	for {
+		resp, v := r.attempt()
+		if resp != nil {
+			return resp, nil
+		}
+		if v.final {
+			return nil, r.fail("")
+		}
+		if reason := r.pause(v.retryAfter); reason != "" {
+			return nil, r.fail(reason)
+		}
+	}
+}
+
+// attemptVerdict says how to go on after an attempt without an answer.
+type attemptVerdict struct {
+	final      bool // another attempt would come to the same
+	retryAfter time.Duration
+}
+
+// attempt sends the request once. It returns the response when it is
+// definitive.
+func (r *transportRun) attempt() (*http.Response, attemptVerdict) {
+	var trail connTrail
+	out := r.req.WithContext(httptrace.WithClientTrace(r.ctx, trail.hooks()))
+	out.Header = r.header.Clone()
+	if err := r.body.attach(out); err != nil {
+		r.last = fmt.Errorf("get the body again: %w", err)
+		return nil, attemptVerdict{final: true}
+	}
+	r.attempts++
+	resp, err := r.base.RoundTrip(out)
+	if err != nil {
+		r.last = err
+		if trail.unsent(err) {
+			return nil, attemptVerdict{final: isHopeless(err)}
+		}
+		if r.t.own != nil && !trail.asked.Load() && r.ctx.Err() == nil {
+			return nil, attemptVerdict{final: true} // net/http refused it as it is
+		}
+		r.reached = true
+		return nil, attemptVerdict{}
+	}
+	r.reached = true
+	again := judgeResponse(resp)
+	if again == nil {
+		resp.Request = r.req.WithContext(r.ctx)
+		return resp, attemptVerdict{}
+	}
+	r.last = again
+	return nil, attemptVerdict{retryAfter: again.RetryAfter}
+}
+
+// pause waits for the next attempt, or says why there is none.
+func (r *transportRun) pause(retryAfter time.Duration) (reason string) {
+	t := r.t
+	if most := orTransportDefault(t.MaxAttempts, DefaultMaxAttempts); r.attempts >= most {
+		return fmt.Sprintf("at most %d are made", most)
+	}
+	if r.body.once != "" {
+		return r.body.once
+	}
+	wait := jitter(r.attempts, orTransportDefault(t.Backoff, DefaultBackoff), orTransportDefault(t.MaxBackoff, DefaultMaxBackoff))
+	wait = max(wait, min(retryAfter, orTransportDefault(t.MaxRetryAfter, DefaultMaxRetryAfter)))
+	if most := orTransportDefault(t.MaxElapsed, DefaultMaxElapsed); most > 0 && time.Since(r.started)+wait > most {
+		return fmt.Sprintf("the next would begin later than %v after the first", most)
+	}
+	if end, ok := r.ctx.Deadline(); ok && time.Until(end) < wait {
+		return "the context would end before the next"
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-r.ctx.Done():
+	}
+	if r.ctx.Err() != nil {
+		r.last = fmt.Errorf("%w; before that: %w", context.Cause(r.ctx), r.last)
+		return "the context ended"
+	}
+	return ""
+}
+
+// fail is the error of a run without a definitive answer.
+func (r *transportRun) fail(reason string) error {
+	if r.reached {
+		return &UnknownError{Key: r.key, Attempts: r.attempts, Reason: reason, Err: r.last}
+	}
+	if reason != "" {
+		reason = " (" + reason + ")"
+	}
+	return fmt.Errorf("semelhttp: nothing was sent in %d attempts%s: %w", r.attempts, reason, r.last)
+}
+
+func orTransportDefault[T int | int64 | time.Duration](v, def T) T {
+	if v == 0 {
+		return def
+	}
+	return v
+}
