@@ -52,6 +52,7 @@ func (t *tx) claimOne(p *semel.ClaimParams) (rec semel.Record, won bool, err err
 		return rec, repeated(&rec, p), err
 	}
 	t.fence, t.dirty = fence, true
+	t.pages++
 	inserted, err := res.LastInsertId()
 	if err != nil {
 		return rec, false, err

@@ -71,20 +71,28 @@ func (c *conn) exec(ctx context.Context, query string) error {
 }
 
 // value returns the first column of the first row, nil where there is no row.
-func (c *conn) value(ctx context.Context, query string) (driver.Value, error) {
+func (c *conn) value(ctx context.Context, query string) (v driver.Value, err error) {
+	err = c.query(ctx, query, func(row []driver.Value) error {
+		v = row[0]
+		return nil
+	})
+	return v, err
+}
+
+// query gives the first row to found, if there is one.
+func (c *conn) query(ctx context.Context, query string, found func(row []driver.Value) error) error {
 	rows, err := c.raw.QueryContext(ctx, query, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	row := make([]driver.Value, len(rows.Columns()))
 	err = rows.Next(row)
-	if closeErr := rows.Close(); err == nil || errors.Is(err, io.EOF) {
-		err = closeErr
+	if err == nil {
+		err = found(row)
+	} else if errors.Is(err, io.EOF) {
+		err = nil
 	}
-	if err != nil || len(row) == 0 {
-		return nil, err
-	}
-	return row[0], nil
+	return errors.Join(err, rows.Close())
 }
 
 // number is value for an integer.

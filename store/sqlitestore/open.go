@@ -33,6 +33,7 @@ type Store struct {
 	queue   chan *job     // read-only stores have none
 	written chan struct{} // closed when the writer has ended
 	tx      *tx           // the writer's own
+	copier  *checkpointer
 
 	mu     sync.RWMutex // guards closed, and that no job enters a closed queue
 	closed bool
@@ -65,6 +66,7 @@ func Open(ctx context.Context, path string, o *Options) (*Store, error) {
 		s.queue = make(chan *job, queueJobs)
 		s.written = make(chan struct{})
 		go s.write()
+		go s.copier.run()
 	}
 	return s, nil
 }
@@ -81,6 +83,9 @@ func (s *Store) open(ctx context.Context, opts *Options) error {
 		}
 		if floor, err = s.tx.touch(); err != nil {
 			return s.translate("open", err)
+		}
+		if s.copier, err = openCheckpointer(ctx, s.path, opts); err != nil {
+			return err
 		}
 	}
 	for range readerCount {
@@ -120,7 +125,7 @@ func setUpWriter(ctx context.Context, c *conn, path string, opts *Options) error
 	pragmas := fmt.Sprintf(`PRAGMA synchronous = FULL;
 PRAGMA cache_size = -%d;
 PRAGMA wal_autocheckpoint = %d;
-PRAGMA journal_size_limit = %d;`, max(1, opts.CacheBytes>>10), checkpointPages, walKeepBytes)
+PRAGMA journal_size_limit = %d;`, max(1, opts.CacheBytes>>10), walPages, walKeepBytes)
 	if opts.MaxBytes > 0 {
 		pragmas += fmt.Sprintf("PRAGMA max_page_count = %d;", opts.MaxBytes/pageBytes)
 	}
@@ -186,6 +191,8 @@ func (s *Store) Close() error {
 	s.mu.Unlock()
 	if s.queue != nil {
 		<-s.written
+		close(s.copier.start)
+		<-s.copier.ended
 		if _, err := s.tx.touch(); err != nil {
 			s.log.LogAttrs(context.Background(), slog.LevelWarn, "the store's clock could not be written down",
 				slog.Any("error", s.translate("close", err)))
@@ -205,6 +212,9 @@ func (s *Store) release() error {
 		default:
 		}
 		break
+	}
+	if s.copier != nil {
+		errs = append(errs, s.copier.conn.close())
 	}
 	if s.tx != nil {
 		errs = append(errs, s.tx.conn.close())

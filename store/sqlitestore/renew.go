@@ -26,6 +26,7 @@ func (s *Store) Renew(ctx context.Context, d semel.Digest, f semel.Fence, lease 
 			return semel.ErrLost
 		}
 		t.dirty = true
+		t.pages++
 		return nil
 	})
 }

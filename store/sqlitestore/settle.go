@@ -64,6 +64,7 @@ func (t *tx) settleOne(d semel.Digest, f semel.Fence, v *semel.Settlement) error
 		}
 	}
 	t.dirty = true
+	t.pages += 1 + len(v.Outcome)/pageBytes
 	return nil
 }
 
@@ -75,6 +76,7 @@ func (t *tx) releaseOne(d semel.Digest, f semel.Fence) error {
 	if changed > 0 {
 		t.count -= changed
 		t.dirty = true
+		t.pages += 2
 		return nil
 	}
 	rec, err := t.get(d)

@@ -47,5 +47,6 @@ func (t *tx) sweep(n int64) (corrected, deleted int64, err error) {
 	}
 	t.count -= deleted
 	t.dirty = t.dirty || corrected+deleted > 0
+	t.pages += int(corrected + 2*deleted)
 	return corrected, deleted, nil
 }

@@ -24,6 +24,8 @@ type tx struct {
 	fence int64 // the greatest fence given
 	count int64 // records in the table
 	dirty bool
+
+	pages int // written to the log, about
 }
 
 //go:embed sql/meta_read.sql
@@ -129,6 +131,7 @@ func (t *tx) finish() error {
 		if _, err := t.writeMeta.exec(t.fence, t.count, t.now); err != nil {
 			return err
 		}
+		t.pages++
 	}
 	_, err := t.end.exec()
 	return err

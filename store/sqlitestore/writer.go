@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"sync/atomic"
 
@@ -15,11 +16,6 @@ const (
 	queueJobs = 1024
 	// batchJobs is the most steps that share one commit.
 	batchJobs = 256
-	// checkpointPages is the length of the write-ahead log at which the
-	// commit that reaches it copies the log into the file.
-	checkpointPages = 4000
-	// walKeepBytes is what the log is cut to after it was longer for a while.
-	walKeepBytes = 64 << 20
 )
 
 // The life of a job.
@@ -41,9 +37,6 @@ type job struct {
 // before the step has started, it is not executed; when ctx ends later, nobody
 // can tell, as with every error that wraps no sentinel.
 func (s *Store) do(ctx context.Context, act string, run func(*tx) error) error {
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("sqlitestore: %s: not executed: %w", act, err)
-	}
 	j := &job{run: run, done: make(chan error, 1)}
 	if err := s.enqueue(ctx, act, j); err != nil {
 		return err
@@ -80,6 +73,8 @@ func (s *Store) enqueue(ctx context.Context, act string, j *job) error {
 		return semel.ErrClosed
 	case s.queue == nil:
 		return s.translate(act, errReadOnly)
+	case ctx.Err() != nil:
+		return fmt.Errorf("sqlitestore: %s: not executed: %w", act, ctx.Err())
 	}
 	select {
 	case s.queue <- j:
@@ -98,6 +93,7 @@ func (s *Store) write() {
 	for first := range s.queue {
 		batch = s.gather(append(batch[:0], first))
 		s.commit(batch)
+		s.keepLogShort()
 		clear(batch)
 	}
 }
@@ -144,6 +140,20 @@ func (s *Store) commit(batch []*job) {
 	}
 	for i, j := range batch {
 		j.done <- answers[i]
+	}
+}
+
+// keepLogShort has the write-ahead log copied into the file, by the
+// checkpointer for the most part. The callers have their answers already.
+func (s *Store) keepLogShort() {
+	s.copier.wrote(s.tx.pages)
+	s.tx.pages = 0
+	if s.copier.ask.CompareAndSwap(true, false) {
+		_, _, err := checkpoint(context.Background(), s.tx.conn)
+		if err != nil {
+			s.log.LogAttrs(context.Background(), slog.LevelWarn, "the write-ahead log could not be copied into the file",
+				slog.Any("error", s.translate("checkpoint", err)))
+		}
 	}
 }
 

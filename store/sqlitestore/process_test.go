@@ -1,0 +1,118 @@
+package sqlitestore_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/sqlitestore"
+)
+
+// raceKeys is how many intents two processes fight over.
+const raceKeys = 300
+
+// childRace claims every intent, settles what it wins, and prints the names
+// and fences it won.
+func childRace(path, who string) int {
+	s, err := sqlitestore.Open(context.Background(), path, nil) //nolint:usetesting // no test is running in this process.
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	for i := range raceKeys {
+		p := params(fmt.Sprint("k", i))
+		p.Owner = semel.Owner{who[0]}
+		rec, won, err := s.Claim(context.Background(), p)
+		if err == nil && won {
+			fmt.Fprintf(os.Stdout, "%s %d\n", p.Name, rec.Fence)
+			err = s.Settle(context.Background(), p.Digest, rec.Fence, completed(who))
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
+	if err := s.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// Promise 1 between processes: each intent is won once, no fence is given
+// twice, and all see the winner's outcome. The file does not exist at first,
+// so the processes also race to create and migrate it.
+func TestProcessesShareOneFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "semel.db")
+	var outs [3]bytes.Buffer
+	var cmds []interface{ Wait() error }
+	for i := range outs {
+		cmd := childCommand(t, "race", path, string(rune('a'+i)))
+		cmd.Stdout = &outs[i]
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		cmds = append(cmds, cmd)
+	}
+	for i, cmd := range cmds {
+		if err := cmd.Wait(); err != nil {
+			t.Fatalf("process %d: %v", i, err)
+		}
+	}
+	winners, fences := map[string]string{}, map[string]string{}
+	for i := range outs {
+		who := string(rune('a' + i))
+		for line := range strings.Lines(outs[i].String()) {
+			name, fence, _ := strings.Cut(strings.TrimSpace(line), " ")
+			if other := winners[name]; other != "" {
+				t.Errorf("%s was won by %s and %s", name, other, who)
+			}
+			if other := fences[fence]; other != "" {
+				t.Errorf("fence %s was given for %s and %s", fence, other, name)
+			}
+			winners[name], fences[fence] = who, name
+		}
+		t.Logf("process %s won %d", who, strings.Count(outs[i].String(), "\n"))
+	}
+	s := open(t, path, nil)
+	for i := range raceKeys {
+		name := fmt.Sprint("k", i)
+		rec, err := s.Lookup(t.Context(), params(name).Digest)
+		if err != nil || winners[name] == "" || string(rec.Outcome) != winners[name] {
+			t.Errorf("%s: got %q, error %v, want %q", name, rec.Outcome, err, winners[name])
+		}
+	}
+	check(t, path)
+}
+
+// Two stores in one process are as good as two processes.
+func TestTwoStoresOneFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "semel.db")
+	a, b := open(t, path, nil), open(t, path, nil)
+	rec, won, err := a.Claim(t.Context(), params("k"))
+	if err != nil || !won {
+		t.Fatalf("won %v, error %v", won, err)
+	}
+	other := params("k")
+	other.Owner = semel.Owner{2}
+	if _, won, err := b.Claim(t.Context(), other); err != nil || won {
+		t.Errorf("the other store: won %v, error %v, want the claim held", won, err)
+	}
+	if err := b.Settle(t.Context(), rec.Digest, rec.Fence, completed("x")); err != nil {
+		t.Error(err)
+	}
+	if got, err := a.Lookup(t.Context(), rec.Digest); err != nil || string(got.Outcome) != "x" {
+		t.Errorf("got %q, error %v, want x", got.Outcome, err)
+	}
+	next, _, err := a.Claim(t.Context(), params("next"))
+	if err != nil || next.Fence != rec.Fence+1 {
+		t.Errorf("got fence %d, error %v, want %d", next.Fence, err, rec.Fence+1)
+	}
+}

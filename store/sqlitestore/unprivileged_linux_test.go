@@ -1,0 +1,86 @@
+package sqlitestore_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/semel-dev/semel/store/sqlitestore"
+)
+
+// nobody is a user that owns nothing.
+const nobody = 65534
+
+// childUnprivileged gives up root, opens the store, and prints what it meets.
+func childUnprivileged(path string) int {
+	if os.Getuid() == 0 {
+		if err := syscall.Setuid(nobody); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
+	s, err := sqlitestore.Open(context.Background(), path, nil) //nolint:usetesting // no test is running in this process.
+	if err != nil {
+		fmt.Fprintln(os.Stdout, err)
+		return 0
+	}
+	fmt.Fprintln(os.Stdout, "opened", s.Close())
+	return 0
+}
+
+// What the file system forbids is said in words.
+func TestPermissions(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name           string
+		dir, file      os.FileMode
+		exists, closed bool
+		wants          []string
+	}{
+		{name: "directory not writable", dir: 0o555, wants: []string{"create", "make the directory writable"}},
+		{name: "file not readable", dir: 0o777, file: 0o000, exists: true, wants: []string{"open", "may read and write the file"}},
+		{name: "file not writable", dir: 0o777, file: 0o444, exists: true, wants: []string{"open", "writable for this user"}},
+		{name: "neither writable", dir: 0o555, file: 0o444, exists: true, wants: []string{"open", "writ"}},
+		{name: "directory not searchable", dir: 0o000, file: 0o444, exists: true, wants: []string{"permission denied", "check the owner and the mode"}},
+		{name: "all fine", dir: 0o777, file: 0o666, exists: true, wants: []string{"opened"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir, err := os.MkdirTemp("/tmp", "semel-permissions-") //nolint:usetesting // t.TempDir is closed to other users.
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := os.RemoveAll(dir); err != nil {
+					t.Error(err)
+				}
+			})
+			path := filepath.Join(dir, "semel.db")
+			if c.exists {
+				filled(t, path, 1)
+				if err := os.Chmod(path, c.file); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.Chmod(dir, c.dir); err != nil {
+				t.Fatal(err)
+			}
+			out, err := childCommand(t, "unprivileged", path).Output()
+			if err := os.Chmod(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, w := range c.wants {
+				if !strings.Contains(string(out), w) {
+					t.Errorf("got %q, want %q in it", out, w)
+				}
+			}
+		})
+	}
+}
