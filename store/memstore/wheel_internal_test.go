@@ -1,0 +1,98 @@
+package memstore
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// drain sweeps like the store does, until nothing is due, and returns what has
+// expired.
+func drain(w *wheel, now int64) (expired []*entry, steps int) {
+	for e := w.due(uint64(now)); e != nil; e = w.due(uint64(now)) {
+		steps++
+		w.unlink(e)
+		if e.expires <= now {
+			expired = append(expired, e)
+		} else {
+			w.put(e, uint64(e.expires))
+		}
+	}
+	return expired, steps
+}
+
+// TestWheelKeepsTime compares the wheel with a plain set, for any sequence of
+// filing, moving, removing and time passing.
+func TestWheelKeepsTime(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		w := &wheel{}
+		filed := map[*entry]bool{}
+		order := []*entry{} // so that draws repeat
+		now := int64(0)
+		span := func(label string) int64 {
+			return rapid.Int64Range(1, 1<<rapid.IntRange(0, 40).Draw(t, label+" bits")).Draw(t, label)
+		}
+		pick := func() *entry {
+			order = slices.DeleteFunc(order, func(e *entry) bool { return !filed[e] })
+			if len(order) == 0 {
+				t.Skip("empty")
+			}
+			return rapid.SampledFrom(order).Draw(t, "entry")
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"put": func(*rapid.T) {
+				e := &entry{expires: now + span("in")}
+				w.put(e, uint64(e.expires))
+				filed[e], order = true, append(order, e)
+			},
+			"move": func(*rapid.T) {
+				e := pick()
+				e.expires = now + span("in")
+				w.move(e, uint64(e.expires))
+			},
+			"remove": func(*rapid.T) {
+				e := pick()
+				w.unlink(e)
+				delete(filed, e)
+			},
+			"pass": func(*rapid.T) {
+				now += span("pass")
+				expired, _ := drain(w, now)
+				for _, e := range expired {
+					if !filed[e] || e.expires > now {
+						t.Fatalf("at %d: an entry that expires at %d (filed: %v) came out", now, e.expires, filed[e])
+					}
+					delete(filed, e)
+				}
+				for e := range filed {
+					if e.expires <= now {
+						t.Fatalf("at %d: an entry that expires at %d stayed", now, e.expires)
+					}
+				}
+			},
+		})
+	})
+}
+
+// TestWheelStepsAreFew shows that an entry is filed again a bounded number of
+// times, however long it lives and however many there are.
+func TestWheelStepsAreFew(t *testing.T) {
+	t.Parallel()
+	const many, day = 10_000, int64(24 * 60 * 60 * 1000)
+	w := &wheel{}
+	steps, gone, filed := 0, 0, 0
+	for now := int64(0); gone < many; now += 1009 {
+		if filed < many {
+			w.put(&entry{expires: now + day}, uint64(now+day))
+			filed++
+		}
+		expired, n := drain(w, now)
+		gone += len(expired)
+		steps += n
+	}
+	if perEntry := float64(steps) / many; perEntry > sweepPerClaim {
+		t.Errorf("got %.1f steps for each entry, want at most %d, as many as a claim takes", perEntry, sweepPerClaim)
+	}
+}
