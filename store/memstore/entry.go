@@ -51,7 +51,7 @@ func (e *entry) claim(p *semel.ClaimParams, f semel.Fence, now int64) {
 		if p.Scope == "" || p.Name == "" {
 			e.key = strings.Clone(e.key) // the sum was no copy
 		}
-		e.scopeLen = uint16(len(p.Scope))
+		e.scopeLen = uint16(len(p.Scope)) //nolint:gosec // Validate bounds it by semel.MaxScopeBytes.
 	}
 	e.note, e.outcome, e.kept = "", nil, false
 	e.state = semel.StateClaimed

@@ -1,7 +1,6 @@
 package memstore_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -231,10 +230,10 @@ func TestClockOfTheHost(t *testing.T) {
 	})
 }
 
+//nolint:paralleltest // allocations are counted for the whole process.
 func TestClaimNeverAllocatesMoreThanTwice(t *testing.T) {
-	// Not parallel: allocations are counted for the whole process.
 	s := memstore.New(nil)
-	ctx := context.Background()
+	ctx := t.Context()
 	to := done(make([]byte, 300))
 	var rec semel.Record
 	var err error

@@ -68,14 +68,15 @@ func (w *wheel) due(now uint64) *entry {
 		if used == 0 {
 			continue
 		}
-		index := uint64(bits.TrailingZeros64(used))
+		index := bits.TrailingZeros64(used)
 		shift := level * levelBits
-		start := w.cursor>>(shift+levelBits)<<(shift+levelBits) | index<<shift
+		first := w.cursor &^ (1<<(shift+levelBits) - 1) // of the level's slots
+		start := first + uint64(index)<<shift           //nolint:gosec // 0 to 63
 		if start > now {
 			break
 		}
 		w.cursor = max(w.cursor, start)
-		return w.heads[level*levelSlots+int(index)]
+		return w.heads[level*levelSlots+index]
 	}
 	w.cursor = max(w.cursor, now)
 	return nil
@@ -85,5 +86,5 @@ func (w *wheel) due(now uint64) *entry {
 func (w *wheel) slot(tick uint64) uint16 {
 	tick = max(tick, w.cursor)
 	level := max(0, bits.Len64(tick^w.cursor)-1) / levelBits
-	return uint16(level*levelSlots) + uint16(tick>>(level*levelBits)%levelSlots)
+	return uint16(level)*levelSlots + uint16(tick>>(level*levelBits)%levelSlots) //nolint:gosec // below levelCount*levelSlots.
 }

@@ -137,6 +137,7 @@ func (m *bench) cycle64(b *testing.B) {
 
 // once claims and settles one intent.
 func (m *bench) once(b *testing.B, to semel.Settlement) {
+	b.Helper()
 	p := m.fresh()
 	p.Lease = 100 * retention // the clock may move far while a goroutine waits for its turn
 	rec, won, err := m.Store.Claim(b.Context(), p)

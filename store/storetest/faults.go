@@ -68,7 +68,10 @@ func faulty(h Harness, plan storefault.Plan) Harness {
 		}
 		inst.Store = &steady{storefault.Wrap(inst.Store, plan)}
 		if reopen := inst.Reopen; reopen != nil {
-			inst.Reopen = func(tb testing.TB) semel.Store { return &steady{storefault.Wrap(reopen(tb), plan)} }
+			inst.Reopen = func(tb testing.TB) semel.Store {
+				tb.Helper()
+				return &steady{storefault.Wrap(reopen(tb), plan)}
+			}
 		}
 		return inst
 	}

@@ -30,12 +30,12 @@ func historyModel() porcupine.Model {
 			return s.step(in, out)
 		},
 		DescribeOperation: func(input, output any) string {
-			in, _ := input.(call)    //nolint:errcheck // only for people.
-			out, _ := output.(reply) //nolint:errcheck // only for people.
+			in, _ := input.(call)
+			out, _ := output.(reply)
 			return in.describe(out)
 		},
 		DescribeState: func(state any) string {
-			s, _ := state.(linear) //nolint:errcheck // only for people.
+			s, _ := state.(linear)
 			return fmt.Sprintf("%v fence %d attempt %d lapsed %v %q", s.rec.state, s.rec.fence, s.rec.attempt, s.rec.lapsed, s.rec.answer)
 		},
 	}

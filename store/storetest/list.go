@@ -88,7 +88,7 @@ func listCursor(c *check) {
 	}
 	var got []string
 	p := semel.ListParams{Limit: 5}
-	for range len(want) {
+	for range want {
 		recs := c.list(p)
 		if len(recs) == 0 {
 			break

@@ -12,7 +12,7 @@ import (
 func TestMain(m *testing.M) {
 	for name, value := range map[string]string{"rapid.nofailfile": "true", "rapid.shrinktime": "200ms"} {
 		if err := flag.Set(name, value); err != nil {
-			panic(err) //nolint:forbidigo // there is no test yet that could fail.
+			panic(err)
 		}
 	}
 	goleak.VerifyTestMain(m)

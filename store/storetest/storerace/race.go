@@ -129,7 +129,7 @@ func (r *racer) params(key int) semel.ClaimParams {
 		Digest: r.keys[key].Digest(), Scope: r.keys[key].Scope, Name: r.keys[key].Name,
 		Lease: lease, Retention: retention,
 	}
-	rand.Read(p.Owner[:]) //nolint:errcheck // crypto/rand never returns an error.
+	rand.Read(p.Owner[:])
 	return p
 }
 
@@ -145,18 +145,7 @@ func (r *racer) doubleClaim(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("claim %q: %w", r.keys[key].Name, err)
 		}
-		winners := 0
-		for i := range recs {
-			if wons[i] {
-				winners++
-			}
-			if recs[i].Fence != recs[0].Fence || recs[i].Owner != recs[0].Owner {
-				r.violation("key %d: two claimers were shown different holders (fences %d and %d)", key, recs[0].Fence, recs[i].Fence)
-			}
-		}
-		if winners != 1 {
-			r.violation("key %d: %d of %d claimers won at once, want exactly 1", key, winners, r.opts.Claims)
-		}
+		r.checkClaims(key, recs, wons)
 		for i, won := range wons {
 			if !won {
 				continue
@@ -167,6 +156,22 @@ func (r *racer) doubleClaim(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// checkClaims looks at what those who claimed one key at once were answered.
+func (r *racer) checkClaims(key int, recs []semel.Record, wons []bool) {
+	winners := 0
+	for i := range recs {
+		if wons[i] {
+			winners++
+		}
+		if recs[i].Fence != recs[0].Fence || recs[i].Owner != recs[0].Owner {
+			r.violation("key %d: two claimers were shown different holders (fences %d and %d)", key, recs[0].Fence, recs[i].Fence)
+		}
+	}
+	if winners != 1 {
+		r.violation("key %d: %d of %d claimers won at once, want exactly 1", key, winners, len(recs))
+	}
 }
 
 // release gives back what was won, so that others can win it.
