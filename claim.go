@@ -43,6 +43,8 @@ type Claim struct {
 	beat    *time.Timer
 	trusted time.Time // until when the lease can be relied on
 	phase   claimPhase
+	// detached: the context outlives the settlement, until MaxRun.
+	detached bool
 }
 
 type claimPhase uint8
@@ -123,6 +125,30 @@ func (c *Claim) Attempt() int { return c.rec.Attempt }
 
 // Digest identifies the intent.
 func (c *Claim) Digest() Digest { return c.rec.Digest }
+
+// Detach makes Context outlive the settlement, for work that goes on after it
+// was recorded, such as an answer that is streamed. It ends with
+// [Policy.MaxRun], or when the caller calls end, which it must. Call Detach
+// before the settling method.
+func (c *Claim) Detach() (end func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.detached = true
+	return c.endDetached
+}
+
+func (c *Claim) endDetached() {
+	c.mu.Lock()
+	c.detached = false
+	settled := c.phase == phaseEnded
+	if settled {
+		c.beat.Stop()
+	}
+	c.mu.Unlock()
+	if settled {
+		c.cancel(context.Canceled)
+	}
+}
 
 // Complete settles the claim: it happened, and outcome is what every later
 // attempt gets. If the outcome is larger than [Policy.MaxOutcomeBytes], or the
@@ -234,12 +260,19 @@ func (c *Claim) end(cause error) {
 	c.mu.Lock()
 	ended := c.phase == phaseEnded
 	c.phase = phaseEnded
-	c.beat.Stop()
+	detached := c.detached
+	if detached && !ended {
+		c.beat.Reset(max(0, c.guard.policy.MaxRun-time.Since(c.won)))
+	} else if !detached {
+		c.beat.Stop()
+	}
 	c.mu.Unlock()
 	if ended {
 		return
 	}
-	c.cancel(cause)
+	if !detached {
+		c.cancel(cause)
+	}
 	core := c.guard.core
 	core.ended(c)
 	core.waiters.wake(c.rec.Digest)

@@ -13,13 +13,16 @@ func (c *Claim) renew() {
 	core.background.enter()
 	defer core.background.exit()
 	c.mu.Lock()
-	phase, trusted := c.phase, c.trusted
+	phase, trusted, detached := c.phase, c.trusted, c.detached
 	c.mu.Unlock()
 	switch {
 	case phase == phaseSettling:
 		c.cancel(fmt.Errorf("settle: %w", context.DeadlineExceeded)) // the store hangs: settleAgain takes over
 		return
 	case phase == phaseEnded:
+		if detached && time.Since(c.won) >= c.guard.policy.MaxRun {
+			c.cancel(fmt.Errorf("%w: it ran for %v", context.DeadlineExceeded, c.guard.policy.MaxRun))
+		}
 		return
 	case time.Since(c.won) >= c.guard.policy.MaxRun:
 		c.lose(fmt.Errorf("%w: it ran for %v", context.DeadlineExceeded, c.guard.policy.MaxRun))
