@@ -1,0 +1,387 @@
+package semelhttp
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/textproto"
+	"strconv"
+	"strings"
+)
+
+const (
+	// maxCopyStep bounds how far a copy may overshoot MaxResponseBytes.
+	maxCopyStep = 32 << 10
+)
+
+var errAnswered = errors.New("semelhttp: the handler has returned, its answer is closed")
+
+type captureMode uint8
+
+const (
+	buffering captureMode = iota // nothing but 1xx has gone out
+	streaming                    // settled; everything goes straight out
+	hijacked                     // settled; the connection is the handler's
+	closed                       // the handler has returned
+)
+
+// capture is the response writer of a handler that runs under a claim. It
+// holds the answer back until it is complete, so that it can be recorded
+// before its first byte goes out. An answer that is too long, or meant as a
+// stream, is recorded without its body, and then goes straight out.
+//
+// The header map is that of the writer underneath. What was in it before the
+// handler ran belongs to outer handlers; what the handler changed until
+// WriteHeader is the answer's.
+type capture struct {
+	under   http.ResponseWriter
+	scratch *scratch
+	ex      *exchange // the capture is part of it
+	max     int
+	flushes bool // Flush starts a stream
+
+	mode     captureMode
+	status   int   // 0 until WriteHeader
+	declared int64 // Content-Length; -1 for none
+	bodyAt   int   // where the body starts in scratch.envelope
+}
+
+// Header implements [http.ResponseWriter].
+func (c *capture) Header() http.Header { return c.under.Header() }
+
+// WriteHeader implements [http.ResponseWriter]. 1xx answers go out at once.
+func (c *capture) WriteHeader(status int) {
+	switch {
+	case c.mode == closed, c.mode == buffering && c.status != 0:
+		return
+	case c.mode != buffering,
+		status < 200 && status != http.StatusSwitchingProtocols,
+		status > maxStatus: // net/http panics, as it should
+		c.under.WriteHeader(status)
+		return
+	}
+	c.status = status
+	c.freeze()
+	if status == http.StatusSwitchingProtocols {
+		c.stream()
+	}
+}
+
+// Write implements [http.ResponseWriter].
+func (c *capture) Write(p []byte) (int, error) {
+	if c.mode == streaming {
+		return c.under.Write(p)
+	}
+	if err := c.admit(len(p)); err != nil {
+		return 0, err
+	}
+	if c.mode == streaming {
+		return c.under.Write(p)
+	}
+	c.scratch.envelope = append(c.scratch.envelope, p...)
+	return len(p), nil
+}
+
+// WriteString implements [io.StringWriter].
+func (c *capture) WriteString(s string) (int, error) {
+	if c.mode == streaming {
+		return io.WriteString(c.under, s)
+	}
+	if err := c.admit(len(s)); err != nil {
+		return 0, err
+	}
+	if c.mode == streaming {
+		return io.WriteString(c.under, s)
+	}
+	c.scratch.envelope = append(c.scratch.envelope, s...)
+	return len(s), nil
+}
+
+// ReadFrom implements [io.ReaderFrom], so that io.Copy neither bypasses the
+// capture nor loses the fast way out once it streams.
+func (c *capture) ReadFrom(src io.Reader) (int64, error) {
+	if c.mode != streaming {
+		if err := c.admit(0); err != nil {
+			return 0, err
+		}
+	}
+	var copied int64
+	for c.mode == buffering {
+		e := c.scratch.envelope
+		if len(e)+minRead > cap(e) {
+			e = append(e, make([]byte, max(minRead, len(e)))...)[:len(e)]
+		}
+		n, err := src.Read(e[len(e):min(cap(e), len(e)+maxCopyStep)])
+		c.scratch.envelope = e[:len(e)+n]
+		copied += int64(n)
+		switch length := int64(c.length()); {
+		case c.declared >= 0 && length > c.declared:
+			c.scratch.envelope = e
+			return copied - int64(n), http.ErrContentLength
+		case length > int64(c.max):
+			c.stream()
+		}
+		if errors.Is(err, io.EOF) {
+			return copied, nil
+		}
+		if err != nil {
+			return copied, err
+		}
+	}
+	n, err := io.Copy(c.under, src)
+	return copied + n, err
+}
+
+// Flush implements [http.Flusher].
+func (c *capture) Flush() { _ = c.FlushError() }
+
+// FlushError is what [http.ResponseController] calls.
+func (c *capture) FlushError() error {
+	switch c.mode {
+	case closed:
+		return errAnswered
+	case hijacked:
+		return http.ErrHijacked
+	case streaming:
+	case buffering:
+		if c.status == 0 {
+			c.WriteHeader(http.StatusOK)
+		}
+		if !c.flushes && !streams(c.Header().Get("Content-Type")) {
+			return nil
+		}
+		c.stream()
+	}
+	return http.NewResponseController(c.under).Flush()
+}
+
+// Hijack implements [http.Hijacker]. The claim is settled before the
+// connection is handed out: what goes over it cannot be replayed.
+func (c *capture) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	switch {
+	case c.mode == closed:
+		return nil, nil, errAnswered
+	case c.mode == hijacked:
+		return nil, nil, http.ErrHijacked
+	case !hijackable(c.under):
+		return nil, nil, http.ErrNotSupported
+	}
+	if c.mode == buffering {
+		if err := c.ex.settleHijack(); err != nil {
+			return nil, nil, err
+		}
+	}
+	c.mode = hijacked
+	return http.NewResponseController(c.under).Hijack()
+}
+
+func hijackable(w http.ResponseWriter) bool {
+	for {
+		if _, ok := w.(http.Hijacker); ok {
+			return true
+		}
+		wrapper, ok := w.(interface{ Unwrap() http.ResponseWriter })
+		if !ok {
+			return false
+		}
+		w = wrapper.Unwrap()
+	}
+}
+
+// Unwrap is for [http.ResponseController]: deadlines and full duplex.
+func (c *capture) Unwrap() http.ResponseWriter { return c.under }
+
+// CloseNotify is for frameworks that still ask for it. The client's going away
+// does not end the work, so it never notifies.
+func (c *capture) CloseNotify() <-chan bool { return make(chan bool, 1) }
+
+// admit prepares for n more bytes of body: it may start the stream, or refuse
+// them as net/http would.
+func (c *capture) admit(n int) error {
+	switch c.mode {
+	case closed:
+		return errAnswered
+	case hijacked:
+		return http.ErrHijacked
+	case buffering, streaming:
+	}
+	if c.status == 0 {
+		c.WriteHeader(http.StatusOK)
+	}
+	total := int64(c.length()) + int64(n)
+	switch {
+	case c.mode == streaming:
+		return nil
+	case !bodyAllowed(c.status):
+		return http.ErrBodyNotAllowed
+	case c.declared >= 0 && total > c.declared:
+		return http.ErrContentLength
+	case max(total, c.declared) > int64(c.max):
+		c.stream()
+	}
+	return nil
+}
+
+// length is that of the body held back.
+func (c *capture) length() int { return len(c.scratch.envelope) - c.bodyAt }
+
+// freeze takes the header as it is at WriteHeader, and starts the envelope.
+func (c *capture) freeze() {
+	header, s := c.under.Header(), c.scratch
+	connection := header["Connection"]
+	c.declared = -1
+	if values := header["Content-Length"]; len(values) > 0 {
+		if n, err := strconv.ParseInt(values[0], 10, 64); err == nil && n >= 0 {
+			c.declared = n
+		}
+	}
+	e := appendPrefix(s.envelope[:0], c.status, false)
+	countAt := len(e)
+	e = append(e, 0, 0, 0, 0, 0) // the number of values, patched below
+	count := 0
+	for name, values := range header {
+		s.sent = append(s.sent, field{name, values})
+		if !same(s.outer, name, values) && storable(name, connection) {
+			e = appendField(e, name, values)
+			count += len(values)
+		}
+	}
+	for _, f := range s.outer { // what the handler removed stays removed
+		if _, ok := header[f.name]; !ok && storable(f.name, nil) {
+			e = appendField(e, f.name, nil)
+		}
+	}
+	patchCount(e[countAt:], count)
+	s.envelope, c.bodyAt = e, len(e)
+}
+
+// stream records the answer without its body and sends what there is of it.
+func (c *capture) stream() {
+	word := c.ex.settleStream()
+	c.mode = streaming
+	c.send(word)
+}
+
+// send writes the answer as far as it was held back.
+func (c *capture) send(word []string) {
+	header, s := c.under.Header(), c.scratch
+	c.thaw()
+	header[StatusHeader] = word
+	c.under.WriteHeader(c.status)
+	if c.length() > 0 {
+		_, _ = c.under.Write(s.envelope[c.bodyAt:]) // the client has gone: the outcome is recorded
+	}
+	for _, f := range s.late {
+		header[f.name] = f.values // trailers
+	}
+}
+
+// thaw brings the header back to what it was at WriteHeader; what changed
+// since is kept in scratch.late. Undeclared trailers stay, so that the server
+// knows about them in time.
+func (c *capture) thaw() {
+	header, s := c.under.Header(), c.scratch
+	unchanged := len(header) == len(s.sent)
+	for i := 0; unchanged && i < len(s.sent); i++ {
+		unchanged = identical(header[s.sent[i].name], s.sent[i].values)
+	}
+	if unchanged {
+		return
+	}
+	for name, values := range header {
+		if i := index(s.sent, name); i < 0 || !identical(values, s.sent[i].values) {
+			s.late = append(s.late, field{name, values})
+			if !strings.HasPrefix(name, http.TrailerPrefix) {
+				delete(header, name)
+			}
+		}
+	}
+	for _, f := range s.sent {
+		header[f.name] = f.values
+	}
+}
+
+// trailer appends what the handler set as trailers to the envelope, after the
+// body, and reports how many bytes belong to the body.
+func (c *capture) trailer() (bodyLen int) {
+	bodyLen = c.length()
+	header, s := c.under.Header(), c.scratch
+	e := s.envelope
+	var names []string
+	for _, f := range s.sent {
+		if f.name == "Trailer" {
+			for _, line := range f.values {
+				for name := range strings.SplitSeq(line, ",") {
+					names = append(names, textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(name)))
+				}
+			}
+		}
+	}
+	fields := http.Header{}
+	for _, name := range names {
+		if values := header[name]; len(values) > 0 && storable(name, nil) {
+			fields[name] = values
+		}
+	}
+	for name, values := range header {
+		if name, ok := strings.CutPrefix(name, http.TrailerPrefix); ok && storable(name, nil) {
+			fields[textproto.CanonicalMIMEHeaderKey(name)] = values
+		}
+	}
+	if len(fields) > 0 {
+		s.envelope = appendHeader(e, fields)
+	}
+	return bodyLen
+}
+
+// hasTrailer reports whether trailer has anything to do.
+func (c *capture) hasTrailer() bool {
+	header := c.under.Header()
+	if len(c.scratch.sent) != len(header) || index(c.scratch.sent, "Trailer") >= 0 {
+		return true
+	}
+	for _, f := range c.scratch.sent {
+		if strings.HasPrefix(f.name, http.TrailerPrefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// patchCount writes n as a uvarint of the five bytes that were left for it.
+func patchCount(room []byte, n int) {
+	for i := range 4 {
+		room[i] = byte(n>>(7*i)) | 0x80
+	}
+	room[4] = byte(n >> 28)
+}
+
+func index(fields []field, name string) int {
+	for i := range fields {
+		if fields[i].name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// same reports whether the field is what outer handlers had set.
+func same(outer []field, name string, values []string) bool {
+	i := index(outer, name)
+	if i < 0 || len(outer[i].values) != len(values) {
+		return false
+	}
+	for j, v := range values {
+		if outer[i].values[j] != v {
+			return false
+		}
+	}
+	return true
+}
+
+// identical reports whether nobody replaced the values.
+func identical(a, b []string) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}

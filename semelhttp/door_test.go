@@ -1,0 +1,142 @@
+package semelhttp_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/semelhttp"
+	"github.com/semel-dev/semel/store/memstore"
+)
+
+// door is a middleware over a store in memory, and what it decided.
+type door struct {
+	*semelhttp.Middleware
+	guard *semel.Guard
+	store semel.Store
+
+	mu        sync.Mutex // guards the fields below
+	decisions []semelhttp.Decision
+}
+
+// doorOptions are the parts of a door that a test may replace.
+type doorOptions struct {
+	semelhttp.Options
+	policy semel.Policy
+	store  semel.Store
+	scope  semelhttp.ScopeFunc
+}
+
+func anonymous(*http.Request) string { return "anonymous" }
+
+func newDoor(t testing.TB, o doorOptions) *door {
+	t.Helper()
+	d := &door{store: o.store}
+	if d.store == nil {
+		d.store = memstore.New(nil)
+	}
+	t.Cleanup(func() { _ = d.store.Close() })
+	if o.scope == nil {
+		o.scope = semelhttp.ScopeBy(anonymous)
+	}
+	guard, err := semel.New(d.store, &semel.Options{Policy: o.policy, StoreTimeout: 200 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = guard.Close() })
+	d.guard = guard
+	tell := o.OnDecision
+	o.OnDecision = func(ctx context.Context, decision semelhttp.Decision) {
+		d.mu.Lock()
+		d.decisions = append(d.decisions, decision)
+		d.mu.Unlock()
+		if tell != nil {
+			tell(ctx, decision)
+		}
+	}
+	d.Middleware, err = semelhttp.New(guard, o.scope, &o.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// outcomes returns the words of what was decided so far.
+func (d *door) outcomes() []semelhttp.Outcome {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var words []semelhttp.Outcome
+	for _, decision := range d.decisions {
+		words = append(words, decision.Outcome)
+	}
+	return words
+}
+
+// serve starts a server over HTTP/1.1; the handler is behind the door.
+func (d *door) serve(t testing.TB, handler http.HandlerFunc) *httptest.Server {
+	t.Helper()
+	server := httptest.NewServer(d.Handler(handler))
+	t.Cleanup(server.Close)
+	t.Cleanup(server.Client().CloseIdleConnections)
+	return server
+}
+
+// reply is a response that was read to its end.
+type reply struct {
+	status  int
+	header  http.Header
+	trailer http.Header
+	body    string
+	err     error // of reading the body
+}
+
+func (a *reply) word() string { return a.header.Get(semelhttp.StatusHeader) }
+
+// problem returns the name of the problem, "" for none.
+func (a *reply) problem() string {
+	if a.header.Get("Content-Type") != "application/problem+json" {
+		return ""
+	}
+	_, rest, _ := strings.Cut(a.body, `"type":"urn:semel:problem:`)
+	name, _, _ := strings.Cut(rest, `"`)
+	return name
+}
+
+// newAsk builds a POST; header is name, value, name, value…
+func newAsk(t testing.TB, url, body string, header ...string) *http.Request {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Add(header[i], header[i+1])
+	}
+	return r
+}
+
+func sendAsk(t testing.TB, server *httptest.Server, r *http.Request) *reply {
+	t.Helper()
+	res, err := server.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	return &reply{status: res.StatusCode, header: res.Header, trailer: res.Trailer, body: string(body), err: err}
+}
+
+// ask sends a POST with the key, "" for none.
+func ask(t testing.TB, server *httptest.Server, key, body string, header ...string) *reply {
+	t.Helper()
+	if key != "" {
+		header = append(header, "Idempotency-Key", key)
+	}
+	return sendAsk(t, server, newAsk(t, server.URL+"/invoices", body, header...))
+}

@@ -1,0 +1,90 @@
+package semelhttp
+
+import (
+	"net/http"
+	"net/textproto"
+	"strings"
+)
+
+// The response headers that Semel sets.
+const (
+	// StatusHeader says what Semel did: one of the words below.
+	StatusHeader = "Idempotency-Status"
+	// ReplayedHeader is "true" on a replay.
+	ReplayedHeader = "Idempotent-Replayed"
+)
+
+// words are the values of [StatusHeader], ready to be put into a header. They
+// are shared by all requests, and their capacity is their length, so whoever
+// appends gets a copy.
+type words struct {
+	executed, replayed, notStored, unprotected, released, unknown, yes []string
+}
+
+func newWords() words {
+	all := [...]string{"executed", "replayed", "not-stored", "unprotected", "released", "unknown", "true"}
+	return words{all[0:1:1], all[1:2:2], all[2:3:3], all[3:4:4], all[4:5:5], all[5:6:6], all[6:7:7]}
+}
+
+// field is one entry of a header.
+type field struct {
+	name   string
+	values []string
+}
+
+// neverStored reports whether a response header, its name canonical, belongs to
+// one connection, one moment or one session, and so must not be replayed.
+func neverStored(name string) bool {
+	switch name {
+	case "Set-Cookie", "Set-Cookie2", "Authorization", "Www-Authenticate", "Authentication-Info",
+		"Proxy-Authenticate", "Proxy-Authentication-Info", "Proxy-Authorization",
+		"Connection", "Proxy-Connection", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
+		"Date", StatusHeader, ReplayedHeader:
+		return true
+	}
+	return false
+}
+
+// storable is neverStored for a header as the handler set it: whatever the
+// spelling, and together with what its Connection header names.
+func storable(name string, connection []string) bool {
+	name = textproto.CanonicalMIMEHeaderKey(name)
+	if neverStored(name) || strings.HasPrefix(name, http.TrailerPrefix) {
+		return false
+	}
+	for _, line := range connection {
+		for token := range strings.SplitSeq(line, ",") {
+			if strings.EqualFold(strings.TrimSpace(token), name) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// bodyAllowed reports whether an answer with this status has a body.
+func bodyAllowed(status int) bool {
+	return status >= 200 && status != http.StatusNoContent && status != http.StatusNotModified
+}
+
+// releases reports whether a status says that nothing happened, so that a
+// retry runs: not allowed, not now, or not here.
+func releases(status int) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusMisdirectedRequest,
+		http.StatusLocked, http.StatusTooEarly, http.StatusTooManyRequests:
+		return true
+	}
+	return false
+}
+
+// streams reports whether an answer of this type only makes sense as a stream.
+func streams(contentType string) bool {
+	media, _, _ := strings.Cut(contentType, ";")
+	media = strings.ToLower(strings.TrimSpace(media))
+	switch media {
+	case "text/event-stream", "application/x-ndjson", "multipart/x-mixed-replace", "application/grpc":
+		return true
+	}
+	return strings.HasPrefix(media, "application/grpc+") || strings.HasPrefix(media, "application/grpc-web")
+}

@@ -1,0 +1,57 @@
+package semelhttp
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/semel-dev/semel"
+)
+
+// KeySource finds the key of a request. Implementations must be safe for
+// concurrent use.
+type KeySource interface {
+	// Key returns the name of the intent, or found = false when the request
+	// carries none. An error that wraps [semel.ErrKeyInvalid] is answered with
+	// 400; one that comes from body must be returned wrapped.
+	Key(r *http.Request, body *Body) (name string, found bool, err error)
+	// String describes the source in the published policy, such as
+	// "header Idempotency-Key".
+	String() string
+}
+
+// FromHeader takes the key from a request header, as
+// draft-ietf-httpapi-idempotency-key-header-07 says: "abc" in quotes and abc
+// are the same key, parameters are ignored, and two header lines are refused.
+func FromHeader(name string) KeySource {
+	return &headerSource{name: http.CanonicalHeaderKey(name)}
+}
+
+type headerSource struct {
+	name    string
+	literal bool // the value is the key as it stands
+}
+
+// Key implements [KeySource].
+func (s *headerSource) Key(r *http.Request, _ *Body) (string, bool, error) {
+	values := r.Header[s.name]
+	switch len(values) {
+	case 0:
+		return "", false, nil
+	case 1:
+	default:
+		return "", false, fmt.Errorf("%w: the header %s came %d times", semel.ErrKeyInvalid, s.name, len(values))
+	}
+	if s.literal {
+		return values[0], true, nil
+	}
+	key, err := semel.ParseKey(semel.ScopeGlobal, values[0])
+	return key.Name, true, err
+}
+
+// String implements [KeySource].
+func (s *headerSource) String() string { return "header " + s.name }
+
+// FromWebhookID takes the key from the header webhook-id of Standard Webhooks.
+func FromWebhookID() KeySource {
+	return &headerSource{name: "Webhook-Id", literal: true}
+}

@@ -1,0 +1,202 @@
+package semelhttp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/semel-dev/semel"
+)
+
+// Defaults of [Options].
+const (
+	DefaultHeader       = "Idempotency-Key"
+	DefaultMaxBodyBytes = 64 << 20
+	DefaultSpoolBytes   = 256 << 10
+	DefaultPolicyURL    = "/.well-known/idempotency"
+
+	// envelopeRoom is what the default of MaxResponseBytes leaves for the
+	// status and the headers beside the body.
+	envelopeRoom = 4 << 10
+)
+
+// Disposition says how a claim ends whose handler answered with a 5xx status
+// or panicked.
+type Disposition uint8
+
+const (
+	// ReleaseOn5xx: a failure means that nothing happened; a retry runs. It
+	// does not apply when the claim's context had ended by then (lost, or
+	// MaxRun): that is unknown.
+	ReleaseOn5xx Disposition = iota
+	// StoreOn5xx: a failure is the outcome, and is replayed.
+	StoreOn5xx
+	// UnknownOn5xx: after a failure nobody can tell what happened.
+	UnknownOn5xx
+)
+
+// Options are the settings of a [Middleware]. A nil *Options is complete.
+type Options struct {
+	// Key finds the key of a request. Default FromHeader(DefaultHeader).
+	Key KeySource
+	// Required refuses a request without a key (400 key-missing). Otherwise it
+	// passes untouched.
+	Required bool
+	// Methods are those that carry keys; requests with others pass untouched.
+	// Default POST and PATCH.
+	Methods []string
+	// MaxBodyBytes is the largest request body (413 body-too-large, nothing is
+	// executed). Default DefaultMaxBodyBytes.
+	MaxBodyBytes int64
+	// SpoolBytes of a request body are kept in memory; a longer one goes to a
+	// temporary file, which is gone when the request has ended. Default
+	// DefaultSpoolBytes.
+	SpoolBytes int64
+	// SpoolDir is where temporary files go. Default os.TempDir().
+	SpoolDir string
+	// MaxResponseBytes is the largest response body that is kept for replay. A
+	// longer one is streamed, and later attempts get 409 response-not-kept.
+	// Default, and most: the policy's MaxOutcomeBytes, less room for headers.
+	MaxResponseBytes int
+	// On5xx applies to 5xx answers and panics, unless the handler says more
+	// with Dispose. Default ReleaseOn5xx.
+	On5xx Disposition
+	// BufferFlush makes Flush wait for the whole answer, so that it can be
+	// kept, unless its Content-Type is one that only makes sense as a stream
+	// (text/event-stream, application/x-ndjson, multipart/x-mixed-replace,
+	// application/grpc). Otherwise the first Flush starts a stream, and a
+	// streamed answer is not kept. A proxy wants true.
+	BufferFlush bool
+	// Fingerprint says what makes two requests the same.
+	Fingerprint FingerprintOptions
+	// FailOpen executes unprotected when the store cannot be reached (promise
+	// 10 then does not hold). The reply says Idempotency-Status: unprotected.
+	FailOpen bool
+	// PolicyURL is where PolicyHandler is mounted; problems link to it.
+	// Default DefaultPolicyURL.
+	PolicyURL string
+	// ScopeText describes the scope to callers in the published policy.
+	// Default: "the caller and the operation".
+	ScopeText string
+	// OnDecision, when set, is told of every request that had a key or lacked
+	// a required one, after the answer was written. It must return at once.
+	OnDecision func(context.Context, Decision)
+}
+
+// FingerprintOptions say what makes two requests the same, beside method,
+// host, path, query, content type and content encoding.
+type FingerprintOptions struct {
+	// CanonicalJSON ignores white space and the order of members in a JSON
+	// body. A body that is not JSON, or longer than MaxCanonicalBytes, counts
+	// byte for byte.
+	CanonicalJSON bool
+	// MaxCanonicalBytes is the longest body that is canonicalised. Default
+	// DefaultMaxCanonicalBytes.
+	MaxCanonicalBytes int64
+	// Headers names further request headers that count.
+	Headers []string
+	// Func, when set, replaces all of the above.
+	Func func(*http.Request, *Body) (semel.Fingerprint, error)
+}
+
+// Outcome is what a request came to, in the words of logs and metrics.
+type Outcome string
+
+// The outcomes of a [Decision].
+const (
+	OutcomeExecuted       Outcome = "executed"        // ran, recorded
+	OutcomeReleased       Outcome = "released"        // ran, nothing happened, a retry runs again
+	OutcomeUnknown        Outcome = "unknown"         // ran and nobody can tell, or refused for that reason
+	OutcomeNotStored      Outcome = "not-stored"      // ran, could not be recorded
+	OutcomeUnprotected    Outcome = "unprotected"     // ran without protection
+	OutcomeReplayed       Outcome = "replayed"        // did not run
+	OutcomeInFlight       Outcome = "in-flight"       // did not run
+	OutcomeMismatch       Outcome = "mismatch"        // did not run
+	OutcomeNotKept        Outcome = "not-kept"        // did not run
+	OutcomeDuplicate      Outcome = "duplicate"       // did not run
+	OutcomeCancelled      Outcome = "cancelled"       // did not run
+	OutcomeUnavailable    Outcome = "unavailable"     // did not run
+	OutcomeShuttingDown   Outcome = "shutting-down"   // did not run
+	OutcomeAborted        Outcome = "aborted"         // did not run: the caller went away while waiting
+	OutcomeKeyMissing     Outcome = "key-missing"     // did not run
+	OutcomeKeyInvalid     Outcome = "key-invalid"     // did not run
+	OutcomeBodyTooLarge   Outcome = "body-too-large"  // did not run
+	OutcomeBodyIncomplete Outcome = "body-incomplete" // did not run
+	OutcomeInternal       Outcome = "internal"        // did not run: a function of the options returned an error
+)
+
+// Decision describes one request, for logs and metrics. It holds neither the
+// key nor anything else that is secret.
+type Decision struct {
+	Outcome  Outcome
+	Executed bool // the handler ran
+	Status   int  // of the answer; 0 when none was written (a panic, a hijacked connection)
+	Digest   semel.Digest
+	Fence    semel.Fence
+	Attempt  int
+	Waited   time.Duration // in Guard.Begin: the store, and a running twin
+	Took     time.Duration // all of it
+	Method   string
+	Pattern  string // http.Request.Pattern, when known
+	Err      error  // why, when it did not go well
+}
+
+// settings are the options with the defaults filled in.
+type settings struct {
+	Options
+	source     *headerSource // Key, when it is the usual kind
+	policyLink []string
+	headers    []string // Fingerprint.Headers, canonical
+}
+
+func (o *Options) withDefaults(policy *semel.Policy) (settings, error) {
+	var s settings
+	if o != nil {
+		s.Options = *o
+	}
+	if s.Key == nil {
+		s.Key = FromHeader(DefaultHeader)
+	}
+	s.source, _ = s.Key.(*headerSource) //nolint:errcheck // nil is the answer for another kind.
+	if len(s.Methods) == 0 {
+		s.Methods = []string{http.MethodPost, http.MethodPatch}
+	}
+	s.Methods = slices.Clone(s.Methods)
+	orDefault(&s.MaxBodyBytes, DefaultMaxBodyBytes)
+	orDefault(&s.SpoolBytes, DefaultSpoolBytes)
+	orDefault(&s.Fingerprint.MaxCanonicalBytes, DefaultMaxCanonicalBytes)
+	orDefault(&s.MaxResponseBytes, max(policy.MaxOutcomeBytes-envelopeRoom, policy.MaxOutcomeBytes/2))
+	orDefault(&s.PolicyURL, DefaultPolicyURL)
+	orDefault(&s.ScopeText, "the caller and the operation")
+	for _, name := range s.Fingerprint.Headers {
+		s.headers = append(s.headers, http.CanonicalHeaderKey(name))
+	}
+	s.policyLink = []string{policyLink(s.PolicyURL)}
+	return s, s.check(policy)
+}
+
+func (s *settings) check(policy *semel.Policy) error {
+	switch {
+	case s.MaxBodyBytes < 0 || s.SpoolBytes < 0 || s.MaxResponseBytes < 0 || s.Fingerprint.MaxCanonicalBytes < 0:
+		return errors.New("semelhttp: a bound of the options is negative")
+	case s.MaxResponseBytes > policy.MaxOutcomeBytes:
+		return fmt.Errorf("semelhttp: MaxResponseBytes is %d, but the policy keeps outcomes of %d bytes (raise Policy.MaxOutcomeBytes)",
+			s.MaxResponseBytes, policy.MaxOutcomeBytes)
+	case s.On5xx > UnknownOn5xx:
+		return fmt.Errorf("semelhttp: On5xx has a value that does not exist: %d", s.On5xx)
+	case strings.ContainsAny(s.PolicyURL, "<>\"\r\n "):
+		return fmt.Errorf("semelhttp: PolicyURL %q is not a URL", s.PolicyURL)
+	}
+	return nil
+}
+
+func orDefault[T comparable](v *T, def T) {
+	var zero T
+	if *v == zero {
+		*v = def
+	}
+}

@@ -1,0 +1,219 @@
+package semelhttp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/semel-dev/semel"
+)
+
+// problemType is what the type of every problem starts with.
+const problemType = "urn:semel:problem:"
+
+var errKeyMissing = errors.New("semelhttp: the request carries no key")
+
+// optionError is an error of a function that the options name; its text is not
+// for callers.
+type optionError struct {
+	what string
+	err  error
+}
+
+func (e *optionError) Error() string { return fmt.Sprintf("semelhttp: %s: %v", e.what, e.err) }
+func (e *optionError) Unwrap() error { return e.err }
+
+// Problem is a refusal as RFC 9457 has it.
+type Problem struct {
+	Name       string // the type is urn:semel:problem:NAME
+	Title      string
+	Detail     string // in plain words: what happened and what to do
+	Status     int
+	Retryable  bool           // the same request with the same key can succeed
+	RetryAfter time.Duration  // sent as Retry-After, in whole seconds, at least one; 0 for none
+	PolicyURL  string         // linked as describedby; empty means DefaultPolicyURL
+	Extra      map[string]any // further members; those above win
+}
+
+// problem is one row of the table.
+type problem struct {
+	err       error
+	outcome   Outcome
+	name      string
+	status    int
+	retryable bool
+	title     string
+	detail    string
+}
+
+// problems is the one table from errors to answers. The first row that
+// matches counts; what matches none is internal.
+func problems() []problem {
+	const (
+		bad      = http.StatusBadRequest
+		conflict = http.StatusConflict
+		later    = http.StatusServiceUnavailable
+	)
+	return []problem{
+		{
+			errKeyMissing, OutcomeKeyMissing, "key-missing", bad, false, "The key is missing",
+			"This request must carry a key, so that sending it twice is safe. Nothing was done. Choose a new unique key, such as a UUID, and send it again.",
+		},
+		{
+			semel.ErrKeyInvalid, OutcomeKeyInvalid, "key-invalid", bad, false, "The key is not valid",
+			"Nothing was done. Send exactly one key of 1 to 255 printable characters, such as a UUID.",
+		},
+		{
+			semel.ErrScopeMissing, OutcomeKeyInvalid, "key-invalid", bad, false, "The key belongs to nobody",
+			"Nothing was done. The request does not say who sends it, so its key cannot be told from other people's. Sign in, or send your credentials.",
+		},
+		{
+			errBodyTooLarge, OutcomeBodyTooLarge, "body-too-large", http.StatusRequestEntityTooLarge, false, "The request is too large",
+			"Nothing was done. The body is longer than this service takes together with a key.",
+		},
+		{
+			errBodyIncomplete, OutcomeBodyIncomplete, "body-incomplete", bad, true, "The request was cut off",
+			"Nothing was done. The body did not arrive completely. Send the same request again with the same key.",
+		},
+		{
+			errSpool, OutcomeUnavailable, "store-unavailable", later, true, "Not possible right now",
+			"Nothing was done. Wait a moment, then send the same request again with the same key.",
+		},
+		{
+			semel.ErrInFlight, OutcomeInFlight, "in-flight", conflict, true, "The same request is still being processed",
+			"It was not started a second time. Wait a moment, then send it again with the same key to get its answer.",
+		},
+		{
+			semel.ErrMismatch, OutcomeMismatch, "key-reused", http.StatusUnprocessableEntity, false, "The key was used for another request",
+			"Nothing was done. Use a new key for a new request, or send exactly what was sent before.",
+		},
+		{
+			semel.ErrUnknown, OutcomeUnknown, "outcome-unknown", conflict, false, "Nobody knows whether it happened",
+			"An earlier attempt was interrupted. It was not repeated, because it may have happened. Look it up before you do anything; an operator can resolve it.",
+		},
+		{
+			semel.ErrNotKept, OutcomeNotKept, "response-not-kept", conflict, false, "It was done, but the answer was not kept",
+			"Do not send it again with another key. Look the result up.",
+		},
+		{
+			semel.ErrCancelled, OutcomeCancelled, "cancelled", conflict, false, "It was cancelled",
+			"This request was cancelled before it was carried out, and will not be. Use a new key if you want it after all.",
+		},
+		{
+			semel.ErrDuplicate, OutcomeDuplicate, "duplicate", conflict, false, "It was done before",
+			"Nothing needs to be done. This is a repetition of a request that was carried out.",
+		},
+		{
+			semel.ErrClosed, OutcomeShuttingDown, "shutting-down", later, true, "This server is shutting down",
+			"Nothing was done. Send the same request again with the same key; another server may take it.",
+		},
+		{
+			semel.ErrUnavailable, OutcomeUnavailable, "store-unavailable", later, true, "Not possible right now",
+			"Nothing was done. Wait a moment, then send the same request again with the same key.",
+		},
+	}
+}
+
+// problemOf returns the answer to an error.
+func problemOf(err error) (Problem, Outcome) {
+	guardError, fromGuard := errors.AsType[*semel.Error](err)
+	_, fromOption := errors.AsType[*optionError](err)
+	for _, row := range problems() {
+		if fromOption || !errors.Is(err, row.err) {
+			continue
+		}
+		p := Problem{Name: row.name, Title: row.title, Detail: row.detail, Status: row.status, Retryable: row.retryable}
+		if row.retryable {
+			p.RetryAfter = time.Second
+		}
+		if errors.Is(err, semel.ErrKeyInvalid) {
+			p.Extra = map[string]any{"reason": strings.TrimPrefix(err.Error(), semel.ErrKeyInvalid.Error()+": ")}
+		}
+		if fromGuard {
+			p.RetryAfter = max(p.RetryAfter, guardError.RetryAfter)
+			if known := recorded(guardError.Record); known != nil {
+				p.Extra = known
+			}
+		}
+		return p, row.outcome
+	}
+	p := Problem{
+		Name: "internal", Title: "Something went wrong", Status: http.StatusInternalServerError,
+		Detail: "Nothing was done. This is a fault of the service.",
+	}
+	if !fromOption && fromGuard { // the caller's context ended while it waited
+		p.Name, p.Title, p.Status = "store-unavailable", "Not possible right now", http.StatusServiceUnavailable
+		p.Detail = "Nothing was done. Wait a moment, then send the same request again with the same key."
+		p.Retryable, p.RetryAfter = true, time.Second
+		return p, OutcomeAborted
+	}
+	return p, OutcomeInternal
+}
+
+// recorded returns what is known of an answer that was not kept.
+func recorded(rec *semel.Record) map[string]any {
+	if rec == nil || rec.State != semel.StateCompleted {
+		return nil
+	}
+	summary, err := ParseResponse(rec.Outcome)
+	if err != nil {
+		return nil
+	}
+	known := map[string]any{"recorded_status": summary.Status}
+	if location := summary.Header.Get("Location"); location != "" {
+		known["location"] = location
+	}
+	return known
+}
+
+// WriteProblem answers with the problem: as application/problem+json, or as a
+// small page to a caller that prefers HTML. Nothing of it may be cached.
+func WriteProblem(w http.ResponseWriter, r *http.Request, p Problem) {
+	if p.PolicyURL == "" {
+		p.PolicyURL = DefaultPolicyURL
+	}
+	h := w.Header()
+	for _, name := range []string{"Content-Length", "Content-Encoding", "Etag", "Last-Modified"} {
+		h.Del(name)
+	}
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Link", policyLink(p.PolicyURL))
+	h.Add("Vary", "Accept, Accept-Language")
+	if p.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.FormatInt(p.retrySeconds(), 10))
+	}
+	if prefersHTML(r) {
+		writeProblemPage(w, r, &p)
+		return
+	}
+	h.Set("Content-Type", "application/problem+json")
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(p.json()) // the client may have gone
+}
+
+func (p *Problem) retrySeconds() int64 {
+	return int64(max(time.Second, p.RetryAfter+time.Second-1) / time.Second)
+}
+
+// json returns the problem document; without Extra, where that holds what JSON
+// cannot say.
+func (p *Problem) json() []byte {
+	members := map[string]any{}
+	maps.Copy(members, p.Extra)
+	maps.Copy(members, map[string]any{
+		"type": problemType + p.Name, "title": p.Title, "status": p.Status, "detail": p.Detail, "retryable": p.Retryable,
+	})
+	body, err := json.Marshal(members)
+	if err != nil && p.Extra != nil {
+		return (&Problem{Name: p.Name, Title: p.Title, Detail: p.Detail, Status: p.Status, Retryable: p.Retryable}).json()
+	}
+	return body
+}
+
+func policyLink(url string) string { return "<" + url + `>; rel="describedby"` }
