@@ -1,0 +1,133 @@
+package sqlitestore_test
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/sqlitestore"
+)
+
+func listAll() semel.ListParams { return semel.ListParams{} }
+
+// untilFull claims until the store is full, and returns how many it won.
+func untilFull(t *testing.T, s *sqlitestore.Store, prefix string) (claimed int, full error) {
+	t.Helper()
+	for i := range 100_000 {
+		p := params(fmt.Sprint(prefix, i))
+		_, won, err := s.Claim(t.Context(), p)
+		switch {
+		case errors.Is(err, semel.ErrFull):
+			if _, err := s.Lookup(t.Context(), p.Digest); !errors.Is(err, semel.ErrNotFound) {
+				t.Errorf("the refused claim: got %v, want %v", err, semel.ErrNotFound)
+			}
+			return i, err
+		case err != nil || !won:
+			t.Fatalf("claim %d: won %v, error %v", i, won, err)
+		}
+	}
+	t.Fatal("the store never got full")
+	return 0, nil
+}
+
+// The bound of the file: what does not fit is refused and changes nothing; a
+// sweep makes room, without a restart.
+func TestMaxBytes(t *testing.T) {
+	t.Parallel()
+	clock := newHands()
+	path := filepath.Join(t.TempDir(), "semel.db")
+	const bound = 256 << 10
+	s := open(t, path, &sqlitestore.Options{Now: clock.Now, MaxBytes: bound})
+	n, full := untilFull(t, s, "k")
+	wantWords(t, full, path, "raise the bound of the file, or sweep")
+	if got, err := s.Count(t.Context()); err != nil || got != int64(n) {
+		t.Errorf("got %d records, error %v, want %d", got, err, n)
+	}
+	first := params("k0")
+	if err := s.Settle(t.Context(), first.Digest, 1, completed(strings.Repeat("x", bound))); !errors.Is(err, semel.ErrFull) {
+		t.Errorf("settle: got %v, want %v", err, semel.ErrFull)
+	}
+	if rec, err := s.Lookup(t.Context(), first.Digest); err != nil || rec.State != semel.StateClaimed {
+		t.Errorf("got %v, error %v, want the claim as it was", rec.State, err)
+	}
+	clock.Advance(lease + retention)
+	if removed, err := s.Sweep(t.Context(), n+1); err != nil || removed != n {
+		t.Errorf("swept %d, error %v, want %d", removed, err, n)
+	}
+	if _, won, err := s.Claim(t.Context(), first); err != nil || !won {
+		t.Errorf("after the sweep: won %v, error %v", won, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if size := len(read(t, path)); size > bound {
+		t.Errorf("the file has %d bytes, want at most %d", size, bound)
+	}
+	check(t, path)
+}
+
+// A disk that is full fails every step of a batch with ErrFull, and nothing of
+// them is visible. When there is room again the store goes on, with everything
+// it had acknowledged.
+func TestDiskFull(t *testing.T) {
+	t.Parallel()
+	disk := smallDisk(t, 2<<20)
+	path := filepath.Join(disk.dir, "semel.db")
+	g := newGate()
+	s := open(t, path, &sqlitestore.Options{Now: g.Now, BusyTimeout: time.Second})
+	first, _, err := s.Claim(t.Context(), params("first"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	disk.fill(t)
+	n, full := untilFull(t, s, "k")
+	wantWords(t, full, "claim", path, "free space on the disk")
+
+	done := g.hold(t, t.Context(), s, "held")
+	const batch = 10
+	var wg sync.WaitGroup
+	for i := range batch {
+		wg.Go(func() {
+			if _, _, err := s.Claim(t.Context(), params(fmt.Sprint("batch", i))); !errors.Is(err, semel.ErrFull) {
+				t.Errorf("claim in a batch: got %v, want %v", err, semel.ErrFull)
+			}
+		})
+	}
+	eventually(t, "the claims to queue", func() bool { return s.Queued() == batch })
+	close(g.leave)
+	wg.Wait()
+	if err := <-done; !errors.Is(err, semel.ErrFull) {
+		t.Errorf("got %v, want %v", err, semel.ErrFull)
+	}
+	if err := s.Settle(t.Context(), first.Digest, first.Fence, completed(strings.Repeat("x", 100_000))); !errors.Is(err, semel.ErrFull) {
+		t.Errorf("settle: got %v, want %v", err, semel.ErrFull)
+	}
+	if got, err := s.Count(t.Context()); err != nil || got != int64(n+1) {
+		t.Errorf("got %d records, error %v, want %d", got, err, n+1)
+	}
+	for i := range batch {
+		if _, err := s.Lookup(t.Context(), params(fmt.Sprint("batch", i)).Digest); !errors.Is(err, semel.ErrNotFound) {
+			t.Errorf("batch%d: got %v, want %v", i, err, semel.ErrNotFound)
+		}
+	}
+
+	disk.empty(t)
+	if err := s.Settle(t.Context(), first.Digest, first.Fence, completed("x")); err != nil {
+		t.Errorf("settle with room again: %v", err)
+	}
+	next, won, err := s.Claim(t.Context(), params("batch0"))
+	if err != nil || !won || next.Fence <= first.Fence {
+		t.Errorf("claim with room again: won %v, fence %d, error %v", won, next.Fence, err)
+	}
+	for i := range n {
+		if rec, err := s.Lookup(t.Context(), params(fmt.Sprint("k", i)).Digest); err != nil || rec.State != semel.StateClaimed {
+			t.Fatalf("k%d: got %v, error %v, want the acknowledged claim", i, rec.State, err)
+		}
+	}
+	check(t, path)
+}

@@ -1,0 +1,143 @@
+package sqlitestore_test
+
+import (
+	"bytes"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// query returns the rows that a query of text and numbers finds, one a line.
+func query(tb testing.TB, path, q string, args ...any) string {
+	tb.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer db.Close()
+	rows, err := db.QueryContext(tb.Context(), q, args...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var out strings.Builder
+	for rows.Next() {
+		row := make([]any, len(columns))
+		for i := range row {
+			row[i] = new(any)
+		}
+		if err := rows.Scan(row...); err != nil {
+			tb.Fatal(err)
+		}
+		for i, v := range row {
+			if i > 0 {
+				out.WriteByte('|')
+			}
+			fmt.Fprint(&out, *v.(*any)) //nolint:errcheck // made above.
+		}
+		out.WriteByte('\n')
+	}
+	if err := rows.Err(); err != nil {
+		tb.Fatal(err)
+	}
+	return out.String()
+}
+
+// schemaOf is everything that the migrations leave behind.
+func schemaOf(tb testing.TB, path string) string {
+	tb.Helper()
+	return query(tb, path, "SELECT sql || ';' FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type DESC, name") +
+		"application_id " + query(tb, path, "PRAGMA application_id") +
+		"user_version " + query(tb, path, "PRAGMA user_version") +
+		"journal_mode " + query(tb, path, "PRAGMA journal_mode") +
+		"meta " + query(tb, path, "SELECT id, fence, count FROM meta")
+}
+
+// The schema that leads here from an empty file is the one in testdata. A
+// released migration never changes: this test fails when one does.
+func TestSchemaFromEmpty(t *testing.T) {
+	t.Parallel()
+	golden := filepath.Join("testdata", "schema.golden")
+	dir := t.TempDir()
+	empty := filepath.Join(dir, "empty.db")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// A process that died between choosing the journal and the migration.
+	begun := filepath.Join(dir, "begun.db")
+	run(t, begun, "PRAGMA journal_mode = WAL")
+	for _, path := range []string{filepath.Join(dir, "none.db"), empty, begun} {
+		filled(t, path, 0)
+		got := schemaOf(t, path)
+		if os.Getenv("SEMEL_UPDATE_GOLDEN") != "" {
+			if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if diff := cmp.Diff(string(bytes.ReplaceAll(read(t, golden), []byte("\r\n"), []byte("\n"))), got); diff != "" {
+			t.Errorf("%s: schema (-want +got):\n%s", filepath.Base(path), diff)
+		}
+	}
+}
+
+// Opening a file at the latest schema changes nothing in it.
+func TestSchemaIsMigratedOnce(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "semel.db")
+	filled(t, path, 3)
+	before := query(t, path, "PRAGMA schema_version") + query(t, path, "SELECT fence, HEX(digest), state, HEX(outcome) FROM records")
+	filled(t, path, 0)
+	after := query(t, path, "PRAGMA schema_version") + query(t, path, "SELECT fence, HEX(digest), state, HEX(outcome) FROM records")
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Errorf("(-before +after):\n%s", diff)
+	}
+}
+
+// Claims stay flat: a step finds its rows by the fence or by one index, reads
+// no more than it needs, and sorts nothing.
+func TestPlans(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "semel.db")
+	filled(t, path, 1)
+	for file, want := range map[string]string{
+		"renew":         "SEARCH records USING INTEGER PRIMARY KEY (rowid=?)\n",
+		"settle":        "SEARCH records USING INTEGER PRIMARY KEY (rowid=?)\n",
+		"settle_sooner": "SEARCH records USING INTEGER PRIMARY KEY (rowid=?)\n",
+		"release":       "SEARCH records USING INTEGER PRIMARY KEY (rowid=?)\n",
+		"lookup":        "SEARCH records USING INDEX records_by_digest (digest=?)\nSCALAR SUBQUERY 1\nSCAN meta\n",
+		"list":          "SEARCH records USING INTEGER PRIMARY KEY (rowid<?)\n",
+		"sweep_correct": "SEARCH records USING INTEGER PRIMARY KEY (rowid=?)\nLIST SUBQUERY 1\nSEARCH records USING COVERING INDEX records_by_sweep (sweep_at_ms<?)\n",
+		"sweep_delete":  "SEARCH records USING INTEGER PRIMARY KEY (rowid=?)\nLIST SUBQUERY 1\nSEARCH records USING COVERING INDEX records_by_sweep (sweep_at_ms<?)\n",
+	} {
+		plan := query(t, path, "EXPLAIN QUERY PLAN "+string(read(t, filepath.Join("sql", file+".sql"))), make([]any, 11)...)
+		var got strings.Builder
+		for line := range strings.Lines(plan) {
+			got.WriteString(line[strings.LastIndexByte(line, '|')+1:])
+		}
+		if diff := cmp.Diff(want, got.String()); diff != "" {
+			t.Errorf("%s.sql (-want +got):\n%s", file, diff)
+		}
+	}
+}
+
+// Settling touches no index: the promise behind the layout.
+func TestSettleTouchesNoIndex(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "semel.db")
+	filled(t, path, 1)
+	for _, file := range []string{"renew", "settle"} {
+		code := query(t, path, "EXPLAIN "+string(read(t, filepath.Join("sql", file+".sql"))), make([]any, 11)...)
+		if strings.Contains(code, "IdxInsert") || strings.Contains(code, "IdxDelete") {
+			t.Errorf("%s.sql writes an index:\n%s", file, code)
+		}
+	}
+}
