@@ -40,7 +40,7 @@ func (s *Store) claim(p *semel.ClaimParams) (semel.Record, bool, error) {
 	if err != nil {
 		return semel.Record{}, false, err
 	}
-	e := sh.entries[p.Digest]
+	e := sh.entries.find(&p.Digest)
 	if e != nil && e.expires <= now {
 		s.remove(sh, e)
 		e = nil
@@ -64,7 +64,7 @@ func (s *Store) claimFresh(sh *shard, p *semel.ClaimParams, now int64) (semel.Re
 	e := &entry{}
 	e.claim(p, s.nextFence(), now)
 	e.expires = e.lease + p.Retention.Milliseconds()
-	sh.entries[p.Digest] = e
+	sh.entries.add(e)
 	sh.wheel.put(e, s.tick(e.expires))
 	return e.record(now), true, nil
 }

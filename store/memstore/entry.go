@@ -20,6 +20,7 @@ type entry struct {
 	settled     int64 // 0 while claimed
 	lease       int64
 	expires     int64
+	twin        *entry // the index's
 	next, prev  *entry // the wheel's
 	attempt     int32
 	scopeLen    uint16

@@ -56,14 +56,16 @@ func (s *Store) listShard(sh *shard, p *semel.ListParams, top *newest) error {
 	}
 	now := s.now().UnixMilli()
 	for _, e := range sh.entries {
-		if e.expires <= now || e.fence <= top.floor || !e.matches(p) {
-			continue
+		for ; e != nil; e = e.twin {
+			if e.expires <= now || e.fence <= top.floor || !e.matches(p) {
+				continue
+			}
+			rec := e.record(now)
+			if !p.Outcomes {
+				rec.Outcome = nil
+			}
+			top.add(rec)
 		}
-		rec := e.record(now)
-		if !p.Outcomes {
-			rec.Outcome = nil
-		}
-		top.add(rec)
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ var (
 // shard holds the records whose digests start with the same bits.
 type shard struct {
 	mu      sync.Mutex // guards the fields below
-	entries map[semel.Digest]*entry
+	entries index
 	wheel   wheel
 }
 
@@ -93,7 +93,7 @@ func New(o *Options) *Store {
 	// second for a whole life, the next life starts above the last fence.
 	s.fence.Store(uint64(max(0, started.UnixMicro())))
 	for i := range s.shards {
-		s.shards[i].entries = make(map[semel.Digest]*entry)
+		s.shards[i].entries = index{}
 	}
 	return s
 }
@@ -139,7 +139,7 @@ func (s *Store) lock(d semel.Digest) (*shard, int64, error) {
 
 // find returns the entry unless it is absent or has expired.
 func (sh *shard) find(d semel.Digest, now int64) *entry {
-	e := sh.entries[d]
+	e := sh.entries.find(&d)
 	if e == nil || e.expires <= now {
 		return nil
 	}
@@ -149,7 +149,7 @@ func (sh *shard) find(d semel.Digest, now int64) *entry {
 // remove forgets the entry and gives its room back.
 func (s *Store) remove(sh *shard, e *entry) {
 	sh.wheel.unlink(e)
-	delete(sh.entries, e.digest)
+	sh.entries.remove(e)
 	s.records.Add(-1)
 	s.bytes.Add(-e.bytes())
 }
