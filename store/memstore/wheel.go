@@ -14,13 +14,14 @@ const (
 // entry is filed at the level of the highest group of six bits in which its
 // tick differs from the cursor, so that
 //
-//   - every slot in use lies at or after the cursor, and
-//   - a slot of a lower level comes before every slot of a higher one;
+//   - every slot in use ends after the cursor, and
+//   - the first slot in use of each level is found by one bit scan.
 //
-// the first slot in use is therefore found by two bit scans. Entries may lie
-// in a slot before their time (they were renewed), never after it.
+// Entries may lie in a slot before their time (they were renewed), never after
+// it. A slot of a higher level is emptied one entry at a time, so that a sweep
+// may stop anywhere.
 type wheel struct {
-	cursor uint64 // every slot that starts before it is empty
+	cursor uint64 // every slot that ends before it is empty
 	used   [levelCount]uint64
 	heads  [levelCount * levelSlots]*entry
 }
@@ -61,8 +62,8 @@ func (w *wheel) move(e *entry, tick uint64) {
 	}
 }
 
-// due returns an entry from the first slot in use if that slot starts at or
-// before now. The caller takes it out, or files it again. The cursor moves on.
+// due returns an entry from a slot that starts at or before now; nil when there
+// is none. The caller takes it out, or files it again. The cursor moves on.
 func (w *wheel) due(now uint64) *entry {
 	for level, used := range w.used {
 		if used == 0 {
@@ -73,7 +74,7 @@ func (w *wheel) due(now uint64) *entry {
 		first := w.cursor &^ (1<<(shift+levelBits) - 1) // of the level's slots
 		start := first + uint64(index)<<shift           //nolint:gosec // 0 to 63
 		if start > now {
-			break
+			continue // a slot of a higher level may be half emptied
 		}
 		w.cursor = max(w.cursor, start)
 		return w.heads[level*levelSlots+index]
