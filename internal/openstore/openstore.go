@@ -65,6 +65,16 @@ func Open(ctx context.Context, dsn string, o *Options) (semel.Store, error) {
 	}
 }
 
+// Schemas returns, for each kind of store that keeps one, the newest schema
+// that this program reads and writes.
+func Schemas() (map[string]int, error) {
+	sqlite, err := sqlitestore.Schema()
+	if err != nil {
+		return nil, fmt.Errorf("store: read the schema of sqlite: %w", err)
+	}
+	return map[string]int{"sqlite": sqlite}, nil
+}
+
 const (
 	examples = "write memory: or sqlite:PATH, such as " + Default + " or sqlite:/var/lib/semel/semel.db"
 	// maxSchemeBytes bounds what of a wrong DSN an error repeats.

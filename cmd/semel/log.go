@@ -1,0 +1,49 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
+)
+
+// logFlags are the flags about logs, which every verb has.
+type logFlags struct {
+	format string
+	level  string
+}
+
+func (f *logFlags) register(root *cobra.Command) {
+	flags := root.PersistentFlags()
+	flags.StringVar(&f.format, "log-format", "auto", "`format` of the log on stderr: text, json, or auto (text on a terminal, json elsewhere)")
+	flags.StringVar(&f.level, "log-level", "info", "least `level` that is logged: debug, info, warn or error")
+}
+
+// logger returns the log of this process, on stderr.
+func (f *logFlags) logger(p *process) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(f.level)); err != nil {
+		return nil, usagef("--log-level %q is none of debug, info, warn and error", f.level)
+	}
+	opts := &slog.HandlerOptions{Level: level}
+	text := f.format == "text"
+	switch f.format {
+	case "text", "json":
+	case "auto":
+		text = isTerminal(p.stderr)
+	default:
+		return nil, usagef("--log-format %q is none of text, json and auto", f.format)
+	}
+	if text {
+		return slog.New(slog.NewTextHandler(p.stderr, opts)), nil
+	}
+	return slog.New(slog.NewJSONHandler(p.stderr, opts)), nil
+}
+
+// isTerminal reports whether a person is likely to read what is written.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && (isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd()))
+}

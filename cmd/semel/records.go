@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/openstore"
+)
+
+const secretVariable = "SEMEL_SECRET"
+
+const digestHelp = `  SEMEL_SECRET is the secret of the gateway, where it has one: --scope and --name
+  find a record only with it. It has no flag, because flags can be seen by others.`
+
+// recordsFlags are the flags that all verbs about records share.
+type recordsFlags struct {
+	logs  *logFlags
+	store string
+	json  bool
+}
+
+func newRecords(p *process, logs *logFlags) *cobra.Command {
+	f := &recordsFlags{logs: logs}
+	cmd := &cobra.Command{
+		Use:   "records",
+		Short: "Look at what the store remembers, and settle what is unknown",
+		Long: `Works on the store of a gateway or a service, which may go on running: every
+step is one transaction of the store.
+
+A record is what the store remembers of one intent. Its state is one of
+
+  claimed    somebody executes it now
+  completed  it happened; retries get the recorded answer
+  unknown    nobody can tell whether it happened; retries are refused until you
+             find out and say so with "semel records resolve". A holder that
+             ended without an answer leaves a lapsed claim: unknown (lapsed)
+  cancelled  it must not happen any more; retries are refused
+
+A record is named by its digest, of which the first four digits or more are
+enough, or by --scope and --name.`,
+		Example: `  semel records list --state unknown
+  semel records show 3f9a
+  semel records resolve 3f9a --as released --reason "not in the ledger, asked the bank"`,
+		RunE: p.wantVerb,
+	}
+	flags := cmd.PersistentFlags()
+	flags.StringVar(&f.store, "store", openstore.Default, "`DSN` of the store: sqlite:PATH")
+	flags.BoolVar(&f.json, "json", false, "print JSON, one object a line, for programs")
+	cmd.AddCommand(newRecordsList(p, f), newRecordsShow(p, f), newRecordsResolve(p, f), newRecordsCancel(p, f), newRecordsSweep(p, f))
+	return cmd
+}
+
+// ledger is an open store with a guard that decides nothing on its own.
+type ledger struct {
+	store  semel.Store
+	lister semel.Lister
+	guard  *semel.Guard
+}
+
+// open opens the store, with a guard of the given options beside the secret.
+func (f *recordsFlags) open(ctx context.Context, p *process, use openstore.Use, opts semel.Options) (*ledger, error) {
+	log, err := f.logs.logger(p)
+	if err != nil {
+		return nil, err
+	}
+	store, err := openStore(ctx, f.store, use, log)
+	if err != nil {
+		return nil, err
+	}
+	l := &ledger{store: store}
+	opts.Secret = []byte(p.getenv(secretVariable))
+	opts.SweepEvery = -1
+	if l.guard, err = semel.New(store, &opts); err != nil {
+		return nil, errors.Join(usage(err), store.Close())
+	}
+	var ok bool
+	if l.lister, ok = store.(semel.Lister); !ok {
+		return nil, errors.Join(usagef("this store cannot show its records"), l.close(ctx))
+	}
+	return l, nil
+}
+
+// openStore opens a store with the exit code that a failure leads to.
+func openStore(ctx context.Context, dsn string, use openstore.Use, log *slog.Logger) (semel.Store, error) {
+	store, err := openstore.Open(ctx, dsn, &openstore.Options{Use: use, Logger: log})
+	switch {
+	case errors.Is(err, openstore.ErrDSN):
+		return nil, usage(err)
+	case err != nil:
+		return nil, unreachable(err)
+	}
+	return store, nil
+}
+
+// close ends the guard and the store.
+func (l *ledger) close(ctx context.Context) error {
+	return errors.Join(l.guard.Shutdown(context.WithoutCancel(ctx)), l.store.Close())
+}
+
+// with opens the store, works, and closes it in every case.
+func (f *recordsFlags) with(ctx context.Context, p *process, use openstore.Use, opts semel.Options, work func(*ledger) error) error {
+	l, err := f.open(ctx, p, use, opts)
+	if err != nil {
+		return err
+	}
+	return errors.Join(explain(work(l)), l.close(ctx))
+}
+
+// explain gives a refusal of the guard its exit code and its advice.
+func explain(err error) error {
+	var ended *exitError
+	var refused *semel.Error
+	switch {
+	case err == nil || errors.As(err, &ended):
+		return err
+	case errors.Is(err, semel.ErrNotFound):
+		return found(errors.New("the store remembers no such record (expired ones are forgotten; see: semel records list)"))
+	case errors.Is(err, semel.ErrInFlight) && errors.As(err, &refused):
+		return found(fmt.Errorf("record %.12s is being executed now; its holder has it for %s more unless it renews (look again later with: semel records show %.12s)",
+			refused.Digest, span(refused.RetryAfter), refused.Digest))
+	case errors.Is(err, semel.ErrSettled) && errors.As(err, &refused) && refused.Record != nil:
+		return found(fmt.Errorf("record %.12s is %s already; that is final", refused.Digest, refused.Record.State))
+	case errors.Is(err, semel.ErrKeyInvalid), errors.Is(err, semel.ErrScopeMissing):
+		return usage(err)
+	}
+	return unreachable(err)
+}
+
+// span writes a duration as people say it: one unit, rounded down.
+func span(d time.Duration) string {
+	for _, unit := range []struct {
+		size time.Duration
+		name string
+	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}} {
+		if d >= unit.size {
+			return fmt.Sprintf("%d%s", d/unit.size, unit.name)
+		}
+	}
+	return fmt.Sprintf("%dms", max(0, d.Milliseconds()))
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/openstore"
+)
+
+type cancelFlags struct {
+	selection
+
+	reason    string
+	retention time.Duration
+	hideKeys  bool
+}
+
+func newRecordsCancel(p *process, shared *recordsFlags) *cobra.Command {
+	f := &cancelFlags{}
+	cmd := &cobra.Command{
+		Use:   "cancel --scope SCOPE --name NAME | DIGEST",
+		Short: "Make sure that an intent does not happen any more",
+		Long: `Leaves a tombstone: until the retention ends, a request with that key is refused
+with 409 cancelled. With --scope and --name it works before the request has ever
+arrived; with a digest, on a record that is unknown or lapsed. Cancelling twice
+does no harm.`,
+		Example: `  semel records cancel --scope "$scope" --name 8e03978e --reason "customer called, order 8 is void"
+  semel records cancel 3f9a --reason "order 8 is void"`,
+		Args:        oneDigest,
+		Annotations: map[string]string{"environment": digestHelp, "exit1": "it is too late: it was completed, or is being executed now"},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.read(args); err != nil {
+				return err
+			}
+			if err := checkReason(f.reason); err != nil {
+				return err
+			}
+			opts := semel.Options{HideKeys: f.hideKeys, Policy: semel.Policy{Retention: f.retention}}
+			return shared.with(cmd.Context(), p, openstore.Operate, opts, func(l *ledger) error {
+				rec, err := f.cancel(cmd.Context(), l)
+				if err != nil {
+					return err
+				}
+				return report(p.stdout, &rec, shared.json)
+			})
+		},
+	}
+	f.register(cmd)
+	cmd.Flags().StringVar(&f.reason, "reason", "", "why; `text` of at most 255 bytes, kept in the record (required)")
+	cmd.Flags().DurationVar(&f.retention, "retention", semel.DefaultRetention, "how long retries are refused")
+	cmd.Flags().BoolVar(&f.hideKeys, "hide-keys", false, "keep scope and name out of the store, as the gateway does with the same setting")
+	return cmd
+}
+
+func (f *cancelFlags) cancel(ctx context.Context, l *ledger) (semel.Record, error) {
+	if f.digits == "" {
+		return l.guard.Cancel(ctx, semel.Key{Scope: f.scope, Name: f.name}, f.reason)
+	}
+	rec, err := f.find(ctx, l)
+	if err != nil || rec.State == semel.StateCancelled {
+		return rec, err
+	}
+	return l.guard.Resolve(ctx, rec.Digest, semel.Settlement{State: semel.StateCancelled, Note: f.reason})
+}

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/openstore"
+	"github.com/semel-dev/semel/semelhttp"
+)
+
+// verdict is how an operator settles a record, as the flags say it.
+type verdict struct {
+	as          string
+	reason      string
+	retention   time.Duration
+	status      int
+	location    string
+	contentType string
+	bodyFile    string
+	noBody      bool
+}
+
+func newRecordsResolve(p *process, f *recordsFlags) *cobra.Command {
+	s := &selection{}
+	v := &verdict{}
+	cmd := &cobra.Command{
+		Use:   "resolve DIGEST | --scope SCOPE --name NAME",
+		Short: "Say what became of an intent whose outcome is unknown",
+		Long: `Settles a record that is unknown, or whose claim has lapsed, after you found out
+what became of it:
+
+  --as completed  it happened. Retries get the answer that you give with
+                  --status, --location, --content-type and --body-file. With
+                  --no-body they get 409 response-not-kept, which tells them
+                  the status and the location but not the rest.
+  --as released   it did not happen and cannot any more: the record is
+                  forgotten, and a retry executes.
+  --as cancelled  it did not happen and must not any more: retries are refused.
+
+The claim is taken over first, so a holder that wakes up late cannot overwrite
+the verdict. The reason is kept in the record.`,
+		Example: `  semel records resolve 3f9a --as released --reason "not in the ledger"
+  semel records resolve 3f9a --as completed --status 303 --location /invoices/17 --reason "invoice 17 is there"
+  semel records resolve 3f9a --as completed --status 201 --content-type application/json \
+      --body-file answer.json --reason "payment 99 is there, answer copied from it"
+  semel records resolve 3f9a --as completed --status 201 --no-body --reason "paid, see bank statement"`,
+		Args:        oneDigest,
+		Annotations: map[string]string{"environment": digestHelp, "exit1": "there is no such record, it is being executed now, or it is settled already"},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := s.read(args); err != nil {
+				return err
+			}
+			settlement, err := v.settlement(p)
+			if err != nil {
+				return err
+			}
+			return f.with(cmd.Context(), p, openstore.Operate, semel.Options{}, func(l *ledger) error {
+				return resolve(cmd.Context(), p, l, s, settlement, f.json)
+			})
+		},
+	}
+	s.register(cmd)
+	v.register(cmd)
+	return cmd
+}
+
+func (v *verdict) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&v.as, "as", "", "the `verdict`: completed, released or cancelled (required)")
+	flags.StringVar(&v.reason, "reason", "", "how you know; `text` of at most 255 bytes, kept in the record (required)")
+	flags.DurationVar(&v.retention, "retention", 0, "how long the verdict is remembered (default 24h)")
+	flags.IntVar(&v.status, "status", 0, "HTTP `status` of the answer that retries get")
+	flags.StringVar(&v.location, "location", "", "`URL` in the Location header of that answer")
+	flags.StringVar(&v.contentType, "content-type", "", "media `type` of that answer")
+	flags.StringVar(&v.bodyFile, "body-file", "", "`file` with the body of that answer; - for standard input")
+	flags.BoolVar(&v.noBody, "no-body", false, "the body of the answer is not known")
+	complete(cmd, "as", verdicts())
+}
+
+func verdicts() []string { return []string{"completed", "released", "cancelled"} }
+
+// settlement reads the flags.
+func (v *verdict) settlement(p *process) (semel.Settlement, error) {
+	s := semel.Settlement{Note: v.reason, Retention: v.retention}
+	if err := checkReason(v.reason); err != nil {
+		return s, err
+	}
+	if v.retention < 0 || (v.retention > 0 && v.retention < time.Second) {
+		return s, usagef("--retention %v is too short (at least 1s)", v.retention)
+	}
+	switch v.as {
+	case "completed":
+		s.State = semel.StateCompleted
+		return v.withAnswer(p, s)
+	case "released":
+		s.State = semel.StateReleased
+	case "cancelled":
+		s.State = semel.StateCancelled
+	case "":
+		return s, usagef("say what became of it with --as: %s", strings.Join(verdicts(), ", "))
+	default:
+		return s, usagef("--as %q is none of %s", v.as, strings.Join(verdicts(), ", "))
+	}
+	if v.status != 0 || v.location != "" || v.contentType != "" || v.bodyFile != "" || v.noBody {
+		return s, usagef("an answer (--status, --location, --content-type, --body-file, --no-body) belongs to --as completed only")
+	}
+	return s, nil
+}
+
+// withAnswer adds the answer that later attempts get.
+func (v *verdict) withAnswer(p *process, s semel.Settlement) (semel.Settlement, error) {
+	switch {
+	case v.status < 200 || v.status > 599:
+		return s, usagef("--as completed needs the --status that retries get, 200 to 599")
+	case v.noBody && v.bodyFile != "":
+		return s, usagef("--no-body and --body-file exclude each other")
+	case !v.noBody && v.bodyFile == "" && !bodiless(v.status):
+		return s, usagef("an answer with status %d has a body: give it with --body-file, or say --no-body when it is not known", v.status)
+	}
+	answer := &semelhttp.Response{Status: v.status, Header: http.Header{}, BodyOmitted: v.noBody}
+	for name, value := range map[string]string{"Location": v.location, "Content-Type": v.contentType} {
+		if value != "" {
+			answer.Header.Set(name, value)
+		}
+		if strings.ContainsAny(value, "\r\n\x00") {
+			return s, usagef("%s holds a line break", name)
+		}
+	}
+	var err error
+	if v.bodyFile != "" {
+		if answer.Body, err = readBody(p, v.bodyFile); err != nil {
+			return s, err
+		}
+	}
+	if s.Outcome, err = answer.MarshalBinary(); err != nil {
+		return s, usage(err)
+	}
+	s.Kept = !v.noBody
+	return s, nil
+}
+
+// readBody reads an answer's body within the bound of what is kept.
+func readBody(p *process, name string) ([]byte, error) {
+	from := p.stdin
+	if name != "-" {
+		file, err := os.Open(name) //nolint:gosec // the operator names the file.
+		if err != nil {
+			return nil, usage(fmt.Errorf("read the body: %w", err))
+		}
+		defer file.Close() //nolint:errcheck // it was only read.
+		from = file
+	}
+	body, err := io.ReadAll(io.LimitReader(from, semel.DefaultMaxOutcomeBytes+1))
+	switch {
+	case err != nil:
+		return nil, usage(fmt.Errorf("read the body: %w", err))
+	case len(body) > semel.DefaultMaxOutcomeBytes:
+		return nil, usagef("the body is larger than the %s that are kept; use --no-body", size(semel.DefaultMaxOutcomeBytes))
+	}
+	return body, nil
+}
+
+// checkReason refuses a verdict without a reason, or with one that would be cut.
+func checkReason(reason string) error {
+	switch {
+	case strings.TrimSpace(reason) == "":
+		return usagef("say how you know with --reason; it is kept in the record")
+	case len(reason) > semel.MaxNoteBytes:
+		return usagef("--reason has %d bytes, at most %d are kept", len(reason), semel.MaxNoteBytes)
+	}
+	return nil
+}
+
+func resolve(ctx context.Context, p *process, l *ledger, s *selection, settlement semel.Settlement, asJSON bool) error {
+	rec, err := s.find(ctx, l)
+	if err != nil {
+		return err
+	}
+	after, err := l.guard.Resolve(ctx, rec.Digest, settlement)
+	if err != nil {
+		return err
+	}
+	return report(p.stdout, &after, asJSON)
+}
+
+// report says what a record has become.
+func report(w io.Writer, rec *semel.Record, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(w).Encode(viewRecord(rec))
+	}
+	after := "retries get the recorded answer"
+	switch {
+	case rec.State == semel.StateReleased:
+		after = "it is forgotten, and a retry executes"
+	case rec.State == semel.StateCancelled:
+		after = "retries are refused for " + span(rec.RetentionLeft())
+	case !rec.Kept:
+		after = "retries learn the status, not the answer"
+	}
+	_, err := fmt.Fprintf(w, "%s is %s: %s\n", rec.Digest.String()[:digestShown], rec.State, after)
+	return err
+}

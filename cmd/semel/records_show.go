@@ -1,0 +1,117 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/openstore"
+)
+
+func newRecordsShow(p *process, f *recordsFlags) *cobra.Command {
+	s := &selection{}
+	var body bool
+	cmd := &cobra.Command{
+		Use:   "show DIGEST | --scope SCOPE --name NAME",
+		Short: "Show one record, with the recorded answer",
+		Long: `Shows everything the store remembers of one intent, with the status and the
+headers of the recorded answer. --body prints that answer's body instead, byte
+for byte: it may hold personal data.`,
+		Example: `  semel records show 3f9a
+  semel records show --scope "$scope" --name 8e03978e-40d5-43dd-bc93-6894a57f9324
+  semel records show 3f9a --body | jq .`,
+		Args:        oneDigest,
+		Annotations: map[string]string{"environment": digestHelp, "exit1": "there is no such record (or, with --body, no recorded body)"},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := s.read(args); err != nil {
+				return err
+			}
+			if body && f.json {
+				return usagef("--body and --json exclude each other: a body is printed as it is")
+			}
+			return f.with(cmd.Context(), p, openstore.Inspect, semel.Options{}, func(l *ledger) error {
+				rec, err := s.find(cmd.Context(), l)
+				if err != nil {
+					return err
+				}
+				return show(p.stdout, &rec, f.json, body)
+			})
+		},
+	}
+	s.register(cmd)
+	cmd.Flags().BoolVar(&body, "body", false, "print the recorded body only, as it is")
+	return cmd
+}
+
+// oneDigest accepts at most one argument.
+func oneDigest(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return usagef("%q takes one digest, but %q came after it", cmd.CommandPath(), args[1])
+	}
+	return nil
+}
+
+func show(w io.Writer, rec *semel.Record, asJSON, body bool) error {
+	switch {
+	case body:
+		r := readOutcome(rec)
+		if r == nil || r.BodyOmitted {
+			return found(errors.New("this record holds no answer's body"))
+		}
+		_, err := w.Write(r.Body)
+		return err
+	case asJSON:
+		return json.NewEncoder(w).Encode(viewRecord(rec))
+	}
+	_, err := io.WriteString(w, describe(rec))
+	return err
+}
+
+// describe writes a record for people, one fact a line.
+func describe(rec *semel.Record) string {
+	var b strings.Builder
+	fact := func(title, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "%-12s %s\n", title, plain(value))
+		}
+	}
+	fact("digest", rec.Digest.String())
+	fact("scope", orDash(rec.Scope))
+	fact("name", orDash(rec.Name))
+	fact("state", stateText(rec))
+	fact("note", rec.Note)
+	fact("attempt", fmt.Sprint(rec.Attempt))
+	fact("fence", fmt.Sprint(rec.Fence))
+	fact("fingerprint", fmt.Sprintf("%x", rec.Fingerprint[:]))
+	fact("claimed", timeText(rec.ClaimedAt)+", "+span(rec.ReadAt.Sub(rec.ClaimedAt))+" ago")
+	if rec.State == semel.StateClaimed {
+		lease := "ran out " + span(rec.ReadAt.Sub(rec.LeaseUntil)) + " ago"
+		if !rec.Lapsed() {
+			lease = span(rec.LeaseLeft()) + " left"
+		}
+		fact("lease", timeText(rec.LeaseUntil)+", "+lease)
+	}
+	fact("settled", timeText(rec.SettledAt))
+	fact("expires", timeText(rec.ExpiresAt)+", in "+span(rec.RetentionLeft()))
+	if rec.State == semel.StateCompleted {
+		fact("answer", outcomeText(rec))
+	}
+	if r := readOutcome(rec); r != nil {
+		for _, name := range slices.Sorted(maps.Keys(r.Header)) {
+			for _, value := range r.Header[name] {
+				fact("", name+": "+value)
+			}
+		}
+	}
+	if state(rec) == semel.StateUnknown {
+		fact("next", fmt.Sprintf("find out whether it happened, then: semel records resolve %s --as completed|released|cancelled --reason TEXT", rec.Digest.String()[:digestShown]))
+	}
+	return b.String()
+}

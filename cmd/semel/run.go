@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit codes, a contract with scripts.
+const (
+	exitFine        = 0
+	exitFound       = 1 // the answer is no: nothing matches, or a duplicate was found
+	exitUsage       = 2 // the command line, the environment or a file is wrong
+	exitUnreachable = 3 // a store, an address or a server could not be reached
+)
+
+// process is what a verb may touch of the outside world.
+type process struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	getenv         func(string) string
+}
+
+// run executes one command line and returns the exit code. It prints the
+// error itself, as a plain sentence on stderr.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) int {
+	p := &process{stdin: stdin, stdout: stdout, stderr: stderr, getenv: getenv}
+	root := newRoot(p) //nolint:contextcheck // cobra hands ctx to the verbs.
+	root.SetArgs(args)
+	at, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return exitFine
+	}
+	ended := &exitError{code: exitUsage, err: err} // what cobra itself finds wrong
+	errors.As(err, &ended)
+	if ended.err != nil {
+		p.complain(at, ended)
+	}
+	return ended.code
+}
+
+// complain prints the error and, for a wrong command line, where to read on.
+func (p *process) complain(at *cobra.Command, ended *exitError) {
+	text := strings.TrimSpace(ended.err.Error())
+	if !strings.HasPrefix(text, "semel") {
+		text = "semel: " + text
+	}
+	_, _ = fmt.Fprintln(p.stderr, text)
+	if ended.code == exitUsage {
+		_, _ = fmt.Fprintf(p.stderr, "Run %q to read how it is used.\n", at.CommandPath()+" --help")
+	}
+}
+
+// exitError is an error that knows the exit code it leads to. Its err is nil
+// when everything has been said already.
+type exitError struct {
+	code int
+	err  error
+}
+
+// Error implements error.
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.err.Error()
+}
+
+// Unwrap returns the error without its exit code.
+func (e *exitError) Unwrap() error { return e.err }
+
+func found(err error) error       { return &exitError{code: exitFound, err: err} }
+func usage(err error) error       { return &exitError{code: exitUsage, err: err} }
+func unreachable(err error) error { return &exitError{code: exitUnreachable, err: err} }
+
+func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }

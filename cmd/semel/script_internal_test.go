@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// patience bounds how long a script waits for something that must come.
+const patience = 30 * time.Second
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"semel":        main,
+		"http":         func() { os.Exit(httpCommand(os.Args[1:], os.Stdout, os.Stderr)) },
+		"upstream":     func() { os.Exit(upstreamCommand(os.Args[1:], os.Stderr)) },
+		"fill-store":   func() { os.Exit(fillStoreCommand(os.Args[1:], os.Stderr)) },
+		"future-store": func() { os.Exit(futureStoreCommand(os.Args[1:], os.Stderr)) },
+	})
+}
+
+// TestScripts runs the scripts of testdata/script, one behaviour each. Beside
+// semel itself they can use:
+//
+//	fill-store FILE          makes a store with a record in every state
+//	future-store FILE        makes a store whose schema is from the future
+//	upstream READY LOG       serves an application; writes its URL to READY and
+//	                         what it executes to LOG
+//	http METHOD URL [NAME:VALUE…] [BODY]  sends a request and prints the answer
+//	env-from VARIABLE FILE   waits for the file and reads it into a variable
+//	until FILE REGEXP        waits until the file matches
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "script"),
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		UpdateScripts:       os.Getenv("SEMEL_UPDATE_SCRIPTS") != "",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("SEMEL_LOG_FORMAT", "text")
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"env-from": envFrom,
+			"until":    until,
+		},
+	})
+}
+
+// envFrom waits for a file and puts what it holds into a variable.
+func envFrom(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: env-from VARIABLE FILE")
+	}
+	text := awaitFile(ts, args[1], regexp.MustCompile(`\n$`))
+	ts.Setenv(args[0], strings.TrimSpace(string(text)))
+}
+
+// until waits until a file matches.
+func until(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: until FILE REGEXP")
+	}
+	awaitFile(ts, args[0], regexp.MustCompile("(?m)"+args[1]))
+}
+
+func awaitFile(ts *testscript.TestScript, name string, want *regexp.Regexp) []byte {
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		text, err := os.ReadFile(ts.MkAbs(name))
+		if err == nil && want.Match(text) {
+			return text
+		}
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			ts.Fatalf("%s did not come to match %s: %v\n%s", name, want, err, text)
+		}
+	}
+}
+
+// TestPlain breaks what could take over a terminal.
+func TestPlain(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"order-1":         "order-1",
+		"Zoë 订单":          "Zoë 订单",
+		"a\x1b[2Jb":       `a\u001b[2Jb`,
+		"line\nbreak":     `line\u000abreak`,
+		"bidi \u202e end": `bidi \u202e end`,
+	} {
+		if got := plain(in); got != want {
+			t.Errorf("plain(%q): got %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestSpan(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[time.Duration]string{
+		-time.Second: "0ms", 0: "0ms", 900 * time.Millisecond: "900ms", 59 * time.Second: "59s",
+		90 * time.Second: "1m", 25 * time.Hour: "1d", 100 * time.Hour: "4d",
+	} {
+		if got := span(in); got != want {
+			t.Errorf("span(%v): got %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestTable draws the list as a person sees it on a terminal.
+func TestTable(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	w := newTableWriter(&process{stdout: &out})
+	rec := sampleRecord()
+	rec.Scope = strings.Repeat("long scope ", 10)
+	if err := w.write(&rec); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.end(); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"│ DIGEST", "order-1", "unknown (lapsed)", "long scope long scope", "…"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the table does not show %q:\n%s", want, out.String())
+		}
+	}
+	if lines := strings.Count(out.String(), "\n"); lines != 5 {
+		t.Errorf("the table of one record has %d lines, want 5:\n%s", lines, out.String())
+	}
+}
+
+func fail(w interface{ WriteString(string) (int, error) }, err error) int {
+	_, _ = w.WriteString(fmt.Sprintln(err))
+	return 1
+}

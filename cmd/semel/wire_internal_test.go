@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"sort"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// httpCommand sends one request and prints the answer: status line, headers in
+// order, an empty line, the body.
+func httpCommand(args []string, stdout, stderr *os.File) int {
+	if len(args) < 2 {
+		return fail(stderr, fmt.Errorf("usage: http METHOD URL [NAME:VALUE…] [BODY]"))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, args[0], args[1], nil)
+	if err != nil {
+		return fail(stderr, err)
+	}
+	for _, arg := range args[2:] {
+		name, value, found := strings.Cut(arg, ":")
+		if !found || strings.ContainsAny(name, "{ ") {
+			request.Body = io.NopCloser(strings.NewReader(arg))
+			request.ContentLength = int64(len(arg))
+			continue
+		}
+		request.Header.Add(name, strings.TrimSpace(value))
+	}
+	response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request)
+	if err != nil {
+		return fail(stderr, err)
+	}
+	defer response.Body.Close()
+	fmt.Fprintln(stdout, response.Status)
+	var lines []string
+	for name, values := range response.Header {
+		lines = append(lines, name+": "+strings.Join(values, ", "))
+	}
+	sort.Strings(lines)
+	fmt.Fprintf(stdout, "%s\n\n", strings.Join(lines, "\n"))
+	if _, err := io.Copy(stdout, response.Body); err != nil {
+		return fail(stderr, err)
+	}
+	return 0
+}
+
+// upstreamCommand is an application that knows nothing of idempotency. It
+// writes a line to its log for everything it executes, and never answers a
+// request for /slow.
+func upstreamCommand(args []string, stderr *os.File) int {
+	if len(args) != 2 {
+		return fail(stderr, fmt.Errorf("usage: upstream READY LOG"))
+	}
+	log, err := os.OpenFile(args[1], os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fail(stderr, err)
+	}
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		return fail(stderr, err)
+	}
+	if err := os.WriteFile(args[0], []byte("http://"+listener.Addr().String()+"\n"), 0o600); err != nil {
+		return fail(stderr, err)
+	}
+	var orders atomic.Int64
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			fmt.Fprintln(w, "hello")
+			return
+		}
+		body, _ := io.ReadAll(r.Body)
+		n := orders.Add(1)
+		fmt.Fprintf(log, "executed %d %s %s\n", n, r.URL.Path, body)
+		if r.URL.Path == "/slow" {
+			<-r.Context().Done()
+			return
+		}
+		w.Header().Set("Location", fmt.Sprintf("/orders/%d", n))
+		w.WriteHeader(http.StatusCreated)
+		fmt.Fprintf(w, "order %d\n", n)
+	})}
+	return fail(stderr, server.Serve(listener))
+}
