@@ -85,7 +85,7 @@ type step struct {
 
 // decide is the walk of the state machine: claim, or look at what is there.
 func (a *attempt) decide() (*Claim, *Record, error) {
-	s := a.claim(0)
+	s := a.claim(0, a.start)
 	for round := 0; ; round++ {
 		if s.err == nil && !s.won && a.running(&s.rec) {
 			s = a.wait(s.rec)
@@ -96,8 +96,8 @@ func (a *attempt) decide() (*Claim, *Record, error) {
 		case s.won:
 			return a.open(s), nil, nil
 		}
-		a.met = s.rec
 		if err := a.refusal(&s.rec); err != nil {
+			a.met = s.rec
 			return nil, nil, a.fail(err)
 		}
 		if s.rec.State == StateCompleted {
@@ -105,10 +105,11 @@ func (a *attempt) decide() (*Claim, *Record, error) {
 			return nil, &replay, nil
 		}
 		if round == takeOverRounds {
+			a.met = s.rec
 			return nil, nil, a.fail(ErrInFlight)
 		}
 		before := s.rec
-		s = a.claim(before.Fence)
+		s = a.claim(before.Fence, time.Now())
 		if s.err == nil && s.won && a.guard.policy.OnUnknown == Reconcile && !a.neverRan(&before) {
 			return a.reconcile(before, s)
 		}
@@ -152,10 +153,9 @@ func (a *attempt) refusal(rec *Record) error {
 }
 
 // claim asks the store, and asks again while the answer is lost: the owner
-// token makes that safe.
-func (a *attempt) claim(takeOver Fence) step {
+// token makes that safe. began is now, or a little earlier.
+func (a *attempt) claim(takeOver Fence, began time.Time) step {
 	p := a.params(takeOver)
-	began := time.Now()
 	rec, won, err := a.guard.core.store.Claim(a.ctx, p)
 	if err == nil {
 		return step{rec: rec, began: began, won: won}
@@ -224,7 +224,7 @@ func (a *attempt) wait(met Record) step {
 		rec, again, err := a.sit(deadline.C, poll)
 		s := step{rec: rec, err: err}
 		if errors.Is(err, ErrNotFound) {
-			s = a.claim(0)
+			s = a.claim(0, time.Now())
 		}
 		if s.err != nil || s.won || !again || !a.running(&s.rec) {
 			return s
@@ -300,7 +300,7 @@ func (a *attempt) info(claim *Claim, rec *Record, err error) BeginInfo {
 	}
 	switch {
 	case claim != nil:
-		info.Result, info.Fence, info.Attempt = ResultClaimed, claim.rec.Fence, claim.rec.Attempt
+		info.Result, info.Fence, info.Attempt = ResultClaimed, claim.fence, claim.attempt
 	case rec != nil:
 		info.Result = ResultReplayed
 	default:

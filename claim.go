@@ -29,10 +29,12 @@ func maxNote(note string) string {
 // none is called, the claim is renewed until [Policy.MaxRun] and then lapses
 // into unknown. Methods are safe for concurrent use.
 type Claim struct {
-	guard *Guard
-	scope string
-	rec   Record
-	won   time.Time // when Claim was called
+	guard   *Guard
+	scope   string
+	digest  Digest
+	fence   Fence
+	attempt int
+	won     time.Time // when Claim was called
 
 	ctx    claimContext
 	cancel context.CancelCauseFunc
@@ -55,9 +57,11 @@ const (
 	phaseEnded
 )
 
-// claimContext is the context of the work, and knows the claim.
+// claimContext is the context of the work: it ends by itself, has the values
+// of the context given to Begin, and knows the claim.
 type claimContext struct {
-	context.Context //nolint:containedctx // it is a context.
+	context.Context                 //nolint:containedctx // it is a context.
+	values          context.Context //nolint:containedctx // it is where the values come from.
 	claim           *Claim
 }
 
@@ -68,7 +72,10 @@ func (c *claimContext) Value(key any) any {
 	if key == (claimKey{}) {
 		return c.claim
 	}
-	return c.Context.Value(key)
+	if v := c.Context.Value(key); v != nil {
+		return v // package context asks for its own; the end of values is not ours
+	}
+	return c.values.Value(key)
 }
 
 // ClaimFrom returns the claim under which ctx works, or nil.
@@ -81,7 +88,7 @@ func ClaimFrom(ctx context.Context) *Claim {
 // it to systems that can refuse a holder with an older one.
 func FenceFrom(ctx context.Context) Fence {
 	if c := ClaimFrom(ctx); c != nil {
-		return c.rec.Fence
+		return c.fence
 	}
 	return 0
 }
@@ -89,13 +96,9 @@ func FenceFrom(ctx context.Context) Fence {
 // open turns a won step into a claim and starts its heartbeat.
 func (a *attempt) open(s step) *Claim {
 	g := a.guard
-	c := &Claim{guard: g, scope: a.key.Scope, rec: s.rec, won: s.began}
-	parent := a.ctx
-	if parent.Done() != nil {
-		parent = context.WithoutCancel(parent)
-	}
-	life, cancel := context.WithCancelCause(parent)
-	c.ctx, c.cancel = claimContext{Context: life, claim: c}, cancel
+	c := &Claim{guard: g, scope: a.key.Scope, digest: a.digest, fence: s.rec.Fence, attempt: s.rec.Attempt, won: s.began}
+	life, cancel := context.WithCancelCause(context.Background())
+	c.ctx, c.cancel = claimContext{Context: life, values: a.ctx, claim: c}, cancel
 	g.core.opened(c)
 	c.mu.Lock()
 	c.trusted = trustedUntil(s.began, g.policy.Lease)
@@ -117,14 +120,14 @@ func trustedUntil(began time.Time, lease time.Duration) time.Time {
 func (c *Claim) Context() context.Context { return &c.ctx }
 
 // Fence returns the fence of this claim.
-func (c *Claim) Fence() Fence { return c.rec.Fence }
+func (c *Claim) Fence() Fence { return c.fence }
 
 // Attempt returns 1 for the first claim of the intent, one more for every
 // takeover since.
-func (c *Claim) Attempt() int { return c.rec.Attempt }
+func (c *Claim) Attempt() int { return c.attempt }
 
 // Digest identifies the intent.
-func (c *Claim) Digest() Digest { return c.rec.Digest }
+func (c *Claim) Digest() Digest { return c.digest }
 
 // Detach makes Context outlive the settlement, for work that goes on after it
 // was recorded, such as an answer that is streamed. It ends with
@@ -200,13 +203,13 @@ func (c *Claim) Unknown(note string) error {
 // settlement can follow.
 func (c *Claim) settle(s Settlement, final bool) error {
 	if !c.startSettling() {
-		return &Error{Op: "settle", Digest: c.rec.Digest, Err: ErrSettled}
+		return &Error{Op: "settle", Digest: c.digest, Err: ErrSettled}
 	}
 	core := c.guard.core
 	s.Note = maxNote(s.Note)
 	s.Retention = c.guard.policy.Retention
 	began := time.Now()
-	err := core.store.Settle(&c.ctx, c.rec.Digest, c.rec.Fence, s)
+	err := core.store.Settle(&c.ctx, c.digest, c.fence, s)
 	if err != nil && !definite(err) {
 		err = c.settleAgain(s, began, err)
 	}
@@ -217,12 +220,12 @@ func (c *Claim) settle(s Settlement, final bool) error {
 		return err
 	}
 	if err != nil {
-		err = &Error{Op: "settle", Digest: c.rec.Digest, Err: fmt.Errorf("%w: %w", ErrNotStored, err)}
+		err = &Error{Op: "settle", Digest: c.digest, Err: fmt.Errorf("%w: %w", ErrNotStored, err)}
 	}
 	c.end(context.Canceled)
 	if hook := core.trace.Settled; hook != nil {
 		hook(&c.ctx, SettleInfo{
-			Digest: c.rec.Digest, Scope: c.scope, State: s.State, Fence: c.rec.Fence, Kept: s.Kept,
+			Digest: c.digest, Scope: c.scope, State: s.State, Fence: c.fence, Kept: s.Kept,
 			Bytes: len(s.Outcome), Held: began.Sub(c.won), Took: time.Since(began), Err: err,
 		})
 	}
@@ -237,7 +240,7 @@ func (c *Claim) settleAgain(s Settlement, began time.Time, err error) error {
 		if err == nil || definite(err) || !sleep(ctx, pause) {
 			break
 		}
-		err = core.store.Settle(ctx, c.rec.Digest, c.rec.Fence, s)
+		err = core.store.Settle(ctx, c.digest, c.fence, s)
 	}
 	return err
 }
@@ -275,6 +278,6 @@ func (c *Claim) end(cause error) {
 	}
 	core := c.guard.core
 	core.ended(c)
-	core.waiters.wake(c.rec.Digest)
+	core.waiters.wake(c.digest)
 	core.idle.exit()
 }

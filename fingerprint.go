@@ -32,46 +32,72 @@ func FingerprintOf(parts ...string) Fingerprint {
 // Hasher builds a [Fingerprint] part by part, in constant memory. The zero
 // value is ready. It is not safe for concurrent use.
 type Hasher struct {
-	hash hash.Hash
-	buf  [sha256.Size]byte
+	hash   hash.Hash // of what did not fit buf
+	hashed bool      // hash holds the start of the parts
+	n      int       // bytes of buf in use
+	buf    [hasherBytes]byte
 }
+
+// hasherBytes of parts are collected before they are hashed: most requests
+// fit, and one call is faster than many.
+const hasherBytes = 512
 
 // Add appends one part.
 func (h *Hasher) Add(part string) {
 	h.length(len(part))
-	for len(part) > 0 {
-		n := copy(h.buf[:], part)
-		h.hash.Write(h.buf[:n])
-		part = part[n:]
+	for {
+		n := copy(h.buf[h.n:], part)
+		h.n += n
+		if part = part[n:]; part == "" {
+			return
+		}
+		h.flush()
 	}
 }
 
 // AddBytes appends one part. It does not keep the slice.
 func (h *Hasher) AddBytes(part []byte) {
 	h.length(len(part))
-	h.hash.Write(part)
+	if len(part) > len(h.buf)-h.n {
+		h.flush()
+	}
+	if len(part) > len(h.buf) {
+		h.hash.Write(part) //nolint:errcheck // hash.Hash never returns an error.
+		return
+	}
+	h.n += copy(h.buf[h.n:], part)
 }
 
 // Sum returns the fingerprint of the parts added so far.
 func (h *Hasher) Sum() Fingerprint {
-	h.ready()
-	return Fingerprint(h.hash.Sum(h.buf[:0]))
+	if !h.hashed {
+		return sha256.Sum256(h.buf[:h.n])
+	}
+	h.flush()
+	var f Fingerprint
+	h.hash.Sum(f[:0])
+	return f
 }
 
 // Reset forgets the parts, so that a Hasher can be reused.
-func (h *Hasher) Reset() {
-	h.ready()
-	h.hash.Reset()
-}
+func (h *Hasher) Reset() { h.hashed, h.n = false, 0 }
 
 func (h *Hasher) length(n int) {
-	h.ready()
-	binary.BigEndian.PutUint64(h.buf[:8], uint64(n)) //nolint:gosec // a length is never negative.
-	h.hash.Write(h.buf[:8])
+	if len(h.buf)-h.n < 8 {
+		h.flush()
+	}
+	binary.BigEndian.PutUint64(h.buf[h.n:], uint64(n))
+	h.n += 8
 }
 
-func (h *Hasher) ready() {
-	if h.hash == nil {
+func (h *Hasher) flush() {
+	switch {
+	case h.hash == nil:
 		h.hash = sha256.New()
+	case !h.hashed:
+		h.hash.Reset()
 	}
+	h.hashed = true
+	h.hash.Write(h.buf[:h.n]) //nolint:errcheck // hash.Hash never returns an error.
+	h.n = 0
 }

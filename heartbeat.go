@@ -57,9 +57,9 @@ func (c *Claim) renewUntil(trusted time.Time) (began time.Time, err error) {
 	defer stop()
 	for pause := range backoffs() {
 		began = time.Now()
-		err = c.guard.core.store.Renew(ctx, c.rec.Digest, c.rec.Fence, c.guard.policy.Lease)
+		err = c.guard.core.store.Renew(ctx, c.digest, c.fence, c.guard.policy.Lease)
 		if hook := c.guard.core.trace.Renewed; hook != nil {
-			hook(&c.ctx, RenewInfo{Digest: c.rec.Digest, Fence: c.rec.Fence, Took: time.Since(began), Err: err})
+			hook(&c.ctx, RenewInfo{Digest: c.digest, Fence: c.fence, Took: time.Since(began), Err: err})
 		}
 		if err == nil || definite(err) {
 			return began, err
@@ -85,7 +85,7 @@ func (c *Claim) lose(err error) {
 	}
 	c.cancel(err)
 	if hook := c.guard.core.trace.Lost; hook != nil {
-		hook(&c.ctx, LostInfo{Digest: c.rec.Digest, Fence: c.rec.Fence, Held: time.Since(c.won), Err: err})
+		hook(&c.ctx, LostInfo{Digest: c.digest, Fence: c.fence, Held: time.Since(c.won), Err: err})
 	}
 }
 

@@ -103,7 +103,7 @@ func parseName(wire string, strict bool) (string, error) {
 	switch {
 	case strict:
 		return "", fmt.Errorf("%w: the value must be a quoted string, such as \"8e03978e\"", ErrKeyInvalid)
-	case strings.ContainsAny(wire, `",`):
+	case strings.IndexByte(wire, '"') >= 0 || strings.IndexByte(wire, ',') >= 0:
 		return "", fmt.Errorf("%w: an unquoted key may hold neither comma nor double quote (two header lines joined?)", ErrKeyInvalid)
 	}
 	return wire, nil
@@ -155,10 +155,12 @@ func checkParameters(rest string) error {
 }
 
 func printable(s string) bool {
+	var all byte
 	for i := range len(s) {
 		if s[i] < 0x20 || s[i] == 0x7F {
 			return false
 		}
+		all |= s[i]
 	}
-	return utf8.ValidString(s)
+	return all < utf8.RuneSelf || utf8.ValidString(s)
 }
