@@ -49,7 +49,7 @@ type attempt struct {
 	owner  Owner
 	start  time.Time
 	waited time.Duration
-	met    Record // the record that stood in the way, if any
+	met    *Record // the record that stood in the way, if any
 }
 
 func (a *attempt) run() (*Claim, *Record, error) {
@@ -97,7 +97,7 @@ func (a *attempt) decide() (*Claim, *Record, error) {
 			return a.open(s), nil, nil
 		}
 		if err := a.refusal(&s.rec); err != nil {
-			a.met = s.rec
+			a.met = new(s.rec)
 			return nil, nil, a.fail(err)
 		}
 		if s.rec.State == StateCompleted {
@@ -105,7 +105,7 @@ func (a *attempt) decide() (*Claim, *Record, error) {
 			return nil, &replay, nil
 		}
 		if round == takeOverRounds {
-			a.met = s.rec
+			a.met = new(s.rec)
 			return nil, nil, a.fail(ErrInFlight)
 		}
 		before := s.rec
@@ -213,7 +213,7 @@ func (a *attempt) params(takeOver Fence) ClaimParams {
 func (a *attempt) wait(met Record) step {
 	from := time.Now()
 	defer func() { a.waited += time.Since(from) }()
-	a.met = met
+	a.met = &met
 	left := a.guard.policy.Wait - a.waited
 	if left <= 0 {
 		return step{rec: met}
@@ -276,9 +276,8 @@ func (a *attempt) lookupError(err error) error {
 // fail dresses a sentinel for the caller.
 func (a *attempt) fail(err error) error {
 	e := &Error{Op: "begin", Digest: a.digest, Err: err}
-	if a.met.State != StateAbsent && !errors.Is(err, ErrMismatch) {
-		met := a.met
-		e.Record = &met
+	if a.met != nil && !errors.Is(err, ErrMismatch) {
+		e.Record = a.met
 	}
 	switch {
 	case errors.Is(err, ErrFull):
@@ -296,7 +295,13 @@ func (a *attempt) info(claim *Claim, rec *Record, err error) BeginInfo {
 	info := BeginInfo{
 		Digest: a.digest, Scope: a.key.Scope, Err: err,
 		Took: time.Since(a.start), Waited: a.waited,
-		Fence: a.met.Fence, Attempt: a.met.Attempt,
+	}
+	met := rec
+	if met == nil {
+		met = a.met
+	}
+	if met != nil {
+		info.Fence, info.Attempt = met.Fence, met.Attempt
 	}
 	switch {
 	case claim != nil:

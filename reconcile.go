@@ -63,7 +63,7 @@ func (a *attempt) adopt(claim *Claim, found Reconciliation) (*Claim, *Record, er
 	if err != nil {
 		return nil, nil, a.fail(fmt.Errorf("%w: look up: %w", ErrUnavailable, err))
 	}
-	a.met = rec
+	a.met = &rec
 	if err := a.refusal(&rec); err != nil {
 		return nil, nil, a.fail(err)
 	}

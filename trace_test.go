@@ -69,3 +69,25 @@ func TestTraceTellsWhatHappens(t *testing.T) {
 		}
 	})
 }
+
+// TestTraceNamesTheFence: every result but a first mismatch names the claim it
+// is about.
+func TestTraceNamesTheFence(t *testing.T) {
+	t.Parallel()
+	var infos []semel.BeginInfo
+	g := newGuard(t, memstore.New(nil), &semel.Options{
+		Policy: semel.Policy{Wait: semel.NoWait},
+		Trace:  &semel.Trace{Began: func(_ context.Context, i semel.BeginInfo) { infos = append(infos, i) }},
+	})
+	claim := mustClaim(t, g, testKey("a"))
+	mustRefuse(t, g, testKey("a"), semel.ErrInFlight)
+	if err := claim.Complete([]byte("one"), nil); err != nil {
+		t.Fatal(err)
+	}
+	mustReplay(t, g, testKey("a"), "one")
+	for _, info := range infos {
+		if info.Fence != claim.Fence() || info.Attempt != 1 {
+			t.Errorf("%s: got fence %d of attempt %d, want %d of 1", info.Result, info.Fence, info.Attempt, claim.Fence())
+		}
+	}
+}
