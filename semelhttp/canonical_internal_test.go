@@ -33,6 +33,7 @@ func TestCanonicalJSON(t *testing.T) {
 		{"null and absent", `{"a":null}`, `{}`, "differ"},
 		{"empties", `{}`, `[]`, "differ"},
 		{"nesting", `[[],[]]`, `[[[]]]`, "differ"},
+		{"empty array's end", `[[[],1]]`, `[[],[1]]`, "differ"},
 		{"member moved", `{"a":{"b":1},"c":{}}`, `{"a":{},"c":{"b":1}}`, "differ"},
 		{"values swapped", `{"a":1,"b":2}`, `{"a":2,"b":1}`, "differ"},
 		{"array boundary", `[[1],2]`, `[[1,2]]`, "differ"},
@@ -159,6 +160,7 @@ func TestCanonicalMultipart(t *testing.T) {
 		{"line feeds", strings.ReplaceAll(formOf("A", name), "\r\n", "\n"), "A", "", "", "raw"},
 		{"boundary inside", formOf("A", name+"--A"), "A", "", "", "raw"},
 		{"boundary after a line feed", formOf("A", name+"\n--A--"), "A", "", "", "raw"},
+		{"last delimiter after a line feed", "--A\r\n" + name + "\n--A--\r\n", "A", "", "", "raw"},
 		{"longer boundary inside", formOf("A", name+"\r\n--AB"), "A", "", "", "raw"},
 		{"no end", strings.TrimSuffix(formOf("A", name), "--\r\n"), "A", "", "", "raw"},
 		{"cut", formOf("A", name, file)[:80], "A", "", "", "raw"},
@@ -185,6 +187,19 @@ func TestCanonicalMultipart(t *testing.T) {
 				t.Errorf("equal = %v, want %s", got, tt.want)
 			}
 		})
+	}
+}
+
+// A delimiter is found wherever it falls between two windows.
+func TestCanonicalMultipartAcrossWindows(t *testing.T) {
+	t.Parallel()
+	for n := multipartWindow - 90; n < multipartWindow+10; n++ {
+		part := strings.Repeat("x", n)
+		a, err := canonicalMultipart(strings.NewReader(formOf("boundary-of-some-length", part, "y")), "boundary-of-some-length", testCanonicalBytes)
+		b, errB := canonicalMultipart(strings.NewReader(formOf("A", part, "y")), "A", testCanonicalBytes)
+		if err != nil || errB != nil || a != b {
+			t.Fatalf("part of %d bytes: equal = %v, errors %v, %v", n, a == b, err, errB)
+		}
 	}
 }
 

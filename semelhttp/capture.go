@@ -36,16 +36,13 @@ const (
 // handler ran belongs to outer handlers; what the handler changed until
 // WriteHeader is the answer's.
 type capture struct {
-	under   http.ResponseWriter
-	scratch *scratch
-	ex      *exchange // the capture is part of it
-	max     int
-	flushes bool // Flush starts a stream
+	under http.ResponseWriter
+	run   *execution // the capture is part of it
 
 	mode     captureMode
 	status   int   // 0 until WriteHeader
 	declared int64 // Content-Length; -1 for none
-	bodyAt   int   // where the body starts in scratch.envelope
+	bodyAt   int   // where the body starts in the envelope
 }
 
 // Header implements [http.ResponseWriter].
@@ -80,7 +77,7 @@ func (c *capture) Write(p []byte) (int, error) {
 	if c.mode == streaming {
 		return c.under.Write(p)
 	}
-	c.scratch.envelope = append(c.scratch.envelope, p...)
+	c.run.envelope = append(c.run.envelope, p...)
 	return len(p), nil
 }
 
@@ -95,7 +92,7 @@ func (c *capture) WriteString(s string) (int, error) {
 	if c.mode == streaming {
 		return io.WriteString(c.under, s)
 	}
-	c.scratch.envelope = append(c.scratch.envelope, s...)
+	c.run.envelope = append(c.run.envelope, s...)
 	return len(s), nil
 }
 
@@ -109,18 +106,18 @@ func (c *capture) ReadFrom(src io.Reader) (int64, error) {
 	}
 	var copied int64
 	for c.mode == buffering {
-		e := c.scratch.envelope
+		e := c.run.envelope
 		if len(e)+minRead > cap(e) {
 			e = append(e, make([]byte, max(minRead, len(e)))...)[:len(e)]
 		}
 		n, err := src.Read(e[len(e):min(cap(e), len(e)+maxCopyStep)])
-		c.scratch.envelope = e[:len(e)+n]
+		c.run.envelope = e[:len(e)+n]
 		copied += int64(n)
 		switch length := int64(c.length()); {
 		case c.declared >= 0 && length > c.declared:
-			c.scratch.envelope = e
+			c.run.envelope = e
 			return copied - int64(n), http.ErrContentLength
-		case length > int64(c.max):
+		case length > int64(c.run.m.set.MaxResponseBytes):
 			c.stream()
 		}
 		if errors.Is(err, io.EOF) {
@@ -149,7 +146,7 @@ func (c *capture) FlushError() error {
 		if c.status == 0 {
 			c.WriteHeader(http.StatusOK)
 		}
-		if !c.flushes && !streams(c.Header().Get("Content-Type")) {
+		if c.run.m.set.BufferFlush && !streams(c.Header().Get("Content-Type")) {
 			return nil
 		}
 		c.stream()
@@ -169,7 +166,7 @@ func (c *capture) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		return nil, nil, http.ErrNotSupported
 	}
 	if c.mode == buffering {
-		if err := c.ex.settleHijack(); err != nil {
+		if err := c.run.settleHijack(); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -218,18 +215,18 @@ func (c *capture) admit(n int) error {
 		return http.ErrBodyNotAllowed
 	case c.declared >= 0 && total > c.declared:
 		return http.ErrContentLength
-	case max(total, c.declared) > int64(c.max):
+	case max(total, c.declared) > int64(c.run.m.set.MaxResponseBytes):
 		c.stream()
 	}
 	return nil
 }
 
 // length is that of the body held back.
-func (c *capture) length() int { return len(c.scratch.envelope) - c.bodyAt }
+func (c *capture) length() int { return len(c.run.envelope) - c.bodyAt }
 
 // freeze takes the header as it is at WriteHeader, and starts the envelope.
 func (c *capture) freeze() {
-	header, s := c.under.Header(), c.scratch
+	header, s := c.under.Header(), c.run.exchange
 	connection := header["Connection"]
 	c.declared = -1
 	if values := header["Content-Length"]; len(values) > 0 {
@@ -259,14 +256,14 @@ func (c *capture) freeze() {
 
 // stream records the answer without its body and sends what there is of it.
 func (c *capture) stream() {
-	word := c.ex.settleStream()
+	word := c.run.settleStream()
 	c.mode = streaming
 	c.send(word)
 }
 
 // send writes the answer as far as it was held back.
 func (c *capture) send(word []string) {
-	header, s := c.under.Header(), c.scratch
+	header, s := c.under.Header(), c.run.exchange
 	c.thaw()
 	header[StatusHeader] = word
 	c.under.WriteHeader(c.status)
@@ -279,10 +276,10 @@ func (c *capture) send(word []string) {
 }
 
 // thaw brings the header back to what it was at WriteHeader; what changed
-// since is kept in scratch.late. Undeclared trailers stay, so that the server
+// since is kept in late. Undeclared trailers stay, so that the server
 // knows about them in time.
 func (c *capture) thaw() {
-	header, s := c.under.Header(), c.scratch
+	header, s := c.under.Header(), c.run.exchange
 	unchanged := len(header) == len(s.sent)
 	for i := 0; unchanged && i < len(s.sent); i++ {
 		unchanged = identical(header[s.sent[i].name], s.sent[i].values)
@@ -307,7 +304,7 @@ func (c *capture) thaw() {
 // body, and reports how many bytes belong to the body.
 func (c *capture) trailer() (bodyLen int) {
 	bodyLen = c.length()
-	header, s := c.under.Header(), c.scratch
+	header, s := c.under.Header(), c.run.exchange
 	e := s.envelope
 	var names []string
 	for _, f := range s.sent {
@@ -339,10 +336,10 @@ func (c *capture) trailer() (bodyLen int) {
 // hasTrailer reports whether trailer has anything to do.
 func (c *capture) hasTrailer() bool {
 	header := c.under.Header()
-	if len(c.scratch.sent) != len(header) || index(c.scratch.sent, "Trailer") >= 0 {
+	if len(c.run.sent) != len(header) || index(c.run.sent, "Trailer") >= 0 {
 		return true
 	}
-	for _, f := range c.scratch.sent {
+	for _, f := range c.run.sent {
 		if strings.HasPrefix(f.name, http.TrailerPrefix) {
 			return true
 		}

@@ -3,6 +3,7 @@ package semelhttp
 import (
 	"crypto/sha256"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/semel-dev/semel"
@@ -16,6 +17,10 @@ const (
 	// fingerprintVersion goes first, so that a later way of counting never
 	// equals this one.
 	fingerprintVersion = "semelhttp/1"
+
+	// shortBodyBytes of a body count as they are; of a longer one a digest
+	// does.
+	shortBodyBytes = 256
 )
 
 // fingerprint digests what the request asks for. It reads the body at most
@@ -36,15 +41,21 @@ func (m *Middleware) fingerprint(r *http.Request, body *Body, h *semel.Hasher) (
 	h.Add(r.URL.EscapedPath())
 	h.Add(r.URL.RawQuery)
 	for _, name := range m.set.headers {
-		values := r.Header[name]
 		h.Add(name)
-		h.Add(strings.Repeat("v", len(values))) // how many follow
-		for _, v := range values {
-			h.Add(v)
-		}
+		addLines(h, r.Header[name])
 	}
-	contentType := r.Header.Get("Content-Type")
-	if body.file == nil && !o.CanonicalJSON && !multipart(contentType) {
+	plain := !o.CanonicalJSON
+	for _, contentType := range r.Header["Content-Type"] {
+		plain = plain && !multipart(contentType)
+	}
+	if plain && body.size <= shortBodyBytes && body.file == nil {
+		h.Add("short")
+		addLines(h, r.Header["Content-Type"])
+		addLines(h, r.Header["Content-Encoding"])
+		h.AddBytes(body.mem)
+		return h.Sum(), nil
+	}
+	if plain && body.file == nil {
 		addRawBody(h, r.Header, sha256.Sum256(body.mem))
 		return h.Sum(), nil
 	}
@@ -53,13 +64,21 @@ func (m *Middleware) fingerprint(r *http.Request, body *Body, h *semel.Hasher) (
 		return semel.Fingerprint{}, err
 	}
 	rules := canonicalRules{json: o.CanonicalJSON, multipart: true, maxBytes: o.MaxCanonicalBytes}
-	if multipart(contentType) {
+	if !plain && !o.CanonicalJSON {
 		rules.maxBytes = m.set.MaxBodyBytes // needs no memory, whatever the length
 	}
 	if err := addCanonicalBody(h, r.Header, reader, rules); err != nil {
 		return semel.Fingerprint{}, err
 	}
 	return h.Sum(), nil
+}
+
+// addLines appends the lines of one header: how many there are, and each.
+func addLines(h *semel.Hasher, lines []string) {
+	h.Add(strconv.Itoa(len(lines)))
+	for _, line := range lines {
+		h.Add(line)
+	}
 }
 
 func multipart(contentType string) bool {

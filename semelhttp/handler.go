@@ -18,7 +18,7 @@ type Middleware struct {
 	scope     ScopeFunc
 	set       settings
 	words     words
-	scratches sync.Pool // of *scratch
+	exchanges sync.Pool // of *exchange, between requests
 }
 
 // New returns a middleware over the guard, whose policy says how long outcomes
@@ -55,17 +55,9 @@ func (m *Middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 		next.ServeHTTP(w, r)
 		return
 	}
-	ex := &exchange{m: m, request: r}
-	if m.set.OnDecision != nil {
-		ex.began = time.Now()
-		defer ex.tell()
-	}
-	ex.scratch = m.takeScratch()
+	ex := m.open(r)
 	defer ex.free()
 	s := &m.set
-	ex.body = Body{
-		from: r.Body, declared: r.ContentLength, max: s.MaxBodyBytes, inMemory: s.SpoolBytes, dir: s.SpoolDir, mem: ex.scratch.body,
-	}
 	key, found, err := ex.key()
 	switch {
 	case err != nil:
@@ -78,149 +70,4 @@ func (m *Middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 	default:
 		ex.begin(w, next, key)
 	}
-}
-
-// key finds the key and the scope it belongs to.
-func (ex *exchange) key() (semel.Key, bool, error) {
-	name, found, err := ex.m.set.Key.Key(ex.request, &ex.body)
-	if err != nil || !found {
-		return semel.Key{}, found, err
-	}
-	key := semel.Key{Scope: semel.ScopeGlobal, Name: name}
-	if err := key.Validate(); err != nil {
-		return semel.Key{}, true, err
-	}
-	key.Scope, err = ex.m.scope(ex.request)
-	switch {
-	case err != nil && !errors.Is(err, semel.ErrScopeMissing):
-		return key, true, &optionError{"scope", err}
-	case err != nil:
-		return key, true, err
-	case key.Scope == "":
-		return key, true, semel.ErrScopeMissing
-	}
-	if err := key.Validate(); err != nil {
-		return key, true, &optionError{"scope", err}
-	}
-	return key, true, nil
-}
-
-// begin asks the guard, and does what it says.
-func (ex *exchange) begin(w http.ResponseWriter, next http.Handler, key semel.Key) {
-	m := ex.m
-	ctx := ex.request.Context()
-	if outer := semel.ClaimFrom(ctx); outer != nil && outer.Digest() == m.guard.Digest(key) {
-		ex.began = time.Time{}
-		ex.pass(w, next) // mounted twice: this request holds the claim already
-		return
-	}
-	fp, err := m.fingerprint(ex.request, &ex.body, &ex.scratch.hasher)
-	if err != nil {
-		ex.refuse(w, err)
-		return
-	}
-	claim, rec, err := m.guard.Begin(ctx, key, fp)
-	if m.set.OnDecision != nil {
-		ex.decision.Digest, ex.decision.Waited = m.guard.Digest(key), time.Since(ex.began)
-	}
-	switch {
-	case claim != nil:
-		ex.claim = claim
-		ex.execute(w, next)
-	case rec != nil:
-		ex.replay(w, rec)
-	case m.set.FailOpen && unreachable(err):
-		ex.decision.Outcome, ex.decision.Executed, ex.decision.Err = OutcomeUnprotected, true, err
-		w.Header()[StatusHeader] = m.words.unprotected
-		ex.pass(w, next)
-	default:
-		ex.refuse(w, err)
-	}
-}
-
-// unreachable reports whether the store could not be asked. Where it told of a
-// running twin first, executing would be a duplicate for sure.
-func unreachable(err error) bool {
-	e, ok := errors.AsType[*semel.Error](err)
-	return ok && errors.Is(err, semel.ErrUnavailable) && !errors.Is(err, semel.ErrFull) && e.Record == nil
-}
-
-// pass runs the handler without a claim, on the body as far as it was read.
-func (ex *exchange) pass(w http.ResponseWriter, next http.Handler) {
-	if !ex.body.ready {
-		next.ServeHTTP(w, ex.request)
-		return
-	}
-	ex.reader.body = &ex.body
-	r := ex.request.WithContext(ex.request.Context())
-	r.Body = &ex.reader
-	defer ex.adopt(r)
-	defer ex.reader.Close()
-	next.ServeHTTP(w, r)
-}
-
-// replay writes the recorded answer. Headers of outer handlers stay, unless
-// the recorded answer sets or removes them.
-func (ex *exchange) replay(w http.ResponseWriter, rec *semel.Record) {
-	ex.decision.Fence, ex.decision.Attempt = rec.Fence, rec.Attempt
-	e, err := openEnvelope(rec.Outcome)
-	header := w.Header()
-	if err == nil {
-		err = e.head.into(header)
-	}
-	var trailer http.Header
-	if err == nil && len(e.trailer) > 0 {
-		trailer = http.Header{}
-		err = e.trailer.into(trailer)
-	}
-	if err != nil {
-		ex.refuse(w, &semel.Error{Op: "replay", Digest: rec.Digest, Err: errors.Join(semel.ErrNotKept, err)})
-		return
-	}
-	for name := range trailer {
-		header.Add("Trailer", name)
-	}
-	header[StatusHeader] = ex.m.words.replayed
-	header[ReplayedHeader] = ex.m.words.yes
-	w.WriteHeader(e.status)
-	if len(e.body) > 0 {
-		_, _ = w.Write(e.body) // the client may have gone
-	}
-	for name, values := range trailer {
-		header[name] = values
-	}
-	ex.decision.Outcome, ex.decision.Status = OutcomeReplayed, e.status
-}
-
-// refuse answers with the problem that the error stands for.
-func (ex *exchange) refuse(w http.ResponseWriter, err error) {
-	p, outcome := problemOf(err)
-	p.PolicyURL = ex.m.set.PolicyURL
-	ex.decision.Outcome, ex.decision.Status, ex.decision.Err = outcome, p.Status, err
-	if e, ok := errors.AsType[*semel.Error](err); ok && e.Record != nil {
-		ex.decision.Fence, ex.decision.Attempt = e.Record.Fence, e.Record.Attempt
-	}
-	WriteProblem(w, ex.request, p)
-}
-
-// free gives back what the request held.
-func (ex *exchange) free() {
-	_ = ex.reader.Close()
-	ex.body.close()
-	s := ex.scratch
-	if ex.body.mem != nil {
-		s.body = ex.body.mem
-	}
-	ex.body.mem, ex.scratch, ex.capture.scratch = nil, nil, nil
-	ex.m.giveScratch(s)
-}
-
-// tell reports the decision.
-func (ex *exchange) tell() {
-	if ex.began.IsZero() {
-		return
-	}
-	d := &ex.decision
-	d.Took, d.Method, d.Pattern = time.Since(ex.began), ex.request.Method, ex.request.Pattern
-	ex.m.set.OnDecision(ex.request.Context(), *d)
 }

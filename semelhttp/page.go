@@ -21,9 +21,9 @@ const defaultLanguage = "en"
 
 // language holds the texts of the pages in one language.
 type language struct {
-	Policy   string `json:"policy"`  // the link to the published policy
-	Result   string `json:"result"`  // the link to the result of an earlier attempt
-	Wait     string `json:"wait"`    // "You can try again in %d s."
+	Policy   string `json:"policy"` // the link to the published policy
+	Result   string `json:"result"` // the link to the result of an earlier attempt
+	Wait     string `json:"wait"`   // "You can try again in %d s."
 	Problems map[string]struct {
 		Title  string `json:"title"`
 		Detail string `json:"detail"`

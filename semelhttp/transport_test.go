@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -252,7 +253,8 @@ func TestTransportKey(t *testing.T) {
 		req := post(t, semelhttp.NewIntent(t.Context()), nil)
 		req.Header.Set("Idempotency-Key", "mine")
 		before := req.Header.Clone()
-		if _, err := send(t, tr, req); err != nil {
+		resp, err := send(t, tr, req)
+		if err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff([]string{"mine"}, log.keys); diff != "" {
@@ -260,6 +262,9 @@ func TestTransportKey(t *testing.T) {
 		}
 		if diff := cmp.Diff(before, req.Header); diff != "" {
 			t.Errorf("the caller's header changed: -want +got\n%s", diff)
+		}
+		if diff := cmp.Diff(before, resp.Request.Header); diff != "" {
+			t.Errorf("the response's request is not the caller's: -want +got\n%s", diff)
 		}
 	})
 	for name, key := range map[string]string{"empty": "", "long": strings.Repeat("x", 256), "control": "a\nb", "not ASCII": "clé"} {
@@ -369,6 +374,12 @@ func TestTransportBodies(t *testing.T) {
 				if req.ContentLength != tt.sentLen {
 					t.Errorf("Content-Length %d, want %d", req.ContentLength, tt.sentLen)
 				}
+				if has := req.Body != nil; has != (tt.sent != "") {
+					t.Errorf("has a body: %v", has)
+				}
+				if can := req.GetBody != nil; can != (tt.sent != "" && tt.attempts > 1) {
+					t.Errorf("a connection that died idle can be replaced: %v", can)
+				}
 				return nil, io.ErrUnexpectedEOF
 			})
 			tr.MaxAttempts, tr.MaxBufferedBody = 3, most
@@ -409,6 +420,20 @@ func TestTransportBodyThatCannotBeRead(t *testing.T) {
 	}
 	if len(log.keys) != 0 || body.closed.Load() != 1 {
 		t.Errorf("%d attempts, body closed %d times; want none and once", len(log.keys), body.closed.Load())
+	}
+}
+
+// A base that does not speak httptrace is believed when it could not dial.
+func TestTransportBelievesDialErrors(t *testing.T) {
+	t.Parallel()
+	for op, unknown := range map[string]bool{"dial": false, "read": true} {
+		tr, _ := noPause(func(int, *http.Request) (*http.Response, error) {
+			return nil, &net.OpError{Op: op, Err: io.ErrClosedPipe}
+		})
+		_, err := tr.RoundTrip(post(t, t.Context(), nil)) //nolint:bodyclose // an error has none.
+		if !errors.Is(err, io.ErrClosedPipe) || errors.Is(err, semel.ErrUnknown) != unknown {
+			t.Errorf("%s: got %v", op, err)
+		}
 	}
 }
 
