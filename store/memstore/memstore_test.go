@@ -130,6 +130,9 @@ func TestFullOfBytes(t *testing.T) {
 	if _, _, err := s.Claim(t.Context(), params(string(make([]byte, 200)))); !errors.Is(err, semel.ErrFull) {
 		t.Errorf("promise 8: a key that does not fit: got %v, want %v", err, semel.ErrFull)
 	}
+	if n, _ := s.Count(t.Context()); n != 1 {
+		t.Errorf("promise 8: a refused claim still takes room: %d records, want 1", n)
+	}
 	other := win(t, s, "b")
 	if err := s.Settle(t.Context(), other.Digest, other.Fence, done(make([]byte, 900))); !errors.Is(err, semel.ErrFull) {
 		t.Errorf("promise 8: two outcomes that do not fit together: got %v, want %v", err, semel.ErrFull)
@@ -157,6 +160,10 @@ func TestRoomIsGivenBack(t *testing.T) {
 		rec, won, err := s.Claim(t.Context(), p)
 		if !won || err != nil {
 			t.Fatalf("round %d: takeover: won %v, error %v", i, won, err)
+		}
+		guess := semel.Settlement{State: semel.StateUnknown, Outcome: make([]byte, 500), Retention: time.Hour}
+		if err := s.Settle(t.Context(), rec.Digest, rec.Fence, guess); err != nil {
+			t.Fatalf("round %d: settle as unknown: %v", i, err)
 		}
 		if i%3 == 0 {
 			err = s.Settle(t.Context(), rec.Digest, rec.Fence, semel.Settlement{State: semel.StateReleased})

@@ -87,6 +87,35 @@ func TestWheelKeepsTime(t *testing.T) {
 	})
 }
 
+// TestWheelWaitsForAClockThatWentBack shows that a sweep ends even then.
+func TestWheelWaitsForAClockThatWentBack(t *testing.T) {
+	t.Parallel()
+	w := &wheel{}
+	if e := w.due(1000); e != nil {
+		t.Fatalf("an empty wheel gave %v", e)
+	}
+	w.put(&entry{expires: 500}, 500)
+	if _, steps := drain(w, 450, 100); steps != 0 {
+		t.Errorf("at 450: %d steps for an entry that expires at 500, want none", steps)
+	}
+	if e := w.due(1000); e == nil {
+		t.Error("at 1000: an entry that expired at 500 stayed")
+	}
+}
+
+// TestWheelFilesNearAfterIdling shows that an idle wheel keeps up with time, so
+// that what comes next is filed as near as ever.
+func TestWheelFilesNearAfterIdling(t *testing.T) {
+	t.Parallel()
+	const now = 1<<26 - 2
+	w := &wheel{}
+	w.due(now)
+	w.put(&entry{expires: now + 1}, now+1)
+	if w.used[0] == 0 {
+		t.Error("an entry that expires in a millisecond is not filed at the lowest level")
+	}
+}
+
 // TestWheelStepsAreFew shows that an entry is filed again a bounded number of
 // times, however long it lives and however many there are.
 func TestWheelStepsAreFew(t *testing.T) {

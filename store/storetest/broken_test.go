@@ -102,7 +102,7 @@ func TestBrokenStores(t *testing.T) {
 		"half a digest":          {"claim/similar-digests"},
 		"expired visible":        {"expiry/claimed", "expiry/completed", "expiry/unknown", "expiry/cancelled", "list/expired"},
 		"renew by any fence":     {"renew/stale", "renew/wrong-fence", "model/sequences"},
-		"renew keeps expiry":     {"renew/live", "renew/keeps-alive", "renew/shorter"},
+		"renew keeps expiry":     {"renew/live", "renew/keeps-alive", "renew/shorter", "sweep/moved"},
 		"lapsed not renewed":     {"renew/lapsed", "claim/takeover-renewed"},
 		"settle overwrites":      {"settle/otherwise", "settle/release-settled", "race/settle", "model/sequences"},
 		"settle again extends":   {"settle/repeated"},
