@@ -11,15 +11,15 @@ import (
 const (
 	// checkpointPages is about how many pages the write-ahead log grows by
 	// before they are copied into the file.
-	checkpointPages = 2000
+	checkpointPages = 8000
 	// walPages is the length of the log at which the commit that reaches it
 	// does the copying itself, because the checkpointer cannot keep up.
-	walPages = 16384
+	walPages = 32768
 	// nearlyDone is how many pages the writer copies itself, so that the log
 	// is empty for an instant and begins anew.
 	nearlyDone = 500
 	// walKeepBytes is what the log is cut to after it was longer for a while.
-	walKeepBytes = 64 << 20
+	walKeepBytes = 128 << 20
 	// checkpointPasses bounds how often the checkpointer runs after the writer.
 	checkpointPasses = 8
 )

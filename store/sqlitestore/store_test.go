@@ -17,6 +17,13 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, instance)
 }
 
+func TestStoreUnderFaults(t *testing.T) {
+	t.Parallel()
+	storetest.RunFaults(t, instance)
+}
+
+func BenchmarkStore(b *testing.B) { storetest.Benchmark(b, instance) }
+
 // hands is a clock that moves only when told.
 type hands struct {
 	mu  sync.Mutex // guards now
