@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -164,6 +165,11 @@ func TestDelayUntilReleased(t *testing.T) {
 		if n, _ := inner.Count(t.Context()); n != 0 {
 			t.Errorf("the inner store was reached before the delay was over: %d records", n)
 		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, _, err := faulty.Claim(ctx, params("b")); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Claim with an impatient context: got %v, want %v", err, context.DeadlineExceeded)
+		}
 		close(open)
 		if err := <-answered; err != nil {
 			t.Error(err)
@@ -223,6 +229,11 @@ func TestSeedRepeatsItself(t *testing.T) {
 			failures += fmt.Sprintln(err)
 		}
 		return failures
+	}
+	for _, kind := range []string{"before it was taken", "after it was taken", "not found"} {
+		if n := strings.Count(run(1), kind); n < 10 || n > 60 {
+			t.Errorf("%d of 100 calls failed %s, want about 30", n, kind)
+		}
 	}
 	if diff := cmp.Diff(run(1), run(1)); diff != "" {
 		t.Errorf("the same seed must give the same failures:\n%s", diff)

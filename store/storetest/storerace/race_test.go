@@ -60,7 +60,8 @@ func TestRunRepeatsWhatIsNotDefinite(t *testing.T) {
 type broken struct {
 	session
 
-	bug string
+	bug  string
+	meet chan struct{} // bug "two winners": both look before one leaves
 
 	mu     sync.Mutex // guards the fields below
 	fences map[semel.Digest]semel.Fence
@@ -82,7 +83,9 @@ func (b *broken) Claim(ctx context.Context, p semel.ClaimParams) (semel.Record, 
 			b.fences[p.Digest]++
 			rec.Fence = b.fences[p.Digest]
 		}
-	case "stale reads":
+	case "falling fences":
+		rec.Fence = 1<<62 - rec.Fence
+	case "stale answers":
 		if !won {
 			rec.Fence--
 		}
@@ -91,31 +94,57 @@ func (b *broken) Claim(ctx context.Context, p semel.ClaimParams) (semel.Record, 
 }
 
 func (b *broken) Settle(ctx context.Context, d semel.Digest, _ semel.Fence, to semel.Settlement) error {
-	rec, err := b.Lookup(ctx, d)
+	rec, err := b.session.Lookup(ctx, d)
 	if err != nil {
 		return nil //nolint:nilerr // absent: released already.
 	}
 	return b.session.Settle(ctx, d, rec.Fence, to)
 }
 
+func (b *broken) Lookup(ctx context.Context, d semel.Digest) (semel.Record, error) {
+	rec, err := b.session.Lookup(ctx, d)
+	switch b.bug {
+	case "two winners":
+		patience := time.NewTimer(5 * time.Second)
+		defer patience.Stop()
+		select {
+		case b.meet <- struct{}{}:
+		case <-b.meet:
+		case <-patience.C:
+		}
+	case "stale reads":
+		rec.Fence--
+	case "falling fences":
+		rec.Fence = 1<<62 - rec.Fence
+	}
+	return rec, err
+}
+
 func TestRunFindsWhatIsBroken(t *testing.T) {
 	t.Parallel()
-	for bug, want := range map[string]string{
-		"two winners":       "8 of 8 claimers won at once, want exactly 1",
-		"fence of each key": "fence 1 was given twice",
-		"stale reads":       "were shown different holders",
+	for _, test := range []struct {
+		bug  string
+		keys int
+		want string
+	}{
+		{"two winners", 1, "8 of 8 claimers won at once, want exactly 1"},
+		{"two winners", 1, "2 holders at the same time"},
+		{"fence of each key", 4, "fence 1 was given twice"},
+		{"falling fences", 4, "want a greater one"},
+		{"stale answers", 4, "were shown different holders"},
+		{"stale reads", 4, "another store sees fence"},
 	} {
-		t.Run(bug, func(t *testing.T) {
+		t.Run(test.bug+": "+test.want, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
-			store := &broken{session: session{memstore.New(nil)}, bug: bug, fences: map[semel.Digest]semel.Fence{}}
-			report, err := storerace.Run(ctx, sessions(store), &storerace.Options{Keys: 4})
+			store := &broken{session: session{memstore.New(nil)}, bug: test.bug, meet: make(chan struct{}), fences: map[semel.Digest]semel.Fence{}}
+			report, err := storerace.Run(ctx, sessions(store), &storerace.Options{Keys: test.keys, Waiters: 2})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := strings.Join(report.Violations, "\n"); !strings.Contains(got, want) {
-				t.Errorf("got violations\n%s\nwant %q", got, want)
+			if got := strings.Join(report.Violations, "\n"); !strings.Contains(got, test.want) {
+				t.Errorf("got violations\n%s\nwant %q", got, test.want)
 			}
 		})
 	}
