@@ -145,8 +145,12 @@ func TestDelayByTimer(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
+		started = time.Now()
 		if _, _, err := faulty.Claim(ctx, params("b")); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Claim with an impatient context: got %v, want %v", err, context.DeadlineExceeded)
+		}
+		if got := time.Since(started); got != time.Millisecond {
+			t.Errorf("Claim with an impatient context took %v, want 1ms", got)
 		}
 	})
 }
