@@ -180,6 +180,11 @@ func (o *Options) withDefaults(policy *semel.Policy) (settings, error) {
 }
 
 func (s *settings) check(policy *semel.Policy) error {
+	if source, ok := s.Key.(interface{ check() error }); ok {
+		if err := source.check(); err != nil {
+			return err
+		}
+	}
 	switch {
 	case s.MaxBodyBytes < 0 || s.SpoolBytes < 0 || s.MaxResponseBytes < 0 || s.Fingerprint.MaxCanonicalBytes < 0:
 		return errors.New("semelhttp: a bound of the options is negative")

@@ -1,0 +1,166 @@
+package semelhttp
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/semel-dev/semel"
+)
+
+// DerivedKey says what a request is recognised by when its caller sends no
+// key.
+type DerivedKey struct {
+	// Fields are names of form fields, or of members at the top of a JSON body;
+	// with a leading slash, JSON pointers. Nil: the whole body counts.
+	Fields []string
+	// Cookies and Headers count beside the fields, such as the session's cookie.
+	Cookies, Headers []string
+}
+
+// Derived makes the key out of what the request says, for callers that send
+// none. Two requests that agree in everything chosen are one intent, so give
+// the guard a policy whose retention is the window within which a repetition is
+// an accident: seconds, not a day.
+//
+// A request that has none of the Fields has no key. [New] reports fields that
+// are none.
+func Derived(d DerivedKey) KeySource {
+	s := &derivedSource{cookies: slices.Clone(d.Cookies), wholeBody: d.Fields == nil}
+	for _, name := range d.Headers {
+		s.headers = append(s.headers, http.CanonicalHeaderKey(name))
+	}
+	for _, name := range d.Fields {
+		field := derivedField{name: name}
+		pointer := name
+		if !strings.HasPrefix(name, "/") {
+			pointer = "/" + strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
+		}
+		path, err := parsePointer(pointer)
+		field.path, s.err = path, errors.Join(s.err, err)
+		s.fields = append(s.fields, field)
+	}
+	if !s.wholeBody && len(s.fields) == 0 {
+		s.err = errors.New("semelhttp: derived key: Fields is empty (nil means the whole body)")
+	}
+	return s
+}
+
+type derivedSource struct {
+	fields           []derivedField
+	cookies, headers []string
+	wholeBody        bool
+	err              error // what is wrong with the fields
+}
+
+func (s *derivedSource) check() error { return s.err }
+
+type derivedField struct {
+	name string
+	path []string
+}
+
+// Key implements [KeySource].
+func (s *derivedSource) Key(r *http.Request, body *Body) (string, bool, error) {
+	if s.err != nil {
+		return "", false, s.err
+	}
+	var h semel.Hasher
+	h.Add("derived/1")
+	for _, name := range s.cookies {
+		h.Add(name)
+		for _, cookie := range r.CookiesNamed(name) {
+			h.Add("=" + cookie.Value)
+		}
+	}
+	for _, name := range s.headers {
+		h.Add(name)
+		for _, line := range r.Header[name] {
+			h.Add("=" + line)
+		}
+	}
+	found, err := s.addBody(&h, r, body)
+	if err != nil || !found {
+		return "", false, err
+	}
+	return "derived:" + h.Sum().String(), true, nil
+}
+
+// String implements [KeySource].
+func (s *derivedSource) String() string {
+	what := "the whole body"
+	if !s.wholeBody {
+		names := make([]string, len(s.fields))
+		for i := range s.fields {
+			names[i] = s.fields[i].name
+		}
+		what = "the fields " + strings.Join(names, ", ")
+	}
+	return "derived from " + what
+}
+
+// addBody adds what counts of the body, and reports whether there was any.
+func (s *derivedSource) addBody(h *semel.Hasher, r *http.Request, body *Body) (bool, error) {
+	if s.wholeBody {
+		from, err := body.Open()
+		if err != nil {
+			return false, err
+		}
+		length, err := body.Len()
+		if err != nil {
+			return false, err
+		}
+		return true, addCanonicalBody(h, r.Header, from, canonicalRules{multipart: true, maxBytes: length})
+	}
+	if length, err := body.Len(); err != nil || length == 0 {
+		return false, err
+	}
+	if isJSON(r) {
+		return s.addMembers(h, body)
+	}
+	return s.addFields(h, r, body)
+}
+
+func (s *derivedSource) addMembers(h *semel.Hasher, body *Body) (found bool, err error) {
+	for i := range s.fields {
+		raw, err := searchJSON(body, s.fields[i].path)
+		if err != nil {
+			return false, err
+		}
+		h.Add(s.fields[i].name)
+		if raw == nil {
+			continue
+		}
+		found = true
+		sum, err := canonicalJSON(strings.NewReader(string(raw)), int64(len(raw)))
+		if errors.Is(err, errNotCanonical) {
+			h.Add("=" + string(raw))
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		h.AddBytes(sum[:])
+	}
+	return found, nil
+}
+
+func (s *derivedSource) addFields(h *semel.Hasher, r *http.Request, body *Body) (found bool, err error) {
+	values := make([]semel.Hasher, len(s.fields)) // the fields come in any order
+	err = eachField(r, body, func(name, value string) error {
+		for i := range s.fields {
+			if s.fields[i].name == name {
+				values[i].Add(value)
+				found = true
+			}
+		}
+		return nil
+	})
+	for i := range s.fields {
+		sum := values[i].Sum()
+		h.Add(s.fields[i].name)
+		h.AddBytes(sum[:])
+	}
+	return found, err
+}
