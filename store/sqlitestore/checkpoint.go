@@ -63,9 +63,8 @@ func openCheckpointer(ctx context.Context, path string, opts *Options) (*checkpo
 
 // run copies when the writer says that there is something to copy, until
 // start is closed.
-func (k *checkpointer) run() {
+func (k *checkpointer) run(ctx context.Context) {
 	defer close(k.ended)
-	ctx := context.Background()
 	for range k.start {
 		if err := k.chase(ctx); err != nil {
 			// Nothing is lost: the log keeps what the file lacks.

@@ -21,8 +21,8 @@ func (s *Store) Claim(ctx context.Context, p semel.ClaimParams) (rec semel.Recor
 		rec semel.Record
 		won bool
 	}
-	err = s.do(ctx, "claim", func(t *tx) (err error) {
-		answer.rec, answer.won, err = t.claimOne(&p)
+	err = s.do(ctx, "claim", func(ctx context.Context, t *tx) (err error) {
+		answer.rec, answer.won, err = t.claimOne(ctx, &p)
 		return err
 	})
 	if err != nil {
@@ -31,14 +31,14 @@ func (s *Store) Claim(ctx context.Context, p semel.ClaimParams) (rec semel.Recor
 	return answer.rec, answer.won, nil
 }
 
-func (t *tx) claimOne(p *semel.ClaimParams) (rec semel.Record, won bool, err error) {
+func (t *tx) claimOne(ctx context.Context, p *semel.ClaimParams) (rec semel.Record, won bool, err error) {
 	if t.fence == math.MaxInt64 {
 		return rec, false, fmt.Errorf("%w: sqlitestore: no fence is left", semel.ErrFull)
 	}
 	fence := t.fence + 1
 	retention := p.Retention.Milliseconds()
 	leaseUntil := t.now + p.Lease.Milliseconds()
-	res, err := t.claim.exec(fence, p.Digest[:], p.Owner[:], p.Fingerprint[:], t.now, leaseUntil,
+	res, err := t.claim.exec(ctx, fence, p.Digest[:], p.Owner[:], p.Fingerprint[:], t.now, leaseUntil,
 		leaseUntil+retention, t.now+retention, p.Scope, p.Name, column(p.TakeOver))
 	if err != nil {
 		return rec, false, err
@@ -48,7 +48,7 @@ func (t *tx) claimOne(p *semel.ClaimParams) (rec semel.Record, won bool, err err
 		return rec, false, err
 	}
 	if changed == 0 {
-		rec, err = t.get(p.Digest)
+		rec, err = t.get(ctx, p.Digest)
 		return rec, repeated(&rec, p), err
 	}
 	t.fence, t.dirty = fence, true
@@ -59,7 +59,7 @@ func (t *tx) claimOne(p *semel.ClaimParams) (rec semel.Record, won bool, err err
 	}
 	if inserted != fence {
 		// The row was there and was taken over: how often is in the row.
-		rec, err = t.get(p.Digest)
+		rec, err = t.get(ctx, p.Digest)
 		return rec, true, err
 	}
 	t.count++

@@ -58,7 +58,7 @@ func openConn(path string, busy time.Duration, readOnly bool) (*conn, error) {
 	}
 	raw, ok := opened.(rawConn)
 	if !ok {
-		_ = opened.Close() //nolint:errcheck // the connection is of no use.
+		_ = opened.Close() // of no use
 		return nil, errors.New("the SQLite driver lacks the context methods")
 	}
 	return &conn{raw: raw}, nil
@@ -117,7 +117,7 @@ func (c *conn) prepare(ctx context.Context, query string) (*stmt, error) {
 	}
 	raw, ok := prepared.(rawStmt)
 	if !ok {
-		_ = prepared.Close() //nolint:errcheck // the statement is of no use.
+		_ = prepared.Close() // of no use
 		return nil, errors.New("the SQLite driver lacks the context methods")
 	}
 	s := &stmt{raw: raw}
@@ -144,13 +144,13 @@ type stmt struct {
 }
 
 // exec runs the statement and returns what the driver says of it.
-func (s *stmt) exec(args ...driver.Value) (driver.Result, error) {
-	return s.raw.ExecContext(context.Background(), s.bind(args))
+func (s *stmt) exec(ctx context.Context, args ...driver.Value) (driver.Result, error) {
+	return s.raw.ExecContext(ctx, s.bind(args))
 }
 
 // changes runs the statement and returns how many rows it changed.
-func (s *stmt) changes(args ...driver.Value) (int64, error) {
-	res, err := s.exec(args...)
+func (s *stmt) changes(ctx context.Context, args ...driver.Value) (int64, error) {
+	res, err := s.exec(ctx, args...)
 	if err != nil {
 		return 0, err
 	}

@@ -20,7 +20,7 @@ import (
 // goroutines until it is killed, and prints what was acknowledged:
 // "claimed NAME FENCE" and "settled NAME FENCE".
 func childCycle(path, prefix string) int {
-	s, err := sqlitestore.Open(context.Background(), path, nil) //nolint:usetesting // no test is running in this process.
+	s, err := sqlitestore.Open(context.Background(), path, nil)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

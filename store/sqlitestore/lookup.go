@@ -15,20 +15,20 @@ var lookupSQL string
 // and waits for neither it nor other processes.
 func (s *Store) Lookup(ctx context.Context, d semel.Digest) (rec semel.Record, err error) {
 	err = s.read(ctx, "look up", func(r *reader) error {
-		rec, err = find(r.find, d, s.clock.read(0))
+		rec, err = find(context.WithoutCancel(ctx), r.find, d, s.clock.read(0))
 		return err
 	})
 	return rec, err
 }
 
 // get is Lookup inside the transaction.
-func (t *tx) get(d semel.Digest) (semel.Record, error) {
-	return find(t.find, d, t.now)
+func (t *tx) get(ctx context.Context, d semel.Digest) (semel.Record, error) {
+	return find(ctx, t.find, d, t.now)
 }
 
-func find(lookup *stmt, d semel.Digest, now int64) (rec semel.Record, err error) {
+func find(ctx context.Context, lookup *stmt, d semel.Digest, now int64) (rec semel.Record, err error) {
 	found := false
-	err = lookup.each(context.Background(), func(row []driver.Value) error {
+	err = lookup.each(ctx, func(row []driver.Value) error {
 		rec, err = readRecord(row, now)
 		found = err == nil && !expired(&rec)
 		return err

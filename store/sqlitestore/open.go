@@ -65,8 +65,8 @@ func Open(ctx context.Context, path string, o *Options) (*Store, error) {
 	if s.tx != nil {
 		s.queue = make(chan *job, queueJobs)
 		s.written = make(chan struct{})
-		go s.write()
-		go s.copier.run()
+		go s.write(context.WithoutCancel(ctx))
+		go s.copier.run(context.WithoutCancel(ctx))
 	}
 	return s, nil
 }
@@ -81,7 +81,7 @@ func (s *Store) open(ctx context.Context, opts *Options) error {
 		if s.tx, err = newTx(ctx, w, s.clock); err != nil {
 			return errors.Join(s.translate("open", err), w.close())
 		}
-		if floor, err = s.tx.touch(); err != nil {
+		if floor, err = s.tx.touch(context.WithoutCancel(ctx)); err != nil {
 			return s.translate("open", err)
 		}
 		if s.copier, err = openCheckpointer(ctx, s.path, opts); err != nil {
@@ -193,8 +193,9 @@ func (s *Store) Close() error {
 		<-s.written
 		close(s.copier.start)
 		<-s.copier.ended
-		if _, err := s.tx.touch(); err != nil {
-			s.log.LogAttrs(context.Background(), slog.LevelWarn, "the store's clock could not be written down",
+		ctx := context.Background()
+		if _, err := s.tx.touch(ctx); err != nil {
+			s.log.LogAttrs(ctx, slog.LevelWarn, "the store's clock could not be written down",
 				slog.Any("error", s.translate("close", err)))
 		}
 	}

@@ -19,7 +19,7 @@ const raceKeys = 300
 // childRace claims every intent, settles what it wins, and prints the names
 // and fences it won.
 func childRace(path, who string) int {
-	s, err := sqlitestore.Open(context.Background(), path, nil) //nolint:usetesting // no test is running in this process.
+	s, err := sqlitestore.Open(context.Background(), path, nil)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

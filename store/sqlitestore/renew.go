@@ -17,8 +17,8 @@ func (s *Store) Renew(ctx context.Context, d semel.Digest, f semel.Fence, lease 
 	if lease < time.Millisecond {
 		return fmt.Errorf("sqlitestore: lease %v is shorter than a millisecond", lease)
 	}
-	return s.do(ctx, "renew", func(t *tx) error {
-		changed, err := t.renew.changes(column(f), d[:], t.now, t.now+lease.Milliseconds())
+	return s.do(ctx, "renew", func(ctx context.Context, t *tx) error {
+		changed, err := t.renew.changes(ctx, column(f), d[:], t.now, t.now+lease.Milliseconds())
 		switch {
 		case err != nil:
 			return err

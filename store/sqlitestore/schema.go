@@ -80,7 +80,7 @@ func migrate(ctx context.Context, c *conn) error {
 		return err
 	}
 	if err := migrateLocked(ctx, c, latest); err != nil {
-		rollback(c)
+		rollback(ctx, c)
 		return err
 	}
 	return c.exec(ctx, "COMMIT")
@@ -119,6 +119,6 @@ func checkSchema(path string, schema, latest int, readOnly bool) error {
 
 // rollback ends the transaction. Its only error is that there is none: a full
 // disk or a failing one has ended it already.
-func rollback(c *conn) {
-	_ = c.exec(context.Background(), "ROLLBACK") //nolint:errcheck // see above.
+func rollback(ctx context.Context, c *conn) {
+	_ = c.exec(context.WithoutCancel(ctx), "ROLLBACK")
 }

@@ -33,29 +33,29 @@ func (s *Store) Settle(ctx context.Context, d semel.Digest, f semel.Fence, v sem
 	// The writer may read it after the caller has given up and gone.
 	v.Outcome = bytes.Clone(v.Outcome)
 	v.Kept = v.Kept && v.State == semel.StateCompleted
-	return s.do(ctx, "settle", func(t *tx) error {
+	return s.do(ctx, "settle", func(ctx context.Context, t *tx) error {
 		if v.State == semel.StateReleased {
-			return t.releaseOne(d, f)
+			return t.releaseOne(ctx, d, f)
 		}
-		return t.settleOne(d, f, &v)
+		return t.settleOne(ctx, d, f, &v)
 	})
 }
 
-func (t *tx) settleOne(d semel.Digest, f semel.Fence, v *semel.Settlement) error {
+func (t *tx) settleOne(ctx context.Context, d semel.Digest, f semel.Fence, v *semel.Settlement) error {
 	expires := t.now + v.Retention.Milliseconds()
-	changed, err := t.settle.changes(column(f), d[:], t.now, v.State.String(), v.Kept, v.Outcome, v.Note, expires)
+	changed, err := t.settle.changes(ctx, column(f), d[:], t.now, v.State.String(), v.Kept, v.Outcome, v.Note, expires)
 	if err != nil {
 		return err
 	}
 	if changed == 0 {
-		rec, err := t.get(d)
+		rec, err := t.get(ctx, d)
 		if err != nil {
 			return lost(err)
 		}
 		if done, err := settled(&rec, f, v); done || err != nil {
 			return err
 		}
-		changed, err = t.settleSooner.changes(column(f), d[:], t.now, v.State.String(), v.Kept, v.Outcome, v.Note, expires)
+		changed, err = t.settleSooner.changes(ctx, column(f), d[:], t.now, v.State.String(), v.Kept, v.Outcome, v.Note, expires)
 		if err != nil {
 			return err
 		}
@@ -68,8 +68,8 @@ func (t *tx) settleOne(d semel.Digest, f semel.Fence, v *semel.Settlement) error
 	return nil
 }
 
-func (t *tx) releaseOne(d semel.Digest, f semel.Fence) error {
-	changed, err := t.release.changes(column(f), d[:], t.now)
+func (t *tx) releaseOne(ctx context.Context, d semel.Digest, f semel.Fence) error {
+	changed, err := t.release.changes(ctx, column(f), d[:], t.now)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (t *tx) releaseOne(d semel.Digest, f semel.Fence) error {
 		t.pages += 2
 		return nil
 	}
-	rec, err := t.get(d)
+	rec, err := t.get(ctx, d)
 	if errors.Is(err, semel.ErrNotFound) {
 		return nil
 	}

@@ -21,8 +21,8 @@ func (s *Store) Sweep(ctx context.Context, limit int) (removed int, err error) {
 	for removed < limit {
 		var corrected, deleted int64
 		step := int64(min(limit-removed, sweepStep))
-		err := s.do(ctx, "sweep", func(t *tx) (err error) {
-			corrected, deleted, err = t.sweep(step)
+		err := s.do(ctx, "sweep", func(ctx context.Context, t *tx) (err error) {
+			corrected, deleted, err = t.sweep(ctx, step)
 			return err
 		})
 		if err != nil {
@@ -38,11 +38,11 @@ func (s *Store) Sweep(ctx context.Context, limit int) (removed int, err error) {
 
 // sweep looks at up to n records that are due. What it corrects is due no
 // longer, so repeated steps come to an end.
-func (t *tx) sweep(n int64) (corrected, deleted int64, err error) {
-	if corrected, err = t.correct.changes(t.now, n); err != nil {
+func (t *tx) sweep(ctx context.Context, n int64) (corrected, deleted int64, err error) {
+	if corrected, err = t.correct.changes(ctx, t.now, n); err != nil {
 		return 0, 0, err
 	}
-	if deleted, err = t.remove.changes(t.now, n); err != nil {
+	if deleted, err = t.remove.changes(ctx, t.now, n); err != nil {
 		return 0, 0, err
 	}
 	t.count -= deleted

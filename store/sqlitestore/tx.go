@@ -67,8 +67,8 @@ func newTx(ctx context.Context, c *conn, k *clock) (*tx, error) {
 // are meaningful only when err is nil. stepFailed says that the error is one
 // step's rather than that of the transaction. Steps whose callers gave up
 // before the lock of the file was held are left out.
-func (t *tx) run(jobs []*job, answers []error) (stepFailed bool, err error) {
-	if _, err := t.begin.exec(); err != nil {
+func (t *tx) run(ctx context.Context, jobs []*job, answers []error) (stepFailed bool, err error) {
+	if _, err := t.begin.exec(ctx); err != nil {
 		return false, err
 	}
 	started := false
@@ -76,25 +76,25 @@ func (t *tx) run(jobs []*job, answers []error) (stepFailed bool, err error) {
 		started = j.start() || started
 	}
 	if !started {
-		t.abort()
+		t.abort(ctx)
 		return false, nil
 	}
-	if err := t.load(); err != nil {
-		t.abort()
+	if err := t.load(ctx); err != nil {
+		t.abort(ctx)
 		return false, err
 	}
 	for i, j := range jobs {
 		if j.state.Load() != jobStarted {
 			continue
 		}
-		answers[i] = j.run(t)
+		answers[i] = j.run(ctx, t)
 		if answers[i] != nil && !isAnswer(answers[i]) {
-			t.abort()
+			t.abort(ctx)
 			return true, answers[i]
 		}
 	}
-	if err := t.finish(); err != nil {
-		t.abort()
+	if err := t.finish(ctx); err != nil {
+		t.abort(ctx)
 		return false, err
 	}
 	return false, nil
@@ -108,9 +108,9 @@ func isAnswer(err error) bool {
 
 // load reads what the transaction starts from, and the time, now that the
 // lock of the file is held.
-func (t *tx) load() error {
+func (t *tx) load(ctx context.Context) error {
 	found := false
-	err := t.readMeta.each(context.Background(), func(row []driver.Value) error {
+	err := t.readMeta.each(ctx, func(row []driver.Value) error {
 		var floor int64
 		if err := scan(row, &t.fence, &t.count, &floor); err != nil {
 			return err
@@ -126,28 +126,28 @@ func (t *tx) load() error {
 	return err
 }
 
-func (t *tx) finish() error {
+func (t *tx) finish(ctx context.Context) error {
 	if t.dirty {
-		if _, err := t.writeMeta.exec(t.fence, t.count, t.now); err != nil {
+		if _, err := t.writeMeta.exec(ctx, t.fence, t.count, t.now); err != nil {
 			return err
 		}
 		t.pages++
 	}
-	_, err := t.end.exec()
+	_, err := t.end.exec(ctx)
 	return err
 }
 
 // abort undoes the transaction. Its only error is that there is none: a full
 // disk or a failing one has ended it already.
-func (t *tx) abort() {
-	_, _ = t.undo.exec() //nolint:errcheck // see above.
+func (t *tx) abort(ctx context.Context) {
+	_, _ = t.undo.exec(ctx)
 }
 
 // touch writes the clock down, and returns the latest time the file had seen.
-func (t *tx) touch() (floor int64, err error) {
-	_, err = t.run([]*job{{run: func(t *tx) error {
+func (t *tx) touch(ctx context.Context) (floor int64, err error) {
+	_, err = t.run(ctx, []*job{{run: func(ctx context.Context, t *tx) error {
 		t.dirty = true
-		return t.readMeta.each(context.Background(), func(row []driver.Value) error {
+		return t.readMeta.each(ctx, func(row []driver.Value) error {
 			return scan(row[2:], &floor)
 		})
 	}}}, make([]error, 1))

@@ -23,7 +23,7 @@ func childUnprivileged(path string) int {
 			return 1
 		}
 	}
-	s, err := sqlitestore.Open(context.Background(), path, nil) //nolint:usetesting // no test is running in this process.
+	s, err := sqlitestore.Open(context.Background(), path, nil)
 	if err != nil {
 		fmt.Fprintln(os.Stdout, err)
 		return 0

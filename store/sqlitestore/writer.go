@@ -28,7 +28,7 @@ const (
 // job is one step on its way through the writer. Everything that run writes
 // belongs to the writer until done has spoken.
 type job struct {
-	run   func(*tx) error
+	run   func(context.Context, *tx) error
 	state atomic.Int32
 	done  chan error // of length 1
 }
@@ -36,7 +36,7 @@ type job struct {
 // do has the writer run a step, and returns after its commit. When ctx ends
 // before the step has started, it is not executed; when ctx ends later, nobody
 // can tell, as with every error that wraps no sentinel.
-func (s *Store) do(ctx context.Context, act string, run func(*tx) error) error {
+func (s *Store) do(ctx context.Context, act string, run func(context.Context, *tx) error) error {
 	j := &job{run: run, done: make(chan error, 1)}
 	if err := s.enqueue(ctx, act, j); err != nil {
 		return err
@@ -87,13 +87,13 @@ func (s *Store) enqueue(ctx context.Context, act string, j *job) error {
 // write is the writer: it takes the steps that wait, runs them in one
 // transaction, and answers after the commit. It never waits for company: a
 // lone step is committed at once, and while it is, the next batch gathers.
-func (s *Store) write() {
+func (s *Store) write(ctx context.Context) {
 	defer close(s.written)
 	batch := make([]*job, 0, s.batch)
 	for first := range s.queue {
 		batch = s.gather(append(batch[:0], first))
-		s.commit(batch)
-		s.keepLogShort()
+		s.commit(ctx, batch)
+		s.keepLogShort(ctx)
 		clear(batch)
 	}
 }
@@ -123,13 +123,13 @@ func (s *Store) gather(batch []*job) []*job {
 // commit runs the steps of a batch, in their order, in one transaction. A step
 // that fails on its own (its outcome does not fit, say) must not fail the
 // others, so the batch is then undone and each step gets its own transaction.
-func (s *Store) commit(batch []*job) {
+func (s *Store) commit(ctx context.Context, batch []*job) {
 	answers := make([]error, len(batch))
-	switch stepFailed, err := s.tx.run(batch, answers); {
+	switch stepFailed, err := s.tx.run(ctx, batch, answers); {
 	case err == nil:
 	case stepFailed && len(batch) > 1:
 		for i := range batch {
-			if _, err := s.tx.run(batch[i:i+1], answers[i:i+1]); err != nil {
+			if _, err := s.tx.run(ctx, batch[i:i+1], answers[i:i+1]); err != nil {
 				answers[i] = err
 			}
 		}
@@ -145,13 +145,13 @@ func (s *Store) commit(batch []*job) {
 
 // keepLogShort has the write-ahead log copied into the file, by the
 // checkpointer for the most part. The callers have their answers already.
-func (s *Store) keepLogShort() {
+func (s *Store) keepLogShort(ctx context.Context) {
 	s.copier.wrote(s.tx.pages)
 	s.tx.pages = 0
 	if s.copier.ask.CompareAndSwap(true, false) {
-		_, _, err := checkpoint(context.Background(), s.tx.conn)
+		_, _, err := checkpoint(ctx, s.tx.conn)
 		if err != nil {
-			s.log.LogAttrs(context.Background(), slog.LevelWarn, "the write-ahead log could not be copied into the file",
+			s.log.LogAttrs(ctx, slog.LevelWarn, "the write-ahead log could not be copied into the file",
 				slog.Any("error", s.translate("checkpoint", err)))
 		}
 	}
