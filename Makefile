@@ -2,15 +2,17 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help test check lint shell vet arch fmt build demo bench fuzz vuln clean
+.PHONY: help test check lint shell vet arch fmt build demo bench microbench fuzz vuln clean
 
 TOOLS := .cache/bin
 FUZZTIME ?= 1m
+ONLY ?= .
+RECORDS ?= 10000000
 BENCH ?= .
 COUNT ?= 1
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 test: ## every test, with the race detector; as root on Debian it installs what is missing
 	@scripts/prepare scripts/test
@@ -45,7 +47,10 @@ build: ## bin/semel
 demo: ## the invoice application, unprotected and protected, side by side (ARGS=--once: without a browser)
 	go run ./cmd/semel demo $(ARGS)
 
-bench: ## benchmarks (BENCH=regexp, COUNT=n)
+bench: ## Semel beside the bare work, as ratios (ONLY=middleware|sqlite|gateway|scale, RECORDS=10000000)
+	go run ./internal/bench -only '$(ONLY)' -records $(RECORDS)
+
+microbench: ## the packages' own benchmarks (BENCH=regexp, COUNT=n)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout 60m ./...
 
 fuzz: ## every fuzz target in turn, FUZZTIME (1m) each

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/semel-dev/semel/gateway"
+	"github.com/semel-dev/semel/store/sqlitestore"
+)
+
+const (
+	connections  = 64
+	aimKeyed     = 0.75
+	aimUnkeyed   = 0.95
+	copyBufBytes = 32 << 10
+)
+
+// benchGateway sends the same requests to an upstream directly, through a
+// plain ReverseProxy, and through the gateway on SQLite.
+func benchGateway(ctx context.Context, s *settings) (*table, error) {
+	upstream := serve(http.HandlerFunc(invoiceHandler))
+	defer upstream.Close()
+	target, err := url.Parse(upstream.URL)
+	if err != nil {
+		return nil, err
+	}
+	plain := serve(plainProxy(target))
+	defer plain.Close()
+	store, err := sqlitestore.Open(ctx, filepath.Join(s.dir, "gateway.db"), nil)
+	if err != nil {
+		return nil, err
+	}
+	defer store.Close()
+	gw, err := gateway.New(&gateway.Config{Upstream: upstream.URL, Store: store})
+	if err != nil {
+		return nil, err
+	}
+	defer gw.Close()
+	front := serve(gw.Handler())
+	defer front.Close()
+
+	t := &table{title: fmt.Sprintf("gateway on sqlite: %d connections, load, proxy and upstream on the same machine", connections)}
+	for _, kind := range []struct {
+		name, prefix string
+		aim          float64
+	}{{"POST with a key", "k", aimKeyed}, {"GET without a key", "", aimUnkeyed}} {
+		rows, err := compareProxies(ctx, s, kind.name, kind.prefix, kind.aim, []string{upstream.URL, plain.URL, front.URL})
+		if err != nil {
+			return nil, err
+		}
+		t.rows = append(t.rows, rows...)
+	}
+	return t, nil
+}
+
+func compareProxies(ctx context.Context, s *settings, kind, prefix string, aim float64, urls []string) ([]row, error) {
+	var subjects []subject
+	for i, u := range urls {
+		l := newLoad(u+"/invoices", connections, prefix)
+		if prefix != "" {
+			l.prefix = fmt.Sprintf("%s%d-", prefix, i)
+		}
+		defer l.close()
+		subjects = append(subjects, subject{u, l.run})
+	}
+	samples, err := measure(ctx, s, subjects)
+	if err != nil {
+		return nil, err
+	}
+	rate := func(i int) string {
+		return fmt.Sprintf("%s (%.0f/s)", nanosText(samples[i].nanos), float64(time.Second)/samples[i].nanos)
+	}
+	ratio := samples[1].nanos / samples[2].nanos
+	return []row{
+		{kind + ", direct", rate(0), "", "", "", noAim},
+		{kind + ", plain ReverseProxy", rate(1), "", "", "", noAim},
+		{kind + ", gateway", rate(2), "", fmt.Sprintf("%.2f× the plain proxy's rate", ratio), fmt.Sprintf("≥ %.2f×", aim), verdictOf(ratio >= aim)},
+	}, nil
+}
+
+// plainProxy is the rival: a ReverseProxy as good as it gets.
+func plainProxy(target *url.URL) http.Handler {
+	return &httputil.ReverseProxy{
+		Rewrite: func(p *httputil.ProxyRequest) {
+			p.SetURL(target)
+			p.SetXForwarded()
+		},
+		Transport:  &http.Transport{MaxIdleConnsPerHost: 2 * connections},
+		BufferPool: &buffers{pool: sync.Pool{New: func() any { return new([copyBufBytes]byte) }}},
+	}
+}
+
+type buffers struct{ pool sync.Pool }
+
+func (b *buffers) Get() []byte {
+	buf, ok := b.pool.Get().(*[copyBufBytes]byte)
+	if !ok {
+		buf = new([copyBufBytes]byte)
+	}
+	return buf[:]
+}
+
+func (b *buffers) Put(buf []byte) {
+	if len(buf) == copyBufBytes {
+		b.pool.Put((*[copyBufBytes]byte)(buf))
+	}
+}
+
+// serve is httptest.NewServer with connections that stay.
+func serve(h http.Handler) *httptest.Server {
+	server := httptest.NewUnstartedServer(h)
+	server.Config.IdleTimeout = time.Minute
+	server.Start()
+	return server
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// load sends requests over many keep-alive connections.
+type load struct {
+	url         string
+	connections int
+	prefix      string // of the keys; empty for GETs without one
+	serial      atomic.Int64
+	client      *http.Client
+}
+
+func newLoad(url string, connections int, prefix string) *load {
+	return &load{url: url, connections: connections, prefix: prefix, client: &http.Client{
+		Transport: &http.Transport{MaxIdleConnsPerHost: connections, MaxConnsPerHost: connections},
+		Timeout:   30 * time.Second,
+	}}
+}
+
+func (l *load) close() { l.client.CloseIdleConnections() }
+
+// run sends n requests, each with a fresh key.
+func (l *load) run(ctx context.Context, n int) error {
+	var left atomic.Int64
+	left.Store(int64(n))
+	group, ctx := errgroup.WithContext(ctx)
+	for range l.connections {
+		group.Go(func() error {
+			for left.Add(-1) >= 0 {
+				if err := l.one(ctx); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+func (l *load) one(ctx context.Context) error {
+	method, body := http.MethodGet, io.Reader(nil)
+	if l.prefix != "" {
+		method, body = http.MethodPost, strings.NewReader(postBody)
+	}
+	r, err := http.NewRequestWithContext(ctx, method, l.url, body)
+	if err != nil {
+		return err
+	}
+	if l.prefix != "" {
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Idempotency-Key", l.prefix+strconv.FormatInt(l.serial.Add(1), 10))
+	}
+	resp, err := l.client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusCreated {
+		return fmt.Errorf("%s: got %s, want 201", l.url, resp.Status)
+	}
+	return nil
+}
+
+// ready waits until the server answers.
+func (l *load) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := l.one(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("not ready: %w", err)
+		}
+	}
+}
+
+// freeAddress returns a loopback address that was free a moment ago.
+func freeAddress() (string, error) {
+	var config net.ListenConfig
+	l, err := config.Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("find a free port: %w", err)
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}

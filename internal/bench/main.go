@@ -1,0 +1,15 @@
+// Command bench measures Semel beside the bare work it wraps, in one run, and
+// prints ratios: a number without its rival beside it says nothing.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}

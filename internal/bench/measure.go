@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"time"
+)
+
+// subject is one way to do the work. do executes it n times and returns when
+// all are done.
+type subject struct {
+	name string
+	do   func(ctx context.Context, n int) error
+}
+
+// sample is the median over the rounds.
+type sample struct {
+	nanos  float64 // per operation
+	allocs float64 // per operation
+}
+
+// measure runs the subjects in turn, round after round, so that whatever else
+// the machine does meets all of them alike.
+func measure(ctx context.Context, s *settings, subjects []subject) ([]sample, error) {
+	counts := make([]int, len(subjects))
+	for i, sub := range subjects {
+		n, err := calibrate(ctx, s.round, sub)
+		if err != nil {
+			return nil, err
+		}
+		counts[i] = n
+	}
+	nanos := make([][]float64, len(subjects))
+	allocs := make([][]float64, len(subjects))
+	for range s.rounds {
+		for i, sub := range subjects {
+			one, err := once(ctx, sub, counts[i])
+			if err != nil {
+				return nil, err
+			}
+			nanos[i] = append(nanos[i], one.nanos)
+			allocs[i] = append(allocs[i], one.allocs)
+		}
+	}
+	out := make([]sample, len(subjects))
+	for i := range subjects {
+		out[i] = sample{nanos: median(nanos[i]), allocs: median(allocs[i])}
+	}
+	return out, nil
+}
+
+// calibrate finds how many operations fill a round; it warms the subject up.
+func calibrate(ctx context.Context, round time.Duration, sub subject) (int, error) {
+	for n := 64; ; n *= 2 {
+		one, err := once(ctx, sub, n)
+		if err != nil {
+			return 0, err
+		}
+		if took := time.Duration(one.nanos * float64(n)); took >= round/4 {
+			return max(n, int(float64(n)*float64(round)/float64(took))), nil
+		}
+	}
+}
+
+func once(ctx context.Context, sub subject, n int) (sample, error) {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	began := time.Now()
+	err := sub.do(ctx, n)
+	took := time.Since(began)
+	runtime.ReadMemStats(&after)
+	return sample{
+		nanos:  float64(took.Nanoseconds()) / float64(n),
+		allocs: float64(after.Mallocs-before.Mallocs) / float64(n),
+	}, err
+}
+
+func median(v []float64) float64 {
+	slices.Sort(v)
+	return v[len(v)/2]
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/semelhttp"
+	"github.com/semel-dev/semel/store/memstore"
+)
+
+const (
+	aimFirstNanos, aimFirstAllocs   = 2500, 15
+	aimReplayNanos, aimReplayAllocs = 800, 10
+
+	maxPosts = 1 << 19 // within one measurement of fresh keys
+)
+
+// invoiceHandler is a handler as thin as handlers get: headers and a body.
+func invoiceHandler(w http.ResponseWriter, _ *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Location", "/invoices/1")
+	w.WriteHeader(http.StatusCreated)
+	_, _ = w.Write([]byte(`{"id":1,"amount_cents":125000,"currency":"EUR"}`)) // the sink never fails
+}
+
+// sink is a ResponseWriter that costs nothing, so that only the handler and
+// the middleware are measured.
+type sink struct {
+	header http.Header
+	status int
+}
+
+func (s *sink) Header() http.Header         { return s.header }
+func (s *sink) Write(p []byte) (int, error) { return len(p), nil }
+func (s *sink) WriteHeader(status int)      { s.status = status }
+
+// post is one request used again and again.
+type post struct {
+	request *http.Request
+	body    *strings.Reader
+	sink    sink
+}
+
+const postBody = `{"customer_id":1,"amount_cents":125000,"currency":"EUR"}`
+
+func newPost(ctx context.Context) (*post, error) {
+	p := &post{body: strings.NewReader(""), sink: sink{header: http.Header{}}}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://shop.example/invoices", p.body)
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.ContentLength = int64(len(postBody))
+	p.request = r
+	return p, nil
+}
+
+func (p *post) send(h http.Handler, key string) error {
+	p.body.Reset(postBody)
+	clear(p.sink.header)
+	p.request.Header["Idempotency-Key"] = []string{key}
+	h.ServeHTTP(&p.sink, p.request)
+	if p.sink.status != http.StatusCreated {
+		return fmt.Errorf("got status %d, want 201", p.sink.status)
+	}
+	return nil
+}
+
+func benchMiddleware(ctx context.Context, s *settings) (*table, error) {
+	bare := http.HandlerFunc(invoiceHandler)
+	fresh, same := make([]string, maxPosts), make([]string, maxPosts)
+	for i := range maxPosts {
+		fresh[i], same[i] = "k"+strconv.Itoa(i), "replayed"
+	}
+	samples, err := measure(ctx, s, []subject{
+		{"bare handler", func(ctx context.Context, n int) error { return posts(ctx, bare, fresh, n) }},
+		{"first", func(ctx context.Context, n int) error { return guarded(ctx, bare, fresh, n) }},
+		{"replay", func(ctx context.Context, n int) error { return guarded(ctx, bare, same, n) }},
+	})
+	if err != nil {
+		return nil, err
+	}
+	base := samples[0]
+	return &table{title: "net/http middleware on memory: (one goroutine, 56-byte JSON body)", rows: []row{
+		{"bare handler", nanosText(base.nanos), allocsText(base.allocs), "", "", noAim},
+		added("with middleware, first execution", base, samples[1], aimFirstNanos, aimFirstAllocs),
+		added("with middleware, replay", base, samples[2], aimReplayNanos, aimReplayAllocs),
+	}}, nil
+}
+
+func added(name string, base, with sample, nanos, allocs float64) row {
+	moreNanos, moreAllocs := with.nanos-base.nanos, with.allocs-base.allocs
+	return row{
+		name, nanosText(with.nanos), allocsText(with.allocs),
+		fmt.Sprintf("adds %s, %.1f allocs", nanosText(moreNanos), moreAllocs),
+		fmt.Sprintf("adds ≤ %s, ≤ %.0f allocs", nanosText(nanos), allocs),
+		verdictOf(moreNanos <= nanos && moreAllocs <= allocs+0.5),
+	}
+}
+
+// guarded sends n POSTs through the middleware over a store of its own, so
+// that no measurement pays for the records of another.
+func guarded(ctx context.Context, bare http.Handler, keys []string, n int) error {
+	store := memstore.New(nil)
+	defer store.Close()
+	guard, err := semel.New(store, nil)
+	if err != nil {
+		return err
+	}
+	defer guard.Close()
+	mw, err := semelhttp.New(guard, func(*http.Request) (string, error) { return "tenant-7 POST /invoices", nil }, nil)
+	if err != nil {
+		return err
+	}
+	return posts(ctx, mw.Handler(bare), keys, n)
+}
+
+// posts sends n requests, at most once with each of the keys until they are
+// used up: beyond that it starts over, which only a bare handler ever does.
+func posts(ctx context.Context, h http.Handler, keys []string, n int) error {
+	p, err := newPost(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range n {
+		if err := p.send(h, keys[i%len(keys)]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

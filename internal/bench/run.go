@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+)
+
+// settings are what the flags say.
+type settings struct {
+	round   time.Duration // of one measurement of one subject
+	rounds  int           // measurements of each subject; the median counts
+	records int           // in the large store
+	dir     string        // for files; removed at the end
+	log     io.Writer     // progress
+}
+
+// section measures a few subjects against each other.
+type section struct {
+	name string
+	run  func(context.Context, *settings) (*table, error)
+}
+
+func sections() []section {
+	return []section{
+		{"middleware", benchMiddleware},
+		{"sqlite", benchSQLite},
+		{"gateway", benchGateway},
+		{"scale", benchScale},
+	}
+}
+
+// run measures the sections whose names match and returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	only := flags.String("only", ".", "run the sections that match this expression: middleware, sqlite, gateway, scale")
+	s := settings{log: stderr}
+	flags.DurationVar(&s.round, "round", 300*time.Millisecond, "length of one measurement")
+	flags.IntVar(&s.rounds, "rounds", 7, "measurements of each subject; the median counts")
+	flags.IntVar(&s.records, "records", 10_000_000, "live records in the large store of section scale")
+	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	match, err := regexp.Compile(*only)
+	if err != nil {
+		fmt.Fprintf(stderr, "bench: -only: %v\n", err)
+		return 2
+	}
+	dir, err := os.MkdirTemp("", "semel-bench-")
+	if err != nil {
+		fmt.Fprintf(stderr, "bench: %v\n", err)
+		return 3
+	}
+	defer os.RemoveAll(dir)
+	s.dir = dir
+	fmt.Fprintln(stdout, machine())
+	for _, sec := range sections() {
+		if !match.MatchString(sec.name) {
+			continue
+		}
+		t, err := sec.run(ctx, &s)
+		if err != nil {
+			fmt.Fprintf(stderr, "bench: %s: %v\n", sec.name, err)
+			return 3
+		}
+		t.print(stdout)
+	}
+	return 0
+}
+
+// machine says what this run can be compared with.
+func machine() string {
+	revision := "no revision"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, kv := range info.Settings {
+			if kv.Key == "vcs.revision" {
+				revision = kv.Value[:min(12, len(kv.Value))]
+			}
+		}
+	}
+	return fmt.Sprintf("%s · %s/%s · %s · %d CPUs (%s) · %s",
+		time.Now().UTC().Format("2006-01-02 15:04 UTC"), runtime.GOOS, runtime.GOARCH, runtime.Version(),
+		runtime.NumCPU(), cpuModel(), revision)
+}
+
+func cpuModel() string {
+	info, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return "unknown model"
+	}
+	for line := range strings.Lines(string(info)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return "unknown model"
+}
