@@ -133,23 +133,16 @@ func unquote(wire string) (name, rest string, err error) {
 }
 
 // checkParameters reads what follows a quoted string: nothing, or parameters
-// (RFC 8941 section 3.1.2), which are ignored but must start as such.
+// (RFC 8941 section 3.1.2), which are ignored but must be well formed.
 func checkParameters(rest string) error {
-	rest = strings.TrimLeft(rest, " ")
-	if rest == "" {
-		return nil
-	}
-	if rest[0] != ';' {
+	rest, ok := skipParameters(rest)
+	switch {
+	case !ok:
+		return fmt.Errorf("%w: the parameters after the closing double quote are malformed", ErrKeyInvalid)
+	case strings.HasPrefix(strings.TrimLeft(rest, " "), ","):
+		return fmt.Errorf("%w: more than one key in the header", ErrKeyInvalid)
+	case rest != "":
 		return fmt.Errorf("%w: unexpected text after the closing double quote", ErrKeyInvalid)
-	}
-	quoted := false
-	for i := range len(rest) {
-		switch {
-		case rest[i] == '"' && rest[i-1] != '\\':
-			quoted = !quoted
-		case rest[i] == ',' && !quoted:
-			return fmt.Errorf("%w: more than one key in the header", ErrKeyInvalid)
-		}
 	}
 	return nil
 }

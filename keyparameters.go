@@ -1,0 +1,129 @@
+package semel
+
+import (
+	"encoding/base64"
+	"strings"
+	"unicode/utf8"
+)
+
+// skipParameters reads the parameters of a structured field item (RFC 9651
+// section 4.2.3.2, of which RFC 8941 is a part) and returns what follows them.
+func skipParameters(s string) (rest string, ok bool) {
+	for strings.HasPrefix(s, ";") {
+		s = strings.TrimLeft(s[1:], " ")
+		if s == "" || (!isLower(s[0]) && s[0] != '*') {
+			return "", false
+		}
+		s = skipBytes(s, func(c byte) bool {
+			return isLower(c) || isDigit(c) || strings.IndexByte("_-.*", c) >= 0
+		})
+		if !strings.HasPrefix(s, "=") {
+			continue
+		}
+		if s, ok = skipBareItem(s[1:]); !ok {
+			return "", false
+		}
+	}
+	return s, true
+}
+
+// skipBareItem reads one value of any type and returns what follows it.
+func skipBareItem(s string) (rest string, ok bool) {
+	if s == "" {
+		return "", false
+	}
+	switch c := s[0]; {
+	case c == '"':
+		_, rest, err := unquote(s)
+		return rest, err == nil
+	case c == '?':
+		return s[min(2, len(s)):], len(s) > 1 && (s[1] == '0' || s[1] == '1')
+	case c == ':':
+		return skipByteSequence(s[1:])
+	case c == '@':
+		rest, whole, ok := skipNumber(s[1:])
+		return rest, ok && whole
+	case c == '%':
+		return skipDisplayString(s[1:])
+	case c == '-' || isDigit(c):
+		rest, _, ok := skipNumber(s)
+		return rest, ok
+	case c == '*' || isLower(c|0x20):
+		return skipBytes(s, isTokenByte), true
+	}
+	return "", false
+}
+
+// skipByteSequence reads base64 up to a colon.
+func skipByteSequence(s string) (rest string, ok bool) {
+	text, rest, ok := strings.Cut(s, ":")
+	if !ok {
+		return "", false
+	}
+	_, err := base64.StdEncoding.DecodeString(text)
+	return rest, err == nil
+}
+
+// skipNumber reads an integer of up to 15 digits or a decimal of up to 12 and
+// 3; whole is true for an integer.
+func skipNumber(s string) (rest string, whole, ok bool) {
+	s = strings.TrimPrefix(s, "-")
+	rest = skipBytes(s, isDigit)
+	digits := len(s) - len(rest)
+	if !strings.HasPrefix(rest, ".") {
+		return rest, true, 1 <= digits && digits <= 15
+	}
+	fraction := rest[1:]
+	rest = skipBytes(fraction, isDigit)
+	places := len(fraction) - len(rest)
+	return rest, false, 1 <= digits && digits <= 12 && 1 <= places && places <= 3
+}
+
+// skipDisplayString reads UTF-8 in double quotes, with lower-case percent
+// escapes, after the leading percent sign.
+func skipDisplayString(s string) (rest string, ok bool) {
+	if !strings.HasPrefix(s, `"`) {
+		return "", false
+	}
+	var text []byte
+	for i := 1; i < len(s); i++ {
+		switch s[i] {
+		case '"':
+			return s[i+1:], utf8.Valid(text)
+		case '%':
+			if i+2 >= len(s) {
+				return "", false
+			}
+			high, low := lowerHex(s[i+1]), lowerHex(s[i+2])
+			if high < 0 || low < 0 {
+				return "", false
+			}
+			text = append(text, byte(high<<4|low))
+			i += 2
+		default:
+			text = append(text, s[i])
+		}
+	}
+	return "", false
+}
+
+// skipBytes removes the bytes at the start that are wanted.
+func skipBytes(s string, wanted func(byte) bool) string {
+	i := 0
+	for i < len(s) && wanted(s[i]) {
+		i++
+	}
+	return s[i:]
+}
+
+func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func isTokenByte(c byte) bool {
+	return isLower(c|0x20) || isDigit(c) || strings.IndexByte("!#$%&'*+-.^_`|~:/", c) >= 0
+}
+
+// lowerHex returns the value of a hexadecimal digit, or -1.
+func lowerHex(c byte) int {
+	return strings.IndexByte("0123456789abcdef", c)
+}
