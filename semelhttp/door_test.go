@@ -3,6 +3,7 @@ package semelhttp_test
 import (
 	"context"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -35,21 +36,21 @@ type doorOptions struct {
 
 func anonymous(*http.Request) string { return "anonymous" }
 
-func newDoor(t testing.TB, o doorOptions) *door {
-	t.Helper()
+func newDoor(tb testing.TB, o doorOptions) *door {
+	tb.Helper()
 	d := &door{store: o.store}
 	if d.store == nil {
 		d.store = memstore.New(nil)
 	}
-	t.Cleanup(func() { _ = d.store.Close() })
+	tb.Cleanup(func() { _ = d.store.Close() })
 	if o.scope == nil {
 		o.scope = semelhttp.ScopeBy(anonymous)
 	}
 	guard, err := semel.New(d.store, &semel.Options{Policy: o.policy, StoreTimeout: 200 * time.Millisecond})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() { _ = guard.Close() })
+	tb.Cleanup(func() { _ = guard.Close() })
 	d.guard = guard
 	tell := o.OnDecision
 	o.OnDecision = func(ctx context.Context, decision semelhttp.Decision) {
@@ -62,7 +63,7 @@ func newDoor(t testing.TB, o doorOptions) *door {
 	}
 	d.Middleware, err = semelhttp.New(guard, o.scope, &o.Options)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return d
 }
@@ -79,11 +80,19 @@ func (d *door) outcomes() []semelhttp.Outcome {
 }
 
 // serve starts a server over HTTP/1.1; the handler is behind the door.
-func (d *door) serve(t testing.TB, handler http.HandlerFunc) *httptest.Server {
-	t.Helper()
-	server := httptest.NewServer(d.Handler(handler))
-	t.Cleanup(server.Close)
-	t.Cleanup(server.Client().CloseIdleConnections)
+func (d *door) serve(tb testing.TB, handler http.HandlerFunc) *httptest.Server {
+	tb.Helper()
+	return newServer(tb, d.Handler(handler))
+}
+
+// newServer starts a server over HTTP/1.1.
+func newServer(tb testing.TB, handler http.Handler) *httptest.Server {
+	tb.Helper()
+	server := httptest.NewUnstartedServer(handler)
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // panics are meant
+	server.Start()
+	tb.Cleanup(server.Close)
+	tb.Cleanup(server.Client().CloseIdleConnections)
 	return server
 }
 
@@ -109,11 +118,11 @@ func (a *reply) problem() string {
 }
 
 // newAsk builds a POST; header is name, value, name, value…
-func newAsk(t testing.TB, url, body string, header ...string) *http.Request {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+func newAsk(tb testing.TB, url, body string, header ...string) *http.Request {
+	tb.Helper()
+	r, err := http.NewRequestWithContext(tb.Context(), http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Add(header[i], header[i+1])
@@ -121,11 +130,11 @@ func newAsk(t testing.TB, url, body string, header ...string) *http.Request {
 	return r
 }
 
-func sendAsk(t testing.TB, server *httptest.Server, r *http.Request) *reply {
-	t.Helper()
+func sendAsk(tb testing.TB, server *httptest.Server, r *http.Request) *reply {
+	tb.Helper()
 	res, err := server.Client().Do(r)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
@@ -133,10 +142,10 @@ func sendAsk(t testing.TB, server *httptest.Server, r *http.Request) *reply {
 }
 
 // ask sends a POST with the key, "" for none.
-func ask(t testing.TB, server *httptest.Server, key, body string, header ...string) *reply {
-	t.Helper()
+func ask(tb testing.TB, server *httptest.Server, key, body string, header ...string) *reply {
+	tb.Helper()
 	if key != "" {
 		header = append(header, "Idempotency-Key", key)
 	}
-	return sendAsk(t, server, newAsk(t, server.URL+"/invoices", body, header...))
+	return sendAsk(tb, server, newAsk(tb, server.URL+"/invoices", body, header...))
 }

@@ -108,9 +108,13 @@ func (ex *exchange) begin(w http.ResponseWriter, next http.Handler, key semel.Ke
 		ex.refuse(w, err)
 		return
 	}
+	var asked time.Time
+	if m.set.OnDecision != nil {
+		asked = time.Now()
+	}
 	claim, rec, err := m.guard.Begin(ctx, key, fp)
 	if m.set.OnDecision != nil {
-		ex.decision.Digest, ex.decision.Waited = m.guard.Digest(key), time.Since(ex.began)
+		ex.decision.Digest, ex.decision.Waited = m.guard.Digest(key), time.Since(asked)
 	}
 	switch {
 	case claim != nil:
