@@ -93,6 +93,20 @@ func newServer(tb testing.TB, handler http.Handler) *httptest.Server {
 	server.Start()
 	tb.Cleanup(server.Close)
 	tb.Cleanup(server.Client().CloseIdleConnections)
+	server.Client().CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return server
+}
+
+// newTLSServer starts a server over HTTP/2.
+func newTLSServer(tb testing.TB, handler http.Handler) *httptest.Server {
+	tb.Helper()
+	server := httptest.NewUnstartedServer(handler)
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	tb.Cleanup(server.Close)
+	tb.Cleanup(server.Client().CloseIdleConnections)
+	server.Client().CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return server
 }
 

@@ -1,0 +1,224 @@
+package semelhttp_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/semelhttp"
+)
+
+// TestTooLong: promise 3: an answer over the bound arrives whole, is not kept,
+// and the handler does not run again.
+func TestTooLong(t *testing.T) {
+	t.Parallel()
+	const bound = 1000
+	for name, write := range map[string]func(w http.ResponseWriter, n int){
+		"in one":    func(w http.ResponseWriter, n int) { _, _ = w.Write(make([]byte, n)) },
+		"as string": func(w http.ResponseWriter, n int) { _, _ = io.WriteString(w, strings.Repeat("\x00", n)) },
+		"in pieces": func(w http.ResponseWriter, n int) {
+			for range n {
+				_, _ = w.Write([]byte{0})
+			}
+		},
+		"copied": func(w http.ResponseWriter, n int) {
+			_, _ = io.Copy(w, struct{ io.Reader }{bytes.NewReader(make([]byte, n))})
+		},
+		"declared": func(w http.ResponseWriter, n int) {
+			w.Header().Set("Content-Length", strconv.Itoa(n))
+			_, _ = w.Write(make([]byte, n))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, size := range []int{bound - 1, bound, bound + 1, 100 * bound} {
+				var invoices counter
+				d := newDoor(t, doorOptions{Options: semelhttp.Options{MaxResponseBytes: bound}})
+				server := d.serve(t, func(w http.ResponseWriter, _ *http.Request) {
+					invoices.ran.Add(1)
+					w.Header().Set("Location", "/exports/7")
+					w.WriteHeader(http.StatusCreated)
+					write(w, size)
+				})
+				first := ask(t, server, "k1", "x")
+				if first.body != strings.Repeat("\x00", size) || first.status != http.StatusCreated || first.word() != "executed" {
+					t.Errorf("%d bytes: got %d %q and %d bytes", size, first.status, first.word(), len(first.body))
+				}
+				second := ask(t, server, "k1", "x")
+				if size <= bound {
+					wantReplay(t, first, second)
+				} else {
+					wantProblem(t, second, http.StatusConflict, "response-not-kept")
+					if !strings.Contains(second.body, `"location":"/exports/7"`) || !strings.Contains(second.body, `"recorded_status":201`) {
+						t.Errorf("got %s, want the recorded status and location", second.body)
+					}
+				}
+				invoices.wantRan(t, "promise 3", 1)
+			}
+		})
+	}
+}
+
+// TestServerSentEvents: a stream arrives event by event, is recorded before its
+// first byte (promise 7), and not run again (promise 3).
+func TestServerSentEvents(t *testing.T) {
+	t.Parallel()
+	for name, buffer := range map[string]bool{"flush streams": false, "flush waits": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var invoices counter
+			more := make(chan struct{})
+			d := newDoor(t, doorOptions{Options: semelhttp.Options{BufferFlush: buffer}})
+			server := d.serve(t, func(w http.ResponseWriter, r *http.Request) {
+				invoices.ran.Add(1)
+				w.Header().Set("Content-Type", "text/event-stream")
+				control := http.NewResponseController(w)
+				for i := range 3 {
+					fmt.Fprintf(w, "data: %d\n\n", i)
+					if err := control.Flush(); err != nil {
+						t.Error(err)
+					}
+					<-more
+					if err := r.Context().Err(); err != nil {
+						t.Errorf("the stream's context ended: %v", err)
+					}
+				}
+			})
+			r := newAsk(t, server.URL+"/invoices", "x", "Idempotency-Key", "k1")
+			res, err := server.Client().Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer res.Body.Close()
+			lines := bufio.NewReader(res.Body)
+			for i := range 3 {
+				line, err := lines.ReadString('\n')
+				if want := fmt.Sprintf("data: %d\n", i); line != want || err != nil {
+					t.Fatalf("got %q %v, want %q", line, err, want)
+				}
+				if _, err := lines.ReadString('\n'); err != nil {
+					t.Fatal(err)
+				}
+				wantProblem(t, ask(t, server, "k1", "x"), http.StatusConflict, "response-not-kept")
+				more <- struct{}{}
+			}
+			invoices.wantRan(t, "promise 3", 1)
+		})
+	}
+}
+
+// TestStreamedRefusal: a stream that says that nothing happened is released
+// when the handler has returned, and not before.
+func TestStreamedRefusal(t *testing.T) {
+	t.Parallel()
+	var invoices counter
+	wait := make(chan struct{})
+	d := newDoor(t, doorOptions{policy: semel.Policy{Wait: semel.NoWait}})
+	server := d.serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		if invoices.ran.Add(1) > 1 {
+			return
+		}
+		w.WriteHeader(http.StatusTooManyRequests)
+		_ = http.NewResponseController(w).Flush()
+		<-wait
+	})
+	res, err := server.Client().Do(newAsk(t, server.URL+"/invoices", "x", "Idempotency-Key", "k1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if word := res.Header.Get(semelhttp.StatusHeader); word != "released" {
+		t.Errorf("got %q, want released", word)
+	}
+	wantProblem(t, ask(t, server, "k1", "x"), http.StatusConflict, "in-flight")
+	close(wait)
+	_, _ = io.Copy(io.Discard, res.Body)
+	for d.guard.LiveClaims() > 0 {
+		<-time.After(time.Millisecond)
+	}
+	if got := ask(t, server, "k1", "x"); got.word() != "executed" {
+		t.Errorf("got %d %q, want executed", got.status, got.word())
+	}
+}
+
+// TestConstantMemory: promise 8: neither a large download nor a large upload is
+// held in memory.
+func TestConstantMemory(t *testing.T) { //nolint:paralleltest // it measures the memory of the process.
+	const size = 256 << 20
+	d := newDoor(t, doorOptions{Options: semelhttp.Options{MaxBodyBytes: size, SpoolDir: t.TempDir()}})
+	chunk := make([]byte, 64<<10)
+	server := d.serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if n, err := io.Copy(io.Discard, r.Body); n != size || err != nil {
+			t.Errorf("read %d bytes, %v", n, err)
+		}
+		for range size / len(chunk) {
+			_, _ = w.Write(chunk)
+		}
+	})
+	r := newAsk(t, server.URL+"/invoices", "", "Idempotency-Key", "k1")
+	r.Body = io.NopCloser(io.LimitReader(zeros{}, size))
+	r.ContentLength = -1
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	res, err := server.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	n, err := io.Copy(io.Discard, res.Body)
+	if n != size || err != nil {
+		t.Errorf("downloaded %d bytes, %v", n, err)
+	}
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > 16<<20 {
+		t.Errorf("promise 8: %d bytes were allocated for %d that passed through each way", used, size)
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// TestHijack: the claim is settled before the connection is handed out.
+func TestHijack(t *testing.T) {
+	t.Parallel()
+	var invoices counter
+	d := newDoor(t, doorOptions{})
+	server := d.serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		invoices.ran.Add(1)
+		conn, buffered, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		if live := d.guard.LiveClaims(); live != 0 {
+			t.Errorf("promise 7: %d claims are open with the connection handed out", live)
+		}
+		if _, err := w.Write([]byte("x")); !errors.Is(err, http.ErrHijacked) {
+			t.Errorf("write after hijacking: %v", err)
+		}
+		if _, _, err := http.NewResponseController(w).Hijack(); !errors.Is(err, http.ErrHijacked) {
+			t.Errorf("hijack after hijacking: %v", err)
+		}
+		fmt.Fprint(buffered, "HTTP/1.1 299 Mine\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi")
+		_ = buffered.Flush()
+	})
+	if first := ask(t, server, "k1", "x"); first.status != 299 || first.body != "hi" {
+		t.Errorf("got %d %q, want what went over the connection", first.status, first.body)
+	}
+	wantProblem(t, ask(t, server, "k1", "x"), http.StatusConflict, "response-not-kept")
+	invoices.wantRan(t, "promise 3", 1)
+}
