@@ -36,7 +36,8 @@
 //	  form_field: token       # in a form body
 //	  webhook_id: true        # the webhook-id header of Standard Webhooks
 //	  derive:                 # a hash of what was sent, for callers without keys
-//	    fields: [customer, amount]  # form fields; JSON pointers start with a slash
+//	    fields: [customer, amount]  # form fields; JSON pointers start with a slash;
+//	                                # without fields the whole body counts
 //	    cookies: [sessionid]
 //	    headers: [X-Device]
 //	    window: 10s           # the same content within it after the first is the same intent

@@ -21,7 +21,8 @@ type Key struct {
 // within the window means the same intent.
 type Derive struct {
 	// Fields of the form or JSON body; one that starts with a slash is a JSON
-	// pointer.
+	// pointer. nil: the whole body counts. A request that has none of them has
+	// no key.
 	Fields []string
 	// Cookies and Headers that count too.
 	Cookies, Headers []string
@@ -55,10 +56,6 @@ func (r *reader) derive(n ast.Node) *Derive {
 	})
 	if found == nil {
 		return d
-	}
-	if !found.has("fields") {
-		r.report(position(n), "list the fields of the form, or JSON pointers, that make two requests the same",
-			"derive has no fields: whatever a caller sends within the window would be one intent")
 	}
 	if !found.has("window") {
 		r.report(position(n), "add how long the same content means the same intent, such as window: 10s", "derive has no window")

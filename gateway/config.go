@@ -1,0 +1,183 @@
+package gateway
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"net/url"
+	"time"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/rules"
+)
+
+// Defaults of a [Config].
+const (
+	DefaultDialTimeout         = 5 * time.Second
+	DefaultAnswerTimeout       = 60 * time.Second
+	DefaultUpstreamIdleTimeout = 4 * time.Second
+	DefaultReadHeaderTimeout   = 10 * time.Second
+	DefaultBodyIdleTimeout     = 60 * time.Second
+	DefaultIdleTimeout         = 120 * time.Second
+	DefaultMaxHeaderBytes      = 64 << 10
+	DefaultDrainTimeout        = 30 * time.Second
+)
+
+// Config says what a [Gateway] stands in front of, and how.
+type Config struct {
+	// Upstream is the URL of the application, such as "http://127.0.0.1:9000".
+	// A path in it goes before that of every request. Required.
+	Upstream string
+	// Store remembers the intents. Required. The gateway does not close it.
+	Store semel.Store
+	// Rules are the endpoint rules; nil for none: every POST and PATCH that
+	// carries an Idempotency-Key is protected.
+	Rules *rules.File
+	// KeyRequired refuses POST and PATCH requests without a key where no rule
+	// matches.
+	KeyRequired bool
+	// Guard holds the settings of the guard. Its Policy is that of requests
+	// that no rule matches, and what a rule leaves open; its Trace is told too.
+	Guard semel.Options
+
+	// RewriteHost sends the upstream's own host instead of the one that the
+	// caller asked for.
+	RewriteHost bool
+	// TrustedProxies are the networks whose X-Forwarded-* and Forwarded
+	// headers are believed and continued. Those of anybody else are dropped.
+	TrustedProxies []netip.Prefix
+	// UpstreamTLS is for an https upstream. nil for the system's roots.
+	UpstreamTLS *tls.Config
+	// DialTimeout bounds connecting to the upstream. Default
+	// DefaultDialTimeout.
+	DialTimeout time.Duration
+	// AnswerTimeout bounds the wait for the header of the upstream's answer,
+	// after the request was sent. What came too late is unknown. Default
+	// DefaultAnswerTimeout; negative for none.
+	AnswerTimeout time.Duration
+	// UpstreamIdleTimeout is how long an unused connection is kept. Default
+	// DefaultUpstreamIdleTimeout: less than the 5 seconds after which common
+	// application servers hang up, because a request that meets the hanging up
+	// has an unknown outcome.
+	UpstreamIdleTimeout time.Duration
+
+	// Listen and AdminListen are the addresses of [Gateway.Run]. Defaults
+	// 127.0.0.1:8080 and 127.0.0.1:8081; AdminListen "off" for none.
+	Listen, AdminListen string
+	// CertFile and KeyFile (PEM) turn TLS and HTTP/2 on.
+	CertFile, KeyFile string
+	// ClientCAFile (PEM) verifies client certificates, where callers send one.
+	ClientCAFile string
+	// ReadHeaderTimeout, BodyIdleTimeout and IdleTimeout bound how slow a
+	// caller may be: to send its header, between two pieces of its body, and
+	// between two requests. MaxHeaderBytes bounds the header (431).
+	// Defaults DefaultReadHeaderTimeout and so on.
+	ReadHeaderTimeout, BodyIdleTimeout, IdleTimeout time.Duration
+	MaxHeaderBytes                                  int
+	// DrainDelay is how long the gateway serves on after its readiness has
+	// failed, for load balancers to notice. Default 0.
+	DrainDelay time.Duration
+	// DrainTimeout bounds how long running requests may take to end. Default
+	// DefaultDrainTimeout.
+	DrainTimeout time.Duration
+	// SpoolDir is where large bodies of requests with a key wait in temporary
+	// files. Default os.TempDir().
+	SpoolDir string
+
+	// Logger gets one line per decision. Default: none.
+	Logger *slog.Logger
+}
+
+// withDefaults returns a copy with the defaults filled in, and the upstream.
+func (c *Config) withDefaults() (*Config, *url.URL, error) {
+	if c == nil {
+		return nil, nil, errors.New("gateway: config is nil")
+	}
+	out := *c
+	for _, d := range []struct {
+		value *time.Duration
+		def   time.Duration
+	}{
+		{&out.DialTimeout, DefaultDialTimeout},
+		{&out.AnswerTimeout, DefaultAnswerTimeout},
+		{&out.UpstreamIdleTimeout, DefaultUpstreamIdleTimeout},
+		{&out.ReadHeaderTimeout, DefaultReadHeaderTimeout},
+		{&out.BodyIdleTimeout, DefaultBodyIdleTimeout},
+		{&out.IdleTimeout, DefaultIdleTimeout},
+		{&out.DrainTimeout, DefaultDrainTimeout},
+	} {
+		if *d.value == 0 {
+			*d.value = d.def
+		}
+	}
+	if out.MaxHeaderBytes == 0 {
+		out.MaxHeaderBytes = DefaultMaxHeaderBytes
+	}
+	if out.Listen == "" {
+		out.Listen = "127.0.0.1:8080"
+	}
+	if out.AdminListen == "" {
+		out.AdminListen = "127.0.0.1:8081"
+	}
+	if out.Logger == nil {
+		out.Logger = slog.New(slog.DiscardHandler)
+	}
+	target, err := out.check()
+	if err != nil {
+		return nil, nil, err
+	}
+	out.AnswerTimeout = max(0, out.AnswerTimeout) // to net/http, 0 is none
+	return &out, target, nil
+}
+
+// check reports everything that cannot work.
+func (c *Config) check() (*url.URL, error) {
+	var problems []error
+	problem := func(wrong bool, format string, args ...any) {
+		if wrong {
+			problems = append(problems, fmt.Errorf("gateway: "+format, args...))
+		}
+	}
+	target, err := parseUpstream(c.Upstream)
+	if err != nil {
+		problems = append(problems, err)
+	}
+	problem(c.Store == nil, "store is missing (open one, such as sqlite:semel.db)")
+	problem((c.CertFile == "") != (c.KeyFile == ""), "a certificate and its key belong together (set both files, or neither)")
+	problem(c.ClientCAFile != "" && c.CertFile == "", "client certificates need TLS (set the certificate and key files too)")
+	problem(c.MaxHeaderBytes < 1024, "max header of %d bytes is too small (at least 1024)", c.MaxHeaderBytes)
+	for name, d := range map[string]time.Duration{
+		"dial timeout": c.DialTimeout, "upstream idle timeout": c.UpstreamIdleTimeout, "read header timeout": c.ReadHeaderTimeout,
+		"body idle timeout": c.BodyIdleTimeout, "idle timeout": c.IdleTimeout, "drain timeout": c.DrainTimeout,
+	} {
+		problem(d < 0, "%s %v is negative (leave it out for the default)", name, d)
+	}
+	problem(c.DrainDelay < 0, "drain delay %v is negative (leave it out for none)", c.DrainDelay)
+	for _, p := range c.TrustedProxies {
+		problem(!p.IsValid(), "a trusted proxy is no network (write it like 10.0.0.0/8)")
+	}
+	return target, errors.Join(problems...)
+}
+
+func parseUpstream(text string) (*url.URL, error) {
+	const hint = "(write it like http://127.0.0.1:9000)"
+	if text == "" {
+		return nil, errors.New("gateway: upstream is missing " + hint)
+	}
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("gateway: upstream is no URL %s: %w", hint, err)
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, fmt.Errorf("gateway: upstream %q does not start with http:// or https:// %s", u.Redacted(), hint)
+	case u.Hostname() == "":
+		return nil, fmt.Errorf("gateway: upstream %q names no host %s", u.Redacted(), hint)
+	case u.User != nil:
+		return nil, errors.New("gateway: upstream holds a user name or password (callers' credentials are passed on as they are; remove it)")
+	case u.RawQuery != "" || u.Fragment != "":
+		return nil, fmt.Errorf("gateway: upstream %q holds a query or fragment (remove it)", u.Redacted())
+	}
+	return u, nil
+}

@@ -1,0 +1,32 @@
+// Package gateway is a reverse proxy that makes requests to an application
+// happen once, although the application knows nothing of it.
+//
+//	caller ──▶ route (rules) ──▶ semelhttp ──▶ httputil.ReverseProxy ──▶ upstream
+//	                                │                                      │
+//	                             semel.Guard ◀── how the claim ends ◀──────┘
+//
+// What the upstream does decides how a claim ends:
+//
+//	no byte of the request was sent (refused, no route, TLS)   released, 502: a retry runs
+//	sent, and no answer came (reset, hung up, too late)        unknown, 502 or 504
+//	the answer broke off in the middle                         unknown, 502, or the connection is cut
+//	a complete answer                                          by its status, as the rule says
+//
+// Whether a byte was sent is counted below TLS; where it cannot be told (a
+// connection shared by HTTP/2 requests) it counts as sent. An answer longer
+// than the route keeps is recorded by its status before its body has come to
+// an end.
+//
+// A request goes to the upstream at most once per claim: net/http, which
+// repeats by itself what carries an Idempotency-Key when a kept-alive
+// connection dies, does not get to see that header under its canonical name.
+//
+// Requests without a key, upgrades, streams, and large bodies in both
+// directions pass in constant memory; a large body with a key waits in a
+// temporary file.
+//
+// A request is only as safe as its scope: callers are told apart by their
+// credentials (see package rules), which the gateway does not verify. It
+// replays an answer to whoever shows the credentials of the first request, even
+// if the application has withdrawn them since.
+package gateway

@@ -1,0 +1,107 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+
+	"github.com/semel-dev/semel"
+)
+
+// policyPath is where the gateway publishes what callers may rely on.
+const policyPath = "/.well-known/idempotency"
+
+// Gateway is a reverse proxy that makes requests to an application happen
+// once. Make one with [New]; end it with [Gateway.Close], unless Run or Serve
+// did. It is safe for concurrent use.
+type Gateway struct {
+	config   *Config
+	target   *url.URL
+	guard    *semel.Guard
+	upstream *upstream
+	metrics  *metrics
+	log      *slog.Logger
+	router   *router
+	policy   http.Handler
+	draining atomic.Bool
+}
+
+// New returns a gateway. The error says everything that is wrong with the
+// config.
+func New(c *Config) (*Gateway, error) {
+	config, target, err := c.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	g := &Gateway{config: config, target: target, log: config.Logger, upstream: newUpstream(config)}
+	g.metrics = newMetrics(g)
+	options := config.Guard
+	options.Trace = g.metrics.trace(options.Trace)
+	if g.guard, err = semel.New(config.Store, &options); err != nil {
+		return nil, fmt.Errorf("gateway: %w", err)
+	}
+	if g.router, err = g.newRouter(g.newProxy(target, g.upstream)); err == nil {
+		g.policy, err = g.newPolicyHandler()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w%s", err, closeAfter(g.guard))
+	}
+	return g, nil
+}
+
+// closeAfter closes a guard that was made in vain.
+func closeAfter(guard *semel.Guard) string {
+	if err := guard.Close(); err != nil {
+		return "; " + err.Error()
+	}
+	return ""
+}
+
+// Handler is the front door: what callers talk to.
+func (g *Gateway) Handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == policyPath && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+			g.policy.ServeHTTP(w, r)
+			return
+		}
+		if r.Body != nil && r.Body != http.NoBody {
+			body := &unhurriedBody{ReadCloser: r.Body, control: http.NewResponseController(w), idle: g.config.BodyIdleTimeout}
+			defer body.done()
+			r.Body = body
+		}
+		g.router.find(r).handler.ServeHTTP(w, r)
+	})
+}
+
+// Close stops the gateway without patience: requests still running under a
+// claim lose it, and their outcome is unknown. It does not close the store.
+func (g *Gateway) Close() error {
+	g.draining.Store(true)
+	defer g.upstream.base.CloseIdleConnections()
+	if err := g.guard.Close(); err != nil {
+		return fmt.Errorf("gateway: close: %w", err)
+	}
+	return nil
+}
+
+// shutdownGuard stops taking intents, waits for those running, and ends the guard.
+func (g *Gateway) shutdownGuard(ctx context.Context) error {
+	if err := g.guard.Shutdown(ctx); err != nil {
+		return fmt.Errorf("gateway: %w", err)
+	}
+	return nil
+}
+
+// storeAnswers reports why the store cannot be used now, or nil.
+func (g *Gateway) storeAnswers(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	_, err := g.guard.Lookup(ctx, semel.Key{Scope: semel.ScopeGlobal, Name: "readiness"})
+	if err == nil || isNotFound(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,189 @@
+package gateway
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/semelhttp"
+)
+
+const (
+	countTimeout    = time.Second
+	digestDigits    = 16
+	metricNamespace = "semel"
+)
+
+// metrics are the gateway's own, in a registry of their own.
+type metrics struct {
+	registry         *prometheus.Registry
+	requests         *prometheus.CounterVec
+	waited           prometheus.Counter
+	claimSeconds     prometheus.Histogram
+	settleSeconds    *prometheus.HistogramVec
+	upstreamFailures *prometheus.CounterVec
+	reconciled       *prometheus.CounterVec
+	lost, swept      prometheus.Counter
+}
+
+func newMetrics(g *Gateway) *metrics {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: metricNamespace, Name: name, Help: help}, labels)
+	}
+	gauge := func(name, help string, value func() float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: metricNamespace, Name: name, Help: help}, value)
+	}
+	latencies := prometheus.ExponentialBuckets(0.00005, 2.5, 14) // 50 µs to 7 s
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		requests: counter("requests_total", "Requests with a key, or without a required one, by what they came to.", "route", "outcome"),
+		waited:   counter("waited_total", "Requests that waited for a running twin.").WithLabelValues(),
+		claimSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Namespace: metricNamespace, Name: "claim_seconds", Buckets: latencies,
+			Help: "Time to decide about a request, without the time spent waiting for a twin.",
+		}),
+		settleSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Namespace: metricNamespace, Name: "settle_seconds", Buckets: latencies, Help: "Time to record how a claim ended.",
+		}, []string{"state"}),
+		upstreamFailures: counter("upstream_failures_total", "Requests that the upstream did not answer completely.", "class"),
+		reconciled:       counter("reconciled_total", "Unknown outcomes that were asked about, by what was found.", "verdict"),
+		lost:             counter("lost_total", "Claims lost while their request was running.").WithLabelValues(),
+		swept:            counter("swept_total", "Expired records removed.").WithLabelValues(),
+	}
+	m.registry.MustRegister(
+		m.requests, m.waited, m.claimSeconds, m.settleSeconds, m.upstreamFailures, m.reconciled, m.lost, m.swept,
+		gauge("live_claims", "Requests running under a claim now.", func() float64 { return float64(g.guard.LiveClaims()) }),
+		gauge("waiters", "Requests waiting for a running twin now.", func() float64 { return float64(g.guard.Waiting()) }),
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	if counter, ok := g.config.Store.(semel.Counter); ok {
+		m.registry.MustRegister(&recordsCollector{
+			store: counter,
+			desc:  prometheus.NewDesc(metricNamespace+"_records", "Records in the store, expired ones not swept yet included.", nil, nil),
+		})
+	}
+	return m
+}
+
+func (m *metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
+
+// recordsCollector asks the store when it is scraped. A store that does not
+// answer leaves a gap.
+type recordsCollector struct {
+	store semel.Counter
+	desc  *prometheus.Desc
+}
+
+// Describe implements prometheus.Collector.
+func (c *recordsCollector) Describe(ch chan<- *prometheus.Desc) { ch <- c.desc }
+
+// Collect implements prometheus.Collector.
+func (c *recordsCollector) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), countTimeout)
+	defer cancel()
+	if n, err := c.store.Count(ctx); err == nil {
+		ch <- prometheus.MustNewConstMetric(c.desc, prometheus.GaugeValue, float64(n))
+	}
+}
+
+// trace returns hooks that count and then call those of next, which may be nil.
+func (m *metrics) trace(next *semel.Trace) *semel.Trace {
+	var t semel.Trace
+	if next != nil {
+		t = *next
+	}
+	began, settled, lost, reconciled, swept := t.Began, t.Settled, t.Lost, t.Reconciled, t.Swept
+	t.Began = func(ctx context.Context, i semel.BeginInfo) {
+		m.claimSeconds.Observe((i.Took - i.Waited).Seconds())
+		if i.Waited > 0 {
+			m.waited.Inc()
+		}
+		call(began, ctx, i)
+	}
+	t.Settled = func(ctx context.Context, i semel.SettleInfo) {
+		m.settleSeconds.WithLabelValues(i.State.String()).Observe(i.Took.Seconds())
+		call(settled, ctx, i)
+	}
+	t.Lost = func(ctx context.Context, i semel.LostInfo) {
+		m.lost.Inc()
+		call(lost, ctx, i)
+	}
+	t.Reconciled = func(ctx context.Context, i semel.ReconcileInfo) {
+		m.reconciled.WithLabelValues(verdictWord(i.Verdict)).Inc()
+		call(reconciled, ctx, i)
+	}
+	t.Swept = func(ctx context.Context, i semel.SweepInfo) {
+		m.swept.Add(float64(i.Removed))
+		call(swept, ctx, i)
+	}
+	return &t
+}
+
+func call[T any](hook func(context.Context, T), ctx context.Context, info T) { //nolint:revive // the hook is what is called.
+	if hook != nil {
+		hook(ctx, info)
+	}
+}
+
+func verdictWord(v semel.Verdict) string {
+	switch v {
+	case semel.Happened:
+		return "happened"
+	case semel.NotHappened:
+		return "not-happened"
+	case semel.StillUnknown:
+	}
+	return "unknown"
+}
+
+// decided returns what counts and logs the decisions of one route: one line
+// each, without key, query or any credential.
+func (g *Gateway) decided(route string) func(context.Context, semelhttp.Decision) {
+	return func(ctx context.Context, d semelhttp.Decision) {
+		g.metrics.requests.WithLabelValues(route, string(d.Outcome)).Inc()
+		level := slog.LevelInfo
+		switch d.Outcome { //nolint:exhaustive // the rest is everyday life.
+		case semelhttp.OutcomeUnknown, semelhttp.OutcomeNotStored, semelhttp.OutcomeUnprotected, semelhttp.OutcomeUnavailable:
+			level = slog.LevelWarn
+		case semelhttp.OutcomeInternal:
+			level = slog.LevelError
+		}
+		if !g.log.Enabled(ctx, level) {
+			return
+		}
+		attrs := [...]slog.Attr{
+			slog.String("outcome", string(d.Outcome)),
+			slog.String("method", d.Method),
+			slog.String("route", route),
+			slog.Int("status", d.Status),
+			slog.String("key", d.Digest.String()[:digestDigits]),
+			slog.Uint64("fence", uint64(d.Fence)),
+			slog.Int("attempt", d.Attempt),
+			slog.Float64("waited_ms", milliseconds(d.Waited)),
+			slog.Float64("took_ms", milliseconds(d.Took)),
+			slog.String("error", errorText(d.Err)),
+		}
+		used := attrs[:]
+		if d.Err == nil {
+			used = attrs[:len(attrs)-1]
+		}
+		g.log.LogAttrs(ctx, level, "decision", used...)
+	}
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

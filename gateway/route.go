@@ -1,0 +1,213 @@
+package gateway
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/semelhttp"
+)
+
+// envelopeBytes is the room for status and headers beside a kept answer.
+const envelopeBytes = 64 << 10
+
+// route is one rule at work: the requests it matches go through handler.
+type route struct {
+	rule    rules.Route
+	handler http.Handler
+	// middleware is nil for a route that is not protected.
+	middleware *semelhttp.Middleware
+}
+
+// newRoute builds the handler of one rule in front of the proxy.
+func (g *Gateway) newRoute(rule rules.Route, proxy http.Handler) (*route, error) {
+	if !rule.Protect {
+		return &route{rule: rule, handler: proxy}, nil
+	}
+	policy := merge(rule.Policy, g.guard.Policy())
+	if rule.ResponseLimit > 0 {
+		policy.MaxOutcomeBytes = int(rule.ResponseLimit) + envelopeBytes
+	}
+	policy.Reconcile = nil
+	if rule.Reconcile != nil {
+		policy.Reconcile = g.newReconciler(&rule).reconcile
+	}
+	guard, err := g.guard.With(policy)
+	if err != nil {
+		return nil, fmt.Errorf("gateway: route %q: %w", rule.Name, err)
+	}
+	options := &semelhttp.Options{
+		Key: keySource(&rule), Required: rule.Required, Methods: rule.Match.Methods,
+		MaxBodyBytes: rule.BodyLimit, SpoolDir: g.config.SpoolDir, MaxResponseBytes: int(rule.ResponseLimit),
+		On5xx: on5xx(rule.On5xx), BufferFlush: true, FailOpen: rule.FailOpen,
+		Fingerprint: semelhttp.FingerprintOptions{CanonicalJSON: rule.CanonicalJSON},
+		ScopeText:   strings.Join(describeScope(rule.Scope), ", else ") + "; together with method, host and path",
+		OnDecision:  g.decided(rule.Name),
+	}
+	if rule.Key.Derive != nil {
+		options.Fingerprint.Func = derivedFingerprint
+	}
+	m, err := semelhttp.New(guard, scopeOf(rule.Scope), options)
+	if err != nil {
+		return nil, fmt.Errorf("gateway: route %q: %w", rule.Name, err)
+	}
+	handler := m.Handler(proxy)
+	if rule.Reconcile != nil {
+		handler = rememberAttempt(handler)
+	}
+	return &route{rule: rule, handler: handler, middleware: m}, nil
+}
+
+// merge fills what a rule leaves open from the guard's policy.
+func merge(p, base semel.Policy) semel.Policy {
+	if p.Retention == 0 {
+		p.Retention = base.Retention
+	}
+	if p.Wait == 0 {
+		p.Wait = base.Wait
+	}
+	if p.Lease == 0 {
+		p.Lease = base.Lease
+	}
+	if p.MaxRun == 0 {
+		p.MaxRun = base.MaxRun
+	}
+	p.MaxOutcomeBytes, p.OnError, p.ReconcileTimeout = base.MaxOutcomeBytes, base.OnError, base.ReconcileTimeout
+	return p
+}
+
+func on5xx(v rules.On5xx) semelhttp.Disposition {
+	switch v {
+	case rules.Store5xx:
+		return semelhttp.StoreOn5xx
+	case rules.Unknown5xx:
+		return semelhttp.UnknownOn5xx
+	case rules.Release5xx:
+	}
+	return semelhttp.ReleaseOn5xx
+}
+
+// keySource returns where the rule says that the key comes from.
+func keySource(rule *rules.Route) semelhttp.KeySource {
+	k := &rule.Key
+	var source semelhttp.KeySource
+	switch {
+	case k.JSONPointer != "":
+		source = semelhttp.FromJSONPointer(k.JSONPointer)
+	case k.FormField != "":
+		source = semelhttp.FromFormField(k.FormField)
+	case k.WebhookID:
+		source = semelhttp.FromWebhookID()
+	case k.Derive != nil:
+		source = &querySource{semelhttp.Derived(semelhttp.DerivedKey{
+			Fields: k.Derive.Fields, Cookies: k.Derive.Cookies, Headers: k.Derive.Headers,
+		})}
+	default:
+		source = semelhttp.FromHeader(k.Header)
+	}
+	if rule.Reconcile != nil {
+		source = &attemptSource{KeySource: source, parts: bodyParts(rule.Reconcile)}
+	}
+	return source
+}
+
+// querySource makes the query part of a derived key: the same form sent to
+// another query is another wish.
+type querySource struct{ semelhttp.KeySource }
+
+// Key implements semelhttp.KeySource.
+func (s *querySource) Key(r *http.Request, body *semelhttp.Body) (string, bool, error) {
+	name, found, err := s.KeySource.Key(r, body)
+	if err == nil && found && r.URL.RawQuery != "" {
+		sum := sha256.Sum256([]byte(r.URL.RawQuery))
+		name += "?" + hex.EncodeToString(sum[:16])
+	}
+	return name, found, err
+}
+
+// derivedFingerprint is that of requests whose key is derived: the key says
+// already what counts, and what it leaves out must not make a mismatch.
+func derivedFingerprint(*http.Request, *semelhttp.Body) (semel.Fingerprint, error) {
+	return semel.FingerprintOf("derived"), nil
+}
+
+// router finds the route of a request.
+type router struct {
+	mux      *http.ServeMux // nil when there are no rules
+	routes   map[string]*route
+	all      []*route
+	fallback *route
+}
+
+// newRouter builds all routes of the rules, and the one for everything else.
+func (g *Gateway) newRouter(proxy http.Handler) (*router, error) {
+	rule := rules.Default()
+	rule.Required = g.config.KeyRequired
+	fallback, err := g.newRoute(rule, proxy)
+	if err != nil {
+		return nil, err
+	}
+	rt := &router{fallback: fallback, routes: map[string]*route{}}
+	if g.config.Rules == nil || len(g.config.Rules.Routes) == 0 {
+		return rt, nil
+	}
+	rt.mux = http.NewServeMux()
+	for _, rule := range g.config.Rules.Routes {
+		built, err := g.newRoute(rule, proxy)
+		if err != nil {
+			return nil, err
+		}
+		rt.all = append(rt.all, built)
+		for _, pattern := range rule.Match.Patterns() {
+			if err := add(rt.mux, pattern, built.handler); err != nil {
+				return nil, fmt.Errorf("gateway: route %q: %w", rule.Name, err)
+			}
+			rt.routes[pattern] = built
+		}
+	}
+	return rt, nil
+}
+
+// add registers a pattern; a file that was parsed has no impossible ones.
+func add(mux *http.ServeMux, pattern string, h http.Handler) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%v (parse the rules with rules.Parse, which says where)", p)
+		}
+	}()
+	mux.Handle(pattern, h)
+	return nil
+}
+
+// find returns the most specific route. It looks at the path as ServeMux
+// cleans it, so that "//orders" and "/x/../orders" do not slip past a rule; the
+// request itself is passed on as it came.
+func (rt *router) find(r *http.Request) *route {
+	if rt.mux == nil {
+		return rt.fallback
+	}
+	if host := plainHost(r.Host); host != r.Host {
+		r = r.WithContext(context.WithoutCancel(r.Context()))
+		r.Host = host
+	}
+	_, pattern := rt.mux.Handler(r)
+	if found, ok := rt.routes[pattern]; ok {
+		return found
+	}
+	return rt.fallback
+}
+
+// plainHost returns the host as rules spell it: small letters, no dot at the end.
+func plainHost(host string) string {
+	name, port, found := strings.Cut(host, ":")
+	name = strings.TrimSuffix(strings.ToLower(name), ".")
+	if found {
+		return name + ":" + port
+	}
+	return name
+}

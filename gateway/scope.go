@@ -1,0 +1,84 @@
+package gateway
+
+import (
+	"crypto/sha256"
+	"net/http"
+	"strings"
+
+	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/semelhttp"
+)
+
+// anonymous is the principal of requests that nothing tells apart.
+const anonymous = "anonymous"
+
+// scopeOf returns the function that says whose key a request carries: the
+// first source that the request has, together with method, host and path.
+// Without sources: the Authorization header, else the client certificate, else
+// a well-known session cookie, else anonymous.
+func scopeOf(sources []rules.ScopeSource) semelhttp.ScopeFunc {
+	if len(sources) == 0 {
+		sources = []rules.ScopeSource{{Header: "Authorization"}, {ClientCertificate: true}}
+		for _, name := range rules.SessionCookies() {
+			sources = append(sources, rules.ScopeSource{Cookie: name})
+		}
+		sources = append(sources, rules.ScopeSource{Constant: anonymous})
+	}
+	return semelhttp.ScopeBy(func(r *http.Request) string {
+		for i := range sources {
+			if who := principal(r, &sources[i]); who != "" {
+				return who
+			}
+		}
+		return ""
+	})
+}
+
+// principal returns what identifies the caller by one source, after the kind
+// of the source, or "". It goes no further than into a digest.
+func principal(r *http.Request, s *rules.ScopeSource) string {
+	switch {
+	case s.Header != "":
+		if value := strings.Join(r.Header[s.Header], "\n"); strings.TrimSpace(value) != "" {
+			return "header " + s.Header + "\n" + value
+		}
+	case s.Cookie != "":
+		if len(r.Header["Cookie"]) == 0 {
+			return ""
+		}
+		for _, cookie := range r.CookiesNamed(s.Cookie) {
+			if cookie.Value != "" {
+				return "cookie " + s.Cookie + "\n" + cookie.Value
+			}
+		}
+	case s.ClientCertificate:
+		if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 && len(r.TLS.PeerCertificates) > 0 {
+			sum := sha256.Sum256(r.TLS.PeerCertificates[0].Raw)
+			return "certificate\n" + string(sum[:])
+		}
+	case s.Constant != "":
+		return "constant\n" + s.Constant
+	}
+	return ""
+}
+
+// describeScope says the same to callers.
+func describeScope(sources []rules.ScopeSource) []string {
+	if len(sources) == 0 {
+		return []string{"header Authorization", "client certificate", "session cookie", anonymous}
+	}
+	var out []string
+	for _, s := range sources {
+		switch {
+		case s.Header != "":
+			out = append(out, "header "+s.Header)
+		case s.Cookie != "":
+			out = append(out, "cookie "+s.Cookie)
+		case s.ClientCertificate:
+			out = append(out, "client certificate")
+		default:
+			out = append(out, "everybody")
+		}
+	}
+	return out
+}

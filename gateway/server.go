@@ -1,0 +1,157 @@
+package gateway
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+)
+
+const (
+	// adminReadTimeout bounds a whole request to the admin handler.
+	adminReadTimeout = 10 * time.Second
+	// maxStreams bounds the requests that one HTTP/2 connection runs at a time.
+	maxStreams = 250
+	// adminOff is the AdminListen of a gateway without admin handler.
+	adminOff = "off"
+)
+
+// Run listens on the config's addresses and serves until ctx ends, then drains:
+// see [Gateway.Serve].
+func (g *Gateway) Run(ctx context.Context) error {
+	var listen net.ListenConfig
+	front, err := listen.Listen(ctx, "tcp", g.config.Listen)
+	if err != nil {
+		return errors.Join(fmt.Errorf("gateway: listen on %s: %w (is another program using it?)", g.config.Listen, err), g.Close()) //nolint:contextcheck // closing waits for nobody.
+	}
+	if g.config.AdminListen == adminOff {
+		return g.Serve(ctx, front, nil)
+	}
+	admin, err := listen.Listen(ctx, "tcp", g.config.AdminListen)
+	if err != nil {
+		return errors.Join(fmt.Errorf("gateway: listen on admin address %s: %w (is another program using it?)", g.config.AdminListen, err),
+			front.Close(), g.Close()) //nolint:contextcheck // closing waits for nobody.
+	}
+	return g.Serve(ctx, front, admin)
+}
+
+// Serve serves callers on front and, unless it is nil, operators on admin. It
+// closes both. When ctx ends it drains: readiness fails; after DrainDelay no
+// new intents are taken (503, Retry-After) and those waiting for a twin are
+// sent away likewise; requests that run may end within DrainTimeout, after
+// which they are cut off and their outcome is unknown; then the gateway is
+// closed. The error is nil for a drain that came to its end.
+func (g *Gateway) Serve(ctx context.Context, front, admin net.Listener) error {
+	secure, err := g.tlsConfig()
+	if err != nil {
+		return errors.Join(err, front.Close(), closeListener(admin), g.Close()) //nolint:contextcheck // closing waits for nobody.
+	}
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	frontServer := g.frontServer(life, secure)
+	adminServer := &http.Server{
+		Handler: g.AdminHandler(), ReadTimeout: adminReadTimeout, MaxHeaderBytes: g.config.MaxHeaderBytes,
+		ErrorLog: slog.NewLogLogger(g.log.Handler(), slog.LevelDebug),
+	}
+	failed := make(chan error, 2)
+	go func() {
+		if secure != nil {
+			failed <- frontServer.ServeTLS(front, "", "")
+			return
+		}
+		failed <- frontServer.Serve(front)
+	}()
+	if admin != nil {
+		go func() { failed <- adminServer.Serve(admin) }()
+	}
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+		err = fmt.Errorf("gateway: serve: %w", err)
+	}
+	err = errors.Join(err, g.drain(life, end, frontServer))
+	stopping, cancel := drainContext(life, readyTimeout)
+	defer cancel()
+	if adminServer.Shutdown(stopping) != nil {
+		err = errors.Join(err, adminServer.Close())
+	}
+	return err
+}
+
+func closeListener(l net.Listener) error {
+	if l == nil {
+		return nil
+	}
+	return l.Close()
+}
+
+func (g *Gateway) frontServer(life context.Context, secure *tls.Config) *http.Server {
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(secure != nil) // never in the clear
+	return &http.Server{
+		Handler:           g.Handler(),
+		TLSConfig:         secure,
+		Protocols:         &protocols,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
+		ReadHeaderTimeout: g.config.ReadHeaderTimeout,
+		IdleTimeout:       g.config.IdleTimeout,
+		MaxHeaderBytes:    g.config.MaxHeaderBytes,
+		BaseContext:       func(net.Listener) context.Context { return life },
+		ErrorLog:          slog.NewLogLogger(g.log.Handler(), slog.LevelDebug),
+	}
+}
+
+// tlsConfig loads the certificates; nil without any.
+func (g *Gateway) tlsConfig() (*tls.Config, error) {
+	if g.config.CertFile == "" {
+		return nil, nil
+	}
+	cert, err := tls.LoadX509KeyPair(g.config.CertFile, g.config.KeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("gateway: load certificate: %w (both files are PEM, and belong together)", err)
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}}
+	if g.config.ClientCAFile == "" {
+		return config, nil
+	}
+	pem, err := os.ReadFile(g.config.ClientCAFile)
+	if err != nil {
+		return nil, fmt.Errorf("gateway: load client certificate authorities: %w", err)
+	}
+	config.ClientCAs = x509.NewCertPool()
+	if !config.ClientCAs.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("gateway: %s holds no certificate (it must be PEM)", g.config.ClientCAFile)
+	}
+	config.ClientAuth = tls.VerifyClientCertIfGiven
+	return config, nil
+}
+
+// drain ends the front server in order.
+func (g *Gateway) drain(life context.Context, end context.CancelFunc, front *http.Server) error {
+	g.draining.Store(true)
+	g.log.LogAttrs(life, slog.LevelInfo, "draining", slog.Int("running", g.guard.LiveClaims()))
+	if g.config.DrainDelay > 0 {
+		timer := time.NewTimer(g.config.DrainDelay)
+		defer timer.Stop()
+		<-timer.C
+	}
+	ctx, cancel := drainContext(life, g.config.DrainTimeout)
+	defer cancel()
+	served := make(chan error, 1)
+	go func() { served <- front.Shutdown(ctx) }()
+	err := g.shutdownGuard(ctx)
+	if late := <-served; late != nil {
+		err = errors.Join(err, fmt.Errorf("gateway: drain: %w (requests were cut off)", late), front.Close())
+	}
+	end() // what was handed out to upgrades ends now
+	g.upstream.base.CloseIdleConnections()
+	g.log.LogAttrs(life, slog.LevelInfo, "drained", slog.String("error", errorText(err)))
+	return err
+}

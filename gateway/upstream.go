@@ -1,0 +1,273 @@
+package gateway
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/semelhttp"
+)
+
+const (
+	maxIdleConns           = 1024
+	maxAnswerHeaderBytes   = 256 << 10
+	expectContinueTimeout  = time.Second
+	connectionKeepAlive    = 30 * time.Second
+	tlsHandshakeTimeout    = 10 * time.Second
+	maxHeldBytes           = 64 << 10
+	noteAnswerBroke        = "the upstream's answer broke off: "
+	canonicalKeyHeader     = "Idempotency-Key"
+	canonicalKeyHeaderX    = "X-Idempotency-Key"
+	disguisedKeyHeader     = "idempotency-key"
+	disguisedKeyHeaderX    = "x-idempotency-key"
+	failureUnreachable     = "unreachable"
+	failureTimeout         = "timeout"
+	failureNoAnswer        = "no-answer"
+	failureBrokenAnswer    = "broken-answer"
+	failureCallerCancelled = "cancelled"
+)
+
+// upstream sends requests to the application behind the gateway, each at most
+// once, and says of every failure whether the request may have arrived.
+type upstream struct{ base *http.Transport }
+
+func newUpstream(c *Config) *upstream {
+	dialer := &net.Dialer{Timeout: c.DialTimeout, KeepAlive: connectionKeepAlive}
+	return &upstream{base: &http.Transport{
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := dialer.DialContext(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return &meteredConn{Conn: conn}, nil
+		},
+		TLSClientConfig:        c.UpstreamTLS,
+		TLSHandshakeTimeout:    tlsHandshakeTimeout,
+		ForceAttemptHTTP2:      true,
+		DisableCompression:     true, // the caller's Accept-Encoding decides
+		MaxIdleConns:           maxIdleConns,
+		MaxIdleConnsPerHost:    maxIdleConns,
+		IdleConnTimeout:        c.UpstreamIdleTimeout,
+		ResponseHeaderTimeout:  c.AnswerTimeout,
+		ExpectContinueTimeout:  expectContinueTimeout,
+		MaxResponseHeaderBytes: maxAnswerHeaderBytes,
+		ReadBufferSize:         8 << 10,
+		WriteBufferSize:        8 << 10,
+	}}
+}
+
+// RoundTrip implements http.RoundTripper for httputil.ReverseProxy, whose
+// outgoing request is a clone that belongs to this call. Errors are [*failure].
+func (u *upstream) RoundTrip(req *http.Request) (*http.Response, error) {
+	disguise(req)
+	if semel.ClaimFrom(req.Context()) == nil {
+		res, err := u.base.RoundTrip(req)
+		if err != nil {
+			return nil, newFailure(req.Context(), err, true)
+		}
+		return res, nil
+	}
+	var sent sending
+	ctx := httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{GotConn: sent.gotConn})
+	res, err := u.base.RoundTrip(req.WithContext(ctx))
+	if err != nil {
+		return nil, newFailure(req.Context(), err, sent.sent())
+	}
+	if err := hold(req.Context(), res); err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+// disguise keeps net/http from sending the request a second time by itself: it
+// takes a request that carries one of these headers as safe to repeat when a
+// kept-alive connection dies, although the upstream may have acted on it. Under
+// a name that is not canonical it does not find them, and the upstream does,
+// because names of headers have no case. Without GetBody it cannot rewind.
+func disguise(req *http.Request) {
+	req.GetBody = nil
+	if values, ok := req.Header[canonicalKeyHeader]; ok {
+		delete(req.Header, canonicalKeyHeader)
+		req.Header[disguisedKeyHeader] = values
+	}
+	if values, ok := req.Header[canonicalKeyHeaderX]; ok {
+		delete(req.Header, canonicalKeyHeaderX)
+		req.Header[disguisedKeyHeaderX] = values
+	}
+}
+
+// failure is why there is no complete answer of the upstream.
+type failure struct {
+	class string
+	sent  bool // a byte of the request may have reached the upstream
+	err   error
+}
+
+func newFailure(ctx context.Context, err error, sent bool) *failure {
+	f := &failure{class: failureNoAnswer, sent: sent, err: err}
+	dial, dialing := errors.AsType[*net.OpError](err)
+	timeout, ok := errors.AsType[net.Error](err)
+	switch {
+	case dialing && dial.Op == "dial":
+		f.class, f.sent = failureUnreachable, false
+	case !sent:
+		f.class = failureUnreachable
+	case ctx.Err() != nil:
+		f.class = failureCallerCancelled
+	case ok && timeout.Timeout():
+		f.class = failureTimeout
+	}
+	return f
+}
+
+// Error implements error.
+func (f *failure) Error() string { return f.class + ": " + f.err.Error() }
+
+// Unwrap returns the cause.
+func (f *failure) Unwrap() error { return f.err }
+
+// meteredConn counts the bytes that were handed to the network, below TLS.
+type meteredConn struct {
+	net.Conn
+	written atomic.Int64
+}
+
+// Write implements net.Conn.
+func (c *meteredConn) Write(p []byte) (int, error) {
+	c.written.Add(int64(len(p))) // before, so that no byte is on its way uncounted
+	n, err := c.Conn.Write(p)
+	c.written.Add(int64(n - len(p)))
+	return n, err
+}
+
+// CloseWrite lets half-closed upgrades work.
+func (c *meteredConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
+}
+
+// sending watches whether any byte of a request reached the network. It errs on
+// the side of "sent": a request that was given an HTTP/2 connection counts so,
+// because such a connection is shared and may write after its error came back.
+type sending struct {
+	mu     sync.Mutex // guards the fields below; RoundTrip's goroutines share it
+	conn   *meteredConn
+	before int64
+	moved  bool
+}
+
+func (s *sending) gotConn(info httptrace.GotConnInfo) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.note()
+	conn := info.Conn
+	shared := false
+	if secure, ok := conn.(*tls.Conn); ok {
+		shared = secure.ConnectionState().NegotiatedProtocol == "h2"
+		conn = secure.NetConn()
+	}
+	metered, ok := conn.(*meteredConn)
+	if !ok || shared {
+		s.moved = true
+		return
+	}
+	s.conn, s.before = metered, metered.written.Load()
+}
+
+// note remembers what the connection tried before has seen.
+func (s *sending) note() {
+	if s.conn != nil && s.conn.written.Load() != s.before {
+		s.moved = true
+	}
+}
+
+func (s *sending) sent() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.note()
+	return s.moved
+}
+
+// hold reads the beginning of an answer before it is passed on, so that one
+// that breaks off early is a failure and not half an answer. What breaks off
+// later is made unknown by [watchedBody].
+func hold(ctx context.Context, res *http.Response) error {
+	if res.StatusCode == http.StatusSwitchingProtocols || res.Body == nil || res.Body == http.NoBody {
+		return nil
+	}
+	watched := &watchedBody{ReadCloser: res.Body, ctx: ctx}
+	res.Body = watched
+	if streams(res.Header.Get("Content-Type")) {
+		return nil
+	}
+	size := int64(4 << 10)
+	if res.ContentLength >= 0 {
+		size = min(res.ContentLength, maxHeldBytes)
+	}
+	held := make([]byte, 0, size+1)
+	for {
+		n, err := watched.ReadCloser.Read(held[len(held):cap(held)])
+		held = held[:len(held)+n]
+		switch {
+		case errors.Is(err, io.EOF):
+			watched.held, watched.ended = held, true
+			return nil
+		case err != nil:
+			_ = res.Body.Close() // the failure is the news
+			return &failure{class: failureBrokenAnswer, sent: true, err: fmt.Errorf("%s%w", noteAnswerBroke, err)}
+		case len(held) > maxHeldBytes:
+			watched.held = held
+			return nil
+		case len(held) == cap(held):
+			held = append(held, make([]byte, len(held))...)[:len(held)]
+		}
+	}
+}
+
+// watchedBody is the body of an answer to a claimed request: when it breaks
+// off, nobody can tell what the rest would have said.
+type watchedBody struct {
+	io.ReadCloser
+	ctx   context.Context //nolint:containedctx // the request's, whose answer this is.
+	held  []byte          // read before
+	ended bool            // and that is all
+}
+
+// Read implements io.Reader.
+func (b *watchedBody) Read(p []byte) (int, error) {
+	if len(b.held) > 0 {
+		n := copy(p, b.held)
+		b.held = b.held[n:]
+		return n, nil
+	}
+	if b.ended {
+		return 0, io.EOF
+	}
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		semelhttp.Dispose(b.ctx, semel.StateUnknown, noteAnswerBroke+err.Error())
+	}
+	return n, err
+}
+
+// streams reports whether an answer of this type only makes sense piece by piece.
+func streams(contentType string) bool {
+	media, _, _ := strings.Cut(contentType, ";")
+	switch media = strings.ToLower(strings.TrimSpace(media)); media {
+	case "text/event-stream", "application/x-ndjson", "multipart/x-mixed-replace":
+		return true
+	}
+	return strings.HasPrefix(media, "application/grpc")
+}
