@@ -17,10 +17,17 @@ func TestDigestKeepsPartsApart(t *testing.T) {
 	t.Parallel()
 	seen := map[semel.Digest]semel.Key{}
 	for _, key := range []semel.Key{
-		{Scope: "a", Name: "b"}, {Scope: "b", Name: "a"},
-		{Scope: "ab", Name: "c"}, {Scope: "a", Name: "bc"}, {Scope: "abc"}, {Name: "abc"},
-		{Scope: "a", Name: "b "}, {Scope: "a", Name: "B"}, {Scope: "a", Name: "b\x00"},
-		{Scope: "é", Name: "b"}, {Scope: "e\u0301", Name: "b"},
+		{Scope: "a", Name: "b"},
+		{Scope: "b", Name: "a"},
+		{Scope: "ab", Name: "c"},
+		{Scope: "a", Name: "bc"},
+		{Scope: "abc"},
+		{Name: "abc"},
+		{Scope: "a", Name: "b "},
+		{Scope: "a", Name: "B"},
+		{Scope: "a", Name: "b\x00"},
+		{Scope: "é", Name: "b"},
+		{Scope: "e\u0301", Name: "b"},
 	} {
 		if other, taken := seen[key.Digest()]; taken {
 			t.Errorf("%q and %q have one digest", key, other)

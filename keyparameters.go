@@ -91,14 +91,10 @@ func skipDisplayString(s string) (rest string, ok bool) {
 		case '"':
 			return s[i+1:], utf8.Valid(text)
 		case '%':
-			if i+2 >= len(s) {
+			if i+2 >= len(s) || !isLowerHex(s[i+1]) || !isLowerHex(s[i+2]) {
 				return "", false
 			}
-			high, low := lowerHex(s[i+1]), lowerHex(s[i+2])
-			if high < 0 || low < 0 {
-				return "", false
-			}
-			text = append(text, byte(high<<4|low))
+			text = append(text, hexValue(s[i+1])<<4|hexValue(s[i+2]))
 			i += 2
 		default:
 			text = append(text, s[i])
@@ -123,7 +119,12 @@ func isTokenByte(c byte) bool {
 	return isLower(c|0x20) || isDigit(c) || strings.IndexByte("!#$%&'*+-.^_`|~:/", c) >= 0
 }
 
-// lowerHex returns the value of a hexadecimal digit, or -1.
-func lowerHex(c byte) int {
-	return strings.IndexByte("0123456789abcdef", c)
+func isLowerHex(c byte) bool { return isDigit(c) || ('a' <= c && c <= 'f') }
+
+// hexValue returns the value of a lower-case hexadecimal digit.
+func hexValue(c byte) byte {
+	if isDigit(c) {
+		return c - '0'
+	}
+	return c - 'a' + 10
 }

@@ -24,8 +24,18 @@ func (s *flakyShop) RoundTrip(req *http.Request) (*http.Response, error) {
 		rec.WriteHeader(http.StatusCreated)
 		fmt.Fprint(rec, "order 1")
 	}
-	fmt.Println("attempt", s.seen, req.Header["idempotency-key"])
+	fmt.Println("attempt", s.seen, keyOnTheWire(req))
 	return rec.Result(), nil
+}
+
+// keyOnTheWire reads the key as a server would: whatever the case of its name.
+func keyOnTheWire(req *http.Request) string {
+	for name, lines := range req.Header {
+		if strings.EqualFold(name, "Idempotency-Key") {
+			return lines[0]
+		}
+	}
+	return ""
 }
 
 func ExampleTransport() {
@@ -50,7 +60,7 @@ func ExampleTransport() {
 	body, _ := io.ReadAll(resp.Body)
 	fmt.Println(resp.StatusCode, string(body))
 	// Output:
-	// attempt 1 ["order-draft-17"]
-	// attempt 2 ["order-draft-17"]
+	// attempt 1 "order-draft-17"
+	// attempt 2 "order-draft-17"
 	// 201 order 1
 }

@@ -38,7 +38,7 @@ func IntentFrom(ctx context.Context) (key string, ok bool) {
 // newIntentKey returns a UUID of version 4.
 func newIntentKey() string {
 	var b [16]byte
-	rand.Read(b[:]) //nolint:errcheck // crypto/rand never returns an error.
+	rand.Read(b[:])
 	b[6] = b[6]&0x0F | 0x40
 	b[8] = b[8]&0x3F | 0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])

@@ -91,7 +91,7 @@ func (c *multipartCanon) readPart() bool {
 		if n < 0 {
 			return false
 		}
-		c.part.Write(window[:n]) //nolint:errcheck // hash.Hash never returns an error.
+		c.part.Write(window[:n])
 		size += uint64(n)
 		if found {
 			n += len("\r\n") + len(c.dash)
@@ -127,7 +127,7 @@ func (c *multipartCanon) endPart(size uint64) {
 	var buf [sha256.Size + 8]byte
 	c.part.Sum(buf[:0])
 	binary.BigEndian.PutUint64(buf[sha256.Size:], size)
-	c.parts.Write(buf[:]) //nolint:errcheck // hash.Hash never returns an error.
+	c.parts.Write(buf[:])
 }
 
 // literal reads exactly these bytes.

@@ -46,7 +46,7 @@ func judgeResponse(resp *http.Response) *AnswerError {
 		if Replayed(resp) {
 			return nil
 		}
-		a.Problem, _ = peekProblemType(resp) //nolint:errcheck // it is only told.
+		a.Problem, _ = peekProblemType(resp)
 	default:
 		return nil
 	}
@@ -70,17 +70,17 @@ func peekProblemType(resp *http.Response) (string, error) {
 		Type string `json:"type"`
 	}
 	if json.Unmarshal(head, &problem) != nil {
-		return "", nil
+		return "", nil //nolint:nilerr // what cannot be read is no problem that we know.
 	}
 	return problem.Type, nil
 }
 
 // discard reads a little, for the connection's sake, and closes the body.
 func discard(body io.ReadCloser) {
-	closer := time.AfterFunc(maxDiscardTime, func() { body.Close() }) //nolint:errcheck,gosec // ends a slow body.
+	closer := time.AfterFunc(maxDiscardTime, func() { body.Close() }) //nolint:errcheck // ends a slow body.
 	defer closer.Stop()
-	io.CopyN(io.Discard, body, maxDiscardBytes) //nolint:errcheck,gosec // whatever comes is thrown away.
-	body.Close()                                //nolint:errcheck,gosec // the answer is not used.
+	io.CopyN(io.Discard, body, maxDiscardBytes) //nolint:errcheck // whatever comes is thrown away.
+	body.Close()                                //nolint:errcheck // the answer is not used.
 }
 
 // retryAfter reads Retry-After: seconds, or a date, which is compared with the
@@ -92,7 +92,7 @@ func retryAfter(h http.Header) time.Duration {
 	}
 	if n, err := strconv.ParseUint(v, 10, 64); err == nil {
 		const most = uint64(24 * time.Hour / time.Second)
-		return time.Duration(min(n, most)) * time.Second //nolint:gosec // at most a day.
+		return time.Duration(min(n, most)) * time.Second
 	}
 	at, err := http.ParseTime(v)
 	if err != nil {

@@ -175,7 +175,7 @@ func intentOf(req *http.Request) string {
 		return key
 	}
 	if from := req.Response; from != nil && from.Request != nil && from.Request.Method == req.Method {
-		if key, ok := IntentFrom(from.Request.Context()); ok {
+		if key, ok := IntentFrom(from.Request.Context()); ok { //nolint:contextcheck // of the request before the redirect.
 			return key
 		}
 	}

@@ -45,7 +45,7 @@ func (l *attemptLog) RoundTrip(req *http.Request) (*http.Response, error) {
 		req.Body.Close()
 	}
 	l.mu.Lock()
-	l.keys = append(l.keys, strings.Join(req.Header["idempotency-key"], "|"))
+	l.keys = append(l.keys, sentKey(req))
 	l.bodies = append(l.bodies, string(body))
 	l.at = append(l.at, time.Now())
 	n := len(l.keys)
@@ -71,6 +71,11 @@ type closeHook struct {
 func (c closeHook) Close() error {
 	c.hook()
 	return c.ReadCloser.Close()
+}
+
+// sentKey returns what goes out under the name that net/http does not look for.
+func sentKey(req *http.Request) string {
+	return strings.Join(req.Header[strings.ToLower("Idempotency-Key")], "|")
 }
 
 // answer builds a response; header holds names and values in turn.
@@ -193,13 +198,15 @@ func TestTransportReturnsTheWholeAnswer(t *testing.T) {
 
 func TestTransportKey(t *testing.T) {
 	t.Parallel()
-	send := func(t *testing.T, tr *semelhttp.Transport, req *http.Request) (*http.Response, error) {
+	// send returns the request that the response names.
+	send := func(t *testing.T, tr *semelhttp.Transport, req *http.Request) (*http.Request, error) {
 		t.Helper()
 		resp, err := tr.RoundTrip(req)
-		if resp != nil {
-			t.Cleanup(func() { resp.Body.Close() })
+		if err != nil {
+			return nil, err
 		}
-		return resp, err
+		resp.Body.Close()
+		return resp.Request, nil
 	}
 	ok := func(int, *http.Request) (*http.Response, error) { return answer(200, ""), nil }
 	t.Run("minted per round trip", func(t *testing.T) {
@@ -224,12 +231,12 @@ func TestTransportKey(t *testing.T) {
 		tr, log := noPause(ok)
 		ctx := semelhttp.NewIntent(t.Context())
 		for range 2 {
-			resp, err := send(t, tr, post(t, ctx, nil))
+			sent, err := send(t, tr, post(t, ctx, nil))
 			if err != nil {
 				t.Fatal(err)
 			}
 			want, _ := semelhttp.IntentFrom(ctx)
-			if got, _ := semelhttp.IntentFrom(resp.Request.Context()); got != want {
+			if got, _ := semelhttp.IntentFrom(sent.Context()); got != want {
 				t.Errorf("the response's request has intent %q, want %q", got, want)
 			}
 		}
@@ -253,7 +260,7 @@ func TestTransportKey(t *testing.T) {
 		req := post(t, semelhttp.NewIntent(t.Context()), nil)
 		req.Header.Set("Idempotency-Key", "mine")
 		before := req.Header.Clone()
-		resp, err := send(t, tr, req)
+		sent, err := send(t, tr, req)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -263,7 +270,7 @@ func TestTransportKey(t *testing.T) {
 		if diff := cmp.Diff(before, req.Header); diff != "" {
 			t.Errorf("the caller's header changed: -want +got\n%s", diff)
 		}
-		if diff := cmp.Diff(before, resp.Request.Header); diff != "" {
+		if diff := cmp.Diff(before, sent.Header); diff != "" {
 			t.Errorf("the response's request is not the caller's: -want +got\n%s", diff)
 		}
 	})
@@ -296,7 +303,7 @@ func TestTransportLeavesOtherMethodsAlone(t *testing.T) {
 		req := post(t, t.Context(), nil)
 		req.Method = method
 		resp, err := tr.RoundTrip(req)
-		if err != nil || resp.StatusCode != 503 {
+		if err != nil || resp.StatusCode != http.StatusServiceUnavailable {
 			t.Fatalf("%q: %v, %v", method, resp, err)
 		}
 		resp.Body.Close()

@@ -34,7 +34,7 @@ func (b *losingBase) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	b.mu.Lock()
-	key := strings.Join(req.Header["idempotency-key"], "")
+	key := sentKey(req)
 	b.seen[key]++
 	lost := b.seen[key] <= b.lose
 	b.mu.Unlock()
@@ -150,7 +150,7 @@ func TestTransportRepeatsReleasedFailures(t *testing.T) {
 			}))
 			tr, log := noPause(func(_ int, req *http.Request) (*http.Response, error) {
 				in := httptest.NewRequestWithContext(req.Context(), req.Method, req.URL.String(), nil)
-				in.Header.Set("Idempotency-Key", strings.Join(req.Header["idempotency-key"], ""))
+				in.Header.Set("Idempotency-Key", sentKey(req))
 				rec := httptest.NewRecorder()
 				handler.ServeHTTP(rec, in)
 				return rec.Result(), nil
