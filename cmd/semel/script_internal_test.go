@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +13,9 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/sqlitestore"
 )
 
 // patience bounds how long a script waits for something that must come.
@@ -34,7 +39,9 @@ func TestMain(m *testing.M) {
 //	upstream READY LOG       serves an application; writes its URL to READY and
 //	                         what it executes to LOG
 //	http METHOD URL [NAME:VALUE…] [BODY]  sends a request and prints the answer
-//	env-from VARIABLE FILE   waits for the file and reads it into a variable
+//	env-from FILE            waits for a ready file; its names become variables
+//	env-digest NAME          sets $digest to that of the record of this name in
+//	                         semel.db
 //	until FILE REGEXP        waits until the file matches
 func TestScripts(t *testing.T) {
 	t.Parallel()
@@ -48,19 +55,38 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"env-from": envFrom,
-			"until":    until,
+			"env-from":   envFrom,
+			"until":      until,
+			"env-digest": envDigest,
 		},
 	})
 }
 
-// envFrom waits for a file and puts what it holds into a variable.
+// envFrom waits for a ready file and turns its lines of name=URL into variables.
 func envFrom(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: env-from VARIABLE FILE")
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: env-from FILE")
 	}
-	text := awaitFile(ts, args[1], regexp.MustCompile(`\n$`))
-	ts.Setenv(args[0], strings.TrimSpace(string(text)))
+	text := awaitFile(ts, args[0], regexp.MustCompile(`\n$`))
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		ts.Setenv(name, value)
+	}
+}
+
+// envDigest sets $digest to the one that list shows for the name.
+func envDigest(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: env-digest NAME")
+	}
+	store, err := sqlitestore.Open(context.Background(), ts.MkAbs("semel.db"), &sqlitestore.Options{ReadOnly: true})
+	ts.Check(err)
+	records, err := store.List(context.Background(), semel.ListParams{Name: args[0]})
+	ts.Check(errors.Join(err, store.Close()))
+	if len(records) != 1 {
+		ts.Fatalf("%d records have the name %s", len(records), args[0])
+	}
+	ts.Setenv("digest", records[0].Digest.String()[:digestShown])
 }
 
 // until waits until a file matches.

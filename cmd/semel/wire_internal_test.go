@@ -32,6 +32,10 @@ func httpCommand(args []string, stdout, stderr *os.File) int {
 			request.ContentLength = int64(len(arg))
 			continue
 		}
+		if name == "Host" {
+			request.Host = value
+			continue
+		}
 		request.Header.Add(name, strings.TrimSpace(value))
 	}
 	response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request)
@@ -67,7 +71,7 @@ func upstreamCommand(args []string, stderr *os.File) int {
 	if err != nil {
 		return fail(stderr, err)
 	}
-	if err := os.WriteFile(args[0], []byte("http://"+listener.Addr().String()+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(args[0], []byte("upstream=http://"+listener.Addr().String()+"\n"), 0o600); err != nil {
 		return fail(stderr, err)
 	}
 	var orders atomic.Int64

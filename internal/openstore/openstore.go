@@ -65,6 +65,19 @@ func Open(ctx context.Context, dsn string, o *Options) (semel.Store, error) {
 	}
 }
 
+// Redact returns the DSN as it may be logged: a path as it is, and of anything
+// that could hold a password only which kind of store it is.
+func Redact(dsn string) string {
+	scheme, rest, err := split(dsn)
+	switch {
+	case err != nil:
+		return "…"
+	case scheme == "memory" || scheme == "sqlite":
+		return scheme + ":" + rest
+	}
+	return scheme + ":…"
+}
+
 // Schemas returns, for each kind of store that keeps one, the newest schema
 // that this program reads and writes.
 func Schemas() (map[string]int, error) {

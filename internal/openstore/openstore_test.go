@@ -88,6 +88,21 @@ func TestOpenWrongDSN(t *testing.T) {
 	}
 }
 
+func TestRedact(t *testing.T) {
+	t.Parallel()
+	for dsn, want := range map[string]string{
+		"":                            openstore.Default,
+		"memory:":                     "memory:",
+		"sqlite:/var/lib/semel.db":    "sqlite:/var/lib/semel.db",
+		"postgres://u:s3cret@host/db": "postgres:…",
+		"s3cret@host":                 "…",
+	} {
+		if got := openstore.Redact(dsn); got != want {
+			t.Errorf("Redact(%q): got %q, want %q", dsn, got, want)
+		}
+	}
+}
+
 func TestOpenForOperatorsCreatesNothing(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "absent.db")

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/gateway"
+	"github.com/semel-dev/semel/internal/openstore"
+	"github.com/semel-dev/semel/rules"
+)
+
+const adminOff = "off"
+
+const gatewayEnvironment = `  SEMEL_SECRET, at least 16 bytes, keys what the store knows of a key, so that who
+  reads the store cannot confirm a guess. All gateways of one store need the same.
+  It has no flag, because flags can be seen by others.`
+
+// gatewayFlags are the flags that do not fill a field of the gateway's config
+// as they are.
+type gatewayFlags struct {
+	config    gateway.Config
+	store     string
+	rules     string
+	proxies   []string
+	readyFile string
+}
+
+func newGateway(p *process, logs *logFlags) *cobra.Command {
+	f := &gatewayFlags{}
+	cmd := &cobra.Command{
+		Use:   "gateway --upstream URL",
+		Short: "Stand in front of an application and make its requests happen once",
+		Long: `Passes requests on to an application and remembers the answers to those that
+carry an Idempotency-Key: one that comes again gets the first answer and does not
+reach the application. The application is not changed.
+
+Without --rules every POST and PATCH with a key is protected, and callers are told
+apart by their Authorization header, else by a well-known session cookie, else
+not at all. A rules file says more: keys from other places or made of the form's
+fields, how long answers are kept, what is done when nobody knows an outcome.
+
+What the gateway promises is published at /.well-known/idempotency. For operators
+the --admin address answers /healthz, /readyz and /metrics (Prometheus); do not
+let callers reach it. The log on stderr has one line for every decision.
+
+The first interrupt (Ctrl-C) or SIGTERM drains: no new intents, running requests
+end. A second one ends the process at once; what was running is unknown then.`,
+		Example: `  semel gateway --upstream http://127.0.0.1:9000
+  semel gateway --upstream http://127.0.0.1:9000 --store sqlite:/var/lib/semel/semel.db --rules semel.yaml
+  semel gateway --upstream http://app:9000 --listen 0.0.0.0:443 --tls-cert site.pem --tls-key site.key
+  curl -i http://127.0.0.1:8080/orders -H 'Idempotency-Key: "8e03978e"' -d 'item=42'`,
+		Args:        noArgs,
+		Annotations: map[string]string{"environment": gatewayEnvironment},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			log, err := logs.logger(p)
+			if err != nil {
+				return err
+			}
+			f.config.Logger = log
+			f.config.Guard.Secret = []byte(p.getenv(secretVariable))
+			return f.run(cmd.Context())
+		},
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func (f *gatewayFlags) register(cmd *cobra.Command) {
+	c, flags := &f.config, cmd.Flags()
+	flags.SortFlags = false // in the order of their weight
+	flags.StringVar(&c.Upstream, "upstream", "", "`URL` of the application, such as http://127.0.0.1:9000 (required)")
+	flags.StringVar(&c.Listen, "listen", "127.0.0.1:8080", "`address` for callers; port 0 for any that is free")
+	flags.StringVar(&f.store, "store", openstore.Default, "`DSN` of the store: sqlite:PATH, or memory: to forget everything at the end")
+	flags.StringVar(&f.rules, "rules", "", "rules `file` (YAML)")
+	flags.StringVar(&c.AdminListen, "admin", "127.0.0.1:8081", "`address` for operators, or off")
+	flags.BoolVar(&c.KeyRequired, "key-required", false, "refuse POST and PATCH without a key, where no rule says otherwise")
+	flags.DurationVar(&c.Guard.Policy.Retention, "retention", semel.DefaultRetention, "how long an answer is remembered, where no rule says otherwise")
+	flags.DurationVar(&c.Guard.Policy.Wait, "wait", semel.DefaultWait, "how long a repeated request waits for the first one, where no rule says otherwise")
+	flags.DurationVar(&c.Guard.Policy.Lease, "lease", semel.DefaultLease, "how long after a crash of the gateway what it was doing is unknown; renewed while it lives")
+	flags.BoolVar(&c.Guard.HideKeys, "hide-keys", false, "keep keys and scopes out of the store; operators then find a record by its digest only")
+	flags.StringVar(&c.CertFile, "tls-cert", "", "certificate `file` (PEM); turns TLS and HTTP/2 on")
+	flags.StringVar(&c.KeyFile, "tls-key", "", "private key `file` (PEM) of --tls-cert")
+	flags.StringVar(&c.ClientCAFile, "tls-client-ca", "", "`file` (PEM) with the authorities of client certificates")
+	flags.StringSliceVar(&f.proxies, "trusted-proxy", nil, "`network` whose forwarded headers are believed, such as 10.0.0.0/8; can be repeated")
+	flags.BoolVar(&c.RewriteHost, "rewrite-host", false, "send the upstream's own host instead of the one that the caller asked for")
+	flags.DurationVar(&c.AnswerTimeout, "answer-timeout", gateway.DefaultAnswerTimeout, "how long the application may take to begin its answer; later is unknown")
+	flags.DurationVar(&c.DialTimeout, "dial-timeout", gateway.DefaultDialTimeout, "how long connecting to the application may take")
+	flags.DurationVar(&c.DrainTimeout, "drain-timeout", gateway.DefaultDrainTimeout, "how long running requests may take to end")
+	flags.DurationVar(&c.DrainDelay, "drain-delay", 0, "how long to serve on after /readyz has failed, for load balancers to notice")
+	flags.StringVar(&f.readyFile, "ready-file", "", "`file` that gets the addresses once they answer, as lines of name=URL")
+}
+
+// run serves until ctx ends and the gateway has drained.
+func (f *gatewayFlags) run(ctx context.Context) error {
+	if err := f.read(); err != nil {
+		return err
+	}
+	store, err := openStore(ctx, f.store, openstore.Serve, f.config.Logger)
+	if err != nil {
+		return err
+	}
+	f.config.Store = store
+	err = f.serve(ctx)
+	if closeErr := store.Close(); closeErr != nil {
+		err = errors.Join(err, unreachable(fmt.Errorf("close the store: %w", closeErr)))
+	}
+	return err
+}
+
+// read turns the remaining flags into the config and refuses what cannot work.
+func (f *gatewayFlags) read() error {
+	c := &f.config
+	if c.Upstream == "" {
+		return usagef("which application? Give its URL with --upstream, such as http://127.0.0.1:9000")
+	}
+	if err := checkAddress("listen", c.Listen); err != nil {
+		return err
+	}
+	if c.AdminListen != adminOff {
+		if err := checkAddress("admin", c.AdminListen); err != nil {
+			return err
+		}
+	}
+	for _, text := range f.proxies {
+		network, err := parseNetwork(text)
+		if err != nil {
+			return usagef("--trusted-proxy %q is no network (write it like 10.0.0.0/8 or 10.1.2.3)", text)
+		}
+		c.TrustedProxies = append(c.TrustedProxies, network)
+	}
+	if c.Guard.Policy.Wait == 0 {
+		c.Guard.Policy.Wait = semel.NoWait
+	}
+	if c.CertFile != "" && c.KeyFile != "" {
+		if _, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile); err != nil {
+			return usage(fmt.Errorf("load the certificate: %w (both files are PEM, and belong together)", err))
+		}
+	}
+	if f.rules == "" {
+		return nil
+	}
+	var err error
+	if c.Rules, err = rules.Load(f.rules); err != nil {
+		return usage(err)
+	}
+	return nil
+}
+
+func parseNetwork(text string) (netip.Prefix, error) {
+	if strings.Contains(text, "/") {
+		return netip.ParsePrefix(text)
+	}
+	address, err := netip.ParseAddr(text)
+	if err != nil {
+		return netip.Prefix{}, err
+	}
+	return address.Prefix(address.BitLen())
+}
+
+// serve takes the addresses and serves.
+func (f *gatewayFlags) serve(ctx context.Context) error {
+	c := &f.config
+	g, err := gateway.New(c)
+	if err != nil {
+		return usage(err)
+	}
+	front, err := take(ctx, "listen", c.Listen)
+	if err != nil {
+		return errors.Join(err, g.Close())
+	}
+	var admin net.Listener
+	if c.AdminListen != adminOff {
+		if admin, err = take(ctx, "admin", c.AdminListen); err != nil {
+			return errors.Join(err, front.Close(), g.Close())
+		}
+	}
+	if err := f.announce(ctx, front, admin); err != nil {
+		return errors.Join(err, front.Close(), closeAdmin(admin), g.Close())
+	}
+	if err := g.Serve(ctx, front, admin); err != nil {
+		return unreachable(err)
+	}
+	return nil
+}
+
+func closeAdmin(admin net.Listener) error {
+	if admin == nil {
+		return nil
+	}
+	return admin.Close()
+}
+
+// take listens on an address.
+func take(ctx context.Context, flag, address string) (net.Listener, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, unreachable(fmt.Errorf("%w (take another address with --%s, or any free port with --%s 127.0.0.1:0)", err, flag, flag))
+	}
+	return listener, nil
+}
+
+// announce says where the gateway is, to people and to programs.
+func (f *gatewayFlags) announce(ctx context.Context, front, admin net.Listener) error {
+	c := &f.config
+	scheme := "http://"
+	if c.CertFile != "" {
+		scheme = "https://"
+	}
+	addresses := []address{{"listen", scheme + front.Addr().String()}}
+	warnOpen(ctx, c.Logger, "listen", c.Listen)
+	if admin != nil {
+		addresses = append(addresses, address{"admin", "http://" + admin.Addr().String()})
+		warnOpen(ctx, c.Logger, "admin", c.AdminListen)
+	}
+	if f.store == "memory:" {
+		c.Logger.LogAttrs(ctx, slog.LevelWarn, "the store is in memory: what happened is forgotten when this process ends")
+	}
+	attrs := []slog.Attr{slog.String("upstream", c.Upstream), slog.String("store", openstore.Redact(f.store)), slog.String("rules", f.rules)}
+	for _, a := range addresses {
+		attrs = append(attrs, slog.String(a.name, a.url))
+	}
+	c.Logger.LogAttrs(ctx, slog.LevelInfo, "gateway is ready", attrs...)
+	return announce(f.readyFile, addresses)
+}

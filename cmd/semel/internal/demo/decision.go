@@ -1,0 +1,115 @@
+package demo
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// maxDecisions is how many decisions the page shows.
+const maxDecisions = 12
+
+// decision is one line of the gateway's log, in words for the page.
+type decision struct {
+	At      string `json:"at"`
+	Request string `json:"request"`
+	Word    string `json:"word"`
+	Means   string `json:"means"`
+	Tone    string `json:"tone"` // ran, kept or refused
+}
+
+// decisions is the log of the gateway: it keeps the latest decisions and
+// passes warnings on.
+type decisions struct {
+	next slog.Handler
+	tell func()
+
+	mu   sync.Mutex // guards kept
+	kept []decision // newest first
+}
+
+var _ slog.Handler = (*decisions)(nil)
+
+func newDecisions(next slog.Handler, tell func()) *decisions {
+	return &decisions{next: atLeast{next, slog.LevelWarn}, tell: tell}
+}
+
+// Enabled implements [slog.Handler].
+func (d *decisions) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
+
+// Handle implements [slog.Handler].
+func (d *decisions) Handle(ctx context.Context, line slog.Record) error {
+	if line.Message == "decision" {
+		d.keep(line)
+	}
+	if d.next.Enabled(ctx, line.Level) {
+		return d.next.Handle(ctx, line)
+	}
+	return nil
+}
+
+// WithAttrs implements [slog.Handler]; the page shows none of them.
+func (d *decisions) WithAttrs([]slog.Attr) slog.Handler { return d }
+
+// WithGroup implements [slog.Handler]; the page shows none of them.
+func (d *decisions) WithGroup(string) slog.Handler { return d }
+
+func (d *decisions) keep(line slog.Record) {
+	said := map[string]string{}
+	line.Attrs(func(a slog.Attr) bool {
+		said[a.Key] = a.Value.String()
+		return true
+	})
+	made := decision{At: line.Time.Format(time.TimeOnly), Request: said["route"], Word: said["outcome"]}
+	made.Tone, made.Means = meaning(made.Word)
+	d.mu.Lock()
+	d.kept = append([]decision{made}, d.kept[:min(len(d.kept), maxDecisions-1)]...)
+	d.mu.Unlock()
+	d.tell()
+}
+
+// meaning says what an outcome means to somebody who sees the word for the
+// first time.
+func meaning(outcome string) (tone, means string) {
+	switch outcome {
+	case "executed":
+		return "ran", "Passed on to the application; its answer was recorded."
+	case "replayed":
+		return "kept", "Not passed on: the caller got the first answer again."
+	case "mismatch":
+		return "refused", "Not passed on: the key belongs to another request."
+	case "in-flight":
+		return "refused", "Not passed on: the same request is still running."
+	case "unknown":
+		return "refused", "Nobody can tell whether it happened, so it is not repeated."
+	case "released":
+		return "ran", "Passed on, but nothing was done; a retry may run."
+	}
+	return "refused", "Not passed on."
+}
+
+// latest returns the decisions, newest first; never nil.
+func (d *decisions) latest() []decision {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return append([]decision{}, d.kept...)
+}
+
+func (d *decisions) clear() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.kept = nil
+}
+
+// atLeast passes on what is at least as grave.
+type atLeast struct {
+	slog.Handler
+
+	level slog.Level
+}
+
+// Enabled implements [slog.Handler].
+func (a atLeast) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= a.level && a.Handler.Enabled(ctx, level)
+}

@@ -1,0 +1,149 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/semel-dev/semel/internal/must"
+)
+
+//go:embed page
+var pageFiles embed.FS
+
+const (
+	contentPolicy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
+	// keepAlive is how often a page without news hears that the demo lives.
+	keepAlive = 15 * time.Second
+)
+
+// pageView is what the page's template shows.
+type pageView struct {
+	State                        state
+	UnprotectedURL, ProtectedURL string
+	Rules                        string
+	Emptied                      bool
+}
+
+// pageHandler serves the page that explains, and what belongs to it.
+func (d *Demo) pageHandler() http.Handler {
+	page := must.Get(template.ParseFS(pageFiles, "page/index.html"))
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { d.servePage(w, r, page) })
+	for name, mediaType := range map[string]string{
+		"style.css": "text/css; charset=utf-8", "live.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml",
+	} {
+		text := must.Get(pageFiles.ReadFile("page/" + name))
+		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", mediaType)
+			_, _ = w.Write(text) // the browser may have gone
+		})
+	}
+	mux.HandleFunc("GET /state", d.serveState)
+	mux.HandleFunc("GET /events", d.serveEvents)
+	mux.HandleFunc("POST /reset", d.serveReset)
+	sameOrigin := http.NewCrossOriginProtection().Handler(mux)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header := w.Header()
+		header.Set("Content-Security-Policy", contentPolicy)
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("Referrer-Policy", "no-referrer")
+		header.Set("Cache-Control", "no-store")
+		sameOrigin.ServeHTTP(w, r)
+	})
+}
+
+func (d *Demo) servePage(w http.ResponseWriter, r *http.Request, page *template.Template) {
+	now, err := d.state(r.Context())
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	view := pageView{
+		State: now, Rules: string(rulesFile), Emptied: r.URL.Query().Has("emptied"),
+		UnprotectedURL: besides(r, d.unprotected.site), ProtectedURL: besides(r, d.protected.site),
+	}
+	var text bytes.Buffer
+	if err := page.Execute(&text, view); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write(text.Bytes()) // the browser may have gone
+}
+
+// besides is the URL of another site of this demo for the visitor of this one:
+// the same host, as the visitor knows it.
+func besides(r *http.Request, other *site) string {
+	host, _, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		host = r.Host
+	}
+	return "http://" + net.JoinHostPort(host, other.port())
+}
+
+func (d *Demo) serveState(w http.ResponseWriter, r *http.Request) {
+	now, err := d.stateText(r.Context())
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(now) // the browser may have gone
+}
+
+func (d *Demo) stateText(ctx context.Context) ([]byte, error) {
+	now, err := d.state(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(now)
+}
+
+// serveEvents sends the state now and after every change, until the browser
+// leaves or the demo ends.
+func (d *Demo) serveEvents(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	control := http.NewResponseController(w)
+	alive := time.NewTicker(keepAlive)
+	defer alive.Stop()
+	var last []byte
+	for {
+		changed := d.news.listen()
+		now, err := d.stateText(r.Context())
+		if err != nil {
+			return // the browser comes again
+		}
+		line := "data: " + string(now) + "\n\n"
+		if bytes.Equal(now, last) {
+			line = ": still here\n\n"
+		}
+		if _, err := fmt.Fprint(w, line); err != nil {
+			return
+		}
+		if err := control.Flush(); err != nil {
+			return
+		}
+		last = now
+		select {
+		case <-changed:
+		case <-alive.C:
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+func (d *Demo) serveReset(w http.ResponseWriter, r *http.Request) {
+	if err := d.Reset(r.Context()); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	http.Redirect(w, r, "/?emptied", http.StatusSeeOther)
+}

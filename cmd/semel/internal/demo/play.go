@@ -1,0 +1,77 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"sync"
+)
+
+// Tally is what one scenario did to one copy of the application.
+type Tally struct {
+	Invoices int `json:"invoices"`
+	Emails   int `json:"emails"`
+	// Saw is what the second caller got.
+	Saw string `json:"saw"`
+}
+
+// Result is what one scenario did to both copies.
+type Result struct {
+	Scenario    string `json:"scenario"`
+	Unprotected Tally  `json:"unprotected"`
+	Protected   Tally  `json:"protected"`
+}
+
+// Once reports whether the protected copy did what was wished once, and
+// exactly once.
+func (r *Result) Once() bool { return r.Protected.Invoices == 1 && r.Protected.Emails == 1 }
+
+// Play plays every scenario against both copies, over real connections, and
+// calls after, unless nil, when each has been played. Nobody else may create
+// anything meanwhile.
+func (d *Demo) Play(ctx context.Context, after func(Result)) ([]Result, error) {
+	var results []Result
+	for i, s := range scenarios() {
+		r := Result{Scenario: s.name}
+		// Every scenario is about an invoice of its own, so that they cannot
+		// be taken for repetitions of each other.
+		note := fmt.Sprintf("scenario %d: %s", i+1, s.name)
+		var errs [2]error
+		var both sync.WaitGroup
+		both.Go(func() { r.Unprotected, errs[0] = playOn(ctx, s, d.unprotected, note) })
+		both.Go(func() { r.Protected, errs[1] = playOn(ctx, s, d.protected, note) })
+		both.Wait()
+		for j, err := range errs {
+			if err != nil {
+				return results, fmt.Errorf("play %q on the %s copy: %w", s.name, []string{"unprotected", "protected"}[j], err)
+			}
+		}
+		results = append(results, r)
+		if after != nil {
+			after(r)
+		}
+	}
+	return results, nil
+}
+
+// playOn plays one scenario on one copy and counts what it left behind once
+// nothing is under way any more.
+func playOn(ctx context.Context, s scenario, on *side, note string) (Tally, error) {
+	before, err := on.app.Counts(ctx)
+	if err != nil {
+		return Tally{}, err
+	}
+	p := &player{on: on, note: note}
+	defer p.leave()
+	saw, err := s.play(ctx, p)
+	if err != nil {
+		return Tally{}, err
+	}
+	if err := on.untilIdle(ctx); err != nil {
+		return Tally{}, err
+	}
+	after, err := on.app.Counts(ctx)
+	if err != nil {
+		return Tally{}, err
+	}
+	return Tally{Invoices: after.Invoices - before.Invoices, Emails: after.Emails - before.Emails, Saw: saw}, nil
+}

@@ -1,0 +1,264 @@
+package demo
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"strings"
+)
+
+// maxAnswerBytes bounds what is read of an answer.
+const maxAnswerBytes = 1 << 20
+
+// player is everybody who takes part in one scenario on one side.
+type player struct {
+	on   *side
+	note string // of the invoice that is wished for
+
+	begun bool // something was sent
+
+	browsers []*browser
+}
+
+// leave closes all connections.
+func (p *player) leave() {
+	for _, b := range p.browsers {
+		b.client.CloseIdleConnections()
+	}
+}
+
+// visitor is a person who has opened the form in a new browser.
+func (p *player) visitor(ctx context.Context) (*browser, error) {
+	b := p.program()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		return nil, err
+	}
+	b.client.Jar = jar
+	return b, b.expectPage(ctx, "/invoices/new")
+}
+
+// program is an HTTP client without cookies. It never resends by itself.
+func (p *player) program() *browser {
+	b := &browser{player: p, client: &http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+	p.browsers = append(p.browsers, b)
+	return b
+}
+
+// send writes the bytes on a connection of their own and waits until the
+// request has arrived.
+func (p *player) send(ctx context.Context, sent []byte) (net.Conn, error) {
+	there := p.underWay()
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", p.on.address())
+	if err != nil {
+		return nil, err
+	}
+	if _, err := conn.Write(sent); err != nil {
+		_ = conn.Close() //nolint:errcheck // the write failed already.
+		return nil, err
+	}
+	return conn, there(ctx)
+}
+
+// underWay returns what waits until the next request is under way: the first
+// one at work in the application, a later one as far as its twins let it.
+func (p *player) underWay() func(context.Context) error {
+	where := &p.on.front
+	if p.on.gate != nil && !p.begun {
+		where = &p.on.back
+	}
+	p.begun = true
+	next := where.arrived() + 1
+	return func(ctx context.Context) error { return where.untilArrived(ctx, next) }
+}
+
+// browser is one tab, or one program.
+type browser struct {
+	player *player
+	client *http.Client
+}
+
+// secondTab shares the cookies and nothing else.
+func (b *browser) secondTab() *browser {
+	tab := b.player.program()
+	tab.client.Jar = b.client.Jar
+	return tab
+}
+
+// form is the invoice that is wished for.
+func (b *browser) form(ctx context.Context) (*http.Request, error) {
+	fields := url.Values{"customer_id": {"1"}, "amount": {"42.00"}, "currency": {"EUR"}, "note": {b.player.note}}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, b.player.on.url()+"/invoices", strings.NewReader(fields.Encode()))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return r, nil
+}
+
+// formBytes is the submission as it goes over the wire.
+func (b *browser) formBytes(ctx context.Context) ([]byte, error) {
+	r, err := b.form(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range b.client.Jar.Cookies(r.URL) {
+		r.AddCookie(c)
+	}
+	r.Close = true
+	var wire bytes.Buffer
+	if err := r.Write(&wire); err != nil {
+		return nil, err
+	}
+	return wire.Bytes(), nil
+}
+
+// submit sends the form and reads the answer.
+func (b *browser) submit(ctx context.Context, extra http.Header) (answer, error) {
+	r, err := b.form(ctx)
+	if err != nil {
+		return answer{}, err
+	}
+	for name, values := range extra {
+		r.Header[name] = values
+	}
+	return b.do(r)
+}
+
+// submitAndLand sends the form and opens the page that the answer leads to.
+func (b *browser) submitAndLand(ctx context.Context, extra http.Header) (string, error) {
+	a, err := b.submit(ctx, extra)
+	if err != nil {
+		return "", err
+	}
+	return b.land(ctx, a)
+}
+
+// land opens the page that the answer leads to.
+func (b *browser) land(ctx context.Context, a answer) (string, error) {
+	if a.location == "" {
+		return a.String(), nil
+	}
+	return a.String(), b.expectPage(ctx, a.location)
+}
+
+// submitAndLeave sends the form and breaks the connection off when the request
+// is under way.
+func (b *browser) submitAndLeave(ctx context.Context) error {
+	there := b.player.underWay()
+	leave, cancel := context.WithCancel(ctx)
+	defer cancel()
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		_, _ = b.submit(leave, nil) //nolint:errcheck // nobody is there to read it.
+	}()
+	err := there(ctx)
+	cancel()
+	<-gone
+	return err
+}
+
+// create asks the JSON API for an invoice.
+func (b *browser) create(ctx context.Context, key string, cents int) (answer, error) {
+	text, err := json.Marshal(map[string]any{"customer_id": 1, "amount_cents": cents, "currency": "EUR", "note": b.player.note})
+	if err != nil {
+		return answer{}, err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, b.player.on.url()+"/api/invoices", bytes.NewReader(text))
+	if err != nil {
+		return answer{}, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Idempotency-Key", `"`+key+`"`)
+	return b.do(r)
+}
+
+// expectPage opens a page, which must be there.
+func (b *browser) expectPage(ctx context.Context, path string) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, b.player.on.url()+path, nil)
+	if err != nil {
+		return err
+	}
+	a, err := b.do(r)
+	if err == nil && a.status != http.StatusOK {
+		err = fmt.Errorf("the page %s answered %d", path, a.status)
+	}
+	return err
+}
+
+func (b *browser) do(r *http.Request) (answer, error) {
+	response, err := b.client.Do(r)
+	if err != nil {
+		return answer{}, err
+	}
+	defer response.Body.Close() //nolint:errcheck // it was read.
+	return newAnswer(response)
+}
+
+// answer is what a caller got, as far as a person would tell of it.
+type answer struct {
+	status   int
+	location string
+	number   string // of the invoice, when the answer is one
+	problem  string // the last word of a problem's type
+	replayed bool
+}
+
+func readAnswer(conn net.Conn) (answer, error) {
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		return answer{}, err
+	}
+	defer response.Body.Close() //nolint:errcheck // it was read.
+	return newAnswer(response)
+}
+
+func newAnswer(response *http.Response) (answer, error) {
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes))
+	if err != nil {
+		return answer{}, fmt.Errorf("read the answer: %w", err)
+	}
+	a := answer{
+		status: response.StatusCode, location: response.Header.Get("Location"),
+		replayed: response.Header.Get("Idempotency-Status") == "replayed",
+	}
+	if strings.HasSuffix(response.Header.Get("Content-Type"), "json") {
+		var said struct {
+			Number string `json:"number"`
+			Type   string `json:"type"`
+		}
+		if err := json.Unmarshal(text, &said); err != nil {
+			return a, fmt.Errorf("read the answer: %w", err)
+		}
+		a.number, a.problem = said.Number, said.Type[strings.LastIndexByte(said.Type, ':')+1:]
+	}
+	return a, nil
+}
+
+// String says it in a few words.
+func (a answer) String() string {
+	text := fmt.Sprint(a.status)
+	switch {
+	case a.problem != "":
+		text += " " + a.problem
+	case a.number != "":
+		text += " invoice " + a.number
+	case a.location != "":
+		text += " to " + a.location
+	}
+	if a.replayed {
+		text += ", replayed"
+	}
+	return text
+}

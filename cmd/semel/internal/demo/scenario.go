@@ -1,0 +1,161 @@
+package demo
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"sync"
+)
+
+// scenario is one way in which a wish arrives more than once. play returns
+// what the second caller saw.
+type scenario struct {
+	name string
+	play func(ctx context.Context, p *player) (saw string, err error)
+}
+
+func scenarios() []scenario {
+	return []scenario{
+		{"double click", func(ctx context.Context, p *player) (string, error) { return impatience(ctx, p, 1) }},
+		{"Enter, Enter again, then a click", func(ctx context.Context, p *player) (string, error) { return impatience(ctx, p, 2) }},
+		{"refresh during submit", refresh},
+		{"retry after a lost answer", lostAnswer},
+		{"two tabs racing", twoTabs},
+		{"a proxy resends the same bytes", resentBytes},
+		{"API call retried with its key", apiRetry},
+		{"API calls racing with one key", apiRace},
+		{"same key, other data", apiOtherData},
+	}
+}
+
+// impatience submits the form so many times before the submission that is
+// waited for. A browser breaks the earlier ones off, and the server carries on
+// with them.
+func impatience(ctx context.Context, p *player, abandoned int) (string, error) {
+	b, err := p.visitor(ctx)
+	if err != nil {
+		return "", err
+	}
+	for range abandoned {
+		if err := b.submitAndLeave(ctx); err != nil {
+			return "", err
+		}
+	}
+	return b.submitAndLand(ctx, nil)
+}
+
+// refresh reloads the page while the form is being sent, and confirms that it
+// may be sent again.
+func refresh(ctx context.Context, p *player) (string, error) {
+	b, err := p.visitor(ctx)
+	if err != nil {
+		return "", err
+	}
+	if err := b.submitAndLeave(ctx); err != nil {
+		return "", err
+	}
+	return b.submitAndLand(ctx, http.Header{"Cache-Control": {"max-age=0"}})
+}
+
+// lostAnswer loses the connection after everything was done and before the
+// answer was read; then the person tries again.
+func lostAnswer(ctx context.Context, p *player) (string, error) {
+	b, err := p.visitor(ctx)
+	if err != nil {
+		return "", err
+	}
+	sent, err := b.formBytes(ctx)
+	if err != nil {
+		return "", err
+	}
+	conn, err := p.send(ctx, sent)
+	if err != nil {
+		return "", err
+	}
+	if err := errors.Join(p.on.untilIdle(ctx), conn.Close()); err != nil {
+		return "", err
+	}
+	return b.submitAndLand(ctx, nil)
+}
+
+// twoTabs submits the same form from two tabs of one browser at once.
+func twoTabs(ctx context.Context, p *player) (string, error) {
+	first, err := p.visitor(ctx)
+	if err != nil {
+		return "", err
+	}
+	return race(first.secondTab(), first, func(b *browser) (answer, error) { return b.submit(ctx, nil) })
+}
+
+// resentBytes is a proxy that loses the connection to the server, and sends
+// the very same bytes again on another one.
+func resentBytes(ctx context.Context, p *player) (string, error) {
+	b, err := p.visitor(ctx)
+	if err != nil {
+		return "", err
+	}
+	sent, err := b.formBytes(ctx)
+	if err != nil {
+		return "", err
+	}
+	lost, err := p.send(ctx, sent)
+	if err != nil {
+		return "", err
+	}
+	if err := lost.Close(); err != nil {
+		return "", err
+	}
+	conn, err := p.send(ctx, sent)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close() //nolint:errcheck // everything was read.
+	a, err := readAnswer(conn)
+	if err != nil {
+		return "", err
+	}
+	return b.land(ctx, a)
+}
+
+// apiRetry calls the JSON API twice with one key, as a client does whose first
+// call seemed to fail.
+func apiRetry(ctx context.Context, p *player) (string, error) {
+	c, key := p.program(), rand.Text()
+	if _, err := c.create(ctx, key, 4200); err != nil {
+		return "", err
+	}
+	a, err := c.create(ctx, key, 4200)
+	return a.String(), err
+}
+
+// apiRace calls the JSON API from two programs at once, with one key.
+func apiRace(ctx context.Context, p *player) (string, error) {
+	key := rand.Text()
+	return race(p.program(), p.program(), func(b *browser) (answer, error) { return b.create(ctx, key, 4200) })
+}
+
+// apiOtherData uses a key again for another amount.
+func apiOtherData(ctx context.Context, p *player) (string, error) {
+	c, key := p.program(), rand.Text()
+	if _, err := c.create(ctx, key, 4200); err != nil {
+		return "", err
+	}
+	a, err := c.create(ctx, key, 9900)
+	return a.String(), err
+}
+
+// race lets both act at once and returns what the one saw that came second,
+// as far as the answers tell.
+func race(one, other *browser, act func(*browser) (answer, error)) (string, error) {
+	var answers [2]answer
+	var errs [2]error
+	var both sync.WaitGroup
+	both.Go(func() { answers[0], errs[0] = act(one) })
+	both.Go(func() { answers[1], errs[1] = act(other) })
+	both.Wait()
+	if answers[0].replayed {
+		return answers[0].String(), errors.Join(errs[:]...)
+	}
+	return answers[1].String(), errors.Join(errs[:]...)
+}

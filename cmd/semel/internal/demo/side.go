@@ -1,0 +1,154 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"sync"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/examples/invoices"
+	"github.com/semel-dev/semel/gateway"
+	"github.com/semel-dev/semel/internal/openstore"
+	"github.com/semel-dev/semel/rules"
+)
+
+// side is one copy of the application, with or without a gateway before it.
+type side struct {
+	app   *invoices.App
+	front watch // what callers send
+	back  watch // what reaches the application
+	site  *site // where callers come in
+
+	upstream *site // behind the gateway; nil without one
+	gate     *gate // nil without one
+}
+
+// openSide opens the copy's own database. Call stop to free it.
+func openSide(dir, name string, opts *invoices.Options) (*side, error) {
+	app, err := invoices.Open(filepath.Join(dir, name+".db"), opts)
+	if err != nil {
+		return nil, fmt.Errorf("open the %s copy: %w", name, err)
+	}
+	return &side{app: app}, nil
+}
+
+func (s *side) url() string     { return s.site.url() }
+func (s *side) address() string { return s.site.listener.Addr().String() }
+
+// untilIdle waits until nothing that may change something is under way.
+func (s *side) untilIdle(ctx context.Context) error {
+	if err := s.front.untilIdle(ctx); err != nil {
+		return err
+	}
+	return s.back.untilIdle(ctx)
+}
+
+// sideState is what the page shows of one copy.
+type sideState struct {
+	Requests int `json:"requests"` // that came and may change something
+	Invoices int `json:"invoices"`
+	Emails   int `json:"emails"`
+}
+
+func (s *side) state(ctx context.Context) (sideState, error) {
+	counts, err := s.app.Counts(ctx)
+	return sideState{Requests: s.front.arrived(), Invoices: counts.Invoices, Emails: counts.Emails}, err
+}
+
+// reset empties the database, and makes the gateway forget.
+func (s *side) reset(ctx context.Context) error {
+	s.front.forget()
+	if s.gate != nil {
+		if err := s.gate.renew(ctx); err != nil {
+			return err
+		}
+	}
+	return s.app.Reset(ctx)
+}
+
+// stop ends the servers from the outside in, then the gateway and the
+// application.
+func (s *side) stop(ctx context.Context) error {
+	var errs []error
+	for _, site := range []*site{s.site, s.upstream} {
+		if site != nil {
+			errs = append(errs, site.stop(ctx))
+		}
+	}
+	if s.gate != nil {
+		errs = append(errs, s.gate.close())
+	}
+	return errors.Join(append(errs, s.app.Close())...)
+}
+
+var _ http.Handler = (*gate)(nil)
+
+// gate is a gateway whose memory can be thrown away while it serves.
+type gate struct {
+	dir      string
+	upstream string
+	rules    *rules.File
+	log      *slog.Logger
+
+	mu      sync.RWMutex // guards the fields below
+	round   int
+	store   semel.Store
+	gateway *gateway.Gateway
+}
+
+// openGate puts a gateway with these rules before the upstream.
+func openGate(ctx context.Context, dir, upstream string, log *slog.Logger) (*gate, error) {
+	file, err := rules.Parse("rules.yaml", rulesFile)
+	if err != nil {
+		return nil, err
+	}
+	g := &gate{dir: dir, upstream: upstream, rules: file, log: log}
+	return g, g.renew(ctx)
+}
+
+// renew starts over with an empty store. Requests under way end first.
+func (g *gate) renew(ctx context.Context) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	name := filepath.Join(g.dir, fmt.Sprintf("gateway-%d.db", g.round+1))
+	store, err := openstore.Open(ctx, "sqlite:"+name, &openstore.Options{Logger: g.log})
+	if err != nil {
+		return err
+	}
+	fresh, err := gateway.New(&gateway.Config{Upstream: g.upstream, Store: store, Rules: g.rules, Logger: g.log})
+	if err != nil {
+		return errors.Join(err, store.Close())
+	}
+	old, oldStore := g.gateway, g.store
+	g.round, g.gateway, g.store = g.round+1, fresh, store
+	if old == nil {
+		return nil
+	}
+	return errors.Join(old.Close(), oldStore.Close())
+}
+
+// ServeHTTP passes the request to the gateway of this round.
+func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	if g.gateway == nil {
+		http.Error(w, "the demo is ending", http.StatusServiceUnavailable)
+		return
+	}
+	g.gateway.Handler().ServeHTTP(w, r)
+}
+
+func (g *gate) close() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.gateway == nil {
+		return nil
+	}
+	err := errors.Join(g.gateway.Close(), g.store.Close())
+	g.gateway = nil
+	return err
+}

@@ -1,0 +1,75 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+)
+
+const (
+	headerTimeout = 10 * time.Second
+	idleTimeout   = 2 * time.Minute
+)
+
+// site is one HTTP server on one address.
+type site struct {
+	listener net.Listener
+	server   *http.Server
+	done     chan error // what Serve returned
+}
+
+// listen takes the address; a port of 0 means any that is free.
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", address, err)
+	}
+	return listener, nil
+}
+
+// serve answers on the listener until stop is called.
+func serve(listener net.Listener, handler http.Handler, log *slog.Logger) *site {
+	s := &site{
+		listener: listener,
+		server: &http.Server{
+			Handler: handler, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout,
+			ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		},
+		done: make(chan error, 1),
+	}
+	// Pages that stay open for news end when the server is told to.
+	life, end := context.WithCancel(context.Background())
+	s.server.BaseContext = func(net.Listener) context.Context { return life }
+	s.server.RegisterOnShutdown(end)
+	go func() { s.done <- s.server.Serve(listener) }()
+	return s
+}
+
+// port is the TCP port of the site.
+func (s *site) port() string {
+	_, port, _ := net.SplitHostPort(s.listener.Addr().String()) //nolint:errcheck // a listener's address has a port.
+	return port
+}
+
+// url is how this machine reaches the site.
+func (s *site) url() string {
+	host, port, _ := net.SplitHostPort(s.listener.Addr().String()) //nolint:errcheck // a listener's address has a port.
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}
+
+// stop lets running requests end until ctx does, then breaks them off.
+func (s *site) stop(ctx context.Context) error {
+	err := s.server.Shutdown(ctx)
+	if err != nil {
+		err = fmt.Errorf("stop the server on %s: %w", s.listener.Addr(), err)
+		_ = s.server.Close() //nolint:errcheck // Shutdown has said why already.
+	}
+	<-s.done
+	return err
+}

@@ -1,0 +1,95 @@
+package demo
+
+import (
+	"context"
+	"net/http"
+	"sync"
+)
+
+// watch stands in front of a handler and knows the requests that may change
+// something: when one arrives, and when none is under way any more. The zero
+// watch is ready for use.
+type watch struct {
+	mu       sync.Mutex // guards the fields below
+	arrivals int
+	running  int
+	change   chan struct{} // closed at the next change, when somebody waits for it
+}
+
+// around returns the handler with this watch in front of it. tell, unless nil,
+// is called when a request that may change something comes, and when it ends.
+func (w *watch) around(next http.Handler, tell func()) http.Handler {
+	move := func(by int) {
+		w.move(by)
+		if tell != nil {
+			tell()
+		}
+	}
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet || r.Method == http.MethodHead {
+			next.ServeHTTP(rw, r)
+			return
+		}
+		move(1)
+		defer move(-1)
+		next.ServeHTTP(rw, r)
+	})
+}
+
+func (w *watch) move(by int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.running += by
+	if by > 0 {
+		w.arrivals++
+	}
+	if w.change != nil {
+		close(w.change)
+		w.change = nil
+	}
+}
+
+// forget starts counting from zero again. Nobody may be waiting.
+func (w *watch) forget() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.arrivals = 0
+}
+
+// arrived returns how many requests have come so far.
+func (w *watch) arrived() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.arrivals
+}
+
+// untilArrived waits until so many requests have come.
+func (w *watch) untilArrived(ctx context.Context, arrivals int) error {
+	return w.until(ctx, func() bool { return w.arrivals >= arrivals })
+}
+
+// untilIdle waits until no request is under way.
+func (w *watch) untilIdle(ctx context.Context) error {
+	return w.until(ctx, func() bool { return w.running == 0 })
+}
+
+// until waits for the condition, which is asked with the lock held.
+func (w *watch) until(ctx context.Context, holds func() bool) error {
+	for {
+		w.mu.Lock()
+		if holds() {
+			w.mu.Unlock()
+			return nil
+		}
+		if w.change == nil {
+			w.change = make(chan struct{})
+		}
+		change := w.change
+		w.mu.Unlock()
+		select {
+		case <-change:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

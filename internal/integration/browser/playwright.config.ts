@@ -1,0 +1,23 @@
+import { defineConfig } from "@playwright/test";
+
+// A real Chromium (Debian's, unless SEMEL_TEST_CHROMIUM names another one)
+// against a real `semel demo`. Every test starts a demo of its own on free
+// ports, so tests do not meet.
+export default defineConfig({
+  testDir: "tests",
+  globalSetup: "./build.ts",
+  timeout: 60_000,
+  expect: { timeout: 15_000 },
+  fullyParallel: true,
+  forbidOnly: true,
+  reporter: [["list"]],
+  use: {
+    browserName: "chromium",
+    launchOptions: {
+      executablePath: process.env.SEMEL_TEST_CHROMIUM ?? "/usr/bin/chromium",
+      args: ["--no-sandbox"],
+    },
+    screenshot: "only-on-failure",
+    trace: "retain-on-failure",
+  },
+});
