@@ -9,10 +9,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
@@ -344,92 +342,6 @@ func TestTransportReportsUnknown(t *testing.T) {
 	}
 }
 
-type closeCounter struct {
-	io.Reader
-	closed atomic.Int32
-}
-
-func (c *closeCounter) Close() error {
-	c.closed.Add(1)
-	return nil
-}
-
-func TestTransportBodies(t *testing.T) {
-	t.Parallel()
-	const most = 16
-	tests := []struct {
-		name     string
-		body     io.Reader
-		length   int64
-		attempts int
-		sent     string
-		sentLen  int64
-	}{
-		{"none", nil, 0, 3, "", 0},
-		{"empty", strings.NewReader(""), 0, 3, "", 0},
-		{"empty without GetBody", io.MultiReader(), 0, 3, "", 0},
-		{"with GetBody, larger than the buffer", strings.NewReader(strings.Repeat("x", 100)), 100, 3, strings.Repeat("x", 100), 100},
-		{"buffered", io.MultiReader(strings.NewReader("hello")), 0, 3, "hello", 5},
-		{"buffered to the brim", io.MultiReader(strings.NewReader(strings.Repeat("x", most))), 0, 3, strings.Repeat("x", most), most},
-		{"too large", io.MultiReader(strings.NewReader(strings.Repeat("x", most+1))), 0, 1, strings.Repeat("x", most+1), 0},
-		{"too large, announced", io.MultiReader(strings.NewReader(strings.Repeat("x", most+1))), most + 1, 1, strings.Repeat("x", most+1), most + 1},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			tr, log := noPause(func(_ int, req *http.Request) (*http.Response, error) {
-				if req.ContentLength != tt.sentLen {
-					t.Errorf("Content-Length %d, want %d", req.ContentLength, tt.sentLen)
-				}
-				if has := req.Body != nil; has != (tt.sent != "") {
-					t.Errorf("has a body: %v", has)
-				}
-				if can := req.GetBody != nil; can != (tt.sent != "" && tt.attempts > 1) {
-					t.Errorf("a connection that died idle can be replaced: %v", can)
-				}
-				return nil, io.ErrUnexpectedEOF
-			})
-			tr.MaxAttempts, tr.MaxBufferedBody = 3, most
-			req := post(t, t.Context(), tt.body)
-			if req.GetBody == nil {
-				req.ContentLength = tt.length
-			}
-			var body *closeCounter
-			if req.Body != nil && req.Body != http.NoBody {
-				body = &closeCounter{Reader: req.Body}
-				req.Body = body
-			}
-			_, err := tr.RoundTrip(req) //nolint:bodyclose // an error has none.
-			if !errors.Is(err, semel.ErrUnknown) || !errors.Is(err, io.ErrUnexpectedEOF) {
-				t.Errorf("got %v", err)
-			}
-			if tt.attempts == 1 && !strings.Contains(err.Error(), "cannot be sent again") {
-				t.Errorf("the error does not say why it was not repeated: %v", err)
-			}
-			want := slices.Repeat([]string{tt.sent}, tt.attempts)
-			if diff := cmp.Diff(want, log.bodies); diff != "" {
-				t.Errorf("bodies: -want +got\n%s", diff)
-			}
-			if body != nil && body.closed.Load() != 1 {
-				t.Errorf("the caller's body was closed %d times", body.closed.Load())
-			}
-		})
-	}
-}
-
-func TestTransportBodyThatCannotBeRead(t *testing.T) {
-	t.Parallel()
-	tr, log := noPause(nil)
-	body := &closeCounter{Reader: iotest.ErrReader(io.ErrNoProgress)}
-	_, err := tr.RoundTrip(post(t, t.Context(), body)) //nolint:bodyclose // an error has none.
-	if !errors.Is(err, io.ErrNoProgress) || errors.Is(err, semel.ErrUnknown) {
-		t.Errorf("got %v, want %v and not unknown", err, io.ErrNoProgress)
-	}
-	if len(log.keys) != 0 || body.closed.Load() != 1 {
-		t.Errorf("%d attempts, body closed %d times; want none and once", len(log.keys), body.closed.Load())
-	}
-}
-
 // A base that does not speak httptrace is believed when it could not dial.
 func TestTransportBelievesDialErrors(t *testing.T) {
 	t.Parallel()
@@ -442,106 +354,6 @@ func TestTransportBelievesDialErrors(t *testing.T) {
 			t.Errorf("%s: got %v", op, err)
 		}
 	}
-}
-
-func TestTransportHonoursRetryAfter(t *testing.T) {
-	t.Parallel()
-	date := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC) // far from the bubble's clock: only Date counts
-	tests := []struct {
-		name   string
-		header []string
-		want   time.Duration
-	}{
-		{"seconds", []string{"Retry-After", "7"}, 7 * time.Second},
-		{"zero", []string{"Retry-After", "0"}, 0},
-		{"bounded", []string{"Retry-After", "86400"}, 20 * time.Second},
-		{"absurd", []string{"Retry-After", "18446744073709551615"}, 20 * time.Second},
-		{"date", []string{"Date", date.Format(http.TimeFormat), "Retry-After", date.Add(9 * time.Second).Format(http.TimeFormat)}, 9 * time.Second},
-		{"past date", []string{"Date", date.Format(http.TimeFormat), "Retry-After", date.Add(-time.Hour).Format(http.TimeFormat)}, 0},
-		{"nonsense", []string{"Retry-After", "soon"}, 0},
-		{"negative", []string{"Retry-After", "-5"}, 0},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				tr, log := noPause(func(n int, _ *http.Request) (*http.Response, error) {
-					if n == 1 {
-						return answer(429, "", tt.header...), nil
-					}
-					return answer(200, ""), nil
-				})
-				tr.MaxRetryAfter = 20 * time.Second
-				resp, err := tr.RoundTrip(post(t, t.Context(), nil))
-				if err != nil {
-					t.Fatal(err)
-				}
-				resp.Body.Close()
-				if got := log.at[1].Sub(log.at[0]); got != tt.want {
-					t.Errorf("paused %v, want %v", got, tt.want)
-				}
-			})
-		})
-	}
-}
-
-func TestTransportRetryAfterDateWithoutDate(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		tr, log := noPause(func(n int, _ *http.Request) (*http.Response, error) {
-			if n == 1 {
-				return answer(503, "", "Retry-After", time.Now().Add(5*time.Second).UTC().Format(http.TimeFormat)), nil
-			}
-			return answer(200, ""), nil
-		})
-		resp, err := tr.RoundTrip(post(t, t.Context(), nil))
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
-		if got := log.at[1].Sub(log.at[0]); got != 5*time.Second {
-			t.Errorf("paused %v, want 5s", got)
-		}
-	})
-}
-
-func TestTransportBackoff(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		log := &attemptLog{script: func(int, *http.Request) (*http.Response, error) { return answer(503, ""), nil }}
-		tr := &semelhttp.Transport{Base: log, MaxAttempts: 40, Backoff: time.Second, MaxBackoff: 4 * time.Second, MaxElapsed: -1}
-		_, err := tr.RoundTrip(post(t, t.Context(), nil)) //nolint:bodyclose // an error has none.
-		if !errors.Is(err, semel.ErrUnknown) {
-			t.Fatal(err)
-		}
-		var total time.Duration
-		pauses := map[time.Duration]bool{}
-		for i := 1; i < len(log.at); i++ {
-			pause := log.at[i].Sub(log.at[i-1])
-			if bound := min(4*time.Second, time.Second<<min(i-1, 10)); pause > bound {
-				t.Errorf("pause %d is %v, longer than %v", i, pause, bound)
-			}
-			pauses[pause] = true
-			total += pause
-		}
-		if len(log.at) != 40 || len(pauses) < 30 || total < 20*time.Second {
-			t.Errorf("%d attempts, %d different pauses, %v in all", len(log.at), len(pauses), total)
-		}
-	})
-}
-
-func TestTransportMaxElapsed(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		tr, log := noPause(func(int, *http.Request) (*http.Response, error) {
-			return answer(503, "", "Retry-After", "10"), nil
-		})
-		tr.MaxElapsed = 25 * time.Second
-		_, err := tr.RoundTrip(post(t, t.Context(), nil)) //nolint:bodyclose // an error has none.
-		if !errors.Is(err, semel.ErrUnknown) || len(log.at) != 3 {
-			t.Errorf("got %v after %d attempts, want 3", err, len(log.at))
-		}
-	})
 }
 
 func TestTransportContextEnds(t *testing.T) {
@@ -629,18 +441,6 @@ func TestTransportConcurrently(t *testing.T) {
 	for i, key := range log.keys {
 		if want := `"` + log.bodies[i] + `"`; key != want {
 			t.Errorf("attempt %d carried %s with the body of %s", i, key, want)
-		}
-	}
-}
-
-func TestReplayed(t *testing.T) {
-	t.Parallel()
-	for want, header := range map[bool][]string{
-		true:  {"Idempotency-Status", "replayed"},
-		false: {"Idempotency-Status", "executed"},
-	} {
-		if got := semelhttp.Replayed(answer(200, "", header...)); got != want { //nolint:bodyclose // it has none.
-			t.Errorf("%v: got %v", header, got)
 		}
 	}
 }
