@@ -1,0 +1,215 @@
+package semelhttp_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/semelhttp"
+)
+
+// TestWriteProblem: RFC 9457, with the members that callers rely on.
+func TestWriteProblem(t *testing.T) {
+	t.Parallel()
+	w := httptest.NewRecorder()
+	w.Header().Set("Content-Encoding", "gzip")
+	w.Header().Set("Content-Length", "7")
+	w.Header().Set("Etag", `"a"`)
+	semelhttp.WriteProblem(w, newAsk(t, "http://a/", ""), semelhttp.Problem{
+		Name: "in-flight", Title: "Busy", Detail: "Wait.", Status: http.StatusConflict, Retryable: true,
+		RetryAfter: 1100 * time.Millisecond, PolicyURL: "/policy", Extra: map[string]any{"a": 1, "title": "forged"},
+	})
+	want := http.Header{
+		"Content-Type": {"application/problem+json"}, "Cache-Control": {"no-store"}, "Retry-After": {"2"},
+		"Link": {`</policy>; rel="describedby"`}, "Vary": {"Accept, Accept-Language"}, "X-Content-Type-Options": {"nosniff"},
+	}
+	if diff := cmp.Diff(want, w.Header()); diff != "" {
+		t.Errorf("header (-want +got):\n%s", diff)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]any{
+		"type": "urn:semel:problem:in-flight", "title": "Busy", "status": 409.0, "detail": "Wait.", "retryable": true, "a": 1.0,
+	}, got); diff != "" || w.Code != http.StatusConflict {
+		t.Errorf("document (-want +got):\n%s", diff)
+	}
+}
+
+// TestProblemThatJSONCannotSay: the problem itself still arrives.
+func TestProblemThatJSONCannotSay(t *testing.T) {
+	t.Parallel()
+	w := httptest.NewRecorder()
+	semelhttp.WriteProblem(w, newAsk(t, "http://a/", ""), semelhttp.Problem{Name: "x", Status: 400, Extra: map[string]any{"f": func() {}}})
+	if !strings.Contains(w.Body.String(), `"type":"urn:semel:problem:x"`) {
+		t.Errorf("got %s", w.Body)
+	}
+}
+
+// TestProblemForm: programs get JSON, people get a page in their language.
+func TestProblemForm(t *testing.T) {
+	t.Parallel()
+	const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+	for _, test := range []struct{ accept, language, want, text string }{
+		{"", "", "application/problem+json", ""},
+		{"*/*", "sv", "application/problem+json", ""},
+		{"application/json", "", "application/problem+json", ""},
+		{"text/html;q=0.5, application/json", "", "application/problem+json", ""},
+		{"text/html, application/json", "", "application/problem+json", ""},
+		{"text/html;q=0", "", "application/problem+json", ""},
+		{browser, "", "en", "The key was used for another request"},
+		{browser, "en-GB,en;q=0.9,sv;q=0.8", "en", "The key was used"},
+		{browser, "sv-SE,sv;q=0.9,en;q=0.8", "sv", "Nyckeln har använts"},
+		{browser, "hi-IN", "hi", "यह कुंजी"},
+		{browser, "zh-CN,zh;q=0.9", "zh", "该键已用于"},
+		{browser, "fr;q=1, zh;q=0.2", "zh", "该键已用于"},
+		{browser, "fr, sv;q=0", "en", "The key was used"},
+		{browser, "sv;q=garbage", "en", "The key was used"},
+		{browser, strings.Repeat("x,", 10_000) + "sv", "en", "The key was used"},
+	} {
+		d := newDoor(t, doorOptions{})
+		server := d.serve(t, func(http.ResponseWriter, *http.Request) {})
+		ask(t, server, "k1", "x")
+		got := ask(t, server, "k1", "y", "Accept", test.accept, "Accept-Language", test.language)
+		if got.status != http.StatusUnprocessableEntity {
+			t.Errorf("%q %q: got %d, want 422", test.accept, test.language, got.status)
+		}
+		if test.text == "" {
+			if contentType := got.header.Get("Content-Type"); contentType != test.want {
+				t.Errorf("%q: got %s, want %s", test.accept, contentType, test.want)
+			}
+			continue
+		}
+		if !strings.Contains(got.body, `<html lang="`+test.want+`">`) || !strings.Contains(got.body, test.text) ||
+			got.header.Get("Content-Language") != test.want || got.header.Get("Content-Type") != "text/html; charset=utf-8" {
+			t.Errorf("%q %q: got %v %s, want a page in %s", test.accept, test.language, got.header, got.body, test.want)
+		}
+	}
+}
+
+// TestProblemPage: it leads on to the result and the policy, and is safe.
+func TestProblemPage(t *testing.T) {
+	t.Parallel()
+	w := httptest.NewRecorder()
+	r := newAsk(t, "http://a/", "", "Accept", "text/html", "Accept-Language", "sv")
+	semelhttp.WriteProblem(w, r, semelhttp.Problem{
+		Name: "mine", Title: "<script>", Status: http.StatusConflict, RetryAfter: time.Second, Extra: map[string]any{"location": "/invoices/1"},
+	})
+	page := w.Body.String()
+	for _, want := range []string{
+		`<a href="/invoices/1">Visa resultatet</a>`, `<a href="/.well-known/idempotency">`, "&lt;script&gt;", "om 1 s", "<code>mine</code>",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %s:\n%s", want, page)
+		}
+	}
+	w = httptest.NewRecorder()
+	semelhttp.WriteProblem(w, r, semelhttp.Problem{Name: "mine", Status: 409, Extra: map[string]any{"location": "javascript:alert(1)"}})
+	if strings.Contains(w.Body.String(), "javascript:") {
+		t.Errorf("the page links to a script:\n%s", w.Body)
+	}
+}
+
+// TestTexts: every problem of the table has its words in every language.
+func TestTexts(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("templates/texts.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var languages map[string]struct {
+		Policy, Result, Wait string
+		Problems             map[string]struct{ Title, Detail string }
+	}
+	if err := json.Unmarshal(data, &languages); err != nil {
+		t.Fatal(err)
+	}
+	scripts := map[string]*unicode.RangeTable{"en": unicode.Latin, "sv": unicode.Latin, "hi": unicode.Devanagari, "zh": unicode.Han}
+	var document struct {
+		Problems []struct{ Type string }
+	}
+	d := newDoor(t, doorOptions{})
+	w := httptest.NewRecorder()
+	d.PolicyHandler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+	if err := json.Unmarshal(w.Body.Bytes(), &document); err != nil || len(document.Problems) < 10 {
+		t.Fatalf("%d problems, %v", len(document.Problems), err)
+	}
+	for lang, script := range scripts {
+		texts, ok := languages[lang]
+		if !ok || !strings.Contains(texts.Wait, "%d") || texts.Policy == "" || texts.Result == "" {
+			t.Errorf("%s: texts are missing", lang)
+		}
+		if lang == "en" {
+			continue // in Go
+		}
+		for _, problem := range document.Problems {
+			text := texts.Problems[strings.TrimPrefix(problem.Type, "urn:semel:problem:")]
+			for _, words := range []string{text.Title, text.Detail} {
+				if !strings.ContainsFunc(words, func(r rune) bool { return unicode.Is(script, r) }) {
+					t.Errorf("%s: %s says %q", lang, problem.Type, words)
+				}
+			}
+		}
+	}
+}
+
+// TestPolicyHandler: the published policy, for programs and for people.
+func TestPolicyHandler(t *testing.T) {
+	t.Parallel()
+	d := newDoor(t, doorOptions{
+		policy:  semel.Policy{Retention: 72 * time.Hour},
+		Options: semelhttp.Options{Required: true, ScopeText: "your account & the path", On5xx: semelhttp.UnknownOn5xx},
+	})
+	server := newServer(t, d.PolicyHandler())
+	get := func(method string, header ...string) *reply {
+		r := newAsk(t, server.URL, "", header...)
+		r.Method = method
+		return sendAsk(t, server, r)
+	}
+	got := get(http.MethodGet)
+	var document map[string]any
+	if err := json.Unmarshal([]byte(got.body), &document); err != nil {
+		t.Fatal(err)
+	}
+	problems, ok := document["problems"].([]any)
+	if !ok || len(problems) < 11 {
+		t.Errorf("got the problems %v", document["problems"])
+	}
+	delete(document, "problems")
+	if diff := cmp.Diff(map[string]any{
+		"key": "header Idempotency-Key", "header": "Idempotency-Key", "required": true, "max_key_bytes": 255.0,
+		"methods": []any{"POST", "PATCH"}, "scope": "your account & the path", "mode": "idempotent",
+		"retention_seconds": 259200.0, "wait_seconds": 5.0, "lease_seconds": 30.0,
+		"max_body_bytes": float64(64 << 20), "max_response_bytes": float64(1<<20 - 4<<10),
+		"statuses": map[string]any{
+			"released":      []any{401.0, 403.0, 408.0, 421.0, 423.0, 425.0, 429.0},
+			"server_errors": "unknown", "others": "stored",
+		},
+	}, document); diff != "" {
+		t.Errorf("document (-want +got):\n%s", diff)
+	}
+	if got.header.Get("Cache-Control") != "public, max-age=3600" || got.header.Get("Content-Type") != "application/json" {
+		t.Errorf("got %v", got.header)
+	}
+	page := get(http.MethodGet, "Accept", "text/html")
+	for _, want := range []string{`<html lang="en">`, "259200 seconds", "your account &amp; the path", "required", "urn:semel:problem:key-reused"} {
+		if !strings.Contains(page.body, want) {
+			t.Errorf("the page lacks %q:\n%s", want, page.body)
+		}
+	}
+	if head := get(http.MethodHead); head.status != http.StatusOK || head.body != "" {
+		t.Errorf("HEAD: got %d %q", head.status, head.body)
+	}
+	if post := get(http.MethodPost); post.status != http.StatusMethodNotAllowed || post.header.Get("Allow") != "GET, HEAD" {
+		t.Errorf("POST: got %d %v", post.status, post.header)
+	}
+}
