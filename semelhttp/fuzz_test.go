@@ -4,8 +4,10 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dunglas/httpsfv"
 
@@ -23,10 +25,15 @@ func FuzzKeyHeader(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
+	ran, name, round := 0, "", 0
+	d := newDoor(f, doorOptions{
+		policy:  semel.Policy{Retention: time.Second},
+		scope:   func(*http.Request) (string, error) { return strconv.Itoa(round), nil },
+		Options: semelhttp.Options{Required: true, Key: keyTap{semelhttp.FromHeader("Idempotency-Key"), &name}},
+	})
+	handler := d.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { ran++ }))
 	f.Fuzz(func(t *testing.T, value string) {
-		ran, name := 0, ""
-		d := newDoor(t, doorOptions{Options: semelhttp.Options{Required: true, Key: keyTap{semelhttp.FromHeader("Idempotency-Key"), &name}}})
-		handler := d.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { ran++ }))
+		ran, round, d.decisions = 0, round+1, nil
 		try := func(value string) semelhttp.Outcome {
 			name = ""
 			w := &discard{header: http.Header{}}
