@@ -62,7 +62,7 @@ func (h *Hasher) AddBytes(part []byte) {
 		h.flush()
 	}
 	if len(part) > len(h.buf) {
-		h.hash.Write(part) //nolint:errcheck // hash.Hash never returns an error.
+		h.hash.Write(part)
 		return
 	}
 	h.n += copy(h.buf[h.n:], part)
@@ -86,7 +86,7 @@ func (h *Hasher) length(n int) {
 	if len(h.buf)-h.n < 8 {
 		h.flush()
 	}
-	binary.BigEndian.PutUint64(h.buf[h.n:], uint64(n))
+	binary.BigEndian.PutUint64(h.buf[h.n:], uint64(n)) //nolint:gosec // a length is not negative.
 	h.n += 8
 }
 
@@ -98,6 +98,6 @@ func (h *Hasher) flush() {
 		h.hash.Reset()
 	}
 	h.hashed = true
-	h.hash.Write(h.buf[:h.n]) //nolint:errcheck // hash.Hash never returns an error.
+	h.hash.Write(h.buf[:h.n])
 	h.n = 0
 }

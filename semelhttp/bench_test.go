@@ -129,6 +129,7 @@ func BenchmarkMiddleware(b *testing.B) {
 	ballast := make([]byte, 64<<20)
 	defer runtime.KeepAlive(ballast)
 	newHandler := func(b *testing.B) http.Handler {
+		b.Helper()
 		store := memstore.New(nil)
 		guard, err := semel.New(store, nil)
 		if err != nil {

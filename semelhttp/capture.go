@@ -350,9 +350,9 @@ func (c *capture) hasTrailer() bool {
 // patchCount writes n as a uvarint of the five bytes that were left for it.
 func patchCount(room []byte, n int) {
 	for i := range 4 {
-		room[i] = byte(n>>(7*i)) | 0x80
+		room[i] = byte(n>>(7*i)) | 0x80 //nolint:gosec // seven bits at a time.
 	}
-	room[4] = byte(n >> 28)
+	room[4] = byte(n >> 28) //nolint:gosec // headers have fewer than 2^31 values.
 }
 
 func index(fields []field, name string) int {

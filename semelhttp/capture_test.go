@@ -86,7 +86,7 @@ func TestAnswersLikeBare(t *testing.T) {
 			w.Header()["X-Many"] = []string{"a", "", "c, d"}
 			w.Header().Set("X-Empty", "")
 			w.Header().Set("Vary", "Accept")
-			http.Redirect(w, newAsk(t, "http://a/", ""), "/there?a=b#c", http.StatusSeeOther)
+			http.Redirect(w, newAsk(t, "http://a/", ""), "/there?a=b#c", http.StatusSeeOther) //nolint:contextcheck // the target does not count.
 		},
 		"error page": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no such customer", http.StatusNotFound) },
 		"io.Copy": func(w http.ResponseWriter, _ *http.Request) {

@@ -131,7 +131,7 @@ func (a *reply) problem() string {
 	return name
 }
 
-// newAsk builds a POST; header is name, value, name, value…
+// newAsk builds a POST; header is name, value, name, value and so on.
 func newAsk(tb testing.TB, url, body string, header ...string) *http.Request {
 	tb.Helper()
 	r, err := http.NewRequestWithContext(tb.Context(), http.MethodPost, url, strings.NewReader(body))

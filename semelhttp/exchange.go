@@ -2,6 +2,7 @@ package semelhttp
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"time"
 
@@ -146,7 +147,7 @@ func (ex *exchange) pass(w http.ResponseWriter, next http.Handler) {
 		return
 	}
 	reader := &bodyReader{body: &ex.body}
-	defer reader.Close()
+	defer func() { _ = reader.Close() }()
 	r := ex.request.WithContext(ex.request.Context())
 	r.Body = reader
 	defer ex.adopt(r)
@@ -180,9 +181,7 @@ func (ex *exchange) replay(w http.ResponseWriter, rec *semel.Record) {
 	if len(e.body) > 0 {
 		_, _ = w.Write(e.body) // the client may have gone
 	}
-	for name, values := range trailer {
-		header[name] = values
-	}
+	maps.Copy(header, trailer)
 	ex.decision.Outcome, ex.decision.Status = OutcomeReplayed, e.status
 }
 

@@ -164,13 +164,13 @@ func (run *execution) settleAnswer() []string {
 func (run *execution) settleStream() []string {
 	run.end = run.claim.Detach()
 	d := run.disposition(run.capture.status)
-	switch d.state {
-	case semel.StateReleased:
+	if d.state == semel.StateReleased {
 		// Not before the handler has returned: a retry must not run beside it.
 		run.release = true
 		run.decision.Outcome = OutcomeReleased
 		return run.m.words.released
-	case semel.StateUnknown:
+	}
+	if d.state != semel.StateCompleted {
 		return run.settleOtherwise(d)
 	}
 	return run.noteCompleted(run.claim.CompleteWithout(run.summary()))

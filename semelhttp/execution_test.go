@@ -294,7 +294,7 @@ func TestOwnSettlement(t *testing.T) {
 	}
 	d := newDoor(t, doorOptions{})
 	server := d.serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if err := semel.ClaimFrom(r.Context()).Complete(mine, nil); err != nil {
+		if err := semel.ClaimFrom(r.Context()).Complete(mine, nil); err != nil { //nolint:contextcheck // a claim has its own.
 			t.Error(err)
 		}
 		fmt.Fprint(w, "live")
@@ -312,7 +312,7 @@ func TestForeignOutcome(t *testing.T) {
 	t.Parallel()
 	d := newDoor(t, doorOptions{})
 	server := d.serve(t, func(_ http.ResponseWriter, r *http.Request) {
-		_ = semel.ClaimFrom(r.Context()).Complete([]byte(`{"semel":1}`), nil)
+		_ = semel.ClaimFrom(r.Context()).Complete([]byte(`{"semel":1}`), nil) //nolint:contextcheck // a claim has its own.
 	})
 	ask(t, server, "k1", "x")
 	wantProblem(t, ask(t, server, "k1", "x"), http.StatusConflict, "response-not-kept")

@@ -123,7 +123,7 @@ func partValue(part io.Reader) (string, error) {
 		return string(value), err
 	}
 	hash := sha256.New()
-	hash.Write(value) //nolint:errcheck // hash.Hash never returns an error.
+	hash.Write(value)
 	if _, err := io.Copy(hash, part); err != nil {
 		return "", err
 	}

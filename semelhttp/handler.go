@@ -42,7 +42,9 @@ func New(g *semel.Guard, scope ScopeFunc, opts *Options) (*Middleware, error) {
 // Handler wraps next. Mount it inside of what authenticates and authorises the
 // caller, so that replays are authorised too.
 func (m *Middleware) Handler(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { m.serve(w, r, next) })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		m.serve(w, r, next) //nolint:contextcheck // the request brings its context.
+	})
 }
 
 // serve is the walk: method, key, scope, body and fingerprint, claim.

@@ -191,6 +191,6 @@ func (s *jsonSearch) members(path []string, depth int, next func(int) (string, e
 
 func (s *jsonSearch) name() (string, error) {
 	token, err := s.dec.Token()
-	name, _ := token.(string) //nolint:errcheck // the decoder lets only strings stand here.
+	name, _ := token.(string) // the decoder lets nothing else stand here
 	return name, err
 }

@@ -99,21 +99,21 @@ func TestControlCharacters(t *testing.T) {
 	}
 }
 
-// multipartForm encodes the fields, name, value, name, value…
-func multipartForm(t testing.TB, boundary string, fields ...string) (contentType, body string) {
-	t.Helper()
+// multipartForm encodes the fields: name, value, name, value and so on.
+func multipartForm(tb testing.TB, boundary string, fields ...string) (contentType, body string) {
+	tb.Helper()
 	var b bytes.Buffer
 	w := mimemultipart.NewWriter(&b)
 	if err := w.SetBoundary(boundary); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	for i := 0; i < len(fields); i += 2 {
 		if err := w.WriteField(fields[i], fields[i+1]); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	if err := w.Close(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return w.FormDataContentType(), b.String()
 }

@@ -29,13 +29,13 @@ const (
 type Disposition uint8
 
 const (
-	// ReleaseOn5xx: a failure means that nothing happened; a retry runs. It
+	// ReleaseOn5xx says that after a failure nothing happened; a retry runs. It
 	// does not apply when the claim's context had ended by then (lost, or
 	// MaxRun): that is unknown.
 	ReleaseOn5xx Disposition = iota
-	// StoreOn5xx: a failure is the outcome, and is replayed.
+	// StoreOn5xx makes a failure the outcome, which is replayed.
 	StoreOn5xx
-	// UnknownOn5xx: after a failure nobody can tell what happened.
+	// UnknownOn5xx says that after a failure nobody can tell what happened.
 	UnknownOn5xx
 )
 
@@ -161,7 +161,7 @@ func (o *Options) withDefaults(policy *semel.Policy) (settings, error) {
 	if s.Key == nil {
 		s.Key = FromHeader(DefaultHeader)
 	}
-	s.source, _ = s.Key.(*headerSource) //nolint:errcheck // nil is the answer for another kind.
+	s.source, _ = s.Key.(*headerSource) // nil for another kind
 	if len(s.Methods) == 0 {
 		s.Methods = []string{http.MethodPost, http.MethodPatch}
 	}

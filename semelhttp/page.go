@@ -113,7 +113,7 @@ func eachQuality(lines []string, visit func(value string, q float64)) {
 			q := 1.0
 			for param := range strings.SplitSeq(params, ";") {
 				if text, ok := strings.CutPrefix(strings.ToLower(strings.TrimSpace(param)), "q="); ok {
-					q, _ = strconv.ParseFloat(text, 64) //nolint:errcheck // what is no number counts as 0.
+					q, _ = strconv.ParseFloat(text, 64) // what is no number counts as 0
 				}
 			}
 			if q > 0 && q <= 1 {

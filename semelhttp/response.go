@@ -196,7 +196,7 @@ func (r *blockReader) number() uint64 {
 
 func (r *blockReader) string() string {
 	n := r.number()
-	if n > uint64(len(r.text)-r.at) {
+	if n > uint64(len(r.text)-r.at) { //nolint:gosec // at is never beyond the end.
 		r.bad = true
 		return ""
 	}

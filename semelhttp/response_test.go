@@ -52,7 +52,7 @@ func TestResponseCutOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for n := range len(data) {
+	for n := range data {
 		if got, err := semelhttp.ParseResponse(data[:n]); err == nil {
 			t.Errorf("cut at %d of %d: got %v", n, len(data), got)
 		}
