@@ -35,7 +35,7 @@ func announce(name string, addresses []address) error {
 		err = os.Rename(temporary.Name(), name)
 	}
 	if err != nil {
-		_ = os.Remove(temporary.Name()) //nolint:errcheck // what failed is said below.
+		_ = os.Remove(temporary.Name()) // what failed is said below
 		return usage(fmt.Errorf("write the ready file: %w", err))
 	}
 	return nil

@@ -135,11 +135,18 @@ func (f *demoFlags) play(ctx context.Context, p *process, opts *demo.Options) er
 	if err := errors.Join(err, stopDemo(ctx, d)); err != nil {
 		return unreachable(err)
 	}
+	return tellPlayed(p, results, f.json)
+}
+
+// tellPlayed prints the results; the error says that the gateway let something
+// happen more or less than once.
+func tellPlayed(p *process, results []demo.Result, asJSON bool) error {
 	said := played{Scenarios: results, Once: true}
 	for i := range results {
 		said.Once = said.Once && results[i].Once()
 	}
-	if f.json {
+	var err error
+	if asJSON {
 		err = json.NewEncoder(p.stdout).Encode(said)
 	} else {
 		err = said.print(p.stdout, isTerminal(p.stdout))

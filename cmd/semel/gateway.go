@@ -169,22 +169,13 @@ func parseNetwork(text string) (netip.Prefix, error) {
 // serve takes the addresses and serves.
 func (f *gatewayFlags) serve(ctx context.Context) error {
 	c := &f.config
-	g, err := gateway.New(c)
+	g, err := gateway.New(c) //nolint:contextcheck // it drains when ctx has ended.
 	if err != nil {
 		return usage(err)
 	}
-	front, err := take(ctx, "listen", c.Listen)
+	front, admin, err := f.take(ctx)
 	if err != nil {
-		return errors.Join(err, g.Close())
-	}
-	var admin net.Listener
-	if c.AdminListen != adminOff {
-		if admin, err = take(ctx, "admin", c.AdminListen); err != nil {
-			return errors.Join(err, front.Close(), g.Close())
-		}
-	}
-	if err := f.announce(ctx, front, admin); err != nil {
-		return errors.Join(err, front.Close(), closeAdmin(admin), g.Close())
+		return errors.Join(err, g.Close()) //nolint:contextcheck // nothing runs yet.
 	}
 	if err := g.Serve(ctx, front, admin); err != nil {
 		return unreachable(err)
@@ -192,15 +183,29 @@ func (f *gatewayFlags) serve(ctx context.Context) error {
 	return nil
 }
 
-func closeAdmin(admin net.Listener) error {
-	if admin == nil {
-		return nil
+// take takes the addresses and announces them. admin is nil when it is off.
+func (f *gatewayFlags) take(ctx context.Context) (front, admin net.Listener, err error) {
+	c := &f.config
+	if front, err = listen(ctx, "listen", c.Listen); err != nil {
+		return nil, nil, err
 	}
-	return admin.Close()
+	if c.AdminListen != adminOff {
+		if admin, err = listen(ctx, "admin", c.AdminListen); err != nil {
+			return nil, nil, errors.Join(err, front.Close())
+		}
+	}
+	if err := f.announce(ctx, front, admin); err != nil {
+		err = errors.Join(err, front.Close())
+		if admin != nil {
+			err = errors.Join(err, admin.Close())
+		}
+		return nil, nil, err
+	}
+	return front, admin, nil
 }
 
-// take listens on an address.
-func take(ctx context.Context, flag, address string) (net.Listener, error) {
+// listen listens on an address.
+func listen(ctx context.Context, flag, address string) (net.Listener, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, unreachable(fmt.Errorf("%w (take another address with --%s, or any free port with --%s 127.0.0.1:0)", err, flag, flag))

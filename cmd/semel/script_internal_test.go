@@ -52,6 +52,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       os.Getenv("SEMEL_UPDATE_SCRIPTS") != "",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("SEMEL_LOG_FORMAT", "text")
+			env.Setenv("GORACE", "atexit_sleep_ms=0 exitcode=66") // every command would sleep for a second
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 )
@@ -17,6 +18,8 @@ type decision struct {
 	Word    string `json:"word"`
 	Means   string `json:"means"`
 	Tone    string `json:"tone"` // ran, kept or refused
+
+	came time.Time
 }
 
 // decisions is the log of the gateway: it keeps the latest decisions and
@@ -26,7 +29,7 @@ type decisions struct {
 	tell func()
 
 	mu   sync.Mutex // guards kept
-	kept []decision // newest first
+	kept []decision // in the order in which the requests came, newest first
 }
 
 var _ slog.Handler = (*decisions)(nil)
@@ -56,15 +59,26 @@ func (d *decisions) WithAttrs([]slog.Attr) slog.Handler { return d }
 func (d *decisions) WithGroup(string) slog.Handler { return d }
 
 func (d *decisions) keep(line slog.Record) {
-	said := map[string]string{}
+	made := decision{came: line.Time}
 	line.Attrs(func(a slog.Attr) bool {
-		said[a.Key] = a.Value.String()
+		switch a.Key {
+		case "route":
+			made.Request = a.Value.String()
+		case "outcome":
+			made.Word = a.Value.String()
+		case "took_ms":
+			if a.Value.Kind() == slog.KindFloat64 {
+				made.came = line.Time.Add(-time.Duration(a.Value.Float64() * float64(time.Millisecond)))
+			}
+		}
 		return true
 	})
-	made := decision{At: line.Time.Format(time.TimeOnly), Request: said["route"], Word: said["outcome"]}
+	made.At = made.came.Format(time.TimeOnly)
 	made.Tone, made.Means = meaning(made.Word)
 	d.mu.Lock()
-	d.kept = append([]decision{made}, d.kept[:min(len(d.kept), maxDecisions-1)]...)
+	d.kept = append(d.kept, made)
+	slices.SortStableFunc(d.kept, func(a, b decision) int { return b.came.Compare(a.came) })
+	d.kept = d.kept[:min(len(d.kept), maxDecisions)]
 	d.mu.Unlock()
 	d.tell()
 }

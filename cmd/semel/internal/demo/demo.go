@@ -67,7 +67,7 @@ func (d *Demo) start(ctx context.Context, opts *Options) error {
 	if err := d.startCopies(ctx, opts, listener.Addr().String()); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	d.page = serve(listener, d.pageHandler(), opts.Logger)
+	d.page = serve(ctx, listener, d.pageHandler(), opts.Logger)
 	return nil
 }
 
@@ -84,7 +84,7 @@ func (d *Demo) startCopies(ctx context.Context, opts *Options, page string) erro
 }
 
 func (d *Demo) startUnprotected(ctx context.Context, opts *Options, page string) error {
-	s, err := openSide(d.dir, "unprotected", &invoices.Options{
+	s, err := openSide(d.dir, "unprotected", &invoices.Options{ //nolint:contextcheck // it opens a local file and knows no context.
 		Latency: opts.Latency, Logger: quiet(opts.Logger),
 		Banner: "This copy is unprotected: a second click makes a second invoice.", BannerTone: invoices.ToneWarning,
 	})
@@ -96,12 +96,12 @@ func (d *Demo) startUnprotected(ctx context.Context, opts *Options, page string)
 	if err != nil {
 		return err
 	}
-	s.site = serve(listener, s.front.around(s.app.Handler(), d.news.tell), opts.Logger)
+	s.site = serve(ctx, listener, s.front.around(s.app.Handler(), d.news.tell), opts.Logger)
 	return nil
 }
 
 func (d *Demo) startProtected(ctx context.Context, opts *Options, page string) error {
-	s, err := openSide(d.dir, "protected", &invoices.Options{
+	s, err := openSide(d.dir, "protected", &invoices.Options{ //nolint:contextcheck // as above.
 		Latency: opts.Latency, Logger: quiet(opts.Logger),
 		Banner: "This copy stands behind semel gateway: a second click gets the first answer.", BannerTone: invoices.ToneGood,
 	})
@@ -113,7 +113,7 @@ func (d *Demo) startProtected(ctx context.Context, opts *Options, page string) e
 	if err != nil {
 		return err
 	}
-	s.upstream = serve(behind, s.back.around(s.app.Handler(), d.news.tell), opts.Logger)
+	s.upstream = serve(ctx, behind, s.back.around(s.app.Handler(), d.news.tell), opts.Logger)
 	if s.gate, err = openGate(ctx, d.dir, s.upstream.url(), slog.New(d.decisions)); err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (d *Demo) startProtected(ctx context.Context, opts *Options, page string) e
 	if err != nil {
 		return err
 	}
-	s.site = serve(listener, s.front.around(s.gate, d.news.tell), opts.Logger)
+	s.site = serve(ctx, listener, s.front.around(s.gate, d.news.tell), opts.Logger)
 	return nil
 }
 

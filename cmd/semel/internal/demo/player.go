@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/cookiejar"
@@ -64,7 +65,7 @@ func (p *player) send(ctx context.Context, sent []byte) (net.Conn, error) {
 		return nil, err
 	}
 	if _, err := conn.Write(sent); err != nil {
-		_ = conn.Close() //nolint:errcheck // the write failed already.
+		_ = conn.Close() // the write failed already
 		return nil, err
 	}
 	return conn, there(ctx)
@@ -129,9 +130,7 @@ func (b *browser) submit(ctx context.Context, extra http.Header) (answer, error)
 	if err != nil {
 		return answer{}, err
 	}
-	for name, values := range extra {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, extra)
 	return b.do(r)
 }
 
@@ -161,7 +160,7 @@ func (b *browser) submitAndLeave(ctx context.Context) error {
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
-		_, _ = b.submit(leave, nil) //nolint:errcheck // nobody is there to read it.
+		_, _ = b.submit(leave, nil) // nobody is there to read it
 	}()
 	err := there(ctx)
 	cancel()

@@ -80,7 +80,7 @@ func (s *side) stop(ctx context.Context) error {
 		}
 	}
 	if s.gate != nil {
-		errs = append(errs, s.gate.close())
+		errs = append(errs, s.gate.close()) //nolint:contextcheck // nothing runs any more.
 	}
 	return errors.Join(append(errs, s.app.Close())...)
 }
@@ -119,7 +119,9 @@ func (g *gate) renew(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fresh, err := gateway.New(&gateway.Config{Upstream: g.upstream, Store: store, Rules: g.rules, Logger: g.log})
+	fresh, err := gateway.New(&gateway.Config{ //nolint:contextcheck // it outlives ctx.
+		Upstream: g.upstream, Store: store, Rules: g.rules, Logger: g.log,
+	})
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}
@@ -128,7 +130,7 @@ func (g *gate) renew(ctx context.Context) error {
 	if old == nil {
 		return nil
 	}
-	return errors.Join(old.Close(), oldStore.Close())
+	return errors.Join(old.Close(), oldStore.Close()) //nolint:contextcheck // nothing runs in the old one.
 }
 
 // ServeHTTP passes the request to the gateway of this round.

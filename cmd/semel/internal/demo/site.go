@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -30,8 +31,8 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	return listener, nil
 }
 
-// serve answers on the listener until stop is called.
-func serve(listener net.Listener, handler http.Handler, log *slog.Logger) *site {
+// serve answers on the listener until stop is called, however long ctx lasts.
+func serve(ctx context.Context, listener net.Listener, handler http.Handler, log *slog.Logger) *site {
 	s := &site{
 		listener: listener,
 		server: &http.Server{
@@ -41,7 +42,7 @@ func serve(listener net.Listener, handler http.Handler, log *slog.Logger) *site 
 		done: make(chan error, 1),
 	}
 	// Pages that stay open for news end when the server is told to.
-	life, end := context.WithCancel(context.Background())
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	s.server.BaseContext = func(net.Listener) context.Context { return life }
 	s.server.RegisterOnShutdown(end)
 	go func() { s.done <- s.server.Serve(listener) }()
@@ -50,13 +51,13 @@ func serve(listener net.Listener, handler http.Handler, log *slog.Logger) *site 
 
 // port is the TCP port of the site.
 func (s *site) port() string {
-	_, port, _ := net.SplitHostPort(s.listener.Addr().String()) //nolint:errcheck // a listener's address has a port.
+	_, port, _ := net.SplitHostPort(s.listener.Addr().String()) // a listener's address has a port
 	return port
 }
 
 // url is how this machine reaches the site.
 func (s *site) url() string {
-	host, port, _ := net.SplitHostPort(s.listener.Addr().String()) //nolint:errcheck // a listener's address has a port.
+	host, port, _ := net.SplitHostPort(s.listener.Addr().String()) // as above
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
@@ -68,8 +69,10 @@ func (s *site) stop(ctx context.Context) error {
 	err := s.server.Shutdown(ctx)
 	if err != nil {
 		err = fmt.Errorf("stop the server on %s: %w", s.listener.Addr(), err)
-		_ = s.server.Close() //nolint:errcheck // Shutdown has said why already.
+		_ = s.server.Close() // Shutdown has said why already
 	}
-	<-s.done
+	if ended := <-s.done; !errors.Is(ended, http.ErrServerClosed) {
+		err = errors.Join(err, fmt.Errorf("serve on %s: %w", s.listener.Addr(), ended))
+	}
 	return err
 }
