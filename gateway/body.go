@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"time"
@@ -21,20 +22,29 @@ func (b *unhurriedBody) Read(p []byte) (int, error) {
 	if !b.off {
 		if now := time.Now(); now.Sub(b.armed) > b.idle/4 {
 			b.armed = now
-			b.off = b.control.SetReadDeadline(now.Add(b.idle)) != nil
+			b.move(now.Add(b.idle))
 		}
 	}
 	n, err := b.ReadCloser.Read(p)
-	if err != nil {
-		b.done()
+	switch {
+	case errors.Is(err, io.EOF): // what follows must not be ended by it
+		b.move(time.Time{})
+		b.off = true
+	case err != nil: // the server reads no further than an expired deadline
+		b.off = true
 	}
 	return n, err
 }
 
-// done takes the deadline away, so that it does not end what follows.
+// done leaves a deadline for what the server reads after the handler, of a body
+// that was not read to its end.
 func (b *unhurriedBody) done() {
-	if !b.off && !b.armed.IsZero() {
-		b.off = b.control.SetReadDeadline(time.Time{}) != nil
-		b.armed = time.Time{}
+	b.move(time.Now().Add(b.idle))
+	b.off = true
+}
+
+func (b *unhurriedBody) move(deadline time.Time) {
+	if !b.off {
+		b.off = b.control.SetReadDeadline(deadline) != nil
 	}
 }

@@ -63,6 +63,11 @@ func closeAfter(guard *semel.Guard) string {
 // Handler is the front door: what callers talk to.
 func (g *Gateway) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == "PRI" { // the preface of HTTP/2, which is not spoken in the clear
+			w.Header().Set("Connection", "close")
+			w.WriteHeader(http.StatusHTTPVersionNotSupported)
+			return
+		}
 		if r.URL.Path == policyPath && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 			g.policy.ServeHTTP(w, r)
 			return

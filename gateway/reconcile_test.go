@@ -1,0 +1,209 @@
+package gateway_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/semel-dev/semel/gateway"
+	"github.com/semel-dev/semel/store/memstore"
+)
+
+const payments = `
+version: 1
+routes:
+  - name: pay
+    match: {path: "/orders/{order}/payments"}
+    unknown:
+      reconcile:
+        get: "/orders/{order}/payments?ref={key}&amount={json:/amount}"
+        happened_when: {status: 200, json_pointer: /0/state, equals: paid}
+        absent_after: 1m
+        replay: {status: 201, location: "/payments/{answer:/0/id}"}
+`
+
+// bank is an upstream that takes payments and dies on the first.
+type bank struct {
+	commits atomic.Int32
+	asked   chan string
+	mu      sync.Mutex // guards the field below
+	answer  func(http.ResponseWriter)
+}
+
+func (b *bank) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodGet {
+		b.asked <- r.Host + " " + r.URL.String() + " " + r.Header.Get("Authorization") + " " + r.Header.Get("Cookie")
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.answer(w)
+		return
+	}
+	_, _ = io.Copy(io.Discard, r.Body)
+	if b.commits.Add(1) == 1 {
+		panic(http.ErrAbortHandler)
+	}
+	w.WriteHeader(http.StatusCreated)
+}
+
+func (b *bank) will(status int, body string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.answer = func(w http.ResponseWriter) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+// TestReconcile (promise 3): an unknown outcome is looked up in the upstream;
+// what it does not say for sure stays unknown.
+func TestReconcile(t *testing.T) {
+	t.Parallel()
+	clock := newClock()
+	b := &bank{asked: make(chan string, 1)}
+	d := open(t, upstream(t, b.ServeHTTP), func(c *gateway.Config) {
+		c.Rules = parse(t, payments)
+		c.Store = memstore.New(&memstore.Options{Now: clock.now})
+	})
+	pay := func() reply {
+		return d.send(t, http.MethodPost, "/orders/o%2F1/payments", `{"amount":12.50}`, "Idempotency-Key", `"k 1"`,
+			"Content-Type", "application/json", "Authorization", "Bearer me", "Cookie", "a=b", "Host", "shop.test")
+	}
+	check(t, "first", pay(), 502, "outcome-unknown")
+
+	for _, tt := range []struct {
+		name   string
+		status int
+		body   string
+	}{
+		{"an error", 500, `[{"state":"paid","id":"p-1"}]`},
+		{"another state", 200, `[{"state":"pending","id":"p-1"}]`},
+		{"not JSON", 200, `paid`},
+		{"nothing", 200, `[]`},
+		{"not there yet", 404, `{}`},
+		{"happened, but no id for the Location", 200, `[{"state":"paid"}]`},
+		{"an id that leaves the path", 200, `[{"state":"paid","id":".."}]`},
+	} {
+		b.will(tt.status, tt.body)
+		check(t, tt.name, pay(), 409, "outcome-unknown")
+		want := "shop.test /orders/o%2F1/payments?ref=k+1&amount=12.50 Bearer me a=b"
+		if diff := cmp.Diff(want, receive(t, b.asked)); diff != "" {
+			t.Errorf("%s: asked (-want +got):\n%s", tt.name, diff)
+		}
+		clock.add(5 * time.Second)
+	}
+
+	b.will(200, `[{"state":"paid","id":"p 1"}]`)
+	for _, what := range []string{"happened", "replayed"} {
+		got := pay()
+		check(t, what, got, 201, `[{"state":"paid","id":"p 1"}]`)
+		if got.header.Get("Location") != "/payments/p%201" || got.header.Get("Idempotency-Status") != "replayed" {
+			t.Errorf("%s: header %v", what, got.header)
+		}
+	}
+	receive(t, b.asked)
+	if n := b.commits.Load(); n != 1 {
+		t.Errorf("the upstream committed %d times, want once", n)
+	}
+}
+
+// TestReconcileNotHappened: what is not there long after the attempt began did
+// not happen, and runs, however often it was asked in between.
+func TestReconcileNotHappened(t *testing.T) {
+	t.Parallel()
+	clock := newClock()
+	b := &bank{asked: make(chan string, 1)}
+	d := open(t, upstream(t, b.ServeHTTP), func(c *gateway.Config) {
+		c.Rules = parse(t, payments)
+		c.Store = memstore.New(&memstore.Options{Now: clock.now})
+	})
+	pay := func() reply {
+		return d.send(t, http.MethodPost, "/orders/1/payments", `{"amount":1}`, "Idempotency-Key", "k", "Content-Type", "application/json")
+	}
+	check(t, "first", pay(), 502, "outcome-unknown")
+	b.will(http.StatusNotFound, "")
+	for range 3 { // 0, 25 and 50 seconds after
+		check(t, "too early", pay(), 409, "outcome-unknown")
+		receive(t, b.asked)
+		clock.add(25 * time.Second)
+	}
+	check(t, "after a minute", pay(), 201, "")
+	receive(t, b.asked)
+	if n := b.commits.Load(); n != 2 {
+		t.Errorf("the upstream saw %d payments, want 2: the lost one and the one after it was looked up", n)
+	}
+}
+
+// TestReconcileUnreachable: an upstream that does not answer says nothing.
+func TestReconcileUnreachable(t *testing.T) {
+	t.Parallel()
+	b := &bank{asked: make(chan string, 2)}
+	b.answer = func(http.ResponseWriter) { panic(http.ErrAbortHandler) }
+	d := open(t, upstream(t, b.ServeHTTP), func(c *gateway.Config) { c.Rules = parse(t, payments) })
+	for _, status := range []int{502, 409, 409} {
+		got := d.send(t, http.MethodPost, "/orders/1/payments", `{"amount":1}`, "Idempotency-Key", "k", "Content-Type", "application/json")
+		check(t, "pay", got, status, "outcome-unknown")
+		for len(b.asked) > 0 {
+			<-b.asked
+		}
+	}
+}
+
+// TestRerun: where the rule says that twice does no harm, unknown runs again.
+func TestRerun(t *testing.T) {
+	t.Parallel()
+	b := &bank{}
+	d := open(t, upstream(t, b.ServeHTTP), func(c *gateway.Config) {
+		c.Rules = parse(t, "version: 1\nroutes:\n  - {name: r, match: {path: /r}, unknown: rerun}\n")
+	})
+	check(t, "first", d.send(t, http.MethodPost, "/r", "", "Idempotency-Key", "k"), 502, "outcome-unknown")
+	check(t, "again", d.send(t, http.MethodPost, "/r", "", "Idempotency-Key", "k"), 201, "")
+}
+
+// clock is a store's, moved by hand.
+type clock struct {
+	start time.Time
+	moved atomic.Int64
+}
+
+func newClock() *clock { return &clock{start: time.Now()} }
+
+func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.moved.Load())) }
+
+func (c *clock) add(d time.Duration) { c.moved.Add(int64(d)) }
+
+// TestCallerGoesAway: the work outlives the connection, and the retry gets its
+// answer.
+func TestCallerGoesAway(t *testing.T) {
+	t.Parallel()
+	arrived, goOn := make(chan struct{}), make(chan struct{})
+	var n atomic.Int32
+	d := open(t, upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		n.Add(1)
+		close(arrived)
+		select {
+		case <-goOn:
+			w.WriteHeader(http.StatusCreated)
+		case <-r.Context().Done():
+		}
+	}), nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	gone := make(chan reply, 1)
+	go func() { gone <- d.sendContext(ctx, http.MethodPost, "/", http.NoBody, "Idempotency-Key", "k") }()
+	receive(t, arrived)
+	cancel()
+	if got := receive(t, gone); got.err == nil {
+		t.Errorf("the caller got %d", got.status)
+	}
+	close(goOn)
+	check(t, "retry", d.send(t, http.MethodPost, "/", "", "Idempotency-Key", "k"), 201, "")
+	if n.Load() != 1 {
+		t.Errorf("the upstream acted %d times", n.Load())
+	}
+}

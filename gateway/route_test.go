@@ -1,0 +1,177 @@
+package gateway_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/semel-dev/semel/gateway"
+)
+
+// counting is an upstream that says how often it acted.
+func counting(t *testing.T) (string, *atomic.Int32) {
+	t.Helper()
+	var n atomic.Int32
+	return upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		if _, err := io.Copy(io.Discard, r.Body); err != nil {
+			return // half a request: an application does not act on it
+		}
+		w.WriteHeader(http.StatusCreated)
+		_, _ = fmt.Fprint(w, n.Add(1))
+	}), &n
+}
+
+// TestDefaultRoute: without rules every POST and PATCH with a key is protected.
+func TestDefaultRoute(t *testing.T) {
+	t.Parallel()
+	target, _ := counting(t)
+	d := open(t, target, nil)
+	key := []string{"Idempotency-Key", "k"}
+	check(t, "first", d.send(t, http.MethodPost, "/a", "x", key...), 201, "1")
+	replay := d.send(t, http.MethodPost, "/a", "x", key...)
+	check(t, "replay", replay, 201, "1")
+	if replay.header.Get("Idempotency-Status") != "replayed" {
+		t.Errorf("replay: header %v", replay.header)
+	}
+	check(t, "other body", d.send(t, http.MethodPost, "/a", "y", key...), 422, "key-reused")
+	check(t, "other path", d.send(t, http.MethodPost, "/b", "x", key...), 201, "2")
+	check(t, "other method", d.send(t, http.MethodPatch, "/a", "x", key...), 201, "3")
+	check(t, "other host", d.send(t, http.MethodPost, "/a", "x", append(key, "Host", "b.test")...), 201, "4")
+	check(t, "PUT", d.send(t, http.MethodPut, "/a", "x", key...), 201, "5")
+	check(t, "PUT again", d.send(t, http.MethodPut, "/a", "x", key...), 201, "6")
+	check(t, "no key", d.send(t, http.MethodPost, "/a", "x"), 201, "7")
+	check(t, "two keys", d.send(t, http.MethodPost, "/a", "x", append(key, key...)...), 400, "key-invalid")
+
+	strict := open(t, target, func(c *gateway.Config) { c.KeyRequired = true })
+	check(t, "required", strict.send(t, http.MethodPost, "/a", "x"), 400, "key-missing")
+}
+
+// TestScopes (promise 5): callers with other credentials have other keys.
+func TestScopes(t *testing.T) {
+	t.Parallel()
+	target, _ := counting(t)
+	d := open(t, target, func(c *gateway.Config) {
+		c.Rules = parse(t, `
+version: 1
+routes:
+  - name: strict
+    match: {path: /strict}
+    scope: [{header: X-Account}, {cookie: who}]
+  - name: everybody
+    match: {path: /everybody}
+    scope: {constant: all}
+`)
+	})
+	post := func(path string, header ...string) reply {
+		return d.send(t, http.MethodPost, path, "x", append(header, "Idempotency-Key", "k")...)
+	}
+	check(t, "anonymous", post("/"), 201, "1")
+	check(t, "anonymous again", post("/"), 201, "1")
+	check(t, "alice", post("/", "Authorization", "Bearer alice"), 201, "2")
+	check(t, "bob", post("/", "Authorization", "Bearer bob"), 201, "3")
+	check(t, "alice again", post("/", "Authorization", "Bearer alice", "Cookie", "sessionid=1"), 201, "2")
+	check(t, "django", post("/", "Cookie", "a=b; sessionid=1"), 201, "4")
+	check(t, "php", post("/", "Cookie", "PHPSESSID=1"), 201, "5")
+	check(t, "other session", post("/", "Cookie", "sessionid=2"), 201, "6")
+	check(t, "other cookie", post("/", "Cookie", "theme=dark"), 201, "1")
+	check(t, "nobody", post("/strict", "Authorization", "Bearer alice"), 400, "key-invalid")
+	check(t, "account", post("/strict", "X-Account", "1"), 201, "7")
+	check(t, "same text elsewhere", post("/strict", "Cookie", "who=1"), 201, "8")
+	check(t, "constant", post("/everybody", "Authorization", "Bearer alice"), 201, "9")
+	check(t, "constant for all", post("/everybody", "Authorization", "Bearer bob"), 201, "9")
+}
+
+// TestRules sends requests through every kind of rule.
+func TestRules(t *testing.T) {
+	t.Parallel()
+	target, n := counting(t)
+	d := open(t, target, func(c *gateway.Config) {
+		c.Rules = parse(t, `
+version: 1
+routes:
+  - {name: off, match: {path: /off}, protect: false}
+  - {name: required, match: {methods: [PUT], path: "/required/{id}"}, required: true}
+  - {name: json, match: {path: /json}, key: {json_pointer: /order/id}, canonical_json: true}
+  - {name: form, match: {path: /form}, key: {form_field: token}}
+  - {name: hook, match: {path: /hook}, key: {webhook_id: true}, mode: dedup}
+  - {name: derived, match: {path: /derived}, key: {derive: {fields: [customer, amount], cookies: [sid], window: 10s}}}
+  - {name: small, match: {path: /small}, body_limit: 10B}
+  - {name: short, match: {path: /short}, response_limit: 1B}
+  - {name: host, match: {host: b.test, path: /host}, required: true}
+  - {name: tree, match: {path: /tree/}, required: true}
+`)
+	})
+	form := []string{"Content-Type", "application/x-www-form-urlencoded"}
+	asJSON := []string{"Content-Type", "application/json"}
+	steps := []struct {
+		name, method, path, body string
+		header                   []string
+		status                   int
+		word                     string // "+": one more than before, "=": what the step before got
+	}{
+		{"off", "POST", "/off", "x", []string{"Idempotency-Key", "k"}, 201, "+"},
+		{"off again", "POST", "/off", "x", []string{"Idempotency-Key", "k"}, 201, "+"},
+		{"required", "PUT", "/required/1", "x", nil, 400, "key-missing"},
+		{"required, around the rule", "PUT", "//x/../required/./1", "x", nil, 400, "key-missing"},
+		{"required, escaped", "PUT", "/%72equired/1", "x", nil, 400, "key-missing"},
+		{"required elsewhere", "PUT", "/required/1/2", "x", nil, 201, "+"},
+		{"json", "POST", "/json", `{"order":{"id":"o-1"},"a":1}`, asJSON, 201, "+"},
+		{"json reordered", "POST", "/json", `{"a":1, "order":{"id":"o-1"}}`, asJSON, 201, "="},
+		{"json other", "POST", "/json", `{"a":2, "order":{"id":"o-1"}}`, asJSON, 422, "key-reused"},
+		{"form", "POST", "/form", "token=t&a=1", form, 201, "+"},
+		{"form again", "POST", "/form", "token=t&a=1", form, 201, "="},
+		{"form without", "POST", "/form", "a=1", form, 201, "+"},
+		{"hook", "POST", "/hook", "{}", []string{"Webhook-Id", "msg_1"}, 201, "+"},
+		{"hook again", "POST", "/hook", "{}", []string{"Webhook-Id", "msg_1"}, 409, "duplicate"},
+		{"derived", "POST", "/derived", "customer=1&amount=2&csrf=a", form, 201, "+"},
+		{"derived again", "POST", "/derived", "csrf=b&amount=2&customer=1", form, 201, "="},
+		{"derived other amount", "POST", "/derived", "customer=1&amount=3", form, 201, "+"},
+		{"derived other query", "POST", "/derived?x=1", "customer=1&amount=3", form, 201, "+"},
+		{"derived other session", "POST", "/derived", "customer=1&amount=3", append(form, "Cookie", "sid=1"), 201, "+"},
+		{"small", "POST", "/small", "12345678901", []string{"Idempotency-Key", "k"}, 413, "body-too-large"},
+		{"small without key", "POST", "/small", "12345678901", nil, 201, "+"},
+		{"short", "POST", "/short", "", []string{"Idempotency-Key", "k"}, 201, "+"},
+		{"short again", "POST", "/short", "", []string{"Idempotency-Key", "k"}, 409, "response-not-kept"},
+		{"host", "POST", "/host", "", []string{"Host", "B.TEST.:80"}, 400, "key-missing"},
+		{"other host", "POST", "/host", "", nil, 201, "+"},
+		{"tree", "POST", "/tree/a/b", "", nil, 400, "key-missing"},
+		{"tree itself", "POST", "/tree", "", nil, 400, "key-missing"},
+	}
+	last := ""
+	for _, s := range steps {
+		switch s.word {
+		case "+":
+			s.word = fmt.Sprint(n.Load() + 1)
+		case "=":
+			s.word = last
+		}
+		got := d.send(t, s.method, s.path, s.body, s.header...)
+		check(t, s.name, got, s.status, s.word)
+		last = got.body
+	}
+}
+
+// TestPublishedPolicy: the gateway answers for itself what callers may rely on.
+func TestPublishedPolicy(t *testing.T) {
+	t.Parallel()
+	target, n := counting(t)
+	d := open(t, target, func(c *gateway.Config) {
+		c.Rules = parse(t, "version: 1\nroutes:\n  - {name: pay, match: {host: h.test, path: /pay}, retention: 3d}\n  - {name: off, match: {path: /off}, protect: false}\n")
+	})
+	got := d.send(t, http.MethodGet, "/.well-known/idempotency", "")
+	for _, want := range []string{`"name": "pay"`, `"host": "h.test"`, `"retention_seconds": 259200`, `"protected": false`, `"default": {`, "header Idempotency-Key"} {
+		if !strings.Contains(got.body, want) {
+			t.Errorf("policy has no %s: %s", want, got.body)
+		}
+	}
+	page := d.send(t, http.MethodGet, "/.well-known/idempotency", "", "Accept", "text/html,application/json")
+	if !strings.Contains(page.body, "<td>259200</td>") || !strings.HasPrefix(page.header.Get("Content-Type"), "text/html") {
+		t.Errorf("page: %v %s", page.header, page.body)
+	}
+	if n.Load() != 0 {
+		t.Error("the upstream was asked")
+	}
+}
