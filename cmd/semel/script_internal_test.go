@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -43,6 +44,7 @@ func TestMain(m *testing.M) {
 //	env-digest NAME          sets $digest to that of the record of this name in
 //	                         semel.db
 //	until FILE REGEXP        waits until the file matches
+//	until-http URL STATUS    waits until a GET is answered with the status
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -58,6 +60,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"env-from":   envFrom,
 			"until":      until,
+			"until-http": untilHTTP,
 			"env-digest": envDigest,
 		},
 	})
@@ -96,6 +99,30 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: until FILE REGEXP")
 	}
 	awaitFile(ts, args[0], regexp.MustCompile("(?m)"+args[1]))
+}
+
+// untilHTTP waits until a GET is answered with the status.
+func untilHTTP(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: until-http URL STATUS")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	last := ""
+	for ctx.Err() == nil {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, args[0], nil)
+		ts.Check(err)
+		response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request)
+		if err != nil {
+			last = err.Error()
+			continue
+		}
+		response.Body.Close()
+		if last = response.Status; strings.HasPrefix(last, args[1]) {
+			return
+		}
+	}
+	ts.Fatalf("%s did not come to answer %s; at last: %s", args[0], args[1], last)
 }
 
 func awaitFile(ts *testscript.TestScript, name string, want *regexp.Regexp) []byte {

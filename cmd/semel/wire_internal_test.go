@@ -57,8 +57,8 @@ func httpCommand(args []string, stdout, stderr *os.File) int {
 }
 
 // upstreamCommand is an application that knows nothing of idempotency. It
-// writes a line to its log for everything it executes, and never answers a
-// request for /slow.
+// writes a line to its log for everything it executes. It never answers a POST
+// to /slow, and one to /held after somebody has asked for /release.
 func upstreamCommand(args []string, stderr *os.File) int {
 	if len(args) != 2 {
 		return fail(stderr, fmt.Errorf("usage: upstream READY LOG"))
@@ -75,17 +75,24 @@ func upstreamCommand(args []string, stderr *os.File) int {
 		return fail(stderr, err)
 	}
 	var orders atomic.Int64
+	release := make(chan struct{})
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
+			if r.URL.Path == "/release" {
+				close(release)
+			}
 			fmt.Fprintln(w, "hello")
 			return
 		}
 		body, _ := io.ReadAll(r.Body)
 		n := orders.Add(1)
 		fmt.Fprintf(log, "executed %d %s %s\n", n, r.URL.Path, body)
-		if r.URL.Path == "/slow" {
+		switch r.URL.Path {
+		case "/slow":
 			<-r.Context().Done()
 			return
+		case "/held":
+			<-release
 		}
 		w.Header().Set("Location", fmt.Sprintf("/orders/%d", n))
 		w.WriteHeader(http.StatusCreated)
