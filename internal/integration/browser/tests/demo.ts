@@ -43,7 +43,7 @@ export const test = base.extend<{ demo: Demo; complaints: string[] }>({
     expect(child.exitCode, "the demo ends in order").toBe(0);
   },
   complaints: [
-    async ({ context }, use) => {
+    async ({ context, demo: _ }, use) => { // checked before the demo ends
       const complaints: string[] = [];
       context.on("console", (message) => {
         if (message.location().url.endsWith("/favicon.ico")) return; // the application has none
