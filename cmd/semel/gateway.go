@@ -85,7 +85,7 @@ func (f *gatewayFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&c.KeyRequired, "key-required", false, "refuse POST and PATCH without a key, where no rule says otherwise")
 	flags.DurationVar(&c.Guard.Policy.Retention, "retention", semel.DefaultRetention, "how long an answer is remembered, where no rule says otherwise")
 	flags.DurationVar(&c.Guard.Policy.Wait, "wait", semel.DefaultWait, "how long a repeated request waits for the first one, where no rule says otherwise")
-	flags.DurationVar(&c.Guard.Policy.Lease, "lease", semel.DefaultLease, "how long after a crash of the gateway what it was doing is unknown; renewed while it lives")
+	flags.DurationVar(&c.Guard.Policy.Lease, "lease", semel.DefaultLease, "how long a request counts as running after the gateway that ran it has crashed; then its outcome is unknown")
 	flags.BoolVar(&c.Guard.HideKeys, "hide-keys", false, "keep keys and scopes out of the store; operators then find a record by its digest only")
 	flags.StringVar(&c.CertFile, "tls-cert", "", "certificate `file` (PEM); turns TLS and HTTP/2 on")
 	flags.StringVar(&c.KeyFile, "tls-key", "", "private key `file` (PEM) of --tls-cert")

@@ -14,6 +14,9 @@ import (
 	"github.com/semel-dev/semel/internal/openstore"
 )
 
+// tableRows bounds the rows of one table on a terminal; more get another one.
+const tableRows = 500
+
 // outcomePage is the size of a page whose records come with their answers,
 // which may be large.
 const outcomePage = 20
@@ -184,6 +187,7 @@ func (w *plainWriter) end() error {
 type tableWriter struct {
 	p     *process
 	table table.Writer
+	any   bool // something was written
 }
 
 func newTableWriter(p *process) *tableWriter {
@@ -216,15 +220,26 @@ func (w *tableWriter) write(rec *semel.Record) error {
 		cells = append(cells, cell)
 	}
 	w.table.AppendRow(cells)
+	w.any = true
+	if w.table.Length() == tableRows {
+		w.draw()
+	}
 	return nil
 }
 
+func (w *tableWriter) draw() {
+	w.table.Render()
+	w.table.ResetRows()
+}
+
 func (w *tableWriter) end() error {
-	if w.table.Length() == 0 {
+	if !w.any {
 		_, err := fmt.Fprintln(w.p.stdout, "No records.")
 		return err
 	}
-	w.table.Render()
+	if w.table.Length() > 0 {
+		w.draw()
+	}
 	return nil
 }
 

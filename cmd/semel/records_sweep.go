@@ -93,7 +93,11 @@ func tellSwept(ctx context.Context, p *process, l *ledger, removed int, asJSON b
 	if said.Left != nil {
 		left = fmt.Sprintf(", %d left", *said.Left)
 	}
-	_, err := fmt.Fprintf(p.stdout, "%d expired records removed%s.\n", removed, left)
+	records := "records"
+	if removed == 1 {
+		records = "record"
+	}
+	_, err := fmt.Fprintf(p.stdout, "%d expired %s removed%s.\n", removed, records, left)
 	return err
 }
 
