@@ -39,6 +39,10 @@ func translate(path, act string, err error) error {
 
 // hint says what an operator can do about a result code of SQLite.
 func hint(code int) string {
+	switch code {
+	case sqlite3.SQLITE_READONLY_ROLLBACK, sqlite3.SQLITE_READONLY_RECOVERY:
+		return "a process was killed while it created the file; open it once for writing"
+	}
 	switch code & 0xff {
 	case sqlite3.SQLITE_FULL:
 		return "free space on the disk, raise the bound of the file, or sweep; the store goes on as soon as there is room"

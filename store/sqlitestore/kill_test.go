@@ -90,8 +90,8 @@ func TestKilled(t *testing.T) {
 	for round := range 8 {
 		before := all.highest
 		killOne(t, path, fmt.Sprint("round", round), all)
-		check(t, path)
 		s := open(t, path, nil)
+		check(t, path)
 		p := params(fmt.Sprint("after round", round))
 		rec, won, err := s.Claim(t.Context(), p)
 		if err != nil || !won || rec.Fence <= all.highest {

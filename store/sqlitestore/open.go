@@ -140,7 +140,11 @@ PRAGMA journal_size_limit = %d;`, max(1, opts.CacheBytes>>10), walPages, walKeep
 
 // known refuses a file that is not ours or is from the future.
 func known(ctx context.Context, c *conn, path string, readOnly bool) error {
+	if err := c.exec(ctx, "BEGIN"); err != nil {
+		return translate(path, "open", err)
+	}
 	schema, err := identify(ctx, c)
+	rollback(ctx, c)
 	if err != nil {
 		return translate(path, "open", err)
 	}

@@ -1,10 +1,14 @@
 package sqlitestore_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,15 +20,20 @@ import (
 // raceKeys is how many intents two processes fight over.
 const raceKeys = 300
 
-// childRace claims every intent, settles what it wins, and prints the names
-// and fences it won.
+// childRace opens the store, waits until its standard input ends, claims every
+// intent, settles what it wins, and prints the names and fences it won.
 func childRace(path, who string) int {
 	s, err := sqlitestore.Open(context.Background(), path, nil)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	for i := range raceKeys {
+	fmt.Fprintln(os.Stdout, "ready")
+	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	for _, i := range rand.Perm(raceKeys) {
 		p := params(fmt.Sprint("k", i))
 		p.Owner = semel.Owner{who[0]}
 		rec, won, err := s.Claim(context.Background(), p)
@@ -44,24 +53,56 @@ func childRace(path, who string) int {
 	return 0
 }
 
+// racer is one process of the race.
+type racer struct {
+	cmd *exec.Cmd
+	in  io.Closer
+	out *bufio.Reader
+}
+
+func startRacer(t *testing.T, path, who string) racer {
+	t.Helper()
+	cmd := childCommand(t, "race", path, who)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return racer{cmd: cmd, in: in, out: bufio.NewReader(out)}
+}
+
 // Promise 1 between processes: each intent is won once, no fence is given
 // twice, and all see the winner's outcome. The file does not exist at first,
 // so the processes also race to create and migrate it.
 func TestProcessesShareOneFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "semel.db")
-	var outs [3]bytes.Buffer
-	var cmds []interface{ Wait() error }
-	for i := range outs {
-		cmd := childCommand(t, "race", path, string(rune('a'+i)))
-		cmd.Stdout = &outs[i]
-		if err := cmd.Start(); err != nil {
+	racers := make([]racer, 3)
+	for i := range racers {
+		racers[i] = startRacer(t, path, string(rune('a'+i)))
+	}
+	for i, r := range racers {
+		if line, err := r.out.ReadString('\n'); err != nil || line != "ready\n" {
+			t.Fatalf("process %d: got %q, error %v", i, line, err)
+		}
+	}
+	for _, r := range racers {
+		if err := r.in.Close(); err != nil {
 			t.Fatal(err)
 		}
-		cmds = append(cmds, cmd)
 	}
-	for i, cmd := range cmds {
-		if err := cmd.Wait(); err != nil {
+	outs := make([]bytes.Buffer, len(racers))
+	for i, r := range racers {
+		if _, err := outs[i].ReadFrom(r.out); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.cmd.Wait(); err != nil {
 			t.Fatalf("process %d: %v", i, err)
 		}
 	}

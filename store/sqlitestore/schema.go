@@ -38,7 +38,8 @@ func migration(n int) (string, error) {
 }
 
 // identify returns the schema of the file: 0 for a file that is still empty.
-// It changes nothing.
+// It changes nothing. It reads more than once, so it needs a transaction:
+// another process may be about to migrate the file.
 func identify(ctx context.Context, c *conn) (schema int, err error) {
 	id, err := c.number(ctx, "PRAGMA application_id")
 	if err != nil {
@@ -63,32 +64,25 @@ func identify(ctx context.Context, c *conn) (schema int, err error) {
 
 // migrate brings the file to the latest schema, one transaction for all steps.
 // Several processes may do it at once: the lock is taken first, then the
-// schema is read again.
+// schema is read.
 func migrate(ctx context.Context, c *conn) error {
-	latest, err := latestSchema()
-	if err != nil {
-		return err
-	}
-	schema, err := identify(ctx, c)
-	if err != nil {
-		return err
-	}
-	if schema == latest {
-		return nil
-	}
 	if err := c.exec(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	if err := migrateLocked(ctx, c, latest); err != nil {
+	if err := migrateLocked(ctx, c); err != nil {
 		rollback(ctx, c)
 		return err
 	}
 	return c.exec(ctx, "COMMIT")
 }
 
-func migrateLocked(ctx context.Context, c *conn, latest int) error {
-	schema, err := identify(ctx, c)
+func migrateLocked(ctx context.Context, c *conn) error {
+	latest, err := latestSchema()
 	if err != nil {
+		return err
+	}
+	schema, err := identify(ctx, c)
+	if err != nil || schema >= latest {
 		return err
 	}
 	for n := schema + 1; n <= latest; n++ {
@@ -100,7 +94,7 @@ func migrateLocked(ctx context.Context, c *conn, latest int) error {
 			return fmt.Errorf("migrate to schema %d: %w", n, err)
 		}
 	}
-	return c.exec(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, max(schema, latest)))
+	return c.exec(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, latest))
 }
 
 // checkSchema refuses what this program cannot work with. A file that is only

@@ -20,9 +20,9 @@ var sweepDeleteSQL string
 func (s *Store) Sweep(ctx context.Context, limit int) (removed int, err error) {
 	for removed < limit {
 		var corrected, deleted int64
-		step := int64(min(limit-removed, sweepStep))
+		atMost := int64(min(limit-removed, sweepStep))
 		err := s.do(ctx, "sweep", func(ctx context.Context, t *tx) (err error) {
-			corrected, deleted, err = t.sweep(ctx, step)
+			corrected, deleted, err = t.sweep(ctx, atMost)
 			return err
 		})
 		if err != nil {
@@ -36,10 +36,10 @@ func (s *Store) Sweep(ctx context.Context, limit int) (removed int, err error) {
 	return removed, nil
 }
 
-// sweep looks at up to n records that are due. What it corrects is due no
-// longer, so repeated steps come to an end.
+// sweep corrects the first records that are due, and removes up to n of them.
+// What it corrects is due no longer, so repeated steps come to an end.
 func (t *tx) sweep(ctx context.Context, n int64) (corrected, deleted int64, err error) {
-	if corrected, err = t.correct.changes(ctx, t.now, n); err != nil {
+	if corrected, err = t.correct.changes(ctx, t.now, int64(sweepStep)); err != nil {
 		return 0, 0, err
 	}
 	if deleted, err = t.remove.changes(ctx, t.now, n); err != nil {

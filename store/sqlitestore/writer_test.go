@@ -289,3 +289,32 @@ func TestCloseDrains(t *testing.T) {
 		t.Errorf("got %d records, error %v, want %d", got, err, n+1)
 	}
 }
+
+// The outcome is the caller's memory again when Settle returns, even when its
+// context ended while the step was under way.
+func TestOutcomeIsCopied(t *testing.T) {
+	t.Parallel()
+	s, g, _ := openGated(t, nil)
+	rec, _, err := s.Claim(t.Context(), params("k"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	to := completed("the outcome")
+	g.held.Store(true)
+	done := make(chan error, 1)
+	go func() { done <- s.Settle(ctx, rec.Digest, rec.Fence, to) }()
+	<-g.entered
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
+	copy(to.Outcome, "overwritten")
+	close(g.leave)
+	if err := s.Settle(t.Context(), rec.Digest, rec.Fence, completed("the outcome")); err != nil {
+		t.Errorf("repeated: %v", err)
+	}
+	if got, err := s.Lookup(t.Context(), rec.Digest); err != nil || string(got.Outcome) != "the outcome" {
+		t.Errorf("got %q, error %v", got.Outcome, err)
+	}
+}
