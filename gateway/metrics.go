@@ -15,9 +15,11 @@ import (
 )
 
 const (
-	countTimeout    = time.Second
-	digestDigits    = 16
-	metricNamespace = "semel"
+	countTimeout = time.Second
+	digestDigits = 16
+	// maxDecisionAttrs is how much one line says.
+	maxDecisionAttrs = 10
+	metricNamespace  = "semel"
 )
 
 // metrics are the gateway's own, in a registry of their own.
@@ -159,23 +161,23 @@ func (g *Gateway) decided(route string) func(context.Context, semelhttp.Decision
 		if !g.log.Enabled(ctx, level) {
 			return
 		}
-		attrs := [...]slog.Attr{
+		attrs := append(make([]slog.Attr, 0, maxDecisionAttrs),
 			slog.String("outcome", string(d.Outcome)),
 			slog.String("method", d.Method),
 			slog.String("route", route),
-			slog.Int("status", d.Status),
-			slog.String("key", d.Digest.String()[:digestDigits]),
+			slog.Int("status", d.Status))
+		if d.Digest != (semel.Digest{}) {
+			attrs = append(attrs, slog.String("key", d.Digest.String()[:digestDigits]))
+		}
+		attrs = append(attrs,
 			slog.Uint64("fence", uint64(d.Fence)),
 			slog.Int("attempt", d.Attempt),
 			slog.Float64("waited_ms", milliseconds(d.Waited)),
-			slog.Float64("took_ms", milliseconds(d.Took)),
-			slog.String("error", errorText(d.Err)),
+			slog.Float64("took_ms", milliseconds(d.Took)))
+		if d.Err != nil {
+			attrs = append(attrs, slog.String("error", d.Err.Error()))
 		}
-		used := attrs[:]
-		if d.Err == nil {
-			used = attrs[:len(attrs)-1]
-		}
-		g.log.LogAttrs(ctx, level, "decision", used...)
+		g.log.LogAttrs(ctx, level, "decision", attrs...)
 	}
 }
 

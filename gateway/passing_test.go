@@ -33,12 +33,12 @@ func TestForwardedHeaders(t *testing.T) {
 	})
 	spoofed := []string{
 		"Host", "shop.test", "X-Forwarded-For", "6.6.6.6", "X-Forwarded-Host", "bank.test", "X-Forwarded-Proto", "https",
-		"Forwarded", "for=6.6.6.6", "X-Real-Ip", "6.6.6.6", "X-Forwarded-Prefix", "/admin", "X_Forwarded_For", "6.6.6.6",
+		"Forwarded", "for=6.6.6.6", "X-Real-Ip", "6.6.6.6", "X-Forwarded-Prefix", "/admin", "X_Forwarded_For", "6.6.6.6", "X_Real_Ip", "6.6.6.6",
 		"X-Kept", "1", "Connection", "X-Dropped", "X-Dropped", "1", "Keep-Alive", "x", "Proxy-Authorization", "secret",
 		"Te", "gzip", "Upgrade-Insecure-Requests", "1",
 	}
 	all := []string{
-		"Host", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded", "X-Real-Ip", "X-Forwarded-Prefix", "X_forwarded_for",
+		"Host", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded", "X-Real-Ip", "X-Forwarded-Prefix", "X_forwarded_for", "X_real_ip",
 		"X-Kept", "X-Dropped", "Keep-Alive", "Proxy-Authorization", "Te", "Connection", "Upgrade-Insecure-Requests",
 	}
 	tests := []struct {

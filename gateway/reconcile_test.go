@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/gateway"
 	"github.com/semel-dev/semel/store/memstore"
 )
@@ -155,15 +156,22 @@ func TestReconcileUnreachable(t *testing.T) {
 	}
 }
 
-// TestRerun: where the rule says that twice does no harm, unknown runs again.
+// TestRerun: where a rule, or the policy of requests without a rule, says that
+// twice does no harm, unknown runs again.
 func TestRerun(t *testing.T) {
 	t.Parallel()
-	b := &bank{}
-	d := open(t, upstream(t, b.ServeHTTP), func(c *gateway.Config) {
-		c.Rules = parse(t, "version: 1\nroutes:\n  - {name: r, match: {path: /r}, unknown: rerun}\n")
-	})
-	check(t, "first", d.send(t, http.MethodPost, "/r", "", "Idempotency-Key", "k"), 502, "outcome-unknown")
-	check(t, "again", d.send(t, http.MethodPost, "/r", "", "Idempotency-Key", "k"), 201, "")
+	for _, byRule := range []bool{true, false} {
+		b := &bank{}
+		d := open(t, upstream(t, b.ServeHTTP), func(c *gateway.Config) {
+			if byRule {
+				c.Rules = parse(t, "version: 1\nroutes:\n  - {name: r, match: {path: /r}, unknown: rerun}\n")
+				return
+			}
+			c.Guard.Policy.OnUnknown = semel.Rerun
+		})
+		check(t, "first", d.send(t, http.MethodPost, "/r", "", "Idempotency-Key", "k"), 502, "outcome-unknown")
+		check(t, "again", d.send(t, http.MethodPost, "/r", "", "Idempotency-Key", "k"), 201, "")
+	}
 }
 
 // clock is a store's, moved by hand.

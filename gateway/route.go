@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -33,7 +32,6 @@ func (g *Gateway) newRoute(rule rules.Route, proxy http.Handler) (*route, error)
 	if rule.ResponseLimit > 0 {
 		policy.MaxOutcomeBytes = int(rule.ResponseLimit) + envelopeBytes
 	}
-	policy.Reconcile = nil
 	if rule.Reconcile != nil {
 		policy.Reconcile = g.newReconciler(&rule).reconcile
 	}
@@ -147,7 +145,7 @@ type router struct {
 // newRouter builds all routes of the rules, and the one for everything else.
 func (g *Gateway) newRouter(proxy http.Handler) (*router, error) {
 	rule := rules.Default()
-	rule.Required = g.config.KeyRequired
+	rule.Required, rule.Policy = g.config.KeyRequired, g.guard.Policy()
 	fallback, err := g.newRoute(rule, proxy)
 	if err != nil {
 		return nil, err
@@ -192,8 +190,9 @@ func (rt *router) find(r *http.Request) *route {
 		return rt.fallback
 	}
 	if host := plainHost(r.Host); host != r.Host {
-		r = r.WithContext(context.WithoutCancel(r.Context()))
-		r.Host = host
+		plain := new(http.Request)
+		*plain = *r
+		plain.Host, r = host, plain
 	}
 	_, pattern := rt.mux.Handler(r)
 	if found, ok := rt.routes[pattern]; ok {

@@ -53,7 +53,7 @@ func (g *Gateway) Serve(ctx context.Context, front, admin net.Listener) error {
 		return errors.Join(err, front.Close(), closeListener(admin), g.Close()) //nolint:contextcheck // closing waits for nobody.
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
-	defer end()
+	defer end() // of upgrades, which a server does not wait for
 	frontServer := g.frontServer(life, secure)
 	adminServer := &http.Server{
 		Handler: g.AdminHandler(), ReadTimeout: adminReadTimeout, MaxHeaderBytes: g.config.MaxHeaderBytes,
@@ -75,7 +75,7 @@ func (g *Gateway) Serve(ctx context.Context, front, admin net.Listener) error {
 	case err = <-failed:
 		err = fmt.Errorf("gateway: serve: %w", err)
 	}
-	err = errors.Join(err, g.drain(life, end, frontServer))
+	err = errors.Join(err, g.drain(life, frontServer))
 	stopping, cancel := drainContext(life, readyTimeout)
 	defer cancel()
 	if adminServer.Shutdown(stopping) != nil {
@@ -134,7 +134,7 @@ func (g *Gateway) tlsConfig() (*tls.Config, error) {
 }
 
 // drain ends the front server in order.
-func (g *Gateway) drain(life context.Context, end context.CancelFunc, front *http.Server) error {
+func (g *Gateway) drain(life context.Context, front *http.Server) error {
 	g.draining.Store(true)
 	g.log.LogAttrs(life, slog.LevelInfo, "draining", slog.Int("running", g.guard.LiveClaims()))
 	if g.config.DrainDelay > 0 {
@@ -150,7 +150,6 @@ func (g *Gateway) drain(life context.Context, end context.CancelFunc, front *htt
 	if late := <-served; late != nil {
 		err = errors.Join(err, fmt.Errorf("gateway: drain: %w (requests were cut off)", late), front.Close())
 	}
-	end() // what was handed out to upgrades ends now
 	g.upstream.base.CloseIdleConnections()
 	g.log.LogAttrs(life, slog.LevelInfo, "drained", slog.String("error", errorText(err)))
 	return err

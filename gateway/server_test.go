@@ -18,6 +18,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -131,7 +132,9 @@ func TestDrainCutsOff(t *testing.T) {
 	d := &door{Gateway: g, url: "http://" + front.Addr().String(), client: newClient(t), done: make(chan error, 1)}
 	go func() { d.done <- g.Serve(ctx, front, nil) }()
 	cut := make(chan reply, 1)
-	go func() { cut <- d.sendContext(t.Context(), http.MethodPost, "/", http.NoBody, "Idempotency-Key", "k", "Host", "h") }()
+	go func() {
+		cut <- d.sendContext(t.Context(), http.MethodPost, "/", http.NoBody, "Idempotency-Key", "k", "Host", "h")
+	}()
 	receive(t, arrived)
 	stop()
 	if err := d.wait(t); !errors.Is(err, context.DeadlineExceeded) {
@@ -182,6 +185,11 @@ func TestCrash(t *testing.T) {
 		t.Logf("close: %v", err)
 	}
 	receive(t, served)
+	health := httptest.NewRecorder()
+	g.AdminHandler().ServeHTTP(health, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/readyz", http.NoBody))
+	if health.Code != http.StatusServiceUnavailable || health.Body.String() != "draining\n" {
+		t.Errorf("readiness of a closed gateway: %d %q", health.Code, health.Body)
+	}
 	d := open(t, target, func(c *gateway.Config) { c.Store, c.Guard.Policy.Wait = records, semel.NoWait })
 	check(t, "while the lease runs", d.sendContext(t.Context(), http.MethodPost, "/", http.NoBody, "Idempotency-Key", "k", "Host", "h"), 409, "in-flight")
 	clock.add(semel.DefaultLease + time.Second)
@@ -237,19 +245,37 @@ func TestHurriedCallers(t *testing.T) {
 // end the request.
 func TestSlowBody(t *testing.T) {
 	t.Parallel()
-	target, _ := counting(t)
-	d := open(t, target, func(c *gateway.Config) { c.BodyIdleTimeout = 250 * time.Millisecond })
-	body, write := io.Pipe()
-	go func() {
-		tick := time.NewTicker(25 * time.Millisecond)
-		defer tick.Stop()
-		for range 20 {
-			<-tick.C
-			_, _ = io.WriteString(write, "x")
+	var cutOff atomic.Bool
+	target := upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		select {
+		case <-r.Context().Done():
+			cutOff.Store(true)
+		case <-time.After(400 * time.Millisecond): // longer than the deadline for the body
 		}
-		_ = write.Close()
-	}()
-	check(t, "slow", d.sendContext(t.Context(), http.MethodPost, "/", body, "Idempotency-Key", "k"), 201, "1")
+		w.WriteHeader(http.StatusCreated)
+	})
+	d := open(t, target, func(c *gateway.Config) { c.BodyIdleTimeout = 250 * time.Millisecond })
+	for _, key := range []string{"", "k"} {
+		body, write := io.Pipe()
+		go func() {
+			tick := time.NewTicker(25 * time.Millisecond)
+			defer tick.Stop()
+			for range 20 {
+				<-tick.C
+				_, _ = io.WriteString(write, "x")
+			}
+			_ = write.Close()
+		}()
+		var header []string
+		if key != "" {
+			header = []string{"Idempotency-Key", key}
+		}
+		check(t, "slow", d.sendContext(t.Context(), http.MethodPost, "/", body, header...), 201, "")
+	}
+	if cutOff.Load() {
+		t.Error("the deadline of the body ended the request")
+	}
 }
 
 // TestStoreDown (promise 10): without the store nothing executes, unless the
