@@ -10,8 +10,12 @@ import (
 	"sync"
 )
 
-// minRead is the least room a read into memory is given.
-const minRead = 512
+const (
+	// minRead is the least room a read into memory is given.
+	minRead = 512
+	// maxTrust is the most memory that a declared length alone makes us take.
+	maxTrust = 64 << 10
+)
 
 var (
 	errBodyTooLarge   = errors.New("semelhttp: request body is too large")
@@ -76,8 +80,9 @@ func (b *Body) read() error {
 	case b.declared == 0 || b.from == nil || b.from == http.NoBody:
 		return nil
 	}
-	if need := b.declared + 1; b.declared > 0 && need > int64(cap(b.mem)) && b.declared <= b.inMemory {
-		b.mem = make([]byte, 0, need) // one more, to meet the end without growing
+	// One more than declared, to meet the end without growing.
+	if need := min(b.declared+1, maxTrust); need > int64(cap(b.mem)) && b.declared <= b.inMemory {
+		b.mem = make([]byte, 0, need)
 	}
 	for {
 		if len(b.mem) == cap(b.mem) {

@@ -1,0 +1,123 @@
+package semelhttp_test
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/semelhttp"
+	"github.com/semel-dev/semel/store/memstore"
+	"github.com/semel-dev/semel/store/storefault"
+)
+
+// TestStoreDown: promise 10, the last row.
+func TestStoreDown(t *testing.T) {
+	t.Parallel()
+	down := storefault.Wrap(memstore.New(nil), storefault.Plan{})
+	down.Partition()
+	t.Run("nothing executes", func(t *testing.T) {
+		t.Parallel()
+		var invoices counter
+		d := newDoor(t, doorOptions{store: down})
+		got := ask(t, d.serve(t, invoices.create), "k1", "x")
+		wantProblem(t, got, http.StatusServiceUnavailable, "store-unavailable")
+		if got.header.Get("Retry-After") == "" || !strings.Contains(got.body, `"retryable":true`) {
+			t.Errorf("got %v %s, want it to be retryable", got.header, got.body)
+		}
+		invoices.wantRan(t, "promise 10", 0)
+	})
+	t.Run("fail open is visible", func(t *testing.T) {
+		t.Parallel()
+		var invoices counter
+		d := newDoor(t, doorOptions{store: down, Options: semelhttp.Options{FailOpen: true}})
+		got := ask(t, d.serve(t, invoices.create), "k1", "x")
+		if got.status != http.StatusCreated || got.word() != "unprotected" {
+			t.Errorf("promise 10: got %d %q, want 201 unprotected", got.status, got.word())
+		}
+		wantOutcomes(t, d, "unprotected")
+	})
+	t.Run("fail open does not run beside a running twin", func(t *testing.T) {
+		t.Parallel()
+		var invoices counter
+		half := storefault.Wrap(memstore.New(nil), storefault.Plan{Faults: []storefault.Fault{{Verb: storefault.Lookup, Kind: storefault.FailBefore}}})
+		d := newDoor(t, doorOptions{store: half, Options: semelhttp.Options{FailOpen: true}})
+		running, finish := make(chan struct{}), make(chan struct{})
+		server := d.serve(t, func(w http.ResponseWriter, r *http.Request) {
+			close(running)
+			<-finish
+			invoices.create(w, r)
+		})
+		var first sync.WaitGroup
+		first.Go(func() { ask(t, server, "k1", "x") })
+		<-running
+		wantProblem(t, ask(t, server, "k1", "x"), http.StatusServiceUnavailable, "store-unavailable")
+		close(finish)
+		first.Wait()
+		invoices.wantRan(t, "promise 10", 1)
+	})
+}
+
+// TestNotStored: promise 7: what could not be recorded is marked, and not run
+// again (promise 3).
+func TestNotStored(t *testing.T) {
+	t.Parallel()
+	var invoices counter
+	broken := storefault.Wrap(memstore.New(nil), storefault.Plan{Faults: []storefault.Fault{{Verb: storefault.Settle, Kind: storefault.FailBefore}}})
+	d := newDoor(t, doorOptions{store: broken, policy: semel.Policy{Wait: semel.NoWait}})
+	server := d.serve(t, invoices.create)
+	got := ask(t, server, "k1", "x")
+	if got.status != http.StatusCreated || got.word() != "not-stored" {
+		t.Errorf("promise 7: got %d %q, want 201 not-stored", got.status, got.word())
+	}
+	wantProblem(t, ask(t, server, "k1", "x"), http.StatusConflict, "in-flight")
+	invoices.wantRan(t, "promise 3", 1)
+	wantOutcomes(t, d, "not-stored", "in-flight")
+}
+
+// TestAnswerAfterRecord: promise 7: when the first byte arrives, the outcome is
+// recorded.
+func TestAnswerAfterRecord(t *testing.T) {
+	t.Parallel()
+	var order []string
+	store := storefault.Wrap(memstore.New(nil), storefault.Plan{After: func(op storefault.Op) error {
+		order = append(order, string(op.Verb))
+		return nil
+	}})
+	d := newDoor(t, doorOptions{store: store})
+	w := &recorder{discard: discard{header: http.Header{}}, wrote: func() { order = append(order, "write") }}
+	var invoices counter
+	d.Handler(http.HandlerFunc(invoices.create)).ServeHTTP(w, newAsk(t, "http://a/invoices", "x", "Idempotency-Key", "k1"))
+	if diff := cmp.Diff([]string{"claim", "settle", "write", "write"}, order); diff != "" {
+		t.Errorf("promise 7 (-want +got):\n%s", diff)
+	}
+}
+
+// recorder tells when it is written to.
+type recorder struct {
+	discard
+	wrote func()
+}
+
+func (r *recorder) WriteHeader(int) { r.wrote() }
+
+func (r *recorder) Write(p []byte) (int, error) {
+	r.wrote()
+	return len(p), nil
+}
+
+// TestShuttingDown: a guard that drains refuses.
+func TestShuttingDown(t *testing.T) {
+	t.Parallel()
+	var invoices counter
+	d := newDoor(t, doorOptions{Options: semelhttp.Options{FailOpen: true}})
+	server := d.serve(t, invoices.create)
+	if err := d.guard.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantProblem(t, ask(t, server, "k1", "x"), http.StatusServiceUnavailable, "shutting-down")
+	invoices.wantRan(t, "shutting down", 0)
+}
