@@ -104,7 +104,7 @@ func TestLeavingWhileWaiting(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	var second sync.WaitGroup
 	second.Go(func() {
-		res, err := server.Client().Do(newAsk(t, server.URL+"/invoices", "x", "Idempotency-Key", "k1").WithContext(ctx))
+		res, err := server.Client().Do(newAsk(t, server.URL+"/invoices", "x", "Idempotency-Key", "k1").WithContext(ctx)) //nolint:contextcheck // it gets one in the same line.
 		if err == nil {
 			res.Body.Close()
 			t.Error("the caller that left got an answer")
