@@ -1,50 +1,53 @@
 package gateway
 
 import (
-	"errors"
 	"io"
 	"net/http"
+	"sync"
 	"time"
 )
 
 // unhurriedBody is the body of a request as it comes in. A caller may take its
-// time, but not stand still: each piece must follow within idle.
+// time, but not stand still: each piece must follow within idle. When the body
+// has been read to its end, net/http takes the deadline away.
 type unhurriedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
 	idle    time.Duration
-	armed   time.Time // when the deadline was last moved
-	off     bool      // deadlines are not supported, or no longer needed
+
+	mu    sync.Mutex // guards the fields below: net/http's transport reads beside the handler
+	armed time.Time  // when the deadline was last moved
+	off   bool       // the deadline is no longer ours to move
 }
 
 // Read implements io.Reader.
 func (b *unhurriedBody) Read(p []byte) (int, error) {
-	if !b.off {
-		if now := time.Now(); now.Sub(b.armed) > b.idle/4 {
-			b.armed = now
-			b.move(now.Add(b.idle))
-		}
-	}
+	b.arm()
 	n, err := b.ReadCloser.Read(p)
-	switch {
-	case errors.Is(err, io.EOF): // what follows must not be ended by it
-		b.move(time.Time{})
-		b.off = true
-	case err != nil: // the server reads no further than an expired deadline
-		b.off = true
+	if err != nil {
+		b.mu.Lock()
+		b.off = true // after an error that is not the end, the server reads no further than the deadline
+		b.mu.Unlock()
 	}
 	return n, err
+}
+
+func (b *unhurriedBody) arm() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if now := time.Now(); !b.off && now.Sub(b.armed) > b.idle/4 {
+		b.armed = now
+		b.off = b.control.SetReadDeadline(now.Add(b.idle)) != nil
+	}
 }
 
 // done leaves a deadline for what the server reads after the handler, of a body
 // that was not read to its end.
 func (b *unhurriedBody) done() {
-	b.move(time.Now().Add(b.idle))
-	b.off = true
-}
-
-func (b *unhurriedBody) move(deadline time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if !b.off {
-		b.off = b.control.SetReadDeadline(deadline) != nil
+		_ = b.control.SetReadDeadline(time.Now().Add(b.idle)) // not every server has deadlines
+		b.off = true
 	}
 }

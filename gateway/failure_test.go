@@ -168,6 +168,9 @@ func TestUpstreamAnswersEarly(t *testing.T) {
 	})
 	d := open(t, target, nil)
 	body := strings.Repeat("x", 4<<20)
+	for range 4 {
+		check(t, "without key", d.send(t, http.MethodPost, "/", body), 422, "no")
+	}
 	check(t, "first", d.send(t, http.MethodPost, "/", body, "Idempotency-Key", "k"), 422, "no")
 	got := d.send(t, http.MethodPost, "/", body, "Idempotency-Key", "k")
 	check(t, "again", got, 422, "no")
