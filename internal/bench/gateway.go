@@ -37,12 +37,12 @@ func benchGateway(ctx context.Context, s *settings) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer store.Close()
+	defer shut(store)
 	gw, err := gateway.New(&gateway.Config{Upstream: upstream.URL, Store: store})
 	if err != nil {
 		return nil, err
 	}
-	defer gw.Close()
+	defer shut(gw)
 	front := serve(gw.Handler())
 	defer front.Close()
 

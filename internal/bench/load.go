@@ -67,7 +67,7 @@ func (l *load) one(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close()
+	defer shut(resp.Body)
 	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
 		return err
 	}
@@ -97,12 +97,12 @@ func (l *load) ready(ctx context.Context) error {
 }
 
 // freeAddress returns a loopback address that was free a moment ago.
-func freeAddress() (string, error) {
+func freeAddress(ctx context.Context) (string, error) {
 	var config net.ListenConfig
-	l, err := config.Listen(context.Background(), "tcp", "127.0.0.1:0")
+	l, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", fmt.Errorf("find a free port: %w", err)
 	}
-	defer l.Close()
+	defer shut(l)
 	return l.Addr().String(), nil
 }

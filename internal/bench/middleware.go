@@ -107,12 +107,12 @@ func added(name string, base, with sample, nanos, allocs float64) row {
 // that no measurement pays for the records of another.
 func guarded(ctx context.Context, bare http.Handler, keys []string, n int) error {
 	store := memstore.New(nil)
-	defer store.Close()
+	defer shut(store)
 	guard, err := semel.New(store, nil)
 	if err != nil {
 		return err
 	}
-	defer guard.Close()
+	defer shut(guard)
 	mw, err := semelhttp.New(guard, func(*http.Request) (string, error) { return "tenant-7 POST /invoices", nil }, nil)
 	if err != nil {
 		return err

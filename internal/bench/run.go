@@ -51,24 +51,28 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	match, err := regexp.Compile(*only)
 	if err != nil {
-		fmt.Fprintf(stderr, "bench: -only: %v\n", err)
+		say(stderr, "bench: -only: %v\n", err)
 		return 2
 	}
 	dir, err := os.MkdirTemp("", "semel-bench-")
 	if err != nil {
-		fmt.Fprintf(stderr, "bench: %v\n", err)
+		say(stderr, "bench: %v\n", err)
 		return 3
 	}
-	defer os.RemoveAll(dir)
+	defer func() {
+		if err := os.RemoveAll(dir); err != nil {
+			say(stderr, "bench: %v\n", err)
+		}
+	}()
 	s.dir = dir
-	fmt.Fprintln(stdout, machine())
+	say(stdout, "%s\n", machine())
 	for _, sec := range sections() {
 		if !match.MatchString(sec.name) {
 			continue
 		}
 		t, err := sec.run(ctx, &s)
 		if err != nil {
-			fmt.Fprintf(stderr, "bench: %s: %v\n", sec.name, err)
+			say(stderr, "bench: %s: %v\n", sec.name, err)
 			return 3
 		}
 		t.print(stdout)
@@ -103,3 +107,9 @@ func cpuModel() string {
 	}
 	return "unknown model"
 }
+
+// say writes to a terminal, which may have gone.
+func say(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }
+
+// shut closes what was only measured.
+func shut(c io.Closer) { _ = c.Close() }

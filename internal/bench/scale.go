@@ -66,12 +66,12 @@ func compareScale(ctx context.Context, s *settings, small, large string, callers
 	if err != nil {
 		return nil, err
 	}
-	defer a.Close()
+	defer shut(a)
 	b, err := sqlitestore.Open(ctx, large, nil)
 	if err != nil {
 		return nil, err
 	}
-	defer b.Close()
+	defer shut(b)
 	prefix := strconv.Itoa(callers) + "-"
 	samples, err := measure(ctx, s, []subject{
 		{"small", newCycler(a, prefix, callers).run},
@@ -105,7 +105,7 @@ func fill(ctx context.Context, log io.Writer, path string, n int) error {
 	if err != nil {
 		return err
 	}
-	defer db.Close()
+	defer shut(db)
 	db.SetMaxOpenConns(1)
 	index, err := scalar[string](ctx, db, "SELECT sql FROM sqlite_schema WHERE name = 'records_by_digest'")
 	if err != nil {
@@ -119,13 +119,13 @@ func fill(ctx context.Context, log io.Writer, path string, n int) error {
 	now := time.Now().UnixMilli()
 	for from := 1; from <= n; from += fillStep {
 		to := min(n, from+fillStep-1)
-		fmt.Fprintf(log, "\rfilling %s: %d of %d records", filepath.Base(path), to, n)
+		say(log, "\rfilling %s: %d of %d records", filepath.Base(path), to, n)
 		if _, err := db.ExecContext(ctx, fillSQL, from, to, now, now+(24*time.Hour).Milliseconds()); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(log, ", index …")
-	defer fmt.Fprintln(log, " done")
+	say(log, ", index …")
+	defer say(log, " done\n")
 	for _, stmt := range []string{
 		index,
 		"UPDATE meta SET fence = (SELECT max(fence) FROM records), count = (SELECT count(*) FROM records)",
@@ -155,14 +155,14 @@ func fileSize(path string) string {
 // through it and returns its resident memory in MiB.
 func gatewayResident(ctx context.Context, s *settings, file string) (int, error) {
 	binary := filepath.Join(s.dir, "semel")
-	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/semel-dev/semel/cmd/semel")
+	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/semel-dev/semel/cmd/semel") //nolint:gosec // our own command.
 	build.Stderr = s.log
 	if err := build.Run(); err != nil {
 		return 0, fmt.Errorf("build the gateway: %w", err)
 	}
 	upstream := httptest.NewServer(http.HandlerFunc(invoiceHandler))
 	defer upstream.Close()
-	front, err := freeAddress()
+	front, err := freeAddress(ctx)
 	if err != nil {
 		return 0, err
 	}

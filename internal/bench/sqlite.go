@@ -89,7 +89,7 @@ func benchSQLite(ctx context.Context, s *settings) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer store.Close()
+	defer shut(store)
 	alone := &single{Store: store, seat: make(chan struct{}, 1)}
 	samples, err := measure(ctx, s, []subject{
 		{"1", newCycler(store, "a", 1).run},

@@ -50,7 +50,7 @@ func (t *table) print(w io.Writer) {
 	for _, r := range t.rows {
 		out.AppendRow(pretty.Row{r.subject, r.time, r.allocs, r.against, r.aim, r.met})
 	}
-	fmt.Fprintln(w)
+	say(w, "\n")
 	out.Render()
 }
 
