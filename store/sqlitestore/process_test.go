@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/semel-dev/semel"
@@ -155,5 +156,27 @@ func TestTwoStoresOneFile(t *testing.T) {
 	next, _, err := a.Claim(t.Context(), params("next"))
 	if err != nil || next.Fence != rec.Fence+1 {
 		t.Errorf("got fence %d, error %v, want %d", next.Fence, err, rec.Fence+1)
+	}
+}
+
+// Whoever opens a file while others create and migrate it finds it right.
+func TestOpeningRaces(t *testing.T) {
+	t.Parallel()
+	for range 6 {
+		path := filepath.Join(t.TempDir(), "semel.db")
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				s, err := sqlitestore.Open(t.Context(), path, nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
 	}
 }
