@@ -165,7 +165,8 @@ func (g *Guard) Lookup(ctx context.Context, k Key) (Record, error) {
 // Shutdown stops the guard in order: new intents and waiters get [ErrClosed]
 // at once, then it waits until every claim is settled or ctx ends, then it
 // stops. Claims still open when ctx ends are lost and lapse into unknown.
-// The error is ctx's, when it ended first.
+// The error is ctx's, when it ended first. A call of the store that ignores its
+// context is waited for within [Options.StoreTimeout].
 func (g *Guard) Shutdown(ctx context.Context) error {
 	c := g.core
 	if !c.closed.Swap(true) {
@@ -174,8 +175,10 @@ func (g *Guard) Shutdown(ctx context.Context) error {
 	err := c.idle.wait(ctx)
 	c.loseAll()
 	c.end()
-	if bgErr := c.background.wait(context.WithoutCancel(ctx)); bgErr != nil {
-		return fmt.Errorf("semel: shut down: %w", bgErr)
+	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.timeout)
+	defer cancel()
+	if bgErr := c.background.wait(patience); bgErr != nil {
+		return fmt.Errorf("semel: shut down: the store does not end a call whose context has ended: %w", bgErr)
 	}
 	if err != nil {
 		return fmt.Errorf("semel: shut down with %d claims open: %w", c.live.Load(), err)

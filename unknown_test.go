@@ -448,3 +448,27 @@ func TestClaimOutlivesItsCaller(t *testing.T) {
 	}
 	mustReplay(t, g, testKey("a"), "one")
 }
+
+// Nor does a store that ignores its context hold the shutdown hostage.
+func TestShutdownWithAHangingStore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := newHooked()
+		g, err := semel.New(store, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustClaim(t, g, testKey("a"))
+		hang := make(chan struct{})
+		store.set(store.before, "renew", func() error { <-hang; return errBroken })
+		time.Sleep(semel.DefaultLease / 2)
+		began := time.Now()
+		if err := g.Close(); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("close: got %v, want to hear of the store that hangs", err)
+		}
+		if took := time.Since(began); took != semel.DefaultStoreTimeout {
+			t.Errorf("waited %v, want %v", took, semel.DefaultStoreTimeout)
+		}
+		close(hang)
+	})
+}
