@@ -26,6 +26,7 @@ func (a *App) Handler() http.Handler {
 		http.Redirect(w, r, "/invoices", http.StatusSeeOther)
 	})
 	mux.HandleFunc("GET /static/style.css", a.serveStyle)
+	mux.HandleFunc("GET /static/icon.svg", a.serveIcon)
 
 	mux.Handle("GET /invoices", a.page(a.showInvoices))
 	mux.Handle("GET /invoices/new", a.page(a.showInvoiceForm))

@@ -20,6 +20,8 @@ var (
 	templateFiles embed.FS
 	//go:embed static/style.css
 	styleSheet []byte
+	//go:embed static/icon.svg
+	icon []byte
 )
 
 // view is what every template gets.
@@ -238,6 +240,11 @@ func (a *App) showOutbox(w http.ResponseWriter, r *http.Request) error {
 func (a *App) serveStyle(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("ETag", a.styleTag)
 	http.ServeContent(w, r, "style.css", time.Time{}, bytes.NewReader(styleSheet))
+}
+
+func (a *App) serveIcon(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "max-age=3600")
+	http.ServeContent(w, r, "icon.svg", time.Time{}, bytes.NewReader(icon))
 }
 
 // render fills in what every page shows and writes the page as a whole, so

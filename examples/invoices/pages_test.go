@@ -232,6 +232,20 @@ func TestBannerSaysItsToneInMoreThanColour(t *testing.T) {
 	}
 }
 
+// TestIcon: a page without one makes browsers ask for /favicon.ico and complain.
+func TestIcon(t *testing.T) {
+	t.Parallel()
+	app := open(t)
+	named := regexp.MustCompile(`<link rel="icon" href="([^"]+)"`).FindStringSubmatch(send(t, app, http.MethodGet, "/invoices", "", "").Body.String())
+	if named == nil {
+		t.Fatal("the page names no icon")
+	}
+	w := send(t, app, http.MethodGet, named[1], "", "")
+	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "image/svg+xml" {
+		t.Errorf("got %d, %q", w.Code, w.Header().Get("Content-Type"))
+	}
+}
+
 func TestStyleSheet(t *testing.T) {
 	t.Parallel()
 	app := open(t)

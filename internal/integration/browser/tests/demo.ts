@@ -46,7 +46,6 @@ export const test = base.extend<{ demo: Demo; complaints: string[] }>({
     async ({ context, demo: _ }, use) => { // checked before the demo ends
       const complaints: string[] = [];
       context.on("console", (message) => {
-        if (message.location().url.endsWith("/favicon.ico")) return; // the application has none
         if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
       });
       context.on("weberror", (error) => complaints.push(String(error.error())));
