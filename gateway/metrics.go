@@ -172,7 +172,7 @@ func (g *Gateway) decided(route string) func(context.Context, semelhttp.Decision
 		attrs = append(attrs,
 			slog.Uint64("fence", uint64(d.Fence)),
 			slog.Int("attempt", d.Attempt),
-			slog.Float64("waited_ms", milliseconds(d.Waited)),
+			slog.Float64("begin_ms", milliseconds(d.Begin)),
 			slog.Float64("took_ms", milliseconds(d.Took)))
 		if d.Err != nil {
 			attrs = append(attrs, slog.String("error", d.Err.Error()))

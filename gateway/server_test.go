@@ -334,7 +334,7 @@ func TestLogAndMetrics(t *testing.T) {
 	if strings.Contains(text, "s3cr3t") {
 		t.Errorf("a secret was logged:\n%s", text)
 	}
-	for _, part := range []string{`"outcome":"executed"`, `"method":"POST"`, `"route":"default"`, `"status":201`, `"fence":1`, `"attempt":1`, `"waited_ms":`, `"took_ms":`} {
+	for _, part := range []string{`"outcome":"executed"`, `"method":"POST"`, `"route":"default"`, `"status":201`, `"fence":1`, `"attempt":1`, `"begin_ms":`, `"took_ms":`} {
 		if !strings.Contains(text, part) {
 			t.Errorf("the log has no %s:\n%s", part, text)
 		}

@@ -115,7 +115,7 @@ func (ex *exchange) begin(w http.ResponseWriter, next http.Handler, key semel.Ke
 	}
 	claim, rec, err := m.guard.Begin(ctx, key, fp)
 	if m.set.OnDecision != nil {
-		ex.decision.Digest, ex.decision.Waited = m.guard.Digest(key), time.Since(asked)
+		ex.decision.Digest, ex.decision.Begin = m.guard.Digest(key), time.Since(asked)
 	}
 	switch {
 	case claim != nil:

@@ -9,6 +9,9 @@ import (
 	"github.com/semel-dev/semel"
 )
 
+// panicNote is what operators read of a claim whose handler panicked.
+const panicNote = "panic"
+
 // execution is a handler's run under a claim. The handler can keep it alive
 // through its request's context, so nothing of it is reused, and it lets go of
 // the exchange when the handler has returned.
@@ -21,7 +24,7 @@ type execution struct {
 	capture capture
 	end     func()   // of the claim's context, once it is detached
 	release bool     // a stream whose claim is released when the handler returns
-	verdict disposal // what the handler said with Dispose
+	said    disposal // what the handler said with Dispose
 }
 
 // disposal is what [Dispose] was given.
@@ -56,7 +59,7 @@ func (c *executionContext) Value(key any) any {
 func Dispose(ctx context.Context, s semel.State, note string) {
 	run, ok := ctx.Value(executionKey{}).(*execution)
 	if ok && (s == semel.StateCompleted || s == semel.StateReleased || s == semel.StateUnknown) {
-		run.verdict = disposal{s, note}
+		run.said = disposal{s, note}
 	}
 }
 
@@ -115,8 +118,8 @@ func (run *execution) close() {
 
 // disposition says how the claim of an answer with this status ends.
 func (run *execution) disposition(status int) disposal {
-	if run.verdict.state != semel.StateAbsent {
-		return run.verdict
+	if run.said.state != semel.StateAbsent {
+		return run.said
 	}
 	failed := status >= http.StatusInternalServerError
 	d := disposal{note: "answered " + strconv.Itoa(status)}
@@ -206,7 +209,10 @@ func (run *execution) settleHijack() error {
 func (run *execution) settlePanic() []string {
 	d := run.disposition(http.StatusInternalServerError)
 	if d.state != semel.StateCompleted {
-		d.note = "panic"
+		d.note = panicNote
+		if run.said.note != "" {
+			d.note += " after: " + run.said.note
+		}
 		return run.settleOtherwise(d)
 	}
 	e := appendPrefix(run.envelope[:0], http.StatusInternalServerError, false)

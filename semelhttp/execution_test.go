@@ -285,6 +285,27 @@ func TestDispose(t *testing.T) {
 	semelhttp.Dispose(t.Context(), semel.StateUnknown, "without a claim it does nothing")
 }
 
+// TestPanicKeepsTheNote: what the handler said before it panicked is for
+// operators too.
+func TestPanicKeepsTheNote(t *testing.T) {
+	t.Parallel()
+	d := newDoor(t, doorOptions{})
+	server := newServer(t, recovering(d.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		semelhttp.Dispose(r.Context(), semel.StateUnknown, "the bank hung up")
+		panic("no")
+	}))))
+	if got := ask(t, server, "k1", "x"); got.word() != "unknown" {
+		t.Errorf("got %q, want unknown (promise 3)", got.word())
+	}
+	d.mu.Lock()
+	digest := d.decisions[0].Digest
+	d.mu.Unlock()
+	rec, err := d.store.Lookup(t.Context(), digest)
+	if want := "panic after: the bank hung up"; err != nil || rec.Note != want {
+		t.Errorf("got the note %q, %v, want %q", rec.Note, err, want)
+	}
+}
+
 // TestOwnSettlement: a handler that settles its claim itself is respected.
 func TestOwnSettlement(t *testing.T) {
 	t.Parallel()
@@ -382,10 +403,10 @@ func TestDecision(t *testing.T) {
 		{Outcome: "mismatch", Status: 422, Digest: digest, Method: "POST"},
 	}
 	for i := range d.decisions {
-		if got := &d.decisions[i]; got.Took <= 0 || got.Waited <= 0 || got.Waited > got.Took || got.Fence == 0 && i < 2 {
-			t.Errorf("%s: took %v, waited %v, fence %d", got.Outcome, got.Took, got.Waited, got.Fence)
+		if got := &d.decisions[i]; got.Took <= 0 || got.Begin <= 0 || got.Begin > got.Took || got.Fence == 0 && i < 2 {
+			t.Errorf("%s: took %v, begin %v, fence %d", got.Outcome, got.Took, got.Begin, got.Fence)
 		}
-		d.decisions[i].Took, d.decisions[i].Waited, d.decisions[i].Err = 0, 0, nil
+		d.decisions[i].Took, d.decisions[i].Begin, d.decisions[i].Err = 0, 0, nil
 	}
 	if diff := cmp.Diff(want, d.decisions); diff != "" {
 		t.Errorf("decisions (-want +got):\n%s", diff)

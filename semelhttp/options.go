@@ -138,7 +138,7 @@ type Decision struct {
 	Digest   semel.Digest
 	Fence    semel.Fence
 	Attempt  int
-	Waited   time.Duration // in Guard.Begin: the store, and a running twin
+	Begin    time.Duration // spent in Guard.Begin: the store, and waiting for a running twin
 	Took     time.Duration // all of it
 	Method   string
 	Pattern  string // http.Request.Pattern, when known
