@@ -67,13 +67,13 @@ type Record struct {
 	Owner       Owner
 	Attempt     int // 1 for the first claim, one more for every takeover
 
-	// Outcome is the recorded answer of a completed intent; nil unless Kept.
+	// Outcome is the recorded answer of a completed intent, or what is known
+	// of the answer when it was not Kept; nil for nothing, and in other states.
 	// Guard and stores do not look inside. The reader must not change it.
 	Outcome []byte
 	// Kept is false for a completed intent whose answer was not stored in
 	// full (too large, a stream, dedup mode): it happened, and is not
-	// executed again, but its answer cannot be replayed. Outcome may then
-	// still hold what is known of the answer.
+	// executed again, but its answer cannot be replayed.
 	Kept bool
 	// Note is a short reason for people, such as why the outcome is unknown.
 	Note string
