@@ -71,7 +71,7 @@ func newUpstream(c *Config) *upstream {
 func (u *upstream) RoundTrip(req *http.Request) (*http.Response, error) {
 	disguise(req)
 	if semel.ClaimFrom(req.Context()) == nil {
-		res, err := u.base.RoundTrip(req)
+		res, err := u.send(req)
 		if err != nil {
 			return nil, newFailure(req.Context(), err, true)
 		}
@@ -79,7 +79,7 @@ func (u *upstream) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	var sent sending
 	ctx := httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{GotConn: sent.gotConn})
-	res, err := u.base.RoundTrip(req.WithContext(ctx))
+	res, err := u.send(req.WithContext(ctx))
 	if err != nil {
 		return nil, newFailure(req.Context(), err, sent.sent())
 	}
@@ -87,6 +87,16 @@ func (u *upstream) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	return res, nil
+}
+
+// send refuses an answer that net/http's client reads and its server panics on.
+func (u *upstream) send(req *http.Request) (*http.Response, error) {
+	res, err := u.base.RoundTrip(req)
+	if err == nil && res.StatusCode < http.StatusContinue {
+		_ = res.Body.Close() // the status is the news
+		return nil, fmt.Errorf("the upstream's answer has the status %03d, which is none", res.StatusCode)
+	}
+	return res, err
 }
 
 // disguise keeps net/http from sending the request a second time by itself: it
