@@ -82,6 +82,12 @@ routes:
 	check(t, "same text elsewhere", post("/strict", "Cookie", "who=1"), 201, "8")
 	check(t, "constant", post("/everybody", "Authorization", "Bearer alice"), 201, "9")
 	check(t, "constant for all", post("/everybody", "Authorization", "Bearer bob"), 201, "9")
+	check(t, "two cookies", post("/", "Cookie", "sessionid=1; sessionid=2"), 201, "10")
+	check(t, "two cookies, another last", post("/", "Cookie", "sessionid=1; sessionid=3"), 201, "11")
+	check(t, "two lines", post("/", "Cookie", "sessionid=1", "Cookie", "sessionid=2"), 201, "10")
+	check(t, "cookie net/http drops", post("/", "Cookie", `sessionid={"user":1}`), 201, "12")
+	check(t, "another of these", post("/", "Cookie", `sessionid={"user":2}`), 201, "13")
+	check(t, "empty cookie", post("/", "Cookie", "sessionid="), 201, "1")
 }
 
 // TestRules sends requests through every kind of rule.

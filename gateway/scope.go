@@ -43,13 +43,8 @@ func principal(r *http.Request, s *rules.ScopeSource) string {
 			return "header " + s.Header + "\n" + value
 		}
 	case s.Cookie != "":
-		if len(r.Header["Cookie"]) == 0 {
-			return ""
-		}
-		for _, cookie := range r.CookiesNamed(s.Cookie) {
-			if cookie.Value != "" {
-				return "cookie " + s.Cookie + "\n" + cookie.Value
-			}
+		if values := cookieValues(r, s.Cookie); values != "" {
+			return "cookie " + s.Cookie + values
 		}
 	case s.ClientCertificate:
 		if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 && len(r.TLS.PeerCertificates) > 0 {
@@ -60,6 +55,23 @@ func principal(r *http.Request, s *rules.ScopeSource) string {
 		return "constant\n" + s.Constant
 	}
 	return ""
+}
+
+// cookieValues returns every value of the cookie, each after a line feed. All of
+// them count, because applications differ in whether the first or the last is
+// the session. They count as they came, because applications read values too
+// that net/http drops, and their callers must not all be anonymous.
+func cookieValues(r *http.Request, name string) string {
+	values := ""
+	for _, line := range r.Header["Cookie"] {
+		for pair := range strings.SplitSeq(line, ";") {
+			key, value, _ := strings.Cut(pair, "=")
+			if value = strings.Trim(value, " \t"); value != "" && strings.Trim(key, " \t") == name {
+				values += "\n" + value
+			}
+		}
+	}
+	return values
 }
 
 // describeScope says the same to callers.
