@@ -70,9 +70,7 @@ func (s *derivedSource) Key(r *http.Request, body *Body) (string, bool, error) {
 	h.Add("derived/1")
 	for _, name := range s.cookies {
 		h.Add(name)
-		for _, cookie := range r.CookiesNamed(name) {
-			h.Add("=" + cookie.Value)
-		}
+		addCookies(&h, r.Header["Cookie"], name)
 	}
 	for _, name := range s.headers {
 		h.Add(name)
@@ -98,6 +96,19 @@ func (s *derivedSource) String() string {
 		what = "the fields " + strings.Join(names, ", ")
 	}
 	return "derived from " + what
+}
+
+// addCookies adds every value of the cookie as it came: net/http drops values
+// that applications read, and their callers must not all be the same one.
+func addCookies(h *semel.Hasher, lines []string, name string) {
+	for _, line := range lines {
+		for pair := range strings.SplitSeq(line, ";") {
+			key, value, _ := strings.Cut(pair, "=")
+			if strings.Trim(key, " \t") == name {
+				h.Add("=" + strings.Trim(value, " \t"))
+			}
+		}
+	}
 }
 
 // addBody adds what counts of the body, and reports whether there was any.

@@ -250,6 +250,10 @@ func TestDerivedKeys(t *testing.T) {
 			t.Errorf("%s: got the same key, or none", name)
 		}
 	}
+	if a, b := key("customer=c", "Content-Type", form, "Cookie", `session={"user":1}`),
+		key("customer=c", "Content-Type", form, "Cookie", `session={"user":2}`); a == b || a == "" {
+		t.Errorf("two cookies that net/http drops: got %q and %q", a, b)
+	}
 	if a, b := key(`{"customer":"c","amount":{"x":1,"y":2}}`, "Content-Type", "application/json"),
 		key(`{ "amount": {"y":2, "x":1}, "customer":"c" }`, "Content-Type", "application/json"); a != b || a == "" {
 		t.Errorf("JSON that means the same: got %q and %q", a, b)
