@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -111,7 +112,11 @@ func npmDependencies(name string, text []byte) ([]Dependency, error) {
 	return found, nil
 }
 
-// CheckDependencies returns every dependency for which no line of docs/decisions names both it and its version.
+// dependencyPage lists the dependencies, one row of a table for each.
+const dependencyPage = "docs/decisions/0001-dependencies.md"
+
+// CheckDependencies returns every dependency for which no line of docs/decisions names both it and its version, and
+// every row of the page of dependencies that is about none.
 func CheckDependencies(tree Tree, dependencies []Dependency) []Violation {
 	var lines []string
 	for _, name := range tree.names(func(name string) bool { return path.Dir(name) == "docs/decisions" }) {
@@ -127,6 +132,24 @@ func CheckDependencies(tree Tree, dependencies []Dependency) []Violation {
 				Where: dependency.From,
 				Rule: fmt.Sprintf("`%s` at `%s` has no line in docs/decisions: say there why, under which licence, and how to leave it",
 					dependency.Name, dependency.Version),
+			})
+		}
+	}
+	return append(found, staleRows(tree, dependencies)...)
+}
+
+// staleRows returns the rows about modules and packages that nothing asks for any more.
+func staleRows(tree Tree, dependencies []Dependency) []Violation {
+	row := regexp.MustCompile("^\\| `([^`]+)` \\|")
+	var found []Violation
+	number := 0
+	for line := range strings.Lines(string(tree.files[dependencyPage])) {
+		number++
+		match := row.FindStringSubmatch(line)
+		if match != nil && !slices.ContainsFunc(dependencies, func(d Dependency) bool { return d.Name == match[1] }) {
+			found = append(found, Violation{
+				Where: fmt.Sprintf("%s:%d", dependencyPage, number),
+				Rule:  fmt.Sprintf("`%s` is no direct dependency any more: take its row away", match[1]),
 			})
 		}
 	}

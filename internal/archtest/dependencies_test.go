@@ -24,7 +24,8 @@ func TestDependenciesNeedALineInTheDecisions(t *testing.T) {
 			"require (\n\texample.com/tool v1.3.0 // indirect\n\texample.com/indirect v1.0.0 // indirect\n)\n",
 		"web/package.json": `{"dependencies": {"idb": "8.0.4"}, "devDependencies": {"@scope/known": "1.2.3"}}`,
 		"docs/decisions/0001-dependencies.md": "| `example.com/accounted` | `v1.0.0` |\n" +
-			"| `example.com/bumped` | `v1.0.0` |\n| `@scope/known` | `1.2.3` |\n",
+			"| `example.com/bumped` | `v1.0.0` |\n| `@scope/known` | `1.2.3` |\n" +
+			"| `example.com/left` | `v1.0.0` |\n",
 		"docs/other.md": "| `idb` | `8.0.4` |\n",
 	}
 	dir := t.TempDir()
@@ -48,6 +49,10 @@ func TestDependenciesNeedALineInTheDecisions(t *testing.T) {
 		{Where: "go.mod", Rule: "`example.com/imported/v2` at `v2.0.0`" + demand},
 		{Where: "tools/go.mod", Rule: "`example.com/tool` at `v1.3.0`" + demand},
 		{Where: "web/package.json", Rule: "`idb` at `8.0.4`" + demand},
+		{
+			Where: "docs/decisions/0001-dependencies.md:4",
+			Rule:  "`example.com/left` is no direct dependency any more: take its row away",
+		},
 	}
 	if diff := cmp.Diff(want, archtest.CheckDependencies(tree, dependencies)); diff != "" {
 		t.Errorf("violations (-want +got):\n%s", diff)
