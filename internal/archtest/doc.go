@@ -7,7 +7,8 @@
 //   - floors.go: which package stands on which floor, and who may import whom;
 //   - shape.go: how long Go files and functions may be, and what packages may not be called;
 //   - text.go: what no file may say, and how long the README may be;
-//   - dependencies.go: every direct dependency is accounted for in docs/decisions.
+//   - citations.go: documentation names only tests, contract rules and files that are there;
+//   - dependencies.go: every direct dependency is accounted for in docs/decisions, and nothing else is.
 //
 // A failure says what to do. Where the rule is wrong rather than the code, change the rule here and say why in
 // docs/decisions.

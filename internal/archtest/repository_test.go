@@ -39,6 +39,10 @@ func TestRepository(t *testing.T) {
 		t.Parallel()
 		report(t, archtest.CheckText(tree, dir))
 	})
+	t.Run("citations", func(t *testing.T) {
+		t.Parallel()
+		report(t, archtest.CheckCitations(tree))
+	})
 	t.Run("dependencies", func(t *testing.T) {
 		t.Parallel()
 		dependencies, err := archtest.Dependencies(t.Context(), dir, tree, packages)

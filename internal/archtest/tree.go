@@ -77,6 +77,14 @@ func (t Tree) names(keep func(name string) bool) []string {
 	return kept
 }
 
+// has reports whether there is a file of that name, or a folder with files.
+func (t Tree) has(name string) bool {
+	if _, ok := t.files[name]; ok || name == "." {
+		return true
+	}
+	return len(t.names(func(other string) bool { return strings.HasPrefix(other, name+"/") })) > 0
+}
+
 // inTestdata reports whether a file is input of a test rather than source.
 func inTestdata(name string) bool {
 	return slices.Contains(strings.Split(path.Dir(name), "/"), "testdata")

@@ -1,0 +1,38 @@
+package archtest_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/semel-dev/semel/internal/archtest"
+)
+
+func TestCitationsCatchWhatIsNotThere(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		text string
+		want []archtest.Violation
+	}{
+		"tests":        {"`TestBegin`, `FuzzKey`, `TestingIsGood` and `BenchmarkClaim`", nil},
+		"a lost test":  {"fine\n`TestGone`\n", []archtest.Violation{{Where: "docs/guarantees.md:2", Rule: "no Go file has TestGone: name a test that is there"}}},
+		"rules":        {"`claim/…`, `claim/ab…`, `claim/absent` and `go test/it`", nil},
+		"a lost rule":  {"`claim/gone`", []archtest.Violation{{Where: "docs/guarantees.md:1", Rule: "store/storetest has no rule claim/gone: name one that is there"}}},
+		"a lost group": {"`renew/…`", []archtest.Violation{{Where: "docs/guarantees.md:1", Rule: "store/storetest has no rule renew/…: name one that is there"}}},
+		"links":        {"[a](guarantees.md#part) [b](../begin_test.go) [c](.) [d](https://example.com/x) [e](#here)", nil},
+		"a lost link":  {"see [b](b.md#part)", []archtest.Violation{{Where: "docs/guarantees.md:1", Rule: "links to b.md, which is not there"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := archtest.CheckCitations(treeOf(t, map[string]string{
+				"docs/guarantees.md":       test.text,
+				"begin_test.go":            "package semel_test\n\nfunc TestBegin(t *testing.T) {}\n\nfunc FuzzKey(f *testing.F) {}\n\nfunc BenchmarkClaim(b *testing.B) {}\n",
+				"begin.go":                 "package semel\n\nfunc TestGone() {}\n",
+				"store/storetest/claim.go": "package storetest\n\nvar rule = Rule{Name: \"claim/absent\"}\n",
+			}))
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("violations (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
