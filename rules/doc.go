@@ -43,8 +43,8 @@
 //	    window: 10s           # the same content within it after the first is the same intent
 //	required: true            # default false: a request without a key passes untouched
 //	scope:                    # by what callers are told apart; the first that a request has
-//	  - header: Authorization # default: Authorization, else a well-known session
-//	  - cookie: sessionid     # cookie ([SessionCookies]), else anonymous
+//	  - header: Authorization # default: Authorization, else a verified client certificate,
+//	  - cookie: sessionid     # else a well-known session cookie ([SessionCookies]), else anonymous
 //	  - client_certificate: true
 //	  - constant: everybody   # last, if at all: a request with none of these is refused
 //

@@ -49,8 +49,8 @@ type Route struct {
 	// Required refuses requests without a key.
 	Required bool
 	// Scope lists by what callers are told apart; the first that a request has
-	// counts. Empty for the default: Authorization header, else session
-	// cookie, else anonymous.
+	// counts. Empty for the default: Authorization header, else verified
+	// client certificate, else session cookie, else anonymous.
 	Scope []ScopeSource
 	// Policy is the guard's: mode, retention, wait, lease, max run, and what to
 	// do about an unknown outcome. Its Reconcile and MaxOutcomeBytes are unset.

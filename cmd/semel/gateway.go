@@ -44,8 +44,8 @@ carry an Idempotency-Key: one that comes again gets the first answer and does no
 reach the application. The application is not changed.
 
 Without --rules every POST and PATCH with a key is protected, and callers are told
-apart by their Authorization header, else by a well-known session cookie, else
-not at all. A rules file says more: keys from other places or made of the form's
+apart by their Authorization header, else by a verified client certificate, else
+by a well-known session cookie, else not at all. A rules file says more: keys from other places or made of the form's
 fields, how long answers are kept, what is done when nobody knows an outcome.
 
 What the gateway promises is published at /.well-known/idempotency. For operators
