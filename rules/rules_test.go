@@ -17,6 +17,28 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden error texts")
 
+// TestDocumentedRules: what the documentation shows is what the package reads.
+func TestDocumentedRules(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/http.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := strings.Split(string(page), "```yaml\n")[1:]
+	if len(blocks) != 2 {
+		t.Fatalf("docs/http.md shows %d pieces of YAML, want 2", len(blocks))
+	}
+	for _, block := range blocks {
+		text, _, _ := strings.Cut(block, "```")
+		if !strings.HasPrefix(text, "version:") { // a piece of a route
+			text = "version: 1\nroutes:\n  - name: a\n    match: {path: /payments}\n" + text
+		}
+		if _, err := rules.Parse("docs/http.md", []byte(text)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestProblems compares the error text of every bad file with its golden text.
 func TestProblems(t *testing.T) {
 	t.Parallel()
