@@ -109,6 +109,7 @@ func (a *attempt) decide() (*Claim, *Record, error) {
 			return nil, nil, a.fail(ErrInFlight)
 		}
 		before := s.rec
+		a.met = &before // whatever fails from here on, the caller knows that there was something
 		s = a.claim(before.Fence, time.Now())
 		if s.err == nil && s.won && a.guard.policy.OnUnknown == Reconcile && !a.neverRan(&before) {
 			return a.reconcile(before, s)

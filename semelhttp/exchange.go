@@ -134,7 +134,8 @@ func (ex *exchange) begin(w http.ResponseWriter, next http.Handler, key semel.Ke
 }
 
 // unreachable reports whether the store could not be asked. Where it told of a
-// running twin first, executing would be a duplicate for sure.
+// record first, a running twin or an unknown outcome, executing could be a
+// duplicate.
 func unreachable(err error) bool {
 	e, ok := errors.AsType[*semel.Error](err)
 	return ok && errors.Is(err, semel.ErrUnavailable) && !errors.Is(err, semel.ErrFull) && e.Record == nil

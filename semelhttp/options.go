@@ -74,7 +74,8 @@ type Options struct {
 	// Fingerprint says what makes two requests the same.
 	Fingerprint FingerprintOptions
 	// FailOpen executes unprotected when the store cannot be reached (promise
-	// 10 then does not hold). The reply says Idempotency-Status: unprotected.
+	// 10 then does not hold), unless the store told of a record before it went
+	// away. The reply says Idempotency-Status: unprotected.
 	FailOpen bool
 	// PolicyURL is where PolicyHandler is mounted; problems link to it.
 	// Default DefaultPolicyURL.

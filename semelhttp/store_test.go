@@ -1,9 +1,11 @@
 package semelhttp_test
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -59,6 +61,39 @@ func TestStoreDown(t *testing.T) {
 		first.Wait()
 		invoices.wantRan(t, "promise 10", 1)
 	})
+}
+
+// TestFailOpenKnowsTheRecord: promise 3: fail-open executes when nothing is
+// known, and not when the store told of a record before it went away.
+func TestFailOpenKnowsTheRecord(t *testing.T) {
+	t.Parallel()
+	for name, verb := range map[string]storefault.Verb{"while taking over": storefault.Claim, "after it was found to have happened": storefault.Settle} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var invoices counter
+			var away atomic.Bool
+			store := storefault.Wrap(memstore.New(nil), storefault.Plan{Before: func(op storefault.Op) error {
+				if met := op.N > 2 || verb == storefault.Settle; op.Verb == verb && met && away.Load() {
+					return storefault.ErrInjected
+				}
+				return nil
+			}})
+			d := newDoor(t, doorOptions{store: store, Options: semelhttp.Options{FailOpen: true}, policy: semel.Policy{
+				OnUnknown: semel.Reconcile,
+				Reconcile: func(context.Context, semel.Record) (semel.Reconciliation, error) {
+					return semel.Reconciliation{Verdict: semel.Happened}, nil
+				},
+			}})
+			server := d.serve(t, func(w http.ResponseWriter, r *http.Request) {
+				semelhttp.Dispose(r.Context(), semel.StateUnknown, "the bank hung up")
+				invoices.create(w, r)
+			})
+			ask(t, server, "k1", "x")
+			away.Store(true)
+			wantProblem(t, ask(t, server, "k1", "x"), http.StatusServiceUnavailable, "store-unavailable")
+			invoices.wantRan(t, "promise 3", 1)
+		})
+	}
 }
 
 // TestNotStored: promise 7: what could not be recorded is marked, and not run
