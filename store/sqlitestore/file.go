@@ -36,6 +36,53 @@ func ensureFile(path string, readOnly bool) error {
 	return createFile(path, dir)
 }
 
+// errGone is what every verb of a store returns whose file is no longer there.
+var errGone = errors.New("the file was deleted or replaced while it was open, and what is written now would be lost; put it back or restore a backup, and start this program again")
+
+// place is where a file was when it was opened. SQLite goes on with a file that
+// has lost its name, and everything in it is gone when the last process closes
+// it; other processes meanwhile start an empty one and execute again.
+type place struct {
+	path string
+	info fs.FileInfo
+}
+
+// locate returns the places of the store's file and of its write-ahead log,
+// which is there for as long as a connection is.
+func locate(path string) ([]place, error) {
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	inner, err := filepath.EvalSymlinks(full)
+	if err != nil {
+		return nil, err
+	}
+	var places []place
+	for _, name := range []string{full, inner + "-wal"} {
+		info, err := os.Stat(name)
+		if errors.Is(err, fs.ErrNotExist) && name != full {
+			continue // a reader of a file at rest has none
+		}
+		if err != nil {
+			return nil, err
+		}
+		places = append(places, place{name, info})
+	}
+	return places, nil
+}
+
+// gone reports whether a file is no longer where it was opened.
+func gone(places []place) error {
+	for _, p := range places {
+		info, err := os.Stat(p.path)
+		if errors.Is(err, fs.ErrNotExist) || (err == nil && !os.SameFile(info, p.info)) {
+			return errGone
+		}
+	}
+	return nil
+}
+
 // createFile makes an empty file that only its owner may read. It appears
 // under its name complete and closed.
 func createFile(path, dir string) error {

@@ -34,6 +34,7 @@ type Store struct {
 	written chan struct{} // closed when the writer has ended
 	tx      *tx           // the writer's own
 	copier  *checkpointer
+	places  []place // of the files, as they were opened; none when read-only
 
 	mu     sync.RWMutex // guards closed, and that no job enters a closed queue
 	closed bool
@@ -86,6 +87,9 @@ func (s *Store) open(ctx context.Context, opts *Options) error {
 		}
 		if s.copier, err = openCheckpointer(ctx, s.path, opts); err != nil {
 			return err
+		}
+		if s.places, err = locate(s.path); err != nil {
+			return s.translate("open", err)
 		}
 	}
 	for range readerCount {

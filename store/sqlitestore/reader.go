@@ -65,7 +65,10 @@ func (s *Store) read(ctx context.Context, act string, fn func(*reader) error) er
 		return fmt.Errorf("sqlitestore: %s: %w", act, ctx.Err())
 	}
 	defer func() { s.readers <- r }()
-	err := fn(r)
+	err := gone(s.places)
+	if err == nil {
+		err = fn(r)
+	}
 	if err == nil || errors.Is(err, semel.ErrNotFound) {
 		return err
 	}

@@ -125,7 +125,11 @@ func (s *Store) gather(batch []*job) []*job {
 // others, so the batch is then undone and each step gets its own transaction.
 func (s *Store) commit(ctx context.Context, batch []*job) {
 	answers := make([]error, len(batch))
-	switch stepFailed, err := s.tx.run(ctx, batch, answers); {
+	stepFailed, err := false, gone(s.places)
+	if err == nil {
+		stepFailed, err = s.tx.run(ctx, batch, answers)
+	}
+	switch {
 	case err == nil:
 	case stepFailed && len(batch) > 1:
 		for i := range batch {
