@@ -200,7 +200,7 @@ func (a *attempt) params(takeOver Fence) ClaimParams {
 		Fingerprint: a.fp,
 		Owner:       a.owner,
 		Lease:       a.guard.policy.Lease,
-		Retention:   a.guard.policy.Retention,
+		Retention:   a.guard.policy.UnknownRetention, // what it gets if it lapses
 		TakeOver:    takeOver,
 	}
 	if a.guard.core.hideKeys {

@@ -207,7 +207,7 @@ func (c *Claim) settle(s Settlement, final bool) error {
 	}
 	core := c.guard.core
 	s.Note = maxNote(s.Note)
-	s.Retention = c.guard.policy.Retention
+	s.Retention = c.guard.policy.retention(s.State)
 	began := time.Now()
 	err := core.store.Settle(&c.ctx, c.digest, c.fence, s)
 	if err != nil && !definite(err) {

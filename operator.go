@@ -62,7 +62,7 @@ func (g *Guard) Cancel(ctx context.Context, k Key, note string) (Record, error) 
 func (g *Guard) operatorClaim(d Digest, scope, name string, fp Fingerprint) ClaimParams {
 	return ClaimParams{
 		Digest: d, Scope: scope, Name: name, Fingerprint: fp, Owner: g.core.newOwner(),
-		Lease: g.policy.Lease, Retention: g.policy.Retention,
+		Lease: g.policy.Lease, Retention: g.policy.UnknownRetention,
 	}
 }
 
@@ -79,7 +79,7 @@ func (g *Guard) settleAs(ctx context.Context, op string, p ClaimParams, s Settle
 	}
 	s.Note = maxNote(s.Note)
 	if s.Retention == 0 {
-		s.Retention = g.policy.Retention
+		s.Retention = g.policy.retention(s.State)
 	}
 	if err := g.core.store.Settle(ctx, p.Digest, rec.Fence, s); err != nil {
 		return rec, fmt.Errorf("semel: %s: settle: %w", op, err)

@@ -104,9 +104,13 @@ type Policy struct {
 	// Wait is how long a duplicate waits for a running twin before it gets
 	// ErrInFlight. Default DefaultWait; NoWait for none.
 	Wait time.Duration
-	// Retention is how long a settled record is remembered, and how long a
-	// lapsed one is after its lease. Default DefaultRetention.
+	// Retention is how long a completed or cancelled record is remembered.
+	// Default DefaultRetention.
 	Retention time.Duration
+	// UnknownRetention is how long an unknown record is remembered, and a
+	// lapsed one after its lease: until then an operator can resolve it, and
+	// nothing runs again. Default Retention, but at least DefaultRetention.
+	UnknownRetention time.Duration
 	// MaxOutcomeBytes is the largest outcome kept. A larger one is settled as
 	// completed without it. Default DefaultMaxOutcomeBytes.
 	MaxOutcomeBytes int
@@ -140,11 +144,20 @@ func (p Policy) withDefaults() (Policy, error) {
 	orDefault(&p.MaxRun, DefaultMaxRun)
 	orDefault(&p.Wait, DefaultWait)
 	orDefault(&p.Retention, DefaultRetention)
+	orDefault(&p.UnknownRetention, max(p.Retention, DefaultRetention))
 	orDefault(&p.ReconcileTimeout, DefaultReconcileTimeout)
 	if p.MaxOutcomeBytes == 0 {
 		p.MaxOutcomeBytes = DefaultMaxOutcomeBytes
 	}
 	return p, p.check()
+}
+
+// retention returns how long a record settled as s is remembered.
+func (p *Policy) retention(s State) time.Duration {
+	if s == StateUnknown {
+		return p.UnknownRetention
+	}
+	return p.Retention
 }
 
 func (p *Policy) check() error {
@@ -155,6 +168,8 @@ func (p *Policy) check() error {
 		return fmt.Errorf("semel: policy: max run %v is negative", p.MaxRun)
 	case p.Retention < time.Millisecond:
 		return fmt.Errorf("semel: policy: retention %v is shorter than a millisecond", p.Retention)
+	case p.UnknownRetention < time.Millisecond:
+		return fmt.Errorf("semel: policy: unknown retention %v is shorter than a millisecond", p.UnknownRetention)
 	case p.MaxOutcomeBytes < 0:
 		return fmt.Errorf("semel: policy: max outcome of %d bytes is negative", p.MaxOutcomeBytes)
 	case p.ReconcileTimeout < 0:

@@ -57,11 +57,11 @@ func (a *attempt) adopt(claim *Claim, found Reconciliation) (*Claim, *Record, er
 		err = claim.CompleteWithout(found.Outcome)
 	}
 	if err != nil {
-		return nil, nil, a.fail(fmt.Errorf("%w: %w", ErrUnavailable, err))
+		return nil, nil, a.fail(fmt.Errorf("%w: it happened: %w", ErrUnknown, err))
 	}
 	rec, err := a.guard.core.store.Lookup(a.ctx, a.digest)
 	if err != nil {
-		return nil, nil, a.fail(fmt.Errorf("%w: look up: %w", ErrUnavailable, err))
+		return nil, nil, a.fail(fmt.Errorf("%w: look up what was recorded: %w", ErrInFlight, err))
 	}
 	a.met = &rec
 	if err := a.refusal(&rec); err != nil {

@@ -43,6 +43,48 @@ func TestCrashedHolderLeavesUnknown(t *testing.T) {
 	})
 }
 
+// Promise 3: an unknown outcome is remembered longer than the answers of a
+// policy with a short retention, however it came about.
+func TestUnknownOutlivesAShortRetention(t *testing.T) {
+	t.Parallel()
+	for name, leave := range map[string]func(*testing.T, *semel.Guard, semel.Store){
+		"settled": func(t *testing.T, g *semel.Guard, _ semel.Store) {
+			t.Helper()
+			if err := mustClaim(t, g, testKey("a")).Unknown("upstream reset"); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"lapsed": func(t *testing.T, g *semel.Guard, store semel.Store) {
+			t.Helper()
+			dying, err := semel.New(store, &semel.Options{Policy: g.Policy()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			mustClaim(t, dying, testKey("a"))
+			if err := dying.Close(); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store := memstore.New(nil)
+				g := newGuard(t, store, &semel.Options{Policy: semel.Policy{Retention: 10 * time.Second}})
+				leave(t, g, store)
+				time.Sleep(semel.DefaultRetention - time.Minute)
+				mustRefuse(t, g, testKey("a"), semel.ErrUnknown)
+				time.Sleep(time.Minute + semel.DefaultLease)
+				if err := mustClaim(t, g, testKey("a")).Complete(nil, nil); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(10 * time.Second)
+				mustClaim(t, g, testKey("a"))
+			})
+		})
+	}
+}
+
 // A waiter learns of the lapse while it waits.
 func TestWaiterSeesTheLapse(t *testing.T) {
 	t.Parallel()
@@ -422,6 +464,27 @@ func TestRefusedRenewalEndsTheWork(t *testing.T) {
 		<-claim.Context().Done()
 		if took := time.Since(began); took != semel.DefaultLease/3 {
 			t.Errorf("told after %v, want at the first renewal", took)
+		}
+	})
+}
+
+// A full store does not end the work while the lease lasts: there may be room
+// again in time.
+func TestFullStoreDuringRenewal(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := newHooked()
+		g := newGuard(t, store, nil)
+		claim := mustClaim(t, g, testKey("a"))
+		store.set(store.before, "renew", func() error { return semel.ErrFull })
+		time.Sleep(semel.DefaultLease / 2)
+		store.set(store.before, "renew", nil)
+		time.Sleep(2 * semel.DefaultLease)
+		if err := claim.Context().Err(); err != nil {
+			t.Errorf("the work was stopped: %v", context.Cause(claim.Context()))
+		}
+		if err := claim.Complete([]byte("one"), nil); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -66,6 +66,9 @@ func merge(p, base semel.Policy) semel.Policy {
 	if p.Retention == 0 {
 		p.Retention = base.Retention
 	}
+	if p.UnknownRetention == 0 && p.Retention <= base.UnknownRetention {
+		p.UnknownRetention = base.UnknownRetention
+	}
 	if p.Wait == 0 {
 		p.Wait = base.Wait
 	}

@@ -51,6 +51,7 @@
 // # How long
 //
 //	retention: 72h            # how long an outcome is remembered; default 24h
+//	unknown_retention: 72h    # how long an unknown one is; default as retention, at least 24h
 //	wait: 5s                  # how long a duplicate waits for the first; 0s for not at all
 //	lease: 30s                # how long a claim is held unless renewed; renewed every third
 //	max_run: 15m              # how long a request may run

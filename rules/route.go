@@ -137,6 +137,7 @@ func (r *reader) route(n ast.Node) Route {
 		{"scope", func(n ast.Node) { route.Scope = r.scope(n) }},
 		{"mode", func(n ast.Node) { p.Mode = semel.Mode(r.choice(n, "mode", "idempotent", "dedup")) }}, //nolint:gosec // 0 or 1.
 		{"retention", func(n ast.Node) { p.Retention = r.duration(n, "retention", time.Second, maxRetention) }},
+		{"unknown_retention", func(n ast.Node) { p.UnknownRetention = r.duration(n, "unknown_retention", time.Second, maxRetention) }},
 		{"wait", func(n ast.Node) { p.Wait = r.wait(n) }},
 		{"lease", func(n ast.Node) { p.Lease = r.duration(n, "lease", minLease, maxLease) }},
 		{"max_run", func(n ast.Node) { p.MaxRun = r.duration(n, "max_run", minLease, maxMaxRun) }},
@@ -230,7 +231,7 @@ func (r *reader) contradictions(route *Route, found present) {
 // settings are the keys that say something about protection.
 func settings() []string {
 	return []string{
-		"key", "required", "scope", "mode", "retention", "wait", "lease", "max_run", "body_limit", "response_limit",
+		"key", "required", "scope", "mode", "retention", "unknown_retention", "wait", "lease", "max_run", "body_limit", "response_limit",
 		"on_5xx", "unknown", "fail_open", "canonical_json",
 	}
 }
