@@ -61,7 +61,7 @@ func (c *Claim) renewUntil(trusted time.Time) (began time.Time, err error) {
 		if hook := c.guard.core.trace.Renewed; hook != nil {
 			hook(&c.ctx, RenewInfo{Digest: c.digest, Fence: c.fence, Took: time.Since(began), Err: err})
 		}
-		if err == nil || definite(err) {
+		if err == nil || (definite(err) && !errors.Is(err, ErrFull)) { // room may be made while the lease lasts
 			return began, err
 		}
 		if !sleep(ctx, pause) {
