@@ -468,27 +468,6 @@ func TestRefusedRenewalEndsTheWork(t *testing.T) {
 	})
 }
 
-// A full store does not end the work while the lease lasts: there may be room
-// again in time.
-func TestFullStoreDuringRenewal(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		store := newHooked()
-		g := newGuard(t, store, nil)
-		claim := mustClaim(t, g, testKey("a"))
-		store.set(store.before, "renew", func() error { return semel.ErrFull })
-		time.Sleep(semel.DefaultLease / 2)
-		store.set(store.before, "renew", nil)
-		time.Sleep(2 * semel.DefaultLease)
-		if err := claim.Context().Err(); err != nil {
-			t.Errorf("the work was stopped: %v", context.Cause(claim.Context()))
-		}
-		if err := claim.Complete([]byte("one"), nil); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 // The caller that goes away does not stop the work of a claim.
 func TestClaimOutlivesItsCaller(t *testing.T) {
 	t.Parallel()
