@@ -13,9 +13,10 @@ import (
 // The exit codes, a contract with scripts.
 const (
 	exitFine        = 0
-	exitFound       = 1 // the answer is no: nothing matches, or a duplicate was found
-	exitUsage       = 2 // the command line, the environment or a file is wrong
-	exitUnreachable = 3 // a store, an address or a server could not be reached
+	exitFound       = 1   // the answer is no: nothing matches, or a duplicate was found
+	exitUsage       = 2   // the command line, the environment or a file is wrong
+	exitUnreachable = 3   // a store, an address or a server could not be reached
+	exitSignalled   = 130 // a second interrupt ended it at once
 )
 
 // process is what a verb may touch of the outside world.
