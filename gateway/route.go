@@ -186,16 +186,17 @@ func add(mux *http.ServeMux, pattern string, h http.Handler) (err error) {
 }
 
 // find returns the most specific route. It looks at the path as ServeMux
-// cleans it, so that "//orders" and "/x/../orders" do not slip past a rule; the
-// request itself is passed on as it came.
+// cleans it, so that "//orders", "/x/../orders" and "/x/%2e%2e/orders" do not
+// slip past a rule; the request itself is passed on as it came.
 func (rt *router) find(r *http.Request) *route {
 	if rt.mux == nil {
 		return rt.fallback
 	}
-	if host := plainHost(r.Host); host != r.Host {
-		plain := new(http.Request)
-		*plain = *r
-		plain.Host, r = host, plain
+	host, raw := plainHost(r.Host), plainPath(r.URL.RawPath)
+	if host != r.Host || raw != r.URL.RawPath {
+		plain, target := *r, *r.URL
+		target.RawPath = raw
+		plain.Host, plain.URL, r = host, &target, &plain
 	}
 	_, pattern := rt.mux.Handler(r)
 	if found, ok := rt.routes[pattern]; ok {
@@ -212,4 +213,10 @@ func plainHost(host string) string {
 		return name + ":" + port
 	}
 	return name
+}
+
+// plainPath returns an escaped path with its dots written out, for which
+// applications take them too.
+func plainPath(raw string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(raw, "%2e", "."), "%2E", ".")
 }

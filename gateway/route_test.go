@@ -122,6 +122,7 @@ routes:
 		{"off again", "POST", "/off", "x", []string{"Idempotency-Key", "k"}, 201, "+"},
 		{"required", "PUT", "/required/1", "x", nil, 400, "key-missing"},
 		{"required, around the rule", "PUT", "//x/../required/./1", "x", nil, 400, "key-missing"},
+		{"required, around it in disguise", "PUT", "/x/%2e%2E/required/%2e/1", "x", nil, 400, "key-missing"},
 		{"required, escaped", "PUT", "/%72equired/1", "x", nil, 400, "key-missing"},
 		{"required elsewhere", "PUT", "/required/1/2", "x", nil, 201, "+"},
 		{"json", "POST", "/json", `{"order":{"id":"o-1"},"a":1}`, asJSON, 201, "+"},
