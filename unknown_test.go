@@ -452,22 +452,6 @@ func TestClaimThatLapsedBeforeItsReply(t *testing.T) {
 	})
 }
 
-// A renewal that is refused ends the work at once, not when the lease would.
-func TestRefusedRenewalEndsTheWork(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		store := newHooked()
-		g := newGuard(t, store, nil)
-		claim := mustClaim(t, g, testKey("a"))
-		began := time.Now()
-		store.set(store.before, "renew", func() error { return semel.ErrLost })
-		<-claim.Context().Done()
-		if took := time.Since(began); took != semel.DefaultLease/3 {
-			t.Errorf("told after %v, want at the first renewal", took)
-		}
-	})
-}
-
 // The caller that goes away does not stop the work of a claim.
 func TestClaimOutlivesItsCaller(t *testing.T) {
 	t.Parallel()
