@@ -9,6 +9,7 @@ import (
 	"net/textproto"
 	"strconv"
 	"strings"
+	"sync/atomic"
 )
 
 const (
@@ -24,7 +25,6 @@ const (
 	buffering captureMode = iota // nothing but 1xx has gone out
 	streaming                    // settled; everything goes straight out
 	hijacked                     // settled; the connection is the handler's
-	closed                       // the handler has returned
 )
 
 // capture is the response writer of a handler that runs under a claim. It
@@ -43,6 +43,30 @@ type capture struct {
 	status   int   // 0 until WriteHeader
 	declared int64 // Content-Length; -1 for none
 	bodyAt   int   // where the body starts in the envelope
+
+	// For a goroutine that the handler left behind: what it writes goes
+	// nowhere, least of all into the answer of a later request.
+	gone atomic.Bool
+	busy atomic.Int32 // calls under way
+}
+
+// enter reports whether the handler is still at work; exit follows if so.
+func (c *capture) enter() bool {
+	c.busy.Add(1)
+	if c.gone.Load() {
+		c.exit()
+		return false
+	}
+	return true
+}
+
+func (c *capture) exit() { c.busy.Add(-1) }
+
+// leave ends the handler's use of the capture, and reports whether a goroutine
+// that it left behind is still inside of a call.
+func (c *capture) leave() (strayed bool) {
+	c.gone.Store(true)
+	return c.busy.Load() > 0
 }
 
 // Header implements [http.ResponseWriter].
@@ -50,8 +74,16 @@ func (c *capture) Header() http.Header { return c.under.Header() }
 
 // WriteHeader implements [http.ResponseWriter]. 1xx answers go out at once.
 func (c *capture) WriteHeader(status int) {
+	if !c.enter() {
+		return
+	}
+	defer c.exit()
+	c.writeHeader(status)
+}
+
+func (c *capture) writeHeader(status int) {
 	switch {
-	case c.mode == closed, c.mode == buffering && c.status != 0:
+	case c.mode == buffering && c.status != 0:
 		return
 	case c.mode != buffering,
 		status < 200 && status != http.StatusSwitchingProtocols,
@@ -68,6 +100,10 @@ func (c *capture) WriteHeader(status int) {
 
 // Write implements [http.ResponseWriter].
 func (c *capture) Write(p []byte) (int, error) {
+	if !c.enter() {
+		return 0, errAnswered
+	}
+	defer c.exit()
 	if c.mode == streaming {
 		return c.under.Write(p)
 	}
@@ -83,6 +119,10 @@ func (c *capture) Write(p []byte) (int, error) {
 
 // WriteString implements [io.StringWriter].
 func (c *capture) WriteString(s string) (int, error) {
+	if !c.enter() {
+		return 0, errAnswered
+	}
+	defer c.exit()
 	if c.mode == streaming {
 		return io.WriteString(c.under, s)
 	}
@@ -99,6 +139,10 @@ func (c *capture) WriteString(s string) (int, error) {
 // ReadFrom implements [io.ReaderFrom], so that io.Copy neither bypasses the
 // capture nor loses the fast way out once it streams.
 func (c *capture) ReadFrom(src io.Reader) (int64, error) {
+	if !c.enter() {
+		return 0, errAnswered
+	}
+	defer c.exit()
 	if c.mode != streaming {
 		if err := c.admit(0); err != nil {
 			return 0, err
@@ -136,15 +180,17 @@ func (c *capture) Flush() { _ = c.FlushError() }
 
 // FlushError is what [http.ResponseController] calls.
 func (c *capture) FlushError() error {
-	switch c.mode {
-	case closed:
+	if !c.enter() {
 		return errAnswered
+	}
+	defer c.exit()
+	switch c.mode {
 	case hijacked:
 		return http.ErrHijacked
 	case streaming:
 	case buffering:
 		if c.status == 0 {
-			c.WriteHeader(http.StatusOK)
+			c.writeHeader(http.StatusOK)
 		}
 		if c.run.m.set.BufferFlush && !streams(c.Header().Get("Content-Type")) {
 			return nil
@@ -157,9 +203,11 @@ func (c *capture) FlushError() error {
 // Hijack implements [http.Hijacker]. The claim is settled before the
 // connection is handed out: what goes over it cannot be replayed.
 func (c *capture) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	switch {
-	case c.mode == closed:
+	if !c.enter() {
 		return nil, nil, errAnswered
+	}
+	defer c.exit()
+	switch {
 	case c.mode == hijacked:
 		return nil, nil, http.ErrHijacked
 	case !hijackable(c.under):
@@ -198,14 +246,12 @@ func (c *capture) CloseNotify() <-chan bool { return make(chan bool, 1) }
 // them as net/http would.
 func (c *capture) admit(n int) error {
 	switch c.mode {
-	case closed:
-		return errAnswered
 	case hijacked:
 		return http.ErrHijacked
 	case buffering, streaming:
 	}
 	if c.status == 0 {
-		c.WriteHeader(http.StatusOK)
+		c.writeHeader(http.StatusOK)
 	}
 	total := int64(c.length()) + int64(n)
 	switch {

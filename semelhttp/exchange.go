@@ -25,6 +25,7 @@ type exchange struct {
 	body     Body
 	decision Decision
 	began    time.Time // zero when there is nothing to tell
+	strayed  bool      // a goroutine of its handler still uses it: it is not reused
 
 	hasher   semel.Hasher
 	memory   []byte  // for the body
@@ -55,6 +56,9 @@ func (m *Middleware) open(r *http.Request) *exchange {
 func (ex *exchange) free() {
 	ex.tell()
 	ex.body.close()
+	if ex.strayed {
+		return
+	}
 	ex.memory, ex.envelope, ex.short = reuse(ex.body.mem), reuse(ex.envelope), reuse(ex.short)
 	ex.request, ex.body, ex.decision = nil, Body{}, Decision{}
 	clear(ex.outer)

@@ -86,13 +86,14 @@ func (ex *exchange) execute(w http.ResponseWriter, next http.Handler, claim *sem
 // returned, a panic (or runtime.Goexit) is on its way through, and stays so.
 func (run *execution) finish(r *http.Request, returned bool) {
 	c := &run.capture
+	run.strayed = c.leave()
 	defer run.close()
 	_ = run.reader.Close()
 	run.adopt(r)
 	switch {
 	case c.mode == buffering && returned:
 		if c.status == 0 {
-			c.WriteHeader(http.StatusOK)
+			c.writeHeader(http.StatusOK)
 		}
 		if c.mode == buffering { // not 101, which streams
 			c.send(run.settleAnswer())
@@ -109,11 +110,12 @@ func (run *execution) finish(r *http.Request, returned bool) {
 
 // close lets go of what later requests use again.
 func (run *execution) close() {
-	run.capture.mode = closed
 	if run.end != nil {
 		run.end()
 	}
-	run.exchange = nil
+	if !run.strayed {
+		run.exchange = nil
+	}
 }
 
 // disposition says how the claim of an answer with this status ends.
