@@ -128,7 +128,11 @@ func (s *derivedSource) addBody(h *semel.Hasher, r *http.Request, body *Body) (b
 		return false, err
 	}
 	if isJSON(r) {
-		return s.addMembers(h, body)
+		found, err := s.addMembers(h, body)
+		if errors.Is(err, semel.ErrKeyInvalid) && r.Header.Get("Content-Type") == "" {
+			return false, nil // it did not say that it was JSON
+		}
+		return found, err
 	}
 	return s.addFields(h, r, body)
 }
@@ -159,10 +163,10 @@ func (s *derivedSource) addMembers(h *semel.Hasher, body *Body) (found bool, err
 
 func (s *derivedSource) addFields(h *semel.Hasher, r *http.Request, body *Body) (found bool, err error) {
 	values := make([]semel.Hasher, len(s.fields)) // the fields come in any order
-	err = eachField(r, body, func(name, value string) error {
+	err = eachField(r, body, func(f formField) error {
 		for i := range s.fields {
-			if s.fields[i].name == name {
-				values[i].Add(value)
+			if s.fields[i].name == f.name {
+				values[i].Add(f.value)
 				found = true
 			}
 		}

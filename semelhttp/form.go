@@ -2,6 +2,7 @@ package semelhttp
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -16,9 +17,12 @@ import (
 	"github.com/semel-dev/semel"
 )
 
-// maxFieldBytes is the longest form field, name and value together, that is
-// looked at; of a longer value of a multipart form the digest counts.
-const maxFieldBytes = 64 << 10
+const (
+	// maxFieldBytes is the longest form field, name and value together, that is
+	// looked at; of a longer value the digest counts.
+	maxFieldBytes = 64 << 10
+	digestPrefix  = "sha256:"
+)
 
 // FromFormField takes the key from a field of a form, URL-encoded or multipart.
 // A body that is no form has none; a field that stands twice is refused.
@@ -34,14 +38,16 @@ type formSource string
 func (s formSource) Key(r *http.Request, body *Body) (string, bool, error) {
 	var key string
 	found := false
-	err := eachField(r, body, func(name, value string) error {
-		if name != string(s) {
+	err := eachField(r, body, func(f formField) error {
+		switch {
+		case f.name != string(s):
 			return nil
+		case found:
+			return fmt.Errorf("%w: the field %s stands twice", semel.ErrKeyInvalid, f.name)
+		case f.digested:
+			return fmt.Errorf("%w: the field %s is too long", semel.ErrKeyInvalid, f.name)
 		}
-		if found {
-			return fmt.Errorf("%w: the field %s stands twice", semel.ErrKeyInvalid, name)
-		}
-		key, found = value, true
+		key, found = f.value, true
 		return nil
 	})
 	return key, found, err
@@ -50,19 +56,31 @@ func (s formSource) Key(r *http.Request, body *Body) (string, bool, error) {
 // String implements [KeySource].
 func (s formSource) String() string { return "form field " + string(s) }
 
+// formField is one field of a form.
+type formField struct {
+	name, value string
+	digested    bool // value is the digest of a long one
+}
+
 // eachField calls visit for every field of a form, in constant memory. A body
 // that is no form has none.
-func eachField(r *http.Request, body *Body, visit func(name, value string) error) error {
-	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || (media != "application/x-www-form-urlencoded" && media != "multipart/form-data") {
-		return nil //nolint:nilerr // no form, no fields.
+func eachField(r *http.Request, body *Body, visit func(formField) error) error {
+	contentType := r.Header.Get("Content-Type")
+	media, params, err := mime.ParseMediaType(contentType)
+	if err != nil { // applications read a form whose parameters are malformed, too
+		media, _, _ = strings.Cut(contentType, ";")
+		media = strings.ToLower(strings.TrimSpace(media))
+	}
+	multipart := media == "multipart/form-data" && params["boundary"] != ""
+	if media != "application/x-www-form-urlencoded" && !multipart {
+		return nil
 	}
 	from, err := body.Open()
 	if err != nil {
 		return err
 	}
 	in := &errorReader{from: from}
-	if media == "multipart/form-data" {
+	if multipart {
 		err = eachPart(mimemultipart.NewReader(in, params["boundary"]), visit)
 	} else {
 		err = eachPair(bufio.NewReaderSize(in, maxFieldBytes), visit)
@@ -73,21 +91,26 @@ func eachField(r *http.Request, body *Body, visit func(name, value string) error
 	return err
 }
 
-func eachPair(in *bufio.Reader, visit func(name, value string) error) error {
+func eachPair(in *bufio.Reader, visit func(formField) error) error {
 	for {
 		pair, err := in.ReadSlice('&')
-		if err != nil && !errors.Is(err, io.EOF) {
-			return fmt.Errorf("%w: a form field is longer than %d bytes", semel.ErrKeyInvalid, maxFieldBytes)
-		}
 		text := strings.TrimSuffix(string(pair), "&")
 		rawName, rawValue, _ := strings.Cut(text, "=")
-		name, nameErr := url.QueryUnescape(rawName)
-		value, valueErr := url.QueryUnescape(rawValue)
-		if nameErr != nil || valueErr != nil {
+		field := formField{digested: errors.Is(err, bufio.ErrBufferFull) && len(rawName) < len(text)}
+		var nameErr, valueErr error
+		if field.name, nameErr = url.QueryUnescape(rawName); field.digested {
+			field.value, err = longValue(rawValue, in)
+		} else {
+			field.value, valueErr = url.QueryUnescape(rawValue)
+		}
+		switch {
+		case err != nil && !errors.Is(err, io.EOF):
+			return fmt.Errorf("%w: the name of a form field is longer than %d bytes", semel.ErrKeyInvalid, maxFieldBytes)
+		case nameErr != nil || valueErr != nil:
 			return fmt.Errorf("%w: the form, which should hold it, is not well encoded", semel.ErrKeyInvalid)
 		}
 		if text != "" {
-			if err := visit(name, value); err != nil {
+			if err := visit(field); err != nil {
 				return err
 			}
 		}
@@ -97,7 +120,21 @@ func eachPair(in *bufio.Reader, visit func(name, value string) error) error {
 	}
 }
 
-func eachPart(in *mimemultipart.Reader, visit func(name, value string) error) error {
+// longValue returns the digest of a value that starts with these bytes, as it
+// is encoded; err is io.EOF at the end of the form.
+func longValue(start string, in *bufio.Reader) (digest string, err error) {
+	hash := sha256.New()
+	hash.Write([]byte(start))
+	for {
+		more, err := in.ReadSlice('&')
+		hash.Write(bytes.TrimSuffix(more, []byte("&")))
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return digestPrefix + hex.EncodeToString(hash.Sum(nil)), err
+		}
+	}
+}
+
+func eachPart(in *mimemultipart.Reader, visit func(formField) error) error {
 	for {
 		part, err := in.NextRawPart()
 		if errors.Is(err, io.EOF) {
@@ -106,26 +143,26 @@ func eachPart(in *mimemultipart.Reader, visit func(name, value string) error) er
 		if err != nil {
 			return fmt.Errorf("%w: the form, which should hold it, is not well formed", semel.ErrKeyInvalid)
 		}
-		value, err := partValue(part)
-		if err != nil {
+		field := formField{name: part.FormName()}
+		if field.value, field.digested, err = partValue(part); err != nil {
 			return fmt.Errorf("%w: the form, which should hold it, is cut off", semel.ErrKeyInvalid)
 		}
-		if err := visit(part.FormName(), value); err != nil {
+		if err := visit(field); err != nil {
 			return err
 		}
 	}
 }
 
 // partValue returns the content of a part, or the digest of a long one.
-func partValue(part io.Reader) (string, error) {
-	value, err := io.ReadAll(io.LimitReader(part, maxFieldBytes+1))
-	if err != nil || len(value) <= maxFieldBytes {
-		return string(value), err
+func partValue(part io.Reader) (value string, digested bool, err error) {
+	start, err := io.ReadAll(io.LimitReader(part, maxFieldBytes+1))
+	if err != nil || len(start) <= maxFieldBytes {
+		return string(start), false, err
 	}
 	hash := sha256.New()
-	hash.Write(value)
+	hash.Write(start)
 	if _, err := io.Copy(hash, part); err != nil {
-		return "", err
+		return "", false, err
 	}
-	return "sha256:" + hex.EncodeToString(hash.Sum(nil)), nil
+	return digestPrefix + hex.EncodeToString(hash.Sum(nil)), true, nil
 }
