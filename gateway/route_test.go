@@ -174,8 +174,8 @@ func TestPublishedPolicy(t *testing.T) {
 			t.Errorf("policy has no %s: %s", want, got.body)
 		}
 	}
-	page := d.send(t, http.MethodGet, "/.well-known/idempotency", "", "Accept", "text/html,application/json")
-	if !strings.Contains(page.body, "<td>259200</td>") || !strings.HasPrefix(page.header.Get("Content-Type"), "text/html") {
+	page := d.send(t, http.MethodGet, "/.well-known/idempotency", "", "Accept", "text/html,application/json;q=0.9")
+	if !strings.Contains(page.body, "<td>72 hours</td>") || !strings.HasPrefix(page.header.Get("Content-Type"), "text/html") {
 		t.Errorf("page: %v %s", page.header, page.body)
 	}
 	if n.Load() != 0 {

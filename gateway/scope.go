@@ -62,16 +62,16 @@ func principal(r *http.Request, s *rules.ScopeSource) string {
 // the session. They count as they came, because applications read values too
 // that net/http drops, and their callers must not all be anonymous.
 func cookieValues(r *http.Request, name string) string {
-	values := ""
+	var values strings.Builder
 	for _, line := range r.Header["Cookie"] {
 		for pair := range strings.SplitSeq(line, ";") {
 			key, value, _ := strings.Cut(pair, "=")
 			if value = strings.Trim(value, " \t"); value != "" && strings.Trim(key, " \t") == name {
-				values += "\n" + value
+				values.WriteString("\n" + value)
 			}
 		}
 	}
-	return values
+	return values.String()
 }
 
 // describeScope says the same to callers.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
-	"strings"
 
 	"github.com/semel-dev/semel/semelhttp"
 )
@@ -22,14 +21,14 @@ type publishedPolicy struct {
 	Default publishedRoute `json:"default"`
 }
 
-// publishedRoute is one route. Policy is the document of semelhttp.
+// publishedRoute is one route.
 type publishedRoute struct {
-	Name      string          `json:"name"`
-	Methods   []string        `json:"methods"`
-	Host      string          `json:"host,omitempty"`
-	Path      string          `json:"path"`
-	Protected bool            `json:"protected"`
-	Policy    json.RawMessage `json:"policy,omitempty"`
+	Name      string                     `json:"name"`
+	Methods   []string                   `json:"methods"`
+	Host      string                     `json:"host,omitempty"`
+	Path      string                     `json:"path"`
+	Protected bool                       `json:"protected"`
+	Policy    *semelhttp.PublishedPolicy `json:"policy,omitempty"`
 }
 
 // newPolicyHandler publishes the policies of all routes, as JSON or, to who
@@ -56,7 +55,7 @@ func (g *Gateway) newPolicyHandler() (http.Handler, error) {
 		h.Set("X-Content-Type-Options", "nosniff")
 		body := document
 		h.Set("Content-Type", "application/json")
-		if prefersPage(r.Header.Get("Accept")) {
+		if semelhttp.PrefersHTML(r) {
 			body = page
 			h.Set("Content-Type", "text/html; charset=utf-8")
 			h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
@@ -68,41 +67,11 @@ func (g *Gateway) newPolicyHandler() (http.Handler, error) {
 func publish(rt *route) publishedRoute {
 	m := &rt.rule.Match
 	out := publishedRoute{Name: rt.rule.Name, Methods: m.Methods, Host: m.Host, Path: m.Path, Protected: rt.middleware != nil}
-	if rt.middleware == nil {
-		return out
-	}
-	var answer memoryWriter
-	rt.middleware.PolicyHandler().ServeHTTP(&answer, &http.Request{Method: http.MethodGet, Header: http.Header{"Accept": {"application/json"}}})
-	if json.Valid(answer.body.Bytes()) {
-		out.Policy = answer.body.Bytes()
+	if rt.middleware != nil {
+		policy := rt.middleware.PublishedPolicy()
+		out.Policy = &policy
 	}
 	return out
-}
-
-// memoryWriter keeps an answer in memory.
-type memoryWriter struct {
-	header http.Header
-	body   bytes.Buffer
-}
-
-// Header implements http.ResponseWriter.
-func (w *memoryWriter) Header() http.Header {
-	if w.header == nil {
-		w.header = http.Header{}
-	}
-	return w.header
-}
-
-// Write implements http.ResponseWriter.
-func (w *memoryWriter) Write(p []byte) (int, error) { return w.body.Write(p) }
-
-// WriteHeader implements http.ResponseWriter.
-func (w *memoryWriter) WriteHeader(int) {}
-
-// prefersPage reports whether an Accept header names HTML before JSON.
-func prefersPage(accept string) bool {
-	page, data := strings.Index(accept, "text/html"), strings.Index(accept, "json")
-	return page >= 0 && (data < 0 || page < data)
 }
 
 // renderPolicy writes the page.
@@ -111,22 +80,7 @@ func renderPolicy(all *publishedPolicy) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	type row struct {
-		publishedRoute
-		Facts map[string]any
-	}
-	var rows []row
-	for _, r := range append(all.Routes, all.Default) {
-		facts := map[string]any{}
-		if len(r.Policy) > 0 {
-			if err := json.Unmarshal(r.Policy, &facts); err != nil {
-				return nil, err
-			}
-		}
-		delete(facts, "problems") // the same for all
-		rows = append(rows, row{r, facts})
-	}
 	var out bytes.Buffer
-	err = page.Execute(&out, map[string]any{"Rows": rows, "Header": semelhttp.StatusHeader})
+	err = page.Execute(&out, map[string]any{"Routes": all.Routes, "Default": all.Default, "Header": semelhttp.StatusHeader})
 	return out.Bytes(), err
 }

@@ -82,9 +82,9 @@ func chooseLanguage(accept []string) (string, language) {
 	return best, all[best]
 }
 
-// prefersHTML reports whether the caller asks for HTML by name, and not for
+// PrefersHTML reports whether the caller asks for HTML by name, and not for
 // JSON just as much. Callers that take anything get JSON.
-func prefersHTML(r *http.Request) bool {
+func PrefersHTML(r *http.Request) bool {
 	var html, machine float64
 	eachQuality(r.Header["Accept"], func(media string, q float64) {
 		switch media {

@@ -2,39 +2,84 @@ package semelhttp
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/must"
 )
 
-// policyDocument is the published policy.
-type policyDocument struct {
-	Key              string          `json:"key"`
-	Header           string          `json:"header,omitempty"`
-	Required         bool            `json:"required"`
-	MaxKeyBytes      int             `json:"max_key_bytes"`
-	Methods          []string        `json:"methods"`
-	Scope            string          `json:"scope"`
-	Mode             string          `json:"mode"`
-	RetentionSeconds int64           `json:"retention_seconds"`
-	WaitSeconds      float64         `json:"wait_seconds"`
-	LeaseSeconds     float64         `json:"lease_seconds"`
-	MaxBodyBytes     int64           `json:"max_body_bytes"`
-	MaxResponseBytes int             `json:"max_response_bytes"`
-	Statuses         policyStatuses  `json:"statuses"`
-	Problems         []policyProblem `json:"problems"`
+// PublishedPolicy is what callers may rely on, as [Middleware.PolicyHandler]
+// publishes it.
+type PublishedPolicy struct {
+	Key              string             `json:"key"`              // where the key is found, in words
+	Header           string             `json:"header,omitempty"` // the header with the key, if it is one
+	Required         bool               `json:"required"`
+	MaxKeyBytes      int                `json:"max_key_bytes"`
+	Methods          []string           `json:"methods"`
+	Scope            string             `json:"scope"`
+	Mode             string             `json:"mode"` // idempotent or dedup
+	RetentionSeconds int64              `json:"retention_seconds"`
+	WaitSeconds      float64            `json:"wait_seconds"`
+	LeaseSeconds     float64            `json:"lease_seconds"`
+	MaxBodyBytes     int64              `json:"max_body_bytes"`
+	MaxResponseBytes int                `json:"max_response_bytes"`
+	Statuses         PublishedStatuses  `json:"statuses"`
+	Problems         []PublishedProblem `json:"problems"`
 }
 
-// policyStatuses says what happens with the answers of the service.
-type policyStatuses struct {
+// Retention says in words how long answers are kept.
+func (p *PublishedPolicy) Retention() string {
+	return spanText(time.Duration(p.RetentionSeconds) * time.Second)
+}
+
+// Wait says in words how long a repetition waits for a running request.
+func (p *PublishedPolicy) Wait() string {
+	return spanText(time.Duration(p.WaitSeconds * float64(time.Second)))
+}
+
+// MaxBody says in words how long a request body may be.
+func (p *PublishedPolicy) MaxBody() string { return sizeText(p.MaxBodyBytes) }
+
+// MaxResponse says in words how long an answer is kept at most.
+func (p *PublishedPolicy) MaxResponse() string { return sizeText(int64(p.MaxResponseBytes)) }
+
+// spanText writes a span of time in the largest unit that needs no fraction.
+func spanText(d time.Duration) string {
+	for _, unit := range []struct {
+		length time.Duration
+		name   string
+	}{{time.Hour, "hours"}, {time.Minute, "minutes"}, {time.Second, "seconds"}} {
+		if d >= unit.length && d%unit.length == 0 {
+			return fmt.Sprintf("%d %s", d/unit.length, unit.name)
+		}
+	}
+	return fmt.Sprintf("%g seconds", d.Seconds())
+}
+
+// sizeText writes a size in the largest unit that needs no fraction.
+func sizeText(n int64) string {
+	for _, unit := range []struct {
+		size int64
+		name string
+	}{{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
+		if n >= unit.size && n%unit.size == 0 {
+			return fmt.Sprintf("%d %s", n/unit.size, unit.name)
+		}
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// PublishedStatuses says what happens with the answers of the service.
+type PublishedStatuses struct {
 	Released     []int  `json:"released"`
 	ServerErrors string `json:"server_errors"`
 	Others       string `json:"others"`
 }
 
-// policyProblem is one refusal that callers can meet.
-type policyProblem struct {
+// PublishedProblem is one refusal that callers can meet.
+type PublishedProblem struct {
 	Type      string `json:"type"`
 	Title     string `json:"title"`
 	Status    int    `json:"status"`
@@ -46,7 +91,7 @@ type policyProblem struct {
 // JSON, or as a page to a caller that prefers HTML. Mount it at
 // Options.PolicyURL.
 func (m *Middleware) PolicyHandler() http.Handler {
-	document := m.document()
+	document := m.PublishedPolicy()
 	body := must.Get(json.Marshal(document))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -58,8 +103,8 @@ func (m *Middleware) PolicyHandler() http.Handler {
 		h.Set("Cache-Control", "public, max-age=3600")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Add("Vary", "Accept")
-		if prefersHTML(r) {
-			writePage(w, http.StatusOK, defaultLanguage, "templates/policy.html", document)
+		if PrefersHTML(r) {
+			writePage(w, http.StatusOK, defaultLanguage, "templates/policy.html", &document)
 			return
 		}
 		h.Set("Content-Type", "application/json")
@@ -67,9 +112,11 @@ func (m *Middleware) PolicyHandler() http.Handler {
 	})
 }
 
-func (m *Middleware) document() policyDocument {
+// PublishedPolicy returns what PolicyHandler publishes, for whoever publishes
+// several policies together.
+func (m *Middleware) PublishedPolicy() PublishedPolicy {
 	policy, s := m.guard.Policy(), &m.set
-	d := policyDocument{
+	d := PublishedPolicy{
 		Key: s.Key.String(), Required: s.Required, MaxKeyBytes: semel.MaxKeyBytes, Methods: s.Methods, Scope: s.ScopeText,
 		Mode:             "idempotent",
 		RetentionSeconds: int64(policy.Retention.Seconds()),
@@ -77,7 +124,7 @@ func (m *Middleware) document() policyDocument {
 		LeaseSeconds:     policy.Lease.Seconds(),
 		MaxBodyBytes:     s.MaxBodyBytes,
 		MaxResponseBytes: s.MaxResponseBytes,
-		Statuses:         policyStatuses{ServerErrors: s.On5xx.String(), Others: "stored"},
+		Statuses:         PublishedStatuses{ServerErrors: s.On5xx.String(), Others: "stored"},
 	}
 	if policy.Mode == semel.Dedup {
 		d.Mode = "dedup"
@@ -94,7 +141,7 @@ func (m *Middleware) document() policyDocument {
 	for _, row := range problems() {
 		if !listed[row.name] {
 			listed[row.name] = true
-			d.Problems = append(d.Problems, policyProblem{problemType + row.name, row.title, row.status, row.retryable})
+			d.Problems = append(d.Problems, PublishedProblem{problemType + row.name, row.title, row.status, row.retryable})
 		}
 	}
 	return d

@@ -188,7 +188,7 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, p Problem) {
 	if p.RetryAfter > 0 {
 		h.Set("Retry-After", strconv.FormatInt(p.retrySeconds(), 10))
 	}
-	if prefersHTML(r) {
+	if PrefersHTML(r) {
 		writeProblemPage(w, r, &p)
 		return
 	}

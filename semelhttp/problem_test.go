@@ -201,7 +201,7 @@ func TestPolicyHandler(t *testing.T) {
 		t.Errorf("got %v", got.header)
 	}
 	page := get(http.MethodGet, "Accept", "text/html")
-	for _, want := range []string{`<html lang="en">`, "259200 seconds", "your account &amp; the path", "required", "urn:semel:problem:key-reused"} {
+	for _, want := range []string{`<html lang="en">`, "72 hours", "64 MiB", "your account &amp; the path", "required", "urn:semel:problem:key-reused"} {
 		if !strings.Contains(page.body, want) {
 			t.Errorf("the page lacks %q:\n%s", want, page.body)
 		}
