@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -219,7 +218,7 @@ func hold(ctx context.Context, res *http.Response) error {
 	}
 	watched := &watchedBody{ReadCloser: res.Body, ctx: ctx}
 	res.Body = watched
-	if streams(res.Header.Get("Content-Type")) {
+	if semelhttp.Streams(res.Header.Get("Content-Type")) {
 		return nil
 	}
 	size := int64(4 << 10)
@@ -270,14 +269,4 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 		semelhttp.Dispose(b.ctx, semel.StateUnknown, noteAnswerBroke+err.Error())
 	}
 	return n, err
-}
-
-// streams reports whether an answer of this type only makes sense piece by piece.
-func streams(contentType string) bool {
-	media, _, _ := strings.Cut(contentType, ";")
-	switch media = strings.ToLower(strings.TrimSpace(media)); media {
-	case "text/event-stream", "application/x-ndjson", "multipart/x-mixed-replace":
-		return true
-	}
-	return strings.HasPrefix(media, "application/grpc")
 }

@@ -192,7 +192,7 @@ func (c *capture) FlushError() error {
 		if c.status == 0 {
 			c.writeHeader(http.StatusOK)
 		}
-		if c.run.m.set.BufferFlush && !streams(c.Header().Get("Content-Type")) {
+		if c.run.m.set.BufferFlush && !Streams(c.Header().Get("Content-Type")) {
 			return nil
 		}
 		c.stream()

@@ -78,8 +78,9 @@ func releases(status int) bool {
 	return false
 }
 
-// streams reports whether an answer of this type only makes sense as a stream.
-func streams(contentType string) bool {
+// Streams reports whether an answer with this Content-Type only makes sense as
+// a stream: it goes out piece by piece, and is not kept.
+func Streams(contentType string) bool {
 	media, _, _ := strings.Cut(contentType, ";")
 	media = strings.ToLower(strings.TrimSpace(media))
 	switch media {
