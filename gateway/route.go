@@ -82,7 +82,7 @@ func merge(p, base semel.Policy) semel.Policy {
 	return p
 }
 
-func on5xx(v rules.On5xx) semelhttp.Disposition {
+func on5xx(v rules.On5xx) semelhttp.On5xx {
 	switch v {
 	case rules.Store5xx:
 		return semelhttp.StoreOn5xx

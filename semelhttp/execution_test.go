@@ -72,7 +72,7 @@ func TestOn5xx(t *testing.T) {
 		"abort": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 	}
 	for name, fail := range fails {
-		for on5xx, want := range map[semelhttp.Disposition]string{
+		for on5xx, want := range map[semelhttp.On5xx]string{
 			semelhttp.ReleaseOn5xx: "released", semelhttp.StoreOn5xx: "executed", semelhttp.UnknownOn5xx: "unknown",
 		} {
 			t.Run(name+" "+want, func(t *testing.T) {

@@ -24,15 +24,15 @@ const (
 	envelopeRoom = 4 << 10
 )
 
-// Disposition says how a claim ends whose handler answered with a 5xx status
+// On5xx says how a claim ends whose handler answered with a 5xx status
 // or panicked.
-type Disposition uint8
+type On5xx uint8
 
 const (
 	// ReleaseOn5xx says that after a failure nothing happened; a retry runs. It
 	// does not apply when the claim's context had ended by then (lost, or
 	// MaxRun): that is unknown.
-	ReleaseOn5xx Disposition = iota
+	ReleaseOn5xx On5xx = iota
 	// StoreOn5xx makes a failure the outcome, which is replayed.
 	StoreOn5xx
 	// UnknownOn5xx says that after a failure nobody can tell what happened.
@@ -64,7 +64,7 @@ type Options struct {
 	MaxResponseBytes int
 	// On5xx applies to 5xx answers and panics, unless the handler says more
 	// with Dispose. Default ReleaseOn5xx.
-	On5xx Disposition
+	On5xx On5xx
 	// BufferFlush makes Flush wait for the whole answer, so that it can be
 	// kept, unless its Content-Type is one that only makes sense as a stream
 	// (text/event-stream, application/x-ndjson, multipart/x-mixed-replace,

@@ -148,7 +148,7 @@ func (m *Middleware) PublishedPolicy() PublishedPolicy {
 }
 
 // String returns the word that the published policy uses.
-func (d Disposition) String() string {
+func (d On5xx) String() string {
 	switch d {
 	case ReleaseOn5xx:
 		return "released"

@@ -128,7 +128,7 @@ func TestTransportResumesAnUnknownIntent(t *testing.T) {
 func TestTransportRepeatsReleasedFailures(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		on5xx  semelhttp.Disposition
+		on5xx  semelhttp.On5xx
 		status int
 		want   []int
 	}{
