@@ -48,7 +48,7 @@ demo: ## the invoice application, unprotected and protected, side by side (ARGS=
 	go run ./cmd/semel demo $(ARGS)
 
 bench: ## Semel beside the bare work, as ratios (ONLY=middleware|sqlite|gateway|scale, RECORDS=10000000)
-	go run ./internal/bench -only '$(ONLY)' -records $(RECORDS)
+	go run -buildvcs=true ./internal/bench -only '$(ONLY)' -records $(RECORDS)
 
 microbench: ## the packages' own benchmarks (BENCH=regexp, COUNT=n)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout 60m ./...
