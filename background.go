@@ -10,7 +10,9 @@ const (
 	maxGiveBacks = 64
 	// sweepStep is how many records one sweep removes at most.
 	sweepStep = 500
-	// sweepPause is left between the steps of one sweep, for the load beside it.
+	// Between the steps of one sweep there is a pause for the load beside it:
+	// sweepRest times as long as the step took, and at least sweepPause.
+	sweepRest  = 4
 	sweepPause = 2 * time.Millisecond
 )
 
@@ -59,7 +61,7 @@ func (c *core) undo(ctx context.Context, p ClaimParams) {
 
 // startSweeping sweeps expired records beside the load, where the store can.
 func (c *core) startSweeping(every time.Duration) {
-	sweeper, ok := c.store.(Sweeper)
+	sweeper, ok := StoreAs[Sweeper](c.store)
 	if !ok || every < 0 {
 		return
 	}
@@ -80,10 +82,11 @@ func (c *core) sweep(sweeper Sweeper) {
 	for {
 		began := time.Now()
 		removed, err := sweeper.Sweep(c.life, sweepStep)
+		took := time.Since(began)
 		if hook := c.trace.Swept; hook != nil && (removed > 0 || err != nil) && c.life.Err() == nil {
-			hook(c.life, SweepInfo{Removed: removed, Took: time.Since(began), Err: err})
+			hook(c.life, SweepInfo{Removed: removed, Took: took, Err: err})
 		}
-		if err != nil || removed < sweepStep || !sleep(c.life, sweepPause) {
+		if err != nil || removed < sweepStep || !sleep(c.life, max(sweepPause, sweepRest*took)) {
 			return
 		}
 	}

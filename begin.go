@@ -50,29 +50,38 @@ type attempt struct {
 	start  time.Time
 	waited time.Duration
 	met    *Record // the record that stood in the way, if any
+	inTx   bool    // transaction mode: what is absent is claimed by the transaction
 }
 
 func (a *attempt) run() (*Claim, *Record, error) {
-	if err := a.key.Validate(); err != nil {
+	if err := a.enter(); err != nil {
 		return nil, nil, a.fail(err)
+	}
+	claim, rec, err := a.decide()
+	if claim == nil {
+		a.guard.core.idle.exit() // a claim keeps its seat until it is settled
+	}
+	return claim, rec, err
+}
+
+// enter takes a seat, unless the key is bad or the guard takes nothing new.
+func (a *attempt) enter() error {
+	if err := a.key.Validate(); err != nil {
+		return err
 	}
 	c := a.guard.core
 	c.idle.enter()
 	if c.closed.Load() {
 		c.idle.exit()
-		return nil, nil, a.fail(ErrClosed)
+		return ErrClosed
 	}
 	if c.live.Load() >= c.maxLive {
 		c.idle.exit()
-		return nil, nil, a.fail(fmt.Errorf("%w: %d claims are held already", ErrUnavailable, c.maxLive))
+		return fmt.Errorf("%w: %d claims are held already", ErrUnavailable, c.maxLive)
 	}
 	a.digest = c.digester.digest(a.key)
 	a.owner = c.newOwner()
-	claim, rec, err := a.decide()
-	if claim == nil {
-		c.idle.exit() // a claim keeps its seat until it is settled
-	}
-	return claim, rec, err
+	return nil
 }
 
 // step is one answer of the store to an attempt.
@@ -83,8 +92,22 @@ type step struct {
 	err   error
 }
 
+// nested refuses an intent on which a transaction around this attempt works:
+// it would wait for itself.
+func (a *attempt) nested() error {
+	for outer := TxClaimFrom(a.ctx); outer != nil; outer = TxClaimFrom(outer.outside) {
+		if outer.Digest() == a.digest {
+			return fmt.Errorf("%w: the transaction around this call works on it (nested use of one key)", ErrInFlight)
+		}
+	}
+	return nil
+}
+
 // decide is the walk of the state machine: claim, or look at what is there.
 func (a *attempt) decide() (*Claim, *Record, error) {
+	if err := a.nested(); err != nil {
+		return nil, nil, a.fail(err)
+	}
 	s := a.claim(0, a.start)
 	for round := 0; ; round++ {
 		if s.err == nil && !s.won && a.running(&s.rec) {
@@ -224,7 +247,7 @@ func (a *attempt) wait(met Record) step {
 	for poll := pollFirst; ; poll = min(2*poll, pollMost) {
 		rec, again, err := a.sit(deadline.C, poll)
 		s := step{rec: rec, err: err}
-		if errors.Is(err, ErrNotFound) {
+		if errors.Is(err, ErrNotFound) && !a.inTx {
 			s = a.claim(0, time.Now())
 		}
 		if s.err != nil || s.won || !again || !a.running(&s.rec) {
@@ -237,7 +260,7 @@ func (a *attempt) wait(met Record) step {
 // then; again is false when the patience has ended.
 func (a *attempt) sit(deadline <-chan time.Time, poll time.Duration) (rec Record, again bool, err error) {
 	c := a.guard.core
-	room, ok := c.waiters.join(a.digest, a.key.Scope)
+	room, ok := c.join(a.digest, a.key.Scope)
 	if !ok {
 		return Record{}, false, fmt.Errorf("%w: too many attempts wait for it already", ErrInFlight)
 	}
@@ -246,6 +269,9 @@ func (a *attempt) sit(deadline <-chan time.Time, poll time.Duration) (rec Record
 	rec, err = c.store.Lookup(a.ctx, a.digest)
 	if err != nil || rec.State != StateClaimed || rec.Lapsed() {
 		return rec, true, a.lookupError(err)
+	}
+	if room.told.Load() {
+		poll = pollMost // the store tells; polling is the fallback
 	}
 	timer := time.NewTimer(min(poll, max(rec.LeaseLeft(), time.Millisecond)))
 	defer timer.Stop()
@@ -286,7 +312,7 @@ func (a *attempt) fail(err error) error {
 		e.RetryAfter = retryFull
 	case errors.Is(err, ErrInFlight):
 		e.RetryAfter = retryInFlight
-	case errors.Is(err, ErrUnavailable), errors.Is(err, ErrClosed):
+	case errors.Is(err, ErrUnavailable), errors.Is(err, ErrClosed), errors.Is(err, ErrRolledBack):
 		e.RetryAfter = retryUnavailable
 	}
 	return e

@@ -67,10 +67,13 @@ type claimContext struct {
 
 type claimKey struct{}
 
-// Value makes the claim reachable through [ClaimFrom].
+// Value makes the claim reachable through [ClaimFrom] and [FenceFrom].
 func (c *claimContext) Value(key any) any {
-	if key == (claimKey{}) {
+	switch key {
+	case claimKey{}:
 		return c.claim
+	case fenceKey{}:
+		return &c.claim.fence
 	}
 	if v := c.Context.Value(key); v != nil {
 		return v // package context asks for its own; the end of values is not ours
@@ -84,11 +87,14 @@ func ClaimFrom(ctx context.Context) *Claim {
 	return c
 }
 
-// FenceFrom returns the fence of the claim under which ctx works, or 0. Hand
-// it to systems that can refuse a holder with an older one.
+type fenceKey struct{}
+
+// FenceFrom returns the fence of the innermost claim under which ctx works, in
+// a transaction or not, or 0. Hand it to systems that can refuse a holder with
+// an older one.
 func FenceFrom(ctx context.Context) Fence {
-	if c := ClaimFrom(ctx); c != nil {
-		return c.fence
+	if f, ok := ctx.Value(fenceKey{}).(*Fence); ok {
+		return *f
 	}
 	return 0
 }
@@ -203,7 +209,7 @@ func (c *Claim) Unknown(note string) error {
 // settlement can follow.
 func (c *Claim) settle(s Settlement, final bool) error {
 	if !c.startSettling() {
-		return &Error{Op: "settle", Digest: c.digest, Err: ErrSettled}
+		return &Error{Op: opSettle, Digest: c.digest, Err: ErrSettled}
 	}
 	core := c.guard.core
 	s.Note = maxNote(s.Note)
@@ -220,7 +226,7 @@ func (c *Claim) settle(s Settlement, final bool) error {
 		return err
 	}
 	if err != nil {
-		err = &Error{Op: "settle", Digest: c.digest, Err: fmt.Errorf("%w: %w", ErrNotStored, err)}
+		err = &Error{Op: opSettle, Digest: c.digest, Err: fmt.Errorf("%w: %w", ErrNotStored, err)}
 	}
 	c.end(context.Canceled)
 	if hook := core.trace.Settled; hook != nil {

@@ -34,6 +34,26 @@
 //     unknown;
 //   - a former holder wakes up: its settlement is refused by the fence.
 //
+// # Transaction mode
+//
+// Where the business rows lie in the database that holds the records, claim,
+// rows and outcome are one transaction of it (promise 4): [DoTx], or
+// [Guard.BeginTx] and a [TxClaim]. Nobody else sees the claim; a twin waits on
+// the database's own lock.
+//
+//	BeginTx ──▶ claim ──▶ work ─┬─ Complete ──▶ rows and outcome are committed
+//	              │             ├─ Rollback ──▶ absent: the next attempt executes
+//	              │             ├─ Final ─────▶ rolled back, completed without the rows
+//	              │             └─ Unknown ───▶ rolled back, recorded as unknown
+//	              └─ a record is there: replayed or refused, as above
+//
+// The database is authoritative. A process that dies is rolled back by it. When
+// the reply to a commit is lost, the key is claimed once more: the database
+// answers when the first transaction has ended, and so it is known whether it
+// took place, or [ErrUnknown] when the database cannot be asked in time.
+//
+// # Dependencies
+//
 // The package depends on the standard library alone. Stores live in
 // store/..., doors for HTTP and other protocols in packages of their own.
 package semel

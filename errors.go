@@ -29,6 +29,9 @@ var (
 	// ErrNotStored: it was executed, but the outcome could not be recorded. The
 	// caller may have the answer; later attempts find the outcome unknown.
 	ErrNotStored = errors.New("semel: executed, but the outcome could not be recorded")
+	// ErrRolledBack: in transaction mode, the database undid the transaction,
+	// so nothing happened. Retry with the same key.
+	ErrRolledBack = errors.New("semel: the transaction was rolled back")
 	// ErrClosed: the guard or the store is shutting down.
 	ErrClosed = errors.New("semel: closed")
 	// ErrScopeMissing: the key has no scope (use ScopeGlobal to mean none).
@@ -53,7 +56,7 @@ var (
 // Error is what [Guard]'s verbs return: which act met which sentinel, and what
 // the caller should do. It never carries the recorded answer of a mismatch.
 type Error struct {
-	// Op is the verb: "begin", "settle", "resolve", "cancel".
+	// Op is the verb: "begin", "settle", "commit", "resolve", "cancel".
 	Op string
 	// Digest identifies the intent in logs without showing its key.
 	Digest Digest
@@ -76,13 +79,18 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // Retryable reports whether the same request, sent again with the same key,
-// can succeed without anybody's help.
+// can succeed without anybody's help. That includes a transaction of which
+// nobody can tell whether it committed: the retry finds out.
 func (e *Error) Retryable() bool {
-	return errors.Is(e.Err, ErrInFlight) || errors.Is(e.Err, ErrUnavailable) || errors.Is(e.Err, ErrClosed)
+	return errors.Is(e.Err, ErrInFlight) || errors.Is(e.Err, ErrUnavailable) || errors.Is(e.Err, ErrClosed) ||
+		errors.Is(e.Err, ErrRolledBack) || (errors.Is(e.Err, ErrUnknown) && e.Op == opCommit)
 }
 
 // Advice says in one plain sentence what the caller should do next.
 func (e *Error) Advice() string {
+	if e.Op == opCommit && errors.Is(e.Err, ErrUnknown) {
+		return "Send the same request again with the same key: it either gets the recorded answer or executes."
+	}
 	for _, row := range advices() {
 		if errors.Is(e.Err, row.err) {
 			return row.text
@@ -104,6 +112,7 @@ func advices() []advice {
 		{ErrCancelled, "Do not send it again; it was cancelled. Use a new key if you want it after all."},
 		{ErrNotKept, "It was done. Look up the result; the answer itself was too large to keep."},
 		{ErrDuplicate, "Nothing to do: it was done before."},
+		{ErrRolledBack, "Nothing was done. Send the same request again with the same key."},
 		{ErrNotStored, "It was done, but a retry will find the outcome unknown. Keep the answer you have."},
 		{ErrUnavailable, "Nothing was done. Wait, then send the same request again with the same key."},
 		{ErrClosed, "Nothing was done. Send the same request again with the same key; another server may take it."},

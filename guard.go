@@ -61,6 +61,8 @@ type Guard struct {
 // core is what all views of a guard share.
 type core struct {
 	store    Store
+	notifier Notifier // nil when the store is none
+	recaller Recaller // the same
 	digester digester
 	hideKeys bool
 	trace    Trace
@@ -83,6 +85,8 @@ type core struct {
 
 	openMu   sync.Mutex // guards openHead and the links of the claims
 	openHead *Claim
+
+	solo solo // transactions that run
 }
 
 // New returns a guard over the store. The guard does not own the store: close
@@ -114,6 +118,8 @@ func New(store Store, opts *Options) (*Guard, error) {
 		giveBacks: make(chan struct{}, maxGiveBacks),
 		drain:     make(chan struct{}),
 	}
+	c.notifier, _ = StoreAs[Notifier](store)
+	c.recaller, _ = StoreAs[Recaller](store)
 	if opts.Trace != nil {
 		c.trace = *opts.Trace
 	}
@@ -139,6 +145,9 @@ func (g *Guard) With(p Policy) (*Guard, error) {
 
 // Policy returns the policy in force, defaults filled in.
 func (g *Guard) Policy() Policy { return g.policy }
+
+// Store returns the store that was given to [New].
+func (g *Guard) Store() Store { return g.core.store }
 
 // Digest returns the identity under which the store knows the key.
 func (g *Guard) Digest(k Key) Digest { return g.core.digester.digest(k) }

@@ -156,3 +156,70 @@ type Counter interface {
 	// included.
 	Count(ctx context.Context) (int64, error)
 }
+
+// Batcher is implemented by stores that can take many steps in one commit;
+// package groupcommit gathers the steps of many callers for it.
+//
+// An error of the call itself means that nothing is known about any of the
+// steps; the caller repeats each by its own verb. Otherwise there is one answer
+// for each step, in their order, and one step's error touches no other.
+type Batcher interface {
+	// ClaimBatch does for each of the parameters what [Store.Claim] does. No
+	// two have the same digest.
+	ClaimBatch(ctx context.Context, ps []ClaimParams) ([]ClaimAnswer, error)
+	// SettleBatch does for each of the steps what [Store.Settle] does. No two
+	// have the same digest.
+	SettleBatch(ctx context.Context, ss []SettleParams) ([]error, error)
+}
+
+// ClaimAnswer is what [Store.Claim] returns, for one step of a batch.
+type ClaimAnswer struct {
+	Record Record
+	Won    bool
+	Err    error
+}
+
+// SettleParams are the parameters of [Store.Settle], for one step of a batch.
+type SettleParams struct {
+	Digest     Digest
+	Fence      Fence
+	Settlement Settlement
+}
+
+// Notifier is implemented by stores that can tell at once that another process
+// has settled a record. A [Guard] then polls for it rarely.
+type Notifier interface {
+	// Await returns nil when the record is no live claim, or has been settled
+	// since the call began. It may return nil early, but not again and again.
+	// An error means that the store cannot tell, or that ctx has ended; the
+	// caller polls.
+	Await(ctx context.Context, d Digest) error
+}
+
+// Recaller is implemented by stores that answer for some completed records from
+// memory. [Guard.BeginTx] asks it before it opens a transaction, because a
+// transaction's claim does not pass through the store.
+type Recaller interface {
+	// Recall returns the record as it is now, if it is in memory and surely
+	// lives. Otherwise keep remembers what the database says about the digest
+	// when it is asked after this call.
+	Recall(ctx context.Context, d Digest) (rec Record, keep func(*Record), ok bool)
+}
+
+// StoreAs returns the store as a T, or the first store below it that is one:
+// a wrapper shows what it wraps by a method Unwrap() Store. It is how optional
+// interfaces are looked for.
+func StoreAs[T any](s Store) (T, bool) {
+	for s != nil {
+		if t, ok := s.(T); ok {
+			return t, true
+		}
+		wrapper, ok := s.(interface{ Unwrap() Store })
+		if !ok {
+			break
+		}
+		s = wrapper.Unwrap()
+	}
+	var zero T
+	return zero, false
+}

@@ -1,6 +1,7 @@
 package semel
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 )
@@ -19,8 +20,10 @@ type waiters struct {
 
 // waitRoom is where the waiters of one key sit.
 type waitRoom struct {
-	n    int
-	done chan struct{} // closed to wake all of them
+	n      int
+	done   chan struct{}      // closed to wake all of them
+	told   atomic.Bool        // the store tells when the twin has ended
+	ignore context.CancelFunc // ends the asking; nil when nobody asks
 }
 
 func newWaiters(perKey, perScope, total int) *waiters {
@@ -57,9 +60,44 @@ func (w *waiters) leave(d Digest, scope string, room *waitRoom) {
 	if w.byScope[scope]--; w.byScope[scope] == 0 {
 		delete(w.byScope, scope)
 	}
-	if room.n--; room.n == 0 && w.byKey[d] == room {
+	if room.n--; room.n > 0 {
+		return
+	}
+	if w.byKey[d] == room {
 		delete(w.byKey, d)
 	}
+	if room.ignore != nil {
+		room.ignore()
+	}
+}
+
+// join takes a seat; where the store can tell what other processes settle, the
+// first one in the room asks it.
+func (c *core) join(d Digest, scope string) (*waitRoom, bool) {
+	room, ok := c.waiters.join(d, scope)
+	if !ok || c.notifier == nil {
+		return room, ok
+	}
+	w := c.waiters
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if room.ignore != nil {
+		return room, true
+	}
+	ctx, cancel := context.WithCancel(c.life)
+	room.ignore = cancel
+	room.told.Store(true)
+	c.background.enter()
+	go func() {
+		defer c.background.exit()
+		defer cancel()
+		err := c.notifier.Await(ctx, d)
+		room.told.Store(false)
+		if err == nil {
+			w.wakeRoom(d, room)
+		}
+	}()
+	return room, true
 }
 
 // wake wakes everybody who waits for the digest. They sit in a room that is
@@ -73,6 +111,16 @@ func (w *waiters) wake(d Digest) {
 	delete(w.byKey, d)
 	w.mu.Unlock()
 	if room != nil {
+		close(room.done)
+	}
+}
+
+// wakeRoom wakes those who sit in this room, unless they were woken before.
+func (w *waiters) wakeRoom(d Digest, room *waitRoom) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.byKey[d] == room {
+		delete(w.byKey, d)
 		close(room.done)
 	}
 }

@@ -1,0 +1,112 @@
+package semel
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+const (
+	// txRounds bounds how often DoTx runs work that the database rolled back
+	// because of another transaction.
+	txRounds = 8
+	// txPause is the first pause between two rounds.
+	txPause = 2 * time.Millisecond
+)
+
+// DoTx is [Do] in transaction mode: fn works in the transaction that its
+// context carries, and its rows commit together with its result or not at all
+// (promise 4). Stores offer it with the transaction as a parameter, such as
+// pgstore.Do.
+//
+// What fn does to anything but the transaction is not undone when it is rolled
+// back, and fn may run several times for one call: the database may undo a
+// transaction because of another one (a deadlock, a serialisation failure). fn
+// returns the error it met, and DoTx runs it again, with pauses, at most eight
+// times.
+//
+// An error of fn rolls back, and the next attempt executes, unless
+//
+//   - it was made with [MarkFinal]: rolled back, and the error is recorded as
+//     the answer of every later attempt;
+//   - it was made with [MarkUnknown], or [Policy.OnError] says so: rolled back,
+//     and recorded as unknown, for what fn did outside of the database.
+//
+// When fn succeeded and the commit failed, there is no result, and the error
+// wraps [ErrRolledBack], or [ErrUnknown] when nobody could tell in time; sending
+// it again with the same key is safe in both cases.
+func DoTx[T any](ctx context.Context, g *Guard, t Transactor, k Key, fp Fingerprint, fn func(context.Context) (T, error)) (T, error) {
+	pause := txPause
+	for round := 1; ; round++ {
+		v, again, err := onceTx(ctx, g, t, k, fp, fn)
+		if !again || round == txRounds || !sleep(ctx, pause) {
+			return v, err
+		}
+		pause *= 2
+	}
+}
+
+// onceTx is one round; again says that another one can succeed.
+func onceTx[T any](ctx context.Context, g *Guard, t Transactor, k Key, fp Fingerprint, fn func(context.Context) (T, error)) (v T, again bool, err error) {
+	claim, rec, err := g.BeginTx(ctx, t, k, fp)
+	switch {
+	case err != nil:
+		return v, false, err
+	case rec != nil:
+		v, err = decodeOutcome[T](rec.Outcome)
+		return v, false, err
+	}
+	returned := false
+	defer func() {
+		if !returned { // a panic or runtime.Goexit is on its way through
+			_, _ = settleTxError(claim, errors.New("panic")) // the panic is the news
+		}
+	}()
+	v, err = fn(claim.Context())
+	returned = true
+	if err != nil {
+		again, settleErr := settleTxError(claim, err)
+		if settleErr != nil {
+			err = errors.Join(err, settleErr)
+		}
+		return v, again, err
+	}
+	outcome, err := json.Marshal(envelope[T]{Version: envelopeVersion, Value: &v})
+	if err != nil {
+		_ = claim.Rollback("the result cannot be kept") // nothing happened
+		return zero[T](), false, fmt.Errorf("semel: the result cannot be kept, the transaction was rolled back: %w", err)
+	}
+	inTime := claim.Context().Err() == nil
+	if err := claim.Complete(outcome, nil); err != nil {
+		return zero[T](), inTime && (claim.undone || errors.Is(err, ErrLost) || claim.Conflict(err)), err
+	}
+	return v, false, nil
+}
+
+func zero[T any]() (v T) { return v }
+
+// settleTxError ends the transaction of work that returned an error; again
+// says that another round can find an answer.
+func settleTxError(claim *TxClaim, err error) (again bool, settleErr error) {
+	marked, ok := errors.AsType[*markedError](err)
+	note := err.Error()
+	switch {
+	case ok && marked.state == StateCompleted:
+		outcome, jsonErr := json.Marshal(envelope[struct{}]{Version: envelopeVersion, Error: &note})
+		if jsonErr != nil {
+			return false, claim.Rollback(note)
+		}
+		err := claim.Final(outcome, nil)
+		return errors.Is(err, ErrLost), err // then the answer is somebody else's
+	case ok && marked.state == StateUnknown:
+		return false, claim.Unknown(note)
+	case claim.Conflict(err):
+		again := claim.Context().Err() == nil
+		return again, claim.Rollback(note)
+	case !ok && claim.guard.policy.OnError == UnknownOnError:
+		return false, claim.Unknown(note)
+	}
+	return false, claim.Rollback(note)
+}

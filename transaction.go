@@ -1,0 +1,339 @@
+package semel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// opCommit is the [Error.Op] of a transaction's end, and opSettle that of
+// every other claim's.
+const (
+	opCommit = "commit"
+	opSettle = "settle"
+)
+
+// Transactor opens transactions of the database that holds the records as well
+// as the business rows, for [Guard.BeginTx]. It is safe for concurrent use.
+//
+// One whose transactions are the caller's, and open already, says so by a
+// method Joined(): twins are then met by the database's lock alone.
+type Transactor interface {
+	// Transaction returns a transaction for one intent. It may wait for a
+	// connection. An error means that nothing happened.
+	Transaction(ctx context.Context) (Tx, error)
+}
+
+// Tx is one transaction in which one intent is claimed, executed and recorded:
+// all of it commits together or not at all (promise 4). It is used by one
+// goroutine at a time: Claim, the work, then Commit, and Rollback in any case.
+type Tx interface {
+	// Claim begins the transaction and takes the key inside of it. It wins
+	// when the record is absent; otherwise it returns the record and takes
+	// nothing. p.TakeOver is not used. Until the transaction ends, every
+	// other one that claims the key waits on the database's own lock, at most
+	// for the time given, and then gets [ErrInFlight]. The claim has a fence as
+	// [Store.Claim] gives it, but no lease: it ends with the transaction.
+	// Whatever the error, nothing happened.
+	Claim(ctx context.Context, p ClaimParams, wait time.Duration) (rec Record, won bool, err error)
+	// Context returns ctx with the transaction in it, where the work finds it.
+	Context(ctx context.Context) context.Context
+	// Commit records the settlement (completed or unknown) and commits, after
+	// a Claim that was won. Errors: [ErrLost] when a record of somebody else
+	// stands there by now, [ErrRolledBack] when the database refused, [ErrFull]
+	// when the outcome does not fit: nothing happened. Any other error means
+	// that nobody can tell whether it committed.
+	Commit(ctx context.Context, s Settlement) error
+	// Conflict reports whether an error of the work, or of Commit, means that
+	// the database undid the transaction because of another one (a deadlock, a
+	// serialisation failure), so that running it again can succeed. What was
+	// refused for good, such as by a deferred constraint, is no conflict.
+	Conflict(err error) bool
+	// Rollback undoes what was not committed and gives the connection back.
+	// After Commit it does only the latter.
+	Rollback() error
+}
+
+// Recorder is implemented by a [Tx] whose Commit draws the fence and makes the
+// outcome by itself, from what only the database knows. It says what was
+// recorded, for [Trace].
+type Recorder interface {
+	// Recorded is called after Commit has returned nil.
+	Recorded() (f Fence, outcomeBytes int)
+}
+
+// TxClaim is the right to execute an intent inside of a transaction, from
+// [Guard.BeginTx] until Complete, CompleteWithout, Final, Unknown or Rollback
+// is called; only the first call counts, later ones return [ErrSettled]. There
+// is no lease and no heartbeat: if this process dies, the database rolls back.
+// It is used by one goroutine at a time.
+type TxClaim struct {
+	guard      *Guard
+	key        Key
+	params     ClaimParams
+	rec        Record
+	tx         Tx
+	transactor Transactor
+	won        time.Time
+	ended      bool
+	undone     bool // by a connection that was lost at the commit
+
+	outside context.Context //nolint:containedctx // the context given to BeginTx, without the transaction.
+	ctx     txContext
+	cancel  context.CancelFunc
+}
+
+// txContext is the context of the work.
+type txContext struct {
+	context.Context //nolint:containedctx // it is a context.
+	claim           *TxClaim
+}
+
+type txClaimKey struct{}
+
+// Value makes the claim reachable through [TxClaimFrom] and [FenceFrom].
+func (c *txContext) Value(key any) any {
+	switch key {
+	case txClaimKey{}:
+		return c.claim
+	case fenceKey{}:
+		return &c.claim.rec.Fence
+	}
+	return c.Context.Value(key)
+}
+
+// TxClaimFrom returns the claim of the innermost transaction under which ctx
+// works, or nil.
+func TxClaimFrom(ctx context.Context) *TxClaim {
+	c, _ := ctx.Value(txClaimKey{}).(*TxClaim)
+	return c
+}
+
+// Context is the context of the work. It carries the transaction, and ends
+// with the context given to BeginTx (a caller that goes away rolls back), after
+// [Policy.MaxRun], with the guard, and with the claim.
+func (c *TxClaim) Context() context.Context { return &c.ctx }
+
+// Fence returns the fence of this claim.
+func (c *TxClaim) Fence() Fence { return c.rec.Fence }
+
+// Attempt returns 1: what was rolled back leaves no trace.
+func (c *TxClaim) Attempt() int { return c.rec.Attempt }
+
+// Digest identifies the intent.
+func (c *TxClaim) Digest() Digest { return c.params.Digest }
+
+// Conflict reports whether an error of the work means that the database undid
+// the transaction because of another one; see [Tx].
+func (c *TxClaim) Conflict(err error) bool { return c.tx.Conflict(err) }
+
+// Complete commits the business rows together with the outcome, which is what
+// every later attempt gets. An outcome larger than [Policy.MaxOutcomeBytes] is
+// not kept, summary takes its place, and later attempts get [ErrNotKept]; so it
+// is always in dedup mode.
+//
+// An error wraps [ErrRolledBack] (and [ErrLost] too, when somebody else's record
+// is there by now): nothing happened. Or it wraps [ErrUnknown]: the connection was
+// lost at the commit, and the database could not be asked within
+// [Options.StoreTimeout] whether it took place; a retry with the same key finds
+// out.
+func (c *TxClaim) Complete(outcome, summary []byte) error {
+	p := &c.guard.policy
+	if p.Mode == Dedup || len(outcome) > p.MaxOutcomeBytes {
+		return c.CompleteWithout(summary)
+	}
+	return c.commit(Settlement{State: StateCompleted, Outcome: outcome, Kept: true})
+}
+
+// CompleteWithout is [TxClaim.Complete] for an answer that is not kept.
+func (c *TxClaim) CompleteWithout(summary []byte) error {
+	if len(summary) > c.guard.policy.MaxOutcomeBytes {
+		summary = nil
+	}
+	return c.commit(Settlement{State: StateCompleted, Outcome: summary})
+}
+
+// Rollback undoes the transaction: nothing happened, and the next attempt
+// executes.
+func (c *TxClaim) Rollback(note string) error {
+	if c.ended {
+		return c.fail(ErrSettled)
+	}
+	began := time.Now()
+	err := c.tx.Rollback()
+	c.end()
+	c.tell(Settlement{State: StateReleased, Note: maxNote(note)}, 0, began, err)
+	return nil // a connection that breaks here is rolled back by the database
+}
+
+// Unknown rolls the transaction back and records, in one of its own, that
+// nobody can tell what happened outside of the database. note says why, for
+// operators.
+//
+// An error wraps [ErrUnknown]: that could not be recorded, so a retry executes.
+// It is not Retryable, because what happened outside may then happen twice.
+func (c *TxClaim) Unknown(note string) error {
+	if c.ended {
+		return c.fail(ErrSettled)
+	}
+	if err := c.apart(Settlement{State: StateUnknown, Note: maxNote(note)}); err != nil {
+		err = fmt.Errorf("%w: it could not be recorded as such: %v", ErrUnknown, err) //nolint:errorlint // "nothing happened" is true of the database alone.
+		return &Error{Op: opSettle, Digest: c.params.Digest, Err: err}
+	}
+	return nil
+}
+
+// Final rolls the transaction back and records, in one of its own, an outcome:
+// the answer is that it did not work, and every later attempt gets it. Errors
+// are those of [TxClaim.Complete].
+func (c *TxClaim) Final(outcome, summary []byte) error {
+	if c.ended {
+		return c.fail(ErrSettled)
+	}
+	s := Settlement{State: StateCompleted, Outcome: outcome, Kept: true}
+	if p := &c.guard.policy; p.Mode == Dedup || len(outcome) > p.MaxOutcomeBytes {
+		if len(summary) > p.MaxOutcomeBytes {
+			summary = nil
+		}
+		s = Settlement{State: StateCompleted, Outcome: summary}
+	}
+	if err := c.apart(s); err != nil {
+		return c.fail(err)
+	}
+	return nil
+}
+
+// apart settles in a transaction without the business rows.
+func (c *TxClaim) apart(s Settlement) error {
+	began := time.Now()
+	_ = c.tx.Rollback() // a connection that breaks here is rolled back by the database
+	ctx, cancel := c.atLast()
+	defer cancel()
+	tx, rec, won, err := c.again(ctx)
+	if err == nil && !won {
+		err = fmt.Errorf("%w: fence %d holds the key", ErrLost, rec.Fence)
+	}
+	if err != nil {
+		err = fmt.Errorf("%w: %w", ErrRolledBack, err)
+		c.end()
+		c.tell(s, len(s.Outcome), began, err)
+		return err
+	}
+	c.tx, c.rec = tx, rec
+	return c.commitIn(ctx, s)
+}
+
+// atLast is the context of a claim's end: that of the caller does not cut it
+// off halfway, and it knows nothing of the transaction that ends.
+func (c *TxClaim) atLast() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(c.outside), c.guard.core.timeout)
+}
+
+// commit records and commits within the guard's time for the store.
+func (c *TxClaim) commit(s Settlement) error {
+	if c.ended {
+		return c.fail(ErrSettled)
+	}
+	if err := c.ctx.Err(); err != nil {
+		cause := context.Cause(&c.ctx)
+		_ = c.Rollback("its context had ended")
+		return c.fail(fmt.Errorf("%w: %w", ErrRolledBack, cause))
+	}
+	ctx, cancel := c.atLast()
+	defer cancel()
+	if err := c.commitIn(ctx, s); err != nil {
+		return c.fail(err)
+	}
+	return nil
+}
+
+func (c *TxClaim) commitIn(ctx context.Context, s Settlement) error {
+	began := time.Now()
+	s.Retention = c.guard.policy.retention(s.State)
+	err := c.tx.Commit(ctx, s)
+	_ = c.tx.Rollback() // gives the connection back
+	switch {
+	case err == nil, errors.Is(err, ErrRolledBack):
+	case errors.Is(err, ErrLost), errors.Is(err, ErrFull):
+		err = fmt.Errorf("%w: %w", ErrRolledBack, err)
+	default:
+		err = c.confirm(ctx, err)
+	}
+	c.end()
+	size := len(s.Outcome)
+	if r, ok := c.tx.(Recorder); ok && err == nil {
+		c.rec.Fence, size = r.Recorded()
+	}
+	c.tell(s, size, began, err)
+	return err
+}
+
+// confirm finds out whether a commit whose reply was lost took place: the key
+// can be claimed again only when the first transaction has ended.
+func (c *TxClaim) confirm(ctx context.Context, lost error) error {
+	err := lost
+	for pause := range backoffs() {
+		tx, rec, won, again := c.again(ctx)
+		switch {
+		case again == nil && won:
+			_ = tx.Rollback()
+			c.undone = true
+			return fmt.Errorf("%w: %w", ErrRolledBack, lost)
+		case again == nil && rec.Owner == c.params.Owner:
+			return nil
+		case again == nil:
+			return fmt.Errorf("%w: %w: fence %d holds the key: %w", ErrRolledBack, ErrLost, rec.Fence, lost)
+		}
+		err = again
+		if !sleep(ctx, pause) {
+			break
+		}
+	}
+	return fmt.Errorf("%w: %w; asked again: %w", ErrUnknown, lost, err)
+}
+
+// again claims the key in a new transaction, which is open only when won.
+func (c *TxClaim) again(ctx context.Context) (tx Tx, rec Record, won bool, err error) {
+	tx, err = c.transactor.Transaction(ctx)
+	if err != nil {
+		return nil, Record{}, false, err
+	}
+	wait := time.Millisecond
+	if deadline, ok := ctx.Deadline(); ok {
+		wait = max(wait, time.Until(deadline))
+	}
+	rec, won, err = tx.Claim(ctx, c.params, wait)
+	if err != nil || !won {
+		_ = tx.Rollback() // nothing was written
+	}
+	return tx, rec, won, err
+}
+
+// end closes the claim's life.
+func (c *TxClaim) end() {
+	c.ended = true
+	c.cancel()
+	core := c.guard.core
+	core.live.Add(-1)
+	core.solo.leave(c.params.Digest)
+	core.waiters.wake(c.params.Digest)
+	core.idle.exit()
+}
+
+func (c *TxClaim) tell(s Settlement, size int, began time.Time, err error) {
+	if hook := c.guard.core.trace.Settled; hook != nil {
+		hook(&c.ctx, SettleInfo{
+			Digest: c.params.Digest, Scope: c.key.Scope, State: s.State, Fence: c.rec.Fence, Kept: s.Kept,
+			Bytes: size, Held: began.Sub(c.won), Took: time.Since(began), Err: err,
+		})
+	}
+}
+
+func (c *TxClaim) fail(err error) error {
+	e := &Error{Op: opCommit, Digest: c.params.Digest, Err: err}
+	if e.Retryable() {
+		e.RetryAfter = retryUnavailable
+	}
+	return e
+}
