@@ -188,7 +188,7 @@ func (c *check) margin() time.Duration {
 // sweep frees what has expired, where the store can.
 func (c *check) sweep() {
 	c.Helper()
-	sweeper, ok := c.Store.(semel.Sweeper)
+	sweeper, ok := semel.StoreAs[semel.Sweeper](c.Store)
 	if !ok {
 		return
 	}

@@ -98,15 +98,15 @@ func closeVerbs(c *check) {
 	}
 	_, err = c.Store.Lookup(c.ctx, p.Digest)
 	c.wantErr("Lookup after Close", err, semel.ErrClosed)
-	if lister, ok := c.Store.(semel.Lister); ok {
+	if lister, ok := semel.StoreAs[semel.Lister](c.Store); ok {
 		_, err = lister.List(c.ctx, semel.ListParams{})
 		c.wantErr("List after Close", err, semel.ErrClosed)
 	}
-	if sweeper, ok := c.Store.(semel.Sweeper); ok {
+	if sweeper, ok := semel.StoreAs[semel.Sweeper](c.Store); ok {
 		_, err = sweeper.Sweep(c.ctx, 1)
 		c.wantErr("Sweep after Close", err, semel.ErrClosed)
 	}
-	if counter, ok := c.Store.(semel.Counter); ok {
+	if counter, ok := semel.StoreAs[semel.Counter](c.Store); ok {
 		_, err = counter.Count(c.ctx)
 		c.wantErr("Count after Close", err, semel.ErrClosed)
 	}

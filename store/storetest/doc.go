@@ -17,6 +17,9 @@
 // Time never passes by itself in the suite: it asks the [Instance] to move the
 // store's clock. A store whose clock cannot be moved cannot run it.
 //
+// [RunTx] is the same for stores whose database also holds the business rows:
+// the contract of [semel.Transactor] and [semel.Tx], and what a guard makes of it.
+//
 // [Race] is the part that needs neither a test nor a clock: it races several
 // open stores against each other over one live database.
 package storetest

@@ -1,14 +1,17 @@
 package storetest_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/semel-dev/semel/store/memstore"
 	"github.com/semel-dev/semel/store/storetest"
+	"github.com/semel-dev/semel/store/storetest/memdb"
 )
 
 // The test file of a store: a harness that opens a fresh one with a clock that
@@ -33,6 +36,39 @@ func ExampleRun() { //nolint:testableexamples // a suite runs in a test.
 	TestStore := func(t *testing.T) { storetest.Run(t, harness) }                  //nolint:thelper // a test.
 	TestStoreUnderFaults := func(t *testing.T) { storetest.RunFaults(t, harness) } //nolint:thelper // a test.
 	_, _ = TestStore, TestStoreUnderFaults
+}
+
+// A database that takes part in transactions is tested with a table of
+// business rows beside the records. Here it is one in memory.
+func ExampleRunTx() { //nolint:testableexamples // a suite runs in a test.
+	harness := func(testing.TB) *storetest.TxInstance {
+		var ahead atomic.Int64
+		started := time.Now()
+		store := memstore.New(&memstore.Options{Now: func() time.Time {
+			return started.Add(time.Since(started) + time.Duration(ahead.Load()))
+		}})
+		db := memdb.New(store, nil)
+		return &storetest.TxInstance{
+			Store: db, Transactor: db, Second: db.Pool(), Connections: memdb.DefaultConnections,
+			Insert:  db.Insert,
+			Count:   func(_ context.Context, row string) (int, error) { return db.Count(row), nil },
+			Advance: func(d time.Duration) { ahead.Add(int64(d)) },
+			Running: true, // the clock also runs by itself
+		}
+	}
+	TestTx := func(t *testing.T) { storetest.RunTx(t, harness) } //nolint:thelper // a test.
+	_ = TestTx
+}
+
+// So has every rule about transactions.
+func ExampleTxRules() {
+	for _, rule := range storetest.TxRules() {
+		if strings.HasPrefix(rule.Name, "tx/wait-r") {
+			fmt.Printf("%s (promise %d): %s\n", rule.Name, rule.Promise, rule.Says)
+		}
+	}
+	// Output:
+	// tx/wait-rollback (promise 1): when the holder rolls back, the one that waits wins
 }
 
 // Every rule has a name, a promise and a sentence.

@@ -29,7 +29,7 @@ func sweepRules() []Rule {
 
 func (c *check) list(p semel.ListParams) []semel.Record {
 	c.Helper()
-	lister, ok := c.Store.(semel.Lister)
+	lister, ok := semel.StoreAs[semel.Lister](c.Store)
 	if !ok {
 		c.fail("the store must still be a Lister", fmt.Sprintf("%T", c.Store), "semel.Lister")
 	}
@@ -73,7 +73,7 @@ func listLimit(c *check) {
 	c.claimNames("a", "b", "c", "d", "e")
 	c.equal("no more than the limit must come", c.names(semel.ListParams{Limit: 2}), []string{"e", "d"})
 	c.equal("zero must mean the greatest limit", c.names(semel.ListParams{}), []string{"e", "d", "c", "b", "a"})
-	lister, _ := c.Store.(semel.Lister)
+	lister, _ := semel.StoreAs[semel.Lister](c.Store)
 	for _, limit := range []int{-1, semel.MaxListLimit + 1} {
 		if recs, err := lister.List(c.ctx, semel.ListParams{Limit: limit}); err == nil && len(recs) > semel.MaxListLimit {
 			c.fail("an impossible limit must be refused or cut", len(recs), "an error")
@@ -199,11 +199,11 @@ func sweepMoved(c *check) {
 		}
 		c.wantErr("a held claim must be "+name, move(rec), nil)
 		c.Advance(soon)
-		sweeper, _ := c.Store.(semel.Sweeper)
+		sweeper, _ := semel.StoreAs[semel.Sweeper](c.Store)
 		n, err := sweeper.Sweep(c.ctx, 10)
 		c.wantErr("Sweep must not fail", err, nil)
 		left := int64(1 - n)
-		if counter, ok := c.Store.(semel.Counter); ok { // it may have swept by itself before
+		if counter, ok := semel.StoreAs[semel.Counter](c.Store); ok { // it may have swept by itself before
 			left, err = counter.Count(c.ctx)
 			c.wantErr("Count must not fail", err, nil)
 		}
@@ -219,7 +219,7 @@ func sweepLimit(c *check) {
 	}
 	c.Advance(lease + retention)
 	live := c.wins("an absent intent must be won", c.params("live"))
-	sweeper, _ := c.Store.(semel.Sweeper)
+	sweeper, _ := semel.StoreAs[semel.Sweeper](c.Store)
 	for range 20 {
 		n, err := sweeper.Sweep(c.ctx, 3)
 		c.wantErr("Sweep must not fail", err, nil)
@@ -230,7 +230,7 @@ func sweepLimit(c *check) {
 			break
 		}
 	}
-	if counter, ok := c.Store.(semel.Counter); ok {
+	if counter, ok := semel.StoreAs[semel.Counter](c.Store); ok {
 		n, err := counter.Count(c.ctx)
 		c.wantErr("Count must not fail", err, nil)
 		c.equal("fewer than the limit must mean that none are left", n, int64(1))
@@ -239,7 +239,7 @@ func sweepLimit(c *check) {
 }
 
 func countRecords(c *check) {
-	counter, _ := c.Store.(semel.Counter)
+	counter, _ := semel.StoreAs[semel.Counter](c.Store)
 	count := func(reason string, want int64) {
 		c.Helper()
 		n, err := counter.Count(c.ctx)
@@ -254,7 +254,7 @@ func countRecords(c *check) {
 	count("a released intent must not be counted", 2)
 	c.settle("a held claim must be settled", c.lookup(c.params("b").Digest), completed("answer"), nil)
 	count("a settled intent must still be counted", 2)
-	if _, ok := c.Store.(semel.Sweeper); ok {
+	if _, ok := semel.StoreAs[semel.Sweeper](c.Store); ok {
 		c.Advance(lease + retention)
 		c.sweep()
 		count("swept records must not be counted", 0)

@@ -170,7 +170,7 @@ func (s *sequence) advance(t *rapid.T) {
 }
 
 func (s *sequence) sweep(t *rapid.T) {
-	sweeper, ok := s.c.Store.(semel.Sweeper)
+	sweeper, ok := semel.StoreAs[semel.Sweeper](s.c.Store)
 	if !ok {
 		t.Skip("the store is no semel.Sweeper")
 	}

@@ -104,15 +104,15 @@ func (r Rule) Check(tb testing.TB, h Harness) {
 func (n need) missing(store semel.Store) string {
 	switch n {
 	case needLister:
-		if _, ok := store.(semel.Lister); !ok {
+		if _, ok := semel.StoreAs[semel.Lister](store); !ok {
 			return "semel.Lister"
 		}
 	case needSweeper:
-		if _, ok := store.(semel.Sweeper); !ok {
+		if _, ok := semel.StoreAs[semel.Sweeper](store); !ok {
 			return "semel.Sweeper"
 		}
 	case needCounter:
-		if _, ok := store.(semel.Counter); !ok {
+		if _, ok := semel.StoreAs[semel.Counter](store); !ok {
 			return "semel.Counter"
 		}
 	case needNothing, needReliable:

@@ -1,0 +1,270 @@
+package storetest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/semel-dev/semel"
+)
+
+func txEndRules() []TxRule {
+	return []TxRule{
+		{Name: "tx/commit", Promise: 4, Says: "rows and record become visible together, and the record holds all of the outcome", check: txCommit},
+		{Name: "tx/commit-without-rows", Promise: 4, Says: "a transaction without business rows is recorded as well", check: txCommitWithoutRows},
+		{Name: "tx/commit-not-kept", Promise: 3, Says: "an answer that was not kept is recorded as such", check: txCommitNotKept},
+		{Name: "tx/commit-unknown", Promise: 3, Says: "an unknown outcome is recorded, and can be taken over afterwards", check: txCommitUnknown},
+		{Name: "tx/commit-invalid", Says: "a Commit that no store accepts commits nothing", check: txCommitInvalid},
+		{Name: "tx/commit-context", Promise: 4, Says: "a Commit whose context has ended commits all or nothing", check: txCommitContext},
+		{Name: "tx/outcome-bytes", Promise: 2, Says: "an outcome comes back byte for byte, from nothing to a mebibyte, and the caller's memory is not kept", check: txOutcomeBytes},
+		{Name: "tx/expiry", Promise: 2, Says: "the retention starts with the commit", check: txExpiry},
+		{Name: "tx/store-verbs", Promise: 2, Says: "what a transaction recorded is like any other record to the verbs of the store", check: txStoreVerbs},
+		{Name: "tx/rollback", Promise: 4, Says: "a rollback leaves neither rows nor record, and the key is free", check: txRollback},
+		{Name: "tx/rollback-any-time", Promise: 4, Says: "Rollback works before a Claim, twice, and after Commit, which it does not undo", check: txRollbackAnyTime},
+		{Name: "tx/connections", Promise: 8, Says: "whatever the end, the connection is given back", check: txConnections},
+	}
+}
+
+func txCommit(c *txCheck) {
+	p := c.params("a")
+	tx, won := c.txWins("an absent intent must be won", p)
+	c.insert(tx, "first")
+	c.insert(tx, "second")
+	c.wantErr("Commit must not fail", tx.Commit(c.ctx, completed("answer")), nil)
+	// Before Rollback gives the connection back.
+	rec := c.lookup(p.Digest)
+	c.rows("a committed row must be visible", "first", 1)
+	c.rows("a committed row must be visible", "second", 1)
+	c.rollback(tx)
+	c.equal("the record must hold what was claimed and settled", rec, semel.Record{
+		Digest: p.Digest, Scope: p.Scope, Name: p.Name, Fingerprint: p.Fingerprint,
+		State: semel.StateCompleted, Fence: won.Fence, Owner: p.Owner, Attempt: 1,
+		Outcome: []byte("answer"), Kept: true,
+		// The clock may run meanwhile.
+		ClaimedAt: rec.ClaimedAt, SettledAt: rec.SettledAt, LeaseUntil: rec.LeaseUntil, ExpiresAt: rec.ExpiresAt,
+	})
+	if rec.SettledAt.IsZero() || rec.ClaimedAt.IsZero() || rec.SettledAt.Before(rec.ClaimedAt) {
+		c.fail("the record must say when it was claimed and settled", []time.Time{rec.ClaimedAt, rec.SettledAt}, "two times in order")
+	}
+	if left := rec.ExpiresAt.Sub(rec.SettledAt); left != retention {
+		c.fail("the record must expire after its retention", left, retention)
+	}
+	for name, at := range map[string]time.Time{"claimed": rec.ClaimedAt, "settled": rec.SettledAt, "expires": rec.ExpiresAt, "read": rec.ReadAt} {
+		if at.Location() != time.UTC || !at.Equal(at.Truncate(time.Millisecond)) {
+			c.fail("times must be UTC and whole milliseconds: "+name, at, at.UTC().Truncate(time.Millisecond))
+		}
+	}
+	c.txLoses("what was completed must not be won again", p, rec)
+	c.loses("what was completed must not be won again, without a transaction neither", by("second", p), rec)
+}
+
+func txCommitWithoutRows(c *txCheck) {
+	p := c.params("a")
+	tx, _ := c.txWins("an absent intent must be won", p)
+	c.commit(tx, completed("answer"))
+	if rec := c.lookup(p.Digest); string(rec.Outcome) != "answer" {
+		c.fail("the outcome must be recorded", string(rec.Outcome), "answer")
+	}
+}
+
+func txCommitNotKept(c *txCheck) {
+	p := c.params("a")
+	tx, _ := c.txWins("an absent intent must be won", p)
+	c.insert(tx, "a")
+	c.commit(tx, semel.Settlement{State: semel.StateCompleted, Outcome: []byte("summary"), Retention: retention})
+	rec := c.lookup(p.Digest)
+	if rec.State != semel.StateCompleted || rec.Kept || string(rec.Outcome) != "summary" {
+		c.fail("the record must say that the answer was not kept", fmt.Sprintf("%s, kept %v, %q", describe(rec), rec.Kept, rec.Outcome), "completed, kept false")
+	}
+	c.rows("the row must be committed", "a", 1)
+}
+
+func txCommitUnknown(c *txCheck) {
+	p := c.params("a")
+	tx, _ := c.txWins("an absent intent must be won", p)
+	c.commit(tx, unknown("the reply never came, see log ⚠"))
+	rec := c.lookup(p.Digest)
+	if rec.State != semel.StateUnknown || rec.Note != "the reply never came, see log ⚠" {
+		c.fail("the record must be unknown, with its note", fmt.Sprintf("%s, note %q", describe(rec), rec.Note), "unknown")
+	}
+	c.txLoses("what is unknown must not be won", by("second", p), rec)
+	next := c.wins("what is unknown must be open to a takeover without a transaction", takingOver(rec.Fence, by("second", p)))
+	c.grows(rec.Fence, next.Fence)
+	if next.Attempt != 2 {
+		c.fail("a takeover must count as one attempt", next.Attempt, 2)
+	}
+}
+
+func txCommitInvalid(c *txCheck) {
+	p := c.params("a")
+	for name, to := range map[string]semel.Settlement{
+		"no retention": {State: semel.StateCompleted},
+		"as claimed":   {State: semel.StateClaimed, Retention: retention},
+		"long note":    {State: semel.StateUnknown, Note: string(bytes.Repeat([]byte{'x'}, semel.MaxNoteBytes+1)), Retention: retention},
+	} {
+		tx, _ := c.txWins("an absent intent must be won", p)
+		c.insert(tx, "a")
+		if err := tx.Commit(c.ctx, to); err == nil {
+			c.fail("an invalid settlement must be refused: "+name, err, "an error")
+		}
+		c.rollback(tx)
+		c.absent("an invalid settlement must commit nothing: "+name, p.Digest)
+	}
+	c.rows("an invalid settlement must commit nothing", "a", 0)
+}
+
+func txCommitContext(c *txCheck) {
+	p := c.params("a")
+	tx, _ := c.txWins("an absent intent must be won", p)
+	c.insert(tx, "a")
+	err := tx.Commit(c.ended(), completed("answer"))
+	c.rollback(tx)
+	_, lookupErr := c.Store.Lookup(c.ctx, p.Digest)
+	committed := lookupErr == nil
+	want := 0
+	if committed {
+		want = 1
+	}
+	c.rows("row and record must be committed together", "a", want)
+	switch {
+	case err == nil && !committed:
+		c.fail("a Commit that returns nil must have committed", "nothing", "row and record")
+	case committed && (errors.Is(err, semel.ErrRolledBack) || errors.Is(err, semel.ErrLost) || errors.Is(err, semel.ErrFull)):
+		c.fail("a Commit that says that nothing happened must have committed nothing", err, "no such error")
+	case !committed:
+		c.done(p)
+	}
+}
+
+func txOutcomeBytes(c *txCheck) {
+	all := make([]byte, 256)
+	for i := range all {
+		all[i] = byte(i)
+	}
+	for name, outcome := range map[string][]byte{
+		"nil":      nil,
+		"empty":    {},
+		"one zero": {0},
+		"all":      all,
+		"not text": {0xFF, 0xFE, 0, '\'', '"', '\\', '\n', 0xC3, 0x28},
+		"mebibyte": bytes.Repeat(all, 4096),
+	} {
+		p := c.params(name)
+		tx, _ := c.txWins("an absent intent must be won", p)
+		mine := bytes.Clone(outcome)
+		c.commit(tx, semel.Settlement{State: semel.StateCompleted, Outcome: mine, Kept: true, Retention: retention})
+		clear(mine)
+		found := c.lookup(p.Digest)
+		if !bytes.Equal(found.Outcome, outcome) || !found.Kept {
+			c.fail("the outcome must come back byte for byte: "+name,
+				fmt.Sprintf("%d bytes, kept %v", len(found.Outcome), found.Kept), fmt.Sprintf("%d bytes, kept true", len(outcome)))
+		}
+	}
+}
+
+func txExpiry(c *txCheck) {
+	p := c.params("a")
+	rec := c.done(p)
+	c.Advance(retention - c.margin())
+	if c.Running {
+		c.absentOr(rec)
+	} else {
+		c.txLoses("the outcome must stand until its retention ends", by("second", p), rec)
+	}
+	c.Advance(2 * c.margin())
+	c.absent("the outcome must be forgotten when its retention has ended", p.Digest)
+	tx, next := c.txWins("what has expired must be won", by("second", p))
+	c.grows(rec.Fence, next.Fence)
+	c.insert(tx, p.Name)
+	c.commit(tx, completed("second answer"))
+	c.rows("both transactions must have left their row", p.Name, 2)
+}
+
+// absentOr looks the record up close to its end under a clock that runs.
+func (c *txCheck) absentOr(stands semel.Record) {
+	c.Helper()
+	found, err := c.Store.Lookup(c.ctx, stands.Digest)
+	if err == nil {
+		c.equal("the record must stand", found, stands)
+		return
+	}
+	c.wantErr("the record must stand, or have just expired", err, semel.ErrNotFound)
+}
+
+func txStoreVerbs(c *txCheck) {
+	p := c.params("a")
+	rec := c.done(p)
+	c.renew("a completed record must not be renewed", rec, semel.ErrLost)
+	c.settle("the same settlement again must return nil", rec, completed("answer"), nil)
+	c.settle("another settlement must be refused", rec, completed("another answer"), semel.ErrSettled)
+	c.settle("a release must be refused", rec, released(), semel.ErrSettled)
+	other := rec
+	other.Fence++
+	c.settle("another fence must be refused", other, completed("answer"), semel.ErrLost)
+	c.equal("nothing of this must have changed the record", c.lookup(p.Digest), rec)
+	c.sweep()
+	c.equal("a sweep must leave it", c.lookup(p.Digest), rec)
+}
+
+func txRollback(c *txCheck) {
+	p := c.params("a")
+	for range 3 {
+		tx, _ := c.txWins("what was rolled back must be won again", p)
+		c.insert(tx, "a")
+		c.rollback(tx)
+		c.absent("a rollback must leave no record", p.Digest)
+		c.rows("a rollback must leave no row", "a", 0)
+	}
+	rec := c.wins("what was rolled back must be won without a transaction, too", p)
+	c.settle("a held claim must be released", rec, released(), nil)
+	c.done(p)
+	c.rows("the one that was committed must have left its row", "a", 1)
+}
+
+func txRollbackAnyTime(c *txCheck) {
+	p := c.params("a")
+	tx := c.txOpen(c.db.Transactor)
+	c.rollback(tx)
+	c.rollback(tx)
+	tx, _ = c.txWins("an absent intent must be won", p)
+	c.insert(tx, "a")
+	c.wantErr("Commit must not fail", tx.Commit(c.ctx, completed("answer")), nil)
+	c.rollback(tx)
+	c.rollback(tx)
+	rec := c.lookup(p.Digest)
+	c.rows("a Rollback after Commit must undo nothing", "a", 1)
+	tx = c.txOpen(c.db.Transactor)
+	if _, won, err := tx.Claim(c.ctx, p, txWait); err != nil || won {
+		c.fail("a completed intent must be shown", fmt.Sprint(won, err), "won = false")
+	}
+	c.rollback(tx)
+	c.rollback(tx)
+	c.equal("a Rollback after a Claim that was not won must undo nothing", c.lookup(p.Digest), rec)
+}
+
+func txConnections(c *txCheck) {
+	c.done(c.params("done"))
+	for i := range 2*c.db.Connections + 2 {
+		p := c.params(fmt.Sprint("a", i))
+		tx, _ := c.txWins("an absent intent must be won", p)
+		c.rollback(tx)
+		tx, _ = c.txWins("an absent intent must be won", p)
+		c.commit(tx, completed("answer"))
+		tx = c.txOpen(c.db.Transactor)
+		if _, won, err := tx.Claim(c.ctx, c.params("done"), txWait); err != nil || won {
+			c.fail("a completed intent must be shown", fmt.Sprint(won, err), "won = false")
+		}
+		c.rollback(tx)
+		tx = c.txOpen(c.db.Transactor)
+		if _, _, err := tx.Claim(c.ended(), c.params("ended"), txWait); err == nil {
+			c.fail("a context that has ended must be an error", err, "an error")
+		}
+		c.rollback(tx)
+		tx, _ = c.txWins("an absent intent must be won", c.params("refused"))
+		if err := tx.Commit(c.ctx, semel.Settlement{}); err == nil {
+			c.fail("an invalid settlement must be refused", err, "an error")
+		}
+		c.rollback(tx)
+	}
+}
