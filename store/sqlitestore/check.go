@@ -5,7 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 
-	sqlite3 "modernc.org/sqlite/lib"
+	"github.com/semel-dev/semel/store/sqlitestore/internal/result"
 )
 
 //go:embed sql/check.sql
@@ -21,7 +21,7 @@ func (s *Store) Check(ctx context.Context) error {
 		case err != nil:
 			return err
 		case found != "ok":
-			return fmt.Errorf("integrity check: %v (%s)", found, hint(sqlite3.SQLITE_CORRUPT))
+			return fmt.Errorf("integrity check: %v (%s)", found, result.Hint(result.Corrupt))
 		}
 		broken, err := r.conn.value(ctx, checkSQL)
 		if err != nil || broken == nil {

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/sqlitestore/internal/record"
 )
 
 //go:embed sql/claim.sql
@@ -39,7 +40,7 @@ func (t *tx) claimOne(ctx context.Context, p *semel.ClaimParams) (rec semel.Reco
 	retention := p.Retention.Milliseconds()
 	leaseUntil := t.now + p.Lease.Milliseconds()
 	res, err := t.claim.exec(ctx, fence, p.Digest[:], p.Owner[:], p.Fingerprint[:], t.now, leaseUntil,
-		leaseUntil+retention, t.now+retention, p.Scope, p.Name, column(p.TakeOver))
+		leaseUntil+retention, t.now+retention, p.Scope, p.Name, record.Column(p.TakeOver))
 	if err != nil {
 		return rec, false, err
 	}
@@ -49,7 +50,7 @@ func (t *tx) claimOne(ctx context.Context, p *semel.ClaimParams) (rec semel.Reco
 	}
 	if changed == 0 {
 		rec, err = t.get(ctx, p.Digest)
-		return rec, repeated(&rec, p), err
+		return rec, record.Repeated(&rec, p), err
 	}
 	t.fence, t.dirty = fence, true
 	t.pages++
@@ -72,24 +73,9 @@ func (t *tx) claimOne(ctx context.Context, p *semel.ClaimParams) (rec semel.Reco
 		Fence:       semel.Fence(fence), //nolint:gosec // fences are positive.
 		Owner:       p.Owner,
 		Attempt:     1,
-		ClaimedAt:   fromMS(t.now),
-		LeaseUntil:  fromMS(leaseUntil),
-		ExpiresAt:   fromMS(leaseUntil + retention),
-		ReadAt:      fromMS(t.now),
+		ClaimedAt:   record.Time(t.now),
+		LeaseUntil:  record.Time(leaseUntil),
+		ExpiresAt:   record.Time(leaseUntil + retention),
+		ReadAt:      record.Time(t.now),
 	}, true, nil
-}
-
-// repeated reports whether the claim found is the caller's own, whose reply
-// was lost.
-func repeated(rec *semel.Record, p *semel.ClaimParams) bool {
-	return rec.State == semel.StateClaimed && !rec.Lapsed() && rec.Owner == p.Owner && p.Owner != semel.Owner{}
-}
-
-// column is the fence as SQLite stores it; 0, which no record has, for a
-// number that was never given.
-func column(f semel.Fence) int64 {
-	if f > math.MaxInt64 {
-		return 0
-	}
-	return int64(f)
 }

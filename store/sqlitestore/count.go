@@ -25,7 +25,7 @@ func (s *Store) readNow(ctx context.Context, r *reader) (now int64, err error) {
 	err = r.count.each(ctx, func(row []driver.Value) error {
 		var n, floor int64
 		err := scan(row, &n, &floor)
-		now = s.clock.read(floor)
+		now = s.clock.Read(floor)
 		return err
 	})
 	return now, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/store/sqlitestore"
+	"github.com/semel-dev/semel/store/sqlitestore/internal/smalldisk"
 )
 
 func listAll() semel.ListParams { return semel.ListParams{} }
@@ -76,15 +77,15 @@ func TestMaxBytes(t *testing.T) {
 // it had acknowledged.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
-	disk := smallDisk(t, 2<<20)
-	path := filepath.Join(disk.dir, "semel.db")
+	disk := smalldisk.New(t, 2<<20)
+	path := filepath.Join(disk.Dir, "semel.db")
 	g := newGate()
 	s := open(t, path, &sqlitestore.Options{Now: g.Now, BusyTimeout: time.Second})
 	first, _, err := s.Claim(t.Context(), params("first"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	disk.fill(t)
+	disk.Fill(t)
 	n, full := untilFull(t, s, "k")
 	wantWords(t, full, "claim", path, "free space on the disk")
 
@@ -116,7 +117,7 @@ func TestDiskFull(t *testing.T) {
 		}
 	}
 
-	disk.empty(t)
+	disk.Empty(t)
 	if err := s.Settle(t.Context(), first.Digest, first.Fence, completed("x")); err != nil {
 		t.Errorf("settle with room again: %v", err)
 	}

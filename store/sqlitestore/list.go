@@ -6,9 +6,9 @@ import (
 	_ "embed"
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/sqlitestore/internal/record"
 )
 
 //go:embed sql/list.sql
@@ -24,7 +24,7 @@ func (s *Store) List(ctx context.Context, p semel.ListParams) ([]semel.Record, e
 	if p.Limit == 0 {
 		p.Limit = semel.MaxListLimit
 	}
-	before := column(p.Before)
+	before := record.Column(p.Before)
 	if before == 0 {
 		before = math.MaxInt64
 	}
@@ -41,24 +41,10 @@ func (s *Store) List(ctx context.Context, p semel.ListParams) ([]semel.Record, e
 			}
 			recs = append(recs, rec)
 			return err
-		}, now, before, p.Scope, p.Name, words(p.States), p.Outcomes, int64(p.Limit))
+		}, now, before, p.Scope, p.Name, record.Words(p.States), p.Outcomes, int64(p.Limit))
 	})
 	if err != nil {
 		return nil, err
 	}
 	return recs, nil
-}
-
-// words lists the states the way list.sql looks for them.
-func words(states []semel.State) string {
-	if len(states) == 0 {
-		return ""
-	}
-	var b strings.Builder
-	b.WriteByte(',')
-	for _, s := range states {
-		b.WriteString(s.String())
-		b.WriteByte(',')
-	}
-	return b.String()
 }

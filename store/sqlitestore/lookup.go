@@ -6,6 +6,7 @@ import (
 	_ "embed"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/sqlitestore/internal/record"
 )
 
 //go:embed sql/lookup.sql
@@ -15,7 +16,7 @@ var lookupSQL string
 // and waits for neither it nor other processes.
 func (s *Store) Lookup(ctx context.Context, d semel.Digest) (rec semel.Record, err error) {
 	err = s.read(ctx, "look up", func(r *reader) error {
-		rec, err = find(context.WithoutCancel(ctx), r.find, d, s.clock.read(0))
+		rec, err = find(context.WithoutCancel(ctx), r.find, d, s.clock.Read(0))
 		return err
 	})
 	return rec, err
@@ -30,7 +31,7 @@ func find(ctx context.Context, lookup *stmt, d semel.Digest, now int64) (rec sem
 	found := false
 	err = lookup.each(ctx, func(row []driver.Value) error {
 		rec, err = readRecord(row, now)
-		found = err == nil && !expired(&rec)
+		found = err == nil && !record.Expired(&rec)
 		return err
 	}, d[:])
 	switch {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/sqlitestore/internal/clock"
 )
 
 // readerCount is how many reads run at once; further ones wait their turn.
@@ -25,7 +26,7 @@ var (
 // for concurrent use, and several processes may have the same file open.
 type Store struct {
 	path    string
-	clock   *clock
+	clock   *clock.Clock
 	log     *slog.Logger
 	readers chan *reader
 
@@ -55,7 +56,7 @@ func Open(ctx context.Context, path string, o *Options) (*Store, error) {
 	}
 	s := &Store{
 		path:    path,
-		clock:   newClock(opts.Now),
+		clock:   clock.New(opts.Now),
 		log:     opts.Logger,
 		batch:   opts.batch,
 		readers: make(chan *reader, readerCount),
@@ -99,7 +100,7 @@ func (s *Store) open(ctx context.Context, opts *Options) error {
 		}
 		s.readers <- r
 	}
-	if behind := s.clock.behind(floor); behind > time.Second {
+	if behind := s.clock.Behind(floor); behind > time.Second {
 		s.log.LogAttrs(ctx, slog.LevelWarn, "the wall clock is behind the store's clock, which goes on from where it was",
 			slog.String("path", s.path), slog.Duration("behind", behind))
 	}

@@ -3,9 +3,9 @@ package sqlitestore
 import (
 	"database/sql/driver"
 	"fmt"
-	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/sqlitestore/internal/record"
 )
 
 // readRecord turns a row of lookup.sql or list.sql into a record, read at now
@@ -29,7 +29,7 @@ func readRecord(row []driver.Value, now int64) (semel.Record, error) {
 	copy(rec.Digest[:], digest)
 	copy(rec.Owner[:], owner)
 	copy(rec.Fingerprint[:], fingerprint)
-	if rec.State, err = parseState(state); err != nil {
+	if rec.State, err = record.State(state); err != nil {
 		return rec, err
 	}
 	rec.Fence = semel.Fence(fence)
@@ -39,23 +39,10 @@ func readRecord(row []driver.Value, now int64) (semel.Record, error) {
 	if rec.Kept && outcome == nil {
 		rec.Outcome = []byte{}
 	}
-	rec.ClaimedAt, rec.LeaseUntil, rec.ExpiresAt = fromMS(claimed), fromMS(lease), fromMS(expires)
+	rec.ClaimedAt, rec.LeaseUntil, rec.ExpiresAt = record.Time(claimed), record.Time(lease), record.Time(expires)
 	if settled != 0 {
-		rec.SettledAt = fromMS(settled)
+		rec.SettledAt = record.Time(settled)
 	}
-	rec.ReadAt = fromMS(max(now, seen))
+	rec.ReadAt = record.Time(max(now, seen))
 	return rec, nil
 }
-
-func parseState(word string) (semel.State, error) {
-	for _, s := range []semel.State{semel.StateClaimed, semel.StateCompleted, semel.StateUnknown, semel.StateCancelled} {
-		if s.String() == word {
-			return s, nil
-		}
-	}
-	return semel.StateAbsent, fmt.Errorf("no record is in state %q (the file was changed by another program?)", word)
-}
-
-func expired(rec *semel.Record) bool { return !rec.ReadAt.Before(rec.ExpiresAt) }
-
-func fromMS(ms int64) time.Time { return time.UnixMilli(ms).UTC() }

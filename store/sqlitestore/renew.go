@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/sqlitestore/internal/record"
 )
 
 //go:embed sql/renew.sql
@@ -18,7 +19,7 @@ func (s *Store) Renew(ctx context.Context, d semel.Digest, f semel.Fence, lease 
 		return fmt.Errorf("sqlitestore: lease %v is shorter than a millisecond", lease)
 	}
 	return s.do(ctx, "renew", func(ctx context.Context, t *tx) error {
-		changed, err := t.renew.changes(ctx, column(f), d[:], t.now, t.now+lease.Milliseconds())
+		changed, err := t.renew.changes(ctx, record.Column(f), d[:], t.now, t.now+lease.Milliseconds())
 		switch {
 		case err != nil:
 			return err

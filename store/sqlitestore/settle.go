@@ -8,10 +8,8 @@ import (
 	"fmt"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/sqlitestore/internal/record"
 )
-
-// maxOutcomeBytes is below what SQLite stores in one row (10^9 bytes).
-const maxOutcomeBytes = 900 << 20
 
 //go:embed sql/settle.sql
 var settleSQL string
@@ -27,8 +25,8 @@ func (s *Store) Settle(ctx context.Context, d semel.Digest, f semel.Fence, v sem
 	if err := v.Validate(); err != nil {
 		return err
 	}
-	if len(v.Outcome) > maxOutcomeBytes {
-		return fmt.Errorf("%w: sqlitestore: the outcome has %d bytes, at most %d are stored", semel.ErrFull, len(v.Outcome), maxOutcomeBytes)
+	if len(v.Outcome) > record.MaxOutcomeBytes {
+		return fmt.Errorf("%w: sqlitestore: the outcome has %d bytes, at most %d are stored", semel.ErrFull, len(v.Outcome), record.MaxOutcomeBytes)
 	}
 	// The writer may read it after the caller has given up and gone.
 	v.Outcome = bytes.Clone(v.Outcome)
@@ -43,7 +41,7 @@ func (s *Store) Settle(ctx context.Context, d semel.Digest, f semel.Fence, v sem
 
 func (t *tx) settleOne(ctx context.Context, d semel.Digest, f semel.Fence, v *semel.Settlement) error {
 	expires := t.now + v.Retention.Milliseconds()
-	changed, err := t.settle.changes(ctx, column(f), d[:], t.now, v.State.String(), v.Kept, v.Outcome, v.Note, expires)
+	changed, err := t.settle.changes(ctx, record.Column(f), d[:], t.now, v.State.String(), v.Kept, v.Outcome, v.Note, expires)
 	if err != nil {
 		return err
 	}
@@ -52,10 +50,10 @@ func (t *tx) settleOne(ctx context.Context, d semel.Digest, f semel.Fence, v *se
 		if err != nil {
 			return lost(err)
 		}
-		if done, err := settled(&rec, f, v); done || err != nil {
+		if done, err := record.Settled(&rec, f, v); done || err != nil {
 			return err
 		}
-		changed, err = t.settleSooner.changes(ctx, column(f), d[:], t.now, v.State.String(), v.Kept, v.Outcome, v.Note, expires)
+		changed, err = t.settleSooner.changes(ctx, record.Column(f), d[:], t.now, v.State.String(), v.Kept, v.Outcome, v.Note, expires)
 		if err != nil {
 			return err
 		}
@@ -69,7 +67,7 @@ func (t *tx) settleOne(ctx context.Context, d semel.Digest, f semel.Fence, v *se
 }
 
 func (t *tx) releaseOne(ctx context.Context, d semel.Digest, f semel.Fence) error {
-	changed, err := t.release.changes(ctx, column(f), d[:], t.now)
+	changed, err := t.release.changes(ctx, record.Column(f), d[:], t.now)
 	if err != nil {
 		return err
 	}
@@ -86,23 +84,8 @@ func (t *tx) releaseOne(ctx context.Context, d semel.Digest, f semel.Fence) erro
 	if err != nil {
 		return err
 	}
-	_, err = settled(&rec, f, &semel.Settlement{State: semel.StateReleased})
+	_, err = record.Settled(&rec, f, &semel.Settlement{State: semel.StateReleased})
 	return err
-}
-
-// settled compares a settlement with the record it is meant for: done when it
-// was made before, an error when it cannot be made.
-func settled(rec *semel.Record, f semel.Fence, v *semel.Settlement) (done bool, err error) {
-	same := rec.State == v.State && rec.Kept == v.Kept && bytes.Equal(rec.Outcome, v.Outcome)
-	switch {
-	case rec.Fence != f:
-		return false, semel.ErrLost
-	case same:
-		return true, nil
-	case rec.State == semel.StateCompleted || rec.State == semel.StateCancelled:
-		return false, semel.ErrSettled
-	}
-	return false, nil
 }
 
 // lost is what a settlement of an absent record meets.

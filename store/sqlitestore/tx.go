@@ -8,13 +8,14 @@ import (
 	"fmt"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/sqlitestore/internal/clock"
 )
 
 // tx is the writing connection with its prepared statements, and the state of
 // the transaction that runs on it. It belongs to the writer.
 type tx struct {
 	conn  *conn
-	clock *clock
+	clock *clock.Clock
 
 	begin, end, undo, readMeta, writeMeta *stmt
 	claim, renew, settle, settleSooner    *stmt
@@ -34,7 +35,7 @@ var metaReadSQL string
 //go:embed sql/meta_write.sql
 var metaWriteSQL string
 
-func newTx(ctx context.Context, c *conn, k *clock) (*tx, error) {
+func newTx(ctx context.Context, c *conn, k *clock.Clock) (*tx, error) {
 	t := &tx{conn: c, clock: k}
 	for _, p := range []struct {
 		stmt  **stmt
@@ -115,7 +116,7 @@ func (t *tx) load(ctx context.Context) error {
 		if err := scan(row, &t.fence, &t.count, &floor); err != nil {
 			return err
 		}
-		t.now = t.clock.read(floor)
+		t.now = t.clock.Read(floor)
 		found = true
 		return nil
 	})

@@ -1,0 +1,58 @@
+package smalldisk
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// Disk is the file system. [New] is the only door.
+type Disk struct {
+	// Dir is where it is mounted.
+	Dir string
+}
+
+// New mounts a file system of that many bytes until the test is over, or skips
+// where that is not allowed.
+func New(tb testing.TB, bytes int) *Disk {
+	tb.Helper()
+	d := &Disk{Dir: tb.TempDir()}
+	if err := syscall.Mount("tmpfs", d.Dir, "tmpfs", 0, fmt.Sprintf("size=%d", bytes)); err != nil {
+		tb.Skipf("SKIPPED: a full disk needs the right to mount a small one: %v", err)
+	}
+	tb.Cleanup(func() {
+		if err := syscall.Unmount(d.Dir, 0); err != nil {
+			tb.Error(err)
+		}
+	})
+	return d
+}
+
+// Fill leaves no room for another page.
+func (d *Disk) Fill(tb testing.TB) {
+	tb.Helper()
+	f, err := os.Create(filepath.Join(d.Dir, "filler"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for chunk := make([]byte, 4096); err == nil; {
+		_, err = f.Write(chunk)
+	}
+	if !errors.Is(err, syscall.ENOSPC) {
+		tb.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// Empty gives the room back.
+func (d *Disk) Empty(tb testing.TB) {
+	tb.Helper()
+	if err := os.Remove(filepath.Join(d.Dir, "filler")); err != nil {
+		tb.Fatal(err)
+	}
+}

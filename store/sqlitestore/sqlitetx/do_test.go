@@ -1,0 +1,341 @@
+package sqlitetx_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/memstore"
+	"github.com/semel-dev/semel/store/sqlitestore/sqlitetx"
+)
+
+// bundle is a fresh database with a guard on it.
+type bundle struct {
+	path  string
+	db    *sql.DB
+	store *sqlitetx.Store
+	guard *semel.Guard
+}
+
+func setUp(t *testing.T, settings string, o *semel.Options) *bundle {
+	t.Helper()
+	b := &bundle{path: filepath.Join(t.TempDir(), "app.db")}
+	b.db = database(t, b.path, settings)
+	b.store = mustOpen(t, b.db, nil)
+	b.guard = guard(t, b.store, o)
+	t.Cleanup(func() { verify(t, b.path) })
+	return b
+}
+
+// rows are the names of all committed rows, sorted.
+func (b *bundle) rows(t *testing.T) []string {
+	t.Helper()
+	found, err := b.db.QueryContext(t.Context(), "SELECT name FROM rows ORDER BY name")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer found.Close()
+	names := []string{}
+	for found.Next() {
+		var name string
+		if err := found.Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	if err := found.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+func (b *bundle) wantRows(t *testing.T, want ...string) {
+	t.Helper()
+	if want == nil {
+		want = []string{}
+	}
+	if diff := cmp.Diff(want, b.rows(t)); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
+// wantState fails unless the record of the key is in that state; absent is one.
+func (b *bundle) wantState(t *testing.T, name string, want semel.State) semel.Record {
+	t.Helper()
+	rec, err := b.store.Lookup(t.Context(), b.guard.Digest(key(name)))
+	if errors.Is(err, semel.ErrNotFound) {
+		err = nil
+	}
+	if err != nil || rec.State != want {
+		t.Errorf("the record of %s is %v, error %v, want %v", name, rec.State, err, want)
+	}
+	return rec
+}
+
+// do runs fn once for the key; T is a string, as in most tests.
+func (b *bundle) do(ctx context.Context, name string, fn func(context.Context, *sql.Tx) (string, error)) (string, error) {
+	return sqlitetx.Do(ctx, b.guard, key(name), sameRequest(), fn)
+}
+
+// never is work that must not run.
+func never(t *testing.T) func(context.Context, *sql.Tx) (string, error) {
+	t.Helper()
+	return func(context.Context, *sql.Tx) (string, error) {
+		t.Error("it was executed again")
+		return "", nil
+	}
+}
+
+// Promises 2 and 4: of 32 callers at once one executes, and all get its answer,
+// whatever BEGIN the driver was told to use and whatever the journal is.
+func TestDo(t *testing.T) {
+	t.Parallel()
+	for name, settings := range map[string]string{
+		"deferred":         "",
+		"immediate":        durable + "&_txlock=immediate",
+		"exclusive":        durable + "&_txlock=exclusive",
+		"no busy timeout":  "_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)",
+		"rollback journal": "_pragma=busy_timeout(50)&_pragma=journal_mode(DELETE)&_pragma=synchronous(FULL)",
+		"truncate, extra":  "_pragma=journal_mode(TRUNCATE)&_pragma=synchronous(EXTRA)",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setUp(t, settings, nil)
+			var ran atomic.Int32
+			var wg sync.WaitGroup
+			for i := range 32 {
+				wg.Go(func() {
+					answer, err := b.do(t.Context(), "k", func(ctx context.Context, tx *sql.Tx) (string, error) {
+						n := ran.Add(1)
+						_, err := tx.ExecContext(ctx, "INSERT INTO rows (name) VALUES ('k')")
+						return fmt.Sprint("answer ", n), err
+					})
+					if err != nil || answer != "answer 1" {
+						t.Errorf("got %q, error %v", answer, err)
+					}
+					// Another intent beside it.
+					if _, err := addRow(t.Context(), b.guard, fmt.Sprintf("other %02d", i)); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+			b.wantState(t, "k", semel.StateCompleted)
+			if rows := b.rows(t); len(rows) != 33 || !slices.IsSorted(rows) || rows[0] != "k" {
+				t.Errorf("got rows %q, want one k and 32 others", rows)
+			}
+		})
+	}
+}
+
+var errBusiness = errors.New("no such customer")
+
+// Promises 3 and 4: whatever the end of the work, its rows and its record agree.
+func TestDoEnds(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		options *semel.Options
+		fail    func() error // nil for an answer
+		err     error        // of the first attempt
+		state   semel.State
+		again   error // of the second; nil when it executes
+	}{
+		"error":            {fail: func() error { return errBusiness }, err: errBusiness},
+		"final error":      {fail: func() error { return semel.MarkFinal(errBusiness) }, err: errBusiness, state: semel.StateCompleted, again: &semel.FinalError{}},
+		"unknown error":    {fail: func() error { return semel.MarkUnknown(errBusiness) }, err: errBusiness, state: semel.StateUnknown, again: semel.ErrUnknown},
+		"error by policy":  {options: &semel.Options{Policy: semel.PaymentPolicy()}, fail: func() error { return errBusiness }, err: errBusiness, state: semel.StateUnknown, again: semel.ErrUnknown},
+		"released instead": {options: &semel.Options{Policy: semel.PaymentPolicy()}, fail: func() error { return semel.MarkReleased(errBusiness) }, err: errBusiness},
+		"panic":            {fail: func() error { panic(errBusiness) }, err: errBusiness},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setUp(t, "", test.options)
+			_, err := recovered(func() (string, error) {
+				return b.do(t.Context(), "k", func(ctx context.Context, tx *sql.Tx) (string, error) {
+					if _, err := tx.ExecContext(ctx, "INSERT INTO rows (name) VALUES ('k')"); err != nil {
+						return "", err
+					}
+					return "", test.fail()
+				})
+			})
+			if !errors.Is(err, test.err) {
+				t.Errorf("got %v, want %v", err, test.err)
+			}
+			b.wantRows(t)
+			b.wantState(t, "k", test.state)
+			if test.again == nil {
+				if _, err := addRow(t.Context(), b.guard, "k"); err != nil {
+					t.Error(err)
+				}
+				b.wantRows(t, "k")
+				return
+			}
+			_, err = b.do(t.Context(), "k", never(t))
+			if _, final := errors.AsType[*semel.FinalError](err); !final && !errors.Is(err, test.again) {
+				t.Errorf("the second attempt got %v, want %v", err, test.again)
+			}
+			b.wantRows(t)
+		})
+	}
+}
+
+// recovered turns a panic with an error into that error.
+func recovered(fn func() (string, error)) (answer string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = p.(error)
+		}
+	}()
+	return fn()
+}
+
+// Promise 4: a caller that goes away rolls back, and so does the end of the
+// time for the work; work that does not heed it keeps nobody from writing.
+func TestDoContextEnds(t *testing.T) {
+	t.Parallel()
+	for name, policy := range map[string]semel.Policy{
+		"caller": {},
+		"time":   {MaxRun: 30 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setUp(t, "", &semel.Options{Policy: policy})
+			other, apart := guard(t, b.store, nil), t.Context()
+			ctx, cancel := context.WithCancel(apart)
+			defer cancel()
+			_, err := b.do(ctx, "k", func(ctx context.Context, tx *sql.Tx) (string, error) {
+				if _, err := tx.ExecContext(ctx, "INSERT INTO rows (name) VALUES ('k')"); err != nil {
+					return "", err
+				}
+				if policy.MaxRun == 0 {
+					cancel()
+				}
+				<-ctx.Done()
+				// Deaf work: others write while it goes on, and it cannot any more.
+				if _, err := addRow(apart, other, "other"); err != nil {
+					t.Error(err)
+				}
+				if _, err := tx.ExecContext(context.WithoutCancel(ctx), "INSERT INTO rows (name) VALUES ('late')"); !errors.Is(err, sql.ErrTxDone) {
+					t.Errorf("a late statement: got %v, want %v", err, sql.ErrTxDone)
+				}
+				return "late", nil
+			})
+			if !errors.Is(err, semel.ErrRolledBack) {
+				t.Errorf("got %v, want %v", err, semel.ErrRolledBack)
+			}
+			b.wantRows(t, "other")
+			b.wantState(t, "k", semel.StateAbsent)
+		})
+	}
+}
+
+// Promise 4: work that ends the transaction itself commits its rows with the
+// claim, never without it.
+func TestWorkEndsTheTransaction(t *testing.T) {
+	t.Parallel()
+	insert := "INSERT INTO rows (name) VALUES ('k')"
+	tests := map[string]struct {
+		work  func(context.Context, *sql.Tx) error
+		err   error
+		rows  []string
+		state semel.State
+	}{
+		"Commit":            {work: func(_ context.Context, tx *sql.Tx) error { return tx.Commit() }, rows: []string{"k"}, state: semel.StateCompleted},
+		"Commit, then fail": {work: func(_ context.Context, tx *sql.Tx) error { return errors.Join(tx.Commit(), errBusiness) }, err: errBusiness, rows: []string{"k"}, state: semel.StateClaimed},
+		"Rollback":          {work: func(_ context.Context, tx *sql.Tx) error { return tx.Rollback() }, err: semel.ErrRolledBack},
+		"SQL COMMIT": {work: func(ctx context.Context, tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, "COMMIT")
+			return err
+		}, rows: []string{"k"}, state: semel.StateCompleted},
+		"SQL ROLLBACK, and on": {work: func(ctx context.Context, tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, "ROLLBACK")
+			_, late := tx.ExecContext(ctx, insert)
+			return errors.Join(err, late)
+		}, err: semel.ErrUnknown, rows: []string{"k"}, state: semel.StateUnknown},
+		"SQLite rolls back, and on": {work: func(ctx context.Context, tx *sql.Tx) error {
+			if _, err := tx.ExecContext(ctx, "INSERT OR ROLLBACK INTO rows (name) VALUES (NULL)"); err == nil {
+				return errors.New("NULL was accepted")
+			}
+			_, late := tx.ExecContext(ctx, insert)
+			return late
+		}, err: semel.ErrUnknown, rows: []string{"k"}, state: semel.StateUnknown},
+		"SQLite rolls back": {work: func(ctx context.Context, tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, "INSERT OR ROLLBACK INTO rows (name) VALUES (NULL)")
+			return fmt.Errorf("%w: %w", errBusiness, err)
+		}, err: errBusiness},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setUp(t, "", &semel.Options{Policy: semel.Policy{Wait: semel.NoWait}})
+			answer, err := b.do(t.Context(), "k", func(ctx context.Context, tx *sql.Tx) (string, error) {
+				if _, err := tx.ExecContext(ctx, insert); err != nil {
+					return "", err
+				}
+				return "answer", test.work(ctx, tx)
+			})
+			if !errors.Is(err, test.err) || err == nil && answer != "answer" {
+				t.Errorf("got %q, error %v, want %v", answer, err, test.err)
+			}
+			b.wantRows(t, test.rows...)
+			b.wantState(t, "k", test.state)
+			if len(test.rows) > 0 { // then nothing runs again without anybody knowing
+				_, _ = b.do(t.Context(), "k", never(t))
+			}
+			if _, err := addRow(t.Context(), b.guard, "z"); err != nil {
+				t.Errorf("the next transaction: %v", err)
+			}
+		})
+	}
+}
+
+// An interrupted write ends the transaction of SQLite; the work that returns
+// the error has left nothing behind.
+func TestInterruptedWrite(t *testing.T) {
+	t.Parallel()
+	b := setUp(t, "", nil)
+	_, err := b.do(t.Context(), "k", func(ctx context.Context, tx *sql.Tx) (string, error) {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO rows (name) VALUES ('k')"); err != nil {
+			return "", err
+		}
+		short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+		defer cancel()
+		_, err := tx.ExecContext(short, `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
+			INSERT INTO rows (name) SELECT 'endless' FROM n`)
+		return "", err
+	})
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
+	}
+	b.wantRows(t)
+	b.wantState(t, "k", semel.StateAbsent)
+	if _, err := addRow(t.Context(), b.guard, "k"); err != nil {
+		t.Error(err)
+	}
+}
+
+// A guard of another store is told so.
+func TestDoNeedsTheStore(t *testing.T) {
+	t.Parallel()
+	g := guard(t, memstore.New(nil), nil)
+	if _, err := sqlitetx.Do(t.Context(), g, key("k"), sameRequest(), never(t)); err == nil {
+		t.Error("Do went on without its store")
+	}
+	if _, err := sqlitetx.Join(t.Context(), g, nil, key("k"), sameRequest(), func(context.Context) (string, error) {
+		t.Error("it was executed")
+		return "", nil
+	}); err == nil {
+		t.Error("Join went on without its store")
+	}
+}

@@ -1,0 +1,6 @@
+package sqlitetx
+
+import "github.com/semel-dev/semel"
+
+// Queued is how many of this process write, or wait to write, for an intent.
+func (s *Store) Queued(d semel.Digest) int { return s.gate.count(d, 0) }

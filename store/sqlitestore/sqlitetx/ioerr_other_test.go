@@ -1,0 +1,5 @@
+//go:build !linux
+
+package sqlitetx_test
+
+func childBroken(string) int { return 2 }

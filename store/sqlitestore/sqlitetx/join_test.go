@@ -1,0 +1,221 @@
+package sqlitetx_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/sqlitestore/sqlitetx"
+)
+
+// handle is a transaction as libraries wrap it: it is no *sql.Tx.
+type handle struct{ *sql.Tx }
+
+// join adds a row in the caller's transaction.
+func (b *bundle) join(ctx context.Context, tx sqlitetx.Execer, name string) (string, error) {
+	return sqlitetx.Join(ctx, b.guard, tx, key(name), sameRequest(), func(ctx context.Context) (string, error) {
+		_, err := tx.ExecContext(ctx, "INSERT INTO rows (name) VALUES (?)", name)
+		return "answer " + name, err
+	})
+}
+
+// Promise 4: the caller's commit makes the answer that of everybody, and the
+// caller's rollback leaves nothing of it.
+func TestJoin(t *testing.T) {
+	t.Parallel()
+	for name, wrap := range map[string]func(*sql.Tx) sqlitetx.Execer{
+		"itself":  func(tx *sql.Tx) sqlitetx.Execer { return tx },
+		"wrapped": func(tx *sql.Tx) sqlitetx.Execer { return handle{tx} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setUp(t, "", nil)
+			for _, keep := range []bool{false, true} {
+				tx := begin(t, b.db)
+				for range 2 { // the second is answered by the first
+					if answer, err := b.join(t.Context(), wrap(tx), "k"); err != nil || answer != "answer k" {
+						t.Errorf("got %q, error %v", answer, err)
+					}
+				}
+				b.wantState(t, "k", semel.StateAbsent) // to everybody else
+				if !keep {
+					if err := tx.Rollback(); err != nil {
+						t.Error(err)
+					}
+					b.wantRows(t)
+					continue
+				}
+				if err := tx.Commit(); err != nil {
+					t.Error(err)
+				}
+				b.wantRows(t, "k")
+				b.wantState(t, "k", semel.StateCompleted)
+			}
+			if answer, err := b.do(t.Context(), "k", never(t)); err != nil || answer != "answer k" {
+				t.Errorf("afterwards: got %q, error %v", answer, err)
+			}
+		})
+	}
+}
+
+// Promise 4: what failed is undone, and the caller's transaction goes on.
+func TestJoinFails(t *testing.T) {
+	t.Parallel()
+	b := setUp(t, "", nil)
+	tx := begin(t, b.db)
+	if err := insert(t.Context(), tx, "before"); err != nil {
+		t.Fatal(err)
+	}
+	for name, mark := range map[string]func(error) error{
+		"failed": func(err error) error { return err }, "final": semel.MarkFinal, "unknown": semel.MarkUnknown,
+	} {
+		_, err := sqlitetx.Join(t.Context(), b.guard, tx, key(name), sameRequest(), func(ctx context.Context) (string, error) {
+			return "", mark(errors.Join(errBusiness, insert(ctx, tx, name)))
+		})
+		if !errors.Is(err, errBusiness) {
+			t.Errorf("%s: got %v, want %v", name, err, errBusiness)
+		}
+	}
+	if _, err := recovered(func() (string, error) {
+		return sqlitetx.Join(t.Context(), b.guard, tx, key("panic"), sameRequest(), func(ctx context.Context) (string, error) {
+			panic(errors.Join(errBusiness, insert(ctx, tx, "panic")))
+		})
+	}); !errors.Is(err, errBusiness) {
+		t.Errorf("panic: got %v, want %v", err, errBusiness)
+	}
+	if err := errors.Join(insert(t.Context(), tx, "after"), tx.Commit()); err != nil {
+		t.Error(err)
+	}
+	b.wantRows(t, "after", "before")
+	for name, want := range map[string]semel.State{
+		"failed": semel.StateAbsent, "panic": semel.StateAbsent, "final": semel.StateCompleted, "unknown": semel.StateUnknown,
+	} {
+		b.wantState(t, name, want)
+	}
+}
+
+// A handle that is no open transaction is refused before anything is written,
+// because its statements would be committed one by one.
+func TestJoinNeedsATransaction(t *testing.T) {
+	t.Parallel()
+	b := setUp(t, "", nil)
+	conn, err := b.db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	over := begin(t, b.db)
+	if err := over.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	for name, h := range map[string]sqlitetx.Execer{
+		"pool": b.db, "wrapped pool": struct{ *sql.DB }{b.db}, "connection": conn, "ended": over, "none": nil,
+	} {
+		_, err := sqlitetx.Join(t.Context(), b.guard, h, key(name), sameRequest(), func(context.Context) (string, error) {
+			t.Errorf("%s: it was executed", name)
+			return "", nil
+		})
+		if !errors.Is(err, semel.ErrUnavailable) {
+			t.Errorf("%s: got %v, want %v", name, err, semel.ErrUnavailable)
+		}
+		b.wantState(t, name, semel.StateAbsent)
+	}
+	if err := conn.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// SQLite lets nobody write who has read what was overwritten since: the caller
+// is told to begin again, and the next time it works.
+func TestJoinAfterReading(t *testing.T) {
+	t.Parallel()
+	b := setUp(t, "", nil)
+	var n int
+	stale := begin(t, b.db)
+	if err := stale.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM rows").Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := addRow(t.Context(), b.guard, "meanwhile"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := b.join(t.Context(), stale, "k")
+	if !errors.Is(err, semel.ErrUnavailable) || !strings.Contains(err.Error(), "begin again") {
+		t.Errorf("got %v, want %v", err, semel.ErrUnavailable)
+	}
+	if err := stale.Rollback(); err != nil {
+		t.Error(err)
+	}
+	tx := begin(t, b.db)
+	if _, err := b.join(t.Context(), tx, "k"); err != nil {
+		t.Error(err)
+	}
+	if err := tx.Commit(); err != nil {
+		t.Error(err)
+	}
+	b.wantRows(t, "k", "meanwhile")
+}
+
+// Promises 2 and 4: callers with transactions of their own, beside others that
+// leave it to Do, execute once and get one answer.
+func TestJoinRace(t *testing.T) {
+	t.Parallel()
+	b := setUp(t, durable+"&_txlock=immediate", nil)
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			if i%4 == 0 {
+				if answer, err := addRow(t.Context(), b.guard, "k"); err != nil || answer != "answer k" {
+					t.Errorf("Do: got %q, error %v", answer, err)
+				}
+				return
+			}
+			tx, err := b.db.BeginTx(t.Context(), nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			answer, err := b.join(t.Context(), tx, "k")
+			if err != nil || answer != "answer k" {
+				t.Errorf("Join: got %q, error %v", answer, err)
+			}
+			if err := tx.Commit(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	b.wantRows(t, "k")
+}
+
+// Do inside of Join has the caller's transaction, where it is a *sql.Tx.
+func TestDoInJoin(t *testing.T) {
+	t.Parallel()
+	b := setUp(t, "", nil)
+	tx := begin(t, b.db)
+	_, err := sqlitetx.Join(t.Context(), b.guard, tx, key("outer"), sameRequest(), func(ctx context.Context) (string, error) {
+		if sqlitetx.TxFrom(ctx) != tx {
+			t.Error("TxFrom gives another transaction")
+		}
+		return addRow(ctx, b.guard, "inner")
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	_, err = sqlitetx.Join(t.Context(), b.guard, handle{tx}, key("wrapped"), sameRequest(), func(ctx context.Context) (string, error) {
+		if sqlitetx.TxFrom(ctx) != nil {
+			t.Error("TxFrom gives a transaction that nobody gave it")
+		}
+		return b.do(ctx, "nothing", never(t))
+	})
+	if err == nil || !strings.Contains(err.Error(), "use Join") {
+		t.Errorf("got %v, want a hint to Join", err)
+	}
+	if err := tx.Commit(); err != nil {
+		t.Error(err)
+	}
+	b.wantRows(t, "inner")
+}

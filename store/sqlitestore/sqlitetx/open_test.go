@@ -1,0 +1,226 @@
+package sqlitetx_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/sqlitestore/sqlitetx"
+)
+
+// openRaw opens a database without asking anything of it.
+func openRaw(t *testing.T, dsn string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+// Promise 7: a database that can lose what was answered is refused, with words
+// that say what to do, or goes on with a warning where that is accepted.
+func TestOpenSettings(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ refused, always string }{
+		"journal_mode(WAL)&_pragma=synchronous(FULL)":      {},
+		"journal_mode(WAL)&_pragma=synchronous(EXTRA)":     {},
+		"journal_mode(DELETE)&_pragma=synchronous(FULL)":   {},
+		"journal_mode(DELETE)&_pragma=synchronous(NORMAL)": {},
+		"journal_mode(PERSIST)":                            {},
+		"journal_mode(WAL)&_pragma=synchronous(NORMAL)":    {refused: "set synchronous to FULL"},
+		"journal_mode(WAL)&_pragma=synchronous(OFF)":       {refused: "set synchronous to FULL"},
+		"journal_mode(DELETE)&_pragma=synchronous(OFF)":    {refused: "set synchronous to FULL"},
+		"journal_mode(MEMORY)":                             {refused: "set journal_mode to WAL"},
+		"journal_mode(OFF)":                                {always: "nothing can be rolled back"},
+		"query_only(1)":                                    {always: "writable"},
+	}
+	for settings, test := range tests {
+		t.Run(settings, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "app.db")
+			db := openRaw(t, "file:"+filepath.ToSlash(path)+"?_pragma="+settings)
+			want := test.refused + test.always
+			s, err := sqlitetx.Open(t.Context(), db, nil)
+			if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path)) {
+				t.Errorf("got %v, want %q", err, want)
+			}
+			if err == nil && s.Close() != nil {
+				t.Error("Close failed")
+			}
+			if test.refused == "" {
+				return
+			}
+			var logged bytes.Buffer
+			s, err = sqlitetx.Open(t.Context(), db, &sqlitetx.Options{AcceptLoss: true, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(logged.String(), "level=WARN") || !strings.Contains(logged.String(), test.refused) {
+				t.Errorf("got %q, want a warning with %q", logged.String(), test.refused)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Promise 10: nothing goes on where records cannot be written.
+func TestOpenReadOnly(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "app.db")
+	if err := mustOpen(t, database(t, path, ""), nil).Close(); err != nil {
+		t.Fatal(err)
+	}
+	db := openRaw(t, "file:"+filepath.ToSlash(path)+"?mode=ro&_pragma=synchronous(FULL)")
+	if _, err := sqlitetx.Open(t.Context(), db, nil); err == nil || !strings.Contains(err.Error(), "writable") {
+		t.Errorf("got %v, want a hint to make it writable", err)
+	}
+	// Nor in a transaction that only reads.
+	b := setUp(t, "", nil)
+	conn, err := b.db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for _, pragma := range []string{"query_only = 1", "query_only = 0"} {
+		if _, err := conn.ExecContext(t.Context(), "PRAGMA "+pragma); err != nil {
+			t.Fatal(err)
+		}
+		tx, err := conn.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = b.join(t.Context(), tx, "k")
+		if pragma == "query_only = 1" && !errors.Is(err, semel.ErrUnavailable) || pragma != "query_only = 1" && err != nil {
+			t.Errorf("%s: got %v", pragma, err)
+		}
+		if err := tx.Commit(); err != nil {
+			t.Error(err)
+		}
+	}
+	b.wantRows(t, "k")
+}
+
+// A database in memory works with one connection, and is refused with more.
+func TestInMemory(t *testing.T) {
+	t.Parallel()
+	many := openRaw(t, ":memory:")
+	if _, err := sqlitetx.Open(t.Context(), many, nil); err == nil || !strings.Contains(err.Error(), "SetMaxOpenConns(1)") {
+		t.Errorf("got %v, want a hint to SetMaxOpenConns", err)
+	}
+	for _, dsn := range []string{":memory:", "file:inmemory?mode=memory&cache=shared"} {
+		t.Run(dsn, func(t *testing.T) {
+			t.Parallel()
+			db := openRaw(t, dsn)
+			if dsn == ":memory:" {
+				db.SetMaxOpenConns(1)
+			}
+			s := mustOpen(t, db, nil)
+			if _, err := db.ExecContext(t.Context(), "CREATE TABLE rows (name TEXT NOT NULL) STRICT"); err != nil {
+				t.Fatal(err)
+			}
+			raceThrough(t, db, guard(t, s, nil))
+			if err := s.Check(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// raceThrough wants eight intents in eight goroutines each.
+func raceThrough(t *testing.T, db *sql.DB, g *semel.Guard) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for i := range 64 {
+		wg.Go(func() {
+			name := fmt.Sprint("k", i%8)
+			if answer, err := addRow(t.Context(), g, name); err != nil || answer != "answer "+name {
+				t.Errorf("%s: got %q, error %v", name, answer, err)
+			}
+		})
+	}
+	wg.Wait()
+	for i := range 8 {
+		if n, err := count(t.Context(), db, fmt.Sprint("k", i)); err != nil || n != 1 {
+			t.Errorf("k%d: %d rows, error %v", i, n, err)
+		}
+	}
+}
+
+// Promise 8: a pool of one connection is enough: nothing waits for a
+// connection while it keeps one.
+func TestOneConnection(t *testing.T) {
+	t.Parallel()
+	b := setUp(t, "", nil)
+	b.db.SetMaxOpenConns(1)
+	raceThrough(t, b.db, b.guard)
+	if idle := b.db.Stats().Idle; idle != 1 {
+		t.Errorf("%d connections are idle, want the one", idle)
+	}
+}
+
+// Promise 10: where no connection becomes free, nothing is executed, and the
+// caller hears of it in time.
+func TestNoConnection(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "app.db")
+	db := database(t, path, "")
+	s := mustOpen(t, db, &sqlitetx.Options{BusyTimeout: 20 * time.Millisecond})
+	g := guard(t, s, &semel.Options{StoreTimeout: 20 * time.Millisecond, Policy: semel.Policy{Wait: 10 * time.Millisecond}})
+	db.SetMaxOpenConns(1)
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = sqlitetx.Do(t.Context(), g, key("k"), sameRequest(), never(t))
+	if !errors.Is(err, semel.ErrUnavailable) || !strings.Contains(err.Error(), "no connection") {
+		t.Errorf("got %v, want %v", err, semel.ErrUnavailable)
+	}
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := addRow(t.Context(), g, "k"); err != nil {
+		t.Error(err)
+	}
+}
+
+// A second Close returns nil, and a transaction that was begun before can be
+// committed after.
+func TestCloseInTransaction(t *testing.T) {
+	t.Parallel()
+	b := setUp(t, "", nil)
+	answer, err := b.do(t.Context(), "k", func(ctx context.Context, tx *sql.Tx) (string, error) {
+		for range 2 {
+			if err := b.store.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if _, err := b.store.Lookup(ctx, semel.Digest{}); !errors.Is(err, semel.ErrClosed) {
+			t.Errorf("look up: got %v, want %v", err, semel.ErrClosed)
+		}
+		return "answer", insert(ctx, tx, "k")
+	})
+	if err != nil || answer != "answer" {
+		t.Errorf("got %q, error %v", answer, err)
+	}
+	b.wantRows(t, "k")
+	if _, err := b.do(t.Context(), "next", never(t)); !errors.Is(err, semel.ErrClosed) && !errors.Is(err, semel.ErrUnavailable) {
+		t.Errorf("the next one: got %v, want it refused", err)
+	}
+}

@@ -1,0 +1,255 @@
+package sqlitetx_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/sqlitestore/sqlitetx"
+)
+
+// query returns the rows that a query finds, one a line.
+func query(t *testing.T, db *sql.DB, q string, args ...any) string {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), q, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	for rows.Next() {
+		row := make([]any, len(columns))
+		for i := range row {
+			row[i] = new(any)
+		}
+		if err := rows.Scan(row...); err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range row {
+			if i > 0 {
+				out.WriteByte('|')
+			}
+			fmt.Fprint(&out, *v.(*any))
+		}
+		out.WriteByte('\n')
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// The schema that leads here is the one in testdata, and what belongs to the
+// application is as it was. A released migration never changes: this test
+// fails when one does.
+func TestSchema(t *testing.T) {
+	t.Parallel()
+	db := database(t, filepath.Join(t.TempDir(), "app.db"), "")
+	if _, err := db.ExecContext(t.Context(), "PRAGMA user_version = 7; PRAGMA application_id = 4711"); err != nil {
+		t.Fatal(err)
+	}
+	mustOpen(t, db, nil)
+	schema := func() string {
+		return query(t, db, "SELECT sql || ';' FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type DESC, name") +
+			"application_id " + query(t, db, "PRAGMA application_id") +
+			"user_version " + query(t, db, "PRAGMA user_version") +
+			"journal_mode " + query(t, db, "PRAGMA journal_mode") +
+			"meta " + query(t, db, "SELECT id, schema, fence, count FROM semel_meta")
+	}
+	golden := filepath.Join("testdata", "schema.golden")
+	got := schema()
+	if os.Getenv("SEMEL_UPDATE_GOLDEN") != "" {
+		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(bytes.ReplaceAll(want, []byte("\r\n"), []byte("\n"))), got); diff != "" {
+		t.Errorf("schema (-want +got):\n%s", diff)
+	}
+	before := query(t, db, "PRAGMA schema_version")
+	mustOpen(t, db, nil)
+	if after := query(t, db, "PRAGMA schema_version"); after != before || schema() != got {
+		t.Error("opening it again changed the schema")
+	}
+	if latest, err := sqlitetx.Schema(); err != nil || fmt.Sprint(latest) != strings.TrimSpace(query(t, db, "SELECT schema FROM semel_meta")) {
+		t.Errorf("Schema says %d, error %v", latest, err)
+	}
+}
+
+// Tables from the future are refused, and left as they are.
+func TestSchemaFromTheFuture(t *testing.T) {
+	t.Parallel()
+	db := database(t, filepath.Join(t.TempDir(), "app.db"), "")
+	mustOpen(t, db, nil)
+	if _, err := db.ExecContext(t.Context(), "UPDATE semel_meta SET schema = 99"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sqlitetx.Open(t.Context(), db, nil); err == nil || !strings.Contains(err.Error(), "schema 99") {
+		t.Errorf("got %v, want it refused", err)
+	}
+	if got := query(t, db, "SELECT schema FROM semel_meta"); got != "99\n" {
+		t.Errorf("the schema is %s now", got)
+	}
+}
+
+// Whoever opens a database while others create its tables finds them right.
+func TestOpeningRaces(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "app.db")
+	db := database(t, path, "")
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			s, err := sqlitetx.Open(t.Context(), db, nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	verify(t, path)
+}
+
+// Steps find their rows by the fence or by one index, and sort nothing.
+func TestPlans(t *testing.T) {
+	t.Parallel()
+	db := database(t, filepath.Join(t.TempDir(), "app.db"), "")
+	mustOpen(t, db, nil)
+	const byFence = "SEARCH semel_record USING INTEGER PRIMARY KEY (rowid=?)\n"
+	const bySweep = "LIST SUBQUERY 1\nSEARCH semel_record USING COVERING INDEX semel_record_by_sweep (sweep_at_ms<?)\n"
+	for file, want := range map[string]string{
+		"lock":          "SEARCH semel_meta USING INTEGER PRIMARY KEY (rowid=?)\n",
+		"renew":         byFence,
+		"settle":        byFence,
+		"settle_sooner": byFence,
+		"release":       byFence,
+		"lookup": "SEARCH semel_record USING INDEX semel_record_by_digest (digest=?)\nSCALAR SUBQUERY 1\n" +
+			"SEARCH semel_meta USING INTEGER PRIMARY KEY (rowid=?)\n",
+		"list":          "SEARCH semel_record USING INTEGER PRIMARY KEY (rowid<?)\n",
+		"count":         "SEARCH semel_meta USING INTEGER PRIMARY KEY (rowid=?)\n",
+		"sweep_correct": byFence + bySweep,
+		"sweep_delete":  byFence + bySweep,
+	} {
+		text, err := os.ReadFile(filepath.Join("sql", file+".sql"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got strings.Builder
+		for line := range strings.Lines(query(t, db, "EXPLAIN QUERY PLAN "+string(text), make([]any, 11)...)) {
+			got.WriteString(line[strings.LastIndexByte(line, '|')+1:])
+		}
+		if diff := cmp.Diff(want, got.String()); diff != "" {
+			t.Errorf("%s.sql (-want +got):\n%s", file, diff)
+		}
+	}
+}
+
+// What the tables say of themselves follows the records, whoever changes them.
+func TestRecordsChangedByHand(t *testing.T) {
+	t.Parallel()
+	b := setUp(t, "", nil) // which checks the database in the end
+	for i := range 3 {
+		if _, err := addRow(t.Context(), b.guard, fmt.Sprint("k", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := b.db.ExecContext(t.Context(), "DELETE FROM semel_record WHERE name <> 'k1'"); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := b.store.Count(t.Context()); err != nil || n != 1 {
+		t.Errorf("got %d, error %v", n, err)
+	}
+}
+
+// Promise 9: a wall clock that was set back between two runs does not bring
+// anything back to life; the store's clock goes on from where it was.
+func TestClockSetBack(t *testing.T) {
+	t.Parallel()
+	clock := newHands()
+	db := database(t, filepath.Join(t.TempDir(), "app.db"), "")
+	p := semel.ClaimParams{Digest: key("k").Digest(), Owner: semel.Owner{1}, Lease: time.Minute, Retention: time.Hour}
+	s := mustOpen(t, db, &sqlitetx.Options{Now: clock.Now})
+	rec, _, err := s.Claim(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock.Advance(2 * time.Minute)
+	other := p
+	other.Digest = key("other").Digest()
+	if _, _, err := s.Claim(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	clock.Advance(-time.Hour)
+	var logged bytes.Buffer
+	s = mustOpen(t, db, &sqlitetx.Options{Now: clock.Now, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+	if !strings.Contains(logged.String(), "behind=1h0m0s") {
+		t.Errorf("got %q, want a warning that says 1h0m0s", logged.String())
+	}
+	if got, err := s.Lookup(t.Context(), rec.Digest); err != nil || !got.Lapsed() {
+		t.Errorf("got %+v, error %v, want a lapsed claim", got, err)
+	}
+	p.Digest = key("next").Digest()
+	if next, won, err := s.Claim(t.Context(), p); err != nil || !won || next.Fence <= rec.Fence {
+		t.Errorf("won %v, fence %d after %d, error %v", won, next.Fence, rec.Fence, err)
+	}
+}
+
+// Promise 1: fences grow over what was rolled back, in other processes too.
+func TestFencesGrowOverRollbacks(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "app.db")
+	var last semel.Fence
+	for i := range 20 { // as if by a process of its own each
+		g := guard(t, mustOpen(t, database(t, path, ""), nil), nil)
+		_, err := sqlitetx.Do(t.Context(), g, key("k"), sameRequest(), func(ctx context.Context, _ *sql.Tx) (string, error) {
+			fence := semel.FenceFrom(ctx)
+			if fence <= last {
+				t.Errorf("round %d: fence %d after %d", i, fence, last)
+			}
+			last = fence
+			return "", errBusiness
+		})
+		if err == nil {
+			t.Fatal("it was committed")
+		}
+	}
+}
+
+// No driver comes along: a second SQLite in a process would void the locks of
+// the first.
+func TestNoDriver(t *testing.T) {
+	t.Parallel()
+	deps, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(deps)) {
+		if strings.Contains(strings.SplitN(line, "/", 2)[0], ".") && !strings.HasPrefix(line, "github.com/semel-dev/semel") {
+			t.Errorf("imports %s", line)
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package sqlitetx
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/semel-dev/semel"
+)
+
+// step is a transaction that holds the write lock of the file, for the verbs
+// to run in.
+type step struct {
+	in    session
+	store *Store
+	now   int64 // the store's clock, read once the lock was held
+	fence int64 // the greatest fence that was committed
+	dirty bool
+}
+
+// lock takes the write lock, as the first write of a transaction does, unless
+// it is held already.
+func (t *step) lock(ctx context.Context) error {
+	found := false
+	rows, err := t.in.query(ctx, stmtLock, t.store.clock.Read(0))
+	err = each(rows, err, func(row *sql.Rows) error {
+		found = true
+		return row.Scan(&t.fence, &t.now)
+	})
+	if err == nil && !found {
+		err = errors.New("the row of table semel_meta is gone; restore a backup")
+	}
+	t.store.clock.Read(t.now)
+	return err
+}
+
+// writing is a transaction of the store's own, on a connection of its own.
+type writing struct {
+	step
+	digest semel.Digest
+	conn   *sql.Conn
+	tx     *sql.Tx
+}
+
+// begin takes the seat of this process, a connection, and the write lock of
+// the file. Other processes are waited for as long as wait says, this one's
+// other intents as long as the store waits.
+func (s *Store) begin(ctx context.Context, d semel.Digest, wait time.Duration) (*writing, error) {
+	deadline := time.Now().Add(wait)
+	patience := max(wait, s.busy)
+	if err := s.gate.enter(ctx, d, wait, patience); err != nil {
+		return nil, err
+	}
+	w := &writing{step: step{store: s}, digest: d}
+	if err := w.open(ctx, deadline, patience); err != nil {
+		w.end()
+		return nil, err
+	}
+	return w, nil
+}
+
+func (w *writing) open(ctx context.Context, deadline time.Time, patience time.Duration) (err error) {
+	short, cancel := context.WithTimeoutCause(ctx, patience, errors.New("no connection became free"))
+	defer cancel()
+	if w.conn, err = w.store.db.Conn(short); err != nil {
+		if short.Err() != nil {
+			err = context.Cause(short)
+		}
+		return err
+	}
+	return atOnce(ctx, w.conn, func(ctx context.Context) error {
+		until, cancel := context.WithDeadline(ctx, deadline)
+		defer cancel()
+		quiet := context.WithoutCancel(ctx)
+		err := untilFree(until, func() error { return w.try(quiet) })
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return context.Cause(ctx)
+		case isBusy(err):
+			return fmt.Errorf("%w: %w", errBusy, err)
+		}
+		return err
+	})
+}
+
+// try begins the transaction, and takes the lock or fails at once.
+func (w *writing) try(ctx context.Context) (err error) {
+	if w.tx, err = w.conn.BeginTx(ctx, nil); err != nil {
+		return err
+	}
+	w.in = bound{w.store, w.tx}
+	if err = w.lock(ctx); err != nil {
+		_ = w.tx.Rollback() // nothing was written
+	}
+	return err
+}
+
+// atOnce lets fn meet locks without SQLite waiting for them, which does not
+// end with a context, and gives the connection's own busy timeout back.
+func atOnce(ctx context.Context, in Execer, fn func(context.Context) error) error {
+	quiet := context.WithoutCancel(ctx)
+	own, err := number(quiet, in, "PRAGMA busy_timeout")
+	if err != nil || own == 0 {
+		return joined(err, fn(ctx))
+	}
+	if err := set(quiet, in, "PRAGMA busy_timeout = 0"); err != nil {
+		return err
+	}
+	err = fn(ctx)
+	return joined(err, set(quiet, in, fmt.Sprintf("PRAGMA busy_timeout = %d", own)))
+}
+
+// set runs a pragma that answers with its new value.
+func set(ctx context.Context, in Execer, pragma string) error {
+	rows, err := in.QueryContext(ctx, pragma)
+	return each(rows, err, func(*sql.Rows) error { return nil })
+}
+
+// commit commits. In a journal mode without a write-ahead log, readers are
+// waited for, within the store's time.
+func (w *writing) commit(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, w.store.busy)
+	defer cancel()
+	return untilFree(ctx, func() error {
+		_, err := w.conn.ExecContext(context.WithoutCancel(ctx), "COMMIT")
+		return err
+	})
+}
+
+// end rolls back what was not committed, and lets the next one write. After a
+// commit the rollback has nothing to do, and says so.
+func (w *writing) end() {
+	if w.tx != nil {
+		_ = w.tx.Rollback()
+	}
+	if w.conn != nil {
+		_ = w.conn.Close()
+	}
+	w.store.gate.leave(w.digest)
+}
+
+// write runs a verb in a transaction of its own.
+func (s *Store) write(ctx context.Context, act string, d semel.Digest, verb func(context.Context, *step) error) error {
+	if err := s.begun(ctx, act); err != nil {
+		return err
+	}
+	defer s.ended()
+	if s.workOf(ctx) != nil {
+		return fmt.Errorf("sqlitetx: %s: not executed: the transaction of this context holds the only writer of the file (give the verb another context, or end the transaction first)", act)
+	}
+	w, err := s.begin(ctx, d, s.busy)
+	if err != nil {
+		return s.translate(act, err)
+	}
+	defer w.end()
+	quiet := context.WithoutCancel(ctx)
+	err = verb(quiet, &w.step)
+	if err == nil && w.dirty {
+		err = w.commit(quiet)
+	}
+	if err == nil || isAnswer(err) {
+		return err
+	}
+	return s.translate(act, err)
+}
+
+// isAnswer reports whether a step's error is what the contract lets it say.
+func isAnswer(err error) bool {
+	return errors.Is(err, semel.ErrLost) || errors.Is(err, semel.ErrSettled) || errors.Is(err, semel.ErrFull)
+}
