@@ -2,17 +2,19 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help test check lint shell vet arch fmt build demo bench microbench fuzz vuln clean
+.PHONY: help test check lint shell vet arch fmt build demo bench bench-stores torture microbench fuzz vuln clean
 
 TOOLS := .cache/bin
 FUZZTIME ?= 1m
-ONLY ?= .
+ONLY ?= ^(middleware|sqlite|gateway|scale)$$
 RECORDS ?= 10000000
 BENCH ?= .
+FOR ?= 1m
+SCRIPTS := scripts/* .ci/run internal/testserver/dbserver/keeper.sh
 COUNT ?= 1
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 test: ## every test, with the race detector; as root on Debian it installs what is missing
 	@scripts/prepare scripts/test
@@ -34,8 +36,8 @@ arch:
 	go test ./internal/archtest
 
 shell:
-	@if command -v shellcheck >/dev/null; then shellcheck scripts/* .ci/run && echo "shellcheck: fine"; \
-	else for script in scripts/* .ci/run; do bash -n $$script; done; \
+	@if command -v shellcheck >/dev/null; then shellcheck $(SCRIPTS) && echo "shellcheck: fine"; \
+	else for script in $(SCRIPTS); do bash -n $$script; done; \
 		echo "shellcheck is not installed: only the syntax of scripts was checked"; fi
 
 fmt: $(TOOLS)/stamp ## formats all Go files
@@ -49,6 +51,12 @@ demo: ## the invoice application, unprotected and protected, side by side (ARGS=
 
 bench: ## Semel beside the bare work, as ratios (ONLY=middleware|sqlite|gateway|scale, RECORDS=10000000)
 	go run -buildvcs=true ./internal/bench -only '$(ONLY)' -records $(RECORDS)
+
+bench-stores: ## the network stores beside the bare work on the same databases, as ratios
+	@scripts/prepare --only 'postgresql mariadb redis' go run -buildvcs=true ./internal/bench -only stores -records $(RECORDS)
+
+torture: ## kills writers and databases at random for FOR (1m), then looks whether every promise was kept
+	@scripts/prepare --only 'postgresql mariadb redis' --start-nothing go run ./internal/torture -for $(FOR)
 
 microbench: ## the packages' own benchmarks (BENCH=regexp, COUNT=n)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout 60m ./...

@@ -1,0 +1,49 @@
+package dbserver
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+)
+
+// MissingError says that something is not installed, and how to get it.
+type MissingError struct {
+	What string
+	Hint string
+}
+
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("%s is missing (%s)", e.What, e.Hint)
+}
+
+// find returns the path of a program: from PATH, else from where Debian puts servers, which users do not have on it.
+func find(program, hint string) (string, error) {
+	if path, err := exec.LookPath(program); err == nil {
+		return filepath.Abs(path)
+	}
+	for _, dir := range slices.Concat(postgresDirs(), []string{"/usr/sbin", "/usr/local/sbin"}) {
+		if path, err := exec.LookPath(filepath.Join(dir, program)); err == nil {
+			return path, nil
+		}
+	}
+	return "", &MissingError{What: program, Hint: hint}
+}
+
+// postgresDirs are the folders of Debian's PostgreSQL versions, the newest first.
+func postgresDirs() []string {
+	dirs, err := filepath.Glob("/usr/lib/postgresql/*/bin")
+	if err != nil {
+		return nil
+	}
+	version := func(dir string) int {
+		n, err := strconv.Atoi(filepath.Base(filepath.Dir(dir)))
+		if err != nil {
+			return 0
+		}
+		return n
+	}
+	slices.SortFunc(dirs, func(a, b string) int { return version(b) - version(a) })
+	return dirs
+}

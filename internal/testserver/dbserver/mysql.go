@@ -1,0 +1,118 @@
+package dbserver
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+const mysqlHint = "apt-get install mariadb-server"
+
+// MySQLOptions are the options of [Home.MySQL]. Nil means all defaults.
+type MySQLOptions struct {
+	// Conf holds options of mariadbd, without the dashes.
+	Conf map[string]string
+	// Fsync makes commits wait for the disk. Without it they survive the death of the server, not that of the machine.
+	Fsync bool
+}
+
+// MySQL is a MariaDB server.
+type MySQL struct{ process *process }
+
+// MySQL starts a MariaDB server with the user root, who needs no password.
+func (h *Home) MySQL(ctx context.Context, o *MySQLOptions) (*MySQL, error) {
+	if o == nil {
+		o = &MySQLOptions{}
+	}
+	path, err := find("mariadbd", mysqlHint)
+	if err != nil {
+		return nil, err
+	}
+	install, err := find("mariadb-install-db", mysqlHint)
+	if err != nil {
+		return nil, err
+	}
+	as, err := accountFor("mysql")
+	if err != nil {
+		return nil, err
+	}
+	dir, err := h.room("mysql", as)
+	if err != nil {
+		return nil, err
+	}
+	data := filepath.Join(dir, "data")
+	err = run(as.command(ctx, dir, install, "--no-defaults", "--datadir="+data, "--skip-test-db", "--skip-name-resolve",
+		"--auth-root-authentication-method=normal"))
+	if err != nil {
+		return nil, fmt.Errorf("make the data of MariaDB: %w", err)
+	}
+	conf := map[string]string{
+		"max-connections":                "300",
+		"innodb-buffer-pool-size":        "64M",
+		"innodb-flush-log-at-trx-commit": map[bool]string{true: "1", false: "2"}[o.Fsync],
+		"character-set-server":           "utf8mb4",
+	}
+	maps.Copy(conf, o.Conf)
+	s := &MySQL{}
+	s.process = &process{
+		home: h, as: as, dir: dir, path: path, stopSignal: "TERM", endSignal: "KILL",
+		args: func(port int) []string {
+			args := []string{
+				"--no-defaults", "--datadir=" + data, "--socket=" + filepath.Join(dir, "socket"),
+				"--bind-address=" + host, fmt.Sprintf("--port=%d", port), "--skip-name-resolve",
+			}
+			for _, name := range slices.Sorted(maps.Keys(conf)) {
+				args = append(args, "--"+name+"="+conf[name])
+			}
+			return args
+		},
+		ready: func(ctx context.Context) error { return s.Exec(ctx, "SELECT 1") },
+	}
+	if err := s.process.launch(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// DSN is the DSN of root, without a database. It stays the same over restarts.
+func (s *MySQL) DSN() string { return "root@tcp(" + s.Addr() + ")/" }
+
+// Addr is host:port.
+func (s *MySQL) Addr() string { return address(s.process.port) }
+
+// Kill sends SIGKILL and waits until the server has gone.
+func (s *MySQL) Kill() error { return s.process.kill() }
+
+// Stop shuts the server down.
+func (s *MySQL) Stop() error { return s.process.stop() }
+
+// Start starts the server again, on the same port and data.
+func (s *MySQL) Start(ctx context.Context) error { return s.process.start(ctx) }
+
+// Close ends the server at once and removes its data.
+func (s *MySQL) Close() error { return s.process.discard() }
+
+// Log is the end of what the server wrote.
+func (s *MySQL) Log() string { return s.process.logTail() }
+
+// Exec runs a statement as root, on a connection of its own.
+func (s *MySQL) Exec(ctx context.Context, statement string) error {
+	config, err := mysql.ParseDSN(s.DSN())
+	if err != nil {
+		return err
+	}
+	config.Logger = &mysql.NopLogger{}
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		return err
+	}
+	db := sql.OpenDB(connector)
+	_, err = db.ExecContext(ctx, statement)
+	return errors.Join(err, db.Close())
+}

@@ -1,0 +1,85 @@
+package dbserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+)
+
+const pgBouncerHint = "apt-get install pgbouncer"
+
+// PgBouncer is a pool of connections in front of a PostgreSQL server.
+type PgBouncer struct {
+	process *process
+	dsn     url.URL
+}
+
+// PgBouncer starts a pool in front of the server with this URL. The mode is session, transaction or statement.
+func (h *Home) PgBouncer(ctx context.Context, upstream, mode string) (*PgBouncer, error) {
+	dsn, err := url.Parse(upstream)
+	if err != nil {
+		return nil, fmt.Errorf("start pgbouncer: %w", err)
+	}
+	path, err := find("pgbouncer", pgBouncerHint)
+	if err != nil {
+		return nil, err
+	}
+	as, err := accountFor("postgres")
+	if err != nil {
+		return nil, err
+	}
+	dir, err := h.room("pgbouncer", as)
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(dir, "pgbouncer.ini")
+	s := &PgBouncer{dsn: *dsn}
+	s.process = &process{
+		home: h, as: as, dir: dir, path: path, stopSignal: "INT", endSignal: "KILL",
+		prepare: func(port int) error {
+			s.dsn.Host = address(port)
+			conf := fmt.Sprintf(`[databases]
+* = host=%s port=%s user=%s
+[pgbouncer]
+listen_addr = %s
+listen_port = %d
+unix_socket_dir =
+auth_type = any
+pool_mode = %s
+max_client_conn = 300
+default_pool_size = 20
+`, dsn.Hostname(), dsn.Port(), dsn.User.Username(), host, port, mode)
+			return errors.Join(os.WriteFile(file, []byte(conf), 0o600), as.own(file))
+		},
+		args:  func(int) []string { return []string{file} },
+		ready: func(ctx context.Context) error { return execPostgres(ctx, s.DSN(), "SELECT 1") },
+	}
+	if err := s.process.launch(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// DSN is the URL of the same database through the pool. It stays the same over restarts.
+func (s *PgBouncer) DSN() string { return s.dsn.String() }
+
+// Addr is host:port.
+func (s *PgBouncer) Addr() string { return address(s.process.port) }
+
+// Kill sends SIGKILL and waits until the pool has gone.
+func (s *PgBouncer) Kill() error { return s.process.kill() }
+
+// Stop ends the pool once its clients are done with what they do.
+func (s *PgBouncer) Stop() error { return s.process.stop() }
+
+// Start starts the pool again, on the same port.
+func (s *PgBouncer) Start(ctx context.Context) error { return s.process.start(ctx) }
+
+// Close ends the pool at once.
+func (s *PgBouncer) Close() error { return s.process.discard() }
+
+// Log is the end of what the pool wrote.
+func (s *PgBouncer) Log() string { return s.process.logTail() }

@@ -1,0 +1,34 @@
+package dbserver
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strconv"
+)
+
+const (
+	host = "127.0.0.1"
+
+	// Below the ports that systems give to outgoing connections: a server that is down for a while finds its port free.
+	firstPort = 15000
+	lastPort  = 32000
+
+	portTries = 100
+)
+
+// freePort returns a port that nobody listens on.
+func freePort(ctx context.Context) (int, error) {
+	var err error
+	for range portTries {
+		port := firstPort + rand.N(lastPort-firstPort) //nolint:gosec // nobody has to guess it
+		var l net.Listener
+		if l, err = new(net.ListenConfig).Listen(ctx, "tcp", address(port)); err == nil {
+			return port, l.Close()
+		}
+	}
+	return 0, fmt.Errorf("find a free port: %w", err)
+}
+
+func address(port int) string { return net.JoinHostPort(host, strconv.Itoa(port)) }

@@ -1,0 +1,89 @@
+//go:build unix
+
+package dbserver
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+const supported = true
+
+// detach keeps signals of the terminal away from the process: whoever started it ends it.
+func detach(cmd *exec.Cmd) {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setsid = true
+}
+
+// reap says whether our child has ended.
+func reap(pid int) bool {
+	var status syscall.WaitStatus
+	got, err := syscall.Wait4(pid, &status, syscall.WNOHANG, nil)
+	return got == pid || errors.Is(err, syscall.ECHILD)
+}
+
+func sendSignal(pid int, name string) {
+	signals := map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "QUIT": syscall.SIGQUIT, "KILL": syscall.SIGKILL}
+	_ = syscall.Kill(pid, signals[name]) // it may have ended by itself; the caller waits for that
+}
+
+// killTree sends SIGKILL to a process and its children, and returns the children. The process is stopped first, so that
+// it cannot have another child.
+func killTree(pid int) []int {
+	_ = syscall.Kill(pid, syscall.SIGSTOP)
+	children := childrenOf(pid)
+	for _, p := range append([]int{pid}, children...) {
+		_ = syscall.Kill(p, syscall.SIGKILL)
+	}
+	return children
+}
+
+// childrenOf needs /proc; without it, the children of a killed server end by themselves.
+func childrenOf(pid int) []int {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	var children []int
+	for _, e := range entries {
+		child, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if _, parent := processState(child); parent == pid {
+			children = append(children, child)
+		}
+	}
+	return children
+}
+
+// gone says whether the processes have ended; one that nobody has waited for yet counts as ended.
+func gone(pids []int) bool {
+	for _, pid := range pids {
+		if state, _ := processState(pid); state != "" && state != "Z" && state != "X" {
+			return false
+		}
+	}
+	return true
+}
+
+// processState returns "" for a process that does not exist.
+func processState(pid int) (state string, parent int) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return "", 0
+	}
+	rest := string(stat)
+	rest = rest[strings.LastIndexByte(rest, ')')+1:] // the name before it may hold anything
+	if _, err := fmt.Sscan(rest, &state, &parent); err != nil {
+		return "", 0
+	}
+	return state, parent
+}

@@ -1,0 +1,18 @@
+// Package testserver gives tests real database servers: those that run already
+// and are named by the environment, or ones that it starts and ends itself.
+//
+// [Postgres], [MySQL], [Redis] and [RedisCluster] are shared by all tests: they
+// come from SEMEL_TEST_POSTGRES, SEMEL_TEST_MYSQL, SEMEL_TEST_REDIS and
+// SEMEL_TEST_REDIS_CLUSTER, which scripts/prepare sets, or else are started once
+// for the test process and end with it. A test takes a database, a schema or a
+// prefix of its own there ([PostgresDatabase], [PostgresSchema],
+// [MySQLDatabase], [RedisPrefix]) and never stops or configures them.
+//
+// [StartPostgres], [StartMySQL], [StartRedis] and [StartRedisCluster] give a
+// server to one test, which may kill it. [NewProxy] stands between a client and
+// any of them and breaks connections.
+//
+// What is not installed fails the test with what to install. With
+// SEMEL_TEST_ALLOW_MISSING=1 the test is skipped instead, and the skip is added
+// to the file that SEMEL_TEST_SKIP_LOG names; SEMEL_REQUIRE_STORES=1 overrules.
+package testserver

@@ -1,0 +1,56 @@
+package testserver_test
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Servers do not outlive a test process that is killed, nor does what they kept.
+func TestServersEndWithTheProcess(t *testing.T) {
+	t.Parallel()
+	tmp, err := os.MkdirTemp("/tmp", "semel-end-") //nolint:usetesting // t.TempDir is closed to the users of servers.
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.Remove(tmp); err != nil { // it is empty
+			t.Error(err)
+		}
+	})
+	if err := os.Chmod(tmp, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd, addrs := startChild(t, "TMPDIR="+tmp)
+	for _, addr := range addrs {
+		if !listens(t, addr) {
+			t.Errorf("nobody listens on %s", addr)
+		}
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err == nil {
+		t.Error("the child ended by itself")
+	}
+	for _, addr := range addrs {
+		eventually(t, addr+" is free", func() bool { return !listens(t, addr) })
+	}
+	eventually(t, "the folder of the servers is removed", func() bool {
+		left, err := filepath.Glob(filepath.Join(tmp, "*"))
+		return err == nil && len(left) == 0
+	})
+}
+
+func listens(t *testing.T, addr string) bool {
+	t.Helper()
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", addr)
+	if err != nil {
+		return false
+	}
+	if err := conn.Close(); err != nil {
+		t.Error(err)
+	}
+	return true
+}

@@ -1,0 +1,64 @@
+package testserver
+
+import (
+	"context"
+	"testing"
+)
+
+// server is what all servers of package dbserver can do.
+type server interface {
+	Addr() string
+	Kill() error
+	Stop() error
+	Start(ctx context.Context) error
+	Close() error
+	Log() string
+}
+
+// life ends a server, starts it again, and removes it after the test. Its methods report errors to the test and may be
+// called from any goroutine of it.
+type life struct {
+	tb testing.TB
+	s  server
+}
+
+func newLife(tb testing.TB, s server) *life {
+	tb.Helper()
+	tb.Cleanup(func() {
+		if tb.Failed() {
+			tb.Logf("the end of the log of %s:\n%s", s.Addr(), s.Log())
+		}
+		if err := s.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return &life{tb: tb, s: s}
+}
+
+// Addr is host:port. It stays the same over restarts.
+func (l *life) Addr() string { return l.s.Addr() }
+
+// Kill sends SIGKILL to all processes of the server and returns when they are gone.
+func (l *life) Kill() {
+	l.tb.Helper()
+	l.must(func(context.Context) error { return l.s.Kill() })
+}
+
+// Stop shuts the server down in an orderly way; clients are disconnected.
+func (l *life) Stop() {
+	l.tb.Helper()
+	l.must(func(context.Context) error { return l.s.Stop() })
+}
+
+// Start starts the server again after Kill or Stop, on the same port and data, and returns when it answers.
+func (l *life) Start() {
+	l.tb.Helper()
+	l.must(l.s.Start)
+}
+
+func (l *life) must(f func(context.Context) error) {
+	l.tb.Helper()
+	if err := f(context.WithoutCancel(l.tb.Context())); err != nil {
+		l.tb.Error(err)
+	}
+}

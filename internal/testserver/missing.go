@@ -1,0 +1,44 @@
+package testserver
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/semel-dev/semel/internal/testserver/dbserver"
+)
+
+// The environment variables that say what happens when something is not installed.
+const (
+	EnvAllowMissing  = "SEMEL_TEST_ALLOW_MISSING" // 1: skip what needs it
+	EnvRequireStores = "SEMEL_REQUIRE_STORES"     // 1: fail nevertheless
+	EnvSkipLog       = "SEMEL_TEST_SKIP_LOG"      // the file that is told of every skip
+)
+
+func skipOrFail(tb testing.TB, missing *dbserver.MissingError) {
+	tb.Helper()
+	if os.Getenv(EnvAllowMissing) != "1" || os.Getenv(EnvRequireStores) == "1" {
+		tb.Fatalf("%v; or set %s=1 to skip what needs it", missing, EnvAllowMissing)
+	}
+	if file := os.Getenv(EnvSkipLog); file != "" {
+		if err := logSkip(file, tb.Name(), missing.What); err != nil {
+			tb.Error(err)
+		}
+	}
+	tb.Skipf("SKIPPED: %v", missing)
+}
+
+// logSkip adds a line to the log: go test shows no skips of packages that pass.
+func logSkip(file, test, what string) error {
+	dir, err := os.Getwd() // the package's folder
+	if err != nil {
+		return fmt.Errorf("log a skip: %w", err)
+	}
+	log, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600) //nolint:gosec // named by the developer
+	if err != nil {
+		return fmt.Errorf("log a skip: %w", err)
+	}
+	_, err = fmt.Fprintf(log, "%s is missing: %s in %s\n", what, test, dir) // one write: lines of several processes do not mix
+	return errors.Join(err, log.Close())
+}
