@@ -1,0 +1,187 @@
+package pgstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/testserver"
+	"github.com/semel-dev/semel/store/pgstore"
+)
+
+// awaiting waits for a record in the background, and returns when the record
+// is marked.
+func awaiting(t *testing.T, s *pgstore.Store, d semel.Digest) <-chan error {
+	t.Helper()
+	told := make(chan error, 1)
+	go func() { told <- s.Await(t.Context(), d) }()
+	p := pool(t, testserver.Postgres(t), 1)
+	eventually(t, "the record is marked", func() bool {
+		var marked bool
+		sql := fmt.Sprintf("SELECT awaited FROM %s.record WHERE digest = $1", quoted(s.SchemaName()))
+		if err := p.QueryRow(t.Context(), sql, d[:]).Scan(&marked); err != nil {
+			t.Fatal(err)
+		}
+		return marked
+	})
+	select {
+	case err := <-told:
+		t.Fatalf("Await returned at once: %v", err)
+	default:
+	}
+	return told
+}
+
+func wantTold(t *testing.T, told <-chan error) {
+	t.Helper()
+	select {
+	case err := <-told:
+		if err != nil {
+			t.Errorf("Await: %v", err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("Await was not told")
+	}
+}
+
+// eventually asks until the answer is yes.
+func eventually(t *testing.T, what string, ask func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for !ask() {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+// Whoever waits in another process is told of every end of a claim.
+func TestAwaitAcrossStores(t *testing.T) {
+	t.Parallel()
+	a := open(t, nil)
+	b := open(t, &pgstore.Options{Schema: a.SchemaName()})
+	released := semel.Settlement{State: semel.StateReleased}
+	unknown := semel.Settlement{State: semel.StateUnknown, Retention: retention}
+	for name, end := range map[string]func(semel.Record){
+		"completed": func(rec semel.Record) { settles(t, a, rec, completed("x")) },
+		"released":  func(rec semel.Record) { settles(t, a, rec, released) },
+		"unknown":   func(rec semel.Record) { settles(t, a, rec, unknown) },
+		"in a batch": func(rec semel.Record) {
+			errs, err := a.SettleBatch(t.Context(), []semel.SettleParams{{Digest: rec.Digest, Fence: rec.Fence, Settlement: completed("x")}})
+			if err != nil || errs[0] != nil {
+				t.Fatal(err, errs)
+			}
+		},
+	} {
+		rec := wins(t, a, params(name))
+		first, second := awaiting(t, b, rec.Digest), awaiting(t, b, rec.Digest)
+		if err := a.Renew(t.Context(), rec.Digest, rec.Fence, lease); err != nil {
+			t.Fatal(err)
+		}
+		end(rec)
+		wantTold(t, first)
+		wantTold(t, second)
+		if err := b.Await(t.Context(), rec.Digest); err != nil {
+			t.Errorf("Await of what is no live claim (%s): %v", name, err)
+		}
+	}
+	if err := b.Await(t.Context(), params("absent").Digest); err != nil {
+		t.Errorf("Await of an absent record: %v", err)
+	}
+}
+
+// A claim that lapses ends the waiting, one that is renewed does not.
+func TestAwaitLapsed(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	p := params("k")
+	p.Lease = 300 * time.Millisecond
+	rec := wins(t, s, p)
+	told := awaiting(t, s, rec.Digest)
+	wantTold(t, told)
+	if found, err := s.Lookup(t.Context(), rec.Digest); err != nil || !found.Lapsed() {
+		t.Errorf("Await returned while the claim was live (%v left, error %v)", found.LeaseLeft(), err)
+	}
+}
+
+func TestAwaitEnds(t *testing.T) {
+	t.Parallel()
+	a := open(t, nil)
+	s, err := pgstore.Open(t.Context(), testserver.Postgres(t), &pgstore.Options{Schema: a.SchemaName(), MaxConns: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := wins(t, a, params("k"))
+	ctx, cancel := context.WithCancel(t.Context())
+	told := make(chan error, 1)
+	go func() { told <- s.Await(ctx, rec.Digest) }()
+	other := awaiting(t, s, rec.Digest)
+	cancel()
+	if err := <-told; !errors.Is(err, context.Canceled) {
+		t.Errorf("a context that ended: got %v, want %v", err, context.Canceled)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-other; !errors.Is(err, semel.ErrClosed) {
+		t.Errorf("Await while the store was closed: got %v, want %v", err, semel.ErrClosed)
+	}
+	if err := s.Await(t.Context(), rec.Digest); !errors.Is(err, semel.ErrClosed) {
+		t.Errorf("Await of a closed store: got %v, want %v", err, semel.ErrClosed)
+	}
+}
+
+// Nobody is told of what nobody waits for: telling makes commits queue.
+func TestSettleTellsOnlyWhoWaits(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	p := pool(t, testserver.Postgres(t), 1)
+	conn, err := p.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Release()
+	if _, err := conn.Exec(t.Context(), "LISTEN "+quoted("semel_"+s.SchemaName())); err != nil {
+		t.Fatal(err)
+	}
+	settles(t, s, wins(t, s, params("alone")), completed("x"))
+	rec := wins(t, s, params("awaited"))
+	told := awaiting(t, s, rec.Digest)
+	settles(t, s, rec, completed("x"))
+	wantTold(t, told)
+	heard, err := conn.Conn().WaitForNotification(t.Context())
+	if err != nil || heard.Payload != fmt.Sprintf("%x", rec.Digest[:]) {
+		t.Errorf("got %+v, error %v, want only the record that was awaited", heard, err)
+	}
+}
+
+// A connection that breaks ends the waiting with an error; later ones wait
+// again.
+func TestAwaitConnectionBreaks(t *testing.T) {
+	t.Parallel()
+	o := &pgstore.Options{Schema: testserver.PostgresSchema(t)}
+	patient, s := open(t, o), open(t, pgstore.Deaf(o, 0))
+	rec := wins(t, s, params("k"))
+	told, other := awaiting(t, s, rec.Digest), awaiting(t, patient, rec.Digest)
+	p := pool(t, testserver.Postgres(t), 1)
+	execute(t, p, fmt.Sprintf("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'LISTEN %s'", quoted("semel_"+s.SchemaName())))
+	for _, told := range []<-chan error{told, other} {
+		if err := <-told; err == nil || errors.Is(err, semel.ErrClosed) {
+			t.Fatalf("got %v, want an error: the store cannot tell", err)
+		}
+	}
+	if err := patient.Await(t.Context(), rec.Digest); err == nil {
+		t.Error("it listened again at once, want an error for a while")
+	}
+	told = awaiting(t, s, rec.Digest)
+	settles(t, s, rec, completed("x"))
+	wantTold(t, told)
+}

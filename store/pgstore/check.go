@@ -1,0 +1,141 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	// minServer is PostgreSQL 13, as server_version_num has it.
+	minServer = 130000
+	// fenceSlack is added to the greatest fence that is known when the sequence
+	// was lost, because greater ones may have been given and lost with it.
+	fenceSlack = 1_000_000
+
+	readCommitted    = "read committed"
+	isolationSetting = "default_transaction_isolation"
+)
+
+// server is what a connection says about the server and its settings.
+type server struct {
+	version    int
+	name       string
+	recovery   bool
+	readOnly   bool
+	encoding   string
+	durability string // synchronous_commit
+	isolation  string
+	fsync      bool
+}
+
+// querier is a pool, or a transaction of one of its connections.
+type querier interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+func askServer(ctx context.Context, q querier, sql texts) (server, error) {
+	var s server
+	err := q.QueryRow(ctx, sql["check_server"]).
+		Scan(&s.version, &s.name, &s.recovery, &s.readOnly, &s.encoding, &s.durability, &s.isolation, &s.fsync)
+	return s, err
+}
+
+// lean reports whether the server speaks PostgreSQL's protocol and lacks some of
+// its tricks: CockroachDB, YugabyteDB.
+func (s *server) lean() bool {
+	return strings.Contains(s.name, "CockroachDB") || strings.Contains(s.name, "-YB-")
+}
+
+// overrides are the settings with which connections of our own begin, where
+// those of the server would cost a promise or time. The work of transactions
+// keeps the isolation of the server; see [txShared].
+func (s *server) overrides() map[string]string {
+	settings := map[string]string{}
+	if s.durability == "off" {
+		settings["synchronous_commit"] = "on"
+	}
+	if s.isolation != readCommitted && !s.lean() {
+		settings[isolationSetting] = readCommitted
+	}
+	return settings
+}
+
+// check refuses a server that cannot hold records.
+func (s *server) check(readOnly bool) error {
+	switch {
+	case s.version < minServer:
+		return fmt.Errorf("the server is too old: %s (PostgreSQL 13 or newer is needed)", s.name)
+	case s.encoding != "UTF8":
+		return fmt.Errorf("the database has the encoding %s, in which names and notes do not fit (create it with ENCODING 'UTF8')", s.encoding)
+	case readOnly:
+	case s.recovery:
+		return errors.New("the server is a replica, which takes no claims (name the primary, for example by " +
+			"target_session_attrs=read-write, or open the store with ReadOnly)")
+	case s.readOnly:
+		return errors.New("default_transaction_read_only is on for this user or database (set it off, name the primary, or open the " +
+			"store with ReadOnly)")
+	case s.durability == "off":
+		return errors.New("synchronous_commit is off: a crash of the server would forget claims that were answered (set it on for this " +
+			"user or database, by ALTER ROLE … SET synchronous_commit = on)")
+	}
+	return nil
+}
+
+// warn says what works, but not as it should.
+func (s *server) warn(ctx context.Context, log *slog.Logger) {
+	if !s.fsync {
+		log.LogAttrs(ctx, slog.LevelWarn, "the server runs with fsync off: a crash of its host loses records, or all of them")
+	}
+	if s.isolation != readCommitted && !s.lean() {
+		log.LogAttrs(ctx, slog.LevelWarn, "the default isolation makes steps fail and be repeated; read committed is enough",
+			slog.String(isolationSetting, s.isolation))
+	}
+}
+
+// checkSchema refuses a schema that this program cannot work with.
+func (s *Store) checkSchema(ctx context.Context) error {
+	const mend = "start a program that serves once, such as semel gateway, which makes the schema, or run the scripts of pgstore.Migrations"
+	have, err := schemaVersion(ctx, s.pool, s.sql)
+	if err != nil {
+		return err
+	}
+	want, err := Schema()
+	switch {
+	case err != nil:
+		return err
+	case have > want:
+		return fmt.Errorf("schema %q is at version %d, this program knows up to %d (run a newer semel, or name another schema)", s.schema, have, want)
+	case have == noSchema:
+		return fmt.Errorf("there is no schema %q with records (%s)", s.schema, mend)
+	case have < want:
+		return fmt.Errorf("schema %q is at version %d, want %d (%s)", s.schema, have, want, mend)
+	}
+	return nil
+}
+
+// checkRights refuses a user that lacks a right which a verb needs.
+func (s *Store) checkRights(ctx context.Context) error {
+	missing := ""
+	if err := s.pool.QueryRow(ctx, s.sql["check_rights"], s.readOnly).Scan(&missing); err != nil {
+		return err
+	}
+	if missing != "" {
+		return fmt.Errorf("the user lacks rights in schema %q: %s (let the owner grant them)", s.schema, missing)
+	}
+	return nil
+}
+
+// checkFences refuses a sequence that would give fences again (promise 1).
+func (s *Store) checkFences(ctx context.Context) error {
+	var found, given int64
+	if err := s.pool.QueryRow(ctx, s.sql["check_fences"]).Scan(&found, &given); err != nil || given >= found {
+		return err
+	}
+	return fmt.Errorf("the sequence of the fences in schema %q is at %d, but a record has %d: it was set back, by a restore or by a failover "+
+		"to a copy without it (run: SELECT setval('%s', %d))", s.schema, given, found, pgx.Identifier{s.schema, "fence"}.Sanitize(), found+fenceSlack)
+}

@@ -1,0 +1,128 @@
+package pgstore
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/semel-dev/semel"
+)
+
+// Claim implements [semel.Store]. A record that is absent without a trace is
+// won in one round trip, and one that stands is shown in one if this process
+// has met it before, otherwise in two; a row that was left behind, and one that
+// is taken over, cost one more.
+func (s *Store) Claim(ctx context.Context, p semel.ClaimParams) (rec semel.Record, won bool, err error) {
+	if err := validate(&p); err != nil {
+		return semel.Record{}, false, err
+	}
+	err = s.write(ctx, "claim", func() (err error) {
+		rec, won, err = s.claim(ctx, &p)
+		return err
+	})
+	if err != nil {
+		return semel.Record{}, false, err
+	}
+	return rec, won, nil
+}
+
+// validate refuses what the database cannot keep.
+func validate(p *semel.ClaimParams) error {
+	if err := p.Validate(); err != nil {
+		return err
+	}
+	if !isText(p.Scope) || !isText(p.Name) {
+		return fmt.Errorf("%w: scope and name must be UTF-8 without the zero byte", semel.ErrKeyInvalid)
+	}
+	return nil
+}
+
+// isText reports whether a column of type text can hold it.
+func isText(s string) bool {
+	return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0
+}
+
+// claim inserts a row, and reads the one there is if that is refused; what was
+// met before is read first.
+func (s *Store) claim(ctx context.Context, p *semel.ClaimParams) (semel.Record, bool, error) {
+	if s.seen.Has(p.Digest) {
+		rec, err := s.find(ctx, p.Digest)
+		switch {
+		case err == nil:
+			return s.met(ctx, p, rec)
+		case !noRow(err):
+			return rec, false, err
+		}
+	}
+	rec, err := s.insert(ctx, p)
+	if !noRow(err) {
+		return rec, err == nil, err
+	}
+	if rec, err = s.find(ctx, p.Digest); err == nil {
+		return s.met(ctx, p, rec)
+	}
+	if noRow(err) {
+		err = errOvertaken
+	}
+	return rec, false, err
+}
+
+// insert claims what has no row.
+func (s *Store) insert(ctx context.Context, p *semel.ClaimParams) (semel.Record, error) {
+	var c claimed
+	err := s.pool.QueryRow(ctx, s.sql["claim"], p.Digest[:], p.Owner[:], p.Fingerprint[:],
+		p.Lease.Milliseconds(), p.Retention.Milliseconds(), p.Scope, p.Name).Scan(&c.fence, &c.ms, nil)
+	if err != nil {
+		return semel.Record{}, err
+	}
+	s.seen.Add(p.Digest)
+	return c.record(p), nil
+}
+
+// find reads the row of a digest, record or not.
+func (s *Store) find(ctx context.Context, d semel.Digest) (semel.Record, error) {
+	rec, _, err := scanRecord(s.pool.QueryRow(ctx, s.sql["find"], d[:]))
+	if err == nil {
+		s.seen.Add(d)
+	}
+	return rec, err
+}
+
+// claimed is what the server adds to a claim that was inserted.
+type claimed struct{ fence, ms int64 }
+
+// record is the row that the claim has made.
+func (c *claimed) record(p *semel.ClaimParams) semel.Record {
+	at := fromMS(c.ms)
+	return semel.Record{
+		Digest: p.Digest, Scope: p.Scope, Name: p.Name, Fingerprint: p.Fingerprint, Owner: p.Owner,
+		State: semel.StateClaimed, Fence: semel.Fence(c.fence), Attempt: 1, //nolint:gosec // the sequence counts from 1.
+		ClaimedAt: at, LeaseUntil: at.Add(p.Lease), ExpiresAt: at.Add(p.Lease + p.Retention), ReadAt: at,
+	}
+}
+
+// met decides about a row that was there.
+func (s *Store) met(ctx context.Context, p *semel.ClaimParams, rec semel.Record) (semel.Record, bool, error) {
+	takeOver := p.TakeOver == rec.Fence && (rec.State == semel.StateUnknown || rec.Lapsed())
+	if !takeOver && !absent(&rec) {
+		return rec, repeated(&rec, p), nil
+	}
+	rec, won, err := scanRecord(s.pool.QueryRow(ctx, s.sql["claim_again"], p.Digest[:], p.Owner[:], p.Fingerprint[:],
+		p.Lease.Milliseconds(), p.Retention.Milliseconds(), p.Scope, p.Name, column(rec.Fence), takeOver))
+	if noRow(err) {
+		return rec, false, errOvertaken
+	}
+	return rec, won, err
+}
+
+// absent reports whether the row that was met is a record no more.
+func absent(rec *semel.Record) bool {
+	return rec.State == semel.StateReleased || !rec.ReadAt.Before(rec.ExpiresAt)
+}
+
+// repeated reports whether the claim found is the caller's own, whose reply
+// was lost.
+func repeated(rec *semel.Record, p *semel.ClaimParams) bool {
+	return rec.State == semel.StateClaimed && !rec.Lapsed() && rec.Owner == p.Owner && p.Owner != semel.Owner{}
+}

@@ -1,0 +1,77 @@
+package pgstore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/semel-dev/semel"
+)
+
+// Do is [semel.DoTx] in the PostgreSQL database of the guard's store: fn works
+// in tx, and its rows commit together with its result, or not at all
+// (promise 4). Every later caller gets that result.
+//
+// fn returns the errors it meets, and leaves Commit and Rollback alone. With a
+// context of fn, Do is a savepoint: its result commits with the transaction
+// around it, and what failed in it leaves that one open.
+func Do[T any](
+	ctx context.Context, g *semel.Guard, k semel.Key, fp semel.Fingerprint, fn func(ctx context.Context, tx pgx.Tx) (T, error),
+) (T, error) {
+	s, err := storeOf(g)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return semel.DoTx(ctx, g, s.transactorOf(ctx), k, fp, func(ctx context.Context) (T, error) {
+		return fn(ctx, TxFrom(ctx))
+	})
+}
+
+// DoWith is [Do] for work that begins with a statement known beforehand, such
+// as its INSERT. The statement travels with the claim, in one round trip, and
+// runs only if that was won; rows are what it returned, read into memory. When
+// it fails, fn does not run, and its error is that of the work.
+//
+// It saves one of three round trips. Under the stricter isolations, and inside
+// of another transaction, the statement follows the claim.
+func DoWith[T any](
+	ctx context.Context, g *semel.Guard, k semel.Key, fp semel.Fingerprint, first Query,
+	fn func(ctx context.Context, tx pgx.Tx, rows pgx.Rows) (T, error),
+) (T, error) {
+	var none T
+	s, err := storeOf(g)
+	if err != nil {
+		return none, err
+	}
+	t := s.transactorOf(ctx)
+	if _, joined := t.(*joiner); !joined {
+		t = &starter{store: s, query: &first}
+	}
+	return semel.DoTx(ctx, g, t, k, fp, func(ctx context.Context) (T, error) {
+		rows, err := txFrom(ctx).rows(ctx, &first)
+		if err != nil {
+			return none, err
+		}
+		defer rows.Close()
+		return fn(ctx, TxFrom(ctx), rows)
+	})
+}
+
+// transactorOf joins the transaction of ctx, where that is the store's.
+func (s *Store) transactorOf(ctx context.Context) semel.Transactor {
+	if outer := txFrom(ctx); outer != nil && outer.store == s {
+		return &joiner{store: s, outer: outer}
+	}
+	return s.Transactor(nil)
+}
+
+// storeOf is the store of the guard, below whatever wraps it.
+func storeOf(g *semel.Guard) (*Store, error) {
+	s, ok := semel.StoreAs[*Store](g.Store())
+	if !ok {
+		return nil, fmt.Errorf("pgstore: the guard keeps its records in a %T (make it with the store of pgstore.Open or pgstore.New)", g.Store())
+	}
+	return s, nil
+}

@@ -1,0 +1,86 @@
+package pgstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/semel-dev/semel"
+)
+
+// DoSQL is [Do] for those who work with database/sql, by whatever driver: db is
+// a pool of the database that holds the store's schema.
+//
+// Should fn commit tx itself, its rows are committed with a claim, and the
+// outcome is recorded right after; a crash in between leaves it unknown. Should
+// it roll back and then succeed, nothing happened ([semel.ErrRolledBack]).
+func DoSQL[T any](
+	ctx context.Context, g *semel.Guard, db *sql.DB, k semel.Key, fp semel.Fingerprint, fn func(ctx context.Context, tx *sql.Tx) (T, error),
+) (T, error) {
+	s, err := storeOf(g)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	t := SQLTransactor(db, s, nil)
+	if outer := sqlTxFrom(ctx); outer != nil && outer.store == s && outer.db == db {
+		t = &sqlJoiner{store: s, in: outer.tx, tx: outer.tx, db: db, outer: outer}
+	}
+	return semel.DoTx(ctx, g, t, k, fp, func(ctx context.Context) (T, error) {
+		return fn(ctx, SQLTxFrom(ctx))
+	})
+}
+
+// SQLTransactor opens transactions on a pool of database/sql, for
+// [semel.Guard.BeginTx] and [semel.DoTx]; the work finds them by [SQLTxFrom]. db
+// is a pool of the database that holds the store's schema. o may be nil; it
+// must not be read-only.
+func SQLTransactor(db *sql.DB, s *Store, o *sql.TxOptions) semel.Transactor {
+	return &sqlTransactor{store: s, db: db, opts: o}
+}
+
+// SQLTxFrom returns the transaction of database/sql under which ctx works, or
+// nil.
+func SQLTxFrom(ctx context.Context) *sql.Tx {
+	if t := sqlTxFrom(ctx); t != nil {
+		return t.tx
+	}
+	return nil
+}
+
+type sqlTxKey struct{}
+
+func sqlTxFrom(ctx context.Context) *sqlTransaction {
+	t, _ := ctx.Value(sqlTxKey{}).(*sqlTransaction)
+	return t
+}
+
+type sqlTransactor struct {
+	store *Store
+	db    *sql.DB
+	opts  *sql.TxOptions
+}
+
+// Transaction implements [semel.Transactor].
+func (t *sqlTransactor) Transaction(ctx context.Context) (semel.Tx, error) {
+	switch {
+	case t.db == nil:
+		return nil, errors.New("pgstore: begin a transaction: the *sql.DB is nil")
+	case t.opts != nil && t.opts.ReadOnly:
+		return nil, errors.New("pgstore: begin a transaction: sql.TxOptions.ReadOnly is set (there is nothing to make happen once in a transaction that only reads)")
+	case t.store.readOnly:
+		return nil, fmt.Errorf("pgstore: begin a transaction: %w", errReadOnly)
+	}
+	if err := t.store.gate.enter(); err != nil {
+		return nil, err
+	}
+	conn, err := t.db.Conn(ctx)
+	if err != nil {
+		t.store.gate.leave()
+		return nil, translate("begin a transaction", err)
+	}
+	tx := &sqlTransaction{store: t.store, db: t.db}
+	tx.in = &ownSession{conn: conn, opts: t.opts, bind: func(begun *sql.Tx) { tx.tx = begun }}
+	return tx, nil
+}

@@ -1,0 +1,179 @@
+package pgstore_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/pgstore"
+)
+
+// doSQL does what fn does, in a transaction of database/sql.
+func (s *shop) doSQL(ctx context.Context, db *sql.DB, name string, fn func(context.Context, *sql.Tx) error) (o order, ran int, err error) {
+	o, err = pgstore.DoSQL(ctx, s.guard, db, orderKey(name), semel.Fingerprint{1}, func(ctx context.Context, tx *sql.Tx) (order, error) {
+		ran++
+		o, err := s.insertSQLTx(ctx, tx, name)
+		if err == nil && fn != nil {
+			err = fn(ctx, tx)
+		}
+		return o, err
+	})
+	return o, ran, err
+}
+
+// Promises 2 and 4, through database/sql: row and answer are one, and it does
+// not matter by which door a duplicate comes.
+func TestDoSQL(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, nil)
+	db := s.db(t)
+	if _, _, err := s.doSQL(t.Context(), db, "k", func(context.Context, *sql.Tx) error { return errWork }); !errors.Is(err, errWork) {
+		t.Errorf("got %v, want %v", err, errWork)
+	}
+	s.wantNames(t, "")
+	first, _, err := s.doSQL(t.Context(), db, "k", nil)
+	if err != nil || first.ID == 0 {
+		t.Fatalf("got %v, error %v", first, err)
+	}
+	again, ran, err := s.doSQL(t.Context(), db, "k", nil)
+	if err != nil || again != first || ran > 0 {
+		t.Errorf("got %v, error %v, want %v", again, err, first)
+	}
+	if o, err := s.do(t.Context(), "k"); err != nil || o != first {
+		t.Errorf("by pgx: got %v, error %v, want %v", o, err, first)
+	}
+	s.wantNames(t, "k")
+	if n := db.Stats().InUse; n > 0 {
+		t.Errorf("%d connections are in use", n)
+	}
+}
+
+// Promise 4: work that ends its transaction itself commits no row without a
+// record.
+func TestDoSQLEndedByWork(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		end   func(*sql.Tx) error
+		want  error
+		names string
+		state semel.State
+	}{
+		"Commit":   {end: (*sql.Tx).Commit, names: "k", state: semel.StateCompleted},
+		"Rollback": {end: (*sql.Tx).Rollback, want: semel.ErrRolledBack},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := openShop(t, nil)
+			_, ran, err := s.doSQL(t.Context(), s.db(t), "k", func(_ context.Context, tx *sql.Tx) error { return tt.end(tx) })
+			if !errors.Is(err, tt.want) || ran != 1 {
+				t.Errorf("got %v after %d runs, want %v", err, ran, tt.want)
+			}
+			s.wantNames(t, tt.names)
+			s.wantState(t, "k", tt.state)
+		})
+	}
+}
+
+// What dies between the work's own Commit and the record is unknown (promise 3).
+func TestDoSQLCommittedByWork(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, nil)
+	_, _, err := s.doSQL(t.Context(), s.db(t), "k", func(_ context.Context, tx *sql.Tx) error {
+		if err := tx.Commit(); err != nil {
+			return err
+		}
+		rec, err := s.guard.Lookup(t.Context(), orderKey("k")) //nolint:contextcheck // what runs here must not end with the context.
+		if err != nil || !rec.Lapsed() {
+			t.Errorf("got %+v, error %v, want a claim that has lapsed", rec, err)
+		}
+		_, err = newGuard(t, s.store, nil).Lookup(t.Context(), orderKey("k")) //nolint:contextcheck // what runs here must not end with the context.
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// DoSQL inside of DoSQL is a savepoint; inside of the rest it is not.
+func TestDoSQLNested(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, nil)
+	db := s.db(t)
+	for _, end := range []error{errWork, nil} {
+		_, _, err := s.doSQL(t.Context(), db, "outer", func(ctx context.Context, tx *sql.Tx) error {
+			_, _, err := s.doSQL(ctx, db, "failed", func(context.Context, *sql.Tx) error { return errWork })
+			if !errors.Is(err, errWork) {
+				t.Errorf("got %v, want %v", err, errWork)
+			}
+			_, _, err = s.doSQL(ctx, db, "inner", func(ctx context.Context, inner *sql.Tx) error {
+				if inner != tx || pgstore.SQLTxFrom(ctx) != tx {
+					t.Error("the inner work has another transaction")
+				}
+				if _, err := s.joined(ctx, inner, "joined", nil); err != nil {
+					return err
+				}
+				_, _, err := s.doSQL(ctx, db, "innermost", nil)
+				return err
+			})
+			return errors.Join(err, end)
+		})
+		if !errors.Is(err, end) {
+			t.Fatal(err)
+		}
+		if end != nil {
+			s.wantNames(t, "")
+		}
+	}
+	s.wantNames(t, "outer inner joined innermost")
+	for name, want := range map[string]semel.State{
+		"outer": semel.StateCompleted, "inner": semel.StateCompleted, "joined": semel.StateCompleted, "innermost": semel.StateCompleted, "failed": semel.StateAbsent,
+	} {
+		s.wantState(t, name, want)
+	}
+}
+
+// Options that make no sense are refused with what to do.
+func TestSQLTransactorRefuses(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, nil)
+	for words, transactor := range map[string]semel.Transactor{
+		"ReadOnly is set": pgstore.SQLTransactor(s.db(t), s.store, &sql.TxOptions{ReadOnly: true}),
+		"is nil":          pgstore.SQLTransactor(nil, s.store, nil),
+		"read-only":       pgstore.SQLTransactor(s.db(t), newStore(t, s.pool, &pgstore.Options{Schema: s.store.SchemaName(), ReadOnly: true}), nil),
+	} {
+		_, err := transactor.Transaction(t.Context())
+		wantWords(t, err, words)
+	}
+}
+
+// A caller that goes away rolls back, whatever it did before.
+func TestDoSQLCancelled(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, nil)
+	db := s.db(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	_, _, err := s.doSQL(ctx, db, "k", func(ctx context.Context, _ *sql.Tx) error {
+		cancel()
+		<-ctx.Done()
+		return nil
+	})
+	if !errors.Is(err, semel.ErrRolledBack) {
+		t.Errorf("got %v, want %v", err, semel.ErrRolledBack)
+	}
+	s.wantNames(t, "")
+	s.wantState(t, "k", semel.StateAbsent)
+	full, end := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer end()
+	db.SetMaxOpenConns(1)
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, _, err := s.doSQL(full, db, "k", nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
+	}
+}

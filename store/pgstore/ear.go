@@ -1,0 +1,193 @@
+package pgstore
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/semel-dev/semel"
+)
+
+const (
+	// silence is how long nothing may be heard before the connection is tried,
+	// and how long that may take.
+	silence = 30 * time.Second
+	// connectTimeout bounds how long waiters wait until something is heard.
+	connectTimeout = 10 * time.Second
+)
+
+// ear is the connection on which a store hears of settlements, opened when
+// somebody first waits, and again after it broke.
+type ear struct {
+	deafness time.Duration // how long nobody tries again after it failed
+
+	mu     sync.Mutex // guards the fields below
+	rooms  map[semel.Digest]*room
+	ready  chan struct{} // of the present connection; closed when it listens or failed
+	err    error         // why it does not listen
+	failed time.Time
+}
+
+// room is where those sit who wait for one record.
+type room struct {
+	n    int
+	told chan struct{}
+	err  error // why nothing will be told any more; set before told is closed
+}
+
+// join takes a seat, and returns when settlements are heard. Every success
+// needs a leave.
+func (e *ear) join(ctx context.Context, s *Store, d semel.Digest) (*room, error) {
+	ready, err := e.listen(s)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-ready:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-s.life.Done():
+		return nil, semel.ErrClosed
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.err != nil {
+		return nil, e.err
+	}
+	r := e.rooms[d]
+	if r == nil {
+		r = &room{told: make(chan struct{})}
+		e.rooms[d] = r
+	}
+	r.n++
+	return r, nil
+}
+
+func (e *ear) leave(d semel.Digest, r *room) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if r.n--; r.n == 0 && e.rooms[d] == r {
+		delete(e.rooms, d)
+	}
+}
+
+// listen starts to, unless it does already or has just failed.
+func (e *ear) listen(s *Store) (ready <-chan struct{}, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case e.err != nil && time.Since(e.failed) < e.deafness:
+		return nil, e.err
+	case e.ready == nil || e.err != nil:
+		e.ready, e.err, e.rooms = make(chan struct{}), nil, map[semel.Digest]*room{}
+		s.background.Go(func() { e.hear(s, e.ready) })
+	}
+	return e.ready, nil
+}
+
+// hear listens until the store is closed or the connection breaks, and wakes
+// whoever is told.
+func (e *ear) hear(s *Store, ready chan struct{}) {
+	listening := sync.OnceFunc(func() { close(ready) })
+	defer listening()
+	err := s.listen(s.life, listening, e.wake)
+	if s.life.Err() != nil {
+		err = semel.ErrClosed
+	} else {
+		s.log.LogAttrs(s.life, slog.LevelWarn, "settlements by other processes are not heard of; callers poll", slog.Any("error", err))
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.err, e.failed = err, time.Now()
+	for _, r := range e.rooms {
+		r.err = err
+		close(r.told)
+	}
+	e.rooms = nil
+}
+
+// wake wakes everybody who waits for the digest; whoever comes later gets a new
+// room.
+func (e *ear) wake(payload string) {
+	var d semel.Digest
+	if n, err := hex.Decode(d[:], []byte(payload)); err != nil || n != len(d) {
+		return // not ours
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if r := e.rooms[d]; r != nil {
+		close(r.told)
+		delete(e.rooms, d)
+	}
+}
+
+// listen opens the connection, says when it listens, and hands on what it
+// hears. It returns when the connection breaks or ctx ends.
+func (s *Store) listen(ctx context.Context, listening func(), heard func(payload string)) error {
+	conn, err := s.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // it is thrown away.
+	listening()
+	for {
+		told, err := waitForNotification(ctx, conn)
+		if err != nil {
+			return err
+		}
+		if told != "" {
+			heard(told)
+		}
+	}
+}
+
+// connect opens a connection beside the pool, as the pool does, and listens. A
+// pooler would share it with others, so that it heard what they are told; the
+// process that answers is then not the one that was greeted.
+func (s *Store) connect(ctx context.Context) (*pgx.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	config := s.pool.Config()
+	if config.BeforeConnect != nil {
+		if err := config.BeforeConnect(ctx, config.ConnConfig); err != nil {
+			return nil, err
+		}
+	}
+	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
+	if err != nil {
+		return nil, err
+	}
+	var pid uint32
+	err = conn.QueryRow(ctx, "SELECT pg_backend_pid()", pgx.QueryExecModeExec).Scan(&pid)
+	if err == nil && pid != conn.PgConn().PID() {
+		err = errPooler
+	}
+	if err == nil {
+		_, err = conn.Exec(ctx, "LISTEN "+pgx.Identifier{channel(s.schema)}.Sanitize(), pgx.QueryExecModeExec)
+	}
+	if err != nil {
+		return nil, errors.Join(err, conn.Close(ctx))
+	}
+	return conn, nil
+}
+
+// waitForNotification returns "" when the connection was silent, but lives.
+func waitForNotification(ctx context.Context, conn *pgx.Conn) (payload string, err error) {
+	short, cancel := context.WithTimeout(ctx, silence)
+	defer cancel()
+	told, err := conn.WaitForNotification(short)
+	switch {
+	case err == nil:
+		return told.Payload, nil
+	case ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded):
+		return "", err
+	}
+	short, cancel = context.WithTimeout(ctx, silence)
+	defer cancel()
+	return "", conn.Ping(short)
+}

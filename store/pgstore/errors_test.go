@@ -1,0 +1,70 @@
+package pgstore_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/testserver"
+)
+
+// What the server refuses is told with what to do, and what is full is said to
+// be. The errors are the server's own, raised in a trigger.
+func TestErrorsOfTheServer(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	p := pool(t, testserver.Postgres(t), 1)
+	name := quoted(s.SchemaName())
+	rec := wins(t, s, params("k"))
+	for _, test := range []struct {
+		code, word string
+		full       bool
+	}{
+		{"53100", "free space", true},
+		{"54000", "without keeping it", true},
+		{"53200", "memory", false},
+		{"53300", "max_connections", false},
+		{"25006", "target_session_attrs=read-write", false},
+		{"42501", "grant", false},
+		{"42P01", "pgstore.Migrations", false},
+		{"26000", "default_query_exec_mode=exec", false},
+		{"57014", "statement_timeout", false},
+		{"55P03", "lock_timeout", false},
+		{"22012", "stood still", false},
+		{"XX000", "", false},
+	} {
+		execute(t, p, fmt.Sprintf(`CREATE OR REPLACE FUNCTION %[1]s.refuse() RETURNS trigger LANGUAGE plpgsql AS
+$$ BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = '%[2]s'; END $$;
+CREATE OR REPLACE TRIGGER refuse BEFORE UPDATE ON %[1]s.record FOR EACH ROW EXECUTE FUNCTION %[1]s.refuse()`, name, test.code))
+		err := s.Settle(t.Context(), rec.Digest, rec.Fence, completed("x"))
+		wantWords(t, err, "settle", "refused", test.code, test.word)
+		if errors.Is(err, semel.ErrFull) != test.full {
+			t.Errorf("%s: got %v, want full %v", test.code, err, test.full)
+		}
+		errs, err := s.SettleBatch(t.Context(), []semel.SettleParams{{Digest: rec.Digest, Fence: rec.Fence, Settlement: completed("x")}})
+		if err == nil {
+			t.Errorf("%s: a batch that was refused returned %v", test.code, errs)
+		}
+	}
+	execute(t, p, "DROP TRIGGER refuse ON "+name+".record")
+	settles(t, s, rec, completed("x"))
+}
+
+// What passes by itself is tried again: the trigger refuses the first times.
+func TestRetries(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	p := pool(t, testserver.Postgres(t), 1)
+	name := quoted(s.SchemaName())
+	rec := wins(t, s, params("k"))
+	for i, code := range []string{"40001", "40P01", "22012"} {
+		execute(t, p, fmt.Sprintf(`CREATE SEQUENCE %[1]s.tries%[3]d;
+CREATE OR REPLACE FUNCTION %[1]s.refuse() RETURNS trigger LANGUAGE plpgsql AS
+$$ BEGIN IF nextval('%[1]s.tries%[3]d') < 4 THEN RAISE EXCEPTION 'refused' USING ERRCODE = '%[2]s'; END IF; RETURN NEW; END $$;
+CREATE OR REPLACE TRIGGER refuse BEFORE UPDATE ON %[1]s.record FOR EACH ROW EXECUTE FUNCTION %[1]s.refuse()`, name, code, i))
+		if err := s.Renew(t.Context(), rec.Digest, rec.Fence, lease); err != nil {
+			t.Errorf("%s: %v", code, err)
+		}
+	}
+}

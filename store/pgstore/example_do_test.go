@@ -1,0 +1,95 @@
+package pgstore_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/pgstore"
+)
+
+// What the examples share: a guard over [pgstore.Open], and the intent.
+var (
+	guard  *semel.Guard
+	intent = semel.Key{Scope: "user 42: POST /invoices", Name: "8e03978e-40d5-43dd-bc93-6894a57f9324"}
+	wanted = semel.FingerprintOf("amount=1250")
+)
+
+const insertInvoice = "INSERT INTO invoices (amount) VALUES ($1) RETURNING id"
+
+func ExampleDo() { //nolint:testableexamples // it needs a server.
+	id, err := pgstore.Do(context.Background(), guard, intent, wanted, func(ctx context.Context, tx pgx.Tx) (id int64, err error) {
+		err = tx.QueryRow(ctx, insertInvoice, 1250).Scan(&id)
+		return id, err
+	})
+	fmt.Println(id, err)
+}
+
+// The INSERT travels with the claim; what follows has its rows.
+func ExampleDoWith() { //nolint:testableexamples // it needs a server.
+	first := pgstore.Query{SQL: insertInvoice, Args: []any{1250}}
+	id, err := pgstore.DoWith(context.Background(), guard, intent, wanted, first,
+		func(ctx context.Context, tx pgx.Tx, rows pgx.Rows) (int64, error) {
+			id, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[int64])
+			if err != nil {
+				return 0, err
+			}
+			_, err = tx.Exec(ctx, "INSERT INTO lines (invoice, amount) VALUES ($1, $2)", id, 1250)
+			return id, err
+		})
+	fmt.Println(id, err)
+}
+
+// All of the work is one statement, and so is the record of what it returned.
+func ExampleExec() { //nolint:testableexamples // it needs a server.
+	type invoice struct {
+		ID int64 `json:"id"`
+	}
+	made, err := pgstore.Exec[invoice](context.Background(), guard, intent, wanted, insertInvoice, 1250)
+	fmt.Println(made.ID, err)
+}
+
+func ExampleDoSQL() { //nolint:testableexamples // it needs a server.
+	var db *sql.DB // of the same database, by whatever driver
+	id, err := pgstore.DoSQL(context.Background(), guard, db, intent, wanted, func(ctx context.Context, tx *sql.Tx) (id int64, err error) {
+		err = tx.QueryRowContext(ctx, insertInvoice, 1250).Scan(&id)
+		return id, err
+	})
+	fmt.Println(id, err)
+}
+
+// The caller has begun the transaction, perhaps by an ORM, and commits it.
+func ExampleJoin() { //nolint:testableexamples // it needs a server.
+	ctx := context.Background()
+	var db *sql.DB
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer tx.Rollback()
+	id, err := pgstore.Join(ctx, guard, tx, intent, wanted, func(ctx context.Context) (id int64, err error) {
+		err = tx.QueryRowContext(ctx, insertInvoice, 1250).Scan(&id)
+		return id, err
+	})
+	if err == nil {
+		err = tx.Commit() // now it is the answer for everybody
+	}
+	fmt.Println(id, err)
+}
+
+func ExampleJoinPgx() { //nolint:testableexamples // it needs a server.
+	ctx := context.Background()
+	var conn *pgx.Conn
+	err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		_, err := pgstore.JoinPgx(ctx, guard, tx, intent, wanted, func(ctx context.Context) (id int64, err error) {
+			err = tx.QueryRow(ctx, insertInvoice, 1250).Scan(&id)
+			return id, err
+		})
+		return err
+	})
+	fmt.Println(err)
+}

@@ -1,0 +1,103 @@
+package pgstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/semel-dev/semel"
+)
+
+// Join is [Do] in a transaction that the caller has begun, with whatever
+// library, in the database that holds the store's schema, and that the caller
+// commits: the result is recorded in it, and only that commit makes it the
+// answer of every later caller. What failed is undone to where Join began, and
+// leaves the transaction open.
+//
+// Twins wait until the caller's transaction ends. What is recorded about work
+// that was undone (an error made with [semel.MarkFinal] or [semel.MarkUnknown])
+// is committed at once, by a connection of the store's pool.
+func Join[T any](
+	ctx context.Context, g *semel.Guard, tx Execer, k semel.Key, fp semel.Fingerprint, fn func(ctx context.Context) (T, error),
+) (T, error) {
+	s, err := storeOf(g)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return semel.DoTx(ctx, g, s.joinSQL(ctx, tx), k, fp, fn)
+}
+
+// JoinPgx is [Join] for a transaction of pgx.
+func JoinPgx[T any](
+	ctx context.Context, g *semel.Guard, tx pgx.Tx, k semel.Key, fp semel.Fingerprint, fn func(ctx context.Context) (T, error),
+) (T, error) {
+	var none T
+	s, err := storeOf(g)
+	if err != nil {
+		return none, err
+	}
+	t := &joiner{store: s}
+	switch outer, own := tx.(*work); {
+	case tx == nil:
+		return none, errNotOpen
+	case own:
+		t.outer = outer.tx
+	default:
+		// An empty batch sends nothing, but says whether the transaction is open.
+		if err := tx.SendBatch(ctx, &pgx.Batch{}).Close(); err != nil {
+			return none, fmt.Errorf("%w: %w", errNotOpen, err)
+		}
+		t.conn = tx.Conn()
+	}
+	return semel.DoTx(ctx, g, t, k, fp, fn)
+}
+
+// sqlJoiner opens savepoints in a transaction of database/sql.
+type sqlJoiner struct {
+	store *Store
+	in    Execer
+	tx    *sql.Tx
+	db    *sql.DB
+	outer *sqlTransaction
+	last  *sqlTransaction
+}
+
+func (s *Store) joinSQL(ctx context.Context, in Execer) *sqlJoiner {
+	j := &sqlJoiner{store: s, in: in}
+	j.tx, _ = in.(*sql.Tx)
+	if outer := sqlTxFrom(ctx); outer != nil && outer.tx == j.tx && j.tx != nil {
+		j.outer, j.db = outer, outer.db
+	}
+	return j
+}
+
+// Joined says that the transaction is open already.
+func (*sqlJoiner) Joined() {}
+
+// Transaction is that of [joiner].
+func (j *sqlJoiner) Transaction(ctx context.Context) (semel.Tx, error) {
+	switch {
+	case j.last != nil && j.last.won && !j.last.tried:
+		j.last = nil
+		return j.store.transaction(ctx, "")
+	case j.in == nil:
+		return nil, errors.New("pgstore: join: the transaction is nil")
+	case j.store.readOnly:
+		return nil, fmt.Errorf("pgstore: join a transaction: %w", errReadOnly)
+	}
+	if err := j.store.gate.enter(); err != nil {
+		return nil, err
+	}
+	t := &sqlTransaction{store: j.store, tx: j.tx, db: j.db, depth: 1}
+	if j.outer != nil {
+		t.depth = j.outer.depth + 1
+	}
+	t.in = &savepointSession{Execer: j.in, name: "semel_sql_" + strconv.Itoa(t.depth)}
+	j.last = t
+	return t, nil
+}

@@ -1,0 +1,305 @@
+package pgstore_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/testserver"
+	"github.com/semel-dev/semel/store/pgstore"
+)
+
+// db is a pool of database/sql to the shop's database.
+func (s *shop) db(t *testing.T) *sql.DB {
+	t.Helper()
+	config, err := pgx.ParseConfig(testserver.Postgres(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := stdlib.OpenDB(*config)
+	db.SetMaxOpenConns(6)
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+func begin(t *testing.T, db *sql.DB) *sql.Tx {
+	t.Helper()
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tx.Rollback() }) // of a test that failed
+	return tx
+}
+
+func (s *shop) insertSQLTx(ctx context.Context, tx *sql.Tx, name string) (order, error) {
+	o := order{Name: name}
+	err := tx.QueryRowContext(ctx, "INSERT INTO "+s.orders+" (name) VALUES ($1) RETURNING id", name).Scan(&o.ID)
+	return o, err
+}
+
+// joined orders in a transaction of the caller's.
+func (s *shop) joined(ctx context.Context, tx *sql.Tx, name string, end error) (order, error) {
+	return pgstore.Join(ctx, s.guard, tx, orderKey(name), semel.Fingerprint{1}, func(ctx context.Context) (order, error) {
+		if pgstore.SQLTxFrom(ctx) != tx {
+			return order{}, errors.New("the work does not find the transaction")
+		}
+		o, err := s.insertSQLTx(ctx, tx, name)
+		return o, errors.Join(err, end)
+	})
+}
+
+// Promise 4: what joined is committed by the caller, with the caller's rows.
+func TestJoin(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, nil)
+	db := s.db(t)
+	var kept order
+	for _, commit := range []bool{false, true} {
+		tx := begin(t, db)
+		if _, err := s.insertSQLTx(t.Context(), tx, "caller's"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.joined(t.Context(), tx, "failed", errWork); !errors.Is(err, errWork) {
+			t.Errorf("got %v, want %v", err, errWork)
+		}
+		o, err := s.joined(t.Context(), tx, "joined", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := s.joined(t.Context(), tx, "joined", nil); err != nil || again != o {
+			t.Errorf("got %v, error %v, want %v", again, err, o)
+		}
+		s.wantState(t, "joined", semel.StateAbsent)
+		if !commit {
+			if err := tx.Rollback(); err != nil {
+				t.Error(err)
+			}
+			s.wantNames(t, "")
+			continue
+		}
+		if err := tx.Commit(); err != nil {
+			t.Error(err)
+		}
+		kept = o
+	}
+	s.wantNames(t, "caller's joined")
+	s.wantState(t, "joined", semel.StateCompleted)
+	s.wantState(t, "failed", semel.StateAbsent)
+	if o, err := s.do(t.Context(), "joined"); err != nil || o != kept {
+		t.Errorf("got %v, error %v, want %v", o, err, kept)
+	}
+}
+
+// Promise 1: twins wait until the caller's transaction has ended.
+func TestJoinTwins(t *testing.T) {
+	t.Parallel()
+	for _, commit := range []bool{true, false} {
+		t.Run(fmt.Sprint("commit ", commit), func(t *testing.T) {
+			t.Parallel()
+			s := openShop(t, &semel.Options{Policy: semel.Policy{Wait: time.Minute}})
+			db := s.db(t)
+			tx := begin(t, db)
+			first, err := s.joined(t.Context(), tx, "k", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var wg sync.WaitGroup
+			var got [3]order
+			var errs [3]error
+			wg.Go(func() { got[0], errs[0] = s.do(t.Context(), "k") })
+			wg.Go(func() { got[1], errs[1] = s.exec(t.Context(), newGuard(t, s.store, nil), "k", "k") })
+			wg.Go(func() {
+				other := begin(t, db)
+				got[2], errs[2] = pgstore.Join(t.Context(), newGuard(t, s.store, &semel.Options{Policy: semel.Policy{Wait: time.Minute}}), other, orderKey("k"), semel.Fingerprint{1},
+					func(ctx context.Context) (order, error) { return s.insertSQLTx(ctx, other, "k") })
+				errs[2] = errors.Join(errs[2], other.Commit())
+			})
+			eventually(t, "the twins wait", func() bool {
+				var n int
+				err := s.pool.QueryRow(t.Context(), "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid IN "+
+					"(SELECT pid FROM pg_stat_activity WHERE query LIKE '%'||$1||'%' OR query LIKE '%advisory%')", s.store.SchemaName()).Scan(&n)
+				return err == nil && n >= 2
+			})
+			if commit {
+				err = tx.Commit()
+			} else {
+				err = tx.Rollback()
+			}
+			wg.Wait()
+			if err := errors.Join(append(errs[:], err)...); err != nil {
+				t.Error(err)
+			}
+			for i, o := range got {
+				if o != got[0] || commit && o != first {
+					t.Errorf("twin %d: got %v, want %v", i, o, got[0])
+				}
+			}
+			s.wantNames(t, "k")
+		})
+	}
+}
+
+// Join knows what is no open transaction.
+func TestJoinNeedsTransaction(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, nil)
+	db := s.db(t)
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	done := begin(t, db)
+	if err := done.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	for name, tx := range map[string]pgstore.Execer{"a pool": db, "a connection": conn, "one that has ended": done, "nil": nil} {
+		_, err := pgstore.Join(t.Context(), s.guard, tx, orderKey("k"), semel.Fingerprint{1}, func(context.Context) (int, error) {
+			t.Errorf("%s: the work ran", name)
+			return 0, nil
+		})
+		if err == nil || name != "nil" {
+			wantWords(t, err, "no open transaction to join")
+		}
+	}
+	ended, err := s.pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ended.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for name, tx := range map[string]pgx.Tx{"one that has ended": ended, "nil": nil} {
+		_, err := pgstore.JoinPgx(t.Context(), s.guard, tx, orderKey("k"), semel.Fingerprint{1}, func(context.Context) (int, error) {
+			t.Errorf("%s: the work ran", name)
+			return 0, nil
+		})
+		wantWords(t, err, "no open transaction to join")
+	}
+	s.idle(t)
+}
+
+// JoinPgx does for pgx what Join does.
+func TestJoinPgx(t *testing.T) {
+	t.Parallel()
+	for _, isolation := range []pgx.TxIsoLevel{pgx.ReadCommitted, pgx.Serializable} {
+		t.Run(string(isolation), func(t *testing.T) {
+			t.Parallel()
+			s := openShop(t, nil)
+			for _, end := range []error{errWork, nil} {
+				err := pgx.BeginTxFunc(t.Context(), s.pool, pgx.TxOptions{IsoLevel: isolation}, func(tx pgx.Tx) error {
+					join := func(name string, end error) (order, error) {
+						return pgstore.JoinPgx(t.Context(), s.guard, tx, orderKey(name), semel.Fingerprint{1}, func(ctx context.Context) (order, error) {
+							o, err := s.insert(ctx, pgstore.TxFrom(ctx), name)
+							return o, errors.Join(err, end)
+						})
+					}
+					if _, err := join("failed", errWork); !errors.Is(err, errWork) {
+						t.Errorf("got %v, want %v", err, errWork)
+					}
+					first, err := join("joined", nil)
+					if err != nil {
+						return err
+					}
+					if again, err := join("joined", nil); err != nil || again != first {
+						t.Errorf("got %v, error %v, want %v", again, err, first)
+					}
+					return end
+				})
+				if !errors.Is(err, end) {
+					t.Fatal(err)
+				}
+			}
+			s.wantNames(t, "joined")
+			s.wantState(t, "joined", semel.StateCompleted)
+			s.idle(t)
+		})
+	}
+}
+
+// A transaction of Do's can be joined like any other.
+func TestJoinPgxOfDo(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, nil)
+	_, err := s.work(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
+		_, err := pgstore.JoinPgx(ctx, s.guard, tx, orderKey("joined"), semel.Fingerprint{1}, func(ctx context.Context) (order, error) {
+			return s.insert(ctx, tx, "joined")
+		})
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	s.wantNames(t, "joined")
+	s.wantState(t, "joined", semel.StateCompleted)
+}
+
+// Promise 3: what became unknown in a transaction that is rolled back stays so.
+func TestJoinUnknown(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, nil)
+	tx := begin(t, s.db(t))
+	if _, err := s.joined(t.Context(), tx, "unknown", semel.MarkUnknown(errWork)); !errors.Is(err, errWork) {
+		t.Errorf("got %v, want %v", err, errWork)
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Error(err)
+	}
+	s.wantState(t, "unknown", semel.StateUnknown)
+	s.wantNames(t, "")
+}
+
+// Promise 4: an attempt that has to look again, because it met a record which
+// the policy lets it take over, is still recorded in the caller's transaction.
+func TestJoinAfterUnknown(t *testing.T) {
+	t.Parallel()
+	for name, join := range map[string]func(*testing.T, *shop) error{
+		"sql": func(t *testing.T, s *shop) error {
+			t.Helper()
+			tx := begin(t, s.db(t))
+			_, err := s.joined(t.Context(), tx, "k", nil)
+			return errors.Join(err, tx.Rollback())
+		},
+		"pgx": func(t *testing.T, s *shop) error {
+			t.Helper()
+			tx, err := s.pool.Begin(t.Context())
+			if err != nil {
+				return err
+			}
+			_, err = pgstore.JoinPgx(t.Context(), s.guard, tx, orderKey("k"), semel.Fingerprint{1}, func(ctx context.Context) (order, error) {
+				return s.insert(ctx, tx, "k")
+			})
+			return errors.Join(err, tx.Rollback(t.Context()))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := openShop(t, &semel.Options{Policy: semel.Policy{OnUnknown: semel.Rerun}})
+			claim, _, err := s.guard.Begin(t.Context(), orderKey("k"), semel.Fingerprint{1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := claim.Unknown("the first attempt broke off"); err != nil {
+				t.Fatal(err)
+			}
+			if err := join(t, s); err != nil {
+				t.Error(err)
+			}
+			s.wantNames(t, "")
+			s.wantState(t, "k", semel.StateAbsent)
+		})
+	}
+}

@@ -1,0 +1,240 @@
+package pgstore_test
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/testserver"
+	"github.com/semel-dev/semel/store/pgstore"
+)
+
+const (
+	lease     = time.Hour
+	retention = 24 * time.Hour
+	secret    = "open-sesame"
+)
+
+// open opens a store in a schema of its own on the shared server.
+func open(t *testing.T, o *pgstore.Options) *pgstore.Store {
+	t.Helper()
+	if o == nil {
+		o = &pgstore.Options{}
+	}
+	if o.Schema == "" {
+		o.Schema = testserver.PostgresSchema(t)
+	}
+	return openAt(t, testserver.Postgres(t), o)
+}
+
+// openAt opens a store for as long as the test runs.
+func openAt(t *testing.T, dsn string, o *pgstore.Options) *pgstore.Store {
+	t.Helper()
+	few := *o
+	few.MaxConns = 4
+	s, err := pgstore.Open(t.Context(), dsn, &few)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func params(name string) semel.ClaimParams {
+	key := semel.Key{Scope: "alice", Name: name}
+	return semel.ClaimParams{
+		Digest:      key.Digest(),
+		Scope:       key.Scope,
+		Name:        key.Name,
+		Fingerprint: semel.FingerprintOf(name),
+		Owner:       semel.Owner{1},
+		Lease:       lease,
+		Retention:   retention,
+	}
+}
+
+func completed(outcome string) semel.Settlement {
+	return semel.Settlement{State: semel.StateCompleted, Outcome: []byte(outcome), Kept: true, Retention: retention}
+}
+
+// wins claims, and must win.
+func wins(tb testing.TB, s semel.Store, p semel.ClaimParams) semel.Record {
+	tb.Helper()
+	rec, won, err := s.Claim(tb.Context(), p)
+	if err != nil || !won {
+		tb.Fatalf("claim of %q: won %v, error %v", p.Name, won, err)
+	}
+	return rec
+}
+
+func settles(tb testing.TB, s semel.Store, rec semel.Record, v semel.Settlement) {
+	tb.Helper()
+	if err := s.Settle(tb.Context(), rec.Digest, rec.Fence, v); err != nil {
+		tb.Fatalf("settle %q: %v", rec.Name, err)
+	}
+}
+
+// wantWords fails unless the error has the words that an operator needs, and
+// not the secret ones.
+func wantWords(tb testing.TB, err error, words ...string) {
+	tb.Helper()
+	if err == nil {
+		tb.Fatalf("got no error, want one with %q", words)
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			tb.Errorf("got %q, want %q in it", err, w)
+		}
+	}
+	if strings.Contains(err.Error(), secret[:6]) || strings.Contains(fmt.Sprintf("%+v", err), secret[:6]) {
+		tb.Errorf("%q shows the password", err)
+	}
+}
+
+// refuses opens a store, and must not succeed.
+func refuses(t *testing.T, dsn string, o *pgstore.Options, words ...string) {
+	t.Helper()
+	s, err := pgstore.Open(t.Context(), dsn, o)
+	if err == nil {
+		s.Close()
+		t.Fatalf("the store was opened, want an error with %q", words)
+	}
+	wantWords(t, err, append(words, "pgstore: ")...)
+}
+
+// with changes the URL of a server.
+func with(t *testing.T, dsn string, change func(u *url.URL, q url.Values)) string {
+	t.Helper()
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := u.Query()
+	change(u, q)
+	u.RawQuery = strings.ReplaceAll(q.Encode(), "+", "%20")
+	return u.String()
+}
+
+func TestOpenRefusesADSN(t *testing.T) {
+	t.Parallel()
+	for _, dsn := range []string{
+		"nonsense " + secret,
+		"postgres://u:" + secret + "@host:port/db",
+		"postgres://u:" + secret + "@" + secret + "@[::1",
+		"postgres://u:pa/" + secret + "@host/db",
+		"host=localhost password='" + secret,
+		"host=localhost user=u password=" + secret + " port=" + secret,
+		"postgres://u:" + secret + "@host/db?pool_max_conns=" + secret,
+		"postgres://u:%zz" + secret + "@host/db",
+	} {
+		refuses(t, dsn, nil, pgstore.ErrConfig.Error(), "the DSN cannot be read")
+	}
+}
+
+// What is wrong with the server or its address is said, and what to change.
+func TestOpenRefusesAnAddress(t *testing.T) {
+	t.Parallel()
+	dsn := testserver.Postgres(t)
+	password := func(u *url.URL, _ url.Values) { u.User = url.UserPassword(u.User.Username(), secret) }
+	refuses(t, with(t, dsn, func(u *url.URL, q url.Values) {
+		password(u, q)
+		u.Path = "/no_such_database"
+	}), nil, "does not exist", "create the database")
+	refuses(t, with(t, dsn, func(u *url.URL, q url.Values) {
+		password(u, q)
+		u.Host = "127.0.0.1:1"
+	}), nil, "connect", "check host, port and sslmode")
+	silent, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	refuses(t, with(t, dsn, func(u *url.URL, q url.Values) {
+		password(u, q)
+		u.Host = silent.Addr().String()
+		q.Set("connect_timeout", "1")
+	}), nil, "timeout", "check host, port and sslmode")
+}
+
+func TestOpenRefusesOptions(t *testing.T) {
+	t.Parallel()
+	for word, o := range map[string]pgstore.Options{
+		"MaxConns is negative": {MaxConns: -1},
+		"at most 48":           {Schema: strings.Repeat("s", 49)},
+		"pg_":                  {Schema: "pg_semel"},
+		"not text":             {Schema: "a\x00b"},
+	} {
+		_, err := pgstore.Open(t.Context(), testserver.Postgres(t), &o)
+		wantWords(t, err, word)
+	}
+	_, err := pgstore.New(t.Context(), nil, nil)
+	wantWords(t, err, "needs a pool")
+}
+
+// A store of a pool that is not its own leaves it open.
+func TestNewLeavesThePoolOpen(t *testing.T) {
+	t.Parallel()
+	p := pool(t, testserver.Postgres(t), 2)
+	s := newStore(t, p, &pgstore.Options{Schema: testserver.PostgresSchema(t)})
+	wins(t, s, params("k"))
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.Claim(t.Context(), params("l")); !errors.Is(err, semel.ErrClosed) {
+		t.Errorf("claim after Close: got %v, want %v", err, semel.ErrClosed)
+	}
+	if err := p.Ping(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// Any name that PostgreSQL takes will do.
+func TestSchemaNames(t *testing.T) {
+	t.Parallel()
+	for i, odd := range []string{"%s", "%s Ö \"quoted\" 'it''s' \\x", "SELECT %s;--"} {
+		odd = fmt.Sprintf(odd, testserver.PostgresSchema(t)[:18])
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			p := pool(t, testserver.Postgres(t), 2)
+			t.Cleanup(func() { execute(t, p, "DROP SCHEMA IF EXISTS "+quoted(odd)+" CASCADE") })
+			a, b := open(t, &pgstore.Options{Schema: odd}), open(t, &pgstore.Options{Schema: odd})
+			rec := wins(t, a, params("k"))
+			told := awaiting(t, b, rec.Digest)
+			settles(t, a, rec, completed("x"))
+			wantTold(t, told)
+		})
+	}
+}
+
+func TestReadOnly(t *testing.T) {
+	t.Parallel()
+	w := open(t, &pgstore.Options{Schema: testserver.PostgresSchema(t)})
+	rec := wins(t, w, params("k"))
+	s := open(t, &pgstore.Options{Schema: w.SchemaName(), ReadOnly: true})
+	if got, err := s.Lookup(t.Context(), rec.Digest); err != nil || got.Fence != rec.Fence {
+		t.Errorf("lookup: got fence %d, error %v, want %d", got.Fence, err, rec.Fence)
+	}
+	if recs, err := s.List(t.Context(), semel.ListParams{}); err != nil || len(recs) != 1 {
+		t.Errorf("list: got %d records, error %v, want 1", len(recs), err)
+	}
+	_, _, err := s.Claim(t.Context(), params("new"))
+	wantWords(t, err, "claim", "read-only")
+	_, err = s.Sweep(t.Context(), 1)
+	wantWords(t, err, "sweep", "read-only")
+	_, err = s.ClaimBatch(t.Context(), []semel.ClaimParams{params("new")})
+	wantWords(t, err, "claim", "read-only")
+	wantWords(t, s.Settle(t.Context(), rec.Digest, rec.Fence, completed("y")), "settle", "read-only")
+	wantWords(t, s.Renew(t.Context(), rec.Digest, rec.Fence, lease), "renew", "read-only")
+	wantWords(t, s.Await(t.Context(), rec.Digest), "await", "read-only")
+	refuses(t, testserver.Postgres(t), &pgstore.Options{Schema: testserver.PostgresSchema(t), ReadOnly: true},
+		"there is no schema", "start a program that serves once")
+}

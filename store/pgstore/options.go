@@ -1,0 +1,89 @@
+package pgstore
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	defaultSchema = "semel"
+	// maxSchemaBytes leaves room, within the 63 bytes of a PostgreSQL name, for
+	// what is put before it.
+	maxSchemaBytes = 48
+	// defaultPatience is how old a claim's statement may be when its row is
+	// written, and grace how long a row stays after its claim. The fences of a
+	// digest grow as long as grace is more than twice the patience; see "Fences"
+	// in the package documentation.
+	defaultPatience = time.Minute
+	grace           = 5 * time.Minute
+	// defaultDeafness is how long nobody tries to listen again after it failed.
+	defaultDeafness = 5 * time.Second
+	// clock is the database's clock in milliseconds.
+	clock = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+)
+
+// Options are the settings of [Open] and [New]. A nil *Options is complete.
+type Options struct {
+	// Schema is the database schema (namespace) that holds everything, at most
+	// 48 bytes; stores with different ones know nothing of each other.
+	// Default: semel.
+	Schema string
+	// MaxConns bounds the connections of the pool that Open makes. Default:
+	// pool_max_conns of the DSN, or the greater of 4 and the number of CPUs.
+	// New does not look at it. One connection more listens once Await is used.
+	MaxConns int
+	// SkipMigrations leaves the database's schema as it is, for those who run
+	// [Migrations] with a tool of their own.
+	SkipMigrations bool
+	// ReadOnly opens the store for Lookup and List only; a replica will do. It
+	// migrates nothing, and the other verbs return an error.
+	ReadOnly bool
+	// Logger gets the rare warnings. Default: none is written.
+	Logger *slog.Logger
+
+	now      string        // the SQL of the store's clock; tests replace it
+	patience time.Duration // tests shorten it
+	deafness time.Duration // tests shorten it
+	lean     bool          // the server is a CockroachDB or the like
+}
+
+func (o *Options) withDefaults() (Options, error) {
+	var full Options
+	if o != nil {
+		full = *o
+	}
+	if full.Schema == "" {
+		full.Schema = defaultSchema
+	}
+	if full.Logger == nil {
+		full.Logger = slog.New(slog.DiscardHandler)
+	}
+	if full.now == "" {
+		full.now = clock
+	}
+	if full.patience == 0 {
+		full.patience = defaultPatience
+	}
+	if full.deafness == 0 {
+		full.deafness = defaultDeafness
+	}
+	if full.MaxConns < 0 {
+		return full, fmt.Errorf("%w: Options.MaxConns is negative", ErrConfig)
+	}
+	return full, checkSchemaName(full.Schema)
+}
+
+func checkSchemaName(name string) error {
+	switch {
+	case len(name) > maxSchemaBytes:
+		return fmt.Errorf("%w: Options.Schema has %d bytes, at most %d will do", ErrConfig, len(name), maxSchemaBytes)
+	case !utf8.ValidString(name) || strings.ContainsRune(name, 0):
+		return fmt.Errorf("%w: Options.Schema is not text", ErrConfig)
+	case strings.HasPrefix(strings.ToLower(name), "pg_"):
+		return fmt.Errorf("%w: Options.Schema is %q, but PostgreSQL keeps names with pg_ for itself", ErrConfig, name)
+	}
+	return nil
+}

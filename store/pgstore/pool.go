@@ -1,0 +1,7 @@
+package pgstore
+
+import "github.com/jackc/pgx/v5/pgxpool"
+
+// Pool returns the pool the store works with, so that business rows can use
+// the same connections. Whoever opened it closes it.
+func (s *Store) Pool() *pgxpool.Pool { return s.pool }

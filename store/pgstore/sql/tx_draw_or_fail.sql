@@ -1,0 +1,8 @@
+-- tx_draw.sql, but with an error when there is a row, so that the statements
+-- behind it in the same round trip do not run. The text is for the server's
+-- log; that the intent is known is no fault.
+--
+-- $1 digest
+SELECT nextval({{sequence}}), {{now}}, transaction_timestamp(),
+  (CASE WHEN EXISTS (SELECT FROM {{schema}}.record r WHERE r.digest = $1)
+        THEN 'semel: this intent is known already, which is no fault' ELSE 't' END)::boolean

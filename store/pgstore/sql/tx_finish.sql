@@ -1,0 +1,20 @@
+-- Promise 4: the outcome, in the row of tx_first.sql. Without that row there is
+-- an error, so that nothing is committed.
+--
+-- $1 digest  $2 fence  $3 state  $4 kept  $5 outcome  $6 note  $7 retention
+WITH done AS (
+  UPDATE {{schema}}.record r SET
+    state      = $3::text,
+    kept       = $4::boolean,
+    outcome    = $5::bytea,
+    note       = $6::text,
+    settled_ms = clock.ms,
+    expires_ms = clock.ms + $7::bigint,
+    sweep_ms   = least(r.sweep_ms, greatest(clock.ms + $7::bigint, r.claimed_ms + {{grace}}))
+  FROM (SELECT {{now}} AS ms) clock
+  WHERE r.digest = $1::bytea
+    AND r.fence = $2::bigint
+    AND r.state = 'claimed'
+  RETURNING 1
+)
+SELECT 1 / count(*) FROM done

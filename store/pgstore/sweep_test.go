@@ -1,0 +1,144 @@
+package pgstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/testserver"
+	"github.com/semel-dev/semel/store/pgstore"
+)
+
+// Several that sweep at the same time share the work and do not stop each
+// other.
+func TestSweepersTogether(t *testing.T) {
+	t.Parallel()
+	const records = 3000
+	o := &pgstore.Options{Schema: testserver.PostgresSchema(t)}
+	stores := []*pgstore.Store{open(t, o), open(t, o), open(t, o)}
+	p := pool(t, testserver.Postgres(t), 1)
+	execute(t, p, fill(quoted(o.Schema)+".record", 1, records))
+	execute(t, p, fmt.Sprintf("SELECT setval('%s.fence', %d)", o.Schema, records))
+	live := wins(t, stores[0], params("live"))
+	removed := make(chan int, len(stores))
+	for _, s := range stores {
+		go func() {
+			all := 0
+			for {
+				n, err := s.Sweep(t.Context(), 700)
+				if err != nil || n > 700 {
+					t.Errorf("got %d, error %v", n, err)
+				}
+				if all += n; err != nil || n < 700 {
+					break
+				}
+			}
+			removed <- all
+		}()
+	}
+	sum := 0
+	for range stores {
+		sum += <-removed
+	}
+	left, err := stores[0].Sweep(t.Context(), records)
+	if sum+left != records || err != nil {
+		t.Errorf("%d and then %d were removed, error %v, want %d in all", sum, left, err, records)
+	}
+	if got, err := stores[0].Lookup(t.Context(), live.Digest); err != nil || got.Fence != live.Fence {
+		t.Errorf("the live record: got fence %d, error %v", got.Fence, err)
+	}
+}
+
+// Whatever is due but lives on is met once, however much of it there is, and
+// what a transaction holds is not waited for.
+func TestSweepPassesBy(t *testing.T) {
+	t.Parallel()
+	const living, expired = 1200, 3
+	s := open(t, nil)
+	p := pool(t, testserver.Postgres(t), 2)
+	table := quoted(s.SchemaName()) + ".record"
+	execute(t, p, fill(table, 1, living+expired))
+	execute(t, p, fmt.Sprintf("UPDATE %s SET expires_ms = 1::bigint << 60 WHERE fence <= %d", table, living))
+	sweeps := func(limit, want int) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if n, err := s.Sweep(ctx, limit); err != nil || n != want {
+			t.Errorf("got %d, error %v, want %d", n, err, want)
+		}
+	}
+	tx, err := p.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), fmt.Sprintf("SELECT FROM %s WHERE fence = %d FOR UPDATE", table, living+1)); err != nil {
+		t.Fatal(err)
+	}
+	sweeps(1, 1)
+	sweeps(10, 1)
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	sweeps(10, 1)
+	var due int
+	if err := p.QueryRow(t.Context(), "SELECT count(*) FROM "+table+" WHERE sweep_ms < 1::bigint << 50").Scan(&due); err != nil || due != 0 {
+		t.Errorf("%d records that live on are still due, error %v", due, err)
+	}
+}
+
+// What was released stays absent when the database's clock is set back, and its
+// fence is not given again.
+func TestClockSetBack(t *testing.T) {
+	t.Parallel()
+	inst := harness(t, testserver.Postgres(t), nil)(t)
+	t.Cleanup(func() { inst.Store.Close() })
+	s := inst.Store
+	rec := wins(t, s, params("k"))
+	settles(t, s, rec, semel.Settlement{State: semel.StateReleased})
+	inst.Advance(-2 * lease)
+	if _, err := s.Lookup(t.Context(), rec.Digest); !errors.Is(err, semel.ErrNotFound) {
+		t.Errorf("got %v, want %v", err, semel.ErrNotFound)
+	}
+	if recs, err := s.(semel.Lister).List(t.Context(), semel.ListParams{}); err != nil || len(recs) != 0 {
+		t.Errorf("got %d records, error %v, want none", len(recs), err)
+	}
+	if err := s.Renew(t.Context(), rec.Digest, rec.Fence, lease); !errors.Is(err, semel.ErrLost) {
+		t.Errorf("got %v, want %v", err, semel.ErrLost)
+	}
+	settles(t, s, rec, semel.Settlement{State: semel.StateReleased})
+	if again := wins(t, s, params("k")); again.Fence <= rec.Fence || again.Attempt != 1 {
+		t.Errorf("got fence %d, attempt %d, want a first attempt with a fence > %d", again.Fence, again.Attempt, rec.Fence)
+	}
+}
+
+// A lease that was made shorter takes the record with it: it is swept when it
+// expires, not when the sweep that met it alive put it.
+func TestSweepAfterShorterLease(t *testing.T) {
+	t.Parallel()
+	inst := harness(t, testserver.Postgres(t), nil)(t)
+	t.Cleanup(func() { inst.Store.Close() })
+	s := inst.Store
+	sweeps := func(want int) {
+		t.Helper()
+		if n, err := s.(semel.Sweeper).Sweep(t.Context(), 10); err != nil || n != want {
+			t.Errorf("swept %d, error %v, want %d", n, err, want)
+		}
+	}
+	p := params("k")
+	p.Lease = 2 * retention
+	rec := wins(t, s, p)
+	inst.Advance(retention + time.Minute)
+	sweeps(0)
+	if err := s.Renew(t.Context(), rec.Digest, rec.Fence, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Lookup(t.Context(), rec.Digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inst.Advance(got.ExpiresAt.Sub(got.ReadAt) + time.Second)
+	sweeps(1)
+}

@@ -1,0 +1,148 @@
+package pgstore
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/semel-dev/semel"
+)
+
+var (
+	_ semel.Transactor = (*Transactor)(nil)
+	_ semel.Tx         = (*transaction)(nil)
+)
+
+// TxOptions are the settings of [Store.Transactor]. A nil *TxOptions is
+// complete.
+type TxOptions struct {
+	// Isolation is the level of the transactions. Default: what the database
+	// gives, default_transaction_isolation. Read committed costs least; under
+	// the stricter ones, work that met another transaction is run again.
+	Isolation pgx.TxIsoLevel
+}
+
+// Transactor opens transactions on the store's pool, for [semel.Guard.BeginTx]
+// and [semel.DoTx]; the work finds them by [TxFrom]. They read and write: there
+// is nothing to make happen once in one that only reads.
+type Transactor struct {
+	store     *Store
+	isolation string
+	err       error
+}
+
+// Transactor returns a transactor over the store's pool. o may be nil.
+func (s *Store) Transactor(o *TxOptions) *Transactor {
+	t := &Transactor{store: s}
+	if o == nil {
+		return t
+	}
+	t.isolation = string(o.Isolation)
+	if _, ok := s.transactions().begin[t.isolation]; !ok {
+		t.err = fmt.Errorf("pgstore: TxOptions.Isolation is %q, want one of pgx.ReadCommitted, pgx.RepeatableRead, pgx.Serializable", t.isolation)
+	}
+	return t
+}
+
+// Transaction implements [semel.Transactor].
+func (t *Transactor) Transaction(ctx context.Context) (semel.Tx, error) {
+	if t.err != nil {
+		return nil, t.err
+	}
+	return t.store.transaction(ctx, t.isolation)
+}
+
+// transaction opens a transaction on the pool.
+func (s *Store) transaction(ctx context.Context, isolation string) (*transaction, error) {
+	if s.readOnly {
+		return nil, fmt.Errorf("pgstore: begin a transaction: %w", errReadOnly)
+	}
+	if err := s.gate.enter(); err != nil {
+		return nil, err
+	}
+	if isolation == "" {
+		isolation = s.tx.isolation
+	}
+	t := newTransaction(s, isolation)
+	if err := t.connect(ctx); err != nil {
+		s.gate.leave()
+		return nil, translate("begin a transaction", err)
+	}
+	return t, nil
+}
+
+func newTransaction(s *Store, isolation string) *transaction {
+	t := &transaction{store: s, sql: s.transactions(), isolation: isolation}
+	t.work.tx, t.wire.into, t.scratch = t, t, t.memory[:0]
+	return t
+}
+
+type txKey struct{}
+
+// TxFrom returns the transaction under which ctx works, of whatever store, or
+// nil. Its Commit is an error, because the transaction ends with the work; after
+// its Rollback nothing of the work is committed. Its Begin sets a savepoint.
+func TxFrom(ctx context.Context) pgx.Tx {
+	if t := txFrom(ctx); t != nil {
+		return &t.work
+	}
+	return nil
+}
+
+func txFrom(ctx context.Context) *transaction {
+	t, _ := ctx.Value(txKey{}).(*transaction)
+	return t
+}
+
+// txShared is what all transactions of a store share.
+type txShared struct {
+	// isolation is the database's default, with which transactions begin where
+	// the connections of the pool have another one; "" where they have not.
+	isolation string
+
+	once       sync.Once
+	statements *txStatements
+	texts      execTexts
+}
+
+// transactions returns the statements that transactions send.
+func (s *Store) transactions() *txStatements {
+	s.tx.once.Do(func() {
+		named := s.pool.Config().ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement
+		s.tx.statements = prepareTx(s.schema, s.sql, named)
+	})
+	return s.tx.statements
+}
+
+// connect takes a connection from the pool.
+func (t *transaction) connect(ctx context.Context) error {
+	conn, err := t.store.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	t.pooled = conn
+	level := t.isolation
+	if k := t.use(conn.Conn()); level == "" {
+		level, err = k.defaultIsolation(ctx, conn.Conn())
+	}
+	if err != nil {
+		t.disconnect()
+		return err
+	}
+	t.rowFirst = level != readCommitted && level != "read uncommitted" || t.store.mute // CockroachDB has no such locks
+	return nil
+}
+
+func (t *transaction) disconnect() {
+	t.pooled.Release()
+	t.pooled, t.wire.conn = nil, nil
+}
+
+// use makes the transaction work on a connection.
+func (t *transaction) use(conn *pgx.Conn) *known {
+	k := knownOf(conn)
+	t.wire.conn, t.wire.known = conn, k
+	return k
+}

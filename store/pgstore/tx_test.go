@@ -1,0 +1,161 @@
+package pgstore_test
+
+import (
+	"context"
+	"database/sql"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/testserver"
+	"github.com/semel-dev/semel/store/pgstore"
+	"github.com/semel-dev/semel/store/storetest"
+)
+
+// txConnections is how many connections each of two pools has.
+const txConnections = 4
+
+func TestTx(t *testing.T) {
+	t.Parallel()
+	h := txBench(t, testserver.Postgres(t))
+	storetest.RunTx(t, h.harness(nil, byPool(nil)))
+}
+
+// The contract holds at every isolation, however statements are sent, and
+// without what only PostgreSQL has.
+func TestTxOtherwise(t *testing.T) {
+	t.Parallel()
+	setting := func(name, value string) *txServer {
+		return txBench(t, with(t, testserver.Postgres(t), func(_ *url.URL, q url.Values) { q.Set(name, value) }))
+	}
+	plain := txBench(t, testserver.Postgres(t))
+	serializable := setting("default_transaction_isolation", "serializable")
+	for name, h := range map[string]storetest.TxHarness{
+		"repeatable read":              plain.harness(nil, byPool(&pgstore.TxOptions{Isolation: pgx.RepeatableRead})),
+		"serializable":                 plain.harness(nil, byPool(&pgstore.TxOptions{Isolation: pgx.Serializable})),
+		"serializable by default":      serializable.harness(nil, byPool(nil)),
+		"read committed, asked for":    serializable.harness(nil, byPool(&pgstore.TxOptions{Isolation: pgx.ReadCommitted})),
+		"exec":                         setting("default_query_exec_mode", "exec").harness(nil, byPool(nil)),
+		"simple protocol":              setting("default_query_exec_mode", "simple_protocol").harness(nil, byPool(nil)),
+		"cockroach":                    plain.harness(pgstore.Cockroach, byPool(nil)),
+		"database/sql":                 plain.harness(nil, byDatabaseSQL(nil)),
+		"database/sql repeatable read": plain.harness(nil, byDatabaseSQL(&sql.TxOptions{Isolation: sql.LevelRepeatableRead})),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, rule := range storetest.TxRules() {
+				// Serializable transactions of different keys may meet on a page of an
+				// index; who works by hand has to look at Conflict.
+				if strings.HasPrefix(name, "serializable") && strings.HasPrefix(rule.Name, "tx/race") {
+					continue
+				}
+				t.Run(rule.Name, func(t *testing.T) {
+					t.Parallel()
+					rule.Check(t, h)
+				})
+			}
+		})
+	}
+}
+
+// So it does through a pooler that gives each transaction another connection.
+func TestTxPooler(t *testing.T) {
+	t.Parallel()
+	h := txBench(t, pooler(t, "exec")).harness(nil, byPool(nil))
+	for _, rule := range storetest.TxRules() {
+		if kind, _, _ := strings.Cut(rule.Name, "/"); kind == "dotx" || strings.HasPrefix(rule.Name, "tx/race") || strings.HasPrefix(rule.Name, "tx/wait") {
+			t.Run(rule.Name, func(t *testing.T) {
+				t.Parallel()
+				rule.Check(t, h)
+			})
+		}
+	}
+}
+
+// txServer is a server, over two pools.
+type txServer struct {
+	owner         testing.TB
+	first, second *pgxpool.Pool
+	db            *sql.DB
+}
+
+func txBench(tb testing.TB, dsn string) *txServer {
+	tb.Helper()
+	h := &txServer{owner: tb, first: pool(tb, dsn, txConnections), second: pool(tb, dsn, txConnections)}
+	h.db = stdlib.OpenDBFromPool(h.first)
+	tb.Cleanup(func() {
+		if err := h.db.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return h
+}
+
+// transactors makes the two transactors of an instance.
+type transactors func(h *txServer, first, second *pgstore.Store) (semel.Transactor, semel.Transactor)
+
+func byPool(o *pgstore.TxOptions) transactors {
+	return func(_ *txServer, first, second *pgstore.Store) (semel.Transactor, semel.Transactor) {
+		return first.Transactor(o), second.Transactor(o)
+	}
+}
+
+// byDatabaseSQL has the second work with pgx, as another program might.
+func byDatabaseSQL(o *sql.TxOptions) transactors {
+	return func(h *txServer, first, second *pgstore.Store) (semel.Transactor, semel.Transactor) {
+		return pgstore.SQLTransactor(h.db, first, o), second.Transactor(nil)
+	}
+}
+
+// harness gives databases with records and rows.
+func (h *txServer) harness(with func(*pgstore.Options) *pgstore.Options, pair transactors) storetest.TxHarness {
+	b := &bench{owner: h.owner, pool: h.first, with: with}
+	return func(tb testing.TB) *storetest.TxInstance {
+		tb.Helper()
+		inst := b.instance(tb)
+		s, ok := inst.Store.(*pgstore.Store)
+		if !ok {
+			tb.Fatalf("got a %T", inst.Store)
+		}
+		o := &pgstore.Options{Schema: s.SchemaName(), SkipMigrations: true}
+		if with != nil {
+			o = with(o)
+		}
+		first, second := pair(h, s, newStore(tb, h.second, pgstore.Ticking(o)))
+		rows := quoted(o.Schema) + ".business"
+		execute(tb, h.first, "CREATE TABLE IF NOT EXISTS "+rows+" (row text NOT NULL); DELETE FROM "+rows)
+		return &storetest.TxInstance{
+			Store: s, Transactor: first, Second: second,
+			Insert: func(ctx context.Context, row string) error {
+				return insertRow(ctx, h.first, "INSERT INTO "+rows+" (row) VALUES ($1)", row)
+			},
+			Count: func(ctx context.Context, row string) (n int, err error) {
+				err = h.first.QueryRow(ctx, "SELECT count(*) FROM "+rows+" WHERE row = $1", row).Scan(&n)
+				return n, err
+			},
+			Advance: inst.Advance, Running: true, Check: inst.Check, Connections: txConnections,
+		}
+	}
+}
+
+// insertRow writes in the transaction of ctx, or by itself.
+func insertRow(ctx context.Context, p *pgxpool.Pool, insert, row string) error {
+	var in interface {
+		Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+	} = p
+	if tx := pgstore.SQLTxFrom(ctx); tx != nil {
+		_, err := tx.ExecContext(ctx, insert, row)
+		return err
+	}
+	if tx := pgstore.TxFrom(ctx); tx != nil {
+		in = tx
+	}
+	_, err := in.Exec(ctx, insert, row)
+	return err
+}

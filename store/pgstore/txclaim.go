@@ -1,0 +1,273 @@
+package pgstore
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/semel-dev/semel"
+)
+
+// transaction is one transaction for one intent. There are two ways to hold
+// the intent, of which a transaction uses one:
+//
+//   - the lock: a lock on the intent's number, then a look for the record,
+//     which is inserted with its outcome at the end. It writes once.
+//   - the row: the record is inserted at once and updated at the end. It is for
+//     snapshots that are older than the lock (see tx_first.sql).
+type transaction struct {
+	store     *Store
+	sql       *txStatements
+	isolation string // asked for; "" is the default
+	rowFirst  bool   // the way of the row
+	pooled    *pgxpool.Conn
+	wire      wire
+	nest      *nest // of a transaction inside of another one
+	depth     int   // how many are around it
+	first     *first
+
+	state  txState
+	params semel.ClaimParams
+	work   work
+
+	// What the last round trip said.
+	locked, drawn    bool
+	fence, claimedMS int64
+	began            []byte // when the transaction began, as the server says it
+	found            memRows
+	won              bool // the claim: the work had its turn
+	tried            bool // to commit
+	committed        bool
+	left             bool // the store's gate
+
+	// The memory of parameters.
+	numbers [3][8]byte
+	memory  [192]byte
+	scratch []byte
+}
+
+type txState uint8
+
+const (
+	txIdle    txState = iota // nothing was sent, or all was undone
+	txBegun                  // the server has a transaction, or may have one
+	txClaimed                // the work's turn
+	txEnded                  // Commit was tried, or Rollback called
+)
+
+// minWait is a wait that is not worth a round trip.
+const minWait = 2 * time.Millisecond
+
+var errTxUsed = errors.New("pgstore: claim: the transaction was used before")
+
+// Claim implements [semel.Tx].
+func (t *transaction) Claim(ctx context.Context, p semel.ClaimParams, wait time.Duration) (semel.Record, bool, error) {
+	if err := validate(&p); err != nil {
+		return semel.Record{}, false, err
+	}
+	if t.state != txIdle {
+		return semel.Record{}, false, errTxUsed
+	}
+	t.params = p
+	until := time.Now().Add(wait)
+	pause := time.Millisecond
+	for try := 1; ; try++ {
+		rec, won, err := t.claim(ctx, time.Until(until))
+		switch {
+		case err == nil && won:
+			t.state, t.won = txClaimed, true
+			return claimedRecord(&p, t.fence, t.claimedMS), true, nil
+		case err == nil:
+			return rec, false, nil
+		case errors.Is(err, semel.ErrInFlight), t.nest != nil, !t.passes(ctx, err), try == maxTries:
+			return semel.Record{}, false, translate("claim", err)
+		}
+		t.undo() //nolint:contextcheck // what runs here must not end with the context.
+		if err := t.reconnect(ctx); err != nil {
+			return semel.Record{}, false, translate("claim", err)
+		}
+		if !sleep(ctx, rand.N(pause)) { //nolint:gosec // spreads load, hides nothing.
+			return semel.Record{}, false, translate("claim", err)
+		}
+		pause = min(2*pause, maxPause)
+	}
+}
+
+// passes reports whether a claim can succeed at once when it is tried again:
+// whatever went wrong, nothing has happened.
+func (t *transaction) passes(ctx context.Context, err error) bool {
+	return ctx.Err() == nil && (passes(err) || code(err) == codeNoStatement || t.wire.conn.IsClosed())
+}
+
+// reconnect takes another connection in the place of one that broke.
+func (t *transaction) reconnect(ctx context.Context) error {
+	if !t.wire.conn.IsClosed() {
+		return nil
+	}
+	t.disconnect()
+	return t.connect(ctx)
+}
+
+// claim is one try.
+func (t *transaction) claim(ctx context.Context, wait time.Duration) (semel.Record, bool, error) {
+	if t.rowFirst {
+		return t.claimRow(ctx, wait)
+	}
+	return t.claimLock(ctx, wait)
+}
+
+// claimLock claims in the way of the lock: in one round trip when nobody knows
+// the intent.
+func (t *transaction) claimLock(ctx context.Context, wait time.Duration) (semel.Record, bool, error) {
+	if sent, err := t.claimWith(ctx); sent || err != nil {
+		return semel.Record{}, sent, err
+	}
+	err := t.trip(ctx, func() {
+		t.queueBegin()
+		t.wire.queue(t.sql.lock, t.number(0, t.store.lockNumber(t.params.Digest)))
+		t.wire.queue(t.sql.draw, t.params.Digest[:])
+	})
+	if err == nil && !t.locked {
+		err = t.await(ctx, wait, func() { t.wire.queue(t.sql.draw, t.params.Digest[:]) })
+	}
+	if err != nil || t.drawn {
+		return semel.Record{}, t.drawn, err
+	}
+	rec, there, err := t.look(ctx, true)
+	if err != nil || there {
+		return rec, false, err
+	}
+	// A row that is a record no more was left behind.
+	err = t.trip(ctx, func() {
+		t.queueBegin()
+		t.wire.queue(t.sql.lock, t.number(0, t.store.lockNumber(t.params.Digest)))
+		t.wire.queue(t.sql.clear, t.params.Digest[:])
+		t.wire.queue(t.sql.draw, t.params.Digest[:])
+	})
+	if err == nil && (!t.locked || !t.drawn) {
+		err = errOvertaken
+	}
+	return semel.Record{}, err == nil, err
+}
+
+// claimRow claims in the way of the row: in one round trip when nobody knows
+// the intent.
+func (t *transaction) claimRow(ctx context.Context, wait time.Duration) (semel.Record, bool, error) {
+	err := t.trip(ctx, func() {
+		t.queueBegin()
+		t.queueFirst()
+	})
+	if err != nil || t.drawn {
+		return semel.Record{}, t.drawn, err
+	}
+	rec, there, err := t.look(ctx, false)
+	if err != nil || there {
+		return rec, false, err
+	}
+	// There is a twin, or a row that is a record no more.
+	err = t.trip(ctx, func() { t.wire.queue(t.sql.lock, t.number(0, t.store.lockNumber(t.params.Digest))) })
+	again := func() {
+		t.wire.queue(t.sql.clear, t.params.Digest[:])
+		t.queueFirst()
+	}
+	switch {
+	case err != nil:
+		return semel.Record{}, false, err
+	case t.locked:
+		err = t.trip(ctx, again)
+	default:
+		err = t.await(ctx, wait, again)
+	}
+	if err != nil || t.drawn {
+		return semel.Record{}, t.drawn, err
+	}
+	rec, there, err = t.look(ctx, false)
+	if err == nil && !there {
+		err = errOvertaken
+	}
+	return rec, false, err
+}
+
+// trip is one round trip with what fill queues.
+func (t *transaction) trip(ctx context.Context, fill func()) error {
+	if err := t.wire.ready(ctx); err != nil {
+		return err
+	}
+	t.locked, t.drawn = false, false
+	fill()
+	t.state = txBegun
+	return t.wire.run(ctx)
+}
+
+// await waits for the twin's lock, and goes on with what fill queues.
+func (t *transaction) await(ctx context.Context, wait time.Duration, fill func()) error {
+	if wait < minWait {
+		return fmt.Errorf("%w: its lock is held", semel.ErrInFlight)
+	}
+	err := t.trip(ctx, func() {
+		t.wire.queue(t.sql.patience, strconv.AppendInt(nil, max(1, wait.Milliseconds()), 10))
+		t.wire.queue(t.sql.wait, t.number(0, t.store.lockNumber(t.params.Digest)))
+		t.wire.queue(t.sql.patienceEnd)
+		fill()
+	})
+	if f, ok := errors.AsType[*failure](err); ok && f.at == t.sql.wait && code(err) == codeLockTimeout {
+		return fmt.Errorf("%w: its lock was held for %v", semel.ErrInFlight, wait)
+	}
+	return err
+}
+
+// look reads the record. end rolls back in the same round trip.
+func (t *transaction) look(ctx context.Context, end bool) (rec semel.Record, there bool, err error) {
+	t.found = memRows{typeMap: t.wire.conn.TypeMap()}
+	err = t.trip(ctx, func() {
+		t.wire.queue(t.sql.lookup, t.params.Digest[:])
+		if end {
+			t.queueUndo()
+		}
+	})
+	if err != nil {
+		return rec, false, err
+	}
+	if end {
+		t.state = txIdle
+	}
+	if !t.found.Next() {
+		return rec, false, nil
+	}
+	rec, _, err = scanRecord(&t.found)
+	return rec, err == nil, err
+}
+
+func (t *transaction) queueFirst() {
+	p := &t.params
+	t.wire.queue(t.sql.first, p.Digest[:], p.Owner[:], p.Fingerprint[:], t.number(0, p.Retention.Milliseconds()),
+		[]byte(p.Scope), []byte(p.Name), t.number(1, t.store.lockNumber(t.params.Digest)))
+}
+
+// lockNumber is the number of an intent's lock. Applications count theirs from
+// small numbers, as a rule; a number that is used twice makes two wait that
+// need not.
+func (s *Store) lockNumber(d semel.Digest) int64 {
+	return int64(binary.BigEndian.Uint64(d[:8])) ^ s.transactions().locks //nolint:gosec // any 64 bits will do.
+}
+
+// number is a parameter; i is the place of its memory.
+func (t *transaction) number(i int, n int64) []byte {
+	return binary.BigEndian.AppendUint64(t.numbers[i][:0], uint64(n)) //nolint:gosec // the same bits.
+}
+
+// claimedRecord is the record as it would be seen now, if it were to be seen.
+func claimedRecord(p *semel.ClaimParams, fence, claimedMS int64) semel.Record {
+	at := fromMS(claimedMS)
+	return semel.Record{
+		Digest: p.Digest, Scope: p.Scope, Name: p.Name, Fingerprint: p.Fingerprint, Owner: p.Owner,
+		State: semel.StateClaimed, Fence: semel.Fence(fence), Attempt: 1, //nolint:gosec // the sequence counts from 1.
+		ClaimedAt: at, LeaseUntil: at, ExpiresAt: at.Add(p.Retention), ReadAt: at,
+	}
+}

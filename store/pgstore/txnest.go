@@ -1,0 +1,82 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/semel-dev/semel"
+)
+
+// nest is what makes a transaction one inside of another: a savepoint.
+type nest struct {
+	begin, release, undo, drop *statement
+
+	set bool // the savepoint is there
+}
+
+func newNest(depth int) *nest {
+	name := fmt.Sprintf("SAVEPOINT semel_%d", depth)
+	return &nest{
+		begin: &statement{sql: name}, release: &statement{sql: "RELEASE " + name},
+		undo: &statement{sql: "ROLLBACK TO " + name}, drop: &statement{sql: "RELEASE " + name},
+	}
+}
+
+// joiner opens savepoints in a transaction that is open: outer, or else one of
+// the caller's on conn.
+type joiner struct {
+	store *Store
+	outer *transaction
+	conn  *pgx.Conn
+	last  *transaction
+}
+
+// Joined says that the transaction is open already.
+func (*joiner) Joined() {}
+
+// Transaction opens a savepoint. Only what is known of work that was undone is
+// recorded in a transaction that stands alone, because the one around it may be
+// undone, too: that is the one after a claim which was won and never came to its
+// Commit.
+func (j *joiner) Transaction(ctx context.Context) (semel.Tx, error) {
+	if j.last != nil && j.last.won && !j.last.tried {
+		j.last = nil // what follows is another attempt
+		return j.store.transaction(ctx, "")
+	}
+	t, err := j.store.nested(j.outer, j.conn)
+	if err != nil {
+		return nil, err
+	}
+	j.last = t
+	return t, nil
+}
+
+var errNotOpen = errors.New("pgstore: there is no open transaction to join (begin one, and hand over that)")
+
+// nested opens a transaction inside of another one.
+func (s *Store) nested(outer *transaction, conn *pgx.Conn) (*transaction, error) {
+	if s.readOnly {
+		return nil, fmt.Errorf("pgstore: join a transaction: %w", errReadOnly)
+	}
+	t := newTransaction(s, "")
+	t.depth, t.rowFirst = 1, true // the row is right at every isolation
+	if outer != nil {
+		var err error
+		if conn, err = outer.work.conn(); err != nil {
+			return nil, errNotOpen
+		}
+		t.depth, t.rowFirst = outer.depth+1, outer.rowFirst
+	}
+	if conn == nil || conn.IsClosed() || conn.PgConn().TxStatus() == 'I' {
+		return nil, errNotOpen
+	}
+	if err := s.gate.enter(); err != nil {
+		return nil, err
+	}
+	t.nest = newNest(t.depth)
+	t.use(conn)
+	return t, nil
+}
