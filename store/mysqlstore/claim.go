@@ -1,0 +1,165 @@
+package mysqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/semel-dev/semel"
+)
+
+// Claim implements [semel.Store]. A new intent takes one round trip, a
+// duplicate one or two, a takeover some more.
+func (s *Store) Claim(ctx context.Context, p semel.ClaimParams) (rec semel.Record, won bool, err error) {
+	if err := p.Validate(); err != nil {
+		return semel.Record{}, false, err
+	}
+	if err := s.beginChange(); err != nil {
+		return semel.Record{}, false, err
+	}
+	defer s.end()
+	rec, won, err = s.claim(ctx, &p)
+	if err != nil {
+		return semel.Record{}, false, err
+	}
+	return rec, won, nil
+}
+
+// errChanged: the row is no longer as it was read.
+var errChanged = errors.New("the row has changed")
+
+// claim inserts a row, or reads the one there is and, where the contract says
+// so, puts a new one in its place. Each step decides by itself; when somebody
+// else came between two of them, it begins again.
+func (s *Store) claim(ctx context.Context, p *semel.ClaimParams) (rec semel.Record, won bool, err error) {
+	look := s.seen.Has(p.Digest)
+	for range rounds {
+		if look {
+			rec, err = s.find(ctx, p.Digest)
+			switch {
+			case errors.Is(err, semel.ErrNotFound):
+			case err != nil:
+				return rec, false, err
+			case !absent(&rec) && !former(&rec, p):
+				return rec, repeated(&rec, p), nil
+			default:
+				rec, err = s.replace(ctx, &rec, p)
+				if errors.Is(err, errChanged) {
+					continue
+				}
+				return rec, err == nil, err
+			}
+		}
+		rec, err = s.insert(ctx, p)
+		if number(err) != errDuplicateEntry {
+			break
+		}
+		look = true
+	}
+	if err != nil {
+		return rec, false, translate("claim", err)
+	}
+	s.seen.Add(p.Digest)
+	return rec, true, nil
+}
+
+// insert claims a digest that has no row.
+func (s *Store) insert(ctx context.Context, p *semel.ClaimParams) (rec semel.Record, err error) {
+	err = retry(ctx, func() error {
+		fence, claimedMS, err := s.insertRow(ctx, nil, p, 1)
+		rec = claimedRecord(p, fence, claimedMS, 1)
+		return err
+	})
+	return rec, err
+}
+
+// insertRow inserts a claim by the shortest way this server and this pool
+// have, in a transaction if one is given.
+func (s *Store) insertRow(ctx context.Context, tx *sql.Tx, p *semel.ClaimParams, attempt int) (fence, claimedMS int64, err error) {
+	args := make([]any, claimArgs)
+	fillClaim(args, p, attempt)
+	found := false
+	read := func(rows *sql.Rows) error {
+		found = true
+		return rows.Scan(&fence, &claimedMS)
+	}
+	switch {
+	case s.ways.returning:
+		err = s.stmts.each(ctx, tx, "claim", 1, args, read)
+	case s.ways.together && tx == nil:
+		var rows *sql.Rows
+		if rows, err = s.db.QueryContext(ctx, s.claimTogether, args...); err == nil {
+			err = readAll(rows, func() error { return read(rows) })
+		}
+	default:
+		var res sql.Result
+		if res, err = s.stmts.exec(ctx, tx, "claim", 1, args...); err == nil {
+			fence, err = res.LastInsertId()
+		}
+		if err == nil {
+			err = s.stmts.each(ctx, tx, "claimed", 1, []any{fence}, read)
+		}
+	}
+	if err == nil && !found {
+		err = errors.New("the row that was inserted is gone (was the table changed by another program?)")
+	}
+	return fence, claimedMS, err
+}
+
+// replace claims a digest whose row is absent to every verb, or is the one to
+// take over: it deletes the row and inserts another in one transaction.
+func (s *Store) replace(ctx context.Context, old *semel.Record, p *semel.ClaimParams) (rec semel.Record, err error) {
+	name, attempt := "replace_absent", 1
+	if !absent(old) {
+		name, attempt = "replace_former", old.Attempt+1
+	}
+	err = retry(ctx, func() error {
+		rec, err = s.replaceOnce(ctx, name, old, p, attempt)
+		return err
+	})
+	switch {
+	case err == nil, errors.Is(err, errChanged):
+		return rec, err
+	case number(err) == errDuplicateEntry:
+		return rec, errChanged
+	}
+	return rec, translate("claim", err)
+}
+
+func (s *Store) replaceOnce(ctx context.Context, name string, old *semel.Record, p *semel.ClaimParams, attempt int) (rec semel.Record, err error) {
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return rec, err
+	}
+	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
+	res, err := s.stmts.exec(ctx, tx, name, 1, uint64(old.Fence), old.Digest[:])
+	if err != nil {
+		return rec, err
+	}
+	deleted, err := res.RowsAffected()
+	if err != nil {
+		return rec, err
+	}
+	if deleted == 0 {
+		return rec, errChanged
+	}
+	fence, claimedMS, err := s.insertRow(ctx, tx, p, attempt)
+	if err != nil {
+		return rec, err
+	}
+	if err := tx.Commit(); err != nil {
+		return rec, fmt.Errorf("commit: %w", err)
+	}
+	return claimedRecord(p, fence, claimedMS, attempt), nil
+}
+
+// claimArgs is the number of arguments of claim_row.sql.
+const claimArgs = 9
+
+func fillClaim(args []any, p *semel.ClaimParams, attempt int) {
+	lease, retention := p.Lease.Milliseconds(), p.Retention.Milliseconds()
+	args[0], args[1], args[2], args[3] = p.Digest[:], attempt, p.Owner[:], p.Fingerprint[:]
+	args[4], args[5], args[6] = lease, lease+retention, retention
+	args[7], args[8] = []byte(p.Scope), []byte(p.Name)
+}

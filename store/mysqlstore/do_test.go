@@ -1,0 +1,321 @@
+package mysqlstore_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/memstore"
+	"github.com/semel-dev/semel/store/mysqlstore"
+)
+
+// Promises 2 and 4: of 32 callers at once, through two stores, one executes,
+// and all get its answer.
+func TestDo(t *testing.T) {
+	t.Parallel()
+	eachDoor(t, func(t *testing.T, d door) {
+		t.Helper()
+		b := setUpTx(t, d, nil)
+		_, second := b.second(t, nil)
+		var ran atomic.Int32
+		var wg sync.WaitGroup
+		for i := range 32 {
+			wg.Go(func() {
+				g := []*semel.Guard{b.guard, second}[i%2]
+				answer, err := mysqlstore.Do(t.Context(), g, key("k"), asked(), func(ctx context.Context, tx *sql.Tx) (string, error) {
+					n := ran.Add(1)
+					return fmt.Sprint("answer ", n), insert(ctx, tx, "k")
+				})
+				if err != nil || answer != "answer 1" {
+					t.Errorf("got %q, error %v", answer, err)
+				}
+				// Another intent beside it.
+				if _, err := b.do(t.Context(), fmt.Sprintf("other %02d", i), add("other")); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		b.wantState(t, "k", semel.StateCompleted)
+		if rows := b.rows(t); len(rows) != 33 || rows[0] != "k" || rows[1] != "other" {
+			t.Errorf("got rows %q, want one k and 32 others", rows)
+		}
+	})
+}
+
+var errBusiness = errors.New("no such customer")
+
+// Promises 3 and 4: whatever the end of the work, its rows and its record agree.
+func TestDoEnds(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		options *semel.Options
+		fail    func() error
+		state   semel.State
+		again   error // of the second attempt; nil when it executes
+	}{
+		"error":            {fail: func() error { return errBusiness }},
+		"final error":      {fail: func() error { return semel.MarkFinal(errBusiness) }, state: semel.StateCompleted, again: &semel.FinalError{}},
+		"unknown error":    {fail: func() error { return semel.MarkUnknown(errBusiness) }, state: semel.StateUnknown, again: semel.ErrUnknown},
+		"error by policy":  {options: &semel.Options{Policy: semel.PaymentPolicy()}, fail: func() error { return errBusiness }, state: semel.StateUnknown, again: semel.ErrUnknown},
+		"released instead": {options: &semel.Options{Policy: semel.PaymentPolicy()}, fail: func() error { return semel.MarkReleased(errBusiness) }},
+		"panic":            {fail: func() error { panic(errBusiness) }},
+	}
+	eachDoor(t, func(t *testing.T, d door) {
+		t.Helper()
+		for name, test := range tests {
+			t.Run(name, func(t *testing.T) {
+				b := setUpTx(t, d, test.options)
+				_, err := recovered(func() (string, error) {
+					return b.do(t.Context(), "k", func(ctx context.Context, tx *sql.Tx) (string, error) {
+						if err := insert(ctx, tx, "k"); err != nil {
+							return "", err
+						}
+						return "", test.fail()
+					})
+				})
+				if !errors.Is(err, errBusiness) {
+					t.Errorf("got %v, want %v", err, errBusiness)
+				}
+				b.wantRows(t)
+				b.wantState(t, "k", test.state)
+				if test.again == nil {
+					if _, err := b.do(t.Context(), "k", add("k")); err != nil {
+						t.Error(err)
+					}
+					b.wantRows(t, "k")
+					return
+				}
+				_, err = b.do(t.Context(), "k", never(t))
+				if _, final := errors.AsType[*semel.FinalError](err); !final && !errors.Is(err, test.again) {
+					t.Errorf("the second attempt got %v, want %v", err, test.again)
+				}
+				b.wantRows(t)
+				b.goesOn(t)
+			})
+		}
+	})
+}
+
+// recovered turns a panic with an error into that error.
+func recovered(fn func() (string, error)) (answer string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = p.(error)
+		}
+	}()
+	return fn()
+}
+
+// Promise 4: a caller that goes away rolls back, and so does the end of the
+// time for the work; work that does not heed it keeps no locks.
+func TestDoContextEnds(t *testing.T) {
+	t.Parallel()
+	eachDoor(t, func(t *testing.T, d door) {
+		t.Helper()
+		for name, policy := range map[string]semel.Policy{"caller": {}, "time": {MaxRun: 300 * time.Millisecond}} {
+			t.Run(name, func(t *testing.T) {
+				b := setUpTx(t, d, &semel.Options{Policy: policy})
+				_, second := b.second(t, nil)
+				apart := t.Context()
+				ctx, cancel := context.WithCancel(apart)
+				defer cancel()
+				_, err := b.do(ctx, "k", func(ctx context.Context, tx *sql.Tx) (string, error) {
+					if err := insert(ctx, tx, "k"); err != nil {
+						return "", err
+					}
+					if policy.MaxRun == 0 {
+						cancel()
+					}
+					<-ctx.Done()
+					// Deaf work: another process gets the key, and this one cannot write any more.
+					if _, err := mysqlstore.Do(apart, second, key("k"), asked(), add("other")); err != nil {
+						t.Error(err)
+					}
+					if err := insert(context.WithoutCancel(ctx), tx, "late"); !errors.Is(err, sql.ErrTxDone) {
+						t.Errorf("a late statement: got %v, want %v", err, sql.ErrTxDone)
+					}
+					return "late", nil
+				})
+				if !errors.Is(err, semel.ErrRolledBack) {
+					t.Errorf("got %v, want %v", err, semel.ErrRolledBack)
+				}
+				b.wantRows(t, "other")
+				b.goesOn(t)
+			})
+		}
+	})
+}
+
+// A statement that is cut off by its context breaks the connection, and with
+// it the transaction.
+func TestDoStatementCutOff(t *testing.T) {
+	t.Parallel()
+	eachDoor(t, func(t *testing.T, d door) {
+		t.Helper()
+		b := setUpTx(t, d, nil)
+		_, err := b.do(t.Context(), "k", func(ctx context.Context, tx *sql.Tx) (string, error) {
+			if err := insert(ctx, tx, "k"); err != nil {
+				return "", err
+			}
+			short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+			defer cancel()
+			_, err := tx.ExecContext(short, "SELECT SLEEP(10)")
+			return "", err
+		})
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
+		}
+		b.wantRows(t)
+		b.wantState(t, "k", semel.StateAbsent)
+		b.goesOn(t)
+	})
+}
+
+// Promise 4 at every isolation level: what was read before others committed is
+// no hindrance, because the claim comes first.
+func TestIsolation(t *testing.T) {
+	t.Parallel()
+	levels := []sql.IsolationLevel{sql.LevelDefault, sql.LevelReadUncommitted, sql.LevelReadCommitted, sql.LevelRepeatableRead, sql.LevelSerializable}
+	eachDoor(t, func(t *testing.T, d door) {
+		t.Helper()
+		for _, level := range levels {
+			b := setUpTx(t, d, nil)
+			transactor := b.store.Transactor(&sql.TxOptions{Isolation: level})
+			answer, err := semel.DoTx(t.Context(), b.guard, transactor, key("k"), asked(), func(ctx context.Context) (string, error) {
+				tx := mysqlstore.TxFrom(ctx)
+				var got string
+				if err := tx.QueryRowContext(ctx, "SELECT @@tx_isolation").Scan(&got); err != nil {
+					return "", err
+				}
+				// Serializable reads lock; whether they do is told by the lock, not by the variable.
+				return got, insert(ctx, tx, "k")
+			})
+			if err != nil || answer == "" {
+				t.Errorf("%v: got %q, error %v", level, answer, err)
+			}
+			replay, err := semel.DoTx(t.Context(), b.guard, transactor, key("k"), asked(), func(context.Context) (string, error) { return "again", nil })
+			if err != nil || replay != answer {
+				t.Errorf("%v: got %q, error %v, want %q", level, replay, err, answer)
+			}
+			b.wantRows(t, "k")
+		}
+	})
+}
+
+// The level that was asked for is the one there is: a row that another
+// transaction commits meanwhile is seen, or not.
+func TestIsolationIsKept(t *testing.T) {
+	t.Parallel()
+	eachDoor(t, func(t *testing.T, d door) {
+		t.Helper()
+		for level, want := range map[sql.IsolationLevel]int{sql.LevelReadCommitted: 1, sql.LevelRepeatableRead: 0} {
+			b := setUpTx(t, d, nil)
+			n, err := semel.DoTx(t.Context(), b.guard, b.store.Transactor(&sql.TxOptions{Isolation: level}), key("k"), asked(), func(ctx context.Context) (n int, err error) {
+				tx := mysqlstore.TxFrom(ctx)
+				if err := tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM business").Scan(&n); err != nil {
+					return 0, err
+				}
+				if err := insert(ctx, b.db, "of another"); err != nil {
+					return 0, err
+				}
+				err = tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM business").Scan(&n)
+				return n, err
+			})
+			if err != nil || n != want {
+				t.Errorf("%v: got %d rows, error %v, want %d", level, n, err, want)
+			}
+		}
+	})
+}
+
+// What cannot work is refused before anything happens, and says what to do.
+func TestDoRefuses(t *testing.T) {
+	t.Parallel()
+	eachDoor(t, func(t *testing.T, d door) {
+		t.Helper()
+		b := setUpTx(t, d, nil)
+		for name, o := range map[string]*sql.TxOptions{
+			"leave ReadOnly of sql.TxOptions unset": {ReadOnly: true},
+			"isolation level":                       {Isolation: sql.LevelLinearizable},
+		} {
+			_, err := semel.DoTx(t.Context(), b.guard, b.store.Transactor(o), key("k"), asked(), func(context.Context) (string, error) {
+				t.Error("it was executed")
+				return "", nil
+			})
+			if err == nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("got %v, want %q", err, name)
+			}
+		}
+		b.wantState(t, "k", semel.StateAbsent)
+		b.goesOn(t)
+	})
+}
+
+// A guard of another store is told so.
+func TestDoNeedsTheStore(t *testing.T) {
+	t.Parallel()
+	s := memstore.New(nil)
+	g, err := semel.New(s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(g.Close(), s.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := mysqlstore.Do(t.Context(), g, key("k"), asked(), never(t)); err == nil || !strings.Contains(err.Error(), "mysqlstore.Open") {
+		t.Errorf("Do without its store: got %v", err)
+	}
+	if _, err := mysqlstore.Join(t.Context(), g, nil, key("k"), asked(), func(context.Context) (string, error) {
+		t.Error("it was executed")
+		return "", nil
+	}); err == nil || !strings.Contains(err.Error(), "mysqlstore.Open") {
+		t.Errorf("Join without its store: got %v", err)
+	}
+}
+
+// Promise 2: an outcome too large for the text of a statement comes back as it
+// was, and one too large for the server is refused, and nothing happened.
+func TestDoLargeOutcomes(t *testing.T) {
+	t.Parallel()
+	for name, d := range map[string]door{"open": {}, "any pool": {pool: quietPool}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setUpTx(t, d, &semel.Options{Policy: semel.Policy{MaxOutcomeBytes: 1 << 30}, StoreTimeout: time.Minute})
+			packet := value(t, b.db, "SELECT @@max_allowed_packet")
+			var most int
+			if _, err := fmt.Sscan(packet, &most); err != nil {
+				t.Fatal(err)
+			}
+			for name, size := range map[string]int{"as text": most / 16, "as an argument": most * 5 / 8} {
+				want := string(bytes.Repeat([]byte{'x'}, size))
+				for range 2 {
+					got, err := b.do(t.Context(), name, func(ctx context.Context, tx *sql.Tx) (string, error) {
+						return want, insert(ctx, tx, name)
+					})
+					if err != nil || got != want {
+						t.Errorf("%s: got %d bytes, error %.200v, want %d", name, len(got), err, size)
+					}
+				}
+			}
+			_, err := b.do(t.Context(), "too large", func(ctx context.Context, tx *sql.Tx) (string, error) {
+				return string(bytes.Repeat([]byte{'x'}, most+1)), insert(ctx, tx, "too large")
+			})
+			if !errors.Is(err, semel.ErrFull) || !errors.Is(err, semel.ErrRolledBack) {
+				t.Errorf("an outcome that does not fit: got %.200v, want %v and %v", err, semel.ErrFull, semel.ErrRolledBack)
+			}
+			b.wantRows(t, "as text", "as an argument")
+			b.goesOn(t)
+		})
+	}
+}

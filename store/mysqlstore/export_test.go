@@ -1,0 +1,58 @@
+package mysqlstore
+
+import "context"
+
+// Ticking makes the store's clock run ahead of the database's by what a table
+// says, which TickTable makes.
+func Ticking(o *Options) *Options {
+	full := *o
+	full.now = "(" + nowSQL + " + (SELECT ms FROM `" + o.TablePrefix + "tick`))"
+	return &full
+}
+
+// WithoutReturning makes a store insert as it does on MySQL.
+func WithoutReturning(o *Options) *Options {
+	full := *o
+	full.deny.returning = true
+	return &full
+}
+
+// WithoutTogether makes a store insert as it does on MySQL, through a pool
+// that sends one statement at a time.
+func WithoutTogether(o *Options) *Options {
+	full := *WithoutReturning(o)
+	full.deny.together = true
+	return &full
+}
+
+// Ways says how a store inserts.
+func (s *Store) Ways() string {
+	switch {
+	case s.ways.returning:
+		return "returning"
+	case s.ways.together:
+		return "together"
+	}
+	return "one by one"
+}
+
+// Statement is the text of a statement for n rows, as the store sends it.
+func (s *Store) Statement(name string, n int) (string, error) { return s.text(name, n) }
+
+// Forget makes the store think that it has not seen any digest.
+func (s *Store) Forget() {
+	for i := range s.seen {
+		s.seen[i].Store(0)
+	}
+}
+
+// MigrationLock is the name of the lock under which tables are migrated.
+func MigrationLock(database, prefix string) string {
+	return lockName(database, "`"+prefix+"migration`")
+}
+
+// Session is a variable of the store's own connections.
+func (s *Store) Session(ctx context.Context, name string) (value string, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT @@"+name).Scan(&value)
+	return value, err
+}

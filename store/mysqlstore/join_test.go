@@ -1,0 +1,224 @@
+package mysqlstore_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/mysqlstore"
+)
+
+// begin begins a transaction as an application does.
+func begin(t *testing.T, db *sql.DB) *sql.Tx {
+	t.Helper()
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tx.Rollback() }) // for a test that failed
+	return tx
+}
+
+// handles show one transaction in the ways that libraries do.
+func handles(tx *sql.Tx) map[string]mysqlstore.Execer {
+	return map[string]mysqlstore.Execer{
+		"*sql.Tx":                         tx,
+		"sqlx":                            embedding{tx},
+		"sqlc":                            &narrow{tx},
+		"a library with state of its own": stateful{Execer: tx, hooks: []string{"not comparable"}},
+	}
+}
+
+type embedding struct{ *sql.Tx }
+
+type narrow struct{ mysqlstore.Execer }
+
+type stateful struct {
+	mysqlstore.Execer
+
+	hooks []string
+}
+
+// Promise 4: the result is recorded in the caller's transaction: with it, or
+// not at all.
+func TestJoin(t *testing.T) {
+	t.Parallel()
+	eachDoor(t, func(t *testing.T, d door) {
+		t.Helper()
+		b := setUpTx(t, d, nil)
+		db := quietPool(t, b.dsn)
+		for name := range handles(nil) {
+			for _, commit := range []bool{false, true} {
+				tx := begin(t, db)
+				handle := handles(tx)[name]
+				if err := insert(t.Context(), handle, name+" before"); err != nil {
+					t.Fatal(err)
+				}
+				for range 2 { // the second is its own duplicate
+					answer, err := mysqlstore.Join(t.Context(), b.guard, handle, key(name), asked(), func(ctx context.Context) (string, error) {
+						return "answer", insert(ctx, handle, name)
+					})
+					if err != nil || answer != "answer" {
+						t.Errorf("%s: got %q, error %v", name, answer, err)
+					}
+				}
+				b.wantState(t, name, semel.StateAbsent)
+				if !commit {
+					if err := tx.Rollback(); err != nil {
+						t.Error(err)
+					}
+					b.wantRows(t)
+					b.wantState(t, name, semel.StateAbsent)
+					continue
+				}
+				if err := tx.Commit(); err != nil {
+					t.Error(err)
+				}
+				b.wantRows(t, name, name+" before")
+				b.wantState(t, name, semel.StateCompleted)
+				if answer, err := b.do(t.Context(), name, never(t)); err != nil || answer != "answer" {
+					t.Errorf("%s, later: got %q, error %v", name, answer, err)
+				}
+				execute(t, b.db, "DELETE FROM business")
+			}
+		}
+	})
+}
+
+// What failed is undone to where Join began; the transaction goes on.
+func TestJoinFails(t *testing.T) {
+	t.Parallel()
+	b := setUpTx(t, door{pool: quietPool}, nil)
+	tx := begin(t, b.db)
+	for name, fail := range map[string]error{"failed": errBusiness, "final": semel.MarkFinal(errBusiness), "unknown": semel.MarkUnknown(errBusiness)} {
+		_, err := mysqlstore.Join(t.Context(), b.guard, tx, key(name), asked(), func(ctx context.Context) (string, error) {
+			return "", errors.Join(fail, insert(ctx, tx, name))
+		})
+		if !errors.Is(err, errBusiness) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	if err := insert(t.Context(), tx, "after"); err != nil {
+		t.Error(err)
+	}
+	if err := tx.Commit(); err != nil {
+		t.Error(err)
+	}
+	b.wantRows(t, "after")
+	b.wantState(t, "failed", semel.StateAbsent)
+	b.wantState(t, "final", semel.StateCompleted)
+	b.wantState(t, "unknown", semel.StateUnknown)
+}
+
+// A handle without a transaction would commit one by one, and is refused.
+func TestJoinNeedsATransaction(t *testing.T) {
+	t.Parallel()
+	b := setUpTx(t, door{pool: quietPool}, nil)
+	conn, err := b.db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	join := func(handle mysqlstore.Execer) error {
+		_, err := mysqlstore.Join(t.Context(), b.guard, handle, key("k"), asked(), func(ctx context.Context) (string, error) {
+			return "answer", insert(ctx, handle, "k")
+		})
+		return err
+	}
+	for name, handle := range map[string]mysqlstore.Execer{"a pool": b.db, "a pool in disguise": &narrow{b.db}, "a connection": conn, "nothing": nil} {
+		if err := join(handle); err == nil || !strings.Contains(err.Error(), "begin one") {
+			t.Errorf("%s: got %v, want a refusal", name, err)
+		}
+	}
+	b.wantRows(t)
+	b.wantState(t, "k", semel.StateAbsent)
+	// With a transaction begun by hand, it is none the less.
+	if err := errors.Join(run(t.Context(), conn, "START TRANSACTION"), join(conn), run(t.Context(), conn, "COMMIT")); err != nil {
+		t.Error(err)
+	}
+	b.wantRows(t, "k")
+	b.wantState(t, "k", semel.StateCompleted)
+}
+
+// A deadlock in the caller's transaction is the caller's: nothing runs again
+// in what is no transaction any more.
+func TestJoinDeadlock(t *testing.T) {
+	t.Parallel()
+	b := setUpTx(t, door{pool: quietPool}, nil)
+	tx := begin(t, b.db)
+	ran := 0
+	_, err := mysqlstore.Join(t.Context(), b.guard, tx, key("k"), asked(), func(ctx context.Context) (string, error) {
+		ran++
+		return "answer", errors.Join(insert(ctx, tx, "k"), deadlock(ctx, b, tx))
+	})
+	if err == nil || !strings.Contains(err.Error(), "Error 1213") || ran != 1 {
+		t.Errorf("got %v after %d runs, want the deadlock after one", err, ran)
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Error(err)
+	}
+	b.wantRows(t)
+	b.wantState(t, "k", semel.StateAbsent)
+}
+
+// A twin in another process waits for the caller's commit, and replays.
+func TestJoinMeetsATwin(t *testing.T) {
+	t.Parallel()
+	eachDoor(t, func(t *testing.T, d door) {
+		t.Helper()
+		b := setUpTx(t, d, nil)
+		tx := begin(t, b.db)
+		_, err := mysqlstore.Join(t.Context(), b.guard, tx, key("k"), asked(), func(ctx context.Context) (string, error) {
+			return "answer", insert(ctx, tx, "k")
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answers := make(chan string, 1)
+		go func() {
+			answer, err := b.do(t.Context(), "k", never(t))
+			if err != nil {
+				t.Error(err)
+			}
+			answers <- answer
+		}()
+		waiters(t, b.db, 1)
+		if err := tx.Commit(); err != nil {
+			t.Error(err)
+		}
+		if answer := <-answers; answer != "answer" {
+			t.Errorf("the twin got %q", answer)
+		}
+		b.wantRows(t, "k")
+	})
+}
+
+// Inside of Do, with its *sql.Tx, Join is a part of that.
+func TestJoinInsideOfDo(t *testing.T) {
+	t.Parallel()
+	b := setUpTx(t, door{}, nil)
+	_, err := b.do(t.Context(), "outer", func(ctx context.Context, tx *sql.Tx) (string, error) {
+		_, err := mysqlstore.Join(ctx, b.guard, tx, key("unknown"), asked(), func(context.Context) (string, error) {
+			return "", semel.MarkUnknown(errBusiness)
+		})
+		if !errors.Is(err, errBusiness) {
+			t.Error(err)
+		}
+		_, err = mysqlstore.Join(ctx, b.guard, narrow{tx}, key("other"), asked(), func(ctx context.Context) (string, error) {
+			_, err := b.do(ctx, "deep", never(t))
+			if err == nil || !strings.Contains(err.Error(), "use Join") {
+				t.Errorf("Do inside of a transaction joined by another handle: got %v", err)
+			}
+			return "", nil
+		})
+		return "", errors.Join(errBusiness, err)
+	})
+	if !errors.Is(err, errBusiness) {
+		t.Error(err)
+	}
+	b.wantState(t, "unknown", semel.StateUnknown)
+	b.wantState(t, "other", semel.StateAbsent)
+}

@@ -1,0 +1,3 @@
+-- claim.sql for many digests in one commit: a row that is there already stays
+-- as it is, and does not stop the others. Who won is read from the rows.
+{{claim}} ON DUPLICATE KEY UPDATE note = note

@@ -1,0 +1,193 @@
+package mysqlstore_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/mysqlstore"
+)
+
+// claimAll claims n intents in batches.
+func claimAll(t *testing.T, s *mysqlstore.Store, prefix string, n int) []semel.Record {
+	t.Helper()
+	answers, err := s.ClaimBatch(t.Context(), batchOf(prefix, n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	recs := make([]semel.Record, n)
+	for i, a := range answers {
+		if a.Err != nil || !a.Won {
+			t.Fatalf("claim %d: won %v, error %v", i, a.Won, a.Err)
+		}
+		recs[i] = a.Record
+	}
+	return recs
+}
+
+// A sweep is not held up by records that were due but live on, however many
+// there are and however small its steps.
+func TestSweepPassesTheLiving(t *testing.T) {
+	t.Parallel()
+	s, db, advance := ticking(t, fast, nil)
+	const living, dead = 150, 5
+	recs := claimAll(t, s, "k", living+dead)
+	advance(lease)
+	for _, rec := range recs[:living] {
+		if err := s.Renew(t.Context(), rec.Digest, rec.Fence, lease); err != nil {
+			t.Fatal(err)
+		}
+	}
+	advance(retention)
+	for want := dead; want > 0; want-- {
+		if removed, err := s.Sweep(t.Context(), 1); err != nil || removed != 1 {
+			t.Fatalf("swept %d, error %v, want 1 of %d", removed, err, want)
+		}
+	}
+	if removed, err := s.Sweep(t.Context(), 1000); err != nil || removed != 0 {
+		t.Errorf("swept %d, error %v, want none", removed, err)
+	}
+	if n := value(t, db, "SELECT COUNT(*) FROM s1_record WHERE sweep_ms < expires_ms"); n != "0" {
+		t.Errorf("%s rows would be looked at again before their time, want none", n)
+	}
+	advance(lease)
+	if removed, err := s.Sweep(t.Context(), 1000); err != nil || removed != living {
+		t.Errorf("swept %d, error %v, want %d", removed, err, living)
+	}
+}
+
+// Several sweepers share the work, and remove each record once.
+func TestSweepersShareTheWork(t *testing.T) {
+	t.Parallel()
+	s, db, advance := ticking(t, fast, nil)
+	const dead = 400
+	claimAll(t, s, "k", dead)
+	advance(lease + retention)
+	live := wins(t, s, params("live"))
+	var swept atomic.Int64
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for {
+				n, err := s.Sweep(t.Context(), 70)
+				if err != nil {
+					t.Error(err)
+				}
+				swept.Add(int64(n))
+				if n < 70 {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if swept.Load() != dead || value(t, db, "SELECT COUNT(*) FROM s1_record") != "1" {
+		t.Errorf("swept %d, %s rows are left, want %d swept and 1 left", swept.Load(), value(t, db, "SELECT COUNT(*) FROM s1_record"), dead)
+	}
+	if got, err := s.Lookup(t.Context(), live.Digest); err != nil || got.Fence != live.Fence {
+		t.Errorf("the live record: got fence %d, error %v, want %d", got.Fence, err, live.Fence)
+	}
+}
+
+// A sweep locks nothing but the rows it removes.
+func TestSweepBesideClaims(t *testing.T) {
+	t.Parallel()
+	s, db, advance := ticking(t, fast, nil)
+	dead := claimAll(t, s, "dead", 100)
+	advance(lease + retention)
+	live := wins(t, s, params("live"))
+	// Somebody holds an expired row: the others are removed only when it is
+	// free, but nobody else waits.
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.ExecContext(t.Context(), "UPDATE s1_record SET note = 'held' WHERE fence = ?", uint64(dead[50].Fence)); err != nil {
+		t.Fatal(err)
+	}
+	var removed int
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		var err error
+		if removed, err = s.Sweep(t.Context(), 1000); err != nil {
+			t.Error(err)
+		}
+	})
+	waiters(t, db, 1)
+	settles(t, s, live, completed("x"))
+	for i := range 5 {
+		settles(t, s, wins(t, s, params(fmt.Sprint("new", i))), completed("x"))
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	wg.Wait()
+	if removed != len(dead) {
+		t.Errorf("swept %d, want %d", removed, len(dead))
+	}
+}
+
+// A fence beyond every one that was given is one that was never given.
+func TestFencesNeverGiven(t *testing.T) {
+	t.Parallel()
+	s, _, _ := ticking(t, "", nil)
+	rec := wins(t, s, params("k"))
+	for _, huge := range []semel.Fence{math.MaxInt64, 1<<63 + rec.Fence, math.MaxUint64} {
+		if err := s.Renew(t.Context(), rec.Digest, huge, lease); !errors.Is(err, semel.ErrLost) {
+			t.Errorf("renew: got %v, want %v", err, semel.ErrLost)
+		}
+		if err := s.Settle(t.Context(), rec.Digest, huge, completed("x")); !errors.Is(err, semel.ErrLost) {
+			t.Errorf("settle: got %v, want %v", err, semel.ErrLost)
+		}
+		p := by(2, params("k"))
+		p.TakeOver = huge
+		if _, won, err := s.Claim(t.Context(), p); err != nil || won {
+			t.Errorf("claim: won %v, error %v, want it lost", won, err)
+		}
+		if recs, err := s.List(t.Context(), semel.ListParams{Before: huge}); err != nil || len(recs) != 1 {
+			t.Errorf("list: got %d records, error %v, want 1", len(recs), err)
+		}
+	}
+}
+
+// An outcome that the server would not take is ErrFull before it is sent, and
+// the claim stays; the largest that fits comes back as it was.
+func TestLargeOutcomes(t *testing.T) {
+	t.Parallel()
+	for name, params := range map[string]string{"interpolated": fast, "prepared": ""} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, db, _ := ticking(t, params, nil)
+			var packet int
+			if _, err := fmt.Sscan(value(t, db, "SELECT @@max_allowed_packet"), &packet); err != nil {
+				t.Fatal(err)
+			}
+			rec := wins(t, s, largest())
+			for _, size := range []int{packet, packet - 1<<10, packet - 16<<10 + 1} {
+				err := s.Settle(t.Context(), rec.Digest, rec.Fence, completed(strings.Repeat("'", size)))
+				if !errors.Is(err, semel.ErrFull) || !strings.Contains(err.Error(), "max_allowed_packet") {
+					t.Errorf("%d bytes: got %v, want %v with what to do", size, err, semel.ErrFull)
+				}
+			}
+			outcome := strings.Repeat("'", packet-16<<10)
+			settles(t, s, rec, completed(outcome))
+			if got, err := s.Lookup(t.Context(), rec.Digest); err != nil || string(got.Outcome) != outcome {
+				t.Errorf("got %d bytes, error %v, want %d", len(got.Outcome), err, len(outcome))
+			}
+		})
+	}
+}
+
+// largest is a claim with the longest texts.
+func largest() semel.ClaimParams {
+	p := params("k")
+	p.Scope, p.Name = strings.Repeat("s", semel.MaxScopeBytes), strings.Repeat("n", semel.MaxKeyBytes)
+	p.Lease = time.Hour
+	return p
+}

@@ -1,0 +1,152 @@
+package mysqlstore_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/semel-dev/semel/internal/testserver"
+	"github.com/semel-dev/semel/store/mysqlstore"
+	"github.com/semel-dev/semel/store/storetest"
+)
+
+// txConns is how many connections one store has for transactions in a test.
+const txConns = 4
+
+// door is a way to get a store with transactions.
+type door struct {
+	params string // of the pool
+	// pool is nil for mysqlstore.Open.
+	pool func(tb testing.TB, dsn string) *sql.DB
+	with func(*mysqlstore.Options) *mysqlstore.Options
+}
+
+// doors are all ways that a server and a pool allow.
+func doors() map[string]door {
+	return map[string]door{
+		"open":                            {},
+		"connector":                       {pool: ourPool},
+		"connector, interpolating":        {params: "?interpolateParams=true&clientFoundRows=true", pool: ourPool},
+		"any pool":                        {pool: anyPool},
+		"any pool, several statements":    {params: "?" + fast, pool: anyPool},
+		"as on MySQL, open":               {with: mysqlstore.WithoutBounds},
+		"as on MySQL, any pool":           {pool: anyPool, with: mysqlstore.WithoutBounds},
+		"connector, modes":                {params: "?sql_mode=%27ANSI_QUOTES%2CNO_BACKSLASH_ESCAPES%2CORACLE%27", pool: ourPool},
+		"open, read committed and latin1": {params: "?charset=latin1&tx_isolation=%27READ-COMMITTED%27"},
+		"open, serializable":              {params: "?tx_isolation=%27SERIALIZABLE%27"},
+	}
+}
+
+// anyPool is a pool over the driver's own connector.
+func anyPool(tb testing.TB, dsn string) *sql.DB {
+	tb.Helper()
+	return poolOver(tb, dsn, mysql.NewConnector)
+}
+
+// ourPool is a pool over mysqlstore's connector.
+func ourPool(tb testing.TB, dsn string) *sql.DB {
+	tb.Helper()
+	return poolOver(tb, dsn, mysqlstore.NewConnector)
+}
+
+func poolOver(tb testing.TB, dsn string, connect func(*mysql.Config) (driver.Connector, error)) *sql.DB {
+	tb.Helper()
+	cfg, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	cfg.Logger = &mysql.NopLogger{}
+	connector, err := connect(cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	db := sql.OpenDB(connector)
+	tb.Cleanup(func() { _ = db.Close() }) // some tests break connections
+	return db
+}
+
+// open opens a store; whoever asks closes it.
+func (d door) open(tb testing.TB, dsn string, o *mysqlstore.Options) *mysqlstore.Store {
+	tb.Helper()
+	if d.with != nil {
+		o = d.with(o)
+	}
+	if d.pool != nil {
+		db := d.pool(tb, dsn+d.params)
+		db.SetMaxOpenConns(txConns)
+		db.SetMaxIdleConns(txConns)
+		return newStore(tb, db, o)
+	}
+	full := *o
+	full.MaxConns = txConns
+	s, err := mysqlstore.Open(tb.Context(), dsn+d.params, &full)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+func TestTx(t *testing.T) {
+	t.Parallel()
+	for name, d := range doors() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dsn := testserver.MySQLDatabase(t)
+			admin := pool(t, dsn, "")
+			b := &bench{db: admin, admin: admin}
+			execute(t, b.db, "CREATE TABLE business (n INT AUTO_INCREMENT PRIMARY KEY, prefix VARCHAR(64) NOT NULL, row_text VARCHAR(300) NOT NULL) ENGINE = InnoDB")
+			for _, rule := range storetest.TxRules() {
+				t.Run(rule.Name, func(t *testing.T) {
+					rule.Check(t, func(tb testing.TB) *storetest.TxInstance {
+						tb.Helper()
+						return d.instance(tb, b, dsn)
+					})
+				})
+			}
+		})
+	}
+}
+
+// instance is a database with records and business rows for one rule.
+func (d door) instance(tb testing.TB, b *bench, dsn string) *storetest.TxInstance {
+	tb.Helper()
+	prefix := b.tables(tb)
+	o := mysqlstore.Ticking(&mysqlstore.Options{TablePrefix: prefix})
+	execute(tb, b.db, "DELETE FROM business WHERE prefix = ?", prefix)
+	// What was deleted of a digest locks its neighbours until it is purged.
+	execute(tb, b.db, fmt.Sprintf("TRUNCATE TABLE %srecord", prefix))
+	s, second := d.open(tb, dsn, o), d.open(tb, dsn, o)
+	tb.Cleanup(func() {
+		if err := second.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return &storetest.TxInstance{
+		Store:      s,
+		Transactor: s.Transactor(nil),
+		Second:     second.Transactor(nil),
+		Insert: func(ctx context.Context, row string) error {
+			var in mysqlstore.Execer = b.db
+			if tx := mysqlstore.TxFrom(ctx); tx != nil {
+				in = tx
+			}
+			_, err := in.ExecContext(ctx, "INSERT INTO business (prefix, row_text) VALUES (?, ?)", prefix, row)
+			return err
+		},
+		Count: func(ctx context.Context, row string) (n int, err error) {
+			err = b.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM business WHERE prefix = ? AND row_text = ?", prefix, row).Scan(&n)
+			return n, err
+		},
+		Advance: func(d time.Duration) {
+			execute(tb, b.db, fmt.Sprintf("UPDATE %stick SET ms = ms + %d", prefix, d.Milliseconds()))
+		},
+		Connections: txConns,
+		Running:     true,
+		Check:       func(tb testing.TB) { tb.Helper(); check(tb, b.db, prefix) },
+	}
+}

@@ -1,0 +1,170 @@
+package mysqlstore_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/testserver"
+	"github.com/semel-dev/semel/store/mysqlstore"
+)
+
+// txBundle is a database with a table of business rows, a store and a guard.
+type txBundle struct {
+	door  door
+	dsn   string
+	db    *sql.DB // the test's own
+	store *mysqlstore.Store
+	guard *semel.Guard
+	// stormy says that connections may be broken when the stores are closed.
+	stormy bool
+}
+
+// eachDoor runs a test over connections of the package and over others.
+func eachDoor(t *testing.T, test func(t *testing.T, d door)) {
+	t.Helper()
+	for name, d := range map[string]door{
+		"open": {}, "connector": {pool: ourPool}, "any pool": {pool: anyPool},
+		"as on MySQL, any pool": {pool: anyPool, with: mysqlstore.WithoutBounds},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, d)
+		})
+	}
+}
+
+func setUpTx(t *testing.T, d door, o *semel.Options) *txBundle {
+	t.Helper()
+	b := &txBundle{door: d, dsn: testserver.MySQLDatabase(t)}
+	b.db = pool(t, b.dsn, "")
+	execute(t, b.db, "CREATE TABLE business (n INT AUTO_INCREMENT PRIMARY KEY, name VARCHAR(300) NOT NULL) ENGINE = InnoDB")
+	b.store, b.guard = b.second(t, o)
+	return b
+}
+
+// second is another store on the same database, as another process has it.
+func (b *txBundle) second(t *testing.T, o *semel.Options) (*mysqlstore.Store, *semel.Guard) {
+	t.Helper()
+	s := b.door.open(t, b.dsn, &mysqlstore.Options{})
+	g, err := semel.New(s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(g.Close(), s.Close()); err != nil && !b.stormy {
+			t.Error(err)
+		}
+	})
+	return s, g
+}
+
+func key(name string) semel.Key { return semel.Key{Scope: "mysqlstore", Name: name} }
+
+func asked() semel.Fingerprint { return semel.FingerprintOf("the same request") }
+
+// do runs fn once for the key.
+func (b *txBundle) do(ctx context.Context, name string, fn func(context.Context, *sql.Tx) (string, error)) (string, error) {
+	return mysqlstore.Do(ctx, b.guard, key(name), asked(), fn)
+}
+
+// add is work that adds a row and answers.
+func add(name string) func(context.Context, *sql.Tx) (string, error) {
+	return func(ctx context.Context, tx *sql.Tx) (string, error) {
+		return "answer " + name, insert(ctx, tx, name)
+	}
+}
+
+func insert(ctx context.Context, in mysqlstore.Execer, name string) error {
+	_, err := in.ExecContext(ctx, "INSERT INTO business (name) VALUES (?)", name)
+	return err
+}
+
+// never is work that must not run.
+func never(t *testing.T) func(context.Context, *sql.Tx) (string, error) {
+	t.Helper()
+	return func(context.Context, *sql.Tx) (string, error) {
+		t.Error("it was executed again")
+		return "", nil
+	}
+}
+
+// rows are the names of the committed rows.
+func (b *txBundle) rows(t *testing.T) (names []string) {
+	t.Helper()
+	rows, err := b.db.QueryContext(t.Context(), "SELECT name FROM business ORDER BY name")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+func (b *txBundle) wantRows(t *testing.T, want ...string) {
+	t.Helper()
+	slices.Sort(want)
+	if diff := cmp.Diff(want, b.rows(t)); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
+// wantState fails unless the record of the key is in that state; absent is one.
+func (b *txBundle) wantState(t *testing.T, name string, want semel.State) semel.Record {
+	t.Helper()
+	rec, err := b.store.Lookup(t.Context(), b.guard.Digest(key(name)))
+	if errors.Is(err, semel.ErrNotFound) {
+		err = nil
+	}
+	if err != nil || rec.State != want {
+		t.Errorf("the record of %s is %v, error %v, want %v", name, rec.State, err, want)
+	}
+	return rec
+}
+
+// goesOn fails unless connections and locks are free again.
+func (b *txBundle) goesOn(t *testing.T) {
+	t.Helper()
+	for i := range 2 * txConns {
+		name := fmt.Sprint("z", i)
+		if answer, err := b.do(t.Context(), name, add(name)); err != nil || answer != "answer "+name {
+			t.Fatalf("the next transaction: got %q, error %v", answer, err)
+		}
+	}
+	execute(t, b.db, "DELETE FROM business WHERE name LIKE 'z%'")
+	execute(t, b.db, "DELETE FROM semel_record WHERE name LIKE 'z%'")
+}
+
+// idle fails unless no connection of a pool is left inside of a transaction.
+func idle(t *testing.T, db *sql.DB) {
+	t.Helper()
+	for range txConns {
+		conn, err := db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		var autocommit, open int
+		if err := conn.QueryRowContext(t.Context(), "SELECT @@autocommit, @@in_transaction").Scan(&autocommit, &open); err != nil {
+			t.Fatal(err)
+		}
+		if autocommit != 1 || open != 0 {
+			t.Errorf("a connection was given back with autocommit %d, in a transaction %d", autocommit, open)
+		}
+	}
+}

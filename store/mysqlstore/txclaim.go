@@ -1,0 +1,253 @@
+package mysqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/semel-dev/semel"
+)
+
+const (
+	// lockSlice is how long one statement waits for a lock; then it is repeated.
+	// So one that was left behind in the server is gone soon.
+	lockSlice = 2 * time.Second
+	// leastPatience is how long a claim waits at least for a lock that is not
+	// the one of its digest.
+	leastPatience = 100 * time.Millisecond
+	// leastWait is the shortest wait where the server cannot be told how long.
+	leastWait = time.Second
+	// heldUp is after what time a claim takes another fence, where the server
+	// cannot be told not to wait.
+	heldUp = 5 * time.Millisecond
+	// freshStarts is how often a claim that was held up begins again. Only then
+	// does it change its fence in place, which keeps neighbouring digests waiting
+	// for the end of the transaction: InnoDB locks the gaps around what a
+	// transaction deleted and inserts again.
+	freshStarts = 6
+)
+
+// errHeldUp is a claim that got its fence before it waited.
+var errHeldUp = errors.New("mysqlstore: claim: it was held up")
+
+// seeker looks for the way to claim: an open transaction, or the record there is.
+type seeker struct {
+	store    *Store
+	params   *semel.ClaimParams
+	deadline time.Time
+	// old is the row that is absent to every verb, and makes room.
+	old *semel.Record
+	// patience is how long the next claim waits for locks.
+	patience time.Duration
+	// heldUp counts the claims that were held up.
+	heldUp int
+}
+
+// openWith opens a transaction with a claim, or returns the record that stands
+// in the way.
+//
+// The claim does not wait for locks, where the server can be told so. If the
+// digest is locked, a read outside of any transaction waits, so that nobody who
+// waits holds a lock, and the claim that follows takes its fence after the wait.
+func (s *Store) openWith(ctx context.Context, options *sql.TxOptions, p *semel.ClaimParams, wait time.Duration) (rec semel.Record, o *opened, err error) {
+	k := seeker{store: s, params: p, deadline: time.Now().Add(wait)}
+	look := s.seen.Has(p.Digest)
+	locked := false
+	for range rounds {
+		if look {
+			rec, err := k.look(ctx, locked)
+			switch {
+			case errors.Is(err, semel.ErrNotFound):
+				k.old = nil
+			case err != nil:
+				return semel.Record{}, nil, err
+			case !absent(&rec):
+				return rec, nil, nil
+			default:
+				k.old = &rec
+			}
+		}
+		o, err := k.open(ctx, options)
+		switch {
+		case err == nil:
+			s.seen.Add(p.Digest)
+			return semel.Record{}, o, nil
+		case ctx.Err() != nil:
+			return semel.Record{}, nil, fmt.Errorf("mysqlstore: claim: %w", context.Cause(ctx))
+		}
+		if locked, err = k.again(ctx, err, locked); err != nil {
+			return semel.Record{}, nil, err
+		}
+		look = true
+	}
+	return semel.Record{}, nil, fmt.Errorf("%w: mysqlstore: claim: %w again and again", semel.ErrInFlight, errChanged)
+}
+
+// again decides what follows an error of a claim: another look, which waits
+// for the lock if there was one, or the error.
+func (k *seeker) again(ctx context.Context, err error, wasLocked bool) (locked bool, _ error) {
+	switch n := number(err); {
+	case n == errDuplicateEntry:
+		return false, nil
+	case errors.Is(err, errHeldUp):
+		k.patience = 0
+		return false, nil
+	case n == errDeadlock && pause(ctx):
+		return wasLocked, nil
+	case isLockWait(err) && k.store.ways.bounded:
+		if wasLocked { // not by the digest, which was free just now, but by what lies beside it
+			k.patience = min(lockSlice, max(leastPatience, time.Until(k.deadline)))
+		}
+		return true, nil
+	case isLockWait(err) && time.Now().Before(k.deadline):
+		return true, nil
+	case isLockWait(err):
+		return true, fmt.Errorf("%w: mysqlstore: claim: %w", semel.ErrInFlight, err)
+	}
+	return false, translate("claim", err)
+}
+
+// pause waits a moment, or reports false when the context ended.
+func pause(ctx context.Context) bool {
+	return sleep(ctx, firstPause/2+rand.N(firstPause)) //nolint:gosec // it spreads the tries.
+}
+
+// look reads the row of the digest. With locked, it waits for the transaction
+// that holds it, and returns [semel.ErrInFlight] when the time is over.
+func (k *seeker) look(ctx context.Context, locked bool) (semel.Record, error) {
+	if !locked || !k.store.ways.bounded {
+		return k.store.find(ctx, k.params.Digest)
+	}
+	for {
+		wait := min(lockSlice, time.Until(k.deadline))
+		rec, err := k.store.findLocked(ctx, k.store.db, k.params.Digest, wait)
+		switch {
+		case number(err) == errDeadlock && pause(ctx):
+			// With whoever locks what was deleted of the digest before.
+		case !isLockWait(err):
+			return rec, err
+		case wait <= 0 || time.Until(k.deadline) <= 0:
+			return rec, fmt.Errorf("%w: mysqlstore: claim: %w", semel.ErrInFlight, err)
+		}
+	}
+}
+
+// findLocked is find with a lock that others' transactions can hold.
+func (s *Store) findLocked(ctx context.Context, in Execer, d semel.Digest, wait time.Duration) (rec semel.Record, err error) {
+	rows, err := in.QueryContext(ctx, s.waiting(filled(s.tx.find, d[:]), wait))
+	if err == nil {
+		err = single(rows, func() (err error) {
+			rec, err = readRecord(rows)
+			return err
+		})
+	}
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return rec, semel.ErrNotFound
+	case err != nil:
+		return rec, translate("look up", err)
+	}
+	s.seen.Add(d)
+	return rec, nil
+}
+
+// open opens a transaction with the claim. Whatever the error, it is rolled back.
+func (k *seeker) open(ctx context.Context, options *sql.TxOptions) (o *opened, err error) {
+	s := k.store
+	began := time.Now()
+	if !s.ways.bounded {
+		wait := max(leastWait, time.Until(k.deadline))
+		limited, cancel := context.WithTimeoutCause(ctx, wait, errLockTime)
+		defer cancel()
+		ctx = limited
+	}
+	// The transaction outlives ctx: the end of the work's context ends it.
+	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, cancel)
+	o = &opened{cancel: cancel}
+	statements := s.txClaim(k.params, k.old, k.patience)
+	if s.txOurs {
+		err = o.begin(life, s.txDB, options, statements)
+	} else {
+		err = o.beginPlain(life, s.txDB, options, statements)
+	}
+	if err == nil && k.late(began) {
+		if k.heldUp++; k.heldUp > freshStarts {
+			err = o.refence(life, s, k.params)
+		} else {
+			err = errHeldUp
+		}
+	}
+	if !stop() && err == nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		if o.tx != nil {
+			o.close()
+		}
+		cancel()
+		if errors.Is(context.Cause(ctx), errLockTime) {
+			err = errLockTime
+		}
+		return nil, err
+	}
+	return o, nil
+}
+
+// late reports whether others may have claimed, and given up, the digest under
+// greater fences since a claim began.
+func (k *seeker) late(began time.Time) bool {
+	return k.patience > 0 || !k.store.ways.bounded && time.Since(began) > heldUp
+}
+
+// begin sends claim and beginning together.
+func (o *opened) begin(ctx context.Context, db *sql.DB, options *sql.TxOptions, statements []string) (err error) {
+	st := &step{statements: append([]string{"SAVEPOINT " + savepointName}, statements...)}
+	if o.tx, err = db.BeginTx(st.in(ctx), options); err != nil {
+		return err
+	}
+	o.conn, o.fence = st.conn, fenceOf(st.ids)
+	return nil
+}
+
+// beginPlain begins on a connection that is not of this package.
+func (o *opened) beginPlain(ctx context.Context, db *sql.DB, options *sql.TxOptions, statements []string) (err error) {
+	if o.held, err = db.Conn(ctx); err != nil {
+		return err
+	}
+	if o.tx, err = o.held.BeginTx(ctx, options); err != nil {
+		return errors.Join(err, o.held.Close())
+	}
+	_, ids, err := place{execer: o.tx}.run(ctx, statements...)
+	if err != nil {
+		return err
+	}
+	o.fence = fenceOf(ids)
+	return nil
+}
+
+// refence puts a claim with another fence in the place of the claim.
+func (o *opened) refence(ctx context.Context, s *Store, p *semel.ClaimParams) error {
+	ids, err := s.refence(ctx, place{o.tx, o.conn}, p, o.fence)
+	if err == nil {
+		o.fence = fenceOf(ids)
+	}
+	return err
+}
+
+func (s *Store) refence(ctx context.Context, in place, p *semel.ClaimParams, fence semel.Fence) (ids []int64, err error) {
+	again := filled(s.tx.again, uint64(fence), p.Digest[:])
+	_, ids, err = in.run(ctx, append([]string{again}, s.txClaim(p, nil, lockSlice)...)...)
+	return ids, err
+}
+
+// fenceOf is the number that the last statement gave.
+func fenceOf(ids []int64) semel.Fence {
+	if len(ids) == 0 {
+		return 0
+	}
+	return semel.Fence(ids[len(ids)-1]) //nolint:gosec // fences are positive.
+}

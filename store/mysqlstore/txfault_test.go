@@ -1,0 +1,323 @@
+package mysqlstore_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/testserver"
+	"github.com/semel-dev/semel/store/mysqlstore"
+)
+
+// Promises 1, 2 and 4 while the server kills connections at random: whatever is
+// cut off, duplicates through several stores get one answer, and rows and
+// records agree.
+func TestTxInAStormOfKills(t *testing.T) {
+	t.Parallel()
+	eachDoor(t, func(t *testing.T, d door) {
+		t.Helper()
+		b := setUpTx(t, d, nil)
+		b.stormy = true
+		cfg, err := mysql.ParseDSN(b.dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		storm(t, b, func(ctx context.Context) {
+			var id int64
+			err := b.db.QueryRowContext(ctx,
+				"SELECT id FROM information_schema.processlist WHERE db = ? AND id <> CONNECTION_ID() ORDER BY RAND() LIMIT 1", cfg.DBName).Scan(&id)
+			if err == nil { // otherwise nobody is connected
+				_, _ = b.db.ExecContext(ctx, fmt.Sprintf("KILL %s %d", []string{"CONNECTION", "QUERY"}[rand.IntN(2)], id)) // it may have gone by itself
+			}
+		})
+	})
+}
+
+// storm lets duplicates of many intents run through three guards, and disturbs
+// them all the while.
+func storm(t *testing.T, b *txBundle, disturb func(context.Context)) {
+	t.Helper()
+	guards := []*semel.Guard{b.guard}
+	for range 2 {
+		_, g := b.second(t, nil)
+		guards = append(guards, g)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	var executed, cut atomic.Int64
+	made := &progress{}
+	stormy, stop := context.WithCancel(ctx)
+	var disturber, wg sync.WaitGroup
+	disturber.Go(func() { made.every(stormy, 3, func() { disturb(stormy) }) })
+	const intents = 60
+	answers := make([][]string, intents)
+	var mu sync.Mutex // guards answers
+	for i := range 12 {
+		g := guards[i%len(guards)]
+		wg.Go(func() {
+			for n := range intents {
+				name := fmt.Sprint("intent", (n+i)%intents)
+				for {
+					answer, err := mysqlstore.Do(ctx, g, key(name), asked(), func(ctx context.Context, tx *sql.Tx) (string, error) {
+						run := executed.Add(1)
+						if err := insert(ctx, tx, name); err != nil {
+							return "", err
+						}
+						return fmt.Sprint("run ", run), insert(ctx, tx, name)
+					})
+					made.answered.Add(1)
+					if err == nil {
+						mu.Lock()
+						answers[(n+i)%intents] = append(answers[(n+i)%intents], answer)
+						mu.Unlock()
+						break
+					}
+					cut.Add(1)
+					if ctx.Err() != nil || errors.Is(err, semel.ErrUnknown) && !retryable(err) {
+						t.Errorf("%s: %v", name, err)
+						return
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	stop()
+	disturber.Wait()
+	for n, got := range answers {
+		for _, answer := range got {
+			if answer != got[0] {
+				t.Errorf("intent %d was answered %q and %q", n, got[0], answer)
+			}
+		}
+	}
+	t.Logf("%d runs, %d attempts failed", executed.Load(), cut.Load())
+	if cut.Load() == 0 && executed.Load() == intents {
+		t.Error("nothing was disturbed: the test showed nothing")
+	}
+	b.wantAgreement(t)
+}
+
+func retryable(err error) bool {
+	e, ok := errors.AsType[*semel.Error](err)
+	return ok && e.Retryable()
+}
+
+// cutting is a connection that breaks when a COMMIT passes: before it is sent,
+// or after.
+type cutting struct {
+	net.Conn
+
+	cut *atomic.Pointer[string]
+}
+
+func (c *cutting) Write(p []byte) (int, error) {
+	how := c.cut.Load()
+	if how == nil || !strings.Contains(string(p), "COMMIT") || !c.cut.CompareAndSwap(how, nil) {
+		return c.Conn.Write(p)
+	}
+	if *how == "before" {
+		_ = c.Close()
+		return len(p), nil
+	}
+	n, err := c.Conn.Write(p)
+	// The server has answered when it has something to read for us.
+	if err == nil {
+		_, _ = c.Read(make([]byte, 1))
+	}
+	_ = c.Close()
+	return n, err
+}
+
+// Promise 4: when the connection is lost at the commit, the database is asked
+// whether it took place; the caller hears the truth.
+func TestCommitCutOff(t *testing.T) {
+	t.Parallel()
+	eachDoor(t, func(t *testing.T, d door) {
+		t.Helper()
+		for _, how := range []string{"before", "after"} {
+			t.Run(how, func(t *testing.T) {
+				cut := &atomic.Pointer[string]{}
+				network := "cutting_" + strings.NewReplacer("/", "_", " ", "_", ",", "").Replace(t.Name())
+				mysql.RegisterDialContext(network, func(ctx context.Context, addr string) (net.Conn, error) {
+					conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+					return &cutting{conn, cut}, err
+				})
+				t.Cleanup(func() { mysql.DeregisterDialContext(network) })
+				b := setUpTx(t, d, nil)
+				cfg, err := mysql.ParseDSN(b.dsn)
+				if err != nil {
+					t.Fatal(err)
+				}
+				cfg.Net = network
+				far := *b
+				far.dsn = cfg.FormatDSN()
+				far.store, far.guard = far.second(t, nil)
+				for i := range 3 {
+					name := fmt.Sprint("k", i)
+					ran := 0
+					cut.Store(&how)
+					answer, err := far.do(t.Context(), name, func(ctx context.Context, tx *sql.Tx) (string, error) {
+						ran++
+						return "answer", insert(ctx, tx, name)
+					})
+					want := map[string]int{"before": 2, "after": 1}[how] // rolled back, it runs again
+					if err != nil || answer != "answer" || ran != want || cut.Load() != nil {
+						t.Errorf("got %q, error %v, after %d runs, want %d", answer, err, ran, want)
+					}
+				}
+				b.wantRows(t, "k0", "k1", "k2")
+			})
+		}
+	})
+}
+
+// Where the database cannot be asked in time, the caller hears that nobody can
+// tell, and a retry finds out.
+func TestCommitCutOffAndNobodyAnswers(t *testing.T) {
+	t.Parallel()
+	eachDoor(t, func(t *testing.T, d door) {
+		t.Helper()
+		b := setUpTx(t, d, nil)
+		cfg, err := mysql.ParseDSN(b.dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		proxy := testserver.NewProxy(t, cfg.Addr)
+		cfg.Addr = proxy.Addr()
+		far := *b
+		far.dsn = cfg.FormatDSN()
+		far.store, far.guard = far.second(t, &semel.Options{StoreTimeout: 300 * time.Millisecond})
+		for _, name := range []string{"a", "b"} {
+			answer, err := far.do(t.Context(), name, func(ctx context.Context, tx *sql.Tx) (string, error) {
+				if err := insert(ctx, tx, name); err != nil {
+					return "", err
+				}
+				proxy.LoseReplies()
+				return "answer", nil
+			})
+			want := semel.ErrUnknown
+			if !far.store.Ours() { // the reply to the outcome was lost, and the commit not sent
+				want = semel.ErrRolledBack
+			}
+			if !errors.Is(err, want) || !retryable(err) {
+				t.Errorf("got %q, error %v, want %v to retry", answer, err, want)
+			}
+			proxy.Clear()
+			proxy.Cut()
+			answer, err = mysqlstore.Do(t.Context(), b.guard, key(name), asked(), func(ctx context.Context, tx *sql.Tx) (string, error) {
+				return "answer", insert(ctx, tx, name) // it had not committed
+			})
+			if err != nil || answer != "answer" {
+				t.Errorf("the retry got %q, error %v", answer, err)
+			}
+		}
+		b.wantRows(t, "a", "b")
+	})
+}
+
+// Promise 1: attempts with and without a transaction exclude each other.
+func TestTxAmongTwoPhases(t *testing.T) {
+	t.Parallel()
+	eachDoor(t, func(t *testing.T, d door) {
+		t.Helper()
+		b := setUpTx(t, d, nil)
+		_, second := b.second(t, nil)
+		var wg sync.WaitGroup
+		const intents = 20
+		var ran [intents]atomic.Int32
+		for i := range 8 {
+			g := []*semel.Guard{b.guard, second}[i/2%2]
+			wg.Go(func() {
+				for n := range intents {
+					name := fmt.Sprint("intent", n)
+					var answer string
+					var err error
+					if i%2 == 0 {
+						answer, err = mysqlstore.Do(t.Context(), g, key(name), asked(), func(ctx context.Context, tx *sql.Tx) (string, error) {
+							ran[n].Add(1)
+							return "answer", insert(ctx, tx, name)
+						})
+					} else {
+						answer, err = semel.Do(t.Context(), g, key(name), asked(), func(ctx context.Context) (string, error) {
+							ran[n].Add(1)
+							return "answer", insert(ctx, b.db, name)
+						})
+					}
+					if err != nil || answer != "answer" {
+						t.Errorf("%s: got %q, error %v", name, answer, err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		for n := range ran {
+			if got := ran[n].Load(); got != 1 {
+				t.Errorf("intent %d ran %d times", n, got)
+			}
+		}
+		if rows := b.rows(t); len(rows) != intents {
+			t.Errorf("got %d rows, want %d", len(rows), intents)
+		}
+	})
+}
+
+// Promise 1: a claim that waited has a greater fence than all that were given
+// meanwhile.
+func TestFenceAfterWaiting(t *testing.T) {
+	t.Parallel()
+	eachDoor(t, func(t *testing.T, d door) {
+		t.Helper()
+		b := setUpTx(t, d, nil)
+		second, _ := b.second(t, nil)
+		holder, rec := b.claims(t, b.store, "k")
+		waited := make(chan semel.Fence, 1)
+		go func() {
+			tx, rec := b.claims(t, second, "k")
+			_ = tx.Rollback()
+			waited <- rec.Fence
+		}()
+		waiters(t, b.db, 1)
+		greatest := rec.Fence
+		for i, n := 0, 0; n < 3; i++ {
+			// InnoDB locks what lies before the digest that is waited for.
+			if p := params(fmt.Sprint("other", i)); bytes.Compare(p.Digest[:], rec.Digest[:]) > 0 {
+				greatest = max(greatest, wins(t, b.store, p).Fence)
+				n++
+			}
+		}
+		if err := holder.Rollback(); err != nil {
+			t.Error(err)
+		}
+		if got := <-waited; got <= greatest {
+			t.Errorf("the one that waited got fence %d, want more than %d", got, greatest)
+		}
+	})
+}
+
+// claims opens a transaction and claims, and must win.
+func (b *txBundle) claims(t *testing.T, s *mysqlstore.Store, name string) (semel.Tx, semel.Record) {
+	t.Helper()
+	tx, err := s.Transactor(nil).Transaction(t.Context())
+	if err != nil {
+		t.Error(err)
+		return tx, semel.Record{}
+	}
+	rec, won, err := tx.Claim(t.Context(), params(name), time.Minute)
+	if err != nil || !won {
+		t.Errorf("claim %s: won %v, error %v", name, won, err)
+	}
+	return tx, rec
+}
