@@ -1,0 +1,170 @@
+package redisstore_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/testserver"
+	"github.com/semel-dev/semel/store/redisstore"
+)
+
+// pair is a primary and its replica, with a link between them that can be held up.
+type pair struct {
+	primary, replica *testserver.RedisServer
+	link             *testserver.Proxy
+}
+
+func startPair(t *testing.T) pair {
+	t.Helper()
+	conf := map[string]string{"repl-diskless-sync-delay": "0"}
+	primary := testserver.StartRedis(t, &testserver.RedisOptions{AppendOnly: true, Conf: conf})
+	link := testserver.NewProxy(t, primary.Addr())
+	replica := testserver.StartRedis(t, &testserver.RedisOptions{
+		AppendOnly: true, Conf: map[string]string{"replicaof": strings.Replace(link.Addr(), ":", " ", 1)},
+	})
+	look := rawClient(t, replica.Addr())
+	eventually(t, "the replica has what the primary has", func() bool {
+		info, err := look.do("INFO", "replication").ToString()
+		return err == nil && strings.Contains(info, "master_link_status:up")
+	})
+	return pair{primary, replica, link}
+}
+
+// hasAll waits until the replica has what was written.
+func (p pair) hasAll(t *testing.T) {
+	t.Helper()
+	offset := func(addr, field string) string {
+		info := command(t, addr, "INFO", "replication")
+		_, rest, _ := strings.Cut(info, field+":")
+		value, _, _ := strings.Cut(rest, "\r\n")
+		return value
+	}
+	eventually(t, "the replica has what was written", func() bool {
+		return offset(p.primary.Addr(), "master_repl_offset") == offset(p.replica.Addr(), "slave_repl_offset")
+	})
+}
+
+// What this store does NOT promise: Redis replicates after it has answered, so
+// a failover can lose a claim that was won, and another wins it too (promise 1
+// does not hold over it), and an outcome that was recorded, whose intent is
+// then executed again (promise 2). Fences grow even then, so that a downstream
+// system that checks them refuses the first holder.
+func TestFailoverCanLoseAClaim(t *testing.T) {
+	t.Parallel()
+	p := startPair(t)
+	s := open(t, "redis://"+p.primary.Addr(), nil)
+	kept := claim(t, s, params("kept"))
+	settle(t, s, kept, completed("answer"))
+	half := claim(t, s, params("half"))
+	p.hasAll(t)
+
+	p.link.Stall() // the replica hears no more
+	lost := claim(t, s, params("lost"))
+	settle(t, s, half, completed("lost answer"))
+	p.primary.Kill()
+	p.replica.Promote()
+
+	after := open(t, "redis://"+p.replica.Addr(), nil)
+	if rec, won, err := after.Claim(t.Context(), by(2, params("kept"))); err != nil || won || string(rec.Outcome) != "answer" {
+		t.Errorf("what was replicated: got %q, won %v, error %v, want the first answer", rec.Outcome, won, err)
+	}
+	rec, won, err := after.Claim(t.Context(), by(2, params("lost")))
+	if err != nil || !won {
+		t.Fatalf("won %v, error %v: the claim was not lost; if Redis has learned to keep it, the documents are too modest", won, err)
+	}
+	if rec.Fence <= lost.Fence {
+		t.Errorf("the second winner has fence %d, the first had %d, want a greater one", rec.Fence, lost.Fence)
+	}
+	if rec, err := after.Lookup(t.Context(), half.Digest); err != nil || rec.State != semel.StateClaimed {
+		t.Errorf("got %v, error %v, want the claim without its lost outcome: it lapses into unknown", rec.State, err)
+	}
+}
+
+// Options.Replicas narrows that window: what no replica has is not
+// acknowledged, neither at first nor when it is repeated.
+func TestReplicas(t *testing.T) {
+	t.Parallel()
+	p := startPair(t)
+	dsn := "redis://" + p.primary.Addr() + "?replicas=1&replica_timeout="
+	s := open(t, dsn+"30s", nil)
+	for range 20 {
+		rec := claim(t, s, params("k"))
+		settle(t, s, rec, semel.Settlement{State: semel.StateReleased})
+	}
+	half := claim(t, s, params("half"))
+	answers, err := s.ClaimBatch(t.Context(), []semel.ClaimParams{params("a"), params("b")})
+	if err != nil || !answers[0].Won || !answers[1].Won {
+		t.Errorf("together: got %+v, error %v", answers, err)
+	}
+
+	p.link.Stall()
+	for range 2 { // repeated over another connection, which wrote nothing itself, it is no better
+		hasty := open(t, dsn+"50ms", nil)
+		if _, won, err := hasty.Claim(t.Context(), params("lost")); err == nil || won || !strings.Contains(err.Error(), "0 of 1 replicas") {
+			t.Errorf("claim: won %v, error %v, want an error: no replica has it", won, err)
+		}
+		if err := hasty.Settle(t.Context(), half.Digest, half.Fence, completed("answer")); err == nil || !strings.Contains(err.Error(), "0 of 1 replicas") {
+			t.Errorf("settle: got %v, want an error: no replica has it", err)
+		}
+	}
+	p.link.Clear() // the link breaks, and the replica takes up again
+	rec := claim(t, s, params("lost"))
+	settle(t, s, half, completed("answer"))
+	p.primary.Kill()
+	p.replica.Promote()
+	after := open(t, "redis://"+p.replica.Addr(), nil)
+	if stands, won, err := after.Claim(t.Context(), by(2, params("lost"))); err != nil || won || stands.Fence != rec.Fence {
+		t.Errorf("won %v, fence %d, error %v, want the acknowledged claim %d", won, stands.Fence, err, rec.Fence)
+	}
+	if stands, err := after.Lookup(t.Context(), half.Digest); err != nil || string(stands.Outcome) != "answer" {
+		t.Errorf("got %q, error %v, want the acknowledged outcome", stands.Outcome, err)
+	}
+}
+
+// In a cluster it works the same, also when a slot has moved meanwhile.
+func TestReplicasInACluster(t *testing.T) {
+	t.Parallel()
+	servers := testserver.StartRedisCluster(t, 3)
+	dsn := clusterDSN(servers)
+	s := open(t, dsn+"&replicas=1&replica_timeout=20ms", nil)
+	slot := servers.Slot(redisstore.Key(s, params("k").Digest))
+	unconfirmed := func(name string) {
+		t.Helper()
+		p := params(name)
+		p.Digest[0], p.Digest[1] = params("k").Digest[0], params("k").Digest[1] // the same slot
+		if _, won, err := s.Claim(t.Context(), p); err == nil || won || !strings.Contains(err.Error(), "0 of 1 replicas") {
+			t.Errorf("won %v, error %v, want an error: there is no replica", won, err)
+		}
+	}
+	unconfirmed("k")
+	move := servers.BeginMove(slot, (servers.Owner(slot)+1)%3)
+	unconfirmed("k")
+	unconfirmed("on the way")
+	move.Keys()
+	unconfirmed("k")
+	move.Finish()
+	unconfirmed("k")
+	rec, err := open(t, dsn, nil).Lookup(t.Context(), params("k").Digest)
+	if err != nil || rec.Attempt != 1 || rec.LeaseLeft() < lease-time.Minute {
+		t.Errorf("got attempt %d, %v left, error %v, want the claim as it stands", rec.Attempt, rec.LeaseLeft(), err)
+	}
+}
+
+func TestReplicaIsRefused(t *testing.T) {
+	t.Parallel()
+	p := startPair(t)
+	s := open(t, "redis://"+p.primary.Addr(), nil)
+	rec := claim(t, s, params("k"))
+	settle(t, s, rec, completed("answer"))
+	p.hasAll(t)
+	refused(t, "redis://"+p.replica.Addr(), nil, "name the primary", p.link.Addr())
+	r := open(t, "redis://"+p.replica.Addr(), &redisstore.Options{ReadOnly: true})
+	if found, err := r.Lookup(t.Context(), rec.Digest); err != nil || string(found.Outcome) != "answer" {
+		t.Errorf("got %q, error %v, want the replicated answer", found.Outcome, err)
+	}
+	if recs, err := r.List(t.Context(), semel.ListParams{Outcomes: true}); err != nil || len(recs) != 1 || string(recs[0].Outcome) != "answer" {
+		t.Errorf("got %d records, error %v, want the replicated one", len(recs), err)
+	}
+}

@@ -1,0 +1,156 @@
+package redisstore_test
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/redisstore"
+)
+
+// A list is put together from every node, in pages, without holes.
+func TestListOfManyRecords(t *testing.T) {
+	t.Parallel()
+	for name, p := range places() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const records, page = 2500, 700
+			s := open(t, p.dsn(t), nil)
+			all := make([]semel.ClaimParams, records)
+			for i := range all {
+				all[i] = params(fmt.Sprint(i))
+			}
+			if _, err := s.ClaimBatch(t.Context(), all); err != nil {
+				t.Fatal(err)
+			}
+			seen := map[string]bool{}
+			list := semel.ListParams{Limit: page}
+			for {
+				recs, err := s.List(t.Context(), list)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i, rec := range recs {
+					if seen[rec.Name] || i > 0 && rec.Fence >= recs[i-1].Fence {
+						t.Fatalf("%s with fence %d is out of its order", rec.Name, rec.Fence)
+					}
+					seen[rec.Name] = true
+				}
+				if len(recs) < page {
+					break
+				}
+				list.Before = recs[page-1].Fence
+			}
+			if len(seen) != records {
+				t.Errorf("%d of %d records were listed", len(seen), records)
+			}
+		})
+	}
+}
+
+// What another program keeps under the prefix, and what a newer version of
+// Semel wrote, is left out.
+func TestListAmongOthers(t *testing.T) {
+	t.Parallel()
+	s, look := open(t, single.dsn(t), nil), single.raw(t)
+	kept := claim(t, s, params("kept"))
+	settle(t, s, kept, completed(strings.Repeat("long", 5000)))
+	newer := claim(t, s, params("newer"))
+	keyOf := func(name string) string { return redisstore.Key(s, params(name).Digest) }
+	for _, words := range [][]string{
+		{"SETRANGE", redisstore.Key(s, newer.Digest), "32", "K"},
+		{"RPUSH", keyOf("a list"), "x"},
+		{"SET", keyOf("short"), "x"},
+		{"SET", strings.TrimRight(keyOf("cut"), "0123456789abcdef"), "x"},
+	} {
+		if err := look.do(words...).Error(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, outcomes := range []bool{false, true} {
+		recs, err := s.List(t.Context(), semel.ListParams{Outcomes: outcomes})
+		if err != nil || len(recs) != 1 || recs[0].Name != "kept" || (recs[0].Outcome != nil) != outcomes {
+			t.Errorf("got %+v, error %v, want the one record", recs, err)
+		}
+	}
+}
+
+// Records that are there must be readable by later versions: this one was
+// written by the first.
+func TestFirstLayout(t *testing.T) {
+	t.Parallel()
+	const claimed = "0006426ae4b5b7d0" + // fence
+		"00000199e1c5a800" + // claimed at
+		"0000000005265c00" + // expires after
+		"00000000000003e8" + // settled after
+		"6b2d" + // kept, nobody waits
+		"000000000000ea60" + // lease
+		"0000000005265c00" + // retention
+		"00000002" + // attempt
+		"01000000000000000000000000000000" + // owner
+		"0202020202020202020202020202020202020202020202020202020202020202" + // fingerprint
+		"0005" + "0004" + "73636f7065" + "6e616d65" + // scope, name
+		"0004" + "6e6f7465" + // note
+		"6f7574636f6d65" // outcome
+	at := time.UnixMilli(0x199e1c5a800).UTC()
+	clock := newHands()
+	clock.ms.Store(at.UnixMilli() + 2000)
+	s := open(t, single.dsn(t), redisstore.WithClock(redisstore.Options{}, clock.ms.Load))
+	value, err := hex.DecodeString(claimed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := params("k").Digest
+	if err := single.raw(t).do("SET", redisstore.Key(s, d), string(value)).Error(); err != nil {
+		t.Fatal(err)
+	}
+	want := semel.Record{
+		Digest: d, Scope: "scope", Name: "name", State: semel.StateCompleted, Fence: 0x6426ae4b5b7d0, Owner: semel.Owner{1}, Attempt: 2,
+		Outcome: []byte("outcome"), Kept: true, Note: "note",
+		ClaimedAt: at, SettledAt: at.Add(time.Second), LeaseUntil: at.Add(time.Minute), ExpiresAt: at.Add(24 * time.Hour),
+		ReadAt: at.Add(2 * time.Second),
+	}
+	for i := range want.Fingerprint {
+		want.Fingerprint[i] = 2
+	}
+	got, err := s.Lookup(t.Context(), d)
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("error %v, record (-want +got)\n%s", err, diff)
+	}
+	if key := redisstore.Key(s, semel.Digest{0xab, 0xcd, 0xef}); !strings.HasSuffix(key, ":{abcd}ef"+strings.Repeat("0", 58)) {
+		t.Errorf("got key %q", key)
+	}
+}
+
+// Drop removes what the store made, and nothing else.
+func TestDrop(t *testing.T) {
+	t.Parallel()
+	for name, p := range places() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dsn := p.dsn(t)
+			s, other, look := open(t, dsn, nil), open(t, dsn+":other", nil), p.raw(t)
+			kept := claim(t, other, params("kept"))
+			for i := range 100 {
+				settle(t, s, claim(t, s, params(fmt.Sprint(i))), completed("answer"))
+			}
+			if err := s.Drop(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if recs, err := s.List(t.Context(), semel.ListParams{}); err != nil || len(recs) != 0 {
+				t.Errorf("%d records are left, error %v", len(recs), err)
+			}
+			if n, err := look.do("EXISTS", redisstore.FenceKey(s)).AsInt64(); err != nil || n != 0 {
+				t.Errorf("the counter is left, error %v", err)
+			}
+			if _, err := other.Lookup(t.Context(), kept.Digest); err != nil {
+				t.Errorf("another store's record: %v", err)
+			}
+		})
+	}
+}

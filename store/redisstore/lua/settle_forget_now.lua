@@ -1,0 +1,1 @@
+call('DEL', key)

@@ -1,0 +1,293 @@
+package redisstore_test
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/testserver"
+	"github.com/semel-dev/semel/store/redisstore"
+)
+
+// Promises 2 and 7: a full server takes no new claim and no outcome, says so,
+// and goes on with all that needs no room: replays, renewals, settlements
+// without an outcome, releases and waiting.
+func TestFullServer(t *testing.T) {
+	t.Parallel()
+	server := testserver.StartRedis(t, nil)
+	s := open(t, "redis://"+server.Addr(), nil)
+	done := claim(t, s, params("done"))
+	settle(t, s, done, completed("answer"))
+	var open []semel.Record
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		open = append(open, claim(t, s, params(name)))
+	}
+	command(t, server.Addr(), "CONFIG", "SET", "maxmemory", "1mb")
+
+	_, _, err := s.Claim(t.Context(), params("new"))
+	wantFull(t, "a new claim", err)
+	wantFull(t, "an outcome", s.Settle(t.Context(), open[0].Digest, open[0].Fence, completed("answer")))
+	if rec, err := s.Lookup(t.Context(), open[0].Digest); err != nil || rec.State != semel.StateClaimed {
+		t.Errorf("got %v, error %v, want the claim as it was", rec.State, err)
+	}
+	rec, won, err := s.Claim(t.Context(), by(2, params("done")))
+	if err != nil || won || string(rec.Outcome) != "answer" {
+		t.Errorf("replay: got %q, won %v, error %v", rec.Outcome, won, err)
+	}
+	if err := s.Renew(t.Context(), open[1].Digest, open[1].Fence, 2*lease); err != nil {
+		t.Errorf("renew: %v", err)
+	}
+	settle(t, s, open[1], semel.Settlement{State: semel.StateCompleted, Retention: retention})
+	settle(t, s, open[2], semel.Settlement{State: semel.StateUnknown, Note: "a reason", Retention: retention})
+	settle(t, s, open[3], semel.Settlement{State: semel.StateReleased})
+	waiting := await(t, s, open[4].Digest, rawClient(t, server.Addr()).marked(s, open[4].Digest))
+
+	// Together it is the same, for each step.
+	claims, err := s.ClaimBatch(t.Context(), []semel.ClaimParams{params("new"), by(2, params("done"))})
+	if err != nil || len(claims) != 2 {
+		t.Fatalf("got %d answers, error %v", len(claims), err)
+	}
+	wantFull(t, "a new claim", claims[0].Err)
+	if claims[1].Err != nil || string(claims[1].Record.Outcome) != "answer" {
+		t.Errorf("replay: got %q, error %v", claims[1].Record.Outcome, claims[1].Err)
+	}
+	settles, err := s.SettleBatch(t.Context(), []semel.SettleParams{
+		{Digest: open[0].Digest, Fence: open[0].Fence, Settlement: completed("answer")},
+		{Digest: open[4].Digest, Fence: open[4].Fence, Settlement: semel.Settlement{State: semel.StateCompleted, Retention: retention}},
+	})
+	if err != nil || settles[1] != nil {
+		t.Errorf("got %v, error %v", settles, err)
+	}
+	wantFull(t, "an outcome", settles[0])
+	if err := <-waiting; err != nil {
+		t.Errorf("await: %v", err)
+	}
+
+	again := mustOpen(t, "redis://"+server.Addr(), nil) // a full server can be opened
+	if err := again.Close(); err != nil {
+		t.Error(err)
+	}
+	command(t, server.Addr(), "CONFIG", "SET", "maxmemory", "0")
+	settle(t, s, open[0], completed("answer"))
+	claim(t, s, params("new"))
+}
+
+func wantFull(t *testing.T, what string, err error) {
+	t.Helper()
+	if !errors.Is(err, semel.ErrFull) || !strings.Contains(err.Error(), "raise maxmemory") {
+		t.Errorf("%s: got %v, want %v and what to do", what, err, semel.ErrFull)
+	}
+}
+
+// What a server says when it cannot serve is passed on with what to do, and is
+// no answer about the intent.
+func TestServerThatCannotServe(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		spoil []string
+		want  string
+	}{
+		"replica":       {[]string{"REPLICAOF", "127.0.0.1", "1"}, "name the primary"},
+		"no replicas":   {[]string{"CONFIG", "SET", "min-replicas-to-write", "1"}, "min-replicas-to-write"},
+		"no permission": {[]string{"ACL", "SETUSER", "default", "-get"}, "grant it"},
+		"other data":    {[]string{"RPUSH", "KEY", "x"}, "choose another"},
+		"garbage":       {[]string{"SET", "KEY", "x"}, ""},
+		"newer layout":  {[]string{"SETRANGE", "KEY", "32", "C"}, "newer version"},
+		"no counter":    {[]string{"SET", "FENCE", "x"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := testserver.StartRedis(t, nil)
+			s := open(t, "redis://"+server.Addr(), nil)
+			p := params("k")
+			if name == "newer layout" {
+				claim(t, s, p)
+			}
+			for i, word := range test.spoil {
+				test.spoil[i] = strings.NewReplacer("KEY", redisstore.Key(s, p.Digest), "FENCE", "semel:fence").Replace(word)
+			}
+			command(t, server.Addr(), test.spoil...)
+			_, won, err := s.Claim(t.Context(), p)
+			if err == nil || won || !strings.Contains(err.Error(), test.want) {
+				t.Fatalf("got won %v, error %v, want it to say %q", won, err, test.want)
+			}
+			for _, sentinel := range []error{semel.ErrNotFound, semel.ErrLost, semel.ErrSettled, semel.ErrFull, semel.ErrClosed} {
+				if errors.Is(err, sentinel) {
+					t.Errorf("%v is %v: nobody can tell", err, sentinel)
+				}
+			}
+			claims, err := s.ClaimBatch(t.Context(), []semel.ClaimParams{p, by(2, params("l"))})
+			if err == nil && (claims[0].Err == nil || !strings.Contains(claims[0].Err.Error(), test.want)) {
+				t.Errorf("together: got %v, want it to say %q", claims[0].Err, test.want)
+			}
+		})
+	}
+}
+
+// A part of a cluster that is gone takes no part of the others with it for
+// longer than the cluster itself says.
+func TestNodeOfAClusterGone(t *testing.T) {
+	t.Parallel()
+	servers := testserver.StartRedisCluster(t, 3)
+	s := open(t, "redis://"+servers.Addrs()[0]+"?cluster=true&addr="+servers.Addrs()[1]+"&addr="+servers.Addrs()[2], nil)
+	p := params("k")
+	owner := servers.Owner(servers.Slot(redisstore.Key(s, p.Digest)))
+	rec := claim(t, s, p)
+	servers.Nodes[owner].Kill()
+	if _, err := s.Lookup(t.Context(), rec.Digest); err == nil || errors.Is(err, semel.ErrNotFound) {
+		t.Errorf("got %v, want an error that is no answer", err)
+	}
+	servers.Nodes[owner].Start()
+	eventually(t, "the cluster serves again", func() bool {
+		_, err := s.Lookup(t.Context(), rec.Digest)
+		return errors.Is(err, semel.ErrNotFound) // it kept nothing on disk
+	})
+	next, won, err := s.Claim(t.Context(), p)
+	if err != nil || !won || next.Fence <= rec.Fence {
+		t.Errorf("won %v with fence %d, error %v, want one above %d", won, next.Fence, err, rec.Fence)
+	}
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+// A replica of a cluster may be down: it holds nothing of its own.
+func TestReplicaOfAClusterGone(t *testing.T) {
+	t.Parallel()
+	servers := testserver.StartRedisCluster(t, 3)
+	replica := testserver.StartRedis(t, &testserver.RedisOptions{Conf: map[string]string{
+		"cluster-enabled": "yes", "cluster-port": freePort(t), "cluster-announce-ip": "127.0.0.1",
+	}})
+	host, port, _ := strings.Cut(servers.Addrs()[0], ":")
+	bus, err := rawClient(t, servers.Addrs()[0]).do("CONFIG", "GET", "cluster-port").AsStrMap()
+	if err != nil {
+		t.Fatal(err)
+	}
+	command(t, replica.Addr(), "CLUSTER", "MEET", host, port, bus["cluster-port"])
+	primary := command(t, servers.Addrs()[0], "CLUSTER", "MYID")
+	admin := rawClient(t, replica.Addr())
+	eventually(t, "the replica knows its primary", func() bool {
+		return admin.do("CLUSTER", "REPLICATE", primary).Error() == nil
+	})
+	eventually(t, "the cluster knows the replica", func() bool {
+		return strings.Contains(command(t, servers.Addrs()[1], "CLUSTER", "NODES"), "slave "+primary)
+	})
+	s := open(t, clusterDSN(servers), nil)
+	for i := range 50 {
+		claim(t, s, params(fmt.Sprint(i)))
+	}
+	want := func() {
+		t.Helper()
+		if recs, err := s.List(t.Context(), semel.ListParams{}); err != nil || len(recs) != 50 {
+			t.Errorf("got %d records, error %v, want 50", len(recs), err)
+		}
+	}
+	want()
+	replica.Kill()
+	want()
+	open(t, clusterDSN(servers), nil)
+}
+
+// Promise 8: keys go when their records have expired, in every state.
+func TestKeysExpire(t *testing.T) {
+	t.Parallel()
+	for name, p := range places() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, look := open(t, p.dsn(t), nil), p.raw(t)
+			left := func(d semel.Digest) time.Duration {
+				t.Helper()
+				ms, err := look.client.Do(t.Context(), look.client.B().Pttl().Key(redisstore.Key(s, d)).Build()).AsInt64()
+				if err != nil {
+					t.Fatal(err)
+				}
+				return time.Duration(ms) * time.Millisecond
+			}
+			// A key outlives its record; in a cluster by more than the age at
+			// which a drawn fence is refused.
+			outlive := map[string]time.Duration{"single": 0, "cluster": 31 * time.Second}[name]
+			want := func(what string, d semel.Digest, ttl time.Duration) {
+				t.Helper()
+				if got := left(d); got < ttl+outlive-20*time.Second || got > ttl+time.Minute {
+					t.Errorf("%s: the key lives for %v, want a little more than %v", what, got, ttl+outlive)
+				}
+			}
+			rec := claim(t, s, params("k"))
+			want("claimed", rec.Digest, lease+retention)
+			if err := s.Renew(t.Context(), rec.Digest, rec.Fence, 9*lease); err != nil {
+				t.Fatal(err)
+			}
+			want("renewed", rec.Digest, 9*lease+retention)
+			to := completed("answer")
+			to.Retention = 3 * time.Hour
+			settle(t, s, rec, to)
+			want("settled", rec.Digest, 3*time.Hour)
+			rec = claim(t, s, params("l"))
+			settle(t, s, rec, semel.Settlement{State: semel.StateReleased})
+			if got := left(rec.Digest); got > time.Minute || got < outlive-20*time.Second {
+				t.Errorf("released: the key lives for %v, want %v to a minute", got, outlive)
+			}
+		})
+	}
+	s, look := open(t, single.dsn(t), nil), single.raw(t)
+	q := params("k")
+	q.Lease, q.Retention = time.Millisecond, time.Millisecond
+	claim(t, s, q)
+	eventually(t, "the record is absent", func() bool {
+		_, err := s.Lookup(t.Context(), q.Digest)
+		return errors.Is(err, semel.ErrNotFound)
+	})
+	eventually(t, "the key is gone", func() bool { return look.record(s, q.Digest) == "" })
+}
+
+// Scripts that the server has forgotten are sent again, while others run.
+func TestScriptFlush(t *testing.T) {
+	t.Parallel()
+	server := testserver.StartRedis(t, nil)
+	s := open(t, "redis://"+server.Addr(), nil)
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	flushes := 0
+	admin := rawClient(t, server.Addr())
+	go func() {
+		defer close(stopped)
+		for ; ; flushes++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if err := admin.do("SCRIPT", "FLUSH").Error(); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	}()
+	race(t, "redis://"+server.Addr(), nil)
+	for i := range 50 {
+		p := params(strings.Repeat("x", i))
+		answers, err := s.ClaimBatch(t.Context(), []semel.ClaimParams{p, by(2, params("twin"+p.Name))})
+		if err != nil || !answers[0].Won || !answers[1].Won {
+			t.Fatalf("got %+v, error %v", answers, err)
+		}
+	}
+	close(stop)
+	<-stopped
+	if flushes < 10 {
+		t.Errorf("the scripts were forgotten %d times: the test showed nothing", flushes)
+	}
+}

@@ -1,0 +1,183 @@
+package redisstore_test
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/testserver"
+	"github.com/semel-dev/semel/store/redisstore"
+	"github.com/semel-dev/semel/store/storetest"
+)
+
+func TestStore(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, single.harness(t))
+}
+
+func TestStoreUnderFaults(t *testing.T) {
+	t.Parallel()
+	storetest.RunFaults(t, single.harness(t))
+}
+
+func TestStoreInCluster(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, cluster.harness(t))
+}
+
+func TestStoreInClusterUnderFaults(t *testing.T) {
+	t.Parallel()
+	storetest.RunFaults(t, cluster.harness(t))
+}
+
+// The scripts of other tests are told the time; these ask the server for it,
+// as they do outside of tests.
+func TestStoreByTheServersClock(t *testing.T) {
+	t.Parallel()
+	h := single.runningHarness(t)
+	for _, rule := range storetest.Rules() {
+		if rule.Name == "model/sequences" {
+			continue // it is about millisecond after millisecond, and takes long without them
+		}
+		t.Run(rule.Name, func(t *testing.T) {
+			t.Parallel()
+			rule.Check(t, h)
+		})
+	}
+}
+
+func BenchmarkStore(b *testing.B) { storetest.Benchmark(b, single.harness(b)) }
+
+func BenchmarkStoreInCluster(b *testing.B) { storetest.Benchmark(b, cluster.harness(b)) }
+
+// place is where a test keeps its records.
+type place struct {
+	addrs func(testing.TB) []string
+	query string
+}
+
+var (
+	single  = place{addrs: func(tb testing.TB) []string { tb.Helper(); return []string{testserver.Redis(tb)} }, query: "?prefix="}
+	cluster = place{addrs: testserver.RedisCluster, query: "?cluster=true&prefix="}
+)
+
+// dsn names the place with a prefix of the test's own.
+func (p place) dsn(tb testing.TB) string {
+	tb.Helper()
+	addrs := p.addrs(tb)
+	return "redis://" + addrs[0] + p.query + testserver.RedisPrefix(tb, addrs...)
+}
+
+// hands is a clock that moves only when told. It is far ahead of the server's,
+// which therefore never takes a key away.
+type hands struct{ ms atomic.Int64 }
+
+func newHands() *hands {
+	h := &hands{}
+	h.ms.Store(time.Now().UnixMilli())
+	return h
+}
+
+func (h *hands) Advance(d time.Duration) { h.ms.Add(d.Milliseconds()) }
+
+// harness gives every instance a prefix of its own, and a clock that stands still.
+func (p place) harness(tb testing.TB) storetest.Harness {
+	tb.Helper()
+	instance := p.sharing(tb)
+	return func(tb testing.TB) *storetest.Instance {
+		tb.Helper()
+		clock := newHands()
+		inst := instance(tb, redisstore.WithClock(redisstore.Options{}, clock.ms.Load))
+		inst.Advance = clock.Advance
+		return inst
+	}
+}
+
+// runningHarness has the server's clock, put forward.
+func (p place) runningHarness(tb testing.TB) storetest.Harness {
+	tb.Helper()
+	instance := p.sharing(tb)
+	return func(tb testing.TB) *storetest.Instance {
+		tb.Helper()
+		var ahead hands
+		inst := instance(tb, redisstore.WithOffset(redisstore.Options{}, ahead.ms.Load))
+		inst.Advance, inst.Running = ahead.Advance, true
+		return inst
+	}
+}
+
+// sharing makes instances that share a client: connecting costs more than most rules.
+func (p place) sharing(tb testing.TB) func(testing.TB, *redisstore.Options) *storetest.Instance {
+	tb.Helper()
+	client, prefix := p.raw(tb).client, testserver.RedisPrefix(tb, p.addrs(tb)...)
+	var made atomic.Int64
+	return func(tb testing.TB, o *redisstore.Options) *storetest.Instance {
+		tb.Helper()
+		o.Prefix = fmt.Sprint(prefix, made.Add(1))
+		open := func(tb testing.TB) *redisstore.Store {
+			tb.Helper()
+			s, err := redisstore.New(client, o)
+			if err != nil {
+				tb.Fatal(err)
+			}
+			return s
+		}
+		s := open(tb)
+		return &storetest.Instance{
+			Store: s,
+			Reopen: func(tb testing.TB) semel.Store {
+				tb.Helper()
+				if err := s.Close(); err != nil {
+					tb.Fatal(err)
+				}
+				s = open(tb)
+				return s
+			},
+		}
+	}
+}
+
+func mustOpen(tb testing.TB, dsn string, o *redisstore.Options) *redisstore.Store {
+	tb.Helper()
+	s, err := redisstore.Open(tb.Context(), dsn, o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+// open opens the store until the test ends.
+func open(tb testing.TB, dsn string, o *redisstore.Options) *redisstore.Store {
+	tb.Helper()
+	s := mustOpen(tb, dsn, o)
+	tb.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return s
+}
+
+// command runs one command on the server.
+func command(tb testing.TB, addr string, words ...string) string {
+	tb.Helper()
+	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, ForceSingleClient: true, DisableCache: true})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer client.Close()
+	m, err := client.Do(tb.Context(), client.B().Arbitrary(words...).Build()).ToMessage()
+	if err != nil && !rueidis.IsRedisNil(err) {
+		tb.Fatalf("%s: %v", strings.Join(words, " "), err)
+	}
+	text, err := m.ToString()
+	if err != nil {
+		return m.String()
+	}
+	return text
+}
