@@ -1,0 +1,97 @@
+// Package grouptest runs the tests of stores through shared batches
+// (store/groupcommit). Only tests import it.
+package grouptest
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/groupcommit"
+	"github.com/semel-dev/semel/store/storetest"
+	"github.com/semel-dev/semel/store/storetest/storerace"
+)
+
+// counted is a store that counts the batches it is asked for.
+type counted struct {
+	semel.Store
+
+	batcher semel.Batcher
+	n       *atomic.Int64
+}
+
+// Unwrap follows the convention of [semel.StoreAs].
+func (c *counted) Unwrap() semel.Store { return c.Store }
+
+// ClaimBatch implements [semel.Batcher].
+func (c *counted) ClaimBatch(ctx context.Context, ps []semel.ClaimParams) ([]semel.ClaimAnswer, error) {
+	c.n.Add(1)
+	return c.batcher.ClaimBatch(ctx, ps)
+}
+
+// SettleBatch implements [semel.Batcher].
+func (c *counted) SettleBatch(ctx context.Context, ss []semel.SettleParams) ([]error, error) {
+	c.n.Add(1)
+	return c.batcher.SettleBatch(ctx, ss)
+}
+
+// share puts shared batches before a store.
+func share(tb testing.TB, store semel.Store, n *atomic.Int64) semel.Store {
+	tb.Helper()
+	batcher, ok := store.(semel.Batcher)
+	if !ok {
+		tb.Fatalf("a %T has no batches to share", store)
+	}
+	g, err := groupcommit.New(&counted{store, batcher, n}, nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return g
+}
+
+// Harness puts shared batches before the stores of a harness. A test in which
+// nobody shares one fails.
+func Harness(tb testing.TB, h storetest.Harness) storetest.Harness {
+	tb.Helper()
+	var n atomic.Int64
+	if t, ok := tb.(*testing.T); ok {
+		t.Cleanup(func() {
+			if n.Load() == 0 && !t.Failed() {
+				t.Error("nobody shared a batch")
+			}
+		})
+	}
+	return func(tb testing.TB) *storetest.Instance {
+		tb.Helper()
+		inst := h(tb)
+		inst.Store = share(tb, inst.Store, &n)
+		if reopen := inst.Reopen; reopen != nil {
+			inst.Reopen = func(tb testing.TB) semel.Store {
+				tb.Helper()
+				return share(tb, reopen(tb), &n)
+			}
+		}
+		return inst
+	}
+}
+
+// Race has several stores race for the same keys, each with batches of its own
+// (promise 1).
+func Race(t *testing.T, open func() (semel.Store, error)) {
+	t.Helper()
+	var n atomic.Int64
+	report, err := storerace.Run(t.Context(), func() (semel.Store, error) {
+		s, err := open()
+		if err != nil {
+			return nil, err
+		}
+		return share(t, s, &n), nil
+	}, &storerace.Options{Stores: 3, Keys: 32, Claims: 24})
+	if err != nil || len(report.Violations) > 0 {
+		t.Errorf("%v: %v", err, report.Violations)
+	}
+	if n.Load() == 0 {
+		t.Error("nobody shared a batch")
+	}
+}

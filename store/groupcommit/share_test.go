@@ -1,0 +1,314 @@
+package groupcommit_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/groupcommit"
+	"github.com/semel-dev/semel/store/memstore"
+)
+
+func TestNewNeedsABatcher(t *testing.T) {
+	t.Parallel()
+	store := memstore.New(nil)
+	defer store.Close()
+	if _, err := groupcommit.New(store, nil); err == nil || !strings.Contains(err.Error(), "use it as it is") {
+		t.Errorf("got %v, want an error that says what to do", err)
+	}
+	if _, err := groupcommit.New(nil, nil); err == nil {
+		t.Error("got no error for no store")
+	}
+	s := wrap(t, session{newBatcher(store)}, nil) // it is found below a wrapper
+	if s.Unwrap() == nil {
+		t.Error("the store below does not show")
+	}
+}
+
+// Unwrap implements the convention of semel.StoreAs.
+func (s session) Unwrap() semel.Store { return s.Store }
+
+// A caller that meets nobody goes to the store's own verb.
+func TestLoneCaller(t *testing.T) {
+	t.Parallel()
+	b := memory()
+	s := wrap(t, b, nil)
+	for i := range 10 {
+		rec, won, err := s.Claim(t.Context(), params(fmt.Sprint(i)))
+		if err != nil || !won {
+			t.Fatal(won, err)
+		}
+		if err := s.Settle(t.Context(), rec.Digest, rec.Fence, completed("one")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, verb := range []string{"claim", "settle"} {
+		if calls, batches := b.count(verb); calls != 10 || batches != 0 {
+			t.Errorf("%s: %d calls, %d of them batches; want 10 and none", verb, calls, batches)
+		}
+	}
+}
+
+// What arrives while calls are under way shares the next one, up to the bound,
+// and everybody gets their own answer.
+func TestCallersShareBatches(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const callers = 50
+		b, g := memory(), newGate()
+		b.before = g.pass
+		s := wrap(t, b, &groupcommit.Options{MaxBatch: 20, InFlight: 2})
+		recs := make([]semel.Record, callers)
+		var wg sync.WaitGroup
+		for i := range callers {
+			wg.Go(func() {
+				p := params(fmt.Sprint(i))
+				rec, won, err := s.Claim(t.Context(), p)
+				if err != nil || !won || rec.Digest != p.Digest || rec.Name != p.Name {
+					t.Errorf("caller %d: got %v, %v, %v", i, rec, won, err)
+				}
+				recs[i] = rec
+			})
+		}
+		synctest.Wait()
+		if calls, _ := b.count("claim"); calls != 2 {
+			t.Errorf("%d calls are under way, want 2", calls)
+		}
+		close(g.open)
+		wg.Wait()
+		// Two alone, then 20, 20 and 8.
+		if calls, batches := b.count("claim"); calls != 5 || batches != 3 {
+			t.Errorf("%d calls, %d of them batches; want 5 and 3", calls, batches)
+		}
+		for i := range callers {
+			wg.Go(func() {
+				if err := s.Settle(t.Context(), recs[i].Digest, recs[i].Fence, completed(fmt.Sprint("answer ", i))); err != nil {
+					t.Errorf("caller %d: %v", i, err)
+				}
+			})
+		}
+		wg.Wait()
+		for i := range callers {
+			if rec, err := s.Lookup(t.Context(), recs[i].Digest); err != nil || string(rec.Outcome) != fmt.Sprint("answer ", i) {
+				t.Errorf("caller %d: got %q, %v", i, rec.Outcome, err)
+			}
+		}
+		b.check(t, 2)
+	})
+}
+
+// Beside a batch only one that is as large is under way; beside a lone caller
+// another one.
+func TestSmallBatchesDoNotCompete(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, alone, together := memory(), newGate(), newGate()
+		b.before = func(ctx context.Context, c call) error {
+			if c.batch {
+				return together.pass(ctx, c)
+			}
+			return alone.pass(ctx, c)
+		}
+		s := wrap(t, b, &groupcommit.Options{InFlight: 2, Timeout: time.Minute})
+		n := 0
+		var wg sync.WaitGroup
+		claim := func(callers, wantCalls int) {
+			t.Helper()
+			for range callers {
+				n++
+				name := fmt.Sprint(n)
+				wg.Go(func() {
+					if _, won, err := s.Claim(t.Context(), params(name)); err != nil || !won {
+						t.Error(won, err)
+					}
+				})
+				synctest.Wait()
+			}
+			synctest.Wait()
+			if calls, _ := b.count("claim"); calls != wantCalls {
+				t.Errorf("%d calls after %d callers, want %d", calls, n, wantCalls)
+			}
+		}
+		claim(1, 1)
+		claim(1, 2) // beside the first
+		claim(6, 2)
+		alone.open <- struct{}{}
+		claim(0, 3) // the six, beside the second
+		alone.open <- struct{}{}
+		claim(5, 3) // fewer than the six
+		claim(1, 4)
+		close(alone.open)
+		close(together.open)
+		wg.Wait()
+		b.check(t, 2)
+	})
+}
+
+// Steps on one digest take turns in the order in which they arrived.
+func TestStepsOnOneDigestTakeTurns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const callers = 12
+		b, g := memory(), newGate()
+		s := wrap(t, b, &groupcommit.Options{InFlight: 2})
+		rec, _, err := s.Claim(t.Context(), params("a"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.before = g.pass
+		var mu sync.Mutex // guards order
+		var order []int
+		var wg sync.WaitGroup
+		for i := range callers {
+			wg.Go(func() {
+				// Unknown may be settled again and again; each time it is another note.
+				err := s.Settle(t.Context(), rec.Digest, rec.Fence, semel.Settlement{
+					State: semel.StateUnknown, Outcome: fmt.Append(nil, i), Retention: time.Hour,
+				})
+				mu.Lock()
+				defer mu.Unlock()
+				order = append(order, i)
+				if err != nil {
+					t.Error(err)
+				}
+			})
+			wg.Go(func() { // and others beside it
+				if _, _, err := s.Claim(t.Context(), params(fmt.Sprint(i))); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait() // so that they arrive one after the other
+		}
+		close(g.open)
+		wg.Wait()
+		for i, got := range order {
+			if got != i {
+				t.Errorf("the steps were taken in the order %v", order)
+				break
+			}
+		}
+		if found, err := s.Lookup(t.Context(), rec.Digest); err != nil || string(found.Outcome) != fmt.Sprint(callers-1) {
+			t.Errorf("got %q, %v; want the last step's", found.Outcome, err)
+		}
+		b.check(t, 2)
+	})
+}
+
+// MaxDelay lets a step wait for company so long and no longer, and not for more
+// company than there is room for.
+func TestMaxDelay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := memory()
+		s := wrap(t, b, &groupcommit.Options{MaxDelay: 10 * time.Millisecond, MaxBatch: 4})
+		began := time.Now()
+		took := make([]time.Duration, 5)
+		var wg sync.WaitGroup
+		claim := func(i int) {
+			wg.Go(func() {
+				if _, _, err := s.Claim(t.Context(), params(fmt.Sprint(i))); err != nil {
+					t.Error(err)
+				}
+				took[i] = time.Since(began)
+			})
+			synctest.Wait()
+		}
+		claim(0)
+		time.Sleep(4 * time.Millisecond)
+		for i := 1; i < 5; i++ {
+			claim(i) // the fourth makes the batch full
+		}
+		wg.Wait()
+		for i, got := range took {
+			want := 4 * time.Millisecond
+			if i == 4 {
+				want = 14 * time.Millisecond
+			}
+			if got != want {
+				t.Errorf("caller %d: answered after %v, want %v", i, got, want)
+			}
+		}
+	})
+}
+
+// Promise 8: what waits is bounded; further callers wait for a place within
+// their context.
+func TestMaxQueue(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, g := memory(), newGate()
+		b.before = g.pass
+		s := wrap(t, b, &groupcommit.Options{InFlight: 1, MaxQueue: 3, Timeout: time.Minute})
+		var wg sync.WaitGroup
+		for i := range 6 { // one under way, three in the queue, two that wait for a place
+			wg.Go(func() {
+				if _, won, err := s.Claim(t.Context(), params(fmt.Sprint(i))); err != nil || !won {
+					t.Error(won, err)
+				}
+			})
+		}
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, won, err := s.Claim(ctx, params("patient"))
+		if won || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "not executed: 3 others wait") {
+			t.Errorf("got %v, %v; want the end of the context", won, err)
+		}
+		close(g.open)
+		wg.Wait()
+		if _, err := s.Lookup(t.Context(), params("patient").Digest); !errors.Is(err, semel.ErrNotFound) {
+			t.Errorf("what was not executed has left a record: %v", err)
+		}
+		for _, c := range b.calls {
+			if len(c.digests) > 3 {
+				t.Errorf("%d steps waited at a time, want at most 3", len(c.digests))
+			}
+		}
+	})
+}
+
+// An outcome that is large travels alone, and is not copied.
+func TestLargeOutcomesTravelAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, g := memory(), newGate()
+		s := wrap(t, b, &groupcommit.Options{InFlight: 1})
+		var recs []semel.Record
+		for i := range 7 {
+			rec, _, err := s.Claim(t.Context(), params(fmt.Sprint(i)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			recs = append(recs, rec)
+		}
+		b.before = g.pass
+		var wg sync.WaitGroup
+		for i, rec := range recs {
+			outcome := strings.Repeat("x", 100)
+			if i == 3 {
+				outcome = strings.Repeat("y", 1<<20)
+			}
+			wg.Go(func() {
+				if err := s.Settle(t.Context(), rec.Digest, rec.Fence, completed(outcome)); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+		}
+		close(g.open)
+		wg.Wait()
+		// One that met nobody, two together, the large one, three together.
+		if calls, batches := b.count("settle"); calls != 4 || batches != 2 {
+			t.Errorf("%d calls, %d of them batches; want 4 and 2", calls, batches)
+		}
+		if rec, err := s.Lookup(t.Context(), recs[3].Digest); err != nil || len(rec.Outcome) != 1<<20 || rec.Outcome[0] != 'y' {
+			t.Errorf("got %d bytes, %v", len(rec.Outcome), err)
+		}
+	})
+}
