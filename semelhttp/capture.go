@@ -93,7 +93,11 @@ func (c *capture) writeHeader(status int) {
 	}
 	c.status = status
 	c.freeze()
-	if status == http.StatusSwitchingProtocols {
+	switch {
+	case status != http.StatusSwitchingProtocols:
+	case c.run.tx != nil:
+		c.run.tx.unfit = errStreamInTx
+	default:
 		c.stream()
 	}
 }
@@ -162,7 +166,10 @@ func (c *capture) ReadFrom(src io.Reader) (int64, error) {
 			c.run.envelope = e
 			return copied - int64(n), http.ErrContentLength
 		case length > int64(c.run.m.set.MaxResponseBytes):
-			c.stream()
+			if err := c.outgrow(length); err != nil {
+				c.run.envelope = e
+				return copied - int64(n), err
+			}
 		}
 		if errors.Is(err, io.EOF) {
 			return copied, nil
@@ -192,7 +199,7 @@ func (c *capture) FlushError() error {
 		if c.status == 0 {
 			c.writeHeader(http.StatusOK)
 		}
-		if c.run.m.set.BufferFlush && !Streams(c.Header().Get("Content-Type")) {
+		if c.run.tx != nil || c.run.m.set.BufferFlush && !Streams(c.Header().Get("Content-Type")) {
 			return nil
 		}
 		c.stream()
@@ -210,7 +217,7 @@ func (c *capture) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	switch {
 	case c.mode == hijacked:
 		return nil, nil, http.ErrHijacked
-	case !hijackable(c.under):
+	case !hijackable(c.under), c.run.tx != nil:
 		return nil, nil, http.ErrNotSupported
 	}
 	if c.mode == buffering {
@@ -238,8 +245,9 @@ func hijackable(w http.ResponseWriter) bool {
 // Unwrap is for [http.ResponseController]: deadlines and full duplex.
 func (c *capture) Unwrap() http.ResponseWriter { return c.under }
 
-// CloseNotify is for frameworks that still ask for it. The client's going away
-// does not end the work, so it never notifies.
+// CloseNotify is for frameworks that still ask for it. It never notifies: the
+// client's going away does not end the work, and where it does, in transaction
+// mode, the request's context says so.
 func (c *capture) CloseNotify() <-chan bool { return make(chan bool, 1) }
 
 // admit prepares for n more bytes of body: it may start the stream, or refuse
@@ -262,9 +270,32 @@ func (c *capture) admit(n int) error {
 	case c.declared >= 0 && total > c.declared:
 		return http.ErrContentLength
 	case max(total, c.declared) > int64(c.run.m.set.MaxResponseBytes):
-		c.stream()
+		return c.outgrow(max(total, c.declared))
 	}
 	return nil
+}
+
+// outgrow is called when the body is longer than what is kept: it streams, or,
+// before a commit, is held back as long as that is bearable.
+func (c *capture) outgrow(length int64) error {
+	switch {
+	case c.run.tx == nil:
+		c.stream()
+	case length > int64(c.run.m.set.MaxHeldBytes):
+		c.run.tx.unfit = errHeldTooLong
+		return errHeldTooLong
+	}
+	return nil
+}
+
+// discard forgets the answer: the header is again what outer handlers set.
+func (c *capture) discard() {
+	header, s := c.under.Header(), c.run.exchange
+	clear(header)
+	for _, f := range s.outer {
+		header[f.name] = f.values
+	}
+	c.status = 0
 }
 
 // length is that of the body held back.

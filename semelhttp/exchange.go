@@ -103,9 +103,9 @@ func (ex *exchange) key() (semel.Key, bool, error) {
 func (ex *exchange) begin(w http.ResponseWriter, next http.Handler, key semel.Key) {
 	m := ex.m
 	ctx := ex.request.Context()
-	if outer := semel.ClaimFrom(ctx); outer != nil && outer.Digest() == m.guard.Digest(key) {
+	if ex.holds(key) {
 		ex.began = time.Time{}
-		ex.pass(w, next) // mounted twice: this request holds the claim already
+		ex.pass(w, next) // mounted twice
 		return
 	}
 	fp, err := m.fingerprint(ex.request, &ex.body, &ex.hasher)
@@ -117,7 +117,7 @@ func (ex *exchange) begin(w http.ResponseWriter, next http.Handler, key semel.Ke
 	if m.set.OnDecision != nil {
 		asked = time.Now()
 	}
-	claim, rec, err := m.guard.Begin(ctx, key, fp)
+	claim, rec, err := m.claim(ctx, key, fp)
 	if m.set.OnDecision != nil {
 		ex.decision.Digest, ex.decision.Begin = m.guard.Digest(key), time.Since(asked)
 	}
@@ -135,6 +135,16 @@ func (ex *exchange) begin(w http.ResponseWriter, next http.Handler, key semel.Ke
 	default:
 		ex.refuse(w, err)
 	}
+}
+
+// holds reports whether this request holds the claim of the key already.
+func (ex *exchange) holds(key semel.Key) bool {
+	ctx := ex.request.Context()
+	if outer := semel.TxClaimFrom(ctx); outer != nil && outer.Digest() == ex.m.guard.Digest(key) {
+		return true
+	}
+	outer := semel.ClaimFrom(ctx)
+	return outer != nil && outer.Digest() == ex.m.guard.Digest(key)
 }
 
 // unreachable reports whether the store could not be asked. Where it told of a

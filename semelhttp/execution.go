@@ -18,13 +18,27 @@ const panicNote = "panic"
 type execution struct {
 	*exchange
 
-	claim   *semel.Claim
+	claim   claim
+	tx      *txClaim // the claim, in transaction mode
 	ctx     executionContext
 	reader  bodyReader
 	capture capture
 	end     func()   // of the claim's context, once it is detached
 	release bool     // a stream whose claim is released when the handler returns
 	said    disposal // what the handler said with Dispose
+}
+
+// claim is the right under which a handler runs: a [semel.Claim], or a
+// [txClaim].
+type claim interface {
+	Context() context.Context
+	Fence() semel.Fence
+	Attempt() int
+	Detach() (end func())
+	Complete(outcome, summary []byte) error
+	CompleteWithout(summary []byte) error
+	Release(note string) error
+	Unknown(note string) error
 }
 
 // disposal is what [Dispose] was given.
@@ -64,13 +78,16 @@ func Dispose(ctx context.Context, s semel.State, note string) {
 }
 
 // execute runs the handler under the claim.
-func (ex *exchange) execute(w http.ResponseWriter, next http.Handler, claim *semel.Claim) {
+func (ex *exchange) execute(w http.ResponseWriter, next http.Handler, claim claim) {
 	d := &ex.decision
 	d.Executed, d.Fence, d.Attempt = true, claim.Fence(), claim.Attempt()
 	for name, values := range w.Header() {
 		ex.outer = append(ex.outer, field{name, values})
 	}
 	run := &execution{exchange: ex, claim: claim}
+	if tx, ok := claim.(*txClaim); ok {
+		run.tx, tx.run = tx, run
+	}
 	run.capture = capture{under: w, run: run, declared: -1}
 	run.ctx = executionContext{Context: claim.Context(), run: run}
 	run.reader.body = &ex.body
@@ -95,15 +112,21 @@ func (run *execution) finish(r *http.Request, returned bool) {
 		if c.status == 0 {
 			c.writeHeader(http.StatusOK)
 		}
-		if c.mode == buffering { // not 101, which streams
+		switch {
+		case run.tx != nil:
+			run.commit()
+		case c.mode == buffering: // not 101, which streams
 			c.send(run.settleAnswer())
 		}
 	case c.mode == buffering:
+		if run.tx != nil {
+			run.tx.panicked = true
+		}
 		c.Header()[StatusHeader] = run.settlePanic() // for a recovering outer handler
 	case run.release:
 		run.settleReleasedStream(returned)
 	}
-	if returned {
+	if returned && c.status != 0 {
 		run.decision.Status = c.status
 	}
 }
@@ -130,7 +153,7 @@ func (run *execution) disposition(status int) disposal {
 		return disposal{state: semel.StateCompleted}
 	case failed && on5xx == UnknownOn5xx:
 		d.state = semel.StateUnknown
-	case run.claim.Context().Err() != nil: // it may have been cut off halfway
+	case run.tx == nil && run.claim.Context().Err() != nil: // it may have been cut off halfway
 		d.state, d.note = semel.StateUnknown, d.note+" after the claim's time had ended"
 	default:
 		d.state = semel.StateReleased
@@ -146,6 +169,9 @@ func (run *execution) settleAnswer() []string {
 		return run.settleOtherwise(d)
 	}
 	bodyLen := c.length()
+	if bodyLen > run.m.set.MaxResponseBytes { // held back for the transaction's sake
+		return run.noteCompleted(run.claim.CompleteWithout(run.summary()))
+	}
 	if c.declared > int64(bodyLen) && run.request.Method != http.MethodHead && bodyAllowed(c.status) {
 		// Shorter than declared: the client meets a broken answer, and so
 		// would every replay.

@@ -17,6 +17,7 @@ const (
 	DefaultHeader       = "Idempotency-Key"
 	DefaultMaxBodyBytes = 64 << 20
 	DefaultSpoolBytes   = 256 << 10
+	DefaultMaxHeldBytes = 8 << 20
 	DefaultPolicyURL    = "/.well-known/idempotency"
 
 	// envelopeRoom is what the default of MaxResponseBytes leaves for the
@@ -62,6 +63,19 @@ type Options struct {
 	// longer one is streamed, and later attempts get 409 response-not-kept.
 	// Default, and most: the policy's MaxOutcomeBytes, less room for headers.
 	MaxResponseBytes int
+	// Transactor, when set, runs every handler that has a claim inside of a
+	// transaction (promise 4), which it finds in the context of its request,
+	// such as with pgstore.TxFrom: what it writes there commits together with
+	// the recorded answer, before the first byte of the answer goes out. A
+	// panic, a 5xx answer, or a client that goes away rolls back; so does a
+	// status that releases, and Dispose. It must use the database of the
+	// guard's store. Requests without a key have no transaction (see Required).
+	Transactor semel.Transactor
+	// MaxHeldBytes, with a Transactor, is the largest body that is held back
+	// until the commit; beyond it the transaction is rolled back (500
+	// response-too-large). At least MaxResponseBytes. Default
+	// DefaultMaxHeldBytes.
+	MaxHeldBytes int
 	// On5xx applies to 5xx answers and panics, unless the handler says more
 	// with Dispose. Default ReleaseOn5xx.
 	On5xx On5xx
@@ -113,6 +127,7 @@ const (
 	OutcomeReleased       Outcome = "released"        // ran, nothing happened, a retry runs again
 	OutcomeUnknown        Outcome = "unknown"         // ran and nobody can tell, or refused for that reason
 	OutcomeNotStored      Outcome = "not-stored"      // ran, could not be recorded
+	OutcomeRolledBack     Outcome = "rolled-back"     // ran, the database undid it, a retry runs again
 	OutcomeUnprotected    Outcome = "unprotected"     // ran without protection
 	OutcomeReplayed       Outcome = "replayed"        // did not run
 	OutcomeInFlight       Outcome = "in-flight"       // did not run
@@ -171,6 +186,7 @@ func (o *Options) withDefaults(policy *semel.Policy) (settings, error) {
 	orDefault(&s.SpoolBytes, DefaultSpoolBytes)
 	orDefault(&s.Fingerprint.MaxCanonicalBytes, DefaultMaxCanonicalBytes)
 	orDefault(&s.MaxResponseBytes, max(policy.MaxOutcomeBytes-envelopeRoom, policy.MaxOutcomeBytes/2))
+	orDefault(&s.MaxHeldBytes, max(DefaultMaxHeldBytes, s.MaxResponseBytes))
 	orDefault(&s.PolicyURL, DefaultPolicyURL)
 	orDefault(&s.ScopeText, "the caller and the operation")
 	for _, name := range s.Fingerprint.Headers {
@@ -192,6 +208,10 @@ func (s *settings) check(policy *semel.Policy) error {
 	case s.MaxResponseBytes > policy.MaxOutcomeBytes:
 		return fmt.Errorf("semelhttp: MaxResponseBytes is %d, but the policy keeps outcomes of %d bytes (raise Policy.MaxOutcomeBytes)",
 			s.MaxResponseBytes, policy.MaxOutcomeBytes)
+	case s.MaxHeldBytes < s.MaxResponseBytes:
+		return errors.New("semelhttp: MaxHeldBytes is smaller than MaxResponseBytes")
+	case s.Transactor != nil && s.FailOpen:
+		return errors.New("semelhttp: FailOpen and Transactor exclude each other: without the database there is no transaction to run in")
 	case s.On5xx > UnknownOn5xx:
 		return fmt.Errorf("semelhttp: On5xx has a value that does not exist: %d", s.On5xx)
 	case strings.ContainsAny(s.PolicyURL, "<>\"\r\n "):

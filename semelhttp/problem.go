@@ -53,7 +53,40 @@ type problem struct {
 
 // problems is the one table from errors to answers. The first row that
 // matches counts; what matches none is internal.
-func problems() []problem {
+func problems() []problem { return append(transactionProblems(), refusals()...) }
+
+// transactionProblems are what becomes of a transaction that did not commit.
+func transactionProblems() []problem {
+	const (
+		failed = http.StatusInternalServerError
+		later  = http.StatusServiceUnavailable
+	)
+	return []problem{
+		{
+			errUncertain, OutcomeUnknown, "commit-unknown", later, true, "Not known yet whether it happened",
+			"The connection to the database was lost at the last moment. Send the same request again with the same key: it gets the recorded answer, or is carried out then.",
+		},
+		{
+			errHeldTooLong, OutcomeRolledBack, "response-too-large", failed, false, "The answer is too large",
+			"Nothing was done: the answer is larger than this service can hold back until everything is recorded.",
+		},
+		{
+			errStreamInTx, OutcomeRolledBack, "response-too-large", failed, false, "The answer cannot be sent",
+			"Nothing was done: the answer is one that cannot be held back until everything is recorded.",
+		},
+		{
+			semel.ErrRolledBack, OutcomeRolledBack, "rolled-back", later, true, "The database undid it",
+			"Nothing was done. Send the same request again with the same key.",
+		},
+		{
+			semel.ErrLost, OutcomeRolledBack, "rolled-back", later, true, "The database undid it",
+			"Nothing was done by this request. Send it again with the same key.",
+		},
+	}
+}
+
+// refusals are the reasons not to execute.
+func refusals() []problem {
 	const (
 		bad      = http.StatusBadRequest
 		conflict = http.StatusConflict

@@ -113,6 +113,9 @@ func errorOf(condition string) error {
 		"unavailable":    guarded(time.Second, fmt.Errorf("%w: claim: broken pipe", semel.ErrUnavailable)),
 		"full":           guarded(30*time.Second, fmt.Errorf("%w: %w", semel.ErrUnavailable, semel.ErrFull)),
 		"shutting-down":  guarded(time.Second, semel.ErrClosed),
+		"rolled-back":    guarded(time.Second, fmt.Errorf("%w: deadlock", semel.ErrRolledBack)),
+		"commit-unknown": fmt.Errorf("%w: %w", errUncertain, guarded(time.Second, semel.ErrUnknown)),
+		"held-too-long":  errHeldTooLong,
 		"internal":       errors.New("something else"),
 	}[condition]
 }
