@@ -64,7 +64,7 @@ func newMetrics(g *Gateway) *metrics {
 		gauge("waiters", "Requests waiting for a running twin now.", func() float64 { return float64(g.guard.Waiting()) }),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
-	if counter, ok := g.config.Store.(semel.Counter); ok {
+	if counter, ok := semel.StoreAs[semel.Counter](g.config.Store); ok {
 		m.registry.MustRegister(&recordsCollector{
 			store: counter,
 			desc:  prometheus.NewDesc(metricNamespace+"_records", "Records in the store, expired ones not swept yet included.", nil, nil),

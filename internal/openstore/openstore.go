@@ -11,6 +11,8 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/store/memstore"
+	"github.com/semel-dev/semel/store/mysqlstore"
+	"github.com/semel-dev/semel/store/pgstore"
 	"github.com/semel-dev/semel/store/sqlitestore"
 )
 
@@ -58,8 +60,14 @@ func Open(ctx context.Context, dsn string, o *Options) (semel.Store, error) {
 		return openMemory(rest, o)
 	case "sqlite":
 		return openSQLite(ctx, rest, o)
-	case "postgres", "postgresql", "mysql", "mariadb", "redis", "rediss", "nats":
-		return nil, fmt.Errorf("%w: %s is not built into this version (built in: memory, sqlite; for example %s)", ErrDSN, scheme, Default)
+	case "postgres", "postgresql":
+		return openPostgres(ctx, scheme, rest, o)
+	case "mysql", "mariadb":
+		return openMySQL(ctx, rest, o)
+	case "redis", "rediss":
+		return openRedis(ctx, scheme, rest, o)
+	case "nats":
+		return nil, fmt.Errorf("%w: %s is not built into this version (built in: memory, sqlite, postgres, mysql, redis; for example %s)", ErrDSN, scheme, Default)
 	default:
 		return nil, fmt.Errorf("%w: there is no store called %q (%s)", ErrDSN, scheme, examples)
 	}
@@ -81,15 +89,21 @@ func Redact(dsn string) string {
 // Schemas returns, for each kind of store that keeps one, the newest schema
 // that this program reads and writes.
 func Schemas() (map[string]int, error) {
-	sqlite, err := sqlitestore.Schema()
-	if err != nil {
-		return nil, fmt.Errorf("store: read the schema of sqlite: %w", err)
+	schemas := map[string]int{}
+	for name, newest := range map[string]func() (int, error){
+		"sqlite": sqlitestore.Schema, "postgres": pgstore.Schema, "mysql": mysqlstore.Schema,
+	} {
+		schema, err := newest()
+		if err != nil {
+			return nil, fmt.Errorf("store: read the schema of %s: %w", name, err)
+		}
+		schemas[name] = schema
 	}
-	return map[string]int{"sqlite": sqlite}, nil
+	return schemas, nil
 }
 
 const (
-	examples = "write memory: or sqlite:PATH, such as " + Default + " or sqlite:/var/lib/semel/semel.db"
+	examples = "write memory:, sqlite:PATH, postgres://…, mysql://… or redis://…, such as " + Default + " or postgres://app@db.example/shop"
 	// maxSchemeBytes bounds what of a wrong DSN an error repeats.
 	maxSchemeBytes = 16
 )

@@ -1,0 +1,90 @@
+package openstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/groupcommit"
+	"github.com/semel-dev/semel/store/mysqlstore"
+	"github.com/semel-dev/semel/store/outcomecache"
+	"github.com/semel-dev/semel/store/pgstore"
+	"github.com/semel-dev/semel/store/redisstore"
+)
+
+// asDSN marks what the DSN as written is to blame for.
+func asDSN(err error) error {
+	for _, config := range []error{pgstore.ErrConfig, mysqlstore.ErrConfig, redisstore.ErrConfig} {
+		if errors.Is(err, config) {
+			return fmt.Errorf("%w: %w", ErrDSN, err)
+		}
+	}
+	return err
+}
+
+func openPostgres(ctx context.Context, scheme, rest string, o *Options) (semel.Store, error) {
+	rest, p, err := takeParameters(rest, paramSchema, paramCache, paramGroupCommit)
+	if err != nil {
+		return nil, err
+	}
+	store, err := pgstore.Open(ctx, scheme+":"+rest, &pgstore.Options{
+		Schema: p.schema, ReadOnly: o.Use == Inspect, SkipMigrations: o.Use != Serve, Logger: o.Logger,
+	})
+	if err != nil {
+		return nil, asDSN(err)
+	}
+	return p.wrap(store, o) //nolint:contextcheck // what it starts ends by Close.
+}
+
+func openMySQL(ctx context.Context, rest string, o *Options) (semel.Store, error) {
+	rest, p, err := takeParameters(rest, paramPrefix, paramCache, paramGroupCommit, paramMaxConns)
+	if err != nil {
+		return nil, err
+	}
+	store, err := mysqlstore.Open(ctx, "mysql:"+rest, &mysqlstore.Options{
+		TablePrefix: p.prefix, MaxConns: p.maxConns, ReadOnly: o.Use == Inspect, SkipMigrations: o.Use != Serve, Logger: o.Logger,
+	})
+	if err != nil {
+		return nil, asDSN(err)
+	}
+	return p.wrap(store, o) //nolint:contextcheck // what it starts ends by Close.
+}
+
+func openRedis(ctx context.Context, scheme, rest string, o *Options) (semel.Store, error) {
+	rest, p, err := takeParameters(rest, paramPrefix, paramCache)
+	if err != nil {
+		return nil, err
+	}
+	p.groupCommit = false // the client pipelines by itself
+	if p.prefix != "" {
+		rest = without(rest, "prefix") // the store's own name for it, which would win
+	}
+	store, err := redisstore.Open(ctx, scheme+":"+rest, &redisstore.Options{Prefix: p.prefix, ReadOnly: o.Use == Inspect, Logger: o.Logger})
+	if err != nil {
+		return nil, asDSN(err)
+	}
+	return p.wrap(store, o) //nolint:contextcheck // what it starts ends by Close.
+}
+
+// wrap puts before a store that serves what makes it fast.
+func (p *parameters) wrap(store semel.Store, o *Options) (semel.Store, error) {
+	if o.Use != Serve {
+		return store, nil
+	}
+	if p.groupCommit {
+		grouped, err := groupcommit.New(store, nil)
+		if err != nil {
+			return nil, errors.Join(err, store.Close())
+		}
+		store = grouped
+	}
+	if p.cacheBytes > 0 {
+		cached, err := outcomecache.New(store, &outcomecache.Options{MaxBytes: p.cacheBytes})
+		if err != nil {
+			return nil, errors.Join(err, store.Close())
+		}
+		store = cached
+	}
+	return store, nil
+}

@@ -1,0 +1,45 @@
+package openstore_test
+
+import (
+	"log/slog"
+	"testing"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/openstore"
+	"github.com/semel-dev/semel/internal/testserver"
+)
+
+// Removing a scratch part leaves the records of the DSN alone, whatever the
+// DSN says about where they are.
+func TestScratchLeavesRecordsAlone(t *testing.T) {
+	t.Parallel()
+	addr := testserver.Redis(t)
+	for _, name := range []string{"prefix", "%70refix", "semel_prefix"} {
+		dsn := "redis://" + addr + "?" + name + "=" + testserver.RedisPrefix(t, addr)
+		live, err := openstore.Open(t.Context(), dsn, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer live.Close()
+		claim(t, live, "live")
+		scratch, err := openstore.NewScratch(dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		store, err := scratch.Open(t.Context(), slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		claim(t, store, "live") // which nobody has claimed there
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := scratch.Remove(); err != nil {
+			t.Error(err)
+		}
+		digest := semel.Key{Scope: semel.ScopeGlobal, Name: "live"}.Digest()
+		if _, err := live.Lookup(t.Context(), digest); err != nil {
+			t.Errorf("%s: the live record, after the scratch part was removed: %v", name, err)
+		}
+	}
+}
