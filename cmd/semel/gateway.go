@@ -79,7 +79,7 @@ func (f *gatewayFlags) register(cmd *cobra.Command) {
 	flags.SortFlags = false // in the order of their weight
 	flags.StringVar(&c.Upstream, "upstream", "", "`URL` of the application, such as http://127.0.0.1:9000 (required)")
 	flags.StringVar(&c.Listen, "listen", "127.0.0.1:8080", "`address` for callers; port 0 for any that is free")
-	flags.StringVar(&f.store, "store", openstore.Default, "`DSN` of the store: sqlite:PATH, or memory: to forget everything at the end")
+	flags.StringVar(&f.store, "store", openstore.Default, "`DSN` of the store: sqlite:PATH, postgres://…, mysql://…, redis://…, or memory: to forget everything at the end")
 	flags.StringVar(&f.rules, "rules", "", "rules `file` (YAML)")
 	flags.StringVar(&c.AdminListen, "admin", "127.0.0.1:8081", "`address` for operators, or off")
 	flags.BoolVar(&c.KeyRequired, "key-required", false, "refuse POST and PATCH without a key, where no rule says otherwise")

@@ -50,7 +50,7 @@ enough, or by --scope and --name.`,
 		RunE: p.wantVerb,
 	}
 	flags := cmd.PersistentFlags()
-	flags.StringVar(&f.store, "store", openstore.Default, "`DSN` of the store: sqlite:PATH")
+	flags.StringVar(&f.store, "store", openstore.Default, "`DSN` of the store: sqlite:PATH, postgres://…, mysql://…, redis://…")
 	flags.BoolVar(&f.json, "json", false, "print JSON, one object a line, for programs")
 	cmd.AddCommand(newRecordsList(p, f), newRecordsShow(p, f), newRecordsResolve(p, f), newRecordsCancel(p, f), newRecordsSweep(p, f))
 	return cmd
@@ -80,7 +80,7 @@ func (f *recordsFlags) open(ctx context.Context, p *process, use openstore.Use, 
 		return nil, errors.Join(usage(err), store.Close())
 	}
 	var ok bool
-	if l.lister, ok = store.(semel.Lister); !ok {
+	if l.lister, ok = semel.StoreAs[semel.Lister](store); !ok {
 		return nil, errors.Join(usagef("this store cannot show its records"), l.close(ctx))
 	}
 	return l, nil

@@ -33,9 +33,10 @@ ran. Nothing that is still remembered is removed.`,
 				return usagef("--limit %d is negative (0 removes all that expired)", limit)
 			}
 			return f.with(cmd.Context(), p, openstore.Operate, semel.Options{}, func(l *ledger) error {
-				sweeper, ok := l.store.(semel.Sweeper)
+				sweeper, ok := semel.StoreAs[semel.Sweeper](l.store)
 				if !ok {
-					return usagef("this store frees expired records by itself")
+					fmt.Fprintln(p.stderr, "This store frees expired records by itself.") //nolint:errcheck // a remark.
+					return tellSwept(cmd.Context(), p, l, 0, f.json)
 				}
 				removed, err := sweep(cmd.Context(), p, sweeper, limit)
 				if err != nil {
@@ -79,7 +80,7 @@ func tellSwept(ctx context.Context, p *process, l *ledger, removed int, asJSON b
 		Removed int    `json:"removed"`
 		Left    *int64 `json:"left,omitempty"`
 	}{Removed: removed}
-	if counter, ok := l.store.(semel.Counter); ok {
+	if counter, ok := semel.StoreAs[semel.Counter](l.store); ok {
 		left, err := counter.Count(ctx)
 		if err != nil {
 			return fmt.Errorf("count records: %w", err)
@@ -131,6 +132,15 @@ func startProgress(p *process, what string, total int) *progressBar {
 func (b *progressBar) add(n int) {
 	if b.tracker != nil {
 		b.tracker.Increment(int64(n))
+	}
+}
+
+// set shows how far the work is, where it says so itself.
+func (b *progressBar) set(done, all int, what string) {
+	if b.tracker != nil {
+		b.tracker.UpdateMessage(what)
+		b.tracker.UpdateTotal(int64(all))
+		b.tracker.SetValue(int64(done))
 	}
 }
 

@@ -1,0 +1,156 @@
+package storecheck
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/semel-dev/semel"
+)
+
+// Target is the scratch part of a database in which the checks work.
+type Target struct {
+	// Kind names the store in the report.
+	Kind string
+	// Open opens a store on the scratch part, with connections of its own.
+	Open func(ctx context.Context, log *slog.Logger) (semel.Store, error)
+	// Isolations are the default isolation levels under which the races are
+	// repeated; OpenAt opens the store so. Empty for stores without them.
+	Isolations []string
+	OpenAt     func(ctx context.Context, isolation string) (semel.Store, error)
+	// Failover says what the promotion of a replica can lose; empty for stores
+	// that have none.
+	Failover string
+	// Business returns business rows beside the records, for the check of
+	// transaction mode; nil for stores without it.
+	Business func(ctx context.Context, store semel.Store) (Business, error)
+}
+
+// Business is a table of the user's kind in the scratch part.
+type Business interface {
+	semel.Transactor
+	// Insert writes a row in the transaction of ctx.
+	Insert(ctx context.Context, row string) error
+	// Count counts the rows with this text, outside of any transaction.
+	Count(ctx context.Context, row string) (int, error)
+}
+
+// Options say how hard to try. The zero value is complete.
+type Options struct {
+	Keys     int                              // raced for; 0 means 64
+	Patience time.Duration                    // for one race; 0 means two minutes
+	Progress func(done, all int, what string) // told before every check; may be nil
+}
+
+// checker is one run.
+type checker struct {
+	target Target
+	opts   Options
+	scope  string
+	store  semel.Store // the first one opened
+	other  semel.Store // by other connections
+	log    *warnings
+	steps  []step
+}
+
+// step is one check.
+type step struct {
+	finding Finding
+	run     func(context.Context, Finding) Finding
+}
+
+// Run opens the target and tries every promise. The error is that of opening it,
+// or the context's; what does not hold is in the report.
+func Run(ctx context.Context, t Target, o Options) (Report, error) {
+	began := time.Now()
+	c := &checker{target: t, opts: o, scope: "semel check-store " + rand.Text(), log: &warnings{}}
+	if c.opts.Keys <= 0 {
+		c.opts.Keys = 64
+	}
+	if c.opts.Patience <= 0 {
+		c.opts.Patience = 2 * time.Minute
+	}
+	var err error
+	if c.store, err = t.Open(ctx, slog.New(c.log)); err != nil {
+		return Report{}, err
+	}
+	defer func() { _ = c.store.Close() }() // only looked at
+	if c.other, err = t.Open(ctx, slog.New(slog.DiscardHandler)); err != nil {
+		return Report{}, err
+	}
+	defer func() { _ = c.other.Close() }() // only looked at
+	report := Report{Store: t.Kind}
+	c.plan()
+	for i, s := range c.steps {
+		if o.Progress != nil {
+			o.Progress(i, len(c.steps), s.finding.Says)
+		}
+		report.Findings = append(report.Findings, s.run(ctx, s.finding))
+		if ctx.Err() != nil {
+			return report, fmt.Errorf("check store: %w", ctx.Err())
+		}
+	}
+	report.Took = time.Since(began).Seconds()
+	return report, nil
+}
+
+func (c *checker) plan() {
+	add := func(name string, promise int, says string, run func(context.Context, Finding) Finding) {
+		c.steps = append(c.steps, step{Finding{Name: name, Promise: promise, Says: says}, run})
+	}
+	add("settings", 7, "what the database acknowledges survives a crash, as far as its settings say", c.settings)
+	add("race", 1, "of many who claim one key at once exactly one wins; waiters get their turn alone; fences only grow", c.race)
+	for _, level := range c.target.Isolations {
+		add("race at "+level, 1, "the same holds where the database's default isolation is "+level, func(ctx context.Context, f Finding) Finding {
+			return c.raceAt(ctx, f, level)
+		})
+	}
+	add("former holder", 1, "whoever lost its claim can neither renew nor settle it", c.formerHolder)
+	add("reopened", 1, "a store that is opened anew gives greater fences", c.reopened)
+	add("clock", 9, "the database's clock runs forward, and leases end when it says", c.clock)
+	add("outcome", 2, "an outcome comes back byte for byte", c.outcome)
+	const inTransaction = "in transaction mode many who want one intent leave one row and get one answer"
+	if c.target.Business != nil {
+		add("transaction", 4, inTransaction, c.transaction)
+		add("rollback with waiters", 4, "when the transaction that holds a key rolls back, exactly one waiter executes", c.rollbackWithWaiters)
+	} else {
+		add("transaction", 4, inTransaction, c.noTransaction)
+	}
+	if c.target.Failover != "" {
+		add("failover", 1, "what was acknowledged is still there after a replica was promoted", c.failover)
+	}
+}
+
+func (c *checker) noTransaction(_ context.Context, f Finding) Finding {
+	return f.untried("a "+c.target.Kind+" store has no transaction mode",
+		"Where rows and record must commit together, keep the records in the SQL database of the rows (docs/storage.md).")
+}
+
+func (c *checker) failover(_ context.Context, f Finding) Finding {
+	return f.untried("a check from outside promotes no replica", c.target.Failover)
+}
+
+// params are those of a new attempt on a key.
+func (c *checker) params(name string, lease time.Duration) semel.ClaimParams {
+	key := semel.Key{Scope: c.scope, Name: name}
+	p := semel.ClaimParams{
+		Digest: key.Digest(), Scope: key.Scope, Name: key.Name,
+		Fingerprint: semel.FingerprintOf(name), Lease: lease, Retention: time.Hour,
+	}
+	rand.Read(p.Owner[:])
+	return p
+}
+
+// mustWin is the error of a claim that nobody else wants.
+func mustWin(won bool, err error) error {
+	switch {
+	case err != nil:
+		return fmt.Errorf("claim: %w", err)
+	case !won:
+		return errors.New("claim: a fresh key was not won")
+	}
+	return nil
+}
