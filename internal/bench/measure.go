@@ -4,7 +4,10 @@ import (
 	"context"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // subject is one way to do the work. do executes it n times and returns when
@@ -75,6 +78,24 @@ func once(ctx context.Context, sub subject, n int) (sample, error) {
 		nanos:  float64(took.Nanoseconds()) / float64(n),
 		allocs: float64(after.Mallocs-before.Mallocs) / float64(n),
 	}, err
+}
+
+// spread does n operations by so many callers at a time.
+func spread(ctx context.Context, callers, n int, one func(context.Context) error) error {
+	var left atomic.Int64
+	left.Store(int64(n))
+	group, ctx := errgroup.WithContext(ctx)
+	for range callers {
+		group.Go(func() error {
+			for left.Add(-1) >= 0 {
+				if err := one(ctx); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return group.Wait()
 }
 
 func median(v []float64) float64 {

@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/store/sqlitestore"
 )
@@ -34,22 +32,7 @@ func newCycler(store semel.Store, prefix string, callers int) *cycler {
 }
 
 // run does n full cycles, spread over the callers.
-func (c *cycler) run(ctx context.Context, n int) error {
-	var left atomic.Int64
-	left.Store(int64(n))
-	group, ctx := errgroup.WithContext(ctx)
-	for range c.callers {
-		group.Go(func() error {
-			for left.Add(-1) >= 0 {
-				if err := c.one(ctx); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	return group.Wait()
-}
+func (c *cycler) run(ctx context.Context, n int) error { return spread(ctx, c.callers, n, c.one) }
 
 func (c *cycler) one(ctx context.Context) error {
 	key := semel.Key{Scope: "tenant-7 POST /invoices", Name: c.prefix + strconv.FormatInt(c.serial.Add(1), 10)}

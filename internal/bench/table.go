@@ -46,7 +46,7 @@ func (t *table) print(w io.Writer) {
 	out.SetStyle(pretty.StyleLight)
 	out.Style().Options.SeparateRows = false
 	out.SetTitle(t.title)
-	out.AppendHeader(pretty.Row{"subject", "per op", "allocs", "against", "aim", "met"})
+	out.AppendHeader(pretty.Row{"subject", "per op", "allocs; other costs", "against", "aim", "met"})
 	for _, r := range t.rows {
 		out.AppendRow(pretty.Row{r.subject, r.time, r.allocs, r.against, r.aim, r.met})
 	}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/groupcommit"
+	"github.com/semel-dev/semel/store/mysqlstore"
+	"github.com/semel-dev/semel/store/outcomecache"
+)
+
+const insertMySQL = `INSERT INTO bench_row (body) VALUES (?)`
+
+// mysqlBench is one database of one server, and all that works in it.
+type mysqlBench struct {
+	database string
+	wire     wire
+	db       *sql.DB // as an application has it
+	store    *mysqlstore.Store
+	plain    *semel.Guard
+	group    *semel.Guard
+	keys     keys
+	body     string
+}
+
+func openMySQLBench(ctx context.Context) (*mysqlBench, error) {
+	dsn := os.Getenv("SEMEL_TEST_MYSQL")
+	if dsn == "" {
+		return nil, fmt.Errorf("SEMEL_TEST_MYSQL: %w", errNoServer)
+	}
+	config, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		return nil, err
+	}
+	b := &mysqlBench{database: "bench_" + strings.ToLower(rand.Text()[:8]), keys: keys{prefix: "k"}, body: strings.Repeat("x", rowBytes)}
+	admin, err := sql.Open("mysql", dsn)
+	if err != nil {
+		return nil, err
+	}
+	defer shut(admin)
+	if _, err := admin.ExecContext(ctx, "CREATE DATABASE "+b.database); err != nil {
+		return nil, err
+	}
+	mysql.RegisterDialContext("bench", func(ctx context.Context, address string) (net.Conn, error) {
+		return b.wire.dial(ctx, "tcp", address)
+	})
+	config.Net, config.DBName, config.InterpolateParams = "bench", b.database, true
+	return b, b.prepare(ctx, config)
+}
+
+func (b *mysqlBench) prepare(ctx context.Context, config *mysql.Config) error {
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		return err
+	}
+	b.db = sql.OpenDB(connector)
+	b.db.SetMaxOpenConns(benchConns)
+	b.db.SetMaxIdleConns(benchConns)
+	if b.store, err = mysqlstore.Open(ctx, config.FormatDSN(), &mysqlstore.Options{MaxConns: benchConns}); err != nil {
+		return err
+	}
+	if _, err := b.db.ExecContext(ctx, "CREATE TABLE bench_row (id bigint AUTO_INCREMENT PRIMARY KEY, body varchar(300) NOT NULL)"); err != nil {
+		return err
+	}
+	grouped, err := groupcommit.New(b.store, nil)
+	if err != nil {
+		return err
+	}
+	opts := &semel.Options{SweepEvery: -1}
+	for store, guard := range map[semel.Store]**semel.Guard{b.store: &b.plain, grouped: &b.group} {
+		if *guard, err = semel.New(store, opts); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *mysqlBench) close() {
+	_ = b.group.Close() // only measured
+	_ = b.plain.Close()
+	shut(b.store)
+	if _, err := b.db.ExecContext(context.Background(), "DROP DATABASE "+b.database); err != nil {
+		say(os.Stderr, "bench: %v\n", err)
+	}
+	shut(b.db)
+}
+
+func (b *mysqlBench) meter(ctx context.Context) ([]counter, error) {
+	writes := b.wire.writes.Load()
+	var name string
+	var log float64
+	err := b.db.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE 'Innodb_os_log_written'").Scan(&name, &log)
+	return []counter{{"round trips", float64(writes)}, {"bytes of redo log", log}}, err
+}
+
+// sqlExecer is a pool or a transaction.
+type sqlExecer interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+func (b *mysqlBench) insertBy(ctx context.Context, db sqlExecer) (invoice, error) {
+	inv := invoice{Body: b.body}
+	res, err := db.ExecContext(ctx, insertMySQL, b.body)
+	if err != nil {
+		return inv, err
+	}
+	inv.ID, err = res.LastInsertId()
+	return inv, err
+}
+
+func (b *mysqlBench) one(ctx context.Context) error {
+	_, err := b.insertBy(ctx, b.db)
+	return err
+}
+
+func (b *mysqlBench) transaction(ctx context.Context) error {
+	tx, err := b.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if _, err := b.insertBy(ctx, tx); err != nil {
+		_ = tx.Rollback() // the error of the insert is the news
+		return err
+	}
+	return tx.Commit()
+}
+
+func (b *mysqlBench) do(ctx context.Context) error {
+	_, err := mysqlstore.Do(ctx, b.plain, b.keys.next(), semel.Fingerprint{1}, func(ctx context.Context, tx *sql.Tx) (invoice, error) {
+		return b.insertBy(ctx, tx)
+	})
+	return err
+}
+
+func (b *mysqlBench) twoPhases(g *semel.Guard) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := semel.Do(ctx, g, b.keys.next(), semel.Fingerprint{1}, func(ctx context.Context) (invoice, error) {
+			return b.insertBy(ctx, b.db)
+		})
+		return err
+	}
+}
+
+// benchMySQL compares every way to make a row once with the bare row.
+func benchMySQL(ctx context.Context, s *settings) (*table, error) {
+	b, err := openMySQLBench(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer b.close()
+	t := &table{title: fmt.Sprintf("MySQL/MariaDB: %d callers, %d connections, %d-byte rows, durable commits", manyCallers, benchConns, rowBytes)}
+	err = (&contest{entries: []entry{
+		{name: "bare INSERT", one: b.one},
+		{name: "bare transaction", one: b.transaction},
+		{name: "Do", one: b.do, rival: "bare transaction", aim: aimTransaction},
+		{name: "two phases, group commit", one: b.twoPhases(b.group), rival: "bare INSERT", aim: aimTwoPhases},
+		{name: "two phases, one commit each", one: b.twoPhases(b.plain), rival: "bare INSERT"},
+	}}).run(ctx, s, t, b.meter)
+	if err != nil {
+		return nil, err
+	}
+	return t, b.replays(ctx, s, t)
+}
+
+func (b *mysqlBench) replays(ctx context.Context, s *settings, t *table) error {
+	cached, err := outcomecache.New(b.store, nil)
+	if err != nil {
+		return err
+	}
+	p, err := finished(ctx, b.store, b.keys.next(), bytes.Repeat([]byte{'x'}, rowBytes))
+	if err != nil {
+		return err
+	}
+	inv, err := b.insertBy(ctx, b.db)
+	if err != nil {
+		return err
+	}
+	return (&contest{entries: []entry{
+		{name: "bare SELECT", one: func(ctx context.Context) error {
+			var body string
+			return b.db.QueryRowContext(ctx, "SELECT body FROM bench_row WHERE id = ?", inv.ID).Scan(&body)
+		}},
+		{name: "replay", one: replay(b.store, p), rival: "bare SELECT", aim: aimReplay},
+		{name: "replay from memory", one: replay(cached, p), rival: "bare SELECT", aim: aimCached},
+	}}).run(ctx, s, t, b.meter)
+}

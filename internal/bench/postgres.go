@@ -1,0 +1,239 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/groupcommit"
+	"github.com/semel-dev/semel/store/outcomecache"
+	"github.com/semel-dev/semel/store/pgstore"
+)
+
+const (
+	benchConns = 32
+	rowBytes   = 300
+	insertPG   = `INSERT INTO bench_row (body) VALUES ($1) RETURNING id`
+
+	aimTransaction = 0.9
+	aimStatement   = 0.85
+	aimTwoPhases   = 0.65
+	aimReplay      = 0.8
+	aimCached      = 1.0
+)
+
+var errNoServer = errors.New("no server: set its DSN, or run it through scripts/prepare, as make bench-stores does")
+
+// postgresBench is one schema of one server, and all that works in it.
+type postgresBench struct {
+	schema    string
+	wire      wire
+	pool      *pgxpool.Pool
+	store     *pgstore.Store
+	snapshots *pgstore.Transactor // repeatable read
+	plain     *semel.Guard        // two phases, one commit each
+	group     *semel.Guard        // two phases, group commit
+	keys      keys
+	body      string
+}
+
+func openPostgresBench(ctx context.Context) (*postgresBench, error) {
+	dsn := os.Getenv("SEMEL_TEST_POSTGRES")
+	if dsn == "" {
+		return nil, fmt.Errorf("SEMEL_TEST_POSTGRES: %w", errNoServer)
+	}
+	b := &postgresBench{schema: "bench_" + strings.ToLower(rand.Text()[:8]), keys: keys{prefix: "k"}, body: strings.Repeat("x", rowBytes)}
+	config, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, err
+	}
+	config.MaxConns, config.MinConns = benchConns, benchConns
+	config.ConnConfig.DialFunc = b.wire.dial
+	config.ConnConfig.RuntimeParams["search_path"] = b.schema
+	if b.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		return nil, err
+	}
+	return b, errors.Join(b.prepare(ctx))
+}
+
+func (b *postgresBench) prepare(ctx context.Context) (err error) {
+	if b.store, err = pgstore.New(ctx, b.pool, &pgstore.Options{Schema: b.schema}); err != nil {
+		return err
+	}
+	b.snapshots = b.store.Transactor(&pgstore.TxOptions{Isolation: pgx.RepeatableRead})
+	if _, err = b.pool.Exec(ctx, "CREATE TABLE bench_row (id bigserial PRIMARY KEY, body text NOT NULL)"); err != nil {
+		return err
+	}
+	grouped, err := groupcommit.New(b.store, nil)
+	if err != nil {
+		return err
+	}
+	opts := &semel.Options{SweepEvery: -1}
+	for store, guard := range map[semel.Store]**semel.Guard{b.store: &b.plain, grouped: &b.group} {
+		if *guard, err = semel.New(store, opts); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *postgresBench) close() {
+	ctx := context.Background()
+	_ = b.group.Close() // only measured
+	_ = b.plain.Close()
+	if _, err := b.pool.Exec(ctx, "DROP SCHEMA "+b.schema+" CASCADE"); err != nil {
+		say(os.Stderr, "bench: %v\n", err)
+	}
+	b.pool.Close()
+}
+
+// meter counts what the server and the wire count.
+func (b *postgresBench) meter(ctx context.Context) ([]counter, error) {
+	writes := b.wire.writes.Load()
+	var wal, commits float64
+	err := b.pool.QueryRow(ctx, `SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn,
+		(SELECT xact_commit FROM pg_stat_database WHERE datname = current_database())`).Scan(&wal, &commits)
+	return []counter{{"round trips", float64(writes)}, {"bytes of WAL", wal}}, err
+}
+
+func (b *postgresBench) insert(ctx context.Context) error {
+	var id int64
+	return b.pool.QueryRow(ctx, insertPG, b.body).Scan(&id)
+}
+
+func (b *postgresBench) insertInTransaction(ctx context.Context) error {
+	return pgx.BeginFunc(ctx, b.pool, func(tx pgx.Tx) error {
+		_, err := b.insertBy(ctx, tx)
+		return err
+	})
+}
+
+func (b *postgresBench) insertBy(ctx context.Context, tx pgx.Tx) (invoice, error) {
+	inv := invoice{Body: b.body}
+	return inv, tx.QueryRow(ctx, insertPG, b.body).Scan(&inv.ID)
+}
+
+func (b *postgresBench) do(ctx context.Context) error {
+	_, err := pgstore.Do(ctx, b.plain, b.keys.next(), semel.Fingerprint{1}, b.insertBy)
+	return err
+}
+
+// doRecordFirst is do where the snapshot is older than the claim, so that the
+// record is written at once and changed at the end.
+func (b *postgresBench) doRecordFirst(ctx context.Context) error {
+	_, err := semel.DoTx(ctx, b.plain, b.snapshots, b.keys.next(), semel.Fingerprint{1}, func(ctx context.Context) (invoice, error) {
+		return b.insertBy(ctx, pgstore.TxFrom(ctx))
+	})
+	return err
+}
+
+// doWith is do with its first statement on the way together with the claim.
+func (b *postgresBench) doWith(ctx context.Context) error {
+	_, err := pgstore.DoWith(ctx, b.plain, b.keys.next(), semel.Fingerprint{1}, pgstore.Query{SQL: insertPG, Args: []any{b.body}},
+		func(_ context.Context, _ pgx.Tx, rows pgx.Rows) (invoice, error) {
+			inv := invoice{Body: b.body}
+			var err error
+			inv.ID, err = pgx.CollectExactlyOneRow(rows, pgx.RowTo[int64])
+			return inv, err
+		})
+	return err
+}
+
+func (b *postgresBench) exec(ctx context.Context) error {
+	_, err := pgstore.Exec[invoice](ctx, b.plain, b.keys.next(), semel.Fingerprint{1},
+		`INSERT INTO bench_row (body) VALUES ($1) RETURNING id, body`, b.body)
+	return err
+}
+
+func (b *postgresBench) twoPhases(g *semel.Guard) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := semel.Do(ctx, g, b.keys.next(), semel.Fingerprint{1}, func(ctx context.Context) (invoice, error) {
+			inv := invoice{Body: b.body}
+			return inv, b.pool.QueryRow(ctx, insertPG, b.body).Scan(&inv.ID)
+		})
+		return err
+	}
+}
+
+// benchPostgres compares every way to make a row once with the bare row.
+func benchPostgres(ctx context.Context, s *settings) (*table, error) {
+	b, err := openPostgresBench(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer b.close()
+	t := &table{title: fmt.Sprintf("PostgreSQL: %d callers, %d connections, %d-byte rows, durable commits", manyCallers, benchConns, rowBytes)}
+	err = (&contest{entries: []entry{
+		{name: "bare INSERT", one: b.insert},
+		{name: "bare transaction", one: b.insertInTransaction},
+		{name: "Do", one: b.do, rival: "bare transaction", aim: aimTransaction},
+		{name: "Do, record first", one: b.doRecordFirst, rival: "bare transaction"},
+		{name: "DoWith", one: b.doWith, rival: "bare transaction", aim: aimTransaction},
+		{name: "Exec", one: b.exec, rival: "bare INSERT", aim: aimStatement},
+		{name: "two phases, group commit", one: b.twoPhases(b.group), rival: "bare INSERT", aim: aimTwoPhases},
+		{name: "two phases, one commit each", one: b.twoPhases(b.plain), rival: "bare INSERT"},
+	}}).run(ctx, s, t, b.meter)
+	if err != nil {
+		return nil, err
+	}
+	return t, b.replays(ctx, s, t)
+}
+
+// replays compares a replay with reading a row.
+func (b *postgresBench) replays(ctx context.Context, s *settings, t *table) error {
+	cached, err := outcomecache.New(b.store, nil)
+	if err != nil {
+		return err
+	}
+	p, err := finished(ctx, b.store, b.keys.next(), bytes.Repeat([]byte{'x'}, rowBytes))
+	if err != nil {
+		return err
+	}
+	const read = `SELECT body FROM bench_row WHERE id = $1`
+	var id int64
+	if err := b.pool.QueryRow(ctx, insertPG, b.body).Scan(&id); err != nil {
+		return err
+	}
+	return (&contest{entries: []entry{
+		{name: "bare SELECT", one: func(ctx context.Context) error {
+			var body string
+			return b.pool.QueryRow(ctx, read, id).Scan(&body)
+		}},
+		{name: "replay", one: replay(b.store, p), rival: "bare SELECT", aim: aimReplay},
+		{name: "replay from memory", one: replay(cached, p), rival: "bare SELECT", aim: aimCached},
+	}}).run(ctx, s, t, b.meter)
+}
+
+// finished completes an intent and returns the parameters of its duplicate.
+func finished(ctx context.Context, store semel.Store, key semel.Key, outcome []byte) (semel.ClaimParams, error) {
+	p := semel.ClaimParams{
+		Digest: key.Digest(), Scope: key.Scope, Name: key.Name, Owner: semel.Owner{1},
+		Lease: semel.DefaultLease, Retention: semel.DefaultRetention,
+	}
+	rec, won, err := store.Claim(ctx, p)
+	if err != nil || !won {
+		return p, fmt.Errorf("claim %q: won %v: %w", key.Name, won, err)
+	}
+	return p, store.Settle(ctx, rec.Digest, rec.Fence, semel.Settlement{
+		State: semel.StateCompleted, Outcome: outcome, Kept: true, Retention: semel.DefaultRetention,
+	})
+}
+
+// replay claims what is completed.
+func replay(store semel.Store, p semel.ClaimParams) func(context.Context) error {
+	return func(ctx context.Context) error {
+		rec, won, err := store.Claim(ctx, p)
+		if err != nil || won || rec.State != semel.StateCompleted {
+			return fmt.Errorf("claim of a completed intent: won %v, %v: %w", won, rec.State, err)
+		}
+		return nil
+	}
+}

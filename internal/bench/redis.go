@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"os"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/outcomecache"
+	"github.com/semel-dev/semel/store/redisstore"
+)
+
+const aimRedis = 0.6
+
+// benchRedis compares claim and settle with two commands that store as much,
+// through the same client.
+func benchRedis(ctx context.Context, s *settings) (*table, error) {
+	address := os.Getenv("SEMEL_TEST_REDIS")
+	if address == "" {
+		return nil, fmt.Errorf("SEMEL_TEST_REDIS: %w", errNoServer)
+	}
+	var w wire
+	client, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: []string{address}, DisableCache: true,
+		DialCtxFn: func(ctx context.Context, dst string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
+			return w.dial(ctx, "tcp", dst)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	prefix := "bench-" + rand.Text()[:8]
+	store, err := redisstore.New(client, &redisstore.Options{Prefix: prefix})
+	if err != nil {
+		return nil, err
+	}
+	defer shut(store)
+	body := string(bytes.Repeat([]byte{'x'}, rowBytes))
+	k := &keys{prefix: prefix}
+	cycles := newCycler(store, prefix, manyCallers)
+	meter := func(context.Context) ([]counter, error) {
+		return []counter{{"writes", float64(w.writes.Load())}, {"bytes sent", float64(w.bytes.Load())}}, nil
+	}
+	set := func(ctx context.Context, key string) error {
+		return client.Do(ctx, client.B().Set().Key(key).Value(body).Px(time.Minute).Build()).Error()
+	}
+	t := &table{title: fmt.Sprintf("Redis: %d callers, one client, %d bytes", manyCallers, rowBytes)}
+	err = (&contest{entries: []entry{
+		{name: "two SETs", one: func(ctx context.Context) error {
+			key := k.next().Name
+			if err := set(ctx, key); err != nil {
+				return err
+			}
+			return set(ctx, key)
+		}},
+		{name: "claim + settle", one: cycles.one, rival: "two SETs", aim: aimRedis},
+	}}).run(ctx, s, t, meter)
+	if err != nil {
+		return nil, err
+	}
+	cached, err := outcomecache.New(store, nil)
+	if err != nil {
+		return nil, err
+	}
+	p, err := finished(ctx, store, semel.Key{Scope: "bench", Name: "done"}, []byte(body))
+	if err != nil {
+		return nil, err
+	}
+	if err := set(ctx, prefix+"read"); err != nil {
+		return nil, err
+	}
+	return t, (&contest{entries: []entry{
+		{name: "GET", one: func(ctx context.Context) error {
+			return client.Do(ctx, client.B().Get().Key(prefix+"read").Build()).Error()
+		}},
+		{name: "replay", one: replay(store, p), rival: "GET", aim: aimReplay},
+		{name: "replay from memory", one: replay(cached, p), rival: "GET", aim: aimCached},
+	}}).run(ctx, s, t, meter)
+}
