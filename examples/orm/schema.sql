@@ -1,0 +1,5 @@
+CREATE TABLE invoices (
+  id       BIGINT PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+  customer TEXT   NOT NULL,
+  cents    BIGINT NOT NULL
+);

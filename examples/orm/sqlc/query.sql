@@ -1,0 +1,3 @@
+-- name: CreateInvoice :one
+INSERT INTO invoices (customer, cents) VALUES ($1, $2)
+RETURNING id, customer, cents;
