@@ -44,6 +44,7 @@ func Rooms() []Room {
 		{Path: ".", Floor: 0, Kind: Root},
 		{Path: "ids", Floor: 0},
 		{Path: "internal/must", Floor: 0, Kind: Ground},
+		{Path: "internal/seen", Floor: 0, Kind: Ground},
 		{Path: "internal/archtest", Floor: 0},
 
 		{Path: "store/memstore", Floor: 1, Kind: Store},
@@ -54,6 +55,7 @@ func Rooms() []Room {
 		{Path: "store/natsstore", Floor: 1, Kind: Store},
 		{Path: "store/storefault", Floor: 1},
 		{Path: "store/groupcommit", Floor: 1},
+		{Path: "store/outcomecache", Floor: 1},
 		// RunFaults runs the contract against a store wrapped in faults.
 		{Path: "store/storetest", Floor: 1, Also: []string{"store/storefault"}},
 		{Path: "semelhttp", Floor: 1, Kind: Door},
@@ -62,6 +64,8 @@ func Rooms() []Room {
 		{Path: "rules", Floor: 1},
 		{Path: "dbguard", Floor: 1},
 
+		// Only tests import it.
+		{Path: "internal/grouptest", Floor: 2},
 		{Path: "inbox", Floor: 2, Kind: Door},
 		{Path: "outbox", Floor: 2},
 		{Path: "flow", Floor: 2},
@@ -72,6 +76,8 @@ func Rooms() []Room {
 		{Path: "gateway", Floor: 3, Kind: Door},
 		{Path: "console", Floor: 3, Kind: Door},
 		{Path: "internal/openstore", Floor: 3},
+		// Only tests import it.
+		{Path: "internal/testserver", Floor: 1},
 
 		{Path: "examples/invoices", Floor: 4},
 		{Path: "examples/mathematicians", Floor: 4},
@@ -81,6 +87,7 @@ func Rooms() []Room {
 
 		// Above everything: it sees every room and nobody sees it.
 		{Path: "internal/bench", Floor: 5, Kind: Top},
+		{Path: "internal/torture", Floor: 5, Kind: Top},
 		{Path: "internal/integration", Floor: 5, Kind: Top},
 	}
 }
