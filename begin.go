@@ -176,9 +176,22 @@ func (a *attempt) refusal(rec *Record) error {
 	return nil
 }
 
-// claim asks the store, and asks again while the answer is lost: the owner
-// token makes that safe. began is now, or a little earlier.
+// claim asks the store, within the quotas of the scope. began is now, or a
+// little earlier.
 func (a *attempt) claim(takeOver Fence, began time.Time) step {
+	if err := a.admit(); err != nil {
+		return a.look(takeOver, err)
+	}
+	s := a.claimAdmitted(takeOver, began)
+	if s.err != nil || !s.won {
+		a.dismiss()
+	}
+	return s
+}
+
+// claimAdmitted asks the store, and asks again while the answer is lost: the
+// owner token makes that safe.
+func (a *attempt) claimAdmitted(takeOver Fence, began time.Time) step {
 	p := a.params(takeOver)
 	rec, won, err := a.guard.core.store.Claim(a.ctx, p)
 	if err == nil {
@@ -292,7 +305,7 @@ func (a *attempt) sit(deadline <-chan time.Time, poll time.Duration) (rec Record
 
 func (a *attempt) lookupError(err error) error {
 	switch {
-	case err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrClosed):
+	case err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrClosed) || errors.Is(err, ErrQuota):
 		return err
 	case a.ctx.Err() != nil:
 		return fmt.Errorf("look up: %w", context.Cause(a.ctx))
@@ -310,6 +323,8 @@ func (a *attempt) fail(err error) error {
 	case errors.Is(err, ErrFull):
 		e.Err = fmt.Errorf("%w: %w", ErrUnavailable, err)
 		e.RetryAfter = retryFull
+	case errors.Is(err, ErrQuota):
+		e.RetryAfter = retryQuota
 	case errors.Is(err, ErrInFlight):
 		e.RetryAfter = retryInFlight
 	case errors.Is(err, ErrUnavailable), errors.Is(err, ErrClosed), errors.Is(err, ErrRolledBack):
@@ -352,6 +367,7 @@ func resultOf(err error) Result {
 		{ErrCancelled, ResultCancelled},
 		{ErrNotKept, ResultNotKept},
 		{ErrDuplicate, ResultDuplicate},
+		{ErrQuota, ResultQuota},
 		{ErrClosed, ResultClosed},
 		{ErrUnavailable, ResultUnavailable},
 		{ErrKeyInvalid, ResultInvalid},

@@ -96,6 +96,15 @@ func (a *txAttempt) claimAlone() (*TxClaim, step) {
 	if ok {
 		return nil, step{rec: known}
 	}
+	if err := a.admit(); err != nil {
+		return nil, a.look(0, err)
+	}
+	admitted := true
+	defer func() {
+		if admitted {
+			a.dismiss()
+		}
+	}()
 	if a.joins() {
 		core.solo.join(a.digest)
 	} else if !core.solo.enter(a.digest) {
@@ -118,7 +127,7 @@ func (a *txAttempt) claimAlone() (*TxClaim, step) {
 	rec, won, err := tx.Claim(a.ctx, params, max(a.guard.policy.Wait-a.waited, time.Millisecond))
 	closed := core.closed.Load() // meanwhile
 	if err == nil && won && !closed {
-		seated = false
+		seated, admitted = false, false
 		return a.openTx(tx, params, rec), step{}
 	}
 	_ = tx.Rollback() // nothing was written

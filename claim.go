@@ -228,6 +228,9 @@ func (c *Claim) settle(s Settlement, final bool) error {
 	if err != nil {
 		err = &Error{Op: opSettle, Digest: c.digest, Err: fmt.Errorf("%w: %w", ErrNotStored, err)}
 	}
+	if err == nil && s.State == StateReleased && core.recordQuota != nil {
+		core.recordQuota.give(c.scope)
+	}
 	c.end(context.Canceled)
 	if hook := core.trace.Settled; hook != nil {
 		hook(&c.ctx, SettleInfo{

@@ -26,6 +26,9 @@ var (
 	ErrDuplicate = errors.New("semel: duplicate of an executed intent")
 	// ErrUnavailable: the store could not be reached, so nothing was executed.
 	ErrUnavailable = errors.New("semel: store is unavailable")
+	// ErrQuota: the scope has as many live claims or records as it may, so
+	// nothing was executed. Retry with the same key after [Error.RetryAfter].
+	ErrQuota = errors.New("semel: quota of the scope is used up")
 	// ErrNotStored: it was executed, but the outcome could not be recorded. The
 	// caller may have the answer; later attempts find the outcome unknown.
 	ErrNotStored = errors.New("semel: executed, but the outcome could not be recorded")
@@ -82,7 +85,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // can succeed without anybody's help. That includes a transaction of which
 // nobody can tell whether it committed: the retry finds out.
 func (e *Error) Retryable() bool {
-	return errors.Is(e.Err, ErrInFlight) || errors.Is(e.Err, ErrUnavailable) || errors.Is(e.Err, ErrClosed) ||
+	return errors.Is(e.Err, ErrInFlight) || errors.Is(e.Err, ErrQuota) || errors.Is(e.Err, ErrUnavailable) || errors.Is(e.Err, ErrClosed) ||
 		errors.Is(e.Err, ErrRolledBack) || (errors.Is(e.Err, ErrUnknown) && e.Op == opCommit)
 }
 
@@ -114,6 +117,7 @@ func advices() []advice {
 		{ErrDuplicate, "Nothing to do: it was done before."},
 		{ErrRolledBack, "Nothing was done. Send the same request again with the same key."},
 		{ErrNotStored, "It was done, but a retry will find the outcome unknown. Keep the answer you have."},
+		{ErrQuota, "Nothing was done: there are too many requests of yours. Wait, then send the same request again with the same key."},
 		{ErrUnavailable, "Nothing was done. Wait, then send the same request again with the same key."},
 		{ErrClosed, "Nothing was done. Send the same request again with the same key; another server may take it."},
 		{ErrScopeMissing, "Say whose key it is: set a scope, or choose ScopeGlobal explicitly."},

@@ -78,7 +78,7 @@ func ExampleGuard_Cancel() {
 
 	ctx := context.Background()
 	key := semel.Key{Scope: "tenant-7 transfer", Name: "k1"}
-	if _, err := g.Cancel(ctx, key, "the customer changed her mind"); err != nil {
+	if _, err := g.Cancel(ctx, semel.Operator{Name: "alice"}, key, "the customer changed her mind"); err != nil {
 		panic(err)
 	}
 	_, err = semel.Do(ctx, g, key, semel.FingerprintOf("100 EUR"), func(context.Context) (string, error) {
@@ -110,7 +110,7 @@ func ExampleGuard_Resolve() {
 	_, err = semel.Do(ctx, g, key, asked, transfer)
 	fmt.Println("refused:", errors.Is(err, semel.ErrUnknown))
 
-	_, err = g.Resolve(ctx, g.Digest(key), semel.Settlement{State: semel.StateReleased, Note: "not in the ledger"})
+	_, err = g.Resolve(ctx, semel.Operator{Name: "alice"}, g.Digest(key), semel.Settlement{State: semel.StateReleased, Note: "not in the ledger"})
 	fmt.Println("resolved:", err)
 	done, err := semel.Do(ctx, g, key, asked, func(context.Context) (string, error) { return "transferred", nil })
 	fmt.Println(done, err)

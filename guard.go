@@ -40,12 +40,27 @@ type Options struct {
 	// LiveClaims bounds the claims held at a time; one more gets
 	// ErrUnavailable. Default DefaultLiveClaims.
 	LiveClaims int
+	// LiveClaimsPerScope bounds those of one scope, so that no caller takes the
+	// room of all; one more gets ErrQuota. Default DefaultLiveClaimsPerScope.
+	LiveClaimsPerScope int
+	// RecordsPerScope bounds the records that this guard claims for one scope
+	// within one [Policy.Retention], released ones not counted; an intent that
+	// would be one more gets ErrQuota. So a scope has at most as many records in
+	// the store, times the number of processes that share it; a process that
+	// starts again counts anew. Zero for no bound.
+	RecordsPerScope int
 	// StoreTimeout bounds the time a verb of the store may take, retries
 	// included. Default DefaultStoreTimeout.
 	StoreTimeout time.Duration
 	// SweepEvery is how often expired records are swept in the background,
 	// where the store can. Default DefaultSweepEvery; negative for never.
 	SweepEvery time.Duration
+	// AuditRetention is how long the verdicts of operators are remembered.
+	// Default DefaultAuditRetention. See [Guard.Audit].
+	AuditRetention time.Duration
+	// Unattended, when set, reconciles records with an unknown outcome in the
+	// background, without waiting for a caller to ask.
+	Unattended *Unattended
 	// Trace, when set, is told what happens.
 	Trace *Trace
 }
@@ -69,6 +84,12 @@ type core struct {
 	waiters  *waiters
 	timeout  time.Duration
 	maxLive  int64
+
+	born        time.Time // quotas count time from then
+	liveQuota   *liveQuota
+	recordQuota *recordQuota // nil for none
+	// auditRetention is how long verdicts are remembered.
+	auditRetention time.Duration
 
 	ownerPrefix uint64
 	ownerCount  atomic.Uint64
@@ -117,6 +138,11 @@ func New(store Store, opts *Options) (*Guard, error) {
 		maxLive:   int64(positive(opts.LiveClaims, DefaultLiveClaims)),
 		giveBacks: make(chan struct{}, maxGiveBacks),
 		drain:     make(chan struct{}),
+
+		born:           time.Now(),
+		recordQuota:    newRecordQuota(opts.RecordsPerScope),
+		liveQuota:      newLiveQuota(positive(opts.LiveClaimsPerScope, DefaultLiveClaimsPerScope)),
+		auditRetention: positive(opts.AuditRetention, DefaultAuditRetention),
 	}
 	c.notifier, _ = StoreAs[Notifier](store)
 	c.recaller, _ = StoreAs[Recaller](store)
@@ -129,8 +155,13 @@ func New(store Store, opts *Options) (*Guard, error) {
 	}
 	c.ownerPrefix = binary.BigEndian.Uint64(prefix[:])
 	c.life, c.end = context.WithCancel(context.Background())
+	g := &Guard{core: c, policy: policy}
+	if err := g.startUnattended(opts.Unattended); err != nil {
+		c.end()
+		return nil, err
+	}
 	c.startSweeping(opts.SweepEvery)
-	return &Guard{core: c, policy: policy}, nil
+	return g, nil
 }
 
 // With returns a view of the guard that applies another policy. It shares

@@ -104,6 +104,7 @@ func (c *core) opened(claim *Claim) {
 // ended removes the claim from the list.
 func (c *core) ended(claim *Claim) {
 	c.live.Add(-1)
+	c.liveQuota.leave(claim.scope)
 	c.openMu.Lock()
 	defer c.openMu.Unlock()
 	if claim.prev != nil {

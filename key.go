@@ -42,6 +42,8 @@ func (k Key) Validate() error {
 		return ErrScopeMissing
 	case len(k.Scope) > MaxScopeBytes:
 		return fmt.Errorf("%w: scope has %d bytes, at most %d are allowed", ErrKeyInvalid, len(k.Scope), MaxScopeBytes)
+	case k.Scope == AuditScope:
+		return fmt.Errorf("%w: the scope %q belongs to the audit trail", ErrKeyInvalid, AuditScope)
 	case k.Name == "":
 		return fmt.Errorf("%w: the key is empty", ErrKeyInvalid)
 	case len(k.Name) > MaxKeyBytes:

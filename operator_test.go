@@ -30,7 +30,7 @@ func TestResolve(t *testing.T) {
 				t.Fatal(err)
 			}
 			tt.as.Note = "looked it up"
-			rec, err := g.Resolve(t.Context(), g.Digest(testKey("a")), tt.as)
+			rec, err := g.Resolve(t.Context(), alice, g.Digest(testKey("a")), tt.as)
 			if err != nil || rec.State != tt.as.State || rec.Note != "looked it up" || rec.Fence <= stale.Fence() {
 				t.Fatalf("resolve: got %+v, %v", rec, err)
 			}
@@ -39,7 +39,7 @@ func TestResolve(t *testing.T) {
 			} else {
 				mustRefuse(t, g, testKey("a"), tt.want)
 			}
-			if _, err := g.Resolve(t.Context(), rec.Digest, tt.as); !errors.Is(err, semel.ErrSettled) {
+			if _, err := g.Resolve(t.Context(), alice, rec.Digest, tt.as); !errors.Is(err, semel.ErrSettled) {
 				t.Errorf("resolving again: got %v, want ErrSettled", err)
 			}
 		})
@@ -53,15 +53,15 @@ func TestResolveReleases(t *testing.T) {
 		crash(t, store, testKey("a"))
 		g := newGuard(t, store, nil)
 		d := g.Digest(testKey("a"))
-		release := semel.Settlement{State: semel.StateReleased}
-		if _, err := g.Resolve(t.Context(), d, release); !errors.Is(err, semel.ErrInFlight) {
+		release := semel.Settlement{State: semel.StateReleased, Note: "not in the ledger"}
+		if _, err := g.Resolve(t.Context(), alice, d, release); !errors.Is(err, semel.ErrInFlight) {
 			t.Errorf("a live claim was resolved: %v", err)
 		}
 		time.Sleep(semel.DefaultLease)
-		if rec, err := g.Resolve(t.Context(), d, release); err != nil || rec.State != semel.StateReleased {
+		if rec, err := g.Resolve(t.Context(), alice, d, release); err != nil || rec.State != semel.StateReleased {
 			t.Fatalf("resolve: got %+v, %v", rec, err)
 		}
-		if _, err := g.Resolve(t.Context(), d, release); !errors.Is(err, semel.ErrNotFound) {
+		if _, err := g.Resolve(t.Context(), alice, d, release); !errors.Is(err, semel.ErrNotFound) {
 			t.Errorf("an absent record was resolved: %v", err)
 		}
 		if err := mustClaim(t, g, testKey("a")).Release(""); err != nil {
@@ -70,30 +70,39 @@ func TestResolveReleases(t *testing.T) {
 	})
 }
 
+// A long note is cut between two characters.
+func TestLongNote(t *testing.T) {
+	t.Parallel()
+	g := newGuard(t, memstore.New(nil), nil)
+	if err := mustClaim(t, g, testKey("a")).Unknown(strings.Repeat("é", semel.MaxNoteBytes)); err != nil {
+		t.Fatal(err)
+	}
+	note := mustLookup(t, g, testKey("a")).Note
+	if len(note) > semel.MaxNoteBytes || !utf8.ValidString(note) || !strings.HasSuffix(note, "…") {
+		t.Errorf("the note was cut to %q", note)
+	}
+}
+
 // A tombstone stops a late original, whatever it asks for.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	g := newGuard(t, memstore.New(nil), nil)
-	long := strings.Repeat("é", semel.MaxNoteBytes)
 	for range 2 { // the second is a no-op
-		rec, err := g.Cancel(t.Context(), testKey("a"), long)
-		if err != nil || rec.State != semel.StateCancelled {
+		rec, err := g.Cancel(t.Context(), alice, testKey("a"), "not wanted")
+		if err != nil || rec.State != semel.StateCancelled || rec.Note != "not wanted" {
 			t.Fatalf("cancel: got %+v, %v", rec, err)
-		}
-		if len(rec.Note) > semel.MaxNoteBytes || !utf8.ValidString(rec.Note) || !strings.HasSuffix(rec.Note, "…") {
-			t.Errorf("the note was cut to %q", rec.Note)
 		}
 	}
 	mustRefuse(t, g, testKey("a"), semel.ErrCancelled)
 
 	claim := mustClaim(t, g, testKey("b"))
-	if _, err := g.Cancel(t.Context(), testKey("b"), ""); !errors.Is(err, semel.ErrInFlight) {
+	if _, err := g.Cancel(t.Context(), alice, testKey("b"), "a mistake"); !errors.Is(err, semel.ErrInFlight) {
 		t.Errorf("cancelling a running intent: got %v, want ErrInFlight", err)
 	}
 	if err := claim.Complete([]byte("one"), nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.Cancel(t.Context(), testKey("b"), ""); !errors.Is(err, semel.ErrSettled) {
+	if _, err := g.Cancel(t.Context(), alice, testKey("b"), "a mistake"); !errors.Is(err, semel.ErrSettled) {
 		t.Errorf("cancelling a completed intent: got %v, want ErrSettled", err)
 	}
 	mustReplay(t, g, testKey("b"), "one")

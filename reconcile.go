@@ -50,13 +50,7 @@ func (a *attempt) ask(claim *Claim, before Record) (found Reconciliation, err er
 // adopt records what the reconciliation found as the outcome, and replays it.
 func (a *attempt) adopt(claim *Claim, found Reconciliation) (*Claim, *Record, error) {
 	a.seat()
-	var err error
-	if found.Kept {
-		err = claim.Complete(found.Outcome, nil)
-	} else {
-		err = claim.CompleteWithout(found.Outcome)
-	}
-	if err != nil {
+	if err := claim.adopt(found); err != nil {
 		return nil, nil, a.fail(fmt.Errorf("%w: it happened: %w", ErrUnknown, err))
 	}
 	rec, err := a.guard.core.store.Lookup(a.ctx, a.digest)
@@ -68,6 +62,14 @@ func (a *attempt) adopt(claim *Claim, found Reconciliation) (*Claim, *Record, er
 		return nil, nil, a.fail(err)
 	}
 	return nil, &rec, nil
+}
+
+// adopt settles the claim with what the reconciliation found.
+func (c *Claim) adopt(found Reconciliation) error {
+	if found.Kept {
+		return c.Complete(found.Outcome, nil)
+	}
+	return c.CompleteWithout(found.Outcome)
 }
 
 // seat takes a seat for the rest of the attempt, because the claim gives its

@@ -18,6 +18,7 @@ const (
 	ResultCancelled   Result = "cancelled"
 	ResultNotKept     Result = "not-kept"
 	ResultDuplicate   Result = "duplicate"
+	ResultQuota       Result = "quota"
 	ResultUnavailable Result = "unavailable"
 	ResultClosed      Result = "closed"
 	ResultInvalid     Result = "invalid"

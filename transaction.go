@@ -162,7 +162,7 @@ func (c *TxClaim) Rollback(note string) error {
 	}
 	began := time.Now()
 	err := c.tx.Rollback()
-	c.end()
+	c.end(false)
 	c.tell(Settlement{State: StateReleased, Note: maxNote(note)}, 0, began, err)
 	return nil // a connection that breaks here is rolled back by the database
 }
@@ -216,7 +216,7 @@ func (c *TxClaim) apart(s Settlement) error {
 	}
 	if err != nil {
 		err = fmt.Errorf("%w: %w", ErrRolledBack, err)
-		c.end()
+		c.end(false)
 		c.tell(s, len(s.Outcome), began, err)
 		return err
 	}
@@ -260,7 +260,7 @@ func (c *TxClaim) commitIn(ctx context.Context, s Settlement) error {
 	default:
 		err = c.confirm(ctx, err)
 	}
-	c.end()
+	c.end(!errors.Is(err, ErrRolledBack))
 	size := len(s.Outcome)
 	if r, ok := c.tx.(Recorder); ok && err == nil {
 		c.rec.Fence, size = r.Recorded()
@@ -310,12 +310,16 @@ func (c *TxClaim) again(ctx context.Context) (tx Tx, rec Record, won bool, err e
 	return tx, rec, won, err
 }
 
-// end closes the claim's life.
-func (c *TxClaim) end() {
+// end closes the claim's life; recorded says whether a record may have come of it.
+func (c *TxClaim) end(recorded bool) {
 	c.ended = true
 	c.cancel()
 	core := c.guard.core
 	core.live.Add(-1)
+	core.liveQuota.leave(c.key.Scope)
+	if core.recordQuota != nil && !recorded {
+		core.recordQuota.give(c.key.Scope)
+	}
 	core.solo.leave(c.params.Digest)
 	core.waiters.wake(c.params.Digest)
 	core.idle.exit()

@@ -32,6 +32,7 @@ type doorOptions struct {
 	policy semel.Policy
 	store  semel.Store
 	scope  semelhttp.ScopeFunc
+	quota  int // of records per scope
 }
 
 func anonymous(*http.Request) string { return "anonymous" }
@@ -46,7 +47,7 @@ func newDoor(tb testing.TB, o doorOptions) *door {
 	if o.scope == nil {
 		o.scope = semelhttp.ScopeBy(anonymous)
 	}
-	guard, err := semel.New(d.store, &semel.Options{Policy: o.policy, StoreTimeout: 200 * time.Millisecond})
+	guard, err := semel.New(d.store, &semel.Options{Policy: o.policy, RecordsPerScope: o.quota, StoreTimeout: 200 * time.Millisecond})
 	if err != nil {
 		tb.Fatal(err)
 	}

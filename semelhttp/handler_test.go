@@ -150,7 +150,7 @@ func TestCancelled(t *testing.T) {
 	var invoices counter
 	d := newDoor(t, doorOptions{scope: func(*http.Request) (string, error) { return "s", nil }})
 	server := d.serve(t, invoices.create)
-	if _, err := d.guard.Cancel(t.Context(), semel.Key{Scope: "s", Name: "k1"}, "no more"); err != nil {
+	if _, err := d.guard.Cancel(t.Context(), semel.Operator{Name: "alice"}, semel.Key{Scope: "s", Name: "k1"}, "no more"); err != nil {
 		t.Fatal(err)
 	}
 	wantProblem(t, ask(t, server, "k1", "x"), http.StatusConflict, "cancelled")
@@ -187,4 +187,27 @@ func TestDedupMode(t *testing.T) {
 		t.Errorf("got %s, want what was recorded", got.body)
 	}
 	invoices.wantRan(t, "dedup mode", 1)
+}
+
+// TestQuota: promise 8. A caller over its quota gets 429, and is still given
+// what it has; another caller does not notice.
+func TestQuota(t *testing.T) {
+	t.Parallel()
+	var invoices counter
+	caller := func(r *http.Request) (string, error) { return r.Header.Get("Caller"), nil }
+	d := newDoor(t, doorOptions{scope: caller, quota: 1})
+	server := d.serve(t, invoices.create)
+	of := func(who, key string) *reply { return ask(t, server, key, "x", "Caller", who) }
+	first := of("a", "k1")
+	over := of("a", "k2")
+	wantProblem(t, over, http.StatusTooManyRequests, "quota-exceeded")
+	if over.header.Get("Retry-After") == "" {
+		t.Error("the refusal does not say when to come again")
+	}
+	wantReplay(t, first, of("a", "k1"))
+	if got := of("b", "k2"); got.word() != "executed" {
+		t.Errorf("another caller: got %d %q, want executed", got.status, got.word())
+	}
+	invoices.wantRan(t, "promise 8", 2)
+	wantOutcomes(t, d, "executed", "quota", "replayed", "executed")
 }

@@ -127,6 +127,7 @@ const (
 	OutcomeReleased       Outcome = "released"        // ran, nothing happened, a retry runs again
 	OutcomeUnknown        Outcome = "unknown"         // ran and nobody can tell, or refused for that reason
 	OutcomeNotStored      Outcome = "not-stored"      // ran, could not be recorded
+	OutcomeQuota          Outcome = "quota"           // not run: the scope has as much as it may
 	OutcomeRolledBack     Outcome = "rolled-back"     // ran, the database undid it, a retry runs again
 	OutcomeUnprotected    Outcome = "unprotected"     // ran without protection
 	OutcomeReplayed       Outcome = "replayed"        // did not run

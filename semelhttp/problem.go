@@ -142,6 +142,10 @@ func refusals() []problem {
 			"Nothing needs to be done. This is a repetition of a request that was carried out.",
 		},
 		{
+			semel.ErrQuota, OutcomeQuota, "quota-exceeded", http.StatusTooManyRequests, true, "Too many requests of yours",
+			"Nothing was done: you have too many requests running or remembered. Wait, then send the same request again with the same key.",
+		},
+		{
 			semel.ErrClosed, OutcomeShuttingDown, "shutting-down", later, true, "This server is shutting down",
 			"Nothing was done. Send the same request again with the same key; another server may take it.",
 		},

@@ -113,6 +113,7 @@ func errorOf(condition string) error {
 		"unavailable":    guarded(time.Second, fmt.Errorf("%w: claim: broken pipe", semel.ErrUnavailable)),
 		"full":           guarded(30*time.Second, fmt.Errorf("%w: %w", semel.ErrUnavailable, semel.ErrFull)),
 		"shutting-down":  guarded(time.Second, semel.ErrClosed),
+		"quota":          guarded(5*time.Second, fmt.Errorf("%w: 2 claims", semel.ErrQuota)),
 		"rolled-back":    guarded(time.Second, fmt.Errorf("%w: deadlock", semel.ErrRolledBack)),
 		"commit-unknown": fmt.Errorf("%w: %w", errUncertain, guarded(time.Second, semel.ErrUnknown)),
 		"held-too-long":  errHeldTooLong,

@@ -52,7 +52,7 @@ enough, or by --scope and --name.`,
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&f.store, "store", openstore.Default, "`DSN` of the store: sqlite:PATH, postgres://…, mysql://…, redis://…")
 	flags.BoolVar(&f.json, "json", false, "print JSON, one object a line, for programs")
-	cmd.AddCommand(newRecordsList(p, f), newRecordsShow(p, f), newRecordsResolve(p, f), newRecordsCancel(p, f), newRecordsSweep(p, f))
+	cmd.AddCommand(newRecordsList(p, f), newRecordsShow(p, f), newRecordsResolve(p, f), newRecordsCancel(p, f), newRecordsAudit(p, f), newRecordsSweep(p, f))
 	return cmd
 }
 

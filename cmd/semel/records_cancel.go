@@ -12,6 +12,7 @@ import (
 
 type cancelFlags struct {
 	selection
+	operator
 
 	reason    string
 	retention time.Duration
@@ -38,9 +39,13 @@ does no harm.`,
 			if err := checkReason(f.reason); err != nil {
 				return err
 			}
+			by, err := f.who()
+			if err != nil {
+				return err
+			}
 			opts := semel.Options{HideKeys: f.hideKeys, Policy: semel.Policy{Retention: f.retention}}
 			return shared.with(cmd.Context(), p, openstore.Operate, opts, func(l *ledger) error {
-				rec, err := f.cancel(cmd.Context(), l)
+				rec, err := f.cancel(cmd.Context(), l, by)
 				if err != nil {
 					return err
 				}
@@ -48,20 +53,21 @@ does no harm.`,
 			})
 		},
 	}
-	f.register(cmd)
+	f.selection.register(cmd)
+	f.operator.register(cmd)
 	cmd.Flags().StringVar(&f.reason, "reason", "", "why; `text` of at most 255 bytes, kept in the record (required)")
 	cmd.Flags().DurationVar(&f.retention, "retention", semel.DefaultRetention, "how long retries are refused")
 	cmd.Flags().BoolVar(&f.hideKeys, "hide-keys", false, "keep scope and name out of the store, as the gateway does with the same setting")
 	return cmd
 }
 
-func (f *cancelFlags) cancel(ctx context.Context, l *ledger) (semel.Record, error) {
+func (f *cancelFlags) cancel(ctx context.Context, l *ledger, by semel.Operator) (semel.Record, error) {
 	if f.digits == "" {
-		return l.guard.Cancel(ctx, semel.Key{Scope: f.scope, Name: f.name}, f.reason)
+		return l.guard.Cancel(ctx, by, semel.Key{Scope: f.scope, Name: f.name}, f.reason)
 	}
 	rec, err := f.find(ctx, l)
 	if err != nil || rec.State == semel.StateCancelled {
 		return rec, err
 	}
-	return l.guard.Resolve(ctx, rec.Digest, semel.Settlement{State: semel.StateCancelled, Note: f.reason})
+	return l.guard.Resolve(ctx, by, rec.Digest, semel.Settlement{State: semel.StateCancelled, Note: f.reason})
 }

@@ -4,18 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/openstore"
 )
-
-// tableRows bounds the rows of one table on a terminal; more get another one.
-const tableRows = 500
 
 // outcomePage is the size of a page whose records come with their answers,
 // which may be large.
@@ -37,6 +32,7 @@ func newRecordsList(p *process, shared *recordsFlags) *cobra.Command {
 		Short: "List records, the newest claim first",
 		Long: `Lists records, the newest claim first: a table on a terminal, tab-separated
 columns under one line of titles elsewhere, and with --json one object a line.
+The audit trail has a verb of its own.
 
 When there are more than --limit, the last line on stderr says how to go on:
 --before takes the fence of the last record shown.`,
@@ -105,7 +101,7 @@ func (f *listFlags) list(ctx context.Context, p *process, l *ledger, wanted map[
 		if err != nil {
 			return err
 		}
-		if len(wanted) > 0 && !wanted[state(&rec)] {
+		if (len(wanted) > 0 && !wanted[state(&rec)]) || (rec.Scope == semel.AuditScope && f.scope == "") {
 			continue
 		}
 		if f.limit > 0 && shown == f.limit {
@@ -127,19 +123,20 @@ type recordWriter interface {
 }
 
 func (f *listFlags) writer(p *process) recordWriter {
-	switch {
-	case f.json:
+	if f.json {
 		return jsonWriter{json.NewEncoder(p.stdout)}
-	case isTerminal(p.stdout):
-		return newTableWriter(p)
 	}
-	return &plainWriter{w: p.stdout}
+	return recordSheet{newSheet(p, titles(), "No records.")}
 }
 
 type jsonWriter struct{ encoder *json.Encoder }
 
 func (j jsonWriter) write(rec *semel.Record) error { return j.encoder.Encode(viewRecord(rec)) }
 func (j jsonWriter) end() error                    { return nil }
+
+type recordSheet struct{ sheet }
+
+func (s recordSheet) write(rec *semel.Record) error { return s.line(row(rec)) }
 
 // titles are the columns of a list, and their order.
 func titles() []string {
@@ -152,95 +149,6 @@ func row(rec *semel.Record) []string {
 		fmt.Sprint(rec.Attempt), fmt.Sprint(rec.Fence), timeText(rec.ClaimedAt), span(rec.ReadAt.Sub(rec.ClaimedAt)),
 		span(rec.RetentionLeft()), outcomeText(rec),
 	}
-}
-
-// plainWriter prints tab-separated columns.
-type plainWriter struct {
-	w     io.Writer
-	begun bool
-}
-
-func (w *plainWriter) write(rec *semel.Record) error {
-	return w.line(row(rec))
-}
-
-func (w *plainWriter) line(cells []string) error {
-	if !w.begun {
-		w.begun = true
-		if err := w.line(titles()); err != nil {
-			return err
-		}
-	}
-	_, err := fmt.Fprintln(w.w, strings.Join(cells, "\t"))
-	return err
-}
-
-func (w *plainWriter) end() error {
-	if w.begun {
-		return nil
-	}
-	w.begun = true
-	return w.line(titles())
-}
-
-// tableWriter prints a table for people.
-type tableWriter struct {
-	p     *process
-	table table.Writer
-	any   bool // something was written
-}
-
-func newTableWriter(p *process) *tableWriter {
-	t := table.NewWriter()
-	t.SetOutputMirror(p.stdout)
-	t.SetStyle(table.StyleLight)
-	header := table.Row{}
-	for _, title := range titles() {
-		header = append(header, title)
-	}
-	t.AppendHeader(header)
-	t.SetColumnConfigs([]table.ColumnConfig{
-		{Name: "SCOPE", WidthMax: 36, WidthMaxEnforcer: shorten},
-		{Name: "NAME", WidthMax: 40, WidthMaxEnforcer: shorten},
-	})
-	return &tableWriter{p: p, table: t}
-}
-
-func shorten(text string, limit int) string {
-	runes := []rune(text)
-	if len(runes) <= limit {
-		return text
-	}
-	return string(runes[:limit-1]) + "…"
-}
-
-func (w *tableWriter) write(rec *semel.Record) error {
-	cells := table.Row{}
-	for _, cell := range row(rec) {
-		cells = append(cells, cell)
-	}
-	w.table.AppendRow(cells)
-	w.any = true
-	if w.table.Length() == tableRows {
-		w.draw()
-	}
-	return nil
-}
-
-func (w *tableWriter) draw() {
-	w.table.Render()
-	w.table.ResetRows()
-}
-
-func (w *tableWriter) end() error {
-	if !w.any {
-		_, err := fmt.Fprintln(w.p.stdout, "No records.")
-		return err
-	}
-	if w.table.Length() > 0 {
-		w.draw()
-	}
-	return nil
 }
 
 // complete offers the values of a flag to the shell.

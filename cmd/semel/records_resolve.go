@@ -19,6 +19,8 @@ import (
 
 // verdict is how an operator settles a record, as the flags say it.
 type verdict struct {
+	operator
+
 	as          string
 	reason      string
 	retention   time.Duration
@@ -47,7 +49,8 @@ what became of it:
   --as cancelled  it did not happen and must not any more: retries are refused.
 
 The claim is taken over first, so a holder that wakes up late cannot overwrite
-the verdict. The reason is kept in the record.`,
+the verdict. Who says so, and the reason, are kept in the record and in the audit
+trail (semel records audit), which is written before the verdict takes effect.`,
 		Example: `  semel records resolve 3f9a --as released --reason "not in the ledger"
   semel records resolve 3f9a --as completed --status 303 --location /invoices/17 --reason "invoice 17 is there"
   semel records resolve 3f9a --as completed --status 201 --content-type application/json \
@@ -63,13 +66,18 @@ the verdict. The reason is kept in the record.`,
 			if err != nil {
 				return err
 			}
+			by, err := v.who()
+			if err != nil {
+				return err
+			}
 			return f.with(cmd.Context(), p, openstore.Operate, semel.Options{}, func(l *ledger) error {
-				return resolve(cmd.Context(), p, l, s, settlement, f.json)
+				return resolve(cmd.Context(), p, l, s, by, settlement, f.json)
 			})
 		},
 	}
 	s.register(cmd)
 	v.register(cmd)
+	v.operator.register(cmd)
 	return cmd
 }
 
@@ -180,12 +188,12 @@ func checkReason(reason string) error {
 	return nil
 }
 
-func resolve(ctx context.Context, p *process, l *ledger, s *selection, settlement semel.Settlement, asJSON bool) error {
+func resolve(ctx context.Context, p *process, l *ledger, s *selection, by semel.Operator, settlement semel.Settlement, asJSON bool) error {
 	rec, err := s.find(ctx, l)
 	if err != nil {
 		return err
 	}
-	after, err := l.guard.Resolve(ctx, rec.Digest, settlement)
+	after, err := l.guard.Resolve(ctx, by, rec.Digest, settlement)
 	if err != nil {
 		return err
 	}

@@ -175,7 +175,7 @@ func TestSpan(t *testing.T) {
 func TestTable(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	w := newTableWriter(&process{stdout: &out})
+	w := recordSheet{newTableSheet(&process{stdout: &out}, titles(), "No records.")}
 	rec := sampleRecord()
 	rec.Scope = strings.Repeat("long scope ", 10)
 	if err := w.write(&rec); err != nil {

@@ -122,7 +122,7 @@ func TestExecMeetsRecords(t *testing.T) {
 		}},
 		"cancelled": {fp: fp, want: semel.ErrCancelled, before: func(t *testing.T, s *shop, _ semel.ClaimParams) {
 			t.Helper()
-			if _, err := s.guard.Cancel(t.Context(), orderKey("k"), "a mistake"); err != nil {
+			if _, err := s.guard.Cancel(t.Context(), semel.Operator{Name: "alice"}, orderKey("k"), "a mistake"); err != nil {
 				t.Error(err)
 			}
 		}},

@@ -151,7 +151,7 @@ func TestTxOvertaken(t *testing.T) {
 		},
 		"cancelled": func(t *testing.T, s *shop) {
 			t.Helper()
-			if _, err := s.guard.Cancel(t.Context(), orderKey("k"), "a mistake"); err != nil {
+			if _, err := s.guard.Cancel(t.Context(), semel.Operator{Name: "alice"}, orderKey("k"), "a mistake"); err != nil {
 				t.Error(err)
 			}
 		},

@@ -140,7 +140,7 @@ func beginUnknown(c *txCheck) {
 	if rec.State != semel.StateUnknown || rec.Note != "the mail may be on its way" {
 		c.fail("the record must say why", rec.Note, "the mail may be on its way")
 	}
-	_, err = g.Resolve(c.ctx, rec.Digest, semel.Settlement{State: semel.StateReleased})
+	_, err = g.Resolve(c.ctx, semel.Operator{Name: "storetest"}, rec.Digest, semel.Settlement{State: semel.StateReleased, Note: "looked it up"})
 	c.wantErr("an operator must be able to resolve it", err, nil)
 	c.wantErr("Complete must not fail", c.begins("what was resolved as released must be claimed", g, k).Complete([]byte("answer"), nil), nil)
 	c.rows("the row must be there once", txRow, 1)
@@ -219,7 +219,7 @@ func beginLeftUnknown(c *txCheck) {
 
 func beginCancelled(c *txCheck) {
 	g, k := c.guard(semel.Policy{}), txName("a")
-	_, err := g.Cancel(c.ctx, k, "a mistake")
+	_, err := g.Cancel(c.ctx, semel.Operator{Name: "storetest"}, k, "a mistake")
 	c.wantErr("an absent intent must be cancelled", err, nil)
 	c.refuses("what was cancelled must be refused", g, c.db.Transactor, k, semel.ErrCancelled)
 }

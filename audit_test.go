@@ -1,0 +1,144 @@
+package semel_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/memstore"
+)
+
+// alice settles records by hand.
+var alice = semel.Operator{Name: "alice", Via: "semel records"}
+
+// TestAudit shows that every verdict leaves an entry that says who, what and why.
+func TestAudit(t *testing.T) {
+	t.Parallel()
+	g := newGuard(t, memstore.New(nil), nil)
+	if err := mustClaim(t, g, testKey("a")).Unknown("upstream reset"); err != nil {
+		t.Fatal(err)
+	}
+	resolved, err := g.Resolve(t.Context(), alice, g.Digest(testKey("a")), semel.Settlement{State: semel.StateCompleted, Outcome: []byte("17"), Kept: true, Note: "in the ledger"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancelled, err := g.Cancel(t.Context(), semel.Operator{Name: "bob"}, testKey("b"), "the customer called")
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := g.Audit(t.Context(), semel.AuditParams{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range entries {
+		if entries[i].At.IsZero() || entries[i].Position == 0 {
+			t.Errorf("entry %d has no time or position: %+v", i, entries[i])
+		}
+		entries[i].At, entries[i].Position = time.Time{}, 0
+	}
+	want := []semel.AuditEntry{{
+		Operator: semel.Operator{Name: "bob"}, Act: "cancel", Reason: "the customer called", Digest: g.Digest(testKey("b")),
+		Scope: testKey("b").Scope, Name: "b", As: semel.StateCancelled, Fence: cancelled.Fence,
+	}, {
+		Operator: alice, Act: "resolve", Reason: "in the ledger", Digest: g.Digest(testKey("a")),
+		Scope: testKey("a").Scope, Name: "a", Before: semel.StateUnknown, As: semel.StateCompleted, Fence: resolved.Fence,
+	}}
+	if diff := cmp.Diff(want, entries); diff != "" {
+		t.Errorf("the trail is not as it happened (-want +got):\n%s", diff)
+	}
+}
+
+// TestAuditPages shows that the cursor neither misses nor repeats an entry.
+func TestAuditPages(t *testing.T) {
+	t.Parallel()
+	g := newGuard(t, memstore.New(nil), nil)
+	for i := range 5 {
+		if _, err := g.Cancel(t.Context(), alice, testKey(fmt.Sprint(i)), "not wanted"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var names []string
+	for p := (semel.AuditParams{Limit: 2}); ; {
+		page, err := g.Audit(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range page {
+			names = append(names, page[i].Name)
+			p.Before = page[i].Position
+		}
+		if len(page) < p.Limit {
+			break
+		}
+	}
+	if diff := cmp.Diff([]string{"4", "3", "2", "1", "0"}, names); diff != "" {
+		t.Errorf("pages (-want +got):\n%s", diff)
+	}
+}
+
+// TestNoVerdictWithoutAnEntry breaks the store while the entry is written: the
+// record must stay unknown, with what was known of it.
+func TestNoVerdictWithoutAnEntry(t *testing.T) {
+	t.Parallel()
+	store := newHooked()
+	g := newGuard(t, store, nil)
+	if err := mustClaim(t, g, testKey("a")).Unknown("upstream reset"); err != nil {
+		t.Fatal(err)
+	}
+	before := store.count("claim")
+	store.set(store.before, "claim", func() error {
+		if store.count("claim") == before+2 { // the first takes the record over
+			return errBroken
+		}
+		return nil
+	})
+	_, err := g.Resolve(t.Context(), alice, g.Digest(testKey("a")), semel.Settlement{State: semel.StateReleased, Note: "not there"})
+	if !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "nothing was changed") {
+		t.Fatalf("resolve without an entry: got %v", err)
+	}
+	if e := mustRefuse(t, g, testKey("a"), semel.ErrUnknown); e.Record == nil || e.Record.Note != "upstream reset" {
+		t.Errorf("the record has become %+v", e.Record)
+	}
+	if _, err := g.Cancel(t.Context(), alice, testKey("b"), "not wanted"); err != nil {
+		t.Errorf("cancel once the store is well again: %v", err)
+	}
+}
+
+func TestOperatorIsChecked(t *testing.T) {
+	t.Parallel()
+	g := newGuard(t, memstore.New(nil), nil)
+	for name, tt := range map[string]struct {
+		by     semel.Operator
+		reason string
+	}{
+		"nobody":        {semel.Operator{Name: " "}, "because"},
+		"no reason":     {alice, " "},
+		"long name":     {semel.Operator{Name: strings.Repeat("a", semel.MaxOperatorBytes+1)}, "because"},
+		"long reason":   {alice, strings.Repeat("b", semel.MaxNoteBytes+1)},
+		"line break":    {semel.Operator{Name: "alice\nbob"}, "because"},
+		"escape":        {alice, "\x1b[2J"},
+		"not UTF-8 via": {semel.Operator{Name: "alice", Via: "\xff"}, "because"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := g.Cancel(t.Context(), tt.by, testKey(name), tt.reason); !errors.Is(err, semel.ErrOperator) {
+				t.Errorf("cancel: got %v, want ErrOperator", err)
+			}
+			if _, err := g.Resolve(t.Context(), tt.by, g.Digest(testKey(name)), semel.Settlement{State: semel.StateCancelled, Note: tt.reason}); !errors.Is(err, semel.ErrOperator) {
+				t.Errorf("resolve: got %v, want ErrOperator", err)
+			}
+		})
+	}
+}
+
+// TestAuditScopeIsReserved: nobody can write into the trail by a key.
+func TestAuditScopeIsReserved(t *testing.T) {
+	t.Parallel()
+	g := newGuard(t, memstore.New(nil), nil)
+	mustRefuse(t, g, semel.Key{Scope: semel.AuditScope, Name: "forged"}, semel.ErrKeyInvalid)
+}

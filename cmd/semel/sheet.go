@@ -1,0 +1,115 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+)
+
+// tableRows bounds the rows of one table on a terminal; more get another one.
+const tableRows = 500
+
+// sheet prints rows: a table on a terminal, tab-separated columns elsewhere.
+type sheet interface {
+	line(cells []string) error
+	end() error
+}
+
+// newSheet returns a sheet with these titles; empty is what a person reads when
+// there was no row.
+func newSheet(p *process, titles []string, empty string) sheet {
+	if isTerminal(p.stdout) {
+		return newTableSheet(p, titles, empty)
+	}
+	return &plainSheet{w: p.stdout, titles: titles}
+}
+
+// plainSheet prints tab-separated columns.
+type plainSheet struct {
+	w      io.Writer
+	titles []string
+	begun  bool
+}
+
+func (s *plainSheet) line(cells []string) error {
+	if !s.begun {
+		s.begun = true
+		if err := s.line(s.titles); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintln(s.w, strings.Join(cells, "\t"))
+	return err
+}
+
+func (s *plainSheet) end() error {
+	if s.begun {
+		return nil
+	}
+	s.begun = true
+	return s.line(s.titles)
+}
+
+// tableSheet prints a table for people.
+type tableSheet struct {
+	p     *process
+	table table.Writer
+	empty string
+	any   bool // something was written
+}
+
+func newTableSheet(p *process, titles []string, empty string) *tableSheet {
+	t := table.NewWriter()
+	t.SetOutputMirror(p.stdout)
+	t.SetStyle(table.StyleLight)
+	t.AppendHeader(tableRow(titles))
+	t.SetColumnConfigs([]table.ColumnConfig{
+		{Name: "SCOPE", WidthMax: 36, WidthMaxEnforcer: shorten},
+		{Name: "NAME", WidthMax: 40, WidthMaxEnforcer: shorten},
+		{Name: "REASON", WidthMax: 60, WidthMaxEnforcer: shorten},
+	})
+	return &tableSheet{p: p, table: t, empty: empty}
+}
+
+func tableRow(cells []string) table.Row {
+	row := make(table.Row, len(cells))
+	for i, cell := range cells {
+		row[i] = cell
+	}
+	return row
+}
+
+func shorten(text string, limit int) string {
+	runes := []rune(text)
+	if len(runes) <= limit {
+		return text
+	}
+	return string(runes[:limit-1]) + "…"
+}
+
+func (s *tableSheet) line(cells []string) error {
+	s.table.AppendRow(tableRow(cells))
+	s.any = true
+	if s.table.Length() == tableRows {
+		s.draw()
+	}
+	return nil
+}
+
+func (s *tableSheet) draw() {
+	s.table.Render()
+	s.table.ResetRows()
+}
+
+func (s *tableSheet) end() error {
+	if !s.any {
+		_, err := fmt.Fprintln(s.p.stdout, s.empty)
+		return err
+	}
+	if s.table.Length() > 0 {
+		s.draw()
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+package semel_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/memstore"
+)
+
+// TestLiveClaimsPerScope: one scope cannot take the room of another, and what it
+// has already is still answered.
+func TestLiveClaimsPerScope(t *testing.T) {
+	t.Parallel()
+	g := newGuard(t, memstore.New(nil), &semel.Options{LiveClaimsPerScope: 2})
+	done := mustClaim(t, g, testKey("done"))
+	if err := done.Complete([]byte("17"), nil); err != nil {
+		t.Fatal(err)
+	}
+	first := mustClaim(t, g, testKey("a"))
+	mustClaim(t, g, testKey("b"))
+	if e := mustRefuse(t, g, testKey("c"), semel.ErrQuota); !e.Retryable() || e.RetryAfter <= 0 {
+		t.Errorf("retryable %v after %v", e.Retryable(), e.RetryAfter)
+	}
+	mustReplay(t, g, testKey("done"), "17")
+	mustClaim(t, g, semel.Key{Scope: "another", Name: "c"})
+	if err := first.Release(""); err != nil {
+		t.Fatal(err)
+	}
+	mustClaim(t, g, testKey("c"))
+	mustRefuse(t, g, testKey("d"), semel.ErrQuota)
+}
+
+// TestLiveQuotaIsGivenBack runs many attempts of all outcomes: afterwards no
+// seat is missing.
+func TestLiveQuotaIsGivenBack(t *testing.T) {
+	t.Parallel()
+	const most = 3
+	store := newHooked()
+	g := newGuard(t, store, &semel.Options{LiveClaimsPerScope: most, Policy: semel.Policy{Wait: 10 * time.Millisecond}})
+	store.set(store.before, "claim", func() error {
+		if store.count("claim")%7 == 0 {
+			return semel.ErrFull
+		}
+		return nil
+	})
+	var all sync.WaitGroup
+	for i := range 200 {
+		all.Go(func() {
+			claim, _, err := g.Begin(t.Context(), testKey(fmt.Sprint(i%20)), testFingerprint())
+			switch {
+			case claim != nil && i%3 == 0:
+				err = claim.Release("")
+			case claim != nil && i%3 == 1:
+				err = claim.Unknown("")
+			case claim != nil:
+				err = claim.Complete(nil, nil)
+			}
+			if err != nil && claim != nil {
+				t.Errorf("settle: %v", err)
+			}
+		})
+	}
+	all.Wait()
+	store.set(store.before, "claim", nil)
+	for i := range most {
+		mustClaim(t, g, testKey(fmt.Sprint("after ", i)))
+	}
+	mustRefuse(t, g, testKey("one more"), semel.ErrQuota)
+}
+
+// TestRecordsPerScope: a full scope claims nothing new, still replays, and goes
+// on when records have expired.
+func TestRecordsPerScope(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const most = 8
+		store := memstore.New(nil)
+		g := newGuard(t, store, &semel.Options{RecordsPerScope: most, Policy: semel.Policy{Retention: time.Minute}})
+		for i := range most {
+			if err := mustClaim(t, g, testKey(fmt.Sprint(i))).Complete([]byte("17"), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if e := mustRefuse(t, g, testKey("one more"), semel.ErrQuota); e.RetryAfter <= 0 {
+			t.Errorf("retry after %v", e.RetryAfter)
+		}
+		mustReplay(t, g, testKey("0"), "17")
+		mustClaim(t, g, semel.Key{Scope: "another", Name: "0"})
+		time.Sleep(time.Minute)
+		mustClaim(t, g, testKey("one more"))
+	})
+}
+
+// TestRecordQuotaCountsWhatStays: what is released, or was somebody else's, is
+// not counted, and the window slides.
+func TestRecordQuotaCountsWhatStays(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const most = 4
+		g := newGuard(t, memstore.New(nil), &semel.Options{RecordsPerScope: most, Policy: semel.Policy{Retention: time.Hour}})
+		for range 3 * most {
+			if err := mustClaim(t, g, testKey("released")).Release(""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		complete := func(name string) {
+			t.Helper()
+			if err := mustClaim(t, g, testKey(name)).Complete([]byte("17"), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		complete("a")
+		for range 3 * most {
+			mustReplay(t, g, testKey("a"), "17")
+		}
+		time.Sleep(40 * time.Minute)
+		complete("b")
+		complete("c")
+		complete("d")
+		mustRefuse(t, g, testKey("e"), semel.ErrQuota)
+		time.Sleep(25 * time.Minute) // a has expired, the others have not
+		complete("e")
+		mustRefuse(t, g, testKey("f"), semel.ErrQuota)
+	})
+}
+
+// TestFlooderIsNotForgotten: many other scopes do not make the quota forget the
+// one that is full.
+func TestFlooderIsNotForgotten(t *testing.T) {
+	t.Parallel()
+	const most = 3
+	g := newGuard(t, memstore.New(nil), &semel.Options{RecordsPerScope: most})
+	for i := range most {
+		if err := mustClaim(t, g, testKey(fmt.Sprint(i))).Complete(nil, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 40_000 { // more than twice what is remembered
+		if err := mustClaim(t, g, semel.Key{Scope: fmt.Sprint("scope ", i), Name: "a"}).Complete(nil, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustRefuse(t, g, testKey("one more"), semel.ErrQuota)
+}

@@ -1,0 +1,214 @@
+package semel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/memstore"
+)
+
+// asked is a policy whose reconciliation answers by the record's name.
+func asked(answer func(semel.Record) (semel.Reconciliation, error)) semel.Policy {
+	return semel.Policy{
+		OnUnknown: semel.Reconcile,
+		Reconcile: func(_ context.Context, rec semel.Record) (semel.Reconciliation, error) { return answer(rec) },
+	}
+}
+
+// TestUnattended reconciles in the background what nobody asks for.
+func TestUnattended(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		policy := asked(func(rec semel.Record) (semel.Reconciliation, error) {
+			switch rec.Name {
+			case "there":
+				return semel.Reconciliation{Verdict: semel.Happened, Outcome: []byte("17"), Kept: true}, nil
+			case "not there", "crashed":
+				return semel.Reconciliation{Verdict: semel.NotHappened, Note: "404"}, nil
+			case "panics":
+				panic("no such column")
+			}
+			return semel.Reconciliation{}, errors.New("503")
+		})
+		store := memstore.New(nil)
+		crash(t, store, testKey("crashed"))
+		g := newGuard(t, store, &semel.Options{Policy: policy, Unattended: &semel.Unattended{}})
+		for _, name := range []string{"there", "not there", "still", "panics"} {
+			if err := mustClaim(t, g, testKey(name)).Unknown("upstream reset"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		live := mustClaim(t, g, testKey("live"))
+		time.Sleep(2 * time.Minute)
+		mustReplay(t, g, testKey("there"), "17")
+		for _, name := range []string{"not there", "crashed"} {
+			if _, err := g.Lookup(t.Context(), testKey(name)); !errors.Is(err, semel.ErrNotFound) {
+				t.Errorf("%q did not happen, but is not free: %v", name, err)
+			}
+		}
+		for name, note := range map[string]string{"still": "reconcile: 503", "panics": "reconcile: panic: no such column"} {
+			if rec, err := g.Lookup(t.Context(), testKey(name)); err != nil || rec.State != semel.StateUnknown || rec.Note != note {
+				t.Errorf("%q: got %v %q, %v", name, rec.State, rec.Note, err)
+			}
+		}
+		if err := live.Complete([]byte("live"), nil); err != nil {
+			t.Errorf("a live claim was disturbed: %v", err)
+		}
+		entries, err := g.Audit(t.Context(), semel.AuditParams{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		as := map[string]semel.State{}
+		for _, e := range entries {
+			as[e.Name] = e.As
+		}
+		want := map[string]semel.State{"there": semel.StateCompleted, "not there": semel.StateReleased, "crashed": semel.StateReleased}
+		if diff := cmp.Diff(want, as); diff != "" {
+			t.Errorf("the trail (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestUnattendedPauses shows that a record is tried ever more seldom, by all
+// processes together, until it is left to operators, and not kept longer for it.
+func TestUnattendedPauses(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var tried []time.Duration
+		start := time.Now()
+		policy := asked(func(semel.Record) (semel.Reconciliation, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			tried = append(tried, time.Since(start))
+			return semel.Reconciliation{}, nil
+		})
+		store := memstore.New(nil)
+		opts := func() *semel.Options {
+			return &semel.Options{Policy: policy, Unattended: &semel.Unattended{
+				Every: time.Second, First: 10 * time.Second, Most: time.Minute, Attempts: 6,
+			}}
+		}
+		g := newGuard(t, store, opts())
+		twin, err := semel.New(store, opts())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := mustClaim(t, g, testKey("a")).Unknown("upstream reset"); err != nil {
+			t.Fatal(err)
+		}
+		expires := mustLookup(t, g, testKey("a")).ExpiresAt
+		time.Sleep(time.Hour)
+		if err := twin.Close(); err != nil {
+			t.Fatal(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		pauses := []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second, time.Minute, time.Minute, time.Minute}
+		if len(tried) != len(pauses) {
+			t.Fatalf("tried %d times, want %d: %v", len(tried), len(pauses), tried)
+		}
+		last := time.Duration(0)
+		for i, at := range tried {
+			if rest := at - last; rest < pauses[i] || rest > pauses[i]+3*time.Second {
+				t.Errorf("try %d came %v after the last, want about %v", i+1, rest, pauses[i])
+			}
+			last = at
+		}
+		if rec := mustLookup(t, g, testKey("a")); rec.ExpiresAt.Sub(expires).Abs() > time.Second {
+			t.Errorf("trying moved the end of the retention by %v", rec.ExpiresAt.Sub(expires))
+		}
+	})
+}
+
+func mustLookup(t *testing.T, g *semel.Guard, k semel.Key) semel.Record {
+	t.Helper()
+	rec, err := g.Lookup(t.Context(), k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rec
+}
+
+// TestReconcileUnknownOnce lets many processes pass at once: each record is
+// asked about by one of them.
+func TestReconcileUnknownOnce(t *testing.T) {
+	t.Parallel()
+	const records, processes = 40, 8
+	var asks atomic.Int64
+	policy := asked(func(semel.Record) (semel.Reconciliation, error) {
+		asks.Add(1)
+		return semel.Reconciliation{Verdict: semel.Happened, Outcome: []byte("17"), Kept: true}, nil
+	})
+	store := memstore.New(nil)
+	g := newGuard(t, store, &semel.Options{Policy: policy})
+	for i := range records {
+		if err := mustClaim(t, g, testKey(fmt.Sprint(i))).Unknown("upstream reset"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var happened atomic.Int64
+	var all sync.WaitGroup
+	for range processes {
+		all.Go(func() {
+			report, err := g.ReconcileUnknown(t.Context(), semel.Unattended{First: time.Nanosecond, Most: time.Nanosecond})
+			if err != nil || report.Failed > 0 {
+				t.Errorf("pass: %+v, %v", report, err)
+			}
+			happened.Add(int64(report.Happened))
+		})
+	}
+	all.Wait()
+	if asks.Load() != records || happened.Load() != records {
+		t.Errorf("%d records: asked %d times, %d reported", records, asks.Load(), happened.Load())
+	}
+}
+
+// TestUnattendedWithoutAnEntry: a verdict that cannot be written down does not
+// take effect.
+func TestUnattendedWithoutAnEntry(t *testing.T) {
+	t.Parallel()
+	store := newHooked()
+	g := newGuard(t, store, &semel.Options{Policy: asked(func(semel.Record) (semel.Reconciliation, error) {
+		return semel.Reconciliation{Verdict: semel.NotHappened}, nil
+	})})
+	if err := mustClaim(t, g, testKey("a")).Unknown("upstream reset"); err != nil {
+		t.Fatal(err)
+	}
+	before := store.count("claim")
+	store.set(store.before, "claim", func() error {
+		if store.count("claim") == before+2 { // the first takes the record over
+			return errBroken
+		}
+		return nil
+	})
+	opts := semel.Unattended{First: time.Nanosecond, Most: time.Nanosecond}
+	if report, err := g.ReconcileUnknown(t.Context(), opts); err != nil || report.NotHappened != 0 {
+		t.Errorf("pass: %+v, %v", report, err)
+	}
+	if rec := mustLookup(t, g, testKey("a")); rec.State != semel.StateUnknown {
+		t.Errorf("the record has become %v", rec.State)
+	}
+}
+
+func TestUnattendedNeedsAPolicy(t *testing.T) {
+	t.Parallel()
+	store := memstore.New(nil)
+	if _, err := semel.New(store, &semel.Options{Unattended: &semel.Unattended{}}); err == nil {
+		t.Error("a guard that cannot reconcile was made")
+	}
+	if _, err := semel.New(notOwned{store}, &semel.Options{
+		Policy: asked(nil), Unattended: &semel.Unattended{},
+	}); err == nil {
+		t.Error("a guard whose store cannot be listed was made")
+	}
+}
