@@ -58,9 +58,6 @@ type Options struct {
 	// AuditRetention is how long the verdicts of operators are remembered.
 	// Default DefaultAuditRetention. See [Guard.Audit].
 	AuditRetention time.Duration
-	// Unattended, when set, reconciles records with an unknown outcome in the
-	// background, without waiting for a caller to ask.
-	Unattended *Unattended
 	// Trace, when set, is told what happens.
 	Trace *Trace
 }
@@ -155,13 +152,8 @@ func New(store Store, opts *Options) (*Guard, error) {
 	}
 	c.ownerPrefix = binary.BigEndian.Uint64(prefix[:])
 	c.life, c.end = context.WithCancel(context.Background())
-	g := &Guard{core: c, policy: policy}
-	if err := g.startUnattended(opts.Unattended); err != nil {
-		c.end()
-		return nil, err
-	}
 	c.startSweeping(opts.SweepEvery)
-	return g, nil
+	return &Guard{core: c, policy: policy}, nil
 }
 
 // With returns a view of the guard that applies another policy. It shares

@@ -22,8 +22,8 @@ const (
 	unattendedName = "semel"
 )
 
-// Unattended says how records with an unknown outcome are reconciled in the
-// background. Any number of processes may do so on one store: each record is
+// Unattended says how records with an unknown outcome are reconciled by
+// themselves. Any number of processes may do so on one store: each record is
 // taken over by one of them at a time.
 //
 //	unknown, lapsed ──take over──▶ claimed ──Policy.Reconcile─┬─ Happened ────▶ completed
@@ -92,12 +92,10 @@ func (g *Guard) newUnattended(opts *Unattended) (*unattended, error) {
 	return u, nil
 }
 
-// startUnattended passes over the records beside the load.
-func (g *Guard) startUnattended(opts *Unattended) error {
-	if opts == nil {
-		return nil
-	}
-	u, err := g.newUnattended(opts)
+// ReconcileInBackground reconciles records with an unknown outcome, without
+// waiting for a caller to ask, until the guard ends. The store must be a [Lister].
+func (g *Guard) ReconcileInBackground(opts Unattended) error {
+	u, err := g.newUnattended(&opts)
 	if err != nil {
 		return err
 	}
@@ -112,7 +110,7 @@ func (g *Guard) startUnattended(opts *Unattended) error {
 	return nil
 }
 
-// ReconcileUnknown makes one pass as [Options.Unattended] does it, now. An error
+// ReconcileUnknown makes one pass as [Guard.ReconcileInBackground] does it, now. An error
 // means that the records could not all be seen; the report is of those that were.
 func (g *Guard) ReconcileUnknown(ctx context.Context, opts Unattended) (UnattendedReport, error) {
 	u, err := g.newUnattended(&opts)

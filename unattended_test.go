@@ -41,7 +41,10 @@ func TestUnattended(t *testing.T) {
 		})
 		store := memstore.New(nil)
 		crash(t, store, testKey("crashed"))
-		g := newGuard(t, store, &semel.Options{Policy: policy, Unattended: &semel.Unattended{}})
+		g := newGuard(t, store, &semel.Options{Policy: policy})
+		if err := g.ReconcileInBackground(semel.Unattended{}); err != nil {
+			t.Fatal(err)
+		}
 		for _, name := range []string{"there", "not there", "still", "panics"} {
 			if err := mustClaim(t, g, testKey(name)).Unknown("upstream reset"); err != nil {
 				t.Fatal(err)
@@ -93,24 +96,20 @@ func TestUnattendedPauses(t *testing.T) {
 			return semel.Reconciliation{}, nil
 		})
 		store := memstore.New(nil)
-		opts := func() *semel.Options {
-			return &semel.Options{Policy: policy, Unattended: &semel.Unattended{
+		g := newGuard(t, store, &semel.Options{Policy: policy})
+		twin := newGuard(t, notOwnedLister{store}, &semel.Options{Policy: policy})
+		for _, guard := range []*semel.Guard{g, twin} {
+			if err := guard.ReconcileInBackground(semel.Unattended{
 				Every: time.Second, First: 10 * time.Second, Most: time.Minute, Attempts: 6,
-			}}
-		}
-		g := newGuard(t, store, opts())
-		twin, err := semel.New(store, opts())
-		if err != nil {
-			t.Fatal(err)
+			}); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if err := mustClaim(t, g, testKey("a")).Unknown("upstream reset"); err != nil {
 			t.Fatal(err)
 		}
 		expires := mustLookup(t, g, testKey("a")).ExpiresAt
 		time.Sleep(time.Hour)
-		if err := twin.Close(); err != nil {
-			t.Fatal(err)
-		}
 		mu.Lock()
 		defer mu.Unlock()
 		pauses := []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second, time.Minute, time.Minute, time.Minute}
@@ -129,6 +128,11 @@ func TestUnattendedPauses(t *testing.T) {
 		}
 	})
 }
+
+// notOwnedLister is a store that two guards share.
+type notOwnedLister struct{ *memstore.Store }
+
+func (notOwnedLister) Close() error { return nil }
 
 func mustLookup(t *testing.T, g *semel.Guard, k semel.Key) semel.Record {
 	t.Helper()
@@ -203,12 +207,10 @@ func TestUnattendedWithoutAnEntry(t *testing.T) {
 func TestUnattendedNeedsAPolicy(t *testing.T) {
 	t.Parallel()
 	store := memstore.New(nil)
-	if _, err := semel.New(store, &semel.Options{Unattended: &semel.Unattended{}}); err == nil {
-		t.Error("a guard that cannot reconcile was made")
+	if err := newGuard(t, store, nil).ReconcileInBackground(semel.Unattended{}); err == nil {
+		t.Error("a guard that cannot reconcile took it")
 	}
-	if _, err := semel.New(notOwned{store}, &semel.Options{
-		Policy: asked(nil), Unattended: &semel.Unattended{},
-	}); err == nil {
-		t.Error("a guard whose store cannot be listed was made")
+	if err := newGuard(t, notOwned{store}, &semel.Options{Policy: asked(nil)}).ReconcileInBackground(semel.Unattended{}); err == nil {
+		t.Error("a guard whose store cannot be listed took it")
 	}
 }

@@ -42,6 +42,10 @@ type Config struct {
 	// that no rule matches, and what a rule leaves open; its Trace is told too.
 	Guard semel.Options
 
+	// Background says how often and how patiently records are reconciled in the
+	// background, where a rule asks for it; its Policy is not used.
+	Background semel.Unattended
+
 	// RewriteHost sends the upstream's own host instead of the one that the
 	// caller asked for.
 	RewriteHost bool

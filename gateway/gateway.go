@@ -46,6 +46,9 @@ func New(c *Config) (*Gateway, error) {
 	if g.router, err = g.newRouter(g.newProxy(target, g.upstream)); err == nil {
 		g.policy, err = g.newPolicyHandler()
 	}
+	if err == nil {
+		err = g.reconcileInBackground()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w%s", err, closeAfter(g.guard))
 	}

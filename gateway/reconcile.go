@@ -92,6 +92,8 @@ type reconciler struct {
 	target  *url.URL
 	client  *http.Client
 	rewrite bool
+	// authorization is sent in the background; empty for none.
+	authorization string
 }
 
 func (g *Gateway) newReconciler(rule *rules.Route) *reconciler {

@@ -21,6 +21,10 @@ type route struct {
 	handler http.Handler
 	// middleware is nil for a route that is not protected.
 	middleware *semelhttp.Middleware
+	policy     semel.Policy
+	// unattended is the policy without a caller who asks; its OnUnknown is
+	// semel.Reconcile where the rule says so.
+	unattended semel.Policy
 }
 
 // newRoute builds the handler of one rule in front of the proxy.
@@ -35,6 +39,7 @@ func (g *Gateway) newRoute(rule rules.Route, proxy http.Handler) (*route, error)
 	if rule.Reconcile != nil {
 		policy.Reconcile = g.newReconciler(&rule).reconcile
 	}
+	built := &route{rule: rule}
 	guard, err := g.guard.With(policy)
 	if err != nil {
 		return nil, fmt.Errorf("gateway: route %q: %w", rule.Name, err)
@@ -58,7 +63,8 @@ func (g *Gateway) newRoute(rule rules.Route, proxy http.Handler) (*route, error)
 	if rule.Reconcile != nil {
 		handler = rememberAttempt(handler)
 	}
-	return &route{rule: rule, handler: handler, middleware: m}, nil
+	built.handler, built.middleware, built.policy = handler, m, policy
+	return built, g.background(built)
 }
 
 // merge fills what a rule leaves open from the guard's policy.

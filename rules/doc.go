@@ -80,4 +80,8 @@
 //	      status: 201         # default: the status of the answer to get
 //	      location: "/payments/{answer:/id}"
 //	      body: true          # default: the body of the answer to get
+//	    background:           # ask without waiting for a retry; get and location may then
+//	                          # use {key} and {wildcard} only
+//	      authorization_env: SHOP_AUTHORIZATION  # the variable that holds the gateway's own
+//	                                             # Authorization header; left out: none
 package rules

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -28,6 +29,16 @@ type Reconcile struct {
 	AbsentAfter time.Duration
 	// Replay says what a caller gets for an intent that happened.
 	Replay Replay
+	// Background, when set, asks without waiting for a retry.
+	Background *Background
+}
+
+// Background reconciles records that nobody asks for. Nothing is known of the
+// request then but its key and its path.
+type Background struct {
+	// AuthorizationEnv names the environment variable whose value is sent as the
+	// Authorization header; empty for no credentials.
+	AuthorizationEnv string
 }
 
 // Condition is about the answer of a GET. The zero Condition holds never.
@@ -78,6 +89,7 @@ func (r *reader) reconcile(n ast.Node) *Reconcile {
 		{"not_happened_when", func(n ast.Node) { rec.NotHappened = r.condition(n, "not_happened_when") }},
 		{"absent_after", func(n ast.Node) { rec.AbsentAfter = r.duration(n, "absent_after", 0, maxRetention) }},
 		{"replay", func(n ast.Node) { rec.Replay = r.replay(n) }},
+		{"background", func(n ast.Node) { rec.Background = r.background(n) }},
 	})
 	if found == nil {
 		return rec
@@ -95,7 +107,32 @@ func (r *reader) reconcile(n ast.Node) *Reconcile {
 		rec.NotHappened = Condition{Status: []int{404}}
 	}
 	r.distinct(rec, found["happened_when"])
+	for _, t := range []Template{rec.Get, rec.Replay.Location} {
+		if rec.Background != nil && (t.Uses(SourceJSON) || t.Uses(SourceForm)) {
+			r.report(found["background"], "use {key} and the wildcards of the path, or leave background out",
+				"in the background the request's body is not known any more")
+			break
+		}
+	}
 	return rec
+}
+
+// variableName is what the name of an environment variable looks like.
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+func (r *reader) background(n ast.Node) *Background {
+	b := &Background{}
+	r.mapping(n, "background", []field{
+		{"authorization_env", func(n ast.Node) {
+			name, ok := r.text(n, "authorization_env")
+			if ok && !variableName.MatchString(name) {
+				r.report(position(n), "write the name of the variable that holds the credentials, such as SHOP_AUTHORIZATION, not the credentials",
+					"authorization_env is no name of an environment variable")
+			}
+			b.AuthorizationEnv = name
+		}},
+	})
+	return b
 }
 
 // distinct reports conditions that both hold for one answer.

@@ -1,0 +1,86 @@
+package gateway_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/gateway"
+	"github.com/semel-dev/semel/store/memstore"
+)
+
+const paymentsAlone = `
+version: 1
+routes:
+  - name: pay
+    match: {path: "/orders/{order}/payments"}
+    unknown:
+      reconcile:
+        get: "/orders/{order}/payments?ref={key}"
+        happened_when: {status: 200}
+        absent_after: 1m
+        background: {authorization_env: SEMEL_TEST_BANK}
+`
+
+// TestReconcileInBackground (promise 3): an unknown outcome is found out though
+// nobody asks, with the gateway's own credentials, and the caller who comes back
+// later gets the answer.
+func TestReconcileInBackground(t *testing.T) {
+	t.Setenv("SEMEL_TEST_BANK", "Bearer semel's own")
+	b := &bank{asked: make(chan string, 1)}
+	b.will(200, `{"state":"paid"}`)
+	shared := store(t)
+	trail, err := semel.New(shared, &semel.Options{SweepEvery: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = trail.Close() })
+	d := open(t, upstream(t, b.ServeHTTP), func(c *gateway.Config) {
+		c.Rules, c.Store = parse(t, paymentsAlone), shared
+		c.Background = semel.Unattended{Every: time.Millisecond, First: time.Millisecond}
+	})
+	pay := func() reply {
+		return d.send(t, "POST", "/orders/o%2F1/payments", "x", "Idempotency-Key", `"k 1"`, "Authorization", "Bearer me", "Host", "shop.test")
+	}
+	check(t, "first", pay(), 502, "outcome-unknown")
+	if got, want := receive(t, b.asked), "shop.test /orders/o%2F1/payments?ref=k+1 Bearer semel's own "; got != want {
+		t.Errorf("asked %q, want %q", got, want)
+	}
+	var entries []semel.AuditEntry
+	deadline := time.Now().Add(patience)
+	for ; len(entries) == 0; time.Sleep(time.Millisecond) {
+		if entries, err = trail.Audit(t.Context(), semel.AuditParams{}); err != nil || time.Now().After(deadline) {
+			t.Fatalf("no entry in the audit trail: %v", err)
+		}
+	}
+	if e := entries[0]; e.Act != "reconcile" || e.As != semel.StateCompleted || e.Name != "k 1" {
+		t.Errorf("the audit trail says %+v", e)
+	}
+	got := pay()
+	check(t, "later", got, 200, `{"state":"paid"}`)
+	if got.header.Get("Idempotency-Status") != "replayed" || b.commits.Load() != 1 {
+		t.Errorf("the upstream committed %d times, header %v", b.commits.Load(), got.header)
+	}
+}
+
+// TestBackgroundConfig: what cannot work is said at the start.
+func TestBackgroundConfig(t *testing.T) {
+	for name, tt := range map[string]struct {
+		env  string
+		hide bool
+		want string
+	}{
+		"no credentials": {"", false, "SEMEL_TEST_BANK"},
+		"hidden keys":    {"Bearer x", true, "hide-keys"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("SEMEL_TEST_BANK", tt.env)
+			config := &gateway.Config{Upstream: "http://127.0.0.1:1", Store: memstore.New(nil), Rules: parse(t, paymentsAlone)}
+			config.Guard.HideKeys = tt.hide
+			if _, err := gateway.New(config); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want an error about %q", err, tt.want)
+			}
+		})
+	}
+}
