@@ -14,6 +14,9 @@ import (
 // policyPath is where the gateway publishes what callers may rely on.
 const policyPath = "/.well-known/idempotency"
 
+// statusPath is where callers ask what became of a request.
+const statusPath = policyPath + "/status"
+
 // Gateway is a reverse proxy that makes requests to an application happen
 // once. Make one with [New]; end it with [Gateway.Close], unless Run or Serve
 // did. It is safe for concurrent use.
@@ -73,6 +76,10 @@ func (g *Gateway) Handler() http.Handler {
 		}
 		if r.URL.Path == policyPath && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 			g.policy.ServeHTTP(w, r)
+			return
+		}
+		if r.URL.Path == statusPath && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+			g.status(w, r)
 			return
 		}
 		if r.Body != nil && r.Body != http.NoBody {

@@ -53,6 +53,9 @@ type attemptSource struct {
 	parts []rules.Part
 }
 
+// Unwrap returns the source that finds the key.
+func (s *attemptSource) Unwrap() semelhttp.KeySource { return s.KeySource }
+
 // Key implements semelhttp.KeySource.
 func (s *attemptSource) Key(r *http.Request, body *semelhttp.Body) (string, bool, error) {
 	name, found, err := s.KeySource.Key(r, body)

@@ -21,6 +21,7 @@ type route struct {
 	handler http.Handler
 	// middleware is nil for a route that is not protected.
 	middleware *semelhttp.Middleware
+	status     http.Handler // what became of a request
 	policy     semel.Policy
 	// unattended is the policy without a caller who asks; its OnUnknown is
 	// semel.Reconcile where the rule says so.
@@ -64,6 +65,7 @@ func (g *Gateway) newRoute(rule rules.Route, proxy http.Handler) (*route, error)
 		handler = rememberAttempt(handler)
 	}
 	built.handler, built.middleware, built.policy = handler, m, policy
+	built.status = m.StatusHandler()
 	return built, g.background(built)
 }
 

@@ -17,6 +17,8 @@ var policyPage string
 // publishedPolicy is what callers may rely on, for every route.
 type publishedPolicy struct {
 	Routes []publishedRoute `json:"routes"`
+	// StatusURL is where a caller asks what became of a request.
+	StatusURL string `json:"status_url"`
 	// Default is about requests that no route matches.
 	Default publishedRoute `json:"default"`
 }
@@ -35,7 +37,7 @@ type publishedRoute struct {
 // prefers it, as a page.
 func (g *Gateway) newPolicyHandler() (http.Handler, error) {
 	var all publishedPolicy
-	all.Routes = []publishedRoute{}
+	all.Routes, all.StatusURL = []publishedRoute{}, statusPath
 	for _, rt := range g.router.all {
 		all.Routes = append(all.Routes, publish(rt))
 	}
@@ -81,6 +83,6 @@ func renderPolicy(all *publishedPolicy) ([]byte, error) {
 		return nil, err
 	}
 	var out bytes.Buffer
-	err = page.Execute(&out, map[string]any{"Routes": all.Routes, "Default": all.Default, "Header": semelhttp.StatusHeader})
+	err = page.Execute(&out, map[string]any{"Routes": all.Routes, "Default": all.Default, "StatusURL": all.StatusURL, "Header": semelhttp.StatusHeader})
 	return out.Bytes(), err
 }

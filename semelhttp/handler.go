@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/ratelimit"
 )
 
 // Middleware makes requests that carry a key happen once. It is the door of
@@ -19,6 +20,8 @@ type Middleware struct {
 	set       settings
 	words     words
 	exchanges sync.Pool // of *exchange, between requests
+	// statusLimit bounds how often a scope asks what became of its requests.
+	statusLimit *ratelimit.Limiter
 }
 
 // New returns a middleware over the guard, whose policy says how long outcomes
@@ -36,7 +39,7 @@ func New(g *semel.Guard, scope ScopeFunc, opts *Options) (*Middleware, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Middleware{guard: g, scope: scope, set: set, words: newWords()}, nil
+	return &Middleware{guard: g, scope: scope, set: set, words: newWords(), statusLimit: newStatusLimit()}, nil
 }
 
 // Handler wraps next. Mount it inside of what authenticates and authorises the

@@ -8,7 +8,8 @@ import (
 )
 
 // KeySource finds the key of a request. Implementations must be safe for
-// concurrent use.
+// concurrent use. One that wraps another says so by a method
+// Unwrap() KeySource.
 type KeySource interface {
 	// Key returns the name of the intent, or found = false when the request
 	// carries none. An error that wraps [semel.ErrKeyInvalid] is answered with

@@ -46,6 +46,7 @@ func Rooms() []Room {
 		{Path: "internal/must", Floor: 0, Kind: Ground},
 		{Path: "internal/seen", Floor: 0, Kind: Ground},
 		{Path: "internal/archtest", Floor: 0},
+		{Path: "internal/ratelimit", Floor: 0},
 
 		{Path: "store/memstore", Floor: 1, Kind: Store},
 		{Path: "store/sqlitestore", Floor: 1, Kind: Store},

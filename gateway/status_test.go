@@ -1,0 +1,78 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"github.com/semel-dev/semel/gateway"
+	"github.com/semel-dev/semel/semelhttp"
+)
+
+const statusRules = `
+version: 1
+routes:
+  - name: pay
+    match: {path: "/orders/{order}/payments"}
+    key: {header: X-Request-Id}
+    unknown:
+      reconcile:
+        get: "/orders/{order}/payments?ref={key}"
+        happened_when: {status: 200}
+  - name: form
+    match: {path: /form}
+    key: {derive: {fields: [item], window: 10s}}
+  - name: open
+    match: {path: /open}
+    protect: false
+`
+
+// TestStatus: promises 3 and 5. The published status URL tells a caller what
+// became of its request, by the rule of that request.
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	b := &bank{}
+	d := open(t, upstream(t, b.ServeHTTP), func(c *gateway.Config) { c.Rules = parse(t, statusRules) })
+	status := func(query string, header ...string) (semelhttp.IntentStatus, reply) {
+		t.Helper()
+		got := d.send(t, http.MethodGet, "/.well-known/idempotency/status"+query, "", header...)
+		var s semelhttp.IntentStatus
+		if got.status == http.StatusOK {
+			if err := json.Unmarshal([]byte(got.body), &s); err != nil {
+				t.Fatalf("%v in %q", err, got.body)
+			}
+		}
+		return s, got
+	}
+	pay := func(key string) reply {
+		return d.send(t, http.MethodPost, "/orders/1/payments", "x", "X-Request-Id", key, "Authorization", "Bearer me")
+	}
+	check(t, "first", pay("k1"), 502, "outcome-unknown")
+	check(t, "second", pay("k2"), 201, "")
+	const about = "?method=POST&path=/orders/1/payments"
+	for key, want := range map[string]string{"k1": "unknown", "k2": "completed", "k3": "absent"} {
+		if s, got := status(about, "X-Request-Id", key, "Authorization", "Bearer me"); s.State != want {
+			t.Errorf("%s: got %d %+v, want %s", key, got.status, s, want)
+		}
+		if s, _ := status(about, "X-Request-Id", key, "Authorization", "Bearer you"); s.State != "absent" {
+			t.Errorf("%s: another caller sees %+v", key, s)
+		}
+	}
+	if s, _ := status("?path=/orders/2/payments", "X-Request-Id", "k2", "Authorization", "Bearer me"); s.State != "absent" {
+		t.Errorf("another path: got %+v", s)
+	}
+	for query, want := range map[string]struct {
+		status  int
+		problem string
+	}{
+		"?path=/open": {404, "not-protected"},
+		"?path=/form": {400, "status-invalid"},
+		"":            {400, "status-invalid"},
+	} {
+		_, got := status(query, "Idempotency-Key", "k", "Authorization", "Bearer me")
+		check(t, query, got, want.status, want.problem)
+	}
+	if b.commits.Load() != 2 {
+		t.Errorf("the upstream committed %d times, want 2", b.commits.Load())
+	}
+}
