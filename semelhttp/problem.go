@@ -231,7 +231,7 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, p Problem) {
 	}
 	h.Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.Status)
-	_, _ = w.Write(p.json()) // the client may have gone
+	_, _ = w.Write(p.json()) //nolint:gosec // JSON, and said to be; the client may have gone.
 }
 
 func (p *Problem) retrySeconds() int64 {

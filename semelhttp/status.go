@@ -144,17 +144,17 @@ func headerOf(source KeySource) *headerSource {
 func AboutRequest(r *http.Request) (*http.Request, error) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return nil, errors.New("The query cannot be read.") //nolint:revive,staticcheck // a sentence for the caller.
+		return nil, errors.New("The query cannot be read.") //nolint:staticcheck // a sentence for the caller.
 	}
 	for name, values := range query {
 		if (name != statusMethod && name != statusPath) || len(values) != 1 {
-			return nil, errors.New("Ask with the parameters method and path, each once.") //nolint:revive,staticcheck // as above.
+			return nil, errors.New("Ask with the parameters method and path, each once.") //nolint:staticcheck // as above.
 		}
 	}
 	path := query.Get(statusPath)
 	u, err := url.ParseRequestURI(path)
 	if err != nil || !strings.HasPrefix(path, "/") || u.Host != "" {
-		return nil, errors.New("Say with the parameter path which path the request went to, such as /orders.") //nolint:revive,staticcheck // as above.
+		return nil, errors.New("Say with the parameter path which path the request went to, such as /orders.") //nolint:staticcheck // as above.
 	}
 	about := r.Clone(r.Context())
 	about.Method = query.Get(statusMethod)
