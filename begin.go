@@ -180,7 +180,7 @@ func (a *attempt) refusal(rec *Record) error {
 // little earlier.
 func (a *attempt) claim(takeOver Fence, began time.Time) step {
 	if err := a.admit(); err != nil {
-		return a.look(takeOver, err)
+		return a.lookOnly(takeOver, err)
 	}
 	s := a.claimAdmitted(takeOver, began)
 	if s.err != nil || !s.won {
@@ -193,17 +193,17 @@ func (a *attempt) claim(takeOver Fence, began time.Time) step {
 // owner token makes that safe.
 func (a *attempt) claimAdmitted(takeOver Fence, began time.Time) step {
 	p := a.params(takeOver)
-	rec, won, err := a.guard.core.store.Claim(a.ctx, p)
+	ctx := a.guard.core.boundVerb(a.ctx, began)
+	defer ctx.end()
+	rec, won, err := a.guard.core.store.Claim(ctx, p)
 	if err == nil {
 		return step{rec: rec, began: began, won: won}
 	}
-	return a.claimAgain(p, began, err)
+	return a.claimAgain(ctx, p, began, err)
 }
 
-func (a *attempt) claimAgain(p ClaimParams, began time.Time, err error) step {
+func (a *attempt) claimAgain(ctx context.Context, p ClaimParams, began time.Time, err error) step {
 	c := a.guard.core
-	ctx, cancel := context.WithDeadline(a.ctx, began.Add(c.timeout))
-	defer cancel()
 	for pause := range backoffs() {
 		if definite(err) || !sleep(ctx, pause) {
 			break
@@ -279,9 +279,9 @@ func (a *attempt) sit(deadline <-chan time.Time, poll time.Duration) (rec Record
 	}
 	defer c.waiters.leave(a.digest, a.key.Scope, room)
 	// Looked up after joining: a twin that settles from here on wakes us.
-	rec, err = c.store.Lookup(a.ctx, a.digest)
+	rec, err = a.lookup()
 	if err != nil || rec.State != StateClaimed || rec.Lapsed() {
-		return rec, true, a.lookupError(err)
+		return rec, true, err
 	}
 	if room.told.Load() {
 		poll = pollMost // the store tells; polling is the fallback
@@ -299,13 +299,21 @@ func (a *attempt) sit(deadline <-chan time.Time, poll time.Duration) (rec Record
 	case <-a.ctx.Done():
 		return rec, false, fmt.Errorf("wait: %w", context.Cause(a.ctx))
 	}
-	rec, err = c.store.Lookup(a.ctx, a.digest)
-	return rec, again, a.lookupError(err)
+	rec, err = a.lookup()
+	return rec, again, err
+}
+
+// lookup asks the store what there is.
+func (a *attempt) lookup() (Record, error) {
+	ctx := a.guard.core.boundVerb(a.ctx, time.Now())
+	defer ctx.end()
+	rec, err := a.guard.core.store.Lookup(ctx, a.digest)
+	return rec, a.lookupError(err)
 }
 
 func (a *attempt) lookupError(err error) error {
 	switch {
-	case err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrClosed) || errors.Is(err, ErrQuota):
+	case err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrClosed):
 		return err
 	case a.ctx.Err() != nil:
 		return fmt.Errorf("look up: %w", context.Cause(a.ctx))

@@ -97,7 +97,7 @@ func (a *txAttempt) claimAlone() (*TxClaim, step) {
 		return nil, step{rec: known}
 	}
 	if err := a.admit(); err != nil {
-		return nil, a.look(0, err)
+		return nil, a.lookOnly(0, err)
 	}
 	admitted := true
 	defer func() {
@@ -196,9 +196,9 @@ func (a *txAttempt) waitSolo() step {
 		if err != nil {
 			return step{err: err}
 		}
-		rec, err := core.store.Lookup(a.ctx, a.digest)
+		rec, err := a.lookup()
 		if !errors.Is(err, ErrNotFound) {
-			return step{rec: rec, err: a.lookupError(err)}
+			return step{rec: rec, err: err}
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -151,3 +152,15 @@ func mustRefuse(t *testing.T, g *semel.Guard, k semel.Key, want error) *semel.Er
 	}
 	return e
 }
+
+// clock is a store's, moved by hand.
+type clock struct {
+	start time.Time
+	moved atomic.Int64
+}
+
+func newClock() *clock { return &clock{start: time.Now()} }
+
+func (c *clock) now() time.Time { return c.start.Add(time.Duration(c.moved.Load())) }
+
+func (c *clock) add(d time.Duration) { c.moved.Add(int64(d)) }

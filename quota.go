@@ -181,15 +181,15 @@ func (a *attempt) dismiss() {
 	}
 }
 
-// look is what an attempt does that was not admitted: what is there already may
+// lookOnly is what an attempt does that was not admitted: what is there already may
 // be replayed or waited for, but nothing new is claimed.
-func (a *attempt) look(takeOver Fence, refused error) step {
+func (a *attempt) lookOnly(takeOver Fence, refused error) step {
 	if takeOver != 0 {
 		return step{err: refused}
 	}
-	rec, err := a.guard.core.store.Lookup(a.ctx, a.digest)
+	rec, err := a.lookup()
 	if errors.Is(err, ErrNotFound) {
 		err = refused
 	}
-	return step{rec: rec, err: a.lookupError(err)}
+	return step{rec: rec, err: err}
 }

@@ -153,18 +153,19 @@ func TestReconcileUnknownOnce(t *testing.T) {
 		asks.Add(1)
 		return semel.Reconciliation{Verdict: semel.Happened, Outcome: []byte("17"), Kept: true}, nil
 	})
-	store := memstore.New(nil)
-	g := newGuard(t, store, &semel.Options{Policy: policy})
+	clock := newClock()
+	g := newGuard(t, memstore.New(&memstore.Options{Now: clock.now}), &semel.Options{Policy: policy})
 	for i := range records {
 		if err := mustClaim(t, g, testKey(fmt.Sprint(i))).Unknown("upstream reset"); err != nil {
 			t.Fatal(err)
 		}
 	}
+	clock.add(time.Minute)
 	var happened atomic.Int64
 	var all sync.WaitGroup
 	for range processes {
 		all.Go(func() {
-			report, err := g.ReconcileUnknown(t.Context(), semel.Unattended{First: time.Nanosecond, Most: time.Nanosecond})
+			report, err := g.ReconcileUnknown(t.Context(), semel.Unattended{})
 			if err != nil || report.Failed > 0 {
 				t.Errorf("pass: %+v, %v", report, err)
 			}
@@ -181,7 +182,9 @@ func TestReconcileUnknownOnce(t *testing.T) {
 // take effect.
 func TestUnattendedWithoutAnEntry(t *testing.T) {
 	t.Parallel()
+	clock := newClock()
 	store := newHooked()
+	store.Store = memstore.New(&memstore.Options{Now: clock.now})
 	g := newGuard(t, store, &semel.Options{Policy: asked(func(semel.Record) (semel.Reconciliation, error) {
 		return semel.Reconciliation{Verdict: semel.NotHappened}, nil
 	})})
@@ -195,8 +198,8 @@ func TestUnattendedWithoutAnEntry(t *testing.T) {
 		}
 		return nil
 	})
-	opts := semel.Unattended{First: time.Nanosecond, Most: time.Nanosecond}
-	if report, err := g.ReconcileUnknown(t.Context(), opts); err != nil || report.NotHappened != 0 {
+	clock.add(time.Minute)
+	if report, err := g.ReconcileUnknown(t.Context(), semel.Unattended{}); err != nil || report.NotHappened != 0 || report.Still != 1 {
 		t.Errorf("pass: %+v, %v", report, err)
 	}
 	if rec := mustLookup(t, g, testKey("a")); rec.State != semel.StateUnknown {

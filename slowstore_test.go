@@ -1,0 +1,112 @@
+package semel_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/semel-dev/semel"
+)
+
+// TestHangingStore (promise 10): a store that does not answer is given up within
+// its time, whatever patience the caller has; nothing executes, and the claim
+// that may have arrived is given back.
+func TestHangingStore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := newHooked()
+		g := newGuard(t, stalling{store}, &semel.Options{StoreTimeout: 2 * time.Second})
+		hang := func() error { return errStall }
+		for _, when := range []map[string]func() error{store.before, store.after} {
+			store.set(when, "claim", hang)
+			began := time.Now()
+			mustRefuse(t, g, testKey("a"), semel.ErrUnavailable)
+			if took := time.Since(began); took > 3*time.Second {
+				t.Errorf("the caller waited %v", took)
+			}
+			store.set(when, "claim", nil)
+			time.Sleep(time.Second) // the claim is given back
+		}
+		twin := mustClaim(t, g, testKey("a"))
+		store.set(store.before, "lookup", hang)
+		began := time.Now()
+		mustRefuse(t, g, testKey("a"), semel.ErrUnavailable)
+		if took := time.Since(began); took > 3*time.Second {
+			t.Errorf("who waits for a twin waited %v", took)
+		}
+		store.set(store.before, "lookup", nil)
+		if err := twin.Complete([]byte("17"), nil); err != nil {
+			t.Fatal(err)
+		}
+		mustReplay(t, g, testKey("a"), "17")
+	})
+}
+
+var errStall = errors.New("stalled")
+
+// stalling does not answer where the hooks say so, until the caller goes away.
+type stalling struct{ *hooked }
+
+func (s stalling) Claim(ctx context.Context, p semel.ClaimParams) (semel.Record, bool, error) {
+	rec, won, err := s.hooked.Claim(ctx, p)
+	return rec, won, stall(ctx, err)
+}
+
+func (s stalling) Lookup(ctx context.Context, d semel.Digest) (semel.Record, error) {
+	rec, err := s.hooked.Lookup(ctx, d)
+	return rec, stall(ctx, err)
+}
+
+func stall(ctx context.Context, err error) error {
+	if errors.Is(err, errStall) {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return err
+}
+
+// TestVerbContext: it behaves as what context.WithDeadline makes.
+func TestVerbContext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		type key struct{}
+		seen := make(chan context.Context, 1)
+		store := newHooked()
+		g := newGuard(t, peeking{store, seen}, &semel.Options{StoreTimeout: time.Second})
+		parent, cancel := context.WithTimeout(context.WithValue(t.Context(), key{}, "value"), time.Minute)
+		defer cancel()
+		claim, _, err := g.Begin(parent, testKey("a"), testFingerprint())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx := <-seen
+		if ctx.Value(key{}) != "value" {
+			t.Error("the values of the caller's context are lost")
+		}
+		if at, ok := ctx.Deadline(); !ok || time.Until(at) > time.Second {
+			t.Errorf("deadline %v, %v", at, ok)
+		}
+		child, stop := context.WithCancel(ctx)
+		defer stop()
+		<-child.Done() // the call has ended
+		if err := claim.Release(""); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// peeking shows the context of its last Claim.
+type peeking struct {
+	*hooked
+	seen chan context.Context
+}
+
+func (p peeking) Claim(ctx context.Context, params semel.ClaimParams) (semel.Record, bool, error) {
+	if ctx.Err() == nil {
+		_ = ctx.Done()
+		p.seen <- ctx
+	}
+	return p.hooked.Claim(ctx, params)
+}
