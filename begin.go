@@ -192,10 +192,15 @@ func (a *attempt) claim(takeOver Fence, began time.Time) step {
 // claimAdmitted asks the store, and asks again while the answer is lost: the
 // owner token makes that safe.
 func (a *attempt) claimAdmitted(takeOver Fence, began time.Time) step {
+	c := a.guard.core
+	defer c.queue.Add(-1)
+	if c.queue.Add(1) > c.maxQueue {
+		return step{err: fmt.Errorf("%w: %d claims wait for the store already", ErrUnavailable, c.maxQueue)}
+	}
 	p := a.params(takeOver)
-	ctx := a.guard.core.boundVerb(a.ctx, began)
+	ctx := c.boundVerb(a.ctx, began)
 	defer ctx.end()
-	rec, won, err := a.guard.core.store.Claim(ctx, p)
+	rec, won, err := c.store.Claim(ctx, p)
 	if err == nil {
 		return step{rec: rec, began: began, won: won}
 	}

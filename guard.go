@@ -17,6 +17,7 @@ const (
 	DefaultWaitersPerScope = 1024
 	DefaultWaiters         = 16384
 	DefaultLiveClaims      = 65536
+	DefaultStoreQueue      = 4096
 	DefaultStoreTimeout    = 5 * time.Second
 	DefaultSweepEvery      = 10 * time.Second
 	minSecretBytes         = 16
@@ -49,6 +50,11 @@ type Options struct {
 	// the store, times the number of processes that share it; a process that
 	// starts again counts anew. Zero for no bound.
 	RecordsPerScope int
+	// StoreQueue bounds the attempts that wait at a time for the store to answer
+	// their claim; one more gets ErrUnavailable at once, so that a store that is
+	// slower than its callers is not asked for what nobody waits for any more.
+	// Default DefaultStoreQueue.
+	StoreQueue int
 	// StoreTimeout bounds the time a verb of the store may take, retries
 	// included. Default DefaultStoreTimeout.
 	StoreTimeout time.Duration
@@ -81,6 +87,7 @@ type core struct {
 	waiters  *waiters
 	timeout  time.Duration
 	maxLive  int64
+	maxQueue int64
 
 	born        time.Time // quotas count time from then
 	liveQuota   *liveQuota
@@ -91,6 +98,7 @@ type core struct {
 	ownerPrefix uint64
 	ownerCount  atomic.Uint64
 	live        atomic.Int64  // claims held
+	queue       atomic.Int64  // claims that wait for the store's answer
 	giveBacks   chan struct{} // seats of the goroutines that undo lost claims
 
 	life   context.Context //nolint:containedctx // the guard's life, ended by Close.
@@ -133,6 +141,7 @@ func New(store Store, opts *Options) (*Guard, error) {
 			positive(opts.Waiters, DefaultWaiters)),
 		timeout:   positive(opts.StoreTimeout, DefaultStoreTimeout),
 		maxLive:   int64(positive(opts.LiveClaims, DefaultLiveClaims)),
+		maxQueue:  int64(positive(opts.StoreQueue, DefaultStoreQueue)),
 		giveBacks: make(chan struct{}, maxGiveBacks),
 		drain:     make(chan struct{}),
 

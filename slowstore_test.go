@@ -3,6 +3,9 @@ package semel_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,6 +44,42 @@ func TestHangingStore(t *testing.T) {
 			t.Fatal(err)
 		}
 		mustReplay(t, g, testKey("a"), "17")
+	})
+}
+
+// TestStoreQueue (promise 8): no more than so many wait for a slow store; the
+// next one is told at once when to come again, and those before it are served.
+func TestStoreQueue(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const queue = 10
+		store := newHooked()
+		g := newGuard(t, store, &semel.Options{StoreQueue: queue})
+		goOn := make(chan struct{})
+		store.set(store.before, "claim", func() error {
+			<-goOn
+			return nil
+		})
+		var won atomic.Int64
+		var all sync.WaitGroup
+		for i := range queue {
+			all.Go(func() {
+				if claim, _, err := g.Begin(t.Context(), testKey(fmt.Sprint(i)), testFingerprint()); err == nil && claim.Complete(nil, nil) == nil {
+					won.Add(1)
+				}
+			})
+		}
+		synctest.Wait()
+		began := time.Now()
+		if e := mustRefuse(t, g, testKey("one more"), semel.ErrUnavailable); e.RetryAfter <= 0 || time.Since(began) > 0 {
+			t.Errorf("refused after %v, to retry after %v", time.Since(began), e.RetryAfter)
+		}
+		close(goOn)
+		all.Wait()
+		if won.Load() != queue {
+			t.Errorf("%d of %d that waited were served", won.Load(), queue)
+		}
+		mustClaim(t, g, testKey("one more"))
 	})
 }
 
