@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help test check lint shell vet arch fmt build demo bench bench-stores torture microbench fuzz vuln clean
+.PHONY: help test check lint shell vet arch fmt build demo bench bench-stores bench-overload torture microbench fuzz vuln clean
 
 TOOLS := .cache/bin
 FUZZTIME ?= 1m
@@ -54,6 +54,9 @@ bench: ## Semel beside the bare work, as ratios (ONLY=middleware|sqlite|gateway|
 
 bench-stores: ## the network stores beside the bare work on the same databases, as ratios
 	@scripts/prepare --only 'postgresql mariadb redis' go run -buildvcs=true ./internal/bench -only stores -records $(RECORDS)
+
+bench-overload: ## ever more callers through the gateway on every store: the rate must not collapse
+	@scripts/prepare --only 'postgresql mariadb redis' go run -buildvcs=true ./internal/bench -only overload
 
 torture: ## kills writers and databases at random for FOR (1m), then looks whether every promise was kept
 	@scripts/prepare --only 'postgresql mariadb redis' --start-nothing go run ./internal/torture -for $(FOR)

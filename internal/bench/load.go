@@ -20,6 +20,8 @@ type load struct {
 	connections int
 	prefix      string // of the keys; empty for GETs without one
 	serial      atomic.Int64
+	patient     bool         // comes again, as told, when it is refused
+	refused     atomic.Int64 // so often
 	client      *http.Client
 }
 
@@ -63,18 +65,36 @@ func (l *load) one(ctx context.Context) error {
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Idempotency-Key", l.prefix+strconv.FormatInt(l.serial.Add(1), 10))
 	}
-	resp, err := l.client.Do(r)
-	if err != nil {
-		return err
+	resp, err := l.send(r)
+	for err == nil && l.patient && resp.Header.Get("Retry-After") != "" {
+		l.refused.Add(1)
+		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // it is our own
+		select {
+		case <-time.After(time.Duration(max(1, seconds)) * time.Second):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		r.Body = io.NopCloser(strings.NewReader(postBody))
+		resp, err = l.send(r)
 	}
-	defer shut(resp.Body)
-	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+	if err != nil {
 		return err
 	}
 	if resp.StatusCode != http.StatusCreated {
 		return fmt.Errorf("%s: got %s, want 201", l.url, resp.Status)
 	}
 	return nil
+}
+
+// send returns the answer, its body read.
+func (l *load) send(r *http.Request) (*http.Response, error) {
+	resp, err := l.client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer shut(resp.Body)
+	_, err = io.Copy(io.Discard, resp.Body)
+	return resp, err
 }
 
 // ready waits until the server answers.

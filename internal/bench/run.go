@@ -34,6 +34,7 @@ func sections() []section {
 		{"sqlite", benchSQLite},
 		{"gateway", benchGateway},
 		{"scale", benchScale},
+		{"overload", benchOverload},
 		{"stores-postgres", benchPostgres},
 		{"stores-mysql", benchMySQL},
 		{"stores-redis", benchRedis},
@@ -45,7 +46,7 @@ func sections() []section {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	only := flags.String("only", "^(middleware|sqlite|gateway|scale)$", "run the sections that match this expression: middleware, sqlite, gateway, scale, stores-postgres, stores-mysql, stores-redis, stores-scale")
+	only := flags.String("only", "^(middleware|sqlite|gateway|scale)$", "run the sections that match this expression: middleware, sqlite, gateway, scale, stores-postgres, stores-mysql, stores-redis, stores-scale, overload")
 	s := settings{log: stderr}
 	flags.DurationVar(&s.round, "round", 300*time.Millisecond, "length of one measurement")
 	flags.IntVar(&s.rounds, "rounds", 7, "measurements of each subject; the median counts")
