@@ -65,36 +65,36 @@ func (l *load) one(ctx context.Context) error {
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Idempotency-Key", l.prefix+strconv.FormatInt(l.serial.Add(1), 10))
 	}
-	resp, err := l.send(r)
-	for err == nil && l.patient && resp.Header.Get("Retry-After") != "" {
+	status, again, err := l.send(r)
+	for err == nil && l.patient && again > 0 {
 		l.refused.Add(1)
-		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // it is our own
 		select {
-		case <-time.After(time.Duration(max(1, seconds)) * time.Second):
+		case <-time.After(again):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 		r.Body = io.NopCloser(strings.NewReader(postBody))
-		resp, err = l.send(r)
+		status, again, err = l.send(r)
 	}
 	if err != nil {
 		return err
 	}
-	if resp.StatusCode != http.StatusCreated {
-		return fmt.Errorf("%s: got %s, want 201", l.url, resp.Status)
+	if status != http.StatusCreated {
+		return fmt.Errorf("%s: got status %d, want 201", l.url, status)
 	}
 	return nil
 }
 
-// send returns the answer, its body read.
-func (l *load) send(r *http.Request) (*http.Response, error) {
+// send returns the answer's status, and when to come again if it says so.
+func (l *load) send(r *http.Request) (status int, again time.Duration, err error) {
 	resp, err := l.client.Do(r)
 	if err != nil {
-		return nil, err
+		return 0, 0, err
 	}
 	defer shut(resp.Body)
+	seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // it is our own, or not there
 	_, err = io.Copy(io.Discard, resp.Body)
-	return resp, err
+	return resp.StatusCode, time.Duration(seconds) * time.Second, err
 }
 
 // ready waits until the server answers.
