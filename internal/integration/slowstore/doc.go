@@ -1,0 +1,3 @@
+// Package slowstore tests the gateway in front of stores that are slow, or do
+// not answer at all, behind a proxy that holds the wire to real servers.
+package slowstore
