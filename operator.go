@@ -16,7 +16,7 @@ import (
 // Errors: [ErrNotFound]; [ErrInFlight] while the claim is live; [ErrSettled]
 // for a record that is completed or cancelled.
 func (g *Guard) Resolve(ctx context.Context, d Digest, s Settlement) (Record, error) {
-	rec, err := g.core.store.Lookup(ctx, d)
+	rec, err := g.core.lookup(ctx, d)
 	if err != nil {
 		return Record{}, fmt.Errorf("semel: resolve: %w", err)
 	}
@@ -43,6 +43,9 @@ func (g *Guard) Cancel(ctx context.Context, k Key, note string) (Record, error) 
 	}
 	d := g.Digest(k)
 	tombstone := Settlement{State: StateCancelled, Note: note}
+	if len(g.core.older) > 0 {
+		return g.cancelRotating(ctx, k, tombstone)
+	}
 	rec, err := g.core.store.Lookup(ctx, d)
 	switch {
 	case errors.Is(err, ErrNotFound):
@@ -75,7 +78,11 @@ func (g *Guard) settleAs(ctx context.Context, op string, p ClaimParams, s Settle
 	case err != nil:
 		return Record{}, fmt.Errorf("semel: %s: %w", op, err)
 	case !won:
+		_ = g.core.reveal(&rec) // what cannot be read is left out
 		return rec, &Error{Op: op, Digest: p.Digest, Record: &rec, RetryAfter: time.Second, Err: ErrInFlight}
+	}
+	if s.Outcome, err = g.core.sealer.seal(p.Digest, s.Kept, s.Outcome); err != nil {
+		return rec, err
 	}
 	s.Note = maxNote(s.Note)
 	if s.Retention == 0 {
@@ -89,7 +96,7 @@ func (g *Guard) settleAs(ctx context.Context, op string, p ClaimParams, s Settle
 		rec.State = StateReleased
 		return rec, nil
 	}
-	rec, err = g.core.store.Lookup(ctx, p.Digest)
+	rec, err = g.core.lookup(ctx, p.Digest)
 	if err != nil {
 		return rec, fmt.Errorf("semel: %s: look up: %w", op, err)
 	}

@@ -18,6 +18,7 @@ const (
 	ResultCancelled   Result = "cancelled"
 	ResultNotKept     Result = "not-kept"
 	ResultDuplicate   Result = "duplicate"
+	ResultUnreadable  Result = "unreadable" // completed, but the outcome cannot be decrypted
 	ResultUnavailable Result = "unavailable"
 	ResultClosed      Result = "closed"
 	ResultInvalid     Result = "invalid"

@@ -103,7 +103,7 @@ func (ex *exchange) key() (semel.Key, bool, error) {
 func (ex *exchange) begin(w http.ResponseWriter, next http.Handler, key semel.Key) {
 	m := ex.m
 	ctx := ex.request.Context()
-	if ex.holds(key) {
+	if m.guard.Holds(ctx, key) {
 		ex.began = time.Time{}
 		ex.pass(w, next) // mounted twice
 		return
@@ -135,16 +135,6 @@ func (ex *exchange) begin(w http.ResponseWriter, next http.Handler, key semel.Ke
 	default:
 		ex.refuse(w, err)
 	}
-}
-
-// holds reports whether this request holds the claim of the key already.
-func (ex *exchange) holds(key semel.Key) bool {
-	ctx := ex.request.Context()
-	if outer := semel.TxClaimFrom(ctx); outer != nil && outer.Digest() == ex.m.guard.Digest(key) {
-		return true
-	}
-	outer := semel.ClaimFrom(ctx)
-	return outer != nil && outer.Digest() == ex.m.guard.Digest(key)
 }
 
 // unreachable reports whether the store could not be asked. Where it told of a

@@ -66,7 +66,7 @@ end. A second one ends the process at once; what was running is unknown then.`,
 				return err
 			}
 			f.config.Logger = log
-			f.config.Guard.Secret = []byte(p.getenv(secretVariable))
+			f.config.Guard.Secrets = [][]byte{[]byte(p.getenv(secretVariable))}
 			return f.run(cmd.Context())
 		},
 	}

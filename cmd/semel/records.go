@@ -74,7 +74,7 @@ func (f *recordsFlags) open(ctx context.Context, p *process, use openstore.Use, 
 		return nil, err
 	}
 	l := &ledger{store: store}
-	opts.Secret = []byte(p.getenv(secretVariable))
+	opts.Secrets = [][]byte{[]byte(p.getenv(secretVariable))}
 	opts.SweepEvery = -1
 	if l.guard, err = semel.New(store, &opts); err != nil {
 		return nil, errors.Join(usage(err), store.Close())
