@@ -29,9 +29,11 @@ type door struct {
 // doorOptions are the parts of a door that a test may replace.
 type doorOptions struct {
 	semelhttp.Options
-	policy semel.Policy
-	store  semel.Store
-	scope  semelhttp.ScopeFunc
+	policy  semel.Policy
+	store   semel.Store
+	scope   semelhttp.ScopeFunc
+	keys    []semel.OutcomeKey
+	secrets [][]byte
 }
 
 func anonymous(*http.Request) string { return "anonymous" }
@@ -46,7 +48,7 @@ func newDoor(tb testing.TB, o doorOptions) *door {
 	if o.scope == nil {
 		o.scope = semelhttp.ScopeBy(anonymous)
 	}
-	guard, err := semel.New(d.store, &semel.Options{Policy: o.policy, StoreTimeout: 200 * time.Millisecond})
+	guard, err := semel.New(d.store, &semel.Options{Policy: o.policy, StoreTimeout: 200 * time.Millisecond, OutcomeKeys: o.keys, Secrets: o.secrets})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -119,7 +119,7 @@ func (ex *exchange) begin(w http.ResponseWriter, next http.Handler, key semel.Ke
 	}
 	claim, rec, err := m.claim(ctx, key, fp)
 	if m.set.OnDecision != nil {
-		ex.decision.Digest, ex.decision.Begin = m.guard.Digest(key), time.Since(asked)
+		ex.decision.Digest, ex.decision.Begin = m.digest(key, claim, rec, err), time.Since(asked)
 	}
 	switch {
 	case claim != nil:
@@ -135,6 +135,21 @@ func (ex *exchange) begin(w http.ResponseWriter, next http.Handler, key semel.Ke
 	default:
 		ex.refuse(w, err)
 	}
+}
+
+// digest identifies the record of the key that was met; while a secret of the
+// guard is replaced it may have one of two.
+func (m *Middleware) digest(key semel.Key, claim claim, rec *semel.Record, err error) semel.Digest {
+	if claim != nil {
+		return claim.Digest()
+	}
+	if rec != nil {
+		return rec.Digest
+	}
+	if e, ok := errors.AsType[*semel.Error](err); ok && e.Digest != (semel.Digest{}) {
+		return e.Digest
+	}
+	return m.guard.Digest(key)
 }
 
 // unreachable reports whether the store could not be asked. Where it told of a

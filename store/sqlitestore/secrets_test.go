@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/store/sqlitestore"
 )
 
 // Promise 1, while a secret is being replaced: of many attempts at two
@@ -21,19 +20,12 @@ func TestSecretsRace(t *testing.T) {
 	before, after := []byte("the old secret, of enough bytes"), []byte("the new secret, of enough bytes")
 	var guards []*semel.Guard
 	for _, secrets := range [][][]byte{{before, after}, {after, before}} {
-		store, err := sqlitestore.Open(t.Context(), path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		g, err := semel.New(store, &semel.Options{Secrets: secrets, SweepEvery: -1, Policy: semel.Policy{Wait: time.Minute}})
+		g, err := semel.New(open(t, path, nil), &semel.Options{Secrets: secrets, SweepEvery: -1, Policy: semel.Policy{Wait: time.Minute}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() {
 			if err := g.Close(); err != nil {
-				t.Error(err)
-			}
-			if err := store.Close(); err != nil {
 				t.Error(err)
 			}
 		})
