@@ -56,8 +56,8 @@ func (k OutcomeKey) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, "outc
 // MarshalText implements [encoding.TextMarshaler], for logs: the ID, never the key.
 func (k OutcomeKey) MarshalText() ([]byte, error) { return []byte("outcome key " + k.ID), nil }
 
-// validate reports a key that no guard takes.
-func (k *OutcomeKey) validate() error {
+// Validate reports a key that no guard takes.
+func (k *OutcomeKey) Validate() error {
 	switch {
 	case !outcomeKeyID.MatchString(k.ID):
 		return fmt.Errorf(`semel: outcome key: the id %q is not valid (1 to 32 letters, digits, ".", "_" and "-")`, k.ID)
@@ -83,7 +83,7 @@ func newSealer(keys []OutcomeKey) (*sealer, error) {
 	}
 	s := &sealer{keys: append([]OutcomeKey(nil), keys...)}
 	for i := range s.keys {
-		if err := s.keys[i].validate(); err != nil {
+		if err := s.keys[i].Validate(); err != nil {
 			return nil, err
 		}
 		if s.find(s.keys[i].ID) != &s.keys[i] {
