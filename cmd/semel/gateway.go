@@ -67,6 +67,7 @@ end. A second one ends the process at once; what was running is unknown then.`,
 			if err != nil {
 				return err
 			}
+			capture(log)
 			f.config.Logger = log
 			if err := f.keys.into(&f.config.Guard, p); err != nil {
 				return err
