@@ -35,7 +35,9 @@ type Options struct {
 	Secrets [][]byte
 	// OutcomeKeys, when set, keep outcomes encrypted in the store (AES-256-GCM),
 	// bound to their record. The first encrypts, all decrypt; outcomes that
-	// were recorded without a key are replayed still. See [OutcomeKey].
+	// were recorded without a key are replayed still. A zero key in the first
+	// place encrypts nothing, while the others decrypt: for the time in which
+	// not every process has been given the first key. See [OutcomeKey].
 	OutcomeKeys []OutcomeKey
 	// HideKeys keeps scope and name out of the store. Operators then find a
 	// record by its digest only.

@@ -83,6 +83,9 @@ func newSealer(keys []OutcomeKey) (*sealer, error) {
 	}
 	s := &sealer{keys: append([]OutcomeKey(nil), keys...)}
 	for i := range s.keys {
+		if i == 0 && len(keys) > 1 && s.keys[i] == (OutcomeKey{}) {
+			continue // keep outcomes as they are, decrypt with the others
+		}
 		if err := s.keys[i].Validate(); err != nil {
 			return nil, err
 		}
@@ -98,12 +101,15 @@ func (s *sealer) find(id string) *OutcomeKey {
 		return nil
 	}
 	for i := range s.keys {
-		if s.keys[i].ID == id {
+		if id != "" && s.keys[i].ID == id {
 			return &s.keys[i]
 		}
 	}
 	return nil
 }
+
+// seals reports whether there is a key to encrypt with.
+func (s *sealer) seals() bool { return s != nil && s.keys[0].ID != "" }
 
 // seal returns what the store gets for an outcome. It is called once for a
 // settlement: every repetition of it carries the same bytes. An empty outcome
@@ -112,7 +118,7 @@ func (s *sealer) seal(d Digest, kept bool, plain []byte) ([]byte, error) {
 	switch {
 	case len(plain) == 0:
 		return plain, nil
-	case s != nil:
+	case s.seals():
 		return s.keys[0].seal(d, kept, plain)
 	case bytes.HasPrefix(plain, []byte(sealMark)):
 		return append(sealHead(kindPlain, len(plain)), plain...), nil
@@ -205,7 +211,7 @@ func (k *OutcomeKey) open(d Digest, kept bool, stored []byte) ([]byte, error) {
 
 // Seals reports whether the guard keeps outcomes encrypted. What a database
 // records by itself then needs another way.
-func (g *Guard) Seals() bool { return g.core.sealer != nil }
+func (g *Guard) Seals() bool { return g.core.sealer.seals() }
 
 // Reveal decrypts the outcome of a record that was read from the store and not
 // from the guard, such as by [Lister]; every record that a guard returns is

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -31,6 +32,10 @@ func outcomeKey(id string) semel.OutcomeKey {
 func sealing(ids ...string) *semel.Options {
 	o := &semel.Options{Policy: semel.Policy{Wait: semel.NoWait}}
 	for _, id := range ids {
+		if id == "" {
+			o.OutcomeKeys = append(o.OutcomeKeys, semel.OutcomeKey{})
+			continue
+		}
 		o.OutcomeKeys = append(o.OutcomeKeys, outcomeKey(id))
 	}
 	return o
@@ -171,17 +176,28 @@ func TestSealedSummaryWhenTheStoreIsFull(t *testing.T) {
 func TestOutcomeKeyRotation(t *testing.T) {
 	t.Parallel()
 	store := memstore.New(nil)
-	steps := [][]string{{}, {"k1"}, {"k1", "k2"}, {"k2", "k1"}, {"k2"}}
+	steps := [][]string{{}, {"", "k1"}, {"k1"}, {"k1", "k2"}, {"k2", "k1"}, {"k2"}, {"", "k2"}, {}}
+	var guards []*semel.Guard
 	for i, ids := range steps {
-		g := newGuard(t, store, sealing(ids...))
+		guards = append(guards, newGuard(t, store, sealing(ids...)))
 		name := fmt.Sprint("step ", i)
-		mustSettle(t, mustClaim(t, g, testKey(name)).Complete([]byte(name), nil))
-		for before := range i + 1 {
-			if last := len(steps) - 1; i == last && (before == 1 || before == 2) {
-				mustRefuse(t, g, testKey(fmt.Sprint("step ", before)), semel.ErrUnreadable) // its key is gone
-				continue
+		mustSettle(t, mustClaim(t, guards[i], testKey(name)).Complete([]byte(name), nil))
+		if encrypts := len(ids) > 0 && ids[0] != ""; guards[i].Seals() != encrypts {
+			t.Errorf("step %d seals: %v, want %v", i, !encrypts, encrypts)
+		} else if encrypts {
+			sealed(t, store, testKey(name), ids[0])
+		}
+	}
+	for i, ids := range steps {
+		for by, has := range steps {
+			name := fmt.Sprint("step ", i)
+			if len(ids) == 0 || ids[0] == "" || slices.Contains(has, ids[0]) {
+				mustReplay(t, guards[by], testKey(name), name)
+			} else if by == i-1 || by == i+1 {
+				t.Errorf("step %d cannot read step %d", by, i)
+			} else {
+				mustRefuse(t, guards[by], testKey(name), semel.ErrUnreadable)
 			}
-			mustReplay(t, g, testKey(fmt.Sprint("step ", before)), fmt.Sprint("step ", before))
 		}
 	}
 }

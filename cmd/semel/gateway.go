@@ -236,7 +236,7 @@ func (f *gatewayFlags) announce(ctx context.Context, front, admin net.Listener) 
 		c.Logger.LogAttrs(ctx, slog.LevelWarn, "the store is in memory: what happened is forgotten when this process ends")
 	}
 	attrs := []slog.Attr{slog.String("upstream", c.Upstream), slog.String("store", openstore.Redact(f.store)), slog.String("rules", f.rules)}
-	if keys := c.Guard.OutcomeKeys; len(keys) > 0 {
+	if keys := c.Guard.OutcomeKeys; len(keys) > 0 && keys[0].ID != "" {
 		attrs = append(attrs, slog.String("outcome_key", keys[0].ID))
 	}
 	for _, a := range addresses {

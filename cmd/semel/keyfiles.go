@@ -18,8 +18,9 @@ const (
 	secretVariable = "SEMEL_SECRET"
 	// maxKeyFileBytes bounds a file of keys or secrets.
 	maxKeyFileBytes = 64 << 10
-	// noSecret is the line that stands for digests without a secret.
-	noSecret = "none"
+	// none is the line that stands for outcomes that are not encrypted, and for
+	// digests without a secret.
+	none = "none"
 )
 
 // keyFiles are the flags that name files with keys and secrets. Their contents
@@ -112,6 +113,9 @@ func secretLines(flag, name string) ([]secretLine, error) {
 // parseOutcomeKey reads a line that [outcomeKeyLine] wrote. Its errors do not
 // show the key.
 func parseOutcomeKey(line string) (semel.OutcomeKey, error) {
+	if line == none {
+		return semel.OutcomeKey{}, nil
+	}
 	words := strings.Fields(line)
 	if len(words) != 2 {
 		return semel.OutcomeKey{}, errors.New("a line is an id, a space, and 32 bytes in base64")
@@ -134,7 +138,7 @@ func outcomeKeyLine(k *semel.OutcomeKey) string {
 // parseSecret reads a line of a file of secrets. The line is the secret as it is.
 func parseSecret(line string) ([]byte, error) {
 	switch {
-	case line == noSecret:
+	case line == none:
 		return nil, nil
 	case strings.TrimSpace(line) != line:
 		return nil, errors.New("white space stands before or after the secret; remove it (if it belongs to the secret, the secret cannot be given in a file)")

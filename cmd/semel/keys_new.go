@@ -21,7 +21,9 @@ that nobody else can read.
 
 To replace a key while requests arrive, add the new line at the end of the file
 everywhere and restart; then move it to the top everywhere and restart; remove
-the old line when the longest retention has passed since.`,
+the old line when the longest retention has passed since. To begin with, the
+first line may be the word none: nothing is encrypted yet, but every gateway can
+read what others encrypt.`,
 		Example: `  (umask 077; semel keys new > outcome.keys)
   semel keys new --id k2 >> outcome.keys`,
 		Args: noArgs,
