@@ -193,7 +193,7 @@ func (k *OutcomeKey) seal(d Digest, kept bool, plain []byte) ([]byte, error) {
 	}
 	sealed := sealHead(kindSealed, 1+len(k.ID)+aead.Overhead()+len(plain))
 	sealed = append(append(sealed, byte(len(k.ID))), k.ID...) //nolint:gosec // validated: at most 32.
-	return aead.Seal(sealed, nil, plain, sealedWhat(sealed, d, kept)), nil
+	return aead.Seal(sealed, nil, plain, sealedWhat(sealed, d, kept)), nil //nolint:gosec // it draws the nonce itself.
 }
 
 func (k *OutcomeKey) open(d Digest, kept bool, stored []byte) ([]byte, error) {

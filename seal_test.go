@@ -407,7 +407,7 @@ func TestOutcomeKeyDoesNotPrint(t *testing.T) {
 	options := semel.Options{OutcomeKeys: []semel.OutcomeKey{k}}
 	var log bytes.Buffer
 	for _, h := range []slog.Handler{slog.NewTextHandler(&log, nil), slog.NewJSONHandler(&log, nil)} {
-		slog.New(h).Info("key", "key", k, "pointer", &k, "options", options.OutcomeKeys)
+		slog.New(h).Info("key", slog.Any("key", k), slog.Any("pointer", &k), slog.Any("options", options.OutcomeKeys))
 	}
 	asJSON, err := json.Marshal(options.OutcomeKeys)
 	if err != nil {
@@ -418,7 +418,7 @@ func TestOutcomeKeyDoesNotPrint(t *testing.T) {
 		said = append(said, fmt.Sprintf(verb, k), fmt.Sprintf(verb, &k), fmt.Sprintf(verb, options.OutcomeKeys))
 	}
 	for _, text := range said {
-		for _, leak := range []string{hex.EncodeToString(k.Key[:4]), fmt.Sprint(k.Key[:4])[1:8], fmt.Sprint(k.Key[0], ",", k.Key[1]), "0x31, 0x30"} {
+		for _, leak := range []string{hex.EncodeToString(k.Key[:4]), fmt.Sprintf("%d", k.Key[:4])[1:8], fmt.Sprint(k.Key[0], ",", k.Key[1]), "0x31, 0x30"} {
 			if strings.Contains(strings.ToLower(text), leak) {
 				t.Errorf("%q shows the key", text)
 			}

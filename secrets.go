@@ -236,7 +236,7 @@ func (c *core) handBack(ctx context.Context, rec *Record, p ClaimParams, to Sett
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.timeout)
 	defer cancel()
 	if err := c.store.Settle(ctx, rec.Digest, rec.Fence, to); err != nil && !definite(err) {
-		c.giveBack(p)
+		c.giveBack(p) //nolint:contextcheck // it must not end with the context.
 	}
 	c.waiters.wake(rec.Digest)
 }

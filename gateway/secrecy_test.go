@@ -46,7 +46,7 @@ func wantNoMarker(t *testing.T, where, text string) {
 	for _, secret := range markers() {
 		for _, spelling := range []string{
 			secret, hex.EncodeToString([]byte(secret)), base64.RawStdEncoding.EncodeToString([]byte(secret))[:16],
-			url.QueryEscape(secret), fmt.Sprint([]byte(secret))[1:40], strings.ReplaceAll(fmt.Sprint([]byte(secret))[1:40], " ", ","),
+			url.QueryEscape(secret), fmt.Sprintf("%d", []byte(secret))[1:40], strings.ReplaceAll(fmt.Sprintf("%d", []byte(secret))[1:40], " ", ","),
 		} {
 			if at := strings.Index(low, strings.ToLower(spelling)); at >= 0 {
 				t.Errorf("%s shows %s: …%s", where, secret, low[max(0, at-200):at+len(spelling)])
@@ -122,7 +122,7 @@ func TestNothingSecretIsTold(t *testing.T) {
 	outcomeKey := semel.OutcomeKey{ID: "k1"}
 	copy(outcomeKey.Key[:], marked("outcome-key"))
 	store := &tattling{Store: memstore.New(nil)}
-	t.Cleanup(func() { _ = store.Store.Close() })
+	t.Cleanup(func() { _ = store.Close() })
 	rules := parse(t, `
 version: 1
 routes:

@@ -57,7 +57,7 @@ type captured struct{ to *slog.Logger }
 // Write implements io.Writer.
 func (c captured) Write(line []byte) (int, error) {
 	said, _, _ := strings.Cut(strings.TrimRight(string(line), "\n"), `"`)
-	c.to.LogAttrs(context.Background(), slog.LevelDebug, said)
+	c.to.LogAttrs(context.Background(), slog.LevelDebug, "a library says", slog.String("text", said))
 	return len(line), nil
 }
 

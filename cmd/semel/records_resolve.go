@@ -47,7 +47,9 @@ what became of it:
   --as cancelled  it did not happen and must not any more: retries are refused.
 
 The claim is taken over first, so a holder that wakes up late cannot overwrite
-the verdict. The reason is kept in the record.`,
+the verdict. The reason is kept in the record, as it is. Where the gateway
+encrypts answers, give its file with --outcome-keys too: without it, the answer
+that you give is kept as it is.`,
 		Example: `  semel records resolve 3f9a --as released --reason "not in the ledger"
   semel records resolve 3f9a --as completed --status 303 --location /invoices/17 --reason "invoice 17 is there"
   semel records resolve 3f9a --as completed --status 201 --content-type application/json \
