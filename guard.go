@@ -29,7 +29,7 @@ type Options struct {
 	// the store cannot confirm a guessed key. The first names new records, and
 	// those of the others are still found: that is how a secret is replaced
 	// while requests arrive, in the steps of docs/operations.md. Each has at
-	// least 16 bytes, at most four are used, and an empty one stands for none.
+	// least 16 bytes, there are at most four, and an empty one stands for none.
 	// All guards of one store need the same. More than one costs a Lookup or
 	// two for every Begin, and refuses BeginTx; see [Guard.CheckTx].
 	Secrets [][]byte

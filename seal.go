@@ -192,7 +192,7 @@ func (k *OutcomeKey) seal(d Digest, kept bool, plain []byte) ([]byte, error) {
 		return nil, fmt.Errorf("semel: encrypt the outcome with key %q: %w", k.ID, err)
 	}
 	sealed := sealHead(kindSealed, 1+len(k.ID)+aead.Overhead()+len(plain))
-	sealed = append(append(sealed, byte(len(k.ID))), k.ID...) //nolint:gosec // validated: at most 32.
+	sealed = append(append(sealed, byte(len(k.ID))), k.ID...)              //nolint:gosec // validated: at most 32.
 	return aead.Seal(sealed, nil, plain, sealedWhat(sealed, d, kept)), nil //nolint:gosec // it draws the nonce itself.
 }
 

@@ -30,11 +30,11 @@ read what others encrypt.`,
 		RunE: func(*cobra.Command, []string) error {
 			if id == "" {
 				var tail [3]byte
-				rand.Read(tail[:]) //nolint:gosec // it never returns an error.
+				rand.Read(tail[:]) // it never returns an error
 				id = time.Now().UTC().Format("k20060102-") + hex.EncodeToString(tail[:])
 			}
 			key := semel.OutcomeKey{ID: id}
-			rand.Read(key.Key[:]) //nolint:gosec // as above.
+			rand.Read(key.Key[:]) // as above
 			if err := key.Validate(); err != nil {
 				return usage(err)
 			}
