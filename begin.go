@@ -33,6 +33,7 @@ const (
 func (g *Guard) Begin(ctx context.Context, k Key, fp Fingerprint) (*Claim, *Record, error) {
 	a := attempt{guard: g, ctx: ctx, key: k, fp: fp, start: time.Now()}
 	claim, rec, err := a.run()
+	rec, err = a.reveal(rec, err)
 	if hook := g.core.trace.Began; hook != nil {
 		hook(ctx, a.info(claim, rec, err))
 	}
@@ -96,7 +97,7 @@ type step struct {
 // it would wait for itself.
 func (a *attempt) nested() error {
 	for outer := TxClaimFrom(a.ctx); outer != nil; outer = TxClaimFrom(outer.outside) {
-		if outer.Digest() == a.digest {
+		if outer.Digest() == a.digest || a.guard.core.names(a.key, outer.Digest()) {
 			return fmt.Errorf("%w: the transaction around this call works on it (nested use of one key)", ErrInFlight)
 		}
 	}
@@ -108,7 +109,7 @@ func (a *attempt) decide() (*Claim, *Record, error) {
 	if err := a.nested(); err != nil {
 		return nil, nil, a.fail(err)
 	}
-	s := a.claim(0, a.start)
+	s := a.claimFresh(a.start)
 	for round := 0; ; round++ {
 		if s.err == nil && !s.won && a.running(&s.rec) {
 			s = a.wait(s.rec)
@@ -133,7 +134,7 @@ func (a *attempt) decide() (*Claim, *Record, error) {
 		}
 		before := s.rec
 		a.met = &before // whatever fails from here on, the caller knows that there was something
-		s = a.claim(before.Fence, time.Now())
+		s = a.takeOver(&before)
 		if s.err == nil && s.won && a.guard.policy.OnUnknown == Reconcile && !a.neverRan(&before) {
 			return a.reconcile(before, s)
 		}
@@ -266,7 +267,7 @@ func (a *attempt) wait(met Record) step {
 		rec, again, err := a.sit(deadline.C, poll)
 		s := step{rec: rec, err: err}
 		if errors.Is(err, ErrNotFound) && !a.inTx {
-			s = a.claim(0, time.Now())
+			s = a.claimFresh(time.Now())
 		}
 		if s.err != nil || s.won || !again || !a.running(&s.rec) {
 			return s
@@ -381,6 +382,7 @@ func resultOf(err error) Result {
 		{ErrNotKept, ResultNotKept},
 		{ErrDuplicate, ResultDuplicate},
 		{ErrQuota, ResultQuota},
+		{ErrUnreadable, ResultUnreadable},
 		{ErrClosed, ResultClosed},
 		{ErrUnavailable, ResultUnavailable},
 		{ErrKeyInvalid, ResultInvalid},

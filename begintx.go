@@ -10,7 +10,8 @@ import (
 // BeginTx starts an attempt in transaction mode: what [Guard.Begin] is, but the
 // claim lives inside of a transaction, which the work shares and which commits
 // business rows and outcome together. t must use the database of this guard's
-// store. It returns exactly one of three things, as Begin does.
+// store. It returns exactly one of three things, as Begin does. It refuses every
+// intent where [Guard.CheckTx] says so.
 //
 // ctx governs the work too. Concurrent attempts of the intent wait within
 // [Policy.Wait]: those of this process in memory, those of others on the
@@ -21,6 +22,7 @@ func (g *Guard) BeginTx(ctx context.Context, t Transactor, k Key, fp Fingerprint
 		transactor: t,
 	}
 	claim, rec, err := a.run()
+	rec, err = a.reveal(rec, err)
 	if hook := g.core.trace.Began; hook != nil {
 		info := a.info(nil, rec, err)
 		if claim != nil {
@@ -38,6 +40,9 @@ type txAttempt struct {
 }
 
 func (a *txAttempt) run() (*TxClaim, *Record, error) {
+	if err := a.guard.CheckTx(); err != nil {
+		return nil, nil, a.fail(err)
+	}
 	if err := a.enter(); err != nil {
 		return nil, nil, a.fail(err)
 	}
@@ -121,6 +126,10 @@ func (a *txAttempt) claimAlone() (*TxClaim, step) {
 	tx, err := a.transactor.Transaction(a.ctx)
 	if err != nil {
 		return nil, a.unavailable("open a transaction", err)
+	}
+	if _, ok := tx.(Recorder); ok && a.guard.Seals() {
+		_ = tx.Rollback() // nothing was written
+		return nil, step{err: errDatabaseRecords}
 	}
 	params := a.params(0)
 	began := time.Now()

@@ -10,18 +10,33 @@ import (
 
 // BenchmarkBegin measures what the guard adds around work that costs nothing:
 // a fresh claim with its settlement, and a replay.
-func BenchmarkBegin(b *testing.B) {
+func BenchmarkBegin(b *testing.B) { benchmarkBegin(b, nil) }
+
+// BenchmarkBeginSealed is the same with outcomes that are encrypted.
+func BenchmarkBeginSealed(b *testing.B) {
+	benchmarkBegin(b, &semel.Options{OutcomeKeys: []semel.OutcomeKey{outcomeKey("k1")}})
+}
+
+// BenchmarkBeginRotating is the same while a secret is replaced.
+func BenchmarkBeginRotating(b *testing.B) {
+	benchmarkBegin(b, &semel.Options{Secrets: newFirst()})
+}
+
+func benchmarkBegin(b *testing.B, opts *semel.Options) {
+	b.Helper()
 	store := memstore.New(&memstore.Options{MaxRecords: 100_000_000, MaxBytes: 1 << 40})
-	g, err := semel.New(store, nil)
+	g, err := semel.New(store, opts)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer g.Close()
 	outcome := make([]byte, 200)
+	round := 0
 	b.Run("ClaimFresh", func(b *testing.B) {
+		round++
 		names := make([]string, b.N)
 		for i := range names {
-			names[i] = fmt.Sprintf("%d-%d", b.N, i)
+			names[i] = fmt.Sprintf("%d-%d", round, i)
 		}
 		b.ReportAllocs()
 		b.ResetTimer()
@@ -36,7 +51,8 @@ func BenchmarkBegin(b *testing.B) {
 		}
 	})
 	b.Run("Replay", func(b *testing.B) {
-		key := testKey(fmt.Sprint("replay ", b.N))
+		round++
+		key := testKey(fmt.Sprint("replay ", round))
 		claim, _, err := g.Begin(b.Context(), key, testFingerprint())
 		if err != nil {
 			b.Fatal(err)

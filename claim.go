@@ -215,10 +215,7 @@ func (c *Claim) settle(s Settlement, final bool) error {
 	s.Note = maxNote(s.Note)
 	s.Retention = c.guard.policy.retention(s.State)
 	began := time.Now()
-	err := core.store.Settle(&c.ctx, c.digest, c.fence, s)
-	if err != nil && !definite(err) {
-		err = c.settleAgain(s, began, err)
-	}
+	err := c.record(s, began)
 	if errors.Is(err, ErrFull) && !final {
 		c.mu.Lock()
 		c.phase = phaseOpen
@@ -237,6 +234,20 @@ func (c *Claim) settle(s Settlement, final bool) error {
 			Digest: c.digest, Scope: c.scope, State: s.State, Fence: c.fence, Kept: s.Kept,
 			Bytes: len(s.Outcome), Held: began.Sub(c.won), Took: time.Since(began), Err: err,
 		})
+	}
+	return err
+}
+
+// record asks the store, again while its answer is lost, with the same bytes.
+func (c *Claim) record(s Settlement, began time.Time) error {
+	core := c.guard.core
+	var err error
+	if s.Outcome, err = core.sealer.seal(c.digest, s.Kept, s.Outcome); err != nil {
+		return err
+	}
+	err = core.store.Settle(&c.ctx, c.digest, c.fence, s)
+	if err != nil && !definite(err) {
+		err = c.settleAgain(s, began, err)
 	}
 	return err
 }

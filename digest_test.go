@@ -66,7 +66,7 @@ func TestDigestWithSecret(t *testing.T) {
 	mac.Sum(want[:0])
 	store := memstore.New(nil)
 	t.Cleanup(func() { store.Close() })
-	guard, err := semel.New(store, &semel.Options{Secret: secret})
+	guard, err := semel.New(store, &semel.Options{Secrets: [][]byte{secret}})
 	if err != nil {
 		t.Fatal(err)
 	}

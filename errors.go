@@ -24,6 +24,10 @@ var (
 	ErrNotKept = errors.New("semel: executed, but the answer was not kept")
 	// ErrDuplicate: in dedup mode, the intent was executed before.
 	ErrDuplicate = errors.New("semel: duplicate of an executed intent")
+	// ErrUnreadable: the intent was executed, but its recorded answer cannot be
+	// read: the key with which it was encrypted is missing, or it was tampered
+	// with. Nothing is executed. An operator may mend the former.
+	ErrUnreadable = errors.New("semel: executed, but the recorded answer cannot be read")
 	// ErrUnavailable: the store could not be reached, so nothing was executed.
 	ErrUnavailable = errors.New("semel: store is unavailable")
 	// ErrQuota: the scope has as many live claims or records as it may, so
@@ -114,6 +118,7 @@ func advices() []advice {
 		{ErrUnknown, "Do not repeat it blindly: look up whether it happened, then ask an operator to resolve the record."},
 		{ErrCancelled, "Do not send it again; it was cancelled. Use a new key if you want it after all."},
 		{ErrNotKept, "It was done. Look up the result; the answer itself was too large to keep."},
+		{ErrUnreadable, "It was done. Look up the result; an operator may be able to make the recorded answer readable again."},
 		{ErrDuplicate, "Nothing to do: it was done before."},
 		{ErrRolledBack, "Nothing was done. Send the same request again with the same key."},
 		{ErrNotStored, "It was done, but a retry will find the outcome unknown. Keep the answer you have."},

@@ -20,17 +20,26 @@ const (
 	DefaultStoreQueue      = 4096
 	DefaultStoreTimeout    = 5 * time.Second
 	DefaultSweepEvery      = 10 * time.Second
-	minSecretBytes         = 16
 )
 
 // Options are the settings of a [Guard]. A nil *Options is complete.
 type Options struct {
 	// Policy applies to every Begin of this guard; see [Guard.With].
 	Policy Policy
-	// Secret, when set, keys the digests (HMAC-SHA-256), so that whoever reads
-	// the store cannot confirm a guessed key. At least 16 bytes. All guards of
-	// one store need the same secret.
-	Secret []byte
+	// Secrets, when set, key the digests (HMAC-SHA-256), so that whoever reads
+	// the store cannot confirm a guessed key. The first names new records, and
+	// those of the others are still found: that is how a secret is replaced
+	// while requests arrive, in the steps of docs/operations.md. Each has at
+	// least 16 bytes, there are at most four, and an empty one stands for none.
+	// All guards of one store need the same. More than one costs a Lookup or
+	// two for every Begin, and refuses BeginTx; see [Guard.CheckTx].
+	Secrets [][]byte
+	// OutcomeKeys, when set, keep outcomes encrypted in the store (AES-256-GCM),
+	// bound to their record. The first encrypts, all decrypt; outcomes that
+	// were recorded without a key are replayed still. A zero key in the first
+	// place encrypts nothing, while the others decrypt: for the time in which
+	// not every process has been given the first key. See [OutcomeKey].
+	OutcomeKeys []OutcomeKey
 	// HideKeys keeps scope and name out of the store. Operators then find a
 	// record by its digest only.
 	HideKeys bool
@@ -82,6 +91,8 @@ type core struct {
 	notifier Notifier // nil when the store is none
 	recaller Recaller // the same
 	digester digester
+	older    []*digester // of the secrets that are being replaced; usually none
+	sealer   *sealer     // nil when outcomes are kept as they are
 	hideKeys bool
 	trace    Trace
 	waiters  *waiters
@@ -128,12 +139,16 @@ func New(store Store, opts *Options) (*Guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n := len(opts.Secret); n > 0 && n < minSecretBytes {
-		return nil, fmt.Errorf("semel: new guard: secret has %d bytes, at least %d are needed", n, minSecretBytes)
+	if err := checkSecrets(opts.Secrets); err != nil {
+		return nil, err
+	}
+	sealer, err := newSealer(opts.OutcomeKeys)
+	if err != nil {
+		return nil, err
 	}
 	c := &core{
 		store:    store,
-		digester: digester{secret: append([]byte(nil), opts.Secret...)},
+		sealer:   sealer,
 		hideKeys: opts.HideKeys,
 		waiters: newWaiters(
 			positive(opts.WaitersPerKey, DefaultWaitersPerKey),
@@ -150,6 +165,7 @@ func New(store Store, opts *Options) (*Guard, error) {
 		liveQuota:      newLiveQuota(positive(opts.LiveClaimsPerScope, DefaultLiveClaimsPerScope)),
 		auditRetention: positive(opts.AuditRetention, DefaultAuditRetention),
 	}
+	c.setSecrets(opts.Secrets)
 	c.notifier, _ = StoreAs[Notifier](store)
 	c.recaller, _ = StoreAs[Recaller](store)
 	if opts.Trace != nil {
@@ -181,7 +197,8 @@ func (g *Guard) Policy() Policy { return g.policy }
 // Store returns the store that was given to [New].
 func (g *Guard) Store() Store { return g.core.store }
 
-// Digest returns the identity under which the store knows the key.
+// Digest returns the identity under which the store knows the key: where
+// secrets are being replaced, that of a new record.
 func (g *Guard) Digest(k Key) Digest { return g.core.digester.digest(k) }
 
 // LiveClaims returns the number of claims this guard holds now.
@@ -191,14 +208,19 @@ func (g *Guard) LiveClaims() int { return int(g.core.live.Load()) }
 func (g *Guard) Waiting() int { return int(g.core.waiters.count.Load()) }
 
 // Lookup returns what the store remembers of the intent; [ErrNotFound] for
-// nothing. It is for status pages and operators: it decides nothing.
+// nothing. It is for status pages and operators: it decides nothing. An
+// outcome that cannot be read is left out; the error then wraps
+// [ErrUnreadable], and the rest of the record is returned all the same.
 func (g *Guard) Lookup(ctx context.Context, k Key) (Record, error) {
 	if err := k.Validate(); err != nil {
 		return Record{}, err
 	}
-	rec, err := g.core.store.Lookup(ctx, g.Digest(k))
+	rec, err := g.core.find(ctx, k)
 	if err != nil {
 		return Record{}, fmt.Errorf("semel: look up record: %w", err)
+	}
+	if err := g.core.reveal(&rec); err != nil {
+		return rec, fmt.Errorf("semel: look up record: %w", err)
 	}
 	return rec, nil
 }

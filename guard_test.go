@@ -328,7 +328,7 @@ func TestDedupModeStopsDuplicates(t *testing.T) {
 func TestSecretAndHiddenKeys(t *testing.T) {
 	t.Parallel()
 	store := memstore.New(nil)
-	g := newGuard(t, store, &semel.Options{Secret: []byte("0123456789abcdef"), HideKeys: true})
+	g := newGuard(t, store, &semel.Options{Secrets: [][]byte{[]byte("0123456789abcdef")}, HideKeys: true})
 	k := testKey("a")
 	if err := mustClaim(t, g, k).Complete([]byte("one"), nil); err != nil {
 		t.Fatal(err)
@@ -349,14 +349,22 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 		return semel.Reconciliation{}, nil
 	}
 	for name, opts := range map[string]semel.Options{
-		"short secret":       {Secret: []byte("short")},
-		"lease too short":    {Policy: semel.Policy{Lease: time.Millisecond}},
-		"negative retention": {Policy: semel.Policy{Retention: -time.Hour}},
-		"negative max run":   {Policy: semel.Policy{MaxRun: -1}},
-		"negative outcome":   {Policy: semel.Policy{MaxOutcomeBytes: -1}},
-		"no reconcile func":  {Policy: semel.Policy{OnUnknown: semel.Reconcile}},
-		"stray reconcile":    {Policy: semel.Policy{Reconcile: reconcile}},
-		"no such mode":       {Policy: semel.Policy{Mode: 9}},
+		"short secret":                {Secrets: [][]byte{[]byte("short")}},
+		"secret twice":                {Secrets: [][]byte{[]byte("0123456789abcdef"), []byte("0123456789abcdef")}},
+		"too many secrets":            {Secrets: [][]byte{make([]byte, 16), make([]byte, 17), make([]byte, 18), make([]byte, 19), make([]byte, 20)}},
+		"outcome key of no id":        {OutcomeKeys: []semel.OutcomeKey{{Key: [32]byte{1}}}},
+		"outcome key, bad id":         {OutcomeKeys: []semel.OutcomeKey{{ID: "a b", Key: [32]byte{1}}}},
+		"outcome key of zeroes":       {OutcomeKeys: []semel.OutcomeKey{{ID: "a"}}},
+		"outcome key of none":         {OutcomeKeys: []semel.OutcomeKey{{}}},
+		"outcome key of none, second": {OutcomeKeys: []semel.OutcomeKey{{ID: "a", Key: [32]byte{1}}, {}}},
+		"outcome key twice":           {OutcomeKeys: []semel.OutcomeKey{{ID: "a", Key: [32]byte{1}}, {ID: "a", Key: [32]byte{2}}}},
+		"lease too short":             {Policy: semel.Policy{Lease: time.Millisecond}},
+		"negative retention":          {Policy: semel.Policy{Retention: -time.Hour}},
+		"negative max run":            {Policy: semel.Policy{MaxRun: -1}},
+		"negative outcome":            {Policy: semel.Policy{MaxOutcomeBytes: -1}},
+		"no reconcile func":           {Policy: semel.Policy{OnUnknown: semel.Reconcile}},
+		"stray reconcile":             {Policy: semel.Policy{Reconcile: reconcile}},
+		"no such mode":                {Policy: semel.Policy{Mode: 9}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

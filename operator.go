@@ -26,7 +26,7 @@ func (g *Guard) Resolve(ctx context.Context, by Operator, d Digest, s Settlement
 }
 
 func (g *Guard) resolve(ctx context.Context, entry AuditEntry, d Digest, s Settlement) (Record, error) {
-	rec, err := g.core.store.Lookup(ctx, d)
+	rec, err := g.core.lookup(ctx, d)
 	if err != nil {
 		return Record{}, fmt.Errorf("semel: %s: %w", entry.Act, err)
 	}
@@ -56,6 +56,9 @@ func (g *Guard) Cancel(ctx context.Context, by Operator, k Key, reason string) (
 	d := g.Digest(k)
 	entry := AuditEntry{Operator: by, Act: "cancel"}
 	tombstone := Settlement{State: StateCancelled, Note: reason}
+	if len(g.core.older) > 0 {
+		return g.cancelRotating(ctx, entry, k, tombstone)
+	}
 	rec, err := g.core.store.Lookup(ctx, d)
 	switch {
 	case errors.Is(err, ErrNotFound):
@@ -92,7 +95,11 @@ func (g *Guard) settleAs(ctx context.Context, entry *AuditEntry, p ClaimParams, 
 	case err != nil:
 		return Record{}, fmt.Errorf("semel: %s: %w", entry.Act, err)
 	case !won:
+		_ = g.core.reveal(&rec) // what cannot be read is left out
 		return rec, &Error{Op: entry.Act, Digest: p.Digest, Record: &rec, RetryAfter: time.Second, Err: ErrInFlight}
+	}
+	if s.Outcome, err = g.core.sealer.seal(p.Digest, s.Kept, s.Outcome); err != nil {
+		return rec, err
 	}
 	entry.Digest, entry.Scope, entry.Name = p.Digest, p.Scope, p.Name
 	entry.Reason, entry.As, entry.Fence = s.Note, s.State, rec.Fence
@@ -111,7 +118,7 @@ func (g *Guard) settleAs(ctx context.Context, entry *AuditEntry, p ClaimParams, 
 		rec.State = StateReleased
 		return rec, nil
 	}
-	rec, err = g.core.store.Lookup(ctx, p.Digest)
+	rec, err = g.core.lookup(ctx, p.Digest)
 	if err != nil {
 		return rec, fmt.Errorf("semel: %s: look up: %w", entry.Act, err)
 	}

@@ -19,6 +19,7 @@ const (
 	ResultNotKept     Result = "not-kept"
 	ResultDuplicate   Result = "duplicate"
 	ResultQuota       Result = "quota"
+	ResultUnreadable  Result = "unreadable" // completed, but the outcome cannot be decrypted
 	ResultUnavailable Result = "unavailable"
 	ResultClosed      Result = "closed"
 	ResultInvalid     Result = "invalid"

@@ -251,7 +251,8 @@ func (c *TxClaim) commit(s Settlement) error {
 func (c *TxClaim) commitIn(ctx context.Context, s Settlement) error {
 	began := time.Now()
 	s.Retention = c.guard.policy.retention(s.State)
-	err := c.tx.Commit(ctx, s)
+	size := len(s.Outcome)
+	err := c.record(ctx, s)
 	_ = c.tx.Rollback() // gives the connection back
 	switch {
 	case err == nil, errors.Is(err, ErrRolledBack):
@@ -261,12 +262,20 @@ func (c *TxClaim) commitIn(ctx context.Context, s Settlement) error {
 		err = c.confirm(ctx, err)
 	}
 	c.end(!errors.Is(err, ErrRolledBack))
-	size := len(s.Outcome)
 	if r, ok := c.tx.(Recorder); ok && err == nil {
 		c.rec.Fence, size = r.Recorded()
 	}
 	c.tell(s, size, began, err)
 	return err
+}
+
+// record commits with the outcome as the store is to keep it.
+func (c *TxClaim) record(ctx context.Context, s Settlement) error {
+	var err error
+	if s.Outcome, err = c.guard.core.sealer.seal(c.params.Digest, s.Kept, s.Outcome); err != nil {
+		return fmt.Errorf("%w: %w", ErrRolledBack, err)
+	}
+	return c.tx.Commit(ctx, s)
 }
 
 // confirm finds out whether a commit whose reply was lost took place: the key

@@ -153,7 +153,7 @@ func (g *Gateway) decided(route string) func(context.Context, semelhttp.Decision
 		g.metrics.requests.WithLabelValues(route, string(d.Outcome)).Inc()
 		level := slog.LevelInfo
 		switch d.Outcome { //nolint:exhaustive // the rest is everyday life.
-		case semelhttp.OutcomeUnknown, semelhttp.OutcomeNotStored, semelhttp.OutcomeUnprotected, semelhttp.OutcomeUnavailable:
+		case semelhttp.OutcomeUnknown, semelhttp.OutcomeNotStored, semelhttp.OutcomeUnprotected, semelhttp.OutcomeUnavailable, semelhttp.OutcomeUnreadable:
 			level = slog.LevelWarn
 		case semelhttp.OutcomeInternal:
 			level = slog.LevelError

@@ -39,7 +39,7 @@ func (g *Gateway) newProxy(target *url.URL, transport http.RoundTripper) http.Ha
 		Transport:    transport,
 		BufferPool:   &bufferPool{},
 		ErrorHandler: g.fail,
-		ErrorLog:     slog.NewLogLogger(g.log.Handler(), slog.LevelDebug),
+		ErrorLog:     newErrorLog(g.log),
 	}
 }
 
@@ -57,7 +57,7 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	g.metrics.upstreamFailures.WithLabelValues(f.class).Inc()
 	g.log.LogAttrs(ctx, slog.LevelWarn, "upstream failed",
-		slog.String("class", f.class), slog.Bool("sent", f.sent), slog.Bool("claimed", claimed), slog.String("error", f.err.Error()))
+		slog.String("class", f.class), slog.Bool("sent", f.sent), slog.Bool("claimed", claimed), slog.String("error", quietly(f.err)))
 	problem := semelhttp.Problem{
 		Name: "upstream-unreachable", Title: "The service cannot be reached", Status: http.StatusBadGateway,
 		Detail:    "Nothing was done. Wait a moment, then send the same request again.",

@@ -119,13 +119,13 @@ func (c *reconciler) reconcile(ctx context.Context, rec semel.Record) (semel.Rec
 	}
 	found, err := c.ask(ctx, a)
 	if err != nil {
-		return semel.Reconciliation{Note: note("reconcile: " + err.Error())}, nil //nolint:nilerr // the note keeps it, and since when.
+		return semel.Reconciliation{Note: note("reconcile: " + quietly(err))}, nil // the note keeps it, and since when
 	}
 	switch {
 	case found.fulfils(&c.rule.Happened):
 		outcome, err := c.replay(a, found)
 		if err != nil {
-			return semel.Reconciliation{Note: note("it happened, but its answer cannot be built: " + err.Error())}, nil //nolint:nilerr // as above.
+			return semel.Reconciliation{Note: note("it happened, but its answer cannot be built: " + quietly(err))}, nil // as above
 		}
 		return semel.Reconciliation{Verdict: semel.Happened, Outcome: outcome, Kept: true}, nil
 	case !found.fulfils(&c.rule.NotHappened):

@@ -57,7 +57,7 @@ func (g *Gateway) Serve(ctx context.Context, front, admin net.Listener) error {
 	frontServer := g.frontServer(life, secure)
 	adminServer := &http.Server{
 		Handler: g.AdminHandler(), ReadTimeout: adminReadTimeout, MaxHeaderBytes: g.config.MaxHeaderBytes,
-		ErrorLog: slog.NewLogLogger(g.log.Handler(), slog.LevelDebug),
+		ErrorLog: newErrorLog(g.log),
 	}
 	failed := make(chan error, 2)
 	go func() {
@@ -104,7 +104,7 @@ func (g *Gateway) frontServer(life context.Context, secure *tls.Config) *http.Se
 		IdleTimeout:       g.config.IdleTimeout,
 		MaxHeaderBytes:    g.config.MaxHeaderBytes,
 		BaseContext:       func(net.Listener) context.Context { return life },
-		ErrorLog:          slog.NewLogLogger(g.log.Handler(), slog.LevelDebug),
+		ErrorLog:          newErrorLog(g.log),
 	}
 }
 

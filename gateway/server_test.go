@@ -481,7 +481,7 @@ func TestConfigProblems(t *testing.T) {
 			t.Errorf("got  %v\nwant %s", err, tt.want)
 		}
 	}
-	if _, err := gateway.New(&gateway.Config{Store: records, Upstream: "http://h", Guard: semel.Options{Secret: []byte("x")}}); err == nil {
+	if _, err := gateway.New(&gateway.Config{Store: records, Upstream: "http://h", Guard: semel.Options{Secrets: [][]byte{[]byte("x")}}}); err == nil {
 		t.Error("a guard that cannot be made is no error")
 	}
 	taken := listen(t)

@@ -140,7 +140,7 @@ func newFailure(ctx context.Context, err error, sent bool) *failure {
 }
 
 // Error implements error.
-func (f *failure) Error() string { return f.class + ": " + f.err.Error() }
+func (f *failure) Error() string { return f.class + ": " + quietly(f.err) }
 
 // Unwrap returns the cause.
 func (f *failure) Unwrap() error { return f.err }
@@ -266,7 +266,7 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	}
 	n, err := b.ReadCloser.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
-		semelhttp.Dispose(b.ctx, semel.StateUnknown, noteAnswerBroke+err.Error())
+		semelhttp.Dispose(b.ctx, semel.StateUnknown, noteAnswerBroke+quietly(err))
 	}
 	return n, err
 }

@@ -29,10 +29,12 @@ type door struct {
 // doorOptions are the parts of a door that a test may replace.
 type doorOptions struct {
 	semelhttp.Options
-	policy semel.Policy
-	store  semel.Store
-	scope  semelhttp.ScopeFunc
-	quota  int // of records per scope
+	policy  semel.Policy
+	store   semel.Store
+	scope   semelhttp.ScopeFunc
+	quota   int // of records per scope
+	keys    []semel.OutcomeKey
+	secrets [][]byte
 }
 
 func anonymous(*http.Request) string { return "anonymous" }
@@ -47,7 +49,9 @@ func newDoor(tb testing.TB, o doorOptions) *door {
 	if o.scope == nil {
 		o.scope = semelhttp.ScopeBy(anonymous)
 	}
-	guard, err := semel.New(d.store, &semel.Options{Policy: o.policy, RecordsPerScope: o.quota, StoreTimeout: 200 * time.Millisecond})
+	guard, err := semel.New(d.store, &semel.Options{
+		Policy: o.policy, RecordsPerScope: o.quota, StoreTimeout: 200 * time.Millisecond, OutcomeKeys: o.keys, Secrets: o.secrets,
+	})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -103,7 +103,7 @@ func (ex *exchange) key() (semel.Key, bool, error) {
 func (ex *exchange) begin(w http.ResponseWriter, next http.Handler, key semel.Key) {
 	m := ex.m
 	ctx := ex.request.Context()
-	if ex.holds(key) {
+	if m.guard.Holds(ctx, key) {
 		ex.began = time.Time{}
 		ex.pass(w, next) // mounted twice
 		return
@@ -119,7 +119,7 @@ func (ex *exchange) begin(w http.ResponseWriter, next http.Handler, key semel.Ke
 	}
 	claim, rec, err := m.claim(ctx, key, fp)
 	if m.set.OnDecision != nil {
-		ex.decision.Digest, ex.decision.Begin = m.guard.Digest(key), time.Since(asked)
+		ex.decision.Digest, ex.decision.Begin = m.digest(key, claim, rec, err), time.Since(asked)
 	}
 	switch {
 	case claim != nil:
@@ -137,14 +137,19 @@ func (ex *exchange) begin(w http.ResponseWriter, next http.Handler, key semel.Ke
 	}
 }
 
-// holds reports whether this request holds the claim of the key already.
-func (ex *exchange) holds(key semel.Key) bool {
-	ctx := ex.request.Context()
-	if outer := semel.TxClaimFrom(ctx); outer != nil && outer.Digest() == ex.m.guard.Digest(key) {
-		return true
+// digest identifies the record of the key that was met; while a secret of the
+// guard is replaced it may have one of two.
+func (m *Middleware) digest(key semel.Key, claim claim, rec *semel.Record, err error) semel.Digest {
+	if claim != nil {
+		return claim.Digest()
 	}
-	outer := semel.ClaimFrom(ctx)
-	return outer != nil && outer.Digest() == ex.m.guard.Digest(key)
+	if rec != nil {
+		return rec.Digest
+	}
+	if e, ok := errors.AsType[*semel.Error](err); ok && e.Digest != (semel.Digest{}) {
+		return e.Digest
+	}
+	return m.guard.Digest(key)
 }
 
 // unreachable reports whether the store could not be asked. Where it told of a

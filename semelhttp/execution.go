@@ -32,6 +32,7 @@ type execution struct {
 // [txClaim].
 type claim interface {
 	Context() context.Context
+	Digest() semel.Digest
 	Fence() semel.Fence
 	Attempt() int
 	Detach() (end func())

@@ -2,6 +2,7 @@ package semelhttp
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"sync"
@@ -38,6 +39,11 @@ func New(g *semel.Guard, scope ScopeFunc, opts *Options) (*Middleware, error) {
 	set, err := opts.withDefaults(&policy)
 	if err != nil {
 		return nil, err
+	}
+	if set.Transactor != nil {
+		if err := g.CheckTx(); err != nil {
+			return nil, fmt.Errorf("semelhttp: new middleware: %w", err)
+		}
 	}
 	return &Middleware{guard: g, scope: scope, set: set, words: newWords(), statusLimit: newStatusLimit()}, nil
 }

@@ -134,6 +134,7 @@ const (
 	OutcomeInFlight       Outcome = "in-flight"       // did not run
 	OutcomeMismatch       Outcome = "mismatch"        // did not run
 	OutcomeNotKept        Outcome = "not-kept"        // did not run
+	OutcomeUnreadable     Outcome = "unreadable"      // did not run: the recorded answer cannot be decrypted
 	OutcomeDuplicate      Outcome = "duplicate"       // did not run
 	OutcomeCancelled      Outcome = "cancelled"       // did not run
 	OutcomeUnavailable    Outcome = "unavailable"     // did not run

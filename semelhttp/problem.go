@@ -134,6 +134,10 @@ func refusals() []problem {
 			"Do not send it again with another key. Look the result up.",
 		},
 		{
+			semel.ErrUnreadable, OutcomeUnreadable, "response-unreadable", conflict, false, "It was done, but its answer cannot be read",
+			"Do not send it again with another key. Look the result up. An operator may be able to make the recorded answer readable again.",
+		},
+		{
 			semel.ErrCancelled, OutcomeCancelled, "cancelled", conflict, false, "It was cancelled",
 			"This request was cancelled before it was carried out, and will not be. Use a new key if you want it after all.",
 		},

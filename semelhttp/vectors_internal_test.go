@@ -108,6 +108,7 @@ func errorOf(condition string) error {
 		"mismatch":       guarded(0, semel.ErrMismatch),
 		"unknown":        guarded(0, semel.ErrUnknown),
 		"not-kept":       guarded(0, semel.ErrNotKept),
+		"unreadable":     guarded(0, fmt.Errorf("%w: it is encrypted with the key %q", semel.ErrUnreadable, "k1")),
 		"cancelled":      guarded(0, semel.ErrCancelled),
 		"duplicate":      guarded(0, semel.ErrDuplicate),
 		"unavailable":    guarded(time.Second, fmt.Errorf("%w: claim: broken pipe", semel.ErrUnavailable)),

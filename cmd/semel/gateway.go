@@ -22,7 +22,8 @@ const adminOff = "off"
 
 const gatewayEnvironment = `  SEMEL_SECRET, at least 16 bytes, keys what the store knows of a key, so that who
   reads the store cannot confirm a guess. All gateways of one store need the same.
-  It has no flag, because flags can be seen by others.`
+  It has no flag, because flags can be seen by others; a file of --digest-secrets
+  holds several while one is being replaced (docs/operations.md has the steps).`
 
 // gatewayFlags are the flags that do not fill a field of the gateway's config
 // as they are.
@@ -32,6 +33,7 @@ type gatewayFlags struct {
 	rules     string
 	proxies   []string
 	readyFile string
+	keys      keyFiles
 }
 
 func newGateway(p *process, logs *logFlags) *cobra.Command {
@@ -65,8 +67,11 @@ end. A second one ends the process at once; what was running is unknown then.`,
 			if err != nil {
 				return err
 			}
+			capture(log)
 			f.config.Logger = log
-			f.config.Guard.Secret = []byte(p.getenv(secretVariable))
+			if err := f.keys.into(&f.config.Guard, p); err != nil {
+				return err
+			}
 			return f.run(cmd.Context())
 		},
 	}
@@ -87,6 +92,7 @@ func (f *gatewayFlags) register(cmd *cobra.Command) {
 	flags.DurationVar(&c.Guard.Policy.Wait, "wait", semel.DefaultWait, "how long a repeated request waits for the first one, where no rule says otherwise")
 	flags.DurationVar(&c.Guard.Policy.Lease, "lease", semel.DefaultLease, "how long a request counts as running after the gateway that ran it has crashed; then its outcome is unknown")
 	flags.BoolVar(&c.Guard.HideKeys, "hide-keys", false, "keep keys and scopes out of the store; operators then find a record by its digest only")
+	f.keys.register(flags)
 	flags.StringVar(&c.CertFile, "tls-cert", "", "certificate `file` (PEM); turns TLS and HTTP/2 on")
 	flags.StringVar(&c.KeyFile, "tls-key", "", "private key `file` (PEM) of --tls-cert")
 	flags.StringVar(&c.ClientCAFile, "tls-client-ca", "", "`file` (PEM) with the authorities of client certificates")
@@ -230,6 +236,9 @@ func (f *gatewayFlags) announce(ctx context.Context, front, admin net.Listener) 
 		c.Logger.LogAttrs(ctx, slog.LevelWarn, "the store is in memory: what happened is forgotten when this process ends")
 	}
 	attrs := []slog.Attr{slog.String("upstream", c.Upstream), slog.String("store", openstore.Redact(f.store)), slog.String("rules", f.rules)}
+	if keys := c.Guard.OutcomeKeys; len(keys) > 0 && keys[0].ID != "" {
+		attrs = append(attrs, slog.String("outcome_key", keys[0].ID))
+	}
 	for _, a := range addresses {
 		attrs = append(attrs, slog.String(a.name, a.url))
 	}

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"context"
 	"io"
+	"log"
 	"log/slog"
 	"os"
+	"strings"
 
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
@@ -40,6 +43,22 @@ func (f *logFlags) logger(p *process) (*slog.Logger, error) {
 		return slog.New(slog.NewTextHandler(p.stderr, opts)), nil
 	}
 	return slog.New(slog.NewJSONHandler(p.stderr, opts)), nil
+}
+
+// capture turns what libraries say by package log over to the log, at debug
+// level and without what they quote: net/http quotes answers that nobody asked for.
+func capture(to *slog.Logger) {
+	log.SetFlags(0)
+	log.SetOutput(captured{to})
+}
+
+type captured struct{ to *slog.Logger }
+
+// Write implements io.Writer.
+func (c captured) Write(line []byte) (int, error) {
+	said, _, _ := strings.Cut(strings.TrimRight(string(line), "\n"), `"`)
+	c.to.LogAttrs(context.Background(), slog.LevelDebug, "a library says", slog.String("text", said))
+	return len(line), nil
 }
 
 // isTerminal reports whether a person is likely to read what is written.

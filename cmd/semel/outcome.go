@@ -15,6 +15,9 @@ type outcomeView struct {
 	ContentType string `json:"content_type,omitempty"`
 	Bytes       int    `json:"bytes"`
 	BodyOmitted bool   `json:"body_omitted"` // too large, or not known: only a summary is kept
+	// EncryptedWith is the id of the key that is needed to read the rest, of
+	// which nothing else is known.
+	EncryptedWith string `json:"encrypted_with,omitempty"`
 }
 
 // readOutcome returns the recorded HTTP answer, or nil where there is none or
@@ -32,6 +35,9 @@ func readOutcome(rec *semel.Record) *semelhttp.Response {
 
 func viewOutcome(rec *semel.Record) *outcomeView {
 	r := readOutcome(rec)
+	if key, ok := semel.SealedWith(rec.Outcome); ok {
+		return &outcomeView{EncryptedWith: key, Bytes: len(rec.Outcome)}
+	}
 	if r == nil {
 		return nil
 	}
@@ -44,7 +50,10 @@ func viewOutcome(rec *semel.Record) *outcomeView {
 // outcomeText is the recorded answer in the few words of a list.
 func outcomeText(rec *semel.Record) string {
 	r := readOutcome(rec)
+	key, encrypted := semel.SealedWith(rec.Outcome)
 	switch {
+	case encrypted:
+		return "encrypted with key " + key
 	case r == nil && rec.State != semel.StateCompleted:
 		return "-"
 	case r == nil && !rec.Kept:

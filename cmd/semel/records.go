@@ -13,16 +13,16 @@ import (
 	"github.com/semel-dev/semel/internal/openstore"
 )
 
-const secretVariable = "SEMEL_SECRET"
-
 const digestHelp = `  SEMEL_SECRET is the secret of the gateway, where it has one: --scope and --name
-  find a record only with it. It has no flag, because flags can be seen by others.`
+  find a record only with it, or with the gateway's file of --digest-secrets. It
+  has no flag, because flags can be seen by others.`
 
 // recordsFlags are the flags that all verbs about records share.
 type recordsFlags struct {
 	logs  *logFlags
 	store string
 	json  bool
+	keys  keyFiles
 }
 
 func newRecords(p *process, logs *logFlags) *cobra.Command {
@@ -52,6 +52,7 @@ enough, or by --scope and --name.`,
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&f.store, "store", openstore.Default, "`DSN` of the store: sqlite:PATH, postgres://…, mysql://…, redis://…")
 	flags.BoolVar(&f.json, "json", false, "print JSON, one object a line, for programs")
+	f.keys.register(flags)
 	cmd.AddCommand(newRecordsList(p, f), newRecordsShow(p, f), newRecordsResolve(p, f), newRecordsCancel(p, f), newRecordsAudit(p, f), newRecordsSweep(p, f))
 	return cmd
 }
@@ -63,10 +64,14 @@ type ledger struct {
 	guard  *semel.Guard
 }
 
-// open opens the store, with a guard of the given options beside the secret.
+// open opens the store, with a guard of the given options beside the keys and
+// secrets.
 func (f *recordsFlags) open(ctx context.Context, p *process, use openstore.Use, opts semel.Options) (*ledger, error) {
 	log, err := f.logs.logger(p)
 	if err != nil {
+		return nil, err
+	}
+	if err := f.keys.into(&opts, p); err != nil {
 		return nil, err
 	}
 	store, err := openStore(ctx, f.store, use, log)
@@ -74,7 +79,6 @@ func (f *recordsFlags) open(ctx context.Context, p *process, use openstore.Use, 
 		return nil, err
 	}
 	l := &ledger{store: store}
-	opts.Secret = []byte(p.getenv(secretVariable))
 	opts.SweepEvery = -1
 	if l.guard, err = semel.New(store, &opts); err != nil {
 		return nil, errors.Join(usage(err), store.Close())
@@ -96,6 +100,16 @@ func openStore(ctx context.Context, dsn string, use openstore.Use, log *slog.Log
 		return nil, unreachable(err)
 	}
 	return store, nil
+}
+
+// reveal decrypts the outcome, or leaves it as it is and says why it cannot.
+func (l *ledger) reveal(rec *semel.Record) error {
+	revealed := *rec
+	if err := l.guard.Reveal(&revealed); err != nil {
+		return err
+	}
+	*rec = revealed
+	return nil
 }
 
 // close ends the guard and the store.

@@ -108,6 +108,7 @@ func (f *listFlags) list(ctx context.Context, p *process, l *ledger, wanted map[
 			defer fmt.Fprintf(p.stderr, "There are more; go on with: --before %d\n", last) //nolint:errcheck // a remark.
 			break
 		}
+		_ = l.reveal(&rec) // what cannot be read is shown as encrypted
 		if err := out.write(&rec); err != nil {
 			return err
 		}

@@ -50,7 +50,9 @@ what became of it:
 
 The claim is taken over first, so a holder that wakes up late cannot overwrite
 the verdict. Who says so, and the reason, are kept in the record and in the audit
-trail (semel records audit), which is written before the verdict takes effect.`,
+trail (semel records audit), which is written before the verdict takes effect.
+Where the gateway encrypts answers, give its file with --outcome-keys too: without
+it, the answer that you give is kept as it is.`,
 		Example: `  semel records resolve 3f9a --as released --reason "not in the ledger"
   semel records resolve 3f9a --as completed --status 303 --location /invoices/17 --reason "invoice 17 is there"
   semel records resolve 3f9a --as completed --status 201 --content-type application/json \

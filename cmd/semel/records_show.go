@@ -23,7 +23,8 @@ func newRecordsShow(p *process, f *recordsFlags) *cobra.Command {
 		Short: "Show one record, with the recorded answer",
 		Long: `Shows everything the store remembers of one intent, with the status and the
 headers of the recorded answer. --body prints that answer's body instead, byte
-for byte: it may hold personal data.`,
+for byte: it may hold personal data. An answer that is encrypted needs its key:
+give the gateway's file with --outcome-keys.`,
 		Example: `  semel records show 3f9a
   semel records show --scope "$scope" --name 8e03978e-40d5-43dd-bc93-6894a57f9324
   semel records show 3f9a --body | jq .`,
@@ -40,6 +41,10 @@ for byte: it may hold personal data.`,
 				rec, err := s.find(cmd.Context(), l)
 				if err != nil {
 					return err
+				}
+				unreadable := l.reveal(&rec)
+				if body && unreadable != nil {
+					return found(unreadable)
 				}
 				return show(p.stdout, &rec, f.json, body)
 			})

@@ -53,12 +53,18 @@ func (s *selection) read(args []string) error {
 	return nil
 }
 
-// find returns the one record that is meant.
+// find returns the one record that is meant, as the store has it.
 func (s *selection) find(ctx context.Context, l *ledger) (semel.Record, error) {
+	digest, err := semel.ParseDigest(s.digits)
 	if s.digits == "" {
-		return l.guard.Lookup(ctx, semel.Key{Scope: s.scope, Name: s.name})
+		var rec semel.Record
+		rec, err = l.guard.Lookup(ctx, semel.Key{Scope: s.scope, Name: s.name})
+		if err != nil && !errors.Is(err, semel.ErrUnreadable) {
+			return semel.Record{}, err
+		}
+		digest, err = rec.Digest, nil
 	}
-	if digest, err := semel.ParseDigest(s.digits); err == nil {
+	if err == nil {
 		rec, err := l.store.Lookup(ctx, digest)
 		if err != nil {
 			return semel.Record{}, fmt.Errorf("look up record: %w", err)

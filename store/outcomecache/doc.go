@@ -12,6 +12,9 @@
 // change always go to the store below. Nothing is authorised here: a door that
 // authorises each request before it asks the guard (promise 5) loses nothing.
 //
+// Records are kept as the store has them: under a guard with outcome keys the
+// memory holds ciphertext, and every replay decrypts.
+//
 // What it costs: a row that somebody erases in the database is still replayed
 // by a process that has seen it, until its retention ends, it is pushed out, or
 // the process ends; see [Store.Forget]. Leave the cache out where an erasure

@@ -72,9 +72,10 @@ func (s *Store) exec(ctx context.Context, g *semel.Guard, k semel.Key, fp semel.
 }
 
 // oneTrip reports whether statement and record can be one statement, which has
-// the isolation of its connection.
+// the isolation of its connection. An outcome that is to be encrypted has to pass
+// through this process.
 func (s *Store) oneTrip(g *semel.Guard) bool {
-	return !s.mute && s.tx.isolation == "" && s.transactions().lock.name != "" && g.Policy().Mode == semel.Idempotent
+	return !s.mute && s.tx.isolation == "" && s.transactions().lock.name != "" && g.Policy().Mode == semel.Idempotent && !g.Seals()
 }
 
 // execAtOnce returns the outcome that was recorded now or before; none when it
