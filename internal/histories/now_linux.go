@@ -7,6 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+const supported = true
+
 // monotonic is the clock that all processes of this machine share and nobody
 // sets, in nanoseconds.
 func monotonic() int64 {

@@ -52,6 +52,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return 2
 	}
+	if !supported {
+		say(stderr, "histories: run this on Linux, whose processes share a clock that nobody sets\n")
+		return 3
+	}
 	r, err := s.play(ctx, stderr)
 	if err != nil {
 		say(stderr, "histories: %v\n", err)

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+)
+
+// The command starts itself again, kills and stops what it started, and finds
+// nothing wrong with a store in a file. `make histories` plays all scenarios.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	var stdout, stderr bytes.Buffer
+	code := run(t.Context(), []string{"-for", "4s", "-only", "^sqlite/", "-json", "-out", t.TempDir()}, &stdout, &stderr)
+	var r report
+	if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
+		t.Fatalf("code %d, error %v\n%s%s", code, err, stdout.String(), stderr.String())
+	}
+	if code != 0 || len(r.Results) != 4 || !r.holds() {
+		t.Errorf("code %d, %+v\n%s", code, r, stderr.String())
+	}
+	for _, one := range r.Results {
+		if one.Faults == 0 || one.Operations == 0 || one.Histories == 0 || len(one.Promises) == 0 {
+			t.Errorf("nothing happened: %+v", one)
+		}
+	}
+}
+
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	for want, args := range map[int][][]string{
+		2: {{"-only", "("}, {"-for", "soon"}, {childWord, "{"}},
+		3: {{"-only", "oracle"}},
+	} {
+		for _, a := range args {
+			var stderr bytes.Buffer
+			if got := run(t.Context(), a, &stderr, &stderr); got != want || stderr.Len() == 0 {
+				t.Errorf("%v: exit code %d and %q, want %d and a reason", a, got, stderr.String(), want)
+			}
+		}
+	}
+}
