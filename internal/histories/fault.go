@@ -25,7 +25,7 @@ const (
 func pace() map[string]time.Duration {
 	return map[string]time.Duration{
 		faultKill: 300 * time.Millisecond, faultPause: 200 * time.Millisecond, faultCut: 300 * time.Millisecond,
-		faultCrash: 1500 * time.Millisecond, faultClock: 250 * time.Millisecond,
+		faultCrash: time.Second, faultClock: 250 * time.Millisecond,
 	}
 }
 

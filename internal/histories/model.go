@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/anishathalye/porcupine"
 
@@ -23,6 +24,11 @@ type intent struct {
 	settled  span // otherwise
 	retained int64
 }
+
+// rememberedMS is how far the time of reading may be ahead of the store's clock
+// in an answer from outcomecache. It counts from before the store was asked, so
+// that no record lives too long, and is ahead by what that answer took.
+const rememberedMS = int64(verbLimit / time.Millisecond)
 
 // answer is the output of an operation: the reply, and where the store's clock
 // can have stood when the step was taken.
@@ -110,6 +116,9 @@ func (s intent) lookup(out answer) []intent {
 func (s intent) read(r *seen, w span) []intent {
 	same := s.there && s.state == r.State && s.mayHave(r.Fence) && s.owner == r.Owner && s.attempt == r.Attempt &&
 		s.outcome == r.Outcome && s.kept == r.Kept && s.claimed.has(r.Claimed)
+	if s.state == semel.StateCompleted {
+		w.to += rememberedMS
+	}
 	if !same || !w.has(r.Read) || r.Read >= r.Expires {
 		return nil
 	}

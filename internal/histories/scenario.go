@@ -48,6 +48,8 @@ func (sc scenario) kinds() []string {
 		return []string{faultKill, faultPause, faultCut, faultCrash}
 	case faultGuard:
 		return []string{faultKill, faultPause, faultPause}
+	case faultPause:
+		return []string{faultPause, faultPause}
 	}
 	return []string{sc.fault}
 }
