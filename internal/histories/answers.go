@@ -2,8 +2,11 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -24,46 +27,77 @@ func readEffects(r io.Reader) (effects, error) {
 	return found, lines.Err()
 }
 
+// story is what became of one key.
+type story struct {
+	key       string
+	effects   []string
+	answers   []guardStep
+	unknown   []guardStep
+	cancelled bool
+}
+
 // checkAnswers says where an intent had more than one effect, more than one
 // answer, an answer without its effect, an answer and a cancellation, or was
 // unknown after it had been answered.
 func checkAnswers(steps []guardStep, found effects) (wrong []string) {
-	for key, values := range found {
-		if len(values) > 1 {
-			wrong = append(wrong, fmt.Sprintf("key %s was executed %d times: %v (promise 3)", key, len(values), values))
+	stories := map[string]*story{}
+	of := func(key string) *story {
+		if stories[key] == nil {
+			stories[key] = &story{key: key, effects: found[key]}
 		}
+		return stories[key]
 	}
-	answered, cancelled := map[string]guardStep{}, map[string]bool{}
-	for _, s := range steps {
-		if s.Reply == nil {
-			continue
-		}
-		key := s.Call.Key
-		cancelled[key] = cancelled[key] || s.Reply.Said == wordCancelled
-		if s.Reply.Said != wordDone {
-			continue
-		}
-		if len(found[key]) == 0 || found[key][0] != s.Reply.Value {
-			wrong = append(wrong, fmt.Sprintf("key %s was answered with %s, but its effects are %v (promise 7)", key, s.Reply.Value, found[key]))
-		}
-		first, known := answered[key]
-		if known && first.Reply.Value != s.Reply.Value {
-			wrong = append(wrong, fmt.Sprintf("key %s was answered with %s and with %s (promise 2)", key, first.Reply.Value, s.Reply.Value))
-		}
-		if !known || s.Ended < first.Ended {
-			answered[key] = s
-		}
+	for key := range found {
+		of(key)
 	}
 	for _, s := range steps {
-		first, known := answered[s.Call.Key]
-		if s.Reply != nil && s.Reply.Said == wordUnknown && known && s.Called > first.Ended {
-			wrong = append(wrong, fmt.Sprintf("key %s was unknown at %d ns, after it had been answered at %d ns (promise 2)", s.Call.Key, s.Called, first.Ended))
+		if s.Reply != nil {
+			of(s.Call.Key).add(s)
 		}
 	}
-	for key := range answered {
-		if cancelled[key] {
-			wrong = append(wrong, fmt.Sprintf("key %s was both answered and cancelled (promise 2)", key))
+	for _, key := range slices.Sorted(maps.Keys(stories)) {
+		wrong = append(wrong, stories[key].check()...)
+	}
+	return wrong
+}
+
+func (st *story) add(s guardStep) {
+	switch s.Reply.Said {
+	case wordDone:
+		st.answers = append(st.answers, s)
+	case wordUnknown:
+		st.unknown = append(st.unknown, s)
+	case wordCancelled:
+		st.cancelled = true
+	}
+}
+
+func (st *story) check() (wrong []string) {
+	accuse := func(format string, args ...any) {
+		wrong = append(wrong, fmt.Sprintf("key %s ", st.key)+fmt.Sprintf(format, args...))
+	}
+	if n := len(st.effects); n > 1 {
+		accuse("was executed %d times: %v (promise 3)", n, st.effects)
+	}
+	if len(st.answers) == 0 {
+		return wrong
+	}
+	first := slices.MinFunc(st.answers, func(a, b guardStep) int { return cmp.Compare(a.Ended, b.Ended) })
+	for _, s := range st.answers {
+		if !slices.Contains(st.effects, s.Reply.Value) {
+			accuse("was answered with %s, but its effects are %v (promise 7)", s.Reply.Value, st.effects)
 		}
+		if s.Reply.Value != first.Reply.Value {
+			accuse("was answered with %s and with %s (promise 2)", first.Reply.Value, s.Reply.Value)
+		}
+	}
+	for _, s := range st.unknown {
+		if s.Called > first.Ended {
+			accuse("was unknown at %d ns, after it had been answered at %d ns (promise 2)", s.Called, first.Ended)
+		}
+	}
+	if st.cancelled {
+		accuse("was both answered and cancelled (promise 2)")
 	}
 	return wrong
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/url"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/mayhem"
+	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/internal/openstore"
 	"github.com/semel-dev/semel/store/sqlitestore"
 )
@@ -142,12 +142,8 @@ func (c hostClock) set(ahead time.Duration) error {
 // now panics when the file says nothing: then the store's clock would lie.
 func (c hostClock) now() time.Time {
 	text, err := os.ReadFile(c.file)
-	if err != nil {
-		panic(fmt.Sprintf("the clock of the store: %v", err))
-	}
+	must.Succeed(err, "the file of a clock is there until all who read it have ended")
 	ahead, err := time.ParseDuration(string(text))
-	if err != nil {
-		panic(fmt.Sprintf("the clock of the store: %v", err))
-	}
+	must.Succeed(err, "the file of a clock holds a duration")
 	return time.Now().Add(ahead)
 }

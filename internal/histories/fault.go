@@ -44,7 +44,7 @@ type injector struct {
 func (i *injector) run(ctx context.Context, long time.Duration, kinds []string) error {
 	ctx, cancel := context.WithTimeout(ctx, long)
 	defer cancel()
-	errs := make([]error, len(kinds))
+	errs := make([]error, len(kinds)+1)
 	var wg sync.WaitGroup
 	for n, kind := range kinds {
 		random := rand.New(rand.NewPCG(i.random.Uint64(), i.random.Uint64())) //nolint:gosec // instants, not secrets.
@@ -60,7 +60,7 @@ func (i *injector) run(ctx context.Context, long time.Duration, kinds []string) 
 	}
 	wg.Wait()
 	if i.place.set != nil {
-		errs = append(errs, i.place.set(0))
+		errs[len(kinds)] = i.place.set(0)
 	}
 	return errors.Join(errs...)
 }
@@ -82,7 +82,7 @@ func (i *injector) inject(ctx context.Context, kind string, random *rand.Rand) e
 		}
 		i.place.db.Proxy.LoseReplies()
 		mayhem.Sleep(ctx, mayhem.Around(random, 20*time.Millisecond))
-		i.place.db.Proxy.Clear()
+		i.place.db.Proxy.Clear() //nolint:contextcheck // the proxy ends by close.
 		return nil
 	case faultCrash:
 		return i.place.db.Crash(ctx)

@@ -51,14 +51,14 @@ type guardian struct {
 }
 
 func (e *errand) guard(ctx context.Context, store semel.Store) (err error) {
-	guard, err := semel.New(store, &semel.Options{ //nolint:contextcheck // closing is not part of the work.
+	guard, err := semel.New(store, &semel.Options{
 		Policy:       semel.Policy{Lease: guardLease, Wait: guardLease, OnUnknown: semel.Refuse},
 		StoreTimeout: verbLimit,
 	})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, guard.Close()) }()
+	defer func() { err = errors.Join(err, guard.Close()) }() //nolint:contextcheck // closing is not part of the work.
 	witness, err := os.OpenFile(e.Witness, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
@@ -135,9 +136,8 @@ func (h *historian) fence(a *acquaintance) semel.Fence {
 }
 
 func (h *historian) newOwner() (o semel.Owner) {
-	for i := range o {
-		o[i] = byte(h.random.Uint32())
-	}
+	binary.NativeEndian.PutUint64(o[:8], h.random.Uint64())
+	binary.NativeEndian.PutUint64(o[8:], h.random.Uint64())
 	return o
 }
 

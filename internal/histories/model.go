@@ -41,17 +41,27 @@ type answer struct {
 func model() porcupine.Model {
 	m := porcupine.NondeterministicModel{
 		Init: func() []any { return []any{intent{}} },
-		Step: func(state, input, output any) []any {
-			var next []any
-			for _, s := range state.(intent).step(input.(call), output.(answer)) { //nolint:forcetypeassert // ours.
-				next = append(next, s)
+		Step: func(state, input, output any) (next []any) {
+			s, okState := state.(intent)
+			in, okIn := input.(call)
+			out, okOut := output.(answer)
+			if !okState || !okIn || !okOut {
+				return nil
+			}
+			for _, after := range s.step(in, out) {
+				next = append(next, after)
 			}
 			return next
 		},
 		DescribeOperation: func(input, output any) string {
-			return input.(call).describe(output.(answer).reply) //nolint:forcetypeassert // ours.
+			in, _ := input.(call)
+			out, _ := output.(answer)
+			return in.describe(out.reply)
 		},
-		DescribeState: func(state any) string { return state.(intent).describe() }, //nolint:forcetypeassert // ours.
+		DescribeState: func(state any) string {
+			s, _ := state.(intent)
+			return s.describe()
+		},
 	}
 	return m.ToModel()
 }

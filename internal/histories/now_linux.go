@@ -1,10 +1,11 @@
 package main
 
 import (
-	"fmt"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/semel-dev/semel/internal/must"
 )
 
 const supported = true
@@ -13,9 +14,7 @@ const supported = true
 // sets, in nanoseconds.
 func monotonic() int64 {
 	var t unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
-		panic(fmt.Sprintf("CLOCK_MONOTONIC: %v", err)) // Linux has it
-	}
+	must.Succeed(unix.ClockGettime(unix.CLOCK_MONOTONIC, &t), "Linux has CLOCK_MONOTONIC")
 	return t.Nano()
 }
 

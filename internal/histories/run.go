@@ -104,7 +104,7 @@ func (s *settings) play(ctx context.Context, log io.Writer) (*report, error) {
 		}
 	}()
 	ps := &places{home: home, dir: dir, opened: map[string]*place{}, report: func(err error) { say(log, "histories: %v\n", err) }}
-	defer ps.close()
+	defer ps.close() //nolint:contextcheck // proxies end whatever became of ctx.
 	r := &report{Seed: s.seed, Out: s.out}
 	for i, sc := range chosen {
 		say(log, "%s …\n", sc.name())
@@ -114,7 +114,7 @@ func (s *settings) play(ctx context.Context, log io.Writer) (*report, error) {
 		}
 		r.Results = append(r.Results, one)
 	}
-	_ = os.Remove(s.out) // unless something is in it
+	_ = os.Remove(s.out) //nolint:gosec // the user named it, and it stays when something is in it.
 	return r, nil
 }
 
@@ -123,7 +123,7 @@ func (s *settings) one(ctx context.Context, sc scenario, ps *places, dir string,
 	if err != nil {
 		return result{}, err
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil {
+	if err := os.Mkdir(dir, 0o700); err != nil { //nolint:gosec // in our own folder.
 		return result{}, err
 	}
 	st := &stage{dir: dir, out: s.out, log: log, seed: s.seed}
