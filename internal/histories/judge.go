@@ -24,6 +24,7 @@ const (
 // clocks relate the store's clock to CLOCK_MONOTONIC.
 type clocks struct {
 	offsets       [2]int64 // the wall clock less monotonic, before and after, in nanoseconds
+	removes       bool     // the server removes what has expired
 	behind, ahead int64    // what the store's clock may differ by, in milliseconds
 }
 
@@ -128,7 +129,7 @@ func operations(steps []storeStep, c *clocks) []porcupine.Operation {
 	for i := range steps {
 		s := &steps[i]
 		op := porcupine.Operation{ClientId: s.Client, Input: s.Call, Call: s.Called, Return: s.Ended}
-		out := answer{window: c.window(s)}
+		out := answer{window: c.window(s), removes: c.removes}
 		if s.Reply != nil && s.Reply.definite() {
 			out.reply = s.Reply
 		} else if op.Return = last + 1; s.Call.Verb == lookup {

@@ -35,6 +35,10 @@ const rememberedMS = int64(verbLimit / time.Millisecond)
 type answer struct {
 	reply  *reply // nil: the step may be taken later, or never
 	window span
+	// removes: the server removes what has expired, so that a record stays away
+	// when the clock is set back to before its expiry. Elsewhere, nobody sweeps
+	// here.
+	removes bool
 }
 
 // model is the contract of semel.Store, for the steps of one intent.
@@ -169,7 +173,7 @@ func (s intent) claim(in call, out answer) []intent {
 		return nil
 	}
 	next := s.read(r, out.window) // the repetition of a claim
-	if s.wins(in, r, out.window) {
+	if s.wins(in, r, out) {
 		next = append(next, intent{
 			there: true, state: r.State, fence: r.Fence, above: r.Fence, owner: r.Owner, attempt: r.Attempt,
 			claimed: instant(r.Claimed), lease: instant(r.Lease), retained: in.Retention,
@@ -179,11 +183,12 @@ func (s intent) claim(in call, out answer) []intent {
 }
 
 // wins reports whether a claim can have got what was shown.
-func (s *intent) wins(in call, r *seen, w span) bool {
+func (s *intent) wins(in call, r *seen, out answer) bool {
+	w := out.window
 	exact := r.Fence > max(s.above, s.fence) && w.has(r.Claimed) && r.Outcome == "" && !r.Kept && r.Settled == 0 &&
 		r.Lease == r.Claimed+in.Lease && r.Expires == r.Lease+in.Retention
 	at := instant(r.Claimed)
-	fresh := r.Attempt == 1 && s.mayBeAbsent(at)
+	fresh := r.Attempt == 1 && (s.mayBeAbsent(at) || out.removes && s.mayBeAbsent(w))
 	return exact && (fresh || r.Attempt == s.attempt+1 && s.mayBeThere(at) && s.mayBeTaken(in, at))
 }
 

@@ -192,6 +192,20 @@ func TestJumpingClock(t *testing.T) {
 	}
 }
 
+// Where the server removes what has expired, a record that expired while the
+// clock was ahead stays away when that is set back; elsewhere it does not.
+func TestExpiredWhileTheClockWasAhead(t *testing.T) {
+	t.Parallel()
+	s := first().settles(1010, 5, semel.StateCompleted, "x", "").shows(1020, completedAt(1010, "x")).claims(2000, "b", 6, 1, 0)
+	for removes, want := range map[bool]int{true: 0, false: 1} {
+		c := &clocks{ahead: time.Hour.Milliseconds(), behind: time.Hour.Milliseconds(), removes: removes}
+		j, err := judge(s.steps, c, t.TempDir())
+		if err != nil || len(j.violations) != want {
+			t.Errorf("removes %v: error %v, %v, want %d violations", removes, err, j.violations, want)
+		}
+	}
+}
+
 func TestFences(t *testing.T) {
 	t.Parallel()
 	on := func(key int, s *script) []storeStep {

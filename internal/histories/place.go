@@ -30,10 +30,13 @@ type opener func(context.Context, *dbserver.Home, *mayhem.Options) (*mayhem.Data
 
 // stores are the stores with a server.
 func servers() map[string]opener {
-	return map[string]opener{"postgres": mayhem.OpenPostgres, "mysql": mayhem.OpenMySQL, "redis": mayhem.OpenRedis}
+	return map[string]opener{"postgres": mayhem.OpenPostgres, "mysql": mayhem.OpenMySQL, redis: mayhem.OpenRedis}
 }
 
-const sqlite = "sqlite"
+const (
+	sqlite = "sqlite"
+	redis  = "redis"
+)
 
 // of returns the store, with a clock of its own where the fault needs one.
 func (ps *places) of(ctx context.Context, store, fault string) (*place, error) {

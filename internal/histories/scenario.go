@@ -30,7 +30,7 @@ func (sc scenario) name() string { return sc.store + "/" + sc.fault }
 // scenarios are all of them.
 func scenarios() []scenario {
 	var all []scenario
-	for _, store := range []string{"postgres", "mysql", "redis"} {
+	for _, store := range []string{"postgres", "mysql", redis} {
 		for _, fault := range []string{faultKill, faultPause, faultCut, faultCrash, faultClock, faultEvery, faultGuard} {
 			all = append(all, scenario{store, fault})
 		}
@@ -98,7 +98,7 @@ func (st *stage) play(ctx context.Context, sc scenario, p *place, long time.Dura
 	if sc.fault == faultGuard {
 		e.Witness = filepath.Join(st.dir, "effects")
 	}
-	c := &clocks{offsets: [2]int64{wallOffset()}}
+	c := &clocks{offsets: [2]int64{wallOffset()}, removes: sc.store == redis}
 	for e.Index = range children {
 		child, err := st.child(ctx, e)
 		if err != nil {
