@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help test check lint shell vet arch fmt build demo bench bench-stores bench-overload torture microbench fuzz vuln clean
+.PHONY: help test check lint shell vet arch fmt build demo bench bench-stores bench-overload torture histories prove microbench fuzz vuln clean
 
 TOOLS := .cache/bin
 FUZZTIME ?= 1m
@@ -11,6 +11,7 @@ RECORDS ?= 10000000
 BENCH ?= .
 FOR ?= 1m
 SCRIPTS := scripts/* .ci/run internal/testserver/dbserver/keeper.sh
+SCENARIOS ?= .
 COUNT ?= 1
 
 help: ## this list
@@ -60,6 +61,12 @@ bench-overload: ## ever more callers through the gateway on every store: the rat
 
 torture: ## kills writers and databases at random for FOR (1m), then looks whether every promise was kept
 	@scripts/prepare --only 'postgresql mariadb redis' --start-nothing go run ./internal/torture -for $(FOR)
+
+prove: ## attacks every promise: model, histories, torture, and the tests that docs/guarantees.md names; FOR=1m each
+	@scripts/prepare go run ./internal/prove -for $(FOR)
+
+histories: ## lets processes ask stores under faults for FOR (1m), and judges what they were told (SCENARIOS=regexp)
+	@scripts/prepare --only 'postgresql mariadb redis faketime' --start-nothing go run ./internal/histories -for $(FOR) -only '$(SCENARIOS)'
 
 microbench: ## the packages' own benchmarks (BENCH=regexp, COUNT=n)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout 60m ./...

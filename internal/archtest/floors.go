@@ -77,8 +77,9 @@ func Rooms() []Room {
 		{Path: "gateway", Floor: 3, Kind: Door},
 		{Path: "console", Floor: 3, Kind: Door},
 		{Path: "internal/openstore", Floor: 3},
-		// Only tests import it.
+		// Only tests and what breaks servers on purpose import it.
 		{Path: "internal/testserver", Floor: 1},
+		{Path: "internal/mayhem", Floor: 3},
 
 		{Path: "examples/invoices", Floor: 4},
 		{Path: "examples/mathematicians", Floor: 4},
@@ -87,6 +88,7 @@ func Rooms() []Room {
 		{Path: "cmd/semel", Floor: 4, Kind: Top, Also: []string{"examples/invoices"}},
 
 		// Above everything: it sees every room and nobody sees it.
+		{Path: "internal/histories", Floor: 5, Kind: Top},
 		{Path: "internal/bench", Floor: 5, Kind: Top},
 		{Path: "internal/torture", Floor: 5, Kind: Top},
 		{Path: "internal/prove", Floor: 5, Kind: Top},

@@ -18,6 +18,8 @@ type RedisOptions struct {
 	ReplicaOf *RedisServer
 	// Conf is added to redis.conf.
 	Conf map[string]string
+	// Clock, when not nil, is the server's clock instead of the machine's.
+	Clock *Clock
 }
 
 // RedisServer is a Redis server that belongs to one test.
@@ -34,7 +36,7 @@ func StartRedis(tb testing.TB, o *RedisOptions) *RedisServer {
 		o = &RedisOptions{}
 	}
 	options := &dbserver.RedisOptions{
-		AppendOnly: o.AppendOnly, Fsync: o.Fsync, MaxMemoryPolicy: o.MaxMemoryPolicy, Conf: o.Conf,
+		AppendOnly: o.AppendOnly, Fsync: o.Fsync, MaxMemoryPolicy: o.MaxMemoryPolicy, Conf: o.Conf, Clock: o.Clock,
 	}
 	if o.ReplicaOf != nil {
 		options.ReplicaOf = o.ReplicaOf.server

@@ -12,6 +12,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver of business rows
 	_ "modernc.org/sqlite"             // the driver of business rows
 
+	"github.com/semel-dev/semel/internal/mayhem"
 	"github.com/semel-dev/semel/internal/testserver/dbserver"
 )
 
@@ -73,84 +74,57 @@ func readRows(ctx context.Context, b backend) (map[string][]int64, error) {
 	return out, rows.Err()
 }
 
-// server is what the database servers have in common.
-type server interface {
-	Addr() string
-	Kill() error
-	Start(ctx context.Context) error
-	Close() error
-}
-
 // served is a backend with a server behind a proxy.
 type served struct {
-	server server
-	proxy  *dbserver.Proxy
-	store  string // DSN with %s for the address
+	*mayhem.Database
+
 	driver string
 	rows   string // DSN
 }
 
-func serve(ctx context.Context, s *settings, srv server, store, driver, rows string) (backend, error) {
-	proxy, err := dbserver.OpenProxy(srv.Addr(), func(err error) { say(s.log, "torture: %v\n", err) }) //nolint:contextcheck // it ends by close.
+// serve opens a database and makes the business table: in it where a driver is
+// named, else in a file beside it.
+func serve(ctx context.Context, s *settings, driver string,
+	open func(context.Context, *dbserver.Home, *mayhem.Options) (*mayhem.Database, error),
+) (backend, error) {
+	db, err := open(ctx, s.home, &mayhem.Options{Report: func(err error) { say(s.log, "torture: %v\n", err) }})
 	if err != nil {
 		return nil, err
 	}
-	b := &served{server: srv, proxy: proxy, store: store, driver: driver, rows: rows}
+	b := &served{Database: db, driver: driver, rows: db.Direct}
+	if driver == "" {
+		b.driver, b.rows = "sqlite", rowsFile(s, "rows")
+	}
 	if err := makeRows(ctx, b); err != nil {
 		return nil, errors.Join(err, b.close()) //nolint:contextcheck // it is freed whatever became of ctx.
 	}
 	return b, nil
 }
 
-func (b *served) dsn() string                    { return fmt.Sprintf(b.store, b.proxy.Addr()) }
+func (b *served) dsn() string                    { return b.DSN() }
 func (b *served) business() (driver, dsn string) { return b.driver, b.rows }
+func (b *served) close() error                   { return b.Close() }
 
 func (b *served) cut() bool {
-	b.proxy.Cut()
+	b.Proxy.Cut()
 	return true
 }
 
 func (b *served) crash(ctx context.Context) (bool, error) {
-	if err := b.server.Kill(); err != nil {
-		return false, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	return true, b.server.Start(ctx)
-}
-
-func (b *served) close() error {
-	b.proxy.Close()
-	return b.server.Close()
+	err := b.Crash(ctx)
+	return err == nil, err
 }
 
 func openPostgres(ctx context.Context, s *settings) (backend, error) {
-	srv, err := s.home.Postgres(ctx, &dbserver.PostgresOptions{Fsync: true})
-	if err != nil {
-		return nil, err
-	}
-	return serve(ctx, s, srv, "postgres://postgres@%s/postgres?sslmode=disable", "pgx", srv.DSN())
+	return serve(ctx, s, "pgx", mayhem.OpenPostgres)
 }
 
 func openMySQL(ctx context.Context, s *settings) (backend, error) {
-	// With a binary log what others see survives a crash; without one InnoDB shows a commit before it is in the log.
-	conf := map[string]string{"log-bin": "binlog", "sync-binlog": "1", "server-id": "1"}
-	srv, err := s.home.MySQL(ctx, &dbserver.MySQLOptions{Fsync: true, Conf: conf})
-	if err != nil {
-		return nil, err
-	}
-	if err := srv.Exec(ctx, "CREATE DATABASE torture"); err != nil {
-		return nil, err
-	}
-	return serve(ctx, s, srv, "mysql://root@%s/torture", "mysql", srv.DSN()+"torture")
+	return serve(ctx, s, "mysql", mayhem.OpenMySQL)
 }
 
 func openRedis(ctx context.Context, s *settings) (backend, error) {
-	srv, err := s.home.Redis(ctx, &dbserver.RedisOptions{AppendOnly: true})
-	if err != nil {
-		return nil, err
-	}
-	return serve(ctx, s, srv, "redis://%s", "sqlite", rowsFile(s, "redis"))
+	return serve(ctx, s, "", mayhem.OpenRedis)
 }
 
 func rowsFile(s *settings, name string) string {

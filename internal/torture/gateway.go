@@ -19,6 +19,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/semel-dev/semel/internal/mayhem"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
@@ -52,13 +53,13 @@ func runGateway(ctx context.Context, s *settings, b backend, long time.Duration,
 		return result{}, err
 	}
 	app, fronts := addresses[0], addresses[1:]
-	m := &mayhem{backend: b, random: random, killsIn: 300 * time.Millisecond}
+	m := &trouble{backend: b, random: random, killsIn: 300 * time.Millisecond}
 	driver, rows := b.business()
-	m.children = append(m.children, &child{log: s.log, start: func(ctx context.Context) *exec.Cmd {
+	m.children = append(m.children, &mayhem.Child{Log: s.log, Start: func(ctx context.Context) *exec.Cmd {
 		return exec.CommandContext(ctx, s.self, childApp, app, driver, rows) //nolint:gosec // this program.
 	}})
 	for _, front := range fronts {
-		m.children = append(m.children, &child{log: s.log, start: func(ctx context.Context) *exec.Cmd {
+		m.children = append(m.children, &mayhem.Child{Log: s.log, Start: func(ctx context.Context) *exec.Cmd {
 			cmd := exec.CommandContext(ctx, s.binary, "gateway", "--upstream", "http://"+app, //nolint:gosec // our own binary.
 				"--listen", front, "--admin", "off", "--store", b.dsn(), "--rules", rules)
 			cmd.Stderr = io.Discard
@@ -66,14 +67,14 @@ func runGateway(ctx context.Context, s *settings, b backend, long time.Duration,
 		}})
 	}
 	for _, c := range m.children {
-		if err := c.up(ctx); err != nil {
+		if err := c.Up(ctx); err != nil {
 			return result{}, err
 		}
 	}
 	l := newLedger()
 	err = m.drive(ctx, &crowd{ledger: l, fronts: fronts}, long)
 	for _, c := range m.children {
-		c.kill()
+		c.Kill()
 	}
 	if err != nil {
 		return result{}, err
@@ -88,7 +89,7 @@ func runGateway(ctx context.Context, s *settings, b backend, long time.Duration,
 
 // drive lets the crowd want things while mayhem reigns, and then get their
 // answers in peace.
-func (m *mayhem) drive(ctx context.Context, c *crowd, long time.Duration) error {
+func (m *trouble) drive(ctx context.Context, c *crowd, long time.Duration) error {
 	var wg sync.WaitGroup
 	calm, stop := context.WithCancel(ctx)
 	for range callers {
@@ -115,7 +116,7 @@ func (c *crowd) want(more, ctx context.Context, random *rand.Rand) {
 	for more.Err() == nil {
 		key := strconv.FormatInt(c.next.Add(1)/twins, 10)
 		ctx, cancel := context.WithTimeout(ctx, patience)
-		for !c.ask(ctx, client, key, c.fronts[random.IntN(len(c.fronts))]) && sleep(ctx, around(random, 50*time.Millisecond)) {
+		for !c.ask(ctx, client, key, c.fronts[random.IntN(len(c.fronts))]) && mayhem.Sleep(ctx, mayhem.Around(random, 50*time.Millisecond)) {
 			c.ledger.note(wordError)
 		}
 		cancel()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/mayhem"
 	"github.com/semel-dev/semel/internal/openstore"
 )
 
@@ -18,21 +19,21 @@ const scope = "torture"
 // runTransaction tortures writers that use a store's Do.
 func runTransaction(ctx context.Context, s *settings, b backend, long time.Duration, random *rand.Rand) (result, error) {
 	l := newLedger()
-	m := &mayhem{backend: b, random: random, killsIn: 150 * time.Millisecond}
+	m := &trouble{backend: b, random: random, killsIn: 150 * time.Millisecond}
 	began := strconv.FormatInt(time.Now().UnixMilli(), 10)
 	driver, rows := b.business()
 	for range s.writers {
-		c := &child{log: s.log, lines: l.note, start: func(ctx context.Context) *exec.Cmd {
+		c := &mayhem.Child{Log: s.log, Lines: l.note, Start: func(ctx context.Context) *exec.Cmd {
 			return exec.CommandContext(ctx, s.self, childWriter, driver, b.dsn(), rows, began) //nolint:gosec // this program.
 		}}
-		if err := c.up(ctx); err != nil {
+		if err := c.Up(ctx); err != nil {
 			return result{}, err
 		}
 		m.children = append(m.children, c)
 	}
 	err := m.run(ctx, long)
 	for _, c := range m.children {
-		err = errors.Join(err, c.end())
+		err = errors.Join(err, c.End())
 	}
 	if err != nil {
 		return result{}, err

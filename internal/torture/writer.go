@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"database/sql"
 	"errors"
@@ -17,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/mayhem"
 	"github.com/semel-dev/semel/store/mysqlstore"
 	"github.com/semel-dev/semel/store/pgstore"
 	"github.com/semel-dev/semel/store/sqlitestore/sqlitetx"
@@ -48,17 +48,13 @@ func runWriter(ctx context.Context, args []string, stdout, stderr io.Writer) int
 		say(stderr, "writer: %v\n", err)
 		return 2
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := mayhem.UntilEnd(ctx, os.Stdin)
 	defer cancel()
-	go func() {
-		_, _ = bufio.NewReader(os.Stdin).ReadByte() // ends with the input
-		cancel()
-	}()
 	var do doer
 	for do == nil && ctx.Err() == nil { // the server may be down right now
 		var end func() error
 		if do, end, err = openDoer(context.WithoutCancel(ctx), args[0], args[1], args[2]); err != nil {
-			sleep(ctx, 50*time.Millisecond)
+			mayhem.Sleep(ctx, 50*time.Millisecond)
 			continue
 		}
 		defer func() { _ = end() }() // nothing runs any more

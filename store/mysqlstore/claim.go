@@ -148,10 +148,25 @@ func (s *Store) replaceOnce(ctx context.Context, name string, old *semel.Record,
 	if err != nil {
 		return rec, err
 	}
+	if claimedMS < freeFrom(old) {
+		return rec, errChanged // the clock was set back between the two statements
+	}
 	if err := tx.Commit(); err != nil {
 		return rec, fmt.Errorf("commit: %w", err)
 	}
 	return claimedRecord(p, fence, claimedMS, attempt), nil
+}
+
+// freeFrom is when the row makes room for another claim, in milliseconds of the
+// database's clock (promise 9).
+func freeFrom(old *semel.Record) int64 {
+	switch {
+	case old.State == semel.StateReleased, old.State == semel.StateUnknown && !absent(old):
+		return 0
+	case absent(old):
+		return old.ExpiresAt.UnixMilli()
+	}
+	return old.LeaseUntil.UnixMilli()
 }
 
 // claimArgs is the number of arguments of claim_row.sql.

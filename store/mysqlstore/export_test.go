@@ -10,6 +10,14 @@ func Ticking(o *Options) *Options {
 	return &full
 }
 
+// Shifted makes the store's clock run ahead of the database's by what the
+// connection's variable @ahead says, in milliseconds.
+func Shifted(o *Options) *Options {
+	full := *o
+	full.now = "(" + nowSQL + " + COALESCE(@ahead, 0))"
+	return &full
+}
+
 // WithoutReturning makes a store insert as it does on MySQL.
 func WithoutReturning(o *Options) *Options {
 	full := *o

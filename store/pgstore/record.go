@@ -44,6 +44,19 @@ func scanRecord(from pgx.Row) (rec semel.Record, won bool, err error) {
 	return rec, r.won, err
 }
 
+// readMS is the clock when the row was read, but not before what others wrote
+// while the statement ran. Where the clock was set back since, it is the clock:
+// nothing must seem to have ended by a time that the database, which decides,
+// has not reached (promise 9).
+func (r *row) readMS() int64 {
+	latest := max(r.ms, r.claimedMS, r.settledMS)
+	ends := func(end int64) bool { return r.ms < end && end <= latest }
+	if ends(r.expiresMS) || r.state == semel.StateClaimed.String() && ends(r.leaseUntilMS) {
+		return r.ms
+	}
+	return latest
+}
+
 // record is the row as the contract shows it.
 func (r *row) record() (semel.Record, error) {
 	rec := semel.Record{
@@ -57,7 +70,7 @@ func (r *row) record() (semel.Record, error) {
 		ClaimedAt:  fromMS(r.claimedMS),
 		LeaseUntil: fromMS(r.leaseUntilMS),
 		ExpiresAt:  fromMS(r.expiresMS),
-		ReadAt:     fromMS(max(r.ms, r.claimedMS, r.settledMS)),
+		ReadAt:     fromMS(r.readMS()),
 	}
 	if copy(rec.Digest[:], r.digest) != len(r.digest) || copy(rec.Owner[:], r.owner) != len(r.owner) ||
 		copy(rec.Fingerprint[:], r.fingerprint) != len(r.fingerprint) || r.fence <= 0 {

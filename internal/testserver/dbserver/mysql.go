@@ -20,6 +20,8 @@ type MySQLOptions struct {
 	Conf map[string]string
 	// Fsync makes commits wait for the disk. Without it they survive the death of the server, not that of the machine.
 	Fsync bool
+	// Clock, when not nil, is the server's clock instead of the machine's.
+	Clock *Clock
 }
 
 // MySQL is a MariaDB server.
@@ -61,7 +63,7 @@ func (h *Home) MySQL(ctx context.Context, o *MySQLOptions) (*MySQL, error) {
 	maps.Copy(conf, o.Conf)
 	s := &MySQL{}
 	s.process = &process{
-		home: h, as: as, dir: dir, path: path, stopSignal: "TERM", endSignal: "KILL",
+		home: h, as: as, dir: dir, path: path, env: o.Clock.environment(), stopSignal: "TERM", endSignal: "KILL",
 		args: func(port int) []string {
 			args := []string{
 				"--no-defaults", "--datadir=" + data, "--socket=" + filepath.Join(dir, "socket"),

@@ -24,6 +24,8 @@ type PostgresOptions struct {
 	Conf map[string]string
 	// Fsync makes commits wait for the disk. Without it they survive the death of the server, not that of the machine.
 	Fsync bool
+	// Clock, when not nil, is the server's clock instead of the machine's.
+	Clock *Clock
 }
 
 // Postgres is a PostgreSQL server.
@@ -69,6 +71,7 @@ func (h *Home) Postgres(ctx context.Context, o *PostgresOptions) (*Postgres, err
 	if err := s.configure(conf); err != nil {
 		return nil, err
 	}
+	s.process.env = o.Clock.environment()
 	if err := s.process.launch(ctx); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -27,6 +28,7 @@ type process struct {
 	as   account
 	dir  string
 	path string
+	env  []string // added to the server's
 	args func(port int) []string
 	// prepare, when not nil, writes what depends on the port.
 	prepare func(port int) error
@@ -117,8 +119,8 @@ func (p *process) spawn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	const script = `echo "$$ $1" >running; shift; exec "$@"`
-	args := append([]string{"-c", script, "sh", p.endSignal, p.path}, p.args(p.port)...)
+	const script = `echo "$$ $1" >running; shift; exec env "$@"` // env is for the server alone, not for this shell
+	args := slices.Concat([]string{"-c", script, "sh", p.endSignal}, p.env, []string{p.path}, p.args(p.port))
 	cmd := p.as.command(context.WithoutCancel(ctx), p.dir, "/bin/sh", args...)
 	cmd.Stdout, cmd.Stderr = log, log
 	detach(cmd)

@@ -27,6 +27,8 @@ type RedisOptions struct {
 	ReplicaOf *Redis
 	// Conf is added to redis.conf.
 	Conf map[string]string
+	// Clock, when not nil, is the server's clock instead of the machine's.
+	Clock *Clock
 }
 
 // Redis is a Redis (or Valkey) server.
@@ -73,7 +75,7 @@ func (h *Home) Redis(ctx context.Context, o *RedisOptions) (*Redis, error) {
 	}
 	s := &Redis{}
 	s.process = &process{
-		home: h, as: as, dir: dir, path: path, stopSignal: "TERM", endSignal: "KILL",
+		home: h, as: as, dir: dir, path: path, env: o.Clock.environment(), stopSignal: "TERM", endSignal: "KILL",
 		args:  func(port int) []string { return []string{file, "--port", fmt.Sprint(port)} },
 		ready: func(ctx context.Context) error { _, err := s.Do(ctx, "PING"); return err },
 	}

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/semel-dev/semel/internal/must"
+)
+
+const supported = true
+
+// monotonic is the clock that all processes of this machine share and nobody
+// sets, in nanoseconds.
+func monotonic() int64 {
+	var t unix.Timespec
+	must.Succeed(unix.ClockGettime(unix.CLOCK_MONOTONIC, &t), "Linux has CLOCK_MONOTONIC")
+	return t.Nano()
+}
+
+// wallOffset is how far the machine's wall clock is ahead of monotonic.
+func wallOffset() int64 {
+	before := monotonic()
+	wall := time.Now().UnixNano()
+	return wall - (before+monotonic())/2
+}
