@@ -32,6 +32,7 @@ type doorOptions struct {
 	policy semel.Policy
 	store  semel.Store
 	scope  semelhttp.ScopeFunc
+	wrap   func(semel.Store) semel.Store // what the guard sees of the store
 }
 
 func anonymous(*http.Request) string { return "anonymous" }
@@ -46,7 +47,11 @@ func newDoor(tb testing.TB, o doorOptions) *door {
 	if o.scope == nil {
 		o.scope = semelhttp.ScopeBy(anonymous)
 	}
-	guard, err := semel.New(d.store, &semel.Options{Policy: o.policy, StoreTimeout: 200 * time.Millisecond})
+	seen := d.store
+	if o.wrap != nil {
+		seen = o.wrap(seen)
+	}
+	guard, err := semel.New(seen, &semel.Options{Policy: o.policy, StoreTimeout: 200 * time.Millisecond})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -53,7 +54,9 @@ type problem struct {
 
 // problems is the one table from errors to answers. The first row that
 // matches counts; what matches none is internal.
-func problems() []problem { return append(transactionProblems(), refusals()...) }
+func problems() []problem {
+	return slices.Concat(transactionProblems(), refusals(), replayProblems())
+}
 
 // transactionProblems are what becomes of a transaction that did not commit.
 func transactionProblems() []problem {
