@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
+	"path"
 	"strings"
 
 	"github.com/semel-dev/semel"
@@ -33,7 +34,7 @@ func (g *Gateway) newRoute(rule rules.Route, proxy http.Handler) (*route, error)
 		policy.MaxOutcomeBytes = int(rule.ResponseLimit) + envelopeBytes
 	}
 	if rule.Reconcile != nil {
-		policy.Reconcile = g.newReconciler(&rule).reconcile
+		policy.Reconcile = (&reconciler{asker: g.newAsker(&rule), rule: rule.Reconcile}).reconcile
 	}
 	guard, err := g.guard.With(policy)
 	if err != nil {
@@ -50,12 +51,15 @@ func (g *Gateway) newRoute(rule rules.Route, proxy http.Handler) (*route, error)
 	if rule.Key.Derive != nil {
 		options.Fingerprint.Func = derivedFingerprint
 	}
+	if rule.Authorize != nil {
+		options.BeforeReplay = (&authorizer{asker: g.newAsker(&rule), rule: rule.Authorize}).beforeReplay
+	}
 	m, err := semelhttp.New(guard, scopeOf(rule.Scope), options)
 	if err != nil {
 		return nil, fmt.Errorf("gateway: route %q: %w", rule.Name, err)
 	}
 	handler := m.Handler(proxy)
-	if rule.Reconcile != nil {
+	if len(questions(&rule)) > 0 {
 		handler = rememberAttempt(handler)
 	}
 	return &route{rule: rule, handler: handler, middleware: m}, nil
@@ -111,8 +115,8 @@ func keySource(rule *rules.Route) semelhttp.KeySource {
 	default:
 		source = semelhttp.FromHeader(k.Header)
 	}
-	if rule.Reconcile != nil {
-		source = &attemptSource{KeySource: source, parts: bodyParts(rule.Reconcile)}
+	if asked := questions(rule); len(asked) > 0 {
+		source = &attemptSource{KeySource: source, parts: bodyParts(asked)}
 	}
 	return source
 }
@@ -219,4 +223,15 @@ func plainHost(host string) string {
 // applications take them too.
 func plainPath(raw string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(raw, "%2e", "."), "%2E", ".")
+}
+
+// cleanPath returns the escaped path by which the route was found: ServeMux
+// looks at it without empty and dot segments.
+func cleanPath(escaped string) string {
+	plain := plainPath(escaped)
+	clean := path.Clean("/" + plain)
+	if strings.HasSuffix(plain, "/") && clean != "/" {
+		clean += "/"
+	}
+	return clean
 }

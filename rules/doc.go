@@ -80,4 +80,15 @@
 //	      status: 201         # default: the status of the answer to get
 //	      location: "/payments/{answer:/id}"
 //	      body: true          # default: the body of the answer to get
+//
+// # Whether the caller may still see the answer
+//
+// The first attempt is authorised by the upstream, which sees it. A repetition
+// is answered from the store, to whoever shows the same credentials. Where the
+// upstream may have withdrawn the right since, have it say so:
+//
+//	authorize:                # asked before a repetition is told anything
+//	  get: "/session"         # with the caller's Authorization, cookies and headers named in
+//	                          # scope; 2xx: answered; 401 and 403 are passed on; anything
+//	                          # else: 503. {key} {wildcard} {json:/pointer} {form:field}
 package rules

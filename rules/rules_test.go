@@ -154,7 +154,7 @@ func TestTemplateExpand(t *testing.T) {
 	tests := []struct{ value, want, err string }{
 		{value: "7", want: "/orders/7/payments?reference=7&amount=7"},
 		{value: "a/b c&d?", want: "/orders/a%2Fb%20c&d%3F/payments?reference=a%2Fb+c%26d%3F&amount=a%2Fb+c%26d%3F"},
-		{value: "..", err: `rules: fill in {order}: ".." would leave the path`},
+		{value: "..", err: `rules: fill in /orders/{order}/payments?reference={key}&amount={json:/amount}: a segment ".." would leave the path`},
 		{value: "", err: "rules: fill in {order}: it is empty"},
 	}
 	for _, tt := range tests {

@@ -46,7 +46,9 @@ func planted(t *testing.T, outcome []byte) (*httptest.Server, *counter) {
 	d := newDoor(t, doorOptions{
 		scope: func(*http.Request) (string, error) { return "s", nil },
 		Options: semelhttp.Options{Methods: []string{"POST", "HEAD"}, Fingerprint: semelhttp.FingerprintOptions{
-			Func: func(*http.Request, *semelhttp.Body) (semel.Fingerprint, error) { return semel.FingerprintOf("any"), nil },
+			Func: func(*http.Request, *semelhttp.Body) (semel.Fingerprint, error) {
+				return semel.FingerprintOf("any"), nil
+			},
 		}},
 	})
 	claim, _, err := d.guard.Begin(t.Context(), semel.Key{Scope: "s", Name: "k"}, semel.FingerprintOf("any"))
