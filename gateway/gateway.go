@@ -77,7 +77,13 @@ func (g *Gateway) Handler() http.Handler {
 			defer body.done()
 			r.Body = body
 		}
-		g.router.find(r).handler.ServeHTTP(w, r)
+		found := g.router.find(r)
+		if g.router.lenient.slips(r, found) {
+			g.log.LogAttrs(r.Context(), slog.LevelInfo, "ambiguous request refused", slog.String("method", r.Method), slog.String("route", found.rule.Name))
+			refuseAmbiguous(w, r)
+			return
+		}
+		found.handler.ServeHTTP(w, r)
 	})
 }
 

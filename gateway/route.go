@@ -147,6 +147,7 @@ type router struct {
 	routes   map[string]*route
 	all      []*route
 	fallback *route
+	lenient  *lenient // how applications may read what mux does not
 }
 
 // newRouter builds all routes of the rules, and the one for everything else.
@@ -158,6 +159,7 @@ func (g *Gateway) newRouter(proxy http.Handler) (*router, error) {
 		return nil, err
 	}
 	rt := &router{fallback: fallback, routes: map[string]*route{}}
+	defer func() { rt.lenient = newLenient(rt) }()
 	if g.config.Rules == nil || len(g.config.Rules.Routes) == 0 {
 		return rt, nil
 	}
