@@ -72,6 +72,12 @@ func (g *Gateway) Handler() http.Handler {
 			g.policy.ServeHTTP(w, r)
 			return
 		}
+		if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 && r.Header["Upgrade"] == nil {
+			// net/http does not say whether there was a Content-Length too. If
+			// so, whoever passed the request on may have believed that, and what
+			// it sends next is not what it looks like (RFC 9112, section 6.3).
+			w.Header().Set("Connection", "close")
+		}
 		if r.Body != nil && r.Body != http.NoBody {
 			body := &unhurriedBody{ReadCloser: r.Body, control: http.NewResponseController(w), idle: g.config.BodyIdleTimeout}
 			defer body.done()

@@ -35,6 +35,7 @@ func (g *Gateway) newProxy(target *url.URL, transport http.RoundTripper) http.Ha
 				pr.Out.Host = host
 			}
 			forward.apply(pr)
+			refuseTunnel(pr.Out.Header)
 		},
 		Transport:    transport,
 		BufferPool:   &bufferPool{},

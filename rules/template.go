@@ -141,8 +141,12 @@ func parseTemplate(s string) (Template, error) {
 		t.Parts = append(t.Parts, part)
 		s = rest
 	}
-	if _, err := t.Expand(func(Part) (string, error) { return "x", nil }); err != nil {
+	sample, err := t.Expand(func(Part) (string, error) { return "x", nil })
+	if err != nil {
 		return Template{}, errors.New("a segment of its path is \".\" or \"..\"")
+	}
+	if _, err := url.PathUnescape(sample); err != nil { // "%" and a placeholder make none either
+		return Template{}, errors.New("a percent sign stands without two hexadecimal digits after it; write %25")
 	}
 	return t, nil
 }
