@@ -72,6 +72,9 @@ func (g *Gateway) Handler() http.Handler {
 			g.policy.ServeHTTP(w, r)
 			return
 		}
+		answer := newUnhurriedAnswer(w, r, g.config.BodyIdleTimeout)
+		defer answer.done()
+		w = answer
 		if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 && r.Header["Upgrade"] == nil {
 			// net/http does not say whether there was a Content-Length too. If
 			// so, whoever passed the request on may have believed that, and what
