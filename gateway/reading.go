@@ -38,7 +38,8 @@ func foldings() []func(string) string {
 		decoded,
 		shortest, // overlong UTF-8
 		func(p string) string { return strings.ReplaceAll(p, `\`, "/") },
-		beforeEnd, // "%00", "%3F", "%23"
+		func(p string) string { return before(p, "\x00") }, // "%00", as in C
+		func(p string) string { return before(p, "?#") },   // "%3F", "%23"
 	}
 }
 
@@ -78,10 +79,9 @@ func decode(p string, keepSlashes bool) string {
 	return string(out)
 }
 
-// beforeEnd cuts a path where a string ends in C, or where a query or a
-// fragment would begin.
-func beforeEnd(p string) string {
-	if i := strings.IndexAny(p, "\x00?#"); i >= 0 {
+// before cuts a path at the first of some characters.
+func before(p, ends string) string {
+	if i := strings.IndexAny(p, ends); i >= 0 {
 		return p[:i]
 	}
 	return p
