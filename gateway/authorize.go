@@ -48,7 +48,7 @@ func (c *authorizer) beforeReplay(r *http.Request, _ *semel.Record) error {
 	if err != nil {
 		return fmt.Errorf("authorize: %w", err)
 	}
-	return &semelhttp.ReplayRefused{
+	return &semelhttp.DeniedError{
 		Answer: passOn(res, body),
 		Err:    fmt.Errorf("authorize: the upstream answered %d", res.StatusCode),
 	}

@@ -46,7 +46,7 @@ func serveWithFewFiles(t *testing.T, target string) {
 		t.Fatal(err)
 	}
 	front := listen(t)
-	fmt.Printf("\nlistening %s\n", front.Addr())
+	_, _ = fmt.Fprintf(os.Stdout, "\nlistening %s\n", front.Addr())
 	go func() { _ = g.Serve(t.Context(), front, nil) }()
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	_ = g.Close()
@@ -63,7 +63,7 @@ func TestFewFiles(t *testing.T) {
 		return
 	}
 	target, acted := counting(t)
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFewFiles$") //nolint:gosec // this very test.
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFewFiles$")
 	cmd.Env = append(os.Environ(), fewFilesUpstream+"="+target)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

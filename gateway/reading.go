@@ -68,7 +68,7 @@ func decode(p string, keepSlashes bool) string {
 	for i := 0; i < len(p); i++ {
 		if p[i] == '%' && i+2 < len(p) {
 			text, err := url.PathUnescape(p[i : i+3])
-			if err == nil && !(keepSlashes && (text == "/" || text == `\`)) {
+			if err == nil && (!keepSlashes || text != "/" && text != `\`) {
 				out = append(out, text...)
 				i += 2
 				continue
@@ -202,13 +202,13 @@ func escapePath(p string) string { return (&url.URL{Path: p}).EscapedPath() }
 // slips reports whether the request, which falls under strict as it is written,
 // may fall under another rule, and past protection, as an application reads it.
 func (l *lenient) slips(r *http.Request, strict *route) bool {
-	methods, clear := readMethods(r)
+	methods, agree := readMethods(r)
 	escaped := r.URL.EscapedPath()
 	paths := []string{r.URL.Path}
 	switch {
 	case !slices.ContainsFunc(methods, changes):
 		return false
-	case !clear:
+	case !agree:
 		return true
 	case len(methods) == 1 && (l.exact.mux == nil || l.plain && oneReading(escaped)):
 		return false
@@ -267,9 +267,9 @@ func changes(method string) bool {
 }
 
 // readMethods returns the methods that applications may take the request for:
-// its own, that in capitals, and the one that headers name. It is not clear
-// when they name several.
-func readMethods(r *http.Request) (methods []string, clear bool) {
+// its own, that in capitals, and the one that headers name, and whether these
+// agree on one.
+func readMethods(r *http.Request) (methods []string, agree bool) {
 	methods = []string{r.Method}
 	if upper := strings.ToUpper(r.Method); upper != r.Method {
 		methods = append(methods, upper)

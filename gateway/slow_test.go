@@ -35,11 +35,20 @@ func TestSlowReaders(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			d := open(t, target, func(c *gateway.Config) {
-				c.BodyIdleTimeout = 200 * time.Millisecond
+			records, idle := store(t), 300*time.Millisecond
+			if tt.slow {
+				idle = 2 * time.Second
+			}
+			config := func(c *gateway.Config) {
+				c.Store = records
 				c.Rules = parse(t, "version: 1\nroutes:\n  - {name: r, match: {path: /}, response_limit: 32MiB}\n")
+			}
+			patient := open(t, target, config)
+			d := open(t, target, func(c *gateway.Config) {
+				config(c)
+				c.BodyIdleTimeout = idle
 			})
-			if got := d.send(t, http.MethodPost, "/", "", "Idempotency-Key", "k", "Host", "h"); len(got.body) != size {
+			if got := patient.send(t, http.MethodPost, "/", "", "Idempotency-Key", "k", "Host", "h"); len(got.body) != size {
 				t.Fatalf("got %d %v and %d bytes", got.status, got.err, len(got.body))
 			}
 			conn := dial(t, d)
@@ -53,7 +62,7 @@ func TestSlowReaders(t *testing.T) {
 				t.Fatal(err)
 			}
 			if tt.slow {
-				tick := time.NewTicker(20 * time.Millisecond)
+				tick := time.NewTicker(125 * time.Millisecond)
 				defer tick.Stop()
 				for range 20 { // for longer than the deadline
 					<-tick.C
@@ -93,7 +102,7 @@ func TestSilentStream(t *testing.T) {
 		c.BodyIdleTimeout = idle
 		c.CertFile, c.KeyFile = dir+"/server.pem", dir+"/server.key"
 	})
-	transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // the test's own certificate.
+	transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	t.Cleanup(transport.CloseIdleConnections)
 	d.client.Transport = transport
 	d.url = strings.Replace(d.url, "http://", "https://", 1)

@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -92,7 +93,7 @@ func (u *wire) requests(t *testing.T, path string) []string {
 		br := bufio.NewReader(strings.NewReader(text.String()))
 		for {
 			req, err := http.ReadRequest(br)
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				break
 			}
 			if err != nil {
@@ -165,7 +166,7 @@ func TestOneRequestOrNone(t *testing.T) {
 			br := bufio.NewReader(conn)
 			res, err := http.ReadResponse(br, nil)
 			for err == nil && res.StatusCode == http.StatusContinue {
-				res, err = http.ReadResponse(br, nil) //nolint:bodyclose // closed below.
+				res, err = http.ReadResponse(br, nil)
 			}
 			if err != nil {
 				t.Fatalf("no answer: %v", err)

@@ -25,8 +25,8 @@ func TestDocumentedRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	blocks := strings.Split(string(page), "```yaml\n")[1:]
-	if len(blocks) != 2 {
-		t.Fatalf("docs/http.md shows %d pieces of YAML, want 2", len(blocks))
+	if len(blocks) != 3 {
+		t.Fatalf("docs/http.md shows %d pieces of YAML, want 3", len(blocks))
 	}
 	for _, block := range blocks {
 		text, _, _ := strings.Cut(block, "```")

@@ -9,8 +9,8 @@ import (
 )
 
 // templateOf returns the template that a rule has as its replay.location.
-func templateOf(t testing.TB, text string) rules.Template {
-	t.Helper()
+func templateOf(tb testing.TB, text string) rules.Template {
+	tb.Helper()
 	file, err := rules.Parse("t.yaml", []byte(`
 version: 1
 routes:
@@ -20,7 +20,7 @@ routes:
       reconcile: {get: "/x", happened_when: {status: 200}, replay: {location: "`+text+`"}}
 `))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return file.Routes[0].Reconcile.Replay.Location
 }

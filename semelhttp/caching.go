@@ -3,6 +3,7 @@ package semelhttp
 import (
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -40,5 +41,5 @@ func (m *Middleware) vary(header http.Header) {
 			}
 		}
 	}
-	header["Vary"] = append(lines[:len(lines):len(lines)], m.set.keyHeader)
+	header["Vary"] = append(slices.Clip(lines), m.set.keyHeader)
 }

@@ -24,7 +24,7 @@ func ExampleOptions_beforeReplay() {
 	door, err := semelhttp.New(guard, semelhttp.ScopeBy(func(*http.Request) string { return "ann" }), &semelhttp.Options{
 		BeforeReplay: func(*http.Request, *semel.Record) error {
 			if !employed {
-				return &semelhttp.ReplayRefused{Err: errors.New("ann has left")}
+				return &semelhttp.DeniedError{Err: errors.New("ann has left")}
 			}
 			return nil
 		},

@@ -95,7 +95,7 @@ type Options struct {
 	//
 	// rec is the record; nil where the caller may know nothing of it, because
 	// it sent another request under the key. The body of the request has been
-	// read. With nil the answer is given. With a [*ReplayRefused] its handler
+	// read. With nil the answer is given. With a [*DeniedError] its handler
 	// answers; with any other error the caller gets 503
 	// authorisation-unavailable, without its text. Nothing runs, and nothing of
 	// the record is told. It is called concurrently, and holds no claim.

@@ -22,7 +22,7 @@ func hostile() []string {
 
 // wantHarmless checks that a page holds no element, attribute or link that its
 // template does not have.
-func wantHarmless(t *testing.T, what string, page string, header http.Header) {
+func wantHarmless(t *testing.T, what, page string, header http.Header) {
 	t.Helper()
 	lower := strings.ToLower(page)
 	for _, bad := range []string{"<script", "<img", "<iframe", "onerror=alert(1)>", "onmouseover='alert", `href="javascript:`, `href="data:`, "display:none}</style>"} {

@@ -8,9 +8,9 @@ import (
 	"github.com/semel-dev/semel"
 )
 
-// ReplayRefused is the error with which [Options.BeforeReplay] says that the
+// DeniedError is the error with which [Options.BeforeReplay] says that the
 // caller may no longer see what an earlier attempt came to.
-type ReplayRefused struct {
+type DeniedError struct {
 	// Answer is what the caller gets instead; nil for 403 not-allowed. It must
 	// not tell whether there was an earlier attempt.
 	Answer http.Handler
@@ -19,7 +19,7 @@ type ReplayRefused struct {
 }
 
 // Error implements error.
-func (e *ReplayRefused) Error() string {
+func (e *DeniedError) Error() string {
 	if e.Err == nil {
 		return "semelhttp: the caller may not see the answer"
 	}
@@ -27,7 +27,7 @@ func (e *ReplayRefused) Error() string {
 }
 
 // Unwrap returns why.
-func (e *ReplayRefused) Unwrap() error { return e.Err }
+func (e *DeniedError) Unwrap() error { return e.Err }
 
 var (
 	errNotAllowed    = errors.New("semelhttp: the caller may not see the answer")
@@ -74,7 +74,7 @@ func (ex *exchange) mayTell(w http.ResponseWriter, rec *semel.Record) bool {
 	if err == nil {
 		return true
 	}
-	refused, ok := errors.AsType[*ReplayRefused](err)
+	refused, ok := errors.AsType[*DeniedError](err)
 	switch {
 	case !ok:
 		ex.refuse(w, fmt.Errorf("%w: %w", errRightNotKnown, hidden(err)))

@@ -96,11 +96,11 @@ func TestBeforeReplay(t *testing.T) {
 	if asked, blind := gate.asked.Load(), gate.blind.Load(); asked != int64(len(attempts)) || blind != 1 {
 		t.Errorf("asked %d times, %d without a record, want %d and once, about the other request", asked, blind, len(attempts))
 	}
-	gate.shut(&semelhttp.ReplayRefused{})
+	gate.shut(&semelhttp.DeniedError{})
 	denied := ask(t, server, "done", "x")
 	wantProblem(t, denied, http.StatusForbidden, "not-allowed")
 	all(func(key string, got *reply, _ int, _ string) { wantSame(t, key, denied, got) })
-	gate.shut(&semelhttp.ReplayRefused{Err: errors.New("secret reason"), Answer: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	gate.shut(&semelhttp.DeniedError{Err: errors.New("secret reason"), Answer: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		w.WriteHeader(http.StatusUnauthorized)
 		_, _ = w.Write([]byte("who are you"))

@@ -58,7 +58,7 @@ func declaredLength(values []string) (int64, bool) {
 		return 0, false
 	}
 	n, err := strconv.ParseUint(values[0], 10, 63)
-	return int64(n), err == nil //nolint:gosec // 63 bits.
+	return int64(n), err == nil
 }
 
 // writable reports whether a header can be written so that every reader takes
