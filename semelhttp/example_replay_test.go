@@ -37,7 +37,7 @@ func ExampleOptions_beforeReplay() {
 		w.WriteHeader(http.StatusCreated)
 	}))
 	pay := func() {
-		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/salaries", strings.NewReader("100"))
+		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/salaries", strings.NewReader("100")) //nolint:noctx // an example.
 		r.Header.Set("Idempotency-Key", "8e03978e")
 		handler.ServeHTTP(w, r)
 		fmt.Println(w.Code, w.Header().Get("Idempotency-Status"))
