@@ -75,8 +75,8 @@ type Config struct {
 	// ClientCAFile (PEM) verifies client certificates, where callers send one.
 	ClientCAFile string
 	// ReadHeaderTimeout, BodyIdleTimeout and IdleTimeout bound how slow a
-	// caller may be: to send its header, between two pieces of its body, and
-	// between two requests. MaxHeaderBytes bounds the header (431).
+	// caller may be: to send its header, between two pieces of its body or of
+	// the answer it reads, and between two requests. MaxHeaderBytes bounds the header (431).
 	// Defaults DefaultReadHeaderTimeout and so on.
 	ReadHeaderTimeout, BodyIdleTimeout, IdleTimeout time.Duration
 	MaxHeaderBytes                                  int

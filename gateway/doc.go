@@ -28,5 +28,9 @@
 // A request is only as safe as its scope: callers are told apart by their
 // credentials (see package rules), which the gateway does not verify. It
 // replays an answer to whoever shows the credentials of the first request, even
-// if the application has withdrawn them since.
+// if the application has withdrawn them since, unless the rule says authorize:
+// then the application is asked before a repetition is told anything.
+//
+// A request that falls under one rule as it is written, and under another as
+// applications may read its path or method, is refused.
 package gateway

@@ -82,12 +82,27 @@ func (g *Gateway) Handler() http.Handler {
 			g.status(w, r)
 			return
 		}
+		answer := newUnhurriedAnswer(w, r, g.config.BodyIdleTimeout)
+		defer answer.done()
+		w = answer
+		if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 && r.Header["Upgrade"] == nil {
+			// net/http does not say whether there was a Content-Length too. If
+			// so, whoever passed the request on may have believed that, and what
+			// it sends next is not what it looks like (RFC 9112, section 6.3).
+			w.Header().Set("Connection", "close")
+		}
 		if r.Body != nil && r.Body != http.NoBody {
 			body := &unhurriedBody{ReadCloser: r.Body, control: http.NewResponseController(w), idle: g.config.BodyIdleTimeout}
 			defer body.done()
 			r.Body = body
 		}
-		g.router.find(r).handler.ServeHTTP(w, r)
+		found := g.router.find(r)
+		if g.router.lenient.slips(r, found) {
+			g.log.LogAttrs(r.Context(), slog.LevelInfo, "ambiguous request refused", slog.String("method", r.Method), slog.String("route", found.rule.Name))
+			refuseAmbiguous(w, r)
+			return
+		}
+		found.handler.ServeHTTP(w, r)
 	})
 }
 

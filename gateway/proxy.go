@@ -8,6 +8,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/semel-dev/semel"
@@ -35,6 +36,7 @@ func (g *Gateway) newProxy(target *url.URL, transport http.RoundTripper) http.Ha
 				pr.Out.Host = host
 			}
 			forward.apply(pr)
+			refuseTunnel(pr.Out.Header)
 		},
 		Transport:    transport,
 		BufferPool:   &bufferPool{},
@@ -66,6 +68,9 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case !f.sent:
 		semelhttp.Dispose(ctx, semel.StateReleased, f.Error())
+		if exhausted(f.err) {
+			problem.Name, problem.Title, problem.Status = "overloaded", "Too much is going on", http.StatusServiceUnavailable
+		}
 	case claimed:
 		semelhttp.Dispose(ctx, semel.StateUnknown, f.Error())
 		problem = semelhttp.Problem{
@@ -82,6 +87,12 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 		problem.Status = http.StatusGatewayTimeout
 	}
 	semelhttp.WriteProblem(w, r, problem)
+}
+
+// exhausted reports whether this process, or the machine, has no file
+// descriptor left, which says nothing about the upstream.
+func exhausted(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
 // bufferPool lends httputil.ReverseProxy the memory it copies bodies through.

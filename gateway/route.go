@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
+	"path"
 	"strings"
 
 	"github.com/semel-dev/semel"
@@ -38,7 +39,7 @@ func (g *Gateway) newRoute(rule rules.Route, proxy http.Handler) (*route, error)
 		policy.MaxOutcomeBytes = int(rule.ResponseLimit) + envelopeBytes
 	}
 	if rule.Reconcile != nil {
-		policy.Reconcile = g.newReconciler(&rule).reconcile
+		policy.Reconcile = (&reconciler{asker: g.newAsker(&rule), rule: rule.Reconcile}).reconcile
 	}
 	built := &route{rule: rule}
 	guard, err := g.guard.With(policy)
@@ -56,12 +57,15 @@ func (g *Gateway) newRoute(rule rules.Route, proxy http.Handler) (*route, error)
 	if rule.Key.Derive != nil {
 		options.Fingerprint.Func = derivedFingerprint
 	}
+	if rule.Authorize != nil {
+		options.BeforeReplay = (&authorizer{asker: g.newAsker(&rule), rule: rule.Authorize}).beforeReplay
+	}
 	m, err := semelhttp.New(guard, scopeOf(rule.Scope), options)
 	if err != nil {
 		return nil, fmt.Errorf("gateway: route %q: %w", rule.Name, err)
 	}
 	handler := m.Handler(proxy)
-	if rule.Reconcile != nil {
+	if len(questions(&rule)) > 0 {
 		handler = rememberAttempt(handler)
 	}
 	built.handler, built.middleware, built.policy = handler, m, policy
@@ -119,8 +123,8 @@ func keySource(rule *rules.Route) semelhttp.KeySource {
 	default:
 		source = semelhttp.FromHeader(k.Header)
 	}
-	if rule.Reconcile != nil {
-		source = &attemptSource{KeySource: source, parts: bodyParts(rule.Reconcile)}
+	if asked := questions(rule); len(asked) > 0 {
+		source = &attemptSource{KeySource: source, parts: bodyParts(asked)}
 	}
 	return source
 }
@@ -151,6 +155,7 @@ type router struct {
 	routes   map[string]*route
 	all      []*route
 	fallback *route
+	lenient  *lenient // how applications may read what mux does not
 }
 
 // newRouter builds all routes of the rules, and the one for everything else.
@@ -162,6 +167,7 @@ func (g *Gateway) newRouter(proxy http.Handler) (*router, error) {
 		return nil, err
 	}
 	rt := &router{fallback: fallback, routes: map[string]*route{}}
+	defer func() { rt.lenient = newLenient(rt) }()
 	if g.config.Rules == nil || len(g.config.Rules.Routes) == 0 {
 		return rt, nil
 	}
@@ -227,4 +233,15 @@ func plainHost(host string) string {
 // applications take them too.
 func plainPath(raw string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(raw, "%2e", "."), "%2E", ".")
+}
+
+// cleanPath returns the escaped path by which the route was found: ServeMux
+// looks at it without empty and dot segments.
+func cleanPath(escaped string) string {
+	plain := plainPath(escaped)
+	clean := path.Clean("/" + plain)
+	if strings.HasSuffix(plain, "/") && clean != "/" {
+		clean += "/"
+	}
+	return clean
 }

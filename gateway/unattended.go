@@ -22,7 +22,7 @@ func (g *Gateway) background(rt *route) error {
 	if g.config.Guard.HideKeys {
 		return fmt.Errorf("gateway: route %q: reconciling in the background needs the scope and the key, which hide-keys keeps out of the store; choose one", rt.rule.Name)
 	}
-	c := g.newReconciler(&rt.rule)
+	c := &reconciler{asker: g.newAsker(&rt.rule), rule: rule}
 	if name := rule.Background.AuthorizationEnv; name != "" {
 		if c.authorization = os.Getenv(name); c.authorization == "" {
 			return fmt.Errorf("gateway: route %q: the environment variable %s, which holds the credentials for the background, is empty", rt.rule.Name, name)

@@ -59,8 +59,7 @@ func (g *Gateway) newPolicyHandler() (http.Handler, error) {
 		h.Set("Content-Type", "application/json")
 		if semelhttp.PrefersHTML(r) {
 			body = page
-			h.Set("Content-Type", "text/html; charset=utf-8")
-			h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
+			semelhttp.SetPageHeader(h, page)
 		}
 		_, _ = w.Write(body) // the caller may have gone
 	}), nil

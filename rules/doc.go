@@ -84,4 +84,15 @@
 //	                          # use {key} and {wildcard} only
 //	      authorization_env: SHOP_AUTHORIZATION  # the variable that holds the gateway's own
 //	                                             # Authorization header; left out: none
+//
+// # Whether the caller may still see the answer
+//
+// The first attempt is authorised by the upstream, which sees it. A repetition
+// is answered from the store, to whoever shows the same credentials. Where the
+// upstream may have withdrawn the right since, have it say so:
+//
+//	authorize:                # asked before a repetition is told anything
+//	  get: "/session"         # with the caller's Authorization, cookies and headers named in
+//	                          # scope; 2xx: answered; 401 and 403 are passed on; anything
+//	                          # else: 503. {key} {wildcard} {json:/pointer} {form:field}
 package rules

@@ -57,6 +57,9 @@ type Route struct {
 	Policy semel.Policy
 	// Reconcile is set when Policy.OnUnknown is semel.Reconcile.
 	Reconcile *Reconcile
+	// Authorize, when set, checks the caller's right before a stored answer is
+	// given.
+	Authorize *Authorize
 	// BodyLimit and ResponseLimit bound the request's and the kept answer's
 	// body, in bytes.
 	BodyLimit, ResponseLimit int64
@@ -145,6 +148,7 @@ func (r *reader) route(n ast.Node) Route {
 		{"response_limit", func(n ast.Node) { route.ResponseLimit = r.size(n, "response_limit", maxResponseLimit) }},
 		{"on_5xx", func(n ast.Node) { route.On5xx = On5xx(r.choice(n, "on_5xx", "release", "store", "unknown")) }}, //nolint:gosec // 0 to 2.
 		{"unknown", func(n ast.Node) { r.unknown(n, &route) }},
+		{"authorize", func(n ast.Node) { route.Authorize = r.authorize(n) }},
 		{"fail_open", func(n ast.Node) { route.FailOpen = r.boolean(n, "fail_open") }},
 		{"canonical_json", func(n ast.Node) { route.CanonicalJSON = r.boolean(n, "canonical_json") }},
 	})
@@ -223,8 +227,8 @@ func (r *reader) contradictions(route *Route, found present) {
 	if route.Key.FormField != "" && route.CanonicalJSON {
 		r.report(at("canonical_json"), "remove it, or take the key from a header or a json_pointer", "canonical_json says nothing about forms, where the key comes from")
 	}
-	if route.Reconcile != nil {
-		r.placeholders(route, at("unknown"))
+	for name, templates := range route.templates() {
+		r.placeholders(route, templates, at(name))
 	}
 }
 
@@ -232,14 +236,14 @@ func (r *reader) contradictions(route *Route, found present) {
 func settings() []string {
 	return []string{
 		"key", "required", "scope", "mode", "retention", "unknown_retention", "wait", "lease", "max_run", "body_limit", "response_limit",
-		"on_5xx", "unknown", "fail_open", "canonical_json",
+		"on_5xx", "unknown", "authorize", "fail_open", "canonical_json",
 	}
 }
 
 // placeholders reports templates that ask for what the route does not have.
-func (r *reader) placeholders(route *Route, at Position) {
+func (r *reader) placeholders(route *Route, templates []Template, at Position) {
 	wildcards := route.Match.Wildcards()
-	for _, t := range []Template{route.Reconcile.Get, route.Reconcile.Replay.Location} {
+	for _, t := range templates {
 		for _, part := range t.Parts {
 			switch {
 			case part.Source == SourceWildcard && !slices.Contains(wildcards, part.Value):

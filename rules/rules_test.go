@@ -25,8 +25,8 @@ func TestDocumentedRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	blocks := strings.Split(string(page), "```yaml\n")[1:]
-	if len(blocks) != 2 {
-		t.Fatalf("docs/http.md shows %d pieces of YAML, want 2", len(blocks))
+	if len(blocks) != 3 {
+		t.Fatalf("docs/http.md shows %d pieces of YAML, want 3", len(blocks))
 	}
 	for _, block := range blocks {
 		text, _, _ := strings.Cut(block, "```")
@@ -154,7 +154,7 @@ func TestTemplateExpand(t *testing.T) {
 	tests := []struct{ value, want, err string }{
 		{value: "7", want: "/orders/7/payments?reference=7&amount=7"},
 		{value: "a/b c&d?", want: "/orders/a%2Fb%20c&d%3F/payments?reference=a%2Fb+c%26d%3F&amount=a%2Fb+c%26d%3F"},
-		{value: "..", err: `rules: fill in {order}: ".." would leave the path`},
+		{value: "..", err: `rules: fill in /orders/{order}/payments?reference={key}&amount={json:/amount}: a segment ".." would leave the path`},
 		{value: "", err: "rules: fill in {order}: it is empty"},
 	}
 	for _, tt := range tests {

@@ -50,8 +50,8 @@ func (t Template) Uses(s Source) bool {
 }
 
 // Expand fills the placeholders in. Values are escaped so that none can leave
-// its path segment or its query parameter; a value that is empty, or "." or
-// ".." inside the path, is an error.
+// its path segment or its query parameter; a value that is empty, or with which
+// a segment of the path becomes "." or "..", is an error.
 func (t Template) Expand(value func(Part) (string, error)) (string, error) {
 	var out strings.Builder
 	query := false
@@ -69,13 +69,26 @@ func (t Template) Expand(value func(Part) (string, error)) (string, error) {
 			return "", fmt.Errorf("rules: fill in %s: it is empty", part)
 		case query:
 			out.WriteString(url.QueryEscape(v))
-		case v == "." || v == "..":
-			return "", fmt.Errorf("rules: fill in %s: %q would leave the path", part, v)
 		default:
 			out.WriteString(url.PathEscape(v))
 		}
 	}
+	path, _, _ := strings.Cut(out.String(), "?")
+	for segment := range strings.SplitSeq(path, "/") {
+		if segment == "." || segment == ".." {
+			return "", fmt.Errorf("rules: fill in %s: a segment %q would leave the path", t, segment)
+		}
+	}
 	return out.String(), nil
+}
+
+// String writes the template as the file has it.
+func (t Template) String() string {
+	var out strings.Builder
+	for _, part := range t.Parts {
+		out.WriteString(part.String())
+	}
+	return out.String()
 }
 
 // String writes the part as the file has it.
@@ -127,6 +140,13 @@ func parseTemplate(s string) (Template, error) {
 		}
 		t.Parts = append(t.Parts, part)
 		s = rest
+	}
+	sample, err := t.Expand(func(Part) (string, error) { return "x", nil })
+	if err != nil {
+		return Template{}, errors.New("a segment of its path is \".\" or \"..\"")
+	}
+	if _, err := url.PathUnescape(sample); err != nil { // "%" and a placeholder make none either
+		return Template{}, errors.New("a percent sign stands without two hexadecimal digits after it; write %25")
 	}
 	return t, nil
 }

@@ -317,7 +317,10 @@ func (c *capture) freeze() {
 	count := 0
 	for name, values := range header {
 		s.sent = append(s.sent, field{name, values})
-		if !same(s.outer, name, values) && storable(name, connection) {
+		if same(s.outer, name, values) || !storable(name, connection) {
+			continue
+		}
+		if values, ok := c.recordable(name, values); ok {
 			e = appendField(e, name, values)
 			count += len(values)
 		}
@@ -343,6 +346,7 @@ func (c *capture) send(word []string) {
 	header, s := c.under.Header(), c.run.exchange
 	c.thaw()
 	header[StatusHeader] = word
+	c.run.m.vary(header)
 	c.under.WriteHeader(c.status)
 	if c.length() > 0 {
 		_, _ = c.under.Write(s.envelope[c.bodyAt:]) //nolint:gosec // the handler's own answer; the client has gone: the outcome is recorded.
@@ -395,12 +399,12 @@ func (c *capture) trailer() (bodyLen int) {
 	}
 	fields := http.Header{}
 	for _, name := range names {
-		if values := header[name]; len(values) > 0 && storable(name, nil) {
+		if values := header[name]; len(values) > 0 && trailable(name, values) {
 			fields[name] = values
 		}
 	}
 	for name, values := range header {
-		if name, ok := strings.CutPrefix(name, http.TrailerPrefix); ok && storable(name, nil) {
+		if name, ok := strings.CutPrefix(name, http.TrailerPrefix); ok && trailable(name, values) {
 			fields[textproto.CanonicalMIMEHeaderKey(name)] = values
 		}
 	}

@@ -129,6 +129,13 @@ func TestAnswersLikeBare(t *testing.T) {
 			live := *first
 			live.header = first.header.Clone()
 			live.header.Del(semelhttp.StatusHeader)
+			if vary := live.header["Vary"]; len(vary) > 0 && vary[len(vary)-1] == "Idempotency-Key" {
+				if live.header["Vary"] = vary[:len(vary)-1]; len(vary) == 1 {
+					delete(live.header, "Vary")
+				}
+			} else {
+				t.Errorf("Vary: got %q, want the key's header at the end", vary)
+			}
 			live.header.Set("Date", want.header.Get("Date"))
 			if diff := cmp.Diff(*want, live, cmp.AllowUnexported(reply{})); diff != "" {
 				t.Errorf("behind the door (-bare +live):\n%s", diff)

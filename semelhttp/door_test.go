@@ -35,6 +35,7 @@ type doorOptions struct {
 	quota   int // of records per scope
 	keys    []semel.OutcomeKey
 	secrets [][]byte
+	wrap    func(semel.Store) semel.Store // what the guard sees of the store
 }
 
 func anonymous(*http.Request) string { return "anonymous" }
@@ -49,7 +50,11 @@ func newDoor(tb testing.TB, o doorOptions) *door {
 	if o.scope == nil {
 		o.scope = semelhttp.ScopeBy(anonymous)
 	}
-	guard, err := semel.New(d.store, &semel.Options{
+	seen := d.store
+	if o.wrap != nil {
+		seen = o.wrap(seen)
+	}
+	guard, err := semel.New(seen, &semel.Options{
 		Policy: o.policy, RecordsPerScope: o.quota, StoreTimeout: 200 * time.Millisecond, OutcomeKeys: o.keys, Secrets: o.secrets,
 	})
 	if err != nil {

@@ -125,7 +125,9 @@ func (ex *exchange) begin(w http.ResponseWriter, next http.Handler, key semel.Ke
 	case claim != nil:
 		ex.execute(w, next, claim)
 	case rec != nil:
-		ex.replay(w, rec)
+		if ex.mayTell(w, rec) {
+			ex.replay(w, rec)
+		}
 	case errors.Is(err, semel.ErrKeyInvalid): // the name is good
 		ex.refuse(w, &optionError{"scope", err})
 	case m.set.FailOpen && unreachable(err):
@@ -133,7 +135,9 @@ func (ex *exchange) begin(w http.ResponseWriter, next http.Handler, key semel.Ke
 		w.Header()[StatusHeader] = m.words.unprotected
 		ex.pass(w, next)
 	default:
-		ex.refuse(w, err)
+		if record, tells := told(err); !tells || ex.mayTell(w, record) {
+			ex.refuse(w, err)
+		}
 	}
 }
 
@@ -179,12 +183,15 @@ func (ex *exchange) pass(w http.ResponseWriter, next http.Handler) {
 func (ex *exchange) replay(w http.ResponseWriter, rec *semel.Record) {
 	ex.decision.Fence, ex.decision.Attempt = rec.Fence, rec.Attempt
 	e, err := openEnvelope(rec.Outcome)
+	if err == nil {
+		err = e.sendable(ex.request.Method)
+	}
 	header := w.Header()
 	if err == nil {
 		err = e.head.into(header)
 	}
 	var trailer http.Header
-	if err == nil && len(e.trailer) > 0 {
+	if err == nil && e.trailer != "" {
 		trailer = http.Header{}
 		err = e.trailer.into(trailer)
 	}
@@ -197,6 +204,8 @@ func (ex *exchange) replay(w http.ResponseWriter, rec *semel.Record) {
 	}
 	header[StatusHeader] = ex.m.words.replayed
 	header[ReplayedHeader] = ex.m.words.yes
+	setAge(header, rec)
+	ex.m.vary(header)
 	w.WriteHeader(e.status)
 	if len(e.body) > 0 {
 		_, _ = w.Write(e.body) // the client may have gone
@@ -213,6 +222,7 @@ func (ex *exchange) refuse(w http.ResponseWriter, err error) {
 	if e, ok := errors.AsType[*semel.Error](err); ok && e.Record != nil {
 		ex.decision.Fence, ex.decision.Attempt = e.Record.Fence, e.Record.Attempt
 	}
+	ex.m.vary(w.Header())
 	WriteProblem(w, ex.request, p)
 }
 

@@ -53,7 +53,7 @@ func wantReplay(t *testing.T, first, second *reply) {
 	}
 	a, b := *first, *second
 	a.header, b.header = first.header.Clone(), second.header.Clone()
-	for _, name := range []string{semelhttp.StatusHeader, semelhttp.ReplayedHeader, "Date"} {
+	for _, name := range []string{semelhttp.StatusHeader, semelhttp.ReplayedHeader, "Date", "Age"} {
 		a.header.Del(name)
 		b.header.Del(name)
 	}

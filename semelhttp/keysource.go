@@ -56,3 +56,18 @@ func (s *headerSource) String() string { return "header " + s.name }
 func FromWebhookID() KeySource {
 	return &headerSource{name: "Webhook-Id", literal: true}
 }
+
+// keyHeader returns the name of the header that holds the key, or "" where the
+// key comes from elsewhere. A source that wraps another has a method Unwrap.
+func keyHeader(source KeySource) string {
+	for {
+		switch s := source.(type) {
+		case *headerSource:
+			return s.name
+		case interface{ Unwrap() KeySource }:
+			source = s.Unwrap()
+		default:
+			return ""
+		}
+	}
+}

@@ -87,6 +87,19 @@ type Options struct {
 	BufferFlush bool
 	// Fingerprint says what makes two requests the same.
 	Fingerprint FingerprintOptions
+	// BeforeReplay, when set, is asked before an answer that tells of an
+	// earlier attempt is given: a replay, and the refusals in-flight,
+	// key-reused, outcome-unknown, response-not-kept, cancelled and duplicate.
+	// It is where a right is checked that may have ended since the first
+	// attempt, and costs nothing otherwise: an execution asks the handler.
+	//
+	// rec is the record; nil where the caller may know nothing of it, because
+	// it sent another request under the key. The body of the request has been
+	// read. With nil the answer is given. With a [*DeniedError] its handler
+	// answers; with any other error the caller gets 503
+	// authorisation-unavailable, without its text. Nothing runs, and nothing of
+	// the record is told. It is called concurrently, and holds no claim.
+	BeforeReplay func(r *http.Request, rec *semel.Record) error
 	// FailOpen executes unprotected when the store cannot be reached (promise
 	// 10 then does not hold), unless the store told of a record before it went
 	// away. The reply says Idempotency-Status: unprotected.
@@ -137,6 +150,7 @@ const (
 	OutcomeUnreadable     Outcome = "unreadable"      // did not run: the recorded answer cannot be decrypted
 	OutcomeDuplicate      Outcome = "duplicate"       // did not run
 	OutcomeCancelled      Outcome = "cancelled"       // did not run
+	OutcomeDenied         Outcome = "denied"          // did not run: BeforeReplay refused to tell of an earlier attempt
 	OutcomeUnavailable    Outcome = "unavailable"     // did not run
 	OutcomeShuttingDown   Outcome = "shutting-down"   // did not run
 	OutcomeAborted        Outcome = "aborted"         // did not run: the caller went away while waiting
@@ -167,6 +181,7 @@ type Decision struct {
 type settings struct {
 	Options
 	source     *headerSource // Key, when it is the usual kind
+	keyHeader  string        // the header that holds the key, if it is one
 	policyLink []string
 	headers    []string // Fingerprint.Headers, canonical
 }
@@ -180,6 +195,7 @@ func (o *Options) withDefaults(policy *semel.Policy) (settings, error) {
 		s.Key = FromHeader(DefaultHeader)
 	}
 	s.source, _ = s.Key.(*headerSource) // nil for another kind
+	s.keyHeader = keyHeader(s.Key)
 	if len(s.Methods) == 0 {
 		s.Methods = []string{http.MethodPost, http.MethodPatch}
 	}

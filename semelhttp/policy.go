@@ -25,6 +25,7 @@ type PublishedPolicy struct {
 	LeaseSeconds     float64            `json:"lease_seconds"`
 	MaxBodyBytes     int64              `json:"max_body_bytes"`
 	MaxResponseBytes int                `json:"max_response_bytes"`
+	ReplayAuthorised bool               `json:"replay_authorised"` // the caller's right is checked again before a repetition is answered
 	Statuses         PublishedStatuses  `json:"statuses"`
 	Problems         []PublishedProblem `json:"problems"`
 }
@@ -129,9 +130,7 @@ func (m *Middleware) PublishedPolicy() PublishedPolicy {
 	if policy.Mode == semel.Dedup {
 		d.Mode = "dedup"
 	}
-	if s.source != nil {
-		d.Header = s.source.name
-	}
+	d.Header, d.ReplayAuthorised = s.keyHeader, s.BeforeReplay != nil
 	for status := range 500 {
 		if releases(status) {
 			d.Statuses.Released = append(d.Statuses.Released, status)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -53,7 +54,9 @@ type problem struct {
 
 // problems is the one table from errors to answers. The first row that
 // matches counts; what matches none is internal.
-func problems() []problem { return append(transactionProblems(), refusals()...) }
+func problems() []problem {
+	return slices.Concat(transactionProblems(), requestProblems(), refusals(), replayProblems())
+}
 
 // transactionProblems are what becomes of a transaction that did not commit.
 func transactionProblems() []problem {
@@ -85,12 +88,11 @@ func transactionProblems() []problem {
 	}
 }
 
-// refusals are the reasons not to execute.
-func refusals() []problem {
+// requestProblems are about the request itself.
+func requestProblems() []problem {
 	const (
-		bad      = http.StatusBadRequest
-		conflict = http.StatusConflict
-		later    = http.StatusServiceUnavailable
+		bad   = http.StatusBadRequest
+		later = http.StatusServiceUnavailable
 	)
 	return []problem{
 		{
@@ -117,6 +119,16 @@ func refusals() []problem {
 			errSpool, OutcomeUnavailable, "store-unavailable", later, true, "Not possible right now",
 			"Nothing was done. Wait a moment, then send the same request again with the same key.",
 		},
+	}
+}
+
+// refusals are the reasons of the guard not to execute.
+func refusals() []problem {
+	const (
+		conflict = http.StatusConflict
+		later    = http.StatusServiceUnavailable
+	)
+	return []problem{
 		{
 			semel.ErrInFlight, OutcomeInFlight, "in-flight", conflict, true, "The same request is still being processed",
 			"It was not started a second time. Wait a moment, then send it again with the same key to get its answer.",

@@ -188,7 +188,7 @@ func TestPolicyHandler(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{
 		"key": "header Idempotency-Key", "header": "Idempotency-Key", "required": true, "max_key_bytes": 255.0,
 		"methods": []any{"POST", "PATCH"}, "scope": "your account & the path", "mode": "idempotent",
-		"retention_seconds": 259200.0, "wait_seconds": 5.0, "lease_seconds": 30.0,
+		"retention_seconds": 259200.0, "wait_seconds": 5.0, "lease_seconds": 30.0, "replay_authorised": false,
 		"max_body_bytes": float64(64 << 20), "max_response_bytes": float64(1<<20 - 4<<10),
 		"statuses": map[string]any{
 			"released":      []any{401.0, 403.0, 408.0, 421.0, 423.0, 425.0, 429.0},

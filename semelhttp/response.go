@@ -68,7 +68,7 @@ func ParseResponse(data []byte) (*Response, error) {
 	if err := e.head.into(r.Header); err != nil {
 		return nil, err
 	}
-	if len(e.trailer) > 0 {
+	if e.trailer != "" {
 		r.Trailer = http.Header{}
 		if err := e.trailer.into(r.Trailer); err != nil {
 			return nil, err
@@ -95,8 +95,8 @@ func openEnvelope(data []byte) (envelope, error) {
 	if head+body > uint64(len(rest)) || e.status < 100 || e.status > maxStatus {
 		return envelope{}, errEnvelope
 	}
-	e.head, rest = rest[:head], rest[head:]
-	e.body, e.trailer = rest[:body:body], rest[body:]
+	e.head, rest = block(rest[:head]), rest[head:]
+	e.body, e.trailer = rest[:body:body], block(rest[body:])
 	return e, nil
 }
 
@@ -143,11 +143,11 @@ func appendText(e []byte, s string) []byte {
 	return append(binary.AppendUvarint(e, uint64(len(s))), s...)
 }
 
-// block is the head or the trailer of an envelope.
-type block []byte
+// block is the head or the trailer of an envelope, copied out of it.
+type block string
 
 // into sets every field of the block in h, replacing what is there. It costs
-// two allocations however many fields there are.
+// one allocation however many fields there are.
 func (b block) into(h http.Header) error {
 	r := blockReader{text: string(b)}
 	total := r.number()
@@ -168,6 +168,34 @@ func (b block) into(h http.Header) error {
 	}
 	if r.bad {
 		return errEnvelope
+	}
+	return nil
+}
+
+// each calls visit for every field, until it says that one is not to be sent.
+// The values are valid until visit returns.
+func (b block) each(visit func(name string, values []string) bool) error {
+	var room [4]string
+	values := room[:0]
+	r := blockReader{text: string(b)}
+	total := r.number()
+	if r.bad || total > uint64(len(b)) {
+		return errEnvelope
+	}
+	for r.at < len(r.text) {
+		name, n := r.string(), r.number()
+		if r.bad || name == "" || n > total {
+			return errEnvelope
+		}
+		for values = values[:0]; n > 0 && !r.bad; n-- {
+			values = append(values, r.string())
+		}
+		if r.bad {
+			return errEnvelope
+		}
+		if !visit(name, values) {
+			return fmt.Errorf("%w: the header %.40q cannot be sent as it stands there", errEnvelope, name)
+		}
 	}
 	return nil
 }

@@ -14,11 +14,13 @@ const (
 	contract = "store/storetest"
 	// promises is the page that cites them.
 	promises = "docs/guarantees.md"
+	// threats is the page whose numbered rows each name the tests of a defence.
+	threats = "docs/security.md"
 )
 
 // CheckCitations returns every test, example or benchmark that a page of documentation names although no Go file of
-// the tree has it, every such rule of the store contract on the page of promises, and every link to a file or folder
-// that is not there. Names stand in backquotes; `claim/…` means all rules that start so.
+// the tree has it, every such rule of the store contract on the page of promises, every threat without a test, and every
+// link to a file or folder that is not there. Names stand in backquotes; `claim/…` means all rules that start so.
 func CheckCitations(tree Tree) []Violation {
 	functions, rules := citable(tree)
 	kinds := []citation{
@@ -36,6 +38,11 @@ func CheckCitations(tree Tree) []Violation {
 			regexp.MustCompile(`\]\(([^)#\s:]+)(?:#[^)]*)?\)`),
 			func(page, target string) bool { return tree.has(path.Join(path.Dir(page), target)) },
 			"links to %s, which is not there",
+		},
+		{
+			regexp.MustCompile(`^\| \d+ \|(.*)`),
+			func(page, row string) bool { return page != threats || strings.Contains(row, "`Test") },
+			"a threat has no test: name one that attacks the defence, in%.30s",
 		},
 	}
 	var found []Violation

@@ -14,6 +14,7 @@ func TestCitationsCatchWhatIsNotThere(t *testing.T) {
 		text string
 		want []archtest.Violation
 	}{
+		"numbers":      {"| 1 | a | b |", nil},
 		"tests":        {"`TestBegin`, `FuzzKey`, `TestingIsGood` and `BenchmarkClaim`", nil},
 		"a lost test":  {"fine\n`TestGone`\n", []archtest.Violation{{Where: "docs/guarantees.md:2", Rule: "no Go file has TestGone: name a test that is there"}}},
 		"rules":        {"`claim/…`, `claim/ab…`, `claim/absent` and `go test/it`", nil},
@@ -34,5 +35,20 @@ func TestCitationsCatchWhatIsNotThere(t *testing.T) {
 				t.Errorf("violations (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestThreatsHaveTests(t *testing.T) {
+	t.Parallel()
+	got := archtest.CheckCitations(treeOf(t, map[string]string{
+		"docs/security.md": "| no. | threat | tests |\n|---|---|---|\n| 1 | a | `TestBegin` |\n| 2 | nobody attacks it | |\n| 3 | c | `TestGone` |\n",
+		"begin_test.go":    "package semel_test\n\nfunc TestBegin(t *testing.T) {}\n",
+	}))
+	want := []archtest.Violation{
+		{Where: "docs/security.md:5", Rule: "no Go file has TestGone: name a test that is there"},
+		{Where: "docs/security.md:4", Rule: "a threat has no test: name one that attacks the defence, in nobody attacks it | |"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("violations (-want +got):\n%s", diff)
 	}
 }

@@ -102,7 +102,7 @@ func (g *guardian) want(ctx context.Context, w wish) word {
 	defer cancel()
 	key := semel.Key{Scope: scope, Name: g.run + "/" + w.Key}
 	if w.Cancel {
-		_, err := g.guard.Cancel(ctx, key, "histories")
+		_, err := g.guard.Cancel(ctx, semel.Operator{Name: "histories"}, key, "histories")
 		if err == nil {
 			return word{Said: wordCancelled}
 		}

@@ -1,0 +1,302 @@
+package gateway
+
+import (
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/semel-dev/semel/semelhttp"
+)
+
+// Applications differ in how they read a path. A request whose path falls under
+// one rule as it is written, and under another, or stricter, one as some
+// application may read it, could slip past a rule: it is refused. Everything
+// else is passed on as it came; most paths have only one reading.
+
+// maxReadingBytes bounds a path of which there are several readings.
+const maxReadingBytes = 4 << 10
+
+// overrides are the headers by which applications take another method than the
+// one in the request line.
+func overrides() []string {
+	return []string{"X-Http-Method-Override", "X-Http-Method", "X-Method-Override"}
+}
+
+// foldings are what applications do to a path before they look at it, in the
+// order in which they do it. Any of them may or may not be done.
+func foldings() []func(string) string {
+	return []func(string) string{
+		withoutParameters, // ";x=1", before decoding
+		func(p string) string { return decode(p, true) },
+		withoutParameters, // "%3Bx=1"
+		decoded,           // "%2F", or a second time
+		withoutParameters,
+		decoded,
+		shortest, // overlong UTF-8
+		func(p string) string { return strings.ReplaceAll(p, `\`, "/") },
+		func(p string) string { return before(p, "\x00") }, // "%00", as in C
+		func(p string) string { return before(p, "?#") },   // "%3F", "%23"
+	}
+}
+
+// withoutParameters cuts what follows a semicolon off every segment.
+func withoutParameters(p string) string {
+	if !strings.Contains(p, ";") {
+		return p
+	}
+	segments := strings.Split(p, "/")
+	for i, s := range segments {
+		segments[i], _, _ = strings.Cut(s, ";")
+	}
+	return strings.Join(segments, "/")
+}
+
+// decoded takes one layer of escapes away; what is none stays.
+func decoded(p string) string { return decode(p, false) }
+
+// decode is decoded, where keepSlashes says that what a slash or backslash was
+// escaped for stays inside of its segment.
+func decode(p string, keepSlashes bool) string {
+	if !strings.Contains(p, "%") {
+		return p
+	}
+	out := make([]byte, 0, len(p))
+	for i := 0; i < len(p); i++ {
+		if p[i] == '%' && i+2 < len(p) {
+			text, err := url.PathUnescape(p[i : i+3])
+			if err == nil && (!keepSlashes || text != "/" && text != `\`) {
+				out = append(out, text...)
+				i += 2
+				continue
+			}
+		}
+		out = append(out, p[i])
+	}
+	return string(out)
+}
+
+// before cuts a path at the first of some characters.
+func before(p, ends string) string {
+	if i := strings.IndexAny(p, ends); i >= 0 {
+		return p[:i]
+	}
+	return p
+}
+
+// shortest writes ASCII that was encoded in more bytes than it needs in one.
+func shortest(p string) string {
+	out := make([]byte, 0, len(p))
+	for i := 0; i < len(p); i++ {
+		rest := p[i:]
+		tail := func(n int) byte { return rest[n] & 0x3F }
+		switch {
+		case len(rest) >= 2 && (rest[0] == 0xC0 || rest[0] == 0xC1) && rest[1]>>6 == 2:
+			out = append(out, rest[0]<<6|tail(1))
+			i++
+		case len(rest) >= 3 && rest[0] == 0xE0 && (rest[1] == 0x80 || rest[1] == 0x81) && rest[2]>>6 == 2:
+			out = append(out, rest[1]<<6|tail(2))
+			i += 2
+		case len(rest) >= 4 && rest[0] == 0xF0 && rest[1] == 0x80 && (rest[2] == 0x80 || rest[2] == 0x81) && rest[3]>>6 == 2:
+			out = append(out, rest[2]<<6|tail(3))
+			i += 3
+		default:
+			out = append(out, rest[0])
+		}
+	}
+	return string(out)
+}
+
+// plainText writes what looks alike alike: compatibility forms, composed or
+// not, capitals.
+func plainText(p string) string { return strings.ToLower(norm.NFKC.String(p)) }
+
+// readings returns the paths that applications may read in an escaped one, each
+// once, without empty and dot segments. They are in no escaping: what is left
+// of that stands for itself. A slash at the end stays if it counts.
+func readings(escaped string, slashCounts bool) []string {
+	found := []string{escaped}
+	for _, fold := range foldings() {
+		for _, p := range found {
+			if q := fold(p); !slices.Contains(found, q) {
+				found = append(found, q)
+			}
+		}
+	}
+	for i, p := range found {
+		found[i] = cleaned(p, slashCounts)
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// cleaned takes empty and dot segments out of a path.
+func cleaned(p string, slashCounts bool) string {
+	clean := path.Clean("/" + p)
+	if slashCounts && clean != "/" && strings.HasSuffix(p, "/") {
+		clean += "/"
+	}
+	return clean
+}
+
+// oneReading reports whether all applications read the path alike, but for the
+// segments that ServeMux resolves too.
+func oneReading(escaped string) bool {
+	for i := range len(escaped) {
+		switch c := escaped[i]; {
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '/', c == '-', c == '_', c == '.', c == '~':
+		default:
+			return false
+		}
+	}
+	return len(escaped) == 1 || !strings.HasSuffix(escaped, "/")
+}
+
+// lenient is a mux with the rules as an application may read them.
+type lenient struct {
+	exact  *router // paths as the rules write them
+	folded *router // Unicode forms and capitals do not count
+	plain  bool    // the rules are written in small ASCII letters
+}
+
+// newLenient builds the muxes. Patterns that fall together in small letters are
+// told apart by their capitals, which the application then must do too.
+func newLenient(rt *router) *lenient {
+	l := &lenient{exact: rt, plain: true, folded: &router{routes: map[string]*route{}, fallback: rt.fallback}}
+	if rt.mux == nil {
+		return l
+	}
+	l.folded.mux = http.NewServeMux()
+	for _, built := range rt.all {
+		m := built.rule.Match
+		m.Path = foldPattern(m.Path)
+		l.plain = l.plain && m.Path == built.rule.Match.Path
+		for _, pattern := range m.Patterns() {
+			if _, twice := l.folded.routes[pattern]; twice {
+				l.folded.routes[pattern] = rt.fallback
+			} else if add(l.folded.mux, pattern, built.handler) == nil {
+				l.folded.routes[pattern] = built
+			}
+		}
+	}
+	return l
+}
+
+// foldPattern is plainText for a pattern, whose wildcards keep their names. A
+// slash at its end is left: ServeMux finds such patterns without it too.
+func foldPattern(pattern string) string {
+	segments := strings.Split(pattern, "/")
+	for i, s := range segments {
+		if !strings.HasPrefix(s, "{") {
+			segments[i] = escapePath(plainText(decoded(s)))
+		}
+	}
+	return strings.Join(segments, "/")
+}
+
+func escapePath(p string) string { return (&url.URL{Path: p}).EscapedPath() }
+
+// slips reports whether the request, which falls under strict as it is written,
+// may fall under another rule, and past protection, as an application reads it.
+func (l *lenient) slips(r *http.Request, strict *route) bool {
+	methods, agree := readMethods(r)
+	escaped := r.URL.EscapedPath()
+	paths := []string{r.URL.Path}
+	switch {
+	case !slices.ContainsFunc(methods, changes):
+		return false
+	case !agree:
+		return true
+	case len(methods) == 1 && (l.exact.mux == nil || l.plain && oneReading(escaped)):
+		return false
+	case l.exact.mux == nil, oneReading(escaped):
+	case len(escaped) > maxReadingBytes:
+		return true
+	default:
+		paths = readings(escaped, strict != l.exact.fallback)
+	}
+	for _, p := range paths {
+		folded := cleaned(plainText(p), strict != l.exact.fallback)
+		for _, method := range methods {
+			if l.stricter(l.exact.read(r, method, p), strict, method, r) || l.stricter(l.folded.read(r, method, folded), strict, method, r) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// read returns the route of the request with another method and path.
+func (rt *router) read(r *http.Request, method, path string) *route {
+	read := *r
+	read.Method, read.URL = method, &url.URL{Path: path}
+	return rt.find(&read)
+}
+
+// stricter reports whether the rule that an application's reading falls under
+// protects the request more than, or otherwise than, the one that it is
+// treated by.
+func (l *lenient) stricter(found, strict *route, method string, r *http.Request) bool {
+	there, here := found.protects(method), strict.protects(r.Method)
+	switch {
+	case !there, here && found == strict:
+		return false
+	case found != l.exact.fallback:
+		return true
+	case here:
+		return found.rule.Required && !strict.rule.Required
+	}
+	return found.rule.Required || len(r.Header[canonicalKeyHeader]) > 0
+}
+
+// protects reports whether requests with the method are protected.
+func (rt *route) protects(method string) bool {
+	return rt.rule.Protect && slices.Contains(rt.rule.Match.Methods, method)
+}
+
+// changes reports whether a rule can be about the method.
+func changes(method string) bool {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodConnect:
+		return false
+	}
+	return true
+}
+
+// readMethods returns the methods that applications may take the request for:
+// its own, that in capitals, and the one that headers name, and whether these
+// agree on one.
+func readMethods(r *http.Request) (methods []string, agree bool) {
+	methods = []string{r.Method}
+	if upper := strings.ToUpper(r.Method); upper != r.Method {
+		methods = append(methods, upper)
+	}
+	named := ""
+	for _, name := range overrides() {
+		for _, value := range r.Header[name] {
+			value = strings.ToUpper(strings.TrimSpace(value))
+			if value == "" || value == named {
+				continue
+			}
+			if named != "" {
+				return append(methods, value), false
+			}
+			named = value
+		}
+	}
+	if named != "" && !slices.Contains(methods, named) {
+		methods = append(methods, named)
+	}
+	return methods, true
+}
+
+// refuseAmbiguous answers a request that can be read in two ways.
+func refuseAmbiguous(w http.ResponseWriter, r *http.Request) {
+	semelhttp.WriteProblem(w, r, semelhttp.Problem{
+		Name: "ambiguous-request", Title: "The request can be read in two ways", Status: http.StatusBadRequest,
+		Detail: "Nothing was done. The path or the method can be read in two ways that are treated differently here. Write the path plainly: in the letters and case of the documentation, without escapes, parameters or a slash that it does not need, and the method in the request line alone.",
+	})
+}

@@ -1,0 +1,119 @@
+package semelhttp
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/semel-dev/semel"
+)
+
+// DeniedError is the error with which [Options.BeforeReplay] says that the
+// caller may no longer see what an earlier attempt came to.
+type DeniedError struct {
+	// Answer is what the caller gets instead; nil for 403 not-allowed. It must
+	// not tell whether there was an earlier attempt.
+	Answer http.Handler
+	// Err is why, for [Decision]; it may be nil.
+	Err error
+}
+
+// Error implements error.
+func (e *DeniedError) Error() string {
+	if e.Err == nil {
+		return "semelhttp: the caller may not see the answer"
+	}
+	return "semelhttp: the caller may not see the answer: " + e.Err.Error()
+}
+
+// Unwrap returns why.
+func (e *DeniedError) Unwrap() error { return e.Err }
+
+var (
+	errNotAllowed    = errors.New("semelhttp: the caller may not see the answer")
+	errRightNotKnown = errors.New("semelhttp: it could not be checked whether the caller may see the answer")
+)
+
+// replayProblems are the answers to who may not be told.
+func replayProblems() []problem {
+	return []problem{
+		{
+			errNotAllowed, OutcomeDenied, "not-allowed", http.StatusForbidden, false, "You may not see the answer",
+			"Nothing was done. Sign in as somebody who may do this.",
+		},
+		{
+			errRightNotKnown, OutcomeUnavailable, "authorisation-unavailable", http.StatusServiceUnavailable, true, "Not possible right now",
+			"Nothing was done, because it could not be checked whether you may do this. Wait a moment, then send the same request again with the same key.",
+		},
+	}
+}
+
+// told returns what an error tells the caller of an earlier attempt, and
+// whether it does.
+func told(err error) (*semel.Record, bool) {
+	for _, telling := range []error{
+		semel.ErrInFlight, semel.ErrMismatch, semel.ErrUnknown, semel.ErrNotKept, semel.ErrCancelled, semel.ErrDuplicate,
+	} {
+		if errors.Is(err, telling) {
+			if e, ok := errors.AsType[*semel.Error](err); ok {
+				return e.Record, true
+			}
+			return nil, true
+		}
+	}
+	return nil, false
+}
+
+// mayTell asks whether the caller may be told of an earlier attempt, and
+// answers if not.
+func (ex *exchange) mayTell(w http.ResponseWriter, rec *semel.Record) bool {
+	if ex.m.set.BeforeReplay == nil {
+		return true
+	}
+	err := ex.m.set.BeforeReplay(ex.request, rec)
+	if err == nil {
+		return true
+	}
+	refused, ok := errors.AsType[*DeniedError](err)
+	switch {
+	case !ok:
+		ex.refuse(w, fmt.Errorf("%w: %w", errRightNotKnown, hidden(err)))
+	case refused.Answer == nil:
+		ex.refuse(w, fmt.Errorf("%w: %w", errNotAllowed, hidden(err)))
+	default:
+		ex.decision.Outcome, ex.decision.Err = OutcomeDenied, err
+		answer := &statusRecorder{ResponseWriter: w}
+		refused.Answer.ServeHTTP(answer, ex.request)
+		ex.decision.Status = answer.status
+	}
+	return false
+}
+
+// hidden makes an error of a function of the options one that no row of the
+// table of problems matches.
+func hidden(err error) error { return errors.New(err.Error()) }
+
+// statusRecorder remembers the status of an answer.
+type statusRecorder struct {
+	http.ResponseWriter
+	status int
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *statusRecorder) WriteHeader(status int) {
+	if w.status == 0 && status >= http.StatusOK {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (w *statusRecorder) Write(p []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap is for http.ResponseController.
+func (w *statusRecorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
