@@ -142,7 +142,7 @@ type call struct {
 
 	by     semel.Operator
 	digest string      // from the path, or of the record that was cancelled
-	as     semel.State // of a verdict
+	as     string // the verdict, once it is understood
 	query  map[string]string
 	states []string // the query's, which can be repeated
 }
@@ -168,7 +168,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if c.by.Name != "" && !reads(r.Method) {
 		a.log.LogAttrs(r.Context(), slog.LevelInfo, "call of an operator", slog.String("operator", c.by.Name), slog.String("via", c.by.Via),
-			slog.String("method", r.Method), slog.String("record", fmt.Sprintf("%.12s", c.digest)), slog.String("as", c.as.String()), slog.Int("status", status))
+			slog.String("method", r.Method), slog.String("record", fmt.Sprintf("%.12s", c.digest)), slog.String("as", c.as), slog.Int("status", status))
 	}
 }
 

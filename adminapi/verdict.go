@@ -16,7 +16,7 @@ func inRequest(f desk.Field) string { return `"` + string(f) + `"` }
 
 // cancelKey leaves a tombstone for an intent, whether or not it has arrived.
 func (a *API) cancelKey(ctx context.Context, c *call) (any, error) {
-	c.as = semel.StateCancelled
+	c.as = semel.StateCancelled.String()
 	key, reason := semel.Key{Scope: c.query["scope"], Name: c.query["name"]}, c.query["reason"]
 	if err := desk.CheckReason(reason, inRequest); err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (a *API) cancelKey(ctx context.Context, c *call) (any, error) {
 
 // cancelDigest leaves a tombstone for an intent that is unknown.
 func (a *API) cancelDigest(ctx context.Context, c *call) (any, error) {
-	c.as = semel.StateCancelled
+	c.as = semel.StateCancelled.String()
 	digest, err := c.record()
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (a *API) resolve(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.as = settlement.State
+	c.as = settlement.State.String()
 	rec, err := a.guard.Resolve(ctx, c.by, digest, settlement)
 	if err != nil {
 		return nil, err
