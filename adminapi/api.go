@@ -85,7 +85,8 @@ func (o *Options) Check(store semel.Store) error {
 }
 
 // API is an [http.Handler] for paths that begin with /v1/. It is safe for
-// concurrent use and needs no closing. Make one with [New].
+// concurrent use and needs no closing. It does not bound how slowly a request is
+// sent: give the server a ReadTimeout. Make one with [New].
 type API struct {
 	guard  *semel.Guard
 	lister semel.Lister // nil when the API is off
@@ -141,7 +142,7 @@ type call struct {
 	*http.Request
 
 	by     semel.Operator
-	digest string      // from the path, or of the record that was cancelled
+	digest string // from the path, or of the record that was cancelled
 	as     string // the verdict, once it is understood
 	query  map[string]string
 	states []string // the query's, which can be repeated

@@ -40,6 +40,7 @@ func names(p page) []string {
 func TestList(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
+		t.Helper()
 		created := &semelhttp.Response{Status: 201, Header: http.Header{"Location": {"/orders/1"}}, Body: []byte("one")}
 		outcome, err := created.MarshalBinary()
 		if err != nil {
@@ -49,7 +50,7 @@ func TestList(t *testing.T) {
 		w.settle(t, "shop", "lost", semel.StateUnknown, nil)
 		w.settle(t, "bank", "lost", semel.StateUnknown, nil)
 		busy := w.claim(t, semel.Key{Scope: "shop", Name: "busy"})
-		defer busy.Release("the test is over") //nolint:errcheck // a remark.
+		defer busy.Release("the test is over")
 		if _, err := w.guard.Cancel(t.Context(), semel.Operator{Name: "bob"}, semel.Key{Scope: "shop", Name: "void"}, "by hand"); err != nil {
 			t.Fatal(err)
 		}
@@ -117,6 +118,7 @@ func TestListReadsABoundedNumber(t *testing.T) {
 func TestShow(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
+		t.Helper()
 		digest := w.settle(t, "shop", "lost", semel.StateUnknown, nil)
 		for _, path := range []string{"/v1/records/" + digest.String(), "/v1/records/" + strings.ToUpper(digest.String())} {
 			r := w.send(t, http.MethodGet, path, "")
@@ -139,6 +141,7 @@ func TestShow(t *testing.T) {
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
+		t.Helper()
 		lost := w.settle(t, "shop", "lost", semel.StateUnknown, nil)
 		done := w.settle(t, "shop", "done", semel.StateCompleted, []byte("x"))
 		key := semel.Key{Scope: "shop", Name: "late"}
@@ -234,6 +237,7 @@ func TestResolve(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			each(t, func(t *testing.T, w *world) {
+				t.Helper()
 				digest := w.settle(t, "shop", "lost", semel.StateUnknown, nil)
 				path := "/v1/records/" + digest.String() + "/resolve"
 				rec := get[record](t, w.send(t, http.MethodPost, path, c.body))
@@ -296,6 +300,7 @@ func TestResolveLapsed(t *testing.T) {
 func TestAudit(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
+		t.Helper()
 		if got := get[trail](t, w.send(t, http.MethodGet, "/v1/audit", "")); got.Entries == nil || len(got.Entries) != 0 {
 			t.Errorf("an empty trail: got %+v", got)
 		}

@@ -446,7 +446,7 @@ func TestNew(t *testing.T) {
 	t.Parallel()
 	guard := newGuard(t)
 	alice := token(t, "alice", aliceToken, false)
-	for what, make := range map[string]func() error{
+	for what, try := range map[string]func() error{
 		"no guard":      func() error { _, err := adminapi.New(nil, nil); return err },
 		"the same name": func() error { return check(guard, alice, token(t, "alice", robinToken, false)) },
 		"the same token": func() error {
@@ -462,7 +462,7 @@ func TestNew(t *testing.T) {
 			return check(blind, alice)
 		},
 	} {
-		if err := make(); err == nil || strings.Contains(err.Error(), "0123456789") {
+		if err := try(); err == nil || strings.Contains(err.Error(), "0123456789") {
 			t.Errorf("%s: got %v", what, err)
 		}
 	}
