@@ -1,26 +1,61 @@
 package gateway
 
 import (
+	"context"
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/adminapi"
+	"github.com/semel-dev/semel/internal/must"
 )
 
 const readyTimeout = 2 * time.Second
 
 // AdminHandler is for operators and their machines, and not to be reachable by
 // callers: /healthz (the process lives), /readyz (it takes requests: not
-// draining, and the store answers) and /metrics (Prometheus).
+// draining, and the store answers), /metrics (Prometheus) and, under /v1/, the
+// admin API for those who have one of [Config.AdminTokens]. Each handler counts
+// wrong tokens for itself.
 func (g *Gateway) AdminHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", g.ready)
 	mux.Handle("GET /metrics", g.metrics.handler())
+	mux.Handle("/v1/", g.adminAPI())
 	return mux
+}
+
+// adminAPI answers operators; it says that it is off where they have no tokens.
+func (g *Gateway) adminAPI() http.Handler {
+	return must.Get(adminapi.New(g.guard, &adminapi.Options{Tokens: g.config.AdminTokens, Logger: g.log}))
+}
+
+// warnOpenTokens says in the log that tokens could be read on their way.
+func (c *Config) warnOpenTokens() {
+	if len(c.AdminTokens) > 0 && !onLoopback(c.AdminListen) {
+		c.Logger.LogAttrs(context.Background(), slog.LevelWarn,
+			"admin tokens can be read on the way: the admin address is not on loopback and has no TLS; put a tunnel or a TLS proxy in front of it",
+			slog.String("address", c.AdminListen))
+	}
+}
+
+// onLoopback reports whether only this machine reaches an address, or nobody
+// does.
+func onLoopback(address string) bool {
+	if address == adminOff {
+		return true
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || (ip != nil && ip.IsLoopback())
 }
 
 func (g *Gateway) ready(w http.ResponseWriter, r *http.Request) {

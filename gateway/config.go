@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/adminapi"
 	"github.com/semel-dev/semel/rules"
 )
 
@@ -70,6 +71,9 @@ type Config struct {
 	// Listen and AdminListen are the addresses of [Gateway.Run]. Defaults
 	// 127.0.0.1:8080 and 127.0.0.1:8081; AdminListen "off" for none.
 	Listen, AdminListen string
+	// AdminTokens let operators use the admin API under /v1/ of the admin
+	// handler; without any it is off. The store must be a [semel.Lister] then.
+	AdminTokens []adminapi.Token
 	// CertFile and KeyFile (PEM) turn TLS and HTTP/2 on.
 	CertFile, KeyFile string
 	// ClientCAFile (PEM) verifies client certificates, where callers send one.
@@ -132,6 +136,7 @@ func (c *Config) withDefaults() (*Config, *url.URL, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	out.warnOpenTokens()
 	out.AnswerTimeout = max(0, out.AnswerTimeout) // to net/http, 0 is none
 	return &out, target, nil
 }
@@ -149,6 +154,10 @@ func (c *Config) check() (*url.URL, error) {
 		problems = append(problems, err)
 	}
 	problem(c.Store == nil, "store is missing (open one, such as sqlite:semel.db)")
+	if c.Store != nil {
+		err := (&adminapi.Options{Tokens: c.AdminTokens}).Check(c.Store)
+		problem(err != nil, "admin tokens: %w", err)
+	}
 	problem((c.CertFile == "") != (c.KeyFile == ""), "a certificate and its key belong together (set both files, or neither)")
 	problem(c.ClientCAFile != "" && c.CertFile == "", "client certificates need TLS (set the certificate and key files too)")
 	problem(c.MaxHeaderBytes < 1024, "max header of %d bytes is too small (at least 1024)", c.MaxHeaderBytes)

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/adminapi"
 	"github.com/semel-dev/semel/gateway"
 	"github.com/semel-dev/semel/internal/openstore"
 	"github.com/semel-dev/semel/rules"
@@ -34,6 +35,7 @@ type gatewayFlags struct {
 	proxies   []string
 	readyFile string
 	keys      keyFiles
+	tokens    string // the file of admin tokens
 }
 
 func newGateway(p *process, logs *logFlags) *cobra.Command {
@@ -52,7 +54,13 @@ fields, how long answers are kept, what is done when nobody knows an outcome.
 
 What the gateway promises is published at /.well-known/idempotency. For operators
 the --admin address answers /healthz, /readyz and /metrics (Prometheus); do not
-let callers reach it. The log on stderr has one line for every decision.
+let callers reach it. With --admin-tokens-file it also takes what "semel records"
+does, under /v1/records and /v1/audit. A line of that file is a name, a token and,
+for a token that may only look, the word read; make one with
+
+  (umask 077; echo "alice $(openssl rand -hex 32)" >> admin-tokens)
+
+The log on stderr has one line for every decision.
 
 The first interrupt (Ctrl-C) or SIGTERM drains: no new intents, running requests
 end. A second one ends the process at once; what was running is unknown then.`,
@@ -87,6 +95,7 @@ func (f *gatewayFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.store, "store", openstore.Default, "`DSN` of the store: sqlite:PATH, postgres://…, mysql://…, redis://…, or memory: to forget everything at the end")
 	flags.StringVar(&f.rules, "rules", "", "rules `file` (YAML)")
 	flags.StringVar(&c.AdminListen, "admin", "127.0.0.1:8081", "`address` for operators, or off")
+	flags.StringVar(&f.tokens, "admin-tokens-file", "", "`file` with the names and tokens of operators; turns the admin API on")
 	flags.BoolVar(&c.KeyRequired, "key-required", false, "refuse POST and PATCH without a key, where no rule says otherwise")
 	flags.DurationVar(&c.Guard.Policy.Retention, "retention", semel.DefaultRetention, "how long an answer is remembered, where no rule says otherwise")
 	flags.DurationVar(&c.Guard.Policy.Wait, "wait", semel.DefaultWait, "how long a repeated request waits for the first one, where no rule says otherwise")
@@ -146,6 +155,9 @@ func (f *gatewayFlags) read() error {
 	if c.Guard.Policy.Wait == 0 {
 		c.Guard.Policy.Wait = semel.NoWait
 	}
+	if err := f.readTokens(); err != nil {
+		return err
+	}
 	if c.CertFile != "" && c.KeyFile != "" {
 		if _, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile); err != nil {
 			return usage(fmt.Errorf("load the certificate: %w (both files are PEM, and belong together)", err))
@@ -156,6 +168,21 @@ func (f *gatewayFlags) read() error {
 	}
 	var err error
 	if c.Rules, err = rules.Load(f.rules); err != nil {
+		return usage(err)
+	}
+	return nil
+}
+
+// readTokens reads the tokens of operators.
+func (f *gatewayFlags) readTokens() error {
+	if f.tokens == "" {
+		return nil
+	}
+	if f.config.AdminListen == adminOff {
+		return usagef("--admin-tokens-file needs an admin address, but --admin is off")
+	}
+	var err error
+	if f.config.AdminTokens, err = adminapi.LoadTokens(f.tokens); err != nil {
 		return usage(err)
 	}
 	return nil

@@ -102,16 +102,6 @@ func openStore(ctx context.Context, dsn string, use openstore.Use, log *slog.Log
 	return store, nil
 }
 
-// reveal decrypts the outcome, or leaves it as it is and says why it cannot.
-func (l *ledger) reveal(rec *semel.Record) error {
-	revealed := *rec
-	if err := l.guard.Reveal(&revealed); err != nil {
-		return err
-	}
-	*rec = revealed
-	return nil
-}
-
 // close ends the guard and the store.
 func (l *ledger) close(ctx context.Context) error {
 	return errors.Join(l.guard.Shutdown(context.WithoutCancel(ctx)), l.store.Close())

@@ -8,25 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/desk"
 	"github.com/semel-dev/semel/internal/openstore"
 )
-
-// auditView is an entry as --json prints it. Its fields are a contract, as
-// those of recordView are.
-type auditView struct {
-	At       string      `json:"at"`
-	Operator string      `json:"operator"`
-	Via      string      `json:"via"`
-	Act      string      `json:"act"` // resolve, cancel or reconcile
-	Reason   string      `json:"reason"`
-	Digest   string      `json:"digest"`
-	Scope    string      `json:"scope"` // empty where keys are hidden
-	Name     string      `json:"name"`
-	Before   string      `json:"before"` // the state before
-	As       string      `json:"as"`     // completed, released or cancelled
-	Fence    semel.Fence `json:"fence"`  // of the record, if the verdict took effect
-	Position semel.Fence `json:"position"`
-}
 
 type auditFlags struct {
 	*recordsFlags
@@ -94,21 +78,13 @@ func (f *auditFlags) list(ctx context.Context, p *process, l *ledger) error {
 func (f *auditFlags) writer(p *process) (write func(*semel.AuditEntry) error, end func() error) {
 	if f.json {
 		encoder := json.NewEncoder(p.stdout)
-		return func(e *semel.AuditEntry) error { return encoder.Encode(viewAudit(e)) }, func() error { return nil }
+		return func(e *semel.AuditEntry) error { return encoder.Encode(desk.ViewAudit(e)) }, func() error { return nil }
 	}
 	out := newSheet(p, []string{"AT", "OPERATOR", "VIA", "ACT", "DIGEST", "SCOPE", "NAME", "AS", "REASON", "POSITION"}, "No verdicts.")
 	return func(e *semel.AuditEntry) error {
 		return out.line([]string{
-			timeText(e.At), plain(e.Operator.Name), orDash(plain(e.Operator.Via)), e.Act, e.Digest.String()[:digestShown],
+			desk.Time(e.At), plain(e.Operator.Name), orDash(plain(e.Operator.Via)), e.Act, e.Digest.String()[:digestShown],
 			orDash(plain(e.Scope)), orDash(plain(e.Name)), e.As.String(), plain(e.Reason), fmt.Sprint(e.Position),
 		})
 	}, out.end
-}
-
-func viewAudit(e *semel.AuditEntry) auditView {
-	return auditView{
-		At: timeText(e.At), Operator: e.Operator.Name, Via: e.Operator.Via, Act: e.Act, Reason: e.Reason,
-		Digest: e.Digest.String(), Scope: e.Scope, Name: e.Name,
-		Before: e.Before.String(), As: e.As.String(), Fence: e.Fence, Position: e.Position,
-	}
 }

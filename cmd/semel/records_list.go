@@ -9,12 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/desk"
 	"github.com/semel-dev/semel/internal/openstore"
 )
-
-// outcomePage is the size of a page whose records come with their answers,
-// which may be large.
-const outcomePage = 20
 
 type listFlags struct {
 	*recordsFlags
@@ -41,12 +38,12 @@ When there are more than --limit, the last line on stderr says how to go on:
   semel records list --json --limit 0 | jq -r 'select(.attempt > 1) | .digest'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			wanted, err := f.wanted()
+			search, err := f.search()
 			if err != nil {
 				return err
 			}
 			return f.with(cmd.Context(), p, openstore.Inspect, semel.Options{}, func(l *ledger) error {
-				return f.list(cmd.Context(), p, l, wanted)
+				return f.list(cmd.Context(), p, l, search)
 			})
 		},
 	}
@@ -61,54 +58,45 @@ When there are more than --limit, the last line on stderr says how to go on:
 }
 
 func listStates() []string {
-	return []string{"claimed", "completed", "unknown", "cancelled"}
+	var names []string
+	for _, s := range desk.SearchStates() {
+		names = append(names, s.String())
+	}
+	return names
 }
 
-// wanted reads --state; an empty result means all states.
-func (f *listFlags) wanted() (map[semel.State]bool, error) {
+// search reads the flags.
+func (f *listFlags) search() (*desk.Search, error) {
 	if f.limit < 0 {
 		return nil, usagef("--limit %d is negative (0 lists all)", f.limit)
 	}
-	byName := map[string]semel.State{}
-	for _, s := range []semel.State{semel.StateClaimed, semel.StateCompleted, semel.StateUnknown, semel.StateCancelled} {
-		byName[s.String()] = s
-	}
-	wanted := map[semel.State]bool{}
+	search := &desk.Search{Scope: f.scope, Name: f.name, Before: semel.Fence(f.before)}
 	for _, name := range f.states {
-		s, ok := byName[name]
+		s, ok := desk.ParseState(name)
 		if !ok {
 			return nil, usagef("--state %q is none of %s", name, strings.Join(listStates(), ", "))
 		}
-		wanted[s] = true
+		search.States = append(search.States, s)
 	}
-	return wanted, nil
+	return search, nil
 }
 
-func (f *listFlags) list(ctx context.Context, p *process, l *ledger, wanted map[semel.State]bool) error {
-	params := semel.ListParams{
-		Scope: f.scope, Name: f.name, Before: semel.Fence(f.before), Limit: outcomePage, Outcomes: true,
-	}
-	for s := range wanted {
-		params.States = append(params.States, s)
-	}
-	if wanted[semel.StateUnknown] && !wanted[semel.StateClaimed] {
-		params.States = append(params.States, semel.StateClaimed) // lapsed ones count as unknown
-	}
+func (f *listFlags) list(ctx context.Context, p *process, l *ledger, search *desk.Search) error {
 	out := f.writer(p)
 	shown := 0
 	var last semel.Fence
-	for rec, err := range l.all(ctx, params) {
+	for rec, err := range l.all(ctx, search.Params()) {
 		if err != nil {
 			return err
 		}
-		if (len(wanted) > 0 && !wanted[state(&rec)]) || (rec.Scope == semel.AuditScope && f.scope == "") {
+		if !search.Shows(&rec) {
 			continue
 		}
 		if f.limit > 0 && shown == f.limit {
 			defer fmt.Fprintf(p.stderr, "There are more; go on with: --before %d\n", last) //nolint:errcheck // a remark.
 			break
 		}
-		_ = l.reveal(&rec) // what cannot be read is shown as encrypted
+		_ = desk.Reveal(l.guard, &rec) // what cannot be read is shown as encrypted
 		if err := out.write(&rec); err != nil {
 			return err
 		}
@@ -132,7 +120,7 @@ func (f *listFlags) writer(p *process) recordWriter {
 
 type jsonWriter struct{ encoder *json.Encoder }
 
-func (j jsonWriter) write(rec *semel.Record) error { return j.encoder.Encode(viewRecord(rec)) }
+func (j jsonWriter) write(rec *semel.Record) error { return j.encoder.Encode(desk.ViewRecord(rec)) }
 func (j jsonWriter) end() error                    { return nil }
 
 type recordSheet struct{ sheet }
@@ -147,7 +135,7 @@ func titles() []string {
 func row(rec *semel.Record) []string {
 	return []string{
 		rec.Digest.String()[:digestShown], orDash(plain(rec.Scope)), orDash(plain(rec.Name)), stateText(rec),
-		fmt.Sprint(rec.Attempt), fmt.Sprint(rec.Fence), timeText(rec.ClaimedAt), span(rec.ReadAt.Sub(rec.ClaimedAt)),
+		fmt.Sprint(rec.Attempt), fmt.Sprint(rec.Fence), desk.Time(rec.ClaimedAt), span(rec.ReadAt.Sub(rec.ClaimedAt)),
 		span(rec.RetentionLeft()), outcomeText(rec),
 	}
 }

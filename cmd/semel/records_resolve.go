@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/desk"
 	"github.com/semel-dev/semel/internal/openstore"
-	"github.com/semel-dev/semel/semelhttp"
 )
 
 // verdict is how an operator settles a record, as the flags say it.
@@ -93,69 +93,31 @@ func (v *verdict) register(cmd *cobra.Command) {
 	flags.StringVar(&v.contentType, "content-type", "", "media `type` of that answer")
 	flags.StringVar(&v.bodyFile, "body-file", "", "`file` with the body of that answer; - for standard input")
 	flags.BoolVar(&v.noBody, "no-body", false, "the body of the answer is not known")
-	complete(cmd, "as", verdicts())
+	complete(cmd, "as", desk.Verdicts())
 }
-
-func verdicts() []string { return []string{"completed", "released", "cancelled"} }
 
 // settlement reads the flags.
 func (v *verdict) settlement(p *process) (semel.Settlement, error) {
-	s := semel.Settlement{Note: v.reason, Retention: v.retention}
-	if err := checkReason(v.reason); err != nil {
-		return s, err
+	d := desk.Verdict{
+		As: v.as, Reason: v.reason, Retention: v.retention,
+		Status: v.status, Location: v.location, ContentType: v.contentType, NoBody: v.noBody, Naming: flagOf,
 	}
-	if v.retention < 0 || (v.retention > 0 && v.retention < time.Second) {
-		return s, usagef("--retention %v is too short (at least 1s)", v.retention)
+	if v.bodyFile != "" {
+		d.Body = func() ([]byte, error) { return readBody(p, v.bodyFile) }
 	}
-	switch v.as {
-	case "completed":
-		s.State = semel.StateCompleted
-		return v.withAnswer(p, s)
-	case "released":
-		s.State = semel.StateReleased
-	case "cancelled":
-		s.State = semel.StateCancelled
-	case "":
-		return s, usagef("say what became of it with --as: %s", strings.Join(verdicts(), ", "))
-	default:
-		return s, usagef("--as %q is none of %s", v.as, strings.Join(verdicts(), ", "))
+	s, err := d.Settlement()
+	if wrong, ok := errors.AsType[*desk.FieldError](err); ok {
+		return s, usage(wrong)
 	}
-	if v.status != 0 || v.location != "" || v.contentType != "" || v.bodyFile != "" || v.noBody {
-		return s, usagef("an answer (--status, --location, --content-type, --body-file, --no-body) belongs to --as completed only")
-	}
-	return s, nil
+	return s, err
 }
 
-// withAnswer adds the answer that later attempts get.
-func (v *verdict) withAnswer(p *process, s semel.Settlement) (semel.Settlement, error) {
-	switch {
-	case v.status < 200 || v.status > 599:
-		return s, usagef("--as completed needs the --status that retries get, 200 to 599")
-	case v.noBody && v.bodyFile != "":
-		return s, usagef("--no-body and --body-file exclude each other")
-	case !v.noBody && v.bodyFile == "" && !bodiless(v.status):
-		return s, usagef("an answer with status %d has a body: give it with --body-file, or say --no-body when it is not known", v.status)
+// flagOf is the flag of a verdict's field.
+func flagOf(f desk.Field) string {
+	if f == desk.FieldBody {
+		return "--body-file"
 	}
-	answer := &semelhttp.Response{Status: v.status, Header: http.Header{}, BodyOmitted: v.noBody}
-	for name, value := range map[string]string{"Location": v.location, "Content-Type": v.contentType} {
-		if value != "" {
-			answer.Header.Set(name, value)
-		}
-		if strings.ContainsAny(value, "\r\n\x00") {
-			return s, usagef("%s holds a line break", name)
-		}
-	}
-	var err error
-	if v.bodyFile != "" {
-		if answer.Body, err = readBody(p, v.bodyFile); err != nil {
-			return s, err
-		}
-	}
-	if s.Outcome, err = answer.MarshalBinary(); err != nil {
-		return s, usage(err)
-	}
-	s.Kept = !v.noBody
-	return s, nil
+	return "--" + strings.ReplaceAll(string(f), "_", "-")
 }
 
 // readBody reads an answer's body within the bound of what is kept.
@@ -181,11 +143,8 @@ func readBody(p *process, name string) ([]byte, error) {
 
 // checkReason refuses a verdict without a reason, or with one that would be cut.
 func checkReason(reason string) error {
-	switch {
-	case strings.TrimSpace(reason) == "":
-		return usagef("say how you know with --reason; it is kept in the record")
-	case len(reason) > semel.MaxNoteBytes:
-		return usagef("--reason has %d bytes, at most %d are kept", len(reason), semel.MaxNoteBytes)
+	if err := desk.CheckReason(reason, flagOf); err != nil {
+		return usage(err)
 	}
 	return nil
 }
@@ -205,7 +164,7 @@ func resolve(ctx context.Context, p *process, l *ledger, s *selection, by semel.
 // report says what a record has become.
 func report(w io.Writer, rec *semel.Record, asJSON bool) error {
 	if asJSON {
-		return json.NewEncoder(w).Encode(viewRecord(rec))
+		return json.NewEncoder(w).Encode(desk.ViewRecord(rec))
 	}
 	after := "retries get the recorded answer"
 	switch {

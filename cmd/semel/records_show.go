@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/desk"
 	"github.com/semel-dev/semel/internal/openstore"
 )
 
@@ -42,7 +43,7 @@ give the gateway's file with --outcome-keys.`,
 				if err != nil {
 					return err
 				}
-				unreadable := l.reveal(&rec)
+				unreadable := desk.Reveal(l.guard, &rec)
 				if body && unreadable != nil {
 					return found(unreadable)
 				}
@@ -66,14 +67,14 @@ func oneDigest(cmd *cobra.Command, args []string) error {
 func show(w io.Writer, rec *semel.Record, asJSON, body bool) error {
 	switch {
 	case body:
-		r := readOutcome(rec)
+		r := desk.ReadOutcome(rec)
 		if r == nil || r.BodyOmitted {
 			return found(errors.New("this record holds no answer's body"))
 		}
 		_, err := w.Write(r.Body)
 		return err
 	case asJSON:
-		return json.NewEncoder(w).Encode(viewRecord(rec))
+		return json.NewEncoder(w).Encode(desk.ViewRecord(rec))
 	}
 	_, err := io.WriteString(w, describe(rec))
 	return err
@@ -95,27 +96,27 @@ func describe(rec *semel.Record) string {
 	fact("attempt", fmt.Sprint(rec.Attempt))
 	fact("fence", fmt.Sprint(rec.Fence))
 	fact("fingerprint", fmt.Sprintf("%x", rec.Fingerprint[:]))
-	fact("claimed", timeText(rec.ClaimedAt)+", "+span(rec.ReadAt.Sub(rec.ClaimedAt))+" ago")
+	fact("claimed", desk.Time(rec.ClaimedAt)+", "+span(rec.ReadAt.Sub(rec.ClaimedAt))+" ago")
 	if rec.State == semel.StateClaimed {
 		lease := "ran out " + span(rec.ReadAt.Sub(rec.LeaseUntil)) + " ago"
 		if !rec.Lapsed() {
 			lease = span(rec.LeaseLeft()) + " left"
 		}
-		fact("lease", timeText(rec.LeaseUntil)+", "+lease)
+		fact("lease", desk.Time(rec.LeaseUntil)+", "+lease)
 	}
-	fact("settled", timeText(rec.SettledAt))
-	fact("expires", timeText(rec.ExpiresAt)+", in "+span(rec.RetentionLeft()))
+	fact("settled", desk.Time(rec.SettledAt))
+	fact("expires", desk.Time(rec.ExpiresAt)+", in "+span(rec.RetentionLeft()))
 	if rec.State == semel.StateCompleted {
 		fact("answer", outcomeText(rec))
 	}
-	if r := readOutcome(rec); r != nil {
+	if r := desk.ReadOutcome(rec); r != nil {
 		for _, name := range slices.Sorted(maps.Keys(r.Header)) {
 			for _, value := range r.Header[name] {
 				fact("", name+": "+value)
 			}
 		}
 	}
-	if state(rec) == semel.StateUnknown {
+	if desk.State(rec) == semel.StateUnknown {
 		fact("next", fmt.Sprintf("find out whether it happened, then: semel records resolve %s --as completed|released|cancelled --reason TEXT", rec.Digest.String()[:digestShown]))
 	}
 	return b.String()

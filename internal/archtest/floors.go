@@ -67,6 +67,10 @@ func Rooms() []Room {
 
 		// Only tests import it.
 		{Path: "internal/grouptest", Floor: 2},
+		// What operators' doors share: how a record looks, what a verdict means.
+		{Path: "internal/desk", Floor: 2},
+		// The desk stands on semelhttp, and the gateway mounts the API: between them there is one floor only.
+		{Path: "adminapi", Floor: 2, Kind: Door, Also: []string{"internal/desk"}},
 		{Path: "inbox", Floor: 2, Kind: Door},
 		{Path: "outbox", Floor: 2},
 		{Path: "flow", Floor: 2},

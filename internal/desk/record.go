@@ -1,0 +1,59 @@
+package desk
+
+import (
+	"encoding/hex"
+	"time"
+
+	"github.com/semel-dev/semel"
+)
+
+const timeFormat = "2006-01-02T15:04:05.000Z07:00"
+
+// Record is a record in JSON. Its fields are a contract: new ones may come, none
+// changes its meaning.
+type Record struct {
+	Digest      string      `json:"digest"`
+	Scope       string      `json:"scope"` // empty where keys are hidden
+	Name        string      `json:"name"`
+	State       string      `json:"state"`  // claimed, completed, unknown, cancelled or released
+	Lapsed      bool        `json:"lapsed"` // unknown because the holder ended without an answer
+	Attempt     int         `json:"attempt"`
+	Fence       semel.Fence `json:"fence"`
+	Fingerprint string      `json:"fingerprint"`
+	ClaimedAt   string      `json:"claimed_at,omitempty"`
+	SettledAt   string      `json:"settled_at,omitempty"`
+	LeaseUntil  string      `json:"lease_until,omitempty"`
+	ExpiresAt   string      `json:"expires_at,omitempty"`
+	ReadAt      string      `json:"read_at,omitempty"`
+	Kept        bool        `json:"kept"` // the whole answer is stored
+	Note        string      `json:"note,omitempty"`
+	Outcome     *Outcome    `json:"outcome,omitempty"`
+}
+
+// ViewRecord returns the record as JSON shows it.
+func ViewRecord(rec *semel.Record) Record {
+	return Record{
+		Digest: rec.Digest.String(), Scope: rec.Scope, Name: rec.Name,
+		State: State(rec).String(), Lapsed: rec.Lapsed(), Attempt: rec.Attempt, Fence: rec.Fence,
+		Fingerprint: hex.EncodeToString(rec.Fingerprint[:]),
+		ClaimedAt:   Time(rec.ClaimedAt), SettledAt: Time(rec.SettledAt),
+		LeaseUntil: Time(rec.LeaseUntil), ExpiresAt: Time(rec.ExpiresAt), ReadAt: Time(rec.ReadAt),
+		Kept: rec.Kept, Note: rec.Note, Outcome: viewOutcome(rec),
+	}
+}
+
+// State counts a lapsed claim as unknown, as the guard does.
+func State(rec *semel.Record) semel.State {
+	if rec.Lapsed() {
+		return semel.StateUnknown
+	}
+	return rec.State
+}
+
+// Time writes a time to the millisecond, in UTC; the zero time is empty.
+func Time(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(timeFormat)
+}
