@@ -123,7 +123,9 @@ type skewed struct {
 	tenths int64 // of the host's time
 }
 
-func (s *skewed) length(d time.Duration) time.Duration { return time.Duration(int64(d) / 10 * s.tenths) }
+func (s *skewed) length(d time.Duration) time.Duration {
+	return time.Duration(int64(d) / 10 * s.tenths)
+}
 
 func (s *skewed) Claim(ctx context.Context, p semel.ClaimParams) (semel.Record, bool, error) {
 	p.Lease = s.length(p.Lease)
