@@ -11,6 +11,16 @@ import (
 	"github.com/semel-dev/semel"
 )
 
+// awaitEnd waits until the work is told that it must stop.
+func awaitEnd(t *testing.T, claim *semel.Claim) {
+	t.Helper()
+	select {
+	case <-claim.Context().Done():
+	case <-time.After(time.Hour):
+		t.Fatal("the work was never told that it must stop")
+	}
+}
+
 // A full store does not end the work while the lease lasts: there may be room
 // again in time.
 func TestFullStoreDuringRenewal(t *testing.T) {
@@ -41,7 +51,7 @@ func TestRefusedRenewalEndsTheWork(t *testing.T) {
 		claim := mustClaim(t, g, testKey("a"))
 		began := time.Now()
 		store.set(store.before, "renew", func() error { return semel.ErrLost })
-		<-claim.Context().Done()
+		awaitEnd(t, claim)
 		if took := time.Since(began); took != semel.DefaultLease/3 {
 			t.Errorf("told after %v, want at the first renewal", took)
 		}
@@ -102,14 +112,14 @@ func TestLeaseIsTrustedFromTheStartOfTheCall(t *testing.T) {
 				g := newGuard(t, store, nil)
 				began := time.Now()
 				claim := mustClaim(t, g, testKey("a"))
-				<-claim.Context().Done()
+				defer close(stop)
+				awaitEnd(t, claim)
 				if told := time.Since(began); told != tt.told {
 					t.Errorf("promise 9: told %v after the claim was asked for, want %v", told, tt.told)
 				}
 				if cause := context.Cause(claim.Context()); !errors.Is(cause, semel.ErrLost) {
 					t.Errorf("the cause is %v, want ErrLost", cause)
 				}
-				close(stop)
 			})
 		})
 	}
@@ -156,7 +166,7 @@ func TestClocksThatRunAtOtherSpeeds(t *testing.T) {
 					}
 				}
 				store.set(store.before, "renew", func() error { return errBroken })
-				<-claim.Context().Done()
+				awaitEnd(t, claim)
 				rec, err := g.Lookup(t.Context(), testKey("a"))
 				if err != nil || time.Now().After(rec.LeaseUntil) {
 					t.Errorf("promise 9: told at %v, and the lease ended at %v; %v", time.Now(), rec.LeaseUntil, err)
