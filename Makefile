@@ -2,13 +2,15 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help test check lint shell vet arch fmt build demo bench bench-stores torture microbench fuzz vuln clean
+.PHONY: help test check lint shell vet arch fmt build demo bench bench-stores torture mutate rolling microbench fuzz vuln clean
 
 TOOLS := .cache/bin
 FUZZTIME ?= 1m
 ONLY ?= ^(middleware|sqlite|gateway|scale)$$
 RECORDS ?= 10000000
 BENCH ?= .
+MUTANT ?= .
+REV ?=
 FOR ?= 1m
 SCRIPTS := scripts/* .ci/run internal/testserver/dbserver/keeper.sh
 COUNT ?= 1
@@ -57,6 +59,12 @@ bench-stores: ## the network stores beside the bare work on the same databases, 
 
 torture: ## kills writers and databases at random for FOR (1m), then looks whether every promise was kept
 	@scripts/prepare --only 'postgresql mariadb redis' --start-nothing go run ./internal/torture -for $(FOR)
+
+mutate: ## removes each mechanism in turn and looks whether a test notices (MUTANT=regexp)
+	@scripts/prepare --only 'postgresql mariadb redis' go run ./internal/mutate -only '$(MUTANT)'
+
+rolling: ## this version and another one (REV=) on one store: each replays what the other recorded
+	@scripts/rolling $(REV)
 
 microbench: ## the packages' own benchmarks (BENCH=regexp, COUNT=n)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout 60m ./...
