@@ -2,13 +2,15 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help test check lint shell vet arch fmt build demo bench bench-stores bench-overload torture histories prove microbench fuzz vuln clean
+.PHONY: help test check lint shell vet arch fmt build demo bench bench-stores bench-overload torture histories prove mutate rolling microbench fuzz vuln clean
 
 TOOLS := .cache/bin
 FUZZTIME ?= 1m
 ONLY ?= ^(middleware|sqlite|gateway|scale)$$
 RECORDS ?= 10000000
 BENCH ?= .
+MUTANT ?= .
+REV ?=
 FOR ?= 1m
 SCRIPTS := scripts/* .ci/run internal/testserver/dbserver/keeper.sh
 SCENARIOS ?= .
@@ -67,6 +69,11 @@ prove: ## attacks every promise: model, histories, torture, and the tests that d
 
 histories: ## lets processes ask stores under faults for FOR (1m), and judges what they were told (SCENARIOS=regexp)
 	@scripts/prepare --only 'postgresql mariadb redis faketime' --start-nothing go run ./internal/histories -for $(FOR) -only '$(SCENARIOS)'
+mutate: ## removes each mechanism in turn and looks whether a test notices (MUTANT=regexp)
+	@scripts/prepare --only 'postgresql mariadb redis' go run ./internal/mutate -only '$(MUTANT)'
+
+rolling: ## this version and another one (REV=) on one store: each replays what the other recorded
+	@scripts/rolling $(REV)
 
 microbench: ## the packages' own benchmarks (BENCH=regexp, COUNT=n)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout 60m ./...

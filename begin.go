@@ -231,7 +231,8 @@ func (a *attempt) claimAgain(ctx context.Context, p ClaimParams, began time.Time
 
 // definite reports whether a store's error says for sure that nothing changed.
 func definite(err error) bool {
-	return errors.Is(err, ErrFull) || errors.Is(err, ErrClosed) || errors.Is(err, ErrLost) || errors.Is(err, ErrSettled)
+	return errors.Is(err, ErrFull) || errors.Is(err, ErrClosed) || errors.Is(err, ErrLost) || errors.Is(err, ErrSettled) ||
+		errors.Is(err, ErrNewerRecord)
 }
 
 func (a *attempt) params(takeOver Fence) ClaimParams {

@@ -87,18 +87,6 @@ func ClaimFrom(ctx context.Context) *Claim {
 	return c
 }
 
-type fenceKey struct{}
-
-// FenceFrom returns the fence of the innermost claim under which ctx works, in
-// a transaction or not, or 0. Hand it to systems that can refuse a holder with
-// an older one.
-func FenceFrom(ctx context.Context) Fence {
-	if f, ok := ctx.Value(fenceKey{}).(*Fence); ok {
-		return *f
-	}
-	return 0
-}
-
 // open turns a won step into a claim and starts its heartbeat.
 func (a *attempt) open(s step) *Claim {
 	g := a.guard

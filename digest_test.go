@@ -28,6 +28,9 @@ func TestDigestKeepsPartsApart(t *testing.T) {
 		{Scope: "a", Name: "b\x00"},
 		{Scope: "é", Name: "b"},
 		{Scope: "e\u0301", Name: "b"},
+		// One behind the other with the length of the name alone, these are the same bytes.
+		{Scope: "s", Name: "X\x00\x00\x00\x00\x00\x00\x00\x01y"},
+		{Scope: "s\x00\x00\x00\x00\x00\x00\x00\x0aX", Name: "y"},
 	} {
 		if other, taken := seen[key.Digest()]; taken {
 			t.Errorf("%q and %q have one digest", key, other)

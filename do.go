@@ -148,6 +148,9 @@ func decodeOutcome[T any](outcome []byte) (T, error) {
 		return zero, fmt.Errorf("semel: decode the recorded result: %w", err)
 	}
 	switch {
+	case e.Version > envelopeVersion:
+		return zero, fmt.Errorf("semel: the recorded result has version %d, this program knows up to %d: a newer one recorded it, upgrade this one",
+			e.Version, envelopeVersion)
 	case e.Version != envelopeVersion:
 		return zero, fmt.Errorf("semel: the recorded result has version %d, this program knows %d (was it recorded through another door?)",
 			e.Version, envelopeVersion)

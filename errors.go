@@ -58,6 +58,9 @@ var (
 	ErrSettled = errors.New("semel: claim was settled otherwise")
 	// ErrFull: a bound of the store is reached; nothing changed.
 	ErrFull = errors.New("semel: store is full")
+	// ErrNewerRecord: the record is there in a form that this program does not
+	// know. Nothing runs on a guess, not even where a route fails open.
+	ErrNewerRecord = errors.New("semel: the record cannot be read: a newer program wrote it, upgrade this one")
 )
 
 // Error is what [Guard]'s verbs return: which act met which sentinel, and what

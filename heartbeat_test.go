@@ -2,12 +2,24 @@ package semel_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/semel-dev/semel"
 )
+
+// awaitEnd waits until the work is told that it must stop.
+func awaitEnd(t *testing.T, claim *semel.Claim) {
+	t.Helper()
+	select {
+	case <-claim.Context().Done():
+	case <-time.After(time.Hour):
+		t.Fatal("the work was never told that it must stop")
+	}
+}
 
 // A full store does not end the work while the lease lasts: there may be room
 // again in time.
@@ -39,9 +51,127 @@ func TestRefusedRenewalEndsTheWork(t *testing.T) {
 		claim := mustClaim(t, g, testKey("a"))
 		began := time.Now()
 		store.set(store.before, "renew", func() error { return semel.ErrLost })
-		<-claim.Context().Done()
+		awaitEnd(t, claim)
 		if took := time.Since(began); took != semel.DefaultLease/3 {
 			t.Errorf("told after %v, want at the first renewal", took)
 		}
 	})
+}
+
+// Promise 9: the holder trusts its lease from when the call that asked for it
+// started, less a tenth: the store may have set it then already, however late
+// the reply came, or if none did.
+func TestLeaseIsTrustedFromTheStartOfTheCall(t *testing.T) {
+	t.Parallel()
+	const (
+		beat  = semel.DefaultLease / 3
+		trust = semel.DefaultLease - semel.DefaultLease/10
+		late  = 8 * time.Second
+	)
+	type hook = func(stop <-chan struct{}) error
+	slow := func(<-chan struct{}) error { time.Sleep(late); return nil }
+	fail := func(<-chan struct{}) error { return errBroken }
+	hang := func(stop <-chan struct{}) error { <-stop; return errBroken }
+	refuse := func(<-chan struct{}) error { return semel.ErrLost }
+	refuseLate := func(<-chan struct{}) error { time.Sleep(late); return semel.ErrLost }
+	tests := map[string]struct {
+		claimed hook          // what follows on the store's step of the claim
+		before  hook          // before the store's step of a renewal
+		after   []hook        // after the step of the first, the second, … renewal; the last repeats
+		told    time.Duration // when the work must stop, from the start of the claim
+	}{
+		"the claim's reply is late":  {claimed: slow, before: fail, told: trust},
+		"a renewal's reply is late":  {after: []hook{slow, fail}, told: beat + trust},
+		"every reply is lost":        {after: []hook{fail}, told: trust},
+		"no renewal arrives":         {before: fail, told: trust},
+		"the store hangs":            {before: hang, told: trust},
+		"the store hangs afterwards": {after: []hook{hang}, told: trust},
+		"refused":                    {before: refuse, told: beat},
+		"refused late":               {before: refuseLate, told: beat + late},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store, stop := newHooked(), make(chan struct{})
+				bound := func(h hook) func() error {
+					if h == nil {
+						return nil
+					}
+					return func() error { return h(stop) }
+				}
+				renewal := 0
+				store.set(store.after, "claim", bound(tt.claimed))
+				store.set(store.before, "renew", bound(tt.before))
+				if tt.after != nil {
+					store.set(store.after, "renew", func() error {
+						renewal++
+						return tt.after[min(renewal, len(tt.after))-1](stop)
+					})
+				}
+				g := newGuard(t, store, nil)
+				began := time.Now()
+				claim := mustClaim(t, g, testKey("a"))
+				defer close(stop)
+				awaitEnd(t, claim)
+				if told := time.Since(began); told != tt.told {
+					t.Errorf("promise 9: told %v after the claim was asked for, want %v", told, tt.told)
+				}
+				if cause := context.Cause(claim.Context()); !errors.Is(cause, semel.ErrLost) {
+					t.Errorf("the cause is %v, want ErrLost", cause)
+				}
+			})
+		})
+	}
+}
+
+// skewed is a store whose clock takes a lease for another length than the
+// host's does.
+type skewed struct {
+	*hooked
+
+	tenths int64 // of the host's time
+}
+
+func (s *skewed) length(d time.Duration) time.Duration {
+	return time.Duration(int64(d) / 10 * s.tenths)
+}
+
+func (s *skewed) Claim(ctx context.Context, p semel.ClaimParams) (semel.Record, bool, error) {
+	p.Lease = s.length(p.Lease)
+	return s.hooked.Claim(ctx, p)
+}
+
+func (s *skewed) Renew(ctx context.Context, d semel.Digest, f semel.Fence, lease time.Duration) error {
+	return s.hooked.Renew(ctx, d, f, s.length(lease))
+}
+
+// Promise 9: where the host's clock runs a tenth slower or faster than the
+// store's, a claim that is renewed is never lost, and one that is not ends
+// before the store lets somebody else take over.
+func TestClocksThatRunAtOtherSpeeds(t *testing.T) {
+	t.Parallel()
+	for _, tenths := range []int64{9, 10, 11} {
+		t.Run(fmt.Sprint(tenths, " tenths"), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store := &skewed{hooked: newHooked(), tenths: tenths}
+				g := newGuard(t, store, nil)
+				claim := mustClaim(t, g, testKey("a"))
+				for range 1000 {
+					time.Sleep(701 * time.Millisecond)
+					rec, err := g.Lookup(t.Context(), testKey("a"))
+					if err != nil || rec.Lapsed() || claim.Context().Err() != nil {
+						t.Fatalf("while it is renewed: lapsed %t, %v, %v", rec.Lapsed(), context.Cause(claim.Context()), err)
+					}
+				}
+				store.set(store.before, "renew", func() error { return errBroken })
+				awaitEnd(t, claim)
+				rec, err := g.Lookup(t.Context(), testKey("a"))
+				if err != nil || time.Now().After(rec.LeaseUntil) {
+					t.Errorf("promise 9: told at %v, and the lease ended at %v; %v", time.Now(), rec.LeaseUntil, err)
+				}
+			})
+		})
+	}
 }

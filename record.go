@@ -43,12 +43,6 @@ func (s State) String() string {
 	return "invalid"
 }
 
-// Fence is a number that grows with every claim, across all keys of a store,
-// and is never given twice: not after a takeover, a sweep or a restart. A
-// downstream system that remembers the highest fence it has seen can refuse a
-// holder that lost its claim. Zero is no fence.
-type Fence uint64
-
 // Owner is a random token that a [Guard] mints for one attempt to claim. It
 // makes [Store.Claim] safe to repeat when its reply was lost. The zero Owner
 // is no owner.

@@ -377,12 +377,12 @@ func TestHangingRenewal(t *testing.T) {
 		claim := mustClaim(t, g, testKey("a"))
 		hang := make(chan struct{})
 		store.set(store.before, "renew", func() error { <-hang; return errBroken })
+		defer close(hang)
 		began := time.Now()
-		<-claim.Context().Done()
+		awaitEnd(t, claim)
 		if took := time.Since(began); took >= semel.DefaultLease {
 			t.Errorf("told after %v, when the lease may have lapsed", took)
 		}
-		close(hang)
 	})
 }
 

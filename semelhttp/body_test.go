@@ -23,14 +23,25 @@ import (
 // and nothing is executed, whether the length is declared or not.
 func TestBodyBound(t *testing.T) {
 	t.Parallel()
-	const bound, spool = 1000, 100
+	t.Run("within one read", func(t *testing.T) {
+		t.Parallel()
+		bodyBound(t, 1000, 100)
+	})
+	t.Run("past the first read", func(t *testing.T) {
+		t.Parallel()
+		bodyBound(t, 100_000, 10_000)
+	})
+}
+
+func bodyBound(t *testing.T, bound, spool int) {
+	t.Helper()
 	for _, chunked := range []bool{false, true} {
 		for size, tooLarge := range map[int]bool{0: false, 1: false, spool: false, spool + 1: false, bound - 1: false, bound: false, bound + 1: true, 100 * bound: true} {
 			t.Run(fmt.Sprintf("%d chunked=%v", size, chunked), func(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
 				var invoices counter
-				d := newDoor(t, doorOptions{Options: semelhttp.Options{MaxBodyBytes: bound, SpoolBytes: spool, SpoolDir: dir}})
+				d := newDoor(t, doorOptions{Options: semelhttp.Options{MaxBodyBytes: int64(bound), SpoolBytes: int64(spool), SpoolDir: dir}})
 				body := bytes.Repeat([]byte("b"), size)
 				server := d.serve(t, func(w http.ResponseWriter, r *http.Request) {
 					got, err := io.ReadAll(r.Body)

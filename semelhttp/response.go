@@ -40,7 +40,10 @@ const (
 	maxStatus = 999
 )
 
-var errEnvelope = errors.New("semelhttp: the recorded outcome is not an HTTP response (was it recorded through another door, or by a newer version?)")
+var (
+	errEnvelope = errors.New("semelhttp: the recorded outcome is not an HTTP response (was it recorded through another door?)")
+	errNewer    = errors.New("semelhttp: the recorded answer has a form that this program does not know: a newer one recorded it, upgrade this one (or it was recorded through another door)")
+)
 
 // MarshalBinary returns the envelope.
 func (r *Response) MarshalBinary() ([]byte, error) {
@@ -86,8 +89,11 @@ type envelope struct {
 }
 
 func openEnvelope(data []byte) (envelope, error) {
-	if len(data) < envelopePrefix || data[0] != envelopeVersion || data[1]&^flagBodyOmitted != 0 {
+	switch {
+	case len(data) < envelopePrefix, data[0] < envelopeVersion:
 		return envelope{}, errEnvelope
+	case data[0] > envelopeVersion, data[1]&^flagBodyOmitted != 0:
+		return envelope{}, errNewer
 	}
 	e := envelope{status: int(binary.BigEndian.Uint16(data[2:])), omitted: data[1]&flagBodyOmitted != 0}
 	head, body := uint64(binary.BigEndian.Uint32(data[4:])), uint64(binary.BigEndian.Uint32(data[8:]))

@@ -96,6 +96,7 @@ func Rooms() []Room {
 		{Path: "internal/bench", Floor: 5, Kind: Top},
 		{Path: "internal/torture", Floor: 5, Kind: Top},
 		{Path: "internal/prove", Floor: 5, Kind: Top},
+		{Path: "internal/mutate", Floor: 5, Kind: Top},
 		{Path: "internal/integration", Floor: 5, Kind: Top},
 	}
 }

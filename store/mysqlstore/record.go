@@ -98,7 +98,7 @@ func (w *word) Scan(src any) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("no record is in state %q", b)
+	return fmt.Errorf("%w (or another program changed the table: no record is in state %q)", semel.ErrNewerRecord, b)
 }
 
 func fromMS(ms int64) time.Time { return time.UnixMilli(ms).UTC() }

@@ -102,7 +102,7 @@ func parseState(word string) (semel.State, error) {
 	case "released":
 		return semel.StateReleased, nil
 	}
-	return semel.StateAbsent, fmt.Errorf("no record is in state %q (the table was changed by another program?)", word)
+	return semel.StateAbsent, fmt.Errorf("%w (or another program changed the table: no record is in state %q)", semel.ErrNewerRecord, word)
 }
 
 // noRow reports whether a statement found nothing.

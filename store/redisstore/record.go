@@ -3,7 +3,6 @@ package redisstore
 import (
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -39,7 +38,7 @@ const (
 	letterReleased  = 'r' // asked for; no record has it
 )
 
-var errLayout = errors.New("the value is no record (it was written by a newer version of Semel, or by another program that uses the prefix)")
+var errLayout = fmt.Errorf("%w (or another program uses the prefix: the value is no record)", semel.ErrNewerRecord)
 
 // appendRest appends a fresh record from byte 16 on.
 func appendRest(b []byte, p *semel.ClaimParams) []byte {

@@ -58,7 +58,7 @@ func State(word string) (semel.State, error) {
 			return s, nil
 		}
 	}
-	return semel.StateAbsent, fmt.Errorf("no record is in state %q (the file was changed by another program?)", word)
+	return semel.StateAbsent, fmt.Errorf("%w (or another program changed the file: no record is in state %q)", semel.ErrNewerRecord, word)
 }
 
 // Words lists the states the way list.sql looks for them.

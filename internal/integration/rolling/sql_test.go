@@ -1,0 +1,333 @@
+package rolling_test
+
+import (
+	"database/sql"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	_ "github.com/go-sql-driver/mysql" // the driver mysql
+	"github.com/google/go-cmp/cmp"
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver pgx
+	_ "modernc.org/sqlite"             // the driver sqlite
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/integration/rolling/fill"
+	"github.com/semel-dev/semel/internal/testserver"
+	"github.com/semel-dev/semel/store/mysqlstore"
+	"github.com/semel-dev/semel/store/pgstore"
+	"github.com/semel-dev/semel/store/sqlitestore"
+)
+
+// updating says that golden files are to be written anew. Those of a released
+// version are history: add a folder for the next one instead.
+func updating() bool { return os.Getenv("SEMEL_UPDATE_GOLDEN") != "" }
+
+// database is an empty place for one store, and what a golden file is for it.
+type database struct {
+	db     *sql.DB
+	table  string
+	times  string // the columns claimed, settled, lease, expires, sweep
+	golden string // a script
+	script func(t *testing.T) string
+	value  func(column string, v any) string // as a literal
+	open   func(t *testing.T) semel.Store
+}
+
+// dump says what the rows are, without what differs from run to run: fences,
+// owners, and times by less than ten seconds.
+func (d *database) dump(t *testing.T) string {
+	t.Helper()
+	rows, err := d.db.QueryContext(t.Context(), "SELECT name, scope, state, kept, attempt, digest, fingerprint, note, outcome, "+d.times+
+		" FROM "+d.table+" ORDER BY digest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var out strings.Builder
+	for rows.Next() {
+		var (
+			name, scope, state, note                        string
+			kept, attempt                                   any
+			digest, fingerprint, outcome                    []byte
+			claimed, settled, leaseUntil, expires, sweepFor int64
+		)
+		if err := rows.Scan(&name, &scope, &state, &kept, &attempt, &digest, &fingerprint, &note, &outcome,
+			&claimed, &settled, &leaseUntil, &expires, &sweepFor); err != nil {
+			t.Fatal(err)
+		}
+		since := func(ms int64) string { return fmt.Sprint((ms-claimed)/10_000, "0 s") }
+		fmt.Fprintf(&out, "%s: scope %q state %q kept %v attempt %v digest %x fingerprint %x note %q outcome %x nil %t settled %t lease %s expires %s sweep %s\n",
+			name, scope, state, kept, attempt, digest, fingerprint, note, inOrder(name, outcome), outcome == nil, settled != 0,
+			since(leaseUntil), since(expires), since(sweepFor))
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// inserts are statements that write the rows as they are.
+func (d *database) inserts(t *testing.T) string {
+	t.Helper()
+	rows, err := d.db.QueryContext(t.Context(), "SELECT * FROM "+d.table+" ORDER BY fence")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	for rows.Next() {
+		row := make([]any, len(columns))
+		for i := range row {
+			row[i] = new(any)
+		}
+		if err := rows.Scan(row...); err != nil {
+			t.Fatal(err)
+		}
+		literals := make([]string, len(row))
+		for i := range row {
+			literals[i] = d.value(columns[i], *row[i].(*any))
+		}
+		fmt.Fprintf(&out, "INSERT INTO %s (%s) VALUES (%s);\n", d.table, strings.Join(columns, ", "), strings.Join(literals, ", "))
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func postgresDatabase(t *testing.T) *database {
+	t.Helper()
+	dsn := testserver.PostgresDatabase(t)
+	d := &database{
+		db: openDB(t, "pgx", dsn), table: "semel.record", times: "claimed_ms, settled_ms, lease_until_ms, expires_ms, sweep_ms",
+		golden: "postgres.sql",
+		value: func(_ string, v any) string {
+			switch v := v.(type) {
+			case []byte:
+				return `'\x` + hex.EncodeToString(v) + `'`
+			case string:
+				return "'" + strings.ReplaceAll(v, "'", "''") + "'"
+			case nil:
+				return "NULL"
+			}
+			return fmt.Sprint(v)
+		},
+		open: func(t *testing.T) semel.Store {
+			t.Helper()
+			store, err := pgstore.Open(t.Context(), dsn, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return store
+		},
+	}
+	d.script = func(t *testing.T) string {
+		t.Helper()
+		all, err := pgstore.Migrations("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		for _, m := range all {
+			out.WriteString(m.SQL)
+		}
+		return out.String() + d.inserts(t) + "SELECT setval('semel.fence', (SELECT max(fence) FROM semel.record));\n"
+	}
+	return d
+}
+
+func mysqlDatabase(t *testing.T) *database {
+	t.Helper()
+	dsn := testserver.MySQLDatabase(t)
+	d := &database{
+		db: openDB(t, "mysql", dsn+"?multiStatements=true"), table: "semel_record", times: "claimed_ms, settled_ms, lease_until_ms, expires_ms, sweep_ms",
+		golden: "mysql.sql",
+		value: func(column string, v any) string {
+			text, ok := v.([]byte)
+			switch {
+			case v == nil:
+				return "NULL"
+			case !ok:
+				return fmt.Sprint(v)
+			case strings.HasSuffix(column, "_ms"), column == "fence", column == "kept", column == "attempt":
+				return string(text)
+			}
+			return fmt.Sprintf("x'%x'", text)
+		},
+		open: func(t *testing.T) semel.Store {
+			t.Helper()
+			store, err := mysqlstore.Open(t.Context(), dsn, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return store
+		},
+	}
+	d.script = func(t *testing.T) string {
+		t.Helper()
+		all, err := mysqlstore.Migrations("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		for _, m := range all {
+			for _, statement := range m.Statements {
+				out.WriteString(strings.TrimSuffix(strings.TrimSpace(statement), ";") + ";\n")
+			}
+		}
+		return out.String() + d.inserts(t)
+	}
+	return d
+}
+
+// sqliteDatabase is a file; its golden one was made by the release that is
+// named in it.
+func sqliteDatabase(t *testing.T, path string) *database {
+	t.Helper()
+	return &database{
+		db: openDB(t, "sqlite", path), table: "records", times: "claimed_at_ms, settled_at_ms, lease_until_ms, expires_at_ms, sweep_at_ms",
+		open: func(t *testing.T) semel.Store {
+			t.Helper()
+			store, err := sqlitestore.Open(t.Context(), path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return store
+		},
+	}
+}
+
+func openDB(t *testing.T, driver, dsn string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+// TestSQLite: a file of the previous release, and one of this version, hold
+// the same, and each is replayed.
+func TestSQLite(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	released, err := os.ReadFile(filepath.Join("testdata", "v1", "sqlite-a45ca0a.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "released.db"), released, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	bothWays(t, sqliteDatabase(t, filepath.Join(dir, "released.db")), sqliteDatabase(t, filepath.Join(dir, "present.db")))
+}
+
+// TestServers: the same for PostgreSQL and MariaDB, whose golden form is a
+// script.
+func TestServers(t *testing.T) {
+	t.Parallel()
+	for name, empty := range map[string]func(*testing.T) *database{"postgres": postgresDatabase, "mysql": mysqlDatabase} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if updating() {
+				write(t, empty(t))
+			}
+			released := empty(t)
+			script, err := os.ReadFile(filepath.Join("testdata", "v1", released.golden))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := released.db.ExecContext(t.Context(), string(script)); err != nil {
+				t.Fatal(err)
+			}
+			bothWays(t, released, empty(t))
+		})
+	}
+}
+
+func write(t *testing.T, d *database) {
+	t.Helper()
+	store := d.open(t)
+	if err := fill.Fill(t.Context(), store); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join("testdata", "v1", d.golden), []byte(d.script(t)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// bothWays replays what a released version recorded, and compares what this
+// one records with it.
+func bothWays(t *testing.T, released, present *database) {
+	t.Helper()
+	store := present.open(t)
+	if err := fill.Fill(t.Context(), store); err != nil {
+		t.Fatal(err)
+	}
+	if err := fill.Replay(t.Context(), store); err != nil {
+		t.Errorf("what this version recorded: %v", err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	before := released.dump(t)
+	wantSame(t, before, present.dump(t))
+
+	store = released.open(t)
+	if err := fill.Replay(t.Context(), store); err != nil {
+		t.Errorf("what the released version recorded: %v", err)
+	}
+	fencesGrow(t, store, released)
+	refusesStatesOfTheFuture(t, store, released)
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantSame compares two dumps.
+func wantSame(t *testing.T, released, present string) {
+	t.Helper()
+	if diff := cmp.Diff(strings.Split(released, "\n"), strings.Split(present, "\n")); diff != "" {
+		t.Errorf("records (-released +present):\n%s", diff)
+	}
+	if n := strings.Count(released, "\n"); n < fill.Records {
+		t.Errorf("the released version has %d records, want %d", n, fill.Records)
+	}
+}
+
+// fencesGrow looks whether the next fence is above all of the released version.
+func fencesGrow(t *testing.T, store semel.Store, released *database) {
+	t.Helper()
+	var highest semel.Fence
+	if err := released.db.QueryRowContext(t.Context(), "SELECT MAX(fence) FROM "+released.table).Scan(&highest); err != nil {
+		t.Fatal(err)
+	}
+	if fence := nextFence(t, store); fence <= highest {
+		t.Errorf("promise 1: fence %d after %d of the released version", fence, highest)
+	}
+}
+
+// refusesStatesOfTheFuture: a record in a state that this version does not know
+// is refused, and never executed.
+func refusesStatesOfTheFuture(t *testing.T, store semel.Store, released *database) {
+	t.Helper()
+	if _, err := released.db.ExecContext(t.Context(), "UPDATE "+released.table+" SET state = 'frozen' WHERE name = 'unknown'"); err != nil {
+		t.Fatal(err)
+	}
+	refusesUnknownRecord(t, store)
+}

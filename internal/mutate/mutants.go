@@ -1,0 +1,405 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/semel-dev/semel/internal/testserver/dbserver"
+)
+
+// mutant is a mechanism, and how it is removed.
+type mutant struct {
+	mechanism string
+	promise   int // of docs/guarantees.md
+	file      string
+	old, with string
+	pkg       string   // whose tests notice, relative to the module
+	tests     []string // of which at least one must fail
+	server    string   // the variable of the server that the tests need, or ""
+}
+
+func mutants() []mutant {
+	return slices.Concat(fences(), claims(), outcomes(), unknowns(), transactions(), walls(), replies(), bounds(), clocks(), unreachable())
+}
+
+// fences are the comparisons in the stores (promise 1).
+func fences() []mutant {
+	settle := []string{"TestStore/settle/stale", "TestStore/settle/wrong-fence"}
+	renew := []string{"TestStore/renew/stale", "TestStore/renew/wrong-fence"}
+	batch := []string{"TestGroupCommit"}
+	of := func(store, what, file, old, with string, tests []string, server string) mutant {
+		return mutant{store + ": the fence of " + what, 1, "store/" + store + "/" + file, old, with, "store/" + store, tests, server}
+	}
+	return []mutant{
+		of("memstore", "Settle", "settle.go", "if e == nil || e.fence != f {", "if e == nil {", settle, ""),
+		of("memstore", "Settle as released", "settle.go", "case e.fence != f:", "case false:", settle, ""),
+		of("memstore", "Renew", "settle.go", "e == nil || e.fence != f || e.state", "e == nil || e.state", renew, ""),
+		of("sqlitestore", "Settle", "sql/settle.sql", "WHERE fence = ?1 AND", "WHERE ?1 IS NOT NULL AND", settle, ""),
+		of("sqlitestore", "Settle as released", "sql/release.sql", "fence = ?1", "?1 IS NOT NULL", settle, ""),
+		of("sqlitestore", "Renew", "sql/renew.sql", "WHERE fence = ?1 AND", "WHERE ?1 IS NOT NULL AND", renew, ""),
+		of("pgstore", "Settle", "sql/settle.sql", "AND r.fence = $2::bigint", "AND $2::bigint IS NOT NULL", settle, dbserver.EnvPostgres),
+		of("pgstore", "SettleBatch", "sql/settle_batch.sql", "AND r.fence = i.fence", "AND i.fence IS NOT NULL", batch, dbserver.EnvPostgres),
+		of("pgstore", "Renew", "sql/renew.sql", "AND r.fence = $2::bigint", "AND $2::bigint IS NOT NULL", renew, dbserver.EnvPostgres),
+		of("mysqlstore", "Settle", "sql/settle.sql", "WHERE fence = ? AND", "WHERE ? IS NOT NULL AND", settle, dbserver.EnvMySQL),
+		of("mysqlstore", "Renew", "sql/renew.sql", "WHERE fence = ? AND", "WHERE ? IS NOT NULL AND", renew, dbserver.EnvMySQL),
+		of("redisstore", "Settle", "lua/settle_one.lua", "if fence ~= mark then return 1 end", "", settle, dbserver.EnvRedis),
+		of("redisstore", "Renew", "lua/renew.lua", "or fence ~= ARGV[1] or", "or", renew, dbserver.EnvRedis),
+	}
+}
+
+// claims decide who executes (promise 1).
+func claims() []mutant {
+	return []mutant{
+		{
+			"memstore: fences grow", 1, "store/memstore/claim.go", "semel.Fence(s.fence.Add(1))", "semel.Fence(s.fence.Load())",
+			"store/memstore",
+			[]string{"TestStore/fence/grows-across-keys", "TestStore/race/fences"},
+			"",
+		},
+		{
+			"memstore: a live claim is not taken over", 1, "store/memstore/claim.go", "(e.state == semel.StateUnknown || e.lapsed(now))", "true",
+			"store/memstore",
+			[]string{"TestStore/claim/takeover-live"},
+			"",
+		},
+		{
+			"memstore: a takeover names the fence it saw", 1, "store/memstore/claim.go", "p.TakeOver != 0 && p.TakeOver == e.fence &&", "p.TakeOver != 0 &&",
+			"store/memstore",
+			[]string{"TestStore/claim/takeover-stale"},
+			"",
+		},
+		{
+			"sqlitestore: a takeover names the fence it saw", 1, "store/sqlitestore/sql/claim.sql", "OR (fence = ?11 AND", "OR (?11 <> 0 AND",
+			"store/sqlitestore",
+			[]string{"TestStore/claim/takeover-stale"},
+			"",
+		},
+		{
+			"a refused renewal stops the work", 1, "heartbeat.go", "	if err != nil {\n		c.lose(err)\n		return\n	}", "	if err != nil {\n		return\n	}",
+			".",
+			[]string{"TestRefusedRenewalEndsTheWork"},
+			"",
+		},
+	}
+}
+
+// outcomes are given again (promise 2).
+func outcomes() []mutant {
+	return []mutant{
+		{
+			"an outcome is kept for the retention", 2, "claim.go", "s.Retention = c.guard.policy.retention(s.State)", "s.Retention = time.Millisecond",
+			".",
+			[]string{"TestBeginReplaysTheFirstOutcomeUntilRetentionEnds"},
+			"",
+		},
+		{
+			"memstore: what is settled stays", 2, "store/memstore/settle.go", "	if e.settledForGood() {\n		return semel.ErrSettled\n	}", "",
+			"store/memstore",
+			[]string{"TestStore/settle/otherwise"},
+			"",
+		},
+		{
+			"memstore: what has expired is absent", 2, "store/memstore/memstore.go", "if e == nil || e.expires <= now {", "if e == nil {",
+			"store/memstore",
+			[]string{"TestStore/settle/absent", "TestStore/renew/lapsed", "TestStore/expiry/takeover-absent", "TestStore/model/sequences"},
+			"",
+		},
+		{
+			"a released intent keeps nothing (401, 429, …)", 2, "semelhttp/header.go", "http.StatusLocked, http.StatusTooEarly, http.StatusTooManyRequests:", "http.StatusLocked:",
+			"semelhttp",
+			[]string{"TestStatuses"},
+			"",
+		},
+	}
+}
+
+// unknowns are never run again silently (promise 3).
+func unknowns() []mutant {
+	return []mutant{
+		{
+			"what is unknown is refused", 3, "begin.go", "case p.OnUnknown == Refuse:", "case false:",
+			".",
+			[]string{"TestCrashedHolderLeavesUnknown"},
+			"",
+		},
+		{
+			"a time-out of the work is unknown", 3, "do.go", "marked.state == StateUnknown, timedOut(err), ", "marked.state == StateUnknown, ",
+			".",
+			[]string{"TestDoSettlesByWhatTheWorkReturns"},
+			"",
+		},
+		{
+			"an answer after the deadline is unknown", 3, "semelhttp/execution.go", "case run.tx == nil && run.claim.Context().Err() != nil:", "case false:",
+			"semelhttp",
+			[]string{"TestDeadline", "TestLostClaim"},
+			"",
+		},
+		{
+			"an answer that was not kept is not executed again", 3, "claim.go",
+			"err := c.settle(Settlement{State: StateCompleted, Outcome: summary}, len(summary) == 0)",
+			"err := c.settle(Settlement{State: StateReleased}, len(summary) == 0)",
+			".",
+			[]string{"TestOutcomeTooLarge"},
+			"",
+		},
+		{
+			"a tombstone stops the late original", 3, "begin.go", "case rec.State == StateCancelled:", "case false:",
+			".",
+			[]string{"TestCancel"},
+			"",
+		},
+		{
+			"memstore: a tombstone is for good", 3, "store/memstore/settle.go", "return e.state == semel.StateCompleted || e.state == semel.StateCancelled", "return e.state == semel.StateCompleted",
+			"store/memstore",
+			[]string{"TestStore/settle/release-settled", "TestStore/settle/otherwise"},
+			"",
+		},
+		{
+			"on_5xx: unknown", 3, "semelhttp/execution.go", "case failed && on5xx == UnknownOn5xx:", "case false:",
+			"semelhttp",
+			[]string{"TestOn5xx"},
+			"",
+		},
+		{
+			"gateway: net/http does not find the key (decision 5)", 3, "gateway/upstream.go",
+			"req.Header[disguisedKeyHeader] = values", "req.Header[canonicalKeyHeader] = values",
+			"gateway",
+			[]string{"TestOneCommitOnDyingConnection"},
+			"",
+		},
+		{
+			"client: net/http does not find the key", 3, "semelhttp/transport.go", "	name = strings.ToLower(name)\n", "",
+			"semelhttp",
+			[]string{"TestTransportKey", "TestTransportCountsEveryCommit"},
+			"",
+		},
+		{
+			"gateway: an answer that breaks off is unknown", 3, "gateway/upstream.go",
+			"&failure{class: failureBrokenAnswer, sent: true,", "&failure{class: failureBrokenAnswer, sent: false,",
+			"gateway",
+			[]string{"TestUpstreamBreaks"},
+			"",
+		},
+	}
+}
+
+// transactions take rows and outcome together (promise 4).
+func transactions() []mutant {
+	return []mutant{
+		{
+			"a 5xx answer rolls back", 4, "semelhttp/transaction.go", "{ return c.Rollback(note) }", "{ return c.TxClaim.CompleteWithout(nil) }",
+			"semelhttp",
+			[]string{"TestTransaction"},
+			"",
+		},
+		{
+			"a 5xx answer that is stored leaves no rows", 4, "semelhttp/transaction.go", "capture.status >= http.StatusInternalServerError", "capture.status > 10*http.StatusInternalServerError",
+			"semelhttp",
+			[]string{"TestTransaction"},
+			"",
+		},
+		{
+			"a commit whose reply was lost is asked about", 4, "transaction.go", "		err = c.confirm(ctx, err)\n", "		err = fmt.Errorf(\"%w: %w\", ErrRolledBack, err)\n",
+			".",
+			[]string{"TestCommitWhoseReplyIsLost"},
+			"",
+		},
+		{
+			"the answer waits for the commit", 4, "semelhttp/execution.go", "		case run.tx != nil:\n			run.commit()\n", "		case run.tx != nil:\n			c.send(run.m.words.executed)\n			run.settleAnswer()\n",
+			"semelhttp",
+			[]string{"TestCommitFails"},
+			"",
+		},
+	}
+}
+
+// walls stand between scopes and requests (promises 5 and 6).
+func walls() []mutant {
+	return []mutant{
+		{
+			"the scope is in the digest", 5, "digest.go", "	b = append(b, k.Scope...)\n", "",
+			".",
+			[]string{"TestBeginKeepsScopesApart", "TestDigestKeepsPartsApart"},
+			"",
+		},
+		{
+			"lengths are in the digest", 5, "digest.go", "	b = binary.BigEndian.AppendUint64(b, uint64(len(k.Scope)))\n", "",
+			".",
+			[]string{"TestDigestKeepsPartsApart"},
+			"",
+		},
+		{
+			"Set-Cookie is not stored", 5, "semelhttp/header.go", `case "Set-Cookie", "Set-Cookie2",`, `case "Set-Cookie2",`,
+			"semelhttp",
+			[]string{"TestHeaderPolicy"},
+			"",
+		},
+		{
+			"a mismatch is refused", 6, "begin.go", "case rec.Fingerprint != a.fp:", "case false:",
+			".",
+			[]string{"TestBeginRefusesAnotherFingerprint"},
+			"",
+		},
+		{
+			"a mismatch does not show the record", 6, "begin.go", "if a.met != nil && !errors.Is(err, ErrMismatch) {", "if a.met != nil {",
+			".",
+			[]string{"TestBeginRefusesAnotherFingerprint"},
+			"",
+		},
+		{
+			"the body is in the fingerprint", 6, "semelhttp/fingerprint.go", "		h.AddBytes(body.mem)\n", "",
+			"semelhttp",
+			[]string{"TestMismatch", "TestFingerprint"},
+			"",
+		},
+	}
+}
+
+// replies come after the record (promise 7).
+func replies() []mutant {
+	return []mutant{
+		{
+			"settled before the first byte", 7, "semelhttp/execution.go", "c.send(run.settleAnswer())", "c.send(run.m.words.executed)\n\t\t\trun.settleAnswer()",
+			"semelhttp",
+			[]string{"TestAnswerAfterRecord", "TestNotStored"},
+			"",
+		},
+		{
+			"an answer that is not recorded says so", 7, "semelhttp/execution.go", "	run.decision.Outcome, run.decision.Err = OutcomeNotStored, err\n	return false", "	return true",
+			"semelhttp",
+			[]string{"TestNotStored"},
+			"",
+		},
+		{
+			"a settlement that failed is an error", 7, "claim.go", `err = &Error{Op: opSettle, Digest: c.digest, Err: fmt.Errorf("%w: %w", ErrNotStored, err)}`, "_, err = fmt.Print, nil",
+			".",
+			[]string{"TestOutcomeThatCannotBeRecorded"},
+			"",
+		},
+		{
+			"a settlement whose reply was lost is repeated", 7, "claim.go", "		err = c.settleAgain(s, began, err)\n", "		_ = c.settleAgain\n",
+			".",
+			[]string{"TestSettleRepeatsALostReply"},
+			"",
+		},
+	}
+}
+
+// bounds hold what grows (promise 8).
+func bounds() []mutant {
+	return []mutant{
+		{
+			"waiters per key", 8, "waiters.go", " || (room != nil && room.n >= w.perKey)", "",
+			".",
+			[]string{"TestBeginBoundsWaiters"},
+			"",
+		},
+		{
+			"waiters per scope", 8, "waiters.go", " || w.byScope[scope] >= w.perScope", "",
+			".",
+			[]string{"TestBeginBoundsWaiters"},
+			"",
+		},
+		{
+			"waiters in all", 8, "waiters.go", "int(w.count.Load()) >= w.total || ", "",
+			".",
+			[]string{"TestBeginBoundsWaiters"},
+			"",
+		},
+		{
+			"live claims", 8, "begin.go", "if c.live.Load() >= c.maxLive {", "if false {",
+			".",
+			[]string{"TestBeginBoundsLiveClaims"},
+			"",
+		},
+		{
+			"size of an outcome", 8, "claim.go", "	if p.Mode == Dedup || len(outcome) > p.MaxOutcomeBytes {\n		return c.CompleteWithout(summary)", "	if p.Mode == Dedup {\n		return c.CompleteWithout(summary)",
+			".",
+			[]string{"TestOutcomeTooLarge"},
+			"",
+		},
+		{
+			"size of a request body", 8, "semelhttp/body.go", "		if b.size > b.max {", "		if false {",
+			"semelhttp",
+			[]string{"TestBodyBound"},
+			"",
+		},
+		{
+			"memstore: bytes", 8, "store/memstore/memstore.go", "if bytes != 0 && !reserve(&s.bytes, bytes, s.maxBytes) {", "if false {",
+			"store/memstore",
+			[]string{"TestFullOfBytes"},
+			"",
+		},
+	}
+}
+
+// clocks decide leases (promise 9).
+func clocks() []mutant {
+	return []mutant{
+		{
+			"a tenth of the lease is a margin", 9, "claim.go", "return began.Add(lease - lease/10)", "return began.Add(lease)",
+			".",
+			[]string{"TestLeaseIsTrustedFromTheStartOfTheCall", "TestClocksThatRunAtOtherSpeeds"},
+			"",
+		},
+		{
+			"a lease counts from the start of the renewal", 9, "heartbeat.go", "c.trusted = trustedUntil(began, ", "c.trusted = trustedUntil(time.Now(), ",
+			".",
+			[]string{"TestLeaseIsTrustedFromTheStartOfTheCall"},
+			"",
+		},
+		{
+			"a lease counts from the start of the claim", 9, "claim.go", "c.trusted = trustedUntil(s.began, ", "c.trusted = trustedUntil(time.Now(), ",
+			".",
+			[]string{"TestLeaseIsTrustedFromTheStartOfTheCall"},
+			"",
+		},
+		{
+			"a store that hangs does not hold the work", 9, "heartbeat.go", "			c.lose(context.Cause(ctx))\n", "			_ = c.lose\n",
+			".",
+			[]string{"TestHangingRenewal", "TestLeaseIsTrustedFromTheStartOfTheCall"},
+			"",
+		},
+		{
+			"sqlitestore: the clock never runs backwards", 9, "store/sqlitestore/internal/clock/clock.go", "us < least {", "us < least && least < 0 {",
+			"store/sqlitestore",
+			[]string{"TestClockSetBackBetweenRuns", "TestClockSetBackWhileOpen"},
+			"",
+		},
+	}
+}
+
+// unreachable stores execute nothing (promise 10).
+func unreachable() []mutant {
+	return []mutant{
+		{
+			"fail-open is an option", 10, "semelhttp/exchange.go", "case m.set.FailOpen && unreachable(err):", "case unreachable(err):",
+			"semelhttp",
+			[]string{"TestStoreDown"},
+			"",
+		},
+		{
+			"fail-open not past a record that was told of", 10, "semelhttp/exchange.go", " && e.Record == nil", " && e != nil",
+			"semelhttp",
+			[]string{"TestFailOpenKnowsTheRecord"},
+			"",
+		},
+		{
+			"fail-open not past a record that cannot be read", 10, "semelhttp/exchange.go", "		!errors.Is(err, semel.ErrNewerRecord) && e.Record", "		e.Record",
+			"internal/integration/rolling",
+			[]string{"TestSQLite"},
+			"",
+		},
+		{
+			"memstore: a claim whose reply was lost is recognised", 10, "store/memstore/claim.go", "e.owner == p.Owner && p.Owner", "false && p.Owner",
+			".",
+			[]string{"TestClaimRepeatsALostReply"},
+			"",
+		},
+		{
+			"a claim whose reply never came is given back", 10, "begin.go", "		c.giveBack(p)\n", "		_ = c.giveBack\n",
+			".",
+			[]string{"TestUnreachableStore", "TestBeginEndsWithItsContext", "TestUnreachableStoreDuringTakeover"},
+			"",
+		},
+	}
+}
