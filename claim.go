@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/semel-dev/semel/internal/machine"
 )
 
 // maxNote keeps notes within what stores accept.
@@ -114,9 +116,9 @@ func (a *attempt) open(s step) *Claim {
 }
 
 // trustedUntil is the moment from which a lease asked for at began may have
-// lapsed: a tenth of it is the margin for clocks that run at other speeds.
+// lapsed.
 func trustedUntil(began time.Time, lease time.Duration) time.Time {
-	return began.Add(lease - lease/10)
+	return began.Add(machine.Trusted(lease))
 }
 
 // Context is the context of the work. It carries the values of the context
