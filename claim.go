@@ -108,9 +108,11 @@ func (a *attempt) open(s step) *Claim {
 	life, cancel := context.WithCancelCause(context.Background())
 	c.ctx, c.cancel = claimContext{Context: life, values: a.ctx, claim: c}, cancel
 	g.core.opened(c)
+	// Less than the lease is left when a copy of the request had won it before.
+	left := min(g.policy.Lease, s.rec.LeaseLeft())
 	c.mu.Lock()
-	c.trusted = trustedUntil(s.began, g.policy.Lease)
-	c.beat = time.AfterFunc(min(g.policy.Lease/3, g.policy.MaxRun)-time.Since(s.began), c.renew)
+	c.trusted = trustedUntil(s.began, g.policy.Lease).Add(left - g.policy.Lease)
+	c.beat = time.AfterFunc(min(left/3, g.policy.MaxRun)-time.Since(s.began), c.renew)
 	c.mu.Unlock()
 	return c
 }
