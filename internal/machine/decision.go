@@ -22,22 +22,22 @@ type Ways struct {
 type Decision uint8
 
 const (
-	// TakeOver: claim it by its fence; then execute, or find out first.
+	// TakeOver says: claim it by its fence; then execute, or find out first.
 	TakeOver Decision = iota
-	// Replay: give its answer again.
+	// Replay says: give its answer again.
 	Replay
-	// Wait: the same intent is being executed; wait, then give up.
+	// Wait says: the same intent is being executed; wait, then give up.
 	Wait
-	// SayCancelled and the following: answer so, and execute nothing.
+	// SayCancelled says, as those below it: answer so, and execute nothing.
 	SayCancelled
-	// SayMismatch: the key was used for something else. Whoever asks learns no
+	// SayMismatch says: the key was used for something else. Whoever asks learns no
 	// more of it.
 	SayMismatch
 	// SayDuplicate is what dedup mode has in the place of a replay.
 	SayDuplicate
-	// SayNotKept: it happened, and its answer is gone.
+	// SayNotKept says: it happened, and its answer is gone.
 	SayNotKept
-	// SayUnknown: nobody can tell whether it happened.
+	// SayUnknown says: nobody can tell whether it happened.
 	SayUnknown
 )
 

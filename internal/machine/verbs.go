@@ -4,13 +4,13 @@ package machine
 type ClaimAnswer uint8
 
 const (
-	// Stands: nothing changes, and the claim is not won.
+	// Stands says: nothing changes, and the claim is not won.
 	Stands ClaimAnswer = iota
-	// Fresh: won, with a new record and a new fence.
+	// Fresh says: won, with a new record and a new fence.
 	Fresh
-	// TakenOver: won, with a new fence over the record, whose Attempt counts on.
+	// TakenOver says: won, with a new fence over the record, whose Attempt counts on.
 	TakenOver
-	// Repeated: won before, by the same attempt; the record stays as it stands.
+	// Repeated says: won before, by the same attempt; the record stays as it stands.
 	Repeated
 )
 
@@ -51,15 +51,15 @@ func (t Table) Renew(rec Record, fence uint64) bool {
 type SettleAnswer uint8
 
 const (
-	// Write: the record is in the state now, with what the settlement carries.
+	// Write says: the record is in the state now, with what the settlement carries.
 	Write SettleAnswer = iota
-	// Remove: the record is absent now.
+	// Remove says: the record is absent now.
 	Remove
-	// Nothing: it was settled so before; nothing changes and there is no error.
+	// Nothing says: it was settled so before; nothing changes and there is no error.
 	Nothing
-	// Lost: the record is absent or has another fence; nothing changes.
+	// Lost says: the record is absent or has another fence; nothing changes.
 	Lost
-	// Settled: this fence was settled otherwise before; nothing changes.
+	// Settled says: this fence was settled otherwise before; nothing changes.
 	Settled
 )
 

@@ -45,39 +45,47 @@ func (m *model) explore(ctx context.Context, most int) found {
 	level := []state{start}
 	first := int32(0) // the number of the level's first state
 	for len(level) > 0 && f.breach.promise == 0 {
-		var below []state
-		next := int32(len(x.parents)) //nolint:gosec // bounded by most.
-		for i := range level {
-			if len(x.parents) > most || i%checkEvery == 0 && ctx.Err() != nil {
-				f.states, f.took = len(x.parents), time.Since(began)
-				return f
-			}
-			parent := first + int32(i) //nolint:gosec // bounded by most.
-			m.steps(&level[i], func(st step) {
-				f.transitions++
-				if f.breach.promise != 0 {
-					return
-				}
-				if st.breach.promise != 0 {
-					f.breach, f.path = st.breach, x.path(parent)
-					return
-				}
-				m.canonical(&st.next)
-				if x.enter(&st.next, parent) {
-					below = append(below, st.next)
-				}
-			})
-			if f.breach.promise != 0 {
-				break
-			}
+		below := x.expand(ctx, &f, level, first, most)
+		if len(x.parents) > most || ctx.Err() != nil {
+			f.states, f.took = len(x.parents), time.Since(began)
+			return f
 		}
-		if len(below) > 0 {
-			f.depth++
-		}
-		level, first = below, next
+		first += int32(len(level)) //nolint:gosec // bounded by most.
+		level = below
+		f.depth += min(1, len(below))
 	}
 	f.states, f.took, f.exhausted = len(x.parents), time.Since(began), f.breach.promise == 0
 	return f
+}
+
+// expand takes every step from the states of one level, the first of which has
+// that number, and returns the states that are new.
+func (x *exploration) expand(ctx context.Context, f *found, level []state, first int32, most int) []state {
+	var below []state
+	for i := range level {
+		if len(x.parents) > most || i%checkEvery == 0 && ctx.Err() != nil {
+			return nil
+		}
+		parent := first + int32(i)
+		x.model.steps(&level[i], func(st step) {
+			f.transitions++
+			switch {
+			case f.breach.promise != 0:
+				return
+			case st.breach.promise != 0:
+				f.breach, f.path = st.breach, x.path(parent)
+				return
+			}
+			x.model.canonical(&st.next)
+			if x.enter(&st.next, parent) {
+				below = append(below, st.next)
+			}
+		})
+		if f.breach.promise != 0 {
+			return nil
+		}
+	}
+	return below
 }
 
 // steps are all that can happen next.

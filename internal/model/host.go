@@ -258,7 +258,7 @@ func (m *model) trust(left, age uint8) uint8 {
 		left = m.lease
 	}
 	spent := int64(m.lease) - int64(left)
-	return uint8(max(0, m.table.Trusted(int64(m.lease))-spent-int64(age))) //nolint:gosec // at most a lease.
+	return ticks(m.table.Trusted(int64(m.lease)) - spent - int64(age))
 }
 
 // verdict is what an operator's act settles as.

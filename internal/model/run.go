@@ -29,7 +29,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	matching, err := regexp.Compile(*only)
 	if err != nil {
-		fmt.Fprintf(stderr, "-only: %v\n", err)
+		say(stderr, "-only: %v\n", err)
 		return 2
 	}
 	var ok bool
@@ -38,7 +38,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		ok, err = exploreAll(ctx, stdout, matching, *attempts)
 	case "list":
 		for _, r := range removals() {
-			fmt.Fprintf(stdout, "%-24s breaks promise %-2d in scenario %s\n", r.name, r.promise, r.scenario)
+			say(stdout, "%-24s breaks promise %-2d in scenario %s\n", r.name, r.promise, r.scenario)
 		}
 		return 0
 	default:
@@ -46,7 +46,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	switch {
 	case err != nil:
-		fmt.Fprintln(stderr, err)
+		say(stderr, "%v\n", err)
 		return 2
 	case !ok:
 		return 1
@@ -82,45 +82,45 @@ func exploreAll(ctx context.Context, out io.Writer, matching *regexp.Regexp, att
 		})
 	}
 	wg.Wait()
-	fmt.Fprintf(out, "%d states of %d scenarios in %v\n", states, len(chosen), time.Since(began).Round(time.Second/10))
+	say(out, "%d states of %d scenarios in %v\n", states, len(chosen), time.Since(began).Round(time.Second/10))
 	return ok, nil
 }
 
 // report says what an exploration came to, and whether it is well.
 func (m *model) report(out io.Writer, f found) bool {
-	fmt.Fprintf(out, "%s: %s\n  bound: %s\n", m.name, m.says, m.bound())
-	fmt.Fprintf(out, "  %d states, %d transitions, depth %d, %v: ", f.states, f.transitions, f.depth, f.took.Round(time.Second/10))
+	say(out, "%s: %s\n  bound: %s\n", m.name, m.says, m.bound())
+	say(out, "  %d states, %d transitions, depth %d, %v: ", f.states, f.transitions, f.depth, f.took.Round(time.Second/10))
 	switch {
 	case f.breach.promise != 0:
-		fmt.Fprintln(out, "a promise is broken")
+		say(out, "a promise is broken\n")
 		m.printPath(out, f.breach, f.path)
 		return false
 	case !f.exhausted:
-		fmt.Fprintln(out, "cut off before the bound was exhausted")
+		say(out, "cut off before the bound was exhausted\n")
 		return false
 	}
-	fmt.Fprintln(out, "exhausted, every promise kept")
+	say(out, "exhausted, every promise kept\n")
 	return true
 }
 
 // removeLines shows, for one line or all of them, what breaks without it.
 func removeLines(ctx context.Context, out io.Writer, name string) (bool, error) {
-	ok, any := true, false
+	ok, there := true, false
 	for _, r := range removals() {
 		if name != "all" && name != r.name {
 			continue
 		}
-		any = true
+		there = true
 		m, f := r.explore(ctx)
-		fmt.Fprintf(out, "without \"%s\", in scenario %s (%s):\n", r.name, m.name, m.bound())
+		say(out, "without \"%s\", in scenario %s (%s):\n", r.name, m.name, m.bound())
 		if f.breach.promise == 0 {
-			fmt.Fprintf(out, "  nothing breaks in %d states\n", f.states)
+			say(out, "  nothing breaks in %d states\n", f.states)
 			ok = false
 			continue
 		}
 		m.printPath(out, f.breach, f.path)
 	}
-	if !any {
+	if !there {
 		return false, fmt.Errorf("there is no line %q: -remove list names them", name)
 	}
 	return ok, nil
@@ -137,6 +137,8 @@ func (r *removal) explore(ctx context.Context) (*model, found) {
 	}
 	return m, m.explore(ctx, maxStates)
 }
+
+func say(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }
 
 func scenarioNames() []string {
 	var names []string

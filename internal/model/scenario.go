@@ -55,10 +55,10 @@ func scenarios() []scenario {
 	return []scenario{
 		with("refuse", "what is unknown stays unknown (the default)", func(*scenario) {}),
 		with("rerun", "what is unknown runs again; downstream checks the fence", func(sc *scenario) {
-			sc.onUnknown, sc.downstream, sc.lease, sc.retention = rerun, true, 1, 2
+			sc.onUnknown, sc.downstream, sc.lease, sc.retention = rerun, true, 1, 1
 		}),
 		with("reconcile", "what is unknown is looked for first", func(sc *scenario) {
-			sc.onUnknown, sc.lease, sc.retention = reconcile, 1, 2
+			sc.onUnknown, sc.lease, sc.retention = reconcile, 1, 1
 		}),
 		with("operator", "beside the clients somebody resolves and cancels", func(sc *scenario) {
 			sc.roles = []role{client, canceller, completer, releaser}

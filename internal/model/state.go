@@ -102,8 +102,8 @@ type reply struct {
 	ok      bool // won, renewed, settled, committed
 	state   machine.State
 	lapsed  bool
-	mine    bool // the record's owner is this attempt
-	first   bool // it is the record's first claim
+	mine    bool  // the record's owner is this attempt
+	first   bool  // it is the record's first claim
 	left    uint8 // of the lease
 	asked   uint8
 	fence   uint8

@@ -45,7 +45,7 @@ func (m *model) execute(s *state, msg *message) (reply, string, breach) {
 		if !m.table.Renew(m.visible(r), uint64(msg.fence)) {
 			return reply{}, "is refused: lost", breach{}
 		}
-		r.expires = uint8(m.deadlines(r).RenewedAt(0, int64(m.lease)).Expires)
+		r.expires = ticks(m.deadlines(r).RenewedAt(0, int64(m.lease)).Expires)
 		return reply{ok: true}, "is renewed", w.renewed(m, msg.fence)
 	case settle:
 		return m.executeSettle(s, msg, r, w)
@@ -67,7 +67,7 @@ func (m *model) tell(r *record, msg *message) reply {
 		asked: r.asked, fence: r.fence, outcome: r.outcome,
 	}
 	if msg.verb == claim {
-		told.left = uint8(max(0, m.deadlines(r).Lapses)) //nolint:gosec // at most a lease.
+		told.left = ticks(m.deadlines(r).Lapses)
 	}
 	return told
 }
@@ -91,7 +91,7 @@ func (m *model) executeClaim(s *state, msg *message, r *record, w *watch) (reply
 	fence := s.newFence()
 	*r = record{
 		state: machine.Claimed, fence: fence, owner: msg.owner, attempt: attempt, asked: msg.asked, whose: msg.intent + 1,
-		expires: uint8(machine.ClaimedAt(0, int64(m.lease), int64(m.retention)).Expires),
+		expires: ticks(machine.ClaimedAt(0, int64(m.lease), int64(m.retention)).Expires),
 	}
 	b := w.won(m, msg, fence)
 	told := m.tell(r, msg)
@@ -117,7 +117,7 @@ func (m *model) executeSettle(s *state, msg *message, r *record, w *watch) (repl
 	case machine.Write:
 	}
 	r.state, r.outcome = msg.to, outcome
-	r.expires = uint8(machine.SettledAt(0, int64(m.retention)))
+	r.expires = ticks(machine.SettledAt(0, int64(m.retention)))
 	b := w.settled(m, msg)
 	s.log(msg)
 	return reply{ok: true}, "is recorded", b
@@ -161,20 +161,11 @@ func (m *model) ticks(s *state, from int, slow uint8, emit func(step)) {
 		next.watches[i].tick()
 	}
 	for i := range m.hosts {
-		h := &next.hosts[i]
-		if slow&(1<<i) != 0 {
+		switch h := &next.hosts[i]; {
+		case slow&(1<<i) != 0:
 			h.steady = 0
-			continue
-		}
-		if h.phase == idle {
-			continue
-		}
-		h.trust -= min(h.trust, 1)
-		if h.verb == claim || h.verb == renew {
-			h.age = min(h.age+1, m.lease)
-		}
-		if m.drift {
-			h.steady = min(h.steady+1, driftEvery-1)
+		case h.phase != idle:
+			h.tick(m)
 		}
 	}
 	if next == *s {
@@ -186,3 +177,17 @@ func (m *model) ticks(s *state, from int, slow uint8, emit func(step)) {
 	}
 	emit(step{next: next, who: theStore, says: says})
 }
+
+// tick is one unit of time by the host's own clock.
+func (h *host) tick(m *model) {
+	h.trust -= min(h.trust, 1)
+	if h.verb == claim || h.verb == renew {
+		h.age = min(h.age+1, m.lease)
+	}
+	if m.drift {
+		h.steady = min(h.steady+1, driftEvery-1)
+	}
+}
+
+// ticks is a time that is left; none is left of one that has passed.
+func ticks(left int64) uint8 { return uint8(max(0, left)) } //nolint:gosec // scenarios keep it below 100.

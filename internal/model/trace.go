@@ -19,7 +19,7 @@ func stateNames() [6]string {
 	}
 }
 
-func hostName(i int) string { return string(rune('A' + i)) }
+func hostName(i int) string { return "ABC"[i : i+1] }
 
 func hostNames(set uint8) string {
 	var names []string
@@ -58,11 +58,10 @@ func (m *model) beginning(h *host) string {
 	return s
 }
 
-// tell writes the path as a numbered list: who, what, and what the store and
+// printPath writes the path as a numbered list: who, what, and what the store and
 // the holders have afterwards.
-func (m *model) printPath(w io.Writer, b breach, path []step) error {
-	var s strings.Builder
-	fmt.Fprintf(&s, "  promise %d is broken: %s\n", b.promise, b.says)
+func (m *model) printPath(w io.Writer, b breach, path []step) {
+	say(w, "  promise %d is broken: %s\n", b.promise, b.says)
 	before := ""
 	for i := range path {
 		st := &path[i]
@@ -73,17 +72,12 @@ func (m *model) printPath(w io.Writer, b breach, path []step) error {
 		case st.who == theNetwork:
 			who = "net"
 		}
-		fmt.Fprintf(&s, "  %3d. %-6s  %s%s\n", i+1, who, st.says, st.result)
+		say(w, "  %3d. %-6s  %s%s\n", i+1, who, st.says, st.result)
 		if after := m.describe(&st.next); after != before {
-			s.WriteString(after)
+			say(w, "%s", after)
 			before = after
 		}
 	}
-	_, err := io.WriteString(w, s.String())
-	if err != nil {
-		return fmt.Errorf("print the path: %w", err)
-	}
-	return nil
 }
 
 // describe is the store and the holders at one instant.

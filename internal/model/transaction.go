@@ -86,7 +86,7 @@ func (m *model) executeCommit(s *state, msg *message, r *record, w *watch) (repl
 	}
 	*r = record{
 		state: machine.Completed, fence: msg.fence, owner: msg.owner, attempt: 1, asked: msg.asked,
-		outcome: msg.fence, whose: msg.intent + 1, expires: uint8(machine.SettledAt(0, int64(m.retention))),
+		outcome: msg.fence, whose: msg.intent + 1, expires: ticks(machine.SettledAt(0, int64(m.retention))),
 	}
 	b := w.won(m, msg, msg.fence)
 	won := *msg
