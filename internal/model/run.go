@@ -67,8 +67,8 @@ func exploreAll(ctx context.Context, out io.Writer, matching *regexp.Regexp, att
 	ok, states := true, 0
 	seats := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for _, sc := range chosen {
+		seats <- struct{}{}
 		wg.Go(func() {
-			seats <- struct{}{}
 			defer func() { <-seats }()
 			if attempts > 0 {
 				sc.attempts = attempts

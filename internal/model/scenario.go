@@ -55,10 +55,10 @@ func scenarios() []scenario {
 	return []scenario{
 		with("refuse", "what is unknown stays unknown (the default)", func(*scenario) {}),
 		with("rerun", "what is unknown runs again; downstream checks the fence", func(sc *scenario) {
-			sc.onUnknown, sc.downstream, sc.lease, sc.retention = rerun, true, 1, 1
+			sc.onUnknown, sc.downstream, sc.lease, sc.retention, sc.renews = rerun, true, 1, 1, false
 		}),
 		with("reconcile", "what is unknown is looked for first", func(sc *scenario) {
-			sc.onUnknown, sc.lease, sc.retention = reconcile, 1, 1
+			sc.onUnknown, sc.lease, sc.retention, sc.places = reconcile, 1, 1, 0
 		}),
 		with("operator", "beside the clients somebody resolves and cancels", func(sc *scenario) {
 			sc.roles = []role{client, canceller, completer, releaser}
@@ -148,9 +148,9 @@ type removal struct {
 func removals() []removal {
 	return []removal{
 		{name: "fence check in settle", scenario: "rerun", promise: 1, table: machine.LineSettleFence},
-		{name: "fence check in renew", scenario: "rerun", promise: 1, table: machine.LineRenewFence},
+		{name: "fence check in renew", scenario: "refuse", promise: 1, table: machine.LineRenewFence},
 		{name: "sweep order", scenario: "refuse", promise: 1, table: machine.LineSweepExpiry},
-		{name: "lapse rule", scenario: "rerun", promise: 1, table: machine.LineLapse},
+		{name: "lapse rule", scenario: "reconcile", promise: 1, table: machine.LineLapse},
 		{name: "owner check on repeat", scenario: "refuse", promise: 1, table: machine.LineRepeatOwner},
 		{name: "trust margin", scenario: "clocks", promise: 9, table: machine.LineTrustMargin},
 		{name: "tombstone", scenario: "operator", promise: 3, table: machine.LineTombstone},
