@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help test check lint shell vet arch fmt build demo bench bench-stores bench-overload torture histories prove mutate rolling microbench fuzz vuln clean
+.PHONY: help test check lint shell vet arch fmt build demo model bench bench-stores bench-overload torture histories prove mutate rolling microbench fuzz vuln clean
 
 TOOLS := .cache/bin
 FUZZTIME ?= 1m
@@ -51,6 +51,9 @@ build: ## bin/semel
 
 demo: ## the invoice application, unprotected and protected, side by side (ARGS=--once: without a browser)
 	go run ./cmd/semel demo $(ARGS)
+
+model: ## every state of the protocol, within a bound, against the ten promises (ARGS='-remove "lapse rule"': what breaks without a line)
+	go run ./internal/model $(ARGS)
 
 bench: ## Semel beside the bare work, as ratios (ONLY=middleware|sqlite|gateway|scale, RECORDS=10000000)
 	go run -buildvcs=true ./internal/bench -only '$(ONLY)' -records $(RECORDS)

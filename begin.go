@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/semel-dev/semel/internal/machine"
 )
 
 const (
@@ -142,8 +144,28 @@ func (a *attempt) decide() (*Claim, *Record, error) {
 }
 
 // running reports whether the record is this intent, being executed.
-func (a *attempt) running(rec *Record) bool {
-	return rec.State == StateClaimed && !rec.Lapsed() && rec.Fingerprint == a.fp
+func (a *attempt) running(rec *Record) bool { return a.look(rec) == machine.Wait }
+
+// look asks the transition table what to do about the record.
+func (a *attempt) look(rec *Record) machine.Decision {
+	p := &a.guard.policy
+	return machine.Decide(
+		machine.Met{
+			State:    machine.State(rec.State),
+			Lapsed:   rec.Lapsed(),
+			Asked:    a.asks(rec),
+			Kept:     rec.Kept,
+			NeverRan: a.neverRan(rec),
+		},
+		machine.Ways{Dedup: p.Mode == Dedup, Refuse: p.OnUnknown == Refuse},
+	)
+}
+
+// asks reports whether the record is of what this attempt asks for. That of an
+// operator who cancels what never arrived knows of no request until it is
+// settled.
+func (a *attempt) asks(rec *Record) bool {
+	return rec.Fingerprint == a.fp || (rec.Fingerprint == Fingerprint{} && rec.State != StateCompleted)
 }
 
 // neverRan reports whether the record is a claim of this very attempt that
@@ -155,24 +177,20 @@ func (a *attempt) neverRan(rec *Record) bool {
 // refusal returns the sentinel that keeps the attempt from going on with the
 // record, or nil when it is to be replayed or taken over.
 func (a *attempt) refusal(rec *Record) error {
-	p := &a.guard.policy
-	switch {
-	case rec.State == StateCancelled:
+	switch a.look(rec) {
+	case machine.SayCancelled:
 		return ErrCancelled
-	case rec.Fingerprint != a.fp:
+	case machine.SayMismatch:
 		return ErrMismatch
-	case rec.State == StateCompleted && p.Mode == Dedup:
+	case machine.SayDuplicate:
 		return ErrDuplicate
-	case rec.State == StateCompleted && !rec.Kept:
+	case machine.SayNotKept:
 		return ErrNotKept
-	case rec.State == StateCompleted:
-		return nil
-	case rec.State == StateClaimed && !rec.Lapsed():
+	case machine.Wait:
 		return ErrInFlight
-	case a.neverRan(rec):
-		return nil
-	case p.OnUnknown == Refuse:
+	case machine.SayUnknown:
 		return ErrUnknown
+	case machine.Replay, machine.TakeOver:
 	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/semel-dev/semel/internal/machine"
 )
 
 // maxNote keeps notes within what stores accept.
@@ -94,17 +96,19 @@ func (a *attempt) open(s step) *Claim {
 	life, cancel := context.WithCancelCause(context.Background())
 	c.ctx, c.cancel = claimContext{Context: life, values: a.ctx, claim: c}, cancel
 	g.core.opened(c)
+	// Less than the lease is left when a copy of the request had won it before.
+	left := min(g.policy.Lease, s.rec.LeaseLeft())
 	c.mu.Lock()
-	c.trusted = trustedUntil(s.began, g.policy.Lease)
-	c.beat = time.AfterFunc(min(g.policy.Lease/3, g.policy.MaxRun)-time.Since(s.began), c.renew)
+	c.trusted = trustedUntil(s.began, g.policy.Lease).Add(left - g.policy.Lease)
+	c.beat = time.AfterFunc(min(left/3, g.policy.MaxRun)-time.Since(s.began), c.renew)
 	c.mu.Unlock()
 	return c
 }
 
 // trustedUntil is the moment from which a lease asked for at began may have
-// lapsed: a tenth of it is the margin for clocks that run at other speeds.
+// lapsed.
 func trustedUntil(began time.Time, lease time.Duration) time.Time {
-	return began.Add(lease - lease/10)
+	return began.Add(machine.Trusted(lease))
 }
 
 // Context is the context of the work. It carries the values of the context

@@ -2,7 +2,9 @@ package semel_test
 
 import (
 	"errors"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -106,4 +108,41 @@ func TestCancel(t *testing.T) {
 		t.Errorf("cancelling a completed intent: got %v, want ErrSettled", err)
 	}
 	mustReplay(t, g, testKey("b"), "one")
+}
+
+// Whoever arrives while an operator cancels is told so, not of a mismatch.
+func TestCancelWhileItArrives(t *testing.T) {
+	t.Parallel()
+	store := newHooked()
+	g := newGuard(t, store, &semel.Options{Policy: semel.Policy{Wait: time.Minute}})
+	reached, goOn := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	store.set(store.before, "settle", func() error {
+		once.Do(func() {
+			close(reached)
+			<-goOn
+		})
+		return nil
+	})
+	cancelled := make(chan error, 1)
+	go func() {
+		_, err := g.Cancel(t.Context(), alice, testKey("a"), "not wanted")
+		cancelled <- err
+	}()
+	<-reached // the claim is there, and nobody has asked for it
+	refused := make(chan error, 1)
+	go func() {
+		_, _, err := g.Begin(t.Context(), testKey("a"), testFingerprint())
+		refused <- err
+	}()
+	for g.Waiting() == 0 {
+		runtime.Gosched()
+	}
+	close(goOn)
+	if err := <-cancelled; err != nil {
+		t.Fatal(err)
+	}
+	if err := <-refused; !errors.Is(err, semel.ErrCancelled) {
+		t.Errorf("got %v, want ErrCancelled", err)
+	}
 }

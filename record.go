@@ -1,6 +1,10 @@
 package semel
 
-import "time"
+import (
+	"time"
+
+	"github.com/semel-dev/semel/internal/machine"
+)
 
 // State is where an intent stands. The machine is drawn in the package
 // documentation.
@@ -82,7 +86,7 @@ type Record struct {
 // Lapsed reports whether the record is a claim whose lease had run out
 // without an answer: its holder crashed, hangs or lost the store.
 func (r *Record) Lapsed() bool {
-	return r.State == StateClaimed && !r.ReadAt.Before(r.LeaseUntil)
+	return r.State == StateClaimed && machine.Reached(r.ReadAt.UnixMilli(), r.LeaseUntil.UnixMilli())
 }
 
 // LeaseLeft is how long the claim was still held when it was read; 0 for a

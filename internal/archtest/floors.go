@@ -45,6 +45,8 @@ func Rooms() []Room {
 		{Path: "ids", Floor: 0},
 		{Path: "internal/must", Floor: 0, Kind: Ground},
 		{Path: "internal/seen", Floor: 0, Kind: Ground},
+		// The root and the stores run on its transition table.
+		{Path: "internal/machine", Floor: 0, Kind: Ground},
 		{Path: "internal/archtest", Floor: 0},
 		{Path: "internal/ratelimit", Floor: 0},
 
@@ -98,6 +100,7 @@ func Rooms() []Room {
 		{Path: "internal/prove", Floor: 5, Kind: Top},
 		{Path: "internal/mutate", Floor: 5, Kind: Top},
 		{Path: "internal/integration", Floor: 5, Kind: Top},
+		{Path: "internal/model", Floor: 5, Kind: Top},
 	}
 }
 

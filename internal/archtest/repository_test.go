@@ -39,6 +39,10 @@ func TestRepository(t *testing.T) {
 		t.Parallel()
 		report(t, archtest.CheckText(tree, dir))
 	})
+	t.Run("seam", func(t *testing.T) {
+		t.Parallel()
+		report(t, archtest.CheckSeam(tree))
+	})
 	t.Run("citations", func(t *testing.T) {
 		t.Parallel()
 		report(t, archtest.CheckCitations(tree))

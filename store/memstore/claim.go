@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/machine"
 )
 
 const (
@@ -41,18 +42,19 @@ func (s *Store) claim(p *semel.ClaimParams) (semel.Record, bool, error) {
 		return semel.Record{}, false, err
 	}
 	e := sh.entries.find(&p.Digest)
-	if e != nil && e.expires <= now {
+	if e != nil && machine.Reached(now, e.expires) {
 		s.remove(sh, e)
 		e = nil
 	}
-	switch {
-	case e == nil:
+	answer := machine.Claim(e.stands(now), uint64(p.TakeOver), e != nil && e.owner == p.Owner && p.Owner != semel.Owner{})
+	switch answer {
+	case machine.Fresh:
 		return s.claimFresh(sh, p, now)
-	case p.TakeOver != 0 && p.TakeOver == e.fence && (e.state == semel.StateUnknown || e.lapsed(now)):
+	case machine.TakenOver:
 		return s.takeOver(sh, e, p, now)
+	case machine.Repeated, machine.Stands:
 	}
-	repeated := e.state == semel.StateClaimed && !e.lapsed(now) && e.owner == p.Owner && p.Owner != semel.Owner{}
-	return e.record(now), repeated, nil
+	return e.record(now), answer == machine.Repeated, nil
 }
 
 // claimFresh claims an absent record. The shard is locked.
@@ -63,7 +65,6 @@ func (s *Store) claimFresh(sh *shard, p *semel.ClaimParams, now int64) (semel.Re
 	}
 	e := &entry{}
 	e.claim(p, s.nextFence(), now)
-	e.expires = e.lease + p.Retention.Milliseconds()
 	sh.entries.add(e)
 	sh.wheel.put(e, s.tick(e.expires))
 	return e.record(now), true, nil
@@ -75,7 +76,7 @@ func (s *Store) takeOver(sh *shard, e *entry, p *semel.ClaimParams, now int64) (
 		return semel.Record{}, false, err
 	}
 	e.claim(p, s.nextFence(), now)
-	s.expireAt(sh, e, e.lease+p.Retention.Milliseconds())
+	s.expireAt(sh, e, e.expires)
 	return e.record(now), true, nil
 }
 

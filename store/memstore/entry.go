@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/machine"
 )
 
 // entry is a record at rest. Times are the store's clock in ms.
@@ -36,8 +37,16 @@ func (e *entry) name() string { return e.key[e.scopeLen:] }
 // bytes is what the entry counts for against Options.MaxBytes.
 func (e *entry) bytes() int64 { return int64(len(e.key) + len(e.outcome)) }
 
-func (e *entry) lapsed(now int64) bool {
-	return e.state == semel.StateClaimed && now >= e.lease
+// stands is the entry as the transition table sees it; nil is absent.
+func (e *entry) stands(now int64) machine.Record {
+	if e == nil {
+		return machine.Record{}
+	}
+	return machine.Record{
+		State:  machine.State(e.state),
+		Lapsed: e.state == semel.StateClaimed && machine.Reached(now, e.lease),
+		Fence:  uint64(e.fence),
+	}
 }
 
 // claim writes a new claim over whatever the entry held.
@@ -59,7 +68,8 @@ func (e *entry) claim(p *semel.ClaimParams, f semel.Fence, now int64) {
 	e.fence = f
 	e.attempt++
 	e.claimed, e.settled = now, 0
-	e.lease = now + p.Lease.Milliseconds()
+	until := machine.ClaimedAt(now, p.Lease.Milliseconds(), p.Retention.Milliseconds())
+	e.lease, e.expires = until.Lapses, until.Expires
 }
 
 // record returns what the entry holds, as read at now.

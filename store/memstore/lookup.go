@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/machine"
 )
 
 // Lookup implements [semel.Store]. The record's Outcome is shared with the
@@ -57,7 +58,7 @@ func (s *Store) listShard(sh *shard, p *semel.ListParams, top *newest) error {
 	now := s.now().UnixMilli()
 	for _, e := range sh.entries {
 		for ; e != nil; e = e.twin {
-			if e.expires <= now || e.fence <= top.floor || !e.matches(p) {
+			if machine.Reached(now, e.expires) || e.fence <= top.floor || !e.matches(p) {
 				continue
 			}
 			rec := e.record(now)

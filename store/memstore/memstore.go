@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/machine"
 )
 
 const (
@@ -140,7 +141,7 @@ func (s *Store) lock(d semel.Digest) (*shard, int64, error) {
 // find returns the entry unless it is absent or has expired.
 func (sh *shard) find(d semel.Digest, now int64) *entry {
 	e := sh.entries.find(&d)
-	if e == nil || e.expires <= now {
+	if e == nil || machine.Reached(now, e.expires) {
 		return nil
 	}
 	return e

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/machine"
 )
 
 // Settle implements [semel.Store]. A context that has ended is noticed before
@@ -43,21 +44,16 @@ func (s *Store) settle(d semel.Digest, f semel.Fence, to *semel.Settlement) erro
 		return err
 	}
 	e := sh.find(d, now)
-	if e == nil || e.fence != f {
-		return semel.ErrLost
-	}
-	if e.state == to.State && e.kept == to.Kept && bytes.Equal(e.outcome, to.Outcome) {
-		return nil // a repetition
-	}
-	if e.settledForGood() {
-		return semel.ErrSettled
+	same := e != nil && e.state == to.State && e.kept == to.Kept && bytes.Equal(e.outcome, to.Outcome)
+	if answer := machine.Settle(e.stands(now), uint64(f), machine.State(to.State), same); answer != machine.Write {
+		return refusal(answer)
 	}
 	if err := s.reserve(0, int64(len(to.Outcome)-len(e.outcome))); err != nil {
 		return err
 	}
 	e.state, e.outcome, e.kept, e.note = to.State, to.Outcome, to.Kept, to.Note
 	e.settled = now
-	s.expireAt(sh, e, now+to.Retention.Milliseconds())
+	s.expireAt(sh, e, machine.SettledAt(now, to.Retention.Milliseconds()))
 	return nil
 }
 
@@ -69,20 +65,23 @@ func (s *Store) release(d semel.Digest, f semel.Fence) error {
 		return err
 	}
 	e := sh.find(d, now)
-	switch {
-	case e == nil:
-		return nil
-	case e.fence != f:
-		return semel.ErrLost
-	case e.settledForGood():
-		return semel.ErrSettled
+	if answer := machine.Settle(e.stands(now), uint64(f), machine.Released, false); answer != machine.Remove {
+		return refusal(answer)
 	}
 	s.remove(sh, e)
 	return nil
 }
 
-func (e *entry) settledForGood() bool {
-	return e.state == semel.StateCompleted || e.state == semel.StateCancelled
+// refusal is why a settlement changes nothing; nil for a repetition.
+func refusal(answer machine.SettleAnswer) error {
+	switch answer {
+	case machine.Lost:
+		return semel.ErrLost
+	case machine.Settled:
+		return semel.ErrSettled
+	case machine.Nothing, machine.Write, machine.Remove:
+	}
+	return nil
 }
 
 // Renew implements [semel.Store].
@@ -99,12 +98,11 @@ func (s *Store) Renew(ctx context.Context, d semel.Digest, f semel.Fence, lease 
 		return err
 	}
 	e := sh.find(d, now)
-	if e == nil || e.fence != f || e.state != semel.StateClaimed {
+	if !machine.Renew(e.stands(now), uint64(f)) {
 		return semel.ErrLost
 	}
-	until := now + lease.Milliseconds()
-	moved := until - e.lease
-	e.lease = until
-	s.expireAt(sh, e, e.expires+moved)
+	until := machine.Deadlines{Lapses: e.lease, Expires: e.expires}.RenewedAt(now, lease.Milliseconds())
+	e.lease = until.Lapses
+	s.expireAt(sh, e, until.Expires)
 	return nil
 }

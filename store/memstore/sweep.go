@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/machine"
 )
 
 const (
@@ -80,7 +81,7 @@ func (s *Store) sweepShard(sh *shard, now int64, steps, limit int) (removed int,
 		if e == nil {
 			return removed, true
 		}
-		if e.expires <= now {
+		if machine.Sweepable(now, e.expires) {
 			s.remove(sh, e)
 			removed++
 			continue

@@ -5,11 +5,14 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/machine"
 )
 
-// model is the contract as plainly as it can be written: a map, a clock, and
-// no concurrency. The fences are the store's own; the model says when there
-// must be a new one.
+// model is the contract as plainly as it can be written: the transition table
+// of internal/machine, a map, a clock, and no concurrency. The fences are the
+// store's own; the model says when there must be a new one. It ties stores
+// whose verbs are SQL or Lua to the table that the guard and memstore run on
+// and that internal/model explores.
 type model struct {
 	now     time.Time
 	records map[semel.Digest]*semel.Record
@@ -24,7 +27,7 @@ func newModel(now time.Time) *model {
 // find returns the record as it would be read now; nil when it is absent.
 func (m *model) find(d semel.Digest) *semel.Record {
 	rec := m.records[d]
-	if rec == nil || !m.now.Before(rec.ExpiresAt) {
+	if rec == nil || machine.Reached(m.now.UnixMilli(), rec.ExpiresAt.UnixMilli()) {
 		return nil
 	}
 	rec.ReadAt = m.now
@@ -36,13 +39,13 @@ func (m *model) find(d semel.Digest) *semel.Record {
 func (m *model) claim(p semel.ClaimParams, given semel.Fence) (rec semel.Record, won, fresh bool) {
 	old := m.find(p.Digest)
 	attempt := 1
-	if old != nil {
-		open := old.Lapsed() || old.State == semel.StateUnknown
-		if p.TakeOver == 0 || p.TakeOver != old.Fence || !open {
-			live := old.State == semel.StateClaimed && !old.Lapsed()
-			return *old, live && old.Owner == p.Owner && p.Owner != semel.Owner{}, false
-		}
+	sameOwner := old != nil && old.Owner == p.Owner && p.Owner != semel.Owner{}
+	switch answer := machine.Claim(stands(old), uint64(p.TakeOver), sameOwner); answer {
+	case machine.Stands, machine.Repeated:
+		return *old, answer == machine.Repeated, false
+	case machine.TakenOver:
 		attempt = old.Attempt + 1
+	case machine.Fresh:
 	}
 	m.records[p.Digest] = &semel.Record{
 		Digest: p.Digest, Scope: p.Scope, Name: p.Name, Fingerprint: p.Fingerprint,
@@ -53,9 +56,17 @@ func (m *model) claim(p semel.ClaimParams, given semel.Fence) (rec semel.Record,
 	return *m.records[p.Digest], true, true
 }
 
+// stands is the record as the transition table sees it; nil is absent.
+func stands(rec *semel.Record) machine.Record {
+	if rec == nil {
+		return machine.Record{}
+	}
+	return machine.Record{State: machine.State(rec.State), Lapsed: rec.Lapsed(), Fence: uint64(rec.Fence)}
+}
+
 func (m *model) renew(d semel.Digest, f semel.Fence, lease time.Duration) error {
 	rec := m.find(d)
-	if rec == nil || rec.Fence != f || rec.State != semel.StateClaimed {
+	if !machine.Renew(stands(rec), uint64(f)) {
 		return semel.ErrLost
 	}
 	rec.LeaseUntil = m.now.Add(lease)
@@ -65,18 +76,18 @@ func (m *model) renew(d semel.Digest, f semel.Fence, lease time.Duration) error 
 
 func (m *model) settle(d semel.Digest, f semel.Fence, to semel.Settlement) error {
 	rec := m.find(d)
-	switch {
-	case rec == nil && to.State == semel.StateReleased:
+	same := rec != nil && rec.Kept == to.Kept && bytes.Equal(rec.Outcome, to.Outcome)
+	switch machine.Settle(stands(rec), uint64(f), machine.State(to.State), same) {
+	case machine.Nothing:
 		return nil
-	case rec == nil || rec.Fence != f:
+	case machine.Lost:
 		return semel.ErrLost
-	case rec.State == to.State && rec.Kept == to.Kept && bytes.Equal(rec.Outcome, to.Outcome):
-		return nil
-	case rec.State == semel.StateCompleted || rec.State == semel.StateCancelled:
+	case machine.Settled:
 		return semel.ErrSettled
-	case to.State == semel.StateReleased:
+	case machine.Remove:
 		delete(m.records, d)
 		return nil
+	case machine.Write:
 	}
 	rec.State, rec.Outcome, rec.Kept, rec.Note = to.State, to.Outcome, to.Kept, to.Note
 	rec.SettledAt, rec.ExpiresAt = m.now, m.now.Add(to.Retention)
