@@ -23,6 +23,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.SetOutput(stderr)
 	only := flags.String("only", "", "the scenarios whose names match `regexp`")
 	remove := flags.String("remove", "", "take this `line` out of the protocol and show what breaks; \"all\" for each in turn, \"list\" for their names")
+	asJSON := flags.Bool("json", false, "print what was found as JSON")
 	attempts := flags.Int("attempts", 0, "another bound of attempts than the scenario's")
 	if err := flags.Parse(args); err != nil {
 		return 2
@@ -35,7 +36,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var ok bool
 	switch *remove {
 	case "":
-		ok, err = exploreAll(ctx, stdout, matching, *attempts)
+		ok, err = exploreAll(ctx, stdout, matching, *attempts, *asJSON)
 	case "list":
 		for _, r := range removals() {
 			say(stdout, "%-24s breaks promise %-2d in scenario %s\n", r.name, r.promise, r.scenario)
@@ -55,7 +56,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 // exploreAll explores the scenarios, as many at a time as there are processors.
-func exploreAll(ctx context.Context, out io.Writer, matching *regexp.Regexp, attempts int) (bool, error) {
+func exploreAll(ctx context.Context, out io.Writer, matching *regexp.Regexp, attempts int, asJSON bool) (bool, error) {
+	text := out
+	if asJSON {
+		text = io.Discard
+	}
 	chosen := scenarios()
 	chosen = slices.DeleteFunc(chosen, func(sc scenario) bool { return !matching.MatchString(sc.name) })
 	if len(chosen) == 0 {
@@ -63,7 +68,8 @@ func exploreAll(ctx context.Context, out io.Writer, matching *regexp.Regexp, att
 	}
 	began := time.Now()
 	var wg sync.WaitGroup
-	var mu sync.Mutex // guards out, ok and states
+	var mu sync.Mutex // guards text, ok, states and all
+	var all []evidence
 	ok, states := true, 0
 	seats := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for _, sc := range chosen {
@@ -78,10 +84,14 @@ func exploreAll(ctx context.Context, out io.Writer, matching *regexp.Regexp, att
 			mu.Lock()
 			defer mu.Unlock()
 			states += f.states
-			ok = m.report(out, f) && ok
+			ok = m.report(text, f) && ok
+			all = append(all, m.evidenceOf(&f))
 		})
 	}
 	wg.Wait()
+	if asJSON {
+		return ok, printEvidence(out, all)
+	}
 	say(out, "%d states of %d scenarios in %v\n", states, len(chosen), time.Since(began).Round(time.Second/10))
 	return ok, nil
 }

@@ -24,6 +24,7 @@ type settings struct {
 	binary  string // semel
 	self    string // this program
 	log     io.Writer
+	json    bool
 	home    *dbserver.Home
 }
 
@@ -61,6 +62,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.DurationVar(&s.total, "for", time.Minute, "how long, all scenarios together")
 	flags.Uint64Var(&s.seed, "seed", uint64(time.Now().UnixNano()), "of the random instants; instants repeat, races do not")
 	flags.IntVar(&s.writers, "writers", 4, "writers at a time")
+	flags.BoolVar(&s.json, "json", false, "print what was found as JSON")
 	only := flags.String("only", ".", "run the scenarios that match this expression, such as postgres or transaction")
 	if err := flags.Parse(args); err != nil {
 		return 2
@@ -114,9 +116,14 @@ func (s *settings) close() {
 
 // torture runs the scenarios one after the other and prints what they came to.
 func (s *settings) torture(ctx context.Context, chosen []scenario, stdout io.Writer) int {
-	say(stdout, "seed %d\n", s.seed)
+	text := stdout
+	if s.json {
+		text = s.log
+	}
+	say(text, "seed %d\n", s.seed)
 	code := 0
 	var results []result
+	var all []evidence
 	for i, sc := range chosen {
 		random := rand.New(rand.NewPCG(s.seed, uint64(i))) //nolint:gosec // instants, not secrets.
 		say(s.log, "%s …\n", sc.name)
@@ -126,15 +133,18 @@ func (s *settings) torture(ctx context.Context, chosen []scenario, stdout io.Wri
 			say(s.log, "torture: %s: %v\n", sc.name, err)
 			code = max(code, 3)
 		}
-		results = append(results, r)
+		results, all = append(results, r), append(all, r.evidence(err))
 		for _, v := range r.violations {
-			say(stdout, "%s: %s\n", sc.name, v)
+			say(text, "%s: %s\n", sc.name, v)
 		}
 		if len(r.violations) > 0 || err == nil && !r.worked() {
 			code = 1
 		}
 	}
-	printResults(stdout, results)
+	printResults(text, results)
+	if s.json && printEvidence(stdout, all) != nil {
+		return 3
+	}
 	return code
 }
 
