@@ -1,8 +1,10 @@
 package gateway
 
 import (
+	"context"
 	"net/http"
 
+	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
@@ -16,6 +18,9 @@ func (g *Gateway) status(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	rt := g.router.find(about)
+	name, _, _ := semelhttp.FromHeader(keyHeader(&rt.rule)).Key(r, nil) // the status handler says what is wrong with it
+	asked := &attempt{request: about, name: name}
+	r = r.WithContext(context.WithValue(r.Context(), attemptKey{}, asked))
 	switch {
 	case rt.status == nil:
 		semelhttp.WriteProblem(w, r, semelhttp.Problem{
@@ -30,4 +35,15 @@ func (g *Gateway) status(w http.ResponseWriter, r *http.Request) {
 	default:
 		rt.status.ServeHTTP(w, r)
 	}
+}
+
+// keyHeader is the header in which a question about the route carries the key.
+func keyHeader(rule *rules.Route) string {
+	switch {
+	case rule.Key.WebhookID:
+		return "Webhook-Id"
+	case rule.Key.Header != "":
+		return rule.Key.Header
+	}
+	return semelhttp.DefaultHeader
 }

@@ -3,6 +3,8 @@ package gateway_test
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/semel-dev/semel/gateway"
@@ -19,6 +21,9 @@ routes:
       reconcile:
         get: "/orders/{order}/payments?ref={key}"
         happened_when: {status: 200}
+  - name: account
+    match: {path: "/accounts/{id}"}
+    authorize: {get: "/session?account={id}&key={key}"}
   - name: form
     match: {path: /form}
     key: {derive: {fields: [item], window: 10s}}
@@ -75,4 +80,39 @@ func TestStatus(t *testing.T) {
 	if b.commits.Load() != 2 {
 		t.Errorf("the upstream committed %d times, want 2", b.commits.Load())
 	}
+}
+
+// TestStatusAsksForTheRight: promise 5. Where a rule has the upstream authorise
+// repetitions, it authorises questions too.
+func TestStatusAsksForTheRight(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Value
+	var answer atomic.Int64
+	answer.Store(http.StatusNoContent)
+	d := open(t, upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			asked.Store(r.URL.String() + " " + r.Header.Get("Authorization"))
+			w.WriteHeader(int(answer.Load()))
+			return
+		}
+		w.WriteHeader(http.StatusCreated)
+	}), func(c *gateway.Config) { c.Rules = parse(t, statusRules) })
+	me := []string{"Idempotency-Key", `"k1"`, "Authorization", "Bearer me"}
+	question := "/.well-known/idempotency/status?path=/accounts/7"
+	check(t, "first", d.send(t, http.MethodPost, "/accounts/7", "x", me...), 201, "")
+	if got := d.send(t, http.MethodGet, question, "", me...); got.status != http.StatusOK || !strings.Contains(got.body, `"state":"completed"`) {
+		t.Errorf("allowed: got %d %s", got.status, got.body)
+	}
+	if got, want := asked.Load(), "/session?account=7&key=k1 Bearer me"; got != want {
+		t.Errorf("asked %q, want %q", got, want)
+	}
+	answer.Store(http.StatusForbidden)
+	for _, key := range []string{"k1", "never"} {
+		got := d.send(t, http.MethodGet, question, "", "Idempotency-Key", key, "Authorization", "Bearer me")
+		if got.status != http.StatusForbidden || strings.Contains(got.body, "state") {
+			t.Errorf("%s, denied: got %d %s", key, got.status, got.body)
+		}
+	}
+	answer.Store(http.StatusInternalServerError)
+	check(t, "not known", d.send(t, http.MethodGet, question, "", me...), 503, "authorisation-unavailable")
 }

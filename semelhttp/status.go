@@ -60,7 +60,9 @@ const (
 // intents only; another's, and one that never was, are absent alike. Nothing of
 // the recorded answer is told, because nothing shows that the caller knows the
 // request (promise 6). The handler decides nothing and changes nothing. In
-// transaction mode a request that runs is absent until it commits.
+// transaction mode a request that runs is absent until it commits. Where there
+// is an [Options.BeforeReplay], it is asked first, with the request that the
+// question is about, and a nil record when there is none.
 //
 // Each scope may ask StatusRate times a second; beyond that it gets 429. Mount
 // the handler inside of what authenticates the caller. A middleware whose keys
@@ -72,7 +74,7 @@ func (m *Middleware) StatusHandler() http.Handler {
 			WriteProblem(w, r, *m.statusProblem("method-not-allowed", http.StatusMethodNotAllowed, "Ask with GET", "Nothing was done."))
 			return
 		}
-		key, problem := m.statusKey(r)
+		about, key, problem := m.statusKey(r)
 		if problem != nil {
 			WriteProblem(w, r, *problem)
 			return
@@ -84,13 +86,15 @@ func (m *Middleware) StatusHandler() http.Handler {
 			return
 		}
 		rec, err := m.guard.Lookup(r.Context(), key)
-		if err != nil && !errors.Is(err, semel.ErrNotFound) {
+		if err != nil && !errors.Is(err, semel.ErrNotFound) && !errors.Is(err, semel.ErrUnreadable) {
 			p := m.statusProblem("store-unavailable", http.StatusServiceUnavailable, "Not possible right now", "Wait a moment, then ask again.")
 			p.Retryable, p.RetryAfter = true, time.Second
 			WriteProblem(w, r, *p)
 			return
 		}
-		m.writeStatus(w, statusOf(&rec))
+		if m.mayAsk(w, r, about, &rec) {
+			m.writeStatus(w, statusOf(&rec))
+		}
 	})
 }
 
@@ -98,17 +102,46 @@ func (m *Middleware) statusProblem(name string, status int, title, detail string
 	return &Problem{Name: name, Title: title, Status: status, Detail: detail, PolicyURL: m.set.PolicyURL}
 }
 
+// mayAsk asks Options.BeforeReplay, whatever there is to tell, and answers who
+// may not be told.
+func (m *Middleware) mayAsk(w http.ResponseWriter, r, about *http.Request, rec *semel.Record) bool {
+	if m.set.BeforeReplay == nil {
+		return true
+	}
+	if rec.State == semel.StateAbsent {
+		rec = nil
+	}
+	err := m.set.BeforeReplay(about, rec)
+	if err == nil {
+		return true
+	}
+	refused, ok := errors.AsType[*DeniedError](err)
+	switch {
+	case !ok:
+		err = errRightNotKnown
+	case refused.Answer == nil:
+		err = errNotAllowed
+	default:
+		refused.Answer.ServeHTTP(w, r)
+		return false
+	}
+	p, _ := problemOf(err)
+	p.PolicyURL = m.set.PolicyURL
+	WriteProblem(w, r, p)
+	return false
+}
+
 // statusKey finds out which intent is meant.
-func (m *Middleware) statusKey(r *http.Request) (semel.Key, *Problem) {
-	bad := func(format string, args ...any) (semel.Key, *Problem) {
-		return semel.Key{}, m.statusProblem("status-invalid", http.StatusBadRequest, "The question is not complete", fmt.Sprintf(format, args...))
+func (m *Middleware) statusKey(r *http.Request) (*http.Request, semel.Key, *Problem) {
+	bad := func(format string, args ...any) (*http.Request, semel.Key, *Problem) {
+		return nil, semel.Key{}, m.statusProblem("status-invalid", http.StatusBadRequest, "The question is not complete", fmt.Sprintf(format, args...))
 	}
 	about, err := AboutRequest(r)
 	if err != nil {
 		return bad("%s", err)
 	}
 	source := headerOf(m.set.Key)
-	name, found, err := source.Key(r, nil)
+	name, found, err := source.Key(about, nil)
 	switch {
 	case err != nil:
 		return bad("The key in the header %s is not valid.", source.name)
@@ -121,7 +154,7 @@ func (m *Middleware) statusKey(r *http.Request) (semel.Key, *Problem) {
 	if key.Scope, err = m.scope(about); err != nil || key.Validate() != nil {
 		return bad("Send the credentials of the request you ask about.")
 	}
-	return key, nil
+	return about, key, nil
 }
 
 // headerOf returns the header in which the key of a question is sent.
