@@ -30,9 +30,8 @@ func fences() []mutant {
 		return mutant{store + ": the fence of " + what, 1, "store/" + store + "/" + file, old, with, "store/" + store, tests, server}
 	}
 	return []mutant{
-		of("memstore", "Settle", "settle.go", "if e == nil || e.fence != f {", "if e == nil {", settle, ""),
-		of("memstore", "Settle as released", "settle.go", "case e.fence != f:", "case false:", settle, ""),
-		of("memstore", "Renew", "settle.go", "e == nil || e.fence != f || e.state", "e == nil || e.state", renew, ""),
+		{"the table, memstore: the fence of Settle", 1, "internal/machine/verbs.go", "rec.Fence != fence && !t.lacks(LineSettleFence):", "false:", "store/memstore", settle, ""},
+		{"the table, memstore: the fence of Renew", 1, "internal/machine/verbs.go", "(rec.Fence == fence || t.lacks(LineRenewFence))", "true", "store/memstore", renew, ""},
 		of("sqlitestore", "Settle", "sql/settle.sql", "WHERE fence = ?1 AND", "WHERE ?1 IS NOT NULL AND", settle, ""),
 		of("sqlitestore", "Settle as released", "sql/release.sql", "fence = ?1", "?1 IS NOT NULL", settle, ""),
 		of("sqlitestore", "Renew", "sql/renew.sql", "WHERE fence = ?1 AND", "WHERE ?1 IS NOT NULL AND", renew, ""),
@@ -56,13 +55,13 @@ func claims() []mutant {
 			"",
 		},
 		{
-			"memstore: a live claim is not taken over", 1, "store/memstore/claim.go", "(e.state == semel.StateUnknown || e.lapsed(now))", "true",
+			"the table, memstore: a live claim is not taken over", 1, "internal/machine/verbs.go", "rec.State == Claimed && (rec.Lapsed || t.lacks(LineLapse))", "rec.State == Claimed",
 			"store/memstore",
 			[]string{"TestStore/claim/takeover-live"},
 			"",
 		},
 		{
-			"memstore: a takeover names the fence it saw", 1, "store/memstore/claim.go", "p.TakeOver != 0 && p.TakeOver == e.fence &&", "p.TakeOver != 0 &&",
+			"the table, memstore: a takeover names the fence it saw", 1, "internal/machine/verbs.go", "takeOver != 0 && takeOver == rec.Fence &&", "takeOver != 0 &&",
 			"store/memstore",
 			[]string{"TestStore/claim/takeover-stale"},
 			"",
@@ -92,13 +91,13 @@ func outcomes() []mutant {
 			"",
 		},
 		{
-			"memstore: what is settled stays", 2, "store/memstore/settle.go", "	if e.settledForGood() {\n		return semel.ErrSettled\n	}", "",
+			"the table, memstore: what is settled stays", 2, "internal/machine/verbs.go", "case rec.State == Completed || rec.State == Cancelled:", "case rec.State == Cancelled:",
 			"store/memstore",
 			[]string{"TestStore/settle/otherwise"},
 			"",
 		},
 		{
-			"memstore: what has expired is absent", 2, "store/memstore/memstore.go", "if e == nil || e.expires <= now {", "if e == nil {",
+			"memstore: what has expired is absent", 2, "store/memstore/memstore.go", "if e == nil || machine.Reached(now, e.expires) {", "if machine.Reached(now, now+1) || e == nil {",
 			"store/memstore",
 			[]string{"TestStore/settle/absent", "TestStore/renew/lapsed", "TestStore/expiry/takeover-absent", "TestStore/model/sequences"},
 			"",
@@ -116,7 +115,19 @@ func outcomes() []mutant {
 func unknowns() []mutant {
 	return []mutant{
 		{
-			"what is unknown is refused", 3, "begin.go", "case p.OnUnknown == Refuse:", "case false:",
+			"a verdict waits for its entry in the audit trail", 3, "operator.go", "if err := g.core.writeAudit(ctx, entry); err != nil {", "if err := g.core.writeAudit(ctx, entry); err != nil && ctx == nil {",
+			".",
+			[]string{"TestNoVerdictWithoutAnEntry"},
+			"",
+		},
+		{
+			"what is reconciled in the background is taken over first", 3, "unattended.go", "if s.err != nil || !s.won {", "if s.err != nil {",
+			".",
+			[]string{"TestReconcileUnknownOnce"},
+			"",
+		},
+		{
+			"what is unknown is refused", 3, "begin.go", "Refuse: p.OnUnknown == Refuse}", "Refuse: false}",
 			".",
 			[]string{"TestCrashedHolderLeavesUnknown"},
 			"",
@@ -142,13 +153,13 @@ func unknowns() []mutant {
 			"",
 		},
 		{
-			"a tombstone stops the late original", 3, "begin.go", "case rec.State == StateCancelled:", "case false:",
+			"a tombstone stops the late original", 3, "internal/machine/decision.go", "case m.State == Cancelled:", "case false:",
 			".",
 			[]string{"TestCancel"},
 			"",
 		},
 		{
-			"memstore: a tombstone is for good", 3, "store/memstore/settle.go", "return e.state == semel.StateCompleted || e.state == semel.StateCancelled", "return e.state == semel.StateCompleted",
+			"the table, memstore: a tombstone is for good", 3, "internal/machine/verbs.go", "case rec.State == Completed || rec.State == Cancelled:", "case rec.State == Completed:",
 			"store/memstore",
 			[]string{"TestStore/settle/release-settled", "TestStore/settle/otherwise"},
 			"",
@@ -234,7 +245,7 @@ func walls() []mutant {
 			"",
 		},
 		{
-			"a mismatch is refused", 6, "begin.go", "case rec.Fingerprint != a.fp:", "case false:",
+			"a mismatch is refused", 6, "begin.go", "			Asked:    a.asks(rec),", "			Asked:    true,",
 			".",
 			[]string{"TestBeginRefusesAnotherFingerprint"},
 			"",
@@ -288,6 +299,24 @@ func replies() []mutant {
 func bounds() []mutant {
 	return []mutant{
 		{
+			"live claims of a scope", 8, "quota.go", "if n >= q.most {", "if n < 0 {",
+			".",
+			[]string{"TestLiveClaimsPerScope"},
+			"",
+		},
+		{
+			"records of a scope", 8, "quota.go", "if w.total >= q.most {", "if w.total < 0 {",
+			".",
+			[]string{"TestRecordsPerScope"},
+			"",
+		},
+		{
+			"claims that wait for the store", 8, "begin.go", "if c.queue.Add(1) > c.maxQueue {", "if c.queue.Add(1) < 0 {",
+			".",
+			[]string{"TestStoreQueue"},
+			"",
+		},
+		{
 			"waiters per key", 8, "waiters.go", " || (room != nil && room.n >= w.perKey)", "",
 			".",
 			[]string{"TestBeginBoundsWaiters"},
@@ -336,7 +365,7 @@ func bounds() []mutant {
 func clocks() []mutant {
 	return []mutant{
 		{
-			"a tenth of the lease is a margin", 9, "claim.go", "return began.Add(lease - lease/10)", "return began.Add(lease)",
+			"a tenth of the lease is a margin", 9, "internal/machine/record.go", "{ return lease - lease/10 }", "{ return lease }",
 			".",
 			[]string{"TestLeaseIsTrustedFromTheStartOfTheCall", "TestClocksThatRunAtOtherSpeeds"},
 			"",
@@ -371,6 +400,12 @@ func clocks() []mutant {
 // unreachable stores execute nothing (promise 10).
 func unreachable() []mutant {
 	return []mutant{
+		{
+			"a silent store is given up", 10, "verbcontext.go", "context.WithDeadline(v.parent, v.until)", "context.WithCancel(v.parent)",
+			".",
+			[]string{"TestHangingStore"},
+			"",
+		},
 		{
 			"fail-open is an option", 10, "semelhttp/exchange.go", "case m.set.FailOpen && unreachable(err):", "case unreachable(err):",
 			"semelhttp",

@@ -90,6 +90,6 @@ func TestForeignRow(t *testing.T) {
 	for _, change := range []string{"state = 'paid'", "owner = '\\x00112233445566778899aabbccddeeff00'", "fence = -1"} {
 		execute(t, p, "UPDATE "+quoted(s.SchemaName())+".record SET "+change)
 		_, err := s.Lookup(t.Context(), rec.Digest)
-		wantWords(t, err, "look up", "changed by another program")
+		wantWords(t, err, "look up", "another program changed the table")
 	}
 }

@@ -74,7 +74,7 @@ func (r *row) record() (semel.Record, error) {
 	}
 	if copy(rec.Digest[:], r.digest) != len(r.digest) || copy(rec.Owner[:], r.owner) != len(r.owner) ||
 		copy(rec.Fingerprint[:], r.fingerprint) != len(r.fingerprint) || r.fence <= 0 {
-		return semel.Record{}, fmt.Errorf("the row of fence %d is not a record (the table was changed by another program?)", r.fence)
+		return semel.Record{}, fmt.Errorf("the row of fence %d is not a record (another program changed the table?)", r.fence)
 	}
 	if r.settledMS != 0 {
 		rec.SettledAt = fromMS(r.settledMS)

@@ -96,7 +96,7 @@ func TestServerThatCannotServe(t *testing.T) {
 		"no permission": {[]string{"ACL", "SETUSER", "default", "-get"}, "grant it"},
 		"other data":    {[]string{"RPUSH", "KEY", "x"}, "choose another"},
 		"garbage":       {[]string{"SET", "KEY", "x"}, ""},
-		"newer layout":  {[]string{"SETRANGE", "KEY", "32", "C"}, "newer version"},
+		"newer layout":  {[]string{"SETRANGE", "KEY", "32", "C"}, "newer program"},
 		"no counter":    {[]string{"SET", "FENCE", "x"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
