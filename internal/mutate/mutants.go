@@ -18,7 +18,7 @@ type mutant struct {
 }
 
 func mutants() []mutant {
-	return slices.Concat(fences(), claims(), outcomes(), unknowns(), transactions(), walls(), replies(), bounds(), clocks(), unreachable())
+	return slices.Concat(fences(), claims(), outcomes(), unknowns(), verdicts(), transactions(), walls(), replies(), bounds(), clocks(), unreachable())
 }
 
 // fences are the comparisons in the stores (promise 1).
@@ -115,18 +115,6 @@ func outcomes() []mutant {
 func unknowns() []mutant {
 	return []mutant{
 		{
-			"a verdict waits for its entry in the audit trail", 3, "operator.go", "if err := g.core.writeAudit(ctx, entry); err != nil {", "if err := g.core.writeAudit(ctx, entry); err != nil && ctx == nil {",
-			".",
-			[]string{"TestNoVerdictWithoutAnEntry"},
-			"",
-		},
-		{
-			"what is reconciled in the background is taken over first", 3, "unattended.go", "if s.err != nil || !s.won {", "if s.err != nil {",
-			".",
-			[]string{"TestReconcileUnknownOnce"},
-			"",
-		},
-		{
 			"what is unknown is refused", 3, "begin.go", "Refuse: p.OnUnknown == Refuse}", "Refuse: false}",
 			".",
 			[]string{"TestCrashedHolderLeavesUnknown"},
@@ -188,6 +176,24 @@ func unknowns() []mutant {
 			"&failure{class: failureBrokenAnswer, sent: true,", "&failure{class: failureBrokenAnswer, sent: false,",
 			"gateway",
 			[]string{"TestUpstreamBreaks"},
+			"",
+		},
+	}
+}
+
+// verdicts are what operators and reconciliation say of an unknown outcome (promise 3).
+func verdicts() []mutant {
+	return []mutant{
+		{
+			"a verdict waits for its entry in the audit trail", 3, "operator.go", "if err := g.core.writeAudit(ctx, entry); err != nil {", "if err := g.core.writeAudit(ctx, entry); err != nil && ctx == nil {",
+			".",
+			[]string{"TestNoVerdictWithoutAnEntry"},
+			"",
+		},
+		{
+			"what is reconciled in the background is taken over first", 3, "unattended.go", "if s.err != nil || !s.won {", "if s.err != nil {",
+			".",
+			[]string{"TestReconcileUnknownOnce"},
 			"",
 		},
 	}
