@@ -6,6 +6,12 @@ import (
 	"github.com/semel-dev/semel/internal/testserver/dbserver"
 )
 
+// The files of the transition table.
+const (
+	verbs     = "internal/machine/verbs.go"
+	decisions = "internal/machine/decision.go"
+)
+
 // mutant is a mechanism, and how it is removed.
 type mutant struct {
 	mechanism string
@@ -30,9 +36,8 @@ func fences() []mutant {
 		return mutant{store + ": the fence of " + what, 1, "store/" + store + "/" + file, old, with, "store/" + store, tests, server}
 	}
 	return []mutant{
-		of("memstore", "Settle", "settle.go", "if e == nil || e.fence != f {", "if e == nil {", settle, ""),
-		of("memstore", "Settle as released", "settle.go", "case e.fence != f:", "case false:", settle, ""),
-		of("memstore", "Renew", "settle.go", "e == nil || e.fence != f || e.state", "e == nil || e.state", renew, ""),
+		{"table: the fence of Settle", 1, verbs, ", rec.Fence != fence && !t.lacks(LineSettleFence):", ":", "store/memstore", settle, ""},
+		{"table: the fence of Renew", 1, verbs, " && (rec.Fence == fence || t.lacks(LineRenewFence))", "", "store/memstore", renew, ""},
 		of("sqlitestore", "Settle", "sql/settle.sql", "WHERE fence = ?1 AND", "WHERE ?1 IS NOT NULL AND", settle, ""),
 		of("sqlitestore", "Settle as released", "sql/release.sql", "fence = ?1", "?1 IS NOT NULL", settle, ""),
 		of("sqlitestore", "Renew", "sql/renew.sql", "WHERE fence = ?1 AND", "WHERE ?1 IS NOT NULL AND", renew, ""),
@@ -56,13 +61,13 @@ func claims() []mutant {
 			"",
 		},
 		{
-			"memstore: a live claim is not taken over", 1, "store/memstore/claim.go", "(e.state == semel.StateUnknown || e.lapsed(now))", "true",
+			"table: a live claim is not taken over", 1, verbs, "rec.State == Claimed && (rec.Lapsed || t.lacks(LineLapse))", "rec.State == Claimed",
 			"store/memstore",
 			[]string{"TestStore/claim/takeover-live"},
 			"",
 		},
 		{
-			"memstore: a takeover names the fence it saw", 1, "store/memstore/claim.go", "p.TakeOver != 0 && p.TakeOver == e.fence &&", "p.TakeOver != 0 &&",
+			"table: a takeover names the fence it saw", 1, verbs, "takeOver != 0 && takeOver == rec.Fence &&", "takeOver != 0 &&",
 			"store/memstore",
 			[]string{"TestStore/claim/takeover-stale"},
 			"",
@@ -71,6 +76,13 @@ func claims() []mutant {
 			"sqlitestore: a takeover names the fence it saw", 1, "store/sqlitestore/sql/claim.sql", "OR (fence = ?11 AND", "OR (?11 <> 0 AND",
 			"store/sqlitestore",
 			[]string{"TestStore/claim/takeover-stale"},
+			"",
+		},
+		{
+			"under two secrets, a claim looks again before anything runs", 1, "secrets.go",
+			"		other, err := core.standing(a.ctx, ds[1:])\n", "		other, err := Record{}, ErrNotFound\n",
+			".",
+			[]string{"TestSecretsInEveryOrder", "TestSecretsRace"},
 			"",
 		},
 		{
@@ -92,13 +104,13 @@ func outcomes() []mutant {
 			"",
 		},
 		{
-			"memstore: what is settled stays", 2, "store/memstore/settle.go", "	if e.settledForGood() {\n		return semel.ErrSettled\n	}", "",
+			"table: what is settled stays", 2, verbs, "	case rec.State == Completed || rec.State == Cancelled:\n		return Settled\n", "",
 			"store/memstore",
 			[]string{"TestStore/settle/otherwise"},
 			"",
 		},
 		{
-			"memstore: what has expired is absent", 2, "store/memstore/memstore.go", "if e == nil || e.expires <= now {", "if e == nil {",
+			"memstore: what has expired is absent", 2, "store/memstore/memstore.go", "if e == nil || machine.Reached(now, e.expires) {", "if e == nil || machine.Reached(0, 1) {",
 			"store/memstore",
 			[]string{"TestStore/settle/absent", "TestStore/renew/lapsed", "TestStore/expiry/takeover-absent", "TestStore/model/sequences"},
 			"",
@@ -116,7 +128,7 @@ func outcomes() []mutant {
 func unknowns() []mutant {
 	return []mutant{
 		{
-			"what is unknown is refused", 3, "begin.go", "case p.OnUnknown == Refuse:", "case false:",
+			"what is unknown is refused", 3, decisions, "case w.Refuse && !m.NeverRan:", "case false:",
 			".",
 			[]string{"TestCrashedHolderLeavesUnknown"},
 			"",
@@ -142,15 +154,29 @@ func unknowns() []mutant {
 			"",
 		},
 		{
-			"a tombstone stops the late original", 3, "begin.go", "case rec.State == StateCancelled:", "case false:",
+			"a tombstone stops the late original", 3, decisions, "case m.State == Cancelled:", "case false:",
 			".",
 			[]string{"TestCancel"},
 			"",
 		},
 		{
-			"memstore: a tombstone is for good", 3, "store/memstore/settle.go", "return e.state == semel.StateCompleted || e.state == semel.StateCancelled", "return e.state == semel.StateCompleted",
+			"table: a tombstone is for good", 3, verbs, "case rec.State == Completed || rec.State == Cancelled:", "case rec.State == Completed:",
 			"store/memstore",
 			[]string{"TestStore/settle/release-settled", "TestStore/settle/otherwise"},
+			"",
+		},
+		{
+			"a verdict takes effect after its entry in the audit trail", 3, "operator.go",
+			"if err := g.core.writeAudit(ctx, entry); err != nil {", "if _ = g.core.writeAudit(ctx, entry); err != nil {",
+			".",
+			[]string{"TestNoVerdictWithoutAnEntry"},
+			"",
+		},
+		{
+			"what cannot be decrypted is not executed again", 3, "seal.go",
+			"			a.met = rec\n			return nil, a.fail(unreadable)\n", "			_ = unreadable\n",
+			".",
+			[]string{"TestSealedOutcomeWithoutItsKey"},
 			"",
 		},
 		{
@@ -234,7 +260,25 @@ func walls() []mutant {
 			"",
 		},
 		{
-			"a mismatch is refused", 6, "begin.go", "case rec.Fingerprint != a.fp:", "case false:",
+			"an encrypted summary does not pass for an answer", 5, "seal.go", "	if kept {\n		flag = 1\n	}\n", "",
+			".",
+			[]string{"TestSealedOutcomeIsBoundToItsRecord"},
+			"",
+		},
+		{
+			"the right is asked for before a repetition is answered", 5, "semelhttp/replayright.go", "if m.set.BeforeReplay == nil {", "if m != nil {",
+			"semelhttp",
+			[]string{"TestBeforeReplay"},
+			"",
+		},
+		{
+			"the right is asked for before a question is answered", 5, "semelhttp/status.go", "m.denial(about, rec)", "http.Handler(nil), error(nil)",
+			"gateway",
+			[]string{"TestStatusAsksForTheRight"},
+			"",
+		},
+		{
+			"a mismatch is refused", 6, decisions, "case !m.Asked && !t.lacks(LineFingerprint):", "case false:",
 			".",
 			[]string{"TestBeginRefusesAnotherFingerprint"},
 			"",
@@ -312,6 +356,24 @@ func bounds() []mutant {
 			"",
 		},
 		{
+			"live claims of one scope", 8, "quota.go", "if n >= q.most {", "if false {",
+			".",
+			[]string{"TestLiveClaimsPerScope"},
+			"",
+		},
+		{
+			"records of one scope", 8, "quota.go", "if w.total >= q.most {", "if false {",
+			".",
+			[]string{"TestRecordsPerScope"},
+			"",
+		},
+		{
+			"claims that wait for the store", 8, "begin.go", "if c.queue.Add(1) > c.maxQueue {", "if c.queue.Add(1) < 0 {",
+			".",
+			[]string{"TestStoreQueue"},
+			"",
+		},
+		{
 			"size of an outcome", 8, "claim.go", "	if p.Mode == Dedup || len(outcome) > p.MaxOutcomeBytes {\n		return c.CompleteWithout(summary)", "	if p.Mode == Dedup {\n		return c.CompleteWithout(summary)",
 			".",
 			[]string{"TestOutcomeTooLarge"},
@@ -336,7 +398,7 @@ func bounds() []mutant {
 func clocks() []mutant {
 	return []mutant{
 		{
-			"a tenth of the lease is a margin", 9, "claim.go", "return began.Add(lease - lease/10)", "return began.Add(lease)",
+			"a tenth of the lease is a margin", 9, "internal/machine/record.go", "return lease - lease/10", "return lease",
 			".",
 			[]string{"TestLeaseIsTrustedFromTheStartOfTheCall", "TestClocksThatRunAtOtherSpeeds"},
 			"",
