@@ -251,6 +251,8 @@ func (u *unattended) settle(claim *Claim, before *Record, found Reconciliation) 
 	case NotHappened:
 		err = claim.Release(found.Note)
 	case StillUnknown:
+		fallthrough
+	default: // what a function of the caller's made up is no verdict
 		err = claim.Unknown(found.Note)
 	}
 	u.count(func(r *UnattendedReport) {

@@ -207,6 +207,26 @@ func TestUnattendedWithoutAnEntry(t *testing.T) {
 	}
 }
 
+// TestUnattendedVerdictThatDoesNotExist: a claim is settled whatever the
+// function returns.
+func TestUnattendedVerdictThatDoesNotExist(t *testing.T) {
+	t.Parallel()
+	clock := newClock()
+	g := newGuard(t, memstore.New(&memstore.Options{Now: clock.now}), &semel.Options{Policy: asked(func(semel.Record) (semel.Reconciliation, error) {
+		return semel.Reconciliation{Verdict: semel.NotHappened + 100, Note: "who knows"}, nil
+	})})
+	if err := mustClaim(t, g, testKey("a")).Unknown("upstream reset"); err != nil {
+		t.Fatal(err)
+	}
+	clock.add(time.Minute)
+	if report, err := g.ReconcileUnknown(t.Context(), semel.Unattended{}); err != nil || report.Still != 1 {
+		t.Errorf("pass: %+v, %v", report, err)
+	}
+	if rec := mustLookup(t, g, testKey("a")); rec.State != semel.StateUnknown || rec.Note != "who knows" || g.LiveClaims() != 0 {
+		t.Errorf("the record is %v %q, %d claims are held", rec.State, rec.Note, g.LiveClaims())
+	}
+}
+
 func TestUnattendedNeedsAPolicy(t *testing.T) {
 	t.Parallel()
 	store := memstore.New(nil)
