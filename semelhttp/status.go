@@ -105,29 +105,20 @@ func (m *Middleware) statusProblem(name string, status int, title, detail string
 // mayAsk asks Options.BeforeReplay, whatever there is to tell, and answers who
 // may not be told.
 func (m *Middleware) mayAsk(w http.ResponseWriter, r, about *http.Request, rec *semel.Record) bool {
-	if m.set.BeforeReplay == nil {
-		return true
-	}
 	if rec.State == semel.StateAbsent {
 		rec = nil
 	}
-	err := m.set.BeforeReplay(about, rec)
-	if err == nil {
-		return true
-	}
-	refused, ok := errors.AsType[*DeniedError](err)
+	answer, err := m.denial(about, rec)
 	switch {
-	case !ok:
-		err = errRightNotKnown
-	case refused.Answer == nil:
-		err = errNotAllowed
+	case err == nil:
+		return true
+	case answer == nil:
+		p, _ := problemOf(err)
+		p.PolicyURL = m.set.PolicyURL
+		WriteProblem(w, r, p)
 	default:
-		refused.Answer.ServeHTTP(w, r)
-		return false
+		answer.ServeHTTP(w, r)
 	}
-	p, _ := problemOf(err)
-	p.PolicyURL = m.set.PolicyURL
-	WriteProblem(w, r, p)
 	return false
 }
 
