@@ -102,11 +102,8 @@ func (c *core) names(k Key, d Digest) bool {
 	return len(c.older) > 0 && slices.Contains(c.digests(k), d)
 }
 
-// find is the store's Lookup under every secret.
+// find is the store's Lookup under every secret, within the time for the store.
 func (c *core) find(ctx context.Context, k Key) (Record, error) {
-	if len(c.older) == 0 {
-		return c.store.Lookup(ctx, c.digester.digest(k))
-	}
 	return c.standing(ctx, c.digests(k))
 }
 
@@ -261,9 +258,6 @@ func (g *Guard) cancelRotating(ctx context.Context, entry AuditEntry, k Key, tom
 			return Record{}, fmt.Errorf("semel: cancel: %w", err)
 		}
 		p := g.operatorClaim(ds[0], k.Scope, k.Name, Fingerprint{})
-		if c.hideKeys {
-			p.Scope, p.Name = "", ""
-		}
 		rec, won, err := c.store.Claim(ctx, p)
 		switch {
 		case err != nil:

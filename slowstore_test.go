@@ -47,6 +47,34 @@ func TestHangingStore(t *testing.T) {
 	})
 }
 
+// TestHangingStoreAndOperators: a question and a verdict are given up within
+// the store's time, too.
+func TestHangingStoreAndOperators(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := newHooked()
+		g := newGuard(t, stalling{store}, &semel.Options{StoreTimeout: 2 * time.Second})
+		store.set(store.before, "lookup", func() error { return errStall })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		for name, ask := range map[string]func() error{
+			"look up": func() error { _, err := g.Lookup(ctx, testKey("a")); return err },
+			"cancel": func() error {
+				_, err := g.Cancel(ctx, semel.Operator{Name: "alice"}, testKey("a"), "void")
+				return err
+			},
+		} {
+			began := time.Now()
+			if err := ask(); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s: got %v", name, err)
+			}
+			if took := time.Since(began); took > 3*time.Second {
+				t.Errorf("%s took %v", name, took)
+			}
+		}
+	})
+}
+
 // TestStoreQueue (promise 8): no more than so many wait for a slow store; the
 // next one is told at once when to come again, and those before it are served.
 func TestStoreQueue(t *testing.T) {
