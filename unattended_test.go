@@ -236,4 +236,9 @@ func TestUnattendedNeedsAPolicy(t *testing.T) {
 	if err := newGuard(t, notOwned{store}, &semel.Options{Policy: asked(nil)}).ReconcileInBackground(semel.Unattended{}); err == nil {
 		t.Error("a guard whose store cannot be listed took it")
 	}
+	for _, opts := range []semel.Unattended{{Every: -1}, {First: -1}, {Most: -1}, {Attempts: -1}, {Concurrency: -1}} {
+		if _, err := newGuard(t, store, &semel.Options{Policy: asked(nil)}).ReconcileUnknown(t.Context(), opts); err == nil {
+			t.Errorf("%+v was taken", opts)
+		}
+	}
 }
