@@ -186,10 +186,15 @@ func New(store Store, opts *Options) (*Guard, error) {
 // check refuses bounds that cannot be meant, and secrets that cannot be used.
 func (o *Options) check() error {
 	err := checkBounds("new guard", []bound{
-		{"WaitersPerKey", int64(o.WaitersPerKey)}, {"WaitersPerScope", int64(o.WaitersPerScope)}, {"Waiters", int64(o.Waiters)},
-		{"LiveClaims", int64(o.LiveClaims)}, {"LiveClaimsPerScope", int64(o.LiveClaimsPerScope)},
-		{"RecordsPerScope", int64(o.RecordsPerScope)}, {"StoreQueue", int64(o.StoreQueue)},
-		{"StoreTimeout", int64(o.StoreTimeout)}, {"AuditRetention", int64(o.AuditRetention)},
+		{"WaitersPerKey", int64(o.WaitersPerKey)},
+		{"WaitersPerScope", int64(o.WaitersPerScope)},
+		{"Waiters", int64(o.Waiters)},
+		{"LiveClaims", int64(o.LiveClaims)},
+		{"LiveClaimsPerScope", int64(o.LiveClaimsPerScope)},
+		{"RecordsPerScope", int64(o.RecordsPerScope)},
+		{"StoreQueue", int64(o.StoreQueue)},
+		{"StoreTimeout", int64(o.StoreTimeout)},
+		{"AuditRetention", int64(o.AuditRetention)},
 	})
 	switch {
 	case err != nil:

@@ -76,8 +76,11 @@ type unattended struct {
 
 func (g *Guard) newUnattended(opts *Unattended) (*unattended, error) {
 	err := checkBounds("unattended reconciliation", []bound{
-		{"Every", int64(opts.Every)}, {"First", int64(opts.First)}, {"Most", int64(opts.Most)},
-		{"Attempts", int64(opts.Attempts)}, {"Concurrency", int64(opts.Concurrency)},
+		{"Every", int64(opts.Every)},
+		{"First", int64(opts.First)},
+		{"Most", int64(opts.Most)},
+		{"Attempts", int64(opts.Attempts)},
+		{"Concurrency", int64(opts.Concurrency)},
 	})
 	if err != nil {
 		return nil, err
