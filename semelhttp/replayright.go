@@ -52,7 +52,7 @@ func replayProblems() []problem {
 // whether it does.
 func told(err error) (*semel.Record, bool) {
 	for _, telling := range []error{
-		semel.ErrInFlight, semel.ErrMismatch, semel.ErrUnknown, semel.ErrNotKept, semel.ErrCancelled, semel.ErrDuplicate,
+		semel.ErrInFlight, semel.ErrMismatch, semel.ErrUnknown, semel.ErrNotKept, semel.ErrUnreadable, semel.ErrCancelled, semel.ErrDuplicate,
 	} {
 		if errors.Is(err, telling) {
 			if e, ok := errors.AsType[*semel.Error](err); ok {

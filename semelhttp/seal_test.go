@@ -64,6 +64,24 @@ func TestSealedAnswers(t *testing.T) {
 	}
 }
 
+// TestBeforeReplayOfUnreadable: promise 5: whoever lost the right does not learn
+// either that it was done, where the answer cannot be decrypted.
+func TestBeforeReplayOfUnreadable(t *testing.T) {
+	t.Parallel()
+	store := memstore.New(nil)
+	var gate turnstile
+	created := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) })
+	sealed := newDoor(t, doorOptions{store: store, keys: []semel.OutcomeKey{{ID: "k1", Key: [32]byte{1}}}})
+	bare := newDoor(t, doorOptions{store: store, Options: semelhttp.Options{BeforeReplay: gate.ask}})
+	current := sealed.Handler(created)
+	server := newServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { current.ServeHTTP(w, r) }))
+	ask(t, server, "k1", "x")
+	current = bare.Handler(created)
+	wantProblem(t, ask(t, server, "k1", "x"), http.StatusConflict, "response-unreadable")
+	gate.shut(&semelhttp.DeniedError{})
+	wantProblem(t, ask(t, server, "k1", "x"), http.StatusForbidden, "not-allowed")
+}
+
 // TestSecretsOverHTTP: two doors in neighbouring steps of a rotation answer as
 // one, and name the record that they met.
 func TestSecretsOverHTTP(t *testing.T) {
