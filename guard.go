@@ -55,8 +55,8 @@ type Options struct {
 	// room of all; one more gets ErrQuota. Default DefaultLiveClaimsPerScope.
 	LiveClaimsPerScope int
 	// RecordsPerScope bounds the records that this guard claims for one scope
-	// within one [Policy.Retention], released ones not counted; an intent that
-	// would be one more gets ErrQuota. Where [Guard.With] gives one scope several
+	// within one [Policy.Retention], not counting those that are released or
+	// taken over; an intent that would be one more gets ErrQuota. Where [Guard.With] gives one scope several
 	// retentions, the longest counts. So a scope has at most as many records in
 	// the store, times the number of processes that share it; a process that
 	// starts again counts anew. Zero for no bound.

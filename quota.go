@@ -170,13 +170,14 @@ func (w *scopeWindow) advance(now time.Duration) {
 	w.slot = max(w.slot, slot)
 }
 
-// admit takes the attempt's seats within the quotas of its scope.
-func (a *attempt) admit() error {
+// admit takes the attempt's seats within the quotas of its scope. Who takes a
+// record over makes none.
+func (a *attempt) admit(takeOver Fence) error {
 	c, scope := a.guard.core, a.key.Scope
 	if !c.liveQuota.enter(scope) {
 		return fmt.Errorf("%w: it holds %d claims already", ErrQuota, c.liveQuota.most)
 	}
-	if c.recordQuota == nil {
+	if c.recordQuota == nil || takeOver != 0 {
 		return nil
 	}
 	if !c.recordQuota.take(scope, time.Since(c.born), a.guard.policy.Retention) {
@@ -186,11 +187,11 @@ func (a *attempt) admit() error {
 	return nil
 }
 
-// dismiss gives the seats of an attempt back that won no claim.
-func (a *attempt) dismiss() {
+// dismiss gives back what admit took, for a claim that was not won or not kept.
+func (a *attempt) dismiss(takeOver Fence) {
 	c, scope := a.guard.core, a.key.Scope
 	c.liveQuota.leave(scope)
-	if c.recordQuota != nil {
+	if c.recordQuota != nil && takeOver == 0 {
 		c.recordQuota.give(scope)
 	}
 }

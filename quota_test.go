@@ -128,6 +128,24 @@ func TestRecordQuotaCountsWhatStays(t *testing.T) {
 	})
 }
 
+// TestTakingOverMakesNoRecord: however often it is tried to find out what became
+// of one, it stays one.
+func TestTakingOverMakesNoRecord(t *testing.T) {
+	t.Parallel()
+	g := newGuard(t, memstore.New(nil), &semel.Options{RecordsPerScope: 2, Policy: asked(func(semel.Record) (semel.Reconciliation, error) {
+		return semel.Reconciliation{}, nil
+	})})
+	if err := mustClaim(t, g, testKey("a")).Unknown("upstream reset"); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		mustRefuse(t, g, testKey("a"), semel.ErrUnknown)
+	}
+	mustClaim(t, g, testKey("b"))
+	mustRefuse(t, g, testKey("c"), semel.ErrQuota)
+	mustRefuse(t, g, testKey("a"), semel.ErrUnknown)
+}
+
 // TestRecordsOfSeveralRetentions: views of one guard that keep the records of a
 // scope for a minute and for an hour do not make the quota forget either.
 func TestRecordsOfSeveralRetentions(t *testing.T) {

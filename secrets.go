@@ -224,6 +224,7 @@ func (a *attempt) meet(rec *Record) step {
 // owner, so that undoing this one late does not end it.
 func (a *attempt) yield(rec *Record, p ClaimParams, to Settlement) {
 	a.guard.core.handBack(a.ctx, rec, p, to)
+	a.dismiss(p.TakeOver)
 	a.owner = a.guard.core.newOwner()
 }
 

@@ -292,7 +292,9 @@ func TestSecretRotation(t *testing.T) {
 func TestSecondLookThatFails(t *testing.T) {
 	t.Parallel()
 	store := newHooked()
-	g := newGuard(t, store, secretOptions(semel.Policy{Wait: semel.NoWait}, newFirst()...))
+	options := secretOptions(semel.Policy{Wait: semel.NoWait}, newFirst()...)
+	options.LiveClaimsPerScope, options.RecordsPerScope = 1, 1 // what it took, it gives back
+	g := newGuard(t, store, options)
 	store.set(store.before, "lookup", sequence(nil, errBroken))
 	e := mustRefuse(t, g, testKey("a"), semel.ErrUnavailable)
 	if !e.Retryable() || store.count("claim") != 1 {
