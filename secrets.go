@@ -213,6 +213,22 @@ func (a *attempt) takeOver(before *Record) step {
 	return a.meet(&other)
 }
 
+// takeOverAlone is takeOver for a record that nobody asked about: while a secret
+// is replaced, an intent may have another one, which counts more.
+func (a *attempt) takeOverAlone(before *Record) step {
+	if len(a.guard.core.older) > 0 {
+		best, err := a.guard.core.find(a.ctx, a.key)
+		switch {
+		case errors.Is(err, ErrNotFound): // the store does not have the key to find it by
+		case err != nil:
+			return step{err: a.lookupError(err)}
+		case best.Digest != before.Digest:
+			return step{rec: best}
+		}
+	}
+	return a.takeOver(before)
+}
+
 // meet goes on with the record, under whichever digest it is.
 func (a *attempt) meet(rec *Record) step {
 	a.digest = rec.Digest

@@ -225,7 +225,7 @@ func (u *unattended) reconcile(ctx context.Context, before Record, policy Policy
 	}
 	// What it is remembered for does not grow by trying.
 	view.policy.UnknownRetention = max(before.RetentionLeft(), time.Millisecond)
-	s := a.claim(before.Fence, a.start) //nolint:contextcheck // what gives a claim back outlives the call.
+	s := a.takeOverAlone(&before) //nolint:contextcheck // what gives a claim back outlives the call.
 	if s.err != nil || !s.won {
 		core.idle.exit()
 		if s.err != nil {
