@@ -93,6 +93,7 @@ func (m *Middleware) StatusHandler() http.Handler {
 			return
 		}
 		if m.mayAsk(w, r, about, &rec) {
+			rec.Kept = rec.Kept && err == nil // what cannot be decrypted is not replayed
 			m.writeStatus(w, statusOf(&rec))
 		}
 	})
@@ -203,7 +204,7 @@ func statusOf(rec *semel.Record) IntentStatus {
 	case rec.State == semel.StateCompleted && rec.Kept:
 		s.State, s.Advice = "completed", "It was done. Send the request again with the same key to get its answer."
 	case rec.State == semel.StateCompleted:
-		s.State, s.Advice = "completed", "It was done, but the answer was not kept. Look the result up."
+		s.State, s.Advice = "completed", "It was done, but the answer cannot be given again. Look the result up."
 	case rec.State == semel.StateCancelled:
 		s.State, s.Advice = "cancelled", "It was cancelled and will not be done. Use a new key if you want it after all."
 	default:
