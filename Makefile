@@ -72,6 +72,7 @@ prove: ## attacks every promise: model, histories, torture, and the tests that d
 
 histories: ## lets processes ask stores under faults for FOR (1m), and judges what they were told (SCENARIOS=regexp)
 	@scripts/prepare --only 'postgresql mariadb redis faketime' --start-nothing go run ./internal/histories -for $(FOR) -only '$(SCENARIOS)'
+
 mutate: ## removes each mechanism in turn and looks whether a test notices (MUTANT=regexp)
 	@scripts/prepare --only 'postgresql mariadb redis' go run ./internal/mutate -only '$(MUTANT)'
 

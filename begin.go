@@ -198,12 +198,12 @@ func (a *attempt) refusal(rec *Record) error {
 // claim asks the store, within the quotas of the scope. began is now, or a
 // little earlier.
 func (a *attempt) claim(takeOver Fence, began time.Time) step {
-	if err := a.admit(); err != nil {
+	if err := a.admit(takeOver); err != nil {
 		return a.lookOnly(takeOver, err)
 	}
 	s := a.claimAdmitted(takeOver, began)
 	if s.err != nil || !s.won {
-		a.dismiss()
+		a.dismiss(takeOver)
 	}
 	return s
 }

@@ -52,6 +52,19 @@
 // answers when the first transaction has ended, and so it is known whether it
 // took place, or [ErrUnknown] when the database cannot be asked in time.
 //
+// # What is unknown
+//
+// What became of an unknown intent is found out by whoever asks again
+// ([Policy.OnUnknown]), in the background ([Guard.ReconcileInBackground]), or by
+// an operator ([Guard.Resolve], [Guard.Cancel]). Verdicts of the latter two are
+// written to an audit trail before they take effect ([Guard.Audit]).
+//
+// # At rest
+//
+// [Options.OutcomeKeys] keep outcomes encrypted, [Options.Secrets] make digests
+// that nobody can guess, and [Options.HideKeys] keeps scopes and names out of the
+// store. docs/operations.md has the steps in which keys and secrets are replaced.
+//
 // # Dependencies
 //
 // The package depends on the standard library alone. Stores live in

@@ -22,7 +22,8 @@ const (
 	DefaultSweepEvery      = 10 * time.Second
 )
 
-// Options are the settings of a [Guard]. A nil *Options is complete.
+// Options are the settings of a [Guard]. A nil *Options is complete. A bound
+// that is negative is an error.
 type Options struct {
 	// Policy applies to every Begin of this guard; see [Guard.With].
 	Policy Policy
@@ -54,8 +55,9 @@ type Options struct {
 	// room of all; one more gets ErrQuota. Default DefaultLiveClaimsPerScope.
 	LiveClaimsPerScope int
 	// RecordsPerScope bounds the records that this guard claims for one scope
-	// within one [Policy.Retention], released ones not counted; an intent that
-	// would be one more gets ErrQuota. So a scope has at most as many records in
+	// within one [Policy.Retention], not counting those that are released or
+	// taken over; an intent that would be one more gets ErrQuota. Where [Guard.With] gives one scope several
+	// retentions, the longest counts. So a scope has at most as many records in
 	// the store, times the number of processes that share it; a process that
 	// starts again counts anew. Zero for no bound.
 	RecordsPerScope int
@@ -139,7 +141,7 @@ func New(store Store, opts *Options) (*Guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkSecrets(opts.Secrets); err != nil {
+	if err := opts.check(); err != nil {
 		return nil, err
 	}
 	sealer, err := newSealer(opts.OutcomeKeys)
@@ -179,6 +181,43 @@ func New(store Store, opts *Options) (*Guard, error) {
 	c.life, c.end = context.WithCancel(context.Background())
 	c.startSweeping(opts.SweepEvery)
 	return &Guard{core: c, policy: policy}, nil
+}
+
+// check refuses bounds that cannot be meant, and secrets that cannot be used.
+func (o *Options) check() error {
+	err := checkBounds("new guard", []bound{
+		{"WaitersPerKey", int64(o.WaitersPerKey)},
+		{"WaitersPerScope", int64(o.WaitersPerScope)},
+		{"Waiters", int64(o.Waiters)},
+		{"LiveClaims", int64(o.LiveClaims)},
+		{"LiveClaimsPerScope", int64(o.LiveClaimsPerScope)},
+		{"RecordsPerScope", int64(o.RecordsPerScope)},
+		{"StoreQueue", int64(o.StoreQueue)},
+		{"StoreTimeout", int64(o.StoreTimeout)},
+		{"AuditRetention", int64(o.AuditRetention)},
+	})
+	switch {
+	case err != nil:
+		return err
+	case o.AuditRetention > 0 && o.AuditRetention < time.Millisecond:
+		return fmt.Errorf("semel: new guard: audit retention %v is shorter than a millisecond", o.AuditRetention)
+	}
+	return checkSecrets(o.Secrets)
+}
+
+// bound is an option by its name.
+type bound struct {
+	name  string
+	value int64
+}
+
+func checkBounds(of string, bounds []bound) error {
+	for _, b := range bounds {
+		if b.value < 0 {
+			return fmt.Errorf("semel: %s: %s is negative (leave it out for the default)", of, b.name)
+		}
+	}
+	return nil
 }
 
 // With returns a view of the guard that applies another policy. It shares

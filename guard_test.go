@@ -365,6 +365,16 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 		"no reconcile func":           {Policy: semel.Policy{OnUnknown: semel.Reconcile}},
 		"stray reconcile":             {Policy: semel.Policy{Reconcile: reconcile}},
 		"no such mode":                {Policy: semel.Policy{Mode: 9}},
+		"negative waiters":            {Waiters: -1},
+		"negative waiters per key":    {WaitersPerKey: -1},
+		"negative waiters per scope":  {WaitersPerScope: -1},
+		"negative live claims":        {LiveClaims: -1},
+		"negative claims per scope":   {LiveClaimsPerScope: -1},
+		"negative records":            {RecordsPerScope: -1},
+		"negative queue":              {StoreQueue: -1},
+		"negative store timeout":      {StoreTimeout: -1},
+		"negative audit retention":    {AuditRetention: -1},
+		"audit retention too short":   {AuditRetention: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -59,13 +59,10 @@ func (g *Guard) Cancel(ctx context.Context, by Operator, k Key, reason string) (
 	if len(g.core.older) > 0 {
 		return g.cancelRotating(ctx, entry, k, tombstone)
 	}
-	rec, err := g.core.store.Lookup(ctx, d)
+	rec, err := g.core.find(ctx, k)
 	switch {
 	case errors.Is(err, ErrNotFound):
 		p := g.operatorClaim(d, k.Scope, k.Name, Fingerprint{})
-		if g.core.hideKeys {
-			p.Scope, p.Name = "", ""
-		}
 		return g.settleAs(ctx, &entry, p, tombstone, "")
 	case err != nil:
 		return Record{}, fmt.Errorf("semel: cancel: %w", err)
@@ -76,6 +73,9 @@ func (g *Guard) Cancel(ctx context.Context, by Operator, k Key, reason string) (
 }
 
 func (g *Guard) operatorClaim(d Digest, scope, name string, fp Fingerprint) ClaimParams {
+	if g.core.hideKeys {
+		scope, name = "", ""
+	}
 	return ClaimParams{
 		Digest: d, Scope: scope, Name: name, Fingerprint: fp, Owner: g.core.newOwner(),
 		Lease: g.policy.Lease, Retention: g.policy.UnknownRetention,
@@ -85,6 +85,10 @@ func (g *Guard) operatorClaim(d Digest, scope, name string, fp Fingerprint) Clai
 // settleAs claims, writes the entry and settles in one go. note is that of the
 // record before, if there was one.
 func (g *Guard) settleAs(ctx context.Context, entry *AuditEntry, p ClaimParams, s Settlement, note string) (Record, error) {
+	var err error
+	if s.Outcome, err = g.core.sealer.seal(p.Digest, s.Kept, s.Outcome); err != nil {
+		return Record{}, fmt.Errorf("semel: %s: nothing was changed: %w", entry.Act, err)
+	}
 	ctx, cancel := context.WithTimeout(ctx, g.core.timeout)
 	defer cancel()
 	rec, won, err := g.core.store.Claim(ctx, p)
@@ -97,9 +101,6 @@ func (g *Guard) settleAs(ctx context.Context, entry *AuditEntry, p ClaimParams, 
 	case !won:
 		_ = g.core.reveal(&rec) // what cannot be read is left out
 		return rec, &Error{Op: entry.Act, Digest: p.Digest, Record: &rec, RetryAfter: time.Second, Err: ErrInFlight}
-	}
-	if s.Outcome, err = g.core.sealer.seal(p.Digest, s.Kept, s.Outcome); err != nil {
-		return rec, err
 	}
 	entry.Digest, entry.Scope, entry.Name = p.Digest, p.Scope, p.Name
 	entry.Reason, entry.As, entry.Fence = s.Note, s.State, rec.Fence

@@ -64,7 +64,8 @@ func (q *liveQuota) leave(scope string) {
 }
 
 // recordQuota bounds the records that a scope gets from this process within one
-// retention, counted in quotaSlots slots of time: a sliding window.
+// retention, counted in quotaSlots slots of time: a sliding window. Where views
+// of the guard give a scope's records several retentions, the longest counts.
 type recordQuota struct {
 	most int
 
@@ -74,7 +75,8 @@ type recordQuota struct {
 
 // scopeWindow is what one scope was given of late.
 type scopeWindow struct {
-	slot  int64 // the present slot: time since some moment, in slots
+	width time.Duration // of a slot
+	slot  int64         // the present slot: how many have gone by since the guard was made
 	total int
 	slots [quotaSlots]int
 }
@@ -86,19 +88,21 @@ func newRecordQuota(most int) *recordQuota {
 	return &recordQuota{most: most, scopes: map[string]*scopeWindow{}}
 }
 
-// take counts one record, unless the scope has had its share.
-func (q *recordQuota) take(scope string, slot int64) bool {
+// take counts one record of this retention, unless the scope has had its share.
+// now is how long ago the guard was made.
+func (q *recordQuota) take(scope string, now, retention time.Duration) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	w, ok := q.scopes[scope]
 	if !ok {
 		if len(q.scopes) >= quotaScopes {
-			q.evict(slot)
+			q.evict(now)
 		}
-		w = &scopeWindow{slot: slot}
+		w = &scopeWindow{}
 		q.scopes[scope] = w
 	}
-	w.advance(slot)
+	w.advance(now)
+	w.widen(now, max(1, retention/quotaSlots))
 	if w.total >= q.most {
 		return false
 	}
@@ -126,11 +130,11 @@ func (q *recordQuota) give(scope string) {
 
 // evict makes room by forgetting, of a few scopes that come by chance, the one
 // that was given least: whoever floods is not forgotten.
-func (q *recordQuota) evict(slot int64) {
+func (q *recordQuota) evict(now time.Duration) {
 	const few = 8
 	least, seen := "", 0
 	for scope, w := range q.scopes {
-		w.advance(slot)
+		w.advance(now)
 		if seen == 0 || w.total < q.scopes[least].total {
 			least = scope
 		}
@@ -141,8 +145,23 @@ func (q *recordQuota) evict(slot int64) {
 	delete(q.scopes, least)
 }
 
+// widen makes slots this wide, unless they are already. What was counted in
+// narrower ones counts as of now.
+func (w *scopeWindow) widen(now, width time.Duration) {
+	if width <= w.width {
+		return
+	}
+	total := w.total
+	*w = scopeWindow{width: width, slot: int64(now / width), total: total}
+	w.slots[w.slot%quotaSlots] = total
+}
+
 // advance forgets the slots that have gone by.
-func (w *scopeWindow) advance(slot int64) {
+func (w *scopeWindow) advance(now time.Duration) {
+	if w.width == 0 {
+		return // it is new
+	}
+	slot := int64(now / w.width)
 	for gone := min(slot-w.slot, quotaSlots); gone > 0; gone-- {
 		w.slot++
 		w.total -= w.slots[w.slot%quotaSlots]
@@ -151,32 +170,28 @@ func (w *scopeWindow) advance(slot int64) {
 	w.slot = max(w.slot, slot)
 }
 
-// quotaSlot is the present slot of a retention.
-func (c *core) quotaSlot(retention time.Duration) int64 {
-	return int64(time.Since(c.born) / max(1, retention/quotaSlots))
-}
-
-// admit takes the attempt's seats within the quotas of its scope.
-func (a *attempt) admit() error {
+// admit takes the attempt's seats within the quotas of its scope. Who takes a
+// record over makes none.
+func (a *attempt) admit(takeOver Fence) error {
 	c, scope := a.guard.core, a.key.Scope
 	if !c.liveQuota.enter(scope) {
 		return fmt.Errorf("%w: it holds %d claims already", ErrQuota, c.liveQuota.most)
 	}
-	if c.recordQuota == nil {
+	if c.recordQuota == nil || takeOver != 0 {
 		return nil
 	}
-	if !c.recordQuota.take(scope, c.quotaSlot(a.guard.policy.Retention)) {
+	if !c.recordQuota.take(scope, time.Since(c.born), a.guard.policy.Retention) {
 		c.liveQuota.leave(scope)
 		return fmt.Errorf("%w: it has got %d records within %v already", ErrQuota, c.recordQuota.most, a.guard.policy.Retention)
 	}
 	return nil
 }
 
-// dismiss gives the seats of an attempt back that won no claim.
-func (a *attempt) dismiss() {
+// dismiss gives back what admit took, for a claim that was not won or not kept.
+func (a *attempt) dismiss(takeOver Fence) {
 	c, scope := a.guard.core, a.key.Scope
 	c.liveQuota.leave(scope)
-	if c.recordQuota != nil {
+	if c.recordQuota != nil && takeOver == 0 {
 		c.recordQuota.give(scope)
 	}
 }

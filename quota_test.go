@@ -128,6 +128,55 @@ func TestRecordQuotaCountsWhatStays(t *testing.T) {
 	})
 }
 
+// TestTakingOverMakesNoRecord: however often it is tried to find out what became
+// of one, it stays one.
+func TestTakingOverMakesNoRecord(t *testing.T) {
+	t.Parallel()
+	g := newGuard(t, memstore.New(nil), &semel.Options{RecordsPerScope: 2, Policy: asked(func(semel.Record) (semel.Reconciliation, error) {
+		return semel.Reconciliation{}, nil
+	})})
+	if err := mustClaim(t, g, testKey("a")).Unknown("upstream reset"); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		mustRefuse(t, g, testKey("a"), semel.ErrUnknown)
+	}
+	mustClaim(t, g, testKey("b"))
+	mustRefuse(t, g, testKey("c"), semel.ErrQuota)
+	mustRefuse(t, g, testKey("a"), semel.ErrUnknown)
+}
+
+// TestRecordsOfSeveralRetentions: views of one guard that keep the records of a
+// scope for a minute and for an hour do not make the quota forget either.
+func TestRecordsOfSeveralRetentions(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const most = 4
+		short := newGuard(t, memstore.New(nil), &semel.Options{RecordsPerScope: most, Policy: semel.Policy{Retention: time.Minute}})
+		long, err := short.With(semel.Policy{Retention: time.Hour})
+		if err != nil {
+			t.Fatal(err)
+		}
+		complete := func(g *semel.Guard, name string) {
+			t.Helper()
+			if err := mustClaim(t, g, testKey(name)).Complete([]byte("17"), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(30 * time.Minute)
+		complete(short, "a")
+		complete(long, "b")
+		complete(long, "c")
+		time.Sleep(10 * time.Minute)
+		complete(short, "d")
+		mustRefuse(t, short, testKey("e"), semel.ErrQuota)
+		mustRefuse(t, long, testKey("e"), semel.ErrQuota)
+		time.Sleep(55 * time.Minute) // all but d have expired, and so has that
+		complete(short, "e")
+		complete(long, "f")
+	})
+}
+
 // TestFlooderIsNotForgotten: many other scopes do not make the quota forget the
 // one that is full.
 func TestFlooderIsNotForgotten(t *testing.T) {

@@ -53,9 +53,9 @@ func (a *attempt) adopt(claim *Claim, found Reconciliation) (*Claim, *Record, er
 	if err := claim.adopt(found); err != nil {
 		return nil, nil, a.fail(fmt.Errorf("%w: it happened: %w", ErrUnknown, err))
 	}
-	rec, err := a.guard.core.store.Lookup(a.ctx, a.digest)
+	rec, err := a.lookup()
 	if err != nil {
-		return nil, nil, a.fail(fmt.Errorf("%w: look up what was recorded: %w", ErrInFlight, err))
+		return nil, nil, a.fail(fmt.Errorf("%w: what was recorded: %w", ErrInFlight, err))
 	}
 	a.met = &rec
 	if err := a.refusal(&rec); err != nil {

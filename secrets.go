@@ -102,11 +102,8 @@ func (c *core) names(k Key, d Digest) bool {
 	return len(c.older) > 0 && slices.Contains(c.digests(k), d)
 }
 
-// find is the store's Lookup under every secret.
+// find is the store's Lookup under every secret, within the time for the store.
 func (c *core) find(ctx context.Context, k Key) (Record, error) {
-	if len(c.older) == 0 {
-		return c.store.Lookup(ctx, c.digester.digest(k))
-	}
 	return c.standing(ctx, c.digests(k))
 }
 
@@ -216,6 +213,22 @@ func (a *attempt) takeOver(before *Record) step {
 	return a.meet(&other)
 }
 
+// takeOverAlone is takeOver for a record that nobody asked about: while a secret
+// is replaced, an intent may have another one, which counts more.
+func (a *attempt) takeOverAlone(before *Record) step {
+	if len(a.guard.core.older) > 0 {
+		best, err := a.guard.core.find(a.ctx, a.key)
+		switch {
+		case errors.Is(err, ErrNotFound): // the store does not have the key to find it by
+		case err != nil:
+			return step{err: a.lookupError(err)}
+		case best.Digest != before.Digest:
+			return step{rec: best}
+		}
+	}
+	return a.takeOver(before)
+}
+
 // meet goes on with the record, under whichever digest it is.
 func (a *attempt) meet(rec *Record) step {
 	a.digest = rec.Digest
@@ -227,6 +240,7 @@ func (a *attempt) meet(rec *Record) step {
 // owner, so that undoing this one late does not end it.
 func (a *attempt) yield(rec *Record, p ClaimParams, to Settlement) {
 	a.guard.core.handBack(a.ctx, rec, p, to)
+	a.dismiss(p.TakeOver)
 	a.owner = a.guard.core.newOwner()
 }
 
@@ -261,9 +275,6 @@ func (g *Guard) cancelRotating(ctx context.Context, entry AuditEntry, k Key, tom
 			return Record{}, fmt.Errorf("semel: cancel: %w", err)
 		}
 		p := g.operatorClaim(ds[0], k.Scope, k.Name, Fingerprint{})
-		if c.hideKeys {
-			p.Scope, p.Name = "", ""
-		}
 		rec, won, err := c.store.Claim(ctx, p)
 		switch {
 		case err != nil:

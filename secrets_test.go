@@ -292,7 +292,9 @@ func TestSecretRotation(t *testing.T) {
 func TestSecondLookThatFails(t *testing.T) {
 	t.Parallel()
 	store := newHooked()
-	g := newGuard(t, store, secretOptions(semel.Policy{Wait: semel.NoWait}, newFirst()...))
+	options := secretOptions(semel.Policy{Wait: semel.NoWait}, newFirst()...)
+	options.LiveClaimsPerScope, options.RecordsPerScope = 1, 1 // what it took, it gives back
+	g := newGuard(t, store, options)
 	store.set(store.before, "lookup", sequence(nil, errBroken))
 	e := mustRefuse(t, g, testKey("a"), semel.ErrUnavailable)
 	if !e.Retryable() || store.count("claim") != 1 {
@@ -483,4 +485,31 @@ func TestRecordsUnderBothSecrets(t *testing.T) {
 			}
 		}
 	}
+}
+
+// While a secret is replaced, processes that died between claim and second look
+// can leave two records of one intent: it is found out about one of them.
+func TestUnattendedWhileSecretsAreReplaced(t *testing.T) {
+	t.Parallel()
+	clock := newClock()
+	store := memstore.New(&memstore.Options{Now: clock.now})
+	for _, secret := range [][]byte{oldSecret(), newSecret()} {
+		crashed := newGuard(t, store, secretOptions(semel.Policy{}, secret))
+		mustSettle(t, mustClaim(t, crashed, testKey("a")).Unknown("it died"))
+	}
+	var asks atomic.Int64
+	policy := asked(func(semel.Record) (semel.Reconciliation, error) {
+		return semel.Reconciliation{Verdict: semel.Happened, Outcome: []byte(fmt.Sprint(asks.Add(1))), Kept: true}, nil
+	})
+	g := newGuard(t, store, secretOptions(policy, newFirst()...))
+	for range 3 {
+		clock.add(time.Hour)
+		if _, err := g.ReconcileUnknown(t.Context(), semel.Unattended{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if asks.Load() != 1 {
+		t.Errorf("asked %d times about one intent", asks.Load())
+	}
+	mustReplay(t, g, testKey("a"), "1")
 }

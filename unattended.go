@@ -32,7 +32,8 @@ const (
 //
 // The pause is counted from the last try, by the store's clock, and doubles
 // with every claim of the record, so that it holds for all processes together.
-// Trying does not prolong how long the record is remembered.
+// Trying does not prolong how long the record is remembered. A bound that is
+// negative is an error.
 type Unattended struct {
 	// Policy returns the policy of a record; one whose OnUnknown is not
 	// [Reconcile], or false, leaves the record alone. It sees the record without
@@ -41,8 +42,9 @@ type Unattended struct {
 	// Every is how long to rest between two passes. Default
 	// DefaultUnattendedEvery.
 	Every time.Duration
-	// First and Most bound the pause before a record is tried again. Defaults
-	// DefaultUnattendedFirst and DefaultUnattendedMost.
+	// First and Most bound the pause before a record is tried again; a Most that
+	// is less than First counts as First. Defaults DefaultUnattendedFirst and
+	// DefaultUnattendedMost.
 	First, Most time.Duration
 	// Attempts is after how many claims of a record it is left to operators.
 	// Default DefaultUnattendedAttempts.
@@ -73,6 +75,16 @@ type unattended struct {
 }
 
 func (g *Guard) newUnattended(opts *Unattended) (*unattended, error) {
+	err := checkBounds("unattended reconciliation", []bound{
+		{"Every", int64(opts.Every)},
+		{"First", int64(opts.First)},
+		{"Most", int64(opts.Most)},
+		{"Attempts", int64(opts.Attempts)},
+		{"Concurrency", int64(opts.Concurrency)},
+	})
+	if err != nil {
+		return nil, err
+	}
 	u := &unattended{guard: g, opts: *opts}
 	var ok bool
 	if u.lister, ok = StoreAs[Lister](g.core.store); !ok {
@@ -213,7 +225,7 @@ func (u *unattended) reconcile(ctx context.Context, before Record, policy Policy
 	}
 	// What it is remembered for does not grow by trying.
 	view.policy.UnknownRetention = max(before.RetentionLeft(), time.Millisecond)
-	s := a.claim(before.Fence, a.start) //nolint:contextcheck // what gives a claim back outlives the call.
+	s := a.takeOverAlone(&before) //nolint:contextcheck // what gives a claim back outlives the call.
 	if s.err != nil || !s.won {
 		core.idle.exit()
 		if s.err != nil {
@@ -251,6 +263,8 @@ func (u *unattended) settle(claim *Claim, before *Record, found Reconciliation) 
 	case NotHappened:
 		err = claim.Release(found.Note)
 	case StillUnknown:
+		fallthrough
+	default: // what a function of the caller's made up is no verdict
 		err = claim.Unknown(found.Note)
 	}
 	u.count(func(r *UnattendedReport) {

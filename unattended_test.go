@@ -207,6 +207,26 @@ func TestUnattendedWithoutAnEntry(t *testing.T) {
 	}
 }
 
+// TestUnattendedVerdictThatDoesNotExist: a claim is settled whatever the
+// function returns.
+func TestUnattendedVerdictThatDoesNotExist(t *testing.T) {
+	t.Parallel()
+	clock := newClock()
+	g := newGuard(t, memstore.New(&memstore.Options{Now: clock.now}), &semel.Options{Policy: asked(func(semel.Record) (semel.Reconciliation, error) {
+		return semel.Reconciliation{Verdict: semel.NotHappened + 100, Note: "who knows"}, nil
+	})})
+	if err := mustClaim(t, g, testKey("a")).Unknown("upstream reset"); err != nil {
+		t.Fatal(err)
+	}
+	clock.add(time.Minute)
+	if report, err := g.ReconcileUnknown(t.Context(), semel.Unattended{}); err != nil || report.Still != 1 {
+		t.Errorf("pass: %+v, %v", report, err)
+	}
+	if rec := mustLookup(t, g, testKey("a")); rec.State != semel.StateUnknown || rec.Note != "who knows" || g.LiveClaims() != 0 {
+		t.Errorf("the record is %v %q, %d claims are held", rec.State, rec.Note, g.LiveClaims())
+	}
+}
+
 func TestUnattendedNeedsAPolicy(t *testing.T) {
 	t.Parallel()
 	store := memstore.New(nil)
@@ -215,5 +235,10 @@ func TestUnattendedNeedsAPolicy(t *testing.T) {
 	}
 	if err := newGuard(t, notOwned{store}, &semel.Options{Policy: asked(nil)}).ReconcileInBackground(semel.Unattended{}); err == nil {
 		t.Error("a guard whose store cannot be listed took it")
+	}
+	for _, opts := range []semel.Unattended{{Every: -1}, {First: -1}, {Most: -1}, {Attempts: -1}, {Concurrency: -1}} {
+		if _, err := newGuard(t, store, &semel.Options{Policy: asked(nil)}).ReconcileUnknown(t.Context(), opts); err == nil {
+			t.Errorf("%+v was taken", opts)
+		}
 	}
 }

@@ -23,7 +23,8 @@ const (
 	maxAddresses = 4096
 )
 
-// Rate is one more every so often, and Burst at once.
+// Rate is one more every so often, and Burst at once. Zero is the default of
+// its field.
 type Rate struct {
 	Every time.Duration
 	Burst int
@@ -70,6 +71,11 @@ func (o *Options) Check(store semel.Store) error {
 	}
 	if len(o.Tokens) > MaxTokens {
 		return fmt.Errorf("adminapi: there are %d tokens, at most %d are allowed", len(o.Tokens), MaxTokens)
+	}
+	for _, r := range []Rate{o.Failures, o.AllFailures, o.Calls} {
+		if r.Every < 0 || r.Burst < 0 {
+			return fmt.Errorf("adminapi: a rate of one every %v, %d at once, is negative (leave it out for the default)", r.Every, r.Burst)
+		}
 	}
 	for i := range o.Tokens {
 		if o.Tokens[i].hash == (Token{}).hash {

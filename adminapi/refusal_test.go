@@ -453,6 +453,10 @@ func TestNew(t *testing.T) {
 			return check(guard, alice, token(t, "robin", aliceToken, true))
 		},
 		"an empty token": func() error { return check(guard, adminapi.Token{Name: "alice"}) },
+		"a negative rate": func() error {
+			_, err := adminapi.New(guard, &adminapi.Options{Tokens: []adminapi.Token{alice}, Calls: adminapi.Rate{Burst: -1}})
+			return err
+		},
 		"a blind store": func() error {
 			blind, err := semel.New(blindStore{memstore.New(nil)}, nil)
 			if err != nil {

@@ -32,6 +32,7 @@ func (a *API) cancelKey(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.digest = rec.Digest.String() // while a secret is replaced it may be another
 	return desk.ViewRecord(&rec), nil
 }
 

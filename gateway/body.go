@@ -41,13 +41,21 @@ func (b *unhurriedBody) arm() {
 	}
 }
 
-// done leaves a deadline for what the server reads after the handler, of a body
-// that was not read to its end.
-func (b *unhurriedBody) done() {
+// unread leaves a deadline for what the server reads by itself of a body that
+// nobody reads: before it writes an answer, and after the handler. It is half of
+// idle, so that the answer has the rest.
+func (b *unhurriedBody) unread() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.off {
-		_ = b.control.SetReadDeadline(time.Now().Add(b.idle)) // not every server has deadlines
-		b.off = true
+		_ = b.control.SetReadDeadline(time.Now().Add(b.idle / 2)) // not every server has deadlines
 	}
+}
+
+// done ends the handler's reading.
+func (b *unhurriedBody) done() {
+	b.unread()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.off = true
 }

@@ -33,4 +33,10 @@
 //
 // A request that falls under one rule as it is written, and under another as
 // applications may read its path or method, is refused.
+//
+// Beside the requests themselves, callers get what they may rely on at
+// /.well-known/idempotency, and what became of a request below it, at /status.
+// Where a rule says background, the gateway asks the upstream by itself what
+// became of unknown ones. Operators have [Gateway.AdminHandler], with package
+// adminapi in it.
 package gateway

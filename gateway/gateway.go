@@ -66,20 +66,13 @@ func closeAfter(guard *semel.Guard) string {
 	return ""
 }
 
-// Handler is the front door: what callers talk to.
+// Handler is the front door: what callers talk to. It sees to it that nobody
+// holds a connection by standing still.
 func (g *Gateway) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == "PRI" { // the preface of HTTP/2, which is not spoken in the clear
 			w.Header().Set("Connection", "close")
 			w.WriteHeader(http.StatusHTTPVersionNotSupported)
-			return
-		}
-		if r.URL.Path == policyPath && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
-			g.policy.ServeHTTP(w, r)
-			return
-		}
-		if r.URL.Path == statusPath && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
-			g.status(w, r)
 			return
 		}
 		answer := newUnhurriedAnswer(w, r, g.config.BodyIdleTimeout)
@@ -94,16 +87,31 @@ func (g *Gateway) Handler() http.Handler {
 		if r.Body != nil && r.Body != http.NoBody {
 			body := &unhurriedBody{ReadCloser: r.Body, control: http.NewResponseController(w), idle: g.config.BodyIdleTimeout}
 			defer body.done()
+			if r.ProtoMajor == 1 { // HTTP/2 reads nothing by itself
+				body.unread()
+			}
 			r.Body = body
 		}
-		found := g.router.find(r)
-		if g.router.lenient.slips(r, found) {
-			g.log.LogAttrs(r.Context(), slog.LevelInfo, "ambiguous request refused", slog.String("method", r.Method), slog.String("route", found.rule.Name))
-			refuseAmbiguous(w, r)
-			return
-		}
-		found.handler.ServeHTTP(w, r)
+		g.serve(w, r)
 	})
+}
+
+// serve answers what callers ask the gateway itself, and gives everything else
+// to its route.
+func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
+	asks := r.Method == http.MethodGet || r.Method == http.MethodHead
+	found := g.router.find(r)
+	switch {
+	case asks && r.URL.Path == policyPath:
+		g.policy.ServeHTTP(w, r)
+	case asks && r.URL.Path == statusPath:
+		g.status(w, r)
+	case g.router.lenient.slips(r, found):
+		g.log.LogAttrs(r.Context(), slog.LevelInfo, "ambiguous request refused", slog.String("method", r.Method), slog.String("route", found.rule.Name))
+		refuseAmbiguous(w, r)
+	default:
+		found.handler.ServeHTTP(w, r)
+	}
 }
 
 // Close stops the gateway without patience: requests still running under a

@@ -221,6 +221,8 @@ func TestHurriedCallers(t *testing.T) {
 		{"half a header", "POST / HTTP/1.1\r\nHost: h\r\nX-", ""},
 		{"half a body with a key", "POST / HTTP/1.1\r\nHost: h\r\nIdempotency-Key: k\r\nContent-Length: 10\r\n\r\nhalf", "body-incomplete"},
 		{"half a body", "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\nhalf", ""},
+		{"half a body to the policy", "GET /.well-known/idempotency HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\nhalf", "status_url"},
+		{"half a body to the status URL", "GET /.well-known/idempotency/status HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\nhalf", "status-invalid"},
 		{"nothing", "", ""},
 	}
 	for _, tt := range tests {

@@ -24,4 +24,9 @@
 // The header map of an answer is that of the writer underneath. What stood in
 // it before the handler ran belongs to outer handlers and is not recorded; what
 // the handler added, changed or removed before WriteHeader is.
+//
+// Beside the walk: [Options.BeforeReplay] is asked before a repetition is told
+// anything of an earlier attempt (replayright.go), [Middleware.StatusHandler]
+// tells a caller what became of a request (status.go), and
+// [Middleware.PolicyHandler] what callers may rely on (policy.go).
 package semelhttp

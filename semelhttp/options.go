@@ -89,7 +89,8 @@ type Options struct {
 	Fingerprint FingerprintOptions
 	// BeforeReplay, when set, is asked before an answer that tells of an
 	// earlier attempt is given: a replay, and the refusals in-flight,
-	// key-reused, outcome-unknown, response-not-kept, cancelled and duplicate.
+	// key-reused, outcome-unknown, response-not-kept, response-unreadable,
+	// cancelled and duplicate. [Middleware.StatusHandler] asks it too.
 	// It is where a right is checked that may have ended since the first
 	// attempt, and costs nothing otherwise: an execution asks the handler.
 	//

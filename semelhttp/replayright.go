@@ -52,7 +52,7 @@ func replayProblems() []problem {
 // whether it does.
 func told(err error) (*semel.Record, bool) {
 	for _, telling := range []error{
-		semel.ErrInFlight, semel.ErrMismatch, semel.ErrUnknown, semel.ErrNotKept, semel.ErrCancelled, semel.ErrDuplicate,
+		semel.ErrInFlight, semel.ErrMismatch, semel.ErrUnknown, semel.ErrNotKept, semel.ErrUnreadable, semel.ErrCancelled, semel.ErrDuplicate,
 	} {
 		if errors.Is(err, telling) {
 			if e, ok := errors.AsType[*semel.Error](err); ok {
@@ -64,27 +64,40 @@ func told(err error) (*semel.Record, bool) {
 	return nil, false
 }
 
+// denial asks [Options.BeforeReplay] whether the caller may be told of an
+// earlier attempt. It returns no error if so; otherwise answer is what the caller
+// gets, or nil for the problem that the error stands for.
+func (m *Middleware) denial(r *http.Request, rec *semel.Record) (answer http.Handler, err error) {
+	if m.set.BeforeReplay == nil {
+		return nil, nil
+	}
+	err = m.set.BeforeReplay(r, rec)
+	refused, ok := errors.AsType[*DeniedError](err)
+	switch {
+	case err == nil:
+		return nil, nil
+	case !ok:
+		return nil, fmt.Errorf("%w: %w", errRightNotKnown, hidden(err))
+	case refused.Answer == nil:
+		return nil, fmt.Errorf("%w: %w", errNotAllowed, hidden(err))
+	}
+	return refused.Answer, err
+}
+
 // mayTell asks whether the caller may be told of an earlier attempt, and
 // answers if not.
 func (ex *exchange) mayTell(w http.ResponseWriter, rec *semel.Record) bool {
-	if ex.m.set.BeforeReplay == nil {
-		return true
-	}
-	err := ex.m.set.BeforeReplay(ex.request, rec)
-	if err == nil {
-		return true
-	}
-	refused, ok := errors.AsType[*DeniedError](err)
+	answer, err := ex.m.denial(ex.request, rec)
 	switch {
-	case !ok:
-		ex.refuse(w, fmt.Errorf("%w: %w", errRightNotKnown, hidden(err)))
-	case refused.Answer == nil:
-		ex.refuse(w, fmt.Errorf("%w: %w", errNotAllowed, hidden(err)))
+	case err == nil:
+		return true
+	case answer == nil:
+		ex.refuse(w, err)
 	default:
 		ex.decision.Outcome, ex.decision.Err = OutcomeDenied, err
-		answer := &statusRecorder{ResponseWriter: w}
-		refused.Answer.ServeHTTP(answer, ex.request)
-		ex.decision.Status = answer.status
+		seen := &statusRecorder{ResponseWriter: w}
+		answer.ServeHTTP(seen, ex.request)
+		ex.decision.Status = seen.status
 	}
 	return false
 }

@@ -3,6 +3,7 @@ package semelhttp_test
 import (
 	"bytes"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -61,6 +62,40 @@ func TestSealedAnswers(t *testing.T) {
 	}
 	if word := bare.outcomes()[0]; word != semelhttp.OutcomeUnreadable {
 		t.Errorf("decided %s, want unreadable", word)
+	}
+}
+
+// TestBeforeReplayOfUnreadable: promise 5: whoever lost the right does not learn
+// either that it was done, where the answer cannot be decrypted.
+func TestBeforeReplayOfUnreadable(t *testing.T) {
+	t.Parallel()
+	store := memstore.New(nil)
+	var gate turnstile
+	created := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) })
+	sealed := newDoor(t, doorOptions{store: store, keys: []semel.OutcomeKey{{ID: "k1", Key: [32]byte{1}}}})
+	bare := newDoor(t, doorOptions{store: store, Options: semelhttp.Options{BeforeReplay: gate.ask}})
+	current := sealed.Handler(created)
+	server := newServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { current.ServeHTTP(w, r) }))
+	ask(t, server, "k1", "x")
+	current = bare.Handler(created)
+	wantProblem(t, ask(t, server, "k1", "x"), http.StatusConflict, "response-unreadable")
+	gate.shut(&semelhttp.DeniedError{})
+	wantProblem(t, ask(t, server, "k1", "x"), http.StatusForbidden, "not-allowed")
+}
+
+// TestStatusOfUnreadable: a caller is not sent for an answer that it cannot get.
+func TestStatusOfUnreadable(t *testing.T) {
+	t.Parallel()
+	store := memstore.New(nil)
+	scope := func(*http.Request) (string, error) { return "s", nil } // whatever the port
+	created := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) }
+	_, sealed := statusDoor(t, doorOptions{store: store, scope: scope, keys: []semel.OutcomeKey{{ID: "k1", Key: [32]byte{1}}}}, created)
+	_, bare := statusDoor(t, doorOptions{store: store, scope: scope}, created)
+	ask(t, sealed, "k1", "x")
+	for server, kept := range map[*httptest.Server]bool{sealed: true, bare: false} {
+		if s := stateOf(t, askStatus(t, server, "?path=/invoices", "Idempotency-Key", "k1")); s.State != "completed" || s.Kept != kept {
+			t.Errorf("got %+v, want kept %v", s, kept)
+		}
 	}
 }
 

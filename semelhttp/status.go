@@ -93,6 +93,7 @@ func (m *Middleware) StatusHandler() http.Handler {
 			return
 		}
 		if m.mayAsk(w, r, about, &rec) {
+			rec.Kept = rec.Kept && err == nil // what cannot be decrypted is not replayed
 			m.writeStatus(w, statusOf(&rec))
 		}
 	})
@@ -105,29 +106,20 @@ func (m *Middleware) statusProblem(name string, status int, title, detail string
 // mayAsk asks Options.BeforeReplay, whatever there is to tell, and answers who
 // may not be told.
 func (m *Middleware) mayAsk(w http.ResponseWriter, r, about *http.Request, rec *semel.Record) bool {
-	if m.set.BeforeReplay == nil {
-		return true
-	}
 	if rec.State == semel.StateAbsent {
 		rec = nil
 	}
-	err := m.set.BeforeReplay(about, rec)
-	if err == nil {
-		return true
-	}
-	refused, ok := errors.AsType[*DeniedError](err)
+	answer, err := m.denial(about, rec)
 	switch {
-	case !ok:
-		err = errRightNotKnown
-	case refused.Answer == nil:
-		err = errNotAllowed
+	case err == nil:
+		return true
+	case answer == nil:
+		p, _ := problemOf(err)
+		p.PolicyURL = m.set.PolicyURL
+		WriteProblem(w, r, p)
 	default:
-		refused.Answer.ServeHTTP(w, r)
-		return false
+		answer.ServeHTTP(w, r)
 	}
-	p, _ := problemOf(err)
-	p.PolicyURL = m.set.PolicyURL
-	WriteProblem(w, r, p)
 	return false
 }
 
@@ -212,7 +204,7 @@ func statusOf(rec *semel.Record) IntentStatus {
 	case rec.State == semel.StateCompleted && rec.Kept:
 		s.State, s.Advice = "completed", "It was done. Send the request again with the same key to get its answer."
 	case rec.State == semel.StateCompleted:
-		s.State, s.Advice = "completed", "It was done, but the answer was not kept. Look the result up."
+		s.State, s.Advice = "completed", "It was done, but the answer cannot be given again. Look the result up."
 	case rec.State == semel.StateCancelled:
 		s.State, s.Advice = "cancelled", "It was cancelled and will not be done. Use a new key if you want it after all."
 	default:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -35,8 +36,13 @@ func parse(args []string, stderr io.Writer) (*settings, error) {
 		return nil, err
 	}
 	var err error
-	if s.only, err = regexp.Compile(*only); err != nil {
+	switch s.only, err = regexp.Compile(*only); {
+	case err != nil:
 		err = fmt.Errorf("-only: %w", err)
+	case s.total <= 0 || flags.NArg() > 0:
+		err = errors.New("-for is longer than nothing, and there are no arguments but flags")
+	}
+	if err != nil {
 		say(stderr, "histories: %v\n", err)
 	}
 	return s, err

@@ -32,7 +32,7 @@ func TestRun(t *testing.T) {
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	for want, args := range map[int][][]string{
-		2: {{"-only", "("}, {"-for", "soon"}, {childWord, "{"}},
+		2: {{"-only", "("}, {"-for", "soon"}, {"-for", "0s"}, {"sqlite"}, {childWord, "{"}},
 		3: {{"-only", "oracle"}},
 	} {
 		for _, a := range args {

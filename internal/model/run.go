@@ -28,6 +28,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
+	if *attempts < 0 || flags.NArg() > 0 || (*asJSON && *remove != "") {
+		say(stderr, "-attempts is at least 1, -json does not go with -remove, and there are no arguments but flags\n")
+		return 2
+	}
 	matching, err := regexp.Compile(*only)
 	if err != nil {
 		say(stderr, "-only: %v\n", err)

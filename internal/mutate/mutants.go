@@ -6,6 +6,12 @@ import (
 	"github.com/semel-dev/semel/internal/testserver/dbserver"
 )
 
+// The files of the transition table.
+const (
+	verbs     = "internal/machine/verbs.go"
+	decisions = "internal/machine/decision.go"
+)
+
 // mutant is a mechanism, and how it is removed.
 type mutant struct {
 	mechanism string
@@ -18,7 +24,7 @@ type mutant struct {
 }
 
 func mutants() []mutant {
-	return slices.Concat(fences(), claims(), outcomes(), unknowns(), verdicts(), transactions(), walls(), replies(), bounds(), clocks(), unreachable())
+	return slices.Concat(fences(), claims(), outcomes(), unknowns(), answered(), transactions(), walls(), replies(), bounds(), clocks(), unreachable())
 }
 
 // fences are the comparisons in the stores (promise 1).
@@ -30,8 +36,8 @@ func fences() []mutant {
 		return mutant{store + ": the fence of " + what, 1, "store/" + store + "/" + file, old, with, "store/" + store, tests, server}
 	}
 	return []mutant{
-		{"the table, memstore: the fence of Settle", 1, "internal/machine/verbs.go", "rec.Fence != fence && !t.lacks(LineSettleFence):", "false:", "store/memstore", settle, ""},
-		{"the table, memstore: the fence of Renew", 1, "internal/machine/verbs.go", "(rec.Fence == fence || t.lacks(LineRenewFence))", "true", "store/memstore", renew, ""},
+		{"table: the fence of Settle", 1, verbs, ", rec.Fence != fence && !t.lacks(LineSettleFence):", ":", "store/memstore", settle, ""},
+		{"table: the fence of Renew", 1, verbs, " && (rec.Fence == fence || t.lacks(LineRenewFence))", "", "store/memstore", renew, ""},
 		of("sqlitestore", "Settle", "sql/settle.sql", "WHERE fence = ?1 AND", "WHERE ?1 IS NOT NULL AND", settle, ""),
 		of("sqlitestore", "Settle as released", "sql/release.sql", "fence = ?1", "?1 IS NOT NULL", settle, ""),
 		of("sqlitestore", "Renew", "sql/renew.sql", "WHERE fence = ?1 AND", "WHERE ?1 IS NOT NULL AND", renew, ""),
@@ -55,13 +61,13 @@ func claims() []mutant {
 			"",
 		},
 		{
-			"the table, memstore: a live claim is not taken over", 1, "internal/machine/verbs.go", "rec.State == Claimed && (rec.Lapsed || t.lacks(LineLapse))", "rec.State == Claimed",
+			"table: a live claim is not taken over", 1, verbs, "rec.State == Claimed && (rec.Lapsed || t.lacks(LineLapse))", "rec.State == Claimed",
 			"store/memstore",
 			[]string{"TestStore/claim/takeover-live"},
 			"",
 		},
 		{
-			"the table, memstore: a takeover names the fence it saw", 1, "internal/machine/verbs.go", "takeOver != 0 && takeOver == rec.Fence &&", "takeOver != 0 &&",
+			"table: a takeover names the fence it saw", 1, verbs, "takeOver != 0 && takeOver == rec.Fence &&", "takeOver != 0 &&",
 			"store/memstore",
 			[]string{"TestStore/claim/takeover-stale"},
 			"",
@@ -70,6 +76,13 @@ func claims() []mutant {
 			"sqlitestore: a takeover names the fence it saw", 1, "store/sqlitestore/sql/claim.sql", "OR (fence = ?11 AND", "OR (?11 <> 0 AND",
 			"store/sqlitestore",
 			[]string{"TestStore/claim/takeover-stale"},
+			"",
+		},
+		{
+			"under two secrets, a claim looks again before anything runs", 1, "secrets.go",
+			"		other, err := core.standing(a.ctx, ds[1:])\n", "		other, err := Record{}, ErrNotFound\n",
+			".",
+			[]string{"TestSecretsInEveryOrder", "TestSecretsRace"},
 			"",
 		},
 		{
@@ -91,13 +104,13 @@ func outcomes() []mutant {
 			"",
 		},
 		{
-			"the table, memstore: what is settled stays", 2, "internal/machine/verbs.go", "case rec.State == Completed || rec.State == Cancelled:", "case rec.State == Cancelled:",
+			"table: what is settled stays", 2, verbs, "	case rec.State == Completed || rec.State == Cancelled:\n		return Settled\n", "",
 			"store/memstore",
 			[]string{"TestStore/settle/otherwise"},
 			"",
 		},
 		{
-			"memstore: what has expired is absent", 2, "store/memstore/memstore.go", "if e == nil || machine.Reached(now, e.expires) {", "if machine.Reached(now, now+1) || e == nil {",
+			"memstore: what has expired is absent", 2, "store/memstore/memstore.go", "if e == nil || machine.Reached(now, e.expires) {", "if e == nil || machine.Reached(0, 1) {",
 			"store/memstore",
 			[]string{"TestStore/settle/absent", "TestStore/renew/lapsed", "TestStore/expiry/takeover-absent", "TestStore/model/sequences"},
 			"",
@@ -115,7 +128,7 @@ func outcomes() []mutant {
 func unknowns() []mutant {
 	return []mutant{
 		{
-			"what is unknown is refused", 3, "begin.go", "Refuse: p.OnUnknown == Refuse}", "Refuse: false}",
+			"what is unknown is refused", 3, decisions, "case w.Refuse && !m.NeverRan:", "case false:",
 			".",
 			[]string{"TestCrashedHolderLeavesUnknown"},
 			"",
@@ -141,13 +154,13 @@ func unknowns() []mutant {
 			"",
 		},
 		{
-			"a tombstone stops the late original", 3, "internal/machine/decision.go", "case m.State == Cancelled:", "case false:",
+			"a tombstone stops the late original", 3, decisions, "case m.State == Cancelled:", "case false:",
 			".",
 			[]string{"TestCancel"},
 			"",
 		},
 		{
-			"the table, memstore: a tombstone is for good", 3, "internal/machine/verbs.go", "case rec.State == Completed || rec.State == Cancelled:", "case rec.State == Completed:",
+			"table: a tombstone is for good", 3, verbs, "case rec.State == Completed || rec.State == Cancelled:", "case rec.State == Completed:",
 			"store/memstore",
 			[]string{"TestStore/settle/release-settled", "TestStore/settle/otherwise"},
 			"",
@@ -181,19 +194,27 @@ func unknowns() []mutant {
 	}
 }
 
-// verdicts are what operators and reconciliation say of an unknown outcome (promise 3).
-func verdicts() []mutant {
+// answered holds what was executed, or decided by hand, to that (promise 3).
+func answered() []mutant {
 	return []mutant{
 		{
-			"a verdict waits for its entry in the audit trail", 3, "operator.go", "if err := g.core.writeAudit(ctx, entry); err != nil {", "if err := g.core.writeAudit(ctx, entry); err != nil && ctx == nil {",
+			"what is reconciled in the background is taken over first", 3, "unattended.go", "if s.err != nil || !s.won {", "if s.err != nil {",
+			".",
+			[]string{"TestReconcileUnknownOnce"},
+			"",
+		},
+		{
+			"a verdict takes effect after its entry in the audit trail", 3, "operator.go",
+			"if err := g.core.writeAudit(ctx, entry); err != nil {", "if _ = g.core.writeAudit(ctx, entry); err != nil {",
 			".",
 			[]string{"TestNoVerdictWithoutAnEntry"},
 			"",
 		},
 		{
-			"what is reconciled in the background is taken over first", 3, "unattended.go", "if s.err != nil || !s.won {", "if s.err != nil {",
+			"what cannot be decrypted is not executed again", 3, "seal.go",
+			"			a.met = rec\n			return nil, a.fail(unreadable)\n", "			_ = unreadable\n",
 			".",
-			[]string{"TestReconcileUnknownOnce"},
+			[]string{"TestSealedOutcomeWithoutItsKey"},
 			"",
 		},
 	}
@@ -251,7 +272,25 @@ func walls() []mutant {
 			"",
 		},
 		{
-			"a mismatch is refused", 6, "begin.go", "			Asked:    a.asks(rec),", "			Asked:    true,",
+			"an encrypted summary does not pass for an answer", 5, "seal.go", "	if kept {\n		flag = 1\n	}\n", "",
+			".",
+			[]string{"TestSealedOutcomeIsBoundToItsRecord"},
+			"",
+		},
+		{
+			"the right is asked for before a repetition is answered", 5, "semelhttp/replayright.go", "if m.set.BeforeReplay == nil {", "if m != nil {",
+			"semelhttp",
+			[]string{"TestBeforeReplay"},
+			"",
+		},
+		{
+			"the right is asked for before a question is answered", 5, "semelhttp/status.go", "m.denial(about, rec)", "http.Handler(nil), error(nil)",
+			"gateway",
+			[]string{"TestStatusAsksForTheRight"},
+			"",
+		},
+		{
+			"a mismatch is refused", 6, decisions, "case !m.Asked && !t.lacks(LineFingerprint):", "case false:",
 			".",
 			[]string{"TestBeginRefusesAnotherFingerprint"},
 			"",
@@ -305,24 +344,6 @@ func replies() []mutant {
 func bounds() []mutant {
 	return []mutant{
 		{
-			"live claims of a scope", 8, "quota.go", "if n >= q.most {", "if n < 0 {",
-			".",
-			[]string{"TestLiveClaimsPerScope"},
-			"",
-		},
-		{
-			"records of a scope", 8, "quota.go", "if w.total >= q.most {", "if w.total < 0 {",
-			".",
-			[]string{"TestRecordsPerScope"},
-			"",
-		},
-		{
-			"claims that wait for the store", 8, "begin.go", "if c.queue.Add(1) > c.maxQueue {", "if c.queue.Add(1) < 0 {",
-			".",
-			[]string{"TestStoreQueue"},
-			"",
-		},
-		{
 			"waiters per key", 8, "waiters.go", " || (room != nil && room.n >= w.perKey)", "",
 			".",
 			[]string{"TestBeginBoundsWaiters"},
@@ -344,6 +365,24 @@ func bounds() []mutant {
 			"live claims", 8, "begin.go", "if c.live.Load() >= c.maxLive {", "if false {",
 			".",
 			[]string{"TestBeginBoundsLiveClaims"},
+			"",
+		},
+		{
+			"live claims of one scope", 8, "quota.go", "if n >= q.most {", "if false {",
+			".",
+			[]string{"TestLiveClaimsPerScope"},
+			"",
+		},
+		{
+			"records of one scope", 8, "quota.go", "if w.total >= q.most {", "if false {",
+			".",
+			[]string{"TestRecordsPerScope"},
+			"",
+		},
+		{
+			"claims that wait for the store", 8, "begin.go", "if c.queue.Add(1) > c.maxQueue {", "if c.queue.Add(1) < 0 {",
+			".",
+			[]string{"TestStoreQueue"},
 			"",
 		},
 		{
@@ -371,7 +410,7 @@ func bounds() []mutant {
 func clocks() []mutant {
 	return []mutant{
 		{
-			"a tenth of the lease is a margin", 9, "internal/machine/record.go", "{ return lease - lease/10 }", "{ return lease }",
+			"a tenth of the lease is a margin", 9, "internal/machine/record.go", "return lease - lease/10", "return lease",
 			".",
 			[]string{"TestLeaseIsTrustedFromTheStartOfTheCall", "TestClocksThatRunAtOtherSpeeds"},
 			"",

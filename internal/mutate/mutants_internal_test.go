@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -78,5 +79,16 @@ func TestDriftIsLoud(t *testing.T) {
 	}
 	if text, err := os.ReadFile(file); err != nil || string(text) != "one two two" {
 		t.Errorf("taken back: %q, %v", text, err)
+	}
+}
+
+// TestUsage: what makes no sense, or would prove nothing, is refused.
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"-only", "("}, {"-only", "no such mechanism"}, {"-workers", "0"}, {"claims"}} {
+		var said bytes.Buffer
+		if code := run(t.Context(), args, &said, &said); code < 2 || said.Len() == 0 {
+			t.Errorf("%v: exit code %d and %q, want a refusal", args, code, said.String())
+		}
 	}
 }

@@ -80,6 +80,9 @@ func (s *settings) try(ctx context.Context) (results []result, err error) {
 			results = append(results, result{mutant: m, absent: absentServer(m.server)})
 		}
 	}
+	if len(results) == 0 {
+		return nil, fmt.Errorf("no mutant matches -only %s", s.only)
+	}
 	dir, err := os.MkdirTemp("", "semel-mutate-")
 	if err != nil {
 		return nil, err

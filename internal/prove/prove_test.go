@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -92,5 +93,16 @@ func TestReadEvidence(t *testing.T) {
 	found, err := readEvidence("model", []byte(`{"results":[{"scenario":"two hosts","promises":[1],"operations":5}]}`))
 	if err != nil || found[0].Attack != "model: two hosts" || found[0].broken() {
 		t.Errorf("got %+v, %v", found, err)
+	}
+}
+
+// TestUsage: what makes no sense, or would prove nothing, is refused.
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"-for", "soon"}, {"-for", "0s"}, {"model"}} {
+		var said bytes.Buffer
+		if code := run(t.Context(), args, &said, &said); code != 2 || said.Len() == 0 {
+			t.Errorf("%v: exit code %d and %q, want a refusal", args, code, said.String())
+		}
 	}
 }

@@ -30,6 +30,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
+	if *long <= 0 || flags.NArg() > 0 {
+		say(stderr, "prove: -for is longer than nothing, and there are no arguments but flags\n")
+		return 2
+	}
 	g, err := readGuarantees(guaranteesFile)
 	if err != nil {
 		say(stderr, "prove: %v (start it from the repository's root)\n", err)

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/semel-dev/semel/internal/testserver/dbserver"
@@ -72,17 +73,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		say(stderr, "torture: -only: %v\n", err)
 		return 2
 	}
+	chosen := slices.DeleteFunc(scenarios(), func(sc scenario) bool { return !match.MatchString(sc.name) })
+	if len(chosen) == 0 || s.total <= 0 || s.writers < 1 || flags.NArg() > 0 {
+		say(stderr, "torture: -only matches at least one scenario, -for is longer than nothing, -writers is at least 1, and there are no arguments but flags\n")
+		return 2
+	}
 	if err := s.prepare(ctx); err != nil {
 		say(stderr, "torture: %v\n", err)
 		return 3
 	}
 	defer s.close() //nolint:contextcheck // servers end whatever became of ctx.
-	var chosen []scenario
-	for _, sc := range scenarios() {
-		if match.MatchString(sc.name) {
-			chosen = append(chosen, sc)
-		}
-	}
 	return s.torture(ctx, chosen, stdout)
 }
 
