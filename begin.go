@@ -80,7 +80,7 @@ func (a *attempt) enter() error {
 	}
 	if c.live.Load() >= c.maxLive {
 		c.idle.exit()
-		return fmt.Errorf("%w: %d claims are held already", ErrUnavailable, c.maxLive)
+		return fmt.Errorf("%w: %w: %d", ErrUnavailable, ErrBusy, c.maxLive)
 	}
 	a.digest = c.digester.digest(a.key)
 	a.owner = c.newOwner()
@@ -198,12 +198,12 @@ func (a *attempt) refusal(rec *Record) error {
 // claim asks the store, within the quotas of the scope. began is now, or a
 // little earlier.
 func (a *attempt) claim(takeOver Fence, began time.Time) step {
-	if err := a.admit(); err != nil {
+	if err := a.admit(takeOver); err != nil {
 		return a.lookOnly(takeOver, err)
 	}
 	s := a.claimAdmitted(takeOver, began)
 	if s.err != nil || !s.won {
-		a.dismiss()
+		a.dismiss(takeOver)
 	}
 	return s
 }

@@ -101,13 +101,13 @@ func (a *txAttempt) claimAlone() (*TxClaim, step) {
 	if ok {
 		return nil, step{rec: known}
 	}
-	if err := a.admit(); err != nil {
+	if err := a.admit(0); err != nil {
 		return nil, a.lookOnly(0, err)
 	}
 	admitted := true
 	defer func() {
 		if admitted {
-			a.dismiss()
+			a.dismiss(0)
 		}
 	}()
 	if a.joins() {

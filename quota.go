@@ -156,13 +156,14 @@ func (c *core) quotaSlot(retention time.Duration) int64 {
 	return int64(time.Since(c.born) / max(1, retention/quotaSlots))
 }
 
-// admit takes the attempt's seats within the quotas of its scope.
-func (a *attempt) admit() error {
+// admit takes the attempt's seats within the quotas of its scope. What is taken
+// over is a record already, and is counted no second time.
+func (a *attempt) admit(takeOver Fence) error {
 	c, scope := a.guard.core, a.key.Scope
 	if !c.liveQuota.enter(scope) {
 		return fmt.Errorf("%w: it holds %d claims already", ErrQuota, c.liveQuota.most)
 	}
-	if c.recordQuota == nil {
+	if c.recordQuota == nil || takeOver != 0 {
 		return nil
 	}
 	if !c.recordQuota.take(scope, c.quotaSlot(a.guard.policy.Retention)) {
@@ -173,10 +174,10 @@ func (a *attempt) admit() error {
 }
 
 // dismiss gives the seats of an attempt back that won no claim.
-func (a *attempt) dismiss() {
+func (a *attempt) dismiss(takeOver Fence) {
 	c, scope := a.guard.core, a.key.Scope
 	c.liveQuota.leave(scope)
-	if c.recordQuota != nil {
+	if c.recordQuota != nil && takeOver == 0 {
 		c.recordQuota.give(scope)
 	}
 }
