@@ -15,7 +15,7 @@ import (
 // It takes the claim over first, so a holder that wakes up late cannot
 // overwrite the verdict, then writes the audit entry, then settles.
 //
-// Errors: [ErrOperator]; [ErrNotFound], for what belongs to the audit trail too;
+// Errors: [ErrOperator]; [ErrNotFound], for an unfinished entry of the audit trail too;
 // [ErrInFlight] while the claim is live;
 // [ErrSettled] for a record that is completed or cancelled. After any other the
 // record is unknown still, or nobody can tell: look it up.
@@ -32,10 +32,10 @@ func (g *Guard) resolve(ctx context.Context, entry AuditEntry, d Digest, s Settl
 		return Record{}, fmt.Errorf("semel: %s: %w", entry.Act, err)
 	}
 	switch {
-	case rec.Scope == AuditScope: // an entry that its writer did not finish is nobody's to write
-		return Record{}, fmt.Errorf("semel: %s: it belongs to the audit trail: %w", entry.Act, ErrNotFound)
 	case rec.State == StateCompleted, rec.State == StateCancelled:
 		return rec, &Error{Op: entry.Act, Digest: d, Record: &rec, Err: ErrSettled}
+	case rec.Scope == AuditScope: // an entry that its writer did not finish is nobody's to write
+		return Record{}, fmt.Errorf("semel: %s: it belongs to the audit trail: %w", entry.Act, ErrNotFound)
 	case rec.State == StateClaimed && !rec.Lapsed():
 		return rec, &Error{Op: entry.Act, Digest: d, Record: &rec, RetryAfter: rec.LeaseLeft(), Err: ErrInFlight}
 	}

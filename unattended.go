@@ -140,11 +140,9 @@ func (u *unattended) pass(ctx context.Context) (UnattendedReport, error) {
 			if !due {
 				continue
 			}
-			select {
-			case seats <- struct{}{}:
-			case <-ctx.Done():
+			if err := u.seat(ctx, seats); err != nil {
 				running.Wait()
-				return u.report, fmt.Errorf("semel: unattended reconciliation: %w", context.Cause(ctx))
+				return u.report, fmt.Errorf("semel: unattended reconciliation: %w", err)
 			}
 			running.Go(func() {
 				defer func() { <-seats }()
@@ -158,6 +156,25 @@ func (u *unattended) pass(ctx context.Context) (UnattendedReport, error) {
 	}
 	running.Wait()
 	return u.report, nil
+}
+
+// seat takes one of the seats, unless nothing new is to start.
+func (u *unattended) seat(ctx context.Context, seats chan<- struct{}) error {
+	core := u.guard.core
+	select {
+	case seats <- struct{}{}:
+	case <-core.drain:
+		return ErrClosed
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	switch { // of several that are ready, select takes any
+	case core.closed.Load():
+		return ErrClosed
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	return nil
 }
 
 // due reports whether it is time to try the record, and how.
@@ -213,7 +230,7 @@ func (u *unattended) reconcile(ctx context.Context, before Record, policy Policy
 	}
 	// What it is remembered for does not grow by trying.
 	view.policy.UnknownRetention = max(before.RetentionLeft(), time.Millisecond)
-	s := a.claim(before.Fence, a.start) //nolint:contextcheck // what gives a claim back outlives the call.
+	s := a.takeOver(&before) //nolint:contextcheck // what gives a claim back outlives the call.
 	if s.err != nil || !s.won {
 		core.idle.exit()
 		if s.err != nil {
