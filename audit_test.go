@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -141,4 +142,28 @@ func TestAuditScopeIsReserved(t *testing.T) {
 	t.Parallel()
 	g := newGuard(t, memstore.New(nil), nil)
 	mustRefuse(t, g, semel.Key{Scope: semel.AuditScope, Name: "forged"}, semel.ErrKeyInvalid)
+}
+
+// TestUnfinishedEntryIsNobodys: what the writer of an entry left behind when it
+// crashed cannot be settled into an entry of somebody's making.
+func TestUnfinishedEntryIsNobodys(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New(nil)
+		g := newGuard(t, store, nil)
+		d := semel.Key{Scope: semel.AuditScope, Name: "resolve 1"}.Digest()
+		if _, won, err := store.Claim(t.Context(), semel.ClaimParams{
+			Digest: d, Scope: semel.AuditScope, Name: "resolve 1", Owner: semel.Owner{1}, Lease: time.Second, Retention: time.Hour,
+		}); err != nil || !won {
+			t.Fatal(won, err)
+		}
+		time.Sleep(time.Minute)
+		forged := semel.Settlement{State: semel.StateCompleted, Outcome: []byte(`{"operator":"bob"}`), Kept: true, Note: "because"}
+		if _, err := g.Resolve(t.Context(), alice, d, forged); !errors.Is(err, semel.ErrNotFound) {
+			t.Errorf("resolve: got %v, want ErrNotFound", err)
+		}
+		if entries, err := g.Audit(t.Context(), semel.AuditParams{}); err != nil || len(entries) != 0 {
+			t.Errorf("the trail has %+v, %v", entries, err)
+		}
+	})
 }

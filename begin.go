@@ -80,7 +80,7 @@ func (a *attempt) enter() error {
 	}
 	if c.live.Load() >= c.maxLive {
 		c.idle.exit()
-		return fmt.Errorf("%w: %d claims are held already", ErrUnavailable, c.maxLive)
+		return fmt.Errorf("%w: %w: %d", ErrUnavailable, ErrBusy, c.maxLive)
 	}
 	a.digest = c.digester.digest(a.key)
 	a.owner = c.newOwner()
@@ -214,7 +214,7 @@ func (a *attempt) claimAdmitted(takeOver Fence, began time.Time) step {
 	c := a.guard.core
 	defer c.queue.Add(-1)
 	if c.queue.Add(1) > c.maxQueue {
-		return step{err: fmt.Errorf("%w: %d claims wait for the store already", ErrUnavailable, c.maxQueue)}
+		return step{err: fmt.Errorf("%w: %w: %d wait for the store already", ErrUnavailable, ErrBusy, c.maxQueue)}
 	}
 	p := a.params(takeOver)
 	ctx := c.boundVerb(a.ctx, began)

@@ -30,6 +30,10 @@ var (
 	ErrUnreadable = errors.New("semel: executed, but the recorded answer cannot be read")
 	// ErrUnavailable: the store could not be reached, so nothing was executed.
 	ErrUnavailable = errors.New("semel: store is unavailable")
+	// ErrBusy, beside ErrUnavailable: this guard holds as many claims as it may,
+	// or as many wait for the store.
+	// The store is well, and may know the intent.
+	ErrBusy = errors.New("semel: too many claims at a time")
 	// ErrQuota: the scope has as many live claims or records as it may, so
 	// nothing was executed. Retry with the same key after [Error.RetryAfter].
 	ErrQuota = errors.New("semel: quota of the scope is used up")

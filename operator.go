@@ -15,7 +15,8 @@ import (
 // It takes the claim over first, so a holder that wakes up late cannot
 // overwrite the verdict, then writes the audit entry, then settles.
 //
-// Errors: [ErrOperator]; [ErrNotFound]; [ErrInFlight] while the claim is live;
+// Errors: [ErrOperator]; [ErrNotFound], for an unfinished entry of the audit trail too;
+// [ErrInFlight] while the claim is live;
 // [ErrSettled] for a record that is completed or cancelled. After any other the
 // record is unknown still, or nobody can tell: look it up.
 func (g *Guard) Resolve(ctx context.Context, by Operator, d Digest, s Settlement) (Record, error) {
@@ -33,6 +34,8 @@ func (g *Guard) resolve(ctx context.Context, entry AuditEntry, d Digest, s Settl
 	switch {
 	case rec.State == StateCompleted, rec.State == StateCancelled:
 		return rec, &Error{Op: entry.Act, Digest: d, Record: &rec, Err: ErrSettled}
+	case rec.Scope == AuditScope: // an entry that its writer did not finish is nobody's to write
+		return Record{}, fmt.Errorf("semel: %s: it belongs to the audit trail: %w", entry.Act, ErrNotFound)
 	case rec.State == StateClaimed && !rec.Lapsed():
 		return rec, &Error{Op: entry.Act, Digest: d, Record: &rec, RetryAfter: rec.LeaseLeft(), Err: ErrInFlight}
 	}

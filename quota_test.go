@@ -177,6 +177,33 @@ func TestRecordsOfSeveralRetentions(t *testing.T) {
 	})
 }
 
+// TestRecordQuotaCountsARecordOnce: finding out what became of a record makes no
+// other record, and works where the scope has had its share.
+func TestRecordQuotaCountsARecordOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		policy := asked(func(semel.Record) (semel.Reconciliation, error) { return semel.Reconciliation{}, nil })
+		g := newGuard(t, memstore.New(nil), &semel.Options{RecordsPerScope: 2, Policy: policy})
+		if err := mustClaim(t, g, testKey("a")).Unknown("upstream reset"); err != nil {
+			t.Fatal(err)
+		}
+		for range 5 {
+			time.Sleep(time.Hour)
+			if r, err := g.ReconcileUnknown(t.Context(), semel.Unattended{}); err != nil || r.Still != 1 {
+				t.Fatalf("got %+v, %v; want one tried in vain", r, err)
+			}
+		}
+		if err := mustClaim(t, g, testKey("b")).Unknown("upstream reset"); err != nil {
+			t.Fatal(err)
+		}
+		mustRefuse(t, g, testKey("c"), semel.ErrQuota)
+		time.Sleep(time.Hour)
+		if r, err := g.ReconcileUnknown(t.Context(), semel.Unattended{}); err != nil || r.Still != 2 {
+			t.Fatalf("with the share used up: got %+v, %v; want two tried in vain", r, err)
+		}
+	})
+}
+
 // TestFlooderIsNotForgotten: many other scopes do not make the quota forget the
 // one that is full.
 func TestFlooderIsNotForgotten(t *testing.T) {

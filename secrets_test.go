@@ -513,3 +513,25 @@ func TestUnattendedWhileSecretsAreReplaced(t *testing.T) {
 	}
 	mustReplay(t, g, testKey("a"), "1")
 }
+
+// An intent that has an answer under one secret gets no other under the next one
+// by itself.
+func TestUnattendedLooksUnderEverySecret(t *testing.T) {
+	t.Parallel()
+	for _, secrets := range [][][]byte{newFirst(), oldFirst()} {
+		clock := newClock()
+		store := memstore.New(&memstore.Options{Now: clock.now})
+		mustSettle(t, mustClaim(t, newGuard(t, store, secretOptions(semel.Policy{}, secrets[0])), testKey("k")).Complete([]byte("one"), nil))
+		left := newGuard(t, store, secretOptions(semel.Policy{}, secrets[1]))
+		mustSettle(t, mustClaim(t, left, testKey("k")).Unknown("reset"))
+		clock.add(time.Minute)
+		g := newGuard(t, store, secretOptions(asked(func(semel.Record) (semel.Reconciliation, error) {
+			return semel.Reconciliation{Verdict: semel.Happened, Outcome: []byte("two"), Kept: true}, nil
+		}), newFirst()...))
+		if r, err := g.ReconcileUnknown(t.Context(), semel.Unattended{}); err != nil || r.Happened != 0 {
+			t.Errorf("got %+v, %v", r, err)
+		}
+		mustReplay(t, g, testKey("k"), "one")
+		mustRefuse(t, left, testKey("k"), semel.ErrUnknown)
+	}
+}

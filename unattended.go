@@ -152,11 +152,9 @@ func (u *unattended) pass(ctx context.Context) (UnattendedReport, error) {
 			if !due {
 				continue
 			}
-			select {
-			case seats <- struct{}{}:
-			case <-ctx.Done():
+			if err := u.seat(ctx, seats); err != nil {
 				running.Wait()
-				return u.report, fmt.Errorf("semel: unattended reconciliation: %w", context.Cause(ctx))
+				return u.report, fmt.Errorf("semel: unattended reconciliation: %w", err)
 			}
 			running.Go(func() {
 				defer func() { <-seats }()
@@ -170,6 +168,25 @@ func (u *unattended) pass(ctx context.Context) (UnattendedReport, error) {
 	}
 	running.Wait()
 	return u.report, nil
+}
+
+// seat takes one of the seats, unless nothing new is to start.
+func (u *unattended) seat(ctx context.Context, seats chan<- struct{}) error {
+	core := u.guard.core
+	select {
+	case seats <- struct{}{}:
+	case <-core.drain:
+		return ErrClosed
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	switch { // of several that are ready, select takes any
+	case core.closed.Load():
+		return ErrClosed
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	return nil
 }
 
 // due reports whether it is time to try the record, and how.

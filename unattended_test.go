@@ -178,6 +178,41 @@ func TestReconcileUnknownOnce(t *testing.T) {
 	}
 }
 
+// TestUnattendedStopsAtTheDrain: what is not begun when the guard takes nothing
+// new any more stays unknown, and does not hold the drain up.
+func TestUnattendedStopsAtTheDrain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var asks atomic.Int64
+		policy := asked(func(semel.Record) (semel.Reconciliation, error) {
+			asks.Add(1)
+			time.Sleep(5 * time.Second)
+			return semel.Reconciliation{}, errors.New("503")
+		})
+		g := newGuard(t, memstore.New(nil), &semel.Options{Policy: policy})
+		for i := range 20 {
+			if err := mustClaim(t, g, testKey(fmt.Sprint(i))).Unknown("upstream reset"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Minute)
+		var pass sync.WaitGroup
+		pass.Go(func() {
+			if _, err := g.ReconcileUnknown(t.Context(), semel.Unattended{Concurrency: 2}); !errors.Is(err, semel.ErrClosed) {
+				t.Errorf("pass: got %v, want ErrClosed", err)
+			}
+		})
+		time.Sleep(time.Second)
+		if err := g.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		pass.Wait()
+		if asks.Load() != 2 {
+			t.Errorf("%d records were asked about, want the 2 that had begun", asks.Load())
+		}
+	})
+}
+
 // TestUnattendedWithoutAnEntry: a verdict that cannot be written down does not
 // take effect.
 func TestUnattendedWithoutAnEntry(t *testing.T) {

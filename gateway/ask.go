@@ -129,6 +129,9 @@ func (c *asker) get(ctx context.Context, a *attempt, t rules.Template) (*http.Re
 	if err != nil {
 		return nil, err
 	}
+	if leavesPath(path) {
+		return nil, errors.New("the question would leave its path, where an escaped slash or a backslash parts segments")
+	}
 	base := *c.target
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base.Scheme+"://"+base.Host+strings.TrimSuffix(base.EscapedPath(), "/")+path, http.NoBody)
 	if err != nil {
@@ -148,6 +151,18 @@ func (c *asker) get(ctx context.Context, a *attempt, t rules.Template) (*http.Re
 		return nil, fmt.Errorf("ask the upstream: %w", withoutURL(err))
 	}
 	return res, nil
+}
+
+// leavesPath reports whether a value brought a segment "." or ".." into the path
+// of a question, for applications that read an escaped slash, or a backslash, as
+// one that parts segments. Values are the caller's, credentials may be ours.
+func leavesPath(target string) bool {
+	path, _, _ := strings.Cut(target, "?")
+	path = unescape(unescape(path)) // some applications do it twice
+	return slices.ContainsFunc(strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '\\' }), func(segment string) bool {
+		segment, _, _ = strings.Cut(segment, ";") // and leave parameters out
+		return segment == "." || segment == ".."
+	})
 }
 
 // read returns the body of an answer.

@@ -15,8 +15,8 @@ import (
 	"github.com/semel-dev/semel/semelhttp"
 )
 
-// sinceMark starts the part of a note that says when the first attempt with an
-// unknown outcome began, by the store's clock.
+// sinceMark starts the part of a note that says since when the outcome is
+// unknown, by the store's clock.
 const sinceMark = " [since "
 
 // reconciler asks the upstream whether an intent happened.
@@ -46,13 +46,13 @@ func (c *reconciler) reconcile(ctx context.Context, rec semel.Record) (semel.Rec
 		if err != nil {
 			return semel.Reconciliation{Note: note("it happened, but its answer cannot be built: " + quietly(err))}, nil // as above
 		}
-		return semel.Reconciliation{Verdict: semel.Happened, Outcome: outcome, Kept: true}, nil
+		return semel.Reconciliation{Verdict: semel.Happened, Outcome: outcome, Kept: true, Note: found.note()}, nil
 	case !found.fulfils(&c.rule.NotHappened):
 		return semel.Reconciliation{Note: note("reconcile: the upstream's answer " + strconv.Itoa(found.status) + " says neither")}, nil
 	case rec.ReadAt.Sub(since) < c.rule.AbsentAfter:
 		return semel.Reconciliation{Note: note("not there yet, but it may still arrive")}, nil
 	}
-	return semel.Reconciliation{Verdict: semel.NotHappened}, nil
+	return semel.Reconciliation{Verdict: semel.NotHappened, Note: found.note()}, nil
 }
 
 // finding is what the upstream answered to the GET.
@@ -61,6 +61,11 @@ type finding struct {
 	header   http.Header
 	body     []byte
 	document any // the body, where it is JSON
+}
+
+// note is the reason of a verdict, for the audit trail.
+func (f *finding) note() string {
+	return "the upstream's answer to the question was " + strconv.Itoa(f.status)
 }
 
 // ask sends the GET and reads the answer.
@@ -164,8 +169,9 @@ func lookUp(document any, pointer string) (any, bool) {
 	return document, true
 }
 
-// sinceOf returns when the first attempt with an unknown outcome began. Every
-// reconciliation is a claim of its own, so the note carries it on.
+// sinceOf returns since when the outcome is unknown: until then the attempt, or
+// the gateway that held it, may have run. Every reconciliation is a claim of its
+// own, so the note carries the time on.
 func sinceOf(rec *semel.Record) time.Time {
 	if i := strings.LastIndex(rec.Note, sinceMark); i >= 0 {
 		text := strings.TrimSuffix(rec.Note[i+len(sinceMark):], "]")
@@ -173,7 +179,10 @@ func sinceOf(rec *semel.Record) time.Time {
 			return since
 		}
 	}
-	return rec.ClaimedAt
+	if rec.State == semel.StateClaimed {
+		return rec.LeaseUntil
+	}
+	return rec.SettledAt
 }
 
 // sinceNote appends the mark to a note that leaves room for it.

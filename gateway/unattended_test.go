@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -82,5 +83,35 @@ func TestBackgroundConfig(t *testing.T) {
 				t.Errorf("got %v, want an error about %q", err, tt.want)
 			}
 		})
+	}
+}
+
+// TestQuestionKeepsToItsPath: a key that leaves the question's path, for an
+// application that reads escaped slashes as slashes, is never asked about with
+// the gateway's own credentials.
+func TestQuestionKeepsToItsPath(t *testing.T) {
+	t.Setenv("SEMEL_TEST_BANK", "Bearer semel's own")
+	b := &bank{asked: make(chan string, 16)}
+	b.will(200, `{"state":"paid"}`)
+	text := strings.ReplaceAll(paymentsAlone, "/orders/{order}/payments?ref={key}", "/payments/{key}")
+	d := open(t, upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			panic(http.ErrAbortHandler)
+		}
+		b.ServeHTTP(w, r)
+	}), func(c *gateway.Config) {
+		c.Rules = parse(t, text)
+		c.Background = semel.Unattended{Every: time.Millisecond, First: time.Millisecond}
+	})
+	for _, key := range []string{"../../admin", `..\admin`, "x/../../admin", "%2e%2e%2fadmin", "a/..;x/b", "a.b..c"} {
+		d.send(t, "POST", "/orders/1/payments", "x", "Idempotency-Key", `"`+strings.ReplaceAll(key, `\`, `\\`)+`"`, "Host", "shop.test")
+	}
+	if got, want := receive(t, b.asked), "shop.test /payments/a.b..c Bearer semel's own "; got != want {
+		t.Errorf("asked %q, want %q", got, want)
+	}
+	again := d.send(t, "POST", "/orders/1/payments", "x", "Idempotency-Key", `"../../admin"`, "Host", "shop.test")
+	check(t, "the one that leaves the path", again, 409, "outcome-unknown")
+	if len(b.asked) > 0 {
+		t.Errorf("asked %q", <-b.asked)
 	}
 }

@@ -24,8 +24,9 @@ type Reconcile struct {
 	Happened Condition
 	// NotHappened tells an answer that shows that it did not. Default: 404.
 	NotHappened Condition
-	// AbsentAfter is how long after its start an attempt can no longer arrive:
-	// only then NotHappened is believed. Default DefaultAbsentAfter.
+	// AbsentAfter is how long an attempt can still take effect after the gateway
+	// has given it up, or its lease has ended: only then NotHappened is believed.
+	// Default DefaultAbsentAfter.
 	AbsentAfter time.Duration
 	// Replay says what a caller gets for an intent that happened.
 	Replay Replay

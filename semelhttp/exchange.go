@@ -158,11 +158,12 @@ func (m *Middleware) digest(key semel.Key, claim claim, rec *semel.Record, err e
 
 // unreachable reports whether the store could not be asked. Where it told of a
 // record first, a running twin or an unknown outcome, or has one that this
-// program cannot read, executing could be a duplicate.
+// program cannot read, executing could be a duplicate; and so it could where the
+// guard is only full, which callers can bring about.
 func unreachable(err error) bool {
 	e, ok := errors.AsType[*semel.Error](err)
 	return ok && errors.Is(err, semel.ErrUnavailable) && !errors.Is(err, semel.ErrFull) &&
-		!errors.Is(err, semel.ErrNewerRecord) && e.Record == nil
+		!errors.Is(err, semel.ErrNewerRecord) && !errors.Is(err, semel.ErrBusy) && e.Record == nil
 }
 
 // pass runs the handler without a claim, on the body as far as it was read.

@@ -3,6 +3,7 @@ package semelhttp_test
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -98,6 +99,39 @@ func TestFailOpenKnowsTheRecord(t *testing.T) {
 			invoices.wantRan(t, "promise 3", 1)
 		})
 	}
+}
+
+// TestFailOpenIsNotForTheFull: promise 3: a guard that holds as many claims as it
+// may is no store that cannot be reached; a copy of what runs does not run.
+func TestFailOpenIsNotForTheFull(t *testing.T) {
+	t.Parallel()
+	var invoices counter
+	begun, finish := make(chan struct{}), make(chan struct{})
+	var ran atomic.Bool
+	guard, err := semel.New(memstore.New(nil), &semel.Options{LiveClaims: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = guard.Close() })
+	m, err := semelhttp.New(guard, func(*http.Request) (string, error) { return "alice", nil }, &semelhttp.Options{FailOpen: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(m.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if ran.CompareAndSwap(false, true) {
+			close(begun)
+			<-finish
+		}
+		invoices.create(w, r)
+	})))
+	t.Cleanup(server.Close)
+	var first sync.WaitGroup
+	first.Go(func() { ask(t, server, "k1", "x") })
+	<-begun
+	wantProblem(t, ask(t, server, "k1", "x"), http.StatusServiceUnavailable, "store-unavailable")
+	close(finish)
+	first.Wait()
+	invoices.wantRan(t, "promise 3", 1)
 }
 
 // TestNotStored: promise 7: what could not be recorded is marked, and not run

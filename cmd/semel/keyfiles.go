@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -98,9 +99,16 @@ func secretLines(flag, name string) ([]secretLine, error) {
 	case len(text) > maxKeyFileBytes:
 		return nil, usagef("--%s %s is larger than %s; it holds one key a line", flag, name, size(maxKeyFileBytes))
 	}
+	if bytes.HasPrefix(text, []byte("\ufeff")) {
+		return nil, usagef("--%s %s begins with a byte order mark, which an editor put there and which would count; save it as UTF-8 without one", flag, name)
+	}
 	var lines []secretLine
 	for i, line := range strings.Split(string(text), "\n") {
-		if line = strings.TrimSuffix(line, "\r"); line != "" {
+		line = strings.TrimSuffix(line, "\r")
+		if strings.HasPrefix(line, "#") {
+			return nil, usagef("--%s %s, line %d begins with #: every line counts, there are no comments; remove it", flag, name, i+1)
+		}
+		if line != "" {
 			lines = append(lines, secretLine{i + 1, line})
 		}
 	}
