@@ -49,7 +49,7 @@ type Options struct {
 	// DefaultWaitersPerKey, DefaultWaitersPerScope, DefaultWaiters.
 	WaitersPerKey, WaitersPerScope, Waiters int
 	// LiveClaims bounds the claims held at a time; one more gets
-	// ErrUnavailable. Default DefaultLiveClaims.
+	// ErrUnavailable with ErrBusy. Default DefaultLiveClaims.
 	LiveClaims int
 	// LiveClaimsPerScope bounds those of one scope, so that no caller takes the
 	// room of all; one more gets ErrQuota. Default DefaultLiveClaimsPerScope.

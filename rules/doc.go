@@ -75,7 +75,7 @@
 //	                                      # {key} {wildcard} {json:/pointer} {form:field}
 //	    happened_when: {status: 200, json_pointer: /state, equals: paid}
 //	    not_happened_when: {status: 404}  # default; anything else stays unknown
-//	    absent_after: 1m      # believed only so long after the attempt began; default 1m
+//	    absent_after: 1m      # believed only so long after it was given up; default 1m
 //	    replay:               # what the caller gets when it happened
 //	      status: 201         # default: the status of the answer to get
 //	      location: "/payments/{answer:/id}"
