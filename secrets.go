@@ -278,6 +278,9 @@ func (g *Guard) cancelRotating(ctx context.Context, entry AuditEntry, k Key, tom
 		rec, won, err := c.store.Claim(ctx, p)
 		switch {
 		case err != nil:
+			if !definite(err) {
+				c.giveBack(p) //nolint:contextcheck // it outlives the call.
+			}
 			return Record{}, fmt.Errorf("semel: cancel: %w", err)
 		case !won:
 			continue // somebody was faster: look again
