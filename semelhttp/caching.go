@@ -31,8 +31,12 @@ func setAge(header http.Header, rec *semel.Record) {
 // request with another key or none.
 func (m *Middleware) vary(header http.Header) {
 	lines := header["Vary"]
-	if m.set.keyHeader == "" {
+	switch {
+	case m.set.keyHeader == "":
 		return // it lies in the body, which no cache looks at
+	case len(lines) == 0:
+		header["Vary"] = m.set.varyOnKey
+		return
 	}
 	for _, line := range lines {
 		for name := range strings.SplitSeq(line, ",") {

@@ -183,6 +183,7 @@ type settings struct {
 	Options
 	source     *headerSource // Key, when it is the usual kind
 	keyHeader  string        // the header that holds the key, if it is one
+	varyOnKey  []string      // the Vary header of what depends on the key alone, shared as words are
 	policyLink []string
 	headers    []string // Fingerprint.Headers, canonical
 }
@@ -197,6 +198,7 @@ func (o *Options) withDefaults(policy *semel.Policy) (settings, error) {
 	}
 	s.source, _ = s.Key.(*headerSource) // nil for another kind
 	s.keyHeader = keyHeader(s.Key)
+	s.varyOnKey = []string{s.keyHeader}
 	if len(s.Methods) == 0 {
 		s.Methods = []string{http.MethodPost, http.MethodPatch}
 	}

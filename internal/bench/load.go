@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -52,6 +53,47 @@ func (l *load) run(ctx context.Context, n int) error {
 	return group.Wait()
 }
 
+// pause waits, unless ctx ends before.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// rate returns how many requests a second were answered, after a time to warm
+// up: whoever waits to come again when the time is over is not waited for.
+func (l *load) rate(ctx context.Context, warmUp, length time.Duration) (float64, error) {
+	ctx, cancel := context.WithTimeout(ctx, warmUp+length)
+	defer cancel()
+	var done atomic.Int64
+	var failed atomic.Pointer[error]
+	var all sync.WaitGroup
+	for range l.connections {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				if err := l.one(ctx); err == nil {
+					done.Add(1)
+				} else if ctx.Err() == nil {
+					failed.Store(&err)
+					return
+				}
+			}
+		})
+	}
+	pause(ctx, warmUp)
+	before, began := done.Load(), time.Now()
+	pause(ctx, length)
+	rate := float64(done.Load()-before) / time.Since(began).Seconds()
+	all.Wait()
+	if err := failed.Load(); err != nil {
+		return 0, *err
+	}
+	return rate, nil
+}
+
 func (l *load) one(ctx context.Context) error {
 	method, body := http.MethodGet, io.Reader(nil)
 	if l.prefix != "" {
@@ -68,9 +110,7 @@ func (l *load) one(ctx context.Context) error {
 	status, again, err := l.send(r)
 	for err == nil && l.patient && again > 0 {
 		l.refused.Add(1)
-		select {
-		case <-time.After(again):
-		case <-ctx.Done():
+		if pause(ctx, again); ctx.Err() != nil {
 			return ctx.Err()
 		}
 		r.Body = io.NopCloser(strings.NewReader(postBody))

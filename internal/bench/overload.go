@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -18,11 +19,16 @@ import (
 	"github.com/semel-dev/semel/internal/openstore"
 )
 
-const aimOverload = 0.8
+const (
+	aimOverload    = 0.8
+	overloadRounds = 3
+	overloadLength = 10 // rounds of other sections
+	overloadWarmUp = time.Second
+)
 
-// overloadCallers are how many send at a time; the last is ten times as many as
-// give the best rate on any of the stores here, or more.
-func overloadCallers() []int { return []int{connections, 10 * connections, 100 * connections} }
+// overloadCallers are how many send at a time: few, as many as give about the
+// best rate, and ten times as many as that.
+func overloadCallers() []int { return []int{connections / 4, 4 * connections, 40 * connections} }
 
 // benchOverload sends through gateways on every store that is at hand, by ever
 // more callers, who come again when they are told to.
@@ -82,6 +88,8 @@ func overloadStores(ctx context.Context, s *settings) (stores []namedStore, forg
 	}, nil
 }
 
+// overloadOf sends by each number of callers for a while, in turn, and compares
+// the rate of the last with the best.
 func overloadOf(ctx context.Context, s *settings, name, dsn, upstream string) ([]row, error) {
 	store, err := openstore.Open(ctx, dsn, nil)
 	if err != nil {
@@ -95,28 +103,31 @@ func overloadOf(ctx context.Context, s *settings, name, dsn, upstream string) ([
 	defer shut(gw)
 	front := serve(gw.Handler())
 	defer front.Close()
-	var loads []*load
-	var subjects []subject
-	for _, callers := range overloadCallers() {
-		l := newLoad(front.URL+"/invoices", callers, fmt.Sprintf("%d-", callers))
-		l.patient = true
-		defer l.close()
-		loads, subjects = append(loads, l), append(subjects, subject{fmt.Sprintf("%s, %d callers", name, callers), l.run})
+	rates := make([][]float64, len(overloadCallers()))
+	refused := make([]int64, len(rates))
+	for round := range overloadRounds {
+		for i, callers := range overloadCallers() {
+			l := newLoad(front.URL+"/invoices", callers, fmt.Sprintf("%d-%d-", callers, round))
+			l.patient = true
+			rate, err := l.rate(ctx, overloadWarmUp, s.round*overloadLength)
+			l.close()
+			if err != nil {
+				return nil, err
+			}
+			rates[i], refused[i] = append(rates[i], rate), refused[i]+l.refused.Load()
+		}
 	}
-	long := *s // every caller has its turn
-	long.round, long.rounds = 10*s.round, min(3, s.rounds)
-	samples, err := measure(ctx, &long, subjects)
-	if err != nil {
-		return nil, err
+	rows := make([]row, len(rates))
+	best, last := 0.0, len(rates)-1
+	for i, callers := range overloadCallers() {
+		rate := median(rates[i])
+		best = max(best, rate)
+		rows[i] = row{
+			subject: fmt.Sprintf("%s, %d callers", name, callers),
+			time:    fmt.Sprintf("%.0f/s", rate), allocs: fmt.Sprintf("%d refused", refused[i]),
+		}
 	}
-	rows := make([]row, len(samples))
-	best := samples[0].nanos
-	for i, sample := range samples {
-		rows[i] = row{subject: subjects[i].name, time: nanosText(sample.nanos), allocs: fmt.Sprintf("%s; %d refused", allocsText(sample.allocs), loads[i].refused.Load())}
-		best = min(best, sample.nanos)
-	}
-	last := len(rows) - 1
-	ratio := best / samples[last].nanos
+	ratio := median(rates[last]) / best
 	rows[last].against, rows[last].aim = fmt.Sprintf("%.2f × the best rate", ratio), fmt.Sprintf("≥ %.1f ×", aimOverload)
 	rows[last].met = verdictOf(ratio >= aimOverload)
 	return rows, nil
