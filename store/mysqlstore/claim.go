@@ -128,11 +128,21 @@ func (s *Store) replace(ctx context.Context, old *semel.Record, p *semel.ClaimPa
 }
 
 func (s *Store) replaceOnce(ctx context.Context, name string, old *semel.Record, p *semel.ClaimParams, attempt int) (rec semel.Record, err error) {
-	tx, err := s.db.BeginTx(ctx, nil)
+	held, err := s.db.Conn(ctx)
 	if err != nil {
 		return rec, err
 	}
-	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
+	committed := false
+	tx, err := held.BeginTx(ctx, nil)
+	defer func() {
+		if !committed && (tx == nil || tx.Rollback() != nil) {
+			discard(held) // it may be open still
+		}
+		_ = held.Close() // it only gives it back
+	}()
+	if err != nil {
+		return rec, err
+	}
 	res, err := s.stmts.exec(ctx, tx, name, 1, uint64(old.Fence), old.Digest[:])
 	if err != nil {
 		return rec, err
@@ -154,6 +164,7 @@ func (s *Store) replaceOnce(ctx context.Context, name string, old *semel.Record,
 	if err := tx.Commit(); err != nil {
 		return rec, fmt.Errorf("commit: %w", err)
 	}
+	committed = true
 	return claimedRecord(p, fence, claimedMS, attempt), nil
 }
 

@@ -174,7 +174,7 @@ func (o *opened) close() {
 	if o.held == nil {
 		return
 	}
-	if err != nil && !errors.Is(err, sql.ErrTxDone) {
+	if err != nil { // also where its context ended it: a KILL can have met that ROLLBACK
 		discard(o.held)
 	}
 	_ = o.held.Close() // it only gives it back

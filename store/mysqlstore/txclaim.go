@@ -219,6 +219,7 @@ func (o *opened) beginPlain(ctx context.Context, db *sql.DB, options *sql.TxOpti
 		return err
 	}
 	if o.tx, err = o.held.BeginTx(ctx, options); err != nil {
+		discard(o.held) // it may have begun all the same
 		return errors.Join(err, o.held.Close())
 	}
 	_, ids, err := place{execer: o.tx}.run(ctx, statements...)
