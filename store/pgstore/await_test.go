@@ -172,7 +172,15 @@ func TestAwaitConnectionBreaks(t *testing.T) {
 	rec := wins(t, s, params("k"))
 	told, other := awaiting(t, s, rec.Digest), awaiting(t, patient, rec.Digest)
 	p := pool(t, testserver.Postgres(t), 1)
-	execute(t, p, fmt.Sprintf("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'LISTEN %s'", quoted("semel_"+s.SchemaName())))
+	ears := fmt.Sprintf("FROM pg_stat_activity WHERE query = 'LISTEN %s'", quoted("semel_"+s.SchemaName()))
+	eventually(t, "both listen", func() bool { // the record is marked as soon as one does
+		var n int
+		if err := p.QueryRow(t.Context(), "SELECT count(*) "+ears).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n == 2
+	})
+	execute(t, p, "SELECT pg_terminate_backend(pid) "+ears)
 	for _, told := range []<-chan error{told, other} {
 		if err := <-told; err == nil || errors.Is(err, semel.ErrClosed) {
 			t.Fatalf("got %v, want an error: the store cannot tell", err)
