@@ -186,7 +186,7 @@ func (w *Writer) endTag(end int) {
 	}
 	tag := w.wholeTag(end)
 	if w.what == svgElement || w.what == mathElement || len(o.foreign.open) > 0 {
-		isHTML := o.foreign.start(name, tag, w.scan.tag == afterSlash)
+		isHTML := o.foreign.start(name, tag, w.scan.tag == afterSlash, w.what == formElement && !o.begins())
 		if o.tooDeep() {
 			w.giveUp(TooDeep)
 		}
