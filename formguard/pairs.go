@@ -2,6 +2,7 @@ package formguard
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -12,12 +13,7 @@ type names struct {
 }
 
 func (n *names) ignores(name string) bool {
-	for _, ignored := range n.ignore {
-		if name == ignored {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(n.ignore, name)
 }
 
 // ourValue returns the token in a field's value; ok is false for a value of the
@@ -45,6 +41,8 @@ func (urlencoded) end(window []byte, at place) (int, bool) {
 }
 
 func (urlencoded) joined() bool { return true }
+
+func (urlencoded) long(_ []byte, _ bool) error { return nil }
 
 func (u urlencoded) judge(piece []byte, first bool) (role, string) {
 	if !first && len(piece) > 0 {
@@ -128,6 +126,8 @@ func (lines) end(window []byte, _ place) (int, bool) {
 }
 
 func (lines) joined() bool { return false }
+
+func (lines) long(_ []byte, _ bool) error { return nil }
 
 func (l lines) judge(piece []byte, _ bool) (role, string) {
 	name, value, found := strings.Cut(string(piece), "=")

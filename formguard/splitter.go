@@ -35,6 +35,9 @@ type format interface {
 	// judge tells what a whole piece is, and the token of one of ours. The body's
 	// first piece has nothing before its text; the others have what separates them.
 	judge(piece []byte, first bool) (role, string)
+	// long returns an error that wraps [ErrAmbiguous] if a piece that is too long to
+	// be judged, of which this is the start, must not be passed on.
+	long(start []byte, first bool) error
 	// joined reports whether the separator goes when nothing is before it.
 	joined() bool
 }
@@ -87,16 +90,23 @@ func (s *splitter) next() (span, error) {
 			n, done = len(window), true
 		}
 		if done || n > maxPieceBytes || (s.at.inside && n > 0) {
-			return s.take(n, done), nil
+			return s.take(n, done)
 		}
 		s.fill()
 	}
 }
 
 // take hands out the next n bytes.
-func (s *splitter) take(n int, done bool) span {
+func (s *splitter) take(n int, done bool) (span, error) {
 	sp := span{data: s.buf[s.start : s.start+n], first: s.at.first, begins: !s.at.inside, ends: done}
-	if sp.begins && done && n <= maxPieceBytes {
+	switch {
+	case !sp.begins:
+	case n > maxPieceBytes:
+		if err := s.format.long(sp.data, sp.first); err != nil {
+			s.err = err
+			return span{}, err
+		}
+	default:
 		sp.role, sp.token = s.format.judge(sp.data, sp.first)
 	}
 	s.start += n
@@ -104,7 +114,7 @@ func (s *splitter) take(n int, done bool) span {
 	if done {
 		s.at.first = false
 	}
-	return sp
+	return sp, nil
 }
 
 // fill reads once, behind what is held.
@@ -147,4 +157,5 @@ type whole struct{}
 
 func (whole) end(window []byte, _ place) (int, bool) { return len(window), false }
 func (whole) judge(_ []byte, _ bool) (role, string)  { return content, "" }
+func (whole) long(_ []byte, _ bool) error            { return nil }
 func (whole) joined() bool                           { return false }

@@ -2,6 +2,7 @@ package formguard
 
 import (
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -18,9 +19,13 @@ const MaxTokenField = 256
 // body (see [FormType]). An empty field is [DefaultField].
 //
 // The reader holds 32 kB at most. It is not safe for concurrent use. An error of
-// r is returned as it is, and the bytes that were held then are not.
+// r is returned as it is, and the bytes that were held then are not. What Scan
+// refuses ends with [ErrAmbiguous] here, too.
 func Strip(r io.Reader, contentType, field string) io.Reader {
 	kind := parseType(contentType)
+	if kind.ambiguous {
+		return &refused{}
+	}
 	if kind.mode == modeRaw {
 		return r
 	}
@@ -49,20 +54,11 @@ func sift(rawQuery string, n names, without ...role) (kept string, tokens []stri
 		if what == ours {
 			tokens = append(tokens, token)
 		}
-		if !contains(without, what) {
+		if !slices.Contains(without, what) {
 			out = append(out, piece)
 		}
 	}
 	return strings.Join(out, "&"), tokens
-}
-
-func contains(roles []role, what role) bool {
-	for _, r := range roles {
-		if r == what {
-			return true
-		}
-	}
-	return false
 }
 
 func orDefault(field string) string {
@@ -96,3 +92,8 @@ func (s *stripper) Read(p []byte) (int, error) {
 	s.rest = s.rest[n:]
 	return n, nil
 }
+
+// refused is a body that must not be passed on.
+type refused struct{}
+
+func (*refused) Read([]byte) (int, error) { return 0, errBoundary }
