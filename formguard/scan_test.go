@@ -20,7 +20,13 @@ const (
 	tok2 = "sm1.OTHER"
 )
 
-func scan(tb testing.TB, contentType, query, body string, o *formguard.BodyOptions) formguard.Result {
+// checker is a test, or a run of a property.
+type checker interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+func scan(tb checker, contentType, query, body string, o *formguard.BodyOptions) formguard.Result {
 	tb.Helper()
 	got, err := formguard.Scan(strings.NewReader(body), contentType, query, o)
 	if err != nil {
@@ -29,7 +35,7 @@ func scan(tb testing.TB, contentType, query, body string, o *formguard.BodyOptio
 	return got
 }
 
-func strip(tb testing.TB, contentType, field, body string) string {
+func strip(tb checker, contentType, field, body string) string {
 	tb.Helper()
 	got, err := io.ReadAll(formguard.Strip(strings.NewReader(body), contentType, field))
 	if err != nil {
