@@ -146,6 +146,11 @@ func TestStripTakesTheTokensAndNothingElse(t *testing.T) {
 			if err != nil || string(small) != x.want {
 				t.Errorf("byte by byte: %q, %v", small, err)
 			}
+			var copied strings.Builder
+			n, err := io.Copy(&copied, formguard.Strip(iotest.HalfReader(strings.NewReader(x.body)), x.contentType, ""))
+			if err != nil || copied.String() != x.want || n != int64(len(x.want)) {
+				t.Errorf("copied: %q of %d bytes, %v", copied.String(), n, err)
+			}
 			bare := scan(t, x.contentType, "", x.want, nil)
 			if bare.Found || bare.Digest != got.Digest {
 				t.Errorf("what is left: found = %v, same digest = %v", bare.Found, bare.Digest == got.Digest)

@@ -6,8 +6,10 @@ import (
 )
 
 const (
-	// windowBytes is how much of a body is held, at most.
+	// windowBytes is how much of a body is held, at most; firstBytes is with how much
+	// room it starts.
 	windowBytes = 32 << 10
+	firstBytes  = 2 << 10
 	// maxPieceBytes is how long a piece may be that is a token field or ignored.
 	maxPieceBytes = 8 << 10
 	// maxEmptyReads bounds how often a reader may return nothing, in a row.
@@ -119,11 +121,12 @@ func (s *splitter) take(n int, done bool) (span, error) {
 
 // fill reads once, behind what is held.
 func (s *splitter) fill() {
-	if s.buf == nil {
-		s.buf = make([]byte, windowBytes)
+	held := s.buf[s.start:s.end]
+	if s.buf == nil || (len(s.buf) < windowBytes && s.end == len(s.buf)) {
+		s.buf = make([]byte, min(windowBytes, max(firstBytes, 4*len(s.buf))))
 	}
-	if s.start > 0 {
-		s.end = copy(s.buf, s.buf[s.start:s.end])
+	if s.start > 0 || s.end > 0 {
+		s.end = copy(s.buf, held)
 		s.start = 0
 	}
 	for range maxEmptyReads {

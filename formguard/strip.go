@@ -1,6 +1,7 @@
 package formguard
 
 import (
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -79,18 +80,47 @@ func (s *stripper) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
+	if err := s.advance(); err != nil {
+		return 0, err
+	}
+	n := copy(p, s.rest)
+	s.rest = s.rest[n:]
+	return n, nil
+}
+
+// advance sees to it that there is a rest.
+func (s *stripper) advance() error {
 	for len(s.rest) == 0 {
 		sp, err := s.splitter.next()
 		if err != nil {
-			return 0, err
+			return err
 		}
 		if sp.role != ours {
 			s.rest = s.joiner.keep(&sp)
 		}
 	}
-	n := copy(p, s.rest)
-	s.rest = s.rest[n:]
-	return n, nil
+	return nil
+}
+
+// WriteTo implements [io.WriterTo].
+func (s *stripper) WriteTo(w io.Writer) (total int64, err error) {
+	for {
+		switch err := s.advance(); {
+		case errors.Is(err, io.EOF):
+			return total, nil
+		case err != nil:
+			return total, err
+		}
+		n, err := w.Write(s.rest)
+		total += int64(n)
+		if err == nil && n < len(s.rest) {
+			err = io.ErrShortWrite
+		}
+		s.rest = s.rest[n:]
+		if err != nil {
+			return total, err
+		}
+	}
 }
 
 // refused is a body that must not be passed on.

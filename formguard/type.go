@@ -136,7 +136,9 @@ func boundaryOf(params string) (boundary, others string, ok bool) {
 // up. Only these may differ between two forms that are the same.
 func plainBoundary(boundary string) bool {
 	for _, c := range []byte(boundary) {
-		if !isHex(c) && !('g' <= c && c <= 'z') && !('G' <= c && c <= 'Z') && c != '-' && c != '_' {
+		switch {
+		case '0' <= c && c <= '9', 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', c == '-', c == '_':
+		default:
 			return false
 		}
 	}
