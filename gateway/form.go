@@ -159,15 +159,7 @@ func (f *forms) leadsTo(host string, target *url.URL) *route {
 }
 
 // formRoute puts the door for tokens before that of the rule's own keys.
-func (g *Gateway) formRoute(rule *rules.Route, guard *semel.Guard, options semelhttp.Options, plain, proxy http.Handler) (http.Handler, error) {
-	policy := guard.Policy()
-	lifetime := rule.Form.Lifetime
-	if lifetime > policy.Retention {
-		return nil, fmt.Errorf("gateway: route %q: forms live for %v, longer than the retention of %v, after which nobody knows any more whether one was sent", rule.Name, lifetime, policy.Retention)
-	}
-	if lifetime == 0 {
-		lifetime = policy.Retention
-	}
+func (g *Gateway) formRoute(rule *rules.Route, lifetime time.Duration, guard *semel.Guard, options semelhttp.Options, plain, proxy http.Handler) (http.Handler, error) {
 	source := semelhttp.KeySource(&formKey{forms: g.forms, rule: rule, lifetime: lifetime})
 	if asked := questions(rule); len(asked) > 0 {
 		source = &attemptSource{KeySource: source, parts: bodyParts(asked)}
@@ -191,9 +183,30 @@ func (g *Gateway) formRoute(rule *rules.Route, guard *semel.Guard, options semel
 }
 
 // formLifetime returns how long a form of the route can be sent.
-func (g *Gateway) formLifetime(rt *route) time.Duration {
-	if rt.rule.Form.Lifetime > 0 {
-		return rt.rule.Form.Lifetime
+func formLifetime(rule *rules.Route, retention time.Duration) (time.Duration, error) {
+	switch lifetime := rule.Form.Lifetime; {
+	case lifetime == 0:
+		return retention, nil
+	case lifetime > retention:
+		return 0, fmt.Errorf("gateway: route %q: its forms can be sent for %v, longer than the retention of %v, after which nobody knows any more whether one was", rule.Name, lifetime, retention)
+	default:
+		return lifetime, nil
 	}
-	return rt.formRetention
+}
+
+// serveOwn answers what lies at the gateway's own path for forms.
+func (f *forms) serveOwn(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == newTokenPath {
+		f.serveNew(w, r)
+		return
+	}
+	f.script.handler.ServeHTTP(w, r)
+}
+
+// countPage counts a page, by what became of it.
+func (f *forms) countPage(result string) { f.gateway.metrics.pages.WithLabelValues(result).Inc() }
+
+// count counts a token of a route.
+func (f *forms) count(route, verdict string) {
+	f.gateway.metrics.formTokens.WithLabelValues(route, verdict).Inc()
 }

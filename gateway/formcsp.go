@@ -110,6 +110,11 @@ func contains(sources []string, keyword string) bool {
 	return slices.ContainsFunc(sources, func(s string) bool { return strings.EqualFold(s, keyword) })
 }
 
+// allowScript finds out how the page may have the guard script.
+func (f *forms) allowScript(h http.Header, host string) scriptPass {
+	return allowScript(h, scriptSource(host), f.script.hash)
+}
+
 // scriptSource is the script as a source in a policy: without a scheme, so that
 // it means that of the page, whatever stands in front of the gateway. "" where a
 // policy cannot name the host.
