@@ -81,6 +81,8 @@ func Rooms() []Room {
 		{Path: "lint", Floor: 2},
 		{Path: "dedupe", Floor: 2},
 		{Path: "check", Floor: 2},
+		// Tokens in forms, and the HTML that carries them.
+		{Path: "formguard", Floor: 2},
 
 		{Path: "gateway", Floor: 3, Kind: Door},
 		{Path: "console", Floor: 3, Kind: Door},
