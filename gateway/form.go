@@ -64,7 +64,9 @@ type formAttempt struct {
 	who    string          // whose the form is; "" for as the rule says
 	name   string          // the key, "" for none
 	token  formguard.Token // when there is a name
-	length int64           // of the body without tokens; -1 when nobody has looked
+	looked bool            // whether somebody has looked into the body
+	tokens bool            // whether there are any in it
+	length int64           // of the body without them
 
 	// restored is the name of the key whose page is shown again.
 	restored string
@@ -100,7 +102,7 @@ func (f *forms) serve(w http.ResponseWriter, r *http.Request, found *route) {
 // withoutCookies returns the request without the gateway's own cookies, with what
 // they said.
 func (f *forms) withoutCookies(r *http.Request) *http.Request {
-	a := &formAttempt{length: -1}
+	a := &formAttempt{}
 	own := r.WithContext(context.WithValue(r.Context(), formAttemptKey{}, a))
 	var outcomes string
 	own.Header, a.visitor, outcomes = takeCookies(r.Header)
