@@ -51,16 +51,17 @@ type Result struct {
 func ChangingFields() []string {
 	return []string{
 		"csrfmiddlewaretoken",        // Django
-		"authenticity_token",         // Rails, Play's older name
+		"authenticity_token",         // Rails
 		"_token",                     // Laravel, Symfony
-		"_csrf",                      // Spring Security, Express, Echo
+		"_csrf",                      // Spring Security, Express
+		"_csrf_header",               // beside it, where a page has copied Spring's meta elements
 		"_csrf_token",                // Phoenix, Symfony's login
-		"_csrf_header",               // Spring Security's tag for scripts
 		"_csrfToken",                 // CakePHP
 		"csrf_token",                 // Flask-WTF, nosurf
+		"csrf_test_name",             // CodeIgniter
 		"csrfToken",                  // Play
-		"csrf",                       // SvelteKit's and Fiber's guides
 		"CSRFToken",                  // OWASP's examples
+		"csrf",                       // where people name it themselves
 		"__RequestVerificationToken", // ASP.NET
 		"gorilla.csrf.Token",         // gorilla/csrf
 	}
