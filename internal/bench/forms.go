@@ -56,10 +56,10 @@ func benchForms(ctx context.Context, s *settings) (*table, error) {
 	defer endGuarded()
 
 	doors := []door{
-		{"direct", upstream.URL, false},
-		{"plain ReverseProxy", plain.URL, false},
-		{"gateway, no forms", bare, false},
-		{"gateway, forms", guarded, true},
+		{name: "direct", url: upstream.URL},
+		{name: "plain ReverseProxy", url: plain.URL},
+		{name: "gateway, no forms", url: bare},
+		{name: "gateway, forms", url: guarded, guarded: true},
 	}
 	t := &table{title: "forms through the gateway on sqlite: one connection, browser, gateway and upstream on the same machine"}
 	for _, size := range pageSizes() {
@@ -73,6 +73,7 @@ func benchForms(ctx context.Context, s *settings) (*table, error) {
 		}
 		t.rows = append(t.rows, rows...)
 	}
+	doors[2].name, doors[2].keyed = "gateway, a key", true // what a token is beside, once there is a record
 	rows, err := compareDoors(ctx, s, "POST a form", doors, func(v *visitor) func(context.Context) error { return v.post })
 	if err != nil {
 		return nil, err
@@ -130,6 +131,7 @@ func formShop() http.Handler {
 type door struct {
 	name, url string
 	guarded   bool // its forms have tokens
+	keyed     bool // submissions carry an Idempotency-Key instead
 }
 
 func compareDoors(ctx context.Context, s *settings, kind string, doors []door, do func(*visitor) func(context.Context) error) ([]row, error) {
@@ -143,6 +145,7 @@ func compareDoors(ctx context.Context, s *settings, kind string, doors []door, d
 		if got, want := v.token != "", d.guarded; got != want {
 			return nil, fmt.Errorf("%s: the form has a token = %v, want %v", d.name, got, want)
 		}
+		v.keyed = d.keyed
 		one := do(v)
 		subjects = append(subjects, subject{d.name, func(ctx context.Context, n int) error {
 			return repeat(ctx, n, func() error { return one(ctx) })
@@ -171,6 +174,7 @@ type visitor struct {
 	client *http.Client
 	url    string
 	token  string // of the form, where the gateway put one into it
+	keyed  bool
 	serial atomic.Int64
 }
 
@@ -221,6 +225,9 @@ func (v *visitor) ask(ctx context.Context, method, path string, body io.Reader, 
 	}
 	if body != nil {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		if v.keyed {
+			r.Header.Set("Idempotency-Key", "bench-"+strconv.FormatInt(v.serial.Load(), 10))
+		}
 	}
 	resp, err := v.client.Do(r)
 	if err != nil {
