@@ -49,6 +49,7 @@ func Rooms() []Room {
 		{Path: "internal/machine", Floor: 0, Kind: Ground},
 		{Path: "internal/archtest", Floor: 0},
 		{Path: "internal/ratelimit", Floor: 0},
+		{Path: "web", Floor: 0},
 
 		{Path: "store/memstore", Floor: 1, Kind: Store},
 		{Path: "store/sqlitestore", Floor: 1, Kind: Store},
