@@ -193,23 +193,6 @@ test("without storage and cookies one page still sends once", async ({ page, sit
   expect(errors).toEqual([]);
 });
 
-test.describe("Back from the browser's own memory", () => {
-  test.use({ launchOptions: async ({ launchOptions }, use) => use({ ...launchOptions, ignoreDefaultArgs: ["--disable-back-forward-cache"] }) });
-  test("restores the page unlocked, with the same draft", async ({ page, site }) => {
-    site.page = form();
-    await page.goto(site.url);
-    await page.evaluate(() => window.addEventListener("pageshow", (event) => (document.title = String(event.persisted))));
-    await save(page).click();
-    await expect(page).toHaveURL(/done$/);
-    await page.goBack({ waitUntil: "commit" });
-    await expect(page).toHaveTitle("true"); // it did come from memory
-    await expect(busy(page)).not.toHaveAttribute("aria-busy");
-    await save(page).click();
-    await arrived(site, 2);
-    expect(key(site.arrived[1])).toBe(key(site.arrived[0]));
-  });
-});
-
 test.describe("touch", () => {
   test.use({ hasTouch: true });
   test("a double tap", async ({ page, site }) => {
