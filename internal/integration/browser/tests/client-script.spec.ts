@@ -15,7 +15,7 @@ async function open(page: Page, shop: Shop, path: string): Promise<void> {
   await page.getByLabel("Note").fill("one");
 }
 
-test.use({ tolerated: [/status of 503/, /ERR_EMPTY_RESPONSE/] });
+test.use({ tolerated: /status of 503|ERR_EMPTY_RESPONSE/ });
 
 for (const { name, path, said } of pages) {
   const answer = (page: Page) => page.locator("#answer, p[role=status]").last();
