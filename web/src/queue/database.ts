@@ -63,6 +63,15 @@ export class Database {
     }
   }
 
+  /** Writes one value of state while the page goes away: there is no time for more than one request, and none to wait. */
+  putLast(key: string, value: unknown): void {
+    this.#opening?.then((database) => {
+      const tx = database.transaction("state", "readwrite");
+      tx.objectStore("state").put(value, key);
+      tx.commit();
+    }).catch(() => undefined); // the lease ends by itself
+  }
+
   close(): void {
     this.#closed = true;
     this.#forget();

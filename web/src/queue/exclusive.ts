@@ -19,7 +19,7 @@ import { got, type Database, type Tx } from "./database.js";
  */
 export interface Lease {
   /** Undefined with Web Locks: nothing to look up. */
-  row: { holder: string; fence: number } | undefined;
+  row: Holder | undefined;
 }
 
 /**
@@ -29,6 +29,11 @@ export interface Lease {
  */
 export const defaultLeaseMs = 90_000;
 
+interface Holder {
+  holder: string;
+  fence: number;
+}
+
 interface Row {
   holder: string | null;
   fence: number;
@@ -36,12 +41,22 @@ interface Row {
 }
 
 const leaseRow = "lease";
+/**
+ * Where a page that goes away writes { holder, fence }: it has no time to read
+ * first, so it writes what is true whoever holds the right by now.
+ */
+const givenBackRow = "given-back";
 
 /** Whether the right is still the caller's, as part of its transaction. */
 export async function held(tx: Tx, { row }: Lease): Promise<boolean> {
   if (!row) return true;
   const found = (await got(tx.store("state").get(leaseRow))) as Row | undefined;
-  return found?.holder === row.holder && found.fence === row.fence;
+  return found?.holder === row.holder && found.fence === row.fence && !(await givenBack(tx, found));
+}
+
+async function givenBack(tx: Tx, { holder, fence }: Row): Promise<boolean> {
+  const last = (await got(tx.store("state").get(givenBackRow))) as Holder | undefined;
+  return last?.holder === holder && last.fence === fence;
 }
 
 export interface ExclusiveOptions {
@@ -65,7 +80,7 @@ export async function exclusively<T>(
     if (!(await beatOnce(database, row).catch(() => false))) lost.abort();
   };
   // Who leaves gives it back at once. A page that comes back from the cache finds that it has lost it.
-  const leave = (): void => void release(database, row).catch(() => undefined);
+  const leave = (): void => database.putLast(givenBackRow, row);
   globalThis.addEventListener?.("pagehide", leave);
   try {
     return await work({ row }, AbortSignal.any([signal, lost.signal]));
@@ -77,7 +92,7 @@ export async function exclusively<T>(
 }
 
 /** Waits until the right is free, or has not been used for leaseMs, and takes it. */
-async function acquire(database: Database, leaseMs: number, signal: AbortSignal): Promise<{ holder: string; fence: number }> {
+async function acquire(database: Database, leaseMs: number, signal: AbortSignal): Promise<Holder> {
   const holder = Array.from(crypto.getRandomValues(new Uint32Array(4)), String).join("-");
   let seen: Row | undefined;
   let since = performance.now();
@@ -87,7 +102,7 @@ async function acquire(database: Database, leaseMs: number, signal: AbortSignal)
     const found = await database.transact("readwrite", async (tx) => {
       const row = ((await got(tx.store("state").get(leaseRow))) as Row | undefined) ?? { holder: null, fence: 0, beat: 0 };
       const same = row.holder === seen?.holder && row.fence === seen.fence && row.beat === seen.beat;
-      if (row.holder !== null && !(same && patience)) return row;
+      if (row.holder !== null && !(same && patience) && !(await givenBack(tx, row))) return row;
       const mine = { holder, fence: row.fence + 1, beat: 0 };
       await got(tx.store("state").put(mine, leaseRow));
       return mine;
@@ -101,17 +116,17 @@ async function acquire(database: Database, leaseMs: number, signal: AbortSignal)
   }
 }
 
-function beatOnce(database: Database, { holder, fence }: { holder: string; fence: number }): Promise<boolean> {
+function beatOnce(database: Database, mine: Holder): Promise<boolean> {
   return database.transact("readwrite", async (tx) => {
-    const row = (await got(tx.store("state").get(leaseRow))) as Row | undefined;
-    if (row?.holder !== holder || row.fence !== fence) return false;
+    if (!(await held(tx, { row: mine }))) return false;
+    const row = (await got(tx.store("state").get(leaseRow))) as Row;
     await got(tx.store("state").put({ ...row, beat: row.beat + 1 }, leaseRow));
     return true;
   });
 }
 
 /** The fence stays: it only ever grows. */
-function release(database: Database, { holder, fence }: { holder: string; fence: number }): Promise<void> {
+function release(database: Database, { holder, fence }: Holder): Promise<void> {
   return database.transact("readwrite", async (tx) => {
     const row = (await got(tx.store("state").get(leaseRow))) as Row | undefined;
     if (row?.holder === holder && row.fence === fence) {

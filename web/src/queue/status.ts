@@ -10,7 +10,7 @@ export interface StatusOptions {
 const styles = `
 :host { display: block; font: inherit; color: CanvasText; }
 p, ul, h2 { margin: 0 0 0.5em; }
-p:empty { display: none; }
+li p:empty { margin: 0; }
 h2 { font-size: 1.1em; }
 ul { padding: 0; list-style: none; }
 li { margin: 0 0 0.5em; padding: 0.75em; border: 1px solid GrayText; border-inline-start: 4px solid CanvasText; background: Canvas; overflow-wrap: anywhere; }
@@ -92,6 +92,7 @@ class View {
     else if (waiting.length > 0 && !navigator.onLine) parts.push(texts.offline);
     if (aside.length > 0) parts.push(counted(texts.aside, aside.length, language));
     if (parts.length === 0 && items.length > 0) parts.push(texts.empty);
+    else if (parts.length === 0 && this.#status.textContent !== "") parts.push(texts.nothing);
     return parts.filter(Boolean).join(language === "zh" ? "" : " ");
   }
 

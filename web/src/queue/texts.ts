@@ -2,8 +2,10 @@ import type { Trouble, Word } from "./entry.js";
 
 /** What a person is told of the queue. {n}: a number. {what}: an entry's label. {said}: what the server said. */
 export interface QueueTexts {
-  /** Nothing waits. */
+  /** Nothing waits: all of it was sent. */
   empty: string;
+  /** Nothing waits, after the last of it was discarded. */
+  nothing: string;
   waiting: Readonly<Partial<Record<Intl.LDMLPluralRule, string>>>;
   offline: string;
   signIn: string;
@@ -26,6 +28,7 @@ export interface QueueTexts {
 export const queueTexts: Readonly<Record<"en" | "sv" | "hi" | "zh", QueueTexts>> = {
   en: {
     empty: "Everything has been sent.",
+    nothing: "Nothing is waiting to be sent.",
     waiting: { one: "{n} waiting to be sent.", other: "{n} waiting to be sent." },
     offline: "You are offline. It is kept on this device and sent when you are back online.",
     signIn: "Sign in to send what is waiting.",
@@ -56,6 +59,7 @@ export const queueTexts: Readonly<Record<"en" | "sv" | "hi" | "zh", QueueTexts>>
   },
   sv: {
     empty: "Allt är skickat.",
+    nothing: "Inget väntar på att skickas.",
     waiting: { one: "{n} väntar på att skickas.", other: "{n} väntar på att skickas." },
     offline: "Du är offline. Det sparas på den här enheten och skickas när du är online igen.",
     signIn: "Logga in för att skicka det som väntar.",
@@ -86,6 +90,7 @@ export const queueTexts: Readonly<Record<"en" | "sv" | "hi" | "zh", QueueTexts>>
   },
   hi: {
     empty: "सब कुछ भेज दिया गया है।",
+    nothing: "भेजने के लिए कुछ बाकी नहीं है।",
     waiting: { one: "{n} भेजा जाना बाकी है।", other: "{n} भेजे जाने बाकी हैं।" },
     offline: "आप ऑफ़लाइन हैं। यह इस डिवाइस पर सुरक्षित है और ऑनलाइन आते ही भेज दिया जाएगा।",
     signIn: "जो बाकी है उसे भेजने के लिए साइन इन करें।",
@@ -116,6 +121,7 @@ export const queueTexts: Readonly<Record<"en" | "sv" | "hi" | "zh", QueueTexts>>
   },
   zh: {
     empty: "全部已发送。",
+    nothing: "没有等待发送的内容。",
     waiting: { other: "{n} 项等待发送。" },
     offline: "您当前处于离线状态。内容已保存在本设备上，恢复联网后会自动发送。",
     signIn: "请登录，以便发送等待中的内容。",
