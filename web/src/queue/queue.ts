@@ -299,7 +299,7 @@ export class Queue {
     if (this.#closing.signal.aborted) return;
     if (tell) this.#news.tell();
     this.#tellListeners();
-    if (!tell) this.#sleep(undefined); // another tab changed something: it sends, this one looks later
+    if (!tell) void this.drain(); // stand in line behind the tab that sends, to go on should it die
   }
 
   async #rounds(): Promise<void> {
