@@ -8,12 +8,12 @@ export interface StatusOptions {
 }
 
 const styles = `
-:host { display: block; font: inherit; color: CanvasText; }
+:host { display: block; font: inherit; }
 p, ul, h2 { margin: 0 0 0.5em; }
 li p:empty { margin: 0; }
 h2 { font-size: 1.1em; }
 ul { padding: 0; list-style: none; }
-li { margin: 0 0 0.5em; padding: 0.75em; border: 1px solid GrayText; border-inline-start: 4px solid CanvasText; background: Canvas; overflow-wrap: anywhere; }
+li { margin: 0 0 0.5em; padding: 0.75em; border: 1px solid GrayText; border-inline-start: 4px solid CanvasText; color: CanvasText; background: Canvas; overflow-wrap: anywhere; }
 li p { margin: 0.25em 0; }
 li strong { display: block; }
 button { margin: 0.25em 0.5em 0 0; padding: 0.5em 0.75em; min-height: 2.75em; font: inherit; color: CanvasText; background: Canvas; border: 1px solid CanvasText; border-radius: 4px; cursor: pointer; }
