@@ -88,7 +88,9 @@ func (f *Faults) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}{f.fault, f.requests}
 	f.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(state) // the client may be gone
+	if err := json.NewEncoder(w).Encode(state); err != nil {
+		return // the client is gone
+	}
 }
 
 // Wrap puts the faults around next. Requests to /faults are spared.
