@@ -135,9 +135,15 @@ export class QueueError extends Error {
   }
 }
 
-/** How long until an entry may be sent, in milliseconds. A clock that was set back or forth never adds to it. */
+/** How far a clock may have been set back before a pause that was measured by it counts as over, in milliseconds. */
+const clockSlackMs = 10_000;
+
+/**
+ * How long until an entry may be sent, in milliseconds. A clock that was set forth ends the pause, and so does one that
+ * was set back: otherwise the pause would last until the clock is there again, which may be days.
+ */
 export function waitMs(entry: Entry, now: number): number {
   if (entry.retryAt === undefined || entry.delayMs === undefined) return 0;
   const left = entry.retryAt - now;
-  return left > entry.delayMs ? entry.delayMs : Math.max(0, left);
+  return left > entry.delayMs + clockSlackMs ? 0 : Math.max(0, left);
 }
