@@ -44,7 +44,7 @@ test("editing unlocks, and edited content is another draft", async ({ page, site
   await page.goto(site.url);
   await save(page).click();
   await arrived(site, 1);
-  await save(page).click();
+  await save(page).click({ force: true }); // it says that it is disabled
   await page.getByLabel("Name").fill("Bob");
   await expect(busy(page)).not.toHaveAttribute("aria-busy");
   await save(page).click();
@@ -119,7 +119,7 @@ test("a token without an answer comes back into the next rendering; after an ans
   site.answer = (_, response) => void response.destroy();
   await page.goto(site.url);
   await save(page).click();
-  await expect.poll(() => site.arrived.length).toBeGreaterThan(0);
+  await expect(page).toHaveURL(/^chrome-error:/);
   site.page = guarded(another);
   site.answer = (_, response) => {
     const id = "A".repeat(22);

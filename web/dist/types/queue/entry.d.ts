@@ -114,5 +114,8 @@ export declare class QueueError extends Error {
     readonly name = "QueueError";
     constructor(code: Trouble, message: string, options?: ErrorOptions);
 }
-/** How long until an entry may be sent, in milliseconds. A clock that was set back or forth never adds to it. */
+/**
+ * How long until an entry may be sent, in milliseconds. A clock that was set forth ends the pause, and so does one that
+ * was set back: otherwise the pause would last until the clock is there again, which may be days.
+ */
 export declare function waitMs(entry: Entry, now: number): number;
