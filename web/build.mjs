@@ -12,7 +12,7 @@ const scripts = [
   { name: "guard", format: "iife" },
   { name: "semel", format: "esm", beside: true },
   { name: "queue", format: "esm", source: "queue/queue" },
-  { name: "sw", format: "iife", source: "queue/sw" },
+  { name: "sw", format: "iife" },
   { name: "react", format: "esm", beside: true },
   { name: "vue", format: "esm", beside: true },
   { name: "htmx", format: "esm", beside: true },

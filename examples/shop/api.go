@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"regexp"
 	"strings"
@@ -59,7 +60,7 @@ func statusOf(err error) int {
 func (s *Shop) refuse(w http.ResponseWriter, r *http.Request, status int, err error) {
 	text := err.Error()
 	if status >= http.StatusInternalServerError {
-		s.opts.Logger.ErrorContext(r.Context(), "request failed", "path", r.URL.Path, "error", err)
+		s.opts.Logger.ErrorContext(r.Context(), "request failed", slog.String("path", r.URL.Path), slog.Any("error", err))
 		text = "something went wrong here"
 	}
 	if !strings.HasPrefix(r.URL.Path, "/api/") {
@@ -72,7 +73,7 @@ func (s *Shop) refuse(w http.ResponseWriter, r *http.Request, status int, err er
 func (s *Shop) writeJSON(w http.ResponseWriter, r *http.Request, status int, answer any) {
 	text, err := json.Marshal(answer)
 	if err != nil {
-		s.opts.Logger.ErrorContext(r.Context(), "cannot encode the answer", "error", err)
+		s.opts.Logger.ErrorContext(r.Context(), "cannot encode the answer", slog.Any("error", err))
 		status, text = http.StatusInternalServerError, []byte(`{"error":"something went wrong here"}`)
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -143,8 +144,7 @@ func (s *Shop) showLines(r *http.Request) (int, any, error) {
 // malformed says that a body is no JSON of the right shape, unless it could
 // not be read at all.
 func malformed(err error) error {
-	var tooLong *http.MaxBytesError
-	if errors.As(err, &tooLong) {
+	if _, tooLong := errors.AsType[*http.MaxBytesError](err); tooLong {
 		return err
 	}
 	return wrongError("the body is not the JSON expected here: " + err.Error())

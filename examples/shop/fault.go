@@ -82,10 +82,15 @@ func (f *Faults) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.mu.Unlock()
 	}
 	f.mu.Lock()
-	state := map[string]any{"mode": f.fault.Mode, "ms": f.fault.Milliseconds, "count": f.fault.Count, "requests": f.requests}
+	state := struct {
+		Fault
+		Requests int `json:"requests"`
+	}{f.fault, f.requests}
 	f.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(state) // the client may be gone
+	if err := json.NewEncoder(w).Encode(state); err != nil {
+		return // the client is gone
+	}
 }
 
 // Wrap puts the faults around next. Requests to /faults are spared.
@@ -151,7 +156,7 @@ func hangUp(w http.ResponseWriter) {
 		_ = connection.Close() // that is all that is left to do
 		return
 	}
-	panic(http.ErrAbortHandler)
+	panic(http.ErrAbortHandler) //nolint:forbidigo // how net/http is told to reset a stream
 }
 
 // lostAnswer takes an answer that nobody gets.

@@ -2,8 +2,10 @@ package shop
 
 import (
 	"embed"
+	"fmt"
 	"html/template"
 	"io/fs"
+	"log/slog"
 	"net/http"
 	"path"
 )
@@ -18,10 +20,10 @@ var orderPage string
 
 // pages serves the files of the folder pages, and the first page at /. A page
 // gives a new visitor a session.
-func (s *Shop) pages() http.Handler {
+func (s *Shop) pages() (http.Handler, error) {
 	files, err := fs.Sub(pageFiles, "pages")
 	if err != nil {
-		panic(err) // the folder is compiled in
+		return nil, fmt.Errorf("open the pages: %w", err)
 	}
 	server := http.FileServerFS(files)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -32,7 +34,7 @@ func (s *Shop) pages() http.Handler {
 			}
 		}
 		server.ServeHTTP(w, r)
-	})
+	}), nil
 }
 
 // submitOrder takes the order form and leads to the page of the order.
@@ -66,6 +68,6 @@ func (s *Shop) showOrder(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	if err := page.Execute(w, map[string]any{"Order": found, "Lines": lines}); err != nil {
-		s.opts.Logger.ErrorContext(r.Context(), "cannot write the page", "error", err)
+		s.opts.Logger.ErrorContext(r.Context(), "cannot write the page", slog.Any("error", err))
 	}
 }

@@ -59,7 +59,7 @@ func Open(ctx context.Context, dir string, opts *Options) (*Shop, error) {
 		return nil, err
 	}
 	if err := s.open(ctx); err != nil {
-		return nil, errors.Join(err, s.Close())
+		return nil, errors.Join(err, s.Close()) //nolint:contextcheck // closing is not the caller's to cancel
 	}
 	return s, nil
 }
@@ -103,6 +103,10 @@ func (s *Shop) routes() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	pages, err := s.pages()
+	if err != nil {
+		return nil, err
+	}
 	mux := http.NewServeMux()
 	mux.Handle("POST /api/orders", s.signedIn(byHeader.Handler(s.api(s.createOrder))))
 	mux.Handle("POST /api/orders/{order}/lines", s.signedIn(byHeader.Handler(s.api(s.createLine))))
@@ -119,7 +123,7 @@ func (s *Shop) routes() (http.Handler, error) {
 		mux.Handle("GET /assets/", http.StripPrefix("/assets/", http.FileServer(http.Dir(s.opts.Assets))))
 	}
 	mux.Handle("GET /semel/", http.StripPrefix("/semel", web.Handler()))
-	mux.Handle("GET /", s.pages())
+	mux.Handle("GET /", pages)
 	return s.faults.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
 		header.Set("Content-Security-Policy", contentPolicy)

@@ -279,7 +279,7 @@ func TestPagesAndAssets(t *testing.T) {
 	defer app.Close()
 	for path, want := range map[string]string{"/": "<h1>", "/style.css": "main", "/assets/bundle.js": "bundle", "/.well-known/idempotency": "Idempotency-Key"} {
 		w := httptest.NewRecorder()
-		app.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, http.NoBody))
+		app.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
 		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%s: got %d %s, want %q", path, w.Code, w.Body, want)
 		}

@@ -69,7 +69,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	if err != nil {
 		return err
 	}
-	return errors.Join(serve(ctx, *listen, *readyFile, app.Handler(), stdout), app.Close())
+	return errors.Join(serve(ctx, *listen, *readyFile, app.Handler(), stdout), app.Close()) //nolint:contextcheck // closing outlives ctx
 }
 
 // serve answers on address until ctx ends.

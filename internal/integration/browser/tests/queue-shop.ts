@@ -1,0 +1,119 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type BrowserContext, type Page, expect, test as base } from "@playwright/test";
+
+export interface Order {
+  number: number;
+  id: string;
+  customer: string;
+}
+
+export interface Line {
+  order: string;
+  item: string;
+}
+
+/** What the switch for faults takes. */
+export interface Fault {
+  mode: "delay" | "lose-answer" | "drop-before" | "status-503" | "close-after-read";
+  ms?: number;
+  count: number;
+}
+
+/** A running shop, which can be stopped and started again at the same address with the same database. */
+export interface Shop {
+  home: string;
+  orders(): Promise<Order[]>;
+  lines(): Promise<Line[]>;
+  /** Sets what happens to the next POST requests. */
+  fault(fault: Fault): Promise<void>;
+  /** How many POST requests came since it was started. */
+  requests(): Promise<number>;
+  stop(): Promise<void>;
+  start(): Promise<void>;
+}
+
+async function startShop(dir: string, listen: string): Promise<{ child: ChildProcess; home: string }> {
+  const ready = join(dir, "ready");
+  rmSync(ready, { force: true });
+  const args = ["-listen", listen, "-dir", dir, "-ready-file", ready];
+  const child = spawn(process.env.SEMEL_SHOP ?? "shop", args, { stdio: ["ignore", "ignore", "inherit"] });
+  let home = "";
+  await expect.poll(() => {
+    if (child.exitCode !== null) throw new Error(`the shop ended with exit code ${child.exitCode}`);
+    try {
+      home = readFileSync(ready, "utf8").trim().replace(/^page=/, "");
+    } catch {
+      return false; // not there yet
+    }
+    return true;
+  }, { intervals: [20] }).toBe(true);
+  return { child, home };
+}
+
+export const test = base.extend<{ shop: Shop }>({
+  shop: async ({}, use) => {
+    const dir = mkdtempSync(join(tmpdir(), "semel-shop-"));
+    let { child, home } = await startShop(dir, "127.0.0.1:0");
+    const json = async (path: string) => (await fetch(home + path)).json();
+    const stop = async () => {
+      if (child.exitCode !== null) return;
+      child.kill("SIGINT");
+      await once(child, "exit");
+      expect(child.exitCode, "the shop ends in order").toBe(0);
+    };
+    await use({
+      home, stop,
+      start: async () => void ({ child } = await startShop(dir, new URL(home).host)),
+      orders: async () => (await json("/api/orders")).orders,
+      lines: async () => (await json("/api/lines")).lines,
+      fault: async (fault) => expect((await fetch(`${home}/faults`, { method: "POST", body: JSON.stringify(fault) })).status).toBe(200),
+      requests: async () => (await json("/faults")).requests,
+    });
+    await stop();
+    rmSync(dir, { recursive: true, force: true });
+  },
+});
+
+/** Opens the page for orders without a network; with worker, once its service worker has the page. */
+export async function open(page: Page, shop: Shop, { worker = false, query = "" } = {}): Promise<void> {
+  await page.goto(`${shop.home}/offline.html${query}`);
+  if (!worker) return;
+  await page.evaluate(async () => {
+    await navigator.serviceWorker.ready;
+    if (!navigator.serviceWorker.controller) {
+      await new Promise((resolve) => navigator.serviceWorker.addEventListener("controllerchange", resolve, { once: true }));
+    }
+  });
+}
+
+/** Fills the form and sends it as a person would; resolves when the page says that it is kept. */
+export async function order(page: Page, customer: string, item = ""): Promise<void> {
+  await page.getByLabel("Customer").fill(customer);
+  await page.getByLabel("Item").fill(item);
+  await page.getByRole("button", { name: "Order", exact: true }).click();
+  await expect(page.locator("#kept")).toHaveText(`Kept: the order for ${customer}.`);
+}
+
+/** The status of the queue, as a person hears it. */
+export function status(page: Page) {
+  return page.locator("semel-queue-status").getByRole("status");
+}
+
+/** Waits until the shop has these orders, in this order, and these lines. */
+export async function rows(shop: Shop, customers: string[], items: string[] = []): Promise<void> {
+  await expect.poll(async () => ({
+    customers: (await shop.orders()).map(({ customer }) => customer),
+    items: (await shop.lines()).map(({ item }) => item),
+  }), { timeout: 30_000 }).toEqual({ customers, items });
+}
+
+/** Takes the network away from every page of a context, and gives it back. */
+export async function offline(context: BrowserContext, yes: boolean): Promise<void> {
+  await context.setOffline(yes);
+}
+
+export { expect };

@@ -1,0 +1,28 @@
+/** The version of the layout. A page with an older one refuses to work on a newer database. */
+export declare const version = 1;
+/** What work sees of the database: one transaction. */
+export interface Tx {
+    store(name: Store): IDBObjectStore;
+}
+/** entries and bodies: by seq. state: the current owner, and the lease where there are no Web Locks. */
+export type Store = "entries" | "bodies" | "state";
+/** The promise of one request. */
+export declare function got<T>(request: IDBRequest<T>): Promise<T>;
+/**
+ * The queue's database, opened when it is first needed and again after it was
+ * closed by the browser. Every method rejects with a QueueError.
+ */
+export declare class Database {
+    #private;
+    private readonly name;
+    private readonly factory;
+    constructor(name: string, factory: () => IDBFactory);
+    /**
+     * Runs work in one transaction, and resolves when that is complete: with
+     * readwrite, on the disk. When work rejects, nothing is written.
+     */
+    transact<T>(mode: "readonly" | "readwrite", work: (tx: Tx) => Promise<T>): Promise<T>;
+    /** Writes one value of state while the page goes away: there is no time for more than one request, and none to wait. */
+    putLast(key: string, value: unknown): void;
+    close(): void;
+}

@@ -1,0 +1,29 @@
+import { type Answer, type Entry, type Reason } from "./entry.js";
+/** How an attempt ended. */
+export type Ending = {
+    end: "done";
+    answer: Answer;
+    reason?: Reason;
+} | {
+    end: "set-aside";
+    reason: Reason;
+} | {
+    end: "later";
+    reason: Reason;
+    delayMs: number;
+};
+/** The first pause after an attempt without an answer; it doubles with every attempt. */
+export declare const firstDelayMs = 1000;
+/** The longest pause between two attempts, unless the server asks for more. */
+export declare const maxDelayMs: number;
+/** The longest pause that a server can ask for. */
+export declare const maxRetryAfterMs: number;
+/** A pause with full jitter, so that many browsers do not come back at the same instant. */
+export declare function backoffMs(attempts: number, random: () => number): number;
+/** What no answer at all means: it may have happened, so the same key is sent again. */
+export declare function noAnswer(entry: Entry, random: () => number): Ending;
+/**
+ * What an answer means for an entry. Reads the body. It rejects when the body
+ * does not arrive whole: then there was no answer.
+ */
+export declare function endingOf(entry: Entry, response: Response, random: () => number, signedOut: (response: Response) => boolean): Promise<Ending>;

@@ -1,0 +1,165 @@
+import type { Trouble, Word } from "./entry.js";
+
+/** What a person is told of the queue. {n}: a number. {what}: an entry's label. {said}: what the server said. */
+export interface QueueTexts {
+  /** Nothing waits: all of it was sent. */
+  empty: string;
+  /** Nothing waits, after the last of it was discarded. */
+  nothing: string;
+  waiting: Readonly<Partial<Record<Intl.LDMLPluralRule, string>>>;
+  offline: string;
+  signIn: string;
+  /** Above the entries that were set aside. */
+  asideTitle: string;
+  aside: Readonly<Partial<Record<Intl.LDMLPluralRule, string>>>;
+  retry: string;
+  discard: string;
+  confirm: string;
+  reallyDiscard: string;
+  keep: string;
+  /** Why an entry was set aside, or waits. */
+  reasons: Readonly<Partial<Record<Word, string>>>;
+  said: string;
+  /** What is wrong with the queue itself. */
+  trouble: Readonly<Partial<Record<Trouble, string>>>;
+}
+
+/** The texts by language. English is used for every other language. */
+export const queueTexts: Readonly<Record<"en" | "sv" | "hi" | "zh", QueueTexts>> = {
+  en: {
+    empty: "Everything has been sent.",
+    nothing: "Nothing is waiting to be sent.",
+    waiting: { one: "{n} waiting to be sent.", other: "{n} waiting to be sent." },
+    offline: "You are offline. It is kept on this device and sent when you are back online.",
+    signIn: "Sign in to send what is waiting.",
+    asideTitle: "Not sent",
+    aside: { one: "{n} could not be sent and needs your decision.", other: "{n} could not be sent and need your decision." },
+    retry: "Try again",
+    discard: "Discard",
+    confirm: "Discard this for good?",
+    reallyDiscard: "Yes, discard",
+    keep: "Keep it",
+    reasons: {
+      rejected: "The server did not accept it.",
+      mismatch: "The server knows another request under the same key.",
+      unknown: "Nobody can tell whether it was saved. Look it up before you try again.",
+      cancelled: "It was cancelled.",
+      "parent-discarded": "What it belongs to was discarded.",
+      "parent-answer": "The answer to what it belongs to did not fit.",
+      "parent-set-aside": "Waits for your decision about what it belongs to.",
+    },
+    said: "Answer: {said}",
+    trouble: {
+      "storage-disabled": "This browser keeps nothing for later. Stay on this page until everything is sent.",
+      "storage-full": "This device has no room left to keep what is to be sent.",
+      "storage-newer": "There is a newer version of this page. Reload it.",
+      "storage-blocked": "Another tab has an old version of this page. Close it.",
+      "storage-failed": "The storage of this browser failed. Reload the page.",
+    },
+  },
+  sv: {
+    empty: "Allt är skickat.",
+    nothing: "Inget väntar på att skickas.",
+    waiting: { one: "{n} väntar på att skickas.", other: "{n} väntar på att skickas." },
+    offline: "Du är offline. Det sparas på den här enheten och skickas när du är online igen.",
+    signIn: "Logga in för att skicka det som väntar.",
+    asideTitle: "Inte skickat",
+    aside: { one: "{n} kunde inte skickas. Du behöver välja vad som ska hända.", other: "{n} kunde inte skickas. Du behöver välja vad som ska hända." },
+    retry: "Försök igen",
+    discard: "Ta bort",
+    confirm: "Ta bort för gott?",
+    reallyDiscard: "Ja, ta bort",
+    keep: "Behåll",
+    reasons: {
+      rejected: "Servern godtog det inte.",
+      mismatch: "Servern har en annan begäran med samma nyckel.",
+      unknown: "Det går inte att säga om det sparades. Kontrollera innan du försöker igen.",
+      cancelled: "Det avbröts.",
+      "parent-discarded": "Det som det hör till togs bort.",
+      "parent-answer": "Svaret på det som det hör till passade inte.",
+      "parent-set-aside": "Väntar på ditt val för det som det hör till.",
+    },
+    said: "Svar: {said}",
+    trouble: {
+      "storage-disabled": "Den här webbläsaren sparar inget till senare. Stanna på sidan tills allt är skickat.",
+      "storage-full": "Det finns ingen plats kvar på enheten för det som ska skickas.",
+      "storage-newer": "Det finns en nyare version av sidan. Ladda om den.",
+      "storage-blocked": "En annan flik har en gammal version av sidan. Stäng den.",
+      "storage-failed": "Webbläsarens lagring fungerar inte. Ladda om sidan.",
+    },
+  },
+  hi: {
+    empty: "सब कुछ भेज दिया गया है।",
+    nothing: "भेजने के लिए कुछ बाकी नहीं है।",
+    waiting: { one: "{n} भेजा जाना बाकी है।", other: "{n} भेजे जाने बाकी हैं।" },
+    offline: "आप ऑफ़लाइन हैं। यह इस डिवाइस पर सुरक्षित है और ऑनलाइन आते ही भेज दिया जाएगा।",
+    signIn: "जो बाकी है उसे भेजने के लिए साइन इन करें।",
+    asideTitle: "नहीं भेजा गया",
+    aside: { one: "{n} नहीं भेजा जा सका। फ़ैसला आपको करना है।", other: "{n} नहीं भेजे जा सके। फ़ैसला आपको करना है।" },
+    retry: "फिर कोशिश करें",
+    discard: "हटाएँ",
+    confirm: "इसे हमेशा के लिए हटाएँ?",
+    reallyDiscard: "हाँ, हटाएँ",
+    keep: "रहने दें",
+    reasons: {
+      rejected: "सर्वर ने इसे स्वीकार नहीं किया।",
+      mismatch: "सर्वर के पास इसी कुंजी से कोई दूसरा अनुरोध है।",
+      unknown: "कहा नहीं जा सकता कि यह सहेजा गया या नहीं। दोबारा कोशिश करने से पहले जाँच लें।",
+      cancelled: "इसे रद्द कर दिया गया।",
+      "parent-discarded": "यह जिससे जुड़ा था, उसे हटा दिया गया।",
+      "parent-answer": "यह जिससे जुड़ा है, उसका जवाब मेल नहीं खाया।",
+      "parent-set-aside": "यह जिससे जुड़ा है, उस पर आपके फ़ैसले का इंतज़ार है।",
+    },
+    said: "जवाब: {said}",
+    trouble: {
+      "storage-disabled": "यह ब्राउज़र बाद के लिए कुछ नहीं रखता। सब भेजे जाने तक इसी पेज पर रहें।",
+      "storage-full": "जो भेजना है उसे रखने के लिए इस डिवाइस पर जगह नहीं बची।",
+      "storage-newer": "इस पेज का नया संस्करण आ गया है। पेज को रीलोड करें।",
+      "storage-blocked": "किसी दूसरे टैब में इस पेज का पुराना संस्करण खुला है। उसे बंद करें।",
+      "storage-failed": "ब्राउज़र का स्टोरेज काम नहीं कर रहा। पेज को रीलोड करें।",
+    },
+  },
+  zh: {
+    empty: "全部已发送。",
+    nothing: "没有等待发送的内容。",
+    waiting: { other: "{n} 项等待发送。" },
+    offline: "您当前处于离线状态。内容已保存在本设备上，恢复联网后会自动发送。",
+    signIn: "请登录，以便发送等待中的内容。",
+    asideTitle: "未发送",
+    aside: { other: "{n} 项未能发送，需要您来决定。" },
+    retry: "重试",
+    discard: "放弃",
+    confirm: "确定永久放弃此项？",
+    reallyDiscard: "确定放弃",
+    keep: "保留",
+    reasons: {
+      rejected: "服务器没有接受此项。",
+      mismatch: "服务器上已有使用同一密钥的其他请求。",
+      unknown: "无法确定是否已保存。请先核实，再重试。",
+      cancelled: "此项已被取消。",
+      "parent-discarded": "它所依赖的内容已被放弃。",
+      "parent-answer": "它所依赖的内容返回的结果不符。",
+      "parent-set-aside": "等待您对它所依赖的内容作出决定。",
+    },
+    said: "返回内容：{said}",
+    trouble: {
+      "storage-disabled": "此浏览器不保存任何内容。请留在本页，直到全部发送完毕。",
+      "storage-full": "本设备空间不足，无法保存待发送的内容。",
+      "storage-newer": "本页已有新版本，请刷新。",
+      "storage-blocked": "另一个标签页打开了本页的旧版本，请将其关闭。",
+      "storage-failed": "浏览器存储出现故障，请刷新页面。",
+    },
+  },
+};
+
+/** The texts for a language tag such as "sv-FI", and the tag of the language they are in. */
+export function queueTextsFor(language: string): { texts: QueueTexts; language: string } {
+  const primary = language.toLowerCase().split("-")[0] as keyof typeof queueTexts;
+  return Object.hasOwn(queueTexts, primary) ? { texts: queueTexts[primary], language: primary } : { texts: queueTexts.en, language: "en" };
+}
+
+/** A text with its number. */
+export function counted(forms: QueueTexts["waiting"], n: number, language: string): string {
+  const form = forms[new Intl.PluralRules(language).select(n)] ?? forms.other ?? "";
+  return form.replace("{n}", n.toLocaleString(language));
+}

@@ -1,0 +1,102 @@
+import { Queue, syncTag, type QueueOptions } from "./queue/queue.js";
+
+/** The settings of the service worker. All have defaults. */
+export interface WorkerOptions extends Omit<QueueOptions, "owner"> {
+  /** Addresses that load without a network: the page and all it needs. Default none. */
+  shell?: readonly string[];
+  /** Names this version of the shell; caches of other versions are removed. Default "1". */
+  shellVersion?: string;
+}
+
+const cachePrefix = "semel-shell-";
+
+/** What a service worker has that a page has not, as far as it is used here. */
+interface WorkerScope {
+  addEventListener(type: string, listener: (event: WorkerEvent) => void): void;
+  skipWaiting(): Promise<void>;
+  clients: { claim(): Promise<void> };
+  location: Location;
+}
+
+interface WorkerEvent {
+  waitUntil(work: Promise<unknown>): void;
+  respondWith(answer: Promise<Response>): void;
+  request: Request;
+  tag?: string;
+  data?: unknown;
+}
+
+declare global {
+  /** What the script semel/sw defines; it is not a module, so that importScripts can load it everywhere. */
+  var semelWorker: { serveQueue: typeof serveQueue };
+}
+
+/**
+ * Makes this service worker send what waits: when the browser wakes it because
+ * there is a network (Background Sync), and when a page asks. Call it once, at
+ * the top of the worker's file. Pages and worker exclude each other, and it
+ * sends for the current owner only.
+ */
+export function serveQueue(options: WorkerOptions = {}): void {
+  const { shell = [], shellVersion = "1", ...rest } = options;
+  const scope = globalThis as unknown as WorkerScope;
+  const cacheName = cachePrefix + shellVersion;
+  scope.addEventListener("install", (event) => event.waitUntil(install(scope, cacheName, shell)));
+  scope.addEventListener("activate", (event) => event.waitUntil(activate(scope, cacheName)));
+  scope.addEventListener("sync", (event) => {
+    if (event.tag === syncTag) event.waitUntil(drain(rest, true));
+  });
+  scope.addEventListener("message", (event) => {
+    if (event.data === syncTag) event.waitUntil(drain(rest, false));
+  });
+  if (shell.length === 0) return;
+  const paths = new Set(shell.map((address) => new URL(address, scope.location.href).href));
+  scope.addEventListener("fetch", (event) => {
+    const { method, url } = event.request;
+    if (method === "GET" && paths.has(url.replace(/#.*/, ""))) event.respondWith(networkFirst(event.request, cacheName));
+  });
+}
+
+async function install(scope: WorkerScope, cacheName: string, shell: readonly string[]): Promise<void> {
+  if (shell.length > 0) {
+    const cache = await caches.open(cacheName);
+    await cache.addAll(shell.map((address) => new Request(address, { cache: "reload" })));
+  }
+  await scope.skipWaiting();
+}
+
+async function activate(scope: WorkerScope, cacheName: string): Promise<void> {
+  for (const name of await caches.keys()) {
+    if (name.startsWith(cachePrefix) && name !== cacheName) await caches.delete(name);
+  }
+  await scope.clients.claim();
+}
+
+/** The page as the server has it now, and without a network as it was kept. */
+async function networkFirst(request: Request, cacheName: string): Promise<Response> {
+  const cache = await caches.open(cacheName);
+  try {
+    const response = await fetch(request);
+    if (response.ok && !response.redirected) await cache.put(request, response.clone()).catch(() => undefined);
+    return response;
+  } catch (error) {
+    const kept = await cache.match(request, { ignoreVary: true });
+    if (kept) return kept;
+    throw error;
+  }
+}
+
+/** Sends what can be sent. With fail it rejects when something is left for later, so that the browser calls again. */
+async function drain(options: QueueOptions, fail: boolean): Promise<void> {
+  const queue = new Queue({ ...options, owner: undefined });
+  try {
+    await queue.hurry();
+    const left = (await queue.list()).filter(({ state, reason }) =>
+      state === "sending" || (state === "waiting" && reason?.word !== "parent-set-aside" && reason?.word !== "sign-in"));
+    if (fail && left.length > 0) throw new Error(`${left.length} entries still wait`);
+  } finally {
+    await queue.close();
+  }
+}
+
+globalThis.semelWorker = { serveQueue };
