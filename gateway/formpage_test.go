@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"strconv"
@@ -146,9 +147,7 @@ func TestPageUntouched(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := &shop{page: func(w http.ResponseWriter, _ *http.Request) {
-				for name, values := range c.header {
-					w.Header()[name] = values
-				}
+				maps.Copy(w.Header(), c.header)
 				w.Header().Set("Content-Length", strconv.Itoa(len(c.body)))
 				w.WriteHeader(c.status)
 				_, _ = io.WriteString(w, c.body)
