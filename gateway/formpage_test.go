@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/andybalholm/brotli"
 	"github.com/google/go-cmp/cmp"
@@ -380,7 +381,7 @@ func TestPageUnreliable(t *testing.T) {
 // in constant memory, and the window of a coding is bounded.
 func TestPageBomb(t *testing.T) {
 	t.Parallel()
-	const size = 256 << 20
+	const size = 64 << 20
 	var bomb bytes.Buffer
 	z := gzip.NewWriter(&bomb)
 	piece := make([]byte, 1<<20)
@@ -452,13 +453,17 @@ func TestPageUpgrade(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	_, _ = io.WriteString(conn, "GET /ws HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\nhello")
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.WriteString(conn, "GET /ws HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
 	br := bufio.NewReader(conn)
 	res, err := http.ReadResponse(br, nil)
 	if err != nil || res.StatusCode != http.StatusSwitchingProtocols {
 		t.Fatalf("got %v, %v", res, err)
 	}
 	defer res.Body.Close()
+	_, _ = io.WriteString(conn, "hello")
 	piece := make([]byte, 5)
 	if _, err := io.ReadFull(br, piece); err != nil || string(piece) != "hello" {
 		t.Errorf("got %q, %v", piece, err)
