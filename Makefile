@@ -6,7 +6,7 @@ SHELL := bash
 
 TOOLS := .cache/bin
 FUZZTIME ?= 1m
-ONLY ?= ^(middleware|sqlite|gateway|scale)$$
+ONLY ?= ^(middleware|sqlite|gateway|forms-.*|scale)$$
 RECORDS ?= 10000000
 BENCH ?= .
 MUTANT ?= .
@@ -55,7 +55,7 @@ demo: ## the invoice application, unprotected and protected, side by side (ARGS=
 model: ## every state of the protocol, within a bound, against the ten promises (ARGS='-remove "lapse rule"': what breaks without a line)
 	go run ./internal/model $(ARGS)
 
-bench: ## Semel beside the bare work, as ratios (ONLY=middleware|sqlite|gateway|scale, RECORDS=10000000)
+bench: ## Semel beside the bare work, as ratios (ONLY=middleware|sqlite|gateway|forms|scale, RECORDS=10000000)
 	go run -buildvcs=true ./internal/bench -only '$(ONLY)' -records $(RECORDS)
 
 bench-stores: ## the network stores beside the bare work on the same databases, as ratios

@@ -70,7 +70,7 @@ func TestStripFindsEveryDelimiter(t *testing.T) {
 	for name, body := range map[string]string{
 		"padding":            "--XX \t" + head + "\r\n--XX--",
 		"much padding":       "--XX" + strings.Repeat(" ", 5000) + head + "\r\n--XX--",
-		"text behind it":     "--XXX" + head + "\r\n--XX--",
+		"text behind it":     "--XXY" + head + "\r\n--XX--",
 		"behind the end":     "--XX--" + head,
 		"inside a line":      "hello --XX" + head + "\n--XX--",
 		"behind a CR":        "hello\r--XX" + lf(head) + "\n--XX--",

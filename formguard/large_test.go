@@ -105,6 +105,27 @@ func TestDelimitersAtEveryPlaceOfTheWindow(t *testing.T) {
 	}
 }
 
+// How long a piece may be that is judged does not depend on how it arrives.
+func TestLongPiecesAreJudgedAlikeHoweverTheyArrive(t *testing.T) {
+	t.Parallel()
+	verdicts := map[bool]int{}
+	for size := 7_700; size < 8_300; size += 7 {
+		body := "--XX\r\nContent-Disposition: form-data; name=\"_semel\"; x=\"" + strings.Repeat("x", size) + "\"\r\n\r\n" + tok + "\r\n" + end
+		pairs := "a=1&csrf_token=" + strings.Repeat("x", size) + "&b=2"
+		for contentType, body := range map[string]string{mixed: body, urlencoded: pairs} {
+			atOnce, err := formguard.Scan(strings.NewReader(body), contentType, "", nil)
+			slowly, slowErr := formguard.Scan(iotest.OneByteReader(strings.NewReader(body)), contentType, "", nil)
+			if (err == nil) != (slowErr == nil) || atOnce.Digest != slowly.Digest || atOnce.Length != slowly.Length {
+				t.Fatalf("%s, %d: at once %d, %v, byte by byte %d, %v", contentType, size, atOnce.Length, err, slowly.Length, slowErr)
+			}
+			verdicts[err == nil]++
+		}
+	}
+	if verdicts[true] == 0 || verdicts[false] == 0 {
+		t.Errorf("accepted %d, refused %d: the bound is not among these sizes", verdicts[true], verdicts[false])
+	}
+}
+
 func TestReadErrorsAreTheReaders(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the line is cut")

@@ -195,12 +195,13 @@ func (m parts) reads(text string) bool {
 
 // asciiLower keeps every byte where it is.
 func asciiLower(s string) string {
-	return strings.Map(func(r rune) rune {
-		if 'A' <= r && r <= 'Z' {
-			return r + 'a' - 'A'
+	lower := []byte(s)
+	for i, c := range lower {
+		if 'A' <= c && c <= 'Z' {
+			lower[i] = c + 'a' - 'A'
 		}
-		return r
-	}, s)
+	}
+	return string(lower)
 }
 
 // cutAnyLine ends a line at LF, CR LF or CR.

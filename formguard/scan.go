@@ -51,16 +51,17 @@ type Result struct {
 func ChangingFields() []string {
 	return []string{
 		"csrfmiddlewaretoken",        // Django
-		"authenticity_token",         // Rails, Play's older name
+		"authenticity_token",         // Rails
 		"_token",                     // Laravel, Symfony
-		"_csrf",                      // Spring Security, Express, Echo
+		"_csrf",                      // Spring Security, Express
+		"_csrf_header",               // beside it, where a page has copied Spring's meta elements
 		"_csrf_token",                // Phoenix, Symfony's login
-		"_csrf_header",               // Spring Security's tag for scripts
 		"_csrfToken",                 // CakePHP
 		"csrf_token",                 // Flask-WTF, nosurf
+		"csrf_test_name",             // CodeIgniter
 		"csrfToken",                  // Play
-		"csrf",                       // SvelteKit's and Fiber's guides
 		"CSRFToken",                  // OWASP's examples
+		"csrf",                       // where people name it themselves
 		"__RequestVerificationToken", // ASP.NET
 		"gorilla.csrf.Token",         // gorilla/csrf
 	}
@@ -251,6 +252,9 @@ func (s *shape) leaveOut(piece []byte) {
 // sum adds the lengths of the pieces; and, for a body about which readers may
 // disagree, the whole content type and what was left out, so that nothing is.
 func (s *shape) sum(h hash.Hash, kind *formType) {
+	if s.pieces == 0 { // nothing stands before the first delimiter of an empty body, too
+		s.end(true)
+	}
 	writeSized(h, string(s.cuts.Sum(nil)))
 	if s.readable && s.closed && kind.plain {
 		writeSized(h, "")

@@ -119,13 +119,13 @@ func TestReferences(t *testing.T) {
 }
 
 // both returns what the rewriter and the parser make of a value.
-func both(t testing.TB, value string) (got, want string) {
-	t.Helper()
+func both(tb testing.TB, value string) (got, want string) {
+	tb.Helper()
 	page := `<form action="` + strings.ReplaceAll(value, `"`, "&quot;") + `">`
-	_, r, _ := rewritten(t, page, 0, nil)
+	_, r, _ := rewritten(tb, page, 0, nil)
 	root, err := html.Parse(strings.NewReader(page))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	for node := range root.Descendants() {
 		if node.Data == "form" {

@@ -70,15 +70,15 @@ func TestCharsets(t *testing.T) {
 
 func TestTheRestOfALargePageIsPassedOn(t *testing.T) {
 	t.Parallel()
-	const max = 20
+	const most = 20
 	page := strings.Repeat("<form></form>", 10)
 	for piece := range 30 {
-		got, _, stats := rewritten(t, page, piece, &rewrite.Options{MaxBytes: max})
+		got, _, stats := rewritten(t, page, piece, &rewrite.Options{MaxBytes: most})
 		want := marked.Replace("<form>{F}</form><form>{F}") + page[len("<form></form><form>"):]
 		if got != want {
 			t.Errorf("in pieces of %d: got\n%s\nwant\n%s", piece, got, want)
 		}
-		wantStats := rewrite.Stats{Inserted: 2, Bytes: int64(len(page)), Untouched: int64(len(page) - max), GaveUp: rewrite.TooLarge}
+		wantStats := rewrite.Stats{Inserted: 2, Bytes: int64(len(page)), Untouched: int64(len(page) - most), GaveUp: rewrite.TooLarge}
 		if diff := cmp.Diff(wantStats, stats); diff != "" {
 			t.Errorf("in pieces of %d (-want +got):\n%s", piece, diff)
 		}

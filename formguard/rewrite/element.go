@@ -4,8 +4,8 @@ package rewrite
 type element uint8
 
 const (
-	ordinary element = iota
-	formElement
+	ordinary    element = iota
+	formElement         // from here to metaElement: see inserts
 	inputElement
 	buttonElement
 	bodyElement
@@ -66,10 +66,5 @@ func elementOf(name []byte) element {
 
 // inserts is whether a start tag has to be read as a whole: something may be inserted at it, or it says something.
 func (e element) inserts() bool {
-	switch e {
-	case formElement, inputElement, buttonElement, bodyElement, baseElement, metaElement:
-		return true
-	default:
-		return false
-	}
+	return formElement <= e && e <= metaElement
 }

@@ -2,7 +2,9 @@ package rewrite_test
 
 import (
 	"fmt"
+	"net/http"
 	"os"
+	"strings"
 
 	"github.com/semel-dev/semel/formguard/rewrite"
 )
@@ -11,7 +13,7 @@ import (
 type tokens struct{}
 
 func (tokens) Form(f *rewrite.Form) []byte {
-	if f.Method != "post" {
+	if !strings.EqualFold(f.Method, http.MethodPost) {
 		return nil
 	}
 	return fmt.Appendf(nil, `<input type="hidden" name="token" value="for %s">`, f.Action)

@@ -117,7 +117,7 @@ func (f *foreign) end(name []byte) (isHTML bool) {
 		f.breakOut()
 		return true
 	}
-	for i := len(f.open) - 1; i >= 0; i-- {
+	for i := range slices.Backward(f.open) {
 		if f.open[i].kind == htmlNode {
 			return f.endHTML(name)
 		}
@@ -134,7 +134,7 @@ func (f *foreign) end(name []byte) (isHTML bool) {
 
 // endHTML closes the innermost HTML element of that name, unless an integration point is in between.
 func (f *foreign) endHTML(name []byte) bool {
-	for i := len(f.open) - 1; i >= 0; i-- {
+	for i := range slices.Backward(f.open) {
 		switch n := f.open[i]; {
 		case n.kind == htmlNode && n.named(name):
 			if string(name) == "form" { // it goes alone, what is open in it stays

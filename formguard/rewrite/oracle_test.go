@@ -13,11 +13,11 @@ import (
 )
 
 // parsed returns the actions of the forms that a full parser finds, and how often each.
-func parsed(t testing.TB, page string, scripting bool) map[string]int {
-	t.Helper()
+func parsed(tb testing.TB, page string, scripting bool) map[string]int {
+	tb.Helper()
 	root, err := html.ParseWithOptions(strings.NewReader(page), html.ParseOptionEnableScripting(scripting))
 	if err != nil {
-		t.Skip(err) // deeper than it goes
+		tb.Skip(err) // deeper than it goes
 	}
 	forms := make(map[string]int)
 	for node := range root.Descendants() {
@@ -74,9 +74,9 @@ func page(t *rapid.T, pieces []string) string {
 }
 
 // called returns the actions of the forms that the rewriter found.
-func called(t testing.TB, page string) (string, map[string]int) {
-	t.Helper()
-	out, r, _ := rewritten(t, page, 0, nil)
+func called(tb testing.TB, page string) (string, map[string]int) {
+	tb.Helper()
+	out, r, _ := rewritten(tb, page, 0, nil)
 	forms := make(map[string]int)
 	for _, f := range r.forms {
 		forms[f.Action]++

@@ -37,7 +37,7 @@ func (o *outline) beginForm(form *Form) {
 
 // end takes the end tag of an HTML element.
 func (o *outline) end(e element) {
-	switch e {
+	switch e { //nolint:exhaustive // the others change nothing
 	case formElement:
 		o.endForm()
 	case selectElement, tableElement:
@@ -48,7 +48,6 @@ func (o *outline) end(e element) {
 			o.templates = o.templates[:n-1]
 			o.selects = false
 		}
-	default:
 	}
 }
 
@@ -66,7 +65,7 @@ func (o *outline) endForm() {
 
 // start takes the start tag of an HTML element that is no form.
 func (o *outline) start(e element) {
-	switch e {
+	switch e { //nolint:exhaustive // the others change nothing
 	case selectElement: // in a select it closes that one
 		o.selects = !o.selects
 	case inputElement, tableElement:
@@ -74,7 +73,6 @@ func (o *outline) start(e element) {
 	case templateElement:
 		o.templates = append(o.templates, len(o.forms))
 		o.selects = false
-	default:
 	}
 }
 

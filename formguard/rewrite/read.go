@@ -33,7 +33,7 @@ func (w *Writer) endsHere(e element, name []byte) {
 func (w *Writer) read(p []byte, i int) int {
 	s, inside := &w.scan, w.inNoscript
 	for i < len(p) && w.stats.GaveUp == Looking && w.inNoscript == inside {
-		done := false
+		var done bool
 		switch s.state {
 		case inText:
 			i = w.readText(p, i)
@@ -289,7 +289,7 @@ func (w *Writer) once(tag []byte, end int) {
 	if w.inNoscript || len(w.outline.templates) > 0 {
 		return
 	}
-	switch w.what {
+	switch w.what { //nolint:exhaustive // it is called for three
 	case bodyElement:
 		if !w.hasBody {
 			w.hasBody = true

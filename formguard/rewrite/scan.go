@@ -42,39 +42,29 @@ type scanner struct {
 // declare is called for the bytes of markup that are no tags: what comes after "<!".
 func (s *scanner) declare(p []byte, i int, foreign bool) int {
 	c := p[i]
-	switch s.state {
-	case declaration:
-		switch {
-		case c == '-':
-			s.state = declDash
-			return i + 1
-		case c == '[' && foreign:
-			s.state, s.matched = declCDATA, 1
-			return i + 1
-		}
-	case declDash:
-		if c == '-' {
-			s.state, s.comment = comment, commentStart
-			return i + 1
-		}
-	case declCDATA:
-		if c == cdataOpening[s.matched] {
-			s.matched++
-			if s.matched == len(cdataOpening) {
-				s.state, s.matched = cdataSection, 0
-			}
-			return i + 1
+	switch {
+	case s.state == declaration && c == '-':
+		s.state = declDash
+	case s.state == declaration && c == '[' && foreign:
+		s.state, s.matched = declCDATA, 1
+	case s.state == declDash && c == '-':
+		s.state, s.comment = comment, commentStart
+	case s.state == declCDATA && c == cdataOpening[s.matched]:
+		s.matched++
+		if s.matched == len(cdataOpening) {
+			s.state, s.matched = cdataSection, 0
 		}
 	default:
+		s.state = bogusComment // reads c once more
+		return i
 	}
-	s.state = bogusComment // reads c once more
-	return i
+	return i + 1
 }
 
 // skip goes over bytes in which no tag can begin, and returns the index behind them: of the byte that ended the state,
-// or the end of p. It is called in the states from bogusComment to cdataSection.
+// or the end of p. It is called in the states bogusComment, comment, cdataSection and plainText.
 func (s *scanner) skip(p []byte, i int) int {
-	switch s.state {
+	switch s.state { //nolint:exhaustive // it is called in four
 	case bogusComment:
 		n := bytes.IndexByte(p[i:], '>')
 		if n < 0 {
@@ -90,7 +80,7 @@ func (s *scanner) skip(p []byte, i int) int {
 		return i
 	case cdataSection:
 		return s.skipCDATA(p, i)
-	default:
+	default: // plainText
 		return len(p)
 	}
 }

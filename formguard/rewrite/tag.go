@@ -25,7 +25,7 @@ func (t *tagScan) scan(p []byte, i int) (int, bool) {
 	now := *t
 	for i < len(p) {
 		c := p[i]
-		switch now {
+		switch now { //nolint:exhaustive // the others go byte by byte
 		case doubleQuoted, singleQuoted:
 			n := bytes.IndexByte(p[i:], now.quote())
 			if n < 0 {
@@ -65,7 +65,7 @@ func (t tagScan) quote() byte {
 
 // next is the state after one byte that is not ">", outside of quotes.
 func (t tagScan) next(c byte) tagScan {
-	switch t {
+	switch t { //nolint:exhaustive // see default
 	case inName, afterName:
 		switch {
 		case c == '=':

@@ -48,8 +48,8 @@ func (r *recorder) Body() []byte {
 func (r *recorder) Base(href string) { r.bases = append(r.bases, href) }
 
 // rewritten is the page after the rewriter, written in pieces of some length (0: at once).
-func rewritten(t testing.TB, page string, piece int, options *rewrite.Options) (string, *recorder, rewrite.Stats) {
-	t.Helper()
+func rewritten(tb testing.TB, page string, piece int, options *rewrite.Options) (string, *recorder, rewrite.Stats) {
+	tb.Helper()
 	var out bytes.Buffer
 	r := &recorder{}
 	w := rewrite.NewWriter(&out, r, options)
@@ -59,12 +59,12 @@ func rewritten(t testing.TB, page string, piece int, options *rewrite.Options) (
 			n = min(n, piece)
 		}
 		if got, err := w.Write([]byte(rest[:n])); err != nil || got != n {
-			t.Fatalf("Write of %d bytes: got %d, %v", n, got, err)
+			tb.Fatalf("Write of %d bytes: got %d, %v", n, got, err)
 		}
 		rest = rest[n:]
 	}
 	if err := w.Close(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return out.String(), r, w.Stats()
 }

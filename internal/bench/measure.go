@@ -28,7 +28,7 @@ type sample struct {
 func measure(ctx context.Context, s *settings, subjects []subject) ([]sample, error) {
 	counts := make([]int, len(subjects))
 	for i, sub := range subjects {
-		n, err := calibrate(ctx, s.round, sub)
+		n, err := calibrate(ctx, s, sub)
 		if err != nil {
 			return nil, err
 		}
@@ -54,8 +54,9 @@ func measure(ctx context.Context, s *settings, subjects []subject) ([]sample, er
 }
 
 // calibrate finds how many operations fill a round; it warms the subject up.
-func calibrate(ctx context.Context, round time.Duration, sub subject) (int, error) {
-	for n := 64; ; n *= 2 {
+func calibrate(ctx context.Context, s *settings, sub subject) (int, error) {
+	round := s.round
+	for n := s.least; ; n *= 2 {
 		one, err := once(ctx, sub, n)
 		if err != nil {
 			return 0, err

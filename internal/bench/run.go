@@ -17,6 +17,7 @@ import (
 type settings struct {
 	round   time.Duration // of one measurement of one subject
 	rounds  int           // measurements of each subject; the median counts
+	least   int           // operations in a measurement
 	records int           // in the large store
 	dir     string        // for files; removed at the end
 	log     io.Writer     // progress
@@ -33,6 +34,9 @@ func sections() []section {
 		{"middleware", benchMiddleware},
 		{"sqlite", benchSQLite},
 		{"gateway", benchGateway},
+		{"forms-pages", benchFormPages},
+		{"forms-latency", benchForms},
+		{"forms-scripts", benchFormScripts},
 		{"scale", benchScale},
 		{"overload", benchOverload},
 		{"stores-postgres", benchPostgres},
@@ -46,8 +50,8 @@ func sections() []section {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	only := flags.String("only", "^(middleware|sqlite|gateway|scale)$", "run the sections that match this expression: middleware, sqlite, gateway, scale, stores-postgres, stores-mysql, stores-redis, stores-scale, overload")
-	s := settings{log: stderr}
+	only := flags.String("only", "^(middleware|sqlite|gateway|forms-.*|scale)$", "run the sections that match this expression: middleware, sqlite, gateway, forms-pages, forms-latency, forms-scripts, scale, stores-postgres, stores-mysql, stores-redis, stores-scale, overload")
+	s := settings{log: stderr, least: 64}
 	flags.DurationVar(&s.round, "round", 300*time.Millisecond, "length of one measurement")
 	flags.IntVar(&s.rounds, "rounds", 7, "measurements of each subject; the median counts")
 	flags.IntVar(&s.records, "records", 10_000_000, "live records in the large store of section scale")
