@@ -156,6 +156,7 @@ var pages = map[string]string{
 	"a noscript in a script":            `<script>"<noscript>"</script><form>{F}</noscript>`,
 
 	"a form in svg":                   `<svg><form></form></svg><form>{F}`,
+	"svg with a form that ends alone": `<svg><desc><form>{F}<div></form></desc><form>{F}`,
 	"svg that closes itself":          `<svg/><form>{F}`,
 	"svg with CDATA":                  `<svg><![CDATA[ <form> ]] > ]>]]]><path/></svg><form>{F}`,
 	"svg with what is no CDATA":       `<svg><![cdata[ <form>]]><![CDAT[<form>]]></svg><form>{F}`,
