@@ -47,6 +47,5 @@ for (const { name, format, source = name, ...script } of scripts) {
   });
 }
 execFileSync(process.execPath, [
-  join(here, "node_modules/typescript/bin/tsc"), "-p", here, "--noEmit", "false", "--declaration",
-  "--emitDeclarationOnly", "--rootDir", join(here, "src"), "--outDir", join(out, "types"),
+  join(here, "node_modules/typescript/bin/tsc"), "-p", join(here, "tsconfig.build.json"), "--outDir", join(out, "types"),
 ], { stdio: "inherit" });

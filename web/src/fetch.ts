@@ -61,6 +61,7 @@ function begin(name: string, intent: Intent, request: Repeatable, semel: SemelIn
 
 /** Waits for a shared answer. The last one to stop waiting stops the request; its key is kept. */
 async function wait(shared: Shared, signal: AbortSignal | null | undefined): Promise<Response> {
+  signal?.throwIfAborted();
   shared.waiters++;
   let stopped: (() => void) | undefined;
   const aborted = new Promise<never>((_, reject) => {

@@ -4,7 +4,7 @@ import { announce } from "./lock.js";
 import { cookieName, ends, formatOutcomes, idOf, type Outcome, outcomesIn, outcomesOfMeta } from "./outcome.js";
 import { attempt, shelf } from "./storage.js";
 import { attribute, targetOf, tokens } from "./target.js";
-import { textsFor } from "./texts.js";
+import { languageOf, textsFor } from "./texts.js";
 
 /** A form's guard, for scripts. */
 export interface Guarded {
@@ -50,11 +50,11 @@ export class Watch {
       this.#unlock(() => true); // restored by Back: the same draft
       this.#settleOnArrival();
     });
-    for (const type of ["pointerdown", "keydown", "focus"]) listen(type, () => this.#settleHere());
+    for (const type of ["pointerdown", "keydown", "focus"]) listen(type, () => this.#settleHere(true));
     listen("focus", () => this.#unlock((guard) => !guard.locked!.target.here));
-    document.addEventListener("visibilitychange", () => this.#settleHere());
+    document.addEventListener("visibilitychange", () => this.#settleHere(true));
     const { cookieStore, navigation } = window as { cookieStore?: EventTarget; navigation?: EventTarget };
-    cookieStore?.addEventListener("change", () => this.#settleHere());
+    cookieStore?.addEventListener("change", () => this.#settleHere(false));
     // Stop, Escape, or the person chose to stay: the submission was given up, and its key is kept.
     navigation?.addEventListener("navigateerror", () => this.#unlock(() => true));
   }
@@ -109,7 +109,7 @@ export class Watch {
       target: targetOf(guard.form, event.submitter), submitter: event.submitter, superseded_: false, departures_: 0,
     };
     if (submission.target.guarded_) {
-      this.#settleHere();
+      this.#settleHere(false);
       if (guard.locked && !(guard.stays && this.#clicks < 2)) {
         event.preventDefault();
         event.stopImmediatePropagation();
@@ -155,7 +155,7 @@ export class Watch {
   #settleForm(guard: FormGuard, answer: { definitive: boolean; replayed?: boolean }): void {
     if (answer.definitive) guard.end();
     this.#unlock((each) => each === guard);
-    if (answer.replayed) announce(document, guard.text("duplicate"), guard.form.closest("[lang]")?.getAttribute("lang") ?? "");
+    if (answer.replayed) announce(document, guard.text("duplicate"), languageOf(guard.form));
   }
 
   /** The page is about to be left: for the submission's sake the first time, for another's after that. */
@@ -181,16 +181,23 @@ export class Watch {
     }
   }
 
-  /** Ends what outcomes speak of, as long as this page stays. */
-  #settleHere(): void {
-    if (!this.#locked.size) return;
+  /**
+   * Looks whether an outcome has come while this page is still here. A page that stays for sure ends its draft. One that
+   * may be about to be replaced does not: it would show the wrong page the notice, and take a late click for another
+   * wish. After a redirect it stays locked; otherwise a press of the person's unlocks the same draft.
+   */
+  #settleHere(pressed: boolean): void {
     const outcomes = new Map(outcomesIn(cookies()).map((outcome) => [outcome.id, outcome]));
     for (const guard of this.#locked) {
       const outcome = outcomes.get(idOf(guard.keyInput_(guard.locked!.submitter).value));
       if (!outcome || !ends(outcome)) continue;
+      const { status } = outcome;
+      const ended = status === 204 || status === 205 || guard.stays || !guard.locked!.target.here;
+      if (!ended && (!pressed || (status >= 300 && status < 400))) continue;
       this.#locked.delete(guard);
-      guard.end();
-      if (outcome.word === "replayed") this.#tell(outcome, guard.text("duplicate"), "");
+      if (!ended) guard.unlock();
+      else guard.end();
+      if (ended && outcome.word === "replayed") this.#tell(outcome, guard.text("duplicate"));
     }
   }
 

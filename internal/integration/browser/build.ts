@@ -5,7 +5,8 @@ import { join, resolve } from "node:path";
 
 const programs = { SEMEL_BIN: "cmd/semel", SEMEL_SHOP: "examples/shop/cmd/shop" };
 
-// Builds semel and the example shop once for all tests, unless SEMEL_BIN and SEMEL_SHOP name what was built.
+// Builds semel, the example shop and the client's examples once for all tests, unless SEMEL_BIN, SEMEL_SHOP and
+// SEMEL_EXAMPLES name what was built.
 // What it returns is run after the last test.
 export default function build(): () => void {
   const dir = mkdtempSync(join(tmpdir(), "semel-browser-"));
@@ -14,6 +15,11 @@ export default function build(): () => void {
     if (process.env[variable]) continue;
     process.env[variable] = join(dir, variable.toLowerCase());
     execFileSync("go", ["build", "-o", process.env[variable], `./${source}`], { cwd: root, stdio: "inherit" });
+  }
+  if (!process.env.SEMEL_EXAMPLES) {
+    process.env.SEMEL_EXAMPLES = join(dir, "examples");
+    execFileSync("npm", ["ci", "--no-audit", "--no-fund"], { cwd: join(root, "web"), stdio: "inherit" });
+    execFileSync(process.execPath, ["examples/build.mjs", process.env.SEMEL_EXAMPLES], { cwd: join(root, "web"), stdio: "inherit" });
   }
   return () => rmSync(dir, { recursive: true, force: true });
 }

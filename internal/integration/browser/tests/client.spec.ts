@@ -169,7 +169,7 @@ test("what a handler stops does not lock", async ({ page, shop, sights }) => {
 });
 
 test.describe("the server finds something wrong", () => {
-  test.use({ tolerated: [/status of (404|422)/] });
+  test.use({ tolerated: /status of (404|422)/ });
   test("and takes the mended form", async ({ page, shop }) => {
     await open(page, shop);
     await page.getByLabel("Customer").fill("  ");

@@ -57,7 +57,7 @@ async function serve(site: Site, request: IncomingMessage, response: ServerRespo
     return;
   }
   const content = path.startsWith("/done") ? "<h1>Done</h1>" : site.page;
-  response.writeHead(200, { "Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store" });
+  response.writeHead(200, { "Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-cache" });
   response.end(`<!doctype html><html lang="en"><title>A page</title><link rel="icon" href="data:,">
 <script defer src="/guard.js"></script><main>${content}</main></html>`);
 }

@@ -1,0 +1,57 @@
+import { expect, notes, type Shop, test } from "./shop.ts";
+import type { Page } from "@playwright/test";
+
+const pages = [
+  { name: "fetch", path: "/fetch.html", said: /^Order 1 is placed/ },
+  { name: "react", path: "/assets/react.html", said: /^Ordered/ },
+  { name: "vue", path: "/assets/vue.html", said: /^Ordered/ },
+  { name: "htmx", path: "/assets/htmx.html", said: /^Order 1/ },
+];
+
+async function open(page: Page, shop: Shop, path: string): Promise<void> {
+  await page.goto(shop.url); // a session
+  await page.goto(shop.url + path);
+  await page.getByLabel("Customer").fill("Ada");
+  await page.getByLabel("Note").fill("one");
+}
+
+test.use({ tolerated: /status of 503|ERR_EMPTY_RESPONSE/ });
+
+for (const { name, path, said } of pages) {
+  const answer = (page: Page) => page.locator("#answer, p[role=status]").last();
+
+  test(`${name}: three clicks`, async ({ page, shop }) => {
+    await shop.fault({ mode: "delay", ms: 1000, count: 9 });
+    await open(page, shop, path);
+    const box = (await page.getByRole("button").boundingBox())!;
+    for (let n = 0; n < 3; n++) await page.mouse.click(box.x + 20, box.y + 10);
+    await expect(answer(page)).toHaveText(said);
+    await notes(shop, "one");
+  });
+
+  test(`${name}: a lost answer and a server that is not ready`, async ({ page, shop }) => {
+    await open(page, shop, path);
+    await shop.fault({ mode: "lose-answer", count: 2 }); // the browser resends the first by itself
+    await page.getByRole("button").click();
+    await expect(answer(page)).toHaveText(said);
+    await notes(shop, "one");
+    await shop.fault({ mode: "status-503", count: 2 });
+    await page.getByLabel("Note").fill("two");
+    await page.getByRole("button").click();
+    await notes(shop, "one", "two");
+  });
+}
+
+test("a reload while the answer is lost: the same intent", async ({ page, shop }) => {
+  await open(page, shop, "/fetch.html");
+  await shop.fault({ mode: "lose-answer", count: 99 });
+  await page.getByRole("button").click();
+  await notes(shop, "one");
+  await page.reload();
+  await shop.fault({ mode: "" });
+  await page.getByLabel("Customer").fill("Ada");
+  await page.getByLabel("Note").fill("one");
+  await page.getByRole("button").click();
+  await expect(page.locator("#answer")).toHaveText("Order 1 is placed (first attempt).");
+  await notes(shop, "one");
+});
