@@ -30,7 +30,7 @@ const gatewayEnvironment = `  SEMEL_SECRET, at least 16 bytes, keys what the sto
   Without it, the gateways of one store share one that the first of them makes.`
 
 // formSecretsVariable has no flag either.
-const formSecretsVariable = "SEMEL_FORM_SECRETS"
+const formSecretsVariable = "SEMEL_FORM_SECRETS" //nolint:gosec // the name of a variable.
 
 // gatewayFlags are the flags that do not fill a field of the gateway's config
 // as they are.
