@@ -15,7 +15,7 @@ import (
 	"github.com/semel-dev/semel/formguard"
 )
 
-// FuzzVerify: of all texts only the one that was minted verifies, and none of
+// FuzzVerify: of all texts only those that were minted verify, and none of
 // them makes the minter fail otherwise.
 func FuzzVerify(f *testing.F) {
 	file := readVectors(f)
@@ -23,9 +23,7 @@ func FuzzVerify(f *testing.F) {
 		f.Add(v.Text, v.Route, strings.Join(v.Who, ""))
 	}
 	m := vectorMinter(f, &file, &clock{at: time.Unix(1_800_000_000, 0)})
-	minted := m.Mint("route", "who")
-	f.Add(minted, "route", "who")
-	known := map[string]bool{minted + "\x00route\x00who": true}
+	known := map[string]bool{}
 	for _, v := range file.Tokens {
 		if v.Want == "ok" {
 			known[v.Text+"\x00"+v.Route+"\x00"+strings.Join(v.Who, "")] = true
