@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
@@ -18,7 +18,9 @@ export default function build(): () => void {
   }
   if (!process.env.SEMEL_EXAMPLES) {
     process.env.SEMEL_EXAMPLES = join(dir, "examples");
-    execFileSync("npm", ["ci", "--no-audit", "--no-fund"], { cwd: join(root, "web"), stdio: "inherit" });
+    if (!existsSync(join(root, "web/node_modules"))) {
+      execFileSync("npm", ["ci", "--no-audit", "--no-fund"], { cwd: join(root, "web"), stdio: "inherit" });
+    }
     execFileSync(process.execPath, ["examples/build.mjs", process.env.SEMEL_EXAMPLES], { cwd: join(root, "web"), stdio: "inherit" });
   }
   return () => rmSync(dir, { recursive: true, force: true });
