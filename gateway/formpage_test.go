@@ -264,7 +264,13 @@ func TestPageStreams(t *testing.T) {
 		t.Run(coding, func(t *testing.T) {
 			t.Parallel()
 			next, broken := make(chan struct{}), make(chan struct{})
-			s := &shop{page: func(w http.ResponseWriter, _ *http.Request) {
+			s := &shop{page: func(w http.ResponseWriter, r *http.Request) {
+				wait := func(until <-chan struct{}) {
+					select {
+					case <-until:
+					case <-r.Context().Done():
+					}
+				}
 				w.Header().Set("Content-Type", "text/html")
 				to, flush := io.Writer(w), func() {}
 				if coding != "" {
@@ -275,11 +281,11 @@ func TestPageStreams(t *testing.T) {
 				_, _ = io.WriteString(to, `<html><body><form method=post action=/invoices>`)
 				flush()
 				_ = http.NewResponseController(w).Flush()
-				<-next
+				wait(next)
 				_, _ = io.WriteString(to, `<p>the middle`)
 				flush()
 				_ = http.NewResponseController(w).Flush()
-				<-broken
+				wait(broken)
 				panic(http.ErrAbortHandler)
 			}}
 			d := openShop(t, s, "", nil)
