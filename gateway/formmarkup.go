@@ -205,7 +205,7 @@ func (in *inserter) scriptOnce(form *rules.Form, inert bool) string {
 	if p.scripted || inert || !form.Script {
 		return ""
 	}
-	markup := p.forms.script.markup(&p.pass)
+	markup := p.forms.script.markup(&p.pass, in.xhtml)
 	p.scripted = true
 	if markup == "" {
 		p.forms.countPage(pageNoScript)

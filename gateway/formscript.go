@@ -40,11 +40,15 @@ func (s *formScript) load() error {
 }
 
 // markup is the script element for a page with this pass.
-func (s *formScript) markup(pass *scriptPass) string {
+func (s *formScript) markup(pass *scriptPass, xhtml bool) string {
 	if !pass.allowed {
 		return ""
 	}
-	out := `<script defer="" src="` + s.url + `"`
+	out := `<script defer`
+	if xhtml {
+		out += `=""`
+	}
+	out += ` src="` + s.url + `"`
 	if pass.nonce != "" {
 		out += ` nonce="` + html.EscapeString(pass.nonce) + `"`
 	}

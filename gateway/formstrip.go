@@ -63,6 +63,7 @@ func (f *forms) replaceBody(r *http.Request, contentType string, length int64) {
 		delete(r.Header, name)
 	}
 	if length >= 0 {
+		r.TransferEncoding = nil
 		r.Header["Content-Length"] = []string{strconv.FormatInt(length, 10)}
 	}
 }

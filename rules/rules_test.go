@@ -232,3 +232,35 @@ func checkProblems(t *testing.T, data []byte, err error) {
 		}
 	}
 }
+
+// TestForm: what form stands for, in its short and in its long form.
+func TestForm(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]*rules.Form{
+		"form: false": nil,
+		"form: true":  {Field: "_semel", Script: true},
+		"form: {field: wish, lifetime: 1h, script: false, ignore: [a, b], restore_redirect: true}": {
+			Field: "wish", Lifetime: time.Hour, Ignore: []string{"a", "b"}, RestoreRedirect: true,
+		},
+		"form: {ignore: nonce}": {Field: "_semel", Script: true, Ignore: []string{"nonce"}},
+		"form: {ignore: []}":    {Field: "_semel", Script: true, Ignore: []string{}},
+	} {
+		file, err := rules.Parse("rules.yaml", []byte("version: 1\nroutes:\n  - name: a\n    match: {path: /a}\n    key: {derive: {window: 10s}}\n    retention: 2h\n    "+text+"\n"))
+		if want == nil { // retention then contradicts the window
+			if err == nil {
+				t.Errorf("%s: no error", text)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if diff := cmp.Diff(want, file.Routes[0].Form); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+		if got := file.Routes[0].Policy.Retention; got != 2*time.Hour {
+			t.Errorf("%s: the retention is %v", text, got)
+		}
+	}
+}
