@@ -38,6 +38,8 @@ type file struct {
 type Submission struct {
 	Method, Path, ContentType string
 	Body                      []byte
+	// Headers are names and values of more headers.
+	Headers []string
 }
 
 // Form returns the form with this id.

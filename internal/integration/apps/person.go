@@ -42,7 +42,9 @@ func NewPerson(tb testing.TB, address string) *Person {
 	}
 	dialer := &net.Dialer{}
 	transport := &http.Transport{
-		DialContext:         func(ctx context.Context, _, _ string) (net.Conn, error) { return dialer.DialContext(ctx, "tcp", address) },
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return dialer.DialContext(ctx, "tcp", address)
+		},
 		MaxIdleConnsPerHost: 16,
 	}
 	tb.Cleanup(transport.CloseIdleConnections)
@@ -139,7 +141,7 @@ func (p *Person) do(method, path, contentType string, body []byte, headers []str
 // Send sends what a form came to, and follows nothing.
 func (p *Person) Send(s *Submission) *Answer {
 	p.tb.Helper()
-	return p.Do(s.Method, s.Path, s.ContentType, s.Body)
+	return p.Do(s.Method, s.Path, s.ContentType, s.Body, s.Headers...)
 }
 
 // SendAtOnce sends the same submission several times, without waiting for an
@@ -153,7 +155,7 @@ func (p *Person) SendAtOnce(s *Submission, times int) []*Answer {
 	for i := range times {
 		group.Go(func() {
 			<-start
-			answers[i], problems[i] = p.do(s.Method, s.Path, s.ContentType, s.Body, nil)
+			answers[i], problems[i] = p.do(s.Method, s.Path, s.ContentType, s.Body, s.Headers)
 		})
 	}
 	close(start)

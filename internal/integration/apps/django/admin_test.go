@@ -295,7 +295,7 @@ func TestTour(t *testing.T) {
 	direct.Open("/admin/shop/invoice/") // reads the messages
 	tour := &apps.Tour{
 		Direct: direct, Through: through, Limit: 200,
-		From:  []string{"/admin/", "/admin/shop/invoice/?q=Emmy", "/admin/shop/invoice/1/delete/", "/media/scans/scan.txt", "/admin/nowhere/"},
+		From: []string{"/admin/", "/admin/shop/invoice/?q=Emmy", "/admin/shop/invoice/1/delete/", "/media/scans/scan.txt", "/admin/nowhere/"},
 		Leave: func(path string) bool {
 			sorted := strings.Contains(path, "o=") || strings.Contains(path, "o%3D") // many ways to sort the same list
 			return strings.HasPrefix(path, "/admin/logout/") || sorted
