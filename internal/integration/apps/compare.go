@@ -76,8 +76,8 @@ func isPage(a *Answer) bool {
 
 // insertion is the markup that the gateway adds to pages: a contract.
 func insertion() *regexp.Regexp {
-	return regexp.MustCompile(`<input type="hidden" name="_semel" value="sm1\.[\w-]+"(?: form="[^"]*")? autocomplete="off" data-semel-token>` +
-		`|<script defer src="/\.well-known/semel/guard\.js\?v=[\w-]+"(?: nonce="[^"]*")?></script>` +
+	return regexp.MustCompile(`<input type="hidden" name="_semel" value="sm1\.[\w-]+" autocomplete="off" data-semel-token(?: form="[^"]*")?>` +
+		`|<script defer(?:="")? src="/\.well-known/semel/guard\.js\?v=[\w-]+"(?: nonce="[^"]*")?(?: integrity="[^"]*")?></script>` +
 		`|<p class="semel-notice" role="status" lang="[^"]*">[^<]*</p>`)
 }
 
@@ -132,11 +132,11 @@ func pageDifference(body, before, after []byte) []string {
 // inserted is another one for caches.
 func headers(a *Answer, changed bool) http.Header {
 	kept := a.Header.Clone()
-	for _, name := range []string{"Date", "Set-Cookie", "Server-Timing"} {
+	for _, name := range []string{"Date", "Set-Cookie", "Connection", "Keep-Alive"} { // and what is between two hops
 		kept.Del(name)
 	}
 	if changed {
-		for _, name := range []string{"Content-Length", "Etag", "Last-Modified", "Cache-Control", "Accept-Ranges"} {
+		for _, name := range []string{"Content-Length", "Etag", "Last-Modified", "Cache-Control", "Expires", "Accept-Ranges"} {
 			kept.Del(name)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/cookiejar"
@@ -116,9 +117,7 @@ func (p *Person) do(method, path, contentType string, body []byte, headers []str
 	if len(body) == 0 {
 		req.Body = http.NoBody
 	}
-	for name, values := range p.Header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, p.Header)
 	req.Header.Set("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
 	req.Header.Set("Accept-Language", "en")
 	if contentType != "" {
@@ -133,8 +132,8 @@ func (p *Person) do(method, path, contentType string, body []byte, headers []str
 	if err != nil {
 		return nil, err
 	}
-	defer res.Body.Close()
 	read, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	err = errors.Join(err, res.Body.Close())
 	return &Answer{URL: at, Status: res.StatusCode, Header: res.Header, Body: read}, err
 }
 

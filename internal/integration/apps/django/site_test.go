@@ -27,8 +27,6 @@ const (
 
 // made is a site with its tables and its first user, made once by Django's own
 // commands; tests copy it.
-//
-//nolint:gochecknoglobals // see above
 var made struct {
 	sync.Once
 
@@ -51,7 +49,7 @@ func makeSite(ctx context.Context) (dir string, err error) {
 	if exec.CommandContext(ctx, python, "-c", "import django").Run() != nil {
 		return "", errNoDjango
 	}
-	if dir, err = os.MkdirTemp("", "semel-django-"); err != nil { //nolint:usetesting // for all tests together
+	if dir, err = os.MkdirTemp("", "semel-django-"); err != nil {
 		return "", err
 	}
 	if err := os.CopyFS(dir, os.DirFS("testdata/site")); err != nil {

@@ -22,8 +22,6 @@ const (
 )
 
 // installed is the folder of node_modules, filled once for all tests.
-//
-//nolint:gochecknoglobals // see above
 var installed = sync.OnceValues(install)
 
 // errNoNode says that node or npm is not installed.

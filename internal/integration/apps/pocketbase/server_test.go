@@ -24,8 +24,6 @@ const (
 
 // built is PocketBase, built once for all tests, and without the race detector:
 // it is not ours to search.
-//
-//nolint:gochecknoglobals // see above
 var built struct {
 	sync.Once
 
@@ -42,7 +40,7 @@ func TestMain(m *testing.M) {
 }
 
 func build(ctx context.Context) (dir string, err error) {
-	if dir, err = os.MkdirTemp("", "semel-pocketbase-"); err != nil { //nolint:usetesting // for all tests together
+	if dir, err = os.MkdirTemp("", "semel-pocketbase-"); err != nil {
 		return "", err
 	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(dir, "pocketbase"), program)
