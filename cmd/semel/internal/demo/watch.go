@@ -26,7 +26,7 @@ func (w *watch) around(next http.Handler, tell func()) http.Handler {
 		}
 	}
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		if reads(r) {
 			next.ServeHTTP(rw, r)
 			return
 		}
