@@ -33,9 +33,9 @@ type condition string
 const (
 	netNormal      condition = "normal"       // passes everything on
 	netDelay       condition = "delay"        // passes it on later
-	netLoseAnswer  condition = "lose-answer"  // passes it on, and closes the connection instead of answering
-	netDropRequest condition = "drop-request" // closes the connection and passes nothing on
-	netCloseReused condition = "close-reused" // like lose-answer, on a connection that was used before only
+	netLoseAnswer  condition = "lose-answer"  // passes it on, and breaks the answer off
+	netDropRequest condition = "drop-request" // breaks the answer off, and passes nothing on
+	netCloseReused condition = "close-reused" // passes it on, and closes a connection that was used before without an answer
 )
 
 // conditions are all that a network may be set to, in the order of the page.
@@ -87,8 +87,9 @@ func (n *network) set(w weather) {
 	n.now, n.cut = w, nil
 }
 
-// forget starts counting from zero again.
+// forget makes the network normal again and its count zero.
 func (n *network) forget() {
+	n.set(weather{})
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.resent = 0
@@ -127,14 +128,29 @@ func (n *network) around(next http.Handler) http.Handler {
 		sent.Body = io.NopCloser(bytes.NewReader(body))
 		switch {
 		case now.condition == netDropRequest, now.condition == netDelay && !n.wait(now.delay):
-		case now.condition == netLoseAnswer, now.condition == netCloseReused && !n.comesAgain(digestOf(sent, body), reused):
+			breakOff(w)
+		case now.condition == netLoseAnswer:
 			next.ServeHTTP(&nowhere{header: http.Header{}}, sent)
+			breakOff(w)
+		case now.condition == netCloseReused && !n.comesAgain(digestOf(sent, body), reused):
+			next.ServeHTTP(&nowhere{header: http.Header{}}, sent)
+			panic(http.ErrAbortHandler) // closes the connection without an answer
 		default:
 			next.ServeHTTP(w, sent)
-			return
 		}
-		panic(http.ErrAbortHandler) // closes the connection without an answer
 	})
+}
+
+// breakOff closes the connection after the first byte of the answer. After
+// none at all, Chromium sends the request again by itself, also on a
+// connection that it had opened ahead of time.
+func breakOff(w http.ResponseWriter) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	_, _ = conn.Write([]byte("H")) // it may be gone already
+	_ = conn.Close()               // as above
 }
 
 // wait reports whether the time passed before the demo ended.

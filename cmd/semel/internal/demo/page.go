@@ -238,7 +238,7 @@ func (d *Demo) serveNetwork(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	s.setNetwork(wanted)
+	s.net.set(wanted)
 	d.news.tell()
 	http.Redirect(w, r, "/?network="+name+"#"+name, http.StatusSeeOther)
 }

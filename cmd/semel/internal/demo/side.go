@@ -43,14 +43,6 @@ func (s *side) serve(ctx context.Context, listener net.Listener, handler http.Ha
 	s.site = serve(ctx, listener, s.front.around(s.net.around(handler), tell), log)
 }
 
-// setNetwork changes what becomes of requests from now on. A connection that
-// is closed for its first request is none that a browser would use again: so
-// browsers are told not to keep any while answers are lost on purpose.
-func (s *side) setNetwork(w weather) {
-	s.net.set(w)
-	s.site.server.SetKeepAlivesEnabled(w.condition != netLoseAnswer && w.condition != netDropRequest)
-}
-
 func (s *side) url() string     { return s.site.url() }
 func (s *side) address() string { return s.site.listener.Addr().String() }
 
@@ -78,12 +70,13 @@ func (s *side) state(ctx context.Context) (sideState, error) {
 type networkState struct {
 	Condition condition `json:"condition"`
 	DelayMS   int64     `json:"delay_ms"`
-	Resent    int       `json:"resent"` // requests that a browser sent again by itself
+	Resent    int       `json:"resent"`    // requests that a browser sent again by itself
+	UnderWay  int       `json:"under_way"` // requests without an answer yet
 }
 
 func (s *side) network() networkState {
 	now, resent := s.net.look()
-	return networkState{Condition: now.condition, DelayMS: now.delay.Milliseconds(), Resent: resent}
+	return networkState{Condition: now.condition, DelayMS: now.delay.Milliseconds(), Resent: resent, UnderWay: s.front.underWay()}
 }
 
 // reset empties the database, makes the network normal, and makes the gateway
@@ -91,7 +84,6 @@ func (s *side) network() networkState {
 func (s *side) reset(ctx context.Context) error {
 	s.front.forget()
 	s.net.forget()
-	s.setNetwork(weather{})
 	if s.gate != nil {
 		if err := s.gate.renew(ctx); err != nil {
 			return err

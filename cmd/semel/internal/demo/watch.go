@@ -63,6 +63,13 @@ func (w *watch) arrived() int {
 	return w.arrivals
 }
 
+// underWay returns how many requests have come and not ended.
+func (w *watch) underWay() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.running
+}
+
 // untilArrived waits until so many requests have come.
 func (w *watch) untilArrived(ctx context.Context, arrivals int) error {
 	return w.until(ctx, func() bool { return w.arrivals >= arrivals })
