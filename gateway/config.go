@@ -24,6 +24,7 @@ const (
 	DefaultIdleTimeout         = 120 * time.Second
 	DefaultMaxHeaderBytes      = 64 << 10
 	DefaultDrainTimeout        = 30 * time.Second
+	DefaultMaxPageBytes        = 16 << 20
 )
 
 // Config says what a [Gateway] stands in front of, and how.
@@ -94,6 +95,15 @@ type Config struct {
 	// files. Default os.TempDir().
 	SpoolDir string
 
+	// FormSecrets are what the tokens of forms are made with (the first) and
+	// verified with (all), where a rule says form: 1 to 16, each of 16 bytes or
+	// more. All gateways of one site need the same. Default: one that the first
+	// of them makes and keeps in the store.
+	FormSecrets [][]byte
+	// MaxPageBytes is the longest page that is looked at for forms; a longer one
+	// passes as it is, or from there on. Default DefaultMaxPageBytes.
+	MaxPageBytes int64
+
 	// Logger gets one line per decision. Default: none.
 	Logger *slog.Logger
 }
@@ -122,6 +132,9 @@ func (c *Config) withDefaults() (*Config, *url.URL, error) {
 	}
 	if out.MaxHeaderBytes == 0 {
 		out.MaxHeaderBytes = DefaultMaxHeaderBytes
+	}
+	if out.MaxPageBytes == 0 {
+		out.MaxPageBytes = DefaultMaxPageBytes
 	}
 	if out.Listen == "" {
 		out.Listen = "127.0.0.1:8080"
@@ -167,6 +180,7 @@ func (c *Config) check() (*url.URL, error) {
 	} {
 		problem(d < 0, "%s %v is negative (leave it out for the default)", name, d)
 	}
+	problem(c.MaxPageBytes < 0, "max page of %d bytes is negative (leave it out for the default)", c.MaxPageBytes)
 	problem(c.DrainDelay < 0, "drain delay %v is negative (leave it out for none)", c.DrainDelay)
 	for _, p := range c.TrustedProxies {
 		problem(!p.IsValid(), "a trusted proxy is no network (write it like 10.0.0.0/8)")

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync/atomic"
 
 	"github.com/semel-dev/semel"
@@ -29,6 +30,7 @@ type Gateway struct {
 	log      *slog.Logger
 	router   *router
 	policy   http.Handler
+	forms    *forms // nil when no rule has a form
 	draining atomic.Bool
 }
 
@@ -46,7 +48,10 @@ func New(c *Config) (*Gateway, error) {
 	if g.guard, err = semel.New(config.Store, &options); err != nil {
 		return nil, fmt.Errorf("gateway: %w", err)
 	}
-	if g.router, err = g.newRouter(g.newProxy(target, g.upstream)); err == nil {
+	if g.forms, err = g.newForms(); err == nil {
+		g.router, err = g.newRouter(g.newProxy(target, g.upstream))
+	}
+	if err == nil {
 		g.policy, err = g.newPolicyHandler()
 	}
 	if err == nil {
@@ -106,9 +111,13 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 		g.policy.ServeHTTP(w, r)
 	case asks && r.URL.Path == statusPath:
 		g.status(w, r)
+	case g.forms != nil && strings.HasPrefix(r.URL.Path, formsPath):
+		g.forms.serveOwn(w, r)
 	case g.router.lenient.slips(r, found):
 		g.log.LogAttrs(r.Context(), slog.LevelInfo, "ambiguous request refused", slog.String("method", r.Method), slog.String("route", found.rule.Name))
 		refuseAmbiguous(w, r)
+	case g.forms != nil:
+		g.forms.serve(w, r, found)
 	default:
 		found.handler.ServeHTTP(w, r)
 	}

@@ -32,6 +32,8 @@ type metrics struct {
 	upstreamFailures *prometheus.CounterVec
 	reconciled       *prometheus.CounterVec
 	lost, swept      prometheus.Counter
+	pages            *prometheus.CounterVec
+	formTokens       *prometheus.CounterVec
 }
 
 func newMetrics(g *Gateway) *metrics {
@@ -57,9 +59,12 @@ func newMetrics(g *Gateway) *metrics {
 		reconciled:       counter("reconciled_total", "Unknown outcomes that were asked about, by what was found.", "verdict"),
 		lost:             counter("lost_total", "Claims lost while their request was running.").WithLabelValues(),
 		swept:            counter("swept_total", "Expired records removed.").WithLabelValues(),
+		pages:            counter("pages_total", "Pages that could have forms, by what became of them.", "result"),
+		formTokens:       counter("form_tokens_total", "Requests with a form token, by what it was worth.", "route", "verdict"),
 	}
 	m.registry.MustRegister(
 		m.requests, m.waited, m.claimSeconds, m.settleSeconds, m.upstreamFailures, m.reconciled, m.lost, m.swept,
+		m.pages, m.formTokens,
 		gauge("live_claims", "Requests running under a claim now.", func() float64 { return float64(g.guard.LiveClaims()) }),
 		gauge("waiters", "Requests waiting for a running twin now.", func() float64 { return float64(g.guard.Waiting()) }),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/rules"
@@ -27,10 +28,17 @@ type route struct {
 	// unattended is the policy without a caller who asks; its OnUnknown is
 	// semel.Reconcile where the rule says so.
 	unattended semel.Policy
+	// formLifetime is how long after a page was made its forms can be sent;
+	// maxResponse the longest answer that is kept.
+	formLifetime time.Duration
+	maxResponse  int
 }
 
 // newRoute builds the handler of one rule in front of the proxy.
 func (g *Gateway) newRoute(rule rules.Route, proxy http.Handler) (*route, error) {
+	if g.forms != nil {
+		proxy = g.forms.stripTokens(proxy)
+	}
 	if !rule.Protect {
 		return &route{rule: rule, handler: proxy}, nil
 	}
@@ -46,6 +54,14 @@ func (g *Gateway) newRoute(rule rules.Route, proxy http.Handler) (*route, error)
 	if err != nil {
 		return nil, fmt.Errorf("gateway: route %q: %w", rule.Name, err)
 	}
+	plainGuard := guard
+	if rule.Key.Derive != nil && rule.Form != nil { // the retention is about forms, the window about the rest
+		policy.Retention = rule.Key.Derive.Window
+		if plainGuard, err = g.guard.With(policy); err != nil {
+			return nil, fmt.Errorf("gateway: route %q: %w", rule.Name, err)
+		}
+		policy.Retention = guard.Policy().Retention
+	}
 	options := &semelhttp.Options{
 		Key: keySource(&rule), Required: rule.Required, Methods: rule.Match.Methods,
 		MaxBodyBytes: rule.BodyLimit, SpoolDir: g.config.SpoolDir, MaxResponseBytes: int(rule.ResponseLimit),
@@ -60,11 +76,24 @@ func (g *Gateway) newRoute(rule rules.Route, proxy http.Handler) (*route, error)
 	if rule.Authorize != nil {
 		options.BeforeReplay = (&authorizer{asker: g.newAsker(&rule), rule: rule.Authorize}).beforeReplay
 	}
-	m, err := semelhttp.New(guard, scopeOf(rule.Scope), options)
+	scope := scopeOf(rule.Scope)
+	if rule.Form != nil {
+		scope = formScope(scope)
+	}
+	m, err := semelhttp.New(plainGuard, scope, options)
 	if err != nil {
 		return nil, fmt.Errorf("gateway: route %q: %w", rule.Name, err)
 	}
 	handler := m.Handler(proxy)
+	built.maxResponse = m.PublishedPolicy().MaxResponseBytes
+	if rule.Form != nil {
+		if built.formLifetime, err = formLifetime(&rule, policy.Retention); err == nil {
+			handler, err = g.formRoute(&rule, built.formLifetime, guard, *options, handler, proxy)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	if len(questions(&rule)) > 0 {
 		handler = rememberAttempt(handler)
 	}

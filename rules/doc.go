@@ -95,4 +95,22 @@
 //	  get: "/session"         # with the caller's Authorization, cookies and headers named in
 //	                          # scope; 2xx: answered; 401 and 403 are passed on; anything
 //	                          # else: 503. {key} {wildcard} {json:/pointer} {form:field}
+//
+// # Forms of web pages
+//
+// Browsers send no keys. Where a rule says form, the gateway adds a hidden field
+// with a token to the forms that lead to the route, in every page that passes,
+// and the token is the key. A request without one is treated as key says, so
+// that programs can still send theirs; required then refuses what has neither.
+// Beside key.derive, retention is about forms, and the window about the rest.
+//
+//	form: true                # default false; or:
+//	form:
+//	  field: _semel           # the hidden field; the application never sees it
+//	  lifetime: 24h           # how long a page can be sent; default and most: the retention
+//	  script: true            # add the guard script, for double clicks and retries
+//	  ignore: [csrf_token]    # fields that change with every rendering of the page;
+//	                          # default: those of well-known frameworks
+//	  restore_redirect: false # true: an answer that is a page becomes a redirect to
+//	                          # that page, so that a reload sends nothing
 package rules

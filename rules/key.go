@@ -27,7 +27,8 @@ type Derive struct {
 	// Cookies and Headers that count too.
 	Cookies, Headers []string
 	// Window is how long the first intent is remembered: the retention of its
-	// record, so there are no boundaries of a clock in between.
+	// record, so there are no boundaries of a clock in between. It is the policy's
+	// retention too, unless the route has a Form.
 	Window time.Duration
 }
 

@@ -67,6 +67,8 @@ type Route struct {
 	On5xx On5xx
 	// FailOpen runs requests unprotected while the store cannot be reached.
 	FailOpen bool
+	// Form, when set, protects the HTML forms that post to the route.
+	Form *Form
 	// CanonicalJSON makes JSON bodies the same that differ in white space and
 	// in the order of members only.
 	CanonicalJSON bool
@@ -151,12 +153,13 @@ func (r *reader) route(n ast.Node) Route {
 		{"authorize", func(n ast.Node) { route.Authorize = r.authorize(n) }},
 		{"fail_open", func(n ast.Node) { route.FailOpen = r.boolean(n, "fail_open") }},
 		{"canonical_json", func(n ast.Node) { route.CanonicalJSON = r.boolean(n, "canonical_json") }},
+		{"form", func(n ast.Node) { route.Form = r.form(n) }},
 	})
 	if found != nil {
 		r.routeComplete(&route, found)
 		r.contradictions(&route, found)
 	}
-	if d := route.Key.Derive; d != nil {
+	if d := route.Key.Derive; d != nil && route.Form == nil {
 		p.Retention = d.Window
 	}
 	return route
@@ -212,7 +215,7 @@ func (r *reader) contradictions(route *Route, found present) {
 	}
 	p := &route.Policy
 	at := func(name string) Position { return found[name] }
-	if route.Key.Derive != nil && found.has("retention") {
+	if route.Key.Derive != nil && route.Form == nil && found.has("retention") {
 		r.report(at("retention"), "remove retention: key.derive.window is the retention", "retention contradicts key.derive")
 	}
 	if p.MaxRun > 0 && p.Lease > p.MaxRun {
@@ -227,6 +230,7 @@ func (r *reader) contradictions(route *Route, found present) {
 	if route.Key.FormField != "" && route.CanonicalJSON {
 		r.report(at("canonical_json"), "remove it, or take the key from a header or a json_pointer", "canonical_json says nothing about forms, where the key comes from")
 	}
+	r.formContradictions(route, found)
 	for name, templates := range route.templates() {
 		r.placeholders(route, templates, at(name))
 	}
@@ -236,7 +240,7 @@ func (r *reader) contradictions(route *Route, found present) {
 func settings() []string {
 	return []string{
 		"key", "required", "scope", "mode", "retention", "unknown_retention", "wait", "lease", "max_run", "body_limit", "response_limit",
-		"on_5xx", "unknown", "authorize", "fail_open", "canonical_json",
+		"on_5xx", "unknown", "authorize", "fail_open", "canonical_json", "form",
 	}
 }
 
@@ -252,8 +256,8 @@ func (r *reader) placeholders(route *Route, templates []Template, at Position) {
 					fix = "wildcards of the path: " + strings.Join(wildcards, ", ")
 				}
 				r.report(at, fix, "{%s} is no wildcard of path %q", cut(part.Value), cut(route.Match.Path))
-			case part.Source == SourceKey && route.Key.Derive != nil:
-				r.report(at, "use {json:/pointer}, {form:field} or a wildcard", "{key} is a derived key, which the upstream has never seen")
+			case part.Source == SourceKey && (route.Key.Derive != nil || route.Form != nil):
+				r.report(at, "use {json:/pointer}, {form:field} or a wildcard", "{key} is a key that the upstream has never seen")
 			}
 		}
 	}

@@ -157,6 +157,7 @@ const (
 	OutcomeAborted        Outcome = "aborted"         // did not run: the caller went away while waiting
 	OutcomeKeyMissing     Outcome = "key-missing"     // did not run
 	OutcomeKeyInvalid     Outcome = "key-invalid"     // did not run
+	OutcomeFormStale      Outcome = "form-stale"      // did not run: ErrFormStale
 	OutcomeBodyTooLarge   Outcome = "body-too-large"  // did not run
 	OutcomeBodyIncomplete Outcome = "body-incomplete" // did not run
 	OutcomeInternal       Outcome = "internal"        // did not run: a function of the options returned an error

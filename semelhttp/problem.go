@@ -19,6 +19,11 @@ const problemType = "urn:semel:problem:"
 
 var errKeyMissing = errors.New("semelhttp: the request carries no key")
 
+// ErrFormStale is the error of a [KeySource] that takes the key from a token
+// which the service itself put into a form, when the token is none of its own, or
+// too old, or somebody else's (409 form-stale).
+var ErrFormStale = errors.New("semelhttp: the form's token is not valid here, or not any more")
+
 // optionError is an error of a function that the options name; its text is not
 // for callers.
 type optionError struct {
@@ -106,6 +111,10 @@ func requestProblems() []problem {
 		{
 			semel.ErrScopeMissing, OutcomeKeyInvalid, "key-invalid", bad, false, "The key belongs to nobody",
 			"Nothing was done. The request does not say who sends it, so its key cannot be told from other people's. Sign in, or send your credentials.",
+		},
+		{
+			ErrFormStale, OutcomeFormStale, "form-stale", http.StatusConflict, false, "This form can no longer be sent",
+			"Nothing was done. The page with the form is too old, or was made for another sign-in. Go back, copy what you typed, reload the page, and send the form again.",
 		},
 		{
 			errBodyTooLarge, OutcomeBodyTooLarge, "body-too-large", http.StatusRequestEntityTooLarge, false, "The request is too large",
@@ -225,10 +234,14 @@ func recorded(rec *semel.Record) map[string]any {
 }
 
 // WriteProblem answers with the problem: as application/problem+json, or as a
-// small page to a caller that prefers HTML. Nothing of it may be cached.
+// small page to a caller that prefers HTML. Nothing of it may be cached. A writer
+// with a method NoteProblem(name string) is told which problem it is.
 func WriteProblem(w http.ResponseWriter, r *http.Request, p Problem) {
 	if p.PolicyURL == "" {
 		p.PolicyURL = DefaultPolicyURL
+	}
+	if writer, ok := w.(interface{ NoteProblem(name string) }); ok {
+		writer.NoteProblem(p.Name)
 	}
 	h := w.Header()
 	for _, name := range []string{"Content-Length", "Content-Encoding", "Etag", "Last-Modified"} {

@@ -2,6 +2,7 @@ package semelhttp_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -211,5 +212,54 @@ func TestPolicyHandler(t *testing.T) {
 	}
 	if post := get(http.MethodPost); post.status != http.StatusMethodNotAllowed || post.header.Get("Allow") != "GET, HEAD" {
 		t.Errorf("POST: got %d %v", post.status, post.header)
+	}
+}
+
+// noteTaker is a writer that wants to know which problem it is given.
+type noteTaker struct {
+	http.ResponseWriter
+	name string
+}
+
+// NoteProblem is told by [semelhttp.WriteProblem].
+func (w *noteTaker) NoteProblem(name string) { w.name = name }
+
+// TestProblemIsNoted: a writer learns the name of the problem before its header.
+func TestProblemIsNoted(t *testing.T) {
+	t.Parallel()
+	w := &noteTaker{ResponseWriter: httptest.NewRecorder()}
+	semelhttp.WriteProblem(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil), semelhttp.Problem{Name: "in-flight", Status: http.StatusConflict})
+	if got, want := w.name, "in-flight"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// staleSource finds a token that is worth nothing.
+type staleSource struct{}
+
+// Key implements semelhttp.KeySource.
+func (staleSource) Key(*http.Request, *semelhttp.Body) (string, bool, error) {
+	return "", true, fmt.Errorf("%w: it has expired", semelhttp.ErrFormStale)
+}
+
+// String implements semelhttp.KeySource.
+func (staleSource) String() string { return "a token" }
+
+// TestStaleForm: a form whose token is worth nothing is not executed, and its
+// reader is told in their language what to do.
+func TestStaleForm(t *testing.T) {
+	t.Parallel()
+	d := newDoor(t, doorOptions{Options: semelhttp.Options{Key: staleSource{}}})
+	ran := false
+	handler := d.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { ran = true }))
+	for language, want := range map[string]string{"en": "reload the page", "sv": "ladda om sidan", "hi": "फिर से लोड", "zh": "重新加载"} {
+		w := httptest.NewRecorder()
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/orders", strings.NewReader("a=1"))
+		r.Header.Set("Accept", "text/html")
+		r.Header.Set("Accept-Language", language)
+		handler.ServeHTTP(w, r)
+		if ran || w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: ran %v, got %d %s", language, ran, w.Code, w.Body)
+		}
 	}
 }

@@ -103,6 +103,7 @@ func errorOf(condition string) error {
 		"key-missing":    errKeyMissing,
 		"key-invalid":    fmt.Errorf("%w: the key is empty", semel.ErrKeyInvalid),
 		"scope-missing":  fmt.Errorf("scope: %w", semel.ErrScopeMissing),
+		"form-stale":     fmt.Errorf("%w: it has expired", ErrFormStale),
 		"body-too-large": errBodyTooLarge,
 		"in-flight":      guarded(time.Second, semel.ErrInFlight),
 		"mismatch":       guarded(0, semel.ErrMismatch),

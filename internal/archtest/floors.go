@@ -49,6 +49,7 @@ func Rooms() []Room {
 		{Path: "internal/machine", Floor: 0, Kind: Ground},
 		{Path: "internal/archtest", Floor: 0},
 		{Path: "internal/ratelimit", Floor: 0},
+		{Path: "web", Floor: 0},
 
 		{Path: "store/memstore", Floor: 1, Kind: Store},
 		{Path: "store/sqlitestore", Floor: 1, Kind: Store},
@@ -79,6 +80,8 @@ func Rooms() []Room {
 		{Path: "lint", Floor: 2},
 		{Path: "dedupe", Floor: 2},
 		{Path: "check", Floor: 2},
+		// Tokens in forms, and the HTML that carries them.
+		{Path: "formguard", Floor: 2},
 
 		{Path: "gateway", Floor: 3, Kind: Door},
 		{Path: "console", Floor: 3, Kind: Door},

@@ -1,0 +1,1 @@
+SELECT (SELECT COUNT(*) FROM orders), (SELECT COUNT(*) FROM lines);

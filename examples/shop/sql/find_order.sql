@@ -1,0 +1,1 @@
+SELECT number, id, customer, note FROM orders WHERE account = ? AND id = ?;

@@ -1,0 +1,1 @@
+SELECT account FROM sessions WHERE id = ?;

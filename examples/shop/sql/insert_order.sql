@@ -1,0 +1,3 @@
+INSERT INTO orders (id, account, customer, note) VALUES (?, ?, ?, ?)
+ON CONFLICT (id) DO NOTHING
+RETURNING number;

@@ -1,0 +1,4 @@
+-- The newest orders of everybody, oldest first.
+SELECT number, id, customer, note FROM (
+    SELECT number, id, customer, note FROM orders ORDER BY number DESC LIMIT ?
+) ORDER BY number;

@@ -1,0 +1,74 @@
+package rewrite
+
+// element is a kind of element that the rewriter treats in its own way.
+type element uint8
+
+const (
+	ordinary element = iota
+	formElement
+	inputElement
+	buttonElement
+	bodyElement
+	baseElement
+	metaElement
+	templateElement
+	selectElement
+	noscriptElement
+	svgElement
+	mathElement
+	scriptElement
+	plaintextElement
+	rawElement   // style and the like: markup in it is text, up to its end tag
+	tableElement // it and its parts close an open select
+)
+
+// maxName bounds the names that are looked at: no element that matters has one as long.
+const maxName = 32
+
+// elementOf takes a name in lower case.
+func elementOf(name []byte) element {
+	switch string(name) {
+	case "form":
+		return formElement
+	case "input":
+		return inputElement
+	case "button":
+		return buttonElement
+	case "body":
+		return bodyElement
+	case "base":
+		return baseElement
+	case "meta":
+		return metaElement
+	case "template":
+		return templateElement
+	case "select":
+		return selectElement
+	case "noscript":
+		return noscriptElement
+	case "svg":
+		return svgElement
+	case "math":
+		return mathElement
+	case "script":
+		return scriptElement
+	case "plaintext":
+		return plaintextElement
+	case "style", "title", "textarea", "xmp", "iframe", "noembed", "noframes":
+		return rawElement
+	case "table", "caption", "tbody", "tfoot", "thead", "tr", "td", "th":
+		return tableElement
+	default:
+		return ordinary
+	}
+}
+
+// inserts is whether a start tag has to be read as a whole: something may be inserted at it, or it says something.
+func (e element) inserts() bool {
+	switch e {
+	case formElement, inputElement, buttonElement, bodyElement, baseElement, metaElement:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,92 @@
+package rewrite
+
+// maxOpen bounds the elements that are remembered: forms in templates, templates, elements in svg and math.
+const maxOpen = 512
+
+// outline is what the rewriter knows of the tree that a parser builds: enough to tell which form a tag belongs to.
+type outline struct {
+	// form is the parser's form pointer: the form that is open outside of templates.
+	form *Form
+	// templates are those that are open, and for each how many forms were open in templates around it.
+	templates []int
+	// forms are those that are open in templates.
+	forms []*Form
+	// selects is whether a select is open: an input in there would close it, so that nothing is inserted.
+	selects bool
+	foreign foreign
+}
+
+// enclosing is the form that a control belongs to here.
+func (o *outline) enclosing() *Form {
+	if len(o.forms) > 0 {
+		return o.forms[len(o.forms)-1]
+	}
+	return o.form
+}
+
+// begins is whether a form start tag begins a form here. In a form it does not, unless a template is open.
+func (o *outline) begins() bool { return !o.selects && (o.form == nil || len(o.templates) > 0) }
+
+func (o *outline) beginForm(form *Form) {
+	if len(o.templates) == 0 {
+		o.form = form
+		return
+	}
+	o.forms = append(o.forms, form)
+}
+
+// end takes the end tag of an HTML element.
+func (o *outline) end(e element) {
+	switch e {
+	case formElement:
+		o.endForm()
+	case selectElement, tableElement:
+		o.selects = false
+	case templateElement:
+		if n := len(o.templates); n > 0 {
+			o.forms = o.forms[:o.templates[n-1]]
+			o.templates = o.templates[:n-1]
+			o.selects = false
+		}
+	default:
+	}
+}
+
+func (o *outline) endForm() {
+	o.selects = false
+	n := len(o.templates)
+	if n == 0 {
+		o.form = nil
+		return
+	}
+	if len(o.forms) > o.templates[n-1] {
+		o.forms = o.forms[:len(o.forms)-1]
+	}
+}
+
+// start takes the start tag of an HTML element that is no form.
+func (o *outline) start(e element) {
+	switch e {
+	case selectElement: // in a select it closes that one
+		o.selects = !o.selects
+	case inputElement, tableElement:
+		o.selects = false
+	case templateElement:
+		o.templates = append(o.templates, len(o.forms))
+		o.selects = false
+	default:
+	}
+}
+
+// tooDeep is whether no more elements can be remembered.
+func (o *outline) tooDeep() bool {
+	return max(len(o.templates), len(o.forms), len(o.foreign.open)) >= maxOpen
+}
+
+// copyTo is for a part of the page that some browsers do not look into: what is open behind it is what was open before.
+func (o *outline) copyTo(saved *outline) {
+	saved.form, saved.selects = o.form, o.selects
+	saved.templates = append(saved.templates[:0], o.templates...)
+	saved.forms = append(saved.forms[:0], o.forms...)
+	saved.foreign.open = append(saved.foreign.open[:0], o.foreign.open...)
+}

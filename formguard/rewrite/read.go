@@ -1,0 +1,318 @@
+package rewrite
+
+import "bytes"
+
+// feed looks at the first bytes of the chunk and returns how many it has seen.
+func (w *Writer) feed(p []byte) int {
+	i := 0
+	for i < len(p) && w.stats.GaveUp == Looking {
+		if !w.inNoscript {
+			i = w.read(p, i)
+			continue
+		}
+		end, ended := w.noscript.scan(p, i)
+		i = w.read(p[:end], i)
+		if ended && w.stats.GaveUp == Looking { // to browsers that skipped it, in whatever state the others are
+			w.emit(i)
+			w.inNoscript = false
+			w.outline, w.outside = w.outside, w.outline
+			w.endsHere(noscriptElement, w.noscript.name)
+		}
+	}
+	return i
+}
+
+// endsHere is called at the delimiter behind the name in an end tag that was found in another way than by readName.
+func (w *Writer) endsHere(e element, name []byte) {
+	w.scan.state, w.scan.tag, w.scan.closing = tagBody, beforeName, true
+	w.what, w.whole = e, false
+	w.named = copy(w.name[:], name)
+}
+
+// read looks at p from i on, to its end or to where a noscript element begins.
+func (w *Writer) read(p []byte, i int) int {
+	s, inside := &w.scan, w.inNoscript
+	for i < len(p) && w.stats.GaveUp == Looking && w.inNoscript == inside {
+		done := false
+		switch s.state {
+		case inText:
+			i = w.readText(p, i)
+		case tagOpen, endTagOpen:
+			i = w.open(p, i)
+		case tagName:
+			i = w.readName(p, i)
+		case tagBody:
+			if i, done = s.tag.scan(p, i); done {
+				i++
+				s.state = inText
+				w.endTag(i)
+			}
+		case declaration, declDash, declCDATA:
+			i = s.declare(p, i, w.outline.foreign.top() != htmlNode)
+		case rawText:
+			if i, done = s.end.scan(p, i); done {
+				w.endsHere(rawElement, s.end.name)
+			}
+		case scriptText:
+			if i, done = s.script.scan(p, i); done {
+				w.endsHere(scriptElement, []byte(scriptName))
+			}
+		case bogusComment, comment, cdataSection, plainText:
+			i = s.skip(p, i)
+		}
+	}
+	return i
+}
+
+// readText goes to the next "<".
+func (w *Writer) readText(p []byte, i int) int {
+	n := bytes.IndexByte(p[i:], '<')
+	if n < 0 {
+		return len(p)
+	}
+	if len(w.tag) > 0 { // what seemed to be a tag
+		w.emit(w.sent)
+		w.tag = w.tag[:0]
+	}
+	w.start = i + n
+	w.scan.state = tagOpen
+	return i + n + 1
+}
+
+// open takes the byte after "<" or "</".
+func (w *Writer) open(p []byte, i int) int {
+	c, s := p[i], &w.scan
+	switch {
+	case isLetter(c):
+		s.closing = s.state == endTagOpen
+		s.state, s.tag = tagName, beforeName
+		w.named, w.what, w.whole = 0, ordinary, !s.closing
+		return i
+	case s.state == tagOpen && c == '/':
+		s.state = endTagOpen
+	case s.state == tagOpen && c == '!':
+		s.state = declaration
+	case s.state == tagOpen && c != '?': // just text
+		s.state = inText
+		return i
+	case c == '>': // "</>" is nothing
+		s.state = inText
+	default:
+		s.state = bogusComment
+		return i
+	}
+	return i + 1
+}
+
+// readName takes bytes of the name of a tag. The byte that ends it is left for what follows.
+func (w *Writer) readName(p []byte, i int) int {
+	for ; i < len(p); i++ {
+		c := p[i]
+		if endsName(c) {
+			w.scan.state = tagBody
+			w.endName()
+			return i
+		}
+		if w.named < maxName {
+			w.name[w.named] = lower(c)
+		}
+		w.named++
+	}
+	return i
+}
+
+// endName decides whether the rest of the tag has to be kept.
+func (w *Writer) endName() {
+	w.named = min(w.named, maxName)
+	w.what = elementOf(w.name[:w.named])
+	w.whole = w.whole && (w.what.inserts() || len(w.outline.foreign.open) > 0)
+}
+
+// suspend is called at the end of a chunk: it passes on what can be, and keeps what is needed of an unfinished tag.
+func (w *Writer) suspend() {
+	unfinished := w.scan.state == tagOpen || w.scan.state == tagName || w.scan.state == tagBody
+	if !unfinished || !w.whole && w.scan.state != tagOpen || w.stats.GaveUp != Looking {
+		w.emit(len(w.chunk))
+		w.tag, w.start = w.tag[:0], 0
+		return
+	}
+	rest := w.chunk[w.start:]
+	if len(w.tag)+len(rest) > MaxTag {
+		w.emit(len(w.chunk))
+		w.whole = false
+		w.tag, w.start = w.tag[:0], 0
+		return
+	}
+	hold := w.mayTakeBefore() && (w.held == len(w.tag))
+	if !hold {
+		w.emit(len(w.chunk))
+		w.tag, w.start = append(w.tag, rest...), 0
+		return
+	}
+	if len(w.tag) == 0 {
+		w.emit(w.start)
+	}
+	w.tag, w.start = append(w.tag, rest...), 0
+	w.held, w.sent = len(w.tag), len(w.chunk)
+}
+
+// mayTakeBefore is whether the unfinished tag may be one that something is inserted before.
+func (w *Writer) mayTakeBefore() bool {
+	switch {
+	case w.scan.state == tagOpen:
+		return true
+	case w.scan.closing:
+		return false
+	case w.scan.state == tagBody:
+		return w.what == inputElement || w.what == buttonElement
+	default:
+		return isPrefix(w.name[:min(w.named, maxName)], "input") || isPrefix(w.name[:min(w.named, maxName)], "button")
+	}
+}
+
+func isPrefix(name []byte, whole string) bool {
+	return len(name) <= len(whole) && string(name) == whole[:len(name)]
+}
+
+// endTag is called behind the ">" of a tag, start or end.
+func (w *Writer) endTag(end int) {
+	name := w.name[:w.named]
+	o := &w.outline
+	if w.scan.closing {
+		if o.foreign.end(name) {
+			o.end(w.what)
+		}
+		return
+	}
+	tag := w.wholeTag(end)
+	if w.what == svgElement || w.what == mathElement || len(o.foreign.open) > 0 {
+		isHTML := o.foreign.start(name, tag, w.scan.tag == afterSlash)
+		if o.tooDeep() {
+			w.giveUp(TooDeep)
+		}
+		if !isHTML {
+			return
+		}
+	}
+	switch w.what {
+	case formElement:
+		w.form(tag, end)
+	case inputElement, buttonElement:
+		o.start(w.what)
+		w.submitter(tag)
+	case bodyElement, baseElement, metaElement:
+		w.once(tag, end)
+	case rawElement:
+		w.scan.state = rawText
+		w.scan.end = endTagScan{name: append(w.scan.end.name[:0], name...)}
+	case scriptElement:
+		w.scan.state, w.scan.script = scriptText, scriptScan{}
+	case plaintextElement:
+		w.scan.state = plainText
+	case noscriptElement:
+		if !w.inNoscript {
+			w.inNoscript, w.noscript.matched = true, 0
+			o.copyTo(&w.outside)
+		}
+	case selectElement, templateElement, tableElement:
+		o.start(w.what)
+		if o.tooDeep() {
+			w.giveUp(TooDeep)
+		}
+	case ordinary, svgElement, mathElement:
+	}
+}
+
+// wholeTag is the tag from "<" to ">", or nil when it is too long or was not to be kept.
+func (w *Writer) wholeTag(end int) []byte {
+	if !w.whole || len(w.tag)+end-w.start > MaxTag {
+		return nil
+	}
+	if len(w.tag) > 0 {
+		// What is held back of it stays at the front.
+		w.tag = append(w.tag, w.chunk[:end]...)
+		return w.tag
+	}
+	return w.chunk[w.start:end]
+}
+
+// form takes the start tag of a form.
+func (w *Writer) form(tag []byte, end int) {
+	o := &w.outline
+	if !o.begins() {
+		return
+	}
+	if tag == nil {
+		w.stats.LongTags++
+	}
+	form := newForm(string(tag), w.inNoscript || len(o.templates) > 0)
+	o.beginForm(form)
+	if o.tooDeep() {
+		w.giveUp(TooDeep)
+	}
+	if tag != nil {
+		w.insertAt(end, w.insert.Form(form))
+	}
+}
+
+// submitter takes the start tag of a button or an input.
+func (w *Writer) submitter(tag []byte) {
+	if w.outline.selects {
+		return
+	}
+	if tag == nil {
+		w.stats.LongTags++
+		return
+	}
+	if !submits(tag) {
+		return
+	}
+	submitter := newSubmitter(string(tag), w.what == buttonElement)
+	if submitter == nil {
+		return
+	}
+	submitter.Form = w.outline.enclosing()
+	inserted := w.insert.Submitter(submitter)
+	switch {
+	case len(inserted) == 0:
+	case w.held > 0: // the tag began in a chunk before
+		w.stats.Inserted++
+		w.write(inserted)
+	default:
+		w.insertAt(w.start, inserted)
+	}
+}
+
+// once handles the start tags of which the first one counts.
+func (w *Writer) once(tag []byte, end int) {
+	if w.inNoscript || len(w.outline.templates) > 0 {
+		return
+	}
+	switch w.what {
+	case bodyElement:
+		if !w.hasBody {
+			w.hasBody = true
+			w.insertAt(end, w.insert.Body())
+		}
+	case baseElement:
+		href := attribute{name: "href"}
+		if find(string(tag), &href); href.has && !w.hasBase {
+			w.hasBase = true
+			w.insert.Base(href.value)
+		}
+	default:
+		if !w.declared && shifts(declares(string(tag))) {
+			w.giveUp(WrongCharset)
+		}
+	}
+}
+
+// insertAt inserts at an index of the chunk.
+func (w *Writer) insertAt(i int, inserted []byte) {
+	if len(inserted) == 0 {
+		return
+	}
+	w.stats.Inserted++
+	w.emit(i)
+	w.write(inserted)
+}

@@ -1,0 +1,169 @@
+package gateway
+
+import (
+	"errors"
+	"io"
+	"iter"
+	"strings"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+const (
+	// maxZstdWindow is the largest window that RFC 9659 allows in HTTP; a brotli
+	// window is 16 MiB at most, and that of gzip 32 KiB.
+	maxZstdWindow = 8 << 20
+	decodeBytes   = 16 << 10
+)
+
+var errDecodingStopped = errors.New("gateway: decoding was stopped")
+
+// decodable reports whether pages in this content coding can be read.
+func decodable(coding string) bool {
+	switch coding {
+	case "", "identity", "gzip", "x-gzip", "br", "zstd":
+		return true
+	}
+	return false
+}
+
+// decoder undoes a content coding, piece by piece: what can be decoded of a piece
+// has been written when Write returns. Decoders pull, and answers are pushed, so
+// the decoding runs as a coroutine. It ends with close or stop.
+type decoder struct {
+	in   inlet
+	err  error // of a decoding that has ended
+	next func() (struct{}, bool)
+	end  func()
+}
+
+// newDecoder returns a decoder that writes to to.
+func newDecoder(coding string, to io.Writer) *decoder {
+	d := &decoder{}
+	d.next, d.end = iter.Pull(func(yield func(struct{}) bool) {
+		d.in.yield = yield
+		d.err = decodeAll(coding, &d.in, to)
+	})
+	return d
+}
+
+// decodeAll decodes all of from. Its memory is bounded by the window of the coding.
+func decodeAll(coding string, from io.Reader, to io.Writer) error {
+	var decoded io.Reader
+	switch coding {
+	case "br":
+		decoded = brotli.NewReader(from)
+	case "zstd":
+		r, err := zstd.NewReader(from, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxZstdWindow))
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		decoded = r
+	default:
+		r, err := gzip.NewReader(from)
+		if err != nil {
+			return err
+		}
+		decoded = r
+	}
+	_, err := io.CopyBuffer(struct{ io.Writer }{to}, struct{ io.Reader }{decoded}, make([]byte, decodeBytes))
+	return err
+}
+
+// Write decodes a piece. The error is that of the content.
+func (d *decoder) Write(p []byte) (int, error) {
+	d.in.data = p
+	if _, more := d.next(); !more && d.err != nil {
+		return 0, d.err
+	}
+	d.in.data = nil // what follows the end of the content is nothing
+	return len(p), nil
+}
+
+// close says that this was all.
+func (d *decoder) close() error {
+	d.in.ended = true
+	d.next()
+	return d.err
+}
+
+// stop ends the decoding where it is.
+func (d *decoder) stop() { d.end() }
+
+// inlet is what a decoder reads from. When there is nothing left of the piece, it
+// yields until there is another one.
+type inlet struct {
+	data    []byte
+	ended   bool
+	stopped bool
+	yield   func(struct{}) bool
+}
+
+func (in *inlet) fill() error {
+	for len(in.data) == 0 {
+		if in.stopped {
+			return errDecodingStopped
+		}
+		if in.ended {
+			return io.EOF
+		}
+		in.stopped = !in.yield(struct{}{})
+	}
+	return nil
+}
+
+// Read implements io.Reader.
+func (in *inlet) Read(p []byte) (int, error) {
+	if err := in.fill(); err != nil {
+		return 0, err
+	}
+	n := copy(p, in.data)
+	in.data = in.data[n:]
+	return n, nil
+}
+
+// ReadByte implements io.ByteReader, so that nobody reads ahead.
+func (in *inlet) ReadByte() (byte, error) {
+	if err := in.fill(); err != nil {
+		return 0, err
+	}
+	b := in.data[0]
+	in.data = in.data[1:]
+	return b, nil
+}
+
+// acceptsGzip reports whether the caller takes gzip.
+func acceptsGzip(lines []string) bool {
+	for _, line := range lines {
+		for entry := range strings.SplitSeq(line, ",") {
+			coding, params, _ := strings.Cut(entry, ";")
+			switch strings.ToLower(strings.TrimSpace(coding)) {
+			case "gzip", "x-gzip", "*":
+				weight := strings.ReplaceAll(params, " ", "")
+				return weight != "q=0" && !strings.HasPrefix(weight, "q=0.000") && weight != "q=0.0" && weight != "q=0.00"
+			}
+		}
+	}
+	return false
+}
+
+// readableCodings returns what an Accept-Encoding asks for without the codings
+// that cannot be read here.
+func readableCodings(lines []string) []string {
+	var kept []string
+	for _, line := range lines {
+		for entry := range strings.SplitSeq(line, ",") {
+			coding, _, _ := strings.Cut(entry, ";")
+			if coding = strings.ToLower(strings.TrimSpace(coding)); coding != "" && decodable(coding) {
+				kept = append(kept, strings.TrimSpace(entry))
+			}
+		}
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	return []string{strings.Join(kept, ", ")}
+}

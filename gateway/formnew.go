@@ -1,0 +1,73 @@
+package gateway
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/semel-dev/semel/semelhttp"
+)
+
+// newTokenPath gives scripts a token for a form that no page brought.
+const newTokenPath = formsPath + "new"
+
+// newToken is what it answers.
+type newToken struct {
+	Token       string `json:"token"`
+	Field       string `json:"field"`
+	ExpiresInMS int64  `json:"expires_in_ms"`
+	Route       string `json:"route"`
+}
+
+// serveNew answers GET /.well-known/semel/new?for=/path with a token for a POST to
+// that path.
+func (f *forms) serveNew(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	if r.Method != http.MethodGet {
+		w.Header().Set("Allow", "GET")
+		semelhttp.WriteProblem(w, r, semelhttp.Problem{Name: "method-not-allowed", Title: "Ask with GET", Status: http.StatusMethodNotAllowed, Detail: "Nothing was done."})
+		return
+	}
+	var rt *route
+	target, err := url.ParseRequestURI(r.URL.Query().Get("for"))
+	if err == nil && strings.HasPrefix(target.Path, "/") && target.Host == "" {
+		rt = f.leadsTo(r.Host, &url.URL{Path: target.Path, RawPath: target.RawPath})
+	}
+	if rt == nil {
+		semelhttp.WriteProblem(w, r, semelhttp.Problem{
+			Name: "not-protected", Title: "No form leads there", Status: http.StatusNotFound,
+			Detail: "Say with the parameter for which path the form is sent to, such as ?for=/orders. Only paths with form protection have tokens.",
+		})
+		return
+	}
+	minter, err := f.secrets.minter(r.Context())
+	if err != nil {
+		semelhttp.WriteProblem(w, r, semelhttp.Problem{
+			Name: "store-unavailable", Title: "Not possible right now", Status: http.StatusServiceUnavailable,
+			Detail: "Wait a moment, then ask again.", Retryable: true, RetryAfter: retryUpstream,
+		})
+		return
+	}
+	own := r.WithContext(r.Context())
+	var visitor string
+	own.Header, visitor, _ = takeCookies(r.Header)
+	p := &pageWriter{ResponseWriter: w, forms: f, request: own, reader: reader{request: own, visitor: visitor, set: http.Header{}}}
+	who := p.who(&rt.rule)
+	if who == "" {
+		semelhttp.WriteProblem(w, r, semelhttp.Problem{
+			Name: "key-invalid", Title: "The token would belong to nobody", Status: http.StatusBadRequest,
+			Detail: "Send the credentials that the form will be sent with.",
+		})
+		return
+	}
+	if p.fresh != "" {
+		w.Header().Add("Set-Cookie", visitorLine(p.fresh, p.secure()))
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	_ = json.NewEncoder(w).Encode(newToken{ // the caller may have gone
+		Token: minter.Mint(rt.rule.Name, who), Field: rt.rule.Form.Field,
+		ExpiresInMS: rt.formLifetime.Milliseconds(), Route: rt.rule.Name,
+	})
+}

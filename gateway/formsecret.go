@@ -1,0 +1,110 @@
+package gateway
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/formguard"
+)
+
+const (
+	formSecretScope = "semel:gateway"
+	formSecretName  = "form secret"
+	formSecretBytes = 32
+	// formSecretRetention is how long a shared secret lasts.
+	formSecretRetention = 10 * 365 * 24 * time.Hour
+	// formSecretPatience bounds how long a page or a form waits for the secret, and
+	// formSecretPause how soon the store is asked again when it did not answer.
+	formSecretPatience = 2 * time.Second
+	formSecretPause    = time.Second
+)
+
+// formSecrets are what tokens are made with: those of the config, or one that all
+// gateways of a store share, made by the first of them that needs it.
+type formSecrets struct {
+	guard *semel.Guard
+	log   *slog.Logger
+	ready atomic.Pointer[formguard.Minter]
+
+	mu    sync.Mutex // guards the fields below, and lets one ask at a time
+	next  time.Time  // when the store may be asked again
+	cause error      // why it did not answer
+}
+
+func (s *formSecrets) open(g *Gateway) error {
+	s.log = g.log
+	if len(g.config.FormSecrets) > 0 {
+		minter, err := formguard.NewMinter(g.config.FormSecrets, nil)
+		if err != nil {
+			return fmt.Errorf("gateway: form secrets: %w", err)
+		}
+		s.ready.Store(minter)
+		return nil
+	}
+	policy := g.guard.Policy()
+	policy.Retention, policy.UnknownRetention = formSecretRetention, formSecretRetention
+	policy.Mode, policy.OnUnknown, policy.Reconcile = semel.Idempotent, semel.Rerun, nil
+	policy.Wait = formSecretPatience
+	var err error
+	s.guard, err = g.guard.With(policy)
+	if err != nil {
+		return fmt.Errorf("gateway: form secret: %w", err)
+	}
+	return nil
+}
+
+// minter returns what makes and verifies tokens. It asks the store the first
+// time; while that does not answer, it says so at once.
+func (s *formSecrets) minter(ctx context.Context) (*formguard.Minter, error) {
+	if m := s.ready.Load(); m != nil {
+		return m, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m := s.ready.Load(); m != nil {
+		return m, nil
+	}
+	if time.Now().Before(s.next) {
+		return nil, s.cause
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), formSecretPatience)
+	defer cancel()
+	secret, err := s.shared(ctx)
+	if err == nil {
+		var m *formguard.Minter
+		if m, err = formguard.NewMinter([][]byte{secret}, nil); err == nil {
+			s.ready.Store(m)
+			return m, nil
+		}
+	}
+	s.next, s.cause = time.Now().Add(formSecretPause), err
+	s.log.LogAttrs(ctx, slog.LevelWarn, "no form secret: pages pass without tokens", slog.String("error", err.Error()))
+	return nil, err
+}
+
+// shared returns the secret in the store; the first who asks makes it.
+func (s *formSecrets) shared(ctx context.Context) ([]byte, error) {
+	key := semel.Key{Scope: formSecretScope, Name: formSecretName}
+	claim, rec, err := s.guard.Begin(ctx, key, semel.FingerprintOf(formSecretName))
+	switch {
+	case err != nil:
+		return nil, err
+	case rec != nil && len(rec.Outcome) == formSecretBytes:
+		return rec.Outcome, nil
+	case rec != nil:
+		return nil, errors.New("the record of the form secret holds something else")
+	}
+	secret := make([]byte, formSecretBytes)
+	_, _ = rand.Read(secret) // it does not return errors
+	if err := claim.Complete(secret, nil); err != nil {
+		return nil, err
+	}
+	return secret, nil
+}

@@ -1,0 +1,122 @@
+package rules
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/semel-dev/semel"
+)
+
+// Bounds and defaults of a [Form].
+const (
+	// DefaultFormField is the name of the hidden field.
+	DefaultFormField = "_semel"
+	minFormLifetime  = time.Second
+	maxFormIgnored   = 64
+)
+
+// Form protects the HTML forms that post to the route: the gateway adds a hidden
+// field with a token to every one of them that it sees on its way to a browser,
+// and takes the token for the key.
+type Form struct {
+	// Field is the name of the hidden field. Default DefaultFormField.
+	Field string
+	// Lifetime is how long after a page was made its forms can be sent. 0 for as
+	// long as the route's retention.
+	Lifetime time.Duration
+	// Script puts the guard script into pages with such forms. Default true.
+	Script bool
+	// Ignore names the fields that change with every rendering, such as tokens
+	// against forged requests: they do not make a form another one. nil for the
+	// well-known names.
+	Ignore []string
+	// RestoreRedirect answers a form that was answered with a page by a redirect
+	// to that page, so that a reload does not send the form again.
+	RestoreRedirect bool
+}
+
+// form reads true, false or a mapping.
+func (r *reader) form(n ast.Node) *Form {
+	if b, ok := n.(*ast.BoolNode); ok {
+		if !b.Value {
+			return nil
+		}
+		return &Form{Field: DefaultFormField, Script: true}
+	}
+	f := &Form{Field: DefaultFormField, Script: true}
+	switch n.(type) {
+	case *ast.MappingNode, *ast.MappingValueNode:
+	default:
+		r.report(position(n), "write true, false, or its keys below it", "form is %s", describe(n))
+		return nil
+	}
+	r.mapping(n, "form", []field{
+		{"field", func(n ast.Node) { f.Field = r.formField(n) }},
+		{"lifetime", func(n ast.Node) { f.Lifetime = r.duration(n, "lifetime", minFormLifetime, maxRetention) }},
+		{"script", func(n ast.Node) { f.Script = r.boolean(n, "script") }},
+		{"ignore", func(n ast.Node) { f.Ignore = r.ignored(n) }},
+		{"restore_redirect", func(n ast.Node) { f.RestoreRedirect = r.boolean(n, "restore_redirect") }},
+	})
+	return f
+}
+
+// formField reads the name of the hidden field.
+func (r *reader) formField(n ast.Node) string {
+	name, ok := r.text(n, "field")
+	if ok && (!isToken(name) || len(name) > maxNameBytes) {
+		r.report(position(n), "write a name of letters, digits, dashes and underscores, such as "+DefaultFormField, "field %q is no name for a hidden field", cut(name))
+		return DefaultFormField
+	}
+	return name
+}
+
+// ignored reads names of form fields; an empty list ignores none.
+func (r *reader) ignored(n ast.Node) []string {
+	if list, ok := n.(*ast.SequenceNode); ok && len(list.Values) == 0 {
+		return []string{}
+	}
+	names := r.texts(n, "ignore")
+	if len(names) > maxFormIgnored {
+		r.report(position(n), "keep those that change with every rendering", "ignore has %d names, more than %d", len(names), maxFormIgnored)
+		return nil
+	}
+	return names
+}
+
+// formContradictions reports what cannot hold together with form.
+func (r *reader) formContradictions(route *Route, found present) {
+	f := route.Form
+	if f == nil {
+		return
+	}
+	at := found["form"]
+	p := &route.Policy
+	switch {
+	case route.Key.WebhookID:
+		r.report(at, "remove one of the two: webhooks are not sent by forms", "form contradicts key.webhook_id")
+	case route.Key.FormField == f.Field && f.Field != "":
+		r.report(at, "remove key, or give the hidden field another name with form.field", "key.form_field is the field %q, which form adds", f.Field)
+	}
+	if route.Match.Path != "" && !postable(route.Match.Methods) {
+		r.report(at, "add POST to the methods, or remove form", "form says nothing in a route without POST, the one method of forms that changes something")
+	}
+	if f.Lifetime > 0 && p.Retention > 0 && f.Lifetime > p.Retention {
+		r.report(at, "make lifetime at most as long as the retention; later, nobody knows any more whether the form was sent",
+			"lifetime %v is longer than the retention %v", f.Lifetime, p.Retention)
+	}
+	if f.RestoreRedirect && p.Mode == semel.Dedup {
+		r.report(at, "remove restore_redirect, or write mode: idempotent", "restore_redirect says nothing in mode dedup, which keeps no answer")
+	}
+	if f.RestoreRedirect && route.Authorize != nil && (route.Authorize.Get.Uses(SourceJSON) || route.Authorize.Get.Uses(SourceForm)) {
+		r.report(at, "use a wildcard of the path in authorize, or remove restore_redirect",
+			"when the page is shown again the form's fields, which authorize asks for, are not known any more")
+	}
+}
+
+// postable reports whether a form can send a request of the route.
+func postable(methods []string) bool {
+	return slices.Contains(methods, http.MethodPost)
+}

@@ -1,0 +1,52 @@
+// Builds web/dist, or the directory given as the argument: the scripts by esbuild, their types by tsc.
+import { execFileSync } from "node:child_process";
+import { existsSync, rmSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { build } from "esbuild";
+
+const here = import.meta.dirname;
+const out = resolve(process.argv[2] ?? join(here, "dist"));
+
+/** Each script's format, its source where that has another name, and whether it loads its siblings at run time. */
+const scripts = [
+  { name: "guard", format: "iife" },
+  { name: "semel", format: "esm", beside: true },
+  { name: "queue", format: "esm", source: "queue/queue" },
+  { name: "sw", format: "iife", source: "queue/sw" },
+  { name: "react", format: "esm", beside: true },
+  { name: "vue", format: "esm", beside: true },
+  { name: "htmx", format: "iife" },
+];
+
+/** Leaves "./semel.js" and "./guard.js" in place, so that a page has one copy of what they hold. */
+const beside = {
+  name: "beside",
+  setup(plugin) {
+    plugin.onResolve({ filter: /^\.\/(semel|guard)\.js$/ }, ({ path }) => ({ path, external: true, sideEffects: true }));
+  },
+};
+
+rmSync(out, { recursive: true, force: true });
+for (const { name, format, source = name, ...script } of scripts) {
+  const entry = join(here, "src", `${source}.ts`);
+  if (!existsSync(entry)) continue;
+  await build({
+    entryPoints: [entry],
+    outfile: join(out, `${name}.js`),
+    absWorkingDir: here,
+    bundle: true,
+    minify: true,
+    format,
+    target: "es2022",
+    mangleProps: /_$/, // members of ours that no other script sees
+    charset: "utf8",
+    legalComments: "none",
+    external: ["react", "vue"],
+    plugins: script.beside ? [beside] : [],
+    logLevel: "warning",
+  });
+}
+execFileSync(process.execPath, [
+  join(here, "node_modules/typescript/bin/tsc"), "-p", here, "--noEmit", "false", "--declaration",
+  "--emitDeclarationOnly", "--rootDir", join(here, "src"), "--outDir", join(out, "types"),
+], { stdio: "inherit" });

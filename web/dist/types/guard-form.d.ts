@@ -1,0 +1,70 @@
+import { type Arrival } from "./draft.js";
+import type { Shelf } from "./storage.js";
+import { type Target } from "./target.js";
+import { type Texts } from "./texts.js";
+/** What can be said of one form. Every member has an attribute of the same meaning, which is used when it is missing. */
+export interface GuardOptions {
+    /** The name of the hidden field that carries the key. Default: data-semel-field, else semel_key. */
+    field?: string;
+    /** Names the draft: it is one intent in every tab of the origin. Default: data-semel-draft, else one draft per tab. */
+    draft?: string;
+    /** Texts in place of those in the form's language. Defaults: data-semel-saving, data-semel-duplicate. */
+    texts?: Partial<Pick<Texts, "saving" | "duplicate">>;
+    /**
+     * The answer leaves the page where it is (204, a download): the lock ends with the person's next press or key, other
+     * than the rest of a double click. Default: data-semel-stays.
+     */
+    stays?: boolean;
+    /**
+     * A handler that cancels the submit event sends the form itself: the form stays locked until settle is called, or the
+     * event semel:settle comes. Default: data-semel-hold. Without it a cancelled submit event unlocks at once.
+     */
+    hold?: boolean;
+}
+/** One submission of one form, from its submit event on. */
+export interface Submission {
+    target: Target;
+    submitter: HTMLElement | null;
+    /** Another navigation was asked for after this one. */
+    superseded_: boolean;
+    /** How often a page was about to be left since. */
+    departures_: number;
+}
+/** What the guard of one form knows. */
+export declare class FormGuard {
+    #private;
+    readonly form: HTMLFormElement;
+    readonly shelves_: {
+        tab: Shelf;
+        origin: Shelf;
+    };
+    readonly name: string;
+    options: GuardOptions;
+    locked: Submission | undefined;
+    constructor(form: HTMLFormElement, shelves_: {
+        tab: Shelf;
+        origin: Shelf;
+    }, name: string);
+    get draft(): string | null;
+    get field(): string;
+    get shelf(): Shelf;
+    get stays(): boolean;
+    get holds(): boolean;
+    text(name: "saving" | "duplicate"): string;
+    /** The name of an input's record: a form may hold a token for each button that leads elsewhere. */
+    recordName_(input: HTMLInputElement): string;
+    /** Gives each rendering its key, once: that of the draft which is still open, or a new one. */
+    prepare_(here: Arrival): void;
+    /** The input whose key this submission uses: the token right before the button, else the form's first. */
+    keyInput_(submitter: HTMLElement | null): HTMLInputElement;
+    /** Writes down that this content is about to be sent, and puts its key into what is sent. */
+    sign_(data: FormData, submitter: HTMLElement | null): void;
+    /** Takes keys and tokens out of what is sent to a place that must not see them. */
+    strip_(data: FormData): void;
+    show(): void;
+    unlock(): void;
+    /** A definitive answer came while the page stayed: the next submission is another draft. A token stays what it is. */
+    end(): void;
+    /** Unlocks when the frame that gets the answer has it; a definitive one ends the draft. */
+    watchFrame_(name: string): void;
+}

@@ -1,0 +1,12 @@
+/**
+ * Mints a key: a version 4 UUID, 122 random bits. It works on plain http, too,
+ * where crypto.randomUUID is missing.
+ */
+export declare function newKey(): string;
+/** The longest key that servers have to accept. */
+export declare const maxKeyLength = 255;
+/**
+ * Writes a key as the value of the Idempotency-Key header: a quoted string.
+ * @throws TypeError when the key is empty, too long, or holds something else than visible ASCII and spaces.
+ */
+export declare function quoteKey(key: string): string;

@@ -1,0 +1,130 @@
+import { contentOf, digest, type Part } from "./digest.js";
+import { endIntent, type Intent, keyFor } from "./intent.js";
+import { newKey } from "./key.js";
+import { type Patience, retrying, SemelError, withKey } from "./send.js";
+
+/** What semelFetch takes beside what fetch takes. */
+export interface SemelInit extends Patience {
+  /**
+   * Names the wish: its key is kept until there is a definitive answer, through errors, reloads and crashes. Without a
+   * name each call is a wish of its own.
+   */
+  intent?: string;
+  /** Whether the intent is one in every tab of the origin. Default true; false: one in each tab. */
+  shared?: boolean;
+  /** The key, if the caller keeps it. Then intent only shares concurrent calls. */
+  key?: string;
+}
+
+/** Calls that are under way, so that a second call of the same intent gets the same answer. */
+const underWay = new Map<string, Shared>();
+
+interface Shared {
+  digest: string;
+  answer: Promise<Response>;
+  waiters: number;
+  stop: AbortController;
+}
+
+/**
+ * Sends a request that must happen once. It is repeated under one key until there is a definitive answer: 2xx, 3xx or a
+ * 4xx that a repetition would not change. Concurrent calls of one intent with the same content share a request.
+ * @throws SemelError when there is no definitive answer within the patience; the signal's reason when it is aborted.
+ */
+export async function semelFetch(input: RequestInfo | URL, init: RequestInit = {}, semel: SemelInit = {}): Promise<Response> {
+  const signal = semel.signal ?? init.signal ?? (input instanceof Request ? input.signal : undefined);
+  signal?.throwIfAborted();
+  const request = await repeatable(input, init);
+  if (!semel.intent) return send(request, { ...semel, ...(signal ? { signal } : {}) }, semel.key ?? newKey());
+  const intent: Intent = { name: semel.intent, shared: semel.shared ?? true };
+  const name = `${intent.shared} ${intent.name}`;
+  let shared = underWay.get(name);
+  if (shared?.digest !== request.digest || shared.stop.signal.aborted) {
+    shared = begin(name, intent, request, semel);
+    underWay.set(name, shared);
+  }
+  return wait(shared, signal);
+}
+
+function begin(name: string, intent: Intent, request: Repeatable, semel: SemelInit): Shared {
+  const key = semel.key ?? keyFor(intent, request.digest);
+  const stop = new AbortController();
+  const answer = send(request, { ...semel, signal: stop.signal }, key, (ended) => {
+    if (ended) endIntent(intent, key);
+  }).finally(() => {
+    if (underWay.get(name) === shared) underWay.delete(name);
+  });
+  answer.catch(() => undefined); // every waiter may have gone
+  const shared: Shared = { digest: request.digest, answer, waiters: 0, stop };
+  return shared;
+}
+
+/** Waits for a shared answer. The last one to stop waiting stops the request; its key is kept. */
+async function wait(shared: Shared, signal: AbortSignal | null | undefined): Promise<Response> {
+  shared.waiters++;
+  let stopped: (() => void) | undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    stopped = () => reject(signal?.reason);
+    signal?.addEventListener("abort", stopped);
+  });
+  try {
+    return (await Promise.race([shared.answer, aborted])).clone();
+  } finally {
+    if (stopped) signal?.removeEventListener("abort", stopped);
+    if (--shared.waiters === 0) shared.stop.abort(signal?.reason);
+  }
+}
+
+async function send(request: Repeatable, patience: Patience, key: string, onEnd?: (ended: boolean) => void): Promise<Response> {
+  const attempt = (signal: AbortSignal): Promise<Response> =>
+    fetch(request.url, { ...request.init, headers: withKey(request.init.headers, key), signal });
+  const { response, verdict } = await retrying(attempt, key, patience);
+  onEnd?.(verdict.ends);
+  return response;
+}
+
+/** A request that can be sent any number of times. */
+interface Repeatable {
+  url: string;
+  init: RequestInit;
+  /** Of method, address and body. */
+  digest: string;
+}
+
+/** The largest Blob whose content is looked at; a larger one is known by its type, name, size and time. */
+export const maxDigestedBytes = 1 << 20;
+
+async function repeatable(input: RequestInfo | URL, init: RequestInit): Promise<Repeatable> {
+  let own: RequestInit = init;
+  if (input instanceof Request) {
+    if (input.bodyUsed) throw new SemelError("not-repeatable", "", false);
+    own = { ...copyOf(input), ...init };
+    if (input.body && own.body === undefined) own.body = await input.clone().arrayBuffer();
+  }
+  const method = (own.method ?? "GET").toUpperCase();
+  if (method === "GET" || method === "HEAD") throw new TypeError(`semelFetch is for requests that change something, not ${method}`);
+  if (own.body instanceof ReadableStream) throw new SemelError("not-repeatable", "", false);
+  const url = new URL(input instanceof Request ? input.url : input, globalThis.document?.baseURI).href;
+  const parts = await bodyParts(own.body);
+  return { url, init: { ...own, method }, digest: digest([["method", method], ["url", url], ...parts]) };
+}
+
+function copyOf(request: Request): RequestInit {
+  const { cache, credentials, headers, integrity, keepalive, method, mode, redirect, referrer, referrerPolicy } = request;
+  return {
+    cache, credentials, headers, integrity, keepalive, method, redirect, referrer, referrerPolicy,
+    ...(mode === "navigate" ? {} : { mode }),
+  };
+}
+
+async function bodyParts(body: BodyInit | null | undefined): Promise<Part[]> {
+  if (body === null || body === undefined) return [];
+  if (body instanceof FormData) return contentOf(body);
+  if (body instanceof Blob && body.size > maxDigestedBytes) {
+    const { name = "", lastModified = 0 } = body as Partial<File>;
+    return [["body", `${body.type} ${name} ${body.size} ${lastModified}`]];
+  }
+  if (typeof body === "string" || body instanceof URLSearchParams) return [["body", String(body)]];
+  const bytes = new Uint8Array(await new Response(body).arrayBuffer());
+  return [["body", Array.from(bytes, (byte) => String.fromCharCode(byte)).join("")]];
+}

@@ -1,0 +1,25 @@
+/**
+ * Mints a key: a version 4 UUID, 122 random bits. It works on plain http, too,
+ * where crypto.randomUUID is missing.
+ */
+export function newKey(): string {
+  if (typeof crypto.randomUUID === "function") return crypto.randomUUID();
+  return "10000000-1000-4000-8000-100000000000".replace(/[018]/g, (digit) => {
+    const random = crypto.getRandomValues(new Uint8Array(1))[0]! & 15;
+    return (digit === "8" ? (random & 3) | 8 : random).toString(16);
+  });
+}
+
+/** The longest key that servers have to accept. */
+export const maxKeyLength = 255;
+
+/**
+ * Writes a key as the value of the Idempotency-Key header: a quoted string.
+ * @throws TypeError when the key is empty, too long, or holds something else than visible ASCII and spaces.
+ */
+export function quoteKey(key: string): string {
+  if (!/^[\x20-\x7e]+$/.test(key) || key.length > maxKeyLength) {
+    throw new TypeError(`a key has 1 to ${maxKeyLength} characters of printable ASCII`);
+  }
+  return `"${key.replace(/["\\]/g, "\\$&")}"`;
+}

@@ -1,0 +1,73 @@
+import { submitters } from "./target.js";
+
+/** What a person sees and hears of a submission that is under way. */
+export class Notice {
+  readonly #marked: [element: Element, name: string, before: string | null][] = [];
+  readonly #status: HTMLElement;
+
+  /** Puts an empty live region into the form, so that a text in it will be announced. Nothing moves. */
+  constructor(private readonly form: HTMLFormElement) {
+    const status = form.ownerDocument.createElement("span");
+    status.className = "semel-status";
+    status.setAttribute("role", "status");
+    // Through the object model, so that a policy against inline styles does not stop it.
+    Object.assign(status.style, { position: "absolute", left: "0", top: "0", pointerEvents: "none", zIndex: "1" });
+    form.append(status);
+    this.#status = status;
+  }
+
+  /** Marks the form as busy and shows the text beside the buttons. Keeps focus, sizes and values as they are. */
+  show(text: string, language: string, near: HTMLElement | null): void {
+    if (!this.#status.isConnected) this.form.append(this.#status); // a swap may have taken it away
+    this.#mark(this.form, "aria-busy");
+    const buttons = submitters(this.form);
+    for (const button of buttons) this.#mark(button, "aria-disabled");
+    const status = this.#status;
+    status.textContent = text;
+    if (language) status.lang = language;
+    Object.assign(status.style, {
+      background: "Canvas", color: "CanvasText", padding: "2px 8px", borderRadius: "4px", whiteSpace: "nowrap",
+    });
+    const anchor = near ?? buttons.find((button) => button.offsetParent);
+    if (anchor) place(status, anchor, buttons);
+    if (!matchMedia("(prefers-reduced-motion: reduce)").matches) status.animate?.([{ opacity: 0 }, { opacity: 1 }], 150);
+  }
+
+  hide(): void {
+    for (const [element, name, before] of this.#marked.splice(0)) {
+      if (before === null) element.removeAttribute(name);
+      else element.setAttribute(name, before);
+    }
+    this.#status.textContent = "";
+    Object.assign(this.#status.style, { background: "", padding: "0", left: "0", top: "0" });
+  }
+
+  #mark(element: Element, name: string): void {
+    this.#marked.push([element, name, element.getAttribute(name)]);
+    element.setAttribute(name, "true");
+  }
+}
+
+/** Moves the status to the right of the row of buttons that the anchor stands in, or below it when there is no room. */
+function place(status: HTMLElement, anchor: HTMLElement, buttons: readonly HTMLElement[]): void {
+  const at = anchor.getBoundingClientRect();
+  const row = buttons.map((button) => button.getBoundingClientRect()).filter((box) => box.top < at.bottom && box.bottom > at.top);
+  const right = Math.max(at.right, ...row.map((box) => box.right));
+  const own = status.getBoundingClientRect();
+  const beside = right + 8 + own.width <= document.documentElement.clientWidth;
+  const x = beside ? right + 8 : Math.max(0, at.left);
+  const y = beside ? at.top + (at.height - own.height) / 2 : at.bottom + 4;
+  status.style.left = `${x - own.left}px`;
+  status.style.top = `${y - own.top}px`;
+}
+
+/** Shows a text at the top of the page, as the gateway does, unless the page has such a text already. */
+export function announce(document: Document, text: string, language: string): void {
+  if (document.querySelector(".semel-notice")) return;
+  const notice = document.createElement("p");
+  notice.className = "semel-notice";
+  notice.setAttribute("role", "status");
+  if (language) notice.lang = language;
+  document.body.prepend(notice);
+  notice.textContent = text; // after it is in the page: a live region announces changes
+}
