@@ -47,9 +47,9 @@ type pageWriter struct {
 	problem string // the name of the problem that is the answer
 
 	pass     scriptPass
-	scripted bool // there is a script in the page
-	tells    bool // it is to tell of a replay
-	noticed  bool // there is a notice in the page
+	scripted bool   // there is a script in the page
+	tells    bool   // it is to tell of a replay
+	noticed  bool   // there is a notice in the page
 	fresh    string // the value of a visitor cookie that is to be set
 	sent     bool   // the header has gone out
 

@@ -77,7 +77,6 @@ func Rooms() []Room {
 		{Path: "inbox", Floor: 2, Kind: Door},
 		{Path: "outbox", Floor: 2},
 		{Path: "flow", Floor: 2},
-		{Path: "formguard", Floor: 2},
 		{Path: "lint", Floor: 2},
 		{Path: "dedupe", Floor: 2},
 		{Path: "check", Floor: 2},
