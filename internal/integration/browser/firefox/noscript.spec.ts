@@ -1,6 +1,6 @@
 import type { Copy } from "../tests/demo.ts";
 import { invoices, requests } from "../tests/demo.ts";
-import { expect, fill, landed, middle, notices, open, press, test } from "./firefox.ts";
+import { back, expect, fill, landed, middle, notices, open, press, test } from "./firefox.ts";
 
 // Nothing of Semel runs in the browser: the gateway alone makes the difference.
 test.use({ preferences: { "javascript.enabled": false } });
@@ -25,11 +25,11 @@ for (const { name, rows } of copies) {
   });
 }
 
-test("Back, the same, and then something else", async ({ person, demo }) => {
+test("Back, and the same again", async ({ person, demo }) => {
   const page = await open(person, demo, "protected", "back");
   await press(page);
   await landed(page, 1);
-  await page.goBack();
+  await back(page);
   await fill(page, "back");
   await press(page);
   await landed(page, 1);

@@ -128,7 +128,7 @@ test("with the keyboard alone", async ({ person, demo }) => {
   await page.focus("select");
   for (const key of ["ArrowDown", "Tab", "7", "5", "Tab", "Tab", "h", "i", "Tab"] as const) await page.keyboard.press(key);
   expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Create invoice");
-  for (const key of ["Enter", "Space", "Enter"] as const) await page.keyboard.press(key);
+  for (const key of ["Enter", " ", "Enter"] as const) await page.keyboard.press(key);
   await landed(page, 1);
   await invoices(demo, "protected", 1);
 });
