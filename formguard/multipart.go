@@ -3,6 +3,7 @@ package formguard
 import (
 	"bytes"
 	"encoding/base64"
+	"fmt"
 	"io"
 	"mime"
 	"mime/quotedprintable"
@@ -19,6 +20,25 @@ type parts struct {
 }
 
 func (parts) joined() bool { return false }
+
+// long refuses a part whose header is longer than what is judged: it may be a
+// token field to somebody who reads all of it.
+func (m parts) long(start []byte, first bool) error {
+	if first {
+		return nil
+	}
+	head := start[len(m.dash) : maxPieceBytes-MaxTokenField-len("\r\n")]
+	for _, cut := range []lineCutter{cutAnyLine, cutLine} {
+		_, text := cut(string(head))
+		for line := "-"; line != ""; {
+			if text == "" {
+				return fmt.Errorf("%w: a part's header is longer than %d bytes", ErrAmbiguous, len(head))
+			}
+			line, text = cut(text)
+		}
+	}
+	return nil
+}
 
 func (m parts) end(window []byte, at place) (int, bool) {
 	skip := 0

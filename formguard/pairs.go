@@ -2,6 +2,7 @@ package formguard
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -12,12 +13,7 @@ type names struct {
 }
 
 func (n *names) ignores(name string) bool {
-	for _, ignored := range n.ignore {
-		if name == ignored {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(n.ignore, name)
 }
 
 // ourValue returns the token in a field's value; ok is false for a value of the
@@ -46,24 +42,38 @@ func (urlencoded) end(window []byte, at place) (int, bool) {
 
 func (urlencoded) joined() bool { return true }
 
+func (urlencoded) long(_ []byte, _ bool) error { return nil }
+
 func (u urlencoded) judge(piece []byte, first bool) (role, string) {
 	if !first && len(piece) > 0 {
 		piece = piece[1:]
 	}
-	rawName, rawValue, found := strings.Cut(string(piece), "=")
-	if !found {
+	rawName, rawValue, found := bytes.Cut(piece, []byte("="))
+	if !found || (literal(rawName) && !u.knows(rawName)) {
 		return content, ""
 	}
-	name := unescape(rawName)
+	name := unescape(string(rawName))
 	if strings.TrimSpace(name) == u.field {
-		if token, ok := ourValue(unescape(rawValue)); ok {
+		if token, ok := ourValue(unescape(string(rawValue))); ok {
 			return ours, token
 		}
 	}
-	if u.ignores(name) && plain(rawName) && plain(rawValue) {
+	if u.ignores(name) && plain(string(rawName)) && plain(string(rawValue)) {
 		return changing, ""
 	}
 	return content, ""
+}
+
+// literal reports whether a name is written as it is read.
+func literal(raw []byte) bool {
+	n := len(raw)
+	edge := func(c byte) bool { return ' ' < c && c < 0x7f }
+	return n > 0 && edge(raw[0]) && edge(raw[n-1]) && bytes.IndexByte(raw, '%') < 0 && bytes.IndexByte(raw, '+') < 0
+}
+
+// knows reports whether the name is looked for, without making a string of it.
+func (n *names) knows(name []byte) bool {
+	return string(name) == n.field || slices.Contains(n.ignore, string(name))
 }
 
 // plain reports whether no reader finds more than one name or value in the text:
@@ -129,12 +139,14 @@ func (lines) end(window []byte, _ place) (int, bool) {
 
 func (lines) joined() bool { return false }
 
+func (lines) long(_ []byte, _ bool) error { return nil }
+
 func (l lines) judge(piece []byte, _ bool) (role, string) {
-	name, value, found := strings.Cut(string(piece), "=")
-	if !found || strings.TrimSpace(name) != l.field {
+	name, value, found := bytes.Cut(piece, []byte("="))
+	if !found || string(bytes.TrimSpace(name)) != l.field {
 		return content, ""
 	}
-	if token, ok := ourValue(strings.TrimRight(value, "\r\n")); ok {
+	if token, ok := ourValue(strings.TrimRight(string(value), "\r\n")); ok {
 		return ours, token
 	}
 	return content, ""

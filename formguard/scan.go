@@ -71,7 +71,8 @@ func ChangingFields() []string {
 // tokens. rawQuery is the query of the URL as it was sent.
 //
 // It stores nothing and bounds nothing but its own memory: the caller limits r.
-// It returns what r returned with an error, wrapped.
+// It returns [ErrAmbiguous] for a form that must not be passed on, and an error of
+// r, both wrapped.
 func Scan(r io.Reader, contentType, rawQuery string, o *BodyOptions) (Result, error) {
 	if o == nil {
 		o = &BodyOptions{}
@@ -85,6 +86,9 @@ func Scan(r io.Reader, contentType, rawQuery string, o *BodyOptions) (Result, er
 		most = defaultMaxTokens
 	}
 	kind := parseType(contentType)
+	if kind.ambiguous {
+		return Result{}, errBoundary
+	}
 	s := newScan(kind, n, most)
 	if err := s.read(r); err != nil {
 		return Result{}, fmt.Errorf("formguard: read the body: %w", err)

@@ -6,8 +6,10 @@ import (
 )
 
 const (
-	// windowBytes is how much of a body is held, at most.
+	// windowBytes is how much of a body is held, at most; firstBytes is with how much
+	// room it starts.
 	windowBytes = 32 << 10
+	firstBytes  = 2 << 10
 	// maxPieceBytes is how long a piece may be that is a token field or ignored.
 	maxPieceBytes = 8 << 10
 	// maxEmptyReads bounds how often a reader may return nothing, in a row.
@@ -35,6 +37,9 @@ type format interface {
 	// judge tells what a whole piece is, and the token of one of ours. The body's
 	// first piece has nothing before its text; the others have what separates them.
 	judge(piece []byte, first bool) (role, string)
+	// long returns an error that wraps [ErrAmbiguous] if a piece that is too long to
+	// be judged, of which this is the start, must not be passed on.
+	long(start []byte, first bool) error
 	// joined reports whether the separator goes when nothing is before it.
 	joined() bool
 }
@@ -87,16 +92,23 @@ func (s *splitter) next() (span, error) {
 			n, done = len(window), true
 		}
 		if done || n > maxPieceBytes || (s.at.inside && n > 0) {
-			return s.take(n, done), nil
+			return s.take(n, done)
 		}
 		s.fill()
 	}
 }
 
 // take hands out the next n bytes.
-func (s *splitter) take(n int, done bool) span {
+func (s *splitter) take(n int, done bool) (span, error) {
 	sp := span{data: s.buf[s.start : s.start+n], first: s.at.first, begins: !s.at.inside, ends: done}
-	if sp.begins && done && n <= maxPieceBytes {
+	switch {
+	case !sp.begins:
+	case n > maxPieceBytes:
+		if err := s.format.long(sp.data, sp.first); err != nil {
+			s.err = err
+			return span{}, err
+		}
+	default:
 		sp.role, sp.token = s.format.judge(sp.data, sp.first)
 	}
 	s.start += n
@@ -104,16 +116,17 @@ func (s *splitter) take(n int, done bool) span {
 	if done {
 		s.at.first = false
 	}
-	return sp
+	return sp, nil
 }
 
 // fill reads once, behind what is held.
 func (s *splitter) fill() {
-	if s.buf == nil {
-		s.buf = make([]byte, windowBytes)
+	held := s.buf[s.start:s.end]
+	if s.buf == nil || (len(s.buf) < windowBytes && s.end == len(s.buf)) {
+		s.buf = make([]byte, min(windowBytes, max(firstBytes, 4*len(s.buf))))
 	}
-	if s.start > 0 {
-		s.end = copy(s.buf, s.buf[s.start:s.end])
+	if s.start > 0 || s.end > 0 {
+		s.end = copy(s.buf, held)
 		s.start = 0
 	}
 	for range maxEmptyReads {
@@ -147,4 +160,5 @@ type whole struct{}
 
 func (whole) end(window []byte, _ place) (int, bool) { return len(window), false }
 func (whole) judge(_ []byte, _ bool) (role, string)  { return content, "" }
+func (whole) long(_ []byte, _ bool) error            { return nil }
 func (whole) joined() bool                           { return false }

@@ -1,7 +1,9 @@
 package formguard
 
 import (
+	"errors"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -18,9 +20,13 @@ const MaxTokenField = 256
 // body (see [FormType]). An empty field is [DefaultField].
 //
 // The reader holds 32 kB at most. It is not safe for concurrent use. An error of
-// r is returned as it is, and the bytes that were held then are not.
+// r is returned as it is, and the bytes that were held then are not. What Scan
+// refuses ends with [ErrAmbiguous] here, too.
 func Strip(r io.Reader, contentType, field string) io.Reader {
 	kind := parseType(contentType)
+	if kind.ambiguous {
+		return &refused{}
+	}
 	if kind.mode == modeRaw {
 		return r
 	}
@@ -49,20 +55,11 @@ func sift(rawQuery string, n names, without ...role) (kept string, tokens []stri
 		if what == ours {
 			tokens = append(tokens, token)
 		}
-		if !contains(without, what) {
+		if !slices.Contains(without, what) {
 			out = append(out, piece)
 		}
 	}
 	return strings.Join(out, "&"), tokens
-}
-
-func contains(roles []role, what role) bool {
-	for _, r := range roles {
-		if r == what {
-			return true
-		}
-	}
-	return false
 }
 
 func orDefault(field string) string {
@@ -83,16 +80,50 @@ func (s *stripper) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	for len(s.rest) == 0 {
-		sp, err := s.splitter.next()
-		if err != nil {
-			return 0, err
-		}
-		if sp.role != ours {
-			s.rest = s.joiner.keep(&sp)
-		}
+	if err := s.advance(); err != nil {
+		return 0, err
 	}
 	n := copy(p, s.rest)
 	s.rest = s.rest[n:]
 	return n, nil
 }
+
+// advance sees to it that there is a rest.
+func (s *stripper) advance() error {
+	for len(s.rest) == 0 {
+		sp, err := s.splitter.next()
+		if err != nil {
+			return err
+		}
+		if sp.role != ours {
+			s.rest = s.joiner.keep(&sp)
+		}
+	}
+	return nil
+}
+
+// WriteTo implements [io.WriterTo].
+func (s *stripper) WriteTo(w io.Writer) (total int64, err error) {
+	for {
+		switch err := s.advance(); {
+		case errors.Is(err, io.EOF):
+			return total, nil
+		case err != nil:
+			return total, err
+		}
+		n, err := w.Write(s.rest)
+		total += int64(n)
+		if err == nil && n < len(s.rest) {
+			err = io.ErrShortWrite
+		}
+		s.rest = s.rest[n:]
+		if err != nil {
+			return total, err
+		}
+	}
+}
+
+// refused is a body that must not be passed on.
+type refused struct{}
+
+func (*refused) Read([]byte) (int, error) { return 0, errBoundary }

@@ -120,7 +120,7 @@ func (m *Minter) Mint(route, who string) string {
 
 // seal completes a token whose id is set.
 func (m *Minter) seal(plain *[plainBytes]byte, route, who string) string {
-	issued := uint64(min(max(m.now().Unix(), 0), maxIssued)) //nolint:gosec // not negative.
+	issued := uint64(min(max(m.now().Unix(), 0), maxIssued))
 	var wide [8]byte
 	binary.BigEndian.PutUint64(wide[:], issued)
 	copy(plain[idBytes:], wide[8-issuedBytes:])

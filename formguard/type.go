@@ -1,9 +1,9 @@
 package formguard
 
 import (
-	"mime"
+	"errors"
+	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
 )
 
@@ -13,6 +13,13 @@ const (
 	// maxBoundaryBytes is how long a boundary may be that is looked for.
 	maxBoundaryBytes = 1 << 10
 )
+
+// ErrAmbiguous refuses a form that the application might read differently:
+// another boundary, or a part's header that is longer than what is read here. No
+// browser sends such a form. The answer to it is 400 (Bad Request).
+var ErrAmbiguous = errors.New("formguard: readers of this form may disagree about it")
+
+var errBoundary = fmt.Errorf("%w: the content type does not have one clear boundary", ErrAmbiguous)
 
 type mode string
 
@@ -30,6 +37,8 @@ type formType struct {
 	params   string // the parameters that count, always
 	text     string // the whole
 	plain    bool   // readers agree about the boundary
+	// ambiguous: readers may find different boundaries, and so different fields.
+	ambiguous bool
 }
 
 // IsForm reports whether the content type is one of the three that a browser
@@ -57,8 +66,11 @@ func FormType(header http.Header) string {
 }
 
 func modeOf(contentType string) (mode, bool) {
-	media, _, _ := strings.Cut(contentType, ";")
-	switch strings.ToLower(strings.TrimSpace(media)) {
+	media := strings.TrimSpace(contentType)
+	if i := strings.IndexAny(media, ";, \t"); i >= 0 { // as PHP does
+		media = media[:i]
+	}
+	switch strings.ToLower(media) {
 	case "application/x-www-form-urlencoded":
 		return modeURLEncoded, true
 	case "multipart/form-data":
@@ -71,19 +83,66 @@ func modeOf(contentType string) (mode, bool) {
 
 func parseType(contentType string) formType {
 	m, _ := modeOf(contentType)
-	_, params, _ := strings.Cut(contentType, ";")
+	params := ""
+	if i := strings.IndexAny(contentType, ";,"); i >= 0 {
+		params = contentType[i+1:]
+	}
 	t := formType{mode: m, text: contentType, params: counting(params)}
 	if m != modeMultipart {
 		return t
 	}
-	_, parsed, err := mime.ParseMediaType(contentType)
-	t.boundary = parsed["boundary"]
-	if err != nil || t.boundary == "" || len(t.boundary) > maxBoundaryBytes {
+	boundary, others, ok := boundaryOf(params)
+	switch {
+	case !ok:
+		t.ambiguous = true
+	case boundary == "": // nobody can read it
 		t.mode = modeRaw
-		return t
+	default:
+		t.boundary = boundary
+		t.params = others
+		t.plain = plainBoundary(boundary)
 	}
-	t.params, t.plain = withoutBoundary(params)
 	return t
+}
+
+// boundaryOf returns the boundary, or none, and the other parameters that count;
+// ok is false if readers may find different ones.
+func boundaryOf(params string) (boundary, others string, ok bool) {
+	var rest []string
+	for param := range strings.SplitSeq(params, ";") {
+		param = strings.TrimLeft(param, " \t")
+		key, value, _ := strings.Cut(param, "=")
+		switch {
+		case !strings.Contains(asciiLower(param), "boundary"):
+			if c := counting(param); c != "" {
+				rest = append(rest, c)
+			}
+			continue
+		case boundary != "" || !strings.EqualFold(key, "boundary"):
+			return "", "", false
+		}
+		if n := len(value); n >= 2 && value[0] == '"' && value[n-1] == '"' {
+			value = value[1 : n-1]
+		}
+		if value == "" || len(value) > maxBoundaryBytes || strings.ContainsAny(value, "\",\\") || strings.TrimSpace(value) != value {
+			return "", "", false
+		}
+		boundary = value
+	}
+	return boundary, strings.Join(rest, ";"), true
+}
+
+// plainBoundary reports whether the boundary is one of those that browsers make
+// up. Only these may differ between two forms that are the same.
+func plainBoundary(boundary string) bool {
+	for _, c := range []byte(boundary) {
+		switch {
+		case '0' <= c && c <= '9', 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', c == '-', c == '_':
+		default:
+			return false
+		}
+	}
+	return len(boundary) <= maxPlainBoundary
 }
 
 // counting drops the one parameter that scripts add and forms do not have.
@@ -95,26 +154,6 @@ func counting(params string) string {
 	return params
 }
 
-// withoutBoundary returns the other parameters; plain is false if readers might
-// not find the same boundary.
-func withoutBoundary(params string) (others string, plain bool) {
-	simple := regexp.MustCompile(`^(?i:boundary)=("[0-9A-Za-z_-]{1,70}"|[0-9A-Za-z_-]{1,70})$`)
-	found := 0
-	var rest []string
-	for param := range strings.SplitSeq(params, ";") {
-		param = strings.TrimSpace(param)
-		switch {
-		case simple.MatchString(param):
-			found++
-		case strings.Contains(strings.ToLower(param), "boundary"), strings.ContainsAny(param, `"'\`):
-			return "", false
-		case counting(param) != "":
-			rest = append(rest, param)
-		}
-	}
-	return strings.Join(rest, ";"), found == 1
-}
-
 func (t *formType) format(n names) format {
 	switch t.mode {
 	case modeURLEncoded:
@@ -123,6 +162,7 @@ func (t *formType) format(n names) format {
 		return lines{n}
 	case modeMultipart:
 		return parts{names: n, dash: []byte("--" + t.boundary)}
+	case modeRaw:
 	}
 	return whole{}
 }

@@ -64,7 +64,9 @@ type formAttempt struct {
 	who    string          // whose the form is; "" for as the rule says
 	name   string          // the key, "" for none
 	token  formguard.Token // when there is a name
-	length int64           // of the body without tokens; -1 when nobody has looked
+	looked bool            // whether somebody has looked into the body
+	tokens bool            // whether there are any in it
+	length int64           // of the body without them
 
 	// restored is the name of the key whose page is shown again.
 	restored string
@@ -80,11 +82,8 @@ func formAttemptOf(ctx context.Context) *formAttempt {
 // serve takes from the request what is the gateway's own, and lets the route
 // answer through a writer that knows pages.
 func (f *forms) serve(w http.ResponseWriter, r *http.Request, found *route) {
-	a := &formAttempt{length: -1}
-	own := r.WithContext(context.WithValue(r.Context(), formAttemptKey{}, a))
-	var outcomes string
-	own.Header, a.visitor, outcomes = takeCookies(r.Header)
-	a.outcomes = parseOutcomes(outcomes)
+	own := f.withoutCookies(r)
+	a := formAttemptOf(own.Context())
 	restore := f.cleanQuery(own)
 	if asksForPage(own) {
 		own.Header = freshPage(own.Header)
@@ -98,6 +97,17 @@ func (f *forms) serve(w http.ResponseWriter, r *http.Request, found *route) {
 	}
 	found.handler.ServeHTTP(page, own)
 	returned = true
+}
+
+// withoutCookies returns the request without the gateway's own cookies, with what
+// they said.
+func (f *forms) withoutCookies(r *http.Request) *http.Request {
+	a := &formAttempt{}
+	own := r.WithContext(context.WithValue(r.Context(), formAttemptKey{}, a))
+	var outcomes string
+	own.Header, a.visitor, outcomes = takeCookies(r.Header)
+	a.outcomes = parseOutcomes(outcomes)
+	return own
 }
 
 // cleanQuery takes tokens out of the query, and returns the name of the page that

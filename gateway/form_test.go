@@ -1,6 +1,8 @@
 package gateway_test
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -209,4 +211,10 @@ func TestFormOnce(t *testing.T) {
 	if got := posts[0]; got.body != "amount=42" || got.length != int64(len("amount=42")) || got.header.Get("Cookie") != "" {
 		t.Errorf("the application got %+v", got)
 	}
+}
+
+// digest64 is a SHA-256 as policies write it.
+func digest64(content []byte) string {
+	sum := sha256.Sum256(content)
+	return base64.StdEncoding.EncodeToString(sum[:])
 }

@@ -68,7 +68,7 @@ func newVisitor() string {
 
 // visitorLine is the Set-Cookie line of a visitor.
 func visitorLine(visitor string, secure bool) string {
-	return (&http.Cookie{
+	return (&http.Cookie{ //nolint:gosec // Secure where the page is.
 		Name: visitorCookie, Value: visitor, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: secure,
 	}).String()
 }
@@ -79,9 +79,9 @@ func outcomeLine(outcomes []outcome, secure bool) string {
 	for i, o := range outcomes {
 		words[i] = o.id + ":" + o.word + ":" + strconv.Itoa(o.status)
 	}
-	return (&http.Cookie{
+	return (&http.Cookie{ //nolint:gosec // no secret: scripts read it.
 		Name: outcomeCookie, Value: strings.Join(words, "/"), Path: "/", MaxAge: outcomeSeconds,
-		SameSite: http.SameSiteLaxMode, Secure: secure, // scripts read it
+		SameSite: http.SameSiteLaxMode, Secure: secure,
 	}).String()
 }
 

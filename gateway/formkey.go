@@ -76,12 +76,17 @@ func (s *formKey) scan(r *http.Request, body *semelhttp.Body, contentType string
 	if err != nil {
 		return formguard.Result{}, err
 	}
-	a.length = result.Length
+	length := result.Length
 	if len(s.forms.fields) > 1 { // another rule's field may be in it too
 		if from, err = body.Open(); err == nil {
-			a.length, err = countBytes(s.forms.strip(from, contentType))
+			length, err = countBytes(s.forms.strip(from, contentType))
+		}
+		if err != nil {
+			return formguard.Result{}, err
 		}
 	}
+	whole, err := body.Len()
+	a.looked, a.tokens, a.length = true, length != whole, length
 	return result, err
 }
 

@@ -19,7 +19,6 @@ type inserter struct {
 	page   *pageWriter
 	base   *url.URL
 	xhtml  bool
-	script bool // whether a form so far wants the script
 	forms  map[string]*rewrite.Form
 	minter *formguard.Minter
 }

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
@@ -66,8 +67,9 @@ func (f *forms) serveNew(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	_ = json.NewEncoder(w).Encode(newToken{ // the caller may have gone
+	answer := must.Get(json.Marshal(newToken{
 		Token: minter.Mint(rt.rule.Name, who), Field: rt.rule.Form.Field,
 		ExpiresInMS: rt.formLifetime.Milliseconds(), Route: rt.rule.Name,
-	})
+	}))
+	_, _ = w.Write(append(answer, '\n')) // the caller may have gone
 }

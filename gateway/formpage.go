@@ -121,7 +121,7 @@ func (p *pageWriter) begin() {
 		p.decoder = newDecoder(coding, (*pageText)(p))
 	}
 	if len(h["Trailer"]) > 0 { // what follows the body could not be told from what precedes it
-		p.commit()
+		_ = p.commit() // the caller may have gone
 	}
 }
 
@@ -153,7 +153,7 @@ func (p *pageWriter) Write(b []byte) (int, error) {
 		return len(b), nil
 	case pagePassing, pageUndecided:
 	}
-	return p.ResponseWriter.Write(b)
+	return p.ResponseWriter.Write(b) //nolint:gosec // the application's own page.
 }
 
 // feed gives the page as it came to what rewrites it.
@@ -174,7 +174,7 @@ func (p *pageWriter) giveUp() error {
 	p.held = nil
 	p.out.Reset()
 	p.passOn()
-	_, err := p.ResponseWriter.Write(held)
+	_, err := p.ResponseWriter.Write(held) //nolint:gosec // as above.
 	return err
 }
 
@@ -200,7 +200,7 @@ func (p *pageSink) Write(b []byte) (int, error) {
 	case p.encoder != nil:
 		return p.encoder.Write(b)
 	}
-	return p.ResponseWriter.Write(b)
+	return p.ResponseWriter.Write(b) //nolint:gosec // the application's own page.
 }
 
 // commit lets out what was held back, and goes on without holding back.
@@ -303,7 +303,7 @@ func (p *pageWriter) finish(returned bool) {
 	case p.mode == pagePassing:
 	case err != nil || p.broken:
 		p.breakOff()
-		panic(http.ErrAbortHandler) // so that nobody takes it for whole
+		panic(http.ErrAbortHandler) //nolint:forbidigo // how net/http breaks an answer off, so that nobody takes it for whole.
 	case p.mode == pageHolding && p.rewriter.Stats().Inserted == 0:
 		p.passHeld()
 	default:
@@ -333,7 +333,7 @@ func (p *pageWriter) passHeld() {
 	p.forms.countPage(p.nothingToDo())
 	held := p.held
 	p.passOn()
-	_, _ = p.ResponseWriter.Write(held) // the caller may have gone
+	_, _ = p.ResponseWriter.Write(held) //nolint:gosec // as above; the caller may have gone.
 }
 
 // passRewritten lets the rest of the page out.

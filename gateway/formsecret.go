@@ -102,8 +102,8 @@ func (s *formSecrets) shared(ctx context.Context) ([]byte, error) {
 		return nil, errors.New("the record of the form secret holds something else")
 	}
 	secret := make([]byte, formSecretBytes)
-	_, _ = rand.Read(secret) // it does not return errors
-	if err := claim.Complete(secret, nil); err != nil {
+	_, _ = rand.Read(secret)                            // it does not return errors
+	if err := claim.Complete(secret, nil); err != nil { //nolint:contextcheck // the claim has its own.
 		return nil, err
 	}
 	return secret, nil

@@ -24,9 +24,8 @@ func (f *forms) stripTokens(next http.Handler) http.Handler {
 		}
 		out := r.WithContext(r.Context())
 		switch a := formAttemptOf(r.Context()); {
-		case a == nil:
-		case a.length == r.ContentLength:
-		case a.length >= 0:
+		case a == nil, a.looked && !a.tokens:
+		case a.looked:
 			f.replaceBody(out, contentType, a.length)
 		case r.ContentLength < 0:
 			f.replaceBody(out, contentType, -1)
@@ -108,7 +107,7 @@ func (b *paddedBody) Read(p []byte) (int, error) {
 	if !b.ended {
 		n, err := b.ReadCloser.Read(p)
 		b.left -= int64(n)
-		if err != io.EOF { //nolint:errorlint // a reader's end is io.EOF itself.
+		if err != io.EOF {
 			return n, err
 		}
 		b.ended = true

@@ -117,7 +117,7 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 		g.log.LogAttrs(r.Context(), slog.LevelInfo, "ambiguous request refused", slog.String("method", r.Method), slog.String("route", found.rule.Name))
 		refuseAmbiguous(w, r)
 	case g.forms != nil:
-		g.forms.serve(w, r, found)
+		g.forms.serve(w, r, found) //nolint:contextcheck // the request brings its context.
 	default:
 		found.handler.ServeHTTP(w, r)
 	}

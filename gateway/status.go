@@ -12,12 +12,19 @@ import (
 // semelhttp.Middleware.StatusHandler. The question is answered by the route of
 // the request that it is about.
 func (g *Gateway) status(w http.ResponseWriter, r *http.Request) {
+	if g.forms != nil {
+		r = g.forms.withoutCookies(r)
+	}
 	about, err := semelhttp.AboutRequest(r)
 	if err != nil {
 		g.router.fallback.status.ServeHTTP(w, r) // it says what is wrong
 		return
 	}
 	rt := g.router.find(about)
+	if g.forms != nil && rt.rule.Form != nil {
+		// One that is not good is a key that nobody used.
+		_ = g.forms.checkHeader(r, formAttemptOf(r.Context()), &rt.rule, rt.formLifetime)
+	}
 	name, _, _ := semelhttp.FromHeader(keyHeader(&rt.rule)).Key(r, nil) // the status handler says what is wrong with it
 	asked := &attempt{request: about, name: name}
 	r = r.WithContext(context.WithValue(r.Context(), attemptKey{}, asked))

@@ -10,6 +10,7 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/semelhttp"
 	"github.com/semel-dev/semel/store/sqlitestore/sqlitetx"
+	"github.com/semel-dev/semel/web"
 )
 
 const (
@@ -117,6 +118,7 @@ func (s *Shop) routes() (http.Handler, error) {
 	if s.opts.Assets != "" {
 		mux.Handle("GET /assets/", http.StripPrefix("/assets/", http.FileServer(http.Dir(s.opts.Assets))))
 	}
+	mux.Handle("GET /semel/", http.StripPrefix("/semel", web.Handler()))
 	mux.Handle("GET /", s.pages())
 	return s.faults.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()

@@ -22,7 +22,8 @@ const (
 	tableElement // it and its parts close an open select
 )
 
-// maxName bounds the names that are looked at: no element that matters has one as long.
+// maxName bounds the names that are looked at: no element that matters has one as long. Of longer ones only the
+// beginning counts.
 const maxName = 32
 
 // elementOf takes a name in lower case.

@@ -1,5 +1,7 @@
 package rewrite
 
+import "slices"
+
 // node is an element in svg or math, or an HTML element inside one of those.
 type node struct {
 	name [maxName]byte // lower case
@@ -37,8 +39,8 @@ func (f *foreign) top() nodeKind {
 	return f.open[len(f.open)-1].kind
 }
 
-// start takes a start tag and says whether it is an HTML element. The tag, which is whole, begins with "<".
-func (f *foreign) start(name []byte, tag []byte, selfClosing bool) (isHTML bool) {
+// start takes a start tag and says whether it is an HTML element. An HTML element that is ignored does not come to be open.
+func (f *foreign) start(name, tag []byte, selfClosing, ignored bool) (isHTML bool) {
 	switch f.top() {
 	case htmlNode, integration:
 		isHTML = true
@@ -53,7 +55,7 @@ func (f *foreign) start(name []byte, tag []byte, selfClosing bool) (isHTML bool)
 		isHTML = true
 	}
 	if isHTML {
-		f.startHTML(name, selfClosing)
+		f.startHTML(name, selfClosing, ignored)
 		return string(name) != "svg" && string(name) != "math"
 	}
 	if selfClosing {
@@ -75,13 +77,13 @@ func (f *foreign) start(name []byte, tag []byte, selfClosing bool) (isHTML bool)
 	return false
 }
 
-func (f *foreign) startHTML(name []byte, selfClosing bool) {
+func (f *foreign) startHTML(name []byte, selfClosing, ignored bool) {
 	switch {
 	case string(name) == "svg" && !selfClosing:
 		f.open = append(f.open, newNode(name, svgNode))
 	case string(name) == "math" && !selfClosing:
 		f.open = append(f.open, newNode(name, mathNode))
-	case string(name) == "svg", string(name) == "math", len(f.open) == 0, isVoid(name):
+	case string(name) == "svg", string(name) == "math", len(f.open) == 0, ignored, isVoid(name):
 	default:
 		if f.open[len(f.open)-1].named([]byte("p")) && closesParagraph(name) {
 			f.open = f.open[:len(f.open)-1]
@@ -135,6 +137,10 @@ func (f *foreign) endHTML(name []byte) bool {
 	for i := len(f.open) - 1; i >= 0; i-- {
 		switch n := f.open[i]; {
 		case n.kind == htmlNode && n.named(name):
+			if string(name) == "form" { // it goes alone, what is open in it stays
+				f.open = slices.Delete(f.open, i, i+1)
+				return true
+			}
 			f.open = f.open[:i]
 			return true
 		case n.kind == integration, n.kind == mathText, n.kind == annotationXML:
@@ -157,7 +163,7 @@ func (f *foreign) breakOut() {
 }
 
 // breaksOut is whether a start tag cannot stand in svg or math and closes it.
-func breaksOut(name []byte, tag []byte) bool {
+func breaksOut(name, tag []byte) bool {
 	switch string(name) {
 	case "b", "big", "blockquote", "body", "br", "center", "code", "dd", "div", "dl", "dt", "em", "embed",
 		"h1", "h2", "h3", "h4", "h5", "h6", "head", "hr", "i", "img", "li", "listing", "menu", "meta", "nobr", "ol", "p",
@@ -184,9 +190,11 @@ func ends(name []byte) bool {
 	}
 }
 
+// isVoid is whether a start tag opens nothing: it has no content, or only one such element can be, around all others.
 func isVoid(name []byte) bool {
 	switch string(name) {
-	case "area", "base", "br", "col", "embed", "hr", "img", "input", "keygen", "link", "meta", "param", "source", "track", "wbr":
+	case "area", "base", "br", "col", "embed", "hr", "img", "input", "keygen", "link", "meta", "param", "source", "track", "wbr",
+		"html", "head", "body":
 		return true
 	default:
 		return false

@@ -106,24 +106,25 @@ func (w *Writer) open(p []byte, i int) int {
 
 // readName takes bytes of the name of a tag. The byte that ends it is left for what follows.
 func (w *Writer) readName(p []byte, i int) int {
-	for ; i < len(p); i++ {
-		c := p[i]
-		if endsName(c) {
-			w.scan.state = tagBody
-			w.endName()
-			return i
+	start := i
+	for i < len(p) && !endsName(p[i]) {
+		i++
+	}
+	if w.named < maxName {
+		for at, c := range p[start:min(i, start+maxName-w.named)] {
+			w.name[w.named+at] = lower(c)
 		}
-		if w.named < maxName {
-			w.name[w.named] = lower(c)
-		}
-		w.named++
+	}
+	w.named = min(w.named+i-start, maxName)
+	if i < len(p) {
+		w.scan.state = tagBody
+		w.endName()
 	}
 	return i
 }
 
 // endName decides whether the rest of the tag has to be kept.
 func (w *Writer) endName() {
-	w.named = min(w.named, maxName)
 	w.what = elementOf(w.name[:w.named])
 	w.whole = w.whole && (w.what.inserts() || len(w.outline.foreign.open) > 0)
 }
@@ -166,7 +167,7 @@ func (w *Writer) mayTakeBefore() bool {
 	case w.scan.state == tagBody:
 		return w.what == inputElement || w.what == buttonElement
 	default:
-		return isPrefix(w.name[:min(w.named, maxName)], "input") || isPrefix(w.name[:min(w.named, maxName)], "button")
+		return isPrefix(w.name[:w.named], "input") || isPrefix(w.name[:w.named], "button")
 	}
 }
 
@@ -186,7 +187,7 @@ func (w *Writer) endTag(end int) {
 	}
 	tag := w.wholeTag(end)
 	if w.what == svgElement || w.what == mathElement || len(o.foreign.open) > 0 {
-		isHTML := o.foreign.start(name, tag, w.scan.tag == afterSlash)
+		isHTML := o.foreign.start(name, tag, w.scan.tag == afterSlash, w.what == formElement && !o.begins())
 		if o.tooDeep() {
 			w.giveUp(TooDeep)
 		}

@@ -315,9 +315,12 @@ func (e *endTagScan) scan(p []byte, i int) (int, bool) {
 }
 
 // endsName is whether a byte ends the name of a tag. A carriage return counts as a line feed.
-func endsName(c byte) bool { return c == '>' || c == '/' || isSpace(c) }
+func endsName(c byte) bool { return c <= '>' && (isSpace(c) || c == '>' || c == '/') }
 
-func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f' }
+// spaces has a bit for each white space.
+const spaces = 1<<' ' | 1<<'\n' | 1<<'\t' | 1<<'\r' | 1<<'\f'
+
+func isSpace(c byte) bool { return c <= ' ' && spaces>>c&1 == 1 }
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 

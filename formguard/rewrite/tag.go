@@ -22,28 +22,45 @@ const (
 
 // scan returns the index of the ">" that ends the tag, and true; or the end of p.
 func (t *tagScan) scan(p []byte, i int) (int, bool) {
+	now := *t
 	for i < len(p) {
-		switch *t {
+		c := p[i]
+		switch now {
 		case doubleQuoted, singleQuoted:
-			quote := byte('"')
-			if *t == singleQuoted {
-				quote = '\''
-			}
-			n := bytes.IndexByte(p[i:], quote)
+			n := bytes.IndexByte(p[i:], now.quote())
 			if n < 0 {
+				*t = now
 				return len(p), false
 			}
 			i += n
-			*t = afterQuoted
+			now = afterQuoted
+		case inName: // most bytes of a tag are in names and quotes
+			for !endsName(c) && c != '=' {
+				if i++; i == len(p) {
+					*t = now
+					return i, false
+				}
+				c = p[i]
+			}
+			fallthrough
 		default:
-			if p[i] == '>' {
+			if c == '>' {
+				*t = now
 				return i, true
 			}
-			*t = t.next(p[i])
+			now = now.next(c)
 		}
 		i++
 	}
+	*t = now
 	return i, false
+}
+
+func (t tagScan) quote() byte {
+	if t == singleQuoted {
+		return '\''
+	}
+	return '"'
 }
 
 // next is the state after one byte that is not ">", outside of quotes.
@@ -92,33 +109,43 @@ type attributes struct {
 
 // next returns the name as it stands there and the raw value of the next attribute, and false when there is none.
 func (a *attributes) next() (name, value string, ok bool) {
-	s := strings.TrimLeft(a.rest, "/ \n\t\r\f")
-	if s == "" || s[0] == '>' {
+	s, i := a.rest, 0
+	for i < len(s) && (s[i] == '/' || isSpace(s[i])) {
+		i++
+	}
+	if i == len(s) || s[i] == '>' {
 		return "", "", false
 	}
-	end := 1 // a name may begin with "="
-	for end < len(s) && s[end] != '=' && !endsName(s[end]) {
-		end++
+	start := i
+	for i++; i < len(s) && s[i] != '=' && !endsName(s[i]); i++ { // a name may begin with "="
 	}
-	name, s = s[:end], strings.TrimLeft(s[end:], " \n\t\r\f")
-	if s == "" || s[0] != '=' {
-		a.rest = s
+	name = s[start:i]
+	i = skipSpace(s, i)
+	if i == len(s) || s[i] != '=' {
+		a.rest = s[i:]
 		return name, "", true
 	}
-	s = strings.TrimLeft(s[1:], " \n\t\r\f")
+	i = skipSpace(s, i+1)
 	switch {
-	case s == "" || s[0] == '>':
-		a.rest = s
-	case s[0] == '"' || s[0] == '\'':
-		value, a.rest, _ = strings.Cut(s[1:], s[:1])
+	case i == len(s) || s[i] == '>':
+		a.rest = s[i:]
+	case s[i] == '"' || s[i] == '\'':
+		value, a.rest, _ = strings.Cut(s[i+1:], s[i:i+1])
 	default:
-		end := strings.IndexAny(s, "> \n\t\r\f")
-		if end < 0 {
-			end = len(s)
+		start = i
+		for i < len(s) && s[i] != '>' && !isSpace(s[i]) {
+			i++
 		}
-		value, a.rest = s[:end], s[end:]
+		value, a.rest = s[start:i], s[i:]
 	}
 	return name, value, true
+}
+
+func skipSpace(s string, i int) int {
+	for i < len(s) && isSpace(s[i]) {
+		i++
+	}
+	return i
 }
 
 // attribute is one that a caller looks for.
@@ -224,7 +251,7 @@ type Submitter struct {
 func submits(tag []byte) bool {
 	const length = len("formaction") // and that of formmethod
 	for i := 0; i+length <= len(tag); i++ {
-		if tag[i]|0x20 != 'f' {
+		if tag[i]|0x20 != 'f' || tag[i+1]|0x20 != 'o' {
 			continue
 		}
 		if word := string(tag[i : i+length]); equalFold(word, "formaction") || equalFold(word, "formmethod") {

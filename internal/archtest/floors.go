@@ -77,11 +77,10 @@ func Rooms() []Room {
 		{Path: "inbox", Floor: 2, Kind: Door},
 		{Path: "outbox", Floor: 2},
 		{Path: "flow", Floor: 2},
+		{Path: "formguard", Floor: 2},
 		{Path: "lint", Floor: 2},
 		{Path: "dedupe", Floor: 2},
 		{Path: "check", Floor: 2},
-		// Tokens in forms, and the HTML that carries them.
-		{Path: "formguard", Floor: 2},
 
 		{Path: "gateway", Floor: 3, Kind: Door},
 		{Path: "console", Floor: 3, Kind: Door},

@@ -1,0 +1,192 @@
+package gateway_test
+
+import (
+	"io"
+	"net/http"
+	"net/netip"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/semel-dev/semel/gateway"
+	"github.com/semel-dev/semel/web"
+)
+
+// masked is a page with every token as T, and the script element as S.
+func masked(page string) string {
+	page = regexp.MustCompile(`sm1\.[A-Za-z0-9_-]{50}`).ReplaceAllString(page, "T")
+	return regexp.MustCompile(`<script defer="" src="/\.well-known/semel/guard\.js\?v=[0-9a-f]{16}"></script>`).ReplaceAllString(page, "S")
+}
+
+// showing is an application that shows the page.
+func showing(contentType, page string) *shop {
+	return &shop{page: func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", contentType)
+		_, _ = io.WriteString(w, page)
+	}}
+}
+
+// TestMarkup: which forms and buttons of a page get what.
+func TestMarkup(t *testing.T) {
+	t.Parallel()
+	const (
+		field  = `<input type="hidden" name="_semel" value="T" autocomplete="off" data-semel-token>`
+		named  = `<input type="hidden" name="_semel" value="T" autocomplete="off" data-semel-token form="f">`
+		xfield = `<input type="hidden" name="_semel" value="T" autocomplete="off" data-semel-token="" />`
+	)
+	for name, c := range map[string]struct{ path, page, want string }{
+		"the page itself":       {"/invoices?x=1", `<form method=post>`, `<form method=post>` + field + "S"},
+		"an empty action":       {"/invoices", `<base href="/orders"><form method=POST action="">`, `<base href="/orders"><form method=POST action="">` + field + "S"},
+		"relative":              {"/a/b", `<form method=post action="../invoices">`, `<form method=post action="../invoices">` + field + "S"},
+		"from the base":         {"/a/b", `<base href="/x/"><form method=post action="../invoices">`, `<base href="/x/"><form method=post action="../invoices">` + field + "S"},
+		"this host":             {"/", `<form method=post action="http://shop.test/invoices">`, `<form method=post action="http://shop.test/invoices">` + field + "S"},
+		"this host by TLS":      {"/", `<form method=post action="https://SHOP.test:443/invoices">`, `<form method=post action="https://SHOP.test:443/invoices">` + field + "S"},
+		"another port":          {"/", `<form method=post action="http://shop.test:81/invoices">`, `<form method=post action="http://shop.test:81/invoices">`},
+		"another host":          {"/", `<form method=post action="//evil.test/invoices">`, `<form method=post action="//evil.test/invoices">`},
+		"as browsers read it":   {"/", "<form method=post action=' \n/in\nvoices'>", "<form method=post action=' \n/in\nvoices'>" + field + "S"},
+		"backslashes":           {"/", `<form method=post action="\\evil.test/invoices">`, `<form method=post action="\\evil.test/invoices">`},
+		"one script for two":    {"/", `<form method=post action=/invoices></form><form method=post action=/invoices>`, `<form method=post action=/invoices>` + field + `S</form><form method=post action=/invoices>` + field},
+		"no script wanted":      {"/", `<form method=post action=/orders>`, `<form method=post action=/orders>` + field},
+		"button to another":     {"/", `<form method=post action=/invoices><button formaction=/orders>`, `<form method=post action=/invoices>` + field + `S` + field + `<button formaction=/orders>`},
+		"button to the same":    {"/", `<form method=post action=/invoices><button formaction=/invoices>`, `<form method=post action=/invoices>` + field + `S<button formaction=/invoices>`},
+		"button that posts":     {"/", `<form action=/invoices><input type=submit formmethod=post>`, `<form action=/invoices>` + field + `S<input type=submit formmethod=post>`},
+		"button of another":     {"/", `<form id=f method=post action=/x></form><button form=f formaction=/orders>`, `<form id=f method=post action=/x></form>` + named + `<button form=f formaction=/orders>`},
+		"button that only asks": {"/", `<form method=get action=/x><button formaction=/orders>`, `<form method=get action=/x><button formaction=/orders>`},
+		"in a template":         {"/", `<template><form method=post action=/invoices></form></template><form method=post action=/invoices>`, `<template><form method=post action=/invoices>` + field + `</form></template><form method=post action=/invoices>` + field + "S"},
+		"XHTML":                 {"/", `<form method="post" action="/orders">`, `<form method="post" action="/orders">` + xfield},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			contentType := "text/html"
+			if name == "XHTML" {
+				contentType = "application/xhtml+xml; charset=utf-8"
+			}
+			d := openShop(t, showing(contentType, c.page), "", nil)
+			got := d.person(t).get(c.path, "Host", "shop.test")
+			if diff := cmp.Diff(c.want, masked(got.body)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestForwardedHost: the host that a trusted proxy was asked for is the page's too.
+func TestForwardedHost(t *testing.T) {
+	t.Parallel()
+	const page = `<form method=post action=https://shop.test/invoices>`
+	for _, trusted := range []bool{true, false} {
+		d := openShop(t, showing("text/html", page), "", func(c *gateway.Config) {
+			if trusted {
+				c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+			}
+		})
+		got := d.person(t).get("/", "X-Forwarded-Host", "shop.test", "X-Forwarded-Proto", "https")
+		if n := len(tokensIn(got.body)); (n == 1) != trusted {
+			t.Errorf("trusted %v: got %d tokens", trusted, n)
+		}
+		if cookie := got.header.Get("Set-Cookie"); trusted && !strings.Contains(cookie, "; Secure") {
+			t.Errorf("the cookie is not for TLS alone: %s", cookie)
+		}
+	}
+}
+
+// TestTwoButtons: with a token for each of two routes, the one that the button leads
+// to counts, and the application sees neither.
+func TestTwoButtons(t *testing.T) {
+	t.Parallel()
+	s := showing("text/html", `<form method=post action=/invoices><button formaction=/orders>`)
+	p := openShop(t, s, "", nil).person(t)
+	two := tokensIn(p.get("/").body)
+	if len(two) != 2 {
+		t.Fatalf("got %d tokens", len(two))
+	}
+	body := "_semel=" + two[0] + "&a=1&_semel=" + two[1]
+	for _, path := range []string{"/invoices", "/orders"} {
+		for _, want := range []string{"executed", "replayed"} {
+			if got := p.post(path, body); got.header.Get("Idempotency-Status") != want {
+				t.Errorf("%s: got %d %q, want %s", path, got.status, got.header.Get("Idempotency-Status"), want)
+			}
+		}
+	}
+	if diff := cmp.Diff([]string{"a=1", "a=1"}, bodies(s.posts())); diff != "" {
+		t.Errorf("arrived (-want +got):\n%s", diff)
+	}
+}
+
+// TestPolicies: the script runs under the page's policies, or is left out.
+func TestPolicies(t *testing.T) {
+	t.Parallel()
+	guard, _ := web.File("guard.js")
+	hash := "'sha256-" + digest64(guard.Content) + "'"
+	const src = "shop.test/.well-known/semel/guard.js"
+	for name, c := range map[string]struct {
+		policies []string
+		want     []string // nil for as they were
+		script   string   // an attribute of it, "-" for no script
+	}{
+		"none":                {nil, nil, ""},
+		"about other things":  {[]string{"img-src 'none'; style-src 'self'"}, nil, ""},
+		"self":                {[]string{"script-src 'self'"}, nil, ""},
+		"anything":            {[]string{"default-src *"}, nil, ""},
+		"nonce":               {[]string{"script-src 'nonce-AbC+/1='"}, nil, `nonce="AbC+/1="`},
+		"nonce, default":      {[]string{"default-src 'NONCE-x1'"}, nil, `nonce="x1"`},
+		"elements before all": {[]string{"script-src 'none'; script-src-elem 'nonce-x1'"}, nil, `nonce="x1"`},
+		"nonce and dynamic":   {[]string{"script-src 'strict-dynamic' 'nonce-x1' https:"}, nil, `nonce="x1"`},
+		"nothing":             {[]string{"script-src 'none'; img-src *"}, []string{"script-src " + src + "; img-src *"}, ""},
+		"nothing by default":  {[]string{"default-src 'none'; img-src *;"}, []string{"default-src 'none'; img-src *; script-src " + src}, ""},
+		"hosts":               {[]string{"img-src *; script-src cdn.test"}, []string{"img-src *; script-src cdn.test " + src}, ""},
+		"an empty list":       {[]string{"script-src"}, []string{"script-src " + src}, ""},
+		"hashes and dynamic":  {[]string{"script-src 'strict-dynamic' 'sha256-abc='"}, []string{"script-src 'strict-dynamic' 'sha256-abc=' " + hash}, `integrity="` + strings.Trim(hash, "'") + `"`},
+		"two in one line":     {[]string{"script-src 'self', default-src 'none'"}, []string{"script-src 'self', default-src 'none'; script-src " + src}, ""},
+		"two lines":           {[]string{"script-src 'nonce-x1'", "default-src cdn.test"}, []string{"script-src 'nonce-x1'", "default-src cdn.test; script-src cdn.test " + src}, `nonce="x1"`},
+		"two nonces":          {[]string{"script-src 'nonce-x1'", "script-src 'nonce-x2'"}, []string{"script-src 'nonce-x1'", "script-src 'nonce-x2' " + hash}, `nonce="x1"`},
+		"the first counts":    {[]string{"script-src 'self'; script-src 'none'"}, nil, ""},
+		"no nonce at all":     {[]string{`script-src 'nonce-"><x'`}, []string{`script-src 'nonce-"><x' ` + src}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &shop{page: func(w http.ResponseWriter, _ *http.Request) {
+				w.Header()["Content-Security-Policy"] = c.policies
+				w.Header().Set("Content-Security-Policy-Report-Only", "script-src 'none'")
+				w.Header().Set("Content-Type", "text/html")
+				_, _ = io.WriteString(w, formPage)
+			}}
+			got := openShop(t, s, "", nil).person(t).get("/", "Host", "shop.test")
+			want := c.want
+			if want == nil {
+				want = c.policies
+			}
+			if diff := cmp.Diff(want, got.header["Content-Security-Policy"]); diff != "" {
+				t.Errorf("policies (-want +got):\n%s", diff)
+			}
+			if got := got.header.Get("Content-Security-Policy-Report-Only"); got != "script-src 'none'" {
+				t.Errorf("report only: got %q", got)
+			}
+			script := regexp.MustCompile(`<script defer[^>]*></script>`).FindString(got.body)
+			if !strings.Contains(script, c.script) || script == "" || c.script == "" && strings.Contains(script, "nonce") {
+				t.Errorf("the script: got %q, want %q", script, c.script)
+			}
+		})
+	}
+}
+
+// TestPolicyWithoutHost: where no policy can name the script, there is none, and the
+// tokens are there.
+func TestPolicyWithoutHost(t *testing.T) {
+	t.Parallel()
+	s := &shop{page: func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Security-Policy", "script-src 'none'")
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, formPage)
+	}}
+	d := openShop(t, s, "", nil)
+	got := d.person(t).get("/", "Host", "[::1]:8080")
+	if len(tokensIn(got.body)) != 1 || strings.Contains(got.body, "<script") || got.header.Get("Content-Security-Policy") != "script-src 'none'" {
+		t.Errorf("got %v %s", got.header, got.body)
+	}
+	if !strings.Contains(d.metrics(t), `semel_pages_total{result="csp"} 1`) {
+		t.Error("it is not counted")
+	}
+}

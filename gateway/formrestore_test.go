@@ -1,0 +1,222 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const restoreRules = `version: 1
+routes:
+  - name: invoices
+    match: {methods: [POST], path: "/invoices/{id}"}
+    form: {restore_redirect: true}
+    response_limit: 64KiB
+`
+
+// answering is an application that answers a form with a page.
+func answering(page string) *shop {
+	return &shop{
+		page: func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = io.WriteString(w, `<html><body>`+r.URL.Path+`<form method=post action=/invoices/7></form>`)
+		},
+		post: func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			w.Header().Set("Set-Cookie", "flash=1")
+			w.Header().Set("Content-Length", strconv.Itoa(len(page)))
+			_, _ = io.WriteString(w, page)
+		},
+	}
+}
+
+// TestRestoreRedirect: a form that is answered with a page leads to a page that can
+// be loaded again, by the one who sent it and by nobody else (promises 2 and 5).
+func TestRestoreRedirect(t *testing.T) {
+	t.Parallel()
+	const page = `<html><body>Thank you<form method=post action=""></form></body></html>`
+	s := answering(page)
+	d := openShop(t, s, restoreRules, nil)
+	p := d.person(t)
+	body := "_semel=" + p.token("/new") + "&a=1"
+	var where string
+	for _, want := range []string{"executed", "replayed"} {
+		got := p.post("/invoices/7?x=1", body)
+		location := got.header.Get("Location")
+		if got.status != http.StatusSeeOther || got.header.Get("Idempotency-Status") != want || got.body != "" || where != "" && location != where {
+			t.Fatalf("got %d %q %q, want 303 %s %s", got.status, location, got.header.Get("Idempotency-Status"), want, where)
+		}
+		if !strings.HasPrefix(location, "/invoices/7?x=1&_semel=") || strings.Contains(location, "sm1.") {
+			t.Fatalf("it leads to %q", location)
+		}
+		if flash := strings.Join(got.header["Set-Cookie"], " "); (want == "executed") != strings.Contains(flash, "flash=1") {
+			t.Errorf("%s: cookies %q", want, flash)
+		}
+		where = location
+	}
+	before := len(s.posts())
+	for range 2 { // a reload
+		got := p.get(where)
+		if got.status != http.StatusOK || !strings.Contains(got.body, "Thank you") || len(tokensIn(got.body)) != 1 {
+			t.Errorf("got %d %s", got.status, got.body)
+		}
+	}
+	again := tokensIn(p.get(where).body)
+	if len(again) != 1 {
+		t.Fatalf("the page's own form: got %d tokens", len(again))
+	}
+	if got := p.post(where, "_semel="+again[0]+"&a=2"); got.status != http.StatusSeeOther || strings.Count(got.header.Get("Location"), "_semel=") != 1 {
+		t.Errorf("the page's own form: got %d %q", got.status, got.header.Get("Location"))
+	}
+	if got := s.posts()[before]; got.uri != "/invoices/7?x=1" {
+		t.Errorf("the application was asked for %s", got.uri)
+	}
+	stranger := d.person(t)
+	stranger.get("/new")
+	wrong := where[:len(where)-1] + "!"
+	for name, got := range map[string]reply{
+		"somebody else": stranger.get(where),
+		"nobody":        d.send(t, http.MethodGet, where, "", "Accept", "text/html"),
+		"another path":  p.get(strings.Replace(where, "/7", "/8", 1)),
+		"another page":  p.get(where[:len(where)-2] + "AA"),
+	} {
+		if got.status != http.StatusNotFound || strings.Contains(got.body, "Thank you") {
+			t.Errorf("%s: got %d %s", name, got.status, got.body)
+		}
+	}
+	if got := p.get(wrong); got.status != http.StatusOK || strings.Contains(got.body, "Thank you") {
+		t.Errorf("what is no such page is the application's: got %d %s", got.status, got.body)
+	}
+	if len(s.posts()) != before+1 {
+		t.Errorf("the application got %d POSTs, want %d", len(s.posts()), before+1)
+	}
+}
+
+// TestRestoreOnlyPages: other answers stay as they are.
+func TestRestoreOnlyPages(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		status      int
+		contentType string
+		body        string
+	}{
+		"a mistake":      {http.StatusUnprocessableEntity, "text/html", "<p>no"},
+		"no page":        {http.StatusOK, "application/json", "{}"},
+		"a long page":    {http.StatusOK, "text/html", strings.Repeat("<p>text", 20000)},
+		"a server error": {http.StatusInternalServerError, "text/html", "<p>oh"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := answering("")
+			s.post = func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", c.contentType)
+				w.WriteHeader(c.status)
+				_, _ = io.WriteString(w, c.body)
+			}
+			p := openShop(t, s, restoreRules, nil).person(t)
+			got := p.post("/invoices/7", "_semel="+p.token("/new")+"&a=1")
+			if got.status != c.status || got.body != c.body {
+				t.Errorf("got %d %.100s", got.status, got.body)
+			}
+		})
+	}
+}
+
+// TestFormOutcomes: a cookie tells the page what became of the last forms, and a
+// reader whose form had been sent before is told so, once.
+func TestFormOutcomes(t *testing.T) {
+	t.Parallel()
+	s := &shop{}
+	s.page = func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		if r.URL.Path == "/invoices/1" {
+			_, _ = io.WriteString(w, `<html lang="`+r.URL.Query().Get("lang")+`"><body class=a>Invoice 1`)
+			return
+		}
+		_, _ = io.WriteString(w, formPage)
+	}
+	d := openShop(t, s, "", nil)
+	for language, text := range map[string]string{"": "already been sent", "sv-FI": "redan skickat", "hi": "पहले ही", "zh-Hans": "之前已提交"} {
+		p := d.person(t, "Accept-Language", "fr, en;q=0.5")
+		body := "_semel=" + p.token("/new") + "&a=1"
+		p.post("/invoices", body)
+		id := strings.SplitN(p.cookie("semel_outcome"), ":", 2)[0]
+		if got := p.cookie("semel_outcome"); !strings.HasSuffix(got, ":executed:303") || len(id) != 22 {
+			t.Errorf("first: %q", got)
+		}
+		if page := p.get("/invoices/1"); strings.Contains(page.body, "semel-notice") {
+			t.Errorf("after the first: %s", page.body)
+		}
+		p.post("/invoices", body)
+		if got := p.cookie("semel_outcome"); got != id+":replayed:303" {
+			t.Errorf("second: %q", got)
+		}
+		page := p.get("/invoices/1?lang=" + language)
+		if !strings.Contains(page.body, `<body class=a><p class="semel-notice" role="status" lang="`) || !strings.Contains(page.body, text) {
+			t.Errorf("%s: got %s", language, page.body)
+		}
+		if got := p.cookie("semel_outcome"); got != id+":seen:303" {
+			t.Errorf("after the notice: %q", got)
+		}
+		if page := p.get("/invoices/1"); strings.Contains(page.body, "semel-notice") {
+			t.Errorf("it is told twice: %s", page.body)
+		}
+	}
+}
+
+// TestForgedOutcomes: what somebody put into the cookie does not come back.
+func TestForgedOutcomes(t *testing.T) {
+	t.Parallel()
+	d := openShop(t, &shop{}, "", nil)
+	const id = "AAAAAAAAAAAAAAAAAAAAAA"
+	for _, forged := range []string{
+		`<script>:replayed:200`, id + `:replayed:<b>`, id + `:evil:200`, strings.Repeat(id+":replayed:200/", 500), id + ":replayed:200:x", id + ":replayed:404",
+	} {
+		got := d.send(t, http.MethodGet, "/new", "", "Accept", "text/html", "Cookie", "semel_outcome="+forged)
+		text := got.body + strings.Join(got.header["Set-Cookie"], "\n")
+		if strings.Contains(text, "<b>") || strings.Contains(text, "evil") || strings.Contains(text, "<script>:") || strings.Count(text, id) > 8 {
+			t.Errorf("%.60s: got %s", forged, text)
+		}
+		if strings.Contains(got.body, "semel-notice") != strings.HasPrefix(forged, id+":replayed:200/") {
+			t.Errorf("%.60s: got %s", forged, got.body)
+		}
+	}
+}
+
+// TestFormWords: the cookie says of every end of a form what it was.
+func TestFormWords(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		status int
+		want   string
+	}{"mistake": {422, "executed:422"}, "signed out": {401, "refused:401"}, "failed": {500, "refused:500"}} {
+		s := &shop{post: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(c.status) }}
+		p := openShop(t, s, "", nil).person(t)
+		p.post("/invoices", "_semel="+p.token("/new")+"&a=1")
+		if got := p.cookie("semel_outcome"); !strings.HasSuffix(got, ":"+c.want) {
+			t.Errorf("%s: got %q, want %s", name, got, c.want)
+		}
+	}
+	s := &shop{post: func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }}
+	p := openShop(t, s, "", nil).person(t)
+	body := "_semel=" + p.token("/new") + "&a=1"
+	for range 2 {
+		p.post("/invoices", body)
+		if got := p.cookie("semel_outcome"); !strings.HasSuffix(got, ":unknown:502") && !strings.HasSuffix(got, ":unknown:409") {
+			t.Errorf("unknown: got %q", got)
+		}
+	}
+	for i := range 12 {
+		var fresh struct{ Token string }
+		if err := json.Unmarshal([]byte(p.get("/.well-known/semel/new?for=/orders").body), &fresh); err != nil {
+			t.Fatal(err)
+		}
+		p.post("/orders", "_semel="+fresh.Token+"&a="+strconv.Itoa(i))
+	}
+	if got := strings.Split(p.cookie("semel_outcome"), "/"); len(got) != 8 {
+		t.Errorf("the cookie holds %d outcomes, want 8: %q", len(got), got)
+	}
+}

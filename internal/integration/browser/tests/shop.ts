@@ -1,0 +1,118 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type BrowserContext, type Locator, type Page, expect, test as base } from "@playwright/test";
+
+/** What happens to the next requests of the shop. */
+export interface Fault {
+  mode: "" | "delay" | "lose-answer" | "drop-before" | "status-503" | "close-after-read";
+  ms?: number;
+  count?: number;
+}
+
+/** A shop with a database of its own. */
+export interface Shop {
+  url: string;
+  /** The orders in the database, the oldest first. */
+  orders(): Promise<{ customer: string; note: string }[]>;
+  /** How many POST requests came. */
+  requests(): Promise<number>;
+  fault(fault: Fault): Promise<void>;
+}
+
+/** Tests get a shop of their own, and fail when a page complains in the console. */
+export const test = base.extend<{ shop: Shop; complaints: string[]; tolerated: RegExp[] }>({
+  tolerated: [async ({}, use) => use([]), { option: true }],
+  shop: async ({}, use) => {
+    const dir = mkdtempSync(join(tmpdir(), "semel-shop-ready-"));
+    const ready = join(dir, "ready");
+    const args = ["-listen", "127.0.0.1:0", "-ready-file", ready, "-assets", process.env.SEMEL_EXAMPLES ?? ""];
+    const child = spawn(process.env.SEMEL_SHOP ?? "shop", args, { stdio: ["ignore", "ignore", "inherit"] });
+    const url = await whenReady(child, ready);
+    const json = async (path: string) => (await fetch(url + path)).json();
+    await use({
+      url,
+      orders: async () => (await json("/api/orders")).orders,
+      requests: async () => (await json("/faults")).requests,
+      fault: async (fault) => {
+        const answer = await fetch(url + "/faults", { method: "POST", body: JSON.stringify(fault) });
+        expect(answer.status).toBe(200);
+      },
+    });
+    child.kill("SIGINT");
+    if (child.exitCode === null) await once(child, "exit");
+    rmSync(dir, { recursive: true, force: true });
+    expect(child.exitCode, "the shop ends in order").toBe(0);
+  },
+  complaints: [
+    async ({ context, shop: _, tolerated }, use) => {
+      const complaints: string[] = [];
+      context.on("console", (message) => {
+        const text = message.text();
+        if (!/^(error|warning)$/.test(message.type()) || tolerated.some((each) => each.test(text))) return;
+        complaints.push(text);
+      });
+      context.on("weberror", (error) => complaints.push(String(error.error())));
+      await use(complaints);
+      expect(complaints, "the console is silent").toEqual([]);
+    },
+    { auto: true },
+  ],
+});
+
+async function whenReady(child: ChildProcess, file: string): Promise<string> {
+  let text = "";
+  await expect
+    .poll(() => {
+      if (child.exitCode !== null) throw new Error(`the shop ended with exit code ${child.exitCode}`);
+      try {
+        text = readFileSync(file, "utf8");
+      } catch {
+        return false; // not there yet
+      }
+      return true;
+    })
+    .toBe(true);
+  return text.trim().replace(/^page=/, "");
+}
+
+/** Gives the order page's form other attributes or content before it reaches the browser. */
+export async function edit(context: BrowserContext, change: (html: string) => string): Promise<void> {
+  await context.route("**/form.html*", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, body: change(await response.text()) });
+  });
+}
+
+export async function open(page: Page, shop: Shop, note = "one"): Promise<void> {
+  await page.goto(`${shop.url}/form.html`);
+  await fill(page, note);
+}
+
+export async function fill(page: Page, note: string): Promise<void> {
+  await page.getByLabel("Customer").fill("Ada");
+  await page.getByLabel("Note").fill(note);
+}
+
+export const button = (page: Page): Locator => page.getByRole("button", { name: "Place order" });
+
+/** The key in the form. */
+export async function keyIn(page: Page): Promise<string> {
+  return page.locator("input[name=semel_key]").inputValue();
+}
+
+/** Waits until the page says that the form is locked, or not. */
+export async function locked(page: Page, is = true): Promise<void> {
+  const form = page.locator("form[data-semel]");
+  if (is) await expect(form).toHaveAttribute("aria-busy", "true");
+  else await expect(form).not.toHaveAttribute("aria-busy");
+}
+
+/** Waits until the shop has so many orders, with these notes. */
+export async function notes(shop: Shop, ...want: string[]): Promise<void> {
+  await expect.poll(async () => (await shop.orders()).map((order) => order.note)).toEqual(want);
+}
+
+export { expect };
