@@ -15,7 +15,7 @@ const scripts = [
   { name: "sw", format: "iife", source: "queue/sw" },
   { name: "react", format: "esm", beside: true },
   { name: "vue", format: "esm", beside: true },
-  { name: "htmx", format: "iife" },
+  { name: "htmx", format: "esm", beside: true },
 ];
 
 /** Leaves "./semel.js" and "./guard.js" in place, so that a page has one copy of what they hold. */

@@ -188,9 +188,11 @@ export class Watch {
     for (const guard of this.#locked) {
       const outcome = outcomes.get(idOf(guard.keyInput_(guard.locked!.submitter).value));
       if (!outcome || !ends(outcome)) continue;
+      const stays = guard.stays || !guard.locked!.target.here;
+      if (!stays && outcome.status >= 300 && outcome.status < 400) continue; // the page that it leads to is on its way
       this.#locked.delete(guard);
       guard.end();
-      if (outcome.word === "replayed") this.#tell(outcome, guard.text("duplicate"), "");
+      if (outcome.word === "replayed" && (stays || withoutPage(outcome))) this.#tell(outcome, guard.text("duplicate"), "");
     }
   }
 
@@ -219,6 +221,11 @@ export class Watch {
     const others = all.filter((outcome) => outcome.id !== id);
     if (others.length < all.length) write(others);
   }
+}
+
+/** Whether no page follows this answer, which would tell of the outcome itself. */
+function withoutPage({ status }: Outcome): boolean {
+  return status === 204 || status === 205;
 }
 
 /** The cookies of this page; none in a sandboxed frame. */

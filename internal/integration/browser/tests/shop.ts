@@ -22,9 +22,43 @@ export interface Shop {
   fault(fault: Fault): Promise<void>;
 }
 
+/** What a person sees of the form, each time when it changes. */
+export interface Sight {
+  busy: boolean;
+  /** What the form's live region says. */
+  status: string;
+  language: string;
+  disabled: number;
+  focus: string;
+  /** Where everything but the live region stands. */
+  boxes: string;
+  animations: number;
+}
+
+/** Tells every sight to the console: while a page waits for the next one, the browser answers no questions about it. */
+function watchForm(): void {
+  const tell = (): void => {
+    const form = document.querySelector("form");
+    if (!form) return;
+    const status = form.querySelector<HTMLElement>("[role=status]");
+    const others = document.querySelectorAll("h1, p, label, input:not([type=hidden]), button, a");
+    const sight: Sight = {
+      busy: form.getAttribute("aria-busy") === "true",
+      status: status?.textContent ?? "",
+      language: status?.lang ?? "",
+      disabled: form.querySelectorAll("[aria-disabled=true]").length,
+      focus: document.activeElement?.textContent ?? "",
+      boxes: Array.from(others, (each) => Object.values(each.getBoundingClientRect().toJSON()).join()).join(" "),
+      animations: document.getAnimations().length,
+    };
+    console.debug("sight " + JSON.stringify(sight));
+  };
+  new MutationObserver(tell).observe(document, { subtree: true, attributes: true, childList: true, attributeFilter: ["aria-busy"] });
+}
+
 /** Tests get a shop of their own, and fail when a page complains in the console. */
-export const test = base.extend<{ shop: Shop; complaints: string[]; tolerated: RegExp[] }>({
-  tolerated: [async ({}, use) => use([]), { option: true }],
+export const test = base.extend<{ shop: Shop; complaints: string[]; sights: Sight[]; tolerated: RegExp[] }>({
+  tolerated: [[], { option: true }],
   shop: async ({}, use) => {
     const dir = mkdtempSync(join(tmpdir(), "semel-shop-ready-"));
     const ready = join(dir, "ready");
@@ -46,6 +80,18 @@ export const test = base.extend<{ shop: Shop; complaints: string[]; tolerated: R
     rmSync(dir, { recursive: true, force: true });
     expect(child.exitCode, "the shop ends in order").toBe(0);
   },
+  sights: [
+    async ({ context }, use) => {
+      const sights: Sight[] = [];
+      context.on("console", (message) => {
+        const [word, text] = message.text().split(/ (.*)/);
+        if (word === "sight") sights.push(JSON.parse(text!));
+      });
+      await context.addInitScript(watchForm);
+      await use(sights);
+    },
+    { auto: true },
+  ],
   complaints: [
     async ({ context, shop: _, tolerated }, use) => {
       const complaints: string[] = [];
@@ -103,11 +149,9 @@ export async function keyIn(page: Page): Promise<string> {
   return page.locator("input[name=semel_key]").inputValue();
 }
 
-/** Waits until the page says that the form is locked, or not. */
-export async function locked(page: Page, is = true): Promise<void> {
-  const form = page.locator("form[data-semel]");
-  if (is) await expect(form).toHaveAttribute("aria-busy", "true");
-  else await expect(form).not.toHaveAttribute("aria-busy");
+/** Waits until the form is seen locked, or unlocked. */
+export async function locked(sights: Sight[], is = true): Promise<void> {
+  await expect.poll(() => sights.at(-1)?.busy).toBe(is);
 }
 
 /** Waits until the shop has so many orders, with these notes. */

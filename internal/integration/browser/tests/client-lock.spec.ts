@@ -1,0 +1,231 @@
+import type { Page } from "@playwright/test";
+import { type Arrived, expect, type Site, test } from "./site.ts";
+
+const token = "sm1." + "A".repeat(50);
+const form = (attributes = "", more = "<button>Save</button>") =>
+  `<form method="post" action="/save" data-semel ${attributes}><label>Name <input name="name" value="Ada"></label>${more}</form>`;
+const save = (page: Page) => page.getByRole("button", { name: "Save", exact: true });
+const field = (arrived: Arrived | undefined, name: string) => arrived?.fields.find(([each]) => each === name)?.[1];
+const key = (arrived: Arrived | undefined) => field(arrived, "semel_key");
+const busy = (page: Page) => page.locator("form");
+const arrived = (site: Site, count: number) => expect.poll(() => site.arrived.length).toBe(count);
+
+test("a page that stays after 204: the outcome's cookie unlocks, and the next one is another draft", async ({ page, site }) => {
+  site.page = form();
+  site.answer = (one, response) =>
+    void response.writeHead(204, { "Set-Cookie": `semel_outcome=${key(one)}:executed:204; Path=/; Max-Age=3600` }).end();
+  await page.goto(site.url);
+  for (const count of [1, 2]) {
+    await save(page).click();
+    await arrived(site, count);
+    await expect(busy(page)).not.toHaveAttribute("aria-busy");
+  }
+  expect(key(site.arrived[0])).toMatch(/^[0-9a-f-]{36}$/);
+  expect(key(site.arrived[1])).not.toBe(key(site.arrived[0]));
+});
+
+test("a download without a cookie: the form that says so takes the next press, not the double click", async ({ page, site }) => {
+  site.page = form("data-semel-stays");
+  site.answer = (_, response) =>
+    void response.writeHead(200, { "Content-Disposition": "attachment; filename=a.txt", "Content-Type": "text/plain" }).end("a");
+  await page.goto(site.url);
+  await save(page).dblclick();
+  await arrived(site, 1);
+  await expect(busy(page)).toHaveAttribute("aria-busy", "true");
+  await save(page).focus();
+  await page.keyboard.press("Enter");
+  await arrived(site, 2);
+  expect(key(site.arrived[1])).toBe(key(site.arrived[0])); // nobody knows: the same draft
+});
+
+test("editing unlocks, and edited content is another draft", async ({ page, site }) => {
+  site.page = form();
+  site.answer = (_, response) => void response.writeHead(204).end();
+  await page.goto(site.url);
+  await save(page).click();
+  await arrived(site, 1);
+  await save(page).click();
+  await page.getByLabel("Name").fill("Bob");
+  await expect(busy(page)).not.toHaveAttribute("aria-busy");
+  await save(page).click();
+  await arrived(site, 2);
+  expect(site.arrived.map((one) => field(one, "name"))).toEqual(["Ada", "Bob"]);
+  expect(key(site.arrived[1])).not.toBe(key(site.arrived[0]));
+});
+
+test("a frame that gets the answer unlocks", async ({ page, site }) => {
+  site.page = form('target="answer"') + '<iframe name="answer" title="answer"></iframe>';
+  await page.goto(site.url);
+  for (const count of [1, 2]) {
+    await save(page).dblclick();
+    await expect(page.frameLocator("iframe").getByRole("heading")).toHaveText("Done");
+    await expect(busy(page)).not.toHaveAttribute("aria-busy");
+    expect(site.arrived.length).toBe(count);
+  }
+  expect(key(site.arrived[1])).not.toBe(key(site.arrived[0]));
+});
+
+test("a button that leads elsewhere takes no key along and locks nothing", async ({ page, site, elsewhere }) => {
+  const hidden = `<input type="hidden" name="_semel" value="${token}" autocomplete="off" data-semel-token>`;
+  site.page = form("", hidden + `<button formaction="${elsewhere.url}/pay" formtarget="other">Pay</button><button>Save</button>`);
+  await page.goto(site.url);
+  const popup = page.waitForEvent("popup");
+  await page.getByRole("button", { name: "Pay" }).click();
+  await popup;
+  await arrived(elsewhere, 1);
+  expect(elsewhere.arrived[0]!.fields).toEqual([["name", "Ada"]]);
+  await expect(busy(page)).not.toHaveAttribute("aria-busy");
+  await save(page).click();
+  await arrived(site, 1);
+  expect(field(site.arrived[0], "_semel")).toBe(token);
+  await expect(page).toHaveURL(/done$/);
+});
+
+test("a search by GET and a dialog carry no key", async ({ page, site }) => {
+  site.page = form("", '<button formmethod="get" formaction="/done">Search</button><button formmethod="dialog">Close</button>');
+  await page.goto(site.url);
+  await page.getByRole("button", { name: "Close" }).click();
+  await expect(busy(page)).not.toHaveAttribute("aria-busy");
+  await page.getByRole("button", { name: "Search" }).click();
+  await expect(page).toHaveURL(`${site.url}/done?name=Ada`);
+});
+
+test("fields named like members of forms", async ({ page, site }) => {
+  const names = ["action", "method", "id", "elements", "target", "submit"].map((name) => `<input type="hidden" name="${name}" value="x">`);
+  site.page = form("", names.join("") + "<button>Save</button>");
+  await page.goto(site.url);
+  await save(page).dblclick();
+  await expect(page).toHaveURL(/done$/);
+  expect(site.arrived).toHaveLength(1);
+  expect(key(site.arrived[0])).toMatch(/^[0-9a-f-]{36}$/);
+});
+
+test("a form that appears later, and one that asks not to be guarded", async ({ page, site }) => {
+  site.page = "<div></div>";
+  await page.goto(site.url);
+  await page.evaluate((html) => (document.querySelector("div")!.innerHTML = html), form());
+  await expect(page.locator("input[name=semel_key]")).toHaveValue(/^[0-9a-f-]{36}$/);
+  await page.evaluate((html) => (document.querySelector("div")!.innerHTML = html), form().replace("data-semel", 'data-semel="off"'));
+  await save(page).click();
+  await expect(page).toHaveURL(/done$/);
+  expect(site.arrived[0]!.fields).toEqual([["name", "Ada"]]);
+});
+
+test("a token without an answer comes back into the next rendering; after an answer it does not", async ({ page, site }) => {
+  const another = "sm1." + "B".repeat(50);
+  const guarded = (value: string) =>
+    form("", `<input type="hidden" name="_semel" value="${value}" autocomplete="off" data-semel-token><button>Save</button>`);
+  site.page = guarded(token);
+  site.answer = (_, response) => void response.destroy();
+  await page.goto(site.url);
+  await save(page).click();
+  await expect.poll(() => site.arrived.length).toBeGreaterThan(0);
+  site.page = guarded(another);
+  site.answer = (_, response) => {
+    const id = "A".repeat(22);
+    response.writeHead(303, { Location: "/done", "Set-Cookie": `semel_outcome=${id}:replayed:303; Path=/` }).end();
+  };
+  await page.goto(site.url);
+  await expect(page.locator("[data-semel-token]")).toHaveValue(token);
+  await save(page).click();
+  await expect(page.locator(".semel-notice")).toHaveText(/^Saved\. We ignored the duplicate submission/);
+  await expect(page).toHaveURL(/done$/);
+  await page.reload();
+  await expect(page.locator(".semel-notice")).toHaveCount(0); // said once
+  await page.goto(site.url);
+  await expect(page.locator("[data-semel-token]")).toHaveValue(another);
+});
+
+test("an application that knows the outcome says it in its page", async ({ page, site }) => {
+  site.page = form('data-semel-duplicate="Invoice created. Your first attempt counts."');
+  site.answer = (one, response) => {
+    response.writeHead(200, { "Content-Type": "text/html" });
+    response.end(`<!doctype html><html lang="en"><meta name="semel-outcome" content="${key(one)} replayed 201">
+<script defer src="/guard.js"></script><h1>Invoice</h1></html>`);
+  };
+  await page.goto(site.url);
+  await save(page).click();
+  await expect(page.getByRole("status")).toHaveText("Invoice created. Your first attempt counts.");
+});
+
+test("a handler that sends the form itself keeps it locked until it tells", async ({ page, site }) => {
+  site.page = form("data-semel-hold");
+  await page.goto(site.url);
+  await page.evaluate(() => document.forms[0]!.addEventListener("submit", (event) => event.preventDefault()));
+  const value = () => page.locator("input[name=semel_key]").inputValue();
+  const before = await value();
+  await save(page).click();
+  await expect(busy(page)).toHaveAttribute("aria-busy", "true");
+  const tell = (definitive: boolean) => page.evaluate((detail) =>
+    document.forms[0]!.dispatchEvent(new CustomEvent("semel:settle", { bubbles: true, detail })), { definitive });
+  await tell(false);
+  await expect(busy(page)).not.toHaveAttribute("aria-busy");
+  expect(await value()).toBe(before);
+  await save(page).click();
+  await tell(true);
+  await expect(busy(page)).not.toHaveAttribute("aria-busy");
+  expect(await value()).not.toBe(before);
+});
+
+test("without storage and cookies one page still sends once", async ({ page, site }) => {
+  site.page = form();
+  await page.addInitScript(() => {
+    const refuse = { get: () => { throw new DOMException("no", "SecurityError"); }, configurable: true };
+    for (const name of ["sessionStorage", "localStorage", "cookieStore"]) Object.defineProperty(window, name, name === "cookieStore" ? { value: undefined } : refuse);
+    Object.defineProperty(document, "cookie", { ...refuse, set: refuse.get });
+  });
+  const errors: string[] = [];
+  page.on("pageerror", (error) => errors.push(String(error)));
+  let release = (): void => undefined;
+  const gate = new Promise<void>((resolve) => (release = resolve));
+  site.answer = async (_, response) => {
+    await gate;
+    response.writeHead(303, { Location: "/done" }).end();
+  };
+  await page.goto(site.url);
+  const box = (await save(page).boundingBox())!;
+  for (let n = 0; n < 3; n++) await page.mouse.click(box.x + 5, box.y + 5);
+  await arrived(site, 1);
+  release();
+  await expect(page).toHaveURL(/done$/);
+  expect(site.arrived).toHaveLength(1);
+  expect(key(site.arrived[0])).toMatch(/^[0-9a-f-]{36}$/);
+  expect(errors).toEqual([]);
+});
+
+test.describe("Back from the browser's own memory", () => {
+  test.use({ launchOptions: async ({ launchOptions }, use) => use({ ...launchOptions, ignoreDefaultArgs: ["--disable-back-forward-cache"] }) });
+  test("restores the page unlocked, with the same draft", async ({ page, site }) => {
+    site.page = form();
+    await page.goto(site.url);
+    await page.evaluate(() => window.addEventListener("pageshow", (event) => (document.title = String(event.persisted))));
+    await save(page).click();
+    await expect(page).toHaveURL(/done$/);
+    await page.goBack({ waitUntil: "commit" });
+    await expect(page).toHaveTitle("true"); // it did come from memory
+    await expect(busy(page)).not.toHaveAttribute("aria-busy");
+    await save(page).click();
+    await arrived(site, 2);
+    expect(key(site.arrived[1])).toBe(key(site.arrived[0]));
+  });
+});
+
+test.describe("touch", () => {
+  test.use({ hasTouch: true });
+  test("a double tap", async ({ page, site }) => {
+    let release = (): void => undefined;
+    const gate = new Promise<void>((resolve) => (release = resolve));
+    site.page = form();
+    site.answer = async (_, response) => {
+      await gate;
+      response.writeHead(303, { Location: "/done" }).end();
+    };
+    await page.goto(site.url);
+    const box = (await save(page).boundingBox())!;
+    for (let n = 0; n < 2; n++) await page.touchscreen.tap(box.x + 5, box.y + 5);
+    await arrived(site, 1);
+    release();
+    await expect(page).toHaveURL(/done$/);
+    expect(site.arrived).toHaveLength(1);
+  });
+});
