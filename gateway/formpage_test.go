@@ -6,8 +6,10 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -146,9 +148,7 @@ func TestPageUntouched(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := &shop{page: func(w http.ResponseWriter, _ *http.Request) {
-				for name, values := range c.header {
-					w.Header()[name] = values
-				}
+				maps.Copy(w.Header(), c.header)
 				w.Header().Set("Content-Length", strconv.Itoa(len(c.body)))
 				w.WriteHeader(c.status)
 				_, _ = io.WriteString(w, c.body)
@@ -373,5 +373,94 @@ func TestPageUnreliable(t *testing.T) {
 	got := d.send(t, http.MethodGet, "/", "", "Accept", "text/html")
 	if got.err == nil || !strings.HasPrefix(got.body, formPage[:40]) {
 		t.Errorf("got %q, %v", got.body, got.err)
+	}
+}
+
+// TestPageBomb: a page that is short in its content coding and long without passes
+// in constant memory, and the window of a coding is bounded.
+func TestPageBomb(t *testing.T) {
+	t.Parallel()
+	const size = 256 << 20
+	var bomb bytes.Buffer
+	z := gzip.NewWriter(&bomb)
+	piece := make([]byte, 1<<20)
+	for range size / len(piece) {
+		if _, err := z.Write(piece); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var wide bytes.Buffer
+	encoder, err := zstd.NewWriter(&wide, zstd.WithWindowSize(64<<20), zstd.WithSingleSegment(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.CopyN(encoder, strings.NewReader(strings.Repeat(noise(1<<20), 70)), 70<<20); err != nil {
+		t.Fatal(err)
+	}
+	if err := encoder.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := &shop{page: func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("Content-Encoding", strings.TrimPrefix(r.URL.Path, "/"))
+		_, _ = w.Write(map[string][]byte{"/gzip": bomb.Bytes(), "/zstd": wide.Bytes()}[r.URL.Path])
+	}}
+	d := openShop(t, s, "", nil)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.url+"/gzip", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := d.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	n, err := io.Copy(io.Discard, res.Body)
+	if n != size || err != nil {
+		t.Errorf("got %d bytes, %v", n, err)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 32<<20 {
+		t.Errorf("it holds %d bytes", grown)
+	}
+	got := d.send(t, http.MethodGet, "/zstd", "", "Accept-Encoding", "zstd")
+	if got.body != wide.String() || got.header.Get("Content-Encoding") != "zstd" {
+		t.Errorf("a window that is too wide: got %d bytes in %q", len(got.body), got.header.Get("Content-Encoding"))
+	}
+}
+
+// TestPageUpgrade: an upgrade passes.
+func TestPageUpgrade(t *testing.T) {
+	t.Parallel()
+	app := rawUpstream(t, func(conn net.Conn, br *bufio.Reader) {
+		if _, err := readRequest(br); err != nil {
+			return
+		}
+		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+		_, _ = io.Copy(conn, br)
+	})
+	d := open(t, app, func(c *gateway.Config) { c.Rules = parse(t, formRules) })
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(d.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_, _ = io.WriteString(conn, "GET /ws HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\nhello")
+	br := bufio.NewReader(conn)
+	res, err := http.ReadResponse(br, nil)
+	if err != nil || res.StatusCode != http.StatusSwitchingProtocols {
+		t.Fatalf("got %v, %v", res, err)
+	}
+	defer res.Body.Close()
+	piece := make([]byte, 5)
+	if _, err := io.ReadFull(br, piece); err != nil || string(piece) != "hello" {
+		t.Errorf("got %q, %v", piece, err)
 	}
 }

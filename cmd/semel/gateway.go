@@ -24,7 +24,13 @@ const adminOff = "off"
 const gatewayEnvironment = `  SEMEL_SECRET, at least 16 bytes, keys what the store knows of a key, so that who
   reads the store cannot confirm a guess. All gateways of one store need the same.
   It has no flag, because flags can be seen by others; a file of --digest-secrets
-  holds several while one is being replaced (docs/operations.md has the steps).`
+  holds several while one is being replaced (docs/operations.md has the steps).
+  SEMEL_FORM_SECRETS, one or several of at least 16 bytes with spaces between, the
+  newest first, are what tokens in forms are made with, where a rule says form.
+  Without it, the gateways of one store share one that the first of them makes.`
+
+// formSecretsVariable has no flag either.
+const formSecretsVariable = "SEMEL_FORM_SECRETS"
 
 // gatewayFlags are the flags that do not fill a field of the gateway's config
 // as they are.
@@ -50,7 +56,8 @@ reach the application. The application is not changed.
 Without --rules every POST and PATCH with a key is protected, and callers are told
 apart by their Authorization header, else by a verified client certificate, else
 by a well-known session cookie, else not at all. A rules file says more: keys from other places or made of the form's
-fields, how long answers are kept, what is done when nobody knows an outcome.
+fields, how long answers are kept, what is done when nobody knows an outcome, and
+which forms of web pages get a token, so that browsers are protected too.
 
 What the gateway promises is published at /.well-known/idempotency. For operators
 the --admin address answers /healthz, /readyz and /metrics (Prometheus); do not
@@ -79,6 +86,9 @@ end. A second one ends the process at once; what was running is unknown then.`,
 			f.config.Logger = log
 			if err := f.keys.into(&f.config.Guard, p); err != nil {
 				return err
+			}
+			for secret := range strings.FieldsSeq(p.getenv(formSecretsVariable)) {
+				f.config.FormSecrets = append(f.config.FormSecrets, []byte(secret))
 			}
 			return f.run(cmd.Context())
 		},
