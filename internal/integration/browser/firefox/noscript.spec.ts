@@ -1,6 +1,6 @@
 import type { Copy } from "../tests/demo.ts";
 import { invoices, requests } from "../tests/demo.ts";
-import { back, expect, fill, landed, middle, notices, open, press, test } from "./firefox.ts";
+import { landed, middle, open, test } from "./firefox.ts";
 
 // Nothing of Semel runs in the browser: the gateway alone makes the difference.
 test.use({ preferences: { "javascript.enabled": false } });
@@ -24,15 +24,3 @@ for (const { name, rows } of copies) {
     await invoices(demo, name, rows(2));
   });
 }
-
-test("Back, and the same again", async ({ person, demo }) => {
-  const page = await open(person, demo, "protected", "back");
-  await press(page);
-  await landed(page, 1);
-  await back(page);
-  await fill(page, "back");
-  await press(page);
-  await landed(page, 1);
-  expect(await notices(page), "the person is told that it had been done").toBe(1);
-  await invoices(demo, "protected", 1);
-});
