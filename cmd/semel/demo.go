@@ -37,17 +37,19 @@ func newDemo(p *process, logs *logFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Show the problem and the cure in your browser",
-		Long: `Serves a small invoicing application two times: once as it is, and once behind
-the gateway. Open the page it names, double-click "Create invoice" in both, and
-look at the counts.
+		Long: `Serves a small invoicing application three times: as it is, with the browser
+client's script in its pages, and behind the gateway. Open the page it names,
+double-click "Create invoice" in each, and look at the counts. The page can make
+the network of each copy bad.
 
 The application has the bug that nearly every application has: a request that
 arrives twice is done twice. It is not changed for the gateway. Everything is
 kept in a temporary directory and gone when the demo ends (Ctrl-C).
 
 With --once no browser is needed: it plays what people, browsers, proxies and
-programs do, over real connections, and prints what came of it. The exit code is
-0 only if behind the gateway everything happened exactly once.`,
+programs do, over real connections, and prints what came of it. The copy with the
+script alone is left out: without a browser a script does nothing. The exit code
+is 0 only if behind the gateway everything happened exactly once.`,
 		Example: `  semel demo
   semel demo --listen 127.0.0.1:0
   semel demo --once
@@ -70,7 +72,7 @@ programs do, over real connections, and prints what came of it. The exit code is
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.listen, "listen", "127.0.0.1:8080", "`address` of the page; the two copies take the next two ports, or any that are free")
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:8080", "`address` of the page; the three copies take the next three ports, or any that are free")
 	flags.StringVar(&f.readyFile, "ready-file", "", "`file` that gets the addresses once they answer, as lines of name=URL")
 	flags.DurationVar(&f.latency, "latency", 300*time.Millisecond, "how long the application takes to create something")
 	flags.BoolVar(&f.once, "once", false, "play the scenarios without a browser, print the table, and end")
@@ -90,12 +92,14 @@ func (f *demoFlags) serve(ctx context.Context, p *process, opts *demo.Options) e
 	if err != nil {
 		return unreachable(fmt.Errorf("%w (take another with --listen, or any free one with --listen 127.0.0.1:0)", err))
 	}
-	page, unprotected, protected := d.URLs()
-	err = announce(f.readyFile, []address{{"page", page}, {"unprotected", unprotected}, {"protected", protected}})
+	at := d.URLs()
+	err = announce(f.readyFile, []address{
+		{"page", at.Page}, {"unprotected", at.Unprotected}, {"protected", at.Protected}, {"guarded", at.Guarded},
+	})
 	if err == nil {
 		warnOpen(ctx, opts.Logger, "listen", f.listen)
-		_, err = fmt.Fprintf(p.stdout, "Open %s in your browser.\n\n  unprotected           %s\n  behind semel gateway  %s\n\nStop with Ctrl-C.\n",
-			page, unprotected, protected)
+		_, err = fmt.Fprintf(p.stdout, "Open %s in your browser.\n\n  unprotected           %s\n  script only           %s\n  behind semel gateway  %s\n\nStop with Ctrl-C.\n",
+			at.Page, at.Unprotected, at.Guarded, at.Protected)
 	}
 	if err == nil {
 		<-ctx.Done()
@@ -173,7 +177,8 @@ func (s *played) print(w io.Writer, terminal bool) error {
 		bare.Invoices, bare.Emails = bare.Invoices+r.Unprotected.Invoices, bare.Emails+r.Unprotected.Emails
 		kept.Invoices, kept.Emails = kept.Invoices+r.Protected.Invoices, kept.Emails+r.Protected.Emails
 	}
-	_, err := fmt.Fprintf(w, "%s\n%d wishes: %d invoices and %d e-mails unprotected, %d and %d behind the gateway.\n",
+	_, err := fmt.Fprintf(w, "%s\n%d wishes: %d invoices and %d e-mails unprotected, %d and %d behind the gateway.\n"+
+		"Not played: the copy with the script alone, because no browser is here to run it. On its server it is unprotected.\n",
 		t.Render(), len(s.Scenarios), bare.Invoices, bare.Emails, kept.Invoices, kept.Emails)
 	return err
 }

@@ -51,6 +51,10 @@ type Options struct {
 	// BannerTone is how Banner is meant. Empty means neutral.
 	BannerTone Tone
 
+	// Guard loads Semel's browser client in every page, and marks the forms for
+	// it with data-semel. The server does what it always did.
+	Guard bool
+
 	// Logger gets one line for every create and every trouble. Nil means silence.
 	Logger *slog.Logger
 }

@@ -4,6 +4,8 @@
 // It has, on purpose, the bug Semel exists for. A create that arrives twice
 // happens twice: two invoices, two e-mails. The application knows nothing of
 // idempotency, ignores the Idempotency-Key header and finishes its work even
-// when the client has gone. It does not import Semel; put it behind
-// `semel gateway` to see the difference.
+// when the client has gone. Put it behind `semel gateway` to see the difference.
+//
+// All it has of Semel are the scripts of the browser client, and only with
+// [Options].Guard: a tag in the page head and an attribute on each form.
 package invoices

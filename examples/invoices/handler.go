@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/semel-dev/semel/web"
 )
 
 // maxBodyBytes bounds what is read of one request.
@@ -27,6 +29,10 @@ func (a *App) Handler() http.Handler {
 	})
 	mux.HandleFunc("GET /static/style.css", a.serveStyle)
 	mux.HandleFunc("GET /static/icon.svg", a.serveIcon)
+
+	if a.opts.Guard {
+		mux.Handle("GET /semel/", http.StripPrefix("/semel", web.Handler()))
+	}
 
 	mux.Handle("GET /invoices", a.page(a.showInvoices))
 	mux.Handle("GET /invoices/new", a.page(a.showInvoiceForm))

@@ -29,6 +29,7 @@ type view struct {
 	Site    string
 	Banner  string
 	Tone    Tone
+	Guard   bool
 	Section string // the entry of the navigation that is current
 	Counts  Counts
 	Flash   string
@@ -259,7 +260,7 @@ func (a *App) render(w http.ResponseWriter, r *http.Request, status int, name st
 }
 
 func (a *App) write(w http.ResponseWriter, status int, name string, v view) error {
-	v.Site, v.Banner, v.Tone = a.opts.Title, a.opts.Banner, a.opts.BannerTone
+	v.Site, v.Banner, v.Tone, v.Guard = a.opts.Title, a.opts.Banner, a.opts.BannerTone, a.opts.Guard
 	var text bytes.Buffer
 	if err := a.pages[name].ExecuteTemplate(&text, "layout.html", v); err != nil {
 		return fmt.Errorf("render page %s: %w", name, err)

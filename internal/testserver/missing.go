@@ -16,6 +16,13 @@ const (
 	EnvSkipLog       = "SEMEL_TEST_SKIP_LOG"      // the file that is told of every skip
 )
 
+// Missing ends the test because something is not installed, and says how to get it: it fails, or is skipped where that
+// is allowed. Tests use it for what this package does not start.
+func Missing(tb testing.TB, what, hint string) {
+	tb.Helper()
+	skipOrFail(tb, &dbserver.MissingError{What: what, Hint: hint})
+}
+
 func skipOrFail(tb testing.TB, missing *dbserver.MissingError) {
 	tb.Helper()
 	if os.Getenv(EnvAllowMissing) != "1" || os.Getenv(EnvRequireStores) == "1" {

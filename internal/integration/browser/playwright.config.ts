@@ -1,8 +1,8 @@
 import { defineConfig } from "@playwright/test";
 
 // A real Chromium (Debian's, unless SEMEL_TEST_CHROMIUM names another one)
-// against a real `semel demo`. Every test starts a demo of its own on free
-// ports, so tests do not meet.
+// against a real `semel demo`. Every worker starts a demo of its own on free
+// ports and runs one test at a time, so tests do not meet.
 export default defineConfig({
   testDir: "tests",
   globalSetup: "./build.ts",

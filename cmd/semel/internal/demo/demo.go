@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"strconv"
@@ -19,7 +20,7 @@ var rulesFile []byte
 
 // Options are the settings of [Start]. A nil *Options is complete.
 type Options struct {
-	// Listen is the address of the page; the two copies get the next two
+	// Listen is the address of the page; the three copies get the next three
 	// ports, or any that are free. Default: any free port on this machine only.
 	Listen string
 	// Latency is how long the pretended accounting service behind every create
@@ -31,14 +32,14 @@ type Options struct {
 
 // Demo is the running demonstration. [Start] is the only way to get one.
 type Demo struct {
-	dir                    string
-	unprotected, protected *side
-	decisions              *decisions
-	news                   news
-	page                   *site
+	dir                             string
+	unprotected, guarded, protected *side
+	decisions                       *decisions
+	news                            news
+	page                            *site
 }
 
-// Start serves both copies and the page, with databases in a new temporary
+// Start serves all copies and the page, with databases in a new temporary
 // directory. Call Stop to end it.
 func Start(ctx context.Context, o *Options) (*Demo, error) {
 	opts := Options{}
@@ -71,7 +72,7 @@ func (d *Demo) start(ctx context.Context, opts *Options) error {
 	return nil
 }
 
-// startCopies serves both copies beside the page.
+// startCopies serves all copies beside the page.
 func (d *Demo) startCopies(ctx context.Context, opts *Options, page string) error {
 	var err error
 	if d.dir, err = os.MkdirTemp("", "semel-demo-"); err != nil {
@@ -80,24 +81,42 @@ func (d *Demo) startCopies(ctx context.Context, opts *Options, page string) erro
 	if err := d.startUnprotected(ctx, opts, page); err != nil {
 		return err
 	}
-	return d.startProtected(ctx, opts, page)
+	if err := d.startProtected(ctx, opts, page); err != nil {
+		return err
+	}
+	return d.startGuarded(ctx, opts, page)
 }
 
 func (d *Demo) startUnprotected(ctx context.Context, opts *Options, page string) error {
-	s, err := openSide(d.dir, "unprotected", &invoices.Options{ //nolint:contextcheck // it opens a local file and knows no context.
-		Latency: opts.Latency, Logger: quiet(opts.Logger),
+	var err error
+	d.unprotected, err = d.startBare(ctx, opts, page, 1, "unprotected", &invoices.Options{
 		Banner: "This copy is unprotected: a second click makes a second invoice.", BannerTone: invoices.ToneWarning,
 	})
+	return err
+}
+
+func (d *Demo) startGuarded(ctx context.Context, opts *Options, page string) error {
+	var err error
+	d.guarded, err = d.startBare(ctx, opts, page, 3, "guarded", &invoices.Options{
+		Guard:  true,
+		Banner: "This copy has the script in its pages, and nothing on its server: the script stops what it can see.",
+	})
+	return err
+}
+
+// startBare serves a copy with nothing in front of it. The copy is returned
+// even with an error, so that it can be stopped.
+func (d *Demo) startBare(ctx context.Context, opts *Options, page string, after int, name string, look *invoices.Options) (*side, error) {
+	look.Latency, look.Logger = opts.Latency, quiet(opts.Logger)
+	s, err := openSide(d.dir, name, look) //nolint:contextcheck // it opens a local file and knows no context.
 	if err != nil {
-		return err
+		return nil, err
 	}
-	d.unprotected = s
-	listener, err := listenNear(ctx, page, 1)
-	if err != nil {
-		return err
+	listener, err := listenNear(ctx, page, after)
+	if err == nil {
+		s.serve(ctx, listener, s.app.Handler(), d.news.tell, opts.Logger)
 	}
-	s.site = serve(ctx, listener, s.front.around(s.app.Handler(), d.news.tell), opts.Logger)
-	return nil
+	return s, err
 }
 
 func (d *Demo) startProtected(ctx context.Context, opts *Options, page string) error {
@@ -121,7 +140,7 @@ func (d *Demo) startProtected(ctx context.Context, opts *Options, page string) e
 	if err != nil {
 		return err
 	}
-	s.site = serve(ctx, listener, s.front.around(s.gate, d.news.tell), opts.Logger)
+	s.serve(ctx, listener, s.gate, d.news.tell, opts.Logger)
 	return nil
 }
 
@@ -144,17 +163,31 @@ func listenNear(ctx context.Context, page string, after int) (net.Listener, erro
 	return listen(ctx, net.JoinHostPort(host, "0"))
 }
 
-// URLs returns where the page and the two copies are.
-func (d *Demo) URLs() (page, unprotected, protected string) {
-	return d.page.url(), d.unprotected.url(), d.protected.url()
+// URLs are where the page and the copies are.
+type URLs struct{ Page, Unprotected, Guarded, Protected string }
+
+// URLs returns where the page and the copies are.
+func (d *Demo) URLs() URLs {
+	return URLs{Page: d.page.url(), Unprotected: d.unprotected.url(), Guarded: d.guarded.url(), Protected: d.protected.url()}
 }
 
-// Reset empties both copies and lets the gateway forget everything.
+// copies are the ones that were started, by name.
+func (d *Demo) copies() map[string]*side {
+	started := map[string]*side{"unprotected": d.unprotected, "guarded": d.guarded, "protected": d.protected}
+	maps.DeleteFunc(started, func(_ string, s *side) bool { return s == nil })
+	return started
+}
+
+// Reset empties all copies, makes their networks normal and lets the gateway
+// forget everything.
 func (d *Demo) Reset(ctx context.Context) error {
-	err := errors.Join(d.unprotected.reset(ctx), d.protected.reset(ctx))
+	var errs []error
+	for _, s := range d.copies() {
+		errs = append(errs, s.reset(ctx))
+	}
 	d.decisions.clear()
 	d.news.tell()
-	return err
+	return errors.Join(errs...)
 }
 
 // Stop ends everything and removes the databases. Running requests end until
@@ -164,10 +197,8 @@ func (d *Demo) Stop(ctx context.Context) error {
 	if d.page != nil {
 		errs = append(errs, d.page.stop(ctx))
 	}
-	for _, s := range []*side{d.unprotected, d.protected} {
-		if s != nil {
-			errs = append(errs, s.stop(ctx))
-		}
+	for _, s := range d.copies() {
+		errs = append(errs, s.stop(ctx))
 	}
 	if d.dir != "" {
 		errs = append(errs, os.RemoveAll(d.dir))
@@ -180,10 +211,21 @@ type state struct {
 	Unprotected sideState  `json:"unprotected"`
 	Protected   sideState  `json:"protected"`
 	Decisions   []decision `json:"decisions"`
+	Guarded     sideState  `json:"guarded"`
+	// Networks are those of the copies, by name.
+	Networks map[string]networkState `json:"networks"`
 }
 
 func (d *Demo) state(ctx context.Context) (state, error) {
 	bare, bareErr := d.unprotected.state(ctx)
+	guarded, guardedErr := d.guarded.state(ctx)
 	kept, keptErr := d.protected.state(ctx)
-	return state{Unprotected: bare, Protected: kept, Decisions: d.decisions.latest()}, errors.Join(bareErr, keptErr)
+	now := state{
+		Unprotected: bare, Guarded: guarded, Protected: kept,
+		Decisions: d.decisions.latest(), Networks: map[string]networkState{},
+	}
+	for name, s := range d.copies() {
+		now.Networks[name] = s.network()
+	}
+	return now, errors.Join(bareErr, guardedErr, keptErr)
 }

@@ -90,10 +90,10 @@ func TestOnceSeesADuplicate(t *testing.T) {
 func TestEventsFollowTheState(t *testing.T) {
 	t.Parallel()
 	d := start(t)
-	page, unprotected, _ := d.URLs()
+	at := d.URLs()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, page+"/events", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.Page+"/events", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestEventsFollowTheState(t *testing.T) {
 		t.Fatalf("the events ended before %q: %v", want, lines.Err())
 	}
 	until(`"unprotected":{"requests":0,"invoices":0,"emails":0}`)
-	call, err := http.NewRequestWithContext(ctx, http.MethodPost, unprotected+"/api/invoices", strings.NewReader(`{"customer_id":1,"amount_cents":100}`))
+	call, err := http.NewRequestWithContext(ctx, http.MethodPost, at.Unprotected+"/api/invoices", strings.NewReader(`{"customer_id":1,"amount_cents":100}`))
 	if err != nil {
 		t.Fatal(err)
 	}

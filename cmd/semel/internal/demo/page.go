@@ -9,6 +9,7 @@ import (
 	"html/template"
 	"net"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/semel-dev/semel/internal/must"
@@ -21,14 +22,36 @@ const (
 	contentPolicy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 	// keepAlive is how often a page without news hears that the demo lives.
 	keepAlive = 15 * time.Second
+	// maxSettingBytes bounds what is read of a form of the page.
+	maxSettingBytes = 4 << 10
 )
 
 // pageView is what the page's template shows.
 type pageView struct {
-	State                        state
-	UnprotectedURL, ProtectedURL string
-	Rules                        string
-	Emptied                      bool
+	State        state
+	Copies       []copyView
+	ProtectedURL string
+	Rules        string
+	Emptied      bool
+}
+
+// copyView is what the page's template shows of one copy.
+type copyView struct {
+	Name, Class, Symbol string
+	Title, Form         string // the heading, and whose form the link opens
+	Means               string
+	URL                 string
+	Counts              sideState
+	Network             networkState
+	Conditions          []conditionView
+	Changed             bool // the visitor has just set its network
+}
+
+// conditionView is a choice of the network's form.
+type conditionView struct {
+	Value  condition
+	Label  string
+	Chosen bool
 }
 
 // pageHandler serves the page that explains, and what belongs to it.
@@ -48,6 +71,7 @@ func (d *Demo) pageHandler() http.Handler {
 	mux.HandleFunc("GET /state", d.serveState)
 	mux.HandleFunc("GET /events", d.serveEvents)
 	mux.HandleFunc("POST /reset", d.serveReset)
+	mux.HandleFunc("POST /network", d.serveNetwork)
 	sameOrigin := http.NewCrossOriginProtection().Handler(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
@@ -67,7 +91,7 @@ func (d *Demo) servePage(w http.ResponseWriter, r *http.Request, page *template.
 	}
 	view := pageView{
 		State: now, Rules: string(rulesFile), Emptied: r.URL.Query().Has("emptied"),
-		UnprotectedURL: besides(r, d.unprotected.site), ProtectedURL: besides(r, d.protected.site),
+		Copies: d.copyViews(r, &now), ProtectedURL: besides(r, d.protected.site),
 	}
 	var text bytes.Buffer
 	if err := page.Execute(&text, view); err != nil {
@@ -76,6 +100,50 @@ func (d *Demo) servePage(w http.ResponseWriter, r *http.Request, page *template.
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = w.Write(text.Bytes()) // the browser may have gone
+}
+
+// copyViews are the copies in the order of the page.
+func (d *Demo) copyViews(r *http.Request, now *state) []copyView {
+	shown := []copyView{
+		{
+			Name: "unprotected", Class: "bare", Symbol: "!", Title: "Unprotected", Form: "the unprotected copy",
+			Means: "As the application was written.", Counts: now.Unprotected,
+		},
+		{
+			Name: "guarded", Class: "guarded", Symbol: "½", Title: "Script only", Form: "the copy with the script only",
+			Means: "One script in its pages, nothing on the server.", Counts: now.Guarded,
+		},
+		{
+			Name: "protected", Class: "kept", Symbol: "✓", Title: "Behind semel gateway", Form: "the protected copy",
+			Means: "As it was written; the gateway adds field and script.", Counts: now.Protected,
+		},
+	}
+	for i := range shown {
+		c := &shown[i]
+		c.URL, c.Network = besides(r, d.copies()[c.Name].site), now.Networks[c.Name]
+		c.Changed = r.URL.Query().Get("network") == c.Name
+		for _, one := range conditions() {
+			c.Conditions = append(c.Conditions, conditionView{one, one.label(), one == c.Network.Condition})
+		}
+	}
+	return shown
+}
+
+// label says what the network does.
+func (c condition) label() string {
+	switch c {
+	case netNormal:
+		return "in order"
+	case netDelay:
+		return "slow"
+	case netLoseAnswer:
+		return "loses the answer"
+	case netDropRequest:
+		return "loses the request"
+	case netCloseReused:
+		return "makes the browser send again"
+	}
+	return string(c)
 }
 
 // besides is the URL of another site of this demo for the visitor of this one:
@@ -146,4 +214,31 @@ func (d *Demo) serveReset(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	http.Redirect(w, r, "/?emptied", http.StatusSeeOther)
+}
+
+// serveNetwork sets the network of one copy.
+func (d *Demo) serveNetwork(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxSettingBytes)
+	name := r.PostFormValue("copy")
+	s, known := d.copies()[name]
+	if !known {
+		http.Error(w, fmt.Sprintf("there is no copy %q", name), http.StatusBadRequest)
+		return
+	}
+	wanted := weather{condition: condition(r.PostFormValue("condition")), delay: defaultDelay}
+	if text := r.PostFormValue("delay_ms"); text != "" {
+		ms, err := strconv.ParseUint(text, 10, 16)
+		if err != nil {
+			http.Error(w, fmt.Sprintf("%q is no delay in milliseconds", text), http.StatusBadRequest)
+			return
+		}
+		wanted.delay = time.Duration(ms) * time.Millisecond //nolint:gosec // it has 16 bits.
+	}
+	if err := wanted.check(); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	s.net.set(wanted)
+	d.news.tell()
+	http.Redirect(w, r, "/?network="+name+"#"+name, http.StatusSeeOther)
 }

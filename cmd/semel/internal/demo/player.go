@@ -13,6 +13,9 @@ import (
 	"net/http/cookiejar"
 	"net/url"
 	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
 )
 
 // maxAnswerBytes bounds what is read of an answer.
@@ -43,7 +46,7 @@ func (p *player) visitor(ctx context.Context) (*browser, error) {
 		return nil, err
 	}
 	b.client.Jar = jar
-	return b, b.expectPage(ctx, "/invoices/new")
+	return b, b.openForm(ctx)
 }
 
 // program is an HTTP client without cookies. It never resends by itself.
@@ -87,18 +90,61 @@ func (p *player) underWay() func(context.Context) error {
 type browser struct {
 	player *player
 	client *http.Client
+	hidden url.Values // what the form has that nobody types
 }
 
-// secondTab shares the cookies and nothing else.
+// secondTab is a duplicate of the tab: the same form, the same cookies.
 func (b *browser) secondTab() *browser {
 	tab := b.player.program()
-	tab.client.Jar = b.client.Jar
+	tab.client.Jar, tab.hidden = b.client.Jar, b.hidden
 	return tab
+}
+
+// openForm opens the page of the form and keeps the form's hidden fields, as
+// a browser does.
+func (b *browser) openForm(ctx context.Context) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, b.player.on.url()+"/invoices/new", nil)
+	if err != nil {
+		return err
+	}
+	response, err := b.client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close() //nolint:errcheck // it was read.
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("the form answered %d", response.StatusCode)
+	}
+	page, err := html.Parse(io.LimitReader(response.Body, maxAnswerBytes))
+	if err != nil {
+		return fmt.Errorf("read the form: %w", err)
+	}
+	b.hidden = hiddenFields(page)
+	return nil
+}
+
+// hiddenFields are those of all forms of the page, of which there is one.
+func hiddenFields(page *html.Node) url.Values {
+	found := url.Values{}
+	for node := range page.Descendants() {
+		if node.DataAtom != atom.Input {
+			continue
+		}
+		attributes := map[string]string{}
+		for _, a := range node.Attr {
+			attributes[a.Key] = a.Val
+		}
+		if attributes["type"] == "hidden" {
+			found.Add(attributes["name"], attributes["value"])
+		}
+	}
+	return found
 }
 
 // form is the invoice that is wished for.
 func (b *browser) form(ctx context.Context) (*http.Request, error) {
 	fields := url.Values{"customer_id": {"1"}, "amount": {"42.00"}, "currency": {"EUR"}, "note": {b.player.note}}
+	maps.Copy(fields, b.hidden)
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, b.player.on.url()+"/invoices", strings.NewReader(fields.Encode()))
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"path/filepath"
 	"sync"
@@ -19,9 +20,10 @@ import (
 // side is one copy of the application, with or without a gateway before it.
 type side struct {
 	app   *invoices.App
-	front watch // what callers send
-	back  watch // what reaches the application
-	site  *site // where callers come in
+	front watch    // what callers send
+	net   *network // what becomes of it on its way
+	back  watch    // what reaches the application
+	site  *site    // where callers come in
 
 	upstream *site // behind the gateway; nil without one
 	gate     *gate // nil without one
@@ -33,7 +35,12 @@ func openSide(dir, name string, opts *invoices.Options) (*side, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the %s copy: %w", name, err)
 	}
-	return &side{app: app}, nil
+	return &side{app: app, net: newNetwork()}, nil
+}
+
+// serve lets callers in, over the network.
+func (s *side) serve(ctx context.Context, listener net.Listener, handler http.Handler, tell func(), log *slog.Logger) {
+	s.site = serve(ctx, listener, s.front.around(s.net.around(handler), tell), log)
 }
 
 func (s *side) url() string     { return s.site.url() }
@@ -59,9 +66,24 @@ func (s *side) state(ctx context.Context) (sideState, error) {
 	return sideState{Requests: s.front.arrived(), Invoices: counts.Invoices, Emails: counts.Emails}, err
 }
 
-// reset empties the database, and makes the gateway forget.
+// networkState is what the page shows of one copy's network.
+type networkState struct {
+	Condition condition `json:"condition"`
+	DelayMS   int64     `json:"delay_ms"`
+	Resent    int       `json:"resent"`    // requests that a browser sent again by itself
+	UnderWay  int       `json:"under_way"` // requests without an answer yet
+}
+
+func (s *side) network() networkState {
+	now, resent := s.net.look()
+	return networkState{Condition: now.condition, DelayMS: now.delay.Milliseconds(), Resent: resent, UnderWay: s.front.underWay()}
+}
+
+// reset empties the database, makes the network normal, and makes the gateway
+// forget.
 func (s *side) reset(ctx context.Context) error {
 	s.front.forget()
+	s.net.forget()
 	if s.gate != nil {
 		if err := s.gate.renew(ctx); err != nil {
 			return err
@@ -73,6 +95,7 @@ func (s *side) reset(ctx context.Context) error {
 // stop ends the servers from the outside in, then the gateway and the
 // application.
 func (s *side) stop(ctx context.Context) error {
+	s.net.end()
 	var errs []error
 	for _, site := range []*site{s.site, s.upstream} {
 		if site != nil {

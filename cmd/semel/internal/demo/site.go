@@ -37,7 +37,7 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, log
 		listener: listener,
 		server: &http.Server{
 			Handler: handler, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout,
-			ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+			ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn), ConnContext: nameConnection,
 		},
 		done: make(chan error, 1),
 	}

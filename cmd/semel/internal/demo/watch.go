@@ -26,7 +26,7 @@ func (w *watch) around(next http.Handler, tell func()) http.Handler {
 		}
 	}
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		if reads(r) {
 			next.ServeHTTP(rw, r)
 			return
 		}
@@ -61,6 +61,13 @@ func (w *watch) arrived() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.arrivals
+}
+
+// underWay returns how many requests have come and not ended.
+func (w *watch) underWay() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.running
 }
 
 // untilArrived waits until so many requests have come.

@@ -51,6 +51,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	latency := flags.Duration("latency", 300*time.Millisecond, "how long the pretended accounting service takes")
 	title := flags.String("title", "", "name shown in the page head")
 	banner := flags.String("banner", "", "sentence shown at the top of every page")
+	guard := flags.Bool("guard", false, "load Semel's browser client in every page")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return nil
 	} else if err != nil {
@@ -64,7 +65,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		*latency = -1 // the library's zero means the default
 	}
 	app, err := invoices.Open(*path, &invoices.Options{ //nolint:contextcheck // Open does not take one; it bounds itself
-		Latency: *latency, Title: *title, Banner: *banner, Logger: slog.New(slog.NewTextHandler(stderr, nil)),
+		Latency: *latency, Title: *title, Banner: *banner, Guard: *guard, Logger: slog.New(slog.NewTextHandler(stderr, nil)),
 	})
 	if err != nil {
 		return err

@@ -3,7 +3,10 @@ import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Page, expect, test as base } from "@playwright/test";
+import { type BrowserContext, type Locator, type Page, expect, test as base } from "@playwright/test";
+
+/** The copies of the application: as it is, with the script in its pages, behind the gateway. */
+export type Copy = "unprotected" | "guarded" | "protected";
 
 /** What the demo's page says of one copy. */
 export interface Side {
@@ -12,49 +15,90 @@ export interface Side {
   emails: number;
 }
 
-/** The addresses of a running demo. */
-export interface Demo {
+/** How the network of one copy is set, and what happened on it. */
+export interface Network {
+  condition: Condition;
+  delay_ms: number;
+  resent: number;
+  under_way: number;
+}
+
+export type Condition = "normal" | "delay" | "lose-answer" | "drop-request" | "close-reused";
+
+export interface State extends Record<Copy, Side> {
+  networks: Record<Copy, Network>;
+}
+
+/** A running demo. */
+export interface Demo extends Record<Copy, string> {
   page: string;
-  unprotected: string;
-  protected: string;
-  state(): Promise<{ unprotected: Side; protected: Side }>;
+  state(): Promise<State>;
+  network(copy: Copy, condition: Condition, delay?: number): Promise<void>;
 }
 
 /** How long the application takes to create something: long enough for a second click while the first is at work. */
-const latency = "1500ms";
+const latency = "200ms";
 
-/** Tests get a demo of their own, and fail when a page complains in the console. */
-export const test = base.extend<{ demo: Demo; complaints: string[] }>({
-  demo: async ({}, use) => {
-    const dir = mkdtempSync(join(tmpdir(), "semel-demo-ready-"));
-    const ready = join(dir, "ready");
-    const args = ["demo", "--listen", "127.0.0.1:0", "--latency", latency, "--ready-file", ready];
-    const child = spawn(process.env.SEMEL_BIN ?? "semel", args, { stdio: ["ignore", "ignore", "inherit"] });
-    const addresses = await whenReady(child, ready);
-    await use({
-      page: addresses.page,
-      unprotected: addresses.unprotected,
-      protected: addresses.protected,
-      state: async () => (await fetch(`${addresses.page}/state`)).json(),
-    });
-    child.kill("SIGINT");
-    if (child.exitCode === null) await once(child, "exit");
-    rmSync(dir, { recursive: true, force: true });
-    expect(child.exitCode, "the demo ends in order").toBe(0);
+/**
+ * Each worker runs one demo, and each test finds it empty: a worker runs one test at a time. A test fails when a page
+ * complains in the console.
+ */
+export const test = base.extend<{ demo: Demo; complaints: string[]; expected: RegExp[] }, { running: Demo }>({
+  running: [
+    async ({}, use) => {
+      const dir = mkdtempSync(join(tmpdir(), "semel-demo-ready-"));
+      const ready = join(dir, "ready");
+      const args = ["demo", "--listen", "127.0.0.1:0", "--latency", latency, "--ready-file", ready];
+      const child = spawn(process.env.SEMEL_BIN ?? "semel", args, { stdio: ["ignore", "ignore", "inherit"] });
+      await use(client(await whenReady(child, ready)));
+      child.kill("SIGINT");
+      if (child.exitCode === null) await once(child, "exit");
+      rmSync(dir, { recursive: true, force: true });
+      expect(child.exitCode, "the demo ends in order").toBe(0);
+    },
+    { scope: "worker" },
+  ],
+  demo: async ({ running }, use) => {
+    for (const copy of ["unprotected", "guarded", "protected"] as const) await idle(running, copy);
+    await fetch(`${running.page}/reset`, { method: "POST" });
+    await use(running);
   },
+  // Complaints that belong to what the test does; tests that break the network add theirs.
+  expected: async ({}, use) => use([]),
   complaints: [
-    async ({ context, demo: _ }, use) => { // checked before the demo ends
+    async ({ context, expected }, use) => {
       const complaints: string[] = [];
-      context.on("console", (message) => {
-        if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
-      });
-      context.on("weberror", (error) => complaints.push(String(error.error())));
+      listen(context, complaints);
       await use(complaints);
-      expect(complaints, "the console is silent").toEqual([]);
+      expect(complaints.filter((text) => !expected.some((e) => e.test(text))), "the console is silent").toEqual([]);
     },
     { auto: true },
   ],
 });
+
+/** Notes what pages complain of. */
+export function listen(context: BrowserContext, complaints: string[]): void {
+  context.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
+  });
+  context.on("weberror", (error) => complaints.push(String(error.error())));
+}
+
+function client(addresses: Record<string, string>): Demo {
+  const at = (name: string) => addresses[name]!;
+  return {
+    page: at("page"),
+    unprotected: at("unprotected"),
+    guarded: at("guarded"),
+    protected: at("protected"),
+    state: async () => (await fetch(`${at("page")}/state`)).json() as Promise<State>,
+    network: async (copy, condition, delay = 0) => {
+      const body = new URLSearchParams({ copy, condition, delay_ms: String(delay) });
+      const answer = await fetch(`${at("page")}/network`, { method: "POST", body, redirect: "manual" });
+      expect(answer.status, "the network was set").toBe(303);
+    },
+  };
+}
 
 async function whenReady(child: ChildProcess, file: string): Promise<Record<string, string>> {
   let text = "";
@@ -73,23 +117,45 @@ async function whenReady(child: ChildProcess, file: string): Promise<Record<stri
 }
 
 /** Fills the invoice form as a person would, without sending it. */
-export async function fill(page: Page, note: string): Promise<void> {
+export async function fill(page: Page, note: string, amount = "1250.50"): Promise<void> {
   await page.getByLabel("Customer").selectOption({ index: 1 });
-  await page.getByLabel("Amount").fill("1250.50");
+  await page.getByLabel("Amount").fill(amount);
   await page.getByLabel("Note").fill(note);
 }
 
-/** Waits until so many requests have come to one copy. */
-export async function requests(demo: Demo, side: "unprotected" | "protected", count: number): Promise<void> {
-  await expect.poll(async () => (await demo.state())[side].requests, { intervals: [20] }).toBe(count);
+/** The button that sends the form. */
+export function button(page: Page): Locator {
+  return page.getByRole("button", { name: "Create invoice" });
 }
 
-/** Waits until one copy has so many invoices, each with its e-mail. */
-export async function invoices(demo: Demo, side: "unprotected" | "protected", count: number): Promise<void> {
-  await expect.poll(async () => {
-    const { invoices, emails } = (await demo.state())[side];
-    return { invoices, emails };
-  }).toEqual({ invoices: count, emails: count });
+/** Opens the form of one copy and fills it in. */
+export async function open(page: Page, demo: Demo, copy: Copy, note: string): Promise<void> {
+  await page.goto(`${demo[copy]}/invoices/new`);
+  await fill(page, note);
+}
+
+/** Expects the person to stand before an invoice, and returns its address. */
+export async function landed(page: Page, number?: number): Promise<string> {
+  await expect(page).toHaveURL(number === undefined ? /\/invoices\/\d+$/ : new RegExp(`/invoices/${number}$`));
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("Invoice INV-");
+  return page.url();
+}
+
+/** Waits until so many requests have come to one copy. */
+export async function requests(demo: Demo, copy: Copy, count: number): Promise<void> {
+  await expect.poll(async () => (await demo.state())[copy].requests, { intervals: [20] }).toBe(count);
+}
+
+/** Waits until nothing is under way to one copy, so that no row can come any more. */
+export async function idle(demo: Demo, copy: Copy): Promise<void> {
+  await expect.poll(async () => (await demo.state()).networks[copy].under_way, { intervals: [20, 50] }).toBe(0);
+}
+
+/** Expects one copy to have so many invoices, each with its e-mail, when nothing is under way any more. */
+export async function invoices(demo: Demo, copy: Copy, count: number): Promise<void> {
+  await idle(demo, copy);
+  const { invoices, emails } = (await demo.state())[copy];
+  expect({ invoices, emails }).toEqual({ invoices: count, emails: count });
 }
 
 export { expect };

@@ -16,6 +16,35 @@ function showCounts(id, counts) {
   }
 }
 
+// showNetwork leaves alone what the person is about to change.
+function showNetwork(form, network) {
+  put(form.closest(".copy").querySelector("[data-count=resent]"), String(network.resent));
+  if (form.contains(document.activeElement)) return;
+  for (const choice of form.elements.condition) choice.checked = choice.value === network.condition;
+  form.elements.delay_ms.value = network.delay_ms;
+}
+
+async function setNetwork(form) {
+  if (!form.reportValidity()) return;
+  const said = form.querySelector(".said");
+  try {
+    const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)), redirect: "manual" });
+    put(said, answer.type === "opaqueredirect" ? "The network was set." : `Not set: ${await answer.text()}`);
+  } catch {
+    put(said, "Not set: the demo does not answer.");
+  }
+}
+
+const networks = document.querySelectorAll("form.network");
+for (const form of networks) {
+  form.querySelector("button").hidden = true; // a choice is enough
+  form.addEventListener("change", () => setNetwork(form));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    setNetwork(form);
+  });
+}
+
 function cell(row, name, text) {
   const td = row.insertCell();
   td.className = name;
@@ -53,6 +82,8 @@ events.onerror = () => put(live, "Not connected; trying again…");
 events.onmessage = (event) => {
   const state = JSON.parse(event.data);
   showCounts("bare-counts", state.unprotected);
+  showCounts("guarded-counts", state.guarded);
   showCounts("kept-counts", state.protected);
+  for (const form of networks) showNetwork(form, state.networks[form.dataset.copy]);
   showDecisions(state.decisions);
 };

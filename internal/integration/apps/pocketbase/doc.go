@@ -1,0 +1,6 @@
+// Package pocketbase tries PocketBase behind the gateway.
+//
+// It is a module of its own, so that nobody who uses Semel downloads
+// PocketBase. That is built as its authors build it: as the program that their
+// own releases are made of, a tool of this module.
+package pocketbase
