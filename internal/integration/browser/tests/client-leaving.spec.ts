@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { evaluate } from "./devtools.ts";
 import { expect, test as base } from "./site.ts";
 
 /** A page that is asked for and does not come before the test lets it. */
@@ -26,19 +25,25 @@ test("a redirect is under way: the form stays locked, and the next page tells of
   const token = "sm1." + "A".repeat(50);
   site.page = `<form method="post" action="/save"><input type="hidden" name="_semel" value="${token}" data-semel-token><button>Save</button></form>`;
   const cookie = `semel_outcome=${"A".repeat(22)}:replayed:303`;
-  site.answer = (_, response) => void response.writeHead(303, { Location: landing.url, "Set-Cookie": `${cookie}; Path=/` }).end();
-  await page.goto(site.url);
-  const devtools = await page.context().newCDPSession(page);
-  await page.getByRole("button").click({ noWaitAfter: true });
-  await expect.poll(() => landing.asked.length).toBe(1);
-  const old = await evaluate(devtools, async () => {
-    await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))); // after what the cookie set off
-    dispatchEvent(new PointerEvent("pointerdown"));
-    return {
-      busy: document.forms[0]!.ariaBusy, notices: document.querySelectorAll(".semel-notice").length, cookie: document.cookie,
-    };
+  site.answer = (request, response) => {
+    if (request.path === "/seen") response.writeHead(204).end();
+    else response.writeHead(303, { Location: landing.url, "Set-Cookie": `${cookie}; Path=/` }).end();
+  };
+  await page.addInitScript(() => {
+    cookieStore.addEventListener("change", () => setTimeout(() => { // after what the guard does then
+      dispatchEvent(new PointerEvent("pointerdown"));
+      const notices = document.querySelectorAll(".semel-notice").length;
+      const seen = { busy: String(document.forms[0]!.ariaBusy), notices: String(notices), cookie: document.cookie };
+      void fetch("/seen", { method: "POST", body: new URLSearchParams(seen) });
+    }), { once: true });
   });
-  expect(old).toEqual({ busy: "true", notices: 0, cookie });
+  await page.goto(site.url);
+  const box = (await page.getByRole("button").boundingBox())!;
+  await page.mouse.click(box.x + 5, box.y + 5); // a locator would wait for the next page
+  await expect.poll(() => site.arrived.find((one) => one.path === "/seen")?.fields).toEqual([
+    ["busy", "true"], ["notices", "0"], ["cookie", cookie],
+  ]);
+  await expect.poll(() => landing.asked.length).toBe(1);
   landing.asked[0]!.writeHead(200, { "Content-Type": "text/html" }).end("<h1>Done</h1>");
   await expect(page.getByRole("heading")).toHaveText("Done");
 });

@@ -3,7 +3,6 @@ import { createRequire } from "node:module";
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Page, TestInfo } from "@playwright/test";
 import { type Demo, button, expect, fill, invoices, landed, open, requests, test } from "./demo.ts";
-import { evaluate, evaluateText } from "./devtools.ts";
 
 // What a person reads, and everybody can: no page has a violation that axe knows, in light or dark. Screenshots are kept.
 
@@ -22,24 +21,6 @@ async function look(page: Page, info: TestInfo, name: string): Promise<void> {
   }
 }
 
-/** Looks at a page that another one is about to follow, with the same axe. */
-async function lookMeanwhile(page: Page, info: TestInfo, name: string): Promise<void> {
-  const devtools = await page.context().newCDPSession(page);
-  await expect.poll(() => evaluate(devtools, () => document.querySelector(".semel-status")?.textContent)).toBe("Saving…");
-  expect(await evaluate(devtools, () => document.forms[0]!.ariaBusy)).toBe("true");
-  await evaluateText(devtools, axe);
-  for (const value of ["light", "dark"]) {
-    await devtools.send("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value }] });
-    const found = await evaluateText(devtools, `axe.run().then(({ violations }) =>
-      violations.map(({ id, nodes }) => id + ": " + nodes.map((node) => node.html + node.failureSummary).join(" ")))`);
-    expect(found, `${name} in ${value}`).toEqual([]);
-    const { data } = await devtools.send("Page.captureScreenshot");
-    const path = info.outputPath(`${name}-${value}.png`);
-    writeFileSync(path, Buffer.from(data, "base64"));
-    await info.attach(`${name}-${value}`, { path, contentType: "image/png" });
-  }
-}
-
 /** Sends a form whose key the gateway has forgotten. */
 async function sendStale(page: Page, demo: Demo): Promise<void> {
   await open(page, demo, "protected", "stale");
@@ -49,13 +30,39 @@ async function sendStale(page: Page, demo: Demo): Promise<void> {
 }
 
 for (const copy of ["protected", "guarded"] as const) {
-  test(`the form of the ${copy} copy while it is being sent`, async ({ page, demo }, info) => {
-    await demo.network(copy, "delay", 5000);
-    await open(page, demo, copy, "saving");
-    await button(page).click({ noWaitAfter: true });
-    await requests(demo, copy, 1);
-    await lookMeanwhile(page, info, `saving-${copy}`);
-  });
+  for (const colorScheme of ["light", "dark"] as const) {
+    // Nothing can be asked of a page while the next one is on its way, so it tells by itself.
+    test(`the form of the ${copy} copy while it is being sent, ${colorScheme}`, async ({ page, demo }, info) => {
+      const told = new Promise<object>((resolve) => void page.exposeFunction("tell", resolve));
+      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+      await page.addInitScript(axe);
+      await page.addInitScript(lookWhenLocked);
+      await demo.network(copy, "delay", 10_000);
+      await open(page, demo, copy, "saving");
+      const devtools = await page.context().newCDPSession(page);
+      const box = (await button(page).boundingBox())!;
+      await page.mouse.click(box.x + 5, box.y + 5);
+      expect(await told).toEqual({ status: "Saving…", busy: "true", violations: [] });
+      const { data } = await devtools.send("Page.captureScreenshot");
+      const path = info.outputPath(`saving-${copy}-${colorScheme}.png`);
+      writeFileSync(path, Buffer.from(data, "base64"));
+      await info.attach("saving", { path, contentType: "image/png" });
+      await demo.network(copy, "normal"); // what is delayed goes on
+      await landed(page, 1);
+    });
+  }
+}
+
+/** Runs in the page: tells what it looks like when its form is locked. */
+function lookWhenLocked(): void {
+  addEventListener("semel:lock", () => setTimeout(async () => {
+    const { axe, tell } = window as unknown as { axe: typeof import("axe-core"); tell(what: object): void };
+    const { violations } = await axe.run();
+    tell({
+      status: document.querySelector(".semel-status")!.textContent, busy: document.forms[0]!.ariaBusy,
+      violations: violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(" ")}`),
+    });
+  }));
 }
 
 test("the notice after Back and the same again", async ({ page, demo }, info) => {
