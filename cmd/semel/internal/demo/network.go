@@ -149,7 +149,7 @@ func (n *network) around(next http.Handler) http.Handler {
 			breakOff(w)
 		case now.condition == netCloseReused && !n.comesAgain(digestOf(sent, body), reused):
 			next.ServeHTTP(&nowhere{header: http.Header{}}, sent)
-			panic(http.ErrAbortHandler) // closes the connection without an answer
+			panic(http.ErrAbortHandler) //nolint:forbidigo // net/http closes the connection without an answer.
 		default:
 			next.ServeHTTP(w, sent)
 		}
@@ -162,7 +162,7 @@ func (n *network) around(next http.Handler) http.Handler {
 func breakOff(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		panic(http.ErrAbortHandler)
+		panic(http.ErrAbortHandler) //nolint:forbidigo // as above.
 	}
 	_, _ = conn.Write([]byte("H")) // it may be gone already
 	_ = conn.Close()               // as above
