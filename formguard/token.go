@@ -164,6 +164,14 @@ func (m *Minter) madeFor(plain *[plainBytes]byte, route string, who []string) in
 	return -1
 }
 
+// NameOf returns the name of a token's id without verifying the token: nothing
+// follows from it but whom an answer is about. It is false for what has not the
+// form of a token.
+func NameOf(text string) (string, bool) {
+	plain, ok := decode(text)
+	return tokenOf(&plain).Name(), ok
+}
+
 // decode accepts the one spelling of a token.
 func decode(text string) (plain [plainBytes]byte, ok bool) {
 	if len(text) != TokenLen || !LooksLike(text) {

@@ -68,6 +68,8 @@ type formAttempt struct {
 	tokens bool            // whether there are any in it
 	length int64           // of the body without them
 
+	refused []string // the tokens of a form that was refused because none is valid
+
 	// restored is the name of the key whose page is shown again.
 	restored string
 }

@@ -58,6 +58,7 @@ func (s *formKey) Key(r *http.Request, body *semelhttp.Body) (string, bool, erro
 		s.forms.count(s.rule.Name, "stale")
 		s.forms.gateway.log.LogAttrs(r.Context(), slog.LevelInfo, "form refused",
 			slog.String("route", s.rule.Name), slog.Int("tokens", len(result.Tokens)), slog.String("error", err.Error()))
+		a.refused = result.Tokens
 		return "", false, err
 	}
 	s.forms.count(s.rule.Name, "verified")

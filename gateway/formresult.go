@@ -4,12 +4,18 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/semel-dev/semel/formguard"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
 // noteOutcome remembers for the page what became of the form that this answers.
 func (p *pageWriter) noteOutcome() {
 	a := p.attempt
+	for _, text := range a.refused { // so that the script does not send it again in a fresh form
+		if name, ok := formguard.NameOf(text); ok {
+			a.outcomes = addOutcome(a.outcomes, outcome{name, wordRefused, p.status})
+		}
+	}
 	if a.name == "" || a.restored != "" {
 		return
 	}
@@ -59,7 +65,7 @@ func toTell(o outcome) bool { return o.word == wordReplayed && o.status < http.S
 // tells of was seen; a page that goes out while it is written will tell of it.
 func (p *pageWriter) setOutcomes() {
 	a := p.attempt
-	news := a.name != "" && a.restored == ""
+	news := (a.name != "" || len(a.refused) > 0) && a.restored == ""
 	if p.noticed || p.mode == pageRewriting && p.tells && navigates(p.request) {
 		for i := range a.outcomes {
 			if toTell(a.outcomes[i]) {

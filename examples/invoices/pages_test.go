@@ -284,3 +284,33 @@ func TestStyleSheet(t *testing.T) {
 		}
 	}
 }
+
+// TestGuard: one script tag on every page and an attribute on every form, and
+// the script is served; without the option there is neither.
+func TestGuard(t *testing.T) {
+	t.Parallel()
+	for _, guard := range []bool{false, true} {
+		app := openWith(t, "", &invoices.Options{Latency: -1, Guard: guard})
+		send(t, app, http.MethodPost, "/invoices", formMedia, invoiceForm().Encode())
+		want := 0
+		if guard {
+			want = 1
+		}
+		for _, path := range []string{"/invoices/new", "/invoices/1", "/customers"} {
+			page := send(t, app, http.MethodGet, path, "", "").Body.String()
+			if got := strings.Count(page, `<script defer src="/semel/guard.js"></script>`); got != want {
+				t.Errorf("guard %v: %s has %d scripts, want %d", guard, path, got, want)
+			}
+			if got := strings.Count(page, " novalidate data-semel>"); got != want {
+				t.Errorf("guard %v: %s has %d marked forms, want %d", guard, path, got, want)
+			}
+		}
+		status := http.StatusNotFound
+		if guard {
+			status = http.StatusOK
+		}
+		if got := send(t, app, http.MethodGet, "/semel/guard.js", "", "").Code; got != status {
+			t.Errorf("guard %v: the script answered %d, want %d", guard, got, status)
+		}
+	}
+}

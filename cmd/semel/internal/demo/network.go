@@ -69,6 +69,7 @@ type network struct {
 
 	mu     sync.Mutex // guards the fields below
 	now    weather
+	moved  chan struct{} // closed when the network is set anew, if somebody waits for it
 	resent int
 	cut    map[[sha256.Size]byte]bool // submissions that a browser sends again by itself
 }
@@ -79,12 +80,26 @@ func newNetwork() *network { return &network{ended: make(chan struct{})} }
 // end lets nobody wait any longer.
 func (n *network) end() { close(n.ended) }
 
-// set changes what happens to requests that come from now on. The weather has
-// been checked.
+// set changes what happens to requests that come from now on; those that are
+// being delayed go on. The weather has been checked.
 func (n *network) set(w weather) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.now, n.cut = w, nil
+	if n.moved != nil {
+		close(n.moved)
+		n.moved = nil
+	}
+}
+
+// untilSet returns what is closed when the network is set anew.
+func (n *network) untilSet() <-chan struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.moved == nil {
+		n.moved = make(chan struct{})
+	}
+	return n.moved
 }
 
 // forget makes the network normal again and its count zero.
@@ -134,7 +149,7 @@ func (n *network) around(next http.Handler) http.Handler {
 			breakOff(w)
 		case now.condition == netCloseReused && !n.comesAgain(digestOf(sent, body), reused):
 			next.ServeHTTP(&nowhere{header: http.Header{}}, sent)
-			panic(http.ErrAbortHandler) // closes the connection without an answer
+			panic(http.ErrAbortHandler) //nolint:forbidigo // net/http closes the connection without an answer.
 		default:
 			next.ServeHTTP(w, sent)
 		}
@@ -147,18 +162,21 @@ func (n *network) around(next http.Handler) http.Handler {
 func breakOff(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		panic(http.ErrAbortHandler)
+		panic(http.ErrAbortHandler) //nolint:forbidigo // as above.
 	}
 	_, _ = conn.Write([]byte("H")) // it may be gone already
 	_ = conn.Close()               // as above
 }
 
-// wait reports whether the time passed before the demo ended.
+// wait reports whether the request may go on: the time passed, or the network
+// was set anew, before the demo ended.
 func (n *network) wait(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		return true
+	case <-n.untilSet():
 		return true
 	case <-n.ended:
 		return false

@@ -145,6 +145,28 @@ func TestNetworkEndsWithTheDemo(t *testing.T) {
 	}
 }
 
+func TestNetworkLetsGoWhatItDelays(t *testing.T) {
+	t.Parallel()
+	n := newNetwork()
+	goesOn := make(chan bool)
+	moved := n.untilSet()
+	go func() { goesOn <- n.wait(time.Hour) }()
+	for {
+		n.set(weather{condition: netNormal})
+		select {
+		case got := <-goesOn:
+			if !got {
+				t.Error("the request was given up")
+			}
+			<-moved
+			return
+		case <-t.Context().Done():
+			t.Fatal("it still waits")
+		default:
+		}
+	}
+}
+
 // TestSetNetwork sets networks as the page's form does.
 func TestSetNetwork(t *testing.T) {
 	t.Parallel()

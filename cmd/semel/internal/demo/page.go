@@ -232,7 +232,7 @@ func (d *Demo) serveNetwork(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, fmt.Sprintf("%q is no delay in milliseconds", text), http.StatusBadRequest)
 			return
 		}
-		wanted.delay = time.Duration(ms) * time.Millisecond //nolint:gosec // it has 16 bits.
+		wanted.delay = time.Duration(ms) * time.Millisecond
 	}
 	if err := wanted.check(); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -240,5 +240,5 @@ func (d *Demo) serveNetwork(w http.ResponseWriter, r *http.Request) {
 	}
 	s.net.set(wanted)
 	d.news.tell()
-	http.Redirect(w, r, "/?network="+name+"#"+name, http.StatusSeeOther)
+	http.Redirect(w, r, "/?network="+name+"#"+name, http.StatusSeeOther) //nolint:gosec // a name of ours.
 }

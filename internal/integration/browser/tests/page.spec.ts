@@ -42,9 +42,18 @@ test("decisions and counts come without a reload, and reset empties them", async
   await form.getByRole("button", { name: "Create invoice" }).click();
   await expect(page.locator("#kept-counts")).toContainText("1 request → 1 invoice 1 e-mail");
   await expect(page.getByRole("row", { name: /create an invoice executed/ })).toBeVisible();
-  await page.getByRole("button", { name: "Empty both copies" }).click();
-  await expect(page.getByRole("status")).toHaveText("Both copies are empty again.");
+  await page.getByRole("button", { name: "Empty all copies" }).click();
+  await expect(page.getByRole("status")).toHaveText("All copies are empty again.");
   await expect(page.locator("#kept-counts")).toContainText("0 requests → 0 invoices 0 e-mails");
+});
+
+test("a choice sets the network at once", async ({ page, demo }) => {
+  await page.goto(demo.page);
+  await expect(page.locator("#live")).toHaveText("Live");
+  await page.getByRole("group", { name: /of the unprotected copy/ }).getByLabel("loses the answer").check();
+  await expect(page.locator("#unprotected").getByRole("status")).toHaveText("The network was set.");
+  const { networks } = await demo.state();
+  expect([networks.unprotected.condition, networks.protected.condition]).toEqual(["lose-answer", "normal"]);
 });
 
 test.describe("without scripts", () => {
@@ -58,7 +67,11 @@ test.describe("without scripts", () => {
     await fill(form, "no scripts");
     await form.getByRole("button", { name: "Create invoice" }).click();
     await expect(page.locator("#bare-counts")).toContainText("1 request → 1 invoice 1 e-mail");
-    await page.getByRole("button", { name: "Empty both copies" }).click();
+    await page.getByRole("group", { name: /of the guarded copy|of the copy with the script/ }).getByLabel("loses the request").check();
+    await page.getByRole("button", { name: /Set the network of the copy with the script/ }).click();
+    await expect(page.locator("#guarded").getByRole("status")).toHaveText("The network was set.");
+    expect((await demo.state()).networks.guarded.condition).toBe("drop-request");
+    await page.getByRole("button", { name: "Empty all copies" }).click();
     await expect(page.locator("#bare-counts")).toContainText("0 requests → 0 invoices 0 e-mails");
   });
 });

@@ -1,8 +1,12 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Page, TestInfo } from "@playwright/test";
 import { type Demo, button, expect, fill, invoices, landed, open, requests, test } from "./demo.ts";
 
 // What a person reads, and everybody can: no page has a violation that axe knows, in light or dark. Screenshots are kept.
+
+const axe = readFileSync(createRequire(import.meta.resolve("@axe-core/playwright")).resolve("axe-core/axe.min.js"), "utf8");
 
 /** Looks at the page in light and in dark. */
 async function look(page: Page, info: TestInfo, name: string): Promise<void> {
@@ -25,17 +29,41 @@ async function sendStale(page: Page, demo: Demo): Promise<void> {
   await expect(page).toHaveURL(`${demo.protected}/invoices`);
 }
 
-test("the form while it is being sent", async ({ page, demo }, info) => {
-  for (const copy of ["protected", "guarded"] as const) {
-    await demo.network(copy, "delay", 10_000);
-    await open(page, demo, copy, "saving");
-    await button(page).click({ noWaitAfter: true });
-    await expect(page.locator(".semel-status")).toHaveText("Saving…");
-    await expect(page.locator("form.card")).toHaveAttribute("aria-busy", "true");
-    await look(page, info, `saving-${copy}`);
-    await demo.network(copy, "normal");
+for (const copy of ["protected", "guarded"] as const) {
+  for (const colorScheme of ["light", "dark"] as const) {
+    // Nothing can be asked of a page while the next one is on its way, so it tells by itself.
+    test(`the form of the ${copy} copy while it is being sent, ${colorScheme}`, async ({ page, demo }, info) => {
+      const told = new Promise<object>((resolve) => void page.exposeFunction("tell", resolve));
+      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+      await page.addInitScript(axe);
+      await page.addInitScript(lookWhenLocked);
+      await demo.network(copy, "delay", 10_000);
+      await open(page, demo, copy, "saving");
+      const devtools = await page.context().newCDPSession(page);
+      const box = (await button(page).boundingBox())!;
+      await page.mouse.click(box.x + 5, box.y + 5);
+      expect(await told).toEqual({ status: "Saving…", busy: "true", violations: [] });
+      const { data } = await devtools.send("Page.captureScreenshot");
+      const path = info.outputPath(`saving-${copy}-${colorScheme}.png`);
+      writeFileSync(path, Buffer.from(data, "base64"));
+      await info.attach("saving", { path, contentType: "image/png" });
+      await demo.network(copy, "normal"); // what is delayed goes on
+      await landed(page, 1);
+    });
   }
-});
+}
+
+/** Runs in the page: tells what it looks like when its form is locked. */
+function lookWhenLocked(): void {
+  addEventListener("semel:lock", () => setTimeout(async () => {
+    const { axe, tell } = window as unknown as { axe: typeof import("axe-core"); tell(what: object): void };
+    const { violations } = await axe.run();
+    tell({
+      status: document.querySelector(".semel-status")!.textContent, busy: document.forms[0]!.ariaBusy,
+      violations: violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(" ")}`),
+    });
+  }));
+}
 
 test("the notice after Back and the same again", async ({ page, demo }, info) => {
   await open(page, demo, "protected", "notice");
@@ -64,7 +92,6 @@ for (const [locale, words] of [
       expected.push(/status of 409/); // the browser's own words
       await sendStale(page, demo);
       await expect(page.locator("html")).toHaveAttribute("lang", locale.slice(0, 2));
-      console.log(await page.locator("body").innerText());
       await expect(page.getByRole("main")).toContainText(words);
       await look(page, info, `stale-${locale}`);
       await invoices(demo, "protected", 0);
