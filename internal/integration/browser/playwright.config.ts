@@ -9,6 +9,7 @@ export default defineConfig({
   timeout: 60_000,
   expect: { timeout: 15_000 },
   fullyParallel: true,
+  workers: 2, // the tests wait more than they compute
   forbidOnly: true,
   reporter: [["list"]],
   use: {
@@ -18,6 +19,6 @@ export default defineConfig({
       args: ["--no-sandbox"],
     },
     screenshot: "only-on-failure",
-    trace: "retain-on-failure",
+    trace: process.env.CI ? "off" : "retain-on-failure",
   },
 });
