@@ -66,6 +66,10 @@ func TestSubmitter(t *testing.T) {
 		"in an outer form":  {`<form action=/o><template><form action=/a></form><button formaction>`, submitter{HasFormAction: true, Form: &outer}},
 		"behind a template": {`<form action=/o><template><form action=/a></template><button formaction>`, submitter{HasFormAction: true, Form: &outer}},
 		"behind a noscript": {`<form action=/o><noscript></form><form action=/a></noscript><button formaction>`, submitter{HasFormAction: true, Form: &outer}},
+		"behind a noscript in a template": {
+			`<template><form action=/a><noscript></template><template><form action=/b></template></noscript><button formaction>`,
+			submitter{HasFormAction: true, Form: &inert},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
