@@ -142,9 +142,11 @@ func (m *Minter) Verify(text, route string, lifetime time.Duration, who ...strin
 func (m *Minter) madeFor(plain *[plainBytes]byte, route string, who []string) int {
 	got := plain[idBytes+issuedBytes:]
 	for i, visitor := range who {
-		whose := appendSized(appendSized(nil, route), visitor)
+		covered := coveredBy(plain, route, visitor)
 		for _, secret := range m.secrets {
-			if hmac.Equal(got, macOf(hmac.New(sha256.New, secret), nil, plain, whose)) {
+			mac := hmac.New(sha256.New, secret)
+			mac.Write(covered)
+			if hmac.Equal(got, mac.Sum(nil)[:macBytes]) {
 				return i
 			}
 		}
@@ -181,13 +183,11 @@ func tokenOf(plain *[plainBytes]byte) Token {
 	}
 }
 
-// macOf appends the MAC, which covers the id and the time, and not the bytes
-// after them. The hash has the key, and nothing else yet.
-func macOf(mac hash.Hash, to []byte, plain *[plainBytes]byte, whose []byte) []byte {
-	mac.Write([]byte(Prefix))
-	mac.Write(plain[:idBytes+issuedBytes])
-	mac.Write(whose)
-	return mac.Sum(to)[:len(to)+macBytes]
+// coveredBy is what the MAC of a token covers: the id and the time, not the bytes
+// after them, and whose it is.
+func coveredBy(plain *[plainBytes]byte, route, who string) []byte {
+	covered := append([]byte(Prefix), plain[:idBytes+issuedBytes]...)
+	return appendSized(appendSized(covered, route), who)
 }
 
 // writeSized hashes a text so that its end cannot be moved.
