@@ -28,7 +28,7 @@ type inserter struct {
 	forms   map[string]pageForm         // by id
 	routes  map[string]*route           // where actions lead
 	presses map[*route]*formguard.Press // nil for a route whose forms would be nobody's
-	out     []byte // what was inserted last
+	out     []byte                      // what was inserted last
 }
 
 // pageForm is what a button has to know of a form that it names.

@@ -218,7 +218,7 @@ func receive[T any](t *testing.T, from <-chan T) T {
 }
 
 // parse reads rules.
-func parse(t *testing.T, text string) *rules.File {
+func parse(t testing.TB, text string) *rules.File {
 	t.Helper()
 	file, err := rules.Parse("rules.yaml", []byte(text))
 	if err != nil {
