@@ -88,7 +88,7 @@ func equalFold(s []byte, lowered string) bool {
 	if len(s) != len(lowered) {
 		return false
 	}
-	for i := range len(s) {
+	for i := range s {
 		if lower(s[i]) != lowered[i] {
 			return false
 		}
