@@ -11,8 +11,11 @@ import (
 // character, and character references what they stand for.
 func appendDecoded(to, raw []byte) []byte {
 	for {
-		n := bytes.IndexAny(raw, "&\r\x00")
-		if n < 0 {
+		n := 0 // values are short: looking at each byte beats a search
+		for n < len(raw) && raw[n] != '&' && raw[n] != '\r' && raw[n] != 0 {
+			n++
+		}
+		if n == len(raw) {
 			return append(to, raw...)
 		}
 		to = append(to, raw[:n]...)

@@ -17,7 +17,7 @@ type Submitter struct {
 func submits(tag []byte) bool {
 	const length = len("formaction") // and that of formmethod
 	for i := 0; i+length <= len(tag); i++ {
-		if tag[i]|0x20 != 'f' || tag[i+1]|0x20 != 'o' {
+		if tag[i+3]|0x20 != 'm' || tag[i]|0x20 != 'f' { // there are fewer "m" than "f" and "o" in these tags
 			continue
 		}
 		if word := tag[i : i+length]; equalFold(word, "formaction") || equalFold(word, "formmethod") {
