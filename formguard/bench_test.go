@@ -60,6 +60,13 @@ func BenchmarkToken(b *testing.B) {
 			_ = m.Mint("invoices", "cookie:abc")
 		}
 	})
+	b.Run("Press", func(b *testing.B) {
+		press, page := m.Press("invoices", "cookie:abc"), []byte(nil)
+		b.ReportAllocs()
+		for b.Loop() {
+			page = press.Append(page[:0])
+		}
+	})
 	b.Run("Verify", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {

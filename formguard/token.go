@@ -3,7 +3,6 @@ package formguard
 import (
 	"bytes"
 	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
@@ -113,19 +112,7 @@ func NewMinter(secrets [][]byte, o *MinterOptions) (*Minter, error) {
 // and the empty one is nobody else's. What kinds of identity there are must be
 // told apart in who: a cookie's value must not pass for a header's.
 func (m *Minter) Mint(route, who string) string {
-	var plain [plainBytes]byte
-	_, _ = rand.Read(plain[:idBytes]) // it does not return errors
-	return m.seal(&plain, route, who)
-}
-
-// seal completes a token whose id is set.
-func (m *Minter) seal(plain *[plainBytes]byte, route, who string) string {
-	issued := uint64(min(max(m.now().Unix(), 0), maxIssued))
-	var wide [8]byte
-	binary.BigEndian.PutUint64(wide[:], issued)
-	copy(plain[idBytes:], wide[8-issuedBytes:])
-	copy(plain[idBytes+issuedBytes:], macOf(m.secrets[0], plain, route, who))
-	return Prefix + canonical().EncodeToString(plain[:])
+	return string(m.Press(route, who).Append(make([]byte, 0, TokenLen)))
 }
 
 // Verify reads a token and returns it together with the index of the first of
@@ -155,8 +142,11 @@ func (m *Minter) Verify(text, route string, lifetime time.Duration, who ...strin
 func (m *Minter) madeFor(plain *[plainBytes]byte, route string, who []string) int {
 	got := plain[idBytes+issuedBytes:]
 	for i, visitor := range who {
+		covered := coveredBy(plain, route, visitor)
 		for _, secret := range m.secrets {
-			if hmac.Equal(got, macOf(secret, plain, route, visitor)) {
+			mac := hmac.New(sha256.New, secret)
+			mac.Write(covered)
+			if hmac.Equal(got, mac.Sum(nil)[:macBytes]) {
 				return i
 			}
 		}
@@ -193,20 +183,18 @@ func tokenOf(plain *[plainBytes]byte) Token {
 	}
 }
 
-// macOf covers the id and the time, and not the bytes after them.
-func macOf(secret []byte, plain *[plainBytes]byte, route, who string) []byte {
-	mac := hmac.New(sha256.New, secret)
-	mac.Write([]byte(Prefix))
-	mac.Write(plain[:idBytes+issuedBytes])
-	writeSized(mac, route)
-	writeSized(mac, who)
-	return mac.Sum(nil)[:macBytes]
+// coveredBy is what the MAC of a token covers: the id and the time, not the bytes
+// after them, and whose it is.
+func coveredBy(plain *[plainBytes]byte, route, who string) []byte {
+	covered := append([]byte(Prefix), plain[:idBytes+issuedBytes]...)
+	return appendSized(appendSized(covered, route), who)
 }
 
 // writeSized hashes a text so that its end cannot be moved.
-func writeSized(h hash.Hash, text string) {
-	var size [8]byte
-	binary.BigEndian.PutUint64(size[:], uint64(len(text)))
-	h.Write(size[:])
-	h.Write([]byte(text))
+func writeSized(h hash.Hash, text string) { h.Write(appendSized(nil, text)) }
+
+// appendSized appends a text with its length before it.
+func appendSized(to []byte, text string) []byte {
+	to = binary.BigEndian.AppendUint64(to, uint64(len(text)))
+	return append(to, text...)
 }

@@ -29,6 +29,7 @@ type forms struct {
 	secrets formSecrets
 	fields  []string // the hidden fields of all rules, each once
 	script  formScript
+	pages   pagePool
 	// guessed is set when there is a route that does not say whose a form is.
 	guessed bool
 }

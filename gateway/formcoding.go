@@ -39,39 +39,75 @@ type decoder struct {
 	end  func()
 }
 
-// newDecoder returns a decoder that writes to to.
-func newDecoder(coding string, to io.Writer) *decoder {
+// decoder returns a decoder that writes to to.
+func (p *pagePool) decoder(coding string, to io.Writer) *decoder {
 	d := &decoder{}
 	d.next, d.end = iter.Pull(func(yield func(struct{}) bool) {
 		d.in.yield = yield
-		d.err = decodeAll(coding, &d.in, to)
+		d.err = p.decodeAll(coding, &d.in, to)
 	})
 	return d
 }
 
 // decodeAll decodes all of from. Its memory is bounded by the window of the coding.
-func decodeAll(coding string, from io.Reader, to io.Writer) error {
-	var decoded io.Reader
-	switch coding {
-	case "br":
-		decoded = brotli.NewReader(from)
-	case "zstd":
-		r, err := zstd.NewReader(from, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxZstdWindow))
-		if err != nil {
-			return err
-		}
-		defer r.Close()
-		decoded = r
-	default:
-		r, err := gzip.NewReader(from)
-		if err != nil {
-			return err
-		}
-		decoded = r
+func (p *pagePool) decodeAll(coding string, from io.Reader, to io.Writer) error {
+	decoded, err := p.reader(coding, from)
+	if err != nil {
+		return err
 	}
-	_, err := io.CopyBuffer(struct{ io.Writer }{to}, struct{ io.Reader }{decoded}, make([]byte, decodeBytes))
+	buffer, ok := p.chunks.Get().(*[decodeBytes]byte)
+	if !ok {
+		buffer = new([decodeBytes]byte)
+	}
+	_, err = io.CopyBuffer(struct{ io.Writer }{to}, struct{ io.Reader }{decoded}, buffer[:])
+	p.chunks.Put(buffer)
+	p.putReader(decoded)
 	return err
 }
+
+// reader returns a reader that undoes a content coding.
+func (p *pagePool) reader(coding string, from io.Reader) (io.Reader, error) {
+	switch coding {
+	case "br":
+		if r, ok := p.brotli.Get().(*brotli.Reader); ok {
+			return r, r.Reset(from)
+		}
+		return brotli.NewReader(from), nil
+	case "zstd":
+		if r, ok := p.zstd.Get().(*zstd.Decoder); ok {
+			return r, r.Reset(from)
+		}
+		return zstd.NewReader(from, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxZstdWindow))
+	default:
+		if r, ok := p.gzip.Get().(*gzip.Reader); ok {
+			return r, r.Reset(from)
+		}
+		return gzip.NewReader(from)
+	}
+}
+
+// putReader takes a reader back. What it last read from is not kept, where the
+// reader can forget it without reading.
+func (p *pagePool) putReader(r io.Reader) {
+	switch r := r.(type) {
+	case *brotli.Reader:
+		if r.Reset(eof{}) == nil {
+			p.brotli.Put(r)
+		}
+	case *zstd.Decoder:
+		if r.Reset(nil) == nil {
+			p.zstd.Put(r)
+		}
+	case *gzip.Reader:
+		p.gzip.Put(r)
+	}
+}
+
+// eof reads nothing.
+type eof struct{}
+
+// Read implements io.Reader.
+func (eof) Read([]byte) (int, error) { return 0, io.EOF }
 
 // Write decodes a piece. The error is that of the content.
 func (d *decoder) Write(p []byte) (int, error) {

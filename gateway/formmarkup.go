@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"html"
 	"net/url"
 	"regexp"
@@ -11,78 +12,86 @@ import (
 	"github.com/semel-dev/semel/rules"
 )
 
-// maxPageForms bounds the forms of a page whose ids are remembered.
-const maxPageForms = 1024
+const (
+	// maxPageForms bounds the forms of a page whose ids are remembered, and the
+	// actions whose routes are; maxPageAction is the longest of those.
+	maxPageForms  = 1024
+	maxPageAction = 1 << 10
+)
 
-// inserter is what goes into a page: see docs/forms.md for the markup.
+// inserter is what goes into a page: see docs/forms.md for the markup. What it
+// found out for one form serves the next ones, in the same memory.
 type inserter struct {
-	page   *pageWriter
-	base   *url.URL
-	xhtml  bool
-	forms  map[string]*rewrite.Form
-	minter *formguard.Minter
+	page    *pageWriter
+	base    *url.URL
+	xhtml   bool
+	forms   map[string]pageForm         // by id
+	routes  map[string]*route           // where actions lead
+	presses map[*route]*formguard.Press // nil for a route whose forms would be nobody's
+	out     []byte                      // what was inserted last
+}
+
+// pageForm is what a button has to know of a form that it names.
+type pageForm struct {
+	action []byte
+	method string
+	inert  bool
 }
 
 func (p *pageWriter) newInserter() *inserter {
 	base := *p.request.URL
 	base.Scheme, base.Host, base.User, base.Fragment = "http", p.request.Host, nil, ""
-	minter, _ := p.forms.secrets.minter(p.request.Context()) // it was there a moment ago
 	return &inserter{
-		page: p, base: &base, forms: map[string]*rewrite.Form{}, minter: minter,
+		page: p, base: &base, forms: map[string]pageForm{}, routes: map[string]*route{}, presses: map[*route]*formguard.Press{},
 		xhtml: strings.Contains(strings.ToLower(p.Header().Get("Content-Type")), "xhtml"),
 	}
 }
 
 // Form implements rewrite.Inserter.
 func (in *inserter) Form(form *rewrite.Form) []byte {
-	if form.ID != "" && len(in.forms) < maxPageForms {
-		in.forms[form.ID] = form
+	if len(form.ID) > 0 && len(in.forms) < maxPageForms {
+		in.forms[string(form.ID)] = pageForm{action: bytes.Clone(form.Action), method: form.Method, inert: form.Inert}
 	}
-	rt := in.target(form.Action, form.Method)
-	if rt == nil {
-		return nil
-	}
-	token := in.token(&rt.rule)
-	if token == "" {
-		return nil
-	}
-	return []byte(in.field(rt.rule.Form, token, "") + in.scriptOnce(rt.rule.Form, form.Inert))
+	return in.insert(in.target(form.Action, form.Method), nil, form.Inert)
 }
 
 // Submitter implements rewrite.Inserter. A button gets a token of its own where it
 // leads to another route than its form does.
 func (in *inserter) Submitter(s *rewrite.Submitter) []byte {
-	form := s.Form
-	if s.FormID != "" {
-		form = in.forms[s.FormID] // nil for one that comes later
-	}
+	form, known := in.formOf(s)
 	action, method := s.FormAction, s.FormMethod
 	var own *route
-	if form != nil {
-		own = in.target(form.Action, form.Method)
+	if known {
+		own = in.target(form.action, form.method)
 		if !s.HasFormAction {
-			action = form.Action
+			action = form.action
 		}
 		if !s.HasFormMethod {
-			method = form.Method
+			method = form.method
 		}
 	}
-	if form == nil && (!s.HasFormAction || !s.HasFormMethod && s.FormID == "") {
+	if !known && (!s.HasFormAction || !s.HasFormMethod && len(s.FormID) == 0) {
 		return nil
 	}
-	if form == nil && !s.HasFormMethod {
+	if !known && !s.HasFormMethod {
 		method = "post" // nobody knows; a token in a query is taken out again
 	}
 	rt := in.target(action, method)
-	if rt == nil || rt == own {
+	if rt == own {
 		return nil
 	}
-	token := in.token(&rt.rule)
-	if token == "" {
-		return nil
+	return in.insert(rt, s.FormID, form.inert)
+}
+
+// formOf returns the form that a button belongs to, as far as it has come by.
+func (in *inserter) formOf(s *rewrite.Submitter) (form pageForm, known bool) {
+	switch {
+	case len(s.FormID) > 0:
+		form, known = in.forms[string(s.FormID)]
+	case s.Form != nil:
+		form, known = pageForm{action: s.Form.Action, method: s.Form.Method, inert: s.Form.Inert}, true
 	}
-	inert := form != nil && form.Inert
-	return []byte(in.field(rt.rule.Form, token, s.FormID) + in.scriptOnce(rt.rule.Form, inert))
+	return form, known
 }
 
 // Body implements rewrite.Inserter.
@@ -99,17 +108,32 @@ func (in *inserter) Body() []byte {
 func (in *inserter) Base(href string) {
 	if base, err := in.base.Parse(asBrowsersRead(href)); err == nil {
 		in.base = base
+		clear(in.routes)
 	}
 }
 
 // target returns the route with form protection that an action leads to, or nil.
-func (in *inserter) target(action, method string) *route {
+func (in *inserter) target(action []byte, method string) *route {
 	if method != "post" {
 		return nil
 	}
+	if found, known := in.routes[string(action)]; known {
+		return found
+	}
+	text := string(action)
+	found := in.resolve(text)
+	if len(in.routes) < maxPageForms && len(text) <= maxPageAction {
+		in.routes[text] = found
+	}
+	return found
+}
+
+func (in *inserter) resolve(action string) *route {
 	p := in.page
-	page := *p.request.URL // an empty action is the page itself, whatever the base
-	target := &page
+	if path, ok := plainAction(action); ok && in.base.Host == p.request.Host && (in.base.Scheme == "http" || in.base.Scheme == "https") {
+		return p.forms.leadsTo(p.request.Host, &url.URL{Path: path})
+	}
+	target := p.request.URL // an empty action is the page itself, whatever the base
 	if action = asBrowsersRead(action); action != "" {
 		var err error
 		if target, err = in.base.Parse(action); err != nil {
@@ -120,6 +144,26 @@ func (in *inserter) target(action, method string) *route {
 		}
 	}
 	return p.forms.leadsTo(p.request.Host, &url.URL{Path: target.Path, RawPath: target.RawPath})
+}
+
+// plainAction returns the path of an action that is one from the root and needs
+// nothing resolved, as most are. It is false for all others.
+func plainAction(action string) (path string, ok bool) {
+	path, query, _ := strings.Cut(action, "?")
+	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") {
+		return "", false
+	}
+	for i := range len(path) {
+		if c := path[i] | 0x20; (c < 'a' || c > 'z') && (path[i] < '0' || path[i] > '9') && !strings.ContainsRune("/-_", rune(path[i])) {
+			return "", false
+		}
+	}
+	for i := range len(query) {
+		if query[i] <= ' ' || query[i] == '#' || query[i] >= 0x7F {
+			return "", false
+		}
+	}
+	return path, true
 }
 
 // asBrowsersRead is a URL in an attribute without what browsers leave out of it.
@@ -159,13 +203,49 @@ func withoutPort(u *url.URL) string {
 	return strings.TrimSuffix(plainHost(u.Host), port)
 }
 
-// token returns a new token for the reader of the page, or "".
-func (in *inserter) token(rule *rules.Route) string {
-	who := in.page.who(rule)
-	if who == "" || in.minter == nil {
-		return ""
+// insert returns the hidden field for a form that leads to the route, and what the
+// first one of a page brings along. A nil route leads nowhere.
+func (in *inserter) insert(rt *route, formID []byte, inert bool) []byte {
+	if rt == nil {
+		return nil
 	}
-	return in.minter.Mint(rule.Name, who)
+	press := in.press(rt)
+	if press == nil {
+		return nil
+	}
+	in.out = append(in.out[:0], `<input type="hidden" name="`...)
+	in.out = append(in.out, html.EscapeString(rt.rule.Form.Field)...)
+	in.out = append(in.out, `" value="`...)
+	in.out = press.Append(in.out)
+	in.out = append(in.out, `" autocomplete="off" data-semel-token`...)
+	if in.xhtml {
+		in.out = append(in.out, `=""`...)
+	}
+	if len(formID) > 0 {
+		in.out = append(in.out, ` form="`...)
+		in.out = append(in.out, html.EscapeString(string(formID))...)
+		in.out = append(in.out, '"')
+	}
+	if in.xhtml {
+		in.out = append(in.out, " /"...)
+	}
+	in.out = append(in.out, '>')
+	in.out = append(in.out, in.scriptOnce(rt.rule.Form, inert)...)
+	return in.out
+}
+
+// press returns what makes the route's tokens for the reader of the page, or nil.
+func (in *inserter) press(rt *route) *formguard.Press {
+	if press, known := in.presses[rt]; known {
+		return press
+	}
+	var press *formguard.Press
+	minter, err := in.page.forms.secrets.minter(in.page.request.Context()) // it was there a moment ago
+	if who := in.page.who(&rt.rule); who != "" && err == nil {
+		press = minter.Press(rt.rule.Name, who)
+	}
+	in.presses[rt] = press
+	return press
 }
 
 // who returns whom a form is made for, "" when nobody can tell.
@@ -182,21 +262,6 @@ func (p *pageWriter) who(rule *rules.Route) string {
 		p.fresh = newVisitor()
 	}
 	return visitorIdentity(p.fresh)
-}
-
-// field is the hidden field.
-func (in *inserter) field(form *rules.Form, token, formID string) string {
-	out := `<input type="hidden" name="` + html.EscapeString(form.Field) + `" value="` + token + `" autocomplete="off" data-semel-token`
-	if in.xhtml {
-		out += `=""`
-	}
-	if formID != "" {
-		out += ` form="` + html.EscapeString(formID) + `"`
-	}
-	if in.xhtml {
-		return out + " />"
-	}
-	return out + ">"
 }
 
 // scriptOnce is the script element, behind the first field of a form that wants it.

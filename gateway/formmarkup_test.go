@@ -54,9 +54,18 @@ func TestMarkup(t *testing.T) {
 		"button that posts":     {"/", `<form action=/invoices><input type=submit formmethod=post>`, `<form action=/invoices>` + field + `S<input type=submit formmethod=post>`},
 		"button of another":     {"/", `<form id=f method=post action=/x></form><button form=f formaction=/orders>`, `<form id=f method=post action=/x></form>` + named + `<button form=f formaction=/orders>`},
 		"button that only asks": {"/", `<form method=get action=/x><button formaction=/orders>`, `<form method=get action=/x><button formaction=/orders>`},
-		"in a template":         {"/", `<template><form method=post action=/invoices></form></template><form method=post action=/invoices>`, `<template><form method=post action=/invoices>` + field + `</form></template><form method=post action=/invoices>` + field + "S"},
-		"XHTML":                 {"/", `<form method="post" action="/orders">`, `<form method="post" action="/orders">` + xfield},
-		"XHTML with script":     {"/", `<form method="post" action="/invoices">`, `<form method="post" action="/invoices">` + xfield + "S"},
+		"with a query":          {"/", `<form method=post action="/invoices?a=1&amp;b=/../x">`, `<form method=post action="/invoices?a=1&amp;b=/../x">` + field + "S"},
+		"with dots":             {"/", `<form method=post action="/x/../invoices">`, `<form method=post action="/x/../invoices">` + field + "S"},
+		"with a fragment":       {"/", `<form method=post action="/invoices#a">`, `<form method=post action="/invoices#a">` + field + "S"},
+		"from another origin":   {"/", `<base href="https://evil.test/"><form method=post action=/invoices>`, `<base href="https://evil.test/"><form method=post action=/invoices>`},
+		"before and after base": {"/a/b", `<form method=post action=invoices></form><base href="/"><form method=post action=invoices>`, `<form method=post action=invoices></form><base href="/"><form method=post action=invoices>` + field + "S"},
+		"two buttons to another": {
+			"/", `<form id=f method=post action=/orders></form><button form=f formaction=/invoices></button><button form=f formaction=/invoices>`,
+			`<form id=f method=post action=/orders>` + field + `</form>` + named + `S<button form=f formaction=/invoices></button>` + named + `<button form=f formaction=/invoices>`,
+		},
+		"in a template":     {"/", `<template><form method=post action=/invoices></form></template><form method=post action=/invoices>`, `<template><form method=post action=/invoices>` + field + `</form></template><form method=post action=/invoices>` + field + "S"},
+		"XHTML":             {"/", `<form method="post" action="/orders">`, `<form method="post" action="/orders">` + xfield},
+		"XHTML with script": {"/", `<form method="post" action="/invoices">`, `<form method="post" action="/invoices">` + xfield + "S"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"net/http"
@@ -53,13 +52,13 @@ type pageWriter struct {
 	fresh    string // the value of a visitor cookie that is to be set
 	sent     bool   // the header has gone out
 
-	held     []byte       // the page as it came
-	out      bytes.Buffer // the page with what was inserted, while it is held back
-	decoder  *decoder     // nil for a page without content coding
-	rewriter *rewrite.Writer
-	encoder  *gzip.Writer // nil for a page that goes out without content coding
-	head     []byte       // the first bytes of the page
-	broken   bool
+	*pageBuffer          // held: the page as it came; out: with what was inserted, and not passed on yet
+	taken       int64    // bytes of the page as it came
+	decoder     *decoder // nil for a page without content coding
+	rewriter    *rewrite.Writer
+	encoder     *gzip.Writer // nil for a page that goes out without content coding
+	head        []byte       // the first bytes of the page
+	broken      bool
 }
 
 func newPageWriter(f *forms, w http.ResponseWriter, r *http.Request, a *formAttempt, found *route) *pageWriter {
@@ -86,7 +85,7 @@ func (p *pageWriter) WriteHeader(status int) {
 	p.tells = p.tellsOfReplay()
 	switch reason := p.untouched(); {
 	case p.restorable():
-		p.mode = pageRestoring
+		p.mode, p.pageBuffer = pageRestoring, &pageBuffer{} // it may be as long as what is recorded
 	case reason == pageHead:
 		for _, name := range bodyHeaders() { // they are about another body than the caller would get
 			p.Header().Del(name)
@@ -111,14 +110,14 @@ func (p *pageWriter) passOn() {
 
 // begin starts to rewrite.
 func (p *pageWriter) begin() {
-	p.mode = pageHolding
+	p.mode, p.pageBuffer = pageHolding, p.forms.pages.buffer()
 	p.pass = p.forms.allowScript(p.Header(), p.request.Host)
 	h := p.Header()
 	p.rewriter = rewrite.NewWriter((*pageSink)(p), p.newInserter(), &rewrite.Options{
 		Charset: charsetOf(h), MaxBytes: p.forms.gateway.config.MaxPageBytes,
 	})
 	if coding := contentCoding(h); coding != "" {
-		p.decoder = newDecoder(coding, (*pageText)(p))
+		p.decoder = p.forms.pages.decoder(coding, (*pageText)(p))
 	}
 	if len(h["Trailer"]) > 0 { // what follows the body could not be told from what precedes it
 		_ = p.commit() // the caller may have gone
@@ -137,16 +136,25 @@ func (p *pageWriter) Write(b []byte) (int, error) {
 		}
 		return len(b), p.release()
 	case pageHolding:
-		p.held = append(p.held, b...)
-		if err := p.feed(b); err != nil {
-			return len(b), p.giveUp()
+		if p.decoder != nil || p.rewriter.Stats().Inserted == 0 { // else it will never go out as it came
+			p.held = append(p.held, b...)
 		}
-		if len(p.held) > maxHeldPage || p.out.Len() > 4*maxHeldPage {
+		p.taken += int64(len(b))
+		if err := p.feed(b); err != nil && p.mode == pageHolding {
+			return len(b), p.giveUp()
+		} else if err != nil {
+			p.broken = true
+			return 0, err
+		}
+		if p.mode == pageRewriting { // there was more in it than can be held back
+			return len(b), p.drain()
+		}
+		if p.taken > maxHeldPage {
 			return len(b), p.commit()
 		}
 		return len(b), nil
 	case pageRewriting:
-		if err := p.feed(b); err != nil {
+		if err := errors.Join(p.feed(b), p.drain()); err != nil {
 			p.broken = true
 			return 0, err
 		}
@@ -170,11 +178,9 @@ func (p *pageWriter) feed(b []byte) error {
 func (p *pageWriter) giveUp() error {
 	p.forms.countPage(pageCoding)
 	p.decoder.stop()
-	held := p.held
-	p.held = nil
-	p.out.Reset()
+	p.out = p.out[:0]
 	p.passOn()
-	_, err := p.ResponseWriter.Write(held) //nolint:gosec // as above.
+	_, err := p.ResponseWriter.Write(p.held) //nolint:gosec // as above.
 	return err
 }
 
@@ -183,24 +189,43 @@ type pageText pageWriter
 
 // Write implements io.Writer.
 func (p *pageText) Write(b []byte) (int, error) {
-	if room := maxPageHead - len(p.head); room > 0 {
+	if room := maxPageHead - len(p.head); p.tells && room > 0 {
 		p.head = append(p.head, b[:min(room, len(b))]...)
 	}
 	return p.rewriter.Write(b)
 }
 
-// pageSink is a pageWriter that takes the rewritten page.
+// pageSink is a pageWriter that takes the rewritten page. It goes on in larger
+// pieces: the rewriter writes whatever lies between two tags.
 type pageSink pageWriter
 
 // Write implements io.Writer.
-func (p *pageSink) Write(b []byte) (int, error) {
+func (s *pageSink) Write(b []byte) (int, error) {
+	p := (*pageWriter)(s)
+	p.out = append(p.out, b...)
 	switch {
-	case p.mode == pageHolding:
-		return p.out.Write(b)
-	case p.encoder != nil:
-		return p.encoder.Write(b)
+	case p.mode == pageHolding && len(p.out) > 4*maxHeldPage:
+		return len(b), p.commit()
+	case p.mode == pageRewriting && len(p.out) > maxHeldPage:
+		return len(b), p.drain()
 	}
-	return p.ResponseWriter.Write(b) //nolint:gosec // the application's own page.
+	return len(b), nil
+}
+
+// drain passes on what there is of the rewritten page.
+func (p *pageWriter) drain() error {
+	if len(p.out) == 0 || p.mode != pageRewriting {
+		return nil
+	}
+	var err error
+	if p.encoder != nil {
+		_, err = p.encoder.Write(p.out)
+	} else {
+		_, err = p.ResponseWriter.Write(p.out) //nolint:gosec // the application's own page.
+	}
+	p.out = p.out[:0]
+	p.broken = p.broken || err != nil
+	return err
 }
 
 // commit lets out what was held back, and goes on without holding back.
@@ -213,12 +238,9 @@ func (p *pageWriter) commit() error {
 			p.fresh = newVisitor() // the header goes out before all forms are known
 		}
 	}
-	p.mode, p.held = pageRewriting, nil
+	p.mode = pageRewriting
 	p.sendHeader(-1)
-	out := p.out.Bytes()
-	p.out = bytes.Buffer{}
-	_, err := (*pageSink)(p).Write(out)
-	return err
+	return p.drain()
 }
 
 // sendHeader sends the header of a rewritten page; length is that of its body, -1
@@ -235,7 +257,7 @@ func (p *pageWriter) sendHeader(length int) {
 	switch {
 	case coding == "":
 	case acceptsGzip(p.request.Header["Accept-Encoding"]):
-		p.encoder = gzip.NewWriter(p.ResponseWriter)
+		p.encoder = p.forms.pages.encoder(p.ResponseWriter)
 		h["Content-Encoding"] = []string{"gzip"}
 		length = -1
 	}
@@ -288,6 +310,7 @@ func (p *pageWriter) Flush() { _ = p.FlushError() }
 // finish ends the answer. Without returned a panic is on its way through, which
 // breaks the answer off: what there is of it goes out before.
 func (p *pageWriter) finish(returned bool) {
+	defer p.layDown()
 	if p.mode == pageRestoring && (!returned || !p.redirect()) {
 		_ = p.release() // the caller may have gone
 	}
@@ -331,9 +354,8 @@ func (p *pageWriter) end() error {
 // passHeld lets a page out that got nothing: as it came.
 func (p *pageWriter) passHeld() {
 	p.forms.countPage(p.nothingToDo())
-	held := p.held
 	p.passOn()
-	_, _ = p.ResponseWriter.Write(held) //nolint:gosec // as above; the caller may have gone.
+	_, _ = p.ResponseWriter.Write(p.held) //nolint:gosec // as above; the caller may have gone.
 }
 
 // passRewritten lets the rest of the page out.
@@ -345,11 +367,20 @@ func (p *pageWriter) passRewritten() {
 	}
 	if p.mode == pageHolding {
 		p.mode = pageRewriting
-		p.sendHeader(p.out.Len())
-		_, _ = (*pageSink)(p).Write(p.out.Bytes()) // the caller may have gone
+		p.sendHeader(len(p.out))
 	}
-	if p.encoder != nil {
-		_ = p.encoder.Close()
+	_ = p.drain() // the caller may have gone
+	if p.encoder != nil && p.encoder.Close() == nil {
+		p.forms.pages.putEncoder(p.encoder)
+		p.encoder = nil
+	}
+}
+
+// layDown gives back the memory that the page was held in.
+func (p *pageWriter) layDown() {
+	if p.pageBuffer != nil {
+		p.forms.pages.putBuffer(p.pageBuffer)
+		p.pageBuffer = nil
 	}
 }
 
@@ -362,6 +393,7 @@ func (p *pageWriter) breakOff() {
 		_ = p.commit()
 	}
 	_ = p.rewriter.Close()
+	_ = p.drain()
 	if p.encoder != nil {
 		_ = p.encoder.Flush()
 	}

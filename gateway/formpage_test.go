@@ -385,8 +385,7 @@ func TestPageUnreliable(t *testing.T) {
 
 // TestPageBomb: a page that is short in its content coding and long without passes
 // in constant memory, and the window of a coding is bounded.
-func TestPageBomb(t *testing.T) {
-	t.Parallel()
+func TestPageBomb(t *testing.T) { //nolint:paralleltest // it measures the memory of the whole process
 	const size = 64 << 20
 	var bomb bytes.Buffer
 	z := gzip.NewWriter(&bomb)

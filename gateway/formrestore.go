@@ -54,7 +54,7 @@ func (p *pageWriter) holdRestored(b []byte) bool {
 // release goes on as without the redirect.
 func (p *pageWriter) release() error {
 	held := p.held
-	p.held = nil
+	p.pageBuffer = nil
 	if reason := p.untouched(); reason != "" {
 		p.passOn()
 	} else {
@@ -82,7 +82,7 @@ func (p *pageWriter) redirect() bool {
 	h.Set("Location", p.request.URL.EscapedPath()+"?"+query+restoreField+"="+id+"."+digest)
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Length", "0")
-	p.mode, p.held = pagePassing, nil
+	p.mode = pagePassing
 	p.setOutcomes()
 	p.ResponseWriter.WriteHeader(http.StatusSeeOther)
 	return true

@@ -251,7 +251,11 @@ func (rt *router) find(r *http.Request) *route {
 // plainHost returns the host as rules spell it: small letters, no dot at the end.
 func plainHost(host string) string {
 	name, port, found := strings.Cut(host, ":")
-	name = strings.TrimSuffix(strings.ToLower(name), ".")
+	plain := strings.TrimSuffix(strings.ToLower(name), ".")
+	if plain == name {
+		return host
+	}
+	name = plain
 	if found {
 		return name + ":" + port
 	}

@@ -218,11 +218,11 @@ func receive[T any](t *testing.T, from <-chan T) T {
 }
 
 // parse reads rules.
-func parse(t *testing.T, text string) *rules.File {
-	t.Helper()
+func parse(tb testing.TB, text string) *rules.File {
+	tb.Helper()
 	file, err := rules.Parse("rules.yaml", []byte(text))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return file
 }

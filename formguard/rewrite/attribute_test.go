@@ -7,8 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
 	"pgregory.net/rapid"
-
-	"github.com/semel-dev/semel/formguard/rewrite"
 )
 
 const urlencoded = "application/x-www-form-urlencoded"
@@ -17,30 +15,30 @@ func TestForm(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		page string
-		want rewrite.Form
+		want form
 	}{
-		"nothing": {`<form>`, rewrite.Form{Method: "get", Enctype: urlencoded}},
+		"nothing": {`<form>`, form{Method: "get", Enctype: urlencoded}},
 		"everything": {
 			`<form ACTION="/a?x=1&amp;y=2" Method=POST enctype=Multipart/Form-Data id=i name='n' target=_top data-semel-draft="invoice-&#52;2">`,
-			rewrite.Form{
+			form{
 				Action: "/a?x=1&y=2", HasAction: true, Method: "post", Enctype: "multipart/form-data",
 				ID: "i", Name: "n", Target: "_top", Draft: "invoice-42",
 			},
 		},
-		"an empty action":       {`<form action>`, rewrite.Form{HasAction: true, Method: "get", Enctype: urlencoded}},
-		"duplicates":            {`<form method=post method=get action=/a ACTION=/b>`, rewrite.Form{Action: "/a", HasAction: true, Method: "post", Enctype: urlencoded}},
-		"a dialog":              {`<form method=dialog>`, rewrite.Form{Method: "dialog", Enctype: urlencoded}},
-		"a method of no kind":   {`<form method="post ">`, rewrite.Form{Method: "get", Enctype: urlencoded}},
-		"a method by reference": {`<form method="&#112;ost">`, rewrite.Form{Method: "post", Enctype: urlencoded}},
-		"a Kelvin sign":         {"<form encType=text/plain action=\u212A>", rewrite.Form{Action: "\u212A", HasAction: true, Method: "get", Enctype: "text/plain"}},
-		"in a template":         {`<template><form>`, rewrite.Form{Method: "get", Enctype: urlencoded, Inert: true}},
-		"in a noscript":         {`<noscript><form>`, rewrite.Form{Method: "get", Enctype: urlencoded, Inert: true}},
+		"an empty action":       {`<form action>`, form{HasAction: true, Method: "get", Enctype: urlencoded}},
+		"duplicates":            {`<form method=post method=get action=/a ACTION=/b>`, form{Action: "/a", HasAction: true, Method: "post", Enctype: urlencoded}},
+		"a dialog":              {`<form method=dialog>`, form{Method: "dialog", Enctype: urlencoded}},
+		"a method of no kind":   {`<form method="post ">`, form{Method: "get", Enctype: urlencoded}},
+		"a method by reference": {`<form method="&#112;ost">`, form{Method: "post", Enctype: urlencoded}},
+		"a Kelvin sign":         {"<form encType=text/plain action=\u212A>", form{Action: "\u212A", HasAction: true, Method: "get", Enctype: "text/plain"}},
+		"in a template":         {`<template><form>`, form{Method: "get", Enctype: urlencoded, Inert: true}},
+		"in a noscript":         {`<noscript><form>`, form{Method: "get", Enctype: urlencoded, Inert: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, piece := range []int{0, 1} {
 				_, r, _ := rewritten(t, c.page, piece, nil)
-				if diff := cmp.Diff([]rewrite.Form{c.want}, r.forms); diff != "" {
+				if diff := cmp.Diff([]form{c.want}, r.forms); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
 			}
@@ -50,30 +48,34 @@ func TestForm(t *testing.T) {
 
 func TestSubmitter(t *testing.T) {
 	t.Parallel()
-	form := rewrite.Form{Action: "/a", HasAction: true, Method: "get", Enctype: urlencoded}
-	outer := rewrite.Form{Action: "/o", HasAction: true, Method: "get", Enctype: urlencoded}
-	inert := form
+	inner := form{Action: "/a", HasAction: true, Method: "get", Enctype: urlencoded}
+	outer := form{Action: "/o", HasAction: true, Method: "get", Enctype: urlencoded}
+	inert := inner
 	inert.Inert = true
 	for name, c := range map[string]struct {
 		page string
-		want rewrite.Submitter
+		want submitter
 	}{
-		"alone":             {`<button formaction=/x>`, rewrite.Submitter{FormAction: "/x", HasFormAction: true}},
-		"in a form":         {`<form action=/a><p><button formaction=/x>`, rewrite.Submitter{FormAction: "/x", HasFormAction: true, Form: &form}},
-		"behind a form":     {`<form action=/a></form><button formaction=/x>`, rewrite.Submitter{FormAction: "/x", HasFormAction: true}},
-		"in a nested form":  {`<form action=/a><form action=/b><button formaction=/x>`, rewrite.Submitter{FormAction: "/x", HasFormAction: true, Form: &form}},
-		"of another form":   {`<form action=/a><input type=submit formmethod=POST form=f>`, rewrite.Submitter{FormMethod: "post", HasFormMethod: true, FormID: "f", Form: &form}},
-		"a method":          {`<button formmethod="?">`, rewrite.Submitter{FormMethod: "get", HasFormMethod: true}},
-		"in a template":     {`<form action=/o><template><form action=/a><button formaction>`, rewrite.Submitter{HasFormAction: true, Form: &inert}},
-		"in an outer form":  {`<form action=/o><template><form action=/a></form><button formaction>`, rewrite.Submitter{HasFormAction: true, Form: &outer}},
-		"behind a template": {`<form action=/o><template><form action=/a></template><button formaction>`, rewrite.Submitter{HasFormAction: true, Form: &outer}},
-		"behind a noscript": {`<form action=/o><noscript></form><form action=/a></noscript><button formaction>`, rewrite.Submitter{HasFormAction: true, Form: &outer}},
+		"alone":             {`<button formaction=/x>`, submitter{FormAction: "/x", HasFormAction: true}},
+		"in a form":         {`<form action=/a><p><button formaction=/x>`, submitter{FormAction: "/x", HasFormAction: true, Form: &inner}},
+		"behind a form":     {`<form action=/a></form><button formaction=/x>`, submitter{FormAction: "/x", HasFormAction: true}},
+		"in a nested form":  {`<form action=/a><form action=/b><button formaction=/x>`, submitter{FormAction: "/x", HasFormAction: true, Form: &inner}},
+		"of another form":   {`<form action=/a><input type=submit formmethod=POST form=f>`, submitter{FormMethod: "post", HasFormMethod: true, FormID: "f", Form: &inner}},
+		"a method":          {`<button formmethod="?">`, submitter{FormMethod: "get", HasFormMethod: true}},
+		"in a template":     {`<form action=/o><template><form action=/a><button formaction>`, submitter{HasFormAction: true, Form: &inert}},
+		"in an outer form":  {`<form action=/o><template><form action=/a></form><button formaction>`, submitter{HasFormAction: true, Form: &outer}},
+		"behind a template": {`<form action=/o><template><form action=/a></template><button formaction>`, submitter{HasFormAction: true, Form: &outer}},
+		"behind a noscript": {`<form action=/o><noscript></form><form action=/a></noscript><button formaction>`, submitter{HasFormAction: true, Form: &outer}},
+		"behind a noscript in a template": {
+			`<template><form action=/a><noscript></template><template><form action=/b></template></noscript><button formaction>`,
+			submitter{HasFormAction: true, Form: &inert},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, piece := range []int{0, 1} {
 				_, r, _ := rewritten(t, c.page, piece, nil)
-				if diff := cmp.Diff([]rewrite.Submitter{c.want}, r.submitters); diff != "" {
+				if diff := cmp.Diff([]submitter{c.want}, r.submitters); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
 			}

@@ -73,16 +73,16 @@ func (m *marks) utf16() bool {
 }
 
 // declares returns the charset that a meta element declares, or "".
-func declares(tag string) string {
+func declares(tag []byte) string {
 	charset, equiv, content := attribute{name: "charset"}, attribute{name: "http-equiv"}, attribute{name: "content"}
-	find(tag, &charset, &equiv, &content)
+	find(tag, nil, &charset, &equiv, &content)
 	if charset.has {
-		return charset.value
+		return string(charset.value)
 	}
 	if !equalFold(equiv.value, "content-type") {
 		return ""
 	}
-	_, value, _ := strings.Cut(strings.ToLower(content.value), "charset")
+	_, value, _ := strings.Cut(strings.ToLower(string(content.value)), "charset")
 	value, found := strings.CutPrefix(strings.TrimLeft(value, " \t\n\f\r"), "=")
 	if !found {
 		return ""

@@ -94,7 +94,7 @@ func (f *foreign) startHTML(name []byte, selfClosing, ignored bool) {
 
 func annotationKind(tag []byte) nodeKind {
 	encoding := attribute{name: "encoding"}
-	find(string(tag), &encoding)
+	find(tag, nil, &encoding)
 	if equalFold(encoding.value, "text/html") || equalFold(encoding.value, "application/xhtml+xml") {
 		return integration
 	}
@@ -171,7 +171,7 @@ func breaksOut(name, tag []byte) bool {
 		return true
 	case "font":
 		color, face, size := attribute{name: "color"}, attribute{name: "face"}, attribute{name: "size"}
-		find(string(tag), &color, &face, &size)
+		find(tag, nil, &color, &face, &size)
 		return color.has || face.has || size.has
 	default:
 		return false

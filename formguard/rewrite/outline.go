@@ -6,11 +6,13 @@ const maxOpen = 512
 // outline is what the rewriter knows of the tree that a parser builds: enough to tell which form a tag belongs to.
 type outline struct {
 	// form is the parser's form pointer: the form that is open outside of templates.
-	form *Form
+	form *openForm
 	// templates are those that are open, and for each how many forms were open in templates around it.
 	templates []int
 	// forms are those that are open in templates.
-	forms []*Form
+	forms []*openForm
+	// lender is where forms come from, and go when they are closed.
+	lender *forms
 	// selects is whether a select is open: an input in there would close it, so that nothing is inserted.
 	selects bool
 	foreign foreign
@@ -18,16 +20,21 @@ type outline struct {
 
 // enclosing is the form that a control belongs to here.
 func (o *outline) enclosing() *Form {
+	form := o.form
 	if len(o.forms) > 0 {
-		return o.forms[len(o.forms)-1]
+		form = o.forms[len(o.forms)-1]
 	}
-	return o.form
+	if form == nil {
+		return nil
+	}
+	return &form.Form
 }
 
 // begins is whether a form start tag begins a form here. In a form it does not, unless a template is open.
 func (o *outline) begins() bool { return !o.selects && (o.form == nil || len(o.templates) > 0) }
 
-func (o *outline) beginForm(form *Form) {
+func (o *outline) beginForm(form *openForm) {
+	o.lender.hold(form)
 	if len(o.templates) == 0 {
 		o.form = form
 		return
@@ -44,7 +51,7 @@ func (o *outline) end(e element) {
 		o.selects = false
 	case templateElement:
 		if n := len(o.templates); n > 0 {
-			o.forms = o.forms[:o.templates[n-1]]
+			o.closeTo(o.templates[n-1])
 			o.templates = o.templates[:n-1]
 			o.selects = false
 		}
@@ -55,12 +62,19 @@ func (o *outline) endForm() {
 	o.selects = false
 	n := len(o.templates)
 	if n == 0 {
+		o.lender.drop(o.form)
 		o.form = nil
 		return
 	}
 	if len(o.forms) > o.templates[n-1] {
-		o.forms = o.forms[:len(o.forms)-1]
+		o.closeTo(len(o.forms) - 1)
 	}
+}
+
+// closeTo leaves n forms in templates open.
+func (o *outline) closeTo(n int) {
+	o.lender.drop(o.forms[n:]...)
+	o.forms = o.forms[:n]
 }
 
 // start takes the start tag of an HTML element that is no form.
@@ -83,6 +97,10 @@ func (o *outline) tooDeep() bool {
 
 // copyTo is for a part of the page that some browsers do not look into: what is open behind it is what was open before.
 func (o *outline) copyTo(saved *outline) {
+	o.lender.hold(o.form)
+	o.lender.hold(o.forms...)
+	saved.lender.drop(saved.form)
+	saved.closeTo(0)
 	saved.form, saved.selects = o.form, o.selects
 	saved.templates = append(saved.templates[:0], o.templates...)
 	saved.forms = append(saved.forms[:0], o.forms...)

@@ -200,7 +200,7 @@ func (w *Writer) endTag(end int) {
 		w.form(tag, end)
 	case inputElement, buttonElement:
 		o.start(w.what)
-		w.submitter(tag)
+		w.button(tag)
 	case bodyElement, baseElement, metaElement:
 		w.once(tag, end)
 	case rawElement:
@@ -246,18 +246,19 @@ func (w *Writer) form(tag []byte, end int) {
 	if tag == nil {
 		w.stats.LongTags++
 	}
-	form := newForm(string(tag), w.inNoscript || len(o.templates) > 0)
+	form := w.forms.lend()
+	form.read(tag, w.inNoscript || len(o.templates) > 0)
 	o.beginForm(form)
 	if o.tooDeep() {
 		w.giveUp(TooDeep)
 	}
 	if tag != nil {
-		w.insertAt(end, w.insert.Form(form))
+		w.insertAt(end, w.insert.Form(&form.Form))
 	}
 }
 
-// submitter takes the start tag of a button or an input.
-func (w *Writer) submitter(tag []byte) {
+// button takes the start tag of a button or an input.
+func (w *Writer) button(tag []byte) {
 	if w.outline.selects {
 		return
 	}
@@ -265,15 +266,10 @@ func (w *Writer) submitter(tag []byte) {
 		w.stats.LongTags++
 		return
 	}
-	if !submits(tag) {
+	if !submits(tag) || !w.submitter.read(tag, w.what == buttonElement, w.outline.enclosing()) {
 		return
 	}
-	submitter := newSubmitter(string(tag), w.what == buttonElement)
-	if submitter == nil {
-		return
-	}
-	submitter.Form = w.outline.enclosing()
-	inserted := w.insert.Submitter(submitter)
+	inserted := w.insert.Submitter(&w.submitter.Submitter)
 	switch {
 	case len(inserted) == 0:
 	case w.held > 0: // the tag began in a chunk before
@@ -297,12 +293,12 @@ func (w *Writer) once(tag []byte, end int) {
 		}
 	case baseElement:
 		href := attribute{name: "href"}
-		if find(string(tag), &href); href.has && !w.hasBase {
+		if find(tag, nil, &href); href.has && !w.hasBase {
 			w.hasBase = true
-			w.insert.Base(href.value)
+			w.insert.Base(string(href.value))
 		}
 	default:
-		if !w.declared && shifts(declares(string(tag))) {
+		if !w.declared && shifts(declares(tag)) {
 			w.giveUp(WrongCharset)
 		}
 	}

@@ -1,38 +1,43 @@
 package rewrite
 
 import (
+	"bytes"
 	"html"
-	"strings"
+	"strconv"
 	"unicode/utf8"
 )
 
-// decode makes of a raw attribute value what a parser makes of it: line ends become line feeds, NUL the replacement
+// appendDecoded appends what a parser makes of a raw attribute value: line ends become line feeds, NUL the replacement
 // character, and character references what they stand for.
-func decode(raw string) string {
-	if strings.IndexByte(raw, '\r') >= 0 {
-		raw = strings.ReplaceAll(strings.ReplaceAll(raw, "\r\n", "\n"), "\r", "\n")
-	}
-	if strings.IndexByte(raw, 0) >= 0 {
-		raw = strings.ReplaceAll(raw, "\x00", string(utf8.RuneError))
-	}
-	i := strings.IndexByte(raw, '&')
-	if i < 0 {
-		return raw
-	}
-	var b strings.Builder
-	for ; i >= 0; i = strings.IndexByte(raw, '&') {
-		b.WriteString(raw[:i])
-		raw = raw[i:]
-		n := referenceLength(raw)
-		b.WriteString(dereference(raw[:n], raw[n:]))
+func appendDecoded(to, raw []byte) []byte {
+	for {
+		n := 0 // values are short: looking at each byte beats a search
+		for n < len(raw) && raw[n] != '&' && raw[n] != '\r' && raw[n] != 0 {
+			n++
+		}
+		if n == len(raw) {
+			return append(to, raw...)
+		}
+		to = append(to, raw[:n]...)
+		c := raw[n]
 		raw = raw[n:]
+		switch length := 1; c {
+		case '&':
+			length = referenceLength(raw)
+			to = appendReferred(to, raw[:length], raw[length:])
+			raw = raw[length:]
+		case '\r':
+			to = append(to, '\n')
+			raw = bytes.TrimPrefix(raw[length:], []byte("\n"))
+		default:
+			to = utf8.AppendRune(to, utf8.RuneError)
+			raw = raw[length:]
+		}
 	}
-	b.WriteString(raw)
-	return b.String()
 }
 
 // referenceLength is the length of what may be a character reference at the start of s, which begins with "&".
-func referenceLength(s string) int {
+func referenceLength(s []byte) int {
 	n := 1
 	if n < len(s) && s[n] == '#' {
 		n++
@@ -46,27 +51,35 @@ func referenceLength(s string) int {
 	return n
 }
 
-// dereference decodes one reference in an attribute value. In there, and only there, a name without semicolon that is
+// appendReferred decodes one reference in an attribute value. In there, and only there, a name without semicolon that is
 // followed by "=", a letter or a digit stays as it is: /a?x=1&copy=2 means what it says.
-func dereference(reference, rest string) string {
+func appendReferred(to, reference, rest []byte) []byte {
 	if len(reference) > 2 && reference[1] == '#' {
-		return numeric(reference)
+		return appendNumeric(to, reference)
 	}
-	text := html.UnescapeString(reference)
+	switch string(reference) { // those that pages are full of, without asking the library, which would allocate
+	case "&amp;":
+		return append(to, '&')
+	case "&quot;":
+		return append(to, '"')
+	case "&":
+		return append(to, reference...)
+	}
+	text := html.UnescapeString(string(reference))
 	last := text[len(text)-1]
 	switch {
-	case strings.HasSuffix(reference, ";"): // a shorter name inside leaves the semicolon
-		if last == ';' && reference != "&semi;" {
-			return reference
+	case bytes.HasSuffix(reference, []byte(";")): // a shorter name inside leaves the semicolon
+		if last == ';' && string(reference) != "&semi;" {
+			return append(to, reference...)
 		}
-	case isAlphanumeric(last), strings.HasPrefix(rest, "="):
-		return reference
+	case isAlphanumeric(last), bytes.HasPrefix(rest, []byte("=")):
+		return append(to, reference...)
 	}
-	return text
+	return append(to, text...)
 }
 
-// numeric decodes "&#" and what follows; digits end where they end.
-func numeric(reference string) string {
+// appendNumeric decodes "&#" and what follows; digits end where they end.
+func appendNumeric(to, reference []byte) []byte {
 	digits, base := reference[2:], rune(10)
 	if lower(digits[0]) == 'x' {
 		digits, base = digits[1:], 16
@@ -79,15 +92,17 @@ func numeric(reference string) string {
 		}
 		value = min(value*base+digit, utf8.MaxRune+1)
 	}
-	if n == 0 {
-		return reference
+	switch {
+	case n == 0:
+		return append(to, reference...)
+	case value == 0 || value > utf8.MaxRune:
+		to = utf8.AppendRune(to, utf8.RuneError)
+	case 0x80 <= value && value < 0xA0: // the library knows what windows-1252 becomes
+		to = append(to, html.UnescapeString("&#"+strconv.Itoa(int(value))+";")...)
+	default: // surrogates become the replacement character here, too
+		to = utf8.AppendRune(to, value)
 	}
-	rest := strings.TrimPrefix(digits[n:], ";")
-	if value > utf8.MaxRune {
-		return string(utf8.RuneError) + rest
-	}
-	// The library knows what windows-1252, surrogates and NUL become.
-	return html.UnescapeString(reference[:len(reference)-len(digits)+n]+";") + rest
+	return append(to, bytes.TrimPrefix(digits[n:], []byte(";"))...)
 }
 
 // digitOf returns 99 for what is no digit in any base.

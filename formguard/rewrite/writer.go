@@ -17,8 +17,8 @@ const (
 var ErrClosed = errors.New("rewrite: writer is closed")
 
 // Inserter says what is inserted into a page. Its methods are called while Write runs, in the order of the page. What
-// they return is written before they are called again, and is not kept; nil and empty insert nothing. The arguments are
-// theirs to keep.
+// they return is written before they are called again, and is not kept, so that they may use the memory again; nil and
+// empty insert nothing. The arguments are used again, too: what they point to is valid until the method returns.
 type Inserter interface {
 	// Form is called for every form that begins, and is inserted right behind its start tag.
 	Form(form *Form) []byte
@@ -78,6 +78,9 @@ type Writer struct {
 	noscript   endTagScan
 	inNoscript bool
 	outside    outline
+	forms      forms
+
+	submitter openSubmitter
 
 	hasBody, hasBase bool
 
@@ -111,6 +114,7 @@ func NewWriter(dst io.Writer, insert Inserter, options *Options) *Writer {
 		supported: Supported(options.Charset),
 		noscript:  endTagScan{name: []byte("noscript")},
 	}
+	w.outline.lender, w.outside.lender = &w.forms, &w.forms
 	if w.max == 0 {
 		w.max = DefaultMaxBytes
 	}
@@ -168,7 +172,7 @@ func (w *Writer) Close() error {
 	w.emit(w.sent)
 	err := w.err
 	w.err = ErrClosed
-	w.outline, w.outside, w.tag = outline{}, outline{}, nil
+	w.outline, w.outside, w.forms, w.submitter, w.tag = outline{}, outline{}, forms{}, openSubmitter{}, nil
 	return err
 }
 

@@ -18,22 +18,48 @@ const (
 	bodyMark = `<p class="semel-notice">B</p>`
 )
 
+// form and submitter are what can be kept of a rewrite.Form and a rewrite.Submitter.
+type (
+	form struct {
+		Action, ID, Name, Target, Draft, Method, Enctype string
+		HasAction, Inert                                 bool
+	}
+	submitter struct {
+		FormAction, FormMethod, FormID string
+		HasFormAction, HasFormMethod   bool
+		Form                           *form
+	}
+)
+
+func kept(f *rewrite.Form) *form {
+	if f == nil {
+		return nil
+	}
+	return &form{
+		Action: string(f.Action), ID: string(f.ID), Name: string(f.Name), Target: string(f.Target), Draft: string(f.Draft),
+		Method: f.Method, Enctype: f.Enctype, HasAction: f.HasAction, Inert: f.Inert,
+	}
+}
+
 // recorder inserts marks and keeps what it was asked.
 type recorder struct {
-	forms      []rewrite.Form
-	submitters []rewrite.Submitter
+	forms      []form
+	submitters []submitter
 	bases      []string
 	bodies     int
 	noBody     bool
 }
 
 func (r *recorder) Form(f *rewrite.Form) []byte {
-	r.forms = append(r.forms, *f)
+	r.forms = append(r.forms, *kept(f))
 	return []byte(formMark)
 }
 
 func (r *recorder) Submitter(s *rewrite.Submitter) []byte {
-	r.submitters = append(r.submitters, *s)
+	r.submitters = append(r.submitters, submitter{
+		FormAction: string(s.FormAction), HasFormAction: s.HasFormAction, FormMethod: s.FormMethod, HasFormMethod: s.HasFormMethod,
+		FormID: string(s.FormID), Form: kept(s.Form),
+	})
 	return []byte(sendMark)
 }
 

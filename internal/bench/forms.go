@@ -161,8 +161,9 @@ func compareDoors(ctx context.Context, s *settings, kind string, doors []door, d
 		if i > 0 {
 			r.against = fmt.Sprintf("%.2f× direct", samples[i].nanos/samples[0].nanos)
 		}
+		r.time += ", " + nanosText(samples[i].busy) + " of processor"
 		if i > 1 {
-			r.against += fmt.Sprintf(", %.2f× plain, %+.0f µs", samples[i].nanos/samples[1].nanos, (samples[i].nanos-samples[1].nanos)/1e3)
+			r.against += fmt.Sprintf(", %.2f× plain (%.2f× of processor), %+.0f µs", samples[i].nanos/samples[1].nanos, samples[i].busy/samples[1].busy, (samples[i].nanos-samples[1].nanos)/1e3)
 		}
 		rows = append(rows, r)
 	}

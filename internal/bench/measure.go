@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -20,6 +21,7 @@ type subject struct {
 // sample is the median over the rounds.
 type sample struct {
 	nanos  float64 // per operation
+	busy   float64 // nanoseconds of processor time per operation: what else runs on the machine counts less in it
 	allocs float64 // per operation
 }
 
@@ -35,6 +37,7 @@ func measure(ctx context.Context, s *settings, subjects []subject) ([]sample, er
 		counts[i] = n
 	}
 	nanos := make([][]float64, len(subjects))
+	busy := make([][]float64, len(subjects))
 	allocs := make([][]float64, len(subjects))
 	for range s.rounds {
 		for i, sub := range subjects {
@@ -43,12 +46,13 @@ func measure(ctx context.Context, s *settings, subjects []subject) ([]sample, er
 				return nil, err
 			}
 			nanos[i] = append(nanos[i], one.nanos)
+			busy[i] = append(busy[i], one.busy)
 			allocs[i] = append(allocs[i], one.allocs)
 		}
 	}
 	out := make([]sample, len(subjects))
 	for i := range subjects {
-		out[i] = sample{nanos: median(nanos[i]), allocs: median(allocs[i])}
+		out[i] = sample{nanos: median(nanos[i]), busy: median(busy[i]), allocs: median(allocs[i])}
 	}
 	return out, nil
 }
@@ -71,14 +75,26 @@ func once(ctx context.Context, sub subject, n int) (sample, error) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	began := time.Now()
+	began, spent := time.Now(), processor()
 	err := sub.do(ctx, n)
 	took := time.Since(began)
+	spent = processor() - spent
 	runtime.ReadMemStats(&after)
 	return sample{
 		nanos:  float64(took.Nanoseconds()) / float64(n),
+		busy:   float64(spent) / float64(n),
 		allocs: float64(after.Mallocs-before.Mallocs) / float64(n),
 	}, err
+}
+
+// processor returns the processor time that this process has used, 0 where that is
+// not known.
+func processor() time.Duration {
+	var usage syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) != nil {
+		return 0
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 // spread does n operations by so many callers at a time.

@@ -99,9 +99,19 @@ func machine() string {
 			}
 		}
 	}
-	return fmt.Sprintf("%s · %s/%s · %s · %d CPUs (%s) · %s",
+	return fmt.Sprintf("%s · %s/%s · %s · %d CPUs (%s) · load %s · %s",
 		time.Now().UTC().Format("2006-01-02 15:04 UTC"), runtime.GOOS, runtime.GOARCH, runtime.Version(),
-		runtime.NumCPU(), cpuModel(), revision)
+		runtime.NumCPU(), cpuModel(), loadAverage(), revision)
+}
+
+// loadAverage is how many processes wanted a processor in the last minute.
+func loadAverage() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	last, _, _ := strings.Cut(string(text), " ")
+	return last
 }
 
 func cpuModel() string {
