@@ -68,6 +68,10 @@ type formAttempt struct {
 	tokens bool            // whether there are any in it
 	length int64           // of the body without them
 
+	// unverified is set for a request with a token that nobody can verify now, and
+	// ambiguous for a form that can be read in more than one way.
+	unverified, ambiguous bool
+
 	refused []string // the tokens of a form that was refused because none is valid
 
 	// restored is the name of the key whose page is shown again.
@@ -186,7 +190,9 @@ func (g *Gateway) formRoute(rule *rules.Route, lifetime time.Duration, guard *se
 		switch a := formAttemptOf(r.Context()); {
 		case a != nil && a.restored != "":
 			a.forgotten(w, r)
-		case a != nil && a.name != "":
+		case a != nil && a.ambiguous:
+			g.refuseForm(w, r)
+		case a != nil && (a.name != "" || a.unverified): // the latter on a route that fails open
 			proxy.ServeHTTP(w, r)
 		default:
 			plain.ServeHTTP(w, r)
