@@ -16,6 +16,8 @@ const (
 	// maxHeldPage of a page are held back, as long as nobody flushes: a page that
 	// gets nothing can then be passed on as it came, with its header.
 	maxHeldPage = 64 << 10
+	// maxHeldOut of what it is to become are held back.
+	maxHeldOut = 4 * maxHeldPage
 	// maxPageHead of a page are looked at for its language.
 	maxPageHead = 4 << 10
 )
@@ -82,6 +84,7 @@ func (p *pageWriter) WriteHeader(status int) {
 		return
 	}
 	p.status = status
+	dropOwnCookies(p.Header())
 	p.noteOutcome()
 	p.tells = p.tellsOfReplay()
 	switch reason := p.untouched(); {
@@ -138,10 +141,15 @@ func (p *pageWriter) Write(b []byte) (int, error) {
 		return len(b), p.release()
 	case pageHolding:
 		p.held = append(p.held, b...)
-		if err := p.feed(b); err != nil {
+		err := p.feed(b)
+		switch {
+		case err != nil && p.mode == pageHolding:
 			return len(b), p.giveUp()
+		case err != nil:
+			p.broken = true
+			return 0, err
 		}
-		if len(p.held) > maxHeldPage || p.out.Len() > 4*maxHeldPage {
+		if len(p.held) > maxHeldPage {
 			return len(b), p.commit()
 		}
 		return len(b), nil
@@ -195,8 +203,13 @@ type pageSink pageWriter
 // Write implements io.Writer.
 func (p *pageSink) Write(b []byte) (int, error) {
 	switch {
-	case p.mode == pageHolding:
+	case p.mode == pageHolding && p.out.Len() <= maxHeldOut:
 		return p.out.Write(b)
+	case p.mode == pageHolding: // a few bytes of a coding can be a page of any length
+		if err := (*pageWriter)(p).commit(); err != nil {
+			return 0, err
+		}
+		return p.Write(b)
 	case p.encoder != nil:
 		return p.encoder.Write(b)
 	}

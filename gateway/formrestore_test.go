@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"testing"
@@ -218,5 +219,58 @@ func TestFormWords(t *testing.T) {
 	}
 	if got := strings.Split(p.cookie("semel_outcome"), "/"); len(got) != 8 {
 		t.Errorf("the cookie holds %d outcomes, want 8: %q", len(got), got)
+	}
+}
+
+// TestRestoreStaysHere: the redirect leads to the host that was asked, whatever the
+// path looks like.
+func TestRestoreStaysHere(t *testing.T) {
+	t.Parallel()
+	s := answering("<p>Thank you")
+	d := openShop(t, s, strings.Replace(restoreRules, "/invoices/{id}", "/{shop}/{id}", 1), nil)
+	p := d.person(t)
+	token := p.token("/new")
+	got := p.post("//elsewhere.test/7", "_semel="+token+"&a=1")
+	at, err := url.Parse(d.url + "//elsewhere.test/7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := at.Parse(got.header.Get("Location"))
+	if err != nil || got.status != http.StatusSeeOther || "http://"+to.Host != d.url || to.Path != "//elsewhere.test/7" {
+		t.Errorf("got %d %q: %v", got.status, got.header.Get("Location"), to)
+	}
+}
+
+// TestOwnCookiesOfOthers: what the application says about the gateway's cookies does
+// not reach the browser; the rest of its cookies does.
+func TestOwnCookiesOfOthers(t *testing.T) {
+	t.Parallel()
+	say := func(w http.ResponseWriter) {
+		for _, line := range []string{"a=1", "semel_visitor=AAAAAAAAAAAAAAAAAAAAAA; Path=/", " semel_outcome =x", "semel_visitor", "semel_visitors=2"} {
+			w.Header().Add("Set-Cookie", line)
+		}
+	}
+	s := &shop{
+		page: func(w http.ResponseWriter, r *http.Request) {
+			say(w)
+			if r.URL.Path == "/new" {
+				w.Header().Set("Content-Type", "text/html")
+				_, _ = io.WriteString(w, formPage)
+			}
+		},
+		post: func(w http.ResponseWriter, _ *http.Request) { say(w) },
+	}
+	p := openShop(t, s, "", nil).person(t)
+	page := p.get("/new")
+	visitor := p.cookie("semel_visitor")
+	answers := map[string]reply{"page": page, "form": p.post("/invoices", "_semel="+tokensIn(page.body)[0]+"&a=1"), "other": p.get("/other"), "JSON": p.post("/x", "a=1")}
+	for name, got := range answers {
+		text := strings.Join(got.header["Set-Cookie"], "\n")
+		if strings.Contains(text, "AAAA") || strings.Contains(text, "=x") || !strings.HasPrefix(text, "a=1\nsemel_visitors=2") {
+			t.Errorf("%s: got %q", name, text)
+		}
+	}
+	if got := p.cookie("semel_visitor"); got != visitor || visitor == "" || strings.HasPrefix(visitor, "AAAA") {
+		t.Errorf("the visitor was %q, is %q", visitor, got)
 	}
 }
