@@ -59,6 +59,7 @@ func (g *Gateway) newForms() (*forms, error) {
 type formAttempt struct {
 	visitor  string // the visitor cookie, "" for none
 	outcomes []outcome
+	query    string // of the request with its tokens; "" where there are none in it
 
 	// What formKey found.
 	who    string          // whose the form is; "" for as the rule says
@@ -90,7 +91,7 @@ func formAttemptOf(ctx context.Context) *formAttempt {
 func (f *forms) serve(w http.ResponseWriter, r *http.Request, found *route) {
 	own := f.withoutCookies(r)
 	a := formAttemptOf(own.Context())
-	restore := f.cleanQuery(own)
+	restore := f.cleanQuery(own, a)
 	if asksForPage(own) {
 		own.Header = freshPage(own.Header)
 	}
@@ -118,16 +119,19 @@ func (f *forms) withoutCookies(r *http.Request) *http.Request {
 
 // cleanQuery takes tokens out of the query, and returns the name of the page that
 // it asks for, if any.
-func (f *forms) cleanQuery(r *http.Request) (restore string) {
+func (f *forms) cleanQuery(r *http.Request, a *formAttempt) (restore string) {
 	raw := r.URL.RawQuery
 	if !strings.Contains(raw, "=") {
 		return ""
 	}
-	clean := raw
+	whole, restore := takeRestore(raw)
+	clean := whole
 	for _, field := range f.fields {
 		clean = formguard.StripQuery(clean, field)
 	}
-	clean, restore = takeRestore(clean)
+	if clean != whole {
+		a.query = whole
+	}
 	if clean != raw {
 		target := *r.URL
 		target.RawQuery = clean

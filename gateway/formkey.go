@@ -42,7 +42,7 @@ func (s *formKey) Key(r *http.Request, body *semelhttp.Body) (string, bool, erro
 		return "", false, nil
 	}
 	contentType := formguard.FormType(r.Header)
-	if contentType == "" {
+	if contentType == "" && a.query == "" {
 		return "", false, s.forms.checkHeader(r, a, s.rule, s.lifetime)
 	}
 	result, err := s.scan(r, body, contentType, a)
@@ -80,7 +80,16 @@ func (s *formKey) scan(r *http.Request, body *semelhttp.Body, contentType string
 	if err != nil {
 		return formguard.Result{}, err
 	}
-	result, err := formguard.Scan(from, contentType, r.URL.RawQuery, &formguard.BodyOptions{Field: s.rule.Form.Field, Ignore: s.rule.Form.Ignore})
+	query := r.URL.RawQuery
+	if a.query != "" {
+		query = a.query
+		for _, field := range s.forms.fields {
+			if field != s.rule.Form.Field {
+				query = formguard.StripQuery(query, field)
+			}
+		}
+	}
+	result, err := formguard.Scan(from, contentType, query, &formguard.BodyOptions{Field: s.rule.Form.Field, Ignore: s.rule.Form.Ignore})
 	if err != nil {
 		return formguard.Result{}, err
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/semel-dev/semel/gateway"
 	"github.com/semel-dev/semel/store/memstore"
 	"github.com/semel-dev/semel/store/storefault"
@@ -69,6 +71,39 @@ func TestFormWithoutSecret(t *testing.T) {
 	}
 	if got := d.metrics(t); !strings.Contains(got, `semel_form_tokens_total{route="lax",verdict="unverifiable"} 2`) {
 		t.Errorf("not counted: %s", got)
+	}
+}
+
+// TestTokenInQuery: a token in the query counts as one in the form, and the
+// application sees neither (promises 1 and 2).
+func TestTokenInQuery(t *testing.T) {
+	t.Parallel()
+	s := &shop{}
+	d := openShop(t, s, openRules, nil)
+	p, other := d.person(t), d.person(t)
+	mine, theirs := p.token("/new"), other.token("/new")
+	for _, c := range []struct{ target, contentType, body, want string }{
+		{"/invoices?x=1&_semel=" + mine, urlencoded, "a=1", "executed"},
+		{"/invoices?%5Fsemel=" + mine + "&x=1", urlencoded, "a=1", "replayed"},
+		{"/invoices?x=1", urlencoded, "a=1&_semel=" + mine, "replayed"},
+		{"/invoices?x=1&wish=" + theirs + "&_semel=" + mine, urlencoded, "a=1", "replayed"},
+		{"/invoices?_semel=" + mine, urlencoded, "a=2&_semel=" + theirs, "executed"},
+		{"/invoices?_semel=" + mine, "application/json", "{}", "executed"},
+		{"/invoices?_semel=" + mine, "application/json", "{}", "replayed"},
+	} {
+		if got := p.do(http.MethodPost, c.target, c.contentType, c.body); got.header.Get("Idempotency-Status") != c.want {
+			t.Errorf("%s %s: got %d %q, want %s", c.target, c.body, got.status, got.header.Get("Idempotency-Status"), c.want)
+		}
+	}
+	if got := p.post("/invoices?_semel="+theirs, "a=1", "Accept", "application/json"); got.problem() != "form-stale" {
+		t.Errorf("somebody else's: got %d %s", got.status, got.body)
+	}
+	var arrived []string
+	for _, got := range s.posts() {
+		arrived = append(arrived, got.uri+" "+got.body)
+	}
+	if diff := cmp.Diff([]string{"/invoices?x=1 a=1", "/invoices a=2", "/invoices {}"}, arrived); diff != "" {
+		t.Errorf("arrived (-want +got):\n%s", diff)
 	}
 }
 
