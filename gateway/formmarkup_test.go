@@ -55,6 +55,8 @@ func TestMarkup(t *testing.T) {
 		"button of another":     {"/", `<form id=f method=post action=/x></form><button form=f formaction=/orders>`, `<form id=f method=post action=/x></form>` + named + `<button form=f formaction=/orders>`},
 		"button that only asks": {"/", `<form method=get action=/x><button formaction=/orders>`, `<form method=get action=/x><button formaction=/orders>`},
 		"in a template":         {"/", `<template><form method=post action=/invoices></form></template><form method=post action=/invoices>`, `<template><form method=post action=/invoices>` + field + `</form></template><form method=post action=/invoices>` + field + "S"},
+		"for who has no script": {"/", `<noscript><form method=post action=/invoices></form></noscript><form method=post action=/invoices>`, `<noscript><form method=post action=/invoices>` + field + `</form></noscript><form method=post action=/invoices>` + field + "S"},
+		"button in a template":  {"/", `<template><form method=post action=/orders><button formaction=/invoices></form></template>`, `<template><form method=post action=/orders>` + field + field + `<button formaction=/invoices></form></template>`},
 		"XHTML":                 {"/", `<form method="post" action="/orders">`, `<form method="post" action="/orders">` + xfield},
 		"XHTML with script":     {"/", `<form method="post" action="/invoices">`, `<form method="post" action="/invoices">` + xfield + "S"},
 	} {
@@ -89,6 +91,10 @@ func TestForwardedHost(t *testing.T) {
 		}
 		if cookie := got.header.Get("Set-Cookie"); trusted && !strings.Contains(cookie, "; Secure") {
 			t.Errorf("the cookie is not for TLS alone: %s", cookie)
+		}
+		got = d.person(t).get("/", "Host", "shop.test", "X-Forwarded-Proto", "https")
+		if cookie := got.header.Get("Set-Cookie"); cookie == "" || strings.Contains(cookie, "; Secure") != trusted {
+			t.Errorf("trusted %v: the cookie is %s", trusted, cookie)
 		}
 	}
 }

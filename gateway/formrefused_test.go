@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -155,5 +156,44 @@ func TestAmbiguousForm(t *testing.T) {
 		if strings.Contains(got.body, token) {
 			t.Errorf("the application got %.300q", got.body)
 		}
+	}
+}
+
+// TestSecretPause: a store that does not answer is not asked by every page.
+func TestSecretPause(t *testing.T) {
+	t.Parallel()
+	inner := memstore.New(nil)
+	t.Cleanup(func() { _ = inner.Close() })
+	store := storefault.Wrap(inner, storefault.Plan{})
+	store.Partition()
+	p := openShop(t, &shop{}, "", func(c *gateway.Config) { c.Store = store }).person(t)
+	const pages = 200
+	began := time.Now()
+	for range pages {
+		p.get("/new")
+	}
+	pauses := int(time.Since(began)/time.Second) + 1
+	if got := store.Calls(storefault.Claim); got > 4*pauses || got == 0 { // with its repetitions
+		t.Errorf("%d pages asked the store %d times", pages, got)
+	}
+}
+
+// TestFormInChunks: a form that comes in chunks goes on with its length, once it is
+// known.
+func TestFormInChunks(t *testing.T) {
+	t.Parallel()
+	s := &shop{}
+	d := openShop(t, s, "", nil)
+	p := d.person(t)
+	token := p.token("/new")
+	for _, want := range []string{"executed", "replayed"} {
+		got := d.sendContext(t.Context(), http.MethodPost, "/invoices", struct{ io.Reader }{strings.NewReader("a=1&_semel=" + token)},
+			"Content-Type", urlencoded, "Cookie", "semel_visitor="+p.cookie("semel_visitor"))
+		if got.header.Get("Idempotency-Status") != want {
+			t.Errorf("got %d %s, want %s", got.status, got.body, want)
+		}
+	}
+	if got := s.posts(); len(got) != 1 || got[0].body != "a=1" || got[0].chunked || got[0].length != 3 || got[0].header.Get("Content-Length") != "3" {
+		t.Errorf("arrived: %+v", got)
 	}
 }
