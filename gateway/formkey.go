@@ -39,7 +39,7 @@ func (s *formKey) Key(r *http.Request, body *semelhttp.Body) (string, bool, erro
 	}
 	if formguard.CheckType(r.Header) != nil {
 		a.ambiguous = true
-		return "", false, nil
+		return "", false, nil //nolint:nilerr // formRoute answers it.
 	}
 	contentType := formguard.FormType(r.Header)
 	if contentType == "" && a.query == "" {
@@ -48,7 +48,7 @@ func (s *formKey) Key(r *http.Request, body *semelhttp.Body) (string, bool, erro
 	result, err := s.scan(r, body, contentType, a)
 	if errors.Is(err, formguard.ErrAmbiguous) {
 		a.ambiguous = true
-		return "", false, nil
+		return "", false, nil // formRoute answers it
 	}
 	if err != nil {
 		return "", false, err
