@@ -167,15 +167,15 @@ func TestSecretPause(t *testing.T) {
 	store := storefault.Wrap(inner, storefault.Plan{})
 	store.Partition()
 	p := openShop(t, &shop{}, "", func(c *gateway.Config) { c.Store = store }).person(t)
-	const pages = 200
-	began := time.Now()
-	for range pages {
+	for began := time.Now(); time.Since(began) < patience; {
 		p.get("/new")
-	}
-	pauses := int(time.Since(began)/time.Second) + 1
-	if got := store.Calls(storefault.Claim); got > 4*pauses || got == 0 { // with its repetitions
-		t.Errorf("%d pages asked the store %d times", pages, got)
-	}
+		asked := store.Calls(storefault.Claim)
+		p.get("/new")
+		if asked > 0 && store.Calls(storefault.Claim) == asked {
+			return
+		}
+	} // the machine may have been slow
+	t.Error("every page asks the store")
 }
 
 // TestFormInChunks: a form that comes in chunks goes on with its length, once it is
