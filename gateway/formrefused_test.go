@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/gateway"
 	"github.com/semel-dev/semel/store/memstore"
 	"github.com/semel-dev/semel/store/storefault"
@@ -195,5 +196,31 @@ func TestFormInChunks(t *testing.T) {
 	}
 	if got := s.posts(); len(got) != 1 || got[0].body != "a=1" || got[0].chunked || got[0].length != 3 || got[0].header.Get("Content-Length") != "3" {
 		t.Errorf("arrived: %+v", got)
+	}
+}
+
+// TestSecretThatIsNone: where the store answers, and what it holds is no secret, not
+// even a route that fails open carries a form out.
+func TestSecretThatIsNone(t *testing.T) {
+	t.Parallel()
+	inner := store(t)
+	g, err := semel.New(inner, &semel.Options{SweepEvery: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = g.Close() })
+	claim, _, err := g.Begin(t.Context(), semel.Key{Scope: "semel:gateway", Name: "form secret"}, semel.FingerprintOf("form secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := claim.Complete([]byte("short"), nil); err != nil {
+		t.Fatal(err)
+	}
+	s := &shop{}
+	d := openShop(t, s, strings.Replace(formRules, "form: true", "form: true\n    fail_open: true", 1), func(c *gateway.Config) { c.Store = inner })
+	got := d.send(t, http.MethodPost, "/invoices", "_semel=sm1."+strings.Repeat("A", 50), "Content-Type", urlencoded, "Accept", "application/json")
+	check(t, "form", got, http.StatusServiceUnavailable, "store-unavailable")
+	if len(s.posts()) != 0 {
+		t.Errorf("the application got %+v", s.posts())
 	}
 }
