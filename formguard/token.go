@@ -65,7 +65,8 @@ func LooksLike(text string) bool { return strings.HasPrefix(text, Prefix) }
 
 // MinterOptions adjust a [Minter]. Nil is complete.
 type MinterOptions struct {
-	// Now tells the time. Default: [time.Now].
+	// Now tells the time. Default: the host's clock, which goes on by the monotonic
+	// one where it is set back.
 	Now func() time.Time
 }
 
@@ -90,7 +91,7 @@ func NewMinter(secrets [][]byte, o *MinterOptions) (*Minter, error) {
 	case len(secrets) > maxSecrets:
 		return nil, fmt.Errorf("formguard: new minter: %d secrets are given, at most %d are used (drop those whose tokens have expired)", len(secrets), maxSecrets)
 	}
-	m := &Minter{now: time.Now}
+	m := &Minter{now: newClock().now}
 	if o != nil && o.Now != nil {
 		m.now = o.Now
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -63,6 +64,22 @@ func FormType(header http.Header) string {
 		}
 	}
 	return types[0]
+}
+
+// CheckType returns [ErrAmbiguous] for a request that says its content type more
+// than once, a form's among them, or that of a form without one clear boundary.
+// It looks at the header alone; [Scan] and [Strip] look at the rest.
+func CheckType(header http.Header) error {
+	types := header["Content-Type"]
+	if len(types) > 1 && slices.ContainsFunc(types, IsForm) {
+		return fmt.Errorf("%w: there are %d content types", ErrAmbiguous, len(types))
+	}
+	if contentType := FormType(header); contentType != "" {
+		if kind := parseType(contentType); kind.ambiguous {
+			return errBoundary
+		}
+	}
+	return nil
 }
 
 func modeOf(contentType string) (mode, bool) {

@@ -60,6 +60,7 @@ func (g *Gateway) newForms() (*forms, error) {
 type formAttempt struct {
 	visitor  string // the visitor cookie, "" for none
 	outcomes []outcome
+	query    string // of the request with its tokens; "" where there are none in it
 
 	// What formKey found.
 	who    string          // whose the form is; "" for as the rule says
@@ -68,6 +69,10 @@ type formAttempt struct {
 	looked bool            // whether somebody has looked into the body
 	tokens bool            // whether there are any in it
 	length int64           // of the body without them
+
+	// unverified is set for a request with a token that nobody can verify now, and
+	// ambiguous for a form that can be read in more than one way.
+	unverified, ambiguous bool
 
 	refused []string // the tokens of a form that was refused because none is valid
 
@@ -87,7 +92,7 @@ func formAttemptOf(ctx context.Context) *formAttempt {
 func (f *forms) serve(w http.ResponseWriter, r *http.Request, found *route) {
 	own := f.withoutCookies(r)
 	a := formAttemptOf(own.Context())
-	restore := f.cleanQuery(own)
+	restore := f.cleanQuery(own, a)
 	if asksForPage(own) {
 		own.Header = freshPage(own.Header)
 	}
@@ -115,16 +120,19 @@ func (f *forms) withoutCookies(r *http.Request) *http.Request {
 
 // cleanQuery takes tokens out of the query, and returns the name of the page that
 // it asks for, if any.
-func (f *forms) cleanQuery(r *http.Request) (restore string) {
+func (f *forms) cleanQuery(r *http.Request, a *formAttempt) (restore string) {
 	raw := r.URL.RawQuery
 	if !strings.Contains(raw, "=") {
 		return ""
 	}
-	clean := raw
+	whole, restore := takeRestore(raw)
+	clean := whole
 	for _, field := range f.fields {
 		clean = formguard.StripQuery(clean, field)
 	}
-	clean, restore = takeRestore(clean)
+	if clean != whole {
+		a.query = whole
+	}
 	if clean != raw {
 		target := *r.URL
 		target.RawQuery = clean
@@ -187,7 +195,9 @@ func (g *Gateway) formRoute(rule *rules.Route, lifetime time.Duration, guard *se
 		switch a := formAttemptOf(r.Context()); {
 		case a != nil && a.restored != "":
 			a.forgotten(w, r)
-		case a != nil && a.name != "":
+		case a != nil && a.ambiguous:
+			g.refuseForm(w, r)
+		case a != nil && (a.name != "" || a.unverified): // the latter on a route that fails open
 			proxy.ServeHTTP(w, r)
 		default:
 			plain.ServeHTTP(w, r)

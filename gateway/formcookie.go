@@ -59,6 +59,23 @@ func takeCookies(h http.Header) (rest http.Header, visitor, outcomes string) {
 	return rest, visitor, outcomes
 }
 
+// dropOwnCookies takes out of an answer what the application says about cookies of
+// the gateway's own: it has never seen one.
+func dropOwnCookies(h http.Header) {
+	own := func(line string) bool {
+		name, _, _ := strings.Cut(line, "=")
+		name, _, _ = strings.Cut(name, ";")
+		name = strings.Trim(name, " \t")
+		return name == visitorCookie || name == outcomeCookie
+	}
+	if !slices.ContainsFunc(h["Set-Cookie"], own) {
+		return
+	}
+	if h["Set-Cookie"] = slices.DeleteFunc(slices.Clone(h["Set-Cookie"]), own); len(h["Set-Cookie"]) == 0 {
+		delete(h, "Set-Cookie")
+	}
+}
+
 // newVisitor returns the value of a new visitor cookie.
 func newVisitor() string {
 	var b [visitorBytes]byte

@@ -218,7 +218,7 @@ func TestFormWithoutStore(t *testing.T) {
 		t.Errorf("without a store: got %s", page.body)
 	}
 	form := []string{"Content-Type", "application/x-www-form-urlencoded", "Accept", "application/json"}
-	check(t, "a form from before", d.send(t, http.MethodPost, "/invoices", "_semel=sm1."+strings.Repeat("A", 50)+"&a=1", form...), http.StatusBadRequest, "key-missing")
+	check(t, "a form from before", d.send(t, http.MethodPost, "/invoices", "_semel=sm1."+strings.Repeat("A", 50)+"&a=1", form...), http.StatusServiceUnavailable, "store-unavailable")
 	store.Heal()
 	body := ""
 	for body == "" { // the gateway asks again within a second
@@ -262,8 +262,12 @@ func TestFormOverTLS(t *testing.T) {
 	}
 	body := "_semel=" + tokensIn(page.body)[0] + "&a=1"
 	for _, want := range []string{"executed", "replayed"} {
-		if got := p.post("/invoices", body); got.header.Get("Idempotency-Status") != want {
+		got := p.post("/invoices", body)
+		if got.header.Get("Idempotency-Status") != want {
 			t.Errorf("got %d %s, want %s", got.status, got.body, want)
+		}
+		if cookie := got.header.Get("Set-Cookie"); !strings.HasPrefix(cookie, "semel_outcome=") || !strings.Contains(cookie, "; Secure") {
+			t.Errorf("the cookie that tells of it: %q", cookie)
 		}
 	}
 	req, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodGet, d.url+"/new", http.NoBody)

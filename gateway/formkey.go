@@ -37,21 +37,28 @@ func (s *formKey) Key(r *http.Request, body *semelhttp.Body) (string, bool, erro
 	case a.restored != "":
 		return a.restored, true, nil
 	}
+	if formguard.CheckType(r.Header) != nil {
+		a.ambiguous = true
+		return "", false, nil //nolint:nilerr // formRoute answers it.
+	}
 	contentType := formguard.FormType(r.Header)
-	if contentType == "" {
+	if contentType == "" && a.query == "" {
 		return "", false, s.forms.checkHeader(r, a, s.rule, s.lifetime)
 	}
 	result, err := s.scan(r, body, contentType, a)
+	if errors.Is(err, formguard.ErrAmbiguous) {
+		a.ambiguous = true
+		return "", false, nil // formRoute answers it
+	}
 	if err != nil {
 		return "", false, err
 	}
 	if !result.Found {
 		return "", false, s.forms.checkHeader(r, a, s.rule, s.lifetime)
 	}
-	minter, err := s.forms.secrets.minter(r.Context())
+	minter, err := s.forms.verifier(r, a, s.rule)
 	if err != nil {
-		s.forms.count(s.rule.Name, "unverifiable")
-		return "", false, nil //nolint:nilerr // without the secret, the rule's own keys count; the store is down, and says so itself.
+		return "", false, err
 	}
 	token, who, err := verify(minter, result.Tokens, s.rule, s.lifetime, identities(r, a.visitor, s.rule.Scope))
 	if err != nil {
@@ -73,7 +80,16 @@ func (s *formKey) scan(r *http.Request, body *semelhttp.Body, contentType string
 	if err != nil {
 		return formguard.Result{}, err
 	}
-	result, err := formguard.Scan(from, contentType, r.URL.RawQuery, &formguard.BodyOptions{Field: s.rule.Form.Field, Ignore: s.rule.Form.Ignore})
+	query := r.URL.RawQuery
+	if a.query != "" {
+		query = a.query
+		for _, field := range s.forms.fields {
+			if field != s.rule.Form.Field {
+				query = formguard.StripQuery(query, field)
+			}
+		}
+	}
+	result, err := formguard.Scan(from, contentType, query, &formguard.BodyOptions{Field: s.rule.Form.Field, Ignore: s.rule.Form.Ignore})
 	if err != nil {
 		return formguard.Result{}, err
 	}
@@ -89,6 +105,19 @@ func (s *formKey) scan(r *http.Request, body *semelhttp.Body, contentType string
 	whole, err := body.Len()
 	a.looked, a.tokens, a.length = true, length != whole, length
 	return result, err
+}
+
+// verifier returns what verifies the tokens that came. Without it nobody can tell
+// whether the form was carried out before: the error is that of a store that
+// cannot be reached (promise 10).
+func (f *forms) verifier(r *http.Request, a *formAttempt, rule *rules.Route) (*formguard.Minter, error) {
+	minter, err := f.secrets.minter(r.Context())
+	if err == nil {
+		return minter, nil
+	}
+	f.count(rule.Name, "unverifiable")
+	a.unverified = true
+	return nil, fmt.Errorf("form secret: %w", err)
 }
 
 // verify returns the first of the tokens that was made for the route and for one
@@ -117,10 +146,9 @@ func (f *forms) checkHeader(r *http.Request, a *formAttempt, rule *rules.Route, 
 	if err != nil || !found || !formguard.LooksLike(name) {
 		return nil //nolint:nilerr // the rule's own source says what is wrong.
 	}
-	minter, err := f.secrets.minter(r.Context())
+	minter, err := f.verifier(r, a, rule)
 	if err != nil {
-		f.count(rule.Name, "unverifiable")
-		return nil //nolint:nilerr // as in Key.
+		return err
 	}
 	_, a.who, err = verify(minter, []string{name}, rule, lifetime, identities(r, a.visitor, rule.Scope))
 	if err != nil {

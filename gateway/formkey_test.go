@@ -198,6 +198,12 @@ routes:
 `, nil)
 	p := d.person(t)
 	token := p.token("/new")
+	if got := p.get("/.well-known/semel/new?for=/invoices").body; !strings.Contains(got, `"expires_in_ms":86400000`) {
+		t.Errorf("forms can be sent for: %s", got)
+	}
+	if got := p.get("/.well-known/idempotency", "Accept", "application/json").body; !strings.Contains(got, `"retention_seconds": 10,`) {
+		t.Errorf("what has no token is kept for: %s", got)
+	}
 	for _, c := range []struct{ body, want string }{
 		{"_semel=" + token + "&amount=1", "executed"},
 		{"_semel=" + token + "&amount=1", "replayed"},

@@ -63,9 +63,11 @@ func TestMarkup(t *testing.T) {
 			"/", `<form id=f method=post action=/orders></form><button form=f formaction=/invoices></button><button form=f formaction=/invoices>`,
 			`<form id=f method=post action=/orders>` + field + `</form>` + named + `S<button form=f formaction=/invoices></button>` + named + `<button form=f formaction=/invoices>`,
 		},
-		"in a template":     {"/", `<template><form method=post action=/invoices></form></template><form method=post action=/invoices>`, `<template><form method=post action=/invoices>` + field + `</form></template><form method=post action=/invoices>` + field + "S"},
-		"XHTML":             {"/", `<form method="post" action="/orders">`, `<form method="post" action="/orders">` + xfield},
-		"XHTML with script": {"/", `<form method="post" action="/invoices">`, `<form method="post" action="/invoices">` + xfield + "S"},
+		"in a template":         {"/", `<template><form method=post action=/invoices></form></template><form method=post action=/invoices>`, `<template><form method=post action=/invoices>` + field + `</form></template><form method=post action=/invoices>` + field + "S"},
+		"XHTML":                 {"/", `<form method="post" action="/orders">`, `<form method="post" action="/orders">` + xfield},
+		"XHTML with script":     {"/", `<form method="post" action="/invoices">`, `<form method="post" action="/invoices">` + xfield + "S"},
+		"for who has no script": {"/", `<noscript><form method=post action=/invoices></form></noscript><form method=post action=/invoices>`, `<noscript><form method=post action=/invoices>` + field + `</form></noscript><form method=post action=/invoices>` + field + "S"},
+		"button in a template":  {"/", `<template><form method=post action=/orders><button formaction=/invoices></form></template>`, `<template><form method=post action=/orders>` + field + field + `<button formaction=/invoices></form></template>`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -98,6 +100,10 @@ func TestForwardedHost(t *testing.T) {
 		}
 		if cookie := got.header.Get("Set-Cookie"); trusted && !strings.Contains(cookie, "; Secure") {
 			t.Errorf("the cookie is not for TLS alone: %s", cookie)
+		}
+		got = d.person(t).get("/", "Host", "shop.test", "X-Forwarded-Proto", "https")
+		if cookie := got.header.Get("Set-Cookie"); cookie == "" || strings.Contains(cookie, "; Secure") != trusted {
+			t.Errorf("trusted %v: the cookie is %s", trusted, cookie)
 		}
 	}
 }

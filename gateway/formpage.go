@@ -15,6 +15,8 @@ const (
 	// maxHeldPage of a page are held back, as long as nobody flushes: a page that
 	// gets nothing can then be passed on as it came, with its header.
 	maxHeldPage = 64 << 10
+	// maxHeldOut of what it is to become are held back.
+	maxHeldOut = 4 * maxHeldPage
 	// maxPageHead of a page are looked at for its language.
 	maxPageHead = 4 << 10
 )
@@ -81,6 +83,7 @@ func (p *pageWriter) WriteHeader(status int) {
 		return
 	}
 	p.status = status
+	dropOwnCookies(p.Header())
 	p.noteOutcome()
 	p.tells = p.tellsOfReplay()
 	switch reason := p.untouched(); {
@@ -204,7 +207,7 @@ func (s *pageSink) Write(b []byte) (int, error) {
 	p := (*pageWriter)(s)
 	p.out = append(p.out, b...)
 	switch {
-	case p.mode == pageHolding && len(p.out) > 4*maxHeldPage:
+	case p.mode == pageHolding && len(p.out) > maxHeldOut:
 		return len(b), p.commit()
 	case p.mode == pageRewriting && len(p.out) > maxHeldPage:
 		return len(b), p.drain()

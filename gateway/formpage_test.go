@@ -442,6 +442,62 @@ func TestPageBomb(t *testing.T) { //nolint:paralleltest // it measures the memor
 	}
 }
 
+// TestPageBombInOnePiece: a few bytes of brotli can be a page of any length; what is
+// held back of it stays short.
+func TestPageBombInOnePiece(t *testing.T) { //nolint:paralleltest // it measures the memory of the process.
+	const size = 256 << 20
+	var bomb bytes.Buffer
+	z := brotli.NewWriterLevel(&bomb, 5)
+	_, err := io.CopyN(z, zeros{}, size)
+	if err != nil || z.Close() != nil {
+		t.Fatal(err)
+	}
+	held := make(chan struct{})
+	s := &shop{page: func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("Content-Encoding", "br")
+		_, _ = w.Write(bomb.Bytes())
+		close(held)
+	}}
+	d := openShop(t, s, "", nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.url+"/", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.GC()
+	var before, during runtime.MemStats
+	runtime.ReadMemStats(&before)
+	res, err := d.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	receive(t, held)
+	var most uint64
+	n := int64(0)
+	for {
+		m, err := io.CopyN(io.Discard, res.Body, 32<<20)
+		n += m
+		runtime.ReadMemStats(&during)
+		most = max(most, during.HeapSys)
+		if err != nil {
+			break
+		}
+	}
+	if n != size {
+		t.Errorf("got %d bytes of %d", n, size)
+	}
+	if most > before.HeapSys+128<<20 {
+		t.Errorf("the heap grew by %d bytes", most-before.HeapSys)
+	}
+}
+
+// zeros is an endless text.
+type zeros struct{}
+
+// Read implements io.Reader.
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
 // TestPageUpgrade: an upgrade passes.
 func TestPageUpgrade(t *testing.T) {
 	t.Parallel()

@@ -79,7 +79,11 @@ func (p *pageWriter) redirect() bool {
 		query += "&"
 	}
 	id, digest, _ := strings.Cut(strings.TrimPrefix(p.attempt.name, formPrefix), ":")
-	h.Set("Location", p.request.URL.EscapedPath()+"?"+query+restoreField+"="+id+"."+digest)
+	path := p.request.URL.EscapedPath()
+	if strings.HasPrefix(path, "//") { // which would be another host
+		path = "/." + path
+	}
+	h.Set("Location", path+"?"+query+restoreField+"="+id+"."+digest)
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Length", "0")
 	p.mode = pagePassing

@@ -1,12 +1,18 @@
 package gateway_test
 
 import (
+	"bufio"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/semel-dev/semel/formguard"
+	"github.com/semel-dev/semel/gateway"
 )
 
 const restoreRules = `version: 1
@@ -111,17 +117,53 @@ func TestRestoreOnlyPages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := answering("")
-			s.post = func(w http.ResponseWriter, _ *http.Request) {
+			s.post = func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Type", c.contentType)
+				if r.URL.RawQuery != "" {
+					w.Header().Set("Content-Length", strconv.Itoa(len(c.body)))
+				}
 				w.WriteHeader(c.status)
 				_, _ = io.WriteString(w, c.body)
 			}
 			p := openShop(t, s, restoreRules, nil).person(t)
-			got := p.post("/invoices/7", "_semel="+p.token("/new")+"&a=1")
-			if got.status != c.status || got.body != c.body {
-				t.Errorf("got %d %.100s", got.status, got.body)
+			for _, target := range []string{"/invoices/7", "/invoices/7?length"} {
+				got := p.post(target, "_semel="+p.token("/new")+"&a=1")
+				if got.status != c.status || got.body != c.body {
+					t.Errorf("%s: got %d %.100s", target, got.status, got.body)
+				}
 			}
 		})
+	}
+}
+
+// TestRestoreCutOff: a page that breaks off is no page to be shown again.
+func TestRestoreCutOff(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("<p>text", 10<<10) // more than is read before it is passed on
+	app := rawUpstream(t, func(conn net.Conn, br *bufio.Reader) {
+		for {
+			r, err := readRequest(br)
+			if err != nil {
+				return
+			}
+			page, length := `<form method=post action=/invoices/7>`, 37
+			if r.Method == http.MethodPost {
+				page, length = long, len(long)+9
+			}
+			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: "+strconv.Itoa(length)+"\r\n\r\n"+page)
+			if length != len(page) {
+				return
+			}
+		}
+	})
+	d := open(t, app, func(c *gateway.Config) {
+		c.Rules = parse(t, strings.Replace(restoreRules, "64KiB", "256KiB", 1))
+	})
+	p := d.person(t)
+	got := d.sendContext(t.Context(), http.MethodPost, "/invoices/7", strings.NewReader("_semel="+p.token("/new")+"&a=1"),
+		"Content-Type", urlencoded, "Cookie", "semel_visitor="+p.cookie("semel_visitor"))
+	if got.status == http.StatusSeeOther {
+		t.Errorf("got %d %q", got.status, got.header.Get("Location"))
 	}
 }
 
@@ -164,6 +206,23 @@ func TestFormOutcomes(t *testing.T) {
 		if page := p.get("/invoices/1"); strings.Contains(page.body, "semel-notice") {
 			t.Errorf("it is told twice: %s", page.body)
 		}
+	}
+}
+
+// TestStaleOutcome: of a form that was refused the cookie says so, that the script
+// does not send it again in a fresh one.
+func TestStaleOutcome(t *testing.T) {
+	t.Parallel()
+	d := openShop(t, &shop{}, "", nil)
+	p, other := d.person(t), d.person(t)
+	p.token("/new")
+	token := other.token("/new")
+	id, ok := formguard.NameOf(token)
+	if got := p.post("/invoices", "_semel="+token+"&a=1"); got.status != http.StatusConflict || !ok {
+		t.Fatalf("got %d %s", got.status, got.body)
+	}
+	if got, want := p.cookie("semel_outcome"), id+":refused:409"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
@@ -218,5 +277,58 @@ func TestFormWords(t *testing.T) {
 	}
 	if got := strings.Split(p.cookie("semel_outcome"), "/"); len(got) != 8 {
 		t.Errorf("the cookie holds %d outcomes, want 8: %q", len(got), got)
+	}
+}
+
+// TestRestoreStaysHere: the redirect leads to the host that was asked, whatever the
+// path looks like.
+func TestRestoreStaysHere(t *testing.T) {
+	t.Parallel()
+	s := answering("<p>Thank you")
+	d := openShop(t, s, strings.Replace(restoreRules, "/invoices/{id}", "/{shop}/{id}", 1), nil)
+	p := d.person(t)
+	token := p.token("/new")
+	got := p.post("//elsewhere.test/7", "_semel="+token+"&a=1")
+	at, err := url.Parse(d.url + "//elsewhere.test/7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := at.Parse(got.header.Get("Location"))
+	if err != nil || got.status != http.StatusSeeOther || "http://"+to.Host != d.url || to.Path != "//elsewhere.test/7" {
+		t.Errorf("got %d %q: %v", got.status, got.header.Get("Location"), to)
+	}
+}
+
+// TestOwnCookiesOfOthers: what the application says about the gateway's cookies does
+// not reach the browser; the rest of its cookies does.
+func TestOwnCookiesOfOthers(t *testing.T) {
+	t.Parallel()
+	say := func(w http.ResponseWriter) {
+		for _, line := range []string{"a=1", "semel_visitor=AAAAAAAAAAAAAAAAAAAAAA; Path=/", " semel_outcome =x", "semel_visitor", "semel_visitors=2"} {
+			w.Header().Add("Set-Cookie", line)
+		}
+	}
+	s := &shop{
+		page: func(w http.ResponseWriter, r *http.Request) {
+			say(w)
+			if r.URL.Path == "/new" {
+				w.Header().Set("Content-Type", "text/html")
+				_, _ = io.WriteString(w, formPage)
+			}
+		},
+		post: func(w http.ResponseWriter, _ *http.Request) { say(w) },
+	}
+	p := openShop(t, s, "", nil).person(t)
+	page := p.get("/new")
+	visitor := p.cookie("semel_visitor")
+	answers := map[string]reply{"page": page, "form": p.post("/invoices", "_semel="+tokensIn(page.body)[0]+"&a=1"), "other": p.get("/other"), "JSON": p.post("/x", "a=1")}
+	for name, got := range answers {
+		text := strings.Join(got.header["Set-Cookie"], "\n")
+		if strings.Contains(text, "AAAA") || strings.Contains(text, "semel_outcome =x") || !strings.HasPrefix(text, "a=1\nsemel_visitors=2") {
+			t.Errorf("%s: got %q", name, text)
+		}
+	}
+	if got := p.cookie("semel_visitor"); got != visitor || visitor == "" || strings.HasPrefix(visitor, "AAAA") {
+		t.Errorf("the visitor was %q, is %q", visitor, got)
 	}
 }

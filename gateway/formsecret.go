@@ -84,9 +84,24 @@ func (s *formSecrets) minter(ctx context.Context) (*formguard.Minter, error) {
 			return m, nil
 		}
 	}
+	err = withoutSecret(err)
 	s.next, s.cause = time.Now().Add(formSecretPause), err
 	s.log.LogAttrs(ctx, slog.LevelWarn, "no form secret: pages pass without tokens", slog.String("error", err.Error()))
 	return nil, err
+}
+
+// withoutSecret returns why there is no secret, as an error of the store: as it
+// is where the store could not be asked, and else as one for which no route fails
+// open, because the store was there.
+func withoutSecret(err error) error {
+	e, ok := errors.AsType[*semel.Error](err)
+	switch {
+	case ok && errors.Is(err, semel.ErrUnavailable):
+		return &semel.Error{Op: "form secret", Digest: e.Digest, RetryAfter: e.RetryAfter, Err: e.Err}
+	case errors.Is(err, context.DeadlineExceeded): // it did not answer in time
+		return &semel.Error{Op: "form secret", Err: fmt.Errorf("%w: %w", semel.ErrUnavailable, err)}
+	}
+	return fmt.Errorf("%w: %v", semel.ErrUnavailable, err) //nolint:errorlint // what else the guard says of the secret is not about the caller's request.
 }
 
 // shared returns the secret in the store; the first who asks makes it.

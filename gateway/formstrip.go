@@ -6,7 +6,9 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/formguard"
+	"github.com/semel-dev/semel/semelhttp"
 )
 
 // maxStripBytes is the longest body of an unprotected request that is read before
@@ -17,16 +19,27 @@ const maxStripBytes = 64 << 10
 // are none, the body stays as it is, and so does the way it is sent.
 func (f *forms) stripTokens(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if formguard.CheckType(r.Header) != nil {
+			f.gateway.refuseForm(w, r)
+			return
+		}
 		contentType := formguard.FormType(r.Header)
 		if contentType == "" || r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 {
 			next.ServeHTTP(w, r)
 			return
 		}
 		out := r.WithContext(r.Context())
-		switch a := formAttemptOf(r.Context()); {
+		a := formAttemptOf(r.Context())
+		spooled, whole := r.Body.(io.Seeker)
+		switch {
 		case a == nil, a.looked && !a.tokens:
 		case a.looked:
 			f.replaceBody(out, contentType, a.length)
+		case whole:
+			if err := f.stripWhole(out, contentType, spooled); err != nil {
+				f.gateway.fail(w, r, &failure{class: failureCallerCancelled, err: err})
+				return
+			}
 		case r.ContentLength < 0:
 			f.replaceBody(out, contentType, -1)
 		case r.ContentLength <= maxStripBytes && r.Header["Expect"] == nil:
@@ -39,6 +52,16 @@ func (f *forms) stripTokens(next http.Handler) http.Handler {
 			out.Body = &paddedBody{ReadCloser: out.Body, left: r.ContentLength, padding: paddingOf(contentType)}
 		}
 		next.ServeHTTP(w, out)
+	})
+}
+
+// refuseForm answers a form in which readers may find different fields: the
+// application could find a token in it, or another form than the gateway does.
+func (g *Gateway) refuseForm(w http.ResponseWriter, r *http.Request) {
+	semelhttp.Dispose(r.Context(), semel.StateReleased, "a form that can be read in two ways")
+	semelhttp.WriteProblem(w, r, semelhttp.Problem{
+		Name: "ambiguous-form", Title: "The form can be read in two ways", Status: http.StatusBadRequest,
+		Detail: "Nothing was done. Programs would find different fields in it. Send one Content-Type with one plain boundary, and parts with short headers, as browsers do.",
 	})
 }
 
@@ -66,6 +89,26 @@ func (f *forms) replaceBody(r *http.Request, contentType string, length int64) {
 		r.TransferEncoding = nil
 		r.Header["Content-Length"] = []string{strconv.FormatInt(length, 10)}
 	}
+}
+
+// stripWhole looks through a body that is here already.
+func (f *forms) stripWhole(r *http.Request, contentType string, body io.Seeker) error {
+	whole, err := body.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	if _, err = body.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	length, err := countBytes(f.strip(r.Body, contentType))
+	if err != nil {
+		return err
+	}
+	if _, err = body.Seek(0, io.SeekStart); err != nil || length == whole {
+		return err
+	}
+	f.replaceBody(r, contentType, length)
+	return nil
 }
 
 // stripShort reads the body, which is not long, and takes its tokens out.

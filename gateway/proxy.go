@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/formguard"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
@@ -52,6 +53,11 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 		f = &failure{class: failureNoAnswer, sent: true, err: err}
 	}
 	ctx := r.Context()
+	if errors.Is(err, formguard.ErrAmbiguous) && (!f.sent || semel.ClaimFrom(ctx) == nil) {
+		g.log.LogAttrs(ctx, slog.LevelInfo, "form refused", slog.String("error", quietly(f.err)))
+		g.refuseForm(w, r)
+		return
+	}
 	claimed := semel.ClaimFrom(ctx) != nil
 	if !claimed && ctx.Err() != nil {
 		w.WriteHeader(statusCallerGone)

@@ -151,6 +151,8 @@ func (b *Body) close() {
 	b.file = nil
 }
 
+var errSeek = errors.New("semelhttp: there is no such place in the body")
+
 // bodyReader is the spooled body as the handler sees it. A handler may leave a
 // goroutine behind that still reads (http.Transport does), so it is locked,
 // and holds nothing after the request has ended.
@@ -182,6 +184,26 @@ func (r *bodyReader) Read(p []byte) (int, error) {
 	}
 	r.at += int64(n)
 	return n, err
+}
+
+// Seek implements io.Seeker, for who has to know the whole body before the first
+// byte of it goes anywhere.
+func (r *bodyReader) Seek(offset int64, whence int) (int64, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.body == nil:
+		return 0, http.ErrBodyReadAfterClose
+	case whence == io.SeekCurrent:
+		offset += r.at
+	case whence == io.SeekEnd:
+		offset += r.body.size
+	}
+	if offset < 0 || offset > r.body.size {
+		return 0, errSeek
+	}
+	r.at = offset
+	return offset, nil
 }
 
 // Close implements io.Closer. It frees nothing: the body lives as long as the

@@ -131,9 +131,7 @@ func (ex *exchange) begin(w http.ResponseWriter, next http.Handler, key semel.Ke
 	case errors.Is(err, semel.ErrKeyInvalid): // the name is good
 		ex.refuse(w, &optionError{"scope", err})
 	case m.set.FailOpen && unreachable(err):
-		ex.decision.Outcome, ex.decision.Executed, ex.decision.Err = OutcomeUnprotected, true, err
-		w.Header()[StatusHeader] = m.words.unprotected
-		ex.pass(w, next)
+		ex.unprotected(w, next, err)
 	default:
 		if record, tells := told(err); !tells || ex.mayTell(w, record) {
 			ex.refuse(w, err)
@@ -164,6 +162,13 @@ func unreachable(err error) bool {
 	e, ok := errors.AsType[*semel.Error](err)
 	return ok && errors.Is(err, semel.ErrUnavailable) && !errors.Is(err, semel.ErrFull) &&
 		!errors.Is(err, semel.ErrNewerRecord) && !errors.Is(err, semel.ErrBusy) && e.Record == nil
+}
+
+// unprotected runs the handler although the store could not be asked, and says so.
+func (ex *exchange) unprotected(w http.ResponseWriter, next http.Handler, err error) {
+	ex.decision.Outcome, ex.decision.Executed, ex.decision.Err = OutcomeUnprotected, true, err
+	w.Header()[StatusHeader] = ex.m.words.unprotected
+	ex.pass(w, next)
 }
 
 // pass runs the handler without a claim, on the body as far as it was read.

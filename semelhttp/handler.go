@@ -71,6 +71,8 @@ func (m *Middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 	s := &m.set
 	key, found, err := ex.key()
 	switch {
+	case err != nil && s.FailOpen && unreachable(err):
+		ex.unprotected(w, next, err)
 	case err != nil:
 		ex.refuse(w, err)
 	case !found && s.Required:

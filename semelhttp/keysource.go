@@ -13,7 +13,9 @@ import (
 type KeySource interface {
 	// Key returns the name of the intent, or found = false when the request
 	// carries none. An error that wraps [semel.ErrKeyInvalid] is answered with
-	// 400; one that comes from body must be returned wrapped.
+	// 400; one that comes from body must be returned wrapped; a [*semel.Error] of
+	// [semel.ErrUnavailable] is what a store that cannot be reached is (503, or
+	// Options.FailOpen).
 	Key(r *http.Request, body *Body) (name string, found bool, err error)
 	// String describes the source in the published policy, such as
 	// "header Idempotency-Key".
