@@ -5,7 +5,7 @@
 // # Tokens
 //
 // A token says: this gateway handed out this draft of a form, at this time, for
-// this route, to this visitor. It is text of 54 characters:
+// this route, to this reader. It is text of 54 characters:
 //
 //	sm1. base64url( id 16 bytes | issued 5 bytes | mac 16 bytes )
 //

@@ -36,10 +36,10 @@ var (
 	// ErrMalformed: the text is not a token.
 	ErrMalformed = errors.New("formguard: not a form token")
 	// ErrForeign: the token was not made here for this route and for any of these
-	// visitors. Whether it is forged, another visitor's or another route's cannot
+	// readers. Whether it is forged, another reader's or another route's cannot
 	// be told.
 	ErrForeign = errors.New("formguard: a form token of somebody else or of another form")
-	// ErrExpired: the token was made here for this route and visitor, too long ago.
+	// ErrExpired: the token was made here for this route and reader, too long ago.
 	ErrExpired = errors.New("formguard: the form token has expired")
 )
 
@@ -109,7 +109,7 @@ func NewMinter(secrets [][]byte, o *MinterOptions) (*Minter, error) {
 	return m, nil
 }
 
-// Mint returns a new token for the route and the visitor. Both may be any text,
+// Mint returns a new token for the route and the reader. Both may be any text,
 // and the empty one is nobody else's. What kinds of identity there are must be
 // told apart in who: a cookie's value must not pass for a header's.
 func (m *Minter) Mint(route, who string) string {
@@ -117,7 +117,7 @@ func (m *Minter) Mint(route, who string) string {
 }
 
 // Verify reads a token and returns it together with the index of the first of
-// the visitors for whom it was made. It returns [ErrMalformed] and [ErrForeign]
+// the readers for whom it was made. It returns [ErrMalformed] and [ErrForeign]
 // with neither (-1), and [ErrExpired] with both, for a token that was made more
 // than lifetime ago, or at any time if lifetime is not positive.
 //
@@ -142,8 +142,8 @@ func (m *Minter) Verify(text, route string, lifetime time.Duration, who ...strin
 // madeFor returns whose token it is, or -1.
 func (m *Minter) madeFor(plain *[plainBytes]byte, route string, who []string) int {
 	got := plain[idBytes+issuedBytes:]
-	for i, visitor := range who {
-		covered := coveredBy(plain, route, visitor)
+	for i, reader := range who {
+		covered := coveredBy(plain, route, reader)
 		for _, secret := range m.secrets {
 			mac := hmac.New(sha256.New, secret)
 			mac.Write(covered)

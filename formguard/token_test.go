@@ -33,7 +33,7 @@ func minter(tb testing.TB, c *clock, secrets ...[]byte) *formguard.Minter {
 
 func newClock() *clock { return &clock{at: time.Unix(1_800_000_000, 0)} }
 
-func TestTokenVerifiesForItsRouteAndVisitor(t *testing.T) {
+func TestTokenVerifiesForItsRouteAndReader(t *testing.T) {
 	t.Parallel()
 	c := newClock()
 	m := minter(t, c)
@@ -43,7 +43,7 @@ func TestTokenVerifiesForItsRouteAndVisitor(t *testing.T) {
 	}
 	token, by, err := m.Verify(text, "invoices", time.Hour, "bob", "alice", "carol")
 	if err != nil || by != 1 {
-		t.Fatalf("got visitor %d, %v, want 1", by, err)
+		t.Fatalf("got reader %d, %v, want 1", by, err)
 	}
 	if !token.Issued.Equal(c.at) {
 		t.Errorf("issued %v, want %v", token.Issued, c.at)
@@ -63,12 +63,12 @@ func TestTokenOfSomethingElseIsForeign(t *testing.T) {
 	text := m.Mint("invoices", "alice")
 	other := minter(t, newClock(), secret("b"))
 	for name, verify := range map[string]func() (formguard.Token, int, error){
-		"other visitor": func() (formguard.Token, int, error) { return m.Verify(text, "invoices", time.Hour, "bob") },
-		"no visitor":    func() (formguard.Token, int, error) { return m.Verify(text, "invoices", time.Hour) },
-		"empty visitor": func() (formguard.Token, int, error) { return m.Verify(text, "invoices", time.Hour, "") },
-		"other route":   func() (formguard.Token, int, error) { return m.Verify(text, "orders", time.Hour, "alice") },
-		"moved border":  func() (formguard.Token, int, error) { return m.Verify(text, "invoicesa", time.Hour, "lice") },
-		"other secret":  func() (formguard.Token, int, error) { return other.Verify(text, "invoices", time.Hour, "alice") },
+		"other reader": func() (formguard.Token, int, error) { return m.Verify(text, "invoices", time.Hour, "bob") },
+		"no reader":    func() (formguard.Token, int, error) { return m.Verify(text, "invoices", time.Hour) },
+		"empty reader": func() (formguard.Token, int, error) { return m.Verify(text, "invoices", time.Hour, "") },
+		"other route":  func() (formguard.Token, int, error) { return m.Verify(text, "orders", time.Hour, "alice") },
+		"moved border": func() (formguard.Token, int, error) { return m.Verify(text, "invoicesa", time.Hour, "lice") },
+		"other secret": func() (formguard.Token, int, error) { return other.Verify(text, "invoices", time.Hour, "alice") },
 		"expired and foreign": func() (formguard.Token, int, error) {
 			return m.Verify(text, "invoices", -1, "bob")
 		},

@@ -33,12 +33,11 @@ func takeCookies(h http.Header) (rest http.Header, visitor, outcomes string) {
 	for _, line := range h["Cookie"] {
 		var kept []string
 		for pair := range strings.SplitSeq(line, ";") {
-			name, value, _ := strings.Cut(pair, "=")
-			switch strings.Trim(name, " \t") {
+			switch name, value, _ := cutCookie(pair); name {
 			case visitorCookie:
-				visitor = strings.Trim(value, " \t")
+				visitor = value
 			case outcomeCookie:
-				outcomes = strings.Trim(value, " \t")
+				outcomes = value
 			default:
 				kept = append(kept, pair)
 			}

@@ -116,11 +116,10 @@ func (p *reader) identity(sources []rules.ScopeSource) (who string, ok bool) {
 func setCookie(h http.Header, name string) (value string, gone, set bool) {
 	for _, line := range slices.Backward(h["Set-Cookie"]) {
 		pair, attributes, _ := strings.Cut(line, ";")
-		key, value, found := strings.Cut(pair, "=")
-		if !found || strings.Trim(key, " \t") != name {
+		key, value, found := cutCookie(pair)
+		if !found || key != name {
 			continue
 		}
-		value = strings.Trim(value, " \t")
 		return value, value == "" || expired(attributes), true
 	}
 	return "", false, false

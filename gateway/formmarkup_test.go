@@ -53,6 +53,7 @@ func TestMarkup(t *testing.T) {
 		"button to the same":    {"/", `<form method=post action=/invoices><button formaction=/invoices>`, `<form method=post action=/invoices>` + field + `S<button formaction=/invoices>`},
 		"button that posts":     {"/", `<form action=/invoices><input type=submit formmethod=post>`, `<form action=/invoices>` + field + `S<input type=submit formmethod=post>`},
 		"button of another":     {"/", `<form id=f method=post action=/x></form><button form=f formaction=/orders>`, `<form id=f method=post action=/x></form>` + named + `<button form=f formaction=/orders>`},
+		"button of no such id":  {"/", `<button form='"><b x="' formaction=/orders>`, strings.Replace(named, `"f"`, `"&#34;&gt;&lt;b x=&#34;"`, 1) + `<button form='"><b x="' formaction=/orders>`},
 		"button that only asks": {"/", `<form method=get action=/x><button formaction=/orders>`, `<form method=get action=/x><button formaction=/orders>`},
 		"with a query":          {"/", `<form method=post action="/invoices?a=1&amp;b=/../x">`, `<form method=post action="/invoices?a=1&amp;b=/../x">` + field + "S"},
 		"with dots":             {"/", `<form method=post action="/x/../invoices">`, `<form method=post action="/x/../invoices">` + field + "S"},

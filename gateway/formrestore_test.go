@@ -233,6 +233,7 @@ func TestForgedOutcomes(t *testing.T) {
 	const id = "AAAAAAAAAAAAAAAAAAAAAA"
 	for _, forged := range []string{
 		`<script>:replayed:200`, id + `:replayed:<b>`, id + `:evil:200`, strings.Repeat(id+":replayed:200/", 500), id + ":replayed:200:x", id + ":replayed:404",
+		id + ":replayed:200/BBBBBBBBBBBBBBBBBBBBBB:evil:200",
 	} {
 		got := d.send(t, http.MethodGet, "/new", "", "Accept", "text/html", "Cookie", "semel_outcome="+forged)
 		text := got.body + strings.Join(got.header["Set-Cookie"], "\n")

@@ -65,13 +65,19 @@ func cookieValues(r *http.Request, name string) string {
 	var values strings.Builder
 	for _, line := range r.Header["Cookie"] {
 		for pair := range strings.SplitSeq(line, ";") {
-			key, value, _ := strings.Cut(pair, "=")
-			if value = strings.Trim(value, " \t"); value != "" && strings.Trim(key, " \t") == name {
+			if key, value, _ := cutCookie(pair); value != "" && key == name {
 				values.WriteString("\n" + value)
 			}
 		}
 	}
 	return values.String()
+}
+
+// cutCookie reads the name and the value of a cookie, in a request and in a
+// Set-Cookie line: scopes, tokens and what is taken out agree about them.
+func cutCookie(pair string) (name, value string, found bool) {
+	name, value, found = strings.Cut(pair, "=")
+	return strings.Trim(name, " \t"), strings.Trim(value, " \t"), found
 }
 
 // describeScope says the same to callers.

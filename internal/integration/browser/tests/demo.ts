@@ -1,9 +1,5 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { type BrowserContext, type Locator, type Page, expect, test as base } from "@playwright/test";
+import { start } from "./program.ts";
 
 /** The copies of the application: as it is, with the script in its pages, behind the gateway. */
 export type Copy = "unprotected" | "guarded" | "protected";
@@ -46,15 +42,9 @@ const latency = "200ms";
 export const test = base.extend<{ demo: Demo; complaints: string[]; expected: RegExp[] }, { running: Demo }>({
   running: [
     async ({}, use) => {
-      const dir = mkdtempSync(join(tmpdir(), "semel-demo-ready-"));
-      const ready = join(dir, "ready");
-      const args = ["demo", "--listen", "127.0.0.1:0", "--latency", latency, "--ready-file", ready];
-      const child = spawn(process.env.SEMEL_BIN ?? "semel", args, { stdio: ["ignore", "ignore", "inherit"] });
-      await use(client(await whenReady(child, ready)));
-      child.kill("SIGINT");
-      if (child.exitCode === null) await once(child, "exit");
-      rmSync(dir, { recursive: true, force: true });
-      expect(child.exitCode, "the demo ends in order").toBe(0);
+      const program = await start(process.env.SEMEL_BIN ?? "semel", ["demo", "--listen", "127.0.0.1:0", "--latency", latency]);
+      await use(client(program.addresses));
+      await program.stop();
     },
     { scope: "worker" },
   ],
@@ -98,22 +88,6 @@ function client(addresses: Record<string, string>): Demo {
       expect(answer.status, "the network was set").toBe(303);
     },
   };
-}
-
-async function whenReady(child: ChildProcess, file: string): Promise<Record<string, string>> {
-  let text = "";
-  await expect
-    .poll(() => {
-      if (child.exitCode !== null) throw new Error(`semel demo ended with exit code ${child.exitCode}`);
-      try {
-        text = readFileSync(file, "utf8");
-      } catch {
-        return false; // not there yet
-      }
-      return true;
-    })
-    .toBe(true);
-  return Object.fromEntries(text.trim().split("\n").map((line) => line.split(/=(.*)/).slice(0, 2)));
 }
 
 /** Fills the invoice form as a person would, without sending it. */

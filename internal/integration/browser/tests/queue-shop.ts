@@ -1,9 +1,8 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type BrowserContext, type Page, expect, test as base } from "@playwright/test";
+import { type Program, start } from "./program.ts";
 
 export interface Order {
   number: number;
@@ -36,38 +35,23 @@ export interface Shop {
   start(): Promise<void>;
 }
 
-async function startShop(dir: string, listen: string): Promise<{ child: ChildProcess; home: string }> {
-  const ready = join(dir, "ready");
-  rmSync(ready, { force: true });
-  const args = ["-listen", listen, "-dir", dir, "-ready-file", ready];
-  const child = spawn(process.env.SEMEL_SHOP ?? "shop", args, { stdio: ["ignore", "ignore", "inherit"] });
-  let home = "";
-  await expect.poll(() => {
-    if (child.exitCode !== null) throw new Error(`the shop ended with exit code ${child.exitCode}`);
-    try {
-      home = readFileSync(ready, "utf8").trim().replace(/^page=/, "");
-    } catch {
-      return false; // not there yet
-    }
-    return true;
-  }, { intervals: [20] }).toBe(true);
-  return { child, home };
+function startShop(dir: string, listen: string): Promise<Program> {
+  return start(process.env.SEMEL_SHOP ?? "shop", ["-listen", listen, "-dir", dir]);
 }
 
 export const test = base.extend<{ shop: Shop }>({
   shop: async ({}, use) => {
     const dir = mkdtempSync(join(tmpdir(), "semel-shop-"));
-    let { child, home } = await startShop(dir, "127.0.0.1:0");
+    let program: Program | undefined = await startShop(dir, "127.0.0.1:0");
+    const home = program.addresses.page!;
     const json = async (path: string) => (await fetch(home + path)).json();
     const stop = async () => {
-      if (child.exitCode !== null) return;
-      child.kill("SIGINT");
-      await once(child, "exit");
-      expect(child.exitCode, "the shop ends in order").toBe(0);
+      await program?.stop();
+      program = undefined;
     };
     await use({
       home, stop,
-      start: async () => void ({ child } = await startShop(dir, new URL(home).host)),
+      start: async () => void (program = await startShop(dir, new URL(home).host)),
       orders: async () => (await json("/api/orders")).orders,
       lines: async () => (await json("/api/lines")).lines,
       fault: async (fault) => expect((await fetch(`${home}/faults`, { method: "POST", body: JSON.stringify(fault) })).status).toBe(200),

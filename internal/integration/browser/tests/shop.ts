@@ -1,9 +1,5 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { type BrowserContext, type Locator, type Page, expect, test as base } from "@playwright/test";
+import { start } from "./program.ts";
 
 /** What happens to the next requests of the shop. */
 export interface Fault {
@@ -60,11 +56,8 @@ function watchForm(): void {
 export const test = base.extend<{ shop: Shop; complaints: string[]; sights: Sight[]; tolerated: RegExp }>({
   tolerated: [/(?!)/, { option: true }],
   shop: async ({}, use) => {
-    const dir = mkdtempSync(join(tmpdir(), "semel-shop-ready-"));
-    const ready = join(dir, "ready");
-    const args = ["-listen", "127.0.0.1:0", "-ready-file", ready, "-assets", process.env.SEMEL_EXAMPLES ?? ""];
-    const child = spawn(process.env.SEMEL_SHOP ?? "shop", args, { stdio: ["ignore", "ignore", "inherit"] });
-    const url = await whenReady(child, ready);
+    const program = await start(process.env.SEMEL_SHOP ?? "shop", ["-listen", "127.0.0.1:0", "-assets", process.env.SEMEL_EXAMPLES ?? ""]);
+    const url = program.addresses.page!;
     const json = async (path: string) => (await fetch(url + path)).json();
     await use({
       url,
@@ -75,10 +68,7 @@ export const test = base.extend<{ shop: Shop; complaints: string[]; sights: Sigh
         expect(answer.status).toBe(200);
       },
     });
-    child.kill("SIGINT");
-    if (child.exitCode === null) await once(child, "exit");
-    rmSync(dir, { recursive: true, force: true });
-    expect(child.exitCode, "the shop ends in order").toBe(0);
+    await program.stop();
   },
   sights: [
     async ({ context }, use) => {
@@ -107,22 +97,6 @@ export const test = base.extend<{ shop: Shop; complaints: string[]; sights: Sigh
     { auto: true },
   ],
 });
-
-async function whenReady(child: ChildProcess, file: string): Promise<string> {
-  let text = "";
-  await expect
-    .poll(() => {
-      if (child.exitCode !== null) throw new Error(`the shop ended with exit code ${child.exitCode}`);
-      try {
-        text = readFileSync(file, "utf8");
-      } catch {
-        return false; // not there yet
-      }
-      return true;
-    })
-    .toBe(true);
-  return text.trim().replace(/^page=/, "");
-}
 
 /** Gives the order page's form other attributes or content before it reaches the browser. */
 export async function edit(context: BrowserContext, change: (html: string) => string): Promise<void> {
