@@ -16,6 +16,7 @@ const { cases } = JSON.parse(readFileSync(new URL("../../testdata/vectors/errors
 /** What each condition is to a person's program. */
 const kinds: Record<string, Kind> = {
   "key-missing": "rejected", "key-invalid": "rejected", "scope-missing": "rejected", "body-too-large": "rejected",
+  "form-stale": "rejected",
   "in-flight": "in-flight", mismatch: "mismatch", unknown: "unknown", "not-kept": "not-kept", unreadable: "not-kept",
   cancelled: "cancelled", duplicate: "duplicate", quota: "unavailable", unavailable: "unavailable", full: "unavailable",
   "shutting-down": "unavailable", "rolled-back": "unavailable", "commit-unknown": "unavailable",
