@@ -59,6 +59,13 @@ test("the status decides where no problem of ours is named", () => {
   expect(of(409, "urn:semel:problem:constructor").definitive).toBe(true);
 });
 
+test("who asks to sign in says nothing of earlier attempts, unless it is this key's own answer", () => {
+  const ends = (headers: HeadersInit) => judge(401, new Headers(headers));
+  expect(ends({})).toMatchObject({ definitive: true, ends: false });
+  expect(ends({ "Idempotency-Status": "executed" })).toMatchObject({ ends: true });
+  expect(ends({ "Idempotent-Replayed": "true" })).toMatchObject({ ends: true });
+});
+
 test("what calls itself a problem and is none is judged by its status", async () => {
   const headers = { "Content-Type": "application/problem+json" };
   for (const body of ["", "{", "null", "7"]) {
