@@ -9,7 +9,7 @@ const out = resolve(process.argv[2] ?? join(here, "dist"));
 
 /** Each script's format, its source where that has another name, and whether it loads its siblings at run time. */
 const scripts = [
-  { name: "guard", format: "iife" },
+  { name: "guard", format: "iife", mangleProps: /_$|^(shelf|shelves|holds|submission|unlock|names|drop|here|outcome|record|end|show|hide)$/ },
   { name: "semel", format: "esm", beside: true },
   { name: "queue", format: "esm", source: "queue/queue" },
   { name: "sw", format: "iife" },
@@ -27,7 +27,7 @@ const beside = {
 };
 
 rmSync(out, { recursive: true, force: true });
-for (const { name, format, source = name, ...script } of scripts) {
+for (const { name, format, source = name, mangleProps = /_$/, ...script } of scripts) {
   const entry = join(here, "src", `${source}.ts`);
   if (!existsSync(entry)) continue;
   await build({
@@ -38,7 +38,8 @@ for (const { name, format, source = name, ...script } of scripts) {
     minify: true,
     format,
     target: "es2022",
-    mangleProps: /_$/, // members of ours that no other script sees
+    mangleProps, // members of ours that no other script sees
+    tsconfigRaw: { compilerOptions: { useDefineForClassFields: false } }, // fields without a value need no code
     charset: "utf8",
     legalComments: "none",
     external: ["react", "vue"],

@@ -61,15 +61,15 @@ export function keyOfSubmission(current: string, record: Record | undefined, dig
 }
 
 /** Ends the drafts that these outcomes speak of. Returns each with its record, the repetitions to tell about among them. */
-export function settle(shelf: Shelf, outcomes: readonly Outcome[]): { outcome: Outcome; record: Record; name: string }[] {
+export function settle(shelf: Shelf, outcomes: readonly Outcome[]): { outcome: Outcome; record: Record }[] {
   const settled = [];
-  const byId = new Map(outcomes.map((outcome) => [outcome.id, outcome]));
   for (const name of shelf.names()) {
     const record = shelf.get(name);
-    const outcome = record && byId.get(idOf(record.key));
-    if (!outcome || record.digest === undefined || !ends(outcome)) continue;
+    const id = record && idOf(record.key);
+    const outcome = outcomes.findLast((each) => each.id === id);
+    if (!record || !outcome || record.digest === undefined || !ends(outcome)) continue;
     if (!record.ended) shelf.put(name, { ...record, ended: true });
-    settled.push({ outcome, record, name });
+    settled.push({ outcome, record });
   }
   return settled;
 }
@@ -85,6 +85,6 @@ export function settleByPage(shelf: Shelf, here: Arrival, spokenOf: (record: Rec
     if (!record?.left) continue;
     const followed = here.from !== undefined ? here.from === record.entry : here.referrer !== "" && here.referrer === record.page;
     const ended = record.ended || (followed && definitivePage(here.status) && !spokenOf(record));
-    shelf.put(name, { ...record, left: false, ...(ended ? { ended } : {}) });
+    shelf.put(name, { ...record, left: false, ended });
   }
 }

@@ -3,7 +3,7 @@ import { contentOf, digest, type Part } from "./digest.js";
 import { newKey } from "./key.js";
 import { Notice } from "./lock.js";
 import { definitivePage, isToken } from "./outcome.js";
-import type { Shelf } from "./storage.js";
+import { attempt, type Shelf } from "./storage.js";
 import { attribute, elements, type Target, tokens } from "./target.js";
 import { languageOf, type Texts, textsFor } from "./texts.js";
 
@@ -41,8 +41,8 @@ export interface Submission {
 export class FormGuard {
   options: GuardOptions = {};
   locked: Submission | undefined;
-  #notice: Notice | undefined;
-  #prepared = new WeakSet<HTMLInputElement>();
+  notice_: Notice | undefined;
+  prepared_ = new WeakSet<HTMLInputElement>();
 
   constructor(
     readonly form: HTMLFormElement,
@@ -76,34 +76,33 @@ export class FormGuard {
 
   /** The name of an input's record: a form may hold a token for each button that leads elsewhere. */
   recordName_(input: HTMLInputElement): string {
-    const index = Math.max(0, tokens(this.form).indexOf(input));
-    return (this.draft ? `draft:${this.draft}` : `form:${this.name}`) + (index ? `#${index}` : "");
+    const index = tokens(this.form).indexOf(input);
+    return (this.draft ? `draft:${this.draft}` : `form:${this.name}`) + (index > 0 ? `#${index}` : "");
   }
 
   /** Gives each rendering its key, once: that of the draft which is still open, or a new one. */
-  prepare_(here: Arrival): void {
+  prepare_(here: Arrival = arrival(window)): void {
     const given = tokens(this.form);
-    for (const input of given.length ? given : [this.#ownField()]) {
-      if (this.#prepared.has(input)) continue;
-      this.#prepared.add(input);
+    for (const input of given.length ? given : [this.ownField_()]) {
+      if (this.prepared_.has(input)) continue;
+      this.prepared_.add(input);
       const record = this.shelf.get(this.recordName_(input));
       const token = isToken(input.value) ? input.value : undefined;
       const suits = record && isToken(record.key) === (token !== undefined) ? record : undefined;
       input.value = keyOfRendering(suits, here, token, Boolean(this.draft));
-      if (this.draft && !suits) this.shelf.put(this.recordName_(input), { key: input.value }); // other tabs take this one
-      if (!token) this.#remember(input, here);
+      if (!token || this.draft) this.remember_(input, here);
     }
-    this.#notice ??= new Notice(this.form);
+    this.notice_ ??= new Notice(this.form);
   }
 
-  /** A rendering that has not been sent is remembered, too, so that a copy of this tab is the same draft. */
-  #remember(input: HTMLInputElement, here: Arrival): void {
+  /** A rendering that has not been sent is remembered, too: a copy of this tab, and of a named draft any tab, has its key. */
+  remember_(input: HTMLInputElement, here: Arrival): void {
     const name = this.recordName_(input);
     if (this.shelf.get(name)?.key === input.value) return;
-    this.shelf.put(name, { key: input.value, page: here.page, ...(here.entry ? { entry: here.entry } : {}) });
+    this.shelf.put(name, { key: input.value, page: here.page, entry: here.entry });
   }
 
-  #ownField(): HTMLInputElement {
+  ownField_(): HTMLInputElement {
     const name = this.field;
     const found = elements(this.form).find((element) => element instanceof HTMLInputElement && element.name === name);
     if (found) return found as HTMLInputElement;
@@ -118,7 +117,7 @@ export class FormGuard {
   /** The input whose key this submission uses: the token right before the button, else the form's first. */
   keyInput_(submitter: HTMLElement | null): HTMLInputElement {
     const given = tokens(this.form);
-    return given.find((input) => input === submitter?.previousElementSibling) ?? given[0] ?? this.#ownField();
+    return given.find((input) => input === submitter?.previousElementSibling) ?? given[0] ?? this.ownField_();
   }
 
   /** Writes down that this content is about to be sent, and puts its key into what is sent. */
@@ -135,7 +134,7 @@ export class FormGuard {
     if (!token) data.set(this.field, input.value);
     this.shelf.put(name, {
       key: input.value, digest: content, page: here.page, text: this.text("duplicate"), language: languageOf(this.form),
-      ...(here.entry ? { entry: here.entry } : {}),
+      entry: here.entry,
     });
   }
 
@@ -149,14 +148,14 @@ export class FormGuard {
   }
 
   show(): void {
-    this.#notice?.show(this.text("saving"), languageOf(this.form), this.locked?.submitter ?? null);
+    this.notice_?.show(this.text("saving"), languageOf(this.form), this.locked?.submitter ?? null);
     this.form.dispatchEvent(new CustomEvent("semel:lock", { bubbles: true }));
   }
 
   unlock(): void {
     if (!this.locked) return;
     this.locked = undefined;
-    this.#notice?.hide();
+    this.notice_?.hide();
     this.form.dispatchEvent(new CustomEvent("semel:unlock", { bubbles: true }));
   }
 
@@ -174,14 +173,8 @@ export class FormGuard {
   watchFrame_(name: string): void {
     const frame = Array.from(document.querySelectorAll("iframe")).find((each) => each.name === name);
     frame?.addEventListener("load", () => {
-      let status = 0;
-      try {
-        const [timing] = frame.contentWindow!.performance.getEntriesByType("navigation");
-        status = (timing as PerformanceNavigationTiming & { responseStatus?: number }).responseStatus ?? 0;
-      } catch {
-        // another origin's: it tells nothing
-      }
-      if (definitivePage(status)) this.end();
+      const timing = attempt(() => frame.contentWindow!.performance.getEntriesByType("navigation")[0]); // none of another origin's
+      if (definitivePage((timing as { responseStatus?: number } | undefined)?.responseStatus ?? 0)) this.end();
       else this.unlock();
     }, { once: true });
   }

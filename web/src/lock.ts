@@ -1,9 +1,12 @@
 import { submitters } from "./target.js";
 
+const hidden = "position:absolute;left:0;top:0;pointer-events:none;z-index:1;";
+const shown = "background:Canvas;color:CanvasText;padding:2px 8px;border-radius:4px;white-space:nowrap";
+
 /** What a person sees and hears of a submission that is under way. */
 export class Notice {
-  readonly #marked: [element: Element, name: string, before: string | null][] = [];
-  readonly #status: HTMLElement;
+  private readonly marked_: [element: Element, name: string, before: string | null][] = [];
+  private readonly status_: HTMLElement;
 
   /** Puts an empty live region into the form, so that a text in it will be announced. Nothing moves. */
   constructor(private readonly form: HTMLFormElement) {
@@ -11,39 +14,36 @@ export class Notice {
     status.className = "semel-status";
     status.setAttribute("role", "status");
     // Through the object model, so that a policy against inline styles does not stop it.
-    Object.assign(status.style, { position: "absolute", left: "0", top: "0", pointerEvents: "none", zIndex: "1" });
+    status.style.cssText = hidden;
     form.append(status);
-    this.#status = status;
+    this.status_ = status;
   }
 
   /** Marks the form as busy and shows the text beside the buttons. Keeps focus, sizes and values as they are. */
   show(text: string, language: string, near: HTMLElement | null): void {
-    if (!this.#status.isConnected) this.form.append(this.#status); // a swap may have taken it away
-    this.#mark(this.form, "aria-busy");
+    if (!this.status_.isConnected) this.form.append(this.status_); // a swap may have taken it away
+    this.mark_(this.form, "aria-busy");
     const buttons = submitters(this.form);
-    for (const button of buttons) this.#mark(button, "aria-disabled");
-    const status = this.#status;
+    for (const button of buttons) this.mark_(button, "aria-disabled");
+    const status = this.status_;
     status.textContent = text;
     if (language) status.lang = language;
-    Object.assign(status.style, {
-      background: "Canvas", color: "CanvasText", padding: "2px 8px", borderRadius: "4px", whiteSpace: "nowrap",
-    });
+    status.style.cssText = hidden + shown;
     const anchor = near ?? buttons.find((button) => button.offsetParent);
     if (anchor) place(status, anchor, buttons);
-    if (!matchMedia("(prefers-reduced-motion: reduce)").matches) status.animate?.([{ opacity: 0 }, { opacity: 1 }], 150);
   }
 
   hide(): void {
-    for (const [element, name, before] of this.#marked.splice(0)) {
+    for (const [element, name, before] of this.marked_.splice(0)) {
       if (before === null) element.removeAttribute(name);
       else element.setAttribute(name, before);
     }
-    this.#status.textContent = "";
-    Object.assign(this.#status.style, { background: "", padding: "0", left: "0", top: "0" });
+    this.status_.textContent = "";
+    this.status_.style.cssText = hidden;
   }
 
-  #mark(element: Element, name: string): void {
-    this.#marked.push([element, name, element.getAttribute(name)]);
+  mark_(element: Element, name: string): void {
+    this.marked_.push([element, name, element.getAttribute(name)]);
     element.setAttribute(name, "true");
   }
 }

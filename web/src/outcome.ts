@@ -9,10 +9,10 @@ export interface Outcome {
 }
 
 export const cookieName = "semel_outcome";
-const words = new Set<string>(["executed", "replayed", "seen", "in-flight", "unknown", "refused"]);
+const words = /^(executed|replayed|seen|in-flight|unknown|refused)$/;
 
 function outcome(id = "", word = "", status = ""): Outcome[] {
-  return id && words.has(word) ? [{ id, word: word as Word, status: Number(status) || 0 }] : [];
+  return id && words.test(word) ? [{ id, word: word as Word, status: Number(status) || 0 }] : [];
 }
 
 /** Reads the outcomes of a document.cookie; what is not well formed is left out. */
@@ -50,8 +50,7 @@ export function idOf(key: string): string {
 
 /** Whether a draft ends with this outcome, so that the next one has another key. */
 export function ends({ word, status }: Outcome): boolean {
-  if (word === "refused") return definitiveStatus(status);
-  return word === "executed" || word === "replayed" || word === "seen";
+  return word === "refused" ? definitiveStatus(status) : word !== "in-flight" && word !== "unknown";
 }
 
 /**

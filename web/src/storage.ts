@@ -3,11 +3,11 @@ export interface Record {
   /** The key, or the gateway's token. */
   key: string;
   /** The digest of the content that was sent with it; missing until something was sent. */
-  digest?: string;
+  digest?: string | undefined;
   /** A definitive answer came: the next draft gets another key. */
-  ended?: boolean;
+  ended?: boolean | undefined;
   /** The history entry of the page that holds the form. */
-  entry?: string;
+  entry?: string | undefined;
   /** The page's address, for browsers that do not name history entries. */
   page?: string;
   /** The page went away while the submission was the last navigation that was asked for. */
@@ -29,26 +29,28 @@ export interface Shelf {
 
 const prefix = "semel:";
 
-/** The most records in one storage; the oldest are forgotten first. */
+/** The most records in one storage; the oldest are forgotten first, those that still wait for an answer last. */
 export const maxRecords = 64;
 
 /** A shelf in the storage that open returns. open may throw, and so may all of the storage's methods. */
 export function shelf(open: () => Storage): Shelf {
   const memory = new Map<string, Record>();
-  const storage = (): Storage | undefined => attempt(open);
   const names = (): string[] => {
     const kept = attempt(() => Object.keys(open())) ?? [];
     const ours = kept.filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length));
     return [...new Set([...ours, ...memory.keys()])];
   };
   const get = (name: string): Record | undefined =>
-    memory.get(name) ?? parse(attempt(() => storage()?.getItem(prefix + name)));
+    memory.get(name) ?? parse(attempt(() => open().getItem(prefix + name)));
   const drop = (name: string): void => {
     memory.delete(name);
-    attempt(() => storage()?.removeItem(prefix + name));
+    attempt(() => open().removeItem(prefix + name));
   };
   const prune = (keep: string): void => {
-    const aged = names().filter((name) => name !== keep).map((name) => [get(name)?.at ?? 0, name] as const);
+    const aged = names().filter((name) => name !== keep).map((name) => {
+      const { at = 0, digest, ended } = get(name) ?? {};
+      return [digest && !ended ? at * 2 : at, name] as const; // what waits for its answer is forgotten last
+    });
     aged.sort(([a], [b]) => a - b);
     for (const [, name] of aged.slice(0, Math.max(0, aged.length - maxRecords + 1))) drop(name);
   };
@@ -76,7 +78,6 @@ export function attempt<T>(what: () => T): T | undefined {
 }
 
 function parse(text: string | null | undefined): Record | undefined {
-  const value = attempt(() => JSON.parse(text ?? "null") as unknown);
-  const record = value as Record | null | undefined;
-  return record && typeof record === "object" && typeof record.key === "string" ? record : undefined;
+  const record = attempt(() => JSON.parse(text ?? "null") as Partial<Record> | null);
+  return typeof record?.key === "string" ? (record as Record) : undefined;
 }

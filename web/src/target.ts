@@ -1,4 +1,5 @@
 import { isToken } from "./outcome.js";
+import { attempt } from "./storage.js";
 
 /**
  * The fields and buttons of a form, also those that belong to it by their form attribute. A field named "elements" hides
@@ -21,8 +22,8 @@ export function tokens(form: HTMLFormElement): HTMLInputElement[] {
 export function submitters(form: HTMLFormElement): HTMLElement[] {
   return elements(form).concat(Array.from(form.ownerDocument.querySelectorAll('input[type="image"]')))
     .filter((element): element is HTMLElement =>
-      (element instanceof HTMLButtonElement && element.type === "submit" && element.form === form) ||
-      (element instanceof HTMLInputElement && /^(submit|image)$/.test(element.type) && element.form === form));
+      (element instanceof HTMLButtonElement || element instanceof HTMLInputElement) &&
+      /^(submit|image)$/.test(element.type) && element.form === form);
 }
 
 /** Where a submission goes. */
@@ -40,15 +41,10 @@ export function targetOf(form: HTMLFormElement, submitter: Element | null): Targ
   const say = (name: string): string | null =>
     (submitter && attribute(submitter, "form" + name)) ?? attribute(form, name);
   const { baseURI, location } = form.ownerDocument;
-  let sameOrigin = false;
-  try {
-    sameOrigin = new URL(say("action") || location.href, baseURI).origin === location.origin;
-  } catch {
-    // no address: the browser will not send it
-  }
+  const origin = attempt(() => new URL(say("action") || location.href, baseURI).origin); // none: the browser will not send it
   const window = say("target") ?? form.ownerDocument.querySelector("base[target]")?.getAttribute("target") ?? "";
   return {
-    guarded_: sameOrigin && /^post$/i.test(say("method") ?? ""),
+    guarded_: origin === location.origin && /^post$/i.test(say("method") ?? ""),
     here: /^(|_self|_parent|_top)$/i.test(window),
     window,
   };

@@ -65,7 +65,8 @@ export function judge(status: number, headers: Headers, problem?: Problem): Verd
   return {
     kind,
     definitive,
-    ends: definitive && kind !== "unknown",
+    // Who asks to sign in says nothing of earlier attempts, unless the answer is known to be this key's own.
+    ends: definitive && kind !== "unknown" && (status !== 401 || headers.has("Idempotency-Status") || isReplay(headers)),
     replayed: isReplay(headers),
     ...(wait === undefined ? {} : { retryAfterMs: wait }),
     ...(problem ? { problem } : {}),

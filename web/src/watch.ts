@@ -16,53 +16,64 @@ export interface Guarded {
   settle(answer: { definitive: boolean; replayed?: boolean }): void;
 }
 
+/** A submission of one form. */
+interface Current {
+  guard: FormGuard;
+  submission: Submission;
+}
+
 /** Watches the forms of one document. */
 export class Watch {
-  readonly #guards = new WeakMap<HTMLFormElement, FormGuard>();
-  readonly #locked = new Set<FormGuard>();
-  readonly #shelves = { tab: shelf(() => sessionStorage), origin: shelf(() => localStorage) };
+  private readonly guards_ = new WeakMap<HTMLFormElement, FormGuard>();
+  private readonly locked_ = new Set<FormGuard>();
+  private readonly shelves_ = { tab: shelf(() => sessionStorage), origin: shelf(() => localStorage) };
   /** The submission whose submit event is being dispatched, or whose fields are being collected. */
-  #current: { guard: FormGuard; submission: Submission } | undefined;
-  /** Clicks in a row: 2 for the second click of a double click. */
-  #clicks = 0;
+  current_: Current | undefined;
+  /** The submission whose fields were collected last; also one by form.submit(), which locks nothing. */
+  signed_: Current | undefined;
+  /** The same, when its navigation has begun and none was asked for since. */
+  sent_: Current | undefined;
+  /** The last click: its detail is 2 for the second click of a double click. */
+  click_: MouseEvent | undefined;
 
   start(): void {
-    this.#settleOnArrival();
-    for (const form of Array.from(document.forms)) this.#prepare(form);
-    new MutationObserver((changes) => this.#added(changes)).observe(document, { childList: true, subtree: true });
+    this.settleOnArrival_();
+    for (const form of Array.from(document.forms)) this.prepare_(form);
+    new MutationObserver((changes) => this.added_(changes)).observe(document, { childList: true, subtree: true });
     const listen = (type: string, listener: (event: never) => void, capture = true): void =>
       window.addEventListener(type, listener as EventListener, capture);
-    listen("submit", (event: SubmitEvent) => this.#onSubmit(event));
-    listen("formdata", (event: FormDataEvent) => this.#onFormData(event), false);
-    listen("semel:settle", (event: CustomEvent) => this.#onSettle(event));
-    listen("click", (event: MouseEvent) => (this.#clicks = event.detail));
+    listen("submit", (event: SubmitEvent) => this.onSubmit_(event));
+    listen("formdata", (event: FormDataEvent) => this.onFormData_(event), false);
+    listen("semel:settle", (event: CustomEvent) => this.onSettle_(event));
+    listen("click", (event: MouseEvent) => (this.click_ = event));
     listen("keydown", (event: KeyboardEvent) => {
-      if (event.key === "Escape") this.#unlock(() => true);
+      if (event.key === "Escape") this.unlock_();
     });
     listen("input", (event: Event) => {
       const form = (event.target as { form?: unknown }).form;
-      if (event.isTrusted) this.#unlock((guard) => guard.form === form);
+      if (event.isTrusted) this.unlock_((guard) => guard.form === form);
     });
-    listen("beforeunload", (event: BeforeUnloadEvent) => this.#onDeparture(event));
-    listen("pagehide", () => this.#onLeave());
+    listen("beforeunload", (event: BeforeUnloadEvent) => this.onDeparture_(event));
+    listen("pagehide", () => this.onLeave_());
     listen("pageshow", (event: PageTransitionEvent) => {
       if (!event.persisted) return;
-      this.#unlock(() => true); // restored by Back: the same draft
-      this.#settleOnArrival();
+      this.unlock_(); // restored by Back: the same draft
+      this.settleOnArrival_();
     });
-    for (const type of ["pointerdown", "keydown", "focus"]) listen(type, () => this.#settleHere(true));
-    listen("focus", () => this.#unlock((guard) => !guard.locked!.target.here));
-    document.addEventListener("visibilitychange", () => this.#settleHere(true));
+    for (const type of ["pointerdown", "keydown", "focus"]) listen(type, () => this.settleHere_(true));
+    listen("focus", () => this.unlock_((guard) => !guard.locked!.target.here));
+    document.addEventListener("visibilitychange", () => this.settleHere_(true));
     const { cookieStore, navigation } = window as { cookieStore?: EventTarget; navigation?: EventTarget };
-    cookieStore?.addEventListener("change", () => this.#settleHere(false));
+    cookieStore?.addEventListener("change", () => this.settleHere_(false));
     // Stop, Escape, or the person chose to stay: the submission was given up, and its key is kept.
-    navigation?.addEventListener("navigateerror", () => this.#unlock(() => true));
+    navigation?.addEventListener("navigateerror", () => this.unlock_());
+    navigation?.addEventListener("navigate", (event) => this.onNavigate_(event as Navigate));
   }
 
   guard(form: HTMLFormElement, options: GuardOptions = {}): Guarded {
-    const guard = this.#guardOf(form, true)!;
+    const guard = this.guardOf_(form, true)!;
     guard.options = options;
-    guard.prepare_(arrival(window));
+    guard.prepare_();
     return {
       get key() {
         return guard.keyInput_(null).value;
@@ -70,26 +81,30 @@ export class Watch {
       get locked() {
         return guard.locked !== undefined;
       },
-      settle: (answer) => this.#settleForm(guard, answer),
+      settle: (answer) => this.settleForm_(guard, answer),
     };
   }
 
-  #guardOf(form: HTMLFormElement, wanted = false): FormGuard | undefined {
+  guardOf_(form: HTMLFormElement, wanted = false): FormGuard | undefined {
     const mode = attribute(form, "data-semel");
-    const known = this.#guards.get(form);
+    const known = this.guards_.get(form);
     if (known || mode === "off") return known;
     if (!wanted && mode === null && !tokens(form).length) return undefined;
-    const guard = new FormGuard(form, this.#shelves, nameOf(form));
-    this.#guards.set(form, guard);
+    const guard = new FormGuard(form, this.shelves_, nameOf(form));
+    this.guards_.set(form, guard);
     return guard;
   }
 
-  #prepare(form: HTMLFormElement): void {
-    const guard = this.#guardOf(form);
-    if (guard && targetOf(form, null).guarded_) guard.prepare_(arrival(window));
+  guardIn_({ target }: Event): FormGuard | undefined {
+    return target instanceof HTMLFormElement ? this.guardOf_(target) : undefined;
   }
 
-  #added(changes: readonly MutationRecord[]): void {
+  prepare_(form: HTMLFormElement): void {
+    const guard = this.guardOf_(form);
+    if (guard && targetOf(form, null).guarded_) guard.prepare_();
+  }
+
+  added_(changes: readonly MutationRecord[]): void {
     const forms = new Set<HTMLFormElement>();
     for (const node of changes.flatMap((change) => Array.from(change.addedNodes))) {
       if (!(node instanceof Element)) continue;
@@ -98,85 +113,96 @@ export class Watch {
         else if (element instanceof HTMLInputElement && element.form) forms.add(element.form);
       }
     }
-    forms.forEach((form) => this.#prepare(form));
+    forms.forEach((form) => this.prepare_(form));
   }
 
-  #onSubmit(event: SubmitEvent): void {
-    const form = event.target;
-    const guard = form instanceof HTMLFormElement ? this.#guardOf(form) : undefined;
+  onSubmit_(event: SubmitEvent): void {
+    const guard = this.guardIn_(event);
     if (!guard) return;
-    const submission = {
-      target: targetOf(guard.form, event.submitter), submitter: event.submitter, superseded_: false, departures_: 0,
-    };
+    const submission = submissionOf(guard, event.submitter);
+    const { ctrlKey, metaKey, shiftKey } = this.click_ ?? {};
+    // So pressed, a button opens the answer in another tab or window.
+    if (event.submitter && (ctrlKey || metaKey || shiftKey)) Object.assign(submission.target, { here: false, window: "_blank" });
     if (submission.target.guarded_) {
-      this.#settleHere(false);
-      if (guard.locked && !(guard.stays && this.#clicks < 2)) {
+      this.settleHere_(false);
+      const stays = guard.stays || guard.locked?.target.window === "_blank";
+      if (guard.locked && (!stays || this.click_!?.detail > 1)) {
         event.preventDefault();
         event.stopImmediatePropagation();
         return;
       }
-      guard.prepare_(arrival(window));
-      this.#forget(idOf(guard.keyInput_(submission.submitter).value));
+      guard.prepare_();
+      this.forget_(idOf(guard.keyInput_(submission.submitter).value));
       guard.locked = submission;
-      this.#locked.add(guard);
+      this.locked_.add(guard);
     }
     const current = { guard, submission };
-    this.#current = current;
-    setTimeout(() => this.#afterSubmit(event, current)); // after every handler, and after the fields were collected
+    this.current_ = current;
+    setTimeout(() => this.afterSubmit_(event, current)); // after every handler, and after the fields were collected
   }
 
-  #afterSubmit(event: SubmitEvent, current: { guard: FormGuard; submission: Submission }): void {
-    if (this.#current === current) this.#current = undefined;
+  afterSubmit_(event: SubmitEvent, current: Current): void {
+    if (this.current_ === current) this.current_ = undefined;
     const { guard, submission } = current;
     if (guard.locked !== submission) return;
     if (event.defaultPrevented && !guard.holds) {
-      this.#unlock((each) => each === guard);
+      this.unlock_((each) => each === guard);
       return;
     }
     guard.show();
     if (!submission.target.here) guard.watchFrame_(submission.target.window);
   }
 
-  #onFormData(event: FormDataEvent): void {
-    const form = event.target;
-    const guard = form instanceof HTMLFormElement ? this.#guardOf(form) : undefined;
+  onFormData_(event: FormDataEvent): void {
+    const guard = this.guardIn_(event);
     if (!guard) return;
-    const submission = this.#current?.guard === guard ? this.#current.submission : undefined;
-    const target = submission?.target ?? targetOf(guard.form, null); // form.submit() and new FormData(form)
-    if (target.guarded_) guard.sign_(event.formData, submission?.submitter ?? null);
+    const current = this.current_?.guard === guard
+      ? this.current_
+      : { guard, submission: submissionOf(guard, null) }; // form.submit() and new FormData(form)
+    const { target, submitter } = current.submission;
+    if (target.guarded_) guard.sign_(event.formData, submitter);
     else guard.strip_(event.formData);
+    this.signed_ = current;
   }
 
-  #onSettle(event: CustomEvent): void {
-    const guard = event.target instanceof HTMLFormElement ? this.#guardOf(event.target) : undefined;
-    if (guard) this.#settleForm(guard, event.detail ?? { definitive: true });
+  onSettle_(event: CustomEvent): void {
+    const guard = this.guardIn_(event);
+    if (guard) this.settleForm_(guard, event.detail ?? { definitive: true });
   }
 
-  #settleForm(guard: FormGuard, answer: { definitive: boolean; replayed?: boolean }): void {
+  settleForm_(guard: FormGuard, answer: { definitive: boolean; replayed?: boolean }): void {
     if (answer.definitive) guard.end();
-    this.#unlock((each) => each === guard);
+    this.unlock_((each) => each === guard);
     if (answer.replayed) announce(document, guard.text("duplicate"), languageOf(guard.form));
   }
 
   /** The page is about to be left: for the submission's sake the first time, for another's after that. */
-  #onDeparture(_: BeforeUnloadEvent): void {
-    for (const { locked } of this.#locked) if (locked && ++locked.departures_ > 1) locked.superseded_ = true;
+  onDeparture_(_: BeforeUnloadEvent): void {
+    for (const { locked } of this.locked_) if (locked && ++locked.departures_ > 1) locked.superseded_ = true;
+  }
+
+  /** A navigation begins. The browser says so, too, when the page's own form.submit() sends a form. */
+  onNavigate_({ destination, formData }: Navigate): void {
+    if (destination.sameDocument) return;
+    const signed = this.signed_;
+    this.sent_ = signed && formData?.has(signed.guard.keyInput_(signed.submission.submitter).name) ? signed : undefined;
   }
 
   /** The page goes away: it says so in the records of its submissions, for the page that follows. */
-  #onLeave(): void {
-    for (const guard of this.#locked) {
-      const input = guard.keyInput_(guard.locked!.submitter);
+  onLeave_(): void {
+    const all = Array.from(this.locked_, (guard) => ({ guard, submission: guard.locked! }));
+    for (const { guard, submission } of all.concat(this.sent_ ?? [])) {
+      const input = guard.keyInput_(submission.submitter);
       const record = guard.shelf.get(guard.recordName_(input));
-      const left = guard.locked!.target.here && !guard.locked!.superseded_;
+      const left = submission.target.here && !submission.superseded_;
       if (record?.key === input.value) guard.shelf.put(guard.recordName_(input), { ...record, left });
     }
   }
 
-  #unlock(which: (guard: FormGuard) => boolean): void {
-    for (const guard of this.#locked) {
+  unlock_(which: (guard: FormGuard) => boolean = () => true): void {
+    for (const guard of this.locked_) {
       if (!which(guard)) continue;
-      this.#locked.delete(guard);
+      this.locked_.delete(guard);
       guard.unlock();
     }
   }
@@ -186,51 +212,60 @@ export class Watch {
    * may be about to be replaced does not: it would show the wrong page the notice, and take a late click for another
    * wish. After a redirect it stays locked; otherwise a press of the person's unlocks the same draft.
    */
-  #settleHere(pressed: boolean): void {
-    const outcomes = new Map(outcomesIn(cookies()).map((outcome) => [outcome.id, outcome]));
-    for (const guard of this.#locked) {
-      const outcome = outcomes.get(idOf(guard.keyInput_(guard.locked!.submitter).value));
+  settleHere_(pressed: boolean): void {
+    const outcomes = told();
+    for (const guard of this.locked_) {
+      const id = idOf(guard.keyInput_(guard.locked!.submitter).value);
+      const outcome = outcomes.findLast((each) => each.id === id);
       if (!outcome || !ends(outcome)) continue;
       const { status } = outcome;
       const ended = status === 204 || status === 205 || guard.stays || !guard.locked!.target.here;
       if (!ended && (!pressed || (status >= 300 && status < 400))) continue;
-      this.#locked.delete(guard);
+      this.locked_.delete(guard);
       if (!ended) guard.unlock();
       else guard.end();
-      if (ended && outcome.word === "replayed") this.#tell(outcome, guard.text("duplicate"));
+      if (ended && outcome.word === "replayed") this.tell_(outcome, guard.text("duplicate"));
     }
   }
 
-  #settleOnArrival(): void {
+  settleOnArrival_(): void {
     const here = arrival(window);
     const metas = Array.from(document.querySelectorAll<HTMLMetaElement>('meta[name="semel-outcome"]'));
-    const outcomes = [...outcomesIn(cookies()), ...metas.flatMap((meta) => outcomesOfMeta(meta.content))];
+    const outcomes = [...told(), ...metas.flatMap((meta) => outcomesOfMeta(meta.content))];
     const spokenOf = new Set(outcomes.map((outcome) => outcome.id));
-    for (const shelf of Object.values(this.#shelves)) {
+    for (const shelf of Object.values(this.shelves_)) {
       settleByPage(shelf, here, (record) => spokenOf.has(idOf(record.key)));
       for (const { outcome, record } of settle(shelf, outcomes)) {
-        if (outcome.word === "replayed") this.#tell(outcome, record.text, record.language);
+        if (outcome.word === "replayed") this.tell_(outcome, record.text, record.language);
       }
     }
   }
 
   /** Says once that a repetition was ignored. */
-  #tell(outcome: Outcome, text: string | undefined, language = ""): void {
+  tell_(outcome: Outcome, text: string | undefined, language = ""): void {
     announce(document, text ?? textsFor(language || document.documentElement.lang).duplicate, language);
-    write(outcomesIn(cookies()).map((each) => (each.id === outcome.id ? { ...each, word: "seen" } : each)));
+    write(told().map((each) => (each.id === outcome.id ? { ...each, word: "seen" } : each)));
   }
 
   /** Takes an earlier attempt's outcome away, so that the one to come can be told from it. */
-  #forget(id: string): void {
-    const all = outcomesIn(cookies());
-    const others = all.filter((outcome) => outcome.id !== id);
-    if (others.length < all.length) write(others);
+  forget_(id: string): void {
+    if (told().some((outcome) => outcome.id === id)) write(told().filter((outcome) => outcome.id !== id));
   }
 }
 
-/** The cookies of this page; none in a sandboxed frame. */
-function cookies(): string {
-  return attempt(() => document.cookie) ?? "";
+/** What is used of a NavigateEvent. */
+interface Navigate extends Event {
+  destination: { sameDocument: boolean };
+  formData: FormData | null;
+}
+
+function submissionOf(guard: FormGuard, submitter: HTMLElement | null): Submission {
+  return { target: targetOf(guard.form, submitter), submitter, superseded_: false, departures_: 0 };
+}
+
+/** What this page's cookie tells; nothing in a sandboxed frame. */
+function told(): Outcome[] {
+  return outcomesIn(attempt(() => document.cookie) ?? "");
 }
 
 function write(outcomes: readonly Outcome[]): void {
@@ -238,9 +273,13 @@ function write(outcomes: readonly Outcome[]): void {
   attempt(() => (document.cookie = `${cookieName}=${formatOutcomes(outcomes)}; Path=/; Max-Age=3600; SameSite=Lax${secure}`));
 }
 
-/** What a form is known by on its page: its id, name or action, and its place among the forms with the same. */
+/**
+ * What a form is known by on its page: its id or name, the path it goes to, and its place among the forms with the same.
+ * Without the path a token of one route would come back into a form that goes to another.
+ */
 function nameOf(form: HTMLFormElement): string {
-  const known = (each: HTMLFormElement): string => attribute(each, "id") ?? attribute(each, "name") ?? attribute(each, "action") ?? "";
+  const known = (each: HTMLFormElement): string =>
+    (attribute(each, "id") ?? attribute(each, "name") ?? "") + " " + attribute(each, "action")?.replace(/[;?#].*/, "");
   const alike = Array.from(document.forms).filter((each) => known(each) === known(form));
-  return `${location.pathname}|${known(form)}|${Math.max(0, alike.indexOf(form))}`;
+  return `${location.pathname}|${known(form)}|${alike.indexOf(form)}`;
 }

@@ -81,9 +81,9 @@ test.each([
 test("a page ends no draft that an outcome speaks of, or that left for another reason", () => {
   const spoken = shelfOf({ ...sent, left: true });
   settleByPage(spoken, here, () => true);
-  expect(spoken.record.ended).toBeUndefined();
+  expect(spoken.record.ended).toBeFalsy();
   expect(spoken.record.left).toBe(false); // the next page is not its answer
   const strayed = shelfOf({ ...sent, left: false });
   settleByPage(strayed, here, () => false);
-  expect(strayed.record.ended).toBeUndefined();
+  expect(strayed.record.ended).toBeFalsy();
 });

@@ -101,4 +101,4 @@ test.each([["with Web Locks", undefined, seeds], ["without Web Locks", 40, Math.
     if (leaseMs === undefined) expect(browser.locks.most, about).toBe(1);
     await queue.close();
   }
-}, 120_000);
+}, seeds * 5_000);

@@ -380,6 +380,27 @@ describe("people", () => {
   });
 });
 
+test("headers that never come do not hold up the end", async () => {
+  const { browser } = setup();
+  let asked = false;
+  const { queue } = browser.tab({ headers: () => ((asked = true), new Promise<HeadersInit>(() => undefined)) });
+  await add(queue, "tea");
+  await until(() => asked);
+  await queue.close();
+  await browser.tab().queue.drain(); // the right to send was given back
+  expect(browser.server.done).toHaveLength(1);
+});
+
+test("a database that was deleted under the queue: what is added afterwards is sent", async () => {
+  const { browser, server, queue } = setup();
+  await add(queue, "tea");
+  await queue.drain();
+  await new Promise((resolve) => (browser.factory.deleteDatabase("semel-queue").onsuccess = resolve));
+  await add(queue, "coffee");
+  await queue.drain();
+  expect(server.done.map(({ body }) => JSON.parse(body).word)).toEqual(["tea", "coffee"]);
+});
+
 describe("tabs", () => {
   test("a tab that dies while it sends leaves the rest to the next, under the same key", async () => {
     const { server, browser, queue, kill } = setup();

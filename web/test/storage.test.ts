@@ -74,3 +74,12 @@ test("the oldest are forgotten first, and there are never too many", () => {
   expect(kept.get("r1")).toBeDefined();
   expect(kept.get("new")).toBeDefined();
 });
+
+test("a page of many forms does not push out what waits for its answer", () => {
+  const storage = box();
+  const crowded = shelf(() => storage);
+  crowded.put("pending", { key: "k", digest: "d" });
+  for (let n = 0; n < 2 * maxRecords; n++) crowded.put(`row${n}`, { key: "k" });
+  expect(crowded.names()).toHaveLength(maxRecords);
+  expect(crowded.get("pending")).toBeDefined();
+});

@@ -16,6 +16,7 @@ const { cases } = JSON.parse(readFileSync(new URL("../../testdata/vectors/errors
 /** What each condition is to a person's program. */
 const kinds: Record<string, Kind> = {
   "key-missing": "rejected", "key-invalid": "rejected", "scope-missing": "rejected", "body-too-large": "rejected",
+  "form-stale": "rejected",
   "in-flight": "in-flight", mismatch: "mismatch", unknown: "unknown", "not-kept": "not-kept", unreadable: "not-kept",
   cancelled: "cancelled", duplicate: "duplicate", quota: "unavailable", unavailable: "unavailable", full: "unavailable",
   "shutting-down": "unavailable", "rolled-back": "unavailable", "commit-unknown": "unavailable",
@@ -56,6 +57,13 @@ test("the status decides where no problem of ours is named", () => {
   }
   expect(of(409, "https://example.org/in-flight").definitive).toBe(true);
   expect(of(409, "urn:semel:problem:constructor").definitive).toBe(true);
+});
+
+test("who asks to sign in says nothing of earlier attempts, unless it is this key's own answer", () => {
+  const ends = (headers: HeadersInit) => judge(401, new Headers(headers));
+  expect(ends({})).toMatchObject({ definitive: true, ends: false });
+  expect(ends({ "Idempotency-Status": "executed" })).toMatchObject({ ends: true });
+  expect(ends({ "Idempotent-Replayed": "true" })).toMatchObject({ ends: true });
 });
 
 test("what calls itself a problem and is none is judged by its status", async () => {

@@ -30,7 +30,6 @@ export declare function keyOfSubmission(current: string, record: Record | undefi
 export declare function settle(shelf: Shelf, outcomes: readonly Outcome[]): {
     outcome: Outcome;
     record: Record;
-    name: string;
 }[];
 /**
  * Ends the draft that this page is the answer to, when no outcome speaks of it: its form's page went away for this

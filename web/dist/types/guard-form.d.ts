@@ -1,5 +1,6 @@
 import { type Arrival } from "./draft.js";
-import type { Shelf } from "./storage.js";
+import { Notice } from "./lock.js";
+import { type Shelf } from "./storage.js";
 import { type Target } from "./target.js";
 import { type Texts } from "./texts.js";
 /** What can be said of one form. Every member has an attribute of the same meaning, which is used when it is missing. */
@@ -32,7 +33,6 @@ export interface Submission {
 }
 /** What the guard of one form knows. */
 export declare class FormGuard {
-    #private;
     readonly form: HTMLFormElement;
     readonly shelves_: {
         tab: Shelf;
@@ -41,6 +41,8 @@ export declare class FormGuard {
     readonly name: string;
     options: GuardOptions;
     locked: Submission | undefined;
+    notice_: Notice | undefined;
+    prepared_: WeakSet<HTMLInputElement>;
     constructor(form: HTMLFormElement, shelves_: {
         tab: Shelf;
         origin: Shelf;
@@ -54,7 +56,10 @@ export declare class FormGuard {
     /** The name of an input's record: a form may hold a token for each button that leads elsewhere. */
     recordName_(input: HTMLInputElement): string;
     /** Gives each rendering its key, once: that of the draft which is still open, or a new one. */
-    prepare_(here: Arrival): void;
+    prepare_(here?: Arrival): void;
+    /** A rendering that has not been sent is remembered, too: a copy of this tab, and of a named draft any tab, has its key. */
+    remember_(input: HTMLInputElement, here: Arrival): void;
+    ownField_(): HTMLInputElement;
     /** The input whose key this submission uses: the token right before the button, else the form's first. */
     keyInput_(submitter: HTMLElement | null): HTMLInputElement;
     /** Writes down that this content is about to be sent, and puts its key into what is sent. */

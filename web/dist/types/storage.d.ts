@@ -3,11 +3,11 @@ export interface Record {
     /** The key, or the gateway's token. */
     key: string;
     /** The digest of the content that was sent with it; missing until something was sent. */
-    digest?: string;
+    digest?: string | undefined;
     /** A definitive answer came: the next draft gets another key. */
-    ended?: boolean;
+    ended?: boolean | undefined;
     /** The history entry of the page that holds the form. */
-    entry?: string;
+    entry?: string | undefined;
     /** The page's address, for browsers that do not name history entries. */
     page?: string;
     /** The page went away while the submission was the last navigation that was asked for. */
@@ -25,7 +25,7 @@ export interface Shelf {
     drop(name: string): void;
     names(): string[];
 }
-/** The most records in one storage; the oldest are forgotten first. */
+/** The most records in one storage; the oldest are forgotten first, those that still wait for an answer last. */
 export declare const maxRecords = 64;
 /** A shelf in the storage that open returns. open may throw, and so may all of the storage's methods. */
 export declare function shelf(open: () => Storage): Shelf;

@@ -1,4 +1,5 @@
-import { type GuardOptions } from "./guard-form.js";
+import { FormGuard, type GuardOptions, type Submission } from "./guard-form.js";
+import { type Outcome } from "./outcome.js";
 /** A form's guard, for scripts. */
 export interface Guarded {
     /** The key that the next submission of this content would carry. */
@@ -11,9 +12,62 @@ export interface Guarded {
         replayed?: boolean;
     }): void;
 }
+/** A submission of one form. */
+interface Current {
+    guard: FormGuard;
+    submission: Submission;
+}
 /** Watches the forms of one document. */
 export declare class Watch {
-    #private;
+    private readonly guards_;
+    private readonly locked_;
+    private readonly shelves_;
+    /** The submission whose submit event is being dispatched, or whose fields are being collected. */
+    current_: Current | undefined;
+    /** The submission whose fields were collected last; also one by form.submit(), which locks nothing. */
+    signed_: Current | undefined;
+    /** The same, when its navigation has begun and none was asked for since. */
+    sent_: Current | undefined;
+    /** The last click: its detail is 2 for the second click of a double click. */
+    click_: MouseEvent | undefined;
     start(): void;
     guard(form: HTMLFormElement, options?: GuardOptions): Guarded;
+    guardOf_(form: HTMLFormElement, wanted?: boolean): FormGuard | undefined;
+    guardIn_({ target }: Event): FormGuard | undefined;
+    prepare_(form: HTMLFormElement): void;
+    added_(changes: readonly MutationRecord[]): void;
+    onSubmit_(event: SubmitEvent): void;
+    afterSubmit_(event: SubmitEvent, current: Current): void;
+    onFormData_(event: FormDataEvent): void;
+    onSettle_(event: CustomEvent): void;
+    settleForm_(guard: FormGuard, answer: {
+        definitive: boolean;
+        replayed?: boolean;
+    }): void;
+    /** The page is about to be left: for the submission's sake the first time, for another's after that. */
+    onDeparture_(_: BeforeUnloadEvent): void;
+    /** A navigation begins. The browser says so, too, when the page's own form.submit() sends a form. */
+    onNavigate_({ destination, formData }: Navigate): void;
+    /** The page goes away: it says so in the records of its submissions, for the page that follows. */
+    onLeave_(): void;
+    unlock_(which?: (guard: FormGuard) => boolean): void;
+    /**
+     * Looks whether an outcome has come while this page is still here. A page that stays for sure ends its draft. One that
+     * may be about to be replaced does not: it would show the wrong page the notice, and take a late click for another
+     * wish. After a redirect it stays locked; otherwise a press of the person's unlocks the same draft.
+     */
+    settleHere_(pressed: boolean): void;
+    settleOnArrival_(): void;
+    /** Says once that a repetition was ignored. */
+    tell_(outcome: Outcome, text: string | undefined, language?: string): void;
+    /** Takes an earlier attempt's outcome away, so that the one to come can be told from it. */
+    forget_(id: string): void;
 }
+/** What is used of a NavigateEvent. */
+interface Navigate extends Event {
+    destination: {
+        sameDocument: boolean;
+    };
+    formData: FormData | null;
+}
+export {};

@@ -30,7 +30,8 @@ export class Database {
   #opening: Promise<IDBDatabase> | undefined;
   #closed = false;
 
-  constructor(private readonly name: string, private readonly factory: () => IDBFactory) {}
+  /** created is called when there was no database, or no longer: it is empty. */
+  constructor(private readonly name: string, private readonly factory: () => IDBFactory, private readonly created?: () => void) {}
 
   /**
    * Runs work in one transaction, and resolves when that is complete: with
@@ -107,6 +108,7 @@ export class Database {
         for (const name of ["owner", "state", "after"]) entries.createIndex(name, name);
         request.result.createObjectStore("bodies");
         request.result.createObjectStore("state");
+        this.created?.();
       };
       request.onerror = () => {
         clearTimeout(patience);

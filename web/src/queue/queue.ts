@@ -119,7 +119,9 @@ export class Queue {
     const { name = "semel-queue", header = "Idempotency-Key", headers, signedOut = looksLikeSignIn, environment = {} } = options;
     this.#owner = "owner" in options ? options.owner : "";
     this.#now = environment.now ?? Date.now;
-    this.#database = new Database(name, environment.indexedDB ?? (() => indexedDB));
+    this.#database = new Database(name, environment.indexedDB ?? (() => indexedDB), () => {
+      this.#ready = undefined; // whose entries these are has to be said again
+    });
     this.#news = openNews(name, () => this.#changed(false));
     this.#sender = new Sender({
       name, database: this.#database, owner: () => this.#current(), header, headers, signedOut,

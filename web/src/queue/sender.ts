@@ -85,7 +85,7 @@ export class Sender {
   /** Sends an entry once, if it is still there. False when the caller may not send any more. */
   async #attempt(planned: Entry, lease: Lease, signal: AbortSignal): Promise<boolean> {
     const { database, changed, now } = this.options;
-    const fresh = await this.options.headers?.();
+    const fresh = await within(this.options.headers?.(), AbortSignal.any([signal, AbortSignal.timeout(answerMs)]));
     const sending = await begin(database, planned, lease);
     if (sending === "forbidden") return false;
     if (sending === "changed") return true;
@@ -110,6 +110,15 @@ export class Sender {
       return noAnswer(entry, random);
     }
   }
+}
+
+/** What comes before the signal; the app's headers may never come, and nobody else could send meanwhile. */
+function within<T>(value: T | Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+    Promise.resolve(value).then(resolve, reject);
+  });
 }
 
 /** Whether the browser knows that it is offline; that it thinks it is online says little. */

@@ -16,7 +16,9 @@ export declare class Database {
     #private;
     private readonly name;
     private readonly factory;
-    constructor(name: string, factory: () => IDBFactory);
+    private readonly created?;
+    /** created is called when there was no database, or no longer: it is empty. */
+    constructor(name: string, factory: () => IDBFactory, created?: (() => void) | undefined);
     /**
      * Runs work in one transaction, and resolves when that is complete: with
      * readwrite, on the disk. When work rejects, nothing is written.
