@@ -21,7 +21,7 @@ type Press struct {
 	plain   [plainBytes]byte
 }
 
-// Press returns a press for the route and the visitor: see [Minter.Mint].
+// Press returns a press for the route and the reader: see [Minter.Mint].
 func (m *Minter) Press(route, who string) *Press {
 	p := &Press{now: m.now, mac: hmac.New(sha256.New, m.secrets[0]), sum: make([]byte, 0, sha256.Size)}
 	p.covered = coveredBy(&p.plain, route, who)

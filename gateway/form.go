@@ -56,7 +56,7 @@ func (g *Gateway) newForms() (*forms, error) {
 	return f, f.script.load()
 }
 
-// attempt is what one request has to do with forms.
+// formAttempt is what one request has to do with forms.
 type formAttempt struct {
 	visitor  string // the visitor cookie, "" for none
 	outcomes []outcome

@@ -101,7 +101,7 @@ func (in *inserter) Body() []byte {
 		return nil
 	}
 	p.noticed = true
-	return []byte(noticeFor(p.language(), p.request.Header["Accept-Language"]).markup())
+	return []byte(noticeFor(p.language(), p.request.Header["Accept-Language"]).markup(len(p.Header()[policyHeader]) > 0))
 }
 
 // Base implements rewrite.Inserter.

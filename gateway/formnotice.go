@@ -16,9 +16,9 @@ type notice struct {
 func notices() []notice {
 	return []notice{
 		{language.English, "This form had already been sent. It was carried out once; this is its result."},
-		{language.Swedish, "Formuläret var redan skickat. Det utfördes en gång; detta är resultatet."},
+		{language.Swedish, "Formuläret hade redan skickats. Det utfördes bara en gång; här är resultatet."},
 		{language.Hindi, "यह फ़ॉर्म पहले ही भेजा जा चुका था। काम एक ही बार हुआ; यह उसी का परिणाम है।"},
-		{language.Chinese, "此表单之前已提交。它只执行了一次；这是其结果。"},
+		{language.Chinese, "此表单已经提交过，操作只执行了一次，以下是结果。"},
 	}
 }
 
@@ -46,7 +46,15 @@ func noticeFor(page string, accepted []string) notice {
 	return all[i]
 }
 
-// markup is the notice as it stands in a page.
-func (n notice) markup() string {
-	return `<p class="semel-notice" role="status" lang="` + n.tag.String() + `">` + n.text + `</p>`
+// noticeStyle is for pages of any look: a line of its own, in the page's font.
+const noticeStyle = "margin:0;padding:.75em 1em;border-bottom:2px solid;background:Canvas;color:CanvasText"
+
+// markup is the notice as it stands in a page. Where a policy says what styles a
+// page may have, it has none but the page's.
+func (n notice) markup(policy bool) string {
+	style := ""
+	if !policy {
+		style = ` style="` + noticeStyle + `"`
+	}
+	return `<p class="semel-notice" role="status" lang="` + n.tag.String() + `"` + style + `>` + n.text + `</p>`
 }

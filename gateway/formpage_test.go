@@ -445,7 +445,7 @@ func TestPageBomb(t *testing.T) { //nolint:paralleltest // it measures the memor
 // TestPageBombInOnePiece: a few bytes of brotli can be a page of any length; what is
 // held back of it stays short.
 func TestPageBombInOnePiece(t *testing.T) { //nolint:paralleltest // it measures the memory of the process.
-	const size = 256 << 20
+	const size = 128 << 20
 	var bomb bytes.Buffer
 	z := brotli.NewWriterLevel(&bomb, 5)
 	_, err := io.CopyN(z, zeros{}, size)

@@ -174,6 +174,9 @@ func TestFormOutcomes(t *testing.T) {
 	s := &shop{}
 	s.page = func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
+		if r.URL.Query().Get("lang") == "hi" {
+			w.Header().Set("Content-Security-Policy", "style-src 'self'")
+		}
 		if r.URL.Path == "/invoices/1" {
 			_, _ = io.WriteString(w, `<html lang="`+r.URL.Query().Get("lang")+`"><body class=a>Invoice 1`)
 			return
@@ -181,7 +184,7 @@ func TestFormOutcomes(t *testing.T) {
 		_, _ = io.WriteString(w, formPage)
 	}
 	d := openShop(t, s, "", nil)
-	for language, text := range map[string]string{"": "already been sent", "sv-FI": "redan skickat", "hi": "पहले ही", "zh-Hans": "之前已提交"} {
+	for language, text := range map[string]string{"": "already been sent", "sv-FI": "redan skickats", "hi": "पहले ही", "zh-Hans": "已经提交过"} {
 		p := d.person(t, "Accept-Language", "fr, en;q=0.5")
 		body := "_semel=" + p.token("/new") + "&a=1"
 		p.post("/invoices", body)
@@ -197,6 +200,9 @@ func TestFormOutcomes(t *testing.T) {
 			t.Errorf("second: %q", got)
 		}
 		page := p.get("/invoices/1?lang=" + language)
+		if styled := strings.Contains(page.body, " style="); styled == (language == "hi") {
+			t.Errorf("%s: styled %v, against the policy or for none", language, styled)
+		}
 		if !strings.Contains(page.body, `<body class=a><p class="semel-notice" role="status" lang="`) || !strings.Contains(page.body, text) {
 			t.Errorf("%s: got %s", language, page.body)
 		}

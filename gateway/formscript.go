@@ -30,7 +30,7 @@ type formScript struct {
 func (s *formScript) load() error {
 	asset, ok := web.File(guardName)
 	if !ok {
-		return errors.New("gateway: the guard script is not embedded (run make web)")
+		return errors.New("gateway: the guard script is not embedded (run scripts/test-web --write)")
 	}
 	sum := sha256.Sum256(asset.Content)
 	s.url = scriptPath + "?v=" + hex.EncodeToString(sum[:8])

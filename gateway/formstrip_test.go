@@ -125,7 +125,7 @@ func upload(t *testing.T, token string, size int) (contentType string, body []by
 // boundary too, and passes an unprotected route whole.
 func TestFormUpload(t *testing.T) {
 	t.Parallel()
-	const size = 50 << 20
+	const size = 20 << 20
 	s := &shop{post: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }}
 	files := make(chan string, 4)
 	app := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -21,15 +21,21 @@ func formTokens() []mutant {
 			"",
 		},
 		{
-			"form: a token is its reader's (F2)", 5, token, "	writeSized(mac, who)\n", "",
+			"form: a token is its reader's (F2)", 5, token, "appendSized(appendSized(covered, route), who)", "appendSized(covered, route)",
 			"formguard",
 			[]string{"TestTokenOfSomethingElseIsForeign"},
 			"",
 		},
 		{
-			"form: a token is its route's (F2)", 5, token, "	writeSized(mac, route)\n", "",
+			"form: a token is its route's (F2)", 5, token, "appendSized(appendSized(covered, route), who)", "appendSized(covered, who)",
 			"formguard",
 			[]string{"TestTokenOfSomethingElseIsForeign"},
+			"",
+		},
+		{
+			"form: without a secret nothing runs (F6)", 10, "gateway/formkey.go", "	a.unverified = true\n	return nil, fmt.Errorf(\"form secret: %w\", err)", "	a.unverified = true\n	return nil, nil",
+			"gateway",
+			[]string{"TestFormWithoutSecret"},
 			"",
 		},
 		{
@@ -91,7 +97,7 @@ func formPages() []mutant {
 			"",
 		},
 		{
-			"form: what is inserted into a page is escaped (F7)", 5, "gateway/formmarkup.go", "out += ` form=\"` + html.EscapeString(formID) + `\"`", "out += ` form=\"` + formID + `\"`",
+			"form: what is inserted into a page is escaped (F7)", 5, "gateway/formmarkup.go", "html.EscapeString(string(formID))", "formID",
 			"gateway",
 			[]string{"TestMarkup"},
 			"",
