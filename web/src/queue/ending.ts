@@ -14,7 +14,7 @@ export const maxDelayMs = 5 * 60_000;
 /** The longest pause that a server can ask for. */
 export const maxRetryAfterMs = 60 * 60_000;
 
-/** A pause with full jitter, so that many browsers do not come back at the same instant. */
+/** A pause drawn from half to all of what has doubled with each attempt, so that many browsers do not come back at the same instant. */
 export function backoffMs(attempts: number, random: () => number): number {
   const most = Math.min(maxDelayMs, firstDelayMs * 2 ** Math.min(attempts - 1, 20));
   return Math.round(most / 2 + (random() * most) / 2);

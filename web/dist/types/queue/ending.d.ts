@@ -18,7 +18,7 @@ export declare const firstDelayMs = 1000;
 export declare const maxDelayMs: number;
 /** The longest pause that a server can ask for. */
 export declare const maxRetryAfterMs: number;
-/** A pause with full jitter, so that many browsers do not come back at the same instant. */
+/** A pause drawn from half to all of what has doubled with each attempt, so that many browsers do not come back at the same instant. */
 export declare function backoffMs(attempts: number, random: () => number): number;
 /** What no answer at all means: it may have happened, so the same key is sent again. */
 export declare function noAnswer(entry: Entry, random: () => number): Ending;
