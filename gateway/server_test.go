@@ -211,7 +211,7 @@ func TestHurriedCallers(t *testing.T) {
 	t.Parallel()
 	target, n := counting(t)
 	d := open(t, target, func(c *gateway.Config) {
-		c.ReadHeaderTimeout, c.BodyIdleTimeout, c.IdleTimeout = 50*time.Millisecond, 50*time.Millisecond, 50*time.Millisecond
+		c.ReadHeaderTimeout, c.BodyIdleTimeout, c.IdleTimeout = 500*time.Millisecond, 500*time.Millisecond, 500*time.Millisecond
 	})
 	got := d.send(t, http.MethodGet, "/", "", "X-Flood", strings.Repeat("x", 100<<10))
 	if got.status != http.StatusRequestHeaderFieldsTooLarge {
