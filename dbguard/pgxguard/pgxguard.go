@@ -1,0 +1,93 @@
+// Package pgxguard runs the guards of package dbguard on pgx: on pools and
+// connections, and in its transactions.
+package pgxguard
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/semel-dev/semel/dbguard"
+	"github.com/semel-dev/semel/dialect"
+)
+
+// Handle is what pgxpool.Pool, [*pgx.Conn] and [pgx.Tx] have in common.
+type Handle interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
+}
+
+// Beginner is a [Handle] that begins transactions, such as a pgxpool.Pool.
+type Beginner interface {
+	Handle
+	BeginTx(ctx context.Context, options pgx.TxOptions) (pgx.Tx, error)
+}
+
+// Session makes a session of a pool, a connection or a transaction.
+func Session(handle Handle) dbguard.Session { return session{handle} }
+
+// Database makes a database of a pool.
+func Database(pool Beginner) dbguard.Database { return database{session{pool}, pool} }
+
+type session struct{ handle Handle }
+
+// Dialect implements [dbguard.Session].
+func (s session) Dialect() dialect.Dialect { return dialect.PostgreSQL }
+
+// Exec implements [dbguard.Session].
+func (s session) Exec(ctx context.Context, statement string, args ...any) (int64, error) {
+	tag, err := s.handle.Exec(ctx, statement, args...)
+	return tag.RowsAffected(), err
+}
+
+// Query implements [dbguard.Session].
+func (s session) Query(ctx context.Context, statement string, args ...any) (dbguard.Rows, error) {
+	found, err := s.handle.Query(ctx, statement, args...)
+	if err != nil {
+		return nil, err
+	}
+	return rows{found}, nil
+}
+
+// rows are pgx's, with the methods of database/sql.
+type rows struct{ pgx.Rows }
+
+// Columns implements [dbguard.Rows].
+func (r rows) Columns() ([]string, error) {
+	fields := r.FieldDescriptions()
+	names := make([]string, len(fields))
+	for i, field := range fields {
+		names[i] = field.Name
+	}
+	return names, r.Err()
+}
+
+// Close implements [dbguard.Rows].
+func (r rows) Close() error {
+	r.Rows.Close()
+	return r.Err()
+}
+
+type database struct {
+	session
+	pool Beginner
+}
+
+// InTx implements [dbguard.Database].
+func (d database) InTx(ctx context.Context, work func(ctx context.Context, tx dbguard.Session) error) error {
+	tx, err := d.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // after a commit it does nothing; otherwise the first error counts.
+	if err := work(ctx, Session(tx)); err != nil {
+		return err
+	}
+	if err := tx.Commit(ctx); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+// Package databases gives a test an empty database of every dialect, on real
+// servers.
+package databases
+
+import (
+	"database/sql"
+	"path/filepath"
+	"testing"
+
+	_ "github.com/go-sql-driver/mysql" // opens MariaDB
+	"github.com/jackc/pgx/v5/pgxpool"
+	_ "github.com/jackc/pgx/v5/stdlib" // opens PostgreSQL
+	_ "modernc.org/sqlite"             // opens SQLite
+
+	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/internal/testserver"
+)
+
+// maxConns is how many connections a pool has: more than a test has callers at
+// once would only queue in the server.
+const maxConns = 20
+
+// Database is an empty database that ends with the test.
+type Database struct {
+	Dialect dialect.Dialect
+	// DSN is as Semel's commands take it: postgres://…, mysql:… or sqlite:….
+	DSN string
+	DB  *sql.DB
+	// Pool is set for PostgreSQL only, and reaches the same database.
+	Pool *pgxpool.Pool
+}
+
+// Exec runs statements and ends the test when one fails.
+func (d *Database) Exec(tb testing.TB, statements ...string) {
+	tb.Helper()
+	for _, statement := range statements {
+		if _, err := d.DB.ExecContext(tb.Context(), statement); err != nil {
+			tb.Fatalf("%s: %v\n%s", d.Dialect, err, statement)
+		}
+	}
+}
+
+// Each runs a test on every dialect, as parallel subtests that are named by it.
+func Each(t *testing.T, test func(t *testing.T, d *Database)) {
+	t.Helper()
+	for _, d := range dialect.All() {
+		t.Run(d.String(), func(t *testing.T) {
+			t.Parallel()
+			test(t, Open(t, d))
+		})
+	}
+}
+
+// Open makes an empty database of the dialect.
+func Open(tb testing.TB, d dialect.Dialect) *Database {
+	tb.Helper()
+	switch d {
+	case dialect.PostgreSQL:
+		return openPostgres(tb)
+	case dialect.MySQL:
+		source := testserver.MySQLDatabase(tb)
+		return &Database{Dialect: d, DSN: "mysql:" + source, DB: open(tb, "mysql", source)}
+	case dialect.SQLite:
+		file := filepath.Join(tb.TempDir(), "test.db")
+		source := "file:" + file + "?_txlock=immediate&_pragma=busy_timeout(30000)&_pragma=journal_mode(wal)&_pragma=foreign_keys(1)"
+		return &Database{Dialect: d, DSN: "sqlite:" + file, DB: open(tb, "sqlite", source)}
+	}
+	tb.Fatalf("no database for %s", d)
+	return nil
+}
+
+func openPostgres(tb testing.TB) *Database {
+	tb.Helper()
+	dsn := testserver.PostgresDatabase(tb)
+	config, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	config.MaxConns = maxConns
+	pool, err := pgxpool.NewWithConfig(tb.Context(), config)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(pool.Close)
+	return &Database{Dialect: dialect.PostgreSQL, DSN: dsn, DB: open(tb, "pgx", dsn), Pool: pool}
+}
+
+func open(tb testing.TB, driver, source string) *sql.DB {
+	tb.Helper()
+	db, err := sql.Open(driver, source)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	db.SetMaxOpenConns(maxConns)
+	db.SetMaxIdleConns(maxConns)
+	tb.Cleanup(func() { _ = db.Close() })
+	if err := db.PingContext(tb.Context()); err != nil {
+		tb.Fatalf("%s: %v", driver, err)
+	}
+	return db
+}

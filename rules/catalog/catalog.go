@@ -1,0 +1,101 @@
+// Package catalog reads from a live database what enforces uniqueness there:
+// tables, columns, unique indexes and what they are worth.
+package catalog
+
+import "github.com/semel-dev/semel/dialect"
+
+// Schema is what a database has, as far as uniqueness goes.
+type Schema struct {
+	Dialect dialect.Dialect
+	// Server is the server's version as it says it, such as "10.11.19-MariaDB".
+	Server string
+	// Name is the schema (PostgreSQL) or the database (MySQL) where unqualified
+	// names are looked for; "main" in SQLite.
+	Name   string
+	Tables []Table
+}
+
+// Table is a table that rows can be put into, or a view that looks like one.
+type Table struct {
+	Schema, Name string
+	Kind         Kind
+	Columns      []Column
+	// Indexes are all indexes, unique or not, in the order of their names.
+	Indexes []Index
+	// Partitions are the names of the leaves, for a partitioned table.
+	Partitions []string
+	// PartitionBy are the columns of the partition key, "" for an expression.
+	PartitionBy []string
+	// Rows is what the server guesses; -1 when it does not say.
+	Rows int64
+}
+
+// Kind says what a table is.
+type Kind uint8
+
+// Kinds of tables.
+const (
+	Plain Kind = iota
+	Partitioned
+	Partition
+	View
+	Foreign
+)
+
+// Column is a column of a table.
+type Column struct {
+	Name string
+	// Type is the type in the server's words, such as "character varying(40)".
+	Type     string
+	Nullable bool
+	// Collation is its name; "" where the type has none.
+	Collation string
+	// Loose says that the collation treats different texts as equal: letters of
+	// another case, with other accents, or with spaces at the end.
+	Loose bool
+	// Generated is the expression of a generated column; Stored says that its
+	// values are kept.
+	Generated string
+	Stored    bool
+	Default   string
+}
+
+// Index is an index, or the constraint that an index keeps.
+type Index struct {
+	Name string
+	// Constraint is the name of the constraint it belongs to, or "".
+	Constraint string
+	Unique     bool
+	Primary    bool
+	// Exclusion says that the constraint is an exclusion constraint.
+	Exclusion bool
+	Parts     []Part
+	// Where is the predicate of a partial index in the server's words, or "".
+	Where string
+	// NullsNotDistinct says that rows with NULL collide.
+	NullsNotDistinct bool
+	// Valid is false for an index that a failed CREATE INDEX CONCURRENTLY left,
+	// or that is being built; Ready is false while it takes no new rows.
+	Valid, Ready bool
+	// Ignored says that the server keeps it up to date but no query uses it.
+	Ignored bool
+	// Deferrable constraints are looked at when the transaction ends, perhaps.
+	Deferrable bool
+	// Method is btree, gist, hash.
+	Method string
+}
+
+// Part is one part of an index.
+type Part struct {
+	// Column is the column, or "" for an expression.
+	Column string
+	// Expression is the expression in the server's words, or "".
+	Expression string
+	// Collation, when set, is another one than the column's.
+	Collation string
+	// Loose is as in [Column], for this part.
+	Loose bool
+	// Prefix is how many characters or bytes of the column count; 0 for all.
+	Prefix     int
+	Descending bool
+}
