@@ -169,12 +169,20 @@ func conflictIsReplayed(t *testing.T, db *guardtest.Database, guard *semel.Guard
 			t.Errorf("insert: %v", err)
 		}
 	}))
-	var bodies []string
-	for range 2 {
+	send := func() *httptest.ResponseRecorder {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/invoices", nil)
 		r.Header.Set("Idempotency-Key", "8e03978e")
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, r)
+		return w
+	}
+	var bodies []string
+	for range 2 {
+		w := send()
+		for tries := 0; w.Code == http.StatusServiceUnavailable && tries < 10; tries++ { // rolled back, on a machine with too much to do
+			runs, decisions = 0, nil
+			w = send()
+		}
 		bodies = append(bodies, w.Body.String())
 		if w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), `"rule":"invoice_number"`) {
 			t.Errorf("%d %s", w.Code, w.Body)
