@@ -157,6 +157,8 @@ func TestSame(t *testing.T) {
 	}{
 		{pg, "lower(trim(a))", "trim(lower(a))", true},
 		{pg, "lower(lower(a))", "lower(a)", true},
+		{pg, "trim(upper(trim(lower(trim(a)))))", "upper(lower(trim(a)))", true},
+		{pg, "upper(lower(a))", "lower(upper(a))", false},
 		{pg, "year(date(a))", "year(a)", true},
 		{pg, "date(d)", "d", true},
 		{sqlite, "date(d)", "d", false},

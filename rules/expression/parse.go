@@ -158,7 +158,7 @@ func (p *parser) strange(t token) error {
 		return p.wrong(t.at, fix, "|| %s", message)
 	case t.text == "::":
 		message, fix, _ := notHere("cast")
-		return p.wrong(t.at, fix, ":: %s", message)
+		return p.wrong(t.at, fix, "a cast %s", message)
 	case t.text == ".":
 		return p.wrong(t.at, "write the column without its table: a rule is about one table", "a name has a dot")
 	case strings.Contains("+-*/%", t.text):
