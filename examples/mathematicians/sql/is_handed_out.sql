@@ -1,0 +1,1 @@
+SELECT count(*) FROM handouts WHERE unique_id = ?1 AND kind = ?2;
