@@ -95,7 +95,7 @@ func (d *database) listMathematicians(ctx context.Context, after ids.UUID, limit
 	if err != nil {
 		return nil, fmt.Errorf("list mathematicians: %w", err)
 	}
-	defer rows.Close()
+	defer rows.Close() //nolint:errcheck // rows.Err tells.
 	var found []mathematician
 	for rows.Next() {
 		var m mathematician

@@ -72,7 +72,7 @@ func (d *database) listPapers(ctx context.Context, author, after ids.UUID, limit
 	if err != nil {
 		return nil, fmt.Errorf("list papers: %w", err)
 	}
-	defer rows.Close()
+	defer rows.Close() //nolint:errcheck // rows.Err tells.
 	var found []paper
 	for rows.Next() {
 		var p paper
