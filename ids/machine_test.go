@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -145,6 +146,76 @@ func TestMachineLost(t *testing.T) {
 			t.Errorf("got %v, want ErrMachineLost for good", err)
 		}
 	})
+}
+
+// What counts is the lease as it was read: when it ends, the generator refuses, although the claim lives and is renewed by
+// somebody who hears the store. When it can be read again, ids go on.
+func TestMachineTermEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var deaf atomic.Bool
+		store := storefault.Wrap(memstore.New(nil), storefault.Plan{Before: func(op storefault.Op) error {
+			if op.Verb == storefault.Lookup && deaf.Load() {
+				return storefault.ErrInjected
+			}
+			return nil
+		}})
+		m := lease(t, guard(t, store), &ids.MachineOptions{Machines: 1, Lease: time.Second})
+		s := leased(t, m, old())
+		begin := time.Now()
+		deaf.Store(true)
+		var last ids.Snowflake
+		for at := range 3000 {
+			id, err := s.New(t.Context())
+			if within := at < 1000; within != (err == nil) || !within && !errors.Is(err, ids.ErrMachineLost) {
+				t.Fatalf("after %v: got %d, %v", time.Since(begin), id, err)
+			}
+			last = max(last, id)
+			time.Sleep(time.Millisecond)
+		}
+		select {
+		case <-m.Lost():
+			t.Fatal("the claim was lost, so that the term was not looked at")
+		default:
+		}
+		deaf.Store(false)
+		time.Sleep(time.Second)
+		if id, err := s.New(t.Context()); err != nil || id <= last {
+			t.Errorf("got %d after %d: %v", id, last, err)
+		}
+	})
+}
+
+// Ids show the store's time, which is another one than the host's and runs at another speed, and they grow.
+func TestMachineShowsTheStoresTime(t *testing.T) {
+	t.Parallel()
+	for name, percent := range map[string]int64{"slow": 95, "fast": 105} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				begin := time.Now()
+				clock := func() time.Time {
+					return begin.AddDate(20, 0, 0).Add(time.Duration(int64(time.Since(begin)) * percent / 100))
+				}
+				m := lease(t, guard(t, memstore.New(&memstore.Options{Now: clock})), &ids.MachineOptions{Lease: time.Second})
+				s := leased(t, m, old())
+				var last ids.Snowflake
+				for range 1000 {
+					id, err := s.New(t.Context())
+					if err != nil || id <= last {
+						t.Fatalf("got %d after %d: %v", id, last, err)
+					}
+					last = id
+					at, _, _ := s.Parts(id)
+					const drift = 20 * time.Millisecond // 5 % of the third of a lease between two readings, and the milliseconds
+					if ahead := at.Sub(clock()); ahead > drift || ahead < -drift {
+						t.Fatalf("after %v the id shows a time %v ahead of the store's", time.Since(begin), ahead)
+					}
+					time.Sleep(10 * time.Millisecond)
+				}
+			})
+		})
+	}
 }
 
 // Holders that hand one number on as fast as they can, and whose hosts' clocks do not matter, never make one id twice;
