@@ -26,8 +26,6 @@ var (
 	schemaSQL string
 	//go:embed sql/hand_out.sql
 	handOutSQL string
-	//go:embed sql/is_handed_out.sql
-	isHandedOutSQL string
 	//go:embed sql/use_handout.sql
 	useHandoutSQL string
 )
@@ -90,25 +88,17 @@ func (d *database) handOut(ctx context.Context, kind string, id ids.UUID, most i
 	return nil
 }
 
-// absence says why an id has no row.
-func absence(ctx context.Context, tx *sql.Tx, kind string, id ids.UUID, handedOut error) error {
-	var n int
-	if err := tx.QueryRowContext(ctx, isHandedOutSQL, id[:], kind).Scan(&n); err != nil {
-		return fmt.Errorf("look for a hand-out: %w", err)
-	}
-	if n == 0 {
-		return errNotHandedOut
-	}
-	return handedOut
-}
-
-// insert runs the statement and marks the hand-out as used.
-func insert(ctx context.Context, tx *sql.Tx, statement string, id ids.UUID, args ...any) error {
-	if _, err := tx.ExecContext(ctx, statement, append([]any{id[:]}, args...)...); err != nil {
-		return fmt.Errorf("insert: %w", err)
-	}
-	if _, err := tx.ExecContext(ctx, useHandoutSQL, id[:]); err != nil {
+// useHandout marks an id as used, or says that nobody was given it for this kind.
+func useHandout(ctx context.Context, tx *sql.Tx, kind string, id ids.UUID) error {
+	result, err := tx.ExecContext(ctx, useHandoutSQL, id[:], kind)
+	if err != nil {
 		return fmt.Errorf("use a hand-out: %w", err)
+	}
+	switch n, err := result.RowsAffected(); {
+	case err != nil:
+		return fmt.Errorf("use a hand-out: %w", err)
+	case n == 0:
+		return errNotHandedOut
 	}
 	return nil
 }

@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/semel-dev/semel/dbguard"
+	"github.com/semel-dev/semel/dialect"
 	"github.com/semel-dev/semel/ids"
 )
 
 var (
-	//go:embed sql/insert_mathematician.sql
-	insertMathematicianSQL string
 	//go:embed sql/find_mathematician.sql
 	findMathematicianSQL string
 	//go:embed sql/list_mathematicians.sql
@@ -42,18 +42,30 @@ func (m *mathematician) scan(row interface{ Scan(dest ...any) error }) error {
 	return nil
 }
 
+func readMathematician(rows dbguard.Rows) (mathematician, error) {
+	var m mathematician
+	err := m.scan(rows)
+	return m, err
+}
+
 // createMathematician inserts the row unless it is there, and returns it: as it
 // was created, whatever became of it since.
 func (d *database) createMathematician(ctx context.Context, id ids.UUID, name string) (mathematician, error) {
 	var m mathematician
 	err := d.inTransaction(ctx, func(tx *sql.Tx) error {
-		if err := insert(ctx, tx, insertMathematicianSQL, id, name); err != nil {
+		if err := useHandout(ctx, tx, kindMathematician, id); err != nil {
 			return err
 		}
-		if err := m.scan(tx.QueryRowContext(ctx, findMathematicianSQL, id[:])); errors.Is(err, errNotFound) {
-			return absence(ctx, tx, kindMathematician, id, err)
-		} else if err != nil {
-			return err
+		var err error
+		m, _, err = dbguard.CreateOrReuse(ctx, dbguard.SQL(dialect.SQLite, tx), &dbguard.Insert{
+			Table:     "mathematicians",
+			Columns:   []string{"unique_id", "name", "created_name"},
+			Values:    []any{id[:], name, name},
+			Unique:    dbguard.Target{Columns: []string{"unique_id"}},
+			Returning: []string{"id", "unique_id", "name", "created_name", "version"},
+		}, readMathematician)
+		if err != nil {
+			return fmt.Errorf("create a mathematician: %w", err)
 		}
 		if m.createdName != name {
 			return errOtherBody
@@ -66,7 +78,8 @@ func (d *database) createMathematician(ctx context.Context, id ids.UUID, name st
 
 func (d *database) findMathematician(ctx context.Context, id ids.UUID) (mathematician, error) {
 	var m mathematician
-	return m, m.scan(d.db.QueryRowContext(ctx, findMathematicianSQL, id[:]))
+	err := m.scan(d.db.QueryRowContext(ctx, findMathematicianSQL, id[:]))
+	return m, err
 }
 
 // renameMathematician sets the name. matches says whether the version that is

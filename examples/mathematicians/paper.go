@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/semel-dev/semel/dbguard"
+	"github.com/semel-dev/semel/dialect"
 	"github.com/semel-dev/semel/ids"
 )
 
 var (
-	//go:embed sql/insert_paper.sql
-	insertPaperSQL string
 	//go:embed sql/find_paper.sql
 	findPaperSQL string
 	//go:embed sql/list_papers.sql
@@ -39,27 +39,43 @@ func (p *paper) scan(row interface{ Scan(dest ...any) error }) error {
 
 // createPaper is createMathematician's twin for what belongs to one.
 func (d *database) createPaper(ctx context.Context, asked paper) (paper, error) {
-	var p paper
 	err := d.inTransaction(ctx, func(tx *sql.Tx) error {
-		if err := insert(ctx, tx, insertPaperSQL, asked.unique, asked.author[:], asked.title); err != nil {
+		if err := useHandout(ctx, tx, kindPaper, asked.unique); err != nil {
 			return err
 		}
-		if err := p.scan(tx.QueryRowContext(ctx, findPaperSQL, asked.unique[:])); errors.Is(err, errNotFound) {
-			return absence(ctx, tx, kindPaper, asked.unique, errNoAuthor)
+		var author mathematician
+		if err := author.scan(tx.QueryRowContext(ctx, findMathematicianSQL, asked.author[:])); errors.Is(err, errNotFound) {
+			return errNoAuthor
 		} else if err != nil {
 			return err
 		}
-		if p != asked {
+		same, _, err := dbguard.CreateOrReuse(ctx, dbguard.SQL(dialect.SQLite, tx), &dbguard.Insert{
+			Table:     "papers",
+			Columns:   []string{"unique_id", "author", "title"},
+			Values:    []any{asked.unique[:], author.row, asked.title},
+			Unique:    dbguard.Target{Columns: []string{"unique_id"}},
+			Returning: []string{"author", "title"},
+		}, func(rows dbguard.Rows) (same bool, err error) {
+			var row ids.Internal
+			var title string
+			err = rows.Scan(&row, &title)
+			return row == author.row && title == asked.title, err
+		})
+		if err != nil {
+			return fmt.Errorf("create a paper: %w", err)
+		}
+		if !same {
 			return errOtherBody
 		}
 		return nil
 	})
-	return p, err
+	return asked, err
 }
 
 func (d *database) findPaper(ctx context.Context, id ids.UUID) (paper, error) {
 	var p paper
-	return p, p.scan(d.db.QueryRowContext(ctx, findPaperSQL, id[:]))
+	err := p.scan(d.db.QueryRowContext(ctx, findPaperSQL, id[:]))
+	return p, err
 }
 
 // listPapers returns at most limit papers of an author after the one with this id.

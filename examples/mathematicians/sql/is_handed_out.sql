@@ -1,1 +1,0 @@
-SELECT count(*) FROM handouts WHERE unique_id = ?1 AND kind = ?2;
