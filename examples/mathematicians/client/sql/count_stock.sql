@@ -1,0 +1,1 @@
+SELECT count(*) FROM stock WHERE kind = ?1;

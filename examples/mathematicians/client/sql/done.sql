@@ -1,0 +1,1 @@
+UPDATE entries SET state = 'done' WHERE id = ?1 AND state = 'waiting';

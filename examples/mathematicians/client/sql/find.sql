@@ -1,0 +1,3 @@
+SELECT e.ref, e.kind, coalesce(p.ref, ''), e.body, coalesce(e.unique_id, ''), e.state, e.reason
+FROM entries e LEFT JOIN entries p ON p.id = e.parent
+WHERE e.ref = ?1;

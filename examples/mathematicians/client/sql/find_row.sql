@@ -1,0 +1,1 @@
+SELECT id, kind, state FROM entries WHERE ref = ?1;

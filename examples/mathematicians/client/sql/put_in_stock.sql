@@ -1,0 +1,1 @@
+INSERT INTO stock (unique_id, kind) VALUES (?1, ?2) ON CONFLICT (unique_id) DO NOTHING;

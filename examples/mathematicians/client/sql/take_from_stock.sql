@@ -1,0 +1,1 @@
+DELETE FROM stock WHERE unique_id IN (SELECT unique_id FROM entries WHERE ref = ?1);

@@ -1,0 +1,124 @@
+package mathematicians
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"errors"
+	"fmt"
+
+	"github.com/semel-dev/semel/dbguard"
+	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/ids"
+)
+
+var (
+	//go:embed sql/find_mathematician.sql
+	findMathematicianSQL string
+	//go:embed sql/list_mathematicians.sql
+	listMathematiciansSQL string
+	//go:embed sql/rename_mathematician.sql
+	renameMathematicianSQL string
+)
+
+// mathematician is a row. The number of the row goes to no client: the type
+// refuses it.
+type mathematician struct {
+	row         ids.Internal
+	unique      ids.UUID
+	name        string
+	createdName string
+	version     int64
+}
+
+func (m *mathematician) scan(row interface{ Scan(dest ...any) error }) error {
+	err := row.Scan(&m.row, &m.unique, &m.name, &m.createdName, &m.version)
+	if errors.Is(err, sql.ErrNoRows) {
+		return errNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("read a mathematician: %w", err)
+	}
+	return nil
+}
+
+func readMathematician(rows dbguard.Rows) (mathematician, error) {
+	var m mathematician
+	err := m.scan(rows)
+	return m, err
+}
+
+// createMathematician inserts the row unless it is there, and returns it: as it
+// was created, whatever became of it since.
+func (d *database) createMathematician(ctx context.Context, id ids.UUID, name string) (mathematician, error) {
+	var m mathematician
+	err := d.inTransaction(ctx, func(tx *sql.Tx) error {
+		if err := useHandout(ctx, tx, kindMathematician, id); err != nil {
+			return err
+		}
+		var err error
+		m, _, err = dbguard.CreateOrReuse(ctx, dbguard.SQL(dialect.SQLite, tx), &dbguard.Insert{
+			Table:     "mathematicians",
+			Columns:   []string{"unique_id", "name", "created_name"},
+			Values:    []any{id[:], name, name},
+			Unique:    dbguard.Target{Columns: []string{"unique_id"}},
+			Returning: []string{"id", "unique_id", "name", "created_name", "version"},
+		}, readMathematician)
+		if err != nil {
+			return fmt.Errorf("create a mathematician: %w", err)
+		}
+		if m.createdName != name {
+			return errOtherBody
+		}
+		m.name = m.createdName
+		return nil
+	})
+	return m, err
+}
+
+func (d *database) findMathematician(ctx context.Context, id ids.UUID) (mathematician, error) {
+	var m mathematician
+	err := m.scan(d.db.QueryRowContext(ctx, findMathematicianSQL, id[:]))
+	return m, err
+}
+
+// renameMathematician sets the name. matches says whether the version that is
+// there is one that the caller has seen.
+func (d *database) renameMathematician(ctx context.Context, id ids.UUID, name string, matches func(version int64) bool) (mathematician, error) {
+	var m mathematician
+	err := d.inTransaction(ctx, func(tx *sql.Tx) error {
+		if err := m.scan(tx.QueryRowContext(ctx, findMathematicianSQL, id[:])); err != nil {
+			return err
+		}
+		if !matches(m.version) {
+			return errStale
+		}
+		if _, err := tx.ExecContext(ctx, renameMathematicianSQL, m.row, name); err != nil {
+			return fmt.Errorf("rename a mathematician: %w", err)
+		}
+		return m.scan(tx.QueryRowContext(ctx, findMathematicianSQL, id[:]))
+	})
+	return m, err
+}
+
+// listMathematicians returns at most limit rows after the one with this id, in
+// the order of their ids.
+func (d *database) listMathematicians(ctx context.Context, after ids.UUID, limit int) (_ []mathematician, err error) {
+	rows, err := d.db.QueryContext(ctx, listMathematiciansSQL, after[:], limit)
+	if err != nil {
+		return nil, fmt.Errorf("list mathematicians: %w", err)
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err tells.
+	var found []mathematician
+	for rows.Next() {
+		var m mathematician
+		if err := m.scan(rows); err != nil {
+			return nil, err
+		}
+		found = append(found, m)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list mathematicians: %w", err)
+	}
+	return found, nil
+}

@@ -1,0 +1,1 @@
+SELECT id, unique_id, name, created_name, version FROM mathematicians WHERE unique_id = ?1;

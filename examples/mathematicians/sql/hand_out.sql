@@ -1,0 +1,4 @@
+-- Nothing is inserted when as many as ?3 wait to be used.
+INSERT INTO handouts (unique_id, kind)
+SELECT ?1, ?2
+WHERE (SELECT count(*) FROM handouts WHERE used = 0) < ?3;

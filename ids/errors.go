@@ -1,0 +1,37 @@
+package ids
+
+import (
+	"errors"
+	"fmt"
+)
+
+// What this package refuses. Match with errors.Is.
+var (
+	// ErrMalformed: the text is no id of this kind. The message does not repeat
+	// the text.
+	ErrMalformed = errors.New("ids: malformed")
+	// ErrOverflow: more monotonic ULIDs were asked for within one millisecond
+	// than there are. The next millisecond has room.
+	ErrOverflow = errors.New("ids: no more ULIDs in this millisecond")
+	// ErrClockBack: the clock went back further than the generator may wait.
+	// Mend the clock, or wait until it has caught up.
+	ErrClockBack = errors.New("ids: the clock went back")
+	// ErrTimeRange: the clock shows a time for which the layout has no room:
+	// before the epoch, or more than 69 years after it.
+	ErrTimeRange = errors.New("ids: the time is outside of what the id can hold")
+	// ErrMachineLost: the number of this machine is not known to be held any
+	// more. Lease another one.
+	ErrMachineLost = errors.New("ids: the number of this machine is not held any more")
+	// ErrNoMachine: every number of a machine is taken.
+	ErrNoMachine = errors.New("ids: every machine number is taken")
+	// ErrHashed: the composed key was too long, so that it holds a hash of its
+	// parts and cannot be split.
+	ErrHashed = errors.New("ids: the key is a hash of its parts")
+	// ErrInternal: a number that must not leave the server was about to, or one
+	// came in from outside.
+	ErrInternal = errors.New("ids: an internal number does not cross the border of the server")
+)
+
+func malformed(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))
+}
