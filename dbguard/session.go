@@ -29,6 +29,29 @@ type Rows interface {
 	Close() error
 }
 
+// Statement is a statement with its arguments.
+type Statement struct {
+	Text string
+	Args []any
+}
+
+// Pipeliner is a [Session] that sends several statements in one round trip.
+type Pipeliner interface {
+	Session
+	// Pipeline runs the statements in their order, hands the rows of each to read,
+	// and stops at the first error. On a pool they are one transaction; its commit
+	// has succeeded only when Pipeline returns nil.
+	Pipeline(ctx context.Context, statements []Statement, read func(nth int, rows Rows) error) error
+}
+
+// Autocommitter is a [Session] that knows whether every statement commits by
+// itself. Where it does, a guard runs a statement again that lost against
+// another; in a transaction, and where nothing is known, only the caller can.
+type Autocommitter interface {
+	Session
+	Autocommits() bool
+}
+
 // Database is a pool that can begin transactions.
 type Database interface {
 	Session
@@ -62,6 +85,13 @@ type sqlSession struct {
 // Dialect implements [Session].
 func (s sqlSession) Dialect() dialect.Dialect { return s.dialect }
 
+// Autocommits implements [Autocommitter]. A connection may be in a transaction
+// that was begun by a statement.
+func (s sqlSession) Autocommits() bool {
+	_, pool := s.handle.(*sql.DB)
+	return pool
+}
+
 // Exec implements [Session].
 func (s sqlSession) Exec(ctx context.Context, statement string, args ...any) (int64, error) {
 	result, err := s.handle.ExecContext(ctx, statement, args...)
@@ -73,7 +103,7 @@ func (s sqlSession) Exec(ctx context.Context, statement string, args ...any) (in
 
 // Query implements [Session].
 func (s sqlSession) Query(ctx context.Context, statement string, args ...any) (Rows, error) {
-	rows, err := s.handle.QueryContext(ctx, statement, args...) //nolint:rowserrcheck,sqlclosecheck // the caller reads and closes them.
+	rows, err := s.handle.QueryContext(ctx, statement, args...) //nolint:rowserrcheck // the caller reads and closes them.
 	if err != nil {
 		return nil, err
 	}

@@ -34,8 +34,51 @@ func Database(pool Beginner) dbguard.Database { return database{session{pool}, p
 
 type session struct{ handle Handle }
 
+var (
+	_ dbguard.Pipeliner     = session{}
+	_ dbguard.Autocommitter = session{}
+)
+
 // Dialect implements [dbguard.Session].
 func (s session) Dialect() dialect.Dialect { return dialect.PostgreSQL }
+
+// Autocommits implements [dbguard.Autocommitter]. A connection may be in a
+// transaction.
+func (s session) Autocommits() bool {
+	_, begins := s.handle.(Beginner)
+	_, inTx := s.handle.(pgx.Tx)
+	_, one := s.handle.(*pgx.Conn)
+	return begins && !inTx && !one
+}
+
+// Pipeline implements [dbguard.Pipeliner].
+func (s session) Pipeline(ctx context.Context, statements []dbguard.Statement, read func(nth int, rows dbguard.Rows) error) error {
+	batch := &pgx.Batch{}
+	for _, statement := range statements {
+		batch.Queue(statement.Text, statement.Args...)
+	}
+	results := s.handle.SendBatch(ctx, batch)
+	for i := range statements {
+		if err := readResult(results, i, read); err != nil {
+			_ = results.Close() // it says the same
+			return err
+		}
+	}
+	return results.Close()
+}
+
+func readResult(results pgx.BatchResults, nth int, read func(nth int, rows dbguard.Rows) error) error {
+	found, err := results.Query()
+	if err != nil {
+		return err
+	}
+	defer found.Close()
+	if err := read(nth, rows{found}); err != nil {
+		return err
+	}
+	found.Close()
+	return found.Err()
+}
 
 // Exec implements [dbguard.Session].
 func (s session) Exec(ctx context.Context, statement string, args ...any) (int64, error) {

@@ -1,0 +1,361 @@
+package dbguard_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/semel-dev/semel/dbguard"
+	"github.com/semel-dev/semel/dbguard/guardtest"
+	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/rules"
+)
+
+// customers makes a table with a rule on it, and one more unique index.
+func customers(tb testing.TB, db *guardtest.Database) {
+	tb.Helper()
+	id, generated, email := "id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "", "(lower(trim(email)))"
+	switch db.Dialect() {
+	case dialect.MySQL:
+		id, generated, email = "id bigint AUTO_INCREMENT PRIMARY KEY", ", mail varchar(100) AS (IF(deleted_at IS NULL, lower(trim(email)), NULL))", "(tenant_id, mail)"
+	case dialect.SQLite:
+		id = "id integer PRIMARY KEY"
+	case dialect.PostgreSQL:
+	}
+	if db.Dialect() != dialect.MySQL {
+		email = "(tenant_id, lower(trim(email))) WHERE deleted_at IS NULL"
+	}
+	db.Run(
+		tb,
+		"CREATE TABLE customers ("+id+", tenant_id int NOT NULL, email varchar(100), code int, note varchar(100), amount decimal(10, 2), "+
+			"deleted_at varchar(30)"+generated+")",
+		"CREATE UNIQUE INDEX customer_email ON customers "+email,
+		"CREATE UNIQUE INDEX customer_code ON customers (code)",
+	)
+}
+
+// customerRule is the rule of [customers].
+func customerRule() *rules.Unique {
+	return &rules.Unique{
+		Name: "customer_email", Table: "customers",
+		Scope:  []rules.Term{column("tenant_id")},
+		Fields: []rules.Term{{Text: "lower(trim(email))", Columns: []string{"email"}}},
+		Except: []rules.Exception{{Column: "deleted_at", Is: rules.IsSet}},
+	}
+}
+
+func customer(email string, code any) *dbguard.Insert {
+	return &dbguard.Insert{
+		Table:     "customers",
+		Columns:   []string{"tenant_id", "email", "code"},
+		Values:    []any{1, email, code},
+		Unique:    dbguard.Target{Rule: customerRule()},
+		Returning: []string{"id"},
+	}
+}
+
+func scanID(rows dbguard.Rows) (id int64, err error) { return id, rows.Scan(&id) }
+
+func TestCreateOrReuse(t *testing.T) {
+	t.Parallel()
+	for name, open := range guardtest.Databases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := open(t)
+			customers(t, db)
+			create := func(in *dbguard.Insert) (int64, bool, error) {
+				return dbguard.CreateOrReuse(t.Context(), db, in, scanID)
+			}
+			first, created, err := create(customer("Ada@Example.test", 1))
+			if err != nil || !created || first == 0 {
+				t.Fatalf("first: %d, %v, %v", first, created, err)
+			}
+			again, created, err := create(customer(" ada@example.TEST ", 2))
+			if err != nil || created || again != first {
+				t.Errorf("again: %d, %v, %v; want %d, false", again, created, err, first)
+			}
+			_, _, err = create(customer("eva@example.test", 1))
+			conflict, ok := errors.AsType[*dbguard.Conflict](err)
+			if !ok || conflict.Rule != nil {
+				t.Errorf("another index: %v", err)
+			}
+			db.Run(t, "UPDATE customers SET deleted_at = 'today'")
+			next, created, err := create(customer("ada@example.test", 3))
+			if err != nil || !created || next == first {
+				t.Errorf("after it was deleted: %d, %v, %v", next, created, err)
+			}
+			other := customer("ada@example.test", 4)
+			other.Values[0] = 2
+			if id, created, err := create(other); err != nil || !created || id == next {
+				t.Errorf("another scope: %d, %v, %v", id, created, err)
+			}
+			if n := db.Number(t, "SELECT count(*) FROM customers"); n != 3 {
+				t.Errorf("there are %d rows, want 3", n)
+			}
+		})
+	}
+}
+
+// Everybody who sends the same thing at the same moment gets the same row, and
+// one of them is told that it is new.
+func TestCreateOrReuseRace(t *testing.T) {
+	t.Parallel()
+	for name, open := range guardtest.Databases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := open(t)
+			customers(t, db)
+			var mu sync.Mutex
+			ids, created := make(map[int]int64), make(map[int]int)
+			guardtest.Race(t, guardtest.Callers, guardtest.Keys, func(ctx context.Context, caller, key int) error {
+				var id int64
+				var isNew bool
+				work := func(ctx context.Context, s dbguard.Session) (err error) {
+					id, isNew, err = dbguard.CreateOrReuse(ctx, s, customer(fmt.Sprint(key), nil), scanID)
+					return err
+				}
+				if err := inTurn(ctx, db, caller, work); err != nil {
+					return err
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if isNew {
+					created[key]++
+				}
+				if known, ok := ids[key]; ok && known != id {
+					return fmt.Errorf("caller %d got %d, another %d", caller, id, known)
+				}
+				ids[key] = id
+				return nil
+			})
+			if n := db.Number(t, "SELECT count(*) FROM customers"); n != guardtest.Keys {
+				t.Errorf("there are %d rows, want %d", n, guardtest.Keys)
+			}
+			for key := range guardtest.Keys {
+				if created[key] != 1 {
+					t.Fatalf("key %d: %d callers were told that they created it", key, created[key])
+				}
+			}
+		})
+	}
+}
+
+// inTurn does the work on the pool, in a transaction, or in one at REPEATABLE
+// READ that has looked around before, by the number of the caller.
+func inTurn(ctx context.Context, db *guardtest.Database, caller int, work func(context.Context, dbguard.Session) error) error {
+	for range 100 {
+		var err error
+		switch caller % 3 {
+		case 0:
+			return work(ctx, db)
+		case 1:
+			err = db.InTx(ctx, work)
+		default:
+			err = db.InTxAt(ctx, sql.LevelRepeatableRead, func(ctx context.Context, tx dbguard.Session) error {
+				if err := look(ctx, tx); err != nil {
+					return err
+				}
+				return work(ctx, tx)
+			})
+		}
+		if !errors.Is(err, dbguard.ErrSerialization) {
+			return err
+		}
+	}
+	return errors.New("a hundred transactions in a row met another one")
+}
+
+// look gives a transaction its snapshot.
+func look(ctx context.Context, tx dbguard.Session) error {
+	rows, err := tx.Query(ctx, "SELECT id FROM customers WHERE id = -1")
+	if err != nil {
+		return err
+	}
+	for rows.Next() { // nothing
+	}
+	return errors.Join(rows.Close(), rows.Err())
+}
+
+// What everybody writes: select, and insert when there is nothing. Between the
+// two is room for all the others. This is the counter-example of
+// [TestCreateOrReuseRace]: without an index every caller makes a row, with one
+// all but the first get an error.
+func TestSelectThenInsertMakesDuplicates(t *testing.T) {
+	t.Parallel()
+	for name, open := range guardtest.Databases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := open(t)
+			customers(t, db)
+			db.Run(t, "CREATE TABLE naive (email varchar(100))")
+			d := db.Dialect()
+			for table, wants := range map[string]struct{ rows, errs int64 }{"naive": {guardtest.Callers, 0}, "customers": {1, guardtest.Callers - 1}} {
+				var looked sync.WaitGroup
+				looked.Add(guardtest.Callers)
+				var conflicts atomic.Int64
+				columns, values := "email", d.Placeholder(1)
+				if table == "customers" {
+					columns, values = "email, tenant_id", d.Placeholder(1)+", 1"
+				}
+				guardtest.Race(t, guardtest.Callers, 1, func(ctx context.Context, _, _ int) error {
+					var n int64
+					err := db.SQL.QueryRowContext(ctx, "SELECT count(*) FROM "+table+" WHERE email = "+d.Placeholder(1), "ada").Scan(&n)
+					looked.Done()
+					if err != nil || n > 0 {
+						return err
+					}
+					looked.Wait()
+					_, err = db.Exec(ctx, "INSERT INTO "+table+" ("+columns+") VALUES ("+values+")", "ada")
+					if errors.Is(dbguard.NewTranslator(nil).Translate(err), dbguard.ErrConflict) {
+						conflicts.Add(1)
+						return nil
+					}
+					return err
+				})
+				if n := db.Number(t, "SELECT count(*) FROM "+table); n != wants.rows || conflicts.Load() != wants.errs {
+					t.Errorf("%s: %d rows and %d errors, want %d and %d", table, n, conflicts.Load(), wants.rows, wants.errs)
+				}
+			}
+		})
+	}
+}
+
+// The popular one-statement form finds nothing when another transaction is just
+// inserting the row: its SELECT has the snapshot from before it waited.
+func TestOneStatementFindsNothing(t *testing.T) {
+	t.Parallel()
+	db := guardtest.Pgx(t)
+	customers(t, db)
+	const popular = `WITH made AS (INSERT INTO customers (tenant_id, email, code) VALUES (1, 'ada', 7) ON CONFLICT (code) DO NOTHING RETURNING id)
+		SELECT id FROM made UNION ALL SELECT id FROM customers WHERE code = 7`
+	guards := map[string]func(ctx context.Context) (int64, error){
+		"popular": func(ctx context.Context) (int64, error) {
+			var id int64
+			err := db.Pool.QueryRow(ctx, popular).Scan(&id)
+			return id, err
+		},
+		"CreateOrReuse": func(ctx context.Context) (int64, error) {
+			in := customer("ada", 7)
+			in.Unique = dbguard.Target{Columns: []string{"code"}}
+			id, _, err := dbguard.CreateOrReuse(ctx, db, in, scanID)
+			return id, err
+		},
+	}
+	for name, guard := range guards {
+		db.Run(t, "DELETE FROM customers")
+		tx, err := db.Pool.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tx.Exec(t.Context(), "INSERT INTO customers (tenant_id, email, code) VALUES (1, 'ada', 7)"); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		var id int64
+		go func() {
+			var err error
+			id, err = guard(t.Context())
+			done <- err
+		}()
+		for db.Number(t, "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'transactionid' AND transactionid IN "+
+			"(SELECT transactionid FROM pg_locks WHERE granted AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database()))") == 0 {
+			if t.Context().Err() != nil {
+				t.Fatal("the other never waited")
+			}
+		}
+		if err := tx.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		err = <-done
+		if found := err == nil && id != 0; found != (name == "CreateOrReuse") {
+			t.Errorf("%s: id %d, %v", name, id, err)
+		}
+	}
+}
+
+// At REPEATABLE READ a row that is newer than the snapshot is an error that says
+// what to do on PostgreSQL, and found on MySQL.
+func TestCreateOrReuseRepeatableRead(t *testing.T) {
+	t.Parallel()
+	for name, open := range guardtest.Databases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := open(t)
+			customers(t, db)
+			if db.Dialect() == dialect.SQLite {
+				t.Skip("its transactions exclude each other")
+			}
+			err := db.InTxAt(t.Context(), sql.LevelRepeatableRead, func(ctx context.Context, tx dbguard.Session) error {
+				if err := look(ctx, tx); err != nil {
+					return err
+				}
+				want, _, err := dbguard.CreateOrReuse(ctx, db, customer("ada", nil), scanID)
+				if err != nil {
+					return err
+				}
+				got, created, err := dbguard.CreateOrReuse(ctx, tx, customer("ada", nil), scanID)
+				if err == nil && (created || got != want) {
+					t.Errorf("got %d, %v; want %d, false", got, created, want)
+				}
+				return err
+			})
+			if errors.Is(err, dbguard.ErrSerialization) != (db.Dialect() == dialect.PostgreSQL) || err != nil && !errors.Is(err, dbguard.ErrSerialization) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+// With NULLs that are the same, a row without a value is found too.
+func TestCreateOrReuseNulls(t *testing.T) {
+	t.Parallel()
+	db := guardtest.Open(t, dialect.PostgreSQL)
+	customers(t, db)
+	db.Run(t, "CREATE UNIQUE INDEX noted ON customers (note) NULLS NOT DISTINCT")
+	in := &dbguard.Insert{
+		Table: "customers", Columns: []string{"tenant_id", "note"}, Values: []any{1, (*string)(nil)}, Returning: []string{"id"},
+		Unique: dbguard.Target{Rule: &rules.Unique{Name: "noted", Table: "customers", Fields: []rules.Term{column("note")}, Nulls: rules.NullsSame}},
+	}
+	first, created, err := dbguard.CreateOrReuse(t.Context(), db, in, scanID)
+	if err != nil || !created {
+		t.Fatalf("first: %v, %v", created, err)
+	}
+	if again, created, err := dbguard.CreateOrReuse(t.Context(), db, in, scanID); err != nil || created || again != first {
+		t.Errorf("again: %d, %v, %v; want %d, false", again, created, err, first)
+	}
+}
+
+func TestCreateOrReuseRefuses(t *testing.T) {
+	t.Parallel()
+	db := guardtest.Open(t, dialect.PostgreSQL)
+	customers(t, db)
+	tests := map[string]func(in *dbguard.Insert){
+		"no values":            func(in *dbguard.Insert) { in.Values = in.Values[:1] },
+		"no target":            func(in *dbguard.Insert) { in.Unique.Rule = nil },
+		"nothing to return":    func(in *dbguard.Insert) { in.Returning = nil },
+		"rule of another":      func(in *dbguard.Insert) { in.Unique.Rule.Table = "others" },
+		"target without value": func(in *dbguard.Insert) { in.Unique = dbguard.Target{Columns: []string{"note"}} },
+		"expression without":   func(in *dbguard.Insert) { in.Columns[1] = "note" },
+		"NULL in the target":   func(in *dbguard.Insert) { in.Unique = dbguard.Target{Columns: []string{"code"}} },
+		"rule and predicate":   func(in *dbguard.Insert) { in.Unique.Where = "true" },
+		"no such index":        func(in *dbguard.Insert) { in.Unique = dbguard.Target{Columns: []string{"email"}} },
+		"no such table":        func(in *dbguard.Insert) { in.Table = "nowhere.customers" },
+	}
+	for name, change := range tests {
+		in := customer("ada", sql.NullInt64{})
+		change(in)
+		_, created, err := dbguard.CreateOrReuse(t.Context(), db, in, scanID)
+		if err == nil || created || errors.Is(err, dbguard.ErrConflict) {
+			t.Errorf("%s: %v, %v", name, created, err)
+		}
+	}
+	broken := errors.New("broken")
+	_, _, err := dbguard.CreateOrReuse(t.Context(), db, customer("ada", 1), func(dbguard.Rows) (int, error) { return 1, broken })
+	if !errors.Is(err, broken) {
+		t.Errorf("scan's error: %v", err)
+	}
+}

@@ -1,0 +1,218 @@
+package dbguard
+
+import (
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/rules/expression"
+)
+
+// Target says which rows are the same thing: those that a unique index holds to
+// be so. There must be such an index: PostgreSQL and SQLite refuse the statement
+// without one; MySQL cannot see that it is missing, and then nothing guards.
+type Target struct {
+	// Rule is a rule of the rules file; the fields below are then not needed.
+	Rule *rules.Unique
+	// Columns are the columns of the index.
+	Columns []string
+	// Where is the predicate of a partial index, in the words of the database. It
+	// is SQL: never put anything of a request into it. Ignored on MySQL, which
+	// has no such indexes.
+	Where string
+}
+
+// creation is an insert, made ready for a dialect.
+type creation struct {
+	*Insert
+
+	dialect dialect.Dialect
+	table   string   // quoted
+	terms   []string // of the index, as SQL
+	where   string   // its predicate, as SQL, or ""
+	match   string   // the condition under which a row is the same thing
+	args    []any    // of match
+	first   int      // the number of the first argument of match
+}
+
+func newCreation(d dialect.Dialect, in *Insert) (*creation, error) {
+	c := &creation{Insert: in, dialect: d, table: d.QuotePath(in.Table)}
+	terms, nulls := in.Unique.terms()
+	switch {
+	case len(in.Columns) == 0 || len(in.Columns) != len(in.Values):
+		return nil, fmt.Errorf("dbguard: insert into %s: %d columns and %d values (give one for each)", in.Table, len(in.Columns), len(in.Values))
+	case len(terms) == 0:
+		return nil, fmt.Errorf("dbguard: insert into %s: nothing says what makes a row the same (set Unique.Rule or Unique.Columns)", in.Table)
+	case len(in.Returning) == 0:
+		return nil, fmt.Errorf("dbguard: insert into %s: no column to return (set Returning)", in.Table)
+	case in.Unique.Rule != nil && lastName(in.Unique.Rule.Table) != lastName(in.Table):
+		return nil, fmt.Errorf("dbguard: insert into %s: rule %s is about %s", in.Table, in.Unique.Rule.Name, in.Unique.Rule.Table)
+	}
+	var err error
+	if c.where, err = in.Unique.predicate(d); err != nil {
+		return nil, err
+	}
+	conditions := make([]string, 0, len(terms)+1)
+	for i := range terms {
+		condition, err := c.term(&terms[i], nulls)
+		if err != nil {
+			return nil, err
+		}
+		conditions = append(conditions, condition)
+	}
+	if c.where != "" {
+		conditions = append(conditions, "("+c.where+")")
+	}
+	c.match = strings.Join(conditions, " AND ")
+	return c, nil
+}
+
+// term adds a term of the index, and returns the condition that a row has the
+// same value there.
+func (c *creation) term(term *rules.Term, nulls rules.Nulls) (string, error) {
+	if term.Column != "" {
+		at := slices.Index(c.Columns, term.Column)
+		if at < 0 {
+			return "", c.lacks(term.Column)
+		}
+		column := c.dialect.Quote(term.Column)
+		c.terms = append(c.terms, column)
+		if !isNull(c.Values[at]) {
+			return column + " = " + c.arg(c.Values[at]), nil
+		}
+		if nulls == rules.NullsDistinct {
+			return "", fmt.Errorf("dbguard: insert into %s: %s is NULL, and rows with NULL there are never the same thing (insert it without this guard)", c.Table, term.Column)
+		}
+		return column + " IS NULL", nil
+	}
+	text, err := expressionSQL(c.dialect, term)
+	if err != nil {
+		return "", err
+	}
+	c.terms = append(c.terms, "("+text+")")
+	// The values that were sent have the types of their columns here, and so the
+	// expression means what it means in the index.
+	columns, args := make([]string, 0, len(term.Columns)), make([]string, 0, len(term.Columns))
+	for _, name := range term.Columns {
+		at := slices.Index(c.Columns, name)
+		if at < 0 {
+			return "", c.lacks(name)
+		}
+		columns, args = append(columns, c.dialect.Quote(name)), append(args, c.arg(c.Values[at]))
+	}
+	sent := "(SELECT " + text + " FROM (SELECT " + strings.Join(columns, ", ") + " FROM " + c.table + " WHERE 1 = 0 UNION ALL SELECT " +
+		strings.Join(args, ", ") + ") AS sent)"
+	if nulls != rules.NullsSame {
+		return "(" + text + ") = " + sent, nil
+	}
+	switch c.dialect {
+	case dialect.MySQL:
+		return "(" + text + ") <=> " + sent, nil
+	case dialect.SQLite:
+		return "(" + text + ") IS " + sent, nil
+	case dialect.PostgreSQL:
+	}
+	return "(" + text + ") IS NOT DISTINCT FROM " + sent, nil
+}
+
+func (c *creation) lacks(column string) error {
+	return fmt.Errorf("dbguard: insert into %s: %s makes a row the same, and has no value (add it to Columns)", c.Table, column)
+}
+
+// arg adds an argument of match.
+func (c *creation) arg(value any) string {
+	c.args = append(c.args, value)
+	return c.dialect.Placeholder(len(c.args))
+}
+
+// terms are what the index is made of.
+func (t *Target) terms() ([]rules.Term, rules.Nulls) {
+	if t.Rule != nil {
+		return t.Rule.Terms(), t.Rule.Nulls
+	}
+	terms := make([]rules.Term, len(t.Columns))
+	for i, column := range t.Columns {
+		terms[i] = rules.Term{Text: column, Column: column}
+	}
+	return terms, rules.NullsDistinct
+}
+
+// predicate is that of the index.
+func (t *Target) predicate(d dialect.Dialect) (string, error) {
+	switch {
+	case t.Rule != nil && t.Where != "":
+		return "", errors.New("dbguard: a target has a rule, which says what counts, and a Where (leave one out)")
+	case t.Rule != nil:
+		return exceptionsSQL(d, t.Rule)
+	case d == dialect.MySQL:
+		return "", nil
+	}
+	return t.Where, nil
+}
+
+// isNull reports whether a driver sends the value as NULL.
+func isNull(value any) bool {
+	if value == nil {
+		return true
+	}
+	if v := reflect.ValueOf(value); v.Kind() == reflect.Pointer && v.IsNil() {
+		return true
+	}
+	if valuer, ok := value.(driver.Valuer); ok {
+		sent, err := valuer.Value()
+		return err == nil && sent == nil
+	}
+	return false
+}
+
+// expressionSQL writes a term that is no plain column.
+func expressionSQL(d dialect.Dialect, term *rules.Term) (string, error) {
+	if raw, ok := term.Raw[d]; ok {
+		return raw, nil
+	}
+	e, err := expression.Parse(term.Text)
+	if err == nil {
+		var text string
+		if text, err = e.Render(d, nil); err == nil {
+			return text, nil
+		}
+	}
+	return "", fmt.Errorf("dbguard: %w", err)
+}
+
+// exceptionsSQL writes the predicate of a rule: a row counts when no exception
+// holds.
+func exceptionsSQL(d dialect.Dialect, rule *rules.Unique) (string, error) {
+	counts := make(expression.Predicate, len(rule.Except))
+	for i, e := range rule.Except {
+		counts[i] = expression.Condition{Column: e.Column, Test: countsUnless(e.Is)}
+		if e.Is == rules.IsEquals {
+			counts[i].Value = expression.Constant{Text: e.Value}
+		}
+	}
+	text, err := counts.Render(d, nil)
+	if err != nil {
+		return "", fmt.Errorf("dbguard: rule %s: %w", rule.Name, err)
+	}
+	return text, nil
+}
+
+func countsUnless(is rules.ExceptionKind) expression.Test {
+	switch is {
+	case rules.IsSet:
+		return expression.Null
+	case rules.IsNull:
+		return expression.NotNull
+	case rules.IsTrue:
+		return expression.NotTrue
+	case rules.IsFalse:
+		return expression.NotFalse
+	case rules.IsEquals:
+	}
+	return expression.Differs
+}
