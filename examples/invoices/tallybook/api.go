@@ -120,6 +120,7 @@ func readJSON(r *http.Request, target any) error {
 }
 
 func (s *Site) writeProblem(w http.ResponseWriter, r *http.Request, err error) {
+	err = s.explain(r, err)
 	status, detail := s.status(r, err)
 	shown := problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail}
 	shown.Errors, _ = errors.AsType[FieldErrors](err)

@@ -129,7 +129,7 @@ func (s *Site) submitInvoice(w http.ResponseWriter, r *http.Request) error {
 	draft := InvoiceDraft{CustomerID: customerID, AmountCents: cents, Currency: form.Currency, Note: form.Note}
 
 	created, err := s.createInvoice(r.Context(), draft, FieldErrors{}.Add("amount", wrongAmount))
-	if status, wrong := mendable(err); wrong != nil {
+	if status, wrong := s.mendable(r, err); wrong != nil {
 		return s.renderInvoiceForm(w, r, form, status, wrong)
 	}
 	if err != nil {
@@ -181,7 +181,7 @@ func (s *Site) submitPayment(w http.ResponseWriter, r *http.Request) error {
 	draft := PaymentDraft{AmountCents: cents, Method: posted.Get("method"), Reference: posted.Get("reference")}
 
 	_, err = s.createPayment(r.Context(), id, draft, FieldErrors{}.Add("amount", wrongAmount))
-	if status, wrong := mendable(err); wrong != nil {
+	if status, wrong := s.mendable(r, err); wrong != nil {
 		return s.renderInvoice(w, r, invoicePage{Amount: posted.Get("amount"), Method: draft.Method, Reference: draft.Reference}, status, wrong)
 	}
 	if err != nil {
@@ -219,7 +219,7 @@ func (s *Site) submitCustomer(w http.ResponseWriter, r *http.Request) error {
 	draft := CustomerDraft{Name: posted.Get("name"), Email: posted.Get("email")}
 
 	created, err := s.createCustomer(r.Context(), draft)
-	if status, wrong := mendable(err); wrong != nil {
+	if status, wrong := s.mendable(r, err); wrong != nil {
 		return s.renderCustomers(w, r, customersPage{Name: draft.Name, Email: draft.Email}, status, wrong)
 	}
 	if err != nil {
@@ -305,7 +305,8 @@ func readForm(r *http.Request) (url.Values, error) {
 
 // mendable is how a form is shown again: the status, and what its author can
 // mend. It is nil when err is none of that.
-func mendable(err error) (status int, wrong FieldErrors) {
+func (s *Site) mendable(r *http.Request, err error) (status int, wrong FieldErrors) {
+	err = s.explain(r, err)
 	if conflict, ok := errors.AsType[*ConflictError](err); ok {
 		return http.StatusConflict, conflict.Fields
 	}

@@ -1,0 +1,147 @@
+package protected
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/dbguard"
+	"github.com/semel-dev/semel/examples/invoices/tallybook"
+	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/store/sqlitestore/sqlitetx"
+)
+
+var (
+	//go:embed sql/schema.sql
+	schemaSQL string
+	//go:embed sql/tell_accounting.sql
+	tellAccountingSQL string
+	//go:embed semel.yaml
+	rulesFile []byte
+)
+
+// Tone says how a banner is meant. It changes the symbol and the frame as well
+// as the colour.
+type Tone = tallybook.Tone
+
+// The tones of a banner.
+const (
+	ToneNeutral = tallybook.ToneNeutral
+	ToneWarning = tallybook.ToneWarning
+	ToneGood    = tallybook.ToneGood
+)
+
+// Counts says how many rows each table holds.
+type Counts = tallybook.Counts
+
+// Options are the settings of an [App]. The zero value and nil are complete.
+type Options struct {
+	// Title is the name in the page head. Empty means "Tallybook".
+	Title string
+
+	// Banner is a sentence shown at the top of every page; empty means none.
+	Banner string
+
+	// BannerTone is how Banner is meant. Empty means neutral.
+	BannerTone Tone
+
+	// Guard loads Semel's browser client in every page, and marks the forms for
+	// it with data-semel. The server does what it always did.
+	Guard bool
+
+	// Logger gets one line for every create and every trouble. Nil means silence.
+	Logger *slog.Logger
+}
+
+// App is the invoicing application. [Open] is the only way to get one; it is
+// safe for concurrent use.
+type App struct {
+	db    *tallybook.Database
+	site  *tallybook.Site
+	store *sqlitetx.Store
+	guard *semel.Guard
+
+	file      *rules.File
+	conflicts *dbguard.Translator
+
+	closeOnce sync.Once
+	closeErr  error
+}
+
+// Open opens the database file at path, creating it if absent, with three
+// sample customers if it has none. An empty path means a private temporary
+// database that [App.Close] removes.
+func Open(path string, opts *Options) (*App, error) {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	db, err := tallybook.OpenDatabase(path, schemaSQL)
+	if err != nil {
+		return nil, err
+	}
+	a := &App{db: db}
+	look := tallybook.Look{Title: o.Title, Banner: o.Banner, BannerTone: o.BannerTone, Guard: o.Guard, Logger: o.Logger}
+	if err := a.protect(look); err != nil {
+		_ = a.Close() // the first error says more
+		return nil, err
+	}
+	return a, nil
+}
+
+// protect puts the rules, the records and the doors around the site.
+func (a *App) protect(look tallybook.Look) (err error) {
+	if a.file, err = rules.Parse("semel.yaml", rulesFile); err != nil {
+		return err
+	}
+	a.conflicts = dbguard.NewTranslator(a.file.Unique)
+	if a.store, err = sqlitetx.Open(context.Background(), a.db.DB, &sqlitetx.Options{Logger: look.Logger}); err != nil {
+		return err
+	}
+	if a.guard, err = semel.New(a.store, nil); err != nil {
+		return err
+	}
+	doors, err := a.doors(look.Logger)
+	if err != nil {
+		return err
+	}
+	a.site, err = tallybook.NewSite(a.db, a, doors, look)
+	return err
+}
+
+// Close stops creates that wait for their turn and closes the database.
+// Requests after it fail. Calling it again returns the same error.
+func (a *App) Close() error {
+	a.closeOnce.Do(func() {
+		if a.guard != nil {
+			a.closeErr = a.guard.Close()
+		}
+		if a.store != nil {
+			a.closeErr = errors.Join(a.closeErr, a.store.Close())
+		}
+		a.closeErr = errors.Join(a.closeErr, a.db.Close())
+	})
+	return a.closeErr
+}
+
+// Handler returns the whole application: pages below /, the JSON API below /api/.
+func (a *App) Handler() http.Handler { return a.site.Handler() }
+
+// Counts says how many rows each table holds at one instant.
+func (a *App) Counts(ctx context.Context) (Counts, error) { return a.db.Counts(ctx) }
+
+// tellAccounting leaves a message for a slow accounting service in the
+// transaction, which must not wait for it: it is sent when the row it is about
+// is certain, and again until it has arrived.
+func tellAccounting(ctx context.Context, tx *sql.Tx, subject string, id int64) error {
+	if _, err := tx.ExecContext(ctx, tellAccountingSQL, subject, id); err != nil {
+		return fmt.Errorf("tell accounting: %w", err)
+	}
+	return nil
+}
