@@ -3,20 +3,12 @@ package invoices
 import (
 	"context"
 	_ "embed"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"sync"
 	"time"
 
 	"github.com/semel-dev/semel/examples/invoices/tallybook"
-)
-
-const (
-	defaultLatency = 300 * time.Millisecond
-
-	// workTimeout bounds a create, which the client's leaving does not stop.
-	workTimeout = 30 * time.Second
 )
 
 //go:embed sql/schema.sql
@@ -115,24 +107,3 @@ func (a *App) Counts(ctx context.Context) (Counts, error) { return a.db.Counts(c
 // Reset empties every table and puts the three sample customers back. Ids
 // start at 1 again. A create that is under way stores its row afterwards.
 func (a *App) Reset(ctx context.Context) error { return a.db.Reset(ctx) }
-
-// tellAccounting stands for a call to a slow accounting service.
-func (a *App) tellAccounting(ctx context.Context) error {
-	timer := time.NewTimer(a.latency)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-a.closing:
-		return tallybook.ErrClosing
-	case <-ctx.Done():
-		return fmt.Errorf("tell accounting: %w", ctx.Err())
-	}
-}
-
-// workContext is the context of a create: as in many real applications, the
-// work goes on when the client has gone. That is how a lost answer and a
-// second try become two invoices.
-func workContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), workTimeout)
-}

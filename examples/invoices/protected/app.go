@@ -2,12 +2,12 @@ package protected
 
 import (
 	"context"
-	"database/sql"
 	_ "embed"
 	"errors"
-	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 
 	"github.com/semel-dev/semel"
@@ -17,14 +17,8 @@ import (
 	"github.com/semel-dev/semel/store/sqlitestore/sqlitetx"
 )
 
-var (
-	//go:embed sql/schema.sql
-	schemaSQL string
-	//go:embed sql/tell_accounting.sql
-	tellAccountingSQL string
-	//go:embed semel.yaml
-	rulesFile []byte
-)
+//go:embed sql/schema.sql
+var schemaSQL string
 
 // Tone says how a banner is meant. It changes the symbol and the frame as well
 // as the colour.
@@ -62,14 +56,14 @@ type Options struct {
 // App is the invoicing application. [Open] is the only way to get one; it is
 // safe for concurrent use.
 type App struct {
-	db    *tallybook.Database
-	site  *tallybook.Site
-	store *sqlitetx.Store
-	guard *semel.Guard
+	db        *tallybook.Database
+	site      *tallybook.Site
+	store     *sqlitetx.Store     // the records, beside the rows
+	guard     *semel.Guard        // runs an intent once
+	rules     *rules.File         // semel.yaml
+	conflicts *dbguard.Translator // knows the rules by their indexes
 
-	file      *rules.File
-	conflicts *dbguard.Translator
-
+	open      []io.Closer // in the order in which they were opened
 	closeOnce sync.Once
 	closeErr  error
 }
@@ -86,7 +80,7 @@ func Open(path string, opts *Options) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &App{db: db}
+	a := &App{db: db, open: []io.Closer{db}}
 	look := tallybook.Look{Title: o.Title, Banner: o.Banner, BannerTone: o.BannerTone, Guard: o.Guard, Logger: o.Logger}
 	if err := a.protect(look); err != nil {
 		_ = a.Close() // the first error says more
@@ -95,37 +89,13 @@ func Open(path string, opts *Options) (*App, error) {
 	return a, nil
 }
 
-// protect puts the rules, the records and the doors around the site.
-func (a *App) protect(look tallybook.Look) (err error) {
-	if a.file, err = rules.Parse("semel.yaml", rulesFile); err != nil {
-		return err
-	}
-	a.conflicts = dbguard.NewTranslator(a.file.Unique)
-	if a.store, err = sqlitetx.Open(context.Background(), a.db.DB, &sqlitetx.Options{Logger: look.Logger}); err != nil {
-		return err
-	}
-	if a.guard, err = semel.New(a.store, nil); err != nil {
-		return err
-	}
-	doors, err := a.doors(look.Logger)
-	if err != nil {
-		return err
-	}
-	a.site, err = tallybook.NewSite(a.db, a, doors, look)
-	return err
-}
-
 // Close stops creates that wait for their turn and closes the database.
 // Requests after it fail. Calling it again returns the same error.
 func (a *App) Close() error {
 	a.closeOnce.Do(func() {
-		if a.guard != nil {
-			a.closeErr = a.guard.Close()
+		for _, open := range slices.Backward(a.open) {
+			a.closeErr = errors.Join(a.closeErr, open.Close())
 		}
-		if a.store != nil {
-			a.closeErr = errors.Join(a.closeErr, a.store.Close())
-		}
-		a.closeErr = errors.Join(a.closeErr, a.db.Close())
 	})
 	return a.closeErr
 }
@@ -136,12 +106,24 @@ func (a *App) Handler() http.Handler { return a.site.Handler() }
 // Counts says how many rows each table holds at one instant.
 func (a *App) Counts(ctx context.Context) (Counts, error) { return a.db.Counts(ctx) }
 
-// tellAccounting leaves a message for a slow accounting service in the
-// transaction, which must not wait for it: it is sent when the row it is about
-// is certain, and again until it has arrived.
-func tellAccounting(ctx context.Context, tx *sql.Tx, subject string, id int64) error {
-	if _, err := tx.ExecContext(ctx, tellAccountingSQL, subject, id); err != nil {
-		return fmt.Errorf("tell accounting: %w", err)
+// protect puts the rules, the records and the doors around the site.
+func (a *App) protect(look tallybook.Look) (err error) {
+	if a.rules, err = rules.Parse("semel.yaml", rulesFile); err != nil {
+		return err
 	}
-	return nil
+	a.conflicts = dbguard.NewTranslator(a.rules.Unique)
+	if a.store, err = sqlitetx.Open(context.Background(), a.db.DB, &sqlitetx.Options{Logger: look.Logger}); err != nil {
+		return err
+	}
+	a.open = append(a.open, a.store)
+	if a.guard, err = semel.New(a.store, nil); err != nil {
+		return err
+	}
+	a.open = append(a.open, a.guard)
+	doors, err := a.doors(look.Logger)
+	if err != nil {
+		return err
+	}
+	a.site, err = tallybook.NewSite(a.db, a, doors, look)
+	return err
 }

@@ -2,12 +2,9 @@ package protected
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net/http"
-	"slices"
 
-	"github.com/semel-dev/semel/dbguard"
 	"github.com/semel-dev/semel/examples/invoices/tallybook"
 	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/semelhttp"
@@ -47,13 +44,19 @@ func (a *App) door(route rules.Route, who func(*http.Request) string, logger *sl
 	}
 	o.Required = route.Required
 	o.Transactor = a.store.Transactor()
-	if logger != nil {
-		o.OnDecision = func(ctx context.Context, d semelhttp.Decision) {
-			logger.InfoContext(ctx, "create", slog.String("outcome", string(d.Outcome)), slog.String("route", route.Name),
-				slog.String("intent", d.Digest.String()), slog.Int("status", d.Status), slog.Int("attempt", d.Attempt))
-		}
-	}
+	o.OnDecision = logged(logger, route.Name)
 	return semelhttp.New(guard, semelhttp.ScopeBy(who), o)
+}
+
+// logged tells a real create from a retry: one line for each, without the key.
+func logged(logger *slog.Logger, route string) func(context.Context, semelhttp.Decision) {
+	if logger == nil {
+		return nil
+	}
+	return func(ctx context.Context, d semelhttp.Decision) {
+		logger.InfoContext(ctx, "create", slog.String("outcome", string(d.Outcome)), slog.String("route", route),
+			slog.String("intent", d.Digest.String()), slog.Int("status", d.Status), slog.Int("attempt", d.Attempt))
+	}
 }
 
 // caller tells programs apart, as the rules file says.
@@ -62,20 +65,6 @@ func caller(r *http.Request) string {
 		return "authorization " + credentials
 	}
 	return "anyone"
-}
-
-// explain puts a conflict into the words of the rules file, in the language of
-// whoever sent r.
-func explain(r *http.Request, err error) error {
-	conflict, ok := errors.AsType[*dbguard.Conflict](err)
-	if !ok || conflict.Rule == nil {
-		return err
-	}
-	language := rules.Language(r.Header.Get("Accept-Language"))
-	text := conflict.Rule.Message(language, nil)
-	return &tallybook.ConflictError{Rule: conflict.Rule.Name, Fields: tallybook.FieldErrors{
-		{Field: conflict.Fields[0], Message: text, Lang: language},
-	}}
 }
 
 // sayReplayed tells a person whose form had arrived before that it was done once.
@@ -108,13 +97,3 @@ func (w *replayWriter) WriteHeader(status int) {
 
 // Unwrap lets [http.ResponseController] through.
 func (w *replayWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// route and rule find what the rules file, which is part of this program, has
-// under a name.
-func (a *App) route(name string) rules.Route {
-	return a.file.Routes[slices.IndexFunc(a.file.Routes, func(r rules.Route) bool { return r.Name == name })]
-}
-
-func (a *App) rule(name string) *rules.Unique {
-	return &a.file.Unique[slices.IndexFunc(a.file.Unique, func(u rules.Unique) bool { return u.Name == name })]
-}

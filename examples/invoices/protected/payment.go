@@ -12,12 +12,11 @@ import (
 	"github.com/semel-dev/semel/store/sqlitestore/sqlitetx"
 )
 
-var (
-	//go:embed sql/insert_payment.sql
-	insertPaymentSQL string
-	//go:embed sql/find_reference.sql
-	findReferenceSQL string
-)
+//go:embed sql/insert_payment.sql
+var insertPaymentSQL string
+
+//go:embed sql/find_reference.sql
+var findReferenceSQL string
 
 // errTooMuch is what a payment gets that would overpay its invoice.
 var errTooMuch = errors.New("the payment is more than what is still due")

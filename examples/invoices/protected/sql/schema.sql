@@ -6,7 +6,7 @@ CREATE TABLE IF NOT EXISTS customers (
     created_at TEXT NOT NULL DEFAULT (STRFTIME('%Y-%m-%dT%H:%M:%fZ', 'now'))
 ) STRICT;
 
--- The rules of semel.yaml, as `semel rules plan` writes them.
+-- This index and one_payment_per_reference are what semel.yaml asks for.
 CREATE UNIQUE INDEX IF NOT EXISTS one_customer_per_email ON customers (lower(trim(email)));
 
 CREATE TABLE IF NOT EXISTS invoices (
