@@ -36,6 +36,9 @@ func (g *Guard) Begin(ctx context.Context, k Key, fp Fingerprint) (*Claim, *Reco
 	a := attempt{guard: g, ctx: ctx, key: k, fp: fp, start: time.Now()}
 	claim, rec, err := a.run()
 	rec, err = a.reveal(rec, err)
+	if rec != nil {
+		rec.Waited = a.waited
+	}
 	if hook := g.core.trace.Began; hook != nil {
 		hook(ctx, a.info(claim, rec, err))
 	}

@@ -23,6 +23,9 @@ func (g *Guard) BeginTx(ctx context.Context, t Transactor, k Key, fp Fingerprint
 	}
 	claim, rec, err := a.run()
 	rec, err = a.reveal(rec, err)
+	if rec != nil {
+		rec.Waited = a.waited
+	}
 	if hook := g.core.trace.Began; hook != nil {
 		info := a.info(nil, rec, err)
 		if claim != nil {

@@ -81,6 +81,10 @@ type Record struct {
 	LeaseUntil time.Time // when the claim lapses unless renewed
 	ExpiresAt  time.Time // when the record is forgotten
 	ReadAt     time.Time // the store's clock when this record was read
+
+	// Waited is how long [Guard.Begin] or [Guard.BeginTx], which returned this
+	// record, waited for the attempt that was running. Stores leave it zero.
+	Waited time.Duration
 }
 
 // Lapsed reports whether the record is a claim whose lease had run out

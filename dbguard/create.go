@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/outcomelog"
 )
 
 // Insert is a row to be inserted, unless it is there already.
@@ -25,6 +27,9 @@ type Insert struct {
 	// another thing, and still has something in common with one that is there.
 	// Default: a [*Conflict] without a rule.
 	Conflicts *Translator
+	// Log, when set, is told what it came to. In a transaction that is before the
+	// commit.
+	Log outcomelog.Sink
 }
 
 // CreateOrReuse inserts a row, or returns the one that is there already: find or
@@ -61,11 +66,31 @@ func CreateOrReuse[T any](ctx context.Context, s Session, in *Insert, scan func(
 		row, err = scan(rows)
 		return err
 	})
+	c.tell(ctx, outcomeOf(found), err)
 	if err != nil {
 		var none T
 		return none, false, err
 	}
 	return row, found == inserted, nil
+}
+
+func outcomeOf(found finding) outcomelog.Outcome {
+	if found == inserted {
+		return outcomelog.Created
+	}
+	return outcomelog.ReturnedExisting
+}
+
+// tell reports what the row came to.
+func (c *creation) tell(ctx context.Context, outcome outcomelog.Outcome, err error) {
+	t := told{sink: c.Log, rule: c.Unique.Rule, fields: c.Unique.Columns, outcome: outcome}
+	if err != nil {
+		t.outcome = outcomelog.Rejected
+		if conflict, ok := errors.AsType[*Conflict](err); ok {
+			t.rule, t.fields = conflict.Rule, conflict.Fields
+		}
+	}
+	t.tell(ctx)
 }
 
 // finding is what became of one round.
@@ -181,9 +206,9 @@ func (c *creation) look(ctx context.Context, s Session, read func(Rows) error) (
 func (c *creation) insert() Statement {
 	text := "INSERT INTO " + c.table + " (" + c.names(c.Columns) + ") VALUES (" + c.dialect.Placeholders(1, len(c.Columns)) + ")"
 	if c.dialect == dialect.MySQL { // MySQL takes for a comment what MariaDB executes
-		return Statement{text + " /*M!100500 RETURNING " + c.names(c.Returning) + " */", c.Values}
+		return Statement{text + " /*M!100500 RETURNING " + c.names(c.Returning) + c.noFlags + " */", c.Values}
 	}
-	return Statement{text + " ON CONFLICT " + c.arbiter() + " DO NOTHING RETURNING " + c.names(c.Returning), c.Values}
+	return Statement{text + " ON CONFLICT " + c.arbiter() + " DO NOTHING RETURNING " + c.names(c.Returning) + c.noFlags, c.Values}
 }
 
 // arbiter names the index of the target.
@@ -197,7 +222,11 @@ func (c *creation) arbiter() string {
 
 // find is the statement that reads the row that is the same thing.
 func (c *creation) find(lock string) Statement {
-	return Statement{"SELECT " + c.names(c.Returning) + " FROM " + c.table + " WHERE " + c.match + lock, c.args}
+	text := "SELECT " + c.names(c.Returning) + c.flags + " FROM " + c.table + " WHERE " + c.match + lock
+	if c.dialect != dialect.PostgreSQL { // their placeholders have no numbers
+		return Statement{text, slices.Concat(c.flagArgs, c.args)}
+	}
+	return Statement{text, slices.Concat(c.args, c.flagArgs)}
 }
 
 func (c *creation) names(columns []string) string {

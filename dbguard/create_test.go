@@ -13,6 +13,7 @@ import (
 	"github.com/semel-dev/semel/dbguard/guardtest"
 	"github.com/semel-dev/semel/dialect"
 	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/rules/expression"
 )
 
 // customers makes a table with a rule on it, and one more unique index.
@@ -40,10 +41,14 @@ func customers(tb testing.TB, db *guardtest.Database) {
 
 // customerRule is the rule of [customers].
 func customerRule() *rules.Unique {
+	lowered, err := expression.Parse("lower(trim(email))")
+	if err != nil {
+		panic(err)
+	}
 	return &rules.Unique{
 		Name: "customer_email", Table: "customers",
 		Scope:  []rules.Term{column("tenant_id")},
-		Fields: []rules.Term{{Text: "lower(trim(email))", Columns: []string{"email"}}},
+		Fields: []rules.Term{{Text: "lower(trim(email))", Columns: []string{"email"}, Expr: lowered}},
 		Except: []rules.Exception{{Column: "deleted_at", Is: rules.IsSet}},
 	}
 }
@@ -68,7 +73,7 @@ func TestCreateOrReuse(t *testing.T) {
 			db := open(t)
 			customers(t, db)
 			create := func(in *dbguard.Insert) (int64, bool, error) {
-				return dbguard.CreateOrReuse(t.Context(), db, in, scanID)
+				return dbguard.CreateOrReuse(t.Context(), db.Database, in, scanID)
 			}
 			first, created, err := create(customer("Ada@Example.test", 1))
 			if err != nil || !created || first == 0 {
@@ -151,7 +156,7 @@ func inTurn(ctx context.Context, db *guardtest.Database, caller int, work func(c
 		var err error
 		switch caller % 3 {
 		case 0:
-			return work(ctx, db)
+			return work(ctx, db.Database)
 		case 1:
 			err = db.InTx(ctx, work)
 		default:
@@ -241,7 +246,7 @@ func TestOneStatementFindsNothing(t *testing.T) {
 		"CreateOrReuse": func(ctx context.Context) (int64, error) {
 			in := customer("ada", 7)
 			in.Unique = dbguard.Target{Columns: []string{"code"}}
-			id, _, err := dbguard.CreateOrReuse(ctx, db, in, scanID)
+			id, _, err := dbguard.CreateOrReuse(ctx, db.Database, in, scanID)
 			return id, err
 		},
 	}
@@ -293,7 +298,7 @@ func TestCreateOrReuseRepeatableRead(t *testing.T) {
 				if err := look(ctx, tx); err != nil {
 					return err
 				}
-				want, _, err := dbguard.CreateOrReuse(ctx, db, customer("ada", nil), scanID)
+				want, _, err := dbguard.CreateOrReuse(ctx, db.Database, customer("ada", nil), scanID)
 				if err != nil {
 					return err
 				}
@@ -320,11 +325,11 @@ func TestCreateOrReuseNulls(t *testing.T) {
 		Table: "customers", Columns: []string{"tenant_id", "note"}, Values: []any{1, (*string)(nil)}, Returning: []string{"id"},
 		Unique: dbguard.Target{Rule: &rules.Unique{Name: "noted", Table: "customers", Fields: []rules.Term{column("note")}, Nulls: rules.NullsSame}},
 	}
-	first, created, err := dbguard.CreateOrReuse(t.Context(), db, in, scanID)
+	first, created, err := dbguard.CreateOrReuse(t.Context(), db.Database, in, scanID)
 	if err != nil || !created {
 		t.Fatalf("first: %v, %v", created, err)
 	}
-	if again, created, err := dbguard.CreateOrReuse(t.Context(), db, in, scanID); err != nil || created || again != first {
+	if again, created, err := dbguard.CreateOrReuse(t.Context(), db.Database, in, scanID); err != nil || created || again != first {
 		t.Errorf("again: %d, %v, %v; want %d, false", again, created, err, first)
 	}
 }
@@ -348,13 +353,13 @@ func TestCreateOrReuseRefuses(t *testing.T) {
 	for name, change := range tests {
 		in := customer("ada", sql.NullInt64{})
 		change(in)
-		_, created, err := dbguard.CreateOrReuse(t.Context(), db, in, scanID)
+		_, created, err := dbguard.CreateOrReuse(t.Context(), db.Database, in, scanID)
 		if err == nil || created || errors.Is(err, dbguard.ErrConflict) {
 			t.Errorf("%s: %v, %v", name, created, err)
 		}
 	}
 	broken := errors.New("broken")
-	_, _, err := dbguard.CreateOrReuse(t.Context(), db, customer("ada", 1), func(dbguard.Rows) (int, error) { return 1, broken })
+	_, _, err := dbguard.CreateOrReuse(t.Context(), db.Database, customer("ada", 1), func(dbguard.Rows) (int, error) { return 1, broken })
 	if !errors.Is(err, broken) {
 		t.Errorf("scan's error: %v", err)
 	}

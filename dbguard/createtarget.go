@@ -10,7 +10,6 @@ import (
 
 	"github.com/semel-dev/semel/dialect"
 	"github.com/semel-dev/semel/rules"
-	"github.com/semel-dev/semel/rules/expression"
 )
 
 // Target says which rows are the same thing: those that a unique index holds to
@@ -37,7 +36,10 @@ type creation struct {
 	where   string   // its predicate, as SQL, or ""
 	match   string   // the condition under which a row is the same thing
 	args    []any    // of match
-	first   int      // the number of the first argument of match
+
+	flags    string // further columns of the row that is there
+	flagArgs []any
+	noFlags  string // the same number of them, of one that was inserted
 }
 
 func newCreation(d dialect.Dialect, in *Insert) (*creation, error) {
@@ -90,9 +92,9 @@ func (c *creation) term(term *rules.Term, nulls rules.Nulls) (string, error) {
 		}
 		return column + " IS NULL", nil
 	}
-	text, err := expressionSQL(c.dialect, term)
+	text, err := term.Render(c.dialect, nil)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("dbguard: insert into %s: %w", c.Table, err)
 	}
 	c.terms = append(c.terms, "("+text+")")
 	// The values that were sent have the types of their columns here, and so the
@@ -148,7 +150,11 @@ func (t *Target) predicate(d dialect.Dialect) (string, error) {
 	case t.Rule != nil && t.Where != "":
 		return "", errors.New("dbguard: a target has a rule, which says what counts, and a Where (leave one out)")
 	case t.Rule != nil:
-		return exceptionsSQL(d, t.Rule)
+		text, err := t.Rule.Predicate().Render(d, nil)
+		if err != nil {
+			return "", fmt.Errorf("dbguard: rule %s: %w", t.Rule.Name, err)
+		}
+		return text, nil
 	case d == dialect.MySQL:
 		return "", nil
 	}
@@ -168,51 +174,4 @@ func isNull(value any) bool {
 		return err == nil && sent == nil
 	}
 	return false
-}
-
-// expressionSQL writes a term that is no plain column.
-func expressionSQL(d dialect.Dialect, term *rules.Term) (string, error) {
-	if raw, ok := term.Raw[d]; ok {
-		return raw, nil
-	}
-	e, err := expression.Parse(term.Text)
-	if err == nil {
-		var text string
-		if text, err = e.Render(d, nil); err == nil {
-			return text, nil
-		}
-	}
-	return "", fmt.Errorf("dbguard: %w", err)
-}
-
-// exceptionsSQL writes the predicate of a rule: a row counts when no exception
-// holds.
-func exceptionsSQL(d dialect.Dialect, rule *rules.Unique) (string, error) {
-	counts := make(expression.Predicate, len(rule.Except))
-	for i, e := range rule.Except {
-		counts[i] = expression.Condition{Column: e.Column, Test: countsUnless(e.Is)}
-		if e.Is == rules.IsEquals {
-			counts[i].Value = expression.Constant{Text: e.Value}
-		}
-	}
-	text, err := counts.Render(d, nil)
-	if err != nil {
-		return "", fmt.Errorf("dbguard: rule %s: %w", rule.Name, err)
-	}
-	return text, nil
-}
-
-func countsUnless(is rules.ExceptionKind) expression.Test {
-	switch is {
-	case rules.IsSet:
-		return expression.Null
-	case rules.IsNull:
-		return expression.NotNull
-	case rules.IsTrue:
-		return expression.NotTrue
-	case rules.IsFalse:
-		return expression.NotFalse
-	case rules.IsEquals:
-	}
-	return expression.Differs
 }

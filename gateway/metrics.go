@@ -11,14 +11,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/outcomelog"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
 const (
 	countTimeout = time.Second
-	digestDigits = 16
 	// maxDecisionAttrs is how much one line says.
-	maxDecisionAttrs = 10
+	maxDecisionAttrs = 11
 	metricNamespace  = "semel"
 )
 
@@ -172,7 +172,7 @@ func (g *Gateway) decided(route string) func(context.Context, semelhttp.Decision
 			slog.String("route", route),
 			slog.Int("status", d.Status))
 		if d.Digest != (semel.Digest{}) {
-			attrs = append(attrs, slog.String("key", d.Digest.String()[:digestDigits]))
+			attrs = append(attrs, slog.String("key", d.Digest.String()[:outcomelog.KeyDigits]))
 		}
 		attrs = append(attrs,
 			slog.Uint64("fence", uint64(d.Fence)),
@@ -182,6 +182,9 @@ func (g *Gateway) decided(route string) func(context.Context, semelhttp.Decision
 		if d.Err != nil {
 			attrs = append(attrs, slog.String("error", d.Err.Error()))
 		}
+		event := d.Event()
+		event.Door, event.Route = outcomelog.Gateway, route
+		attrs = append(attrs, event.Attr())
 		g.log.LogAttrs(ctx, level, "decision", attrs...)
 	}
 }

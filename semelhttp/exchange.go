@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/outcomelog"
 )
 
 const (
@@ -24,8 +25,9 @@ type exchange struct {
 	request  *http.Request // as it came in
 	body     Body
 	decision Decision
-	began    time.Time // zero when there is nothing to tell
-	strayed  bool      // a goroutine of its handler still uses it: it is not reused
+	note     *outcomelog.Note // of its execution
+	began    time.Time        // zero when there is nothing to tell
+	strayed  bool             // a goroutine of its handler still uses it: it is not reused
 
 	hasher   semel.Hasher
 	memory   []byte  // for the body
@@ -60,7 +62,7 @@ func (ex *exchange) free() {
 		return
 	}
 	ex.memory, ex.envelope, ex.short = reuse(ex.body.mem), reuse(ex.envelope), reuse(ex.short)
-	ex.request, ex.body, ex.decision = nil, Body{}, Decision{}
+	ex.request, ex.body, ex.decision, ex.note = nil, Body{}, Decision{}, nil
 	clear(ex.outer)
 	clear(ex.sent)
 	clear(ex.late)
@@ -218,7 +220,7 @@ func (ex *exchange) replay(w http.ResponseWriter, rec *semel.Record) {
 		_, _ = w.Write(e.body) // the client may have gone
 	}
 	maps.Copy(header, trailer)
-	ex.decision.Outcome, ex.decision.Status = OutcomeReplayed, e.status
+	ex.decision.Outcome, ex.decision.Status, ex.decision.Waited = OutcomeReplayed, e.status, rec.Waited
 }
 
 // refuse answers with the problem that the error stands for.
@@ -250,6 +252,7 @@ func (ex *exchange) tell() {
 		return
 	}
 	d := &ex.decision
+	d.Said, d.Rule, d.Fields = ex.note.Said()
 	d.Took, d.Method, d.Pattern = time.Since(ex.began), ex.request.Method, ex.request.Pattern
 	ex.m.set.OnDecision(ex.request.Context(), *d)
 }

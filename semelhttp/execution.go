@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/outcomelog"
 )
 
 // panicNote is what operators read of a claim whose handler panicked.
@@ -23,7 +24,8 @@ type execution struct {
 	ctx     executionContext
 	reader  bodyReader
 	capture capture
-	end     func()   // of the claim's context, once it is detached
+	end     func() // of the claim's context, once it is detached
+	note    outcomelog.Note
 	release bool     // a stream whose claim is released when the handler returns
 	said    disposal // what the handler said with Dispose
 }
@@ -57,10 +59,14 @@ type executionContext struct {
 
 type executionKey struct{}
 
-// Value makes the execution reachable for [Dispose].
+// Value makes the execution reachable for [Dispose], and its note for guards in
+// the database.
 func (c *executionContext) Value(key any) any {
-	if key == (executionKey{}) {
+	switch key.(type) {
+	case executionKey:
 		return c.run
+	case outcomelog.NoteKey:
+		return &c.run.note
 	}
 	return c.Context.Value(key)
 }
@@ -86,6 +92,7 @@ func (ex *exchange) execute(w http.ResponseWriter, next http.Handler, claim clai
 		ex.outer = append(ex.outer, field{name, values})
 	}
 	run := &execution{exchange: ex, claim: claim}
+	ex.note = &run.note
 	if tx, ok := claim.(*txClaim); ok {
 		run.tx, tx.run = tx, run
 	}

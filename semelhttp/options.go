@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/outcomelog"
 )
 
 // Defaults of [Options].
@@ -173,10 +174,17 @@ type Decision struct {
 	Fence    semel.Fence
 	Attempt  int
 	Begin    time.Duration // spent in Guard.Begin: the store, and waiting for a running twin
+	Waited   time.Duration // of Begin, for a running twin whose answer was replayed
 	Took     time.Duration // all of it
 	Method   string
 	Pattern  string // http.Request.Pattern, when known
 	Err      error  // why, when it did not go well
+	// Said, Rule and Fields are what guards in the database noted under the
+	// handler's context, see [outcomelog.Note]: what it came to there, and by
+	// which uniqueness rule.
+	Said   outcomelog.Outcome
+	Rule   string
+	Fields []string
 }
 
 // settings are the options with the defaults filled in.

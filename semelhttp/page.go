@@ -45,8 +45,11 @@ type problemPage struct {
 func writeProblemPage(w http.ResponseWriter, r *http.Request, p *Problem) {
 	lang, texts := chooseLanguage(r.Header.Values("Accept-Language"))
 	page := problemPage{Lang: lang, Title: p.Title, Detail: p.Detail, Name: p.Name, PolicyURL: p.PolicyURL, Policy: texts.Policy}
-	if translated, ok := texts.Problems[p.Name]; ok && lang != defaultLanguage {
+	if translated, ok := texts.Problems[p.Name]; ok && lang != defaultLanguage && p.Language == "" {
 		page.Title, page.Detail = translated.Title, translated.Detail
+	}
+	if p.Language != "" {
+		page.Lang, lang = p.Language, p.Language
 	}
 	if p.RetryAfter > 0 {
 		page.Wait = fmt.Sprintf(texts.Wait, p.retrySeconds())

@@ -42,6 +42,7 @@ type Problem struct {
 	Status     int
 	Retryable  bool           // the same request with the same key can succeed
 	RetryAfter time.Duration  // sent as Retry-After, in whole seconds, at least one; 0 for none
+	Language   string         // of Title and Detail, such as sv; empty means English
 	PolicyURL  string         // linked as describedby; empty means DefaultPolicyURL
 	Extra      map[string]any // further members; those above win
 }
@@ -257,6 +258,9 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, p Problem) {
 	if PrefersHTML(r) {
 		writeProblemPage(w, r, &p)
 		return
+	}
+	if p.Language != "" {
+		h.Set("Content-Language", p.Language)
 	}
 	h.Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.Status)

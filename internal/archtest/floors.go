@@ -69,8 +69,8 @@ func Rooms() []Room {
 		{Path: "semelgrpc", Floor: 1, Kind: Door},
 		{Path: "semelotel", Floor: 1},
 		{Path: "rules", Floor: 1},
-		// A conflict in the database is told in the words of the rules file.
-		{Path: "dbguard", Floor: 1, Also: []string{"rules"}},
+		// A conflict in the database is told in the words of the rules file, and over HTTP as every other problem.
+		{Path: "dbguard", Floor: 1, Also: []string{"rules", "semelhttp"}},
 		// Only tests import it: it opens real databases.
 		{Path: "dbguard/guardtest", Floor: 2},
 

@@ -1,0 +1,116 @@
+package dbguard
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/semel-dev/semel/outcomelog"
+	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/semelhttp"
+)
+
+// ConflictOptions say how a conflict is answered. A nil *ConflictOptions is
+// complete.
+type ConflictOptions struct {
+	// Sent are the values that the caller itself sent, by column. A message shows
+	// those that the rule's show allows, and no other.
+	Sent map[string]string
+	// PolicyURL is linked from the problem. Default semelhttp.DefaultPolicyURL.
+	PolicyURL string
+	// Log, when set, is told of the rejection.
+	Log outcomelog.Sink
+}
+
+// Message says in a language, or a tag such as sv-SE, that it is there already.
+// sent is as in [rules.Unique.Message]. The text is plain; escape it for the page
+// it goes to.
+func (c *Conflict) Message(lang string, sent map[string]string) string {
+	if c.Rule != nil {
+		return c.Rule.Message(lang, sent)
+	}
+	return wordsIn(rules.Language(lang)).nameless
+}
+
+// Problem is the conflict as an answer over HTTP: 409, of type
+// urn:semel:problem:already-exists, with the members rule and fields, and
+// existing where [Conflict.Existing] is set. It is an answer like any other to
+// the middleware, which records and replays it.
+func (c *Conflict) Problem(lang string, sent map[string]string) semelhttp.Problem {
+	p := conflictProblem("already-exists", lang, c.Rule, c.Fields)
+	p.Detail = c.Message(lang, sent)
+	if c.Existing != "" {
+		p.Extra["existing"] = c.Existing
+		if strings.HasPrefix(c.Existing, "/") || strings.HasPrefix(c.Existing, "https://") || strings.HasPrefix(c.Existing, "http://") {
+			p.Extra["location"] = c.Existing // the page links to it
+		}
+	}
+	return p
+}
+
+func conflictProblem(name, lang string, rule *rules.Unique, fields []string) semelhttp.Problem {
+	lang = rules.Language(lang)
+	p := semelhttp.Problem{
+		Name: name, Title: wordsIn(lang).title, Language: lang, Status: http.StatusConflict, Extra: map[string]any{},
+	}
+	if rule != nil {
+		p.Extra["rule"] = rule.Name
+	}
+	if len(fields) > 0 {
+		p.Extra["fields"] = fields
+	}
+	return p
+}
+
+// WriteConflict answers a request whose row is there already, in the language
+// that the caller asks for: as problem+json, or as a page. It reports whether err
+// was a [*Conflict] or a [*RefusedError]; anything else it leaves to the caller,
+// and writes nothing.
+func WriteConflict(w http.ResponseWriter, r *http.Request, err error, opts *ConflictOptions) bool {
+	var o ConflictOptions
+	if opts != nil {
+		o = *opts
+	}
+	lang := rules.Language(strings.Join(r.Header["Accept-Language"], ","))
+	t := told{sink: o.Log, outcome: outcomelog.Rejected, status: http.StatusConflict}
+	var p semelhttp.Problem
+	if refused, ok := errors.AsType[*RefusedError](err); ok {
+		p, t.rule, t.fields = refused.Problem(lang), refused.Rule, refused.Fields
+	} else if conflict, ok := errors.AsType[*Conflict](err); ok {
+		p, t.rule, t.fields = conflict.Problem(lang, o.Sent), conflict.Rule, conflict.Fields
+	} else {
+		return false
+	}
+	p.PolicyURL = o.PolicyURL
+	t.tell(r.Context())
+	semelhttp.WriteProblem(w, r, p)
+	return true
+}
+
+// words are what is said of a conflict in one language.
+type words struct{ title, nameless, refused string }
+
+func wordsIn(lang string) words {
+	return map[string]words{
+		"en": {
+			"It is there already",
+			"Nothing was created: something with the same unique value is there already.",
+			"Nothing was changed: it is there already, with other values that must not change.",
+		},
+		"sv": {
+			"Det finns redan",
+			"Ingenting skapades: något med samma unika värde finns redan.",
+			"Ingenting ändrades: det finns redan, med andra värden som inte får ändras.",
+		},
+		"hi": {
+			"यह पहले से मौजूद है",
+			"कुछ भी नहीं बनाया गया: इसी विशिष्ट मान वाली प्रविष्टि पहले से मौजूद है।",
+			"कुछ भी नहीं बदला गया: यह पहले से मौजूद है, और उसके कुछ मान अलग हैं जो बदले नहीं जा सकते।",
+		},
+		"zh": {
+			"该记录已存在",
+			"未创建任何内容：已存在具有相同唯一值的记录。",
+			"未作任何更改：该记录已存在，且其中有不允许更改的值与之不同。",
+		},
+	}[lang]
+}

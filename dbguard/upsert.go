@@ -1,0 +1,364 @@
+package dbguard
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/outcomelog"
+	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/semelhttp"
+)
+
+// ErrUpsertRefused is wrapped by every [*RefusedError].
+var ErrUpsertRefused = errors.New("dbguard: it is there already, with other values that must not change")
+
+// RefusedError says that a row is there whose values are others than those sent,
+// in columns that must not change. Nothing was changed. It knows no value.
+type RefusedError struct {
+	Rule   *rules.Unique // nil where the target was no rule
+	Table  string
+	Fields []string // the columns with other values
+}
+
+// Error names the fields, without their values.
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("%v: %s (%s)", ErrUpsertRefused, e.Table, strings.Join(e.Fields, ", "))
+}
+
+// Unwrap makes it an [ErrUpsertRefused].
+func (e *RefusedError) Unwrap() error { return ErrUpsertRefused }
+
+// Problem is the refusal as an answer over HTTP: 409, of type
+// urn:semel:problem:upsert-refused, with the members rule and fields.
+func (e *RefusedError) Problem(lang string) semelhttp.Problem {
+	p := conflictProblem("upsert-refused", lang, e.Rule, e.Fields)
+	p.Detail = wordsIn(p.Language).refused
+	if e.Rule != nil && e.Rule.OnConflict == rules.Upsert {
+		p.Detail = e.Rule.Message(lang, nil)
+	}
+	return p
+}
+
+// Upsertion is a row to be inserted, or made to be as it is sent.
+type Upsertion struct {
+	Insert
+
+	// MayChange are the columns that a row that is there gets the values of;
+	// MustNotChange those that must have the values already. Both must be among
+	// Columns. A column in neither is written when the row is created only.
+	// Default, for both together: those of the rule, as far as they are sent.
+	MayChange, MustNotChange []string
+}
+
+// Change is what an upsert did.
+type Change uint8
+
+// What an upsert did.
+const (
+	RowUnchanged Change = iota // it was there, with these values; nothing was written
+	RowCreated
+	RowUpdated
+)
+
+//go:embed sql/types_postgresql.sql
+var typesPostgreSQL string
+
+//go:embed sql/types_mysql.sql
+var typesMySQL string
+
+// Upsert inserts a row, or changes the one that is there, as far as it may be
+// changed. Sent again it finds the row as it should be and writes nothing. All
+// or nothing is changed, in one statement; values are compared as the database
+// stores them, and NULL is the same as NULL.
+//
+// scan reads the columns of Returning; it may be called more than once. In a
+// transaction, and for the rows of [ErrSerialization], what [CreateOrReuse] says
+// is true here too. A row that is deleted at this very moment may be told as
+// updated when it was created anew.
+//
+// It is one round trip on PostgreSQL through pgx when the row is created or is as
+// it should be, and two when it is changed. On MySQL it is up to five, and
+// transactions that upsert one row at the same moment may deadlock, which is an
+// [ErrSerialization].
+//
+// It is right for a state that the sender owns: a profile, a setting, an import
+// of what another system has. It is wrong for sums and counters, where sending
+// twice must not be the same as sending once; and it does not see that a
+// late request overtakes a newer one: compare a version for that.
+//
+// Errors: a [*RefusedError] when a column that must not change has another
+// value; otherwise as CreateOrReuse.
+func Upsert[T any](ctx context.Context, s Session, in *Upsertion, scan func(Rows) (T, error)) (row T, change Change, err error) {
+	u, err := newUpsert(s.Dialect(), in)
+	if err != nil {
+		return row, RowUnchanged, err
+	}
+	read := func(rows Rows) error {
+		row, err = scan(rows)
+		return err
+	}
+	change, err = u.run(ctx, s, read)
+	u.tellChange(ctx, change, err)
+	if err != nil {
+		var none T
+		return none, RowUnchanged, err
+	}
+	return row, change, nil
+}
+
+// upsert is an upsertion, made ready for a dialect.
+type upsert struct {
+	*creation
+
+	may, must []string
+	types     map[string]string // of columns, on PostgreSQL, once they are needed
+}
+
+func newUpsert(d dialect.Dialect, in *Upsertion) (*upsert, error) {
+	c, err := newCreation(d, &in.Insert)
+	if err != nil {
+		return nil, err
+	}
+	u := &upsert{creation: c, may: in.MayChange, must: in.MustNotChange}
+	if rule := in.Unique.Rule; rule != nil && len(u.may) == 0 && len(u.must) == 0 {
+		sent := func(column string) bool { return !slices.Contains(in.Columns, column) }
+		u.may = slices.DeleteFunc(slices.Clone(rule.MayChange), sent)
+		u.must = slices.DeleteFunc(slices.Clone(rule.MustNotChange), sent)
+	}
+	for _, column := range slices.Concat(u.may, u.must) {
+		if !slices.Contains(in.Columns, column) {
+			return nil, c.lacks(column)
+		}
+	}
+	switch both := slices.IndexFunc(u.may, func(column string) bool { return slices.Contains(u.must, column) }); {
+	case both >= 0:
+		return nil, fmt.Errorf("dbguard: upsert into %s: %s may change and must not (leave it out of one)", in.Table, u.may[both])
+	case len(u.may)+len(u.must) == 0:
+		return nil, fmt.Errorf("dbguard: upsert into %s: no column may or must not change (use CreateOrReuse)", in.Table)
+	}
+	u.flag()
+	return u, nil
+}
+
+// run creates the row, or reads it with what is different, and changes that.
+func (u *upsert) run(ctx context.Context, s Session, read func(Rows) error) (Change, error) {
+	for range maxRounds {
+		differ := make([]int64, len(u.must)+len(u.may))
+		found, err := u.reach(ctx, s, func(rows Rows) error { return read(flagged{rows, differ}) })
+		switch {
+		case err != nil:
+			return RowUnchanged, err
+		case found == inserted:
+			return RowCreated, nil
+		case len(set(differ)) == 0:
+			return RowUnchanged, nil
+		}
+		exact := u.types != nil || u.dialect == dialect.SQLite
+		refused := set(differ[:len(u.must)])
+		if len(refused) > 0 && exact {
+			return RowUnchanged, u.refuse(refused)
+		}
+		if len(refused) == 0 && (exact || u.dialect == dialect.PostgreSQL) {
+			changed, err := u.change(ctx, s, read)
+			if err == nil && changed {
+				return RowUpdated, nil
+			}
+			if err != nil && !mayRepeat(s, err) {
+				return RowUnchanged, err
+			}
+		}
+		if err := u.learnTypes(ctx, s); err != nil {
+			return RowUnchanged, err
+		}
+	}
+	return RowUnchanged, fmt.Errorf("%w: the row in %s changes all the time", ErrSerialization, u.Table)
+}
+
+func (u *upsert) failing(err error) error {
+	if err == nil {
+		return nil
+	}
+	return u.fail(err)
+}
+
+// reach creates the row or reads it. On MySQL it looks first, with the lock that
+// a change needs: an insert that fails leaves a weaker one, and two transactions
+// that hold it would wait for each other.
+func (u *upsert) reach(ctx context.Context, s Session, read func(Rows) error) (finding, error) {
+	if u.dialect == dialect.MySQL {
+		n, err := readRow(ctx, s, u.find(" FOR UPDATE"), read)
+		if err = u.failing(err); err != nil && !mayRepeat(s, err) {
+			return nothing, err
+		}
+		if n > 0 && err == nil {
+			return there, nil
+		}
+	}
+	return u.creation.run(ctx, s, read)
+}
+
+// change changes the row where it may be changed and reads it. It reports
+// whether there was something to change.
+func (u *upsert) change(ctx context.Context, s Session, read func(Rows) error) (bool, error) {
+	statement := u.update()
+	if u.dialect != dialect.MySQL {
+		n, err := readRow(ctx, s, statement, read)
+		return n > 0, u.failing(err)
+	}
+	n, err := s.Exec(ctx, statement.Text, statement.Args...)
+	if err != nil || n == 0 {
+		return false, u.failing(err)
+	}
+	found, err := readRow(ctx, s, u.find(" LOCK IN SHARE MODE"), func(rows Rows) error {
+		return read(flagged{rows, make([]int64, len(u.must)+len(u.may))})
+	})
+	return found > 0, u.failing(err)
+}
+
+// set lists what is not 0.
+func set(flags []int64) []int {
+	var found []int
+	for i, flag := range flags {
+		if flag != 0 {
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+func (u *upsert) refuse(which []int) error {
+	e := &RefusedError{Rule: u.Unique.Rule, Table: u.Table}
+	for _, i := range which {
+		e.Fields = append(e.Fields, u.must[i])
+	}
+	return e
+}
+
+// update changes the row where it may be changed, if all else is as it must be.
+// On PostgreSQL it is an insert again: only excluded has the values as they
+// would be stored, such as rounded to the scale of the column.
+func (u *upsert) update() Statement {
+	if u.dialect == dialect.PostgreSQL {
+		assign, same, other := make([]string, 0, len(u.may)), []string{"true"}, make([]string, 0, len(u.may))
+		for _, column := range u.may {
+			name := u.dialect.Quote(column)
+			assign = append(assign, name+" = excluded."+name)
+			other = append(other, "kept."+name+" IS DISTINCT FROM excluded."+name)
+		}
+		for _, column := range u.must {
+			name := u.dialect.Quote(column)
+			same = append(same, "kept."+name+" IS NOT DISTINCT FROM excluded."+name)
+		}
+		return Statement{
+			"INSERT INTO " + u.table + " AS kept (" + u.names(u.Columns) + ") VALUES (" + u.dialect.Placeholders(1, len(u.Columns)) + ") ON CONFLICT " +
+				u.arbiter() + " DO UPDATE SET " + strings.Join(assign, ", ") + " WHERE " + strings.Join(same, " AND ") + " AND (" +
+				strings.Join(other, " OR ") + ") RETURNING " + u.names(u.Returning), u.Values,
+		}
+	}
+	assign, conditions, args := make([]string, 0, len(u.may)), []string{u.match}, make([]any, 0, len(u.args)+2*len(u.may)+len(u.must))
+	for _, column := range u.may {
+		assign = append(assign, u.dialect.Quote(column)+" = ?")
+		args = append(args, u.value(column))
+	}
+	args = append(args, u.args...)
+	for _, column := range u.must {
+		conditions = append(conditions, u.same(column, "?"))
+		args = append(args, u.value(column))
+	}
+	alike := make([]string, 0, len(u.may))
+	for _, column := range u.may {
+		alike = append(alike, u.same(column, "?"))
+		args = append(args, u.value(column))
+	}
+	text := "UPDATE " + u.table + " SET " + strings.Join(assign, ", ") + " WHERE " + strings.Join(conditions, " AND ") +
+		" AND NOT (" + strings.Join(alike, " AND ") + ")"
+	if u.dialect == dialect.SQLite {
+		text += " RETURNING " + u.names(u.Returning)
+	}
+	return Statement{text, args}
+}
+
+// same is the condition that a column has the value of an argument, as it would
+// be stored, as far as the types are known. NULL is the same as NULL.
+func (u *upsert) same(column, placeholder string) string {
+	if t := u.types[column]; t != "" {
+		placeholder = "CAST(" + placeholder + " AS " + t + ")"
+	}
+	is := map[dialect.Dialect]string{
+		dialect.PostgreSQL: " IS NOT DISTINCT FROM ", dialect.MySQL: " <=> ", dialect.SQLite: " IS ",
+	}[u.dialect]
+	return u.dialect.Quote(column) + is + placeholder
+}
+
+func (u *upsert) value(column string) any { return u.Values[slices.Index(u.Columns, column)] }
+
+// learnTypes makes the next comparison exact, by the types of the columns: a
+// value is compared as it would be stored. It is needed only where a value
+// differs from what is stored. SQLite stores what it gets.
+func (u *upsert) learnTypes(ctx context.Context, s Session) error {
+	if u.dialect == dialect.SQLite || u.types != nil {
+		return nil
+	}
+	statement, table := typesPostgreSQL, u.table
+	if u.dialect == dialect.MySQL {
+		statement, table = typesMySQL, lastName(u.Table)
+	}
+	types := make(map[string]string)
+	err := eachRow(ctx, s, statement, []any{table}, func(rows Rows) error {
+		var column, name string
+		err := rows.Scan(&column, &name)
+		types[column] = name
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	u.types = types
+	u.flag()
+	return nil
+}
+
+// flag makes the statement that reads the row say what is different.
+func (u *upsert) flag() {
+	u.flags, u.flagArgs, u.noFlags = "", nil, strings.Repeat(", 0", len(u.must)+len(u.may))
+	for _, column := range slices.Concat(u.must, u.may) {
+		u.flagArgs = append(u.flagArgs, u.value(column))
+		u.flags += ", CASE WHEN " + u.same(column, u.dialect.Placeholder(len(u.args)+len(u.flagArgs))) + " THEN 0 ELSE 1 END"
+	}
+}
+
+// tellChange reports what the row came to.
+func (u *upsert) tellChange(ctx context.Context, change Change, err error) {
+	outcome := outcomelog.Created
+	if change == RowUnchanged {
+		outcome = outcomelog.ReturnedExisting
+	}
+	u.tell(ctx, outcome, err)
+}
+
+// flagged are rows with columns at the end that tell what is different.
+type flagged struct {
+	Rows
+
+	differ []int64
+}
+
+// Columns implements [Rows].
+func (r flagged) Columns() ([]string, error) {
+	names, err := r.Rows.Columns()
+	return names[:max(0, len(names)-len(r.differ))], err
+}
+
+// Scan implements [Rows].
+func (r flagged) Scan(dest ...any) error {
+	dest = slices.Clone(dest)
+	for i := range r.differ {
+		dest = append(dest, &r.differ[i])
+	}
+	return r.Rows.Scan(dest...)
+}

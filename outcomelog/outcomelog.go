@@ -1,0 +1,112 @@
+// Package outcomelog is the one shape in which the doors of Semel say what
+// became of a create, so that what a person did can be told from what was only
+// sent again.
+//
+// The middleware, the gateway and the guards in the database each tell of what
+// passes through them. An action that goes through several is told by each, with
+// the same key; count at one door:
+//
+//	create.door  create.outcome     one action that was sent four times
+//	gateway      created            the first time
+//	gateway      merged_request     while the first was running: it got its answer
+//	gateway      replayed           later
+//	gateway      replayed           later
+//
+// No event holds a key, a value of a field, a cookie or any other thing that was
+// sent: only the digest of the key and names of fields.
+package outcomelog
+
+import (
+	"context"
+	"log/slog"
+)
+
+// KeyDigits is how many digits of a key's digest are logged: enough to find its
+// record, as semel records show does.
+const KeyDigits = 16
+
+// Door is where an event comes from.
+type Door string
+
+// The doors.
+const (
+	Middleware Door = "middleware" // package semelhttp in a service
+	Gateway    Door = "gateway"    // the proxy
+	Database   Door = "dbguard"    // a guard in the database
+)
+
+// Outcome is what a request to create something came to.
+type Outcome string
+
+// The outcomes.
+const (
+	// Created: it was done, here and now. The database's guard says so of an
+	// upsert that changed a row, too.
+	Created Outcome = "created"
+	// ReturnedExisting: it was there already, and that was the answer.
+	ReturnedExisting Outcome = "returned_existing"
+	// Rejected: it was not done, and will not be by this request.
+	Rejected Outcome = "rejected"
+	// Replayed: a repetition of a request that had ended, and did nothing.
+	Replayed Outcome = "replayed"
+	// MergedRequest: a repetition that came while the first was running, waited
+	// for it, and got its answer.
+	MergedRequest Outcome = "merged_request"
+	// Unknown: nobody can tell whether it was done.
+	Unknown Outcome = "unknown"
+)
+
+// Event is what became of one request. It is the same at every door; what a
+// door does not know is empty there.
+type Event struct {
+	Door    Door
+	Outcome Outcome
+	// Key is the first [KeyDigits] digits of the key's digest, in hexadecimal.
+	Key string
+	// Route names the route or pattern.
+	Route string
+	// Rule is the uniqueness rule that decided, and Fields the names of the
+	// columns that must not be the same twice.
+	Rule   string
+	Fields []string
+	// Status is that of the answer over HTTP; 0 where there is none.
+	Status int
+}
+
+// Sink takes events. It may be called from any goroutine, and must return at
+// once.
+type Sink func(context.Context, Event)
+
+// LogValue makes an event a group of attributes, always the same ones.
+func (e Event) LogValue() slog.Value {
+	fields := e.Fields
+	if fields == nil {
+		fields = []string{} // [] in JSON, not null
+	}
+	return slog.GroupValue(
+		slog.String("door", string(e.Door)),
+		slog.String("outcome", string(e.Outcome)),
+		slog.String("key", e.Key),
+		slog.String("route", e.Route),
+		slog.String("rule", e.Rule),
+		slog.Any("fields", fields),
+		slog.Int("status", e.Status),
+	)
+}
+
+// Attr is the event as the attribute "create" of a log line.
+func (e Event) Attr() slog.Attr { return slog.Any("create", e) }
+
+// Level is that of a log line about the event: a warning where nobody can tell
+// what happened.
+func (e Event) Level() slog.Level {
+	if e.Outcome == Unknown {
+		return slog.LevelWarn
+	}
+	return slog.LevelInfo
+}
+
+// To is a sink that writes one line for each event.
+func To(log *slog.Logger) Sink {
+	return func(ctx context.Context, e Event) { log.LogAttrs(ctx, e.Level(), "create", e.Attr()) }
+}
