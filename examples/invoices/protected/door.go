@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/semel-dev/semel/examples/invoices/tallybook"
+	"github.com/semel-dev/semel/outcomelog"
 	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/semelhttp"
 )
@@ -33,6 +34,8 @@ func (a *App) doors(logger *slog.Logger) (tallybook.Doors, error) {
 		API:     apiDoor.Handler,
 		Token:   key.token,
 		Explain: explain,
+		Refuse:  refuse,
+		Policy:  apiDoor.PolicyHandler(),
 	}, nil
 }
 
@@ -48,14 +51,17 @@ func (a *App) door(route rules.Route, who func(*http.Request) string, logger *sl
 	return semelhttp.New(guard, semelhttp.ScopeBy(who), o)
 }
 
-// logged tells a real create from a retry: one line for each, without the key.
+// logged writes a line for each request, by which what a person did is told from
+// what was only sent again. It holds no key and no value.
 func logged(logger *slog.Logger, route string) func(context.Context, semelhttp.Decision) {
 	if logger == nil {
 		return nil
 	}
+	log := outcomelog.To(logger)
 	return func(ctx context.Context, d semelhttp.Decision) {
-		logger.InfoContext(ctx, "create", slog.String("outcome", string(d.Outcome)), slog.String("route", route),
-			slog.String("intent", d.Digest.String()), slog.Int("status", d.Status), slog.Int("attempt", d.Attempt))
+		event := d.Event()
+		event.Route = route
+		log(ctx, event)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/semel-dev/semel/dbguard"
 	"github.com/semel-dev/semel/examples/invoices/tallybook"
+	"github.com/semel-dev/semel/outcomelog"
 	"github.com/semel-dev/semel/store/sqlitestore/sqlitetx"
 )
 
@@ -60,8 +61,10 @@ func (a *App) knownPayment(ctx context.Context, tx *sql.Tx, invoiceID int64, dra
 		return tallybook.Payment{}, fmt.Errorf("find reference: %w", err)
 	}
 	known, err := tallybook.FindPayment(ctx, tx, id)
+	conflict := &dbguard.Conflict{Rule: a.rule("one_payment_per_reference"), Fields: []string{"reference"}}
 	if err == nil && (known.AmountCents != draft.AmountCents || known.Method != draft.Method) {
-		err = &dbguard.Conflict{Rule: a.rule("one_payment_per_reference"), Fields: []string{"reference"}}
+		return tallybook.Payment{}, conflict
 	}
+	outcomelog.NoteFrom(ctx).Say(outcomelog.ReturnedExisting, conflict.Rule.Name, conflict.Fields)
 	return known, err
 }

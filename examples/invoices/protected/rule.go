@@ -8,6 +8,7 @@ import (
 
 	"github.com/semel-dev/semel/dbguard"
 	"github.com/semel-dev/semel/examples/invoices/tallybook"
+	"github.com/semel-dev/semel/outcomelog"
 	"github.com/semel-dev/semel/rules"
 )
 
@@ -25,15 +26,19 @@ func (a *App) rule(name string) *rules.Unique {
 }
 
 // explain puts a conflict into the words of the rules file, in the language of
-// whoever sent r.
+// the person who sent r.
 func explain(r *http.Request, err error) error {
 	conflict, ok := errors.AsType[*dbguard.Conflict](err)
 	if !ok || conflict.Rule == nil {
 		return err
 	}
+	outcomelog.NoteFrom(r.Context()).Say(outcomelog.Rejected, conflict.Rule.Name, conflict.Fields)
 	language := rules.Language(r.Header.Get("Accept-Language"))
-	text := conflict.Rule.Message(language, nil)
-	return &tallybook.ConflictError{Rule: conflict.Rule.Name, Fields: tallybook.FieldErrors{
-		{Field: conflict.Fields[0], Message: text, Lang: language},
-	}}
+	text := conflict.Message(language, nil)
+	return &tallybook.ConflictError{Fields: tallybook.FieldErrors{{Field: conflict.Fields[0], Message: text, Lang: language}}}
+}
+
+// refuse is explain for programs: a problem with the rule's name and fields.
+func refuse(w http.ResponseWriter, r *http.Request, err error) bool {
+	return dbguard.WriteConflict(w, r, err, nil)
 }

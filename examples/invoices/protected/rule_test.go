@@ -49,12 +49,16 @@ func TestOneCustomerPerEmail(t *testing.T) {
 				if !at.protected {
 					continue
 				}
-				wrong := []any{map[string]any{"field": "email", "message": sentence, "lang": language}}
-				if diff := cmp.Diff(answer.member(t, "errors"), any(wrong)); diff != "" || answer.StatusCode != http.StatusConflict {
-					t.Errorf("program in %s: %d (-got +want):\n%s", language, answer.StatusCode, diff)
+				told := map[string]any{}
+				for _, member := range []string{"type", "status", "rule", "fields", "detail"} {
+					told[member] = answer.member(t, member)
 				}
-				if got := answer.member(t, "rule"); got != "one_customer_per_email" {
-					t.Errorf("rule %v", got)
+				expected := map[string]any{
+					"type": "urn:semel:problem:already-exists", "status": 409.0, "rule": "one_customer_per_email",
+					"fields": []any{"email"}, "detail": sentence,
+				}
+				if diff := cmp.Diff(told, expected); diff != "" || answer.Header.Get("Content-Language") != language {
+					t.Errorf("program in %s: %v (-got +want):\n%s", language, answer.Header, diff)
 				}
 				if strings.Contains(strings.ToLower(answer.text), "ada-bakery") {
 					t.Errorf("the problem repeats an e-mail address: %s", answer.text)

@@ -24,7 +24,6 @@ type problem struct {
 	Title  string      `json:"title"`
 	Status int         `json:"status"`
 	Detail string      `json:"detail"`
-	Rule   string      `json:"rule,omitempty"`
 	Errors FieldErrors `json:"errors,omitempty"`
 }
 
@@ -120,13 +119,12 @@ func readJSON(r *http.Request, target any) error {
 }
 
 func (s *Site) writeProblem(w http.ResponseWriter, r *http.Request, err error) {
-	err = s.explain(r, err)
+	if s.doors.Refuse != nil && s.doors.Refuse(w, r, err) {
+		return
+	}
 	status, detail := s.status(r, err)
 	shown := problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail}
 	shown.Errors, _ = errors.AsType[FieldErrors](err)
-	if conflict, ok := errors.AsType[*ConflictError](err); ok {
-		shown.Rule, shown.Errors = conflict.Rule, conflict.Fields
-	}
 	s.writeJSON(w, r, status, "application/problem+json", shown)
 }
 

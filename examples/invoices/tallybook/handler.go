@@ -34,6 +34,10 @@ func (s *Site) Handler() http.Handler {
 		mux.Handle("GET /semel/", http.StripPrefix("/semel", web.Handler()))
 	}
 
+	if s.doors.Policy != nil {
+		mux.Handle("GET /.well-known/idempotency", s.doors.Policy)
+	}
+
 	mux.Handle("GET /invoices", s.page(s.showInvoices))
 	mux.Handle("GET /invoices/new", s.page(s.showInvoiceForm))
 	mux.Handle("POST /invoices", s.form(s.submitInvoice))
@@ -118,14 +122,11 @@ func (s *statusRecorder) Write(p []byte) (int, error) { return len(p), nil }
 func (s *Site) status(r *http.Request, err error) (status int, detail string) {
 	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
 	_, wrong := errors.AsType[FieldErrors](err)
-	_, conflict := errors.AsType[*ConflictError](err)
 	switch {
 	case tooLarge:
 		return http.StatusRequestEntityTooLarge, "the request must be at most " + strconv.Itoa(maxBodyBytes) + " bytes"
 	case wrong:
 		return http.StatusUnprocessableEntity, "some fields need another value"
-	case conflict:
-		return http.StatusConflict, "it would break a rule with what is there already"
 	case errors.Is(err, ErrNotFound):
 		return http.StatusNotFound, ErrNotFound.Error()
 	case errors.Is(err, errMethod):

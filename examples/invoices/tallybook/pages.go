@@ -306,7 +306,9 @@ func readForm(r *http.Request) (url.Values, error) {
 // mendable is how a form is shown again: the status, and what its author can
 // mend. It is nil when err is none of that.
 func (s *Site) mendable(r *http.Request, err error) (status int, wrong FieldErrors) {
-	err = s.explain(r, err)
+	if err != nil && s.doors.Explain != nil {
+		err = s.doors.Explain(r, err)
+	}
 	if conflict, ok := errors.AsType[*ConflictError](err); ok {
 		return http.StatusConflict, conflict.Fields
 	}

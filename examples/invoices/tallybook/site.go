@@ -62,9 +62,15 @@ type Doors struct {
 	// Token makes the text for a hidden field of a form that is about to be
 	// shown in answer to r; nil for no such field.
 	Token func(r *http.Request) string
-	// Explain puts the error of a create into words for whoever sent r, as
-	// [FieldErrors] or a [*ConflictError]; nil to leave it as it is.
+	// Explain puts the error of a create into words for the person who sent r,
+	// as [FieldErrors] or a [*ConflictError]; nil to leave it as it is.
 	Explain func(r *http.Request, err error) error
+	// Refuse answers a program whose create met an error, or returns false to
+	// leave that to the site; nil to leave all.
+	Refuse func(w http.ResponseWriter, r *http.Request, err error) bool
+	// Policy says what callers may rely on, at /.well-known/idempotency; nil for
+	// nothing there.
+	Policy http.Handler
 }
 
 // Site serves the pages and the API of an application. [NewSite] is the only
@@ -149,12 +155,4 @@ func (s *Site) createCustomer(ctx context.Context, draft CustomerDraft) (Custome
 	}
 	s.look.Logger.InfoContext(ctx, "customer created", slog.Int64("customer_id", created.ID))
 	return created, nil
-}
-
-// explain puts the error of a create into words for whoever sent r.
-func (s *Site) explain(r *http.Request, err error) error {
-	if err == nil || s.doors.Explain == nil {
-		return err
-	}
-	return s.doors.Explain(r, err)
 }

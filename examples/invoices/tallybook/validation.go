@@ -21,7 +21,7 @@ type FieldError struct {
 	Field   string `json:"field"`
 	Message string `json:"message"`
 	// Lang is the language of Message; empty for that of the page.
-	Lang string `json:"lang,omitempty"`
+	Lang string `json:"-"`
 }
 
 // FieldErrors is everything wrong with a form, in the order of its fields.
