@@ -165,11 +165,8 @@ func (u *upsert) run(ctx context.Context, s Session, read func(Rows) error) (Cha
 		}
 		if len(refused) == 0 && (exact || u.dialect == dialect.PostgreSQL) {
 			changed, err := u.change(ctx, s, read)
-			if err == nil && changed {
-				return RowUpdated, nil
-			}
-			if err != nil && !mayRepeat(s, err) {
-				return RowUnchanged, err
+			if err != nil || changed {
+				return RowUpdated, err
 			}
 		}
 		if err := u.learnTypes(ctx, s); err != nil {
@@ -179,11 +176,16 @@ func (u *upsert) run(ctx context.Context, s Session, read func(Rows) error) (Cha
 	return RowUnchanged, fmt.Errorf("%w: the row in %s changes all the time", ErrSerialization, u.Table)
 }
 
-func (u *upsert) failing(err error) error {
+// failing gives an error of the driver to the caller; none where the next round
+// may end better.
+func (u *upsert) failing(s Session, err error) error {
 	if err == nil {
 		return nil
 	}
-	return u.fail(err)
+	if err = u.fail(err); mayRepeat(s, err) {
+		return nil
+	}
+	return err
 }
 
 // reach creates the row or reads it. On MySQL it looks first, with the lock that
@@ -192,8 +194,8 @@ func (u *upsert) failing(err error) error {
 func (u *upsert) reach(ctx context.Context, s Session, read func(Rows) error) (finding, error) {
 	if u.dialect == dialect.MySQL {
 		n, err := readRow(ctx, s, u.find(" FOR UPDATE"), read)
-		if err = u.failing(err); err != nil && !mayRepeat(s, err) {
-			return nothing, err
+		if failed := u.failing(s, err); failed != nil {
+			return nothing, failed
 		}
 		if n > 0 && err == nil {
 			return there, nil
@@ -208,16 +210,16 @@ func (u *upsert) change(ctx context.Context, s Session, read func(Rows) error) (
 	statement := u.update()
 	if u.dialect != dialect.MySQL {
 		n, err := readRow(ctx, s, statement, read)
-		return n > 0, u.failing(err)
+		return n > 0 && err == nil, u.failing(s, err)
 	}
 	n, err := s.Exec(ctx, statement.Text, statement.Args...)
 	if err != nil || n == 0 {
-		return false, u.failing(err)
+		return false, u.failing(s, err)
 	}
 	found, err := readRow(ctx, s, u.find(" LOCK IN SHARE MODE"), func(rows Rows) error {
 		return read(flagged{rows, make([]int64, len(u.must)+len(u.may))})
 	})
-	return found > 0, u.failing(err)
+	return found > 0 && err == nil, u.failing(s, err)
 }
 
 // set lists what is not 0.
