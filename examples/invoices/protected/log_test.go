@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -53,9 +54,14 @@ func TestLog(t *testing.T) {
 	program.mustCall(t, "/api/customers", "c1", `{"name":"secret","email":"accounts@ada-bakery.example"}`)
 	at.visitor(t).fill(t, "/customers", map[string][]string{"name": {"secret"}, "email": {"accounts@ada-bakery.example"}}).send(t)
 
-	told := map[string]int{}
+	told, deadline := map[string]int{}, time.After(time.Minute)
 	for range callers + 4 {
-		line := <-lines
+		var line map[string]any
+		select {
+		case line = <-lines:
+		case <-deadline:
+			t.Fatalf("only these were told: %v", told)
+		}
 		outcome, _ := line["outcome"].(string)
 		if outcome == "merged_request" { // or replayed: that is up to the scheduler
 			outcome = "replayed"
