@@ -52,8 +52,11 @@ func (k *formKey) Key(r *http.Request, body *semelhttp.Body) (string, bool, erro
 	if errors.Is(err, formguard.ErrAmbiguous) {
 		return "", false, fmt.Errorf("%w: %w", semel.ErrKeyInvalid, err)
 	}
-	if err != nil || !form.Found {
+	if err != nil {
 		return "", false, err
+	}
+	if len(form.Tokens) == 0 {
+		return "", false, fmt.Errorf("%w: it has none", semelhttp.ErrFormStale)
 	}
 	token, _, err := k.minter.Verify(form.Tokens[0], k.route, k.lifetime, tallybook.Session(r))
 	if err != nil {

@@ -197,11 +197,11 @@ func TestFormsOfOthers(t *testing.T) {
 		t.Errorf("without a session: got %d", got.StatusCode)
 	}
 	form.by.get(t, "/invoices")
-	if got := form.send(t); got.StatusCode != http.StatusConflict {
-		t.Errorf("in another session: got %d", got.StatusCode)
+	if got := form.send(t); got.StatusCode != http.StatusConflict || got.member(t, "type") != "urn:semel:problem:form-stale" {
+		t.Errorf("in another session: got %d: %s", got.StatusCode, got.text)
 	}
 	form.content.Del("_semel")
-	if got := form.send(t); got.StatusCode != http.StatusBadRequest {
+	if got := form.send(t); got.StatusCode != http.StatusConflict {
 		t.Errorf("without a token: got %d", got.StatusCode)
 	}
 	want(t, at, tallybook.Counts{}, tallybook.Counts{Customers: 3})
