@@ -6,77 +6,38 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"time"
+
+	"github.com/semel-dev/semel/examples/invoices/tallybook"
 )
 
-// maxPaymentsListed bounds the payments shown with an invoice, newest first.
-const maxPaymentsListed = 100
+//go:embed sql/insert_payment.sql
+var insertPaymentSQL string
 
-var (
-	//go:embed sql/insert_payment.sql
-	insertPaymentSQL string
-	//go:embed sql/list_payments.sql
-	listPaymentsSQL string
-	//go:embed sql/enqueue_receipt_email.sql
-	enqueueReceiptEmailSQL string
-)
-
-// payment is money received for an invoice, in the invoice's currency.
-type payment struct {
-	ID          int64     `json:"id"`
-	InvoiceID   int64     `json:"invoice_id"`
-	AmountCents int64     `json:"amount_cents"`
-	Method      string    `json:"method"`
-	CreatedAt   time.Time `json:"created_at"`
-}
-
-// paymentDraft is a payment as asked for.
-type paymentDraft struct {
-	AmountCents int64  `json:"amount_cents"`
-	Method      string `json:"method"`
-}
-
-// tidy fills in the default method.
-func (p paymentDraft) tidy() paymentDraft {
-	if p.Method == "" {
-		p.Method = paymentMethods()[0]
+// CreatePayment stores the payment and its receipt in one transaction. Called
+// twice, it makes two, even when the invoice is paid already.
+func (a *App) CreatePayment(ctx context.Context, invoiceID int64, draft tallybook.PaymentDraft) (created tallybook.Payment, err error) {
+	ctx, cancel := workContext(ctx)
+	defer cancel()
+	if err := a.tellAccounting(ctx); err != nil {
+		return tallybook.Payment{}, err
 	}
-	return p
-}
-
-// insertPayment stores the payment and its receipt in one transaction. It
-// returns errNotFound when the invoice is not there. Called twice, it makes
-// two, even when the invoice is paid already.
-func (d *database) insertPayment(ctx context.Context, invoiceID int64, draft paymentDraft) (payment, error) {
-	var created payment
-	err := d.inTransaction(ctx, func(tx *sql.Tx) error {
-		var err error
-		created, err = scanPayment(tx.QueryRowContext(ctx, insertPaymentSQL, invoiceID, draft.AmountCents, draft.Method))
-		if errors.Is(err, sql.ErrNoRows) {
-			return errNotFound
-		}
-		if err != nil {
-			return fmt.Errorf("insert payment: %w", err)
-		}
-		if _, err := tx.ExecContext(ctx, enqueueReceiptEmailSQL, created.ID); err != nil {
-			return fmt.Errorf("enqueue receipt: %w", err)
-		}
-		return nil
+	err = a.db.InTransaction(ctx, func(tx *sql.Tx) error {
+		created, err = insertPayment(ctx, tx, invoiceID, draft)
+		return err
 	})
 	return created, err
 }
 
-func (d *database) listPayments(ctx context.Context, invoiceID int64) ([]payment, error) {
-	return list(ctx, d, scanPayment, listPaymentsSQL, invoiceID, maxPaymentsListed)
-}
-
-func scanPayment(row scanner) (payment, error) {
-	var p payment
-	var created string
-	err := row.Scan(&p.ID, &p.InvoiceID, &p.AmountCents, &p.Method, &created)
-	if err != nil {
-		return payment{}, err
+func insertPayment(ctx context.Context, tx *sql.Tx, invoiceID int64, draft tallybook.PaymentDraft) (tallybook.Payment, error) {
+	var id int64
+	row := tx.QueryRowContext(ctx, insertPaymentSQL, invoiceID, draft.AmountCents, draft.Method, draft.Reference)
+	if err := row.Scan(&id); errors.Is(err, sql.ErrNoRows) {
+		return tallybook.Payment{}, tallybook.ErrNotFound
+	} else if err != nil {
+		return tallybook.Payment{}, fmt.Errorf("insert payment: %w", err)
 	}
-	p.CreatedAt, err = time.Parse(time.RFC3339, created)
-	return p, err
+	if err := tallybook.EnqueueReceipt(ctx, tx, id); err != nil {
+		return tallybook.Payment{}, err
+	}
+	return tallybook.FindPayment(ctx, tx, id)
 }

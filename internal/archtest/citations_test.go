@@ -22,6 +22,7 @@ func TestCitationsCatchWhatIsNotThere(t *testing.T) {
 		"a lost group": {"`renew/…`", []archtest.Violation{{Where: "docs/guarantees.md:1", Rule: "store/storetest has no rule renew/…: name one that is there"}}},
 		"links":        {"[a](guarantees.md#part) [b](../begin_test.go) [c](.) [d](https://example.com/x) [e](#here)", nil},
 		"a lost link":  {"see [b](b.md#part)", []archtest.Violation{{Where: "docs/guarantees.md:1", Rule: "links to b.md, which is not there"}}},
+		"code":         {"```go\nerrors.AsType[*Error](err)\n```\n[a](gone.md)\n", []archtest.Violation{{Where: "docs/guarantees.md:4", Rule: "links to gone.md, which is not there"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,3 +1,3 @@
 -- Adds a customer; nothing asks whether the same one is there already.
 INSERT INTO customers (name, email) VALUES (?, ?)
-RETURNING id, name, email;
+RETURNING id;

@@ -23,6 +23,7 @@ CREATE TABLE IF NOT EXISTS payments (
     invoice_id   INTEGER NOT NULL REFERENCES invoices (id),
     amount_cents INTEGER NOT NULL,
     method       TEXT NOT NULL,
+    reference    TEXT, -- what the bank calls it
     created_at   TEXT NOT NULL DEFAULT (STRFTIME('%Y-%m-%dT%H:%M:%fZ', 'now'))
 ) STRICT;
 

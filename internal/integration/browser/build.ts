@@ -3,10 +3,10 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
-const programs = { SEMEL_BIN: "cmd/semel", SEMEL_SHOP: "examples/shop/cmd/shop" };
+const programs = { SEMEL_BIN: "cmd/semel", SEMEL_SHOP: "examples/shop/cmd/shop", SEMEL_INVOICES: "examples/invoices/cmd/invoices" };
 
-// Builds semel, the example shop and the client's examples once for all tests, unless SEMEL_BIN, SEMEL_SHOP and
-// SEMEL_EXAMPLES name what was built.
+// Builds semel, the example shop, the invoice application and the client's examples once for all tests, unless SEMEL_BIN, SEMEL_SHOP,
+// SEMEL_INVOICES and SEMEL_EXAMPLES name what was built.
 // What it returns is run after the last test.
 export default function build(): () => void {
   const dir = mkdtempSync(join(tmpdir(), "semel-browser-"));

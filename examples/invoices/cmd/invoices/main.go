@@ -1,4 +1,5 @@
-// Command invoices serves the naive invoicing example on its own.
+// Command invoices serves the invoicing example on its own: the naive one, or
+// with -protected the one that is protected from inside.
 package main
 
 import (
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/examples/invoices"
+	"github.com/semel-dev/semel/examples/invoices/protected"
 )
 
 const (
@@ -52,6 +54,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	title := flags.String("title", "", "name shown in the page head")
 	banner := flags.String("banner", "", "sentence shown at the top of every page")
 	guard := flags.Bool("guard", false, "load Semel's browser client in every page")
+	safe := flags.Bool("protected", false, "serve the application that is protected from inside")
+	readyFile := flags.String("ready-file", "", "`file` that gets the line page=ADDRESS once the application answers")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return nil
 	} else if err != nil {
@@ -61,29 +65,48 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		_, _ = fmt.Fprintf(stderr, "invoices: unexpected argument %q (run: invoices -h)\n", flags.Arg(0))
 		return errUsage
 	}
-	if *latency == 0 {
-		*latency = -1 // the library's zero means the default
-	}
-	app, err := invoices.Open(*path, &invoices.Options{ //nolint:contextcheck // Open does not take one; it bounds itself
-		Latency: *latency, Title: *title, Banner: *banner, Guard: *guard, Logger: slog.New(slog.NewTextHandler(stderr, nil)),
-	})
+	logger := slog.New(slog.NewTextHandler(stderr, nil))
+	app, err := open(*safe, *path, *latency, look{Title: *title, Banner: *banner, Guard: *guard, Logger: logger}) //nolint:contextcheck // Open does not take one; it bounds itself
 	if err != nil {
 		return err
 	}
-	return errors.Join(serve(ctx, *listen, app.Handler(), stdout), app.Close())
+	return errors.Join(serve(ctx, *listen, *readyFile, app.Handler(), stdout), app.Close())
+}
+
+// application is what both copies are.
+type application interface {
+	Handler() http.Handler
+	Close() error
+}
+
+type look = protected.Options
+
+// open opens one of the two. Answers of the protected one do not wait for the
+// accounting service.
+func open(safe bool, path string, latency time.Duration, o look) (application, error) {
+	if safe {
+		return protected.Open(path, &o)
+	}
+	if latency == 0 {
+		latency = -1 // the library's zero means the default
+	}
+	return invoices.Open(path, &invoices.Options{Latency: latency, Title: o.Title, Banner: o.Banner, Guard: o.Guard, Logger: o.Logger})
 }
 
 // serve answers on address until ctx ends.
-func serve(ctx context.Context, address string, handler http.Handler, stdout io.Writer) error {
+func serve(ctx context.Context, address, readyFile string, handler http.Handler, stdout io.Writer) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return fmt.Errorf("listen: %w (choose another with -listen)", err)
 	}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: readTimeout}
-	_, _ = fmt.Fprintf(stdout, "Invoices on http://%s (stop with Ctrl-C)\n", listener.Addr())
-
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
+	page := "http://" + listener.Addr().String()
+	if err := announce(readyFile, page); err != nil {
+		return errors.Join(err, server.Close())
+	}
+	_, _ = fmt.Fprintf(stdout, "Invoices on %s (stop with Ctrl-C)\n", page)
 	select {
 	case err := <-done:
 		return fmt.Errorf("serve: %w", err)
@@ -96,6 +119,22 @@ func serve(ctx context.Context, address string, handler http.Handler, stdout io.
 	}
 	if err := <-done; !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve: %w", err)
+	}
+	return nil
+}
+
+// announce writes the address into the ready file, all at once. No file means
+// that nobody waits for it.
+func announce(file, page string) error {
+	if file == "" {
+		return nil
+	}
+	half := file + ".half"
+	if err := os.WriteFile(half, []byte("page="+page+"\n"), 0o600); err != nil {
+		return fmt.Errorf("write the ready file: %w", err)
+	}
+	if err := os.Rename(half, file); err != nil {
+		return fmt.Errorf("write the ready file: %w", err)
 	}
 	return nil
 }

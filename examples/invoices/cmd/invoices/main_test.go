@@ -4,8 +4,11 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -13,12 +16,22 @@ import (
 
 func TestRunServesUntilToldToStop(t *testing.T) {
 	t.Parallel()
+	for _, kind := range [][]string{nil, {"-protected", "-ready-file", filepath.Join(t.TempDir(), "ready")}} {
+		t.Run(fmt.Sprint(kind), func(t *testing.T) {
+			t.Parallel()
+			serveOnce(t, kind)
+		})
+	}
+}
+
+func serveOnce(t *testing.T, kind []string) {
+	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	read, write := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		done <- run(ctx, []string{"-listen", "127.0.0.1:0", "-latency", "0", "-banner", "Hello"}, write, io.Discard)
+		done <- run(ctx, append(kind, "-listen", "127.0.0.1:0", "-latency", "0", "-banner", "Hello"), write, io.Discard)
 		write.Close()
 	}()
 	line, err := bufio.NewReader(read).ReadString('\n')
@@ -37,6 +50,12 @@ func TestRunServesUntilToldToStop(t *testing.T) {
 	reply.Body.Close()
 	if !strings.Contains(string(page), "Hello") {
 		t.Errorf("no banner on the first page:\n%s", page)
+	}
+	if kind != nil {
+		ready, err := os.ReadFile(kind[len(kind)-1])
+		if err != nil || string(ready) != "page="+home+"\n" {
+			t.Errorf("the ready file says %q, %v", ready, err)
+		}
 	}
 	stop()
 	if err := <-done; err != nil {

@@ -1,4 +1,4 @@
-package invoices
+package tallybook
 
 import (
 	"encoding/json"
@@ -24,83 +24,77 @@ type problem struct {
 	Title  string      `json:"title"`
 	Status int         `json:"status"`
 	Detail string      `json:"detail"`
-	Errors fieldErrors `json:"errors,omitempty"`
+	Errors FieldErrors `json:"errors,omitempty"`
 }
 
 // api turns a function into a handler that answers JSON, or a problem.
-func (a *App) api(serve func(r *http.Request) (answer, error)) http.Handler {
+func (s *Site) api(serve func(r *http.Request) (answer, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		reply, err := serve(r)
 		if err != nil {
-			a.writeProblem(w, r, err)
+			s.writeProblem(w, r, err)
 			return
 		}
 		if reply.location != "" {
 			w.Header().Set("Location", reply.location)
 		}
-		a.writeJSON(w, r, reply.status, "application/json", reply.body)
+		s.writeJSON(w, r, reply.status, "application/json", reply.body)
 	})
 }
 
-func (a *App) apiListInvoices(r *http.Request) (answer, error) {
-	found, err := a.db.listInvoices(r.Context())
+func (s *Site) apiListInvoices(r *http.Request) (answer, error) {
+	found, err := s.db.listInvoices(r.Context())
 	return answer{status: http.StatusOK, body: map[string]any{"invoices": found}}, err
 }
 
-func (a *App) apiCreateInvoice(r *http.Request) (answer, error) {
-	var draft invoiceDraft
+func (s *Site) apiCreateInvoice(r *http.Request) (answer, error) {
+	var draft InvoiceDraft
 	if err := readJSON(r, &draft); err != nil {
 		return answer{}, err
 	}
-	ctx, cancel := workContext(r)
-	defer cancel()
-	created, err := a.createInvoice(ctx, draft, fieldErrors{}.add("amount_cents", checkAmount(draft.AmountCents)))
+	created, err := s.createInvoice(r.Context(), draft, FieldErrors{}.Add("amount_cents", checkAmount(draft.AmountCents)))
 	location := "/api/invoices/" + strconv.FormatInt(created.ID, 10)
 	return answer{status: http.StatusCreated, location: location, body: created}, err
 }
 
-func (a *App) apiShowInvoice(r *http.Request) (answer, error) {
+func (s *Site) apiShowInvoice(r *http.Request) (answer, error) {
 	id, err := pathID(r)
 	if err != nil {
 		return answer{}, err
 	}
-	found, err := a.db.findInvoice(r.Context(), id)
+	found, err := FindInvoice(r.Context(), s.db, id)
 	return answer{status: http.StatusOK, body: found}, err
 }
 
-func (a *App) apiCreatePayment(r *http.Request) (answer, error) {
+func (s *Site) apiCreatePayment(r *http.Request) (answer, error) {
 	id, err := pathID(r)
 	if err != nil {
 		return answer{}, err
 	}
-	var draft paymentDraft
+	var draft PaymentDraft
 	if err := readJSON(r, &draft); err != nil {
 		return answer{}, err
 	}
-	ctx, cancel := workContext(r)
-	defer cancel()
-	created, err := a.createPayment(ctx, id, draft, fieldErrors{}.add("amount_cents", checkAmount(draft.AmountCents)))
+	created, err := s.createPayment(r.Context(), id, draft, FieldErrors{}.Add("amount_cents", checkAmount(draft.AmountCents)))
 	return answer{status: http.StatusCreated, body: created}, err
 }
 
-func (a *App) apiListCustomers(r *http.Request) (answer, error) {
-	found, err := a.db.listCustomers(r.Context())
+func (s *Site) apiListCustomers(r *http.Request) (answer, error) {
+	found, err := s.db.listCustomers(r.Context())
 	return answer{status: http.StatusOK, body: map[string]any{"customers": found}}, err
 }
 
-func (a *App) apiCreateCustomer(r *http.Request) (answer, error) {
-	var draft customerDraft
+func (s *Site) apiCreateCustomer(r *http.Request) (answer, error) {
+	var draft CustomerDraft
 	if err := readJSON(r, &draft); err != nil {
 		return answer{}, err
 	}
-	ctx, cancel := workContext(r)
-	defer cancel()
-	created, err := a.createCustomer(ctx, draft)
+	created, err := s.createCustomer(r.Context(), draft)
 	return answer{status: http.StatusCreated, body: created}, err
 }
 
-func (a *App) apiCounts(r *http.Request) (answer, error) {
-	counts, err := a.db.counts(r.Context())
+func (s *Site) apiCounts(r *http.Request) (answer, error) {
+	counts, err := s.db.Counts(r.Context())
 	return answer{status: http.StatusOK, body: counts}, err
 }
 
@@ -124,18 +118,20 @@ func readJSON(r *http.Request, target any) error {
 	return nil
 }
 
-func (a *App) writeProblem(w http.ResponseWriter, r *http.Request, err error) {
-	status, detail := a.status(r, err)
-	wrong, _ := errors.AsType[fieldErrors](err)
-	a.writeJSON(w, r, status, "application/problem+json", problem{
-		Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail, Errors: wrong,
-	})
+func (s *Site) writeProblem(w http.ResponseWriter, r *http.Request, err error) {
+	if s.doors.Refuse != nil && s.doors.Refuse(w, r, err) {
+		return
+	}
+	status, detail := s.status(r, err)
+	shown := problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail}
+	shown.Errors, _ = errors.AsType[FieldErrors](err)
+	s.writeJSON(w, r, status, "application/problem+json", shown)
 }
 
-func (a *App) writeJSON(w http.ResponseWriter, r *http.Request, status int, mediaType string, body any) {
+func (s *Site) writeJSON(w http.ResponseWriter, r *http.Request, status int, mediaType string, body any) {
 	text, err := json.Marshal(body)
 	if err != nil {
-		a.opts.Logger.ErrorContext(r.Context(), "encode answer", slog.Any("error", err))
+		s.look.Logger.ErrorContext(r.Context(), "encode answer", slog.Any("error", err))
 		w.WriteHeader(http.StatusInternalServerError)
 		return
 	}

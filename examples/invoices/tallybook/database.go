@@ -1,4 +1,4 @@
-package invoices
+package tallybook
 
 import (
 	"context"
@@ -20,8 +20,6 @@ const (
 )
 
 var (
-	//go:embed sql/schema.sql
-	schemaSQL string
 	//go:embed sql/reset.sql
 	resetSQL string
 	//go:embed sql/seed_customers.sql
@@ -38,17 +36,27 @@ type Counts struct {
 	Emails    int `json:"emails"`
 }
 
-// database is the application's SQLite file. The files customer.go,
-// invoice.go, payment.go and email.go hold its verbs.
-type database struct {
-	db  *sql.DB
+// Database is an application's SQLite file. [OpenDatabase] is the only way to
+// get one; it is safe for concurrent use. The files customer.go, invoice.go,
+// payment.go and email.go hold its verbs.
+type Database struct {
+	*sql.DB
+
 	dir string // private directory to remove on close, or ""
 }
 
-// openDatabase opens the file at path, creating it and its tables if absent.
-// An empty path means a private file that close removes.
-func openDatabase(path string) (*database, error) {
-	d := &database{}
+// Handle is what reads and writes: a [Database] by itself, or a transaction.
+type Handle interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// OpenDatabase opens the file at path, creating it and the tables of schema if
+// absent, with three sample customers if it has none. An empty path means a
+// private temporary file that [Database.Close] removes.
+func OpenDatabase(path, schema string) (*Database, error) {
+	d := &Database{}
 	if path == "" {
 		dir, err := os.MkdirTemp("", "invoices-*")
 		if err != nil {
@@ -56,14 +64,14 @@ func openDatabase(path string) (*database, error) {
 		}
 		d.dir, path = dir, filepath.Join(dir, "invoices.db")
 	}
-	if err := d.open(path); err != nil {
-		_ = d.close() // the first error says more
+	if err := d.open(path, schema); err != nil {
+		_ = d.Close() // the first error says more
 		return nil, fmt.Errorf("open %s: %w (is it a writable SQLite file of this application?)", path, err)
 	}
 	return d, nil
 }
 
-func (d *database) open(path string) error {
+func (d *Database) open(path, schema string) error {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return fmt.Errorf("find the file: %w", err)
@@ -74,25 +82,26 @@ func (d *database) open(path string) error {
 		"foreign_keys(1)",
 	}}
 	dsn := url.URL{Scheme: "file", Path: filepath.ToSlash(absolute), RawQuery: settings.Encode()}
-	if d.db, err = sql.Open("sqlite", dsn.String()); err != nil {
+	if d.DB, err = sql.Open("sqlite", dsn.String()); err != nil {
 		return fmt.Errorf("load the driver: %w", err)
 	}
-	d.db.SetMaxOpenConns(maxConnections)
+	d.SetMaxOpenConns(maxConnections)
 
 	ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
 	defer cancel()
-	for _, statement := range []string{schemaSQL, seedCustomersSQL} {
-		if _, err := d.db.ExecContext(ctx, statement); err != nil {
+	for _, statement := range []string{schema, seedCustomersSQL} {
+		if _, err := d.ExecContext(ctx, statement); err != nil {
 			return fmt.Errorf("create the tables: %w", err)
 		}
 	}
 	return nil
 }
 
-func (d *database) close() error {
+// Close closes the file, and removes it if it is a private one.
+func (d *Database) Close() error {
 	var err error
-	if d.db != nil {
-		err = d.db.Close()
+	if d.DB != nil {
+		err = d.DB.Close()
 	}
 	if d.dir != "" {
 		if removed := os.RemoveAll(d.dir); err == nil {
@@ -102,18 +111,20 @@ func (d *database) close() error {
 	return err
 }
 
-func (d *database) counts(ctx context.Context) (Counts, error) {
+// Counts says how many rows each table holds at one instant.
+func (d *Database) Counts(ctx context.Context) (Counts, error) {
 	var c Counts
-	err := d.db.QueryRowContext(ctx, countsSQL).Scan(&c.Invoices, &c.Payments, &c.Customers, &c.Emails)
+	err := d.QueryRowContext(ctx, countsSQL).Scan(&c.Invoices, &c.Payments, &c.Customers, &c.Emails)
 	if err != nil {
 		return Counts{}, fmt.Errorf("count rows: %w", err)
 	}
 	return c, nil
 }
 
-// reset empties the tables and puts the sample customers back.
-func (d *database) reset(ctx context.Context) error {
-	return d.inTransaction(ctx, func(tx *sql.Tx) error {
+// Reset empties every table and puts the sample customers back. Ids start at 1
+// again.
+func (d *Database) Reset(ctx context.Context) error {
+	return d.InTransaction(ctx, func(tx *sql.Tx) error {
 		for _, statement := range []string{resetSQL, seedCustomersSQL} {
 			if _, err := tx.ExecContext(ctx, statement); err != nil {
 				return fmt.Errorf("reset the database: %w", err)
@@ -123,9 +134,9 @@ func (d *database) reset(ctx context.Context) error {
 	})
 }
 
-// inTransaction commits what work did, or rolls it back when work fails.
-func (d *database) inTransaction(ctx context.Context, work func(tx *sql.Tx) error) error {
-	tx, err := d.db.BeginTx(ctx, nil)
+// InTransaction commits what work did, or rolls it back when work fails.
+func (d *Database) InTransaction(ctx context.Context, work func(tx *sql.Tx) error) error {
+	tx, err := d.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
@@ -140,8 +151,8 @@ func (d *database) inTransaction(ctx context.Context, work func(tx *sql.Tx) erro
 }
 
 // list runs a query and scans every row. The query itself carries the LIMIT.
-func list[T any](ctx context.Context, d *database, scan func(row scanner) (T, error), query string, args ...any) ([]T, error) {
-	rows, err := d.db.QueryContext(ctx, query, args...)
+func list[T any](ctx context.Context, d *Database, scan func(row scanner) (T, error), query string, args ...any) ([]T, error) {
+	rows, err := d.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("query: %w", err)
 	}

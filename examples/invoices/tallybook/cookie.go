@@ -1,4 +1,4 @@
-package invoices
+package tallybook
 
 import (
 	"crypto/rand"
@@ -17,21 +17,31 @@ const (
 	maxFlashBytes = 1024
 )
 
-// startSession names a new visitor. There is no login; the cookie only tells
-// one browser from another.
-func startSession(w http.ResponseWriter, r *http.Request) {
-	if known, err := r.Cookie(sessionCookie); err == nil && known.Value != "" {
-		return
+// Session is the name of the visitor who sends r, or "". There is no login; the
+// name only tells one browser from another.
+func Session(r *http.Request) string {
+	if known, err := r.Cookie(sessionCookie); err == nil {
+		return known.Value
 	}
-	http.SetCookie(w, newCookie(sessionCookie, rand.Text(), 0))
+	return ""
 }
 
-// setFlash keeps one sentence for the next page of this browser.
-func setFlash(w http.ResponseWriter, text string) {
+// startSession names a new visitor, in the answer and in the request.
+func startSession(w http.ResponseWriter, r *http.Request) {
+	if Session(r) != "" {
+		return
+	}
+	started := newCookie(sessionCookie, rand.Text(), 0)
+	http.SetCookie(w, started)
+	r.AddCookie(started)
+}
+
+// SetFlash keeps one sentence for the next page of this browser.
+func SetFlash(w http.ResponseWriter, text string) {
 	http.SetCookie(w, newCookie(flashCookie, url.QueryEscape(text), flashSeconds))
 }
 
-// takeFlash returns the sentence kept by setFlash and forgets it.
+// takeFlash returns the sentence kept by SetFlash and forgets it.
 func takeFlash(w http.ResponseWriter, r *http.Request) string {
 	kept, err := r.Cookie(flashCookie)
 	if err != nil {

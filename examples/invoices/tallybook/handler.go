@@ -1,4 +1,4 @@
-package invoices
+package tallybook
 
 import (
 	"errors"
@@ -21,35 +21,39 @@ var (
 	errMediaType = errors.New("send the body as Content-Type: application/json")
 )
 
-// Handler returns the whole application: pages below /, the JSON API below /api/.
-func (a *App) Handler() http.Handler {
+// Handler returns the whole site: pages below /, the JSON API below /api/.
+func (s *Site) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/invoices", http.StatusSeeOther)
 	})
-	mux.HandleFunc("GET /static/style.css", a.serveStyle)
-	mux.HandleFunc("GET /static/icon.svg", a.serveIcon)
+	mux.HandleFunc("GET /static/style.css", s.serveStyle)
+	mux.HandleFunc("GET /static/icon.svg", s.serveIcon)
 
-	if a.opts.Guard {
+	if s.look.Guard {
 		mux.Handle("GET /semel/", http.StripPrefix("/semel", web.Handler()))
 	}
 
-	mux.Handle("GET /invoices", a.page(a.showInvoices))
-	mux.Handle("GET /invoices/new", a.page(a.showInvoiceForm))
-	mux.Handle("POST /invoices", a.page(a.submitInvoice))
-	mux.Handle("GET /invoices/{id}", a.page(a.showInvoice))
-	mux.Handle("POST /invoices/{id}/payments", a.page(a.submitPayment))
-	mux.Handle("GET /customers", a.page(a.showCustomers))
-	mux.Handle("POST /customers", a.page(a.submitCustomer))
-	mux.Handle("GET /outbox", a.page(a.showOutbox))
+	if s.doors.Policy != nil {
+		mux.Handle("GET /.well-known/idempotency", s.doors.Policy)
+	}
 
-	mux.Handle("GET /api/invoices", a.api(a.apiListInvoices))
-	mux.Handle("POST /api/invoices", a.api(a.apiCreateInvoice))
-	mux.Handle("GET /api/invoices/{id}", a.api(a.apiShowInvoice))
-	mux.Handle("POST /api/invoices/{id}/payments", a.api(a.apiCreatePayment))
-	mux.Handle("GET /api/customers", a.api(a.apiListCustomers))
-	mux.Handle("POST /api/customers", a.api(a.apiCreateCustomer))
-	mux.Handle("GET /api/counts", a.api(a.apiCounts))
+	mux.Handle("GET /invoices", s.page(s.showInvoices))
+	mux.Handle("GET /invoices/new", s.page(s.showInvoiceForm))
+	mux.Handle("POST /invoices", s.form(s.submitInvoice))
+	mux.Handle("GET /invoices/{id}", s.page(s.showInvoice))
+	mux.Handle("POST /invoices/{id}/payments", s.form(s.submitPayment))
+	mux.Handle("GET /customers", s.page(s.showCustomers))
+	mux.Handle("POST /customers", s.form(s.submitCustomer))
+	mux.Handle("GET /outbox", s.page(s.showOutbox))
+
+	mux.Handle("GET /api/invoices", s.api(s.apiListInvoices))
+	mux.Handle("POST /api/invoices", s.creation(s.apiCreateInvoice))
+	mux.Handle("GET /api/invoices/{id}", s.api(s.apiShowInvoice))
+	mux.Handle("POST /api/invoices/{id}/payments", s.creation(s.apiCreatePayment))
+	mux.Handle("GET /api/customers", s.api(s.apiListCustomers))
+	mux.Handle("POST /api/customers", s.creation(s.apiCreateCustomer))
+	mux.Handle("GET /api/counts", s.api(s.apiCounts))
 
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
@@ -59,26 +63,43 @@ func (a *App) Handler() http.Handler {
 		header.Set("Cache-Control", "private, no-cache")
 		r.Body = http.MaxBytesReader(w, r.Body, maxBodyBytes)
 		if fallback, pattern := mux.Handler(r); pattern == "" {
-			a.serveUnrouted(w, r, fallback)
+			s.serveUnrouted(w, r, fallback)
 			return
 		}
 		mux.ServeHTTP(w, r)
 	})
 }
 
+// form is page behind the door for forms.
+func (s *Site) form(serve func(w http.ResponseWriter, r *http.Request) error) http.Handler {
+	return through(s.doors.Form, s.page(serve))
+}
+
+// creation is api behind the door for programs.
+func (s *Site) creation(serve func(r *http.Request) (answer, error)) http.Handler {
+	return through(s.doors.API, s.api(serve))
+}
+
+func through(door func(http.Handler) http.Handler, next http.Handler) http.Handler {
+	if door == nil {
+		return next
+	}
+	return door(next)
+}
+
 // serveUnrouted says 404 or 405, as the mux found, in the form the caller reads.
-func (a *App) serveUnrouted(w http.ResponseWriter, r *http.Request, fallback http.Handler) {
+func (s *Site) serveUnrouted(w http.ResponseWriter, r *http.Request, fallback http.Handler) {
 	found := statusRecorder{header: w.Header(), status: http.StatusOK}
 	fallback.ServeHTTP(&found, r)
-	err := errNotFound
+	err := ErrNotFound
 	if found.status == http.StatusMethodNotAllowed {
 		err = errMethod
 	}
 	if strings.HasPrefix(r.URL.Path, "/api/") {
-		a.writeProblem(w, r, err)
+		s.writeProblem(w, r, err)
 		return
 	}
-	a.writeErrorPage(w, r, err)
+	s.writeErrorPage(w, r, err)
 }
 
 // statusRecorder keeps what a handler would answer, without its body.
@@ -98,26 +119,26 @@ func (s *statusRecorder) Write(p []byte) (int, error) { return len(p), nil }
 
 // status is the one table from errors to answers. What is not in it is an
 // internal error, whose text goes to the log and not to the caller.
-func (a *App) status(r *http.Request, err error) (status int, detail string) {
+func (s *Site) status(r *http.Request, err error) (status int, detail string) {
 	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
-	_, wrong := errors.AsType[fieldErrors](err)
+	_, wrong := errors.AsType[FieldErrors](err)
 	switch {
 	case tooLarge:
 		return http.StatusRequestEntityTooLarge, "the request must be at most " + strconv.Itoa(maxBodyBytes) + " bytes"
 	case wrong:
 		return http.StatusUnprocessableEntity, "some fields need another value"
-	case errors.Is(err, errNotFound):
-		return http.StatusNotFound, errNotFound.Error()
+	case errors.Is(err, ErrNotFound):
+		return http.StatusNotFound, ErrNotFound.Error()
 	case errors.Is(err, errMethod):
 		return http.StatusMethodNotAllowed, errMethod.Error()
 	case errors.Is(err, errMediaType):
 		return http.StatusUnsupportedMediaType, errMediaType.Error()
 	case errors.Is(err, errMalformed):
 		return http.StatusBadRequest, err.Error()
-	case errors.Is(err, errClosing):
-		return http.StatusServiceUnavailable, errClosing.Error()
+	case errors.Is(err, ErrClosing):
+		return http.StatusServiceUnavailable, ErrClosing.Error()
 	}
-	a.opts.Logger.ErrorContext(r.Context(), "request failed",
+	s.look.Logger.ErrorContext(r.Context(), "request failed",
 		slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.Any("error", err))
 	return http.StatusInternalServerError, "something went wrong on our side; it has been logged"
 }
@@ -126,7 +147,7 @@ func (a *App) status(r *http.Request, err error) (status int, detail string) {
 func pathID(r *http.Request) (int64, error) {
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	if err != nil || id <= 0 {
-		return 0, errNotFound
+		return 0, ErrNotFound
 	}
 	return id, nil
 }

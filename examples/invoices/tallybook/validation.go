@@ -1,4 +1,4 @@
-package invoices
+package tallybook
 
 import (
 	"errors"
@@ -12,20 +12,23 @@ import (
 const (
 	maxNameChars  = 120
 	maxNoteChars  = 2000
+	maxReference  = 64
 	maxEmailBytes = 254 // RFC 5321: the longest address that fits a path
 )
 
-// fieldError is one thing wrong with one field, in words for its author.
-type fieldError struct {
+// FieldError is one thing wrong with one field, in words for its author.
+type FieldError struct {
 	Field   string `json:"field"`
 	Message string `json:"message"`
+	// Lang is the language of Message; empty for that of the page.
+	Lang string `json:"-"`
 }
 
-// fieldErrors is everything wrong with a form, in the order of its fields.
-type fieldErrors []fieldError
+// FieldErrors is everything wrong with a form, in the order of its fields.
+type FieldErrors []FieldError
 
 // Error implements error.
-func (e fieldErrors) Error() string {
+func (e FieldErrors) Error() string {
 	messages := make([]string, len(e))
 	for i, f := range e {
 		messages[i] = f.Field + ": " + f.Message
@@ -33,34 +36,36 @@ func (e fieldErrors) Error() string {
 	return strings.Join(messages, "; ")
 }
 
-// On returns what is wrong with the named field, or "". Templates call it.
-func (e fieldErrors) On(field string) string {
-	for _, f := range e {
-		if f.Field == field {
-			return f.Message
+// On returns what is wrong with the named field, or nil. Templates call it.
+func (e FieldErrors) On(field string) *FieldError {
+	for i := range e {
+		if e[i].Field == field {
+			return &e[i]
 		}
 	}
-	return ""
+	return nil
 }
 
-// add appends err, if any, as the trouble with field.
-func (e fieldErrors) add(field string, err error) fieldErrors {
+// Add appends err, if any, as the trouble with field.
+func (e FieldErrors) Add(field string, err error) FieldErrors {
 	if err == nil {
 		return e
 	}
-	return append(e, fieldError{Field: field, Message: err.Error()})
+	return append(e, FieldError{Field: field, Message: err.Error()})
 }
 
-// orNil is e as an error: nil when nothing is wrong.
-func (e fieldErrors) orNil() error {
+// OrNil is e as an error: nil when nothing is wrong.
+func (e FieldErrors) OrNil() error {
 	if len(e) == 0 {
 		return nil
 	}
 	return e
 }
 
+// ErrCustomerUnknown means that no customer has the id that a draft names.
+var ErrCustomerUnknown = errors.New("choose a customer from the list")
+
 var (
-	errCustomerUnknown = errors.New("choose a customer from the list")
 	errNameMissing     = errors.New("enter a name")
 	errNameTooLong     = errors.New("the name must be at most 120 characters")
 	errNameControl     = errors.New("the name must be one line of readable text")
@@ -69,6 +74,7 @@ var (
 	errCurrencyUnknown = errors.New("choose a currency from the list")
 	errMethodUnknown   = errors.New("choose a payment method from the list")
 	errNoteTooLong     = errors.New("the note must be at most 2000 characters")
+	errReference       = errors.New("the reference must be one line of at most 64 characters")
 	errNoteText        = errors.New("the note must be readable text")
 )
 
@@ -92,6 +98,14 @@ func checkCurrency(code string) error {
 func checkMethod(method string) error {
 	if !slices.Contains(paymentMethods(), method) {
 		return errMethodUnknown
+	}
+	return nil
+}
+
+// checkReference takes what a bank may call a payment, or nothing.
+func checkReference(reference string) error {
+	if utf8.RuneCountInString(reference) > maxReference || !utf8.ValidString(reference) || strings.ContainsFunc(reference, unicode.IsControl) {
+		return errReference
 	}
 	return nil
 }

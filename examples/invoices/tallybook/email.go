@@ -1,4 +1,4 @@
-package invoices
+package tallybook
 
 import (
 	"context"
@@ -12,23 +12,23 @@ const maxEmailsListed = 200
 //go:embed sql/list_emails.sql
 var listEmailsSQL string
 
-// email is a message in the outbox.
-type email struct {
+// Email is a message in the outbox.
+type Email struct {
 	ID        int64
 	Recipient string
 	Subject   string
 	CreatedAt time.Time
 }
 
-func (d *database) listEmails(ctx context.Context) ([]email, error) {
+func (d *Database) listEmails(ctx context.Context) ([]Email, error) {
 	return list(ctx, d, scanEmail, listEmailsSQL, maxEmailsListed)
 }
 
-func scanEmail(row scanner) (email, error) {
-	var e email
+func scanEmail(row scanner) (Email, error) {
+	var e Email
 	var created string
 	if err := row.Scan(&e.ID, &e.Recipient, &e.Subject, &created); err != nil {
-		return email{}, err
+		return Email{}, err
 	}
 	var err error
 	e.CreatedAt, err = time.Parse(time.RFC3339, created)

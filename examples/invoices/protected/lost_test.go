@@ -1,0 +1,257 @@
+package protected_test
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/semel-dev/semel/examples/invoices/protected"
+	"github.com/semel-dev/semel/examples/invoices/tallybook"
+)
+
+// cut is a proxy that loses the first answers to POST requests on their way.
+func cut(t *testing.T, at *place, answers int) *place {
+	t.Helper()
+	target, err := url.Parse(at.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := make(chan struct{}, answers)
+	transport := &http.Transport{DisableKeepAlives: true}
+	proxy := &httputil.ReverseProxy{
+		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(target); r.Out.Host = r.In.Host },
+		Transport: transport,
+		ModifyResponse: func(r *http.Response) error {
+			if r.Request.Method != http.MethodPost {
+				return nil
+			}
+			select {
+			case lost <- struct{}{}:
+				panic(http.ErrAbortHandler)
+			default:
+				return nil
+			}
+		},
+	}
+	server := httptest.NewServer(proxy)
+	t.Cleanup(server.Close)
+	return &place{app: at.app, url: server.URL, protected: at.protected}
+}
+
+// TestLostAnswer: the answer is lost twice, and the same is sent again until
+// one arrives (promises 2 and 7).
+func TestLostAnswer(t *testing.T) {
+	t.Parallel()
+	for name, start := range copies() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			at := start(t)
+			person := cut(t, at, 2).visitor(t)
+			form := person.fill(t, "/invoices/new", invoiceForm())
+			until(t, func() (*reply, error) { return form.press(t.Context()) })
+			program := cut(t, at, 2).visitor(t)
+			until(t, func() (*reply, error) { return program.call(t.Context(), "/api/invoices", "one-wish", invoiceJSON) })
+			want(t, at, tallybook.Counts{Invoices: 6, Customers: 3, Emails: 6},
+				tallybook.Counts{Invoices: 2, Customers: 3, Emails: 2},
+			)
+		})
+	}
+}
+
+// until tries again until there is an answer; the first two get none.
+func until(t *testing.T, try func() (*reply, error)) {
+	t.Helper()
+	for attempt := range 3 {
+		got, err := try()
+		if lost := err != nil; lost != (attempt < 2) {
+			t.Fatalf("attempt %d: %v, %v", attempt, got, err)
+		}
+	}
+}
+
+// TestRestart: forms and keys outlive the process.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "invoices.db")
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := func() (*protected.App, *visitor) {
+		app, err := protected.Open(path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		person := serveHere(app)
+		person.client.Jar = jar
+		person.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		return app, person
+	}
+	app, person := start()
+	sent := person.fill(t, "/invoices/new", invoiceForm())
+	shown := person.fill(t, "/invoices/new", invoiceForm())
+	first := sent.send(t).where()
+	if err := app.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	app, person = start()
+	sent.by, shown.by = person, person
+	if again := sent.send(t).where(); again == "" || again != first {
+		t.Errorf("the form that was sent before led to %q, then %q", first, again)
+	}
+	if got := shown.send(t); got.StatusCode != http.StatusSeeOther || got.where() == first {
+		t.Errorf("the form that was shown before: got %d to %q", got.StatusCode, got.where())
+	}
+	if err := app.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// childDatabase names the database of a child process that is to be killed.
+const childDatabase = "SEMEL_TEST_INVOICES_DATABASE"
+
+// serveUntilKilled is the child: it prints its address and serves.
+func serveUntilKilled(ctx context.Context, path string) {
+	app, err := protected.Open(path, nil) //nolint:contextcheck // Open does not take one; it bounds itself
+	if err != nil {
+		panic(err)
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	_, _ = fmt.Fprintln(os.Stdout, "http://"+listener.Addr().String())
+	server := &http.Server{Handler: app.Handler(), ReadHeaderTimeout: time.Minute}
+	panic(server.Serve(listener))
+}
+
+// TestKilledAtAnyInstant: after kill -9 the rows, the messages and the recorded
+// answer are all there or none is, and the retry makes it one (promises 3, 4).
+func TestKilledAtAnyInstant(t *testing.T) {
+	t.Parallel()
+	const kills = 6
+	path := filepath.Join(t.TempDir(), "invoices.db")
+	invoices := 0
+	for kill := range kills {
+		wanted := createUntilKilled(t, path, kill)
+		app, err := protected.Open(path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		program := serveHere(app)
+		for _, key := range wanted { // what was answered, and the one that was under way
+			if got := program.mustCall(t, "/api/invoices", key, invoiceJSON); got.StatusCode != http.StatusCreated {
+				t.Fatalf("retry: got %d: %s", got.StatusCode, got.text)
+			}
+		}
+		invoices += len(wanted)
+		if err := app.Close(); err != nil {
+			t.Fatal(err)
+		}
+		checkWhole(t, path, invoices)
+	}
+}
+
+// serveHere serves without a network, in the child's name: the host is part of
+// the scope.
+func serveHere(app *protected.App) *visitor {
+	return &visitor{at: "http://invoices.test", client: &http.Client{Transport: direct{app.Handler()}}}
+}
+
+// direct hands requests to a handler.
+type direct struct{ handler http.Handler }
+
+// RoundTrip implements [http.RoundTripper].
+func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	r = r.Clone(r.Context())
+	for name, values := range r.Header { // as a server reads them
+		delete(r.Header, name)
+		r.Header[http.CanonicalHeaderKey(name)] = values
+	}
+	d.handler.ServeHTTP(w, r)
+	return w.Result(), nil
+}
+
+// createUntilKilled creates invoices in a child process, kills it somewhere, and
+// returns the keys that were sent.
+func createUntilKilled(t *testing.T, path string, round int) []string {
+	t.Helper()
+	child := exec.CommandContext(t.Context(), os.Args[0])
+	child.Env = append(os.Environ(), childDatabase+"="+path)
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	address, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("the child says nothing: %v", err)
+	}
+	to, err := url.Parse(strings.TrimSpace(address))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dial := &net.Dialer{}
+	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return dial.DialContext(ctx, network, to.Host)
+	}}
+	program := &visitor{at: "http://invoices.test", client: &http.Client{Transport: transport}}
+
+	var sent []string
+	killed := make(chan struct{})
+	enough := 3 + rand.IntN(20)
+	within := time.Duration(rand.Int64N(int64(time.Millisecond)))
+	for n := 0; ; n++ {
+		key := fmt.Sprintf("round-%d-%d", round, n)
+		sent = append(sent, key)
+		if n == enough {
+			time.AfterFunc(within, func() { _ = child.Process.Kill(); close(killed) })
+		}
+		if _, err := program.call(t.Context(), "/api/invoices", key, invoiceJSON); err != nil {
+			break
+		}
+	}
+	<-killed
+	if exit, ok := errors.AsType[*exec.ExitError](child.Wait()); !ok || exit.Exited() {
+		t.Fatalf("the child ended by itself: %v", exit)
+	}
+	return sent
+}
+
+// checkWhole compares everything that a create leaves.
+func checkWhole(t *testing.T, path string, invoices int) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, table := range []string{"invoices", "emails", "accounting", "semel_record"} {
+		var got int
+		if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM "+table).Scan(&got); err != nil {
+			t.Fatal(err)
+		}
+		if got != invoices {
+			t.Errorf("%s has %d rows, want %d", table, got, invoices)
+		}
+	}
+}
