@@ -10,13 +10,14 @@ import (
 	"github.com/semel-dev/semel/dialect"
 )
 
-//go:embed sql/lock_*.sql sql/fence_*.sql
+//go:embed sql/lock_*.sql sql/fence_*.sql sql/token_*.sql
 var lockFiles embed.FS
 
 // lockStatement reads the statement of a verb, such as lock_renew: the
 // dialect's own, or the one that they share. In it stand
 //
 //	{{table}}     the table, quoted
+//	{{expiry}}    an index of the table
 //	{{now}}       the database's clock in microseconds
 //	{{1}}, {{2}}  parameters
 func lockStatement(d dialect.Dialect, table, verb string) (string, error) {
@@ -29,6 +30,7 @@ func lockStatement(d dialect.Dialect, table, verb string) (string, error) {
 	}
 	return strings.NewReplacer(
 		"{{table}}", d.QuotePath(table),
+		"{{expiry}}", d.Quote(strings.ReplaceAll(table, ".", "_")+"_expiry"),
 		"{{now}}", lockClock(d),
 		"{{1}}", d.Placeholder(1), "{{2}}", d.Placeholder(2), "{{3}}", d.Placeholder(3),
 	).Replace(string(text)), nil
