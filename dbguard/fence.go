@@ -10,8 +10,8 @@ import (
 	"github.com/semel-dev/semel/dialect"
 )
 
-// ErrFenced: a holder with a greater fence came after this one, whose lock or
-// claim is lost. Nothing may be written in its name any more: roll back.
+// ErrFenced says that a holder with a greater fence came after this one, whose
+// lock or claim is lost. Nothing may be written in its name any more: roll back.
 var ErrFenced = errors.New("dbguard: a later holder has taken over")
 
 const (

@@ -132,8 +132,13 @@ func TestAdvanceFence(t *testing.T) {
 				fence    semel.Fence
 				want     error
 			}{
-				{"r", 5, nil}, {"r", 5, nil}, {"r", 7, nil},
-				{"r", 6, dbguard.ErrFenced}, {"r", 7, nil}, {"R", 1, nil}, {"r ", 1, nil},
+				{"r", 5, nil},
+				{"r", 5, nil},
+				{"r", 7, nil},
+				{"r", 6, dbguard.ErrFenced},
+				{"r", 7, nil},
+				{"R", 1, nil},
+				{"r ", 1, nil},
 			} {
 				if err := dbguard.AdvanceFence(t.Context(), db, c.resource, c.fence); !errors.Is(err, c.want) {
 					t.Errorf("step %d: AdvanceFence(%q, %d) = %v, want %v", i, c.resource, c.fence, err, c.want)
@@ -193,7 +198,7 @@ func TestFencedRace(t *testing.T) {
 						}
 						return err
 					}
-					seen := db.Number(t, "SELECT max(fence) FROM written WHERE k = "+strconv.Itoa(key))
+					seen := db.Number(t, "SELECT max(fence) FROM written WHERE k = "+strconv.Itoa(key)) //nolint:contextcheck // it is the test's.
 					if seen > fence {
 						refused.Add(1)
 						return nil

@@ -111,7 +111,7 @@ func NewLocker(store LockStore) *Locker {
 // A name is 1 to 200 bytes of text without control characters.
 func (l *Locker) Lock(ctx context.Context, name string, o *LockOptions) (*Lock, error) {
 	lease, wait, err := o.check(name)
-	if err != nil {
+	if err = errors.Join(err, l.closedError()); err != nil {
 		return nil, err
 	}
 	patience, cancel := l.patience(ctx, wait)
@@ -130,24 +130,24 @@ func (l *Locker) Lock(ctx context.Context, name string, o *LockOptions) (*Lock, 
 		case acquireErr == nil:
 			failed = 0
 		case patience.Err() != nil:
-			return nil, lock.giveUp(fmt.Errorf("%w: %w", heldError(patience), acquireErr))
+			return nil, lock.giveUp(ctx, fmt.Errorf("%w: %w", heldError(patience), acquireErr))
 		case failed == maxLockErrors:
-			return nil, lock.giveUp(acquireErr)
+			return nil, lock.giveUp(ctx, acquireErr)
 		default:
 			failed++
 		}
 		if !lockSleep(patience, pause) {
-			return nil, lock.giveUp(heldError(patience))
+			return nil, lock.giveUp(ctx, heldError(patience))
 		}
 	}
-	return nil, lock.giveUp(ErrHeld)
+	return nil, lock.giveUp(ctx, ErrHeld)
 }
 
 // TryLock takes the lock if it is free, and returns [ErrHeld] at once if
 // somebody holds it, also when somebody else of this process is just asking.
 func (l *Locker) TryLock(ctx context.Context, name string, o *LockOptions) (*Lock, error) {
 	lease, _, err := o.check(name)
-	if err != nil {
+	if err = errors.Join(err, l.closedError()); err != nil {
 		return nil, err
 	}
 	patience, cancel := l.patience(ctx, 0)
@@ -163,9 +163,9 @@ func (l *Locker) TryLock(ctx context.Context, name string, o *LockOptions) (*Loc
 	})
 	switch {
 	case err != nil:
-		return nil, lock.giveUp(err)
+		return nil, lock.giveUp(ctx, err)
 	case !won:
-		return nil, lock.giveUp(ErrHeld)
+		return nil, lock.giveUp(ctx, ErrHeld)
 	}
 	return lock, nil
 }
@@ -179,7 +179,7 @@ func (l *Locker) Do(ctx context.Context, name string, o *LockOptions, work func(
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Unlock(ctx)) }()
-	return work(lock.Context(), lock.Fence())
+	return work(lock.Context(), lock.Fence()) //nolint:contextcheck // it is the caller's, until the lock is lost.
 }
 
 // Close gives up all locks: their contexts end with [ErrLost], nothing is
@@ -192,6 +192,13 @@ func (l *Locker) Close() error {
 	l.mu.Unlock()
 	l.end()
 	l.running.Wait()
+	return nil
+}
+
+func (l *Locker) closedError() error {
+	if l.life.Err() != nil {
+		return fmt.Errorf("lock: %w", semel.ErrClosed)
+	}
 	return nil
 }
 
@@ -276,7 +283,7 @@ func (l *Locker) newLock(ctx context.Context, name string, lease time.Duration, 
 		locker: l, name: name, lease: lease, leave: leave,
 		kept: make(chan struct{}), unlocking: make(chan struct{}, 1),
 	}
-	rand.Read(lock.owner[:]) //nolint:errcheck // it never fails.
+	rand.Read(lock.owner[:])
 	lock.ctx, lock.cancel = context.WithCancelCause(ctx)
 	return lock
 }
@@ -310,13 +317,14 @@ func (l *Lock) acquire(patience context.Context) (bool, error) {
 // giveUp returns the error of a lock that is not wanted any more. A request
 // whose reply was lost may have won it, and is undone in the background; where
 // that fails too, the lease ends.
-func (l *Lock) giveUp(err error) error {
+func (l *Lock) giveUp(ctx context.Context, err error) error {
 	l.cancel(errUnlocked)
 	undo := func() {
 		defer l.leave()
-		ctx, cancel := context.WithTimeout(l.locker.life, unlockTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockTimeout)
 		defer cancel()
-		_, _ = l.locker.store.Release(ctx, l.name, l.owner) //nolint:errcheck // nobody is left who would act on it.
+		defer context.AfterFunc(l.locker.life, cancel)() //nolint:contextcheck // Close ends it, too.
+		_, _ = l.locker.store.Release(ctx, l.name, l.owner) // nobody is left who would act on an error
 	}
 	if !l.unheard || !l.locker.start(undo) {
 		l.leave()

@@ -76,6 +76,7 @@ func (p *pausedPlace) write(ctx context.Context, db dbguard.Database, fence seme
 func pausedPlaces() map[string]func(*testing.T) *pausedPlace {
 	beside := func(d dialect.Dialect) func(*testing.T) *pausedPlace {
 		return func(t *testing.T) *pausedPlace {
+			t.Helper()
 			made := databases.Open(t, d)
 			db := dbguard.SQLDatabase(d, made.DB)
 			makeLocks(t, db)
@@ -92,6 +93,7 @@ func pausedPlaces() map[string]func(*testing.T) *pausedPlace {
 		"mysql":      beside(dialect.MySQL),
 		"sqlite":     beside(dialect.SQLite),
 		"redis and postgresql": func(t *testing.T) *pausedPlace {
+			t.Helper()
 			p := beside(dialect.PostgreSQL)(t)
 			p.redis = testserver.Redis(t) + " " + testserver.RedisPrefix(t)
 			return p

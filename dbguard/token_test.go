@@ -145,7 +145,7 @@ func TestNaiveTokensLose(t *testing.T) {
 				db.Run(t, "INSERT INTO token VALUES ("+strconv.Itoa(key)+", 0)")
 			}
 			guardtest.Race(t, guardtest.Callers, keys, func(ctx context.Context, _, key int) error {
-				if db.Number(t, "SELECT consumed FROM token WHERE id = "+p, key) != 0 {
+				if db.Number(t, "SELECT consumed FROM token WHERE id = "+p, key) != 0 { //nolint:contextcheck // it is the test's.
 					return nil
 				}
 				return again(ctx, db, func(ctx context.Context, tx dbguard.Session) error {
@@ -288,7 +288,7 @@ func TestTokensInSnapshots(t *testing.T) {
 					if err != nil {
 						return err
 					}
-					for rows.Next() { //nolint:revive // the snapshot is taken by reading.
+					for rows.Next() { // the snapshot is taken by reading
 					}
 					if err := rows.Close(); err != nil {
 						return err
@@ -399,8 +399,8 @@ func TestConsumeDoFails(t *testing.T) {
 			tokens := makeTokens(t, db)
 			for _, token := range mintTokens(t, db, tokens, 2) {
 				for what, work := range map[string]func(context.Context) (any, error){
-					"an error":     func(context.Context) (any, error) { return nil, errGivenUp },
-					"no JSON":      func(context.Context) (any, error) { return func() {}, nil },
+					"an error":      func(context.Context) (any, error) { return nil, errGivenUp },
+					"no JSON":       func(context.Context) (any, error) { return func() {}, nil },
 					"a long result": func(context.Context) (any, error) { return strings.Repeat("x", 1<<16), nil },
 				} {
 					err := db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {

@@ -61,7 +61,7 @@ func NewToken(scope string) (token string, id TokenID, err error) {
 		return "", TokenID{}, semel.ErrScopeMissing
 	}
 	raw := make([]byte, tokenRandomBytes)
-	rand.Read(raw) //nolint:errcheck // it never fails.
+	rand.Read(raw)
 	return storedTokenPrefix + tokenEncoding().EncodeToString(raw), tokenID(storedTokenPrefix, scope, raw), nil
 }
 
@@ -135,7 +135,7 @@ func (s *TokenSigner) Mint(scope string, lifetime time.Duration) (string, error)
 	}
 	raw := make([]byte, signedTokenBytes-tokenMACBytes, signedTokenBytes)
 	binary.BigEndian.PutUint16(raw, s.keys[0].ID)
-	rand.Read(raw[2 : 2+tokenRandomBytes]) //nolint:errcheck // it never fails.
+	rand.Read(raw[2 : 2+tokenRandomBytes])
 	expires := time.Now().Add(lifetime + time.Second - 1).Unix()
 	binary.BigEndian.PutUint64(raw[2+tokenRandomBytes:], uint64(expires)) //nolint:gosec // not negative.
 	return signedTokenPrefix + tokenEncoding().EncodeToString(s.sign(s.keys[0], scope, raw)), nil

@@ -58,6 +58,7 @@ func (c *counter) add() {
 
 // race lets callers of several lockers add to counters, each under its lock.
 func race(t *testing.T, store dbguard.LockStore) {
+	t.Helper()
 	all := make([]*dbguard.Locker, lockers)
 	for i := range all {
 		all[i] = locker(t, store)
@@ -97,6 +98,7 @@ func race(t *testing.T, store dbguard.LockStore) {
 
 // noLock is the counter-example: the work of race, without a lock.
 func noLock(t *testing.T, _ dbguard.LockStore) {
+	t.Helper()
 	var c counter
 	var group errgroup.Group
 	for range callers {
@@ -117,6 +119,7 @@ func noLock(t *testing.T, _ dbguard.LockStore) {
 
 // repeat: a reply that was lost is given again, to the owner alone.
 func repeat(t *testing.T, store dbguard.LockStore) {
+	t.Helper()
 	me, other := owner(), owner()
 	first := acquire(t, store, "n", me, long)
 	if second := acquire(t, store, "n", me, long); second != first {
@@ -130,6 +133,7 @@ func repeat(t *testing.T, store dbguard.LockStore) {
 
 // release: at once, by the holder alone, as often as it likes; the fence is not given again.
 func release(t *testing.T, store dbguard.LockStore) {
+	t.Helper()
 	me, other := owner(), owner()
 	held(t, "Release of what nobody locked", store.Release, me, false)
 	first := acquire(t, store, "n", me, long)
@@ -149,6 +153,7 @@ func release(t *testing.T, store dbguard.LockStore) {
 
 // lapse: a dead holder's lock is taken when its lease ends, with a greater fence.
 func lapse(t *testing.T, store dbguard.LockStore) {
+	t.Helper()
 	dead := owner()
 	first := acquire(t, store, "n", dead, short)
 	lock, err := locker(t, store).Lock(t.Context(), "n", &dbguard.LockOptions{Lease: long, Wait: long})
@@ -165,6 +170,7 @@ func lapse(t *testing.T, store dbguard.LockStore) {
 
 // renewal: a living holder keeps its lock for longer than the lease.
 func renewal(t *testing.T, store dbguard.LockStore) {
+	t.Helper()
 	const lease = 2 * time.Second
 	mine, others := locker(t, store), locker(t, store)
 	lock, err := mine.Lock(t.Context(), "n", &dbguard.LockOptions{Lease: lease})
@@ -195,6 +201,7 @@ func renewal(t *testing.T, store dbguard.LockStore) {
 
 // names: what is no name is refused before the store hears of it.
 func names(t *testing.T, store dbguard.LockStore) {
+	t.Helper()
 	l := locker(t, store)
 	for _, name := range []string{"", string(make([]byte, 201)), "a\x00b", "\xff", "line\n"} {
 		if _, err := l.TryLock(t.Context(), name, nil); err == nil || errors.Is(err, dbguard.ErrHeld) {
@@ -220,7 +227,7 @@ func locker(tb testing.TB, store dbguard.LockStore) *dbguard.Locker {
 }
 
 func owner() (o semel.Owner) {
-	rand.Read(o[:]) //nolint:errcheck // it never fails.
+	rand.Read(o[:])
 	return o
 }
 
@@ -234,7 +241,9 @@ func acquire(tb testing.TB, store dbguard.LockStore, name string, o semel.Owner,
 }
 
 func renewing(store dbguard.LockStore) func(context.Context, string, semel.Owner) (bool, error) {
-	return func(ctx context.Context, name string, o semel.Owner) (bool, error) { return store.Renew(ctx, name, o, long) }
+	return func(ctx context.Context, name string, o semel.Owner) (bool, error) {
+		return store.Renew(ctx, name, o, long)
+	}
 }
 
 func held(tb testing.TB, what string, verb func(context.Context, string, semel.Owner) (bool, error), o semel.Owner, want bool) {
