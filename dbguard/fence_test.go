@@ -171,6 +171,40 @@ func TestAdvanceFence(t *testing.T) {
 	}
 }
 
+// A transaction whose snapshot shows an older fence is refused all the same: in
+// MySQL as such, in PostgreSQL by a serialization error.
+func TestAdvanceFenceInSnapshots(t *testing.T) {
+	t.Parallel()
+	for name, open := range guardtest.Databases() {
+		if name == dialect.SQLite.String() {
+			continue // there, no two write at a time
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := open(t)
+			makeLocks(t, db)
+			if err := dbguard.AdvanceFence(t.Context(), db, "r", 1); err != nil {
+				t.Fatal(err)
+			}
+			err := db.InTxAt(t.Context(), sql.LevelRepeatableRead, func(ctx context.Context, tx dbguard.Session) error {
+				rows, err := tx.Query(ctx, "SELECT fence FROM semel_fence")
+				if err != nil {
+					return err
+				}
+				for rows.Next() { // the snapshot is taken by reading
+				}
+				if err := errors.Join(rows.Close(), dbguard.AdvanceFence(ctx, db, "r", 9)); err != nil {
+					return err
+				}
+				return dbguard.AdvanceFence(ctx, tx, "r", 5)
+			})
+			if errors.Is(err, dbguard.ErrFenced) != (db.Dialect() == dialect.MySQL) || err == nil {
+				t.Errorf("AdvanceFence with an older fence = %v, want that it is refused", err)
+			}
+		})
+	}
+}
+
 // Of writers with all kinds of fences at once, none writes after one with a
 // greater fence. The counter-example looks first and then writes.
 func TestFencedRace(t *testing.T) {
