@@ -334,7 +334,7 @@ func TestLockerDo(t *testing.T) {
 		}()
 		_ = locker.Do(t.Context(), "n", nil, func(context.Context, semel.Fence) error { panic("work") })
 	}()
-	if err := locker.Do(t.Context(), "n", nil, func(context.Context, semel.Fence) error { return errGivenUp }); !errors.Is(err, errGivenUp) {
+	if err := locker.Do(t.Context(), "n", nil, func(context.Context, semel.Fence) error { return errTokenGivenUp }); !errors.Is(err, errTokenGivenUp) {
 		t.Errorf("Do = %v, want the error of its work", err)
 	}
 	err := locker.Do(t.Context(), "n", &dbguard.LockOptions{Lease: shortLease}, func(ctx context.Context, _ semel.Fence) error {
@@ -406,9 +406,9 @@ func TestNamedTables(t *testing.T) {
 		}
 	}
 	fence := acquireLock(t, locks.On(db), 1, longLease)
-	token, err := tokens.Mint(t.Context(), db, alice, time.Hour)
+	token, err := tokens.Mint(t.Context(), db, tokenAlice, time.Hour)
 	if err = errors.Join(err, locks.CheckFence(t.Context(), db, "n", fence), fences.Advance(t.Context(), db, "n", fence),
-		tokens.Consume(t.Context(), db, alice, token)); err != nil {
+		tokens.Consume(t.Context(), db, tokenAlice, token)); err != nil {
 		t.Error(err)
 	}
 	for _, d := range dialect.All() {

@@ -323,7 +323,7 @@ func (l *Lock) giveUp(ctx context.Context, err error) error {
 		defer l.leave()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockTimeout)
 		defer cancel()
-		defer context.AfterFunc(l.locker.life, cancel)() //nolint:contextcheck // Close ends it, too.
+		defer context.AfterFunc(l.locker.life, cancel)()    //nolint:contextcheck // Close ends it, too.
 		_, _ = l.locker.store.Release(ctx, l.name, l.owner) // nobody is left who would act on an error
 	}
 	if !l.unheard || !l.locker.start(undo) {

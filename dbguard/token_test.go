@@ -19,15 +19,15 @@ import (
 )
 
 const (
-	alice = "alice POST /invoices"
-	bob   = "bob POST /invoices"
+	tokenAlice = "alice POST /invoices"
+	tokenBob   = "bob POST /invoices"
 )
 
-var errGivenUp = errors.New("given up")
+var errTokenGivenUp = errors.New("given up")
 
-func secret(b byte) []byte { return bytes.Repeat([]byte{b}, 32) }
+func tokenSecret(b byte) []byte { return bytes.Repeat([]byte{b}, 32) }
 
-func signer(tb testing.TB, purpose string, keys ...dbguard.SigningKey) *dbguard.TokenSigner {
+func tokenSigner(tb testing.TB, purpose string, keys ...dbguard.SigningKey) *dbguard.TokenSigner {
 	tb.Helper()
 	s, err := dbguard.NewTokenSigner(purpose, keys...)
 	if err != nil {
@@ -39,7 +39,7 @@ func signer(tb testing.TB, purpose string, keys ...dbguard.SigningKey) *dbguard.
 // makeTokens makes the table, and tokens that count by both kinds.
 func makeTokens(tb testing.TB, db dbguard.Session) dbguard.Tokens {
 	tb.Helper()
-	tokens := dbguard.Tokens{Signer: signer(tb, "test", dbguard.SigningKey{ID: 7, Secret: secret(7)})}
+	tokens := dbguard.Tokens{Signer: tokenSigner(tb, "test", dbguard.SigningKey{ID: 7, Secret: tokenSecret(7)})}
 	if err := tokens.Create(tb.Context(), db); err != nil {
 		tb.Fatal(err)
 	}
@@ -56,9 +56,9 @@ func mintTokens(tb testing.TB, db dbguard.Session, tokens dbguard.Tokens, n int)
 	for i := range minted {
 		var err error
 		if i%2 == 0 {
-			minted[i], err = tokens.Mint(tb.Context(), db, alice, time.Hour)
+			minted[i], err = tokens.Mint(tb.Context(), db, tokenAlice, time.Hour)
 		} else {
-			minted[i], err = tokens.Signer.Mint(alice, time.Hour)
+			minted[i], err = tokens.Signer.Mint(tokenAlice, time.Hour)
 		}
 		if err != nil {
 			tb.Fatal(err)
@@ -85,23 +85,23 @@ func TestTokensRace(t *testing.T) {
 							return 0, err
 						}
 						if key%5 == 0 && caller == 0 {
-							return 0, errGivenUp
+							return 0, errTokenGivenUp
 						}
 						return 1 + caller, nil
 					}
 				}
-				err := again(ctx, db, func(ctx context.Context, tx dbguard.Session) (err error) {
+				err := tokenTxAgain(ctx, db, func(ctx context.Context, tx dbguard.Session) (err error) {
 					if key%4 < 2 {
-						if err := tokens.Consume(ctx, tx, alice, minted[key]); err != nil {
+						if err := tokens.Consume(ctx, tx, tokenAlice, minted[key]); err != nil {
 							return err
 						}
 						_, err = work(tx)(ctx)
 						return err
 					}
-					results[key][caller], _, err = dbguard.ConsumeDo(ctx, tokens, tx, alice, minted[key], work(tx))
+					results[key][caller], _, err = dbguard.ConsumeDo(ctx, tokens, tx, tokenAlice, minted[key], work(tx))
 					return err
 				})
-				if errors.Is(err, errGivenUp) || (key%4 < 2 && errors.Is(err, dbguard.ErrConsumed)) {
+				if errors.Is(err, errTokenGivenUp) || (key%4 < 2 && errors.Is(err, dbguard.ErrConsumed)) {
 					return nil
 				}
 				return err
@@ -118,8 +118,8 @@ func TestTokensRace(t *testing.T) {
 	}
 }
 
-// again runs a transaction again while MySQL undoes it because of a deadlock.
-func again(ctx context.Context, db dbguard.Database, work func(context.Context, dbguard.Session) error) error {
+// tokenTxAgain runs a transaction again while MySQL undoes it because of a deadlock.
+func tokenTxAgain(ctx context.Context, db dbguard.Database, work func(context.Context, dbguard.Session) error) error {
 	const deadlock = 1213
 	for {
 		err := db.InTx(ctx, work)
@@ -148,7 +148,7 @@ func TestNaiveTokensLose(t *testing.T) {
 				if db.Number(t, "SELECT consumed FROM token WHERE id = "+p, key) != 0 { //nolint:contextcheck // it is the test's.
 					return nil
 				}
-				return again(ctx, db, func(ctx context.Context, tx dbguard.Session) error {
+				return tokenTxAgain(ctx, db, func(ctx context.Context, tx dbguard.Session) error {
 					if err := effects.Add(ctx, tx, key); err != nil {
 						return err
 					}
@@ -177,12 +177,12 @@ func TestTokens(t *testing.T) {
 						t.Errorf("%.5s: %s = %v, want %v", token, what, err, want)
 					}
 				}
-				want("another scope's", bob, dbguard.ErrTokenUnknown)
+				want("another scope's", tokenBob, dbguard.ErrTokenUnknown)
 				want("no scope's", "", semel.ErrScopeMissing)
-				want("the first", alice, nil)
-				want("the second", alice, dbguard.ErrConsumed)
-				want("another scope's afterwards", bob, dbguard.ErrTokenUnknown)
-				_, _, err := dbguard.ConsumeDo(t.Context(), tokens, db, alice, token, func(context.Context) (int, error) { return 1, nil })
+				want("the first", tokenAlice, nil)
+				want("the second", tokenAlice, dbguard.ErrConsumed)
+				want("another scope's afterwards", tokenBob, dbguard.ErrTokenUnknown)
+				_, _, err := dbguard.ConsumeDo(t.Context(), tokens, db, tokenAlice, token, func(context.Context) (int, error) { return 1, nil })
 				if !errors.Is(err, dbguard.ErrConsumed) {
 					t.Errorf("in idempotent mode after dedup mode: %v, want ErrConsumed", err)
 				}
@@ -201,12 +201,12 @@ func TestTokensExpire(t *testing.T) {
 			db := open(t)
 			tokens := makeTokens(t, db)
 			minted := mintTokens(t, db, tokens, 4)
-			late, err := tokens.Signer.Mint(alice, time.Millisecond)
+			late, err := tokens.Signer.Mint(tokenAlice, time.Millisecond)
 			if err != nil {
 				t.Fatal(err)
 			}
 			consume := func(token string) (string, bool, error) {
-				return dbguard.ConsumeDo(t.Context(), tokens, db, alice, token, func(context.Context) (string, error) { return "first", nil })
+				return dbguard.ConsumeDo(t.Context(), tokens, db, tokenAlice, token, func(context.Context) (string, error) { return "first", nil })
 			}
 			for _, token := range minted[:2] {
 				if got, replayed, err := consume(token); got != "first" || replayed || err != nil {
@@ -220,10 +220,10 @@ func TestTokensExpire(t *testing.T) {
 					t.Errorf("token %d = %q, %v, %v, want %v", i, got, replayed, err, want)
 				}
 			}
-			eventually(t, "a signed token expires", func() bool {
+			tokenEventually(t, "a signed token expires", func() bool {
 				rolledBack := db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
-					err := tokens.Consume(ctx, tx, alice, late)
-					return orElse(err, errGivenUp)
+					err := tokens.Consume(ctx, tx, tokenAlice, late)
+					return tokenOrElse(err, errTokenGivenUp)
 				})
 				return errors.Is(rolledBack, dbguard.ErrTokenExpired)
 			})
@@ -244,16 +244,16 @@ func TestTokensExpire(t *testing.T) {
 	}
 }
 
-// orElse is the first error, or the second where there is none.
-func orElse(err, otherwise error) error {
+// tokenOrElse is the first error, or the second where there is none.
+func tokenOrElse(err, otherwise error) error {
 	if err != nil {
 		return err
 	}
 	return otherwise
 }
 
-// eventually asks until the answer is yes.
-func eventually(t *testing.T, what string, ask func() bool) {
+// tokenEventually asks until the answer is yes.
+func tokenEventually(t *testing.T, what string, ask func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -293,10 +293,10 @@ func TestTokensInSnapshots(t *testing.T) {
 					if err := rows.Close(); err != nil {
 						return err
 					}
-					if _, _, err := dbguard.ConsumeDo(ctx, tokens, db, alice, token, work); err != nil {
+					if _, _, err := dbguard.ConsumeDo(ctx, tokens, db, tokenAlice, token, work); err != nil {
 						return err
 					}
-					got, replayed, err := dbguard.ConsumeDo(ctx, tokens, tx, alice, token, work)
+					got, replayed, err := dbguard.ConsumeDo(ctx, tokens, tx, tokenAlice, token, work)
 					if err == nil && (got != 1 || !replayed) {
 						t.Errorf("ConsumeDo = %d, %v, want 1 replayed", got, replayed)
 					}
@@ -318,12 +318,12 @@ func TestTokensMalformed(t *testing.T) {
 	if !errors.Is(err, semel.ErrScopeMissing) {
 		t.Errorf("NewToken without a scope = %v, want ErrScopeMissing", err)
 	}
-	token, _, err := dbguard.NewToken(alice)
+	token, _, err := dbguard.NewToken(tokenAlice)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := signer(t, "test", dbguard.SigningKey{ID: 7, Secret: secret(7)})
-	signed, err := s.Mint(alice, time.Hour)
+	s := tokenSigner(t, "test", dbguard.SigningKey{ID: 7, Secret: tokenSecret(7)})
+	signed, err := s.Mint(tokenAlice, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -334,11 +334,11 @@ func TestTokensMalformed(t *testing.T) {
 		"", "sot1.", token[1:], token + "A", " " + token[1:], token[:36] + "\n", token[:36] + "=", token[:36] + "+",
 		strings.Replace(token, "sot1", "sst1", 1), signed, signed[:92], "sot1." + signed[5:],
 	} {
-		if err := (dbguard.Tokens{}).Consume(t.Context(), nil, alice, text); !errors.Is(err, dbguard.ErrTokenMalformed) {
+		if err := (dbguard.Tokens{}).Consume(t.Context(), nil, tokenAlice, text); !errors.Is(err, dbguard.ErrTokenMalformed) {
 			t.Errorf("Consume(%q) = %v, want ErrTokenMalformed", text, err)
 		}
 	}
-	for scope, lifetime := range map[string]time.Duration{"": time.Hour, alice: 0, bob: 100 * 365 * 24 * time.Hour} {
+	for scope, lifetime := range map[string]time.Duration{"": time.Hour, tokenAlice: 0, tokenBob: 100 * 365 * 24 * time.Hour} {
 		if _, err := s.Mint(scope, lifetime); err == nil {
 			t.Errorf("Mint(%q, %v) has no error", scope, lifetime)
 		}
@@ -352,8 +352,8 @@ func TestTokensMalformed(t *testing.T) {
 // not with a bit of it changed.
 func TestTokenSigner(t *testing.T) {
 	t.Parallel()
-	first, second := dbguard.SigningKey{ID: 1, Secret: secret(1)}, dbguard.SigningKey{ID: 2, Secret: secret(2)}
-	token, err := signer(t, "reset", first).Mint(alice, time.Hour)
+	first, second := dbguard.SigningKey{ID: 1, Secret: tokenSecret(1)}, dbguard.SigningKey{ID: 2, Secret: tokenSecret(2)}
+	token, err := tokenSigner(t, "reset", first).Mint(tokenAlice, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -363,22 +363,22 @@ func TestTokenSigner(t *testing.T) {
 			t.Errorf("%s = %v, want %v", what, err, want)
 		}
 	}
-	verify("its own", signer(t, "reset", first), alice, token, nil)
-	verify("a new key first", signer(t, "reset", second, first), alice, token, nil)
-	verify("the key is gone", signer(t, "reset", second), alice, token, dbguard.ErrTokenUnknown)
-	verify("another secret", signer(t, "reset", dbguard.SigningKey{ID: 1, Secret: secret(9)}), alice, token, dbguard.ErrTokenUnknown)
-	verify("another purpose", signer(t, "rese", first), "t"+alice, token, dbguard.ErrTokenUnknown)
-	verify("another scope", signer(t, "reset", first), bob, token, dbguard.ErrTokenUnknown)
-	verify("no scope", signer(t, "reset", first), "", token, semel.ErrScopeMissing)
+	verify("its own", tokenSigner(t, "reset", first), tokenAlice, token, nil)
+	verify("a new key first", tokenSigner(t, "reset", second, first), tokenAlice, token, nil)
+	verify("the key is gone", tokenSigner(t, "reset", second), tokenAlice, token, dbguard.ErrTokenUnknown)
+	verify("another secret", tokenSigner(t, "reset", dbguard.SigningKey{ID: 1, Secret: tokenSecret(9)}), tokenAlice, token, dbguard.ErrTokenUnknown)
+	verify("another purpose", tokenSigner(t, "rese", first), "t"+tokenAlice, token, dbguard.ErrTokenUnknown)
+	verify("another scope", tokenSigner(t, "reset", first), tokenBob, token, dbguard.ErrTokenUnknown)
+	verify("no scope", tokenSigner(t, "reset", first), "", token, semel.ErrScopeMissing)
 	for i := len("sst1."); i < len(token); i++ {
 		changed := []byte(token)
 		changed[i] = map[bool]byte{true: 'B', false: 'A'}[changed[i] == 'A']
-		if _, err := signer(t, "reset", first).Verify(alice, string(changed)); err == nil {
+		if _, err := tokenSigner(t, "reset", first).Verify(tokenAlice, string(changed)); err == nil {
 			t.Errorf("a token that differs at %d counts", i)
 		}
 	}
 	for what, keys := range map[string][]dbguard.SigningKey{
-		"no key": nil, "a short one": {{ID: 1, Secret: secret(1)[1:]}}, "one twice": {first, first}, "many": make([]dbguard.SigningKey, 17),
+		"no key": nil, "a short one": {{ID: 1, Secret: tokenSecret(1)[1:]}}, "one twice": {first, first}, "many": make([]dbguard.SigningKey, 17),
 	} {
 		if _, err := dbguard.NewTokenSigner("reset", keys...); err == nil {
 			t.Errorf("NewTokenSigner with %s has no error", what)
@@ -399,19 +399,19 @@ func TestConsumeDoFails(t *testing.T) {
 			tokens := makeTokens(t, db)
 			for _, token := range mintTokens(t, db, tokens, 2) {
 				for what, work := range map[string]func(context.Context) (any, error){
-					"an error":      func(context.Context) (any, error) { return nil, errGivenUp },
+					"an error":      func(context.Context) (any, error) { return nil, errTokenGivenUp },
 					"no JSON":       func(context.Context) (any, error) { return func() {}, nil },
 					"a long result": func(context.Context) (any, error) { return strings.Repeat("x", 1<<16), nil },
 				} {
 					err := db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
-						_, _, err := dbguard.ConsumeDo(ctx, tokens, tx, alice, token, work)
+						_, _, err := dbguard.ConsumeDo(ctx, tokens, tx, tokenAlice, token, work)
 						return err
 					})
 					if err == nil || errors.Is(err, dbguard.ErrConsumed) {
 						t.Errorf("%.5s: %s = %v, want its error", token, what, err)
 					}
 				}
-				if err := tokens.Consume(t.Context(), db, alice, token); err != nil {
+				if err := tokens.Consume(t.Context(), db, tokenAlice, token); err != nil {
 					t.Errorf("%.5s: afterwards: %v, want that it is consumed", token, err)
 				}
 			}
