@@ -1,0 +1,35 @@
+package dbguard_test
+
+import (
+	"testing"
+
+	"github.com/semel-dev/semel/dbguard"
+	"github.com/semel-dev/semel/dbguard/guardtest"
+	"github.com/semel-dev/semel/dbguard/locktest"
+)
+
+func TestLockTable(t *testing.T) {
+	t.Parallel()
+	for name, open := range guardtest.Databases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			locktest.Run(t, func(tb testing.TB) dbguard.LockStore {
+				tb.Helper()
+				db := open(tb)
+				makeLocks(tb, db)
+				return dbguard.LockTable{}.On(db)
+			})
+		})
+	}
+}
+
+// makeLocks makes the tables of locks and of fences.
+func makeLocks(tb testing.TB, db dbguard.Session) {
+	tb.Helper()
+	if err := (dbguard.LockTable{}).Create(tb.Context(), db); err != nil {
+		tb.Fatal(err)
+	}
+	if err := (dbguard.FenceTable{}).Create(tb.Context(), db); err != nil {
+		tb.Fatal(err)
+	}
+}

@@ -1,0 +1,227 @@
+package redisguard
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/dbguard"
+)
+
+const (
+	defaultTokenKeep = 24 * time.Hour
+	minTokenKeep     = time.Minute
+	defaultTokenWait = 5 * time.Second
+	maxTokenLifetime = 10 * 365 * 24 * time.Hour
+	maxTokenResult   = 64 << 10
+	answerTimeout    = 5 * time.Second
+
+	tokenPauseFirst = time.Millisecond
+	tokenPauseMost  = 100 * time.Millisecond
+)
+
+// TokensOptions adjust [Tokens]. Nil is complete.
+type TokensOptions struct {
+	// Prefix begins every key. Default: semel.
+	Prefix string
+	// Signer makes signed tokens count, beside those that were minted here.
+	// Default: they do not.
+	Signer *dbguard.TokenSigner
+	// Keep is how long a token is remembered after it has expired, so that a
+	// consumed one is told from an unknown one and gives its result. Default: a
+	// day. At least a minute.
+	Keep time.Duration
+	// Wait is how long, in idempotent mode, a caller waits at most for the result
+	// of the first. Default: 5 seconds. A negative one: not at all.
+	Wait time.Duration
+}
+
+// Tokens are one-time tokens in Redis, as [dbguard.Tokens] are in a database. No
+// transaction joins a token here with the work that it permits: work is done at
+// most once, and a crash between the two leaves a token that is consumed and
+// nothing done. Where that is wrong, keep tokens beside the rows, or use package
+// semel with redisstore, which knows leases and unknown outcomes.
+//
+// It is safe for concurrent use. Keys are prefix:token:digest, and go when Keep
+// has passed since the token expired. The user of the server needs EVAL, EVALSHA,
+// TIME, HMGET, HSET, HSETNX, HEXISTS and PEXPIRE on them.
+type Tokens struct {
+	client                rueidis.Client
+	o                     TokensOptions
+	mint, consume, answer *rueidis.Lua
+}
+
+// NewTokens keeps tokens by this client, which the caller closes.
+func NewTokens(client rueidis.Client, o *TokensOptions) (*Tokens, error) {
+	t := &Tokens{client: client}
+	if o != nil {
+		t.o = *o
+	}
+	if t.o.Prefix == "" {
+		t.o.Prefix = defaultPrefix
+	}
+	if t.o.Keep == 0 {
+		t.o.Keep = defaultTokenKeep
+	}
+	if t.o.Wait == 0 {
+		t.o.Wait = defaultTokenWait
+	}
+	if t.o.Keep < minTokenKeep {
+		return nil, fmt.Errorf("redisguard: new tokens: Keep is %v, want at least %v", t.o.Keep, minTokenKeep)
+	}
+	t.mint, t.consume, t.answer = script("token_mint"), script("token_consume"), script("token_answer")
+	return t, nil
+}
+
+// Mint makes a token that the scope can consume once within the lifetime, by the
+// server's clock. The scope is not empty; the lifetime is 1 millisecond to 10
+// years.
+func (t *Tokens) Mint(ctx context.Context, scope string, lifetime time.Duration) (string, error) {
+	token, id, err := dbguard.NewToken(scope)
+	if err != nil {
+		return "", err
+	}
+	if lifetime < time.Millisecond || lifetime > maxTokenLifetime {
+		return "", fmt.Errorf("redisguard: mint a token: the lifetime is %v, want %v to %v", lifetime, time.Millisecond, maxTokenLifetime)
+	}
+	life := (lifetime + t.o.Keep).Milliseconds()
+	args := []string{strconv.FormatInt(lifetime.Microseconds(), 10), strconv.FormatInt(life, 10)}
+	if err := t.mint.Exec(ctx, t.client, t.keys(id), args).Error(); err != nil {
+		return "", fmt.Errorf("redisguard: mint a token: %w", err)
+	}
+	return token, nil
+}
+
+// Consume consumes the token in dedup mode: whoever comes second gets
+// [dbguard.ErrConsumed], at once. The other answers are
+// [dbguard.ErrTokenMalformed], [dbguard.ErrTokenUnknown] and
+// [dbguard.ErrTokenExpired]. After any other error nobody can tell whether the
+// token was consumed.
+func (t *Tokens) Consume(ctx context.Context, scope, token string) error {
+	id, err := dbguard.ParseToken(scope, token, t.o.Signer)
+	if err != nil {
+		return err
+	}
+	first, _, err := t.take(ctx, id)
+	if err == nil && !first {
+		return dbguard.ErrConsumed
+	}
+	return err
+}
+
+// ConsumeDo consumes the token in idempotent mode: the first caller runs work,
+// whose result is kept as JSON of at most 64 KiB; everybody later gets that
+// result, replayed. Who comes while the first one works waits for it, up to
+// [TokensOptions.Wait], and then gets [dbguard.ErrConsumed]; so does everybody
+// when work failed or its process died: it may have had an effect, and never
+// runs again.
+//
+// When work succeeded and its result could not be kept, it is returned together
+// with an error that wraps [semel.ErrNotStored].
+func ConsumeDo[T any](ctx context.Context, t *Tokens, scope, token string, work func(ctx context.Context) (T, error)) (result T, replayed bool, err error) {
+	id, err := dbguard.ParseToken(scope, token, t.o.Signer)
+	if err != nil {
+		return result, false, err
+	}
+	first, kept, err := t.take(ctx, id)
+	if err == nil && !first && kept == nil {
+		kept, err = t.await(ctx, id)
+	}
+	switch {
+	case err != nil:
+		return result, false, err
+	case !first:
+		if err := json.Unmarshal(kept, &result); err != nil {
+			return result, false, fmt.Errorf("redisguard: read the result of a token: %w", err)
+		}
+		return result, true, nil
+	}
+	if result, err = work(ctx); err != nil {
+		return result, false, err
+	}
+	if err := t.keep(ctx, id, result); err != nil {
+		return result, false, fmt.Errorf("redisguard: %w: %w", semel.ErrNotStored, err)
+	}
+	return result, false, nil
+}
+
+// take consumes the token, or says that it was not the first and what came of
+// it, if that is known.
+func (t *Tokens) take(ctx context.Context, id dbguard.TokenID) (first bool, result []byte, err error) {
+	args := []string{"", strconv.FormatInt(t.o.Keep.Milliseconds(), 10)}
+	if !id.Expires.IsZero() {
+		args[0] = strconv.FormatInt(id.Expires.UnixMicro(), 10)
+	}
+	answer, err := t.consume.Exec(ctx, t.client, t.keys(id), args).ToArray()
+	if err != nil {
+		return false, nil, fmt.Errorf("redisguard: consume a token: %w", err)
+	}
+	state, err := answer[0].ToString()
+	if err != nil {
+		return false, nil, fmt.Errorf("redisguard: consume a token: %w", err)
+	}
+	switch state {
+	case "first":
+		return true, nil, nil
+	case "consumed":
+		if len(answer) == 1 || answer[1].IsNil() {
+			return false, nil, nil
+		}
+		result, err = answer[1].AsBytes()
+		return false, result, err
+	case "expired":
+		return false, nil, dbguard.ErrTokenExpired
+	}
+	return false, nil, dbguard.ErrTokenUnknown
+}
+
+// await asks for the result of a consumed token until it is there.
+func (t *Tokens) await(ctx context.Context, id dbguard.TokenID) ([]byte, error) {
+	if t.o.Wait < 0 {
+		return nil, dbguard.ErrConsumed
+	}
+	patience, cancel := context.WithTimeout(ctx, t.o.Wait)
+	defer cancel()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for pause := tokenPauseFirst; ; pause = min(2*pause, tokenPauseMost) {
+		timer.Reset(pause)
+		select {
+		case <-timer.C:
+		case <-patience.Done():
+			return nil, errors.Join(dbguard.ErrConsumed, ctx.Err())
+		}
+		if _, result, err := t.take(ctx, id); err != nil || result != nil {
+			return result, err
+		}
+	}
+}
+
+// keep records the result, also when whoever asked has gone.
+func (t *Tokens) keep(ctx context.Context, id dbguard.TokenID, result any) error {
+	kept, err := json.Marshal(result)
+	if err != nil {
+		return err
+	}
+	if len(kept) > maxTokenResult {
+		return fmt.Errorf("the result has %d bytes, want at most %d: keep a reference in its place", len(kept), maxTokenResult)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTimeout)
+	defer cancel()
+	known, err := t.answer.Exec(ctx, t.client, t.keys(id), []string{string(kept)}).AsInt64()
+	if err == nil && known == 0 {
+		return errors.New("the token is gone")
+	}
+	return err
+}
+
+func (t *Tokens) keys(id dbguard.TokenID) []string {
+	return []string{t.o.Prefix + ":token:" + hex.EncodeToString(id.Digest[:])}
+}

@@ -1,0 +1,16 @@
+-- At most one holder: the row is written only where its lease has ended, which
+-- is looked at again once the row is locked. While somebody else holds it, this
+-- reads and writes nothing. An owner that did not hear its answer gets it again.
+--
+-- $1 name  $2 owner  $3 lease in microseconds
+INSERT INTO {{table}} AS l (name, fence, owner, lease_until_us)
+SELECT $1::text, {{now}}, $2::bytea, {{now}} + $3::bigint
+WHERE NOT EXISTS (
+  SELECT FROM {{table}} h WHERE h.name = $1::text AND h.lease_until_us > {{now}} AND h.owner <> $2::bytea
+)
+ON CONFLICT (name) DO UPDATE
+SET fence = CASE WHEN l.owner = excluded.owner THEN l.fence ELSE greatest(l.fence + 1, {{now}}) END,
+    owner = excluded.owner,
+    lease_until_us = {{now}} + $3::bigint
+WHERE l.lease_until_us <= {{now}} OR l.owner = excluded.owner
+RETURNING l.fence

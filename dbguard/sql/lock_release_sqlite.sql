@@ -1,0 +1,6 @@
+-- Only the last owner releases, as often as it likes. The fence stays: it is
+-- never given again.
+--
+-- ?1 name  ?2 owner
+UPDATE {{table}} SET lease_until_us = min(lease_until_us, 0) - 1
+WHERE name = ?1 AND owner = ?2

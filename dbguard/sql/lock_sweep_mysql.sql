@@ -1,0 +1,7 @@
+-- A name that nobody has locked for so long starts anew, from a fence that is
+-- the time, and therefore greater than the one forgotten here.
+--
+-- ? idle in microseconds  ? the same  ? how many at most
+DELETE FROM {{table}}
+WHERE lease_until_us < {{now}} - ? AND fence < {{now}} - ?
+LIMIT ?

@@ -1,0 +1,193 @@
+package dbguard
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/semel-dev/semel/dialect"
+)
+
+const (
+	tokenTableName = "semel_token"
+	// maxTokenResult is how long the JSON of a result is at most.
+	maxTokenResult = 64 << 10
+	// minTokenKeep is how long a token is remembered after it has expired: a
+	// clock that is set back by less lets none be consumed twice.
+	minTokenKeep = time.Minute
+)
+
+// Tokens are one-time tokens in a table of a database: minted now, consumed once
+// by the transaction that they permit. The zero Tokens is the table semel_token
+// without a signer. It is safe for concurrent use.
+//
+//	absent ──mint──▶ minted ──consume──▶ consumed (and the result)
+//	                   │                    │
+//	                   └──lifetime──▶ expired ──sweep──▶ absent
+//
+// A token belongs to a scope, such as the user and the operation it permits; for
+// any other scope it is unknown. The table holds its digest only.
+//
+// It is right where the right to do something once is handed out before it is
+// used: a form, a link in a mail, a voucher. It is not right where callers name
+// their own intents: there a key and package semel do more. A token is a secret:
+// whoever has it and is let into its scope consumes it.
+type Tokens struct {
+	// Table is the table's name, which may be qualified. Default: semel_token.
+	Table string
+	// Signer makes signed tokens count, beside those that were minted into the
+	// table. Default: they do not.
+	Signer *TokenSigner
+}
+
+func (t Tokens) table() string { return cmp.Or(t.Table, tokenTableName) }
+
+// Schema is what makes the table and its index where they are not there. Put it
+// among the application's own migrations.
+func (t Tokens) Schema(d dialect.Dialect) (string, error) {
+	return lockStatement(d, t.table(), "token_schema")
+}
+
+// Create makes the table where it is not there.
+func (t Tokens) Create(ctx context.Context, s Session) error {
+	if _, err := lockExec(ctx, s, t.table(), "token_schema"); err != nil {
+		return fmt.Errorf("create the table of tokens: %w", err)
+	}
+	return nil
+}
+
+// Mint makes a token that the scope can consume once within the lifetime, by
+// the database's clock. The scope is not empty; the lifetime is 1 millisecond to
+// 10 years. In a transaction, it counts once that commits.
+func (t Tokens) Mint(ctx context.Context, s Session, scope string, lifetime time.Duration) (string, error) {
+	if err := checkTokenTerms(scope, lifetime); err != nil {
+		return "", err
+	}
+	token, id, err := NewToken(scope)
+	if err != nil {
+		return "", err
+	}
+	if _, err := lockExec(ctx, s, t.table(), "token_mint", id.Digest[:], lifetime.Microseconds()); err != nil {
+		return "", fmt.Errorf("mint a token: %w", err)
+	}
+	return token, nil
+}
+
+// Consume consumes the token in dedup mode: once. Whoever comes second gets
+// [ErrConsumed], and waits for the first one's transaction before it can be told;
+// when that rolls back, the token is as it was. The other answers are
+// [ErrTokenMalformed], [ErrTokenUnknown] and [ErrTokenExpired]; none of them
+// changes anything.
+//
+// Pass the transaction of the work that the token permits. On a pool, the token
+// is consumed whatever becomes of the work. At REPEATABLE READ and above,
+// PostgreSQL tells the second of two at once by a serialization error; MySQL may
+// tell one of several who waited by a deadlock, when the first rolls back: run
+// that transaction again.
+func (t Tokens) Consume(ctx context.Context, tx Session, scope, token string) error {
+	id, err := ParseToken(scope, token, t.Signer)
+	if err != nil {
+		return err
+	}
+	won, _, err := t.consume(ctx, tx, id)
+	if err == nil && !won {
+		return ErrConsumed
+	}
+	return err
+}
+
+// ConsumeDo consumes the token in idempotent mode: the first caller runs work,
+// whose result is kept as JSON of at most 64 KiB; everybody later gets that
+// result, replayed, until the token is swept. What [Tokens.Consume] says holds
+// here, too. When it returns an error, roll the transaction back: work may have
+// begun. A token that was consumed without a result is [ErrConsumed].
+//
+// Work gets the context and shall use the transaction that is passed here.
+func ConsumeDo[T any](ctx context.Context, t Tokens, tx Session, scope, token string, work func(ctx context.Context) (T, error)) (result T, replayed bool, err error) {
+	id, err := ParseToken(scope, token, t.Signer)
+	if err != nil {
+		return result, false, err
+	}
+	won, kept, err := t.consume(ctx, tx, id)
+	switch {
+	case err != nil:
+		return result, false, err
+	case !won && kept == nil:
+		return result, false, ErrConsumed
+	case !won:
+		if err := json.Unmarshal(kept, &result); err != nil {
+			return result, false, fmt.Errorf("read the result of a token: %w", err)
+		}
+		return result, true, nil
+	}
+	if result, err = work(ctx); err != nil {
+		return result, false, err
+	}
+	kept, err = json.Marshal(result)
+	if err != nil {
+		return result, false, fmt.Errorf("keep the result of a token: %w", err)
+	}
+	if len(kept) > maxTokenResult {
+		return result, false, fmt.Errorf("dbguard: the result of a token has %d bytes, want at most %d: keep a reference in its place", len(kept), maxTokenResult)
+	}
+	if _, err := lockExec(ctx, tx, t.table(), "token_answer", kept, id.Digest[:]); err != nil {
+		return result, false, fmt.Errorf("keep the result of a token: %w", err)
+	}
+	return result, false, nil
+}
+
+// Sweep forgets tokens that expired so long ago, consumed or not, at most limit
+// of them, and says how many they were; call it again while it forgets as many
+// as it may. Until then a consumed token is told from an unknown one. Keep is at
+// least a minute.
+func (t Tokens) Sweep(ctx context.Context, s Session, keep time.Duration, limit int) (int64, error) {
+	if keep < minTokenKeep || limit < 1 {
+		return 0, fmt.Errorf("dbguard: sweep tokens: keep is %v and limit %d, want at least %v and 1", keep, limit, minTokenKeep)
+	}
+	n, err := lockExec(ctx, s, t.table(), "token_sweep", keep.Microseconds(), limit)
+	if err != nil {
+		return 0, fmt.Errorf("sweep tokens: %w", err)
+	}
+	return n, nil
+}
+
+// consume consumes the token, or says that it was not the first and what came
+// of it.
+func (t Tokens) consume(ctx context.Context, tx Session, id TokenID) (won bool, result []byte, err error) {
+	if err := t.admit(ctx, tx, id); err != nil {
+		return false, nil, fmt.Errorf("consume a token: %w", err)
+	}
+	changed, err := lockExec(ctx, tx, t.table(), "token_consume", id.Digest[:])
+	if err != nil {
+		return false, nil, fmt.Errorf("consume a token: %w", err)
+	}
+	if changed > 0 {
+		return true, nil, nil
+	}
+	var consumed int64
+	found, err := lockQuery(ctx, tx, t.table(), "token_find", []any{id.Digest[:]}, &consumed, &result)
+	switch {
+	case err != nil:
+		return false, nil, fmt.Errorf("consume a token: %w", err)
+	case !found && id.Expires.IsZero():
+		return false, nil, ErrTokenUnknown
+	case consumed == 0:
+		return false, nil, ErrTokenExpired
+	}
+	return false, result, nil
+}
+
+// admit makes the row of a signed token.
+func (t Tokens) admit(ctx context.Context, tx Session, id TokenID) error {
+	if id.Expires.IsZero() {
+		return nil
+	}
+	args := []any{id.Digest[:], id.Expires.UnixMicro()}
+	if tx.Dialect() == dialect.MySQL {
+		args = append(args, id.Expires.UnixMicro())
+	}
+	_, err := lockExec(ctx, tx, t.table(), "token_admit", args...)
+	return err
+}
