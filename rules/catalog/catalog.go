@@ -11,7 +11,8 @@ type Schema struct {
 	Server string
 	// Name is the schema (PostgreSQL) or the database (MySQL) where unqualified
 	// names are looked for; "main" in SQLite.
-	Name   string
+	Name string
+	// Tables are in the order of schema and name.
 	Tables []Table
 }
 
@@ -19,13 +20,23 @@ type Schema struct {
 type Table struct {
 	Schema, Name string
 	Kind         Kind
-	Columns      []Column
-	// Indexes are all indexes, unique or not, in the order of their names.
+	// Visible says that the name without the schema means this table.
+	Visible bool
+	Columns []Column
+	// Indexes are all indexes, unique or not, in the order of their names. The
+	// integer primary key of SQLite is there as one without a name.
 	Indexes []Index
 	// Partitions are the names of the leaves, for a partitioned table.
 	Partitions []string
 	// PartitionBy are the columns of the partition key, "" for an expression.
 	PartitionBy []string
+	// Root is the partitioned table that a partition belongs to in the end.
+	Root string
+	// Children are the tables that inherit from a plain table: no index of it
+	// knows their rows.
+	Children []string
+	// Engine is the storage engine, in MySQL.
+	Engine string
 	// Rows is what the server guesses; -1 when it does not say.
 	Rows int64
 }
@@ -46,18 +57,28 @@ const (
 type Column struct {
 	Name string
 	// Type is the type in the server's words, such as "character varying(40)".
-	Type     string
+	Type string
+	// Base is the type below a domain, or the type without its size, in lower
+	// case: varchar, int8, citext.
+	Base     string
 	Nullable bool
 	// Collation is its name; "" where the type has none.
 	Collation string
 	// Loose says that the collation treats different texts as equal: letters of
-	// another case, with other accents, or with spaces at the end.
+	// another case or with other accents.
 	Loose bool
+	// IgnoresCase and IgnoresAccents say what Loose is made of.
+	IgnoresCase, IgnoresAccents bool
 	// Generated is the expression of a generated column; Stored says that its
 	// values are kept.
 	Generated string
 	Stored    bool
 	Default   string
+	// Minted says that the server makes a new value for each row that does not
+	// bring one: serial, identity, AUTO_INCREMENT, random UUIDs.
+	Minted bool
+	// References is the table that a foreign key of the column names, or "".
+	References string
 }
 
 // Index is an index, or the constraint that an index keeps.
@@ -67,9 +88,13 @@ type Index struct {
 	Constraint string
 	Unique     bool
 	Primary    bool
-	// Exclusion says that the constraint is an exclusion constraint.
+	// Exclusion says that the constraint is an exclusion constraint. Such a one is
+	// Unique when all its operators are equality.
 	Exclusion bool
-	Parts     []Part
+	// Root is the index of the partitioned table that the index of a partition
+	// belongs to in the end, or "".
+	Root  string
+	Parts []Part
 	// Where is the predicate of a partial index in the server's words, or "".
 	Where string
 	// NullsNotDistinct says that rows with NULL collide.
@@ -91,10 +116,11 @@ type Part struct {
 	Column string
 	// Expression is the expression in the server's words, or "".
 	Expression string
-	// Collation, when set, is another one than the column's.
+	// Collation, when set, is another one than the column's, or for an expression
+	// than the default.
 	Collation string
-	// Loose is as in [Column], for this part.
-	Loose bool
+	// Loose, IgnoresCase and IgnoresAccents are as in [Column], for this part.
+	Loose, IgnoresCase, IgnoresAccents bool
 	// Prefix is how many characters or bytes of the column count; 0 for all.
 	Prefix     int
 	Descending bool
