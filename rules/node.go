@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/semel-dev/semel/rules/spelling"
 )
 
 // maxProblems bounds how many problems one file is told of.
@@ -69,7 +71,7 @@ func (r *reader) entry(entry *ast.MappingValueNode, what string, fields []field,
 	switch {
 	case i < 0:
 		fix := "known keys are: " + strings.Join(names(fields), ", ")
-		if near := nearest(key.Value, names(fields)); near != "" {
+		if near := spelling.Nearest(key.Value, names(fields)); near != "" {
 			fix = fmt.Sprintf("did you mean %q?", near)
 		}
 		r.report(at, fix, "unknown key %q in %s", cut(key.Value), what)
@@ -160,7 +162,7 @@ func (r *reader) choice(n ast.Node, what string, words ...string) int {
 		return i
 	}
 	fix := "write one of: " + strings.Join(words, ", ")
-	if near := nearest(value, words); near != "" {
+	if near := spelling.Nearest(value, words); near != "" {
 		fix = fmt.Sprintf("did you mean %q?", near)
 	}
 	r.report(position(n), fix, "%s is %s", what, describe(n))

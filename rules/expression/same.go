@@ -1,0 +1,51 @@
+package expression
+
+import (
+	"strings"
+
+	"github.com/semel-dev/semel/dialect"
+)
+
+// Same reports whether two expressions give the same for every row of a database
+// of the dialect: they are written alike, or differ in the order of lower and
+// trim, in functions that do nothing there, or in the case of names that the
+// dialect does not tell apart.
+func Same(d dialect.Dialect, a, b Expr, types ColumnTypes) bool {
+	return a.simplify(d, types).Equal(b.simplify(d, types))
+}
+
+// simplify takes away what does nothing, and puts the rest into one order.
+func (e Expr) simplify(d dialect.Dialect, types ColumnTypes) Expr {
+	if e.kind == column {
+		return Column(fold(d, e.name))
+	}
+	if e.kind != call {
+		return e
+	}
+	args := make([]Expr, len(e.args))
+	for i, arg := range e.args {
+		args[i] = arg.simplify(d, types)
+	}
+	x := args[0]
+	inner := x.kind == call
+	name, bare := e.args[0].Column()
+	switch {
+	case e.name == "utc" && d == dialect.SQLite:
+		return x
+	case e.name == "date" && bare && strings.EqualFold(types.of(name).Type, "date"), inner && x.name == e.name:
+		return x
+	case inner && x.name == "date" && isPart(e.name):
+		return newCall(e.name, x.args...)
+	case inner && e.name == "trim" && (x.name == "lower" || x.name == "upper"):
+		return newCall(x.name, newCall("trim", x.args...)).simplify(d, nil)
+	}
+	return newCall(e.name, args...)
+}
+
+// fold makes names the same that the dialect does not tell apart.
+func fold(d dialect.Dialect, name string) string {
+	if d == dialect.PostgreSQL {
+		return name
+	}
+	return strings.ToLower(name)
+}
