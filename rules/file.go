@@ -18,6 +18,7 @@ const (
 	// MaxFileBytes is the largest rules file.
 	MaxFileBytes = 512 << 10
 	maxRoutes    = 1000
+	maxUnique    = 1000
 	maxDepth     = 64
 )
 
@@ -27,6 +28,8 @@ type File struct {
 	Name string
 	// Routes are the endpoint rules, in the order of the file.
 	Routes []Route
+	// Unique are the uniqueness rules, in the order of the file.
+	Unique []Unique
 }
 
 // Load reads a rules file. The error is an [*Error] when the content is at
@@ -103,6 +106,7 @@ func (r *reader) top(root ast.Node, file *File) {
 	found := r.mapping(root, "the file", []field{
 		{"version", func(n ast.Node) { r.integer(n, "version", Version, Version) }},
 		{"routes", func(n ast.Node) { file.Routes = r.routes(n) }},
+		{"unique", func(n ast.Node) { file.Unique = r.uniques(n) }},
 	})
 	if found != nil && !found.has("version") {
 		r.report(Position{Line: 1, Column: 1}, "start with: version: 1", "the file does not say its version")

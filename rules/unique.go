@@ -1,6 +1,11 @@
 package rules
 
-import "github.com/semel-dev/semel/dialect"
+import (
+	"slices"
+
+	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/rules/expression"
+)
 
 // Unique is a uniqueness rule: which rows of a table are the same thing, and
 // what becomes of a second one.
@@ -21,7 +26,9 @@ type Unique struct {
 	Scope []Term
 	// Fields are what must not be the same twice within a scope.
 	Fields []Term
-	// Nulls says what rows with NULL in a term are.
+	// Nulls says what rows with NULL in a term are. Default: NullsDistinct, and
+	// NullsForbidden where OnConflict is ReturnExisting or Upsert, which never find
+	// a row with NULL.
 	Nulls Nulls
 	// Except are rows that do not count, because they are gone or merged. A row
 	// counts when no exception holds.
@@ -34,7 +41,7 @@ type Unique struct {
 	// Index is the name of the index that enforces the rule. Default: Name.
 	Index string
 	// Messages say in people's languages (en, sv, hi, zh) that the thing is there
-	// already. Language en is always there.
+	// already, where the file does; see [Unique.Message].
 	Messages map[string]Message
 	// Labels are names of fields for people: language, then column.
 	Labels map[string]map[string]string
@@ -44,7 +51,47 @@ type Unique struct {
 }
 
 // Terms are scope and fields, in the order of the index.
-func (u *Unique) Terms() []Term { return append(append([]Term(nil), u.Scope...), u.Fields...) }
+func (u *Unique) Terms() []Term { return slices.Concat(u.Scope, u.Fields) }
+
+// Columns are the columns that scope and fields read, each once.
+func (u *Unique) Columns() []string { return columnsOf(u.Terms()) }
+
+// Predicate says which rows count: those that no exception holds for.
+func (u *Unique) Predicate() expression.Predicate {
+	tests := map[ExceptionKind]expression.Test{
+		IsSet: expression.Null, IsNull: expression.NotNull, IsTrue: expression.NotTrue, IsFalse: expression.NotFalse, IsEquals: expression.Differs,
+	}
+	var p expression.Predicate
+	for _, e := range u.Except {
+		p = append(p, expression.Condition{Column: e.Column, Test: tests[e.Is], Value: expression.Constant{Text: e.Value, Number: e.Number}})
+	}
+	return p
+}
+
+// Render writes the term in the words of a dialect, without parentheses around
+// it. The error says why the dialect cannot index it, or not on columns of these
+// types, which may be nil.
+func (t *Term) Render(d dialect.Dialect, types expression.ColumnTypes) (string, error) {
+	if t.Raw == nil {
+		return t.Expr.Render(d, types)
+	}
+	if text, ok := t.Raw[d]; ok {
+		return text, nil
+	}
+	return "", &expression.Error{Text: t.Text, Message: "there are no words for " + d.String(), Fix: "add " + d.String() + ": … beside the other dialects"}
+}
+
+func columnsOf(terms []Term) []string {
+	var names []string
+	for _, t := range terms {
+		for _, name := range t.Columns {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
 
 // Term is a column or an expression of a uniqueness rule.
 type Term struct {
@@ -56,6 +103,8 @@ type Term struct {
 	Column string
 	// Columns are all columns that it reads.
 	Columns []string
+	// Expr is the term in the language of rules/expression; zero when Raw is set.
+	Expr expression.Expr
 	// Raw, when set, is the expression in the words of each dialect; then it has
 	// no portable form.
 	Raw map[dialect.Dialect]string
@@ -92,8 +141,10 @@ type Exception struct {
 	Column string
 	// Is is set, null, true, false, or equals.
 	Is ExceptionKind
-	// Value is what the column equals, when Is says so.
-	Value string
+	// Value is what the column equals, when Is says so; Number says that it is a
+	// whole number and no text.
+	Value  string
+	Number bool
 }
 
 // ExceptionKind says what of a column makes a row not count.
@@ -108,8 +159,18 @@ const (
 	IsEquals                      // it has a value: status = 'cancelled'
 )
 
-// Message is a sentence with placeholders: {fields}, {existing}, or {column} of
-// a column in [Unique.Show].
+// String is the word in files and documents: distinct, same or forbidden.
+func (n Nulls) String() string { return nullsWords()[n] }
+
+func nullsWords() []string { return []string{"distinct", "same", "forbidden"} }
+
+// String is the word in files and documents: reject, return_existing or upsert.
+func (c Conflict) String() string { return conflictWords()[c] }
+
+func conflictWords() []string { return []string{"reject", "return_existing", "upsert"} }
+
+// Message is a sentence with placeholders: {fields} for the names of the fields,
+// or {column} for what the caller sent as a column in [Unique.Show].
 type Message struct {
 	Text string
 	At   Position

@@ -2,6 +2,7 @@ package expression
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/semel-dev/semel/dialect"
 )
@@ -188,4 +189,51 @@ func words(d dialect.Dialect, s string) ([]token, bool) {
 		out = append(out, t)
 	}
 	return out, ok
+}
+
+// CheckSQL reports why a piece of SQL cannot be the expression of an index,
+// as far as that can be told without the database: something in it gives another
+// value every time, or it is no single expression. The error is an [*Error].
+func CheckSQL(d dialect.Dialect, s string) error {
+	p := &parser{text: s}
+	if len(s) > MaxBytes {
+		return p.wrong(0, "store the value in a column, and name the column", "it has %d bytes, more than %d", len(s), MaxBytes)
+	}
+	tokens, at, ok := scan(s, d)
+	if !ok {
+		return p.wrong(at, "close it", "a quote is open")
+	}
+	open := 0
+	for i, t := range tokens {
+		switch {
+		case t.is("("):
+			open++
+		case t.is(")"):
+			open--
+		case t.is(";"), strings.HasPrefix(s[t.at:], "--"), strings.HasPrefix(s[t.at:], "/*"), t.kind == tokenMark && t.text == "#":
+			return p.wrong(t.at, "write the expression alone", "it holds the end of a statement or a comment")
+		case t.kind == tokenWord:
+			if err := p.checkWord(t, tokens[i+1]); err != nil {
+				return err
+			}
+		}
+		if open < 0 || strings.ContainsFunc(t.text, isControl) {
+			return p.wrong(t.at, "write the expression alone, on one line", "parentheses do not match, or it holds control characters")
+		}
+	}
+	if open > 0 {
+		return p.wrong(len(s), "close it", "a parenthesis is open")
+	}
+	return nil
+}
+
+// checkWord reports a word of SQL that no database can index, whatever stands
+// around it.
+func (p *parser) checkWord(t, next token) error {
+	message, fix, known := notHere(t.text)
+	isCall := next.is("(") || strings.HasPrefix(strings.ToLower(t.text), "current_")
+	if known && (isCall && strings.Contains(message, "index") || t.is("select")) {
+		return p.wrong(t.at, fix, "%s: %s %s", p.text, t.text, message)
+	}
+	return nil
 }

@@ -30,6 +30,7 @@ func types(d dialect.Dialect) expression.ColumnTypes {
 		"b": {Type: "boolean"}, "d": {Type: "date"}, "ts": {Type: "timestamp without time zone"}, "tz": {Type: "timestamp with time zone"}, "Odd Name": {Type: "text"},
 	}
 	if d == dialect.MySQL {
+		all["email"] = expression.ColumnType{Type: "varchar(40)"}
 		all["b"], all["ts"], all["tz"] = expression.ColumnType{Type: "tinyint(1)"}, expression.ColumnType{Type: "datetime"}, expression.ColumnType{Type: "timestamp"}
 	}
 	return all
@@ -69,6 +70,7 @@ func stored(tb testing.TB, d *databases.Database, name, text string, predicate b
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	databases.Each(t, func(t *testing.T, d *databases.Database) {
+		t.Helper()
 		d.Exec(t, table(d.Dialect))
 		for i, text := range []string{
 			"email", `"Odd Name"`, "lower(email)", "upper(note)", "trim(note)", "lower(trim(email))", "upper(trim(\"Odd Name\"))", "lower(code)",

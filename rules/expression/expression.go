@@ -58,7 +58,12 @@ func (e Expr) IsZero() bool { return e.kind == none }
 
 // Column returns the name of the column when the expression is one and nothing
 // else.
-func (e Expr) Column() (string, bool) { return e.name, e.kind == column }
+func (e Expr) Column() (string, bool) {
+	if e.kind != column {
+		return "", false
+	}
+	return e.name, true
+}
 
 // Columns returns the columns that the expression reads, each once.
 func (e Expr) Columns() []string {

@@ -2,6 +2,7 @@ package expression
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/semel-dev/semel/rules/spelling"
@@ -187,7 +188,7 @@ func (p *parser) expr(depth int) (Expr, error) {
 		if p.peek().is("(") {
 			return p.call(t, depth)
 		}
-		if message, fix, known := notHere(t.text); known && strings.Contains(t.text, "_") || t.is("select") {
+		if message, fix, known := notHere(t.text); known && (strings.HasPrefix(strings.ToLower(t.text), "current_") || t.is("select")) {
 			return Expr{}, p.wrong(t.at, fix, "%s %s", t.text, message)
 		}
 		return Column(t.text), nil
@@ -289,10 +290,5 @@ func (p *parser) checkCoalesce(name token, args []Expr) error {
 }
 
 func (f function) accepts(r result) bool {
-	for _, taken := range f.takes {
-		if taken == r {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(f.takes, r)
 }

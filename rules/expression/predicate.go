@@ -248,7 +248,12 @@ func (n node) conditions() (Predicate, bool) {
 			all = append(all, one...)
 		}
 		return all, true
+	case "same": // as a constant is never NULL
+		return node{op: "=", args: n.args}.conditions()
 	case "not":
+		if n.args[0].op == "same" {
+			return node{op: "differs", args: n.args[0].args}.conditions()
+		}
 		c, ok := n.args[0].condition()
 		if !ok {
 			return nil, false
@@ -257,9 +262,6 @@ func (n node) conditions() (Predicate, bool) {
 		return Predicate{c}, ok
 	}
 	c, ok := n.condition()
-	if c.Test == sameAs { // as a constant is never NULL
-		c.Test = Equal
-	}
 	return Predicate{c}, ok
 }
 
@@ -285,17 +287,11 @@ func (n node) condition() (Condition, bool) {
 	}
 	tests := map[string]Test{"=": Equal, "<>": NotEqual, "differs": Differs}
 	c.Test, ok = tests[n.op]
-	if n.op == "same" { // NOT of it is what people write
-		c.Test, ok = sameAs, true
-	}
 	if !ok {
 		return Condition{}, false
 	}
 	return c.withValue(n.args[1])
 }
-
-// sameAs is equal, or both NULL: nothing but a step on the way to Differs.
-const sameAs Test = 255
 
 // withValue takes the constant that the column is compared with.
 func (c Condition) withValue(n node) (Condition, bool) {
@@ -321,7 +317,7 @@ func (c Condition) withValue(n node) (Condition, bool) {
 func (c Condition) not(op string) (Condition, bool) {
 	opposite := map[Test]Test{
 		Null: NotNull, NotNull: Null, True: NotTrue, False: NotFalse, NotTrue: True, NotFalse: False,
-		Equal: NotEqual, NotEqual: Equal, sameAs: Differs,
+		Equal: NotEqual, NotEqual: Equal,
 	}
 	if op != "is" { // NOT of NULL is NULL, which is not true
 		opposite[True], opposite[False] = False, True

@@ -68,7 +68,7 @@ func wordEnd(s string, i int) int {
 
 // mark is the mark at the start of s, one byte unless it is a known longer one.
 func mark(s string) string {
-	for _, m := range []string{"<=>", "::", "||", "<>", "!=", "<=", ">="} {
+	for _, m := range []string{"<=>", "::", "||", "&&", "<>", "!=", "<=", ">="} {
 		if strings.HasPrefix(s, m) {
 			return m
 		}

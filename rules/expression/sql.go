@@ -92,7 +92,7 @@ func (p *sqlParser) or() node {
 
 func (p *sqlParser) and() node {
 	n := p.not()
-	for p.accept("and") || p.accept("&") && p.accept("&") {
+	for p.accept("and") || p.accept("&&") {
 		n = node{op: "and", args: []node{n, p.not()}}
 	}
 	return n
@@ -206,7 +206,7 @@ func (p *sqlParser) typeName() string {
 	name := strings.ToLower(first.text)
 	for _, more := range [][]string{{"varying"}, {"precision"}, {"without", "time", "zone"}, {"with", "time", "zone"}} {
 		if p.accept(more...) {
-			name += " " + strings.Join(more, " ")
+			name = strings.Join(append([]string{name}, more...), " ")
 		}
 	}
 	if p.accept("(") { // a length may cut values

@@ -1,0 +1,159 @@
+package rules
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/rules/expression"
+)
+
+// uniqueScope reads within what a rule holds: terms, or the word global.
+func (r *reader) uniqueScope(n ast.Node) []Term {
+	if word, ok := literal(n); ok && word == "global" {
+		return nil
+	}
+	return r.terms(n, "scope")
+}
+
+// terms reads one term or a list of them.
+func (r *reader) terms(n ast.Node, what string) []Term {
+	nodes := []ast.Node{n}
+	if _, ok := n.(*ast.SequenceNode); ok {
+		nodes = r.sequence(n, what)
+	}
+	if len(nodes) > maxTerms {
+		r.report(position(n), "name what makes the thing the same, and nothing else", "%s has %d terms, more than %d", what, len(nodes), maxTerms)
+		return nil
+	}
+	var terms []Term
+	for _, node := range nodes {
+		if t, ok := r.term(node, what); ok {
+			terms = append(terms, t)
+		}
+	}
+	return terms
+}
+
+// term reads a column or an expression.
+func (r *reader) term(n ast.Node, what string) (Term, bool) {
+	switch n.(type) {
+	case *ast.MappingNode, *ast.MappingValueNode:
+		return r.raw(n, what)
+	}
+	text, ok := r.text(n, "an element of "+what)
+	if !ok {
+		return Term{}, false
+	}
+	e, err := expression.Parse(text)
+	if err != nil {
+		r.wrongExpression(n, err)
+		return Term{}, false
+	}
+	t := Term{Text: text, At: position(n), Columns: e.Columns(), Expr: e}
+	t.Column, _ = e.Column()
+	return t, true
+}
+
+// wrongExpression reports the error of an expression where it stands.
+func (r *reader) wrongExpression(n ast.Node, err error) {
+	at := position(n)
+	wrong, ok := errors.AsType[*expression.Error](err)
+	if !ok {
+		r.report(at, "write it as the documentation of rules/expression says", "%v", err)
+		return
+	}
+	fix := wrong.Fix
+	if strings.Count(wrong.Text, "(") != strings.Count(wrong.Text, ")") {
+		fix = `in a list in brackets, put it in double quotes, such as ["coalesce(note, 'none')"]`
+	}
+	r.report(at, fix, "%s: %s", cut(wrong.Text), wrong.Message)
+}
+
+// raw reads an expression in the words of each dialect.
+func (r *reader) raw(n ast.Node, what string) (Term, bool) {
+	t := Term{At: position(n), Raw: map[dialect.Dialect]string{}}
+	before := len(r.problems)
+	fields := []field{{"columns", func(n ast.Node) { t.Columns = r.columns(n, "columns") }}}
+	for _, d := range dialect.All() {
+		fields = append(fields, field{d.String(), func(n ast.Node) {
+			if text, ok := r.text(n, d.String()); ok {
+				if err := expression.CheckSQL(d, text); err != nil {
+					r.wrongExpression(n, err)
+				}
+				t.Raw[d] = text
+			}
+		}})
+	}
+	found := r.mapping(n, "an element of "+what, fields)
+	if found == nil || len(r.problems) > before {
+		return Term{}, false
+	}
+	if !found.has("columns") {
+		r.report(t.At, "add columns: [...] with every column that the expression reads", "an expression in the words of a database does not say its columns")
+		return Term{}, false
+	}
+	if len(t.Raw) == 0 {
+		r.report(t.At, `add the expression for each database you use, such as postgresql: "..."`, "an element of %s has columns and no expression", what)
+		return Term{}, false
+	}
+	r.rawColumns(&t)
+	return t, true
+}
+
+// rawColumns reports columns that the expressions do not read.
+func (r *reader) rawColumns(t *Term) {
+	for _, d := range dialect.All() {
+		text, ok := t.Raw[d]
+		if t.Text == "" {
+			t.Text = text
+		}
+		for _, name := range t.Columns {
+			if ok && !strings.Contains(strings.ToLower(text), strings.ToLower(name)) {
+				r.report(t.At, "name the columns that the expression reads, and no others", "%s does not read the column %q", d, cut(name))
+			}
+		}
+	}
+}
+
+// exceptions reads which rows do not count.
+func (r *reader) exceptions(n ast.Node) []Exception {
+	var all []Exception
+	texts := r.texts(n, "except")
+	if len(texts) > maxExceptions {
+		r.report(position(n), "store in one column whether a row counts", "except has %d elements, more than %d", len(texts), maxExceptions)
+		return nil
+	}
+	nodes := []ast.Node{n}
+	if list, ok := n.(*ast.SequenceNode); ok {
+		nodes = list.Values
+	}
+	for _, node := range nodes {
+		text, ok := literal(node)
+		if !ok || text == "" {
+			continue // texts has said so
+		}
+		c, err := expression.ParseException(text)
+		if err != nil {
+			r.wrongExpression(node, err)
+			continue
+		}
+		e := Exception{At: position(node), Column: c.Column, Value: c.Value.Text, Number: c.Value.Number, Is: exceptionKind(c.Test)}
+		if !slices.ContainsFunc(all, func(o Exception) bool { o.At = e.At; return o == e }) {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// exceptionKind says of the rows that do not count what the test says of those
+// that do.
+func exceptionKind(t expression.Test) ExceptionKind {
+	kinds := map[expression.Test]ExceptionKind{
+		expression.Null: IsSet, expression.NotNull: IsNull, expression.NotTrue: IsTrue, expression.NotFalse: IsFalse, expression.Differs: IsEquals,
+	}
+	return kinds[t]
+}
