@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/semel-dev/semel/dialect"
 	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/rules/catalog"
+	"github.com/semel-dev/semel/rules/expression"
 )
 
 // maker makes the steps of one plan.
@@ -23,6 +25,14 @@ type maker struct {
 // refusal makes a refusal that is no error: the plan goes on with the next rule.
 func refusal(fix, why string, args ...any) *Refusal {
 	return &Refusal{Why: fmt.Sprintf(why, args...), Fix: fix}
+}
+
+// unsayable is the refusal of what the dialect has no words for.
+func unsayable(err error) *Refusal {
+	if wrong, ok := errors.AsType[*expression.Error](err); ok {
+		return refusal(wrong.Fix, "%s: %s", wrong.Text, wrong.Message)
+	}
+	return refusal("correct the rule", "%v", err)
 }
 
 // step plans for one rule; nil when there is nothing to do.

@@ -25,7 +25,7 @@ func (s *shape) setPredicate() *Refusal {
 	s.predicate = s.rule.Predicate()
 	where, err := s.predicate.Render(s.dialect, s.types)
 	if err != nil {
-		return refusal("correct the exception", "%v", err)
+		return unsayable(err)
 	}
 	s.where = where
 	return nil

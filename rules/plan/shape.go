@@ -182,7 +182,7 @@ func standIn(expr expression.Expr, column *catalog.Column, d dialect.Dialect) (e
 func (m *maker) addExpr(s *shape, expr expression.Expr) *Refusal {
 	rendered, err := expr.Render(s.dialect, s.types)
 	if err != nil {
-		return refusal("correct the rule", "%v", err)
+		return unsayable(err)
 	}
 	p := part{expr: expr, value: rendered, nullable: m.canBeNull(s, expr)}
 	name, isColumn := expr.Column()
