@@ -125,5 +125,5 @@ func (u *Unique) implies(other *Unique) bool {
 	})
 	counts := other.Predicate()
 	rows := !slices.ContainsFunc(u.Predicate(), func(c expression.Condition) bool { return !slices.Contains(counts, c) })
-	return within && rows && (u.Nulls != NullsDistinct || other.Nulls == NullsDistinct)
+	return within && rows && (u.Nulls != NullsDistinct || other.Nulls != NullsSame)
 }

@@ -180,6 +180,9 @@ func (r *reader) told(u *Unique, labels, show, messages ast.Node) {
 
 // labels reads names of fields for people.
 func (r *reader) labels(u *Unique, n ast.Node) map[string]map[string]string {
+	if len(u.Terms()) == 0 { // which has been said
+		return nil
+	}
 	all := map[string]map[string]string{}
 	var fields []field
 	for _, lang := range Languages() {
@@ -206,8 +209,7 @@ func (r *reader) labels(u *Unique, n ast.Node) map[string]map[string]string {
 // shown reads the columns whose values a message may repeat.
 func (r *reader) shown(u *Unique, n ast.Node) []string {
 	columns := columnsOf(u.Fields)
-	names := r.texts(n, "show")
-	for _, name := range names {
+	return slices.DeleteFunc(r.texts(n, "show"), func(name string) bool {
 		switch {
 		case !slices.Contains(columns, name):
 			fix := "show columns of fields: " + strings.Join(columns, ", ")
@@ -217,9 +219,11 @@ func (r *reader) shown(u *Unique, n ast.Node) []string {
 			r.report(position(n), fix, "show has %q, which is not among the fields", cut(name))
 		case looksPersonal(name):
 			r.report(position(n), "remove it: {fields} says which field it is without its value", "a message would repeat %q, which looks like data about a person", cut(name))
+		default:
+			return false
 		}
-	}
-	return names
+		return true
+	})
 }
 
 // messagePlaceholders reports placeholders that are not known, or that would

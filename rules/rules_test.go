@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -213,7 +214,36 @@ func FuzzRules(f *testing.F) {
 			}
 			names[route.Name] = true
 		}
+		for i := range file.Unique {
+			checkUnique(t, &file.Unique[i])
+		}
 	})
+}
+
+// checkUnique: a rule that was read can be used, and its messages tell nothing
+// that the caller did not send.
+func checkUnique(t *testing.T, u *rules.Unique) {
+	t.Helper()
+	if u.Name == "" || u.Says == "" || u.Table == "" || u.Index == "" || len(u.Fields) == 0 {
+		t.Errorf("unsound rule %+v", u)
+	}
+	for _, term := range u.Terms() {
+		if len(term.Columns) == 0 || term.Raw == nil && term.Expr.IsZero() {
+			t.Errorf("unsound term %+v", term)
+		}
+	}
+	sent := map[string]string{}
+	for _, name := range u.Columns() {
+		if !slices.Contains(u.Show, name) {
+			sent[name] = "s3cr3t-0f-s0meb0dy"
+		}
+	}
+	for _, lang := range rules.Languages() {
+		text := u.Message(lang, sent)
+		if text == "" || strings.Contains(text, "s3cr3t-0f-s0meb0dy") || strings.ContainsAny(text, "{}\n") {
+			t.Errorf("rule %q says %q", u.Name, text)
+		}
+	}
 }
 
 func checkProblems(t *testing.T, data []byte, err error) {

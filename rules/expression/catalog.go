@@ -233,7 +233,7 @@ func (p *parser) checkWord(t, next token) error {
 	message, fix, known := notHere(t.text)
 	isCall := next.is("(") || strings.HasPrefix(strings.ToLower(t.text), "current_")
 	if known && (isCall && strings.Contains(message, "index") || t.is("select")) {
-		return p.wrong(t.at, fix, "%s: %s %s", p.text, t.text, message)
+		return p.wrong(t.at, fix, "%s %s", t.text, message)
 	}
 	return nil
 }

@@ -114,7 +114,7 @@ func notHere(name string) (message, fix string, ok bool) {
 	case "select", "exists":
 		return "is a query, and no database indexes those", "copy the value into a column of this table, and name the column", true
 	case "cast", "convert":
-		return "is not among the functions: what a value becomes differs between databases", "give the column the type, or write the expression for each dialect: {postgresql: …, mysql: …, sqlite: …, columns: […]}", true
+		return "is not among the functions, as what a value becomes differs between databases", "give the column the type, or write the expression for each dialect: {postgresql: …, mysql: …, sqlite: …, columns: […]}", true
 	case "unaccent":
 		return "can change with a dictionary, so PostgreSQL does not index it", "use a collation that ignores accents, or store the text without them in a column", true
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/semel-dev/semel/rules/spelling"
 )
@@ -145,7 +146,9 @@ func (p *parser) checkToken(t token) error {
 	return nil
 }
 
-func isControl(c rune) bool { return c < ' ' || c == 0x7F || c >= 0x80 && c < 0xA0 || c == 0xFFFD }
+func isControl(c rune) bool {
+	return unicode.IsControl(c) || unicode.Is(unicode.Bidi_Control, c) || c == unicode.ReplacementChar
+}
 
 // strange explains a mark that the language does not have.
 func (p *parser) strange(t token) error {
@@ -155,7 +158,7 @@ func (p *parser) strange(t token) error {
 		return p.wrong(t.at, fix, "|| %s", message)
 	case t.text == "::":
 		message, fix, _ := notHere("cast")
-		return p.wrong(t.at, fix, ":: %s", message)
+		return p.wrong(t.at, fix, "a cast %s", message)
 	case t.text == ".":
 		return p.wrong(t.at, "write the column without its table: a rule is about one table", "a name has a dot")
 	case strings.Contains("+-*/%", t.text):

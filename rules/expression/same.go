@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/semel-dev/semel/dialect"
@@ -22,6 +23,9 @@ func (e Expr) simplify(d dialect.Dialect, types ColumnTypes) Expr {
 	if e.kind != call {
 		return e
 	}
+	if isLetters(e.name) {
+		return e.simplifyLetters(d, types)
+	}
 	args := make([]Expr, len(e.args))
 	for i, arg := range e.args {
 		args[i] = arg.simplify(d, types)
@@ -36,10 +40,33 @@ func (e Expr) simplify(d dialect.Dialect, types ColumnTypes) Expr {
 		return x
 	case inner && x.name == "date" && isPart(e.name):
 		return newCall(e.name, x.args...)
-	case inner && e.name == "trim" && (x.name == "lower" || x.name == "upper"):
-		return newCall(x.name, newCall("trim", x.args...)).simplify(d, nil)
 	}
 	return newCall(e.name, args...)
+}
+
+func isLetters(name string) bool { return name == "lower" || name == "upper" || name == "trim" }
+
+// simplifyLetters puts functions of text in a row into one order: spaces are the
+// same in upper and lower case, so trim can come first, and once is enough.
+func (e Expr) simplifyLetters(d dialect.Dialect, types ColumnTypes) Expr {
+	var outer []string
+	trimmed := false
+	for e.kind == call && isLetters(e.name) {
+		if e.name == "trim" {
+			trimmed = true
+		} else if len(outer) == 0 || outer[len(outer)-1] != e.name {
+			outer = append(outer, e.name)
+		}
+		e = e.args[0]
+	}
+	x := e.simplify(d, types)
+	if trimmed {
+		x = newCall("trim", x)
+	}
+	for _, name := range slices.Backward(outer) {
+		x = newCall(name, x)
+	}
+	return x
 }
 
 // fold makes names the same that the dialect does not tell apart.

@@ -1,0 +1,22 @@
+package spelling_test
+
+import (
+	"testing"
+
+	"github.com/semel-dev/semel/rules/spelling"
+)
+
+// TestNearest: a letter missing, too many, wrong or swapped with its neighbour is
+// forgiven, another word is not.
+func TestNearest(t *testing.T) {
+	t.Parallel()
+	names := []string{"table", "fields", "on_conflict", "tenant_id"}
+	for word, want := range map[string]string{
+		"tabel": "table", "tabl": "table", "Table": "table", "field": "fields", "feilds": "fields", "onconflict": "on_conflict", "tenantid": "tenant_id",
+		"invoices": "", "x": "", "": "", "a_word_that_is_longer_than_forty_letters_": "",
+	} {
+		if got := spelling.Nearest(word, names); got != want {
+			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)
+		}
+	}
+}
