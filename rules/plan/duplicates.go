@@ -21,7 +21,7 @@ type Duplicates struct {
 	Groups int64 `json:"groups"`
 	Rows   int64 `json:"rows"`
 	// Key names the columns of the primary key, in its order; nil where the table
-	// has none.
+	// has none, or one that is not of numbers and UUIDs: it may be personal.
 	Key []string `json:"key,omitempty"`
 	// Samples are the primary keys of the first rows of the first groups: group,
 	// row, column. They are the only values of rows here.
@@ -43,7 +43,7 @@ func (m *maker) duplicates(ctx context.Context, s *shape) (*Duplicates, error) {
 	if found.Groups == 0 {
 		return nil, nil //nolint:nilnil // there are none.
 	}
-	if slices.Contains(found.Key, "") {
+	if !s.impersonal(found.Key) {
 		found.Key = nil
 	}
 	if found.Key == nil {
@@ -53,6 +53,15 @@ func (m *maker) duplicates(ctx context.Context, s *shape) (*Duplicates, error) {
 		return nil, m.explain(ctx, err)
 	}
 	return found, nil
+}
+
+// impersonal reports whether all columns hold numbers or UUIDs, which say nothing
+// of a person.
+func (s *shape) impersonal(key []string) bool {
+	return !slices.ContainsFunc(key, func(name string) bool {
+		column, ok := s.table.Column(name)
+		return !ok || !strings.Contains(column.Base, "int") && column.Base != "uuid" && column.Base != "numeric" && column.Base != "decimal"
+	})
 }
 
 func (m *maker) explain(ctx context.Context, err error) error {

@@ -61,7 +61,7 @@ func (o *Options) withDefaults() Options {
 
 // Plan is what to run so that a database enforces the rules of a file.
 type Plan struct {
-	Dialect dialect.Dialect `json:"-"`
+	Dialect dialect.Dialect `json:"dialect"`
 	// Server is the server's version as it says it.
 	Server string `json:"server"`
 	// Steps are for the rules that the database does not enforce, in the order of
