@@ -76,6 +76,15 @@ func (e Expr) Columns() []string {
 	return names
 }
 
+// Argument returns the function that the expression calls and the first thing it
+// is called with. ok is false when the expression calls none.
+func (e Expr) Argument() (function string, first Expr, ok bool) {
+	if e.kind != call {
+		return "", Expr{}, false
+	}
+	return e.name, e.args[0], true
+}
+
 // Functions returns the functions that the expression calls, outermost first.
 func (e Expr) Functions() []string {
 	var names []string
