@@ -161,6 +161,31 @@ routes:
 	}
 }
 
+// TestPublishedUniqueness: what exists only once is published beside the routes,
+// in the reader's language, without what is inside of the database.
+func TestPublishedUniqueness(t *testing.T) {
+	t.Parallel()
+	target, _ := counting(t)
+	text := "version: 1\nunique:\n  - name: invoice\n    says: One number <per> tenant.\n    table: inner_table\n    scope: [inner_tenant]\n    fields: [number]\n    index: inner_index\n"
+	d := open(t, target, func(c *gateway.Config) { c.Rules = parse(t, text) })
+	got := d.send(t, http.MethodGet, "/.well-known/idempotency", "")
+	page := d.send(t, http.MethodGet, "/.well-known/idempotency", "", "Accept", "text/html", "Accept-Language", "sv-SE, en;q=0.5")
+	for body, want := range map[string]string{
+		got.body: `"on_conflict": "reject"`, page.body: `<section lang="sv" aria-labelledby="unique-invoice">`,
+	} {
+		if !strings.Contains(body, want) || strings.Contains(body, "inner_") || strings.Contains(body, "<per>") {
+			t.Errorf("want %s in %s", want, body)
+		}
+	}
+	if vary := page.header.Get("Vary"); vary != "Accept, Accept-Language" {
+		t.Errorf("Vary: %s", vary)
+	}
+	bare := open(t, target, func(c *gateway.Config) { c.Rules = nil }).send(t, http.MethodGet, "/.well-known/idempotency", "")
+	if strings.Contains(bare.body, `"unique"`) {
+		t.Errorf("without rules: %s", bare.body)
+	}
+}
+
 // TestPublishedPolicy: the gateway answers for itself what callers may rely on.
 func TestPublishedPolicy(t *testing.T) {
 	t.Parallel()

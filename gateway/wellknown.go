@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"strings"
 
+	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
@@ -21,6 +23,9 @@ type publishedPolicy struct {
 	StatusURL string `json:"status_url"`
 	// Default is about requests that no route matches.
 	Default publishedRoute `json:"default"`
+	// Unique are the uniqueness rules of the application's database, which the
+	// gateway publishes and others enforce.
+	Unique []rules.PublishedUnique `json:"unique,omitempty"`
 }
 
 // publishedRoute is one route.
@@ -42,24 +47,31 @@ func (g *Gateway) newPolicyHandler() (http.Handler, error) {
 		all.Routes = append(all.Routes, publish(rt))
 	}
 	all.Default = publish(g.router.fallback)
+	file := g.config.Rules
+	if file == nil {
+		file = &rules.File{}
+	}
+	all.Unique = file.Published()
 	document, err := json.MarshalIndent(all, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("gateway: publish the policy: %w", err)
 	}
-	page, err := renderPolicy(&all)
-	if err != nil {
-		return nil, fmt.Errorf("gateway: publish the policy: %w", err)
+	pages := map[string][]byte{}
+	for _, lang := range rules.Languages() {
+		if pages[lang], err = renderPolicy(&all, file.PublishSection(lang)); err != nil {
+			return nil, fmt.Errorf("gateway: publish the policy: %w", err)
+		}
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Cache-Control", "max-age=300")
-		h.Set("Vary", "Accept")
+		h.Set("Vary", "Accept, Accept-Language")
 		h.Set("X-Content-Type-Options", "nosniff")
 		body := document
 		h.Set("Content-Type", "application/json")
 		if semelhttp.PrefersHTML(r) {
-			body = page
-			semelhttp.SetPageHeader(h, page)
+			body = pages[rules.Language(strings.Join(r.Header.Values("Accept-Language"), ","))]
+			semelhttp.SetPageHeader(h, body)
 		}
 		_, _ = w.Write(body) // the caller may have gone
 	}), nil
@@ -75,13 +87,15 @@ func publish(rt *route) publishedRoute {
 	return out
 }
 
-// renderPolicy writes the page.
-func renderPolicy(all *publishedPolicy) ([]byte, error) {
+// renderPolicy writes the page, with the uniqueness rules as rules writes them.
+func renderPolicy(all *publishedPolicy, unique template.HTML) ([]byte, error) {
 	page, err := template.New("policy").Parse(policyPage)
 	if err != nil {
 		return nil, err
 	}
 	var out bytes.Buffer
-	err = page.Execute(&out, map[string]any{"Routes": all.Routes, "Default": all.Default, "StatusURL": all.StatusURL, "Header": semelhttp.StatusHeader})
+	err = page.Execute(&out, map[string]any{
+		"Routes": all.Routes, "Default": all.Default, "Unique": unique, "StatusURL": all.StatusURL, "Header": semelhttp.StatusHeader,
+	})
 	return out.Bytes(), err
 }

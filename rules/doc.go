@@ -1,5 +1,6 @@
 // Package rules reads the rules file: how the requests to each endpoint are
-// made safe to send twice.
+// made safe to send twice, and what may exist only once in the database. The
+// whole format, with examples, is in docs/rules.md; [Schema] is for editors.
 //
 // The file is YAML and read strictly: an unknown key, a value of the wrong
 // kind, settings that contradict each other and routes that cannot be told
@@ -113,4 +114,29 @@
 //	                          # default: those of well-known frameworks
 //	  restore_redirect: false # true: an answer that is a page becomes a redirect to
 //	                          # that page, so that a reload sends nothing
+//
+// # What exists only once
+//
+// A uniqueness rule says which rows of a table are the same thing, and what a
+// second one gets. Package rules/verify holds the live database against it,
+// rules/plan writes the index, dbguard tells conflicts in its words.
+//
+//	unique:
+//	  - name: invoice_number  # required, unique; problems and logs carry it
+//	    says: One invoice number per tenant per year.  # required, for people
+//	    table: invoices       # required; or billing.invoices
+//	    scope: [tenant_id]    # required: within what it holds; global: the whole table
+//	    fields: [number, year(issued_on)]  # required: columns, and expressions as in
+//	                          # rules/expression, or {postgresql: …, mysql: …, sqlite: …,
+//	                          # columns: […]}
+//	    nulls: forbidden      # distinct (default of reject), same, or forbidden (default of
+//	                          # the others): NOT NULL
+//	    except: [deleted_at is set, archived is true, "status = 'cancelled'"]
+//	    on_conflict: reject   # default; or return_existing, or upsert
+//	    may_change: [note]    # what an upsert may change
+//	    must_not_change: [amount]  # what it refuses to change
+//	    index: invoices_number_key # default: name
+//	    labels: {sv: {number: fakturanummer}}
+//	    show: [number]        # values that a message may repeat to who sent them
+//	    messages: {en: "Number {number} is taken."}  # or {fields}; en, sv, hi, zh
 package rules

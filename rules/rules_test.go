@@ -40,6 +40,25 @@ func TestDocumentedRules(t *testing.T) {
 	}
 }
 
+// TestDocumentedFormat: every file in docs/rules.md is one.
+func TestDocumentedFormat(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/rules.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := strings.Split(string(page), "```yaml\n")[1:]
+	if len(blocks) != 4 {
+		t.Fatalf("docs/rules.md shows %d files, want 4", len(blocks))
+	}
+	for _, block := range blocks {
+		text, _, _ := strings.Cut(block, "```")
+		if _, err := rules.Parse("docs/rules.md", []byte(text)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestProblems compares the error text of every bad file with its golden text.
 func TestProblems(t *testing.T) {
 	t.Parallel()
