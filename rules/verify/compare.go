@@ -29,7 +29,7 @@ func (c *check) compare() {
 	}
 	for i := range fits { // another index may refuse more
 		if f := &fits[i]; f.kind == fitWider && c.refuses(f) {
-			c.wider(f)
+			c.wider(f, "drop it, or write it down as a rule")
 		}
 	}
 }
@@ -106,7 +106,7 @@ func (c *check) nearest(fits []fit) {
 	f := &candidates[0]
 	switch f.kind {
 	case fitWider:
-		c.wider(f)
+		c.wider(f, plan+", then drop this one")
 	case fitNarrower:
 		c.narrower(f)
 	case fitExpression:
@@ -122,12 +122,12 @@ func (f *fit) shares() bool {
 	return 2*len(f.pairs) >= len(f.pairs)+len(f.missing) && len(f.pairs) > 0 && len(f.pairs) >= len(f.extra)
 }
 
-func (c *check) wider(f *fit) {
+func (c *check) wider(f *fit, fix string) {
 	missing := make([]string, len(f.missing))
 	for i, w := range f.missing {
 		missing[i] = w.term.Text
 	}
-	c.add(Wider, f.shape.index.Name, plan+", then drop this one", "%s is on (%s) without %s, and refuses rows that the rule allows",
+	c.add(Wider, f.shape.index.Name, fix, "%s is on (%s) without %s, and refuses rows that the rule allows",
 		shown(f.shape.index), f.shape.list(), strings.Join(missing, ", "))
 }
 

@@ -1,6 +1,7 @@
 package verify_test
 
 import (
+	"context"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -86,10 +87,41 @@ func (f *fixture) rules(tb testing.TB) *rules.File {
 	return file
 }
 
-// run makes the schema and verifies the rules.
-func (f *fixture) run(t *testing.T, d dialect.Dialect) *verify.Report {
+// pool holds a few databases of PostgreSQL, which takes long to make one: a test
+// takes one, and leaves it empty.
+type pool chan *databases.Database
+
+func openPool(t *testing.T) pool {
 	t.Helper()
-	db := databases.Open(t, d)
+	const size = 4
+	p := make(pool, size)
+	for range size {
+		p <- databases.Open(t, dialect.PostgreSQL)
+	}
+	return p
+}
+
+func (p pool) open(t *testing.T, d dialect.Dialect) *databases.Database {
+	t.Helper()
+	if d != dialect.PostgreSQL {
+		return databases.Open(t, d)
+	}
+	db := <-p
+	t.Cleanup(func() {
+		_, err := db.DB.ExecContext(context.WithoutCancel(t.Context()),
+			"DROP FOREIGN DATA WRAPPER IF EXISTS w CASCADE; DROP SCHEMA IF EXISTS billing CASCADE; DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+		if err != nil {
+			t.Error(err)
+		}
+		p <- db
+	})
+	return db
+}
+
+// run makes the schema and verifies the rules.
+func (f *fixture) run(t *testing.T, db *databases.Database) *verify.Report {
+	t.Helper()
+	d := db.Dialect
 	text := f.schema(d)
 	tokens, err := sqltext.Scan(d, text)
 	if err != nil {
@@ -115,6 +147,7 @@ func (f *fixture) run(t *testing.T, d dialect.Dialect) *verify.Report {
 // schemas have no findings at all.
 func TestFixtures(t *testing.T) {
 	t.Parallel()
+	pool := openPool(t)
 	for _, folder := range []string{"wrong", "right"} {
 		for _, f := range fixtures(t, folder) {
 			for _, d := range dialect.All() {
@@ -123,7 +156,7 @@ func TestFixtures(t *testing.T) {
 				}
 				t.Run(folder+"/"+f.name+"/"+d.String(), func(t *testing.T) {
 					t.Parallel()
-					report := f.run(t, d)
+					report := f.run(t, pool.open(t, d))
 					var got []string
 					for i := range report.Findings {
 						got = append(got, string(report.Findings[i].Code))

@@ -121,6 +121,7 @@ func invoices(t *testing.T, db *databases.Database) {
 func TestDuplicatesAreCounted(t *testing.T) {
 	t.Parallel()
 	databases.Each(t, func(t *testing.T, db *databases.Database) {
+		t.Helper()
 		invoices(t, db)
 		report := run(t, db, nil)
 		if diff := cmp.Diff([]verify.Code{verify.MissingIndex, verify.Duplicates}, codes(report)); diff != "" {
@@ -163,6 +164,7 @@ func sortSample(g *verify.Groups) {
 func TestSearchIsBounded(t *testing.T) {
 	t.Parallel()
 	databases.Each(t, func(t *testing.T, db *databases.Database) {
+		t.Helper()
 		invoices(t, db)
 		if diff := cmp.Diff([]verify.Code{verify.MissingIndex, verify.Unsearched}, codes(run(t, db, &verify.Options{MaxRows: 1}))); diff != "" {
 			t.Errorf("codes with one row (-want +got):\n%s", diff)
@@ -180,6 +182,7 @@ func TestSearchIsBounded(t *testing.T) {
 func TestSampleHasNoTexts(t *testing.T) {
 	t.Parallel()
 	databases.Each(t, func(t *testing.T, db *databases.Database) {
+		t.Helper()
 		db.Exec(t, "CREATE TABLE invoices (email varchar(40) PRIMARY KEY, tenant_id bigint NOT NULL, number varchar(20) NOT NULL)",
 			"INSERT INTO invoices VALUES ('ada@example.com', 1, 'secret'), ('bob@example.com', 1, 'secret')")
 		text, err := json.Marshal(run(t, db, nil))
