@@ -34,6 +34,7 @@ table may not be there twice, in which scope, and what becomes of a second one.
   init    drafts the file from an existing database
   verify  compares the file with the database, and ends with 1 where they differ
   plan    prints the SQL after which the database enforces the file
+  doc     writes the file down for people and for programs
   schema  prints the JSON schema of the file, for editors
 
 None of them changes the database. Give the DSN by the variable SEMEL_DSN where
@@ -45,7 +46,7 @@ it holds a password: a command line can be seen by others.`,
 	}
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&f.file, "rules", defaultRules, "rules `file` (YAML)")
-	cmd.AddCommand(newRulesInit(p, f), newRulesVerify(p, f), newRulesPlan(p, f), newRulesSchema(p))
+	cmd.AddCommand(newRulesInit(p, f), newRulesVerify(p, f), newRulesPlan(p, f), newRulesDoc(p, f), newRulesSchema(p))
 	return cmd
 }
 

@@ -55,8 +55,9 @@ nothing in the database.`,
 
 // free reports a file that is there and may not be replaced, before the work.
 func free(name string, force bool) error {
-	if _, err := os.Lstat(name); name == "-" || force || err != nil {
-		return nil // what else is wrong with the name, writing will say
+	_, err := os.Lstat(name)
+	if there := err == nil; name == "-" || force || !there { // what else is wrong with the name, writing will say
+		return nil
 	}
 	return found(fmt.Errorf("%s is there already (replace it with --force, or name another file with --rules; - prints)", name))
 }

@@ -98,32 +98,10 @@ func (s *sketch) read(t *catalog.Table, x *catalog.Index) (terms []term, where e
 	d := s.schema.Dialect
 	where, ok = expression.PredicateFromCatalog(d, x.Where)
 	for _, p := range x.Parts {
-		text := p.Expression
-		one := term{}
-		if p.Column != "" {
-			one.expr = expression.Column(p.Column)
-			if column, known := t.Column(p.Column); known && column.Generated != "" {
-				text = column.Generated
-			}
-		}
-		if text != "" {
-			guard, value, guarded := expression.GuardedFromCatalog(d, text)
-			expr, readable := expression.FromCatalog(d, text)
-			switch {
-			case guarded:
-				where = append(where, guard...)
-				if value.IsZero() {
-					continue
-				}
-				one.expr = value
-			case readable:
-				one.expr = expr
-			default:
-				one.expr, one.raw = expression.Expr{}, text
-			}
-		}
-		if _, isColumn := one.expr.Column(); isColumn && p.IgnoresCase {
-			one.expr = lower(one.expr)
+		one, guard := readPart(d, t, &p)
+		where = append(where, guard...)
+		if one.expr.IsZero() && one.raw == "" { // it only says which rows count
+			continue
 		}
 		one.text, one.columns = one.expr.String(), one.expr.Columns()
 		if one.raw != "" {
@@ -133,6 +111,33 @@ func (s *sketch) read(t *catalog.Table, x *catalog.Index) (terms []term, where e
 		terms = append(terms, one)
 	}
 	return terms, where, ok
+}
+
+// readPart reads one part of an index, and which rows it leaves out.
+func readPart(d dialect.Dialect, t *catalog.Table, p *catalog.Part) (one term, guard expression.Predicate) {
+	text := p.Expression
+	if p.Column != "" {
+		one.expr = expression.Column(p.Column)
+		if column, known := t.Column(p.Column); known && column.Generated != "" {
+			text = column.Generated
+		}
+	}
+	if text != "" {
+		where, value, guarded := expression.GuardedFromCatalog(d, text)
+		expr, readable := expression.FromCatalog(d, text)
+		switch {
+		case guarded:
+			one.expr, guard = value, where
+		case readable:
+			one.expr = expr
+		default:
+			one.expr, one.raw = expression.Expr{}, text
+		}
+	}
+	if _, isColumn := one.expr.Column(); isColumn && p.IgnoresCase {
+		one.expr = lower(one.expr)
+	}
+	return one, guard
 }
 
 // lower is what a collation that ignores case does to a column.

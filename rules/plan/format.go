@@ -95,11 +95,11 @@ func (p *Plan) statements() (up, down []Statement) {
 func (s *Step) titled() []Statement {
 	all := slices.Clone(s.Up)
 	first := max(0, slices.IndexFunc(all, func(one Statement) bool { return !one.Session }))
-	head := "Rule " + s.Rule + ": " + s.Says
-	for _, note := range s.Notes {
-		head += "\n" + note
+	lines := append([]string{"Rule " + s.Rule + ": " + s.Says}, s.Notes...)
+	if all[first].Comment != "" {
+		lines = append(lines, all[first].Comment)
 	}
-	all[first].Comment = strings.TrimRight(head+"\n"+all[first].Comment, "\n")
+	all[first].Comment = strings.Join(lines, "\n")
 	return all
 }
 

@@ -143,11 +143,11 @@ func (m *maker) mysql(ctx context.Context, step *Step, s *shape, nullable []stri
 	}
 	step.up("Without copying the table, and while others read and write.",
 		alter+drop+" ADD UNIQUE INDEX "+name+" ("+s.keys()+"), ALGORITHM=INPLACE, LOCK=NONE")
-	undo := alter + " DROP INDEX " + name
+	undo := []string{" DROP INDEX " + name}
 	for _, column := range added {
-		undo += ", DROP COLUMN " + s.dialect.Quote(column)
+		undo = append(undo, " DROP COLUMN "+s.dialect.Quote(column))
 	}
-	step.Down = append([]Statement{{SQL: undo}}, step.Down...)
+	step.Down = append([]Statement{{SQL: alter + strings.Join(undo, ",")}}, step.Down...)
 	return nil
 }
 

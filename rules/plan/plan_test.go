@@ -11,6 +11,7 @@ import (
 	"github.com/semel-dev/semel/internal/testserver/databases"
 	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/rules/plan"
+	"github.com/semel-dev/semel/rules/verify"
 )
 
 // schema makes the tables of the rich file. %[1]s is a type for times without a
@@ -204,6 +205,10 @@ func enforces(t *testing.T, d *databases.Database, o *plan.Options) *plan.Plan {
 	}
 	if again := mustMake(t, d, file, o); len(again.Steps) != 0 || again.Enforced != 4 {
 		t.Errorf("the second plan has %d steps: %+v", len(again.Steps), again.Steps)
+	}
+	report, err := verify.Verify(t.Context(), d.DB, d.Dialect, file, nil)
+	if err != nil || !report.Clean() {
+		t.Errorf("verify does not find what plan made: %v, %+v", err, report)
 	}
 	for i := range p.Steps {
 		run(t, d, p.Steps[i].Down)
