@@ -142,9 +142,11 @@ func (r *reader) exceptions(n ast.Node) []Exception {
 			continue
 		}
 		e := Exception{At: position(node), Column: c.Column, Value: c.Value.Text, Number: c.Value.Number, Is: exceptionKind(c.Test)}
-		if !slices.ContainsFunc(all, func(o Exception) bool { o.At = e.At; return o == e }) {
-			all = append(all, e)
+		if slices.ContainsFunc(all, func(o Exception) bool { o.At = e.At; return o == e }) {
+			r.report(e.At, "remove one of the two", "the exception %q stands twice", cut(text))
+			continue
 		}
+		all = append(all, e)
 	}
 	return all
 }

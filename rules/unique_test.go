@@ -1,6 +1,8 @@
 package rules_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -66,5 +68,60 @@ func TestUnique(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, file.Unique, cmpopts.IgnoreTypes(rules.Position{})); diff != "" {
 		t.Errorf("rules (-want +got):\n%s", diff)
+	}
+}
+
+// TestPredicate: a row counts unless an exception holds.
+func TestPredicate(t *testing.T) {
+	t.Parallel()
+	file, err := rules.Parse("rules.yaml", []byte(`version: 1
+unique:
+  - name: a
+    says: One a.
+    table: t
+    scope: global
+    fields: a
+    except: [deleted_at is set, published_at is null, archived is true, active is false, "status = 'x'", kind = 3]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `"active" IS NOT FALSE AND "archived" IS NOT TRUE AND "deleted_at" IS NULL AND "kind" IS DISTINCT FROM 3 AND ` +
+		`"published_at" IS NOT NULL AND "status" IS DISTINCT FROM 'x'`
+	if diff := cmp.Diff(want, file.Unique[0].Predicate().String()); diff != "" {
+		t.Errorf("predicate (-want +got):\n%s", diff)
+	}
+}
+
+// TestDisagreements: two rules about one table contradict each other when rows
+// that break one always break the other, too, and only then.
+func TestDisagreements(t *testing.T) {
+	t.Parallel()
+	const answer = "on_conflict: return_existing"
+	for _, tt := range []struct {
+		name, first, second string
+		wrong               bool
+	}{
+		{"same terms", "fields: [n]", "fields: [n], " + answer, true},
+		{"same terms in another order", "fields: [a, n]", "fields: [n, a], " + answer, true},
+		{"stricter first", "fields: [n]", "fields: [n, year(d)], " + answer, true},
+		{"stricter second", "fields: [n, year(d)]", "fields: [n], " + answer, true},
+		{"stricter, same answer", "fields: [n]", "fields: [n, year(d)]", false},
+		{"other terms", "fields: [a]", "fields: [n], " + answer, false},
+		{"column and expression", "fields: [a]", "fields: [lower(a)], " + answer, false},
+		{"terms that overlap", "fields: [a, b]", "fields: [b, c], " + answer, false},
+		{"stricter only about rows that count", "fields: [n], except: [gone is set]", "fields: [n, year(d)], " + answer, false},
+		{"stricter about the same rows", "fields: [n], except: [gone is set]", "fields: [n, year(d)], except: [old is set, gone is set], " + answer, true},
+		{"stricter only without NULL", "fields: [n]", "fields: [n, year(d)], nulls: same, " + answer, false},
+		{"stricter with NULL", "fields: [n], nulls: same", "fields: [n, year(d)], nulls: same, " + answer, true},
+		{"NULL alone tells them apart", "fields: [n]", "fields: [n], nulls: same", false},
+		{"the same raw words", `fields: [{postgresql: "md5(n)", columns: [n]}]`, `fields: [{postgresql: "md5(n)", columns: [n]}], ` + answer, true},
+		{"other raw words", `fields: [{postgresql: "md5(n)", columns: [n]}]`, `fields: [{sqlite: "hex(n)", columns: [n]}], ` + answer, false},
+	} {
+		const rule = "  - {name: %s, says: A rule., table: t, scope: global, %s}\n"
+		_, err := rules.Parse("rules.yaml", []byte("version: 1\nunique:\n"+fmt.Sprintf(rule, "first", tt.first)+fmt.Sprintf(rule, "second", tt.second)))
+		if (err != nil) != tt.wrong || err != nil && !strings.Contains(err.Error(), "rules.yaml:4:") {
+			t.Errorf("%s: %v", tt.name, err)
+		}
 	}
 }

@@ -118,6 +118,8 @@ func TestPredicateFromCatalog(t *testing.T) {
 		{pg, "((a)::character varying(2) = 'x')", "-"},
 		{sqlite, "a IS NULL AND", "-"},
 		{sqlite, "a IS NULL;", "-"},
+		{sqlite, "a IS NULL" + strings.Repeat(" AND b IS NULL", 100), "-"},
+		{sqlite, "a NOT IN (0" + strings.Repeat(", 1", 100) + ")", "-"},
 	} {
 		got, ok := expression.PredicateFromCatalog(tt.d, tt.text)
 		if ok != (tt.want != "-") || ok && got.String() != tt.want {

@@ -32,6 +32,9 @@ type Condition struct {
 	Value Constant
 }
 
+// maxConditions is how many conditions of a catalogue are read.
+const maxConditions = 100
+
 // Predicate says which rows count: those that pass every condition. The zero
 // Predicate is every row.
 type Predicate []Condition
@@ -203,7 +206,10 @@ func PredicateFromCatalog(d dialect.Dialect, s string) (p Predicate, ok bool) {
 		return nil, false
 	}
 	p, ok = n.conditions()
-	return p.ordered(), ok
+	if !ok || len(p) > maxConditions {
+		return nil, false
+	}
+	return p.ordered(), true
 }
 
 // GuardedFromCatalog reads the expression of a generated column that has a value
@@ -219,7 +225,7 @@ func GuardedFromCatalog(d dialect.Dialect, s string) (p Predicate, value Expr, o
 		return nil, Expr{}, false
 	}
 	p, ok = n.args[0].conditions()
-	if !ok {
+	if !ok || len(p) > maxConditions {
 		return nil, Expr{}, false
 	}
 	if what := n.args[1]; what.op != "true" {
