@@ -36,6 +36,9 @@ func (d Dialect) String() string {
 	return "dialect " + strconv.Itoa(int(d))
 }
 
+// MarshalText is [Dialect.String], for JSON.
+func (d Dialect) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
 // Parse reads a name as [Dialect.String] writes it, and the other names that
 // people use: postgres, pgx, mariadb, sqlite3.
 func Parse(name string) (Dialect, error) {

@@ -29,6 +29,7 @@ func TestMain(m *testing.M) {
 		"upstream":     func() { os.Exit(upstreamCommand(os.Args[1:], os.Stderr)) },
 		"fill-store":   func() { os.Exit(fillStoreCommand(os.Args[1:], os.Stderr)) },
 		"future-store": func() { os.Exit(futureStoreCommand(os.Args[1:], os.Stderr)) },
+		"run-sql":      func() { os.Exit(runSQLCommand(os.Args[1:], os.Stderr)) },
 	})
 }
 
@@ -37,6 +38,7 @@ func TestMain(m *testing.M) {
 //
 //	fill-store FILE          makes a store with a record in every state
 //	future-store FILE        makes a store whose schema is from the future
+//	run-sql FILE SQL         runs the statements of a file in a database of SQLite
 //	upstream READY LOG       serves an application; writes its URL to READY and
 //	                         what it executes to LOG
 //	http METHOD URL [NAME:VALUE…] [BODY]  sends a request and prints the answer

@@ -29,10 +29,11 @@ func sessionParams() map[string]string {
 	}
 }
 
-// parseDSN reads a URL (mysql://user:password@host:3306/database?param=value)
-// or the driver's own form (user:password@tcp(host:3306)/database?param=value).
-// Its errors never hold a password.
-func parseDSN(dsn string) (*mysql.Config, error) {
+// ParseDSN reads a URL (mysql://user:password@host:3306/database?param=value)
+// or the driver's own form (user:password@tcp(host:3306)/database?param=value),
+// for whoever needs a connection beside the store's. It connects to nothing.
+// Its errors wrap [ErrConfig] and never hold a password.
+func ParseDSN(dsn string) (*mysql.Config, error) {
 	scheme, rest, isURL := strings.Cut(dsn, "://")
 	isURL = isURL && !strings.ContainsAny(scheme, "@/(:")
 	if isURL && scheme != "mysql" && scheme != "mariadb" {

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/semel-dev/semel/rules"
+)
+
+func newRulesDoc(p *process, shared *rulesFlags) *cobra.Command {
+	var format, lang string
+	cmd := &cobra.Command{
+		Use:   "doc",
+		Short: "Write the uniqueness rules down for people and programs",
+		Long: `Prints what callers may know of the rules: what is the same, in the words that
+they send, and what a second one gets. Tables, indexes, scopes and SQL stay
+inside.
+
+markdown and html are pages for people, in their language; json is the member
+"unique" of /.well-known/idempotency, where the gateway publishes it too.`,
+		Example: `  semel rules doc > docs/uniqueness.md
+  semel rules doc --format html --lang sv > unik.html`,
+		Args: noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			file, err := shared.loadUnique()
+			if err != nil {
+				return err
+			}
+			var text []byte
+			switch format {
+			case "markdown":
+				text = file.PublishMarkdown(lang)
+			case "html":
+				text = file.PublishPage(lang)
+			case "json":
+				text = file.PublishJSON()
+			default:
+				return usagef("--format %q is none of markdown, html and json", format)
+			}
+			_, err = p.stdout.Write(text)
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "markdown", "`format`: markdown, html or json")
+	cmd.Flags().StringVar(&lang, "lang", "en", "`language` of the page: "+strings.Join(rules.Languages(), ", "))
+	complete(cmd, "format", []string{"markdown", "html", "json"})
+	complete(cmd, "lang", rules.Languages())
+	return cmd
+}

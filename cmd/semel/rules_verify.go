@@ -1,0 +1,148 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
+
+	"github.com/semel-dev/semel/internal/opendb"
+	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/rules/verify"
+)
+
+type verifyFlags struct {
+	*rulesFlags
+
+	sql     []string
+	maxRows int
+	timeout time.Duration
+}
+
+func newRulesVerify(p *process, shared *rulesFlags) *cobra.Command {
+	f := &verifyFlags{rulesFlags: shared}
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "Find out whether the database enforces the rules",
+		Long: `Compares every rule under unique: with the tables, columns and indexes of the
+database: what is missing, what refuses more or less than the rule says, indexes
+that are invalid or enforce nothing, collations that take different texts for the
+same, and columns that only look unique. Where nothing enforces a rule, it looks
+for rows that break it. With --sql it also reads statements in files, and finds
+upserts that the indexes would refuse or that hide errors.
+
+Prints a table on a terminal, tab-separated columns elsewhere. Nothing is
+changed.`,
+		Example: `  semel rules verify --dsn sqlite:shop.db
+  semel rules verify --dsn postgres://app@db.example/shop --sql 'db/queries/*.sql' --json`,
+		Annotations: map[string]string{"exit1": "the database and the rules differ, or something could not be read"},
+		Args:        noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			file, files, err := f.check()
+			if err != nil {
+				return err
+			}
+			return f.with(cmd.Context(), func(db *opendb.Database) error {
+				report, err := verify.Verify(cmd.Context(), db.DB, db.Dialect, file, &verify.Options{MaxRows: f.maxRows, Timeout: f.timeout, SQL: files})
+				if err != nil {
+					return err
+				}
+				return f.tell(p, report)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	f.register(flags)
+	f.registerJSON(flags)
+	flags.StringArrayVar(&f.sql, "sql", nil, "also read statements in files that match this `pattern`; can be repeated")
+	flags.IntVar(&f.maxRows, "max-rows", verify.DefaultMaxRows, "look for duplicates among `n` rows of a table at most; 0 reads no rows")
+	flags.DurationVar(&f.timeout, "timeout", verify.DefaultTimeout, "how long to look for duplicates in one table")
+	return cmd
+}
+
+// check reads the flags and the files.
+func (f *verifyFlags) check() (*rules.File, []verify.SQLFile, error) {
+	switch {
+	case f.maxRows < 0:
+		return nil, nil, usagef("--max-rows %d is negative (0 reads no rows)", f.maxRows)
+	case f.timeout <= 0:
+		return nil, nil, usagef("--timeout %s is not above zero", f.timeout)
+	case f.maxRows == 0:
+		f.maxRows = -1
+	}
+	file, err := f.loadUnique()
+	if err != nil {
+		return nil, nil, err
+	}
+	files, err := verify.LoadSQL(f.sql...)
+	if err != nil {
+		return nil, nil, usage(err)
+	}
+	return file, files, nil
+}
+
+// tell prints the report; its error is the exit code.
+func (f *verifyFlags) tell(p *process, report *verify.Report) error {
+	if f.json {
+		if err := json.NewEncoder(p.stdout).Encode(report); err != nil {
+			return err
+		}
+	} else if err := printFindings(p, report); err != nil {
+		return err
+	}
+	if report.Clean() {
+		return nil
+	}
+	return found(fmt.Errorf("the database and %s differ: %s and %s", f.file,
+		count(report.Errors(), "error"), count(len(report.Findings)-report.Errors()+len(report.Unread), "warning")))
+}
+
+func printFindings(p *process, report *verify.Report) error {
+	if report.Clean() {
+		_, err := fmt.Fprintf(p.stdout, "The database enforces %s.\n", count(report.Rules, "rule"))
+		return err
+	}
+	head, rows := report.Table()
+	if isTerminal(p.stdout) {
+		printFindingsTable(p, head, rows)
+		return nil
+	}
+	for _, row := range append([][]string{head}, rows...) {
+		cells := make([]string, len(row))
+		for i, cell := range row {
+			cells[i] = plainLine(cell)
+		}
+		if _, err := fmt.Fprintln(p.stdout, strings.Join(cells, "\t")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printFindingsTable draws the table of a person: a finding is one row, with
+// what to do below it.
+func printFindingsTable(p *process, head []string, rows [][]string) {
+	out := table.NewWriter()
+	out.SetOutputMirror(p.stdout)
+	out.SetStyle(table.StyleLight)
+	out.Style().Format.Header = text.FormatDefault
+	last := len(head) - 1
+	out.AppendHeader(tableRow(head[:last]))
+	for _, row := range rows {
+		cells := make([]string, last)
+		for i := range cells {
+			cells[i] = plainLine(row[i])
+		}
+		cells[last-1] = text.WrapSoft(cells[last-1], findingWidth) + "\n" + text.WrapSoft("→ "+plainLine(row[last]), findingWidth)
+		out.AppendRow(tableRow(cells))
+		out.AppendSeparator()
+	}
+	out.Render()
+}
+
+// findingWidth is that of the last column.
+const findingWidth = 60

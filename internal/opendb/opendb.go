@@ -1,0 +1,125 @@
+package opendb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/semel-dev/semel/dialect"
+)
+
+// ErrDSN means that the DSN is wrong as written: nothing was opened, and
+// trying again does not help.
+var ErrDSN = errors.New("database: wrong DSN")
+
+const (
+	// connectTimeout bounds how long connecting may take, unless the DSN says
+	// otherwise.
+	connectTimeout = 10 * time.Second
+	// lockTimeout bounds how long a statement waits for somebody else's lock.
+	lockTimeout = 10 * time.Second
+	// maxConns is plenty: the verbs ask one question after the other.
+	maxConns = 4
+
+	examples = "write postgres://…, mysql://… or sqlite:PATH, such as sqlite:shop.db or postgres://app@db.example/shop"
+	// maxSchemeBytes bounds what of a wrong DSN an error repeats.
+	maxSchemeBytes = 16
+)
+
+// Use says what a database is opened for.
+type Use uint8
+
+const (
+	// Read only reads: the server, or the driver, refuses to write.
+	Read Use = iota
+	// Write also writes.
+	Write
+)
+
+// Database is an open database. Close it.
+type Database struct {
+	*sql.DB
+
+	Dialect dialect.Dialect
+}
+
+// Open connects to the database that the DSN names (postgres://…, mysql://… or
+// mysql: and the driver's own form, sqlite:PATH), which must exist. The error
+// wraps [ErrDSN] when the DSN itself is wrong; any other error means that the
+// database could not be reached. No error repeats a password.
+func Open(ctx context.Context, dsn string, use Use) (*Database, error) {
+	scheme, rest, err := split(dsn)
+	if err != nil {
+		return nil, err
+	}
+	var db *Database
+	switch scheme {
+	case "postgres", "postgresql":
+		db, err = openPostgres(scheme+":"+rest, use)
+	case "mysql", "mariadb":
+		db, err = openMySQL(scheme, rest, use)
+	case "sqlite":
+		db, err = openSQLite(rest, use)
+	case "redis", "rediss", "nats", "memory":
+		err = fmt.Errorf("%w: %s keeps no tables (%s)", ErrDSN, scheme, examples)
+	default:
+		err = fmt.Errorf("%w: there is no database called %q (%s)", ErrDSN, scheme, examples)
+	}
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(maxConns)
+	ctx, cancel := context.WithTimeout(ctx, 2*connectTimeout) // beyond what a driver stops at by itself
+	defer cancel()
+	if err := db.ready(ctx); err != nil {
+		_ = db.Close() // the error of the connection is the news
+		return nil, fmt.Errorf("database: open %s: %w", Redact(dsn), err)
+	}
+	return db, nil
+}
+
+// Redact returns the DSN as it may be printed: a path as it is, and of anything
+// that could hold a password only which kind of database it is.
+func Redact(dsn string) string {
+	scheme, rest, err := split(dsn)
+	switch {
+	case err != nil:
+		return "…"
+	case scheme == "sqlite":
+		return scheme + ":" + rest
+	}
+	return scheme + ":…"
+}
+
+// ready finds out whether the database answers. SQLite opens the file only when
+// it is read.
+func (db *Database) ready(ctx context.Context) error {
+	if db.Dialect != dialect.SQLite {
+		return db.PingContext(ctx)
+	}
+	var tables int
+	return db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables)
+}
+
+// split cuts the DSN behind its scheme. Its errors repeat nothing that could be
+// a password: a scheme has letters only.
+func split(dsn string) (scheme, rest string, err error) {
+	if dsn == "" {
+		return "", "", fmt.Errorf("%w: none is given (%s)", ErrDSN, examples)
+	}
+	scheme, rest, found := strings.Cut(dsn, ":")
+	if !found || len(scheme) <= 1 { // C:\shop.db has no scheme either
+		return "", "", fmt.Errorf("%w: it does not say which kind of database it is (%s)", ErrDSN, examples)
+	}
+	if len(scheme) > maxSchemeBytes || strings.ContainsFunc(scheme, notLetter) {
+		return "", "", fmt.Errorf("%w: what stands before the colon is no kind of database (%s)", ErrDSN, examples)
+	}
+	return strings.ToLower(scheme), rest, nil
+}
+
+func notLetter(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+}

@@ -1,0 +1,179 @@
+package draft
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/rules/catalog"
+	"github.com/semel-dev/semel/rules/verify"
+)
+
+// maxRules is how many rules a draft has at most; it says what it left out.
+const maxRules = 500
+
+// Draft is a rules file to begin with.
+type Draft struct {
+	// Text is the file.
+	Text []byte
+	// Rules counts the rules in it, Comments what is there as a comment only.
+	Rules, Comments int
+}
+
+// Make reads the database and drafts a rules file. It looks at the catalogue
+// only, at no row. The file loads with [rules.Parse], and the database verifies
+// against it without a finding.
+func Make(ctx context.Context, db *sql.DB, d dialect.Dialect) (*Draft, error) {
+	schema, err := catalog.Read(ctx, db, d)
+	if err != nil {
+		return nil, err
+	}
+	s := &sketch{schema: schema}
+	s.tables()
+	for {
+		text := s.text()
+		file, err := rules.Parse("draft", []byte(text))
+		var wrong *rules.Error
+		switch {
+		case errors.As(err, &wrong):
+			if err := s.dropWrong(wrong); err != nil {
+				return nil, err
+			}
+			continue
+		case err != nil:
+			return nil, err
+		}
+		report, err := verify.Verify(ctx, db, d, file, &verify.Options{MaxRows: -1})
+		if err != nil {
+			return nil, err
+		}
+		if len(report.Findings) == 0 {
+			return &Draft{Text: []byte(text), Rules: len(file.Unique), Comments: len(s.entries) - len(file.Unique)}, nil
+		}
+		if err := s.dropFound(report); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// sketch is a draft in the making.
+type sketch struct {
+	schema  *catalog.Schema
+	entries []entry
+	// left counts the rules beyond maxRules.
+	left int
+}
+
+// entry is one rule of the draft, or a comment in its place.
+type entry struct {
+	name  string
+	lines []string
+	// why is set where the entry is a comment only.
+	why string
+	// first is the line of the file on which the entry starts, from 1.
+	first int
+}
+
+// dropWrong turns into comments the rules that the file cannot say.
+func (s *sketch) dropWrong(wrong *rules.Error) error {
+	dropped := false
+	for _, p := range wrong.Problems {
+		if e := s.at(p.Position.Line); e != nil && e.why == "" {
+			e.why = p.Message + " (" + p.Fix + ")"
+			dropped = true
+		}
+	}
+	if !dropped {
+		return fmt.Errorf("draft: the draft does not load: %w", wrong)
+	}
+	return nil
+}
+
+// dropFound turns into comments the rules that would not verify.
+func (s *sketch) dropFound(report *verify.Report) error {
+	dropped := false
+	for i := range report.Findings {
+		f := &report.Findings[i]
+		if e := s.at(f.Line); e != nil && e.why == "" {
+			e.why = f.Message
+			dropped = true
+		}
+	}
+	if !dropped {
+		return fmt.Errorf("draft: the draft does not verify: %s", report.Findings[0].Message)
+	}
+	return nil
+}
+
+// at finds the entry that a line belongs to.
+func (s *sketch) at(line int) *entry {
+	for i := range s.entries {
+		if e := &s.entries[i]; line >= e.first && line < e.first+len(e.lines) && e.why == "" {
+			return e
+		}
+	}
+	return nil
+}
+
+const head = `# What is the same thing, and must not be there twice. Drafted by semel rules init
+# from what %s enforces; the sentences are guesses: better them.
+# How to go on: semel rules verify, semel rules plan, semel rules doc.
+version: 1
+`
+
+// text writes the file, and notes where each entry starts.
+func (s *sketch) text() string {
+	live := 0
+	for i := range s.entries {
+		if s.entries[i].why == "" {
+			live++
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, head, s.schema.Dialect)
+	if live > 0 {
+		b.WriteString("unique:\n")
+	} else {
+		b.WriteString("# unique: nothing was found that could stand here as it is\n")
+	}
+	line := strings.Count(b.String(), "\n") + 1
+	for i := range s.entries {
+		e := &s.entries[i]
+		prefix := "  "
+		if e.why != "" {
+			prefix = "  # "
+			for _, why := range wrap("Not a rule yet: "+e.why, 90) {
+				b.WriteString("  # " + why + "\n")
+				line++
+			}
+		}
+		e.first = line
+		for _, text := range e.lines {
+			b.WriteString(prefix + text + "\n")
+			line++
+		}
+	}
+	if s.left > 0 {
+		fmt.Fprintf(&b, "# %d more unique indexes were left out.\n", s.left)
+	}
+	return b.String()
+}
+
+// wrap breaks text into lines; control characters become spaces, so that a
+// comment stays one.
+func wrap(text string, width int) []string {
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && len(line)+1+len(word) > width {
+			lines = append(lines, line)
+			line = ""
+		}
+		line = strings.TrimLeft(line+" "+word, " ")
+	}
+	return append(lines, line)
+}
