@@ -91,6 +91,7 @@ func Rooms() []Room {
 		{Path: "gateway", Floor: 3, Kind: Door},
 		{Path: "console", Floor: 3, Kind: Door},
 		{Path: "internal/openstore", Floor: 3},
+		// Opens the application's own database, with the drivers that stores use.
 		{Path: "internal/opendb", Floor: 3},
 		// Only tests and what breaks servers on purpose import it.
 		{Path: "internal/testserver", Floor: 1},
