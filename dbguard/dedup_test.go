@@ -20,6 +20,7 @@ import (
 	"github.com/semel-dev/semel/dbguard"
 	"github.com/semel-dev/semel/dbguard/guardtest"
 	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/internal/testserver/databases"
 )
 
@@ -358,10 +359,9 @@ func TestDedupSchemaQualified(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := open(t)
-			place := `odd "place`
+			place := "main" // SQLite's ATTACH holds for one connection only
 			switch db.Dialect() {
 			case dialect.SQLite:
-				place = "main" // ATTACH holds for one connection only
 			case dialect.MySQL:
 				place = "odd`place" + strconv.FormatInt(time.Now().UnixNano(), 36)
 				db.Run(t, "CREATE DATABASE "+db.Dialect().Quote(place))
@@ -371,7 +371,8 @@ func TestDedupSchemaQualified(t *testing.T) {
 					}
 				})
 			case dialect.PostgreSQL:
-				db.Run(t, "CREATE SCHEMA "+db.Dialect().Quote(place))
+				place = testserver.PostgresSchema(t)
+				db.Run(t, "CREATE SCHEMA "+place)
 			}
 			d := dbguard.NewDedup(place + ".done order")
 			if err := d.Create(t.Context(), db); err != nil {
