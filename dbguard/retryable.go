@@ -72,14 +72,28 @@ func serverCode(err error) (state string, number int) {
 	}](err); ok {
 		return e.SQLState(), 0
 	}
-	for ; err != nil; err = errors.Unwrap(err) {
-		value := reflect.Indirect(reflect.ValueOf(err))
-		if value.Kind() != reflect.Struct {
-			continue
-		}
+	return "", mysqlNumber(err)
+}
+
+// mysqlNumber walks the tree of err for an error with a number.
+func mysqlNumber(err error) int {
+	if err == nil {
+		return 0
+	}
+	if value := reflect.Indirect(reflect.ValueOf(err)); value.Kind() == reflect.Struct {
 		if field := value.FieldByName("Number"); field.IsValid() && field.Kind() == reflect.Uint16 {
-			return "", int(field.Uint() & math.MaxUint16)
+			return int(field.Uint() & math.MaxUint16)
 		}
 	}
-	return "", 0
+	switch wrapped := err.(type) { //nolint:errorlint // this walks the tree itself.
+	case interface{ Unwrap() error }:
+		return mysqlNumber(wrapped.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, inner := range wrapped.Unwrap() {
+			if number := mysqlNumber(inner); number != 0 {
+				return number
+			}
+		}
+	}
+	return 0
 }
