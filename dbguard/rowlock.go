@@ -23,11 +23,11 @@ var (
 	ErrLockTimeout = errors.New("dbguard: somebody else held the row for too long")
 )
 
-// NoWait and WaitForever are the ends of how long to wait for a lock. Whoever
-// waits forever still waits no longer than ctx, and than the server allows:
+// NoWait and WaitForever are the ends of how long to wait for a lock; 0 does not
+// wait either. Whoever waits forever still waits no longer than ctx, and than the server allows:
 // innodb_lock_wait_timeout, which is 50 s by default, or lock_timeout.
 const (
-	NoWait      time.Duration = 0
+	NoWait      time.Duration = -1
 	WaitForever time.Duration = math.MaxInt64
 )
 
@@ -160,7 +160,7 @@ func bounded(ctx context.Context, tx Session, wait time.Duration, lock func(how 
 	if tx.Dialect() == dialect.SQLite || wait == WaitForever {
 		return lockError(lock(""), ErrLockTimeout)
 	}
-	if wait <= NoWait {
+	if wait <= 0 {
 		return lockError(lock(" NOWAIT"), ErrLocked)
 	}
 	set, reset := timeouts(tx.Dialect(), wait)
