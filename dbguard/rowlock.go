@@ -181,7 +181,7 @@ func bounded(ctx context.Context, tx Session, wait time.Duration, lock func(how 
 // what it was.
 func timeouts(d dialect.Dialect, wait time.Duration) (set, reset string) {
 	if d == dialect.PostgreSQL {
-		milliseconds := int64(min(max(wait.Milliseconds(), 1), math.MaxInt32))
+		milliseconds := min(max(wait.Milliseconds(), 1), math.MaxInt32)
 		return "SELECT set_config('semel.lock_timeout', current_setting('lock_timeout'), true), set_config('lock_timeout', '" +
 				strconv.FormatInt(milliseconds, 10) + "', true)",
 			"SELECT set_config('lock_timeout', current_setting('semel.lock_timeout'), true)"

@@ -151,11 +151,11 @@ func (g *Segments) Take(ctx context.Context, tx Session, name string, amount int
 		return wrap("take from a segment", err)
 	}
 	all, err := g.read(ctx, tx, name, "")
-	if err == nil {
-		err = enough(all, amount) // whoever comes when all is gone waits for nobody
-	}
 	if err != nil {
 		return wrap("look for a segment with enough", err)
+	}
+	if err := enough(all, amount); err != nil { // whoever comes when all is gone waits for nobody
+		return err
 	}
 	if taken, err = g.takeWaiting(ctx, tx, name, all, amount); err != nil || taken {
 		return wrap("wait for a segment", err)
@@ -180,7 +180,7 @@ type segment struct {
 // takeAny takes from one segment by chance; in PostgreSQL from the next one that
 // nobody holds and that has enough.
 func (g *Segments) takeAny(ctx context.Context, tx Session, name string, amount int64) (taken bool, err error) {
-	if tx.Dialect() != dialect.PostgreSQL {
+	if tx.Dialect() != dialect.PostgreSQL || g.count == 1 { // who has no choice waits at once
 		return g.takeFrom(ctx, tx, name, g.any(), amount)
 	}
 	n, err := build(tx.Dialect(), "UPDATE ").name(g.table).add(" SET amount = amount - ").value(amount).
@@ -236,11 +236,11 @@ func enough(all []segment, amount int64) error {
 // gather locks all segments, in their order, and takes from as many as it needs.
 func (g *Segments) gather(ctx context.Context, tx Session, name string, amount int64) error {
 	all, err := g.read(ctx, tx, name, " FOR UPDATE")
-	if err == nil {
-		err = enough(all, amount)
-	}
 	if err != nil {
 		return wrap("lock all segments", err)
+	}
+	if err := enough(all, amount); err != nil {
+		return err
 	}
 	for _, s := range all {
 		part := min(s.amount, amount)

@@ -36,7 +36,7 @@ func (e *IllegalTransition[S]) Error() string {
 }
 
 // Is makes it [ErrIllegalTransition].
-func (e *IllegalTransition[S]) Is(target error) bool { return target == ErrIllegalTransition } //nolint:errorlint // it is compared with itself.
+func (e *IllegalTransition[S]) Is(target error) bool { return target == ErrIllegalTransition }
 
 // Move is a declared transition.
 type Move[S comparable] struct{ From, To S }

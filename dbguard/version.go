@@ -26,7 +26,7 @@ func (e *StaleError) Error() string {
 }
 
 // Is makes it [ErrStale].
-func (e *StaleError) Is(target error) bool { return target == ErrStale } //nolint:errorlint // it is compared with itself.
+func (e *StaleError) Is(target error) bool { return target == ErrStale }
 
 // Change is a change of one row that holds only if nobody else changed the row
 // since the caller read it.
