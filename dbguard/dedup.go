@@ -48,12 +48,12 @@ var dedupSQLite string
 // they did, in the same database. A key and its work commit together or not at
 // all. It is safe for concurrent use.
 //
-//	            First, Once: insert               commit
-//	  absent ───────────────────▶ held by one ──────────────▶ done (and its result)
-//	     ▲                         │   ▲ twins wait on the          │
-//	     └───────── rollback ──────┘   │ database's own lock        │
-//	     ▲                             └─ and then read ◀───────────┤
-//	     └───────────────────── Sweep, after the retention ─────────┘
+//	          First, Once: insert               commit
+//	absent ───────────────────▶ held by one ──────────────▶ done (and its result)
+//	   ▲                         │   ▲ twins wait on the          │
+//	   └───────── rollback ──────┘   │ database's own lock        │
+//	   ▲                             └─ and then read ◀───────────┤
+//	   └───────────────────── Sweep, after the retention ─────────┘
 //
 // The database decides: if a process dies, its transaction is rolled back and
 // the next twin is the first.

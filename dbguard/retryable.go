@@ -20,8 +20,8 @@ const (
 	mysqlCertification = 3101 // refused by another member of the group
 	mysqlLockHeld      = 3572 // MySQL: NOWAIT
 
-	sqliteBusy     = 5
-	sqlitePrimary  = 0xFF // the bits of a code that say what kind it is of
+	sqliteBusy    = 5
+	sqlitePrimary = 0xFF // the bits of a code that say what kind it is of
 )
 
 // Retryable reports whether an error means that the database ended a

@@ -11,7 +11,7 @@ import (
 // each of [Keys] keys.
 const (
 	Callers = 16
-	Keys    = 60
+	Keys    = 2000
 )
 
 // Race lets so many callers call for each key at the same moment, one key after
