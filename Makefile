@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help test check lint shell vet arch fmt build demo model bench bench-stores bench-overload torture histories prove mutate rolling microbench fuzz vuln clean
+.PHONY: help test check lint shell vet arch fmt build demo model bench bench-stores bench-overload bench-guards torture histories prove mutate rolling microbench fuzz vuln clean
 
 TOOLS := .cache/bin
 FUZZTIME ?= 1m
@@ -63,6 +63,9 @@ bench-stores: ## the network stores beside the bare work on the same databases, 
 
 bench-overload: ## ever more callers through the gateway on every store: the rate must not collapse
 	@scripts/prepare --only 'postgresql mariadb redis' go run -buildvcs=true ./internal/bench -only overload
+
+bench-guards: ## each guard of dbguard beside the bare statement on the same database, as ratios
+	@scripts/prepare --only 'postgresql mariadb' go run -buildvcs=true ./internal/bench -only '^guards-'
 
 torture: ## kills writers and databases at random for FOR (1m), then looks whether every promise was kept
 	@scripts/prepare --only 'postgresql mariadb redis' --start-nothing go run ./internal/torture -for $(FOR)

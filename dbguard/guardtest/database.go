@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net/url"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -13,6 +14,7 @@ import (
 	"github.com/semel-dev/semel/dbguard"
 	"github.com/semel-dev/semel/dbguard/pgxguard"
 	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/internal/testserver/databases"
 )
 
@@ -45,9 +47,17 @@ func Databases() map[string]func(testing.TB) *Database {
 	return all
 }
 
-// Open makes an empty database, reached through database/sql.
+// maxConns is how many connections a pool has: more than [Callers] at once.
+const maxConns = 20
+
+// Open makes an empty database, reached through database/sql. In PostgreSQL it is
+// a schema, first in the search path, because a database takes seconds to make.
 func Open(tb testing.TB, d dialect.Dialect) *Database {
 	tb.Helper()
+	if d == dialect.PostgreSQL {
+		db := openPostgres(tb, postgresSchema(tb))
+		return &Database{Database: dbguard.SQLDatabase(d, db), SQL: db}
+	}
 	db := databases.Open(tb, d).DB
 	return &Database{Database: dbguard.SQLDatabase(d, db), SQL: db}
 }
@@ -55,8 +65,52 @@ func Open(tb testing.TB, d dialect.Dialect) *Database {
 // Pgx makes an empty database of PostgreSQL, reached through pgx.
 func Pgx(tb testing.TB) *Database {
 	tb.Helper()
-	made := databases.Open(tb, dialect.PostgreSQL)
-	return &Database{Database: pgxguard.Database(made.Pool), SQL: made.DB, Pool: made.Pool}
+	dsn := postgresSchema(tb)
+	config, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	config.MaxConns = maxConns
+	pool, err := pgxpool.NewWithConfig(tb.Context(), config)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(pool.Close)
+	return &Database{Database: pgxguard.Database(pool), SQL: openPostgres(tb, dsn), Pool: pool}
+}
+
+// postgresSchema makes a schema and returns the DSN whose search path it is.
+func postgresSchema(tb testing.TB) string {
+	tb.Helper()
+	schema := testserver.PostgresSchema(tb)
+	dsn, err := url.Parse(testserver.Postgres(tb))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	query := dsn.Query()
+	query.Set("search_path", schema)
+	dsn.RawQuery = query.Encode()
+	conn, err := pgx.Connect(tb.Context(), dsn.String())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	_, err = conn.Exec(tb.Context(), "CREATE SCHEMA "+schema)
+	if err := errors.Join(err, conn.Close(tb.Context())); err != nil {
+		tb.Fatal(err)
+	}
+	return dsn.String()
+}
+
+func openPostgres(tb testing.TB, dsn string) *sql.DB {
+	tb.Helper()
+	db, err := sql.Open("pgx", dsn)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	db.SetMaxOpenConns(maxConns)
+	db.SetMaxIdleConns(maxConns)
+	tb.Cleanup(func() { _ = db.Close() })
+	return db
 }
 
 // Run executes statements outside of a transaction and ends the test when one

@@ -43,6 +43,9 @@ func sections() []section {
 		{"stores-mysql", benchMySQL},
 		{"stores-redis", benchRedis},
 		{"stores-scale", benchPostgresScale},
+		{"guards-postgres", benchGuardsPostgres},
+		{"guards-mysql", benchGuardsMySQL},
+		{"guards-sqlite", benchGuardsSQLite},
 	}
 }
 
@@ -50,7 +53,7 @@ func sections() []section {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	only := flags.String("only", "^(middleware|sqlite|gateway|forms-.*|scale)$", "run the sections that match this expression: middleware, sqlite, gateway, forms-pages, forms-latency, forms-scripts, scale, stores-postgres, stores-mysql, stores-redis, stores-scale, overload")
+	only := flags.String("only", "^(middleware|sqlite|gateway|forms-.*|scale)$", "run the sections that match this expression: middleware, sqlite, gateway, forms-pages, forms-latency, forms-scripts, scale, stores-postgres, stores-mysql, stores-redis, stores-scale, overload, guards-postgres, guards-mysql, guards-sqlite")
 	s := settings{log: stderr, least: 64}
 	flags.DurationVar(&s.round, "round", 300*time.Millisecond, "length of one measurement")
 	flags.IntVar(&s.rounds, "rounds", 7, "measurements of each subject; the median counts")

@@ -1,0 +1,282 @@
+package dbguard
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/dialect"
+)
+
+const (
+	// DedupTable is the table of a [Dedup] unless another is named.
+	DedupTable = "semel_dedup"
+	// MaxResultBytes is how long a result may be at most.
+	MaxResultBytes = 1 << 20
+
+	// dedupRounds is how often a key is asked for that a sweep removes each time
+	// between the two statements of a duplicate.
+	dedupRounds = 3
+)
+
+// Errors of the dedup table. A key that was used for something else is
+// [semel.ErrMismatch].
+var (
+	// ErrNoResult means that the key was done, but there is no result of it: it
+	// was done by [Dedup.First], which keeps none.
+	ErrNoResult = errors.New("dbguard: the key was done without a result; do not run it again")
+	// ErrResultTooLarge means that the result is longer than [MaxResultBytes].
+	// Roll back, and keep a reference in its place.
+	ErrResultTooLarge = fmt.Errorf("dbguard: the result is longer than %d bytes: keep a reference to it in its place", MaxResultBytes)
+)
+
+//go:embed sql/dedup_postgresql.sql
+var dedupPostgreSQL string
+
+//go:embed sql/dedup_mysql.sql
+var dedupMySQL string
+
+//go:embed sql/dedup_sqlite.sql
+var dedupSQLite string
+
+// Dedup is a dedup table (防重表): the keys that were done, beside the rows that
+// they did, in the same database. A key and its work commit together or not at
+// all. It is safe for concurrent use.
+//
+//	          First, Once: insert               commit
+//	absent ───────────────────▶ held by one ──────────────▶ done (and its result)
+//	   ▲                         │   ▲ twins wait on the          │
+//	   └───────── rollback ──────┘   │ database's own lock        │
+//	   ▲                             └─ and then read ◀───────────┤
+//	   └───────────────────── Sweep, after the retention ─────────┘
+//
+// The database decides: if a process dies, its transaction is rolled back and
+// the next twin is the first.
+//
+// It is right where the work is rows of this database, and a request, message or
+// job can arrive twice: it works with any schema, and says "done before" also
+// when the rows themselves have changed or gone since. It is not right where the
+// work reaches outside (send a mail, call a payment service): that is not
+// rolled back, and needs a claim with a lease ([semel.Guard]). Where a unique key of
+// the rows themselves says the same, that key is enough, and costs nothing.
+//
+// At READ COMMITTED, and in SQLite, a duplicate gets the first's result as soon
+// as that has committed. At REPEATABLE READ and above, a duplicate that began
+// before the first committed cannot: PostgreSQL ends it with an error that
+// [Retryable] knows, in a new transaction it gets the result. MySQL and MariaDB
+// answer, because the guard reads with a lock; MariaDB with
+// innodb_snapshot_isolation ends it as PostgreSQL does.
+type Dedup struct{ table string }
+
+// NewDedup is the dedup table of this name, which may be qualified;
+// [DedupTable] where it is empty.
+func NewDedup(table string) *Dedup {
+	if table == "" {
+		table = DedupTable
+	}
+	return &Dedup{table}
+}
+
+// Schema is the SQL that makes the table if it does not exist: statements for
+// the team's own migrations.
+func (d *Dedup) Schema(of dialect.Dialect) []string {
+	var text string
+	switch of {
+	case dialect.PostgreSQL:
+		text = dedupPostgreSQL
+	case dialect.MySQL:
+		text = dedupMySQL
+	case dialect.SQLite:
+		text = dedupSQLite
+	}
+	return schema(of, text, d.table, "seen_at")
+}
+
+// Create makes the table if it does not exist.
+func (d *Dedup) Create(ctx context.Context, s Session) error {
+	for _, statement := range d.Schema(s.Dialect()) {
+		if _, err := s.Exec(ctx, statement); err != nil {
+			return fmt.Errorf("create the table %s: %w", d.table, err)
+		}
+	}
+	return nil
+}
+
+// First says whether this is the first time that the key is done, and that it
+// is being done by this transaction (dedup mode): when it commits, nobody is
+// first again until the retention has ended. Twins wait until then; if the
+// transaction rolls back, one of them is first.
+//
+// A key with another fingerprint is [semel.ErrMismatch]. The zero fingerprint is
+// like any other. When ctx ends, or an error is returned, roll back.
+func (d *Dedup) First(ctx context.Context, tx Session, key semel.Key, fp semel.Fingerprint) (first bool, err error) {
+	first, _, err = d.enter(ctx, tx, key, fp)
+	return first, err
+}
+
+// Do is [Once] for results that are bytes already. The caller owns the result.
+func (d *Dedup) Do(ctx context.Context, tx Session, key semel.Key, fp semel.Fingerprint, work func(context.Context) ([]byte, error)) (result []byte, first bool, err error) {
+	first, result, err = d.enter(ctx, tx, key, fp)
+	switch {
+	case err != nil:
+		return nil, false, err
+	case !first && result == nil:
+		return nil, false, ErrNoResult
+	case !first:
+		return result, false, nil
+	}
+	if result, err = work(ctx); err != nil {
+		return nil, true, err
+	}
+	if len(result) > MaxResultBytes {
+		return nil, true, ErrResultTooLarge
+	}
+	if result == nil {
+		result = []byte{} // NULL is no result, empty is one
+	}
+	digest := key.Digest()
+	n, err := build(tx.Dialect(), "UPDATE ").name(d.table).add(" SET result = ").value(result).
+		add(" WHERE digest = ").value(digest[:]).exec(ctx, tx)
+	switch {
+	case err != nil:
+		return nil, true, fmt.Errorf("keep the result: %w", err)
+	case n == 0:
+		return nil, true, errors.New("dbguard: the key is gone before its result was kept: was the transaction rolled back within the work?")
+	}
+	return result, true, nil
+}
+
+// Once does the work if the key was not done before, and keeps its result, as
+// JSON, for everybody who comes with the same key (idempotent mode). The work
+// uses tx; key, work and result commit together. If the work, or Once, returns
+// an error, roll the transaction back: nothing happened, and the key is free.
+// A duplicate of a key that was done without a result is [ErrNoResult].
+func Once[T any](ctx context.Context, d *Dedup, tx Session, key semel.Key, fp semel.Fingerprint, work func(context.Context) (T, error)) (result T, first bool, err error) {
+	var made T
+	kept, first, err := d.Do(ctx, tx, key, fp, func(ctx context.Context) ([]byte, error) {
+		var err error
+		if made, err = work(ctx); err != nil {
+			return nil, err
+		}
+		return json.Marshal(made)
+	})
+	switch {
+	case err != nil:
+		var none T
+		return none, first, err
+	case first:
+		return made, true, nil
+	}
+	if err := json.Unmarshal(kept, &result); err != nil {
+		return result, false, fmt.Errorf("read the kept result: %w", err)
+	}
+	return result, false, nil
+}
+
+// Sweep forgets keys that were done longer ago than the retention, by the
+// database's clock, the oldest first and at most so many; it returns how many.
+// Call it on a pool until it returns fewer than limit. A key that no sweep has
+// met is remembered for longer. Sweeps run beside each other and beside the
+// work.
+func (d *Dedup) Sweep(ctx context.Context, s Session, retention time.Duration, limit int) (removed int64, err error) {
+	if retention < 0 || limit <= 0 {
+		return 0, fmt.Errorf("dbguard: sweep keeps for 0 or more and removes 1 or more, not %v and %d", retention, limit)
+	}
+	sweep := build(s.Dialect(), "DELETE FROM ").name(d.table)
+	switch s.Dialect() {
+	case dialect.PostgreSQL:
+		sweep.add(" WHERE digest IN (SELECT digest FROM ").name(d.table).
+			add(" WHERE seen_at <= clock_timestamp() - make_interval(secs => ").value(retention.Seconds()).
+			add(") ORDER BY seen_at LIMIT ").value(limit).add(" FOR UPDATE SKIP LOCKED)")
+	case dialect.MySQL:
+		sweep.add(" WHERE seen_at <= CURRENT_TIMESTAMP(6) - INTERVAL ").value(retention.Microseconds()).
+			add(" MICROSECOND ORDER BY seen_at LIMIT ").value(limit)
+	case dialect.SQLite:
+		sweep.add(" WHERE digest IN (SELECT digest FROM ").name(d.table).
+			add(" WHERE seen_at <= unixepoch('subsec') - ").value(retention.Seconds()).
+			add(" ORDER BY seen_at LIMIT ").value(limit).add(")")
+	}
+	if removed, err = sweep.exec(ctx, s); err != nil {
+		return 0, fmt.Errorf("sweep %s: %w", d.table, err)
+	}
+	return removed, nil
+}
+
+// enter takes the key, or returns what is there. The result is nil if there is
+// none.
+func (d *Dedup) enter(ctx context.Context, tx Session, key semel.Key, fp semel.Fingerprint) (first bool, result []byte, err error) {
+	if err := key.Validate(); err != nil {
+		return false, nil, err
+	}
+	if err := inTransaction(tx); err != nil {
+		return false, nil, err
+	}
+	digest := key.Digest()
+	for range dedupRounds {
+		first, err := d.insert(ctx, tx, digest, fp)
+		if err != nil || first {
+			return first, nil, wrap("take the key", err)
+		}
+		var asked []byte
+		var kept bool
+		found, err := build(tx.Dialect(), "SELECT fingerprint, result IS NOT NULL, result FROM ").name(d.table).
+			add(" WHERE digest = ").value(digest[:]).current().first(ctx, tx, &asked, &kept, &result)
+		switch {
+		case err != nil:
+			return false, nil, fmt.Errorf("read what the key was used for: %w", err)
+		case found && string(asked) != string(fp[:]):
+			return false, nil, semel.ErrMismatch
+		case found && kept:
+			return false, append([]byte{}, result...), nil // some drivers have nil for what is empty
+		case found:
+			return false, nil, nil
+		}
+	}
+	return false, nil, errors.New("dbguard: the key is swept away as often as it is taken: is the retention of the sweep too short?")
+}
+
+// insert takes the key in one statement, after the transactions that have it.
+func (d *Dedup) insert(ctx context.Context, tx Session, digest semel.Digest, fp semel.Fingerprint) (first bool, err error) {
+	insert := build(tx.Dialect(), "INSERT INTO ").name(d.table).add(" (digest, fingerprint) VALUES (").
+		value(digest[:]).add(", ").value(fp[:]).add(")")
+	if tx.Dialect() == dialect.MySQL {
+		insert.add(" ON DUPLICATE KEY UPDATE duplicates = duplicates + 1") // affects 2, with clientFoundRows too
+	} else {
+		insert.add(" ON CONFLICT (digest) DO NOTHING")
+	}
+	n, err := insert.exec(ctx, tx)
+	return n == 1, err
+}
+
+// schema reads the statements of a file. The index is named after the table.
+func schema(d dialect.Dialect, text, table, suffix string) []string {
+	place, name := "", table
+	if at := strings.LastIndexByte(table, '.'); at >= 0 {
+		place, name = table[:at+1], table[at+1:]
+	}
+	index, on := d.Quote(name+"_"+suffix), d.QuotePath(table)
+	if d == dialect.SQLite { // there the index says in which file, and the table of an index does not
+		index, on = d.QuotePath(place+name+"_"+suffix), d.Quote(name)
+	}
+	text = strings.NewReplacer("{table} (\n", d.QuotePath(table)+" (\n", "{table}", on, "{index}", index).Replace(text)
+	var list []string
+	for part := range strings.SplitSeq(text, ";\n") {
+		if part = strings.TrimSpace(part); part != "" {
+			list = append(list, part)
+		}
+	}
+	return list
+}
+
+// wrap says which act met an error, if there is one.
+func wrap(act string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", act, err)
+}

@@ -1,0 +1,311 @@
+package dbguard
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/semel-dev/semel/dialect"
+)
+
+const (
+	// SegmentTable is the table of [Segments] unless another is named.
+	SegmentTable = "semel_segment"
+	// MaxSegments is how many segments there are at most.
+	MaxSegments = 256
+	// maxSegmentName is the longest name, in bytes.
+	maxSegmentName = 255
+)
+
+// ErrShort means that there is less left, in all segments together, than was to
+// be taken. Nothing was taken.
+var ErrShort = errors.New("dbguard: there is less left than that")
+
+//go:embed sql/segment_postgresql.sql
+var segmentPostgreSQL string
+
+//go:embed sql/segment_mysql.sql
+var segmentMySQL string
+
+//go:embed sql/segment_sqlite.sql
+var segmentSQLite string
+
+// Segments keep amounts (stock, seats, quota) that many transactions take from
+// at a time, each split into rows of which a transaction locks one: so many
+// transactions run beside each other, where with one row each waits for the
+// commit before it. It is safe for concurrent use.
+//
+//	Take:    a segment by chance ──enough──▶ taken
+//	            │ short                 all of them short: ErrShort, without a lock
+//	            ▼                      ▲
+//	         look at all of them ──────┤
+//	            │                      ▼
+//	            │                      one that has enough ──▶ taken
+//	            ▼ none has
+//	            ▼
+//	         all of them, locked in order ──enough together──▶ taken from several
+//	            │ short
+//	            ▼
+//	         ErrShort
+//
+// It is right where transactions take from one row at such a rate that they queue
+// for it, and each holds it for a while: longer than the statement takes, such
+// as over several round trips and a commit to disk. It is not right where one caller at a
+// time comes (it costs the same or a little more), in SQLite (one transaction at
+// a time writes anyhow; it works there, and gains nothing), where what is left has to be read
+// often (a sum over the segments), or where an order has to be kept: who takes
+// first is chance. About as many segments as transactions run at a time are
+// enough. It does not remember who took: a retry takes again, so take in the
+// transaction of a [Dedup].
+type Segments struct {
+	table string
+	count int
+}
+
+// NewSegments splits the amounts in a table of this name, [SegmentTable] where it
+// is empty, into so many segments, 1 to [MaxSegments]. The number may differ
+// between callers, and change: what is in a segment stays and is found.
+func NewSegments(table string, count int) (*Segments, error) {
+	if count < 1 || count > MaxSegments {
+		return nil, fmt.Errorf("dbguard: an amount is split into 1 to %d segments, not %d", MaxSegments, count)
+	}
+	if table == "" {
+		table = SegmentTable
+	}
+	return &Segments{table, count}, nil
+}
+
+// Schema is the SQL that makes the table if it does not exist: statements for
+// the team's own migrations.
+func (g *Segments) Schema(of dialect.Dialect) []string {
+	var text string
+	switch of {
+	case dialect.PostgreSQL:
+		text = segmentPostgreSQL
+	case dialect.MySQL:
+		text = segmentMySQL
+	case dialect.SQLite:
+		text = segmentSQLite
+	}
+	return schema(of, text, g.table, "")
+}
+
+// Create makes the table if it does not exist.
+func (g *Segments) Create(ctx context.Context, s Session) error {
+	for _, statement := range g.Schema(s.Dialect()) {
+		if _, err := s.Exec(ctx, statement); err != nil {
+			return fmt.Errorf("create the table %s: %w", g.table, err)
+		}
+	}
+	return nil
+}
+
+// Add gives so much more to the name: in equal shares to all segments, or, if
+// that is less than one for each, to one of them. It is one statement, and runs
+// on a pool or in a transaction.
+func (g *Segments) Add(ctx context.Context, s Session, name string, amount int64) error {
+	if err := checkAmount(name, amount); err != nil {
+		return err
+	}
+	add := build(s.Dialect(), "INSERT INTO ").name(g.table).add(" (name, segment, amount) VALUES ")
+	row := func(segment int, amount int64) {
+		add.add("(").value(name).add(", ").value(segment).add(", ").value(amount).add(")")
+	}
+	count := int64(g.count)
+	if amount < count {
+		row(g.any(), amount)
+	} else {
+		for segment := range g.count { // in their order, as everybody locks them
+			if segment > 0 {
+				add.add(", ")
+			}
+			share := amount / count
+			if int64(segment) < amount%count {
+				share++
+			}
+			row(segment, share)
+		}
+	}
+	if s.Dialect() == dialect.MySQL {
+		add.add(" ON DUPLICATE KEY UPDATE amount = amount + VALUES(amount)")
+	} else {
+		add.add(" ON CONFLICT (name, segment) DO UPDATE SET amount = ").name(g.table).add(".amount + excluded.amount")
+	}
+	_, err := add.exec(ctx, s)
+	return wrap("add to the segments", err)
+}
+
+// Take takes so much of the name, in the caller's transaction: from one segment
+// if one has enough, otherwise from several. Errors: [ErrShort], [ErrNotFound]
+// for a name that never had any. A transaction that takes from one name more
+// than once can deadlock with another one, which [Retryable] knows.
+func (g *Segments) Take(ctx context.Context, tx Session, name string, amount int64) error {
+	if err := errors.Join(checkAmount(name, amount), inTransaction(tx)); err != nil {
+		return err
+	}
+	taken, err := g.takeAny(ctx, tx, name, amount)
+	if err != nil || taken {
+		return wrap("take from a segment", err)
+	}
+	all, err := g.read(ctx, tx, name, "")
+	if err != nil {
+		return wrap("look for a segment with enough", err)
+	}
+	if err := enough(all, amount); err != nil { // whoever comes when all is gone waits for nobody
+		return err
+	}
+	if taken, err = g.takeWaiting(ctx, tx, name, all, amount); err != nil || taken {
+		return wrap("wait for a segment", err)
+	}
+	return g.gather(ctx, tx, name, amount)
+}
+
+// Left says how much there is of the name in all segments; 0 for a name that
+// never had any. Without a lock it may be wrong when it is read.
+func (g *Segments) Left(ctx context.Context, s Session, name string) (left int64, err error) {
+	_, err = build(s.Dialect(), "SELECT CAST(COALESCE(SUM(amount), 0) AS ").add(bigint(s.Dialect())).add(") FROM ").name(g.table).
+		add(" WHERE name = ").value(name).first(ctx, s, &left)
+	return left, wrap("sum up the segments", err)
+}
+
+// segment is one row.
+type segment struct {
+	number int
+	amount int64
+}
+
+// takeAny takes from one segment by chance; in PostgreSQL from the next one that
+// nobody holds and that has enough.
+func (g *Segments) takeAny(ctx context.Context, tx Session, name string, amount int64) (taken bool, err error) {
+	if tx.Dialect() != dialect.PostgreSQL || g.count == 1 { // who has no choice waits at once
+		return g.takeFrom(ctx, tx, name, g.any(), amount)
+	}
+	n, err := build(tx.Dialect(), "UPDATE ").name(g.table).add(" SET amount = amount - ").value(amount).
+		add(" WHERE name = ").value(name).add(" AND segment = (SELECT segment FROM ").name(g.table).
+		add(" WHERE name = ").value(name).add(" AND amount >= ").value(amount).
+		add(" ORDER BY segment < ").value(g.any()).add(", segment LIMIT 1 FOR UPDATE SKIP LOCKED)").exec(ctx, tx)
+	return n == 1, err
+}
+
+// takeWaiting takes from one of the segments that had enough when they were read,
+// after whoever holds it. PostgreSQL keeps the lock of a row that it waited for
+// also if the row no longer has enough: a savepoint gives it back, so that nobody
+// goes on to lock other segments while holding one out of order.
+func (g *Segments) takeWaiting(ctx context.Context, tx Session, name string, all []segment, amount int64) (taken bool, err error) {
+	all = slices.DeleteFunc(slices.Clone(all), func(s segment) bool { return s.amount < amount })
+	if len(all) == 0 {
+		return false, nil
+	}
+	number := all[g.any()%len(all)].number
+	if tx.Dialect() != dialect.PostgreSQL {
+		return g.takeFrom(ctx, tx, name, number, amount)
+	}
+	if _, err := tx.Exec(ctx, "SAVEPOINT semel_segment"); err != nil {
+		return false, err
+	}
+	taken, err = g.takeFrom(ctx, tx, name, number, amount)
+	if err != nil {
+		return false, err
+	}
+	after := "ROLLBACK TO SAVEPOINT semel_segment"
+	if taken {
+		after = "RELEASE SAVEPOINT semel_segment"
+	}
+	_, err = tx.Exec(ctx, after)
+	return taken, err
+}
+
+// enough reports how the segments together fall short.
+func enough(all []segment, amount int64) error {
+	if len(all) == 0 {
+		return ErrNotFound
+	}
+	var left int64
+	for _, s := range all {
+		left += s.amount
+	}
+	if left < amount {
+		return fmt.Errorf("%w: %d, not %d", ErrShort, left, amount)
+	}
+	return nil
+}
+
+// gather locks all segments, in their order, and takes from as many as it needs.
+func (g *Segments) gather(ctx context.Context, tx Session, name string, amount int64) error {
+	all, err := g.read(ctx, tx, name, " FOR UPDATE")
+	if err != nil {
+		return wrap("lock all segments", err)
+	}
+	if err := enough(all, amount); err != nil {
+		return err
+	}
+	for _, s := range all {
+		part := min(s.amount, amount)
+		if part == 0 {
+			continue
+		}
+		taken, err := g.takeFrom(ctx, tx, name, s.number, part)
+		switch {
+		case err != nil:
+			return wrap("take from several segments", err)
+		case !taken:
+			return errors.New("dbguard: a locked segment changed: roll back")
+		}
+		if amount -= part; amount == 0 {
+			break
+		}
+	}
+	return nil
+}
+
+// takeFrom takes from one segment, if it has enough.
+func (g *Segments) takeFrom(ctx context.Context, tx Session, name string, number int, amount int64) (taken bool, err error) {
+	n, err := build(tx.Dialect(), "UPDATE ").name(g.table).add(" SET amount = amount - ").value(amount).
+		add(" WHERE name = ").value(name).add(" AND segment = ").value(number).add(" AND amount >= ").value(amount).exec(ctx, tx)
+	return n == 1, err
+}
+
+// read reads all segments in their order.
+func (g *Segments) read(ctx context.Context, tx Session, name, locking string) ([]segment, error) {
+	query := build(tx.Dialect(), "SELECT segment, amount FROM ").name(g.table).
+		add(" WHERE name = ").value(name).add(" ORDER BY segment")
+	if tx.Dialect() != dialect.SQLite {
+		query.add(locking)
+	}
+	rows, err := tx.Query(ctx, query.text.String(), query.args...)
+	if err != nil {
+		return nil, err
+	}
+	var all []segment
+	for rows.Next() && err == nil {
+		var s segment
+		err = rows.Scan(&s.number, &s.amount)
+		all = append(all, s)
+	}
+	return all, errors.Join(err, rows.Err(), rows.Close())
+}
+
+// any is a segment by chance.
+func (g *Segments) any() int { return rand.IntN(g.count) } //nolint:gosec // it spreads load and hides nothing.
+
+func checkAmount(name string, amount int64) error {
+	if name == "" || len(name) > maxSegmentName || amount <= 0 {
+		return fmt.Errorf("dbguard: an amount has a name of 1 to %d bytes and is 1 or more", maxSegmentName)
+	}
+	return nil
+}
+
+// bigint is what a sum is cast to: drivers have others for decimals.
+func bigint(d dialect.Dialect) string {
+	switch d {
+	case dialect.MySQL:
+		return "SIGNED"
+	case dialect.SQLite:
+		return "INTEGER"
+	case dialect.PostgreSQL:
+	}
+	return "bigint"
+}

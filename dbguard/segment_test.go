@@ -1,0 +1,176 @@
+package dbguard_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/semel-dev/semel/dbguard"
+	"github.com/semel-dev/semel/dbguard/guardtest"
+	"github.com/semel-dev/semel/dialect"
+)
+
+func newSegments(t *testing.T, db *guardtest.Database, count int) *dbguard.Segments {
+	t.Helper()
+	g, err := dbguard.NewSegments("", count)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // it may be there
+		if err := g.Create(t.Context(), db); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return g
+}
+
+func left(t *testing.T, g *dbguard.Segments, db *guardtest.Database, name string) int64 {
+	t.Helper()
+	n, err := g.Left(t.Context(), db, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func take(ctx context.Context, g *dbguard.Segments, db *guardtest.Database, name string, amount int64) error {
+	return again(ctx, db, func(ctx context.Context, tx dbguard.Session) error { return g.Take(ctx, tx, name, amount) })
+}
+
+// Of many things there are five each, in four segments, and sixteen callers want
+// one or two at once: what was taken and what is left stay five, and whoever is
+// refused could not have been served.
+func TestSegmentsRace(t *testing.T) {
+	t.Parallel()
+	const stock = 5
+	for name, open := range guardtest.Databases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := open(t)
+			g := newSegments(t, db, 4)
+			for key := range guardtest.Keys {
+				if err := g.Add(t.Context(), db, keyOf(key).Name, stock); err != nil {
+					t.Fatal(err)
+				}
+			}
+			taken := make([]atomic.Int64, guardtest.Keys)
+			guardtest.Race(t, guardtest.Callers, guardtest.Keys, func(ctx context.Context, caller, key int) error {
+				amount := int64(1 + caller%2)
+				err := take(ctx, g, db, keyOf(key).Name, amount)
+				if errors.Is(err, dbguard.ErrShort) {
+					return nil
+				}
+				taken[key].Add(amount)
+				return err
+			})
+			for key := range taken {
+				if n := taken[key].Load(); n != stock {
+					t.Fatalf("thing %d: %d were taken, want all %d: eight callers wanted one each", key, n, stock)
+				}
+			}
+			if n := db.Number(t, "SELECT count(*) FROM semel_segment WHERE amount <> 0"); n != 0 {
+				t.Errorf("%d segments have something left", n)
+			}
+		})
+	}
+}
+
+// Looking whether there is enough and then writing what is left sells things
+// twice.
+func TestSegmentsComparedOutsideOversell(t *testing.T) {
+	t.Parallel()
+	const keys, stock = 200, 5
+	for name, open := range guardtest.Databases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := open(t)
+			fill(t, db, keys, stock)
+			var taken atomic.Int64
+			guardtest.Race(t, guardtest.Callers, keys, func(ctx context.Context, _, key int) error {
+				n, err := balance(ctx, db, key)
+				if err != nil || n < 1 {
+					return err
+				}
+				taken.Add(1)
+				_, err = db.Exec(ctx, fmt.Sprintf("UPDATE account SET balance = %d WHERE id = %d", n-1, key))
+				return err
+			})
+			if n := taken.Load(); n <= keys*stock {
+				t.Errorf("%d of %d were sold: this race shows nothing", n, keys*stock)
+			}
+		})
+	}
+}
+
+// What no segment has alone is gathered from several; the sum stays right.
+func TestSegmentsGather(t *testing.T) {
+	t.Parallel()
+	for name, open := range guardtest.Databases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := open(t)
+			g := newSegments(t, db, 8)
+			if err := g.Add(t.Context(), db, "seats", 83); err != nil {
+				t.Fatal(err)
+			}
+			if n := db.Number(t, "SELECT count(*) FROM semel_segment WHERE amount IN (10, 11)"); n != 8 {
+				t.Errorf("%d segments have an equal share, want 8", n)
+			}
+			for i, step := range []struct {
+				take, left int64
+				err        error
+			}{
+				{take: 11, left: 72},
+				{take: 50, left: 22},
+				{take: 23, left: 22, err: dbguard.ErrShort},
+				{take: 22, left: 0},
+				{take: 1, left: 0, err: dbguard.ErrShort},
+			} {
+				if err := take(t.Context(), g, db, "seats", step.take); !errors.Is(err, step.err) {
+					t.Errorf("step %d: got %v, want %v", i, err, step.err)
+				}
+				if got := left(t, g, db, "seats"); got != step.left {
+					t.Errorf("step %d: %d are left, want %d", i, got, step.left)
+				}
+			}
+			if err := g.Add(t.Context(), db, "seats", 3); err != nil || left(t, g, db, "seats") != 3 {
+				t.Errorf("given back: %v, %d are left, want 3", err, left(t, g, db, "seats"))
+			}
+			fewer, err := dbguard.NewSegments("", 1) // what is in the others is found
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := take(t.Context(), fewer, db, "seats", 3); err != nil {
+				t.Errorf("with fewer segments: %v", err)
+			}
+			if err := take(t.Context(), g, db, "Seats", 1); !errors.Is(err, dbguard.ErrNotFound) || left(t, g, db, "Seats") != 0 {
+				t.Errorf("another name: got %v, want ErrNotFound", err)
+			}
+		})
+	}
+}
+
+func TestSegmentsRefuse(t *testing.T) {
+	t.Parallel()
+	for _, count := range []int{-1, 0, dbguard.MaxSegments + 1} {
+		if _, err := dbguard.NewSegments("", count); err == nil {
+			t.Errorf("%d segments were taken", count)
+		}
+	}
+	db := guardtest.Open(t, dialect.SQLite)
+	g := newSegments(t, db, 2)
+	for name, amount := range map[string]int64{"": 1, "x": 0, "y": -1, strings.Repeat("z", 256): 1} {
+		if err := g.Add(t.Context(), db, name, amount); err == nil {
+			t.Errorf("Add of %d to %q was taken", amount, name)
+		}
+		if err := take(t.Context(), g, db, name, amount); err == nil || errors.Is(err, dbguard.ErrNotFound) {
+			t.Errorf("Take of %d from %q: got %v, want it to be refused", amount, name, err)
+		}
+	}
+	if err := g.Take(t.Context(), db.Database, "x", 1); !errors.Is(err, dbguard.ErrNoTransaction) {
+		t.Errorf("on a pool: got %v, want ErrNoTransaction", err)
+	}
+}

@@ -1,0 +1,183 @@
+package dbguard
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/semel-dev/semel"
+)
+
+// ErrStale means that somebody else changed the row since the caller read it.
+// Nothing was changed. Read it again, and let whoever decided decide again; do
+// not repeat the change on the new version unasked. The concrete type is
+// [*StaleError].
+var ErrStale = errors.New("dbguard: somebody else changed the row")
+
+// StaleError says which version the row has by now.
+type StaleError struct {
+	Want, Have int64
+}
+
+// Error implements error.
+func (e *StaleError) Error() string {
+	return fmt.Sprintf("%v: it is at version %d, not %d; read it again", ErrStale, e.Have, e.Want)
+}
+
+// Is makes it [ErrStale].
+func (e *StaleError) Is(target error) bool { return target == ErrStale }
+
+// Change is a change of one row that holds only if nobody else changed the row
+// since the caller read it.
+type Change struct {
+	Row Row
+	// Version is what the row had when the caller read it.
+	Version int64
+	// Set is what the columns get.
+	Set []Cell
+	// VersionColumn is an integer column, NOT NULL. Default version.
+	VersionColumn string
+
+	// Key names the intent, so that a caller whose answer was lost can ask again:
+	// then the change is a replay, not stale. It is remembered in Dedup or in
+	// KeyColumn; without both of them Key must be zero, and a replay is ErrStale.
+	Key semel.Key
+	// Fingerprint is that of what was asked with Key.
+	Fingerprint semel.Fingerprint
+	// Dedup remembers all keys, until they are swept. The change then belongs
+	// into a transaction, and a key that was used for something else is
+	// [semel.ErrMismatch].
+	Dedup *Dedup
+	// KeyColumn is a column of the row (bytea, binary(32) or BLOB, NULL at first)
+	// that remembers the last key only: one statement and no transaction, but
+	// when somebody else has changed the row since, a replay is ErrStale, and so
+	// is a key that was used for something else.
+	KeyColumn string
+}
+
+// Changed is what became of a [Change].
+type Changed struct {
+	// Version is the one that the change made.
+	Version int64
+	// Replay: the change was made before, by a request with the same key.
+	Replay bool
+}
+
+// UpdateVersion makes the change if the row still has its version, and then
+// counts the version up, in one statement:
+//
+//	UPDATE … SET …, version = version + 1 WHERE id = 1 AND version = 7
+//
+// When that affects no row, it looks why: a replay of the same intent is a
+// success, somebody else's change is [ErrStale], no row is [ErrNotFound].
+//
+// It is right where people or programs read a row, think, and write it back:
+// forms, PUT with If-Match, caches. It is not right for counters and stock, on
+// which many write at a time: most are refused and come again; there let one
+// statement compute (balance = balance - 100), or lock ([LockRow], [Segments]).
+// It protects against writers that use the version too, and no others.
+//
+// With Dedup, roll the transaction back when an error is returned. At REPEATABLE READ
+// PostgreSQL ends a transaction that meets another's change with an error that
+// [Retryable] knows.
+func UpdateVersion(ctx context.Context, s Session, change Change) (Changed, error) {
+	if err := change.check(); err != nil {
+		return Changed{}, err
+	}
+	if change.Dedup == nil {
+		return change.update(ctx, s)
+	}
+	made, first, err := Once(ctx, change.Dedup, s, change.Key, change.Fingerprint, func(ctx context.Context) (int64, error) {
+		changed, err := change.update(ctx, s)
+		return changed.Version, err
+	})
+	if err != nil {
+		return Changed{}, err
+	}
+	return Changed{Version: made, Replay: !first}, nil
+}
+
+func (c *Change) check() error {
+	if err := c.Row.check(); err != nil {
+		return err
+	}
+	for _, cell := range c.Set {
+		if cell.Column == "" || cell.Column == c.versionColumn() || cell.Column == c.KeyColumn {
+			return fmt.Errorf("dbguard: a change does not set the column %q itself", cell.Column)
+		}
+	}
+	switch {
+	case c.Dedup != nil && c.KeyColumn != "":
+		return errors.New("dbguard: a change remembers its key in Dedup or in KeyColumn, not in both")
+	case c.Dedup == nil && c.KeyColumn == "" && c.Key != semel.Key{}:
+		return errors.New("dbguard: a change with a key needs Dedup or KeyColumn to remember it")
+	case c.KeyColumn != "":
+		return c.Key.Validate()
+	}
+	return nil
+}
+
+func (c *Change) versionColumn() string { return cmp.Or(c.VersionColumn, "version") }
+
+// mark is what KeyColumn holds after this change: another key, or another
+// question, has another.
+func (c *Change) mark() []byte {
+	digest := c.Key.Digest()
+	mark := semel.FingerprintOf(string(digest[:]), string(c.Fingerprint[:]))
+	return mark[:]
+}
+
+// update is the one statement, and the look that follows when it did nothing.
+func (c *Change) update(ctx context.Context, s Session) (Changed, error) {
+	d := s.Dialect()
+	version := d.Quote(c.versionColumn())
+	update := build(d, "UPDATE ").name(c.Row.Table).add(" SET " + version + " = " + version + " + 1")
+	for _, cell := range c.Set {
+		update.add(", ").column(cell.Column).add(" = ").value(cell.Value)
+	}
+	if c.KeyColumn != "" {
+		update.add(", ").column(c.KeyColumn).add(" = ").value(c.mark())
+	}
+	update.add(" WHERE ").cells(c.Row.Key, " AND ").add(" AND " + version + " = ").value(c.Version)
+	if c.KeyColumn != "" { // who read the row again asks at the new version, and has been answered all the same
+		column := d.Quote(c.KeyColumn)
+		update.add(" AND (" + column + " IS NULL OR " + column + " <> ").value(c.mark()).add(")")
+	}
+	n, err := update.exec(ctx, s)
+	switch {
+	case err != nil:
+		return Changed{}, wrap("change the row", err)
+	case n > 1:
+		return Changed{}, fmt.Errorf("dbguard: %d rows of %s were changed: its key is not unique; roll back", n, c.Row.Table)
+	case n == 1:
+		return Changed{Version: c.Version + 1}, nil
+	}
+	return c.look(ctx, s)
+}
+
+// look finds out why no row was changed.
+func (c *Change) look(ctx context.Context, s Session) (Changed, error) {
+	var have int64
+	var last []byte
+	found, err := c.read(ctx, s, &have, &last)
+	switch {
+	case err != nil:
+		return Changed{}, wrap("look why no row was changed", err)
+	case !found:
+		return Changed{}, ErrNotFound
+	case c.KeyColumn != "" && string(last) == string(c.mark()):
+		return Changed{Version: have, Replay: true}, nil
+	}
+	return Changed{}, &StaleError{Want: c.Version, Have: have}
+}
+
+func (c *Change) read(ctx context.Context, s Session, version *int64, last *[]byte) (found bool, err error) {
+	read := build(s.Dialect(), "SELECT ").column(c.versionColumn())
+	dest := []any{version}
+	if c.KeyColumn != "" {
+		read.add(", ").column(c.KeyColumn)
+		dest = append(dest, last)
+	}
+	return read.add(" FROM ").name(c.Row.Table).add(" WHERE ").cells(c.Row.Key, " AND ").current().first(ctx, s, dest...)
+}
