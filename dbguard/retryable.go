@@ -1,10 +1,6 @@
 package dbguard
 
-import (
-	"errors"
-	"math"
-	"reflect"
-)
+import "errors"
 
 // Codes with which databases end a transaction, or a statement of it, because
 // of another transaction.
@@ -27,8 +23,8 @@ const (
 // Retryable reports whether an error means that the database ended a
 // transaction because of another one, so that running it again, from its
 // beginning, can succeed: a deadlock, a serialisation failure, a stale
-// snapshot. Bound the attempts. It knows the errors of pgx and lib/pq,
-// go-sql-driver/mysql and modernc.org/sqlite.
+// snapshot, and [ErrSerialization]. Bound the attempts. It knows the errors of
+// the drivers that [Translator] knows.
 //
 // A lock that was waited for in vain ([ErrLocked], [ErrLockTimeout]) is not
 // retryable in this sense: somebody holds it, and the caller decides.
@@ -36,64 +32,36 @@ func Retryable(err error) bool {
 	if errors.Is(err, ErrLocked) || errors.Is(err, ErrLockTimeout) {
 		return false
 	}
-	state, number := serverCode(err)
-	switch state {
-	case pgSerialization, pgDeadlock:
-		return true
-	}
-	switch number {
-	case mysqlRecordChanged, mysqlDeadlock, mysqlCertification:
-		return true
-	}
-	return state == "" && isSQLiteBusy(err)
+	code, _, _ := driverError(err)
+	return errors.Is(err, ErrSerialization) || code.endsTransaction()
 }
 
 // isLockFailure reports whether a statement did not get a lock.
 func isLockFailure(err error) bool {
-	state, number := serverCode(err)
-	return state == pgLockHeld || number == mysqlLockWait || number == mysqlLockHeld || number == mysqlStatementTime || isSQLiteBusy(err)
+	code, _, _ := driverError(err)
+	switch {
+	case code.state != "":
+		return code.state == pgLockHeld
+	case code.mysql:
+		return code.number == mysqlLockWait || code.number == mysqlLockHeld || code.number == mysqlStatementTime
+	}
+	return code.isBusy()
 }
 
-func isSQLiteBusy(err error) bool {
-	e, ok := errors.AsType[interface {
-		error
-		Code() int
-	}](err)
-	return ok && e.Code()&sqlitePrimary == sqliteBusy
+// endsTransaction reports whether the database ended the transaction because of
+// another one.
+func (c driverCode) endsTransaction() bool {
+	switch {
+	case c.state != "":
+		return c.state == pgSerialization || c.state == pgDeadlock
+	case c.mysql:
+		return c.number == mysqlRecordChanged || c.number == mysqlDeadlock || c.number == mysqlCertification
+	}
+	return c.isBusy()
 }
 
-// serverCode is PostgreSQL's SQLSTATE or MySQL's number of an error. Drivers are
-// known by the shape of their errors, so that nobody links one that he does not
-// use.
-func serverCode(err error) (state string, number int) {
-	if e, ok := errors.AsType[interface {
-		error
-		SQLState() string
-	}](err); ok {
-		return e.SQLState(), 0
-	}
-	return "", mysqlNumber(err)
-}
-
-// mysqlNumber walks the tree of err for an error with a number.
-func mysqlNumber(err error) int {
-	if err == nil {
-		return 0
-	}
-	if value := reflect.Indirect(reflect.ValueOf(err)); value.Kind() == reflect.Struct {
-		if field := value.FieldByName("Number"); field.IsValid() && field.Kind() == reflect.Uint16 {
-			return int(field.Uint() & math.MaxUint16)
-		}
-	}
-	switch wrapped := err.(type) { //nolint:errorlint // this walks the tree itself.
-	case interface{ Unwrap() error }:
-		return mysqlNumber(wrapped.Unwrap())
-	case interface{ Unwrap() []error }:
-		for _, inner := range wrapped.Unwrap() {
-			if number := mysqlNumber(inner); number != 0 {
-				return number
-			}
-		}
-	}
-	return 0
+// isBusy reports whether another connection holds SQLite's lock, or has used it
+// since this transaction began to read.
+func (c driverCode) isBusy() bool {
+	return c.state == "" && !c.mysql && c.number&sqlitePrimary == sqliteBusy
 }

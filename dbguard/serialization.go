@@ -13,25 +13,13 @@ var ErrSerialization = errors.New("dbguard: another transaction was in the way; 
 // maxRounds is how often a guard runs a statement again before it gives up.
 const maxRounds = 16
 
-// serialization dresses what drivers say of such a meeting: PostgreSQL's
-// serialization failures and deadlocks, MySQL's deadlocks, and SQLite's lock that
-// another connection holds or has used since this transaction began to read.
+// serialization dresses what drivers say of such a meeting.
 func serialization(err error) error {
-	const (
-		pgFailure, pgDeadlock = "40001", "40P01"
-		mysqlDeadlock         = 1213
-		sqliteBusy            = 5 // the low byte of the extended codes too
-	)
-	code, ok, _ := driverError(err)
-	switch {
-	case !ok || errors.Is(err, ErrSerialization):
+	code, _, _ := driverError(err)
+	if errors.Is(err, ErrSerialization) || !code.endsTransaction() {
 		return err
-	case code.state == pgFailure, code.state == pgDeadlock,
-		code.mysql && code.number == mysqlDeadlock,
-		!code.mysql && code.state == "" && code.number&0xff == sqliteBusy:
-		return fmt.Errorf("%w: %w", ErrSerialization, err)
 	}
-	return err
+	return fmt.Errorf("%w: %w", ErrSerialization, err)
 }
 
 // mayRepeat reports whether a guard may run its statement again after err: each

@@ -55,12 +55,12 @@ type Upsertion struct {
 	MayChange, MustNotChange []string
 }
 
-// Change is what an upsert did.
-type Change uint8
+// Upserted is what an upsert did.
+type Upserted uint8
 
 // What an upsert did.
 const (
-	RowUnchanged Change = iota // it was there, with these values; nothing was written
+	RowUnchanged Upserted = iota // it was there, with these values; nothing was written
 	RowCreated
 	RowUpdated
 )
@@ -93,7 +93,7 @@ var typesMySQL string
 //
 // Errors: a [*RefusedError] when a column that must not change has another
 // value; otherwise as CreateOrReuse.
-func Upsert[T any](ctx context.Context, s Session, in *Upsertion, scan func(Rows) (T, error)) (row T, change Change, err error) {
+func Upsert[T any](ctx context.Context, s Session, in *Upsertion, scan func(Rows) (T, error)) (row T, change Upserted, err error) {
 	u, err := newUpsert(s.Dialect(), in)
 	if err != nil {
 		return row, RowUnchanged, err
@@ -146,7 +146,7 @@ func newUpsert(d dialect.Dialect, in *Upsertion) (*upsert, error) {
 }
 
 // run creates the row, or reads it with what is different, and changes that.
-func (u *upsert) run(ctx context.Context, s Session, read func(Rows) error) (Change, error) {
+func (u *upsert) run(ctx context.Context, s Session, read func(Rows) error) (Upserted, error) {
 	for range maxRounds {
 		differ := make([]int64, len(u.must)+len(u.may))
 		found, err := u.reach(ctx, s, func(rows Rows) error { return read(flagged{rows, differ}) })
@@ -335,7 +335,7 @@ func (u *upsert) flag() {
 }
 
 // tellChange reports what the row came to.
-func (u *upsert) tellChange(ctx context.Context, change Change, err error) {
+func (u *upsert) tellChange(ctx context.Context, change Upserted, err error) {
 	outcome := outcomelog.Created
 	if change == RowUnchanged {
 		outcome = outcomelog.ReturnedExisting

@@ -52,7 +52,7 @@ func TestUpsert(t *testing.T) {
 			steps := []struct {
 				name   string
 				send   *dbguard.Upsertion
-				change dbguard.Change
+				change dbguard.Upserted
 				note   string
 				fields []string // where it is refused
 			}{
@@ -117,7 +117,7 @@ func TestUpsertRace(t *testing.T) {
 			customers(t, db)
 			var created, updated atomic.Int64
 			guardtest.Race(t, guardtest.Callers, raceKeys, func(ctx context.Context, caller, key int) error {
-				var change dbguard.Change
+				var change dbguard.Upserted
 				work := func(ctx context.Context, s dbguard.Session) (err error) {
 					_, change, err = dbguard.Upsert(ctx, s, upsertion(fmt.Sprint(key), "a", "7"), scanNoted)
 					return err
