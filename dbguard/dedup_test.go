@@ -41,7 +41,7 @@ func again(ctx context.Context, db dbguard.Database, work func(ctx context.Conte
 
 func newDedup(t *testing.T, db *guardtest.Database) *dbguard.Dedup {
 	t.Helper()
-	d := dbguard.NewDedup("")
+	d := &dbguard.Dedup{}
 	for range 2 { // it may be there
 		if err := d.Create(t.Context(), db); err != nil {
 			t.Fatal(err)
@@ -374,7 +374,7 @@ func TestDedupSchemaQualified(t *testing.T) {
 				place = testserver.PostgresSchema(t)
 				db.Run(t, "CREATE SCHEMA "+place)
 			}
-			d := dbguard.NewDedup(place + ".done order")
+			d := &dbguard.Dedup{Table: place + ".done order"}
 			if err := d.Create(t.Context(), db); err != nil {
 				t.Fatal(err)
 			}

@@ -35,7 +35,7 @@ func ExampleOnce() {
 	ctx := context.Background()
 	db, end := memory("CREATE TABLE payment (id INTEGER PRIMARY KEY, cents int)")
 	defer end()
-	dedup := dbguard.NewDedup("")
+	dedup := &dbguard.Dedup{}
 	_ = dedup.Create(ctx, db)
 	key := semel.Key{Scope: "customer-7 pay", Name: "8e03978e"}
 	for range 2 {
@@ -61,7 +61,7 @@ func ExampleDedup_First() {
 	ctx := context.Background()
 	db, end := memory("CREATE TABLE mail (address text)")
 	defer end()
-	dedup := dbguard.NewDedup("")
+	dedup := &dbguard.Dedup{}
 	_ = dedup.Create(ctx, db)
 	for range 2 {
 		err := db.InTx(ctx, func(ctx context.Context, tx dbguard.Session) error {
@@ -96,7 +96,7 @@ func ExampleUpdateVersion() {
 			Row: dbguard.RowAt("page", "id", 1), Version: 7, Set: []dbguard.Cell{{Column: "body", Value: "by " + name}},
 			Key: semel.Key{Scope: "page", Name: name}, KeyColumn: "last_key",
 		})
-		fmt.Println(changed.Version, changed.Replay, errors.Is(err, dbguard.ErrStale))
+		fmt.Println(changed.Version, changed.Replayed, errors.Is(err, dbguard.ErrStale))
 	}
 	// Output:
 	// 8 false false
@@ -190,7 +190,7 @@ func ExampleLockCheckUpdate() {
 	ctx := context.Background()
 	db, end := memory("CREATE TABLE account (id int PRIMARY KEY, balance int)", "INSERT INTO account VALUES (1, 150)")
 	defer end()
-	dedup := dbguard.NewDedup("")
+	dedup := &dbguard.Dedup{}
 	_ = dedup.Create(ctx, db)
 	for _, name := range []string{"a", "a", "b"} {
 		steps := dbguard.Steps[int]{

@@ -52,11 +52,11 @@ func ExampleConsumeDo() {
 	orders := 0
 	for range 3 { // one request and two repetitions
 		err := db.InTx(ctx, func(ctx context.Context, tx dbguard.Session) error {
-			order, replayed, err := dbguard.ConsumeDo(ctx, tokens, tx, scope, token, func(context.Context) (int, error) {
+			order, first, err := dbguard.ConsumeDo(ctx, tokens, tx, scope, token, func(context.Context) (int, error) {
 				orders++ // insert it with tx
 				return 1000 + orders, nil
 			})
-			fmt.Println(order, replayed)
+			fmt.Println(order, first)
 			return err
 		})
 		if err != nil {
@@ -64,9 +64,9 @@ func ExampleConsumeDo() {
 		}
 	}
 	// Output:
+	// 1001 true
 	// 1001 false
-	// 1001 true
-	// 1001 true
+	// 1001 false
 }
 
 func ExampleTokens_Mint() {
