@@ -1,12 +1,11 @@
 package dbguard
 
 import (
+	"cmp"
 	"context"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/semel-dev/semel"
@@ -14,11 +13,10 @@ import (
 )
 
 const (
-	// DedupTable is the table of a [Dedup] unless another is named.
-	DedupTable = "semel_dedup"
 	// MaxResultBytes is how long a result may be at most.
 	MaxResultBytes = 1 << 20
 
+	dedupTableName = "semel_dedup"
 	// dedupRounds is how often a key is asked for that a sweep removes each time
 	// between the two statements of a duplicate.
 	dedupRounds = 3
@@ -34,15 +32,6 @@ var (
 	// Roll back, and keep a reference in its place.
 	ErrResultTooLarge = fmt.Errorf("dbguard: the result is longer than %d bytes: keep a reference to it in its place", MaxResultBytes)
 )
-
-//go:embed sql/dedup_postgresql.sql
-var dedupPostgreSQL string
-
-//go:embed sql/dedup_mysql.sql
-var dedupMySQL string
-
-//go:embed sql/dedup_sqlite.sql
-var dedupSQLite string
 
 // Dedup is a dedup table (防重表): the keys that were done, beside the rows that
 // they did, in the same database. A key and its work commit together or not at
@@ -71,40 +60,25 @@ var dedupSQLite string
 // [Retryable] knows, in a new transaction it gets the result. MySQL and MariaDB
 // answer, because the guard reads with a lock; MariaDB with
 // innodb_snapshot_isolation ends it as PostgreSQL does.
-type Dedup struct{ table string }
-
-// NewDedup is the dedup table of this name, which may be qualified;
-// [DedupTable] where it is empty.
-func NewDedup(table string) *Dedup {
-	if table == "" {
-		table = DedupTable
-	}
-	return &Dedup{table}
+//
+// The zero Dedup is the table semel_dedup.
+type Dedup struct {
+	// Table is the table's name, which may be qualified. Default: semel_dedup.
+	Table string
 }
 
-// Schema is the SQL that makes the table if it does not exist: statements for
-// the team's own migrations.
-func (d *Dedup) Schema(of dialect.Dialect) []string {
-	var text string
-	switch of {
-	case dialect.PostgreSQL:
-		text = dedupPostgreSQL
-	case dialect.MySQL:
-		text = dedupMySQL
-	case dialect.SQLite:
-		text = dedupSQLite
-	}
-	return schema(of, text, d.table, "seen_at")
+func (d *Dedup) table() string { return cmp.Or(d.Table, dedupTableName) }
+
+// Schema is what makes the table and its index where they are not there. Put it
+// among the application's own migrations.
+func (d *Dedup) Schema(of dialect.Dialect) (string, error) {
+	return statementOf(of, d.table(), "dedup_schema")
 }
 
-// Create makes the table if it does not exist.
+// Create makes the table where it is not there.
 func (d *Dedup) Create(ctx context.Context, s Session) error {
-	for _, statement := range d.Schema(s.Dialect()) {
-		if _, err := s.Exec(ctx, statement); err != nil {
-			return fmt.Errorf("create the table %s: %w", d.table, err)
-		}
-	}
-	return nil
+	_, err := execVerb(ctx, s, d.table(), "dedup_schema")
+	return wrap("create the dedup table", err)
 }
 
 // First says whether this is the first time that the key is done, and that it
@@ -140,7 +114,7 @@ func (d *Dedup) Do(ctx context.Context, tx Session, key semel.Key, fp semel.Fing
 		result = []byte{} // NULL is no result, empty is one
 	}
 	digest := key.Digest()
-	n, err := build(tx.Dialect(), "UPDATE ").name(d.table).add(" SET result = ").value(result).
+	n, err := build(tx.Dialect(), "UPDATE ").name(d.table()).add(" SET result = ").value(result).
 		add(" WHERE digest = ").value(digest[:]).exec(ctx, tx)
 	switch {
 	case err != nil:
@@ -187,22 +161,22 @@ func (d *Dedup) Sweep(ctx context.Context, s Session, retention time.Duration, l
 	if retention < 0 || limit <= 0 {
 		return 0, fmt.Errorf("dbguard: sweep keeps for 0 or more and removes 1 or more, not %v and %d", retention, limit)
 	}
-	sweep := build(s.Dialect(), "DELETE FROM ").name(d.table)
+	sweep := build(s.Dialect(), "DELETE FROM ").name(d.table())
 	switch s.Dialect() {
 	case dialect.PostgreSQL:
-		sweep.add(" WHERE digest IN (SELECT digest FROM ").name(d.table).
+		sweep.add(" WHERE digest IN (SELECT digest FROM ").name(d.table()).
 			add(" WHERE seen_at <= clock_timestamp() - make_interval(secs => ").value(retention.Seconds()).
 			add(") ORDER BY seen_at LIMIT ").value(limit).add(" FOR UPDATE SKIP LOCKED)")
 	case dialect.MySQL:
 		sweep.add(" WHERE seen_at <= CURRENT_TIMESTAMP(6) - INTERVAL ").value(retention.Microseconds()).
 			add(" MICROSECOND ORDER BY seen_at LIMIT ").value(limit)
 	case dialect.SQLite:
-		sweep.add(" WHERE digest IN (SELECT digest FROM ").name(d.table).
+		sweep.add(" WHERE digest IN (SELECT digest FROM ").name(d.table()).
 			add(" WHERE seen_at <= unixepoch('subsec') - ").value(retention.Seconds()).
 			add(" ORDER BY seen_at LIMIT ").value(limit).add(")")
 	}
 	if removed, err = sweep.exec(ctx, s); err != nil {
-		return 0, fmt.Errorf("sweep %s: %w", d.table, err)
+		return 0, fmt.Errorf("sweep %s: %w", d.table(), err)
 	}
 	return removed, nil
 }
@@ -224,7 +198,7 @@ func (d *Dedup) enter(ctx context.Context, tx Session, key semel.Key, fp semel.F
 		}
 		var asked []byte
 		var kept bool
-		found, err := build(tx.Dialect(), "SELECT fingerprint, result IS NOT NULL, result FROM ").name(d.table).
+		found, err := build(tx.Dialect(), "SELECT fingerprint, result IS NOT NULL, result FROM ").name(d.table()).
 			add(" WHERE digest = ").value(digest[:]).current().first(ctx, tx, &asked, &kept, &result)
 		switch {
 		case err != nil:
@@ -242,7 +216,7 @@ func (d *Dedup) enter(ctx context.Context, tx Session, key semel.Key, fp semel.F
 
 // insert takes the key in one statement, after the transactions that have it.
 func (d *Dedup) insert(ctx context.Context, tx Session, digest semel.Digest, fp semel.Fingerprint) (first bool, err error) {
-	insert := build(tx.Dialect(), "INSERT INTO ").name(d.table).add(" (digest, fingerprint) VALUES (").
+	insert := build(tx.Dialect(), "INSERT INTO ").name(d.table()).add(" (digest, fingerprint) VALUES (").
 		value(digest[:]).add(", ").value(fp[:]).add(")")
 	if tx.Dialect() == dialect.MySQL {
 		insert.add(" ON DUPLICATE KEY UPDATE duplicates = duplicates + 1") // affects 2, with clientFoundRows too
@@ -251,26 +225,6 @@ func (d *Dedup) insert(ctx context.Context, tx Session, digest semel.Digest, fp 
 	}
 	n, err := insert.exec(ctx, tx)
 	return n == 1, err
-}
-
-// schema reads the statements of a file. The index is named after the table.
-func schema(d dialect.Dialect, text, table, suffix string) []string {
-	place, name := "", table
-	if at := strings.LastIndexByte(table, '.'); at >= 0 {
-		place, name = table[:at+1], table[at+1:]
-	}
-	index, on := d.Quote(name+"_"+suffix), d.QuotePath(table)
-	if d == dialect.SQLite { // there the index says in which file, and the table of an index does not
-		index, on = d.QuotePath(place+name+"_"+suffix), d.Quote(name)
-	}
-	text = strings.NewReplacer("{table} (\n", d.QuotePath(table)+" (\n", "{table}", on, "{index}", index).Replace(text)
-	var list []string
-	for part := range strings.SplitSeq(text, ";\n") {
-		if part = strings.TrimSpace(part); part != "" {
-			list = append(list, part)
-		}
-	}
-	return list
 }
 
 // wrap says which act met an error, if there is one.

@@ -41,7 +41,7 @@ func again(ctx context.Context, db dbguard.Database, work func(ctx context.Conte
 
 func newDedup(t *testing.T, db *guardtest.Database) *dbguard.Dedup {
 	t.Helper()
-	d := dbguard.NewDedup("")
+	d := &dbguard.Dedup{}
 	for range 2 { // it may be there
 		if err := d.Create(t.Context(), db); err != nil {
 			t.Fatal(err)
@@ -352,8 +352,8 @@ func TestDedupSweep(t *testing.T) {
 	}
 }
 
-// The table may stand anywhere and have any name.
-func TestDedupSchemaQualified(t *testing.T) {
+// A guard's table may stand anywhere and have any name.
+func TestTablesQualified(t *testing.T) {
 	t.Parallel()
 	for name, open := range guardtest.Databases() {
 		t.Run(name, func(t *testing.T) {
@@ -374,9 +374,22 @@ func TestDedupSchemaQualified(t *testing.T) {
 				place = testserver.PostgresSchema(t)
 				db.Run(t, "CREATE SCHEMA "+place)
 			}
-			d := dbguard.NewDedup(place + ".done order")
-			if err := d.Create(t.Context(), db); err != nil {
+			odd := place + ".done order"
+			d := &dbguard.Dedup{Table: odd}
+			segments, err := dbguard.NewSegments(place+".odd stock", 2)
+			if err != nil {
 				t.Fatal(err)
+			}
+			for range 2 { // they may be there
+				for _, table := range []interface {
+					Create(ctx context.Context, s dbguard.Session) error
+				}{
+					d, segments, dbguard.Tokens{Table: odd + " token"}, dbguard.LockTable{Name: odd + " lock"}, dbguard.FenceTable{Name: odd + " fence"},
+				} {
+					if err := table.Create(t.Context(), db); err != nil {
+						t.Fatal(err)
+					}
+				}
 			}
 			got := []bool{firstOf(t, d, db, keyOf(1), semel.Fingerprint{}), firstOf(t, d, db, keyOf(1), semel.Fingerprint{})}
 			if diff := cmp.Diff([]bool{true, false}, got); diff != "" {

@@ -35,7 +35,7 @@ func ExampleOnce() {
 	ctx := context.Background()
 	db, end := memory("CREATE TABLE payment (id INTEGER PRIMARY KEY, cents int)")
 	defer end()
-	dedup := dbguard.NewDedup("")
+	dedup := &dbguard.Dedup{}
 	_ = dedup.Create(ctx, db)
 	key := semel.Key{Scope: "customer-7 pay", Name: "8e03978e"}
 	for range 2 {
@@ -56,12 +56,39 @@ func ExampleOnce() {
 	// payment 1 false
 }
 
+// What is kept may be any bytes, such as a message that was encoded already.
+func ExampleDedup_Do() {
+	ctx := context.Background()
+	db, end := memory()
+	defer end()
+	dedup := &dbguard.Dedup{Table: "done_order"}
+	_ = dedup.Create(ctx, db)
+	for _, asked := range []string{"two", "two", "three"} {
+		err := db.InTx(ctx, func(ctx context.Context, tx dbguard.Session) error {
+			key := semel.Key{Scope: "shop order", Name: "8e03978e"}
+			receipt, first, err := dedup.Do(ctx, tx, key, semel.FingerprintOf(asked), func(context.Context) ([]byte, error) {
+				return []byte("receipt 1"), nil
+			})
+			fmt.Printf("%q %v\n", receipt, first)
+			return err
+		})
+		fmt.Println(errors.Is(err, semel.ErrMismatch))
+	}
+	// Output:
+	// "receipt 1" true
+	// false
+	// "receipt 1" false
+	// false
+	// "" false
+	// true
+}
+
 // A message that is delivered twice is handled once.
 func ExampleDedup_First() {
 	ctx := context.Background()
 	db, end := memory("CREATE TABLE mail (address text)")
 	defer end()
-	dedup := dbguard.NewDedup("")
+	dedup := &dbguard.Dedup{}
 	_ = dedup.Create(ctx, db)
 	for range 2 {
 		err := db.InTx(ctx, func(ctx context.Context, tx dbguard.Session) error {
@@ -96,7 +123,7 @@ func ExampleUpdateVersion() {
 			Row: dbguard.RowAt("page", "id", 1), Version: 7, Set: []dbguard.Cell{{Column: "body", Value: "by " + name}},
 			Key: semel.Key{Scope: "page", Name: name}, KeyColumn: "last_key",
 		})
-		fmt.Println(changed.Version, changed.Replay, errors.Is(err, dbguard.ErrStale))
+		fmt.Println(changed.Version, changed.Replayed, errors.Is(err, dbguard.ErrStale))
 	}
 	// Output:
 	// 8 false false
@@ -190,7 +217,7 @@ func ExampleLockCheckUpdate() {
 	ctx := context.Background()
 	db, end := memory("CREATE TABLE account (id int PRIMARY KEY, balance int)", "INSERT INTO account VALUES (1, 150)")
 	defer end()
-	dedup := dbguard.NewDedup("")
+	dedup := &dbguard.Dedup{}
 	_ = dedup.Create(ctx, db)
 	for _, name := range []string{"a", "a", "b"} {
 		steps := dbguard.Steps[int]{
@@ -233,4 +260,48 @@ func ExampleSegments_Take() {
 	// <nil>
 	// <nil>
 	// dbguard: there is less left than that: 0, not 1
+}
+
+// Schema prints a guard's table for the application's own migrations.
+func ExampleSegments_Schema() {
+	seats, err := dbguard.NewSegments("seat", 8)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(seats.Schema(dialect.SQLite))
+	// Output:
+	// -- Amounts that are split into segments, for Segments: what there is of a name is
+	// -- the sum over its segments, and none of them is ever below zero.
+	// CREATE TABLE IF NOT EXISTS "seat" (
+	//     name    TEXT    NOT NULL,
+	//     segment INTEGER NOT NULL,
+	//     amount  INTEGER NOT NULL CHECK (amount >= 0),
+	//     PRIMARY KEY (name, segment)
+	// ) WITHOUT ROWID;
+	//  <nil>
+}
+
+// Shares that were added at different times count together.
+func ExampleSegments_Left() {
+	ctx := context.Background()
+	db, end := memory()
+	defer end()
+	seats, err := dbguard.NewSegments("", 4)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(seats.Create(ctx, db), seats.Add(ctx, db, "concert", 10), seats.Add(ctx, db, "concert", 3))
+	fmt.Println(seats.Left(ctx, db, "concert"))
+	// Output:
+	// <nil> <nil> <nil>
+	// 13 <nil>
+}
+
+// What a transaction that lost against another wants is to be run again.
+func ExampleRetryable() {
+	deadlock := fmt.Errorf("pay: %w", dbguard.ErrSerialization)
+	fmt.Println(dbguard.Retryable(deadlock), dbguard.Retryable(dbguard.ErrLocked))
+	// Output: true false
 }

@@ -49,12 +49,12 @@ func (t FenceTable) name() string { return cmp.Or(t.Name, fenceTableName) }
 // Schema is the statement that makes the table where it is not there. Put it
 // among the application's own migrations.
 func (t FenceTable) Schema(d dialect.Dialect) (string, error) {
-	return lockStatement(d, t.name(), "fence_schema")
+	return statementOf(d, t.name(), "fence_schema")
 }
 
 // Create makes the table where it is not there.
 func (t FenceTable) Create(ctx context.Context, s Session) error {
-	if _, err := lockExec(ctx, s, t.name(), "fence_schema"); err != nil {
+	if _, err := execVerb(ctx, s, t.name(), "fence_schema"); err != nil {
 		return fmt.Errorf("create the table of fences: %w", err)
 	}
 	return nil
@@ -85,7 +85,7 @@ func (t FenceTable) Advance(ctx context.Context, tx Session, resource string, fe
 	if err := checkLockName(resource); err != nil {
 		return fmt.Errorf("advance the fence: %w", err)
 	}
-	affected, err := lockExec(ctx, tx, t.name(), "fence_advance", resource, mine)
+	affected, err := execVerb(ctx, tx, t.name(), "fence_advance", resource, mine)
 	if err != nil {
 		return fmt.Errorf("advance the fence: %w", err)
 	}
@@ -96,7 +96,7 @@ func (t FenceTable) Advance(ctx context.Context, tx Session, resource string, fe
 		return nil
 	}
 	var present int64
-	if _, err := lockQuery(ctx, tx, t.name(), "fence_seen", []any{resource}, &present); err != nil {
+	if _, err := queryVerb(ctx, tx, t.name(), "fence_seen", []any{resource}, &present); err != nil {
 		return fmt.Errorf("advance the fence: %w", err)
 	}
 	if present > mine {

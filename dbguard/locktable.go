@@ -35,12 +35,12 @@ func (t LockTable) name() string { return cmp.Or(t.Name, lockTableName) }
 // Schema is the statement that makes the table where it is not there. Put it
 // among the application's own migrations.
 func (t LockTable) Schema(d dialect.Dialect) (string, error) {
-	return lockStatement(d, t.name(), "lock_schema")
+	return statementOf(d, t.name(), "lock_schema")
 }
 
 // Create makes the table where it is not there.
 func (t LockTable) Create(ctx context.Context, s Session) error {
-	if _, err := lockExec(ctx, s, t.name(), "lock_schema"); err != nil {
+	if _, err := execVerb(ctx, s, t.name(), "lock_schema"); err != nil {
 		return fmt.Errorf("create the table of locks: %w", err)
 	}
 	return nil
@@ -59,7 +59,7 @@ func (t LockTable) Sweep(ctx context.Context, s Session, idle time.Duration, lim
 	if s.Dialect() == dialect.MySQL {
 		args = []any{idle.Microseconds(), idle.Microseconds(), limit}
 	}
-	n, err := lockExec(ctx, s, t.name(), "lock_sweep", args...)
+	n, err := execVerb(ctx, s, t.name(), "lock_sweep", args...)
 	if err != nil {
 		return 0, fmt.Errorf("sweep locks: %w", err)
 	}
@@ -82,26 +82,26 @@ func (s lockTableStore) Acquire(ctx context.Context, name string, owner semel.Ow
 	args := []any{name, owner[:], lease.Microseconds()}
 	var fence int64
 	if s.pool.Dialect() != dialect.MySQL {
-		won, err := lockQuery(ctx, s.pool, s.table, "lock_acquire", args, &fence)
+		won, err := queryVerb(ctx, s.pool, s.table, "lock_acquire", args, &fence)
 		return semel.Fence(fence), won, err //nolint:gosec // a time, not negative.
 	}
-	changed, err := lockExec(ctx, s.pool, s.table, "lock_acquire", args...)
+	changed, err := execVerb(ctx, s.pool, s.table, "lock_acquire", args...)
 	if err != nil || changed == 0 {
 		return 0, false, err
 	}
-	won, err := lockQuery(ctx, s.pool, s.table, "lock_mine", args[:2], &fence)
+	won, err := queryVerb(ctx, s.pool, s.table, "lock_mine", args[:2], &fence)
 	return semel.Fence(fence), won, err //nolint:gosec // a time, not negative.
 }
 
 // Renew implements [LockStore].
 func (s lockTableStore) Renew(ctx context.Context, name string, owner semel.Owner, lease time.Duration) (bool, error) {
-	changed, err := lockExec(ctx, s.pool, s.table, "lock_renew", lease.Microseconds(), name, owner[:])
+	changed, err := execVerb(ctx, s.pool, s.table, "lock_renew", lease.Microseconds(), name, owner[:])
 	return changed > 0, err
 }
 
 // Release implements [LockStore].
 func (s lockTableStore) Release(ctx context.Context, name string, owner semel.Owner) (bool, error) {
-	changed, err := lockExec(ctx, s.pool, s.table, "lock_release", name, owner[:])
+	changed, err := execVerb(ctx, s.pool, s.table, "lock_release", name, owner[:])
 	return changed > 0, err
 }
 
@@ -112,7 +112,7 @@ func (t LockTable) CheckFence(ctx context.Context, tx Session, name string, fenc
 		return err
 	}
 	var present int64
-	found, err := lockQuery(ctx, tx, t.name(), "fence_check", []any{name}, &present)
+	found, err := queryVerb(ctx, tx, t.name(), "fence_check", []any{name}, &present)
 	switch {
 	case err != nil:
 		return fmt.Errorf("check the fence: %w", err)

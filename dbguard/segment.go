@@ -1,8 +1,8 @@
 package dbguard
 
 import (
+	"cmp"
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -12,10 +12,9 @@ import (
 )
 
 const (
-	// SegmentTable is the table of [Segments] unless another is named.
-	SegmentTable = "semel_segment"
 	// MaxSegments is how many segments there are at most.
-	MaxSegments = 256
+	MaxSegments      = 256
+	segmentTableName = "semel_segment"
 	// maxSegmentName is the longest name, in bytes.
 	maxSegmentName = 255
 )
@@ -23,15 +22,6 @@ const (
 // ErrShort means that there is less left, in all segments together, than was to
 // be taken. Nothing was taken.
 var ErrShort = errors.New("dbguard: there is less left than that")
-
-//go:embed sql/segment_postgresql.sql
-var segmentPostgreSQL string
-
-//go:embed sql/segment_mysql.sql
-var segmentMySQL string
-
-//go:embed sql/segment_sqlite.sql
-var segmentSQLite string
 
 // Segments keep amounts (stock, seats, quota) that many transactions take from
 // at a time, each split into rows of which a transaction locks one: so many
@@ -65,42 +55,26 @@ type Segments struct {
 	count int
 }
 
-// NewSegments splits the amounts in a table of this name, [SegmentTable] where it
-// is empty, into so many segments, 1 to [MaxSegments]. The number may differ
+// NewSegments splits the amounts in a table of this name, semel_segment where
+// it is empty, into so many segments, 1 to [MaxSegments]. The number may differ
 // between callers, and change: what is in a segment stays and is found.
 func NewSegments(table string, count int) (*Segments, error) {
 	if count < 1 || count > MaxSegments {
 		return nil, fmt.Errorf("dbguard: an amount is split into 1 to %d segments, not %d", MaxSegments, count)
 	}
-	if table == "" {
-		table = SegmentTable
-	}
-	return &Segments{table, count}, nil
+	return &Segments{cmp.Or(table, segmentTableName), count}, nil
 }
 
-// Schema is the SQL that makes the table if it does not exist: statements for
-// the team's own migrations.
-func (g *Segments) Schema(of dialect.Dialect) []string {
-	var text string
-	switch of {
-	case dialect.PostgreSQL:
-		text = segmentPostgreSQL
-	case dialect.MySQL:
-		text = segmentMySQL
-	case dialect.SQLite:
-		text = segmentSQLite
-	}
-	return schema(of, text, g.table, "")
+// Schema is what makes the table where it is not there. Put it among the
+// application's own migrations.
+func (g *Segments) Schema(d dialect.Dialect) (string, error) {
+	return statementOf(d, g.table, "segment_schema")
 }
 
-// Create makes the table if it does not exist.
+// Create makes the table where it is not there.
 func (g *Segments) Create(ctx context.Context, s Session) error {
-	for _, statement := range g.Schema(s.Dialect()) {
-		if _, err := s.Exec(ctx, statement); err != nil {
-			return fmt.Errorf("create the table %s: %w", g.table, err)
-		}
-	}
-	return nil
+	_, err := execVerb(ctx, s, g.table, "segment_schema")
+	return wrap("create the table of segments", err)
 }
 
 // Add gives so much more to the name: in equal shares to all segments, or, if

@@ -10,11 +10,11 @@ import (
 
 // ErrIllegalTransition means that the row is in a state from which no declared
 // move leads where the caller wants it. Nothing was changed, and trying again
-// does not help. The concrete type is [*IllegalTransition].
+// does not help. The concrete type is [*TransitionError].
 var ErrIllegalTransition = errors.New("dbguard: illegal transition")
 
-// IllegalTransition says what was wanted and what can be had.
-type IllegalTransition[S comparable] struct { //nolint:errname // it is called so.
+// TransitionError says what was wanted and what can be had.
+type TransitionError[S comparable] struct {
 	Machine  string
 	From, To S
 	// Allowed are the states that From has moves to, in the order of their
@@ -25,7 +25,7 @@ type IllegalTransition[S comparable] struct { //nolint:errname // it is called s
 }
 
 // Error implements error. It tells states, and nothing else of the row.
-func (e *IllegalTransition[S]) Error() string {
+func (e *TransitionError[S]) Error() string {
 	switch {
 	case e.Undeclared:
 		return fmt.Sprintf("%v: %s is %v, which is not a state that is declared", ErrIllegalTransition, e.Machine, e.From)
@@ -36,7 +36,7 @@ func (e *IllegalTransition[S]) Error() string {
 }
 
 // Is makes it [ErrIllegalTransition].
-func (e *IllegalTransition[S]) Is(target error) bool { return target == ErrIllegalTransition }
+func (e *TransitionError[S]) Is(target error) bool { return target == ErrIllegalTransition }
 
 // Move is a declared transition.
 type Move[S comparable] struct{ From, To S }
@@ -157,7 +157,7 @@ func (m *Machine[S]) Allowed(from S) []S { return slices.Clone(m.to[from]) }
 //
 // The cells are set along with it. When no row is affected, it looks why: the
 // row is there already, which is a success and changes nothing (alreadyThere);
-// or no move leads there ([*IllegalTransition]); or there is no row
+// or no move leads there ([*TransitionError]); or there is no row
 // ([ErrNotFound]). Of all that move one row at once, one at a time does, and the
 // others meet the state that it left.
 //
@@ -195,7 +195,7 @@ func (m *Machine[S]) Transition(ctx context.Context, s Session, row Row, to S, s
 		case have == to:
 			return true, nil
 		case !slices.Contains(m.from[to], have):
-			return false, &IllegalTransition[S]{
+			return false, &TransitionError[S]{
 				Machine: m.declared.Name, From: have, To: to, Allowed: m.Allowed(have),
 				Undeclared: !slices.Contains(m.declared.States, have),
 			}

@@ -83,7 +83,7 @@ func TestTransitionRace(t *testing.T) {
 					moved.Add(1)
 					return effects.Add(ctx, tx, key)
 				})
-				if refused, ok := errors.AsType[*dbguard.IllegalTransition[orderState]](err); ok {
+				if refused, ok := errors.AsType[*dbguard.TransitionError[orderState]](err); ok {
 					illegal.Add(1)
 					if refused.From == refused.To || refused.To != to {
 						t.Errorf("refused from %s to %s, want another state to %s", refused.From, refused.To, to)
@@ -242,8 +242,8 @@ func checkOneMove[S comparable](t *testing.T, db *guardtest.Database, column str
 		}
 	}
 	_, err = m.Transition(t.Context(), db, dbguard.RowAt("t", "id", 1), from)
-	if refused, ok := errors.AsType[*dbguard.IllegalTransition[S]](err); !ok || refused.From != to || refused.To != from {
-		t.Errorf("%s back: got %v, want an IllegalTransition from %v", column, err, to)
+	if refused, ok := errors.AsType[*dbguard.TransitionError[S]](err); !ok || refused.From != to || refused.To != from {
+		t.Errorf("%s back: got %v, want a TransitionError from %v", column, err, to)
 	}
 }
 

@@ -47,12 +47,12 @@ func (t Tokens) table() string { return cmp.Or(t.Table, tokenTableName) }
 // Schema is what makes the table and its index where they are not there. Put it
 // among the application's own migrations.
 func (t Tokens) Schema(d dialect.Dialect) (string, error) {
-	return lockStatement(d, t.table(), "token_schema")
+	return statementOf(d, t.table(), "token_schema")
 }
 
 // Create makes the table where it is not there.
 func (t Tokens) Create(ctx context.Context, s Session) error {
-	if _, err := lockExec(ctx, s, t.table(), "token_schema"); err != nil {
+	if _, err := execVerb(ctx, s, t.table(), "token_schema"); err != nil {
 		return fmt.Errorf("create the table of tokens: %w", err)
 	}
 	return nil
@@ -69,7 +69,7 @@ func (t Tokens) Mint(ctx context.Context, s Session, scope string, lifetime time
 	if err != nil {
 		return "", err
 	}
-	if _, err := lockExec(ctx, s, t.table(), "token_mint", id.Digest[:], lifetime.Microseconds()); err != nil {
+	if _, err := execVerb(ctx, s, t.table(), "token_mint", id.Digest[:], lifetime.Microseconds()); err != nil {
 		return "", fmt.Errorf("mint a token: %w", err)
 	}
 	return token, nil
@@ -100,12 +100,12 @@ func (t Tokens) Consume(ctx context.Context, tx Session, scope, token string) er
 
 // ConsumeDo consumes the token in idempotent mode: the first caller runs work,
 // whose result is kept as JSON of at most 64 KiB; everybody later gets that
-// result, replayed, until the token is swept. What [Tokens.Consume] says holds
+// result (first is false), until the token is swept. What [Tokens.Consume] says holds
 // here, too. When it returns an error, roll the transaction back: work may have
 // begun. A token that was consumed without a result is [ErrConsumed].
 //
 // Work gets the context and shall use the transaction that is passed here.
-func ConsumeDo[T any](ctx context.Context, t Tokens, tx Session, scope, token string, work func(ctx context.Context) (T, error)) (result T, replayed bool, err error) {
+func ConsumeDo[T any](ctx context.Context, t Tokens, tx Session, scope, token string, work func(ctx context.Context) (T, error)) (result T, first bool, err error) {
 	id, err := ParseToken(scope, token, t.Signer)
 	if err != nil {
 		return result, false, err
@@ -120,7 +120,7 @@ func ConsumeDo[T any](ctx context.Context, t Tokens, tx Session, scope, token st
 		if err := json.Unmarshal(kept, &result); err != nil {
 			return result, false, fmt.Errorf("read the result of a token: %w", err)
 		}
-		return result, true, nil
+		return result, false, nil
 	}
 	if result, err = work(ctx); err != nil {
 		return result, false, err
@@ -132,10 +132,10 @@ func ConsumeDo[T any](ctx context.Context, t Tokens, tx Session, scope, token st
 	if len(kept) > maxTokenResult {
 		return result, false, fmt.Errorf("dbguard: the result of a token has %d bytes, want at most %d: keep a reference in its place", len(kept), maxTokenResult)
 	}
-	if _, err := lockExec(ctx, tx, t.table(), "token_answer", kept, id.Digest[:]); err != nil {
+	if _, err := execVerb(ctx, tx, t.table(), "token_answer", kept, id.Digest[:]); err != nil {
 		return result, false, fmt.Errorf("keep the result of a token: %w", err)
 	}
-	return result, false, nil
+	return result, true, nil
 }
 
 // Sweep forgets tokens that expired so long ago, consumed or not, at most limit
@@ -146,7 +146,7 @@ func (t Tokens) Sweep(ctx context.Context, s Session, keep time.Duration, limit 
 	if keep < minTokenKeep || limit < 1 {
 		return 0, fmt.Errorf("dbguard: sweep tokens: keep is %v and limit %d, want at least %v and 1", keep, limit, minTokenKeep)
 	}
-	n, err := lockExec(ctx, s, t.table(), "token_sweep", keep.Microseconds(), limit)
+	n, err := execVerb(ctx, s, t.table(), "token_sweep", keep.Microseconds(), limit)
 	if err != nil {
 		return 0, fmt.Errorf("sweep tokens: %w", err)
 	}
@@ -159,7 +159,7 @@ func (t Tokens) consume(ctx context.Context, tx Session, id TokenID) (won bool, 
 	if err := t.admit(ctx, tx, id); err != nil {
 		return false, nil, fmt.Errorf("consume a token: %w", err)
 	}
-	changed, err := lockExec(ctx, tx, t.table(), "token_consume", id.Digest[:])
+	changed, err := execVerb(ctx, tx, t.table(), "token_consume", id.Digest[:])
 	if err != nil {
 		return false, nil, fmt.Errorf("consume a token: %w", err)
 	}
@@ -167,7 +167,7 @@ func (t Tokens) consume(ctx context.Context, tx Session, id TokenID) (won bool, 
 		return true, nil, nil
 	}
 	var consumed int64
-	found, err := lockQuery(ctx, tx, t.table(), "token_find", []any{id.Digest[:]}, &consumed, &result)
+	found, err := queryVerb(ctx, tx, t.table(), "token_find", []any{id.Digest[:]}, &consumed, &result)
 	switch {
 	case err != nil:
 		return false, nil, fmt.Errorf("consume a token: %w", err)
@@ -188,6 +188,6 @@ func (t Tokens) admit(ctx context.Context, tx Session, id TokenID) error {
 	if tx.Dialect() == dialect.MySQL {
 		args = append(args, id.Expires.UnixMicro())
 	}
-	_, err := lockExec(ctx, tx, t.table(), "token_admit", args...)
+	_, err := execVerb(ctx, tx, t.table(), "token_admit", args...)
 	return err
 }

@@ -60,8 +60,8 @@ type Change struct {
 type Changed struct {
 	// Version is the one that the change made.
 	Version int64
-	// Replay: the change was made before, by a request with the same key.
-	Replay bool
+	// Replayed: the change was made before, by a request with the same key.
+	Replayed bool
 }
 
 // UpdateVersion makes the change if the row still has its version, and then
@@ -95,7 +95,7 @@ func UpdateVersion(ctx context.Context, s Session, change Change) (Changed, erro
 	if err != nil {
 		return Changed{}, err
 	}
-	return Changed{Version: made, Replay: !first}, nil
+	return Changed{Version: made, Replayed: !first}, nil
 }
 
 func (c *Change) check() error {
@@ -167,7 +167,7 @@ func (c *Change) look(ctx context.Context, s Session) (Changed, error) {
 	case !found:
 		return Changed{}, ErrNotFound
 	case c.KeyColumn != "" && string(last) == string(c.mark()):
-		return Changed{Version: have, Replay: true}, nil
+		return Changed{Version: have, Replayed: true}, nil
 	}
 	return Changed{}, &StaleError{Want: c.Version, Have: have}
 }

@@ -85,7 +85,7 @@ func TestVersionRace(t *testing.T) {
 					case errors.Is(err, dbguard.ErrStale):
 						stale.Add(1)
 						return nil
-					case err == nil && changed.Replay:
+					case err == nil && changed.Replayed:
 						replays.Add(1)
 					case err == nil:
 						firsts.Add(1)
@@ -164,8 +164,8 @@ func TestVersionTellsApart(t *testing.T) {
 					err     error
 				}{
 					{version: 0, key: "a", want: dbguard.Changed{Version: 1}},
-					{version: 0, key: "a", want: dbguard.Changed{Version: 1, Replay: true}},
-					{version: 1, key: "a", want: dbguard.Changed{Version: 1, Replay: true}}, // it has read the row again
+					{version: 0, key: "a", want: dbguard.Changed{Version: 1, Replayed: true}},
+					{version: 1, key: "a", want: dbguard.Changed{Version: 1, Replayed: true}}, // it has read the row again
 					{version: 0, key: "b", err: dbguard.ErrStale},
 					{version: 5, key: "b", err: dbguard.ErrStale},
 					{version: 0, key: "a", fp: 1, err: map[bool]error{true: semel.ErrMismatch, false: dbguard.ErrStale}[dedup]},
@@ -177,7 +177,7 @@ func TestVersionTellsApart(t *testing.T) {
 					}
 				}
 				got, err := do(id, 0, "a", 0) // after somebody else's change
-				if dedup && (err != nil || got != dbguard.Changed{Version: 1, Replay: true}) {
+				if dedup && (err != nil || got != dbguard.Changed{Version: 1, Replayed: true}) {
 					t.Errorf("%s: got %+v, %v, want a replay of version 1", name, got, err)
 				}
 				if !dedup && !errors.Is(err, dbguard.ErrStale) {

@@ -53,8 +53,8 @@ func ExampleTokens_Consume() { //nolint:testableexamples // it needs a server.
 func ExampleConsumeDo() { //nolint:testableexamples // it needs a server.
 	ctx := context.Background()
 	var tokens *redisguard.Tokens // as above
-	id, replayed, err := redisguard.ConsumeDo(ctx, tokens, "user-4711 order", "sot1.…", func(context.Context) (string, error) {
+	id, first, err := redisguard.ConsumeDo(ctx, tokens, "user-4711 order", "sot1.…", func(context.Context) (string, error) {
 		return "order-1", nil
 	})
-	fmt.Println(id, replayed, err)
+	fmt.Println(id, first, err)
 }

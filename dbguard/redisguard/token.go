@@ -118,38 +118,38 @@ func (t *Tokens) Consume(ctx context.Context, scope, token string) error {
 
 // ConsumeDo consumes the token in idempotent mode: the first caller runs work,
 // whose result is kept as JSON of at most 64 KiB; everybody later gets that
-// result, replayed. Who comes while the first one works waits for it, up to
+// result (first is false). Who comes while the first one works waits for it, up to
 // [TokensOptions.Wait], and then gets [dbguard.ErrConsumed]; so does everybody
 // when work failed or its process died: it may have had an effect, and never
 // runs again.
 //
 // When work succeeded and its result could not be kept, it is returned together
 // with an error that wraps [semel.ErrNotStored].
-func ConsumeDo[T any](ctx context.Context, t *Tokens, scope, token string, work func(ctx context.Context) (T, error)) (result T, replayed bool, err error) {
+func ConsumeDo[T any](ctx context.Context, t *Tokens, scope, token string, work func(ctx context.Context) (T, error)) (result T, first bool, err error) {
 	id, err := dbguard.ParseToken(scope, token, t.o.Signer)
 	if err != nil {
 		return result, false, err
 	}
-	first, kept, err := t.take(ctx, id)
-	if err == nil && !first && kept == nil {
+	won, kept, err := t.take(ctx, id)
+	if err == nil && !won && kept == nil {
 		kept, err = t.await(ctx, id)
 	}
 	switch {
 	case err != nil:
 		return result, false, err
-	case !first:
+	case !won:
 		if err := json.Unmarshal(kept, &result); err != nil {
 			return result, false, fmt.Errorf("redisguard: read the result of a token: %w", err)
 		}
-		return result, true, nil
+		return result, false, nil
 	}
 	if result, err = work(ctx); err != nil {
 		return result, false, err
 	}
 	if err := t.keep(ctx, id, result); err != nil {
-		return result, false, fmt.Errorf("redisguard: %w: %w", semel.ErrNotStored, err)
+		return result, true, fmt.Errorf("redisguard: %w: %w", semel.ErrNotStored, err)
 	}
-	return result, false, nil
+	return result, true, nil
 }
 
 // take consumes the token, or says that it was not the first and what came of

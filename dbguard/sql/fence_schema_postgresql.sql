@@ -2,4 +2,4 @@
 CREATE TABLE IF NOT EXISTS {{table}} (
   resource TEXT COLLATE "C" NOT NULL PRIMARY KEY,
   fence BIGINT NOT NULL
-)
+);

@@ -7,4 +7,4 @@ CREATE TABLE IF NOT EXISTS {{table}} (
   owner BINARY(16) NOT NULL,
   lease_until_us BIGINT NOT NULL,
   KEY semel_lock_fence (name, fence)
-) ENGINE = InnoDB
+) ENGINE = InnoDB;

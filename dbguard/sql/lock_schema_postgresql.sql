@@ -7,4 +7,4 @@ CREATE TABLE IF NOT EXISTS {{table}} (
   owner BYTEA NOT NULL,
   lease_until_us BIGINT NOT NULL,
   UNIQUE (name, fence)
-)
+);

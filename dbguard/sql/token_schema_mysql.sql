@@ -5,5 +5,5 @@ CREATE TABLE IF NOT EXISTS {{table}} (
   expires_us BIGINT NOT NULL,
   consumed_us BIGINT NOT NULL,
   result MEDIUMBLOB,
-  KEY semel_token_expiry (expires_us)
-) ENGINE = InnoDB
+  KEY {{index}} (expires_us)
+) ENGINE = InnoDB;

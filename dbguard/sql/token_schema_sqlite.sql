@@ -6,4 +6,4 @@ CREATE TABLE IF NOT EXISTS {{table}} (
   consumed_us INTEGER NOT NULL,
   result BLOB
 ) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS {{expiry}} ON {{table}} (expires_us)
+CREATE INDEX IF NOT EXISTS {{index}} ON {{indexed}} (expires_us);

@@ -82,7 +82,7 @@ func (b *guardBench) run(ctx context.Context, s *settings, title string) (*table
 }
 
 func (b *guardBench) prepare(ctx context.Context) (err error) {
-	b.dedup = dbguard.NewDedup("")
+	b.dedup = &dbguard.Dedup{}
 	b.machine, err = dbguard.NewMachine(dbguard.Declaration[string]{
 		Name: "row", Column: "state", States: []string{"on", "off"},
 		Moves: []dbguard.Move[string]{{From: "on", To: "off"}, {From: "off", To: "on"}},

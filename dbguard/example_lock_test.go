@@ -153,7 +153,7 @@ func ExampleLockTable_Schema() {
 	//   fence INTEGER NOT NULL,
 	//   owner BLOB NOT NULL,
 	//   lease_until_us INTEGER NOT NULL
-	// ) WITHOUT ROWID
+	// ) WITHOUT ROWID;
 	//  <nil>
 }
 
@@ -163,4 +163,27 @@ func ExampleLockTable_Sweep() {
 	defer end()
 	fmt.Println(dbguard.LockTable{}.Sweep(ctx, db, 24*time.Hour, 1000))
 	// Output: 0 <nil>
+}
+
+// The lock is somewhere else, such as in Redis: the table of fences stands
+// beside the rows, and a former holder is refused once a later one has written.
+func ExampleFenceTable_Advance() {
+	ctx := context.Background()
+	db, end := openLocks(ctx, "fencetable")
+	defer end()
+	fences := dbguard.FenceTable{Name: "stock_fence"}
+	if err := fences.Create(ctx, db); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, fence := range []semel.Fence{41, 42, 41} {
+		err := db.InTx(ctx, func(ctx context.Context, tx dbguard.Session) error {
+			return fences.Advance(ctx, tx, "bolts", fence) // and then write
+		})
+		fmt.Println(err)
+	}
+	// Output:
+	// <nil>
+	// <nil>
+	// dbguard: a later holder has taken over
 }

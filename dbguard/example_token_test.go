@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/dbguard"
+	"github.com/semel-dev/semel/dialect"
 )
 
 func ExampleTokens_Consume() {
@@ -52,11 +53,11 @@ func ExampleConsumeDo() {
 	orders := 0
 	for range 3 { // one request and two repetitions
 		err := db.InTx(ctx, func(ctx context.Context, tx dbguard.Session) error {
-			order, replayed, err := dbguard.ConsumeDo(ctx, tokens, tx, scope, token, func(context.Context) (int, error) {
+			order, first, err := dbguard.ConsumeDo(ctx, tokens, tx, scope, token, func(context.Context) (int, error) {
 				orders++ // insert it with tx
 				return 1000 + orders, nil
 			})
-			fmt.Println(order, replayed)
+			fmt.Println(order, first)
 			return err
 		})
 		if err != nil {
@@ -64,9 +65,9 @@ func ExampleConsumeDo() {
 		}
 	}
 	// Output:
+	// 1001 true
 	// 1001 false
-	// 1001 true
-	// 1001 true
+	// 1001 false
 }
 
 func ExampleTokens_Mint() {
@@ -110,4 +111,39 @@ func ExampleTokenSigner() {
 	// true
 	// <nil>
 	// dbguard: the token was consumed before
+}
+
+func ExampleTokens_Schema() {
+	text, err := dbguard.Tokens{}.Schema(dialect.MySQL)
+	fmt.Println(text, err)
+	// Output:
+	// -- One row for each token that was minted here or consumed here, by digest: a
+	// -- copy of the table opens nothing.
+	// CREATE TABLE IF NOT EXISTS `semel_token` (
+	//   digest BINARY(32) NOT NULL PRIMARY KEY,
+	//   expires_us BIGINT NOT NULL,
+	//   consumed_us BIGINT NOT NULL,
+	//   result MEDIUMBLOB,
+	//   KEY `semel_token_sweep` (expires_us)
+	// ) ENGINE = InnoDB;
+	//  <nil>
+}
+
+// A store of tokens of one's own keeps the digest, and never the token.
+func ExampleParseToken() {
+	token, made, err := dbguard.NewToken("user-4711 redeem")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	same, err := dbguard.ParseToken("user-4711 redeem", token, nil)
+	fmt.Println(same.Digest == made.Digest, err)
+	other, err := dbguard.ParseToken("user-4712 redeem", token, nil)
+	fmt.Println(other.Digest == made.Digest, err)
+	_, err = dbguard.ParseToken("user-4711 redeem", "sot1.", nil)
+	fmt.Println(err)
+	// Output:
+	// true <nil>
+	// false <nil>
+	// dbguard: not a one-time token
 }

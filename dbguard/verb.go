@@ -1,0 +1,83 @@
+package dbguard
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/semel-dev/semel/dialect"
+)
+
+//go:embed sql
+var files embed.FS
+
+// statementOf reads the statement of a verb, such as lock_renew: the dialect's
+// own, or the one that they share. In it stand
+//
+//	{{table}}     the table, quoted
+//	{{index}}     an index of the table, for CREATE INDEX
+//	{{indexed}}   the table, for CREATE INDEX
+//	{{now}}       the database's clock in microseconds
+//	{{1}}, {{2}}  parameters
+func statementOf(d dialect.Dialect, table, verb string) (string, error) {
+	text, err := files.ReadFile("sql/" + verb + "_" + d.String() + ".sql")
+	if err != nil {
+		text, err = files.ReadFile("sql/" + verb + ".sql")
+	}
+	if err != nil || clock(d) == "" {
+		return "", fmt.Errorf("dbguard: no statement %s for %s", verb, d)
+	}
+	at := strings.LastIndexByte(table, '.') + 1
+	index, indexed := d.Quote(table[at:]+"_sweep"), d.QuotePath(table)
+	if d == dialect.SQLite { // there the index says in which file, and the table of an index does not
+		index, indexed = d.QuotePath(table+"_sweep"), d.Quote(table[at:])
+	}
+	return strings.NewReplacer(
+		"{{table}}", d.QuotePath(table), "{{index}}", index, "{{indexed}}", indexed, "{{now}}", clock(d),
+		"{{1}}", d.Placeholder(1), "{{2}}", d.Placeholder(2), "{{3}}", d.Placeholder(3),
+	).Replace(string(text)), nil
+}
+
+// clock is the database's clock in microseconds since 1970, at the moment
+// when it is asked and not when the transaction began.
+func clock(d dialect.Dialect) string {
+	switch d {
+	case dialect.PostgreSQL:
+		return "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+	case dialect.MySQL: // not UNIX_TIMESTAMP: an hour comes twice where summer time ends
+		return "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))"
+	case dialect.SQLite:
+		return "CAST(unixepoch('subsec') * 1000000 AS INTEGER)"
+	}
+	return ""
+}
+
+// execVerb runs the statement of a verb.
+func execVerb(ctx context.Context, s Session, table, verb string, args ...any) (affected int64, err error) {
+	statement, err := statementOf(s.Dialect(), table, verb)
+	if err != nil {
+		return 0, err
+	}
+	return s.Exec(ctx, statement, args...)
+}
+
+// queryVerb runs the statement of a verb, which returns one row or none.
+func queryVerb(ctx context.Context, s Session, table, verb string, args []any, dest ...any) (found bool, err error) {
+	statement, err := statementOf(s.Dialect(), table, verb)
+	if err != nil {
+		return false, err
+	}
+	rows, err := s.Query(ctx, statement, args...)
+	if err != nil {
+		return false, err
+	}
+	if found = rows.Next(); found {
+		err = rows.Scan(dest...)
+	}
+	if err = errors.Join(err, rows.Close(), rows.Err()); err != nil {
+		return false, err
+	}
+	return found, nil
+}
