@@ -30,6 +30,8 @@ type Unique struct {
 	// NullsForbidden where OnConflict is ReturnExisting or Upsert, which never find
 	// a row with NULL.
 	Nulls Nulls
+	// NullsUnsaid says that the file leaves Nulls to its default.
+	NullsUnsaid bool
 	// Except are rows that do not count, because they are gone or merged. A row
 	// counts when no exception holds.
 	Except []Exception

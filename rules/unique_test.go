@@ -49,13 +49,13 @@ func TestUnique(t *testing.T) {
 		},
 		{
 			Name: "account_email", Says: "One account per e-mail address.", Table: "accounts", Index: "account_email",
-			Fields: []rules.Term{term("lower(trim(email))", "email")}, Nulls: rules.NullsForbidden, OnConflict: rules.ReturnExisting,
+			Fields: []rules.Term{term("lower(trim(email))", "email")}, Nulls: rules.NullsForbidden, NullsUnsaid: true, OnConflict: rules.ReturnExisting,
 			Except: []rules.Exception{{Column: "merged_into"}, {Column: "archived", Is: rules.IsTrue}},
 		},
 		{
 			Name: "payment", Says: "One payment per id that the other system gave.", Table: "payments", Index: "payment",
 			Scope: []rules.Term{column("source"), column("external_id")}, Fields: []rules.Term{term("coalesce(part, 0)", "part")},
-			Nulls: rules.NullsForbidden, OnConflict: rules.Upsert, MayChange: []string{"note", "seen_at"}, MustNotChange: []string{"amount", "currency"},
+			Nulls: rules.NullsForbidden, NullsUnsaid: true, OnConflict: rules.Upsert, MayChange: []string{"note", "seen_at"}, MustNotChange: []string{"amount", "currency"},
 		},
 		{
 			Name: "room", Says: "One booking per room and day.", Table: "bookings", Index: "room", Scope: []rules.Term{column("room_id")},

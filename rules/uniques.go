@@ -62,7 +62,8 @@ func (r *reader) unique(n ast.Node) Unique {
 	if found == nil {
 		return u
 	}
-	if !found.has("nulls") && u.OnConflict != Reject {
+	u.NullsUnsaid = !found.has("nulls")
+	if u.NullsUnsaid && u.OnConflict != Reject {
 		u.Nulls = NullsForbidden
 	}
 	if u.Index == "" {

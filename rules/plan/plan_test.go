@@ -46,6 +46,7 @@ unique:
     table: imports
     scope: [source]
     fields: [external_id]
+    nulls: distinct
   - name: import_child
     says: One external id below a parent, none counting as one.
     table: imports

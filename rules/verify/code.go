@@ -18,6 +18,7 @@ const (
 	ExternalIDType    Code = "external_id_type"
 	InexactType       Code = "inexact_type"
 	Nullable          Code = "nullable"
+	NullsUnsaid       Code = "nulls_unsaid"
 	MissingIndex      Code = "missing_index"
 	OnlyPartitions    Code = "only_partitions"
 	ColumnsDiffer     Code = "columns_differ"
@@ -77,6 +78,7 @@ func Codes() []About {
 		{ExternalIDType, Warning, "An id of another system is kept as a number: leading zeros and letters get lost, and two become one."},
 		{InexactType, Warning, "The column holds floating-point numbers, which are equal or not by their last bit."},
 		{Nullable, Error, "The rule forbids NULL in a column that takes it, and rows with NULL never clash."},
+		{NullsUnsaid, Warning, "A column of the rule takes NULL, rows with NULL never clash, and the rule does not say that this is meant."},
 		{MissingIndex, Error, "No unique index enforces the rule."},
 		{OnlyPartitions, Error, "Partitions have unique indexes of their own, the table has none: the same can be in two partitions, or in a new one."},
 		{ColumnsDiffer, Error, "The index that is meant for the rule has other columns."},

@@ -41,6 +41,23 @@ func (c *check) columns() {
 			c.add(Nullable, "", "run: semel rules plan", "%s may be NULL, and rows with NULL never clash", name)
 		}
 	}
+	if c.rule.NullsUnsaid && c.rule.Nulls == rules.NullsDistinct {
+		c.nullsUnsaid()
+	}
+}
+
+// nullsUnsaid reports terms by which rows can slip past a rule that nobody may
+// have thought of. Rows that the rule excepts for their NULL are thought of.
+func (c *check) nullsUnsaid() {
+	for _, want := range c.wants {
+		excepted := slices.ContainsFunc(c.rule.Except, func(e rules.Exception) bool {
+			return e.Is == rules.IsNull && slices.Contains(want.term.Columns, e.Column)
+		})
+		if want.nullable && !excepted {
+			c.add(NullsUnsaid, "", "write nulls: forbidden or nulls: same, or nulls: distinct if that is meant",
+				"%s may be NULL, and rows with NULL never clash", want.term.Text)
+		}
+	}
 }
 
 // weak reports a field that people take for unique.
