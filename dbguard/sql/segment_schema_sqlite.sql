@@ -1,11 +1,7 @@
 -- Amounts that are split into segments, for Segments: what there is of a name is
 -- the sum over its segments, and none of them is ever below zero.
-<<<<<<< HEAD:dbguard/sql/segment_schema_sqlite.sql
-CREATE TABLE IF NOT EXISTS {{{table}}} (
-=======
 -- A sum that is too great is refused; it would become a number with a fraction.
 CREATE TABLE IF NOT EXISTS {{table}} (
->>>>>>> r-guards:dbguard/sql/segment_sqlite.sql
     name    TEXT    NOT NULL,
     segment INTEGER NOT NULL,
     amount  INTEGER NOT NULL CHECK (amount >= 0 AND typeof(amount) = 'integer'),
