@@ -46,11 +46,11 @@ func ExampleUpsert() {
 			fmt.Println(err)
 			continue
 		}
-		fmt.Println(note, change == dbguard.RowCreated, change == dbguard.RowUpdated)
+		fmt.Println(note, change)
 	}
 	// Output:
-	// first true false
-	// first false false
-	// second false true
+	// first created
+	// first unchanged
+	// second updated
 	// dbguard: it is there already, with other values that must not change: invoices (amount)
 }

@@ -211,6 +211,26 @@ func ExampleMachine_Transition() {
 	// cancelled (final)
 }
 
+// The drawing of a machine is for its documentation.
+func ExampleMachine_Mermaid() {
+	order, err := dbguard.NewMachine(dbguard.Declaration[int]{
+		Name: "the order", Column: "state", States: []int{10, 20},
+		Moves: []dbguard.Move[int]{{From: 10, To: 20}}, Final: []int{20},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Print(order.Mermaid())
+	// Output:
+	// stateDiagram-v2
+	//     state "10" as s0
+	//     state "20" as s1
+	//     [*] --> s0
+	//     s0 --> s1
+	//     s1 --> [*]
+}
+
 // Balance 150, transfer 100: the same request again gets the first result, and
 // another one is refused.
 func ExampleLockCheckUpdate() {
@@ -273,10 +293,11 @@ func ExampleSegments_Schema() {
 	// Output:
 	// -- Amounts that are split into segments, for Segments: what there is of a name is
 	// -- the sum over its segments, and none of them is ever below zero.
+	// -- A sum that is too great is refused; it would become a number with a fraction.
 	// CREATE TABLE IF NOT EXISTS "seat" (
 	//     name    TEXT    NOT NULL,
 	//     segment INTEGER NOT NULL,
-	//     amount  INTEGER NOT NULL CHECK (amount >= 0),
+	//     amount  INTEGER NOT NULL CHECK (amount >= 0 AND typeof(amount) = 'integer'),
 	//     PRIMARY KEY (name, segment)
 	// ) WITHOUT ROWID;
 	//  <nil>

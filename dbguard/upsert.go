@@ -65,6 +65,18 @@ const (
 	RowUpdated
 )
 
+// String is unchanged, created or updated.
+func (u Upserted) String() string {
+	switch u {
+	case RowCreated:
+		return "created"
+	case RowUpdated:
+		return "updated"
+	case RowUnchanged:
+	}
+	return "unchanged"
+}
+
 //go:embed sql/types_postgresql.sql
 var typesPostgreSQL string
 
@@ -126,9 +138,9 @@ func newUpsert(d dialect.Dialect, in *Upsertion) (*upsert, error) {
 	}
 	u := &upsert{creation: c, may: in.MayChange, must: in.MustNotChange}
 	if rule := in.Unique.Rule; rule != nil && len(u.may) == 0 && len(u.must) == 0 {
-		sent := func(column string) bool { return !slices.Contains(in.Columns, column) }
-		u.may = slices.DeleteFunc(slices.Clone(rule.MayChange), sent)
-		u.must = slices.DeleteFunc(slices.Clone(rule.MustNotChange), sent)
+		unsent := func(column string) bool { return !slices.Contains(in.Columns, column) }
+		u.may = slices.DeleteFunc(slices.Clone(rule.MayChange), unsent)
+		u.must = slices.DeleteFunc(slices.Clone(rule.MustNotChange), unsent)
 	}
 	for _, column := range slices.Concat(u.may, u.must) {
 		if !slices.Contains(in.Columns, column) {

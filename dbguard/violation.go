@@ -19,8 +19,8 @@ const (
 	sqliteRowID      = 2579
 )
 
-// violation is what a driver's error says of the index that a row ran into. No
-// value of the row is in it.
+// violation is what a driver's error says of the index that a row ran into. Only
+// text holds values of the row: it is compared, and not passed on.
 type violation struct {
 	schema, table string
 	index         string
