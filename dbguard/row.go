@@ -53,7 +53,9 @@ func inTransaction(s Session) error {
 }
 
 // pinger are a *sql.DB and a *sql.Conn, whoever embeds them, and no *sql.Tx.
-type pinger interface{ PingContext(ctx context.Context) error }
+type pinger interface {
+	PingContext(ctx context.Context) error
+}
 
 // check finds what would otherwise be a syntax error, or hit every row.
 func (r Row) check() error {
