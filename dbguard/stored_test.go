@@ -5,9 +5,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
+
 	"github.com/semel-dev/semel/dbguard"
 	"github.com/semel-dev/semel/dbguard/guardtest"
 	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/internal/testserver"
 )
 
 // typesOf are the words for types that dialects have different ones for.
@@ -110,5 +113,30 @@ func TestUpsertBeyondCollations(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A MySQL table in another database is known by its own types, and not by those of
+// a table of that name in this one.
+func TestUpsertElsewhere(t *testing.T) {
+	t.Parallel()
+	db := guardtest.Open(t, dialect.MySQL)
+	config, err := mysql.ParseDSN(testserver.MySQLDatabase(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := config.DBName + ".prices"
+	db.Run(t, "CREATE TABLE prices (id int PRIMARY KEY, price decimal(10, 0))", "CREATE TABLE "+table+" (id int PRIMARY KEY, price decimal(10, 2))")
+	for i, want := range []dbguard.Upserted{dbguard.RowCreated, dbguard.RowUnchanged} {
+		_, got, err := dbguard.Upsert(t.Context(), db.Database, &dbguard.Upsertion{
+			Insert: dbguard.Insert{
+				Table: table, Columns: []string{"id", "price"}, Values: []any{1, "1.255"},
+				Unique: dbguard.Target{Columns: []string{"id"}}, Returning: []string{"id"},
+			},
+			MayChange: []string{"price"},
+		}, scanID)
+		if got != want || err != nil {
+			t.Errorf("call %d = %v, %v, want %v", i, got, err, want)
+		}
 	}
 }
