@@ -117,6 +117,9 @@ func (c *creation) run(ctx context.Context, s Session, read func(Rows) error) (f
 			return nothing, err
 		}
 		last = err
+		if err := c.learnTypes(ctx, s); err != nil { // it may be stored otherwise than it was sent
+			return nothing, err
+		}
 	}
 	if last == nil {
 		last = fmt.Errorf("%w: the row in %s came and went, or a trigger keeps it out", ErrSerialization, c.Table)

@@ -37,6 +37,8 @@ type creation struct {
 	match   string   // the condition under which a row is the same thing
 	args    []any    // of match
 
+	types map[string]string // of the columns, once they are needed
+
 	flags    string // further columns of the row that is there
 	flagArgs []any
 	noFlags  string // the same number of them, of one that was inserted
@@ -44,7 +46,7 @@ type creation struct {
 
 func newCreation(d dialect.Dialect, in *Insert) (*creation, error) {
 	c := &creation{Insert: in, dialect: d, table: d.QuotePath(in.Table)}
-	terms, nulls := in.Unique.terms()
+	terms, _ := in.Unique.terms()
 	switch {
 	case len(in.Columns) == 0 || len(in.Columns) != len(in.Values):
 		return nil, fmt.Errorf("dbguard: insert into %s: %d columns and %d values (give one for each)", in.Table, len(in.Columns), len(in.Values))
@@ -55,15 +57,21 @@ func newCreation(d dialect.Dialect, in *Insert) (*creation, error) {
 	case in.Unique.Rule != nil && lastName(in.Unique.Rule.Table) != lastName(in.Table):
 		return nil, fmt.Errorf("dbguard: insert into %s: rule %s is about %s", in.Table, in.Unique.Rule.Name, in.Unique.Rule.Table)
 	}
-	var err error
-	if c.where, err = in.Unique.predicate(d); err != nil {
-		return nil, err
+	return c, c.prepare()
+}
+
+// prepare writes what the index is made of, and which row is the same thing.
+func (c *creation) prepare() (err error) {
+	if c.where, err = c.Unique.predicate(c.dialect); err != nil {
+		return err
 	}
+	terms, nulls := c.Unique.terms()
+	c.terms, c.args = nil, nil
 	conditions := make([]string, 0, len(terms)+1)
 	for i := range terms {
 		condition, err := c.term(&terms[i], nulls)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		conditions = append(conditions, condition)
 	}
@@ -71,7 +79,7 @@ func newCreation(d dialect.Dialect, in *Insert) (*creation, error) {
 		conditions = append(conditions, "("+c.where+")")
 	}
 	c.match = strings.Join(conditions, " AND ")
-	return c, nil
+	return nil
 }
 
 // term adds a term of the index, and returns the condition that a row has the
@@ -85,7 +93,7 @@ func (c *creation) term(term *rules.Term, nulls rules.Nulls) (string, error) {
 		column := c.dialect.Quote(term.Column)
 		c.terms = append(c.terms, column)
 		if !isNull(c.Values[at]) {
-			return column + " = " + c.arg(c.Values[at]), nil
+			return column + " = " + c.stored(term.Column, c.arg(c.Values[at])), nil
 		}
 		if nulls == rules.NullsDistinct {
 			return "", fmt.Errorf("dbguard: insert into %s: %s is NULL, and rows with NULL there are never the same thing (insert it without this guard)", c.Table, term.Column)
@@ -166,8 +174,11 @@ func isNull(value any) bool {
 	if value == nil {
 		return true
 	}
-	if v := reflect.ValueOf(value); v.Kind() == reflect.Pointer && v.IsNil() {
-		return true
+	switch v := reflect.ValueOf(value); v.Kind() { //nolint:exhaustive // the others are never nil.
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		if v.IsNil() {
+			return true
+		}
 	}
 	if valuer, ok := value.(driver.Valuer); ok {
 		sent, err := valuer.Value()

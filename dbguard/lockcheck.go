@@ -57,8 +57,8 @@ type Steps[T any] struct {
 // When the database ends the transaction because of another one ([Retryable]),
 // it runs again from the lock, a bounded number of times: Check and Update may
 // run more than once for one commit, and must do nothing outside of tx. An
-// error of the commit itself may mean that nobody knows whether it took place:
-// call again with the same key to find out.
+// error that wraps [semel.ErrUnknown] is one of the commit, of which nobody knows
+// whether it took place: call again with the same key to find out.
 func LockCheckUpdate[T any](ctx context.Context, db Database, steps Steps[T]) (result T, first bool, err error) {
 	if steps.Dedup == nil || steps.Update == nil || len(steps.Lock) == 0 {
 		return result, false, errors.New("dbguard: lock, check, update needs rows to lock, a dedup table and an update")

@@ -28,6 +28,7 @@ func TestRetryable(t *testing.T) {
 		"MySQL deadlock":         {&mysql.MySQLError{Number: 1213}, true},
 		"MySQL lock":             {&mysql.MySQLError{Number: 1205}, false},
 		"MySQL duplicate":        {&mysql.MySQLError{Number: 1062}, false},
+		"another's code 5":       {coded(5), false},
 		"wrapped":                {fmt.Errorf("commit: %w", &mysql.MySQLError{Number: 1213}), true},
 		"joined":                 {fmt.Errorf("read: %w", errors.Join(errors.New("first"), &mysql.MySQLError{Number: 1213})), true},
 		"joined, of PostgreSQL":  {errors.Join(errors.New("first"), &pgconn.PgError{Code: "40001"}), true},
@@ -39,3 +40,9 @@ func TestRetryable(t *testing.T) {
 		}
 	}
 }
+
+// coded is an error of some service, with numbers of its own.
+type coded int
+
+func (c coded) Error() string { return "rejected" }
+func (c coded) Code() int     { return int(c) }

@@ -58,7 +58,7 @@ type Database interface {
 	// InTx runs work in a transaction at READ COMMITTED, or in the one kind that
 	// SQLite has, begun as BEGIN IMMEDIATE would. It commits when work returns
 	// nil; otherwise, and when work panics, it rolls back. The error of work is
-	// returned as it is.
+	// returned as it is. An error of the commit is one of [CommitError].
 	InTx(ctx context.Context, work func(ctx context.Context, tx Session) error) error
 }
 
@@ -129,8 +129,5 @@ func (s sqlDatabase) InTx(ctx context.Context, work func(ctx context.Context, tx
 	if err := work(ctx, SQL(s.dialect, tx)); err != nil {
 		return err
 	}
-	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("commit: %w", err)
-	}
-	return nil
+	return CommitError(tx.Commit())
 }

@@ -2,7 +2,6 @@ package dbguard
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"slices"
@@ -55,6 +54,9 @@ type Upsertion struct {
 	MayChange, MustNotChange []string
 }
 
+// asText is what PostgreSQL compares: every type has a text, and no collation.
+const asText = `::text COLLATE "C"`
+
 // Upserted is what an upsert did.
 type Upserted uint8
 
@@ -76,12 +78,6 @@ func (u Upserted) String() string {
 	}
 	return "unchanged"
 }
-
-//go:embed sql/types_postgresql.sql
-var typesPostgreSQL string
-
-//go:embed sql/types_mysql.sql
-var typesMySQL string
 
 // Upsert inserts a row, or changes the one that is there, as far as it may be
 // changed. Sent again it finds the row as it should be and writes nothing. All
@@ -128,7 +124,7 @@ type upsert struct {
 	*creation
 
 	may, must []string
-	types     map[string]string // of columns, on PostgreSQL, once they are needed
+	exact     bool // what is told to be different would be stored differently
 }
 
 func newUpsert(d dialect.Dialect, in *Upsertion) (*upsert, error) {
@@ -170,12 +166,11 @@ func (u *upsert) run(ctx context.Context, s Session, read func(Rows) error) (Ups
 		case len(set(differ)) == 0:
 			return RowUnchanged, nil
 		}
-		exact := u.types != nil || u.dialect == dialect.SQLite
 		refused := set(differ[:len(u.must)])
-		if len(refused) > 0 && exact {
+		if len(refused) > 0 && u.exact {
 			return RowUnchanged, u.refuse(refused)
 		}
-		if len(refused) == 0 && (exact || u.dialect == dialect.PostgreSQL) {
+		if len(refused) == 0 && (u.exact || u.dialect == dialect.PostgreSQL) {
 			changed, err := u.change(ctx, s, read)
 			if err != nil || changed {
 				return RowUpdated, err
@@ -184,6 +179,7 @@ func (u *upsert) run(ctx context.Context, s Session, read func(Rows) error) (Ups
 		if err := u.learnTypes(ctx, s); err != nil {
 			return RowUnchanged, err
 		}
+		u.flag()
 	}
 	return RowUnchanged, fmt.Errorf("%w: the row in %s changes all the time", ErrSerialization, u.Table)
 }
@@ -262,11 +258,11 @@ func (u *upsert) update() Statement {
 		for _, column := range u.may {
 			name := u.dialect.Quote(column)
 			assign = append(assign, name+" = excluded."+name)
-			other = append(other, "kept."+name+" IS DISTINCT FROM excluded."+name)
+			other = append(other, "kept."+name+asText+" IS DISTINCT FROM excluded."+name+asText)
 		}
 		for _, column := range u.must {
 			name := u.dialect.Quote(column)
-			same = append(same, "kept."+name+" IS NOT DISTINCT FROM excluded."+name)
+			same = append(same, "kept."+name+asText+" IS NOT DISTINCT FROM excluded."+name+asText)
 		}
 		return Statement{
 			"INSERT INTO " + u.table + " AS kept (" + u.names(u.Columns) + ") VALUES (" + u.dialect.Placeholders(1, len(u.Columns)) + ") ON CONFLICT " +
@@ -298,47 +294,38 @@ func (u *upsert) update() Statement {
 }
 
 // same is the condition that a column has the value of an argument, as it would
-// be stored, as far as the types are known. NULL is the same as NULL.
+// be stored. NULL is the same as NULL, and nothing else that a collation takes for
+// the same: who sends Ada for ada wants it changed. As long as the types of the
+// columns are not known, some that are the same are not told to be.
 func (u *upsert) same(column, placeholder string) string {
-	if t := u.types[column]; t != "" {
-		placeholder = "CAST(" + placeholder + " AS " + t + ")"
+	name, t := u.dialect.Quote(column), u.types[column]
+	switch u.dialect {
+	case dialect.SQLite:
+		return name + " COLLATE BINARY IS " + placeholder
+	case dialect.PostgreSQL:
+		sent := castTo(t, placeholder) + asText
+		if t == "" { // the union has the type, without its length and scale
+			sent = "(SELECT " + name + asText + " FROM (SELECT " + name + " FROM " + u.table + " WHERE false UNION ALL SELECT " + placeholder + ") AS sent)"
+		}
+		return name + asText + " IS NOT DISTINCT FROM " + sent
+	case dialect.MySQL:
 	}
-	is := map[dialect.Dialect]string{
-		dialect.PostgreSQL: " IS NOT DISTINCT FROM ", dialect.MySQL: " <=> ", dialect.SQLite: " IS ",
-	}[u.dialect]
-	return u.dialect.Quote(column) + is + placeholder
+	switch {
+	case u.types == nil:
+		return "CAST(" + name + " AS BINARY) <=> CAST(" + placeholder + " AS BINARY)"
+	case t == typeChar: // stored without spaces at its end
+		placeholder = "TRIM(TRAILING ' ' FROM " + placeholder + ")"
+	case t != typeText:
+		return name + " <=> " + castTo(t, placeholder)
+	}
+	return "CAST(CONVERT(" + name + " USING utf8mb4) AS BINARY) <=> CAST(CONVERT(" + placeholder + " USING utf8mb4) AS BINARY)"
 }
 
 func (u *upsert) value(column string) any { return u.Values[slices.Index(u.Columns, column)] }
 
-// learnTypes makes the next comparison exact, by the types of the columns: a
-// value is compared as it would be stored. It is needed only where a value
-// differs from what is stored. SQLite stores what it gets.
-func (u *upsert) learnTypes(ctx context.Context, s Session) error {
-	if u.dialect == dialect.SQLite || u.types != nil {
-		return nil
-	}
-	statement, table := typesPostgreSQL, u.table
-	if u.dialect == dialect.MySQL {
-		statement, table = typesMySQL, lastName(u.Table)
-	}
-	types := make(map[string]string)
-	err := eachRow(ctx, s, statement, []any{table}, func(rows Rows) error {
-		var column, name string
-		err := rows.Scan(&column, &name)
-		types[column] = name
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	u.types = types
-	u.flag()
-	return nil
-}
-
 // flag makes the statement that reads the row say what is different.
 func (u *upsert) flag() {
+	u.exact = u.types != nil || u.dialect == dialect.SQLite
 	u.flags, u.flagArgs, u.noFlags = "", nil, strings.Repeat(", 0", len(u.must)+len(u.may))
 	for _, column := range slices.Concat(u.must, u.may) {
 		u.flagArgs = append(u.flagArgs, u.value(column))

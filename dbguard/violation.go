@@ -63,10 +63,10 @@ func codeOf(err error) (driverCode, bool) {
 	if e, ok := err.(interface{ SQLState() string }); ok {
 		return driverCode{state: e.SQLState()}, true
 	}
-	if e, ok := err.(interface{ Code() int }); ok {
-		return driverCode{number: e.Code()}, true // modernc.org/sqlite
-	}
 	value := reflect.Indirect(reflect.ValueOf(err))
+	if e, ok := err.(interface{ Code() int }); ok { // many have that, and 5 means something else there
+		return driverCode{number: e.Code()}, value.IsValid() && strings.Contains(value.Type().PkgPath(), "sqlite") // modernc.org/sqlite
+	}
 	if value.Kind() != reflect.Struct {
 		return driverCode{}, false
 	}

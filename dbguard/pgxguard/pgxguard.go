@@ -4,6 +4,7 @@ package pgxguard
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -152,8 +153,9 @@ func (d database) InTx(ctx context.Context, work func(ctx context.Context, tx db
 	if err := work(ctx, Session(tx)); err != nil {
 		return err
 	}
-	if err := tx.Commit(ctx); err != nil {
+	err = tx.Commit(ctx)
+	if errors.Is(err, pgx.ErrTxCommitRollback) { // pgconn.SafeToRetry is true also where the reply was lost
 		return fmt.Errorf("commit: %w", err)
 	}
-	return nil
+	return dbguard.CommitError(err)
 }

@@ -1,0 +1,33 @@
+package dbguard
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/semel-dev/semel"
+)
+
+// CommitError tells two kinds of failed commits apart, for those who make a
+// [Database]. When the database has refused it, such as for a deferred constraint,
+// nothing happened. Any other error, such as that of a connection that broke
+// before the reply came, wraps [semel.ErrUnknown]: the transaction may have been
+// committed. Nil is nil.
+func CommitError(err error) error {
+	switch code, answered, _ := driverError(err); {
+	case err == nil:
+		return nil
+	case answered && !code.endsConnection(), errors.Is(err, sql.ErrTxDone):
+		return fmt.Errorf("commit: %w", err)
+	}
+	return fmt.Errorf("commit: %w: %w", semel.ErrUnknown, err)
+}
+
+// endsConnection reports whether a server says that it went away, and not what
+// became of the statement.
+func (c driverCode) endsConnection() bool {
+	const connection, shutdown, mysqlShutdown, mysqlKilled = "08", "57P", 1053, 1927
+	return strings.HasPrefix(c.state, connection) || strings.HasPrefix(c.state, shutdown) ||
+		c.mysql && (c.number == mysqlShutdown || c.number == mysqlKilled)
+}

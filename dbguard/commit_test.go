@@ -1,0 +1,122 @@
+package dbguard_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"net/url"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/dbguard"
+	"github.com/semel-dev/semel/dbguard/guardtest"
+	"github.com/semel-dev/semel/dbguard/pgxguard"
+	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/internal/testserver"
+)
+
+// proxied are databases behind a proxy, by driver.
+func proxied() map[string]func(*testing.T) (*testserver.Proxy, dbguard.Database) {
+	postgres := func(t *testing.T) (*testserver.Proxy, string) {
+		t.Helper()
+		dsn, err := url.Parse(testserver.PostgresDatabase(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		proxy := testserver.NewProxy(t, dsn.Host)
+		dsn.Host = proxy.Addr()
+		return proxy, dsn.String()
+	}
+	pool := func(t *testing.T, d dialect.Dialect, driver, dsn string) dbguard.Database {
+		t.Helper()
+		db, err := sql.Open(driver, dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = db.Close() })
+		return dbguard.SQLDatabase(d, db)
+	}
+	return map[string]func(*testing.T) (*testserver.Proxy, dbguard.Database){
+		"pgx": func(t *testing.T) (*testserver.Proxy, dbguard.Database) {
+			t.Helper()
+			proxy, dsn := postgres(t)
+			db, err := pgxpool.New(t.Context(), dsn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(db.Close)
+			return proxy, pgxguard.Database(db)
+		},
+		"postgresql": func(t *testing.T) (*testserver.Proxy, dbguard.Database) {
+			t.Helper()
+			proxy, dsn := postgres(t)
+			return proxy, pool(t, dialect.PostgreSQL, "pgx", dsn)
+		},
+		"mysql": func(t *testing.T) (*testserver.Proxy, dbguard.Database) {
+			t.Helper()
+			config, err := mysql.ParseDSN(testserver.MySQLDatabase(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			proxy := testserver.NewProxy(t, config.Addr)
+			config.Net, config.Addr = "tcp", proxy.Addr()
+			return proxy, pool(t, dialect.MySQL, "mysql", config.FormatDSN())
+		},
+	}
+}
+
+// When the reply to a commit is lost, nobody knows whether it took place, and that
+// is what the caller is told. The key tells.
+func TestCommitUnheard(t *testing.T) {
+	t.Parallel()
+	for name, open := range proxied() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			proxy, db := open(t)
+			d := dbguard.NewDedup("")
+			if err := d.Create(t.Context(), db); err != nil {
+				t.Fatal(err)
+			}
+			var first bool
+			work := func(last func()) error {
+				return db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) (err error) {
+					first, err = d.First(ctx, tx, keyOf(1), semel.Fingerprint{})
+					last()
+					return err
+				})
+			}
+			if err := work(proxy.LoseReplies); !errors.Is(err, semel.ErrUnknown) || dbguard.Retryable(err) {
+				t.Errorf("a commit without a reply = %v, want ErrUnknown", err)
+			}
+			proxy.Clear()
+			if err := work(func() {}); err != nil || first {
+				t.Errorf("again: first %v, %v, want what was committed", first, err)
+			}
+		})
+	}
+}
+
+// A commit that the database refuses is known not to have taken place.
+func TestCommitRefused(t *testing.T) {
+	t.Parallel()
+	for name, open := range guardtest.Databases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := open(t)
+			if db.Dialect() == dialect.MySQL {
+				return // it has no constraints that wait for the commit
+			}
+			db.Run(t, "CREATE TABLE a (id int PRIMARY KEY)", "CREATE TABLE b (id int REFERENCES a (id) DEFERRABLE INITIALLY DEFERRED)")
+			err := db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
+				_, err := tx.Exec(ctx, "INSERT INTO b VALUES (1)")
+				return err
+			})
+			if err == nil || errors.Is(err, semel.ErrUnknown) {
+				t.Errorf("a commit that was refused = %v, want no ErrUnknown", err)
+			}
+		})
+	}
+}
