@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/rules/spelling"
 )
 
 // Table finds a table or view by its name, which may be qualified by its
@@ -42,7 +43,7 @@ func (s *Schema) Near(name string) string {
 		}
 		names = append(names, t.Path())
 	}
-	return nearest(name, names)
+	return spelling.Nearest(name, names)
 }
 
 // same compares names as the dialect does.
@@ -100,7 +101,7 @@ func (t *Table) NearColumn(name string) string {
 	for i := range t.Columns {
 		names[i] = t.Columns[i].Name
 	}
-	return nearest(name, names)
+	return spelling.Nearest(name, names)
 }
 
 // Index finds an index by its name or that of its constraint.
@@ -127,44 +128,4 @@ func (t *Table) PrimaryKey() []string {
 		}
 	}
 	return nil
-}
-
-// nearest returns the name that takes the fewest changes to be made of word, or
-// "" when that is more than a third of it.
-func nearest(word string, names []string) string {
-	const longest = 128 // longer words are no typing mistakes
-	if len(word) > longest {
-		return ""
-	}
-	best, bestDistance := "", max(1, len(word)/3)+1
-	for _, name := range names {
-		if len(name) > longest {
-			continue
-		}
-		if d := distance(strings.ToLower(word), strings.ToLower(name)); d < bestDistance {
-			best, bestDistance = name, d
-		}
-	}
-	return best
-}
-
-// distance is the number of letters to insert, remove or change between a and b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -6,13 +6,16 @@ import "strings"
 // Nearest returns the name that is most like word, or "" when none is near
 // enough to be what was meant.
 func Nearest(word string, names []string) string {
-	const most = 40 // longer words are no typing mistakes of ours
-	if len(word) > most {
+	const most = 128 // longer words are no typing mistakes
+	if len(word) < 2 || len(word) > most {
 		return ""
 	}
 	best, bestDistance := "", max(1, len(word)/3)+1
 	for _, name := range names {
-		if d := distance(strings.ToLower(word), name); d < bestDistance {
+		if len(name) > most {
+			continue
+		}
+		if d := distance(strings.ToLower(word), strings.ToLower(name)); d < bestDistance {
 			best, bestDistance = name, d
 		}
 	}

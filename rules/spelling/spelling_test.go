@@ -1,6 +1,7 @@
 package spelling_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/semel-dev/semel/rules/spelling"
@@ -10,10 +11,10 @@ import (
 // forgiven, another word is not.
 func TestNearest(t *testing.T) {
 	t.Parallel()
-	names := []string{"table", "fields", "on_conflict", "tenant_id"}
+	names := []string{"is", "Orders", strings.Repeat("a", 200), "table", "fields", "on_conflict", "tenant_id"}
 	for word, want := range map[string]string{
 		"tabel": "table", "tabl": "table", "Table": "table", "field": "fields", "feilds": "fields", "onconflict": "on_conflict", "tenantid": "tenant_id",
-		"invoices": "", "x": "", "": "", "a_word_that_is_longer_than_forty_letters_": "",
+		"invoices": "", "x": "", "": "", "oredrs": "Orders", "i": "", strings.Repeat("a", 199): "",
 	} {
 		if got := spelling.Nearest(word, names); got != want {
 			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)
