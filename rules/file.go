@@ -1,11 +1,14 @@
 package rules
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -68,6 +71,13 @@ func (r *reader) parse(data []byte) ast.Node {
 		r.report(start, "split it, or match with wildcards", "the file is larger than %s", formatSize(MaxFileBytes))
 		return nil
 	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if !utf8.Valid(data) {
+		line := 1 + bytes.Count(data[:firstInvalid(data)], []byte("\n"))
+		r.report(Position{Line: line, Column: 1},
+			"save it as UTF-8, which editors also call UTF-8 without BOM", "the file is not UTF-8 text")
+		return nil
+	}
 	if at, deep := tooDeep(data); deep {
 		r.report(at, "nest less", "brackets or dashes are nested deeper than %d", maxDepth)
 		return nil
@@ -104,12 +114,33 @@ func (r *reader) parse(data []byte) ast.Node {
 
 func (r *reader) top(root ast.Node, file *File) {
 	found := r.mapping(root, "the file", []field{
-		{"version", func(n ast.Node) { r.integer(n, "version", Version, Version) }},
+		{"version", r.version},
 		{"routes", func(n ast.Node) { file.Routes = r.routes(n) }},
 		{"unique", func(n ast.Node) { file.Unique = r.uniques(n) }},
 	})
 	if found != nil && !found.has("version") {
 		r.report(Position{Line: 1, Column: 1}, "start with: version: 1", "the file does not say its version")
+	}
+}
+
+// firstInvalid is where text stops being UTF-8; len(data) where it does not.
+func firstInvalid(data []byte) int {
+	for i := 0; i < len(data); {
+		r, size := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && size <= 1 {
+			return i
+		}
+		i += size
+	}
+	return len(data)
+}
+
+// version reads the version of the format, of which there is one.
+func (r *reader) version(n ast.Node) {
+	i, ok := n.(*ast.IntegerNode)
+	if !ok || i.Token.Value != strconv.Itoa(Version) {
+		r.report(position(n), "write version: 1, or run the semel that the file was written for",
+			"version is %s, and this semel reads version %d", describe(n), Version)
 	}
 }
 

@@ -313,3 +313,15 @@ func TestForm(t *testing.T) {
 		}
 	}
 }
+
+// A mark of the byte order before the text is no part of it.
+func TestByteOrderMark(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("testdata/example.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rules.Parse("semel.yaml", append([]byte("\ufeff"), data...)); err != nil {
+		t.Error(err)
+	}
+}

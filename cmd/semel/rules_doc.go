@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,6 +24,9 @@ markdown and html are pages for people, in their language; json is the member
   semel rules doc --format html --lang sv > unik.html`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
+			if !slices.Contains(rules.Languages(), lang) {
+				return usagef("--lang %q is none of %s", lang, strings.Join(rules.Languages(), ", "))
+			}
 			file, err := shared.loadUnique()
 			if err != nil {
 				return err

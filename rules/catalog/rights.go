@@ -3,6 +3,7 @@ package catalog
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/go-sql-driver/mysql"
 )
@@ -21,4 +22,34 @@ func Explain(err error) error {
 		}
 	}
 	return err
+}
+
+// Unreadable says what a server cannot do with a statement whose names and
+// expressions come from a rules file: a name that is not there, a constant that
+// the type of a column does not have. It is "" for other errors, such as those of
+// a connection. Values of rows are not in it.
+func Unreadable(err error) string {
+	const misfit = "a value does not fit the type that it is compared with"
+	var state interface{ SQLState() string }
+	if errors.As(err, &state) {
+		switch code := state.SQLState(); {
+		case strings.HasPrefix(code, "22"):
+			return misfit + " (SQLSTATE " + code + ")"
+		case strings.HasPrefix(code, "42") && code != "42501":
+			return err.Error()
+		}
+	}
+	if refused, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		switch refused.Number {
+		case 1054, 1064, 1305, 1582: // no column, no syntax, no function, other arguments
+			return err.Error()
+		case 1292, 1366, 1411, 1525:
+			return fmt.Sprintf("%s (error %d)", misfit, refused.Number)
+		}
+	}
+	var code interface{ Code() int }
+	if errors.As(err, &code) && code.Code() == 1 && strings.Contains(err.Error(), "no such") { // SQLITE_ERROR
+		return err.Error()
+	}
+	return ""
 }

@@ -207,3 +207,19 @@ func TestCheckSQL(t *testing.T) {
 		}
 	}
 }
+
+// A column whose name means something else stands in quotes, and what is written
+// reads again.
+func TestColumnsInQuotes(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"select": `"select"`, "Select": `"Select"`, "current_user": `"current_user"`, "user": "user", "é": `"é"`, "1a": `"1a"`} {
+		text := expression.Column(name).String()
+		read, err := expression.Parse(text)
+		if got, _ := read.Column(); text != want || err != nil || got != name {
+			t.Errorf("column %s is written %s and read as %q, %v", name, text, got, err)
+		}
+	}
+	if _, err := expression.Parse("select"); err == nil || !strings.Contains(err.Error(), `write "select" in double quotes`) {
+		t.Errorf("select: %v", err)
+	}
+}

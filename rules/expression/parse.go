@@ -193,7 +193,10 @@ func (p *parser) expr(depth int) (Expr, error) {
 		}
 		if meansMore(t.text) {
 			message, fix, _ := notHere(t.text)
-			return Expr{}, p.wrong(t.at, fix+`; a column of that name stands in double quotes: "`+t.text+`"`, "%s %s", t.text, message)
+			if p.peek().kind == tokenEnd {
+				fix = `write "` + t.text + `" in double quotes if it is a column; else ` + fix
+			}
+			return Expr{}, p.wrong(t.at, fix, "%s %s", t.text, message)
 		}
 		return Column(t.text), nil
 	case tokenMark:

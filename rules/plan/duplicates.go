@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/rules/catalog"
 )
 
 // maxGroupRows is how many rows of one group are pointed at.
@@ -68,7 +69,7 @@ func (m *maker) explain(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); errors.Is(cause, ErrTooSlow) {
 		return fmt.Errorf("%w: more than %s", ErrTooSlow, m.opts.Patience)
 	}
-	return fmt.Errorf("look for duplicates: %w", err)
+	return fmt.Errorf("look for duplicates: %w", catalog.Explain(err))
 }
 
 // sample reads the primary keys of the first groups.

@@ -81,6 +81,9 @@ func (m *maker) inTheWay(ctx context.Context, want *shape, nullable []string) (*
 		return nil, nil //nolint:nilnil // nothing is in the way.
 	}
 	duplicates, err := m.duplicates(ctx, want)
+	if why := catalog.Unreadable(err); why != "" {
+		return refusal("correct the expression, or the constants after except", "the server cannot compare rows of %s by the rule: %s", want.display, why), nil
+	}
 	if err != nil || duplicates == nil {
 		return nil, err
 	}

@@ -76,7 +76,7 @@ func (s *shape) read(x *catalog.Index) (index, bool) {
 		if p.Prefix > 0 {
 			return found, false
 		}
-		part := readPart{raw: p.Expression, loose: p.Loose, ignoresCase: p.IgnoresCase && !p.IgnoresAccents}
+		part := readPart{raw: p.Expression, loose: p.Loose, ignoresCase: caseOnly(&p)}
 		if p.Column != "" {
 			part.expr = expression.Column(p.Column)
 			if column, ok := s.table.Column(p.Column); ok && column.Generated != "" {
@@ -98,6 +98,9 @@ func (s *shape) read(x *catalog.Index) (index, bool) {
 	}
 	return found, true
 }
+
+// caseOnly reports whether case is all that a part takes no notice of.
+func caseOnly(p *catalog.Part) bool { return p.IgnoresCase && !p.IgnoresAccents }
 
 // samePart reports whether a part of an index is one of the shape.
 func (s *shape) samePart(found readPart, want part) bool {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -183,10 +184,20 @@ func (m *maker) mysqlNotNull(ctx context.Context, step *Step, s *shape, name str
 		return err
 	}
 	modify := "ALTER TABLE " + s.path + " MODIFY COLUMN "
-	step.up("The rule forbids NULL. The table is rebuilt while others read and write.",
-		modify+notNull(definition)+", ALGORITHM=INPLACE, LOCK=NONE")
-	step.Down = append(step.Down, Statement{SQL: modify + definition + ", ALGORITHM=INPLACE, LOCK=NONE"})
+	comment, how := "The rule forbids NULL. The table is rebuilt while others read and write.", ", ALGORITHM=INPLACE, LOCK=NONE"
+	if generatesFrom(s.table, name) {
+		comment = "The rule forbids NULL. A generated column reads this one, so the server copies the table: others read, and writers wait."
+		how = ", ALGORITHM=COPY, LOCK=SHARED"
+	}
+	step.up(comment, modify+notNull(definition)+how)
+	step.Down = append(step.Down, Statement{SQL: modify + definition + how})
 	return nil
+}
+
+// generatesFrom reports whether a generated column is made from the column.
+func generatesFrom(t *catalog.Table, name string) bool {
+	quoted := strings.ToLower(dialect.MySQL.Quote(name))
+	return slices.ContainsFunc(t.Columns, func(c catalog.Column) bool { return strings.Contains(strings.ToLower(c.Generated), quoted) })
 }
 
 // notNull adds NOT NULL to the definition of a column that can be NULL.

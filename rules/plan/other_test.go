@@ -15,7 +15,7 @@ func TestMySQL(t *testing.T) {
 	t.Parallel()
 	d := databases.Open(t, dialect.MySQL)
 	d.Exec(t,
-		"CREATE TABLE seats (id integer PRIMARY KEY, show_id integer DEFAULT NULL COMMENT 'which, NULL for none', place varchar(10) CHARACTER SET latin1 DEFAULT 'A1', UNIQUE INDEX seat (place))",
+		"CREATE TABLE seats (id integer PRIMARY KEY, show_id integer DEFAULT NULL COMMENT 'which, NULL for none', place varchar(10) CHARACTER SET latin1 DEFAULT 'A1', show_after integer AS (show_id + 1) VIRTUAL INVISIBLE, UNIQUE INDEX seat (place))",
 		"INSERT INTO seats VALUES (1, 1, 'A1')")
 	file := parse(t, seats+"    nulls: forbidden\n")
 	for done := 0; ; done++ {

@@ -7,7 +7,7 @@ import "strings"
 // when none is near enough to be what was meant.
 func Nearest(word string, names []string) string {
 	const most = 128 // longer words are no typing mistakes
-	if len(word) > most {
+	if len(word) < 2 || len(word) > most {
 		return ""
 	}
 	best, bestDistance := "", max(1, len(word)/3)+1

@@ -28,9 +28,32 @@ func (c *check) compare() {
 		return
 	}
 	for i := range fits { // another index may refuse more
-		if f := &fits[i]; f.kind == fitWider && c.refuses(f) {
-			c.wider(f, "drop it, or write it down as a rule")
+		f := &fits[i]
+		switch {
+		case f.shape == c.enforcedBy || !c.refuses(f):
+		case f.kind == fitWider:
+			c.wider(f, dropIt)
+		case c.enforced:
+			c.stricter(f)
 		}
+	}
+}
+
+const dropIt = "drop it, or write it down as a rule"
+
+// stricter reports an index on the terms of the rule, or on something that is
+// made of them, that refuses more than the one that keeps the rule.
+func (c *check) stricter(f *fit) {
+	name := f.shape.index.Name
+	switch {
+	case f.kind == fitSame:
+		for _, p := range c.problems(f) {
+			if slices.Contains([]Code{PredicateMissing, NullsSame, CollationLoose, Prefix}, p.code) {
+				c.add(p.code, name, dropIt, "%s", p.message)
+			}
+		}
+	case f.kind == fitExpression && !slices.ContainsFunc(f.missing, func(w want) bool { return w.term.Column == "" }):
+		c.add(ExpressionDiffers, name, dropIt, "%s is on (%s), and refuses rows that the rule allows", shown(f.shape.index), f.shape.list())
 	}
 }
 

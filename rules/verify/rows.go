@@ -32,6 +32,9 @@ func (c *check) search(ctx context.Context) error {
 	case limited.Err() != nil || tookTooLong(err):
 		c.add(Unsearched, "", "search it yourself, or allow more time", "the search of %s for duplicates took longer than %s", c.rule.Table, c.options.Timeout)
 		return nil
+	case catalog.Unreadable(err) != "":
+		c.add(NotIndexable, "", "correct the expression, or the constants after except", "the server cannot compare rows of %s by the rule: %s", c.rule.Table, catalog.Unreadable(err))
+		return nil
 	case err != nil:
 		return fmt.Errorf("search %s for duplicates: %w", c.rule.Table, catalog.Explain(err))
 	}
