@@ -24,8 +24,8 @@ const (
 // written within the lock, however long its holder stood still.
 //
 // It is for locks of a [LockTable] in the same database (this one for the table
-// semel_lock), and tx is the transaction that writes. Call it first in the
-// transaction: at REPEATABLE READ or above, a renewal between the snapshot and
+// semel_lock), and tx is the transaction that writes ([ErrNoTransaction] for a
+// pool). Call it first in the transaction: at REPEATABLE READ or above, a renewal between the snapshot and
 // the check makes PostgreSQL refuse with a serialization error. In PostgreSQL
 // and MySQL the lock is renewed while the transaction runs; in SQLite, where
 // one writes at a time, a transaction that is longer than the lease costs the
@@ -72,7 +72,8 @@ func AdvanceFence(ctx context.Context, tx Session, resource string, fence semel.
 //
 // The first write counts: as long as the new holder has written nothing, the
 // old one's late write passes. So call it first in the transaction, before
-// reading what the work decides by. All writers of a resource take their fences
+// reading what the work decides by. On a pool it guards no write, and remembers
+// at once: a new holder that does so shuts out the old one before it writes. All writers of a resource take their fences
 // from one lock; the resource's name is 1 to 200 bytes of text.
 //
 // In MySQL, when the first write of a new resource rolls back while two others

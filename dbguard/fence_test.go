@@ -77,7 +77,10 @@ func TestCheckFenceHoldsOffTakers(t *testing.T) {
 				if err != nil {
 					t.Fatalf("Lock after the transaction = %v", err)
 				}
-				if err := dbguard.CheckFence(t.Context(), db, "n", mine); !errors.Is(err, dbguard.ErrFenced) {
+				err = db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
+					return dbguard.CheckFence(ctx, tx, "n", mine)
+				})
+				if !errors.Is(err, dbguard.ErrFenced) {
 					t.Errorf("CheckFence of the former holder = %v, want ErrFenced", err)
 				}
 				if err := lock.Unlock(t.Context()); err != nil {

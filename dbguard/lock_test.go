@@ -407,7 +407,8 @@ func TestNamedTables(t *testing.T) {
 	}
 	fence := acquireLock(t, locks.On(db), 1, longLease)
 	token, err := tokens.Mint(t.Context(), db, tokenAlice, time.Hour)
-	if err = errors.Join(err, locks.CheckFence(t.Context(), db, "n", fence), fences.Advance(t.Context(), db, "n", fence),
+	check := func(ctx context.Context, tx dbguard.Session) error { return locks.CheckFence(ctx, tx, "n", fence) }
+	if err = errors.Join(err, db.InTx(t.Context(), check), fences.Advance(t.Context(), db, "n", fence),
 		tokens.Consume(t.Context(), db, tokenAlice, token)); err != nil {
 		t.Error(err)
 	}

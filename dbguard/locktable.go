@@ -108,7 +108,7 @@ func (s lockTableStore) Release(ctx context.Context, name string, owner semel.Ow
 // CheckFence is [CheckFence] for this table.
 func (t LockTable) CheckFence(ctx context.Context, tx Session, name string, fence semel.Fence) error {
 	mine, err := fence.Int64()
-	if err != nil {
+	if err = errors.Join(err, inTransaction(tx)); err != nil {
 		return err
 	}
 	var present int64

@@ -31,22 +31,29 @@ func RowAt(table, column string, value any) Row {
 var ErrNotFound = errors.New("dbguard: there is no such row")
 
 // ErrNoTransaction means that a guard that works in a transaction only was
-// given a pool: what it locks or remembers would be gone or kept before the
-// work is done. Call it within [Database.InTx].
+// given a pool or a connection: what it locks or remembers would be gone or kept
+// before the work is done. Call it within [Database.InTx]. A transaction that was
+// begun by a statement on a [*sql.Conn] cannot be seen; begin it by BeginTx.
 var ErrNoTransaction = errors.New("dbguard: this guard works in a transaction: call it within Database.InTx")
 
-// inTransaction refuses the sessions that are known to be pools.
+// inTransaction refuses the sessions that are known to be in none.
 func inTransaction(s Session) error {
 	if _, ok := s.(Database); ok {
 		return ErrNoTransaction
 	}
+	if a, ok := s.(Autocommitter); ok && a.Autocommits() {
+		return ErrNoTransaction
+	}
 	if own, ok := s.(sqlSession); ok {
-		if _, ok := own.handle.(interface{ Ping() error }); ok { // *sql.DB
+		if _, ok := own.handle.(pinger); ok {
 			return ErrNoTransaction
 		}
 	}
 	return nil
 }
+
+// pinger are a *sql.DB and a *sql.Conn, whoever embeds them, and no *sql.Tx.
+type pinger interface{ PingContext(ctx context.Context) error }
 
 // check finds what would otherwise be a syntax error, or hit every row.
 func (r Row) check() error {

@@ -31,6 +31,9 @@ const (
 	WaitForever time.Duration = math.MaxInt64
 )
 
+// resetTimeout bounds the statement that sets the server's time-out back.
+const resetTimeout = 5 * time.Second
+
 // maxRows is how many rows [LockRows] locks at once, and [LockFree] takes.
 const maxRows = 1000
 
@@ -171,6 +174,10 @@ func bounded(ctx context.Context, tx Session, wait time.Duration, lock func(how 
 	if tx.Dialect() == dialect.PostgreSQL && err != nil && !errors.Is(err, ErrNotFound) {
 		return lockError(err, ErrLockTimeout) // the transaction has ended, and the setting with it
 	}
+	// Also when the caller has gone: MySQL's setting outlives the transaction, and
+	// whoever gets the connection next from a pool would have it.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resetTimeout)
+	defer cancel()
 	if _, resetErr := tx.Exec(ctx, reset); err == nil {
 		err = wrap("set back how long to wait for a lock", resetErr)
 	}

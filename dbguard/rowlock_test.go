@@ -327,13 +327,40 @@ func TestLockRowRefuses(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	if err := dbguard.LockRow(t.Context(), db.Database, account(0), dbguard.NoWait); !errors.Is(err, dbguard.ErrNoTransaction) {
-		t.Errorf("on a pool: got %v, want ErrNoTransaction", err)
+}
+
+// MySQL's time-out is a setting of the connection: it is set back also when the
+// caller has gone, or whoever gets the connection next would have it.
+func TestLockRowLeavesTheConnectionAlone(t *testing.T) {
+	t.Parallel()
+	db := guardtest.Open(t, dialect.MySQL)
+	fill(t, db, 1, 150)
+	db.SQL.SetMaxOpenConns(1)
+	const setting = "SELECT @@SESSION.innodb_lock_wait_timeout"
+	want := db.Number(t, setting)
+	tx, err := db.SQL.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if err := dbguard.LockRows(t.Context(), db.Database, []dbguard.Row{account(0)}, dbguard.NoWait); !errors.Is(err, dbguard.ErrNoTransaction) {
-		t.Errorf("on a pool: got %v, want ErrNoTransaction", err)
+	ctx, cancel := context.WithCancel(t.Context())
+	err = dbguard.LockRow(ctx, leaver{dbguard.SQL(dialect.MySQL, tx), cancel}, account(0), 7*time.Second)
+	if err := errors.Join(err, tx.Rollback()); err != nil {
+		t.Fatal(err)
 	}
-	if _, err := dbguard.LockFree[int](t.Context(), db.Database, dbguard.Free{Table: "account", Column: "id"}); !errors.Is(err, dbguard.ErrNoTransaction) {
-		t.Errorf("on a pool: got %v, want ErrNoTransaction", err)
+	if got := db.Number(t, setting); got != want {
+		t.Errorf("the next transaction waits for %d s, want %d s", got, want)
 	}
+}
+
+// leaver is a session whose caller goes when its query has been answered.
+type leaver struct {
+	dbguard.Session
+
+	leave context.CancelFunc
+}
+
+func (l leaver) Query(ctx context.Context, statement string, args ...any) (dbguard.Rows, error) {
+	rows, err := l.Session.Query(context.WithoutCancel(ctx), statement, args...)
+	l.leave()
+	return rows, err
 }

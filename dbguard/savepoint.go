@@ -14,9 +14,12 @@ import (
 // conflict otherwise; a handler in transaction mode that wants to answer it, and
 // have the answer recorded, needs this. The error of work is returned as it is.
 //
-// s must be in a transaction. CreateOrReuse and Upsert need no savepoint for the
+// s must be in a transaction ([ErrNoTransaction]). CreateOrReuse and Upsert need no savepoint for the
 // conflicts that they are told about.
 func Savepoint(ctx context.Context, s Session, work func(ctx context.Context, s Session) error) (err error) {
+	if err := inTransaction(s); err != nil {
+		return err
+	}
 	name := "semel_" + strings.ToLower(rand.Text()) // MySQL forgets an outer savepoint of the same name
 	end, undo := "RELEASE SAVEPOINT "+name, "ROLLBACK TO SAVEPOINT "+name
 	if _, err := s.Exec(ctx, "SAVEPOINT "+name); err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -199,7 +200,7 @@ func enough(all []segment, amount int64) error {
 	}
 	var left int64
 	for _, s := range all {
-		left += s.amount
+		left += min(s.amount, math.MaxInt64-left)
 	}
 	if left < amount {
 		return fmt.Errorf("%w: %d, not %d", ErrShort, left, amount)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -172,5 +173,37 @@ func TestSegmentsRefuse(t *testing.T) {
 	}
 	if err := g.Take(t.Context(), db.Database, "x", 1); !errors.Is(err, dbguard.ErrNoTransaction) {
 		t.Errorf("on a pool: got %v, want ErrNoTransaction", err)
+	}
+}
+
+// A sum that the database cannot hold is refused, and not rounded; what there is
+// in all may be more than that, and can be taken.
+func TestSegmentsAreFull(t *testing.T) {
+	t.Parallel()
+	for name, open := range guardtest.Databases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := open(t)
+			const count, most = 4, math.MaxInt64 - 3
+			g := newSegments(t, db, count)
+			add := func() error { return g.Add(t.Context(), db, "a", most) }
+			if err := errors.Join(add(), add(), add()); err != nil {
+				t.Fatal(err)
+			}
+			for range 3 {
+				if err := take(t.Context(), g, db, "a", most); err != nil {
+					t.Errorf("Take = %v", err)
+				}
+			}
+			if got := left(t, g, db, "a"); got != 0 {
+				t.Errorf("%d are left, want 0", got)
+			}
+			if err := errors.Join(add(), add(), add(), add()); err != nil {
+				t.Fatal(err)
+			}
+			if err := add(); err == nil {
+				t.Error("what does not fit was added")
+			}
+		})
 	}
 }

@@ -184,17 +184,11 @@ func (m *Machine[S]) Transition(ctx context.Context, s Session, row Row, to S, s
 		if err != nil || moved {
 			return false, err
 		}
-		var have S
-		found, err := build(s.Dialect(), "SELECT ").column(m.declared.Column).add(" FROM ").name(row.Table).
-			add(" WHERE ").cells(row.Key, " AND ").current().first(ctx, s, &have)
-		switch {
-		case err != nil:
-			return false, fmt.Errorf("look which state the row is in: %w", err)
-		case !found:
-			return false, ErrNotFound
-		case have == to:
-			return true, nil
-		case !slices.Contains(m.from[to], have):
+		have, is, err := m.look(ctx, s, row, to)
+		if err != nil || is {
+			return is, err
+		}
+		if !slices.Contains(m.from[to], have) {
 			return false, &TransitionError[S]{
 				Machine: m.declared.Name, From: have, To: to, Allowed: m.Allowed(have),
 				Undeclared: !slices.Contains(m.declared.States, have),
@@ -202,6 +196,25 @@ func (m *Machine[S]) Transition(ctx context.Context, s Session, row Row, to S, s
 		}
 	}
 	return false, fmt.Errorf("dbguard: the %s moves on each time it is looked at: try again", m.declared.Name)
+}
+
+// look reads the state, and whether it is the one that is wanted: as the column
+// compares, like the move does, so that a char(10) may have its spaces.
+func (m *Machine[S]) look(ctx context.Context, s Session, row Row, to S) (have S, is bool, err error) {
+	var state *S
+	var same int
+	column := s.Dialect().Quote(m.declared.Column)
+	found, err := build(s.Dialect(), "SELECT "+column+", CASE WHEN "+column+" = ").value(to).add(" THEN 1 ELSE 0 END FROM ").
+		name(row.Table).add(" WHERE ").cells(row.Key, " AND ").current().first(ctx, s, &state, &same)
+	switch {
+	case err != nil:
+		return have, false, fmt.Errorf("look which state the row is in: %w", err)
+	case !found:
+		return have, false, ErrNotFound
+	case state == nil:
+		return have, false, fmt.Errorf("%w: the %s is NULL, which is no state (make the column NOT NULL)", ErrIllegalTransition, m.declared.Name)
+	}
+	return *state, same == 1, nil
 }
 
 // move is the one statement. Nothing moves into a state that rows begin in.

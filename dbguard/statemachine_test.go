@@ -300,3 +300,25 @@ func TestMachineDraws(t *testing.T) {
 		t.Errorf("text (-want +got):\n%s", diff)
 	}
 }
+
+// A column may pad what it holds, and should not be NULL.
+func TestTransitionOfPaddedText(t *testing.T) {
+	t.Parallel()
+	m := orders(t)
+	for name, open := range guardtest.Databases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := open(t)
+			db.Run(t, "CREATE TABLE orders (id int PRIMARY KEY, status char(20))", "INSERT INTO orders VALUES (1, 'new'), (2, NULL)")
+			for i, want := range []bool{false, true, true} {
+				if got, err := m.Transition(t.Context(), db, order(1), statePaid); got != want || err != nil {
+					t.Errorf("call %d = %v, %v, want %v", i, got, err, want)
+				}
+			}
+			_, err := m.Transition(t.Context(), db, order(2), statePaid)
+			if !errors.Is(err, dbguard.ErrIllegalTransition) || !strings.Contains(err.Error(), "NULL") {
+				t.Errorf("out of NULL: got %v, want an ErrIllegalTransition that says so", err)
+			}
+		})
+	}
+}

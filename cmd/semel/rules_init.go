@@ -22,7 +22,8 @@ database has, except primary keys that only number rows. Sentences and scopes ar
 guessed from names: read them, and better them. What looks unique and is not
 enforced, or cannot be said in the file, stands in it as a comment.
 
-The file verifies against the database as it is. It looks at no row, and changes
+The file verifies against the database as it is, but for indexes that are there
+twice, which verify warns of. It looks at no row, and changes
 nothing in the database.`,
 		Example: `  semel rules init --dsn postgres://app@db.example/shop
   semel rules init --dsn sqlite:shop.db --rules -`,

@@ -5,6 +5,7 @@ package pgxguard
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -42,13 +43,24 @@ var (
 // Dialect implements [dbguard.Session].
 func (s session) Dialect() dialect.Dialect { return dialect.PostgreSQL }
 
-// Autocommits implements [dbguard.Autocommitter]. A connection may be in a
-// transaction.
+// Autocommits implements [dbguard.Autocommitter]. A connection knows whether it is
+// in a transaction.
 func (s session) Autocommits() bool {
-	_, begins := s.handle.(Beginner)
-	_, inTx := s.handle.(pgx.Tx)
-	_, one := s.handle.(*pgx.Conn)
-	return begins && !inTx && !one
+	switch handle := s.handle.(type) {
+	case pgx.Tx:
+		return false
+	case *pgx.Conn:
+		return isIdle(handle)
+	case interface{ Conn() *pgx.Conn }: // *pgxpool.Conn
+		return isIdle(handle.Conn())
+	}
+	_, pool := s.handle.(Beginner)
+	return pool
+}
+
+func isIdle(conn *pgx.Conn) bool {
+	const idle = 'I'
+	return conn.PgConn().TxStatus() == idle
 }
 
 // Pipeline implements [dbguard.Pipeliner].
@@ -119,13 +131,24 @@ type database struct {
 	pool Beginner
 }
 
+// rollbackTimeout bounds a rollback, after which pgx ends the connection.
+const rollbackTimeout = 5 * time.Second
+
+// rollback ends the transaction also when the caller has gone. After a commit it
+// does nothing; otherwise the first error counts.
+func rollback(ctx context.Context, tx pgx.Tx) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
+	defer cancel()
+	_ = tx.Rollback(ctx)
+}
+
 // InTx implements [dbguard.Database].
 func (d database) InTx(ctx context.Context, work func(ctx context.Context, tx dbguard.Session) error) error {
 	tx, err := d.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // after a commit it does nothing; otherwise the first error counts.
+	defer rollback(ctx, tx)
 	if err := work(ctx, Session(tx)); err != nil {
 		return err
 	}

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/semel-dev/semel/dialect"
@@ -26,7 +28,7 @@ type Draft struct {
 
 // Make reads the database and drafts a rules file. It looks at the catalogue
 // only, at no row. The file loads with [rules.Parse], and the database verifies
-// against it without a finding.
+// against it without a finding, but that an index is there twice.
 func Make(ctx context.Context, db *sql.DB, d dialect.Dialect) (*Draft, error) {
 	schema, err := catalog.Read(ctx, db, d)
 	if err != nil {
@@ -51,8 +53,8 @@ func Make(ctx context.Context, db *sql.DB, d dialect.Dialect) (*Draft, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(report.Findings) == 0 {
-			return &Draft{Text: []byte(text), Rules: len(file.Unique), Comments: len(s.entries) - len(file.Unique)}, nil
+		if s.note(report); len(report.Findings) == 0 {
+			return &Draft{Text: []byte(s.text()), Rules: len(file.Unique), Comments: len(s.entries) - len(file.Unique)}, nil
 		}
 		if err := s.dropFound(report); err != nil {
 			return nil, err
@@ -74,16 +76,22 @@ type entry struct {
 	lines []string
 	// why is set where the entry is a comment only.
 	why string
+	// notes are comments on a rule that stands.
+	notes []string
 	// first is the line of the file on which the entry starts, from 1.
 	first int
 }
+
+// ofTheDraft is where in a draft another rule stands, which is elsewhere in the
+// next one.
+var ofTheDraft = regexp.MustCompile(` on line [0-9]+`)
 
 // dropWrong turns into comments the rules that the file cannot say.
 func (s *sketch) dropWrong(wrong *rules.Error) error {
 	dropped := false
 	for _, p := range wrong.Problems {
 		if e := s.at(p.Position.Line); e != nil && e.why == "" {
-			e.why = p.Message + " (" + p.Fix + ")"
+			e.why = ofTheDraft.ReplaceAllString(p.Message, "") + " (" + p.Fix + ")"
 			dropped = true
 		}
 	}
@@ -91,6 +99,21 @@ func (s *sketch) dropWrong(wrong *rules.Error) error {
 		return fmt.Errorf("draft: the draft does not load: %w", wrong)
 	}
 	return nil
+}
+
+// note puts what is said of a second index with the same rule before the rule,
+// which stays, and takes it out of the report.
+func (s *sketch) note(report *verify.Report) {
+	report.Findings = slices.DeleteFunc(report.Findings, func(f verify.Finding) bool {
+		e := s.at(f.Line)
+		if f.Code != verify.Redundant || e == nil {
+			return false
+		}
+		if said := f.Message + ": " + f.Fix; !slices.Contains(e.notes, said) {
+			e.notes = append(e.notes, said)
+		}
+		return true
+	})
 }
 
 // dropFound turns into comments the rules that would not verify.
@@ -143,11 +166,13 @@ func (s *sketch) text() string {
 	line := strings.Count(b.String(), "\n") + 1
 	for i := range s.entries {
 		e := &s.entries[i]
-		prefix := "  "
+		prefix, remarks := "  ", e.notes
 		if e.why != "" {
-			prefix = "  # "
-			for _, why := range wrap("Not a rule yet: "+e.why, 90) {
-				b.WriteString("  # " + why + "\n")
+			prefix, remarks = "  # ", []string{"Not a rule yet: " + e.why}
+		}
+		for _, remark := range remarks {
+			for _, text := range wrap(remark, 90) {
+				b.WriteString("  # " + text + "\n")
 				line++
 			}
 		}

@@ -3,6 +3,7 @@ package draft_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,6 +13,7 @@ import (
 	"github.com/semel-dev/semel/internal/testserver/databases"
 	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/rules/draft"
+	"github.com/semel-dev/semel/rules/plan"
 	"github.com/semel-dev/semel/rules/verify"
 )
 
@@ -38,6 +40,7 @@ func postgresSchema() []string {
 		`CREATE TABLE events_1 PARTITION OF events FOR VALUES IN (1)`,
 		`CREATE UNIQUE INDEX events_code ON events (tenant_id, code)`,
 		`CREATE TABLE schema_migrations (version text UNIQUE)`,
+		`CREATE TABLE "Order" ("User" bigint NOT NULL, "select" text NOT NULL, UNIQUE ("User", "select"))`,
 	}
 }
 
@@ -52,6 +55,8 @@ func mysqlSchema() []string {
 			folded varchar(120) COLLATE utf8mb4_bin AS (lower(trim(email))) VIRTUAL, tenant bigint AS (coalesce(tenant_id, 0)) VIRTUAL,
 			UNIQUE users_email (tenant, folded), UNIQUE users_login (login(10)))`,
 		`CREATE TABLE currencies (code char(3) CHARACTER SET ascii COLLATE ascii_bin PRIMARY KEY)`,
+		`CREATE TABLE parts (day date NOT NULL, code varchar(20) COLLATE utf8mb4_bin NOT NULL, UNIQUE parts_code (code, day))
+			PARTITION BY RANGE (year(day)) (PARTITION p0 VALUES LESS THAN (2026), PARTITION p1 VALUES LESS THAN MAXVALUE)`,
 		`CREATE TABLE loose (id bigint AUTO_INCREMENT PRIMARY KEY, code varchar(40) COLLATE utf8mb4_general_ci UNIQUE)`,
 	}
 }
@@ -62,6 +67,7 @@ func sqliteSchema() []string {
 		`CREATE TABLE invoices (id integer PRIMARY KEY, tenant_id integer NOT NULL REFERENCES tenants, number text NOT NULL, issued_on text NOT NULL, deleted_at text, reference text)`,
 		`CREATE UNIQUE INDEX invoices_number ON invoices (tenant_id, number, CAST(strftime('%Y', issued_on) AS INTEGER)) WHERE deleted_at IS NULL`,
 		`CREATE TABLE users (id integer PRIMARY KEY, tenant_id integer, email text NOT NULL, login text COLLATE NOCASE)`,
+		`CREATE TABLE shelves (slug text UNIQUE COLLATE NOCASE)`,
 		`CREATE UNIQUE INDEX users_email ON users (coalesce(tenant_id, 0), (tenant_id IS NULL), lower(trim(email)))`,
 		`CREATE UNIQUE INDEX users_login ON users (login)`,
 		`CREATE TABLE pairs (left_key text, right_key text, PRIMARY KEY (left_key, right_key)) WITHOUT ROWID`,
@@ -88,6 +94,10 @@ func TestDraftVerifies(t *testing.T) {
 		if err != nil || len(report.Findings) > 0 {
 			t.Errorf("verify: %v, %+v", err, report)
 		}
+		planned, err := plan.Make(t.Context(), d.DB, d.Dialect, file, nil)
+		if err != nil || len(planned.Steps) > 0 {
+			t.Errorf("plan: %v, %+v, want nothing to do", err, planned)
+		}
 		if len(file.Unique) != made.Rules || made.Rules == 0 {
 			t.Errorf("%d rules, and the draft says %d", len(file.Unique), made.Rules)
 		}
@@ -105,6 +115,25 @@ func TestDraftVerifies(t *testing.T) {
 			t.Errorf("the draft (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// Of two indexes that enforce the same, one makes a rule, and the draft says
+// that there is another.
+func TestDraftOfSameIndexTwice(t *testing.T) {
+	t.Parallel()
+	d := databases.Open(t, dialect.SQLite)
+	d.Exec(t, `CREATE TABLE users (tenant_id integer NOT NULL, email text NOT NULL)`,
+		`CREATE UNIQUE INDEX first ON users (tenant_id, lower(email))`,
+		`CREATE UNIQUE INDEX second ON users (tenant_id, email COLLATE NOCASE)`)
+	made, err := draft.Make(t.Context(), d.DB, d.Dialect)
+	if err != nil || made.Rules != 1 {
+		t.Fatalf("%+v, %v, want one rule", made, err)
+	}
+	for _, want := range []string{"\n  # second enforces the same as first: drop one of them\n  - name: first\n", "rule \"second\" says what rule \"first\" says"} {
+		if !strings.Contains(string(made.Text), want) {
+			t.Errorf("the draft does not have %q:\n%s", want, made.Text)
+		}
+	}
 }
 
 // An empty database gives a file that loads.

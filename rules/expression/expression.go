@@ -134,6 +134,9 @@ func (e Expr) String() string {
 
 // isWord reports whether a name needs no quotes in a rules file.
 func isWord(name string) bool {
+	if meansMore(name) {
+		return false
+	}
 	for i := range len(name) {
 		c := name[i]
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'

@@ -191,8 +191,9 @@ func (p *parser) expr(depth int) (Expr, error) {
 		if p.peek().is("(") {
 			return p.call(t, depth)
 		}
-		if message, fix, known := notHere(t.text); known && (strings.HasPrefix(strings.ToLower(t.text), "current_") || t.is("select")) {
-			return Expr{}, p.wrong(t.at, fix, "%s %s", t.text, message)
+		if meansMore(t.text) {
+			message, fix, _ := notHere(t.text)
+			return Expr{}, p.wrong(t.at, fix+`; a column of that name stands in double quotes: "`+t.text+`"`, "%s %s", t.text, message)
 		}
 		return Column(t.text), nil
 	case tokenMark:
@@ -202,6 +203,12 @@ func (p *parser) expr(depth int) (Expr, error) {
 	case tokenEnd:
 	}
 	return Expr{}, p.wrong(t.at, "write a column, or a function of one such as lower(email)", "a column is missing")
+}
+
+// meansMore reports whether a word without quotes is no column.
+func meansMore(word string) bool {
+	_, _, known := notHere(word)
+	return known && (strings.HasPrefix(strings.ToLower(word), "current_") || strings.EqualFold(word, "select"))
 }
 
 func (p *parser) parenthesised(depth int) (Expr, error) {

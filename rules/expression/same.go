@@ -44,6 +44,20 @@ func (e Expr) simplify(d dialect.Dialect, types ColumnTypes) Expr {
 	return newCall(e.name, args...)
 }
 
+// Caseless is the expression without lower and upper, which are no matter to
+// something that takes no notice of case.
+func (e Expr) Caseless() Expr {
+	if e.kind == call && (e.name == "lower" || e.name == "upper") {
+		return e.args[0].Caseless()
+	}
+	args := make([]Expr, len(e.args))
+	for i, arg := range e.args {
+		args[i] = arg.Caseless()
+	}
+	e.args = args
+	return e
+}
+
 func isLetters(name string) bool { return name == "lower" || name == "upper" || name == "trim" }
 
 // simplifyLetters puts functions of text in a row into one order: spaces are the

@@ -59,6 +59,8 @@ type readPart struct {
 	expr  expression.Expr
 	raw   string // what the language cannot say
 	loose bool
+	// ignoresCase says that case is all of that looseness: no accents, no spaces.
+	ignoresCase bool
 }
 
 // read turns an index of the catalogue into the language of rules. A generated
@@ -74,7 +76,7 @@ func (s *shape) read(x *catalog.Index) (index, bool) {
 		if p.Prefix > 0 {
 			return found, false
 		}
-		part := readPart{raw: p.Expression, loose: p.Loose}
+		part := readPart{raw: p.Expression, loose: p.Loose, ignoresCase: p.IgnoresCase && !p.IgnoresAccents}
 		if p.Column != "" {
 			part.expr = expression.Column(p.Column)
 			if column, ok := s.table.Column(p.Column); ok && column.Generated != "" {
@@ -105,5 +107,9 @@ func (s *shape) samePart(found readPart, want part) bool {
 	case found.expr.IsZero():
 		return false
 	}
-	return expression.Same(s.dialect, found.expr, want.expr, s.types) && (!found.loose || !givesText(want.expr))
+	if !found.loose || !givesText(want.expr) {
+		return expression.Same(s.dialect, found.expr, want.expr, s.types)
+	}
+	folds := slices.ContainsFunc(want.expr.Functions(), func(name string) bool { return name == "lower" || name == "upper" })
+	return folds && found.ignoresCase && expression.Same(s.dialect, found.expr.Caseless(), want.expr.Caseless(), s.types)
 }

@@ -128,6 +128,11 @@ func (m *maker) mysql(ctx context.Context, step *Step, s *shape, nullable []stri
 	if s.enforced() {
 		return nil
 	}
+	if strings.EqualFold(s.index, "PRIMARY") {
+		step.Refused = refusal("write another index: into the rule, or change the primary key by hand",
+			"the primary key of %s enforces something else, and references and other indexes hang on it", s.display)
+		return nil
+	}
 	var added []string
 	for _, p := range s.parts {
 		if p.column != "" {

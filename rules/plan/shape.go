@@ -79,6 +79,9 @@ func (m *maker) shape(u *rules.Unique) (*shape, *Refusal) {
 	if s.dialect == dialect.MySQL && s.where != "" {
 		s.addGenerated(part{live: true, value: "CASE WHEN " + s.where + " THEN 1 END"}, "tinyint", false)
 	}
+	if s.enforced() {
+		return s, nil
+	}
 	return s, m.checkPartitionKey(s)
 }
 

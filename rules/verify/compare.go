@@ -161,7 +161,7 @@ func (c *check) expression(f *fit) {
 func (c *check) onlyCase(f *fit) bool {
 	return !slices.ContainsFunc(f.missing, func(w want) bool {
 		return !foldsCase(w.term.Expr) || !slices.ContainsFunc(f.extra, func(p part) bool {
-			return !foldsCase(p.expr) && c.same(caseless(w.term.Expr), p.expr)
+			return !foldsCase(p.expr) && c.same(w.term.Expr.Caseless(), p.expr)
 		})
 	})
 }

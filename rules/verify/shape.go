@@ -110,22 +110,11 @@ func (c *check) has(w want, p part) bool {
 	if function, first, _ := p.expr.Argument(); function == "coalesce" && c.rule.Nulls == rules.NullsSame && c.same(w.term.Expr, first) {
 		return true
 	}
-	return p.IgnoresCase && c.same(caseless(w.term.Expr), caseless(p.expr))
+	return p.IgnoresCase && c.same(w.term.Expr.Caseless(), p.expr.Caseless())
 }
 
 func (c *check) same(a, b expression.Expr) bool {
 	return expression.Same(c.schema.Dialect, a, b, c.types)
-}
-
-// caseless is what lower and upper are called with.
-func caseless(e expression.Expr) expression.Expr {
-	for {
-		function, first, _ := e.Argument()
-		if function != "lower" && function != "upper" {
-			return e
-		}
-		e = first
-	}
 }
 
 // foldsCase reports whether a rule takes no notice of case in a term.
