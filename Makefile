@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help test check lint shell vet arch fmt build demo model bench bench-stores bench-overload bench-guards torture histories prove mutate rolling microbench fuzz vuln clean
+.PHONY: help test check lint shell vet arch fmt build demo model bench bench-stores bench-overload bench-guards races torture histories prove mutate rolling microbench fuzz vuln clean
 
 TOOLS := .cache/bin
 FUZZTIME ?= 1m
@@ -66,6 +66,9 @@ bench-overload: ## ever more callers through the gateway on every store: the rat
 
 bench-guards: ## each guard of dbguard beside the bare statement on the same database, as ratios
 	@scripts/prepare --only 'postgresql mariadb' go run -buildvcs=true ./internal/bench -only '^guards-'
+
+races: ## every guard of dbguard: sixteen callers for each of thousands of keys, without the race detector
+	@scripts/prepare --only 'postgresql mariadb redis' go test -count 1 -timeout 30m -run 'Race' ./dbguard/...
 
 torture: ## kills writers and databases at random for FOR (1m), then looks whether every promise was kept
 	@scripts/prepare --only 'postgresql mariadb redis' --start-nothing go run ./internal/torture -for $(FOR)

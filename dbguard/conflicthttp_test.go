@@ -2,6 +2,7 @@ package dbguard_test
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -169,9 +170,10 @@ func conflictIsReplayed(t *testing.T, db *guardtest.Database, guard *semel.Guard
 			t.Errorf("insert: %v", err)
 		}
 	}))
+	key := rand.Text() // the store outlives this test
 	send := func() *httptest.ResponseRecorder {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/invoices", nil)
-		r.Header.Set("Idempotency-Key", "8e03978e")
+		r.Header.Set("Idempotency-Key", key)
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, r)
 		return w

@@ -16,10 +16,6 @@ import (
 	"github.com/semel-dev/semel/rules/expression"
 )
 
-// raceKeys is for how many keys the callers race. Each key is raced on four
-// databases and drivers, on a pool and in two kinds of transactions.
-const raceKeys = 1000
-
 // customers makes a table with a rule on it, and one more unique index.
 func customers(tb testing.TB, db *guardtest.Database) {
 	tb.Helper()
@@ -120,7 +116,7 @@ func TestCreateOrReuseRace(t *testing.T) {
 			customers(t, db)
 			var mu sync.Mutex
 			ids, created := make(map[int]int64), make(map[int]int)
-			guardtest.Race(t, guardtest.Callers, raceKeys, func(ctx context.Context, caller, key int) error {
+			guardtest.Race(t, guardtest.Callers, guardtest.Keys, func(ctx context.Context, caller, key int) error {
 				var id int64
 				var isNew bool
 				work := func(ctx context.Context, s dbguard.Session) (err error) {
@@ -141,10 +137,10 @@ func TestCreateOrReuseRace(t *testing.T) {
 				ids[key] = id
 				return nil
 			})
-			if n := db.Number(t, "SELECT count(*) FROM customers"); n != raceKeys {
-				t.Errorf("there are %d rows, want %d", n, raceKeys)
+			if n := db.Number(t, "SELECT count(*) FROM customers"); n != guardtest.Keys {
+				t.Errorf("there are %d rows, want %d", n, guardtest.Keys)
 			}
-			for key := range raceKeys {
+			for key := range guardtest.Keys {
 				if created[key] != 1 {
 					t.Fatalf("key %d: %d callers were told that they created it", key, created[key])
 				}

@@ -116,7 +116,7 @@ func TestUpsertRace(t *testing.T) {
 			db := open(t)
 			customers(t, db)
 			var created, updated atomic.Int64
-			guardtest.Race(t, guardtest.Callers, raceKeys, func(ctx context.Context, caller, key int) error {
+			guardtest.Race(t, guardtest.Callers, guardtest.Keys, func(ctx context.Context, caller, key int) error {
 				var change dbguard.Upserted
 				work := func(ctx context.Context, s dbguard.Session) (err error) {
 					_, change, err = dbguard.Upsert(ctx, s, upsertion(fmt.Sprint(key), "a", "7"), scanNoted)
@@ -134,8 +134,8 @@ func TestUpsertRace(t *testing.T) {
 				}
 				return nil
 			})
-			if n := db.Number(t, "SELECT count(*) FROM customers"); n != raceKeys || created.Load() != raceKeys || updated.Load() != 0 {
-				t.Errorf("%d rows, created %d, updated %d; want %d, %[4]d, 0", n, created.Load(), updated.Load(), raceKeys)
+			if n := db.Number(t, "SELECT count(*) FROM customers"); n != guardtest.Keys || created.Load() != guardtest.Keys || updated.Load() != 0 {
+				t.Errorf("%d rows, created %d, updated %d; want %d, %[4]d, 0", n, created.Load(), updated.Load(), guardtest.Keys)
 			}
 		})
 	}

@@ -47,8 +47,14 @@ func Databases() map[string]func(testing.TB) *Database {
 	return all
 }
 
-// maxConns is how many connections a pool has: more than [Callers] at once.
-const maxConns = 20
+const (
+	// maxConns is how many connections a pool has: more than [Callers] at once.
+	maxConns = 20
+	// maxConnsSQLite is less. One of them writes at a time, and the others do not
+	// queue: they sleep, longer every time, and so most of a race of sixteen was
+	// sleep. Callers that wait for one of four are woken at once.
+	maxConnsSQLite = 4
+)
 
 // Open makes an empty database, reached through database/sql. In PostgreSQL it is
 // a schema, first in the search path, because a database takes seconds to make.
@@ -59,6 +65,9 @@ func Open(tb testing.TB, d dialect.Dialect) *Database {
 		return &Database{Database: dbguard.SQLDatabase(d, db), SQL: db}
 	}
 	db := databases.Open(tb, d).DB
+	if d == dialect.SQLite {
+		db.SetMaxOpenConns(maxConnsSQLite)
+	}
 	return &Database{Database: dbguard.SQLDatabase(d, db), SQL: db}
 }
 
@@ -89,6 +98,7 @@ func postgresSchema(tb testing.TB) string {
 	}
 	query := dsn.Query()
 	query.Set("search_path", schema)
+	query.Set("synchronous_commit", "off") // no machine dies in these tests
 	dsn.RawQuery = query.Encode()
 	conn, err := pgx.Connect(tb.Context(), dsn.String())
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync/atomic"
 
@@ -27,6 +28,9 @@ type guardBench struct {
 	machine *dbguard.Machine[string]
 	one     *dbguard.Segments // the hot amount in one row
 	many    *dbguard.Segments // and in sixteen
+	locks   dbguard.LockStore
+	locker  *dbguard.Locker
+	fence   semel.Fence // of a lock that is held all the time
 	serial  atomic.Int64
 
 	turns    atomic.Int64
@@ -58,8 +62,12 @@ func (b *guardBench) run(ctx context.Context, s *settings, title string) (*table
 	if err := b.prepare(ctx); err != nil {
 		return nil, err
 	}
+	if err := b.prepareCreates(ctx); err != nil {
+		return nil, err
+	}
+	defer shut(b.locker)
 	t := &table{title: fmt.Sprintf("guards on %s: %d callers, durable commits", title, manyCallers)}
-	if err := (&contest{entries: b.guardEntries()}).run(ctx, s, t, nil); err != nil {
+	if err := (&contest{entries: slices.Concat(b.guardEntries(), b.createEntries())}).run(ctx, s, t, nil); err != nil {
 		return nil, err
 	}
 	alone := func(g *dbguard.Segments) func(context.Context, int) error {

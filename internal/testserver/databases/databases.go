@@ -62,7 +62,8 @@ func Open(tb testing.TB, d dialect.Dialect) *Database {
 		return &Database{Dialect: d, DSN: "mysql:" + source, DB: open(tb, "mysql", source)}
 	case dialect.SQLite:
 		file := filepath.Join(tb.TempDir(), "test.db")
-		source := "file:" + file + "?_txlock=immediate&_pragma=busy_timeout(30000)&_pragma=journal_mode(wal)&_pragma=foreign_keys(1)"
+		source := "file:" + file + "?_txlock=immediate&_pragma=busy_timeout(30000)&_pragma=journal_mode(wal)&_pragma=foreign_keys(1)" +
+			"&_pragma=synchronous(off)" // no machine dies in these tests
 		return &Database{Dialect: d, DSN: "sqlite:" + file, DB: open(tb, "sqlite", source)}
 	}
 	tb.Fatalf("no database for %s", d)
