@@ -98,7 +98,6 @@ func postgresSchema(tb testing.TB) string {
 	}
 	query := dsn.Query()
 	query.Set("search_path", schema)
-	query.Set("synchronous_commit", "off") // no machine dies in these tests
 	dsn.RawQuery = query.Encode()
 	conn, err := pgx.Connect(tb.Context(), dsn.String())
 	if err != nil {
