@@ -76,7 +76,7 @@ func TestCommitUnheard(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			proxy, db := open(t)
-			d := dbguard.NewDedup("")
+			d := &dbguard.Dedup{}
 			if err := d.Create(t.Context(), db); err != nil {
 				t.Fatal(err)
 			}

@@ -338,16 +338,17 @@ func TestCreateOrReuseRefuses(t *testing.T) {
 	db := guardtest.Open(t, dialect.PostgreSQL)
 	customers(t, db)
 	tests := map[string]func(in *dbguard.Insert){
-		"no values":            func(in *dbguard.Insert) { in.Values = in.Values[:1] },
-		"no target":            func(in *dbguard.Insert) { in.Unique.Rule = nil },
-		"nothing to return":    func(in *dbguard.Insert) { in.Returning = nil },
-		"rule of another":      func(in *dbguard.Insert) { in.Unique.Rule.Table = "others" },
-		"target without value": func(in *dbguard.Insert) { in.Unique = dbguard.Target{Columns: []string{"note"}} },
-		"expression without":   func(in *dbguard.Insert) { in.Columns[1] = "note" },
-		"NULL in the target":   func(in *dbguard.Insert) { in.Unique = dbguard.Target{Columns: []string{"code"}} },
-		"rule and predicate":   func(in *dbguard.Insert) { in.Unique.Where = "true" },
-		"no such index":        func(in *dbguard.Insert) { in.Unique = dbguard.Target{Columns: []string{"email"}} },
-		"no such table":        func(in *dbguard.Insert) { in.Table = "nowhere.customers" },
+		"no values":             func(in *dbguard.Insert) { in.Values = in.Values[:1] },
+		"no target":             func(in *dbguard.Insert) { in.Unique.Rule = nil },
+		"nothing to return":     func(in *dbguard.Insert) { in.Returning = nil },
+		"rule of another":       func(in *dbguard.Insert) { in.Unique.Rule.Table = "others" },
+		"target without value":  func(in *dbguard.Insert) { in.Unique = dbguard.Target{Columns: []string{"note"}} },
+		"expression without":    func(in *dbguard.Insert) { in.Columns[1] = "note" },
+		"NULL in the target":    func(in *dbguard.Insert) { in.Unique = dbguard.Target{Columns: []string{"code"}} },
+		"NULL in an expression": func(in *dbguard.Insert) { in.Unique.Rule.Nulls, in.Values[1] = rules.NullsDistinct, nil },
+		"rule and predicate":    func(in *dbguard.Insert) { in.Unique.Where = "true" },
+		"no such index":         func(in *dbguard.Insert) { in.Unique = dbguard.Target{Columns: []string{"email"}} },
+		"no such table":         func(in *dbguard.Insert) { in.Table = "nowhere.customers" },
 	}
 	for name, change := range tests {
 		in := customer("ada", sql.NullInt64{})

@@ -105,6 +105,9 @@ func (c *creation) term(term *rules.Term, nulls rules.Nulls) (string, error) {
 		return "", fmt.Errorf("dbguard: insert into %s: %w", c.Table, err)
 	}
 	c.terms = append(c.terms, "("+text+")")
+	if nulls == rules.NullsDistinct && c.alwaysNull(term) {
+		return "", fmt.Errorf("dbguard: insert into %s: %s is NULL, and rows with NULL there are never the same thing (insert it without this guard)", c.Table, term.Text)
+	}
 	// The values that were sent have the types of their columns here, and so the
 	// expression means what it means in the index.
 	columns, args := make([]string, 0, len(term.Columns)), make([]string, 0, len(term.Columns))
@@ -128,6 +131,19 @@ func (c *creation) term(term *rules.Term, nulls rules.Nulls) (string, error) {
 	case dialect.PostgreSQL:
 	}
 	return "(" + text + ") IS NOT DISTINCT FROM " + sent, nil
+}
+
+// alwaysNull reports whether an expression is NULL for the values that were sent.
+// Of one in the database's own words nobody knows.
+func (c *creation) alwaysNull(term *rules.Term) bool {
+	functions := term.Expr.Functions()
+	if len(functions) == 0 || slices.Contains(functions, "coalesce") || slices.Contains(functions, "is_null") {
+		return false
+	}
+	return slices.ContainsFunc(term.Columns, func(name string) bool {
+		at := slices.Index(c.Columns, name)
+		return at >= 0 && isNull(c.Values[at])
+	})
 }
 
 func (c *creation) lacks(column string) error {
