@@ -83,7 +83,7 @@ func TestSegmentsRace(t *testing.T) {
 // twice.
 func TestSegmentsComparedOutsideOversell(t *testing.T) {
 	t.Parallel()
-	const keys, stock = 200, 5
+	const keys, stock = 20, 5
 	for name, open := range guardtest.Databases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -93,6 +93,9 @@ func TestSegmentsComparedOutsideOversell(t *testing.T) {
 			guardtest.Race(t, guardtest.Callers, keys, func(ctx context.Context, _, key int) error {
 				n, err := balance(ctx, db, key)
 				if err != nil || n < 1 {
+					return err
+				}
+				if err := guardtest.Meet(ctx); err != nil {
 					return err
 				}
 				taken.Add(1)

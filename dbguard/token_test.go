@@ -133,7 +133,7 @@ func tokenTxAgain(ctx context.Context, db dbguard.Database, work func(context.Co
 // it.
 func TestNaiveTokensLose(t *testing.T) {
 	t.Parallel()
-	const keys = 100
+	const keys = 20
 	for name, open := range guardtest.Databases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -147,6 +147,9 @@ func TestNaiveTokensLose(t *testing.T) {
 			guardtest.Race(t, guardtest.Callers, keys, func(ctx context.Context, _, key int) error {
 				if db.Number(t, "SELECT consumed FROM token WHERE id = "+p, key) != 0 { //nolint:contextcheck // it is the test's.
 					return nil
+				}
+				if err := guardtest.Meet(ctx); err != nil {
+					return err
 				}
 				return tokenTxAgain(ctx, db, func(ctx context.Context, tx dbguard.Session) error {
 					if err := effects.Add(ctx, tx, key); err != nil {

@@ -39,6 +39,9 @@ func (e *Effects) Naive(ctx context.Context, key int) error {
 	if err != nil || n > 0 {
 		return err
 	}
+	if err := Meet(ctx); err != nil {
+		return err
+	}
 	return e.Add(ctx, e.db, key)
 }
 

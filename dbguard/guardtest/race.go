@@ -2,6 +2,7 @@ package guardtest
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 
 	"golang.org/x/sync/errgroup"
@@ -26,7 +27,7 @@ func Race(tb testing.TB, callers, keys int, call func(ctx context.Context, calle
 	tb.Helper()
 	for key := range keys {
 		start := make(chan struct{})
-		group, ctx := errgroup.WithContext(tb.Context())
+		group, ctx := errgroup.WithContext(context.WithValue(tb.Context(), meetingKey{}, &meeting{second: make(chan struct{})}))
 		for caller := range callers {
 			group.Go(func() error {
 				<-start
@@ -37,5 +38,32 @@ func Race(tb testing.TB, callers, keys int, call func(ctx context.Context, calle
 		if err := group.Wait(); err != nil {
 			tb.Fatalf("key %d: %v", key, err)
 		}
+	}
+}
+
+type meetingKey struct{}
+
+// meeting is where callers of one key wait for each other.
+type meeting struct {
+	came   atomic.Int32
+	second chan struct{} // closed when two are there
+}
+
+// Meet waits in a call of [Race] until a second caller of the key has come as
+// far. A counter-example calls it between looking and writing, and so loses its
+// race every time and not by chance. A guard that works would wait for ever.
+func Meet(ctx context.Context) error {
+	m, ok := ctx.Value(meetingKey{}).(*meeting)
+	if !ok {
+		return nil
+	}
+	if m.came.Add(1) == 2 {
+		close(m.second)
+	}
+	select {
+	case <-m.second:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }

@@ -14,7 +14,7 @@ import (
 // This is the counter-example of every guard's test.
 func TestNaiveLoses(t *testing.T) {
 	t.Parallel()
-	const keys = 200
+	const keys = 20
 	for name, open := range guardtest.Databases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

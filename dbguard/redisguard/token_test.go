@@ -107,6 +107,9 @@ func TestGetThenDelLoses(t *testing.T) {
 		if err != nil {
 			return err
 		}
+		if err := guardtest.Meet(ctx); err != nil {
+			return err
+		}
 		effects[key].Add(1)
 		return client.Do(ctx, client.B().Del().Key(name).Build()).Error()
 	})
