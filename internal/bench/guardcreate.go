@@ -10,9 +10,9 @@ import (
 	"github.com/semel-dev/semel/dbguard"
 )
 
-// tokenScope and heldLock are what the entries of tokens and fences share.
+// redeeming and heldLock are what the entries of tokens and fences share.
 const (
-	tokenScope = "tenant-7 pay"
+	redeeming = "tenant-7 pay"
 	heldLock   = "held"
 )
 
@@ -143,19 +143,19 @@ func (b *guardBench) advanceFence(ctx context.Context, tx dbguard.Session) error
 }
 
 func (b *guardBench) mint(ctx context.Context) error {
-	_, err := dbguard.Tokens{}.Mint(ctx, b.db, tokenScope, time.Hour)
+	_, err := dbguard.Tokens{}.Mint(ctx, b.db, redeeming, time.Hour)
 	return err
 }
 
 // mintAndConsume is the whole life of a token, the second half with an update in
 // a transaction.
 func (b *guardBench) mintAndConsume(ctx context.Context) error {
-	token, err := dbguard.Tokens{}.Mint(ctx, b.db, tokenScope, time.Hour)
+	token, err := dbguard.Tokens{}.Mint(ctx, b.db, redeeming, time.Hour)
 	if err != nil {
 		return err
 	}
 	return b.inTx(func(ctx context.Context, tx dbguard.Session) error {
-		if err := (dbguard.Tokens{}).Consume(ctx, tx, tokenScope, token); err != nil {
+		if err := (dbguard.Tokens{}).Consume(ctx, tx, redeeming, token); err != nil {
 			return err
 		}
 		return b.update(ctx, tx, b.row())
