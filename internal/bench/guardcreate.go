@@ -13,7 +13,7 @@ import (
 // redeeming and heldLock are what the entries of tokens and fences share.
 const (
 	redeeming = "tenant-7 pay"
-	heldLock   = "held"
+	heldLock  = "held"
 )
 
 // createEntries are the guards of creates, and those of locks and tokens, each
