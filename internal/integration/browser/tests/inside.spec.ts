@@ -1,4 +1,4 @@
-import { create, expect, fill, look, open, test } from "./inside.ts";
+import { create, expect, fill, look, open, pressTwice, test } from "./inside.ts";
 
 // The invoice application that is protected from inside, without a gateway, and first of all without scripts: what a person
 // does there makes one invoice, and the same in the naive one makes more.
@@ -8,8 +8,7 @@ test.describe("without scripts", () => {
 
   test("a double click makes two invoices in the naive application", async ({ page, naive }) => {
     await open(page, naive);
-    const box = (await create(page).boundingBox())!;
-    await page.mouse.dblclick(box.x + 5, box.y + 5, { delay: 30 });
+    await pressTwice(page);
     await expect(page).toHaveURL(/\/invoices\/\d+$/);
     await expect.poll(async () => (await naive.counts()).invoices).toBe(2);
   });
@@ -24,8 +23,7 @@ test.describe("without scripts", () => {
       if (first) await expect.poll(() => sent).toBe(2);
       await route.fulfill({ response }).catch(() => {}); // of the first nobody waits any more
     });
-    const box = (await create(page).boundingBox())!;
-    await page.mouse.dblclick(box.x + 5, box.y + 5);
+    await pressTwice(page);
     await expect(page.getByRole("heading", { name: /^Invoice INV-\d{4}-0001$/ })).toBeVisible();
     await expect(page.getByRole("status")).toBeVisible();
     expect(sent).toBe(2);
