@@ -101,12 +101,13 @@ func NewSite(db *Database, creates Creates, doors Doors, look Look) (*Site, erro
 	return &Site{look: look, doors: doors, db: db, creates: creates, pages: pages, styleTag: styleTag}, nil
 }
 
-// createInvoice checks and stores. wrongAmount is what the door found wrong
-// with the amount.
+// createInvoice checks and stores. That the caller has gone does not stop the
+// checks; whether it stops the create, the application decides. wrongAmount is
+// what the door found wrong with the amount.
 func (s *Site) createInvoice(ctx context.Context, draft InvoiceDraft, wrongAmount FieldErrors) (Invoice, error) {
 	draft = draft.tidy()
 	var wrong FieldErrors
-	if _, err := FindCustomer(ctx, s.db, draft.CustomerID); errors.Is(err, ErrNotFound) {
+	if _, err := FindCustomer(context.WithoutCancel(ctx), s.db, draft.CustomerID); errors.Is(err, ErrNotFound) {
 		wrong = wrong.Add("customer_id", ErrCustomerUnknown)
 	} else if err != nil {
 		return Invoice{}, err
@@ -132,7 +133,7 @@ func (s *Site) createPayment(ctx context.Context, invoiceID int64, draft Payment
 	if err := wrongAmount.Add("method", checkMethod(draft.Method)).Add("reference", checkReference(draft.Reference)).OrNil(); err != nil {
 		return Payment{}, err
 	}
-	if _, err := FindInvoice(ctx, s.db, invoiceID); err != nil {
+	if _, err := FindInvoice(context.WithoutCancel(ctx), s.db, invoiceID); err != nil {
 		return Payment{}, err
 	}
 	created, err := s.creates.CreatePayment(ctx, invoiceID, draft)
