@@ -27,7 +27,7 @@ func CommitError(err error) error {
 // endsConnection reports whether a server says that it went away, and not what
 // became of the statement.
 func (c driverCode) endsConnection() bool {
-	const connection, shutdown, mysqlShutdown, mysqlKilled = "08", "57P", 1053, 1927
-	return strings.HasPrefix(c.state, connection) || strings.HasPrefix(c.state, shutdown) ||
+	const connection, shutdown, unknown, mysqlShutdown, mysqlKilled = "08", "57P", "40003", 1053, 1927
+	return strings.HasPrefix(c.state, connection) || strings.HasPrefix(c.state, shutdown) || c.state == unknown ||
 		c.mysql && (c.number == mysqlShutdown || c.number == mysqlKilled)
 }

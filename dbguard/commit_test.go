@@ -3,6 +3,7 @@ package dbguard_test
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"net/url"
 	"testing"
@@ -30,9 +31,9 @@ func proxied() map[string]func(*testing.T) (*testserver.Proxy, dbguard.Database)
 		dsn.Host = proxy.Addr()
 		return proxy, dsn.String()
 	}
-	pool := func(t *testing.T, d dialect.Dialect, driver, dsn string) dbguard.Database {
+	pool := func(t *testing.T, d dialect.Dialect, name, dsn string) dbguard.Database {
 		t.Helper()
-		db, err := sql.Open(driver, dsn)
+		db, err := sql.Open(name, dsn)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,6 +97,24 @@ func TestCommitUnheard(t *testing.T) {
 				t.Errorf("again: first %v, %v, want what was committed", first, err)
 			}
 		})
+	}
+}
+
+// What the server says of a commit is believed, unless it says that it does not
+// know, or that it went away.
+func TestCommitError(t *testing.T) {
+	t.Parallel()
+	for state, unknown := range map[string]bool{"23505": false, "40001": false, "40003": true, "57P01": true, "08006": true} {
+		err := dbguard.CommitError(&pqError{Code: state, Message: "the server's words"})
+		if errors.Is(err, semel.ErrUnknown) != unknown {
+			t.Errorf("%s: %v, want unknown %v", state, err, unknown)
+		}
+	}
+	if err := dbguard.CommitError(nil); err != nil {
+		t.Errorf("a commit that took place = %v", err)
+	}
+	if err := dbguard.CommitError(driver.ErrBadConn); !errors.Is(err, semel.ErrUnknown) {
+		t.Errorf("a broken connection = %v, want ErrUnknown", err)
 	}
 }
 

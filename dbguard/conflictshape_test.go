@@ -69,6 +69,7 @@ func TestTranslateShapes(t *testing.T) {
 		{"MariaDB, quotes", duplicate("Duplicate entry 'for key 'x' for key 'it's an e-mail'"), "invoice_email"},
 		{"German", duplicate("Doppelter Eintrag '1-a' für Schlüssel 'it's an e-mail'"), "invoice_email"},
 		{"Japanese", duplicate("'1-a' は索引 'invoices.invoice_number' で重複しています。"), "invoice_number"},
+		{"a value that says more, in German", duplicate("Doppelter Eintrag 'for key 'ada@example.com' für Schlüssel 'PRIMARY'"), "index PRIMARY"},
 		{"named in a value only", duplicate("Duplicate entry 'for key 'invoices.invoice_number' for key 'PRIMARY'"), "index PRIMARY"},
 		{"two rules", duplicate("Duplicate entry '1' for key 'invoice_number'"), "index invoice_number"},
 		{"MySQL, no name", duplicate("Duplicate entry"), "index "},

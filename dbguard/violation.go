@@ -134,11 +134,7 @@ func mysqlViolation(message string) violation {
 		return violation{}
 	}
 	v := violation{text: message[:end]}
-	if at := strings.LastIndex(v.text, "for key '"); at >= 0 {
-		v.index = v.text[at+len("for key '"):]
-	} else {
-		v.index = v.text[strings.LastIndexByte(v.text, '\'')+1:]
-	}
+	v.index = v.text[strings.LastIndexByte(v.text, '\'')+1:]
 	if table, index, ok := strings.Cut(v.index, "."); ok && !strings.Contains(index, ".") {
 		v.table, v.index = table, index
 	}
