@@ -138,7 +138,9 @@ func (b *progressBar) add(n int) {
 // set shows how far the work is, where it says so itself.
 func (b *progressBar) set(done, all int, what string) {
 	if b.tracker != nil {
-		b.tracker.UpdateMessage(what)
+		if what != "" {
+			b.tracker.UpdateMessage(what)
+		}
 		b.tracker.UpdateTotal(int64(all))
 		b.tracker.SetValue(int64(done))
 	}

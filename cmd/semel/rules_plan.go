@@ -94,9 +94,11 @@ func (f *planFlags) check() (*rules.File, error) {
 }
 
 func (f *planFlags) run(ctx context.Context, p *process, db *opendb.Database, file *rules.File) error {
+	bar := startProgress(p, "rules", len(file.Unique))
 	made, err := plan.Make(ctx, db.DB, db.Dialect, file, &plan.Options{
-		Constraint: f.constraint, LockTimeout: f.lockTimeout, Patience: f.patience,
+		Constraint: f.constraint, LockTimeout: f.lockTimeout, Patience: f.patience, Progress: bar.set,
 	})
+	bar.stop()
 	if err != nil {
 		return err
 	}

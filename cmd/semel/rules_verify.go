@@ -47,7 +47,11 @@ changed.`,
 				return err
 			}
 			return f.with(cmd.Context(), func(db *opendb.Database) error {
-				report, err := verify.Verify(cmd.Context(), db.DB, db.Dialect, file, &verify.Options{MaxRows: f.maxRows, Timeout: f.timeout, SQL: files})
+				bar := startProgress(p, "rules", len(file.Unique))
+				report, err := verify.Verify(cmd.Context(), db.DB, db.Dialect, file, &verify.Options{
+					MaxRows: f.maxRows, Timeout: f.timeout, SQL: files, Progress: bar.set,
+				})
+				bar.stop()
 				if err != nil {
 					return err
 				}
@@ -123,26 +127,30 @@ func printFindings(p *process, report *verify.Report) error {
 	return nil
 }
 
-// printFindingsTable draws the table of a person: a finding is one row, with
-// what to do below it.
+// printFindingsTable draws the table of a person, which fits into 80 columns: a
+// finding is one row, on the left where it is, on the right what it is and what
+// to do.
 func printFindingsTable(p *process, head []string, rows [][]string) {
 	out := table.NewWriter()
 	out.SetOutputMirror(p.stdout)
 	out.SetStyle(table.StyleLight)
 	out.Style().Format.Header = text.FormatDefault
 	last := len(head) - 1
-	out.AppendHeader(tableRow(head[:last]))
+	out.AppendHeader(table.Row{strings.Join(head[:last-1], ", "), head[last-1]})
 	for _, row := range rows {
-		cells := make([]string, last)
-		for i := range cells {
-			cells[i] = plainLine(row[i])
+		where := make([]string, last-1)
+		for i := range where {
+			where[i] = text.WrapHard(plainLine(row[i]), placeWidth)
 		}
-		cells[last-1] = text.WrapSoft(cells[last-1], findingWidth) + "\n" + text.WrapSoft("→ "+plainLine(row[last]), findingWidth)
-		out.AppendRow(tableRow(cells))
+		what := text.WrapSoft(plainLine(row[last-1]), findingWidth) + "\n" + text.WrapSoft("→ "+plainLine(row[last]), findingWidth)
+		out.AppendRow(table.Row{strings.Join(where, "\n"), what})
 		out.AppendSeparator()
 	}
 	out.Render()
 }
 
-// findingWidth is that of the last column.
-const findingWidth = 60
+// placeWidth and findingWidth are those of the two columns.
+const (
+	placeWidth   = 27
+	findingWidth = 46
+)

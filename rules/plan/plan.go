@@ -39,12 +39,19 @@ type Options struct {
 	// Version, when set, is the major version of the server to write for,
 	// instead of that of the server that was asked.
 	Version int
+	// Progress, when set, is told before each rule how many are done, how many
+	// there are, and the next one's name; and once more at the end. It is not
+	// called concurrently.
+	Progress func(done, all int, rule string)
 }
 
 func (o *Options) withDefaults() Options {
 	var full Options
 	if o != nil {
 		full = *o
+	}
+	if full.Progress == nil {
+		full.Progress = func(int, int, string) {}
 	}
 	if full.LockTimeout <= 0 {
 		full.LockTimeout = defaultLockTimeout
@@ -136,7 +143,9 @@ func Make(ctx context.Context, db *sql.DB, d dialect.Dialect, file *rules.File, 
 		m.version = majorVersion(schema.Server)
 	}
 	plan := &Plan{Dialect: d, Server: schema.Server}
+	all := len(file.Unique)
 	for i := range file.Unique {
+		m.opts.Progress(i, all, file.Unique[i].Name)
 		step, err := m.step(ctx, &file.Unique[i])
 		if err != nil {
 			return nil, fmt.Errorf("rule %s: %w", file.Unique[i].Name, err)
@@ -147,5 +156,6 @@ func Make(ctx context.Context, db *sql.DB, d dialect.Dialect, file *rules.File, 
 		}
 		plan.Steps = append(plan.Steps, *step)
 	}
+	m.opts.Progress(all, all, "")
 	return plan, nil
 }

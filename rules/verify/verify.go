@@ -32,6 +32,10 @@ type Options struct {
 	Timeout time.Duration
 	// SQL are files with statements that write to the tables.
 	SQL []SQLFile
+	// Progress, when set, is told before each rule how many are done, how many
+	// there are, and the next one's name; and once more at the end. It is not
+	// called concurrently.
+	Progress func(done, all int, rule string)
 }
 
 // Verify compares every uniqueness rule of the file with the database. It reads
@@ -62,11 +66,17 @@ func Verify(ctx context.Context, db *sql.DB, d dialect.Dialect, file *rules.File
 		Version: FormatVersion, Dialect: d.String(), Server: schema.Server, Rules: len(file.Unique),
 		Findings: []Finding{}, Unread: []Unread{},
 	}}
+	if o.Progress == nil {
+		o.Progress = func(int, int, string) {}
+	}
+	all := len(file.Unique)
 	for i := range file.Unique {
+		o.Progress(i, all, file.Unique[i].Name)
 		if err := v.rule(ctx, &file.Unique[i]); err != nil {
 			return nil, fmt.Errorf("verify: rule %s: %w", file.Unique[i].Name, err)
 		}
 	}
+	o.Progress(all, all, "")
 	v.sharedIndexes()
 	for _, source := range o.SQL {
 		v.sqlFile(source)

@@ -118,6 +118,18 @@ func invoices(t *testing.T, db *databases.Database) {
 }
 
 // Duplicates are counted, and pointed at by their keys.
+// TestProgress: who waits is told how far it is.
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	db := databases.Open(t, dialect.SQLite)
+	invoices(t, db)
+	var told []string
+	run(t, db, &verify.Options{Progress: func(done, all int, rule string) { told = append(told, fmt.Sprint(done, "/", all, " ", rule)) }})
+	if diff := cmp.Diff([]string{"0/1 invoice_number", "1/1 "}, told); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
+}
+
 func TestDuplicatesAreCounted(t *testing.T) {
 	t.Parallel()
 	databases.Each(t, func(t *testing.T, db *databases.Database) {
