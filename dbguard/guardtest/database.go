@@ -50,9 +50,8 @@ func Databases() map[string]func(testing.TB) *Database {
 const (
 	// maxConns is how many connections a pool has: more than [Callers] at once.
 	maxConns = 20
-	// maxConnsSQLite is less. One of them writes at a time, and the others do not
-	// queue: they sleep, longer every time, and so most of a race of sixteen was
-	// sleep. Callers that wait for one of four are woken at once.
+	// maxConnsSQLite is less: one of them writes at a time, the others poll for
+	// it, and callers beyond these wait in the pool, which wakes them.
 	maxConnsSQLite = 4
 )
 
