@@ -169,13 +169,12 @@ export class FormGuard {
     this.unlock();
   }
 
-  /** Unlocks when the frame that gets the answer has it; a definitive one ends the draft. */
-  watchFrame_(name: string): void {
+  /** Says when the frame that gets the answer has it, and whether it is a definitive one. */
+  watchFrame_(name: string, settle: (answer: { definitive: boolean }) => void): void {
     const frame = Array.from(document.querySelectorAll("iframe")).find((each) => each.name === name);
     frame?.addEventListener("load", () => {
       const timing = attempt(() => frame.contentWindow!.performance.getEntriesByType("navigation")[0]); // none of another origin's
-      if (definitivePage((timing as { responseStatus?: number } | undefined)?.responseStatus ?? 0)) this.end();
-      else this.unlock();
+      settle({ definitive: definitivePage((timing as { responseStatus?: number } | undefined)?.responseStatus ?? 0) });
     }, { once: true });
   }
 }

@@ -150,7 +150,7 @@ export class Watch {
       return;
     }
     guard.show();
-    if (!submission.target.here) guard.watchFrame_(submission.target.window);
+    if (!submission.target.here) guard.watchFrame_(submission.target.window, (answer) => this.settleForm_(guard, answer));
   }
 
   onFormData_(event: FormDataEvent): void {

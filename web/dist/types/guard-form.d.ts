@@ -70,6 +70,8 @@ export declare class FormGuard {
     unlock(): void;
     /** A definitive answer came while the page stayed: the next submission is another draft. A token stays what it is. */
     end(): void;
-    /** Unlocks when the frame that gets the answer has it; a definitive one ends the draft. */
-    watchFrame_(name: string): void;
+    /** Says when the frame that gets the answer has it, and whether it is a definitive one. */
+    watchFrame_(name: string, settle: (answer: {
+        definitive: boolean;
+    }) => void): void;
 }

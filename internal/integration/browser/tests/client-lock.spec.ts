@@ -56,14 +56,21 @@ test("editing unlocks, and edited content is another draft", async ({ page, site
 
 test("a frame that gets the answer unlocks", async ({ page, site }) => {
   site.page = form('target="answer"') + '<iframe name="answer" title="answer"></iframe>';
+  const errors: string[] = [];
+  page.on("pageerror", ({ message }) => void errors.push(message));
+  let answer = () => {};
+  site.answer = (_, response) => void (answer = () => void response.writeHead(303, { Location: "/done" }).end());
   await page.goto(site.url);
   for (const count of [1, 2]) {
     await save(page).dblclick();
+    await arrived(site, count);
+    answer(); // not before the second press: after it, that is another wish
     await expect(page.frameLocator("iframe").getByRole("heading")).toHaveText("Done");
     await expect(busy(page)).not.toHaveAttribute("aria-busy");
     expect(site.arrived.length).toBe(count);
   }
   expect(key(site.arrived[1])).not.toBe(key(site.arrived[0]));
+  expect(errors).toEqual([]);
 });
 
 test("a button that leads elsewhere takes no key along and locks nothing", async ({ page, site, elsewhere }) => {
