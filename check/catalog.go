@@ -1,0 +1,89 @@
+package check
+
+import (
+	"context"
+	"slices"
+)
+
+// Level is how much a check matters.
+type Level string
+
+// The levels, as RFC 2119 has the first two. Strict checks go beyond what
+// standards ask for, and run with [LevelStrict] only.
+const (
+	LevelMust   Level = "MUST"
+	LevelShould Level = "SHOULD"
+	LevelStrict Level = "STRICT"
+)
+
+// weight orders levels.
+func (l Level) weight() int { return slices.Index([]Level{LevelMust, LevelShould, LevelStrict}, l) }
+
+// Group gathers checks about one thing.
+type Group string
+
+// The groups, in the order in which they run.
+const (
+	Basics      Group = "basics"
+	KeySyntax   Group = "keys"
+	Mismatch    Group = "mismatch"
+	Concurrency Group = "concurrency"
+	Lost        Group = "lost answers"
+	Failures    Group = "errors"
+	Scopes      Group = "scope"
+	Expiry      Group = "expiry"
+	Sizes       Group = "size"
+	Operation   Group = "operation"
+	Keyless     Group = "keyless"
+	Webhooks    Group = "webhook"
+	Last        Group = "last"
+)
+
+// Check is one numbered question. Its ID never changes its meaning.
+type Check struct {
+	ID     string // such as BASIC-02
+	Group  Group
+	Level  Level
+	Says   string // the sentence that is checked, in plain words
+	Source string // where it comes from: a section of the draft, an RFC, a promise of Semel's
+	// Advice is what to do when it fails, in one or two sentences.
+	Advice string
+	// NeedsOracle says that answers alone cannot tell.
+	NeedsOracle bool
+
+	// requests is how many it sends to the endpoint at most.
+	requests func(*Config) int
+	// unfit says why the check does not apply with this configuration; empty if it does.
+	unfit func(*Config) string
+	run   func(context.Context, *probe) finding
+}
+
+// Catalog lists every check, in the order in which they run.
+func Catalog() []Check {
+	return slices.Concat(
+		basics(),
+		// further groups stand here, each in a file of its own
+	)
+}
+
+// sends is the bound of checks whose number of requests depends on nothing.
+func sends(n int) func(*Config) int { return func(*Config) int { return n } }
+
+// always is for checks that apply to every configuration.
+func always(*Config) string { return "" }
+
+// wantsKey is for checks that need a key whose value the client chooses.
+func wantsKey(c *Config) string {
+	if c.Key.In == KeyNowhere {
+		return "the profile has no keys"
+	}
+	return ""
+}
+
+// wantsHeader is for checks of how the header is spelled.
+func wantsHeader(c *Config) string {
+	if c.Key.In != KeyInHeader {
+		return "the key is not in a header"
+	}
+	return ""
+}

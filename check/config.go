@@ -1,0 +1,154 @@
+package check
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/semel-dev/semel/check/wire"
+)
+
+// Defaults of a [Config].
+const (
+	DefaultTimeout  = 15 * time.Second
+	DefaultSettle   = 2 * time.Second
+	DefaultParallel = 100
+	DefaultRate     = 200 // requests a second
+
+	// spare is how many requests may be repeated because the service said 429.
+	spare = 20
+)
+
+// Config says what is tried, and how. Template and Profile are required.
+type Config struct {
+	Template Template
+	Profile  Profile
+	// Key is where keys go. Zero means where the profile has them.
+	Key KeyPlace
+	// Oracles count effects. Without any, checks that need one are incomplete.
+	Oracles []Oracle
+	// Login is sent once for each user before anything else; nil for none.
+	Login *Login
+	// Mint is asked for {{minted}} before each intent; nil for none.
+	Mint *Mint
+	// User has the header lines that say who the caller is; they replace those
+	// of the template. Other is somebody else, for checks of scope.
+	User, Other *User
+	// Failing is a request that the service answers with a 5xx, once or always;
+	// nil if there is none. Invalid is one that it refuses with a 4xx; nil for
+	// the template with half of its body.
+	Failing, Invalid *Template
+	// Secret signs webhooks: what whsec_ stands before, decoded.
+	Secret []byte
+	// Restart restarts the service, and returns when it may be asked again; Kill
+	// kills it without warning, and starts it again. Nil skips what needs them.
+	Restart, Kill func(context.Context) error
+	// Observed, when set, stands between the service and its dependency, and can
+	// make that fail.
+	Observed Dependency
+	// Retention is how long the service remembers a key, where it was made short
+	// for this test; zero skips what needs it.
+	Retention time.Duration
+
+	// Level is the least that is run and counts. Empty means LevelShould.
+	Level Level
+	// Only and Skip name checks or groups; Only empty means all.
+	Only, Skip []string
+	// Timeout bounds one exchange, Settle how long effects may take to be seen.
+	Timeout, Settle time.Duration
+	// Parallel is the most requests at once, Rate the most in a second.
+	Parallel int
+	Rate     float64
+	// Ignore are JSON pointers and names of headers that may differ between an
+	// answer and its repetition.
+	Ignore []string
+	// Baseline has the ids of checks that are known to fail.
+	Baseline []string
+	// TLS is used for https; nil for the machine's authorities.
+	TLS *tls.Config
+	// Progress, when set, is told how far the run is.
+	Progress func(done, all int, what string)
+}
+
+// User is who sends a request.
+type User struct {
+	Header []wire.Field
+	// Values fill the log-in's places, such as {{var:password}}.
+	Values Values
+}
+
+// Login is a request whose answer says who the caller is from then on: its
+// cookies, and what Take finds.
+type Login struct {
+	Template Template
+	// Take maps the name of a {{var:NAME}} to a JSON pointer into the answer.
+	Take map[string]string
+}
+
+// Mint is a request whose answer holds the id of the next intent.
+type Mint struct {
+	Template Template
+	Pointer  string // into its JSON answer
+}
+
+// Dependency is what the service calls, seen from the middle.
+type Dependency interface {
+	// FailNext makes the next n calls fail with the status; they do not arrive.
+	FailNext(n, status int)
+}
+
+// complete fills in defaults and says what is missing.
+func (c *Config) complete() error {
+	if c.Profile.Name == "" {
+		return errors.New("no profile was named")
+	}
+	if c.Key.In == "" {
+		c.Key = c.Profile.Key
+	}
+	if c.Level == "" {
+		c.Level = LevelShould
+	}
+	c.Timeout = orElse(c.Timeout, DefaultTimeout)
+	c.Settle = orElse(c.Settle, DefaultSettle)
+	c.Parallel = orElse(c.Parallel, DefaultParallel)
+	c.Rate = orElse(c.Rate, DefaultRate)
+	if err := c.Template.Validate(); err != nil {
+		return err
+	}
+	if c.Key.In == KeyInTemplate && !c.Template.Has("key") && !c.Template.Has("minted") {
+		return fmt.Errorf("the profile %s has the key in the request itself: write {{key}}, or {{minted}} with a mint step, where it belongs", c.Profile.Name)
+	}
+	if c.Template.Has("minted") && c.Mint == nil {
+		return errors.New("{{minted}} stands in the request, but no mint step says where it comes from")
+	}
+	return c.knowsSelection()
+}
+
+func orElse[T int | float64 | time.Duration](value, fallback T) T {
+	if value <= 0 {
+		return fallback
+	}
+	return value
+}
+
+// knowsSelection refuses names in Only, Skip and Baseline that mean nothing.
+func (c *Config) knowsSelection() error {
+	all := Catalog()
+	for _, name := range slices.Concat(c.Only, c.Skip, c.Baseline) {
+		if !slices.ContainsFunc(all, func(ch Check) bool { return ch.named(name) }) {
+			return fmt.Errorf("there is no check or group %q (see: semel check --list)", name)
+		}
+	}
+	return nil
+}
+
+// named reports whether name means this check: its id, its group, or the start
+// of its id before the dash.
+func (c *Check) named(name string) bool {
+	return strings.EqualFold(c.ID, name) || strings.EqualFold(string(c.Group), name) ||
+		strings.HasPrefix(c.ID, strings.ToUpper(name)+"-")
+}

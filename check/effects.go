@@ -1,0 +1,164 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// tally is how many effects there were at one moment, by oracle.
+type tally struct {
+	counts []int64 // zero for oracles that count for one intent
+	err    error
+}
+
+// before counts what is there already. It costs nothing without an oracle that
+// counts everything.
+func (p *probe) before(ctx context.Context) tally {
+	t := tally{counts: make([]int64, len(p.run.config.Oracles))}
+	for i, oracle := range p.run.config.Oracles {
+		if oracle.PerIntent() {
+			continue
+		}
+		n, err := p.run.count(ctx, oracle, nil)
+		if err != nil {
+			t.err = err
+			return t
+		}
+		t.counts[i] = n
+	}
+	return t
+}
+
+func (s *session) count(ctx context.Context, oracle Oracle, in *intent) (int64, error) {
+	s.mu.Lock()
+	s.lookUps++
+	s.mu.Unlock()
+	fill := func(text string) string { return text }
+	if in != nil {
+		fill = in.values.Fill
+	}
+	n, err := oracle.Count(ctx, fill)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", oracle.Name(), err)
+	}
+	return n, nil
+}
+
+// effects finds out whether the intents together had between least and most
+// effects since then. It waits for the least until the configuration's Settle,
+// and is not a pass where nobody can tell.
+func (p *probe) effects(ctx context.Context, since tally, least, most int64, of ...*intent) finding {
+	if len(p.run.config.Oracles) == 0 {
+		return incomplete("answers can lie: say how effects are counted, such as with --count-json")
+	}
+	if since.err != nil {
+		return incomplete("%v", since.err)
+	}
+	deadline := time.Now().Add(p.run.config.Settle)
+	for {
+		seen, err := p.seen(ctx, since, of)
+		switch {
+		case err != nil:
+			return incomplete("%v", err)
+		case seen.disagree() && time.Now().After(deadline):
+			return incomplete("the oracles disagree: %s", seen)
+		case !seen.disagree() && seen.counts[0] > most:
+			return failed("%s instead of %s", effectsText(seen.counts[0]), rangeText(least, most))
+		case !seen.disagree() && seen.counts[0] >= least:
+			return passed()
+		case time.Now().After(deadline):
+			return failed("%s instead of %s", effectsText(seen.counts[0]), rangeText(least, most))
+		}
+		if !pause(ctx, settleStep) {
+			return incomplete("%v", ctx.Err())
+		}
+	}
+}
+
+// once is effects for exactly one.
+func (p *probe) once(ctx context.Context, since tally, in *intent) finding {
+	return p.effects(ctx, since, 1, 1, in)
+}
+
+const settleStep = 50 * time.Millisecond
+
+// pause waits, unless the context ends.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// sighting is what each oracle counted since.
+type sighting struct {
+	names  []string
+	counts []int64
+}
+
+func (s sighting) disagree() bool {
+	for _, n := range s.counts {
+		if n != s.counts[0] {
+			return true
+		}
+	}
+	return false
+}
+
+// String says what each oracle counted.
+func (s sighting) String() string {
+	parts := make([]string, len(s.counts))
+	for i, n := range s.counts {
+		parts[i] = fmt.Sprintf("%s says %d", s.names[i], n)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (p *probe) seen(ctx context.Context, since tally, of []*intent) (sighting, error) {
+	var s sighting
+	for i, oracle := range p.run.config.Oracles {
+		asked := of
+		if !oracle.PerIntent() {
+			asked = []*intent{nil}
+		}
+		total := -since.counts[i]
+		for _, in := range asked {
+			n, err := p.run.count(ctx, oracle, in)
+			if err != nil {
+				return s, err
+			}
+			total += n
+		}
+		s.names = append(s.names, oracle.Name())
+		s.counts = append(s.counts, total)
+	}
+	return s, nil
+}
+
+func effectsText(n int64) string {
+	switch n {
+	case 0:
+		return "no effect"
+	case 1:
+		return "one effect"
+	}
+	return fmt.Sprintf("%d effects", n)
+}
+
+func rangeText(least, most int64) string {
+	switch {
+	case least == most && least == 1:
+		return "one"
+	case least == most && least == 0:
+		return "none"
+	case least == most:
+		return fmt.Sprint(least)
+	}
+	return fmt.Sprintf("%d to %d", least, most)
+}

@@ -1,0 +1,103 @@
+package check
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strconv"
+	"time"
+
+	"github.com/semel-dev/semel/check/wire"
+)
+
+// intent is one wish: every attempt of it has the same key and the same values.
+type intent struct {
+	key    string
+	values Values
+	user   *User
+}
+
+// intent makes a new wish of the main user.
+func (p *probe) intent(ctx context.Context) (*intent, error) { return p.run.newIntent(ctx, p.run.user) }
+
+// intents makes several.
+func (p *probe) intents(ctx context.Context, n int) ([]*intent, error) {
+	all := make([]*intent, n)
+	for i := range all {
+		one, err := p.intent(ctx)
+		if err != nil {
+			return nil, err
+		}
+		all[i] = one
+	}
+	return all, nil
+}
+
+// newIntent fills in everything that makes an intent another one than all
+// before it, also those of earlier runs.
+func (s *session) newIntent(ctx context.Context, user *User) (*intent, error) {
+	s.mu.Lock()
+	s.number++
+	n := s.number
+	s.mu.Unlock()
+	values := Values{"n": strconv.FormatInt(n, 10), "now": time.Now().UTC().Format(time.RFC3339)}
+	if user != nil {
+		maps.Copy(values, user.Values)
+	}
+	values["uuid"] = s.uuids.New().String()
+	key := "semel-check-" + random(12)
+	if s.config.Template.Has("minted") {
+		var err error
+		if key, err = s.mint(ctx, values); err != nil {
+			return nil, err
+		}
+		values["minted"] = key
+	}
+	values["key"] = key
+	return &intent{key: key, values: values, user: user}, nil
+}
+
+// random is n random bytes as text.
+func random(n int) string {
+	raw := make([]byte, n)
+	_, _ = rand.Read(raw) // never fails
+	return hex.EncodeToString(raw)
+}
+
+// mint asks the service for the id of an intent.
+func (s *session) mint(ctx context.Context, values Values) (string, error) {
+	r, err := s.config.Mint.Template.fill(values)
+	if err != nil {
+		return "", err
+	}
+	answer, err := s.lookUp(ctx, &r)
+	if err != nil {
+		return "", fmt.Errorf("mint an id: %w", err)
+	}
+	return pick(answer, s.config.Mint.Pointer)
+}
+
+// pick takes a text or number out of a JSON answer.
+func pick(answer *wire.Answer, pointer string) (string, error) {
+	if answer.Status >= 300 {
+		return "", fmt.Errorf("the answer is %d, and has no %s", answer.Status, pointer)
+	}
+	var doc any
+	if err := json.Unmarshal(answer.Body, &doc); err != nil {
+		return "", fmt.Errorf("the answer is no JSON: %w", err)
+	}
+	value, ok := at(doc, pointer)
+	if !ok {
+		return "", fmt.Errorf("the answer has nothing at %s", pointer)
+	}
+	switch v := value.(type) {
+	case string:
+		return v, nil
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64), nil
+	}
+	return "", fmt.Errorf("what stands at %s is neither text nor a number", pointer)
+}

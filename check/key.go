@@ -1,0 +1,84 @@
+package check
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/semel-dev/semel/check/wire"
+)
+
+// KeyPlace is where the key of an intent goes.
+type KeyPlace struct {
+	In   KeyIn
+	Name string // of the header, query parameter or form field; a JSON pointer
+	// Quoted writes a header's value as a String of RFC 8941: "abc".
+	Quoted bool
+}
+
+// KeyIn is a part of a request.
+type KeyIn string
+
+// Where keys go.
+const (
+	KeyInHeader   KeyIn = "header"
+	KeyInJSON     KeyIn = "json"
+	KeyInForm     KeyIn = "form"
+	KeyInQuery    KeyIn = "query"
+	KeyInTemplate KeyIn = "template" // where {{key}} or {{minted}} stands
+	KeyNowhere    KeyIn = "nowhere"  // the service knows no keys
+)
+
+// put writes the key into the request.
+func (k KeyPlace) put(r *wire.Request, key string) error {
+	switch k.In {
+	case KeyInHeader:
+		r.Set(k.Name, k.spell(key))
+	case KeyInQuery:
+		query := r.URL.Query()
+		query.Set(k.Name, key)
+		r.URL.RawQuery = query.Encode()
+	case KeyInForm:
+		form, err := url.ParseQuery(string(r.Body))
+		if err != nil {
+			return fmt.Errorf("the body is no form, so the key cannot go into its field %q: %w", k.Name, err)
+		}
+		form.Set(k.Name, key)
+		r.Body = []byte(form.Encode())
+	case KeyInJSON:
+		body, err := withMember(r.Body, k.Name, key)
+		if err != nil {
+			return err
+		}
+		r.Body = body
+	case KeyInTemplate, KeyNowhere:
+	}
+	return nil
+}
+
+// spell writes a key as the header has it.
+func (k KeyPlace) spell(key string) string {
+	if !k.Quoted {
+		return key
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(key) + `"`
+}
+
+// withMember sets a member of a JSON object, named by a pointer of one step.
+func withMember(body []byte, pointer, value string) ([]byte, error) {
+	name, ok := strings.CutPrefix(pointer, "/")
+	if !ok || name == "" || strings.Contains(name, "/") {
+		return nil, fmt.Errorf("the pointer %q does not name a member of the outermost object, such as /request_id", pointer)
+	}
+	members := map[string]json.RawMessage{}
+	if err := json.Unmarshal(body, &members); err != nil {
+		return nil, fmt.Errorf("the body is no JSON object, so the key cannot go into %s: %w", pointer, err)
+	}
+	written, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	members[strings.NewReplacer("~1", "/", "~0", "~").Replace(name)] = written
+	return json.Marshal(members)
+}

@@ -1,0 +1,124 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+)
+
+// Plan is what a run will do. Nothing was sent yet.
+type Plan struct {
+	// Checks are those that run, Requests the most that they send together.
+	Checks   []Check
+	Requests int
+	// Left are those that do not, with the reason.
+	Left []Result
+
+	config *Config
+}
+
+// NewPlan completes the configuration, chooses the checks, and counts what they
+// will send. Its error says what is wrong with the configuration.
+func NewPlan(c Config) (*Plan, error) {
+	if err := c.complete(); err != nil {
+		return nil, err
+	}
+	p := &Plan{config: &c, Requests: sampleRequests + spare}
+	for _, check := range Catalog() {
+		if why := leaveOut(&c, &check); why != "" {
+			left := result(&check, skipped("%s", why))
+			p.Left = append(p.Left, left)
+			continue
+		}
+		p.Checks = append(p.Checks, check)
+		p.Requests += check.requests(&c)
+	}
+	if len(p.Checks) == 0 {
+		return nil, errors.New("no check is left to run (see --only, --skip and --level)")
+	}
+	return p, nil
+}
+
+func leaveOut(c *Config, check *Check) string {
+	switch {
+	case check.Level.weight() > c.Level.weight():
+		return "level " + string(check.Level) + " was not asked for"
+	case len(c.Only) > 0 && !slices.ContainsFunc(c.Only, check.named):
+		return "not among --only"
+	case slices.ContainsFunc(c.Skip, check.named):
+		return "among --skip"
+	}
+	return check.unfit(c)
+}
+
+func result(check *Check, f finding) Result {
+	r := Result{
+		ID: check.ID, Group: check.Group, Level: check.Level, Says: check.Says, Source: check.Source,
+		Verdict: f.verdict, Reason: f.reason,
+	}
+	if f.verdict == Fail {
+		r.Advice = check.Advice
+	}
+	return r
+}
+
+// Run sends the requests. It returns an error only where nothing could be tried:
+// the service was not there, or the log-in failed. A context that ends gives the
+// report so far beside its error.
+func (p *Plan) Run(ctx context.Context) (*Report, error) {
+	s := newSession(p.config)
+	s.allowed = p.Requests
+	report := &Report{
+		Target: p.config.Template.Method + " " + p.config.Template.URL, Profile: p.config.Profile.Name,
+		Level: p.config.Level, Began: time.Now(), Announced: p.Requests,
+	}
+	for _, oracle := range p.config.Oracles {
+		report.Oracles = append(report.Oracles, oracle.Name())
+	}
+	err := p.each(ctx, s, report)
+	report.Took, report.Sent, report.LookUps, report.Notes = time.Since(report.Began), s.sent, s.lookUps, s.notes
+	if s.died != nil {
+		report.Died = s.died.Error()
+	}
+	report.Results = append(report.Results, p.Left...)
+	return report, err
+}
+
+func (p *Plan) each(ctx context.Context, s *session, report *Report) error {
+	first := &probe{run: s, check: &Check{ID: "sample"}, allowed: sampleRequests}
+	var err error
+	if s.sample, err = first.takeSample(ctx); err != nil {
+		return err
+	}
+	for i := range p.Checks {
+		check := &p.Checks[i]
+		if p.config.Progress != nil {
+			p.config.Progress(i, len(p.Checks), check.ID)
+		}
+		report.Results = append(report.Results, p.one(ctx, s, check))
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// one runs a check.
+func (p *Plan) one(ctx context.Context, s *session, check *Check) Result {
+	if s.died != nil {
+		return result(check, incomplete("the service stopped answering: %v", s.died))
+	}
+	probe := &probe{run: s, check: check, allowed: check.requests(p.config)}
+	began := time.Now()
+	f := check.run(ctx, probe)
+	if s.died != nil && f.verdict != Fail {
+		f = incomplete("the service stopped answering: %v", s.died)
+	}
+	r := result(check, f)
+	r.Took, r.Exchanges = time.Since(began), probe.exchanges
+	if r.Verdict == Fail && slices.ContainsFunc(p.config.Baseline, check.named) {
+		r.Verdict = Known
+	}
+	return r
+}

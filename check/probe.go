@@ -1,0 +1,198 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/semel-dev/semel/check/wire"
+)
+
+// probe is what one check works with. It is safe for concurrent use.
+type probe struct {
+	run   *session
+	check *Check
+
+	mu        sync.Mutex // guards the fields below
+	exchanges []Exchange
+	sent      int
+	allowed   int
+}
+
+// change alters a request before it is sent.
+type change func(*wire.Request)
+
+// reply is what became of one request.
+type reply struct {
+	*wire.Answer // nil if none came
+
+	err error
+}
+
+// answered reports whether there is a whole answer, that the client may see.
+func (r reply) answered() bool { return r.err == nil && r.Answer != nil }
+
+// fine reports whether the answer is a success: 2xx or 3xx.
+func (r reply) fine() bool { return r.answered() && r.Status >= 200 && r.Status < 400 }
+
+// in reports whether the answer has one of the statuses.
+func (r reply) in(statuses ...int) bool { return r.answered() && slices.Contains(statuses, r.Status) }
+
+// String is how reasons speak of a reply.
+func (r reply) String() string {
+	switch {
+	case r.err != nil:
+		return "no answer (" + r.err.Error() + ")"
+	case r.Answer == nil:
+		return "no answer"
+	}
+	text := strconv.Itoa(r.Status)
+	if name := http.StatusText(r.Status); name != "" {
+		text += " " + name
+	}
+	return text
+}
+
+// request renders an attempt of the intent, with its key and its user, and then
+// makes the changes.
+func (p *probe) request(in *intent, changes ...change) (*wire.Request, error) {
+	config := p.run.config
+	r, err := config.Template.fill(in.values)
+	if err != nil {
+		return nil, err
+	}
+	if in.user != nil {
+		for _, f := range in.user.Header {
+			r.Set(f.Name, f.Value)
+		}
+	}
+	if err := config.Key.put(&r, in.key); err != nil {
+		return nil, err
+	}
+	for _, change := range changes {
+		change(&r)
+	}
+	return &r, nil
+}
+
+// send is an attempt of the intent that is sent whole.
+func (p *probe) send(ctx context.Context, label string, in *intent, changes ...change) reply {
+	return p.sendIn(ctx, label, wire.Manner{}, in, changes...)
+}
+
+// sendIn is an attempt that is sent in that manner.
+func (p *probe) sendIn(ctx context.Context, label string, m wire.Manner, in *intent, changes ...change) reply {
+	r, err := p.request(in, changes...)
+	if err != nil {
+		return reply{err: err}
+	}
+	return p.deliver(ctx, label, r, &m)
+}
+
+// deliver sends a request as it is, counts it, and keeps it as evidence. Where
+// the service says 429 it waits as long as it is told, and sends once more.
+func (p *probe) deliver(ctx context.Context, label string, r *wire.Request, m *wire.Manner) reply {
+	for {
+		if err := p.take(); err != nil {
+			return reply{err: err}
+		}
+		if err := p.run.pace.Wait(ctx); err != nil {
+			return reply{err: err}
+		}
+		began := time.Now()
+		answer, err := p.run.client.Do(ctx, r, m)
+		p.keep(label, began, r, m, answer, err)
+		if errors.Is(err, wire.ErrUnreachable) || errors.Is(err, wire.ErrTLS) {
+			p.run.lost(err)
+		}
+		if err == nil && answer.Status == http.StatusTooManyRequests && p.run.waitOut(ctx, answer) {
+			p.mu.Lock()
+			p.allowed++
+			p.mu.Unlock()
+			continue
+		}
+		return reply{answer, err}
+	}
+}
+
+func (p *probe) take() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.sent >= p.allowed {
+		return errBudget
+	}
+	if err := p.run.take(); err != nil {
+		return err
+	}
+	p.sent++
+	return nil
+}
+
+func (p *probe) keep(label string, began time.Time, r *wire.Request, m *wire.Manner, answer *wire.Answer, err error) {
+	kept := Exchange{Label: label, Request: r.Clone(), Manner: *m, Answer: answer, Began: began}
+	if err != nil {
+		kept.Error = err.Error()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.exchanges = append(p.exchanges, kept)
+}
+
+// together sends n requests at once: all connections are made when the first
+// byte goes out.
+func (p *probe) together(n int, send func(i int) reply) []reply {
+	replies := make([]reply, n)
+	start := make(chan struct{})
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			<-start
+			replies[i] = send(i)
+		})
+	}
+	close(start)
+	all.Wait()
+	return replies
+}
+
+// waitOut waits as long as a 429 says, if that is within reason and the spare
+// requests are not used up.
+func (s *session) waitOut(ctx context.Context, answer *wire.Answer) bool {
+	seconds, err := strconv.Atoi(answer.Header.Get("Retry-After"))
+	if err != nil || seconds > maxRetryAfter {
+		return false
+	}
+	s.mu.Lock()
+	s.spared++
+	enough := s.spared > spare
+	s.mu.Unlock()
+	if enough {
+		return false
+	}
+	timer := time.NewTimer(time.Duration(max(1, seconds)) * time.Second)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// maxRetryAfter is the longest Retry-After that is waited out, in seconds.
+const maxRetryAfter = 10
+
+// withBody replaces the body.
+func withBody(body []byte) change { return func(r *wire.Request) { r.Body = body } }
+
+// withHeader replaces all lines of a header by one.
+func withHeader(name, value string) change {
+	return func(r *wire.Request) { r.Set(name, value) }
+}
+
+// withoutHeader removes a header.
+func withoutHeader(name string) change { return func(r *wire.Request) { r.Del(name) } }

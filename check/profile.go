@@ -1,0 +1,87 @@
+package check
+
+import "slices"
+
+// Repeat is what a repetition gets.
+type Repeat string
+
+// What repetitions get.
+const (
+	RepeatSame     Repeat = "same"     // the first answer again (idempotent mode)
+	RepeatRefused  Repeat = "refused"  // an answer that says it is a duplicate (dedup mode)
+	RepeatAccepted Repeat = "accepted" // any 2xx: the sender only wants to hear that it arrived
+)
+
+// Profile is what a kind of service is expected to do. Vendors differ on purpose.
+type Profile struct {
+	Name string
+	Says string // one sentence
+	Key  KeyPlace
+	// Repeat is what a repetition gets.
+	Repeat Repeat
+	// Mismatch are the statuses for a known key with another request; empty
+	// when any refusal will do.
+	Mismatch []int
+	// MismatchNew says that another request under a known key is an intent of
+	// its own, as with forms whose page was edited and sent again.
+	MismatchNew bool
+	// MismatchIgnored says that only the key counts: the payload is not compared.
+	MismatchIgnored bool
+	// Missing are the statuses for a request without a key, where one is required.
+	Missing []int
+	// InFlight are the statuses for a repetition while the first one runs, beside
+	// waiting for its answer.
+	InFlight []int
+	// Refused are the statuses of a refused duplicate, with RepeatRefused.
+	Refused []int
+	// Browser says that the request is a form of a page, sent by a browser.
+	Browser bool
+	// Webhook says that requests are signed deliveries (Standard Webhooks).
+	Webhook bool
+}
+
+// Profiles lists what Semel knows, the default first.
+func Profiles() []Profile {
+	header := KeyPlace{In: KeyInHeader, Name: "Idempotency-Key"}
+	return []Profile{
+		{
+			Name: "ietf", Says: "The Idempotency-Key header as the IETF draft has it.",
+			Key: KeyPlace{In: KeyInHeader, Name: header.Name, Quoted: true}, Repeat: RepeatSame,
+			Mismatch: []int{422}, Missing: []int{400}, InFlight: []int{409},
+		},
+		{
+			Name: "stripe", Says: "The header as payment services have it: raw keys, 400 for another payload, errors are replayed too.",
+			Key: header, Repeat: RepeatSame,
+			Mismatch: []int{400, 409, 422}, Missing: []int{400}, InFlight: []int{409, 429},
+		},
+		{
+			Name: "form", Says: "A page's form, submitted by a browser that knows no keys.",
+			Key: KeyPlace{In: KeyNowhere}, Repeat: RepeatSame, MismatchNew: true, Browser: true,
+		},
+		{
+			Name: "webhook", Says: "Signed deliveries of Standard Webhooks; the webhook-id is the key.",
+			Key: KeyPlace{In: KeyInHeader, Name: "webhook-id"}, Repeat: RepeatAccepted, MismatchIgnored: true,
+			InFlight: []int{409, 425, 429, 503}, Webhook: true,
+		},
+		{
+			Name: "dedup", Says: "A duplicate is only stopped, and told so.",
+			Key: KeyPlace{In: KeyInHeader, Name: header.Name, Quoted: true}, Repeat: RepeatRefused,
+			Refused: []int{409}, Missing: []int{400}, InFlight: []int{409}, MismatchIgnored: true,
+		},
+		{
+			Name: "resource", Says: "The client knows the id of what it creates, and sends it as a part of the request.",
+			Key: KeyPlace{In: KeyInTemplate}, Repeat: RepeatSame,
+			Mismatch: []int{409, 412, 422}, InFlight: []int{409},
+		},
+	}
+}
+
+// ProfileNamed finds a profile.
+func ProfileNamed(name string) (Profile, bool) {
+	all := Profiles()
+	at := slices.IndexFunc(all, func(p Profile) bool { return p.Name == name })
+	if at < 0 {
+		return Profile{}, false
+	}
+	return all[at], true
+}

@@ -1,0 +1,74 @@
+package check
+
+import (
+	"time"
+
+	"github.com/semel-dev/semel/check/wire"
+)
+
+// Report is what a run found. Secrets are masked in it.
+type Report struct {
+	Target  string        `json:"target"` // method and URL, as the template has them
+	Profile string        `json:"profile"`
+	Level   Level         `json:"level"`
+	Oracles []string      `json:"oracles"`
+	Began   time.Time     `json:"began"`
+	Took    time.Duration `json:"took_ns"`
+	// Announced is the most that the run said it would send to the endpoint,
+	// Sent what it did send; LookUps are requests of oracles and other steps.
+	Announced int      `json:"announced"`
+	Sent      int      `json:"sent"`
+	LookUps   int      `json:"look_ups"`
+	Notes     []string `json:"notes,omitempty"`
+	// Died says that the service stopped answering during the run; empty if not.
+	Died    string   `json:"died,omitempty"`
+	Results []Result `json:"results"`
+}
+
+// Result is what one check came to.
+type Result struct {
+	ID      string  `json:"id"`
+	Group   Group   `json:"group"`
+	Level   Level   `json:"level"`
+	Says    string  `json:"says"`
+	Source  string  `json:"source"`
+	Verdict Verdict `json:"verdict"`
+	// Reason is what was seen, where that is not simply what was expected.
+	Reason string `json:"reason,omitempty"`
+	// Advice is what to do, for failures.
+	Advice    string        `json:"advice,omitempty"`
+	Took      time.Duration `json:"took_ns"`
+	Exchanges []Exchange    `json:"exchanges,omitempty"`
+}
+
+// Exchange is one request and what became of it.
+type Exchange struct {
+	Label   string        `json:"label"` // such as "first", "again"
+	Request *wire.Request `json:"-"`
+	Manner  wire.Manner   `json:"-"`
+	Answer  *wire.Answer  `json:"-"` // nil if none came
+	Error   string        `json:"error,omitempty"`
+	Began   time.Time     `json:"began"`
+}
+
+// Count is the number of results with a verdict.
+func (r *Report) Count(v Verdict) int {
+	n := 0
+	for i := range r.Results {
+		if r.Results[i].Verdict == v {
+			n++
+		}
+	}
+	return n
+}
+
+// Fine reports whether nothing failed, and everything that must hold was judged.
+func (r *Report) Fine() bool {
+	for i := range r.Results {
+		one := &r.Results[i]
+		if one.Verdict == Fail || one.Verdict == Incomplete && one.Level == LevelMust {
+			return false
+		}
+	}
+	return r.Died == ""
+}

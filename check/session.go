@@ -1,0 +1,95 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/ids"
+)
+
+// session is one run of checks against one service.
+type session struct {
+	config *Config
+	client wire.Client
+	uuids  ids.UUIDs
+	pace   *rate.Limiter
+	user   *User // with what the log-in gave
+	other  *User
+
+	mu      sync.Mutex // guards the fields below
+	number  int64      // the last {{n}}
+	sent    int
+	allowed int // how many may be sent
+	lookUps int
+	spared  int // requests repeated after a 429
+	died    error
+	sample  *sample
+	notes   []string
+}
+
+// errBudget is a defect of a check: it wants to send more than it announced.
+var errBudget = errors.New("the check wants to send more requests than it announced")
+
+func newSession(c *Config) *session {
+	return &session{
+		config: c,
+		client: wire.Client{TLS: c.TLS, Timeout: c.Timeout},
+		pace:   rate.NewLimiter(rate.Limit(c.Rate), max(1, c.Parallel)),
+		user:   c.User,
+		other:  c.Other,
+		number: time.Now().UnixMicro(),
+	}
+}
+
+// take counts one request to the endpoint, unless the budget is spent.
+func (s *session) take() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.died != nil:
+		return s.died
+	case s.sent >= s.allowed:
+		return errBudget
+	}
+	s.sent++
+	return nil
+}
+
+// lookUp sends a request that is not to the endpoint under test.
+func (s *session) lookUp(ctx context.Context, r *wire.Request) (*wire.Answer, error) {
+	s.mu.Lock()
+	s.lookUps++
+	s.mu.Unlock()
+	if err := s.pace.Wait(ctx); err != nil {
+		return nil, err
+	}
+	return s.client.Do(ctx, r, nil)
+}
+
+// note remembers a remark about the whole run, once.
+func (s *session) note(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, had := range s.notes {
+		if had == text {
+			return
+		}
+	}
+	s.notes = append(s.notes, text)
+}
+
+// lost ends the run: nothing answers at the service's address any more.
+func (s *session) lost(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.died == nil {
+		s.died = err
+	}
+}

@@ -1,0 +1,117 @@
+package check
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/semel-dev/semel/check/wire"
+)
+
+// Template is the request under test. Places such as {{uuid}} in URL, Header
+// and Body are filled anew for every intent, and alike for every attempt of one.
+//
+//	{{uuid}}     a random UUID (RFC 9562, version 7)
+//	{{n}}        a number, another one for every intent, also of earlier runs
+//	{{now}}      the time at which the intent began, RFC 3339 in UTC
+//	{{key}}      the key of the intent
+//	{{minted}}   what the mint step answered ([Mint])
+//	{{var:NAME}} what the log-in took from its answer ([Login])
+type Template struct {
+	Method string
+	URL    string
+	Header []wire.Field
+	Body   []byte
+}
+
+// place is one {{…}}.
+var place = regexp.MustCompile(`\{\{\s*([a-zA-Z]+(?::[A-Za-z0-9_.-]+)?)\s*\}\}`) //nolint:gochecknoglobals // compiled once, never changed.
+
+// Values fill the places of a template.
+type Values map[string]string
+
+// Fill replaces the places of text that have a value, and leaves the others.
+func (v Values) Fill(text string) string {
+	return place.ReplaceAllStringFunc(text, func(found string) string {
+		if value, ok := v[place.FindStringSubmatch(found)[1]]; ok {
+			return value
+		}
+		return found
+	})
+}
+
+// Places lists what stands between the braces of the texts.
+func Places(texts ...string) []string {
+	var names []string
+	for _, text := range texts {
+		for _, match := range place.FindAllStringSubmatch(text, -1) {
+			names = append(names, match[1])
+		}
+	}
+	return names
+}
+
+// texts are all parts of the template that may have places.
+func (t *Template) texts() []string {
+	all := []string{t.URL, string(t.Body)}
+	for _, f := range t.Header {
+		all = append(all, f.Value)
+	}
+	return all
+}
+
+// Has reports whether the template has the place.
+func (t *Template) Has(name string) bool {
+	for _, found := range Places(t.texts()...) {
+		if found == name {
+			return true
+		}
+	}
+	return false
+}
+
+// Varies reports whether two intents differ in more than their key.
+func (t *Template) Varies() bool {
+	return t.Has("uuid") || t.Has("n") || t.Has("now") || t.Has("minted")
+}
+
+// Validate says what is wrong with the template, and what to do.
+func (t *Template) Validate() error {
+	known := Values{"uuid": "", "n": "1", "now": "", "key": "", "minted": ""}
+	for _, name := range Places(t.texts()...) {
+		if _, ok := known[name]; !ok && !strings.HasPrefix(name, "var:") {
+			return fmt.Errorf("there is no {{%s}}: use {{uuid}}, {{n}}, {{now}}, {{key}}, {{minted}} or {{var:NAME}}", name)
+		}
+	}
+	_, err := parseTarget(known.Fill(t.URL))
+	return err
+}
+
+func parseTarget(text string) (*url.URL, error) {
+	at, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the URL cannot be read: %w", err)
+	case at.Scheme != "http" && at.Scheme != "https":
+		return nil, fmt.Errorf("the URL %q does not begin with http:// or https://", text)
+	case at.Host == "":
+		return nil, fmt.Errorf("the URL %q names no host", text)
+	case at.Fragment != "":
+		return nil, fmt.Errorf("the URL %q has a fragment (#…), which is never sent: remove it", text)
+	}
+	return at, nil
+}
+
+// fill renders the template.
+func (t *Template) fill(v Values) (wire.Request, error) {
+	at, err := parseTarget(v.Fill(t.URL))
+	if err != nil {
+		return wire.Request{}, err
+	}
+	r := wire.Request{Method: t.Method, URL: at, Body: []byte(v.Fill(string(t.Body)))}
+	for _, f := range t.Header {
+		r.Header = append(r.Header, wire.Field{Name: f.Name, Value: v.Fill(f.Value)})
+	}
+	return r, nil
+}

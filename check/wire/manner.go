@@ -1,0 +1,33 @@
+package wire
+
+import "time"
+
+// Fault is what goes wrong between the client and the service.
+type Fault string
+
+// The faults.
+const (
+	None        Fault = ""
+	CutInHead   Fault = "cut-in-head"   // closed before the head was complete: nothing may run
+	CutInBody   Fault = "cut-in-body"   // closed when half of the body was sent
+	HangUp      Fault = "hang-up"       // closed when everything was sent, without reading
+	CutInAnswer Fault = "cut-in-answer" // closed when the first piece of the answer was read
+	LoseAnswer  Fault = "lose-answer"   // the service answered to the end; the answer never arrives
+)
+
+// Manner is how a request is sent. The zero value sends it whole, and reads the
+// answer to its end.
+type Manner struct {
+	Fault Fault
+	// Chunked sends the body in chunks, without Content-Length.
+	Chunked bool
+	// Expect sends Expect: 100-continue, and the body when the service says so,
+	// or after a second (RFC 9110 §10.1.1).
+	Expect bool
+	// Pause is waited between the pieces of the body, of which there are
+	// Pieces; zero sends it in one.
+	Pause  time.Duration
+	Pieces int
+	// Timeout bounds the whole exchange. Zero means that of the [Client].
+	Timeout time.Duration
+}
