@@ -1,0 +1,255 @@
+package check_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/semel-dev/semel/check"
+)
+
+// header returns a replay that leaves out or changes header lines.
+func header(change func(http.Header)) func(http.ResponseWriter, *httptest.ResponseRecorder) {
+	return func(w http.ResponseWriter, answer *httptest.ResponseRecorder) {
+		copied := httptest.NewRecorder()
+		copied.Code, copied.Body = answer.Code, answer.Body
+		for name, values := range answer.Header() {
+			copied.Header()[name] = values
+		}
+		copied.Header().Set("Idempotent-Replayed", "true")
+		change(copied.Header())
+		write(w, copied, nil)
+	}
+}
+
+// rekeyed reads keys as the desk does, and then spoils them.
+func rekeyed(d *desk, spoil func(string) string) {
+	right := d.key
+	d.key = func(lines []string) (string, int) {
+		key, refusal := right(lines)
+		return spoil(key), refusal
+	}
+}
+
+// raw takes every line as it stands, but for the quotes around it.
+func raw(d *desk, spoil func(string) string) {
+	d.key = func(lines []string) (string, int) {
+		if len(lines) != 1 || strings.Trim(lines[0], `"`) == "" {
+			return "", http.StatusBadRequest
+		}
+		return spoil(strings.TrimSuffix(strings.TrimPrefix(lines[0], `"`), `"`)), 0
+	}
+}
+
+// TestBroken breaks the desk in one way each, and expects the checks that are
+// about that, and no others.
+func TestBroken(t *testing.T) {
+	t.Parallel()
+	for name, broken := range map[string]struct {
+		how  func(*desk)
+		want string
+	}{
+		"replays another status": {func(d *desk) {
+			d.replay = func(w http.ResponseWriter, a *httptest.ResponseRecorder) {
+				copied := *a
+				copied.Code = http.StatusOK
+				write(w, &copied, http.Header{"Idempotent-Replayed": {"true"}})
+			}
+		}, "BASIC-03 BASIC-10"},
+		"replays another body": {func(d *desk) {
+			d.replay = func(w http.ResponseWriter, a *httptest.ResponseRecorder) {
+				w.Header().Set("Location", a.Header().Get("Location"))
+				w.Header().Set("Content-Type", "application/json")
+				w.Header().Set("Idempotent-Replayed", "true")
+				w.WriteHeader(a.Code)
+				_, _ = fmt.Fprintf(w, `{"id":%d,"state":"open"}`, time.Now().UnixNano())
+			}
+		}, "BASIC-04 BASIC-10"},
+		"loses Location": {func(d *desk) { d.replay = header(func(h http.Header) { h.Del("Location") }) }, "BASIC-05 BASIC-10"},
+		"loses Content-Type": {func(d *desk) {
+			d.replay = header(func(h http.Header) { h.Set("Content-Type", "text/plain") })
+		}, "BASIC-12"},
+		"marks nothing": {func(d *desk) { d.replay = d.first }, "BASIC-08"},
+		"marks everything": {func(d *desk) {
+			d.first = header(func(http.Header) {})
+		}, "BASIC-09"},
+		"looks up by body alone": {func(d *desk) {
+			d.lookUp = func(_, fingerprint string) string { return fingerprint }
+			d.orders.taken.Store(0)
+		}, "BASIC-07 MIS-01 MIS-03 MIS-07 MIS-08 MIS-11"},
+		"knows one key": {func(d *desk) {
+			d.lookUp = func(string, string) string { return "the key" }
+		}, "everything"},
+		"forgets after the third replay": {func(d *desk) {
+			replay := d.replay
+			d.replay = func(w http.ResponseWriter, a *httptest.ResponseRecorder) {
+				for id, one := range d.records {
+					if one.answer == a && one.given == 3 {
+						delete(d.records, id)
+					}
+				}
+				replay(w, a)
+			}
+		}, "BASIC-10"},
+		"publishes nothing":      {func(d *desk) { d.policy = "" }, "BASIC-11"},
+		"publishes no retention": {func(d *desk) { d.policy = "Send a key." }, "BASIC-11"},
+		"refuses a missing key oddly": {func(d *desk) {
+			right := d.key
+			d.key = func(lines []string) (string, int) {
+				if len(lines) == 0 {
+					return "", http.StatusForbidden
+				}
+				return right(lines)
+			}
+		}, "KEY-01"},
+		"takes an empty key": {func(d *desk) {
+			right := d.key
+			d.key = func(lines []string) (string, int) {
+				if len(lines) == 1 && strings.Trim(lines[0], `"`) == "" {
+					return "", 0
+				}
+				return right(lines)
+			}
+		}, "KEY-02"},
+		"leaves quotes on": {func(d *desk) {
+			right := d.key
+			d.key = func(lines []string) (string, int) {
+				key, refusal := right(lines)
+				if refusal == 0 {
+					key = lines[0]
+				}
+				return key, refusal
+			}
+		}, "KEY-03 KEY-13"},
+		"takes the first of two lines": {func(d *desk) {
+			right := d.key
+			d.key = func(lines []string) (string, int) { return right(lines[:min(1, len(lines))]) }
+		}, "KEY-04"},
+		"fails at 255 bytes": {func(d *desk) {
+			right := d.key
+			d.key = func(lines []string) (string, int) {
+				if len(lines) == 1 && len(lines[0]) >= 255 {
+					return "", http.StatusInternalServerError
+				}
+				return right(lines)
+			}
+		}, "KEY-05 KEY-06 KEY-07"},
+		"cuts keys": {func(d *desk) {
+			rekeyed(d, func(key string) string { return key[:min(len(key), 100)] })
+		}, "KEY-06"},
+		"fails at huge keys": {func(d *desk) {
+			right := d.key
+			d.key = func(lines []string) (string, int) {
+				if len(lines) == 1 && len(lines[0]) > 4096 {
+					return "", http.StatusInternalServerError
+				}
+				return right(lines)
+			}
+		}, "KEY-07"},
+		"folds accents": {func(d *desk) {
+			raw(d, func(key string) string { return strings.ReplaceAll(key, "é", "e") })
+		}, "KEY-09 KEY-12 KEY-13"},
+		"folds case": {func(d *desk) { rekeyed(d, strings.ToLower) }, "KEY-10"},
+		"trims keys": {func(d *desk) { rekeyed(d, strings.TrimSpace) }, "KEY-11"},
+		"reads no structure": {func(d *desk) {
+			raw(d, func(key string) string { return key })
+		}, "KEY-12 KEY-13"},
+		"refuses without a word": {func(d *desk) {
+			d.refuse = func(w http.ResponseWriter, status int) { w.WriteHeader(status) }
+		}, "KEY-14 MIS-12"},
+		"executes a mismatch": {func(d *desk) {
+			d.mismatch = func(http.ResponseWriter, map[string]*filed, string) bool { return true }
+		}, "MIS-01 MIS-03 MIS-07 MIS-08 MIS-11"},
+		"compares nothing": {func(d *desk) {
+			d.fingerprint = func(*http.Request, []byte) string { return "" }
+		}, "KEY-02"},
+		"compares the body alone": {func(d *desk) {
+			d.fingerprint = func(_ *http.Request, body []byte) string { return string(body) }
+		}, "MIS-04 MIS-05 MIS-06 MIS-07"},
+		"refuses a mismatch oddly": {func(d *desk) {
+			d.mismatch = func(w http.ResponseWriter, _ map[string]*filed, _ string) bool {
+				d.refuse(w, http.StatusConflict)
+				return false
+			}
+		}, "MIS-03"},
+		"forgets at a mismatch": {func(d *desk) {
+			d.mismatch = func(w http.ResponseWriter, records map[string]*filed, id string) bool {
+				delete(records, id)
+				d.refuse(w, http.StatusUnprocessableEntity)
+				return false
+			}
+		}, "MIS-10"},
+		"tells at a mismatch": {func(d *desk) {
+			d.mismatch = func(w http.ResponseWriter, records map[string]*filed, id string) bool {
+				w.Header().Set("Content-Type", "application/problem+json")
+				w.WriteHeader(http.StatusUnprocessableEntity)
+				_ = json.NewEncoder(w).Encode(map[string]any{"was": records[id].answer.Header().Get("Location"), "id": 0})
+				return false
+			}
+		}, ""},
+		"works late": {func(d *desk) {
+			first := d.first
+			once := false
+			d.first = func(w http.ResponseWriter, a *httptest.ResponseRecorder) {
+				if !once {
+					once = true
+					time.AfterFunc(3*time.Second, func() { d.orders.taken.Add(1) })
+				}
+				first(w, a)
+			}
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk()
+			broken.how(d)
+			expect(t, trial(t, d, d), strings.Fields(broken.want)...)
+		})
+	}
+}
+
+// lenient lets control bytes through to a server that would refuse them.
+type lenient struct{ net.Listener }
+
+func (l lenient) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	return lenientConn{conn}, err
+}
+
+type lenientConn struct{ net.Conn }
+
+func (c lenientConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	for i := range p[:n] {
+		if p[i] == 1 {
+			p[i] = 'x'
+		}
+	}
+	return n, err
+}
+
+func TestControlByteIsTaken(t *testing.T) {
+	t.Parallel()
+	d := newDesk()
+	server := httptest.NewUnstartedServer(d)
+	server.Listener = lenient{server.Listener}
+	server.Start()
+	t.Cleanup(server.Close)
+	config := trial(t, d, d)
+	config.Template.URL = server.URL + "/orders"
+	config.Only = []string{"keys"}
+	expect(t, config, "KEY-08")
+}
+
+func TestUnprotected(t *testing.T) {
+	t.Parallel()
+	app := &orders{}
+	config := trial(t, app, app)
+	config.Level = check.LevelMust
+	expect(t, config, "BASIC-02", "BASIC-04", "BASIC-05", "BASIC-10", "KEY-05", "MIS-01", "MIS-08", "MIS-10", "MIS-11")
+}
