@@ -3,9 +3,11 @@ package check_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -82,9 +84,6 @@ func TestBroken(t *testing.T) {
 			d.lookUp = func(_, fingerprint string) string { return fingerprint }
 			d.orders.taken.Store(0)
 		}, "BASIC-07 MIS-01 MIS-03 MIS-07 MIS-08 MIS-11"},
-		"knows one key": {func(d *desk) {
-			d.lookUp = func(string, string) string { return "the key" }
-		}, "everything"},
 		"forgets after the third replay": {func(d *desk) {
 			replay := d.replay
 			d.replay = func(w http.ResponseWriter, a *httptest.ResponseRecorder) {
@@ -167,7 +166,7 @@ func TestBroken(t *testing.T) {
 		}, "MIS-01 MIS-03 MIS-07 MIS-08 MIS-11"},
 		"compares nothing": {func(d *desk) {
 			d.fingerprint = func(*http.Request, []byte) string { return "" }
-		}, "KEY-02"},
+		}, "MIS-02 MIS-03 MIS-04 MIS-05 MIS-06 MIS-07"},
 		"compares the body alone": {func(d *desk) {
 			d.fingerprint = func(_ *http.Request, body []byte) string { return string(body) }
 		}, "MIS-04 MIS-05 MIS-06 MIS-07"},
@@ -191,18 +190,7 @@ func TestBroken(t *testing.T) {
 				_ = json.NewEncoder(w).Encode(map[string]any{"was": records[id].answer.Header().Get("Location"), "id": 0})
 				return false
 			}
-		}, ""},
-		"works late": {func(d *desk) {
-			first := d.first
-			once := false
-			d.first = func(w http.ResponseWriter, a *httptest.ResponseRecorder) {
-				if !once {
-					once = true
-					time.AfterFunc(3*time.Second, func() { d.orders.taken.Add(1) })
-				}
-				first(w, a)
-			}
-		}, ""},
+		}, "MIS-02 MIS-04 MIS-05"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -252,4 +240,73 @@ func TestUnprotected(t *testing.T) {
 	config := trial(t, app, app)
 	config.Level = check.LevelMust
 	expect(t, config, "BASIC-02", "BASIC-04", "BASIC-05", "BASIC-10", "KEY-05", "MIS-01", "MIS-08", "MIS-10", "MIS-11")
+}
+
+// TestOneKeyForAll gives everybody the first answer that it ever gave.
+func TestOneKeyForAll(t *testing.T) {
+	t.Parallel()
+	d := newDesk()
+	d.lookUp = func(string, string) string { return "the key" }
+	d.fingerprint = func(*http.Request, []byte) string { return "" }
+	config := trial(t, d, d)
+	config.Only = []string{"BASIC-01", "BASIC-06", "KEY-06"}
+	expect(t, config, "BASIC-01", "BASIC-06", "KEY-06")
+}
+
+// TestLateEffect has an effect when everything was counted.
+func TestLateEffect(t *testing.T) {
+	t.Parallel()
+	d := newDesk()
+	config := trial(t, d, d)
+	config.Progress = func(_, _ int, what string) {
+		if what == "LAST-01" {
+			d.taken.Add(1)
+		}
+	}
+	expect(t, config, "LAST-01")
+}
+
+// TestWithoutOracle has nobody to count: checks that need it are incomplete, and
+// the others see what answers tell.
+func TestWithoutOracle(t *testing.T) {
+	t.Parallel()
+	needy := func() (ids []string) {
+		for _, one := range check.Catalog() {
+			if one.NeedsOracle && one.Group != "" {
+				ids = append(ids, one.ID)
+			}
+		}
+		return ids
+	}
+	d := newDesk()
+	bad, _ := runTrial(t, trial(t, d))
+	for _, id := range bad {
+		if !slices.Contains(needy(), id) && id != "BASIC-01" {
+			t.Errorf("%s: answers are enough for it", id)
+		}
+	}
+	if !slices.Contains(bad, "BASIC-02") || !slices.Contains(bad, "LAST-01") {
+		t.Errorf("passed without an oracle, or not run: got %v", bad)
+	}
+	app := &orders{}
+	config := trial(t, app)
+	config.Only, config.Level = []string{"BASIC-03", "BASIC-04", "BASIC-05", "KEY-05"}, check.LevelMust
+	expect(t, config, "BASIC-04", "BASIC-05", "KEY-05")
+}
+
+// TestAnswersThatSayNothing has neither an oracle nor answers that differ: no
+// check that depends on telling intents apart may pass.
+func TestAnswersThatSayNothing(t *testing.T) {
+	t.Parallel()
+	config := trial(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusOK)
+		_, _ = io.WriteString(w, "ok")
+	}))
+	config.Only = []string{"BASIC-06", "BASIC-07", "KEY-02", "KEY-03", "KEY-05", "KEY-06", "MIS-02", "MIS-04", "MIS-05", "MIS-06"}
+	_, report := runTrial(t, config)
+	for i := range report.Results {
+		if one := &report.Results[i]; one.Verdict == check.Pass {
+			t.Errorf("%s passed", one.ID)
+		}
+	}
 }
