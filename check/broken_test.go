@@ -15,8 +15,8 @@ import (
 	"github.com/semel-dev/semel/check"
 )
 
-// header returns a replay that leaves out or changes header lines.
-func header(change func(http.Header)) func(http.ResponseWriter, *httptest.ResponseRecorder) {
+// replayWith returns a replay that leaves out or changes header lines.
+func replayWith(change func(http.Header)) func(http.ResponseWriter, *httptest.ResponseRecorder) {
 	return func(w http.ResponseWriter, answer *httptest.ResponseRecorder) {
 		copied := httptest.NewRecorder()
 		copied.Code, copied.Body = answer.Code, answer.Body
@@ -25,7 +25,7 @@ func header(change func(http.Header)) func(http.ResponseWriter, *httptest.Respon
 		}
 		copied.Header().Set("Idempotent-Replayed", "true")
 		change(copied.Header())
-		write(w, copied, nil)
+		writeFiled(w, copied, nil)
 	}
 }
 
@@ -38,8 +38,8 @@ func rekeyed(d *desk, spoil func(string) string) {
 	}
 }
 
-// raw takes every line as it stands, but for the quotes around it.
-func raw(d *desk, spoil func(string) string) {
+// rawKeys takes every line as it stands, but for the quotes around it.
+func rawKeys(d *desk, spoil func(string) string) {
 	d.key = func(lines []string) (string, int) {
 		if len(lines) != 1 || strings.Trim(lines[0], `"`) == "" {
 			return "", http.StatusBadRequest
@@ -60,7 +60,7 @@ func TestBroken(t *testing.T) {
 			d.replay = func(w http.ResponseWriter, a *httptest.ResponseRecorder) {
 				copied := *a
 				copied.Code = http.StatusOK
-				write(w, &copied, http.Header{"Idempotent-Replayed": {"true"}})
+				writeFiled(w, &copied, http.Header{"Idempotent-Replayed": {"true"}})
 			}
 		}, "BASIC-03 BASIC-10"},
 		"replays another body": {func(d *desk) {
@@ -72,13 +72,13 @@ func TestBroken(t *testing.T) {
 				_, _ = fmt.Fprintf(w, `{"id":%d,"state":"open"}`, time.Now().UnixNano())
 			}
 		}, "BASIC-04 BASIC-10"},
-		"loses Location": {func(d *desk) { d.replay = header(func(h http.Header) { h.Del("Location") }) }, "BASIC-05 BASIC-10"},
+		"loses Location": {func(d *desk) { d.replay = replayWith(func(h http.Header) { h.Del("Location") }) }, "BASIC-05 BASIC-10"},
 		"loses Content-Type": {func(d *desk) {
-			d.replay = header(func(h http.Header) { h.Set("Content-Type", "text/plain") })
+			d.replay = replayWith(func(h http.Header) { h.Set("Content-Type", "text/plain") })
 		}, "BASIC-12"},
 		"marks nothing": {func(d *desk) { d.replay = d.first }, "BASIC-08"},
 		"marks everything": {func(d *desk) {
-			d.first = header(func(http.Header) {})
+			d.first = replayWith(func(http.Header) {})
 		}, "BASIC-09"},
 		"looks up by body alone": {func(d *desk) {
 			d.lookUp = func(_, fingerprint string) string { return fingerprint }
@@ -151,12 +151,12 @@ func TestBroken(t *testing.T) {
 			}
 		}, "KEY-07"},
 		"folds accents": {func(d *desk) {
-			raw(d, func(key string) string { return strings.ReplaceAll(key, "é", "e") })
+			rawKeys(d, func(key string) string { return strings.ReplaceAll(key, "é", "e") })
 		}, "KEY-09 KEY-12 KEY-13"},
 		"folds case": {func(d *desk) { rekeyed(d, strings.ToLower) }, "KEY-10"},
 		"trims keys": {func(d *desk) { rekeyed(d, strings.TrimSpace) }, "KEY-11"},
 		"reads no structure": {func(d *desk) {
-			raw(d, func(key string) string { return key })
+			rawKeys(d, func(key string) string { return key })
 		}, "KEY-12 KEY-13"},
 		"refuses without a word": {func(d *desk) {
 			d.refuse = func(w http.ResponseWriter, status int) { w.WriteHeader(status) }
@@ -201,17 +201,17 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// lenient lets control bytes through to a server that would refuse them.
-type lenient struct{ net.Listener }
+// lenientListener lets control bytes through to a server that would refuse them.
+type lenientListener struct{ net.Listener }
 
-func (l lenient) Accept() (net.Conn, error) {
+func (l lenientListener) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
-	return lenientConn{conn}, err
+	return lenientConnection{conn}, err
 }
 
-type lenientConn struct{ net.Conn }
+type lenientConnection struct{ net.Conn }
 
-func (c lenientConn) Read(p []byte) (int, error) {
+func (c lenientConnection) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	for i := range p[:n] {
 		if p[i] == 1 {
@@ -225,7 +225,7 @@ func TestControlByteIsTaken(t *testing.T) {
 	t.Parallel()
 	d := newDesk()
 	server := httptest.NewUnstartedServer(d)
-	server.Listener = lenient{server.Listener}
+	server.Listener = lenientListener{server.Listener}
 	server.Start()
 	t.Cleanup(server.Close)
 	config := trial(t, d, d)
@@ -240,6 +240,19 @@ func TestUnprotected(t *testing.T) {
 	config := trial(t, app, app)
 	config.Level = check.LevelMust
 	expect(t, config, "BASIC-02", "BASIC-04", "BASIC-05", "BASIC-10", "KEY-05", "MIS-01", "MIS-08", "MIS-10", "MIS-11")
+}
+
+// TestRefusesDuplicatesOddly stops duplicates as if they were new, and wrong.
+func TestRefusesDuplicatesOddly(t *testing.T) {
+	t.Parallel()
+	d := newDesk()
+	d.replay = func(w http.ResponseWriter, _ *httptest.ResponseRecorder) { d.refuse(w, http.StatusUnprocessableEntity) }
+	config := trial(t, d, d)
+	config.Profile, _ = check.ProfileNamed("dedup")
+	config.Only = []string{"basics", "mismatch"}
+	expect(t, config, "BASIC-10", "BASIC-13")
+	d.replay = func(w http.ResponseWriter, _ *httptest.ResponseRecorder) { d.refuse(w, http.StatusConflict) }
+	expect(t, config)
 }
 
 // TestOneKeyForAll gives everybody the first answer that it ever gave.

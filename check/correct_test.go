@@ -14,8 +14,8 @@ import (
 	"github.com/semel-dev/semel/store/memstore"
 )
 
-// protected puts Semel's middleware around orders, and publishes its policy.
-func protected(t *testing.T, app http.Handler, policy semel.Policy, options *semelhttp.Options) http.Handler {
+// protectedOrders puts Semel's middleware around orders, and publishes its policy.
+func protectedOrders(t *testing.T, app http.Handler, policy semel.Policy, options *semelhttp.Options) http.Handler {
 	t.Helper()
 	store := memstore.New(nil)
 	t.Cleanup(func() { _ = store.Close() })
@@ -53,7 +53,7 @@ func TestSemelPassesInEveryMode(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			app := &orders{}
-			config := trial(t, protected(t, app, given.policy, &given.options), app)
+			config := trial(t, protectedOrders(t, app, given.policy, &given.options), app)
 			if given.profile != "" {
 				config.Profile, _ = check.ProfileNamed(strings.TrimSuffix(given.profile, "-422"))
 			}

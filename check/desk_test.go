@@ -90,9 +90,9 @@ func newDesk() *desk {
 			return strings.Join([]string{r.Method, r.URL.String(), r.Header.Get("Content-Type"), string(body)}, "\n")
 		},
 		lookUp: func(key, _ string) string { return key },
-		first:  func(w http.ResponseWriter, answer *httptest.ResponseRecorder) { write(w, answer, nil) },
+		first:  func(w http.ResponseWriter, answer *httptest.ResponseRecorder) { writeFiled(w, answer, nil) },
 		replay: func(w http.ResponseWriter, answer *httptest.ResponseRecorder) {
-			write(w, answer, http.Header{"Idempotent-Replayed": {"true"}})
+			writeFiled(w, answer, http.Header{"Idempotent-Replayed": {"true"}})
 		},
 		refuse: func(w http.ResponseWriter, status int) {
 			w.Header().Set("Content-Type", "application/problem+json")
@@ -103,7 +103,7 @@ func newDesk() *desk {
 	}
 }
 
-func write(w http.ResponseWriter, answer *httptest.ResponseRecorder, more http.Header) {
+func writeFiled(w http.ResponseWriter, answer *httptest.ResponseRecorder, more http.Header) {
 	for name, values := range answer.Header() {
 		w.Header()[name] = values
 	}
@@ -127,12 +127,12 @@ func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	print := d.fingerprint(r, body)
-	id := d.lookUp(key, print)
+	printed := d.fingerprint(r, body)
+	id := d.lookUp(key, printed)
 	known := d.records[id]
 	switch {
 	case known == nil:
-	case known.fingerprint == print:
+	case known.fingerprint == printed:
 		known.given++
 		d.replay(w, known.answer)
 		return
@@ -150,7 +150,7 @@ func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		d.orders.ServeHTTP(answer, r)
 	}
 	if known == nil {
-		d.records[id] = &filed{fingerprint: print, answer: answer}
+		d.records[id] = &filed{fingerprint: printed, answer: answer}
 	}
 	d.first(w, answer)
 }

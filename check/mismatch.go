@@ -76,7 +76,7 @@ func otherRequests() []Check {
 			Source:   "draft -07 §2.4; RFC 9110 §8.3",
 			Advice:   "The content type is a part of what is asked: put it into the fingerprint.",
 			requests: sends(2),
-			unfit:    comparesPayload, run: mismatched(otherType, refusesType),
+			unfit:    comparesType, run: mismatched(otherType, refusesType),
 		},
 	}
 }
@@ -146,6 +146,14 @@ func comparesPayload(c *Config) string {
 func comparesTarget(c *Config) string {
 	if c.Key.In == KeyInTemplate && slices.ContainsFunc(Places(c.Template.URL), func(name string) bool { return name == "key" || name == "minted" }) {
 		return "the key is a part of the URL: with another one it is another key"
+	}
+	return comparesPayload(c)
+}
+
+// comparesType is for checks that send the same bytes as something else.
+func comparesType(c *Config) string {
+	if c.Key.In == KeyInJSON || c.Key.In == KeyInForm || c.Key.In == KeyInTemplate {
+		return "a key in the body is found by the content type"
 	}
 	return comparesPayload(c)
 }
