@@ -62,7 +62,10 @@ type Check struct {
 func Catalog() []Check {
 	return slices.Concat(
 		basics(),
+		keys(),
+		mismatches(),
 		// further groups stand here, each in a file of its own
+		last(),
 	)
 }
 
