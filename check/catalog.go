@@ -62,6 +62,8 @@ type Check struct {
 func Catalog() []Check {
 	return slices.Concat(
 		basics(),
+		lostAnswers(),
+		sizes(),
 		// further groups stand here, each in a file of its own
 	)
 }
