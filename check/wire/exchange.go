@@ -37,19 +37,23 @@ func newExchange(conn net.Conn, r *Request, m *Manner, most int64) *exchange {
 	return &exchange{conn: conn, from: from, in: bufio.NewReader(from), r: r, m: m, most: most}
 }
 
-// source bounds what may be read.
+// source bounds what may be read, and remembers how that ended: readers of lines
+// forget it when it comes in the middle of one.
 type source struct {
 	io.Reader
 
 	left int64
+	end  error
 }
 
 func (s *source) Read(p []byte) (int, error) {
 	if s.left <= 0 {
-		return 0, errLongHead
+		s.end = errLongHead
+		return 0, s.end
 	}
 	n, err := s.Reader.Read(p[:min(int64(len(p)), s.left)])
 	s.left -= int64(n)
+	s.end = err
 	return n, err
 }
 
@@ -193,6 +197,8 @@ func (e *exchange) readHead() (*http.Response, error) {
 	}
 	response, err := http.ReadResponse(e.in, &http.Request{Method: e.r.Method})
 	switch {
+	case err != nil && e.from.end != nil:
+		return nil, noAnswer(e.from.end)
 	case err != nil:
 		return nil, noAnswer(err)
 	case response.StatusCode == http.StatusSwitchingProtocols:
