@@ -64,6 +64,8 @@ func Catalog() []Check {
 		basics(),
 		keys(),
 		mismatches(),
+		lostAnswers(),
+		sizes(),
 		// further groups stand here, each in a file of its own
 		last(),
 	)
