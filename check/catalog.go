@@ -62,6 +62,7 @@ type Check struct {
 func Catalog() []Check {
 	return slices.Concat(
 		basics(),
+		concurrency(),
 		// further groups stand here, each in a file of its own
 	)
 }
