@@ -63,6 +63,8 @@ func Catalog() []Check {
 	return slices.Concat(
 		basics(),
 		concurrency(),
+		lostAnswers(),
+		sizes(),
 		// further groups stand here, each in a file of its own
 	)
 }

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -14,10 +13,11 @@ import (
 // that are released together do race, whatever it took to connect. It is for one
 // goroutine at a time, and ends with Release or Close.
 type Held struct {
-	client  *Client
-	request *Request
-	conn    net.Conn
-	rest    []byte
+	client *Client
+	conn   net.Conn
+	raw    net.Conn // what conn goes over
+	rest   []byte
+	answer *exchange
 }
 
 // heldBody is the longest body, in bytes, that is held back as a whole, together
@@ -29,9 +29,9 @@ const heldBody = 16 << 10
 // client's timeout bound that, and nothing after it. The error is one of this
 // package, wrapped; a context that ended is returned as it is.
 func (c *Client) Prepare(ctx context.Context, r *Request) (*Held, error) {
-	within, cancel := context.WithTimeout(ctx, c.patience())
+	within, cancel := context.WithTimeout(ctx, c.timeout())
 	defer cancel()
-	conn, err := c.connect(within, r.URL)
+	conn, raw, err := c.connect(within, r.URL)
 	if err != nil {
 		return nil, because(ctx, err)
 	}
@@ -40,42 +40,46 @@ func (c *Client) Prepare(ctx context.Context, r *Request) (*Held, error) {
 	if len(r.Body) <= heldBody {
 		early -= len(r.Body)
 	}
-	stop := context.AfterFunc(within, func() { _ = conn.Close() })
+	stop := context.AfterFunc(within, func() { _ = raw.Close() })
 	_, err = conn.Write(whole[:early])
-	if !stop() {
-		err = errors.Join(err, within.Err())
-	}
-	if err != nil {
+	if !stop() || err != nil {
 		_ = conn.Close()
-		return nil, because(ctx, fmt.Errorf("%w: %w", ErrCut, err))
+		return nil, because(ctx, fmt.Errorf("%w: %w", ErrCut, errors.Join(err, within.Err())))
 	}
-	return &Held{client: c, request: r, conn: conn, rest: whole[early:]}, nil
+	return &Held{
+		client: c, conn: conn, raw: raw, rest: whole[early:],
+		answer: newExchange(conn, r, &Manner{}, c.maxBody()),
+	}, nil
 }
 
 // Release sends the end of the request, reads the answer, and closes the
 // connection. The client's timeout bounds it from here on. Errors are those of
 // [Client.Do].
 func (h *Held) Release(ctx context.Context) (*Answer, error) {
-	timeout := h.client.patience()
+	timeout := h.client.timeout()
 	within, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	stop := context.AfterFunc(within, h.Close)
-	defer func() {
-		stop()
-		h.Close()
-	}()
+	broken := make(chan struct{})
+	stop := context.AfterFunc(within, func() {
+		_ = h.raw.Close()
+		close(broken)
+	})
 	began := time.Now()
-	_, unsent := h.conn.Write(h.rest)
+	unsent := h.answer.write(h.rest)
 	// A service may have answered before it had everything, and closed.
-	answer, err := h.client.read(bufio.NewReader(h.conn), h.request, &Manner{})
+	answer, err := h.answer.read()
+	h.Close()
+	if !stop() {
+		<-broken
+	}
 	switch {
 	case answer != nil:
 		answer.Took = time.Since(began)
 	case unsent != nil:
-		err = fmt.Errorf("%w: %w", ErrCut, unsent)
+		err = unsent
 	}
 	if err != nil && within.Err() != nil && ctx.Err() == nil {
-		return nil, fmt.Errorf("%w (%s)", ErrTimeout, timeout)
+		return answer, fmt.Errorf("%w (%s)", ErrTimeout, timeout)
 	}
 	return answer, because(ctx, err)
 }
@@ -83,11 +87,3 @@ func (h *Held) Release(ctx context.Context) (*Answer, error) {
 // Close gives the request up: the connection is closed, and the service never
 // gets the end of it. Closing again does nothing.
 func (h *Held) Close() { _ = h.conn.Close() }
-
-// patience is the timeout of an exchange whose manner says nothing.
-func (c *Client) patience() time.Duration {
-	if c.Timeout <= 0 {
-		return DefaultTimeout
-	}
-	return c.Timeout
-}
