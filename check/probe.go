@@ -30,7 +30,8 @@ type change func(*wire.Request)
 type reply struct {
 	*wire.Answer // nil if none came
 
-	err error
+	err     error
+	request *wire.Request // what was sent; nil if nothing was
 }
 
 // answered reports whether there is a whole answer, that the client may see.
@@ -127,7 +128,7 @@ func (p *probe) deliverBy(ctx context.Context, client *wire.Client, label string
 			p.mu.Unlock()
 			continue
 		}
-		return reply{answer, err}
+		return reply{answer, err, r}
 	}
 }
 
