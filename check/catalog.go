@@ -64,7 +64,10 @@ func Catalog() []Check {
 		basics(),
 		concurrency(),
 		lostAnswers(),
+		refusals(),
+		scopes(),
 		sizes(),
+		uniqueValues(),
 		// further groups stand here, each in a file of its own
 	)
 }

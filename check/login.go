@@ -118,17 +118,17 @@ func setCookies(r *wire.Request, cookies []*http.Cookie) {
 	had, _ := http.ParseCookie(r.Value("Cookie")) // none, where it cannot be read
 	for _, c := range had {
 		if !slices.ContainsFunc(cookies, func(n *http.Cookie) bool { return n.Name == c.Name }) {
-			lines = append(lines, pair(c))
+			lines = append(lines, cookieText(c))
 		}
 	}
 	for _, c := range cookies {
-		lines = append(lines, pair(c))
+		lines = append(lines, cookieText(c))
 	}
 	r.Set("Cookie", strings.Join(lines, "; "))
 }
 
-// pair is a cookie as the Cookie header has it.
-func pair(c *http.Cookie) string {
+// cookieText is a cookie as the Cookie header has it.
+func cookieText(c *http.Cookie) string {
 	if c.Quoted {
 		return c.Name + `="` + c.Value + `"`
 	}

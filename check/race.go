@@ -204,7 +204,7 @@ func (p *probe) stream(ctx context.Context, over *wire.H2, r *wire.Request) repl
 	began := time.Now()
 	answer, err := over.Do(within, r)
 	p.keep("stream", began, r, &wire.Manner{}, answer, err)
-	return reply{answer, err}
+	return reply{answer, err, r}
 }
 
 func racersAreTold(ctx context.Context, p *probe) finding {

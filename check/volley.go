@@ -86,7 +86,7 @@ func (p *probe) release(ctx context.Context, one *racer) reply {
 	answer, err := one.held.Release(ctx)
 	p.keep(one.label, began, one.request, &wire.Manner{}, answer, err)
 	p.run.keepCookies(one.intent, one.request, answer)
-	return reply{answer, err}
+	return reply{answer, err, one.request}
 }
 
 // noneThere ends the run where a volley met no service at all. A service that
