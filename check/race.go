@@ -73,7 +73,7 @@ func concurrency() []Check {
 			ID: "RACE-09", Group: Concurrency, Level: LevelMust,
 			Says:   "An attempt that was refused in a race, and comes again, gets the first answer.",
 			Source: "draft -07 §2.6; Semel promise 2", Advice: "Whoever is refused must leave the record of the running attempt alone.",
-			requests: func(c *Config) int { return 2*atOnce(c, racers) + settledTries },
+			requests: func(c *Config) int { return 2*atOnce(c, racers) + 2*settledTries },
 			unfit:    wantsParallel, run: afterSample(losersComeAgain),
 		},
 	}
@@ -283,35 +283,47 @@ func othersAreNotRefused(ctx context.Context, p *probe) finding {
 }
 
 func losersComeAgain(ctx context.Context, p *probe) finding {
-	in, replies, err := p.race(ctx, atOnce(p.run.config, racers))
+	in, err := p.intent(ctx)
 	if err != nil {
 		return incomplete("%v", err)
 	}
-	lost := slices.DeleteFunc(slices.Clone(replies), func(r reply) bool { return !p.clearRefusal(r) })
-	if len(lost) == 0 {
+	since := p.before(ctx)
+	all := slices.Repeat([]*intent{in}, atOnce(p.run.config, racers))
+	later := make([]reply, len(all)) // of those that came again
+	comesAgain := func(i int, r reply) {
+		if p.clearRefusal(r) && pause(ctx, p.returnsAfter(r)) {
+			later[i] = p.send(ctx, "again", in)
+		}
+	}
+	replies := p.volleyThen(ctx, "racer", comesAgain, all...)
+	later = slices.DeleteFunc(later, func(r reply) bool { return r.request == nil })
+	if len(later) == 0 {
 		return skipped("no attempt was refused: %s", tellReplies(replies))
 	}
+	last := p.untilSettled(ctx, "again", in)
+	switch {
+	case last.in(http.StatusTooManyRequests, http.StatusServiceUnavailable):
+		return incomplete("the service is busy: %s", last)
+	case !p.settled(last):
+		return failed("the answers were %s, and to those that came again %s", tellReplies(replies), tellReplies(append(later, last)))
+	}
 	first := p.outcomeOf(ctx, in, replies)
-	if !p.settled(first) {
-		return failed("the answers were %s, and to those that came again: %s", tellReplies(replies), first)
-	}
-	for i := range lost {
-		again := p.untilSettledOnce(ctx, i, in)
-		if again.in(http.StatusTooManyRequests, http.StatusServiceUnavailable) {
-			return incomplete("the service is busy: %s", again)
-		}
-		if why := p.wrongRepeat(first, again); why != "" {
-			return failed("of those that were refused and came again one got another answer: %s", why)
+	for _, r := range append(later, last) {
+		if why := p.wrongRepeat(first, r); why != "" && !p.clearRefusal(r) {
+			return failed("one that was refused and came again got another answer: %s", why)
 		}
 	}
-	return passed()
+	if len(p.run.config.Oracles) == 0 {
+		return passed()
+	}
+	return remark(p.once(ctx, since, in), replies)
 }
 
-// untilSettledOnce has the patience of [probe.untilSettled] for the first who
-// comes again: after that the record is there for the others too.
-func (p *probe) untilSettledOnce(ctx context.Context, i int, in *intent) reply {
-	if i == 0 {
-		return p.untilSettled(ctx, "again", in)
+// returnsAfter is when one who was refused comes again: when the refusal says, or else
+// soon enough that the twin may still be running.
+func (p *probe) returnsAfter(r reply) time.Duration {
+	if r.Header.Get("Retry-After") != "" {
+		return comeAgain(r)
 	}
-	return p.send(ctx, "again", in)
+	return min(refusalPause, p.usual()/2)
 }

@@ -23,6 +23,12 @@ const gatherTime = 5 * time.Second
 // Nothing is sent again, not after a 429 either. Replies are in the order of the
 // intents; one whose connection could not be made is ErrUnreachable.
 func (p *probe) volley(ctx context.Context, label string, intents ...*intent) []reply {
+	return p.volleyThen(ctx, label, func(int, reply) {}, intents...)
+}
+
+// volleyThen is volley, and calls then with each reply as soon as it is there,
+// while others may still be under way.
+func (p *probe) volleyThen(ctx context.Context, label string, then func(i int, r reply), intents ...*intent) []reply {
 	replies := make([]reply, len(intents))
 	ready := make([]*racer, len(intents))
 	for i, in := range intents { // at its pace, before the first connection waits for the others
@@ -38,6 +44,7 @@ func (p *probe) volley(ctx context.Context, label string, intents ...*intent) []
 	each(len(intents), func(i int) {
 		if ready[i] != nil && ready[i].held != nil {
 			replies[i] = p.release(ctx, ready[i])
+			then(i, replies[i])
 		}
 	})
 	p.noneThere(replies)
