@@ -64,8 +64,12 @@ func Catalog() []Check {
 		basics(),
 		keys(),
 		mismatches(),
+		concurrency(),
 		lostAnswers(),
+		refusals(),
+		scopes(),
 		sizes(),
+		uniqueValues(),
 		// further groups stand here, each in a file of its own
 		last(),
 	)

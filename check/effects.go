@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -28,8 +29,19 @@ func (p *probe) before(ctx context.Context, of ...*intent) tally {
 			return t
 		}
 	}
-	p.run.books.open(p.check.ID, p.run.sentSoFar(), t.counts)
+	p.run.books.open(p.check.ID, p.run.sentSoFar(), p.run.altogether(t.counts))
 	return t
+}
+
+// altogether leaves out what was counted for single intents.
+func (s *session) altogether(counts []int64) []int64 {
+	counts = slices.Clone(counts)
+	for i, oracle := range s.config.Oracles {
+		if oracle.PerIntent() {
+			counts[i] = 0
+		}
+	}
+	return counts
 }
 
 // countAll is what an oracle counts for all of the intents, or altogether. Two

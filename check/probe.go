@@ -74,8 +74,12 @@ func (r reply) String() string {
 // request renders an attempt of the intent, with its key and its user, and then
 // makes the changes.
 func (p *probe) request(in *intent, changes ...change) (*wire.Request, error) {
-	config := p.run.config
-	r, err := config.Template.fill(in.values)
+	return p.requestOf(&p.run.config.Template, in, changes...)
+}
+
+// requestOf is request for another template.
+func (p *probe) requestOf(t *Template, in *intent, changes ...change) (*wire.Request, error) {
+	r, err := t.fill(in.values)
 	if err != nil {
 		return nil, err
 	}
@@ -89,12 +93,13 @@ func (p *probe) request(in *intent, changes ...change) (*wire.Request, error) {
 	for _, f := range in.header {
 		r.Set(f.Name, in.values.Fill(f.Value))
 	}
-	if in.user != nil {
-		for _, f := range in.user.Header {
-			r.Set(f.Name, f.Value)
-		}
+	if in.loggedOut {
+		p.run.anonymise(&r)
+	} else {
+		identify(&r, in.user, in.values)
+		setCookies(&r, in.cookies)
 	}
-	if err := config.Key.put(&r, in.key); err != nil {
+	if err := p.run.config.Key.put(&r, in.key); err != nil {
 		return nil, err
 	}
 	for _, change := range changes {
@@ -114,7 +119,9 @@ func (p *probe) sendIn(ctx context.Context, label string, m wire.Manner, in *int
 	if err != nil {
 		return reply{err: err}
 	}
-	return p.deliver(ctx, label, r, &m)
+	got := p.deliver(ctx, label, r, &m)
+	p.run.keepCookies(in, r, got.Answer)
+	return got
 }
 
 // deliver sends a request as it is, counts it, and keeps it as evidence. Where
