@@ -36,8 +36,11 @@ func (s *session) count(ctx context.Context, oracle Oracle, in *intent) (int64, 
 	s.lookUps++
 	s.mu.Unlock()
 	fill := func(text string) string { return text }
-	if in != nil {
+	switch {
+	case in != nil:
 		fill = in.values.Fill
+	case s.user != nil: // what the log-in gave
+		fill = s.user.Values.Fill
 	}
 	n, err := oracle.Count(ctx, fill)
 	if err != nil {
