@@ -62,6 +62,12 @@ type Check struct {
 func Catalog() []Check {
 	return slices.Concat(
 		basics(),
+		concurrency(),
+		lostAnswers(),
+		refusals(),
+		scopes(),
+		sizes(),
+		uniqueValues(),
 		// further groups stand here, each in a file of its own
 	)
 }

@@ -9,44 +9,66 @@ import (
 
 // tally is how many effects there were at one moment, by oracle.
 type tally struct {
-	counts []int64 // zero for oracles that count for one intent
+	counts []int64 // zero for oracles that count for one intent, which had none
 	err    error
 }
 
-// before counts what is there already. It costs nothing without an oracle that
-// counts everything.
-func (p *probe) before(ctx context.Context) tally {
+// before counts what is there already. Intents that are named had effects
+// before; of others, an oracle that counts for one intent has seen none. It costs
+// nothing where there is nothing to count.
+func (p *probe) before(ctx context.Context, of ...*intent) tally {
 	t := tally{counts: make([]int64, len(p.run.config.Oracles))}
 	for i, oracle := range p.run.config.Oracles {
-		if oracle.PerIntent() {
-			continue
-		}
-		n, err := p.run.count(ctx, oracle, nil)
-		if err != nil {
-			t.err = err
+		t.counts[i], t.err = p.countAll(ctx, oracle, of)
+		if t.err != nil {
 			return t
 		}
-		t.counts[i] = n
 	}
 	return t
 }
 
-func (s *session) count(ctx context.Context, oracle Oracle, in *intent) (int64, error) {
+// countAll is what an oracle counts for all of the intents, or altogether.
+// Intents that it cannot tell apart, such as two with the same {{n}}, count once.
+func (p *probe) countAll(ctx context.Context, oracle Oracle, of []*intent) (int64, error) {
+	if !oracle.PerIntent() {
+		of = []*intent{nil}
+	}
+	var total int64
+	asked := map[string]bool{}
+	for _, in := range of {
+		n, question, err := p.run.count(ctx, oracle, in)
+		if err != nil {
+			return 0, err
+		}
+		if !asked[question] {
+			total += n
+		}
+		asked[question] = true
+	}
+	return total, nil
+}
+
+// count asks an oracle. question has everything of the intent that it wanted to
+// know.
+func (s *session) count(ctx context.Context, oracle Oracle, in *intent) (n int64, question string, err error) {
 	s.mu.Lock()
 	s.lookUps++
 	s.mu.Unlock()
-	fill := func(text string) string { return text }
-	switch {
-	case in != nil:
-		fill = in.values.Fill
-	case s.user != nil: // what the log-in gave
-		fill = s.user.Values.Fill
+	fill := func(text string) string {
+		switch {
+		case in != nil:
+			text = in.values.Fill(text)
+		case s.user != nil: // what the log-in gave
+			text = s.user.Values.Fill(text)
+		}
+		question += text + "\x00"
+		return text
 	}
-	n, err := oracle.Count(ctx, fill)
+	n, err = oracle.Count(ctx, fill)
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", oracle.Name(), err)
+		return 0, "", fmt.Errorf("%s: %w", oracle.Name(), err)
 	}
-	return n, nil
+	return n, question, nil
 }
 
 // effects finds out whether the intents together had between least and most
@@ -126,20 +148,12 @@ func (s sighting) String() string {
 func (p *probe) seen(ctx context.Context, since tally, of []*intent) (sighting, error) {
 	var s sighting
 	for i, oracle := range p.run.config.Oracles {
-		asked := of
-		if !oracle.PerIntent() {
-			asked = []*intent{nil}
-		}
-		total := -since.counts[i]
-		for _, in := range asked {
-			n, err := p.run.count(ctx, oracle, in)
-			if err != nil {
-				return s, err
-			}
-			total += n
+		total, err := p.countAll(ctx, oracle, of)
+		if err != nil {
+			return s, err
 		}
 		s.names = append(s.names, oracle.Name())
-		s.counts = append(s.counts, total)
+		s.counts = append(s.counts, total-since.counts[i])
 	}
 	return s, nil
 }

@@ -30,7 +30,8 @@ type change func(*wire.Request)
 type reply struct {
 	*wire.Answer // nil if none came
 
-	err error
+	err     error
+	request *wire.Request // what was sent; nil if nothing was
 }
 
 // answered reports whether there is a whole answer, that the client may see.
@@ -60,17 +61,22 @@ func (r reply) String() string {
 // request renders an attempt of the intent, with its key and its user, and then
 // makes the changes.
 func (p *probe) request(in *intent, changes ...change) (*wire.Request, error) {
-	config := p.run.config
-	r, err := config.Template.fill(in.values)
+	return p.requestOf(&p.run.config.Template, in, changes...)
+}
+
+// requestOf is request for another template.
+func (p *probe) requestOf(t *Template, in *intent, changes ...change) (*wire.Request, error) {
+	r, err := t.fill(in.values)
 	if err != nil {
 		return nil, err
 	}
-	if in.user != nil {
-		for _, f := range in.user.Header {
-			r.Set(f.Name, f.Value)
-		}
+	if in.loggedOut {
+		p.run.anonymise(&r)
+	} else {
+		identify(&r, in.user, in.values)
+		setCookies(&r, in.cookies)
 	}
-	if err := config.Key.put(&r, in.key); err != nil {
+	if err := p.run.config.Key.put(&r, in.key); err != nil {
 		return nil, err
 	}
 	for _, change := range changes {
@@ -90,12 +96,19 @@ func (p *probe) sendIn(ctx context.Context, label string, m wire.Manner, in *int
 	if err != nil {
 		return reply{err: err}
 	}
-	return p.deliver(ctx, label, r, &m)
+	got := p.deliver(ctx, label, r, &m)
+	p.run.keepCookies(in, r, got.Answer)
+	return got
 }
 
 // deliver sends a request as it is, counts it, and keeps it as evidence. Where
 // the service says 429 it waits as long as it is told, and sends once more.
 func (p *probe) deliver(ctx context.Context, label string, r *wire.Request, m *wire.Manner) reply {
+	return p.deliverBy(ctx, &p.run.client, label, r, m)
+}
+
+// deliverBy is deliver over another client, such as one that goes by a relay.
+func (p *probe) deliverBy(ctx context.Context, client *wire.Client, label string, r *wire.Request, m *wire.Manner) reply {
 	for {
 		if err := p.take(); err != nil {
 			return reply{err: err}
@@ -104,7 +117,7 @@ func (p *probe) deliver(ctx context.Context, label string, r *wire.Request, m *w
 			return reply{err: err}
 		}
 		began := time.Now()
-		answer, err := p.run.client.Do(ctx, r, m)
+		answer, err := client.Do(ctx, r, m)
 		p.keep(label, began, r, m, answer, err)
 		if errors.Is(err, wire.ErrUnreachable) || errors.Is(err, wire.ErrTLS) {
 			p.run.lost(err)
@@ -115,7 +128,7 @@ func (p *probe) deliver(ctx context.Context, label string, r *wire.Request, m *w
 			p.mu.Unlock()
 			continue
 		}
-		return reply{answer, err}
+		return reply{answer, err, r}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
@@ -21,6 +22,9 @@ type session struct {
 	pace   *rate.Limiter
 	user   *User // with what the log-in gave
 	other  *User
+	// jars keep the cookies of users who logged in, by user and other. They are
+	// made by logIn, and lock themselves.
+	jars map[*User]http.CookieJar
 
 	mu      sync.Mutex // guards the fields below
 	number  int64      // the last {{n}}
