@@ -18,6 +18,7 @@ type intent struct {
 	key    string
 	values Values
 	user   *User
+	draft  *draft // the page's form; nil where there is no page
 }
 
 // intent makes a new wish of the main user.
@@ -36,9 +37,18 @@ func (p *probe) intents(ctx context.Context, n int) ([]*intent, error) {
 	return all, nil
 }
 
-// newIntent fills in everything that makes an intent another one than all
-// before it, also those of earlier runs.
+// newIntent is a wish, and the page on which it is filled in.
 func (s *session) newIntent(ctx context.Context, user *User) (*intent, error) {
+	in, err := s.wish(ctx, user)
+	if err == nil && s.config.Page != nil {
+		in.draft, err = s.open(ctx, in)
+	}
+	return in, err
+}
+
+// wish fills in everything that makes an intent another one than all before it,
+// also those of earlier runs.
+func (s *session) wish(ctx context.Context, user *User) (*intent, error) {
 	s.mu.Lock()
 	s.number++
 	n := s.number
@@ -58,6 +68,17 @@ func (s *session) newIntent(ctx context.Context, user *User) (*intent, error) {
 	}
 	values["key"] = key
 	return &intent{key: key, values: values, user: user}, nil
+}
+
+// identify puts the lines that say who the caller is in the place of those of
+// the template.
+func (in *intent) identify(r *wire.Request) {
+	if in.user == nil {
+		return
+	}
+	for _, f := range in.user.Header {
+		r.Set(f.Name, f.Value)
+	}
 }
 
 // random is n random bytes as text.

@@ -57,17 +57,18 @@ func (r reply) String() string {
 	return text
 }
 
-// request renders an attempt of the intent, with its key and its user, and then
-// makes the changes.
+// request renders an attempt of the intent, with its key and its user, makes the
+// changes, and signs the whole where it is a webhook.
 func (p *probe) request(in *intent, changes ...change) (*wire.Request, error) {
 	config := p.run.config
 	r, err := config.Template.fill(in.values)
 	if err != nil {
 		return nil, err
 	}
-	if in.user != nil {
-		for _, f := range in.user.Header {
-			r.Set(f.Name, f.Value)
+	in.identify(&r)
+	if in.draft != nil {
+		if err := p.run.submit(&r, in); err != nil {
+			return nil, err
 		}
 	}
 	if err := config.Key.put(&r, in.key); err != nil {
@@ -75,6 +76,9 @@ func (p *probe) request(in *intent, changes ...change) (*wire.Request, error) {
 	}
 	for _, change := range changes {
 		change(&r)
+	}
+	if config.Profile.Webhook {
+		config.sign(&r, time.Now())
 	}
 	return &r, nil
 }

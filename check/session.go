@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http/cookiejar"
 	"sync"
 	"time"
 
@@ -30,6 +31,7 @@ type session struct {
 	spared  int // requests repeated after a 429
 	died    error
 	sample  *sample
+	jars    map[*User]*cookiejar.Jar
 	notes   []string
 }
 
@@ -44,6 +46,7 @@ func newSession(c *Config) *session {
 		user:   c.User,
 		other:  c.Other,
 		number: time.Now().UnixMicro(),
+		jars:   map[*User]*cookiejar.Jar{},
 	}
 }
 
