@@ -62,6 +62,8 @@ type Check struct {
 func Catalog() []Check {
 	return slices.Concat(
 		basics(),
+		forms(),
+		webhooks(),
 		// further groups stand here, each in a file of its own
 	)
 }

@@ -101,6 +101,7 @@ type Mint struct {
 // Dependency is what the service calls, seen from the middle.
 type Dependency interface {
 	// FailNext makes the next n calls fail with the status; they do not arrive.
+	// It replaces what is left of an earlier one: zero ends it.
 	FailNext(n, status int)
 }
 

@@ -9,24 +9,28 @@ import (
 
 // tally is how many effects there were at one moment, by oracle.
 type tally struct {
-	counts []int64 // zero for oracles that count for one intent
+	counts []int64
 	err    error
 }
 
 // before counts what is there already. It costs nothing without an oracle that
-// counts everything.
-func (p *probe) before(ctx context.Context) tally {
+// counts everything; intents that share values with others are named, so that
+// what an oracle finds for them already does not count.
+func (p *probe) before(ctx context.Context, of ...*intent) tally {
 	t := tally{counts: make([]int64, len(p.run.config.Oracles))}
 	for i, oracle := range p.run.config.Oracles {
-		if oracle.PerIntent() {
-			continue
+		asked := of
+		if !oracle.PerIntent() {
+			asked = []*intent{nil}
 		}
-		n, err := p.run.count(ctx, oracle, nil)
-		if err != nil {
-			t.err = err
-			return t
+		for _, in := range asked {
+			n, err := p.run.count(ctx, oracle, in)
+			if err != nil {
+				t.err = err
+				return t
+			}
+			t.counts[i] += n
 		}
-		t.counts[i] = n
 	}
 	return t
 }

@@ -1,0 +1,267 @@
+package check
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"golang.org/x/net/html"
+
+	"github.com/semel-dev/semel/check/wire"
+)
+
+// forms are checks of a page's form, as a person with a browser meets it.
+func forms() []Check {
+	return []Check{
+		{
+			ID: "FORM-01", Group: Keyless, Level: LevelMust, NeedsOracle: true,
+			Says:     "A double click, and one more click later, have one effect.",
+			Source:   "Semel promise 2; docs/forms.md",
+			Advice:   "Give every page a token of its own in a hidden field, and let token and content together be the key of the intent.",
+			requests: sends(3),
+			unfit:    wantsBrowser, run: submitsOnce,
+		},
+		{
+			ID: "FORM-02", Group: Keyless, Level: LevelMust,
+			Says:     "A form that is sent twice leads to the same place both times.",
+			Source:   "Semel promise 2; docs/forms.md",
+			Advice:   "Answer the repetition from the record of the first: the person sees only the last answer.",
+			requests: sends(2),
+			unfit:    wantsBrowser, run: leadsToOnePlace,
+		},
+		{
+			ID: "FORM-03", Group: Keyless, Level: LevelMust, NeedsOracle: true,
+			Says:     "A form that the browser resends by itself, because its connection was lost, has one effect.",
+			Source:   "RFC 9110 §9.2.2; RFC 9112 §9.3.1; docs/forms.md",
+			Advice:   "Buttons that lock and scripts do not stop this: browsers send the same bytes again without asking the page. The server has to know the intent.",
+			requests: sends(3),
+			unfit:    wantsBrowser, run: resendsOnce,
+		},
+		{
+			ID: "FORM-04", Group: Keyless, Level: LevelMust, NeedsOracle: true,
+			Says:     "Back, another value in the same page, and send: that is a new intent, and is carried out.",
+			Source:   "docs/forms.md",
+			Advice:   "Let the content of the form be a part of the key: a page's token alone comes twice for good reasons.",
+			requests: sends(2),
+			unfit:    wantsBrowser, run: executesEdited,
+		},
+		{
+			ID: "FORM-05", Group: Keyless, Level: LevelMust, NeedsOracle: true,
+			Says:     "Two open pages with different contents are two intents.",
+			Source:   "docs/forms.md",
+			Advice:   "Do not keep one token for each session: every page that is shown needs its own.",
+			requests: sends(2),
+			unfit:    wantsBrowser, run: executesBothTabs,
+		},
+		{
+			ID: "FORM-06", Group: Keyless, Level: LevelMust,
+			Says:     "Who sent a form twice is shown no error.",
+			Source:   "Semel promise 2; docs/forms.md",
+			Advice:   "Do not let the repetition run into a unique column or a used-up token: the first was carried out, and that is what the person has to see.",
+			requests: sends(2),
+			unfit:    wantsBrowser, run: showsNoError,
+		},
+	}
+}
+
+// wantsBrowser is for checks of forms.
+func wantsBrowser(c *Config) string {
+	if !c.Profile.Browser {
+		return "the profile is not that of a page's form"
+	}
+	return ""
+}
+
+func submitsOnce(ctx context.Context, p *probe) finding {
+	in, err := p.intent(ctx)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	since := p.before(ctx)
+	clicks := p.together(2, func(i int) reply { return p.send(ctx, fmt.Sprintf("click %d", i+1), in) })
+	return p.onceIfAny(ctx, since, in, append(clicks, p.send(ctx, "a click later", in)))
+}
+
+func resendsOnce(ctx context.Context, p *probe) finding {
+	in, err := p.intent(ctx)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	since := p.before(ctx)
+	p.sendIn(ctx, "sent, and the connection closed", wire.Manner{Fault: wire.HangUp}, in)
+	p.sendIn(ctx, "resent, and the answer lost", wire.Manner{Fault: wire.LoseAnswer}, in)
+	return p.onceIfAny(ctx, since, in, []reply{p.send(ctx, "resent", in)})
+}
+
+// onceIfAny is once, where one of the attempts was carried out according to its
+// answer. Otherwise nobody can tell what repeating does.
+func (p *probe) onceIfAny(ctx context.Context, since tally, in *intent, attempts []reply) finding {
+	for _, r := range attempts {
+		if r.fine() {
+			return p.once(ctx, since, in)
+		}
+	}
+	if f := p.effects(ctx, since, 0, 1, in); !f.ok() {
+		return f
+	}
+	return incomplete("no attempt succeeded: the last was answered %s", attempts[len(attempts)-1])
+}
+
+// twice submits one page's form, and again.
+func (p *probe) twice(ctx context.Context) (first, again reply, f finding) {
+	in, err := p.intent(ctx)
+	if err != nil {
+		return first, again, incomplete("%v", err)
+	}
+	if first = p.send(ctx, "first", in); !first.fine() {
+		return first, again, incomplete("the first was answered %s", first)
+	}
+	again = p.send(ctx, "again", in)
+	if !again.answered() {
+		return first, again, incomplete("the repetition got %s", again)
+	}
+	return first, again, passed()
+}
+
+func leadsToOnePlace(ctx context.Context, p *probe) finding {
+	first, again, f := p.twice(ctx)
+	there, then := first.location(), again.location()
+	switch {
+	case !f.ok():
+		return f
+	case there != then:
+		return failed("the first was %s%s, the repetition %s%s", first, leading(there), again, leading(then))
+	case there != "" || sameText(first, again):
+		return passed()
+	}
+	if difference := p.sameAnswer(first, again); difference != "" {
+		return failed("the repetition shows something else: %s", difference)
+	}
+	return passed()
+}
+
+// location is where a browser goes after the answer; empty if it stays.
+func (r reply) location() string {
+	if !r.answered() || r.Status < 300 || r.Status >= 400 {
+		return ""
+	}
+	return r.Header.Get("Location")
+}
+
+func leading(place string) string {
+	if place == "" {
+		return ", which leads nowhere"
+	}
+	return " to " + place
+}
+
+func showsNoError(ctx context.Context, p *probe) finding {
+	first, again, f := p.twice(ctx)
+	switch {
+	case !f.ok():
+		return f
+	case first.Status/100 != again.Status/100:
+		return failed("the first was answered %s, the repetition %s", first, again)
+	}
+	return passed()
+}
+
+func executesEdited(ctx context.Context, p *probe) finding {
+	in, err := p.intent(ctx)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	other, err := p.edit(ctx, in)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	since := p.before(ctx)
+	first := p.send(ctx, "first", in)
+	if !first.fine() {
+		return incomplete("the first was answered %s", first)
+	}
+	if f := p.once(ctx, since, in); !f.ok() {
+		return incomplete("the first: %s", f.reason)
+	}
+	since = p.before(ctx, other.in) // which may have values of the first
+	edited := p.send(ctx, "edited", other.in, other.changes...)
+	refused := !edited.fine() || edited.Status/100 != first.Status/100
+	if refused && other.invented != "" {
+		return incomplete("with %s the form was answered %s: write {{n}} into a field that may differ", other.invented, edited)
+	}
+	if !edited.fine() {
+		return failed("the edited form was answered %s", edited)
+	}
+	return p.once(ctx, since, other.in)
+}
+
+func executesBothTabs(ctx context.Context, p *probe) finding {
+	tabs, err := p.intents(ctx, 2)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	var second edit
+	if second.in = tabs[1]; !p.run.config.Template.Varies() {
+		if second, err = p.edit(ctx, tabs[1]); err != nil {
+			return incomplete("%v", err)
+		}
+	}
+	since := p.before(ctx)
+	left := p.send(ctx, "the first page", tabs[0])
+	right := p.send(ctx, "the second page", second.in, second.changes...)
+	switch {
+	case !left.fine() && !right.fine():
+		return incomplete("both were refused: %s, and %s", left, right)
+	case !left.fine():
+		return failed("the form of the page that was opened first was answered %s", left)
+	case !right.fine() && second.invented != "":
+		return incomplete("with %s the form was answered %s: write {{n}} into a field that may differ", second.invented, right)
+	case !right.fine():
+		return failed("the form of the page that was opened second was answered %s", right)
+	}
+	return p.effects(ctx, since, 2, 2, tabs[0], second.in)
+}
+
+// sameText reports whether two pages read alike: what is hidden, scripts, and
+// what is said of the sending itself (role=status) do not count.
+func sameText(a, b reply) bool {
+	return a.Status == b.Status && isPage(a) && isPage(b) && bytes.Equal(pageText(a.Body), pageText(b.Body))
+}
+
+func isPage(r reply) bool {
+	media, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	return strings.TrimSpace(media) == "text/html"
+}
+
+// pageText is what a page shows; nil if it cannot be read.
+func pageText(page []byte) []byte {
+	doc, err := html.Parse(bytes.NewReader(page))
+	if err != nil {
+		return nil
+	}
+	var b bytes.Buffer
+	var add func(*html.Node)
+	add = func(n *html.Node) {
+		if n.Type == html.TextNode {
+			b.WriteString(strings.Join(strings.Fields(n.Data), " ") + "\n")
+		}
+		if n.Data == "script" || n.Data == "style" || n.Data == "template" || isStatus(n) {
+			return
+		}
+		for child := n.FirstChild; child != nil; child = child.NextSibling {
+			add(child)
+		}
+	}
+	add(doc)
+	return b.Bytes()
+}
+
+func isStatus(n *html.Node) bool {
+	for _, a := range n.Attr {
+		if a.Key == "role" && a.Val == "status" {
+			return true
+		}
+	}
+	return false
+}
