@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -94,18 +95,17 @@ func resendsOnce(ctx context.Context, p *probe) finding {
 	return p.onceIfAny(ctx, since, in, []reply{p.send(ctx, "resent", in)})
 }
 
-// onceIfAny is once, where one of the attempts was carried out according to its
-// answer. Otherwise nobody can tell what repeating does.
+// onceIfAny is once. Where no attempt had an effect, and none was said to have
+// one, nobody can tell what repeating does.
 func (p *probe) onceIfAny(ctx context.Context, since tally, in *intent, attempts []reply) finding {
-	for _, r := range attempts {
-		if r.fine() {
-			return p.once(ctx, since, in)
-		}
-	}
-	if f := p.effects(ctx, since, 0, 1, in); !f.ok() {
+	f := p.once(ctx, since, in)
+	if f.verdict != Fail || slices.ContainsFunc(attempts, reply.fine) {
 		return f
 	}
-	return incomplete("no attempt succeeded: the last was answered %s", attempts[len(attempts)-1])
+	if p.effects(ctx, since, 0, 0, in).ok() {
+		return incomplete("no attempt succeeded: the last was answered %s", attempts[len(attempts)-1])
+	}
+	return f
 }
 
 // twice submits one page's form, and again.
