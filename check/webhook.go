@@ -180,7 +180,7 @@ func sparesID(ctx context.Context, p *probe) finding {
 		return incomplete("%v", err)
 	}
 	since := p.before(ctx)
-	if r := p.deliverAt(ctx, "with a wrong signature", time.Now(), in, p.forge); !r.answered() {
+	if r := p.deliverAt(ctx, "with a wrong signature", time.Now(), in, p.forge); !r.answered() || r.taken() {
 		return incomplete("the forged delivery got %s", r)
 	}
 	if r := p.send(ctx, "rightly signed", in); !r.taken() {
