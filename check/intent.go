@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -19,6 +20,10 @@ type intent struct {
 	values Values
 	user   *User
 	draft  *draft // the page's form; nil where there is no page
+	// What stands in the place of the template's, where a check says so.
+	body   []byte
+	url    *url.URL
+	header []wire.Field
 }
 
 // intent makes a new wish of the main user.
@@ -49,15 +54,7 @@ func (s *session) newIntent(ctx context.Context, user *User) (*intent, error) {
 // wish fills in everything that makes an intent another one than all before it,
 // also those of earlier runs.
 func (s *session) wish(ctx context.Context, user *User) (*intent, error) {
-	s.mu.Lock()
-	s.number++
-	n := s.number
-	s.mu.Unlock()
-	values := Values{"n": strconv.FormatInt(n, 10), "now": time.Now().UTC().Format(time.RFC3339)}
-	if user != nil {
-		maps.Copy(values, user.Values)
-	}
-	values["uuid"] = s.uuids.New().String()
+	values := s.freshValues(user)
 	key := "semel-check-" + random(12)
 	if s.config.Template.Has("minted") {
 		var err error
@@ -79,6 +76,31 @@ func (in *intent) identify(r *wire.Request) {
 	for _, f := range in.user.Header {
 		r.Set(f.Name, f.Value)
 	}
+}
+
+// freshValues are those of an intent, but for its key.
+func (s *session) freshValues(user *User) Values {
+	s.mu.Lock()
+	s.number++
+	n := s.number
+	s.mu.Unlock()
+	values := Values{"n": strconv.FormatInt(n, 10), "now": time.Now().UTC().Format(time.RFC3339)}
+	if user != nil {
+		maps.Copy(values, user.Values)
+	}
+	values["uuid"] = s.uuids.New().String()
+	return values
+}
+
+// renamed is the same wish under another key.
+func (in *intent) renamed(key string) *intent {
+	copied := *in
+	copied.key, copied.values = key, maps.Clone(in.values)
+	copied.values["key"] = key
+	if _, ok := copied.values["minted"]; ok {
+		copied.values["minted"] = key
+	}
+	return &copied
 }
 
 // random is n random bytes as text.

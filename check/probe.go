@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -30,7 +31,8 @@ type change func(*wire.Request)
 type reply struct {
 	*wire.Answer // nil if none came
 
-	err error
+	err     error
+	request *wire.Request // what was sent; nil if nothing was
 }
 
 // answered reports whether there is a whole answer, that the client may see.
@@ -38,6 +40,18 @@ func (r reply) answered() bool { return r.err == nil && r.Answer != nil }
 
 // fine reports whether the answer is a success: 2xx or 3xx.
 func (r reply) fine() bool { return r.answered() && r.Status >= 200 && r.Status < 400 }
+
+// refused reports whether the answer is a refusal: 4xx.
+func (r reply) refused() bool { return r.answered() && r.Status >= 400 && r.Status < 500 }
+
+// judged is a pass where the answer says something. No answer, and one that says
+// to come again later, leave everything open.
+func (r reply) judged() finding {
+	if !r.answered() || r.in(http.StatusTooManyRequests, http.StatusServiceUnavailable) {
+		return incomplete("a request was answered %s", r)
+	}
+	return passed()
+}
 
 // in reports whether the answer has one of the statuses.
 func (r reply) in(statuses ...int) bool { return r.answered() && slices.Contains(statuses, r.Status) }
@@ -65,12 +79,22 @@ func (p *probe) request(in *intent, changes ...change) (*wire.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	in.identify(&r)
 	if in.draft != nil {
 		if err := p.run.submit(&r, in); err != nil {
 			return nil, err
 		}
 	}
+	if in.body != nil {
+		r.Body = bytes.Clone(in.body)
+	}
+	if in.url != nil {
+		at := *in.url
+		r.URL = &at
+	}
+	for _, f := range in.header {
+		r.Set(f.Name, in.values.Fill(f.Value))
+	}
+	in.identify(&r)
 	if err := config.Key.put(&r, in.key); err != nil {
 		return nil, err
 	}
@@ -119,7 +143,7 @@ func (p *probe) deliver(ctx context.Context, label string, r *wire.Request, m *w
 			p.mu.Unlock()
 			continue
 		}
-		return reply{answer, err}
+		return reply{answer, err, r}
 	}
 }
 

@@ -1,6 +1,9 @@
 package check
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // sample is what two different intents were answered, before any check. What
 // differs between the two may differ for other reasons than a second execution,
@@ -29,6 +32,10 @@ func (p *probe) takeSample(ctx context.Context) (*sample, error) {
 		return nil, err
 	}
 	s.other = p.send(ctx, "another intent", s.b)
+	began := time.Now()
 	s.effects = p.effects(ctx, since, sampleRequests, sampleRequests, s.a, s.b)
+	if s.effects.ok() {
+		p.run.learnLag(time.Since(began))
+	}
 	return s, nil
 }

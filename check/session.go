@@ -22,6 +22,7 @@ type session struct {
 	pace   *rate.Limiter
 	user   *User // with what the log-in gave
 	other  *User
+	books  ledger
 
 	mu      sync.Mutex // guards the fields below
 	number  int64      // the last {{n}}
@@ -33,6 +34,7 @@ type session struct {
 	sample  *sample
 	jars    map[*User]*cookiejar.Jar
 	notes   []string
+	lag     time.Duration // how long the sample's effects took to be seen, where that is long
 }
 
 // errBudget is a defect of a check: it wants to send more than it announced.
@@ -62,6 +64,13 @@ func (s *session) take() error {
 	}
 	s.sent++
 	return nil
+}
+
+// sentSoFar is how many requests went to the endpoint.
+func (s *session) sentSoFar() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sent
 }
 
 // lookUp sends a request that is not to the endpoint under test.
