@@ -64,6 +64,8 @@ func Catalog() []Check {
 		basics(),
 		keys(),
 		mismatches(),
+		lostAnswers(),
+		sizes(),
 		forms(),
 		webhooks(),
 		// further groups stand here, each in a file of its own

@@ -3,19 +3,20 @@ package check
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
 
 // tally is how many effects there were at one moment, by oracle.
 type tally struct {
-	counts []int64
+	counts []int64 // zero for oracles that count for one intent, which had none
 	err    error
 }
 
-// before counts what is there already. It costs nothing without an oracle that
-// counts everything; intents that share values with others are named, so that
-// what an oracle finds for them already does not count.
+// before counts what is there already. Intents that are named had effects
+// before; of others, an oracle that counts for one intent has seen none. It costs
+// nothing where there is nothing to count.
 func (p *probe) before(ctx context.Context, of ...*intent) tally {
 	t := tally{counts: make([]int64, len(p.run.config.Oracles))}
 	if p.run.books.stale(p.run.sentSoFar()) && !p.run.letSettle(ctx) {
@@ -23,21 +24,40 @@ func (p *probe) before(ctx context.Context, of ...*intent) tally {
 		return t
 	}
 	for i, oracle := range p.run.config.Oracles {
-		asked := of
-		if !oracle.PerIntent() {
-			asked = []*intent{nil}
-		}
-		for _, in := range asked {
-			n, err := p.run.count(ctx, oracle, in)
-			if err != nil {
-				t.err = err
-				return t
-			}
-			t.counts[i] += n
+		t.counts[i], t.err = p.countAll(ctx, oracle, of)
+		if t.err != nil {
+			return t
 		}
 	}
-	p.run.books.open(p.check.ID, p.run.sentSoFar(), t.counts)
+	now := slices.Clone(t.counts)
+	for i, oracle := range p.run.config.Oracles {
+		if oracle.PerIntent() {
+			now[i] = 0
+		}
+	}
+	p.run.books.open(p.check.ID, p.run.sentSoFar(), now)
 	return t
+}
+
+// countAll is what an oracle counts for all of the intents, or altogether. Two
+// intents for which it is asked the same are counted by one answer.
+func (p *probe) countAll(ctx context.Context, oracle Oracle, of []*intent) (int64, error) {
+	if !oracle.PerIntent() {
+		of = []*intent{nil}
+	}
+	var total int64
+	had := map[string]bool{}
+	for _, in := range of {
+		n, filled, err := p.run.countFor(ctx, oracle, in)
+		if err != nil {
+			return 0, err
+		}
+		if !had[filled] {
+			total += n
+		}
+		had[filled] = true
+	}
+	return total, nil
 }
 
 // count asks an oracle, for an intent or, with nil, for everything.
@@ -161,26 +181,14 @@ func (p *probe) seen(ctx context.Context, since tally, of []*intent) (sighting, 
 	var s sighting
 	now := make([]int64, len(p.run.config.Oracles))
 	for i, oracle := range p.run.config.Oracles {
-		asked := of
-		if !oracle.PerIntent() {
-			asked = []*intent{nil}
-		}
-		total := -since.counts[i]
-		had := map[string]bool{}
-		for _, in := range asked {
-			n, filled, err := p.run.countFor(ctx, oracle, in)
-			if err != nil {
-				return s, err
-			}
-			if !had[filled] {
-				total += n
-			}
-			had[filled] = true
+		total, err := p.countAll(ctx, oracle, of)
+		if err != nil {
+			return s, err
 		}
 		s.names = append(s.names, oracle.Name())
-		s.counts = append(s.counts, total)
+		s.counts = append(s.counts, total-since.counts[i])
 		if !oracle.PerIntent() {
-			now[i] = total + since.counts[i]
+			now[i] = total
 		}
 	}
 	p.run.books.close(p.check.ID, p.run.sentSoFar(), now)

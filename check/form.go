@@ -29,7 +29,7 @@ func forms() []Check {
 			Source:   "Semel promise 2; docs/forms.md",
 			Advice:   "Answer the repetition from the record of the first: the person sees only the last answer.",
 			requests: sends(2),
-			unfit:    wantsBrowser, run: leadsToOnePlace,
+			unfit:    wantsBrowser, run: pair(leadsToOnePlace),
 		},
 		{
 			ID: "FORM-03", Group: Keyless, Level: LevelMust, NeedsOracle: true,
@@ -61,7 +61,7 @@ func forms() []Check {
 			Source:   "Semel promise 2; docs/forms.md",
 			Advice:   "Do not let the repetition run into a unique column or a used-up token: the first was carried out, and that is what the person has to see.",
 			requests: sends(2),
-			unfit:    wantsBrowser, run: showsNoError,
+			unfit:    wantsBrowser, run: pair(showsNoError),
 		},
 	}
 }
@@ -108,28 +108,9 @@ func (p *probe) onceIfAny(ctx context.Context, since tally, in *intent, attempts
 	return f
 }
 
-// twice submits one page's form, and again.
-func (p *probe) twice(ctx context.Context) (first, again reply, f finding) {
-	in, err := p.intent(ctx)
-	if err != nil {
-		return first, again, incomplete("%v", err)
-	}
-	if first = p.send(ctx, "first", in); !first.fine() {
-		return first, again, incomplete("the first was answered %s", first)
-	}
-	again = p.send(ctx, "again", in)
-	if !again.answered() {
-		return first, again, incomplete("the repetition got %s", again)
-	}
-	return first, again, passed()
-}
-
-func leadsToOnePlace(ctx context.Context, p *probe) finding {
-	first, again, f := p.twice(ctx)
+func leadsToOnePlace(p *probe, first, again reply) finding {
 	there, then := first.location(), again.location()
 	switch {
-	case !f.ok():
-		return f
 	case there != then:
 		return failed("the first was %s%s, the repetition %s%s", first, leading(there), again, leading(then))
 	case there != "" || sameText(first, again):
@@ -156,37 +137,28 @@ func leading(place string) string {
 	return " to " + place
 }
 
-func showsNoError(ctx context.Context, p *probe) finding {
-	first, again, f := p.twice(ctx)
-	switch {
-	case !f.ok():
-		return f
-	case first.Status/100 != again.Status/100:
+func showsNoError(_ *probe, first, again reply) finding {
+	if first.Status/100 != again.Status/100 {
 		return failed("the first was answered %s, the repetition %s", first, again)
 	}
 	return passed()
 }
 
 func executesEdited(ctx context.Context, p *probe) finding {
-	in, err := p.intent(ctx)
+	a, f := p.executed(ctx)
+	if !f.ok() {
+		return f
+	}
+	other, err := p.edit(ctx, a.in)
 	if err != nil {
 		return incomplete("%v", err)
 	}
-	other, err := p.edit(ctx, in)
-	if err != nil {
-		return incomplete("%v", err)
-	}
-	since := p.before(ctx)
-	first := p.send(ctx, "first", in)
-	if !first.fine() {
-		return incomplete("the first was answered %s", first)
-	}
-	if f := p.once(ctx, since, in); !f.ok() {
+	if f := p.once(ctx, a.since, a.in); !f.ok() {
 		return incomplete("the first: %s", f.reason)
 	}
-	since = p.before(ctx, other.in) // which may have values of the first
+	since := p.before(ctx, other.in) // which may have values of the first
 	edited := p.send(ctx, "edited", other.in, other.changes...)
-	refused := !edited.fine() || edited.Status/100 != first.Status/100
+	refused := !edited.fine() || edited.Status/100 != a.first.Status/100
 	if refused && other.invented != "" {
 		return incomplete("with %s the form was answered %s: write {{n}} into a field that may differ", other.invented, edited)
 	}

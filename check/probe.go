@@ -124,6 +124,11 @@ func (p *probe) sendIn(ctx context.Context, label string, m wire.Manner, in *int
 // deliver sends a request as it is, counts it, and keeps it as evidence. Where
 // the service says 429 it waits as long as it is told, and sends once more.
 func (p *probe) deliver(ctx context.Context, label string, r *wire.Request, m *wire.Manner) reply {
+	return p.deliverBy(ctx, &p.run.client, label, r, m)
+}
+
+// deliverBy is deliver over another client, such as one that goes by a relay.
+func (p *probe) deliverBy(ctx context.Context, client *wire.Client, label string, r *wire.Request, m *wire.Manner) reply {
 	for {
 		if err := p.take(); err != nil {
 			return reply{err: err}
@@ -132,7 +137,7 @@ func (p *probe) deliver(ctx context.Context, label string, r *wire.Request, m *w
 			return reply{err: err}
 		}
 		began := time.Now()
-		answer, err := p.run.client.Do(ctx, r, m)
+		answer, err := client.Do(ctx, r, m)
 		p.keep(label, began, r, m, answer, err)
 		if errors.Is(err, wire.ErrUnreachable) || errors.Is(err, wire.ErrTLS) {
 			p.run.lost(err)
