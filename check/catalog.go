@@ -64,9 +64,13 @@ func Catalog() []Check {
 		basics(),
 		keys(),
 		mismatches(),
+		concurrency(),
 		lostAnswers(),
+		refusals(),
+		scopes(),
 		sizes(),
 		forms(),
+		uniqueValues(),
 		webhooks(),
 		// further groups stand here, each in a file of its own
 		last(),

@@ -51,6 +51,15 @@ func (p *probe) edit(ctx context.Context, in *intent) (edit, error) {
 	return edit{in: other}, nil
 }
 
+// later is the intent with the cookies that its user's browser has by now.
+func (p *probe) later(in *intent) *intent {
+	copied := *in
+	if in.draft != nil {
+		copied.cookies = p.run.cookies(in.user, in.values)
+	}
+	return &copied
+}
+
 // hidden are the names of the page's hidden fields. Without a page there are
 // none.
 func (d *draft) hidden() map[string]bool {
@@ -91,7 +100,7 @@ func (p *probe) invent(in *intent, hidden map[string]bool) (edit, error) {
 		return edit{}, errors.New("no field is one that could have another value: write {{n}} into one")
 	}
 	value := another(best.Value)
-	return edit{in: in, changes: []change{withField(best.Name, value)}, invented: fmt.Sprintf("%s=%q", best.Name, value)}, nil
+	return edit{in: p.later(in), changes: []change{withField(best.Name, value)}, invented: fmt.Sprintf("%s=%q", best.Name, value)}, nil
 }
 
 // editable weighs how likely a field takes another value; zero is not at all.

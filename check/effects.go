@@ -29,14 +29,19 @@ func (p *probe) before(ctx context.Context, of ...*intent) tally {
 			return t
 		}
 	}
-	now := slices.Clone(t.counts)
-	for i, oracle := range p.run.config.Oracles {
+	p.run.books.open(p.check.ID, p.run.sentSoFar(), p.run.altogether(t.counts))
+	return t
+}
+
+// altogether leaves out what was counted for single intents.
+func (s *session) altogether(counts []int64) []int64 {
+	counts = slices.Clone(counts)
+	for i, oracle := range s.config.Oracles {
 		if oracle.PerIntent() {
-			now[i] = 0
+			counts[i] = 0
 		}
 	}
-	p.run.books.open(p.check.ID, p.run.sentSoFar(), now)
-	return t
+	return counts
 }
 
 // countAll is what an oracle counts for all of the intents, or altogether. Two

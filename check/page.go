@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/cookiejar"
 	"net/url"
 	"strings"
 
@@ -51,15 +50,13 @@ func (t *Template) typed() ([]webform.Field, error) {
 // draft is a page's form as somebody has it open. What is sent of it twice is
 // the same, byte for byte.
 type draft struct {
-	user     *User
 	values   Values // those of the intent that opened it
 	page     *url.URL
 	form     *webform.Submission
-	cookies  []*http.Cookie // of that moment
 	boundary string
 }
 
-// open visits the page.
+// open visits the page, and keeps the cookies that it sets.
 func (s *session) open(ctx context.Context, in *intent) (*draft, error) {
 	r, err := s.config.Template.fill(in.values)
 	if err != nil {
@@ -69,7 +66,7 @@ func (s *session) open(ctx context.Context, in *intent) (*draft, error) {
 	if r.URL, err = parseTarget(in.values.Fill(s.config.Page.URL)); err != nil {
 		return nil, err
 	}
-	in.identify(&r)
+	identify(&r, in.user, in.values)
 	asPageRequest(&r)
 	answer, err := s.visit(ctx, &r, in.user)
 	if err != nil {
@@ -83,9 +80,8 @@ func (s *session) open(ctx context.Context, in *intent) (*draft, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the page %s: %w", r.URL.Redacted(), err)
 	}
-	d := &draft{user: in.user, values: in.values, page: r.URL, form: form, boundary: "----semel-check-" + random(12)}
-	d.cookies = s.jar(in.user).Cookies(form.URL)
-	return d, nil
+	in.cookies = s.jars[in.user].Cookies(form.URL)
+	return &draft{values: in.values, page: r.URL, form: form, boundary: "----semel-check-" + random(12)}, nil
 }
 
 // asPageRequest makes of a form's request what a browser sends to see its page.
@@ -108,15 +104,17 @@ func navigates(r *wire.Request, site string) {
 // visit gets a page, and follows where it leads on the same host. The request
 // has the last URL afterwards.
 func (s *session) visit(ctx context.Context, r *wire.Request, user *User) (*wire.Answer, error) {
-	jar, own := s.jar(user), r.Value("Cookie")
+	jar, own := s.jars[user], r.Value("Cookie")
 	for range maxPageRedirects + 1 {
-		r.Del("Cookie")
-		withCookies(r, own, jar.Cookies(r.URL))
+		if r.Del("Cookie"); own != "" {
+			r.Set("Cookie", own)
+		}
+		setCookies(r, jar.Cookies(r.URL))
 		answer, err := s.lookUp(ctx, r)
 		if err != nil {
 			return nil, err
 		}
-		jar.SetCookies(r.URL, (&http.Response{Header: answer.Header}).Cookies())
+		store(jar, r, answer)
 		switch {
 		case answer.Status >= 300 && answer.Status < 400 && answer.Header.Get("Location") != "":
 			next, err := r.URL.Parse(answer.Header.Get("Location"))
@@ -180,21 +178,12 @@ func (s *session) choose(page *webform.Page, endpoint *url.URL) (*webform.Submis
 	return found[0], nil
 }
 
-// jar has the cookies of a user's browser. Nobody at all has a browser, too.
-func (s *session) jar(user *User) *cookiejar.Jar {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.jars[user] == nil {
-		s.jars[user], _ = cookiejar.New(nil) // never fails
-	}
-	return s.jars[user]
-}
-
 // submit makes the request one that a browser sends from the page. What is typed
-// has the intent's values, and what is hidden those of the one that opened it.
-func (s *session) submit(r *wire.Request, in *intent) error {
+// are the template's fields, with the intent's values; what is hidden has those
+// of the intent that opened the page.
+func (in *intent) submit(r *wire.Request, t *Template) error {
 	d := in.draft
-	typed, err := s.config.Template.typed()
+	typed, err := t.typed()
 	if err != nil {
 		return err
 	}
@@ -207,11 +196,6 @@ func (s *session) submit(r *wire.Request, in *intent) error {
 	referer.User, referer.Fragment = nil, ""
 	r.Set("Referer", referer.String())
 	navigates(r, "same-origin")
-	cookies := d.cookies
-	if in.user != d.user { // somebody else's browser
-		cookies = s.jar(in.user).Cookies(&at)
-	}
-	withCookies(r, r.Value("Cookie"), cookies)
 	return nil
 }
 
@@ -234,30 +218,4 @@ func (d *draft) fields(typed []webform.Field, values Values) []webform.Field {
 		}
 	}
 	return all
-}
-
-// withCookies writes one Cookie line: what the request has by itself, and of
-// the jar, which is newer where both have a name.
-func withCookies(r *wire.Request, own string, jar []*http.Cookie) {
-	newer := map[string]bool{}
-	var pairs []string
-	for _, c := range jar {
-		newer[c.Name] = true
-	}
-	for pair := range strings.SplitSeq(own, ";") {
-		pair = strings.TrimSpace(pair)
-		if name, _, _ := strings.Cut(pair, "="); pair != "" && !newer[name] {
-			pairs = append(pairs, pair)
-		}
-	}
-	for _, c := range jar {
-		value := c.Value
-		if c.Quoted {
-			value = `"` + value + `"`
-		}
-		pairs = append(pairs, c.Name+"="+value)
-	}
-	if len(pairs) > 0 {
-		r.Set("Cookie", strings.Join(pairs, "; "))
-	}
 }

@@ -86,6 +86,9 @@ func (p *Plan) Run(ctx context.Context) (*Report, error) {
 }
 
 func (p *Plan) each(ctx context.Context, s *session, report *Report) error {
+	if err := s.logIn(ctx); err != nil {
+		return err
+	}
 	first := &probe{run: s, check: &Check{ID: "sample"}, allowed: sampleRequests}
 	var err error
 	if s.sample, err = first.takeSample(ctx); err != nil {

@@ -74,13 +74,18 @@ func (r reply) String() string {
 // request renders an attempt of the intent, with its key and its user, makes the
 // changes, and signs the whole where it is a webhook.
 func (p *probe) request(in *intent, changes ...change) (*wire.Request, error) {
-	config := p.run.config
-	r, err := config.Template.fill(in.values)
+	return p.requestOf(&p.run.config.Template, in, changes...)
+}
+
+// requestOf is request for another template; of a page's form it fills in the
+// fields that are typed.
+func (p *probe) requestOf(t *Template, in *intent, changes ...change) (*wire.Request, error) {
+	r, err := t.fill(in.values)
 	if err != nil {
 		return nil, err
 	}
 	if in.draft != nil {
-		if err := p.run.submit(&r, in); err != nil {
+		if err := in.submit(&r, t); err != nil {
 			return nil, err
 		}
 	}
@@ -94,15 +99,20 @@ func (p *probe) request(in *intent, changes ...change) (*wire.Request, error) {
 	for _, f := range in.header {
 		r.Set(f.Name, in.values.Fill(f.Value))
 	}
-	in.identify(&r)
-	if err := config.Key.put(&r, in.key); err != nil {
+	if in.loggedOut {
+		p.run.anonymise(&r)
+	} else {
+		identify(&r, in.user, in.values)
+		setCookies(&r, in.cookies)
+	}
+	if err := p.run.config.Key.put(&r, in.key); err != nil {
 		return nil, err
 	}
 	for _, change := range changes {
 		change(&r)
 	}
-	if config.Profile.Webhook {
-		config.sign(&r, time.Now())
+	if p.run.config.Profile.Webhook {
+		p.run.config.sign(&r, time.Now())
 	}
 	return &r, nil
 }
@@ -118,7 +128,9 @@ func (p *probe) sendIn(ctx context.Context, label string, m wire.Manner, in *int
 	if err != nil {
 		return reply{err: err}
 	}
-	return p.deliver(ctx, label, r, &m)
+	got := p.deliver(ctx, label, r, &m)
+	p.run.keepCookies(in, r, got.Answer)
+	return got
 }
 
 // deliver sends a request as it is, counts it, and keeps it as evidence. Where

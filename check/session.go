@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http/cookiejar"
+	"net/http"
 	"sync"
 	"time"
 
@@ -23,6 +23,9 @@ type session struct {
 	user   *User // with what the log-in gave
 	other  *User
 	books  ledger
+	// jars keep the cookies of users who logged in or visit pages, by user and
+	// other. They are made by logIn, and lock themselves.
+	jars map[*User]http.CookieJar
 
 	mu      sync.Mutex // guards the fields below
 	number  int64      // the last {{n}}
@@ -32,7 +35,6 @@ type session struct {
 	spared  int // requests repeated after a 429
 	died    error
 	sample  *sample
-	jars    map[*User]*cookiejar.Jar
 	notes   []string
 	lag     time.Duration // how long the sample's effects took to be seen, where that is long
 }
@@ -48,7 +50,6 @@ func newSession(c *Config) *session {
 		user:   c.User,
 		other:  c.Other,
 		number: time.Now().UnixMicro(),
-		jars:   map[*User]*cookiejar.Jar{},
 	}
 }
 

@@ -3,7 +3,6 @@ package check
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"time"
 
@@ -128,6 +127,15 @@ func (p *probe) deliverAt(ctx context.Context, label string, at time.Time, in *i
 	return p.deliver(ctx, label, r, &wire.Manner{})
 }
 
+// deliverOf sends a delivery of another template.
+func (p *probe) deliverOf(ctx context.Context, label string, t *Template, in *intent) reply {
+	r, err := p.requestOf(t, in)
+	if err != nil {
+		return reply{err: err}
+	}
+	return p.deliver(ctx, label, r, &wire.Manner{})
+}
+
 func redeliversOnce(ctx context.Context, p *probe) finding {
 	in, err := p.intent(ctx)
 	if err != nil {
@@ -194,9 +202,7 @@ func executesOtherID(ctx context.Context, p *probe) finding {
 	if err != nil {
 		return incomplete("%v", err)
 	}
-	other := *in
-	other.key, other.values = in.key+"-"+random(4), maps.Clone(in.values)
-	other.values["key"] = other.key
+	other := in.renamed(in.key + "-" + random(4))
 	since := p.before(ctx)
 	if first := p.send(ctx, "delivered", in); !first.taken() {
 		return incomplete("the first delivery was answered %s", first)
@@ -204,15 +210,15 @@ func executesOtherID(ctx context.Context, p *probe) finding {
 	if f := p.once(ctx, since, in); !f.ok() {
 		return incomplete("the first delivery: %s", f.reason)
 	}
-	since = p.before(ctx, &other) // which has the values of the first
-	second := p.send(ctx, "the same payload with another id", &other)
+	since = p.before(ctx, other) // which has the values of the first
+	second := p.send(ctx, "the same payload with another id", other)
 	switch {
 	case second.taken():
-		return p.once(ctx, since, &other)
+		return p.once(ctx, since, other)
 	case !second.refusal() || !p.run.config.Template.Varies():
 		return failed("the second was answered %s", second)
 	}
-	if f := p.effects(ctx, since, 0, 0, &other); !f.ok() {
+	if f := p.effects(ctx, since, 0, 0, other); !f.ok() {
 		return f
 	}
 	return skipped("the application refuses the same values twice: %s", second)
@@ -224,19 +230,17 @@ func processesAfterFailure(ctx context.Context, p *probe) finding {
 		return incomplete("%v", err)
 	}
 	since, config := p.before(ctx), p.run.config
-	changes, err := config.failing(in)
-	if err != nil {
-		return incomplete("%v", err)
-	}
+	message := config.Failing
 	if config.Observed != nil {
+		message = &config.Template
 		config.Observed.FailNext(1, http.StatusInternalServerError)
 		defer config.Observed.FailNext(0, 0)
 	}
-	first := p.send(ctx, "delivered, and processing fails", in, changes...)
+	first := p.deliverOf(ctx, "delivered, and processing fails", message, in)
 	if first.taken() {
 		return p.acceptedFailure(ctx, since, in, first)
 	}
-	last, taken := p.redeliver(ctx, in, changes...)
+	last, taken := p.redeliver(ctx, message, in)
 	switch {
 	case taken:
 		return p.once(ctx, since, in)
@@ -257,31 +261,13 @@ func (p *probe) acceptedFailure(ctx context.Context, since tally, in *intent, fi
 	return failed("the delivery was answered %s although its processing failed: it is lost", first)
 }
 
-// failing makes the request that fails out of a delivery. Where a dependency is
-// made to fail instead, there is nothing to change.
-func (c *Config) failing(in *intent) ([]change, error) {
-	if c.Observed != nil || c.Failing == nil {
-		return nil, nil
-	}
-	r, err := c.Failing.fill(in.values)
-	if err != nil {
-		return nil, err
-	}
-	return []change{func(to *wire.Request) {
-		to.Method, to.URL, to.Body = r.Method, r.URL, r.Body
-		for _, f := range r.Header {
-			to.Set(f.Name, f.Value)
-		}
-	}}, nil
-}
-
 // redeliver sends a delivery until it is accepted, a few times.
-func (p *probe) redeliver(ctx context.Context, in *intent, changes ...change) (last reply, taken bool) {
+func (p *probe) redeliver(ctx context.Context, message *Template, in *intent) (last reply, taken bool) {
 	for range redeliveries {
 		if !pause(ctx, redeliveryPause) {
 			return reply{err: ctx.Err()}, false
 		}
-		if last = p.send(ctx, "redelivered", in, changes...); last.taken() {
+		if last = p.deliverOf(ctx, "redelivered", message, in); last.taken() {
 			return last, true
 		}
 	}
@@ -306,7 +292,7 @@ func (p *probe) redeliverTwin(ctx context.Context) finding {
 	since := p.before(ctx)
 	twins := p.together(2, func(i int) reply { return p.send(ctx, fmt.Sprintf("delivery %d", i+1), in) })
 	if !twins[0].taken() && !twins[1].taken() {
-		if last, taken := p.redeliver(ctx, in); !taken {
+		if last, taken := p.redeliver(ctx, &p.run.config.Template, in); !taken {
 			return incomplete("no delivery was accepted: the last was answered %s", last)
 		}
 	}
