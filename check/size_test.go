@@ -114,9 +114,6 @@ func TestEmptyBodiesAreIncompleteWhereTheyCannotBeCounted(t *testing.T) {
 
 func TestSizesSkipWhatDoesNotApply(t *testing.T) {
 	t.Parallel()
-	app := &counter{}
-	server := httptest.NewServer(&memo{app: app})
-	t.Cleanup(server.Close)
 	for name, test := range map[string]struct {
 		change func(*check.Config)
 		want   []string
@@ -129,7 +126,11 @@ func TestSizesSkipWhatDoesNotApply(t *testing.T) {
 		"the key in the body":   {func(c *check.Config) { c.Key = check.KeyPlace{In: check.KeyInJSON, Name: "/key"} }, []string{"SIZE-01"}},
 		"neither JSON nor form": {func(c *check.Config) { c.Template.Body = []byte("1{{n}}") }, []string{"SIZE-05", "SIZE-07"}},
 	} {
-		t.Run(name, func(t *testing.T) { //nolint:paralleltest // they share a counter
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			app := &counter{}
+			server := httptest.NewServer(&memo{app: app})
+			t.Cleanup(server.Close)
 			report := examineAt(t, server.URL, "ietf", []check.Oracle{app}, test.change, "SIZE")
 			if diff := cmp.Diff(test.want, having(report, check.Skipped)); diff != "" {
 				t.Errorf("skipped (-want +got):\n%s", diff)
