@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -21,6 +22,8 @@ type probe struct {
 	exchanges []Exchange
 	sent      int
 	allowed   int
+	// mayDie says that the check itself takes the service away for a while.
+	mayDie bool
 }
 
 // change alters a request before it is sent.
@@ -30,7 +33,8 @@ type change func(*wire.Request)
 type reply struct {
 	*wire.Answer // nil if none came
 
-	err error
+	err     error
+	request *wire.Request // what was sent; nil if nothing was
 }
 
 // answered reports whether there is a whole answer, that the client may see.
@@ -38,6 +42,18 @@ func (r reply) answered() bool { return r.err == nil && r.Answer != nil }
 
 // fine reports whether the answer is a success: 2xx or 3xx.
 func (r reply) fine() bool { return r.answered() && r.Status >= 200 && r.Status < 400 }
+
+// refused reports whether the answer is a refusal: 4xx.
+func (r reply) refused() bool { return r.answered() && r.Status >= 400 && r.Status < 500 }
+
+// judged is a pass where the answer says something. No answer, and one that says
+// to come again later, leave everything open.
+func (r reply) judged() finding {
+	if !r.answered() || r.in(http.StatusTooManyRequests, http.StatusServiceUnavailable) {
+		return incomplete("a request was answered %s", r)
+	}
+	return passed()
+}
 
 // in reports whether the answer has one of the statuses.
 func (r reply) in(statuses ...int) bool { return r.answered() && slices.Contains(statuses, r.Status) }
@@ -60,17 +76,32 @@ func (r reply) String() string {
 // request renders an attempt of the intent, with its key and its user, and then
 // makes the changes.
 func (p *probe) request(in *intent, changes ...change) (*wire.Request, error) {
-	config := p.run.config
-	r, err := config.Template.fill(in.values)
+	return p.requestOf(&p.run.config.Template, in, changes...)
+}
+
+// requestOf is request for another template.
+func (p *probe) requestOf(t *Template, in *intent, changes ...change) (*wire.Request, error) {
+	r, err := t.fill(in.values)
 	if err != nil {
 		return nil, err
 	}
-	if in.user != nil {
-		for _, f := range in.user.Header {
-			r.Set(f.Name, f.Value)
-		}
+	if in.body != nil {
+		r.Body = bytes.Clone(in.body)
 	}
-	if err := config.Key.put(&r, in.key); err != nil {
+	if in.url != nil {
+		at := *in.url
+		r.URL = &at
+	}
+	for _, f := range in.header {
+		r.Set(f.Name, in.values.Fill(f.Value))
+	}
+	if in.loggedOut {
+		p.run.anonymise(&r)
+	} else {
+		identify(&r, in.user, in.values)
+		setCookies(&r, in.cookies)
+	}
+	if err := p.run.config.Key.put(&r, in.key); err != nil {
 		return nil, err
 	}
 	for _, change := range changes {
@@ -90,7 +121,9 @@ func (p *probe) sendIn(ctx context.Context, label string, m wire.Manner, in *int
 	if err != nil {
 		return reply{err: err}
 	}
-	return p.deliver(ctx, label, r, &m)
+	got := p.deliver(ctx, label, r, &m)
+	p.run.keepCookies(in, r, got.Answer)
+	return got
 }
 
 // deliver sends a request as it is, counts it, and keeps it as evidence. Where
@@ -112,7 +145,7 @@ func (p *probe) deliverBy(ctx context.Context, client *wire.Client, label string
 		answer, err := client.Do(ctx, r, m)
 		p.keep(label, began, r, m, answer, err)
 		if errors.Is(err, wire.ErrUnreachable) || errors.Is(err, wire.ErrTLS) {
-			p.run.lost(err)
+			p.lost(err)
 		}
 		if err == nil && answer.Status == http.StatusTooManyRequests && p.run.waitOut(ctx, answer) {
 			p.mu.Lock()
@@ -120,7 +153,17 @@ func (p *probe) deliverBy(ctx context.Context, client *wire.Client, label string
 			p.mu.Unlock()
 			continue
 		}
-		return reply{answer, err}
+		return reply{answer, err, r}
+	}
+}
+
+// lost ends the run, unless the service is away because of the check.
+func (p *probe) lost(err error) {
+	p.mu.Lock()
+	away := p.mayDie
+	p.mu.Unlock()
+	if !away {
+		p.run.lost(err)
 	}
 }
 
