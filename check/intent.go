@@ -73,7 +73,7 @@ func (s *session) newIntent(ctx context.Context, user *User) (*intent, error) {
 // newKey makes the key of an intent of that user.
 func (s *session) newKey(ctx context.Context, user *User, values Values) (string, error) {
 	if !s.config.Template.Has("minted") {
-		return "semel-check-" + random(12), nil
+		return keyPrefix + random(12), nil
 	}
 	key, err := s.mint(ctx, user, values)
 	if err != nil {
@@ -107,6 +107,10 @@ func (in *intent) renamed(key string) *intent {
 	}
 	return &copied
 }
+
+// keyPrefix begins every key, so that people can find and remove what a run left
+// behind.
+const keyPrefix = "semel-check-"
 
 // random is n random bytes as text.
 func random(n int) string {

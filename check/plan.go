@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -82,6 +83,16 @@ func (p *Plan) Run(ctx context.Context) (*Report, error) {
 		report.Died = s.died.Error()
 	}
 	report.Results = append(report.Results, p.Left...)
+	for i := range report.Results {
+		if one := &report.Results[i]; one.Verdict == Pass && slices.ContainsFunc(p.config.Baseline, func(id string) bool { return strings.EqualFold(id, one.ID) }) {
+			report.Fixed = append(report.Fixed, one.ID)
+		}
+	}
+	mask := newMasker(p.config, s.user, s.other)
+	mask.report(report)
+	if err != nil {
+		err = &maskedError{mask.text(err.Error()), err}
+	}
 	return report, err
 }
 
@@ -93,6 +104,9 @@ func (p *Plan) each(ctx context.Context, s *session, report *Report) error {
 	var err error
 	if s.sample, err = first.takeSample(ctx); err != nil {
 		return err
+	}
+	if s.died != nil {
+		return s.died
 	}
 	for i := range p.Checks {
 		check := &p.Checks[i]

@@ -21,7 +21,9 @@ type Report struct {
 	LookUps   int      `json:"look_ups"`
 	Notes     []string `json:"notes,omitempty"`
 	// Died says that the service stopped answering during the run; empty if not.
-	Died    string   `json:"died,omitempty"`
+	Died string `json:"died,omitempty"`
+	// Fixed are checks that the baseline expects to fail, and that passed.
+	Fixed   []string `json:"fixed,omitempty"`
 	Results []Result `json:"results"`
 }
 
@@ -39,16 +41,21 @@ type Result struct {
 	Advice    string        `json:"advice,omitempty"`
 	Took      time.Duration `json:"took_ns"`
 	Exchanges []Exchange    `json:"exchanges,omitempty"`
+	// LeftOut is how many more exchanges there were.
+	LeftOut int `json:"exchanges_left_out,omitempty"`
 }
 
-// Exchange is one request and what became of it.
+// Exchange is one request and what became of it. In a [Report] secrets are
+// masked, and bodies end after 4 KiB. [Exchange.Evidence] is its shape in JSON.
 type Exchange struct {
-	Label   string        `json:"label"` // such as "first", "again"
-	Request *wire.Request `json:"-"`
-	Manner  wire.Manner   `json:"-"`
-	Answer  *wire.Answer  `json:"-"` // nil if none came
-	Error   string        `json:"error,omitempty"`
-	Began   time.Time     `json:"began"`
+	Label   string // such as "first", "again"
+	Request *wire.Request
+	Manner  wire.Manner
+	Answer  *wire.Answer // nil if none came
+	Error   string
+	Began   time.Time
+	// RequestBytes and AnswerBytes are how long the whole bodies were.
+	RequestBytes, AnswerBytes int
 }
 
 // Count is the number of results with a verdict.
