@@ -87,6 +87,7 @@ func (s *session) newKey(ctx context.Context, user *User, values Values) (string
 func (s *session) freshValues(user *User) Values {
 	s.mu.Lock()
 	s.number++
+	s.intents++
 	n := s.number
 	s.mu.Unlock()
 	values := Values{"n": strconv.FormatInt(n, 10), "now": time.Now().UTC().Format(time.RFC3339)}

@@ -79,10 +79,11 @@ func (p *Plan) Run(ctx context.Context) (*Report, error) {
 	}
 	err := p.each(ctx, s, report)
 	report.Took, report.Sent, report.LookUps, report.Notes = time.Since(report.Began), s.sent, s.lookUps, s.notes
+	report.Intents = s.intents
 	if s.died != nil {
 		report.Died = s.died.Error()
 	}
-	report.Results = append(report.Results, p.Left...)
+	report.Results = inOrder(append(report.Results, p.Left...))
 	for i := range report.Results {
 		if one := &report.Results[i]; one.Verdict == Pass && slices.ContainsFunc(p.config.Baseline, func(id string) bool { return strings.EqualFold(id, one.ID) }) {
 			report.Fixed = append(report.Fixed, one.ID)
@@ -94,6 +95,16 @@ func (p *Plan) Run(ctx context.Context) (*Report, error) {
 		err = &maskedError{mask.text(err.Error()), err}
 	}
 	return report, err
+}
+
+// inOrder sorts results as the catalogue has their checks.
+func inOrder(results []Result) []Result {
+	place := map[string]int{}
+	for i, check := range Catalog() {
+		place[check.ID] = i
+	}
+	slices.SortStableFunc(results, func(a, b Result) int { return place[a.ID] - place[b.ID] })
+	return results
 }
 
 func (p *Plan) each(ctx context.Context, s *session, report *Report) error {

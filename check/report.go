@@ -16,14 +16,18 @@ type Report struct {
 	Took    time.Duration `json:"took_ns"`
 	// Announced is the most that the run said it would send to the endpoint,
 	// Sent what it did send; LookUps are requests of oracles and other steps.
-	Announced int      `json:"announced"`
-	Sent      int      `json:"sent"`
-	LookUps   int      `json:"look_ups"`
-	Notes     []string `json:"notes,omitempty"`
+	Announced int `json:"announced"`
+	Sent      int `json:"sent"`
+	LookUps   int `json:"look_ups"`
+	// Intents is how many different wishes were sent: as many records are left
+	// behind at most, with keys that begin with semel-check-.
+	Intents int      `json:"intents"`
+	Notes   []string `json:"notes,omitempty"`
 	// Died says that the service stopped answering during the run; empty if not.
 	Died string `json:"died,omitempty"`
 	// Fixed are checks that the baseline expects to fail, and that passed.
-	Fixed   []string `json:"fixed,omitempty"`
+	Fixed []string `json:"fixed,omitempty"`
+	// Results stand in the order of the catalogue.
 	Results []Result `json:"results"`
 }
 
