@@ -32,7 +32,7 @@ func HTML(w io.Writer, r *check.Report) error {
 	made, err := template.New("page").Funcs(template.FuncMap{
 		"class":     func(v check.Verdict) string { return string(v) },
 		"verdict":   verdictText,
-		"troubled":  troubled,
+		"failed":    func(one *check.Result) bool { return one.Verdict == check.Fail || one.Verdict == check.Known },
 		"reproduce": Reproduce,
 		"evidence":  func(e check.Exchange) check.Evidence { return e.Evidence() },
 		"came":      func(e check.Exchange) string { return came(&e) },

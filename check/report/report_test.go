@@ -252,7 +252,7 @@ func TestHTML(t *testing.T) {
 	if elements["script"] > 0 || elements["link"] > 0 || elements["img"] > 0 {
 		t.Errorf("the page loads something: %v", elements)
 	}
-	if elements["h1"] != 1 || elements["main"] != 1 || elements["article"] != 4 || elements["details"] != 3+2 {
+	if elements["h1"] != 1 || elements["main"] != 1 || elements["article"] != 2 || elements["details"] != 3+2 {
 		t.Errorf("got %v", elements)
 	}
 	for _, want := range []string{`<html lang="en">`, "1 of 6 checks failed: a repeated request is executed again.", "prefers-color-scheme: dark", "$AUTHORIZATION", "(1048576 bytes)"} {
