@@ -78,6 +78,9 @@ func (p *Plan) Run(ctx context.Context) (*Report, error) {
 		report.Oracles = append(report.Oracles, oracle.Name())
 	}
 	err := p.each(ctx, s, report)
+	for i := len(report.Results); i < len(p.Checks); i++ {
+		report.Results = append(report.Results, result(&p.Checks[i], incomplete("the run ended before this check")))
+	}
 	report.Took, report.Sent, report.LookUps, report.Notes = time.Since(report.Began), s.sent, s.lookUps, s.notes
 	report.Intents = s.intents
 	if s.died != nil {
@@ -119,6 +122,9 @@ func (p *Plan) each(ctx context.Context, s *session, report *Report) error {
 	if s.died != nil {
 		return s.died
 	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	for i := range p.Checks {
 		check := &p.Checks[i]
 		if p.config.Progress != nil {
@@ -142,6 +148,9 @@ func (p *Plan) one(ctx context.Context, s *session, check *Check) Result {
 	f := check.run(ctx, probe)
 	if s.died != nil && f.verdict != Fail {
 		f = incomplete("the service stopped answering: %v", s.died)
+	}
+	if ctx.Err() != nil { // what it saw may have come of that
+		f = incomplete("the run was interrupted during this check")
 	}
 	r := result(check, f)
 	r.Took, r.Exchanges = time.Since(began), probe.exchanges

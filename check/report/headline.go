@@ -18,6 +18,8 @@ func Headline(r *check.Report) string {
 		return fmt.Sprintf("The service stopped answering during the checks: %s.", strings.TrimSuffix(r.Died, "."))
 	case failed > 0:
 		return fmt.Sprintf("%d of %s failed: %s.", failed, count(all, "check"), consequence(r))
+	case all == 0:
+		return "No check ran."
 	case open > 0 && open == all:
 		return fmt.Sprintf("Nothing is known yet: none of %s could be judged.", count(all, "check"))
 	case open > 0:

@@ -103,8 +103,8 @@ func (f *checkFlags) run(ctx context.Context, p *process, args []string) (err er
 	bar = startProgress(p, "checks", len(plan.Checks))
 	found, err := plan.Run(ctx)
 	bar.stop()
-	if err != nil && (ctx.Err() == nil || len(found.Results) == 0) {
-		return errors.Join(ranInto(err), files.close())
+	if err != nil && ctx.Err() == nil {
+		return errors.Join(unreachable(err), files.close())
 	}
 	return errors.Join(f.output.tell(p, found, files), verdictOf(ctx, found))
 }
@@ -133,14 +133,6 @@ func (f *checkFlags) config(ctx context.Context, p *process, args []string, open
 		notes = append(notes, "the service asks for "+auth+": give it with -H, or by a log-in")
 	}
 	return config, notes, nil
-}
-
-// ranInto is the exit code of a run that could not be begun.
-func ranInto(err error) error {
-	if errors.Is(err, context.Canceled) {
-		return found(errors.New("interrupted before anything was found"))
-	}
-	return unreachable(err)
 }
 
 // verdictOf is the exit code of a report; the sentence is that of its headline.
