@@ -29,15 +29,15 @@ type effectFlags struct {
 }
 
 func (f *effectFlags) register(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&f.json, "count-json", nil, "effects are the number, or the length of the list, at a `\"URL /pointer\"`; /path means the same service")
+	flags.StringArrayVar(&f.json, "count-json", nil, "effects are the number, or the length of the list, in the answer of a URL at a pointer: `\"URL /pointer\"`; /path means the same service")
 	flags.StringArrayVar(&f.header, "count-header", nil, "effects are the number in a header: `\"URL NAME\"`")
 	flags.StringArrayVar(&f.html, "count-html", nil, "effects are the elements of a page: `\"URL SELECTOR\"`")
 	flags.StringArrayVar(&f.auth, "count-auth", nil, "header `line` of these look-ups (default: those of the request that say who the caller is, to the same host)")
 	flags.StringArrayVar(&f.sql, "count-sql", nil, "effects are what the `query` says; places such as {{n}} become parameters")
 	flags.StringVar(&f.dsn, "dsn", "", "`DSN` of the database for --count-sql: postgres://…, mysql://…, sqlite:PATH")
-	flags.StringArrayVar(&f.lines, "count-lines", nil, "effects are the lines of a `FILE[:TEXT]` that hold the text")
+	flags.StringArrayVar(&f.lines, "count-lines", nil, "effects are the lines of a file that hold the text: `FILE[:TEXT]`")
 	flags.StringVar(&f.command, "count-command", "", "effects are the number that a `command` prints; it is split at spaces, and run by no shell")
-	flags.StringVar(&f.observe, "observe", "", "effects are the calls that the service sends to `LISTEN[=UPSTREAM]`, which are passed on")
+	flags.StringVar(&f.observe, "observe", "", "effects are the calls that the service sends to this address, which are passed on: `LISTEN[=UPSTREAM]`")
 }
 
 // into opens what counts, to be closed by open.

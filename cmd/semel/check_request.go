@@ -32,13 +32,13 @@ func (f *requestFlags) register(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.flags.DataURLEncode, "data-urlencode", nil, "`data` that is encoded: NAME=CONTENT, NAME@FILE")
 	flags.StringArrayVar(&f.flags.JSON, "json-body", nil, "`data` with the headers of JSON (curl's --json)")
 	flags.StringArrayVarP(&f.flags.Form, "form", "F", nil, "`part` of a multipart body: NAME=CONTENT, NAME=@FILE")
-	flags.StringVarP(&f.flags.User, "user", "u", "", "`NAME:PASSWORD` for Basic authentication")
-	flags.StringArrayVarP(&f.flags.Cookie, "cookie", "b", nil, "`cookies` \"NAME=VALUE; …\"")
+	flags.StringVarP(&f.flags.User, "user", "u", "", "user and password for Basic authentication: `NAME:PASSWORD`")
+	flags.StringArrayVarP(&f.flags.Cookie, "cookie", "b", nil, "`cookies`, as \"NAME=VALUE; …\"")
 	flags.StringVar(&f.curl, "curl", "", "take the request from a curl command `line`; @FILE reads it, @- from standard input")
-	flags.StringVar(&f.har, "har", "", "take it from a browser's recording `FILE[#ENTRY]`; the entry is a number or a part of its URL")
+	flags.StringVar(&f.har, "har", "", "take it from a browser's recording (HAR): `FILE[#ENTRY]`, where the entry is a number or a part of its URL")
 	flags.StringVar(&f.openAPI, "openapi", "", "take it from an OpenAPI document, a `file` of JSON or YAML")
 	flags.StringVar(&f.operation, "operation", "", "with --openapi: `id` of the operation, or \"POST /path\"")
-	flags.StringVar(&f.httpFile, "http-file", "", "take it from a .http `FILE[#NAME]`")
+	flags.StringVar(&f.httpFile, "http-file", "", "take it from a .http file: `FILE[#NAME]`")
 }
 
 // read returns the request under test. With a source that is a file, the URL

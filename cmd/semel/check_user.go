@@ -26,9 +26,9 @@ type userFlags struct {
 
 func (f *userFlags) register(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.header, "user-header", nil, "header `line` that says who the caller is; can be repeated")
-	flags.StringArrayVar(&f.otherHeader, "other-header", nil, "the same of somebody else, for the checks of scope")
+	flags.StringArrayVar(&f.otherHeader, "other-header", nil, "header `line` of somebody else, for the checks of scope")
 	flags.StringArrayVar(&f.vars, "var", nil, "value of a {{var:NAME}}: `NAME=VALUE`, or NAME=@FILE")
-	flags.StringArrayVar(&f.otherVars, "other-var", nil, "the same for somebody else")
+	flags.StringArrayVar(&f.otherVars, "other-var", nil, "the same for somebody else: `NAME=VALUE`")
 	flags.StringVar(&f.login, "login", "", "log in first, by a curl command `line` or @FILE; its cookies are kept")
 	flags.StringArrayVar(&f.take, "login-take", nil, "keep what the log-in's answer has at a pointer: `NAME=/pointer`, for {{var:NAME}}")
 	flags.StringVar(&f.mint, "mint", "", "ask for {{minted}} before each intent: `\"[METHOD] URL /pointer\"` (default POST)")
