@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -12,35 +11,35 @@ import (
 	"github.com/semel-dev/semel/check/operate"
 )
 
-const (
-	webhookVariable = "SEMEL_WEBHOOK_SECRET"
-
-	minRetention = time.Second
-)
+// minRetention is the shortest that can be waited out without luck.
+const minRetention = time.Second
 
 // serviceFlags say what else is known of the service.
 type serviceFlags struct {
 	failing, invalid string
+	otherBody        string
 	restart, kill    string
 	retention        time.Duration
-	webhookSecret    string
 }
 
 func (f *serviceFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.failing, "failing", "", "a request that the service answers with a 5xx: a `body`, a curl command line, or @FILE with one of them")
 	flags.StringVar(&f.invalid, "invalid", "", "one that it refuses with a 4xx (default: the `body` cut in half)")
+	flags.StringVar(&f.otherBody, "other-body", "", "a `body` with which a known key is used wrongly (default: the request's with something changed); or a curl command line, or @FILE")
 	flags.StringVar(&f.restart, "restart", "", "shell `command` that restarts the service")
 	flags.StringVar(&f.kill, "kill", "", "shell `command` that kills the service without warning, and starts it again")
 	flags.DurationVar(&f.retention, "retention", 0, "how long the service remembers a key, made short for this test")
-	flags.StringVar(&f.webhookSecret, "webhook-secret-file", "", "`file` with the secret that signs webhooks (whsec_…); or the variable "+webhookVariable)
 }
 
-func (f *serviceFlags) into(_ context.Context, p *process, c *check.Config, _ *closers) error {
+func (f *serviceFlags) into(c *check.Config) error {
 	var err error
 	if c.Failing, err = variant("--failing", f.failing, &c.Template); err != nil {
 		return err
 	}
 	if c.Invalid, err = variant("--invalid", f.invalid, &c.Template); err != nil {
+		return err
+	}
+	if c.OtherBody, err = variant("--other-body", f.otherBody, &c.Template); err != nil {
 		return err
 	}
 	if f.retention != 0 && f.retention < minRetention {
@@ -54,26 +53,6 @@ func (f *serviceFlags) into(_ context.Context, p *process, c *check.Config, _ *c
 	if f.kill != "" {
 		c.Kill = operate.Then(operate.Command(f.kill), ready)
 	}
-	return f.secret(p, c)
-}
-
-func (f *serviceFlags) secret(p *process, c *check.Config) error {
-	text, from := p.getenv(webhookVariable), webhookVariable
-	if f.webhookSecret != "" {
-		var err error
-		if text, err = secretFile(f.webhookSecret); err != nil {
-			return usage(fmt.Errorf("--webhook-secret-file: %w", err))
-		}
-		from = "--webhook-secret-file"
-	}
-	if text == "" {
-		return nil
-	}
-	secret, err := check.DecodeSecret(text)
-	if err != nil {
-		return usage(fmt.Errorf("%s: %w", from, err))
-	}
-	c.Secret = secret
 	return nil
 }
 

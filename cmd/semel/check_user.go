@@ -21,7 +21,6 @@ type userFlags struct {
 	login               string
 	take                []string
 	mint                string
-	page, pageForm      string
 }
 
 func (f *userFlags) register(flags *pflag.FlagSet) {
@@ -32,8 +31,6 @@ func (f *userFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.login, "login", "", "log in first, by a curl command `line` or @FILE; its cookies are kept")
 	flags.StringArrayVar(&f.take, "login-take", nil, "keep what the log-in's answer has at a pointer: `NAME=/pointer`, for {{var:NAME}}")
 	flags.StringVar(&f.mint, "mint", "", "ask for {{minted}} before each intent: `\"[METHOD] URL /pointer\"` (default POST)")
-	flags.StringVar(&f.page, "page", "", "`URL` of the page whose form is submitted, for --profile form")
-	flags.StringVar(&f.pageForm, "page-form", "", "id, name or action of the `form` on that page")
 }
 
 func (f *userFlags) into(c *check.Config) error {
@@ -47,17 +44,8 @@ func (f *userFlags) into(c *check.Config) error {
 	if c.Login, err = f.loginOf(); err != nil {
 		return err
 	}
-	if c.Mint, err = f.mintOf(c); err != nil {
-		return err
-	}
-	switch {
-	case f.page != "":
-		at, _ := besides(c.Template.URL, f.page)
-		c.Page = &check.Page{URL: at, Form: f.pageForm}
-	case f.pageForm != "":
-		return usagef("--page-form belongs to --page")
-	}
-	return nil
+	c.Mint, err = f.mintOf(c)
+	return err
 }
 
 // userOf is nil where nothing was said about the user.
