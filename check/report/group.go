@@ -106,10 +106,10 @@ func reasons(r *check.Report, v check.Verdict) []reason {
 func effort(r *check.Report) []string {
 	lines := []string{fmt.Sprintf("%s sent of at most %d that were announced, and %s, in %s.",
 		count(r.Sent, "request"), r.Announced, count(r.LookUps, "look-up"), duration(r.Took))}
-	if r.Intents > 0 {
-		left := fmt.Sprintf("The run left up to %s behind", count(r.Intents, "record"))
+	if r.Sent > 0 {
+		left := fmt.Sprintf("The run left up to %s behind", count(r.Sent, "record"))
 		if profile, ok := check.ProfileNamed(r.Profile); ok && profile.Key.In != check.KeyNowhere && profile.Key.In != check.KeyInTemplate {
-			left += "; their keys begin with semel-check-"
+			left += fmt.Sprintf(", under %s that begin with semel-check-", count(r.Intents, "key"))
 		}
 		lines = append(lines, left+".")
 	}

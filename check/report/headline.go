@@ -45,6 +45,23 @@ func consequence(r *check.Report) string {
 	return "it is not so that " + lowerFirst(strings.TrimSuffix(r.Results[at].Says, "."))
 }
 
+// manyFailures is how many need a hint where to begin.
+const manyFailures = 4
+
+// start is the id of the failure to look at first, where there are many; empty
+// if they have no order.
+func start(r *check.Report) string {
+	if r.Count(check.Fail) < manyFailures {
+		return ""
+	}
+	for _, id := range []string{"BASIC-01", "FORM-01", "HOOK-01", "BASIC-02"} {
+		if slices.ContainsFunc(r.Results, func(one check.Result) bool { return one.ID == id && one.Verdict == check.Fail }) {
+			return id
+		}
+	}
+	return ""
+}
+
 // lowerFirst makes the rest of a sentence of a sentence.
 func lowerFirst(text string) string {
 	first, rest, _ := strings.Cut(text, " ")

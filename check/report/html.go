@@ -20,6 +20,7 @@ type view struct {
 	Headline string
 	Grade    string // fine, failed or open: the colour of the headline
 	Summary  string
+	Start    string // the failure to look at first
 	Effort   []string
 	When     string
 	Groups   []group
@@ -44,7 +45,7 @@ func HTML(w io.Writer, r *check.Report) error {
 		return fmt.Errorf("read the page's template: %w", err)
 	}
 	v := view{
-		Report: r, Headline: Headline(r), Grade: "fine", Summary: summary(r.Count), Effort: effort(r),
+		Report: r, Headline: Headline(r), Grade: "fine", Summary: summary(r.Count), Start: start(r), Effort: effort(r),
 		When: r.Began.UTC().Format("2 January 2006, 15:04 UTC"), Groups: groups(r), Open: reasons(r, check.Incomplete),
 	}
 	switch {

@@ -33,11 +33,14 @@ func Text(w io.Writer, r *check.Report, o *TextOptions) error {
 	if o == nil {
 		o = &TextOptions{}
 	}
-	t := &terminal{color: o.Color, width: max(leastWidth, o.Width)}
+	t := &terminal{color: o.Color, width: max(leastWidth, o.Width), advised: map[string]string{}}
 	if o.Width <= 0 {
 		t.width = defaultWidth
 	}
 	t.paragraph("", t.paint(text.Bold, visible(Headline(r))))
+	if first := start(r); first != "" {
+		t.paragraph("", "Begin with "+first+": much of the rest may follow from it.")
+	}
 	t.line("")
 	t.paragraph("", fmt.Sprintf("%s, profile %s, level %s", visible(r.Target), r.Profile, r.Level))
 	if len(r.Oracles) > 0 {
@@ -58,6 +61,8 @@ type terminal struct {
 	text  strings.Builder
 	color bool
 	width int
+	// advised has the check under which an advice was written.
+	advised map[string]string
 }
 
 func (t *terminal) line(s string) { t.text.WriteString(strings.TrimRight(s, " ") + "\n") }
@@ -108,7 +113,10 @@ func (t *terminal) group(g *group, verbose bool) {
 func (t *terminal) failure(one *check.Result) {
 	t.paragraph("  "+t.paint(color(one.Verdict), "FAIL")+" ", one.ID+" "+string(one.Level)+": "+visible(one.Says))
 	t.paragraph(indent+"seen: ", visible(one.Reason))
-	if one.Advice != "" {
+	if had, ok := t.advised[one.Advice]; ok {
+		t.paragraph(indent+"do:   ", "as for "+had)
+	} else if one.Advice != "" {
+		t.advised[one.Advice] = one.ID
 		t.paragraph(indent+"do:   ", visible(one.Advice))
 	}
 	t.paragraph(indent+"from: ", visible(one.Source))
