@@ -22,6 +22,8 @@ type probe struct {
 	exchanges []Exchange
 	sent      int
 	allowed   int
+	// mayDie says that the check itself takes the service away for a while.
+	mayDie bool
 }
 
 // change alters a request before it is sent.
@@ -71,17 +73,23 @@ func (r reply) String() string {
 	return text
 }
 
-// request renders an attempt of the intent, with its key and its user, and then
-// makes the changes.
+// request renders an attempt of the intent, with its key and its user, makes the
+// changes, and signs the whole where it is a webhook.
 func (p *probe) request(in *intent, changes ...change) (*wire.Request, error) {
 	return p.requestOf(&p.run.config.Template, in, changes...)
 }
 
-// requestOf is request for another template.
+// requestOf is request for another template; of a page's form it fills in the
+// fields that are typed.
 func (p *probe) requestOf(t *Template, in *intent, changes ...change) (*wire.Request, error) {
 	r, err := t.fill(in.values)
 	if err != nil {
 		return nil, err
+	}
+	if in.draft != nil {
+		if err := in.submit(&r, t); err != nil {
+			return nil, err
+		}
 	}
 	if in.body != nil {
 		r.Body = bytes.Clone(in.body)
@@ -104,6 +112,9 @@ func (p *probe) requestOf(t *Template, in *intent, changes ...change) (*wire.Req
 	}
 	for _, change := range changes {
 		change(&r)
+	}
+	if p.run.config.Profile.Webhook {
+		p.run.config.sign(&r, time.Now())
 	}
 	return &r, nil
 }
@@ -143,7 +154,7 @@ func (p *probe) deliverBy(ctx context.Context, client *wire.Client, label string
 		answer, err := client.Do(ctx, r, m)
 		p.keep(label, began, r, m, answer, err)
 		if errors.Is(err, wire.ErrUnreachable) || errors.Is(err, wire.ErrTLS) {
-			p.run.lost(err)
+			p.lost(err)
 		}
 		if err == nil && answer.Status == http.StatusTooManyRequests && p.run.waitOut(ctx, answer) {
 			p.mu.Lock()
@@ -152,6 +163,16 @@ func (p *probe) deliverBy(ctx context.Context, client *wire.Client, label string
 			continue
 		}
 		return reply{answer, err, r}
+	}
+}
+
+// lost ends the run, unless the service is away because of the check.
+func (p *probe) lost(err error) {
+	p.mu.Lock()
+	away := p.mayDie
+	p.mu.Unlock()
+	if !away {
+		p.run.lost(err)
 	}
 }
 
