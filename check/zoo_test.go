@@ -132,10 +132,55 @@ func TestZooDocument(t *testing.T) {
 	}
 }
 
+// zooText is the page.
 func zooText(t *testing.T) string {
 	t.Helper()
-	return ""
+	var b strings.Builder
+	b.WriteString(`# The zoo of ` + "`semel check`" + `
+
+<!-- Written by: go test ./check -run TestZooDocument -update-zoo -->
+
+What is a check worth? Services whose mistake is known tell. Each of them is a small shop behind a layer of idempotency
+that is right, but for one decision; the layer and its mistakes are in ` + "`check/internal/zoo`" + `. The test ` + "`TestZoo`" + ` runs every
+check on every service. Those that fail must be those in the table: no fewer, and no more.
+
+## What people write
+
+| the mistake | who makes it, and why | found by |
+|---|---|---|
+`)
+	finders := map[string]int{}
+	for _, animal := range zoo.Animals() {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", animal.Name, animal.Says, ids(animal.Caught))
+		for _, id := range animal.Caught {
+			finders[id]++
+		}
+	}
+	b.WriteString(`
+## What must not be accused
+
+| the service | what it does | cannot be judged |
+|---|---|---|
+`)
+	for _, animal := range slices.Concat(zoo.Healthy(), ownAnimals(t)) {
+		open := ids(animal.Open)
+		if animal.Why != "" {
+			open += ": " + animal.Why
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", animal.Name, animal.Says, open)
+	}
+	b.WriteString(`
+## Which check finds how many
+
+| check | says | finds |
+|---|---|---|
+`)
+	for _, one := range check.Catalog() {
+		fmt.Fprintf(&b, "| %s | %s | %d |\n", one.ID, one.Says, finders[one.ID])
+	}
+	return b.String()
 }
 
-// ownAnimals are healthy, too: Semel itself, in every way in which it can be used.
-func ownAnimals(*testing.T) []zoo.Animal { return nil }
+// ids lists the ids of checks; those of one group that follow each other are
+// written together.
+func ids(all []string) string { return strings.Join(slices.Sorted(slices.Values(all)), ", ") }
