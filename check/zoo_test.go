@@ -17,6 +17,7 @@ import (
 
 var (
 	updateZoo = flag.Bool("update-zoo", false, "write docs/check-zoo.md")
+	onlyZoo   = flag.String("only-zoo", "", "look at animals only whose name has this")
 	showZoo   = flag.Bool("show-zoo", false, "print what every check made of every animal")
 )
 
@@ -28,6 +29,7 @@ const keepers = 8
 func TestZoo(t *testing.T) {
 	t.Parallel()
 	animals := slices.Concat(zoo.Healthy(), ownAnimals(t), zoo.Animals())
+	animals = slices.DeleteFunc(animals, func(a zoo.Animal) bool { return !strings.Contains(a.Name, *onlyZoo) })
 	reports := make([]*check.Report, len(animals))
 	free := make(chan struct{}, keepers)
 	var all sync.WaitGroup
