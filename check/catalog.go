@@ -62,7 +62,12 @@ type Check struct {
 func Catalog() []Check {
 	return slices.Concat(
 		basics(),
+		keys(),
+		mismatches(),
+		lostAnswers(),
+		sizes(),
 		// further groups stand here, each in a file of its own
+		last(),
 	)
 }
 

@@ -3,20 +3,203 @@ package check
 import (
 	"bytes"
 	"fmt"
+	"net/http"
+	"slices"
+	"strings"
 )
+
+// comparison is how the bodies of two answers of one intent differ.
+type comparison struct {
+	differs string   // the first place where they are not alike; empty if they are
+	excused []string // places that differ, and do not count
+}
+
+func (c comparison) same() bool { return c.differs == "" }
+
+// remark says what was excused; empty if nothing was.
+func (c comparison) remark() string {
+	if len(c.excused) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("differs only in %s, which looks as if it is made anew for every answer (--ignore says so)", strings.Join(c.excused, ", "))
+}
+
+// maxExcused is how many places a remark names.
+const maxExcused = 5
+
+// compare says whether two answers have the same body: the same bytes, or the
+// same document but for places that are made anew for every answer. Such a place
+// is named by [Config.Ignore]; or it looks volatile, and differs between the
+// answers of the sample, too. A place that only one of them has always counts.
+func (p *probe) compare(first, again reply) comparison {
+	var c comparison
+	a, b := plain(first.Answer), plain(again.Answer)
+	if bytes.Equal(a, b) {
+		return c
+	}
+	one, other := p.kept(spotsOf(first)), p.kept(spotsOf(again))
+	if c.differs = gap(one, other); c.differs != "" {
+		return c
+	}
+	for i := range one {
+		switch {
+		case one[i].value == other[i].value && one[i].bare == other[i].bare:
+		case !p.excused(one[i], other[i], i):
+			c.differs = fmt.Sprintf("%s was %s, and then %s", nameOf(one[i]), brief(one[i].value), brief(other[i].value))
+			return c
+		case len(c.excused) < maxExcused:
+			c.excused = append(c.excused, one[i].place)
+		}
+	}
+	return c
+}
+
+// gap names a place that one of the documents has alone; empty if there is none.
+func gap(one, other []spot) string {
+	i := 0
+	for i < len(one) && i < len(other) && one[i].place == other[i].place {
+		i++
+	}
+	switch {
+	case i == len(one) && i == len(other):
+		return ""
+	case i == len(one), i < len(other) && hasPlace(other, one[i].place):
+		return nameOf(other[i]) + " is there in the repetition only"
+	}
+	return nameOf(one[i]) + " is missing in the repetition"
+}
+
+func hasPlace(all []spot, place string) bool {
+	return slices.ContainsFunc(all, func(s spot) bool { return s.place == place })
+}
+
+func nameOf(s spot) string {
+	if s.place == "" {
+		return "the body"
+	}
+	return s.place
+}
+
+// maxBrief is how much of a value a reason quotes.
+const maxBrief = 60
+
+func brief(value string) string {
+	if len(value) > maxBrief {
+		value = strings.ToValidUTF8(value[:maxBrief], "") + "…"
+	}
+	return fmt.Sprintf("%q", value)
+}
+
+// kept leaves out what the configuration ignores.
+func (p *probe) kept(all []spot) []spot {
+	return slices.DeleteFunc(all, func(s spot) bool {
+		return slices.ContainsFunc(p.run.config.Ignore, func(pattern string) bool { return covers(pattern, s.place) })
+	})
+}
+
+// covers reports whether the pointer names the place or something around it; a
+// step * stands for any.
+func covers(pattern, place string) bool {
+	if !strings.HasPrefix(pattern, "/") || !strings.HasPrefix(place, "/") {
+		return false
+	}
+	wanted, steps := strings.Split(pattern, "/"), strings.Split(place, "/")
+	if len(wanted) > len(steps) {
+		return false
+	}
+	for i, step := range wanted {
+		if step != "*" && step != steps[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// excused reports whether a difference at a place, the i-th, says nothing. Two
+// times of the sample may be equal, because both were made in one second.
+func (p *probe) excused(one, other spot, i int) bool {
+	if !one.volatile(other) || p.run.sample == nil {
+		return false
+	}
+	var had []spot
+	for _, r := range []reply{p.run.sample.first, p.run.sample.other} {
+		if !r.answered() {
+			return false
+		}
+		there := p.kept(spotsOf(r))
+		at := slices.IndexFunc(there, func(s spot) bool { return s.place == one.place })
+		if one.page && i < len(there) && there[i].place == one.place {
+			at = i // names of places repeat in a page
+		}
+		if at < 0 {
+			return false
+		}
+		had = append(had, there[at])
+	}
+	return had[0].value != had[1].value || had[0].isTime() && had[1].isTime()
+}
+
+// sameStatus says whether the statuses are those of one answer. Where the client
+// names what it creates, a PUT that finds it there answers 200 (RFC 9110 §9.3.4).
+func (p *probe) sameStatus(first, again reply) bool {
+	created := first.Status == http.StatusCreated && again.Status == http.StatusOK
+	return first.Status == again.Status || created && p.run.config.Key.In == KeyInTemplate && p.run.config.Template.Method == http.MethodPut
+}
+
+// sameLocation says in which way the Locations differ; empty if they do not.
+func (p *probe) sameLocation(first, again reply) string {
+	a, b := first.Header.Get("Location"), again.Header.Get("Location")
+	if a == b || p.ignoresHeader("Location") || b == "" && first.Status != again.Status {
+		return ""
+	}
+	return fmt.Sprintf("Location was %q, and then %q", a, b)
+}
+
+func (p *probe) ignoresHeader(name string) bool {
+	return slices.ContainsFunc(p.run.config.Ignore, func(one string) bool { return strings.EqualFold(one, name) })
+}
 
 // sameAnswer says in which way again is not the answer that first was; empty if
 // it is. Dates, and what [Config.Ignore] names, do not count.
 func (p *probe) sameAnswer(first, again reply) string {
-	switch {
-	case !first.answered() || !again.answered():
+	if !first.answered() || !again.answered() || !p.sameStatus(first, again) {
 		return fmt.Sprintf("the first was %s, the repetition %s", first, again)
-	case first.Status != again.Status:
-		return fmt.Sprintf("the first was %s, the repetition %s", first, again)
-	case first.Header.Get("Location") != again.Header.Get("Location"):
-		return fmt.Sprintf("Location was %q, and then %q", first.Header.Get("Location"), again.Header.Get("Location"))
-	case !bytes.Equal(first.Body, again.Body):
-		return "the body is another one"
 	}
-	return ""
+	if why := p.sameLocation(first, again); why != "" {
+		return why
+	}
+	return p.compare(first, again).differs
+}
+
+// repeats says whether again is what the profile wants of a repetition of a
+// request whose answer was first.
+func (p *probe) repeats(first, again reply) finding {
+	profile := &p.run.config.Profile
+	switch {
+	case !again.answered():
+		return incomplete("the repetition got %s", again)
+	case profile.Repeat == RepeatRefused:
+		if again.in(profile.Refused...) {
+			return passed()
+		}
+		return failed("the duplicate is answered %s, and not refused by %s", again, statusList(profile.Refused))
+	case profile.Repeat == RepeatAccepted:
+		if again.Status >= 200 && again.Status < 300 {
+			return passed()
+		}
+		return failed("the repetition is answered %s, and not accepted", again)
+	}
+	if why := p.sameAnswer(first, again); why != "" {
+		return failed("%s", why)
+	}
+	return finding{Pass, p.compare(first, again).remark()}
+}
+
+// statusList writes statuses as an enumeration.
+func statusList(statuses []int) string {
+	texts := make([]string, len(statuses))
+	for i, status := range statuses {
+		texts[i] = fmt.Sprint(status)
+	}
+	return strings.Join(texts, ", ")
 }

@@ -42,6 +42,9 @@ type Config struct {
 	// nil if there is none. Invalid is one that it refuses with a 4xx; nil for
 	// the template with half of its body.
 	Failing, Invalid *Template
+	// OtherBody has another body for the request, and header lines where it needs
+	// any, with which a known key is used wrongly; nil to make one.
+	OtherBody *Template
 	// Secret signs webhooks: what whsec_ stands before, decoded.
 	Secret []byte
 	// Restart restarts the service, and returns when it may be asked again; Kill

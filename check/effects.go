@@ -9,41 +9,74 @@ import (
 
 // tally is how many effects there were at one moment, by oracle.
 type tally struct {
-	counts []int64 // zero for oracles that count for one intent
+	counts []int64 // zero for oracles that count for one intent, which had none
 	err    error
 }
 
-// before counts what is there already. It costs nothing without an oracle that
-// counts everything.
-func (p *probe) before(ctx context.Context) tally {
+// before counts what is there already. Intents that are named had effects
+// before; of others, an oracle that counts for one intent has seen none. It costs
+// nothing where there is nothing to count.
+func (p *probe) before(ctx context.Context, of ...*intent) tally {
 	t := tally{counts: make([]int64, len(p.run.config.Oracles))}
+	if p.run.books.stale(p.run.sentSoFar()) && !p.run.letSettle(ctx) {
+		t.err = ctx.Err()
+		return t
+	}
 	for i, oracle := range p.run.config.Oracles {
-		if oracle.PerIntent() {
-			continue
-		}
-		n, err := p.run.count(ctx, oracle, nil)
-		if err != nil {
-			t.err = err
+		t.counts[i], t.err = p.countAll(ctx, oracle, of)
+		if t.err != nil {
 			return t
 		}
-		t.counts[i] = n
 	}
+	p.run.books.open(p.check.ID, p.run.sentSoFar(), t.counts)
 	return t
 }
 
+// countAll is what an oracle counts for all of the intents, or altogether. Two
+// intents for which it is asked the same are counted by one answer.
+func (p *probe) countAll(ctx context.Context, oracle Oracle, of []*intent) (int64, error) {
+	if !oracle.PerIntent() {
+		of = []*intent{nil}
+	}
+	var total int64
+	had := map[string]bool{}
+	for _, in := range of {
+		n, filled, err := p.run.countFor(ctx, oracle, in)
+		if err != nil {
+			return 0, err
+		}
+		if !had[filled] {
+			total += n
+		}
+		had[filled] = true
+	}
+	return total, nil
+}
+
+// count asks an oracle, for an intent or, with nil, for everything.
 func (s *session) count(ctx context.Context, oracle Oracle, in *intent) (int64, error) {
+	n, _, err := s.countFor(ctx, oracle, in)
+	return n, err
+}
+
+// countFor says, too, what was filled in: two intents for which that is the same
+// are counted by one answer.
+func (s *session) countFor(ctx context.Context, oracle Oracle, in *intent) (n int64, filled string, err error) {
 	s.mu.Lock()
 	s.lookUps++
 	s.mu.Unlock()
 	fill := func(text string) string { return text }
 	if in != nil {
-		fill = in.values.Fill
+		fill = func(text string) string {
+			text = in.values.Fill(text)
+			filled += text + "\x00"
+			return text
+		}
 	}
-	n, err := oracle.Count(ctx, fill)
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", oracle.Name(), err)
+	if n, err = oracle.Count(ctx, fill); err != nil {
+		return 0, "", fmt.Errorf("%s: %w", oracle.Name(), err)
 	}
-	return n, nil
+	return n, filled, nil
 }
 
 // effects finds out whether the intents together had between least and most
@@ -51,10 +84,13 @@ func (s *session) count(ctx context.Context, oracle Oracle, in *intent) (int64, 
 // and is not a pass where nobody can tell.
 func (p *probe) effects(ctx context.Context, since tally, least, most int64, of ...*intent) finding {
 	if len(p.run.config.Oracles) == 0 {
-		return incomplete("answers can lie: say how effects are counted, such as with --count-json")
+		return uncounted()
 	}
 	if since.err != nil {
 		return incomplete("%v", since.err)
+	}
+	if !p.run.letSettle(ctx) {
+		return incomplete("%v", ctx.Err())
 	}
 	deadline := time.Now().Add(p.run.config.Settle)
 	for {
@@ -75,6 +111,20 @@ func (p *probe) effects(ctx context.Context, since tally, least, most int64, of 
 			return incomplete("%v", ctx.Err())
 		}
 	}
+}
+
+// uncounted is what a check comes to that nobody counts for.
+func uncounted() finding {
+	return incomplete("answers can lie: say how effects are counted, such as with --count-json")
+}
+
+// counted is effects for a check that has judged answers: what nobody counts
+// does not fail it, unless it needs an oracle.
+func (p *probe) counted(ctx context.Context, since tally, least, most int64, of ...*intent) finding {
+	if len(p.run.config.Oracles) == 0 && !p.check.NeedsOracle {
+		return passed()
+	}
+	return p.effects(ctx, since, least, most, of...)
 }
 
 // once is effects for exactly one.
@@ -122,22 +172,19 @@ func (s sighting) String() string {
 
 func (p *probe) seen(ctx context.Context, since tally, of []*intent) (sighting, error) {
 	var s sighting
+	now := make([]int64, len(p.run.config.Oracles))
 	for i, oracle := range p.run.config.Oracles {
-		asked := of
-		if !oracle.PerIntent() {
-			asked = []*intent{nil}
-		}
-		total := -since.counts[i]
-		for _, in := range asked {
-			n, err := p.run.count(ctx, oracle, in)
-			if err != nil {
-				return s, err
-			}
-			total += n
+		total, err := p.countAll(ctx, oracle, of)
+		if err != nil {
+			return s, err
 		}
 		s.names = append(s.names, oracle.Name())
-		s.counts = append(s.counts, total)
+		s.counts = append(s.counts, total-since.counts[i])
+		if !oracle.PerIntent() {
+			now[i] = total
+		}
 	}
+	p.run.books.close(p.check.ID, p.run.sentSoFar(), now)
 	return s, nil
 }
 

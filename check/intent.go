@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -18,6 +19,10 @@ type intent struct {
 	key    string
 	values Values
 	user   *User
+	// What stands in the place of the template's, where a check says so.
+	body   []byte
+	url    *url.URL
+	header []wire.Field
 }
 
 // intent makes a new wish of the main user.
@@ -39,15 +44,7 @@ func (p *probe) intents(ctx context.Context, n int) ([]*intent, error) {
 // newIntent fills in everything that makes an intent another one than all
 // before it, also those of earlier runs.
 func (s *session) newIntent(ctx context.Context, user *User) (*intent, error) {
-	s.mu.Lock()
-	s.number++
-	n := s.number
-	s.mu.Unlock()
-	values := Values{"n": strconv.FormatInt(n, 10), "now": time.Now().UTC().Format(time.RFC3339)}
-	if user != nil {
-		maps.Copy(values, user.Values)
-	}
-	values["uuid"] = s.uuids.New().String()
+	values := s.freshValues(user)
 	key := "semel-check-" + random(12)
 	if s.config.Template.Has("minted") {
 		var err error
@@ -58,6 +55,31 @@ func (s *session) newIntent(ctx context.Context, user *User) (*intent, error) {
 	}
 	values["key"] = key
 	return &intent{key: key, values: values, user: user}, nil
+}
+
+// freshValues are those of an intent, but for its key.
+func (s *session) freshValues(user *User) Values {
+	s.mu.Lock()
+	s.number++
+	n := s.number
+	s.mu.Unlock()
+	values := Values{"n": strconv.FormatInt(n, 10), "now": time.Now().UTC().Format(time.RFC3339)}
+	if user != nil {
+		maps.Copy(values, user.Values)
+	}
+	values["uuid"] = s.uuids.New().String()
+	return values
+}
+
+// renamed is the same wish under another key.
+func (in *intent) renamed(key string) *intent {
+	copied := *in
+	copied.key, copied.values = key, maps.Clone(in.values)
+	copied.values["key"] = key
+	if _, ok := copied.values["minted"]; ok {
+		copied.values["minted"] = key
+	}
+	return &copied
 }
 
 // random is n random bytes as text.

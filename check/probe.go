@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -30,7 +31,8 @@ type change func(*wire.Request)
 type reply struct {
 	*wire.Answer // nil if none came
 
-	err error
+	err     error
+	request *wire.Request // what was sent; nil if nothing was
 }
 
 // answered reports whether there is a whole answer, that the client may see.
@@ -38,6 +40,18 @@ func (r reply) answered() bool { return r.err == nil && r.Answer != nil }
 
 // fine reports whether the answer is a success: 2xx or 3xx.
 func (r reply) fine() bool { return r.answered() && r.Status >= 200 && r.Status < 400 }
+
+// refused reports whether the answer is a refusal: 4xx.
+func (r reply) refused() bool { return r.answered() && r.Status >= 400 && r.Status < 500 }
+
+// judged is a pass where the answer says something. No answer, and one that says
+// to come again later, leave everything open.
+func (r reply) judged() finding {
+	if !r.answered() || r.in(http.StatusTooManyRequests, http.StatusServiceUnavailable) {
+		return incomplete("a request was answered %s", r)
+	}
+	return passed()
+}
 
 // in reports whether the answer has one of the statuses.
 func (r reply) in(statuses ...int) bool { return r.answered() && slices.Contains(statuses, r.Status) }
@@ -64,6 +78,16 @@ func (p *probe) request(in *intent, changes ...change) (*wire.Request, error) {
 	r, err := config.Template.fill(in.values)
 	if err != nil {
 		return nil, err
+	}
+	if in.body != nil {
+		r.Body = bytes.Clone(in.body)
+	}
+	if in.url != nil {
+		at := *in.url
+		r.URL = &at
+	}
+	for _, f := range in.header {
+		r.Set(f.Name, in.values.Fill(f.Value))
 	}
 	if in.user != nil {
 		for _, f := range in.user.Header {
@@ -96,6 +120,11 @@ func (p *probe) sendIn(ctx context.Context, label string, m wire.Manner, in *int
 // deliver sends a request as it is, counts it, and keeps it as evidence. Where
 // the service says 429 it waits as long as it is told, and sends once more.
 func (p *probe) deliver(ctx context.Context, label string, r *wire.Request, m *wire.Manner) reply {
+	return p.deliverBy(ctx, &p.run.client, label, r, m)
+}
+
+// deliverBy is deliver over another client, such as one that goes by a relay.
+func (p *probe) deliverBy(ctx context.Context, client *wire.Client, label string, r *wire.Request, m *wire.Manner) reply {
 	for {
 		if err := p.take(); err != nil {
 			return reply{err: err}
@@ -104,7 +133,7 @@ func (p *probe) deliver(ctx context.Context, label string, r *wire.Request, m *w
 			return reply{err: err}
 		}
 		began := time.Now()
-		answer, err := p.run.client.Do(ctx, r, m)
+		answer, err := client.Do(ctx, r, m)
 		p.keep(label, began, r, m, answer, err)
 		if errors.Is(err, wire.ErrUnreachable) || errors.Is(err, wire.ErrTLS) {
 			p.run.lost(err)
@@ -115,7 +144,7 @@ func (p *probe) deliver(ctx context.Context, label string, r *wire.Request, m *w
 			p.mu.Unlock()
 			continue
 		}
-		return reply{answer, err}
+		return reply{answer, err, r}
 	}
 }
 

@@ -1,6 +1,9 @@
 package check
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // sample is what two different intents were answered, before any check. What
 // differs between the two may differ for other reasons than a second execution,
@@ -26,6 +29,10 @@ func (p *probe) takeSample(ctx context.Context) (*sample, error) {
 	s := &sample{a: both[0], b: both[1]}
 	s.first = p.send(ctx, "one intent", s.a)
 	s.other = p.send(ctx, "another intent", s.b)
+	began := time.Now()
 	s.effects = p.effects(ctx, since, sampleRequests, sampleRequests, both...)
+	if s.effects.ok() {
+		p.run.learnLag(time.Since(began))
+	}
 	return s, nil
 }

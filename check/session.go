@@ -21,6 +21,7 @@ type session struct {
 	pace   *rate.Limiter
 	user   *User // with what the log-in gave
 	other  *User
+	books  ledger
 
 	mu      sync.Mutex // guards the fields below
 	number  int64      // the last {{n}}
@@ -31,6 +32,7 @@ type session struct {
 	died    error
 	sample  *sample
 	notes   []string
+	lag     time.Duration // how long the sample's effects took to be seen, where that is long
 }
 
 // errBudget is a defect of a check: it wants to send more than it announced.
@@ -59,6 +61,13 @@ func (s *session) take() error {
 	}
 	s.sent++
 	return nil
+}
+
+// sentSoFar is how many requests went to the endpoint.
+func (s *session) sentSoFar() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sent
 }
 
 // lookUp sends a request that is not to the endpoint under test.

@@ -11,7 +11,7 @@
 //
 //	dial ── write head ── write body ── read head ── read body ── close
 //	  │          │             │             │            │
-//	  │          │             │             │            └ CutInAnswer: closed after the first piece
+//	  │          │             │             │            └ CutInAnswer: closed when the head is there
 //	  │          │             │             └ LoseAnswer: read to the end, and thrown away
 //	  │          │             ├ HangUp: closed when all is written
 //	  │          │             └ CutInBody: closed in the middle

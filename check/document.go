@@ -1,0 +1,140 @@
+package check
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"mime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/html"
+
+	"github.com/semel-dev/semel/check/wire"
+)
+
+// spot is one place of a document, and what stands there.
+type spot struct {
+	place string // a JSON pointer, or words such as "word 12"
+	name  string // of the member, field or attribute; empty where there is none
+	value string
+	bare  bool // no text: a number, true, false or null of JSON
+	page  bool // it stands in HTML
+}
+
+// maxDecoded bounds an answer that came compressed.
+const maxDecoded = 4 << 20
+
+// plain is the body of an answer without its coding. One that cannot be decoded
+// is taken as it stands.
+func plain(a *wire.Answer) []byte {
+	if !strings.EqualFold(strings.TrimSpace(a.Header.Get("Content-Encoding")), "gzip") {
+		return a.Body
+	}
+	unzip, err := gzip.NewReader(bytes.NewReader(a.Body))
+	if err != nil {
+		return a.Body
+	}
+	body, err := io.ReadAll(io.LimitReader(unzip, maxDecoded))
+	if err != nil {
+		return a.Body
+	}
+	return body
+}
+
+// spots takes a body apart, in an order that does not depend on that of the
+// members of a JSON object.
+func spots(contentType string, body []byte) []spot {
+	if doc, ok := decodeJSON(body); ok {
+		return jsonSpots(nil, "", "", doc)
+	}
+	if media, _, _ := mime.ParseMediaType(contentType); media == "text/html" || media == "application/xhtml+xml" {
+		return pageSpots(body)
+	}
+	return wordSpots(nil, string(body), false)
+}
+
+// decodeJSON reads one JSON document. Numbers keep their digits.
+func decodeJSON(body []byte) (doc any, ok bool) {
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.UseNumber()
+	if err := decoder.Decode(&doc); err != nil {
+		return nil, false
+	}
+	_, err := decoder.Token()
+	return doc, err == io.EOF //nolint:errorlint // Token returns it bare.
+}
+
+func jsonSpots(all []spot, place, name string, doc any) []spot {
+	switch node := doc.(type) {
+	case map[string]any:
+		for _, member := range slices.Sorted(maps.Keys(node)) {
+			all = jsonSpots(all, place+"/"+escapeStep(member), member, node[member])
+		}
+		if len(node) == 0 {
+			return append(all, spot{place: place, name: name, value: "{}"})
+		}
+	case []any:
+		for i, element := range node {
+			all = jsonSpots(all, place+"/"+strconv.Itoa(i), name, element)
+		}
+		if len(node) == 0 {
+			return append(all, spot{place: place, name: name, value: "[]"})
+		}
+	case json.Number:
+		return append(all, spot{place: place, name: name, value: node.String(), bare: true})
+	case string:
+		return append(all, spot{place: place, name: name, value: node})
+	default:
+		return append(all, spot{place: place, name: name, value: fmt.Sprint(node), bare: true})
+	}
+	return all
+}
+
+// escapeStep writes a name as a step of a JSON pointer (RFC 6901).
+func escapeStep(name string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+}
+
+// pageSpots are the words and attributes of a page, in the order in which they
+// stand. A field's value has the name of the field.
+func pageSpots(body []byte) []spot {
+	var all []spot
+	in := html.NewTokenizer(bytes.NewReader(body))
+	for {
+		switch in.Next() {
+		case html.ErrorToken:
+			return all
+		case html.TextToken:
+			all = wordSpots(all, string(in.Text()), true)
+		case html.StartTagToken, html.SelfClosingTagToken:
+			tag := in.Token()
+			all = append(all, spot{place: "tag " + strconv.Itoa(len(all)+1), value: tag.Data, page: true})
+			of := ""
+			for _, attribute := range tag.Attr {
+				if attribute.Key == "name" {
+					of = attribute.Val
+				}
+			}
+			for _, attribute := range tag.Attr {
+				name := attribute.Key
+				if of != "" && (name == "value" || name == "content") {
+					name = of
+				}
+				all = append(all, spot{place: tag.Data + " " + name, name: name, value: attribute.Val, page: true})
+			}
+		case html.EndTagToken, html.CommentToken, html.DoctypeToken:
+		}
+	}
+}
+
+func wordSpots(all []spot, text string, page bool) []spot {
+	for word := range strings.FieldsSeq(text) {
+		all = append(all, spot{place: "word " + strconv.Itoa(len(all)+1), value: word, page: page})
+	}
+	return all
+}

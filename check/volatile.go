@@ -1,0 +1,105 @@
+package check
+
+import (
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// volatile reports whether two values of one place look as if the service made
+// them anew for every answer, so that they say nothing about the record. What
+// names or measures the record never does: an id, an amount, a link, and the
+// time at which it was made.
+func (s spot) volatile(other spot) bool {
+	words := nameWords(s.name)
+	switch {
+	case anyOf(words, "created", "inserted", "creation"):
+		return false // when the record was made is a part of the record
+	case s.bare || other.bare:
+		return anyOf(words, "duration", "elapsed", "took", "latency", "timestamp")
+	case s.isTime() && other.isTime():
+		return true
+	case strings.Contains(s.value, "://") || strings.HasPrefix(s.value, "/"):
+		return false
+	case anyOf(words, "timestamp", "date", "time", "duration", "elapsed", "took", "latency"):
+		return true // a time that is spelled in a way of its own
+	case anyOf(words, "trace", "traceid", "traceparent", "span", "spanid", "requestid", "correlation", "correlationid"),
+		anyOf(words, "request", "req") && anyOf(words, "id", "uuid"):
+		return true // which attempt this was
+	case anyOf(words, "server", "hostname", "node", "pod"):
+		return true // which machine answered
+	case anyContains(words, "nonce", "csrf", "xsrf"), s.page && anyContains(words, "token", "verification"):
+		return true // what a page carries to be told from a forged one
+	}
+	return false
+}
+
+// timeText matches what begins as a date or as a time of the day does.
+var timeText = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2}([T ]|$)|\d{1,2}:\d{2}(:\d{2})?)`) //nolint:gochecknoglobals // compiled once, never changed.
+
+// isTime reports whether the value reads as a date or a time.
+func (s spot) isTime() bool {
+	if s.bare {
+		return false
+	}
+	if timeText.MatchString(s.value) {
+		return true
+	}
+	for _, layout := range []string{time.RFC1123, time.RFC1123Z, time.RFC850, time.ANSIC, time.UnixDate} {
+		if _, err := time.Parse(layout, s.value); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// nameWords takes a name apart, whether it is written request_id, requestId,
+// request-id or RequestID.
+func nameWords(name string) []string {
+	var words []string
+	var word strings.Builder
+	flush := func() {
+		if word.Len() > 0 {
+			words = append(words, word.String())
+			word.Reset()
+		}
+	}
+	before := ' '
+	for _, r := range name {
+		switch {
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
+			flush()
+		case unicode.IsUpper(r) && !unicode.IsUpper(before):
+			flush()
+			word.WriteRune(unicode.ToLower(r))
+		default:
+			word.WriteRune(unicode.ToLower(r))
+		}
+		before = r
+	}
+	flush()
+	return words
+}
+
+func anyOf(words []string, wanted ...string) bool {
+	for _, word := range words {
+		for _, one := range wanted {
+			if word == one {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func anyContains(words []string, parts ...string) bool {
+	for _, word := range words {
+		for _, part := range parts {
+			if strings.Contains(word, part) {
+				return true
+			}
+		}
+	}
+	return false
+}
