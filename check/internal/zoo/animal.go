@@ -108,7 +108,7 @@ func Ask(url, profile string, oracles ...check.Oracle) check.Config {
 			Body:   []byte(`{"number":"{{uuid}}","amount":{{n}}}`),
 		},
 		Profile: known, Oracles: oracles, Level: check.LevelStrict,
-		Settle: 300 * time.Millisecond, Parallel: 20, Rate: 10_000, Timeout: 10 * time.Second,
+		Settle: 300 * time.Millisecond, Parallel: 20, Rate: 10_000, Timeout: 5 * time.Second,
 		Failing: ask(url, `{"number":"fail-{{uuid}}","amount":{{n}}}`),
 		Invalid: ask(url, `{"number":"","amount":{{n}}}`),
 	}

@@ -124,7 +124,11 @@ func (a *App) created(w http.ResponseWriter, r *http.Request, order Order) {
 		a.mu.Unlock()
 		view["answered_at"] = time.Now().UTC().Format(time.RFC3339Nano)
 	}
-	answerJSON(w, http.StatusCreated, view)
+	status := http.StatusCreated
+	if order.found {
+		status = http.StatusOK
+	}
+	answerJSON(w, status, view)
 }
 
 func (a *App) list(w http.ResponseWriter, _ *http.Request) {

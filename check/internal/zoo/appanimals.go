@@ -63,12 +63,12 @@ func appAnimals() []Animal {
 		},
 		{
 			Name:   "expectations fail",
-			Says:   "A proxy on the way knows no Expect: 100-continue, and answers 417.",
+			Says:   "A proxy on the way knows no Expect: 100-continue, and takes who waits for it for dead: 504.",
 			Caught: []string{"SIZE-03"},
 			Setup: habitat{outside: func(next http.Handler) http.Handler {
 				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					if strings.EqualFold(r.Header.Get("Expect"), "100-continue") {
-						w.WriteHeader(http.StatusExpectationFailed)
+						w.WriteHeader(http.StatusGatewayTimeout)
 						return
 					}
 					next.ServeHTTP(w, r)

@@ -14,6 +14,8 @@ type Order struct {
 	ID     int    `json:"id"`
 	Number string `json:"number"`
 	Amount int64  `json:"amount"`
+
+	found bool // it was in the books before
 }
 
 // fails reports whether the shop is to fail at it, for checks of failures.
@@ -61,7 +63,7 @@ func (b *Books) FindOrAdd(order Order) (Order, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if i := b.find(order.Number); i >= 0 {
-		return b.rows[i], nil
+		return found(b.rows[i]), nil
 	}
 	return b.insert(order), nil
 }
@@ -69,9 +71,14 @@ func (b *Books) FindOrAdd(order Order) (Order, error) {
 // findThenAdd is FindOrAdd, but the look and the insert are two statements.
 func (b *Books) findThenAdd(order Order) (Order, error) {
 	if i := b.look(order.Number); i >= 0 {
-		return b.All()[i], nil
+		return found(b.All()[i]), nil
 	}
 	return b.Add(order)
+}
+
+func found(order Order) Order {
+	order.found = true
+	return order
 }
 
 // lookThenAdd is AddNew without the index: the validation looks first.

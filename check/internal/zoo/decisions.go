@@ -104,8 +104,9 @@ const (
 
 // What is wrong with a key.
 var (
-	errNoKey  = errors.New("key-missing: send an Idempotency-Key")
-	errBadKey = errors.New("key-invalid: a key is one line of 1 to 255 visible characters")
+	errNoKey   = errors.New("key-missing: send an Idempotency-Key")
+	errLongKey = errors.New("key-too-long: a key has 255 characters at most")
+	errBadKey  = errors.New("key-invalid: a key is one line of visible characters")
 )
 
 // ReadKey reads the header Idempotency-Key: a String of RFC 8941, or the raw text.
@@ -130,7 +131,10 @@ func parseKey(line string) (string, error) {
 	} else if strings.ContainsAny(key, `",; `) {
 		return "", errBadKey
 	}
-	if key == "" || len(key) > maxKey || strings.ContainsFunc(key, func(c rune) bool { return c < ' ' || c > '~' }) {
+	if len(key) > maxKey {
+		return "", errLongKey
+	}
+	if key == "" || strings.ContainsFunc(key, func(c rune) bool { return c < ' ' || c > '~' }) {
 		return "", errBadKey
 	}
 	return key, nil

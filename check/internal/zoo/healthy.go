@@ -66,8 +66,8 @@ func Healthy() []Animal {
 			Setup: paying(habitat{}),
 		},
 		{
-			Name: "slow", Says: "An order takes a fifth of a second.",
-			Setup: habitat{habits: Habits{Before: 100 * time.Millisecond, After: 100 * time.Millisecond}}.home,
+			Name: "slow", Says: "An order takes a tenth of a second.",
+			Setup: habitat{habits: Habits{Before: 60 * time.Millisecond, After: 40 * time.Millisecond}}.home,
 		},
 		{
 			Name: "quick", Says: "An order takes no time at all.",

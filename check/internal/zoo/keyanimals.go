@@ -98,10 +98,10 @@ func keyAnimals() []Animal {
 		{
 			Name:   "a long key is an accident",
 			Says:   "The column takes 255 characters, nobody checks, and what the database says becomes a 500.",
-			Caught: []string{"KEY-07"},
+			Caught: []string{"KEY-06", "KEY-07"},
 			Setup: habitat{decisions: func(d *Decisions) {
 				d.Refuse = func(w http.ResponseWriter, status int, detail string) {
-					if status == http.StatusBadRequest && strings.HasPrefix(detail, "key-invalid") {
+					if status == http.StatusBadRequest && strings.HasPrefix(detail, "key-too-long") {
 						status = http.StatusInternalServerError
 					}
 					refuse(w, status, detail)

@@ -1,6 +1,7 @@
 package zoo
 
 import (
+	"context"
 	"net/http"
 	"sync"
 )
@@ -17,7 +18,7 @@ func racingAnimals() []Animal {
 					if rec := m.Look(id); rec != nil {
 						return rec, false
 					}
-					lag()
+					within(context.Background(), 3*before) // the time between two statements
 					return m.take(life, id, asked), true
 				}
 			}}.home,
