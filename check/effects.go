@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -28,8 +29,19 @@ func (p *probe) before(ctx context.Context, of ...*intent) tally {
 			return t
 		}
 	}
-	p.run.books.open(p.check.ID, p.run.sentSoFar(), t.counts)
+	p.run.books.open(p.check.ID, p.run.sentSoFar(), p.run.altogether(t.counts))
 	return t
+}
+
+// altogether leaves out what was counted for single intents.
+func (s *session) altogether(counts []int64) []int64 {
+	counts = slices.Clone(counts)
+	for i, oracle := range s.config.Oracles {
+		if oracle.PerIntent() {
+			counts[i] = 0
+		}
+	}
+	return counts
 }
 
 // countAll is what an oracle counts for all of the intents, or altogether. Two
@@ -65,13 +77,15 @@ func (s *session) countFor(ctx context.Context, oracle Oracle, in *intent) (n in
 	s.mu.Lock()
 	s.lookUps++
 	s.mu.Unlock()
-	fill := func(text string) string { return text }
-	if in != nil {
-		fill = func(text string) string {
+	fill := func(text string) string {
+		switch {
+		case in != nil:
 			text = in.values.Fill(text)
 			filled += text + "\x00"
-			return text
+		case s.user != nil: // what the log-in gave
+			text = s.user.Values.Fill(text)
 		}
+		return text
 	}
 	if n, err = oracle.Count(ctx, fill); err != nil {
 		return 0, "", fmt.Errorf("%s: %w", oracle.Name(), err)

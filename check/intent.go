@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"strconv"
 	"time"
@@ -23,6 +24,22 @@ type intent struct {
 	body   []byte
 	url    *url.URL
 	header []wire.Field
+	// cookies are what the user's log-in, and answers since, had set when the
+	// intent was made: attempts of one intent do not differ in them.
+	cookies []*http.Cookie
+	// loggedOut leaves out everything that says who the user is.
+	loggedOut bool
+}
+
+// as is the same key and values, sent by somebody else.
+func (s *session) as(in *intent, user *User) *intent {
+	other := *in
+	other.values = maps.Clone(in.values)
+	if user != nil {
+		maps.Copy(other.values, user.Values)
+	}
+	other.user, other.cookies = user, s.cookies(user, other.values)
+	return &other
 }
 
 // intent makes a new wish of the main user.
@@ -45,16 +62,25 @@ func (p *probe) intents(ctx context.Context, n int) ([]*intent, error) {
 // before it, also those of earlier runs.
 func (s *session) newIntent(ctx context.Context, user *User) (*intent, error) {
 	values := s.freshValues(user)
-	key := "semel-check-" + random(12)
-	if s.config.Template.Has("minted") {
-		var err error
-		if key, err = s.mint(ctx, values); err != nil {
-			return nil, err
-		}
-		values["minted"] = key
+	key, err := s.newKey(ctx, user, values)
+	if err != nil {
+		return nil, err
 	}
-	values["key"] = key
-	return &intent{key: key, values: values, user: user}, nil
+	in := &intent{values: values, user: user, cookies: s.cookies(user, values)}
+	return in.renamed(key), nil
+}
+
+// newKey makes the key of an intent of that user.
+func (s *session) newKey(ctx context.Context, user *User, values Values) (string, error) {
+	if !s.config.Template.Has("minted") {
+		return "semel-check-" + random(12), nil
+	}
+	key, err := s.mint(ctx, user, values)
+	if err != nil {
+		return "", fmt.Errorf("mint an id: %w", err)
+	}
+	values["minted"] = key
+	return key, nil
 }
 
 // freshValues are those of an intent, but for its key.
@@ -90,14 +116,16 @@ func random(n int) string {
 }
 
 // mint asks the service for the id of an intent.
-func (s *session) mint(ctx context.Context, values Values) (string, error) {
+func (s *session) mint(ctx context.Context, user *User, values Values) (string, error) {
 	r, err := s.config.Mint.Template.fill(values)
 	if err != nil {
 		return "", err
 	}
+	identify(&r, user, values)
+	setCookies(&r, s.cookies(user, values))
 	answer, err := s.lookUp(ctx, &r)
 	if err != nil {
-		return "", fmt.Errorf("mint an id: %w", err)
+		return "", err
 	}
 	return pick(answer, s.config.Mint.Pointer)
 }
@@ -105,7 +133,7 @@ func (s *session) mint(ctx context.Context, values Values) (string, error) {
 // pick takes a text or number out of a JSON answer.
 func pick(answer *wire.Answer, pointer string) (string, error) {
 	if answer.Status >= 300 {
-		return "", fmt.Errorf("the answer is %d, and has no %s", answer.Status, pointer)
+		return "", fmt.Errorf("the answer is %s, where one with %s was expected", reply{Answer: answer}, pointer)
 	}
 	var doc any
 	if err := json.Unmarshal(answer.Body, &doc); err != nil {

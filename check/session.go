@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
@@ -22,6 +23,9 @@ type session struct {
 	user   *User // with what the log-in gave
 	other  *User
 	books  ledger
+	// jars keep the cookies of users who logged in, by user and other. They are
+	// made by logIn, and lock themselves.
+	jars map[*User]http.CookieJar
 
 	mu      sync.Mutex // guards the fields below
 	number  int64      // the last {{n}}
