@@ -22,7 +22,7 @@ var (
 )
 
 // keepers is how many animals are looked at together. Most of the time they wait.
-const keepers = 8
+const keepers = 16
 
 // TestZoo runs every check on services whose mistake is known, and on some that
 // have none: what fails must be what has to, no less and no more.
@@ -37,7 +37,7 @@ func TestZoo(t *testing.T) {
 		all.Go(func() {
 			free <- struct{}{}
 			defer func() { <-free }()
-			reports[i] = visit(t, animal)
+			reports[i] = watch(t, animal)
 		})
 	}
 	all.Wait()
@@ -48,8 +48,8 @@ func TestZoo(t *testing.T) {
 	}
 }
 
-// visit runs all checks on an animal; nil where it could not.
-func visit(t *testing.T, animal zoo.Animal) *check.Report {
+// watch runs all checks on an animal; nil where it could not.
+func watch(t *testing.T, animal zoo.Animal) *check.Report {
 	t.Helper()
 	home, err := animal.Setup()
 	if err != nil {
