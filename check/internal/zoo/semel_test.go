@@ -1,4 +1,4 @@
-package check_test
+package zoo_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package check_test
+package zoo_test
 
 import (
 	"flag"
@@ -16,9 +16,9 @@ import (
 )
 
 var (
-	updateZoo = flag.Bool("update-zoo", false, "write docs/check-zoo.md")
-	onlyZoo   = flag.String("only-zoo", "", "look at animals only whose name has this")
-	showZoo   = flag.Bool("show-zoo", false, "print what every check made of every animal")
+	update = flag.Bool("update", false, "write docs/check-zoo.md")
+	only   = flag.String("only", "", "look at animals only whose name has this")
+	show   = flag.Bool("show", false, "print what every check made of every animal")
 )
 
 // keepers is how many animals are looked at together. Most of the time they wait.
@@ -29,7 +29,7 @@ const keepers = 16
 func TestZoo(t *testing.T) {
 	t.Parallel()
 	animals := slices.Concat(zoo.Healthy(), ownAnimals(t), zoo.Animals())
-	animals = slices.DeleteFunc(animals, func(a zoo.Animal) bool { return !strings.Contains(a.Name, *onlyZoo) })
+	animals = slices.DeleteFunc(animals, func(a zoo.Animal) bool { return !strings.Contains(a.Name, *only) })
 	reports := make([]*check.Report, len(animals))
 	free := make(chan struct{}, keepers)
 	var all sync.WaitGroup
@@ -86,7 +86,7 @@ func judge(t *testing.T, animal zoo.Animal, report *check.Report) {
 		}
 	}
 	seen := strings.Join(lines, "\n")
-	if *showZoo {
+	if *show {
 		t.Logf("%s (%s, %d of %d requests): caught %v, open %v\n%s", animal.Name, report.Took, report.Sent, report.Announced, failed, open, seen)
 	}
 	slices.Sort(failed)
@@ -114,13 +114,13 @@ func ignoreEmpty() cmp.Option {
 	})
 }
 
-const zooPage = "../docs/check-zoo.md"
+const zooPage = "../../../docs/check-zoo.md"
 
 // TestZooDocument: docs/check-zoo.md says what the animals are.
 func TestZooDocument(t *testing.T) {
 	t.Parallel()
 	text := zooText(t)
-	if *updateZoo {
+	if *update {
 		if err := os.WriteFile(zooPage, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +130,7 @@ func TestZooDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(text, string(got)); diff != "" {
-		t.Errorf("%s is not up to date (run: go test ./check -run TestZooDocument -update-zoo):\n%s", zooPage, diff)
+		t.Errorf("%s is not up to date (run: go test ./check/internal/zoo -run TestZooDocument -update):\n%s", zooPage, diff)
 	}
 }
 
@@ -140,7 +140,7 @@ func zooText(t *testing.T) string {
 	var b strings.Builder
 	b.WriteString(`# The zoo of ` + "`semel check`" + `
 
-<!-- Written by: go test ./check -run TestZooDocument -update-zoo -->
+<!-- Written by: go test ./check/internal/zoo -run TestZooDocument -update -->
 
 What is a check worth? Services whose mistake is known tell. Each of them is a small shop behind a layer of idempotency
 that is right, but for one decision; the layer and its mistakes are in ` + "`check/internal/zoo`" + `. The test ` + "`TestZoo`" + ` runs every
