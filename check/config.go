@@ -35,6 +35,9 @@ type Config struct {
 	Login *Login
 	// Mint is asked for {{minted}} before each intent; nil for none.
 	Mint *Mint
+	// Page is visited before each intent, and its form is what is sent; nil for
+	// the template as it is.
+	Page *Page
 	// User has the header lines that say who the caller is; they replace those
 	// of the template. Other is somebody else, for checks of scope.
 	User, Other *User
@@ -134,6 +137,11 @@ func (c *Config) complete() error {
 	}
 	if c.Template.Has("minted") && c.Mint == nil {
 		return errors.New("{{minted}} stands in the request, but no mint step says where it comes from")
+	}
+	if c.Page != nil {
+		if err := c.Page.validate(&c.Template); err != nil {
+			return err
+		}
 	}
 	return c.knowsSelection()
 }

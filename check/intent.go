@@ -20,6 +20,7 @@ type intent struct {
 	key    string
 	values Values
 	user   *User
+	draft  *draft // the page's form; nil where there is no page
 	// What stands in the place of the template's, where a check says so.
 	body   []byte
 	url    *url.URL
@@ -58,9 +59,18 @@ func (p *probe) intents(ctx context.Context, n int) ([]*intent, error) {
 	return all, nil
 }
 
-// newIntent fills in everything that makes an intent another one than all
-// before it, also those of earlier runs.
+// newIntent is a wish, and the page on which it is filled in.
 func (s *session) newIntent(ctx context.Context, user *User) (*intent, error) {
+	in, err := s.wish(ctx, user)
+	if err == nil && s.config.Page != nil {
+		in.draft, err = s.open(ctx, in)
+	}
+	return in, err
+}
+
+// wish fills in everything that makes an intent another one than all before it,
+// also those of earlier runs.
+func (s *session) wish(ctx context.Context, user *User) (*intent, error) {
 	values := s.freshValues(user)
 	key, err := s.newKey(ctx, user, values)
 	if err != nil {
