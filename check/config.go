@@ -35,6 +35,9 @@ type Config struct {
 	Login *Login
 	// Mint is asked for {{minted}} before each intent; nil for none.
 	Mint *Mint
+	// Page is visited before each intent, and its form is what is sent; nil for
+	// the template as it is.
+	Page *Page
 	// User has the header lines that say who the caller is; they replace those
 	// of the template. Other is somebody else, for checks of scope.
 	User, Other *User
@@ -50,6 +53,10 @@ type Config struct {
 	// Restart restarts the service, and returns when it may be asked again; Kill
 	// kills it without warning, and starts it again. Nil skips what needs them.
 	Restart, Kill func(context.Context) error
+	// Recovery is how long, after a crash, the service may go on refusing an
+	// attempt because an earlier one is running. Zero is not known: a minute is
+	// waited, and what is refused then cannot be judged.
+	Recovery time.Duration
 	// Observed, when set, stands between the service and its dependency, and can
 	// make that fail.
 	Observed Dependency
@@ -71,6 +78,10 @@ type Config struct {
 	Ignore []string
 	// Baseline has the ids of checks that are known to fail.
 	Baseline []string
+	// Mask are further names of headers, members, fields and query parameters
+	// whose values no report shows. Passwords, tokens, cookies and the like are
+	// masked by themselves.
+	Mask []string
 	// TLS is used for https; nil for the machine's authorities.
 	TLS *tls.Config
 	// Progress, when set, is told how far the run is.
@@ -98,9 +109,12 @@ type Mint struct {
 	Pointer  string // into its JSON answer
 }
 
-// Dependency is what the service calls, seen from the middle.
+// Dependency is what the service calls, seen from the middle. It is safe for
+// concurrent use. One that has a method Pending() int, which says how many calls
+// are still to fail, shows whether the service called it at all.
 type Dependency interface {
 	// FailNext makes the next n calls fail with the status; they do not arrive.
+	// It takes the place of what it was told before: with zero, none fails.
 	FailNext(n, status int)
 }
 
@@ -127,6 +141,11 @@ func (c *Config) complete() error {
 	}
 	if c.Template.Has("minted") && c.Mint == nil {
 		return errors.New("{{minted}} stands in the request, but no mint step says where it comes from")
+	}
+	if c.Page != nil {
+		if err := c.Page.validate(&c.Template); err != nil {
+			return err
+		}
 	}
 	return c.knowsSelection()
 }

@@ -3,37 +3,66 @@ package check
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
 
 // tally is how many effects there were at one moment, by oracle.
 type tally struct {
-	counts []int64 // zero for oracles that count for one intent
+	counts []int64 // zero for oracles that count for one intent, which had none
 	err    error
 }
 
-// before counts what is there already. It costs nothing without an oracle that
-// counts everything.
-func (p *probe) before(ctx context.Context) tally {
+// before counts what is there already. Intents that are named had effects
+// before; of others, an oracle that counts for one intent has seen none. It costs
+// nothing where there is nothing to count.
+func (p *probe) before(ctx context.Context, of ...*intent) tally {
 	t := tally{counts: make([]int64, len(p.run.config.Oracles))}
 	if p.run.books.stale(p.run.sentSoFar()) && !p.run.letSettle(ctx) {
 		t.err = ctx.Err()
 		return t
 	}
 	for i, oracle := range p.run.config.Oracles {
-		if oracle.PerIntent() {
-			continue
-		}
-		n, err := p.run.count(ctx, oracle, nil)
-		if err != nil {
-			t.err = err
+		t.counts[i], t.err = p.countAll(ctx, oracle, of)
+		if t.err != nil {
 			return t
 		}
-		t.counts[i] = n
 	}
-	p.run.books.open(p.check.ID, p.run.sentSoFar(), t.counts)
+	p.run.books.open(p.check.ID, p.run.sentSoFar(), p.run.altogether(t.counts))
 	return t
+}
+
+// altogether leaves out what was counted for single intents.
+func (s *session) altogether(counts []int64) []int64 {
+	counts = slices.Clone(counts)
+	for i, oracle := range s.config.Oracles {
+		if oracle.PerIntent() {
+			counts[i] = 0
+		}
+	}
+	return counts
+}
+
+// countAll is what an oracle counts for all of the intents, or altogether. Two
+// intents for which it is asked the same are counted by one answer.
+func (p *probe) countAll(ctx context.Context, oracle Oracle, of []*intent) (int64, error) {
+	if !oracle.PerIntent() {
+		of = []*intent{nil}
+	}
+	var total int64
+	had := map[string]bool{}
+	for _, in := range of {
+		n, filled, err := p.run.countFor(ctx, oracle, in)
+		if err != nil {
+			return 0, err
+		}
+		if !had[filled] {
+			total += n
+		}
+		had[filled] = true
+	}
+	return total, nil
 }
 
 // count asks an oracle, for an intent or, with nil, for everything.
@@ -48,13 +77,15 @@ func (s *session) countFor(ctx context.Context, oracle Oracle, in *intent) (n in
 	s.mu.Lock()
 	s.lookUps++
 	s.mu.Unlock()
-	fill := func(text string) string { return text }
-	if in != nil {
-		fill = func(text string) string {
+	fill := func(text string) string {
+		switch {
+		case in != nil:
 			text = in.values.Fill(text)
 			filled += text + "\x00"
-			return text
+		case s.user != nil: // what the log-in gave
+			text = s.user.Values.Fill(text)
 		}
+		return text
 	}
 	if n, err = oracle.Count(ctx, fill); err != nil {
 		return 0, "", fmt.Errorf("%s: %w", oracle.Name(), err)
@@ -157,26 +188,14 @@ func (p *probe) seen(ctx context.Context, since tally, of []*intent) (sighting, 
 	var s sighting
 	now := make([]int64, len(p.run.config.Oracles))
 	for i, oracle := range p.run.config.Oracles {
-		asked := of
-		if !oracle.PerIntent() {
-			asked = []*intent{nil}
-		}
-		total := -since.counts[i]
-		had := map[string]bool{}
-		for _, in := range asked {
-			n, filled, err := p.run.countFor(ctx, oracle, in)
-			if err != nil {
-				return s, err
-			}
-			if !had[filled] {
-				total += n
-			}
-			had[filled] = true
+		total, err := p.countAll(ctx, oracle, of)
+		if err != nil {
+			return s, err
 		}
 		s.names = append(s.names, oracle.Name())
-		s.counts = append(s.counts, total)
+		s.counts = append(s.counts, total-since.counts[i])
 		if !oracle.PerIntent() {
-			now[i] = total + since.counts[i]
+			now[i] = total
 		}
 	}
 	p.run.books.close(p.check.ID, p.run.sentSoFar(), now)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"strconv"
 	"time"
@@ -19,10 +20,27 @@ type intent struct {
 	key    string
 	values Values
 	user   *User
+	draft  *draft // the page's form; nil where there is no page
 	// What stands in the place of the template's, where a check says so.
 	body   []byte
 	url    *url.URL
 	header []wire.Field
+	// cookies are what the user's log-in, and answers since, had set when the
+	// intent was made: attempts of one intent do not differ in them.
+	cookies []*http.Cookie
+	// loggedOut leaves out everything that says who the user is.
+	loggedOut bool
+}
+
+// as is the same key and values, sent by somebody else.
+func (s *session) as(in *intent, user *User) *intent {
+	other := *in
+	other.values = maps.Clone(in.values)
+	if user != nil {
+		maps.Copy(other.values, user.Values)
+	}
+	other.user, other.cookies = user, s.cookies(user, other.values)
+	return &other
 }
 
 // intent makes a new wish of the main user.
@@ -41,26 +59,45 @@ func (p *probe) intents(ctx context.Context, n int) ([]*intent, error) {
 	return all, nil
 }
 
-// newIntent fills in everything that makes an intent another one than all
-// before it, also those of earlier runs.
+// newIntent is a wish, and the page on which it is filled in.
 func (s *session) newIntent(ctx context.Context, user *User) (*intent, error) {
-	values := s.freshValues(user)
-	key := "semel-check-" + random(12)
-	if s.config.Template.Has("minted") {
-		var err error
-		if key, err = s.mint(ctx, values); err != nil {
-			return nil, err
-		}
-		values["minted"] = key
+	in, err := s.wish(ctx, user)
+	if err == nil && s.config.Page != nil {
+		in.draft, err = s.open(ctx, in)
 	}
-	values["key"] = key
-	return &intent{key: key, values: values, user: user}, nil
+	return in, err
+}
+
+// wish fills in everything that makes an intent another one than all before it,
+// also those of earlier runs.
+func (s *session) wish(ctx context.Context, user *User) (*intent, error) {
+	values := s.freshValues(user)
+	key, err := s.newKey(ctx, user, values)
+	if err != nil {
+		return nil, err
+	}
+	in := &intent{values: values, user: user, cookies: s.cookies(user, values)}
+	return in.renamed(key), nil
+}
+
+// newKey makes the key of an intent of that user.
+func (s *session) newKey(ctx context.Context, user *User, values Values) (string, error) {
+	if !s.config.Template.Has("minted") {
+		return keyPrefix + random(12), nil
+	}
+	key, err := s.mint(ctx, user, values)
+	if err != nil {
+		return "", fmt.Errorf("mint an id: %w", err)
+	}
+	values["minted"] = key
+	return key, nil
 }
 
 // freshValues are those of an intent, but for its key.
 func (s *session) freshValues(user *User) Values {
 	s.mu.Lock()
 	s.number++
+	s.intents++
 	n := s.number
 	s.mu.Unlock()
 	values := Values{"n": strconv.FormatInt(n, 10), "now": time.Now().UTC().Format(time.RFC3339)}
@@ -82,6 +119,10 @@ func (in *intent) renamed(key string) *intent {
 	return &copied
 }
 
+// keyPrefix begins every key, so that people can find and remove what a run left
+// behind.
+const keyPrefix = "semel-check-"
+
 // random is n random bytes as text.
 func random(n int) string {
 	raw := make([]byte, n)
@@ -90,14 +131,16 @@ func random(n int) string {
 }
 
 // mint asks the service for the id of an intent.
-func (s *session) mint(ctx context.Context, values Values) (string, error) {
+func (s *session) mint(ctx context.Context, user *User, values Values) (string, error) {
 	r, err := s.config.Mint.Template.fill(values)
 	if err != nil {
 		return "", err
 	}
+	identify(&r, user, values)
+	setCookies(&r, s.cookies(user, values))
 	answer, err := s.lookUp(ctx, &r)
 	if err != nil {
-		return "", fmt.Errorf("mint an id: %w", err)
+		return "", err
 	}
 	return pick(answer, s.config.Mint.Pointer)
 }
@@ -105,7 +148,7 @@ func (s *session) mint(ctx context.Context, values Values) (string, error) {
 // pick takes a text or number out of a JSON answer.
 func pick(answer *wire.Answer, pointer string) (string, error) {
 	if answer.Status >= 300 {
-		return "", fmt.Errorf("the answer is %d, and has no %s", answer.Status, pointer)
+		return "", fmt.Errorf("the answer is %s, where one with %s was expected", reply{Answer: answer}, pointer)
 	}
 	var doc any
 	if err := json.Unmarshal(answer.Body, &doc); err != nil {

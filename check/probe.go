@@ -22,6 +22,8 @@ type probe struct {
 	exchanges []Exchange
 	sent      int
 	allowed   int
+	// mayDie says that the check itself takes the service away for a while.
+	mayDie bool
 }
 
 // change alters a request before it is sent.
@@ -71,13 +73,23 @@ func (r reply) String() string {
 	return text
 }
 
-// request renders an attempt of the intent, with its key and its user, and then
-// makes the changes.
+// request renders an attempt of the intent, with its key and its user, makes the
+// changes, and signs the whole where it is a webhook.
 func (p *probe) request(in *intent, changes ...change) (*wire.Request, error) {
-	config := p.run.config
-	r, err := config.Template.fill(in.values)
+	return p.requestOf(&p.run.config.Template, in, changes...)
+}
+
+// requestOf is request for another template; of a page's form it fills in the
+// fields that are typed.
+func (p *probe) requestOf(t *Template, in *intent, changes ...change) (*wire.Request, error) {
+	r, err := t.fill(in.values)
 	if err != nil {
 		return nil, err
+	}
+	if in.draft != nil {
+		if err := in.submit(&r, t); err != nil {
+			return nil, err
+		}
 	}
 	if in.body != nil {
 		r.Body = bytes.Clone(in.body)
@@ -89,16 +101,20 @@ func (p *probe) request(in *intent, changes ...change) (*wire.Request, error) {
 	for _, f := range in.header {
 		r.Set(f.Name, in.values.Fill(f.Value))
 	}
-	if in.user != nil {
-		for _, f := range in.user.Header {
-			r.Set(f.Name, f.Value)
-		}
+	if in.loggedOut {
+		p.run.anonymise(&r)
+	} else {
+		identify(&r, in.user, in.values)
+		setCookies(&r, in.cookies)
 	}
-	if err := config.Key.put(&r, in.key); err != nil {
+	if err := p.run.config.Key.put(&r, in.key); err != nil {
 		return nil, err
 	}
 	for _, change := range changes {
 		change(&r)
+	}
+	if p.run.config.Profile.Webhook {
+		p.run.config.sign(&r, time.Now())
 	}
 	return &r, nil
 }
@@ -114,12 +130,19 @@ func (p *probe) sendIn(ctx context.Context, label string, m wire.Manner, in *int
 	if err != nil {
 		return reply{err: err}
 	}
-	return p.deliver(ctx, label, r, &m)
+	got := p.deliver(ctx, label, r, &m)
+	p.run.keepCookies(in, r, got.Answer)
+	return got
 }
 
 // deliver sends a request as it is, counts it, and keeps it as evidence. Where
 // the service says 429 it waits as long as it is told, and sends once more.
 func (p *probe) deliver(ctx context.Context, label string, r *wire.Request, m *wire.Manner) reply {
+	return p.deliverBy(ctx, &p.run.client, label, r, m)
+}
+
+// deliverBy is deliver over another client, such as one that goes by a relay.
+func (p *probe) deliverBy(ctx context.Context, client *wire.Client, label string, r *wire.Request, m *wire.Manner) reply {
 	for {
 		if err := p.take(); err != nil {
 			return reply{err: err}
@@ -128,10 +151,10 @@ func (p *probe) deliver(ctx context.Context, label string, r *wire.Request, m *w
 			return reply{err: err}
 		}
 		began := time.Now()
-		answer, err := p.run.client.Do(ctx, r, m)
+		answer, err := client.Do(ctx, r, m)
 		p.keep(label, began, r, m, answer, err)
 		if errors.Is(err, wire.ErrUnreachable) || errors.Is(err, wire.ErrTLS) {
-			p.run.lost(err)
+			p.lost(err)
 		}
 		if err == nil && answer.Status == http.StatusTooManyRequests && p.run.waitOut(ctx, answer) {
 			p.mu.Lock()
@@ -140,6 +163,16 @@ func (p *probe) deliver(ctx context.Context, label string, r *wire.Request, m *w
 			continue
 		}
 		return reply{answer, err, r}
+	}
+}
+
+// lost ends the run, unless the service is away because of the check.
+func (p *probe) lost(err error) {
+	p.mu.Lock()
+	away := p.mayDie
+	p.mu.Unlock()
+	if !away {
+		p.run.lost(err)
 	}
 }
 

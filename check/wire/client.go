@@ -1,16 +1,12 @@
 package wire
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 )
 
@@ -18,91 +14,121 @@ import (
 const (
 	DefaultTimeout = 30 * time.Second
 	DefaultMaxBody = 4 << 20
-
-	continueWait = time.Second
 )
 
 // Client sends requests, each over a connection of its own. The zero value is
-// complete. It is safe for concurrent use.
+// complete. It is safe for concurrent use. It ignores HTTP_PROXY and the like:
+// a proxy might send again what must be sent once.
 type Client struct {
 	// TLS is used for https; nil for the machine's own authorities.
 	TLS *tls.Config
-	// Timeout bounds one exchange whose manner says nothing. Default
-	// DefaultTimeout.
+	// Timeout bounds the making of a connection, and once more the exchange over
+	// it whose manner says nothing. Default DefaultTimeout.
 	Timeout time.Duration
-	// MaxBody bounds what is read of an answer's body. Default DefaultMaxBody.
+	// MaxBody bounds what is read of an answer's body, in bytes. Default
+	// DefaultMaxBody.
 	MaxBody int64
 	// Dial opens connections, such as through a [Relay]. Nil for the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Connected, when set, is called when a connection stands, its handshake
+	// included, and nothing was sent yet. It must return at once.
+	Connected func()
 }
 
-// Do sends the request once. The error is one of this package, wrapped; a
-// context that ended is returned as it is.
+// Do sends the request once. Its error is one of this package, wrapped, or the
+// context's, when that ended. An answer beside the error is what arrived of it.
+// When Do returns, the connection is closed, and nothing of it runs any more.
 func (c *Client) Do(ctx context.Context, r *Request, m *Manner) (*Answer, error) {
 	if m == nil {
 		m = &Manner{}
 	}
-	timeout := c.Timeout
-	if timeout <= 0 {
-		timeout = DefaultTimeout
+	began := time.Now()
+	conn, raw, err := c.connect(ctx, r.URL)
+	if err != nil {
+		return nil, because(ctx, err)
 	}
+	if c.Connected != nil {
+		c.Connected()
+	}
+	timeout := c.timeout()
 	if m.Timeout > 0 {
 		timeout = m.Timeout
 	}
 	within, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	began := time.Now()
-	conn, err := c.connect(within, r.URL)
-	if err != nil {
-		return nil, because(ctx, err)
+	broken := make(chan struct{})
+	stop := context.AfterFunc(within, func() {
+		_ = raw.Close()
+		close(broken)
+	})
+	answer, err := newExchange(conn, r, m, c.maxBody()).run(within)
+	if m.Fault != None {
+		_ = raw.Close() // a lost connection does not say goodbye
 	}
-	stop := context.AfterFunc(within, func() { _ = conn.Close() })
-	defer func() {
-		stop()
-		_ = conn.Close()
-	}()
-	answer, err := c.exchange(conn, r, m)
+	_ = conn.Close()
+	if !stop() {
+		<-broken
+	}
 	if answer != nil {
 		answer.Took = time.Since(began)
 	}
-	if err != nil && within.Err() != nil && ctx.Err() == nil {
+	if err != nil && !errors.Is(err, ErrLost) && within.Err() != nil && ctx.Err() == nil {
 		return answer, fmt.Errorf("%w (%s)", ErrTimeout, timeout)
 	}
 	return answer, because(ctx, err)
 }
 
-// because prefers the end of the caller's context to what came of it.
-func because(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() != nil {
-		return ctx.Err()
+func (c *Client) timeout() time.Duration {
+	if c.Timeout <= 0 {
+		return DefaultTimeout
 	}
-	return err
+	return c.Timeout
 }
 
-func (c *Client) connect(ctx context.Context, at *url.URL) (net.Conn, error) {
+func (c *Client) maxBody() int64 {
+	if c.MaxBody <= 0 {
+		return DefaultMaxBody
+	}
+	return c.MaxBody
+}
+
+// connect returns the connection, and what it goes over: closing that ends
+// everything at once.
+func (c *Client) connect(ctx context.Context, to *url.URL) (conn, raw net.Conn, err error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout())
+	defer cancel()
 	dial := c.Dial
 	if dial == nil {
 		dial = (&net.Dialer{}).DialContext
 	}
-	conn, err := dial(ctx, "tcp", Address(at))
+	raw, err = dial(ctx, "tcp", Address(to))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+		return nil, nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
-	if at.Scheme != "https" {
-		return conn, nil
+	if to.Scheme != "https" {
+		return raw, raw, nil
 	}
+	secure, err := handshake(ctx, raw, to, c.TLS, "http/1.1")
+	if err != nil {
+		return nil, nil, err
+	}
+	return secure, raw, nil
+}
+
+// handshake makes a TLS connection of raw, and closes raw if it cannot.
+func handshake(ctx context.Context, raw net.Conn, to *url.URL, given *tls.Config, protocols ...string) (*tls.Conn, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if c.TLS != nil {
-		config = c.TLS.Clone()
+	if given != nil {
+		config = given.Clone()
 	}
 	if config.ServerName == "" {
-		config.ServerName = at.Hostname()
+		config.ServerName = to.Hostname()
 	}
-	config.NextProtos = []string{"http/1.1"}
-	secure := tls.Client(conn, config)
+	config.NextProtos = protocols
+	secure := tls.Client(raw, config)
 	if err := secure.HandshakeContext(ctx); err != nil {
-		_ = conn.Close()
-		return nil, fmt.Errorf("%w: %w", ErrTLS, err)
+		_ = raw.Close()
+		return nil, noTLS(err)
 	}
 	return secure, nil
 }
@@ -118,126 +144,4 @@ func Address(at *url.URL) string {
 		port = "80"
 	}
 	return net.JoinHostPort(at.Hostname(), port)
-}
-
-func (c *Client) exchange(conn net.Conn, r *Request, m *Manner) (*Answer, error) {
-	in := bufio.NewReader(conn)
-	if done, err := send(conn, in, r, m); done || err != nil {
-		// A service may answer before it has read everything, and close.
-		if !done {
-			if answer, early := c.read(in, r, m); early == nil {
-				return answer, nil
-			}
-		}
-		return nil, err
-	}
-	if m.Fault == HangUp {
-		return nil, ErrLost
-	}
-	answer, err := c.read(in, r, m)
-	switch {
-	case err != nil:
-		return nil, err
-	case m.Fault == LoseAnswer, m.Fault == CutInAnswer:
-		return answer, ErrLost
-	}
-	return answer, nil
-}
-
-// send writes the request; done says that a fault ended it.
-func send(conn net.Conn, in *bufio.Reader, r *Request, m *Manner) (done bool, err error) {
-	head := r.head(m)
-	if m.Fault == CutInHead {
-		head = head[:len(head)-2]
-	}
-	if _, err := conn.Write(head); err != nil {
-		return false, fmt.Errorf("%w: %w", ErrCut, err)
-	}
-	if m.Fault == CutInHead {
-		return true, ErrLost
-	}
-	if m.Expect {
-		awaitContinue(conn, in)
-	}
-	body := r.Body
-	if m.Fault == CutInBody {
-		body = body[:len(body)/2]
-	}
-	if err := writeBody(conn, body, m); err != nil {
-		return false, fmt.Errorf("%w: %w", ErrCut, err)
-	}
-	if m.Fault == CutInBody {
-		return true, ErrLost
-	}
-	return false, nil
-}
-
-// awaitContinue waits until the service says anything, or for a second.
-func awaitContinue(conn net.Conn, in *bufio.Reader) {
-	_ = conn.SetReadDeadline(time.Now().Add(continueWait))
-	_, _ = in.Peek(1)
-	_ = conn.SetReadDeadline(time.Time{})
-}
-
-func writeBody(w io.Writer, body []byte, m *Manner) error {
-	pieces := max(1, m.Pieces)
-	size := (len(body) + pieces - 1) / pieces
-	for len(body) > 0 {
-		piece := body[:min(max(1, size), len(body))]
-		body = body[len(piece):]
-		if m.Chunked {
-			piece = []byte(strconv.FormatInt(int64(len(piece)), 16) + "\r\n" + string(piece) + "\r\n")
-		}
-		if _, err := w.Write(piece); err != nil {
-			return err
-		}
-		if m.Pause > 0 && len(body) > 0 {
-			<-time.After(m.Pause)
-		}
-	}
-	if m.Chunked && m.Fault != CutInBody {
-		_, err := io.WriteString(w, "0\r\n\r\n")
-		return err
-	}
-	return nil
-}
-
-// read takes the answer, past those that only say "go on".
-func (c *Client) read(in *bufio.Reader, r *Request, m *Manner) (*Answer, error) {
-	for {
-		response, err := http.ReadResponse(in, &http.Request{Method: r.Method})
-		switch {
-		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), isNet(err):
-			return nil, fmt.Errorf("%w: %w", ErrCut, err)
-		case err != nil:
-			return nil, fmt.Errorf("%w: %w", ErrNotHTTP, err)
-		case response.StatusCode >= 100 && response.StatusCode < 200:
-			continue
-		}
-		return c.readBody(response, m), nil
-	}
-}
-
-func (c *Client) readBody(response *http.Response, m *Manner) *Answer {
-	most := c.MaxBody
-	if most <= 0 {
-		most = DefaultMaxBody
-	}
-	answer := &Answer{Proto: response.Proto, Status: response.StatusCode, Header: response.Header}
-	defer func() { _ = response.Body.Close() }()
-	if m.Fault == CutInAnswer {
-		answer.Cut = true
-		return answer
-	}
-	body, err := io.ReadAll(io.LimitReader(response.Body, most+1))
-	answer.Body, answer.Cut = body, err != nil
-	if int64(len(body)) > most {
-		answer.Body, answer.Cut = body[:most], true
-	}
-	return answer
-}
-
-func isNet(err error) bool {
-	var of net.Error
-	return errors.As(err, &of) || errors.Is(err, net.ErrClosed)
 }

@@ -11,10 +11,14 @@
 //
 //	dial ── write head ── write body ── read head ── read body ── close
 //	  │          │             │             │            │
-//	  │          │             │             │            └ CutInAnswer: closed after the first piece
+//	  │          │             │             │            └ CutInAnswer: closed when the head is there
 //	  │          │             │             └ LoseAnswer: read to the end, and thrown away
 //	  │          │             ├ HangUp: closed when all is written
 //	  │          │             └ CutInBody: closed in the middle
 //	  │          └ CutInHead: closed before the empty line
 //	  └ ErrUnreachable, ErrTLS: nothing was sent
+//
+// Two more things stand beside the [Client]: [H2] sends several requests at once
+// as streams of one HTTP/2 connection, and a [Relay] loses on the way what a
+// client cannot lose by itself, such as an answer whose connection is reset.
 package wire

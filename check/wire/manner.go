@@ -9,9 +9,9 @@ type Fault string
 const (
 	None        Fault = ""
 	CutInHead   Fault = "cut-in-head"   // closed before the head was complete: nothing may run
-	CutInBody   Fault = "cut-in-body"   // closed when half of the body was sent
+	CutInBody   Fault = "cut-in-body"   // closed when half of the body was sent; an empty one has no half, and is complete
 	HangUp      Fault = "hang-up"       // closed when everything was sent, without reading
-	CutInAnswer Fault = "cut-in-answer" // closed when the first piece of the answer was read
+	CutInAnswer Fault = "cut-in-answer" // closed when the head of the answer was read
 	LoseAnswer  Fault = "lose-answer"   // the service answered to the end; the answer never arrives
 )
 
@@ -22,12 +22,14 @@ type Manner struct {
 	// Chunked sends the body in chunks, without Content-Length.
 	Chunked bool
 	// Expect sends Expect: 100-continue, and the body when the service says so,
-	// or after a second (RFC 9110 §10.1.1).
+	// or after a second (RFC 9110 §10.1.1). When it answers at once, the body is
+	// never sent.
 	Expect bool
 	// Pause is waited between the pieces of the body, of which there are
 	// Pieces; zero sends it in one.
 	Pause  time.Duration
 	Pieces int
-	// Timeout bounds the whole exchange. Zero means that of the [Client].
+	// Timeout bounds the exchange from when the connection stands. Zero means
+	// that of the [Client].
 	Timeout time.Duration
 }

@@ -78,16 +78,19 @@ func (r *Request) head(m *Manner) []byte {
 		line("Host", r.URL.Host)
 	}
 	for _, f := range r.Header {
-		line(f.Name, f.Value)
+		if !m.Chunked || !strings.EqualFold(f.Name, "Content-Length") { // never both
+			line(f.Name, f.Value)
+		}
 	}
 	switch {
+	case r.Has("Transfer-Encoding"):
 	case m.Chunked:
 		line("Transfer-Encoding", "chunked")
 	case r.Has("Content-Length"):
 	case len(r.Body) > 0 || (r.Method != "GET" && r.Method != "HEAD"):
 		line("Content-Length", strconv.Itoa(len(r.Body)))
 	}
-	if m.Expect {
+	if m.Expect && !r.Has("Expect") {
 		line("Expect", "100-continue")
 	}
 	if !r.Has("Connection") {

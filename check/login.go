@@ -1,0 +1,221 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"slices"
+	"strings"
+
+	"github.com/semel-dev/semel/check/wire"
+)
+
+// logIn makes every user known to the service, once, and finds out whether all
+// {{var:NAME}} of the request have a value then.
+func (s *session) logIn(ctx context.Context) error {
+	if s.config.Login != nil {
+		if s.user == nil {
+			s.user = &User{}
+		}
+		s.jars = map[*User]http.CookieJar{}
+		var err error
+		if s.user, err = s.logInAs(ctx, s.user); err != nil {
+			return fmt.Errorf("log in: %w", err)
+		}
+		if s.other != nil {
+			if s.other, err = s.logInAs(ctx, s.other); err != nil {
+				return fmt.Errorf("log in the other user: %w", err)
+			}
+		}
+	}
+	if s.config.Page != nil {
+		s.openJars()
+	}
+	if err := s.knowsPlaces("the user", s.user); err != nil {
+		return err
+	}
+	if s.other == nil {
+		return nil
+	}
+	return s.knowsPlaces("the other user", s.other)
+}
+
+// openJars lets everybody who has no cookies of a log-in keep those of pages.
+func (s *session) openJars() {
+	if s.jars == nil {
+		s.jars = map[*User]http.CookieJar{}
+	}
+	for _, user := range []*User{s.user, s.other} {
+		if s.jars[user] == nil {
+			s.jars[user], _ = cookiejar.New(nil) // never fails
+		}
+	}
+}
+
+// logInAs sends the log-in of one user, and returns what is known of them then.
+func (s *session) logInAs(ctx context.Context, user *User) (*User, error) {
+	r, err := s.config.Login.Template.fill(user.Values)
+	if err != nil {
+		return nil, err
+	}
+	identify(&r, user, user.Values)
+	answer, err := s.lookUp(ctx, &r)
+	if err != nil {
+		return nil, err
+	}
+	if got := (reply{Answer: answer}); !got.fine() {
+		return nil, fmt.Errorf("the answer is %s: see that its address, its body and the user's values are right", got)
+	}
+	known := &User{Header: user.Header, Values: maps.Clone(user.Values)}
+	if known.Values == nil {
+		known.Values = Values{}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.config.Login.Take)) {
+		if known.Values["var:"+name], err = pick(answer, s.config.Login.Take[name]); err != nil {
+			return nil, fmt.Errorf("take {{var:%s}}: %w", name, err)
+		}
+	}
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		return nil, err
+	}
+	if !store(jar, &r, answer) && len(s.config.Login.Take) == 0 {
+		return nil, errors.New("the answer sets no cookie, and the log-in does not say what to take from it")
+	}
+	s.jars[known] = jar
+	return known, nil
+}
+
+// knowsPlaces refuses a run whose requests would go out with {{var:NAME}} in them.
+func (s *session) knowsPlaces(who string, user *User) error {
+	texts := s.config.Template.texts()
+	if s.config.Page != nil {
+		texts = append(texts, s.config.Page.URL)
+	}
+	var known Values
+	if user != nil {
+		known = user.Values
+		for _, f := range user.Header {
+			texts = append(texts, f.Value)
+		}
+	}
+	for _, name := range Places(texts...) {
+		if _, ok := known[name]; !ok && isVariable(name) {
+			return fmt.Errorf("nothing says what {{%s}} is for %s: give a value, or let the log-in take it from its answer", name, who)
+		}
+	}
+	return nil
+}
+
+// identify says who sends the request, by the user's own header lines. Those
+// with a place that has no value yet are left out.
+func identify(r *wire.Request, user *User, values Values) {
+	if user == nil {
+		return
+	}
+	for _, f := range user.Header {
+		if value := values.Fill(f.Value); !slices.ContainsFunc(Places(value), isVariable) {
+			r.Set(f.Name, value)
+		}
+	}
+}
+
+func isVariable(name string) bool { return strings.HasPrefix(name, "var:") }
+
+// setCookies adds cookies to those that the request has; of two with one name
+// the new one counts.
+func setCookies(r *wire.Request, cookies []*http.Cookie) {
+	if len(cookies) == 0 {
+		return
+	}
+	var lines []string
+	had, _ := http.ParseCookie(r.Value("Cookie")) // none, where it cannot be read
+	for _, c := range had {
+		if !slices.ContainsFunc(cookies, func(n *http.Cookie) bool { return n.Name == c.Name }) {
+			lines = append(lines, cookieText(c))
+		}
+	}
+	for _, c := range cookies {
+		lines = append(lines, cookieText(c))
+	}
+	r.Set("Cookie", strings.Join(lines, "; "))
+}
+
+// cookieText is a cookie as the Cookie header has it.
+func cookieText(c *http.Cookie) string {
+	if c.Quoted {
+		return c.Name + `="` + c.Value + `"`
+	}
+	return c.Name + "=" + c.Value
+}
+
+// cookies are those that the user's requests carry now; none for users that
+// never logged in.
+func (s *session) cookies(user *User, values Values) []*http.Cookie {
+	jar := s.jars[user]
+	at, err := parseTarget(values.Fill(s.config.Template.URL))
+	if jar == nil || err != nil {
+		return nil
+	}
+	return jar.Cookies(at)
+}
+
+// keepCookies remembers what an answer sets, for later intents of its user.
+func (s *session) keepCookies(in *intent, r *wire.Request, answer *wire.Answer) {
+	if jar := s.jars[in.user]; jar != nil && answer != nil && !in.loggedOut {
+		store(jar, r, answer)
+	}
+}
+
+// store puts the cookies of an answer into the jar, and reports whether there
+// are any. As browsers do, it trusts this machine without TLS.
+func store(jar http.CookieJar, r *wire.Request, answer *wire.Answer) bool {
+	cookies := (&http.Response{Header: answer.Header}).Cookies()
+	ip := net.ParseIP(r.URL.Hostname())
+	if r.URL.Hostname() == "localhost" || ip != nil && ip.IsLoopback() {
+		for _, c := range cookies {
+			c.Secure = false
+		}
+	}
+	jar.SetCookies(r.URL, cookies)
+	return len(cookies) > 0
+}
+
+// anonymise removes what says who the user is: cookies, and either what the
+// configuration has for that, or what services usually read.
+func (s *session) anonymise(r *wire.Request) {
+	r.Del("Cookie")
+	if s.config.Login == nil && (s.user == nil || len(s.user.Header) == 0) {
+		for _, name := range []string{"Authorization", "X-Api-Key", "apikey", "X-Auth-Token"} {
+			r.Del(name)
+		}
+		return
+	}
+	for _, f := range s.config.Template.Header {
+		if slices.ContainsFunc(Places(f.Value), isVariable) {
+			r.Del(f.Name)
+		}
+	}
+	if s.user != nil {
+		for _, f := range s.user.Header {
+			r.Del(f.Name)
+		}
+	}
+}
+
+// out is the intent as somebody sends it who is not logged in. It reports
+// whether that makes a difference.
+func (p *probe) out(in *intent) (*intent, bool) {
+	out := *in
+	out.loggedOut = true
+	one, err := p.request(in)
+	if err != nil {
+		return &out, false
+	}
+	other, err := p.request(&out)
+	return &out, err == nil && !slices.Equal(one.Header, other.Header)
+}

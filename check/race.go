@@ -1,0 +1,329 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/semel-dev/semel/check/wire"
+)
+
+// How many race. Each is bounded by [Config.Parallel] too.
+const (
+	racers        = 10
+	manyKeys      = 20
+	racersPerKey  = 5
+	latecomers    = 3 // keys nobody won in RACE-04, that are tried once more
+	refusalPause  = 250 * time.Millisecond
+	raceAdvice    = "Claim the key in one atomic step, such as INSERT … ON CONFLICT DO NOTHING, before the work begins; looking first and inserting then lets two in."
+	raceSource    = "draft -07 §2.6; Semel promise 1"
+	refusedSource = "draft -07 §2.7; RFC 9110 §15.5.10"
+)
+
+func concurrency() []Check {
+	rush := func(id, says string, n func(*Config) int) Check {
+		return Check{
+			ID: id, Group: Concurrency, Level: LevelMust, NeedsOracle: true, Says: says, Source: raceSource, Advice: raceAdvice,
+			requests: func(c *Config) int { return n(c) + settledTries },
+			unfit:    wantsParallel, run: afterSample(oneEffect(n)),
+		}
+	}
+	return []Check{
+		rush("RACE-01", "Two attempts of one intent at once have one effect.", fixed(2)),
+		rush("RACE-02", "Ten attempts of one intent at once have one effect.", fixed(racers)),
+		rush("RACE-03", "As many attempts at once as are allowed have one effect.", func(c *Config) int { return c.Parallel }),
+		{
+			ID: "RACE-04", Group: Concurrency, Level: LevelMust, NeedsOracle: true,
+			Says:   "Twenty intents at once, each attempted five times, have one effect each.",
+			Source: raceSource, Advice: raceAdvice,
+			requests: sends(manyKeys*racersPerKey + latecomers*settledTries),
+			unfit:    wantsParallel, run: afterSample(oneEffectEach),
+		},
+		{
+			ID: "RACE-05", Group: Concurrency, Level: LevelMust, NeedsOracle: true,
+			Says:   "Ten attempts at once as streams of one HTTP/2 connection have one effect.",
+			Source: raceSource + "; RFC 9113 §5", Advice: raceAdvice,
+			requests: sends(racers + settledTries),
+			unfit:    wantsParallel, run: afterSample(oneEffectOverH2),
+		},
+		{
+			ID: "RACE-06", Group: Concurrency, Level: LevelMust,
+			Says:   "Every attempt of a race gets the first answer, or a clear refusal.",
+			Source: refusedSource, Advice: "Let the others wait for the first answer, or refuse them by 409 with Retry-After; a lost race is no error of the server.",
+			requests: func(c *Config) int { return atOnce(c, racers) + settledTries },
+			unfit:    wantsParallel, run: afterSample(racersAreTold),
+		},
+		{
+			ID: "RACE-07", Group: Concurrency, Level: LevelStrict,
+			Says:   "A refusal of an attempt whose twin is running says when to come again.",
+			Source: "RFC 9110 §10.2.3", Advice: "Send Retry-After with the refusal, in seconds.",
+			requests: func(c *Config) int { return atOnce(c, racers) },
+			unfit:    wantsParallel, run: afterSample(refusalsSayWhen),
+		},
+		{
+			ID: "RACE-08", Group: Concurrency, Level: LevelMust, NeedsOracle: true,
+			Says:   "Different intents at once do not refuse one another.",
+			Source: "draft -07 §2.6; Semel promise 5", Advice: "Lock the key, not the operation, the table or the caller.",
+			requests: func(c *Config) int { return 2 * atOnce(c, racers) },
+			unfit:    wantsParallel, run: afterSample(othersAreNotRefused),
+		},
+		{
+			ID: "RACE-09", Group: Concurrency, Level: LevelMust,
+			Says:   "An attempt that was refused in a race, and comes again, gets the first answer.",
+			Source: "draft -07 §2.6; Semel promise 2", Advice: "Whoever is refused must leave the record of the running attempt alone.",
+			requests: func(c *Config) int { return 2*atOnce(c, racers) + 2*settledTries },
+			unfit:    wantsParallel, run: afterSample(losersComeAgain),
+		},
+	}
+}
+
+// fixed is n, or what may be sent at once if that is less.
+func fixed(n int) func(*Config) int { return func(c *Config) int { return atOnce(c, n) } }
+
+// race sends n attempts of a new intent at once.
+func (p *probe) race(ctx context.Context, n int) (*intent, []reply, error) {
+	in, err := p.intent(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return in, p.volley(ctx, "racer", slices.Repeat([]*intent{in}, n)...), nil
+}
+
+// outcomeOf is what an intent came to: the first success among the replies, or
+// what an attempt gets that is sent after them, as [probe.untilSettled] does.
+func (p *probe) outcomeOf(ctx context.Context, in *intent, replies []reply) reply {
+	if at := slices.IndexFunc(replies, reply.fine); at >= 0 {
+		return replies[at]
+	}
+	return p.untilSettled(ctx, "again", in)
+}
+
+func oneEffect(n func(*Config) int) func(context.Context, *probe) finding {
+	return func(ctx context.Context, p *probe) finding {
+		since := p.before(ctx)
+		in, replies, err := p.race(ctx, n(p.run.config))
+		if err != nil {
+			return incomplete("%v", err)
+		}
+		p.outcomeOf(ctx, in, replies)
+		return remark(p.once(ctx, since, in), replies)
+	}
+}
+
+// remark adds to a failure how the racers were answered.
+func remark(f finding, replies []reply) finding {
+	if f.verdict == Fail {
+		f.reason += "; the answers were " + tellReplies(replies)
+	}
+	return f
+}
+
+func oneEffectEach(ctx context.Context, p *probe) finding {
+	all, err := p.intents(ctx, manyKeys)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	since := p.before(ctx)
+	each := atOnce(p.run.config, racersPerKey)
+	var replies []reply
+	late := 0
+	for some := range slices.Chunk(all, max(1, p.run.config.Parallel/each)) {
+		// The attempts of one intent are as far from one another as they can be.
+		got := p.volley(ctx, "racer", slices.Repeat(some, each)...)
+		replies = append(replies, got...)
+		for i, in := range some {
+			mine := everyNth(got, i, len(some))
+			if slices.ContainsFunc(mine, p.settled) {
+				continue
+			}
+			if late++; late > latecomers {
+				return incomplete("more than %d of %d intents succeeded in none of their attempts: %s", latecomers, manyKeys, tellReplies(replies))
+			}
+			p.untilSettled(ctx, "again", in)
+		}
+	}
+	return remark(p.effectEach(ctx, since, all), replies)
+}
+
+// effectEach is one effect for each intent, as exactly as the oracles can tell.
+func (p *probe) effectEach(ctx context.Context, since tally, all []*intent) finding {
+	f := p.effects(ctx, since, int64(len(all)), int64(len(all)), all...)
+	if slices.ContainsFunc(p.run.config.Oracles, func(o Oracle) bool { return !o.PerIntent() }) {
+		return f
+	}
+	for _, in := range all {
+		if f.ok() {
+			f = p.once(ctx, since, in)
+		}
+	}
+	return f
+}
+
+// everyNth picks the replies at first, first+n, first+2n …
+func everyNth(replies []reply, first, n int) []reply {
+	var picked []reply
+	for i := first; i < len(replies); i += n {
+		picked = append(picked, replies[i])
+	}
+	return picked
+}
+
+func oneEffectOverH2(ctx context.Context, p *probe) finding {
+	in, err := p.intent(ctx)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	r, err := p.request(in)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	over, err := wire.OpenH2(ctx, r.URL, p.run.config.TLS)
+	switch {
+	case errors.Is(err, wire.ErrNoH2):
+		return skipped("%v", err)
+	case err != nil:
+		return incomplete("%v", err)
+	}
+	defer func() { _ = over.Close() }()
+	since := p.before(ctx)
+	replies := make([]reply, atOnce(p.run.config, racers))
+	each(len(replies), func(i int) { replies[i] = p.stream(ctx, over, r) })
+	p.outcomeOf(ctx, in, replies)
+	return remark(p.once(ctx, since, in), replies)
+}
+
+// stream sends a request over HTTP/2, counts it, and keeps it as evidence.
+func (p *probe) stream(ctx context.Context, over *wire.H2, r *wire.Request) reply {
+	if err := p.take(); err != nil {
+		return reply{err: err}
+	}
+	within, cancel := context.WithTimeout(ctx, p.run.config.Timeout)
+	defer cancel()
+	began := time.Now()
+	answer, err := over.Do(within, r)
+	p.keep("stream", began, r, &wire.Manner{}, answer, err)
+	return reply{answer, err, r}
+}
+
+func racersAreTold(ctx context.Context, p *probe) finding {
+	in, replies, err := p.race(ctx, atOnce(p.run.config, racers))
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	for _, r := range replies {
+		switch {
+		case r.fine() || p.clearRefusal(r):
+		case errors.Is(r.err, wire.ErrUnreachable):
+			return incomplete("%d connections at once were too many: %v", len(replies), r.err)
+		default:
+			return failed("the answers were %s", tellReplies(replies))
+		}
+	}
+	first := p.outcomeOf(ctx, in, replies)
+	if !p.settled(first) {
+		return incomplete("no attempt succeeded: %s, and then %s", tellReplies(replies), first)
+	}
+	for _, r := range replies {
+		if !r.fine() {
+			continue
+		}
+		if why := p.wrongRepeat(first, r); why != "" {
+			return failed("two attempts were answered differently: %s", why)
+		}
+	}
+	return passed()
+}
+
+func refusalsSayWhen(ctx context.Context, p *probe) finding {
+	_, replies, err := p.race(ctx, atOnce(p.run.config, racers))
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	refused := 0
+	for _, r := range replies {
+		if !p.inFlight(r) {
+			continue
+		}
+		refused++
+		if r.Header.Get("Retry-After") == "" {
+			return failed("%s without Retry-After", r)
+		}
+	}
+	if refused == 0 {
+		return skipped("no attempt was refused because its twin was running: %s", tellReplies(replies))
+	}
+	return passed()
+}
+
+func othersAreNotRefused(ctx context.Context, p *probe) finding {
+	n := atOnce(p.run.config, racers)
+	all, err := p.intents(ctx, n)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	since := p.before(ctx)
+	replies := p.volley(ctx, "intent", all...)
+	for i, r := range replies {
+		busy := r.in(http.StatusTooManyRequests, http.StatusServiceUnavailable) || errors.Is(r.err, wire.ErrUnreachable)
+		switch {
+		case r.fine():
+			continue
+		case !busy:
+			return failed("%d different intents at once were answered %s", n, tellReplies(replies))
+		case !pause(ctx, max(refusalPause, comeAgain(r))):
+			return incomplete("%v", ctx.Err())
+		}
+		if again := p.send(ctx, "intent again", all[i]); !again.fine() {
+			return incomplete("the service takes less than %d requests at once: %s, and later %s", n, tellReplies(replies), again)
+		}
+	}
+	return p.effects(ctx, since, int64(n), int64(n), all...)
+}
+
+func losersComeAgain(ctx context.Context, p *probe) finding {
+	in, err := p.intent(ctx)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	since := p.before(ctx)
+	all := slices.Repeat([]*intent{in}, atOnce(p.run.config, racers))
+	later := make([]reply, len(all)) // of those that came again
+	comesAgain := func(i int, r reply) {
+		if p.clearRefusal(r) && pause(ctx, p.returnsAfter(r)) {
+			later[i] = p.send(ctx, "again", in)
+		}
+	}
+	replies := p.volleyThen(ctx, "racer", comesAgain, all...)
+	later = slices.DeleteFunc(later, func(r reply) bool { return r.request == nil })
+	if len(later) == 0 {
+		return skipped("no attempt was refused: %s", tellReplies(replies))
+	}
+	last := p.untilSettled(ctx, "again", in)
+	switch {
+	case last.in(http.StatusTooManyRequests, http.StatusServiceUnavailable):
+		return incomplete("the service is busy: %s", last)
+	case !p.settled(last):
+		return failed("the answers were %s, and to those that came again %s", tellReplies(replies), tellReplies(append(later, last)))
+	}
+	first := p.outcomeOf(ctx, in, replies)
+	for _, r := range append(later, last) {
+		if why := p.wrongRepeat(first, r); why != "" && !p.clearRefusal(r) {
+			return failed("one that was refused and came again got another answer: %s", why)
+		}
+	}
+	if len(p.run.config.Oracles) == 0 {
+		return passed()
+	}
+	return remark(p.once(ctx, since, in), replies)
+}
+
+// returnsAfter is when one who was refused comes again: when the refusal says, or else
+// soon enough that the twin may still be running.
+func (p *probe) returnsAfter(r reply) time.Duration {
+	if r.Header.Get("Retry-After") != "" {
+		return comeAgain(r)
+	}
+	return min(refusalPause, p.usual()/2)
+}

@@ -1,0 +1,217 @@
+package check_test
+
+import (
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/check"
+	"github.com/semel-dev/semel/semelhttp"
+	"github.com/semel-dev/semel/store/memstore"
+	"github.com/semel-dev/semel/store/storetest/memdb"
+)
+
+func TestRacesPassWhereverTheyAreSafe(t *testing.T) {
+	t.Parallel()
+	const takes = 30 * time.Millisecond
+	for name, front := range map[string]struct {
+		policy  semel.Policy
+		options *semelhttp.Options
+	}{
+		"waits":    {semel.Policy{Wait: 5 * time.Second}, nil},
+		"refuses":  {semel.Policy{Wait: semel.NoWait}, nil},
+		"required": {semel.Policy{Wait: semel.NoWait}, &semelhttp.Options{Required: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			app := &booth{takes: takes}
+			report := visit(t, app, guarded(t, app, front.policy, front.options), nil)
+			expect(t, report)
+			passes(t, report, "RACE-03", "RACE-05", "RACE-06", "RACE-08", "SCOPE-02", "SCOPE-05", "ERR-05")
+			if front.policy.Wait == semel.NoWait {
+				passes(t, report, "RACE-07", "RACE-09")
+			}
+		})
+	}
+	t.Run("few may wait", func(t *testing.T) {
+		t.Parallel()
+		store := memstore.New(nil)
+		t.Cleanup(func() { _ = store.Close() })
+		guard, err := semel.New(store, &semel.Options{WaitersPerKey: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = guard.Close() })
+		door, err := semelhttp.New(guard, semelhttp.ScopeBy(account), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		app := &booth{takes: takes}
+		report := visit(t, app, front(app, door.Handler(app)), nil)
+		expect(t, report)
+		passes(t, report, "RACE-06", "RACE-07", "RACE-09")
+	})
+	t.Run("in one transaction", func(t *testing.T) {
+		t.Parallel()
+		db := memdb.New(memstore.New(nil), nil)
+		t.Cleanup(func() { _ = db.Close() })
+		app := &booth{takes: time.Millisecond}
+		handler := behind(t, db, app, semel.Policy{}, &semelhttp.Options{Transactor: db})
+		expect(t, visit(t, app, front(app, handler), nil))
+	})
+}
+
+// locker answers from a map of its own, and makes one mistake.
+type locker struct {
+	app   http.Handler
+	claim func(l *locker, w http.ResponseWriter, r *http.Request, name string)
+
+	mu    sync.Mutex // guards the fields below
+	done  map[string]kept
+	doing map[string]chan struct{}
+}
+
+func (l *locker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	l.claim(l, w, r, caller(r)+" "+r.Header.Get("Idempotency-Key"))
+}
+
+func newLocker(app http.Handler, claim func(*locker, http.ResponseWriter, *http.Request, string)) *locker {
+	return &locker{app: app, claim: claim, done: map[string]kept{}, doing: map[string]chan struct{}{}}
+}
+
+// find looks an answer up.
+func (l *locker) find(name string) (kept, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	answer, ok := l.done[name]
+	return answer, ok
+}
+
+// begin claims the name, or returns what ends when its holder has settled it.
+func (l *locker) begin(name string) (running chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if running, taken := l.doing[name]; taken {
+		return running
+	}
+	l.doing[name] = make(chan struct{})
+	return nil
+}
+
+// forget removes the claim of whoever has it.
+func (l *locker) forget(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.doing, name)
+}
+
+// settle records the answer of a claim.
+func (l *locker) settle(name string, answer kept) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.done[name] = answer
+	if running, ok := l.doing[name]; ok {
+		close(running)
+		delete(l.doing, name)
+	}
+}
+
+// run executes, records and answers.
+func (l *locker) run(w http.ResponseWriter, r *http.Request, name string) {
+	answer := record(l.app, r)
+	l.settle(name, answer)
+	answer.write(w)
+}
+
+// looksFirst reads, and then writes: two that read at once both run.
+func looksFirst(l *locker, w http.ResponseWriter, r *http.Request, name string) {
+	if answer, ok := l.find(name); ok {
+		answer.write(w)
+		return
+	}
+	l.run(w, r, name)
+}
+
+// busy answers racers by a status of the test's choice.
+func busy(status int, header ...string) func(*locker, http.ResponseWriter, *http.Request, string) {
+	return func(l *locker, w http.ResponseWriter, r *http.Request, name string) {
+		if answer, ok := l.find(name); ok {
+			answer.write(w)
+			return
+		}
+		if l.begin(name) != nil {
+			for i := 0; i+1 < len(header); i += 2 {
+				w.Header().Set(header[i], header[i+1])
+			}
+			http.Error(w, "busy", status)
+			return
+		}
+		l.run(w, r, name)
+	}
+}
+
+// impatient gives up waiting for a twin, and takes its claim away.
+func impatient(l *locker, w http.ResponseWriter, r *http.Request, name string) {
+	if answer, ok := l.find(name); ok {
+		answer.write(w)
+		return
+	}
+	if running := l.begin(name); running != nil {
+		select {
+		case <-running:
+		case <-time.After(10 * time.Millisecond):
+			l.forget(name)
+		}
+		w.Header().Set("Retry-After", "0")
+		http.Error(w, "busy", http.StatusConflict)
+		return
+	}
+	l.run(w, r, name)
+}
+
+// oneAtATime lets one request through, whatever its key.
+func oneAtATime(l *locker, w http.ResponseWriter, r *http.Request, name string) {
+	if answer, ok := l.find(name); ok {
+		answer.write(w)
+		return
+	}
+	if l.begin("") != nil {
+		w.Header().Set("Retry-After", "0")
+		http.Error(w, "busy", http.StatusConflict)
+		return
+	}
+	defer l.forget("")
+	l.run(w, r, name)
+}
+
+func TestRacesFailWhereTwoGetIn(t *testing.T) {
+	t.Parallel()
+	for name, broken := range map[string]struct {
+		claim func(*locker, http.ResponseWriter, *http.Request, string)
+		takes time.Duration
+		fails []string
+		only  []string
+	}{
+		"looks first": {looksFirst, 20 * time.Millisecond, []string{"RACE-01", "RACE-02", "RACE-03", "RACE-04", "RACE-05", "RACE-06"}, nil},
+		"crashes":     {busy(http.StatusInternalServerError), 50 * time.Millisecond, []string{"RACE-06"}, nil},
+		"wrong word":  {busy(http.StatusForbidden), 50 * time.Millisecond, []string{"RACE-06"}, nil},
+		"silent":      {busy(http.StatusConflict), 50 * time.Millisecond, []string{"RACE-07"}, nil},
+		"busy":        {busy(http.StatusServiceUnavailable, "Retry-After", "0"), 50 * time.Millisecond, nil, nil},
+		"impatient":   {impatient, 200 * time.Millisecond, []string{"RACE-09"}, nil},
+		"one lock":    {oneAtATime, 50 * time.Millisecond, []string{"RACE-08"}, []string{"RACE-01", "RACE-06", "RACE-08"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			app := &booth{takes: broken.takes}
+			report := visit(t, app, front(app, newLocker(app, broken.claim)), func(c *check.Config) {
+				c.Only = []string{"race"}
+				if broken.only != nil {
+					c.Only = broken.only
+				}
+			})
+			expect(t, report, broken.fails...)
+		})
+	}
+}

@@ -1,0 +1,282 @@
+package check
+
+import (
+	"context"
+	"net/http"
+	"slices"
+)
+
+const scopeAdvice = "Look the key up together with the caller's account, which only the service knows, and the operation."
+
+func scopes() []Check {
+	return []Check{
+		{
+			ID: "SCOPE-01", Group: Scopes, Level: LevelMust,
+			Says:   "Another user with the same key and body does not get the first one's answer.",
+			Source: "draft -07 §5; Semel promise 5", Advice: scopeAdvice,
+			requests: sends(4),
+			unfit:    wantsOther, run: afterSample(othersSeeNothing),
+		},
+		{
+			ID: "SCOPE-02", Group: Scopes, Level: LevelMust, NeedsOracle: true,
+			Says:   "Another user with the same key is not refused: their request is executed for them.",
+			Source: "draft -07 §5; Semel promise 5", Advice: scopeAdvice,
+			requests: sends(4),
+			unfit:    wantsOtherKey, run: afterSample(othersAreServed),
+		},
+		{
+			ID: "SCOPE-03", Group: Scopes, Level: LevelMust,
+			Says:   "Whoever is logged out does not get the stored answer.",
+			Source: "draft -07 §5; Semel promise 5", Advice: "Ask who the caller is, and what they may do, before the key is looked up.",
+			requests: sends(3),
+			unfit:    always, run: afterSample(loggedOutSeesNothing),
+		},
+		{
+			ID: "SCOPE-04", Group: Scopes, Level: LevelMust,
+			Says:   "Cookies that the first answer set are not set again by a repetition.",
+			Source: "Semel promise 5", Advice: "Leave Set-Cookie out of what is stored.",
+			requests: sends(2),
+			unfit:    always, run: afterSample(cookiesAreNotRepeated),
+		},
+		{
+			ID: "SCOPE-05", Group: Scopes, Level: LevelMust,
+			Says:   "Another user with the same key is not blocked while the first one's request is running.",
+			Source: "draft -07 §5; Semel promise 5", Advice: scopeAdvice,
+			requests: sends(4),
+			unfit:    wantsOtherAtOnce, run: afterSample(othersAreNotBlocked),
+		},
+	}
+}
+
+// wantsOther is for checks that need somebody else.
+func wantsOther(c *Config) string {
+	if c.Other == nil {
+		return "no other user was given"
+	}
+	return wantsKey(c)
+}
+
+// wantsOtherKey is for checks that send one user's key with other content.
+func wantsOtherKey(c *Config) string {
+	if why := wantsOther(c); why != "" {
+		return why
+	}
+	if c.Key.In == KeyInTemplate {
+		return "the key is the id of what is created, which is there for all users"
+	}
+	return ""
+}
+
+func wantsOtherAtOnce(c *Config) string {
+	if why := wantsOtherKey(c); why != "" {
+		return why
+	}
+	return wantsParallel(c)
+}
+
+// othersOwn sends an intent of the other user's own, so that nothing is said of
+// one who may do nothing anyway, or who is the same.
+func (p *probe) othersOwn(ctx context.Context) (*intent, finding) {
+	since := p.before(ctx)
+	own, err := p.run.newIntent(ctx, p.run.other)
+	if err != nil {
+		return nil, incomplete("%v", err)
+	}
+	mine, err := p.request(p.run.as(own, p.run.user))
+	if err != nil {
+		return nil, incomplete("%v", err)
+	}
+	got := p.send(ctx, "the other user", own)
+	if got.request != nil && slices.Equal(got.request.Header, mine.Header) && got.request.URL.String() == mine.URL.String() &&
+		slices.Equal(got.request.Body, mine.Body) {
+		return nil, incomplete("both users send the same credentials")
+	}
+	if !got.fine() {
+		return nil, incomplete("the other user is answered %s, with a key of their own too", got)
+	}
+	if len(p.run.config.Oracles) == 0 {
+		return own, passed()
+	}
+	if f := p.once(ctx, since, own); !f.ok() {
+		return nil, incomplete("what the other user does is not counted as it should be: %s", f.reason)
+	}
+	return own, passed()
+}
+
+func othersSeeNothing(ctx context.Context, p *probe) finding {
+	if _, f := p.othersOwn(ctx); !f.ok() {
+		return f
+	}
+	in, err := p.intent(ctx)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	since := p.before(ctx)
+	first := p.send(ctx, "one user", in)
+	if !first.fine() {
+		return incomplete("the first attempt was answered %s", first)
+	}
+	return p.keepsSecret(ctx, since, first, in, p.run.as(in, p.run.other))
+}
+
+// keepsSecret sends the intent as the stranger, who is somebody else, and judges
+// whether the answer gives first away.
+func (p *probe) keepsSecret(ctx context.Context, since tally, first reply, in, stranger *intent) finding {
+	got := p.send(ctx, "somebody else, same key", stranger)
+	why := p.reveals(first, got)
+	switch {
+	case !got.answered():
+		return incomplete("somebody else with the same key got %s", got)
+	case why == "" && (!got.fine() || !p.marks(first).empty()):
+		return passed()
+	case why == "":
+		// Answers have nothing of their own: was it a new one?
+		f := p.effects(ctx, since, 2, 2, in, stranger)
+		if f.verdict == Incomplete {
+			return incomplete("the answers of all intents are alike, so nobody can tell whose this one is, and %s", f.reason)
+		}
+		return f
+	}
+	if wantsKey(p.run.config) == "" {
+		twin, err := p.likeness(ctx, stranger)
+		if err != nil {
+			return incomplete("%v", err)
+		}
+		if p.reveals(first, p.send(ctx, "somebody else, another key", twin)) != "" {
+			return skipped("the application gives the record that is there, whatever the key")
+		}
+	}
+	return failed("somebody else with the same key was answered %s, and %s", got, why)
+}
+
+func othersAreServed(ctx context.Context, p *probe) finding {
+	if _, f := p.othersOwn(ctx); !f.ok() {
+		return f
+	}
+	in, err := p.intent(ctx)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	since := p.before(ctx)
+	if first := p.send(ctx, "one user", in); !first.fine() {
+		return incomplete("the first attempt was answered %s", first)
+	}
+	// An application may refuse the same values from two users: that is no matter
+	// of keys.
+	theirs, err := p.run.newIntent(ctx, p.run.other)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	twin := p.run.as(in, p.run.other).renamed(theirs.key)
+	effects := int64(2)
+	if got := p.send(ctx, "the other user, same values, key of their own", twin); got.fine() {
+		theirs = p.run.as(in, p.run.other)
+		effects++
+	} else {
+		theirs = theirs.renamed(in.key)
+	}
+	got := p.send(ctx, "the other user, same key", theirs)
+	if !got.fine() {
+		return failed("the other user was answered %s", got)
+	}
+	return p.effects(ctx, since, effects, effects, in, twin, theirs)
+}
+
+func othersAreNotBlocked(ctx context.Context, p *probe) finding {
+	theirs, f := p.othersOwn(ctx)
+	if !f.ok() {
+		return f
+	}
+	in, err := p.intent(ctx)
+	if err == nil {
+		theirs, err = p.run.newIntent(ctx, p.run.other)
+	}
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	replies := p.volley(ctx, "user", in, theirs.renamed(in.key))
+	for _, r := range replies {
+		switch {
+		case r.fine():
+		case !r.answered(), r.in(http.StatusTooManyRequests, http.StatusServiceUnavailable):
+			return incomplete("two users at once were answered %s", tellReplies(replies))
+		default:
+			return failed("two users at once were answered %s", tellReplies(replies))
+		}
+	}
+	if why := p.reveals(replies[0], replies[1]); why != "" {
+		return failed("the other user was given the first one's answer: %s", why)
+	}
+	return passed()
+}
+
+func loggedOutSeesNothing(ctx context.Context, p *probe) finding {
+	in, err := p.intent(ctx)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	out, differs := p.out(in)
+	if !differs {
+		return skipped("the request says nowhere in its head who the caller is")
+	}
+	since := p.before(ctx)
+	first := p.send(ctx, "logged in", in)
+	if !first.fine() {
+		return incomplete("the first attempt was answered %s", first)
+	}
+	f := p.keepsSecret(ctx, since, first, in, out)
+	t := &p.run.config.Template
+	if f.verdict == Fail && slices.ContainsFunc(Places(t.URL, string(t.Body)), isVariable) {
+		return incomplete("%s; but what the log-in gave stands in the URL or the body too, and may be what lets them in", f.reason)
+	}
+	return f
+}
+
+func cookiesAreNotRepeated(ctx context.Context, p *probe) finding {
+	in, err := p.intent(ctx)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	first := p.send(ctx, "first", in)
+	if !first.fine() {
+		return incomplete("the first attempt was answered %s", first)
+	}
+	own := p.ownCookies(first)
+	if len(own) == 0 {
+		return skipped("the first answer sets no cookie of its own")
+	}
+	again := p.send(ctx, "again", in)
+	if !again.answered() {
+		return incomplete("the repetition got %s", again)
+	}
+	for _, c := range setBy(again) {
+		if own[c.Name] == c.Value && c.Value != "" {
+			return failed("the repetition sets the cookie %s to the value of the first answer", c.Name)
+		}
+	}
+	return passed()
+}
+
+// ownCookies are those that an answer sets to a value that no other intent was
+// given. What is set to the same value by every answer is not stored with one.
+func (p *probe) ownCookies(r reply) map[string]string {
+	own := map[string]string{}
+	for _, c := range setBy(r) {
+		own[c.Name] = c.Value
+	}
+	for _, other := range []reply{p.run.sample.first, p.run.sample.other} {
+		for _, c := range setBy(other) {
+			if own[c.Name] == c.Value {
+				delete(own, c.Name)
+			}
+		}
+	}
+	return own
+}
+
+func setBy(r reply) []*http.Cookie {
+	if !r.answered() {
+		return nil
+	}
+	return (&http.Response{Header: r.Header}).Cookies()
+}

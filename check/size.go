@@ -1,0 +1,336 @@
+package check
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/semel-dev/semel/check/wire"
+)
+
+func sizes() []Check {
+	size := func(id string, level Level, says, source, advice string, most int, unfit func(*Config) string, run func(context.Context, *probe) finding) Check {
+		return Check{
+			ID: id, Group: Sizes, Level: level, NeedsOracle: true,
+			Says: says, Source: source, Advice: advice,
+			requests: sends(most), unfit: unfit, run: afterSample(run),
+		}
+	}
+	const (
+		content = "Compare what was sent, and not how: framing, encoding of the transfer and pace are no part of a request's content."
+		all     = "Take the whole body into the fingerprint, however long it is, or refuse what is longer than that."
+	)
+	return []Check{
+		size("SIZE-01", LevelMust, "An empty body with a key, sent twice, has at most one effect.",
+			"draft -07 §2.6; Semel promise 2", "Take the key whether or not there is a body.", 2, keyOutsideBody, emptyTwice),
+		size("SIZE-02", LevelMust, "A request that was sent with Content-Length, and comes again in chunks, has no second effect.",
+			"RFC 9112 §6; Semel promise 2", content, 2, always, againInChunks),
+		size("SIZE-03", LevelShould, "A request with Expect: 100-continue is executed once, and so is its repetition.",
+			"RFC 9110 §10.1.1; Semel promise 2", "Read the body after the key was judged; a refusal may come without it.", 2, hasBody, expectsTwice),
+		size("SIZE-04", LevelMust, "A compressed request that is sent again has no second effect.",
+			"RFC 9110 §8.4; Semel promise 2", content, 2, hasPlainBody, gzippedTwice),
+		size("SIZE-05", LevelMust, "A body of 1 MiB, sent twice, has one effect, or is refused both times.",
+			"draft -07 §2.6; Semel promises 2 and 8", "A body that is too large for the fingerprint is refused, and never executed without protection.", 2, hasBody, largeTwice),
+		size("SIZE-06", LevelShould, "A request whose body comes in slow pieces is executed once, and replayed.",
+			"draft -07 §2.6; Semel promise 2", content, 1+settledTries, hasBody, slowThenAgain),
+		size("SIZE-07", LevelMust, "Large bodies that differ at their end only are not the same request.",
+			"draft -07 §2.4; Semel promise 6", all, 2*len(largeSizes()), endsMayDiffer, largeEndsDiffer),
+	}
+}
+
+// largeBytes is what a large body is padded by. It is more than any buffer that
+// a service holds a body in is likely to have.
+const largeBytes = 1 << 20
+
+// largeSizes are the paddings that are tried, until the service takes one. Many
+// refuse more than 100 kB.
+func largeSizes() []int { return []int{largeBytes, 80 << 10} }
+
+// hasBody is for checks about the body.
+func hasBody(c *Config) string {
+	if len(c.Template.Body) < 2 {
+		return "the request has no body"
+	}
+	return ""
+}
+
+// hasPlainBody is for checks that compress it.
+func hasPlainBody(c *Config) string {
+	for _, f := range c.Template.Header {
+		if strings.EqualFold(f.Name, "Content-Encoding") {
+			return "the request is encoded already"
+		}
+	}
+	return hasBody(c)
+}
+
+// keyOutsideBody is for checks that send another body, or none.
+func keyOutsideBody(c *Config) string {
+	in := Places(string(c.Template.Body))
+	switch {
+	case c.Key.In == KeyInJSON, c.Key.In == KeyInForm, slices.Contains(in, "key"), slices.Contains(in, "minted"):
+		return "the key is in the body"
+	}
+	return wantsKey(c)
+}
+
+// endsMayDiffer is for a body that is another one for another intent, under a
+// key that says that it should not be.
+func endsMayDiffer(c *Config) string {
+	in := Places(string(c.Template.Body))
+	switch {
+	case c.Profile.MismatchIgnored:
+		return "the profile compares keys only"
+	case !slices.Contains(in, "n") && !slices.Contains(in, "uuid"):
+		return "the body is the same for every intent: put {{n}} or {{uuid}} into it"
+	}
+	return ""
+}
+
+// emptyTwice sends no body at all, which most services refuse.
+func emptyTwice(ctx context.Context, p *probe) finding {
+	in, err := p.intent(ctx)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	since := p.before(ctx)
+	first := p.send(ctx, "empty", in, withBody(nil))
+	again := p.send(ctx, "empty again", in, withBody(nil))
+	if !first.fine() && !again.fine() {
+		if f := p.effects(ctx, since, 0, 1, in); !f.ok() {
+			return f
+		}
+		return passedBut("an empty body is answered %s", first)
+	}
+	f := p.once(ctx, since, in)
+	if f.verdict != Fail || !p.effects(ctx, since, 0, 0, in).ok() {
+		return f
+	}
+	if slices.ContainsFunc(p.run.config.Oracles, func(o Oracle) bool { return !o.PerIntent() }) {
+		return passedBut("an empty body is answered %s, and has no effect", first)
+	}
+	return incomplete("the empty body is answered %s, but effects are counted by values that were in the body", first)
+}
+
+func againInChunks(ctx context.Context, p *probe) finding {
+	in, err := p.intent(ctx)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	since := p.before(ctx)
+	first := p.send(ctx, "with Content-Length", in)
+	if !first.fine() {
+		return incomplete("the first attempt was answered %s", first)
+	}
+	again := p.sendIn(ctx, "in chunks", wire.Manner{Chunked: true}, in)
+	if f := p.once(ctx, since, in); !f.ok() {
+		return f
+	}
+	wrong := p.wrongRepeat(first, again)
+	switch {
+	case wrong == "":
+		return passed()
+	case again.fine():
+		return failed("the repetition in chunks got another answer: %s", wrong)
+	case again.in(http.StatusBadRequest, http.StatusLengthRequired, http.StatusRequestEntityTooLarge, http.StatusNotImplemented):
+		return passedBut("bodies in chunks are answered %s", again)
+	case again.in(p.run.config.Profile.Mismatch...):
+		return failed("the same request in chunks is taken for another one: it is answered %s", again)
+	}
+	return passedBut("the repetition in chunks is answered %s", again)
+}
+
+func expectsTwice(ctx context.Context, p *probe) finding {
+	first, f := p.twice(ctx, wire.Manner{Expect: true})
+	if first.in(http.StatusExpectationFailed) {
+		return skipped("the service refuses Expect: 100-continue")
+	}
+	return f
+}
+
+// gzippedTwice compresses the body. A service that does not look at
+// Content-Encoding takes it for bytes, and must not execute those twice either.
+func gzippedTwice(ctx context.Context, p *probe) finding {
+	first, f := p.twice(ctx, wire.Manner{}, gzipped)
+	if first.answered() && !first.fine() {
+		return skipped("a compressed body is answered %s", first)
+	}
+	return f
+}
+
+// gzipped is a change that compresses the body, to the same bytes each time.
+func gzipped(r *wire.Request) {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write(r.Body) // to memory: never fails
+	_ = w.Close()
+	r.Body = b.Bytes()
+	r.Set("Content-Encoding", "gzip")
+}
+
+// twice sends an intent twice in one manner, for one effect and the profile's
+// answer to a repetition. The first reply lets the caller find excuses.
+func (p *probe) twice(ctx context.Context, m wire.Manner, changes ...change) (first reply, f finding) {
+	in, err := p.intent(ctx)
+	if err != nil {
+		return reply{err: err}, incomplete("%v", err)
+	}
+	since := p.before(ctx)
+	first = p.sendIn(ctx, "first", m, in, changes...)
+	if !first.fine() {
+		return first, failed("the first attempt is answered %s", first)
+	}
+	again := p.sendIn(ctx, "again", m, in, changes...)
+	if f := p.once(ctx, since, in); !f.ok() {
+		return first, f
+	}
+	if wrong := p.wrongRepeat(first, again); wrong != "" {
+		return first, failed("%s", wrong)
+	}
+	return first, passed()
+}
+
+// largeTwice judges by effects alone where the body is refused: each service has
+// a limit and a way to say so, and some close the connection.
+func largeTwice(ctx context.Context, p *probe) finding {
+	in, err := p.intent(ctx)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	large, err := p.padding(in, largeBytes)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	if large == nil {
+		return skipped("only JSON and forms can be made larger without another meaning")
+	}
+	since := p.before(ctx)
+	first := p.send(ctx, "large", in, large)
+	again := p.send(ctx, "large again", in, large)
+	if !first.fine() && !again.fine() {
+		if f := p.effects(ctx, since, 0, 0, in); !f.ok() {
+			return f
+		}
+		return passedBut("a body of 1 MiB is answered %s", first)
+	}
+	if f := p.once(ctx, since, in); !f.ok() {
+		return f
+	}
+	if wrong := p.wrongRepeat(first, again); first.fine() && wrong != "" {
+		return failed("%s", wrong)
+	}
+	return passed()
+}
+
+// padding makes the body larger at its beginning, so that everything that tells
+// two intents apart comes behind it. It is nil for a body that cannot be padded.
+func (p *probe) padding(in *intent, n int) (change, error) {
+	r, err := p.request(in)
+	if err != nil {
+		return nil, err
+	}
+	body := bytes.TrimSpace(r.Body)
+	form := strings.HasPrefix(strings.ToLower(r.Value("Content-Type")), "application/x-www-form-urlencoded")
+	switch {
+	case len(body) > 1 && (body[0] == '{' || body[0] == '[') && json.Valid(body):
+		body = slices.Concat(body[:1], bytes.Repeat([]byte(" "), n), body[1:])
+	case form:
+		body = slices.Concat([]byte("semel_padding="), bytes.Repeat([]byte("x"), n), []byte("&"), body)
+	default:
+		return nil, nil
+	}
+	return withBody(body), nil
+}
+
+func slowThenAgain(ctx context.Context, p *probe) finding {
+	in, err := p.intent(ctx)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	since := p.before(ctx)
+	slow := p.sendIn(ctx, "slow", wire.Manner{Pieces: slowPieces, Pause: slowPause}, in)
+	again := p.untilSettled(ctx, "again", in)
+	if f := p.executedOnce(ctx, since, in, again); !f.ok() {
+		return f
+	}
+	switch wrong := p.wrongRepeat(slow, again); {
+	case slow.in(http.StatusRequestTimeout):
+		return passedBut("slow bodies are answered %s", slow)
+	case wrong != "":
+		return failed("%s", wrong)
+	}
+	return passed()
+}
+
+// largeEndsDiffer sends, under one key, two bodies that are alike for a long
+// time.
+func largeEndsDiffer(ctx context.Context, p *probe) finding {
+	var refusal reply
+	for _, n := range largeSizes() {
+		both, err := p.intents(ctx, 2)
+		if err != nil {
+			return incomplete("%v", err)
+		}
+		one, other := both[0], under(both[0], both[1])
+		pad, err := p.padding(one, n)
+		if err != nil {
+			return incomplete("%v", err)
+		}
+		padOther, err := p.padding(other, n)
+		if err != nil {
+			return incomplete("%v", err)
+		}
+		if pad == nil || padOther == nil {
+			return skipped("only JSON and forms can be made larger without another meaning")
+		}
+		since := p.before(ctx)
+		first := p.send(ctx, "large", one, pad)
+		if !first.fine() {
+			refusal = first
+			continue
+		}
+		if f := p.once(ctx, since, one); !f.ok() {
+			return f
+		}
+		since = p.before(ctx, other)
+		return p.isAnother(ctx, since, other, p.send(ctx, "large, with another end", other, padOther))
+	}
+	return skipped("large bodies are answered %s", refusal)
+}
+
+// under is an intent with the values of its own, but the key of another.
+func under(key, values *intent) *intent {
+	mixed := &intent{key: key.key, values: maps.Clone(values.values), user: values.user}
+	for _, name := range []string{"key", "minted"} {
+		if value, ok := key.values[name]; ok {
+			mixed.values[name] = value
+		}
+	}
+	return mixed
+}
+
+// isAnother judges the reply to another request under a known key: refused, or
+// where the profile has it so, an intent of its own.
+func (p *probe) isAnother(ctx context.Context, since tally, other *intent, got reply) finding {
+	if p.run.config.Profile.MismatchNew {
+		f := p.once(ctx, since, other)
+		if f.ok() && !got.fine() {
+			return failed("the other request was executed, but is answered %s", got)
+		}
+		return f
+	}
+	switch f := p.effects(ctx, since, 0, 0, other); {
+	case f.verdict == Fail:
+		return failed("the other request was executed under the same key: %s", f.reason)
+	case !f.ok():
+		return f
+	case got.fine():
+		return failed("the other request was not executed, but is answered %s", got)
+	}
+	return passed()
+}

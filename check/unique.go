@@ -1,0 +1,194 @@
+package check
+
+import (
+	"context"
+	"net/http"
+)
+
+func uniqueValues() []Check {
+	const advice = "Treat a violation of a unique index as an answer of the application, not as a crash: refuse by 409 and say what is there, or give the record that is there."
+	const source = "Semel promise 2; RFC 9110 §15.5.10"
+	return []Check{
+		{
+			ID: "UNIQ-01", Group: Keyless, Level: LevelMust,
+			Says:   "The same business values under two keys cause no error of the server, one after the other and at once.",
+			Source: source, Advice: advice,
+			requests: sends(4),
+			unfit:    wantsKey, run: afterSample(sameValuesCauseNoError),
+		},
+		{
+			ID: "UNIQ-02", Group: Keyless, Level: LevelMust, NeedsOracle: true,
+			Says:   "The same business values under another key are executed, or refused, or answered by the record that is there.",
+			Source: source, Advice: "Do not answer with a success that names a record which does not exist.",
+			requests: sends(2),
+			unfit:    wantsKey, run: afterSample(sameValuesAreAnswered),
+		},
+		{
+			ID: "UNIQ-03", Group: Keyless, Level: LevelMust, NeedsOracle: true,
+			Says:   "The same business values at once have no more effects than one after the other.",
+			Source: source, Advice: "Let a unique index decide, and not a look-up before the insert.",
+			requests: func(c *Config) int { return 2 + atOnce(c, racers) },
+			unfit:    wantsKeyAndParallel, run: afterSample(sameValuesAtOnce),
+		},
+		{
+			ID: "UNIQ-04", Group: Keyless, Level: LevelShould,
+			Says:   "A refusal of the same business values says what is there already.",
+			Source: "RFC 9110 §15.5.10; RFC 9457", Advice: "Refuse by 409 or 422, with a body that names the record that is there.",
+			requests: sends(2),
+			unfit:    wantsKey, run: afterSample(refusalSaysWhatIsThere),
+		},
+	}
+}
+
+func wantsKeyAndParallel(c *Config) string {
+	if why := wantsKey(c); why != "" {
+		return why
+	}
+	return wantsParallel(c)
+}
+
+// likeness is an intent with the same values under another key.
+func (p *probe) likeness(ctx context.Context, in *intent) (*intent, error) {
+	fresh, err := p.run.newIntent(ctx, in.user)
+	if err != nil {
+		return nil, err
+	}
+	return in.renamed(fresh.key), nil
+}
+
+// likenesses makes an intent, and n-1 more with its values under keys of their own.
+func (p *probe) likenesses(ctx context.Context, n int) ([]*intent, error) {
+	in, err := p.intent(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := []*intent{in}
+	for range n - 1 {
+		twin, err := p.likeness(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, twin)
+	}
+	return all, nil
+}
+
+// sameValues is two intents with the same values, sent one after the other.
+type sameValues struct {
+	since         tally
+	intents       []*intent
+	first, second reply
+}
+
+// sendPair sends two intents with the same values. Not ok: the second says
+// nothing.
+func (p *probe) sendPair(ctx context.Context) (sameValues, finding) {
+	both, err := p.likenesses(ctx, 2)
+	if err != nil {
+		return sameValues{}, incomplete("%v", err)
+	}
+	one := sameValues{since: p.before(ctx), intents: both}
+	if one.first = p.send(ctx, "one key", both[0]); !one.first.fine() {
+		return one, incomplete("the first attempt was answered %s", one.first)
+	}
+	if one.second = p.send(ctx, "another key, same values", both[1]); !one.second.answered() {
+		return one, incomplete("the same values under another key got %s", one.second)
+	}
+	return one, passed()
+}
+
+// isCrash reports whether the service says that it is broken. That it is busy is
+// something else.
+func isCrash(r reply) bool {
+	return r.answered() && r.Status >= 500 && !(r.Status == http.StatusServiceUnavailable && r.Header.Get("Retry-After") != "")
+}
+
+func sameValuesCauseNoError(ctx context.Context, p *probe) finding {
+	one, f := p.sendPair(ctx)
+	if !f.ok() {
+		return f
+	}
+	if isCrash(one.second) {
+		return failed("the same values under another key were answered %s", one.second)
+	}
+	if wantsParallel(p.run.config) != "" {
+		return passed()
+	}
+	both, err := p.likenesses(ctx, 2)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	replies := p.volley(ctx, "key", both...)
+	for _, r := range replies {
+		switch {
+		case isCrash(r):
+			return failed("the same values under two keys at once were answered %s", tellReplies(replies))
+		case !r.answered():
+			return incomplete("the same values under two keys at once: %s", tellReplies(replies))
+		}
+	}
+	return passed()
+}
+
+func sameValuesAreAnswered(ctx context.Context, p *probe) finding {
+	one, f := p.sendPair(ctx)
+	if !f.ok() {
+		return f
+	}
+	return p.pairEffects(ctx, one)
+}
+
+// pairEffects judges what the second of a pair came to.
+func (p *probe) pairEffects(ctx context.Context, one sameValues) finding {
+	if !one.second.fine() {
+		return p.effects(ctx, one.since, 1, 1, one.intents...)
+	}
+	there := p.reveals(one.first, one.second)
+	if there != "" || p.marks(one.first).empty() {
+		return p.effects(ctx, one.since, 1, 2, one.intents...)
+	}
+	f := p.effects(ctx, one.since, 2, 2, one.intents...)
+	if f.verdict == Fail {
+		f.reason = "the second was answered " + one.second.String() + ", and not with the record that is there; but there was " + f.reason
+	}
+	return f
+}
+
+func sameValuesAtOnce(ctx context.Context, p *probe) finding {
+	one, f := p.sendPair(ctx)
+	if !f.ok() {
+		return f
+	}
+	if f := p.pairEffects(ctx, one); !f.ok() {
+		return incomplete("one after the other already: %s", f.reason)
+	}
+	n := atOnce(p.run.config, racers)
+	most := int64(n)
+	if p.effects(ctx, one.since, 1, 1, one.intents...).ok() {
+		most = 1 // the application takes such values once
+	}
+	all, err := p.likenesses(ctx, n)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	since := p.before(ctx)
+	replies := p.volley(ctx, "key", all...)
+	return remark(p.effects(ctx, since, 1, most, all...), replies)
+}
+
+func refusalSaysWhatIsThere(ctx context.Context, p *probe) finding {
+	one, f := p.sendPair(ctx)
+	switch second := one.second; {
+	case !f.ok():
+		return f
+	case second.fine():
+		return skipped("the application takes the same values twice, or gives what is there")
+	case isCrash(second):
+		return skipped("it is no refusal, but %s (see UNIQ-01)", second)
+	case !second.in(http.StatusConflict, http.StatusUnprocessableEntity):
+		return failed("the refusal is %s, and not 409 or 422", second)
+	case len(second.Body) == 0:
+		return failed("the refusal, %s, has no body", second)
+	}
+	return passed()
+}

@@ -1,0 +1,89 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+)
+
+// Held is a request of which the end was not sent yet. A service cannot begin
+// with it, or at least not finish reading it, before [Held.Release]; so requests
+// that are released together do race, whatever it took to connect. It is for one
+// goroutine at a time, and ends with Release or Close.
+type Held struct {
+	client *Client
+	conn   net.Conn
+	raw    net.Conn // what conn goes over
+	rest   []byte
+	answer *exchange
+}
+
+// heldBody is the longest body, in bytes, that is held back as a whole, together
+// with the end of the head: a service may act on the head alone. Of a longer one
+// the last byte is held back, since sending takes as long as it takes.
+const heldBody = 16 << 10
+
+// Prepare connects, and sends the request but for its end. The context and the
+// client's timeout bound that, and nothing after it. The error is one of this
+// package, wrapped; a context that ended is returned as it is.
+func (c *Client) Prepare(ctx context.Context, r *Request) (*Held, error) {
+	within, cancel := context.WithTimeout(ctx, c.timeout())
+	defer cancel()
+	conn, raw, err := c.connect(within, r.URL)
+	if err != nil {
+		return nil, because(ctx, err)
+	}
+	whole := append(r.head(&Manner{}), r.Body...)
+	early := len(whole) - 1
+	if len(r.Body) <= heldBody {
+		early -= len(r.Body)
+	}
+	stop := context.AfterFunc(within, func() { _ = raw.Close() })
+	_, err = conn.Write(whole[:early])
+	if !stop() || err != nil {
+		_ = conn.Close()
+		return nil, because(ctx, fmt.Errorf("%w: %w", ErrCut, errors.Join(err, within.Err())))
+	}
+	return &Held{
+		client: c, conn: conn, raw: raw, rest: whole[early:],
+		answer: newExchange(conn, r, &Manner{}, c.maxBody()),
+	}, nil
+}
+
+// Release sends the end of the request, reads the answer, and closes the
+// connection. The client's timeout bounds it from here on. Errors are those of
+// [Client.Do].
+func (h *Held) Release(ctx context.Context) (*Answer, error) {
+	timeout := h.client.timeout()
+	within, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	broken := make(chan struct{})
+	stop := context.AfterFunc(within, func() {
+		_ = h.raw.Close()
+		close(broken)
+	})
+	began := time.Now()
+	unsent := h.answer.write(h.rest)
+	// A service may have answered before it had everything, and closed.
+	answer, err := h.answer.read()
+	h.Close()
+	if !stop() {
+		<-broken
+	}
+	switch {
+	case answer != nil:
+		answer.Took = time.Since(began)
+	case unsent != nil:
+		err = unsent
+	}
+	if err != nil && within.Err() != nil && ctx.Err() == nil {
+		return answer, fmt.Errorf("%w (%s)", ErrTimeout, timeout)
+	}
+	return answer, because(ctx, err)
+}
+
+// Close gives the request up: the connection is closed, and the service never
+// gets the end of it. Closing again does nothing.
+func (h *Held) Close() { _ = h.conn.Close() }

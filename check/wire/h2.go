@@ -1,0 +1,138 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"golang.org/x/net/http2"
+)
+
+// greetingWait is how long a service may take to prove that it speaks HTTP/2.
+const greetingWait = 5 * time.Second
+
+// H2 is one HTTP/2 connection, on which requests travel as streams at once. It
+// never sends a request a second time: unlike http.Transport, which resends what
+// a connection lost, it is that one connection. It is safe for concurrent use.
+type H2 struct{ conn *http2.ClientConn }
+
+// OpenH2 connects to the service of a URL: over TLS where the two agree on it
+// (ALPN) for https, and by prior knowledge (RFC 9113 §3.3) for http. ErrNoH2 is
+// wrapped when there is a service, but none that speaks HTTP/2. Proxies of the
+// environment are ignored.
+func OpenH2(ctx context.Context, to *url.URL, config *tls.Config) (*H2, error) {
+	within, cancel := context.WithTimeout(ctx, DefaultTimeout)
+	defer cancel()
+	raw, err := (&net.Dialer{}).DialContext(within, "tcp", Address(to))
+	if err != nil {
+		return nil, because(ctx, fmt.Errorf("%w: %w", ErrUnreachable, err))
+	}
+	conn := raw
+	if to.Scheme == "https" {
+		secure, err := handshake(within, raw, to, config, http2.NextProtoTLS, "http/1.1")
+		if err != nil {
+			return nil, because(ctx, err)
+		}
+		if secure.ConnectionState().NegotiatedProtocol != http2.NextProtoTLS {
+			_ = secure.Close()
+			return nil, ErrNoH2
+		}
+		conn = secure
+	}
+	h, err := greet(within, conn)
+	if err != nil {
+		_ = raw.Close()
+		return nil, because(ctx, err)
+	}
+	return h, nil
+}
+
+// greet opens HTTP/2 on a connection, and waits until the other side answers.
+func greet(ctx context.Context, conn net.Conn) (*H2, error) {
+	transport := &http2.Transport{AllowHTTP: true, DisableCompression: true}
+	h2, err := transport.NewClientConn(conn)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoH2, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, greetingWait)
+	defer cancel()
+	if err := h2.Ping(ctx); err != nil {
+		_ = h2.Close()
+		return nil, fmt.Errorf("%w: %w", ErrNoH2, err)
+	}
+	return &H2{h2}, nil
+}
+
+// Do sends the request once, as a stream of its own, and reads the answer within
+// DefaultTimeout, and its body up to DefaultMaxBody. More streams than the
+// service allows at once wait for their turn. Names of headers go out in lower
+// case, as HTTP/2 has them; Connection and Transfer-Encoding are left out, and
+// values that HTTP/2 forbids are refused. Errors are as those of [Client.Do].
+func (h *H2) Do(ctx context.Context, r *Request) (*Answer, error) {
+	within, cancel := context.WithTimeout(ctx, DefaultTimeout)
+	defer cancel()
+	began := time.Now()
+	request, err := asHTTP2(within, r)
+	if err != nil {
+		return nil, err
+	}
+	response, err := h.conn.RoundTrip(request)
+	if err != nil {
+		return nil, endOfStream(ctx, within, err)
+	}
+	answer := &Answer{Proto: response.Proto, Status: response.StatusCode, Header: response.Header}
+	answer.Body, err = io.ReadAll(io.LimitReader(response.Body, DefaultMaxBody+1))
+	_ = response.Body.Close()
+	answer.Took = time.Since(began)
+	if len(answer.Body) > DefaultMaxBody {
+		answer.Body, answer.Cut = answer.Body[:DefaultMaxBody], true
+	}
+	if err != nil {
+		answer.Cut = true
+		return answer, endOfStream(ctx, within, err)
+	}
+	return answer, nil
+}
+
+// asHTTP2 is the request as the stream's library wants it.
+func asHTTP2(ctx context.Context, r *Request) (*http.Request, error) {
+	request, err := http.NewRequestWithContext(ctx, r.Method, r.URL.String(), bytes.NewReader(r.Body))
+	if err != nil {
+		return nil, err
+	}
+	request.GetBody = nil // nothing may be able to send it again
+	for _, f := range r.Header {
+		request.Header.Add(f.Name, f.Value)
+	}
+	for _, name := range []string{"Host", "Connection", "Transfer-Encoding", "Content-Length"} {
+		request.Header.Del(name)
+	}
+	if host := r.Value("Host"); host != "" {
+		request.Host = host
+	}
+	if !r.Has("User-Agent") {
+		request.Header.Set("User-Agent", "") // adds none
+	}
+	return request, nil
+}
+
+// endOfStream classifies what a stream ended with.
+func endOfStream(ctx, within context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case within.Err() != nil, errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%w (%s)", ErrTimeout, DefaultTimeout)
+	}
+	return fmt.Errorf("%w: %w", ErrCut, err)
+}
+
+// Close closes the connection; streams that run end with ErrCut.
+func (h *H2) Close() error { return h.conn.Close() }
