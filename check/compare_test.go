@@ -106,7 +106,7 @@ func TestSameBody(t *testing.T) {
 			config := trial(t, given.answers)
 			config.Only, config.Ignore = []string{"BASIC-04"}, given.ignore
 			_, report := runTrial(t, config)
-			if got := report.Results[0]; got.Verdict != given.want || !strings.Contains(got.Reason, given.says) {
+			if got := resultOf(t, report, "BASIC-04"); got.Verdict != given.want || !strings.Contains(got.Reason, given.says) {
 				t.Errorf("got %s (%s), want %s (%s)", got.Verdict, got.Reason, given.want, given.says)
 			}
 		})

@@ -45,7 +45,7 @@ func TestReveals(t *testing.T) {
 			config.Template.Body = []byte(`{"item":"gears","n":{{n}}}`)
 			config.Only = []string{"BASIC-07"}
 			_, report := runTrial(t, config)
-			if got := report.Results[0]; got.Verdict != given.want {
+			if got := resultOf(t, report, "BASIC-07"); got.Verdict != given.want {
 				t.Errorf("got %s (%s), want %s", got.Verdict, got.Reason, given.want)
 			}
 		})
