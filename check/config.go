@@ -35,6 +35,9 @@ type Config struct {
 	Login *Login
 	// Mint is asked for {{minted}} before each intent; nil for none.
 	Mint *Mint
+	// Page is visited before each intent, and its form is what is sent; nil for
+	// the template as it is.
+	Page *Page
 	// User has the header lines that say who the caller is; they replace those
 	// of the template. Other is somebody else, for checks of scope.
 	User, Other *User
@@ -42,11 +45,18 @@ type Config struct {
 	// nil if there is none. Invalid is one that it refuses with a 4xx; nil for
 	// the template with half of its body.
 	Failing, Invalid *Template
+	// OtherBody has another body for the request, and header lines where it needs
+	// any, with which a known key is used wrongly; nil to make one.
+	OtherBody *Template
 	// Secret signs webhooks: what whsec_ stands before, decoded.
 	Secret []byte
 	// Restart restarts the service, and returns when it may be asked again; Kill
 	// kills it without warning, and starts it again. Nil skips what needs them.
 	Restart, Kill func(context.Context) error
+	// Recovery is how long, after a crash, the service may go on refusing an
+	// attempt because an earlier one is running. Zero is not known: a minute is
+	// waited, and what is refused then cannot be judged.
+	Recovery time.Duration
 	// Observed, when set, stands between the service and its dependency, and can
 	// make that fail.
 	Observed Dependency
@@ -95,9 +105,12 @@ type Mint struct {
 	Pointer  string // into its JSON answer
 }
 
-// Dependency is what the service calls, seen from the middle.
+// Dependency is what the service calls, seen from the middle. It is safe for
+// concurrent use. One that has a method Pending() int, which says how many calls
+// are still to fail, shows whether the service called it at all.
 type Dependency interface {
 	// FailNext makes the next n calls fail with the status; they do not arrive.
+	// It takes the place of what it was told before: with zero, none fails.
 	FailNext(n, status int)
 }
 
@@ -124,6 +137,11 @@ func (c *Config) complete() error {
 	}
 	if c.Template.Has("minted") && c.Mint == nil {
 		return errors.New("{{minted}} stands in the request, but no mint step says where it comes from")
+	}
+	if c.Page != nil {
+		if err := c.Page.validate(&c.Template); err != nil {
+			return err
+		}
 	}
 	return c.knowsSelection()
 }
