@@ -198,8 +198,8 @@ func runTrial(t *testing.T, config check.Config) (bad []string, report *check.Re
 	return bad, report
 }
 
-// expect runs a trial, and wants these checks alone to be no pass.
-func expect(t *testing.T, config check.Config, want ...string) *check.Report {
+// expectBad runs a trial, and wants these checks alone to be no pass.
+func expectBad(t *testing.T, config check.Config, want ...string) *check.Report {
 	t.Helper()
 	bad, report := runTrial(t, config)
 	if diff := cmp.Diff(want, bad, cmpopts.EquateEmpty()); diff != "" {
