@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"slices"
+	"time"
 )
 
 // Level is how much a check matters.
@@ -53,6 +54,8 @@ type Check struct {
 
 	// requests is how many it sends to the endpoint at most.
 	requests func(*Config) int
+	// waits is how long it waits on purpose, at the least; nil for not at all.
+	waits func(*Config) time.Duration
 	// unfit says why the check does not apply with this configuration; empty if it does.
 	unfit func(*Config) string
 	run   func(context.Context, *probe) finding
@@ -67,8 +70,11 @@ func Catalog() []Check {
 		concurrency(),
 		lostAnswers(),
 		refusals(),
+		serverFailures(),
 		scopes(),
+		expiries(),
 		sizes(),
+		operations(),
 		forms(),
 		uniqueValues(),
 		webhooks(),

@@ -53,6 +53,10 @@ type Config struct {
 	// Restart restarts the service, and returns when it may be asked again; Kill
 	// kills it without warning, and starts it again. Nil skips what needs them.
 	Restart, Kill func(context.Context) error
+	// Recovery is how long, after a crash, the service may go on refusing an
+	// attempt because an earlier one is running. Zero is not known: a minute is
+	// waited, and what is refused then cannot be judged.
+	Recovery time.Duration
 	// Observed, when set, stands between the service and its dependency, and can
 	// make that fail.
 	Observed Dependency
@@ -101,10 +105,12 @@ type Mint struct {
 	Pointer  string // into its JSON answer
 }
 
-// Dependency is what the service calls, seen from the middle.
+// Dependency is what the service calls, seen from the middle. It is safe for
+// concurrent use. One that has a method Pending() int, which says how many calls
+// are still to fail, shows whether the service called it at all.
 type Dependency interface {
 	// FailNext makes the next n calls fail with the status; they do not arrive.
-	// It replaces what is left of an earlier one: zero ends it.
+	// It takes the place of what it was told before: with zero, none fails.
 	FailNext(n, status int)
 }
 

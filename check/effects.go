@@ -77,13 +77,15 @@ func (s *session) countFor(ctx context.Context, oracle Oracle, in *intent) (n in
 	s.mu.Lock()
 	s.lookUps++
 	s.mu.Unlock()
-	fill := func(text string) string { return text }
-	if in != nil {
-		fill = func(text string) string {
+	fill := func(text string) string {
+		switch {
+		case in != nil:
 			text = in.values.Fill(text)
 			filled += text + "\x00"
-			return text
+		case s.user != nil: // what the log-in gave
+			text = s.user.Values.Fill(text)
 		}
+		return text
 	}
 	if n, err = oracle.Count(ctx, fill); err != nil {
 		return 0, "", fmt.Errorf("%s: %w", oracle.Name(), err)

@@ -12,6 +12,9 @@ type Plan struct {
 	// Checks are those that run, Requests the most that they send together.
 	Checks   []Check
 	Requests int
+	// Waits is how long checks of expiry will wait together, at the least; it is
+	// a part of the time that the run takes.
+	Waits time.Duration
 	// Left are those that do not, with the reason.
 	Left []Result
 
@@ -33,6 +36,9 @@ func NewPlan(c Config) (*Plan, error) {
 		}
 		p.Checks = append(p.Checks, check)
 		p.Requests += check.requests(&c)
+		if check.waits != nil {
+			p.Waits += check.waits(&c)
+		}
 	}
 	if len(p.Checks) == 0 {
 		return nil, errors.New("no check is left to run (see --only, --skip and --level)")

@@ -5,6 +5,10 @@ import (
 	"strings"
 )
 
+// At follows a JSON pointer (RFC 6901) into a document as encoding/json decodes
+// it, and reports whether something stands there.
+func At(doc any, pointer string) (any, bool) { return at(doc, pointer) }
+
 // at follows a JSON pointer (RFC 6901) into a decoded document.
 func at(doc any, pointer string) (any, bool) {
 	if pointer == "" {

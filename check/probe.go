@@ -22,6 +22,8 @@ type probe struct {
 	exchanges []Exchange
 	sent      int
 	allowed   int
+	// mayDie says that the check itself takes the service away for a while.
+	mayDie bool
 }
 
 // change alters a request before it is sent.
@@ -152,7 +154,7 @@ func (p *probe) deliverBy(ctx context.Context, client *wire.Client, label string
 		answer, err := client.Do(ctx, r, m)
 		p.keep(label, began, r, m, answer, err)
 		if errors.Is(err, wire.ErrUnreachable) || errors.Is(err, wire.ErrTLS) {
-			p.run.lost(err)
+			p.lost(err)
 		}
 		if err == nil && answer.Status == http.StatusTooManyRequests && p.run.waitOut(ctx, answer) {
 			p.mu.Lock()
@@ -161,6 +163,16 @@ func (p *probe) deliverBy(ctx context.Context, client *wire.Client, label string
 			continue
 		}
 		return reply{answer, err, r}
+	}
+}
+
+// lost ends the run, unless the service is away because of the check.
+func (p *probe) lost(err error) {
+	p.mu.Lock()
+	away := p.mayDie
+	p.mu.Unlock()
+	if !away {
+		p.run.lost(err)
 	}
 }
 

@@ -18,15 +18,21 @@ const settledTries = 7
 // requests at most. The reply is the last one; [probe.inFlight] tells whether
 // the service still says the same.
 func (p *probe) untilSettled(ctx context.Context, label string, in *intent, changes ...change) reply {
+	return p.insist(ctx, p.inFlight, func() reply { return p.send(ctx, label, in, changes...) })
+}
+
+// insist sends as long as the answer is one of those that are no end, with the
+// pauses and the bound of [probe.untilSettled].
+func (p *probe) insist(ctx context.Context, open func(reply) bool, send func() reply) reply {
 	wait := p.run.config.Timeout >> (settledTries - 1)
 	for range settledTries - 1 {
-		got := p.send(ctx, label, in, changes...)
-		if !p.inFlight(got) || !pause(ctx, max(wait, comeAgain(got))) {
+		got := send()
+		if !open(got) || !pause(ctx, max(wait, comeAgain(got))) {
 			return got
 		}
 		wait *= 2
 	}
-	return p.send(ctx, label, in, changes...)
+	return send()
 }
 
 // inFlight reports whether an answer says no more than "not now": an earlier

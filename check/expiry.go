@@ -1,0 +1,138 @@
+package check
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	// expiryRounds is how often it is looked whether a record has expired: some
+	// are swept some time later.
+	expiryRounds = 3
+	// expiryMargin is waited beyond the retention at the least.
+	expiryMargin = 250 * time.Millisecond
+)
+
+func expiries() []Check {
+	return []Check{
+		{
+			ID: "EXP-01", Group: Expiry, Level: LevelMust, NeedsOracle: true,
+			Says:     "Until the retention has passed, a repetition gets the first answer.",
+			Source:   "draft -07 §2.3; Semel promise 2",
+			Advice:   "Keep the record for as long as the published policy says, counted from the end of the request.",
+			requests: sends(2),
+			waits:    func(c *Config) time.Duration { return c.Retention / 2 },
+			unfit:    wantsRetention, run: afterSample(remembers),
+		},
+		{
+			ID: "EXP-02", Group: Expiry, Level: LevelMust, NeedsOracle: true,
+			Says:     "After the retention, a repetition is executed anew, or refused clearly; the old answer does not hide a new effect.",
+			Source:   "draft -07 §2.3",
+			Advice:   "Let claim and answer expire together, in one step.",
+			requests: sends(1 + expiryRounds),
+			waits:    untilExpired,
+			unfit:    wantsRetention, run: afterSample(expires),
+		},
+	}
+}
+
+func wantsRetention(c *Config) string {
+	if c.Retention <= 0 {
+		return "how long the service remembers a key was not said (it has to be short for this)"
+	}
+	return ""
+}
+
+// untilExpired is the wait after which a record should be gone.
+func untilExpired(c *Config) time.Duration {
+	return c.Retention + max(c.Retention/4, expiryMargin)
+}
+
+// remembers repeats a request in the middle of the retention.
+func remembers(ctx context.Context, p *probe) finding {
+	in, err := p.intent(ctx)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	since, retention := p.before(ctx), p.run.config.Retention
+	began := time.Now()
+	first := p.send(ctx, "first", in)
+	if !first.fine() {
+		return incomplete("the first attempt was answered %s", first)
+	}
+	if !pause(ctx, retention/2) {
+		return incomplete("%v", ctx.Err())
+	}
+	again := p.send(ctx, "within the retention", in)
+	if took := time.Since(began); took >= retention {
+		return incomplete("the two attempts took %s, longer than the retention: make that longer", took.Round(time.Millisecond))
+	}
+	if f := p.once(ctx, since, in); !f.ok() {
+		return f
+	}
+	return p.repeats(first, again)
+}
+
+// expires repeats a request after the retention, some times if it is remembered
+// for longer.
+func expires(ctx context.Context, p *probe) finding {
+	in, err := p.intent(ctx)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	since := p.before(ctx)
+	first := p.send(ctx, "first", in)
+	if !first.fine() {
+		return incomplete("the first attempt was answered %s", first)
+	}
+	began, last := time.Now(), first
+	for range expiryRounds {
+		if !pause(ctx, untilExpired(p.run.config)) {
+			return incomplete("%v", ctx.Err())
+		}
+		last = p.send(ctx, "after the retention", in)
+		if f, remembered := p.expired(ctx, since, in, first, last); !remembered {
+			return f
+		}
+	}
+	return incomplete("after %s the first attempt is still remembered (the answer is %s): is the retention really %s?",
+		time.Since(began).Round(time.Millisecond), last, p.run.config.Retention)
+}
+
+// expired judges one attempt after the retention; remembered says that it shows
+// nothing, because the record is still there.
+func (p *probe) expired(ctx context.Context, since tally, in *intent, first, again reply) (f finding, remembered bool) {
+	refused := p.refusedDuplicate(again)
+	switch {
+	case !again.answered():
+		return incomplete("the repetition after the retention got %s", again), false
+	case failure(again):
+		return failed("the repetition after the retention is answered %s", again), false
+	case !again.fine() && !refused:
+		if f = p.once(ctx, since, in); !f.ok() {
+			return f, false
+		}
+		return passedBut("the repetition after the retention is refused by %s", again), false
+	}
+	anew := p.effects(ctx, since, 2, 2, in)
+	switch {
+	case anew.verdict == Incomplete:
+		return anew, false
+	case anew.ok() && refused:
+		return failed("the repetition after the retention is refused by %s, but was executed", again), false
+	case anew.ok() && p.run.config.Profile.Repeat != RepeatAccepted:
+		if old := p.reveals(first, again); old != "" {
+			return failed("the repetition after the retention was executed, but got the old answer: %s", old), false
+		}
+		return anew, false
+	case anew.ok():
+		return anew, false
+	}
+	if f = p.once(ctx, since, in); !f.ok() {
+		return f, false
+	}
+	if again.fine() && p.wrongRepeat(first, again) != "" {
+		return passedBut("the repetition after the retention is answered %s, and finds what is there", again), false
+	}
+	return f, true
+}

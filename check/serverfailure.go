@@ -1,0 +1,236 @@
+package check
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"github.com/semel-dev/semel/check/wire"
+)
+
+func serverFailures() []Check {
+	return []Check{
+		{
+			ID: "ERR-03", Group: Failures, Level: LevelMust, NeedsOracle: true,
+			Says:     "What failed with a 5xx fails the same way each time, or a retry executes it once.",
+			Source:   "draft -07 §2.6; Semel promise 3",
+			Advice:   "Undo everything when a request fails, by one transaction, and release its key; or record the failure. Do not release the key of what may have happened.",
+			requests: sends(1 + 2*settledTries),
+			unfit:    wantsFailing, run: afterSample(failsHonestly),
+		},
+		{
+			ID: "ERR-04", Group: Failures, Level: LevelMust, NeedsOracle: true,
+			Says:     "A request whose dependency failed is executed once by a retry, or refused by it; it is neither lost nor doubled.",
+			Source:   "draft -07 §2.6; Semel promise 3",
+			Advice:   "Mark a key as done when the work is done, not when it begins; undo the work when a part of it fails.",
+			requests: sends(1 + 2*settledTries),
+			unfit:    wantsObserved, run: afterSample(survivesItsDependency),
+		},
+		{
+			ID: "ERR-06", Group: Failures, Level: LevelStrict,
+			Says:     "After a failure, a retry under the same key can succeed.",
+			Source:   "Semel, HTTP: 5xx answers are released",
+			Advice:   "Release the key of a request that failed and had no effect: a client that retries until it succeeds is stuck otherwise.",
+			requests: sends(2 + settledTries),
+			unfit:    canRecover, run: afterSample(recovers),
+		},
+	}
+}
+
+func wantsFailing(c *Config) string {
+	if c.Failing == nil {
+		return "no request was given that the service answers with a 5xx"
+	}
+	return ""
+}
+
+func wantsObserved(c *Config) string {
+	if c.Observed == nil {
+		return "the service's dependency is not observed, so it cannot be made to fail"
+	}
+	return ""
+}
+
+func canRecover(c *Config) string {
+	switch {
+	case c.Profile.Name == "stripe":
+		return "the profile repeats failures"
+	case c.Observed == nil && c.Failing == nil:
+		return "nothing was given that fails: neither a request, nor an observed dependency"
+	}
+	return ""
+}
+
+// failsHonestly sends the request that fails, and tries again twice.
+func failsHonestly(ctx context.Context, p *probe) finding {
+	in, err := p.intent(ctx)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	since := p.before(ctx)
+	first := p.sendOf(ctx, "failing", p.run.config.Failing, in)
+	if !failure(first) {
+		return incomplete("the request that should fail with a 5xx got %s: give another one", first)
+	}
+	retry := p.retryOf(ctx, "retry", p.run.config.Failing, in, first)
+	again := p.retryOf(ctx, "once more", p.run.config.Failing, in, first)
+	return p.honest(ctx, since, in, first, retry, again)
+}
+
+// survivesItsDependency lets one call of the service fail, and tries again twice.
+func survivesItsDependency(ctx context.Context, p *probe) finding {
+	in, err := p.intent(ctx)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	since := p.before(ctx)
+	first, f := p.withoutDependency(ctx, in)
+	if !f.ok() {
+		return f
+	}
+	template := &p.run.config.Template
+	retry := p.retryOf(ctx, "retry", template, in, first)
+	again := p.retryOf(ctx, "once more", template, in, first)
+	f = p.honest(ctx, since, in, first, retry, again)
+	if f.ok() && failure(again) && again.Status != first.Status {
+		return failed("the dependency is back, but after %s a retry is answered %s", first, again)
+	}
+	return f
+}
+
+// recovers sends what fails once, and wants to see it succeed.
+func recovers(ctx context.Context, p *probe) finding {
+	in, err := p.intent(ctx)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	if p.run.config.Observed != nil {
+		first, f := p.withoutDependency(ctx, in)
+		switch {
+		case !f.ok():
+			return f
+		case first.fine():
+			return passedBut("the service dealt with the failure by itself")
+		}
+		return p.succeeds(first, p.retryOf(ctx, "retry", &p.run.config.Template, in, first))
+	}
+	failing := p.run.config.Failing
+	first := p.sendOf(ctx, "failing", failing, in)
+	if !failure(first) {
+		return incomplete("the request that should fail with a 5xx got %s: give another one", first)
+	}
+	f := p.succeeds(first, p.retryOf(ctx, "retry", failing, in, first))
+	if f.verdict != Fail {
+		return f
+	}
+	if p.run.config.Key.In == KeyNowhere {
+		return incomplete("%s; without keys, nobody can tell whether the request fails for ever", f.reason)
+	}
+	other := p.sendOf(ctx, "under another key", failing, in.renamed("semel-check-"+random(12)))
+	if !other.fine() {
+		return skipped("the failing request fails for ever: give one that fails once")
+	}
+	return f
+}
+
+func (p *probe) succeeds(first, retry reply) finding {
+	switch {
+	case p.settled(retry):
+		return passed()
+	case !retry.answered():
+		return incomplete("the retry got %s", retry)
+	}
+	return failed("after %s the retry is answered %s", first, retry)
+}
+
+// withoutDependency sends an attempt while one call of the service fails. Not
+// ok: the service made none.
+func (p *probe) withoutDependency(ctx context.Context, in *intent) (reply, finding) {
+	dependency := p.run.config.Observed
+	dependency.FailNext(1, http.StatusServiceUnavailable)
+	defer dependency.FailNext(0, 0)
+	first := p.send(ctx, "dependency fails", in)
+	counting, ok := dependency.(interface{ Pending() int })
+	for waited := p.run.config.Settle; ok && counting.Pending() > 0; waited -= settleStep {
+		if waited <= 0 {
+			return first, skipped("the service got %s without calling its dependency", first)
+		}
+		if !pause(ctx, settleStep) {
+			return first, incomplete("%v", ctx.Err())
+		}
+	}
+	if !first.answered() {
+		return first, incomplete("the first attempt got %s", first)
+	}
+	return first, passed()
+}
+
+// honest judges what came of an intent whose first attempt failed: one effect
+// if anybody was told of success, and otherwise one at most.
+func (p *probe) honest(ctx context.Context, since tally, in *intent, first, retry, again reply) finding {
+	told, least := "", int64(0)
+	for _, r := range []reply{first, retry, again} {
+		if r.fine() {
+			told, least = " although the answer was "+r.String(), 1
+		}
+	}
+	f := p.effects(ctx, since, least, 1, in)
+	switch {
+	case f.verdict == Fail:
+		return failed("%s%s; the attempts were answered %s, %s and %s", f.reason, told, first, retry, again)
+	case !f.ok():
+		return f
+	case !again.answered():
+		return incomplete("after %s the retry got %s", first, again)
+	case again.fine(), failure(again):
+		return f
+	case told == "" && p.refusedDuplicate(again) && !saysUnknown(again):
+		if p.once(ctx, since, in).verdict == Fail {
+			return failed("after %s a retry is refused by %s as a duplicate of what never happened", first, again)
+		}
+		return f
+	case p.comesToNoEnd(again):
+		return incomplete("after %s, retries are still refused by %s: nobody can tell whether that ends (raise --timeout)", first, again)
+	}
+	return passedBut("after %s, retries are refused by %s", first, again)
+}
+
+// sendOf is an attempt of another request than the one under test.
+func (p *probe) sendOf(ctx context.Context, label string, t *Template, in *intent) reply {
+	r, err := p.requestOf(t, in)
+	if err != nil {
+		return reply{err: err}
+	}
+	return p.deliver(ctx, label, r, &wire.Manner{})
+}
+
+// retryOf sends again what failed, until it is settled. A failure that is
+// answered again is its end, whatever the status means elsewhere.
+func (p *probe) retryOf(ctx context.Context, label string, t *Template, in *intent, first reply) reply {
+	open := func(got reply) bool { return p.comesToNoEnd(got) && got.Status != first.Status }
+	return p.insist(ctx, open, func() reply { return p.sendOf(ctx, label, t, in) })
+}
+
+// failure reports whether the service says that it failed.
+func failure(r reply) bool { return r.answered() && r.Status >= 500 }
+
+// comesToNoEnd reports whether an answer leaves the sender waiting: it is refused
+// for now, and is not told that it is refused for good.
+func (p *probe) comesToNoEnd(got reply) bool { return p.inFlight(got) && !refusedForGood(got) }
+
+// saysUnknown reports whether a refusal is not said of a success: nobody knows
+// what became of the first attempt, or it is running.
+func saysUnknown(got reply) bool {
+	return got.Header.Get("Retry-After") != "" || bytes.Contains(bytes.ToLower(got.Body), []byte("unknown"))
+}
+
+// refusedForGood reports whether a problem says that coming again does not help,
+// as those of Semel do.
+func refusedForGood(got reply) bool {
+	if !got.answered() {
+		return false
+	}
+	var problem struct{ Retryable *bool }
+	return json.Unmarshal(got.Body, &problem) == nil && problem.Retryable != nil && !*problem.Retryable
+}
