@@ -9,7 +9,6 @@ import (
 	"math"
 	"net"
 	"net/http"
-	"strconv"
 	"time"
 )
 
@@ -65,10 +64,7 @@ func (e *exchange) run(ctx context.Context) (*Answer, error) {
 		return nil, e.abandon(e.write(head[:len(head)-2]))
 	}
 	if err := e.write(head); err != nil {
-		if answer, early := e.read(); early == nil { // it may refuse and close before it has read all
-			return answer, nil
-		}
-		return nil, err
+		return e.early(err)
 	}
 	if e.m.Expect {
 		if refusal, err := e.awaitContinue(); refusal != nil || err != nil {
@@ -79,6 +75,16 @@ func (e *exchange) run(ctx context.Context) (*Answer, error) {
 		return nil, e.abandon(e.writeBody(ctx))
 	}
 	return e.talk(ctx)
+}
+
+// early is the answer of a service that closed before it had read the head, such
+// as one whose head is too long; or what that was told by.
+func (e *exchange) early(unsent error) (*Answer, error) {
+	answer, err := e.read()
+	if err != nil {
+		return nil, unsent
+	}
+	return answer, nil
 }
 
 // abandon is the end of a fault, once it wrote what it had to.
@@ -127,7 +133,7 @@ func (e *exchange) writeBody(ctx context.Context) error {
 		piece := body[:min(size, len(body))]
 		body = body[len(piece):]
 		if e.m.Chunked {
-			piece = fmt.Appendf(nil, "%s\r\n%s\r\n", strconv.FormatInt(int64(len(piece)), 16), piece)
+			piece = fmt.Appendf(nil, "%x\r\n%s\r\n", len(piece), piece)
 		}
 		if err := e.write(piece); err != nil {
 			return err
@@ -161,10 +167,10 @@ func pause(ctx context.Context, d time.Duration) bool {
 // continueWait. A final answer instead is returned.
 func (e *exchange) awaitContinue() (*http.Response, error) {
 	_ = e.conn.SetReadDeadline(time.Now().Add(continueWait))
-	_, err := e.in.Peek(1)
+	_, _ = e.in.Peek(1)
 	_ = e.conn.SetReadDeadline(time.Time{})
-	if err != nil {
-		return nil, nil //nolint:nilerr // Nothing was said: the body goes out, and shows what is wrong.
+	if e.in.Buffered() == 0 { // the body goes out, and shows what is wrong
+		return nil, nil
 	}
 	response, err := e.readHead()
 	if err != nil || response.StatusCode >= http.StatusOK {

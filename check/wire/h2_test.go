@@ -35,13 +35,13 @@ func gathering(n int32) http.HandlerFunc {
 func TestStreamsRunAtOnceOnOneConnection(t *testing.T) {
 	t.Parallel()
 	const streams = 10
-	clear := httptest.NewUnstartedServer(gathering(streams))
-	clear.Config.Protocols = new(http.Protocols)
-	clear.Config.Protocols.SetUnencryptedHTTP2(true)
-	clear.Start()
-	t.Cleanup(clear.Close)
+	plain := httptest.NewUnstartedServer(gathering(streams))
+	plain.Config.Protocols = new(http.Protocols)
+	plain.Config.Protocols.SetUnencryptedHTTP2(true)
+	plain.Start()
+	t.Cleanup(plain.Close)
 	secure, trust := tlsServer(t, gathering(streams))
-	for name, at := range map[string]string{"h2c": clear.URL, "h2": secure.String()} {
+	for name, at := range map[string]string{"h2c": plain.URL, "h2": secure.String()} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			conn, err := wire.OpenH2(t.Context(), parse(t, at), trust)
@@ -107,8 +107,8 @@ func TestOpenH2TellsThatThereIsNone(t *testing.T) {
 	only1 := httptest.NewUnstartedServer(http.NotFoundHandler())
 	only1.StartTLS()
 	t.Cleanup(only1.Close)
-	trust := only1.Client().Transport.(*http.Transport).TLSClientConfig //nolint:errcheck // it is what httptest makes.
-	closes := service(t, func(*testing.T, net.Conn) {})
+	trust := only1.Client().Transport.(*http.Transport).TLSClientConfig
+	closes := service(t, func(net.Conn) {})
 	gone := *plain
 	gone.Host = "127.0.0.1:1"
 	for name, test := range map[string]struct {

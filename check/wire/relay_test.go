@@ -83,7 +83,7 @@ func TestRelaySwallowsAnswers(t *testing.T) {
 func TestRelayResets(t *testing.T) {
 	t.Parallel()
 	received := make(chan int, 1)
-	count := func(_ *testing.T, conn net.Conn) {
+	count := func(conn net.Conn) {
 		all, err := io.ReadAll(conn)
 		if !errors.Is(err, syscall.ECONNRESET) {
 			all = nil
@@ -97,7 +97,7 @@ func TestRelayResets(t *testing.T) {
 	if n := <-received; n != 25 {
 		t.Errorf("%d bytes arrived before the reset", n)
 	}
-	answered := service(t, func(_ *testing.T, conn net.Conn) {
+	answered := service(t, func(conn net.Conn) {
 		readHead(bufio.NewReader(conn))
 		io.WriteString(conn, created)
 		io.Copy(io.Discard, conn)
@@ -119,7 +119,7 @@ func TestRelayResetsWhereNobodyListens(t *testing.T) {
 func TestRelayEndsWhatItCarries(t *testing.T) {
 	t.Parallel()
 	came := make(chan struct{})
-	at := service(t, func(_ *testing.T, conn net.Conn) {
+	at := service(t, func(conn net.Conn) {
 		readHead(bufio.NewReader(conn))
 		close(came)
 		io.Copy(io.Discard, conn)

@@ -16,7 +16,7 @@ import (
 )
 
 // service answers raw connections, each by one call, and returns its URL.
-func service(t *testing.T, answer func(*testing.T, net.Conn)) *url.URL {
+func service(t *testing.T, answer func(net.Conn)) *url.URL {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -32,7 +32,7 @@ func service(t *testing.T, answer func(*testing.T, net.Conn)) *url.URL {
 			all.Go(func() {
 				defer conn.Close()
 				conn.SetDeadline(time.Now().Add(20 * time.Second)) // no test hangs for ever
-				answer(t, conn)
+				answer(conn)
 			})
 		}
 	})
@@ -44,8 +44,8 @@ func service(t *testing.T, answer func(*testing.T, net.Conn)) *url.URL {
 }
 
 // says reads a request head, sends the text, and closes.
-func says(text string) func(*testing.T, net.Conn) {
-	return func(_ *testing.T, conn net.Conn) {
+func says(text string) func(net.Conn) {
+	return func(conn net.Conn) {
 		in := bufio.NewReader(conn)
 		readHead(in)
 		io.WriteString(conn, text)
@@ -69,7 +69,7 @@ func readHead(in *bufio.Reader) string {
 func recorder(t *testing.T) (at *url.URL, received <-chan string) {
 	t.Helper()
 	kept := make(chan string, 1)
-	return service(t, func(_ *testing.T, conn net.Conn) {
+	return service(t, func(conn net.Conn) {
 		all, _ := io.ReadAll(conn)
 		kept <- string(all)
 	}), kept
@@ -88,7 +88,7 @@ func tlsServer(t *testing.T, handler http.HandlerFunc) (*url.URL, *tls.Config) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(handler)
 	s.EnableHTTP2 = true
-	s.Config.ErrorLog = quiet(t)
+	s.Config.ErrorLog = quiet()
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	transport, ok := s.Client().Transport.(*http.Transport)
