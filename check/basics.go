@@ -1,8 +1,19 @@
 package check
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+)
 
-func basics() []Check {
+// recordIt is the advice that most of these checks give.
+const recordIt = "Record the key and the outcome before answering, in one transaction with the effect, and answer from the record."
+
+func basics() []Check { return slices.Concat(oneKeyOneEffect(), oneKeyOneAnswer()) }
+
+func oneKeyOneEffect() []Check {
 	return []Check{
 		{
 			ID: "BASIC-01", Group: Basics, Level: LevelMust,
@@ -16,11 +27,127 @@ func basics() []Check {
 			ID: "BASIC-02", Group: Basics, Level: LevelMust, NeedsOracle: true,
 			Says:     "A request that is sent again has no second effect.",
 			Source:   "draft -07 §2.6; RFC 9110 §9.2.2; Semel promise 2",
-			Advice:   "Record the key and the outcome before answering, in one transaction with the effect, and answer from the record.",
+			Advice:   recordIt,
 			requests: sends(2),
 			unfit:    always, run: repeatsWithoutEffect,
 		},
+		{
+			ID: "BASIC-03", Group: Basics, Level: LevelMust,
+			Says:     "A request that is sent again gets the same status.",
+			Source:   "draft -07 §2.6; Semel promise 2",
+			Advice:   recordIt,
+			requests: sends(2),
+			unfit:    notRefused, run: pair(repeatsStatus),
+		},
+		{
+			ID: "BASIC-04", Group: Basics, Level: LevelMust,
+			Says:     "A request that is sent again gets the same body: the same record.",
+			Source:   "draft -07 §2.6; Semel promise 2",
+			Advice:   recordIt,
+			requests: sends(2),
+			unfit:    repeatsSame, run: pair(repeatsBody),
+		},
+		{
+			ID: "BASIC-05", Group: Basics, Level: LevelMust,
+			Says:     "A request that is sent again gets the same Location.",
+			Source:   "draft -07 §2.6; RFC 9110 §10.2.2; Semel promise 2",
+			Advice:   "Record the header lines of the answer beside its body, Location above all.",
+			requests: sends(2),
+			unfit:    repeatsSame, run: pair(repeatsLocation),
+		},
+		{
+			ID: "BASIC-06", Group: Basics, Level: LevelMust, NeedsOracle: true,
+			Says:     "Two keys are two intents: there are two effects, and the second does not get the answer of the first.",
+			Source:   "draft -07 §2.2; Semel promise 1",
+			Advice:   "Look records up by the whole key, and never by the payload or the caller alone.",
+			requests: sends(2),
+			unfit:    wantsKey, run: tellsKeysApart,
+		},
+		{
+			ID: "BASIC-07", Group: Basics, Level: LevelShould,
+			Says:     "The same body under another key is an intent of its own.",
+			Source:   "draft -07 §2.2",
+			Advice:   "Who sends another key means it: do not take equal payloads for repetitions.",
+			requests: sends(2),
+			unfit:    wantsKey, run: tellsEqualBodiesApart,
+		},
 	}
+}
+
+func oneKeyOneAnswer() []Check {
+	return []Check{
+		{
+			ID: "BASIC-08", Group: Basics, Level: LevelStrict,
+			Says:     "A replayed answer says that it is one.",
+			Source:   "the IETF working group's issue 46; docs/http.md",
+			Advice:   "Send Idempotent-Replayed: true with answers from the record.",
+			requests: sends(3),
+			unfit:    repeatsSame, run: marksReplays,
+		},
+		{
+			ID: "BASIC-09", Group: Basics, Level: LevelMust,
+			Says:     "The first answer does not say that it is a replay.",
+			Source:   "docs/http.md",
+			Advice:   "Mark an answer only where it comes from the record.",
+			requests: sends(0),
+			unfit:    always, run: leavesFirstUnmarked,
+		},
+		{
+			ID: "BASIC-10", Group: Basics, Level: LevelMust, NeedsOracle: true,
+			Says:     "A request that is sent six times has one effect, and all repetitions are answered alike.",
+			Source:   "draft -07 §2.6; Semel promise 2",
+			Advice:   "A repetition must not change or remove the record.",
+			requests: sends(1 + manyRepetitions),
+			unfit:    always, run: repeatsOften,
+		},
+		{
+			ID: "BASIC-11", Group: Basics, Level: LevelStrict,
+			Says:     "It is published how keys work here, and how long they are remembered.",
+			Source:   "draft -07 §2.3 and §2.5",
+			Advice:   "Link refusals to the policy (Link: rel=\"describedby\"), or publish it at /.well-known/idempotency, with the retention.",
+			requests: sends(2),
+			unfit:    wantsKey, run: publishesPolicy,
+		},
+		{
+			ID: "BASIC-12", Group: Basics, Level: LevelShould,
+			Says:     "A request that is sent again gets the same header lines about the content.",
+			Source:   "draft -07 §2.6; RFC 9110 §8; Semel promise 2",
+			Advice:   "Record the header lines of the answer beside its body.",
+			requests: sends(2),
+			unfit:    repeatsSame, run: pair(repeatsHeaders),
+		},
+		{
+			ID: "BASIC-13", Group: Basics, Level: LevelMust,
+			Says:     "A duplicate is told that it is one.",
+			Source:   "docs/http.md",
+			Advice:   "Refuse a duplicate by a status of its own, so that the caller knows that the first arrived.",
+			requests: sends(2),
+			unfit: func(c *Config) string {
+				return unless(c.Profile.Repeat == RepeatRefused, "the profile does not refuse duplicates")
+			},
+			run: pair((*probe).repeats),
+		},
+	}
+}
+
+// manyRepetitions is how often BASIC-10 repeats a request.
+const manyRepetitions = 5
+
+// unless is a reason not to run where something does not hold.
+func unless(holds bool, reason string) string {
+	if holds {
+		return ""
+	}
+	return reason
+}
+
+// repeatsSame is for checks of services whose repetitions get the first answer.
+func repeatsSame(c *Config) string {
+	return unless(c.Profile.Repeat == RepeatSame, "repetitions do not get the first answer with this profile")
+}
+
+func notRefused(c *Config) string {
+	return unless(c.Profile.Repeat != RepeatRefused, "the profile refuses duplicates")
 }
 
 func executesOnce(_ context.Context, p *probe) finding {
@@ -34,14 +161,168 @@ func executesOnce(_ context.Context, p *probe) finding {
 }
 
 func repeatsWithoutEffect(ctx context.Context, p *probe) finding {
-	in, err := p.intent(ctx)
+	a, f := p.executed(ctx)
+	if !f.ok() {
+		return f
+	}
+	p.send(ctx, "again", a.in)
+	return p.once(ctx, a.since, a.in)
+}
+
+func repeatsStatus(p *probe, first, again reply) finding {
+	if p.run.config.Profile.Repeat == RepeatAccepted {
+		return p.repeats(first, again)
+	}
+	if !p.sameStatus(first, again) {
+		return failed("the first was %s, the repetition %s", first, again)
+	}
+	return passed()
+}
+
+func repeatsBody(p *probe, first, again reply) finding {
+	c := p.compare(first, again)
+	switch {
+	case !c.same():
+		return failed("%s", c.differs)
+	case first.Cut || again.Cut:
+		return incomplete("the answer is too long to be compared whole")
+	}
+	return finding{Pass, c.remark()}
+}
+
+func repeatsLocation(p *probe, first, again reply) finding {
+	if first.Header.Get("Location") == "" {
+		return skipped("the answer has no Location")
+	}
+	if why := p.sameLocation(first, again); why != "" {
+		return failed("%s", why)
+	}
+	return passed()
+}
+
+// repeatsHeaders compares what is said about the content. Header lines about the
+// exchange, the connection or the session are not compared: Date, Age, Via,
+// Set-Cookie, Server-Timing, ids of requests, limits of rates, and the like.
+func repeatsHeaders(p *probe, first, again reply) finding {
+	for _, name := range []string{"Content-Type", "Content-Language", "Content-Location", "Content-Disposition", "ETag", "Last-Modified", "Link"} {
+		a, b := headerText(first, name), headerText(again, name)
+		if a != b && !p.ignoresHeader(name) {
+			return failed("%s was %q, and then %q", name, a, b)
+		}
+	}
+	return passed()
+}
+
+// headerText joins the lines of a header. A validator that a compressing proxy
+// made weak is the same one.
+func headerText(r reply, name string) string {
+	return strings.TrimPrefix(strings.Join(r.Header.Values(name), ", "), "W/")
+}
+
+func tellsKeysApart(ctx context.Context, p *probe) finding {
+	a, f := p.executed(ctx)
+	if !f.ok() {
+		return f
+	}
+	other, err := p.intent(ctx)
 	if err != nil {
 		return incomplete("%v", err)
 	}
-	since := p.before(ctx)
-	if first := p.send(ctx, "first", in); !first.fine() {
-		return incomplete("the first attempt was answered %s", first)
+	second := p.send(ctx, "another intent", other)
+	return p.twoIntents(ctx, a.since, a.first, second, a.in, other)
+}
+
+func tellsEqualBodiesApart(ctx context.Context, p *probe) finding {
+	a, f := p.executed(ctx)
+	if !f.ok() {
+		return f
 	}
-	p.send(ctx, "again", in)
-	return p.once(ctx, since, in)
+	fresh, err := p.intent(ctx) // for its key, which may have to be minted
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	other := a.in.renamed(fresh.key)
+	second := p.send(ctx, "the same under another key", other)
+	varies := p.run.config.Template.Varies()
+	switch {
+	case varies && second.refused() && !second.in(http.StatusTooManyRequests):
+		if counted := p.counted(ctx, a.since, 1, 1, a.in, other); !counted.ok() {
+			return counted
+		}
+		return skipped("the application refuses the same values twice (%s)", second)
+	case varies && second.fine() && second.Status != a.first.Status && p.reveals(a.first, second) != "":
+		return skipped("the application finds what has the same values (%s)", second)
+	}
+	return p.twoIntents(ctx, a.since, a.first, second, a.in, other)
+}
+
+func marksReplays(ctx context.Context, p *probe) finding {
+	a, f := p.executed(ctx)
+	if !f.ok() {
+		return f
+	}
+	first, second := p.send(ctx, "again", a.in), p.send(ctx, "once more", a.in)
+	if !first.answered() || !second.answered() {
+		return incomplete("a repetition got no answer")
+	}
+	if saysReplayed(first) && saysReplayed(second) {
+		return passed()
+	}
+	for name := range first.Header {
+		_, both := second.Header[name]
+		_, before := a.first.Header[name]
+		if both && !before && !aboutExchange(name) {
+			return passedBut("told by %s, which is there in replays only", name)
+		}
+	}
+	return failed("nothing in the header of a replay says that it is one")
+}
+
+// aboutExchange reports whether a header line may come and go with every answer.
+func aboutExchange(name string) bool {
+	return slices.Contains([]string{
+		"Age", "Connection", "Content-Length", "Date", "Keep-Alive", "Retry-After", "Server-Timing", "Set-Cookie", "Transfer-Encoding", "Vary", "Via",
+	}, name) || strings.Contains(name, "Ratelimit") || strings.Contains(name, "Rate-Limit")
+}
+
+// saysReplayed reports whether the answer says that it is a replay, in one of
+// the ways that are in use.
+func saysReplayed(r reply) bool {
+	for _, name := range []string{"Idempotent-Replayed", "Idempotency-Replayed", "X-Idempotent-Replayed", "X-Idempotency-Replayed", "Idempotent-Replay"} {
+		if value := strings.ToLower(r.Header.Get(name)); value == "true" || value == "1" || value == "?1" {
+			return true
+		}
+	}
+	return strings.EqualFold(r.Header.Get("Idempotency-Status"), "replayed")
+}
+
+func leavesFirstUnmarked(_ context.Context, p *probe) finding {
+	for _, r := range []reply{p.run.sample.first, p.run.sample.other} {
+		if !r.answered() {
+			return incomplete("the sample was answered %s", r)
+		}
+		if saysReplayed(r) {
+			return failed("the answer to a new intent is marked as a replay")
+		}
+	}
+	return passed()
+}
+
+func repeatsOften(ctx context.Context, p *probe) finding {
+	a, f := p.executed(ctx)
+	if !f.ok() {
+		return f
+	}
+	repeated := passed()
+	for i := range manyRepetitions {
+		repeated = p.repeats(a.first, p.send(ctx, fmt.Sprintf("repetition %d", i+1), a.in))
+		if !repeated.ok() {
+			repeated.reason = fmt.Sprintf("repetition %d: %s", i+1, repeated.reason)
+			break
+		}
+	}
+	if counted := p.once(ctx, a.since, a.in); !counted.ok() {
+		return counted
+	}
+	return repeated
 }

@@ -1,6 +1,7 @@
 package check_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -225,6 +226,13 @@ func record(next http.Handler, r *http.Request) kept {
 	w := httptest.NewRecorder()
 	next.ServeHTTP(w, r)
 	return kept{w.Code, w.Header(), w.Body.Bytes()}
+}
+
+// peek reads the body of a request, which can be read again.
+func peek(r *http.Request) []byte {
+	body, _ := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return body
 }
 
 func (k kept) write(w http.ResponseWriter) {

@@ -65,6 +65,8 @@ type Check struct {
 func Catalog() []Check {
 	return slices.Concat(
 		basics(),
+		keys(),
+		mismatches(),
 		concurrency(),
 		lostAnswers(),
 		refusals(),
@@ -73,8 +75,11 @@ func Catalog() []Check {
 		expiries(),
 		sizes(),
 		operations(),
+		forms(),
 		uniqueValues(),
+		webhooks(),
 		// further groups stand here, each in a file of its own
+		last(),
 	)
 }
 

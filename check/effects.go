@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -18,39 +19,61 @@ type tally struct {
 // nothing where there is nothing to count.
 func (p *probe) before(ctx context.Context, of ...*intent) tally {
 	t := tally{counts: make([]int64, len(p.run.config.Oracles))}
+	if p.run.books.stale(p.run.sentSoFar()) && !p.run.letSettle(ctx) {
+		t.err = ctx.Err()
+		return t
+	}
 	for i, oracle := range p.run.config.Oracles {
 		t.counts[i], t.err = p.countAll(ctx, oracle, of)
 		if t.err != nil {
 			return t
 		}
 	}
+	p.run.books.open(p.check.ID, p.run.sentSoFar(), p.run.altogether(t.counts))
 	return t
 }
 
-// countAll is what an oracle counts for all of the intents, or altogether.
-// Intents that it cannot tell apart, such as two with the same {{n}}, count once.
+// altogether leaves out what was counted for single intents.
+func (s *session) altogether(counts []int64) []int64 {
+	counts = slices.Clone(counts)
+	for i, oracle := range s.config.Oracles {
+		if oracle.PerIntent() {
+			counts[i] = 0
+		}
+	}
+	return counts
+}
+
+// countAll is what an oracle counts for all of the intents, or altogether. Two
+// intents for which it is asked the same are counted by one answer.
 func (p *probe) countAll(ctx context.Context, oracle Oracle, of []*intent) (int64, error) {
 	if !oracle.PerIntent() {
 		of = []*intent{nil}
 	}
 	var total int64
-	asked := map[string]bool{}
+	had := map[string]bool{}
 	for _, in := range of {
-		n, question, err := p.run.count(ctx, oracle, in)
+		n, filled, err := p.run.countFor(ctx, oracle, in)
 		if err != nil {
 			return 0, err
 		}
-		if !asked[question] {
+		if !had[filled] {
 			total += n
 		}
-		asked[question] = true
+		had[filled] = true
 	}
 	return total, nil
 }
 
-// count asks an oracle. question has everything of the intent that it wanted to
-// know.
-func (s *session) count(ctx context.Context, oracle Oracle, in *intent) (n int64, question string, err error) {
+// count asks an oracle, for an intent or, with nil, for everything.
+func (s *session) count(ctx context.Context, oracle Oracle, in *intent) (int64, error) {
+	n, _, err := s.countFor(ctx, oracle, in)
+	return n, err
+}
+
+// countFor says, too, what was filled in: two intents for which that is the same
+// are counted by one answer.
+func (s *session) countFor(ctx context.Context, oracle Oracle, in *intent) (n int64, filled string, err error) {
 	s.mu.Lock()
 	s.lookUps++
 	s.mu.Unlock()
@@ -58,17 +81,16 @@ func (s *session) count(ctx context.Context, oracle Oracle, in *intent) (n int64
 		switch {
 		case in != nil:
 			text = in.values.Fill(text)
+			filled += text + "\x00"
 		case s.user != nil: // what the log-in gave
 			text = s.user.Values.Fill(text)
 		}
-		question += text + "\x00"
 		return text
 	}
-	n, err = oracle.Count(ctx, fill)
-	if err != nil {
+	if n, err = oracle.Count(ctx, fill); err != nil {
 		return 0, "", fmt.Errorf("%s: %w", oracle.Name(), err)
 	}
-	return n, question, nil
+	return n, filled, nil
 }
 
 // effects finds out whether the intents together had between least and most
@@ -76,10 +98,13 @@ func (s *session) count(ctx context.Context, oracle Oracle, in *intent) (n int64
 // and is not a pass where nobody can tell.
 func (p *probe) effects(ctx context.Context, since tally, least, most int64, of ...*intent) finding {
 	if len(p.run.config.Oracles) == 0 {
-		return incomplete("answers can lie: say how effects are counted, such as with --count-json")
+		return uncounted()
 	}
 	if since.err != nil {
 		return incomplete("%v", since.err)
+	}
+	if !p.run.letSettle(ctx) {
+		return incomplete("%v", ctx.Err())
 	}
 	deadline := time.Now().Add(p.run.config.Settle)
 	for {
@@ -100,6 +125,20 @@ func (p *probe) effects(ctx context.Context, since tally, least, most int64, of 
 			return incomplete("%v", ctx.Err())
 		}
 	}
+}
+
+// uncounted is what a check comes to that nobody counts for.
+func uncounted() finding {
+	return incomplete("answers can lie: say how effects are counted, such as with --count-json")
+}
+
+// counted is effects for a check that has judged answers: what nobody counts
+// does not fail it, unless it needs an oracle.
+func (p *probe) counted(ctx context.Context, since tally, least, most int64, of ...*intent) finding {
+	if len(p.run.config.Oracles) == 0 && !p.check.NeedsOracle {
+		return passed()
+	}
+	return p.effects(ctx, since, least, most, of...)
 }
 
 // once is effects for exactly one.
@@ -147,6 +186,7 @@ func (s sighting) String() string {
 
 func (p *probe) seen(ctx context.Context, since tally, of []*intent) (sighting, error) {
 	var s sighting
+	now := make([]int64, len(p.run.config.Oracles))
 	for i, oracle := range p.run.config.Oracles {
 		total, err := p.countAll(ctx, oracle, of)
 		if err != nil {
@@ -154,7 +194,11 @@ func (p *probe) seen(ctx context.Context, since tally, of []*intent) (sighting, 
 		}
 		s.names = append(s.names, oracle.Name())
 		s.counts = append(s.counts, total-since.counts[i])
+		if !oracle.PerIntent() {
+			now[i] = total
+		}
 	}
+	p.run.books.close(p.check.ID, p.run.sentSoFar(), now)
 	return s, nil
 }
 

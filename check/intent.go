@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -19,6 +20,11 @@ type intent struct {
 	key    string
 	values Values
 	user   *User
+	draft  *draft // the page's form; nil where there is no page
+	// What stands in the place of the template's, where a check says so.
+	body   []byte
+	url    *url.URL
+	header []wire.Field
 	// cookies are what the user's log-in, and answers since, had set when the
 	// intent was made: attempts of one intent do not differ in them.
 	cookies []*http.Cookie
@@ -34,17 +40,6 @@ func (s *session) as(in *intent, user *User) *intent {
 		maps.Copy(other.values, user.Values)
 	}
 	other.user, other.cookies = user, s.cookies(user, other.values)
-	return &other
-}
-
-// withKey is an intent of the same user and values under another key.
-func (s *session) withKey(in *intent, key string) *intent {
-	other := *in
-	other.values = maps.Clone(in.values)
-	other.key, other.values["key"] = key, key
-	if _, minted := in.values["minted"]; minted {
-		other.values["minted"] = key
-	}
 	return &other
 }
 
@@ -64,30 +59,31 @@ func (p *probe) intents(ctx context.Context, n int) ([]*intent, error) {
 	return all, nil
 }
 
-// newIntent fills in everything that makes an intent another one than all
-// before it, also those of earlier runs.
+// newIntent is a wish, and the page on which it is filled in.
 func (s *session) newIntent(ctx context.Context, user *User) (*intent, error) {
-	s.mu.Lock()
-	s.number++
-	n := s.number
-	s.mu.Unlock()
-	values := Values{"n": strconv.FormatInt(n, 10), "now": time.Now().UTC().Format(time.RFC3339)}
-	if user != nil {
-		maps.Copy(values, user.Values)
+	in, err := s.wish(ctx, user)
+	if err == nil && s.config.Page != nil {
+		in.draft, err = s.open(ctx, in)
 	}
-	values["uuid"] = s.uuids.New().String()
+	return in, err
+}
+
+// wish fills in everything that makes an intent another one than all before it,
+// also those of earlier runs.
+func (s *session) wish(ctx context.Context, user *User) (*intent, error) {
+	values := s.freshValues(user)
 	key, err := s.newKey(ctx, user, values)
 	if err != nil {
 		return nil, err
 	}
 	in := &intent{values: values, user: user, cookies: s.cookies(user, values)}
-	return s.withKey(in, key), nil
+	return in.renamed(key), nil
 }
 
 // newKey makes the key of an intent of that user.
 func (s *session) newKey(ctx context.Context, user *User, values Values) (string, error) {
 	if !s.config.Template.Has("minted") {
-		return "semel-check-" + random(12), nil
+		return keyPrefix + random(12), nil
 	}
 	key, err := s.mint(ctx, user, values)
 	if err != nil {
@@ -96,6 +92,36 @@ func (s *session) newKey(ctx context.Context, user *User, values Values) (string
 	values["minted"] = key
 	return key, nil
 }
+
+// freshValues are those of an intent, but for its key.
+func (s *session) freshValues(user *User) Values {
+	s.mu.Lock()
+	s.number++
+	s.intents++
+	n := s.number
+	s.mu.Unlock()
+	values := Values{"n": strconv.FormatInt(n, 10), "now": time.Now().UTC().Format(time.RFC3339)}
+	if user != nil {
+		maps.Copy(values, user.Values)
+	}
+	values["uuid"] = s.uuids.New().String()
+	return values
+}
+
+// renamed is the same wish under another key.
+func (in *intent) renamed(key string) *intent {
+	copied := *in
+	copied.key, copied.values = key, maps.Clone(in.values)
+	copied.values["key"] = key
+	if _, ok := copied.values["minted"]; ok {
+		copied.values["minted"] = key
+	}
+	return &copied
+}
+
+// keyPrefix begins every key, so that people can find and remove what a run left
+// behind.
+const keyPrefix = "semel-check-"
 
 // random is n random bytes as text.
 func random(n int) string {

@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/semel-dev/semel/check/wire"
@@ -144,13 +145,14 @@ func retriedAfterReset(ctx context.Context, p *probe) finding {
 	if err != nil {
 		return incomplete("%v", err)
 	}
-	relay, err := wire.OpenRelay(ctx, wire.Address(r.URL), func(int) wire.Fate { return wire.Fate{SwallowAnswer: true} })
+	var connected atomic.Bool
+	relay, err := wire.OpenRelay(ctx, wire.Address(r.URL), func(int) wire.Fate { return wire.Fate{Swallow: connected.Load} })
 	if err != nil {
 		return incomplete("%v", err)
 	}
 	defer func() { _ = relay.Close() }()
 	client := p.run.client
-	client.Dial = relay.Dial
+	client.Dial, client.Connected = relay.Dial, func() { connected.Store(true) }
 	since := p.before(ctx)
 	p.deliverBy(ctx, &client, "lost in the relay", r, &wire.Manner{})
 	return p.executedOnce(ctx, since, in, p.untilSettled(ctx, "retry", in))

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -42,6 +43,18 @@ func (r reply) answered() bool { return r.err == nil && r.Answer != nil }
 // fine reports whether the answer is a success: 2xx or 3xx.
 func (r reply) fine() bool { return r.answered() && r.Status >= 200 && r.Status < 400 }
 
+// refused reports whether the answer is a refusal: 4xx.
+func (r reply) refused() bool { return r.answered() && r.Status >= 400 && r.Status < 500 }
+
+// judged is a pass where the answer says something. No answer, and one that says
+// to come again later, leave everything open.
+func (r reply) judged() finding {
+	if !r.answered() || r.in(http.StatusTooManyRequests, http.StatusServiceUnavailable) {
+		return incomplete("a request was answered %s", r)
+	}
+	return passed()
+}
+
 // in reports whether the answer has one of the statuses.
 func (r reply) in(statuses ...int) bool { return r.answered() && slices.Contains(statuses, r.Status) }
 
@@ -60,17 +73,33 @@ func (r reply) String() string {
 	return text
 }
 
-// request renders an attempt of the intent, with its key and its user, and then
-// makes the changes.
+// request renders an attempt of the intent, with its key and its user, makes the
+// changes, and signs the whole where it is a webhook.
 func (p *probe) request(in *intent, changes ...change) (*wire.Request, error) {
 	return p.requestOf(&p.run.config.Template, in, changes...)
 }
 
-// requestOf is request for another template.
+// requestOf is request for another template; of a page's form it fills in the
+// fields that are typed.
 func (p *probe) requestOf(t *Template, in *intent, changes ...change) (*wire.Request, error) {
 	r, err := t.fill(in.values)
 	if err != nil {
 		return nil, err
+	}
+	if in.draft != nil {
+		if err := in.submit(&r, t); err != nil {
+			return nil, err
+		}
+	}
+	if in.body != nil {
+		r.Body = bytes.Clone(in.body)
+	}
+	if in.url != nil {
+		at := *in.url
+		r.URL = &at
+	}
+	for _, f := range in.header {
+		r.Set(f.Name, in.values.Fill(f.Value))
 	}
 	if in.loggedOut {
 		p.run.anonymise(&r)
@@ -83,6 +112,9 @@ func (p *probe) requestOf(t *Template, in *intent, changes ...change) (*wire.Req
 	}
 	for _, change := range changes {
 		change(&r)
+	}
+	if p.run.config.Profile.Webhook {
+		p.run.config.sign(&r, time.Now())
 	}
 	return &r, nil
 }

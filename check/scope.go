@@ -167,13 +167,13 @@ func othersAreServed(ctx context.Context, p *probe) finding {
 	if err != nil {
 		return incomplete("%v", err)
 	}
-	twin := p.run.withKey(p.run.as(in, p.run.other), theirs.key)
+	twin := p.run.as(in, p.run.other).renamed(theirs.key)
 	effects := int64(2)
 	if got := p.send(ctx, "the other user, same values, key of their own", twin); got.fine() {
 		theirs = p.run.as(in, p.run.other)
 		effects++
 	} else {
-		theirs = p.run.withKey(theirs, in.key)
+		theirs = theirs.renamed(in.key)
 	}
 	got := p.send(ctx, "the other user, same key", theirs)
 	if !got.fine() {
@@ -194,7 +194,7 @@ func othersAreNotBlocked(ctx context.Context, p *probe) finding {
 	if err != nil {
 		return incomplete("%v", err)
 	}
-	replies := p.volley(ctx, "user", in, p.run.withKey(theirs, in.key))
+	replies := p.volley(ctx, "user", in, theirs.renamed(in.key))
 	for _, r := range replies {
 		switch {
 		case r.fine():

@@ -117,7 +117,7 @@ func TestFailingDependency(t *testing.T) {
 	on := func(policy semel.Policy, o semelhttp.Options) func(*testing.T, http.Handler) http.Handler {
 		return func(t *testing.T, app http.Handler) http.Handler {
 			t.Helper()
-			return protected(t, app, policy, &o)
+			return behindSemel(t, app, policy, &o)
 		}
 	}
 	again := func(status int) func(*testing.T, http.Handler) http.Handler {
@@ -187,7 +187,7 @@ func TestFailingRequest(t *testing.T) {
 			if test.burnt {
 				handler = burnt(handler, http.StatusOK)
 			} else {
-				handler = protected(t, handler, semel.Policy{}, test.options)
+				handler = behindSemel(t, handler, semel.Policy{}, test.options)
 			}
 			report := visit(t, app, handler, func(c *check.Config) {
 				failing := c.Template
@@ -226,8 +226,8 @@ func judged(t *testing.T, report *check.Report, want map[string]check.Verdict) {
 	}
 }
 
-// protected is an application behind Semel's middleware.
-func protected(t *testing.T, app http.Handler, policy semel.Policy, o *semelhttp.Options) http.Handler {
+// behindSemel is an application behind Semel's middleware.
+func behindSemel(t *testing.T, app http.Handler, policy semel.Policy, o *semelhttp.Options) http.Handler {
 	t.Helper()
 	store := memstore.New(nil)
 	t.Cleanup(func() { _ = store.Close() })

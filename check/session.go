@@ -22,12 +22,14 @@ type session struct {
 	pace   *rate.Limiter
 	user   *User // with what the log-in gave
 	other  *User
-	// jars keep the cookies of users who logged in, by user and other. They are
-	// made by logIn, and lock themselves.
+	books  ledger
+	// jars keep the cookies of users who logged in or visit pages, by user and
+	// other. They are made by logIn, and lock themselves.
 	jars map[*User]http.CookieJar
 
 	mu      sync.Mutex // guards the fields below
 	number  int64      // the last {{n}}
+	intents int        // how many there were
 	sent    int
 	allowed int // how many may be sent
 	lookUps int
@@ -35,6 +37,7 @@ type session struct {
 	died    error
 	sample  *sample
 	notes   []string
+	lag     time.Duration // how long the sample's effects took to be seen, where that is long
 }
 
 // errBudget is a defect of a check: it wants to send more than it announced.
@@ -63,6 +66,13 @@ func (s *session) take() error {
 	}
 	s.sent++
 	return nil
+}
+
+// sentSoFar is how many requests went to the endpoint.
+func (s *session) sentSoFar() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sent
 }
 
 // lookUp sends a request that is not to the endpoint under test.

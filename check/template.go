@@ -80,7 +80,15 @@ func (t *Template) Varies() bool {
 func (t *Template) Validate() error {
 	known := Values{"uuid": "", "n": "1", "now": "", "key": "", "minted": ""}
 	for _, name := range Places(t.texts()...) {
-		if _, ok := known[name]; !ok && !strings.HasPrefix(name, "var:") {
+		_, ok := known[name]
+		switch {
+		case ok:
+		case strings.HasPrefix(name, "var:"): // a log-in may know where the service is
+			known[name] = "1"
+			if strings.HasPrefix(t.URL, "{{"+name+"}}") {
+				known[name] = "http://host"
+			}
+		default:
 			return fmt.Errorf("there is no {{%s}}: use {{uuid}}, {{n}}, {{now}}, {{key}}, {{minted}} or {{var:NAME}}", name)
 		}
 	}

@@ -53,7 +53,7 @@ func (p *probe) likeness(ctx context.Context, in *intent) (*intent, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.run.withKey(in, fresh.key), nil
+	return in.renamed(fresh.key), nil
 }
 
 // likenesses makes an intent, and n-1 more with its values under keys of their own.
@@ -73,8 +73,8 @@ func (p *probe) likenesses(ctx context.Context, n int) ([]*intent, error) {
 	return all, nil
 }
 
-// pair is two intents with the same values, sent one after the other.
-type pair struct {
+// sameValues is two intents with the same values, sent one after the other.
+type sameValues struct {
 	since         tally
 	intents       []*intent
 	first, second reply
@@ -82,12 +82,12 @@ type pair struct {
 
 // sendPair sends two intents with the same values. Not ok: the second says
 // nothing.
-func (p *probe) sendPair(ctx context.Context) (pair, finding) {
+func (p *probe) sendPair(ctx context.Context) (sameValues, finding) {
 	both, err := p.likenesses(ctx, 2)
 	if err != nil {
-		return pair{}, incomplete("%v", err)
+		return sameValues{}, incomplete("%v", err)
 	}
-	one := pair{since: p.before(ctx), intents: both}
+	one := sameValues{since: p.before(ctx), intents: both}
 	if one.first = p.send(ctx, "one key", both[0]); !one.first.fine() {
 		return one, incomplete("the first attempt was answered %s", one.first)
 	}
@@ -139,7 +139,7 @@ func sameValuesAreAnswered(ctx context.Context, p *probe) finding {
 }
 
 // pairEffects judges what the second of a pair came to.
-func (p *probe) pairEffects(ctx context.Context, one pair) finding {
+func (p *probe) pairEffects(ctx context.Context, one sameValues) finding {
 	if !one.second.fine() {
 		return p.effects(ctx, one.since, 1, 1, one.intents...)
 	}

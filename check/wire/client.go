@@ -30,6 +30,9 @@ type Client struct {
 	MaxBody int64
 	// Dial opens connections, such as through a [Relay]. Nil for the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Connected, when set, is called when a connection stands, its handshake
+	// included, and nothing was sent yet. It must return at once.
+	Connected func()
 }
 
 // Do sends the request once. Its error is one of this package, wrapped, or the
@@ -43,6 +46,9 @@ func (c *Client) Do(ctx context.Context, r *Request, m *Manner) (*Answer, error)
 	conn, raw, err := c.connect(ctx, r.URL)
 	if err != nil {
 		return nil, because(ctx, err)
+	}
+	if c.Connected != nil {
+		c.Connected()
 	}
 	timeout := c.timeout()
 	if m.Timeout > 0 {

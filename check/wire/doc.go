@@ -17,4 +17,8 @@
 //	  │          │             └ CutInBody: closed in the middle
 //	  │          └ CutInHead: closed before the empty line
 //	  └ ErrUnreachable, ErrTLS: nothing was sent
+//
+// Two more things stand beside the [Client]: [H2] sends several requests at once
+// as streams of one HTTP/2 connection, and a [Relay] loses on the way what a
+// client cannot lose by itself, such as an answer whose connection is reset.
 package wire

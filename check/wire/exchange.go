@@ -9,7 +9,6 @@ import (
 	"math"
 	"net"
 	"net/http"
-	"strconv"
 	"time"
 )
 
@@ -37,19 +36,23 @@ func newExchange(conn net.Conn, r *Request, m *Manner, most int64) *exchange {
 	return &exchange{conn: conn, from: from, in: bufio.NewReader(from), r: r, m: m, most: most}
 }
 
-// source bounds what may be read.
+// source bounds what may be read, and remembers how that ended: readers of lines
+// forget it when it comes in the middle of one.
 type source struct {
 	io.Reader
 
 	left int64
+	end  error
 }
 
 func (s *source) Read(p []byte) (int, error) {
 	if s.left <= 0 {
-		return 0, errLongHead
+		s.end = errLongHead
+		return 0, s.end
 	}
 	n, err := s.Reader.Read(p[:min(int64(len(p)), s.left)])
 	s.left -= int64(n)
+	s.end = err
 	return n, err
 }
 
@@ -61,10 +64,7 @@ func (e *exchange) run(ctx context.Context) (*Answer, error) {
 		return nil, e.abandon(e.write(head[:len(head)-2]))
 	}
 	if err := e.write(head); err != nil {
-		if answer, early := e.read(); early == nil { // it may refuse and close before it has read all
-			return answer, nil
-		}
-		return nil, err
+		return e.early(err)
 	}
 	if e.m.Expect {
 		if refusal, err := e.awaitContinue(); refusal != nil || err != nil {
@@ -75,6 +75,16 @@ func (e *exchange) run(ctx context.Context) (*Answer, error) {
 		return nil, e.abandon(e.writeBody(ctx))
 	}
 	return e.talk(ctx)
+}
+
+// early is the answer of a service that closed before it had read the head, such
+// as one whose head is too long; or what that was told by.
+func (e *exchange) early(unsent error) (*Answer, error) {
+	answer, err := e.read()
+	if err != nil {
+		return nil, unsent
+	}
+	return answer, nil
 }
 
 // abandon is the end of a fault, once it wrote what it had to.
@@ -123,7 +133,7 @@ func (e *exchange) writeBody(ctx context.Context) error {
 		piece := body[:min(size, len(body))]
 		body = body[len(piece):]
 		if e.m.Chunked {
-			piece = fmt.Appendf(nil, "%s\r\n%s\r\n", strconv.FormatInt(int64(len(piece)), 16), piece)
+			piece = fmt.Appendf(nil, "%x\r\n%s\r\n", len(piece), piece)
 		}
 		if err := e.write(piece); err != nil {
 			return err
@@ -157,10 +167,10 @@ func pause(ctx context.Context, d time.Duration) bool {
 // continueWait. A final answer instead is returned.
 func (e *exchange) awaitContinue() (*http.Response, error) {
 	_ = e.conn.SetReadDeadline(time.Now().Add(continueWait))
-	_, err := e.in.Peek(1)
+	_, _ = e.in.Peek(1)
 	_ = e.conn.SetReadDeadline(time.Time{})
-	if err != nil {
-		return nil, nil //nolint:nilerr // Nothing was said: the body goes out, and shows what is wrong.
+	if e.in.Buffered() == 0 { // the body goes out, and shows what is wrong
+		return nil, nil
 	}
 	response, err := e.readHead()
 	if err != nil || response.StatusCode >= http.StatusOK {
@@ -193,6 +203,8 @@ func (e *exchange) readHead() (*http.Response, error) {
 	}
 	response, err := http.ReadResponse(e.in, &http.Request{Method: e.r.Method})
 	switch {
+	case err != nil && e.from.end != nil:
+		return nil, noAnswer(e.from.end)
 	case err != nil:
 		return nil, noAnswer(err)
 	case response.StatusCode == http.StatusSwitchingProtocols:

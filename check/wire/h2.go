@@ -79,13 +79,13 @@ func (h *H2) Do(ctx context.Context, r *Request) (*Answer, error) {
 	within, cancel := context.WithTimeout(ctx, DefaultTimeout)
 	defer cancel()
 	began := time.Now()
-	request, err := h.request(within, r)
+	request, err := asHTTP2(within, r)
 	if err != nil {
 		return nil, err
 	}
 	response, err := h.conn.RoundTrip(request)
 	if err != nil {
-		return nil, h.why(ctx, within, err)
+		return nil, endOfStream(ctx, within, err)
 	}
 	answer := &Answer{Proto: response.Proto, Status: response.StatusCode, Header: response.Header}
 	answer.Body, err = io.ReadAll(io.LimitReader(response.Body, DefaultMaxBody+1))
@@ -96,12 +96,13 @@ func (h *H2) Do(ctx context.Context, r *Request) (*Answer, error) {
 	}
 	if err != nil {
 		answer.Cut = true
-		return answer, h.why(ctx, within, err)
+		return answer, endOfStream(ctx, within, err)
 	}
 	return answer, nil
 }
 
-func (*H2) request(ctx context.Context, r *Request) (*http.Request, error) {
+// asHTTP2 is the request as the stream's library wants it.
+func asHTTP2(ctx context.Context, r *Request) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, r.Method, r.URL.String(), bytes.NewReader(r.Body))
 	if err != nil {
 		return nil, err
@@ -122,8 +123,8 @@ func (*H2) request(ctx context.Context, r *Request) (*http.Request, error) {
 	return request, nil
 }
 
-// why says what ended a stream.
-func (*H2) why(ctx, within context.Context, err error) error {
+// endOfStream classifies what a stream ended with.
+func endOfStream(ctx, within context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()

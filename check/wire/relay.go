@@ -26,9 +26,11 @@ type Fate struct {
 	// Slice is the most that is passed on at once, in bytes, so that with Latency
 	// it limits the bandwidth. Zero means what has arrived.
 	Slice int
-	// SwallowAnswer reads what the service says until that closes the connection,
-	// passes nothing of it on, and then resets the client's.
-	SwallowAnswer bool
+	// Swallow, when set, is asked before each piece from the service is passed on.
+	// From its first true on, nothing more is, and when the service has closed its
+	// side the client's connection is reset. It must stay true. Over TLS it waits
+	// for [Client.Connected]: a handshake needs answers. It is called concurrently.
+	Swallow func() bool
 	// ResetAfterSent and ResetAfterAnswered reset both sides when so many bytes
 	// went to the service, or to the client. Zero means never.
 	ResetAfterSent, ResetAfterAnswered int64
@@ -121,17 +123,36 @@ func (r *Relay) carry(ctx context.Context, client net.Conn, fate Fate) {
 		}
 	})
 	both.Go(func() {
-		var to io.Writer = client
-		if fate.SwallowAnswer {
-			to = io.Discard
-		}
-		if !pass(ctx, to, service, &fate, fate.ResetAfterAnswered) || fate.SwallowAnswer {
+		if !pass(ctx, throat{client, &fate}, service, &fate, fate.ResetAfterAnswered) || fate.swallows() {
 			resetBoth()
 		}
 	})
 	both.Wait()
 	_ = client.Close()
 	_ = service.Close()
+}
+
+func (f *Fate) swallows() bool { return f.Swallow != nil && f.Swallow() }
+
+// throat passes on to a client what its fate does not swallow.
+type throat struct {
+	client net.Conn
+	fate   *Fate
+}
+
+func (t throat) Write(b []byte) (int, error) {
+	if t.fate.swallows() {
+		return len(b), nil
+	}
+	return t.client.Write(b)
+}
+
+// CloseWrite tells the client of the end, unless that is to be reset.
+func (t throat) CloseWrite() error {
+	if !t.fate.swallows() {
+		endOf(t.client)
+	}
+	return nil
 }
 
 // pass copies until the end, which it passes on, too. It reports whether it came

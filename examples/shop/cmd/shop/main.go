@@ -20,7 +20,7 @@ import (
 
 const (
 	readTimeout = 10 * time.Second
-	drainTime   = 5 * time.Second
+	drainTime   = 10 * time.Second
 
 	exitTrouble = 1
 	exitUsage   = 2

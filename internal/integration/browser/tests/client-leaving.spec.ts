@@ -30,7 +30,8 @@ test("a redirect is under way: the form stays locked, and the next page tells of
     else response.writeHead(303, { Location: landing.url, "Set-Cookie": `${cookie}; Path=/` }).end();
   };
   await page.addInitScript(() => {
-    cookieStore.addEventListener("change", () => setTimeout(() => { // after what the guard does then
+    cookieStore.addEventListener("change", () => setTimeout(function look() { // after what the guard does then
+      if (!document.cookie) return void setTimeout(look); // the event can be ahead of the page's cookies
       dispatchEvent(new PointerEvent("pointerdown"));
       const notices = document.querySelectorAll(".semel-notice").length;
       const seen = { busy: String(document.forms[0]!.ariaBusy), notices: String(notices), cookie: document.cookie };

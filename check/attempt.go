@@ -1,0 +1,90 @@
+package check
+
+import "context"
+
+// attempt is an intent that was executed once, with what was counted before.
+type attempt struct {
+	in    *intent
+	since tally
+	first reply
+}
+
+// executed sends a new intent. It is no pass where that did not succeed.
+func (p *probe) executed(ctx context.Context) (attempt, finding) {
+	in, err := p.intent(ctx)
+	if err != nil {
+		return attempt{}, incomplete("%v", err)
+	}
+	a := attempt{in: in, since: p.before(ctx)}
+	a.first = p.send(ctx, "first", in)
+	if !a.first.fine() {
+		return a, incomplete("the first attempt was answered %s", a.first)
+	}
+	return a, passed()
+}
+
+// pair is a check that sends one intent twice, and judges both answers.
+func pair(judge func(p *probe, first, again reply) finding) func(context.Context, *probe) finding {
+	return func(ctx context.Context, p *probe) finding {
+		a, f := p.executed(ctx)
+		if !f.ok() {
+			return f
+		}
+		again := p.send(ctx, "again", a.in)
+		if !again.answered() {
+			return incomplete("the repetition got %s", again)
+		}
+		return judge(p, a.first, again)
+	}
+}
+
+// oneIntent says whether again was taken for a repetition of first: it is
+// answered as one, and there is one effect. In what the answers differ is left to
+// the checks of answers.
+func (p *probe) oneIntent(ctx context.Context, since tally, first, again reply, of ...*intent) finding {
+	if repeated := p.repetition(first, again); !repeated.ok() {
+		return repeated
+	}
+	if counted := p.counted(ctx, since, 1, 1, of...); !counted.ok() {
+		return counted
+	}
+	if p.cannotTell(first) && !again.refused() || len(p.run.config.Oracles) == 0 && p.run.config.Profile.Repeat == RepeatAccepted {
+		return incomplete("the answers do not tell whether it was executed again: say how effects are counted")
+	}
+	return passed()
+}
+
+// repetition is [probe.repeats] for answers that may have lost a part.
+func (p *probe) repetition(first, again reply) finding {
+	f := p.repeats(first, again)
+	if f.verdict == Fail && p.run.config.Profile.Repeat == RepeatSame && again.fine() && p.reveals(first, again) != "" {
+		return passed()
+	}
+	return f
+}
+
+// twoIntents says whether second was taken for an intent of its own: it is
+// executed, and does not get the answer of first.
+func (p *probe) twoIntents(ctx context.Context, since tally, first, second reply, of ...*intent) finding {
+	if f := second.judged(); !f.ok() {
+		return f
+	}
+	if !second.fine() {
+		return failed("the second intent is answered %s", second)
+	}
+	if what := p.reveals(first, second); what != "" {
+		return failed("the second intent gets the answer of the first: %s", what)
+	}
+	if counted := p.counted(ctx, since, 2, 2, of...); !counted.ok() {
+		return counted
+	}
+	if p.cannotTell(first) {
+		return incomplete("the answers do not tell which intent they are for: say how effects are counted")
+	}
+	return passed()
+}
+
+// cannotTell reports whether neither oracles nor the answer say what was executed.
+func (p *probe) cannotTell(first reply) bool {
+	return len(p.run.config.Oracles) == 0 && p.marks(first).empty()
+}

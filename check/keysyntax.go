@@ -1,0 +1,457 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/semel-dev/semel/check/wire"
+)
+
+// longKeys are the lengths that KEY-06 tries, in bytes. Columns and indexes end
+// at some of them.
+func longKeys() []int { return []int{64, 128, 255, 256, 300} }
+
+const (
+	draftKey = 255  // bytes that many services take at most
+	hugeKey  = 8192 // bytes of a key that nobody needs
+)
+
+// Advice that several checks of keys give.
+const (
+	compareBytes = "Compare keys byte for byte: use a binary column (VARBINARY, bytea), or a digest of the key."
+	parseOnce    = "Read the header as a String of RFC 8941, in one place, before anything else is done."
+)
+
+func keys() []Check { return slices.Concat(keysTaken(), keysApart(), keysSpelled()) }
+
+func keysTaken() []Check {
+	return []Check{
+		{
+			ID: "KEY-01", Group: KeySyntax, Level: LevelShould,
+			Says:     "A request without a key is executed, or refused without an effect.",
+			Source:   "draft -07 §2.7",
+			Advice:   "Answer a missing key by 400 and a problem document, before anything is done.",
+			requests: sends(1),
+			unfit:    wantsHeader, run: takesNoKey,
+		},
+		{
+			ID: "KEY-02", Group: KeySyntax, Level: LevelMust,
+			Says:     "An empty key is not one key that everybody shares.",
+			Source:   "draft -07 §2.1; Semel promise 5",
+			Advice:   "Refuse an empty key, or treat it as none.",
+			requests: sends(4),
+			unfit:    wantsChosenKey, run: takesNoEmptyKey,
+		},
+		{
+			ID: "KEY-03", Group: KeySyntax, Level: LevelShould,
+			Says:     `"abc" and abc are the same key.`,
+			Source:   "RFC 8941 §3.3.3; docs/http.md",
+			Advice:   parseOnce,
+			requests: sends(2),
+			unfit:    wantsQuoted, run: takesQuotesOff,
+		},
+		{
+			ID: "KEY-04", Group: KeySyntax, Level: LevelShould,
+			Says:     "A request with two keys is refused without an effect.",
+			Source:   "draft -07 §2.1; RFC 8941 §4.2",
+			Advice:   "Look at all lines of the header, not at the first.",
+			requests: sends(1),
+			unfit:    wantsHeader, run: refusesTwoLines,
+		},
+		{
+			ID: "KEY-05", Group: KeySyntax, Level: LevelMust,
+			Says:     "A key of 255 bytes works like any other, or is refused each time.",
+			Source:   "docs/http.md",
+			Advice:   "Check the length before anything is done.",
+			requests: sends(2),
+			unfit:    wantsChosenKey, run: takesLongKey(draftKey),
+		},
+	}
+}
+
+func keysApart() []Check {
+	return []Check{
+		{
+			ID: "KEY-06", Group: KeySyntax, Level: LevelMust,
+			Says:     "Long keys that differ at their end only are two keys.",
+			Source:   "Semel promise 5",
+			Advice:   "Never cut a key: refuse one that is too long, or keep its digest.",
+			requests: sends(2 * len(longKeys())),
+			unfit:    wantsChosenKey, run: cutsNoKey,
+		},
+		{
+			ID: "KEY-07", Group: KeySyntax, Level: LevelShould,
+			Says:     "A key of 8192 bytes is refused by 4xx, or works.",
+			Source:   "RFC 9110 §5.4; Semel promise 8",
+			Advice:   "Check the length before anything is done, and answer 400.",
+			requests: sends(2),
+			unfit:    wantsHeader, run: takesLongKey(hugeKey),
+		},
+		{
+			ID: "KEY-08", Group: KeySyntax, Level: LevelShould,
+			Says:     "A key with a control byte is refused by 4xx, without an effect.",
+			Source:   "RFC 8941 §3.3.3; RFC 9110 §5.5",
+			Advice:   parseOnce,
+			requests: sends(1),
+			unfit:    wantsHeader, run: refusesControlByte,
+		},
+		{
+			ID: "KEY-09", Group: KeySyntax, Level: LevelMust, NeedsOracle: true,
+			Says:     "Keys that differ in an accent only are refused, or are two keys.",
+			Source:   "RFC 8941 §3.3.3; Semel promise 5",
+			Advice:   compareBytes,
+			requests: sends(2),
+			unfit:    wantsChosenKey, run: alike(func(key string) (string, string) { return key + "-é", key + "-e" }),
+		},
+		{
+			ID: "KEY-10", Group: KeySyntax, Level: LevelMust, NeedsOracle: true,
+			Says:     "Keys that differ in case only are two keys.",
+			Source:   "Semel promise 5",
+			Advice:   compareBytes,
+			requests: sends(2),
+			unfit:    wantsChosenKey, run: alike(func(key string) (string, string) { return strings.ToUpper(key), strings.ToLower(key) }),
+		},
+	}
+}
+
+func keysSpelled() []Check {
+	return []Check{
+		{
+			ID: "KEY-11", Group: KeySyntax, Level: LevelMust, NeedsOracle: true,
+			Says:     "Quoted keys that differ in a space at their end only are refused, or are two keys.",
+			Source:   "RFC 8941 §3.3.3; Semel promise 5",
+			Advice:   compareBytes,
+			requests: sends(2),
+			unfit:    wantsChosenKey, run: keepsSpace,
+		},
+		{
+			ID: "KEY-12", Group: KeySyntax, Level: LevelStrict,
+			Says:     "A malformed structured value is refused by 400.",
+			Source:   "draft -07 §2.1; RFC 8941 §4.2",
+			Advice:   parseOnce,
+			requests: sends(2),
+			unfit:    wantsQuoted, run: refusesMalformed,
+		},
+		{
+			ID: "KEY-13", Group: KeySyntax, Level: LevelShould,
+			Says:     "Parameters after a quoted key are ignored.",
+			Source:   "RFC 8941 §3.1.2",
+			Advice:   parseOnce,
+			requests: sends(2),
+			unfit:    wantsQuoted, run: ignoresParameters,
+		},
+		{
+			ID: "KEY-14", Group: KeySyntax, Level: LevelStrict,
+			Says:     "A refusal of a key is a problem document, or links to the policy.",
+			Source:   "draft -07 §2.7; RFC 9457",
+			Advice:   "Answer with application/problem+json, or with Link: rel=\"describedby\".",
+			requests: sends(3),
+			unfit:    wantsHeader, run: explainsKeys,
+		},
+	}
+}
+
+// wantsChosenKey is for checks that send keys which cannot stand in a path.
+func wantsChosenKey(c *Config) string {
+	if c.Key.In == KeyInTemplate {
+		return "the key is a part of what is asked"
+	}
+	if c.Template.Has("minted") {
+		return "the service hands out its keys"
+	}
+	return wantsKey(c)
+}
+
+// wantsQuoted is for checks of keys that are Strings of RFC 8941.
+func wantsQuoted(c *Config) string {
+	if why := wantsHeader(c); why != "" {
+		return why
+	}
+	return unless(c.Key.Quoted, "keys are raw with this profile")
+}
+
+// spelled sends the key in the header as it stands here.
+func (p *probe) spelled(value string) change { return withHeader(p.run.config.Key.Name, value) }
+
+// refusedWell says whether a request was refused by 4xx and had no effect.
+func (p *probe) refusedWell(ctx context.Context, since tally, r reply, in *intent) finding {
+	switch {
+	case errors.Is(r.err, wire.ErrCut):
+		return failed("the connection was closed without an answer")
+	case !r.judged().ok():
+		return r.judged()
+	case !r.refused():
+		return failed("it is answered %s", r)
+	}
+	return p.counted(ctx, since, 0, 0, in)
+}
+
+// newKey sends a new intent with changes to its key, and expects a refusal.
+func (p *probe) expectRefusal(ctx context.Context, label string, alter func(*intent) (*intent, []change)) (reply, finding) {
+	in, err := p.intent(ctx)
+	if err != nil {
+		return reply{}, incomplete("%v", err)
+	}
+	since := p.before(ctx)
+	in, changes := alter(in)
+	r := p.send(ctx, label, in, changes...)
+	return r, p.refusedWell(ctx, since, r, in)
+}
+
+func takesNoKey(ctx context.Context, p *probe) finding {
+	in, err := p.intent(ctx)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	since := p.before(ctx)
+	r := p.send(ctx, "without a key", in, withoutHeader(p.run.config.Key.Name))
+	missing := p.run.config.Profile.Missing
+	switch {
+	case r.fine():
+		return p.counted(ctx, since, 0, 1, in) // an oracle may look for the key
+	case r.refused() && len(missing) > 0 && !r.in(missing...):
+		return failed("a missing key is refused by %s, and not by %s", r, statusList(missing))
+	}
+	return p.refusedWell(ctx, since, r, in)
+}
+
+func takesNoEmptyKey(ctx context.Context, p *probe) finding {
+	key := p.run.config.Key
+	f := p.emptyKeys(ctx, func(r *wire.Request) {
+		if key.In == KeyInHeader {
+			r.Set(key.Name, "")
+		}
+	})
+	if f.ok() && key.In == KeyInHeader && key.Quoted {
+		return p.emptyKeys(ctx, p.spelled(`""`))
+	}
+	return f
+}
+
+// emptyKeys sends two intents that have nothing in common but an empty key.
+func (p *probe) emptyKeys(ctx context.Context, spell change) finding {
+	both, err := p.intents(ctx, 2)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	a, b := both[0].renamed(""), both[1].renamed("")
+	since := p.before(ctx)
+	first := p.send(ctx, "an empty key", a, spell)
+	second := p.send(ctx, "an empty key with another intent", b, spell)
+	switch {
+	case !first.judged().ok():
+		return first.judged()
+	case first.fine():
+		return p.twoIntents(ctx, since, first, second, a, b)
+	case first.refused() && second.refused():
+		return p.counted(ctx, since, 0, 0, a, b)
+	case !second.judged().ok():
+		return second.judged()
+	}
+	return failed("with an empty key, one request is answered %s and another %s", first, second)
+}
+
+func takesQuotesOff(ctx context.Context, p *probe) finding {
+	return p.spelledTwice(ctx, func(key string) string { return key }, func(key string) string { return `"` + key + `"` }, true)
+}
+
+func ignoresParameters(ctx context.Context, p *probe) finding {
+	return p.spelledTwice(ctx, func(key string) string { return `"` + key + `"` }, func(key string) string { return `"` + key + `";v=1` }, false)
+}
+
+// spelledTwice sends one intent with two spellings of its key, which are one
+// key. The second may be refused as a spelling only if that is lenient.
+func (p *probe) spelledTwice(ctx context.Context, one, other func(string) string, lenient bool) finding {
+	in, err := p.intent(ctx)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	since := p.before(ctx)
+	first := p.send(ctx, "first", in, p.spelled(one(in.key)))
+	switch {
+	case !first.judged().ok():
+		return first.judged()
+	case first.refused():
+		return skipped("a key spelled as %s is refused (%s)", one("abc"), first)
+	case !first.fine():
+		return failed("a key spelled as %s is answered %s", one("abc"), first)
+	}
+	again := p.send(ctx, "the same key spelled otherwise", in, p.spelled(other(in.key)))
+	repeated := p.oneIntent(ctx, since, first, again, in)
+	if lenient && again.refused() && repeated.verdict == Fail {
+		if counted := p.counted(ctx, since, 1, 1, in); !counted.ok() {
+			return counted
+		}
+		return skipped("a key spelled as %s is refused (%s)", other("abc"), again)
+	}
+	return repeated
+}
+
+func refusesTwoLines(ctx context.Context, p *probe) finding {
+	key := p.run.config.Key
+	_, f := p.expectRefusal(ctx, "two header lines", func(in *intent) (*intent, []change) {
+		return in, []change{func(r *wire.Request) { r.Add(key.Name, key.spell(in.key+"-2")) }}
+	})
+	return f
+}
+
+func refusesControlByte(ctx context.Context, p *probe) finding {
+	_, f := p.expectRefusal(ctx, "a control byte in the key", func(in *intent) (*intent, []change) {
+		return in, []change{p.spelled(p.run.config.Key.spell(in.key + "\x01"))}
+	})
+	return f
+}
+
+func refusesMalformed(ctx context.Context, p *probe) finding {
+	for _, spelling := range []string{`"%s`, `"%s", "b"`} {
+		r, f := p.expectRefusal(ctx, "a malformed key", func(in *intent) (*intent, []change) {
+			return in, []change{p.spelled(fmt.Sprintf(spelling, in.key))}
+		})
+		said := fmt.Sprintf(spelling, "abc")
+		switch {
+		case !f.ok():
+			return finding{f.verdict, said + ": " + f.reason}
+		case !r.in(400):
+			return failed("%s is refused by %s, and not by 400", said, r)
+		}
+	}
+	return passed()
+}
+
+// takesLongKey sends a key of that length, and again.
+func takesLongKey(length int) func(context.Context, *probe) finding {
+	return func(ctx context.Context, p *probe) finding {
+		in, err := p.intent(ctx)
+		if err != nil {
+			return incomplete("%v", err)
+		}
+		in = in.renamed(stretched(in.key, length))
+		since := p.before(ctx)
+		first := p.send(ctx, "a long key", in)
+		if !first.fine() {
+			if f := p.refusedWell(ctx, since, first, in); !f.ok() {
+				return f
+			}
+			again := p.send(ctx, "again", in)
+			return p.refusedWell(ctx, since, again, in)
+		}
+		again := p.send(ctx, "again", in)
+		if errors.Is(again.err, wire.ErrCut) {
+			return failed("the connection was closed without an answer")
+		}
+		return p.oneIntent(ctx, since, first, again, in)
+	}
+}
+
+// stretched makes a key as long as that, in bytes. It is another one for every key.
+func stretched(key string, length int) string {
+	return key + strings.Repeat("k", max(0, length-len(key)))
+}
+
+func cutsNoKey(ctx context.Context, p *probe) finding {
+	tried := 0
+	for _, length := range longKeys() {
+		in, err := p.intent(ctx)
+		if err != nil {
+			return incomplete("%v", err)
+		}
+		shared := stretched(in.key, length-1)
+		f, refused := p.apart(ctx, shared+"a", shared+"b", nil)
+		if !f.ok() {
+			return finding{f.verdict, fmt.Sprintf("keys of %d bytes: %s", length, f.reason)}
+		}
+		if !refused {
+			tried++
+		}
+	}
+	if tried == 0 {
+		return skipped("keys of %d bytes and more are refused", longKeys()[0])
+	}
+	return passed()
+}
+
+// apart sends two intents with these keys, which only look alike. It says whether
+// the first was refused as such; the second is not sent then.
+func (p *probe) apart(ctx context.Context, one, other string, spell func(key string) change) (f finding, refused bool) {
+	both, err := p.intents(ctx, 2)
+	if err != nil {
+		return incomplete("%v", err), false
+	}
+	send := func(label string, in *intent) reply {
+		if spell != nil {
+			return p.send(ctx, label, in, spell(in.key))
+		}
+		return p.send(ctx, label, in)
+	}
+	a, b := both[0].renamed(one), both[1].renamed(other)
+	since := p.before(ctx)
+	first := send("one key", a)
+	switch {
+	case !first.judged().ok():
+		return first.judged(), false
+	case first.refused():
+		return p.counted(ctx, since, 0, 0, a), true
+	case !first.fine():
+		return failed("the first is answered %s", first), false
+	}
+	return p.twoIntents(ctx, since, first, send("a key that looks like it", b), a, b), false
+}
+
+// alike is a check of two keys that only look alike. The one that is likelier to
+// be refused goes first, so that a refusal is not taken for that of a known key.
+func alike(vary func(key string) (first, second string)) func(context.Context, *probe) finding {
+	return func(ctx context.Context, p *probe) finding {
+		first, second := vary(keyPrefix + random(12))
+		f, refused := p.apart(ctx, first, second, nil)
+		if f.ok() && refused {
+			return passedBut("such keys are refused")
+		}
+		return f
+	}
+}
+
+func keepsSpace(ctx context.Context, p *probe) finding {
+	key := keyPrefix + random(12)
+	var spell func(string) change
+	if p.run.config.Key.In == KeyInHeader {
+		spell = func(key string) change { return p.spelled(`"` + key + `"`) }
+	}
+	f, refused := p.apart(ctx, key+" ", key, spell)
+	if f.ok() && refused {
+		return passedBut("such keys are refused")
+	}
+	return f
+}
+
+func explainsKeys(ctx context.Context, p *probe) finding {
+	key := p.run.config.Key
+	refusals := 0
+	for _, one := range []struct {
+		label string
+		spell func(*intent) change
+	}{
+		{"an empty key", func(*intent) change { return p.spelled("") }},
+		{"without a key", func(*intent) change { return withoutHeader(key.Name) }},
+		{"two header lines", func(in *intent) change { return func(r *wire.Request) { r.Add(key.Name, key.spell(in.key+"-2")) } }},
+	} {
+		in, err := p.intent(ctx)
+		if err != nil {
+			return incomplete("%v", err)
+		}
+		r := p.send(ctx, one.label, in, one.spell(in))
+		if !r.refused() {
+			continue
+		}
+		refusals++
+		if !explained(r) {
+			return failed("%s: the refusal (%s) neither is a problem document nor links to the policy", one.label, r)
+		}
+	}
+	if refusals == 0 {
+		return skipped("no key is refused")
+	}
+	return passed()
+}

@@ -1,0 +1,352 @@
+package check_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/check"
+	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/semelhttp"
+	"github.com/semel-dev/semel/store/memstore"
+	"github.com/semel-dev/semel/store/storetest/memdb"
+)
+
+// ledger is an application that makes an entry of each request's n.
+type ledger struct {
+	takes   time.Duration // after the entry
+	empties bool          // takes requests without a body
+	most    int64         // bytes of a body; zero for all
+	// insert makes the entry; nil for the map below.
+	insert func(ctx context.Context, n string) error
+	count  func(n string) int
+
+	mu      sync.Mutex // guards the fields below
+	entries map[string]int
+	total   int
+}
+
+func (l *ledger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	n, status := l.read(r)
+	if status != 0 {
+		http.Error(w, "the entry cannot be read", status)
+		return
+	}
+	if l.insert != nil {
+		if err := l.insert(r.Context(), n); err != nil {
+			http.Error(w, "no entry was made", http.StatusInternalServerError)
+			return
+		}
+	}
+	l.mu.Lock()
+	if l.entries == nil {
+		l.entries = map[string]int{}
+	}
+	l.entries[n]++
+	l.total++
+	id := l.total
+	l.mu.Unlock()
+	select {
+	case <-time.After(l.takes):
+	case <-r.Context().Done():
+	}
+	w.Header().Set("Location", fmt.Sprintf("/entries/%d", id))
+	w.WriteHeader(http.StatusCreated)
+	_, _ = fmt.Fprintf(w, `{"id":%d,"n":%q}`, id, n)
+}
+
+// read returns the n of an entry, or the status of a refusal.
+func (l *ledger) read(r *http.Request) (n string, status int) {
+	body, err := io.ReadAll(r.Body)
+	switch {
+	case err != nil:
+		return "", http.StatusBadRequest
+	case l.most > 0 && int64(len(body)) > l.most:
+		return "", http.StatusRequestEntityTooLarge
+	case len(body) == 0 && l.empties:
+		return "", 0
+	}
+	if r.Header.Get("Content-Encoding") == "gzip" {
+		unpacked, err := gzip.NewReader(bytes.NewReader(body))
+		if err != nil {
+			return "", http.StatusBadRequest
+		}
+		if body, err = io.ReadAll(unpacked); err != nil {
+			return "", http.StatusBadRequest
+		}
+	}
+	var entry struct{ N json.Number }
+	if json.Unmarshal(body, &entry) != nil {
+		return "", http.StatusBadRequest
+	}
+	return entry.N.String(), 0
+}
+
+// byN and inAll count the entries, of an intent and altogether.
+type (
+	byN   struct{ *ledger }
+	inAll struct{ *ledger }
+)
+
+func (byN) Name() string    { return "entries of the n" }
+func (byN) PerIntent() bool { return true }
+func (o byN) Count(_ context.Context, fill func(string) string) (int64, error) {
+	n := fill("{{n}}")
+	if o.count != nil {
+		return int64(o.count(n)), nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return int64(o.entries[n]), nil
+}
+
+func (inAll) Name() string    { return "all entries" }
+func (inAll) PerIntent() bool { return false }
+func (o inAll) Count(context.Context, func(string) string) (int64, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return int64(o.total), nil
+}
+
+// memo protects an application by remembering answers, and has the faults that
+// it is given.
+type memo struct {
+	app http.Handler
+	// bypass says of which requests the key is not looked at.
+	bypass func(r *http.Request, body []byte, took time.Duration) bool
+	// fingerprint tells requests apart. Default: the body.
+	fingerprint func(r *http.Request, body []byte) string
+	early       bool // takes the key before the body is there, and never gives it back
+	looksEarly  bool // looks the answer up before the body is there, and not again
+	unclaimed   bool // does not take the key while it executes
+	forgetful   bool // forgets the answer when the client is gone
+	already     bool // answers a repetition in words of its own
+	stuck       bool // never settles a key whose client is gone
+
+	mu    sync.Mutex // guards the fields below
+	known map[string]*remembered
+}
+
+// remembered is what a memo knows of a key; the answer is nil while it executes.
+type remembered struct {
+	fingerprint string
+	answer      *httptest.ResponseRecorder
+}
+
+// take returns what is known of a key; nil when it was not, and now is.
+func (m *memo) take(key string, unless bool) *remembered {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.known == nil {
+		m.known = map[string]*remembered{}
+	}
+	had, ok := m.known[key]
+	if ok && (had.answer != nil || !m.unclaimed) {
+		copied := *had
+		return &copied
+	}
+	if !unless {
+		m.known[key] = &remembered{}
+	}
+	return nil
+}
+
+func (m *memo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	key := r.Header.Get("Idempotency-Key")
+	var had *remembered
+	if m.early || m.looksEarly {
+		had = m.take(key, m.looksEarly)
+	}
+	began := time.Now()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		http.Error(w, "half a body", http.StatusBadRequest)
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	if m.bypass != nil && m.bypass(r, body, time.Since(began)) {
+		m.app.ServeHTTP(w, r)
+		return
+	}
+	fingerprint := string(body)
+	if m.fingerprint != nil {
+		fingerprint = m.fingerprint(r, body)
+	}
+	if !m.early && !m.looksEarly {
+		had = m.take(key, false)
+	}
+	if had != nil {
+		m.repeat(w, had, fingerprint)
+		return
+	}
+	m.execute(w, r, key, fingerprint)
+}
+
+func (m *memo) repeat(w http.ResponseWriter, had *remembered, fingerprint string) {
+	switch {
+	case had.answer == nil:
+		http.Error(w, "it is running", http.StatusConflict)
+	case had.fingerprint != fingerprint:
+		http.Error(w, "the key is another request's", http.StatusUnprocessableEntity)
+	case m.already:
+		_, _ = io.WriteString(w, `"it was made already"`)
+	default:
+		w.Header().Set("Location", had.answer.Header().Get("Location"))
+		w.WriteHeader(had.answer.Code)
+		_, _ = w.Write(had.answer.Body.Bytes())
+	}
+}
+
+func (m *memo) execute(w http.ResponseWriter, r *http.Request, key, fingerprint string) {
+	answer := httptest.NewRecorder()
+	if m.forgetful || m.stuck {
+		m.app.ServeHTTP(answer, r)
+	} else {
+		m.app.ServeHTTP(answer, r.WithContext(context.WithoutCancel(r.Context())))
+	}
+	m.mu.Lock()
+	switch gone := r.Context().Err() != nil; {
+	case answer.Code >= 300, gone && m.forgetful:
+		delete(m.known, key)
+	case gone && m.stuck:
+	default:
+		if m.known == nil {
+			m.known = map[string]*remembered{}
+		}
+		m.known[key] = &remembered{fingerprint, answer}
+	}
+	m.mu.Unlock()
+	(&memo{}).repeat(w, &remembered{fingerprint, answer}, fingerprint)
+}
+
+// semelOver protects the application by Semel's middleware.
+func semelOver(t *testing.T, app http.Handler, store semel.Store, policy semel.Policy, o *semelhttp.Options) http.Handler {
+	t.Helper()
+	t.Cleanup(func() { _ = store.Close() })
+	guard, err := semel.New(store, &semel.Options{Policy: policy})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = guard.Close() })
+	door, err := semelhttp.New(guard, func(*http.Request) (string, error) { return semel.ScopeGlobal, nil }, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return door.Handler(app)
+}
+
+// correct lists ways to protect a ledger, and the profiles that they keep.
+func correct() map[string]func(*testing.T) (*ledger, http.Handler, string) {
+	const work = 40 * time.Millisecond
+	over := func(profile string, policy semel.Policy, o *semelhttp.Options) func(*testing.T) (*ledger, http.Handler, string) {
+		return func(t *testing.T) (*ledger, http.Handler, string) {
+			t.Helper()
+			app := &ledger{takes: work}
+			return app, semelOver(t, app, memstore.New(nil), policy, o), profile
+		}
+	}
+	return map[string]func(*testing.T) (*ledger, http.Handler, string){
+		"semel":                       over("ietf", semel.Policy{}, nil),
+		"semel, strict":               over("ietf", semel.Policy{Wait: semel.NoWait}, &semelhttp.Options{Required: true, On5xx: semelhttp.StoreOn5xx}),
+		"semel, canonical JSON":       over("stripe", semel.Policy{}, &semelhttp.Options{Fingerprint: semelhttp.FingerprintOptions{CanonicalJSON: true}}),
+		"semel, small bodies":         over("ietf", semel.Policy{}, &semelhttp.Options{MaxBodyBytes: 1000}),
+		"semel, duplicates stopped":   over("dedup", semel.Policy{Mode: semel.Dedup}, nil),
+		"semel, duplicates stopped 2": over("dedup", semel.Policy{Mode: semel.Dedup, Wait: semel.NoWait}, nil),
+		"semel, in a transaction": func(t *testing.T) (*ledger, http.Handler, string) {
+			t.Helper()
+			db := memdb.New(memstore.New(nil), nil)
+			app := &ledger{takes: work, insert: db.Insert, count: db.Count}
+			return app, semelOver(t, app, db, semel.Policy{}, &semelhttp.Options{Transactor: db}), "ietf"
+		},
+		"semel, fast": func(t *testing.T) (*ledger, http.Handler, string) {
+			t.Helper()
+			app := &ledger{}
+			return app, semelOver(t, app, memstore.New(nil), semel.Policy{}, nil), "ietf"
+		},
+		"a memo": func(*testing.T) (*ledger, http.Handler, string) {
+			app := &ledger{takes: work, empties: true}
+			return app, &memo{app: app}, "ietf"
+		},
+		"a memo that takes no large bodies": func(*testing.T) (*ledger, http.Handler, string) {
+			app := &ledger{takes: work, most: 100 << 10}
+			return app, &memo{app: app}, "ietf"
+		},
+	}
+}
+
+// examine runs checks of a group, or single ones, and returns the results.
+func examine(t *testing.T, handler http.Handler, profile string, oracles []check.Oracle, only ...string) *check.Report {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return examineAt(t, server.URL, profile, oracles, nil, only...)
+}
+
+func examineAt(t *testing.T, url, profile string, oracles []check.Oracle, change func(*check.Config), only ...string) *check.Report {
+	t.Helper()
+	known, ok := check.ProfileNamed(profile)
+	if !ok {
+		t.Fatalf("there is no profile %s", profile)
+	}
+	config := check.Config{
+		Template: check.Template{
+			Method: "POST", URL: url + "/entries", Body: []byte(`{"what":"an entry","n":{{n}}}`),
+			Header: []wire.Field{{Name: "Content-Type", Value: "application/json"}},
+		},
+		Profile: known, Oracles: oracles, Only: only, Timeout: 2 * time.Second, Settle: 300 * time.Millisecond,
+	}
+	if change != nil {
+		change(&config)
+	}
+	plan, err := check.NewPlan(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := plan.Run(t.Context())
+	if err != nil && !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if report.Died != "" || report.Sent > report.Announced {
+		t.Errorf("died %q, sent %d of %d", report.Died, report.Sent, report.Announced)
+	}
+	for i := range report.Results {
+		if r := &report.Results[i]; strings.Contains(r.Reason, "announced") {
+			t.Errorf("%s: %s", r.ID, r.Reason)
+		}
+	}
+	return report
+}
+
+// having lists the ids of the results with that verdict.
+func having(report *check.Report, v check.Verdict) []string {
+	var ids []string
+	for i := range report.Results {
+		if r := &report.Results[i]; r.Verdict == v && !strings.HasPrefix(r.Reason, "not among") {
+			ids = append(ids, r.ID)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// explain logs what a report says of results that are no plain pass.
+func explain(t *testing.T, report *check.Report) {
+	t.Helper()
+	for i := range report.Results {
+		if r := &report.Results[i]; r.Reason != "" && !strings.HasPrefix(r.Reason, "not among") {
+			t.Logf("%s %s: %s", r.ID, r.Verdict, r.Reason)
+		}
+	}
+}

@@ -1,0 +1,289 @@
+package check_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/check"
+	"github.com/semel-dev/semel/check/wire"
+)
+
+// gatehouse lets people log in, who then go to the booth by a cookie or a token.
+type gatehouse struct {
+	booth http.Handler
+
+	mu     sync.Mutex // guards the fields below
+	logins []string
+	rounds map[string]int // requests with a session, by account
+	minted int
+}
+
+func (g *gatehouse) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch r.URL.Path {
+	case "/login":
+		g.login(w, r)
+	case "/ids":
+		g.mint(w, r)
+	default:
+		g.round(w, r)
+	}
+}
+
+func (g *gatehouse) login(w http.ResponseWriter, r *http.Request) {
+	account := r.FormValue("account")
+	g.mu.Lock()
+	g.logins = append(g.logins, account)
+	g.mu.Unlock()
+	if r.FormValue("password") != "secret of "+account {
+		http.Error(w, "wrong password", http.StatusUnauthorized)
+		return
+	}
+	if r.FormValue("how") == "token" {
+		_, _ = fmt.Fprintf(w, `{"token":{"value":%q}}`, account)
+		return
+	}
+	http.SetCookie(w, &http.Cookie{Name: "session", Value: account, Path: "/", Secure: true, HttpOnly: true})
+	w.Header().Set("Location", "/home")
+	w.WriteHeader(http.StatusSeeOther)
+}
+
+func (g *gatehouse) mint(w http.ResponseWriter, r *http.Request) {
+	if caller(r) == "" {
+		http.Error(w, "who are you?", http.StatusUnauthorized)
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.minted++
+	_, _ = fmt.Fprintf(w, `{"ids":["id-%d"]}`, g.minted)
+}
+
+// round sets another cookie at every visit; a visitor has the last one or none.
+func (g *gatehouse) round(w http.ResponseWriter, r *http.Request) {
+	g.mu.Lock()
+	if g.rounds == nil {
+		g.rounds = map[string]int{}
+	}
+	g.rounds[caller(r)]++
+	http.SetCookie(w, &http.Cookie{Name: "round", Value: fmt.Sprint(g.rounds[caller(r)]), Path: "/"})
+	g.mu.Unlock()
+	g.booth.ServeHTTP(w, r)
+}
+
+func password(account string) *check.User {
+	return &check.User{Values: check.Values{"var:account": account, "var:password": "secret of " + account}}
+}
+
+func loginAt(url, how string) *check.Login {
+	return &check.Login{Template: check.Template{
+		Method: "POST", URL: strings.TrimSuffix(url, "/tickets") + "/login",
+		Header: []wire.Field{{Name: "Content-Type", Value: "application/x-www-form-urlencoded"}},
+		Body:   []byte("account={{var:account}}&password={{var:password}}&how=" + how),
+	}}
+}
+
+func TestUsersLogInOnceAndKeepTheirCookies(t *testing.T) {
+	t.Parallel()
+	app := &booth{}
+	house := &gatehouse{booth: guarded(t, app, semel.Policy{}, nil)}
+	report := visit(t, app, house, func(c *check.Config) {
+		c.User, c.Other = password("ann"), password("bob")
+		c.Login = loginAt(c.Template.URL, "cookie")
+	})
+	expect(t, report)
+	passes(t, report, "ERR-05", "RACE-02", "SCOPE-01", "SCOPE-02", "SCOPE-03", "SCOPE-05")
+	if diff := cmp.Diff([]string{"ann", "bob"}, house.logins); diff != "" {
+		t.Errorf("log-ins (-want +got):\n%s", diff)
+	}
+	if got := cookiesSent(report, "SCOPE-04"); len(got) != 2 || got[0] != got[1] || !strings.Contains(got[0], "session=ann; round=") {
+		t.Errorf("attempts of one intent had the cookies %q", got)
+	}
+	logged := exchangesOf(report, "SCOPE-03")
+	if out := logged[1].Request; out.Has("Cookie") {
+		t.Errorf("logged out, with the cookie %q", out.Value("Cookie"))
+	}
+}
+
+func exchangesOf(report *check.Report, id string) []check.Exchange {
+	at := slices.IndexFunc(report.Results, func(r check.Result) bool { return r.ID == id })
+	return report.Results[at].Exchanges
+}
+
+func cookiesSent(report *check.Report, id string) []string {
+	var sent []string
+	for _, x := range exchangesOf(report, id) {
+		sent = append(sent, x.Request.Value("Cookie"))
+	}
+	return sent
+}
+
+func TestUsersTakeTokensFromTheirLogIn(t *testing.T) {
+	t.Parallel()
+	for name, place := range map[string]func(c *check.Config, f wire.Field){
+		"in the request": func(c *check.Config, f wire.Field) { c.Template.Header = append(c.Template.Header, f) },
+		"in the user": func(c *check.Config, f wire.Field) {
+			c.User.Header, c.Other.Header = []wire.Field{f}, []wire.Field{f}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			app := &booth{}
+			report := visit(t, app, &gatehouse{booth: guarded(t, app, semel.Policy{}, nil)}, func(c *check.Config) {
+				c.User, c.Other = password("ann"), password("bob")
+				c.Login = loginAt(c.Template.URL, "token")
+				c.Login.Take = map[string]string{"token": "/token/value"}
+				c.Only = []string{"SCOPE-01", "SCOPE-03", "ERR-05"}
+				place(c, wire.Field{Name: "Authorization", Value: "Bearer {{var:token}}"})
+			})
+			passes(t, report, "SCOPE-01", "SCOPE-03", "ERR-05")
+			if out := exchangesOf(report, "SCOPE-03")[1].Request; out.Has("Authorization") {
+				t.Errorf("logged out, with %q", out.Value("Authorization"))
+			}
+		})
+	}
+}
+
+// Who brings a request with credentials in it is logged out by leaving out those.
+func TestLoggedOutWithoutUsers(t *testing.T) {
+	t.Parallel()
+	app := &booth{}
+	report := visit(t, app, guarded(t, app, semel.Policy{}, nil), func(c *check.Config) {
+		c.User, c.Other = nil, nil
+		for _, name := range []string{"X-API-Key", "apikey", "X-Auth-Token", "Cookie"} {
+			c.Template.Header = append(c.Template.Header, wire.Field{Name: name, Value: "a=b"})
+		}
+		c.Template.Header = append(c.Template.Header, wire.Field{Name: "Authorization", Value: "Bearer ann"})
+		c.Only = []string{"SCOPE-03", "ERR-05"}
+	})
+	expect(t, report)
+	passes(t, report, "SCOPE-03", "ERR-05")
+	want := []wire.Field{{Name: "Content-Type", Value: "application/json"}}
+	out := exchangesOf(report, "SCOPE-03")[1].Request
+	out.Del("Idempotency-Key")
+	if diff := cmp.Diff(want, out.Header); diff != "" {
+		t.Errorf("logged out (-want +got):\n%s", diff)
+	}
+}
+
+func TestMintedIdsAreTheKeysOfIntents(t *testing.T) {
+	t.Parallel()
+	app := &booth{}
+	profile, _ := check.ProfileNamed("resource")
+	house := &gatehouse{booth: front(app, newLocker(app, byBody))}
+	report := visit(t, app, house, func(c *check.Config) {
+		c.Profile = profile
+		c.Template.Body = []byte(`{"id":"{{minted}}","seat":{{n}}}`)
+		c.Mint = &check.Mint{
+			Template: check.Template{Method: "POST", URL: strings.TrimSuffix(c.Template.URL, "/tickets") + "/ids"},
+			Pointer:  "/ids/0",
+		}
+		c.Only = []string{"RACE-01", "SCOPE-01", "SCOPE-02", "SCOPE-05", "uniq"}
+	})
+	expect(t, report)
+	passes(t, report, "RACE-01", "SCOPE-01", "UNIQ-01", "UNIQ-02", "UNIQ-03")
+	if got := exchangesOf(report, "RACE-01"); len(got) == 0 || !strings.Contains(string(got[0].Request.Body), `"id":"id-`) {
+		t.Errorf("no minted id in %s", got[0].Request.Body)
+	}
+	if house.minted == 0 || house.minted > report.LookUps {
+		t.Errorf("%d ids were minted, and %d look-ups counted", house.minted, report.LookUps)
+	}
+}
+
+// byBody knows an intent by the id in its body.
+func byBody(l *locker, w http.ResponseWriter, r *http.Request, _ string) {
+	var named struct {
+		ID string `json:"id"`
+	}
+	_ = json.Unmarshal(peek(r), &named)
+	busy(http.StatusConflict, "Retry-After", "0")(l, w, r, caller(r)+" "+named.ID)
+}
+
+func TestRunsThatCannotBegin(t *testing.T) {
+	t.Parallel()
+	app := &booth{}
+	house := &gatehouse{booth: app}
+	server := httptest.NewServer(house)
+	t.Cleanup(server.Close)
+	for name, broken := range map[string]struct {
+		edit func(*check.Config)
+		says string
+	}{
+		"wrong password": {
+			func(c *check.Config) { c.User.Values["var:password"] = "guess" },
+			"log in: the answer is 401 Unauthorized",
+		},
+		"other's wrong password": {
+			func(c *check.Config) {
+				c.Other = &check.User{Values: check.Values{"var:account": "bob", "var:password": "x"}}
+			},
+			"log in the other user: the answer is 401",
+		},
+		"nobody there": {
+			func(c *check.Config) { c.Login.Template.URL = "http://127.0.0.1:1/login" },
+			"log in: the service could not be reached",
+		},
+		"nothing to take": {
+			func(c *check.Config) {
+				c.Login = loginAt(server.URL, "token")
+				c.Login.Take = map[string]string{"token": "/jwt"}
+			},
+			"log in: take {{var:token}}: the answer has nothing at /jwt",
+		},
+		"a redirect to take from": {
+			func(c *check.Config) { c.Login.Take = map[string]string{"token": "/jwt"} },
+			"log in: take {{var:token}}: the answer is 303 See Other",
+		},
+		"no use": {
+			func(c *check.Config) { c.Login = loginAt(server.URL, "token") },
+			"sets no cookie, and the log-in does not say what to take",
+		},
+		"a place without a value": {
+			func(c *check.Config) { c.Template.Body = []byte(`{"seat":"{{var:seat}}"}`) },
+			"nothing says what {{var:seat}} is for the user",
+		},
+		"no ids": {
+			func(c *check.Config) {
+				c.Template.Body = []byte(`{"seat":"{{minted}}"}`)
+				c.Mint = &check.Mint{Template: check.Template{Method: "POST", URL: server.URL + "/ids"}, Pointer: "/ids/1"}
+			},
+			"mint an id: the answer has nothing at /ids/1",
+		},
+		"no right to ids": {
+			func(c *check.Config) {
+				c.Login, c.User = nil, nil
+				c.Template.Body = []byte(`{"seat":"{{minted}}"}`)
+				c.Mint = &check.Mint{Template: check.Template{Method: "POST", URL: server.URL + "/ids"}, Pointer: "/ids/0"}
+			},
+			"mint an id: the answer is 401 Unauthorized",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			config := check.Config{
+				Template: check.Template{Method: "POST", URL: server.URL + "/tickets", Body: []byte(`{"seat":{{n}}}`)},
+				Profile:  check.Profiles()[0], User: password("ann"), Login: loginAt(server.URL, "cookie"),
+			}
+			broken.edit(&config)
+			plan, err := check.NewPlan(config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			report, err := plan.Run(t.Context())
+			if err == nil || !strings.Contains(err.Error(), broken.says) {
+				t.Errorf("the run ended with %v, want %q in it", err, broken.says)
+			}
+			if report.Sent > 0 {
+				t.Errorf("%d requests were sent", report.Sent)
+			}
+		})
+	}
+}

@@ -1,0 +1,121 @@
+package check_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/check"
+	"github.com/semel-dev/semel/store/memstore"
+)
+
+var allLost = []string{"LOST-01", "LOST-02", "LOST-03", "LOST-04", "LOST-05", "LOST-06", "LOST-07", "LOST-08", "LOST-09", "LOST-10"}
+
+func TestLostAnswersPassWhereOneEffectIsLeft(t *testing.T) {
+	t.Parallel()
+	for name, open := range correct() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			app, handler, profile := open(t)
+			report := examine(t, handler, profile, []check.Oracle{byN{app}}, "LOST")
+			if diff := cmp.Diff(allLost, having(report, check.Pass)); diff != "" {
+				t.Errorf("passed (-want +got):\n%s", diff)
+				explain(t, report)
+			}
+		})
+	}
+}
+
+func TestLostAnswersPassOverTLS(t *testing.T) {
+	t.Parallel()
+	app := &ledger{}
+	server := httptest.NewTLSServer(semelOver(t, app, memstore.New(nil), semel.Policy{}, nil))
+	t.Cleanup(server.Close)
+	report := examineAt(t, server.URL, "ietf", []check.Oracle{inAll{app}}, func(c *check.Config) {
+		c.TLS = server.Client().Transport.(*http.Transport).TLSClientConfig
+	}, "LOST")
+	if diff := cmp.Diff(allLost, having(report, check.Pass)); diff != "" {
+		t.Errorf("passed (-want +got):\n%s", diff)
+		explain(t, report)
+	}
+}
+
+func TestLostAnswersFindWhatIsBroken(t *testing.T) {
+	t.Parallel()
+	const work = 120 * time.Millisecond
+	app := func() *ledger { return &ledger{takes: work} }
+	for name, test := range map[string]struct {
+		broken func(*ledger) http.Handler
+		want   []string
+	}{
+		"no protection": {
+			func(l *ledger) http.Handler { return l },
+			[]string{"LOST-03", "LOST-04", "LOST-05", "LOST-06", "LOST-07", "LOST-08", "LOST-10"},
+		},
+		"takes the key before the body is there, for ever": {
+			func(l *ledger) http.Handler { return &memo{app: l, early: true} }, []string{"LOST-02", "LOST-09"},
+		},
+		"forgets the answer when the client is gone": {
+			func(l *ledger) http.Handler { return &memo{app: l, forgetful: true} }, []string{"LOST-03", "LOST-07"},
+		},
+		"never settles when the client is gone": {
+			func(l *ledger) http.Handler { return &memo{app: l, stuck: true} }, []string{"LOST-03", "LOST-07"},
+		},
+		"looks, and then executes": {
+			func(l *ledger) http.Handler { return &memo{app: l, unclaimed: true} }, []string{"LOST-03", "LOST-07", "LOST-10"},
+		},
+		"looks before the body is there": {
+			func(l *ledger) http.Handler { return &memo{app: l, looksEarly: true} }, []string{"LOST-03", "LOST-07", "LOST-08", "LOST-10"},
+		},
+		"says only that it was made already": {
+			func(l *ledger) http.Handler { return &memo{app: l, already: true} }, []string{"LOST-05", "LOST-08", "LOST-10"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := app()
+			report := examine(t, test.broken(l), "ietf", []check.Oracle{byN{l}, inAll{l}}, "LOST")
+			if diff := cmp.Diff(test.want, having(report, check.Fail)); diff != "" {
+				t.Errorf("failed (-want +got):\n%s", diff)
+				explain(t, report)
+			}
+		})
+	}
+}
+
+func TestLostAnswersNeverPassWithoutAnOracle(t *testing.T) {
+	t.Parallel()
+	app := &ledger{}
+	report := examine(t, semelOver(t, app, memstore.New(nil), semel.Policy{}, nil), "ietf", nil, "LOST")
+	if diff := cmp.Diff(allLost, having(report, check.Incomplete)); diff != "" {
+		t.Errorf("incomplete (-want +got):\n%s", diff)
+	}
+}
+
+func TestLostAnswersLeaveAloneWhatFailsAnyway(t *testing.T) {
+	t.Parallel()
+	app := &ledger{most: 1}
+	report := examine(t, app, "ietf", []check.Oracle{byN{app}}, "LOST")
+	if diff := cmp.Diff(allLost, having(report, check.Incomplete)); diff != "" {
+		t.Errorf("incomplete (-want +got):\n%s", diff)
+	}
+}
+
+func TestLostAnswersSkipWhatHasNoBody(t *testing.T) {
+	t.Parallel()
+	app := &ledger{empties: true}
+	server := httptest.NewServer(&memo{app: app})
+	t.Cleanup(server.Close)
+	report := examineAt(t, server.URL, "ietf", []check.Oracle{inAll{app}}, func(c *check.Config) { c.Template.Body = nil }, "LOST")
+	if diff := cmp.Diff([]string{"LOST-02", "LOST-08", "LOST-09"}, having(report, check.Skipped)); diff != "" {
+		t.Errorf("skipped (-want +got):\n%s", diff)
+	}
+	if got := having(report, check.Pass); len(got) != 7 {
+		t.Errorf("passed: %v", got)
+		explain(t, report)
+	}
+}

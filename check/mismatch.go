@@ -1,0 +1,379 @@
+package check
+
+import (
+	"bytes"
+	"context"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/semel-dev/semel/check/wire"
+)
+
+func mismatches() []Check { return slices.Concat(otherBodies(), otherRequests(), sameContents()) }
+
+const fingerprintIt = "Record a fingerprint of the request beside its key (method, path, query, content type, body), and refuse a known key that comes with another one by 422."
+
+func otherBodies() []Check {
+	return []Check{
+		{
+			ID: "MIS-01", Group: Mismatch, Level: LevelMust, NeedsOracle: true,
+			Says:     "A known key with another body is not executed.",
+			Source:   "draft -07 §2.7; Semel promise 6",
+			Advice:   fingerprintIt,
+			requests: sends(2),
+			unfit:    onePerKey, run: otherBodyIsNotExecuted,
+		},
+		{
+			ID: "MIS-02", Group: Mismatch, Level: LevelMust,
+			Says:     "A known key with another body does not get the stored answer.",
+			Source:   "draft -07 §2.7; Semel promise 6",
+			Advice:   fingerprintIt,
+			requests: sends(2),
+			unfit:    comparesPayload, run: mismatched(otherBody, keepsAnswer),
+		},
+		{
+			ID: "MIS-03", Group: Mismatch, Level: LevelShould,
+			Says:     "A known key with another body is refused by the status for that.",
+			Source:   "draft -07 §2.7",
+			Advice:   "Answer 422 and a problem document, so that the caller sees the mistake.",
+			requests: sends(2),
+			unfit:    comparesPayload, run: mismatched(otherBody, refusesByStatus),
+		},
+	}
+}
+
+func otherRequests() []Check {
+	return []Check{
+		{
+			ID: "MIS-04", Group: Mismatch, Level: LevelShould,
+			Says:     "A known key with another query does not get the stored answer.",
+			Source:   "draft -07 §2.4; Semel promise 6",
+			Advice:   fingerprintIt,
+			requests: sends(2),
+			unfit:    comparesTarget, run: mismatched(otherQuery, keepsAnswer),
+		},
+		{
+			ID: "MIS-05", Group: Mismatch, Level: LevelMust,
+			Says:     "A known key on another path does not get the stored answer.",
+			Source:   "draft -07 §2.4; Semel promise 5",
+			Advice:   "Make method and path a part of the scope of a key, or of its fingerprint.",
+			requests: sends(2),
+			unfit:    comparesTarget, run: mismatched(otherPath, keepsAnswer),
+		},
+		{
+			ID: "MIS-06", Group: Mismatch, Level: LevelMust,
+			Says:     "A known key with another method does not get the stored answer, and what is refused has no effect.",
+			Source:   "draft -07 §2.4; Semel promise 5",
+			Advice:   "Make method and path a part of the scope of a key, or of its fingerprint.",
+			requests: sends(3),
+			unfit:    comparesTarget, run: otherMethods,
+		},
+		{
+			ID: "MIS-07", Group: Mismatch, Level: LevelShould,
+			Says:     "The same bytes as another content type are refused.",
+			Source:   "draft -07 §2.4; RFC 9110 §8.3",
+			Advice:   "The content type is a part of what is asked: put it into the fingerprint.",
+			requests: sends(2),
+			unfit:    comparesType, run: mismatched(otherType, refusesType),
+		},
+	}
+}
+
+func sameContents() []Check {
+	return []Check{
+		{
+			ID: "MIS-08", Group: Mismatch, Level: LevelMust, NeedsOracle: true,
+			Says:     "The same JSON in another order and with other white space has no second effect.",
+			Source:   "draft -07 §2.4; RFC 8259 §4",
+			Advice:   "Replay it or refuse it; a new spelling of a known key's request is no new intent.",
+			requests: sends(2),
+			unfit:    onePerKey, run: mismatched(otherSpelling, nothing),
+		},
+		{
+			ID: "MIS-09", Group: Mismatch, Level: LevelMust, NeedsOracle: true,
+			Says:     "The same form data with another multipart boundary has no second effect.",
+			Source:   "draft -07 §2.4; RFC 2046 §5.1.1",
+			Advice:   "A browser makes a new boundary for every attempt: leave it out of the fingerprint, or refuse.",
+			requests: sends(2),
+			unfit:    onePerKey, run: mismatched(otherBoundary, nothing),
+		},
+		{
+			ID: "MIS-10", Group: Mismatch, Level: LevelMust,
+			Says:     "After such a mistake, the first answer can still be had.",
+			Source:   "Semel promise 2",
+			Advice:   "A mismatch must not change or remove the record.",
+			requests: sends(3),
+			unfit:    comparesPayload, run: survivesMismatch,
+		},
+		{
+			ID: "MIS-11", Group: Mismatch, Level: LevelMust, NeedsOracle: true,
+			Says:     "Another body is not executed under a key whose first request is running, either.",
+			Source:   "draft -07 §2.6 and §2.7; Semel promises 1 and 6",
+			Advice:   "Record the fingerprint together with the claim, before the work begins.",
+			requests: sends(2),
+			unfit:    onePerKey, run: otherBodyMeanwhile,
+		},
+		{
+			ID: "MIS-12", Group: Mismatch, Level: LevelStrict,
+			Says:     "The refusal is a problem document, or links to the policy.",
+			Source:   "draft -07 §2.7; RFC 9457",
+			Advice:   "Answer with application/problem+json, or with Link: rel=\"describedby\".",
+			requests: sends(2),
+			unfit:    comparesPayload, run: mismatched(otherBody, explainsMismatch),
+		},
+	}
+}
+
+// onePerKey is for checks of services where a key has one effect at most.
+func onePerKey(c *Config) string {
+	if c.Profile.MismatchNew {
+		return "another request is an intent of its own with this profile, even under a known key"
+	}
+	return wantsKey(c)
+}
+
+// comparesPayload is for checks of services that compare requests.
+func comparesPayload(c *Config) string {
+	if c.Profile.MismatchIgnored {
+		return "only the key counts with this profile"
+	}
+	return onePerKey(c)
+}
+
+// comparesTarget is for checks that change what a key was used on.
+func comparesTarget(c *Config) string {
+	if c.Key.In == KeyInTemplate && slices.ContainsFunc(Places(c.Template.URL), func(name string) bool { return name == "key" || name == "minted" }) {
+		return "the key is a part of the URL: with another one it is another key"
+	}
+	return comparesPayload(c)
+}
+
+// comparesType is for checks that send the same bytes as something else.
+func comparesType(c *Config) string {
+	if c.Key.In == KeyInJSON || c.Key.In == KeyInForm || c.Key.In == KeyInTemplate {
+		return "a key in the body is found by the content type"
+	}
+	return comparesPayload(c)
+}
+
+// variant makes another request with the key of in; skipped where there is none.
+type variant func(p *probe, in *intent) (*intent, change, finding)
+
+// mismatched is a check that sends an intent, and then a variant of it, which
+// must have no effect if it is refused, or if the check needs an oracle.
+func mismatched(vary variant, judge func(p *probe, first, other reply) finding) func(context.Context, *probe) finding {
+	return func(ctx context.Context, p *probe) finding {
+		a, f := p.executed(ctx)
+		if !f.ok() {
+			return f
+		}
+		in, change, f := vary(p, a.in)
+		if !f.ok() {
+			return f
+		}
+		other := p.send(ctx, "the known key with another request", in, change)
+		if f := other.judged(); !f.ok() {
+			return f
+		}
+		f = judge(p, a.first, other)
+		if f.ok() && (other.refused() || p.check.NeedsOracle) {
+			if counted := p.counted(ctx, a.since, 1, 1, a.in, in); !counted.ok() {
+				return counted
+			}
+		}
+		return f
+	}
+}
+
+func unchanged(*wire.Request) {}
+
+func otherBody(p *probe, in *intent) (*intent, change, finding) {
+	other, err := p.mutant(in)
+	if err != nil {
+		return nil, nil, skipped("%v", err)
+	}
+	return other, unchanged, passed()
+}
+
+func otherQuery(_ *probe, in *intent) (*intent, change, finding) {
+	return in, func(r *wire.Request) {
+		r.URL.RawQuery = strings.TrimPrefix(r.URL.RawQuery+"&semel-check=1", "&")
+	}, passed()
+}
+
+func otherPath(_ *probe, in *intent) (*intent, change, finding) {
+	return in, func(r *wire.Request) {
+		r.URL.Path = strings.TrimSuffix(r.URL.Path, "/") + "-semel-check"
+		if !strings.HasPrefix(r.URL.Path, "/") {
+			r.URL.Path = "/" + r.URL.Path
+		}
+		if r.URL.RawPath != "" {
+			r.URL.RawPath = strings.TrimSuffix(r.URL.RawPath, "/") + "-semel-check"
+		}
+	}, passed()
+}
+
+func otherType(p *probe, in *intent) (*intent, change, finding) {
+	was, err := p.request(in)
+	switch {
+	case err != nil:
+		return nil, nil, incomplete("%v", err)
+	case len(was.Body) == 0:
+		return nil, nil, skipped("%v", errNoBody)
+	case strings.HasPrefix(was.Value("Content-Type"), "text/plain"):
+		return in, withHeader("Content-Type", "application/octet-stream"), passed()
+	}
+	return in, withHeader("Content-Type", "text/plain"), passed()
+}
+
+func otherSpelling(p *probe, in *intent) (*intent, change, finding) {
+	was, err := p.request(in)
+	if err != nil {
+		return nil, nil, incomplete("%v", err)
+	}
+	body, ok := reordered(was.Body)
+	if !ok {
+		return nil, nil, skipped("the body is no JSON object")
+	}
+	return in, withBody(body), passed()
+}
+
+func otherBoundary(p *probe, in *intent) (*intent, change, finding) {
+	was, err := p.request(in)
+	if err != nil {
+		return nil, nil, incomplete("%v", err)
+	}
+	media, parameters, _ := mime.ParseMediaType(was.Value("Content-Type"))
+	boundary := parameters["boundary"]
+	if !strings.HasPrefix(media, "multipart/") || boundary == "" {
+		return nil, nil, skipped("the body is not multipart")
+	}
+	fresh := keyPrefix + random(12)
+	return in, func(r *wire.Request) {
+		r.Set("Content-Type", strings.ReplaceAll(r.Value("Content-Type"), boundary, fresh))
+		r.Body = bytes.ReplaceAll(r.Body, []byte("--"+boundary), []byte("--"+fresh))
+	}, passed()
+}
+
+// nothing leaves the judgement to the count of effects.
+func nothing(*probe, reply, reply) finding { return passed() }
+
+// keepsAnswer says whether the other request learned nothing of the first answer.
+func keepsAnswer(p *probe, first, other reply) finding {
+	if what := p.reveals(first, other); what != "" {
+		return failed("it is answered %s, and %s", other, what)
+	}
+	if other.fine() && p.marks(first).empty() && p.sameAnswer(first, other) == "" {
+		return incomplete("answers to different intents are alike: nobody can tell whose answer this is")
+	}
+	return passed()
+}
+
+func refusesByStatus(p *probe, _, other reply) finding {
+	wanted := p.run.config.Profile.Mismatch
+	switch {
+	case other.in(wanted...), len(wanted) == 0 && other.refused():
+		return passed()
+	case len(wanted) == 0:
+		return failed("it is answered %s, and not refused", other)
+	}
+	return failed("it is answered %s, and not refused by %s", other, statusList(wanted))
+}
+
+func refusesType(_ *probe, _, other reply) finding {
+	if !other.refused() {
+		return failed("it is answered %s, and not refused", other)
+	}
+	return passed()
+}
+
+func explainsMismatch(_ *probe, _, other reply) finding {
+	switch {
+	case !other.refused():
+		return skipped("it is not refused (%s)", other)
+	case !explained(other):
+		return failed("the refusal (%s) neither is a problem document nor links to the policy", other)
+	}
+	return passed()
+}
+
+// otherBodyIsNotExecuted leaves aside what the other request is answered.
+func otherBodyIsNotExecuted(ctx context.Context, p *probe) finding {
+	a, f := p.executed(ctx)
+	if !f.ok() {
+		return f
+	}
+	other, err := p.mutant(a.in)
+	if err != nil {
+		return skipped("%v", err)
+	}
+	if f := p.send(ctx, "other body", other).judged(); !f.ok() {
+		return f
+	}
+	return p.effects(ctx, a.since, 1, 1, a.in, other)
+}
+
+func otherBodyMeanwhile(ctx context.Context, p *probe) finding {
+	in, err := p.intent(ctx)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	other, err := p.mutant(in)
+	if err != nil {
+		return skipped("%v", err)
+	}
+	since := p.before(ctx)
+	both := []*intent{in, other}
+	replies := p.together(len(both), func(i int) reply {
+		return p.send(ctx, []string{"one body", "another body meanwhile"}[i], both[i])
+	})
+	if !slices.ContainsFunc(replies, reply.fine) {
+		return incomplete("neither was executed: they were answered %s and %s", replies[0], replies[1])
+	}
+	return p.effects(ctx, since, 1, 1, both...)
+}
+
+func survivesMismatch(ctx context.Context, p *probe) finding {
+	a, f := p.executed(ctx)
+	if !f.ok() {
+		return f
+	}
+	other, err := p.mutant(a.in)
+	if err != nil {
+		return skipped("%v", err)
+	}
+	p.send(ctx, "other body", other)
+	return p.repetition(a.first, p.send(ctx, "again", a.in))
+}
+
+// otherMethods sends the same with two methods. A service may support them, and
+// execute; then they are requests of their own.
+func otherMethods(ctx context.Context, p *probe) finding {
+	a, f := p.executed(ctx)
+	if !f.ok() {
+		return f
+	}
+	sent, refusals := 0, 0
+	for _, method := range []string{http.MethodPut, http.MethodPatch, http.MethodPost} {
+		if method == p.run.config.Template.Method || sent == 2 {
+			continue
+		}
+		sent++
+		other := p.send(ctx, "the known key with "+method, a.in, func(r *wire.Request) { r.Method = method })
+		if f := other.judged(); !f.ok() {
+			return f
+		}
+		if other.refused() {
+			refusals++
+		}
+		if f := keepsAnswer(p, a.first, other); !f.ok() && other.Status == a.first.Status {
+			return finding{f.verdict, method + ": " + f.reason}
+		}
+	}
+	if refusals < sent {
+		return passed()
+	}
+	return p.counted(ctx, a.since, 1, 1, a.in)
+}

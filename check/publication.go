@@ -1,0 +1,72 @@
+package check
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/semel-dev/semel/check/wire"
+)
+
+// wellKnown is where a policy is looked for that nothing links to.
+const wellKnown = "/.well-known/idempotency"
+
+// retentionText matches what says how long keys are remembered: a word for it,
+// and a number not far away.
+var retentionText = regexp.MustCompile(`(?i)(retention|retain|remember|expir|lifetime|time.to.live|\bttl|kept|keep)[^.!?]{0,80}\d|\d\s*(seconds|minutes|hours|days)[^.!?]{0,80}(retain|remember|expir|kept|keep)`) //nolint:gochecknoglobals // compiled once, never changed.
+
+// publishesPolicy provokes a refusal, and follows its link to the policy.
+func publishesPolicy(ctx context.Context, p *probe) finding {
+	a, f := p.executed(ctx)
+	if !f.ok() {
+		return f
+	}
+	at := a.first.request.URL.ResolveReference(&url.URL{Path: wellKnown})
+	if other, err := p.mutant(a.in); err == nil {
+		if link := describedBy(p.send(ctx, "other body", other)); link != nil {
+			at = a.first.request.URL.ResolveReference(link)
+		}
+	}
+	if at.Scheme != "http" && at.Scheme != "https" {
+		return failed("the link to the policy is %s", at)
+	}
+	at.Fragment = ""
+	answer, err := p.run.lookUp(ctx, &wire.Request{Method: http.MethodGet, URL: at})
+	switch {
+	case err != nil:
+		return incomplete("%s: %v", at, err)
+	case answer.Status != http.StatusOK:
+		return failed("no refusal links to a policy that can be read, and %s is %s", at, reply{Answer: answer})
+	case !retentionText.Match(plain(answer)):
+		return failed("%s does not say how long keys are remembered", at)
+	}
+	return passed()
+}
+
+// describedBy is the target of an answer's link to what describes it; nil if it
+// has none.
+func describedBy(r reply) *url.URL {
+	if !r.answered() {
+		return nil
+	}
+	for _, line := range r.Header.Values("Link") {
+		for link := range strings.SplitSeq(line, ",") {
+			target, parameters, _ := strings.Cut(strings.TrimSpace(link), ">")
+			if !strings.HasPrefix(target, "<") || !strings.Contains(strings.ToLower(parameters), "describedby") {
+				continue
+			}
+			if at, err := url.Parse(target[1:]); err == nil {
+				return at
+			}
+		}
+	}
+	return nil
+}
+
+// explained reports whether a refusal is a problem document (RFC 9457), or links
+// to the policy.
+func explained(r reply) bool {
+	return strings.HasPrefix(strings.ToLower(r.Header.Get("Content-Type")), "application/problem+") || describedBy(r) != nil
+}

@@ -1,0 +1,114 @@
+package check_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/check"
+)
+
+func onlyRefusals(c *check.Config) { c.Only = []string{"ERR-01", "ERR-02", "ERR-05"} }
+
+func TestRefusalsPassWhetherRememberedOrNot(t *testing.T) {
+	t.Parallel()
+	t.Run("remembered", func(t *testing.T) {
+		t.Parallel()
+		app := &booth{}
+		report := visit(t, app, guarded(t, app, semel.Policy{}, nil), onlyRefusals)
+		expect(t, report)
+		passes(t, report, "ERR-01", "ERR-02", "ERR-05")
+	})
+	t.Run("judged anew", func(t *testing.T) {
+		t.Parallel()
+		app := &booth{}
+		report := visit(t, app, front(app, newLocker(app, forgetsRefusals)), onlyRefusals)
+		expect(t, report)
+		passes(t, report, "ERR-01", "ERR-02", "ERR-05")
+	})
+	t.Run("without a body", func(t *testing.T) {
+		t.Parallel()
+		app := &booth{}
+		plan, err := check.NewPlan(check.Config{
+			Template: check.Template{Method: "POST", URL: "http://127.0.0.1:1/"}, Profile: check.Profiles()[0],
+			Oracles: []check.Oracle{app}, Only: []string{"ERR-01", "ERR-05"},
+		})
+		if err != nil || len(plan.Checks) != 1 {
+			t.Errorf("%d checks, %v", len(plan.Checks), err)
+		}
+	})
+	t.Run("nothing is invalid", func(t *testing.T) {
+		t.Parallel()
+		app := &booth{open: true}
+		report := visit(t, app, app, func(c *check.Config) {
+			onlyRefusals(c)
+			c.Invalid = &c.Template
+		})
+		expect(t, report)
+		if got := with(report, check.Pass); len(got) > 0 {
+			t.Errorf("passed: %v", got)
+		}
+	})
+}
+
+// forgetsRefusals records successes only.
+func forgetsRefusals(l *locker, w http.ResponseWriter, r *http.Request, name string) {
+	if answer, ok := l.find(name); ok {
+		answer.write(w)
+		return
+	}
+	answer := record(l.app, r)
+	if answer.status < 300 {
+		l.settle(name, answer)
+	}
+	answer.write(w)
+}
+
+// seen marks a key before it knows how the request ends, and takes every later
+// one for a repetition of a success.
+func seen(l *locker, w http.ResponseWriter, r *http.Request, name string) {
+	if l.begin(name) != nil {
+		w.WriteHeader(http.StatusOK)
+		return
+	}
+	record(l.app, r).write(w)
+}
+
+// stuck marks a key as running, and never lets go of it when the request is
+// refused.
+func stuck(l *locker, w http.ResponseWriter, r *http.Request, name string) {
+	if l.begin(name) != nil {
+		http.Error(w, "still running", http.StatusInternalServerError)
+		return
+	}
+	record(l.app, r).write(w)
+}
+
+func TestRefusalsFail(t *testing.T) {
+	t.Parallel()
+	for name, broken := range map[string]struct {
+		claim func(*locker, http.ResponseWriter, *http.Request, string)
+		fails []string
+	}{
+		"taken for done":    {seen, []string{"ERR-01", "ERR-02"}},
+		"taken for running": {stuck, []string{"ERR-01", "ERR-02"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			app := &booth{}
+			expect(t, visit(t, app, front(app, newLocker(app, broken.claim)), onlyRefusals), broken.fails...)
+		})
+	}
+}
+
+// The request may also be broken in the place where its key stands.
+func TestRefusalsWithTheKeyInTheBody(t *testing.T) {
+	t.Parallel()
+	app := &booth{}
+	report := visit(t, app, front(app, app), func(c *check.Config) {
+		onlyRefusals(c)
+		c.Key = check.KeyPlace{In: check.KeyInJSON, Name: "/request_id"}
+	})
+	expect(t, report)
+	passes(t, report, "ERR-01", "ERR-02", "ERR-05")
+}

@@ -1,0 +1,141 @@
+package check_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/semel-dev/semel/check"
+)
+
+func TestSizesPassWhereContentCounts(t *testing.T) {
+	t.Parallel()
+	skips := map[string][]string{
+		"semel, duplicates stopped": {"SIZE-07"}, "semel, duplicates stopped 2": {"SIZE-07"}, // only keys are compared
+		"semel, small bodies": {"SIZE-07"},
+	}
+	for name, open := range correct() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			app, handler, profile := open(t)
+			oracle := check.Oracle(byN{app})
+			if app.empties {
+				oracle = inAll{app} // an empty body has no n
+			}
+			report := examine(t, handler, profile, []check.Oracle{oracle}, "SIZE")
+			if got := append(having(report, check.Fail), having(report, check.Incomplete)...); len(got) > 0 {
+				t.Errorf("not passed: %v", got)
+			}
+			if diff := cmp.Diff(skips[name], having(report, check.Skipped)); diff != "" {
+				t.Errorf("skipped (-want +got):\n%s", diff)
+			}
+			if t.Failed() {
+				explain(t, report)
+			}
+		})
+	}
+}
+
+func TestSizesFindWhatIsBroken(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		broken *memo
+		want   []string
+	}{
+		"takes no key of an empty body": {
+			&memo{bypass: func(_ *http.Request, body []byte, _ time.Duration) bool { return len(body) == 0 }}, []string{"SIZE-01"},
+		},
+		"takes no key of a body without length": {
+			&memo{bypass: func(r *http.Request, _ []byte, _ time.Duration) bool { return r.ContentLength < 0 }}, []string{"SIZE-02"},
+		},
+		"leaves chunks out of the fingerprint": {
+			&memo{fingerprint: func(r *http.Request, body []byte) string {
+				return string(body[:max(0, min(int(r.ContentLength), len(body)))])
+			}}, []string{"SIZE-02"},
+		},
+		"takes no key when a body is announced": {
+			&memo{bypass: func(r *http.Request, _ []byte, _ time.Duration) bool { return r.Header.Get("Expect") != "" }}, []string{"SIZE-03"},
+		},
+		"takes no key of what is compressed": {
+			&memo{bypass: func(r *http.Request, _ []byte, _ time.Duration) bool { return r.Header.Get("Content-Encoding") != "" }}, []string{"SIZE-04"},
+		},
+		"takes no key of what is large": {
+			&memo{bypass: func(_ *http.Request, body []byte, _ time.Duration) bool { return len(body) > 64<<10 }}, []string{"SIZE-05", "SIZE-07"},
+		},
+		"takes no key of what is slow": {
+			&memo{bypass: func(_ *http.Request, _ []byte, took time.Duration) bool { return took > 200*time.Millisecond }}, []string{"SIZE-06"},
+		},
+		"compares the first 64 KiB": {
+			&memo{fingerprint: func(_ *http.Request, body []byte) string { return string(body[:min(len(body), 64<<10)]) }}, []string{"SIZE-07"},
+		},
+		"compares lengths": {
+			&memo{fingerprint: func(_ *http.Request, body []byte) string { return string(rune(len(body))) }}, []string{"SIZE-07"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			app := &ledger{empties: true}
+			test.broken.app = app
+			report := examine(t, test.broken, "ietf", []check.Oracle{inAll{app}}, "SIZE")
+			if diff := cmp.Diff(test.want, having(report, check.Fail)); diff != "" {
+				t.Errorf("failed (-want +got):\n%s", diff)
+				explain(t, report)
+			}
+		})
+	}
+}
+
+func TestSizesNeverPassWithoutAnOracle(t *testing.T) {
+	t.Parallel()
+	app := &ledger{empties: true}
+	report := examine(t, &memo{app: app}, "ietf", nil, "SIZE")
+	if got := having(report, check.Pass); len(got) > 0 {
+		t.Errorf("passed: %v", got)
+	}
+	if got := having(report, check.Incomplete); len(got) != 7 {
+		t.Errorf("incomplete: %v", got)
+		explain(t, report)
+	}
+}
+
+// Where effects are counted by what stood in the body, nobody can tell what an
+// empty one did.
+func TestEmptyBodiesAreIncompleteWhereTheyCannotBeCounted(t *testing.T) {
+	t.Parallel()
+	app := &ledger{empties: true}
+	report := examine(t, &memo{app: app}, "ietf", []check.Oracle{byN{app}}, "SIZE-01")
+	if diff := cmp.Diff([]string{"SIZE-01"}, having(report, check.Incomplete)); diff != "" {
+		t.Errorf("incomplete (-want +got):\n%s", diff)
+	}
+}
+
+func TestSizesSkipWhatDoesNotApply(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change func(*check.Config)
+		want   []string
+	}{
+		"no body": {
+			func(c *check.Config) { c.Template.Body = nil },
+			[]string{"SIZE-03", "SIZE-04", "SIZE-05", "SIZE-06", "SIZE-07"},
+		},
+		"one body for all":      {func(c *check.Config) { c.Template.Body = []byte(`{"n":1}`) }, []string{"SIZE-07"}},
+		"the key in the body":   {func(c *check.Config) { c.Key = check.KeyPlace{In: check.KeyInJSON, Name: "/key"} }, []string{"SIZE-01"}},
+		"neither JSON nor form": {func(c *check.Config) { c.Template.Body = []byte("1{{n}}") }, []string{"SIZE-05", "SIZE-07"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			app := &counter{}
+			server := httptest.NewServer(&memo{app: app})
+			t.Cleanup(server.Close)
+			report := examineAt(t, server.URL, "ietf", []check.Oracle{app}, test.change, "SIZE")
+			if diff := cmp.Diff(test.want, having(report, check.Skipped)); diff != "" {
+				t.Errorf("skipped (-want +got):\n%s", diff)
+				explain(t, report)
+			}
+		})
+	}
+}

@@ -1,0 +1,96 @@
+package source
+
+import (
+	"regexp"
+	"strings"
+)
+
+// caret is what only a line for the Windows command prompt has: a caret before
+// a quote, or at the end of a line.
+var caret = regexp.MustCompile(`\^"|\^[ \t]*\r?\n`) //nolint:gochecknoglobals // compiled once, never changed.
+
+// promptWords takes a line for cmd.exe apart: first by the rules of cmd, whose
+// carets and quotes say what is text, then by those of the C runtime, which
+// makes arguments of it.
+//
+// Chromium doubles every backslash, although the runtime halves only those before
+// a quote; where it was Chromium, which alone writes a caret before a backslash,
+// all are halved.
+func promptWords(text string) []string {
+	return arguments(uncaret(text), strings.Contains(text, `^\^\`))
+}
+
+// uncaret removes the carets that cmd removes. Behind a caret at the end of a
+// line, the next character is itself, also a line break.
+func uncaret(text string) string {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	var b strings.Builder
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c == '"':
+			quoted = !quoted
+		case c != '^' || quoted:
+		default:
+			next := i + 1
+			spaces := len(text[next:]) - len(strings.TrimLeft(text[next:], " \t")) // that a copy left
+			if strings.HasPrefix(text[next+spaces:], "\n") {
+				next += spaces + 1
+			}
+			if next >= len(text) {
+				return b.String()
+			}
+			i, c = next, text[next]
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+// arguments are those that the C runtime of Windows makes of a line. With
+// doubled, backslashes stand for half as many everywhere.
+func arguments(text string, doubled bool) []string {
+	var all []string
+	var b strings.Builder
+	quoted, began := false, false
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c == '\\':
+			slashes := len(text[i:]) - len(strings.TrimLeft(text[i:], `\`))
+			i += slashes - 1
+			began = true
+			if i+1 == len(text) || text[i+1] != '"' {
+				if doubled {
+					slashes = (slashes + 1) / 2
+				}
+				b.WriteString(strings.Repeat(`\`, slashes))
+				continue
+			}
+			b.WriteString(strings.Repeat(`\`, slashes/2))
+			if slashes%2 == 1 {
+				b.WriteByte('"')
+				i++
+			}
+		case c == '"' && quoted && strings.HasPrefix(text[i:], `""`):
+			b.WriteByte('"')
+			i++
+		case c == '"':
+			quoted, began = !quoted, true
+		case !quoted && strings.IndexByte(" \t\n", c) >= 0:
+			if began {
+				all = append(all, b.String())
+			}
+			b.Reset()
+			began = false
+		default:
+			b.WriteByte(c)
+			began = true
+		}
+	}
+	if began {
+		all = append(all, b.String())
+	}
+	return all
+}
