@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -175,8 +176,8 @@ func TestOperationOfAServiceThatStaysAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	report, err := plan.Run(ctx)
-	if !errors.Is(err, context.Canceled) || report.Results[0].Verdict != check.Incomplete || report.Died == "" {
-		t.Errorf("%v; %s %s; died: %q", err, report.Results[0].ID, report.Results[0].Verdict, report.Died)
+	if result := resultOf(t, report, "OP-03"); !errors.Is(err, context.Canceled) || result.Verdict != check.Incomplete || report.Died == "" {
+		t.Errorf("%v; %s %s; died: %q", err, result.Verdict, result.Reason, report.Died)
 	}
 }
 
@@ -223,11 +224,12 @@ func TestOperationOfAServiceThatFlaps(t *testing.T) {
 	}
 	report, err := plan.Run(t.Context())
 	helpers.Wait()
-	if err != nil || report.Died != "" || report.Results[0].Verdict != check.Pass {
-		t.Errorf("%v; %s %s; died: %q", err, report.Results[0].Verdict, report.Results[0].Reason, report.Died)
+	result := resultOf(t, report, "OP-03")
+	if err != nil || report.Died != "" || result.Verdict != check.Pass {
+		t.Errorf("%v; %s %s; died: %q", err, result.Verdict, result.Reason, report.Died)
 	}
 	retries := 0
-	for _, e := range report.Results[0].Exchanges {
+	for _, e := range result.Exchanges {
 		if e.Answer == nil && e.Label == "after the kill" {
 			retries++
 		}
@@ -235,6 +237,15 @@ func TestOperationOfAServiceThatFlaps(t *testing.T) {
 	if retries == 0 {
 		t.Error("no retry met the outage")
 	}
+}
+
+func resultOf(t *testing.T, report *check.Report, id string) check.Result {
+	t.Helper()
+	at := slices.IndexFunc(report.Results, func(r check.Result) bool { return r.ID == id })
+	if at < 0 {
+		t.Fatalf("no result of %s", id)
+	}
+	return report.Results[at]
 }
 
 // A kill that does not work is not blamed on the service.
