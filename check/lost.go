@@ -25,13 +25,13 @@ func lostAnswers() []Check {
 	)
 	all := []Check{
 		lost("LOST-01", "A request whose head was cut is executed once by its retry.",
-			"RFC 9112 §8; Semel promise 3", claimLate, retried(wire.Manner{Fault: wire.CutInHead})),
+			"RFC 9112 §8; Semel promise 3", claimLate, retried(wire.Manner{Fault: wire.CutInHead}, noticed)),
 		lost("LOST-02", "A request whose body was cut is executed once by its retry, which is not refused for ever.",
-			"RFC 9112 §8; Semel promise 3", claimLate, needsBody(retried(wire.Manner{Fault: wire.CutInBody}))),
+			"RFC 9112 §8; Semel promise 3", claimLate, needsBody(retried(wire.Manner{Fault: wire.CutInBody}, noticed))),
 		lost("LOST-03", "A client that hangs up when all is sent, and tries again, has one effect.",
-			"draft -07 §1; Semel promise 3", detach, retried(wire.Manner{Fault: wire.HangUp})),
+			"draft -07 §1; Semel promise 3", detach, retried(wire.Manner{Fault: wire.HangUp}, 0)),
 		lost("LOST-04", "An answer that is cut does not make its retry a second effect.",
-			"draft -07 §1; Semel promises 2 and 7", storeFirst, retried(wire.Manner{Fault: wire.CutInAnswer})),
+			"draft -07 §1; Semel promises 2 and 7", storeFirst, retried(wire.Manner{Fault: wire.CutInAnswer}, 0)),
 		lost("LOST-05", "Where the answer is lost after the service gave it, a retry gets that very answer.",
 			"draft -07 §2.6; Semel promises 2 and 7", storeFirst, getsTheLostAnswer),
 		lost("LOST-06", "A connection that a proxy resets after the service answered does not make the retry a second effect.",
@@ -41,7 +41,7 @@ func lostAnswers() []Check {
 		lost("LOST-08", "A slow upload beside a fast retry of the same intent has one effect.",
 			"draft -07 §2.6; Semel promise 1", serialise, needsBody(slowBesideFast)),
 		lost("LOST-09", "Where a proxy answers 408 because the body came too slowly, and drops its connection to the service, a retry is executed once.",
-			"RFC 9110 §15.5.9; Semel promise 3", claimLate, needsBody(retried(wire.Manner{Fault: wire.CutInBody, Pieces: slowPieces, Pause: slowPause}))),
+			"RFC 9110 §15.5.9; Semel promise 3", claimLate, needsBody(retried(wire.Manner{Fault: wire.CutInBody, Pieces: slowPieces, Pause: slowPause}, noticed))),
 		lost("LOST-10", "Where a proxy answers 504 while the service is still at work, a retry has no second effect.",
 			"RFC 9110 §15.6.5; Semel promise 1", serialise, retriedBesideProxy),
 	}
@@ -57,6 +57,9 @@ const (
 	// slowPieces and slowPause are how a slow body goes out.
 	slowPieces = 8
 	slowPause  = 60 * time.Millisecond
+	// noticed is how long a service has to see what was cut, and do wrong by it,
+	// before the retry comes.
+	noticed = 100 * time.Millisecond
 	// impatience is the part of its usual time after which a client gives up.
 	impatience = 4
 	// leastPatience is the shortest wait that is still a wait; below it, the
@@ -78,8 +81,8 @@ func needsBody(run func(context.Context, *probe) finding) func(context.Context, 
 	}
 }
 
-// retried loses an attempt in that manner, and tries again.
-func retried(m wire.Manner) func(context.Context, *probe) finding {
+// retried loses an attempt in that manner, and tries again that much later.
+func retried(m wire.Manner, later time.Duration) func(context.Context, *probe) finding {
 	return func(ctx context.Context, p *probe) finding {
 		in, err := p.intent(ctx)
 		if err != nil {
@@ -87,6 +90,9 @@ func retried(m wire.Manner) func(context.Context, *probe) finding {
 		}
 		since := p.before(ctx)
 		p.sendIn(ctx, "lost", m, in)
+		if !pause(ctx, later) {
+			return incomplete("%v", ctx.Err())
+		}
 		return p.executedOnce(ctx, since, in, p.untilSettled(ctx, "retry", in))
 	}
 }
