@@ -21,7 +21,7 @@ func Headline(r *check.Report) string {
 	case all == 0:
 		return "No check ran."
 	case open > 0 && open == all:
-		return fmt.Sprintf("Nothing is known yet: none of %s could be judged.", count(all, "check"))
+		return fmt.Sprintf("Nothing is known yet: %s could not be judged.", count(all, "check"))
 	case open > 0:
 		return fmt.Sprintf("Nothing failed, but %d of %s could not be judged.", open, count(all, "check"))
 	case known > 0:
