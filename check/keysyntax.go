@@ -225,7 +225,7 @@ func takesNoEmptyKey(ctx context.Context, p *probe) finding {
 			r.Set(key.Name, "")
 		}
 	})
-	if f.ok() && key.In == KeyInHeader {
+	if f.ok() && key.In == KeyInHeader && key.Quoted {
 		return p.emptyKeys(ctx, p.spelled(`""`))
 	}
 	return f

@@ -136,10 +136,12 @@ func recovers(ctx context.Context, p *probe) finding {
 
 func (p *probe) succeeds(first, retry reply) finding {
 	switch {
-	case p.settled(retry):
+	case retry.fine():
 		return passed()
 	case !retry.answered():
-		return incomplete("the retry got %s", retry)
+		return incomplete("after %s the retry got %s", first, retry)
+	case p.comesToNoEnd(retry) && retry.Status != first.Status:
+		return incomplete("after %s, retries are still refused by %s: nobody can tell whether that ends (raise --timeout)", first, retry)
 	}
 	return failed("after %s the retry is answered %s", first, retry)
 }
