@@ -78,7 +78,8 @@ func needsBody(run func(context.Context, *probe) finding) func(context.Context, 
 	}
 }
 
-// retried loses an attempt in that manner, and tries again.
+// retried loses an attempt in that manner, and tries again when the service has
+// had the time to see that: what overtakes it is LOST-07's question.
 func retried(m wire.Manner) func(context.Context, *probe) finding {
 	return func(ctx context.Context, p *probe) finding {
 		in, err := p.intent(ctx)
@@ -87,6 +88,9 @@ func retried(m wire.Manner) func(context.Context, *probe) finding {
 		}
 		since := p.before(ctx)
 		p.sendIn(ctx, "lost", m, in)
+		if !pause(ctx, min(p.usual()+settleStep, p.run.config.Settle)) {
+			return incomplete("%v", ctx.Err())
+		}
 		return p.executedOnce(ctx, since, in, p.untilSettled(ctx, "retry", in))
 	}
 }

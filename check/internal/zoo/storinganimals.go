@@ -125,6 +125,24 @@ func storingAnimals() []Animal {
 				}
 			}}.home,
 		},
+		{
+			Name:   "the late one has the last word",
+			Says:   "Whoever was slow is replaced, and comes to an end after all: UPDATE … WHERE key = ?, without asking whether the claim is still theirs.",
+			Caught: []string{"RACE-09"},
+			Setup: habitat{decisions: func(d *Decisions) {
+				busy(func(d *Door, w http.ResponseWriter, rec *Record) {
+					d.memory.forget(rec.id)
+					d.comeAgain(w, "in-flight: the first one is still running")
+				})(d)
+				d.Settle = func(d *Door, _ *http.Request, rec *Record, got *Answer) {
+					if !d.Keeps(got) {
+						d.memory.Settle(rec, nil)
+						return
+					}
+					d.memory.overwrite(rec, got.kept())
+				}
+			}}.home,
+		},
 	}
 }
 
