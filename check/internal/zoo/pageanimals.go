@@ -85,7 +85,7 @@ func ordering(h habitat) func() (Home, error) {
 			c.Template.Header = []wire.Field{{Name: "Content-Type", Value: "application/x-www-form-urlencoded"}}
 			c.Template.Body = []byte("number={{uuid}}&amount={{n}}")
 			c.Page = &check.Page{URL: strings.Replace(c.Template.URL, "/orders", "/orders/new", 1)}
-			c.Failing, c.Invalid = nil, nil
+			c.Failing, c.Invalid = nil, &check.Template{Method: c.Template.Method, URL: c.Template.URL, Header: c.Template.Header, Body: []byte("number=&amount={{n}}")}
 		}
 		return h.home()
 	}

@@ -34,7 +34,7 @@ func storingAnimals() []Animal {
 			Name:   "who hangs up is locked out",
 			Says:   "The work ends with the connection, and so does the line that would have freed the key: 409 for ever.",
 			Caught: []string{"LOST-03", "LOST-07"},
-			Setup: habitat{decisions: func(d *Decisions) {
+			Setup: impatient(habitat{decisions: func(d *Decisions) {
 				right := d.Settle
 				d.Wait = 100 * time.Millisecond
 				d.Context = func(_ Life, r *http.Request) (context.Context, context.CancelFunc) {
@@ -46,7 +46,7 @@ func storingAnimals() []Animal {
 					}
 					right(d, r, rec, got)
 				}
-			}}.home,
+			}}.home),
 		},
 		{
 			Name:   "half a body is a body",
