@@ -303,9 +303,10 @@ func largeEndsDiffer(ctx context.Context, p *probe) finding {
 	return skipped("large bodies are answered %s", refusal)
 }
 
-// under is an intent with the values of its own, but the key of another.
+// under is an intent with the values of its own, but the key of another, and its
+// page.
 func under(key, values *intent) *intent {
-	mixed := &intent{key: key.key, values: maps.Clone(values.values), user: values.user}
+	mixed := &intent{key: key.key, values: maps.Clone(values.values), user: values.user, cookies: key.cookies, draft: key.draft}
 	for _, name := range []string{"key", "minted"} {
 		if value, ok := key.values[name]; ok {
 			mixed.values[name] = value

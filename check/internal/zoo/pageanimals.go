@@ -83,6 +83,7 @@ func ordering(h habitat) func() (Home, error) {
 		h.change = func(c *check.Config) {
 			c.Template.Header = []wire.Field{{Name: "Content-Type", Value: "application/x-www-form-urlencoded"}}
 			c.Template.Body = []byte("number={{uuid}}&amount={{n}}")
+			c.Page = &check.Page{URL: c.Template.URL + "/new"}
 			c.Failing, c.Invalid = nil, nil
 		}
 		return h.home()

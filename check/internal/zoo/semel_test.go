@@ -322,6 +322,7 @@ func invoiceForm(url string, count func(context.Context) (int64, error)) check.C
 	config.Template.URL = url + "/invoices"
 	config.Template.Header = []wire.Field{{Name: "Content-Type", Value: "application/x-www-form-urlencoded"}}
 	config.Template.Body = []byte("customer_id=1&amount=100&currency=SEK&note={{uuid}}")
+	config.Page = &check.Page{URL: url + "/invoices/new"}
 	config.Failing, config.Invalid = nil, nil
 	return config
 }
