@@ -85,6 +85,7 @@ func TestFormShops(t *testing.T) {
 		tokenOnly:    {"FORM-04"},
 		usedUp:       {"FORM-02", "FORM-04", "FORM-06"},
 		oneTab:       {"FORM-02", "FORM-04", "FORM-05", "FORM-06"},
+		newCookie:    {"FORM-05"},
 		forgetsGone:  {"FORM-03"},
 		errorInPage:  {"FORM-02", "FORM-06"},
 		executesNone: {"BASIC-01", "FORM-01", "FORM-03", "FORM-04 incomplete: the first: no effect instead of one", "FORM-05"},
@@ -190,16 +191,22 @@ func counted(bodies map[string]int) (times []int) {
 	return times
 }
 
-// TestFormOfNoPage: the form is the template as it is, and the service compares contents.
+// TestFormOfNoPage: the form is the template as it is, whose {{uuid}} is the token.
 func TestFormOfNoPage(t *testing.T) {
 	t.Parallel()
-	app := newFormShop("")
+	for m, want := range map[mistake][]string{"": nil, noTokens: {"FORM-01", "FORM-02", "FORM-03"}, tokenOnly: {"FORM-04"}} {
+		wantFaults(t, runWithoutPage(t, newFormShop(m)), want...)
+	}
+}
+
+func runWithoutPage(t *testing.T, app *formShop) *check.Report {
+	t.Helper()
 	guarded := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.AddCookie(&http.Cookie{Name: "visitor", Value: "me"})
 		app.ServeHTTP(w, r)
 	})
 	url := serve(t, guarded)
-	report := runProfile(t, "form", check.Config{
+	return runProfile(t, "form", check.Config{
 		Template: check.Template{
 			Method: "POST", URL: url + "/orders", Body: []byte("csrf=me&do=order&token={{uuid}}&note={{n}}"),
 			Header: []wire.Field{
@@ -209,7 +216,31 @@ func TestFormOfNoPage(t *testing.T) {
 		},
 		Oracles: []check.Oracle{app}, Only: formChecks(),
 	})
+}
+
+// TestFormKeepsHiddenValues: a hidden field with a place has one value for each page, also when another field is edited.
+func TestFormKeepsHiddenValues(t *testing.T) {
+	t.Parallel()
+	app := newFormShop("")
+	var mu sync.Mutex
+	tokens, notes := map[string]int{}, map[string]int{}
+	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			mu.Lock()
+			tokens[r.PostFormValue("token")]++
+			notes[r.PostFormValue("note")]++
+			mu.Unlock()
+		}
+		app.ServeHTTP(w, r)
+	}))
+	report := runProfile(t, "form", check.Config{
+		Template: check.Template{Method: "POST", URL: url + "/orders", Body: []byte("token={{uuid}}&note={{uuid}}")},
+		Page:     &check.Page{URL: url + "/"}, Oracles: []check.Oracle{app}, Only: []string{"FORM-04"},
+	})
 	wantFaults(t, report)
+	if diff := cmp.Diff([][]int{counted(tokens), counted(notes)}, [][]int{{1, 1, 2}, {1, 1, 1, 1}}); diff != "" {
+		t.Errorf("tokens and notes (-got +want):\n%s", diff)
+	}
 }
 
 // TestFormPageTroubles: what is wrong with a page is said.
