@@ -118,7 +118,7 @@ func TestJSON(t *testing.T) {
 		{"/moved", "", 0, "302 Found to /sign-in"},
 		{"/absent", "", 0, "404 Not Found instead of 200 OK"},
 		{"/gzip", "", 0, "is in gzip"},
-		{"/cut", "", 0, "closed before the end"},
+		{"/cut", "", 0, "closed before the end of the answer"},
 	} {
 		o, err := oracle.JSON(nil, at+test.path, test.pointer, nil)
 		counts(t, o, err, same, test.want, test.words)
