@@ -134,6 +134,7 @@ func TestDoReadsAnswers(t *testing.T) {
 func TestDoStopsReadingWhatNeverEnds(t *testing.T) {
 	t.Parallel()
 	at := service(t, func(conn net.Conn) {
+		conn.SetDeadline(time.Time{}) // nothing but the client ends it
 		readHead(bufio.NewReader(conn))
 		io.WriteString(conn, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
 		for {
@@ -142,7 +143,7 @@ func TestDoStopsReadingWhatNeverEnds(t *testing.T) {
 			}
 		}
 	})
-	got, err := (&wire.Client{MaxBody: 1000}).Do(t.Context(), post(at, "x"), nil)
+	got, err := (&wire.Client{MaxBody: 1000, Timeout: time.Hour}).Do(t.Context(), post(at, "x"), nil)
 	if err != nil || len(got.Body) != 1000 || !got.Cut {
 		t.Errorf("got %+v, %v", got, err)
 	}
