@@ -75,7 +75,9 @@ func Catalog() []Check {
 		expiries(),
 		sizes(),
 		operations(),
+		forms(),
 		uniqueValues(),
+		webhooks(),
 		// further groups stand here, each in a file of its own
 		last(),
 	)

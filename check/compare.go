@@ -27,14 +27,15 @@ func (c comparison) remark() string {
 // maxExcused is how many places a remark names.
 const maxExcused = 5
 
-// compare says whether two answers have the same body: the same bytes, or the
-// same document but for places that are made anew for every answer. Such a place
-// is named by [Config.Ignore]; or it looks volatile, and differs between the
-// answers of the sample, too. A place that only one of them has always counts.
+// compare says whether two answers have the same body: the same bytes, the same
+// page to its reader, or the same document but for places that are made anew for
+// every answer. Such a place is named by [Config.Ignore]; or it looks volatile,
+// and differs between the answers of the sample, too. A place that only one of
+// them has always counts.
 func (p *probe) compare(first, again reply) comparison {
 	var c comparison
 	a, b := plain(first.Answer), plain(again.Answer)
-	if bytes.Equal(a, b) {
+	if bytes.Equal(a, b) || p.run.config.Profile.Browser && readsAlike(first, again, a, b) {
 		return c
 	}
 	one, other := p.kept(spotsOf(first)), p.kept(spotsOf(again))

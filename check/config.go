@@ -35,6 +35,9 @@ type Config struct {
 	Login *Login
 	// Mint is asked for {{minted}} before each intent; nil for none.
 	Mint *Mint
+	// Page is visited before each intent, and its form is what is sent; nil for
+	// the template as it is.
+	Page *Page
 	// User has the header lines that say who the caller is; they replace those
 	// of the template. Other is somebody else, for checks of scope.
 	User, Other *User
@@ -75,6 +78,10 @@ type Config struct {
 	Ignore []string
 	// Baseline has the ids of checks that are known to fail.
 	Baseline []string
+	// Mask are further names of headers, members, fields and query parameters
+	// whose values no report shows. Passwords, tokens, cookies and the like are
+	// masked by themselves.
+	Mask []string
 	// TLS is used for https; nil for the machine's authorities.
 	TLS *tls.Config
 	// Progress, when set, is told how far the run is.
@@ -134,6 +141,11 @@ func (c *Config) complete() error {
 	}
 	if c.Template.Has("minted") && c.Mint == nil {
 		return errors.New("{{minted}} stands in the request, but no mint step says where it comes from")
+	}
+	if c.Page != nil {
+		if err := c.Page.validate(&c.Template); err != nil {
+			return err
+		}
 	}
 	return c.knowsSelection()
 }

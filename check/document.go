@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -66,7 +67,7 @@ func decodeJSON(body []byte) (doc any, ok bool) {
 		return nil, false
 	}
 	_, err := decoder.Token()
-	return doc, err == io.EOF //nolint:errorlint // Token returns it bare.
+	return doc, errors.Is(err, io.EOF)
 }
 
 func jsonSpots(all []spot, place, name string, doc any) []spot {

@@ -20,6 +20,7 @@ type intent struct {
 	key    string
 	values Values
 	user   *User
+	draft  *draft // the page's form; nil where there is no page
 	// What stands in the place of the template's, where a check says so.
 	body   []byte
 	url    *url.URL
@@ -58,9 +59,18 @@ func (p *probe) intents(ctx context.Context, n int) ([]*intent, error) {
 	return all, nil
 }
 
-// newIntent fills in everything that makes an intent another one than all
-// before it, also those of earlier runs.
+// newIntent is a wish, and the page on which it is filled in.
 func (s *session) newIntent(ctx context.Context, user *User) (*intent, error) {
+	in, err := s.wish(ctx, user)
+	if err == nil && s.config.Page != nil {
+		in.draft, err = s.open(ctx, in)
+	}
+	return in, err
+}
+
+// wish fills in everything that makes an intent another one than all before it,
+// also those of earlier runs.
+func (s *session) wish(ctx context.Context, user *User) (*intent, error) {
 	values := s.freshValues(user)
 	key, err := s.newKey(ctx, user, values)
 	if err != nil {
@@ -73,7 +83,7 @@ func (s *session) newIntent(ctx context.Context, user *User) (*intent, error) {
 // newKey makes the key of an intent of that user.
 func (s *session) newKey(ctx context.Context, user *User, values Values) (string, error) {
 	if !s.config.Template.Has("minted") {
-		return "semel-check-" + random(12), nil
+		return keyPrefix + random(12), nil
 	}
 	key, err := s.mint(ctx, user, values)
 	if err != nil {
@@ -87,6 +97,7 @@ func (s *session) newKey(ctx context.Context, user *User, values Values) (string
 func (s *session) freshValues(user *User) Values {
 	s.mu.Lock()
 	s.number++
+	s.intents++
 	n := s.number
 	s.mu.Unlock()
 	values := Values{"n": strconv.FormatInt(n, 10), "now": time.Now().UTC().Format(time.RFC3339)}
@@ -107,6 +118,10 @@ func (in *intent) renamed(key string) *intent {
 	}
 	return &copied
 }
+
+// keyPrefix begins every key, so that people can find and remove what a run left
+// behind.
+const keyPrefix = "semel-check-"
 
 // random is n random bytes as text.
 func random(n int) string {

@@ -32,6 +32,9 @@ func (s *session) logIn(ctx context.Context) error {
 			}
 		}
 	}
+	if s.config.Page != nil {
+		s.openJars()
+	}
 	if err := s.knowsPlaces("the user", s.user); err != nil {
 		return err
 	}
@@ -39,6 +42,18 @@ func (s *session) logIn(ctx context.Context) error {
 		return nil
 	}
 	return s.knowsPlaces("the other user", s.other)
+}
+
+// openJars lets everybody who has no cookies of a log-in keep those of pages.
+func (s *session) openJars() {
+	if s.jars == nil {
+		s.jars = map[*User]http.CookieJar{}
+	}
+	for _, user := range []*User{s.user, s.other} {
+		if s.jars[user] == nil {
+			s.jars[user], _ = cookiejar.New(nil) // never fails
+		}
+	}
 }
 
 // logInAs sends the log-in of one user, and returns what is known of them then.
@@ -78,6 +93,9 @@ func (s *session) logInAs(ctx context.Context, user *User) (*User, error) {
 // knowsPlaces refuses a run whose requests would go out with {{var:NAME}} in them.
 func (s *session) knowsPlaces(who string, user *User) error {
 	texts := s.config.Template.texts()
+	if s.config.Page != nil {
+		texts = append(texts, s.config.Page.URL)
+	}
 	var known Values
 	if user != nil {
 		known = user.Values

@@ -25,13 +25,13 @@ func lostAnswers() []Check {
 	)
 	all := []Check{
 		lost("LOST-01", "A request whose head was cut is executed once by its retry.",
-			"RFC 9112 §8; Semel promise 3", claimLate, retried(wire.Manner{Fault: wire.CutInHead}, noticed)),
+			"RFC 9112 §8; Semel promise 3", claimLate, retried(wire.Manner{Fault: wire.CutInHead})),
 		lost("LOST-02", "A request whose body was cut is executed once by its retry, which is not refused for ever.",
-			"RFC 9112 §8; Semel promise 3", claimLate, needsBody(retried(wire.Manner{Fault: wire.CutInBody}, noticed))),
+			"RFC 9112 §8; Semel promise 3", claimLate, needsBody(retried(wire.Manner{Fault: wire.CutInBody}))),
 		lost("LOST-03", "A client that hangs up when all is sent, and tries again, has one effect.",
-			"draft -07 §1; Semel promise 3", detach, retried(wire.Manner{Fault: wire.HangUp}, 0)),
+			"draft -07 §1; Semel promise 3", detach, retried(wire.Manner{Fault: wire.HangUp})),
 		lost("LOST-04", "An answer that is cut does not make its retry a second effect.",
-			"draft -07 §1; Semel promises 2 and 7", storeFirst, retried(wire.Manner{Fault: wire.CutInAnswer}, 0)),
+			"draft -07 §1; Semel promises 2 and 7", storeFirst, retried(wire.Manner{Fault: wire.CutInAnswer})),
 		lost("LOST-05", "Where the answer is lost after the service gave it, a retry gets that very answer.",
 			"draft -07 §2.6; Semel promises 2 and 7", storeFirst, getsTheLostAnswer),
 		lost("LOST-06", "A connection that a proxy resets after the service answered does not make the retry a second effect.",
@@ -41,7 +41,7 @@ func lostAnswers() []Check {
 		lost("LOST-08", "A slow upload beside a fast retry of the same intent has one effect.",
 			"draft -07 §2.6; Semel promise 1", serialise, needsBody(slowBesideFast)),
 		lost("LOST-09", "Where a proxy answers 408 because the body came too slowly, and drops its connection to the service, a retry is executed once.",
-			"RFC 9110 §15.5.9; Semel promise 3", claimLate, needsBody(retried(wire.Manner{Fault: wire.CutInBody, Pieces: slowPieces, Pause: slowPause}, noticed))),
+			"RFC 9110 §15.5.9; Semel promise 3", claimLate, needsBody(retried(wire.Manner{Fault: wire.CutInBody, Pieces: slowPieces, Pause: slowPause}))),
 		lost("LOST-10", "Where a proxy answers 504 while the service is still at work, a retry has no second effect.",
 			"RFC 9110 §15.6.5; Semel promise 1", serialise, retriedBesideProxy),
 	}
@@ -81,8 +81,9 @@ func needsBody(run func(context.Context, *probe) finding) func(context.Context, 
 	}
 }
 
-// retried loses an attempt in that manner, and tries again that much later.
-func retried(m wire.Manner, later time.Duration) func(context.Context, *probe) finding {
+// retried loses an attempt in that manner, and tries again when the service has
+// had the time to see that: what overtakes it is LOST-07's question.
+func retried(m wire.Manner) func(context.Context, *probe) finding {
 	return func(ctx context.Context, p *probe) finding {
 		in, err := p.intent(ctx)
 		if err != nil {
@@ -90,7 +91,7 @@ func retried(m wire.Manner, later time.Duration) func(context.Context, *probe) f
 		}
 		since := p.before(ctx)
 		p.sendIn(ctx, "lost", m, in)
-		if !pause(ctx, later) {
+		if !pause(ctx, min(p.usual()+noticed, p.run.config.Settle)) {
 			return incomplete("%v", ctx.Err())
 		}
 		return p.executedOnce(ctx, since, in, p.untilSettled(ctx, "retry", in))

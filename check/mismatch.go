@@ -52,7 +52,7 @@ func otherRequests() []Check {
 			Source:   "draft -07 §2.4; Semel promise 6",
 			Advice:   fingerprintIt,
 			requests: sends(2),
-			unfit:    comparesPayload, run: mismatched(otherQuery, keepsAnswer),
+			unfit:    comparesTarget, run: mismatched(otherQuery, keepsAnswer),
 		},
 		{
 			ID: "MIS-05", Group: Mismatch, Level: LevelMust,
@@ -60,7 +60,7 @@ func otherRequests() []Check {
 			Source:   "draft -07 §2.4; Semel promise 5",
 			Advice:   "Make method and path a part of the scope of a key, or of its fingerprint.",
 			requests: sends(2),
-			unfit:    comparesPayload, run: mismatched(otherPath, keepsAnswer),
+			unfit:    comparesTarget, run: mismatched(otherPath, keepsAnswer),
 		},
 		{
 			ID: "MIS-06", Group: Mismatch, Level: LevelMust,
@@ -68,7 +68,7 @@ func otherRequests() []Check {
 			Source:   "draft -07 §2.4; Semel promise 5",
 			Advice:   "Make method and path a part of the scope of a key, or of its fingerprint.",
 			requests: sends(3),
-			unfit:    comparesPayload, run: otherMethods,
+			unfit:    comparesTarget, run: otherMethods,
 		},
 		{
 			ID: "MIS-07", Group: Mismatch, Level: LevelShould,
@@ -76,7 +76,7 @@ func otherRequests() []Check {
 			Source:   "draft -07 §2.4; RFC 9110 §8.3",
 			Advice:   "The content type is a part of what is asked: put it into the fingerprint.",
 			requests: sends(2),
-			unfit:    comparesPayload, run: mismatched(otherType, refusesType),
+			unfit:    comparesType, run: mismatched(otherType, refusesType),
 		},
 	}
 }
@@ -140,6 +140,22 @@ func comparesPayload(c *Config) string {
 		return "only the key counts with this profile"
 	}
 	return onePerKey(c)
+}
+
+// comparesTarget is for checks that change what a key was used on.
+func comparesTarget(c *Config) string {
+	if c.Key.In == KeyInTemplate && slices.ContainsFunc(Places(c.Template.URL), func(name string) bool { return name == "key" || name == "minted" }) {
+		return "the key is a part of the URL: with another one it is another key"
+	}
+	return comparesPayload(c)
+}
+
+// comparesType is for checks that send the same bytes as something else.
+func comparesType(c *Config) string {
+	if c.Key.In == KeyInJSON || c.Key.In == KeyInForm || c.Key.In == KeyInTemplate {
+		return "a key in the body is found by the content type"
+	}
+	return comparesPayload(c)
 }
 
 // variant makes another request with the key of in; skipped where there is none.
@@ -234,7 +250,7 @@ func otherBoundary(p *probe, in *intent) (*intent, change, finding) {
 	if !strings.HasPrefix(media, "multipart/") || boundary == "" {
 		return nil, nil, skipped("the body is not multipart")
 	}
-	fresh := "semel-check-" + random(12)
+	fresh := keyPrefix + random(12)
 	return in, func(r *wire.Request) {
 		r.Set("Content-Type", strings.ReplaceAll(r.Value("Content-Type"), boundary, fresh))
 		r.Body = bytes.ReplaceAll(r.Body, []byte("--"+boundary), []byte("--"+fresh))
@@ -249,7 +265,7 @@ func keepsAnswer(p *probe, first, other reply) finding {
 	if what := p.reveals(first, other); what != "" {
 		return failed("it is answered %s, and %s", other, what)
 	}
-	if other.fine() && p.marks(first).empty() {
+	if other.fine() && p.marks(first).empty() && p.sameAnswer(first, other) == "" {
 		return incomplete("answers to different intents are alike: nobody can tell whose answer this is")
 	}
 	return passed()
@@ -329,7 +345,7 @@ func survivesMismatch(ctx context.Context, p *probe) finding {
 		return skipped("%v", err)
 	}
 	p.send(ctx, "other body", other)
-	return p.repeats(a.first, p.send(ctx, "again", a.in))
+	return p.repetition(a.first, p.send(ctx, "again", a.in))
 }
 
 // otherMethods sends the same with two methods. A service may support them, and

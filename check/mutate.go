@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
 	"mime"
 	"net/url"
@@ -42,27 +43,18 @@ func (p *probe) mutant(in *intent) (*intent, error) {
 		return other, nil
 	}
 	other.values = in.values
-	other.body, err = p.alteredBody(was)
+	other.body, err = alteredBody(was, in.key)
 	return other, err
 }
 
-// alteredBody changes one value of a body.
-func (p *probe) alteredBody(r *wire.Request) ([]byte, error) {
+// alteredBody changes one value of a body, but not the key.
+func alteredBody(r *wire.Request, key string) ([]byte, error) {
 	media, parameters, _ := mime.ParseMediaType(r.Value("Content-Type"))
-	keyAt := p.run.config.Key
 	switch _, isJSON := decodeJSON(r.Body); {
 	case isJSON:
-		pointer := ""
-		if keyAt.In == KeyInJSON {
-			pointer = keyAt.Name
-		}
-		return alteredJSON(r.Body, pointer)
+		return alteredJSON(r.Body, key)
 	case media == "application/x-www-form-urlencoded":
-		field := ""
-		if keyAt.In == KeyInForm {
-			field = keyAt.Name
-		}
-		return alteredForm(r.Body, field)
+		return alteredForm(r.Body, key)
 	case strings.HasPrefix(media, "multipart/"):
 		end := []byte("\r\n--" + parameters["boundary"] + "--")
 		if at := bytes.LastIndex(r.Body, end); at >= 0 {
@@ -72,34 +64,33 @@ func (p *probe) alteredBody(r *wire.Request) ([]byte, error) {
 	return append(bytes.Clone(r.Body), 'x'), nil
 }
 
-// alteredForm appends a letter to a field that is not the key.
+// alteredForm changes one field.
 func alteredForm(body []byte, key string) ([]byte, error) {
 	form, err := url.ParseQuery(string(body))
 	if err != nil {
 		return nil, fmt.Errorf("the body is no form: %w", err)
 	}
-	best, value := "", ""
-	for name, values := range form {
-		if name != key && len(values) > 0 && fitness(spot{value: values[0]}) >= fitness(spot{value: value}) {
-			best, value = name, values[0]
+	var best spot
+	for _, name := range slices.Sorted(maps.Keys(form)) {
+		s := spot{place: name, value: form.Get(name)}
+		if !strings.Contains(s.value, key) && fitness(s) > fitness(best) {
+			best = s
 		}
 	}
-	if best == "" {
+	if fitness(best) == 0 {
 		form.Set("semel_check", "1")
 	} else {
-		form.Set(best, alteredText(value))
+		form.Set(best.place, alteredText(best.value))
 	}
 	return []byte(form.Encode()), nil
 }
 
-// alteredJSON changes the value that a service most likely takes changed: a
-// number, or else a text. Names of currencies, times and the like are left alone
-// as long as there is anything else.
+// alteredJSON changes the value that a service most likely takes changed.
 func alteredJSON(body []byte, key string) ([]byte, error) {
 	doc, _ := decodeJSON(body)
 	var best spot
 	for _, s := range jsonSpots(nil, "", "", doc) {
-		if s.place != key && fitness(s) > fitness(best) {
+		if !strings.Contains(s.value, key) && fitness(s) > fitness(best) {
 			best = s
 		}
 	}
@@ -110,8 +101,9 @@ func alteredJSON(body []byte, key string) ([]byte, error) {
 	return json.Marshal(replaced(doc, "", best.place))
 }
 
-// fitness orders values by how likely it is that a service takes them changed;
-// zero is for what cannot be changed.
+// fitness orders values by how likely it is that a service takes them changed: a
+// number, a text of several words, any other text, and then times, links and
+// short codes. Zero is for what cannot be changed.
 func fitness(s spot) int {
 	_, isNumber := new(big.Int).SetString(s.value, 10)
 	switch {

@@ -117,7 +117,7 @@ func killedWithoutDouble(ctx context.Context, p *probe) finding {
 		case !last.answered() || p.comesToNoEnd(last):
 			return incomplete("one effect at most so far, but after the kill the last retry got %s: nobody can tell what becomes of it", last)
 		case !last.fine():
-			remark = passedBut("what a kill interrupts is refused by %s", last)
+			remark = passedBut("what a kill interrupts is answered %s", last)
 		}
 	}
 	return remark

@@ -73,17 +73,23 @@ func (r reply) String() string {
 	return text
 }
 
-// request renders an attempt of the intent, with its key and its user, and then
-// makes the changes.
+// request renders an attempt of the intent, with its key and its user, makes the
+// changes, and signs the whole where it is a webhook.
 func (p *probe) request(in *intent, changes ...change) (*wire.Request, error) {
 	return p.requestOf(&p.run.config.Template, in, changes...)
 }
 
-// requestOf is request for another template.
+// requestOf is request for another template; of a page's form it fills in the
+// fields that are typed.
 func (p *probe) requestOf(t *Template, in *intent, changes ...change) (*wire.Request, error) {
 	r, err := t.fill(in.values)
 	if err != nil {
 		return nil, err
+	}
+	if in.draft != nil {
+		if err := in.submit(&r, t); err != nil {
+			return nil, err
+		}
 	}
 	if in.body != nil {
 		r.Body = bytes.Clone(in.body)
@@ -106,6 +112,9 @@ func (p *probe) requestOf(t *Template, in *intent, changes ...change) (*wire.Req
 	}
 	for _, change := range changes {
 		change(&r)
+	}
+	if p.run.config.Profile.Webhook {
+		p.run.config.sign(&r, time.Now())
 	}
 	return &r, nil
 }

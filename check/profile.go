@@ -57,6 +57,7 @@ func Profiles() []Profile {
 		{
 			Name: "form", Says: "A page's form, submitted by a browser that knows no keys.",
 			Key: KeyPlace{In: KeyNowhere}, Repeat: RepeatSame, MismatchNew: true, Browser: true,
+			InFlight: []int{409},
 		},
 		{
 			Name: "webhook", Says: "Signed deliveries of Standard Webhooks; the webhook-id is the key.",

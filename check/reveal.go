@@ -136,6 +136,9 @@ func (p *probe) reveals(first, other reply) string {
 	}
 	asked := askedBy(other.request)
 	there := spotsOf(other)
+	if m.location != "" && slices.ContainsFunc(there, func(s spot) bool { return strings.HasSuffix(s.value, m.location) }) {
+		return fmt.Sprintf("it has the Location of the first answer, %s", m.location)
+	}
 	for _, id := range m.ids {
 		for _, s := range there {
 			// A short id says something only where it stood before.

@@ -19,18 +19,21 @@ type sample struct {
 const sampleRequests = 2
 
 // takeSample sends two intents, once each, and looks whether the oracles see
-// exactly those two.
+// exactly those two. The second begins when the first is over: a page that is
+// open beside another one is a question of its own.
 func (p *probe) takeSample(ctx context.Context) (*sample, error) {
-	both, err := p.intents(ctx, sampleRequests)
-	if err != nil {
+	var err error
+	s, since := &sample{}, p.before(ctx)
+	if s.a, err = p.intent(ctx); err != nil {
 		return nil, err
 	}
-	since := p.before(ctx)
-	s := &sample{a: both[0], b: both[1]}
 	s.first = p.send(ctx, "one intent", s.a)
+	if s.b, err = p.intent(ctx); err != nil {
+		return nil, err
+	}
 	s.other = p.send(ctx, "another intent", s.b)
 	began := time.Now()
-	s.effects = p.effects(ctx, since, sampleRequests, sampleRequests, both...)
+	s.effects = p.effects(ctx, since, sampleRequests, sampleRequests, s.a, s.b)
 	if s.effects.ok() {
 		p.run.learnLag(time.Since(began))
 	}

@@ -127,7 +127,7 @@ func recovers(ctx context.Context, p *probe) finding {
 	if p.run.config.Key.In == KeyNowhere {
 		return incomplete("%s; without keys, nobody can tell whether the request fails for ever", f.reason)
 	}
-	other := p.sendOf(ctx, "under another key", failing, in.renamed("semel-check-"+random(12)))
+	other := p.sendOf(ctx, "under another key", failing, in.renamed(keyPrefix+random(12)))
 	if !other.fine() {
 		return skipped("the failing request fails for ever: give one that fails once")
 	}
@@ -136,10 +136,12 @@ func recovers(ctx context.Context, p *probe) finding {
 
 func (p *probe) succeeds(first, retry reply) finding {
 	switch {
-	case p.settled(retry):
+	case retry.fine():
 		return passed()
 	case !retry.answered():
-		return incomplete("the retry got %s", retry)
+		return incomplete("after %s the retry got %s", first, retry)
+	case p.comesToNoEnd(retry) && retry.Status != first.Status:
+		return incomplete("after %s, retries are still refused by %s: nobody can tell whether that ends (raise --timeout)", first, retry)
 	}
 	return failed("after %s the retry is answered %s", first, retry)
 }

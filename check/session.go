@@ -23,12 +23,13 @@ type session struct {
 	user   *User // with what the log-in gave
 	other  *User
 	books  ledger
-	// jars keep the cookies of users who logged in, by user and other. They are
-	// made by logIn, and lock themselves.
+	// jars keep the cookies of users who logged in or visit pages, by user and
+	// other. They are made by logIn, and lock themselves.
 	jars map[*User]http.CookieJar
 
 	mu      sync.Mutex // guards the fields below
 	number  int64      // the last {{n}}
+	intents int        // how many there were
 	sent    int
 	allowed int // how many may be sent
 	lookUps int

@@ -123,7 +123,9 @@ func TestJSON(t *testing.T) {
 		o, err := oracle.JSON(nil, at+test.path, test.pointer, nil)
 		counts(t, o, err, same, test.want, test.words)
 	}
-	o, err := oracle.JSON(nil, at+"/of?number={{n}}", "/{{n}}", []wire.Field{{Name: "Authorization", Value: "Bearer {{var:token}}"}})
+	o, err := oracle.JSON(&wire.Client{MaxBody: 4}, at+"/list", "", nil)
+	counts(t, o, err, same, 0, "is not whole")
+	o, err = oracle.JSON(nil, at+"/of?number={{n}}", "/{{n}}", []wire.Field{{Name: "Authorization", Value: "Bearer {{var:token}}"}})
 	counts(t, o, err, of17, 2, "")
 	counts(t, o, err, same, 0, "{{n}} has no value here")
 	if !o.PerIntent() {

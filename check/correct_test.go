@@ -1,0 +1,139 @@
+package check_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/check"
+	"github.com/semel-dev/semel/semelhttp"
+	"github.com/semel-dev/semel/store/memstore"
+)
+
+// protectedOrders puts Semel's middleware around orders, and publishes its policy.
+func protectedOrders(t *testing.T, app http.Handler, policy semel.Policy, options *semelhttp.Options) http.Handler {
+	t.Helper()
+	store := memstore.New(nil)
+	t.Cleanup(func() { _ = store.Close() })
+	guard, err := semel.New(store, &semel.Options{Policy: policy})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = guard.Close() })
+	door, err := semelhttp.New(guard, semelhttp.ScopeBy(func(*http.Request) string { return "anybody" }), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", door.Handler(app))
+	mux.Handle("GET "+semelhttp.DefaultPolicyURL, door.PolicyHandler())
+	return mux
+}
+
+func TestSemelPassesInEveryMode(t *testing.T) {
+	t.Parallel()
+	for name, given := range map[string]struct {
+		policy  semel.Policy
+		options semelhttp.Options
+		profile string
+		skipped []string
+	}{
+		"default":        {skipped: []string{"BASIC-07", "BASIC-13", "MIS-09"}},
+		"required":       {options: semelhttp.Options{Required: true}},
+		"canonical JSON": {options: semelhttp.Options{Fingerprint: semelhttp.FingerprintOptions{CanonicalJSON: true}}},
+		"store on 5xx":   {options: semelhttp.Options{On5xx: semelhttp.StoreOn5xx}},
+		"no waiting":     {policy: semel.Policy{Wait: semel.NoWait}},
+		"dedup":          {policy: semel.Policy{Mode: semel.Dedup}, profile: "dedup"},
+		"stripe":         {profile: "stripe-422"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			app := &orders{}
+			config := trial(t, protectedOrders(t, app, given.policy, &given.options), app)
+			if given.profile != "" {
+				config.Profile, _ = check.ProfileNamed(strings.TrimSuffix(given.profile, "-422"))
+			}
+			report := expectBad(t, config)
+			t.Log(report.Sent, report.LookUps, skips(report))
+		})
+	}
+}
+
+func TestDeskPasses(t *testing.T) {
+	t.Parallel()
+	d := newDesk()
+	report := expectBad(t, trial(t, d, d))
+	if diff := cmp.Diff([]string{"BASIC-13", "MIS-09"}, skips(report)); diff != "" {
+		t.Errorf("skipped (-want +got):\n%s", diff)
+	}
+}
+
+// stripeLike takes raw keys as they stand, answers another payload by 400, and
+// repeats errors, too.
+func stripeLike() *desk {
+	d := newDesk()
+	d.key = func(lines []string) (string, int) {
+		if len(lines) != 1 || lines[0] == "" || len(lines[0]) > 255 {
+			return "", http.StatusBadRequest
+		}
+		return lines[0], 0
+	}
+	d.mismatch = func(w http.ResponseWriter, _ map[string]*filed, _ string) bool {
+		d.refuse(w, http.StatusBadRequest)
+		return false
+	}
+	return d
+}
+
+func TestStripeLikePasses(t *testing.T) {
+	t.Parallel()
+	d := stripeLike()
+	config := trial(t, d, d)
+	config.Profile, _ = check.ProfileNamed("stripe")
+	expectBad(t, config)
+}
+
+// TestResourcePasses tries a service whose client names what it creates: the
+// second PUT finds it there, and says 200.
+func TestResourcePasses(t *testing.T) {
+	t.Parallel()
+	app := &orders{}
+	made := map[string]string{}
+	d := newDesk() // for its lock
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		body := httptest.NewRecorder()
+		_, _ = body.Body.ReadFrom(r.Body)
+		was, known := made[r.URL.String()]
+		w.Header().Set("Content-Type", "application/json")
+		switch {
+		case r.Method != http.MethodPut || !strings.HasPrefix(r.URL.Path, "/orders/"):
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		case known && was != body.Body.String()+r.Header.Get("Content-Type"):
+			w.WriteHeader(http.StatusConflict)
+			return
+		case !known:
+			app.taken.Add(1)
+			made[r.URL.String()] = body.Body.String() + r.Header.Get("Content-Type")
+			w.Header().Set("Location", r.URL.Path)
+			w.WriteHeader(http.StatusCreated)
+		}
+		_, _ = w.Write([]byte(`{"id":"` + strings.TrimPrefix(r.URL.Path, "/orders/") + `"}`))
+	})
+	config := trial(t, handler, app)
+	config.Template.Method = http.MethodPut
+	config.Template.URL += "/{{key}}"
+	config.Template.Body = []byte(`{"item":"brass gears"}`)
+	config.Profile, _ = check.ProfileNamed("resource")
+	config.Skip = []string{"BASIC-08", "BASIC-11", "MIS-12"}
+	bad, _ := runTrial(t, config)
+	if diff := cmp.Diff([]string(nil), bad); diff != "" {
+		t.Errorf("not passed (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,144 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"mime"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/semel-dev/semel/check/webform"
+	"github.com/semel-dev/semel/check/wire"
+)
+
+// edit is a form that somebody went back to, changed in an ordinary field, and
+// sent again.
+type edit struct {
+	in      *intent
+	changes []change
+	// invented says which value was made up, where the template leaves none
+	// open; empty if it does.
+	invented string
+}
+
+// edit changes the form of an intent. What is hidden stays; of a template
+// without a page the {{uuid}} is taken for the hidden part, if there is a {{n}}.
+func (p *probe) edit(ctx context.Context, in *intent) (edit, error) {
+	template := &p.run.config.Template
+	typed, err := template.typed()
+	if err != nil {
+		return edit{}, err
+	}
+	hidden := in.draft.hidden()
+	open := slices.ContainsFunc(typed, func(f webform.Field) bool {
+		field := Template{Body: []byte(f.Value)}
+		return !hidden[f.Name] && field.Varies()
+	})
+	if !open {
+		return p.invent(in, hidden)
+	}
+	other, err := p.run.wish(ctx, in.user)
+	if err != nil {
+		return edit{}, err
+	}
+	other.draft = in.draft
+	if in.draft == nil && template.Has("n") {
+		other.key, other.values["key"], other.values["uuid"] = in.key, in.key, in.values["uuid"]
+	}
+	return edit{in: other}, nil
+}
+
+// later is the intent with the cookies that its user's browser has by now.
+func (p *probe) later(in *intent) *intent {
+	copied := *in
+	if in.draft != nil {
+		copied.cookies = p.run.cookies(in.user, in.values)
+	}
+	return &copied
+}
+
+// hidden are the names of the page's hidden fields. Without a page there are
+// none.
+func (d *draft) hidden() map[string]bool {
+	names := map[string]bool{}
+	if d != nil {
+		for _, f := range d.form.Fields {
+			names[f.Name] = names[f.Name] || f.Kind == webform.Hidden
+		}
+	}
+	return names
+}
+
+// invent makes up another value for the field in which that is the least likely
+// to be refused.
+func (p *probe) invent(in *intent, hidden map[string]bool) (edit, error) {
+	r, err := p.request(in)
+	if err != nil {
+		return edit{}, err
+	}
+	fields, err := webform.ParseBody(r.Value("Content-Type"), r.Body)
+	if err != nil {
+		return edit{}, err
+	}
+	kinds := map[string]webform.Kind{}
+	if in.draft != nil {
+		for _, f := range in.draft.form.Fields {
+			kinds[f.Name] = f.Kind
+		}
+	}
+	best, most := webform.Field{}, 0
+	for _, f := range fields {
+		f.Kind = kinds[f.Name]
+		if fit := editable(f); !hidden[f.Name] && fit > most {
+			best, most = f, fit
+		}
+	}
+	if most == 0 {
+		return edit{}, errors.New("no field is one that could have another value: write {{n}} into one")
+	}
+	value := another(best.Value)
+	return edit{in: p.later(in), changes: []change{withField(best.Name, value)}, invented: fmt.Sprintf("%s=%q", best.Name, value)}, nil
+}
+
+// editable weighs how likely a field takes another value; zero is not at all.
+func editable(f webform.Field) int {
+	_, err := strconv.Atoi(f.Value)
+	switch text := f.Kind == "" || f.Kind == webform.Text; {
+	case f.File != nil, f.Value == "":
+		return 0
+	case f.Kind == webform.TextArea:
+		return 3
+	case text && strings.ContainsFunc(f.Value, unicode.IsLetter) && !strings.ContainsAny(f.Value, "@:/"):
+		return 2
+	case err == nil && (text || f.Kind == webform.Number):
+		return 1
+	}
+	return 0
+}
+
+// another is a value much like this one.
+func another(value string) string {
+	if n, err := strconv.Atoi(value); err == nil {
+		return strconv.Itoa(n + 1)
+	}
+	return value + " 2"
+}
+
+// withField gives a field of a form another value; a body that is no form stays
+// as it is.
+func withField(name, value string) change {
+	return func(r *wire.Request) {
+		contentType := r.Value("Content-Type")
+		fields, err := webform.ParseBody(contentType, r.Body)
+		at := slices.IndexFunc(fields, func(f webform.Field) bool { return f.Name == name })
+		if err != nil || at < 0 {
+			return
+		}
+		fields[at].Value = value
+		media, parameters, _ := mime.ParseMediaType(contentType)
+		_, r.Body = webform.Encode(media, parameters["boundary"], fields)
+	}
+}

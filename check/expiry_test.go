@@ -1,0 +1,115 @@
+package check_test
+
+import (
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/check"
+	"github.com/semel-dev/semel/semelhttp"
+)
+
+// short is a retention that a test can wait for, and a busy machine keeps.
+const short = 800 * time.Millisecond
+
+// forgetful remembers answers for a while; what it does with a key that it has
+// known for longer is the test's choice.
+func forgetful(app http.Handler, remembers time.Duration, later func(w http.ResponseWriter, r *http.Request, old kept)) http.Handler {
+	type aged struct {
+		kept
+
+		at time.Time
+	}
+	var mu sync.Mutex
+	known := map[string]aged{}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		key := r.Header.Get("Idempotency-Key")
+		old, ok := known[key]
+		switch {
+		case !ok:
+			got := record(app, r)
+			known[key] = aged{got, time.Now()}
+			got.write(w)
+		case time.Since(old.at) < remembers:
+			old.write(w)
+		default:
+			later(w, r, old.kept)
+		}
+	})
+}
+
+func TestExpiry(t *testing.T) {
+	t.Parallel()
+	app := func() *booth { return &booth{open: true} }
+	refuses := func(status int) func(http.ResponseWriter, *http.Request, kept) {
+		return func(w http.ResponseWriter, _ *http.Request, _ kept) { w.WriteHeader(status) }
+	}
+	for name, test := range map[string]struct {
+		app     *booth
+		door    func(t *testing.T, app *booth) http.Handler
+		profile string
+		want    [2]check.Verdict
+	}{
+		"semel": {app(), func(t *testing.T, app *booth) http.Handler {
+			t.Helper()
+			return behindSemel(t, app, semel.Policy{Retention: short}, &semelhttp.Options{})
+		}, "ietf", [2]check.Verdict{check.Pass, check.Pass}},
+		"dedup": {app(), func(t *testing.T, app *booth) http.Handler {
+			t.Helper()
+			return behindSemel(t, app, semel.Policy{Retention: short, Mode: semel.Dedup}, &semelhttp.Options{})
+		}, "dedup", [2]check.Verdict{check.Pass, check.Pass}},
+		"business values": {&booth{open: true, unique: true}, func(t *testing.T, app *booth) http.Handler {
+			t.Helper()
+			return behindSemel(t, app, semel.Policy{Retention: short}, &semelhttp.Options{})
+		}, "ietf", [2]check.Verdict{check.Pass, check.Pass}},
+		"refuses": {app(), func(_ *testing.T, app *booth) http.Handler {
+			return forgetful(app, short, refuses(http.StatusGone))
+		}, "ietf", [2]check.Verdict{check.Pass, check.Pass}},
+		"too soon": {app(), func(_ *testing.T, app *booth) http.Handler {
+			return forgetful(app, short/8, func(w http.ResponseWriter, r *http.Request, _ kept) { app.ServeHTTP(w, r) })
+		}, "ietf", [2]check.Verdict{check.Fail, check.Pass}},
+		"a defect": {app(), func(_ *testing.T, app *booth) http.Handler {
+			return forgetful(app, short, refuses(http.StatusInternalServerError))
+		}, "ietf", [2]check.Verdict{check.Pass, check.Fail}},
+		"old answer, new effect": {app(), func(_ *testing.T, app *booth) http.Handler {
+			return forgetful(app, short, func(w http.ResponseWriter, r *http.Request, old kept) {
+				record(app, r)
+				old.write(w)
+			})
+		}, "ietf", [2]check.Verdict{check.Pass, check.Fail}},
+		"refused, new effect": {app(), func(_ *testing.T, app *booth) http.Handler {
+			return forgetful(app, short, func(w http.ResponseWriter, r *http.Request, _ kept) {
+				record(app, r)
+				w.WriteHeader(http.StatusGone)
+			})
+		}, "ietf", [2]check.Verdict{check.Pass, check.Fail}},
+		"for ever": {app(), func(_ *testing.T, app *booth) http.Handler {
+			return forgetful(app, time.Hour, nil)
+		}, "ietf", [2]check.Verdict{check.Pass, check.Incomplete}},
+		"unprotected": {app(), func(_ *testing.T, app *booth) http.Handler { return app }, "ietf", [2]check.Verdict{check.Fail, check.Pass}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			report := visit(t, test.app, test.door(t, test.app), func(c *check.Config) {
+				c.Profile, _ = check.ProfileNamed(test.profile)
+				c.Only, c.Retention = []string{"expiry"}, short
+				plan, err := check.NewPlan(*c)
+				if want := short/2 + short + 250*time.Millisecond; err != nil || plan.Waits != want {
+					t.Errorf("the plan says that it waits %s, %v, want %s", plan.Waits, err, want)
+				}
+			})
+			judged(t, report, map[string]check.Verdict{"EXP-01": test.want[0], "EXP-02": test.want[1]})
+		})
+	}
+}
+
+func TestExpiryNeedsARetention(t *testing.T) {
+	t.Parallel()
+	app := &booth{open: true}
+	report := visit(t, app, app, func(c *check.Config) { c.Only = []string{"expiry", "BASIC-01"} })
+	judged(t, report, map[string]check.Verdict{"EXP-01": check.Skipped, "EXP-02": check.Skipped})
+}

@@ -1,0 +1,192 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/semel-dev/semel/check/wire"
+)
+
+// forms are checks of a page's form, as a person with a browser meets it.
+func forms() []Check {
+	return []Check{
+		{
+			ID: "FORM-01", Group: Keyless, Level: LevelMust, NeedsOracle: true,
+			Says:     "A double click, and one more click later, have one effect.",
+			Source:   "Semel promise 2; docs/forms.md",
+			Advice:   "Give every page a token of its own in a hidden field, and let token and content together be the key of the intent.",
+			requests: sends(3),
+			unfit:    wantsBrowser, run: submitsOnce,
+		},
+		{
+			ID: "FORM-02", Group: Keyless, Level: LevelMust,
+			Says:     "A form that is sent twice leads to the same place both times.",
+			Source:   "Semel promise 2; docs/forms.md",
+			Advice:   "Answer the repetition from the record of the first: the person sees only the last answer.",
+			requests: sends(2),
+			unfit:    wantsBrowser, run: pair(leadsToOnePlace),
+		},
+		{
+			ID: "FORM-03", Group: Keyless, Level: LevelMust, NeedsOracle: true,
+			Says:     "A form that the browser resends by itself, because its connection was lost, has one effect.",
+			Source:   "RFC 9110 §9.2.2; RFC 9112 §9.3.1; docs/forms.md",
+			Advice:   "Buttons that lock and scripts do not stop this: browsers send the same bytes again without asking the page. The server has to know the intent.",
+			requests: sends(3),
+			unfit:    wantsBrowser, run: resendsOnce,
+		},
+		{
+			ID: "FORM-04", Group: Keyless, Level: LevelMust, NeedsOracle: true,
+			Says:     "Back, another value in the same page, and send: that is a new intent, and is carried out.",
+			Source:   "docs/forms.md",
+			Advice:   "Let the content of the form be a part of the key: a page's token alone comes twice for good reasons.",
+			requests: sends(2),
+			unfit:    wantsBrowser, run: executesEdited,
+		},
+		{
+			ID: "FORM-05", Group: Keyless, Level: LevelMust, NeedsOracle: true,
+			Says:     "Two open pages with different contents are two intents.",
+			Source:   "docs/forms.md",
+			Advice:   "Do not keep one token for each session: every page that is shown needs its own.",
+			requests: sends(2),
+			unfit:    wantsBrowser, run: executesBothTabs,
+		},
+		{
+			ID: "FORM-06", Group: Keyless, Level: LevelMust,
+			Says:     "Who sent a form twice is shown no error.",
+			Source:   "Semel promise 2; docs/forms.md",
+			Advice:   "Do not let the repetition run into a unique column or a used-up token: the first was carried out, and that is what the person has to see.",
+			requests: sends(2),
+			unfit:    wantsBrowser, run: pair(showsNoError),
+		},
+	}
+}
+
+// wantsBrowser is for checks of forms.
+func wantsBrowser(c *Config) string {
+	if !c.Profile.Browser {
+		return "the profile is not that of a page's form"
+	}
+	return ""
+}
+
+func submitsOnce(ctx context.Context, p *probe) finding {
+	in, err := p.intent(ctx)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	since := p.before(ctx)
+	clicks := p.together(2, func(i int) reply { return p.send(ctx, fmt.Sprintf("click %d", i+1), in) })
+	return p.onceIfAny(ctx, since, in, append(clicks, p.send(ctx, "a click later", in)))
+}
+
+func resendsOnce(ctx context.Context, p *probe) finding {
+	in, err := p.intent(ctx)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	since := p.before(ctx)
+	p.sendIn(ctx, "sent, and the connection closed", wire.Manner{Fault: wire.HangUp}, in)
+	p.sendIn(ctx, "resent, and the answer lost", wire.Manner{Fault: wire.LoseAnswer}, in)
+	return p.onceIfAny(ctx, since, in, []reply{p.send(ctx, "resent", in)})
+}
+
+// onceIfAny is once. Where no attempt had an effect, and none was said to have
+// one, nobody can tell what repeating does.
+func (p *probe) onceIfAny(ctx context.Context, since tally, in *intent, attempts []reply) finding {
+	f := p.once(ctx, since, in)
+	if f.verdict != Fail || slices.ContainsFunc(attempts, reply.fine) {
+		return f
+	}
+	if p.effects(ctx, since, 0, 0, in).ok() {
+		return incomplete("no attempt succeeded: the last was answered %s", attempts[len(attempts)-1])
+	}
+	return f
+}
+
+func leadsToOnePlace(p *probe, first, again reply) finding {
+	there, then := first.location(), again.location()
+	switch {
+	case there != then:
+		return failed("the first was %s%s, the repetition %s%s", first, leading(there), again, leading(then))
+	case there != "":
+		return passed()
+	}
+	if difference := p.sameAnswer(first, again); difference != "" {
+		return failed("the repetition shows something else: %s", difference)
+	}
+	return passed()
+}
+
+// location is where a browser goes after the answer; empty if it stays.
+func (r reply) location() string {
+	if !r.answered() || r.Status < 300 || r.Status >= 400 {
+		return ""
+	}
+	return r.Header.Get("Location")
+}
+
+func leading(place string) string {
+	if place == "" {
+		return ", which leads nowhere"
+	}
+	return " to " + place
+}
+
+func showsNoError(_ *probe, first, again reply) finding {
+	if first.Status/100 != again.Status/100 {
+		return failed("the first was answered %s, the repetition %s", first, again)
+	}
+	return passed()
+}
+
+func executesEdited(ctx context.Context, p *probe) finding {
+	a, f := p.executed(ctx)
+	if !f.ok() {
+		return f
+	}
+	other, err := p.edit(ctx, a.in)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	if f := p.once(ctx, a.since, a.in); !f.ok() {
+		return incomplete("the first: %s", f.reason)
+	}
+	since := p.before(ctx, other.in) // which may have values of the first
+	edited := p.send(ctx, "edited", other.in, other.changes...)
+	refused := !edited.fine() || edited.Status/100 != a.first.Status/100
+	if refused && other.invented != "" {
+		return incomplete("with %s the form was answered %s: write {{n}} into a field that may differ", other.invented, edited)
+	}
+	if !edited.fine() {
+		return failed("the edited form was answered %s", edited)
+	}
+	return p.once(ctx, since, other.in)
+}
+
+func executesBothTabs(ctx context.Context, p *probe) finding {
+	tabs, err := p.intents(ctx, 2)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	var second edit
+	if second.in = tabs[1]; !p.run.config.Template.Varies() {
+		if second, err = p.edit(ctx, tabs[1]); err != nil {
+			return incomplete("%v", err)
+		}
+	}
+	since := p.before(ctx)
+	left := p.send(ctx, "the first page", p.later(tabs[0]))
+	right := p.send(ctx, "the second page", p.later(second.in), second.changes...)
+	switch {
+	case !left.fine() && !right.fine():
+		return incomplete("both were refused: %s, and %s", left, right)
+	case !left.fine():
+		return failed("the form of the page that was opened first was answered %s", left)
+	case !right.fine() && second.invented != "":
+		return incomplete("with %s the form was answered %s: write {{n}} into a field that may differ", second.invented, right)
+	case !right.fine():
+		return failed("the form of the page that was opened second was answered %s", right)
+	}
+	return p.effects(ctx, since, 2, 2, tabs[0], second.in)
+}

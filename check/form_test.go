@@ -1,0 +1,350 @@
+package check_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/check"
+	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/examples/invoices"
+	safeinvoices "github.com/semel-dev/semel/examples/invoices/protected"
+	"github.com/semel-dev/semel/gateway"
+	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/store/memstore"
+)
+
+// runProfile runs the checks of a profile.
+func runProfile(t *testing.T, name string, c check.Config) *check.Report {
+	t.Helper()
+	c.Profile, _ = check.ProfileNamed(name)
+	c.Settle, c.Timeout, c.Rate, c.Parallel = 300*time.Millisecond, 5*time.Second, 10000, 20
+	plan, err := check.NewPlan(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := plan.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Sent > report.Announced {
+		t.Errorf("%d requests were announced, %d sent", report.Announced, report.Sent)
+	}
+	return report
+}
+
+// faulty lists what did not pass, and is not skipped: the failures first.
+func faulty(report *check.Report) (ids []string) {
+	for i := range report.Results {
+		switch r := &report.Results[i]; r.Verdict {
+		case check.Fail:
+			ids = append(ids, r.ID)
+		case check.Incomplete:
+			ids = append(ids, r.ID+" incomplete: "+r.Reason)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// wantFaults compares what did not pass.
+func wantFaults(t *testing.T, report *check.Report, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(faulty(report), want); diff != "" {
+		for i := range report.Results {
+			t.Logf("%s: %s: %s", report.Results[i].ID, report.Results[i].Verdict, report.Results[i].Reason)
+		}
+		t.Errorf("what did not pass (-got +want):\n%s", diff)
+	}
+}
+
+func formChecks() []string { return []string{"BASIC-01", "FORM"} }
+
+func serve(t *testing.T, handler http.Handler) string {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func TestFormShops(t *testing.T) {
+	t.Parallel()
+	tests := map[mistake][]string{
+		"":           nil,
+		noTokens:     {"FORM-01", "FORM-02", "FORM-03"},
+		tokenOnly:    {"FORM-04"},
+		usedUp:       {"FORM-02", "FORM-04", "FORM-06"},
+		oneTab:       {"FORM-02", "FORM-04", "FORM-05", "FORM-06"},
+		forgetsGone:  {"FORM-03"},
+		errorInPage:  {"FORM-02", "FORM-06"},
+		executesNone: {"BASIC-01", "FORM-01", "FORM-03", "FORM-04 incomplete: the first: no effect instead of one", "FORM-05"},
+	}
+	for m, want := range tests {
+		t.Run(string(m), func(t *testing.T) {
+			t.Parallel()
+			app := newFormShop(m)
+			url := serve(t, app)
+			report := runProfile(t, "form", check.Config{
+				Template: check.Template{Method: "POST", URL: url + "/orders", Body: []byte("note=Number+{{n}}")},
+				Page:     &check.Page{URL: url + "/"},
+				Oracles:  []check.Oracle{app}, Only: formChecks(),
+			})
+			wantFaults(t, report, want...)
+		})
+	}
+}
+
+// TestFormPages: a page that answers a form, with a sentence about its repetition and a new token, is the same page; a page that tells
+// of another order is not.
+func TestFormPages(t *testing.T) {
+	t.Parallel()
+	for m, want := range map[mistake][]string{"": nil, noTokens: {"FORM-01", "FORM-02", "FORM-03"}, errorInPage: {"FORM-02"}} {
+		t.Run(string(m), func(t *testing.T) {
+			t.Parallel()
+			app := newFormShop(m)
+			app.shows = true
+			url := serve(t, app)
+			report := runProfile(t, "form", check.Config{
+				Template: check.Template{Method: "POST", URL: url + "/orders", Body: []byte("note={{uuid}}")},
+				Page:     &check.Page{URL: url + "/orders/new", Form: "order"},
+				Oracles:  []check.Oracle{app}, Only: formChecks(),
+			})
+			wantFaults(t, report, want...)
+		})
+	}
+}
+
+// TestFormIsEditedWithoutPlaces: where the template leaves no value open, one is made up in the field that takes it best.
+func TestFormIsEditedWithoutPlaces(t *testing.T) {
+	t.Parallel()
+	for m, want := range map[mistake][]string{"": nil, tokenOnly: {"FORM-04"}} {
+		app := newFormShop(m)
+		url := serve(t, app)
+		report := runProfile(t, "form", check.Config{
+			Template: check.Template{Method: "POST", URL: url + "/orders", Body: []byte("note=&amount=7")},
+			Page:     &check.Page{URL: url + "/"},
+			Oracles:  []check.Oracle{app}, Only: formChecks(),
+		})
+		wantFaults(t, report, want...)
+		for i := range report.Results {
+			if r := &report.Results[i]; r.ID == "FORM-04" {
+				first, edited := string(r.Exchanges[0].Request.Body), string(r.Exchanges[1].Request.Body)
+				if want := strings.Replace(first, "amount=7", "amount=8", 1); edited != want || first == want {
+					t.Errorf("edited: got %s, want %s", edited, want)
+				}
+			}
+		}
+	}
+}
+
+// TestFormIsSentAlike: two clicks send the same bytes, another page another token, and the hidden fields are the page's although the template
+// has some that were recorded.
+func TestFormIsSentAlike(t *testing.T) {
+	t.Parallel()
+	app := newFormShop("")
+	url := serve(t, app)
+	report := runProfile(t, "form", check.Config{
+		Template: check.Template{
+			Method: "POST", URL: url + "/orders", Body: []byte("token=old&csrf=old&note={{n}}&extra=1"),
+			Header: []wire.Field{{Name: "Cookie", Value: "theme=dark; visitor=old"}, {Name: "Sec-Fetch-Mode", Value: "cors"}},
+		},
+		Page: &check.Page{URL: url + "/"}, Oracles: []check.Oracle{app}, Only: formChecks(),
+	})
+	wantFaults(t, report)
+	bodies := map[string]int{}
+	for i := range report.Results {
+		for _, sent := range report.Results[i].Exchanges {
+			bodies[string(sent.Request.Body)]++
+			if got := sent.Request.Value("Cookie"); !strings.HasPrefix(got, "theme=dark; visitor=") || strings.Contains(got, "old") {
+				t.Errorf("cookies: %q", got)
+			}
+			if got := sent.Request.Value("Sec-Fetch-Mode"); got != "navigate" {
+				t.Errorf("Sec-Fetch-Mode: %q", got)
+			}
+			if got := sent.Request.Value("Referer"); got != url+"/orders/new" {
+				t.Errorf("Referer: %q", got)
+			}
+		}
+	}
+	// Three clicks; two; three resends; the page of two, edited; two pages; two.
+	if got, want := counted(bodies), []int{1, 1, 1, 1, 2, 2, 3, 3}; cmp.Diff(got, want) != "" {
+		t.Errorf("bodies were sent %v times, want %v: %v", got, want, bodies)
+	}
+}
+
+func counted(bodies map[string]int) (times []int) {
+	for _, n := range bodies {
+		times = append(times, n)
+	}
+	slices.Sort(times)
+	return times
+}
+
+// TestFormOfNoPage: the form is the template as it is, and the service compares contents.
+func TestFormOfNoPage(t *testing.T) {
+	t.Parallel()
+	app := newFormShop("")
+	guarded := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.AddCookie(&http.Cookie{Name: "visitor", Value: "me"})
+		app.ServeHTTP(w, r)
+	})
+	url := serve(t, guarded)
+	report := runProfile(t, "form", check.Config{
+		Template: check.Template{
+			Method: "POST", URL: url + "/orders", Body: []byte("csrf=me&do=order&token={{uuid}}&note={{n}}"),
+			Header: []wire.Field{
+				{Name: "Content-Type", Value: "application/x-www-form-urlencoded"},
+				{Name: "Origin", Value: url}, {Name: "Referer", Value: url},
+			},
+		},
+		Oracles: []check.Oracle{app}, Only: formChecks(),
+	})
+	wantFaults(t, report)
+}
+
+// TestFormPageTroubles: what is wrong with a page is said.
+func TestFormPageTroubles(t *testing.T) {
+	t.Parallel()
+	pages := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/away":
+			http.Redirect(w, r, "http://other.example/", http.StatusFound)
+		case "/round":
+			http.Redirect(w, r, "/round", http.StatusFound)
+		case "/packed":
+			w.Header().Set("Content-Encoding", "br")
+		case "/two":
+			_, _ = w.Write([]byte(`<form method=post action=/a></form><form method=post action=/b></form>`))
+		case "/elsewhere":
+			_, _ = w.Write([]byte(`<form method=post action=//other.example/></form>`))
+		case "/none":
+			_, _ = w.Write([]byte(`<form action=/a></form>`))
+		default:
+			http.Error(w, "not here", http.StatusForbidden)
+		}
+	})
+	url := serve(t, pages)
+	tests := map[string]struct{ path, form, want string }{
+		"refused":     {"/gone", "", "403"},
+		"away":        {"/away", "", "not on its host"},
+		"round":       {"/round", "", "more than 5 times"},
+		"packed":      {"/packed", "", `coding "br"`},
+		"two":         {"/two", "", "2 of its forms fit"},
+		"other host":  {"/elsewhere", "", "http://other.example/"},
+		"none":        {"/none", "", "no form that is sent by POST"},
+		"not by name": {"/two", "orders", `no form "orders"`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			profile, _ := check.ProfileNamed("form")
+			plan, err := check.NewPlan(check.Config{
+				Profile:  profile,
+				Template: check.Template{Method: "POST", URL: url + "/orders"},
+				Page:     &check.Page{URL: url + tt.path, Form: tt.form},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			report, err := plan.Run(t.Context())
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+			if report.Sent != 0 {
+				t.Errorf("%d requests were sent", report.Sent)
+			}
+		})
+	}
+	profile, _ := check.ProfileNamed("form")
+	for want, c := range map[string]check.Config{
+		"is no form":              {Template: check.Template{Method: "POST", URL: url, Header: []wire.Field{{Name: "content-type", Value: "application/json"}}}, Page: &check.Page{URL: url}},
+		"http:// or https://":     {Template: check.Template{Method: "POST", URL: url}, Page: &check.Page{URL: "/orders/new"}},
+		"there is no {{nothing}}": {Template: check.Template{Method: "POST", URL: url}, Page: &check.Page{URL: url + "/{{nothing}}"}},
+	} {
+		c.Profile = profile
+		if _, err := check.NewPlan(c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
+// invoiceCount counts the invoices of an application.
+type invoiceCount func(context.Context) (invoices.Counts, error)
+
+func (c invoiceCount) Name() string    { return "the invoices" }
+func (c invoiceCount) PerIntent() bool { return false }
+func (c invoiceCount) Count(ctx context.Context, _ func(string) string) (int64, error) {
+	counts, err := c(ctx)
+	return int64(counts.Invoices), err
+}
+
+const invoiceRules = `version: 1
+routes:
+  - name: invoices
+    match: {methods: [POST], path: /invoices}
+    form: true
+`
+
+// TestFormsOfInvoices: the naive application, and, in all checks, the gateway in front of it and the protected one.
+func TestFormsOfInvoices(t *testing.T) {
+	t.Parallel()
+	naive, err := invoices.Open("", &invoices.Options{Latency: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = naive.Close() })
+	safe, err := safeinvoices.Open("", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = safe.Close() })
+	naiveURL := serve(t, naive.Handler())
+	tests := map[string]struct {
+		url   string
+		count invoiceCount
+		want  []string
+	}{
+		"naive":     {naiveURL, naive.Counts, []string{"FORM-01", "FORM-02", "FORM-03"}},
+		"gateway":   {serve(t, formGateway(t, naiveURL)), naive.Counts, nil},
+		"protected": {serve(t, safe.Handler()), safe.Counts, nil},
+	}
+	for _, name := range []string{"naive", "gateway", "protected"} { // one after the other: two count the same invoices
+		tt := tests[name]
+		c := check.Config{
+			Template: check.Template{Method: "POST", URL: tt.url + "/invoices", Body: []byte("customer_id=1&amount=12&note=Number+{{n}}")},
+			Page:     &check.Page{URL: tt.url + "/invoices/new"},
+			Oracles:  []check.Oracle{tt.count}, Level: check.LevelStrict,
+		}
+		if name == "naive" {
+			c.Only = []string{"BASIC-01", "FORM"}
+		}
+		t.Log(name)
+		wantFaults(t, runProfile(t, "form", c), tt.want...)
+	}
+}
+
+// formGateway is the gateway in front of an application, with a rule for its form.
+func formGateway(t *testing.T, upstream string) http.Handler {
+	t.Helper()
+	file, err := rules.Parse("rules.yaml", []byte(invoiceRules))
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := memstore.New(nil)
+	door, err := gateway.New(&gateway.Config{Upstream: upstream, Store: store, Rules: file, Guard: semel.Options{SweepEvery: -1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = door.Close()
+		_ = store.Close()
+	})
+	return door.Handler()
+}

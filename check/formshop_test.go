@@ -1,0 +1,141 @@
+package check_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"html"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// formShop is an application of pages: a form for orders, with a hidden token in
+// each page, a cookie and a field against forgery, and orders that are counted.
+// As it stands it is right; each mistake makes it wrong in one way.
+type formShop struct {
+	mistake mistake
+	shows   bool // the answer is a page, and no redirect
+
+	mu      sync.Mutex
+	orders  int64
+	done    map[string]int64  // the order of a token and what was typed
+	current map[string]string // the newest token of a visitor
+}
+
+type mistake string
+
+const (
+	noTokens     mistake = "the token is not looked at"
+	tokenOnly    mistake = "what was typed does not count"
+	usedUp       mistake = "a used token is an error"
+	oneTab       mistake = "a visitor has one token"
+	forgetsGone  mistake = "what nobody waits for is forgotten"
+	errorInPage  mistake = "a repetition shows the form again, with an error"
+	executesNone mistake = "a repetition is accepted, and nothing was done the first time"
+)
+
+func newFormShop(m mistake) *formShop {
+	return &formShop{mistake: m, done: map[string]int64{}, current: map[string]string{}}
+}
+
+// Name, PerIntent and Count make it an oracle.
+func (s *formShop) Name() string    { return "the orders" }
+func (s *formShop) PerIntent() bool { return false }
+func (s *formShop) Count(context.Context, func(string) string) (int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.orders, nil
+}
+
+func (s *formShop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch r.Method + " " + r.URL.Path {
+	case "GET /":
+		http.Redirect(w, r, "/orders/new", http.StatusFound)
+	case "GET /orders/new":
+		s.page(w, r, http.StatusOK, "")
+	case "POST /orders":
+		s.take(w, r)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+func (s *formShop) page(w http.ResponseWriter, r *http.Request, status int, wrong string) {
+	visitor, err := r.Cookie("visitor")
+	if err != nil || visitor.Value == "old" {
+		visitor = &http.Cookie{Name: "visitor", Value: rand.Text()}
+		http.SetCookie(w, visitor)
+	}
+	token := rand.Text()
+	s.mu.Lock()
+	s.current[visitor.Value] = token
+	s.mu.Unlock()
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = fmt.Fprintf(w, `<!DOCTYPE html><p>%s</p><form action="/search"><input name=q></form>
+		<form method=post action="/orders" id=order><input type=hidden name=token value=%s><input type=hidden name=csrf value=%s>
+		<input name=amount value=5><input name=note><button name=do value=order>Order</button></form>
+		<form method=post action="/sign-out"><button>Sign out</button></form>`, html.EscapeString(wrong), token, visitor.Value)
+}
+
+func (s *formShop) take(w http.ResponseWriter, r *http.Request) {
+	visitor, err := r.Cookie("visitor")
+	if err != nil || r.PostFormValue("csrf") != visitor.Value || r.PostFormValue("do") != "order" ||
+		r.Header.Get("Referer") == "" || r.Header.Get("Origin") != "http://"+r.Host {
+		http.Error(w, "forged", http.StatusForbidden)
+		return
+	}
+	token := r.PostFormValue("token")
+	key := token + " " + r.PostFormValue("amount") + " " + r.PostFormValue("note")
+	s.mu.Lock()
+	if s.mistake == tokenOnly {
+		key = token
+	}
+	order, again := s.done[key]
+	stale := s.mistake == oneTab && s.current[visitor.Value] != token
+	if s.mistake == usedUp || s.mistake == oneTab {
+		_, used := s.done[token]
+		stale = stale || used
+		s.done[token] = 0
+	}
+	if !again && !stale || s.mistake == noTokens {
+		s.orders++
+		order = s.orders
+		s.done[key] = order
+	}
+	if s.mistake == executesNone && !again {
+		s.orders--
+	}
+	s.mu.Unlock()
+	switch {
+	case stale:
+		http.Error(w, "This form was sent before.", http.StatusUnprocessableEntity)
+	case again && s.mistake == errorInPage:
+		s.page(w, r, http.StatusOK, "There is such an order already.")
+	default:
+		s.answer(w, r, key, order, again)
+	}
+}
+
+func (s *formShop) answer(w http.ResponseWriter, r *http.Request, key string, order int64, again bool) {
+	if s.mistake == forgetsGone {
+		select {
+		case <-r.Context().Done():
+			s.mu.Lock()
+			delete(s.done, key)
+			s.mu.Unlock()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	if !s.shows {
+		http.Redirect(w, r, fmt.Sprintf("/orders/%d", order), http.StatusSeeOther)
+		return
+	}
+	notice := ""
+	if again {
+		notice = `<p role="status">This was sent before, and done once.</p>`
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = fmt.Fprintf(w, `<!DOCTYPE html>%s<h1>Order %d</h1><form method=post><input type=hidden name=token value=%s></form>`, notice, order, rand.Text())
+}

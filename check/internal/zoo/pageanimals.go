@@ -1,0 +1,92 @@
+package zoo
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/semel-dev/semel/check"
+	"github.com/semel-dev/semel/check/wire"
+)
+
+// pageAnimals take forms in a wrong way.
+func pageAnimals() []Animal {
+	return []Animal{
+		{
+			Name:   "the token is not looked at",
+			Says:   "The page has a token against forgery, which is good for any number of times: a double click orders twice.",
+			Caught: []string{"FORM-01", "FORM-02", "FORM-03"},
+			Setup:  ordering(habitat{decisions: func(d *Decisions) { d.Methods = nil }}),
+		},
+		{
+			Name:   "the second click is an error",
+			Says:   "The token is used up by the first click, and the second one's page says that the form has expired: that is what is seen.",
+			Caught: []string{"FORM-02", "FORM-06"},
+			Setup: ordering(habitat{decisions: func(d *Decisions) {
+				d.Dedup = true
+				d.Duplicate = expired
+			}}),
+		},
+		{
+			Name:   "Back, edit, and the old order",
+			Says:   "The token alone is the key: who goes back and orders something else gets the page of the first order.",
+			Caught: []string{"FORM-04"},
+			Setup:  ordering(habitat{decisions: keyed(tokenOnly)}),
+		},
+		{
+			Name:   "Back, edit, and a refusal",
+			Says:   "A form's token is treated like a program's key: other content is refused with 422.",
+			Caught: []string{"FORM-04"},
+			Setup: ordering(habitat{decisions: func(d *Decisions) {
+				d.Key, d.Fingerprint = tokenOnly, Fingerprint
+			}}),
+		},
+		{
+			Name:   "one token for all tabs",
+			Says:   "The token is made once for each session, so that two tabs with two orders are one.",
+			Caught: []string{"FORM-04", "FORM-05"},
+			Setup: ordering(habitat{
+				decisions: keyed(tokenOnly),
+				outside: func(next http.Handler) http.Handler {
+					token := freshToken()
+					return Page(func() string { return token }, next)
+				},
+			}),
+		},
+	}
+}
+
+// tokenOnly takes the token, and not what stands in the form.
+func tokenOnly(r *http.Request) (string, error) {
+	token, _, err := tokenOf(r)
+	return token, err
+}
+
+// expired is the page that many frameworks have.
+func expired(_ *Door, w http.ResponseWriter) {
+	http.Error(w, "This form has expired. Please go back and try again.", http.StatusForbidden)
+}
+
+// ordering is a shop with a page. The door looks at the token of its form.
+func ordering(h habitat) func() (Home, error) {
+	return func() (Home, error) {
+		h.profile = "form"
+		if h.outside == nil {
+			h.outside = func(next http.Handler) http.Handler { return Page(freshToken, next) }
+		}
+		turn := h.decisions
+		h.decisions = func(d *Decisions) {
+			d.Key = ReadToken
+			d.Fingerprint = func(*http.Request, []byte) string { return "" }
+			if turn != nil {
+				turn(d)
+			}
+		}
+		h.change = func(c *check.Config) {
+			c.Template.Header = []wire.Field{{Name: "Content-Type", Value: "application/x-www-form-urlencoded"}}
+			c.Template.Body = []byte("number={{uuid}}&amount={{n}}")
+			c.Page = &check.Page{URL: strings.Replace(c.Template.URL, "/orders", "/orders/new", 1)}
+			c.Failing, c.Invalid = nil, &check.Template{Method: c.Template.Method, URL: c.Template.URL, Header: c.Template.Header, Body: []byte("number=&amount={{n}}")}
+		}
+		return h.home()
+	}
+}

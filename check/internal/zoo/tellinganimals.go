@@ -1,0 +1,170 @@
+package zoo
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/semel-dev/semel/check"
+)
+
+// tellingAnimals tell requests apart in a wrong way.
+func tellingAnimals() []Animal {
+	return []Animal{
+		{
+			Name:   "no fingerprint",
+			Says:   "Only the key is looked up: another body, path or query gets the answer of the first.",
+			Caught: []string{"MIS-02", "MIS-03", "MIS-04", "MIS-05", "MIS-06", "MIS-07"},
+			Setup:  habitat{decisions: told(func(*http.Request, []byte) string { return "" })}.home,
+		},
+		{
+			Name:   "no body in the fingerprint",
+			Says:   "Method and URL are compared, the body is not: it would have had to be read twice.",
+			Caught: []string{"MIS-02", "MIS-03"},
+			Setup: habitat{decisions: told(func(r *http.Request, _ []byte) string {
+				return Fingerprint(r, nil)
+			})}.home,
+		},
+		{
+			Name:   "no path in the fingerprint",
+			Says:   "The body is hashed, the path is not: an order's answer is given to another resource.",
+			Caught: []string{"MIS-05"},
+			Setup: habitat{decisions: told(func(r *http.Request, body []byte) string {
+				return digest(r.Method, r.URL.RawQuery, r.Header.Get("Content-Type"), string(body))
+			})}.home,
+		},
+		{
+			Name:   "no query in the fingerprint",
+			Says:   "The router's pattern is compared, and what stands behind the question mark is not a part of it.",
+			Caught: []string{"MIS-04"},
+			Setup: habitat{decisions: told(func(r *http.Request, body []byte) string {
+				return digest(r.Method, r.URL.Path, r.Header.Get("Content-Type"), string(body))
+			})}.home,
+		},
+		{
+			Name:   "no method in the fingerprint",
+			Says:   "POST and PATCH go through one middleware, which looks at the URL and the body.",
+			Caught: []string{"MIS-06"},
+			Setup: habitat{decisions: told(func(r *http.Request, body []byte) string {
+				return digest(r.URL.Path, r.URL.RawQuery, r.Header.Get("Content-Type"), string(body))
+			})}.home,
+		},
+		{
+			Name:   "no content type in the fingerprint",
+			Says:   "The same bytes as another kind of body are another request, and get the first one's answer.",
+			Caught: []string{"MIS-07"},
+			Setup: habitat{decisions: told(func(r *http.Request, body []byte) string {
+				return digest(r.Method, r.URL.Path, r.URL.RawQuery, string(body))
+			})}.home,
+		},
+		{
+			Name:   "64 KiB of the body",
+			Says:   "The body is hashed up to a bound that is not said: large ones that differ at their end are the same.",
+			Caught: []string{"SIZE-07"},
+			Setup: habitat{decisions: told(func(r *http.Request, body []byte) string {
+				return Fingerprint(r, body[:min(64<<10, len(body))])
+			})}.home,
+		},
+		{
+			Name:   "chunks are not read",
+			Says:   "The body is hashed where there is a Content-Length; a chunked one counts as empty, and as another request.",
+			Caught: []string{"SIZE-02"},
+			Setup: habitat{decisions: told(func(r *http.Request, body []byte) string {
+				if r.ContentLength < 0 {
+					body = nil
+				}
+				return Fingerprint(r, body)
+			})}.home,
+		},
+		{
+			Name:   "another body executes",
+			Says:   "Key and body together are the key, so that a retry that was mended by mistake is done as well.",
+			Caught: []string{"MIS-01", "MIS-03", "MIS-11"},
+			Setup: habitat{decisions: func(d *Decisions) {
+				d.Mismatch = func(d *Door, w http.ResponseWriter, r *http.Request, _ *Record) { d.next.ServeHTTP(w, r) }
+			}}.home,
+		},
+		{
+			Name:   "a mismatch destroys the record",
+			Says:   "What does not fit is taken for a leftover, and cleared away: the next retry runs.",
+			Caught: []string{"MIS-10"},
+			Setup: habitat{decisions: func(d *Decisions) {
+				right := d.Mismatch
+				d.Mismatch = func(d *Door, w http.ResponseWriter, r *http.Request, rec *Record) {
+					d.memory.forget(rec.id)
+					right(d, w, r, rec)
+				}
+			}}.home,
+		},
+		{
+			Name:   "the old result without a word",
+			Says:   "Workflow engines do so: another payload under a known id gets the first one's result, as if it were its own.",
+			Caught: []string{"MIS-02", "MIS-03", "MIS-04", "MIS-05", "MIS-06", "MIS-07"},
+			Setup: habitat{decisions: func(d *Decisions) {
+				d.Mismatch = func(d *Door, w http.ResponseWriter, r *http.Request, rec *Record) { d.repeat(w, r, rec) }
+			}}.home,
+		},
+		{
+			Name:   "one body, one request",
+			Says:   "A body that was seen a moment ago is taken for a double click, whatever its key: two equal orders cannot be made.",
+			Caught: []string{"BASIC-07"},
+			Setup: habitat{decisions: func(d *Decisions) {
+				d.Key = func(r *http.Request) (string, error) {
+					if _, err := ReadKey(r); err != nil {
+						return "", err
+					}
+					body, err := ReadBody(r)
+					r.Body = readable(body)
+					return digest(string(body)), err
+				}
+			}}.home,
+		},
+		{
+			Name:   "two equal orders are a conflict",
+			Says:   "A body that was seen before is refused with 409, whatever its key: the second coffee cannot be ordered.",
+			Caught: []string{"BASIC-01"},
+			Setup: habitat{
+				decisions: func(d *Decisions) {
+					seen := &Memory{retention: time.Hour}
+					right := d.Claim
+					d.Claim = func(m *Memory, life Life, id, asked string) (*Record, bool) {
+						rec, mine := right(m, life, id, asked)
+						if _, first := seen.Claim(nil, asked, id); mine && !first {
+							m.Settle(rec, nil)
+							return rec, false
+						}
+						return rec, mine
+					}
+				},
+				change: func(c *check.Config) { c.Template.Body = []byte(`{"number":"coffee","amount":1}`) },
+			}.home,
+		},
+		{
+			Name:   "refusals are plain text",
+			Says:   "The refusals say nothing that a program can read, and nowhere is written what may be relied on.",
+			Caught: []string{"BASIC-11", "KEY-14", "MIS-12"},
+			Setup: habitat{decisions: func(d *Decisions) {
+				d.Silent = true
+				d.Refuse = func(w http.ResponseWriter, status int, detail string) {
+					name, _, _ := strings.Cut(detail, ":")
+					http.Error(w, name, status)
+				}
+			}}.home,
+		},
+		{
+			Name:   "another body is a bad gateway",
+			Says:   "The exception for a reused key has no mapping, and becomes what the framework has for those.",
+			Caught: []string{"MIS-03"},
+			Setup: habitat{decisions: func(d *Decisions) {
+				d.Mismatch = func(d *Door, w http.ResponseWriter, _ *http.Request, _ *Record) {
+					d.Refuse(w, http.StatusInternalServerError, "unexpected")
+				}
+			}}.home,
+		},
+	}
+}
+
+// told turns how requests are told apart.
+func told(fingerprint func(*http.Request, []byte) string) func(*Decisions) {
+	return func(d *Decisions) { d.Fingerprint = fingerprint }
+}

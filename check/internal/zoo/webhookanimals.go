@@ -1,0 +1,106 @@
+package zoo
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/semel-dev/semel/check"
+)
+
+// webhookAnimals receive deliveries in a wrong way.
+func webhookAnimals() []Animal {
+	return []Animal{
+		{
+			Name:   "signatures are not looked at",
+			Says:   "The route was open while it was tried out, and still is: whoever knows it orders.",
+			Caught: []string{"HOOK-02", "HOOK-03", "HOOK-04"},
+			Setup:  receiving(habitat{outside: func(next http.Handler) http.Handler { return next }}),
+		},
+		{
+			Name:   "timestamps are not looked at",
+			Says:   "The signature is verified, its age is not: a delivery that was recorded can be sent again when its id is forgotten.",
+			Caught: []string{"HOOK-04"},
+			Setup: receiving(habitat{outside: func(next http.Handler) http.Handler {
+				return signedWithin(deliverySecret(), 1<<62, next)
+			}}),
+		},
+		{
+			Name:   "a redelivery is a conflict",
+			Says:   "A duplicate is answered 409, which the sender takes for a failure: it delivers for days, and then switches the hook off.",
+			Caught: []string{"BASIC-03", "HOOK-01"},
+			Setup:  impatient(receiving(habitat{decisions: func(d *Decisions) { d.Dedup = true }})),
+		},
+		{
+			Name:   "seen before it succeeded",
+			Says:   "The id is put among those that were seen, and then the work begins: where it fails, the redelivery is dropped.",
+			Caught: []string{"ERR-04", "HOOK-06"},
+			Setup: receiving(habitat{decisions: func(d *Decisions) {
+				d.Keeps = func(*Answer) bool { return true }
+				right := d.Replay
+				d.Replay = func(w http.ResponseWriter, a *Answer) {
+					given := a.kept()
+					given.Status = http.StatusOK
+					right(w, given)
+				}
+			}}),
+		},
+		{
+			Name:   "a forgery burns the id",
+			Says:   "The id is marked before the signature is verified: who can guess ids can have deliveries dropped.",
+			Caught: []string{"HOOK-03"},
+			Setup: receiving(habitat{
+				outside: func(next http.Handler) http.Handler { return next },
+				inside:  func(next http.Handler) http.Handler { return Signed(deliverySecret(), next) },
+				decisions: func(d *Decisions) {
+					d.Keeps = func(a *Answer) bool { return a.Status < http.StatusInternalServerError }
+				},
+			}),
+		},
+		{
+			Name:   "payloads instead of ids",
+			Says:   "Deliveries are told apart by a hash of what they say: two that say the same are taken for one.",
+			Caught: []string{"HOOK-05"},
+			Setup: receiving(habitat{decisions: func(d *Decisions) {
+				d.Key = func(r *http.Request) (string, error) {
+					body, err := ReadBody(r)
+					r.Body = readable(body)
+					return digest(string(body)), err
+				}
+			}}),
+		},
+		{
+			Name:   "200 while it runs",
+			Says:   "A redelivery during the work is answered 200, as done: if the work fails then, nobody delivers again.",
+			Caught: []string{"HOOK-07"},
+			Setup: receiving(habitat{decisions: busy(func(_ *Door, w http.ResponseWriter, _ *Record) {
+				w.WriteHeader(http.StatusOK)
+			})}),
+		},
+	}
+}
+
+// deliverySecret is what the sender and the shop share.
+func deliverySecret() []byte { return []byte("a secret of twenty-four b") }
+
+// receiving is a shop that takes orders as signed deliveries. Unless the habitat
+// says something else, signatures are verified outside of the door.
+func receiving(h habitat) func() (Home, error) {
+	return func() (Home, error) {
+		h.profile = "webhook"
+		if h.outside == nil {
+			h.outside = func(next http.Handler) http.Handler { return Signed(deliverySecret(), next) }
+		}
+		turn := h.decisions
+		h.decisions = func(d *Decisions) {
+			d.Key, d.Wait = ReadDelivery, time.Second
+			d.Fingerprint = func(*http.Request, []byte) string { return "" }
+			if turn != nil {
+				turn(d)
+			}
+		}
+		desk := &payments{}
+		h.habits.Ask = desk.pay
+		h.change = func(c *check.Config) { c.Secret, c.Observed = deliverySecret(), desk }
+		return h.home()
+	}
+}

@@ -1,0 +1,221 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/semel-dev/semel/check/webform"
+	"github.com/semel-dev/semel/check/wire"
+)
+
+// Page is where a browser finds the form that is submitted. Every intent begins
+// with a visit of it, and takes the form's hidden fields and default values; the
+// fields in the template's body are what a person types. A hidden field that the
+// page fills in stays as the page has it, unless the template has a place such
+// as {{uuid}} for it: a token that was recorded once is of no use.
+type Page struct {
+	URL string // may have places
+	// Form is the id, the name or the action of the form. Empty means the one
+	// that leads to the template's URL, else the only one that is sent by POST.
+	Form string
+}
+
+// maxPageRedirects bounds how often a page may lead to another one.
+const maxPageRedirects = 5
+
+// validate says what is wrong with the page, and what to do.
+func (p *Page) validate(t *Template) error {
+	at := Template{Method: http.MethodGet, URL: p.URL}
+	if err := at.Validate(); err != nil {
+		return fmt.Errorf("the page: %w", err)
+	}
+	_, err := t.typed()
+	return err
+}
+
+// typed are the fields of the template's body, with their places.
+func (t *Template) typed() ([]webform.Field, error) {
+	r := wire.Request{Header: t.Header}
+	fields, err := webform.ParseBody(r.Value("Content-Type"), t.Body)
+	if err != nil {
+		return nil, fmt.Errorf("a page's form is filled in from the request: %w", err)
+	}
+	return fields, nil
+}
+
+// draft is a page's form as somebody has it open. What is sent of it twice is
+// the same, byte for byte.
+type draft struct {
+	values   Values // those of the intent that opened it
+	page     *url.URL
+	form     *webform.Submission
+	boundary string
+}
+
+// open visits the page, and keeps the cookies that it sets.
+func (s *session) open(ctx context.Context, in *intent) (*draft, error) {
+	r, err := s.config.Template.fill(in.values)
+	if err != nil {
+		return nil, err
+	}
+	endpoint := r.URL
+	if r.URL, err = parseTarget(in.values.Fill(s.config.Page.URL)); err != nil {
+		return nil, err
+	}
+	identify(&r, in.user, in.values)
+	asPageRequest(&r)
+	answer, err := s.visit(ctx, &r, in.user)
+	if err != nil {
+		return nil, fmt.Errorf("the page %s: %w", s.config.Page.URL, err)
+	}
+	page, err := webform.Parse(answer.Body, r.URL)
+	if err != nil {
+		return nil, fmt.Errorf("the page %s: %w", r.URL.Redacted(), err)
+	}
+	form, err := s.choose(page, endpoint)
+	if err != nil {
+		return nil, fmt.Errorf("the page %s: %w", r.URL.Redacted(), err)
+	}
+	in.cookies = s.jars[in.user].Cookies(form.URL)
+	return &draft{values: in.values, page: r.URL, form: form, boundary: "----semel-check-" + random(12)}, nil
+}
+
+// asPageRequest makes of a form's request what a browser sends to see its page.
+func asPageRequest(r *wire.Request) {
+	r.Method, r.Body = http.MethodGet, nil
+	for _, name := range []string{"Content-Type", "Content-Length", "Content-Encoding", "Origin", "Referer", "Accept"} {
+		r.Del(name)
+	}
+	r.Set("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")
+	navigates(r, "none")
+}
+
+// navigates adds what browsers say of a person who goes to another page.
+func navigates(r *wire.Request, site string) {
+	r.Set("Sec-Fetch-Dest", "document")
+	r.Set("Sec-Fetch-Mode", "navigate")
+	r.Set("Sec-Fetch-Site", site)
+}
+
+// visit gets a page, and follows where it leads on the same host. The request
+// has the last URL afterwards.
+func (s *session) visit(ctx context.Context, r *wire.Request, user *User) (*wire.Answer, error) {
+	jar, own := s.jars[user], r.Value("Cookie")
+	for range maxPageRedirects + 1 {
+		if r.Del("Cookie"); own != "" {
+			r.Set("Cookie", own)
+		}
+		setCookies(r, jar.Cookies(r.URL))
+		answer, err := s.lookUp(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		store(jar, r, answer)
+		switch {
+		case answer.Status >= 300 && answer.Status < 400 && answer.Header.Get("Location") != "":
+			next, err := r.URL.Parse(answer.Header.Get("Location"))
+			if err != nil || !sameHost(next, r.URL) {
+				return nil, fmt.Errorf("it leads to %q, which is not on its host", answer.Header.Get("Location"))
+			}
+			r.URL = next
+		case answer.Status != http.StatusOK:
+			return nil, fmt.Errorf("the answer is %d; a visitor who is logged in may be needed", answer.Status)
+		case answer.Cut:
+			return nil, errors.New("it is too long, or ended early")
+		case answer.Header.Get("Content-Encoding") != "":
+			return nil, fmt.Errorf("it comes in the coding %q, which was not asked for", answer.Header.Get("Content-Encoding"))
+		default:
+			return answer, nil
+		}
+	}
+	return nil, fmt.Errorf("it leads to another page more than %d times", maxPageRedirects)
+}
+
+func sameHost(a, b *url.URL) bool {
+	return a.Scheme == b.Scheme && strings.EqualFold(wire.Address(a), wire.Address(b))
+}
+
+// choose finds the form on the page, and presses its button.
+func (s *session) choose(page *webform.Page, endpoint *url.URL) (*webform.Submission, error) {
+	typed, err := s.config.Template.typed()
+	if err != nil {
+		return nil, err
+	}
+	var named []string
+	for _, f := range typed {
+		named = append(named, f.Name)
+	}
+	want := s.config.Page.Form
+	var found, leading []*webform.Submission
+	for i := range page.Forms {
+		f := &page.Forms[i]
+		sent := f.Press(page.Base, named)
+		switch {
+		case want != "" && want != f.ID && want != f.Name && want != f.Action(), sent.Method != http.MethodPost:
+			continue
+		case sameHost(sent.URL, endpoint) && sent.URL.Path == endpoint.Path:
+			leading = append(leading, sent)
+		}
+		found = append(found, sent)
+	}
+	if want == "" && len(leading) > 0 {
+		found = leading
+	}
+	switch {
+	case len(found) == 0 && want != "":
+		return nil, fmt.Errorf("it has no form %q that is sent by POST", want)
+	case len(found) == 0:
+		return nil, errors.New("it has no form that is sent by POST")
+	case len(found) > 1:
+		return nil, fmt.Errorf("%d of its forms fit: say which one by its id, its name or its action", len(found))
+	case !sameHost(found[0].URL, endpoint):
+		return nil, fmt.Errorf("its form leads to %s, and not to the host of the request", found[0].URL.Redacted())
+	}
+	return found[0], nil
+}
+
+// submit makes the request one that a browser sends from the page. What is typed
+// are the template's fields, with the intent's values; what is hidden has those
+// of the intent that opened the page.
+func (in *intent) submit(r *wire.Request, t *Template) error {
+	d := in.draft
+	typed, err := t.typed()
+	if err != nil {
+		return err
+	}
+	contentType, body := webform.Encode(d.form.Coding, d.boundary, d.fields(typed, in.values))
+	at := *d.form.URL
+	r.Method, r.URL, r.Body = d.form.Method, &at, body
+	r.Set("Content-Type", contentType)
+	r.Set("Origin", d.page.Scheme+"://"+d.page.Host)
+	referer := *d.page
+	referer.User, referer.Fragment = nil, ""
+	r.Set("Referer", referer.String())
+	navigates(r, "same-origin")
+	return nil
+}
+
+// fields are what is sent of the form.
+func (d *draft) fields(typed []webform.Field, values Values) []webform.Field {
+	places := map[string]bool{}
+	for _, f := range typed {
+		places[f.Name] = places[f.Name] || len(Places(f.Value)) > 0
+	}
+	all := webform.Overlay(d.form.Fields, typed, func(f webform.Field) bool {
+		return f.Kind == webform.Hidden && f.Value != "" && !places[f.Name]
+	})
+	for i := range all {
+		switch {
+		case !places[all[i].Name]:
+		case all[i].Kind == webform.Hidden:
+			all[i].Value = d.values.Fill(all[i].Value)
+		default:
+			all[i].Value = values.Fill(all[i].Value)
+		}
+	}
+	return all
+}

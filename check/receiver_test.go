@@ -1,0 +1,182 @@
+package check_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/semel-dev/semel/check"
+)
+
+// receiver takes webhooks, and does something about each that calls a
+// dependency. As it stands it is right; each mistake makes it wrong in one way.
+type receiver struct {
+	mistake mistake
+	secret  []byte
+	prefix  string // of the names of its header lines
+
+	mu      sync.Mutex
+	effects int64
+	fails   int               // calls of the dependency that are still to fail
+	seen    map[string]bool   // ids; true when what they ask for was done
+	failed  map[string]bool   // ids of payloads that ask for a failure, and had it
+	firsts  map[string]string // the id under which a key came first
+}
+
+const (
+	marksFirst      mistake = "an id is seen before it succeeds"
+	conflict        mistake = "a redelivery is a conflict"
+	anySignature    mistake = "signatures are not verified"
+	anyTime         mistake = "times are not looked at"
+	cutsID          mistake = "ids are cut"
+	marksUnverified mistake = "an id is seen before its signature is verified"
+	acceptsRunning  mistake = "a redelivery is accepted while the first may still fail"
+	payloadIsKey    mistake = "the payload is the id"
+	timeInKey       mistake = "the time is a part of the id"
+	noDedup         mistake = "ids are not looked at"
+	sameValuesOnce  mistake = "no mistake: the application takes the same values once"
+)
+
+func newReceiver(m mistake) *receiver {
+	return &receiver{mistake: m, secret: []byte("secret"), prefix: "Webhook-", seen: map[string]bool{}, failed: map[string]bool{}}
+}
+
+// Name, PerIntent and Count make it an oracle, FailNext and Pending a dependency.
+func (s *receiver) Name() string    { return "the receiver" }
+func (s *receiver) PerIntent() bool { return false }
+func (s *receiver) Count(context.Context, func(string) string) (int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.effects, nil
+}
+
+func (s *receiver) FailNext(n, _ int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fails = n
+}
+
+func (s *receiver) Pending() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fails
+}
+
+// verified lets in what is signed, and not too old.
+func (s *receiver) verified(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(strings.NewReader(string(body)))
+		seconds, _ := strconv.ParseInt(r.Header.Get(s.prefix+"Timestamp"), 10, 64)
+		at := time.Unix(seconds, 0)
+		good := check.SignWebhook(s.secret, r.Header.Get(s.prefix+"Id"), at, body)
+		switch {
+		case s.mistake != anySignature && r.Header.Get(s.prefix+"Signature") != good:
+			if s.mistake == marksUnverified {
+				s.mu.Lock()
+				s.seen[r.Header.Get(s.prefix+"Id")] = true
+				s.mu.Unlock()
+			}
+			http.Error(w, "not signed", http.StatusUnauthorized)
+		case s.mistake != anyTime && time.Since(at).Abs() > 5*time.Minute:
+			http.Error(w, "too old", http.StatusBadRequest)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// process has the effect, unless the dependency fails.
+func (s *receiver) process(id, payload string) error {
+	<-time.After(30 * time.Millisecond)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fails > 0 {
+		s.fails--
+		return errors.New("the dependency failed")
+	}
+	if strings.Contains(payload, "fails once") && !s.failed[id] || strings.Contains(payload, "fails always") {
+		s.failed[id] = true
+		return errors.New("it fails")
+	}
+	s.effects++
+	return nil
+}
+
+func (s *receiver) key(r *http.Request, payload string) string {
+	id := r.Header.Get(s.prefix + "Id")
+	switch m := s.mistake; {
+	case m == cutsID:
+		return id[:30]
+	case m == payloadIsKey, m == sameValuesOnce:
+		return payload
+	case m == timeInKey:
+		return id + r.Header.Get(s.prefix+"Timestamp")
+	case m == noDedup:
+		return id + strconv.FormatInt(time.Now().UnixNano(), 10)
+	}
+	return id
+}
+
+// ServeHTTP answers 409 while the first is running, and remembers an id when
+// what it asks for was done.
+func (s *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	payload, _ := io.ReadAll(r.Body)
+	if ids := r.Header.Values(s.prefix + "Id"); len(ids) != 1 || ids[0] == "" {
+		http.Error(w, "one id is needed", http.StatusBadRequest)
+		return
+	}
+	key := s.key(r, string(payload))
+	s.mu.Lock()
+	done, known := s.seen[key]
+	if !known {
+		s.seen[key] = s.mistake == marksFirst
+	}
+	s.mu.Unlock()
+	switch {
+	case known && done && s.mistake == conflict, known && !done && s.mistake != acceptsRunning:
+		http.Error(w, "known", http.StatusConflict)
+	case known && s.mistake == sameValuesOnce && r.Header.Get(s.prefix+"Id") != s.first(key, ""):
+		http.Error(w, "there is such an event", http.StatusUnprocessableEntity)
+	case known:
+		w.WriteHeader(http.StatusNoContent)
+	default:
+		s.first(key, r.Header.Get(s.prefix+"Id"))
+		s.finish(w, key, r.Header.Get(s.prefix+"Id"), string(payload))
+	}
+}
+
+// first is the id under which a key came first.
+func (s *receiver) first(key, id string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.firsts == nil {
+		s.firsts = map[string]string{}
+	}
+	if id != "" {
+		s.firsts[key] = id
+	}
+	return s.firsts[key]
+}
+
+func (s *receiver) finish(w http.ResponseWriter, key, id, payload string) {
+	err := s.process(id, payload)
+	s.mu.Lock()
+	switch {
+	case err == nil:
+		s.seen[key] = true
+	case s.mistake != marksFirst:
+		delete(s.seen, key)
+	}
+	s.mu.Unlock()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}

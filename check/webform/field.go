@@ -1,0 +1,76 @@
+package webform
+
+// Kind is what a field is on its page, such as "hidden", "text", "textarea",
+// "select" or "submit": the type of an input, else the name of the element. It
+// is empty for a field that no page has.
+type Kind string
+
+// The kinds that are told apart here.
+const (
+	Hidden   Kind = "hidden"
+	Text     Kind = "text"
+	TextArea Kind = "textarea"
+	Number   Kind = "number"
+	Select   Kind = "select"
+	Submit   Kind = "submit"
+)
+
+// Field is one name and one value of a form. A name may come several times.
+type Field struct {
+	Name, Value string
+	Kind        Kind
+	// File is set for a file, whose content is Value; nil for everything else.
+	File *File
+}
+
+// File is what a form says about a file beside its content. The zero value is
+// that of a field in which no file was chosen.
+type File struct{ Name, Type string }
+
+// Overlay puts what was typed into the fields of a page: the values of a name
+// stand where the page has its first field of that name, and in the place of
+// all of them; names that the page does not have follow at the end. keep, where
+// it is not nil, says that the page's field stays as it is.
+func Overlay(page, typed []Field, keep func(Field) bool) []Field {
+	kept := map[string]bool{}
+	for _, f := range page {
+		if keep != nil && keep(f) {
+			kept[f.Name] = true
+		}
+	}
+	var all []Field
+	put := map[string]bool{}
+	add := func(name string, kind Kind) {
+		put[name] = true
+		for _, f := range typed {
+			if f.Name == name {
+				f.Kind = kind
+				all = append(all, f)
+			}
+		}
+	}
+	for _, f := range page {
+		switch {
+		case put[f.Name]:
+		case kept[f.Name] || !has(typed, f.Name):
+			all = append(all, f)
+		default:
+			add(f.Name, f.Kind)
+		}
+	}
+	for _, f := range typed {
+		if !put[f.Name] && !kept[f.Name] {
+			add(f.Name, "")
+		}
+	}
+	return all
+}
+
+func has(fields []Field, name string) bool {
+	for _, f := range fields {
+		if f.Name == name {
+			return true
+		}
+	}
+	return false
+}

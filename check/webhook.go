@@ -1,0 +1,298 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/semel-dev/semel/check/wire"
+)
+
+// staleDelivery is how old the time of a delivery is that has to be refused.
+const staleDelivery = time.Hour
+
+// redeliveries bounds how often a delivery comes again that was not accepted;
+// redeliveryPause lies before each.
+const (
+	redeliveries    = 3
+	redeliveryPause = 200 * time.Millisecond
+	// redeliveryAge is how much older than its redelivery the first one says it is.
+	redeliveryAge = 10 * time.Second
+)
+
+// webhooks are checks of signed deliveries, as Standard Webhooks has them.
+func webhooks() []Check {
+	return []Check{
+		{
+			ID: "HOOK-01", Group: Webhooks, Level: LevelMust, NeedsOracle: true,
+			Says:     "A delivery that comes again, with a new time and a new signature, is accepted and has no second effect.",
+			Source:   "Standard Webhooks, \"Webhook Metadata\" and \"Idempotency\"",
+			Advice:   "Take the webhook-id for the key, and neither the time nor the signature, and answer a redelivery 2xx: a sender who hears anything else tries again.",
+			requests: sends(2),
+			unfit:    wantsWebhook, run: redeliversOnce,
+		},
+		{
+			ID: "HOOK-02", Group: Webhooks, Level: LevelMust, NeedsOracle: true,
+			Says:     "A delivery with a wrong signature is refused, and has no effect.",
+			Source:   "Standard Webhooks, \"Verifying webhook authenticity\"",
+			Advice:   "Verify the signature over id, time and body as they came, before anything else.",
+			requests: sends(1),
+			unfit:    wantsSecret, run: refusesForged,
+		},
+		{
+			ID: "HOOK-03", Group: Webhooks, Level: LevelMust, NeedsOracle: true,
+			Says:     "A delivery with a wrong signature does not use up the id of the true one.",
+			Source:   "Standard Webhooks, \"Verifying webhook authenticity\"; Semel promise 5",
+			Advice:   "Look the id up after the signature was verified: otherwise a stranger who guesses ids can suppress deliveries.",
+			requests: sends(2),
+			unfit:    wantsSecret, run: sparesID,
+		},
+		{
+			ID: "HOOK-04", Group: Webhooks, Level: LevelShould, NeedsOracle: true,
+			Says:     "A delivery whose time is an hour old is refused, and has no effect.",
+			Source:   "Standard Webhooks, \"Replay attacks\"",
+			Advice:   "Refuse a time that is more than five minutes away. Senders sign redeliveries anew.",
+			requests: sends(1),
+			unfit:    wantsSecret, run: refusesStale,
+		},
+		{
+			ID: "HOOK-05", Group: Webhooks, Level: LevelMust, NeedsOracle: true,
+			Says:     "The same payload under another id has an effect of its own.",
+			Source:   "Standard Webhooks, \"Idempotency\"",
+			Advice:   "Compare whole ids, and nothing but ids: two events may look alike.",
+			requests: sends(2),
+			unfit:    wantsWebhook, run: executesOtherID,
+		},
+		{
+			ID: "HOOK-06", Group: Webhooks, Level: LevelMust, NeedsOracle: true,
+			Says:     "A delivery whose processing failed is processed when it comes again.",
+			Source:   "Standard Webhooks, \"Idempotency\"; Semel promise 3",
+			Advice:   "Remember the id together with the effect, in one transaction, and not before it: otherwise the message is lost.",
+			requests: sends(1 + redeliveries),
+			unfit:    wantsFailure, run: processesAfterFailure,
+		},
+		{
+			ID: "HOOK-07", Group: Webhooks, Level: LevelMust, NeedsOracle: true,
+			Says:     "A delivery that comes again while the first is being processed is accepted only if it takes effect, which it does once.",
+			Source:   "Standard Webhooks, \"Idempotency\"; Semel promises 1 and 7",
+			Advice:   "Let the second wait for the first, or refuse it so that it comes again. Who answers 2xx before the effect is certain loses the message when the first fails.",
+			requests: sends(2 * (2 + redeliveries)),
+			unfit:    wantsWebhook, run: redeliversWhileRunning,
+		},
+	}
+}
+
+// wantsWebhook is for checks of deliveries.
+func wantsWebhook(c *Config) string {
+	if !c.Profile.Webhook {
+		return "the profile is not that of a webhook"
+	}
+	return ""
+}
+
+// wantsSecret is for checks of signatures.
+func wantsSecret(c *Config) string {
+	if why := wantsWebhook(c); why != "" || len(c.Secret) > 0 {
+		return why
+	}
+	return "without the webhook's secret nothing can be signed"
+}
+
+// wantsFailure is for checks that need processing to fail.
+func wantsFailure(c *Config) string {
+	if why := wantsWebhook(c); why != "" || c.Observed != nil || c.Failing != nil {
+		return why
+	}
+	return "nothing can be made to fail: observe a dependency, or give a failing request"
+}
+
+// taken reports whether the sender hears that the delivery has arrived.
+func (r reply) taken() bool { return r.answered() && r.Status >= 200 && r.Status < 300 }
+
+// refusal reports whether the answer is a 4xx.
+func (r reply) refusal() bool { return r.answered() && r.Status >= 400 && r.Status < 500 }
+
+// deliverAt sends a delivery that is signed at that time, with the changes made
+// after the signature.
+func (p *probe) deliverAt(ctx context.Context, label string, at time.Time, in *intent, changes ...change) reply {
+	r, err := p.request(in)
+	if err != nil {
+		return reply{err: err}
+	}
+	p.run.config.sign(r, at)
+	for _, change := range changes {
+		change(r)
+	}
+	return p.deliver(ctx, label, r, &wire.Manner{})
+}
+
+func redeliversOnce(ctx context.Context, p *probe) finding {
+	in, err := p.intent(ctx)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	since, now := p.before(ctx), time.Now()
+	// The time counts seconds; that of the two has to be another one.
+	if first := p.deliverAt(ctx, "delivered", now.Add(-redeliveryAge), in); !first.taken() {
+		return incomplete("the first delivery was answered %s", first)
+	}
+	if again := p.deliverAt(ctx, "redelivered", now, in); !again.taken() {
+		return failed("the redelivery was answered %s", again)
+	}
+	return p.once(ctx, since, in)
+}
+
+// forge signs with a secret that is not the right one.
+func (p *probe) forge(r *wire.Request) {
+	other := *p.run.config
+	other.Secret = []byte("semel-check-" + random(12))
+	other.sign(r, time.Now())
+}
+
+func refusesForged(ctx context.Context, p *probe) finding {
+	return p.refusesDelivery(ctx, "a delivery with a wrong signature", time.Now(), p.forge)
+}
+
+func refusesStale(ctx context.Context, p *probe) finding {
+	return p.refusesDelivery(ctx, "a delivery of an hour ago", time.Now().Add(-staleDelivery))
+}
+
+func (p *probe) refusesDelivery(ctx context.Context, what string, at time.Time, changes ...change) finding {
+	in, err := p.intent(ctx)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	since := p.before(ctx)
+	switch r := p.deliverAt(ctx, what, at, in, changes...); {
+	case !r.answered():
+		return incomplete("the delivery got %s", r)
+	case !r.refusal():
+		return failed("%s was answered %s", what, r)
+	}
+	return p.effects(ctx, since, 0, 0, in)
+}
+
+func sparesID(ctx context.Context, p *probe) finding {
+	in, err := p.intent(ctx)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	since := p.before(ctx)
+	if r := p.deliverAt(ctx, "with a wrong signature", time.Now(), in, p.forge); !r.answered() || r.taken() {
+		return incomplete("the forged delivery got %s", r)
+	}
+	if r := p.send(ctx, "rightly signed", in); !r.taken() {
+		return failed("after a forged delivery with its id the true one was answered %s", r)
+	}
+	return p.once(ctx, since, in)
+}
+
+func executesOtherID(ctx context.Context, p *probe) finding {
+	in, err := p.intent(ctx)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	other := in.renamed(in.key + "-" + random(4))
+	since := p.before(ctx)
+	if first := p.send(ctx, "delivered", in); !first.taken() {
+		return incomplete("the first delivery was answered %s", first)
+	}
+	if f := p.once(ctx, since, in); !f.ok() {
+		return incomplete("the first delivery: %s", f.reason)
+	}
+	since = p.before(ctx, other) // which has the values of the first
+	second := p.send(ctx, "the same payload with another id", other)
+	switch {
+	case second.taken():
+		return p.once(ctx, since, other)
+	case !second.refusal() || !p.run.config.Template.Varies():
+		return failed("the second was answered %s", second)
+	}
+	if f := p.effects(ctx, since, 0, 0, other); !f.ok() {
+		return f
+	}
+	return skipped("the application refuses the same values twice: %s", second)
+}
+
+func processesAfterFailure(ctx context.Context, p *probe) finding {
+	in, err := p.intent(ctx)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	since, config := p.before(ctx), p.run.config
+	first, message := reply{}, &config.Template
+	if config.Observed == nil {
+		message = config.Failing
+		first = p.sendOf(ctx, "delivered, and processing fails", message, in)
+	} else if got, f := p.withoutDependency(ctx, in); !f.ok() {
+		return f
+	} else {
+		first = got
+	}
+	if first.taken() {
+		return p.acceptedFailure(ctx, since, in, first)
+	}
+	last, taken := p.redeliver(ctx, message, in)
+	switch {
+	case taken:
+		return p.once(ctx, since, in)
+	case config.Observed == nil:
+		return incomplete("the failing request fails each time: %s", last)
+	}
+	return failed("after a failure (%s) no redelivery was accepted: the last was answered %s", first, last)
+}
+
+// acceptedFailure judges a delivery that was accepted although something was
+// made to fail: its sender will not send it again.
+func (p *probe) acceptedFailure(ctx context.Context, since tally, in *intent, first reply) finding {
+	f := p.once(ctx, since, in)
+	_, knows := p.run.config.Observed.(interface{ Pending() int })
+	switch {
+	case f.verdict == Incomplete:
+		return f
+	case p.run.config.Observed == nil, f.ok() && !knows:
+		return incomplete("the delivery was answered %s: the failure may not have reached it", first)
+	case f.ok():
+		return passedBut("the service tried again by itself")
+	}
+	return failed("the delivery was answered %s although its processing failed, and had %s", first, f.reason)
+}
+
+// redeliver sends a delivery until it is accepted, a few times.
+func (p *probe) redeliver(ctx context.Context, message *Template, in *intent) (last reply, taken bool) {
+	for range redeliveries {
+		if !pause(ctx, redeliveryPause) {
+			return reply{err: ctx.Err()}, false
+		}
+		if last = p.sendOf(ctx, "redelivered", message, in); last.taken() {
+			return last, true
+		}
+	}
+	return last, false
+}
+
+func redeliversWhileRunning(ctx context.Context, p *probe) finding {
+	if f := p.redeliverTwin(ctx); !f.ok() || p.run.config.Observed == nil {
+		return f
+	}
+	p.run.config.Observed.FailNext(1, http.StatusInternalServerError)
+	defer p.run.config.Observed.FailNext(0, 0)
+	return p.redeliverTwin(ctx)
+}
+
+// redeliverTwin sends a delivery twice at once, and again until it is accepted.
+func (p *probe) redeliverTwin(ctx context.Context) finding {
+	in, err := p.intent(ctx)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	since := p.before(ctx)
+	twins := p.together(2, func(i int) reply { return p.send(ctx, fmt.Sprintf("delivery %d", i+1), in) })
+	if !twins[0].taken() && !twins[1].taken() {
+		if last, taken := p.redeliver(ctx, &p.run.config.Template, in); !taken {
+			return incomplete("no delivery was accepted: the last was answered %s", last)
+		}
+	}
+	return p.once(ctx, since, in)
+}
