@@ -225,7 +225,7 @@ func takesNoEmptyKey(ctx context.Context, p *probe) finding {
 			r.Set(key.Name, "")
 		}
 	})
-	if f.ok() && key.In == KeyInHeader && key.Quoted {
+	if f.ok() && key.In == KeyInHeader && key.Quoted { // where keys are raw, these are two bytes like any other
 		return p.emptyKeys(ctx, p.spelled(`""`))
 	}
 	return f

@@ -14,13 +14,13 @@ import (
 type kind int
 
 const (
-	absent kind = iota
-	null
-	boolean
-	number
-	text
-	array
-	object
+	kindNone kind = iota // not there
+	kindNull
+	kindBool
+	kindNumber
+	kindText
+	kindArray
+	kindObject
 )
 
 // value is a part of a JSON or YAML document, with its members in order. Its
@@ -34,16 +34,16 @@ type value struct {
 	members map[string]*value
 }
 
-func newText(s string) *value   { return &value{kind: text, scalar: s} }
-func newNumber(s string) *value { return &value{kind: number, scalar: s} }
-func newObject() *value         { return &value{kind: object, members: map[string]*value{}} }
+func newText(s string) *value   { return &value{kind: kindText, scalar: s} }
+func newNumber(s string) *value { return &value{kind: kindNumber, scalar: s} }
+func newObject() *value         { return &value{kind: kindObject, members: map[string]*value{}} }
 
 // is reports what the value is.
 func (v *value) is(k kind) bool { return v.kindOf() == k }
 
 func (v *value) kindOf() kind {
 	if v == nil {
-		return absent
+		return kindNone
 	}
 	return v.kind
 }
@@ -96,11 +96,11 @@ func (v *value) names() []string {
 }
 
 // truth reports whether it is true.
-func (v *value) truth() bool { return v.is(boolean) && v.scalar == "true" }
+func (v *value) truth() bool { return v.is(kindBool) && v.scalar == "true" }
 
 // float is a number's value, or ok false.
 func (v *value) float() (f float64, ok bool) {
-	if !v.is(number) {
+	if !v.is(kindNumber) {
 		return 0, false
 	}
 	f, err := strconv.ParseFloat(v.scalar, 64)
@@ -113,13 +113,13 @@ func (v *value) encode(b *bytes.Buffer) error {
 		return fmt.Errorf("the body is larger than %d MiB: give one of your own", MaxBytes>>20)
 	}
 	switch v.kindOf() {
-	case absent, null:
+	case kindNone, kindNull:
 		b.WriteString("null")
-	case boolean, number:
+	case kindBool, kindNumber:
 		b.WriteString(v.scalar)
-	case text:
+	case kindText:
 		writeText(b, v.scalar)
-	case array:
+	case kindArray:
 		for i, item := range v.items {
 			b.WriteString(opening('[', i))
 			if err := item.encode(b); err != nil {
@@ -127,7 +127,7 @@ func (v *value) encode(b *bytes.Buffer) error {
 			}
 		}
 		b.WriteString(closing("[]", len(v.items)))
-	case object:
+	case kindObject:
 		for i, name := range v.keys {
 			b.WriteString(opening('{', i))
 			writeText(b, name)
@@ -205,25 +205,25 @@ func (p *jsonParser) value(depth int) (*value, error) {
 	case json.Delim:
 		return v, p.fill(v, t, depth)
 	case string:
-		v.kind, v.scalar = text, t
+		v.kind, v.scalar = kindText, t
 	case json.Number:
-		v.kind, v.scalar = number, t.String()
+		v.kind, v.scalar = kindNumber, t.String()
 	case bool:
-		v.kind, v.scalar = boolean, strconv.FormatBool(t)
+		v.kind, v.scalar = kindBool, strconv.FormatBool(t)
 	default:
-		v.kind = null
+		v.kind = kindNull
 	}
 	return v, nil
 }
 
 func (p *jsonParser) fill(v *value, opened json.Delim, depth int) error {
-	v.kind = array
+	v.kind = kindArray
 	if opened == '{' {
-		v.kind, v.members = object, map[string]*value{}
+		v.kind, v.members = kindObject, map[string]*value{}
 	}
 	for p.decoder.More() {
 		name := ""
-		if v.kind == object {
+		if v.kind == kindObject {
 			token, err := p.decoder.Token()
 			if err != nil {
 				return err
@@ -234,7 +234,7 @@ func (p *jsonParser) fill(v *value, opened json.Delim, depth int) error {
 		if err != nil {
 			return err
 		}
-		if v.kind == object {
+		if v.kind == kindObject {
 			v.set(name, member)
 		} else {
 			v.items = append(v.items, member)
@@ -249,15 +249,15 @@ func (v *value) at(pointer string) (*value, error) {
 	for step := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
 		switch v.kindOf() {
-		case object:
+		case kindObject:
 			v = v.get(step)
-		case array:
+		case kindArray:
 			i, err := strconv.Atoi(step)
 			if err != nil || i < 0 || i >= len(v.items) {
 				return nil, errors.New("there is nothing")
 			}
 			v = v.items[i]
-		case absent, null, boolean, number, text:
+		case kindNone, kindNull, kindBool, kindNumber, kindText:
 			return nil, errors.New("there is nothing")
 		}
 	}

@@ -59,11 +59,11 @@ type httpFile struct {
 }
 
 var (
-	named    = regexp.MustCompile(`^\s*(?:#|//)\s*@name[\s=]+(\S+)`)               //nolint:gochecknoglobals // compiled once, never changed.
-	assigned = regexp.MustCompile(`^\s*@([A-Za-z_][\w.-]*)\s*=\s*(.*?)\s*$`)       //nolint:gochecknoglobals // as above.
-	include  = regexp.MustCompile(`^<(@[\w-]*)?[ \t]+(\S.*?)\s*$`)                 //nolint:gochecknoglobals // as above.
-	handler  = regexp.MustCompile(`^>\s*\{%|^>\s+\S+\.js\s*$|^>>!?\s+\S|^<>\s*\S`) //nolint:gochecknoglobals // as above.
-	script   = regexp.MustCompile(`^<\s*\{%|^<\s+\S+\.js\s*$`)                     //nolint:gochecknoglobals // as above.
+	named    = regexp.MustCompile(`^\s*(?:#|//)\s*@name[\s=]+(\S+)`)
+	assigned = regexp.MustCompile(`^\s*@([A-Za-z_][\w.-]*)\s*=\s*(.*?)\s*$`)
+	include  = regexp.MustCompile(`^<(@[\w-]*)?[ \t]+(\S.*?)\s*$`)
+	handler  = regexp.MustCompile(`^>\s*\{%|^>\s+\S+\.js\s*$|^>>!?\s+\S|^<>\s*\S`)
+	script   = regexp.MustCompile(`^<\s*\{%|^<\s+\S+\.js\s*$`)
 )
 
 // split finds the requests, and the variables of the file.

@@ -93,7 +93,7 @@ func (a *openAPI) encode(kind string, media, v *value) (body []byte, contentType
 		}
 		err := v.encode(&b)
 		return b.Bytes(), kind, err
-	case v.is(text):
+	case v.is(kindText):
 		return []byte(v.scalar), kind, nil
 	case strings.HasPrefix(lower, "application/x-www-form-urlencoded"):
 		var pairs []string
@@ -101,7 +101,7 @@ func (a *openAPI) encode(kind string, media, v *value) (body []byte, contentType
 			encoding := media.get("encoding").get(name)
 			style := encoding.get("style").text()
 			member := v.get(name)
-			if member.is(object) && style != "deepObject" {
+			if member.is(kindObject) && style != "deepObject" {
 				member = newText(asText(member))
 			}
 			explode := encoding.get("explode") == nil || encoding.get("explode").truth()
@@ -140,11 +140,12 @@ func (a *openAPI) parts(media, v *value) ([]part, error) {
 		case of.get("format").text() == "binary", of.get("contentMediaType") != nil && of.get("contentEncoding") == nil:
 			file := name + ".bin"
 			p.fileName, p.contentType = &file, "application/octet-stream"
-		case v.get(name).is(object):
+		case v.get(name).is(kindObject):
 			p.contentType = "application/json"
 		}
 		if given := media.get("encoding").get(name).get("contentType").text(); given != "" {
-			p.contentType = strings.TrimSpace(strings.Split(given, ",")[0])
+			first, _, _ := strings.Cut(given, ",")
+			p.contentType = strings.TrimSpace(first)
 		}
 		parts = append(parts, p)
 	}

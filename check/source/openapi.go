@@ -75,7 +75,7 @@ func parseDocument(data []byte) (*value, error) {
 }
 
 // unfilled matches a place of a path that is none of ours.
-var unfilled = regexp.MustCompile(`(?:^|[^{])\{[^{}]+\}(?:$|[^}])`) //nolint:gochecknoglobals // compiled once, never changed.
+var unfilled = regexp.MustCompile(`(?:^|[^{])\{[^{}]+\}(?:$|[^}])`)
 
 // methods are those that a path item may have.
 func methods() []string {
@@ -96,7 +96,7 @@ func (a *openAPI) choose(wanted string) (operation, error) {
 		}
 		for _, method := range methods() {
 			does := item.get(strings.ToLower(method))
-			if !does.is(object) {
+			if !does.is(kindObject) {
 				continue
 			}
 			o := operation{method: method, path: path, does: does, item: item}
@@ -136,7 +136,7 @@ const maxHops = 32
 func (a *openAPI) resolve(v *value) (*value, error) {
 	for range maxHops {
 		to := v.get("$ref")
-		if !to.is(text) {
+		if !to.is(kindText) {
 			return v, nil
 		}
 		pointer, ok := strings.CutPrefix(to.scalar, "#/")

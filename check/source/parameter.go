@@ -95,15 +95,15 @@ func (a *openAPI) place(p *value, name, in string, v *value) error {
 func joined(v *value) string {
 	var parts []string
 	switch v.kindOf() {
-	case array:
+	case kindArray:
 		for _, item := range v.items {
 			parts = append(parts, asText(item))
 		}
-	case object:
+	case kindObject:
 		for _, name := range v.keys {
 			parts = append(parts, name, asText(v.members[name]))
 		}
-	case absent, null, boolean, number, text:
+	case kindNone, kindNull, kindBool, kindNumber, kindText:
 		return asText(v)
 	}
 	return strings.Join(parts, ",")
@@ -115,15 +115,15 @@ func pairsOf(name, style string, explode bool, v *value) []string {
 	pair := func(name, text string) string { return escapeForm(name) + "=" + escapeForm(text) }
 	var pairs []string
 	switch {
-	case v.is(array) && explode:
+	case v.is(kindArray) && explode:
 		for _, item := range v.items {
 			pairs = append(pairs, pair(name, asText(item)))
 		}
-	case v.is(object) && style == "deepObject":
+	case v.is(kindObject) && style == "deepObject":
 		for _, member := range v.keys {
 			pairs = append(pairs, pairsOf(name+"["+member+"]", style, explode, v.members[member])...)
 		}
-	case v.is(object) && explode:
+	case v.is(kindObject) && explode:
 		for _, member := range v.keys {
 			pairs = append(pairs, pair(member, asText(v.members[member])))
 		}
@@ -136,11 +136,11 @@ func pairsOf(name, style string, explode bool, v *value) []string {
 // asText is a scalar's text, and JSON of all else.
 func asText(v *value) string {
 	switch v.kindOf() {
-	case absent, null:
+	case kindNone, kindNull:
 		return ""
-	case boolean, number, text:
+	case kindBool, kindNumber, kindText:
 		return v.scalar
-	case array, object:
+	case kindArray, kindObject:
 	}
 	var b bytes.Buffer
 	_ = v.encode(&b) // what is too large is refused with the whole request

@@ -28,7 +28,7 @@ var errTooLarge = errors.New("the schema makes too large a body: add an example 
 func (a *openAPI) build(schema *value, name string) (*value, error) {
 	v, err := a.valueOf(schema, name, nil)
 	if err == nil && v == nil {
-		v = &value{kind: null}
+		v = &value{kind: kindNull}
 	}
 	return v, err
 }
@@ -63,9 +63,9 @@ func (a *openAPI) valueOf(schema *value, name string, above []*value) (*value, e
 	case "integer", "number":
 		return newNumber(numberOf(s, typeOf(s) == "integer")), nil
 	case "boolean":
-		return &value{kind: boolean, scalar: "true"}, nil
+		return &value{kind: kindBool, scalar: "true"}, nil
 	case "null", "":
-		return &value{kind: null}, nil
+		return &value{kind: kindNull}, nil
 	}
 	return newText(a.textOf(s, name)), nil
 }
@@ -77,7 +77,7 @@ func givenBy(s *value) *value {
 	}
 	for _, list := range []*value{s.get("examples"), s.get("enum")} {
 		for _, v := range list.list() {
-			if !v.is(null) {
+			if !v.is(kindNull) {
 				return v
 			}
 		}
@@ -85,7 +85,7 @@ func givenBy(s *value) *value {
 	if constant := s.get("const"); constant != nil {
 		return constant
 	}
-	if given := s.get("default"); !given.is(null) {
+	if given := s.get("default"); !given.is(kindNull) {
 		return given
 	}
 	return nil
@@ -94,7 +94,7 @@ func givenBy(s *value) *value {
 // typeOf is the first type that is not null, or that which the keywords mean.
 func typeOf(s *value) string {
 	declared := s.get("type")
-	if declared.is(text) {
+	if declared.is(kindText) {
 		return declared.scalar
 	}
 	for _, one := range declared.list() {
@@ -113,7 +113,7 @@ func typeOf(s *value) string {
 		return "number"
 	case declared != nil:
 		return "null"
-	case s.is(object) && len(s.keys) > 0:
+	case s.is(kindObject) && len(s.keys) > 0:
 		return "string"
 	}
 	return ""
@@ -189,7 +189,7 @@ func (a *openAPI) discriminate(merged, discriminator, chosen *value) {
 	alone := newObject()
 	alone.set("properties", newObject())
 	alone.get("properties").set(property, constant)
-	alone.set("required", &value{kind: array, items: []*value{newText(property)}})
+	alone.set("required", &value{kind: kindArray, items: []*value{newText(property)}})
 	_ = a.merge(merged, alone) // of three members
 }
 
@@ -217,9 +217,9 @@ func (a *openAPI) merge(into, from *value) error {
 				}
 			}
 			into.set(name, both)
-		case name == "required" && held.is(array):
+		case name == "required" && held.is(kindArray):
 			a.left -= len(held.items) + len(member.list())
-			into.set(name, &value{kind: array, line: held.line, items: slices.Concat(held.items, member.list())})
+			into.set(name, &value{kind: kindArray, line: held.line, items: slices.Concat(held.items, member.list())})
 		}
 	}
 	return nil
@@ -228,38 +228,40 @@ func (a *openAPI) merge(into, from *value) error {
 // objectOf has the members that are required, or for which the document has a
 // value; all of them where that is none.
 func (a *openAPI) objectOf(s *value, above []*value) (*value, error) {
-	properties := s.get("properties")
 	required := map[string]bool{}
 	for _, name := range s.get("required").list() {
 		required[name.text()] = true
 	}
-	for _, everything := range []bool{false, true} {
-		made := newObject()
-		for _, name := range properties.names() {
-			property, err := a.flat(properties.get(name), 0)
-			if err != nil {
-				return nil, err
-			}
-			if property.get("readOnly").truth() || !everything && !required[name] && givenBy(property) == nil {
-				continue
-			}
-			member, err := a.valueOf(properties.get(name), name, above)
-			if err != nil {
-				return nil, err
-			}
-			if member == nil && required[name] {
-				member = &value{kind: null}
-				a.r.note("%s holds itself: null was put there", name)
-			}
-			if member != nil {
-				made.set(name, member)
-			}
+	made, err := a.membersOf(s, required, false, above)
+	if err == nil && len(made.keys) == 0 {
+		return a.membersOf(s, required, true, above)
+	}
+	return made, err
+}
+
+func (a *openAPI) membersOf(s *value, required map[string]bool, everything bool, above []*value) (*value, error) {
+	made, properties := newObject(), s.get("properties")
+	for _, name := range properties.names() {
+		property, err := a.flat(properties.get(name), 0)
+		if err != nil {
+			return nil, err
 		}
-		if len(made.keys) > 0 || everything {
-			return made, nil
+		if property.get("readOnly").truth() || !everything && !required[name] && givenBy(property) == nil {
+			continue
+		}
+		member, err := a.valueOf(properties.get(name), name, above)
+		if err != nil {
+			return nil, err
+		}
+		if member == nil && required[name] {
+			member = &value{kind: kindNull}
+			a.r.note("%s holds itself: null was put there", name)
+		}
+		if member != nil {
+			made.set(name, member)
 		}
 	}
-	return newObject(), nil
+	return made, nil
 }
 
 func (a *openAPI) arrayOf(s *value, name string, above []*value) (*value, error) {
@@ -270,13 +272,13 @@ func (a *openAPI) arrayOf(s *value, name string, above []*value) (*value, error)
 	if most, ok := s.get("maxItems").float(); ok && most < 1 {
 		n = 0
 	}
-	made := &value{kind: array}
+	made := &value{kind: kindArray}
 	for range n {
 		item, err := a.valueOf(s.get("items"), name, above)
 		if err != nil {
 			return nil, err
 		}
-		if item != nil && !(item.is(null) && s.get("items") == nil) {
+		if item != nil && (s.get("items") != nil || !item.is(kindNull)) {
 			made.items = append(made.items, item)
 		}
 	}

@@ -84,7 +84,7 @@ func fieldsOf(t *check.Template) []found {
 	const filled = "" // what has a place differs already
 	body := check.Values{"n": "0", "uuid": filled, "now": filled, "key": filled, "minted": filled}.Fill(string(t.Body))
 	var all []found
-	if doc, err := parseJSON([]byte(body)); err == nil && (doc.is(object) || doc.is(array)) {
+	if doc, err := parseJSON([]byte(body)); err == nil && (doc.is(kindObject) || doc.is(kindArray)) {
 		doc.walk("", "", &all)
 		return all
 	}
@@ -116,18 +116,18 @@ func contentTypeOf(t *check.Template) string {
 // walk collects the texts and numbers below a value, whose pointer is at.
 func (v *value) walk(at, name string, all *[]found) {
 	switch v.kindOf() {
-	case object:
+	case kindObject:
 		for _, member := range v.keys {
 			v.members[member].walk(at+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(member), member, all)
 		}
-	case array:
+	case kindArray:
 		for i, item := range v.items {
 			item.walk(fmt.Sprintf("%s/%d", at, i), name, all)
 		}
-	case text, number:
+	case kindText, kindNumber:
 		if v.scalar != "" {
 			*all = append(*all, found{at, name, v.scalar})
 		}
-	case absent, null, boolean:
+	case kindNone, kindNull, kindBool:
 	}
 }

@@ -15,8 +15,8 @@ const (
 )
 
 var (
-	braces    = regexp.MustCompile(`\{\{\s*(.*?)\s*\}\}`) //nolint:gochecknoglobals // compiled once, never changed.
-	plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)   //nolint:gochecknoglobals // as above.
+	braces    = regexp.MustCompile(`\{\{\s*(.*?)\s*\}\}`)
+	plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
 )
 
 // fill puts the variables of the file in, and ours for what editors make up.

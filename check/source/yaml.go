@@ -79,13 +79,13 @@ func (p *yamlParser) value(n ast.Node, depth int) (*value, error) {
 	v := &value{line: lineOf(n)}
 	switch n := n.(type) {
 	case *ast.MappingNode:
-		v.kind, v.members = object, map[string]*value{}
+		v.kind, v.members = kindObject, map[string]*value{}
 		return v, p.members(v, n.Values, depth)
 	case *ast.MappingValueNode:
-		v.kind, v.members = object, map[string]*value{}
+		v.kind, v.members = kindObject, map[string]*value{}
 		return v, p.members(v, []*ast.MappingValueNode{n}, depth)
 	case *ast.SequenceNode:
-		v.kind = array
+		v.kind = kindArray
 		for _, entry := range n.Values {
 			item, err := p.value(entry, depth+1)
 			if err != nil {
@@ -117,23 +117,23 @@ func (p *yamlParser) value(n ast.Node, depth int) (*value, error) {
 func (v *value) scalarOf(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.StringNode:
-		v.kind, v.scalar = text, n.Value
+		v.kind, v.scalar = kindText, n.Value
 	case *ast.LiteralNode:
-		v.kind, v.scalar = text, n.Value.Value
+		v.kind, v.scalar = kindText, n.Value.Value
 	case *ast.BoolNode:
-		v.kind, v.scalar = boolean, strconv.FormatBool(n.Value)
+		v.kind, v.scalar = kindBool, strconv.FormatBool(n.Value)
 	case *ast.IntegerNode:
-		v.kind, v.scalar = number, fmt.Sprint(n.Value)
+		v.kind, v.scalar = kindNumber, fmt.Sprint(n.Value)
 	case *ast.FloatNode:
-		v.kind, v.scalar = number, n.GetToken().Value
+		v.kind, v.scalar = kindNumber, n.GetToken().Value
 		if !json.Valid([]byte(v.scalar)) {
 			v.scalar = strconv.FormatFloat(n.Value, 'g', -1, 64)
 		}
 		if math.IsInf(n.Value, 0) || math.IsNaN(n.Value) {
-			v.kind, v.scalar = null, ""
+			v.kind, v.scalar = kindNull, ""
 		}
 	default: // null, and what JSON has no word for: .inf and .nan
-		v.kind = null
+		v.kind = kindNull
 	}
 }
 
@@ -148,7 +148,7 @@ func (p *yamlParser) members(v *value, entries []*ast.MappingValueNode, depth in
 			continue
 		}
 		from := member.list()
-		if member.is(object) {
+		if member.is(kindObject) {
 			from = []*value{member}
 		}
 		for _, other := range from {

@@ -29,6 +29,7 @@ type exchange struct {
 	r    *Request
 	m    *Manner
 	most int64 // of the answer's body
+	gone int   // bytes of the body that went out with the head
 }
 
 func newExchange(conn net.Conn, r *Request, m *Manner, most int64) *exchange {
@@ -63,6 +64,9 @@ func (e *exchange) run(ctx context.Context) (*Answer, error) {
 	if e.m.Fault == CutInHead {
 		return nil, e.abandon(e.write(head[:len(head)-2]))
 	}
+	if e.atOnce() {
+		head, e.gone = append(head, e.r.Body...), len(e.r.Body)
+	}
 	if err := e.write(head); err != nil {
 		return e.early(err)
 	}
@@ -75,6 +79,14 @@ func (e *exchange) run(ctx context.Context) (*Answer, error) {
 		return nil, e.abandon(e.writeBody(ctx))
 	}
 	return e.talk(ctx)
+}
+
+// atOnce reports whether the body goes out with the head. A service that refuses
+// the head, and closes with a body unread, resets the connection, and that can
+// overtake its own answer.
+func (e *exchange) atOnce() bool {
+	m := e.m
+	return len(e.r.Body) <= heldBody && !m.Expect && !m.Chunked && m.Pieces <= 1 && m.Fault != CutInBody
 }
 
 // early is the answer of a service that closed before it had read the head, such
@@ -123,7 +135,7 @@ func (e *exchange) write(b []byte) error {
 }
 
 func (e *exchange) writeBody(ctx context.Context) error {
-	body := e.r.Body
+	body := e.r.Body[e.gone:]
 	if e.m.Fault == CutInBody {
 		body = body[:len(body)/2]
 	}

@@ -17,6 +17,9 @@ type Animal struct {
 	Says string
 	// Caught are the ids of the checks that have to fail; all others must not.
 	Caught []string
+	// Depends are ids of checks that fail or do not, as it comes: the mistake is
+	// one of timing, and which of two is first is nobody's to say.
+	Depends []string
 	// Open are ids of checks that MUST hold and cannot be judged here, and Why
 	// says what is missing.
 	Open []string
@@ -89,6 +92,15 @@ func (h habitat) home() (Home, error) {
 		h.process(&config, process)
 	}
 	return Home{Config: config, Close: process.Close}, nil
+}
+
+// impatient gives up early: what is refused for ever takes its time otherwise.
+func impatient(setup func() (Home, error)) func() (Home, error) {
+	return func() (Home, error) {
+		home, err := setup()
+		home.Config.Timeout = 1500 * time.Millisecond
+		return home, err
+	}
 }
 
 func wrapped(handler http.Handler, wrap func(http.Handler) http.Handler) http.Handler {

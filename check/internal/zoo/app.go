@@ -175,7 +175,10 @@ func answerJSON(w http.ResponseWriter, status int, body any) {
 }
 
 func answerProblem(w http.ResponseWriter, status int, detail string) {
-	text, err := json.Marshal(map[string]any{"title": http.StatusText(status), "status": status, "detail": detail})
+	text, err := json.Marshal(map[string]any{
+		"title": http.StatusText(status), "status": status, "detail": detail,
+		"retryable": status >= 500 || w.Header().Get("Retry-After") != "",
+	})
 	if err != nil {
 		text = []byte("{}")
 	}

@@ -45,10 +45,10 @@ func ownAnimals(t *testing.T) []zoo.Animal {
 		transaction(t),
 		behindGateway("the gateway", "A rule for the header, before an application that does not know of it.",
 			"key: {header: Idempotency-Key}", nil),
-		behindGateway("the gateway, key in the body", "The key is a member of the JSON.", `key: {json_pointer: /number}`, func(c *check.Config) {
-			c.Key = check.KeyPlace{In: check.KeyInJSON, Name: "/number"}
+		behindGateway("the gateway, key in the body", "The key is a member of the JSON.", `key: {json_pointer: /request_id}`, func(c *check.Config) {
+			c.Key = check.KeyPlace{In: check.KeyInJSON, Name: "/request_id"}
 		}),
-		behindGateway("the gateway, key in a field", "The key is a field of the form.", `key: {form_field: request}`, func(c *check.Config) {
+		behindGateway("the gateway, key in a field", "The key is a field of the form.", "key: {form_field: request}\n    required: true", func(c *check.Config) {
 			c.Template.Header = []wire.Field{{Name: "Content-Type", Value: "application/x-www-form-urlencoded"}}
 			c.Template.Body = []byte("number={{uuid}}&amount={{n}}")
 			c.Key = check.KeyPlace{In: check.KeyInForm, Name: "request"}
@@ -273,6 +273,7 @@ func mathematiciansAPI(t *testing.T) zoo.Animal {
 		config := zoo.Ask(process.URL, "resource", table{db, "SELECT count(*) FROM mathematicians"})
 		config.Template.URL = process.URL + "/api/mathematicians"
 		config.Template.Body = []byte(`{"unique":"{{minted}}","name":"Emmy {{n}}"}`)
+		config.Level = check.LevelShould // it publishes nothing, and marks nothing
 		config.Mint = &check.Mint{Template: check.Template{Method: "GET", URL: process.URL + "/api/mathematicians/new"}, Pointer: "/unique"}
 		config.Failing, config.Invalid = nil, nil
 		return zoo.Home{Config: config, Close: func() { process.Close(); _ = db.Close(); _ = server.Close() }}, nil
@@ -322,6 +323,7 @@ func invoiceForm(url string, count func(context.Context) (int64, error)) check.C
 	config.Template.URL = url + "/invoices"
 	config.Template.Header = []wire.Field{{Name: "Content-Type", Value: "application/x-www-form-urlencoded"}}
 	config.Template.Body = []byte("customer_id=1&amount=100&currency=SEK&note={{uuid}}")
+	config.Page = &check.Page{URL: url + "/invoices/new"}
 	config.Failing, config.Invalid = nil, nil
 	return config
 }

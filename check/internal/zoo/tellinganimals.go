@@ -3,6 +3,9 @@ package zoo
 import (
 	"net/http"
 	"strings"
+	"time"
+
+	"github.com/semel-dev/semel/check"
 )
 
 // tellingAnimals tell requests apart in a wrong way.
@@ -115,6 +118,26 @@ func tellingAnimals() []Animal {
 					return digest(string(body)), err
 				}
 			}}.home,
+		},
+		{
+			Name:   "two equal orders are a conflict",
+			Says:   "A body that was seen before is refused with 409, whatever its key: the second coffee cannot be ordered.",
+			Caught: []string{"BASIC-01"},
+			Setup: habitat{
+				decisions: func(d *Decisions) {
+					seen := &Memory{retention: time.Hour}
+					right := d.Claim
+					d.Claim = func(m *Memory, life Life, id, asked string) (*Record, bool) {
+						rec, mine := right(m, life, id, asked)
+						if _, first := seen.Claim(nil, asked, id); mine && !first {
+							m.Settle(rec, nil)
+							return rec, false
+						}
+						return rec, mine
+					}
+				},
+				change: func(c *check.Config) { c.Template.Body = []byte(`{"number":"coffee","amount":1}`) },
+			}.home,
 		},
 		{
 			Name:   "refusals are plain text",

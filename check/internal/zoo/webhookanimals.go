@@ -28,7 +28,7 @@ func webhookAnimals() []Animal {
 			Name:   "a redelivery is a conflict",
 			Says:   "A duplicate is answered 409, which the sender takes for a failure: it delivers for days, and then switches the hook off.",
 			Caught: []string{"BASIC-03", "HOOK-01"},
-			Setup:  receiving(habitat{decisions: func(d *Decisions) { d.Dedup = true }}),
+			Setup:  impatient(receiving(habitat{decisions: func(d *Decisions) { d.Dedup = true }})),
 		},
 		{
 			Name:   "seen before it succeeded",
