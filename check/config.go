@@ -78,6 +78,10 @@ type Config struct {
 	Ignore []string
 	// Baseline has the ids of checks that are known to fail.
 	Baseline []string
+	// Mask are further names of headers, members, fields and query parameters
+	// whose values no report shows. Passwords, tokens, cookies and the like are
+	// masked by themselves.
+	Mask []string
 	// TLS is used for https; nil for the machine's authorities.
 	TLS *tls.Config
 	// Progress, when set, is told how far the run is.

@@ -198,8 +198,8 @@ func runTrial(t *testing.T, config check.Config) (bad []string, report *check.Re
 	return bad, report
 }
 
-// expect runs a trial, and wants these checks alone to be no pass.
-func expect(t *testing.T, config check.Config, want ...string) *check.Report {
+// expectBad runs a trial, and wants these checks alone to be no pass.
+func expectBad(t *testing.T, config check.Config, want ...string) *check.Report {
 	t.Helper()
 	bad, report := runTrial(t, config)
 	if diff := cmp.Diff(want, bad, cmpopts.EquateEmpty()); diff != "" {
@@ -219,4 +219,14 @@ func skips(report *check.Report) []string {
 	}
 	slices.Sort(ids)
 	return ids
+}
+
+// resultOf is what the run found of a check.
+func resultOf(t *testing.T, report *check.Report, id string) check.Result {
+	t.Helper()
+	at := slices.IndexFunc(report.Results, func(one check.Result) bool { return one.ID == id })
+	if at < 0 {
+		t.Fatalf("the report has no %s", id)
+	}
+	return report.Results[at]
 }

@@ -56,15 +56,15 @@ func TestExpiry(t *testing.T) {
 	}{
 		"semel": {app(), func(t *testing.T, app *booth) http.Handler {
 			t.Helper()
-			return protected(t, app, semel.Policy{Retention: short}, &semelhttp.Options{})
+			return behindSemel(t, app, semel.Policy{Retention: short}, &semelhttp.Options{})
 		}, "ietf", [2]check.Verdict{check.Pass, check.Pass}},
 		"dedup": {app(), func(t *testing.T, app *booth) http.Handler {
 			t.Helper()
-			return protected(t, app, semel.Policy{Retention: short, Mode: semel.Dedup}, &semelhttp.Options{})
+			return behindSemel(t, app, semel.Policy{Retention: short, Mode: semel.Dedup}, &semelhttp.Options{})
 		}, "dedup", [2]check.Verdict{check.Pass, check.Pass}},
 		"business values": {&booth{open: true, unique: true}, func(t *testing.T, app *booth) http.Handler {
 			t.Helper()
-			return protected(t, app, semel.Policy{Retention: short}, &semelhttp.Options{})
+			return behindSemel(t, app, semel.Policy{Retention: short}, &semelhttp.Options{})
 		}, "ietf", [2]check.Verdict{check.Pass, check.Pass}},
 		"refuses": {app(), func(_ *testing.T, app *booth) http.Handler {
 			return forgetful(app, short, refuses(http.StatusGone))

@@ -83,7 +83,7 @@ func (s *session) wish(ctx context.Context, user *User) (*intent, error) {
 // newKey makes the key of an intent of that user.
 func (s *session) newKey(ctx context.Context, user *User, values Values) (string, error) {
 	if !s.config.Template.Has("minted") {
-		return "semel-check-" + random(12), nil
+		return keyPrefix + random(12), nil
 	}
 	key, err := s.mint(ctx, user, values)
 	if err != nil {
@@ -97,6 +97,7 @@ func (s *session) newKey(ctx context.Context, user *User, values Values) (string
 func (s *session) freshValues(user *User) Values {
 	s.mu.Lock()
 	s.number++
+	s.intents++
 	n := s.number
 	s.mu.Unlock()
 	values := Values{"n": strconv.FormatInt(n, 10), "now": time.Now().UTC().Format(time.RFC3339)}
@@ -117,6 +118,10 @@ func (in *intent) renamed(key string) *intent {
 	}
 	return &copied
 }
+
+// keyPrefix begins every key, so that people can find and remove what a run left
+// behind.
+const keyPrefix = "semel-check-"
 
 // random is n random bytes as text.
 func random(n int) string {

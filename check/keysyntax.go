@@ -225,7 +225,7 @@ func takesNoEmptyKey(ctx context.Context, p *probe) finding {
 			r.Set(key.Name, "")
 		}
 	})
-	if f.ok() && key.In == KeyInHeader && key.Quoted {
+	if f.ok() && key.In == KeyInHeader && key.Quoted { // where keys are raw, these are two bytes like any other
 		return p.emptyKeys(ctx, p.spelled(`""`))
 	}
 	return f
@@ -404,7 +404,7 @@ func (p *probe) apart(ctx context.Context, one, other string, spell func(key str
 // be refused goes first, so that a refusal is not taken for that of a known key.
 func alike(vary func(key string) (first, second string)) func(context.Context, *probe) finding {
 	return func(ctx context.Context, p *probe) finding {
-		first, second := vary("semel-check-" + random(12))
+		first, second := vary(keyPrefix + random(12))
 		f, refused := p.apart(ctx, first, second, nil)
 		if f.ok() && refused {
 			return passedBut("such keys are refused")
@@ -414,7 +414,7 @@ func alike(vary func(key string) (first, second string)) func(context.Context, *
 }
 
 func keepsSpace(ctx context.Context, p *probe) finding {
-	key := "semel-check-" + random(12)
+	key := keyPrefix + random(12)
 	var spell func(string) change
 	if p.run.config.Key.In == KeyInHeader {
 		spell = func(key string) change { return p.spelled(`"` + key + `"`) }

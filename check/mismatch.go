@@ -250,7 +250,7 @@ func otherBoundary(p *probe, in *intent) (*intent, change, finding) {
 	if !strings.HasPrefix(media, "multipart/") || boundary == "" {
 		return nil, nil, skipped("the body is not multipart")
 	}
-	fresh := "semel-check-" + random(12)
+	fresh := keyPrefix + random(12)
 	return in, func(r *wire.Request) {
 		r.Set("Content-Type", strings.ReplaceAll(r.Value("Content-Type"), boundary, fresh))
 		r.Body = bytes.ReplaceAll(r.Body, []byte("--"+boundary), []byte("--"+fresh))

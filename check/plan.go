@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -83,12 +84,36 @@ func (p *Plan) Run(ctx context.Context) (*Report, error) {
 		report.Oracles = append(report.Oracles, oracle.Name())
 	}
 	err := p.each(ctx, s, report)
+	for i := len(report.Results); i < len(p.Checks); i++ {
+		report.Results = append(report.Results, result(&p.Checks[i], incomplete("the run ended before this check")))
+	}
 	report.Took, report.Sent, report.LookUps, report.Notes = time.Since(report.Began), s.sent, s.lookUps, s.notes
+	report.Intents = s.intents
 	if s.died != nil {
 		report.Died = s.died.Error()
 	}
-	report.Results = append(report.Results, p.Left...)
+	report.Results = inOrder(append(report.Results, p.Left...))
+	for i := range report.Results {
+		if one := &report.Results[i]; one.Verdict == Pass && slices.ContainsFunc(p.config.Baseline, func(id string) bool { return strings.EqualFold(id, one.ID) }) {
+			report.Fixed = append(report.Fixed, one.ID)
+		}
+	}
+	mask := newMasker(p.config, s.user, s.other)
+	mask.report(report)
+	if err != nil {
+		err = &maskedError{mask.text(err.Error()), err}
+	}
 	return report, err
+}
+
+// inOrder sorts results as the catalogue has their checks.
+func inOrder(results []Result) []Result {
+	place := map[string]int{}
+	for i, check := range Catalog() {
+		place[check.ID] = i
+	}
+	slices.SortStableFunc(results, func(a, b Result) int { return place[a.ID] - place[b.ID] })
+	return results
 }
 
 func (p *Plan) each(ctx context.Context, s *session, report *Report) error {
@@ -98,6 +123,12 @@ func (p *Plan) each(ctx context.Context, s *session, report *Report) error {
 	first := &probe{run: s, check: &Check{ID: "sample"}, allowed: sampleRequests}
 	var err error
 	if s.sample, err = first.takeSample(ctx); err != nil {
+		return err
+	}
+	if s.died != nil {
+		return s.died
+	}
+	if err := ctx.Err(); err != nil {
 		return err
 	}
 	for i := range p.Checks {
@@ -123,6 +154,9 @@ func (p *Plan) one(ctx context.Context, s *session, check *Check) Result {
 	f := check.run(ctx, probe)
 	if s.died != nil && f.verdict != Fail {
 		f = incomplete("the service stopped answering: %v", s.died)
+	}
+	if ctx.Err() != nil { // what it saw may have come of that
+		f = incomplete("the run was interrupted during this check")
 	}
 	r := result(check, f)
 	r.Took, r.Exchanges = time.Since(began), probe.exchanges

@@ -16,12 +16,18 @@ type Report struct {
 	Took    time.Duration `json:"took_ns"`
 	// Announced is the most that the run said it would send to the endpoint,
 	// Sent what it did send; LookUps are requests of oracles and other steps.
-	Announced int      `json:"announced"`
-	Sent      int      `json:"sent"`
-	LookUps   int      `json:"look_ups"`
-	Notes     []string `json:"notes,omitempty"`
+	Announced int `json:"announced"`
+	Sent      int `json:"sent"`
+	LookUps   int `json:"look_ups"`
+	// Intents is how many different wishes were sent: as many records are left
+	// behind at most, with keys that begin with semel-check-.
+	Intents int      `json:"intents"`
+	Notes   []string `json:"notes,omitempty"`
 	// Died says that the service stopped answering during the run; empty if not.
-	Died    string   `json:"died,omitempty"`
+	Died string `json:"died,omitempty"`
+	// Fixed are checks that the baseline expects to fail, and that passed.
+	Fixed []string `json:"fixed,omitempty"`
+	// Results stand in the order of the catalogue.
 	Results []Result `json:"results"`
 }
 
@@ -39,16 +45,21 @@ type Result struct {
 	Advice    string        `json:"advice,omitempty"`
 	Took      time.Duration `json:"took_ns"`
 	Exchanges []Exchange    `json:"exchanges,omitempty"`
+	// LeftOut is how many more exchanges there were.
+	LeftOut int `json:"exchanges_left_out,omitempty"`
 }
 
-// Exchange is one request and what became of it.
+// Exchange is one request and what became of it. In a [Report] secrets are
+// masked, and bodies end after 4 KiB. [Exchange.Evidence] is its shape in JSON.
 type Exchange struct {
-	Label   string        `json:"label"` // such as "first", "again"
-	Request *wire.Request `json:"-"`
-	Manner  wire.Manner   `json:"-"`
-	Answer  *wire.Answer  `json:"-"` // nil if none came
-	Error   string        `json:"error,omitempty"`
-	Began   time.Time     `json:"began"`
+	Label   string // such as "first", "again"
+	Request *wire.Request
+	Manner  wire.Manner
+	Answer  *wire.Answer // nil if none came
+	Error   string
+	Began   time.Time
+	// RequestBytes and AnswerBytes are how long the whole bodies were.
+	RequestBytes, AnswerBytes int
 }
 
 // Count is the number of results with a verdict.

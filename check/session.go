@@ -29,6 +29,7 @@ type session struct {
 
 	mu      sync.Mutex // guards the fields below
 	number  int64      // the last {{n}}
+	intents int        // how many there were
 	sent    int
 	allowed int // how many may be sent
 	lookUps int

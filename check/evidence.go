@@ -1,0 +1,161 @@
+package check
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/semel-dev/semel/check/wire"
+)
+
+const (
+	// evidenceBytes of a body are kept in a report, and evidenceExchanges of a
+	// check.
+	evidenceBytes     = 4 << 10
+	evidenceExchanges = 40
+	// hexBytes of a body that is no text are shown.
+	hexBytes = 64
+)
+
+// Evidence is an [Exchange] as JSON and pages show it. Members may be added,
+// and none changes its meaning.
+type Evidence struct {
+	Label   string         `json:"label"`
+	Began   time.Time      `json:"began"`
+	Request *RequestShown  `json:"request,omitempty"`
+	Answer  *AnswerShown   `json:"answer,omitempty"`
+	Error   string         `json:"error,omitempty"`
+	Manner  map[string]any `json:"manner,omitempty"` // what was not usual about the sending
+}
+
+// RequestShown is a request without its secrets.
+type RequestShown struct {
+	Method string       `json:"method"`
+	URL    string       `json:"url"`
+	Header []wire.Field `json:"header,omitempty"`
+	Body   BodyShown    `json:"body"`
+}
+
+// AnswerShown is an answer without its secrets.
+type AnswerShown struct {
+	Proto  string       `json:"proto"`
+	Status int          `json:"status"`
+	Header []wire.Field `json:"header,omitempty"`
+	Body   BodyShown    `json:"body"`
+	// Cut says that the body was too long to be read, or ended early.
+	Cut    bool  `json:"cut,omitempty"`
+	TookMS int64 `json:"took_ms"`
+}
+
+// BodyShown is the beginning of a body, at most 4 KiB of text.
+type BodyShown struct {
+	Bytes int    `json:"bytes"` // of the whole body
+	Text  string `json:"text,omitempty"`
+	Hex   string `json:"hex,omitempty"` // where it is no text: its first 64 bytes
+}
+
+// Evidence is how the exchange is shown.
+func (e *Exchange) Evidence() Evidence {
+	shown := Evidence{Label: e.Label, Began: e.Began, Error: e.Error, Manner: mannerShown(&e.Manner)}
+	if r := e.Request; r != nil {
+		shown.Request = &RequestShown{
+			Method: r.Method, URL: r.URL.String(), Header: r.Header, Body: bodyShown(r.Body, e.RequestBytes),
+		}
+	}
+	if a := e.Answer; a != nil {
+		shown.Answer = &AnswerShown{
+			Proto: a.Proto, Status: a.Status, Header: fields(a.Header), Body: bodyShown(a.Body, e.AnswerBytes),
+			Cut: a.Cut, TookMS: a.Took.Milliseconds(),
+		}
+	}
+	return shown
+}
+
+// MarshalJSON implements [json.Marshaler]: an exchange is its [Evidence].
+func (e Exchange) MarshalJSON() ([]byte, error) { return json.Marshal(e.Evidence()) }
+
+func mannerShown(m *wire.Manner) map[string]any {
+	shown := map[string]any{}
+	if m.Fault != wire.None {
+		shown["fault"] = m.Fault
+	}
+	if m.Chunked {
+		shown["chunked"] = true
+	}
+	if m.Expect {
+		shown["expect"] = true
+	}
+	if m.Pieces > 1 {
+		shown["pieces"], shown["pause_ms"] = m.Pieces, m.Pause.Milliseconds()
+	}
+	if m.Timeout > 0 {
+		shown["timeout_ms"] = m.Timeout.Milliseconds()
+	}
+	return shown
+}
+
+// fields are the lines of a header in the order of their names.
+func fields(header http.Header) []wire.Field {
+	var all []wire.Field
+	for _, name := range slices.Sorted(maps.Keys(header)) {
+		for _, value := range header[name] {
+			all = append(all, wire.Field{Name: name, Value: value})
+		}
+	}
+	return all
+}
+
+func bodyShown(body []byte, size int) BodyShown {
+	shown := BodyShown{Bytes: max(size, len(body))}
+	body = beginning(body)
+	if isText(body) {
+		shown.Text = string(body)
+	} else {
+		shown.Hex = hex.EncodeToString(body[:min(len(body), hexBytes)])
+	}
+	return shown
+}
+
+// cut drops what a report does not keep.
+func (e *Exchange) cut() {
+	if e.Request != nil {
+		e.Request.Body = beginning(e.Request.Body)
+	}
+	if e.Answer != nil {
+		e.Answer.Body = beginning(e.Answer.Body)
+	}
+}
+
+// beginning is the part of a body that is kept, without half a character.
+func beginning(body []byte) []byte {
+	if len(body) <= evidenceBytes {
+		return body
+	}
+	end := evidenceBytes
+	for range utf8.UTFMax - 1 {
+		if !utf8.RuneStart(body[end]) {
+			end--
+		}
+	}
+	return slices.Clone(body[:end])
+}
+
+// isText reports whether a person can read it. A character may be cut at the end.
+func isText(body []byte) bool {
+	for len(body) > 0 {
+		r, size := utf8.DecodeRune(body)
+		switch {
+		case r == utf8.RuneError && size <= 1:
+			return !utf8.FullRune(body)
+		case unicode.IsControl(r) && !unicode.IsSpace(r):
+			return false
+		}
+		body = body[size:]
+	}
+	return true
+}

@@ -1,0 +1,56 @@
+package check_test
+
+import (
+	"context"
+	"errors"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/semel-dev/semel/check"
+)
+
+// A run that is interrupted tells what it found, and passes nothing that it did
+// not look at.
+func TestInterruptedRunIsReported(t *testing.T) {
+	t.Parallel()
+	app := &counter{}
+	server := httptest.NewServer(app)
+	t.Cleanup(server.Close)
+	profile, _ := check.ProfileNamed("ietf")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	plan, err := check.NewPlan(check.Config{
+		Template: check.Template{Method: "POST", URL: server.URL + "/things"}, Profile: profile,
+		Oracles: []check.Oracle{app}, Only: []string{"BASIC-01", "BASIC-02"},
+		Progress: func(_, _ int, id string) {
+			if id == "BASIC-02" {
+				cancel()
+			}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := plan.Run(ctx)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	got := verdicts(report)
+	want := map[string]check.Verdict{"BASIC-01": check.Pass, "BASIC-02": check.Incomplete}
+	for id, verdict := range want {
+		if diff := cmp.Diff(verdict, got[id]); diff != "" {
+			t.Errorf("%s: %s", id, diff)
+		}
+	}
+	if report.Fine() {
+		t.Error("an interrupted run is fine")
+	}
+	cancelled, cancelNow := context.WithCancel(t.Context())
+	cancelNow()
+	report, err = plan.Run(cancelled)
+	if got := verdicts(report); !errors.Is(err, context.Canceled) || got["BASIC-01"] != check.Incomplete || got["BASIC-02"] != check.Incomplete {
+		t.Errorf("got %v, %v", got, err)
+	}
+}

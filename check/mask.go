@@ -1,0 +1,340 @@
+package check
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/semel-dev/semel/check/wire"
+)
+
+// masker takes secrets out of a report, once, when it is complete: so no way of
+// printing it can forget to. It knows a secret by the name of what holds it, and
+// then hides it wherever else it stands.
+type masker struct {
+	key     string          // the name of the place of keys, which are no secrets
+	named   map[string]bool // further names
+	learned map[string]bool // the secrets that were found
+	all     *strings.Replacer
+
+	userInfo, pair, member, element, part, tag, tagName, tagValue *regexp.Regexp
+}
+
+const (
+	// secretBytes is how long a secret has to be to be hidden wherever it stands,
+	// and not only where a name gives it away: "dark" is no secret.
+	secretBytes = 6
+	// searchedBytes of a body are looked at, evidenceBytes are kept. What lies
+	// between finds the secrets that straddle the cut.
+	searchedBytes = 2 * evidenceBytes
+)
+
+func newMasker(c *Config, users ...*User) *masker {
+	m := &masker{
+		key: normal(c.Key.Name), named: map[string]bool{}, learned: map[string]bool{}, all: strings.NewReplacer(),
+
+		userInfo: regexp.MustCompile(`://[^/\s"'<>@?#]+@`),
+		pair:     regexp.MustCompile(`([\w.%\-\[\]]+)=("[^"]*"|'[^']*'|[^&;\s"'<>#,]*)`),
+		member:   regexp.MustCompile(`"((?:[^"\\]|\\.)*)"\s*:\s*`),
+		element:  regexp.MustCompile(`<([\w:.-]+)>([^<]*)</`),
+		part:     regexp.MustCompile(`(?is)(\bname="([^"]*)"[^\r\n]*(?:\r?\n[^\r\n]+)*\r?\n\r?\n)(.*?)(\r?\n--|$)`),
+		tag:      regexp.MustCompile(`(?i)<(?:input|meta)\b[^>]*>`),
+		tagName:  regexp.MustCompile(`(?i)\bname\s*=\s*["']?([^"'\s>]+)`),
+		tagValue: regexp.MustCompile(`(?i)\b(value|content)\s*=\s*("[^"]*"|'[^']*'|[^\s>"']+)`),
+	}
+	for _, name := range c.Mask {
+		m.named[normal(name)] = true
+	}
+	for _, user := range slices.Concat(users, []*User{c.User, c.Other}) {
+		if user == nil {
+			continue
+		}
+		for _, f := range user.Header {
+			m.named[normal(f.Name)] = true
+			m.header(f.Name, f.Value)
+		}
+		for _, value := range user.Values {
+			m.hide(value)
+		}
+	}
+	for _, f := range c.Template.Header {
+		m.header(f.Name, f.Value)
+	}
+	m.text(c.Template.URL)
+	return m
+}
+
+// report masks everything in it, in place. The first walk only learns.
+func (m *masker) report(r *Report) {
+	for i := range r.Results {
+		m.result(&r.Results[i])
+	}
+	m.freeze()
+	r.Target, r.Died = m.text(r.Target), m.text(r.Died)
+	for _, list := range [][]string{r.Oracles, r.Notes} {
+		for i := range list {
+			list[i] = m.text(list[i])
+		}
+	}
+	for i := range r.Results {
+		one := &r.Results[i]
+		*one = m.result(one)
+		for j := range one.Exchanges {
+			one.Exchanges[j].cut()
+		}
+	}
+}
+
+func (m *masker) result(r *Result) Result {
+	masked := *r
+	masked.Reason = m.text(r.Reason)
+	if left := len(r.Exchanges) - evidenceExchanges; left > 0 {
+		masked.Exchanges, masked.LeftOut = r.Exchanges[:evidenceExchanges], left
+	}
+	masked.Exchanges = slices.Clone(masked.Exchanges)
+	for i := range masked.Exchanges {
+		m.exchange(&masked.Exchanges[i])
+	}
+	return masked
+}
+
+func (m *masker) exchange(e *Exchange) {
+	e.Error = m.text(e.Error)
+	if e.Request != nil {
+		e.RequestBytes = max(e.RequestBytes, len(e.Request.Body))
+		e.Request = &wire.Request{Method: e.Request.Method, URL: m.address(e.Request.URL), Header: slices.Clone(e.Request.Header), Body: m.body(e.Request.Body)}
+		for i, f := range e.Request.Header {
+			e.Request.Header[i].Value = m.header(f.Name, f.Value)
+		}
+	}
+	if e.Answer != nil {
+		e.AnswerBytes = max(e.AnswerBytes, len(e.Answer.Body))
+		masked := *e.Answer
+		masked.Body, masked.Header = m.body(masked.Body), masked.Header.Clone()
+		for name, values := range masked.Header {
+			for i, value := range values {
+				values[i] = m.header(name, value)
+			}
+		}
+		e.Answer = &masked
+	}
+}
+
+func (m *masker) body(body []byte) []byte {
+	if !isText(body[:min(len(body), searchedBytes)]) {
+		return body[:min(len(body), searchedBytes)]
+	}
+	return []byte(m.text(string(body[:min(len(body), searchedBytes)])))
+}
+
+func (m *masker) address(at *url.URL) *url.URL {
+	masked, err := url.Parse(m.text(at.String()))
+	if err != nil {
+		return &url.URL{Scheme: at.Scheme, Host: at.Host, Path: wire.Hidden}
+	}
+	return masked
+}
+
+// header is what may be seen of a header's value: of cookies their names.
+func (m *masker) header(name, value string) string {
+	switch normal(name) {
+	case "cookie", "setcookie":
+		return m.cookies(normal(name) == "setcookie", value)
+	case "authorization", "proxyauthorization":
+		m.learnCredentials(value)
+	}
+	if m.secret(name) {
+		return m.hide(value)
+	}
+	return m.text(value)
+}
+
+func (m *masker) cookies(set bool, value string) string {
+	parts := strings.Split(value, ";")
+	for i, part := range parts {
+		name, value, ok := strings.Cut(part, "=")
+		if ok && (i == 0 || !set) {
+			parts[i] = name + "=" + m.hide(value)
+		}
+	}
+	return strings.Join(parts, ";")
+}
+
+// learnCredentials finds the secret behind the name of the scheme.
+func (m *masker) learnCredentials(value string) {
+	scheme, credentials, _ := strings.Cut(value, " ")
+	m.hide(credentials)
+	if raw, err := base64.StdEncoding.DecodeString(credentials); err == nil && strings.EqualFold(scheme, "Basic") {
+		_, password, _ := strings.Cut(string(raw), ":")
+		m.hide(string(raw))
+		m.hide(password)
+	}
+}
+
+// text hides what is a secret in any text: an address, a form, JSON, a page.
+func (m *masker) text(text string) string {
+	if text == "" {
+		return ""
+	}
+	text = m.all.Replace(text)
+	text = m.userInfo.ReplaceAllStringFunc(text, func(found string) string {
+		_, password, _ := strings.Cut(strings.Trim(found, ":/@"), ":")
+		return "://" + m.hide(password) + "@"
+	})
+	text = m.members(text)
+	text = replaceGroups(m.part, text, func(g []string) string { return g[1] + m.ifSecret(g[2], g[3]) + g[4] })
+	text = replaceGroups(m.element, text, func(g []string) string { return "<" + g[1] + ">" + m.ifSecret(g[1], g[2]) + "</" })
+	text = m.tag.ReplaceAllStringFunc(text, m.oneTag)
+	return replaceGroups(m.pair, text, func(g []string) string { return g[1] + "=" + m.ifSecret(g[1], g[2]) })
+}
+
+func replaceGroups(in *regexp.Regexp, text string, by func([]string) string) string {
+	return in.ReplaceAllStringFunc(text, func(found string) string { return by(in.FindStringSubmatch(found)) })
+}
+
+// oneTag hides the value of an input that is named like a secret.
+func (m *masker) oneTag(tag string) string {
+	name := m.tagName.FindStringSubmatch(tag)
+	if name == nil || !m.secret(name[1]) {
+		return tag
+	}
+	return replaceGroups(m.tagValue, tag, func(g []string) string { return g[1] + `="` + m.hide(strings.Trim(g[2], `"'`)) + `"` })
+}
+
+// members hides the values of JSON members that are named like a secret, also
+// where the document is only a piece of one.
+func (m *masker) members(text string) string {
+	var b strings.Builder
+	for {
+		at := m.member.FindStringSubmatchIndex(text)
+		if at == nil {
+			return b.String() + text
+		}
+		b.WriteString(text[:at[1]])
+		name := text[at[2]:at[3]]
+		_ = json.Unmarshal([]byte(`"`+name+`"`), &name) // or it stays as it is written
+		text = text[at[1]:]
+		if !m.secret(name) {
+			continue
+		}
+		end := valueEnd(text)
+		value := text[:end]
+		if text[:end] != "null" {
+			_ = json.Unmarshal([]byte(value), &value) // as above
+			b.WriteString(`"` + m.hide(value) + `"`)
+		} else {
+			b.WriteString("null")
+		}
+		text = text[end:]
+	}
+}
+
+// valueEnd is where the JSON value at the start of the text ends.
+func valueEnd(text string) int {
+	depth, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+			if !quoted && depth == 0 {
+				return i + 1
+			}
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+		case depth > 0 && (c == '}' || c == ']'):
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		case depth == 0 && strings.IndexByte(",}] \t\r\n", c) >= 0:
+			return i
+		}
+	}
+	return len(text)
+}
+
+func (m *masker) ifSecret(name, value string) string {
+	if !m.secret(name) {
+		return value
+	}
+	return m.hide(strings.Trim(value, `"'`))
+}
+
+// secret reports whether what has this name is a secret.
+func (m *masker) secret(name string) bool {
+	name = normal(name)
+	switch {
+	case m.named[name]:
+		return true
+	case name == m.key:
+		return false
+	}
+	for _, part := range []string{
+		"password", "passwd", "passphrase", "secret", "token", "apikey", "signature", "credential", "authorization",
+		"cookie", "privatekey", "sessionid", "csrf", "xsrf", "cardnumber", "securitycode",
+	} {
+		if strings.Contains(name, part) {
+			return true
+		}
+	}
+	return slices.Contains([]string{"pwd", "pin", "otp", "cvc", "cvv", "pan", "iban", "jwt", "sid", "xauth"}, name)
+}
+
+// normal is a name without case and signs.
+func normal(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, name)
+}
+
+// hide learns a secret, and returns what stands for it. Keys of this package
+// are never secret.
+func (m *masker) hide(value string) string {
+	if len(value) >= secretBytes && !strings.Contains(value, keyPrefix) {
+		m.learned[value] = true
+	}
+	return wire.Hidden
+}
+
+// freeze makes everything that was learned be hidden, in all its spellings.
+func (m *masker) freeze() {
+	secrets := slices.SortedFunc(maps.Keys(m.learned), func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) })
+	var pairs []string
+	for _, secret := range secrets {
+		for _, spelled := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret), strings.Trim(asJSON(secret), `"`)} {
+			pairs = append(pairs, spelled, wire.Hidden)
+		}
+	}
+	m.all = strings.NewReplacer(pairs...)
+}
+
+func asJSON(text string) string {
+	raw, err := json.Marshal(text)
+	if err != nil {
+		return text
+	}
+	return string(raw)
+}
+
+// maskedError is an error whose text may be seen.
+type maskedError struct {
+	text string
+	err  error
+}
+
+// Error implements error.
+func (e *maskedError) Error() string { return e.text }
+
+// Unwrap returns the error, whose own text may hold secrets.
+func (e *maskedError) Unwrap() error { return e.err }

@@ -1,0 +1,132 @@
+package check_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/semel-dev/semel/check"
+	"github.com/semel-dev/semel/check/wire"
+)
+
+// parrot is a service that repeats every secret it is told, in its answer's
+// body, in Location and in a cookie.
+func parrot(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	w.Header().Set("Location", "/things?access_token=made-here&who="+r.Header.Get("X-User"))
+	w.Header().Add("Set-Cookie", "sid=cookie-made-here; Path=/; HttpOnly")
+	w.WriteHeader(http.StatusCreated)
+	_, _ = fmt.Fprintf(w, "%s\n%q\ncookie-made-here\n%s", body, r.Header.Values("Authorization"), r.Header.Get("Cookie"))
+}
+
+// reported is the JSON of a report about a run of BASIC-02, which fails.
+func reported(t *testing.T, handler http.Handler, alter func(*check.Config)) string {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	profile, _ := check.ProfileNamed("ietf")
+	config := check.Config{
+		Template: check.Template{Method: "POST", URL: strings.Replace(server.URL, "://", "://me:hush-in-url@", 1) + "/things?api_key=hush-query&page=shown-page"},
+		Profile:  profile, Oracles: []check.Oracle{&growing{}}, Only: []string{"BASIC-02"},
+	}
+	alter(&config)
+	plan, err := check.NewPlan(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := plan.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Count(check.Fail) != 1 {
+		t.Fatalf("BASIC-02 did not fail: %+v", report.Results)
+	}
+	var text bytes.Buffer
+	to := json.NewEncoder(&text)
+	to.SetEscapeHTML(false)
+	if err := to.Encode(report); err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
+}
+
+// growing counts two more effects whenever it is asked, so that checks fail. Its
+// name has a secret, as it must not.
+type growing struct{ n atomic.Int64 }
+
+func (*growing) Name() string    { return "postgres://me:hush-in-url@db.example/shop" }
+func (*growing) PerIntent() bool { return false }
+func (g *growing) Count(context.Context, func(string) string) (int64, error) {
+	return g.n.Add(2), nil
+}
+
+// TestErrorHasNoSecrets: what Run returns is printed, too.
+func TestErrorHasNoSecrets(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	profile, _ := check.ProfileNamed("ietf")
+	plan, err := check.NewPlan(check.Config{
+		Template: check.Template{Method: "POST", URL: server.URL + "/things?token=hush-token"}, Profile: profile,
+		User: &check.User{Values: check.Values{"password": strings.TrimPrefix(server.URL, "http://")}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := plan.Run(t.Context())
+	if !errors.Is(err, wire.ErrUnreachable) || report.Died == "" {
+		t.Fatalf("got %v, %q", err, report.Died)
+	}
+	for _, text := range []string{err.Error(), report.Died, report.Target} {
+		if strings.Contains(text, "127.0.0.1") || strings.Contains(text, "hush") {
+			t.Errorf("a secret stands in %q", text)
+		}
+	}
+}
+
+func TestReportHasNoSecrets(t *testing.T) {
+	t.Parallel()
+	for name, body := range map[string]string{
+		"JSON":           `{"number":"shown-number","password":"hush-password","nested":{"clientSecret":{"a":["hush-deep", 1]},"n":2},"card_number":4111111111111111}`,
+		"escaped names":  `{"pass\u0077ord":"hush-password","number":"shown-number"}`,
+		"cut JSON":       `{"number":"shown-number","token":"hush-password`,
+		"form":           `number=shown-number&user%5Bpassword%5D=hush-password&token=hush-token`,
+		"multipart":      "--b\r\nContent-Disposition: form-data; name=\"number\"\r\n\r\nshown-number\r\n--b\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\nhush-password\r\n--b--\r\n",
+		"XML":            `<order><number>shown-number</number><password>hush-password</password></order>`,
+		"page":           `<input type=hidden value="hush-password" name="csrf_token"><input name=number value=shown-number>`,
+		"asked for":      `{"number":"shown-number","Birth-Day":"hush-password"}`,
+		"echoed":         `shown-number hush-header`,
+		"JSON echoed":    `"shown-number" {"password":"hush\"quote"} "hush\"quote" hush%22quote`,
+		"behind the cut": "shown-number" + strings.Repeat(" ", 4<<10-12-5) + "hush-header",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text := reported(t, http.HandlerFunc(parrot), func(c *check.Config) {
+				c.Mask = []string{"birth_day"}
+				c.User = &check.User{Header: []wire.Field{{Name: "X-User", Value: "hush-user"}}}
+				c.Template.Body = []byte(body)
+				c.Template.Header = []wire.Field{
+					{Name: "Authorization", Value: "Bearer hush-header"}, {Name: "Cookie", Value: "a=hush-cookie; b=hush-too"}, {Name: "X-Trace", Value: "shown-trace"},
+				}
+			})
+			for _, secret := range []string{"hush", "made-here", "4111111111111111"} {
+				if at := strings.Index(text, secret); at >= 0 {
+					t.Errorf("%q stands in the report: %s", secret, text[max(0, at-80):min(len(text), at+80)])
+				}
+			}
+			for _, shown := range []string{"shown-number", "shown-page", "shown-trace", "sid=***", "a=***; b=***", "semel-check-", "Idempotency-Key"} {
+				if !strings.Contains(text, shown) {
+					t.Errorf("%q does not stand in the report: %s", shown, text)
+				}
+			}
+		})
+	}
+}

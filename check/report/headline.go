@@ -1,0 +1,109 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/semel-dev/semel/check"
+)
+
+// Headline says in one sentence what came of the run, for a reader who knows
+// nothing of keys: "3 of 41 checks failed: a repeated request is executed again."
+func Headline(r *check.Report) string {
+	failed, known, open := r.Count(check.Fail), r.Count(check.Known), r.Count(check.Incomplete)
+	all := len(r.Results) - r.Count(check.Skipped)
+	switch {
+	case r.Died != "":
+		return fmt.Sprintf("The service stopped answering during the checks: %s.", strings.TrimSuffix(r.Died, "."))
+	case failed > 0:
+		return fmt.Sprintf("%d of %s failed: %s.", failed, count(all, "check"), consequence(r))
+	case all == 0:
+		return "No check ran."
+	case open > 0 && open == all:
+		return fmt.Sprintf("Nothing is known yet: %s could not be judged.", count(all, "check"))
+	case open > 0:
+		return fmt.Sprintf("Nothing failed, but %d of %s could not be judged.", open, count(all, "check"))
+	case known > 0:
+		return fmt.Sprintf("Nothing new failed: %d of %s failed as the baseline says.", known, count(all, "check"))
+	case all == 1:
+		return "The only check passed."
+	}
+	return fmt.Sprintf("All %d checks passed: what was sent twice happened once.", all)
+}
+
+// consequence is what the worst of the failures means.
+func consequence(r *check.Report) string {
+	for _, c := range consequences() {
+		for i := range r.Results {
+			if one := &r.Results[i]; one.Verdict == check.Fail && slices.ContainsFunc(c.of, func(id string) bool { return strings.HasPrefix(one.ID, id) }) {
+				return c.says
+			}
+		}
+	}
+	at := slices.IndexFunc(r.Results, func(one check.Result) bool { return one.Verdict == check.Fail })
+	return "it is not so that " + lowerFirst(strings.TrimSuffix(r.Results[at].Says, "."))
+}
+
+// manyFailures is how many need a hint where to begin.
+const manyFailures = 4
+
+// start is the id of the failure to look at first, where there are many; empty
+// if they have no order.
+func start(r *check.Report) string {
+	if r.Count(check.Fail) < manyFailures {
+		return ""
+	}
+	for _, id := range []string{"BASIC-01", "FORM-01", "HOOK-01", "BASIC-02"} {
+		if slices.ContainsFunc(r.Results, func(one check.Result) bool { return one.ID == id && one.Verdict == check.Fail }) {
+			return id
+		}
+	}
+	return ""
+}
+
+// lowerFirst makes the rest of a sentence of a sentence.
+func lowerFirst(text string) string {
+	first, rest, _ := strings.Cut(text, " ")
+	if first == strings.ToUpper(first) && len(first) > 1 {
+		return text // an abbreviation
+	}
+	return strings.TrimSpace(strings.ToLower(first) + " " + rest)
+}
+
+// meaning is what it means when one of these checks fails.
+type meaning struct {
+	says string
+	of   []string // ids, or how they begin
+}
+
+// consequences are sorted by how bad they are.
+func consequences() []meaning {
+	return []meaning{
+		{"one user is given the answer of another", []string{"SCOPE-01", "SCOPE-03", "SCOPE-04"}},
+		{"deliveries that nobody signed are processed", []string{"HOOK-02"}},
+		{"the request does not even work once", []string{"BASIC-01"}},
+		{"a repeated request is executed again", []string{"BASIC-02", "BASIC-10"}},
+		{"submitting a form twice makes two records", []string{"FORM-01", "FORM-03"}},
+		{"a delivery that comes again is processed again", []string{"HOOK-01"}},
+		{"requests that arrive together are executed more than once", []string{"RACE-01", "RACE-02", "RACE-03", "RACE-04", "RACE-05", "UNIQ-03"}},
+		{"success is reported for what never happened", []string{"ERR-02", "ERR-03", "ERR-04", "HOOK-06", "HOOK-07", "UNIQ-02"}},
+		{"a retry after a lost answer does not happen exactly once", []string{"LOST-"}},
+		{"a request is executed again when the service was restarted or killed", []string{"OP-01", "OP-02"}},
+		{"different requests are taken for the same", []string{"BASIC-06", "BASIC-07", "KEY-02", "KEY-06", "KEY-09", "KEY-10", "KEY-11", "FORM-04", "FORM-05", "HOOK-05", "SIZE-07"}},
+		{"other data under a known key is executed", []string{"MIS-01", "MIS-08", "MIS-09", "MIS-11"}},
+		{"the answer to one request is given to another", []string{"MIS-02", "MIS-04", "MIS-05", "MIS-06"}},
+		{"unusual bodies are executed more than once", []string{"SIZE-"}},
+		{"one user blocks another", []string{"SCOPE-"}},
+		{"a repetition gets another answer than the first", []string{"BASIC-03", "BASIC-04", "BASIC-05", "BASIC-12", "FORM-02", "RACE-06", "RACE-09"}},
+		{"a key that expired is answered wrongly", []string{"EXP-"}},
+		{"something happened late that no check counted", []string{"LAST-01"}},
+	}
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,68 @@
+package report
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/semel-dev/semel/check"
+)
+
+// Version is that of the JSON document. It grows when a member changes its
+// meaning or goes; a new member does not change it.
+const Version = 1
+
+// document is what [JSON] writes.
+type document struct {
+	Version  int    `json:"version"`
+	Headline string `json:"headline"`
+	Fine     bool   `json:"fine"`
+	Counts   counts `json:"counts"`
+	*check.Report
+
+	Results []documented `json:"results"` // instead of the report's
+}
+
+type counts struct {
+	Pass       int `json:"pass"`
+	Fail       int `json:"fail"`
+	Incomplete int `json:"incomplete"`
+	Known      int `json:"known"`
+	Skipped    int `json:"skipped"`
+}
+
+// documented is a result with what only some of them need.
+type documented struct {
+	*check.Result
+
+	// Reproduce has commands of curl, for what did not pass.
+	Reproduce string `json:"reproduce,omitempty"`
+	// Exchanges are written for what did not pass.
+	Exchanges []check.Exchange `json:"exchanges,omitempty"`
+}
+
+// JSON writes the report as one JSON object, with a line feed at its end.
+// Requests and answers stand in it for checks that did not pass.
+func JSON(w io.Writer, r *check.Report) error {
+	d := document{
+		Version: Version, Headline: Headline(r), Fine: r.Fine(), Report: r, Results: []documented{},
+		Counts: counts{
+			Pass: r.Count(check.Pass), Fail: r.Count(check.Fail), Incomplete: r.Count(check.Incomplete),
+			Known: r.Count(check.Known), Skipped: r.Count(check.Skipped),
+		},
+	}
+	for i := range r.Results {
+		one := documented{Result: &r.Results[i]}
+		if troubled(one.Result) {
+			one.Exchanges, one.Reproduce = one.Result.Exchanges, Reproduce(one.Result)
+		}
+		d.Results = append(d.Results, one)
+	}
+	to := json.NewEncoder(w)
+	to.SetEscapeHTML(false)
+	return to.Encode(&d)
+}
+
+// troubled reports whether people want to see what was sent.
+func troubled(one *check.Result) bool {
+	return one.Verdict == check.Fail || one.Verdict == check.Known || one.Verdict == check.Incomplete
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/semel-dev/semel/check"
+)
+
+// maxBaselineBytes bounds a file of ids.
+const maxBaselineBytes = 64 << 10
+
+// readBaseline reads the ids of known failures: one a line, # begins a comment.
+func (f *checkOutput) readBaseline(c *check.Config) error {
+	if f.baseline == "" {
+		return nil
+	}
+	file, err := os.Open(f.baseline)
+	if err != nil {
+		return usage(fmt.Errorf("--baseline: %w (make it with --write-baseline)", err))
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	lines := bufio.NewScanner(io.LimitReader(file, maxBaselineBytes))
+	for number := 1; lines.Scan(); number++ {
+		id, _, _ := strings.Cut(lines.Text(), "#")
+		if id = strings.TrimSpace(id); id == "" {
+			continue
+		}
+		if !isCheck(id) {
+			return usagef("%s:%d: there is no check %q (see: semel check --list)", f.baseline, number, id)
+		}
+		c.Baseline = append(c.Baseline, strings.ToUpper(id))
+	}
+	if err := lines.Err(); err != nil {
+		return usage(fmt.Errorf("--baseline: %w", err))
+	}
+	return nil
+}
+
+func isCheck(id string) bool {
+	for _, one := range check.Catalog() {
+		if strings.EqualFold(one.ID, id) {
+			return true
+		}
+	}
+	return false
+}
+
+// writeBaseline writes what fails now, with what was seen.
+func writeBaseline(w io.Writer, r *check.Report) error {
+	text := "# Checks that are known to fail (semel check --baseline). Take a line out when it is mended.\n"
+	for i := range r.Results {
+		if one := &r.Results[i]; one.Verdict == check.Fail || one.Verdict == check.Known {
+			text += one.ID + " # " + plainLine(one.Says) + "\n"
+		}
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/semel-dev/semel/check"
+	"github.com/semel-dev/semel/check/source"
+)
+
+// boundFlags say which checks run, and how much they may send.
+type boundFlags struct {
+	level           string
+	only, skip      []string
+	ignore, mask    []string
+	rate            float64
+	parallel        int
+	timeout, settle time.Duration
+	authorities     string
+	insecure        bool
+}
+
+// maxParallel bounds the requests that are on their way at once.
+const maxParallel = 1000
+
+func (f *boundFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.level, "level", strings.ToLower(string(check.LevelShould)), "least `level` that runs and counts: must, should or strict")
+	flags.StringSliceVar(&f.only, "only", nil, "run these checks or groups only, such as `RACE,BASIC-02`")
+	flags.StringSliceVar(&f.skip, "skip", nil, "leave these `checks` or groups out")
+	flags.StringSliceVar(&f.ignore, "ignore", nil, "JSON `pointers` and names of headers that may differ between an answer and its repetition")
+	flags.StringSliceVar(&f.mask, "mask", nil, "further `names` of headers, members and fields whose values no report shows")
+	flags.Float64Var(&f.rate, "rate", check.DefaultRate, "send at most `n` requests a second")
+	flags.IntVar(&f.parallel, "parallel", check.DefaultParallel, "send at most `n` requests at once")
+	flags.DurationVar(&f.timeout, "timeout", check.DefaultTimeout, "how long one request may take")
+	flags.DurationVar(&f.settle, "settle", check.DefaultSettle, "how long an effect may take to be seen")
+	flags.StringVar(&f.authorities, "cacert", "", "`file` with the certificates (PEM) that the service's is signed by")
+	flags.BoolVarP(&f.insecure, "insecure", "k", false, "do not look at the service's certificate")
+}
+
+// into also takes over how the source of the request says the service is reached.
+func (f *boundFlags) into(c *check.Config, reach *source.Reach) error {
+	switch level := check.Level(strings.ToUpper(f.level)); level {
+	case check.LevelMust, check.LevelShould, check.LevelStrict:
+		c.Level = level
+	default:
+		return usagef("--level %q is none of must, should and strict", f.level)
+	}
+	switch {
+	case !(f.rate > 0): // nor is NaN
+		return usagef("--rate %v is not above zero", f.rate)
+	case f.parallel < 2 || f.parallel > maxParallel:
+		return usagef("--parallel %d is not between 2 and %d", f.parallel, maxParallel)
+	case f.timeout <= 0:
+		return usagef("--timeout %s is not above zero", f.timeout)
+	case f.settle <= 0:
+		return usagef("--settle %s is not above zero", f.settle)
+	case reach.Proxy != "", len(reach.Resolve) > 0, len(reach.Connect) > 0, reach.UnixSocket != "":
+		return usagef("the service is reached directly: leave --proxy, --resolve, --connect-to and --unix-socket out of the curl command")
+	}
+	c.Only, c.Skip, c.Ignore, c.Mask = f.only, f.skip, f.ignore, f.mask
+	c.Rate, c.Parallel, c.Timeout, c.Settle = f.rate, f.parallel, f.timeout, f.settle
+	var err error
+	c.TLS, err = f.tls(reach)
+	return err
+}
+
+// tls is nil where the machine's own authorities will do.
+func (f *boundFlags) tls(reach *source.Reach) (*tls.Config, error) {
+	insecure := f.insecure || reach.Insecure
+	file := f.authorities
+	if file == "" {
+		file = reach.CACert
+	}
+	if !insecure && file == "" && reach.Cert == "" {
+		return nil, nil //nolint:nilnil // as said above.
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: insecure} //nolint:gosec // it was asked for.
+	if file != "" {
+		pem, err := os.ReadFile(file) //nolint:gosec // named by the person who runs the check.
+		if err != nil {
+			return nil, usage(fmt.Errorf("--cacert: %w", err))
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, usagef("--cacert %s has no certificate in PEM (-----BEGIN CERTIFICATE-----)", file)
+		}
+	}
+	if reach.Cert != "" {
+		key := reach.Key
+		if key == "" {
+			key = reach.Cert
+		}
+		pair, err := tls.LoadX509KeyPair(reach.Cert, key)
+		if err != nil {
+			return nil, usage(fmt.Errorf("the client's certificate: %w", err))
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return config, nil
+}

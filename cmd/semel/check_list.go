@@ -1,0 +1,93 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/semel-dev/semel/check"
+)
+
+// listed is a check as --list and --dry-run show it with --json.
+type listed struct {
+	ID     string      `json:"id"`
+	Group  check.Group `json:"group"`
+	Level  check.Level `json:"level"`
+	Says   string      `json:"says"`
+	Source string      `json:"source"`
+	// Oracle says that the check is judged only where effects are counted.
+	Oracle bool `json:"needs_oracle"`
+	// Left is why it does not run.
+	Left string `json:"left_out,omitempty"`
+}
+
+// planned is what --dry-run prints with --json.
+type planned struct {
+	Checks   []listed `json:"checks"`
+	Left     []listed `json:"left_out"`
+	Requests int      `json:"requests"`
+}
+
+func listedOf(checks []check.Check) []listed {
+	all := make([]listed, len(checks))
+	for i := range checks {
+		one := &checks[i]
+		all[i] = listed{ID: one.ID, Group: one.Group, Level: one.Level, Says: one.Says, Source: one.Source, Oracle: one.NeedsOracle}
+	}
+	return all
+}
+
+// printCatalog prints every check.
+func (f *checkOutput) printCatalog(p *process) error {
+	all := listedOf(check.Catalog())
+	if f.json {
+		return json.NewEncoder(p.stdout).Encode(all)
+	}
+	sheet := newSheet(p, []string{"ID", "LEVEL", "NEEDS", "WHAT IS CHECKED"}, "No checks.")
+	for _, one := range all {
+		if err := sheet.line([]string{one.ID, string(one.Level), needs(&one), one.Says}); err != nil {
+			return err
+		}
+	}
+	return sheet.end()
+}
+
+func needs(one *listed) string {
+	if one.Oracle {
+		return "--count-…"
+	}
+	return ""
+}
+
+// printPlan prints what would run, what would not, and how much would be sent.
+func (f *checkOutput) printPlan(p *process, plan *check.Plan) error {
+	said := planned{Checks: listedOf(plan.Checks), Left: []listed{}, Requests: plan.Requests}
+	left := map[string]string{}
+	for i := range plan.Left {
+		left[plan.Left[i].ID] = plan.Left[i].Reason
+	}
+	for _, one := range listedOf(check.Catalog()) {
+		if why, ok := left[one.ID]; ok {
+			one.Left = why
+			said.Left = append(said.Left, one)
+		}
+	}
+	if f.json {
+		return json.NewEncoder(p.stdout).Encode(said)
+	}
+	sheet := newSheet(p, []string{"ID", "RUNS", "WHAT IS CHECKED, OR WHY NOT"}, "No checks.")
+	for _, one := range said.Checks {
+		if err := sheet.line([]string{one.ID, "yes", one.Says}); err != nil {
+			return err
+		}
+	}
+	for _, one := range said.Left {
+		if err := sheet.line([]string{one.ID, "no", one.Left}); err != nil {
+			return err
+		}
+	}
+	if err := sheet.end(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(p.stdout, "%s would send at most %s.\n", count(len(said.Checks), "check"), count(said.Requests, "request"))
+	return err
+}

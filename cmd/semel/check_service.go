@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/semel-dev/semel/check"
+	"github.com/semel-dev/semel/check/operate"
+)
+
+// minRetention is the shortest that can be waited out without luck.
+const minRetention = time.Second
+
+// serviceFlags say what else is known of the service.
+type serviceFlags struct {
+	failing, invalid string
+	otherBody        string
+	restart, kill    string
+	retention        time.Duration
+}
+
+func (f *serviceFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.failing, "failing", "", "a request that the service answers with a 5xx: a `body`, a curl command line, or @FILE with one of them")
+	flags.StringVar(&f.invalid, "invalid", "", "one that it refuses with a 4xx (default: the `body` cut in half)")
+	flags.StringVar(&f.otherBody, "other-body", "", "a `body` with which a known key is used wrongly (default: the request's with something changed); or a curl command line, or @FILE")
+	flags.StringVar(&f.restart, "restart", "", "shell `command` that restarts the service")
+	flags.StringVar(&f.kill, "kill", "", "shell `command` that kills the service without warning, and starts it again")
+	flags.DurationVar(&f.retention, "retention", 0, "how long the service remembers a key, made short for this test")
+}
+
+func (f *serviceFlags) into(c *check.Config) error {
+	var err error
+	if c.Failing, err = variant("--failing", f.failing, &c.Template); err != nil {
+		return err
+	}
+	if c.Invalid, err = variant("--invalid", f.invalid, &c.Template); err != nil {
+		return err
+	}
+	if c.OtherBody, err = variant("--other-body", f.otherBody, &c.Template); err != nil {
+		return err
+	}
+	if f.retention != 0 && f.retention < minRetention {
+		return usagef("--retention %s is not at least %s", f.retention, minRetention)
+	}
+	c.Retention = f.retention
+	ready := operate.Ready(clientOf(c), origin(c.Template.URL))
+	if f.restart != "" {
+		c.Restart = operate.Then(operate.Command(f.restart), ready)
+	}
+	if f.kill != "" {
+		c.Kill = operate.Then(operate.Command(f.kill), ready)
+	}
+	return nil
+}
+
+// variant is the request with another body, or another request altogether. It
+// is nil where none was given.
+func variant(flag, value string, of *check.Template) (*check.Template, error) {
+	if value == "" {
+		return nil, nil //nolint:nilnil // it was not given.
+	}
+	text, err := textOrFile(value, strings.NewReader(""))
+	if err != nil {
+		return nil, usage(fmt.Errorf("%s: %w", flag, err))
+	}
+	if word, _, _ := strings.Cut(strings.TrimSpace(text), " "); word == "curl" {
+		template, err := curlTemplate(flag, text)
+		return &template, err
+	}
+	template := *of
+	template.Body = []byte(text)
+	return &template, nil
+}
+
+// origin is the scheme and host of an address.
+func origin(at string) string {
+	full, _ := besides(at, "/")
+	return full
+}
