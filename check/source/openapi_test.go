@@ -120,6 +120,7 @@ func TestOpenAPI(t *testing.T) {
 		{"post /customers/{customer}/invoices", "production", create},
 		{"createInvoice", "2", strings.Replace(create, "https://api.example.com/v1", "http://localhost:8080", 1)},
 		{"createInvoice", "https://test.example.com/v2/", strings.Replace(create, "https://api.example.com/v1", "https://test.example.com/v2", 1)},
+		{"GET /customers/{customer}/invoices", "2", "GET http://localhost:8080/customers/7/invoices?lang=en"},
 		{"POST /notes", "http://localhost:1", "POST http://localhost:1/base/notes\nContent-Type: text/plain\n\nxxx"},
 		{
 			"PUT /examples", "localhost",
@@ -148,6 +149,14 @@ func TestOpenAPIReports(t *testing.T) {
 	}
 	if r.Name != "createInvoice" {
 		t.Errorf("the name is %q", r.Name)
+	}
+	if r.Template.Validate() != nil || !r.Template.Varies() {
+		t.Error("two intents would be alike")
+	}
+	given := strings.Replace(invoices, "minimum: 7", "default: 8", 1)
+	r, err = source.OpenAPI(strings.NewReader(given), "createInvoice", "2")
+	if err != nil || strings.Contains(strings.Join(r.Notes, "\n"), "made up") {
+		t.Errorf("what the document gives is not made up: %v, %q", err, r.Notes)
 	}
 	r, err = source.OpenAPI(strings.NewReader(invoices), "PUT /examples", "2")
 	if err != nil {
@@ -208,34 +217,36 @@ func post(schema string) string {
 func TestOpenAPIMakesValuesUp(t *testing.T) {
 	t.Parallel()
 	for schema, want := range map[string]string{
-		`{type: string}`:                                                           `"semel-{{n}}"`,
-		`{type: string, maxLength: 20}`:                                            `"{{n}}"`,
-		`{type: string, maxLength: 3}`:                                             `"xxx"`,
-		`{type: string, minLength: 8, maxLength: 9}`:                               `"xxxxxxxx"`,
-		`{type: string, format: uuid}`:                                             `"{{uuid}}"`,
-		`{type: string, format: uuid, example: u}`:                                 `"u"`,
-		`{type: string, format: date}`:                                             `"2030-01-15"`,
-		`{type: string, format: byte}`:                                             `"c2VtZWw="`,
-		`{type: string, pattern: '^\d{3}-[A-Z]+$', minLength: 8}`:                  "\"111-AAAA\"",
-		`{type: string, pattern: 'a|b'}`:                                           `"a"`,
-		`{type: string, pattern: '[!-/]', minLength: 3}`:                           `"-xx"`,
-		`{type: integer}`:                                                          `1`,
-		`{type: integer, minimum: 3, exclusiveMinimum: true}`:                      `4`,
-		`{type: number, minimum: -5, maximum: 0.25}`:                               `0.25`,
-		`{type: number, multipleOf: 0.5, minimum: 1.2}`:                            `1.5`,
-		`{type: integer, exclusiveMaximum: 1}`:                                     `0`,
-		`{enum: [null, x]}`:                                                        `"x"`,
-		`{const: 5}`:                                                               `5`,
-		`{type: array}`:                                                            `[]`,
-		`{type: array, maxItems: 0, items: {}}`:                                    `[]`,
-		`{items: {type: boolean}, minItems: 2}`:                                    `[true,true]`,
-		`{type: object}`:                                                           `{}`,
-		`{properties: {a: {type: string, default: x}, b: {type: string}}}`:         `{"a":"x"}`,
-		`{properties: {b: {type: boolean}, c: {type: boolean, readOnly: true}}}`:   `{"b":true}`,
-		`{type: object, required: [a], properties: {a: {nullable: true}}}`:         `{"a":"semel-{{n}}"}`,
-		`{anyOf: [{type: 'null'}, {type: integer}]}`:                               `1`,
-		`{$ref: '#/components/schemas/Loop'}`:                                      `{"next":null}`,
-		`{$ref: '#/paths/~1x/post/requestBody/content/application~1json/example'}`: ``,
+		`{type: string}`:                                                             `"semel-{{n}}"`,
+		`{type: string, maxLength: 20}`:                                              `"{{n}}"`,
+		`{type: string, maxLength: 3}`:                                               `"xxx"`,
+		`{type: string, minLength: 8, maxLength: 9}`:                                 `"xxxxxxxx"`,
+		`{type: string, format: uuid}`:                                               `"{{uuid}}"`,
+		`{type: string, format: uuid, example: u}`:                                   `"u"`,
+		`{type: string, format: date}`:                                               `"2030-01-15"`,
+		`{type: string, format: byte}`:                                               `"c2VtZWw="`,
+		`{type: string, pattern: '^\d{3}-[A-Z]+$', minLength: 8}`:                    "\"111-AAAA\"",
+		`{type: string, pattern: 'a|b'}`:                                             `"a"`,
+		`{type: string, pattern: '[!-/]', minLength: 3}`:                             `"-xx"`,
+		`{type: integer}`:                                                            `1`,
+		`{type: integer, minimum: 3, exclusiveMinimum: true}`:                        `4`,
+		`{type: number, minimum: -5, maximum: 0.25}`:                                 `0.25`,
+		`{type: number, multipleOf: 0.5, minimum: 1.2}`:                              `1.5`,
+		`{type: integer, exclusiveMaximum: 1}`:                                       `0`,
+		`{enum: [null, x]}`:                                                          `"x"`,
+		`{const: 5}`:                                                                 `5`,
+		`{type: array}`:                                                              `[]`,
+		`{type: array, maxItems: 0, items: {}}`:                                      `[]`,
+		`{items: {type: boolean}, minItems: 2}`:                                      `[true,true]`,
+		`{type: object}`:                                                             `{}`,
+		`{properties: {a: {type: string, default: x}, b: {type: string}}}`:           `{"a":"x"}`,
+		`{properties: {b: {type: boolean}, c: {type: boolean, readOnly: true}}}`:     `{"b":true}`,
+		`{type: object, required: [a], properties: {a: {nullable: true}}}`:           `{"a":"semel-{{n}}"}`,
+		`{anyOf: [{type: 'null'}, {type: integer}]}`:                                 `1`,
+		`{required: [id, n], properties: {id: {type: integer}, n: {type: integer}}}`: `{"id":{{n}},"n":1}`,
+		`{properties: {id: {type: integer, format: int32}}}`:                         `{"id":1}`,
+		`{$ref: '#/components/schemas/Loop'}`:                                        `{"next":null}`,
+		`{$ref: '#/paths/~1x/post/requestBody/content/application~1json/example'}`:   ``,
 	} {
 		r, err := source.OpenAPI(strings.NewReader(post(schema)), "", "")
 		if want == "" {
