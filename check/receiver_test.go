@@ -46,7 +46,7 @@ func newReceiver(m mistake) *receiver {
 	return &receiver{mistake: m, secret: []byte("secret"), prefix: "Webhook-", seen: map[string]bool{}, failed: map[string]bool{}}
 }
 
-// Name, PerIntent and Count make it an oracle, FailNext a dependency.
+// Name, PerIntent and Count make it an oracle, FailNext and Pending a dependency.
 func (s *receiver) Name() string    { return "the receiver" }
 func (s *receiver) PerIntent() bool { return false }
 func (s *receiver) Count(context.Context, func(string) string) (int64, error) {
@@ -59,6 +59,12 @@ func (s *receiver) FailNext(n, _ int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fails = n
+}
+
+func (s *receiver) Pending() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fails
 }
 
 // verified lets in what is signed, and not too old.
@@ -104,14 +110,14 @@ func (s *receiver) process(id, payload string) error {
 
 func (s *receiver) key(r *http.Request, payload string) string {
 	id := r.Header.Get(s.prefix + "Id")
-	switch s.mistake {
-	case cutsID:
+	switch m := s.mistake; {
+	case m == cutsID:
 		return id[:30]
-	case payloadIsKey, sameValuesOnce:
+	case m == payloadIsKey, m == sameValuesOnce:
 		return payload
-	case timeInKey:
+	case m == timeInKey:
 		return id + r.Header.Get(s.prefix+"Timestamp")
-	case noDedup:
+	case m == noDedup:
 		return id + strconv.FormatInt(time.Now().UnixNano(), 10)
 	}
 	return id
@@ -121,6 +127,10 @@ func (s *receiver) key(r *http.Request, payload string) string {
 // what it asks for was done.
 func (s *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	payload, _ := io.ReadAll(r.Body)
+	if ids := r.Header.Values(s.prefix + "Id"); len(ids) != 1 || ids[0] == "" {
+		http.Error(w, "one id is needed", http.StatusBadRequest)
+		return
+	}
 	key := s.key(r, string(payload))
 	s.mu.Lock()
 	done, known := s.seen[key]

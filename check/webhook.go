@@ -127,15 +127,6 @@ func (p *probe) deliverAt(ctx context.Context, label string, at time.Time, in *i
 	return p.deliver(ctx, label, r, &wire.Manner{})
 }
 
-// deliverOf sends a delivery of another template.
-func (p *probe) deliverOf(ctx context.Context, label string, t *Template, in *intent) reply {
-	r, err := p.requestOf(t, in)
-	if err != nil {
-		return reply{err: err}
-	}
-	return p.deliver(ctx, label, r, &wire.Manner{})
-}
-
 func redeliversOnce(ctx context.Context, p *probe) finding {
 	in, err := p.intent(ctx)
 	if err != nil {
@@ -188,13 +179,24 @@ func sparesID(ctx context.Context, p *probe) finding {
 		return incomplete("%v", err)
 	}
 	since := p.before(ctx)
-	if r := p.deliverAt(ctx, "with a wrong signature", time.Now(), in, p.forge); !r.answered() || r.taken() {
-		return incomplete("the forged delivery got %s", r)
+	forged := p.deliverAt(ctx, "with a wrong signature", time.Now(), in, p.forge)
+	switch {
+	case !forged.answered():
+		return incomplete("the forged delivery got %s", forged)
+	case forged.taken(): // what it did is told apart from what the true one does
+		if f := p.effects(ctx, since, 1, 1, in); f.verdict == Incomplete {
+			return f
+		}
+		since = p.before(ctx, in)
 	}
 	if r := p.send(ctx, "rightly signed", in); !r.taken() {
 		return failed("after a forged delivery with its id the true one was answered %s", r)
 	}
-	return p.once(ctx, since, in)
+	f := p.once(ctx, since, in)
+	if f.verdict == Fail {
+		f.reason = fmt.Sprintf("the forged delivery was answered %s, and the true one had %s", forged, f.reason)
+	}
+	return f
 }
 
 func executesOtherID(ctx context.Context, p *probe) finding {
@@ -230,13 +232,15 @@ func processesAfterFailure(ctx context.Context, p *probe) finding {
 		return incomplete("%v", err)
 	}
 	since, config := p.before(ctx), p.run.config
-	message := config.Failing
-	if config.Observed != nil {
-		message = &config.Template
-		config.Observed.FailNext(1, http.StatusInternalServerError)
-		defer config.Observed.FailNext(0, 0)
+	first, message := reply{}, &config.Template
+	if config.Observed == nil {
+		message = config.Failing
+		first = p.sendOf(ctx, "delivered, and processing fails", message, in)
+	} else if got, f := p.withoutDependency(ctx, in); !f.ok() {
+		return f
+	} else {
+		first = got
 	}
-	first := p.deliverOf(ctx, "delivered, and processing fails", message, in)
 	if first.taken() {
 		return p.acceptedFailure(ctx, since, in, first)
 	}
@@ -253,12 +257,17 @@ func processesAfterFailure(ctx context.Context, p *probe) finding {
 // acceptedFailure judges a delivery that was accepted although something was
 // made to fail: its sender will not send it again.
 func (p *probe) acceptedFailure(ctx context.Context, since tally, in *intent, first reply) finding {
-	if f := p.once(ctx, since, in); f.verdict == Incomplete {
+	f := p.once(ctx, since, in)
+	_, knows := p.run.config.Observed.(interface{ Pending() int })
+	switch {
+	case f.verdict == Incomplete:
 		return f
-	} else if f.ok() || p.run.config.Observed == nil {
-		return incomplete("the delivery was answered %s: the failure did not reach it", first)
+	case p.run.config.Observed == nil, f.ok() && !knows:
+		return incomplete("the delivery was answered %s: the failure may not have reached it", first)
+	case f.ok():
+		return passedBut("the service tried again by itself")
 	}
-	return failed("the delivery was answered %s although its processing failed: it is lost", first)
+	return failed("the delivery was answered %s although its processing failed, and had %s", first, f.reason)
 }
 
 // redeliver sends a delivery until it is accepted, a few times.
@@ -267,7 +276,7 @@ func (p *probe) redeliver(ctx context.Context, message *Template, in *intent) (l
 		if !pause(ctx, redeliveryPause) {
 			return reply{err: ctx.Err()}, false
 		}
-		if last = p.deliverOf(ctx, "redelivered", message, in); last.taken() {
+		if last = p.sendOf(ctx, "redelivered", message, in); last.taken() {
 			return last, true
 		}
 	}

@@ -49,7 +49,7 @@ func TestReceivers(t *testing.T) {
 		"":              nil,
 		marksFirst:      {"HOOK-06", "HOOK-07"},
 		conflict:        {"HOOK-01"},
-		anySignature:    {"HOOK-02", "HOOK-03 incomplete: the forged delivery got 204 No Content"},
+		anySignature:    {"HOOK-02", "HOOK-03"},
 		anyTime:         {"HOOK-04"},
 		cutsID:          {"HOOK-05"},
 		marksUnverified: {"HOOK-03"},
@@ -64,6 +64,9 @@ func TestReceivers(t *testing.T) {
 			t.Parallel()
 			app := newReceiver(m)
 			c := hookConfig(app, serve(t, app.verified(app)))
+			if m == "" {
+				c.Only = nil
+			}
 			if m == timeInKey { // the others may come within one second
 				c.Only = []string{"HOOK-01", "HOOK-02", "HOOK-03", "HOOK-04", "HOOK-05"}
 			}
@@ -91,7 +94,9 @@ func TestSemelReceivesWebhooks(t *testing.T) {
 				t.Fatal(err)
 			}
 			app := newReceiver(noDedup) // the middleware does it
-			wantFaults(t, runProfile(t, "webhook", hookConfig(app, serve(t, app.verified(door.Handler(app))))))
+			c := hookConfig(app, serve(t, app.verified(door.Handler(app))))
+			c.Only = nil
+			wantFaults(t, runProfile(t, "webhook", c))
 		})
 	}
 }
@@ -143,7 +148,7 @@ func TestHookThatFails(t *testing.T) {
 		"once":       {"fails once", "", nil},
 		"and lost":   {"fails once", marksFirst, []string{"HOOK-06"}},
 		"always":     {"fails always", "", []string{"HOOK-06 incomplete: the failing request fails each time: 500 Internal Server Error"}},
-		"not at all": {"fails not", "", []string{"HOOK-06 incomplete: the delivery was answered 204 No Content: the failure did not reach it"}},
+		"not at all": {"fails not", "", []string{"HOOK-06 incomplete: the delivery was answered 204 No Content: the failure may not have reached it"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -157,14 +162,20 @@ func TestHookThatFails(t *testing.T) {
 	}
 }
 
-// TestHookWhoseFailureIsAccepted: who says 2xx although the work failed loses the message.
+// TestHookWhoseFailureIsAccepted: who says 2xx although the work failed loses the message, unless it tries again by itself.
 func TestHookWhoseFailureIsAccepted(t *testing.T) {
 	t.Parallel()
-	app := newReceiver("")
-	c := hookConfig(app, serve(t, app.verified(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_ = app.process(r.Header.Get("Webhook-Id"), "")
-		w.WriteHeader(http.StatusAccepted)
-	}))))
-	c.Only = []string{"HOOK-06"}
-	wantFaults(t, runProfile(t, "webhook", c), "HOOK-06")
+	for tries, want := range map[int][]string{1: {"HOOK-06"}, 2: nil} {
+		app := newReceiver("")
+		c := hookConfig(app, serve(t, app.verified(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusAccepted)
+			for range tries {
+				if app.process(r.Header.Get("Webhook-Id"), "") == nil {
+					return
+				}
+			}
+		}))))
+		c.Only = []string{"HOOK-06"}
+		wantFaults(t, runProfile(t, "webhook", c), want...)
+	}
 }

@@ -56,12 +56,12 @@ type reader struct {
 }
 
 func (r *reader) form(n *html.Node) {
-	switch n.DataAtom {
-	case atom.Base:
+	switch {
+	case n.DataAtom == atom.Base:
 		if href, ok := attribute(n, "href"); ok && !r.based {
 			r.page.Base, r.based = resolve(r.page.Base, href), true
 		}
-	case atom.Form:
+	case n.DataAtom == atom.Form:
 		f := Form{}
 		f.ID, _ = attribute(n, "id")
 		f.Name, _ = attribute(n, "name")
@@ -88,14 +88,14 @@ func (r *reader) control(n *html.Node) {
 		return
 	}
 	f := &r.page.Forms[at]
-	switch n.DataAtom {
-	case atom.Input:
+	switch {
+	case n.DataAtom == atom.Input:
 		f.controls = append(f.controls, input(n)...)
-	case atom.Textarea:
+	case n.DataAtom == atom.Textarea:
 		f.controls = append(f.controls, field(n, TextArea, text(n)))
-	case atom.Select:
+	case n.DataAtom == atom.Select:
 		f.controls = append(f.controls, selected(n)...)
-	case atom.Button:
+	case n.DataAtom == atom.Button:
 		if kind, ok := attribute(n, "type"); !ok || strings.EqualFold(kind, "submit") {
 			f.controls = append(f.controls, button(n))
 		}
@@ -158,12 +158,12 @@ func first(n *html.Node, name atom.Atom) *html.Node {
 
 func input(n *html.Node) []control {
 	typed, _ := attribute(n, "type")
-	kind := Kind(strings.ToLower(orElse(typed, string(Text))))
+	kind := strings.ToLower(orElse(typed, string(Text)))
 	value, given := attribute(n, "value")
 	switch kind {
 	case "reset", "button":
 		return nil
-	case Submit, "image":
+	case "submit", "image":
 		return []control{button(n)}
 	case "checkbox", "radio":
 		if _, checked := attribute(n, "checked"); !checked {
@@ -173,11 +173,11 @@ func input(n *html.Node) []control {
 			value = "on"
 		}
 	case "file":
-		c := field(n, kind, "")
+		c := field(n, Kind(kind), "")
 		c.File = &File{}
 		return []control{c}
 	}
-	return []control{field(n, kind, value)}
+	return []control{field(n, Kind(kind), value)}
 }
 
 func field(n *html.Node, kind Kind, value string) control {
