@@ -106,7 +106,7 @@ func oneKeyOneAnswer() []Check {
 			Source:   "draft -07 §2.3 and §2.5",
 			Advice:   "Link refusals to the policy (Link: rel=\"describedby\"), or publish it at /.well-known/idempotency, with the retention.",
 			requests: sends(2),
-			unfit:    wantsKey, run: publishesPolicy,
+			unfit:    wantsPolicy, run: publishesPolicy,
 		},
 		{
 			ID: "BASIC-12", Group: Basics, Level: LevelShould,

@@ -220,3 +220,13 @@ func skips(report *check.Report) []string {
 	slices.Sort(ids)
 	return ids
 }
+
+// resultOf is what the run found of a check.
+func resultOf(t *testing.T, report *check.Report, id string) check.Result {
+	t.Helper()
+	at := slices.IndexFunc(report.Results, func(one check.Result) bool { return one.ID == id })
+	if at < 0 {
+		t.Fatalf("the report has no %s", id)
+	}
+	return report.Results[at]
+}

@@ -329,11 +329,16 @@ func examineAt(t *testing.T, url, profile string, oracles []check.Oracle, change
 	return report
 }
 
+// asked reports whether a result is of a check that was to run.
+func asked(r *check.Result) bool {
+	return !strings.HasPrefix(r.Reason, "not among") && !strings.HasPrefix(r.Reason, "level ")
+}
+
 // having lists the ids of the results with that verdict.
 func having(report *check.Report, v check.Verdict) []string {
 	var ids []string
 	for i := range report.Results {
-		if r := &report.Results[i]; r.Verdict == v && !strings.HasPrefix(r.Reason, "not among") {
+		if r := &report.Results[i]; r.Verdict == v && asked(r) {
 			ids = append(ids, r.ID)
 		}
 	}
@@ -345,7 +350,7 @@ func having(report *check.Report, v check.Verdict) []string {
 func explain(t *testing.T, report *check.Report) {
 	t.Helper()
 	for i := range report.Results {
-		if r := &report.Results[i]; r.Reason != "" && !strings.HasPrefix(r.Reason, "not among") {
+		if r := &report.Results[i]; r.Reason != "" && asked(r) {
 			t.Logf("%s %s: %s", r.ID, r.Verdict, r.Reason)
 		}
 	}

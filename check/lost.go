@@ -57,6 +57,9 @@ const (
 	// slowPieces and slowPause are how a slow body goes out.
 	slowPieces = 8
 	slowPause  = 60 * time.Millisecond
+	// noticed is how long a service has to see what was cut, and do wrong by it,
+	// before the retry comes.
+	noticed = 100 * time.Millisecond
 	// impatience is the part of its usual time after which a client gives up.
 	impatience = 4
 	// leastPatience is the shortest wait that is still a wait; below it, the
@@ -78,7 +81,8 @@ func needsBody(run func(context.Context, *probe) finding) func(context.Context, 
 	}
 }
 
-// retried loses an attempt in that manner, and tries again.
+// retried loses an attempt in that manner, and tries again when the service has
+// had the time to see that: what overtakes it is LOST-07's question.
 func retried(m wire.Manner) func(context.Context, *probe) finding {
 	return func(ctx context.Context, p *probe) finding {
 		in, err := p.intent(ctx)
@@ -87,6 +91,9 @@ func retried(m wire.Manner) func(context.Context, *probe) finding {
 		}
 		since := p.before(ctx)
 		p.sendIn(ctx, "lost", m, in)
+		if !pause(ctx, min(p.usual()+noticed, p.run.config.Settle)) {
+			return incomplete("%v", ctx.Err())
+		}
 		return p.executedOnce(ctx, since, in, p.untilSettled(ctx, "retry", in))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/semel-dev/semel/check/wire"
@@ -18,6 +19,14 @@ const wellKnown = "/.well-known/idempotency"
 var retentionText = regexp.MustCompile(`(?i)(retention|retain|remember|expir|lifetime|time.to.live|\bttl|kept|keep)[^.!?]{0,80}\d|\d\s*(seconds|minutes|hours|days)[^.!?]{0,80}(retain|remember|expir|kept|keep)`) //nolint:gochecknoglobals // compiled once, never changed.
 
 // publishesPolicy provokes a refusal, and follows its link to the policy.
+// wantsPolicy is for checks of what is published to those who choose keys.
+func wantsPolicy(c *Config) string {
+	if c.Profile.Webhook {
+		return "the receiver of a webhook publishes nothing to its sender"
+	}
+	return wantsKey(c)
+}
+
 func publishesPolicy(ctx context.Context, p *probe) finding {
 	a, f := p.executed(ctx)
 	if !f.ok() {
@@ -33,7 +42,7 @@ func publishesPolicy(ctx context.Context, p *probe) finding {
 		return failed("the link to the policy is %s", at)
 	}
 	at.Fragment = ""
-	answer, err := p.run.lookUp(ctx, &wire.Request{Method: http.MethodGet, URL: at})
+	answer, err := p.run.lookUp(ctx, pageFor(at, a.first.request))
 	switch {
 	case err != nil:
 		return incomplete("%s: %v", at, err)
@@ -43,6 +52,20 @@ func publishesPolicy(ctx context.Context, p *probe) finding {
 		return failed("%s does not say how long keys are remembered", at)
 	}
 	return passed()
+}
+
+// pageFor is a request for a page, by whoever sent the other request; strangers to
+// that one's host are not told who it was.
+func pageFor(at *url.URL, by *wire.Request) *wire.Request {
+	r := &wire.Request{Method: http.MethodGet, URL: at}
+	if at.Host != by.URL.Host || at.Scheme != by.URL.Scheme {
+		return r
+	}
+	r.Header = slices.Clone(by.Header)
+	for _, name := range []string{"Content-Type", "Content-Encoding", "Content-Length"} {
+		r.Del(name)
+	}
+	return r
 }
 
 // describedBy is the target of an answer's link to what describes it; nil if it

@@ -107,9 +107,21 @@ func oneEffect(n func(*Config) int) func(context.Context, *probe) finding {
 		if err != nil {
 			return incomplete("%v", err)
 		}
-		p.outcomeOf(ctx, in, replies)
+		return p.cameToOne(ctx, since, in, replies)
+	}
+}
+
+// cameToOne judges whether a race had exactly one effect. Where nobody was
+// answered, also later, there may be none.
+func (p *probe) cameToOne(ctx context.Context, since tally, in *intent, replies []reply) finding {
+	last := p.outcomeOf(ctx, in, replies)
+	if last.answered() {
 		return remark(p.once(ctx, since, in), replies)
 	}
+	if f := p.effects(ctx, since, 0, 1, in); !f.ok() {
+		return remark(f, replies)
+	}
+	return incomplete("no attempt was answered: %s, and later %s", tellReplies(replies), last)
 }
 
 // remark adds to a failure how the racers were answered.
@@ -190,8 +202,7 @@ func oneEffectOverH2(ctx context.Context, p *probe) finding {
 	since := p.before(ctx)
 	replies := make([]reply, atOnce(p.run.config, racers))
 	each(len(replies), func(i int) { replies[i] = p.stream(ctx, over, r) })
-	p.outcomeOf(ctx, in, replies)
-	return remark(p.once(ctx, since, in), replies)
+	return p.cameToOne(ctx, since, in, replies)
 }
 
 // stream sends a request over HTTP/2, counts it, and keeps it as evidence.

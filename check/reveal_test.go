@@ -26,25 +26,26 @@ func TestReveals(t *testing.T) {
 		text func(pair int) string
 		want check.Verdict
 	}{
-		"an echo":         {func(int) string { return `{"id":"ord-9000ALL","item":"gears-of-1842","title":"gears-of-1842, brass"}` }, check.Pass},
-		"a moment":        {func(pair int) string { return fmt.Sprintf(`{"id":"ord-9000ALL","at":"%s"}`, moment(pair)) }, check.Pass},
-		"a server":        {func(pair int) string { return fmt.Sprintf(`{"id":"ord-9000ALL","server":"web-2026-%d"}`, pair) }, check.Pass},
-		"a checksum":      {func(pair int) string { return fmt.Sprintf(`{"id":"ord-9000ALL","checksum":"9f86d0818%d"}`, pair) }, check.Pass},
-		"an amount":       {func(pair int) string { return fmt.Sprintf(`{"id":"ord-9000ALL","total":%d}`, 1000+pair) }, check.Pass},
-		"an id":           {func(pair int) string { return fmt.Sprintf(`{"n":ALL,"ref":"ord-9000%d"}`, pair) }, check.Fail},
-		"a short id":      {func(pair int) string { return fmt.Sprintf(`{"n":ALL,"id":%d}`, 90+pair) }, check.Fail},
-		"the whole body":  {func(pair int) string { return fmt.Sprintf(`{"total":%d}`, 90+pair) }, check.Fail},
-		"a constant body": {func(int) string { return `{"state":"open"}` }, check.Pass},
+		"an echo":             {func(int) string { return `{"id":"ord-9000ALL","n":"ASKED","ref":"gears-ASKED"}` }, check.Pass},
+		"nothing but an echo": {func(int) string { return `{"n":"ASKED"}` }, check.Pass},
+		"a moment":            {func(pair int) string { return fmt.Sprintf(`{"id":"ord-9000ALL","created_at":%q}`, moment(pair)) }, check.Pass},
+		"a server":            {func(pair int) string { return fmt.Sprintf(`{"id":"ord-9000ALL","server":"web-2026-%d"}`, pair) }, check.Pass},
+		"a checksum":          {func(pair int) string { return fmt.Sprintf(`{"id":"ord-9000ALL","checksum":"9f86d0818%d"}`, pair) }, check.Pass},
+		"an amount":           {func(pair int) string { return fmt.Sprintf(`{"id":"ord-9000ALL","total":%d}`, 1000+pair) }, check.Pass},
+		"an id":               {func(pair int) string { return fmt.Sprintf(`{"n":ALL,"ref":"ord-9000%d"}`, pair) }, check.Fail},
+		"a short id":          {func(pair int) string { return fmt.Sprintf(`{"n":ALL,"id":%d}`, 90+pair) }, check.Fail},
+		"the whole body":      {func(pair int) string { return fmt.Sprintf(`{"total":%d}`, 90+pair) }, check.Fail},
+		"a constant body":     {func(int) string { return `{"state":"open"}` }, check.Pass},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			app := &answers{contentType: "application/json"}
 			app.text = func(int, int) string { return given.text((app.all - 1) / 2) }
 			config := trial(t, app, app)
-			config.Template.Body = []byte(`{"item":"gears-of-1842"}`)
+			config.Template.Body = []byte(`{"item":"gears","n":{{n}}}`)
 			config.Only = []string{"BASIC-07"}
 			_, report := runTrial(t, config)
-			if got := report.Results[0]; got.Verdict != given.want {
+			if got := resultOf(t, report, "BASIC-07"); got.Verdict != given.want {
 				t.Errorf("got %s (%s), want %s", got.Verdict, got.Reason, given.want)
 			}
 		})

@@ -303,16 +303,17 @@ func largeEndsDiffer(ctx context.Context, p *probe) finding {
 	return skipped("large bodies are answered %s", refusal)
 }
 
-// under is an intent with the values of its own, but the key of another, and its
-// page.
+// under is an intent with the values of its own, but the key, or the page, of
+// another.
 func under(key, values *intent) *intent {
-	mixed := &intent{key: key.key, values: maps.Clone(values.values), user: values.user, cookies: key.cookies, draft: key.draft}
+	mixed := *values
+	mixed.key, mixed.draft, mixed.cookies, mixed.values = key.key, key.draft, key.cookies, maps.Clone(values.values)
 	for _, name := range []string{"key", "minted"} {
 		if value, ok := key.values[name]; ok {
 			mixed.values[name] = value
 		}
 	}
-	return mixed
+	return &mixed
 }
 
 // isAnother judges the reply to another request under a known key: refused, or

@@ -54,10 +54,10 @@ type Options struct {
 type Call struct {
 	Method string
 	Path   string
-	Status int // of the answer; 502 where the upstream gave none
-	Failed bool
+	Status int  // of the answer; 502 where the upstream gave none
+	Failed bool // on demand
 	Began  time.Time
-	Took   time.Duration
+	Took   time.Duration // until the answer began
 }
 
 // Observer is a server that stands before a service's dependency. It is made by
@@ -205,7 +205,7 @@ func (s *Observer) Pending() int {
 }
 
 // Calls are the latest calls that count, or failed on demand; at most a
-// thousand, in the order in which they ended.
+// thousand, in the order in which they were answered.
 func (s *Observer) Calls() []Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,16 +222,13 @@ func (s *Observer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.pass(w, r, func() {})
 		return
 	}
-	seen := &statusWriter{ResponseWriter: w}
-	call := Call{Method: r.Method, Path: r.URL.Path, Began: time.Now()}
+	kept := &keeper{ResponseWriter: w, observer: s, call: Call{Method: r.Method, Path: r.URL.Path, Began: time.Now()}}
 	if status, fails := s.fails(); fails {
-		call.Failed = true
-		problem(seen, status, "this call fails on purpose")
-	} else {
-		s.pass(seen, r, func() { s.arrived(r) })
+		kept.call.Failed = true
+		problem(kept, status, "this call fails on purpose")
+		return
 	}
-	call.Status, call.Took = seen.status, time.Since(call.Began)
-	s.keep(&call)
+	s.pass(kept, r, func() { s.arrived(r) })
 }
 
 // pass hands the call on. It says so when there is a connection, for only then
@@ -298,18 +295,22 @@ func problem(w http.ResponseWriter, status int, detail string) {
 	_, _ = fmt.Fprintf(w, `{"status":%d,"detail":%q}`+"\n", status, detail) // nobody to tell
 }
 
-// statusWriter remembers the status.
-type statusWriter struct {
+// keeper keeps the call when its answer begins, before the service knows of it.
+type keeper struct {
 	http.ResponseWriter
 
-	status int
+	observer *Observer
+	call     Call
 }
 
 // WriteHeader implements [http.ResponseWriter].
-func (w *statusWriter) WriteHeader(status int) {
-	w.status = status
-	w.ResponseWriter.WriteHeader(status)
+func (k *keeper) WriteHeader(status int) {
+	if status >= 200 { // those below only say "go on"
+		k.call.Status, k.call.Took = status, time.Since(k.call.Began)
+		k.observer.keep(&k.call)
+	}
+	k.ResponseWriter.WriteHeader(status)
 }
 
 // Unwrap serves [http.ResponseController].
-func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (k *keeper) Unwrap() http.ResponseWriter { return k.ResponseWriter }

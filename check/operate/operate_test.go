@@ -9,8 +9,10 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -174,9 +176,76 @@ func TestOperationOfAServiceThatStaysAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	report, err := plan.Run(ctx)
-	if !errors.Is(err, context.Canceled) || report.Results[0].Verdict != check.Incomplete || report.Died == "" {
-		t.Errorf("%v; %s %s; died: %q", err, report.Results[0].ID, report.Results[0].Verdict, report.Died)
+	if result := resultOf(t, report, "OP-03"); !errors.Is(err, context.Canceled) || result.Verdict != check.Incomplete || report.Died == "" {
+		t.Errorf("%v; %s %s; died: %q", err, result.Verdict, result.Reason, report.Died)
 	}
+}
+
+// A service that comes, goes, and comes again is not given up.
+func TestOperationOfAServiceThatFlaps(t *testing.T) {
+	t.Parallel()
+	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) })
+	server := httptest.NewServer(handler)
+	defer func() { server.Close() }()
+	at, address := server.URL, server.Listener.Addr().String()
+	var helpers sync.WaitGroup
+	defer helpers.Wait()
+	listen := func() net.Listener {
+		listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", address)
+		if err != nil {
+			t.Error(err)
+		}
+		return listener
+	}
+	profile, _ := check.ProfileNamed("ietf")
+	plan, err := check.NewPlan(check.Config{
+		Template: check.Template{Method: "POST", URL: at}, Profile: profile, Only: []string{"OP-03"},
+		Kill: func(context.Context) error {
+			helpers.Wait() // for the one before
+			server.Close()
+			brief := listen()
+			helpers.Go(func() { // it is there for one look, and gone for some time
+				if conn, err := brief.Accept(); err == nil {
+					_ = conn.Close()
+				}
+				_ = brief.Close()
+				<-time.After(200 * time.Millisecond)
+				next := httptest.NewUnstartedServer(handler)
+				_ = next.Listener.Close()
+				next.Listener = listen()
+				next.Start()
+				server = next
+			})
+			return nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := plan.Run(t.Context())
+	helpers.Wait()
+	result := resultOf(t, report, "OP-03")
+	if err != nil || report.Died != "" || result.Verdict != check.Pass {
+		t.Errorf("%v; %s %s; died: %q", err, result.Verdict, result.Reason, report.Died)
+	}
+	retries := 0
+	for _, e := range result.Exchanges {
+		if e.Answer == nil && e.Label == "after the kill" {
+			retries++
+		}
+	}
+	if retries == 0 {
+		t.Error("no retry met the outage")
+	}
+}
+
+func resultOf(t *testing.T, report *check.Report, id string) check.Result {
+	t.Helper()
+	at := slices.IndexFunc(report.Results, func(r check.Result) bool { return r.ID == id })
+	if at < 0 {
+		t.Fatalf("no result of %s", id)
+	}
+	return report.Results[at]
 }
 
 // A kill that does not work is not blamed on the service.

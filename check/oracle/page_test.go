@@ -118,12 +118,14 @@ func TestJSON(t *testing.T) {
 		{"/moved", "", 0, "302 Found to /sign-in"},
 		{"/absent", "", 0, "404 Not Found instead of 200 OK"},
 		{"/gzip", "", 0, "is in gzip"},
-		{"/cut", "", 0, "is not whole"},
+		{"/cut", "", 0, "closed before the end of the answer"},
 	} {
 		o, err := oracle.JSON(nil, at+test.path, test.pointer, nil)
 		counts(t, o, err, same, test.want, test.words)
 	}
-	o, err := oracle.JSON(nil, at+"/of?number={{n}}", "/{{n}}", []wire.Field{{Name: "Authorization", Value: "Bearer {{var:token}}"}})
+	o, err := oracle.JSON(&wire.Client{MaxBody: 4}, at+"/list", "", nil)
+	counts(t, o, err, same, 0, "is not whole")
+	o, err = oracle.JSON(nil, at+"/of?number={{n}}", "/{{n}}", []wire.Field{{Name: "Authorization", Value: "Bearer {{var:token}}"}})
 	counts(t, o, err, of17, 2, "")
 	counts(t, o, err, same, 0, "{{n}} has no value here")
 	if !o.PerIntent() {

@@ -100,7 +100,7 @@ func TestHeadline(t *testing.T) {
 		"1 of 6 checks failed: a repeated request is executed again.",
 		"Nothing failed, but 2 of 6 checks could not be judged.",
 		"All 7 checks passed: what was sent twice happened once.",
-		"Nothing is known yet: none of 7 checks could be judged.",
+		"Nothing is known yet: 7 checks could not be judged.",
 		"Nothing new failed: 7 of 7 checks failed as the baseline says.",
 		"The only check passed.",
 		"2 of 6 checks failed: the request does not even work once.",

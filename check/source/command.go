@@ -50,7 +50,7 @@ type piece struct {
 
 // request applies curl's rules.
 func (c *command) request() (*Request, error) {
-	r := &Request{Reach: c.reach, Notes: c.notes}
+	r := &Request{Reach: c.reach}
 	at, err := c.target()
 	if err != nil {
 		return nil, err
@@ -72,6 +72,7 @@ func (c *command) request() (*Request, error) {
 	c.defaultHeader(r, "Accept", "*/*")
 	r.Template.Method = c.methodOf()
 	r.dropEmpty(c.header)
+	r.Notes = slices.Concat(c.notes, r.Notes)
 	if err := r.finish(); err != nil {
 		return nil, err
 	}
@@ -79,7 +80,7 @@ func (c *command) request() (*Request, error) {
 }
 
 // glob matches what curl would make several URLs of.
-var glob = regexp.MustCompile(`\[[0-9A-Za-z]+-[0-9A-Za-z]+(:[0-9]+)?\]|(^|[^{])\{[^{}]*,[^{}]*\}`) //nolint:gochecknoglobals // compiled once, never changed.
+var glob = regexp.MustCompile(`\[[0-9A-Za-z]+-[0-9A-Za-z]+(:[0-9]+)?\]|(^|[^{])\{[^{}]*,[^{}]*\}`)
 
 // target is the one URL, with its scheme.
 func (c *command) target() (string, error) {
@@ -258,8 +259,10 @@ func (c *command) fillContentType(r *Request, contentType string) {
 	case given == nil:
 		c.defaultHeader(r, "Content-Type", contentType)
 	case multipart && strings.HasPrefix(strings.ToLower(given.Value), "multipart/"):
-		kind, _, _ := strings.Cut(given.Value, ";")
-		given.Value = kind + "; boundary=" + boundary
+		kept := slices.DeleteFunc(strings.Split(given.Value, ";"), func(parameter string) bool {
+			return strings.HasPrefix(strings.ToLower(strings.TrimSpace(parameter)), "boundary=")
+		})
+		given.Value = strings.Join(kept, ";") + "; boundary=" + boundary
 	}
 }
 

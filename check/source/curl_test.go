@@ -101,7 +101,7 @@ func TestCurl(t *testing.T) {
 			"PUT http://localhost/x\n\nhi\n",
 		},
 		"a form": {
-			`curl http://localhost/x -F 'name=a;b' -F 'file=<-;type=text/x' --form-string 's=@t;type=x' <<<hi`,
+			`curl http://localhost/x -F 'name="a;b"' -F 'file=<-;type=text/x' --form-string 's=@t;type=x' <<<hi`,
 			"POST http://localhost/x\nContent-Type: multipart/form-data; boundary=------------------------BOUNDARY\n\n" +
 				"--------------------------BOUNDARY\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\na;b\r\n" +
 				"--------------------------BOUNDARY\r\nContent-Disposition: form-data; name=\"file\"\r\nContent-Type: text/x\r\n\r\nhi\n\r\n" +
@@ -177,7 +177,12 @@ func TestCurlRefuses(t *testing.T) {
 
 func TestCurlReportsReachAndNotes(t *testing.T) {
 	t.Parallel()
-	r, err := source.Curl(`curl -sk --cacert ca.pem --resolve a:443:127.0.0.1 --connect-to ::b: -x http://p:3128 -E c.pem --key k.pem ` +
+	r, err := source.Curl(`curl http://a -F 'a=b; c'`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	noted(t, r, `curl leaves "c" out`)
+	r, err = source.Curl(`curl -sk --cacert ca.pem --resolve a:443:127.0.0.1 --connect-to ::b: -x http://p:3128 -E c.pem --key k.pem ` +
 		`--unix-socket /run/x -L --max-time 5 --no-keepalive https://a/x -H 'Accept-Encoding: gzip' -d "$A" | jq`)
 	if err != nil {
 		t.Fatal(err)

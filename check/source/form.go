@@ -72,11 +72,13 @@ func (c *command) partOf(f formField) (part, error) {
 		p.fileName, p.contentType = &base, typeOfFile(base)
 	}
 	for _, param := range params {
-		switch {
-		case param.name == "type":
+		switch param.name {
+		case "type":
 			p.contentType = param.value
-		case param.name == "filename":
+		case "filename":
 			p.fileName = &param.value
+		case "":
+			c.notes = append(c.notes, fmt.Sprintf("curl leaves %q out of -F %q: put what it belongs to into double quotes", param.value, f.text))
 		default:
 			return part{}, fmt.Errorf("%q is not supported: use ;type= or ;filename=", param.name)
 		}
@@ -86,65 +88,54 @@ func (c *command) partOf(f formField) (part, error) {
 
 type param struct{ name, value string }
 
-// splitParams takes ;type=, ;filename= and their like from the end of a part. A
-// semicolon that begins none of them belongs to the value, as with curl.
+// splitParams takes a part of -F apart, as curl does: the value goes up to a
+// semicolon, unless it is quoted; behind ;type= stand parameters of that type,
+// too. A parameter without a name is what curl leaves out.
 func splitParams(text string) (value string, params []param) {
-	if quoted, rest, ok := unquote(text); ok {
-		value, text = quoted, rest
-	} else {
-		end := nextParam(text)
-		value, text = text[:end], text[end:]
-	}
+	value, text = unquoted(text)
 	for text != "" {
-		name, rest, ok := strings.Cut(strings.TrimLeft(text, "; "), "=")
-		if !ok {
-			break
+		text = strings.TrimLeft(text[1:], " ") // behind the semicolon
+		name := ""
+		for _, known := range []string{"type", "filename", "headers", "encoder"} {
+			if rest, ok := strings.CutPrefix(text, known+"="); ok {
+				name, text = known, rest
+			}
 		}
-		p := param{name: name}
-		if quoted, after, ok := unquote(rest); ok {
-			p.value, text = quoted, after
-		} else {
-			end := nextParam(rest)
-			p.value, text = rest[:end], rest[end:]
+		var of string
+		of, text = unquoted(text)
+		switch last := len(params) - 1; {
+		case name == "" && last >= 0 && params[last].name == "type":
+			params[last].value += "; " + of
+		case name != "" || of != "":
+			params = append(params, param{name, of})
 		}
-		params = append(params, p)
 	}
 	return value, params
 }
 
-// nextParam is where the next parameter begins, or the length of the text.
-func nextParam(text string) int {
-	for i := 0; i < len(text); i++ {
-		if text[i] != ';' {
-			continue
-		}
-		rest := strings.TrimLeft(text[i+1:], " ")
-		for _, name := range []string{"type=", "filename=", "headers=", "encoder="} {
-			if strings.HasPrefix(rest, name) {
-				return i
-			}
-		}
-	}
-	return len(text)
-}
-
-// unquote takes a quoted text from the start.
-func unquote(text string) (value, rest string, ok bool) {
-	if !strings.HasPrefix(text, `"`) {
-		return "", text, false
-	}
+// unquoted is the text up to a semicolon, and the rest from there on. In double
+// quotes a semicolon is text, and what stands behind them is left out.
+func unquoted(text string) (value, rest string) {
 	var b strings.Builder
-	for i := 1; i < len(text); i++ {
+	quoted := strings.HasPrefix(text, `"`)
+	for i := 1; quoted && i < len(text); i++ {
 		switch {
 		case text[i] == '"':
-			rest := text[i+1:]
-			return b.String(), rest, rest == "" || strings.HasPrefix(strings.TrimLeft(rest, " "), ";")
+			_, rest, ok := strings.Cut(text[i+1:], ";")
+			if ok {
+				rest = ";" + rest
+			}
+			return b.String(), rest
 		case text[i] == '\\' && i+1 < len(text) && (text[i+1] == '"' || text[i+1] == '\\'):
 			i++
 		}
 		b.WriteByte(text[i])
 	}
-	return "", text, false
+	end := strings.IndexByte(text, ';')
+	if end < 0 {
+		return text, ""
+	}
+	return text[:end], text[end:]
 }
 
 // typeOfFile is what curl believes a file to be.
@@ -184,7 +175,10 @@ func writeParts(parts []part) (body []byte, contentType string, err error) {
 	}
 	for _, p := range parts {
 		quote := strings.NewReplacer(`"`, "%22", "\r", "%0D", "\n", "%0A").Replace
-		disposition := `form-data; name="` + quote(p.name) + `"`
+		disposition := "form-data"
+		if p.name != "" {
+			disposition += `; name="` + quote(p.name) + `"`
+		}
 		if p.fileName != nil {
 			disposition += `; filename="` + quote(*p.fileName) + `"`
 		}

@@ -7,7 +7,7 @@ import (
 
 // caret is what only a line for the Windows command prompt has: a caret before
 // a quote, or at the end of a line.
-var caret = regexp.MustCompile(`\^"|\^[ \t]*\r?\n`) //nolint:gochecknoglobals // compiled once, never changed.
+var caret = regexp.MustCompile(`\^"|\^[ \t]*\r?\n`)
 
 // promptWords takes a line for cmd.exe apart: first by the rules of cmd, whose
 // carets and quotes say what is text, then by those of the C runtime, which
@@ -56,41 +56,44 @@ func arguments(text string, doubled bool) []string {
 	quoted, began := false, false
 	for i := 0; i < len(text); i++ {
 		c := text[i]
-		switch {
-		case c == '\\':
-			slashes := len(text[i:]) - len(strings.TrimLeft(text[i:], `\`))
-			i += slashes - 1
-			began = true
-			if i+1 == len(text) || text[i+1] != '"' {
-				if doubled {
-					slashes = (slashes + 1) / 2
-				}
-				b.WriteString(strings.Repeat(`\`, slashes))
-				continue
-			}
-			b.WriteString(strings.Repeat(`\`, slashes/2))
-			if slashes%2 == 1 {
-				b.WriteByte('"')
-				i++
-			}
-		case c == '"' && quoted && strings.HasPrefix(text[i:], `""`):
-			b.WriteByte('"')
-			i++
-		case c == '"':
-			quoted, began = !quoted, true
-		case !quoted && strings.IndexByte(" \t\n", c) >= 0:
+		if !quoted && strings.IndexByte(" \t\n", c) >= 0 {
 			if began {
 				all = append(all, b.String())
 			}
 			b.Reset()
 			began = false
+			continue
+		}
+		began = true
+		switch {
+		case c == '\\':
+			literal, size := backslashes(text[i:], doubled)
+			b.WriteString(literal)
+			i += size - 1
+		case c == '"' && quoted && strings.HasPrefix(text[i:], `""`):
+			b.WriteByte('"')
+			i++
+		case c == '"':
+			quoted = !quoted
 		default:
 			b.WriteByte(c)
-			began = true
 		}
 	}
 	if began {
 		all = append(all, b.String())
 	}
 	return all
+}
+
+// backslashes are what a run of them means: half as many before a quote, which is
+// itself when one is left over; and all of them before anything else.
+func backslashes(text string, doubled bool) (literal string, size int) {
+	run := len(text) - len(strings.TrimLeft(text, `\`))
+	switch {
+	case strings.HasPrefix(text[run:], `"`) && run%2 == 1:
+		return strings.Repeat(`\`, run/2) + `"`, run + 1
+	case strings.HasPrefix(text[run:], `"`), doubled:
+		return strings.Repeat(`\`, (run+1)/2), run
+	}
+	return strings.Repeat(`\`, run), run
 }

@@ -141,14 +141,22 @@ func (r *Request) tidyURL() error {
 
 // authorize adds the header of Basic authentication, unless there is one.
 func (r *Request) authorize(user string) error {
-	switch {
-	case r.has("Authorization"):
+	if r.has("Authorization") {
 		return nil
-	case len(check.Places(user)) > 0:
-		return errors.New("user and password are encoded, so no place such as {{var:password}} can stand in them: write them out, or give the header Authorization")
 	}
-	r.add("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user)))
-	return nil
+	encoded, err := basic(user)
+	if err == nil {
+		r.add("Authorization", encoded)
+	}
+	return err
+}
+
+// basic are credentials of Basic authentication (RFC 7617).
+func basic(user string) (string, error) {
+	if len(check.Places(user)) > 0 {
+		return "", errors.New("user and password are encoded, so no place such as {{var:password}} can stand in them: write them out, or give the header Authorization")
+	}
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user)), nil
 }
 
 // tidyHeader keeps the lines that belong to the intent.

@@ -279,9 +279,9 @@ func (s *shell) until(closing string) (string, error) {
 }
 
 var (
-	variable = regexp.MustCompile(`^\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})`)                                                  //nolint:gochecknoglobals // compiled once, never changed.
-	uuidgen  = regexp.MustCompile(`^(?:\$\(\s*(?:uuidgen[^)]*|cat\s+/proc/sys/kernel/random/uuid\s*)\)|` + "`\\s*uuidgen[^`]*`)")                  //nolint:gochecknoglobals // as above.
-	dateTime = regexp.MustCompile(`^(?:\$\(\s*date\s+['"]?\+%s(?:%N)?['"]?\s*\)|` + "`\\s*date\\s+['\"]?\\+%s(?:%N)?['\"]?\\s*`" + `|\$RANDOM\b)`) //nolint:gochecknoglobals // as above.
+	variable = regexp.MustCompile(`^\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})`)
+	uuidgen  = regexp.MustCompile(`^(?:\$\(\s*(?:uuidgen[^)]*|cat\s+/proc/sys/kernel/random/uuid\s*)\)|` + "`\\s*uuidgen[^`]*`)")
+	dateTime = regexp.MustCompile(`^(?:\$\(\s*date\s+['"]?\+%s(?:%N)?['"]?\s*\)|` + "`\\s*date\\s+['\"]?\\+%s(?:%N)?['\"]?\\s*`" + `|\$RANDOM\b)`)
 )
 
 // expansion takes what a shell would replace.
@@ -344,36 +344,35 @@ func escaped(rest string) (text string, size int) {
 	if at := strings.IndexByte(`abeEfnrtv\'"?`, rest[1]); at >= 0 {
 		return "\a\b\x1b\x1b\f\n\r\t\v\\'\"?"[at : at+1], len(`\n`)
 	}
-	digits := func(from, most, base int) (int64, int) {
-		n := 0
-		for n < most && from+n < len(rest) && isDigit(rest[from+n], base) {
-			n++
-		}
-		value, _ := strconv.ParseInt(rest[from:from+n], base, 64) // an empty text is 0
-		return value, from + n
-	}
 	switch c := rest[1]; {
 	case c == 'x':
-		if value, end := digits(2, 2, 16); end > 2 {
-			return string([]byte{byte(value)}), end
-		}
-	case c == 'u', c == 'U':
-		most := 4
-		if c == 'U' {
-			most = 8
-		}
-		if value, end := digits(2, most, 16); end > 2 {
-			return string(rune(min(value, utf8.MaxRune+1))), end
-		}
-	case c == 'c' && len(rest) > 2:
+		return coded(rest, `\x`, 2, "0123456789abcdefABCDEF")
+	case c == 'u':
+		return coded(rest, `\u`, 4, "0123456789abcdefABCDEF")
+	case c == 'U':
+		return coded(rest, `\U`, 8, "0123456789abcdefABCDEF")
+	case c == 'c' && len(rest) > len(`\c`):
 		return string([]byte{rest[2] & 0x1f}), len(`\cx`)
 	case c >= '0' && c <= '7':
-		value, end := digits(1, 3, 8)
-		return string([]byte{byte(value)}), end
+		return coded(rest, `\`, 3, "01234567")
 	}
 	return rest[:1], 1
 }
 
-func isDigit(c byte, base int) bool {
-	return strings.IndexByte("0123456789abcdef"[:base], c) >= 0 || strings.IndexByte("0123456789ABCDEF"[:base], c) >= 0
+// coded is the character whose number follows the start. A shell takes fewer
+// digits, too.
+func coded(rest, start string, most int, digits string) (text string, size int) {
+	size = len(start)
+	for size < len(rest) && size < len(start)+most && strings.IndexByte(digits, rest[size]) >= 0 {
+		size++
+	}
+	if size == len(start) {
+		return rest[:1], 1
+	}
+	padded := strings.Repeat("0", len(start)+most-size) + rest[len(start):size]
+	text, err := strconv.Unquote(`"` + start + padded + `"`)
+	if err != nil { // there is no such character
+		return string(utf8.RuneError), size
+	}
+	return text, size
 }

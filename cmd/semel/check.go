@@ -18,6 +18,7 @@ type checkFlags struct {
 	key     keyPlaceFlags
 	effects effectFlags
 	users   userFlags
+	sender  senderFlags
 	service serviceFlags
 	bounds  boundFlags
 	output  checkOutput
@@ -43,9 +44,12 @@ Never point it at anything whose records matter.`,
 		Example: `  semel check http://127.0.0.1:9000/orders -d 'amount={{n}}' --count-json /orders
   semel check --curl @copied.txt --count-sql 'SELECT count(*) FROM orders' --dsn sqlite:shop.db
   semel check http://127.0.0.1:9000 --openapi api.yaml --operation createOrder --dry-run
+  semel check http://127.0.0.1:9000/new --profile form --page /new -d title=Once
   semel check --list`,
 		Annotations: map[string]string{
 			"exit1": "a check failed, or one that must hold could not be judged",
+			"environment": `  SEMEL_WEBHOOK_SECRET is the secret that signs webhooks (whsec_…). It has no flag
+  but --webhook-secret-file, because flags can be seen by others.`,
 		},
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -64,6 +68,7 @@ Never point it at anything whose records matter.`,
 	f.key.register(flags)
 	f.effects.register(flags)
 	f.users.register(flags)
+	f.sender.register(flags)
 	f.service.register(flags)
 	f.bounds.register(flags)
 	f.output.register(flags)
@@ -117,6 +122,7 @@ func (f *checkFlags) config(ctx context.Context, p *process, args []string, open
 		func() error { return f.bounds.into(&config, &request.Reach) },
 		func() error { return f.key.into(&config, request.Key) },
 		func() error { return f.users.into(&config) },
+		func() error { return f.sender.into(p, &config) },
 		func() error { return f.service.into(&config) },
 		func() error { return f.effects.into(ctx, &config, open) },
 		func() error { return f.output.readBaseline(&config) },

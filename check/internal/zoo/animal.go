@@ -1,6 +1,7 @@
 package zoo
 
 import (
+	"net"
 	"net/http"
 	"slices"
 	"time"
@@ -17,6 +18,9 @@ type Animal struct {
 	Says string
 	// Caught are the ids of the checks that have to fail; all others must not.
 	Caught []string
+	// Depends are ids of checks that fail or do not, as it comes: the mistake is
+	// one of timing, and which of two is first is nobody's to say.
+	Depends []string
 	// Open are ids of checks that MUST hold and cannot be judged here, and Why
 	// says what is missing.
 	Open []string
@@ -54,6 +58,7 @@ type habitat struct {
 	// wrap stands outside of the door, inside of it; nil for nothing.
 	outside, inside func(http.Handler) http.Handler
 	change          func(*check.Config)
+	front           func(net.Listener) net.Listener // nil for none
 	// config is told of the process, too.
 	process func(*check.Config, *Process)
 }
@@ -71,7 +76,7 @@ func (h habitat) home() (Home, error) {
 	}
 	app, memory := NewApp(h.habits), &Memory{}
 	inner := wrapped(app, h.inside)
-	process := Serve(func(life Life) http.Handler {
+	process := serveBehind(h.front, func(life Life) http.Handler {
 		decisions := Correct()
 		if h.decisions != nil {
 			h.decisions(&decisions)
@@ -89,6 +94,15 @@ func (h habitat) home() (Home, error) {
 		h.process(&config, process)
 	}
 	return Home{Config: config, Close: process.Close}, nil
+}
+
+// impatient gives up early: what is refused for ever takes its time otherwise.
+func impatient(setup func() (Home, error)) func() (Home, error) {
+	return func() (Home, error) {
+		home, err := setup()
+		home.Config.Timeout = 1500 * time.Millisecond
+		return home, err
+	}
 }
 
 func wrapped(handler http.Handler, wrap func(http.Handler) http.Handler) http.Handler {

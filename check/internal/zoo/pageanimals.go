@@ -2,6 +2,7 @@ package zoo
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/semel-dev/semel/check"
 	"github.com/semel-dev/semel/check/wire"
@@ -83,8 +84,8 @@ func ordering(h habitat) func() (Home, error) {
 		h.change = func(c *check.Config) {
 			c.Template.Header = []wire.Field{{Name: "Content-Type", Value: "application/x-www-form-urlencoded"}}
 			c.Template.Body = []byte("number={{uuid}}&amount={{n}}")
-			c.Page = &check.Page{URL: c.Template.URL + "/new"}
-			c.Failing, c.Invalid = nil, nil
+			c.Page = &check.Page{URL: strings.Replace(c.Template.URL, "/orders", "/orders/new", 1)}
+			c.Failing, c.Invalid = nil, &check.Template{Method: c.Template.Method, URL: c.Template.URL, Header: c.Template.Header, Body: []byte("number=&amount={{n}}")}
 		}
 		return h.home()
 	}

@@ -61,7 +61,7 @@ func processAnimals() []Animal {
 			Setup: habitat{
 				decisions: func(d *Decisions) {
 					d.Retention = retention
-					remembered := &Memory{}
+					remembered := &Memory{retention: time.Hour}
 					right := d.Settle
 					d.Settle = func(door *Door, r *http.Request, rec *Record, got *Answer) {
 						if old, mine := remembered.Claim(nil, rec.id, rec.asked); !mine && old.answer != nil {
@@ -86,4 +86,7 @@ func expiring(c *check.Config) {
 	c.Only = []string{"BASIC", "EXP"}
 }
 
-func mortal(c *check.Config, p *Process) { c.Restart, c.Kill = p.Restart, p.Kill }
+// mortal animals recover at once, or never.
+func mortal(c *check.Config, p *Process) {
+	c.Restart, c.Kill, c.Recovery = p.Restart, p.Kill, 500*time.Millisecond
+}

@@ -53,9 +53,9 @@ func genuine(secret []byte, header http.Header, body []byte) bool {
 
 // ReadDelivery reads the id of a delivery.
 func ReadDelivery(r *http.Request) (string, error) {
-	id := r.Header.Get("webhook-id")
-	if id == "" {
-		return "", errNoKey
+	lines := r.Header.Values("webhook-id")
+	if len(lines) != 1 {
+		return "", errBadKey
 	}
-	return parseKey(id)
+	return parseKey(lines[0])
 }

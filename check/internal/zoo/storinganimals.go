@@ -34,7 +34,7 @@ func storingAnimals() []Animal {
 			Name:   "who hangs up is locked out",
 			Says:   "The work ends with the connection, and so does the line that would have freed the key: 409 for ever.",
 			Caught: []string{"LOST-03", "LOST-07"},
-			Setup: habitat{decisions: func(d *Decisions) {
+			Setup: impatient(habitat{decisions: func(d *Decisions) {
 				right := d.Settle
 				d.Wait = 100 * time.Millisecond
 				d.Context = func(_ Life, r *http.Request) (context.Context, context.CancelFunc) {
@@ -46,7 +46,7 @@ func storingAnimals() []Animal {
 					}
 					right(d, r, rec, got)
 				}
-			}}.home,
+			}}.home),
 		},
 		{
 			Name:   "half a body is a body",
@@ -122,6 +122,24 @@ func storingAnimals() []Animal {
 				d.InFlight = func(d *Door, w http.ResponseWriter, rec *Record) {
 					d.memory.forget(rec.id)
 					d.comeAgain(w, "in-flight: the first one is still running")
+				}
+			}}.home,
+		},
+		{
+			Name:   "the late one has the last word",
+			Says:   "Whoever was slow is replaced, and comes to an end after all: UPDATE … WHERE key = ?, without asking whether the claim is still theirs.",
+			Caught: []string{"RACE-09"},
+			Setup: habitat{decisions: func(d *Decisions) {
+				busy(func(d *Door, w http.ResponseWriter, rec *Record) {
+					d.memory.forget(rec.id)
+					d.comeAgain(w, "in-flight: the first one is still running")
+				})(d)
+				d.Settle = func(d *Door, _ *http.Request, rec *Record, got *Answer) {
+					if !d.Keeps(got) {
+						d.memory.Settle(rec, nil)
+						return
+					}
+					d.memory.overwrite(rec, got.kept())
 				}
 			}}.home,
 		},

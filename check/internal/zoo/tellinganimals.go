@@ -3,6 +3,10 @@ package zoo
 import (
 	"net/http"
 	"strings"
+	"time"
+
+	"github.com/semel-dev/semel/check"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // tellingAnimals tell requests apart in a wrong way.
@@ -82,6 +86,33 @@ func tellingAnimals() []Animal {
 			}}.home,
 		},
 		{
+			Name:   "the boundary is a part of the order",
+			Says:   "The body is hashed as it is, into the key: a form in parts has a new boundary each time, and is a new order each time.",
+			Caught: []string{"MIS-09"},
+			Setup: habitat{change: inParts, decisions: func(d *Decisions) {
+				d.Key = func(r *http.Request) (string, error) {
+					key, err := ReadKey(r)
+					if err != nil {
+						return "", err
+					}
+					body, err := ReadBody(r)
+					r.Body = readable(body)
+					return key + digest(string(body)), err
+				}
+			}}.home,
+		},
+		{
+			Name:   "no body, no order",
+			Says:   "A request without a body has nothing to compare, and goes past the layer.",
+			Caught: []string{"SIZE-01"},
+			Setup: habitat{habits: Habits{Plain: true}, decisions: keyed(func(r *http.Request) (string, error) {
+				if r.ContentLength == 0 {
+					return "", errNoKey
+				}
+				return ReadKey(r)
+			})}.home,
+		},
+		{
 			Name:   "a mismatch destroys the record",
 			Says:   "What does not fit is taken for a leftover, and cleared away: the next retry runs.",
 			Caught: []string{"MIS-10"},
@@ -117,6 +148,26 @@ func tellingAnimals() []Animal {
 			}}.home,
 		},
 		{
+			Name:   "two equal orders are a conflict",
+			Says:   "A body that was seen before is refused with 409, whatever its key: the second coffee cannot be ordered.",
+			Caught: []string{"BASIC-01"},
+			Setup: habitat{
+				decisions: func(d *Decisions) {
+					seen := &Memory{retention: time.Hour}
+					right := d.Claim
+					d.Claim = func(m *Memory, life Life, id, asked string) (*Record, bool) {
+						rec, mine := right(m, life, id, asked)
+						if _, first := seen.Claim(nil, asked, id); mine && !first {
+							m.Settle(rec, nil)
+							return rec, false
+						}
+						return rec, mine
+					}
+				},
+				change: func(c *check.Config) { c.Template.Body = []byte(`{"number":"coffee","amount":1}`) },
+			}.home,
+		},
+		{
 			Name:   "refusals are plain text",
 			Says:   "The refusals say nothing that a program can read, and nowhere is written what may be relied on.",
 			Caught: []string{"BASIC-11", "KEY-14", "MIS-12"},
@@ -139,6 +190,13 @@ func tellingAnimals() []Animal {
 			}}.home,
 		},
 	}
+}
+
+// inParts orders by a form in parts.
+func inParts(c *check.Config) {
+	c.Template.Header = []wire.Field{{Name: "Content-Type", Value: "multipart/form-data; boundary=zoo"}}
+	c.Template.Body = []byte("--zoo\r\nContent-Disposition: form-data; name=\"number\"\r\n\r\n{{uuid}}\r\n" +
+		"--zoo\r\nContent-Disposition: form-data; name=\"amount\"\r\n\r\n{{n}}\r\n--zoo--\r\n")
 }
 
 // told turns how requests are told apart.

@@ -1,0 +1,153 @@
+package source
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+// exampleOf is the example that stands beside a schema, in a parameter or a
+// media type; nil if there is none.
+func (a *openAPI) exampleOf(v *value) (*value, error) {
+	if example := v.get("example"); example != nil {
+		return example, example.encode(&bytes.Buffer{}) // which finds what is too large
+	}
+	examples := v.get("examples")
+	for _, name := range examples.names() {
+		example, err := a.resolve(examples.get(name))
+		if err != nil {
+			return nil, err
+		}
+		if held := example.get("value"); held != nil {
+			return held, held.encode(&bytes.Buffer{})
+		}
+	}
+	return nil, nil //nolint:nilnil // there is none, and nothing is wrong.
+}
+
+// body fills in the request's body.
+func (a *openAPI) body() error {
+	described, err := a.resolve(a.op.does.get("requestBody"))
+	if err != nil {
+		return err
+	}
+	content := described.get("content")
+	kind, media := bestMedia(content)
+	if media == nil {
+		return nil
+	}
+	example, err := a.exampleOf(media)
+	if err != nil {
+		return err
+	}
+	if example == nil {
+		if example, err = a.build(media.get("schema"), "body"); err != nil {
+			return err
+		}
+	}
+	body, contentType, err := a.encode(kind, media, example)
+	if err != nil {
+		return err
+	}
+	a.r.Template.Body = body
+	a.r.add("Content-Type", contentType)
+	return nil
+}
+
+// bestMedia prefers what can be built to what cannot.
+func bestMedia(content *value) (kind string, media *value) {
+	best := 0
+	for _, name := range content.names() {
+		if rank := rankOfMedia(name); rank > best {
+			best, kind, media = rank, name, content.get(name)
+		}
+	}
+	return kind, media
+}
+
+func rankOfMedia(kind string) int {
+	kind, _, _ = strings.Cut(strings.ToLower(kind), ";")
+	switch {
+	case kind == "application/json":
+		return 6
+	case strings.HasSuffix(kind, "+json"):
+		return 5
+	case kind == "application/x-www-form-urlencoded":
+		return 4
+	case strings.HasPrefix(kind, "multipart/"):
+		return 3
+	case strings.HasPrefix(kind, "text/"), strings.Contains(kind, "*"):
+		return 2
+	}
+	return 1
+}
+
+// encode writes a value as the media type has it.
+func (a *openAPI) encode(kind string, media, v *value) (body []byte, contentType string, err error) {
+	lower := strings.ToLower(kind)
+	var b bytes.Buffer
+	switch {
+	case strings.Contains(lower, "json"), strings.Contains(lower, "*"):
+		if strings.Contains(kind, "*") {
+			kind = "application/json"
+		}
+		err := v.encode(&b)
+		return b.Bytes(), kind, err
+	case v.is(kindText):
+		return []byte(v.scalar), kind, nil
+	case strings.HasPrefix(lower, "application/x-www-form-urlencoded"):
+		var pairs []string
+		for _, name := range v.names() {
+			encoding := media.get("encoding").get(name)
+			style := encoding.get("style").text()
+			member := v.get(name)
+			if member.is(kindObject) && style != "deepObject" {
+				member = newText(asText(member))
+			}
+			explode := encoding.get("explode") == nil || encoding.get("explode").truth()
+			pairs = append(pairs, pairsOf(name, style, explode, member)...)
+		}
+		return []byte(strings.Join(pairs, "&")), kind, nil
+	case strings.HasPrefix(lower, "multipart/"):
+		parts, err := a.parts(media, v)
+		if err != nil {
+			return nil, "", err
+		}
+		body, written, err := writeParts(parts)
+		_, boundary, _ := strings.Cut(written, ";")
+		return body, kind + ";" + boundary, err
+	case strings.HasPrefix(lower, "text/"):
+		return []byte(asText(v)), kind, nil
+	}
+	return nil, "", fmt.Errorf("a body of %s cannot be made up: add an example to the document, or give the body", kind)
+}
+
+// parts are those of a multipart body: files where the schema says binary, JSON
+// for what has members, and text for all else.
+func (a *openAPI) parts(media, v *value) ([]part, error) {
+	schema, err := a.flat(media.get("schema"), 0)
+	if err != nil {
+		return nil, err
+	}
+	var parts []part
+	for _, name := range v.names() {
+		of, err := a.flat(schema.get("properties").get(name), 0)
+		if err != nil {
+			return nil, err
+		}
+		p := part{name: name, content: []byte(asText(v.get(name)))}
+		switch {
+		case of.get("format").text() == "binary", of.get("contentMediaType") != nil && of.get("contentEncoding") == nil:
+			file := name + ".bin"
+			p.fileName, p.contentType = &file, "application/octet-stream"
+		case v.get(name).is(kindObject):
+			p.contentType = "application/json"
+		}
+		if given := media.get("encoding").get(name).get("contentType").text(); given != "" {
+			first, _, _ := strings.Cut(given, ",")
+			p.contentType = strings.TrimSpace(first)
+		}
+		parts = append(parts, p)
+	}
+	return parts, nil
+}

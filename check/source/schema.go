@@ -1,0 +1,330 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	// maxBuilt is how many values and merged members one request is built of.
+	maxBuilt = 100_000
+	// maxDepth is how deep what is built may be nested.
+	maxDepth = 32
+	// maxItems is how many items an array is given, maxText how many characters
+	// a text, whatever the schema asks for.
+	maxItems = 100
+	maxText  = 64 << 10
+)
+
+// errTooLarge ends the building of a value.
+var errTooLarge = errors.New("the schema makes too large a body: add an example to the document, or give the body")
+
+// build makes a value up that fits the schema.
+func (a *openAPI) build(schema *value, name string) (*value, error) {
+	v, err := a.valueOf(schema, name, nil)
+	if err == nil && v == nil {
+		v = &value{kind: kindNull}
+	}
+	return v, err
+}
+
+// valueOf makes a value up. Above are the schemas around this one; nil without
+// an error means that the schema holds itself, or is nested too deep, so that
+// nothing can be made.
+func (a *openAPI) valueOf(schema *value, name string, above []*value) (*value, error) {
+	if a.left--; a.left < 0 {
+		return nil, errTooLarge
+	}
+	resolved, err := a.resolve(schema)
+	if err != nil {
+		return nil, err
+	}
+	if slices.Contains(above, resolved) && resolved != nil || len(above) > maxDepth {
+		return nil, nil //nolint:nilnil // there is none, and nothing is wrong.
+	}
+	above = append(slices.Clone(above), resolved)
+	s, err := a.flat(resolved, 0)
+	if err != nil {
+		return nil, err
+	}
+	if given := givenBy(s); given != nil {
+		return given, nil
+	}
+	switch typeOf(s) {
+	case "object":
+		return a.objectOf(s, above)
+	case "array":
+		return a.arrayOf(s, name, above)
+	case "integer", "number":
+		return newNumber(numberOf(s, typeOf(s) == "integer")), nil
+	case "boolean":
+		return &value{kind: kindBool, scalar: "true"}, nil
+	case "null", "":
+		return &value{kind: kindNull}, nil
+	}
+	return newText(a.textOf(s, name)), nil
+}
+
+// givenBy is what the schema itself says a value could be.
+func givenBy(s *value) *value {
+	if example := s.get("example"); example != nil {
+		return example
+	}
+	for _, list := range []*value{s.get("examples"), s.get("enum")} {
+		for _, v := range list.list() {
+			if !v.is(kindNull) {
+				return v
+			}
+		}
+	}
+	if constant := s.get("const"); constant != nil {
+		return constant
+	}
+	if given := s.get("default"); !given.is(kindNull) {
+		return given
+	}
+	return nil
+}
+
+// typeOf is the first type that is not null, or that which the keywords mean.
+func typeOf(s *value) string {
+	declared := s.get("type")
+	if declared.is(kindText) {
+		return declared.scalar
+	}
+	for _, one := range declared.list() {
+		if one.text() != "null" {
+			return one.text()
+		}
+	}
+	switch {
+	case s.get("properties") != nil, s.get("additionalProperties") != nil, s.get("required") != nil:
+		return "object"
+	case s.get("items") != nil:
+		return "array"
+	case s.get("pattern") != nil, s.get("format") != nil, s.get("minLength") != nil, s.get("maxLength") != nil:
+		return "string"
+	case s.get("minimum") != nil, s.get("maximum") != nil, s.get("multipleOf") != nil:
+		return "number"
+	case declared != nil:
+		return "null"
+	case s.is(kindObject) && len(s.keys) > 0:
+		return "string"
+	}
+	return ""
+}
+
+// flat merges what allOf has, and the first of oneOf and anyOf, into one schema.
+// What is nearer wins; what is required anywhere is required.
+func (a *openAPI) flat(schema *value, depth int) (*value, error) {
+	s, err := a.resolve(schema)
+	if err != nil {
+		return nil, err
+	}
+	all, one, anyOne := s.get("allOf").list(), s.get("oneOf").list(), s.get("anyOf").list()
+	if len(all)+len(one)+len(anyOne) == 0 {
+		return s, nil
+	}
+	if a.left--; a.left < 0 {
+		return nil, errTooLarge
+	}
+	if depth > maxDepth {
+		return nil, fmt.Errorf("line %d: a schema holds itself by allOf, oneOf or anyOf: give the body", s.line)
+	}
+	merged := newObject()
+	merged.line = s.line
+	if err := a.merge(merged, s); err != nil {
+		return nil, err
+	}
+	for _, list := range [][]*value{one, anyOne} {
+		if first := notNull(list); first != nil {
+			a.discriminate(merged, s.get("discriminator"), first)
+			all = append(slices.Clone(all), first)
+		}
+	}
+	for _, part := range all {
+		of, err := a.flat(part, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		if err := a.merge(merged, of); err != nil {
+			return nil, err
+		}
+	}
+	return merged, nil
+}
+
+// notNull is the first alternative that says something.
+func notNull(list []*value) *value {
+	for _, one := range list {
+		if one.get("type").text() != "null" {
+			return one
+		}
+	}
+	return nil
+}
+
+// discriminate sets the member that says which alternative a value is of.
+func (a *openAPI) discriminate(merged, discriminator, chosen *value) {
+	property := discriminator.get("propertyName").text()
+	to := chosen.get("$ref").text()
+	if property == "" || to == "" {
+		return
+	}
+	says := to[strings.LastIndexByte(to, '/')+1:]
+	mapping := discriminator.get("mapping")
+	for _, name := range mapping.names() {
+		if mapping.get(name).text() == to {
+			says = name
+			break
+		}
+	}
+	constant := newObject()
+	constant.set("const", newText(says))
+	alone := newObject()
+	alone.set("properties", newObject())
+	alone.get("properties").set(property, constant)
+	alone.set("required", &value{kind: kindArray, items: []*value{newText(property)}})
+	_ = a.merge(merged, alone) // of three members
+}
+
+// merge adds what the other schema has and this one has not.
+func (a *openAPI) merge(into, from *value) error {
+	for _, name := range from.names() {
+		member := from.get(name)
+		if a.left--; a.left < 0 {
+			return errTooLarge
+		}
+		switch held := into.get(name); {
+		case name == "allOf", name == "oneOf", name == "anyOf", name == "discriminator":
+		case held == nil:
+			into.set(name, member)
+		case name == "properties":
+			both := newObject()
+			both.keys = slices.Clone(held.keys)
+			maps.Copy(both.members, held.members)
+			for _, property := range member.names() {
+				if a.left--; a.left < 0 {
+					return errTooLarge
+				}
+				if both.get(property) == nil {
+					both.set(property, member.get(property))
+				}
+			}
+			into.set(name, both)
+		case name == "required" && held.is(kindArray):
+			a.left -= len(held.items) + len(member.list())
+			into.set(name, &value{kind: kindArray, line: held.line, items: slices.Concat(held.items, member.list())})
+		}
+	}
+	return nil
+}
+
+// objectOf has the members that are required, or for which the document has a
+// value; all of them where that is none.
+func (a *openAPI) objectOf(s *value, above []*value) (*value, error) {
+	required := map[string]bool{}
+	for _, name := range s.get("required").list() {
+		required[name.text()] = true
+	}
+	made, err := a.membersOf(s, required, false, above)
+	if err == nil && len(made.keys) == 0 {
+		return a.membersOf(s, required, true, above)
+	}
+	return made, err
+}
+
+func (a *openAPI) membersOf(s *value, required map[string]bool, everything bool, above []*value) (*value, error) {
+	made, properties := newObject(), s.get("properties")
+	for _, name := range properties.names() {
+		property, err := a.flat(properties.get(name), 0)
+		if err != nil {
+			return nil, err
+		}
+		if property.get("readOnly").truth() || !everything && !required[name] && givenBy(property) == nil {
+			continue
+		}
+		member, err := a.valueOf(properties.get(name), name, above)
+		if err != nil {
+			return nil, err
+		}
+		if member == nil && required[name] {
+			member = &value{kind: kindNull}
+			a.r.note("%s holds itself: null was put there", name)
+		}
+		if member != nil {
+			made.set(name, member)
+		}
+	}
+	return made, nil
+}
+
+func (a *openAPI) arrayOf(s *value, name string, above []*value) (*value, error) {
+	n := 1
+	if least, ok := s.get("minItems").float(); ok {
+		n = int(max(1, min(least, maxItems)))
+	}
+	if most, ok := s.get("maxItems").float(); ok && most < 1 {
+		n = 0
+	}
+	made := &value{kind: kindArray}
+	for range n {
+		item, err := a.valueOf(s.get("items"), name, above)
+		if err != nil {
+			return nil, err
+		}
+		if item != nil && (s.get("items") != nil || !item.is(kindNull)) {
+			made.items = append(made.items, item)
+		}
+	}
+	return made, nil
+}
+
+// numberOf is the least number that fits, or 1 if it does.
+func numberOf(s *value, whole bool) string {
+	low, high := math.Inf(-1), math.Inf(1)
+	step := 0.0
+	if whole {
+		step = 1
+	}
+	if of, ok := s.get("multipleOf").float(); ok && of > 0 {
+		step = of
+	}
+	margin := step
+	if margin == 0 {
+		margin = 0.5
+	}
+	if least, ok := s.get("minimum").float(); ok {
+		low = least
+		if s.get("exclusiveMinimum").truth() { // of OpenAPI 3.0
+			low += margin
+		}
+	}
+	if least, ok := s.get("exclusiveMinimum").float(); ok {
+		low = max(low, least+margin)
+	}
+	if most, ok := s.get("maximum").float(); ok {
+		high = most
+		if s.get("exclusiveMaximum").truth() {
+			high -= margin
+		}
+	}
+	if most, ok := s.get("exclusiveMaximum").float(); ok {
+		high = min(high, most-margin)
+	}
+	n := min(max(1, low), high)
+	if step > 0 {
+		if n = math.Ceil(n/step) * step; n > high {
+			n = math.Floor(high/step) * step
+		}
+	}
+	if math.IsInf(n, 0) || math.IsNaN(n) {
+		n = 1
+	}
+	return strconv.FormatFloat(n, 'f', -1, 64)
+}

@@ -1,0 +1,81 @@
+package source
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+const (
+	// maxFilled is how many variables of a file are filled in; together they have
+	// MaxBytes at most.
+	maxFilled = 10_000
+	// maxWithin is how deep variables may hold one another.
+	maxWithin = 16
+)
+
+var (
+	braces    = regexp.MustCompile(`\{\{\s*(.*?)\s*\}\}`)
+	plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
+)
+
+// fill puts the variables of the file in, and ours for what editors make up.
+func (f *httpFile) fill(text string) (string, error) { return f.within(text, 0) }
+
+func (f *httpFile) within(text string, depth int) (string, error) {
+	var failed error
+	filled := braces.ReplaceAllStringFunc(text, func(found string) string {
+		if failed != nil {
+			return found
+		}
+		name := braces.FindStringSubmatch(found)[1]
+		value, defined := f.variables[name]
+		if !defined {
+			place, err := f.place(name)
+			failed = err
+			return place
+		}
+		f.left--
+		if f.room -= len(value); min(f.left, f.room) < 0 || depth > maxWithin {
+			failed = fmt.Errorf("the variable %s holds itself, or too many others", name)
+			return found
+		}
+		value, failed = f.within(value, depth+1)
+		return value
+	})
+	if failed == nil && len(filled) > MaxBytes {
+		failed = fmt.Errorf("the request is larger than %d MiB: take a smaller one", MaxBytes>>20)
+	}
+	return filled, failed
+}
+
+// place is ours for what the file does not define.
+func (f *httpFile) place(name string) (string, error) {
+	word, rest, _ := strings.Cut(name, " ")
+	word, _, _ = strings.Cut(word, "(")
+	switch word {
+	case "uuid", "n", "now", "key", "minted":
+		return "{{" + name + "}}", nil
+	case "$guid", "$uuid", "$randomUUID", "$random.uuid":
+		return "{{uuid}}", nil
+	case "$timestamp", "$randomInt", "$random.integer", "$random.alphanumeric", "$random.numeric", "$random.float":
+		f.note("{{%s}} became {{n}}, a number of 16 digits", name)
+		return "{{n}}", nil
+	case "$random.email", "$randomEmail":
+		return "semel-{{n}}@example.com", nil
+	case "$isoTimestamp", "$datetime", "$localDatetime":
+		f.note("{{%s}} became {{now}}, the time as RFC 3339 has it", name)
+		return "{{now}}", nil
+	case "$processEnv", "$dotenv", "$shared":
+		name = strings.TrimPrefix(strings.TrimSpace(rest), "%")
+	default:
+		name = strings.TrimPrefix(name, "$env.")
+	}
+	if variable, ok := strings.CutPrefix(name, "var:"); ok {
+		name = variable
+	}
+	if !plainName.MatchString(name) {
+		return "", fmt.Errorf("{{%s}} is not known: define it by @name = value, or write {{uuid}}, {{n}}, {{now}} or {{var:NAME}}", name)
+	}
+	return "{{var:" + name + "}}", nil
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/semel-dev/semel/check"
+	"github.com/semel-dev/semel/check/wire"
+)
+
+// Only what is certainly this machine is tried without asking.
+func TestIsLoopback(t *testing.T) {
+	t.Parallel()
+	for host, want := range map[string]bool{
+		"localhost": true, "LOCALHOST.": true, "shop.localhost": true, "127.0.0.1": true, "127.9.9.9": true, "::1": true,
+		"localhost.example": false, "127.0.0.1.example": false, "10.0.0.1": false, "0.0.0.0": false, "::": false, "": false, "2130706433": false,
+	} {
+		if got := isLoopback(host); got != want {
+			t.Errorf("%q: got %v, want %v", host, got, want)
+		}
+	}
+}
+
+func TestBesides(t *testing.T) {
+	t.Parallel()
+	type full struct {
+		At   string
+		Same bool
+	}
+	for in, want := range map[[2]string]full{
+		{"http://a:1/orders?x=1", "/count"}:                     {"http://a:1/count", true},
+		{"http://a:1", "/count"}:                                {"http://a:1/count", true},
+		{"http://a:1?x=/y", "/count"}:                           {"http://a:1/count", true},
+		{"http://a:1/orders", "http://a:1/count?n={{n}}"}:       {"http://a:1/count?n={{n}}", true},
+		{"http://a:1/orders", "https://a:1/count"}:              {"https://a:1/count", false},
+		{"http://a:1/orders", "http://b:1/count"}:               {"http://b:1/count", false},
+		{"http://a:1/{{n}}", "http://a:1@b.example/"}:           {"http://a:1@b.example/", false},
+		{"http://a.example/", "http://a.example.evil.example/"}: {"http://a.example.evil.example/", false},
+	} {
+		at, same := besides(in[0], in[1])
+		if diff := cmp.Diff(want, full{at, same}); diff != "" {
+			t.Errorf("%v: %s", in, diff)
+		}
+	}
+}
+
+// Credentials go to the service's own host only, and nothing else of the
+// request goes along.
+func TestCredentials(t *testing.T) {
+	t.Parallel()
+	c := &check.Config{
+		Template: check.Template{Header: []wire.Field{
+			{Name: "Content-Type", Value: "application/json"}, {Name: "authorization", Value: "Bearer a"}, {Name: "Cookie", Value: "b=c"},
+		}},
+		User: &check.User{Header: []wire.Field{{Name: "Authorization", Value: "Bearer d"}, {Name: "X-Tenant", Value: "7"}}},
+	}
+	want := []wire.Field{{Name: "authorization", Value: "Bearer d"}, {Name: "Cookie", Value: "b=c"}, {Name: "X-Tenant", Value: "7"}}
+	if diff := cmp.Diff(want, credentials(c)); diff != "" {
+		t.Error(diff)
+	}
+	if len(c.Template.Header) != 3 || c.Template.Header[1].Value != "Bearer a" {
+		t.Errorf("the template was changed: %v", c.Template.Header)
+	}
+}
+
+// What a run came to is an exit code.
+func TestVerdictOf(t *testing.T) {
+	t.Parallel()
+	of := func(v check.Verdict, level check.Level) *check.Report {
+		return &check.Report{Results: []check.Result{{ID: "BASIC-02", Verdict: v, Level: level, Says: "It holds."}}}
+	}
+	died := of(check.Incomplete, check.LevelMust)
+	died.Died = "the service could not be reached"
+	interrupted, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, c := range map[string]struct {
+		ctx    context.Context //nolint:containedctx // a case of a table.
+		report *check.Report
+		want   int
+	}{
+		"passed":                  {t.Context(), of(check.Pass, check.LevelMust), exitFine},
+		"failed":                  {t.Context(), of(check.Fail, check.LevelShould), exitFound},
+		"known":                   {t.Context(), of(check.Known, check.LevelMust), exitFine},
+		"not judged, must hold":   {t.Context(), of(check.Incomplete, check.LevelMust), exitFound},
+		"not judged, should hold": {t.Context(), of(check.Incomplete, check.LevelShould), exitFine},
+		"died":                    {t.Context(), died, exitUnreachable},
+		"interrupted":             {interrupted, of(check.Pass, check.LevelMust), exitFound},
+	} {
+		got := exitFine
+		if err := verdictOf(c.ctx, c.report); err != nil {
+			ended := &exitError{}
+			if !errors.As(err, &ended) {
+				t.Fatalf("%s: %v has no exit code", name, err)
+			}
+			got = ended.code
+		}
+		if got != c.want {
+			t.Errorf("%s: got %d, want %d", name, got, c.want)
+		}
+	}
+}
