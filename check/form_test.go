@@ -125,6 +125,29 @@ func TestFormPages(t *testing.T) {
 	}
 }
 
+// TestFormInParts: a form with files goes out as multipart/form-data, whatever the template is.
+func TestFormInParts(t *testing.T) {
+	t.Parallel()
+	for m, want := range map[mistake][]string{"": nil, tokenOnly: {"FORM-04"}} {
+		app := newFormShop(m)
+		app.coding = "multipart/form-data"
+		url := serve(t, app)
+		report := runProfile(t, "form", check.Config{
+			Template: check.Template{Method: "POST", URL: url + "/orders", Body: []byte("note=A+table")},
+			Page:     &check.Page{URL: url + "/"},
+			Oracles:  []check.Oracle{app}, Only: formChecks(),
+		})
+		wantFaults(t, report, want...)
+		for i := range report.Results {
+			for _, sent := range report.Results[i].Exchanges {
+				if got := sent.Request.Value("Content-Type"); !strings.HasPrefix(got, app.coding+"; boundary=") {
+					t.Errorf("sent as %q", got)
+				}
+			}
+		}
+	}
+}
+
 // TestFormIsEditedWithoutPlaces: where the template leaves no value open, one is made up in the field that takes it best.
 func TestFormIsEditedWithoutPlaces(t *testing.T) {
 	t.Parallel()
