@@ -30,6 +30,7 @@ const (
 	tokenOnly    mistake = "what was typed does not count"
 	usedUp       mistake = "a used token is an error"
 	oneTab       mistake = "a visitor has one token"
+	newCookie    mistake = "a page's cookie is of no use to another page"
 	forgetsGone  mistake = "what nobody waits for is forgotten"
 	errorInPage  mistake = "a repetition shows the form again, with an error"
 	executesNone mistake = "a repetition is accepted, and nothing was done the first time"
@@ -63,7 +64,7 @@ func (s *formShop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (s *formShop) page(w http.ResponseWriter, r *http.Request, status int, wrong string) {
 	visitor, err := r.Cookie("visitor")
-	if err != nil || visitor.Value == "old" {
+	if err != nil || visitor.Value == "old" || s.mistake == newCookie {
 		visitor = &http.Cookie{Name: "visitor", Value: rand.Text()}
 		http.SetCookie(w, visitor)
 	}

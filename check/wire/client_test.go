@@ -134,17 +134,28 @@ func TestDoReadsAnswers(t *testing.T) {
 func TestDoStopsReadingWhatNeverEnds(t *testing.T) {
 	t.Parallel()
 	at := service(t, func(conn net.Conn) {
+		conn.SetDeadline(time.Time{}) // nothing but the client ends it
 		readHead(bufio.NewReader(conn))
 		io.WriteString(conn, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
 		for {
-			if _, err := io.WriteString(conn, "4\r\nmore\r\n"); err != nil {
+			if _, err := io.WriteString(conn, "100\r\n"+strings.Repeat("more", 64)+"\r\n"); err != nil {
 				return
 			}
 		}
 	})
-	got, err := (&wire.Client{MaxBody: 1000}).Do(t.Context(), post(at, "x"), nil)
+	got, err := (&wire.Client{MaxBody: 1000, Timeout: time.Hour}).Do(t.Context(), post(at, "x"), nil)
 	if err != nil || len(got.Body) != 1000 || !got.Cut {
 		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func TestDoReadsLargeBodies(t *testing.T) {
+	t.Parallel()
+	large := strings.Repeat("x", 3<<20)
+	at := server(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, large) })
+	got, err := (&wire.Client{}).Do(t.Context(), post(at, "x"), nil)
+	if err != nil || string(got.Body) != large || got.Cut {
+		t.Errorf("got %d bytes, %v", len(got.Body), err)
 	}
 }
 
@@ -219,17 +230,29 @@ func TestDoEndsWithItsContext(t *testing.T) {
 
 func TestDoHearsAnAnswerBeforeTheBodyIsSent(t *testing.T) {
 	t.Parallel()
-	keeps := func(conn net.Conn) { // answers, reads no more, and does not close
-		readHead(bufio.NewReader(conn))
-		io.WriteString(conn, "HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n")
-		<-t.Context().Done()
+	says := func(text string) *url.URL {
+		return service(t, func(conn net.Conn) { // reads no more, and does not close
+			readHead(bufio.NewReader(conn))
+			io.WriteString(conn, text)
+			<-t.Context().Done()
+		})
 	}
+	const refusal = "HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n"
 	handler := server(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusRequestEntityTooLarge) })
-	for name, at := range map[string]*url.URL{"net/http": handler, "one that keeps the connection": service(t, keeps)} {
+	for name, test := range map[string]struct {
+		at     *url.URL
+		manner wire.Manner
+		want   error
+	}{
+		"net/http":                      {handler, wire.Manner{}, nil},
+		"one that keeps the connection": {says(refusal), wire.Manner{}, nil},
+		"while the client pauses":       {says(refusal), wire.Manner{Pieces: 1 << 10, Pause: time.Hour}, nil},
+		"nonsense":                      {says("no\r\n\r\n"), wire.Manner{}, wire.ErrNotHTTP},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := (&wire.Client{}).Do(t.Context(), post(at, strings.Repeat("x", 32<<20)), nil)
-			if err != nil || got.Status != http.StatusRequestEntityTooLarge {
+			got, err := (&wire.Client{}).Do(t.Context(), post(test.at, strings.Repeat("x", 32<<20)), &test.manner)
+			if !errors.Is(err, test.want) || err == nil && got.Status != http.StatusRequestEntityTooLarge {
 				t.Errorf("got %+v, %v", got, err)
 			}
 		})
@@ -270,6 +293,15 @@ func TestExpect(t *testing.T) {
 				t.Errorf("the body %q arrived", body)
 			}
 		})
+	}
+}
+
+func TestExpectHearsARefusalBeforeItHangsUp(t *testing.T) {
+	t.Parallel()
+	at := service(t, says("HTTP/1.1 417 Expectation Failed\r\nContent-Length: 0\r\n\r\n"))
+	got, err := (&wire.Client{}).Do(t.Context(), post(at, "body"), &wire.Manner{Expect: true, Fault: wire.HangUp})
+	if err != nil || got.Status != http.StatusExpectationFailed {
+		t.Errorf("got %+v, %v", got, err)
 	}
 }
 
