@@ -65,7 +65,7 @@ func (f *serviceFlags) into(c *check.Config) error {
 // is nil where none was given.
 func variant(flag, value string, of *check.Template) (*check.Template, error) {
 	if value == "" {
-		return nil, nil //nolint:nilnil // it was not given.
+		return nil, nil
 	}
 	text, err := textOrFile(value, strings.NewReader(""))
 	if err != nil {
