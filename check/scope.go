@@ -123,7 +123,7 @@ func othersSeeNothing(ctx context.Context, p *probe) finding {
 // whether the answer gives first away.
 func (p *probe) keepsSecret(ctx context.Context, since tally, first reply, in, stranger *intent) finding {
 	got := p.send(ctx, "somebody else, same key", stranger)
-	why := p.reveals(first, got)
+	why := p.betrays(first, got)
 	switch {
 	case !got.answered():
 		return incomplete("somebody else with the same key got %s", got)
@@ -142,7 +142,7 @@ func (p *probe) keepsSecret(ctx context.Context, since tally, first reply, in, s
 		if err != nil {
 			return incomplete("%v", err)
 		}
-		if p.reveals(first, p.send(ctx, "somebody else, another key", twin)) != "" {
+		if p.betrays(first, p.send(ctx, "somebody else, another key", twin)) != "" {
 			return skipped("the application gives the record that is there, whatever the key")
 		}
 	}
