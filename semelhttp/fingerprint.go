@@ -28,7 +28,12 @@ const (
 func (m *Middleware) fingerprint(r *http.Request, body *Body, h *semel.Hasher) (semel.Fingerprint, error) {
 	o := &m.set.Fingerprint
 	if o.Func != nil {
-		return o.Func(r, body)
+		fp, err := o.Func(r, body)
+		if err != nil {
+			return semel.Fingerprint{}, err
+		}
+		body.spool() // the handler reads it, whether or not it counts
+		return fp, body.err
 	}
 	body.spool()
 	if body.err != nil {

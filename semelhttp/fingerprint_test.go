@@ -2,6 +2,7 @@ package semelhttp_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -73,4 +74,23 @@ func TestFingerprintFunc(t *testing.T) {
 	ask(t, server, "k1", "bbb")
 	ask(t, server, "k1", "bbbb")
 	wantOutcomes(t, d, "executed", "replayed", "mismatch")
+}
+
+// TestFingerprintFuncWithoutBody: a body that does not count arrives all the same.
+func TestFingerprintFuncWithoutBody(t *testing.T) {
+	t.Parallel()
+	d := newDoor(t, doorOptions{Options: semelhttp.Options{Fingerprint: semelhttp.FingerprintOptions{
+		Func: func(*http.Request, *semelhttp.Body) (semel.Fingerprint, error) {
+			return semel.FingerprintOf("one"), nil
+		},
+	}}})
+	server := d.serve(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(w, r.Body)
+	})
+	if got := ask(t, server, "k1", "the body"); got.body != "the body" {
+		t.Errorf("the handler read %q, want the body", got.body)
+	}
+	if got := ask(t, server, "k1", "another body"); got.body != "the body" || got.word() != "replayed" {
+		t.Errorf("got %q %s, want the first answer", got.body, got.word())
+	}
 }

@@ -1,6 +1,7 @@
 package zoo
 
 import (
+	"net"
 	"net/http"
 	"slices"
 	"time"
@@ -57,6 +58,7 @@ type habitat struct {
 	// wrap stands outside of the door, inside of it; nil for nothing.
 	outside, inside func(http.Handler) http.Handler
 	change          func(*check.Config)
+	front           func(net.Listener) net.Listener // nil for none
 	// config is told of the process, too.
 	process func(*check.Config, *Process)
 }
@@ -74,7 +76,7 @@ func (h habitat) home() (Home, error) {
 	}
 	app, memory := NewApp(h.habits), &Memory{}
 	inner := wrapped(app, h.inside)
-	process := Serve(func(life Life) http.Handler {
+	process := serveBehind(h.front, func(life Life) http.Handler {
 		decisions := Correct()
 		if h.decisions != nil {
 			h.decisions(&decisions)

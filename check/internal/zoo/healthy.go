@@ -54,16 +54,21 @@ func Healthy() []Animal {
 		{
 			Name: "members and cookies", Says: "Two members, a session cookie, and answers with the time and the id of the request.",
 			Setup: habitat{
-				habits: Habits{Cookie: true, Volatile: true}, outside: Members, change: twoMembers,
+				habits: Habits{Cookie: true, Volatile: true}, outside: Members, change: TwoMembers,
 			}.home,
 		},
 		{
 			Name: "the door outside of the log-in", Says: "The token is a part of the scope, and what is refused is not stored.",
-			Setup: habitat{inside: Members, change: twoMembers}.home,
+			Setup: habitat{inside: Members, change: TwoMembers}.home,
 		},
 		{
 			Name: "pays for orders", Says: "A dependency that fails is a 502, after which a retry can succeed.",
 			Setup: paying(habitat{}),
+		},
+		{Name: "parts", Says: "A form in parts, whose boundary does not count.", Setup: habitat{change: inParts}.home},
+		{
+			Name: "nothing is an order", Says: "A request without a body orders a coffee.",
+			Setup: habitat{habits: Habits{Plain: true}}.home,
 		},
 		{
 			Name: "slow", Says: "An order takes a tenth of a second.",

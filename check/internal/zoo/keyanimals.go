@@ -96,6 +96,21 @@ func keyAnimals() []Animal {
 			})}.home,
 		},
 		{
+			Name:   "control bytes are mended",
+			Says:   "A lenient proxy writes an underscore for what it cannot print: another key than the one that was sent.",
+			Caught: []string{"KEY-08"},
+			Setup:  habitat{front: lenient}.home,
+		},
+		{
+			Name:   "the same caller at the same place",
+			Says:   "Servers that debounce: a second request of one caller to one path is taken for a double click, whatever is in it.",
+			Caught: []string{"BASIC-01", "BASIC-06"},
+			Setup: habitat{decisions: func(d *Decisions) {
+				d.Key = func(r *http.Request) (string, error) { return r.URL.Path, nil }
+				d.Fingerprint = func(*http.Request, []byte) string { return "" }
+			}}.home,
+		},
+		{
 			Name:   "a long key is an accident",
 			Says:   "The column takes 255 characters, nobody checks, and what the database says becomes a 500.",
 			Caught: []string{"KEY-06", "KEY-07"},

@@ -2,6 +2,7 @@ package zoo
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -37,7 +38,10 @@ type Process struct {
 }
 
 // Serve starts a process. begin makes its handler, at each start.
-func Serve(begin func(Life) http.Handler) *Process {
+func Serve(begin func(Life) http.Handler) *Process { return serveBehind(nil, begin) }
+
+// serveBehind is Serve with something before the server: front may be nil.
+func serveBehind(front func(net.Listener) net.Listener, begin func(Life) http.Handler) *Process {
 	p := &Process{begin: begin}
 	p.start()
 	p.server = httptest.NewUnstartedServer(http.HandlerFunc(p.serve))
@@ -45,6 +49,9 @@ func Serve(begin func(Life) http.Handler) *Process {
 	p.server.Config.Protocols.SetHTTP1(true)
 	p.server.Config.Protocols.SetUnencryptedHTTP2(true)
 	p.server.Config.ReadHeaderTimeout = time.Minute
+	if front != nil {
+		p.server.Listener = front(p.server.Listener)
+	}
 	p.server.Start()
 	p.URL = p.server.URL
 	return p

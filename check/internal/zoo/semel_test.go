@@ -42,7 +42,18 @@ func ownAnimals(t *testing.T) []zoo.Animal {
 			semelhttp.Options{Fingerprint: semelhttp.FingerprintOptions{CanonicalJSON: true}}),
 		middleware("semelhttp, failures stored", "A 5xx is an answer, and replayed.", memory, semel.Policy{}, semelhttp.Options{On5xx: semelhttp.StoreOn5xx}),
 		profiled("dedup", middleware("semelhttp, dedup", "A duplicate is only stopped.", memory, semel.Policy{Mode: semel.Dedup}, semelhttp.Options{})),
-		transaction(t),
+		changed(zoo.TwoMembers, middleware("semelhttp, two callers", "The scope is by caller.", memory, semel.Policy{}, semelhttp.Options{})),
+		changed(func(c *check.Config) {
+			c.Retention, c.Only = semelRetention, []string{"BASIC", "EXP"}
+		}, middleware("semelhttp, expiring", "Records are kept for three seconds.", memory, semel.Policy{Retention: semelRetention}, semelhttp.Options{})),
+		changed(zoo.Deliveries, middleware("semelhttp, webhooks", "The key is the id of a delivery, behind the signature; what it says does not count.", memory,
+			semel.Policy{}, semelhttp.Options{
+				Key: semelhttp.FromWebhookID(),
+				Fingerprint: semelhttp.FingerprintOptions{Func: func(*http.Request, *semelhttp.Body) (semel.Fingerprint, error) {
+					return semel.FingerprintOf("delivery"), nil
+				}},
+			})),
+		restarted(t), transaction(t),
 		behindGateway("the gateway", "A rule for the header, before an application that does not know of it.",
 			"key: {header: Idempotency-Key}", nil),
 		behindGateway("the gateway, key in the body", "The key is a member of the JSON.", `key: {json_pointer: /request_id}`, func(c *check.Config) {
@@ -58,14 +69,46 @@ func ownAnimals(t *testing.T) []zoo.Animal {
 	}
 }
 
-func profiled(name string, animal zoo.Animal) zoo.Animal {
+// semelRetention is that of records which expire while one looks.
+const semelRetention = 3 * time.Second
+
+func changed(change func(*check.Config), animal zoo.Animal) zoo.Animal {
 	setup := animal.Setup
 	animal.Setup = func() (zoo.Home, error) {
 		home, err := setup()
-		home.Config.Profile, _ = check.ProfileNamed(name)
+		change(&home.Config)
 		return home, err
 	}
 	return animal
+}
+
+// restarted is the middleware over a file, which another guard opens again.
+func restarted(t *testing.T) zoo.Animal {
+	t.Helper()
+	open := file(t)
+	return zoo.Animal{Name: "semelhttp, restarted", Says: "The records are in a file, and the process is another one.", Setup: func() (zoo.Home, error) {
+		app := zoo.NewApp(zoo.Habits{Before: 20 * time.Millisecond, After: 10 * time.Millisecond})
+		var broken error
+		end := func() {}
+		process := zoo.Serve(func(zoo.Life) http.Handler {
+			end()
+			records, err := open()
+			if err != nil {
+				broken = err
+				return http.NotFoundHandler()
+			}
+			var handler http.Handler
+			handler, end, broken = guarded(records, semel.Policy{}, semelhttp.Options{}, app)
+			return handler
+		})
+		config := zoo.Ask(process.URL, "ietf", app)
+		config.Restart = process.Restart
+		return zoo.Home{Config: config, Close: func() { process.Close(); end() }}, broken
+	}}
+}
+
+func profiled(name string, animal zoo.Animal) zoo.Animal {
+	return changed(func(c *check.Config) { c.Profile, _ = check.ProfileNamed(name) }, animal)
 }
 
 // opened is a store, and what ends it.
@@ -105,6 +148,9 @@ func middleware(name, says string, store opened, policy semel.Policy, options se
 			return zoo.Home{}, err
 		}
 		handler, end, err := guarded(records, policy, options, app)
+		if options.Key != nil {
+			handler = zoo.Signed(zoo.Secret(), handler)
+		}
 		return served(handler, end, app), err
 	}}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/check"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // tellingAnimals tell requests apart in a wrong way.
@@ -85,6 +86,33 @@ func tellingAnimals() []Animal {
 			}}.home,
 		},
 		{
+			Name:   "the boundary is a part of the order",
+			Says:   "The body is hashed as it is, into the key: a form in parts has a new boundary each time, and is a new order each time.",
+			Caught: []string{"MIS-09"},
+			Setup: habitat{change: inParts, decisions: func(d *Decisions) {
+				d.Key = func(r *http.Request) (string, error) {
+					key, err := ReadKey(r)
+					if err != nil {
+						return "", err
+					}
+					body, err := ReadBody(r)
+					r.Body = readable(body)
+					return key + digest(string(body)), err
+				}
+			}}.home,
+		},
+		{
+			Name:   "no body, no order",
+			Says:   "A request without a body has nothing to compare, and goes past the layer.",
+			Caught: []string{"SIZE-01"},
+			Setup: habitat{habits: Habits{Plain: true}, decisions: keyed(func(r *http.Request) (string, error) {
+				if r.ContentLength == 0 {
+					return "", errNoKey
+				}
+				return ReadKey(r)
+			})}.home,
+		},
+		{
 			Name:   "a mismatch destroys the record",
 			Says:   "What does not fit is taken for a leftover, and cleared away: the next retry runs.",
 			Caught: []string{"MIS-10"},
@@ -162,6 +190,13 @@ func tellingAnimals() []Animal {
 			}}.home,
 		},
 	}
+}
+
+// inParts orders by a form in parts.
+func inParts(c *check.Config) {
+	c.Template.Header = []wire.Field{{Name: "Content-Type", Value: "multipart/form-data; boundary=zoo"}}
+	c.Template.Body = []byte("--zoo\r\nContent-Disposition: form-data; name=\"number\"\r\n\r\n{{uuid}}\r\n" +
+		"--zoo\r\nContent-Disposition: form-data; name=\"amount\"\r\n\r\n{{n}}\r\n--zoo--\r\n")
 }
 
 // told turns how requests are told apart.

@@ -21,7 +21,7 @@ func webhookAnimals() []Animal {
 			Says:   "The signature is verified, its age is not: a delivery that was recorded can be sent again when its id is forgotten.",
 			Caught: []string{"HOOK-04"},
 			Setup: receiving(habitat{outside: func(next http.Handler) http.Handler {
-				return signedWithin(deliverySecret(), 1<<62, next)
+				return signedWithin(Secret(), 1<<62, next)
 			}}),
 		},
 		{
@@ -50,7 +50,7 @@ func webhookAnimals() []Animal {
 			Caught: []string{"HOOK-03"},
 			Setup: receiving(habitat{
 				outside: func(next http.Handler) http.Handler { return next },
-				inside:  func(next http.Handler) http.Handler { return Signed(deliverySecret(), next) },
+				inside:  func(next http.Handler) http.Handler { return Signed(Secret(), next) },
 				decisions: func(d *Decisions) {
 					d.Keeps = func(a *Answer) bool { return a.Status < http.StatusInternalServerError }
 				},
@@ -79,16 +79,21 @@ func webhookAnimals() []Animal {
 	}
 }
 
-// deliverySecret is what the sender and the shop share.
-func deliverySecret() []byte { return []byte("a secret of twenty-four b") }
+// Secret is what the sender and the shop share.
+func Secret() []byte { return []byte("a secret of twenty-four b") }
+
+// Deliveries has orders delivered as signed webhooks.
+func Deliveries(c *check.Config) {
+	c.Profile, _ = check.ProfileNamed("webhook")
+	c.Key, c.Secret = check.KeyPlace{}, Secret()
+}
 
 // receiving is a shop that takes orders as signed deliveries. Unless the habitat
 // says something else, signatures are verified outside of the door.
 func receiving(h habitat) func() (Home, error) {
 	return func() (Home, error) {
-		h.profile = "webhook"
 		if h.outside == nil {
-			h.outside = func(next http.Handler) http.Handler { return Signed(deliverySecret(), next) }
+			h.outside = func(next http.Handler) http.Handler { return Signed(Secret(), next) }
 		}
 		turn := h.decisions
 		h.decisions = func(d *Decisions) {
@@ -100,7 +105,10 @@ func receiving(h habitat) func() (Home, error) {
 		}
 		desk := &payments{}
 		h.habits.Ask = desk.pay
-		h.change = func(c *check.Config) { c.Secret, c.Observed = deliverySecret(), desk }
+		h.change = func(c *check.Config) {
+			Deliveries(c)
+			c.Observed = desk
+		}
 		return h.home()
 	}
 }
