@@ -234,7 +234,8 @@ func runWithoutPage(t *testing.T, app *formShop) *check.Report {
 			Method: "POST", URL: url + "/orders", Body: []byte("csrf=me&do=order&token={{uuid}}&note={{n}}"),
 			Header: []wire.Field{
 				{Name: "Content-Type", Value: "application/x-www-form-urlencoded"},
-				{Name: "Origin", Value: url}, {Name: "Referer", Value: url},
+				{Name: "Origin", Value: url},
+				{Name: "Referer", Value: url},
 			},
 		},
 		Oracles: []check.Oracle{app}, Only: formChecks(),

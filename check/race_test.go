@@ -220,7 +220,7 @@ func TestRacesFailWhereTwoGetIn(t *testing.T) {
 }
 
 // limited serves a few at once, and tells all others that it is busy.
-func limited(next http.Handler, few int, status int) http.Handler {
+func limited(next http.Handler, few, status int) http.Handler {
 	room := make(chan struct{}, few)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
