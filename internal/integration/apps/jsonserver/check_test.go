@@ -10,7 +10,7 @@ import (
 )
 
 // The checks find out from outside what the tests of this package know: without
-// Semel a form is sent twice, and with it nothing is.
+// Semel a form that is sent twice makes two posts, and with it one.
 func TestCheckForm(t *testing.T) {
 	t.Parallel()
 	for _, d := range doors() {
