@@ -137,7 +137,7 @@ func lag() {
 	<-timer.C
 }
 
-const roundTrip = 10 * time.Millisecond
+const roundTrip = 30 * time.Millisecond
 
 // answerTaken maps what the books said.
 func answerTaken(w http.ResponseWriter, err error) {

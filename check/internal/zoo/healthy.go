@@ -83,7 +83,7 @@ func Healthy() []Animal {
 			Setup: habitat{process: mortal}.home,
 		},
 		{
-			Name: "expiring", Says: "Records are kept for two seconds, and then the key is new.",
+			Name: "expiring", Says: "Records are kept for four seconds, and then the key is new.",
 			Setup: habitat{decisions: func(d *Decisions) { d.Retention = retention }, change: expiring}.home,
 		},
 		{Name: "a page", Says: "A form with a token, which together with the content is the key.", Setup: ordering(habitat{})},
