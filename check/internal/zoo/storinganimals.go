@@ -66,6 +66,18 @@ func storingAnimals() []Animal {
 			}}.home,
 		},
 		{
+			Name:   "half a head is a request",
+			Says:   "A gateway ends what was cut, and passes it on, and the key is taken before the body is there: it never comes.",
+			Caught: []string{"LOST-01", "LOST-02", "LOST-09"},
+			Setup: habitat{front: generous, decisions: func(d *Decisions) {
+				d.Read = func(r *http.Request) ([]byte, error) {
+					var body bytes.Buffer
+					_, _ = body.ReadFrom(http.MaxBytesReader(nil, r.Body, maxBody))
+					return body.Bytes(), nil
+				}
+			}}.home,
+		},
+		{
 			Name:   "500 after the deed is forgotten",
 			Says:   "A failure is taken for nothing: but the row was in when the mail could not be sent, and the retry makes another.",
 			Caught: []string{"ERR-03"},
