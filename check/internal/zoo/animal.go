@@ -38,8 +38,9 @@ type Home struct {
 // Animals are all that have a mistake.
 func Animals() []Animal {
 	return slices.Concat(
-		keyAnimals(), tellingAnimals(), answerAnimals(), racingAnimals(), storingAnimals(), scopeAnimals(),
-		appAnimals(), processAnimals(), pageAnimals(), webhookAnimals(),
+		keyAnimals(), comparingAnimals(), refusingAnimals(), tellingAnimals(), readingAnimals(), mismatchAnimals(), contentAnimals(),
+		answerAnimals(), keepingAnimals(), racingAnimals(), refusedAnimals(), storingAnimals(), failingAnimals(), takenAnimals(),
+		scopeAnimals(), appAnimals(), serverAnimals(), processAnimals(), pageAnimals(), webhookAnimals(),
 	)
 }
 

@@ -44,6 +44,12 @@ func answerAnimals() []Animal {
 				d.Replay = func(w http.ResponseWriter, a *Answer) { a.writeTo(w, false) }
 			}}.home,
 		},
+	}
+}
+
+// keepingAnimals keep answers in a wrong way.
+func keepingAnimals() []Animal {
+	return []Animal{
 		{
 			Name:   "the first is marked as replayed",
 			Says:   "The mark is put on before the answer is recorded, or whenever there is a key.",

@@ -56,6 +56,12 @@ func appAnimals() []Animal {
 				})
 			}}.home,
 		},
+	}
+}
+
+// serverAnimals are wrong in what stands around the application.
+func serverAnimals() []Animal {
+	return []Animal{
 		{
 			Name:   "gzip goes past",
 			Says:   "A compressed body cannot be compared, so the layer lets it through as if it had no key.",

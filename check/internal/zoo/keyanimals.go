@@ -42,6 +42,12 @@ func keyAnimals() []Animal {
 			Caught: []string{"KEY-06"},
 			Setup:  habitat{decisions: spelled(func(key string) string { return key[:min(64, len(key))] })}.home,
 		},
+	}
+}
+
+// comparingAnimals take two keys for one, or one for two.
+func comparingAnimals() []Animal {
+	return []Animal{
 		{
 			Name:   "case does not matter",
 			Says:   "The column has the database's usual collation, which compares without case; or somebody wrote ToLower.",
@@ -100,6 +106,12 @@ func keyAnimals() []Animal {
 				return key, err
 			})}.home,
 		},
+	}
+}
+
+// refusingAnimals do not refuse keys, or do it badly.
+func refusingAnimals() []Animal {
+	return []Animal{
 		{
 			Name:   "control bytes are mended",
 			Says:   "A lenient proxy writes an underscore for what it cannot print: another key than the one that was sent.",

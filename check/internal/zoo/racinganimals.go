@@ -56,6 +56,12 @@ func racingAnimals() []Animal {
 				w.WriteHeader(http.StatusOK)
 			})}.home,
 		},
+	}
+}
+
+// refusedAnimals refuse racers in a wrong way, or the wrong ones.
+func refusedAnimals() []Animal {
+	return []Animal{
 		{
 			Name:   "racers are not told when",
 			Says:   "409 is right, but when to come again is not said.",

@@ -265,7 +265,7 @@ func guardedByGateway(upstream, text string) (url string, end func(), err error)
 	if err != nil {
 		return "", func() {}, err
 	}
-	ctx, stop := context.WithCancel(context.Background()) //nolint:usetesting // it ends with the home, before the test.
+	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- g.Serve(ctx, front, nil) }()
 	return "http://" + front.Addr().String(), func() {

@@ -77,6 +77,12 @@ func storingAnimals() []Animal {
 				}
 			}}.home,
 		},
+	}
+}
+
+// failingAnimals end claims in a wrong way after failures and refusals.
+func failingAnimals() []Animal {
+	return []Animal{
 		{
 			Name:   "500 after the deed is forgotten",
 			Says:   "A failure is taken for nothing: but the row was in when the mail could not be sent, and the retry makes another.",
@@ -111,6 +117,12 @@ func storingAnimals() []Animal {
 				}
 			}}.home,
 		},
+	}
+}
+
+// takenAnimals lose their claim, or never had one.
+func takenAnimals() []Animal {
+	return []Animal{
 		{
 			Name:   "open when the store is busy",
 			Says:   "No connection to the store is free, so the layer steps aside, in order not to be in the way: doubles run.",

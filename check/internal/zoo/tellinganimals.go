@@ -58,6 +58,12 @@ func tellingAnimals() []Animal {
 				return digest(r.Method, r.URL.Path, r.URL.RawQuery, string(body))
 			})}.home,
 		},
+	}
+}
+
+// readingAnimals do not read bodies as they are.
+func readingAnimals() []Animal {
+	return []Animal{
 		{
 			Name:   "64 KiB of the body",
 			Says:   "The body is hashed up to a bound that is not said: large ones that differ at their end are the same.",
@@ -77,6 +83,12 @@ func tellingAnimals() []Animal {
 				return Fingerprint(r, body)
 			})}.home,
 		},
+	}
+}
+
+// mismatchAnimals know another request under a known key, and do the wrong thing.
+func mismatchAnimals() []Animal {
+	return []Animal{
 		{
 			Name:   "another body executes",
 			Says:   "Key and body together are the key, so that a retry that was mended by mistake is done as well.",
@@ -124,6 +136,12 @@ func tellingAnimals() []Animal {
 				}
 			}}.home,
 		},
+	}
+}
+
+// contentAnimals look at the content, and not at the key; or tell nobody what they saw.
+func contentAnimals() []Animal {
+	return []Animal{
 		{
 			Name:   "the old result without a word",
 			Says:   "Workflow engines do so: another payload under a known id gets the first one's result, as if it were its own.",
