@@ -154,7 +154,7 @@ func executesOnce(_ context.Context, p *probe) finding {
 	s := p.run.sample
 	for _, r := range []reply{s.first, s.other} {
 		if !r.fine() {
-			return failed("the request is answered %s", r)
+			return failed("the request is answered %s%s", r, quoted(r.words()))
 		}
 	}
 	return s.effects

@@ -253,6 +253,9 @@ func TestRefusesDuplicatesOddly(t *testing.T) {
 	expectBad(t, config, "BASIC-10", "BASIC-13")
 	d.replay = func(w http.ResponseWriter, _ *httptest.ResponseRecorder) { d.refuse(w, http.StatusConflict) }
 	expectBad(t, config)
+	config.Only = []string{"basics", "keys", "mismatch"}
+	d.replay = func(w http.ResponseWriter, _ *httptest.ResponseRecorder) { w.WriteHeader(http.StatusOK) }
+	expectBad(t, config, "BASIC-10", "BASIC-13")
 }
 
 // TestOneKeyForAll gives everybody the first answer that it ever gave.

@@ -1,11 +1,14 @@
 package check_test
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -82,6 +85,7 @@ func TestFormShops(t *testing.T) {
 		tokenOnly:    {"FORM-04"},
 		usedUp:       {"FORM-02", "FORM-04", "FORM-06"},
 		oneTab:       {"FORM-02", "FORM-04", "FORM-05", "FORM-06"},
+		newCookie:    {"FORM-05"},
 		forgetsGone:  {"FORM-03"},
 		errorInPage:  {"FORM-02", "FORM-06"},
 		executesNone: {"BASIC-01", "FORM-01", "FORM-03", "FORM-04 incomplete: the first: no effect instead of one", "FORM-05"},
@@ -121,6 +125,29 @@ func TestFormPages(t *testing.T) {
 	}
 }
 
+// TestFormInParts: a form with files goes out as multipart/form-data, whatever the template is.
+func TestFormInParts(t *testing.T) {
+	t.Parallel()
+	for m, want := range map[mistake][]string{"": nil, tokenOnly: {"FORM-04"}} {
+		app := newFormShop(m)
+		app.coding = "multipart/form-data"
+		url := serve(t, app)
+		report := runProfile(t, "form", check.Config{
+			Template: check.Template{Method: "POST", URL: url + "/orders", Body: []byte("note=A+table")},
+			Page:     &check.Page{URL: url + "/"},
+			Oracles:  []check.Oracle{app}, Only: formChecks(),
+		})
+		wantFaults(t, report, want...)
+		for i := range report.Results {
+			for _, sent := range report.Results[i].Exchanges {
+				if got := sent.Request.Value("Content-Type"); !strings.HasPrefix(got, app.coding+"; boundary=") {
+					t.Errorf("sent as %q", got)
+				}
+			}
+		}
+	}
+}
+
 // TestFormIsEditedWithoutPlaces: where the template leaves no value open, one is made up in the field that takes it best.
 func TestFormIsEditedWithoutPlaces(t *testing.T) {
 	t.Parallel()
@@ -149,7 +176,22 @@ func TestFormIsEditedWithoutPlaces(t *testing.T) {
 func TestFormIsSentAlike(t *testing.T) {
 	t.Parallel()
 	app := newFormShop("")
-	url := serve(t, app)
+	var mu sync.Mutex
+	bodies := map[string]int{}
+	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			body, _ := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			mu.Lock()
+			bodies[string(body)]++
+			mu.Unlock()
+			got := []string{r.Header.Get("Cookie")[:len("theme=dark; visitor=")], r.Header.Get("Sec-Fetch-Mode"), r.Header.Get("Referer")}
+			if diff := cmp.Diff(got, []string{"theme=dark; visitor=", "navigate", "http://" + r.Host + "/orders/new"}); diff != "" {
+				t.Errorf("header (-got +want):\n%s", diff)
+			}
+		}
+		app.ServeHTTP(w, r)
+	}))
 	report := runProfile(t, "form", check.Config{
 		Template: check.Template{
 			Method: "POST", URL: url + "/orders", Body: []byte("token=old&csrf=old&note={{n}}&extra=1"),
@@ -158,24 +200,9 @@ func TestFormIsSentAlike(t *testing.T) {
 		Page: &check.Page{URL: url + "/"}, Oracles: []check.Oracle{app}, Only: formChecks(),
 	})
 	wantFaults(t, report)
-	bodies := map[string]int{}
-	for i := range report.Results {
-		for _, sent := range report.Results[i].Exchanges {
-			bodies[string(sent.Request.Body)]++
-			if got := sent.Request.Value("Cookie"); !strings.HasPrefix(got, "theme=dark; visitor=") || strings.Contains(got, "old") {
-				t.Errorf("cookies: %q", got)
-			}
-			if got := sent.Request.Value("Sec-Fetch-Mode"); got != "navigate" {
-				t.Errorf("Sec-Fetch-Mode: %q", got)
-			}
-			if got := sent.Request.Value("Referer"); got != url+"/orders/new" {
-				t.Errorf("Referer: %q", got)
-			}
-		}
-	}
-	// Three clicks; two; three resends; the page of two, edited; two pages; two.
-	if got, want := counted(bodies), []int{1, 1, 1, 1, 2, 2, 3, 3}; cmp.Diff(got, want) != "" {
-		t.Errorf("bodies were sent %v times, want %v: %v", got, want, bodies)
+	// Three clicks; two; three resends; the page of two, edited; two pages; two; and the sample.
+	if diff := cmp.Diff(counted(bodies), []int{1, 1, 1, 1, 1, 1, 2, 2, 3, 3}); diff != "" {
+		t.Errorf("how often bodies were sent (-got +want):\n%s\n%v", diff, bodies)
 	}
 }
 
@@ -187,26 +214,57 @@ func counted(bodies map[string]int) (times []int) {
 	return times
 }
 
-// TestFormOfNoPage: the form is the template as it is, and the service compares contents.
+// TestFormOfNoPage: the form is the template as it is, whose {{uuid}} is the token.
 func TestFormOfNoPage(t *testing.T) {
 	t.Parallel()
-	app := newFormShop("")
+	for m, want := range map[mistake][]string{"": nil, noTokens: {"FORM-01", "FORM-02", "FORM-03"}, tokenOnly: {"FORM-04"}} {
+		wantFaults(t, runWithoutPage(t, newFormShop(m)), want...)
+	}
+}
+
+func runWithoutPage(t *testing.T, app *formShop) *check.Report {
+	t.Helper()
 	guarded := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.AddCookie(&http.Cookie{Name: "visitor", Value: "me"})
 		app.ServeHTTP(w, r)
 	})
 	url := serve(t, guarded)
-	report := runProfile(t, "form", check.Config{
+	return runProfile(t, "form", check.Config{
 		Template: check.Template{
 			Method: "POST", URL: url + "/orders", Body: []byte("csrf=me&do=order&token={{uuid}}&note={{n}}"),
 			Header: []wire.Field{
 				{Name: "Content-Type", Value: "application/x-www-form-urlencoded"},
-				{Name: "Origin", Value: url}, {Name: "Referer", Value: url},
+				{Name: "Origin", Value: url},
+				{Name: "Referer", Value: url},
 			},
 		},
 		Oracles: []check.Oracle{app}, Only: formChecks(),
 	})
+}
+
+// TestFormKeepsHiddenValues: a hidden field with a place has one value for each page, also when another field is edited.
+func TestFormKeepsHiddenValues(t *testing.T) {
+	t.Parallel()
+	app := newFormShop("")
+	var mu sync.Mutex
+	tokens, notes := map[string]int{}, map[string]int{}
+	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			mu.Lock()
+			tokens[r.PostFormValue("token")]++
+			notes[r.PostFormValue("note")]++
+			mu.Unlock()
+		}
+		app.ServeHTTP(w, r)
+	}))
+	report := runProfile(t, "form", check.Config{
+		Template: check.Template{Method: "POST", URL: url + "/orders", Body: []byte("token={{uuid}}&note={{uuid}}")},
+		Page:     &check.Page{URL: url + "/"}, Oracles: []check.Oracle{app}, Only: []string{"FORM-04"},
+	})
 	wantFaults(t, report)
+	if diff := cmp.Diff([][]int{counted(tokens), counted(notes)}, [][]int{{1, 1, 2}, {1, 1, 1, 1}}); diff != "" {
+		t.Errorf("tokens and notes (-got +want):\n%s", diff)
+	}
 }
 
 // TestFormPageTroubles: what is wrong with a page is said.

@@ -15,7 +15,8 @@ import (
 // As it stands it is right; each mistake makes it wrong in one way.
 type formShop struct {
 	mistake mistake
-	shows   bool // the answer is a page, and no redirect
+	shows   bool   // the answer is a page, and no redirect
+	coding  string // the enctype of the form
 
 	mu      sync.Mutex
 	orders  int64
@@ -30,6 +31,7 @@ const (
 	tokenOnly    mistake = "what was typed does not count"
 	usedUp       mistake = "a used token is an error"
 	oneTab       mistake = "a visitor has one token"
+	newCookie    mistake = "a page's cookie is of no use to another page"
 	forgetsGone  mistake = "what nobody waits for is forgotten"
 	errorInPage  mistake = "a repetition shows the form again, with an error"
 	executesNone mistake = "a repetition is accepted, and nothing was done the first time"
@@ -63,7 +65,7 @@ func (s *formShop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (s *formShop) page(w http.ResponseWriter, r *http.Request, status int, wrong string) {
 	visitor, err := r.Cookie("visitor")
-	if err != nil || visitor.Value == "old" {
+	if err != nil || visitor.Value == "old" || s.mistake == newCookie {
 		visitor = &http.Cookie{Name: "visitor", Value: rand.Text()}
 		http.SetCookie(w, visitor)
 	}
@@ -74,9 +76,9 @@ func (s *formShop) page(w http.ResponseWriter, r *http.Request, status int, wron
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = fmt.Fprintf(w, `<!DOCTYPE html><p>%s</p><form action="/search"><input name=q></form>
-		<form method=post action="/orders" id=order><input type=hidden name=token value=%s><input type=hidden name=csrf value=%s>
+		<form method=post action="/orders" id=order enctype="%s"><input type=hidden name=token value=%s><input type=hidden name=csrf value=%s>
 		<input name=amount value=5><input name=note><button name=do value=order>Order</button></form>
-		<form method=post action="/sign-out"><button>Sign out</button></form>`, html.EscapeString(wrong), token, visitor.Value)
+		<form method=post action="/sign-out"><button>Sign out</button></form>`, html.EscapeString(wrong), s.coding, token, visitor.Value)
 }
 
 func (s *formShop) take(w http.ResponseWriter, r *http.Request) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"slices"
@@ -172,15 +171,9 @@ func (s *session) keepCookies(in *intent, r *wire.Request, answer *wire.Answer) 
 }
 
 // store puts the cookies of an answer into the jar, and reports whether there
-// are any. As browsers do, it trusts this machine without TLS.
+// are any.
 func store(jar http.CookieJar, r *wire.Request, answer *wire.Answer) bool {
 	cookies := (&http.Response{Header: answer.Header}).Cookies()
-	ip := net.ParseIP(r.URL.Hostname())
-	if r.URL.Hostname() == "localhost" || ip != nil && ip.IsLoopback() {
-		for _, c := range cookies {
-			c.Secure = false
-		}
-	}
 	jar.SetCookies(r.URL, cookies)
 	return len(cookies) > 0
 }

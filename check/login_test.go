@@ -78,7 +78,9 @@ func (g *gatehouse) round(w http.ResponseWriter, r *http.Request) {
 	}
 	g.cookies[keyAlone(r)] = append(g.cookies[keyAlone(r)], r.Header.Get("Cookie"))
 	g.rounds[caller(r)]++
-	http.SetCookie(w, &http.Cookie{Name: "round", Value: fmt.Sprint(g.rounds[caller(r)]), Path: "/"})
+	if http.SetCookie(w, &http.Cookie{Name: "round", Value: fmt.Sprint(g.rounds[caller(r)]), Path: "/"}); caller(r) == "" {
+		http.SetCookie(w, &http.Cookie{Name: "session", Value: "a guest", Path: "/"})
+	}
 	g.mu.Unlock()
 	g.booth.ServeHTTP(w, r)
 }
@@ -118,6 +120,9 @@ func TestUsersLogInOnceAndKeepTheirCookies(t *testing.T) {
 		return strings.HasPrefix(line, "session=ann; round=")
 	}) {
 		t.Error("what an answer set was never sent again")
+	}
+	if diff := cmp.Diff([]string{"", "ann", "bob"}, slices.Sorted(maps.Keys(house.rounds))); diff != "" {
+		t.Errorf("accounts (-want +got):\n%s", diff)
 	}
 	logged := exchangesOf(report, "SCOPE-03")
 	if out := logged[1].Request; out.Has("Cookie") {

@@ -105,7 +105,7 @@ func (m *masker) result(r *Result) Result {
 }
 
 func (m *masker) exchange(e *Exchange) {
-	e.Error = m.text(e.Error)
+	e.Label, e.Error = m.text(e.Label), m.text(e.Error)
 	if e.Request != nil {
 		e.RequestBytes = max(e.RequestBytes, len(e.Request.Body))
 		e.Request = &wire.Request{Method: e.Request.Method, URL: m.address(e.Request.URL), Header: slices.Clone(e.Request.Header), Body: m.body(e.Request.Body)}

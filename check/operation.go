@@ -159,7 +159,7 @@ func (p *probe) clear(last reply) finding {
 	case p.comesToNoEnd(last) && p.run.config.Recovery > 0:
 		return failed("a retry is still refused by %s when the service should have recovered, %s after the kill", last, p.run.config.Recovery)
 	case p.comesToNoEnd(last):
-		return incomplete("a retry is still refused by %s a minute after the kill: say how long the service may take to recover", last)
+		return incomplete("a retry is still refused by %s a minute after the kill: say with --recovery how long the service may take", last)
 	case failure(last):
 		return failed("after the kill a retry is answered %s", last)
 	case len(last.Body) == 0 && last.Header.Get("Link") == "":

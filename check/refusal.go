@@ -142,6 +142,8 @@ func loginIsEnough(ctx context.Context, p *probe) finding {
 		return incomplete("logged out, the request was answered %s", refused)
 	case refused.Status < 300:
 		return skipped("the service asks for no credentials: %s", refused)
+	case refused.Status < 400 && p.effects(ctx, since, 0, 0, in).verdict == Fail: // it did not lead to the log-in
+		return skipped("the service asks for no credentials: %s, with an effect", refused)
 	}
 	if got := p.untilSettled(ctx, "logged in", in); !got.fine() {
 		return failed("refused by %s at first, and with credentials by %s", refused, got)

@@ -5,9 +5,18 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/semel-dev/semel/check/wire"
 )
+
+// failures are what callers, and what the service itself, can do wrong.
+func failures() []Check {
+	all := slices.Concat(refusals(), serverFailures())
+	slices.SortFunc(all, func(a, b Check) int { return strings.Compare(a.ID, b.ID) })
+	return all
+}
 
 func serverFailures() []Check {
 	return []Check{

@@ -179,13 +179,24 @@ func sparesID(ctx context.Context, p *probe) finding {
 		return incomplete("%v", err)
 	}
 	since := p.before(ctx)
-	if r := p.deliverAt(ctx, "with a wrong signature", time.Now(), in, p.forge); !r.answered() || r.taken() {
-		return incomplete("the forged delivery got %s", r)
+	forged := p.deliverAt(ctx, "with a wrong signature", time.Now(), in, p.forge)
+	switch {
+	case !forged.answered():
+		return incomplete("the forged delivery got %s", forged)
+	case forged.taken(): // what it did is told apart from what the true one does
+		if f := p.effects(ctx, since, 1, 1, in); f.verdict == Incomplete {
+			return f
+		}
+		since = p.before(ctx, in)
 	}
 	if r := p.send(ctx, "rightly signed", in); !r.taken() {
 		return failed("after a forged delivery with its id the true one was answered %s", r)
 	}
-	return p.once(ctx, since, in)
+	f := p.once(ctx, since, in)
+	if f.verdict == Fail {
+		f.reason = fmt.Sprintf("the forged delivery was answered %s, and the true one had %s", forged, f.reason)
+	}
+	return f
 }
 
 func executesOtherID(ctx context.Context, p *probe) finding {

@@ -2,6 +2,7 @@ package operate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -30,7 +31,7 @@ func Ready(client *wire.Client, at string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		to, err := url.Parse(at)
 		if err != nil || to.Host == "" {
-			return fmt.Errorf("the address of the service cannot be read: write it as http://host:port/")
+			return errors.New("the address of the service cannot be read: write it as http://host:port/")
 		}
 		within, cancel := context.WithTimeout(ctx, readyTimeout)
 		defer cancel()

@@ -77,15 +77,16 @@ type meaning struct {
 	of   []string // ids, or how they begin
 }
 
-// consequences are sorted by how bad they are.
+// consequences are sorted by how bad they are, behind those that make everything
+// else unsure.
 func consequences() []meaning {
 	return []meaning{
-		{"one user is given the answer of another", []string{"SCOPE-01", "SCOPE-03", "SCOPE-04"}},
-		{"deliveries that nobody signed are processed", []string{"HOOK-02"}},
 		{"the request does not even work once", []string{"BASIC-01"}},
 		{"a repeated request is executed again", []string{"BASIC-02", "BASIC-10"}},
 		{"submitting a form twice makes two records", []string{"FORM-01", "FORM-03"}},
 		{"a delivery that comes again is processed again", []string{"HOOK-01"}},
+		{"one user is given the answer of another", []string{"SCOPE-01", "SCOPE-03", "SCOPE-04"}},
+		{"deliveries that nobody signed are processed", []string{"HOOK-02"}},
 		{"requests that arrive together are executed more than once", []string{"RACE-01", "RACE-02", "RACE-03", "RACE-04", "RACE-05", "UNIQ-03"}},
 		{"success is reported for what never happened", []string{"ERR-02", "ERR-03", "ERR-04", "HOOK-06", "HOOK-07", "UNIQ-02"}},
 		{"a retry after a lost answer does not happen exactly once", []string{"LOST-"}},

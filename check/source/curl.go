@@ -51,7 +51,7 @@ func curl(line, dir string) (*Request, error) {
 
 // split takes the line apart by the rules it was written for.
 func split(line string) (typed, error) {
-	if caret.MatchString(line) {
+	if forPrompt(line) {
 		return typed{words: promptWords(line)}, nil
 	}
 	return (&shell{text: line}).words()

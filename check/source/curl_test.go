@@ -49,8 +49,8 @@ func TestCurl(t *testing.T) {
 				`{"name":"50% off","path":"C:\\x"}`,
 		},
 		"command prompt, two lines in the body": {
-			"curl ^\"http://localhost/^\" --data-raw ^\"a^\n\nb^\"",
-			"POST http://localhost/\nContent-Type: application/x-www-form-urlencoded\n\na\nb",
+			"curl ^\"http://localhost/^\" --data-raw ^\"a 'c^\n\nb^\"",
+			"POST http://localhost/\nContent-Type: application/x-www-form-urlencoded\n\na 'c\nb",
 		},
 		"Firefox, command prompt": {
 			"curl \"http://localhost:8080/orders\" --compressed -X POST -H \"Accept: a/b\" ^\n -H \"Content-Type: application/json\" --data-raw \"{\"\"a\"\":1}\"",
@@ -95,6 +95,10 @@ func TestCurl(t *testing.T) {
 		"escapes of $'": {
 			`curl http://localhost/ --data-raw $'\x41\102\u00e9\n\t\\\'\cA\q'`,
 			"POST http://localhost/\nContent-Type: application/x-www-form-urlencoded\n\nAB\u00e9\n\t\\'\x01\\q",
+		},
+		"carets in a body for a shell": {
+			"curl http://localhost/x --data-raw '{\"pattern\": ^\n \"^\", \"b\": \"a ^\"}'",
+			"POST http://localhost/x\nContent-Type: application/x-www-form-urlencoded\n\n{\"pattern\": ^\n \"^\", \"b\": \"a ^\"}",
 		},
 		"-T": {
 			`curl -T - http://localhost/x <<<hi`,

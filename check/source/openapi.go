@@ -39,8 +39,9 @@ type openAPI struct {
 // the one that is given.
 //
 // Values come from the examples of the document; where there are none, they are
-// made up from the schema: what is required, and what has a default. Made-up
-// texts hold {{n}} or {{uuid}}, so that intents differ. References must stay
+// made up from the schema: what is required, and what it has a value for, such as
+// a default; or everything where that is nothing. Made-up texts hold {{n}} or
+// {{uuid}}, so that intents differ. References must stay
 // within the document.
 func OpenAPI(r io.Reader, op, server string) (*Request, error) {
 	data, err := readAll(r, "the document")

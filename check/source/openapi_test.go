@@ -27,7 +27,7 @@ paths:
   /customers/{customer}/invoices:
     parameters:
       - {name: customer, in: path, required: true, schema: {type: integer, minimum: 7}}
-      - {name: lang, in: query, schema: {type: string}}
+      - {name: lang, in: query, required: true, example: en, schema: {type: string}}
     get: {responses: {"200": {description: all}}}
     post:
       operationId: createInvoice
@@ -37,6 +37,7 @@ paths:
         - {name: expand, in: query, required: true, schema: {type: array, items: {type: string, enum: [lines, tax]}, minItems: 2}}
         - {name: filter, in: query, style: deepObject, example: {a: 1, b: x y}}
         - {name: theme, in: cookie, example: dark}
+        - {name: lang, in: query, example: sv}
       requestBody:
         required: true
         content:
@@ -110,7 +111,7 @@ components:
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
 	const line = `{"text":"semel-{{n}}xxx","amount":0.75,"tax":10,"rate":-3,"paid":true}`
-	const create = "POST https://api.example.com/v1/customers/7/invoices?expand=lines&expand=lines&filter%5Ba%5D=1&filter%5Bb%5D=x+y\n" +
+	const create = "POST https://api.example.com/v1/customers/7/invoices?lang=sv&expand=lines&expand=lines&filter%5Ba%5D=1&filter%5Bb%5D=x+y\n" +
 		"X-Request-Id: {{uuid}}\nCookie: theme=dark\nContent-Type: application/json\nAccept: application/json\n\n" +
 		`{"id":"{{uuid}}","number":"INV-1111","lines":[` + line + `,` + line + `],"when":"{{now}}","currency":"EUR","discount":{"kind":"pct","percent":1},` +
 		`"customer":"semel-{{n}}@example.com"}`
@@ -119,6 +120,7 @@ func TestOpenAPI(t *testing.T) {
 		{"post /customers/{customer}/invoices", "production", create},
 		{"createInvoice", "2", strings.Replace(create, "https://api.example.com/v1", "http://localhost:8080", 1)},
 		{"createInvoice", "https://test.example.com/v2/", strings.Replace(create, "https://api.example.com/v1", "https://test.example.com/v2", 1)},
+		{"GET /customers/{customer}/invoices", "2", "GET http://localhost:8080/customers/7/invoices?lang=en"},
 		{"POST /notes", "http://localhost:1", "POST http://localhost:1/base/notes\nContent-Type: text/plain\n\nxxx"},
 		{
 			"PUT /examples", "localhost",
@@ -147,6 +149,14 @@ func TestOpenAPIReports(t *testing.T) {
 	}
 	if r.Name != "createInvoice" {
 		t.Errorf("the name is %q", r.Name)
+	}
+	if r.Template.Validate() != nil || !r.Template.Varies() {
+		t.Error("two intents would be alike")
+	}
+	given := strings.Replace(invoices, "minimum: 7", "default: 8", 1)
+	r, err = source.OpenAPI(strings.NewReader(given), "createInvoice", "2")
+	if err != nil || strings.Contains(strings.Join(r.Notes, "\n"), "made up") {
+		t.Errorf("what the document gives is not made up: %v, %q", err, r.Notes)
 	}
 	r, err = source.OpenAPI(strings.NewReader(invoices), "PUT /examples", "2")
 	if err != nil {
@@ -207,34 +217,36 @@ func post(schema string) string {
 func TestOpenAPIMakesValuesUp(t *testing.T) {
 	t.Parallel()
 	for schema, want := range map[string]string{
-		`{type: string}`:                                                           `"semel-{{n}}"`,
-		`{type: string, maxLength: 20}`:                                            `"{{n}}"`,
-		`{type: string, maxLength: 3}`:                                             `"xxx"`,
-		`{type: string, minLength: 8, maxLength: 9}`:                               `"xxxxxxxx"`,
-		`{type: string, format: uuid}`:                                             `"{{uuid}}"`,
-		`{type: string, format: uuid, example: u}`:                                 `"u"`,
-		`{type: string, format: date}`:                                             `"2030-01-15"`,
-		`{type: string, format: byte}`:                                             `"c2VtZWw="`,
-		`{type: string, pattern: '^\d{3}-[A-Z]+$', minLength: 8}`:                  "\"111-AAAA\"",
-		`{type: string, pattern: 'a|b'}`:                                           `"a"`,
-		`{type: string, pattern: '[!-/]', minLength: 3}`:                           `"-xx"`,
-		`{type: integer}`:                                                          `1`,
-		`{type: integer, minimum: 3, exclusiveMinimum: true}`:                      `4`,
-		`{type: number, minimum: -5, maximum: 0.25}`:                               `0.25`,
-		`{type: number, multipleOf: 0.5, minimum: 1.2}`:                            `1.5`,
-		`{type: integer, exclusiveMaximum: 1}`:                                     `0`,
-		`{enum: [null, x]}`:                                                        `"x"`,
-		`{const: 5}`:                                                               `5`,
-		`{type: array}`:                                                            `[]`,
-		`{type: array, maxItems: 0, items: {}}`:                                    `[]`,
-		`{items: {type: boolean}, minItems: 2}`:                                    `[true,true]`,
-		`{type: object}`:                                                           `{}`,
-		`{properties: {a: {type: string, default: x}, b: {type: string}}}`:         `{"a":"x"}`,
-		`{properties: {b: {type: boolean}, c: {type: boolean, readOnly: true}}}`:   `{"b":true}`,
-		`{type: object, required: [a], properties: {a: {nullable: true}}}`:         `{"a":"semel-{{n}}"}`,
-		`{anyOf: [{type: 'null'}, {type: integer}]}`:                               `1`,
-		`{$ref: '#/components/schemas/Loop'}`:                                      `{"next":null}`,
-		`{$ref: '#/paths/~1x/post/requestBody/content/application~1json/example'}`: ``,
+		`{type: string}`:                                                             `"semel-{{n}}"`,
+		`{type: string, maxLength: 20}`:                                              `"{{n}}"`,
+		`{type: string, maxLength: 3}`:                                               `"xxx"`,
+		`{type: string, minLength: 8, maxLength: 9}`:                                 `"xxxxxxxx"`,
+		`{type: string, format: uuid}`:                                               `"{{uuid}}"`,
+		`{type: string, format: uuid, example: u}`:                                   `"u"`,
+		`{type: string, format: date}`:                                               `"2030-01-15"`,
+		`{type: string, format: byte}`:                                               `"c2VtZWw="`,
+		`{type: string, pattern: '^\d{3}-[A-Z]+$', minLength: 8}`:                    "\"111-AAAA\"",
+		`{type: string, pattern: 'a|b'}`:                                             `"a"`,
+		`{type: string, pattern: '[!-/]', minLength: 3}`:                             `"-xx"`,
+		`{type: integer}`:                                                            `1`,
+		`{type: integer, minimum: 3, exclusiveMinimum: true}`:                        `4`,
+		`{type: number, minimum: -5, maximum: 0.25}`:                                 `0.25`,
+		`{type: number, multipleOf: 0.5, minimum: 1.2}`:                              `1.5`,
+		`{type: integer, exclusiveMaximum: 1}`:                                       `0`,
+		`{enum: [null, x]}`:                                                          `"x"`,
+		`{const: 5}`:                                                                 `5`,
+		`{type: array}`:                                                              `[]`,
+		`{type: array, maxItems: 0, items: {}}`:                                      `[]`,
+		`{items: {type: boolean}, minItems: 2}`:                                      `[true,true]`,
+		`{type: object}`:                                                             `{}`,
+		`{properties: {a: {type: string, default: x}, b: {type: string}}}`:           `{"a":"x"}`,
+		`{properties: {b: {type: boolean}, c: {type: boolean, readOnly: true}}}`:     `{"b":true}`,
+		`{type: object, required: [a], properties: {a: {nullable: true}}}`:           `{"a":"semel-{{n}}"}`,
+		`{anyOf: [{type: 'null'}, {type: integer}]}`:                                 `1`,
+		`{required: [id, n], properties: {id: {type: integer}, n: {type: integer}}}`: `{"id":{{n}},"n":1}`,
+		`{properties: {id: {type: integer, format: int32}}}`:                         `{"id":1}`,
+		`{$ref: '#/components/schemas/Loop'}`:                                        `{"next":null}`,
+		`{$ref: '#/paths/~1x/post/requestBody/content/application~1json/example'}`:   ``,
 	} {
 		r, err := source.OpenAPI(strings.NewReader(post(schema)), "", "")
 		if want == "" {
@@ -308,11 +320,10 @@ func TestOpenAPIRefuses(t *testing.T) {
 
 func TestOpenAPIMergesKeysOfYAML(t *testing.T) {
 	t.Parallel()
-	text := "openapi: 3.0.0\nservers: [{url: 'http://a'}]\nx-base: &base {b: 1, a: 2}\npaths: {/x: {post: {requestBody: {content: {application/json: " +
-		"{example: {<<: *base, a: !!str 3, c: |-\n two\n lines\n}}}}}}}"
-	text = strings.Replace(text, ", c: |-\n two\n lines\n", ", 200: .5", 1)
+	const text = "openapi: 3.0.0\nservers: [{url: 'http://a'}]\nx-base: &base {b: 1, a: 2}\n" +
+		"paths: {/x: {post: {requestBody: {content: {application/json: {example: {b: 4, <<: *base, a: !!str 3, 200: .5}}}}}}}"
 	r, err := source.OpenAPI(strings.NewReader(text), "", "")
-	wants(t, r, err, "POST http://a/x\nContent-Type: application/json\n\n"+`{"b":1,"a":3,"200":0.5}`)
+	wants(t, r, err, "POST http://a/x\nContent-Type: application/json\n\n"+`{"b":4,"a":3,"200":0.5}`)
 }
 
 func FuzzOpenAPI(f *testing.F) {

@@ -63,7 +63,7 @@ func (a *openAPI) parameter(p *value) error {
 		if example, err = a.build(schema, name); err != nil {
 			return err
 		}
-		if in == "path" {
+		if of, err := a.flat(schema, 0); err == nil && in == "path" && givenBy(of) == nil {
 			a.r.note("the %s in the path is made up: give one that there is", name)
 		}
 		if wrapped {

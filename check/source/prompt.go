@@ -5,9 +5,16 @@ import (
 	"strings"
 )
 
-// caret is what only a line for the Windows command prompt has: a caret before
-// a quote, or at the end of a line.
-var caret = regexp.MustCompile(`\^"|\^[ \t]*\r?\n`)
+// caret is what a line for the Windows command prompt has: a caret at the end of
+// a line, or before the quote that begins a word.
+var caret = regexp.MustCompile(`\^[ \t]*\r?\n|\s\^"`)
+
+// forPrompt reports whether a line is for cmd.exe, and not for a shell, whose
+// quotes would stand before the first caret.
+func forPrompt(line string) bool {
+	at := caret.FindStringIndex(line)
+	return at != nil && !strings.Contains(line[:at[0]], " '") && !strings.Contains(line[:at[0]], "\\\n")
+}
 
 // promptWords takes a line for cmd.exe apart: first by the rules of cmd, whose
 // carets and quotes say what is text, then by those of the C runtime, which

@@ -61,6 +61,9 @@ func (a *openAPI) valueOf(schema *value, name string, above []*value) (*value, e
 	case "array":
 		return a.arrayOf(s, name, above)
 	case "integer", "number":
+		if len(above) > 1 && isOwnID(s, name) {
+			return newNumber("{{n}}"), nil
+		}
 		return newNumber(numberOf(s, typeOf(s) == "integer")), nil
 	case "boolean":
 		return &value{kind: kindBool, scalar: "true"}, nil
@@ -68,6 +71,12 @@ func (a *openAPI) valueOf(schema *value, name string, above []*value) (*value, e
 		return &value{kind: kindNull}, nil
 	}
 	return newText(a.textOf(s, name)), nil
+}
+
+// isOwnID reports whether a number is the id of what is created, for which any
+// large one will do.
+func isOwnID(s *value, name string) bool {
+	return name == "id" && typeOf(s) == "integer" && s.get("format").text() != "int32" && s.get("maximum") == nil && s.get("multipleOf") == nil
 }
 
 // givenBy is what the schema itself says a value could be.

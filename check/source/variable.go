@@ -36,8 +36,13 @@ func (f *httpFile) within(text string, depth int) (string, error) {
 			return place
 		}
 		f.left--
-		if f.room -= len(value); min(f.left, f.room) < 0 || depth > maxWithin {
-			failed = fmt.Errorf("the variable %s holds itself, or too many others", name)
+		f.room -= len(value)
+		switch {
+		case depth > maxWithin:
+			failed = fmt.Errorf("the variable %s holds itself, or others nested deeper than %d", name, maxWithin)
+			return found
+		case min(f.left, f.room) < 0:
+			failed = fmt.Errorf("the request has too many or too large variables, such as %s: write their values", name)
 			return found
 		}
 		value, failed = f.within(value, depth+1)

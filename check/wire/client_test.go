@@ -33,39 +33,48 @@ func TestDoSendsWhatItIsGiven(t *testing.T) {
 		want    string
 	}{
 		"headers as they are spelled, in their order": {
-			wire.Request{Method: "POST", Header: []wire.Field{{"x-B", `"1`}, {"A", ""}, {"x-b", "\x01é"}}, Body: []byte("body")}, wire.Manner{},
+			wire.Request{Method: "POST", Header: []wire.Field{{"x-B", `"1`}, {"A", ""}, {"x-b", "\x01é"}}, Body: []byte("body")},
+			wire.Manner{},
 			"POST /things HTTP/1.1\r\nHost: HOST\r\nx-B: \"1\r\nA: \r\nx-b: \x01é\r\nContent-Length: 4\r\nConnection: close\r\n\r\nbody",
 		},
 		"nothing twice": {
-			wire.Request{Method: "POST", Header: []wire.Field{{"host", "other"}, {"content-length", "2"}, {"connection", "keep-alive"}}, Body: []byte("body")}, wire.Manner{},
+			wire.Request{Method: "POST", Header: []wire.Field{{"host", "other"}, {"content-length", "2"}, {"connection", "keep-alive"}}, Body: []byte("body")},
+			wire.Manner{},
 			"POST /things HTTP/1.1\r\nhost: other\r\ncontent-length: 2\r\nconnection: keep-alive\r\n\r\nbody",
 		},
 		"no length of no body": {
-			wire.Request{Method: "GET"}, wire.Manner{},
+			wire.Request{Method: "GET"},
+			wire.Manner{},
 			"GET /things HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n",
 		},
 		"the length of an empty body": {
-			wire.Request{Method: "POST"}, wire.Manner{},
+			wire.Request{Method: "POST"},
+			wire.Manner{},
 			"POST /things HTTP/1.1\r\nHost: HOST\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
 		},
 		"chunks": {
-			wire.Request{Method: "POST", Header: []wire.Field{{"Content-Length", "4"}}, Body: []byte("body!")}, wire.Manner{Chunked: true, Pieces: 2, Pause: time.Microsecond},
+			wire.Request{Method: "POST", Header: []wire.Field{{"Content-Length", "4"}}, Body: []byte("body!")},
+			wire.Manner{Chunked: true, Pieces: 2, Pause: time.Microsecond},
 			"POST /things HTTP/1.1\r\nHost: HOST\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n3\r\nbod\r\n2\r\ny!\r\n0\r\n\r\n",
 		},
 		"cut in the head": {
-			wire.Request{Method: "POST", Body: []byte("body")}, wire.Manner{Fault: wire.CutInHead},
+			wire.Request{Method: "POST", Body: []byte("body")},
+			wire.Manner{Fault: wire.CutInHead},
 			"POST /things HTTP/1.1\r\nHost: HOST\r\nContent-Length: 4\r\nConnection: close\r\n",
 		},
 		"cut in the body": {
-			wire.Request{Method: "POST", Body: []byte("body")}, wire.Manner{Fault: wire.CutInBody},
+			wire.Request{Method: "POST", Body: []byte("body")},
+			wire.Manner{Fault: wire.CutInBody},
 			"POST /things HTTP/1.1\r\nHost: HOST\r\nContent-Length: 4\r\nConnection: close\r\n\r\nbo",
 		},
 		"cut in the chunks": {
-			wire.Request{Method: "POST", Body: []byte("body")}, wire.Manner{Fault: wire.CutInBody, Chunked: true},
+			wire.Request{Method: "POST", Body: []byte("body")},
+			wire.Manner{Fault: wire.CutInBody, Chunked: true},
 			"POST /things HTTP/1.1\r\nHost: HOST\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n2\r\nbo\r\n",
 		},
 		"hang up": {
-			wire.Request{Method: "POST", Body: []byte("body")}, wire.Manner{Fault: wire.HangUp},
+			wire.Request{Method: "POST", Body: []byte("body")},
+			wire.Manner{Fault: wire.HangUp},
 			"POST /things HTTP/1.1\r\nHost: HOST\r\nContent-Length: 4\r\nConnection: close\r\n\r\nbody",
 		},
 	} {
@@ -134,17 +143,28 @@ func TestDoReadsAnswers(t *testing.T) {
 func TestDoStopsReadingWhatNeverEnds(t *testing.T) {
 	t.Parallel()
 	at := service(t, func(conn net.Conn) {
+		conn.SetDeadline(time.Time{}) // nothing but the client ends it
 		readHead(bufio.NewReader(conn))
 		io.WriteString(conn, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
 		for {
-			if _, err := io.WriteString(conn, "4\r\nmore\r\n"); err != nil {
+			if _, err := io.WriteString(conn, "100\r\n"+strings.Repeat("more", 64)+"\r\n"); err != nil {
 				return
 			}
 		}
 	})
-	got, err := (&wire.Client{MaxBody: 1000}).Do(t.Context(), post(at, "x"), nil)
+	got, err := (&wire.Client{MaxBody: 1000, Timeout: time.Hour}).Do(t.Context(), post(at, "x"), nil)
 	if err != nil || len(got.Body) != 1000 || !got.Cut {
 		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func TestDoReadsLargeBodies(t *testing.T) {
+	t.Parallel()
+	large := strings.Repeat("x", 3<<20)
+	at := server(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, large) })
+	got, err := (&wire.Client{}).Do(t.Context(), post(at, "x"), nil)
+	if err != nil || string(got.Body) != large || got.Cut {
+		t.Errorf("got %d bytes, %v", len(got.Body), err)
 	}
 }
 
@@ -219,17 +239,29 @@ func TestDoEndsWithItsContext(t *testing.T) {
 
 func TestDoHearsAnAnswerBeforeTheBodyIsSent(t *testing.T) {
 	t.Parallel()
-	keeps := func(conn net.Conn) { // answers, reads no more, and does not close
-		readHead(bufio.NewReader(conn))
-		io.WriteString(conn, "HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n")
-		<-t.Context().Done()
+	says := func(text string) *url.URL {
+		return service(t, func(conn net.Conn) { // reads no more, and does not close
+			readHead(bufio.NewReader(conn))
+			io.WriteString(conn, text)
+			<-t.Context().Done()
+		})
 	}
+	const refusal = "HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n"
 	handler := server(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusRequestEntityTooLarge) })
-	for name, at := range map[string]*url.URL{"net/http": handler, "one that keeps the connection": service(t, keeps)} {
+	for name, test := range map[string]struct {
+		at     *url.URL
+		manner wire.Manner
+		want   error
+	}{
+		"net/http":                      {handler, wire.Manner{}, nil},
+		"one that keeps the connection": {says(refusal), wire.Manner{}, nil},
+		"while the client pauses":       {says(refusal), wire.Manner{Pieces: 1 << 10, Pause: time.Hour}, nil},
+		"nonsense":                      {says("no\r\n\r\n"), wire.Manner{}, wire.ErrNotHTTP},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := (&wire.Client{}).Do(t.Context(), post(at, strings.Repeat("x", 32<<20)), nil)
-			if err != nil || got.Status != http.StatusRequestEntityTooLarge {
+			got, err := (&wire.Client{}).Do(t.Context(), post(test.at, strings.Repeat("x", 32<<20)), &test.manner)
+			if !errors.Is(err, test.want) || err == nil && got.Status != http.StatusRequestEntityTooLarge {
 				t.Errorf("got %+v, %v", got, err)
 			}
 		})
@@ -270,6 +302,15 @@ func TestExpect(t *testing.T) {
 				t.Errorf("the body %q arrived", body)
 			}
 		})
+	}
+}
+
+func TestExpectHearsARefusalBeforeItHangsUp(t *testing.T) {
+	t.Parallel()
+	at := service(t, says("HTTP/1.1 417 Expectation Failed\r\nContent-Length: 0\r\n\r\n"))
+	got, err := (&wire.Client{}).Do(t.Context(), post(at, "body"), &wire.Manner{Expect: true, Fault: wire.HangUp})
+	if err != nil || got.Status != http.StatusExpectationFailed {
+		t.Errorf("got %+v, %v", got, err)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -29,7 +30,11 @@ type exchange struct {
 	r    *Request
 	m    *Manner
 	most int64 // of the answer's body
-	gone int   // bytes of the body that went out with the head
+	// unsent is the head while it waits for the first piece of the body. Some
+	// services answer without reading the body, and close: what then lies unread
+	// in the kernel, because it came later, resets the connection and may take the
+	// answer with it.
+	unsent []byte
 }
 
 func newExchange(conn net.Conn, r *Request, m *Manner, most int64) *exchange {
@@ -64,39 +69,15 @@ func (e *exchange) run(ctx context.Context) (*Answer, error) {
 	if e.m.Fault == CutInHead {
 		return nil, e.abandon(e.write(head[:len(head)-2]))
 	}
-	if e.atOnce() {
-		head, e.gone = append(head, e.r.Body...), len(e.r.Body)
-	}
-	if err := e.write(head); err != nil {
-		return e.early(err)
-	}
-	if e.m.Expect {
-		if refusal, err := e.awaitContinue(); refusal != nil || err != nil {
-			return e.finish(refusal, err)
-		}
+	if !e.m.Expect {
+		e.unsent = head
+	} else if refusal, err := e.announce(head); refusal != nil || err != nil {
+		return e.finish(refusal, err)
 	}
 	if e.m.Fault == CutInBody || e.m.Fault == HangUp {
 		return nil, e.abandon(e.writeBody(ctx))
 	}
 	return e.talk(ctx)
-}
-
-// atOnce reports whether the body goes out with the head. A service that refuses
-// the head, and closes with a body unread, resets the connection, and that can
-// overtake its own answer.
-func (e *exchange) atOnce() bool {
-	m := e.m
-	return len(e.r.Body) <= heldBody && !m.Expect && !m.Chunked && m.Pieces <= 1 && m.Fault != CutInBody
-}
-
-// early is the answer of a service that closed before it had read the head, such
-// as one whose head is too long; or what that was told by.
-func (e *exchange) early(unsent error) (*Answer, error) {
-	answer, err := e.read()
-	if err != nil {
-		return nil, unsent
-	}
-	return answer, nil
 }
 
 // abandon is the end of a fault, once it wrote what it had to.
@@ -134,22 +115,24 @@ func (e *exchange) write(b []byte) error {
 	return nil
 }
 
+// writeBody sends what of the request was not sent yet, as far as it goes.
 func (e *exchange) writeBody(ctx context.Context) error {
-	body := e.r.Body[e.gone:]
+	body := e.r.Body
 	if e.m.Fault == CutInBody {
 		body = body[:len(body)/2]
 	}
 	pieces := max(1, e.m.Pieces)
 	size := max(1, (len(body)+pieces-1)/pieces)
-	for len(body) > 0 {
+	for len(body) > 0 || len(e.unsent) > 0 {
 		piece := body[:min(size, len(body))]
 		body = body[len(piece):]
-		if e.m.Chunked {
+		if e.m.Chunked && len(piece) > 0 {
 			piece = fmt.Appendf(nil, "%x\r\n%s\r\n", len(piece), piece)
 		}
-		if err := e.write(piece); err != nil {
+		if err := e.write(slices.Concat(e.unsent, piece)); err != nil {
 			return err
 		}
+		e.unsent = nil
 		if len(body) > 0 && !pause(ctx, e.m.Pause) {
 			return ctx.Err()
 		}
@@ -175,9 +158,12 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// awaitContinue waits until the service says that the body may come, or for
-// continueWait. A final answer instead is returned.
-func (e *exchange) awaitContinue() (*http.Response, error) {
+// announce sends the head alone, and waits until the service says that the body
+// may come, or for continueWait. A final answer instead is returned.
+func (e *exchange) announce(head []byte) (*http.Response, error) {
+	if err := e.write(head); err != nil {
+		return nil, err
+	}
 	_ = e.conn.SetReadDeadline(time.Now().Add(continueWait))
 	_, _ = e.in.Peek(1)
 	_ = e.conn.SetReadDeadline(time.Time{})
@@ -241,15 +227,15 @@ func (e *exchange) finish(response *http.Response, err error) (*Answer, error) {
 	}
 	e.from.left = math.MaxInt64 // the body has a bound of its own
 	answer.Body, err = io.ReadAll(io.LimitReader(response.Body, e.most+1))
-	if err != nil {
-		answer.Cut = true
-		return answer, fmt.Errorf("%w: %w", ErrCut, err)
-	}
 	if int64(len(answer.Body)) > e.most {
 		answer.Body, answer.Cut = answer.Body[:e.most], true
 	}
-	if e.r.URL.Scheme == "http" && wrongScheme(answer) {
+	switch {
+	case e.r.URL.Scheme == "http" && wrongScheme(answer): // often reset behind it
 		return answer, fmt.Errorf("%w: %w", ErrTLS, errPortIsTLS)
+	case err != nil:
+		answer.Cut = true
+		return answer, fmt.Errorf("%w: %w", ErrCut, err)
 	}
 	return answer, nil
 }

@@ -120,6 +120,7 @@ func TestRelayEndsWhatItCarries(t *testing.T) {
 	t.Parallel()
 	came := make(chan struct{})
 	at := service(t, func(conn net.Conn) {
+		conn.SetDeadline(time.Time{}) // nothing but the relay ends it
 		readHead(bufio.NewReader(conn))
 		close(came)
 		io.Copy(io.Discard, conn)
@@ -130,7 +131,7 @@ func TestRelayEndsWhatItCarries(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() {
-		_, err := (&wire.Client{Dial: relay.Dial}).Do(t.Context(), post(at, "body"), nil)
+		_, err := (&wire.Client{Dial: relay.Dial, Timeout: time.Hour}).Do(t.Context(), post(at, "body"), nil)
 		ended <- err
 	}()
 	<-came
@@ -139,5 +140,28 @@ func TestRelayEndsWhatItCarries(t *testing.T) {
 	}
 	if err := <-ended; !errors.Is(err, wire.ErrCut) {
 		t.Errorf("error %v, want a cut", err)
+	}
+}
+
+func TestRelayPassesOnThatOneSideIsDone(t *testing.T) {
+	t.Parallel()
+	at := service(t, func(conn net.Conn) {
+		all, _ := io.ReadAll(conn)
+		conn.Write(all)
+	})
+	relay, err := wire.OpenRelay(t.Context(), at.Host, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { relay.Close() })
+	conn, err := relay.Dial(t.Context(), "tcp", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	io.WriteString(conn, "all of it")
+	conn.(*net.TCPConn).CloseWrite()
+	if got, err := io.ReadAll(conn); string(got) != "all of it" || err != nil {
+		t.Errorf("got %q, %v", got, err)
 	}
 }

@@ -98,6 +98,9 @@ func (f *checkFlags) run(ctx context.Context, p *process, args []string) (err er
 	if err := f.output.consent(p, config.Template.URL, plan.Requests); err != nil {
 		return err
 	}
+	if plan.Waits > 0 {
+		_, _ = fmt.Fprintf(p.stderr, "semel: it waits at least %s for keys to expire.\n", plan.Waits)
+	}
 	files, err := f.output.open()
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/semel-dev/semel/check"
@@ -41,22 +42,18 @@ func (f *checkOutput) readBaseline(c *check.Config) error {
 }
 
 func isCheck(id string) bool {
-	for _, one := range check.Catalog() {
-		if strings.EqualFold(one.ID, id) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(check.Catalog(), func(one check.Check) bool { return strings.EqualFold(one.ID, id) })
 }
 
 // writeBaseline writes what fails now, with what was seen.
 func writeBaseline(w io.Writer, r *check.Report) error {
-	text := "# Checks that are known to fail (semel check --baseline). Take a line out when it is mended.\n"
+	var text strings.Builder
+	text.WriteString("# Checks that are known to fail (semel check --baseline). Take a line out when it is mended.\n")
 	for i := range r.Results {
 		if one := &r.Results[i]; one.Verdict == check.Fail || one.Verdict == check.Known {
-			text += one.ID + " # " + plainLine(one.Says) + "\n"
+			text.WriteString(one.ID + " # " + plainLine(one.Says) + "\n")
 		}
 	}
-	_, err := io.WriteString(w, text)
+	_, err := io.WriteString(w, text.String())
 	return err
 }

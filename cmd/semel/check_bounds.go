@@ -78,7 +78,7 @@ func (f *boundFlags) tls(reach *source.Reach) (*tls.Config, error) {
 		file = reach.CACert
 	}
 	if !insecure && file == "" && reach.Cert == "" {
-		return nil, nil //nolint:nilnil // as said above.
+		return nil, nil
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: insecure} //nolint:gosec // it was asked for.
 	if file != "" {

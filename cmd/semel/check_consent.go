@@ -32,6 +32,11 @@ func (f *checkOutput) consent(p *process, target string, requests int) error {
 	if !ok || !isTerminal(stdin) || !isTerminal(p.stderr) {
 		return usagef("%s, and %s is not this machine: say --yes if that may be (or see what would be sent with --dry-run)", says, plainLine(at.Hostname()))
 	}
+	return ask(p, says)
+}
+
+// ask takes nothing but a yes for one.
+func ask(p *process, says string) error {
 	_, _ = fmt.Fprintf(p.stderr, "semel: %s, and that is not this machine. Go on? [y/N] ", says)
 	answer, err := bufio.NewReader(io.LimitReader(p.stdin, maxAnswerBytes)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {

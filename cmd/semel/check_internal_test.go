@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,6 +22,23 @@ func TestIsLoopback(t *testing.T) {
 	} {
 		if got := isLoopback(host); got != want {
 			t.Errorf("%q: got %v, want %v", host, got, want)
+		}
+	}
+}
+
+// Nothing but a yes is one.
+func TestAsk(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string]bool{
+		"y\n": true, " YES \n": true, "y": true, "\n": false, "": false, "n\n": false, "yo\n": false, strings.Repeat("y", 5000) + "\n": false,
+	} {
+		var asked bytes.Buffer
+		err := ask(&process{stdin: strings.NewReader(answer), stderr: &asked}, "at most 7 requests will be sent")
+		if (err == nil) != want {
+			t.Errorf("%.10q: got %v, want %v", answer, err, want)
+		}
+		if !strings.Contains(asked.String(), "at most 7 requests") {
+			t.Errorf("asked: %s", asked.String())
 		}
 	}
 }

@@ -52,7 +52,7 @@ func (f *checkOutput) open() (reportFiles, error) {
 		if one.name == "" {
 			continue
 		}
-		file, err := os.Create(one.name) //nolint:gosec // named by the person who runs the check.
+		file, err := os.Create(one.name)
 		if err != nil {
 			return nil, usage(errors.Join(fmt.Errorf("%s: %w", one.flag, err), files.close()))
 		}

@@ -20,6 +20,7 @@ type serviceFlags struct {
 	otherBody        string
 	restart, kill    string
 	retention        time.Duration
+	recovery         time.Duration
 }
 
 func (f *serviceFlags) register(flags *pflag.FlagSet) {
@@ -29,6 +30,7 @@ func (f *serviceFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.restart, "restart", "", "shell `command` that restarts the service")
 	flags.StringVar(&f.kill, "kill", "", "shell `command` that kills the service without warning, and starts it again")
 	flags.DurationVar(&f.retention, "retention", 0, "how long the service remembers a key, made short for this test")
+	flags.DurationVar(&f.recovery, "recovery", 0, "how long after a kill it may refuse retries as running still (default: not known)")
 }
 
 func (f *serviceFlags) into(c *check.Config) error {
@@ -45,7 +47,10 @@ func (f *serviceFlags) into(c *check.Config) error {
 	if f.retention != 0 && f.retention < minRetention {
 		return usagef("--retention %s is not at least %s", f.retention, minRetention)
 	}
-	c.Retention = f.retention
+	if f.recovery < 0 {
+		return usagef("--recovery %s is less than nothing", f.recovery)
+	}
+	c.Retention, c.Recovery = f.retention, f.recovery
 	ready := operate.Ready(clientOf(c), origin(c.Template.URL))
 	if f.restart != "" {
 		c.Restart = operate.Then(operate.Command(f.restart), ready)
@@ -60,7 +65,7 @@ func (f *serviceFlags) into(c *check.Config) error {
 // is nil where none was given.
 func variant(flag, value string, of *check.Template) (*check.Template, error) {
 	if value == "" {
-		return nil, nil //nolint:nilnil // it was not given.
+		return nil, nil
 	}
 	text, err := textOrFile(value, strings.NewReader(""))
 	if err != nil {

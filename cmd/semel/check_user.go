@@ -51,7 +51,7 @@ func (f *userFlags) into(c *check.Config) error {
 // userOf is nil where nothing was said about the user.
 func userOf(lines, vars []string) (*check.User, error) {
 	if len(lines)+len(vars) == 0 {
-		return nil, nil //nolint:nilnil // no user is a user like any other.
+		return nil, nil
 	}
 	header, err := headerLines(lines)
 	if err != nil {
@@ -94,7 +94,7 @@ func (f *userFlags) loginOf() (*check.Login, error) {
 		if len(f.take) > 0 {
 			return nil, usagef("--login-take belongs to --login")
 		}
-		return nil, nil //nolint:nilnil // nobody logs in.
+		return nil, nil
 	}
 	template, err := curlTemplate("--login", f.login)
 	if err != nil {
@@ -126,7 +126,7 @@ func curlTemplate(flag, value string) (check.Template, error) {
 
 func (f *userFlags) mintOf(c *check.Config) (*check.Mint, error) {
 	if f.mint == "" {
-		return nil, nil //nolint:nilnil // nothing is minted.
+		return nil, nil
 	}
 	words := strings.Fields(f.mint)
 	if len(words) == 2 {

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// library is a service that lends books to people who are logged in: ids are
+// minted, and what has an id happens once.
+type library struct {
+	mu     sync.Mutex // guards the fields below
+	minted int
+	lent   map[string]string // who has it, by id
+}
+
+func (l *library) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	if r.URL.Path == "/login" {
+		if r.FormValue("password") != "secret of "+r.FormValue("name") {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		_, _ = fmt.Fprintf(w, `{"token":"token of %s"}`, r.FormValue("name"))
+		return
+	}
+	who, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer token of ")
+	id, lends := strings.CutPrefix(r.URL.Path, "/loans/")
+	switch {
+	case !ok:
+		w.WriteHeader(http.StatusUnauthorized)
+	case r.URL.Path == "/ids" && r.Method == http.MethodPost:
+		l.minted++
+		_, _ = fmt.Fprintf(w, `{"new":{"id":"loan-%d"}}`, l.minted)
+	case r.URL.Path == "/count":
+		_, _ = fmt.Fprintf(w, `{"loans":%d}`, len(l.lent))
+	case lends && r.Method == http.MethodPut:
+		if had, ok := l.lent[id]; ok && had != who {
+			w.WriteHeader(http.StatusConflict)
+			return
+		}
+		l.lent[id] = who
+		w.WriteHeader(http.StatusCreated)
+		_, _ = fmt.Fprintf(w, `{"id":%q}`, id)
+	default:
+		w.WriteHeader(http.StatusNotFound)
+	}
+}
+
+// checked runs semel check in this process.
+func checked(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	env := func(name string) string { return map[string]string{"SEMEL_LOG_FORMAT": "text"}[name] }
+	code = run(t.Context(), append([]string{"check"}, args...), strings.NewReader(""), &out, &errs, env)
+	return code, out.String(), errs.String()
+}
+
+// TestCheckLogsInAndMints takes the flags about users and ids together.
+func TestCheckLogsInAndMints(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(&library{lent: map[string]string{}})
+	t.Cleanup(server.Close)
+	password := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(password, []byte("secret of ann\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{
+		server.URL + "/loans/{{minted}}", "-X", "PUT", "--json-body", `{"book":"{{uuid}}"}`, "--profile", "resource", "--only", "BASIC,SCOPE-01",
+		"--login", "curl " + server.URL + "/login --data-urlencode 'name={{var:name}}' --data-urlencode 'password={{var:password}}'",
+		"--login-take", "token=/token", "--user-header", "Authorization: Bearer {{var:token}}", "--other-header", "Authorization: Bearer {{var:token}}",
+		"--var", "name=ann", "--var", "password=@" + password, "--other-var", "name=bob", "--other-var", "password=secret of bob",
+		"--mint", "/ids /new/id", "--count-json", "/count /loans", "--settle", "300ms", "--json",
+	}
+	code, stdout, stderr := checked(t, args...)
+	if code != exitFine || !strings.Contains(stdout, `"fine":true`) {
+		t.Errorf("exit %d\n%s\n%s", code, stdout, stderr)
+	}
+	for _, secret := range []string{"secret of", "token of"} {
+		if strings.Contains(stdout+stderr, secret) {
+			t.Errorf("the output has %q", secret)
+		}
+	}
+	args[len(args)-8] = "password=wrong" // of bob
+	if args[len(args)-9] != "--other-var" {
+		t.Fatal("the test changed the wrong flag")
+	}
+	code, _, stderr = checked(t, args...)
+	if code != exitUnreachable || !strings.Contains(stderr, "log in the other user: the answer is 403") {
+		t.Errorf("exit %d\n%s", code, stderr)
+	}
+}
+
+// TestCheckOverTLS trusts the certificates that it is told to.
+func TestCheckOverTLS(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) }))
+	server.Config.ErrorLog = nil
+	t.Cleanup(server.Close)
+	dir := t.TempDir()
+	authorities, empty := filepath.Join(dir, "ca.pem"), filepath.Join(dir, "empty.pem")
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	if err := os.WriteFile(authorities, certificate, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{nil, exitUnreachable, "--cacert"},
+		{[]string{"-k"}, exitFine, ""},
+		{[]string{"--cacert", authorities}, exitFine, ""},
+		{[]string{"--cacert", empty}, exitUsage, "no certificate in PEM"},
+		{[]string{"--cacert", filepath.Join(dir, "nowhere")}, exitUsage, "--cacert: "},
+	} {
+		code, stdout, stderr := checked(t, append([]string{server.URL, "-d", "n={{n}}", "--only", "BASIC-03"}, c.args...)...)
+		if code != c.code || !strings.Contains(stderr, c.says) {
+			t.Errorf("%v: exit %d, want %d\n%s\n%s", c.args, code, c.code, stdout, stderr)
+		}
+	}
+}
