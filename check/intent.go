@@ -154,7 +154,7 @@ func pick(answer *wire.Answer, pointer string) (string, error) {
 	if err := json.Unmarshal(answer.Body, &doc); err != nil {
 		return "", fmt.Errorf("the answer is no JSON: %w", err)
 	}
-	value, ok := at(doc, pointer)
+	value, ok := At(doc, pointer)
 	if !ok {
 		return "", fmt.Errorf("the answer has nothing at %s", pointer)
 	}
