@@ -77,7 +77,6 @@ func Catalog() []Check {
 		forms(),
 		uniqueValues(),
 		webhooks(),
-		// further groups stand here, each in a file of its own
 		last(),
 	)
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/semel-dev/semel/check/webform"
 	"github.com/semel-dev/semel/check/wire"
 )
 
@@ -114,7 +115,7 @@ func emptyTwice(ctx context.Context, p *probe) finding {
 	if f.verdict != Fail || !p.effects(ctx, since, 0, 0, in).ok() {
 		return f
 	}
-	if slices.ContainsFunc(p.run.config.Oracles, func(o Oracle) bool { return !o.PerIntent() }) {
+	if seesAll(p.run.config.Oracles) {
 		return passedBut("an empty body is answered %s, and has no effect", first)
 	}
 	return incomplete("the empty body is answered %s, but effects are counted by values that were in the body", first)
@@ -238,7 +239,7 @@ func (p *probe) padding(in *intent, n int) (change, error) {
 		return nil, err
 	}
 	body := bytes.TrimSpace(r.Body)
-	form := strings.HasPrefix(strings.ToLower(r.Value("Content-Type")), "application/x-www-form-urlencoded")
+	form := strings.HasPrefix(strings.ToLower(r.Value("Content-Type")), webform.URLEncoded)
 	switch {
 	case len(body) > 1 && (body[0] == '{' || body[0] == '[') && json.Valid(body):
 		body = slices.Concat(body[:1], bytes.Repeat([]byte(" "), n), body[1:])
