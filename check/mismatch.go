@@ -266,7 +266,7 @@ func keepsAnswer(p *probe, first, other reply) finding {
 		return failed("it is answered %s, and %s", other, what)
 	}
 	if other.fine() && p.marks(first).empty() && p.sameAnswer(first, other) == "" {
-		return incomplete("answers to different intents are alike: nobody can tell whose answer this is")
+		return incomplete("the answer has nothing of its own that the request did not have: nobody can tell whose it is")
 	}
 	return passed()
 }
