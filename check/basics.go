@@ -153,7 +153,7 @@ func notRefused(c *Config) string {
 func executesOnce(_ context.Context, p *probe) finding {
 	for _, r := range p.run.sample.replies() {
 		if !r.fine() {
-			return failed("the request is answered %s", r)
+			return failed("the request is answered %s%s", r, quoted(r.words()))
 		}
 	}
 	return p.run.sample.effects

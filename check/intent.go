@@ -82,7 +82,10 @@ func (s *session) wish(ctx context.Context, user *User) (*intent, error) {
 
 // newKey makes the key of an intent of that user.
 func (s *session) newKey(ctx context.Context, user *User, values Values) (string, error) {
-	if !s.config.Template.Has("minted") {
+	switch {
+	case s.config.NewKey != "":
+		return values.Fill(s.config.NewKey), nil
+	case !s.config.Template.Has("minted"):
 		return keyPrefix + random(12), nil
 	}
 	key, err := s.mint(ctx, user, values)
@@ -119,7 +122,7 @@ func (in *intent) renamed(key string) *intent {
 	return &copied
 }
 
-// keyPrefix begins every key, so that people can find and remove what a run left
+// keyPrefix begins every key unless [Config.NewKey] says otherwise, so that people can find and remove what a run left
 // behind.
 const keyPrefix = "semel-check-"
 

@@ -136,7 +136,11 @@ func recovers(ctx context.Context, p *probe) finding {
 	if p.run.config.Key.In == KeyNowhere {
 		return incomplete("%s; without keys, nobody can tell whether the request fails for ever", f.reason)
 	}
-	other := p.sendOf(ctx, "under another key", failing, in.renamed(keyPrefix+random(12)))
+	twin, err := p.likeness(ctx, in)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	other := p.sendOf(ctx, "under another key", failing, twin)
 	if !other.fine() {
 		return skipped("the failing request fails for ever: give one that fails once")
 	}

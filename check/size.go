@@ -60,8 +60,11 @@ func hasBody(c *Config) string {
 	return ""
 }
 
-// hasPlainBody is for checks that compress it.
+// hasPlainBody is for checks that compress it, which no browser does to a form.
 func hasPlainBody(c *Config) string {
+	if c.Profile.Browser {
+		return "browsers do not compress forms"
+	}
 	for _, f := range c.Template.Header {
 		if strings.EqualFold(f.Name, "Content-Encoding") {
 			return "the request is encoded already"

@@ -198,7 +198,12 @@ func executesOtherID(ctx context.Context, p *probe) finding {
 	if err != nil {
 		return incomplete("%v", err)
 	}
-	other := in.renamed(in.key + "-" + random(4))
+	other := in.renamed(in.key + "-" + random(4)) // who compares less than the whole takes it for the same
+	if p.run.config.NewKey != "" {
+		if other, err = p.likeness(ctx, in); err != nil {
+			return incomplete("%v", err)
+		}
+	}
 	since := p.before(ctx)
 	if first := p.send(ctx, "delivered", in); !first.taken() {
 		return incomplete("the first delivery was answered %s", first)
