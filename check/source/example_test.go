@@ -103,7 +103,7 @@ func ExampleSuggest() {
 	for _, hint := range source.Suggest(&template) {
 		fmt.Println(hint)
 	}
-	// Output: /order ("0192f0c1-2f4b-7c3d-8e11-5a0b9c8d7e6f") looks like an id: write {{uuid}} instead, if every request has one of its own
+	// Output: /order looks like an id: write {{uuid}} instead, if every request has one of its own
 }
 
 func ExampleReach_IsZero() {
