@@ -85,6 +85,30 @@ func TestRunTellsProtectedFromUnprotected(t *testing.T) {
 	}
 }
 
+// TestRunWithoutOracle: who cannot tell does not pass, and what must hold and was
+// not judged is not fine.
+func TestRunWithoutOracle(t *testing.T) {
+	t.Parallel()
+	app := &counter{}
+	server := httptest.NewServer(app)
+	t.Cleanup(server.Close)
+	profile, _ := check.ProfileNamed("ietf")
+	plan, err := check.NewPlan(check.Config{
+		Template: check.Template{Method: "POST", URL: server.URL + "/things", Body: []byte(`{"n":{{n}}}`)},
+		Profile:  profile, Only: []string{"BASIC-02"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := plan.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := verdicts(report)["BASIC-02"]; got != check.Incomplete || report.Fine() {
+		t.Errorf("got %s, fine %v; nobody counted", got, report.Fine())
+	}
+}
+
 // TestRunWaitsOut429: a service that asks for patience is asked again, within what
 // was announced, and the report says so, once.
 func TestRunWaitsOut429(t *testing.T) {
