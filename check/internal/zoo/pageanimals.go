@@ -9,13 +9,18 @@ import (
 	"github.com/semel-dev/semel/check/wire"
 )
 
+// asPages leaves out what browsers never do.
+func asPages(ids []string) []string {
+	return slices.DeleteFunc(ids, func(id string) bool { return id == "SIZE-04" })
+}
+
 // pageAnimals take forms in a wrong way.
 func pageAnimals() []Animal {
 	return []Animal{
 		{
 			Name:    "the token is not looked at",
 			Says:    "The page has a token against forgery, which is good for any number of times: a double click orders twice.",
-			Caught:  slices.Concat(doneAgain(), doneTogether(), []string{"FORM-01", "FORM-02", "FORM-03"}),
+			Caught:  slices.Concat(asPages(doneAgain()), doneTogether(), []string{"FORM-01", "FORM-02", "FORM-03"}),
 			Depends: []string{"LOST-03"},
 			Setup:   ordering(habitat{decisions: func(d *Decisions) { d.Methods = nil }}),
 		},
