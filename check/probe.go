@@ -227,7 +227,11 @@ func (s *session) waitOut(ctx context.Context, answer *wire.Answer) bool {
 	s.spared++
 	enough := s.spared > spare
 	s.mu.Unlock()
-	return !enough && pause(ctx, time.Duration(max(1, seconds))*time.Second)
+	if enough {
+		return false
+	}
+	s.note("The service answered 429, and was asked again when it had said so: a lower rate spares both sides that.")
+	return pause(ctx, time.Duration(max(1, seconds))*time.Second)
 }
 
 // maxRetryAfter is the longest Retry-After that is waited out, in seconds.

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -213,6 +214,36 @@ func TestDoTellsWhyThereIsNoAnswer(t *testing.T) {
 func neverConnects(ctx context.Context, _, _ string) (net.Conn, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
+}
+
+// TestDoNeverSendsTwice: the standard library's client sends a request with an
+// Idempotency-Key again when its connection is lost, and one that is told 408.
+func TestDoNeverSendsTwice(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]string{
+		"nothing": "", "half a head": "HTTP/1.1 201 Cre", "half a body": "HTTP/1.1 201 Created\r\nContent-Length: 9\r\n\r\nhal",
+		"408": "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+		"503": "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 0\r\n\r\n",
+		"307": "HTTP/1.1 307 Temporary Redirect\r\nContent-Length: 0\r\nLocation: /things\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var came atomic.Int64
+			say := says(answer)
+			at := service(t, func(conn net.Conn) {
+				came.Add(1)
+				say(conn)
+			})
+			r := &wire.Request{Method: "POST", URL: at, Header: []wire.Field{{"Idempotency-Key", `"a"`}}}
+			var client wire.Client
+			if _, err := client.Do(t.Context(), r, nil); err != nil && !errors.Is(err, wire.ErrCut) {
+				t.Errorf("got %v", err)
+			}
+			if n := came.Load(); n != 1 {
+				t.Errorf("it came %d times", n)
+			}
+		})
+	}
 }
 
 func TestDoEndsWithItsContext(t *testing.T) {

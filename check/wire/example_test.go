@@ -60,9 +60,7 @@ func ExampleOpenRelay() {
 	if err != nil {
 		panic(err)
 	}
-	relay, err := wire.OpenRelay(context.Background(), wire.Address(to), func(int) wire.Fate {
-		return wire.Fate{Swallow: func() bool { return true }}
-	})
+	relay, err := wire.OpenRelay(context.Background(), wire.Address(to), func() bool { return true })
 	if err != nil {
 		panic(err)
 	}

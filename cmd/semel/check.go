@@ -9,6 +9,7 @@ import (
 
 	"github.com/semel-dev/semel/check"
 	checkreport "github.com/semel-dev/semel/check/report"
+	"github.com/semel-dev/semel/check/source"
 	"github.com/semel-dev/semel/check/wire"
 )
 
@@ -135,6 +136,9 @@ func (f *checkFlags) config(ctx context.Context, p *process, args []string, open
 		}
 	}
 	notes := request.Notes
+	if t := &config.Template; config.Page == nil && !t.Varies() && !t.Has("key") {
+		notes = append(notes, source.Suggest(t)...)
+	}
 	for _, auth := range request.Auth {
 		notes = append(notes, "the service asks for "+auth+": give it with -H, or by a log-in")
 	}
