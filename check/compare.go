@@ -35,7 +35,8 @@ const maxExcused = 5
 func (p *probe) compare(first, again reply) comparison {
 	var c comparison
 	a, b := plain(first.Answer), plain(again.Answer)
-	if bytes.Equal(a, b) || p.run.config.Profile.Browser && readsAlike(first, again, a, b) {
+	silent := first.Status != again.Status && (first.Status == http.StatusNoContent || again.Status == http.StatusNoContent)
+	if bytes.Equal(a, b) || p.puts() && silent || p.run.config.Profile.Browser && readsAlike(first, again, a, b) {
 		return c
 	}
 	one, other := p.kept(spotsOf(first)), p.kept(spotsOf(again))
@@ -141,16 +142,26 @@ func (p *probe) excused(one, other spot, i int) bool {
 }
 
 // sameStatus says whether the statuses are those of one answer. Where the client
-// names what it creates, a PUT that finds it there answers 200 (RFC 9110 §9.3.4).
+// names what it creates, a PUT that creates it answers 201, and one that finds it
+// there 200 or 204 (RFC 9110 §9.3.4).
 func (p *probe) sameStatus(first, again reply) bool {
-	created := first.Status == http.StatusCreated && again.Status == http.StatusOK
-	return first.Status == again.Status || created && p.run.config.Key.In == KeyInTemplate && p.run.config.Template.Method == http.MethodPut
+	put := []int{http.StatusCreated, http.StatusOK, http.StatusNoContent}
+	return first.Status == again.Status || p.puts() && first.in(put...) && again.in(put...)
 }
+
+// puts reports whether the client names what it creates, by a PUT.
+func (p *probe) puts() bool {
+	return p.run.config.Key.In == KeyInTemplate && p.run.config.Template.Method == http.MethodPut
+}
+
+// replaces reports whether a PUT with another body was accepted: it means that
+// what is there shall be replaced, and is no mistake.
+func (p *probe) replaces(other reply) bool { return p.puts() && other.fine() }
 
 // sameLocation says in which way the Locations differ; empty if they do not.
 func (p *probe) sameLocation(first, again reply) string {
 	a, b := first.Header.Get("Location"), again.Header.Get("Location")
-	if a == b || p.ignoresHeader("Location") || b == "" && first.Status != again.Status {
+	if a == b || p.ignoresHeader("Location") || (a == "" || b == "") && first.Status != again.Status {
 		return ""
 	}
 	return fmt.Sprintf("Location was %q, and then %q", a, b)

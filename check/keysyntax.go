@@ -25,7 +25,15 @@ const (
 	parseOnce    = "Read the header as a String of RFC 8941, in one place, before anything else is done."
 )
 
-func keys() []Check { return slices.Concat(keysTaken(), keysApart(), keysSpelled()) }
+// keys are checks of how a key is spelled. They mean nothing where the usual
+// spelling is no success either.
+func keys() []Check {
+	all := slices.Concat(keysTaken(), keysApart(), keysSpelled())
+	for i := range all {
+		all[i].run = afterSample(all[i].run)
+	}
+	return all
+}
 
 func keysTaken() []Check {
 	return []Check{

@@ -37,8 +37,17 @@ func TestKeysOfAnotherFormAreRefused(t *testing.T) {
 	t.Parallel()
 	d := uuidDesk()
 	config := trial(t, d, d)
-	config.Only = []string{"BASIC-01"}
-	expectBad(t, config, "BASIC-01")
+	config.Only = []string{"BASIC-01", "keys"}
+	_, report := runTrial(t, config)
+	if got := resultOf(t, report, "BASIC-01").Verdict; got != check.Fail {
+		t.Errorf("BASIC-01: %s", got)
+	}
+	// What is refused anyway says nothing of keys.
+	for _, id := range []string{"KEY-02", "KEY-05", "KEY-09", "KEY-10"} {
+		if got := resultOf(t, report, id).Verdict; got != check.Incomplete {
+			t.Errorf("%s: %s", id, got)
+		}
+	}
 }
 
 func TestNewKeyHasToVary(t *testing.T) {

@@ -193,7 +193,7 @@ func oneEffectOverH2(ctx context.Context, p *probe) finding {
 	over, err := wire.OpenH2(ctx, r.URL, p.run.config.TLS)
 	switch {
 	case errors.Is(err, wire.ErrNoH2):
-		return skipped("%v", err)
+		return skipped("%v", wire.ErrNoH2)
 	case err != nil:
 		return incomplete("%v", err)
 	}

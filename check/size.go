@@ -330,6 +330,9 @@ func (p *probe) isAnother(ctx context.Context, since tally, other *intent, got r
 		}
 		return f
 	}
+	if p.replaces(got) {
+		return skipped("a PUT with another body replaces what is there (%s)", got)
+	}
 	switch f := p.effects(ctx, since, 0, 0, other); {
 	case f.verdict == Fail:
 		return failed("the other request was executed under the same key: %s", f.reason)

@@ -25,10 +25,11 @@ const (
 // the configuration leaves open is chosen so that tests take seconds.
 func Check(tb testing.TB, profile string, c *check.Config) *check.Report {
 	tb.Helper()
-	known := false
-	if c.Profile, known = check.ProfileNamed(profile); !known {
+	named, ok := check.ProfileNamed(profile)
+	if !ok {
 		tb.Fatalf("there is no profile %q", profile)
 	}
+	c.Profile = named
 	if c.Parallel == 0 {
 		c.Parallel = checkParallel
 	}

@@ -17,13 +17,15 @@ func TestCheckKey(t *testing.T) {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			server, person, address := d.open(t)
+			const other = "sofya@example.test"
+			server.must("/api/collections/users/records", map[string]any{"email": other, "password": password, "passwordConfirm": password})
 			report := apps.Check(t, "ietf", &check.Config{
 				Template: check.Template{
 					Method: "POST", URL: "http://" + address + payments,
 					Header: []wire.Field{{Name: "Content-Type", Value: "application/json"}},
 					Body:   []byte(`{"customer":"Emmy {{n}}","amount":12.5}`),
 				},
-				User:    &check.User{Header: []wire.Field{{Name: "Authorization", Value: person.Header.Get("Authorization")}}},
+				User: known(person), Other: known(logIn(t, address, "users", other)),
 				Oracles: server.counts("payments"), Level: check.LevelStrict,
 			})
 			if d.protected {
@@ -55,8 +57,7 @@ func TestCheckDerivedKey(t *testing.T) {
 					Header: []wire.Field{{Name: "Content-Type", Value: "application/json"}},
 					Body:   []byte(`{"customer":"Emmy {{n}}","amount":12.5}`),
 				},
-				User:    &check.User{Header: []wire.Field{{Name: "Authorization", Value: person.Header.Get("Authorization")}}},
-				Oracles: server.counts("invoices"), Level: check.LevelStrict,
+				User: known(person), Oracles: server.counts("invoices"), Level: check.LevelStrict,
 			})
 			if d.protected {
 				apps.Wants(t, report, "", "checks passed: what was sent twice happened once.")
@@ -70,6 +71,11 @@ func TestCheckDerivedKey(t *testing.T) {
 				FORM-01 FORM-02 FORM-03`, "checks failed: a repeated request is executed again.")
 		})
 	}
+}
+
+// known is a person as checks know them.
+func known(person *apps.Person) *check.User {
+	return &check.User{Header: []wire.Field{{Name: "Authorization", Value: person.Header.Get("Authorization")}}}
 }
 
 // counts counts the records of a collection, at PocketBase's own door.
