@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/semelhttp"
 	"github.com/semel-dev/semel/store/memstore"
 )
 
@@ -44,21 +42,11 @@ func verdicts(report *check.Report) map[string]check.Verdict {
 
 func runOn(t *testing.T, app *counter, handler http.Handler) *check.Report {
 	t.Helper()
-	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
 	profile, _ := check.ProfileNamed("ietf")
-	plan, err := check.NewPlan(check.Config{
-		Template: check.Template{Method: "POST", URL: server.URL + "/things", Body: []byte(`{"n":{{n}}}`)},
+	return run(t.Context(), t, check.Config{
+		Template: check.Template{Method: "POST", URL: serve(t, handler) + "/things", Body: []byte(`{"n":{{n}}}`)},
 		Profile:  profile, Oracles: []check.Oracle{app}, Only: []string{"BASIC-01", "BASIC-02"},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	report, err := plan.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return report
 }
 
 func TestRunTellsProtectedFromUnprotected(t *testing.T) {
@@ -66,15 +54,7 @@ func TestRunTellsProtectedFromUnprotected(t *testing.T) {
 	naive, app := &counter{}, &counter{}
 	store := memstore.New(nil)
 	t.Cleanup(func() { _ = store.Close() })
-	guard, err := semel.New(store, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = guard.Close() })
-	door, err := semelhttp.New(guard, func(*http.Request) (string, error) { return semel.ScopeGlobal, nil }, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	door := middleware(t, store, semel.Policy{}, anybody, nil)
 	got := verdicts(runOn(t, naive, naive))
 	if got["BASIC-01"] != check.Pass || got["BASIC-02"] != check.Fail {
 		t.Errorf("unprotected: %v", got)
@@ -90,20 +70,11 @@ func TestRunTellsProtectedFromUnprotected(t *testing.T) {
 func TestRunWithoutOracle(t *testing.T) {
 	t.Parallel()
 	app := &counter{}
-	server := httptest.NewServer(app)
-	t.Cleanup(server.Close)
 	profile, _ := check.ProfileNamed("ietf")
-	plan, err := check.NewPlan(check.Config{
-		Template: check.Template{Method: "POST", URL: server.URL + "/things", Body: []byte(`{"n":{{n}}}`)},
+	report := run(t.Context(), t, check.Config{
+		Template: check.Template{Method: "POST", URL: serve(t, app) + "/things", Body: []byte(`{"n":{{n}}}`)},
 		Profile:  profile, Only: []string{"BASIC-02"},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	report, err := plan.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
 	if got := verdicts(report)["BASIC-02"]; got != check.Incomplete || report.Fine() {
 		t.Errorf("got %s, fine %v; nobody counted", got, report.Fine())
 	}
