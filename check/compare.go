@@ -124,7 +124,7 @@ func (p *probe) excused(one, other spot, i int) bool {
 		return false
 	}
 	var had []spot
-	for _, r := range []reply{p.run.sample.first, p.run.sample.other} {
+	for _, r := range p.run.sample.replies() {
 		if !r.answered() {
 			return false
 		}
@@ -196,7 +196,7 @@ func (p *probe) repeats(first, again reply) finding {
 		}
 		return failed("the duplicate is answered %s, and not refused by %s", again, statusList(profile.Refused))
 	case profile.Repeat == RepeatAccepted:
-		if again.Status >= 200 && again.Status < 300 {
+		if again.taken() {
 			return passed()
 		}
 		return failed("the repetition is answered %s, and not accepted", again)

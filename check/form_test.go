@@ -3,9 +3,10 @@ package check_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -29,18 +30,7 @@ func runProfile(t *testing.T, name string, c check.Config) *check.Report {
 	t.Helper()
 	c.Profile, _ = check.ProfileNamed(name)
 	c.Settle, c.Timeout, c.Rate, c.Parallel = 300*time.Millisecond, 5*time.Second, 10000, 20
-	plan, err := check.NewPlan(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	report, err := plan.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if report.Sent > report.Announced {
-		t.Errorf("%d requests were announced, %d sent", report.Announced, report.Sent)
-	}
-	return report
+	return run(t.Context(), t, c)
 }
 
 // faulty lists what did not pass, and is not skipped: the failures first.
@@ -51,6 +41,7 @@ func faulty(report *check.Report) (ids []string) {
 			ids = append(ids, r.ID)
 		case check.Incomplete:
 			ids = append(ids, r.ID+" incomplete: "+r.Reason)
+		case check.Pass, check.Skipped, check.Known:
 		}
 	}
 	slices.Sort(ids)
@@ -69,13 +60,6 @@ func wantFaults(t *testing.T, report *check.Report, want ...string) {
 }
 
 func formChecks() []string { return []string{"BASIC-01", "FORM"} }
-
-func serve(t *testing.T, handler http.Handler) string {
-	t.Helper()
-	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
-	return server.URL
-}
 
 func TestFormShops(t *testing.T) {
 	t.Parallel()
@@ -234,7 +218,8 @@ func runWithoutPage(t *testing.T, app *formShop) *check.Report {
 			Method: "POST", URL: url + "/orders", Body: []byte("csrf=me&do=order&token={{uuid}}&note={{n}}"),
 			Header: []wire.Field{
 				{Name: "Content-Type", Value: "application/x-www-form-urlencoded"},
-				{Name: "Origin", Value: url}, {Name: "Referer", Value: url},
+				{Name: "Origin", Value: url},
+				{Name: "Referer", Value: url},
 			},
 		},
 		Oracles: []check.Oracle{app}, Only: formChecks(),
@@ -329,6 +314,73 @@ func TestFormPageTroubles(t *testing.T) {
 		if _, err := check.NewPlan(c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
+	}
+}
+
+// scripted is what a page's script sends JSON to: a token of the page, if it has
+// any, and an amount. What came before is not done again.
+type scripted struct {
+	counter
+
+	tokenOnly bool // whatever else is sent under the token
+	fixed     bool // no other amount than 12 will do
+
+	mu   sync.Mutex // guards the field below
+	made map[string]int64
+}
+
+func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var asked struct {
+		Token  string
+		Amount int
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if json.NewDecoder(r.Body).Decode(&asked) != nil || s.fixed && asked.Amount != 12 {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	said := asked.Token
+	if !s.tokenOnly {
+		said += fmt.Sprint(" ", asked.Amount)
+	}
+	id, again := s.made[said]
+	if !again || asked.Token == "" {
+		id = s.effects.Add(1)
+		s.made[said] = id
+	}
+	w.WriteHeader(http.StatusCreated)
+	_, _ = fmt.Fprintf(w, `{"id":%d}`, id)
+}
+
+// TestFormsOfScripts: what a page's script sends is edited, too; where the template leaves nothing open, a value is made up, which may be refused.
+func TestFormsOfScripts(t *testing.T) {
+	t.Parallel()
+	const open, closed = `{"token":"{{uuid}}","amount":{{n}}}`, `{"amount":12}`
+	for name, tt := range map[string]struct {
+		app  *scripted
+		body string
+		want []string
+	}{
+		"edited":           {&scripted{}, open, nil},
+		"edited, but lost": {&scripted{tokenOnly: true}, open, []string{"FORM-04"}},
+		"made up":          {&scripted{}, closed, nil},
+		"made up, refused": {&scripted{fixed: true}, closed, []string{
+			"FORM-04 incomplete: with another value in its body the form was answered 400 Bad Request: write {{n}} into a field that may differ",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tt.app.made = map[string]int64{}
+			report := runProfile(t, "form", check.Config{
+				Template: check.Template{
+					Method: "POST", URL: serve(t, tt.app), Body: []byte(tt.body),
+					Header: []wire.Field{{Name: "Content-Type", Value: "application/json"}},
+				},
+				Oracles: []check.Oracle{tt.app}, Only: []string{"FORM-04"},
+			})
+			wantFaults(t, report, tt.want...)
+		})
 	}
 }
 

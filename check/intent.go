@@ -63,7 +63,7 @@ func (p *probe) intents(ctx context.Context, n int) ([]*intent, error) {
 func (s *session) newIntent(ctx context.Context, user *User) (*intent, error) {
 	in, err := s.wish(ctx, user)
 	if err == nil && s.config.Page != nil {
-		in.draft, err = s.open(ctx, in)
+		in.draft, err = s.open(ctx, s.config.Page, &s.config.Template, in)
 	}
 	return in, err
 }
@@ -157,7 +157,7 @@ func pick(answer *wire.Answer, pointer string) (string, error) {
 	if err := json.Unmarshal(answer.Body, &doc); err != nil {
 		return "", fmt.Errorf("the answer is no JSON: %w", err)
 	}
-	value, ok := at(doc, pointer)
+	value, ok := At(doc, pointer)
 	if !ok {
 		return "", fmt.Errorf("the answer has nothing at %s", pointer)
 	}

@@ -34,7 +34,7 @@ func staysCounted(ctx context.Context, p *probe) finding {
 	}
 	late := p.run.books.drift()
 	for _, one := range p.run.books.single() {
-		now, err := p.run.count(ctx, p.run.config.Oracles[one.oracle], one.in)
+		now, _, err := p.run.count(ctx, p.run.config.Oracles[one.oracle], one.in)
 		switch {
 		case err != nil:
 			return incomplete("%v", err)

@@ -3,7 +3,6 @@ package check
 import (
 	"context"
 	"errors"
-	"net/http"
 	"slices"
 	"time"
 
@@ -162,7 +161,7 @@ func oneEffectEach(ctx context.Context, p *probe) finding {
 // effectEach is one effect for each intent, as exactly as the oracles can tell.
 func (p *probe) effectEach(ctx context.Context, since tally, all []*intent) finding {
 	f := p.effects(ctx, since, int64(len(all)), int64(len(all)), all...)
-	if slices.ContainsFunc(p.run.config.Oracles, func(o Oracle) bool { return !o.PerIntent() }) {
+	if seesAll(p.run.config.Oracles) {
 		return f
 	}
 	for _, in := range all {
@@ -173,7 +172,7 @@ func (p *probe) effectEach(ctx context.Context, since tally, all []*intent) find
 	return f
 }
 
-// everyNth picks the replies at first, first+n, first+2n …
+// everyNth picks the replies at first, first+n, first+2n and so on.
 func everyNth(replies []reply, first, n int) []reply {
 	var picked []reply
 	for i := first; i < len(replies); i += n {
@@ -277,7 +276,7 @@ func othersAreNotRefused(ctx context.Context, p *probe) finding {
 	since := p.before(ctx)
 	replies := p.volley(ctx, "intent", all...)
 	for i, r := range replies {
-		busy := r.in(http.StatusTooManyRequests, http.StatusServiceUnavailable) || errors.Is(r.err, wire.ErrUnreachable)
+		busy := r.busy() || errors.Is(r.err, wire.ErrUnreachable)
 		switch {
 		case r.fine():
 			continue
@@ -312,14 +311,15 @@ func losersComeAgain(ctx context.Context, p *probe) finding {
 		return skipped("no attempt was refused: %s", tellReplies(replies))
 	}
 	last := p.untilSettled(ctx, "again", in)
+	later = slices.Concat(later, []reply{last})
 	switch {
-	case last.in(http.StatusTooManyRequests, http.StatusServiceUnavailable):
+	case last.busy():
 		return incomplete("the service is busy: %s", last)
 	case !p.settled(last):
-		return failed("the answers were %s, and to those that came again %s", tellReplies(replies), tellReplies(append(later, last)))
+		return failed("the answers were %s, and to those that came again %s", tellReplies(replies), tellReplies(later))
 	}
 	first := p.outcomeOf(ctx, in, replies)
-	for _, r := range append(later, last) {
+	for _, r := range later {
 		if why := p.wrongRepeat(first, r); why != "" && !p.clearRefusal(r) {
 			return failed("one that was refused and came again got another answer: %s", why)
 		}

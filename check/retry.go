@@ -17,8 +17,8 @@ const settledTries = 7
 // together are as long as the longest exchange may take. That makes settledTries
 // requests at most. The reply is the last one; [probe.inFlight] tells whether
 // the service still says the same.
-func (p *probe) untilSettled(ctx context.Context, label string, in *intent, changes ...change) reply {
-	return p.insist(ctx, p.inFlight, func() reply { return p.send(ctx, label, in, changes...) })
+func (p *probe) untilSettled(ctx context.Context, label string, in *intent) reply {
+	return p.insist(ctx, p.inFlight, func() reply { return p.send(ctx, label, in) })
 }
 
 // insist sends as long as the answer is one of those that are no end, with the
@@ -63,7 +63,7 @@ func (p *probe) wrongRepeat(first, again reply) string {
 	switch {
 	case p.refusedDuplicate(again):
 		return ""
-	case p.run.config.Profile.Repeat == RepeatAccepted && again.answered() && again.Status/100 == 2:
+	case p.run.config.Profile.Repeat == RepeatAccepted && again.taken():
 		return ""
 	}
 	return p.sameAnswer(first, again)
@@ -85,7 +85,7 @@ func comeAgain(got reply) time.Duration {
 // usual is how long the service took for an undisturbed request.
 func (p *probe) usual() time.Duration {
 	var took []time.Duration
-	for _, r := range []reply{p.run.sample.first, p.run.sample.other} {
+	for _, r := range p.run.sample.replies() {
 		if r.answered() {
 			took = append(took, r.Took)
 		}
@@ -100,7 +100,7 @@ func (p *probe) usual() time.Duration {
 // no success.
 func afterSample(run func(context.Context, *probe) finding) func(context.Context, *probe) finding {
 	return func(ctx context.Context, p *probe) finding {
-		for _, r := range []reply{p.run.sample.first, p.run.sample.other} {
+		for _, r := range p.run.sample.replies() {
 			if !r.fine() {
 				return incomplete("even undisturbed, the request is answered %s", r)
 			}

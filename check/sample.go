@@ -18,6 +18,9 @@ type sample struct {
 	effects finding
 }
 
+// replies are both answers, in the order in which they came.
+func (s *sample) replies() []reply { return []reply{s.first, s.other} }
+
 // sampleRequests is what the sample sends.
 const sampleRequests = 2
 

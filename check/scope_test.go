@@ -133,7 +133,7 @@ func TestCookiesOfTheFirstAnswer(t *testing.T) {
 	app = &booth{}
 	report := visit(t, app, dressed(newLocker(app, looksFirst)), scope4)
 	failsOnly(t, report)
-	if got := with(report, check.Skipped); len(got) == 0 || len(with(report, check.Pass)) > 0 {
+	if got := having(report, check.Skipped); len(got) == 0 || len(having(report, check.Pass)) > 0 {
 		t.Errorf("a cookie that every answer sets was judged: %v", report.Results[0])
 	}
 
@@ -160,7 +160,7 @@ func TestScopesAreIncompleteWhereNobodyCanTell(t *testing.T) {
 				c.Only = []string{"SCOPE-01", "SCOPE-02", "SCOPE-05"}
 				edit(c)
 			})
-			if got := with(report, check.Incomplete); len(got) != 3 {
+			if got := having(report, check.Incomplete); len(got) != 3 {
 				t.Errorf("incomplete: %v", got)
 			}
 		})
@@ -175,7 +175,7 @@ func TestScopesAreSkippedWithoutUsers(t *testing.T) {
 		c.Only = []string{"scope", "ERR-05", "RACE-01"}
 	})
 	failsOnly(t, report)
-	if got := with(report, check.Pass); len(got) != 1 {
+	if got := having(report, check.Pass); len(got) != 1 {
 		t.Errorf("passed without users: %v", got)
 	}
 }

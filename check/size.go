@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/semel-dev/semel/check/webform"
 	"github.com/semel-dev/semel/check/wire"
 )
 
@@ -59,8 +60,11 @@ func hasBody(c *Config) string {
 	return ""
 }
 
-// hasPlainBody is for checks that compress it.
+// hasPlainBody is for checks that compress it, which no browser does to a form.
 func hasPlainBody(c *Config) string {
+	if c.Profile.Browser {
+		return "browsers do not compress forms"
+	}
 	for _, f := range c.Template.Header {
 		if strings.EqualFold(f.Name, "Content-Encoding") {
 			return "the request is encoded already"
@@ -111,27 +115,22 @@ func emptyTwice(ctx context.Context, p *probe) finding {
 	if f.verdict != Fail || !p.effects(ctx, since, 0, 0, in).ok() {
 		return f
 	}
-	if slices.ContainsFunc(p.run.config.Oracles, func(o Oracle) bool { return !o.PerIntent() }) {
+	if seesAll(p.run.config.Oracles) {
 		return passedBut("an empty body is answered %s, and has no effect", first)
 	}
 	return incomplete("the empty body is answered %s, but effects are counted by values that were in the body", first)
 }
 
 func againInChunks(ctx context.Context, p *probe) finding {
-	in, err := p.intent(ctx)
-	if err != nil {
-		return incomplete("%v", err)
-	}
-	since := p.before(ctx)
-	first := p.send(ctx, "with Content-Length", in)
-	if !first.fine() {
-		return incomplete("the first attempt was answered %s", first)
-	}
-	again := p.sendIn(ctx, "in chunks", wire.Manner{Chunked: true}, in)
-	if f := p.once(ctx, since, in); !f.ok() {
+	a, f := p.executed(ctx)
+	if !f.ok() {
 		return f
 	}
-	wrong := p.wrongRepeat(first, again)
+	again := p.sendIn(ctx, "in chunks", wire.Manner{Chunked: true}, a.in)
+	if f := p.once(ctx, a.since, a.in); !f.ok() {
+		return f
+	}
+	wrong := p.wrongRepeat(a.first, again)
 	switch {
 	case wrong == "":
 		return passed()
@@ -235,7 +234,7 @@ func (p *probe) padding(in *intent, n int) (change, error) {
 		return nil, err
 	}
 	body := bytes.TrimSpace(r.Body)
-	form := strings.HasPrefix(strings.ToLower(r.Value("Content-Type")), "application/x-www-form-urlencoded")
+	form := strings.HasPrefix(strings.ToLower(r.Value("Content-Type")), webform.URLEncoded)
 	switch {
 	case len(body) > 1 && (body[0] == '{' || body[0] == '[') && json.Valid(body):
 		body = slices.Concat(body[:1], bytes.Repeat([]byte(" "), n), body[1:])

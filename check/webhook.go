@@ -107,12 +107,6 @@ func wantsFailure(c *Config) string {
 	return "nothing can be made to fail: observe a dependency, or give a failing request"
 }
 
-// taken reports whether the sender hears that the delivery has arrived.
-func (r reply) taken() bool { return r.answered() && r.Status >= 200 && r.Status < 300 }
-
-// refusal reports whether the answer is a 4xx.
-func (r reply) refusal() bool { return r.answered() && r.Status >= 400 && r.Status < 500 }
-
 // deliverAt sends a delivery that is signed at that time, with the changes made
 // after the signature.
 func (p *probe) deliverAt(ctx context.Context, label string, at time.Time, in *intent, changes ...change) reply {
@@ -167,7 +161,7 @@ func (p *probe) refusesDelivery(ctx context.Context, what string, at time.Time, 
 	switch r := p.deliverAt(ctx, what, at, in, changes...); {
 	case !r.answered():
 		return incomplete("the delivery got %s", r)
-	case !r.refusal():
+	case !r.refused():
 		return failed("%s was answered %s", what, r)
 	}
 	return p.effects(ctx, since, 0, 0, in)
@@ -222,7 +216,7 @@ func executesOtherID(ctx context.Context, p *probe) finding {
 	switch {
 	case second.taken():
 		return p.once(ctx, since, other)
-	case !second.refusal() || !p.run.config.Template.Varies():
+	case !second.refused() || !p.run.config.Template.Varies():
 		return failed("the second was answered %s", second)
 	}
 	if f := p.effects(ctx, since, 0, 0, other); !f.ok() {
@@ -237,14 +231,16 @@ func processesAfterFailure(ctx context.Context, p *probe) finding {
 		return incomplete("%v", err)
 	}
 	since, config := p.before(ctx), p.run.config
-	first, message := reply{}, &config.Template
+	var first reply
+	message := &config.Template
 	if config.Observed == nil {
 		message = config.Failing
 		first = p.sendOf(ctx, "delivered, and processing fails", message, in)
-	} else if got, f := p.withoutDependency(ctx, in); !f.ok() {
-		return f
 	} else {
-		first = got
+		var f finding
+		if first, f = p.withoutDependency(ctx, in); !f.ok() {
+			return f
+		}
 	}
 	if first.taken() {
 		return p.acceptedFailure(ctx, since, in, first)

@@ -9,7 +9,8 @@ import (
 )
 
 // Headline says in one sentence what came of the run, for a reader who knows
-// nothing of keys: "3 of 41 checks failed: a repeated request is executed again."
+// nothing of keys, such as that 3 of 41 checks failed, because a repeated request
+// is executed again.
 func Headline(r *check.Report) string {
 	failed, known, open := r.Count(check.Fail), r.Count(check.Known), r.Count(check.Incomplete)
 	all := len(r.Results) - r.Count(check.Skipped)

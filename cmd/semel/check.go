@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/semel-dev/semel/check"
 	checkreport "github.com/semel-dev/semel/check/report"
+	"github.com/semel-dev/semel/check/source"
 	"github.com/semel-dev/semel/check/wire"
 )
 
@@ -135,6 +137,9 @@ func (f *checkFlags) config(ctx context.Context, p *process, args []string, open
 		}
 	}
 	notes := request.Notes
+	if t := &config.Template; config.Page == nil && !t.Varies() && !t.Has("key") {
+		notes = append(notes, source.Suggest(t)...)
+	}
 	for _, auth := range request.Auth {
 		notes = append(notes, "the service asks for "+auth+": give it with -H, or by a log-in")
 	}
@@ -164,8 +169,8 @@ func (c *closers) add(one func() error) { *c = append(*c, one) }
 
 func (c *closers) close() error {
 	var errs []error
-	for i := len(*c) - 1; i >= 0; i-- {
-		errs = append(errs, (*c)[i]())
+	for _, one := range slices.Backward(*c) {
+		errs = append(errs, one())
 	}
 	return errors.Join(errs...)
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/semel-dev/semel/check/webform"
 	"github.com/semel-dev/semel/check/wire"
 )
 
@@ -36,9 +37,7 @@ func (p *probe) mutant(in *intent) (*intent, error) {
 	if len(was.Body) == 0 {
 		return nil, errNoBody
 	}
-	for name, value := range p.run.freshValues(in.user) {
-		other.values[name] = value
-	}
+	maps.Copy(other.values, p.run.freshValues(in.user))
 	if now, err := p.request(other); err == nil && !bytes.Equal(now.Body, was.Body) {
 		return other, nil
 	}
@@ -53,7 +52,7 @@ func alteredBody(r *wire.Request, key string) ([]byte, error) {
 	switch _, isJSON := decodeJSON(r.Body); {
 	case isJSON:
 		return alteredJSON(r.Body, key)
-	case media == "application/x-www-form-urlencoded":
+	case media == webform.URLEncoded:
 		return alteredForm(r.Body, key)
 	case strings.HasPrefix(media, "multipart/"):
 		end := []byte("\r\n--" + parameters["boundary"] + "--")

@@ -60,8 +60,7 @@ func (p *probe) othersThan(r reply) []reply {
 	if p.run.sample == nil {
 		return nil
 	}
-	both := []reply{p.run.sample.first, p.run.sample.other}
-	return slices.DeleteFunc(both, func(one reply) bool { return !one.answered() || one.Answer == r.Answer })
+	return slices.DeleteFunc(p.run.sample.replies(), func(one reply) bool { return !one.answered() || one.Answer == r.Answer })
 }
 
 func spotsOf(r reply) []spot { return spots(r.Header.Get("Content-Type"), plain(r.Answer)) }
