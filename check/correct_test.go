@@ -1,6 +1,7 @@
 package check_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -188,4 +190,41 @@ func TestResourcePasses(t *testing.T) {
 	if diff := cmp.Diff([]string(nil), bad); diff != "" {
 		t.Errorf("not passed (-want +got):\n%s", diff)
 	}
+}
+
+// outdated counts what there was a while ago, as a page does that is cached.
+type outdated struct {
+	check.Oracle
+
+	keeps time.Duration
+
+	mu    sync.Mutex // guards the fields below
+	at    time.Time
+	count int64
+}
+
+func (o *outdated) Count(ctx context.Context, fill func(string) string) (n int64, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if time.Since(o.at) > o.keeps {
+		if o.count, err = o.Oracle.Count(ctx, fill); err != nil {
+			return 0, err
+		}
+		o.at = time.Now()
+	}
+	return o.count, nil
+}
+
+// TestOutdatedCountAccusesNobody counts behind the effects, but within the time
+// in which they may be seen.
+func TestOutdatedCountAccusesNobody(t *testing.T) {
+	t.Parallel()
+	d := newDesk()
+	d.app = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		<-time.After(150 * time.Millisecond)
+		d.orders.ServeHTTP(w, r)
+	})
+	config := trial(t, d, &outdated{Oracle: d, keeps: 350 * time.Millisecond})
+	config.Settle, config.Only = time.Second, []string{"basics", "KEY-01", "last"}
+	expectBad(t, config)
 }

@@ -11,6 +11,7 @@ import (
 // tally is how many effects there were at one moment, by oracle.
 type tally struct {
 	counts []int64 // zero for oracles that count for one intent, which had none
+	at     time.Time
 	err    error
 }
 
@@ -23,6 +24,7 @@ func (p *probe) before(ctx context.Context, of ...*intent) tally {
 		t.err = ctx.Err()
 		return t
 	}
+	t.at = time.Now()
 	for i := range p.run.config.Oracles {
 		each, err := p.countEach(ctx, i, of)
 		if t.counts[i], t.err = total(each), err; err != nil {
@@ -113,7 +115,7 @@ func (p *probe) effects(ctx context.Context, since tally, least, most int64, of 
 		return incomplete("%v", ctx.Err())
 	}
 	deadline := time.Now().Add(p.run.config.Settle)
-	for {
+	for first := true; ; first = false {
 		seen, err := p.seen(ctx, since, most, of)
 		switch {
 		case err != nil:
@@ -123,6 +125,9 @@ func (p *probe) effects(ctx context.Context, since tally, least, most int64, of 
 		case !seen.disagree() && seen.counts[0] > most:
 			return failed("%s instead of %s", effectsText(seen.counts[0]), rangeText(least, most))
 		case !seen.disagree() && seen.counts[0] >= least:
+			if !first && p.answersAll() {
+				p.run.learnLag(time.Since(since.at))
+			}
 			return passed()
 		case time.Now().After(deadline):
 			return failed("%s instead of %s", effectsText(seen.counts[0]), rangeText(least, most))
@@ -131,6 +136,12 @@ func (p *probe) effects(ctx context.Context, since tally, least, most int64, of 
 			return incomplete("%v", ctx.Err())
 		}
 	}
+}
+
+// answersAll reports whether the check counts when every request was answered, so
+// that what is seen later comes later.
+func (p *probe) answersAll() bool {
+	return slices.Contains([]Group{sampling, Basics, KeySyntax, Mismatch}, p.check.Group)
 }
 
 // uncounted is what a check comes to that nobody counts for.

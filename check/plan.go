@@ -120,7 +120,7 @@ func (p *Plan) each(ctx context.Context, s *session, report *Report) error {
 	if err := s.logIn(ctx); err != nil {
 		return err
 	}
-	first := &probe{run: s, check: &Check{ID: "sample"}, allowed: sampleRequests}
+	first := &probe{run: s, check: &Check{ID: "sample", Group: sampling}, allowed: sampleRequests}
 	var err error
 	if s.sample, err = first.takeSample(ctx); err != nil {
 		return err

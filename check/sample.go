@@ -3,7 +3,6 @@ package check
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/semel-dev/semel/check/wire"
 )
@@ -24,6 +23,9 @@ func (s *sample) replies() []reply { return []reply{s.first, s.other} }
 // sampleRequests is what the sample sends.
 const sampleRequests = 2
 
+// sampling is the group of what is no check.
+const sampling Group = "sample"
+
 // takeSample sends two intents, once each, and looks whether the oracles see
 // exactly those two. The second begins when the first is over: a page that is
 // open beside another one is a question of its own.
@@ -38,12 +40,8 @@ func (p *probe) takeSample(ctx context.Context) (*sample, error) {
 		return nil, err
 	}
 	s.other = p.send(ctx, "another intent", s.b)
-	began := time.Now()
 	s.effects = p.effects(ctx, since, sampleRequests, sampleRequests, s.a, s.b)
-	switch alike := !p.run.config.Template.Varies(); {
-	case s.effects.ok():
-		p.run.learnLag(time.Since(began))
-	case alike && (s.effects.verdict == Fail || !s.other.fine()):
+	if !p.run.config.Template.Varies() && (s.effects.verdict == Fail || !s.other.fine()) {
 		p.run.note("two intents say the same, as the request has no place: write {{n}} or {{uuid}} where they should differ")
 	}
 	return s, nil
