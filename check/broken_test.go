@@ -280,6 +280,28 @@ func TestLateEffect(t *testing.T) {
 	expectBad(t, config, "LAST-01")
 }
 
+// TestLateEffectOfOneIntent has it where nobody counts everything.
+func TestLateEffectOfOneIntent(t *testing.T) {
+	t.Parallel()
+	for late, want := range map[int64][]string{0: nil, 1: {"LAST-01"}} {
+		d, oracle := newDesk(), &perIntent{taken: map[string]int64{}}
+		d.app = oracle.watch(&d.orders)
+		config := trial(t, d, oracle)
+		config.Only = []string{"BASIC-02", "BASIC-06", "LAST-01"}
+		config.Progress = func(_, _ int, what string) {
+			if what != "BASIC-06" { // when the intent of BASIC-02 was counted
+				return
+			}
+			oracle.mu.Lock()
+			defer oracle.mu.Unlock()
+			for n := range oracle.taken {
+				oracle.taken[n] += late
+			}
+		}
+		expectBad(t, config, want...)
+	}
+}
+
 // TestWithoutOracle has nobody to count: checks that need it are incomplete, and
 // the others see what answers tell.
 func TestWithoutOracle(t *testing.T) {

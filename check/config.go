@@ -103,6 +103,10 @@ type User struct {
 // cookies, and what Take finds.
 type Login struct {
 	Template Template
+	// Page, when set, has the form that logs in: its hidden fields, such as a
+	// token against forgery, are sent, too. The template's body is what a person
+	// types.
+	Page *Page
 	// Take maps the name of a {{var:NAME}} to a JSON pointer into the answer.
 	Take map[string]string
 }
@@ -152,6 +156,11 @@ func (c *Config) complete() error {
 	if c.Page != nil {
 		if err := c.Page.validate(&c.Template); err != nil {
 			return err
+		}
+	}
+	if c.Login != nil && c.Login.Page != nil {
+		if err := c.Login.Page.validate(&c.Login.Template); err != nil {
+			return fmt.Errorf("log in: %w", err)
 		}
 	}
 	return c.knowsSelection()

@@ -125,6 +125,9 @@ func (p *Plan) each(ctx context.Context, s *session, report *Report) error {
 	if s.sample, err = first.takeSample(ctx); err != nil {
 		return err
 	}
+	if s.sample.needsH2(ctx, p.config) {
+		return errOnlyH2
+	}
 	if s.died != nil {
 		return s.died
 	}

@@ -2,8 +2,13 @@ package check_test
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -102,5 +107,45 @@ func TestRunWaitsOut429(t *testing.T) {
 	}
 	if report.Sent != int(asked.Load()) || report.Sent > report.Announced {
 		t.Errorf("sent %d of %d, and the service was asked %d times", report.Sent, report.Announced, asked.Load())
+	}
+}
+
+// TestOnlyHTTP2 tries services that close a connection of HTTP/1.1: that says
+// nothing of what they do with keys.
+func TestOnlyHTTP2(t *testing.T) {
+	t.Parallel()
+	for name, secure := range map[string]bool{"plain": false, "TLS": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			app := &counter{}
+			server := httptest.NewUnstartedServer(app)
+			server.Config.Protocols, server.EnableHTTP2 = new(http.Protocols), secure
+			server.Config.Protocols.SetUnencryptedHTTP2(!secure)
+			server.Config.Protocols.SetHTTP2(secure)
+			server.Config.ErrorLog = log.New(io.Discard, "", 0)
+			config := check.Config{Profile: check.Profiles()[0], Oracles: []check.Oracle{app}}
+			if secure {
+				server.StartTLS()
+				config.TLS = &tls.Config{RootCAs: x509.NewCertPool()}
+				config.TLS.RootCAs.AddCert(server.Certificate())
+			} else {
+				server.Start()
+			}
+			t.Cleanup(server.Close)
+			config.Template = check.Template{Method: "POST", URL: server.URL + "/things", Body: []byte(`{"n":{{n}}}`)}
+			plan, err := check.NewPlan(config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			report, err := plan.Run(t.Context())
+			if err == nil || !strings.Contains(err.Error(), "speaks HTTP/2 only") {
+				t.Errorf("error %v", err)
+			}
+			for id, verdict := range verdicts(report) {
+				if verdict == check.Fail {
+					t.Errorf("%s: %s", id, verdict)
+				}
+			}
+		})
 	}
 }

@@ -2,7 +2,10 @@ package check
 
 import (
 	"context"
+	"errors"
 	"time"
+
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // sample is what two different intents were answered, before any check. What
@@ -41,4 +44,22 @@ func (p *probe) takeSample(ctx context.Context) (*sample, error) {
 		p.run.learnLag(time.Since(began))
 	}
 	return s, nil
+}
+
+// errOnlyH2 is of a service that these checks cannot be sent to.
+var errOnlyH2 = errors.New("the service speaks HTTP/2 only, and requests are sent by HTTP/1.1: let it speak that too, or put a proxy before it")
+
+// needsH2 reports whether there was no answer because the service takes nothing
+// but HTTP/2.
+func (s *sample) needsH2(ctx context.Context, c *Config) bool {
+	for _, r := range []reply{s.first, s.other} {
+		if r.answered() || r.request == nil || errors.Is(r.err, wire.ErrUnreachable) || errors.Is(r.err, wire.ErrTimeout) {
+			return false
+		}
+	}
+	over, err := wire.OpenH2(ctx, s.first.request.URL, c.TLS)
+	if err == nil {
+		_ = over.Close()
+	}
+	return err == nil
 }

@@ -118,7 +118,7 @@ func othersSeeNothing(ctx context.Context, p *probe) finding {
 // whether the answer gives the first one away.
 func (p *probe) keepsSecret(ctx context.Context, a attempt, stranger *intent) finding {
 	got := p.send(ctx, "somebody else, same key", stranger)
-	why := p.reveals(a.first, got)
+	why := p.betrays(a.first, got)
 	switch {
 	case !got.answered():
 		return incomplete("somebody else with the same key got %s", got)
@@ -137,7 +137,7 @@ func (p *probe) keepsSecret(ctx context.Context, a attempt, stranger *intent) fi
 		if err != nil {
 			return incomplete("%v", err)
 		}
-		if p.reveals(a.first, p.send(ctx, "somebody else, another key", twin)) != "" {
+		if p.betrays(a.first, p.send(ctx, "somebody else, another key", twin)) != "" {
 			return skipped("the application gives the record that is there, whatever the key")
 		}
 	}

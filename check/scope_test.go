@@ -43,6 +43,11 @@ func refuses(_ kept, w http.ResponseWriter, _ *http.Request) {
 	http.Error(w, "that key is taken", http.StatusUnprocessableEntity)
 }
 
+func refersTo(k kept, w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("X-Known-As", k.header.Get("Location"))
+	refuses(k, w, r)
+}
+
 func TestScopesFailWhereKeysAreEverybodys(t *testing.T) {
 	t.Parallel()
 	for name, broken := range map[string]struct {
@@ -56,6 +61,10 @@ func TestScopesFailWhereKeysAreEverybodys(t *testing.T) {
 		"everybody's key": {
 			func(b *booth) http.Handler { return front(b, newLocker(b, knowing(keyAlone, refuses))) },
 			[]string{"SCOPE-02", "SCOPE-05"},
+		},
+		"everybody's key, and whose it is": {
+			func(b *booth) http.Handler { return front(b, newLocker(b, knowing(keyAlone, refersTo))) },
+			[]string{"SCOPE-01", "SCOPE-02", "SCOPE-05"},
 		},
 		"replayed before authorisation": {
 			func(b *booth) http.Handler { return unguardedReplay(b) },
