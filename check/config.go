@@ -183,6 +183,8 @@ func (c *Config) knowsKeys() error {
 	switch {
 	case !varies:
 		return fmt.Errorf("the key %q is the same for every intent: write {{uuid}} or {{n}} into it", c.NewKey)
+	case c.Key.In == KeyNowhere:
+		return fmt.Errorf("the profile %s has no keys, so %q would stand nowhere", c.Profile.Name, c.NewKey)
 	case c.Template.Has("minted"):
 		return fmt.Errorf("the key is {{minted}}: it cannot be %q, too", c.NewKey)
 	}

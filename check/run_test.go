@@ -149,3 +149,22 @@ func TestOnlyHTTP2(t *testing.T) {
 		})
 	}
 }
+
+// TestIntentsThatSayTheSame: a service that takes equal requests for one is told
+// apart from one that is broken.
+func TestIntentsThatSayTheSame(t *testing.T) {
+	t.Parallel()
+	d := newDesk()
+	d.lookUp = func(_, fingerprint string) string { return fingerprint }
+	config := trial(t, d, d)
+	config.Only = []string{"BASIC-01"}
+	_, report := runTrial(t, config)
+	if len(report.Notes) > 0 {
+		t.Errorf("notes of requests that differ: %q", report.Notes)
+	}
+	config.Template.Body = []byte(`{"item":"brass gears"}`)
+	_, report = runTrial(t, config)
+	if len(report.Notes) != 1 || !strings.Contains(report.Notes[0], "write {{n}}") {
+		t.Errorf("notes: %q", report.Notes)
+	}
+}

@@ -40,8 +40,11 @@ func (p *probe) takeSample(ctx context.Context) (*sample, error) {
 	s.other = p.send(ctx, "another intent", s.b)
 	began := time.Now()
 	s.effects = p.effects(ctx, since, sampleRequests, sampleRequests, s.a, s.b)
-	if s.effects.ok() {
+	switch alike := !p.run.config.Template.Varies(); {
+	case s.effects.ok():
 		p.run.learnLag(time.Since(began))
+	case alike && (s.effects.verdict == Fail || !s.other.fine()):
+		p.run.note("two intents say the same, as the request has no place: write {{n}} or {{uuid}} where they should differ")
 	}
 	return s, nil
 }

@@ -170,3 +170,22 @@ func TestHookWhoseFailureIsAccepted(t *testing.T) {
 		wantFaults(t, runProfile(t, "webhook", c), want...)
 	}
 }
+
+// TestDeliveriesHaveOneID: a receiver that reads the first line of the header, as
+// the specification's own libraries do, is not asked for more.
+func TestDeliveriesHaveOneID(t *testing.T) {
+	t.Parallel()
+	app := newReceiver("")
+	c := hookConfig(app, "http://127.0.0.1:1")
+	c.Profile, _ = check.ProfileNamed("webhook")
+	c.Only = nil
+	plan, err := check.NewPlan(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range plan.Checks {
+		if plan.Checks[i].ID == "KEY-04" {
+			t.Error("KEY-04 is planned")
+		}
+	}
+}
