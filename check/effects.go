@@ -177,6 +177,25 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
+// learnLag remembers how long effects take, where a service works after it has
+// answered.
+func (s *session) learnLag(took time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if took > settleStep {
+		s.lag = min(2*took, s.config.Settle)
+	}
+}
+
+// letSettle waits as long as effects take in a service that works after it has
+// answered; false means that the context ended.
+func (s *session) letSettle(ctx context.Context) bool {
+	s.mu.Lock()
+	lag := s.lag
+	s.mu.Unlock()
+	return lag == 0 || pause(ctx, lag)
+}
+
 // sighting is what each oracle counted since.
 type sighting struct {
 	names  []string

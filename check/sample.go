@@ -53,7 +53,7 @@ var errOnlyH2 = errors.New("the service speaks HTTP/2 only, and requests are sen
 // needsH2 reports whether there was no answer because the service takes nothing
 // but HTTP/2.
 func (s *sample) needsH2(ctx context.Context, c *Config) bool {
-	for _, r := range []reply{s.first, s.other} {
+	for _, r := range s.replies() {
 		if r.answered() || r.request == nil || errors.Is(r.err, wire.ErrUnreachable) || errors.Is(r.err, wire.ErrTimeout) {
 			return false
 		}
