@@ -177,14 +177,12 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// learnLag remembers how long effects take, where a service works after it has
-// answered.
+// learnLag remembers how long effects take to be seen, where a service works after
+// it has answered, or counts what was there a while ago.
 func (s *session) learnLag(took time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if took > settleStep {
-		s.lag = min(2*took, s.config.Settle)
-	}
+	s.lag = max(s.lag, min(2*took, s.config.Settle))
 }
 
 // letSettle waits as long as effects take in a service that works after it has
