@@ -76,7 +76,11 @@ func (s *session) count(ctx context.Context, oracle Oracle, in *intent) (int64, 
 func (s *session) countFor(ctx context.Context, oracle Oracle, in *intent) (n int64, filled string, err error) {
 	s.mu.Lock()
 	s.lookUps++
+	doubtful := s.doubtful
 	s.mu.Unlock()
+	if doubtful != nil {
+		return 0, "", doubtful
+	}
 	fill := func(text string) string {
 		switch {
 		case in != nil:
@@ -119,6 +123,7 @@ func (p *probe) effects(ctx context.Context, since tally, least, most int64, of 
 		case !seen.disagree() && seen.counts[0] >= least:
 			return passed()
 		case time.Now().After(deadline):
+			p.less.Store(true)
 			return failed("%s instead of %s", effectsText(seen.counts[0]), rangeText(least, most))
 		}
 		if !pause(ctx, settleStep) {

@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -15,15 +16,18 @@ type sample struct {
 	effects finding
 }
 
+// sampleCheck judges the sample.
+const sampleCheck = "BASIC-01"
+
 // sampleRequests is what the sample sends.
 const sampleRequests = 2
 
 // takeSample sends two intents, once each, and looks whether the oracles see
 // exactly those two. The second begins when the first is over: a page that is
 // open beside another one is a question of its own.
-func (p *probe) takeSample(ctx context.Context) (*sample, error) {
+func (p *probe) takeSample(ctx context.Context, since tally) (*sample, error) {
 	var err error
-	s, since := &sample{}, p.before(ctx)
+	s := &sample{}
 	if s.a, err = p.intent(ctx); err != nil {
 		return nil, err
 	}
@@ -34,8 +38,24 @@ func (p *probe) takeSample(ctx context.Context) (*sample, error) {
 	s.other = p.send(ctx, "another intent", s.b)
 	began := time.Now()
 	s.effects = p.effects(ctx, since, sampleRequests, sampleRequests, s.a, s.b)
-	if s.effects.ok() {
+	switch {
+	case s.effects.ok():
 		p.run.learnLag(time.Since(began))
+	case s.effects.verdict == Fail && s.refused() == "":
+		p.doubtSample(ctx, s, since)
 	}
 	return s, nil
+}
+
+// doubtSample looks whether a count that is wrong for two plain requests could
+// be of the service's making. It is not where it stands still, or grows by more
+// than one for each: then something else is counted, which is left to BASIC-01,
+// and says nothing about repetitions.
+func (p *probe) doubtSample(ctx context.Context, s *sample, since tally) {
+	seen, err := p.seen(ctx, since, []*intent{s.a, s.b})
+	if err != nil || seen.disagree() || seen.counts[0] > 0 && seen.counts[0] < 2*sampleRequests {
+		return
+	}
+	s.effects.reason += fmt.Sprintf(", though they were answered %s and %s", s.first, s.other)
+	p.run.doubt("two plain requests had %s: see first whether that counts what they make", effectsText(seen.counts[0]))
 }
