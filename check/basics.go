@@ -151,13 +151,12 @@ func notRefused(c *Config) string {
 }
 
 func executesOnce(_ context.Context, p *probe) finding {
-	s := p.run.sample
-	for _, r := range []reply{s.first, s.other} {
+	for _, r := range p.run.sample.replies() {
 		if !r.fine() {
-			return failed("the request is answered %s", r)
+			return failed("the request is answered %s%s", r, quoted(r.words()))
 		}
 	}
-	return s.effects
+	return p.run.sample.effects
 }
 
 func repeatsWithoutEffect(ctx context.Context, p *probe) finding {
@@ -297,7 +296,7 @@ func saysReplayed(r reply) bool {
 }
 
 func leavesFirstUnmarked(_ context.Context, p *probe) finding {
-	for _, r := range []reply{p.run.sample.first, p.run.sample.other} {
+	for _, r := range p.run.sample.replies() {
 		if !r.answered() {
 			return incomplete("the sample was answered %s", r)
 		}

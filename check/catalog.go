@@ -69,8 +69,7 @@ func Catalog() []Check {
 		mismatches(),
 		concurrency(),
 		lostAnswers(),
-		refusals(),
-		serverFailures(),
+		failures(),
 		scopes(),
 		expiries(),
 		sizes(),
@@ -78,7 +77,6 @@ func Catalog() []Check {
 		forms(),
 		uniqueValues(),
 		webhooks(),
-		// further groups stand here, each in a file of its own
 		last(),
 	)
 }

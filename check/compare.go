@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // comparison is how the bodies of two answers of one intent differ.
@@ -35,17 +36,19 @@ const maxExcused = 5
 func (p *probe) compare(first, again reply) comparison {
 	var c comparison
 	a, b := plain(first.Answer), plain(again.Answer)
-	if bytes.Equal(a, b) || p.run.config.Profile.Browser && readsAlike(first, again, a, b) {
+	silent := first.Status != again.Status && (first.Status == http.StatusNoContent || again.Status == http.StatusNoContent)
+	if bytes.Equal(a, b) || p.puts() && silent || p.run.config.Profile.Browser && readsAlike(first, again, a, b) {
 		return c
 	}
 	one, other := p.kept(spotsOf(first)), p.kept(spotsOf(again))
 	if c.differs = gap(one, other); c.differs != "" {
 		return c
 	}
+	sample := sync.OnceValue(p.sampled)
 	for i := range one {
 		switch {
 		case one[i].value == other[i].value && one[i].bare == other[i].bare:
-		case !p.excused(one[i], other[i], i):
+		case !p.excused(sample, one[i], other[i], i):
 			c.differs = fmt.Sprintf("%s was %s, and then %s", nameOf(one[i]), brief(one[i].value), brief(other[i].value))
 			return c
 		case len(c.excused) < maxExcused:
@@ -118,16 +121,12 @@ func covers(pattern, place string) bool {
 
 // excused reports whether a difference at a place, the i-th, says nothing. Two
 // times of the sample may be equal, because both were made in one second.
-func (p *probe) excused(one, other spot, i int) bool {
-	if !one.volatile(other) || p.run.sample == nil {
+func (p *probe) excused(sample func() [][]spot, one, other spot, i int) bool {
+	if !one.volatile(other) || len(sample()) < sampleRequests {
 		return false
 	}
 	var had []spot
-	for _, r := range []reply{p.run.sample.first, p.run.sample.other} {
-		if !r.answered() {
-			return false
-		}
-		there := p.kept(spotsOf(r))
+	for _, there := range sample() {
 		at := slices.IndexFunc(there, func(s spot) bool { return s.place == one.place })
 		if one.page && i < len(there) && there[i].place == one.place {
 			at = i // names of places repeat in a page
@@ -140,17 +139,41 @@ func (p *probe) excused(one, other spot, i int) bool {
 	return had[0].value != had[1].value || had[0].isTime() && had[1].isTime()
 }
 
-// sameStatus says whether the statuses are those of one answer. Where the client
-// names what it creates, a PUT that finds it there answers 200 (RFC 9110 §9.3.4).
-func (p *probe) sameStatus(first, again reply) bool {
-	created := first.Status == http.StatusCreated && again.Status == http.StatusOK
-	return first.Status == again.Status || created && p.run.config.Key.In == KeyInTemplate && p.run.config.Template.Method == http.MethodPut
+// sampled are the places of the sample's answers, where there are any.
+func (p *probe) sampled() [][]spot {
+	if p.run.sample == nil {
+		return nil
+	}
+	var all [][]spot
+	for _, r := range p.run.sample.replies() {
+		if r.answered() {
+			all = append(all, p.kept(spotsOf(r)))
+		}
+	}
+	return all
 }
+
+// sameStatus says whether the statuses are those of one answer. Where the client
+// names what it creates, a PUT that creates it answers 201, and one that finds it
+// there 200 or 204 (RFC 9110 §9.3.4).
+func (p *probe) sameStatus(first, again reply) bool {
+	put := []int{http.StatusCreated, http.StatusOK, http.StatusNoContent}
+	return first.Status == again.Status || p.puts() && first.in(put...) && again.in(put...)
+}
+
+// puts reports whether the client names what it creates, by a PUT.
+func (p *probe) puts() bool {
+	return p.run.config.Key.In == KeyInTemplate && p.run.config.Template.Method == http.MethodPut
+}
+
+// replaces reports whether a PUT with another body was accepted: it means that
+// what is there shall be replaced, and is no mistake.
+func (p *probe) replaces(other reply) bool { return p.puts() && other.fine() }
 
 // sameLocation says in which way the Locations differ; empty if they do not.
 func (p *probe) sameLocation(first, again reply) string {
 	a, b := first.Header.Get("Location"), again.Header.Get("Location")
-	if a == b || p.ignoresHeader("Location") || b == "" && first.Status != again.Status {
+	if a == b || p.ignoresHeader("Location") || (a == "" || b == "") && first.Status != again.Status {
 		return ""
 	}
 	return fmt.Sprintf("Location was %q, and then %q", a, b)
@@ -187,7 +210,7 @@ func (p *probe) repeats(first, again reply) finding {
 		}
 		return failed("the duplicate is answered %s, and not refused by %s", again, statusList(profile.Refused))
 	case profile.Repeat == RepeatAccepted:
-		if again.Status >= 200 && again.Status < 300 {
+		if again.taken() {
 			return passed()
 		}
 		return failed("the repetition is answered %s, and not accepted", again)

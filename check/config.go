@@ -5,9 +5,12 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/net/http/httpguts"
 
 	"github.com/semel-dev/semel/check/wire"
 )
@@ -29,6 +32,10 @@ type Config struct {
 	Profile  Profile
 	// Key is where keys go. Zero means where the profile has them.
 	Key KeyPlace
+	// NewKey is the key of a new intent, for services that take keys of one form
+	// only: a text with {{uuid}} or {{n}} in it. Empty means semel-check- and 24
+	// hexadecimal digits. Checks of how keys are spelled make their own.
+	NewKey string
 	// Oracles count effects. Without any, checks that need one are incomplete.
 	Oracles []Oracle
 	// Login is sent once for each user before anything else; nil for none.
@@ -142,12 +149,57 @@ func (c *Config) complete() error {
 	if c.Template.Has("minted") && c.Mint == nil {
 		return errors.New("{{minted}} stands in the request, but no mint step says where it comes from")
 	}
+	if err := c.knowsKeys(); err != nil {
+		return err
+	}
+	if err := c.placesKey(); err != nil {
+		return err
+	}
 	if c.Page != nil {
 		if err := c.Page.validate(&c.Template); err != nil {
 			return err
 		}
 	}
 	return c.knowsSelection()
+}
+
+// knowsKeys refuses a NewKey that would not be another one for every intent.
+func (c *Config) knowsKeys() error {
+	if c.NewKey == "" {
+		return nil
+	}
+	varies := false
+	for _, name := range Places(c.NewKey) {
+		switch {
+		case name == "uuid", name == "n":
+			varies = true
+		case name != "now":
+			return fmt.Errorf("the key %q has {{%s}}, which a key cannot be made of: use {{uuid}} or {{n}}", c.NewKey, name)
+		}
+	}
+	switch {
+	case !varies:
+		return fmt.Errorf("the key %q is the same for every intent: write {{uuid}} or {{n}} into it", c.NewKey)
+	case c.Template.Has("minted"):
+		return fmt.Errorf("the key is {{minted}}: it cannot be %q, too", c.NewKey)
+	}
+	return nil
+}
+
+// placesKey says what is wrong with the place of keys, before anything is sent. A
+// page's form brings a body of its own.
+func (c *Config) placesKey() error {
+	if c.Key.In == KeyInHeader && !httpguts.ValidHeaderFieldName(c.Key.Name) {
+		return fmt.Errorf("the key's header %q is no name of one: write it as Idempotency-Key", c.Key.Name)
+	}
+	if c.Page != nil {
+		return nil
+	}
+	body, values := string(c.Template.Body), Values{}
+	for _, name := range Places(body) {
+		values[name] = "1"
+	}
+	return c.Key.put(&wire.Request{URL: &url.URL{}, Body: []byte(values.Fill(body))}, keyPrefix)
 }
 
 func orElse[T int | float64 | time.Duration](value, fallback T) T {

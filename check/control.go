@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 const (
@@ -71,7 +72,7 @@ func (s *session) doubt(format string, args ...any) {
 // refused says why no check can be judged: neither request of the sample was
 // executed.
 func (s *sample) refused() string {
-	if s.first.fine() || s.other.fine() {
+	if slices.ContainsFunc(s.replies(), reply.fine) {
 		return ""
 	}
 	return fmt.Sprintf("even undisturbed, the request is answered %s", s.other)
@@ -103,7 +104,7 @@ func (p *Plan) control(ctx context.Context, s *session, of *probe, f finding) fi
 		if got = c.send(ctx, "plain request afterwards", in); !got.answered() {
 			continue
 		}
-		if !less || !got.fine() || c.once(ctx, since, in).verdict != Fail {
+		if !less || !s.sample.effects.ok() || !got.fine() || saysReplayed(got) || c.once(ctx, since, in).verdict != Fail {
 			return f
 		}
 		s.doubt("a plain request that was answered %s was not counted as one effect: the count has an end, or counts something else", got)

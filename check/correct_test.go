@@ -1,9 +1,13 @@
 package check_test
 
 import (
+	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -95,6 +99,62 @@ func TestStripeLikePasses(t *testing.T) {
 	config := trial(t, d, d)
 	config.Profile, _ = check.ProfileNamed("stripe")
 	expectBad(t, config)
+}
+
+// TestReplacingResourcePasses tries a service whose PUT creates what is not there,
+// and replaces what is.
+func TestReplacingResourcePasses(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{http.StatusOK, http.StatusNoContent} {
+		t.Run(http.StatusText(status), func(t *testing.T) {
+			t.Parallel()
+			app := &orders{}
+			config := trial(t, &shelf{orders: app, again: status, made: map[string]bool{}}, app)
+			config.Template.Method = http.MethodPut
+			config.Template.URL += "/{{key}}"
+			config.Profile, _ = check.ProfileNamed("resource")
+			config.Only, config.Level = nil, check.LevelShould
+			report := expectBad(t, config)
+			for _, id := range []string{"MIS-03", "SIZE-07"} {
+				if got := resultOf(t, report, id); got.Verdict != check.Skipped {
+					t.Errorf("%s: %s, %s", id, got.Verdict, got.Reason)
+				}
+			}
+		})
+	}
+}
+
+// shelf keeps what is put on it, and replaces what is there.
+type shelf struct {
+	orders *orders
+	again  int // the status of a PUT to what is there
+
+	mu   sync.Mutex // guards the field below
+	made map[string]bool
+}
+
+func (s *shelf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	var order struct{ N json.Number }
+	if err != nil || json.Unmarshal(body, &order) != nil || order.N == "" || r.Method != http.MethodPut {
+		http.Error(w, "no order", http.StatusBadRequest)
+		return
+	}
+	s.mu.Lock()
+	known := s.made[r.URL.Path]
+	s.made[r.URL.Path] = true
+	s.mu.Unlock()
+	status := s.again
+	if !known {
+		s.orders.taken.Add(1)
+		w.Header().Set("Location", r.URL.Path)
+		status = http.StatusCreated
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	if status != http.StatusNoContent {
+		_, _ = fmt.Fprintf(w, `{"path":%q,"n":%s}`, r.URL.Path, order.N)
+	}
 }
 
 // TestResourcePasses tries a service whose client names what it creates: the

@@ -26,13 +26,14 @@ type edit struct {
 
 // edit changes the form of an intent. What is hidden stays; of a template
 // without a page the {{uuid}} is taken for the hidden part, if there is a {{n}}.
+// A body that is no form, as a page's script sends it, is edited as a whole.
 func (p *probe) edit(ctx context.Context, in *intent) (edit, error) {
 	template := &p.run.config.Template
+	hidden := in.draft.hidden()
 	typed, err := template.typed()
 	if err != nil {
-		return edit{}, err
+		typed = []webform.Field{{Value: string(template.Body)}}
 	}
-	hidden := in.draft.hidden()
 	open := slices.ContainsFunc(typed, func(f webform.Field) bool {
 		field := Template{Body: []byte(f.Value)}
 		return !hidden[f.Name] && field.Varies()
@@ -81,7 +82,7 @@ func (p *probe) invent(in *intent, hidden map[string]bool) (edit, error) {
 	}
 	fields, err := webform.ParseBody(r.Value("Content-Type"), r.Body)
 	if err != nil {
-		return edit{}, err
+		return p.inventBody(in, r)
 	}
 	kinds := map[string]webform.Kind{}
 	if in.draft != nil {
@@ -101,6 +102,12 @@ func (p *probe) invent(in *intent, hidden map[string]bool) (edit, error) {
 	}
 	value := another(best.Value)
 	return edit{in: p.later(in), changes: []change{withField(best.Name, value)}, invented: fmt.Sprintf("%s=%q", best.Name, value)}, nil
+}
+
+// inventBody makes up another value somewhere in a body that is no form.
+func (p *probe) inventBody(in *intent, r *wire.Request) (edit, error) {
+	body, err := alteredBody(r, in.key)
+	return edit{in: p.later(in), changes: []change{withBody(body)}, invented: "another value in its body"}, err
 }
 
 // editable weighs how likely a field takes another value; zero is not at all.

@@ -53,7 +53,7 @@ func (p *probe) countAll(ctx context.Context, oracle Oracle, of []*intent) (int6
 	var total int64
 	had := map[string]bool{}
 	for _, in := range of {
-		n, filled, err := p.run.countFor(ctx, oracle, in)
+		n, filled, err := p.run.count(ctx, oracle, in)
 		if err != nil {
 			return 0, err
 		}
@@ -65,15 +65,10 @@ func (p *probe) countAll(ctx context.Context, oracle Oracle, of []*intent) (int6
 	return total, nil
 }
 
-// count asks an oracle, for an intent or, with nil, for everything.
-func (s *session) count(ctx context.Context, oracle Oracle, in *intent) (int64, error) {
-	n, _, err := s.countFor(ctx, oracle, in)
-	return n, err
-}
-
-// countFor says, too, what was filled in: two intents for which that is the same
-// are counted by one answer.
-func (s *session) countFor(ctx context.Context, oracle Oracle, in *intent) (n int64, filled string, err error) {
+// count asks an oracle, for an intent or, with nil, for everything. It says, too,
+// what was filled in: two intents for which that is the same are counted by one
+// answer.
+func (s *session) count(ctx context.Context, oracle Oracle, in *intent) (n int64, filled string, err error) {
 	s.mu.Lock()
 	s.lookUps++
 	doubtful := s.doubtful

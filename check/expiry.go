@@ -106,7 +106,7 @@ func (p *probe) expired(ctx context.Context, since tally, in *intent, first, aga
 	switch {
 	case !again.answered():
 		return incomplete("the repetition after the retention got %s", again), false
-	case failure(again):
+	case again.failure():
 		return failed("the repetition after the retention is answered %s", again), false
 	case !again.fine() && !refused:
 		if f = p.once(ctx, since, in); !f.ok() {

@@ -3,6 +3,8 @@ package check_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -79,16 +81,19 @@ func serve(t *testing.T, handler http.Handler) string {
 
 func TestFormShops(t *testing.T) {
 	t.Parallel()
+	const unseen = "of two plain requests no effect was seen, so it may be something else that is counted (see BASIC-01)"
 	tests := map[mistake][]string{
-		"":           nil,
-		noTokens:     {"FORM-01", "FORM-02", "FORM-03"},
-		tokenOnly:    {"FORM-04"},
-		usedUp:       {"FORM-02", "FORM-04", "FORM-06"},
-		oneTab:       {"FORM-02", "FORM-04", "FORM-05", "FORM-06"},
-		newCookie:    {"FORM-05"},
-		forgetsGone:  {"FORM-03"},
-		errorInPage:  {"FORM-02", "FORM-06"},
-		executesNone: {"BASIC-01", "FORM-01", "FORM-03", "FORM-04 incomplete: the first: no effect instead of one", "FORM-05"},
+		"":          nil,
+		noTokens:    {"FORM-01", "FORM-02", "FORM-03"},
+		tokenOnly:   {"FORM-04"},
+		usedUp:      {"FORM-02", "FORM-04", "FORM-06"},
+		oneTab:      {"FORM-02", "FORM-04", "FORM-05", "FORM-06"},
+		newCookie:   {"FORM-05"},
+		forgetsGone: {"FORM-03"},
+		errorInPage: {"FORM-02", "FORM-06"},
+		executesNone: {
+			"BASIC-01", "FORM-01 incomplete: " + unseen, "FORM-03 incomplete: " + unseen, "FORM-04 incomplete: the first: " + unseen, "FORM-05 incomplete: " + unseen,
+		},
 	}
 	for m, want := range tests {
 		t.Run(string(m), func(t *testing.T) {
@@ -234,7 +239,8 @@ func runWithoutPage(t *testing.T, app *formShop) *check.Report {
 			Method: "POST", URL: url + "/orders", Body: []byte("csrf=me&do=order&token={{uuid}}&note={{n}}"),
 			Header: []wire.Field{
 				{Name: "Content-Type", Value: "application/x-www-form-urlencoded"},
-				{Name: "Origin", Value: url}, {Name: "Referer", Value: url},
+				{Name: "Origin", Value: url},
+				{Name: "Referer", Value: url},
 			},
 		},
 		Oracles: []check.Oracle{app}, Only: formChecks(),
@@ -329,6 +335,73 @@ func TestFormPageTroubles(t *testing.T) {
 		if _, err := check.NewPlan(c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
+	}
+}
+
+// scripted is what a page's script sends JSON to: a token of the page, if it has
+// any, and an amount. What came before is not done again.
+type scripted struct {
+	counter
+
+	tokenOnly bool // whatever else is sent under the token
+	fixed     bool // no other amount than 12 will do
+
+	mu   sync.Mutex // guards the field below
+	made map[string]int64
+}
+
+func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var asked struct {
+		Token  string
+		Amount int
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if json.NewDecoder(r.Body).Decode(&asked) != nil || s.fixed && asked.Amount != 12 {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	said := asked.Token
+	if !s.tokenOnly {
+		said += fmt.Sprint(" ", asked.Amount)
+	}
+	id, again := s.made[said]
+	if !again || asked.Token == "" {
+		id = s.effects.Add(1)
+		s.made[said] = id
+	}
+	w.WriteHeader(http.StatusCreated)
+	_, _ = fmt.Fprintf(w, `{"id":%d}`, id)
+}
+
+// TestFormsOfScripts: what a page's script sends is edited, too; where the template leaves nothing open, a value is made up, which may be refused.
+func TestFormsOfScripts(t *testing.T) {
+	t.Parallel()
+	const open, closed = `{"token":"{{uuid}}","amount":{{n}}}`, `{"amount":12}`
+	for name, tt := range map[string]struct {
+		app  *scripted
+		body string
+		want []string
+	}{
+		"edited":           {&scripted{}, open, nil},
+		"edited, but lost": {&scripted{tokenOnly: true}, open, []string{"FORM-04"}},
+		"made up":          {&scripted{}, closed, nil},
+		"made up, refused": {&scripted{fixed: true}, closed, []string{
+			"FORM-04 incomplete: with another value in its body the form was answered 400 Bad Request: write {{n}} into a field that may differ",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tt.app.made = map[string]int64{}
+			report := runProfile(t, "form", check.Config{
+				Template: check.Template{
+					Method: "POST", URL: serve(t, tt.app), Body: []byte(tt.body),
+					Header: []wire.Field{{Name: "Content-Type", Value: "application/json"}},
+				},
+				Oracles: []check.Oracle{tt.app}, Only: []string{"FORM-04"},
+			})
+			wantFaults(t, report, tt.want...)
+		})
 	}
 }
 

@@ -82,7 +82,10 @@ func (s *session) wish(ctx context.Context, user *User) (*intent, error) {
 
 // newKey makes the key of an intent of that user.
 func (s *session) newKey(ctx context.Context, user *User, values Values) (string, error) {
-	if !s.config.Template.Has("minted") {
+	switch {
+	case s.config.NewKey != "":
+		return values.Fill(s.config.NewKey), nil
+	case !s.config.Template.Has("minted"):
 		return keyPrefix + random(12), nil
 	}
 	key, err := s.mint(ctx, user, values)
@@ -119,7 +122,7 @@ func (in *intent) renamed(key string) *intent {
 	return &copied
 }
 
-// keyPrefix begins every key, so that people can find and remove what a run left
+// keyPrefix begins every key unless [Config.NewKey] says otherwise, so that people can find and remove what a run left
 // behind.
 const keyPrefix = "semel-check-"
 
@@ -136,8 +139,10 @@ func (s *session) mint(ctx context.Context, user *User, values Values) (string, 
 	if err != nil {
 		return "", err
 	}
-	identify(&r, user, values)
-	setCookies(&r, s.cookies(user, values))
+	if to, err := parseTarget(values.Fill(s.config.Template.URL)); err == nil && sameHost(to, r.URL) {
+		identify(&r, user, values)
+		setCookies(&r, s.cookies(user, values))
+	}
 	answer, err := s.lookUp(ctx, &r)
 	if err != nil {
 		return "", err
@@ -154,7 +159,7 @@ func pick(answer *wire.Answer, pointer string) (string, error) {
 	if err := json.Unmarshal(answer.Body, &doc); err != nil {
 		return "", fmt.Errorf("the answer is no JSON: %w", err)
 	}
-	value, ok := at(doc, pointer)
+	value, ok := At(doc, pointer)
 	if !ok {
 		return "", fmt.Errorf("the answer has nothing at %s", pointer)
 	}

@@ -25,7 +25,15 @@ const (
 	parseOnce    = "Read the header as a String of RFC 8941, in one place, before anything else is done."
 )
 
-func keys() []Check { return slices.Concat(keysTaken(), keysApart(), keysSpelled()) }
+// keys are checks of how a key is spelled. They mean nothing where the usual
+// spelling is no success either.
+func keys() []Check {
+	all := slices.Concat(keysTaken(), keysApart(), keysSpelled())
+	for i := range all {
+		all[i].run = afterSample(all[i].run)
+	}
+	return all
+}
 
 func keysTaken() []Check {
 	return []Check{
@@ -104,7 +112,7 @@ func keysApart() []Check {
 			Source:   "RFC 8941 §3.3.3; Semel promise 5",
 			Advice:   compareBytes,
 			requests: sends(2),
-			unfit:    wantsChosenKey, run: alike(func(key string) (string, string) { return key + "-é", key + "-e" }),
+			unfit:    wantsChosenKey, run: lookalikes(func(key string) (string, string) { return key + "-é", key + "-e" }),
 		},
 		{
 			ID: "KEY-10", Group: KeySyntax, Level: LevelMust, NeedsOracle: true,
@@ -112,7 +120,7 @@ func keysApart() []Check {
 			Source:   "Semel promise 5",
 			Advice:   compareBytes,
 			requests: sends(2),
-			unfit:    wantsChosenKey, run: alike(func(key string) (string, string) { return strings.ToUpper(key), strings.ToLower(key) }),
+			unfit:    wantsChosenKey, run: lookalikes(func(key string) (string, string) { return strings.ToUpper(key), strings.ToLower(key) }),
 		},
 	}
 }
@@ -417,9 +425,9 @@ func (p *probe) apart(ctx context.Context, one, other string, spell func(key str
 	return p.twoIntents(ctx, since, first, send("a key that looks like it", b), a, b), false
 }
 
-// alike is a check of two keys that only look alike. The one that is likelier to
+// lookalikes is a check of two keys that only look alike. The one that is likelier to
 // be refused goes first, so that a refusal is not taken for that of a known key.
-func alike(vary func(key string) (first, second string)) func(context.Context, *probe) finding {
+func lookalikes(vary func(key string) (first, second string)) func(context.Context, *probe) finding {
 	return func(ctx context.Context, p *probe) finding {
 		first, second := vary(keyPrefix + random(12))
 		f, refused := p.apart(ctx, first, second, nil)

@@ -22,11 +22,7 @@ func last() []Check {
 
 // countsEverything is for checks that have to see effects of whatever intent.
 func countsEverything(c *Config) string {
-	perIntent := func(o Oracle) bool { return o.PerIntent() }
-	if len(c.Oracles) > 0 && !slices.ContainsFunc(c.Oracles, func(o Oracle) bool { return !perIntent(o) }) {
-		return "no oracle counts everything"
-	}
-	return ""
+	return unless(len(c.Oracles) == 0 || seesAll(c.Oracles), "no oracle counts everything")
 }
 
 func staysCounted(ctx context.Context, p *probe) finding {

@@ -265,7 +265,8 @@ func keepsAnswer(p *probe, first, other reply) finding {
 	if what := p.reveals(first, other); what != "" {
 		return failed("it is answered %s, and %s", other, what)
 	}
-	if other.fine() && p.marks(first).empty() && p.sameAnswer(first, other) == "" {
+	told := len(first.Body) == 0 || len(other.Body) > 0 // of what could have been told
+	if other.fine() && told && p.marks(first).empty() && p.sameAnswer(first, other) == "" {
 		return incomplete("answers to different intents are alike: nobody can tell whose answer this is")
 	}
 	return passed()
@@ -274,6 +275,8 @@ func keepsAnswer(p *probe, first, other reply) finding {
 func refusesByStatus(p *probe, _, other reply) finding {
 	wanted := p.run.config.Profile.Mismatch
 	switch {
+	case p.replaces(other):
+		return skipped("a PUT with another body replaces what is there (%s)", other)
 	case other.in(wanted...), len(wanted) == 0 && other.refused():
 		return passed()
 	case len(wanted) == 0:

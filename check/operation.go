@@ -160,7 +160,7 @@ func (p *probe) clear(last reply) finding {
 		return failed("a retry is still refused by %s when the service should have recovered, %s after the kill", last, p.run.config.Recovery)
 	case p.comesToNoEnd(last):
 		return incomplete("a retry is still refused by %s a minute after the kill: say with --recovery how long the service may take", last)
-	case failure(last):
+	case last.failure():
 		return failed("after the kill a retry is answered %s", last)
 	case len(last.Body) == 0 && last.Header.Get("Link") == "":
 		return failed("after the kill a retry is refused by %s, without a word why", last)

@@ -1,6 +1,9 @@
 package check
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // Oracle counts effects: rows, messages, calls. Answers can lie; it cannot.
 // Implementations are safe for concurrent use.
@@ -13,4 +16,9 @@ type Oracle interface {
 	// Count is the number of effects now. fill replaces the places of a
 	// template by the values of an intent. An error says what to do about it.
 	Count(ctx context.Context, fill func(string) string) (int64, error)
+}
+
+// seesAll reports whether one of the oracles sees effects of whatever intent.
+func seesAll(oracles []Oracle) bool {
+	return slices.ContainsFunc(oracles, func(o Oracle) bool { return !o.PerIntent() })
 }

@@ -35,12 +35,16 @@ func TestKeysElsewhere(t *testing.T) {
 		"form":  {semelhttp.FromFormField("request_id"), check.KeyPlace{In: check.KeyInForm, Name: "request_id"}, formType, `n={{n}}&item=gears`, "KEY-02 KEY-06 KEY-10 MIS-01"},
 		"query": {queryKey, check.KeyPlace{In: check.KeyInQuery, Name: "request_id"}, "application/json", `{"n":{{n}}}`, "KEY-02 KEY-06 KEY-10 MIS-01 MIS-05"},
 		"fixed JSON": {
-			semelhttp.FromJSONPointer("/request_id"), check.KeyPlace{In: check.KeyInJSON, Name: "/request_id"}, "application/json",
+			semelhttp.FromJSONPointer("/request_id"),
+			check.KeyPlace{In: check.KeyInJSON, Name: "/request_id"},
+			"application/json",
 			`{"item":"gears"}`, "BASIC-07 KEY-02 KEY-06 KEY-10 MIS-01 MIS-08",
 		},
 		"fixed form": {semelhttp.FromFormField("request_id"), check.KeyPlace{In: check.KeyInForm, Name: "request_id"}, formType, `item=gears`, "BASIC-07 MIS-01 MIS-11"},
 		"template": {
-			semelhttp.FromJSONPointer("/id"), check.KeyPlace{In: check.KeyInTemplate}, "application/json",
+			semelhttp.FromJSONPointer("/id"),
+			check.KeyPlace{In: check.KeyInTemplate},
+			"application/json",
 			`{"id":"{{key}}","name":"Ada"}`, "BASIC-06 MIS-01 MIS-05 MIS-08",
 		},
 	} {

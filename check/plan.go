@@ -92,6 +92,7 @@ func (p *Plan) Run(ctx context.Context) (*Report, error) {
 	if s.died != nil {
 		report.Died = s.died.Error()
 	}
+	report.Whole = err == nil && s.died == nil
 	report.Results = inOrder(append(report.Results, p.Left...))
 	for i := range report.Results {
 		if one := &report.Results[i]; one.Verdict == Pass && slices.ContainsFunc(p.config.Baseline, func(id string) bool { return strings.EqualFold(id, one.ID) }) {

@@ -7,10 +7,7 @@ import (
 
 // At follows a JSON pointer (RFC 6901) into a document as encoding/json decodes
 // it, and reports whether something stands there.
-func At(doc any, pointer string) (any, bool) { return at(doc, pointer) }
-
-// at follows a JSON pointer (RFC 6901) into a decoded document.
-func at(doc any, pointer string) (any, bool) {
+func At(doc any, pointer string) (any, bool) {
 	if pointer == "" {
 		return doc, true
 	}

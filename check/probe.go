@@ -46,13 +46,22 @@ func (r reply) answered() bool { return r.err == nil && r.Answer != nil }
 // fine reports whether the answer is a success: 2xx or 3xx.
 func (r reply) fine() bool { return r.answered() && r.Status >= 200 && r.Status < 400 }
 
+// taken reports whether the sender hears that the request has arrived: 2xx.
+func (r reply) taken() bool { return r.answered() && r.Status >= 200 && r.Status < 300 }
+
 // refused reports whether the answer is a refusal: 4xx.
 func (r reply) refused() bool { return r.answered() && r.Status >= 400 && r.Status < 500 }
+
+// failure reports whether the service says that it failed: 5xx.
+func (r reply) failure() bool { return r.answered() && r.Status >= 500 }
+
+// busy reports whether the answer only says to come again later.
+func (r reply) busy() bool { return r.in(http.StatusTooManyRequests, http.StatusServiceUnavailable) }
 
 // judged is a pass where the answer says something. No answer, and one that says
 // to come again later, leave everything open.
 func (r reply) judged() finding {
-	if !r.answered() || r.in(http.StatusTooManyRequests, http.StatusServiceUnavailable) {
+	if !r.answered() || r.busy() {
 		return incomplete("a request was answered %s", r)
 	}
 	return passed()
@@ -203,20 +212,11 @@ func (p *probe) keep(label string, began time.Time, r *wire.Request, m *wire.Man
 	p.exchanges = append(p.exchanges, kept)
 }
 
-// together sends n requests at once: all connections are made when the first
-// byte goes out.
+// together sends n requests at once, each as soon as it can go. Where all have
+// to be complete in the same moment, there is [probe.volley].
 func (p *probe) together(n int, send func(i int) reply) []reply {
 	replies := make([]reply, n)
-	start := make(chan struct{})
-	var all sync.WaitGroup
-	for i := range n {
-		all.Go(func() {
-			<-start
-			replies[i] = send(i)
-		})
-	}
-	close(start)
-	all.Wait()
+	each(n, func(i int) { replies[i] = send(i) })
 	return replies
 }
 
@@ -234,6 +234,7 @@ func (s *session) waitOut(ctx context.Context, answer *wire.Answer) bool {
 	if enough {
 		return false
 	}
+	s.note("The service answered 429, and was asked again when it had said so: a lower rate spares both sides that.")
 	return pause(ctx, max(time.Second, wait))
 }
 

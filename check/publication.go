@@ -18,7 +18,6 @@ const wellKnown = "/.well-known/idempotency"
 // and a number not far away.
 var retentionText = regexp.MustCompile(`(?i)(retention|retain|remember|expir|lifetime|time.to.live|\bttl|kept|keep)[^.!?]{0,80}\d|\d\s*(seconds|minutes|hours|days)[^.!?]{0,80}(retain|remember|expir|kept|keep)`) //nolint:gochecknoglobals // compiled once, never changed.
 
-// publishesPolicy provokes a refusal, and follows its link to the policy.
 // wantsPolicy is for checks of what is published to those who choose keys.
 func wantsPolicy(c *Config) string {
 	if c.Profile.Webhook {
@@ -27,6 +26,7 @@ func wantsPolicy(c *Config) string {
 	return wantsKey(c)
 }
 
+// publishesPolicy provokes a refusal, and follows its link to the policy.
 func publishesPolicy(ctx context.Context, p *probe) finding {
 	a, f := p.executed(ctx)
 	if !f.ok() {

@@ -3,7 +3,6 @@ package check
 import (
 	"context"
 	"errors"
-	"net/http"
 	"slices"
 	"time"
 
@@ -162,7 +161,7 @@ func oneEffectEach(ctx context.Context, p *probe) finding {
 // effectEach is one effect for each intent, as exactly as the oracles can tell.
 func (p *probe) effectEach(ctx context.Context, since tally, all []*intent) finding {
 	f := p.effects(ctx, since, int64(len(all)), int64(len(all)), all...)
-	if slices.ContainsFunc(p.run.config.Oracles, func(o Oracle) bool { return !o.PerIntent() }) {
+	if seesAll(p.run.config.Oracles) {
 		return f
 	}
 	for _, in := range all {
@@ -194,7 +193,7 @@ func oneEffectOverH2(ctx context.Context, p *probe) finding {
 	over, err := wire.OpenH2(ctx, r.URL, p.run.config.TLS)
 	switch {
 	case errors.Is(err, wire.ErrNoH2):
-		return skipped("%v", err)
+		return skipped("%v", wire.ErrNoH2)
 	case err != nil:
 		return incomplete("%v", err)
 	}
@@ -277,7 +276,7 @@ func othersAreNotRefused(ctx context.Context, p *probe) finding {
 	since := p.before(ctx)
 	replies := p.volley(ctx, "intent", all...)
 	for i, r := range replies {
-		busy := r.in(http.StatusTooManyRequests, http.StatusServiceUnavailable) || errors.Is(r.err, wire.ErrUnreachable)
+		busy := r.busy() || errors.Is(r.err, wire.ErrUnreachable)
 		switch {
 		case r.fine():
 			continue
@@ -313,7 +312,7 @@ func losersComeAgain(ctx context.Context, p *probe) finding {
 	}
 	last := p.untilSettled(ctx, "again", in)
 	switch {
-	case last.in(http.StatusTooManyRequests, http.StatusServiceUnavailable):
+	case last.busy():
 		return incomplete("the service is busy: %s", last)
 	case !p.settled(last):
 		return failed("the answers were %s, and to those that came again %s", tellReplies(replies), tellReplies(append(later, last)))

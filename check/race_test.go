@@ -202,6 +202,7 @@ func TestRacesFailWhereTwoGetIn(t *testing.T) {
 		"wrong word":  {busy(http.StatusForbidden), 50 * time.Millisecond, []string{"RACE-06"}, nil},
 		"silent":      {busy(http.StatusConflict), 50 * time.Millisecond, []string{"RACE-07"}, nil},
 		"busy":        {busy(http.StatusServiceUnavailable, "Retry-After", "0"), 50 * time.Millisecond, nil, nil},
+		"early":       {busy(http.StatusTooEarly, "Retry-After", "0"), 50 * time.Millisecond, nil, nil},
 		"impatient":   {impatient, time.Second, []string{"RACE-09"}, []string{"RACE-02", "RACE-09"}},
 		"one lock":    {oneAtATime, 50 * time.Millisecond, []string{"RACE-08"}, []string{"RACE-01", "RACE-06", "RACE-08"}},
 	} {
@@ -220,7 +221,7 @@ func TestRacesFailWhereTwoGetIn(t *testing.T) {
 }
 
 // limited serves a few at once, and tells all others that it is busy.
-func limited(next http.Handler, few int, status int) http.Handler {
+func limited(next http.Handler, few, status int) http.Handler {
 	room := make(chan struct{}, few)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {

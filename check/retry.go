@@ -63,7 +63,7 @@ func (p *probe) wrongRepeat(first, again reply) string {
 	switch {
 	case p.refusedDuplicate(again):
 		return ""
-	case p.run.config.Profile.Repeat == RepeatAccepted && again.answered() && again.Status/100 == 2:
+	case p.run.config.Profile.Repeat == RepeatAccepted && again.taken():
 		return ""
 	}
 	return p.sameAnswer(first, again)
@@ -104,7 +104,7 @@ func retryAfter(header http.Header) (wait time.Duration, ok bool) {
 // usual is how long the service took for an undisturbed request.
 func (p *probe) usual() time.Duration {
 	var took []time.Duration
-	for _, r := range []reply{p.run.sample.first, p.run.sample.other} {
+	for _, r := range p.run.sample.replies() {
 		if r.answered() {
 			took = append(took, r.Took)
 		}
@@ -119,7 +119,7 @@ func (p *probe) usual() time.Duration {
 // no success.
 func afterSample(run func(context.Context, *probe) finding) func(context.Context, *probe) finding {
 	return func(ctx context.Context, p *probe) finding {
-		for _, r := range []reply{p.run.sample.first, p.run.sample.other} {
+		for _, r := range p.run.sample.replies() {
 			if !r.fine() {
 				return incomplete("even undisturbed, the request is answered %s", r)
 			}

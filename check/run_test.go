@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -81,5 +82,54 @@ func TestRunTellsProtectedFromUnprotected(t *testing.T) {
 	got = verdicts(runOn(t, app, door.Handler(app)))
 	if diff := cmp.Diff(check.Pass, got["BASIC-02"]); diff != "" {
 		t.Errorf("protected: %v", got)
+	}
+}
+
+// TestRunWithoutOracle: who cannot tell does not pass, and what must hold and was
+// not judged is not fine.
+func TestRunWithoutOracle(t *testing.T) {
+	t.Parallel()
+	app := &counter{}
+	server := httptest.NewServer(app)
+	t.Cleanup(server.Close)
+	profile, _ := check.ProfileNamed("ietf")
+	plan, err := check.NewPlan(check.Config{
+		Template: check.Template{Method: "POST", URL: server.URL + "/things", Body: []byte(`{"n":{{n}}}`)},
+		Profile:  profile, Only: []string{"BASIC-02"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := plan.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := verdicts(report)["BASIC-02"]; got != check.Incomplete || report.Fine() {
+		t.Errorf("got %s, fine %v; nobody counted", got, report.Fine())
+	}
+}
+
+// TestRunWaitsOut429: a service that asks for patience is asked again, within what
+// was announced, and the report says so, once.
+func TestRunWaitsOut429(t *testing.T) {
+	t.Parallel()
+	app := &counter{}
+	var asked atomic.Int64
+	report := runOn(t, app, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if n := asked.Add(1); n == 1 || n == 3 {
+			w.Header().Set("Retry-After", "0")
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		app.ServeHTTP(w, r)
+	}))
+	if got := verdicts(report); got["BASIC-01"] != check.Pass || got["BASIC-02"] != check.Fail {
+		t.Errorf("got %v", got)
+	}
+	if len(report.Notes) != 1 || !strings.Contains(report.Notes[0], "429") {
+		t.Errorf("notes: %q", report.Notes)
+	}
+	if report.Sent != int(asked.Load()) || report.Sent > report.Announced {
+		t.Errorf("sent %d of %d, and the service was asked %d times", report.Sent, report.Announced, asked.Load())
 	}
 }

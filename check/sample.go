@@ -19,6 +19,9 @@ type sample struct {
 // sampleCheck judges the sample.
 const sampleCheck = "BASIC-01"
 
+// replies are both answers, in the order in which they came.
+func (s *sample) replies() []reply { return []reply{s.first, s.other} }
+
 // sampleRequests is what the sample sends.
 const sampleRequests = 2
 
@@ -57,5 +60,5 @@ func (p *probe) doubtSample(ctx context.Context, s *sample, since tally) {
 		return
 	}
 	s.effects.reason += fmt.Sprintf(", though they were answered %s and %s", s.first, s.other)
-	p.run.doubt("two plain requests had %s: see first whether that counts what they make", effectsText(seen.counts[0]))
+	p.run.doubt("of two plain requests %s was seen, so it may be something else that is counted (see %s)", effectsText(seen.counts[0]), sampleCheck)
 }

@@ -198,7 +198,7 @@ func othersAreNotBlocked(ctx context.Context, p *probe) finding {
 	for _, r := range replies {
 		switch {
 		case r.fine():
-		case !r.answered(), r.in(http.StatusTooManyRequests, http.StatusServiceUnavailable):
+		case !r.answered(), r.busy():
 			return incomplete("two users at once were answered %s", tellReplies(replies))
 		default:
 			return failed("two users at once were answered %s", tellReplies(replies))
@@ -264,7 +264,7 @@ func (p *probe) ownCookies(r reply) map[string]string {
 	for _, c := range setBy(r) {
 		own[c.Name] = c.Value
 	}
-	for _, other := range []reply{p.run.sample.first, p.run.sample.other} {
+	for _, other := range p.run.sample.replies() {
 		for _, c := range setBy(other) {
 			if own[c.Name] == c.Value {
 				delete(own, c.Name)

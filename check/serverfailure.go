@@ -5,9 +5,18 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/semel-dev/semel/check/wire"
 )
+
+// failures are what callers, and what the service itself, can do wrong.
+func failures() []Check {
+	all := slices.Concat(refusals(), serverFailures())
+	slices.SortFunc(all, func(a, b Check) int { return strings.Compare(a.ID, b.ID) })
+	return all
+}
 
 func serverFailures() []Check {
 	return []Check{
@@ -70,7 +79,7 @@ func failsHonestly(ctx context.Context, p *probe) finding {
 	}
 	since := p.before(ctx)
 	first := p.sendOf(ctx, "failing", p.run.config.Failing, in)
-	if !failure(first) {
+	if !first.failure() {
 		return incomplete("the request that should fail with a 5xx got %s: give another one", first)
 	}
 	retry := p.retryOf(ctx, "retry", p.run.config.Failing, in, first)
@@ -93,7 +102,7 @@ func survivesItsDependency(ctx context.Context, p *probe) finding {
 	retry := p.retryOf(ctx, "retry", template, in, first)
 	again := p.retryOf(ctx, "once more", template, in, first)
 	f = p.honest(ctx, since, in, first, retry, again)
-	if f.ok() && failure(again) && again.Status != first.Status {
+	if f.ok() && again.failure() && again.Status != first.Status {
 		return failed("the dependency is back, but after %s a retry is answered %s", first, again)
 	}
 	return f
@@ -117,7 +126,7 @@ func recovers(ctx context.Context, p *probe) finding {
 	}
 	failing := p.run.config.Failing
 	first := p.sendOf(ctx, "failing", failing, in)
-	if !failure(first) {
+	if !first.failure() {
 		return incomplete("the request that should fail with a 5xx got %s: give another one", first)
 	}
 	f := p.succeeds(first, p.retryOf(ctx, "retry", failing, in, first))
@@ -127,7 +136,11 @@ func recovers(ctx context.Context, p *probe) finding {
 	if p.run.config.Key.In == KeyNowhere {
 		return incomplete("%s; without keys, nobody can tell whether the request fails for ever", f.reason)
 	}
-	other := p.sendOf(ctx, "under another key", failing, in.renamed(keyPrefix+random(12)))
+	twin, err := p.likeness(ctx, in)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	other := p.sendOf(ctx, "under another key", failing, twin)
 	if !other.fine() {
 		return skipped("the failing request fails for ever: give one that fails once")
 	}
@@ -185,7 +198,7 @@ func (p *probe) honest(ctx context.Context, since tally, in *intent, first, retr
 		return f
 	case !again.answered():
 		return incomplete("after %s the retry got %s", first, again)
-	case again.fine(), failure(again):
+	case again.fine(), again.failure():
 		return f
 	case told == "" && p.refusedDuplicate(again) && !saysUnknown(again):
 		if p.once(ctx, since, in).verdict == Fail {
@@ -213,9 +226,6 @@ func (p *probe) retryOf(ctx context.Context, label string, t *Template, in *inte
 	open := func(got reply) bool { return p.comesToNoEnd(got) && got.Status != first.Status }
 	return p.insist(ctx, open, func() reply { return p.sendOf(ctx, label, t, in) })
 }
-
-// failure reports whether the service says that it failed.
-func failure(r reply) bool { return r.answered() && r.Status >= 500 }
 
 // comesToNoEnd reports whether an answer leaves the sender waiting: it is refused
 // for now, and is not told that it is refused for good.

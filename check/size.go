@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/semel-dev/semel/check/webform"
 	"github.com/semel-dev/semel/check/wire"
 )
 
@@ -59,8 +60,11 @@ func hasBody(c *Config) string {
 	return ""
 }
 
-// hasPlainBody is for checks that compress it.
+// hasPlainBody is for checks that compress it, which no browser does to a form.
 func hasPlainBody(c *Config) string {
+	if c.Profile.Browser {
+		return "browsers do not compress forms"
+	}
 	for _, f := range c.Template.Header {
 		if strings.EqualFold(f.Name, "Content-Encoding") {
 			return "the request is encoded already"
@@ -111,7 +115,7 @@ func emptyTwice(ctx context.Context, p *probe) finding {
 	if f.verdict != Fail || !p.effects(ctx, since, 0, 0, in).ok() {
 		return f
 	}
-	if slices.ContainsFunc(p.run.config.Oracles, func(o Oracle) bool { return !o.PerIntent() }) {
+	if seesAll(p.run.config.Oracles) {
 		return passedBut("an empty body is answered %s, and has no effect", first)
 	}
 	return incomplete("the empty body is answered %s, but effects are counted by values that were in the body", first)
@@ -235,7 +239,7 @@ func (p *probe) padding(in *intent, n int) (change, error) {
 		return nil, err
 	}
 	body := bytes.TrimSpace(r.Body)
-	form := strings.HasPrefix(strings.ToLower(r.Value("Content-Type")), "application/x-www-form-urlencoded")
+	form := strings.HasPrefix(strings.ToLower(r.Value("Content-Type")), webform.URLEncoded)
 	switch {
 	case len(body) > 1 && (body[0] == '{' || body[0] == '[') && json.Valid(body):
 		body = slices.Concat(body[:1], bytes.Repeat([]byte(" "), n), body[1:])
@@ -325,6 +329,9 @@ func (p *probe) isAnother(ctx context.Context, since tally, other *intent, got r
 			return failed("the other request was executed, but is answered %s", got)
 		}
 		return f
+	}
+	if p.replaces(got) {
+		return skipped("a PUT with another body replaces what is there (%s)", got)
 	}
 	switch f := p.effects(ctx, since, 0, 0, other); {
 	case f.verdict == Fail:

@@ -124,6 +124,7 @@ func TestSizesSkipWhatDoesNotApply(t *testing.T) {
 		},
 		"one body for all":      {func(c *check.Config) { c.Template.Body = []byte(`{"n":1}`) }, []string{"SIZE-07"}},
 		"the key in the body":   {func(c *check.Config) { c.Key = check.KeyPlace{In: check.KeyInJSON, Name: "/key"} }, []string{"SIZE-01"}},
+		"a browser's form":      {func(c *check.Config) { c.Profile, _ = check.ProfileNamed("form"); c.Key = c.Profile.Key }, []string{"SIZE-01", "SIZE-04"}},
 		"neither JSON nor form": {func(c *check.Config) { c.Template.Body = []byte("1{{n}}") }, []string{"SIZE-05", "SIZE-07"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -135,7 +135,7 @@ func tellReplies(replies []reply) string {
 // clearRefusal reports whether a request that met a running twin, or a busy
 // service, was told so in a way that a client understands.
 func (p *probe) clearRefusal(r reply) bool {
-	return p.refusedDuplicate(r) || r.in(p.run.config.Profile.InFlight...) || r.in(http.StatusTooManyRequests) ||
+	return p.refusedDuplicate(r) || r.in(p.run.config.Profile.InFlight...) || r.in(http.StatusTooEarly, http.StatusTooManyRequests) ||
 		r.in(http.StatusServiceUnavailable) && r.Header.Get("Retry-After") != ""
 }
 

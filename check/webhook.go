@@ -107,12 +107,6 @@ func wantsFailure(c *Config) string {
 	return "nothing can be made to fail: observe a dependency, or give a failing request"
 }
 
-// taken reports whether the sender hears that the delivery has arrived.
-func (r reply) taken() bool { return r.answered() && r.Status >= 200 && r.Status < 300 }
-
-// refusal reports whether the answer is a 4xx.
-func (r reply) refusal() bool { return r.answered() && r.Status >= 400 && r.Status < 500 }
-
 // deliverAt sends a delivery that is signed at that time, with the changes made
 // after the signature.
 func (p *probe) deliverAt(ctx context.Context, label string, at time.Time, in *intent, changes ...change) reply {
@@ -167,7 +161,7 @@ func (p *probe) refusesDelivery(ctx context.Context, what string, at time.Time, 
 	switch r := p.deliverAt(ctx, what, at, in, changes...); {
 	case !r.answered():
 		return incomplete("the delivery got %s", r)
-	case !r.refusal():
+	case !r.refused():
 		return failed("%s was answered %s", what, r)
 	}
 	return p.effects(ctx, since, 0, 0, in)
@@ -204,7 +198,12 @@ func executesOtherID(ctx context.Context, p *probe) finding {
 	if err != nil {
 		return incomplete("%v", err)
 	}
-	other := in.renamed(in.key + "-" + random(4))
+	other := in.renamed(in.key + "-" + random(4)) // who compares less than the whole takes it for the same
+	if p.run.config.NewKey != "" {
+		if other, err = p.likeness(ctx, in); err != nil {
+			return incomplete("%v", err)
+		}
+	}
 	since := p.before(ctx)
 	if first := p.send(ctx, "delivered", in); !first.taken() {
 		return incomplete("the first delivery was answered %s", first)
@@ -217,7 +216,7 @@ func executesOtherID(ctx context.Context, p *probe) finding {
 	switch {
 	case second.taken():
 		return p.once(ctx, since, other)
-	case !second.refusal() || !p.run.config.Template.Varies():
+	case !second.refused() || !p.run.config.Template.Varies():
 		return failed("the second was answered %s", second)
 	}
 	if f := p.effects(ctx, since, 0, 0, other); !f.ok() {

@@ -25,7 +25,8 @@ const (
 )
 
 // FromFormField takes the key from a field of a form, URL-encoded or multipart.
-// A body that is no form has none; a field that stands twice is refused.
+// A body that is no form has none; a field that stands twice is refused, and so
+// is a form that is compressed, whose fields nobody can read.
 //
 // A page that its browser keeps shows the same hidden field again. Where the
 // same token with other contents should be a new request instead of a refusal,
@@ -74,6 +75,9 @@ func eachField(r *http.Request, body *Body, visit func(formField) error) error {
 	multipart := media == "multipart/form-data" && params["boundary"] != ""
 	if media != "application/x-www-form-urlencoded" && !multipart {
 		return nil
+	}
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return fmt.Errorf("%w: the form is encoded (%.40q), so its fields cannot be read: send it as it is", semel.ErrKeyInvalid, coding)
 	}
 	from, err := body.Open()
 	if err != nil {

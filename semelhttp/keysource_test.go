@@ -197,6 +197,28 @@ func TestBodyKeys(t *testing.T) {
 	}
 }
 
+// TestCompressedForms: nobody can read the key in one, so it does not pass as a
+// request without.
+func TestCompressedForms(t *testing.T) {
+	t.Parallel()
+	const form = "application/x-www-form-urlencoded"
+	for name, source := range map[string]semelhttp.KeySource{
+		"field": semelhttp.FromFormField("token"), "derived": semelhttp.Derived(semelhttp.DerivedKey{Fields: []string{"token"}}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var invoices counter
+			server := newDoor(t, doorOptions{Options: semelhttp.Options{Key: source}}).serve(t, invoices.create)
+			refused := ask(t, server, "", "\x1f\x8b\x08", "Content-Type", form, "Content-Encoding", "gzip")
+			wantProblem(t, refused, http.StatusBadRequest, "key-invalid")
+			invoices.wantRan(t, "a compressed form", 0)
+			if got := ask(t, server, "", "token=k1", "Content-Type", form, "Content-Encoding", "Identity"); got.word() != "executed" {
+				t.Errorf("not encoded: got %d %s", got.status, got.body)
+			}
+		})
+	}
+}
+
 // TestWebhookID: the key of Standard Webhooks, as it stands.
 func TestWebhookID(t *testing.T) {
 	t.Parallel()

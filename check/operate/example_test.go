@@ -3,8 +3,11 @@ package operate_test
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 
 	"github.com/semel-dev/semel/check/operate"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 func ExampleCommand() {
@@ -12,4 +15,12 @@ func ExampleCommand() {
 	fmt.Println(restart(context.Background()))
 	// Output:
 	// run the command: exit status 5: no such unit
+}
+
+// A service is there again when it answers at all.
+func ExampleReady() {
+	shop := httptest.NewServer(http.NotFoundHandler())
+	defer shop.Close()
+	fmt.Println(operate.Ready(&wire.Client{}, shop.URL)(context.Background()))
+	// Output: <nil>
 }

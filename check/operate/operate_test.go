@@ -46,8 +46,10 @@ func start(t *testing.T, mode string) (at, dir string, line func(signal string) 
 		t.Fatal(err)
 	}
 	line = func(signal string) string {
-		return fmt.Sprintf(`kill -%s $(cat '%s/pid') 2>&1; %s='%s' %s='%s' %s='%s' '%s' &`,
-			signal, dir, envDir, dir, envMode, mode, envAddr, address, binary)
+		// The new one writes its id when the old one has let go of the address.
+		return fmt.Sprintf(`cd '%s'; old=$(cat pid); kill -%s $old 2>&1; %s='%s' %s='%s' %s='%s' '%s' &
+			while [ "$(cat pid)" = "$old" ]; do sleep 0.01; done`,
+			dir, signal, envDir, dir, envMode, mode, envAddr, address, binary)
 	}
 	at = "http://" + address + "/orders"
 	t.Cleanup(func() { end(t, filepath.Join(dir, "pid")) })

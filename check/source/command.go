@@ -164,7 +164,7 @@ func (c *command) fillHeader(r *Request) error {
 		case strings.HasSuffix(line, ";"):
 			r.add(strings.TrimSuffix(line, ";"), "")
 		default:
-			return fmt.Errorf("the header %q has no colon: write NAME: VALUE", line)
+			return errors.New("a header has no colon: write NAME: VALUE") // it may be a secret
 		}
 	}
 	if c.bearer != "" {

@@ -25,20 +25,18 @@ func ExampleCurl() {
 	// note: the header Idempotency-Key was left out: every intent gets a key of its own
 }
 
-func ExampleFlags_Template() {
-	template, err := source.Flags{URL: "localhost:8080/invoices", Data: []string{"amount=1", "text={{n}}"}}.Template()
+func ExampleFlags_Request() {
+	request, err := source.Flags{URL: "localhost:8080/invoices", Data: []string{"amount=1", "text={{n}}"}}.Request()
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(template.Method, template.URL, string(template.Body))
-	// Output: POST http://localhost:8080/invoices amount=1&text={{n}}
-}
-
-func ExampleFlags_Request() {
-	_, err := source.Flags{URL: "localhost:8080/invoices", User: "joe"}.Request()
+	fmt.Println(request.Template.Method, request.Template.URL, string(request.Template.Body))
+	_, err = source.Flags{URL: "localhost:8080/invoices", User: "joe"}.Request()
 	fmt.Println(err)
-	// Output: -u names a user without a password: write -u USER:PASSWORD
+	// Output:
+	// POST http://localhost:8080/invoices amount=1&text={{n}}
+	// -u names a user without a password: write -u USER:PASSWORD
 }
 
 func ExampleHAR() {
@@ -105,7 +103,7 @@ func ExampleSuggest() {
 	for _, hint := range source.Suggest(&template) {
 		fmt.Println(hint)
 	}
-	// Output: /order ("0192f0c1-2f4b-7c3d-8e11-5a0b9c8d7e6f") looks like an id: write {{uuid}} instead, if every request has one of its own
+	// Output: /order looks like an id: write {{uuid}} instead, if every request has one of its own
 }
 
 func ExampleReach_IsZero() {

@@ -2,8 +2,6 @@ package source
 
 import (
 	"io"
-
-	"github.com/semel-dev/semel/check"
 )
 
 // Flags describe a request as curl's options do. The zero value of each is that
@@ -41,17 +39,8 @@ type Flags struct {
 	Stdin io.Reader
 }
 
-// Template is the request that the flags describe, by curl's rules. An error
-// names the flag. See [Flags.Request] for what else is known of it.
-func (f Flags) Template() (check.Template, error) {
-	r, err := f.Request()
-	if err != nil {
-		return check.Template{}, err
-	}
-	return r.Template, nil
-}
-
-// Request is [Flags.Template] with notes about what was left out.
+// Request is the request that the flags describe, by curl's rules, with notes about
+// what was left out. An error names the flag.
 func (f Flags) Request() (*Request, error) {
 	c := &command{
 		method: f.Method, header: f.Header, user: f.User, cookie: f.Cookie,

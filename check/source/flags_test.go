@@ -48,7 +48,4 @@ func TestFlagsRefuse(t *testing.T) {
 		r, err := c.flags.Request()
 		refused(t, r, err, c.want)
 	}
-	if _, err := (source.Flags{}).Template(); err == nil {
-		t.Error("Template takes what Request refuses")
-	}
 }

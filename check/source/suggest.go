@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/semel-dev/semel/check"
@@ -32,15 +31,20 @@ func likenesses() []likeness {
 }
 
 // Suggest looks for values in the body that look as if each intent should have
-// its own, and says for each where it stands and what to write instead. It
-// changes nothing: whether a value is one of the intent or one that the service
-// has to know, such as the id of a customer, only people can tell. There are
-// at most 21 hints, in the order of the body.
+// its own, and says for each where it stands and what to write instead. No hint
+// has a value in it, which may be a secret. It changes nothing: whether a value is
+// one of the intent or one that the service has to know, such as the id of a
+// customer, only people can tell. There are at most 21 hints, in the order of the
+// body.
 func Suggest(t *check.Template) []string {
 	var hints []string
+	known := likenesses()
 	for _, f := range fieldsOf(t) {
-		if hint := f.hint(); hint != "" && len(hints) < maxHints && !slices.Contains(hints, hint) {
+		if hint := f.hint(known); hint != "" && !slices.Contains(hints, hint) {
 			hints = append(hints, hint)
+		}
+		if len(hints) == maxHints {
+			break
 		}
 	}
 	if !t.Varies() && len(t.Body) > 0 {
@@ -52,30 +56,20 @@ func Suggest(t *check.Template) []string {
 // found is a value of a body, and where it stands.
 type found struct{ at, name, text string }
 
-func (f found) hint() string {
+func (f found) hint(known []likeness) string {
 	switch name := strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(f.name)); name {
 	case "idempotencykey", "idempotentkey", "clientrequestid", "requestid", "nonce", "clientmutationid", "clienttoken", "deduplicationid":
-		return fmt.Sprintf("%s%s looks like the key of the intent: write {{key}} instead, or say that the key goes there", f.at, quoted(f.text))
+		return f.at + " looks like the key of the intent: write {{key}} instead, or say that the key goes there"
 	}
-	for _, like := range likenesses() {
-		if match := like.pattern.FindString(f.text); match != "" {
-			return fmt.Sprintf("%s%s looks like %s: write %s instead, if every request has one of its own", f.at, quoted(match), like.what, like.instead)
+	for _, like := range known {
+		if like.pattern.MatchString(f.text) {
+			return fmt.Sprintf("%s looks like %s: write %s instead, if every request has one of its own", f.at, like.what, like.instead)
 		}
 	}
 	if user, host, ok := strings.Cut(f.text, "@"); ok && user != "" && strings.Contains(host, ".") && !strings.ContainsAny(f.text, " \t\n") {
-		return fmt.Sprintf("%s%s may be taken already: write %s instead, if every request has one of its own", f.at, quoted(f.text), quotedText(user+"+{{n}}@"+host))
+		return f.at + " is an address that may be taken already: write {{n}} into it, if every request has one of its own"
 	}
 	return ""
-}
-
-func quoted(text string) string { return " (" + quotedText(text) + ")" }
-
-// quotedText is the start of a text, quoted.
-func quotedText(text string) string {
-	if len(text) > maxShown {
-		text = text[:maxShown] + "…"
-	}
-	return strconv.Quote(text)
 }
 
 // fieldsOf are the values of a body that have no place: of JSON, of a form, or

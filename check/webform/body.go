@@ -18,17 +18,6 @@ const (
 	PlainText  = "text/plain"
 )
 
-// IsForm reports whether a body of the content type can be read by [ParseBody].
-// No content type means [URLEncoded].
-func IsForm(contentType string) bool {
-	media, _, _ := strings.Cut(contentType, ";")
-	switch strings.ToLower(strings.TrimSpace(media)) {
-	case "", URLEncoded, Multipart:
-		return true
-	}
-	return false
-}
-
 // ParseBody reads the fields out of a body, in their order. It takes
 // [URLEncoded], which no content type means, too, and [Multipart].
 func ParseBody(contentType string, body []byte) ([]Field, error) {

@@ -35,17 +35,6 @@ type Submission struct {
 	Fields []Field
 }
 
-// Fields lists what the form has beside its buttons, in the order of the page.
-func (f *Form) Fields() []Field {
-	var fields []Field
-	for i := range f.controls {
-		if f.controls[i].button == nil && f.controls[i].Name != "" {
-			fields = append(fields, f.controls[i].Field)
-		}
-	}
-	return fields
-}
-
 // Action is where the form goes as the page writes it; empty for the page
 // itself.
 func (f *Form) Action() string { return f.action }

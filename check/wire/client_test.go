@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,39 +34,48 @@ func TestDoSendsWhatItIsGiven(t *testing.T) {
 		want    string
 	}{
 		"headers as they are spelled, in their order": {
-			wire.Request{Method: "POST", Header: []wire.Field{{"x-B", `"1`}, {"A", ""}, {"x-b", "\x01é"}}, Body: []byte("body")}, wire.Manner{},
+			wire.Request{Method: "POST", Header: []wire.Field{{"x-B", `"1`}, {"A", ""}, {"x-b", "\x01é"}}, Body: []byte("body")},
+			wire.Manner{},
 			"POST /things HTTP/1.1\r\nHost: HOST\r\nx-B: \"1\r\nA: \r\nx-b: \x01é\r\nContent-Length: 4\r\nConnection: close\r\n\r\nbody",
 		},
 		"nothing twice": {
-			wire.Request{Method: "POST", Header: []wire.Field{{"host", "other"}, {"content-length", "2"}, {"connection", "keep-alive"}}, Body: []byte("body")}, wire.Manner{},
+			wire.Request{Method: "POST", Header: []wire.Field{{"host", "other"}, {"content-length", "2"}, {"connection", "keep-alive"}}, Body: []byte("body")},
+			wire.Manner{},
 			"POST /things HTTP/1.1\r\nhost: other\r\ncontent-length: 2\r\nconnection: keep-alive\r\n\r\nbody",
 		},
 		"no length of no body": {
-			wire.Request{Method: "GET"}, wire.Manner{},
+			wire.Request{Method: "GET"},
+			wire.Manner{},
 			"GET /things HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n",
 		},
 		"the length of an empty body": {
-			wire.Request{Method: "POST"}, wire.Manner{},
+			wire.Request{Method: "POST"},
+			wire.Manner{},
 			"POST /things HTTP/1.1\r\nHost: HOST\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
 		},
 		"chunks": {
-			wire.Request{Method: "POST", Header: []wire.Field{{"Content-Length", "4"}}, Body: []byte("body!")}, wire.Manner{Chunked: true, Pieces: 2, Pause: time.Microsecond},
+			wire.Request{Method: "POST", Header: []wire.Field{{"Content-Length", "4"}}, Body: []byte("body!")},
+			wire.Manner{Chunked: true, Pieces: 2, Pause: time.Microsecond},
 			"POST /things HTTP/1.1\r\nHost: HOST\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n3\r\nbod\r\n2\r\ny!\r\n0\r\n\r\n",
 		},
 		"cut in the head": {
-			wire.Request{Method: "POST", Body: []byte("body")}, wire.Manner{Fault: wire.CutInHead},
+			wire.Request{Method: "POST", Body: []byte("body")},
+			wire.Manner{Fault: wire.CutInHead},
 			"POST /things HTTP/1.1\r\nHost: HOST\r\nContent-Length: 4\r\nConnection: close\r\n",
 		},
 		"cut in the body": {
-			wire.Request{Method: "POST", Body: []byte("body")}, wire.Manner{Fault: wire.CutInBody},
+			wire.Request{Method: "POST", Body: []byte("body")},
+			wire.Manner{Fault: wire.CutInBody},
 			"POST /things HTTP/1.1\r\nHost: HOST\r\nContent-Length: 4\r\nConnection: close\r\n\r\nbo",
 		},
 		"cut in the chunks": {
-			wire.Request{Method: "POST", Body: []byte("body")}, wire.Manner{Fault: wire.CutInBody, Chunked: true},
+			wire.Request{Method: "POST", Body: []byte("body")},
+			wire.Manner{Fault: wire.CutInBody, Chunked: true},
 			"POST /things HTTP/1.1\r\nHost: HOST\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n2\r\nbo\r\n",
 		},
 		"hang up": {
-			wire.Request{Method: "POST", Body: []byte("body")}, wire.Manner{Fault: wire.HangUp},
+			wire.Request{Method: "POST", Body: []byte("body")},
+			wire.Manner{Fault: wire.HangUp},
 			"POST /things HTTP/1.1\r\nHost: HOST\r\nContent-Length: 4\r\nConnection: close\r\n\r\nbody",
 		},
 	} {
@@ -204,6 +214,36 @@ func TestDoTellsWhyThereIsNoAnswer(t *testing.T) {
 func neverConnects(ctx context.Context, _, _ string) (net.Conn, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
+}
+
+// TestDoNeverSendsTwice: the standard library's client sends a request with an
+// Idempotency-Key again when its connection is lost, and one that is told 408.
+func TestDoNeverSendsTwice(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]string{
+		"nothing": "", "half a head": "HTTP/1.1 201 Cre", "half a body": "HTTP/1.1 201 Created\r\nContent-Length: 9\r\n\r\nhal",
+		"408": "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+		"503": "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 0\r\n\r\n",
+		"307": "HTTP/1.1 307 Temporary Redirect\r\nContent-Length: 0\r\nLocation: /things\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var came atomic.Int64
+			say := says(answer)
+			at := service(t, func(conn net.Conn) {
+				came.Add(1)
+				say(conn)
+			})
+			r := &wire.Request{Method: "POST", URL: at, Header: []wire.Field{{"Idempotency-Key", `"a"`}}}
+			var client wire.Client
+			if _, err := client.Do(t.Context(), r, nil); err != nil && !errors.Is(err, wire.ErrCut) {
+				t.Errorf("got %v", err)
+			}
+			if n := came.Load(); n != 1 {
+				t.Errorf("it came %d times", n)
+			}
+		})
+	}
 }
 
 func TestDoEndsWithItsContext(t *testing.T) {

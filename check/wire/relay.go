@@ -7,59 +7,40 @@ import (
 	"io"
 	"net"
 	"sync"
-	"time"
 )
 
-const (
-	// maxRelayed bounds the connections that a relay carries at once; more wait
-	// to be accepted.
-	maxRelayed = 256
-	// relayPiece is the most that is passed on at once, in bytes.
-	relayPiece = 32 << 10
-)
-
-// Fate is what becomes of one connection through a [Relay]. The zero value
-// passes everything on.
-type Fate struct {
-	// Latency is waited before each piece is passed on, in either direction.
-	Latency time.Duration
-	// Slice is the most that is passed on at once, in bytes, so that with Latency
-	// it limits the bandwidth. Zero means what has arrived.
-	Slice int
-	// Swallow, when set, is asked before each piece from the service is passed on.
-	// From its first true on, nothing more is, and when the service has closed its
-	// side the client's connection is reset. It must stay true. Over TLS it waits
-	// for [Client.Connected]: a handshake needs answers. It is called concurrently.
-	Swallow func() bool
-	// ResetAfterSent and ResetAfterAnswered reset both sides when so many bytes
-	// went to the service, or to the client. Zero means never.
-	ResetAfterSent, ResetAfterAnswered int64
-}
+// maxRelayed bounds the connections that a relay carries at once; more wait to be
+// accepted.
+const maxRelayed = 256
 
 // Relay stands between clients and a service on this machine's loopback, and
-// loses what it is told to lose, such as a proxy that dies. It moves bytes only,
-// so that TLS passes through it. It is safe for concurrent use.
+// loses answers when it is told to, as a proxy does that dies. It moves bytes
+// only, so that TLS passes through it. It is safe for concurrent use.
 type Relay struct {
 	listener net.Listener
 	target   string
-	fate     func(connection int) Fate
+	swallow  func() bool
 	stop     context.CancelFunc
 	all      sync.WaitGroup
 }
 
 // OpenRelay starts a relay to the target, a host and port such as [Address]
-// gives. fate is asked for each connection, counted from 0; nil passes all on.
-// It ends with Close, or with the context, and then cuts what it carries.
-func OpenRelay(ctx context.Context, target string, fate func(connection int) Fate) (*Relay, error) {
+// gives. swallow is asked before each piece from the service is passed on. From
+// its first true on, nothing more is, and when the service has closed its side
+// the client's connection is reset. It must stay true. Over TLS it waits for
+// [Client.Connected]: a handshake needs answers. It is called concurrently; nil
+// passes everything on. The relay ends with Close, or with the context, and then
+// cuts what it carries.
+func OpenRelay(ctx context.Context, target string, swallow func() bool) (*Relay, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("open a relay: %w", err)
 	}
-	if fate == nil {
-		fate = func(int) Fate { return Fate{} }
+	if swallow == nil {
+		swallow = func() bool { return false }
 	}
 	ctx, stop := context.WithCancel(ctx)
-	r := &Relay{listener: listener, target: target, fate: fate, stop: stop}
+	r := &Relay{listener: listener, target: target, swallow: swallow, stop: stop}
 	context.AfterFunc(ctx, func() { _ = listener.Close() })
 	r.all.Go(func() { r.accept(ctx) })
 	return r, nil
@@ -83,7 +64,7 @@ func (r *Relay) Close() error {
 
 func (r *Relay) accept(ctx context.Context) {
 	places := make(chan struct{}, maxRelayed)
-	for n := 0; ; n++ {
+	for {
 		select {
 		case places <- struct{}{}:
 		case <-ctx.Done():
@@ -95,14 +76,13 @@ func (r *Relay) accept(ctx context.Context) {
 		}
 		r.all.Go(func() {
 			defer func() { <-places }()
-			r.carry(ctx, client, r.fate(n))
+			r.carry(ctx, client)
 		})
 	}
 }
 
-// carry passes bytes both ways until both are done, one is broken, or the fate
-// of the connection is fulfilled.
-func (r *Relay) carry(ctx context.Context, client net.Conn, fate Fate) {
+// carry passes bytes both ways until both are done, or one is broken.
+func (r *Relay) carry(ctx context.Context, client net.Conn) {
 	service, err := (&net.Dialer{}).DialContext(ctx, "tcp", r.target)
 	if err != nil {
 		reset(client)
@@ -112,18 +92,16 @@ func (r *Relay) carry(ctx context.Context, client net.Conn, fate Fate) {
 		reset(client)
 		reset(service)
 	}
-	ctx, done := context.WithCancel(ctx)
-	defer done()
 	stop := context.AfterFunc(ctx, resetBoth)
 	defer stop()
 	var both sync.WaitGroup
 	both.Go(func() {
-		if !pass(ctx, service, client, &fate, fate.ResetAfterSent) {
+		if !pass(service, client) {
 			resetBoth()
 		}
 	})
 	both.Go(func() {
-		if !pass(ctx, throat{client, &fate}, service, &fate, fate.ResetAfterAnswered) || fate.swallows() {
+		if !pass(throat{client, r.swallow}, service) || r.swallow() {
 			resetBoth()
 		}
 	})
@@ -132,16 +110,14 @@ func (r *Relay) carry(ctx context.Context, client net.Conn, fate Fate) {
 	_ = service.Close()
 }
 
-func (f *Fate) swallows() bool { return f.Swallow != nil && f.Swallow() }
-
-// throat passes on to a client what its fate does not swallow.
+// throat passes on to a client what is not swallowed.
 type throat struct {
-	client net.Conn
-	fate   *Fate
+	client  net.Conn
+	swallow func() bool
 }
 
 func (t throat) Write(b []byte) (int, error) {
-	if t.fate.swallows() {
+	if t.swallow() {
 		return len(b), nil
 	}
 	return t.client.Write(b)
@@ -149,43 +125,20 @@ func (t throat) Write(b []byte) (int, error) {
 
 // CloseWrite tells the client of the end, unless that is to be reset.
 func (t throat) CloseWrite() error {
-	if !t.fate.swallows() {
+	if !t.swallow() {
 		endOf(t.client)
 	}
 	return nil
 }
 
-// pass copies until the end, which it passes on, too. It reports whether it came
-// so far: not when a side is broken, or when limit bytes were passed on.
-func pass(ctx context.Context, to io.Writer, from net.Conn, fate *Fate, limit int64) bool {
-	buffer := make([]byte, relayPiece)
-	if fate.Slice > 0 {
-		buffer = buffer[:min(fate.Slice, relayPiece)]
+// pass copies until the end, which it passes on, too, and reports whether it came
+// so far.
+func pass(to io.Writer, from net.Conn) bool {
+	if _, err := io.Copy(to, from); err != nil {
+		return false
 	}
-	for passed := int64(0); limit <= 0 || passed < limit; {
-		room := int64(len(buffer))
-		if limit > 0 {
-			room = min(room, limit-passed)
-		}
-		n, err := from.Read(buffer[:room])
-		if n > 0 {
-			if !pause(ctx, fate.Latency) {
-				return false
-			}
-			if _, err := to.Write(buffer[:n]); err != nil {
-				return false
-			}
-			passed += int64(n)
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			endOf(to)
-			return true
-		case err != nil:
-			return false
-		}
-	}
-	return false
+	endOf(to)
+	return true
 }
 
 // endOf tells a connection that nothing more will come.

@@ -16,10 +16,10 @@ import (
 	"github.com/semel-dev/semel/check/wire"
 )
 
-// relayed is a client whose connections all have that fate.
-func relayed(t *testing.T, target string, fate wire.Fate) *wire.Client {
+// relayed is a client whose connections all go through one relay.
+func relayed(t *testing.T, target string, swallow func() bool) *wire.Client {
 	t.Helper()
-	relay, err := wire.OpenRelay(t.Context(), target, func(int) wire.Fate { return fate })
+	relay, err := wire.OpenRelay(t.Context(), target, swallow)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,22 +37,14 @@ func TestRelayPassesOn(t *testing.T) {
 	plain := server(t, echo)
 	secure, trust := tlsServer(t, echo)
 	long := strings.Repeat("0123456789", 10_000)
-	for name, fate := range map[string]wire.Fate{
-		"at once": {}, "late": {Latency: time.Millisecond}, "in slices": {Slice: 100},
-		"up to more than there is": {ResetAfterSent: 1 << 20, ResetAfterAnswered: 1 << 20},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for _, at := range []string{plain.String(), secure.String()} {
-				to := parse(t, at)
-				client := relayed(t, wire.Address(to), fate)
-				client.TLS = trust
-				got, err := client.Do(t.Context(), post(to, long), nil)
-				if err != nil || string(got.Body) != long {
-					t.Errorf("%s: got %v", at, err)
-				}
-			}
-		})
+	for _, at := range []string{plain.String(), secure.String()} {
+		to := parse(t, at)
+		client := relayed(t, wire.Address(to), nil)
+		client.TLS = trust
+		got, err := client.Do(t.Context(), post(to, long), nil)
+		if err != nil || string(got.Body) != long {
+			t.Errorf("%s: got %v", at, err)
+		}
 	}
 }
 
@@ -68,7 +60,7 @@ func TestRelaySwallowsAnswers(t *testing.T) {
 	secure, trust := tlsServer(t, echo)
 	for _, at := range []*url.URL{plain, secure} {
 		var connected atomic.Bool
-		client := relayed(t, at.Host, wire.Fate{Swallow: connected.Load})
+		client := relayed(t, at.Host, connected.Load)
 		client.TLS, client.Connected = trust, func() { connected.Store(true) }
 		got, err := client.Do(t.Context(), post(at, "body"), nil)
 		if got != nil || !errors.Is(err, wire.ErrCut) || !errors.Is(err, syscall.ECONNRESET) {
@@ -80,38 +72,10 @@ func TestRelaySwallowsAnswers(t *testing.T) {
 	}
 }
 
-func TestRelayResets(t *testing.T) {
-	t.Parallel()
-	received := make(chan int, 1)
-	count := func(conn net.Conn) {
-		all, err := io.ReadAll(conn)
-		if !errors.Is(err, syscall.ECONNRESET) {
-			all = nil
-		}
-		received <- len(all)
-	}
-	sent := service(t, count)
-	if _, err := relayed(t, sent.Host, wire.Fate{ResetAfterSent: 25}).Do(t.Context(), post(sent, "body"), nil); !errors.Is(err, wire.ErrCut) {
-		t.Errorf("error %v, want a cut", err)
-	}
-	if n := <-received; n != 25 {
-		t.Errorf("%d bytes arrived before the reset", n)
-	}
-	answered := service(t, func(conn net.Conn) {
-		readHead(bufio.NewReader(conn))
-		io.WriteString(conn, created)
-		io.Copy(io.Discard, conn)
-	})
-	got, err := relayed(t, answered.Host, wire.Fate{ResetAfterAnswered: int64(len(created) - 1)}).Do(t.Context(), post(answered, "body"), nil)
-	if !errors.Is(err, wire.ErrCut) || got == nil || got.Status != http.StatusCreated || !got.Cut {
-		t.Errorf("got %+v, %v", got, err)
-	}
-}
-
 func TestRelayResetsWhereNobodyListens(t *testing.T) {
 	t.Parallel()
 	at := parse(t, "http://127.0.0.1:1/")
-	if _, err := relayed(t, at.Host, wire.Fate{}).Do(t.Context(), post(at, "body"), nil); !errors.Is(err, wire.ErrCut) && !errors.Is(err, wire.ErrUnreachable) {
+	if _, err := relayed(t, at.Host, nil).Do(t.Context(), post(at, "body"), nil); !errors.Is(err, wire.ErrCut) && !errors.Is(err, wire.ErrUnreachable) {
 		t.Errorf("error %v, want a reset", err)
 	}
 }

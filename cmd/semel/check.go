@@ -9,6 +9,7 @@ import (
 
 	"github.com/semel-dev/semel/check"
 	checkreport "github.com/semel-dev/semel/check/report"
+	"github.com/semel-dev/semel/check/source"
 	"github.com/semel-dev/semel/check/wire"
 )
 
@@ -95,7 +96,7 @@ func (f *checkFlags) run(ctx context.Context, p *process, args []string) (err er
 	if f.output.dryRun {
 		return f.output.printPlan(p, plan)
 	}
-	if err := f.output.consent(p, config.Template.URL, plan.Requests); err != nil {
+	if err := f.output.consent(p, f.hosts(&config), plan.Requests); err != nil {
 		return err
 	}
 	if plan.Waits > 0 {
@@ -108,8 +109,9 @@ func (f *checkFlags) run(ctx context.Context, p *process, args []string) (err er
 	bar = startProgress(p, "checks", len(plan.Checks))
 	found, err := plan.Run(ctx)
 	bar.stop()
-	if err != nil && ctx.Err() == nil {
-		return errors.Join(unreachable(err), files.close())
+	if err != nil && ctx.Err() == nil { // nothing was found, which is said below
+		found.Notes = append(found.Notes, err.Error())
+		return errors.Join(unreachable(err), f.output.write(p, found, files))
 	}
 	return errors.Join(f.output.tell(p, found, files), verdictOf(ctx, found))
 }
@@ -135,6 +137,9 @@ func (f *checkFlags) config(ctx context.Context, p *process, args []string, open
 		}
 	}
 	notes := request.Notes
+	if t := &config.Template; config.Page == nil && !t.Varies() && !t.Has("key") {
+		notes = append(notes, source.Suggest(t)...)
+	}
 	for _, auth := range request.Auth {
 		notes = append(notes, "the service asks for "+auth+": give it with -H, or by a log-in")
 	}

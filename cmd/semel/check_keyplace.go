@@ -15,6 +15,7 @@ type keyPlaceFlags struct {
 	profile                   string
 	header, json, form, query string
 	raw                       bool
+	key                       string // of a new intent
 }
 
 func (f *keyPlaceFlags) register(flags *pflag.FlagSet) {
@@ -23,6 +24,7 @@ func (f *keyPlaceFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.json, "key-json", "", "the key is in the JSON body, at this `pointer`, such as /request_id")
 	flags.StringVar(&f.form, "key-form", "", "the key is in the form field of this `name`")
 	flags.StringVar(&f.query, "key-query", "", "the key is in the query parameter of this `name`")
+	flags.StringVar(&f.key, "key", "", "`text` of a new key, with {{uuid}} or {{n}} in it (default: semel-check-, and 24 digits)")
 	flags.BoolVar(&f.raw, "raw-key", false, "write the header's key as it is, not as \"text in quotes\"")
 }
 
@@ -41,7 +43,7 @@ func (f *keyPlaceFlags) into(c *check.Config, seen wire.Field) error {
 	if !ok {
 		return usagef("--profile %q is none of %s", f.profile, strings.Join(profileNames(), ", "))
 	}
-	c.Profile, c.Key = profile, profile.Key
+	c.Profile, c.Key, c.NewKey = profile, profile.Key, f.key
 	var given []string
 	for _, one := range []struct {
 		flag  string

@@ -79,7 +79,7 @@ func TestCheckLogsInAndMints(t *testing.T) {
 		"--login", "curl " + server.URL + "/login --data-urlencode 'name={{var:name}}' --data-urlencode 'password={{var:password}}'",
 		"--login-take", "token=/token", "--user-header", "Authorization: Bearer {{var:token}}", "--other-header", "Authorization: Bearer {{var:token}}",
 		"--var", "name=ann", "--var", "password=@" + password, "--other-var", "name=bob", "--other-var", "password=secret of bob",
-		"--mint", "/ids /new/id", "--count-json", "/count /loans", "--settle", "300ms", "--json",
+		"--mint", "POST /ids /new/id", "--count-json", "/count /loans", "--settle", "300ms", "--json",
 	}
 	code, stdout, stderr := checked(t, args...)
 	if code != exitFine || !strings.Contains(stdout, `"fine":true`) {

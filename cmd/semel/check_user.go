@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"strings"
 
@@ -30,7 +31,7 @@ func (f *userFlags) register(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.otherVars, "other-var", nil, "the same for somebody else: `NAME=VALUE`")
 	flags.StringVar(&f.login, "login", "", "log in first, by a curl command `line` or @FILE; its cookies are kept")
 	flags.StringArrayVar(&f.take, "login-take", nil, "keep what the log-in's answer has at a pointer: `NAME=/pointer`, for {{var:NAME}}")
-	flags.StringVar(&f.mint, "mint", "", "ask for {{minted}} before each intent: `\"[METHOD] URL /pointer\"` (default POST)")
+	flags.StringVar(&f.mint, "mint", "", "ask for {{minted}} before each intent: `\"[METHOD] URL /pointer\"` (default GET)")
 }
 
 func (f *userFlags) into(c *check.Config) error {
@@ -130,11 +131,15 @@ func (f *userFlags) mintOf(c *check.Config) (*check.Mint, error) {
 	}
 	words := strings.Fields(f.mint)
 	if len(words) == 2 {
-		words = append([]string{"POST"}, words...)
+		words = append([]string{http.MethodGet}, words...)
 	}
 	if len(words) != 3 || !strings.HasPrefix(words[2], "/") {
 		return nil, usagef("--mint %q is not written as \"[METHOD] URL /pointer\", such as \"POST /ids /id\"", f.mint)
 	}
-	at, _ := besides(c.Template.URL, words[1])
-	return &check.Mint{Template: check.Template{Method: words[0], URL: at, Header: credentials(c)}, Pointer: words[2]}, nil
+	at, same := besides(c.Template.URL, words[1])
+	template := check.Template{Method: words[0], URL: at}
+	if same {
+		template.Header = credentials(c)
+	}
+	return &check.Mint{Template: template, Pointer: words[2]}, nil
 }

@@ -27,6 +27,7 @@ func TestMain(m *testing.M) {
 		"semel":        main,
 		"http":         func() { os.Exit(httpCommand(os.Args[1:], os.Stdout, os.Stderr)) },
 		"upstream":     func() { os.Exit(upstreamCommand(os.Args[1:], os.Stderr)) },
+		"sample":       func() { os.Exit(sampleCommand(os.Args[1:], os.Stderr)) },
 		"fill-store":   func() { os.Exit(fillStoreCommand(os.Args[1:], os.Stderr)) },
 		"future-store": func() { os.Exit(futureStoreCommand(os.Args[1:], os.Stderr)) },
 		"run-sql":      func() { os.Exit(runSQLCommand(os.Args[1:], os.Stderr)) },
@@ -41,6 +42,7 @@ func TestMain(m *testing.M) {
 //	run-sql FILE SQL         runs the statements of a file in a database of SQLite
 //	upstream READY LOG       serves an application; writes its URL to READY and
 //	                         what it executes to LOG
+//	sample NAME READY        serves an example, and writes its URL to READY
 //	http METHOD URL [NAME:VALUE…] [BODY]  sends a request and prints the answer
 //	env-from FILE            waits for a ready file; its names become variables
 //	env-digest NAME          sets $digest to that of the record of this name in

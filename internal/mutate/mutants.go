@@ -24,7 +24,7 @@ type mutant struct {
 }
 
 func mutants() []mutant {
-	return slices.Concat(fences(), claims(), outcomes(), unknowns(), answered(), transactions(), walls(), replies(), bounds(), clocks(), unreachable(), formTokens(), formPages(), guards())
+	return slices.Concat(fences(), claims(), outcomes(), unknowns(), answered(), transactions(), walls(), replies(), bounds(), clocks(), unreachable(), formTokens(), formPages(), guards(), checks())
 }
 
 // fences are the comparisons in the stores (promise 1).

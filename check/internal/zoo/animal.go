@@ -38,9 +38,30 @@ type Home struct {
 // Animals are all that have a mistake.
 func Animals() []Animal {
 	return slices.Concat(
-		keyAnimals(), tellingAnimals(), answerAnimals(), racingAnimals(), storingAnimals(), scopeAnimals(),
-		appAnimals(), processAnimals(), pageAnimals(), webhookAnimals(),
+		keyAnimals(), comparingAnimals(), refusingAnimals(), tellingAnimals(), readingAnimals(), mismatchAnimals(), contentAnimals(),
+		answerAnimals(), keepingAnimals(), racingAnimals(), refusedAnimals(), storingAnimals(), failingAnimals(), takenAnimals(),
+		scopeAnimals(), appAnimals(), serverAnimals(), processAnimals(), pageAnimals(), webhookAnimals(),
 	)
+}
+
+// anotherAnswer are the checks that compare a repetition with the first answer,
+// beside those that look at one part of it.
+func anotherAnswer() []string {
+	return []string{"BASIC-10", "RACE-06", "LOST-05", "LOST-08", "LOST-10", "SIZE-02", "SIZE-03", "SIZE-04", "SIZE-05", "SIZE-06"}
+}
+
+// doneAgain are the checks that see a repetition done once more, as long as no
+// key tells it from others.
+func doneAgain() []string {
+	return []string{
+		"BASIC-02", "BASIC-05", "BASIC-08", "BASIC-10", "LOST-04", "LOST-05", "LOST-06", "LOST-07", "LOST-08", "LOST-10",
+		"SIZE-02", "SIZE-03", "SIZE-04", "SIZE-05", "SIZE-06",
+	}
+}
+
+// doneTogether are the checks that see two at once done.
+func doneTogether() []string {
+	return []string{"RACE-01", "RACE-02", "RACE-03", "RACE-04", "RACE-05", "RACE-06"}
 }
 
 // Durations of an ordinary order: long enough that two can meet, and that a
@@ -49,6 +70,10 @@ const (
 	before = 20 * time.Millisecond
 	after  = 10 * time.Millisecond
 )
+
+// unhurried is for animals in which it matters what meets what: a busy machine
+// must not make the difference.
+func unhurried() Habits { return Habits{Before: 60 * time.Millisecond, After: 30 * time.Millisecond} }
 
 // habitat is what an animal is made of. Zero fields are ordinary.
 type habitat struct {
@@ -101,6 +126,16 @@ func impatient(setup func() (Home, error)) func() (Home, error) {
 	return func() (Home, error) {
 		home, err := setup()
 		home.Config.Timeout = 1500 * time.Millisecond
+		return home, err
+	}
+}
+
+// only asks these groups: where not even one order goes right, what the others
+// find says nothing more.
+func only(setup func() (Home, error), groups ...string) func() (Home, error) {
+	return func() (Home, error) {
+		home, err := setup()
+		home.Config.Only = groups
 		return home, err
 	}
 }

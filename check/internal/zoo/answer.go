@@ -2,6 +2,7 @@ package zoo
 
 import (
 	"bytes"
+	"maps"
 	"net/http"
 )
 
@@ -51,9 +52,7 @@ func (a *Answer) kept() *Answer {
 
 // writeTo sends it; a repetition says that it is one.
 func (a *Answer) writeTo(w http.ResponseWriter, again bool) {
-	for name, values := range a.Header() {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), a.Header())
 	if again {
 		w.Header().Set("Idempotent-Replayed", "true")
 	}

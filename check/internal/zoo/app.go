@@ -66,7 +66,7 @@ func NewApp(habits Habits) *App {
 // ServeHTTP implements [http.Handler].
 func (a *App) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.mux.ServeHTTP(w, r) }
 
-// Name, PerIntent and Count make the shop an oracle of its own orders.
+// Name implements check.Oracle: the shop tells of its own orders.
 func (*App) Name() string { return "the books" }
 
 // PerIntent implements check.Oracle.

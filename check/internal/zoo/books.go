@@ -102,11 +102,11 @@ func (b *Books) addReturning(order Order) (Order, error) {
 // addIgnoring is INSERT IGNORE: where nothing was written, it says that it was.
 func (b *Books) addIgnoring(order Order) (Order, error) {
 	kept, err := b.AddNew(order)
-	if err != nil {
-		order.ID = len(b.All()) + 1
-		return order, nil
+	if err == nil {
+		return kept, nil
 	}
-	return kept, nil
+	order.ID = len(b.All()) + 1
+	return order, nil // that is the mistake
 }
 
 // look is a SELECT: what it found may be old by the time the caller reads it.
@@ -137,7 +137,7 @@ func lag() {
 	<-timer.C
 }
 
-const roundTrip = 10 * time.Millisecond
+const roundTrip = 30 * time.Millisecond
 
 // answerTaken maps what the books said.
 func answerTaken(w http.ResponseWriter, err error) {

@@ -55,7 +55,7 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Body = readable(body)
-	d.once(w, r, d.Scope(r)+"\x00"+key, d.Fingerprint(r, body))
+	d.once(w, r, d.Scope(r)+"\x00"+key, d.Fingerprint(r, body)) //nolint:contextcheck // the work outlives the caller.
 }
 
 // once runs the request, unless its key was seen before.

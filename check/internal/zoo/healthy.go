@@ -2,13 +2,17 @@ package zoo
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/semel-dev/semel/check"
 )
 
 // Healthy are services without a mistake. No two of them are alike.
-func Healthy() []Animal {
+func Healthy() []Animal { return slices.Concat(healthyDoors(), healthyShops()) }
+
+// healthyDoors differ in what the door does.
+func healthyDoors() []Animal {
 	return []Animal{
 		{Name: "waits", Says: "A duplicate waits for the first one's answer.", Setup: habitat{}.home},
 		{
@@ -43,6 +47,12 @@ func Healthy() []Animal {
 				d.Fingerprint = func(*http.Request, []byte) string { return "" }
 			}}.home,
 		},
+	}
+}
+
+// healthyShops differ in what stands behind, before and around the door.
+func healthyShops() []Animal {
+	return []Animal{
 		{
 			Name: "numbers are unique", Says: "The application refuses a number that is there, by an index.",
 			Setup: habitat{habits: Habits{Takes: (*Books).AddNew}}.home,
@@ -83,7 +93,7 @@ func Healthy() []Animal {
 			Setup: habitat{process: mortal}.home,
 		},
 		{
-			Name: "expiring", Says: "Records are kept for two seconds, and then the key is new.",
+			Name: "expiring", Says: "Records are kept for four seconds, and then the key is new.",
 			Setup: habitat{decisions: func(d *Decisions) { d.Retention = retention }, change: expiring}.home,
 		},
 		{Name: "a page", Says: "A form with a token, which together with the content is the key.", Setup: ordering(habitat{})},

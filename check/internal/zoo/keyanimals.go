@@ -2,6 +2,7 @@ package zoo
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -10,7 +11,11 @@ func keyAnimals() []Animal {
 	return []Animal{
 		{
 			Name: "ignores keys", Says: "The API takes the header, says so in its manual, and has no code for it.",
-			Setup: habitat{decisions: func(d *Decisions) { d.Methods = nil }}.home,
+			Caught: slices.Concat(doneAgain(), doneTogether(), []string{
+				"BASIC-04", "KEY-03", "KEY-04", "KEY-05", "KEY-07", "KEY-12", "KEY-13", "MIS-01", "MIS-03", "MIS-08", "MIS-10", "MIS-11", "SIZE-07",
+			}),
+			Depends: []string{"LOST-03"},
+			Setup:   habitat{decisions: func(d *Decisions) { d.Methods = nil }}.home,
 		},
 		{
 			Name:   "first line only",
@@ -37,6 +42,12 @@ func keyAnimals() []Animal {
 			Caught: []string{"KEY-06"},
 			Setup:  habitat{decisions: spelled(func(key string) string { return key[:min(64, len(key))] })}.home,
 		},
+	}
+}
+
+// comparingAnimals take two keys for one, or one for two.
+func comparingAnimals() []Animal {
+	return []Animal{
 		{
 			Name:   "case does not matter",
 			Says:   "The column has the database's usual collation, which compares without case; or somebody wrote ToLower.",
@@ -95,6 +106,12 @@ func keyAnimals() []Animal {
 				return key, err
 			})}.home,
 		},
+	}
+}
+
+// refusingAnimals do not refuse keys, or do it badly.
+func refusingAnimals() []Animal {
+	return []Animal{
 		{
 			Name:   "control bytes are mended",
 			Says:   "A lenient proxy writes an underscore for what it cannot print: another key than the one that was sent.",
@@ -104,11 +121,11 @@ func keyAnimals() []Animal {
 		{
 			Name:   "the same caller at the same place",
 			Says:   "Servers that debounce: a second request of one caller to one path is taken for a double click, whatever is in it.",
-			Caught: []string{"BASIC-01", "BASIC-06"},
-			Setup: habitat{decisions: func(d *Decisions) {
+			Caught: []string{"BASIC-01", "BASIC-02", "BASIC-06", "BASIC-07", "BASIC-09", "BASIC-10"},
+			Setup: only(habitat{decisions: func(d *Decisions) {
 				d.Key = func(r *http.Request) (string, error) { return r.URL.Path, nil }
 				d.Fingerprint = func(*http.Request, []byte) string { return "" }
-			}}.home,
+			}}.home, "BASIC"),
 		},
 		{
 			Name:   "a long key is an accident",

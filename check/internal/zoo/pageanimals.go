@@ -2,25 +2,32 @@ package zoo
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/semel-dev/semel/check"
 	"github.com/semel-dev/semel/check/wire"
 )
 
+// asPages leaves out what browsers never do.
+func asPages(ids []string) []string {
+	return slices.DeleteFunc(ids, func(id string) bool { return id == "SIZE-04" })
+}
+
 // pageAnimals take forms in a wrong way.
 func pageAnimals() []Animal {
 	return []Animal{
 		{
-			Name:   "the token is not looked at",
-			Says:   "The page has a token against forgery, which is good for any number of times: a double click orders twice.",
-			Caught: []string{"FORM-01", "FORM-02", "FORM-03"},
-			Setup:  ordering(habitat{decisions: func(d *Decisions) { d.Methods = nil }}),
+			Name:    "the token is not looked at",
+			Says:    "The page has a token against forgery, which is good for any number of times: a double click orders twice.",
+			Caught:  slices.Concat(asPages(doneAgain()), doneTogether(), []string{"FORM-01", "FORM-02", "FORM-03"}),
+			Depends: []string{"LOST-03"},
+			Setup:   ordering(habitat{decisions: func(d *Decisions) { d.Methods = nil }}),
 		},
 		{
 			Name:   "the second click is an error",
 			Says:   "The token is used up by the first click, and the second one's page says that the form has expired: that is what is seen.",
-			Caught: []string{"FORM-02", "FORM-06"},
+			Caught: []string{"BASIC-03", "BASIC-04", "BASIC-10", "BASIC-12", "RACE-06", "LOST-03", "LOST-04", "LOST-05", "LOST-06", "LOST-07", "LOST-10", "SIZE-03", "SIZE-05", "SIZE-06", "FORM-02", "FORM-06"},
 			Setup: ordering(habitat{decisions: func(d *Decisions) {
 				d.Dedup = true
 				d.Duplicate = expired
@@ -29,13 +36,13 @@ func pageAnimals() []Animal {
 		{
 			Name:   "Back, edit, and the old order",
 			Says:   "The token alone is the key: who goes back and orders something else gets the page of the first order.",
-			Caught: []string{"FORM-04"},
+			Caught: []string{"SIZE-07", "FORM-04"},
 			Setup:  ordering(habitat{decisions: keyed(tokenOnly)}),
 		},
 		{
 			Name:   "Back, edit, and a refusal",
 			Says:   "A form's token is treated like a program's key: other content is refused with 422.",
-			Caught: []string{"FORM-04"},
+			Caught: []string{"SIZE-07", "FORM-04"},
 			Setup: ordering(habitat{decisions: func(d *Decisions) {
 				d.Key, d.Fingerprint = tokenOnly, Fingerprint
 			}}),
@@ -43,14 +50,14 @@ func pageAnimals() []Animal {
 		{
 			Name:   "one token for all tabs",
 			Says:   "The token is made once for each session, so that two tabs with two orders are one.",
-			Caught: []string{"FORM-04", "FORM-05"},
-			Setup: ordering(habitat{
+			Caught: []string{"BASIC-01", "BASIC-02", "BASIC-09", "BASIC-10", "FORM-01", "FORM-03", "FORM-05"},
+			Setup: only(ordering(habitat{
 				decisions: keyed(tokenOnly),
 				outside: func(next http.Handler) http.Handler {
 					token := freshToken()
 					return Page(func() string { return token }, next)
 				},
-			}),
+			}), "BASIC", "FORM"),
 		},
 	}
 }

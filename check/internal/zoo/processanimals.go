@@ -24,6 +24,7 @@ func processAnimals() []Animal {
 			Says:   "The lock lives as long as the record: what a crash left is running for a day, says 409.",
 			Caught: []string{"OP-03"},
 			Setup: habitat{
+				habits:    unhurried(),
 				decisions: func(d *Decisions) { d.Wait, d.Orphaned = 0, func(*Record) bool { return false } },
 				process:   mortal,
 			}.home,
@@ -79,11 +80,11 @@ func processAnimals() []Animal {
 }
 
 // retention is that of animals whose records expire while one looks.
-const retention = 2 * time.Second
+const retention = 4 * time.Second
 
 func expiring(c *check.Config) {
 	c.Retention = retention
-	c.Only = []string{"BASIC", "EXP"}
+	c.Only = []string{"BASIC-01", "BASIC-02", "EXP"}
 }
 
 // mortal animals recover at once, or never.

@@ -10,24 +10,26 @@ import (
 func racingAnimals() []Animal {
 	return []Animal{
 		{
-			Name:   "look, then insert",
-			Says:   "SELECT, and INSERT where it found nothing: two that look at the same time both insert.",
-			Caught: []string{"RACE-01", "RACE-02", "RACE-03", "RACE-04"},
-			Setup: habitat{decisions: func(d *Decisions) {
+			Name:    "look, then insert",
+			Says:    "SELECT, and INSERT where it found nothing: two that look at the same time both insert.",
+			Caught:  append(doneTogether(), "MIS-11"),
+			Depends: []string{"LOST-07", "LOST-10"},
+			Setup: habitat{habits: unhurried(), decisions: func(d *Decisions) {
 				d.Claim = func(m *Memory, life Life, id, asked string) (*Record, bool) {
 					if rec := m.Look(id); rec != nil {
 						return rec, false
 					}
-					within(context.Background(), 3*before) // the time between two statements
+					within(context.Background(), 2*unhurried().Before) // the time between two statements
 					return m.take(life, id, asked), true
 				}
 			}}.home,
 		},
 		{
-			Name:   "the record comes last",
-			Says:   "Nothing is written before the work is done: the record is there for retries, and not for doubles.",
-			Caught: []string{"RACE-01", "RACE-02", "RACE-03", "RACE-04"},
-			Setup: habitat{decisions: func(d *Decisions) {
+			Name:    "the record comes last",
+			Says:    "Nothing is written before the work is done: the record is there for retries, and not for doubles.",
+			Caught:  append(doneTogether(), "MIS-11"),
+			Depends: []string{"LOST-07", "LOST-10"},
+			Setup: habitat{habits: unhurried(), decisions: func(d *Decisions) {
 				d.Claim = func(m *Memory, life Life, id, asked string) (*Record, bool) {
 					if rec := m.Look(id); rec != nil && rec.over() {
 						return rec, false
@@ -37,21 +39,29 @@ func racingAnimals() []Animal {
 			}}.home,
 		},
 		{
-			Name:   "racers get 500",
-			Says:   "The unique index does its work, and nobody catches what it throws.",
-			Caught: []string{"RACE-06"},
-			Setup: habitat{decisions: busy(func(_ *Door, w http.ResponseWriter, _ *Record) {
+			Name:    "racers get 500",
+			Says:    "The unique index does its work, and nobody catches what it throws.",
+			Caught:  []string{"RACE-06"},
+			Depends: []string{"LOST-07", "LOST-10"},
+			Setup: habitat{habits: unhurried(), decisions: busy(func(_ *Door, w http.ResponseWriter, _ *Record) {
 				answerProblem(w, http.StatusInternalServerError, "duplicate key value violates unique constraint")
 			})}.home,
 		},
 		{
-			Name:   "racers get an empty 200",
-			Says:   "The record is there, its answer is not, and what is sent is what is in the column: nothing.",
-			Caught: []string{"RACE-06"},
-			Setup: habitat{decisions: busy(func(_ *Door, w http.ResponseWriter, _ *Record) {
+			Name:    "racers get an empty 200",
+			Says:    "The record is there, its answer is not, and what is sent is what is in the column: nothing.",
+			Caught:  []string{"RACE-06"},
+			Depends: []string{"LOST-07", "LOST-10"},
+			Setup: habitat{habits: unhurried(), decisions: busy(func(_ *Door, w http.ResponseWriter, _ *Record) {
 				w.WriteHeader(http.StatusOK)
 			})}.home,
 		},
+	}
+}
+
+// refusedAnimals refuse racers in a wrong way, or the wrong ones.
+func refusedAnimals() []Animal {
+	return []Animal{
 		{
 			Name:   "racers are not told when",
 			Says:   "409 is right, but when to come again is not said.",
@@ -61,10 +71,11 @@ func racingAnimals() []Animal {
 			})}.home,
 		},
 		{
-			Name:   "impatience frees the key",
-			Says:   "A waiter that gives up deletes the record, so as to leave nothing behind: it was the owner's, who still runs.",
-			Caught: []string{"RACE-09"},
-			Setup: habitat{decisions: busy(func(d *Door, w http.ResponseWriter, rec *Record) {
+			Name:    "impatience frees the key",
+			Says:    "A waiter that gives up deletes the record, so as to leave nothing behind: it was the owner's, who still runs.",
+			Caught:  []string{"RACE-02", "RACE-03", "RACE-04", "RACE-05", "RACE-06", "RACE-09"},
+			Depends: []string{"LOST-07", "LOST-10"},
+			Setup: habitat{habits: unhurried(), decisions: busy(func(d *Door, w http.ResponseWriter, rec *Record) {
 				d.memory.forget(rec.id)
 				d.comeAgain(w, "in-flight: the first one is still running")
 			})}.home,

@@ -134,12 +134,18 @@ func doors() []door { return []door{{"without Semel", false}, {"with Semel", tru
 // open starts a server, and returns a person at the door.
 func (d door) open(tb testing.TB) (*server, *apps.Person) {
 	tb.Helper()
-	s := start(tb)
-	address := s.address
-	if d.protected {
-		address = apps.Protect(tb, address, rules)
-	}
+	s, address := d.at(tb)
 	return s, apps.NewPerson(tb, address)
+}
+
+// at starts a server, and returns the address of the door.
+func (d door) at(tb testing.TB) (s *server, address string) {
+	tb.Helper()
+	s = start(tb)
+	if d.protected {
+		return s, apps.Protect(tb, s.address, rules)
+	}
+	return s, s.address
 }
 
 // want is the first number without Semel, and the second with it.

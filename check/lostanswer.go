@@ -153,7 +153,7 @@ func retriedAfterReset(ctx context.Context, p *probe) finding {
 		return incomplete("%v", err)
 	}
 	var connected atomic.Bool
-	relay, err := wire.OpenRelay(ctx, wire.Address(r.URL), func(int) wire.Fate { return wire.Fate{Swallow: connected.Load} })
+	relay, err := wire.OpenRelay(ctx, wire.Address(r.URL), connected.Load)
 	if err != nil {
 		return incomplete("%v", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/semel-dev/semel/check/webform"
 	"github.com/semel-dev/semel/check/wire"
 )
 
@@ -53,7 +54,7 @@ func alteredBody(r *wire.Request, key string) ([]byte, error) {
 	switch _, isJSON := decodeJSON(r.Body); {
 	case isJSON:
 		return alteredJSON(r.Body, key)
-	case media == "application/x-www-form-urlencoded":
+	case media == webform.URLEncoded:
 		return alteredForm(r.Body, key)
 	case strings.HasPrefix(media, "multipart/"):
 		end := []byte("\r\n--" + parameters["boundary"] + "--")

@@ -1,0 +1,87 @@
+package check_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"time"
+
+	"github.com/semel-dev/semel/check"
+	"github.com/semel-dev/semel/check/wire"
+)
+
+// A plan says what would be sent, and sends nothing.
+func ExampleNewPlan() {
+	profile, _ := check.ProfileNamed("ietf")
+	plan, err := check.NewPlan(check.Config{
+		Template: check.Template{
+			Method: http.MethodPost, URL: "http://localhost:9000/orders", Body: []byte(`{"number":{{n}}}`),
+			Header: []wire.Field{{Name: "Content-Type", Value: "application/json"}},
+		},
+		Profile: profile, Only: []string{"BASIC-02", "RACE-02"},
+	})
+	if err != nil {
+		panic(err)
+	}
+	for _, one := range plan.Checks {
+		fmt.Println(one.ID, one.Level, one.Says)
+	}
+	fmt.Println("at most", plan.Requests, "requests")
+	_, err = check.NewPlan(check.Config{Template: check.Template{Method: http.MethodPost, URL: "localhost:9000/orders"}, Profile: profile})
+	fmt.Println(err)
+	// Output:
+	// BASIC-02 MUST A request that is sent again has no second effect.
+	// RACE-02 MUST Ten attempts of one intent at once have one effect.
+	// at most 47 requests
+	// the URL "localhost:9000/orders" does not begin with http:// or https://
+}
+
+// An application that knows nothing of keys is found out.
+func ExamplePlan_Run() {
+	app := &counter{} // of orders; it counts them, too
+	server := httptest.NewServer(app)
+	defer server.Close()
+	profile, _ := check.ProfileNamed("ietf")
+	plan, err := check.NewPlan(check.Config{
+		Template: check.Template{Method: http.MethodPost, URL: server.URL + "/orders", Body: []byte(`{"number":{{n}}}`)},
+		Profile:  profile, Oracles: []check.Oracle{app}, Settle: 100 * time.Millisecond, Only: []string{"BASIC-01", "BASIC-02"},
+	})
+	if err != nil {
+		panic(err)
+	}
+	report, err := plan.Run(context.Background())
+	if err != nil {
+		panic(err)
+	}
+	for _, one := range report.Results {
+		if one.Verdict == check.Fail {
+			fmt.Println(one.ID, one.Reason)
+		}
+	}
+	fmt.Println("fine:", report.Fine())
+	// Output:
+	// BASIC-02 2 effects instead of one
+	// fine: false
+}
+
+// A receiver of webhooks is tried with signatures as its sender makes them.
+func ExampleSignWebhook() {
+	secret, err := check.DecodeSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(check.SignWebhook(secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`)))
+	// Output: v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=
+}
+
+func ExampleValues_Fill() {
+	fmt.Println(check.Values{"n": "17"}.Fill("/orders/{{n}}?of={{var:tenant}}"))
+	// Output: /orders/17?of={{var:tenant}}
+}
+
+func ExampleAt() {
+	doc := map[string]any{"orders": []any{map[string]any{"id": "o-1"}}}
+	fmt.Println(check.At(doc, "/orders/0/id"))
+	// Output: o-1 true
+}

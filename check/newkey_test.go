@@ -1,0 +1,68 @@
+package check_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/semel-dev/semel/check"
+)
+
+// uuidDesk takes no keys but UUIDs.
+func uuidDesk() *desk {
+	d := newDesk()
+	parse := d.key
+	d.key = func(lines []string) (string, int) {
+		key, refusal := parse(lines)
+		if refusal == 0 && (len(key) != 36 || strings.Count(key, "-") != 4) {
+			return "", http.StatusBadRequest
+		}
+		return key, refusal
+	}
+	return d
+}
+
+func TestKeysOfTheFormThatIsAskedFor(t *testing.T) {
+	t.Parallel()
+	d := uuidDesk()
+	config := trial(t, d, d)
+	config.NewKey = "{{uuid}}"
+	report := expectBad(t, config)
+	if got := resultOf(t, report, "BASIC-02").Verdict; got != check.Pass {
+		t.Errorf("BASIC-02: %s", got)
+	}
+}
+
+func TestKeysOfAnotherFormAreRefused(t *testing.T) {
+	t.Parallel()
+	d := uuidDesk()
+	config := trial(t, d, d)
+	config.Only = []string{"BASIC-01", "keys"}
+	_, report := runTrial(t, config)
+	if got := resultOf(t, report, "BASIC-01").Verdict; got != check.Fail {
+		t.Errorf("BASIC-01: %s", got)
+	}
+	// What is refused anyway says nothing of keys.
+	for _, id := range []string{"KEY-02", "KEY-05", "KEY-09", "KEY-10"} {
+		if got := resultOf(t, report, id).Verdict; got != check.Incomplete {
+			t.Errorf("%s: %s", id, got)
+		}
+	}
+}
+
+func TestNewKeyHasToVary(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]string{
+		"mine":            "is the same for every intent",
+		"{{now}}":         "is the same for every intent",
+		"{{key}}-{{n}}":   "has {{key}}, which a key cannot be made of",
+		"{{var:me}}{{n}}": "has {{var:me}}, which a key cannot be made of",
+	} {
+		d := newDesk()
+		config := trial(t, d, d)
+		config.NewKey = key
+		if _, err := check.NewPlan(config); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+}

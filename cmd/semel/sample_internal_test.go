@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/semel-dev/semel/examples/invoices"
+	safeinvoices "github.com/semel-dev/semel/examples/invoices/protected"
+	"github.com/semel-dev/semel/examples/mathematicians"
+)
+
+// sampleApplication is one of the examples.
+type sampleApplication interface {
+	http.Handler
+	io.Closer
+}
+
+// withHandler is an example that has a handler, and is none.
+type withHandler struct {
+	http.Handler
+	io.Closer
+}
+
+// sampleCommand serves an example: "invoices", which knows nothing of keys, its
+// twin "protected", or "mathematicians", with its database in a file. It writes
+// its URL to the ready file under that name.
+func sampleCommand(args []string, stderr *os.File) int {
+	if len(args) != 2 {
+		return fail(stderr, errors.New("usage: sample NAME READY"))
+	}
+	name, ready := args[0], args[1]
+	app, err := openSample(name)
+	if err != nil {
+		return fail(stderr, err)
+	}
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		return fail(stderr, errors.Join(err, app.Close()))
+	}
+	if err := os.WriteFile(ready, []byte(name+"=http://"+listener.Addr().String()+"\n"), 0o600); err != nil {
+		return fail(stderr, errors.Join(err, app.Close()))
+	}
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: app}
+	return fail(stderr, errors.Join(server.Serve(listener), app.Close()))
+}
+
+func openSample(name string) (sampleApplication, error) {
+	switch name {
+	case "invoices":
+		app, err := invoices.Open("invoices.db", &invoices.Options{Latency: -1})
+		if err != nil {
+			return nil, err
+		}
+		return withHandler{app.Handler(), app}, nil
+	case "protected":
+		app, err := safeinvoices.Open("protected.db", nil)
+		if err != nil {
+			return nil, err
+		}
+		return withHandler{app.Handler(), app}, nil
+	case "mathematicians":
+		return mathematicians.Open("mathematicians.db", nil)
+	}
+	return nil, fmt.Errorf("there is no example %q", name)
+}
