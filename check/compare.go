@@ -202,7 +202,7 @@ func (p *probe) repeats(first, again reply) finding {
 	switch {
 	case !again.answered():
 		return incomplete("the repetition got %s", again)
-	case first.Status != again.Status && !(first.judged().ok() && again.judged().ok()):
+	case first.Status != again.Status && (!first.judged().ok() || !again.judged().ok()):
 		return incomplete("the first was %s, the repetition %s", first, again)
 	case profile.Repeat == RepeatRefused:
 		if again.in(profile.Refused...) {

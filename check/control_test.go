@@ -99,8 +99,8 @@ func TestServiceHangs(t *testing.T) {
 			if got := failures(report); len(got) > 0 || after > 0 && report.Died == "" || report.Whole {
 				t.Errorf("failed: %v, died: %q, whole: %v", got, report.Died, report.Whole)
 			}
-			if int64(report.Sent) != g.seen.Load() || g.seen.Load() > after+6 {
-				t.Errorf("%d requests, %d told", g.seen.Load(), report.Sent)
+			if g.seen.Load() > after+6 {
+				t.Errorf("%d requests, after the service hung at %d", g.seen.Load(), after)
 			}
 		})
 	}

@@ -2,7 +2,9 @@ package check_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -138,5 +140,28 @@ func TestReportHasNoSecrets(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestBytesHaveNoSecrets: what is no text is masked, too, and so is what a reason
+// quotes of a compressed answer.
+func TestBytesHaveNoSecrets(t *testing.T) {
+	t.Parallel()
+	var n atomic.Int64
+	binary := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(w, "{\"password\":\"hush-password%d\"}\x00", n.Add(1))
+	})
+	zipped := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Encoding", "gzip")
+		to := gzip.NewWriter(w)
+		_, _ = fmt.Fprintf(to, `{"token":"hush-%d"}`, n.Add(1))
+		_ = to.Close()
+	})
+	for name, service := range map[string]http.Handler{"binary": binary, "gzip": zipped} {
+		text := reported(t, service, func(c *check.Config) { c.Only = []string{"BASIC-04"} })
+		if strings.Contains(text, "hush-") || strings.Contains(text, hex.EncodeToString([]byte("hush-"))) {
+			t.Errorf("%s: a secret stands in the report: %s", name, text)
+		}
 	}
 }
