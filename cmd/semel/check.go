@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -111,9 +112,19 @@ func (f *checkFlags) run(ctx context.Context, p *process, args []string) (err er
 	bar.stop()
 	if err != nil && ctx.Err() == nil { // nothing was found, which is said below
 		found.Notes = append(found.Notes, err.Error())
-		return errors.Join(unreachable(err), f.output.write(p, found, files))
+		return withVerdict(p, f.output.write(p, found, files), unreachable(err))
 	}
-	return errors.Join(f.output.tell(p, found, files), verdictOf(ctx, found))
+	return withVerdict(p, f.output.tell(p, found, files), verdictOf(ctx, found))
+}
+
+// withVerdict says what went wrong with the reports, too: the verdict alone has
+// an exit code.
+func withVerdict(p *process, err, verdict error) error {
+	if err == nil || verdict == nil {
+		return errors.Join(err, verdict)
+	}
+	_, _ = fmt.Fprintln(p.stderr, "semel: "+plainLine(strings.ReplaceAll(err.Error(), "\n", "; ")))
+	return verdict
 }
 
 // config reads all flags. What it opens is closed by open.
