@@ -127,19 +127,10 @@ func front(b *booth, next http.Handler) http.Handler {
 
 func behind(t *testing.T, store semel.Store, app http.Handler, policy semel.Policy, o *semelhttp.Options) http.Handler {
 	t.Helper()
-	guard, err := semel.New(store, &semel.Options{Policy: policy})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = guard.Close() })
-	door, err := semelhttp.New(guard, semelhttp.ScopeBy(account), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return door.Handler(app)
+	return middleware(t, store, policy, account, o).Handler(app)
 }
 
-// visit checks what stands before a booth, with the groups of this contract.
+// visit checks what stands before a booth: races, scopes, values that are there once, and refusals.
 func visit(t *testing.T, b check.Oracle, handler http.Handler, edit func(*check.Config)) *check.Report {
 	t.Helper()
 	server := httptest.NewUnstartedServer(handler)
@@ -161,53 +152,27 @@ func visit(t *testing.T, b check.Oracle, handler http.Handler, edit func(*check.
 	if edit != nil {
 		edit(&config)
 	}
-	plan, err := check.NewPlan(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	report, err := plan.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if report.Sent > report.Announced || report.Died != "" {
-		t.Errorf("sent %d of %d requests, died: %q", report.Sent, report.Announced, report.Died)
-	}
-	return report
-}
-
-// with lists the checks that had the verdict.
-func with(report *check.Report, v check.Verdict) []string {
-	var ids []string
-	for i := range report.Results {
-		if report.Results[i].Verdict == v {
-			ids = append(ids, report.Results[i].ID)
-		}
-	}
-	return ids
+	return run(t.Context(), t, config)
 }
 
 // failsOnly compares the checks that failed, and wants everything else judged.
 func failsOnly(t *testing.T, report *check.Report, failing ...string) {
 	t.Helper()
-	if diff := cmp.Diff(failing, with(report, check.Fail)); diff != "" {
+	if diff := cmp.Diff(failing, having(report, check.Fail)); diff != "" {
 		t.Errorf("failing (-want +got):\n%s", diff)
 	}
-	if left := with(report, check.Incomplete); len(left) > 0 {
+	if left := having(report, check.Incomplete); len(left) > 0 {
 		t.Errorf("incomplete: %v", left)
 	}
 	if t.Failed() {
-		for _, r := range report.Results {
-			if r.Reason != "" && !strings.Contains(r.Reason, "--only") {
-				t.Logf("%s %s: %s", r.ID, r.Verdict, r.Reason)
-			}
-		}
+		explain(t, report)
 	}
 }
 
 // passes fails the test unless the checks were judged at all.
 func passes(t *testing.T, report *check.Report, ids ...string) {
 	t.Helper()
-	passed := with(report, check.Pass)
+	passed := having(report, check.Pass)
 	for _, id := range ids {
 		if !slices.Contains(passed, id) {
 			t.Errorf("%s did not pass", id)

@@ -1,9 +1,9 @@
 package check_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -20,9 +20,7 @@ func replayWith(change func(http.Header)) func(http.ResponseWriter, *httptest.Re
 	return func(w http.ResponseWriter, answer *httptest.ResponseRecorder) {
 		copied := httptest.NewRecorder()
 		copied.Code, copied.Body = answer.Code, answer.Body
-		for name, values := range answer.Header() {
-			copied.Header()[name] = values
-		}
+		maps.Copy(copied.Header(), answer.Header())
 		copied.Header().Set("Idempotent-Replayed", "true")
 		change(copied.Header())
 		writeFiled(w, copied, nil)
@@ -82,7 +80,7 @@ func TestBroken(t *testing.T) {
 		}, "BASIC-09"},
 		"looks up by body alone": {func(d *desk) {
 			d.lookUp = func(_, fingerprint string) string { return fingerprint }
-			d.orders.taken.Store(0)
+			d.taken.Store(0)
 		}, "BASIC-07 MIS-01 MIS-03 MIS-07 MIS-08 MIS-11"},
 		"forgets after the third replay": {func(d *desk) {
 			replay := d.replay
@@ -187,7 +185,7 @@ func TestBroken(t *testing.T) {
 			d.mismatch = func(w http.ResponseWriter, records map[string]*filed, id string) bool {
 				w.Header().Set("Content-Type", "application/problem+json")
 				w.WriteHeader(http.StatusUnprocessableEntity)
-				_ = json.NewEncoder(w).Encode(map[string]any{"was": records[id].answer.Header().Get("Location"), "id": 0})
+				_, _ = fmt.Fprintf(w, `{"was":%q,"id":0}`, records[id].answer.Header().Get("Location"))
 				return false
 			}
 		}, "MIS-02 MIS-04 MIS-05"},
@@ -280,6 +278,28 @@ func TestLateEffect(t *testing.T) {
 		}
 	}
 	expectBad(t, config, "LAST-01")
+}
+
+// TestLateEffectOfOneIntent has it where nobody counts everything.
+func TestLateEffectOfOneIntent(t *testing.T) {
+	t.Parallel()
+	for late, want := range map[int64][]string{0: nil, 1: {"LAST-01"}} {
+		d, oracle := newDesk(), &perIntent{taken: map[string]int64{}}
+		d.app = oracle.watch(&d.orders)
+		config := trial(t, d, oracle)
+		config.Only = []string{"BASIC-02", "BASIC-06", "LAST-01"}
+		config.Progress = func(_, _ int, what string) {
+			if what != "BASIC-06" { // when the intent of BASIC-02 was counted
+				return
+			}
+			oracle.mu.Lock()
+			defer oracle.mu.Unlock()
+			for n := range oracle.taken {
+				oracle.taken[n] += late
+			}
+		}
+		expectBad(t, config, want...)
+	}
 }
 
 // TestWithoutOracle has nobody to count: checks that need it are incomplete, and

@@ -106,6 +106,10 @@ type User struct {
 // cookies, and what Take finds.
 type Login struct {
 	Template Template
+	// Page, when set, has the form that logs in: its hidden fields, such as a
+	// token against forgery, are sent, too. The template's body is what a person
+	// types.
+	Page *Page
 	// Take maps the name of a {{var:NAME}} to a JSON pointer into the answer.
 	Take map[string]string
 }
@@ -160,6 +164,11 @@ func (c *Config) complete() error {
 			return err
 		}
 	}
+	if c.Login != nil && c.Login.Page != nil {
+		if err := c.Login.Page.validate(&c.Login.Template); err != nil {
+			return fmt.Errorf("log in: %w", err)
+		}
+	}
 	return c.knowsSelection()
 }
 
@@ -180,6 +189,8 @@ func (c *Config) knowsKeys() error {
 	switch {
 	case !varies:
 		return fmt.Errorf("the key %q is the same for every intent: write {{uuid}} or {{n}} into it", c.NewKey)
+	case c.Key.In == KeyNowhere:
+		return fmt.Errorf("the profile %s has no keys, so %q would stand nowhere", c.Profile.Name, c.NewKey)
 	case c.Template.Has("minted"):
 		return fmt.Errorf("the key is {{minted}}: it cannot be %q, too", c.NewKey)
 	}

@@ -29,6 +29,9 @@ func (p *probe) stand(ctx context.Context) (*sample, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.needsH2(ctx, p.run.config) {
+		return nil, errOnlyH2
+	}
 	if !s.first.answered() && !s.other.answered() {
 		return nil, fmt.Errorf("a plain request gets no answer: %w", errors.Join(s.first.err, ctx.Err()))
 	}
@@ -38,8 +41,8 @@ func (p *probe) stand(ctx context.Context) (*sample, error) {
 // watch looks for Settle whether counts change although nothing is sent. If so,
 // nothing is counted any more.
 func (p *probe) watch(ctx context.Context, since tally) error {
-	if countsEverything(p.run.config) != "" || len(p.run.config.Oracles) == 0 {
-		return nil
+	if !slices.ContainsFunc(p.run.config.Oracles, func(o Oracle) bool { return !o.PerIntent() }) {
+		return nil // nothing had an effect yet
 	}
 	for range 2 {
 		if !pause(ctx, p.run.config.Settle/2) {

@@ -47,8 +47,8 @@ func failures(report *check.Report) (ids []string) {
 	return ids
 }
 
-// run is the report of a run that may end early.
-func run(t *testing.T, config check.Config) (*check.Report, error) {
+// tryOut is the report of a run that may end early.
+func tryOut(t *testing.T, config check.Config) (*check.Report, error) {
 	t.Helper()
 	plan, err := check.NewPlan(config)
 	if err != nil {
@@ -92,7 +92,7 @@ func TestServiceHangs(t *testing.T) {
 			config := trial(t, g, d)
 			t.Cleanup(func() { close(end) }) // before the server closes
 			config.Timeout, config.Only = 200*time.Millisecond, []string{"basics", "keys", "lost answers"}
-			report, err := run(t, config)
+			report, err := tryOut(t, config)
 			if after == 0 && !errors.Is(err, wire.ErrTimeout) {
 				t.Errorf("got %v", err)
 			}
@@ -141,7 +141,7 @@ func TestNothingIsSentUncounted(t *testing.T) {
 	t.Parallel()
 	g := &gate{Handler: newDesk()}
 	broken := errors.New("no such table")
-	report, err := run(t, trial(t, g, counting(func() (int64, error) { return 0, broken })))
+	report, err := tryOut(t, trial(t, g, counting(func() (int64, error) { return 0, broken })))
 	if !errors.Is(err, broken) || g.seen.Load() != 0 || report.Sent != 0 {
 		t.Errorf("got %v after %d requests", err, g.seen.Load())
 	}
@@ -225,7 +225,7 @@ func TestPageOfAnotherHost(t *testing.T) {
 	}))
 	t.Cleanup(page.Close)
 	profile, _ := check.ProfileNamed("form")
-	_, _ = run(t, check.Config{
+	_, _ = tryOut(t, check.Config{
 		Profile: profile, Only: []string{"BASIC-01"}, Page: &check.Page{URL: page.URL + "/"},
 		Template: check.Template{
 			Method: "POST", URL: url + "/orders", Body: []byte("note=Number+{{n}}"),

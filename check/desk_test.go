@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -104,12 +105,8 @@ func newDesk() *desk {
 }
 
 func writeFiled(w http.ResponseWriter, answer *httptest.ResponseRecorder, more http.Header) {
-	for name, values := range answer.Header() {
-		w.Header()[name] = values
-	}
-	for name, values := range more {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), answer.Header())
+	maps.Copy(w.Header(), more)
 	w.WriteHeader(answer.Code)
 	_, _ = w.Write(answer.Body.Bytes())
 }
@@ -158,12 +155,10 @@ func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // trial is a configuration for orders; its URL is that of a server of the handler.
 func trial(t *testing.T, handler http.Handler, oracles ...check.Oracle) check.Config {
 	t.Helper()
-	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
 	profile, _ := check.ProfileNamed("ietf")
 	return check.Config{
 		Template: check.Template{
-			Method: http.MethodPost, URL: server.URL + "/orders",
+			Method: http.MethodPost, URL: serve(t, handler) + "/orders",
 			Header: []wire.Field{{Name: "Content-Type", Value: "application/json"}},
 			Body:   []byte(`{"item":"brass gears","n":{{n}}}`),
 		},
@@ -176,17 +171,7 @@ func trial(t *testing.T, handler http.Handler, oracles ...check.Oracle) check.Co
 // nor skipped.
 func runTrial(t *testing.T, config check.Config) (bad []string, report *check.Report) {
 	t.Helper()
-	plan, err := check.NewPlan(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	report, err = plan.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if report.Sent > report.Announced {
-		t.Errorf("sent %d, announced %d", report.Sent, report.Announced)
-	}
+	report = run(t.Context(), t, config)
 	for i := range report.Results {
 		one := &report.Results[i]
 		if one.Verdict != check.Pass && one.Verdict != check.Skipped {
@@ -206,19 +191,6 @@ func expectBad(t *testing.T, config check.Config, want ...string) *check.Report 
 		t.Errorf("not passed (-want +got):\n%s", diff)
 	}
 	return report
-}
-
-// skips lists the checks that were skipped although they were asked for.
-func skips(report *check.Report) []string {
-	var ids []string
-	for i := range report.Results {
-		one := &report.Results[i]
-		if one.Verdict == check.Skipped && one.Reason != "not among --only" && one.Reason != "among --skip" {
-			ids = append(ids, one.ID)
-		}
-	}
-	slices.Sort(ids)
-	return ids
 }
 
 // resultOf is what the run found of a check.

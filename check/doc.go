@@ -3,7 +3,7 @@
 // happens in the wild, and looks what became of it.
 //
 //	plan, err := check.NewPlan(check.Config{Template: …, Profile: …, Oracles: …})
-//	// plan.Requests is the most that will be sent
+//	// plan.Requests is the most that will be sent to the service under test
 //	report, err := plan.Run(ctx)
 //
 // The walk of a run:
@@ -19,5 +19,17 @@
 // wire, which sends exactly what it is given, exactly once.
 //
 // A check is a row of [Catalog] and a function beside it. Its id never changes
-// its meaning; a check that asks something else gets a new one.
+// its meaning; a check that asks something else gets a new one. What checks work
+// with:
+//
+//	probe.go, volley.go       sending: one attempt, some beside each other, many in one moment
+//	intent.go, login.go, …    the same wish in every attempt: key, values, user, cookies, page
+//	compare.go, volatile.go   is this the same answer, but for what is made anew each time?
+//	marks.go                  is it somebody else's, or another intent's?
+//	effects.go                how many effects since then, and are there as many as there should be?
+//	retry.go                  sending again as a patient client does
+//	mask.go, evidence.go      what a report keeps, without secrets
+//
+// The packages below: source reads the request, oracle and observe count, operate
+// restarts the service, webform fills in pages, wire sends, and report writes.
 package check

@@ -23,9 +23,9 @@ func (p *probe) before(ctx context.Context, of ...*intent) tally {
 		t.err = ctx.Err()
 		return t
 	}
-	for i, oracle := range p.run.config.Oracles {
-		t.counts[i], t.err = p.countAll(ctx, oracle, of)
-		if t.err != nil {
+	for i := range p.run.config.Oracles {
+		each, err := p.countEach(ctx, i, of)
+		if t.counts[i], t.err = total(each), err; err != nil {
 			return t
 		}
 	}
@@ -44,25 +44,36 @@ func (s *session) altogether(counts []int64) []int64 {
 	return counts
 }
 
-// countAll is what an oracle counts for all of the intents, or altogether. Two
-// intents for which it is asked the same are counted by one answer.
-func (p *probe) countAll(ctx context.Context, oracle Oracle, of []*intent) (int64, error) {
+// countEach is what the i-th oracle counts for each of the intents, or once for
+// everything. Two intents for which it is asked the same are counted by one
+// answer.
+func (p *probe) countEach(ctx context.Context, i int, of []*intent) ([]counted, error) {
+	oracle := p.run.config.Oracles[i]
 	if !oracle.PerIntent() {
 		of = []*intent{nil}
 	}
-	var total int64
+	var all []counted
 	had := map[string]bool{}
 	for _, in := range of {
 		n, filled, err := p.run.count(ctx, oracle, in)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
 		if !had[filled] {
-			total += n
+			all = append(all, counted{oracle: i, in: in, where: p.check.ID, n: n})
 		}
 		had[filled] = true
 	}
-	return total, nil
+	return all, nil
+}
+
+// total is the sum of what was counted.
+func total(all []counted) int64 {
+	var sum int64
+	for _, one := range all {
+		sum += one.n
+	}
+	return sum
 }
 
 // count asks an oracle, for an intent or, with nil, for everything. It says, too,
@@ -107,7 +118,7 @@ func (p *probe) effects(ctx context.Context, since tally, least, most int64, of 
 	}
 	deadline := time.Now().Add(p.run.config.Settle)
 	for {
-		seen, err := p.seen(ctx, since, of)
+		seen, err := p.seen(ctx, since, most, of)
 		switch {
 		case err != nil:
 			return incomplete("%v", err)
@@ -160,6 +171,25 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
+// learnLag remembers how long effects take, where a service works after it has
+// answered.
+func (s *session) learnLag(took time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if took > settleStep {
+		s.lag = min(2*took, s.config.Settle)
+	}
+}
+
+// letSettle waits as long as effects take in a service that works after it has
+// answered; false means that the context ended.
+func (s *session) letSettle(ctx context.Context) bool {
+	s.mu.Lock()
+	lag := s.lag
+	s.mu.Unlock()
+	return lag == 0 || pause(ctx, lag)
+}
+
 // sighting is what each oracle counted since.
 type sighting struct {
 	names  []string
@@ -184,18 +214,27 @@ func (s sighting) String() string {
 	return strings.Join(parts, ", ")
 }
 
-func (p *probe) seen(ctx context.Context, since tally, of []*intent) (sighting, error) {
+// seen counts again. What was counted for single intents is remembered: each may
+// come to most together with the others, and alone to one.
+func (p *probe) seen(ctx context.Context, since tally, most int64, of []*intent) (sighting, error) {
 	var s sighting
 	now := make([]int64, len(p.run.config.Oracles))
 	for i, oracle := range p.run.config.Oracles {
-		total, err := p.countAll(ctx, oracle, of)
+		each, err := p.countEach(ctx, i, of)
 		if err != nil {
 			return s, err
 		}
 		s.names = append(s.names, oracle.Name())
-		s.counts = append(s.counts, total-since.counts[i])
+		s.counts = append(s.counts, total(each)-since.counts[i])
 		if !oracle.PerIntent() {
-			now[i] = total
+			now[i] = total(each)
+			continue
+		}
+		for _, one := range each {
+			if one.most = max(one.n, most); len(each) > 1 {
+				one.most = max(one.n, min(most, 1))
+			}
+			p.run.books.remember(one)
 		}
 	}
 	p.run.books.close(p.check.ID, p.run.sentSoFar(), now)

@@ -76,22 +76,17 @@ func remembers(ctx context.Context, p *probe) finding {
 // expires repeats a request after the retention, some times if it is remembered
 // for longer.
 func expires(ctx context.Context, p *probe) finding {
-	in, err := p.intent(ctx)
-	if err != nil {
-		return incomplete("%v", err)
+	a, f := p.executed(ctx)
+	if !f.ok() {
+		return f
 	}
-	since := p.before(ctx)
-	first := p.send(ctx, "first", in)
-	if !first.fine() {
-		return incomplete("the first attempt was answered %s", first)
-	}
-	began, last := time.Now(), first
+	began, last := time.Now(), a.first
 	for range expiryRounds {
 		if !pause(ctx, untilExpired(p.run.config)) {
 			return incomplete("%v", ctx.Err())
 		}
-		last = p.send(ctx, "after the retention", in)
-		if f, remembered := p.expired(ctx, since, in, first, last); !remembered {
+		last = p.send(ctx, "after the retention", a.in)
+		if f, remembered := p.expired(ctx, a, last); !remembered {
 			return f
 		}
 	}
@@ -101,7 +96,7 @@ func expires(ctx context.Context, p *probe) finding {
 
 // expired judges one attempt after the retention; remembered says that it shows
 // nothing, because the record is still there.
-func (p *probe) expired(ctx context.Context, since tally, in *intent, first, again reply) (f finding, remembered bool) {
+func (p *probe) expired(ctx context.Context, a attempt, again reply) (f finding, remembered bool) {
 	refused := p.refusedDuplicate(again)
 	switch {
 	case !again.answered():
@@ -109,29 +104,29 @@ func (p *probe) expired(ctx context.Context, since tally, in *intent, first, aga
 	case again.failure():
 		return failed("the repetition after the retention is answered %s", again), false
 	case !again.fine() && !refused:
-		if f = p.once(ctx, since, in); !f.ok() {
+		if f = p.once(ctx, a.since, a.in); !f.ok() {
 			return f, false
 		}
 		return passedBut("the repetition after the retention is refused by %s", again), false
 	}
-	anew := p.effects(ctx, since, 2, 2, in)
+	anew := p.effects(ctx, a.since, 2, 2, a.in)
 	switch {
 	case anew.verdict == Incomplete:
 		return anew, false
 	case anew.ok() && refused:
 		return failed("the repetition after the retention is refused by %s, but was executed", again), false
 	case anew.ok() && p.run.config.Profile.Repeat != RepeatAccepted:
-		if old := p.reveals(first, again); old != "" {
+		if old := p.reveals(a.first, again); old != "" {
 			return failed("the repetition after the retention was executed, but got the old answer: %s", old), false
 		}
 		return anew, false
 	case anew.ok():
 		return anew, false
 	}
-	if f = p.once(ctx, since, in); !f.ok() {
+	if f = p.once(ctx, a.since, a.in); !f.ok() {
 		return f, false
 	}
-	if again.fine() && p.wrongRepeat(first, again) != "" {
+	if again.fine() && p.wrongRepeat(a.first, again) != "" {
 		return passedBut("the repetition after the retention is answered %s, and finds what is there", again), false
 	}
 	return f, true

@@ -1,7 +1,9 @@
 package check_test
 
 import (
+	"context"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -112,4 +114,25 @@ func TestExpiryNeedsARetention(t *testing.T) {
 	app := &booth{open: true}
 	report := visit(t, app, app, func(c *check.Config) { c.Only = []string{"expiry", "BASIC-01"} })
 	judged(t, report, map[string]check.Verdict{"EXP-01": check.Skipped, "EXP-02": check.Skipped})
+}
+
+// TestNothingElseWaitsForExpiry tries a service that soon forgets keys: what is
+// executed anew when it has is no second effect of one intent.
+func TestNothingElseWaitsForExpiry(t *testing.T) {
+	t.Parallel()
+	app := &booth{open: true}
+	report := visit(t, app, behindSemel(t, app, semel.Policy{Retention: short}, &semelhttp.Options{}), func(c *check.Config) {
+		c.Only, c.Retention, c.Settle = []string{"LOST-07", "OP-01"}, short, 2*short
+		c.Restart = func(ctx context.Context) error {
+			select {
+			case <-time.After(2 * short):
+			case <-ctx.Done():
+			}
+			return ctx.Err()
+		}
+	})
+	passes(t, report, "LOST-07")
+	if got := resultOf(t, report, "OP-01"); got.Verdict != check.Incomplete || !strings.Contains(got.Reason, "make that longer") {
+		t.Errorf("OP-01: %s, %s", got.Verdict, got.Reason)
+	}
 }

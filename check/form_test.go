@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -31,18 +30,7 @@ func runProfile(t *testing.T, name string, c check.Config) *check.Report {
 	t.Helper()
 	c.Profile, _ = check.ProfileNamed(name)
 	c.Settle, c.Timeout, c.Rate, c.Parallel = 300*time.Millisecond, 5*time.Second, 10000, 20
-	plan, err := check.NewPlan(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	report, err := plan.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if report.Sent > report.Announced {
-		t.Errorf("%d requests were announced, %d sent", report.Announced, report.Sent)
-	}
-	return report
+	return run(t.Context(), t, c)
 }
 
 // faulty lists what did not pass, and is not skipped: the failures first.
@@ -53,6 +41,7 @@ func faulty(report *check.Report) (ids []string) {
 			ids = append(ids, r.ID)
 		case check.Incomplete:
 			ids = append(ids, r.ID+" incomplete: "+r.Reason)
+		case check.Pass, check.Skipped, check.Known:
 		}
 	}
 	slices.Sort(ids)
@@ -71,13 +60,6 @@ func wantFaults(t *testing.T, report *check.Report, want ...string) {
 }
 
 func formChecks() []string { return []string{"BASIC-01", "FORM"} }
-
-func serve(t *testing.T, handler http.Handler) string {
-	t.Helper()
-	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
-	return server.URL
-}
 
 func TestFormShops(t *testing.T) {
 	t.Parallel()

@@ -63,7 +63,7 @@ func (p *probe) intents(ctx context.Context, n int) ([]*intent, error) {
 func (s *session) newIntent(ctx context.Context, user *User) (*intent, error) {
 	in, err := s.wish(ctx, user)
 	if err == nil && s.config.Page != nil {
-		in.draft, err = s.open(ctx, in)
+		in.draft, err = s.open(ctx, s.config.Page, &s.config.Template, in)
 	}
 	return in, err
 }

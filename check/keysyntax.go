@@ -67,7 +67,7 @@ func keysTaken() []Check {
 			Source:   "draft -07 §2.1; RFC 8941 §4.2",
 			Advice:   "Look at all lines of the header, not at the first.",
 			requests: sends(cutTries),
-			unfit:    wantsHeader, run: refusesTwoLines,
+			unfit:    wantsUnsigned, run: refusesTwoLines,
 		},
 		{
 			ID: "KEY-05", Group: KeySyntax, Level: LevelMust,
@@ -171,6 +171,15 @@ func wantsChosenKey(c *Config) string {
 		return "the service hands out its keys"
 	}
 	return wantsKey(c)
+}
+
+// wantsUnsigned is for checks that add to the header what a sender who signs never
+// does.
+func wantsUnsigned(c *Config) string {
+	if c.Profile.Webhook {
+		return "a delivery has the one id that its sender signed"
+	}
+	return wantsHeader(c)
 }
 
 // wantsQuoted is for checks of keys that are Strings of RFC 8941.

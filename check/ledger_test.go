@@ -5,13 +5,10 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -235,16 +232,7 @@ func (m *memo) execute(w http.ResponseWriter, r *http.Request, key, fingerprint 
 func semelOver(t *testing.T, app http.Handler, store semel.Store, policy semel.Policy, o *semelhttp.Options) http.Handler {
 	t.Helper()
 	t.Cleanup(func() { _ = store.Close() })
-	guard, err := semel.New(store, &semel.Options{Policy: policy})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = guard.Close() })
-	door, err := semelhttp.New(guard, func(*http.Request) (string, error) { return semel.ScopeGlobal, nil }, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return door.Handler(app)
+	return middleware(t, store, policy, anybody, o).Handler(app)
 }
 
 // correct lists ways to protect a ledger, and the profiles that they keep.
@@ -289,9 +277,7 @@ func correct() map[string]func(*testing.T) (*ledger, http.Handler, string) {
 // examine runs checks of a group, or single ones, and returns the results.
 func examine(t *testing.T, handler http.Handler, profile string, oracles []check.Oracle, only ...string) *check.Report {
 	t.Helper()
-	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
-	return examineAt(t, server.URL, profile, oracles, nil, only...)
+	return examineAt(t, serve(t, handler), profile, oracles, nil, only...)
 }
 
 func examineAt(t *testing.T, url, profile string, oracles []check.Oracle, change func(*check.Config), only ...string) *check.Report {
@@ -310,48 +296,5 @@ func examineAt(t *testing.T, url, profile string, oracles []check.Oracle, change
 	if change != nil {
 		change(&config)
 	}
-	plan, err := check.NewPlan(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	report, err := plan.Run(t.Context())
-	if err != nil && !errors.Is(err, context.Canceled) {
-		t.Fatal(err)
-	}
-	if report.Died != "" || report.Sent > report.Announced {
-		t.Errorf("died %q, sent %d of %d", report.Died, report.Sent, report.Announced)
-	}
-	for i := range report.Results {
-		if r := &report.Results[i]; strings.Contains(r.Reason, "announced") {
-			t.Errorf("%s: %s", r.ID, r.Reason)
-		}
-	}
-	return report
-}
-
-// asked reports whether a result is of a check that was to run.
-func asked(r *check.Result) bool {
-	return !strings.HasPrefix(r.Reason, "not among") && !strings.HasPrefix(r.Reason, "level ")
-}
-
-// having lists the ids of the results with that verdict.
-func having(report *check.Report, v check.Verdict) []string {
-	var ids []string
-	for i := range report.Results {
-		if r := &report.Results[i]; r.Verdict == v && asked(r) {
-			ids = append(ids, r.ID)
-		}
-	}
-	slices.Sort(ids)
-	return ids
-}
-
-// explain logs what a report says of results that are no plain pass.
-func explain(t *testing.T, report *check.Report) {
-	t.Helper()
-	for i := range report.Results {
-		if r := &report.Results[i]; r.Reason != "" && asked(r) {
-			t.Logf("%s %s: %s", r.ID, r.Verdict, r.Reason)
-		}
-	}
+	return run(t.Context(), t, config)
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/semel-dev/semel/check/webform"
 	"github.com/semel-dev/semel/check/wire"
 )
 
@@ -57,36 +58,74 @@ func (s *session) openJars() {
 
 // logInAs sends the log-in of one user, and returns what is known of them then.
 func (s *session) logInAs(ctx context.Context, user *User) (*User, error) {
-	r, err := s.config.Login.Template.fill(user.Values)
-	if err != nil {
-		return nil, err
-	}
-	identify(&r, user, user.Values)
-	answer, err := s.lookUp(ctx, &r)
-	if err != nil {
-		return nil, err
-	}
-	if got := (reply{Answer: answer}); !got.fine() {
-		return nil, fmt.Errorf("the answer is %s: see that its address, its body and the user's values are right", got)
-	}
+	login := s.config.Login
 	known := &User{Header: user.Header, Values: maps.Clone(user.Values)}
 	if known.Values == nil {
 		known.Values = Values{}
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.config.Login.Take)) {
-		if known.Values["var:"+name], err = pick(answer, s.config.Login.Take[name]); err != nil {
-			return nil, fmt.Errorf("take {{var:%s}}: %w", name, err)
-		}
-	}
-	jar, err := cookiejar.New(nil)
+	s.jars[known], _ = cookiejar.New(nil) // never fails
+	r, err := s.logInRequest(ctx, known)
 	if err != nil {
 		return nil, err
 	}
-	if !store(jar, &r, answer) && len(s.config.Login.Take) == 0 {
+	answer, err := s.lookUp(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if got := (reply{Answer: answer}); !got.fine() {
+		return nil, fmt.Errorf("the answer is %s%s: see that its address, its body and the user's values are right", got, quoted(got.words()))
+	}
+	if login.Page != nil && login.Page.shownAgain(answer, r, &login.Template) {
+		return nil, errors.New("its page is shown again: see that the fields of its body and the user's values are right")
+	}
+	for _, name := range slices.Sorted(maps.Keys(login.Take)) {
+		if known.Values["var:"+name], err = pick(answer, login.Take[name]); err != nil {
+			return nil, fmt.Errorf("take {{var:%s}}: %w", name, err)
+		}
+	}
+	if !store(s.jars[known], r, answer) && len(login.Take) == 0 {
 		return nil, errors.New("the answer sets no cookie, and the log-in does not say what to take from it")
 	}
-	s.jars[known] = jar
 	return known, nil
+}
+
+// logInRequest is what logs the user in: the template, or its page's form with
+// what the template has typed into it.
+func (s *session) logInRequest(ctx context.Context, user *User) (*wire.Request, error) {
+	login := s.config.Login
+	in := &intent{values: user.Values, user: user}
+	if login.Page != nil {
+		var err error
+		if in.draft, err = s.open(ctx, login.Page, &login.Template, in); err != nil {
+			return nil, err
+		}
+	}
+	r, err := login.Template.fill(in.values)
+	if err != nil {
+		return nil, err
+	}
+	if in.draft != nil {
+		if err := in.submit(&r, &login.Template); err != nil {
+			return nil, err
+		}
+	}
+	identify(&r, user, user.Values)
+	setCookies(&r, in.cookies)
+	return &r, nil
+}
+
+// shownAgain reports whether an answer is the page with the form that was sent:
+// that is how pages refuse.
+func (p *Page) shownAgain(answer *wire.Answer, sent *wire.Request, t *Template) bool {
+	if answer.Status >= 300 {
+		return false
+	}
+	page, err := webform.Parse(answer.Body, sent.URL)
+	if err != nil {
+		return false
+	}
+	_, err = p.choose(page, t, sent.URL)
+	return err == nil
 }
 
 // knowsPlaces refuses a run whose requests would go out with {{var:NAME}} in them.

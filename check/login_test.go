@@ -296,3 +296,97 @@ func TestRunsThatCannotBegin(t *testing.T) {
 		})
 	}
 }
+
+// guardedLogin is a page whose form logs in only with the token and the cookie
+// of that page, and shows itself again where the password is wrong.
+type guardedLogin struct {
+	app    http.Handler
+	mu     sync.Mutex // guards the fields below
+	tokens map[string]string
+	logins int
+}
+
+func (g *guardedLogin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path != "/login" {
+		if session, err := r.Cookie("session"); err != nil || session.Value != "ann" {
+			http.Redirect(w, r, "/login", http.StatusSeeOther)
+			return
+		}
+		g.app.ServeHTTP(w, r)
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if r.Method == http.MethodPost {
+		g.logins++
+		visitor, err := r.Cookie("visitor")
+		if err != nil || g.tokens[visitor.Value] != r.PostFormValue("csrf") || r.Header.Get("Referer") == "" {
+			http.Error(w, "forged", http.StatusForbidden)
+			return
+		}
+		if r.PostFormValue("password") == "secret of ann" {
+			http.SetCookie(w, &http.Cookie{Name: "session", Value: r.PostFormValue("account"), Path: "/"})
+			http.Redirect(w, r, "/", http.StatusSeeOther)
+			return
+		}
+	}
+	visitor := fmt.Sprintf("visitor-%d", len(g.tokens))
+	g.tokens[visitor] = "token of " + visitor
+	http.SetCookie(w, &http.Cookie{Name: "visitor", Value: visitor, Path: "/"})
+	_, _ = fmt.Fprintf(w, `<form method="post" action="/login"><input type="hidden" name="csrf" value="token of %s">
+		<input name="account"><input type="password" name="password"><button>Log in</button></form>`, visitor)
+}
+
+// TestLoginByPage: a form that is protected against forgery wants its page to be
+// visited first.
+func TestLoginByPage(t *testing.T) {
+	t.Parallel()
+	for name, given := range map[string]struct {
+		password, words string
+		without         bool
+	}{
+		"right":        {password: "secret of ann"},
+		"wrong":        {password: "guess", words: "its page is shown again"},
+		"without page": {password: "secret of ann", without: true, words: "403 Forbidden: \"forged\""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			app := &counter{}
+			gate := &guardedLogin{app: app, tokens: map[string]string{}}
+			server := httptest.NewServer(gate)
+			defer server.Close()
+			login := &check.Login{
+				Template: check.Template{
+					Method: http.MethodPost, URL: server.URL + "/login", Body: []byte("account=ann&password={{var:password}}"),
+					Header: []wire.Field{{Name: "Content-Type", Value: "application/x-www-form-urlencoded"}},
+				},
+				Page: &check.Page{URL: server.URL + "/login"},
+			}
+			if given.without {
+				login.Page = nil
+			}
+			profile, _ := check.ProfileNamed("ietf")
+			plan, err := check.NewPlan(check.Config{
+				Template: check.Template{Method: http.MethodPost, URL: server.URL + "/things", Body: []byte(`{"n":{{n}}}`)},
+				Profile:  profile, Login: login, User: &check.User{Values: check.Values{"var:password": given.password}},
+				Oracles: []check.Oracle{app}, Only: []string{"BASIC-01"},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			report, err := plan.Run(t.Context())
+			if given.words != "" {
+				if err == nil || !strings.Contains(err.Error(), given.words) {
+					t.Errorf("got %v, want an error with %q", err, given.words)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := verdicts(report)["BASIC-01"]; got != check.Pass || gate.logins != 1 {
+				t.Errorf("got %s after %d log-ins, want a pass after one", got, gate.logins)
+			}
+		})
+	}
+}

@@ -179,7 +179,11 @@ func retriedImpatiently(ctx context.Context, p *probe) finding {
 	since := p.before(ctx)
 	p.sendIn(ctx, "given up", m, in)
 	soon := p.send(ctx, "at once", in)
-	if !pause(ctx, p.run.config.Settle) {
+	wait := p.run.config.Settle
+	if keeps := p.run.config.Retention; keeps > 0 {
+		wait = min(wait, keeps/2) // or else it would be a new intent
+	}
+	if !pause(ctx, wait) {
 		return incomplete("%v", ctx.Err())
 	}
 	later := p.untilSettled(ctx, "later", in)

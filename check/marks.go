@@ -152,3 +152,24 @@ func (p *probe) reveals(first, other reply) string {
 	}
 	return ""
 }
+
+// betrays is [probe.reveals] for the answer to somebody else, who must not see
+// the Location or an id of the first in any header line either.
+func (p *probe) betrays(first, other reply) string {
+	if why := p.reveals(first, other); why != "" || !first.answered() || !other.answered() {
+		return why
+	}
+	m, asked := p.marks(first), askedBy(other.request)
+	secrets := []string{m.location}
+	for _, id := range m.ids {
+		secrets = append(secrets, id.value)
+	}
+	for _, f := range fields(other.Header) {
+		for _, secret := range secrets {
+			if len(secret) >= minMark && strings.Contains(f.Value, secret) && !asked.has(secret) {
+				return fmt.Sprintf("its header line %s has %s, which is the first answer's", f.Name, secret)
+			}
+		}
+	}
+	return ""
+}

@@ -267,7 +267,7 @@ func keepsAnswer(p *probe, first, other reply) finding {
 	}
 	told := len(first.Body) == 0 || len(other.Body) > 0 // of what could have been told
 	if other.fine() && told && p.marks(first).empty() && p.sameAnswer(first, other) == "" {
-		return incomplete("answers to different intents are alike: nobody can tell whose answer this is")
+		return incomplete("the answer has nothing of its own that the request did not have: nobody can tell whose it is")
 	}
 	return passed()
 }

@@ -37,9 +37,7 @@ func (p *probe) mutant(in *intent) (*intent, error) {
 	if len(was.Body) == 0 {
 		return nil, errNoBody
 	}
-	for name, value := range p.run.freshValues(in.user) {
-		other.values[name] = value
-	}
+	maps.Copy(other.values, p.run.freshValues(in.user))
 	if now, err := p.request(other); err == nil && !bytes.Equal(now.Body, was.Body) {
 		return other, nil
 	}

@@ -65,4 +65,11 @@ func TestNewKeyHasToVary(t *testing.T) {
 			t.Errorf("%s: %v", key, err)
 		}
 	}
+	d := newDesk()
+	config := trial(t, d, d)
+	config.Profile, _ = check.ProfileNamed("form")
+	config.NewKey = "{{uuid}}"
+	if _, err := check.NewPlan(config); err == nil || !strings.Contains(err.Error(), "has no keys") {
+		t.Errorf("without keys: %v", err)
+	}
 }

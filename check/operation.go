@@ -70,25 +70,20 @@ func wantsKill(c *Config) string {
 }
 
 func survivesRestart(ctx context.Context, p *probe) finding {
-	in, err := p.intent(ctx)
-	if err != nil {
-		return incomplete("%v", err)
-	}
-	since := p.before(ctx)
-	first := p.send(ctx, "first", in)
-	if !first.fine() {
-		return incomplete("the first attempt was answered %s", first)
+	a, f := p.executed(ctx)
+	if !f.ok() {
+		return f
 	}
 	p.expectOutage(true)
 	defer p.expectOutage(false)
 	if f := p.takeAway(ctx, "restarted", p.run.config.Restart); !f.ok() {
 		return f
 	}
-	again := p.afterOutage(ctx, "after the restart", in)
-	if f := p.once(ctx, since, in); !f.ok() {
+	again := p.afterOutage(ctx, "after the restart", a.in)
+	if f := p.once(ctx, a.since, a.in); !f.ok() {
 		return f
 	}
-	return p.repeats(first, again)
+	return p.repeats(a.first, again)
 }
 
 // killedWithoutDouble kills the service at several moments of a request, and

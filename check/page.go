@@ -57,14 +57,15 @@ type draft struct {
 	boundary string
 }
 
-// open visits the page, and keeps the cookies that it sets.
-func (s *session) open(ctx context.Context, in *intent) (*draft, error) {
-	r, err := s.config.Template.fill(in.values)
+// open visits the page on which the template is filled in, and keeps the cookies
+// that it sets.
+func (s *session) open(ctx context.Context, at *Page, t *Template, in *intent) (*draft, error) {
+	r, err := t.fill(in.values)
 	if err != nil {
 		return nil, err
 	}
 	endpoint := r.URL
-	if r.URL, err = parseTarget(in.values.Fill(s.config.Page.URL)); err != nil {
+	if r.URL, err = parseTarget(in.values.Fill(at.URL)); err != nil {
 		return nil, err
 	}
 	identify(&r, in.user, in.values)
@@ -76,13 +77,13 @@ func (s *session) open(ctx context.Context, in *intent) (*draft, error) {
 	}
 	answer, err := s.visit(ctx, &r, in.user)
 	if err != nil {
-		return nil, fmt.Errorf("the page %s: %w", s.config.Page.URL, err)
+		return nil, fmt.Errorf("the page %s: %w", at.URL, err)
 	}
 	page, err := webform.Parse(answer.Body, r.URL)
 	if err != nil {
 		return nil, fmt.Errorf("the page %s: %w", r.URL.Redacted(), err)
 	}
-	form, err := s.choose(page, endpoint)
+	form, err := at.choose(page, t, endpoint)
 	if err != nil {
 		return nil, fmt.Errorf("the page %s: %w", r.URL.Redacted(), err)
 	}
@@ -146,8 +147,8 @@ func sameHost(a, b *url.URL) bool {
 }
 
 // choose finds the form on the page, and presses its button.
-func (s *session) choose(page *webform.Page, endpoint *url.URL) (*webform.Submission, error) {
-	typed, err := s.config.Template.typed()
+func (p *Page) choose(page *webform.Page, t *Template, endpoint *url.URL) (*webform.Submission, error) {
+	typed, err := t.typed()
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +156,7 @@ func (s *session) choose(page *webform.Page, endpoint *url.URL) (*webform.Submis
 	for _, f := range typed {
 		named = append(named, f.Name)
 	}
-	want := s.config.Page.Form
+	want := p.Form
 	var found, leading []*webform.Submission
 	for i := range page.Forms {
 		f := &page.Forms[i]

@@ -160,11 +160,15 @@ func (p *Plan) one(ctx context.Context, s *session, check *Check) Result {
 	if s.died != nil && f.verdict != Fail {
 		f = incomplete("the service stopped answering: %v", s.died)
 	}
+	took := time.Since(began)
+	if keeps := p.config.Retention; f.verdict == Fail && keeps > 0 && took >= keeps && check.Group != Expiry {
+		f = incomplete("%s; but this took %s, and the service forgets keys after %s: make that longer", f.reason, took.Round(time.Millisecond), keeps)
+	}
 	if ctx.Err() != nil { // what it saw may have come of that
 		f = incomplete("the run was interrupted during this check")
 	}
 	r := result(check, f)
-	r.Took, r.Exchanges = time.Since(began), probe.exchanges
+	r.Took, r.Exchanges = took, probe.exchanges
 	if r.Verdict == Fail && slices.ContainsFunc(p.config.Baseline, check.named) {
 		r.Verdict = Known
 	}

@@ -94,6 +94,7 @@ func (p *probe) request(in *intent, changes ...change) (*wire.Request, error) {
 // requestOf is request for another template; of a page's form it fills in the
 // fields that are typed.
 func (p *probe) requestOf(t *Template, in *intent, changes ...change) (*wire.Request, error) {
+	p.run.books.forget(in)
 	r, err := t.fill(in.values)
 	if err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ const wellKnown = "/.well-known/idempotency"
 
 // retentionText matches what says how long keys are remembered: a word for it,
 // and a number not far away.
-var retentionText = regexp.MustCompile(`(?i)(retention|retain|remember|expir|lifetime|time.to.live|\bttl|kept|keep)[^.!?]{0,80}\d|\d\s*(seconds|minutes|hours|days)[^.!?]{0,80}(retain|remember|expir|kept|keep)`) //nolint:gochecknoglobals // compiled once, never changed.
+var retentionText = regexp.MustCompile(`(?i)(retention|retain|remember|expir|lifetime|time.to.live|\bttl|kept|keep)[^.!?]{0,80}\d|\d\s*(seconds|minutes|hours|days)[^.!?]{0,80}(retain|remember|expir|kept|keep)`)
 
 // wantsPolicy is for checks of what is published to those who choose keys.
 func wantsPolicy(c *Config) string {

@@ -172,7 +172,7 @@ func (p *probe) effectEach(ctx context.Context, since tally, all []*intent) find
 	return f
 }
 
-// everyNth picks the replies at first, first+n, first+2n …
+// everyNth picks the replies at first, first+n, first+2n and so on.
 func everyNth(replies []reply, first, n int) []reply {
 	var picked []reply
 	for i := first; i < len(replies); i += n {
@@ -311,14 +311,15 @@ func losersComeAgain(ctx context.Context, p *probe) finding {
 		return skipped("no attempt was refused: %s", tellReplies(replies))
 	}
 	last := p.untilSettled(ctx, "again", in)
+	later = slices.Concat(later, []reply{last})
 	switch {
 	case last.busy():
 		return incomplete("the service is busy: %s", last)
 	case !p.settled(last):
-		return failed("the answers were %s, and to those that came again %s", tellReplies(replies), tellReplies(append(later, last)))
+		return failed("the answers were %s, and to those that came again %s", tellReplies(replies), tellReplies(later))
 	}
 	first := p.outcomeOf(ctx, in, replies)
-	for _, r := range append(later, last) {
+	for _, r := range later {
 		if why := p.wrongRepeat(first, r); why != "" && !p.clearRefusal(r) {
 			return failed("one that was refused and came again got another answer: %s", why)
 		}

@@ -295,7 +295,7 @@ func TestRacesEndWithTheService(t *testing.T) {
 		t.Fatal(err)
 	}
 	report, err := plan.Run(t.Context())
-	if err != nil || !strings.Contains(report.Died, "could not be reached") || len(with(report, check.Incomplete)) != 2 {
-		t.Errorf("died: %q, %v, %v", report.Died, with(report, check.Incomplete), err)
+	if err != nil || !strings.Contains(report.Died, "could not be reached") || len(having(report, check.Incomplete)) != 2 {
+		t.Errorf("died: %q, %v, %v", report.Died, having(report, check.Incomplete), err)
 	}
 }

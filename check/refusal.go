@@ -52,7 +52,7 @@ func (p *probe) broken(in *intent) (*wire.Request, error) {
 		t.Body = []byte("{}")
 	case KeyInForm:
 		t.Body = nil
-	default:
+	case KeyInHeader, KeyInQuery, KeyInTemplate, KeyNowhere:
 		t.Body = t.Body[:len(t.Body)/2]
 	}
 	return p.requestOf(&t, in)

@@ -45,7 +45,7 @@ func TestRefusalsPassWhetherRememberedOrNot(t *testing.T) {
 			c.Invalid = &c.Template
 		})
 		failsOnly(t, report)
-		if got := with(report, check.Pass); len(got) > 0 {
+		if got := having(report, check.Pass); len(got) > 0 {
 			t.Errorf("passed: %v", got)
 		}
 	})

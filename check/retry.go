@@ -17,8 +17,8 @@ const settledTries = 7
 // together are as long as the longest exchange may take. That makes settledTries
 // requests at most. The reply is the last one; [probe.inFlight] tells whether
 // the service still says the same.
-func (p *probe) untilSettled(ctx context.Context, label string, in *intent, changes ...change) reply {
-	return p.insist(ctx, p.inFlight, func() reply { return p.send(ctx, label, in, changes...) })
+func (p *probe) untilSettled(ctx context.Context, label string, in *intent) reply {
+	return p.insist(ctx, p.inFlight, func() reply { return p.send(ctx, label, in) })
 }
 
 // insist sends as long as the answer is one of those that are no end, with the

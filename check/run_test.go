@@ -2,7 +2,11 @@ package check_test
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -13,7 +17,6 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/semelhttp"
 	"github.com/semel-dev/semel/store/memstore"
 )
 
@@ -44,21 +47,11 @@ func verdicts(report *check.Report) map[string]check.Verdict {
 
 func runOn(t *testing.T, app *counter, handler http.Handler) *check.Report {
 	t.Helper()
-	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
 	profile, _ := check.ProfileNamed("ietf")
-	plan, err := check.NewPlan(check.Config{
-		Template: check.Template{Method: "POST", URL: server.URL + "/things", Body: []byte(`{"n":{{n}}}`)},
+	return run(t.Context(), t, check.Config{
+		Template: check.Template{Method: "POST", URL: serve(t, handler) + "/things", Body: []byte(`{"n":{{n}}}`)},
 		Profile:  profile, Oracles: []check.Oracle{app}, Only: []string{"BASIC-01", "BASIC-02"},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	report, err := plan.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return report
 }
 
 func TestRunTellsProtectedFromUnprotected(t *testing.T) {
@@ -66,15 +59,7 @@ func TestRunTellsProtectedFromUnprotected(t *testing.T) {
 	naive, app := &counter{}, &counter{}
 	store := memstore.New(nil)
 	t.Cleanup(func() { _ = store.Close() })
-	guard, err := semel.New(store, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = guard.Close() })
-	door, err := semelhttp.New(guard, func(*http.Request) (string, error) { return semel.ScopeGlobal, nil }, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	door := middleware(t, store, semel.Policy{}, anybody, nil)
 	got := verdicts(runOn(t, naive, naive))
 	if got["BASIC-01"] != check.Pass || got["BASIC-02"] != check.Fail {
 		t.Errorf("unprotected: %v", got)
@@ -90,20 +75,11 @@ func TestRunTellsProtectedFromUnprotected(t *testing.T) {
 func TestRunWithoutOracle(t *testing.T) {
 	t.Parallel()
 	app := &counter{}
-	server := httptest.NewServer(app)
-	t.Cleanup(server.Close)
 	profile, _ := check.ProfileNamed("ietf")
-	plan, err := check.NewPlan(check.Config{
-		Template: check.Template{Method: "POST", URL: server.URL + "/things", Body: []byte(`{"n":{{n}}}`)},
+	report := run(t.Context(), t, check.Config{
+		Template: check.Template{Method: "POST", URL: serve(t, app) + "/things", Body: []byte(`{"n":{{n}}}`)},
 		Profile:  profile, Only: []string{"BASIC-02"},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	report, err := plan.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
 	if got := verdicts(report)["BASIC-02"]; got != check.Incomplete || report.Fine() {
 		t.Errorf("got %s, fine %v; nobody counted", got, report.Fine())
 	}
@@ -131,5 +107,64 @@ func TestRunWaitsOut429(t *testing.T) {
 	}
 	if report.Sent != int(asked.Load()) || report.Sent > report.Announced {
 		t.Errorf("sent %d of %d, and the service was asked %d times", report.Sent, report.Announced, asked.Load())
+	}
+}
+
+// TestOnlyHTTP2 tries services that close a connection of HTTP/1.1: that says
+// nothing of what they do with keys.
+func TestOnlyHTTP2(t *testing.T) {
+	t.Parallel()
+	for name, secure := range map[string]bool{"plain": false, "TLS": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			app := &counter{}
+			server := httptest.NewUnstartedServer(app)
+			server.Config.Protocols, server.EnableHTTP2 = new(http.Protocols), secure
+			server.Config.Protocols.SetUnencryptedHTTP2(!secure)
+			server.Config.Protocols.SetHTTP2(secure)
+			server.Config.ErrorLog = log.New(io.Discard, "", 0)
+			config := check.Config{Profile: check.Profiles()[0], Oracles: []check.Oracle{app}}
+			if secure {
+				server.StartTLS()
+				config.TLS = &tls.Config{RootCAs: x509.NewCertPool()}
+				config.TLS.RootCAs.AddCert(server.Certificate())
+			} else {
+				server.Start()
+			}
+			t.Cleanup(server.Close)
+			config.Template = check.Template{Method: "POST", URL: server.URL + "/things", Body: []byte(`{"n":{{n}}}`)}
+			plan, err := check.NewPlan(config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			report, err := plan.Run(t.Context())
+			if err == nil || !strings.Contains(err.Error(), "speaks HTTP/2 only") {
+				t.Errorf("error %v", err)
+			}
+			for id, verdict := range verdicts(report) {
+				if verdict == check.Fail {
+					t.Errorf("%s: %s", id, verdict)
+				}
+			}
+		})
+	}
+}
+
+// TestIntentsThatSayTheSame: a service that takes equal requests for one is told
+// apart from one that is broken.
+func TestIntentsThatSayTheSame(t *testing.T) {
+	t.Parallel()
+	d := newDesk()
+	d.lookUp = func(_, fingerprint string) string { return fingerprint }
+	config := trial(t, d, d)
+	config.Only = []string{"BASIC-01"}
+	_, report := runTrial(t, config)
+	if len(report.Notes) > 0 {
+		t.Errorf("notes of requests that differ: %q", report.Notes)
+	}
+	config.Template.Body = []byte(`{"item":"brass gears"}`)
+	_, report = runTrial(t, config)
+	if len(report.Notes) != 1 || !strings.Contains(report.Notes[0], "write {{n}}") {
+		t.Errorf("notes: %q", report.Notes)
 	}
 }

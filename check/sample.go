@@ -2,8 +2,11 @@ package check
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
+
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // sample is what two different intents were answered, before any check. What
@@ -41,6 +44,9 @@ func (p *probe) takeSample(ctx context.Context, since tally) (*sample, error) {
 	s.other = p.send(ctx, "another intent", s.b)
 	began := time.Now()
 	s.effects = p.effects(ctx, since, sampleRequests, sampleRequests, s.a, s.b)
+	if !p.run.config.Template.Varies() && (s.effects.verdict == Fail || !s.other.fine()) {
+		p.run.note("two intents say the same, as the request has no place: write {{n}} or {{uuid}} where they should differ")
+	}
 	switch {
 	case s.effects.ok():
 		p.run.learnLag(time.Since(began))
@@ -55,10 +61,28 @@ func (p *probe) takeSample(ctx context.Context, since tally) (*sample, error) {
 // than one for each: then something else is counted, which is left to BASIC-01,
 // and says nothing about repetitions.
 func (p *probe) doubtSample(ctx context.Context, s *sample, since tally) {
-	seen, err := p.seen(ctx, since, []*intent{s.a, s.b})
+	seen, err := p.seen(ctx, since, sampleRequests, []*intent{s.a, s.b})
 	if err != nil || seen.disagree() || seen.counts[0] > 0 && seen.counts[0] < 2*sampleRequests {
 		return
 	}
 	s.effects.reason += fmt.Sprintf(", though they were answered %s and %s", s.first, s.other)
 	p.run.doubt("of two plain requests %s was seen, so it may be something else that is counted (see %s)", effectsText(seen.counts[0]), sampleCheck)
+}
+
+// errOnlyH2 is of a service that these checks cannot be sent to.
+var errOnlyH2 = errors.New("the service speaks HTTP/2 only, and requests are sent by HTTP/1.1: let it speak that too, or put a proxy before it")
+
+// needsH2 reports whether there was no answer because the service takes nothing
+// but HTTP/2.
+func (s *sample) needsH2(ctx context.Context, c *Config) bool {
+	for _, r := range s.replies() {
+		if r.answered() || r.request == nil || errors.Is(r.err, wire.ErrUnreachable) || errors.Is(r.err, wire.ErrTimeout) {
+			return false
+		}
+	}
+	over, err := wire.OpenH2(ctx, s.first.request.URL, c.TLS)
+	if err == nil {
+		_ = over.Close()
+	}
+	return err == nil
 }

@@ -107,31 +107,26 @@ func othersSeeNothing(ctx context.Context, p *probe) finding {
 	if _, f := p.othersOwn(ctx); !f.ok() {
 		return f
 	}
-	in, err := p.intent(ctx)
-	if err != nil {
-		return incomplete("%v", err)
+	a, f := p.executed(ctx)
+	if !f.ok() {
+		return f
 	}
-	since := p.before(ctx)
-	first := p.send(ctx, "one user", in)
-	if !first.fine() {
-		return incomplete("the first attempt was answered %s", first)
-	}
-	return p.keepsSecret(ctx, since, first, in, p.run.as(in, p.run.other))
+	return p.keepsSecret(ctx, a, p.run.as(a.in, p.run.other))
 }
 
 // keepsSecret sends the intent as the stranger, who is somebody else, and judges
-// whether the answer gives first away.
-func (p *probe) keepsSecret(ctx context.Context, since tally, first reply, in, stranger *intent) finding {
+// whether the answer gives the first one away.
+func (p *probe) keepsSecret(ctx context.Context, a attempt, stranger *intent) finding {
 	got := p.send(ctx, "somebody else, same key", stranger)
-	why := p.reveals(first, got)
+	why := p.betrays(a.first, got)
 	switch {
 	case !got.answered():
 		return incomplete("somebody else with the same key got %s", got)
-	case why == "" && (!got.fine() || !p.marks(first).empty()):
+	case why == "" && (!got.fine() || !p.marks(a.first).empty()):
 		return passed()
 	case why == "":
 		// Answers have nothing of their own: was it a new one?
-		f := p.effects(ctx, since, 2, 2, in, stranger)
+		f := p.effects(ctx, a.since, 2, 2, a.in, stranger)
 		if f.verdict == Incomplete {
 			return incomplete("the answers of all intents are alike, so nobody can tell whose this one is, and %s", f.reason)
 		}
@@ -142,7 +137,7 @@ func (p *probe) keepsSecret(ctx context.Context, since tally, first reply, in, s
 		if err != nil {
 			return incomplete("%v", err)
 		}
-		if p.reveals(first, p.send(ctx, "somebody else, another key", twin)) != "" {
+		if p.betrays(a.first, p.send(ctx, "somebody else, another key", twin)) != "" {
 			return skipped("the application gives the record that is there, whatever the key")
 		}
 	}
@@ -224,7 +219,7 @@ func loggedOutSeesNothing(ctx context.Context, p *probe) finding {
 	if !first.fine() {
 		return incomplete("the first attempt was answered %s", first)
 	}
-	f := p.keepsSecret(ctx, since, first, in, out)
+	f := p.keepsSecret(ctx, attempt{in, since, first}, out)
 	t := &p.run.config.Template
 	if f.verdict == Fail && slices.ContainsFunc(Places(t.URL, string(t.Body)), isVariable) {
 		return incomplete("%s; but what the log-in gave stands in the URL or the body too, and may be what lets them in", f.reason)
@@ -233,19 +228,15 @@ func loggedOutSeesNothing(ctx context.Context, p *probe) finding {
 }
 
 func cookiesAreNotRepeated(ctx context.Context, p *probe) finding {
-	in, err := p.intent(ctx)
-	if err != nil {
-		return incomplete("%v", err)
+	a, f := p.executed(ctx)
+	if !f.ok() {
+		return f
 	}
-	first := p.send(ctx, "first", in)
-	if !first.fine() {
-		return incomplete("the first attempt was answered %s", first)
-	}
-	own := p.ownCookies(first)
+	own := p.ownCookies(a.first)
 	if len(own) == 0 {
 		return skipped("the first answer sets no cookie of its own")
 	}
-	again := p.send(ctx, "again", in)
+	again := p.send(ctx, "again", a.in)
 	if !again.answered() {
 		return incomplete("the repetition got %s", again)
 	}

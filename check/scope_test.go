@@ -43,6 +43,11 @@ func refuses(_ kept, w http.ResponseWriter, _ *http.Request) {
 	http.Error(w, "that key is taken", http.StatusUnprocessableEntity)
 }
 
+func refersTo(k kept, w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("X-Known-As", k.header.Get("Location"))
+	refuses(k, w, r)
+}
+
 func TestScopesFailWhereKeysAreEverybodys(t *testing.T) {
 	t.Parallel()
 	for name, broken := range map[string]struct {
@@ -56,6 +61,10 @@ func TestScopesFailWhereKeysAreEverybodys(t *testing.T) {
 		"everybody's key": {
 			func(b *booth) http.Handler { return front(b, newLocker(b, knowing(keyAlone, refuses))) },
 			[]string{"SCOPE-02", "SCOPE-05"},
+		},
+		"everybody's key, and whose it is": {
+			func(b *booth) http.Handler { return front(b, newLocker(b, knowing(keyAlone, refersTo))) },
+			[]string{"SCOPE-01", "SCOPE-02", "SCOPE-05"},
 		},
 		"replayed before authorisation": {
 			func(b *booth) http.Handler { return unguardedReplay(b) },
@@ -124,7 +133,7 @@ func TestCookiesOfTheFirstAnswer(t *testing.T) {
 	app = &booth{}
 	report := visit(t, app, dressed(newLocker(app, looksFirst)), scope4)
 	failsOnly(t, report)
-	if got := with(report, check.Skipped); len(got) == 0 || len(with(report, check.Pass)) > 0 {
+	if got := having(report, check.Skipped); len(got) == 0 || len(having(report, check.Pass)) > 0 {
 		t.Errorf("a cookie that every answer sets was judged: %v", report.Results[0])
 	}
 
@@ -151,7 +160,7 @@ func TestScopesAreIncompleteWhereNobodyCanTell(t *testing.T) {
 				c.Only = []string{"SCOPE-01", "SCOPE-02", "SCOPE-05"}
 				edit(c)
 			})
-			if got := with(report, check.Incomplete); len(got) != 3 {
+			if got := having(report, check.Incomplete); len(got) != 3 {
 				t.Errorf("incomplete: %v", got)
 			}
 		})
@@ -166,7 +175,7 @@ func TestScopesAreSkippedWithoutUsers(t *testing.T) {
 		c.Only = []string{"scope", "ERR-05", "RACE-01"}
 	})
 	failsOnly(t, report)
-	if got := with(report, check.Pass); len(got) != 1 {
+	if got := having(report, check.Pass); len(got) != 1 {
 		t.Errorf("passed without users: %v", got)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -94,12 +95,9 @@ func (s *session) note(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, had := range s.notes {
-		if had == text {
-			return
-		}
+	if !slices.Contains(s.notes, text) {
+		s.notes = append(s.notes, text)
 	}
-	s.notes = append(s.notes, text)
 }
 
 // lost ends the run: nothing answers at the service's address any more.

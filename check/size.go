@@ -122,20 +122,15 @@ func emptyTwice(ctx context.Context, p *probe) finding {
 }
 
 func againInChunks(ctx context.Context, p *probe) finding {
-	in, err := p.intent(ctx)
-	if err != nil {
-		return incomplete("%v", err)
-	}
-	since := p.before(ctx)
-	first := p.send(ctx, "with Content-Length", in)
-	if !first.fine() {
-		return incomplete("the first attempt was answered %s", first)
-	}
-	again := p.sendIn(ctx, "in chunks", wire.Manner{Chunked: true}, in)
-	if f := p.once(ctx, since, in); !f.ok() {
+	a, f := p.executed(ctx)
+	if !f.ok() {
 		return f
 	}
-	wrong := p.wrongRepeat(first, again)
+	again := p.sendIn(ctx, "in chunks", wire.Manner{Chunked: true}, a.in)
+	if f := p.once(ctx, a.since, a.in); !f.ok() {
+		return f
+	}
+	wrong := p.wrongRepeat(a.first, again)
 	switch {
 	case wrong == "":
 		return passed()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/semel-dev/semel/check/wire"
@@ -26,7 +27,7 @@ type Template struct {
 }
 
 // place is one {{…}}.
-var place = regexp.MustCompile(`\{\{\s*([a-zA-Z]+(?::[A-Za-z0-9_.-]+)?)\s*\}\}`) //nolint:gochecknoglobals // compiled once, never changed.
+var place = regexp.MustCompile(`\{\{\s*([a-zA-Z]+(?::[A-Za-z0-9_.-]+)?)\s*\}\}`)
 
 // Values fill the places of a template.
 type Values map[string]string
@@ -63,12 +64,7 @@ func (t *Template) texts() []string {
 
 // Has reports whether the template has the place.
 func (t *Template) Has(name string) bool {
-	for _, found := range Places(t.texts()...) {
-		if found == name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(Places(t.texts()...), name)
 }
 
 // Varies reports whether two intents differ in more than their key.

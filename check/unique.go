@@ -100,7 +100,7 @@ func (p *probe) sendPair(ctx context.Context) (sameValues, finding) {
 // isCrash reports whether the service says that it is broken. That it is busy is
 // something else.
 func isCrash(r reply) bool {
-	return r.answered() && r.Status >= 500 && !(r.Status == http.StatusServiceUnavailable && r.Header.Get("Retry-After") != "")
+	return r.failure() && (r.Status != http.StatusServiceUnavailable || r.Header.Get("Retry-After") == "")
 }
 
 func sameValuesCauseNoError(ctx context.Context, p *probe) finding {

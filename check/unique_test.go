@@ -135,8 +135,8 @@ func TestSameValuesFail(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			report := visit(t, broken.app, newLocker(broken.around(broken.app), looksFirst), onlyUnique)
-			if diff := slices.Compare(with(report, check.Fail), broken.fails); diff != 0 {
-				t.Errorf("failing: %v, want %v", with(report, check.Fail), broken.fails)
+			if diff := slices.Compare(having(report, check.Fail), broken.fails); diff != 0 {
+				t.Errorf("failing: %v, want %v", having(report, check.Fail), broken.fails)
 			}
 		})
 	}

@@ -2,6 +2,7 @@ package check
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -36,7 +37,7 @@ func (s spot) volatile(other spot) bool {
 }
 
 // timeText matches what begins as a date or as a time of the day does.
-var timeText = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2}([T ]|$)|\d{1,2}:\d{2}(:\d{2})?)`) //nolint:gochecknoglobals // compiled once, never changed.
+var timeText = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2}([T ]|$)|\d{1,2}:\d{2}(:\d{2})?)`)
 
 // isTime reports whether the value reads as a date or a time.
 func (s spot) isTime() bool {
@@ -83,14 +84,7 @@ func nameWords(name string) []string {
 }
 
 func anyOf(words []string, wanted ...string) bool {
-	for _, word := range words {
-		for _, one := range wanted {
-			if word == one {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(word string) bool { return slices.Contains(wanted, word) })
 }
 
 func anyContains(words []string, parts ...string) bool {

@@ -231,14 +231,16 @@ func processesAfterFailure(ctx context.Context, p *probe) finding {
 		return incomplete("%v", err)
 	}
 	since, config := p.before(ctx), p.run.config
-	first, message := reply{}, &config.Template
+	var first reply
+	message := &config.Template
 	if config.Observed == nil {
 		message = config.Failing
 		first = p.sendOf(ctx, "delivered, and processing fails", message, in)
-	} else if got, f := p.withoutDependency(ctx, in); !f.ok() {
-		return f
 	} else {
-		first = got
+		var f finding
+		if first, f = p.withoutDependency(ctx, in); !f.ok() {
+			return f
+		}
 	}
 	if first.taken() {
 		return p.acceptedFailure(ctx, since, in, first)

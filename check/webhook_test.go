@@ -78,21 +78,12 @@ func TestReceivers(t *testing.T) {
 // TestSemelReceivesWebhooks: the middleware with the id for the key, whether it waits for a running twin or refuses it.
 func TestSemelReceivesWebhooks(t *testing.T) {
 	t.Parallel()
-	for name, options := range map[string]*semel.Options{"waits": nil, "refuses": {Policy: semel.Policy{Wait: semel.NoWait}}} {
+	for name, policy := range map[string]semel.Policy{"waits": {}, "refuses": {Wait: semel.NoWait}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			store := memstore.New(nil)
 			t.Cleanup(func() { _ = store.Close() })
-			guard, err := semel.New(store, options)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = guard.Close() })
-			door, err := semelhttp.New(guard, func(*http.Request) (string, error) { return semel.ScopeGlobal, nil },
-				&semelhttp.Options{Key: semelhttp.FromWebhookID(), Required: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			door := middleware(t, store, policy, anybody, &semelhttp.Options{Key: semelhttp.FromWebhookID(), Required: true})
 			app := newReceiver(noDedup) // the middleware does it
 			c := hookConfig(app, serve(t, app.verified(door.Handler(app))))
 			c.Only = nil
@@ -177,5 +168,24 @@ func TestHookWhoseFailureIsAccepted(t *testing.T) {
 		}))))
 		c.Only = []string{"HOOK-06"}
 		wantFaults(t, runProfile(t, "webhook", c), want...)
+	}
+}
+
+// TestDeliveriesHaveOneID: a receiver that reads the first line of the header, as
+// the specification's own libraries do, is not asked for more.
+func TestDeliveriesHaveOneID(t *testing.T) {
+	t.Parallel()
+	app := newReceiver("")
+	c := hookConfig(app, "http://127.0.0.1:1")
+	c.Profile, _ = check.ProfileNamed("webhook")
+	c.Only = nil
+	plan, err := check.NewPlan(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range plan.Checks {
+		if plan.Checks[i].ID == "KEY-04" {
+			t.Error("KEY-04 is planned")
+		}
 	}
 }

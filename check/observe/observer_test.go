@@ -135,7 +135,7 @@ func TestObserverSendsOnce(t *testing.T) {
 	t.Parallel()
 	var came atomic.Int64
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != "POST" {
+		if r.Method != http.MethodPost {
 			return
 		}
 		came.Add(1)
@@ -180,7 +180,7 @@ func TestObserverForgetsOldCalls(t *testing.T) {
 		if i == 0 {
 			path = "/first"
 		}
-		r := httptest.NewRequest(http.MethodPost, path, nil)
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, nil)
 		s.ServeHTTP(httptest.NewRecorder(), r)
 	}
 	calls := s.Calls()

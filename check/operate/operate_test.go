@@ -112,7 +112,7 @@ func TestOperation(t *testing.T) {
 			interrupted := 0
 			for i := range report.Results {
 				r := &report.Results[i]
-				if at := strings.TrimPrefix(r.ID, "OP-0"); at != r.ID {
+				if at, ok := strings.CutPrefix(r.ID, "OP-0"); ok {
 					n, _ := strconv.Atoi(at)
 					got[n-1] = r.Verdict
 					t.Logf("%s %s after %s: %s", r.ID, r.Verdict, r.Took, r.Reason)

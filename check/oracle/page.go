@@ -141,7 +141,7 @@ func goesOn(answer *wire.Answer) bool {
 var errMorePages = errors.New("the answer is one page of several, and the others are not followed: count a number that tells of all, or one intent by {{n}}")
 
 // secretName finds names of parameters that hold what nobody else may know.
-const secretName = `(?i)(key|token|secret|password|passwd|pwd|auth|sig|session|code)`
+const secretName = `(?i)(key|token|secret|password|passwd|pwd|auth|sig|session|code)` //nolint:gosec // names, and no secret.
 
 // named is an address as reports have it, without what may be secret.
 func named(text string) string {

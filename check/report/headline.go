@@ -9,7 +9,8 @@ import (
 )
 
 // Headline says in one sentence what came of the run, for a reader who knows
-// nothing of keys: "3 of 41 checks failed: a repeated request is executed again."
+// nothing of keys, such as that 3 of 41 checks failed, because a repeated request
+// is executed again.
 func Headline(r *check.Report) string {
 	failed, known, open := r.Count(check.Fail), r.Count(check.Known), r.Count(check.Incomplete)
 	all := len(r.Results) - r.Count(check.Skipped)
@@ -73,7 +74,7 @@ func lowerFirst(text string) string {
 
 // meaning is what it means when one of these checks fails.
 type meaning struct {
-	says string
+	says string   // true of each way in which they fail
 	of   []string // ids, or how they begin
 }
 
@@ -81,21 +82,25 @@ type meaning struct {
 // else unsure.
 func consequences() []meaning {
 	return []meaning{
-		{"the request does not even work once", []string{"BASIC-01"}},
-		{"a repeated request is executed again", []string{"BASIC-02", "BASIC-10"}},
+		{"even two plain requests do not work as they should", []string{"BASIC-01"}},
+		{"a repeated request is executed again", []string{"BASIC-02"}},
 		{"submitting a form twice makes two records", []string{"FORM-01", "FORM-03"}},
-		{"a delivery that comes again is processed again", []string{"HOOK-01"}},
-		{"one user is given the answer of another", []string{"SCOPE-01", "SCOPE-03", "SCOPE-04"}},
+		{"a delivery that comes again is processed again, or refused", []string{"HOOK-01"}},
+		{"one user is given the answer of another", []string{"SCOPE-01", "SCOPE-03"}},
 		{"deliveries that nobody signed are processed", []string{"HOOK-02"}},
 		{"requests that arrive together are executed more than once", []string{"RACE-01", "RACE-02", "RACE-03", "RACE-04", "RACE-05", "UNIQ-03"}},
-		{"success is reported for what never happened", []string{"ERR-02", "ERR-03", "ERR-04", "HOOK-06", "HOOK-07", "UNIQ-02"}},
-		{"a retry after a lost answer does not happen exactly once", []string{"LOST-"}},
-		{"a request is executed again when the service was restarted or killed", []string{"OP-01", "OP-02"}},
+		{"after a failure, a request is lost or executed twice", []string{"ERR-02", "ERR-03", "ERR-04", "HOOK-06", "HOOK-07"}},
+		{"success is reported for what never happened", []string{"UNIQ-02"}},
+		{"after a lost answer, a retry is executed again, or does not get the answer", []string{"LOST-"}},
+		{"when the service is restarted or killed, a request is executed again, or loses its answer", []string{"OP-"}},
 		{"different requests are taken for the same", []string{"BASIC-06", "BASIC-07", "KEY-02", "KEY-06", "KEY-09", "KEY-10", "KEY-11", "FORM-04", "FORM-05", "HOOK-05", "SIZE-07"}},
-		{"other data under a known key is executed", []string{"MIS-01", "MIS-08", "MIS-09", "MIS-11"}},
+		{"other data under a known key is executed", []string{"MIS-01", "MIS-11"}},
+		{"a repeated request that is written otherwise is executed again", []string{"MIS-08", "MIS-09"}},
 		{"the answer to one request is given to another", []string{"MIS-02", "MIS-04", "MIS-05", "MIS-06"}},
-		{"unusual bodies are executed more than once", []string{"SIZE-"}},
-		{"one user blocks another", []string{"SCOPE-"}},
+		{"a body of unusual size or form is executed again, or answered otherwise", []string{"SIZE-"}},
+		{"a cookie is stored with an answer, and given out again", []string{"SCOPE-04"}},
+		{"one user blocks another", []string{"SCOPE-02", "SCOPE-05"}},
+		{"one of many repetitions is executed again, or answered otherwise", []string{"BASIC-10"}},
 		{"a repetition gets another answer than the first", []string{"BASIC-03", "BASIC-04", "BASIC-05", "BASIC-12", "FORM-02", "RACE-06", "RACE-09"}},
 		{"a key that expired is answered wrongly", []string{"EXP-"}},
 		{"something happened late that no check counted", []string{"LAST-01"}},

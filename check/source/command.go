@@ -164,7 +164,7 @@ func (c *command) fillHeader(r *Request) error {
 		case strings.HasSuffix(line, ";"):
 			r.add(strings.TrimSuffix(line, ";"), "")
 		default:
-			return errors.New("a header has no colon: write NAME: VALUE") // it may be a secret
+			return errors.New("a header line has no colon: write NAME: VALUE") // the line may be a secret
 		}
 	}
 	if c.bearer != "" {
@@ -181,7 +181,7 @@ func (c *command) fillHeader(r *Request) error {
 	if len(c.cookie) > 0 {
 		for _, cookie := range c.cookie {
 			if !strings.Contains(cookie, "=") {
-				return fmt.Errorf("-b %q means a file of cookies, which is not read: write -b NAME=VALUE", cookie)
+				return errors.New("-b without an equals sign means a file of cookies, which is not read: write -b NAME=VALUE") // as above
 			}
 		}
 		r.addCookie(strings.Join(c.cookie, "; "))

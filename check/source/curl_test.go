@@ -1,6 +1,7 @@
 package source_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -179,13 +180,32 @@ func TestCurlRefuses(t *testing.T) {
 	}
 }
 
+// TestCurlRepeatsNoSecret: what is wrong with a line is said without its value,
+// which ends up in the logs of a build.
+func TestCurlRepeatsNoSecret(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{
+		`curl http://a -H 'hunter2'`, `curl http://a -H $'Authorization: Bearer hunter2\nx'`, `curl http://a -b hunter2`,
+		`curl http://a -F 'password=a;hunter2'`, `curl http://a -F 'password=hunter2;headers=x'`, `curl http://a -u hunter2`,
+	} {
+		r, err := source.Curl(line)
+		said := fmt.Sprint(err)
+		if r != nil {
+			said += strings.Join(r.Notes, " ")
+		}
+		if err == nil && len(r.Notes) == 0 || strings.Contains(said, "hunter2") {
+			t.Errorf("%s: got %s", line, said)
+		}
+	}
+}
+
 func TestCurlReportsReachAndNotes(t *testing.T) {
 	t.Parallel()
 	r, err := source.Curl(`curl http://a -F 'a=b; c'`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	noted(t, r, `curl leaves "c" out`)
+	noted(t, r, `curl leaves out what stands behind a semicolon in -F "a"`)
 	r, err = source.Curl(`curl -sk --cacert ca.pem --resolve a:443:127.0.0.1 --connect-to ::b: -x http://p:3128 -E c.pem --key k.pem ` +
 		`--unix-socket /run/x -L --max-time 5 --no-keepalive https://a/x -H 'Accept-Encoding: gzip' -d "$A" | jq`)
 	if err != nil {

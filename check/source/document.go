@@ -159,7 +159,7 @@ func closing(brackets string, n int) string {
 func writeText(b *bytes.Buffer, s string) {
 	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string can always be written
+	_ = e.Encode(s) //nolint:errchkjson // a text can always be written.
 	b.Truncate(b.Len() - len("\n"))
 }
 

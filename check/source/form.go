@@ -18,6 +18,12 @@ type formField struct {
 	literal bool
 }
 
+// name is what messages call it: what stands behind it may be a secret.
+func (f formField) name() string {
+	name, _, _ := strings.Cut(f.text, "=")
+	return name
+}
+
 // part is one part of a multipart body. fileName nil means a plain field.
 type part struct {
 	name        string
@@ -33,7 +39,7 @@ func (c *command) multipart() (body []byte, contentType string, err error) {
 	for _, f := range c.form {
 		p, err := c.partOf(f)
 		if err != nil {
-			return nil, "", fmt.Errorf("-F %q: %w", f.text, err)
+			return nil, "", fmt.Errorf("-F %q: %w", f.name(), err)
 		}
 		if size += len(p.content); size > MaxBytes {
 			return nil, "", fmt.Errorf("the parts are larger than %d MiB: take smaller ones", MaxBytes>>20)
@@ -78,7 +84,7 @@ func (c *command) partOf(f formField) (part, error) {
 		case "filename":
 			p.fileName = &param.value
 		case "":
-			c.notes = append(c.notes, fmt.Sprintf("curl leaves %q out of -F %q: put what it belongs to into double quotes", param.value, f.text))
+			c.notes = append(c.notes, fmt.Sprintf("curl leaves out what stands behind a semicolon in -F %q: put what it belongs to into double quotes", f.name()))
 		default:
 			return part{}, fmt.Errorf("%q is not supported: use ;type= or ;filename=", param.name)
 		}

@@ -223,7 +223,7 @@ func (f *httpFile) header(r *Request, lines []string) (rest []string, err error)
 		case isComment(line):
 			continue
 		case !ok:
-			return nil, errors.New("the header line has no colon: write NAME: VALUE, and an empty line before the body") // it may be a secret
+			return nil, errors.New("a header line has no colon: write NAME: VALUE, and an empty line before the body") // the line may be a secret
 		}
 		if value, err = f.fill(strings.TrimSpace(value)); err != nil {
 			return nil, err

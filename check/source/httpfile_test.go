@@ -149,7 +149,7 @@ func TestHTTPFileRefuses(t *testing.T) {
 		{requests, "nothing", "4 (upload)"},
 		{"\n\nGRPC a/b", "", "line 3: GRPC is no method"},
 		{"POST /x", "", "names no host"},
-		{"POST http://a/\nno colon", "", "the header line has no colon"},
+		{"POST http://a/\nno colon", "", "a header line has no colon"},
 		{"POST http://a/{{$x.y[0]}}", "", "is not known"},
 		{"@a={{b}}\n@b={{a}}\nPOST http://{{a}}", "", "holds itself"},
 		{"@a={{b}}{{b}}{{b}}{{b}}{{b}}{{b}}{{b}}\n@b={{c}}{{c}}{{c}}{{c}}{{c}}{{c}}{{c}}\n@c={{d}}{{d}}{{d}}{{d}}{{d}}{{d}}{{d}}{{d}}{{d}}{{d}}\n@d={{e}}{{e}}{{e}}{{e}}" +

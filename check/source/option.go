@@ -32,7 +32,7 @@ func curlOptions() map[string]curlOption {
 }
 
 func put(all map[string]curlOption, names string, o curlOption) {
-	for _, name := range strings.Fields(names) {
+	for name := range strings.FieldsSeq(names) {
 		all[name] = o
 	}
 }
@@ -109,7 +109,7 @@ const (
 )
 
 func refusedOptions() map[string]string {
-	return map[string]string{
+	return map[string]string{ //nolint:gosec // names of options, and no secret.
 		"-: --next":   "begins another request: keep one",
 		"-K --config": "reads a file of options: write them out",
 		"--digest --ntlm --negotiate --anyauth --aws-sigv4": "asks for credentials that are made anew for each request: " +

@@ -185,7 +185,7 @@ func (r *Request) tidyHeader() error {
 			continue
 		}
 		if !isToken(f.Name) || strings.ContainsAny(f.Value, "\r\n\x00") {
-			return fmt.Errorf("%q with its value is no header line: write NAME: VALUE, without line breaks", f.Name)
+			return fmt.Errorf("the header %q is no header line: write NAME: VALUE, without line breaks", f.Name) // the value may be a secret
 		}
 		kept = append(kept, f)
 	}

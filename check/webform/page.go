@@ -56,12 +56,12 @@ type reader struct {
 }
 
 func (r *reader) form(n *html.Node) {
-	switch {
-	case n.DataAtom == atom.Base:
+	switch n.DataAtom { //nolint:exhaustive // of all elements, these are of a form.
+	case atom.Base:
 		if href, ok := attribute(n, "href"); ok && !r.based {
 			r.page.Base, r.based = resolve(r.page.Base, href), true
 		}
-	case n.DataAtom == atom.Form:
+	case atom.Form:
 		f := Form{}
 		f.ID, _ = attribute(n, "id")
 		f.Name, _ = attribute(n, "name")
@@ -88,14 +88,14 @@ func (r *reader) control(n *html.Node) {
 		return
 	}
 	f := &r.page.Forms[at]
-	switch {
-	case n.DataAtom == atom.Input:
+	switch n.DataAtom { //nolint:exhaustive // of all elements, these are of a form.
+	case atom.Input:
 		f.controls = append(f.controls, input(n)...)
-	case n.DataAtom == atom.Textarea:
+	case atom.Textarea:
 		f.controls = append(f.controls, field(n, TextArea, text(n)))
-	case n.DataAtom == atom.Select:
+	case atom.Select:
 		f.controls = append(f.controls, selected(n)...)
-	case n.DataAtom == atom.Button:
+	case atom.Button:
 		if kind, ok := attribute(n, "type"); !ok || strings.EqualFold(kind, "submit") {
 			f.controls = append(f.controls, button(n))
 		}

@@ -2,6 +2,7 @@ package webform_test
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,15 +76,15 @@ a &lt;b&gt;</textarea>
 		want  webform.Submission
 	}{
 		"the first button is the picture": {nil, webform.Submission{
-			Method: "POST", URL: at(t, "https://shop.example/orders"), Coding: webform.URLEncoded, Fields: append(fields[:len(fields):len(fields)], far),
+			Method: "POST", URL: at(t, "https://shop.example/orders"), Coding: webform.URLEncoded, Fields: append(slices.Clip(fields), far),
 		}},
 		"a button by its name": {[]string{"amount", "do"}, webform.Submission{
 			Method: "POST", URL: at(t, "https://shop.example/orders"), Coding: webform.URLEncoded,
-			Fields: append(fields[:len(fields):len(fields)], webform.Field{Name: "do", Value: "save", Kind: webform.Submit}, far),
+			Fields: append(slices.Clip(fields), webform.Field{Name: "do", Value: "save", Kind: webform.Submit}, far),
 		}},
 		"a button with a target of its own": {[]string{"do2"}, webform.Submission{
 			Method: "POST", URL: at(t, "https://shop.example/drafts"), Coding: webform.PlainText,
-			Fields: append(fields[:len(fields):len(fields)], webform.Field{Name: "do2", Value: "draft", Kind: webform.Submit}, far),
+			Fields: append(slices.Clip(fields), webform.Field{Name: "do2", Value: "draft", Kind: webform.Submit}, far),
 		}},
 	}
 	for name, tt := range tests {

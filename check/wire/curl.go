@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 	"unicode"
@@ -28,7 +29,7 @@ func Curl(r *Request, m *Manner) string {
 		b.WriteString("printf " + octal(r.Body) + " | ")
 	}
 	b.WriteString("curl --http1.1 --globoff --path-as-is")
-	if r.Method == "HEAD" {
+	if r.Method == http.MethodHead {
 		b.WriteString(" --head")
 	} else {
 		b.WriteString(" -X " + Quote(r.Method))

@@ -18,7 +18,8 @@
 //	  │          └ CutInHead: closed before the empty line
 //	  └ ErrUnreachable, ErrTLS: nothing was sent
 //
-// Two more things stand beside the [Client]: [H2] sends several requests at once
-// as streams of one HTTP/2 connection, and a [Relay] loses on the way what a
-// client cannot lose by itself, such as an answer whose connection is reset.
+// Three more things stand beside [Client.Do]: a [Held] request waits for its end,
+// so that many can be complete in one moment; [H2] sends several at once as
+// streams of one HTTP/2 connection; and a [Relay] loses on the way what a client
+// cannot lose by itself, an answer behind which the connection is reset.
 package wire

@@ -71,7 +71,7 @@ func (e *exchange) run(ctx context.Context) (*Answer, error) {
 	}
 	if !e.m.Expect {
 		e.unsent = head
-	} else if refusal, err := e.announce(head); refusal != nil || err != nil {
+	} else if refusal, err := e.announce(head); refusal != nil || err != nil { //nolint:bodyclose // its end is that of the connection.
 		return e.finish(refusal, err)
 	}
 	if e.m.Fault == CutInBody || e.m.Fault == HangUp {
@@ -180,7 +180,7 @@ func (e *exchange) announce(head []byte) (*http.Response, error) {
 // read takes the answer, past those that only say "go on".
 func (e *exchange) read() (*Answer, error) {
 	for range maxInterim {
-		response, err := e.readHead()
+		response, err := e.readHead() //nolint:bodyclose // its end is that of the connection.
 		if err != nil || response.StatusCode >= http.StatusOK {
 			return e.finish(response, err)
 		}

@@ -21,7 +21,9 @@ const greetingWait = 5 * time.Second
 // H2 is one HTTP/2 connection, on which requests travel as streams at once. It
 // never sends a request a second time: unlike http.Transport, which resends what
 // a connection lost, it is that one connection. It is safe for concurrent use.
-type H2 struct{ conn *http2.ClientConn }
+type H2 struct {
+	conn *http2.ClientConn //nolint:staticcheck // that of net/http has no Ping, and so no way to see whether anybody speaks HTTP/2.
+}
 
 // OpenH2 connects to the service of a URL: over TLS where the two agree on it
 // (ALPN) for https, and by prior knowledge (RFC 9113 §3.3) for http. ErrNoH2 is
@@ -56,8 +58,8 @@ func OpenH2(ctx context.Context, to *url.URL, config *tls.Config) (*H2, error) {
 
 // greet opens HTTP/2 on a connection, and waits until the other side answers.
 func greet(ctx context.Context, conn net.Conn) (*H2, error) {
-	transport := &http2.Transport{AllowHTTP: true, DisableCompression: true}
-	h2, err := transport.NewClientConn(conn)
+	transport := &http2.Transport{AllowHTTP: true, DisableCompression: true} //nolint:staticcheck // see H2.
+	h2, err := transport.NewClientConn(conn)                                 //nolint:staticcheck // see H2.
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoH2, err)
 	}

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -87,7 +88,7 @@ func (r *Request) head(m *Manner) []byte {
 	case m.Chunked:
 		line("Transfer-Encoding", "chunked")
 	case r.Has("Content-Length"):
-	case len(r.Body) > 0 || (r.Method != "GET" && r.Method != "HEAD"):
+	case len(r.Body) > 0 || (r.Method != http.MethodGet && r.Method != http.MethodHead):
 		line("Content-Length", strconv.Itoa(len(r.Body)))
 	}
 	if m.Expect && !r.Has("Expect") {

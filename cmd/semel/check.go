@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -180,8 +181,8 @@ func (c *closers) add(one func() error) { *c = append(*c, one) }
 
 func (c *closers) close() error {
 	var errs []error
-	for i := len(*c) - 1; i >= 0; i-- {
-		errs = append(errs, (*c)[i]())
+	for _, one := range slices.Backward(*c) {
+		errs = append(errs, one())
 	}
 	return errors.Join(errs...)
 }

@@ -19,7 +19,7 @@ const maxVarBytes = 64 << 10
 type userFlags struct {
 	header, otherHeader []string
 	vars, otherVars     []string
-	login               string
+	login, loginPage    string
 	take                []string
 	mint                string
 }
@@ -30,6 +30,7 @@ func (f *userFlags) register(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.vars, "var", nil, "value of a {{var:NAME}}: `NAME=VALUE`, or NAME=@FILE")
 	flags.StringArrayVar(&f.otherVars, "other-var", nil, "the same for somebody else: `NAME=VALUE`")
 	flags.StringVar(&f.login, "login", "", "log in first, by a curl command `line` or @FILE; its cookies are kept")
+	flags.StringVar(&f.loginPage, "login-page", "", "`URL` of the page with the form that logs in; its hidden fields are sent with what --login has as data")
 	flags.StringArrayVar(&f.take, "login-take", nil, "keep what the log-in's answer has at a pointer: `NAME=/pointer`, for {{var:NAME}}")
 	flags.StringVar(&f.mint, "mint", "", "ask for {{minted}} before each intent: `\"[METHOD] URL /pointer\"` (default GET)")
 }
@@ -42,7 +43,7 @@ func (f *userFlags) into(c *check.Config) error {
 	if c.Other, err = userOf(f.otherHeader, f.otherVars); err != nil {
 		return err
 	}
-	if c.Login, err = f.loginOf(); err != nil {
+	if c.Login, err = f.loginOf(c.Template.URL); err != nil {
 		return err
 	}
 	c.Mint, err = f.mintOf(c)
@@ -90,10 +91,10 @@ func secretFile(name string) (string, error) {
 	return strings.TrimRight(string(text), "\r\n"), nil
 }
 
-func (f *userFlags) loginOf() (*check.Login, error) {
+func (f *userFlags) loginOf(target string) (*check.Login, error) {
 	if f.login == "" {
-		if len(f.take) > 0 {
-			return nil, usagef("--login-take belongs to --login")
+		if len(f.take) > 0 || f.loginPage != "" {
+			return nil, usagef("--login-take and --login-page belong to --login")
 		}
 		return nil, nil
 	}
@@ -102,6 +103,10 @@ func (f *userFlags) loginOf() (*check.Login, error) {
 		return nil, err
 	}
 	login := &check.Login{Template: template, Take: map[string]string{}}
+	if f.loginPage != "" {
+		at, _ := besides(target, f.loginPage)
+		login.Page = &check.Page{URL: at}
+	}
 	for _, text := range f.take {
 		name, pointer, ok := strings.Cut(text, "=")
 		if !ok || !strings.HasPrefix(pointer, "/") {

@@ -24,14 +24,13 @@ func TestCheck(t *testing.T) {
 			if d.protected {
 				address = apps.Protect(t, address, rules)
 			}
-			session := logIn(t, address).Cookie("sessionid")
 			report := apps.Check(t, "form", &check.Config{
 				Template: check.Template{
 					Method: "POST", URL: "http://" + address + "/admin/shop/invoice/add/",
 					Body: []byte("customer=Emmy+{{n}}&amount=12.50&state=open&note=two+lines&_save=Save"),
 				},
 				Page:    &check.Page{URL: "http://" + address + "/admin/shop/invoice/add/", Form: "invoice_form"},
-				User:    &check.User{Header: []wire.Field{{Name: "Cookie", Value: "sessionid=" + session}}},
+				Login:   logInByPage(address),
 				Oracles: []check.Oracle{site.invoices()}, Level: check.LevelStrict,
 			})
 			if d.protected {
@@ -45,6 +44,18 @@ func TestCheck(t *testing.T) {
 				SIZE-03 SIZE-06
 				FORM-01 FORM-03`, "checks failed: a repeated request is executed again.")
 		})
+	}
+}
+
+// logInByPage sends Django's own form, with its token.
+func logInByPage(address string) *check.Login {
+	at := "http://" + address + "/admin/login/?next=/admin/"
+	return &check.Login{
+		Template: check.Template{
+			Method: "POST", URL: at, Body: []byte("username=" + user + "&password=" + password),
+			Header: []wire.Field{{Name: "Content-Type", Value: "application/x-www-form-urlencoded"}},
+		},
+		Page: &check.Page{URL: at, Form: "login-form"},
 	}
 }
 

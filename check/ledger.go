@@ -1,0 +1,101 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// counted is what one oracle counted for one intent, or with nil for everything.
+type counted struct {
+	oracle int // its place in the configuration
+	in     *intent
+	where  string // the check that counted
+	n      int64
+	most   int64 // that it may come to, if nothing more is sent
+}
+
+// ledger keeps what was counted last, to see what changes although nothing was
+// sent. It is safe for concurrent use.
+type ledger struct {
+	mu     sync.Mutex // guards the fields below
+	counts []int64    // of every oracle; zero for those that count for one intent
+	sent   int        // requests that had been sent then
+	where  string     // the check that counted
+	late   []string
+	last   []counted // what was counted last for single intents
+}
+
+const (
+	maxLate    = 5   // changes that are told of
+	maxCounted = 200 // intents that are counted again in the end
+)
+
+// remember keeps what was counted for a single intent.
+func (l *ledger) remember(one counted) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last = slices.DeleteFunc(l.last, func(had counted) bool {
+		return had.oracle == one.oracle && had.in.key == one.in.key && had.in.values["n"] == one.in.values["n"]
+	})
+	if len(l.last) == maxCounted {
+		l.last = slices.Delete(l.last, 0, 1)
+	}
+	l.last = append(l.last, one)
+}
+
+// forget is for an intent of which more is sent: it may have more effects.
+func (l *ledger) forget(in *intent) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last = slices.DeleteFunc(l.last, func(had counted) bool { return had.in.akin(in) })
+}
+
+// single is what was remembered of single intents.
+func (l *ledger) single() []counted {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.last)
+}
+
+// akin reports whether two intents have the same key or the same values, so that
+// they may be counted by one answer.
+func (in *intent) akin(other *intent) bool {
+	return in.key == other.key || in.values["n"] == other.values["n"]
+}
+
+// close notes a count at the end of something.
+func (l *ledger) close(where string, sent int, counts []int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.counts, l.sent, l.where = slices.Clone(counts), sent, where
+}
+
+// open notes a count at the beginning of something, and compares it with the
+// last one if nothing was sent in between.
+func (l *ledger) open(where string, sent int, counts []int64) {
+	l.mu.Lock()
+	if l.counts != nil && l.sent == sent && len(l.late) < maxLate {
+		for i := range counts {
+			if more := counts[i] - l.counts[i]; more != 0 {
+				l.late = append(l.late, fmt.Sprintf("%+d between the last count of %s and the first of %s", more, l.where, where))
+			}
+		}
+	}
+	l.mu.Unlock()
+	l.close(where, sent, counts)
+}
+
+// stale reports whether requests were sent since the last count.
+func (l *ledger) stale(sent int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sent != sent
+}
+
+// drift is what changed by itself.
+func (l *ledger) drift() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.late)
+}
