@@ -31,8 +31,8 @@ func pair(judge func(p *probe, first, again reply) finding) func(context.Context
 			return f
 		}
 		again := p.send(ctx, "again", a.in)
-		if !again.answered() {
-			return incomplete("the repetition got %s", again)
+		if f := again.judged(); !f.ok() {
+			return f
 		}
 		return judge(p, a.first, again)
 	}

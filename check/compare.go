@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // comparison is how the bodies of two answers of one intent differ.
@@ -43,10 +44,11 @@ func (p *probe) compare(first, again reply) comparison {
 	if c.differs = gap(one, other); c.differs != "" {
 		return c
 	}
+	sample := sync.OnceValue(p.sampled)
 	for i := range one {
 		switch {
 		case one[i].value == other[i].value && one[i].bare == other[i].bare:
-		case !p.excused(one[i], other[i], i):
+		case !p.excused(sample, one[i], other[i], i):
 			c.differs = fmt.Sprintf("%s was %s, and then %s", nameOf(one[i]), brief(one[i].value), brief(other[i].value))
 			return c
 		case len(c.excused) < maxExcused:
@@ -119,16 +121,12 @@ func covers(pattern, place string) bool {
 
 // excused reports whether a difference at a place, the i-th, says nothing. Two
 // times of the sample may be equal, because both were made in one second.
-func (p *probe) excused(one, other spot, i int) bool {
-	if !one.volatile(other) || p.run.sample == nil {
+func (p *probe) excused(sample func() [][]spot, one, other spot, i int) bool {
+	if !one.volatile(other) || len(sample()) < sampleRequests {
 		return false
 	}
 	var had []spot
-	for _, r := range p.run.sample.replies() {
-		if !r.answered() {
-			return false
-		}
-		there := p.kept(spotsOf(r))
+	for _, there := range sample() {
 		at := slices.IndexFunc(there, func(s spot) bool { return s.place == one.place })
 		if one.page && i < len(there) && there[i].place == one.place {
 			at = i // names of places repeat in a page
@@ -139,6 +137,20 @@ func (p *probe) excused(one, other spot, i int) bool {
 		had = append(had, there[at])
 	}
 	return had[0].value != had[1].value || had[0].isTime() && had[1].isTime()
+}
+
+// sampled are the places of the sample's answers, where there are any.
+func (p *probe) sampled() [][]spot {
+	if p.run.sample == nil {
+		return nil
+	}
+	var all [][]spot
+	for _, r := range p.run.sample.replies() {
+		if r.answered() {
+			all = append(all, p.kept(spotsOf(r)))
+		}
+	}
+	return all
 }
 
 // sameStatus says whether the statuses are those of one answer. Where the client
@@ -190,6 +202,8 @@ func (p *probe) repeats(first, again reply) finding {
 	switch {
 	case !again.answered():
 		return incomplete("the repetition got %s", again)
+	case first.Status != again.Status && (!first.judged().ok() || !again.judged().ok()):
+		return incomplete("the first was %s, the repetition %s", first, again)
 	case profile.Repeat == RepeatRefused:
 		if again.in(profile.Refused...) {
 			return passed()

@@ -5,9 +5,12 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/net/http/httpguts"
 
 	"github.com/semel-dev/semel/check/wire"
 )
@@ -153,6 +156,9 @@ func (c *Config) complete() error {
 	if err := c.knowsKeys(); err != nil {
 		return err
 	}
+	if err := c.placesKey(); err != nil {
+		return err
+	}
 	if c.Page != nil {
 		if err := c.Page.validate(&c.Template); err != nil {
 			return err
@@ -189,6 +195,22 @@ func (c *Config) knowsKeys() error {
 		return fmt.Errorf("the key is {{minted}}: it cannot be %q, too", c.NewKey)
 	}
 	return nil
+}
+
+// placesKey says what is wrong with the place of keys, before anything is sent. A
+// page's form brings a body of its own.
+func (c *Config) placesKey() error {
+	if c.Key.In == KeyInHeader && !httpguts.ValidHeaderFieldName(c.Key.Name) {
+		return fmt.Errorf("the key's header %q is no name of one: write it as Idempotency-Key", c.Key.Name)
+	}
+	if c.Page != nil {
+		return nil
+	}
+	body, values := string(c.Template.Body), Values{}
+	for _, name := range Places(body) {
+		values[name] = "1"
+	}
+	return c.Key.put(&wire.Request{URL: &url.URL{}, Body: []byte(values.Fill(body))}, keyPrefix)
 }
 
 func orElse[T int | float64 | time.Duration](value, fallback T) T {

@@ -84,7 +84,11 @@ func total(all []counted) int64 {
 func (s *session) count(ctx context.Context, oracle Oracle, in *intent) (n int64, filled string, err error) {
 	s.mu.Lock()
 	s.lookUps++
+	doubtful := s.doubtful
 	s.mu.Unlock()
+	if doubtful != nil {
+		return 0, "", doubtful
+	}
 	fill := func(text string) string {
 		switch {
 		case in != nil:
@@ -130,6 +134,7 @@ func (p *probe) effects(ctx context.Context, since tally, least, most int64, of 
 			}
 			return passed()
 		case time.Now().After(deadline):
+			p.less.Store(true)
 			return failed("%s instead of %s", effectsText(seen.counts[0]), rangeText(least, most))
 		}
 		if !pause(ctx, settleStep) {

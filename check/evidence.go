@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"maps"
@@ -119,6 +120,19 @@ func bodyShown(body []byte, size int) BodyShown {
 		shown.Hex = hex.EncodeToString(body[:min(len(body), hexBytes)])
 	}
 	return shown
+}
+
+// forget drops what no report looks at, and what would fill the memory where
+// answers are long.
+func (e *Exchange) forget() {
+	if e.Request != nil && len(e.Request.Body) > searchedBytes {
+		e.RequestBytes, e.Request.Body = len(e.Request.Body), bytes.Clone(e.Request.Body[:searchedBytes])
+	}
+	if e.Answer != nil && len(e.Answer.Body) > searchedBytes {
+		short := *e.Answer
+		e.AnswerBytes, short.Body = len(short.Body), bytes.Clone(short.Body[:searchedBytes])
+		e.Answer = &short
+	}
 }
 
 // cut drops what a report does not keep.

@@ -139,8 +139,10 @@ func (s *session) mint(ctx context.Context, user *User, values Values) (string, 
 	if err != nil {
 		return "", err
 	}
-	identify(&r, user, values)
-	setCookies(&r, s.cookies(user, values))
+	if to, err := parseTarget(values.Fill(s.config.Template.URL)); err == nil && sameHost(to, r.URL) {
+		identify(&r, user, values)
+		setCookies(&r, s.cookies(user, values))
+	}
 	answer, err := s.lookUp(ctx, &r)
 	if err != nil {
 		return "", err

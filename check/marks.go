@@ -138,10 +138,14 @@ func (p *probe) reveals(first, other reply) string {
 	if m.location != "" && slices.ContainsFunc(there, func(s spot) bool { return strings.HasSuffix(s.value, m.location) }) {
 		return fmt.Sprintf("it has the Location of the first answer, %s", m.location)
 	}
+	places := map[string][]string{}
+	for _, s := range there {
+		places[s.value] = append(places[s.value], s.place)
+	}
 	for _, id := range m.ids {
-		for _, s := range there {
+		if at := places[id.value]; len(at) > 0 {
 			// A short id says something only where it stood before.
-			if s.value == id.value && (len(id.value) >= minMark || s.place == id.place) && !asked.has(s.value) {
+			if (len(id.value) >= minMark || slices.Contains(at, id.place)) && !asked.has(id.value) {
 				return fmt.Sprintf("it has %s of the first answer, %s", id.place, id.value)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -23,7 +24,7 @@ type masker struct {
 	learned map[string]bool // the secrets that were found
 	all     *strings.Replacer
 
-	userInfo, pair, member, element, part, tag, tagName, tagValue *regexp.Regexp
+	userInfo, pair, member, element, part, said, given, tag, tagName, tagValue *regexp.Regexp
 }
 
 const (
@@ -44,6 +45,8 @@ func newMasker(c *Config, users ...*User) *masker {
 		member:   regexp.MustCompile(`"((?:[^"\\]|\\.)*)"\s*:\s*`),
 		element:  regexp.MustCompile(`<([\w:.-]+)>([^<]*)</`),
 		part:     regexp.MustCompile(`(?is)(\bname="([^"]*)"[^\r\n]*(?:\r?\n[^\r\n]+)*\r?\n\r?\n)(.*?)(\r?\n--|$)`),
+		said:     regexp.MustCompile(`(\S+) was ("(?:[^"\\]|\\.)*"), and then ("(?:[^"\\]|\\.)*")`),
+		given:    regexp.MustCompile(`it has (\S+) of the first answer, (\S+)`),
 		tag:      regexp.MustCompile(`(?i)<(?:input|meta)\b[^>]*>`),
 		tagName:  regexp.MustCompile(`(?i)\bname\s*=\s*["']?([^"'\s>]+)`),
 		tagValue: regexp.MustCompile(`(?i)\b(value|content)\s*=\s*("[^"]*"|'[^']*'|[^\s>"']+)`),
@@ -93,7 +96,7 @@ func (m *masker) report(r *Report) {
 
 func (m *masker) result(r *Result) Result {
 	masked := *r
-	masked.Reason = m.text(r.Reason)
+	masked.Reason = m.text(m.quoted(r.Reason))
 	if left := len(r.Exchanges) - evidenceExchanges; left > 0 {
 		masked.Exchanges, masked.LeftOut = r.Exchanges[:evidenceExchanges], left
 	}
@@ -127,9 +130,6 @@ func (m *masker) exchange(e *Exchange) {
 }
 
 func (m *masker) body(body []byte) []byte {
-	if !isText(body[:min(len(body), searchedBytes)]) {
-		return body[:min(len(body), searchedBytes)]
-	}
 	return []byte(m.text(string(body[:min(len(body), searchedBytes)])))
 }
 
@@ -176,6 +176,28 @@ func (m *masker) learnCredentials(value string) {
 		m.hide(password)
 	}
 }
+
+// quoted hides what a reason quotes of a place that is named like a secret, and
+// learns it: the answer may have been compressed, or too long to be searched.
+func (m *masker) quoted(reason string) string {
+	reason = replaceGroups(m.said, reason, func(g []string) string {
+		if !m.secret(lastStep(g[1])) {
+			return g[0]
+		}
+		for _, spelled := range g[2:] {
+			if value, err := strconv.Unquote(spelled); err == nil {
+				m.hide(strings.TrimSuffix(value, "…"))
+			}
+		}
+		return g[1] + " was " + wire.Hidden + ", and then " + wire.Hidden
+	})
+	return replaceGroups(m.given, reason, func(g []string) string {
+		return "it has " + g[1] + " of the first answer, " + m.ifSecret(lastStep(g[1]), g[2])
+	})
+}
+
+// lastStep is the name of the place that a pointer leads to.
+func lastStep(place string) string { return place[strings.LastIndexAny(place, "/ ")+1:] }
 
 // text hides what is a secret in any text: an address, a form, JSON, a page.
 func (m *masker) text(text string) string {

@@ -2,7 +2,9 @@ package check_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,12 +32,13 @@ func parrot(w http.ResponseWriter, r *http.Request) {
 // reported is the JSON of a report about a run of BASIC-02, which fails.
 func reported(t *testing.T, handler http.Handler, alter func(*check.Config)) string {
 	t.Helper()
-	server := httptest.NewServer(handler)
+	effects := &unguarded{Handler: handler}
+	server := httptest.NewServer(effects)
 	t.Cleanup(server.Close)
 	profile, _ := check.ProfileNamed("ietf")
 	config := check.Config{
 		Template: check.Template{Method: "POST", URL: strings.Replace(server.URL, "://", "://me:hush-in-url@", 1) + "/things?api_key=hush-query&page=shown-page"},
-		Profile:  profile, Oracles: []check.Oracle{&growing{}}, Only: []string{"BASIC-02"},
+		Profile:  profile, Oracles: []check.Oracle{effects}, Only: []string{"BASIC-02"},
 	}
 	alter(&config)
 	plan, err := check.NewPlan(config)
@@ -58,14 +61,23 @@ func reported(t *testing.T, handler http.Handler, alter func(*check.Config)) str
 	return text.String()
 }
 
-// growing counts two more effects whenever it is asked, so that checks fail. Its
-// name has a secret, as it must not.
-type growing struct{ n atomic.Int64 }
+// unguarded has an effect at every request, so that checks fail. Its name has a
+// secret, as it must not.
+type unguarded struct {
+	http.Handler
 
-func (*growing) Name() string    { return "postgres://me:hush-in-url@db.example/shop" }
-func (*growing) PerIntent() bool { return false }
-func (g *growing) Count(context.Context, func(string) string) (int64, error) {
-	return g.n.Add(2), nil
+	effects atomic.Int64
+}
+
+func (u *unguarded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	u.effects.Add(1)
+	u.Handler.ServeHTTP(w, r)
+}
+
+func (*unguarded) Name() string    { return "postgres://me:hush-in-url@db.example/shop" }
+func (*unguarded) PerIntent() bool { return false }
+func (u *unguarded) Count(context.Context, func(string) string) (int64, error) {
+	return u.effects.Load(), nil
 }
 
 // TestErrorHasNoSecrets: what Run returns is printed, too.
@@ -128,5 +140,28 @@ func TestReportHasNoSecrets(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestBytesHaveNoSecrets: what is no text is masked, too, and so is what a reason
+// quotes of a compressed answer.
+func TestBytesHaveNoSecrets(t *testing.T) {
+	t.Parallel()
+	var n atomic.Int64
+	binary := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(w, "{\"password\":\"hush-password%d\"}\x00", n.Add(1))
+	})
+	zipped := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Encoding", "gzip")
+		to := gzip.NewWriter(w)
+		_, _ = fmt.Fprintf(to, `{"token":"hush-%d"}`, n.Add(1))
+		_ = to.Close()
+	})
+	for name, service := range map[string]http.Handler{"binary": binary, "gzip": zipped} {
+		text := reported(t, service, func(c *check.Config) { c.Only = []string{"BASIC-04"} })
+		if strings.Contains(text, "hush-") || strings.Contains(text, hex.EncodeToString([]byte("hush-"))) {
+			t.Errorf("%s: a secret stands in the report: %s", name, text)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/semel-dev/semel/check/webform"
@@ -69,6 +70,11 @@ func (s *session) open(ctx context.Context, at *Page, t *Template, in *intent) (
 	}
 	identify(&r, in.user, in.values)
 	asPageRequest(&r)
+	if !sameHost(r.URL, endpoint) { // who the caller is, is for that host alone
+		r.Header = slices.DeleteFunc(r.Header, func(f wire.Field) bool {
+			return !slices.Contains([]string{"Accept", "Accept-Language", "User-Agent"}, http.CanonicalHeaderKey(f.Name))
+		})
+	}
 	answer, err := s.visit(ctx, &r, in.user)
 	if err != nil {
 		return nil, fmt.Errorf("the page %s: %w", at.URL, err)

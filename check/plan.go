@@ -28,7 +28,7 @@ func NewPlan(c Config) (*Plan, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
 	}
-	p := &Plan{config: &c, Requests: sampleRequests + spare}
+	p := &Plan{config: &c, Requests: sampleRequests + spare + controls*controlTries}
 	for _, check := range Catalog() {
 		if why := leaveOut(&c, &check); why != "" {
 			left := result(&check, skipped("%s", why))
@@ -92,6 +92,7 @@ func (p *Plan) Run(ctx context.Context) (*Report, error) {
 	if s.died != nil {
 		report.Died = s.died.Error()
 	}
+	report.Whole = err == nil && s.died == nil
 	report.Results = inOrder(append(report.Results, p.Left...))
 	for i := range report.Results {
 		if one := &report.Results[i]; one.Verdict == Pass && slices.ContainsFunc(p.config.Baseline, func(id string) bool { return strings.EqualFold(id, one.ID) }) {
@@ -122,16 +123,13 @@ func (p *Plan) each(ctx context.Context, s *session, report *Report) error {
 	}
 	first := &probe{run: s, check: &Check{ID: "sample", Group: sampling}, allowed: sampleRequests}
 	var err error
-	if s.sample, err = first.takeSample(ctx); err != nil {
-		return err
-	}
-	if s.sample.needsH2(ctx, p.config) {
-		return errOnlyH2
-	}
-	if s.died != nil {
+	s.sample, err = first.stand(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case s.died != nil:
 		return s.died
-	}
-	if err := ctx.Err(); err != nil {
+	case err != nil:
 		return err
 	}
 	for i := range p.Checks {
@@ -154,7 +152,11 @@ func (p *Plan) one(ctx context.Context, s *session, check *Check) Result {
 	}
 	probe := &probe{run: s, check: check, allowed: check.requests(p.config)}
 	began := time.Now()
-	f := check.run(ctx, probe)
+	f := incomplete("%s", s.sample.refused())
+	if f.reason == "" || check.ID == sampleCheck {
+		f = check.run(ctx, probe)
+	}
+	f = p.control(ctx, s, probe, f)
 	if s.died != nil && f.verdict != Fail {
 		f = incomplete("the service stopped answering: %v", s.died)
 	}

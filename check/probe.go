@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/semel-dev/semel/check/wire"
@@ -24,6 +25,8 @@ type probe struct {
 	allowed   int
 	// mayDie says that the check itself takes the service away for a while.
 	mayDie bool
+
+	less atomic.Bool // fewer effects were counted than there had to be
 }
 
 // change alters a request before it is sent.
@@ -204,6 +207,7 @@ func (p *probe) keep(label string, began time.Time, r *wire.Request, m *wire.Man
 	if err != nil {
 		kept.Error = err.Error()
 	}
+	kept.forget()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.exchanges = append(p.exchanges, kept)
@@ -220,8 +224,8 @@ func (p *probe) together(n int, send func(i int) reply) []reply {
 // waitOut waits as long as a 429 says, if that is within reason and the spare
 // requests are not used up.
 func (s *session) waitOut(ctx context.Context, answer *wire.Answer) bool {
-	seconds, err := strconv.Atoi(answer.Header.Get("Retry-After"))
-	if err != nil || seconds > maxRetryAfter {
+	wait, ok := retryAfter(answer.Header)
+	if !ok || wait > maxRetryAfter {
 		return false
 	}
 	s.mu.Lock()
@@ -232,11 +236,8 @@ func (s *session) waitOut(ctx context.Context, answer *wire.Answer) bool {
 		return false
 	}
 	s.note("The service answered 429, and was asked again when it had said so: a lower rate spares both sides that.")
-	return pause(ctx, time.Duration(max(1, seconds))*time.Second)
+	return pause(ctx, max(time.Second, wait))
 }
-
-// maxRetryAfter is the longest Retry-After that is waited out, in seconds.
-const maxRetryAfter = 10
 
 // withBody replaces the body.
 func withBody(body []byte) change { return func(r *wire.Request) { r.Body = body } }

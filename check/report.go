@@ -23,6 +23,8 @@ type Report struct {
 	// behind at most, with keys that begin with semel-check-.
 	Intents int      `json:"intents"`
 	Notes   []string `json:"notes,omitempty"`
+	// Whole says that every check of the plan ran.
+	Whole bool `json:"whole"`
 	// Died says that the service stopped answering during the run; empty if not.
 	Died string `json:"died,omitempty"`
 	// Fixed are checks that the baseline expects to fail, and that passed.

@@ -75,11 +75,30 @@ func comeAgain(got reply) time.Duration {
 	if !got.answered() {
 		return 0
 	}
-	seconds, err := strconv.Atoi(got.Header.Get("Retry-After"))
-	if err != nil || seconds < 0 {
-		return 0
+	wait, _ := retryAfter(got.Header)
+	return min(wait, maxRetryAfter)
+}
+
+// maxRetryAfter is the longest Retry-After that is waited out.
+const maxRetryAfter = 10 * time.Second
+
+// retryAfter is how long to wait before asking again, as an answer says it in
+// seconds or by a date (RFC 9110 §10.2.3); false if it does not. A date is taken
+// by the service's own clock.
+func retryAfter(header http.Header) (wait time.Duration, ok bool) {
+	text := header.Get("Retry-After")
+	if seconds, err := strconv.ParseInt(text, 10, 32); err == nil {
+		return time.Duration(seconds) * time.Second, seconds >= 0
 	}
-	return time.Duration(min(seconds, maxRetryAfter)) * time.Second
+	at, err := http.ParseTime(text)
+	if err != nil {
+		return 0, false
+	}
+	now, err := http.ParseTime(header.Get("Date"))
+	if err != nil {
+		now = time.Now()
+	}
+	return max(0, at.Sub(now)), true
 }
 
 // usual is how long the service took for an undisturbed request.

@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/semel-dev/semel/check/wire"
 )
@@ -17,6 +18,9 @@ type sample struct {
 	effects finding
 }
 
+// sampleCheck judges the sample.
+const sampleCheck = "BASIC-01"
+
 // replies are both answers, in the order in which they came.
 func (s *sample) replies() []reply { return []reply{s.first, s.other} }
 
@@ -29,9 +33,9 @@ const sampling Group = "sample"
 // takeSample sends two intents, once each, and looks whether the oracles see
 // exactly those two. The second begins when the first is over: a page that is
 // open beside another one is a question of its own.
-func (p *probe) takeSample(ctx context.Context) (*sample, error) {
+func (p *probe) takeSample(ctx context.Context, since tally) (*sample, error) {
 	var err error
-	s, since := &sample{}, p.before(ctx)
+	s := &sample{}
 	if s.a, err = p.intent(ctx); err != nil {
 		return nil, err
 	}
@@ -44,7 +48,23 @@ func (p *probe) takeSample(ctx context.Context) (*sample, error) {
 	if !p.run.config.Template.Varies() && (s.effects.verdict == Fail || !s.other.fine()) {
 		p.run.note("two intents say the same, as the request has no place: write {{n}} or {{uuid}} where they should differ")
 	}
+	if s.effects.verdict == Fail && s.refused() == "" {
+		p.doubtSample(ctx, s, since)
+	}
 	return s, nil
+}
+
+// doubtSample looks whether a count that is wrong for two plain requests could
+// be of the service's making. It is not where it stands still, or grows by more
+// than one for each: then something else is counted, which is left to BASIC-01,
+// and says nothing about repetitions.
+func (p *probe) doubtSample(ctx context.Context, s *sample, since tally) {
+	seen, err := p.seen(ctx, since, sampleRequests, []*intent{s.a, s.b})
+	if err != nil || seen.disagree() || seen.counts[0] > 0 && seen.counts[0] < 2*sampleRequests {
+		return
+	}
+	s.effects.reason += fmt.Sprintf(", though they were answered %s and %s", s.first, s.other)
+	p.run.doubt("of two plain requests %s was seen, so it may be something else that is counted (see %s)", effectsText(seen.counts[0]), sampleCheck)
 }
 
 // errOnlyH2 is of a service that these checks cannot be sent to.

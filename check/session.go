@@ -36,9 +36,12 @@ type session struct {
 	lookUps int
 	spared  int // requests repeated after a 429
 	died    error
-	sample  *sample
-	notes   []string
-	lag     time.Duration // how long the sample's effects took to be seen, where that is long
+	// doubtful says why counting is no longer trusted; nil where it is.
+	doubtful error
+	controls int // how often it was made sure that the service is there
+	sample   *sample
+	notes    []string
+	lag      time.Duration // how long the sample's effects took to be seen, where that is long
 }
 
 // errBudget is a defect of a check: it wants to send more than it announced.

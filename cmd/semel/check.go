@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -97,7 +98,7 @@ func (f *checkFlags) run(ctx context.Context, p *process, args []string) (err er
 	if f.output.dryRun {
 		return f.output.printPlan(p, plan)
 	}
-	if err := f.output.consent(p, config.Template.URL, plan.Requests); err != nil {
+	if err := f.output.consent(p, f.hosts(&config), plan.Requests); err != nil {
 		return err
 	}
 	if plan.Waits > 0 {
@@ -110,10 +111,21 @@ func (f *checkFlags) run(ctx context.Context, p *process, args []string) (err er
 	bar = startProgress(p, "checks", len(plan.Checks))
 	found, err := plan.Run(ctx)
 	bar.stop()
-	if err != nil && ctx.Err() == nil {
-		return errors.Join(unreachable(err), files.close())
+	if err != nil && ctx.Err() == nil { // nothing was found, which is said below
+		found.Notes = append(found.Notes, err.Error())
+		return withVerdict(p, f.output.write(p, found, files), unreachable(err))
 	}
-	return errors.Join(f.output.tell(p, found, files), verdictOf(ctx, found))
+	return withVerdict(p, f.output.tell(p, found, files), verdictOf(ctx, found))
+}
+
+// withVerdict says what went wrong with the reports, too: the verdict alone has
+// an exit code.
+func withVerdict(p *process, err, verdict error) error {
+	if err == nil || verdict == nil {
+		return errors.Join(err, verdict)
+	}
+	_, _ = fmt.Fprintln(p.stderr, "semel: "+plainLine(strings.ReplaceAll(err.Error(), "\n", "; ")))
+	return verdict
 }
 
 // config reads all flags. What it opens is closed by open.

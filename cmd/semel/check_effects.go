@@ -73,13 +73,12 @@ func (f *effectFlags) pages(c *check.Config) error {
 		{"--count-html", f.html, func(at, what string, h []wire.Field) (*oracle.Page, error) { return oracle.HTML(client, at, what, h) }},
 	} {
 		for _, value := range kind.values {
-			at, what, _ := strings.Cut(strings.TrimSpace(value), " ")
-			at, same := besides(c.Template.URL, at)
+			at, what, same := pageOf(c, value)
 			header := auth
 			if len(auth) == 0 && same {
 				header = credentials(c)
 			}
-			page, err := kind.open(at, strings.TrimSpace(what), header)
+			page, err := kind.open(at, what, header)
 			if err != nil {
 				return usage(fmt.Errorf("%s: %w", kind.flag, err))
 			}
@@ -87,6 +86,24 @@ func (f *effectFlags) pages(c *check.Config) error {
 		}
 	}
 	return nil
+}
+
+// pageOf is the address that such a flag names, and what it counts there; same
+// reports whether it is on the host of the request.
+func pageOf(c *check.Config, value string) (at, what string, same bool) {
+	at, what, _ = strings.Cut(strings.TrimSpace(value), " ")
+	at, same = besides(c.Template.URL, at)
+	return at, strings.TrimSpace(what), same
+}
+
+// addresses are those that are asked for counts.
+func (f *effectFlags) addresses(c *check.Config) []string {
+	var all []string
+	for _, value := range slices.Concat(f.json, f.header, f.html) {
+		at, _, _ := pageOf(c, value)
+		all = append(all, at)
+	}
+	return all
 }
 
 // besides is an address on the host of the target, where it names none; same

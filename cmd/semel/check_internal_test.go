@@ -17,10 +17,10 @@ import (
 func TestIsLoopback(t *testing.T) {
 	t.Parallel()
 	for host, want := range map[string]bool{
-		"localhost": true, "LOCALHOST.": true, "shop.localhost": true, "127.0.0.1": true, "127.9.9.9": true, "::1": true,
-		"localhost.example": false, "127.0.0.1.example": false, "10.0.0.1": false, "0.0.0.0": false, "::": false, "": false, "2130706433": false,
+		"localhost": true, "LOCALHOST.": true, "shop.localhost": true, "127.0.0.1": true, "127.9.9.9": true, "[::1]": true, "[::1]:80": true, "127.0.0.1:9": true,
+		"localhost.example": false, "127.0.0.1.example": false, "10.0.0.1": false, "0.0.0.0": false, "[::]:80": false, "2130706433": false, unknownHost: false, "localhost.example:80": false,
 	} {
-		if got := isLoopback(host); got != want {
+		if got := isThisMachine(host); got != want {
 			t.Errorf("%q: got %v, want %v", host, got, want)
 		}
 	}
@@ -119,5 +119,22 @@ func TestVerdictOf(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s: got %d, want %d", name, got, c.want)
 		}
+	}
+}
+
+// TestHosts: whatever a run sends to is known before it is asked whether it may.
+func TestHosts(t *testing.T) {
+	t.Parallel()
+	at := func(url string) check.Template { return check.Template{Method: "POST", URL: url} }
+	failing := at("http://failing.example:81/x")
+	f := &checkFlags{effects: effectFlags{json: []string{"/orders /n", "https://count.example/{{n}} /n"}}}
+	got := f.hosts(&check.Config{
+		Template: at("{{var:base}}/orders?{{n}}"), Failing: &failing, Page: &check.Page{URL: "http://page.example"},
+		Login: &check.Login{Template: at("http://me:secret@login.example/in")}, Mint: &check.Mint{Template: at("http://{{var:from}}/ids")},
+		User: &check.User{Values: check.Values{"var:base": "http://127.0.0.1:9"}}, Other: &check.User{Values: check.Values{"var:base": "http://127.0.0.2"}},
+	})
+	want := []string{"127.0.0.1:9", "127.0.0.2", "failing.example:81", "page.example", unknownHost, "login.example", "count.example"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

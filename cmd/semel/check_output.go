@@ -17,7 +17,8 @@ type checkOutput struct {
 	list, dryRun, yes bool
 	json, verbose     bool
 	junit, html       string
-	baseline, write   string
+	baseline          string
+	writeBaseline     string
 }
 
 func (f *checkOutput) register(flags *pflag.FlagSet) {
@@ -28,7 +29,7 @@ func (f *checkOutput) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.junit, "junit", "", "also write the report to this `file`, as JUnit XML")
 	flags.StringVar(&f.html, "html", "", "also write it to this `file`, as a page for people")
 	flags.StringVar(&f.baseline, "baseline", "", "`file` with the ids of checks that are known to fail, one a line")
-	flags.StringVar(&f.write, "write-baseline", "", "write the ids of the checks that fail now to this `file`")
+	flags.StringVar(&f.writeBaseline, "write-baseline", "", "write the ids of the checks that fail now to this `file`")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "also print what passed, and why others were skipped")
 }
 
@@ -38,6 +39,9 @@ type reportFiles []reportFile
 type reportFile struct {
 	file  *os.File
 	write func(io.Writer, *check.Report) error
+	// whole says that the file stays as it was where the run did not come to its
+	// end: what was not tried would be forgotten.
+	whole bool
 }
 
 // open makes the files that were asked for.
@@ -46,17 +50,18 @@ func (f *checkOutput) open() (reportFiles, error) {
 	for _, one := range []struct {
 		flag, name string
 		write      func(io.Writer, *check.Report) error
+		whole      bool
 	}{
-		{"--junit", f.junit, checkreport.JUnit}, {"--html", f.html, checkreport.HTML}, {"--write-baseline", f.write, writeBaseline},
+		{"--junit", f.junit, checkreport.JUnit, false}, {"--html", f.html, checkreport.HTML, false}, {"--write-baseline", f.writeBaseline, writeBaseline, true},
 	} {
 		if one.name == "" {
 			continue
 		}
-		file, err := os.Create(one.name)
+		file, err := os.OpenFile(one.name, os.O_WRONLY|os.O_CREATE, 0o644) //nolint:gosec // a report, named by the person who wants it.
 		if err != nil {
 			return nil, usage(errors.Join(fmt.Errorf("%s: %w", one.flag, err), files.close()))
 		}
-		files = append(files, reportFile{file, one.write})
+		files = append(files, reportFile{file, one.write, one.whole})
 	}
 	return files, nil
 }
@@ -71,16 +76,40 @@ func (f reportFiles) close() error {
 
 // tell prints the report and writes the files.
 func (f *checkOutput) tell(p *process, r *check.Report, files reportFiles) error {
+	var err error
+	if !f.json {
+		err = checkreport.Text(p.stdout, r, &checkreport.TextOptions{
+			Color: isTerminal(p.stdout) && p.getenv("NO_COLOR") == "", Verbose: f.verbose,
+		})
+	}
+	return errors.Join(err, f.write(p, r, files))
+}
+
+// write writes the report for programs, and the files.
+func (f *checkOutput) write(p *process, r *check.Report, files reportFiles) error {
 	var errs []error
 	if f.json {
 		errs = append(errs, checkreport.JSON(p.stdout, r))
-	} else {
-		errs = append(errs, checkreport.Text(p.stdout, r, &checkreport.TextOptions{
-			Color: isTerminal(p.stdout) && p.getenv("NO_COLOR") == "", Verbose: f.verbose,
-		}))
 	}
 	for _, one := range files {
-		errs = append(errs, one.write(one.file, r))
+		errs = append(errs, one.replace(r))
 	}
 	return errors.Join(append(errs, files.close())...)
+}
+
+// replace puts the report in the place of what the file had.
+func (f reportFile) replace(r *check.Report) error {
+	if f.whole && !r.Whole {
+		return fmt.Errorf("%s was left as it was, since the run did not come to its end", f.file.Name())
+	}
+	if err := f.file.Truncate(0); err != nil && f.isRegular() {
+		return fmt.Errorf("empty %s: %w", f.file.Name(), err)
+	}
+	return f.write(f.file, r)
+}
+
+// isRegular is false for a pipe or a device, which have nothing to be removed.
+func (f reportFile) isRegular() bool {
+	info, err := f.file.Stat()
+	return err == nil && info.Mode().IsRegular()
 }

@@ -141,6 +141,10 @@ func (f *userFlags) mintOf(c *check.Config) (*check.Mint, error) {
 	if len(words) != 3 || !strings.HasPrefix(words[2], "/") {
 		return nil, usagef("--mint %q is not written as \"[METHOD] URL /pointer\", such as \"POST /ids /id\"", f.mint)
 	}
-	at, _ := besides(c.Template.URL, words[1])
-	return &check.Mint{Template: check.Template{Method: words[0], URL: at, Header: credentials(c)}, Pointer: words[2]}, nil
+	at, same := besides(c.Template.URL, words[1])
+	template := check.Template{Method: words[0], URL: at}
+	if same {
+		template.Header = credentials(c)
+	}
+	return &check.Mint{Template: template, Pointer: words[2]}, nil
 }

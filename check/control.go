@@ -1,0 +1,132 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+const (
+	// controls is how often a run makes sure that the service, and the counting,
+	// are still there. Each sends at most controlTries requests.
+	controls     = 3
+	controlTries = 2
+)
+
+// stand is what a run rests upon: effects that stand still while nothing is sent,
+// and two plain requests that are executed. Where it does not stand, what the
+// checks would see says nothing about the service.
+func (p *probe) stand(ctx context.Context) (*sample, error) {
+	since := p.before(ctx)
+	if since.err != nil {
+		return nil, fmt.Errorf("count the effects before anything is sent: %w", since.err)
+	}
+	if err := p.watch(ctx, since); err != nil {
+		return nil, err
+	}
+	since.at = time.Now() // what is seen late is late from here
+	s, err := p.takeSample(ctx, since)
+	if err != nil {
+		return nil, err
+	}
+	if s.needsH2(ctx, p.run.config) {
+		return nil, errOnlyH2
+	}
+	if !s.first.answered() && !s.other.answered() {
+		return nil, fmt.Errorf("a plain request gets no answer: %w", errors.Join(s.first.err, ctx.Err()))
+	}
+	return s, nil
+}
+
+// watch looks for Settle whether counts change although nothing is sent. If so,
+// nothing is counted any more.
+func (p *probe) watch(ctx context.Context, since tally) error {
+	if !slices.ContainsFunc(p.run.config.Oracles, func(o Oracle) bool { return !o.PerIntent() }) {
+		return nil // nothing had an effect yet
+	}
+	for range 2 {
+		if !pause(ctx, p.run.config.Settle/2) {
+			return ctx.Err()
+		}
+		now := p.before(ctx)
+		if now.err != nil {
+			return now.err
+		}
+		for i, oracle := range p.run.config.Oracles {
+			if more := now.counts[i] - since.counts[i]; more != 0 {
+				p.run.doubt("%s changed by %+d before anything was sent: somebody else uses the service, so count for one intent, such as by {{n}}", oracle.Name(), more)
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// doubt ends the counting: from then on checks that count cannot judge. The first
+// reason stays.
+func (s *session) doubt(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.doubtful == nil {
+		s.doubtful = fmt.Errorf(format, args...)
+	}
+}
+
+// refused says why no check can be judged: neither request of the sample was
+// executed.
+func (s *sample) refused() string {
+	if slices.ContainsFunc(s.replies(), reply.fine) {
+		return ""
+	}
+	return fmt.Sprintf("even undisturbed, the request is answered %s", s.other)
+}
+
+// control sends a plain request after a check that saw nothing, or less than it
+// had to: so that a service that hangs, and a count that stopped, are not taken
+// for mistakes of the kind that was looked for.
+func (p *Plan) control(ctx context.Context, s *session, of *probe, f finding) finding {
+	silent, less := of.silent(), of.less.Load()
+	s.mu.Lock()
+	spent := s.controls >= controls
+	s.mu.Unlock()
+	if f.verdict == Pass || f.verdict == Skipped || !silent && !less || spent || of.check.Group == Operation || s.died != nil {
+		return f
+	}
+	s.mu.Lock()
+	s.controls++
+	s.mu.Unlock()
+	c := &probe{run: s, check: of.check, allowed: controlTries}
+	defer func() { of.exchanges = append(of.exchanges, c.exchanges...) }()
+	var got reply
+	for range controlTries {
+		in, err := c.intent(ctx)
+		if err != nil {
+			return f
+		}
+		since := c.before(ctx)
+		if got = c.send(ctx, "plain request afterwards", in); !got.answered() {
+			continue
+		}
+		if !less || !s.sample.effects.ok() || !got.fine() || saysReplayed(got) || c.once(ctx, since, in).verdict != Fail {
+			return f
+		}
+		s.doubt("a plain request that was answered %s was not counted as one effect: the count has an end, or counts something else", got)
+		return incomplete("%v", s.doubtful)
+	}
+	s.lost(got.err)
+	return incomplete("the service stopped answering: %v", got.err)
+}
+
+// silent reports whether there were requests, and none was answered.
+func (p *probe) silent() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := range p.exchanges {
+		if p.exchanges[i].Error == "" {
+			return false
+		}
+	}
+	return len(p.exchanges) > 0
+}

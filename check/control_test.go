@@ -1,0 +1,244 @@
+package check_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/semel-dev/semel/check"
+	"github.com/semel-dev/semel/check/wire"
+)
+
+// gate stands before a service, and may answer in its place.
+type gate struct {
+	http.Handler
+
+	answer func(n int64, w http.ResponseWriter, r *http.Request) bool
+	seen   atomic.Int64 // requests
+}
+
+func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if n := g.seen.Add(1); g.answer == nil || !g.answer(n, w, r) {
+		g.Handler.ServeHTTP(w, r)
+	}
+}
+
+// counting is an oracle by a function.
+type counting func() (int64, error)
+
+func (counting) Name() string                                                { return "the count" }
+func (counting) PerIntent() bool                                             { return false }
+func (c counting) Count(context.Context, func(string) string) (int64, error) { return c() }
+
+// failures are the ids of the checks that failed.
+func failures(report *check.Report) (ids []string) {
+	for i := range report.Results {
+		if report.Results[i].Verdict == check.Fail {
+			ids = append(ids, report.Results[i].ID)
+		}
+	}
+	return ids
+}
+
+// tryOut is the report of a run that may end early.
+func tryOut(t *testing.T, config check.Config) (*check.Report, error) {
+	t.Helper()
+	plan, err := check.NewPlan(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan.Run(t.Context())
+}
+
+// TestRequestIsRefused: where the request does not succeed by itself, that is all
+// that is known, and nothing more is sent.
+func TestRequestIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{http.StatusUnauthorized, http.StatusNotFound, http.StatusTooManyRequests, http.StatusInternalServerError} {
+		g := &gate{answer: func(_ int64, w http.ResponseWriter, _ *http.Request) bool {
+			w.WriteHeader(status)
+			return true
+		}}
+		config := trial(t, g, counting(func() (int64, error) { return 0, nil }))
+		config.Only = nil
+		_, report := runTrial(t, config)
+		if diff := cmp.Diff([]string{"BASIC-01"}, failures(report)); diff != "" || report.Count(check.Pass) > 0 || g.seen.Load() != 2 {
+			t.Errorf("%d: %d passed, %d requests: %s", status, report.Count(check.Pass), g.seen.Load(), diff)
+		}
+	}
+}
+
+// TestServiceHangs: a service that answers nothing any more is not taken for one
+// that makes mistakes.
+func TestServiceHangs(t *testing.T) {
+	t.Parallel()
+	for name, after := range map[string]int64{"from the first": 0, "in the middle": 30} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, end := newDesk(), make(chan struct{})
+			g := &gate{Handler: d, answer: func(n int64, _ http.ResponseWriter, _ *http.Request) bool {
+				if n > after {
+					<-end
+				}
+				return n > after
+			}}
+			config := trial(t, g, d)
+			t.Cleanup(func() { close(end) }) // before the server closes
+			config.Timeout, config.Only = 200*time.Millisecond, []string{"basics", "keys", "lost answers"}
+			report, err := tryOut(t, config)
+			if after == 0 && !errors.Is(err, wire.ErrTimeout) {
+				t.Errorf("got %v", err)
+			}
+			if got := failures(report); len(got) > 0 || after > 0 && report.Died == "" || report.Whole {
+				t.Errorf("failed: %v, died: %q, whole: %v", got, report.Died, report.Whole)
+			}
+			if g.seen.Load() > after+6 {
+				t.Errorf("%d requests, after the service hung at %d", g.seen.Load(), after)
+			}
+		})
+	}
+}
+
+// TestCountsOfSomethingElse: a count that has an end, moves by itself, or is one
+// of something else accuses nobody.
+func TestCountsOfSomethingElse(t *testing.T) {
+	t.Parallel()
+	var others atomic.Int64
+	for name, one := range map[string]struct {
+		count func(taken int64) int64
+		want  []string
+	}{
+		"has an end":     {func(taken int64) int64 { return min(taken, 9) }, nil},
+		"moves":          {func(taken int64) int64 { return taken + others.Add(1) }, nil},
+		"stands still":   {func(int64) int64 { return 7 }, []string{"BASIC-01"}},
+		"two for one":    {func(taken int64) int64 { return 2 * taken }, []string{"BASIC-01"}},
+		"counts rightly": {func(taken int64) int64 { return taken }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk()
+			config := trial(t, d, counting(func() (int64, error) { return one.count(d.taken.Load()), nil }))
+			_, report := runTrial(t, config)
+			if diff := cmp.Diff(one.want, failures(report)); diff != "" {
+				t.Errorf("failed (-want +got):\n%s", diff)
+			}
+			if open := report.Count(check.Incomplete) > 0; open != (name != "counts rightly") {
+				t.Errorf("%d were not judged", report.Count(check.Incomplete))
+			}
+		})
+	}
+}
+
+// TestNothingIsSentUncounted: a count that cannot be asked is known before.
+func TestNothingIsSentUncounted(t *testing.T) {
+	t.Parallel()
+	g := &gate{Handler: newDesk()}
+	broken := errors.New("no such table")
+	report, err := tryOut(t, trial(t, g, counting(func() (int64, error) { return 0, broken })))
+	if !errors.Is(err, broken) || g.seen.Load() != 0 || report.Sent != 0 {
+		t.Errorf("got %v after %d requests", err, g.seen.Load())
+	}
+}
+
+// TestLimitOfRates: 429 says nothing about a repetition, whether it is waited out
+// or not.
+func TestLimitOfRates(t *testing.T) {
+	t.Parallel()
+	for name, again := range map[string]func(h http.Header){
+		"without a time": func(http.Header) {},
+		"seconds":        func(h http.Header) { h.Set("Retry-After", "0") },
+		"a date":         func(h http.Header) { h.Set("Retry-After", time.Now().UTC().Format(http.TimeFormat)) },
+		"nonsense":       func(h http.Header) { h.Set("Retry-After", "-99999999999999999999") },
+		"far away":       func(h http.Header) { h.Set("Retry-After", "86400") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk()
+			g := &gate{Handler: d, answer: func(n int64, w http.ResponseWriter, _ *http.Request) bool {
+				if n%5 != 4 {
+					return false
+				}
+				again(w.Header())
+				w.WriteHeader(http.StatusTooManyRequests)
+				return true
+			}}
+			config := trial(t, g, d)
+			config.Only = []string{"BASIC-02", "BASIC-03", "BASIC-04", "BASIC-10"}
+			_, report := runTrial(t, config)
+			if got := failures(report); len(got) > 0 {
+				t.Errorf("failed: %v", got)
+			}
+			waited := name == "seconds" || name == "a date"
+			if all := report.Count(check.Pass) == 4; all != waited {
+				t.Errorf("%d passed", report.Count(check.Pass))
+			}
+			if g.seen.Load() > int64(report.Announced) {
+				t.Errorf("%d requests, %d announced", g.seen.Load(), report.Announced)
+			}
+		})
+	}
+}
+
+// TestKeyHasAPlace: what the key cannot be put into is told before anything is
+// sent.
+func TestKeyHasAPlace(t *testing.T) {
+	t.Parallel()
+	for _, key := range []check.KeyPlace{
+		{In: check.KeyInHeader, Name: "X: y\r\nInjected"}, {In: check.KeyInHeader, Name: "a b"}, {In: check.KeyInJSON, Name: "/a/b"},
+	} {
+		config := trial(t, http.NotFoundHandler())
+		config.Key = key
+		if _, err := check.NewPlan(config); err == nil {
+			t.Errorf("%+v: no error", key)
+		}
+	}
+	config := trial(t, http.NotFoundHandler())
+	config.Key, config.Template.Body = check.KeyPlace{In: check.KeyInJSON, Name: "/key"}, []byte(`{"n":{{n}},"of":{{var:account}}}`)
+	if _, err := check.NewPlan(config); err != nil {
+		t.Errorf("a body with places: %v", err)
+	}
+	config.Template.Body = []byte("a=1")
+	if _, err := check.NewPlan(config); err == nil || !strings.Contains(err.Error(), "no JSON object") {
+		t.Errorf("a form: %v", err)
+	}
+}
+
+// TestPageOfAnotherHost: who the caller is, is told to the host of the request
+// alone.
+func TestPageOfAnotherHost(t *testing.T) {
+	t.Parallel()
+	app := newFormShop("")
+	url := serve(t, app)
+	var told atomic.Pointer[http.Header]
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header := r.Header.Clone()
+		told.Store(&header)
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte(`<form method=post action="` + url + `/orders"><input name=note></form>`))
+	}))
+	t.Cleanup(page.Close)
+	profile, _ := check.ProfileNamed("form")
+	_, _ = tryOut(t, check.Config{
+		Profile: profile, Only: []string{"BASIC-01"}, Page: &check.Page{URL: page.URL + "/"},
+		Template: check.Template{
+			Method: "POST", URL: url + "/orders", Body: []byte("note=Number+{{n}}"),
+			Header: []wire.Field{{Name: "Authorization", Value: "Bearer hush"}, {Name: "Cookie", Value: "sid=hush"}, {Name: "X-Badge", Value: "hush"}},
+		},
+		User: &check.User{Header: []wire.Field{{Name: "X-User", Value: "hush"}}},
+	})
+	if told.Load() == nil {
+		t.Fatal("the page was not visited")
+	}
+	for name, values := range *told.Load() {
+		if strings.Contains(strings.Join(values, " "), "hush") {
+			t.Errorf("%s was told to another host", name)
+		}
+	}
+}
