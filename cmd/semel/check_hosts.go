@@ -30,6 +30,9 @@ func (f *checkFlags) hosts(c *check.Config) []string {
 	}
 	if c.Login != nil {
 		addresses = append(addresses, c.Login.Template.URL)
+		if c.Login.Page != nil {
+			addresses = append(addresses, c.Login.Page.URL)
+		}
 	}
 	addresses = append(addresses, f.effects.addresses(c)...)
 	users := slices.DeleteFunc([]*check.User{c.User, c.Other}, func(u *check.User) bool { return u == nil })

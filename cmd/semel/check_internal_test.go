@@ -130,10 +130,10 @@ func TestHosts(t *testing.T) {
 	f := &checkFlags{effects: effectFlags{json: []string{"/orders /n", "https://count.example/{{n}} /n"}}}
 	got := f.hosts(&check.Config{
 		Template: at("{{var:base}}/orders?{{n}}"), Failing: &failing, Page: &check.Page{URL: "http://page.example"},
-		Login: &check.Login{Template: at("http://me:secret@login.example/in")}, Mint: &check.Mint{Template: at("http://{{var:from}}/ids")},
+		Login: &check.Login{Template: at("http://me:secret@login.example/in"), Page: &check.Page{URL: "http://sso.example"}}, Mint: &check.Mint{Template: at("http://{{var:from}}/ids")},
 		User: &check.User{Values: check.Values{"var:base": "http://127.0.0.1:9"}}, Other: &check.User{Values: check.Values{"var:base": "http://127.0.0.2"}},
 	})
-	want := []string{"127.0.0.1:9", "127.0.0.2", "failing.example:81", "page.example", unknownHost, "login.example", "count.example"}
+	want := []string{"127.0.0.1:9", "127.0.0.2", "failing.example:81", "page.example", unknownHost, "login.example", "sso.example", "count.example"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
