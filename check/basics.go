@@ -16,7 +16,7 @@ func basics() []Check { return slices.Concat(oneKeyOneEffect(), oneKeyOneAnswer(
 func oneKeyOneEffect() []Check {
 	return []Check{
 		{
-			ID: sampleCheck, Group: Basics, Level: LevelMust,
+			ID: sampleCheck, Group: Basics, Level: LevelMust, NeedsOracle: true,
 			Says:     "A request with a new key is executed once.",
 			Source:   "draft -07 §2.6; Semel promise 1",
 			Advice:   "Look at the request: it has to succeed by itself before anything else can be judged.",

@@ -38,7 +38,7 @@ func keys() []Check {
 func keysTaken() []Check {
 	return []Check{
 		{
-			ID: "KEY-01", Group: KeySyntax, Level: LevelShould,
+			ID: "KEY-01", Group: KeySyntax, Level: LevelShould, NeedsOracle: true,
 			Says:     "A request without a key is executed, or refused without an effect.",
 			Source:   "draft -07 §2.7",
 			Advice:   "Answer a missing key by 400 and a problem document, before anything is done.",
@@ -62,7 +62,7 @@ func keysTaken() []Check {
 			unfit:    wantsQuoted, run: takesQuotesOff,
 		},
 		{
-			ID: "KEY-04", Group: KeySyntax, Level: LevelShould,
+			ID: "KEY-04", Group: KeySyntax, Level: LevelShould, NeedsOracle: true,
 			Says:     "A request with two keys is refused without an effect.",
 			Source:   "draft -07 §2.1; RFC 8941 §4.2",
 			Advice:   "Look at all lines of the header, not at the first.",
@@ -99,7 +99,7 @@ func keysApart() []Check {
 			unfit:    wantsHeader, run: takesLongKey(hugeKey),
 		},
 		{
-			ID: "KEY-08", Group: KeySyntax, Level: LevelShould,
+			ID: "KEY-08", Group: KeySyntax, Level: LevelShould, NeedsOracle: true,
 			Says:     "A key with a control byte is refused by 4xx, without an effect.",
 			Source:   "RFC 8941 §3.3.3; RFC 9110 §5.5",
 			Advice:   parseOnce,

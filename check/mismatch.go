@@ -63,7 +63,7 @@ func otherRequests() []Check {
 			unfit:    comparesTarget, run: mismatched(otherPath, keepsAnswer),
 		},
 		{
-			ID: "MIS-06", Group: Mismatch, Level: LevelMust,
+			ID: "MIS-06", Group: Mismatch, Level: LevelMust, NeedsOracle: true,
 			Says:     "A known key with another method does not get the stored answer, and what is refused has no effect.",
 			Source:   "draft -07 §2.4; Semel promise 5",
 			Advice:   "Make method and path a part of the scope of a key, or of its fingerprint.",
