@@ -8,10 +8,11 @@
 //
 // The walk of a run:
 //
-//	NewPlan ─ sample (two intents, once each) ─ each check ─ Report
-//	  │             │                             │
-//	  │             │                             └ intent ─ send, again … ─ answers alike? ─ oracle: one effect?
-//	  │             └ what differs between two intents may differ between two answers of one
+//	NewPlan ─ counts stand still ─ sample (two intents, once each) ─ each check ─ control ─ Report
+//	  │         (control.go)            │                             │            │
+//	  │                                 │                             │            └ saw nothing? is the service still there?
+//	  │                                 │                             └ intent ─ send, again … ─ answers alike? ─ oracle: one effect?
+//	  │                                 └ what differs between two intents may differ between two answers of one
 //	  └ chooses the checks and counts their requests: more are never sent
 //
 // Answers can lie, so an [Oracle] counts effects. Where there is none, a check
