@@ -6,6 +6,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/check"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 func onlyRefusals(c *check.Config) { c.Only = []string{"ERR-01", "ERR-02", "ERR-05"} }
@@ -111,4 +112,25 @@ func TestRefusalsWithTheKeyInTheBody(t *testing.T) {
 	})
 	failsOnly(t, report)
 	passes(t, report, "ERR-01", "ERR-02", "ERR-05")
+}
+
+// TestRedirectIsNoRefusal: a service that needs no log-in, and answers by a
+// redirect, did not send anybody away.
+func TestRedirectIsNoRefusal(t *testing.T) {
+	t.Parallel()
+	app := &counter{}
+	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		app.effects.Add(1)
+		http.Redirect(w, r, "/things", http.StatusSeeOther)
+	}))
+	report := run(t.Context(), t, check.Config{
+		Template: check.Template{
+			Method: http.MethodPost, URL: url + "/things", Body: []byte(`{"n":{{n}}}`),
+			Header: []wire.Field{{Name: "Authorization", Value: "Bearer ann"}},
+		},
+		Profile: check.Profiles()[0], Oracles: []check.Oracle{app}, Only: []string{"ERR-05"},
+	})
+	if got := verdicts(report)["ERR-05"]; got != check.Skipped {
+		t.Errorf("got %s, want it skipped: nobody was asked for credentials", got)
+	}
 }
