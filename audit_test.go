@@ -11,11 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/operator"
 	"github.com/semel-dev/semel/store/memstore"
 )
 
 // alice settles records by hand.
-var alice = semel.Operator{Name: "alice", Via: "semel records"}
+var alice = operator.Identity{Name: "alice", Via: "semel records"}
 
 // TestAudit shows that every verdict leaves an entry that says who, what and why.
 func TestAudit(t *testing.T) {
@@ -24,26 +25,28 @@ func TestAudit(t *testing.T) {
 	if err := mustClaim(t, g, testKey("a")).Unknown("upstream reset"); err != nil {
 		t.Fatal(err)
 	}
-	resolved, err := g.Resolve(t.Context(), alice, g.Digest(testKey("a")), semel.Settlement{State: semel.StateCompleted, Outcome: []byte("17"), Kept: true, Note: "in the ledger"})
+	lost := mustLookup(t, g, testKey("a"))
+	resolved, err := operate(g).Resolve(t.Context(), alice, lost.Digest, lost.Fence, semel.Settlement{State: semel.StateCompleted, Outcome: []byte("17"), Kept: true, Note: "in the ledger"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	cancelled, err := g.Cancel(t.Context(), semel.Operator{Name: "bob"}, testKey("b"), "the customer called")
+	cancelled, err := operate(g).Cancel(t.Context(), operator.Identity{Name: "bob"}, testKey("b"), 0, "the customer called")
 	if err != nil {
 		t.Fatal(err)
 	}
-	entries, err := g.Audit(t.Context(), semel.AuditParams{})
+	page, err := operate(g).Audit(t.Context(), operator.AuditParams{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	entries := page.Entries
 	for i := range entries {
 		if entries[i].At.IsZero() || entries[i].Position == 0 {
 			t.Errorf("entry %d has no time or position: %+v", i, entries[i])
 		}
 		entries[i].At, entries[i].Position = time.Time{}, 0
 	}
-	want := []semel.AuditEntry{{
-		Operator: semel.Operator{Name: "bob"}, Act: "cancel", Reason: "the customer called", Digest: g.Digest(testKey("b")),
+	want := []operator.Entry{{
+		Operator: operator.Identity{Name: "bob"}, Act: "cancel", Reason: "the customer called", Digest: g.Digest(testKey("b")),
 		Scope: testKey("b").Scope, Name: "b", As: semel.StateCancelled, Fence: cancelled.Fence,
 	}, {
 		Operator: alice, Act: "resolve", Reason: "in the ledger", Digest: g.Digest(testKey("a")),
@@ -59,21 +62,20 @@ func TestAuditPages(t *testing.T) {
 	t.Parallel()
 	g := newGuard(t, memstore.New(nil), nil)
 	for i := range 5 {
-		if _, err := g.Cancel(t.Context(), alice, testKey(fmt.Sprint(i)), "not wanted"); err != nil {
+		if _, err := operate(g).Cancel(t.Context(), alice, testKey(fmt.Sprint(i)), 0, "not wanted"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var names []string
-	for p := (semel.AuditParams{Limit: 2}); ; {
-		page, err := g.Audit(t.Context(), p)
+	for p := (operator.AuditParams{Limit: 2}); ; {
+		page, err := operate(g).Audit(t.Context(), p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := range page {
-			names = append(names, page[i].Name)
-			p.Before = page[i].Position
+		for i := range page.Entries {
+			names = append(names, page.Entries[i].Name)
 		}
-		if len(page) < p.Limit {
+		if p.After = page.Next; p.After == "" {
 			break
 		}
 	}
@@ -98,14 +100,15 @@ func TestNoVerdictWithoutAnEntry(t *testing.T) {
 		}
 		return nil
 	})
-	_, err := g.Resolve(t.Context(), alice, g.Digest(testKey("a")), semel.Settlement{State: semel.StateReleased, Note: "not there"})
+	lost := mustLookup(t, g, testKey("a"))
+	_, err := operate(g).Resolve(t.Context(), alice, lost.Digest, lost.Fence, semel.Settlement{State: semel.StateReleased, Note: "not there"})
 	if !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "nothing was changed") {
 		t.Fatalf("resolve without an entry: got %v", err)
 	}
 	if e := mustRefuse(t, g, testKey("a"), semel.ErrUnknown); e.Record == nil || e.Record.Note != "upstream reset" {
 		t.Errorf("the record has become %+v", e.Record)
 	}
-	if _, err := g.Cancel(t.Context(), alice, testKey("b"), "not wanted"); err != nil {
+	if _, err := operate(g).Cancel(t.Context(), alice, testKey("b"), 0, "not wanted"); err != nil {
 		t.Errorf("cancel once the store is well again: %v", err)
 	}
 }
@@ -114,23 +117,23 @@ func TestOperatorIsChecked(t *testing.T) {
 	t.Parallel()
 	g := newGuard(t, memstore.New(nil), nil)
 	for name, tt := range map[string]struct {
-		by     semel.Operator
+		by     operator.Identity
 		reason string
 	}{
-		"nobody":        {semel.Operator{Name: " "}, "because"},
+		"nobody":        {operator.Identity{Name: " "}, "because"},
 		"no reason":     {alice, " "},
-		"long name":     {semel.Operator{Name: strings.Repeat("a", semel.MaxOperatorBytes+1)}, "because"},
+		"long name":     {operator.Identity{Name: strings.Repeat("a", operator.MaxIdentityBytes+1)}, "because"},
 		"long reason":   {alice, strings.Repeat("b", semel.MaxNoteBytes+1)},
-		"line break":    {semel.Operator{Name: "alice\nbob"}, "because"},
+		"line break":    {operator.Identity{Name: "alice\nbob"}, "because"},
 		"escape":        {alice, "\x1b[2J"},
-		"not UTF-8 via": {semel.Operator{Name: "alice", Via: "\xff"}, "because"},
+		"not UTF-8 via": {operator.Identity{Name: "alice", Via: "\xff"}, "because"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if _, err := g.Cancel(t.Context(), tt.by, testKey(name), tt.reason); !errors.Is(err, semel.ErrOperator) {
+			if _, err := operate(g).Cancel(t.Context(), tt.by, testKey(name), 0, tt.reason); !errors.Is(err, operator.ErrVerdict) {
 				t.Errorf("cancel: got %v, want ErrOperator", err)
 			}
-			if _, err := g.Resolve(t.Context(), tt.by, g.Digest(testKey(name)), semel.Settlement{State: semel.StateCancelled, Note: tt.reason}); !errors.Is(err, semel.ErrOperator) {
+			if _, err := operate(g).Resolve(t.Context(), tt.by, g.Digest(testKey(name)), 1, semel.Settlement{State: semel.StateCancelled, Note: tt.reason}); !errors.Is(err, operator.ErrVerdict) {
 				t.Errorf("resolve: got %v, want ErrOperator", err)
 			}
 		})
@@ -141,7 +144,7 @@ func TestOperatorIsChecked(t *testing.T) {
 func TestAuditScopeIsReserved(t *testing.T) {
 	t.Parallel()
 	g := newGuard(t, memstore.New(nil), nil)
-	mustRefuse(t, g, semel.Key{Scope: semel.AuditScope, Name: "forged"}, semel.ErrKeyInvalid)
+	mustRefuse(t, g, semel.Key{Scope: operator.AuditScope, Name: "forged"}, semel.ErrKeyInvalid)
 }
 
 // TestUnfinishedEntryIsNobodys: what the writer of an entry left behind when it
@@ -151,19 +154,20 @@ func TestUnfinishedEntryIsNobodys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New(nil)
 		g := newGuard(t, store, nil)
-		d := semel.Key{Scope: semel.AuditScope, Name: "resolve 1"}.Digest()
-		if _, won, err := store.Claim(t.Context(), semel.ClaimParams{
-			Digest: d, Scope: semel.AuditScope, Name: "resolve 1", Owner: semel.Owner{1}, Lease: time.Second, Retention: time.Hour,
-		}); err != nil || !won {
+		d := semel.Key{Scope: operator.AuditScope, Name: "resolve 1"}.Digest()
+		rec, won, err := store.Claim(t.Context(), semel.ClaimParams{
+			Digest: d, Scope: operator.AuditScope, Name: "resolve 1", Owner: semel.Owner{1}, Lease: time.Second, Retention: time.Hour,
+		})
+		if err != nil || !won {
 			t.Fatal(won, err)
 		}
 		time.Sleep(time.Minute)
 		forged := semel.Settlement{State: semel.StateCompleted, Outcome: []byte(`{"operator":"bob"}`), Kept: true, Note: "because"}
-		if _, err := g.Resolve(t.Context(), alice, d, forged); !errors.Is(err, semel.ErrNotFound) {
+		if _, err := operate(g).Resolve(t.Context(), alice, d, rec.Fence, forged); !errors.Is(err, semel.ErrNotFound) {
 			t.Errorf("resolve: got %v, want ErrNotFound", err)
 		}
-		if entries, err := g.Audit(t.Context(), semel.AuditParams{}); err != nil || len(entries) != 0 {
-			t.Errorf("the trail has %+v, %v", entries, err)
+		if page, err := operate(g).Audit(t.Context(), operator.AuditParams{}); err != nil || len(page.Entries) != 0 {
+			t.Errorf("the trail has %+v, %v", page.Entries, err)
 		}
 	})
 }

@@ -1,24 +1,26 @@
 package semel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
-	"github.com/semel-dev/semel/internal/machine"
+	"github.com/semel-dev/semel/internal/transition"
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 const (
-	// pollFirst and pollMost bound how often a waiter asks the store, for the
-	// case that the twin runs in another process.
-	pollFirst = 20 * time.Millisecond
-	pollMost  = 500 * time.Millisecond
 	// retryInFlight, retryUnavailable and retryFull are the advice of
 	// Error.RetryAfter.
 	retryInFlight    = time.Second
 	retryUnavailable = time.Second
 	retryFull        = 30 * time.Second
+	// retryQuota is that for a scope which has had its share.
+	retryQuota = 5 * time.Second
+	// retryUnknown is that for an outcome which the next attempt looks up again.
+	retryUnknown = 5 * time.Second
 	// takeOverRounds bounds how often one Begin tries to take over a record
 	// that others take over at the same time.
 	takeOverRounds = 4
@@ -55,8 +57,11 @@ type attempt struct {
 	owner  Owner
 	start  time.Time
 	waited time.Duration
-	met    *Record // the record that stood in the way, if any
-	inTx   bool    // transaction mode: what is absent is claimed by the transaction
+	met    *Record       // the record that stood in the way, if any
+	again  time.Duration // when a reconciliation said that asking again can find out more; 0 for not
+	inTx   bool          // transaction mode: what is absent is claimed by the transaction
+	// unbounded: an operator's, which no quota of the scope counts or refuses.
+	unbounded bool
 }
 
 func (a *attempt) run() (*Claim, *Record, error) {
@@ -65,7 +70,7 @@ func (a *attempt) run() (*Claim, *Record, error) {
 	}
 	claim, rec, err := a.decide()
 	if claim == nil {
-		a.guard.core.idle.exit() // a claim keeps its seat until it is settled
+		a.guard.core.idle.Exit() // a claim keeps its seat until it is settled
 	}
 	return claim, rec, err
 }
@@ -76,13 +81,13 @@ func (a *attempt) enter() error {
 		return err
 	}
 	c := a.guard.core
-	c.idle.enter()
+	c.idle.Enter()
 	if c.closed.Load() {
-		c.idle.exit()
+		c.idle.Exit()
 		return ErrClosed
 	}
 	if c.live.Load() >= c.maxLive {
-		c.idle.exit()
+		c.idle.Exit()
 		return fmt.Errorf("%w: %w: %d", ErrUnavailable, ErrBusy, c.maxLive)
 	}
 	a.digest = c.digester.digest(a.key)
@@ -147,20 +152,20 @@ func (a *attempt) decide() (*Claim, *Record, error) {
 }
 
 // running reports whether the record is this intent, being executed.
-func (a *attempt) running(rec *Record) bool { return a.look(rec) == machine.Wait }
+func (a *attempt) running(rec *Record) bool { return a.look(rec) == transition.Wait }
 
 // look asks the transition table what to do about the record.
-func (a *attempt) look(rec *Record) machine.Decision {
+func (a *attempt) look(rec *Record) transition.Decision {
 	p := &a.guard.policy
-	return machine.Decide(
-		machine.Met{
-			State:    machine.State(rec.State),
+	return transition.Decide(
+		transition.Found{
+			State:    transition.State(rec.State),
 			Lapsed:   rec.Lapsed(),
 			Asked:    a.asks(rec),
 			Kept:     rec.Kept,
 			NeverRan: a.neverRan(rec),
 		},
-		machine.Ways{Dedup: p.Mode == Dedup, Refuse: p.OnUnknown == Refuse},
+		transition.Policy{Dedup: p.Mode == Dedup, Refuse: p.OnUnknown == Refuse},
 	)
 }
 
@@ -181,21 +186,30 @@ func (a *attempt) neverRan(rec *Record) bool {
 // record, or nil when it is to be replayed or taken over.
 func (a *attempt) refusal(rec *Record) error {
 	switch a.look(rec) {
-	case machine.SayCancelled:
+	case transition.SayCancelled:
 		return ErrCancelled
-	case machine.SayMismatch:
+	case transition.SayMismatch:
 		return ErrMismatch
-	case machine.SayDuplicate:
+	case transition.SayDuplicate:
 		return ErrDuplicate
-	case machine.SayNotKept:
+	case transition.SayNotKept:
 		return ErrNotKept
-	case machine.Wait:
+	case transition.Wait:
 		return ErrInFlight
-	case machine.SayUnknown:
+	case transition.SayUnknown:
 		return ErrUnknown
-	case machine.Replay, machine.TakeOver:
+	case transition.Replay, transition.TakeOver:
 	}
 	return nil
+}
+
+// claimFresh claims an intent of which nothing is known, or returns the record
+// that is in the way. began is now, or a little earlier.
+func (a *attempt) claimFresh(began time.Time) step {
+	if len(a.guard.core.older) > 0 {
+		return a.claimRotating(began)
+	}
+	return a.claim(0, began)
 }
 
 // claim asks the store, within the quotas of the scope. began is now, or a
@@ -211,6 +225,51 @@ func (a *attempt) claim(takeOver Fence, began time.Time) step {
 	return s
 }
 
+// admit takes the attempt's seats within the quotas of its scope. Who takes a
+// record over makes none.
+func (a *attempt) admit(takeOver Fence) error {
+	c, scope := a.guard.core, a.key.Scope
+	if a.unbounded {
+		return nil
+	}
+	if !c.liveQuota.Enter(scope) {
+		return fmt.Errorf("%w: it holds %d claims already", ErrQuota, c.liveQuota.Most)
+	}
+	if c.recordQuota == nil || takeOver != 0 {
+		return nil
+	}
+	if !c.recordQuota.Take(scope, time.Since(c.born), a.guard.policy.Retention) {
+		c.liveQuota.Leave(scope)
+		return fmt.Errorf("%w: it has got %d records within %v already", ErrQuota, c.recordQuota.Most, a.guard.policy.Retention)
+	}
+	return nil
+}
+
+// dismiss gives back what admit took, for a claim that was not won or not kept.
+func (a *attempt) dismiss(takeOver Fence) {
+	c, scope := a.guard.core, a.key.Scope
+	if a.unbounded {
+		return
+	}
+	c.liveQuota.Leave(scope)
+	if c.recordQuota != nil && takeOver == 0 {
+		c.recordQuota.Give(scope)
+	}
+}
+
+// lookOnly is what an attempt does that was not admitted: what is there already may
+// be replayed or waited for, but nothing new is claimed.
+func (a *attempt) lookOnly(takeOver Fence, refused error) step {
+	if takeOver != 0 {
+		return step{err: refused}
+	}
+	rec, err := a.lookup()
+	if errors.Is(err, ErrNotFound) {
+		err = refused
+	}
+	return step{rec: rec, err: err}
+}
+
 // claimAdmitted asks the store, and asks again while the answer is lost: the
 // owner token makes that safe.
 func (a *attempt) claimAdmitted(takeOver Fence, began time.Time) step {
@@ -220,8 +279,8 @@ func (a *attempt) claimAdmitted(takeOver Fence, began time.Time) step {
 		return step{err: fmt.Errorf("%w: %w: %d wait for the store already", ErrUnavailable, ErrBusy, c.maxQueue)}
 	}
 	p := a.params(takeOver)
-	ctx := c.boundVerb(a.ctx, began)
-	defer ctx.end()
+	ctx := waiting.Within(a.ctx, began.Add(c.timeout))
+	defer ctx.End()
 	rec, won, err := c.store.Claim(ctx, p)
 	if err == nil {
 		return step{rec: rec, began: began, won: won}
@@ -231,8 +290,8 @@ func (a *attempt) claimAdmitted(takeOver Fence, began time.Time) step {
 
 func (a *attempt) claimAgain(ctx context.Context, p ClaimParams, began time.Time, err error) step {
 	c := a.guard.core
-	for pause := range backoffs() {
-		if definite(err) || !sleep(ctx, pause) {
+	for pause := range waiting.Backoffs() {
+		if definite(err) || !waiting.Sleep(ctx, pause) {
 			break
 		}
 		rec, won, again := c.store.Claim(ctx, p)
@@ -273,82 +332,6 @@ func (a *attempt) params(takeOver Fence) ClaimParams {
 	return p
 }
 
-// wait sits until the running twin ends, looks at what it left, and claims if
-// that is nothing.
-func (a *attempt) wait(met Record) step {
-	from := time.Now()
-	defer func() { a.waited += time.Since(from) }()
-	a.met = &met
-	left := a.guard.policy.Wait - a.waited
-	if left <= 0 {
-		return step{rec: met}
-	}
-	deadline := time.NewTimer(left)
-	defer deadline.Stop()
-	for poll := pollFirst; ; poll = min(2*poll, pollMost) {
-		rec, again, err := a.sit(deadline.C, poll)
-		s := step{rec: rec, err: err}
-		if errors.Is(err, ErrNotFound) && !a.inTx {
-			s = a.claimFresh(time.Now())
-		}
-		if s.err != nil || s.won || !again || !a.running(&s.rec) {
-			return s
-		}
-	}
-}
-
-// sit waits for one wake-up, poll or end, and returns the record as it is
-// then; again is false when the patience has ended.
-func (a *attempt) sit(deadline <-chan time.Time, poll time.Duration) (rec Record, again bool, err error) {
-	c := a.guard.core
-	room, ok := c.join(a.digest, a.key.Scope)
-	if !ok {
-		return Record{}, false, fmt.Errorf("%w: too many attempts wait for it already", ErrInFlight)
-	}
-	defer c.waiters.leave(a.digest, a.key.Scope, room)
-	// Looked up after joining: a twin that settles from here on wakes us.
-	rec, err = a.lookup()
-	if err != nil || rec.State != StateClaimed || rec.Lapsed() {
-		return rec, true, err
-	}
-	if room.told.Load() {
-		poll = pollMost // the store tells; polling is the fallback
-	}
-	timer := time.NewTimer(min(poll, max(rec.LeaseLeft(), time.Millisecond)))
-	defer timer.Stop()
-	select {
-	case <-room.done:
-		again = true
-	case <-timer.C:
-		again = true
-	case <-deadline:
-	case <-c.drain:
-		return rec, false, ErrClosed
-	case <-a.ctx.Done():
-		return rec, false, fmt.Errorf("wait: %w", context.Cause(a.ctx))
-	}
-	rec, err = a.lookup()
-	return rec, again, err
-}
-
-// lookup asks the store what there is.
-func (a *attempt) lookup() (Record, error) {
-	ctx := a.guard.core.boundVerb(a.ctx, time.Now())
-	defer ctx.end()
-	rec, err := a.guard.core.store.Lookup(ctx, a.digest)
-	return rec, a.lookupError(err)
-}
-
-func (a *attempt) lookupError(err error) error {
-	switch {
-	case err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrClosed):
-		return err
-	case a.ctx.Err() != nil:
-		return fmt.Errorf("look up: %w", context.Cause(a.ctx))
-	}
-	return fmt.Errorf("%w: look up: %w", ErrUnavailable, err)
-}
-
 // fail dresses a sentinel for the caller.
 func (a *attempt) fail(err error) error {
 	e := &Error{Op: "begin", Digest: a.digest, Err: err}
@@ -363,57 +346,10 @@ func (a *attempt) fail(err error) error {
 		e.RetryAfter = retryQuota
 	case errors.Is(err, ErrInFlight):
 		e.RetryAfter = retryInFlight
+	case errors.Is(err, ErrUnknown) && a.guard.policy.OnUnknown == Reconcile:
+		e.RetryAfter = cmp.Or(a.again, retryUnknown)
 	case errors.Is(err, ErrUnavailable), errors.Is(err, ErrClosed), errors.Is(err, ErrRolledBack):
 		e.RetryAfter = retryUnavailable
 	}
 	return e
-}
-
-func (a *attempt) info(claim *Claim, rec *Record, err error) BeginInfo {
-	info := BeginInfo{
-		Digest: a.digest, Scope: a.key.Scope, Err: err,
-		Took: time.Since(a.start), Waited: a.waited,
-	}
-	met := rec
-	if met == nil {
-		met = a.met
-	}
-	if met != nil {
-		info.Fence, info.Attempt = met.Fence, met.Attempt
-	}
-	switch {
-	case claim != nil:
-		info.Result, info.Fence, info.Attempt = ResultClaimed, claim.fence, claim.attempt
-	case rec != nil:
-		info.Result = ResultReplayed
-	default:
-		info.Result = resultOf(err)
-	}
-	return info
-}
-
-func resultOf(err error) Result {
-	table := []struct {
-		err    error
-		result Result
-	}{
-		{ErrInFlight, ResultInFlight},
-		{ErrMismatch, ResultMismatch},
-		{ErrUnknown, ResultUnknown},
-		{ErrCancelled, ResultCancelled},
-		{ErrNotKept, ResultNotKept},
-		{ErrDuplicate, ResultDuplicate},
-		{ErrQuota, ResultQuota},
-		{ErrUnreadable, ResultUnreadable},
-		{ErrClosed, ResultClosed},
-		{ErrUnavailable, ResultUnavailable},
-		{ErrKeyInvalid, ResultInvalid},
-		{ErrScopeMissing, ResultInvalid},
-	}
-	for _, row := range table {
-		if errors.Is(err, row.err) {
-			return row.result
-		}
-	}
-	return ResultAborted
 }

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/semel-dev/semel/internal/waiting"
+	"github.com/semel-dev/semel/outcomelog"
 )
 
 // BeginTx starts an attempt in transaction mode: what [Guard.Begin] is, but the
@@ -29,7 +32,7 @@ func (g *Guard) BeginTx(ctx context.Context, t Transactor, k Key, fp Fingerprint
 	if hook := g.core.trace.Began; hook != nil {
 		info := a.info(nil, rec, err)
 		if claim != nil {
-			info.Result, info.Fence, info.Attempt, info.Err = ResultClaimed, claim.Fence(), claim.Attempt(), nil
+			info.Outcome, info.Fence, info.Attempt, info.Err = outcomelog.Claimed, claim.Fence(), claim.Attempt(), nil
 		}
 		hook(ctx, info)
 	}
@@ -51,7 +54,7 @@ func (a *txAttempt) run() (*TxClaim, *Record, error) {
 	}
 	claim, rec, err := a.decide()
 	if claim == nil {
-		a.guard.core.idle.exit() // a claim keeps its seat until it has ended
+		a.guard.core.idle.Exit() // a claim keeps its seat until it has ended
 	}
 	return claim, rec, err
 }
@@ -114,8 +117,8 @@ func (a *txAttempt) claimAlone() (*TxClaim, step) {
 		}
 	}()
 	if a.joins() {
-		core.solo.join(a.digest)
-	} else if !core.solo.enter(a.digest) {
+		core.solo.Join(a.digest)
+	} else if !core.solo.Enter(a.digest) {
 		if s := a.waitSolo(); s.err != nil || s.rec.State != StateAbsent {
 			return nil, s
 		}
@@ -181,8 +184,8 @@ func (a *txAttempt) unavailable(act string, err error) step {
 
 // leaveSolo lets the next attempt of this process try.
 func (a *txAttempt) leaveSolo() {
-	a.guard.core.solo.leave(a.digest)
-	a.guard.core.waiters.wake(a.digest)
+	a.guard.core.solo.Leave(a.digest)
+	a.guard.core.waiters.Wake(a.digest)
 }
 
 // waitSolo waits for the transaction of this process that works on the key. It
@@ -194,17 +197,17 @@ func (a *txAttempt) waitSolo() step {
 	deadline := time.NewTimer(a.guard.policy.Wait - a.waited)
 	defer deadline.Stop()
 	for {
-		room, ok := core.waiters.join(a.digest, a.key.Scope)
+		room, ok := core.waiters.Join(a.digest, a.key.Scope)
 		if !ok {
 			return step{err: fmt.Errorf("%w: too many attempts wait for it already", ErrInFlight)}
 		}
 		// Tried after joining: a twin that ends from here on wakes us.
-		if core.solo.enter(a.digest) {
-			core.waiters.leave(a.digest, a.key.Scope, room)
+		if core.solo.Enter(a.digest) {
+			core.waiters.Leave(a.digest, a.key.Scope, room)
 			return step{}
 		}
 		err := a.sitSolo(room, deadline.C)
-		core.waiters.leave(a.digest, a.key.Scope, room)
+		core.waiters.Leave(a.digest, a.key.Scope, room)
 		if err != nil {
 			return step{err: err}
 		}
@@ -215,9 +218,9 @@ func (a *txAttempt) waitSolo() step {
 	}
 }
 
-func (a *txAttempt) sitSolo(room *waitRoom, deadline <-chan time.Time) error {
+func (a *txAttempt) sitSolo(room *waiting.Room, deadline <-chan time.Time) error {
 	select {
-	case <-room.done:
+	case <-room.Done():
 		return nil
 	case <-deadline:
 		return fmt.Errorf("%w: a transaction of this process works on it", ErrInFlight)
@@ -237,7 +240,7 @@ func (a *txAttempt) clear() (*Record, error) {
 	claim, rec, err := b.decide()
 	a.waited = b.waited
 	if claim == nil {
-		a.guard.core.idle.exit()
+		a.guard.core.idle.Exit()
 		return rec, err
 	}
 	if err := claim.Release("the work runs in a transaction"); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/memdb"
 	"github.com/semel-dev/semel/store/memstore"
-	"github.com/semel-dev/semel/store/storetest/memdb"
 )
 
 // faults fails the points of a transaction as a test says.
@@ -365,7 +365,7 @@ func TestTraceTellsOfTransactions(t *testing.T) {
 	t.Parallel()
 	var got []string
 	trace := &semel.Trace{
-		Began: func(_ context.Context, i semel.BeginInfo) { got = append(got, "began "+string(i.Result)) },
+		Began: func(_ context.Context, i semel.BeginInfo) { got = append(got, "began "+string(i.Outcome)) },
 		Settled: func(_ context.Context, i semel.SettleInfo) {
 			got = append(got, "settled "+i.State.String())
 			if i.Err != nil {

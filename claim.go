@@ -1,31 +1,21 @@
 package semel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
 
-	"github.com/semel-dev/semel/internal/machine"
+	"github.com/semel-dev/semel/internal/transition"
+	"github.com/semel-dev/semel/internal/verdict"
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
-// maxNote keeps notes within what stores accept.
-func maxNote(note string) string {
-	if len(note) <= MaxNoteBytes {
-		return note
-	}
-	const ellipsis = "…"
-	cut := MaxNoteBytes - len(ellipsis)
-	for cut > 0 && note[cut]&0xC0 == 0x80 { // do not split a rune
-		cut--
-	}
-	return note[:cut] + ellipsis
-}
-
 // Claim is the exclusive right to execute an intent, from [Guard.Begin] until
-// one of its settling methods is called: Complete, CompleteWithout, Release or
-// Unknown. While it is open, a heartbeat renews its lease.
+// one of its settling methods is called: Complete, CompleteWithout, Release,
+// Unknown or Cancel. While it is open, a heartbeat renews its lease.
 //
 // Call exactly one settling method; a second call returns [ErrSettled]. If
 // none is called, the claim is renewed until [Policy.MaxRun] and then lapses
@@ -37,6 +27,8 @@ type Claim struct {
 	fence   Fence
 	attempt int
 	won     time.Time // when Claim was called
+	// unbounded: an operator's, which no quota of the scope counts.
+	unbounded bool
 
 	ctx    claimContext
 	cancel context.CancelCauseFunc
@@ -47,8 +39,8 @@ type Claim struct {
 	beat    *time.Timer
 	trusted time.Time // until when the lease can be relied on
 	phase   claimPhase
-	// detached: the context outlives the settlement, until MaxRun.
-	detached bool
+	// detached: the context outlives the settlement, and the claim keeps its seat.
+	detached *Detached
 }
 
 type claimPhase uint8
@@ -92,7 +84,7 @@ func ClaimFrom(ctx context.Context) *Claim {
 // open turns a won step into a claim and starts its heartbeat.
 func (a *attempt) open(s step) *Claim {
 	g := a.guard
-	c := &Claim{guard: g, scope: a.key.Scope, digest: a.digest, fence: s.rec.Fence, attempt: s.rec.Attempt, won: s.began}
+	c := &Claim{guard: g, scope: a.key.Scope, digest: a.digest, fence: s.rec.Fence, attempt: s.rec.Attempt, won: s.began, unbounded: a.unbounded}
 	life, cancel := context.WithCancelCause(context.Background())
 	c.ctx, c.cancel = claimContext{Context: life, values: a.ctx, claim: c}, cancel
 	g.core.opened(c)
@@ -108,7 +100,7 @@ func (a *attempt) open(s step) *Claim {
 // trustedUntil is the moment from which a lease asked for at began may have
 // lapsed.
 func trustedUntil(began time.Time, lease time.Duration) time.Time {
-	return began.Add(machine.Trusted(lease))
+	return began.Add(transition.Trusted(lease))
 }
 
 // Context is the context of the work. It carries the values of the context
@@ -126,30 +118,6 @@ func (c *Claim) Attempt() int { return c.attempt }
 
 // Digest identifies the intent.
 func (c *Claim) Digest() Digest { return c.digest }
-
-// Detach makes Context outlive the settlement, for work that goes on after it
-// was recorded, such as an answer that is streamed. It ends with
-// [Policy.MaxRun], or when the caller calls end, which it must. Call Detach
-// before the settling method.
-func (c *Claim) Detach() (end func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.detached = true
-	return c.endDetached
-}
-
-func (c *Claim) endDetached() {
-	c.mu.Lock()
-	c.detached = false
-	settled := c.phase == phaseEnded
-	if settled {
-		c.beat.Stop()
-	}
-	c.mu.Unlock()
-	if settled {
-		c.cancel(context.Canceled)
-	}
-}
 
 // Complete settles the claim: it happened, and outcome is what every later
 // attempt gets. If the outcome is larger than [Policy.MaxOutcomeBytes], or the
@@ -196,6 +164,20 @@ func (c *Claim) Unknown(note string) error {
 	return c.settle(Settlement{State: StateUnknown, Note: note}, true)
 }
 
+// Cancel settles the claim with a tombstone: nothing is left of the intent, and
+// nothing may come of it any more, because the work undid what it had done or
+// found out that it must not be done. Until [Policy.Retention] ends, later
+// attempts are refused with [ErrCancelled], a late original among them; after
+// Release one would execute. note says why, for operators.
+//
+// It is the holder's own settlement, like Complete: the fence is compared, the
+// audit trail has no entry, and a later [Guard.Cancel] changes nothing. Errors
+// are those of [Claim.Complete]; the effect is then not undone twice, because
+// the record lapses into unknown.
+func (c *Claim) Cancel(note string) error {
+	return c.settle(Settlement{State: StateCancelled, Note: note}, true)
+}
+
 // settle records the settlement, repeating it while the answer is lost. With
 // final unset the claim stays open after ErrFull, so that a smaller
 // settlement can follow.
@@ -204,8 +186,8 @@ func (c *Claim) settle(s Settlement, final bool) error {
 		return &Error{Op: opSettle, Digest: c.digest, Err: ErrSettled}
 	}
 	core := c.guard.core
-	s.Note = maxNote(s.Note)
-	s.Retention = c.guard.policy.retention(s.State)
+	s.Note = verdict.CutNote(s.Note, MaxNoteBytes)
+	s.Retention = cmp.Or(s.Retention, c.guard.policy.retention(s.State))
 	began := time.Now()
 	err := c.record(s, began)
 	if errors.Is(err, ErrFull) && !final {
@@ -217,8 +199,8 @@ func (c *Claim) settle(s Settlement, final bool) error {
 	if err != nil {
 		err = &Error{Op: opSettle, Digest: c.digest, Err: fmt.Errorf("%w: %w", ErrNotStored, err)}
 	}
-	if err == nil && s.State == StateReleased && core.recordQuota != nil {
-		core.recordQuota.give(c.scope)
+	if err == nil && s.State == StateReleased && core.recordQuota != nil && !c.unbounded {
+		core.recordQuota.Give(c.scope)
 	}
 	c.end(context.Canceled)
 	if hook := core.trace.Settled; hook != nil {
@@ -248,8 +230,8 @@ func (c *Claim) settleAgain(s Settlement, began time.Time, err error) error {
 	core := c.guard.core
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(&c.ctx), began.Add(core.timeout))
 	defer cancel()
-	for pause := range backoffs() {
-		if err == nil || definite(err) || !sleep(ctx, pause) {
+	for pause := range waiting.Backoffs() {
+		if err == nil || definite(err) || !waiting.Sleep(ctx, pause) {
 			break
 		}
 		err = core.store.Settle(ctx, c.digest, c.fence, s)
@@ -275,7 +257,7 @@ func (c *Claim) end(cause error) {
 	c.mu.Lock()
 	ended := c.phase == phaseEnded
 	c.phase = phaseEnded
-	detached := c.detached
+	detached := c.detached != nil
 	if detached && !ended {
 		c.beat.Reset(max(0, c.guard.policy.MaxRun-time.Since(c.won)))
 	} else if !detached {
@@ -285,11 +267,11 @@ func (c *Claim) end(cause error) {
 	if ended {
 		return
 	}
+	core := c.guard.core
 	if !detached {
 		c.cancel(cause)
+		core.ended(c)
 	}
-	core := c.guard.core
-	core.ended(c)
-	core.waiters.wake(c.digest)
-	core.idle.exit()
+	core.waiters.Wake(c.digest)
+	core.idle.Exit()
 }

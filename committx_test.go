@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/memdb"
 	"github.com/semel-dev/semel/store/memstore"
-	"github.com/semel-dev/semel/store/storetest/memdb"
 )
 
 // Promise 4: whatever becomes of the commit's reply, Complete says whether row
@@ -49,14 +49,14 @@ func TestCommitWhoseReplyIsLost(t *testing.T) {
 				f.set(memdb.Committed, func() error { return errBroken })
 				f.set(memdb.Begin, func() error { return errBroken })
 			},
-			want: semel.ErrUnknown, committed: true, took: semel.DefaultStoreTimeout,
+			want: semel.ErrUnknown, committed: true, took: 5 * time.Second,
 		},
 		"the database stays away, uncommitted": {
 			fail: func(f *faults) {
 				f.set(memdb.Commit, func() error { return errBroken })
 				f.set(memdb.Begin, func() error { return errBroken })
 			},
-			want: semel.ErrUnknown, took: semel.DefaultStoreTimeout,
+			want: semel.ErrUnknown, took: 5 * time.Second,
 		},
 		"an error that says nothing": {
 			fail:      func(f *faults) { f.set(memdb.Committed, func() error { return semel.ErrClosed }) },

@@ -55,7 +55,7 @@ func run[T any](ctx context.Context, claim *Claim, fn func(context.Context) (T, 
 		}
 		return v, err
 	}
-	outcome, err := json.Marshal(envelope[T]{Version: envelopeVersion, Value: &v})
+	outcome, err := OutcomeOf(v)
 	if err != nil {
 		err = fmt.Errorf("semel: the result cannot be kept: %w", err)
 		return v, errors.Join(err, claim.CompleteWithout(nil))
@@ -128,6 +128,14 @@ type FinalError struct{ Message string }
 
 // Error returns the first attempt's message.
 func (e *FinalError) Error() string { return e.Message }
+
+// OutcomeOf returns a result as [Do], [DoTx] and the Do of a store keep it, for a
+// [Policy] whose Reconcile function found out that the intent happened: callers
+// of Do then get v. Give it as [Reconciliation.Outcome], with Kept set. The error
+// is that of encoding/json.
+func OutcomeOf[T any](v T) ([]byte, error) {
+	return json.Marshal(envelope[T]{Version: envelopeVersion, Value: &v})
+}
 
 const envelopeVersion = 1
 

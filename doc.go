@@ -44,7 +44,8 @@
 //	BeginTx ──▶ claim ──▶ work ─┬─ Complete ──▶ rows and outcome are committed
 //	              │             ├─ Rollback ──▶ absent: the next attempt executes
 //	              │             ├─ Final ─────▶ rolled back, completed without the rows
-//	              │             └─ Unknown ───▶ rolled back, recorded as unknown
+//	              │             ├─ Unknown ───▶ rolled back, recorded as unknown
+//	              │             └─ Cancel ────▶ rolled back, recorded as cancelled
 //	              └─ a record is there: replayed or refused, as above
 //
 // The database is authoritative. A process that dies is rolled back by it. When

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 const (
@@ -41,7 +43,7 @@ func DoTx[T any](ctx context.Context, g *Guard, t Transactor, k Key, fp Fingerpr
 	pause := txPause
 	for round := 1; ; round++ {
 		v, again, err := onceTx(ctx, g, t, k, fp, fn)
-		if !again || round == txRounds || !sleep(ctx, pause) {
+		if !again || round == txRounds || !waiting.Sleep(ctx, pause) {
 			return v, err
 		}
 		pause *= 2
@@ -73,7 +75,7 @@ func onceTx[T any](ctx context.Context, g *Guard, t Transactor, k Key, fp Finger
 		}
 		return v, again, err
 	}
-	outcome, err := json.Marshal(envelope[T]{Version: envelopeVersion, Value: &v})
+	outcome, err := OutcomeOf(v)
 	if err != nil {
 		_ = claim.Rollback("the result cannot be kept") // nothing happened
 		return zero[T](), false, fmt.Errorf("semel: the result cannot be kept, the transaction was rolled back: %w", err)

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/store/storetest/memdb"
+	"github.com/semel-dev/semel/internal/memdb"
 )
 
 var (

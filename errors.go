@@ -43,6 +43,9 @@ var (
 	// ErrRolledBack: in transaction mode, the database undid the transaction,
 	// so nothing happened. Retry with the same key.
 	ErrRolledBack = errors.New("semel: the transaction was rolled back")
+	// ErrChanged: a verdict was refused, because the record is not the one that
+	// its operator looked at. [Error.Record] is the present one.
+	ErrChanged = errors.New("semel: the record is not the one that was looked at")
 	// ErrClosed: the guard or the store is shutting down.
 	ErrClosed = errors.New("semel: closed")
 	// ErrScopeMissing: the key has no scope (use ScopeGlobal to mean none).
@@ -56,6 +59,8 @@ var (
 var (
 	// ErrNotFound: the store remembers no such intent.
 	ErrNotFound = errors.New("semel: record not found")
+	// ErrCursor: [ListParams.After] is not a cursor of this store.
+	ErrCursor = errors.New("semel: cursor is not valid")
 	// ErrLost: the claim is held by somebody else by now, or is gone.
 	ErrLost = errors.New("semel: claim was lost")
 	// ErrSettled: the claim was settled before, with another value.
@@ -93,17 +98,21 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // Retryable reports whether the same request, sent again with the same key,
-// can succeed without anybody's help. That includes a transaction of which
-// nobody can tell whether it committed: the retry finds out.
+// can succeed without anybody's help. That includes a transaction whose
+// commit is uncertain, and an unknown outcome under a policy that reconciles: the
+// retry finds out.
 func (e *Error) Retryable() bool {
 	return errors.Is(e.Err, ErrInFlight) || errors.Is(e.Err, ErrQuota) || errors.Is(e.Err, ErrUnavailable) || errors.Is(e.Err, ErrClosed) ||
-		errors.Is(e.Err, ErrRolledBack) || (errors.Is(e.Err, ErrUnknown) && e.Op == opCommit)
+		errors.Is(e.Err, ErrRolledBack) || (errors.Is(e.Err, ErrUnknown) && (e.Op == opCommit || e.RetryAfter > 0))
 }
 
 // Advice says in one plain sentence what the caller should do next.
 func (e *Error) Advice() string {
 	if e.Op == opCommit && errors.Is(e.Err, ErrUnknown) {
 		return "Send the same request again with the same key: it either gets the recorded answer or executes."
+	}
+	if e.RetryAfter > 0 && errors.Is(e.Err, ErrUnknown) {
+		return "Wait, then send the same request again with the same key: whether it happened is then looked up again."
 	}
 	for _, row := range advices() {
 		if errors.Is(e.Err, row.err) {
@@ -132,6 +141,7 @@ func advices() []advice {
 		{ErrQuota, "Nothing was done: there are too many requests of yours. Wait, then send the same request again with the same key."},
 		{ErrUnavailable, "Nothing was done. Wait, then send the same request again with the same key."},
 		{ErrClosed, "Nothing was done. Send the same request again with the same key; another server may take it."},
+		{ErrChanged, "Nothing was done. Look at the record as it is now, then decide again."},
 		{ErrScopeMissing, "Say whose key it is: set a scope, or choose ScopeGlobal explicitly."},
 		{ErrKeyInvalid, "Send a key of 1 to 255 printable characters, such as a UUID."},
 	}

@@ -29,14 +29,14 @@ func ExampleGuard_Reveal() {
 	}); err != nil {
 		fmt.Println(err)
 	}
-	records, err := store.List(ctx, semel.ListParams{Outcomes: true})
+	page, err := store.List(ctx, semel.ListParams{Outcomes: true})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	id, encrypted := semel.SealedWith(records[0].Outcome)
+	id, encrypted := semel.SealedWith(page.Records[0].Outcome)
 	fmt.Println(encrypted, id, guard.Seals())
-	fmt.Println(guard.Reveal(&records[0]), string(records[0].Outcome))
+	fmt.Println(guard.Reveal(&page.Records[0]), string(page.Records[0].Outcome))
 	// Output:
 	// true 2026-11 true
 	// <nil> {"semel":1,"value":"invoice 17"}
@@ -111,7 +111,7 @@ func ExampleGuard_Holds() {
 	}
 	defer guard.Close()
 	key := semel.Key{Scope: "tenant-7", Name: "a"}
-	_, err = semel.Do(context.Background(), guard, key, semel.FingerprintOf(), func(ctx context.Context) (int, error) {
+	_, err = semel.Do(context.Background(), guard, key, semel.FingerprintOf("report of 2026"), func(ctx context.Context) (int, error) {
 		fmt.Println(guard.Holds(ctx, key), guard.Holds(ctx, semel.Key{Scope: "tenant-7", Name: "b"}))
 		return 0, nil
 	})

@@ -67,60 +67,6 @@ func ExampleGuard_Begin() {
 	// refused: true
 }
 
-func ExampleGuard_Cancel() {
-	store := memstore.New(nil)
-	defer store.Close()
-	g, err := semel.New(store, nil)
-	if err != nil {
-		panic(err)
-	}
-	defer g.Close()
-
-	ctx := context.Background()
-	key := semel.Key{Scope: "tenant-7 transfer", Name: "k1"}
-	if _, err := g.Cancel(ctx, semel.Operator{Name: "alice"}, key, "the customer changed her mind"); err != nil {
-		panic(err)
-	}
-	_, err = semel.Do(ctx, g, key, semel.FingerprintOf("100 EUR"), func(context.Context) (string, error) {
-		return "transferred", nil
-	})
-	fmt.Println(errors.Is(err, semel.ErrCancelled))
-	// Output: true
-}
-
-// An operator looked into the ledger and says what became of a transfer whose
-// outcome was unknown.
-func ExampleGuard_Resolve() {
-	store := memstore.New(nil)
-	defer store.Close()
-	g, err := semel.New(store, nil)
-	if err != nil {
-		panic(err)
-	}
-	defer g.Close()
-
-	ctx := context.Background()
-	key := semel.Key{Scope: "tenant-7 transfer", Name: "k1"}
-	asked := semel.FingerprintOf("100 EUR")
-	transfer := func(context.Context) (string, error) {
-		return "", semel.MarkUnknown(errors.New("the bank hung up"))
-	}
-	_, err = semel.Do(ctx, g, key, asked, transfer)
-	fmt.Println(err)
-	_, err = semel.Do(ctx, g, key, asked, transfer)
-	fmt.Println("refused:", errors.Is(err, semel.ErrUnknown))
-
-	_, err = g.Resolve(ctx, semel.Operator{Name: "alice"}, g.Digest(key), semel.Settlement{State: semel.StateReleased, Note: "not in the ledger"})
-	fmt.Println("resolved:", err)
-	done, err := semel.Do(ctx, g, key, asked, func(context.Context) (string, error) { return "transferred", nil })
-	fmt.Println(done, err)
-	// Output:
-	// the bank hung up
-	// refused: true
-	// resolved: <nil>
-	// transferred <nil>
-}
-
 func ExampleParseKey() {
 	for _, wire := range []string{`"8e03978e"`, `8e03978e`, `"8e03978e";v=1`} {
 		key, err := semel.ParseKey("tenant-7 create invoice", wire)

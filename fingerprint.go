@@ -16,10 +16,10 @@ type Fingerprint [sha256.Size]byte
 // String returns the fingerprint in lower-case hexadecimal.
 func (f Fingerprint) String() string { return hex.EncodeToString(f[:]) }
 
-// FingerprintOf digests the parts of a request in their order. Every part is
+// FingerprintOf digests the parts of a request, strings or byte slices, in their order. Every part is
 // preceded by its length (8 bytes, big-endian), so that ("ab", "c") and
 // ("a", "bc") differ.
-func FingerprintOf(parts ...string) Fingerprint {
+func FingerprintOf[Part ~string | ~[]byte](parts ...Part) Fingerprint {
 	var few [256]byte
 	b := few[:0]
 	for _, p := range parts {

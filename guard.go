@@ -1,6 +1,7 @@
 package semel
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -9,17 +10,15 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/semel-dev/semel/internal/quota"
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
-// Defaults and bounds of [Options].
+// Defaults of [Options] that programs repeat in their help.
 const (
-	DefaultWaitersPerKey   = 64
-	DefaultWaitersPerScope = 1024
-	DefaultWaiters         = 16384
-	DefaultLiveClaims      = 65536
-	DefaultStoreQueue      = 4096
-	DefaultStoreTimeout    = 5 * time.Second
-	DefaultSweepEvery      = 10 * time.Second
+	DefaultLiveClaims         = 65536
+	DefaultLiveClaimsPerScope = 16384
 )
 
 // Options are the settings of a [Guard]. A nil *Options is complete. A bound
@@ -45,14 +44,14 @@ type Options struct {
 	// record by its digest only.
 	HideKeys bool
 	// WaitersPerKey, WaitersPerScope and Waiters bound how many attempts wait
-	// for a running twin at a time; one more gets ErrInFlight at once. Defaults
-	// DefaultWaitersPerKey, DefaultWaitersPerScope, DefaultWaiters.
+	// for a running twin at a time; one more gets ErrInFlight at once. Defaults 64,
+	// 1024 and 16384.
 	WaitersPerKey, WaitersPerScope, Waiters int
 	// LiveClaims bounds the claims held at a time; one more gets
-	// ErrUnavailable with ErrBusy. Default DefaultLiveClaims.
+	// ErrUnavailable with ErrBusy. Default 65536.
 	LiveClaims int
 	// LiveClaimsPerScope bounds those of one scope, so that no caller takes the
-	// room of all; one more gets ErrQuota. Default DefaultLiveClaimsPerScope.
+	// room of all; one more gets ErrQuota. Default 16384.
 	LiveClaimsPerScope int
 	// RecordsPerScope bounds the records that this guard claims for one scope
 	// within one [Policy.Retention], not counting those that are released or
@@ -64,17 +63,14 @@ type Options struct {
 	// StoreQueue bounds the attempts that wait at a time for the store to answer
 	// their claim; one more gets ErrUnavailable at once, so that a store that is
 	// slower than its callers is not asked for what nobody waits for any more.
-	// Default DefaultStoreQueue.
+	// Default 4096.
 	StoreQueue int
 	// StoreTimeout bounds the time a verb of the store may take, retries
-	// included. Default DefaultStoreTimeout.
+	// included. Default 5 s.
 	StoreTimeout time.Duration
 	// SweepEvery is how often expired records are swept in the background,
-	// where the store can. Default DefaultSweepEvery; negative for never.
+	// where the store can. Default 10 s; negative for never.
 	SweepEvery time.Duration
-	// AuditRetention is how long the verdicts of operators are remembered.
-	// Default DefaultAuditRetention. See [Guard.Audit].
-	AuditRetention time.Duration
 	// Trace, when set, is told what happens.
 	Trace *Trace
 }
@@ -97,20 +93,19 @@ type core struct {
 	sealer   *sealer     // nil when outcomes are kept as they are
 	hideKeys bool
 	trace    Trace
-	waiters  *waiters
+	waiters  *waiting.Rooms
 	timeout  time.Duration
 	maxLive  int64
 	maxQueue int64
 
 	born        time.Time // quotas count time from then
-	liveQuota   *liveQuota
-	recordQuota *recordQuota // nil for none
-	// auditRetention is how long verdicts are remembered.
-	auditRetention time.Duration
+	liveQuota   *quota.Live
+	recordQuota *quota.Records // nil for none
 
 	ownerPrefix uint64
 	ownerCount  atomic.Uint64
-	live        atomic.Int64  // claims held
+	live        atomic.Int64  // claims held, detached work included
+	detached    atomic.Int64  // of which the work goes on after the settlement
 	queue       atomic.Int64  // claims that wait for the store's answer
 	giveBacks   chan struct{} // seats of the goroutines that undo lost claims
 
@@ -119,13 +114,15 @@ type core struct {
 	closed atomic.Bool
 	drain  chan struct{} // closed when the guard takes no new intents
 
-	idle       idleGate // attempts and claims
-	background idleGate // heartbeats, sweeping, claims being undone
+	idle       waiting.Gate // attempts and claims
+	background waiting.Gate // heartbeats, sweeping, claims being undone
+
+	abandoned abandonedWork
 
 	openMu   sync.Mutex // guards openHead and the links of the claims
 	openHead *Claim
 
-	solo solo // transactions that run
+	solo waiting.Solo // transactions that run
 }
 
 // New returns a guard over the store. The guard does not own the store: close
@@ -152,20 +149,19 @@ func New(store Store, opts *Options) (*Guard, error) {
 		store:    store,
 		sealer:   sealer,
 		hideKeys: opts.HideKeys,
-		waiters: newWaiters(
-			positive(opts.WaitersPerKey, DefaultWaitersPerKey),
-			positive(opts.WaitersPerScope, DefaultWaitersPerScope),
-			positive(opts.Waiters, DefaultWaiters)),
-		timeout:   positive(opts.StoreTimeout, DefaultStoreTimeout),
-		maxLive:   int64(positive(opts.LiveClaims, DefaultLiveClaims)),
-		maxQueue:  int64(positive(opts.StoreQueue, DefaultStoreQueue)),
+		waiters: waiting.NewRooms(
+			cmp.Or(opts.WaitersPerKey, 64),
+			cmp.Or(opts.WaitersPerScope, 1024),
+			cmp.Or(opts.Waiters, 16384)),
+		timeout:   cmp.Or(opts.StoreTimeout, 5*time.Second),
+		maxLive:   int64(cmp.Or(opts.LiveClaims, DefaultLiveClaims)),
+		maxQueue:  int64(cmp.Or(opts.StoreQueue, 4096)),
 		giveBacks: make(chan struct{}, maxGiveBacks),
 		drain:     make(chan struct{}),
 
-		born:           time.Now(),
-		recordQuota:    newRecordQuota(opts.RecordsPerScope),
-		liveQuota:      newLiveQuota(positive(opts.LiveClaimsPerScope, DefaultLiveClaimsPerScope)),
-		auditRetention: positive(opts.AuditRetention, DefaultAuditRetention),
+		born:        time.Now(),
+		recordQuota: quota.NewRecords(opts.RecordsPerScope),
+		liveQuota:   quota.NewLive(cmp.Or(opts.LiveClaimsPerScope, DefaultLiveClaimsPerScope)),
 	}
 	c.setSecrets(opts.Secrets)
 	c.notifier, _ = StoreAs[Notifier](store)
@@ -194,13 +190,9 @@ func (o *Options) check() error {
 		{"RecordsPerScope", int64(o.RecordsPerScope)},
 		{"StoreQueue", int64(o.StoreQueue)},
 		{"StoreTimeout", int64(o.StoreTimeout)},
-		{"AuditRetention", int64(o.AuditRetention)},
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case o.AuditRetention > 0 && o.AuditRetention < time.Millisecond:
-		return fmt.Errorf("semel: new guard: audit retention %v is shorter than a millisecond", o.AuditRetention)
 	}
 	return checkSecrets(o.Secrets)
 }
@@ -240,46 +232,35 @@ func (g *Guard) Store() Store { return g.core.store }
 // secrets are being replaced, that of a new record.
 func (g *Guard) Digest(k Key) Digest { return g.core.digester.digest(k) }
 
-// LiveClaims returns the number of claims this guard holds now.
+// LiveClaims returns the number of claims this guard holds now. One whose work
+// is detached counts until the work has ended.
 func (g *Guard) LiveClaims() int { return int(g.core.live.Load()) }
 
-// Waiting returns the number of attempts that wait for a running twin now.
-func (g *Guard) Waiting() int { return int(g.core.waiters.count.Load()) }
+// Detached returns the number of claims whose work goes on after it was
+// recorded, or may: see [Claim.Detach].
+func (g *Guard) Detached() int { return int(g.core.detached.Load()) }
 
-// Lookup returns what the store remembers of the intent; [ErrNotFound] for
-// nothing. It is for status pages and operators: it decides nothing. An
-// outcome that cannot be read is left out; the error then wraps
-// [ErrUnreadable], and the rest of the record is returned all the same.
-func (g *Guard) Lookup(ctx context.Context, k Key) (Record, error) {
-	if err := k.Validate(); err != nil {
-		return Record{}, err
-	}
-	rec, err := g.core.find(ctx, k)
-	if err != nil {
-		return Record{}, fmt.Errorf("semel: look up record: %w", err)
-	}
-	if err := g.core.reveal(&rec); err != nil {
-		return rec, fmt.Errorf("semel: look up record: %w", err)
-	}
-	return rec, nil
-}
+// Waiting returns the number of attempts that wait for a running twin now.
+func (g *Guard) Waiting() int { return g.core.waiters.Count() }
 
 // Shutdown stops the guard in order: new intents and waiters get [ErrClosed]
-// at once, then it waits until every claim is settled or ctx ends, then it
-// stops. Claims still open when ctx ends are lost and lapse into unknown.
-// The error is ctx's, when it ended first. A call of the store that ignores its
-// context is waited for within [Options.StoreTimeout].
+// at once, and detached work that is abandoned is cut off; then it waits until
+// every claim is settled or ctx ends, then it stops. Claims still open when ctx
+// ends are lost and lapse into unknown. Detached work that is not abandoned goes
+// on. The error is ctx's, when it ended first. A call of the store that ignores
+// its context is waited for within [Options.StoreTimeout].
 func (g *Guard) Shutdown(ctx context.Context) error {
 	c := g.core
 	if !c.closed.Swap(true) {
 		close(c.drain)
+		c.abandoned.close()
 	}
-	err := c.idle.wait(ctx)
+	err := c.idle.Wait(ctx)
 	c.loseAll()
 	c.end()
 	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.timeout)
 	defer cancel()
-	if bgErr := c.background.wait(patience); bgErr != nil {
+	if bgErr := c.background.Wait(patience); bgErr != nil {
 		return fmt.Errorf("semel: shut down: the store does not end a call whose context has ended: %w", bgErr)
 	}
 	if err != nil {
@@ -306,11 +287,4 @@ func (c *core) newOwner() Owner {
 	binary.BigEndian.PutUint64(o[:8], c.ownerPrefix)
 	binary.BigEndian.PutUint64(o[8:], c.ownerCount.Add(1))
 	return o
-}
-
-func positive[T int | time.Duration](v, def T) T {
-	if v <= 0 {
-		return def
-	}
-	return v
 }

@@ -373,8 +373,6 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 		"negative records":            {RecordsPerScope: -1},
 		"negative queue":              {StoreQueue: -1},
 		"negative store timeout":      {StoreTimeout: -1},
-		"negative audit retention":    {AuditRetention: -1},
-		"audit retention too short":   {AuditRetention: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

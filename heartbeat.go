@@ -5,15 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 // renew is the heartbeat: called by the claim's timer, every third of a lease.
 func (c *Claim) renew() {
 	core := c.guard.core
-	core.background.enter()
-	defer core.background.exit()
+	core.background.Enter()
+	defer core.background.Exit()
 	c.mu.Lock()
-	phase, trusted, detached := c.phase, c.trusted, c.detached
+	phase, trusted, detached := c.phase, c.trusted, c.detached != nil
 	c.mu.Unlock()
 	switch {
 	case phase == phaseSettling:
@@ -55,7 +57,7 @@ func (c *Claim) renewUntil(trusted time.Time) (began time.Time, err error) {
 		}
 	})
 	defer stop()
-	for pause := range backoffs() {
+	for pause := range waiting.Backoffs() {
 		began = time.Now()
 		err = c.guard.core.store.Renew(ctx, c.digest, c.fence, c.guard.policy.Lease)
 		if hook := c.guard.core.trace.Renewed; hook != nil {
@@ -64,7 +66,7 @@ func (c *Claim) renewUntil(trusted time.Time) (began time.Time, err error) {
 		if err == nil || (definite(err) && !errors.Is(err, ErrFull)) { // room may be made while the lease lasts
 			return began, err
 		}
-		if !sleep(ctx, pause) {
+		if !waiting.Sleep(ctx, pause) {
 			return began, fmt.Errorf("%w: %w", context.Cause(ctx), err)
 		}
 	}
@@ -89,7 +91,7 @@ func (c *Claim) lose(err error) {
 	}
 }
 
-// opened enters the claim into the list of open ones.
+// opened enters the claim into the list of those that hold a seat.
 func (c *core) opened(claim *Claim) {
 	c.live.Add(1)
 	c.openMu.Lock()
@@ -101,10 +103,12 @@ func (c *core) opened(claim *Claim) {
 	c.openHead = claim
 }
 
-// ended removes the claim from the list.
+// ended removes the claim from the list, and gives its seat back.
 func (c *core) ended(claim *Claim) {
 	c.live.Add(-1)
-	c.liveQuota.leave(claim.scope)
+	if !claim.unbounded {
+		c.liveQuota.Leave(claim.scope)
+	}
 	c.openMu.Lock()
 	defer c.openMu.Unlock()
 	if claim.prev != nil {
@@ -129,7 +133,9 @@ func (c *core) loseAll() {
 	for _, claim := range open {
 		claim.lose(ErrClosed)
 		claim.mu.Lock()
-		claim.beat.Stop()
+		if claim.phase != phaseEnded { // else it is detached, and MaxRun still bounds it
+			claim.beat.Stop()
+		}
 		claim.mu.Unlock()
 	}
 }

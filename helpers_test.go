@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/must"
+	"github.com/semel-dev/semel/operator"
 	"github.com/semel-dev/semel/store/memstore"
 )
 
@@ -92,6 +94,9 @@ func (h *hooked) Lookup(ctx context.Context, d semel.Digest) (rec semel.Record, 
 	})
 	return rec, err
 }
+
+// operate returns the guard's records, as operators settle them.
+func operate(g *semel.Guard) *operator.Records { return must.Get(operator.New(g, nil)) }
 
 // times returns a hook that fails with err the first n times.
 func times(n int, err error) func() error {

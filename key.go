@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/semel-dev/semel/internal/sfv"
+	"github.com/semel-dev/semel/internal/verdict"
 )
 
 const (
@@ -42,8 +45,8 @@ func (k Key) Validate() error {
 		return ErrScopeMissing
 	case len(k.Scope) > MaxScopeBytes:
 		return fmt.Errorf("%w: scope has %d bytes, at most %d are allowed", ErrKeyInvalid, len(k.Scope), MaxScopeBytes)
-	case k.Scope == AuditScope:
-		return fmt.Errorf("%w: the scope %q belongs to the audit trail", ErrKeyInvalid, AuditScope)
+	case k.Scope == verdict.AuditScope:
+		return fmt.Errorf("%w: the scope %q belongs to the audit trail", ErrKeyInvalid, verdict.AuditScope)
 	case k.Name == "":
 		return fmt.Errorf("%w: the key is empty", ErrKeyInvalid)
 	case len(k.Name) > MaxKeyBytes:
@@ -96,9 +99,9 @@ func parseName(wire string, strict bool) (string, error) {
 		}
 	}
 	if strings.HasPrefix(wire, `"`) {
-		name, rest, err := unquote(wire)
+		name, rest, err := sfv.String(wire)
 		if err != nil {
-			return "", err
+			return "", fmt.Errorf("%w: %w", ErrKeyInvalid, err)
 		}
 		return name, checkParameters(rest)
 	}
@@ -111,33 +114,10 @@ func parseName(wire string, strict bool) (string, error) {
 	return wire, nil
 }
 
-// unquote reads the sf-string at the start of wire and returns what follows it.
-func unquote(wire string) (name, rest string, err error) {
-	if end := strings.IndexAny(wire[1:], `"\`); end >= 0 && wire[1+end] == '"' {
-		return wire[1 : 1+end], wire[2+end:], nil
-	}
-	var b strings.Builder
-	for i := 1; i < len(wire); i++ {
-		switch c := wire[i]; c {
-		case '"':
-			return b.String(), wire[i+1:], nil
-		case '\\':
-			i++
-			if i == len(wire) || (wire[i] != '"' && wire[i] != '\\') {
-				return "", "", fmt.Errorf("%w: a backslash may only escape a double quote or a backslash", ErrKeyInvalid)
-			}
-			b.WriteByte(wire[i])
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return "", "", fmt.Errorf("%w: the closing double quote is missing", ErrKeyInvalid)
-}
-
 // checkParameters reads what follows a quoted string: nothing, or parameters
 // (RFC 8941 section 3.1.2), which are ignored but must be well formed.
 func checkParameters(rest string) error {
-	rest, ok := skipParameters(rest)
+	rest, ok := sfv.Parameters(rest)
 	switch {
 	case !ok:
 		return fmt.Errorf("%w: the parameters after the closing double quote are malformed", ErrKeyInvalid)

@@ -32,7 +32,7 @@ func TestResolve(t *testing.T) {
 				t.Fatal(err)
 			}
 			tt.as.Note = "looked it up"
-			rec, err := g.Resolve(t.Context(), alice, g.Digest(testKey("a")), tt.as)
+			rec, err := operate(g).Resolve(t.Context(), alice, stale.Digest(), stale.Fence(), tt.as)
 			if err != nil || rec.State != tt.as.State || rec.Note != "looked it up" || rec.Fence <= stale.Fence() {
 				t.Fatalf("resolve: got %+v, %v", rec, err)
 			}
@@ -41,7 +41,7 @@ func TestResolve(t *testing.T) {
 			} else {
 				mustRefuse(t, g, testKey("a"), tt.want)
 			}
-			if _, err := g.Resolve(t.Context(), alice, rec.Digest, tt.as); !errors.Is(err, semel.ErrSettled) {
+			if _, err := operate(g).Resolve(t.Context(), alice, rec.Digest, rec.Fence, tt.as); !errors.Is(err, semel.ErrSettled) {
 				t.Errorf("resolving again: got %v, want ErrSettled", err)
 			}
 		})
@@ -54,16 +54,16 @@ func TestResolveReleases(t *testing.T) {
 		store := memstore.New(nil)
 		crash(t, store, testKey("a"))
 		g := newGuard(t, store, nil)
-		d := g.Digest(testKey("a"))
+		d, seen := g.Digest(testKey("a")), mustLookup(t, g, testKey("a")).Fence
 		release := semel.Settlement{State: semel.StateReleased, Note: "not in the ledger"}
-		if _, err := g.Resolve(t.Context(), alice, d, release); !errors.Is(err, semel.ErrInFlight) {
+		if _, err := operate(g).Resolve(t.Context(), alice, d, seen, release); !errors.Is(err, semel.ErrInFlight) {
 			t.Errorf("a live claim was resolved: %v", err)
 		}
 		time.Sleep(semel.DefaultLease)
-		if rec, err := g.Resolve(t.Context(), alice, d, release); err != nil || rec.State != semel.StateReleased {
+		if rec, err := operate(g).Resolve(t.Context(), alice, d, seen, release); err != nil || rec.State != semel.StateReleased {
 			t.Fatalf("resolve: got %+v, %v", rec, err)
 		}
-		if _, err := g.Resolve(t.Context(), alice, d, release); !errors.Is(err, semel.ErrNotFound) {
+		if _, err := operate(g).Resolve(t.Context(), alice, d, seen, release); !errors.Is(err, semel.ErrNotFound) {
 			t.Errorf("an absent record was resolved: %v", err)
 		}
 		if err := mustClaim(t, g, testKey("a")).Release(""); err != nil {
@@ -90,7 +90,7 @@ func TestCancel(t *testing.T) {
 	t.Parallel()
 	g := newGuard(t, memstore.New(nil), nil)
 	for range 2 { // the second is a no-op
-		rec, err := g.Cancel(t.Context(), alice, testKey("a"), "not wanted")
+		rec, err := operate(g).Cancel(t.Context(), alice, testKey("a"), 0, "not wanted")
 		if err != nil || rec.State != semel.StateCancelled || rec.Note != "not wanted" {
 			t.Fatalf("cancel: got %+v, %v", rec, err)
 		}
@@ -98,13 +98,13 @@ func TestCancel(t *testing.T) {
 	mustRefuse(t, g, testKey("a"), semel.ErrCancelled)
 
 	claim := mustClaim(t, g, testKey("b"))
-	if _, err := g.Cancel(t.Context(), alice, testKey("b"), "a mistake"); !errors.Is(err, semel.ErrInFlight) {
+	if _, err := operate(g).Cancel(t.Context(), alice, testKey("b"), 0, "a mistake"); !errors.Is(err, semel.ErrInFlight) {
 		t.Errorf("cancelling a running intent: got %v, want ErrInFlight", err)
 	}
 	if err := claim.Complete([]byte("one"), nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.Cancel(t.Context(), alice, testKey("b"), "a mistake"); !errors.Is(err, semel.ErrSettled) {
+	if _, err := operate(g).Cancel(t.Context(), alice, testKey("b"), 0, "a mistake"); !errors.Is(err, semel.ErrSettled) {
 		t.Errorf("cancelling a completed intent: got %v, want ErrSettled", err)
 	}
 	mustReplay(t, g, testKey("b"), "one")
@@ -126,7 +126,7 @@ func TestCancelWhileItArrives(t *testing.T) {
 	})
 	cancelled := make(chan error, 1)
 	go func() {
-		_, err := g.Cancel(t.Context(), alice, testKey("a"), "not wanted")
+		_, err := operate(g).Cancel(t.Context(), alice, testKey("a"), 0, "not wanted")
 		cancelled <- err
 	}()
 	<-reached // the claim is there, and nobody has asked for it

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/operator"
 	"github.com/semel-dev/semel/store/memstore"
 )
 
@@ -78,21 +79,21 @@ func walkEveryWay(t *testing.T, c combination) {
 	mustSettle(t, mustClaim(t, g, testKey("released")).Release("not now"))
 	mustSettle(t, mustClaim(t, g, testKey("released")).Complete([]byte("two"), nil))
 	mustReplay(t, g, testKey("released"), "two")
-	if _, err := g.Cancel(t.Context(), alice, testKey("cancelled"), "not wanted"); err != nil {
+	if _, err := operate(g).Cancel(t.Context(), alice, testKey("cancelled"), 0, "not wanted"); err != nil {
 		t.Fatal(err)
 	}
 	mustRefuse(t, g, testKey("cancelled"), semel.ErrCancelled)
 	lose()
 	unknown := mustClaim(t, g, testKey("resolved"))
 	mustSettle(t, unknown.Unknown("reset"))
-	if _, err := g.Resolve(t.Context(), alice, unknown.Digest(), semel.Settlement{State: semel.StateReleased, Note: "not there"}); err != nil {
+	if _, err := operate(g).Resolve(t.Context(), alice, unknown.Digest(), unknown.Fence(), semel.Settlement{State: semel.StateReleased, Note: "not there"}); err != nil {
 		t.Fatal(err)
 	}
 	mustSettle(t, mustClaim(t, g, testKey("resolved")).Complete([]byte("three"), nil))
 	mustReplay(t, g, testKey("resolved"), "three")
 	mustSettle(t, mustClaim(t, g, testKey("found alone")).Unknown("reset"))
 	clock.add(time.Minute)
-	if r, err := g.ReconcileUnknown(t.Context(), semel.Unattended{}); err != nil || r.Happened != 1 {
+	if r, err := operate(g).ReconcileUnknown(t.Context(), operator.Unattended{}); err != nil || r.Happened != 1 {
 		t.Fatalf("in the background: got %+v, %v", r, err)
 	}
 	mustReplay(t, g, testKey("found alone"), "found")
@@ -101,8 +102,8 @@ func walkEveryWay(t *testing.T, c combination) {
 	if asks != 2 {
 		t.Errorf("asked %d times, want twice", asks)
 	}
-	if entries, err := g.Audit(t.Context(), semel.AuditParams{}); err != nil || len(entries) != 3 {
-		t.Errorf("the audit trail has %d entries, %v; want a cancellation, a resolution and a reconciliation", len(entries), err)
+	if page, err := operate(g).Audit(t.Context(), operator.AuditParams{}); err != nil || len(page.Entries) != 3 {
+		t.Errorf("the audit trail has %d entries, %v; want a cancellation, a resolution and a reconciliation", len(page.Entries), err)
 	}
 	// Five records are there and were counted; two seats of live claims are free.
 	mustClaim(t, g, testKey("a"))

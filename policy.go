@@ -1,24 +1,19 @@
 package semel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 )
 
-// Defaults of a [Policy], and the presets.
+// Defaults of a [Policy] that programs repeat in their help.
 const (
-	DefaultLease            = 30 * time.Second
-	DefaultWait             = 5 * time.Second
-	DefaultRetention        = 24 * time.Hour
-	DefaultMaxRun           = 15 * time.Minute
-	DefaultMaxOutcomeBytes  = 1 << 20
-	DefaultReconcileTimeout = 10 * time.Second
-
-	// PaymentRetention is the retention of [PaymentPolicy]: long enough for a
-	// caller that retries over a weekend.
-	PaymentRetention = 72 * time.Hour
+	DefaultLease           = 30 * time.Second
+	DefaultWait            = 5 * time.Second
+	DefaultRetention       = 24 * time.Hour
+	DefaultMaxOutcomeBytes = 1 << 20
 
 	// NoWait is the [Policy.Wait] of a caller that takes [ErrInFlight] at once.
 	NoWait time.Duration = -1
@@ -78,9 +73,12 @@ const (
 // Reconciliation is the answer of a [ReconcileFunc].
 type Reconciliation struct {
 	Verdict Verdict
-	Outcome []byte // of Happened: the answer to replay, in the door's envelope
+	Outcome []byte // of Happened: the answer to replay, in the door's envelope; for [Do] made by [OutcomeOf]
 	Kept    bool   // of Happened: Outcome is the whole answer
 	Note    string // for operators
+	// Again, of StillUnknown, is when asking again can find out more; it becomes
+	// [Error.RetryAfter]. 0 for a few seconds.
+	Again time.Duration
 }
 
 // ReconcileFunc finds out whether an intent with an unknown outcome happened.
@@ -88,6 +86,13 @@ type Reconciliation struct {
 // within [Policy.ReconcileTimeout]; rec is the record as it was before that
 // claim. ctx carries the values of the attempt that asked. An error counts as
 // [StillUnknown] and is noted in the record.
+//
+// The question is about rec; what ctx and the caller's arguments say is the
+// repetition's. The two agree in the key and in what the fingerprint counts, and in
+// nothing else: look up what is in rec, such as its Name, or what the fingerprint
+// counts. A function that asks by something else may find another effect absent,
+// and so have this one executed twice. The same holds for credentials: an answer
+// "not found" to a caller that may not see it is not [NotHappened].
 type ReconcileFunc func(ctx context.Context, rec Record) (Reconciliation, error)
 
 // Policy says how a kind of intent is treated. The zero Policy is complete:
@@ -96,23 +101,23 @@ type Policy struct {
 	// Mode is Idempotent unless set.
 	Mode Mode
 	// Lease is how long a claim is held unless renewed; it is renewed every
-	// third of it. Default DefaultLease, at least 30 ms.
+	// third of it. Default 30 s, at least 30 ms.
 	Lease time.Duration
 	// MaxRun bounds the work: after it the claim's context is cancelled and the
-	// lease no longer renewed. Default DefaultMaxRun.
+	// lease no longer renewed. Default 15 min.
 	MaxRun time.Duration
 	// Wait is how long a duplicate waits for a running twin before it gets
-	// ErrInFlight. Default DefaultWait; NoWait for none.
+	// ErrInFlight. Default 5 s; NoWait for none.
 	Wait time.Duration
 	// Retention is how long a completed or cancelled record is remembered.
-	// Default DefaultRetention.
+	// Default 24 h.
 	Retention time.Duration
 	// UnknownRetention is how long an unknown record is remembered, and a
 	// lapsed one after its lease: until then an operator can resolve it, and
-	// nothing runs again. Default Retention, but at least DefaultRetention.
+	// nothing runs again. Default Retention, but at least 24 h.
 	UnknownRetention time.Duration
 	// MaxOutcomeBytes is the largest outcome kept. A larger one is settled as
-	// completed without it. Default DefaultMaxOutcomeBytes.
+	// completed without it. Default 1 MiB.
 	MaxOutcomeBytes int
 	// OnError applies to work that returns an error or panics, unless the
 	// error says more (see MarkUnknown). Default ReleaseOnError.
@@ -121,34 +126,26 @@ type Policy struct {
 	OnUnknown OnUnknown
 	// Reconcile is required with OnUnknown: Reconcile, and only then.
 	Reconcile ReconcileFunc
-	// ReconcileTimeout bounds one call of Reconcile. Default
-	// DefaultReconcileTimeout.
+	// ReconcileTimeout bounds one call of Reconcile. Default 10 s.
 	ReconcileTimeout time.Duration
 }
 
 // PaymentPolicy is a preset for effects that must never be repeated on a
-// guess: 72 hours of retention, errors count as unknown, and what is unknown
+// guess: 72 hours of retention for callers that retry over a weekend, errors count as unknown, and what is unknown
 // is refused.
 func PaymentPolicy() Policy {
-	return Policy{Retention: PaymentRetention, OnError: UnknownOnError}
+	return Policy{Retention: 72 * time.Hour, OnError: UnknownOnError}
 }
 
 // withDefaults fills the zero fields and reports what cannot work.
 func (p Policy) withDefaults() (Policy, error) {
-	orDefault := func(d *time.Duration, def time.Duration) {
-		if *d == 0 {
-			*d = def
-		}
-	}
-	orDefault(&p.Lease, DefaultLease)
-	orDefault(&p.MaxRun, DefaultMaxRun)
-	orDefault(&p.Wait, DefaultWait)
-	orDefault(&p.Retention, DefaultRetention)
-	orDefault(&p.UnknownRetention, max(p.Retention, DefaultRetention))
-	orDefault(&p.ReconcileTimeout, DefaultReconcileTimeout)
-	if p.MaxOutcomeBytes == 0 {
-		p.MaxOutcomeBytes = DefaultMaxOutcomeBytes
-	}
+	p.Lease = cmp.Or(p.Lease, DefaultLease)
+	p.MaxRun = cmp.Or(p.MaxRun, 15*time.Minute)
+	p.Wait = cmp.Or(p.Wait, DefaultWait)
+	p.Retention = cmp.Or(p.Retention, DefaultRetention)
+	p.UnknownRetention = cmp.Or(p.UnknownRetention, max(p.Retention, DefaultRetention))
+	p.ReconcileTimeout = cmp.Or(p.ReconcileTimeout, 10*time.Second)
+	p.MaxOutcomeBytes = cmp.Or(p.MaxOutcomeBytes, DefaultMaxOutcomeBytes)
 	return p, p.check()
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/operator"
 	"github.com/semel-dev/semel/store/memstore"
 )
 
@@ -189,7 +190,7 @@ func TestRecordQuotaCountsARecordOnce(t *testing.T) {
 		}
 		for range 5 {
 			time.Sleep(time.Hour)
-			if r, err := g.ReconcileUnknown(t.Context(), semel.Unattended{}); err != nil || r.Still != 1 {
+			if r, err := operate(g).ReconcileUnknown(t.Context(), operator.Unattended{}); err != nil || r.Still != 1 {
 				t.Fatalf("got %+v, %v; want one tried in vain", r, err)
 			}
 		}
@@ -198,7 +199,7 @@ func TestRecordQuotaCountsARecordOnce(t *testing.T) {
 		}
 		mustRefuse(t, g, testKey("c"), semel.ErrQuota)
 		time.Sleep(time.Hour)
-		if r, err := g.ReconcileUnknown(t.Context(), semel.Unattended{}); err != nil || r.Still != 2 {
+		if r, err := operate(g).ReconcileUnknown(t.Context(), operator.Unattended{}); err != nil || r.Still != 2 {
 			t.Fatalf("with the share used up: got %+v, %v; want two tried in vain", r, err)
 		}
 	})

@@ -10,7 +10,7 @@ import (
 // under the claim before it.
 func (a *attempt) reconcile(before Record, s step) (*Claim, *Record, error) {
 	claim := a.open(s)
-	found, err := a.ask(claim, before)
+	found, err := claim.Reconcile(before)
 	switch {
 	case err == nil && found.Verdict == NotHappened:
 		return claim, nil, nil
@@ -22,6 +22,7 @@ func (a *attempt) reconcile(before Record, s step) (*Claim, *Record, error) {
 	if found.Note == "" {
 		found.Note = before.Note
 	}
+	a.again = max(found.Again, 0)
 	a.seat()
 	if err := claim.Unknown(found.Note); err != nil {
 		return nil, nil, a.fail(fmt.Errorf("%w: %w", ErrUnknown, err))
@@ -29,22 +30,23 @@ func (a *attempt) reconcile(before Record, s step) (*Claim, *Record, error) {
 	return nil, nil, a.fail(ErrUnknown)
 }
 
-// ask calls the policy's function; a panic in it counts as an error.
-func (a *attempt) ask(claim *Claim, before Record) (found Reconciliation, err error) {
+// Reconcile asks the policy's function, within [Policy.ReconcileTimeout], whether
+// the intent happened under the claim before this one, of which before is the
+// record. A panic in it counts as an error. It settles nothing.
+func (c *Claim) Reconcile(before Record) (found Reconciliation, err error) {
+	p := &c.guard.policy
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(claim.Context(), a.guard.policy.ReconcileTimeout)
+	ctx, cancel := context.WithTimeout(c.Context(), p.ReconcileTimeout)
 	defer cancel()
 	defer func() {
-		if p := recover(); p != nil {
-			found, err = Reconciliation{}, fmt.Errorf("panic: %v", p)
+		if cause := recover(); cause != nil {
+			found, err = Reconciliation{}, fmt.Errorf("panic: %v", cause)
 		}
-		if hook := a.guard.core.trace.Reconciled; hook != nil {
-			hook(ctx, ReconcileInfo{
-				Digest: a.digest, Fence: claim.Fence(), Verdict: found.Verdict, Took: time.Since(began), Err: err,
-			})
+		if hook := c.guard.core.trace.Reconciled; hook != nil {
+			hook(ctx, ReconcileInfo{Digest: c.digest, Fence: c.fence, Verdict: found.Verdict, Took: time.Since(began), Err: err})
 		}
 	}()
-	return a.guard.policy.Reconcile(ctx, before)
+	return p.Reconcile(ctx, before)
 }
 
 // adopt records what the reconciliation found as the outcome, and replays it.
@@ -74,4 +76,4 @@ func (c *Claim) adopt(found Reconciliation) error {
 
 // seat takes a seat for the rest of the attempt, because the claim gives its
 // own back when it is settled.
-func (a *attempt) seat() { a.guard.core.idle.enter() }
+func (a *attempt) seat() { a.guard.core.idle.Enter() }

@@ -3,7 +3,7 @@ package semel
 import (
 	"time"
 
-	"github.com/semel-dev/semel/internal/machine"
+	"github.com/semel-dev/semel/internal/transition"
 )
 
 // State is where an intent stands. The machine is drawn in the package
@@ -90,7 +90,7 @@ type Record struct {
 // Lapsed reports whether the record is a claim whose lease had run out
 // without an answer: its holder crashed, hangs or lost the store.
 func (r *Record) Lapsed() bool {
-	return r.State == StateClaimed && machine.Reached(r.ReadAt.UnixMilli(), r.LeaseUntil.UnixMilli())
+	return r.State == StateClaimed && transition.Reached(r.ReadAt.UnixMilli(), r.LeaseUntil.UnixMilli())
 }
 
 // LeaseLeft is how long the claim was still held when it was read; 0 for a

@@ -2,7 +2,6 @@ package semel
 
 import (
 	"bytes"
-	"context"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
@@ -224,15 +223,6 @@ func (c *core) reveal(rec *Record) error {
 	plain, err := c.sealer.unseal(rec.Digest, rec.Kept, rec.Outcome)
 	rec.Outcome = plain
 	return err
-}
-
-// lookup is the store's, for operators: an outcome that cannot be read is left out.
-func (c *core) lookup(ctx context.Context, d Digest) (Record, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	rec, err := c.store.Lookup(ctx, d)
-	_ = c.reveal(&rec)
-	return rec, err
 }
 
 // reveal makes the outcomes readable that an attempt hands out. What cannot be

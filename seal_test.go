@@ -14,8 +14,9 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/memdb"
+	"github.com/semel-dev/semel/outcomelog"
 	"github.com/semel-dev/semel/store/memstore"
-	"github.com/semel-dev/semel/store/storetest/memdb"
 )
 
 // secretAnswer must not be readable in a store.
@@ -66,7 +67,7 @@ func TestOutcomesAreEncrypted(t *testing.T) {
 			if err := mustClaim(t, g, testKey("a")).Unknown("reset"); err != nil {
 				t.Fatal(err)
 			}
-			rec, err := g.Resolve(t.Context(), alice, testKey("a").Digest(), s)
+			rec, err := operate(g).Resolve(t.Context(), alice, testKey("a").Digest(), mustLookup(t, g, testKey("a")).Fence, s)
 			if err != nil || !bytes.Equal(rec.Outcome, s.Outcome) {
 				t.Fatalf("got %q, %v", rec.Outcome, err)
 			}
@@ -230,9 +231,9 @@ func TestSealedOutcomeWithoutItsKey(t *testing.T) {
 			if e := mustRefuse(t, g, testKey("b"), semel.ErrNotKept); e.Record == nil || e.Record.Outcome != nil || !strings.Contains(e.Error(), `"k1"`) {
 				t.Errorf("got %v with %+v, want no ciphertext", e, e.Record)
 			}
-			want := []semel.Result{semel.ResultUnreadable, semel.ResultUnreadable, semel.ResultNotKept}
+			want := []outcomelog.Outcome{outcomelog.Unreadable, outcomelog.Unreadable, outcomelog.NotKept}
 			for i, info := range told {
-				if info.Result != want[i] || !errors.Is(info.Err, semel.ErrUnreadable) || info.Fence == 0 {
+				if info.Outcome != want[i] || !errors.Is(info.Err, semel.ErrUnreadable) || info.Fence == 0 {
 					t.Errorf("told %+v, want %s with its reason and fence", info, want[i])
 				}
 			}
@@ -246,7 +247,7 @@ func TestSealedOutcomeWithoutItsKey(t *testing.T) {
 			if !errors.Is(err, semel.ErrUnreadable) || rec.State != semel.StateCompleted || rec.Outcome != nil {
 				t.Errorf("look up: got %+v, %v; want the record without its outcome", rec, err)
 			}
-			if rec, err := g.Resolve(t.Context(), alice, rec.Digest, semel.Settlement{State: semel.StateReleased, Note: "not there"}); !errors.Is(err, semel.ErrSettled) || rec.Outcome != nil {
+			if rec, err := operate(g).Resolve(t.Context(), alice, rec.Digest, rec.Fence, semel.Settlement{State: semel.StateReleased, Note: "not there"}); !errors.Is(err, semel.ErrSettled) || rec.Outcome != nil {
 				t.Errorf("resolve: got %q, %v; want ErrSettled and no ciphertext", rec.Outcome, err)
 			}
 		})

@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 const (
@@ -102,57 +104,8 @@ func (c *core) names(k Key, d Digest) bool {
 	return len(c.older) > 0 && slices.Contains(c.digests(k), d)
 }
 
-// find is the store's Lookup under every secret, within the time for the store.
-func (c *core) find(ctx context.Context, k Key) (Record, error) {
-	return c.standing(ctx, c.digests(k))
-}
-
-// standing returns the record of an intent that counts among those under the
-// digests, or [ErrNotFound].
-func (c *core) standing(ctx context.Context, ds []Digest) (Record, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	best, err := Record{}, ErrNotFound
-	for _, d := range ds {
-		rec, lookErr := c.store.Lookup(ctx, d)
-		switch {
-		case errors.Is(lookErr, ErrNotFound):
-		case lookErr != nil:
-			return Record{}, lookErr
-		case err != nil || outranks(&rec, &best):
-			best, err = rec, nil
-		}
-	}
-	return best, err
-}
-
-// outranks orders the records of one intent, in the same way for every process:
-// an answer, a tombstone, a running claim, what is unknown; then by digest.
-func outranks(a, b *Record) bool {
-	if x, y := rank(a), rank(b); x != y {
-		return x < y
-	}
-	return bytes.Compare(a.Digest[:], b.Digest[:]) < 0
-}
-
-func rank(r *Record) int {
-	switch {
-	case r.State == StateCompleted:
-		return 0
-	case r.State == StateCancelled:
-		return 1
-	case r.State == StateClaimed && !r.Lapsed():
-		return 2
-	}
-	return 3
-}
-
-// claimFresh claims an intent of which nothing is known, or returns the record
-// that stands in the way. began is now, or a little earlier.
-func (a *attempt) claimFresh(began time.Time) step {
-	if len(a.guard.core.older) == 0 {
-		return a.claim(0, began)
-	}
+// claimRotating is claimFresh while a secret is being replaced.
+func (a *attempt) claimRotating(began time.Time) step {
 	core := a.guard.core
 	ds := core.digests(a.key)
 	for round := range yieldRounds {
@@ -180,7 +133,7 @@ func (a *attempt) claimFresh(began time.Time) step {
 			return step{err: a.lookupError(err)}
 		}
 		a.met = &other
-		if !sleep(a.ctx, jitter(round)) {
+		if !waiting.Sleep(a.ctx, jitter(round)) {
 			return step{err: a.lookupError(context.Cause(a.ctx))}
 		}
 		began = time.Now()
@@ -188,114 +141,7 @@ func (a *attempt) claimFresh(began time.Time) step {
 	return step{err: fmt.Errorf("%w: under another secret", ErrInFlight)}
 }
 
-// takeOver claims an intent whose record is unknown or lapsed, unless another
-// record of it counts more.
-func (a *attempt) takeOver(before *Record) step {
-	s := a.claim(before.Fence, time.Now())
-	core := a.guard.core
-	if s.err != nil || !s.won || len(core.older) == 0 {
-		return s
-	}
-	others := slices.DeleteFunc(core.digests(a.key), func(d Digest) bool { return d == a.digest })
-	other, err := core.standing(a.ctx, others)
-	neverRan := a.neverRan(before)
-	if errors.Is(err, ErrNotFound) || (err == nil && !neverRan && !outranks(&other, before)) {
-		return s
-	}
-	to := Settlement{State: StateReleased}
-	if !neverRan { // what was unknown before stays unknown
-		to = Settlement{State: StateUnknown, Note: before.Note, Retention: a.guard.policy.UnknownRetention}
-	}
-	a.yield(&s.rec, a.params(before.Fence), to)
-	if err != nil {
-		return step{err: a.lookupError(err)}
-	}
-	return a.meet(&other)
-}
-
-// takeOverAlone is takeOver for a record that nobody asked about: while a secret
-// is replaced, an intent may have another one, which counts more.
-func (a *attempt) takeOverAlone(before *Record) step {
-	if len(a.guard.core.older) > 0 {
-		best, err := a.guard.core.find(a.ctx, a.key)
-		switch {
-		case errors.Is(err, ErrNotFound): // the store does not have the key to find it by
-		case err != nil:
-			return step{err: a.lookupError(err)}
-		case best.Digest != before.Digest:
-			return step{rec: best}
-		}
-	}
-	return a.takeOver(before)
-}
-
-// meet goes on with the record, under whichever digest it is.
-func (a *attempt) meet(rec *Record) step {
-	a.digest = rec.Digest
-	a.met = rec
-	return step{rec: *rec}
-}
-
-// yield gives a claim back under which nothing ran. The next one has another
-// owner, so that undoing this one late does not end it.
-func (a *attempt) yield(rec *Record, p ClaimParams, to Settlement) {
-	a.guard.core.handBack(a.ctx, rec, p, to)
-	a.dismiss(p.TakeOver)
-	a.owner = a.guard.core.newOwner()
-}
-
-// handBack settles a claim under which nothing ran, in the background where the
-// answer is lost.
-func (c *core) handBack(ctx context.Context, rec *Record, p ClaimParams, to Settlement) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.timeout)
-	defer cancel()
-	if err := c.store.Settle(ctx, rec.Digest, rec.Fence, to); err != nil && !definite(err) {
-		c.giveBack(p) //nolint:contextcheck // it must not end with the context.
-	}
-	c.waiters.wake(rec.Digest)
-}
-
 // jitter is the pause after a round in which both sides may have yielded.
 func jitter(round int) time.Duration {
 	return time.Duration(rand.Int64N(int64(yieldPause << round))) //nolint:gosec // it only has to differ from the twin's.
-}
-
-// cancelRotating is [Guard.Cancel] while a secret is being replaced.
-func (g *Guard) cancelRotating(ctx context.Context, entry AuditEntry, k Key, tombstone Settlement) (Record, error) {
-	c := g.core
-	ds := c.digests(k)
-	for round := range yieldRounds {
-		rec, err := c.standing(ctx, ds)
-		switch {
-		case err == nil && rec.State == StateCancelled:
-			return rec, nil
-		case err == nil:
-			return g.resolve(ctx, entry, rec.Digest, tombstone)
-		case !errors.Is(err, ErrNotFound):
-			return Record{}, fmt.Errorf("semel: cancel: %w", err)
-		}
-		p := g.operatorClaim(ds[0], k.Scope, k.Name, Fingerprint{})
-		rec, won, err := c.store.Claim(ctx, p)
-		switch {
-		case err != nil:
-			if !definite(err) {
-				c.giveBack(p) //nolint:contextcheck // it outlives the call.
-			}
-			return Record{}, fmt.Errorf("semel: cancel: %w", err)
-		case !won:
-			continue // somebody was faster: look again
-		}
-		_, err = c.standing(ctx, ds[1:])
-		if errors.Is(err, ErrNotFound) {
-			return g.settleAs(ctx, &entry, p, tombstone, "") // it has the claim: the owner is the same
-		}
-		c.handBack(ctx, &rec, p, Settlement{State: StateReleased})
-		if err != nil {
-			return Record{}, fmt.Errorf("semel: cancel: %w", err)
-		}
-		if !sleep(ctx, jitter(round)) {
-			return Record{}, fmt.Errorf("semel: cancel: %w", context.Cause(ctx))
-		}
-	}
-	return Record{}, &Error{Op: "cancel", Digest: ds[0], RetryAfter: retryInFlight, Err: ErrInFlight}
 }

@@ -12,8 +12,9 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/memdb"
+	"github.com/semel-dev/semel/operator"
 	"github.com/semel-dev/semel/store/memstore"
-	"github.com/semel-dev/semel/store/storetest/memdb"
 )
 
 func oldSecret() []byte { return []byte("the old secret, of enough bytes") }
@@ -195,7 +196,7 @@ func TestCancelWhileSecretsAreReplaced(t *testing.T) {
 	inEveryOrder(t, semel.Policy{Wait: time.Minute}, func(*testing.T, semel.Store) {}, func(t *testing.T, who string, g *semel.Guard) {
 		t.Helper()
 		if who == "b" {
-			rec, err := g.Cancel(t.Context(), alice, testKey("k"), "void")
+			rec, err := operate(g).Cancel(t.Context(), alice, testKey("k"), 0, "void")
 			if err == nil && rec.State == semel.StateCancelled {
 				cancelled.Add(1)
 			} else if !errors.Is(err, semel.ErrInFlight) && !errors.Is(err, semel.ErrSettled) {
@@ -279,7 +280,7 @@ func TestSecretRotation(t *testing.T) {
 					if rec, err := guards[j].Lookup(t.Context(), k); err != nil || rec.Fence != claim.Fence() {
 						t.Errorf("step %d looks up %+v, %v; want the record of step %d", j, rec, err, i)
 					}
-					if _, err := guards[j].Cancel(t.Context(), alice, k, "void"); !errors.Is(err, semel.ErrSettled) {
+					if _, err := operate(guards[j]).Cancel(t.Context(), alice, k, 0, "void"); !errors.Is(err, semel.ErrSettled) {
 						t.Errorf("step %d cancels what step %d completed: %v", j, i, err)
 					}
 				}
@@ -452,7 +453,7 @@ func TestRecordsUnderBothSecrets(t *testing.T) {
 		},
 		"cancelled": func(t *testing.T, g *semel.Guard) {
 			t.Helper()
-			_, err := g.Cancel(t.Context(), alice, testKey("k"), "void")
+			_, err := operate(g).Cancel(t.Context(), alice, testKey("k"), 0, "void")
 			mustSettle(t, err)
 		},
 		"running": func(t *testing.T, g *semel.Guard) {
@@ -504,7 +505,7 @@ func TestUnattendedWhileSecretsAreReplaced(t *testing.T) {
 	g := newGuard(t, store, secretOptions(policy, newFirst()...))
 	for range 3 {
 		clock.add(time.Hour)
-		if _, err := g.ReconcileUnknown(t.Context(), semel.Unattended{}); err != nil {
+		if _, err := operate(g).ReconcileUnknown(t.Context(), operator.Unattended{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -528,7 +529,7 @@ func TestUnattendedLooksUnderEverySecret(t *testing.T) {
 		g := newGuard(t, store, secretOptions(asked(func(semel.Record) (semel.Reconciliation, error) {
 			return semel.Reconciliation{Verdict: semel.Happened, Outcome: []byte("two"), Kept: true}, nil
 		}), newFirst()...))
-		if r, err := g.ReconcileUnknown(t.Context(), semel.Unattended{}); err != nil || r.Happened != 0 {
+		if r, err := operate(g).ReconcileUnknown(t.Context(), operator.Unattended{}); err != nil || r.Happened != 0 {
 			t.Errorf("got %+v, %v", r, err)
 		}
 		mustReplay(t, g, testKey("k"), "one")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/operator"
 )
 
 // TestHangingStore (promise 10): a store that does not answer is given up within
@@ -62,7 +63,7 @@ func TestHangingStoreAndOperators(t *testing.T) {
 		for name, ask := range map[string]func() error{
 			"look up": func() error { _, err := g.Lookup(ctx, testKey("a")); return err },
 			"cancel": func() error {
-				_, err := g.Cancel(ctx, semel.Operator{Name: "alice"}, testKey("a"), "void")
+				_, err := operate(g).Cancel(ctx, operator.Identity{Name: "alice"}, testKey("a"), 0, "void")
 				return err
 			},
 		} {

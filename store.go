@@ -123,9 +123,14 @@ func (s *Settlement) Validate() error {
 
 // Lister is implemented by stores that can show their records to operators.
 type Lister interface {
-	// List returns up to p.Limit unexpired records, the newest claim (the
-	// greatest fence) first. It may miss or repeat what changes while it runs.
-	List(ctx context.Context, p ListParams) ([]Record, error)
+	// List looks at records, the newest claim (the greatest fence) first, until
+	// it has found p.Limit unexpired ones that pass the filters, or has looked
+	// at p.Examine: its cost has a bound, whatever the filters and however large
+	// the store. [ListPage.Next] continues from there. It may miss or repeat
+	// what changes while it runs.
+	//
+	// Errors: [ErrCursor] when p.After is not a cursor of this store.
+	List(ctx context.Context, p ListParams) (ListPage, error)
 }
 
 // ListParams are the parameters of [Lister]'s List.
@@ -133,13 +138,49 @@ type ListParams struct {
 	Scope    string  // only this scope, when not empty
 	Name     string  // only this name, when not empty
 	States   []State // only these, when not empty; a lapsed claim counts as claimed
-	Before   Fence   // only fences below this one, when not zero: the cursor
-	Limit    int     // 1 to MaxListLimit; 0 means MaxListLimit
+	After    string  // where to continue: the Next of a page; empty for the newest record
+	Limit    int     // how many records to return: 1 to MaxListLimit; 0 means MaxListLimit
+	Examine  int     // how many records to look at: 1 to MaxListExamined; 0 means MaxListExamined
 	Outcomes bool    // fill Record.Outcome; otherwise it is nil
 }
 
-// MaxListLimit is the most records one List returns.
-const MaxListLimit = 1000
+// ListPage is the result of one List.
+type ListPage struct {
+	Records []Record // the newest claim first
+	// Examined is how many records List looked at, including expired ones that
+	// were not swept.
+	Examined int
+	// Next is the cursor of the records that were not looked at; empty when
+	// there are none. Its form is the store's own.
+	Next string
+	// Unordered says that the store keeps no order by claim and holds more than
+	// one page may look at: the records after Next may be newer than these.
+	Unordered bool
+}
+
+// Bounds of one List.
+const (
+	MaxListLimit    = 1000   // records returned
+	MaxListExamined = 20_000 // records looked at
+)
+
+// Validate reports a parameter that no store accepts, and fills in the defaults
+// of Limit and Examine.
+func (p *ListParams) Validate() error {
+	switch {
+	case p.Limit < 0 || p.Limit > MaxListLimit:
+		return fmt.Errorf("semel: list limit %d is not between 0 and %d", p.Limit, MaxListLimit)
+	case p.Examine < 0 || p.Examine > MaxListExamined:
+		return fmt.Errorf("semel: list would examine %d records, not between 0 and %d", p.Examine, MaxListExamined)
+	}
+	if p.Limit == 0 {
+		p.Limit = MaxListLimit
+	}
+	if p.Examine == 0 {
+		p.Examine = MaxListExamined
+	}
+	return nil
+}
 
 // Sweeper is implemented by stores that free expired records when asked.
 // Sweeping changes nothing that the other verbs can see.
@@ -168,7 +209,8 @@ type Batcher interface {
 	// two have the same digest.
 	ClaimBatch(ctx context.Context, ps []ClaimParams) ([]ClaimAnswer, error)
 	// SettleBatch does for each of the steps what [Store.Settle] does. No two
-	// have the same digest.
+	// have the same digest and fence; a former holder and the present one may
+	// settle the same digest.
 	SettleBatch(ctx context.Context, ss []SettleParams) ([]error, error)
 }
 
@@ -204,6 +246,15 @@ type Recaller interface {
 	// lives. Otherwise keep remembers what the database says about the digest
 	// when it is asked after this call.
 	Recall(ctx context.Context, d Digest) (rec Record, keep func(*Record), ok bool)
+}
+
+// Monitor is implemented by stores that go on checking, after they were opened,
+// whether the server keeps what the store promises.
+type Monitor interface {
+	// Health returns nil, or an error that says which setting of the server breaks
+	// a promise, and how to change it. It reports the last check, and does not ask
+	// the server: one that cannot be reached is found out by any verb.
+	Health() error
 }
 
 // StoreAs returns the store as a T, or the first store below it that is one:

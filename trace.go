@@ -2,28 +2,10 @@ package semel
 
 import (
 	"context"
+	"errors"
 	"time"
-)
 
-// Result is what an attempt to begin came to, in the words of logs and metrics.
-type Result string
-
-// The results of [Guard.Begin].
-const (
-	ResultClaimed     Result = "claimed"
-	ResultReplayed    Result = "replayed"
-	ResultInFlight    Result = "in-flight"
-	ResultMismatch    Result = "mismatch"
-	ResultUnknown     Result = "unknown"
-	ResultCancelled   Result = "cancelled"
-	ResultNotKept     Result = "not-kept"
-	ResultDuplicate   Result = "duplicate"
-	ResultQuota       Result = "quota"
-	ResultUnreadable  Result = "unreadable" // completed, but the outcome cannot be decrypted
-	ResultUnavailable Result = "unavailable"
-	ResultClosed      Result = "closed"
-	ResultInvalid     Result = "invalid"
-	ResultAborted     Result = "aborted" // the caller's context ended
+	"github.com/semel-dev/semel/outcomelog"
 )
 
 // Trace holds hooks that a [Guard] calls as things happen: for logs, metrics
@@ -49,11 +31,11 @@ type Trace struct {
 type BeginInfo struct {
 	Digest  Digest
 	Scope   string
-	Result  Result
-	Fence   Fence         // of the claim or of the record met, if any
-	Attempt int           // of the claim or of the record met, if any
-	Took    time.Duration // all of Begin
-	Waited  time.Duration // the part of it spent waiting for a running twin
+	Outcome outcomelog.Outcome // Claimed, Replayed, or why neither
+	Fence   Fence              // of the claim or of the record met, if any
+	Attempt int                // of the claim or of the record met, if any
+	Took    time.Duration      // all of Begin
+	Waited  time.Duration      // the part of it spent waiting for a running twin
 	Err     error
 }
 
@@ -100,4 +82,53 @@ type SweepInfo struct {
 	Removed int
 	Took    time.Duration
 	Err     error
+}
+
+func (a *attempt) info(claim *Claim, rec *Record, err error) BeginInfo {
+	info := BeginInfo{
+		Digest: a.digest, Scope: a.key.Scope, Err: err,
+		Took: time.Since(a.start), Waited: a.waited,
+	}
+	met := rec
+	if met == nil {
+		met = a.met
+	}
+	if met != nil {
+		info.Fence, info.Attempt = met.Fence, met.Attempt
+	}
+	switch {
+	case claim != nil:
+		info.Outcome, info.Fence, info.Attempt = outcomelog.Claimed, claim.fence, claim.attempt
+	case rec != nil:
+		info.Outcome = outcomelog.Replayed
+	default:
+		info.Outcome = outcomeOf(err)
+	}
+	return info
+}
+
+func outcomeOf(err error) outcomelog.Outcome {
+	table := []struct {
+		err    error
+		result outcomelog.Outcome
+	}{
+		{ErrInFlight, outcomelog.InFlight},
+		{ErrMismatch, outcomelog.Mismatch},
+		{ErrUnknown, outcomelog.Unknown},
+		{ErrCancelled, outcomelog.Cancelled},
+		{ErrNotKept, outcomelog.NotKept},
+		{ErrDuplicate, outcomelog.Duplicate},
+		{ErrQuota, outcomelog.Quota},
+		{ErrUnreadable, outcomelog.Unreadable},
+		{ErrClosed, outcomelog.ShuttingDown},
+		{ErrUnavailable, outcomelog.Unavailable},
+		{ErrKeyInvalid, outcomelog.KeyInvalid},
+		{ErrScopeMissing, outcomelog.KeyInvalid},
+	}
+	for _, row := range table {
+		if errors.Is(err, row.err) {
+			return row.result
+		}
+	}
+	return outcomelog.Aborted
 }

@@ -28,7 +28,7 @@ func TestTraceTellsWhatHappens(t *testing.T) {
 		g := newGuard(t, memstore.New(nil), &semel.Options{
 			Policy: semel.Policy{Wait: semel.NoWait, Retention: time.Hour},
 			Trace: &semel.Trace{
-				Began:   func(_ context.Context, i semel.BeginInfo) { saw("began " + string(i.Result)) },
+				Began:   func(_ context.Context, i semel.BeginInfo) { saw("began " + string(i.Outcome)) },
 				Settled: func(_ context.Context, i semel.SettleInfo) { saw("settled " + i.State.String()) },
 				Renewed: func(context.Context, semel.RenewInfo) { saw("renewed") },
 				Swept: func(_ context.Context, i semel.SweepInfo) {
@@ -52,7 +52,7 @@ func TestTraceTellsWhatHappens(t *testing.T) {
 		mustRefuse(t, g, semel.Key{}, semel.ErrScopeMissing)
 		want := []string{
 			"began claimed", "began in-flight", "renewed", "settled completed",
-			"began replayed", "began mismatch", "began invalid",
+			"began replayed", "began mismatch", "began key-invalid",
 		}
 		mu.Lock()
 		diff := cmp.Diff(want, got)
@@ -60,7 +60,7 @@ func TestTraceTellsWhatHappens(t *testing.T) {
 		if diff != "" {
 			t.Errorf("want - got +\n%s", diff)
 		}
-		time.Sleep(time.Hour + semel.DefaultSweepEvery)
+		time.Sleep(time.Hour + 10*time.Second)
 		synctest.Wait()
 		mu.Lock()
 		defer mu.Unlock()
@@ -87,7 +87,7 @@ func TestTraceNamesTheFence(t *testing.T) {
 	mustReplay(t, g, testKey("a"), "one")
 	for _, info := range infos {
 		if info.Fence != claim.Fence() || info.Attempt != 1 {
-			t.Errorf("%s: got fence %d of attempt %d, want %d of 1", info.Result, info.Fence, info.Attempt, claim.Fence())
+			t.Errorf("%s: got fence %d of attempt %d, want %d of 1", info.Outcome, info.Fence, info.Attempt, claim.Fence())
 		}
 	}
 }

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/semel-dev/semel/internal/verdict"
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 // opCommit is the [Error.Op] of a transaction's end, and opSettle that of
@@ -39,7 +42,7 @@ type Tx interface {
 	Claim(ctx context.Context, p ClaimParams, wait time.Duration) (rec Record, won bool, err error)
 	// Context returns ctx with the transaction in it, where the work finds it.
 	Context(ctx context.Context) context.Context
-	// Commit records the settlement (completed or unknown) and commits, after
+	// Commit records the settlement (completed, unknown or cancelled) and commits, after
 	// a Claim that was won. Errors: [ErrLost] when a record of somebody else
 	// stands there by now, [ErrRolledBack] when the database refused, [ErrFull]
 	// when the outcome does not fit: nothing happened. Any other error means
@@ -64,10 +67,10 @@ type Recorder interface {
 }
 
 // TxClaim is the right to execute an intent inside of a transaction, from
-// [Guard.BeginTx] until Complete, CompleteWithout, Final, Unknown or Rollback
-// is called; only the first call counts, later ones return [ErrSettled]. There
-// is no lease and no heartbeat: if this process dies, the database rolls back.
-// It is used by one goroutine at a time.
+// [Guard.BeginTx] until Complete, CompleteWithout, Final, Unknown, Cancel or
+// Rollback is called; only the first call counts, later ones return [ErrSettled].
+// There is no lease and no heartbeat: if this process dies, the database rolls
+// back. It is used by one goroutine at a time.
 type TxClaim struct {
 	guard      *Guard
 	key        Key
@@ -163,7 +166,7 @@ func (c *TxClaim) Rollback(note string) error {
 	began := time.Now()
 	err := c.tx.Rollback()
 	c.end(false)
-	c.tell(Settlement{State: StateReleased, Note: maxNote(note)}, 0, began, err)
+	c.tell(Settlement{State: StateReleased, Note: verdict.CutNote(note, MaxNoteBytes)}, 0, began, err)
 	return nil // a connection that breaks here is rolled back by the database
 }
 
@@ -177,9 +180,24 @@ func (c *TxClaim) Unknown(note string) error {
 	if c.ended {
 		return c.fail(ErrSettled)
 	}
-	if err := c.apart(Settlement{State: StateUnknown, Note: maxNote(note)}); err != nil {
+	if err := c.apart(Settlement{State: StateUnknown, Note: verdict.CutNote(note, MaxNoteBytes)}); err != nil {
 		err = fmt.Errorf("%w: it could not be recorded as such: %v", ErrUnknown, err) //nolint:errorlint // "nothing happened" is true of the database alone.
 		return &Error{Op: opSettle, Digest: c.params.Digest, Err: err}
+	}
+	return nil
+}
+
+// Cancel rolls the transaction back and leaves, in one of its own, a tombstone:
+// until [Policy.Retention] ends, later attempts are refused with [ErrCancelled],
+// where after Rollback the next one executes. note says why, for operators. See
+// [Claim.Cancel]. In a transaction that the caller opened, the tombstone is kept
+// if that one commits. Errors are those of [TxClaim.Complete].
+func (c *TxClaim) Cancel(note string) error {
+	if c.ended {
+		return c.fail(ErrSettled)
+	}
+	if err := c.apart(Settlement{State: StateCancelled, Note: verdict.CutNote(note, MaxNoteBytes)}); err != nil {
+		return c.fail(err)
 	}
 	return nil
 }
@@ -282,7 +300,7 @@ func (c *TxClaim) record(ctx context.Context, s Settlement) error {
 // can be claimed again only when the first transaction has ended.
 func (c *TxClaim) confirm(ctx context.Context, lost error) error {
 	err := lost
-	for pause := range backoffs() {
+	for pause := range waiting.Backoffs() {
 		tx, rec, won, again := c.again(ctx)
 		switch {
 		case again == nil && won:
@@ -295,7 +313,7 @@ func (c *TxClaim) confirm(ctx context.Context, lost error) error {
 			return fmt.Errorf("%w: %w: fence %d holds the key: %w", ErrRolledBack, ErrLost, rec.Fence, lost)
 		}
 		err = again
-		if !sleep(ctx, pause) {
+		if !waiting.Sleep(ctx, pause) {
 			break
 		}
 	}
@@ -325,13 +343,13 @@ func (c *TxClaim) end(recorded bool) {
 	c.cancel()
 	core := c.guard.core
 	core.live.Add(-1)
-	core.liveQuota.leave(c.key.Scope)
+	core.liveQuota.Leave(c.key.Scope)
 	if core.recordQuota != nil && !recorded {
-		core.recordQuota.give(c.key.Scope)
+		core.recordQuota.Give(c.key.Scope)
 	}
-	core.solo.leave(c.params.Digest)
-	core.waiters.wake(c.params.Digest)
-	core.idle.exit()
+	core.solo.Leave(c.params.Digest)
+	core.waiters.Wake(c.params.Digest)
+	core.idle.Exit()
 }
 
 func (c *TxClaim) tell(s Settlement, size int, began time.Time, err error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/operator"
 	"github.com/semel-dev/semel/store/memstore"
 )
 
@@ -42,7 +43,7 @@ func TestUnattended(t *testing.T) {
 		store := memstore.New(nil)
 		crash(t, store, testKey("crashed"))
 		g := newGuard(t, store, &semel.Options{Policy: policy})
-		if err := g.ReconcileInBackground(semel.Unattended{}); err != nil {
+		if err := operate(g).ReconcileInBackground(operator.Unattended{}); err != nil {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"there", "not there", "still", "panics"} {
@@ -66,12 +67,12 @@ func TestUnattended(t *testing.T) {
 		if err := live.Complete([]byte("live"), nil); err != nil {
 			t.Errorf("a live claim was disturbed: %v", err)
 		}
-		entries, err := g.Audit(t.Context(), semel.AuditParams{})
+		page, err := operate(g).Audit(t.Context(), operator.AuditParams{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		as := map[string]semel.State{}
-		for _, e := range entries {
+		for _, e := range page.Entries {
 			as[e.Name] = e.As
 		}
 		want := map[string]semel.State{"there": semel.StateCompleted, "not there": semel.StateReleased, "crashed": semel.StateReleased}
@@ -99,7 +100,7 @@ func TestUnattendedPauses(t *testing.T) {
 		g := newGuard(t, store, &semel.Options{Policy: policy})
 		twin := newGuard(t, notOwnedLister{store}, &semel.Options{Policy: policy})
 		for _, guard := range []*semel.Guard{g, twin} {
-			if err := guard.ReconcileInBackground(semel.Unattended{
+			if err := operate(guard).ReconcileInBackground(operator.Unattended{
 				Every: time.Second, First: 10 * time.Second, Most: time.Minute, Attempts: 6,
 			}); err != nil {
 				t.Fatal(err)
@@ -165,7 +166,7 @@ func TestReconcileUnknownOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range processes {
 		all.Go(func() {
-			report, err := g.ReconcileUnknown(t.Context(), semel.Unattended{})
+			report, err := operate(g).ReconcileUnknown(t.Context(), operator.Unattended{})
 			if err != nil || report.Failed > 0 {
 				t.Errorf("pass: %+v, %v", report, err)
 			}
@@ -198,7 +199,7 @@ func TestUnattendedStopsAtTheDrain(t *testing.T) {
 		time.Sleep(time.Minute)
 		var pass sync.WaitGroup
 		pass.Go(func() {
-			if _, err := g.ReconcileUnknown(t.Context(), semel.Unattended{Concurrency: 2}); !errors.Is(err, semel.ErrClosed) {
+			if _, err := operate(g).ReconcileUnknown(t.Context(), operator.Unattended{Concurrency: 2}); !errors.Is(err, semel.ErrClosed) {
 				t.Errorf("pass: got %v, want ErrClosed", err)
 			}
 		})
@@ -234,7 +235,7 @@ func TestUnattendedWithoutAnEntry(t *testing.T) {
 		return nil
 	})
 	clock.add(time.Minute)
-	if report, err := g.ReconcileUnknown(t.Context(), semel.Unattended{}); err != nil || report.NotHappened != 0 || report.Still != 1 {
+	if report, err := operate(g).ReconcileUnknown(t.Context(), operator.Unattended{}); err != nil || report.NotHappened != 0 || report.Still != 1 {
 		t.Errorf("pass: %+v, %v", report, err)
 	}
 	if rec := mustLookup(t, g, testKey("a")); rec.State != semel.StateUnknown {
@@ -254,7 +255,7 @@ func TestUnattendedVerdictThatDoesNotExist(t *testing.T) {
 		t.Fatal(err)
 	}
 	clock.add(time.Minute)
-	if report, err := g.ReconcileUnknown(t.Context(), semel.Unattended{}); err != nil || report.Still != 1 {
+	if report, err := operate(g).ReconcileUnknown(t.Context(), operator.Unattended{}); err != nil || report.Still != 1 {
 		t.Errorf("pass: %+v, %v", report, err)
 	}
 	if rec := mustLookup(t, g, testKey("a")); rec.State != semel.StateUnknown || rec.Note != "who knows" || g.LiveClaims() != 0 {
@@ -265,14 +266,14 @@ func TestUnattendedVerdictThatDoesNotExist(t *testing.T) {
 func TestUnattendedNeedsAPolicy(t *testing.T) {
 	t.Parallel()
 	store := memstore.New(nil)
-	if err := newGuard(t, store, nil).ReconcileInBackground(semel.Unattended{}); err == nil {
+	if err := operate(newGuard(t, store, nil)).ReconcileInBackground(operator.Unattended{}); err == nil {
 		t.Error("a guard that cannot reconcile took it")
 	}
-	if err := newGuard(t, notOwned{store}, &semel.Options{Policy: asked(nil)}).ReconcileInBackground(semel.Unattended{}); err == nil {
+	if err := operate(newGuard(t, notOwned{store}, &semel.Options{Policy: asked(nil)})).ReconcileInBackground(operator.Unattended{}); err == nil {
 		t.Error("a guard whose store cannot be listed took it")
 	}
-	for _, opts := range []semel.Unattended{{Every: -1}, {First: -1}, {Most: -1}, {Attempts: -1}, {Concurrency: -1}} {
-		if _, err := newGuard(t, store, &semel.Options{Policy: asked(nil)}).ReconcileUnknown(t.Context(), opts); err == nil {
+	for _, opts := range []operator.Unattended{{Every: -1}, {First: -1}, {Most: -1}, {Attempts: -1}, {Concurrency: -1}} {
+		if _, err := operate(newGuard(t, store, &semel.Options{Policy: asked(nil)})).ReconcileUnknown(t.Context(), opts); err == nil {
 			t.Errorf("%+v was taken", opts)
 		}
 	}

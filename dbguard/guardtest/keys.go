@@ -1,5 +1,0 @@
-//go:build !race
-
-package guardtest
-
-const keys = 2000

@@ -1,0 +1,8 @@
+//go:build !race && !long
+
+package guardtest
+
+const (
+	keys            = 200
+	raceInSnapshots = true
+)

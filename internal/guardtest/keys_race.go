@@ -1,0 +1,8 @@
+//go:build race && !long
+
+package guardtest
+
+const (
+	keys            = 100
+	raceInSnapshots = false
+)

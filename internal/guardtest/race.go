@@ -1,0 +1,68 @@
+package guardtest
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Callers and Keys size a race: [Callers] at once, for each of [Keys] keys.
+//
+// Keys is 200, and 100 under the race detector, which finds a data race of a guard
+// in its first rounds and makes each of them several times as expensive. Whether
+// a database lets two callers win may take many more: make races runs 2000, without
+// the detector.
+const (
+	Callers = 16
+	Keys    = keys
+)
+
+// Race lets so many callers call for each key at the same moment, one key after
+// the other, and ends the test at the first error. What a call may answer
+// other than success, such as being a duplicate, is for the call to judge.
+func Race(tb testing.TB, callers, keys int, call func(ctx context.Context, caller, key int) error) {
+	tb.Helper()
+	for key := range keys {
+		start := make(chan struct{})
+		group, ctx := errgroup.WithContext(context.WithValue(tb.Context(), meetingKey{}, &meeting{second: make(chan struct{})}))
+		for caller := range callers {
+			group.Go(func() error {
+				<-start
+				return call(ctx, caller, key)
+			})
+		}
+		close(start)
+		if err := group.Wait(); err != nil {
+			tb.Fatalf("key %d: %v", key, err)
+		}
+	}
+}
+
+type meetingKey struct{}
+
+// meeting lets callers of one key wait for each other.
+type meeting struct {
+	came   atomic.Int32
+	second chan struct{} // closed when two are there
+}
+
+// Meet waits in a call of [Race] until a second caller of the key has come as
+// far. A counter-example calls it between looking and writing, and so loses its
+// race every time and not by chance. A guard that works would wait for ever.
+func Meet(ctx context.Context) error {
+	m, ok := ctx.Value(meetingKey{}).(*meeting)
+	if !ok {
+		return nil
+	}
+	if m.came.Add(1) == 2 {
+		close(m.second)
+	}
+	select {
+	case <-m.second:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,46 @@
+package semel
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/semel-dev/semel/internal/waiting"
+)
+
+const (
+	// sweepStep is how many records one sweep removes at most.
+	sweepStep = 500
+	// Between the steps of one sweep there is a pause for the load beside it:
+	// sweepRest times as long as the step took, and at least sweepPause.
+	sweepRest  = 4
+	sweepPause = 2 * time.Millisecond
+)
+
+// startSweeping sweeps expired records beside the load, where the store can.
+func (c *core) startSweeping(every time.Duration) {
+	sweeper, ok := StoreAs[Sweeper](c.store)
+	if !ok || every < 0 {
+		return
+	}
+	every = cmp.Or(every, 10*time.Second)
+	c.inBackground(func() {
+		for waiting.Sleep(c.life, every) {
+			c.sweep(sweeper)
+		}
+	})
+}
+
+// sweep removes what has expired, in short steps.
+func (c *core) sweep(sweeper Sweeper) {
+	for {
+		began := time.Now()
+		removed, err := sweeper.Sweep(c.life, sweepStep)
+		took := time.Since(began)
+		if hook := c.trace.Swept; hook != nil && (removed > 0 || err != nil) && c.life.Err() == nil {
+			hook(c.life, SweepInfo{Removed: removed, Took: took, Err: err})
+		}
+		if err != nil || removed < sweepStep || !waiting.Sleep(c.life, max(sweepPause, sweepRest*took)) {
+			return
+		}
+	}
+}

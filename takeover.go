@@ -1,0 +1,55 @@
+package semel
+
+import (
+	"errors"
+	"slices"
+	"time"
+)
+
+// takeOver claims an intent whose record is unknown or lapsed, unless another
+// record of it counts more.
+func (a *attempt) takeOver(before *Record) step {
+	s := a.claim(before.Fence, time.Now())
+	core := a.guard.core
+	if s.err != nil || !s.won || len(core.older) == 0 {
+		return s
+	}
+	others := slices.DeleteFunc(core.digests(a.key), func(d Digest) bool { return d == a.digest })
+	other, err := core.standing(a.ctx, others)
+	neverRan := a.neverRan(before)
+	if errors.Is(err, ErrNotFound) || (err == nil && !neverRan && !outranks(&other, before)) {
+		return s
+	}
+	to := Settlement{State: StateReleased}
+	if !neverRan { // what was unknown before stays unknown
+		to = Settlement{State: StateUnknown, Note: before.Note, Retention: a.guard.policy.UnknownRetention}
+	}
+	a.yield(&s.rec, a.params(before.Fence), to)
+	if err != nil {
+		return step{err: a.lookupError(err)}
+	}
+	return a.meet(&other)
+}
+
+// takeOverAlone is takeOver for a record that nobody asked about: while a secret
+// is replaced, an intent may have another one, which counts more.
+func (a *attempt) takeOverAlone(before *Record) step {
+	if len(a.guard.core.older) > 0 {
+		best, err := a.guard.core.find(a.ctx, a.key)
+		switch {
+		case errors.Is(err, ErrNotFound): // the store does not have the key to find it by
+		case err != nil:
+			return step{err: a.lookupError(err)}
+		case best.Digest != before.Digest:
+			return step{rec: best}
+		}
+	}
+	return a.takeOver(before)
+}
+
+// meet goes on with the record, under whichever digest it is.
+func (a *attempt) meet(rec *Record) step {
+	a.digest = rec.Digest
+	a.met = rec
+	return step{rec: *rec}
+}

@@ -1,0 +1,77 @@
+package semel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+const (
+	// pollFirst and pollMost bound how often a waiter asks the store, for the
+	// case that the twin runs in another process.
+	pollFirst = 20 * time.Millisecond
+	pollMost  = 500 * time.Millisecond
+)
+
+// wait sits until the running twin ends, looks at what it left, and claims if
+// that is nothing.
+func (a *attempt) wait(met Record) step {
+	from := time.Now()
+	defer func() { a.waited += time.Since(from) }()
+	a.met = &met
+	left := a.guard.policy.Wait - a.waited
+	if left <= 0 {
+		return step{rec: met}
+	}
+	deadline := time.NewTimer(left)
+	defer deadline.Stop()
+	for poll := pollFirst; ; poll = min(2*poll, pollMost) {
+		rec, again, err := a.sit(deadline.C, poll)
+		s := step{rec: rec, err: err}
+		if errors.Is(err, ErrNotFound) && !a.inTx {
+			s = a.claimFresh(time.Now())
+		}
+		if s.err != nil || s.won || !again || !a.running(&s.rec) {
+			return s
+		}
+	}
+}
+
+// sit waits for one wake-up, poll or end, and returns the record as it is
+// then; again is false when the patience has ended.
+func (a *attempt) sit(deadline <-chan time.Time, poll time.Duration) (rec Record, again bool, err error) {
+	c := a.guard.core
+	room, ok := c.waiters.Join(a.digest, a.key.Scope)
+	if !ok {
+		return Record{}, false, fmt.Errorf("%w: too many attempts wait for it already", ErrInFlight)
+	}
+	if c.notifier != nil {
+		d := a.digest
+		c.waiters.Listen(c.life, d, room, c.inBackground, func(ctx context.Context) error { return c.notifier.Await(ctx, d) })
+	}
+	defer c.waiters.Leave(a.digest, a.key.Scope, room)
+	// Looked up after joining: a twin that settles from here on wakes us.
+	rec, err = a.lookup()
+	if err != nil || rec.State != StateClaimed || rec.Lapsed() {
+		return rec, true, err
+	}
+	if room.Notified() {
+		poll = pollMost // the store tells; polling is the fallback
+	}
+	timer := time.NewTimer(min(poll, max(rec.LeaseLeft(), time.Millisecond)))
+	defer timer.Stop()
+	select {
+	case <-room.Done():
+		again = true
+	case <-timer.C:
+		again = true
+	case <-deadline:
+	case <-c.drain:
+		return rec, false, ErrClosed
+	case <-a.ctx.Done():
+		return rec, false, fmt.Errorf("wait: %w", context.Cause(a.ctx))
+	}
+	rec, err = a.lookup()
+	return rec, again, err
+}
