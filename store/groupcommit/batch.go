@@ -63,7 +63,7 @@ func (l *lane[P, A]) ring() {
 // grant lets the caller take the step alone. mu is held.
 func (l *lane[P, A]) grant(st *step[P, A], t turn) {
 	l.queue.remove(st)
-	l.stand(st)
+	l.vacate(st)
 	st.state, st.turn = granted, t
 	l.slots.carry(t, 1)
 	st.done <- struct{}{}
@@ -78,7 +78,7 @@ func (l *lane[P, A]) send(t turn) {
 	b.turn = t
 	for st := l.queue.first; st != nil && !st.alone && len(b.steps) < l.opts.MaxBatch; st = l.queue.first {
 		l.queue.remove(st)
-		l.stand(st)
+		l.vacate(st)
 		st.state = travelling
 		b.steps = append(b.steps, st)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/semel-dev/semel/store/groupcommit"
 )
 
-// A caller whose context ends gets its error at once; nobody else notices, and
+// A caller whose context ends gets its error at once; no other caller notices, and
 // the step is taken only if it had left.
 func TestCallerThatGoesAway(t *testing.T) {
 	t.Parallel()

@@ -52,7 +52,7 @@ func TestCloseDrains(t *testing.T) {
 	})
 }
 
-// Nobody waits for company when the store closes.
+// No step waits for others when the store closes.
 func TestCloseWaitsForNoCompany(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestCloseWaitsForNoCompany(t *testing.T) {
 }
 
 // Close does not wait for ever. What had not left is refused; of what was under
-// way nobody can tell.
+// way the outcome is unknown.
 func TestCloseGivesUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -5,7 +5,7 @@
 //	callers ──▶ Claim ──▶ queue ──▶ batch ─▶ ClaimBatch ──▶ every caller its own answer
 //	                  └──▶ straight to the store's Claim, while few are under way
 //
-// Batches form by themselves: while as many calls are under way as
+// Batches form on their own: while as many calls are under way as
 // [Options.InFlight] allows, or larger ones, what arrives gathers, and travels
 // together when one of them returns. A lone caller never waits for company, and
 // goes to the store's own verb in its own goroutine.
@@ -15,7 +15,7 @@
 //   - Steps on one digest never travel together, nor at the same time: they
 //     take turns in the order in which they arrived, for each of both verbs.
 //   - A caller whose context ends gets its error. A step that had not left by
-//     then is not taken; otherwise nobody can tell, as with any store. Nobody
+//     then is not taken; otherwise the outcome is unknown, as with any store. No caller
 //     else notices: a batch has a context of its own.
 //   - A batch that fails as a whole says nothing about its steps, so each is
 //     repeated by the store's own verb, in its caller's goroutine and context,

@@ -53,7 +53,7 @@ func claimAll(t *testing.T, b *batcher, s *groupcommit.Store, n int) (recs []sem
 	close(g.open)
 	wg.Wait()
 	if _, batches := b.count("claim"); batches == 0 {
-		t.Error("nobody shared a batch")
+		t.Error("no caller shared a batch")
 	}
 	return recs, errs
 }
@@ -79,7 +79,7 @@ func TestPoisonHitsItsOwnCaller(t *testing.T) {
 	})
 }
 
-// Whatever a batch does, everybody gets their answer by the store's own verb.
+// Whatever a batch does, every caller gets its answer by the store's own verb.
 func TestBatchThatGoesWrong(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -230,7 +230,7 @@ func TestCallThatHangs(t *testing.T) {
 }
 
 // A call that hung for so long that it no longer counted does not make room
-// when it returns: somebody else is there by then.
+// when it returns: another caller is there by then.
 func TestCallThatReturnsLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -268,7 +268,7 @@ func TestCallThatReturnsLate(t *testing.T) {
 	})
 }
 
-// A panic of the store's own verb is its caller's, and nobody else's.
+// A panic of the store's own verb reaches its caller, and no other.
 func TestPanicOfAVerb(t *testing.T) {
 	t.Parallel()
 	b := memory()

@@ -19,15 +19,15 @@ const (
 )
 
 // sharedOutcome is the longest outcome that travels with others, in bytes. A
-// longer one is no cheaper in company, and would have to be copied.
+// longer one gets no cheaper in a batch, and would have to be copied.
 const sharedOutcome = 64 << 10
 
 // Options are the settings of a [Store]. A nil *Options is complete.
 type Options struct {
 	// MaxBatch is the most steps that travel together. Default DefaultMaxBatch.
 	MaxBatch int
-	// InFlight is how many calls of each verb are under way at a time, batches
-	// and single ones together; beside a batch only one that is as large.
+	// InFlight limits the calls of each verb that run at a time, batches
+	// and single ones together; next to a batch only one that is as large.
 	// Default DefaultInFlight.
 	InFlight int
 	// MaxDelay lets a step wait for company, at most so long, although it could
@@ -82,7 +82,7 @@ func New(store semel.Store, o *Options) (*Store, error) {
 	}
 	batcher, ok := semel.StoreAs[semel.Batcher](store)
 	if !ok {
-		return nil, fmt.Errorf("groupcommit: new: %T cannot take many steps in one commit (it is no semel.Batcher): use it as it is", store)
+		return nil, fmt.Errorf("groupcommit: new: %T cannot take many steps in one commit (it is not a semel.Batcher): use it as it is", store)
 	}
 	opts := o.withDefaults()
 	life, end := context.WithCancel(context.Background())

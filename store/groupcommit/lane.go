@@ -88,7 +88,7 @@ func (l *lane[P, A]) enter(ctx context.Context, st *step[P, A]) (alone bool, err
 	st.seated = true
 	l.mu.Lock()
 	if l.closed {
-		l.stand(st)
+		l.vacate(st)
 		l.mu.Unlock()
 		l.recycle(st)
 		return false, semel.ErrClosed
@@ -99,7 +99,7 @@ func (l *lane[P, A]) enter(ctx context.Context, st *step[P, A]) (alone bool, err
 	return l.wait(ctx, st)
 }
 
-// enterAtOnce is the way of a step that meets nobody.
+// enterAtOnce lets a step in that has the lane to itself.
 func (l *lane[P, A]) enterAtOnce(st *step[P, A]) (ok bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -134,8 +134,8 @@ func (l *lane[P, A]) sit(ctx context.Context) error {
 	}
 }
 
-// stand gives the step's place back.
-func (l *lane[P, A]) stand(st *step[P, A]) {
+// vacate gives the step's place back.
+func (l *lane[P, A]) vacate(st *step[P, A]) {
 	if st.seated {
 		st.seated = false
 		<-l.seats
@@ -234,7 +234,7 @@ func (l *lane[P, A]) withdraw(st *step[P, A]) {
 		l.queue.remove(st)
 	}
 	l.depart(st)
-	l.stand(st)
+	l.vacate(st)
 }
 
 // giveUp tells its caller that the step waited in vain. mu is held, and the

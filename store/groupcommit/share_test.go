@@ -34,7 +34,7 @@ func TestNewNeedsABatcher(t *testing.T) {
 // Unwrap implements the convention of semel.StoreAs.
 func (s session) Unwrap() semel.Store { return s.Store }
 
-// A caller that meets nobody goes to the store's own verb.
+// A lone caller goes to the store's own verb.
 func TestLoneCaller(t *testing.T) {
 	t.Parallel()
 	b := memory()
@@ -56,7 +56,7 @@ func TestLoneCaller(t *testing.T) {
 }
 
 // What arrives while calls are under way shares the next one, up to the bound,
-// and everybody gets their own answer.
+// and every caller gets its own answer.
 func TestCallersShareBatches(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestCallersShareBatches(t *testing.T) {
 	})
 }
 
-// Beside a batch only one that is as large is under way; beside a lone caller
+// Next to a batch only one that is as large is under way; next to a lone caller
 // another one.
 func TestSmallBatchesDoNotCompete(t *testing.T) {
 	t.Parallel()
@@ -136,10 +136,10 @@ func TestSmallBatchesDoNotCompete(t *testing.T) {
 			}
 		}
 		claim(1, 1)
-		claim(1, 2) // beside the first
+		claim(1, 2) // next to the first
 		claim(6, 2)
 		alone.open <- struct{}{}
-		claim(0, 3) // the six, beside the second
+		claim(0, 3) // the six, next to the second
 		alone.open <- struct{}{}
 		claim(5, 3) // fewer than the six
 		claim(1, 4)
@@ -178,7 +178,7 @@ func TestStepsOnOneDigestTakeTurns(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			wg.Go(func() { // and others beside it
+			wg.Go(func() { // and others next to it
 				if _, _, err := s.Claim(t.Context(), params(fmt.Sprint(i))); err != nil {
 					t.Error(err)
 				}
@@ -303,7 +303,7 @@ func TestLargeOutcomesTravelAlone(t *testing.T) {
 		}
 		close(g.open)
 		wg.Wait()
-		// One that met nobody, two together, the large one, three together.
+		// A lone one, two together, the large one, three together.
 		if calls, batches := b.count("settle"); calls != 4 || batches != 2 {
 			t.Errorf("%d calls, %d of them batches; want 4 and 2", calls, batches)
 		}

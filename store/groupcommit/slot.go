@@ -53,7 +53,7 @@ func (sl *slot) counts(s *slots, now time.Time) bool {
 // carry corrects how many steps travel in a slot that was just taken.
 func (s *slots) carry(t turn, steps int) { s.all[t.slot].steps = steps }
 
-// giveBack frees the slot, unless somebody else has it by now.
+// giveBack frees the slot, unless another step has it by now.
 func (s *slots) giveBack(t turn) {
 	if sl := &s.all[t.slot]; sl.turns == t.no {
 		sl.taken = false

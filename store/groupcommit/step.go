@@ -8,7 +8,7 @@ import (
 	"github.com/semel-dev/semel"
 )
 
-// stepState is where a step is in its life.
+// stepState is the stage of a step.
 type stepState uint8
 
 const (
@@ -33,7 +33,7 @@ type step[P, A any] struct {
 	alone     bool  // it does not travel with others
 	seated    bool  // it takes a place in the queue
 	abandoned bool  // its caller has left; the batch recycles it
-	lost      error // why nobody can tell whether the batch took it
+	lost      error // why it is unknown whether the batch took it
 	turn      turn
 	since     time.Time // when it began to wait
 
@@ -45,7 +45,7 @@ type step[P, A any] struct {
 // had happened to a step that a lost batch may have taken.
 func (st *step[P, A]) undecided(err error) error {
 	if st.lost != nil && errors.Is(err, semel.ErrClosed) {
-		return fmt.Errorf("groupcommit: the batch was lost: %w; then: %v", st.lost, err) //nolint:errorlint // not what became of the step.
+		return fmt.Errorf("groupcommit: the batch was lost: %w; then: %v", st.lost, err) //nolint:errorlint // not the outcome of the step.
 	}
 	return err
 }

@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/storerace"
 	"github.com/semel-dev/semel/store/groupcommit"
 	"github.com/semel-dev/semel/store/memstore"
 	"github.com/semel-dev/semel/store/storetest"
-	"github.com/semel-dev/semel/store/storetest/storerace"
 )
 
 // harness is a store in memory whose clock is moved by hand, behind shared
-// batches. tune makes the batcher fail. A test in which nobody shares a batch
+// batches. tune makes the batcher fail. A test in which no caller shares a batch
 // fails.
 func harness(tb testing.TB, o *groupcommit.Options, tune func(*batcher)) storetest.Harness {
 	tb.Helper()
@@ -73,7 +73,7 @@ func TestStoreThatWaitsForCompany(t *testing.T) {
 	storetest.Run(t, harness(t, &groupcommit.Options{MaxDelay: 200 * time.Microsecond, MaxBatch: 4}, slowly))
 }
 
-// Batches that fail before they took a step are not noticed by anybody.
+// Batches that fail before they took a step go unnoticed.
 func TestStoreWithBatchesThatFail(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, harness(t, nil, func(b *batcher) {

@@ -9,7 +9,7 @@ import (
 )
 
 // BenchmarkClaimFreshAmong shows what a fresh claim, and its release, cost
-// beside few and many live records.
+// among few and many live records.
 func BenchmarkClaimFreshAmong(b *testing.B) {
 	for _, live := range []int{1_000, 10_000, 100_000, 1_000_000} {
 		b.Run(fmt.Sprint(live), func(b *testing.B) {

@@ -5,14 +5,14 @@ import (
 	"errors"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/machine"
+	"github.com/semel-dev/semel/internal/transition"
 )
 
 const (
-	// sweepPerClaim is how many steps of its shard's wheel a fresh claim
+	// sweepPerClaim limits the steps of its shard's wheel that a fresh claim
 	// takes: a record with a day of retention needs at most five in its life.
 	sweepPerClaim = 6
-	// fullRounds is how often a verb that met a full store makes room and
+	// fullRounds limits how often a verb in a full store makes room and
 	// tries again: others may take what it freed.
 	fullRounds = 4
 )
@@ -42,19 +42,19 @@ func (s *Store) claim(p *semel.ClaimParams) (semel.Record, bool, error) {
 		return semel.Record{}, false, err
 	}
 	e := sh.entries.find(&p.Digest)
-	if e != nil && machine.Reached(now, e.expires) {
+	if e != nil && transition.Reached(now, e.expires) {
 		s.remove(sh, e)
 		e = nil
 	}
-	answer := machine.Claim(e.stands(now), uint64(p.TakeOver), e != nil && e.owner == p.Owner && p.Owner != semel.Owner{})
+	answer := transition.Claim(e.view(now), uint64(p.TakeOver), e != nil && e.owner == p.Owner && p.Owner != semel.Owner{})
 	switch answer {
-	case machine.Fresh:
+	case transition.Fresh:
 		return s.claimFresh(sh, p, now)
-	case machine.TakenOver:
+	case transition.TakenOver:
 		return s.takeOver(sh, e, p, now)
-	case machine.Repeated, machine.Stands:
+	case transition.Repeated, transition.NotWon:
 	}
-	return e.record(now), answer == machine.Repeated, nil
+	return e.record(now), answer == transition.Repeated, nil
 }
 
 // claimFresh claims an absent record. The shard is locked.

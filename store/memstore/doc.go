@@ -1,7 +1,7 @@
 // Package memstore keeps records in the memory of one process: for tests, for
 // demos, and for services of one process that accept to forget on a restart.
 //
-// What it promises, beside the contract of [semel.Store]: it is bounded
+// What it promises, in addition to the contract of [semel.Store]: it is bounded
 // ([Options.MaxRecords], [Options.MaxBytes]); it refuses with [semel.ErrFull]
 // what does not fit, and never drops a live claim or an outcome whose
 // retention has not ended (promises 1 and 2). What it does not promise: a

@@ -2,10 +2,10 @@ package memstore
 
 import (
 	"strings"
-	"time"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/machine"
+	"github.com/semel-dev/semel/internal/transition"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 // entry is a record at rest. Times are the store's clock in ms.
@@ -34,17 +34,17 @@ func (e *entry) scope() string { return e.key[:e.scopeLen] }
 
 func (e *entry) name() string { return e.key[e.scopeLen:] }
 
-// bytes is what the entry counts for against Options.MaxBytes.
+// bytes returns how much of the entry counts against Options.MaxBytes.
 func (e *entry) bytes() int64 { return int64(len(e.key) + len(e.outcome)) }
 
-// stands is the entry as the transition table sees it; nil is absent.
-func (e *entry) stands(now int64) machine.Record {
+// view is the entry as the transition table sees it; nil is absent.
+func (e *entry) view(now int64) transition.Record {
 	if e == nil {
-		return machine.Record{}
+		return transition.Record{}
 	}
-	return machine.Record{
-		State:  machine.State(e.state),
-		Lapsed: e.state == semel.StateClaimed && machine.Reached(now, e.lease),
+	return transition.Record{
+		State:  transition.State(e.state),
+		Lapsed: e.state == semel.StateClaimed && transition.Reached(now, e.lease),
 		Fence:  uint64(e.fence),
 	}
 }
@@ -59,7 +59,7 @@ func (e *entry) claim(p *semel.ClaimParams, f semel.Fence, now int64) {
 		// perhaps) is not kept alive.
 		e.key = p.Scope + p.Name
 		if p.Scope == "" || p.Name == "" {
-			e.key = strings.Clone(e.key) // the sum was no copy
+			e.key = strings.Clone(e.key) // the sum did not copy it
 		}
 		e.scopeLen = uint16(len(p.Scope)) //nolint:gosec // Validate bounds it by semel.MaxScopeBytes.
 	}
@@ -68,7 +68,7 @@ func (e *entry) claim(p *semel.ClaimParams, f semel.Fence, now int64) {
 	e.fence = f
 	e.attempt++
 	e.claimed, e.settled = now, 0
-	until := machine.ClaimedAt(now, p.Lease.Milliseconds(), p.Retention.Milliseconds())
+	until := transition.ClaimedAt(now, p.Lease.Milliseconds(), p.Retention.Milliseconds())
 	e.lease, e.expires = until.Lapses, until.Expires
 }
 
@@ -86,15 +86,13 @@ func (e *entry) record(now int64) semel.Record {
 		Outcome:     e.outcome,
 		Kept:        e.kept,
 		Note:        e.note,
-		ClaimedAt:   instant(e.claimed),
-		LeaseUntil:  instant(e.lease),
-		ExpiresAt:   instant(e.expires),
-		ReadAt:      instant(now),
+		ClaimedAt:   verb.Time(e.claimed),
+		LeaseUntil:  verb.Time(e.lease),
+		ExpiresAt:   verb.Time(e.expires),
+		ReadAt:      verb.Time(now),
 	}
 	if e.state != semel.StateClaimed {
-		rec.SettledAt = instant(e.settled)
+		rec.SettledAt = verb.Time(e.settled)
 	}
 	return rec
 }
-
-func instant(ms int64) time.Time { return time.UnixMilli(ms).UTC() }

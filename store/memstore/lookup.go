@@ -1,13 +1,12 @@
 package memstore
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/machine"
+	"github.com/semel-dev/semel/internal/listing"
+	"github.com/semel-dev/semel/internal/transition"
 )
 
 // Lookup implements [semel.Store]. The record's Outcome is shared with the
@@ -28,74 +27,63 @@ func (s *Store) Lookup(ctx context.Context, d semel.Digest) (semel.Record, error
 	return e.record(now), nil
 }
 
-// List implements [semel.Lister]. It looks at every record, one shard at a
-// time, so its cost grows with the store; verbs on other shards go on beside it.
-func (s *Store) List(ctx context.Context, p semel.ListParams) ([]semel.Record, error) {
-	if p.Limit < 0 || p.Limit > semel.MaxListLimit {
-		return nil, fmt.Errorf("memstore: limit %d is not between 0 and %d", p.Limit, semel.MaxListLimit)
+// List implements [semel.Lister]. It keeps no order that a claim would have to
+// pay for: it goes through the shards one by one, until the next one would take
+// it beyond p.Examine, and returns the newest records of these. A shard is
+// looked at whole, and holds a 64th of the store.
+func (s *Store) List(ctx context.Context, p semel.ListParams) (semel.ListPage, error) {
+	if err := p.Validate(); err != nil {
+		return semel.ListPage{}, err
 	}
-	if p.Limit == 0 {
-		p.Limit = semel.MaxListLimit
+	begin, err := listing.ParsePart(p.After)
+	if err == nil && (begin.At[0] >= shardCount || begin.At[1] != 0) {
+		err = fmt.Errorf("%w: shard %d does not exist", semel.ErrCursor, begin.At[0])
 	}
-	top := newest{limit: p.Limit}
-	for i := range s.shards {
+	if err != nil {
+		return semel.ListPage{}, err
+	}
+	top := &listing.Newest{Params: &p, Before: begin.Before}
+	examined := 0
+	for i := begin.At[0]; i < shardCount; i++ {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return semel.ListPage{}, err
 		}
-		if err := s.listShard(&s.shards[i], &p, &top); err != nil {
-			return nil, err
+		n, ok, err := s.listShard(&s.shards[i], &p, top, examined)
+		if err != nil {
+			return semel.ListPage{}, err
 		}
+		if !ok {
+			return top.Page(begin, &listing.Part{At: [2]uint64{i}}, examined), nil
+		}
+		examined += n
 	}
-	return top.trim(), nil
+	return top.Page(begin, nil, examined), nil
 }
 
-func (s *Store) listShard(sh *shard, p *semel.ListParams, top *newest) error {
+// listShard looks at the records of a shard, unless more than p.Examine would have
+// been examined then.
+func (s *Store) listShard(sh *shard, p *semel.ListParams, top *listing.Newest, examined int) (n int, ok bool, err error) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	if s.closed.Load() {
-		return semel.ErrClosed
+		return 0, false, semel.ErrClosed
+	}
+	if examined > 0 && examined+len(sh.entries) > p.Examine {
+		return 0, false, nil
 	}
 	now := s.now().UnixMilli()
 	for _, e := range sh.entries {
 		for ; e != nil; e = e.twin {
-			if machine.Reached(now, e.expires) || e.fence <= top.floor || !e.matches(p) {
+			n++
+			if transition.Reached(now, e.expires) || !top.Wants(e.fence, e.scope(), e.name(), e.state) {
 				continue
 			}
 			rec := e.record(now)
 			if !p.Outcomes {
 				rec.Outcome = nil
 			}
-			top.add(rec)
+			top.Add(rec)
 		}
 	}
-	return nil
-}
-
-func (e *entry) matches(p *semel.ListParams) bool {
-	return (p.Scope == "" || e.scope() == p.Scope) &&
-		(p.Name == "" || e.name() == p.Name) &&
-		(p.Before == 0 || e.fence < p.Before) &&
-		(len(p.States) == 0 || slices.Contains(p.States, e.state))
-}
-
-// newest collects the records with the greatest fences in memory bounded by
-// twice the limit.
-type newest struct {
-	limit   int
-	floor   semel.Fence // fences up to this one are not among the newest
-	records []semel.Record
-}
-
-func (n *newest) add(rec semel.Record) {
-	n.records = append(n.records, rec)
-	if len(n.records) == 2*n.limit {
-		n.trim()
-		n.floor = n.records[len(n.records)-1].Fence
-	}
-}
-
-func (n *newest) trim() []semel.Record {
-	slices.SortFunc(n.records, func(a, b semel.Record) int { return cmp.Compare(b.Fence, a.Fence) })
-	n.records = n.records[:min(n.limit, len(n.records))]
-	return n.records
+	return n, true, nil
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/machine"
+	"github.com/semel-dev/semel/internal/transition"
 )
 
 const (
@@ -24,7 +24,7 @@ const (
 // are complete.
 type Options struct {
 	// MaxRecords is the most records kept, expired ones that were not swept
-	// yet included. Each costs about 300 bytes beside its key and outcome.
+	// yet included. Each costs about 300 bytes in addition to its key and outcome.
 	// 0 means DefaultMaxRecords.
 	MaxRecords int
 	// MaxBytes is the most bytes of scopes, names and outcomes kept. Notes
@@ -128,7 +128,7 @@ func (s *Store) Count(ctx context.Context) (int64, error) {
 
 // lock returns the shard of the digest, locked, and the store's clock in ms,
 // read while the lock is held, so that the verbs of one key see time in order.
-// The caller unlocks, also after an error.
+// The caller unlocks it even after an error.
 func (s *Store) lock(d semel.Digest) (*shard, int64, error) {
 	sh := &s.shards[d[0]&(shardCount-1)]
 	sh.mu.Lock()
@@ -141,7 +141,7 @@ func (s *Store) lock(d semel.Digest) (*shard, int64, error) {
 // find returns the entry unless it is absent or has expired.
 func (sh *shard) find(d semel.Digest, now int64) *entry {
 	e := sh.entries.find(&d)
-	if e == nil || machine.Reached(now, e.expires) {
+	if e == nil || transition.Reached(now, e.expires) {
 		return nil
 	}
 	return e
@@ -173,7 +173,7 @@ func (s *Store) reserve(records, bytes int64) error {
 	}
 	if bytes != 0 && !reserve(&s.bytes, bytes, s.maxBytes) {
 		s.records.Add(-records)
-		return fmt.Errorf("memstore: %w: %d bytes do not fit beside those kept, at most %d together (raise Options.MaxBytes or shorten the retention)",
+		return fmt.Errorf("memstore: %w: %d bytes do not fit next to those kept, at most %d together (raise Options.MaxBytes or shorten the retention)",
 			semel.ErrFull, bytes, s.maxBytes)
 	}
 	return nil

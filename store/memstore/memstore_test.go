@@ -220,7 +220,7 @@ func TestFencesGrowAcrossRestarts(t *testing.T) {
 	}
 }
 
-// Promise 9: without Options.Now, time is what has passed since New.
+// Promise 9: without Options.Now, time counts from New.
 func TestClockOfTheHost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/machine"
+	"github.com/semel-dev/semel/internal/transition"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 // Settle implements [semel.Store]. A context that has ended is noticed before
@@ -45,15 +45,15 @@ func (s *Store) settle(d semel.Digest, f semel.Fence, to *semel.Settlement) erro
 	}
 	e := sh.find(d, now)
 	same := e != nil && e.state == to.State && e.kept == to.Kept && bytes.Equal(e.outcome, to.Outcome)
-	if answer := machine.Settle(e.stands(now), uint64(f), machine.State(to.State), same); answer != machine.Write {
-		return refusal(answer)
+	if answer := transition.Settle(e.view(now), uint64(f), transition.State(to.State), same); answer != transition.Write {
+		return verb.Refusal(answer)
 	}
 	if err := s.reserve(0, int64(len(to.Outcome)-len(e.outcome))); err != nil {
 		return err
 	}
 	e.state, e.outcome, e.kept, e.note = to.State, to.Outcome, to.Kept, to.Note
 	e.settled = now
-	s.expireAt(sh, e, machine.SettledAt(now, to.Retention.Milliseconds()))
+	s.expireAt(sh, e, transition.SettledAt(now, to.Retention.Milliseconds()))
 	return nil
 }
 
@@ -65,22 +65,10 @@ func (s *Store) release(d semel.Digest, f semel.Fence) error {
 		return err
 	}
 	e := sh.find(d, now)
-	if answer := machine.Settle(e.stands(now), uint64(f), machine.Released, false); answer != machine.Remove {
-		return refusal(answer)
+	if answer := transition.Settle(e.view(now), uint64(f), transition.Released, false); answer != transition.Remove {
+		return verb.Refusal(answer)
 	}
 	s.remove(sh, e)
-	return nil
-}
-
-// refusal is why a settlement changes nothing; nil for a repetition.
-func refusal(answer machine.SettleAnswer) error {
-	switch answer {
-	case machine.Lost:
-		return semel.ErrLost
-	case machine.Settled:
-		return semel.ErrSettled
-	case machine.Nothing, machine.Write, machine.Remove:
-	}
 	return nil
 }
 
@@ -89,8 +77,8 @@ func (s *Store) Renew(ctx context.Context, d semel.Digest, f semel.Fence, lease 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if lease < time.Millisecond {
-		return fmt.Errorf("memstore: lease %v is shorter than a millisecond", lease)
+	if err := verb.Lease("memstore", lease); err != nil {
+		return err
 	}
 	sh, now, err := s.lock(d)
 	defer sh.mu.Unlock()
@@ -98,10 +86,10 @@ func (s *Store) Renew(ctx context.Context, d semel.Digest, f semel.Fence, lease 
 		return err
 	}
 	e := sh.find(d, now)
-	if !machine.Renew(e.stands(now), uint64(f)) {
+	if !transition.Renew(e.view(now), uint64(f)) {
 		return semel.ErrLost
 	}
-	until := machine.Deadlines{Lapses: e.lease, Expires: e.expires}.RenewedAt(now, lease.Milliseconds())
+	until := transition.Deadlines{Lapses: e.lease, Expires: e.expires}.RenewedAt(now, lease.Milliseconds())
 	e.lease = until.Lapses
 	s.expireAt(sh, e, until.Expires)
 	return nil

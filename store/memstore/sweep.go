@@ -4,11 +4,11 @@ import (
 	"context"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/machine"
+	"github.com/semel-dev/semel/internal/transition"
 )
 
 const (
-	// sweepSteps is how many steps are taken before a shard's lock is given
+	// sweepSteps limits the steps that are taken before a shard's lock is given
 	// to others.
 	sweepSteps = 512
 	// roomSteps and roomStep bound what a verb that met a full store sweeps
@@ -81,7 +81,7 @@ func (s *Store) sweepShard(sh *shard, now int64, steps, limit int) (removed int,
 		if e == nil {
 			return removed, true
 		}
-		if machine.Sweepable(now, e.expires) {
+		if transition.Sweepable(now, e.expires) {
 			s.remove(sh, e)
 			removed++
 			continue

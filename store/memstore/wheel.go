@@ -6,7 +6,7 @@ const (
 	levelBits  = 6
 	levelSlots = 1 << levelBits
 	levelCount = 8
-	// maxTick is the last millisecond the wheel tells apart: some 8,900 years.
+	// maxTick is the last millisecond the wheel distinguishes: some 8,900 years.
 	maxTick = 1<<(levelBits*levelCount) - 1
 )
 

@@ -15,7 +15,7 @@
 // Records are kept as the store has them: under a guard with outcome keys the
 // memory holds ciphertext, and every replay decrypts.
 //
-// What it costs: a row that somebody erases in the database is still replayed
+// What it costs: a row that an operator erases in the database is still replayed
 // by a process that has seen it, until its retention ends, it is pushed out, or
 // the process ends; see [Store.Forget]. Leave the cache out where an erasure
 // must count at once.

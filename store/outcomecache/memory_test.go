@@ -12,7 +12,7 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/store/memstore"
 	"github.com/semel-dev/semel/store/outcomecache"
-	"github.com/semel-dev/semel/store/storefault"
+	"github.com/semel-dev/semel/store/storetest"
 )
 
 // answering is a store that knows one answer to everything, cut from the
@@ -26,7 +26,7 @@ type answering struct {
 func (a *answering) Lookup(context.Context, semel.Digest) (semel.Record, error) { return a.rec, nil }
 
 // What is kept is kept in memory of its own: what it was cut from is not kept
-// alive, and whoever writes there changes nothing.
+// alive, and a caller that writes there changes nothing.
 func TestOwnMemory(t *testing.T) {
 	t.Parallel()
 	page := []byte(strings.Repeat("a page of a network buffer, with an answer ", 1000))
@@ -58,7 +58,7 @@ func TestOwnMemory(t *testing.T) {
 		t.Error("the scope keeps alive what it was cut from")
 	}
 	if cap(rec.Outcome) != len(rec.Outcome) {
-		t.Error("whoever appends to the outcome writes into memory that is shared")
+		t.Error("appending to the outcome writes into shared memory")
 	}
 }
 
@@ -104,8 +104,8 @@ func TestForgetWhileReading(t *testing.T) {
 	t.Parallel()
 	c := newClock()
 	reading, erased := make(chan struct{}), make(chan struct{})
-	inner := storefault.Wrap(memstore.New(&memstore.Options{Now: c.now}), storefault.Plan{After: func(op storefault.Op) error {
-		if op.Verb == storefault.Lookup && op.N == 2 {
+	inner := storetest.Break(memstore.New(&memstore.Options{Now: c.now}), storetest.Faults{After: func(op storetest.Call) error {
+		if op.Verb == "lookup" && op.N == 2 {
 			close(reading)
 			<-erased
 		}
@@ -136,7 +136,7 @@ func TestSlowAnswer(t *testing.T) {
 	t.Parallel()
 	c := newClock()
 	slow := false
-	inner := storefault.Wrap(memstore.New(&memstore.Options{Now: c.now}), storefault.Plan{After: func(storefault.Op) error {
+	inner := storetest.Break(memstore.New(&memstore.Options{Now: c.now}), storetest.Faults{After: func(storetest.Call) error {
 		if slow {
 			c.advance(30 * time.Minute)
 		}

@@ -80,7 +80,7 @@ func New(store semel.Store, o *Options) (*Store, error) {
 func (s *Store) Unwrap() semel.Store { return s.inner }
 
 // Claim implements [semel.Store]. A completed record that is in memory is
-// returned from there: nobody can win it.
+// returned from there: no claim can win it.
 func (s *Store) Claim(ctx context.Context, p semel.ClaimParams) (semel.Record, bool, error) {
 	asked := s.now()
 	rec, era, ok := s.hit(ctx, &p.Digest, asked)
@@ -125,7 +125,7 @@ func (s *Store) Settle(ctx context.Context, d semel.Digest, f semel.Fence, v sem
 	return s.inner.Settle(ctx, d, f, v)
 }
 
-// Forget removes the record from memory, for whoever has erased it in the
+// Forget removes the record from memory, for a caller that has erased it in the
 // database; what is just being read is not kept either. Other processes keep
 // what they have seen.
 func (s *Store) Forget(d semel.Digest) { s.shard(&d).forget(&d) }

@@ -14,13 +14,13 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/store/memstore"
 	"github.com/semel-dev/semel/store/outcomecache"
-	"github.com/semel-dev/semel/store/storefault"
+	"github.com/semel-dev/semel/store/storetest"
 )
 
 // counted is a store that counts its calls, and a cache before it.
-func counted(tb testing.TB, c *clock, o outcomecache.Options) (*storefault.Store, *outcomecache.Store) {
+func counted(tb testing.TB, c *clock, o outcomecache.Options) (*storetest.Faulty, *outcomecache.Store) {
 	tb.Helper()
-	inner := storefault.Wrap(memstore.New(&memstore.Options{Now: c.now}), storefault.Plan{})
+	inner := storetest.Break(memstore.New(&memstore.Options{Now: c.now}), storetest.Faults{})
 	s := cached(tb, inner, c, o)
 	tb.Cleanup(func() { _ = s.Close() })
 	return inner, s
@@ -56,8 +56,8 @@ func TestHit(t *testing.T) {
 	c := newClock()
 	inner, s := counted(t, c, outcomecache.Options{})
 	p := finish(t, s, 1, []byte("answer"))
-	calls := inner.Calls(storefault.Claim) + inner.Calls(storefault.Lookup)
-	inner.Partition() // nobody asks it any more
+	calls := inner.Calls("claim") + inner.Calls("lookup")
+	inner.Partition() // no call reaches it any more
 	c.advance(10 * time.Minute)
 	for range 3 {
 		rec, won, err := s.Claim(t.Context(), p)
@@ -68,7 +68,7 @@ func TestHit(t *testing.T) {
 			t.Fatalf("look up: %q, %v", rec.Outcome, err)
 		}
 	}
-	if got := inner.Calls(storefault.Claim) + inner.Calls(storefault.Lookup); got != calls {
+	if got := inner.Calls("claim") + inner.Calls("lookup"); got != calls {
 		t.Errorf("the store was asked %d times more, want never", got-calls)
 	}
 }
@@ -128,9 +128,9 @@ func TestOnlyCompleted(t *testing.T) {
 			}
 		}
 		for range 2 {
-			before := inner.Calls(storefault.Lookup)
-			if rec, err := s.Lookup(t.Context(), p.Digest); err != nil || rec.State != state || inner.Calls(storefault.Lookup) != before+1 {
-				t.Errorf("%v record: got %v, %v, asked %d times; want the store's own answer", state, rec.State, err, inner.Calls(storefault.Lookup)-before)
+			before := inner.Calls("lookup")
+			if rec, err := s.Lookup(t.Context(), p.Digest); err != nil || rec.State != state || inner.Calls("lookup") != before+1 {
+				t.Errorf("%v record: got %v, %v, asked %d times; want the store's own answer", state, rec.State, err, inner.Calls("lookup")-before)
 			}
 		}
 	}
@@ -147,9 +147,9 @@ func TestRetentionEnds(t *testing.T) {
 	inner, s := counted(t, c, outcomecache.Options{})
 	p := finish(t, s, 1, []byte("answer"))
 	c.advance(time.Hour - time.Hour/100)
-	before := inner.Calls(storefault.Lookup)
-	if _, err := s.Lookup(t.Context(), p.Digest); err != nil || inner.Calls(storefault.Lookup) != before+1 {
-		t.Errorf("at the end of the retention: %v, the store was asked %d times, want once", err, inner.Calls(storefault.Lookup)-before)
+	before := inner.Calls("lookup")
+	if _, err := s.Lookup(t.Context(), p.Digest); err != nil || inner.Calls("lookup") != before+1 {
+		t.Errorf("at the end of the retention: %v, the store was asked %d times, want once", err, inner.Calls("lookup")-before)
 	}
 	c.advance(time.Hour / 100)
 	if _, won, err := s.Claim(t.Context(), p); err != nil || !won {
@@ -173,13 +173,13 @@ func TestBound(t *testing.T) {
 	if got := s.Bytes(); got > maxBytes || got < maxBytes/2 {
 		t.Errorf("%d bytes are kept, want at most %d and not much less", got, maxBytes)
 	}
-	before := inner.Calls(storefault.Lookup)
-	if _, err := s.Lookup(t.Context(), first.Digest); err != nil || inner.Calls(storefault.Lookup) != before {
+	before := inner.Calls("lookup")
+	if _, err := s.Lookup(t.Context(), first.Digest); err != nil || inner.Calls("lookup") != before {
 		t.Errorf("what is in use all the time was pushed out (%v)", err)
 	}
 	huge := finish(t, s, 5000, make([]byte, maxBytes/8))
-	before = inner.Calls(storefault.Lookup)
-	if rec, err := s.Lookup(t.Context(), huge.Digest); err != nil || len(rec.Outcome) != maxBytes/8 || inner.Calls(storefault.Lookup) != before+1 {
+	before = inner.Calls("lookup")
+	if rec, err := s.Lookup(t.Context(), huge.Digest); err != nil || len(rec.Outcome) != maxBytes/8 || inner.Calls("lookup") != before+1 {
 		t.Errorf("a record that is too large: %d bytes, %v, want it from the store", len(rec.Outcome), err)
 	}
 }
@@ -190,9 +190,9 @@ func TestForget(t *testing.T) {
 	inner, s := counted(t, c, outcomecache.Options{})
 	p := finish(t, s, 1, []byte("personal"))
 	s.Forget(p.Digest)
-	before := inner.Calls(storefault.Lookup)
-	if _, err := s.Lookup(t.Context(), p.Digest); err != nil || inner.Calls(storefault.Lookup) != before+1 {
-		t.Errorf("after Forget: %v, the store was asked %d times, want once", err, inner.Calls(storefault.Lookup)-before)
+	before := inner.Calls("lookup")
+	if _, err := s.Lookup(t.Context(), p.Digest); err != nil || inner.Calls("lookup") != before+1 {
+		t.Errorf("after Forget: %v, the store was asked %d times, want once", err, inner.Calls("lookup")-before)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/semel-dev/semel/store/outcomecache"
 )
 
-// What is cached is what the store has: ciphertext, which the guard decrypts for
+// The cache holds what the store has: ciphertext, which the guard decrypts for
 // every replay.
 func TestCacheOfSealedOutcomes(t *testing.T) {
 	t.Parallel()

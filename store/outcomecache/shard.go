@@ -9,7 +9,7 @@ import (
 	"github.com/semel-dev/semel"
 )
 
-// entryBytes is about what an entry takes beside its outcome and its texts: the
+// entryBytes estimates what an entry takes in addition to its outcome and its texts: the
 // record, its place in the map and its links.
 const entryBytes = 512
 
@@ -61,7 +61,7 @@ func (s *shard) get(d *semel.Digest, now time.Time) (rec semel.Record, era uint6
 }
 
 // since is the time that has passed in this process. The monotonic clock may
-// stand still while the machine is suspended, and the wall clock may be set
+// stop while the machine is suspended, and the wall clock may be set
 // back: what has gone further counts.
 func since(from, now time.Time) time.Duration {
 	return max(now.Sub(from), now.Round(0).Sub(from.Round(0)), 0)

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/memdb"
 	"github.com/semel-dev/semel/store/memstore"
 	"github.com/semel-dev/semel/store/outcomecache"
-	"github.com/semel-dev/semel/store/storetest/memdb"
 )
 
 // Transaction mode replays from memory too: what a transaction met once opens

@@ -104,7 +104,7 @@ func ruleNamed(t *testing.T, name string) storetest.Rule {
 func TestBrokenStores(t *testing.T) {
 	t.Parallel()
 	for bug, rules := range map[string][]string{
-		"settle by any fence":    {"settle/stale", "settle/wrong-fence", "model/sequences", "history/linearizable"},
+		"settle by any fence":    {"settle/stale", "settle/wrong-fence", "race/settle-holders", "model/sequences", "history/linearizable"},
 		"fence reused":           {"fence/grows-after-release", "settle/released", "race/claim", "model/sequences"},
 		"fence of each key":      {"fence/grows-across-keys", "fence/grows-after-expiry", "race/fences"},
 		"fence forgotten":        {"fence/grows-after-reopen"},
@@ -134,6 +134,7 @@ func TestBrokenStores(t *testing.T) {
 		"sweep without limit":    {"sweep/limit"},
 		"list oldest first":      {"list/newest-first", "list/limit", "list/cursor"},
 		"list of all scopes":     {"list/filters"},
+		"list without bound":     {"list/bound"},
 	} {
 		t.Run(bug, func(t *testing.T) {
 			t.Parallel()

@@ -42,7 +42,7 @@ func claimAbsent(c *check) {
 		Attempt:     1,
 		ClaimedAt:   rec.ClaimedAt,
 		LeaseUntil:  rec.ClaimedAt.Add(p.Lease),
-		ExpiresAt:   rec.ClaimedAt.Add(p.Lease + p.Retention),
+		ExpiresAt:   rec.ClaimedAt.Add(p.Lease).Add(p.Retention),
 	})
 	c.equal("Lookup must return what Claim returned", c.lookup(p.Digest), rec)
 }

@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/semel-dev/semel"
@@ -15,6 +16,7 @@ func concurrentRules() []Rule {
 		{Name: "race/claim", Promise: 1, Says: "of many that claim an absent intent at once exactly one wins", check: raceClaim},
 		{Name: "race/takeover", Promise: 1, Says: "of many that take a lapsed claim over at once exactly one wins", check: raceTakeOver},
 		{Name: "race/settle", Promise: 2, Says: "of many settlements at once exactly one counts", check: raceSettle},
+		{Name: "race/settle-holders", Promise: 1, Says: "a former holder and the present one that settle at once each get their own answer", check: raceHolders},
 		{Name: "race/renew-or-takeover", Promise: 1, Says: "a lapsed claim is renewed or taken over, never both", check: raceRenew},
 		{Name: "race/fences", Promise: 1, Says: "claims of many keys at once share no fence", check: raceFences},
 	}
@@ -101,6 +103,58 @@ func raceSettle(c *check) {
 			want = semel.ErrSettled
 		}
 		c.wantErr("exactly the settlement that stands must have returned nil", err, want)
+	}
+}
+
+// raceHolders settles each key twice: at once by callers of their own, and in
+// one batch, in either order, where the store takes batches.
+func raceHolders(c *check) {
+	settle := func(ss []semel.SettleParams) []error {
+		errs := make([]error, len(ss))
+		race(len(ss), func(i int) { errs[i] = c.Store.Settle(c.ctx, ss[i].Digest, ss[i].Fence, ss[i].Settlement) })
+		return errs
+	}
+	c.settleTwice("at once", settle)
+	batcher, ok := c.Store.(semel.Batcher)
+	if !ok {
+		return
+	}
+	c.settleTwice("in one batch", func(ss []semel.SettleParams) []error {
+		errs, err := batcher.SettleBatch(c.ctx, ss)
+		c.wantErr("SettleBatch must not fail", err, nil)
+		return errs
+	})
+}
+
+// settleTwice has the former and the present holder of many keys settle.
+func (c *check) settleTwice(how string, settle func([]semel.SettleParams) []error) {
+	c.Helper()
+	const keys = 16
+	var former []semel.Record
+	for i := range keys {
+		former = append(former, c.wins("an absent intent must be won", c.params(fmt.Sprint(how, i))))
+	}
+	c.lapse(former[keys-1].Digest)
+	var steps []semel.SettleParams
+	var want []error
+	for i, rec := range former {
+		present := c.wins("a lapsed claim must be won by taking it over", takingOver(rec.Fence, by("second", c.params(rec.Name))))
+		pair := []semel.SettleParams{
+			{Digest: rec.Digest, Fence: rec.Fence, Settlement: completed("former")},
+			{Digest: rec.Digest, Fence: present.Fence, Settlement: completed("present")},
+		}
+		answers := []error{semel.ErrLost, nil}
+		if i%2 == 1 {
+			slices.Reverse(pair)
+			slices.Reverse(answers)
+		}
+		steps, want = append(steps, pair...), append(want, answers...)
+	}
+	for i, err := range settle(steps) {
+		c.wantErr(fmt.Sprintf("only the present holder may settle, %s, as step %d of two", how, i%2+1), err, want[i])
+	}
+	for _, rec := range former {
+		c.equal("the present holder's outcome must stand", string(c.lookup(rec.Digest).Outcome), "present")
 	}
 }
 

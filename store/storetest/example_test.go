@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/semel-dev/semel/internal/memdb"
 	"github.com/semel-dev/semel/store/memstore"
 	"github.com/semel-dev/semel/store/storetest"
-	"github.com/semel-dev/semel/store/storetest/memdb"
 )
 
 // The test file of a store: a harness that opens a fresh one with a clock that

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"math"
 	"time"
 
 	"github.com/semel-dev/semel"
@@ -22,6 +23,9 @@ func expiryRules() []Rule {
 		)
 	}
 	return append(rules, Rule{
+		Name: "expiry/longest", Promise: 2, check: longest,
+		Says: "the longest lease and retention that there are do not add up to less",
+	}, Rule{
 		Name: "expiry/takeover-absent", Promise: 2, check: expiredTakeOver,
 		Says: "an expired record cannot be taken over; it is won as a first attempt",
 	})
@@ -78,6 +82,21 @@ func (c *check) expires(state semel.State, swept bool, name string, then func(se
 		c.sweep()
 	}
 	then(rec)
+}
+
+func longest(c *check) {
+	const most = time.Duration(math.MaxInt64 / int64(time.Millisecond) * int64(time.Millisecond))
+	p := c.params("a")
+	p.Lease, p.Retention = most, most
+	rec := c.wins("an absent intent must be won", p)
+	c.equal("a claim must say when it ends", rec.ExpiresAt, rec.ClaimedAt.Add(most).Add(most))
+	c.equal("Lookup must return what Claim returned", c.lookup(p.Digest), rec)
+	c.wantErr("a held claim must be renewed", c.Store.Renew(c.ctx, rec.Digest, rec.Fence, most), nil)
+	to := completed("answer")
+	to.Retention = most
+	c.settle("a held claim must be settled", rec, to, nil)
+	settled := c.lookup(p.Digest)
+	c.equal("a settled record must say when it expires", settled.ExpiresAt, settled.SettledAt.Add(most))
 }
 
 func expiredTakeOver(c *check) {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/store/storefault"
 )
 
 // maxRepeats bounds how often a verb is repeated until its answer is definite.
@@ -23,9 +22,9 @@ const maxRepeats = 64
 // Rules that count calls, end contexts or use optional interfaces are left out.
 func RunFaults(t *testing.T, h Harness) {
 	t.Helper()
-	for name, plan := range map[string]storefault.Plan{
-		"before": {Faults: firstOfEach(storefault.FailBefore)},
-		"after":  {Faults: firstOfEach(storefault.FailAfter)},
+	for name, plan := range map[string]Faults{
+		"before": {Before: someOfEach},
+		"after":  {After: someOfEach},
 		"often":  {FailBefore: 0.3, FailAfter: 0.3, Delay: 0.1, MaxDelay: 200 * time.Microsecond, Seed: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -40,13 +39,12 @@ func RunFaults(t *testing.T, h Harness) {
 	}
 }
 
-// firstOfEach lets the first three calls of every verb fail.
-func firstOfEach(kind storefault.Kind) []storefault.Fault {
-	faults := make([]storefault.Fault, 0, 3)
-	for n := range cap(faults) {
-		faults = append(faults, storefault.Fault{N: 2*n + 1, Kind: kind})
+// someOfEach lets the first, the third and the fifth call of every verb fail.
+func someOfEach(c Call) error {
+	if c.N%2 == 1 && c.N < 6 {
+		return ErrInjected
 	}
-	return faults
+	return nil
 }
 
 // faultRules are the rules whose words stay true when verbs are repeated.
@@ -59,18 +57,18 @@ func faultRules() []Rule {
 }
 
 // faulty puts the plan, and a client that repeats, before the harness's store.
-func faulty(h Harness, plan storefault.Plan) Harness {
+func faulty(h Harness, plan Faults) Harness {
 	return func(tb testing.TB) *Instance {
 		tb.Helper()
 		inst := h(tb)
 		if inst == nil || inst.Store == nil {
 			return inst
 		}
-		inst.Store = &steady{storefault.Wrap(inst.Store, plan)}
+		inst.Store = &steady{Break(inst.Store, plan)}
 		if reopen := inst.Reopen; reopen != nil {
 			inst.Reopen = func(tb testing.TB) semel.Store {
 				tb.Helper()
-				return &steady{storefault.Wrap(reopen(tb), plan)}
+				return &steady{Break(reopen(tb), plan)}
 			}
 		}
 		return inst
@@ -86,7 +84,7 @@ func repeat(ctx context.Context, verb func() error) error {
 	err := errNeverDefinite
 	for range maxRepeats {
 		err = verb()
-		if !errors.Is(err, storefault.ErrInjected) || ctx.Err() != nil {
+		if !errors.Is(err, ErrInjected) || ctx.Err() != nil {
 			return err
 		}
 	}
@@ -171,7 +169,7 @@ func (w *intent) get() (string, error) {
 		case !won && rec.State == semel.StateCompleted:
 			return string(rec.Outcome), nil
 		case !won:
-			pause(ctx)
+			sleep(ctx, time.Millisecond)
 			continue
 		case w.releases.Add(1) <= 3:
 			// A lost reply to a release may be answered, when it is
@@ -185,14 +183,4 @@ func (w *intent) get() (string, error) {
 		return outcome, store.Settle(ctx, rec.Digest, rec.Fence, completed(outcome))
 	}
 	return "", ctx.Err()
-}
-
-// pause gives the holder a moment.
-func pause(ctx context.Context) {
-	timer := time.NewTimer(time.Millisecond)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/semel-dev/semel"
@@ -11,7 +12,8 @@ func listRules() []Rule {
 	return []Rule{
 		{Name: "list/newest-first", Says: "the newest claim comes first", check: listOrder, needs: needLister},
 		{Name: "list/limit", Promise: 8, Says: "no more than the limit comes, and an impossible limit is refused or cut", check: listLimit, needs: needLister},
-		{Name: "list/cursor", Says: "Before walks over every record exactly once", check: listCursor, needs: needLister},
+		{Name: "list/cursor", Says: "Next walks over every record exactly once", check: listCursor, needs: needLister},
+		{Name: "list/bound", Promise: 8, Says: "no more records are looked at than asked for, and the cursor continues there", check: listBound, needs: needLister},
 		{Name: "list/filters", Promise: 5, Says: "scope, name and states select", check: listFilters, needs: needLister},
 		{Name: "list/outcomes", Says: "outcomes come only when they are asked for", check: listOutcomes, needs: needLister},
 		{Name: "list/expired", Promise: 2, Says: "expired records are not listed", check: listExpired, needs: needLister},
@@ -27,21 +29,21 @@ func sweepRules() []Rule {
 	}
 }
 
-func (c *check) list(p semel.ListParams) []semel.Record {
+func (c *check) list(p semel.ListParams) semel.ListPage {
 	c.Helper()
 	lister, ok := semel.StoreAs[semel.Lister](c.Store)
 	if !ok {
 		c.fail("the store must still be a Lister", fmt.Sprintf("%T", c.Store), "semel.Lister")
 	}
-	recs, err := lister.List(c.ctx, p)
+	page, err := lister.List(c.ctx, p)
 	c.wantErr("List must not fail", err, nil)
-	return recs
+	return page
 }
 
 // names are the listed names, in their order.
 func (c *check) names(p semel.ListParams) []string {
 	c.Helper()
-	recs := c.list(p)
+	recs := c.list(p).Records
 	names := make([]string, len(recs))
 	for i := range recs {
 		names[i] = recs[i].Name
@@ -64,7 +66,7 @@ func listOrder(c *check) {
 	former := c.lookup(c.params("a").Digest)
 	c.wins("a lapsed claim must be won by taking it over", takingOver(former.Fence, c.params("a")))
 	c.equal("a takeover must come first", c.names(semel.ListParams{}), []string{"a", "c", "b"})
-	for _, rec := range c.list(semel.ListParams{}) {
+	for _, rec := range c.list(semel.ListParams{}).Records {
 		c.equal("List must show what Lookup shows", rec, c.lookup(rec.Digest))
 	}
 }
@@ -75,8 +77,13 @@ func listLimit(c *check) {
 	c.equal("zero must mean the greatest limit", c.names(semel.ListParams{}), []string{"e", "d", "c", "b", "a"})
 	lister, _ := semel.StoreAs[semel.Lister](c.Store)
 	for _, limit := range []int{-1, semel.MaxListLimit + 1} {
-		if recs, err := lister.List(c.ctx, semel.ListParams{Limit: limit}); err == nil && len(recs) > semel.MaxListLimit {
-			c.fail("an impossible limit must be refused or cut", len(recs), "an error")
+		if page, err := lister.List(c.ctx, semel.ListParams{Limit: limit}); err == nil {
+			c.fail("an impossible limit must be refused", len(page.Records), "an error")
+		}
+	}
+	for _, examine := range []int{-1, semel.MaxListExamined + 1} {
+		if page, err := lister.List(c.ctx, semel.ListParams{Examine: examine}); err == nil {
+			c.fail("an impossible bound must be refused", page.Examined, "an error")
 		}
 	}
 }
@@ -91,16 +98,57 @@ func listCursor(c *check) {
 	var got []string
 	p := semel.ListParams{Limit: 5}
 	for range want {
-		recs := c.list(p)
-		if len(recs) == 0 {
-			break
-		}
-		for _, rec := range recs {
+		page := c.list(p)
+		for _, rec := range page.Records {
 			got = append(got, rec.Name)
 		}
-		p.Before = recs[len(recs)-1].Fence
+		if p.After = page.Next; p.After == "" {
+			break
+		}
 	}
 	c.equal("the cursor must walk over every record exactly once", got, want)
+	c.equal("a walk must end", p.After, "")
+	lister, _ := semel.StoreAs[semel.Lister](c.Store)
+	for _, cursor := range []string{"x", "-1", "1.x", "18446744073709551616", " "} {
+		_, err := lister.List(c.ctx, semel.ListParams{After: cursor})
+		c.wantErr(fmt.Sprintf("%q is not a cursor", cursor), err, semel.ErrCursor)
+	}
+}
+
+// listBound looks for the oldest record among many that the filter leaves out.
+func listBound(c *check) {
+	const records, examine = 60, 10
+	c.claimNames("wanted")
+	for i := range records - 1 {
+		c.claimNames(fmt.Sprint(i))
+	}
+	var got []string
+	p := semel.ListParams{Name: "wanted", Examine: examine}
+	for examined := 0; ; {
+		page := c.list(p)
+		most := examine
+		if page.Unordered {
+			most = records / 2 // such a store may finish the part that it reads
+		}
+		if page.Examined > most {
+			c.fail("List must not look at more records than it may", page.Examined, most)
+		}
+		for _, rec := range page.Records {
+			got = append(got, rec.Name)
+		}
+		examined += page.Examined
+		if p.After = page.Next; p.After == "" {
+			break
+		}
+		if examined > 2*records {
+			c.fail("a walk must end", examined, records)
+		}
+	}
+	c.equal("the walk must find what is there", slices.Compact(got), []string{"wanted"})
+	page := c.list(semel.ListParams{Limit: 2})
+	if page.Examined < 2 || page.Next == "" {
+		c.fail("a page that is full must say where to continue", page, "a cursor")
+	}
 }
 
 func listFilters(c *check) {
@@ -141,10 +189,10 @@ func listFilters(c *check) {
 func listOutcomes(c *check) {
 	rec := c.wins("an absent intent must be won", c.params("a"))
 	c.settle("a held claim must be settled", rec, completed("answer"), nil)
-	if recs := c.list(semel.ListParams{}); len(recs) != 1 || recs[0].Outcome != nil || !recs[0].Kept {
+	if recs := c.list(semel.ListParams{}).Records; len(recs) != 1 || recs[0].Outcome != nil || !recs[0].Kept {
 		c.fail("outcomes must not come unless asked for", recs, "one record, kept, without outcome")
 	}
-	if recs := c.list(semel.ListParams{Outcomes: true}); len(recs) != 1 || string(recs[0].Outcome) != "answer" {
+	if recs := c.list(semel.ListParams{Outcomes: true}).Records; len(recs) != 1 || string(recs[0].Outcome) != "answer" {
 		c.fail("outcomes must come when asked for", recs, "one record with its outcome")
 	}
 }

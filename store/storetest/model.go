@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/machine"
+	"github.com/semel-dev/semel/internal/transition"
 )
 
 // model is the contract as plainly as it can be written: the transition table
-// of internal/machine, a map, a clock, and no concurrency. The fences are the
+// of internal/transition, a map, a clock, and no concurrency. The fences are the
 // store's own; the model says when there must be a new one. It ties stores
 // whose verbs are SQL or Lua to the table that the guard and memstore run on
 // and that internal/model explores.
@@ -27,7 +27,7 @@ func newModel(now time.Time) *model {
 // find returns the record as it would be read now; nil when it is absent.
 func (m *model) find(d semel.Digest) *semel.Record {
 	rec := m.records[d]
-	if rec == nil || machine.Reached(m.now.UnixMilli(), rec.ExpiresAt.UnixMilli()) {
+	if rec == nil || transition.Reached(m.now.UnixMilli(), rec.ExpiresAt.UnixMilli()) {
 		return nil
 	}
 	rec.ReadAt = m.now
@@ -40,33 +40,33 @@ func (m *model) claim(p semel.ClaimParams, given semel.Fence) (rec semel.Record,
 	old := m.find(p.Digest)
 	attempt := 1
 	sameOwner := old != nil && old.Owner == p.Owner && p.Owner != semel.Owner{}
-	switch answer := machine.Claim(stands(old), uint64(p.TakeOver), sameOwner); answer {
-	case machine.Stands, machine.Repeated:
-		return *old, answer == machine.Repeated, false
-	case machine.TakenOver:
+	switch answer := transition.Claim(stands(old), uint64(p.TakeOver), sameOwner); answer {
+	case transition.NotWon, transition.Repeated:
+		return *old, answer == transition.Repeated, false
+	case transition.TakenOver:
 		attempt = old.Attempt + 1
-	case machine.Fresh:
+	case transition.Fresh:
 	}
 	m.records[p.Digest] = &semel.Record{
 		Digest: p.Digest, Scope: p.Scope, Name: p.Name, Fingerprint: p.Fingerprint,
 		State: semel.StateClaimed, Fence: given, Owner: p.Owner, Attempt: attempt,
-		ClaimedAt: m.now, LeaseUntil: m.now.Add(p.Lease), ExpiresAt: m.now.Add(p.Lease + p.Retention), ReadAt: m.now,
+		ClaimedAt: m.now, LeaseUntil: m.now.Add(p.Lease), ExpiresAt: m.now.Add(p.Lease).Add(p.Retention), ReadAt: m.now,
 	}
 	m.keeps[p.Digest] = p.Retention
 	return *m.records[p.Digest], true, true
 }
 
 // stands is the record as the transition table sees it; nil is absent.
-func stands(rec *semel.Record) machine.Record {
+func stands(rec *semel.Record) transition.Record {
 	if rec == nil {
-		return machine.Record{}
+		return transition.Record{}
 	}
-	return machine.Record{State: machine.State(rec.State), Lapsed: rec.Lapsed(), Fence: uint64(rec.Fence)}
+	return transition.Record{State: transition.State(rec.State), Lapsed: rec.Lapsed(), Fence: uint64(rec.Fence)}
 }
 
 func (m *model) renew(d semel.Digest, f semel.Fence, lease time.Duration) error {
 	rec := m.find(d)
-	if !machine.Renew(stands(rec), uint64(f)) {
+	if !transition.Renew(stands(rec), uint64(f)) {
 		return semel.ErrLost
 	}
 	rec.LeaseUntil = m.now.Add(lease)
@@ -77,17 +77,17 @@ func (m *model) renew(d semel.Digest, f semel.Fence, lease time.Duration) error 
 func (m *model) settle(d semel.Digest, f semel.Fence, to semel.Settlement) error {
 	rec := m.find(d)
 	same := rec != nil && rec.Kept == to.Kept && bytes.Equal(rec.Outcome, to.Outcome)
-	switch machine.Settle(stands(rec), uint64(f), machine.State(to.State), same) {
-	case machine.Nothing:
+	switch transition.Settle(stands(rec), uint64(f), transition.State(to.State), same) {
+	case transition.Nothing:
 		return nil
-	case machine.Lost:
+	case transition.Lost:
 		return semel.ErrLost
-	case machine.Settled:
+	case transition.Settled:
 		return semel.ErrSettled
-	case machine.Remove:
+	case transition.Remove:
 		delete(m.records, d)
 		return nil
-	case machine.Write:
+	case transition.Write:
 	}
 	rec.State, rec.Outcome, rec.Kept, rec.Note = to.State, to.Outcome, to.Kept, to.Note
 	rec.SettledAt, rec.ExpiresAt = m.now, m.now.Add(to.Retention)

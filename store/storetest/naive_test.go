@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/listing"
 	"github.com/semel-dev/semel/store/storetest"
 )
 
@@ -156,7 +157,7 @@ func (n *naive) give(p semel.ClaimParams, attempt int) semel.Record {
 	rec := &semel.Record{
 		Digest: p.Digest, Scope: p.Scope, Name: p.Name, Fingerprint: p.Fingerprint, State: semel.StateClaimed,
 		Fence: fence, Owner: p.Owner, Attempt: attempt, ClaimedAt: n.now, LeaseUntil: n.now.Add(p.Lease),
-		ExpiresAt: n.now.Add(p.Lease + p.Retention), ReadAt: n.now,
+		ExpiresAt: n.now.Add(p.Lease).Add(p.Retention), ReadAt: n.now,
 	}
 	if n.is("local time") {
 		rec.ClaimedAt = rec.ClaimedAt.In(time.FixedZone("CET", 3600))
@@ -250,35 +251,49 @@ func (n *naive) Close() error {
 	return nil
 }
 
-func (n *naive) List(ctx context.Context, p semel.ListParams) ([]semel.Record, error) {
+func (n *naive) List(ctx context.Context, p semel.ListParams) (semel.ListPage, error) {
 	err := n.enter(ctx)
 	defer n.mu.Unlock()
 	if err != nil {
-		return nil, err
+		return semel.ListPage{}, err
 	}
-	var recs []semel.Record
+	if err := p.Validate(); err != nil {
+		return semel.ListPage{}, err
+	}
+	before, err := listing.Before(p.After)
+	if err != nil {
+		return semel.ListPage{}, err
+	}
+	var looked []semel.Record
 	for d := range n.recs {
-		rec := n.find(d)
-		if rec == nil || (p.Scope != "" && p.Scope != rec.Scope && !n.is("list of all scopes")) || (p.Name != "" && p.Name != rec.Name) ||
-			(p.Before != 0 && rec.Fence >= p.Before) || (len(p.States) != 0 && !slices.Contains(p.States, rec.State)) {
-			continue
+		if rec := n.find(d); rec != nil && rec.Fence < before {
+			looked = append(looked, *rec)
 		}
-		shown := *rec
-		if !p.Outcomes {
-			shown.Outcome = nil
-		}
-		recs = append(recs, shown)
 	}
-	slices.SortFunc(recs, func(a, b semel.Record) int {
+	slices.SortFunc(looked, func(a, b semel.Record) int {
 		if n.is("list oldest first") {
 			a, b = b, a
 		}
 		return int(b.Fence) - int(a.Fence)
 	})
-	if p.Limit <= 0 || p.Limit > semel.MaxListLimit {
-		p.Limit = semel.MaxListLimit
+	var page semel.ListPage
+	for i := range looked {
+		rec := &looked[i]
+		if len(page.Records) == p.Limit || (i == p.Examine && !n.is("list without bound")) {
+			page.Next = listing.Cursor(looked[i-1].Fence)
+			break
+		}
+		page.Examined++
+		if (p.Scope != "" && p.Scope != rec.Scope && !n.is("list of all scopes")) || (p.Name != "" && p.Name != rec.Name) ||
+			(len(p.States) != 0 && !slices.Contains(p.States, rec.State)) {
+			continue
+		}
+		if !p.Outcomes {
+			rec.Outcome = nil
+		}
+		page.Records = append(page.Records, *rec)
 	}
-	return recs[:min(p.Limit, len(recs))], nil
+	return page, nil
 }
 
 func (n *naive) Sweep(ctx context.Context, limit int) (int, error) {

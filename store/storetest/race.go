@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/store/storetest/storerace"
+	"github.com/semel-dev/semel/internal/storerace"
 )
 
 // RaceOptions say how hard [Race] races.

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/semel-dev/semel/internal/memdb"
 	"github.com/semel-dev/semel/store/memstore"
 	"github.com/semel-dev/semel/store/storetest"
-	"github.com/semel-dev/semel/store/storetest/memdb"
 )
 
 // TestRunningClock shows that the suite also fits a store whose clock can be

@@ -62,7 +62,7 @@ func Rules() []Rule {
 	return slices.Concat(
 		claimRules(), takeOverRules(), fenceRules(), renewRules(), settleRules(), resettleRules(),
 		expiryRules(), outcomeRules(), keyRules(), timeRules(), contextRules(), closeRules(),
-		concurrentRules(), listRules(), sweepRules(), modelRules(), historyRules(),
+		concurrentRules(), verdictRules(), listRules(), sweepRules(), modelRules(), historyRules(),
 	)
 }
 

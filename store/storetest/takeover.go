@@ -32,7 +32,7 @@ func taken(p semel.ClaimParams, former, now semel.Record) semel.Record {
 		Attempt:     former.Attempt + 1,
 		ClaimedAt:   now.ClaimedAt,
 		LeaseUntil:  now.ClaimedAt.Add(p.Lease),
-		ExpiresAt:   now.ClaimedAt.Add(p.Lease + p.Retention),
+		ExpiresAt:   now.ClaimedAt.Add(p.Lease).Add(p.Retention),
 	}
 }
 

@@ -13,6 +13,7 @@ func beginTxRules() []TxRule {
 		{Name: "begintx/complete", Promise: 4, Says: "what was completed is replayed, by every guard", check: beginComplete},
 		{Name: "begintx/rollback", Promise: 3, Says: "what was rolled back is executed by the next attempt", check: beginRollback},
 		{Name: "begintx/unknown", Promise: 3, Says: "Unknown leaves no row, and is refused from then on", check: beginUnknown},
+		{Name: "begintx/cancel", Promise: 3, Says: "Cancel leaves no row, and a tombstone", check: beginCancel},
 		{Name: "begintx/final", Promise: 2, Says: "Final leaves no row, and its outcome is replayed", check: beginFinal},
 		{Name: "begintx/not-kept", Promise: 3, Says: "an answer that is too large to keep is not executed again", check: beginNotKept},
 		{Name: "begintx/in-flight", Promise: 1, Says: "whoever does not wait is told that it is in flight, in the same process and in another", check: beginInFlight},
@@ -140,10 +141,24 @@ func beginUnknown(c *txCheck) {
 	if rec.State != semel.StateUnknown || rec.Note != "the mail may be on its way" {
 		c.fail("the record must say why", rec.Note, "the mail may be on its way")
 	}
-	_, err = g.Resolve(c.ctx, semel.Operator{Name: "storetest"}, rec.Digest, semel.Settlement{State: semel.StateReleased, Note: "looked it up"})
+	_, err = records(g).Resolve(c.ctx, anOperator(), rec.Digest, rec.Fence, semel.Settlement{State: semel.StateReleased, Note: "looked it up"})
 	c.wantErr("an operator must be able to resolve it", err, nil)
 	c.wantErr("Complete must not fail", c.begins("what was resolved as released must be claimed", g, k).Complete([]byte("answer"), nil), nil)
 	c.rows("the row must be there once", txRow, 1)
+}
+
+func beginCancel(c *txCheck) {
+	g, k := c.guard(semel.Policy{}), txName("a")
+	claim := c.begins("an absent intent must be claimed", g, k)
+	c.wantErr("Cancel must not fail", claim.Cancel("the order was undone"), nil)
+	c.rows("what is cancelled must leave no row", txRow, 0)
+	c.refuses("what is cancelled must be refused", g, c.db.Transactor, k, semel.ErrCancelled)
+	rec, err := g.Lookup(c.ctx, k)
+	c.wantErr("the tombstone must be found", err, nil)
+	if rec.State != semel.StateCancelled || rec.Note != "the order was undone" {
+		c.fail("the tombstone must say why", fmt.Sprintf("%s, note %q", describe(rec), rec.Note), "cancelled")
+	}
+	c.wantErr("a claim must be settled once", claim.Cancel("again"), semel.ErrSettled)
 }
 
 func beginFinal(c *txCheck) {
@@ -219,7 +234,7 @@ func beginLeftUnknown(c *txCheck) {
 
 func beginCancelled(c *txCheck) {
 	g, k := c.guard(semel.Policy{}), txName("a")
-	_, err := g.Cancel(c.ctx, semel.Operator{Name: "storetest"}, k, "a mistake")
+	_, err := records(g).Cancel(c.ctx, anOperator(), k, 0, "a mistake")
 	c.wantErr("an absent intent must be cancelled", err, nil)
 	c.refuses("what was cancelled must be refused", g, c.db.Transactor, k, semel.ErrCancelled)
 }

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/memdb"
 	"github.com/semel-dev/semel/store/memstore"
 	"github.com/semel-dev/semel/store/storetest"
-	"github.com/semel-dev/semel/store/storetest/memdb"
 )
 
 // bugged is a transactor whose transactions have a bug.
@@ -66,6 +66,8 @@ func (tx *buggedTx) Commit(ctx context.Context, s semel.Settlement) error {
 	case tx.bug == "note dropped":
 		s.Note = ""
 	case tx.bug == "unknown rolls back" && s.State == semel.StateUnknown:
+		return tx.Tx.Rollback()
+	case tx.bug == "tombstone rolls back" && s.State == semel.StateCancelled:
 		return tx.Tx.Rollback()
 	case tx.bug == "retention halved":
 		s.Retention /= 2
@@ -186,7 +188,8 @@ func TestBrokenTransactions(t *testing.T) {
 		"owner forgotten":      {"tx/claim-absent", "tx/claim-shown"},
 		"values lost":          {"tx/context", "begintx/context-ended"},
 		"kept by force":        {"tx/commit-not-kept", "begintx/not-kept"},
-		"note dropped":         {"tx/commit-unknown", "begintx/unknown"},
+		"note dropped":         {"tx/commit-unknown", "begintx/unknown", "begintx/cancel"},
+		"tombstone rolls back": {"begintx/cancel"},
 		"unknown rolls back":   {"tx/commit-unknown", "begintx/unknown", "dotx/unknown"},
 		"retention halved":     {"tx/commit", "tx/expiry", "dotx/retention"},
 		"commit denied":        {"tx/commit", "tx/commit-without-rows", "begintx/complete"},

@@ -8,9 +8,9 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/semel-dev/semel/internal/memdb"
 	"github.com/semel-dev/semel/store/memstore"
 	"github.com/semel-dev/semel/store/storetest"
-	"github.com/semel-dev/semel/store/storetest/memdb"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -12,9 +12,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/storerace"
 	"github.com/semel-dev/semel/store/memstore"
-	"github.com/semel-dev/semel/store/storefault"
-	"github.com/semel-dev/semel/store/storetest/storerace"
+	"github.com/semel-dev/semel/store/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -46,7 +46,7 @@ func TestRunFindsNothingInAGoodStore(t *testing.T) {
 
 func TestRunRepeatsWhatIsNotDefinite(t *testing.T) {
 	t.Parallel()
-	store := storefault.Wrap(memstore.New(nil), storefault.Plan{FailBefore: 0.2, FailAfter: 0.2, Seed: 1})
+	store := storetest.Break(memstore.New(nil), storetest.Faults{FailBefore: 0.2, FailAfter: 0.2, Seed: 1})
 	report, err := storerace.Run(t.Context(), sessions(store), &storerace.Options{Keys: 8})
 	if err != nil || len(report.Violations) != 0 || report.Wins != 8+8*4 {
 		t.Fatalf("got %+v, error %v, want 40 wins and no violation", report, err)

@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/memdb"
 	"github.com/semel-dev/semel/store/memstore"
-	"github.com/semel-dev/semel/store/storetest/memdb"
 )
 
 // The reply to the commit is lost. The guard asks the database, and finds that

@@ -1,0 +1,259 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/semel-dev/semel"
+)
+
+// ErrInjected is wrapped by every failure that a [Faulty] store makes up. It
+// wraps none of semel's sentinels: whether the step was taken is unknown.
+var ErrInjected = errors.New("storetest: injected failure")
+
+// Call is one call of a verb: claim, renew, settle, lookup, list, sweep or count.
+type Call struct {
+	Verb   string
+	N      int          // counts the calls of this verb, from 1
+	Digest semel.Digest // zero for list, sweep and count
+	// Err is the inner store's answer; nil before it was asked.
+	Err error
+}
+
+// Faults decides which calls fail. The zero value lets everything through. A
+// call is first delayed, and then fails as the first field here says.
+type Faults struct {
+	// Before is asked before the inner store; an error fails the call with it.
+	// It may block to delay the call.
+	Before func(Call) error
+	// After is asked when the inner store has answered; an error replaces that
+	// answer. It may block to delay the reply.
+	After func(Call) error
+	// FailBefore, FailAfter and Delay are the probabilities, 0 to 1, that a
+	// call fails before or after the inner store takes the step, or waits. The
+	// same Seed gives the same failures to the same sequence of calls.
+	FailBefore float64
+	FailAfter  float64
+	Delay      float64
+	// MaxDelay bounds delays. 0 means a millisecond.
+	MaxDelay time.Duration
+	Seed     uint64
+}
+
+// Faulty is a [semel.Store] with failures between it and its callers: a step
+// that was never taken, a step that was taken but whose reply was lost, a step
+// that takes long, a store that cannot be reached. The second one matters most:
+// a caller that reads an error as "it did not happen" loses a settlement, or
+// keeps a claim that it does not know of. Every verb is safe to repeat, which
+// is the right answer to all of them. It is safe for concurrent use; [Break] is
+// the only way to make one.
+//
+// It is a [semel.Lister] and a [semel.Counter] even where the inner store is
+// not: the call then returns an error that wraps [errors.ErrUnsupported]. It is
+// also a [semel.Sweeper], which sweeps nothing where the inner store cannot.
+// Other optional interfaces of the inner store do not show through, as their
+// calls would not fail.
+type Faulty struct {
+	inner  semel.Store
+	faults Faults
+
+	mu          sync.Mutex // guards the fields below
+	random      *rand.Rand
+	calls       map[string]int
+	failed      int
+	partitioned bool
+}
+
+var (
+	_ semel.Store   = (*Faulty)(nil)
+	_ semel.Lister  = (*Faulty)(nil)
+	_ semel.Sweeper = (*Faulty)(nil)
+	_ semel.Counter = (*Faulty)(nil)
+)
+
+// Break puts faults between the store and its callers.
+func Break(inner semel.Store, f Faults) *Faulty {
+	if f.MaxDelay <= 0 {
+		f.MaxDelay = time.Millisecond
+	}
+	return &Faulty{
+		inner:  inner,
+		faults: f,
+		random: rand.New(rand.NewPCG(f.Seed, 0)), //nolint:gosec // failures are to be repeatable, not secret.
+		calls:  map[string]int{},
+	}
+}
+
+// Partition lets every call fail before it reaches the inner store, until
+// [Faulty.Heal].
+func (s *Faulty) Partition() { s.setPartitioned(true) }
+
+// Heal ends a [Faulty.Partition].
+func (s *Faulty) Heal() { s.setPartitioned(false) }
+
+func (s *Faulty) setPartitioned(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.partitioned = on
+}
+
+// Calls returns how often the verb was called.
+func (s *Faulty) Calls(verb string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[verb]
+}
+
+// Failed returns how many calls failed as planned.
+func (s *Faulty) Failed() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
+}
+
+// call asks the inner store, unless the call is to fail before.
+func (s *Faulty) call(ctx context.Context, verb string, d semel.Digest, ask func() error) error {
+	before, after, delay, call := s.draw(verb, d)
+	if delay > 0 && !sleep(ctx, delay) {
+		return fmt.Errorf("storetest: %s delayed: %w", verb, ctx.Err())
+	}
+	if s.faults.Before != nil {
+		if err := s.faults.Before(call); err != nil {
+			return s.fail(err)
+		}
+	}
+	if before {
+		return s.fail(fmt.Errorf("%w: %s %d before it was taken", ErrInjected, verb, call.N))
+	}
+	call.Err = ask()
+	if s.faults.After != nil {
+		if err := s.faults.After(call); err != nil {
+			return s.fail(err)
+		}
+	}
+	if after {
+		return s.fail(fmt.Errorf("%w: %s %d after it was taken", ErrInjected, verb, call.N))
+	}
+	return call.Err
+}
+
+func (s *Faulty) fail(err error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failed++
+	return err
+}
+
+// draw counts the call and decides whether it fails.
+func (s *Faulty) draw(verb string, d semel.Digest) (before, after bool, delay time.Duration, call Call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls[verb]++
+	// Always four draws, so that the failures of a call do not depend on the faults of others.
+	b, a, waits, share := s.random.Float64(), s.random.Float64(), s.random.Float64(), s.random.Float64()
+	if waits < s.faults.Delay {
+		delay = time.Duration(share * float64(s.faults.MaxDelay))
+	}
+	return s.partitioned || b < s.faults.FailBefore, a < s.faults.FailAfter, delay, Call{Verb: verb, N: s.calls[verb], Digest: d}
+}
+
+// sleep waits, and reports whether the context lasted as long.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Claim implements [semel.Store].
+func (s *Faulty) Claim(ctx context.Context, p semel.ClaimParams) (rec semel.Record, won bool, err error) {
+	err = s.call(ctx, "claim", p.Digest, func() (err error) {
+		rec, won, err = s.inner.Claim(ctx, p)
+		return err
+	})
+	if err != nil {
+		return semel.Record{}, false, err
+	}
+	return rec, won, nil
+}
+
+// Renew implements [semel.Store].
+func (s *Faulty) Renew(ctx context.Context, d semel.Digest, f semel.Fence, lease time.Duration) error {
+	return s.call(ctx, "renew", d, func() error { return s.inner.Renew(ctx, d, f, lease) })
+}
+
+// Settle implements [semel.Store].
+func (s *Faulty) Settle(ctx context.Context, d semel.Digest, f semel.Fence, to semel.Settlement) error {
+	return s.call(ctx, "settle", d, func() error { return s.inner.Settle(ctx, d, f, to) })
+}
+
+// Lookup implements [semel.Store].
+func (s *Faulty) Lookup(ctx context.Context, d semel.Digest) (rec semel.Record, err error) {
+	err = s.call(ctx, "lookup", d, func() (err error) {
+		rec, err = s.inner.Lookup(ctx, d)
+		return err
+	})
+	if err != nil {
+		return semel.Record{}, err
+	}
+	return rec, nil
+}
+
+// Close closes the inner store.
+func (s *Faulty) Close() error { return s.inner.Close() }
+
+// List implements [semel.Lister].
+func (s *Faulty) List(ctx context.Context, p semel.ListParams) (page semel.ListPage, err error) {
+	lister, ok := s.inner.(semel.Lister)
+	if !ok {
+		return semel.ListPage{}, fmt.Errorf("storetest: the inner store is not a semel.Lister: %w", errors.ErrUnsupported)
+	}
+	err = s.call(ctx, "list", semel.Digest{}, func() (err error) {
+		page, err = lister.List(ctx, p)
+		return err
+	})
+	if err != nil {
+		return semel.ListPage{}, err
+	}
+	return page, nil
+}
+
+// Sweep implements [semel.Sweeper].
+func (s *Faulty) Sweep(ctx context.Context, limit int) (removed int, err error) {
+	sweeper, ok := s.inner.(semel.Sweeper)
+	if !ok {
+		return 0, nil
+	}
+	err = s.call(ctx, "sweep", semel.Digest{}, func() (err error) {
+		removed, err = sweeper.Sweep(ctx, limit)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return removed, nil
+}
+
+// Count implements [semel.Counter].
+func (s *Faulty) Count(ctx context.Context) (n int64, err error) {
+	counter, ok := s.inner.(semel.Counter)
+	if !ok {
+		return 0, fmt.Errorf("storetest: the inner store is not a semel.Counter: %w", errors.ErrUnsupported)
+	}
+	err = s.call(ctx, "count", semel.Digest{}, func() (err error) {
+		n, err = counter.Count(ctx)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
