@@ -9,31 +9,31 @@ import (
 )
 
 var (
-	errPooler = errors.New("a pooler stands before the server, through which nothing is told (callers poll; or name the server itself)")
-	errMute   = errors.New("CockroachDB tells nothing (callers poll)")
+	errPooler   = errors.New("a pooler in front of the server passes no notifications on (callers poll; or name the server itself)")
+	errNoNotify = errors.New("CockroachDB tells nothing (callers poll)")
 )
 
 // Await implements [semel.Notifier], by LISTEN and NOTIFY. The first call opens
-// one connection beside the pool, for all calls. A claim that is awaited is
-// marked once, so that only settlements for which somebody waits are told:
-// telling makes commits queue.
+// one connection outside of the pool, for all calls. A claim that is awaited is
+// marked once, so that only settlements that a caller waits for are notified:
+// notifying makes commits queue.
 //
 // It cannot tell, and says so at once, behind a pooler such as PgBouncer.
 func (s *Store) Await(ctx context.Context, d semel.Digest) error {
 	return s.write(ctx, "await", func() error {
-		if s.mute {
-			return errMute
+		if s.plain {
+			return errNoNotify
 		}
 		return s.await(ctx, d)
 	})
 }
 
 func (s *Store) await(ctx context.Context, d semel.Digest) error {
-	room, err := s.ear.join(ctx, s, d)
+	w, err := s.listener.join(ctx, s, d)
 	if err != nil {
 		return err
 	}
-	defer s.ear.leave(d, room)
+	defer s.listener.leave(d, w)
 	for {
 		left, err := s.mark(ctx, d)
 		if err != nil || left == 0 {
@@ -41,9 +41,9 @@ func (s *Store) await(ctx context.Context, d semel.Digest) error {
 		}
 		timer := time.NewTimer(left) // then it has lapsed, or was renewed
 		select {
-		case <-room.told:
+		case <-w.told:
 			timer.Stop()
-			return room.err
+			return w.err
 		case <-ctx.Done():
 			timer.Stop()
 			return ctx.Err()
@@ -55,8 +55,8 @@ func (s *Store) await(ctx context.Context, d semel.Digest) error {
 	}
 }
 
-// mark says how long the lease still lasts, and that somebody waits; 0 when
-// there is no live claim.
+// mark returns how long the lease still lasts, and marks the claim as waited for;
+// 0 without a live claim.
 func (s *Store) mark(ctx context.Context, d semel.Digest) (left time.Duration, err error) {
 	var ms int64
 	var marked bool

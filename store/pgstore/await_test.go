@@ -63,7 +63,7 @@ func eventually(t *testing.T, what string, ask func() bool) {
 	}
 }
 
-// Whoever waits in another process is told of every end of a claim.
+// A waiter in another process hears of every end of a claim.
 func TestAwaitAcrossStores(t *testing.T) {
 	t.Parallel()
 	a := open(t, nil)
@@ -90,7 +90,7 @@ func TestAwaitAcrossStores(t *testing.T) {
 		wantTold(t, first)
 		wantTold(t, second)
 		if err := b.Await(t.Context(), rec.Digest); err != nil {
-			t.Errorf("Await of what is no live claim (%s): %v", name, err)
+			t.Errorf("Await without a live claim (%s): %v", name, err)
 		}
 	}
 	if err := b.Await(t.Context(), params("absent").Digest); err != nil {
@@ -139,7 +139,7 @@ func TestAwaitEnds(t *testing.T) {
 	}
 }
 
-// Nobody is told of what nobody waits for: telling makes commits queue.
+// Without waiters, nothing is notified: notifying makes commits queue.
 func TestSettleTellsOnlyWhoWaits(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)

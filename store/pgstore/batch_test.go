@@ -44,7 +44,7 @@ type wish struct {
 	answer string
 }
 
-// Every step of a batch is answered as if it stood alone, in the order asked,
+// Every step of a batch is answered as if it were alone, in the order asked,
 // and a bad one touches no other.
 func TestClaimBatch(t *testing.T) {
 	t.Parallel()
@@ -199,7 +199,7 @@ func TestSettleBatch(t *testing.T) {
 }
 
 // Promises 1 and 2: batches and single steps on the same keys, in any order at
-// the same time, give each key to one, and nobody meets a deadlock.
+// the same time, give each key to one, and none runs into a deadlock.
 func TestBatchesRace(t *testing.T) {
 	t.Parallel()
 	const racers, keys = 8, 60

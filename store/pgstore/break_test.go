@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/storerace"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/pgstore"
-	"github.com/semel-dev/semel/store/storetest/storerace"
 )
 
 // disturbed is a store that calls disturb while every n-th verb of all that

@@ -21,7 +21,7 @@ const (
 	isolationSetting = "default_transaction_isolation"
 )
 
-// server is what a connection says about the server and its settings.
+// server holds the server and its settings as a connection reports them.
 type server struct {
 	version    int
 	name       string
@@ -45,9 +45,9 @@ func askServer(ctx context.Context, q querier, sql texts) (server, error) {
 	return s, err
 }
 
-// lean reports whether the server speaks PostgreSQL's protocol and lacks some of
+// plain reports whether the server speaks PostgreSQL's protocol and lacks some of
 // its tricks: CockroachDB, YugabyteDB.
-func (s *server) lean() bool {
+func (s *server) plain() bool {
 	return strings.Contains(s.name, "CockroachDB") || strings.Contains(s.name, "-YB-")
 }
 
@@ -59,7 +59,7 @@ func (s *server) overrides() map[string]string {
 	if s.durability == "off" {
 		settings["synchronous_commit"] = "on"
 	}
-	if s.isolation != readCommitted && !s.lean() {
+	if s.isolation != readCommitted && !s.plain() {
 		settings[isolationSetting] = readCommitted
 	}
 	return settings
@@ -91,7 +91,7 @@ func (s *server) warn(ctx context.Context, log *slog.Logger) {
 	if !s.fsync {
 		log.LogAttrs(ctx, slog.LevelWarn, "the server runs with fsync off: a crash of its host loses records, or all of them")
 	}
-	if s.isolation != readCommitted && !s.lean() {
+	if s.isolation != readCommitted && !s.plain() {
 		log.LogAttrs(ctx, slog.LevelWarn, "the default isolation makes steps fail and be repeated; read committed is enough",
 			slog.String(isolationSetting, s.isolation))
 	}
@@ -99,7 +99,7 @@ func (s *server) warn(ctx context.Context, log *slog.Logger) {
 
 // checkSchema refuses a schema that this program cannot work with.
 func (s *Store) checkSchema(ctx context.Context) error {
-	const mend = "start a program that serves once, such as semel gateway, which makes the schema, or run the scripts of pgstore.Migrations"
+	const fix = "start a program that serves once, such as semel gateway, which makes the schema, or run the scripts of pgstore.Migrations"
 	have, err := schemaVersion(ctx, s.pool, s.sql)
 	if err != nil {
 		return err
@@ -111,9 +111,9 @@ func (s *Store) checkSchema(ctx context.Context) error {
 	case have > want:
 		return fmt.Errorf("schema %q is at version %d, this program knows up to %d (run a newer semel, or name another schema)", s.schema, have, want)
 	case have == noSchema:
-		return fmt.Errorf("there is no schema %q with records (%s)", s.schema, mend)
+		return fmt.Errorf("no schema %q with records exists (%s)", s.schema, fix)
 	case have < want:
-		return fmt.Errorf("schema %q is at version %d, want %d (%s)", s.schema, have, want, mend)
+		return fmt.Errorf("schema %q is at version %d, want %d (%s)", s.schema, have, want, fix)
 	}
 	return nil
 }
@@ -121,7 +121,7 @@ func (s *Store) checkSchema(ctx context.Context) error {
 // checkRights refuses a user that lacks a right which a verb needs.
 func (s *Store) checkRights(ctx context.Context) error {
 	missing := ""
-	if err := s.pool.QueryRow(ctx, s.sql["check_rights"], s.readOnly).Scan(&missing); err != nil {
+	if err := s.pool.QueryRow(ctx, s.sql["check_rights"], s.gate.ReadOnly).Scan(&missing); err != nil {
 		return err
 	}
 	if missing != "" {

@@ -25,8 +25,8 @@ func TestCheckServer(t *testing.T) {
 	for _, name := range []string{"CockroachDB CCL v25.2.0", "PostgreSQL 15.2-YB-2.25.1.0-b0 on x86_64-pc-linux-gnu"} {
 		other := good
 		other.name, other.isolation = name, "serializable"
-		if err := other.check(false); err != nil || !other.lean() || len(other.overrides()) != 0 {
-			t.Errorf("got %v, lean %v, overrides %v", err, other.lean(), other.overrides())
+		if err := other.check(false); err != nil || !other.plain() || len(other.overrides()) != 0 {
+			t.Errorf("got %v, plain %v, overrides %v", err, other.plain(), other.overrides())
 		}
 	}
 }

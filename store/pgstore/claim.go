@@ -7,10 +7,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/transition"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 // Claim implements [semel.Store]. A record that is absent without a trace is
-// won in one round trip, and one that stands is shown in one if this process
+// won in one round trip, and an existing one is shown in one if this process
 // has met it before, otherwise in two; a row that was left behind, and one that
 // is taken over, cost one more.
 func (s *Store) Claim(ctx context.Context, p semel.ClaimParams) (rec semel.Record, won bool, err error) {
@@ -50,7 +52,7 @@ func (s *Store) claim(ctx context.Context, p *semel.ClaimParams) (semel.Record, 
 		rec, err := s.find(ctx, p.Digest)
 		switch {
 		case err == nil:
-			return s.met(ctx, p, rec)
+			return s.found(ctx, p, rec)
 		case !noRow(err):
 			return rec, false, err
 		}
@@ -60,7 +62,7 @@ func (s *Store) claim(ctx context.Context, p *semel.ClaimParams) (semel.Record, 
 		return rec, err == nil, err
 	}
 	if rec, err = s.find(ctx, p.Digest); err == nil {
-		return s.met(ctx, p, rec)
+		return s.found(ctx, p, rec)
 	}
 	if noRow(err) {
 		err = errOvertaken
@@ -70,14 +72,14 @@ func (s *Store) claim(ctx context.Context, p *semel.ClaimParams) (semel.Record, 
 
 // insert claims what has no row.
 func (s *Store) insert(ctx context.Context, p *semel.ClaimParams) (semel.Record, error) {
-	var c claimed
+	var fence, ms int64
 	err := s.pool.QueryRow(ctx, s.sql["claim"], p.Digest[:], p.Owner[:], p.Fingerprint[:],
-		p.Lease.Milliseconds(), p.Retention.Milliseconds(), p.Scope, p.Name).Scan(&c.fence, &c.ms, nil)
+		p.Lease.Milliseconds(), p.Retention.Milliseconds(), p.Scope, p.Name).Scan(&fence, &ms, nil)
 	if err != nil {
 		return semel.Record{}, err
 	}
 	s.seen.Add(p.Digest)
-	return c.record(p), nil
+	return verb.Won(p, fence, ms, 1), nil
 }
 
 // find reads the row of a digest, record or not.
@@ -89,40 +91,16 @@ func (s *Store) find(ctx context.Context, d semel.Digest) (semel.Record, error) 
 	return rec, err
 }
 
-// claimed is what the server adds to a claim that was inserted.
-type claimed struct{ fence, ms int64 }
-
-// record is the row that the claim has made.
-func (c *claimed) record(p *semel.ClaimParams) semel.Record {
-	at := fromMS(c.ms)
-	return semel.Record{
-		Digest: p.Digest, Scope: p.Scope, Name: p.Name, Fingerprint: p.Fingerprint, Owner: p.Owner,
-		State: semel.StateClaimed, Fence: semel.Fence(c.fence), Attempt: 1, //nolint:gosec // the sequence counts from 1.
-		ClaimedAt: at, LeaseUntil: at.Add(p.Lease), ExpiresAt: at.Add(p.Lease + p.Retention), ReadAt: at,
-	}
-}
-
-// met decides about a row that was there.
-func (s *Store) met(ctx context.Context, p *semel.ClaimParams, rec semel.Record) (semel.Record, bool, error) {
-	takeOver := p.TakeOver == rec.Fence && (rec.State == semel.StateUnknown || rec.Lapsed())
-	if !takeOver && !absent(&rec) {
-		return rec, repeated(&rec, p), nil
+// found decides about a row that was there.
+func (s *Store) found(ctx context.Context, p *semel.ClaimParams, rec semel.Record) (semel.Record, bool, error) {
+	answer := verb.Claim(&rec, p)
+	if answer == transition.NotWon || answer == transition.Repeated {
+		return rec, answer == transition.Repeated, nil
 	}
 	rec, won, err := scanRecord(s.pool.QueryRow(ctx, s.sql["claim_again"], p.Digest[:], p.Owner[:], p.Fingerprint[:],
-		p.Lease.Milliseconds(), p.Retention.Milliseconds(), p.Scope, p.Name, column(rec.Fence), takeOver))
+		p.Lease.Milliseconds(), p.Retention.Milliseconds(), p.Scope, p.Name, verb.Column(rec.Fence), answer == transition.TakenOver))
 	if noRow(err) {
 		return rec, false, errOvertaken
 	}
 	return rec, won, err
-}
-
-// absent reports whether the row that was met is a record no more.
-func absent(rec *semel.Record) bool {
-	return rec.State == semel.StateReleased || !rec.ReadAt.Before(rec.ExpiresAt)
-}
-
-// repeated reports whether the claim found is the caller's own, whose reply
-// was lost.
-func repeated(rec *semel.Record, p *semel.ClaimParams) bool {
-	return rec.State == semel.StateClaimed && !rec.Lapsed() && rec.Owner == p.Owner && p.Owner != semel.Owner{}
 }

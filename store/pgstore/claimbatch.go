@@ -8,11 +8,12 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 // ClaimBatch implements [semel.Batcher], in one statement, and another one when
 // there is something to read. What it met that can be claimed again, and what
-// came and went meanwhile, is claimed by itself afterwards, as [Store.Claim]
+// came and went meanwhile, is claimed on its own afterwards, as [Store.Claim]
 // does.
 func (s *Store) ClaimBatch(ctx context.Context, ps []semel.ClaimParams) ([]semel.ClaimAnswer, error) {
 	answers := make([]semel.ClaimAnswer, len(ps))
@@ -44,7 +45,7 @@ func (s *Store) claimBatch(ctx context.Context, ps []semel.ClaimParams, answers 
 		}
 		a.Err = translate("claim", tries(ctx, func() (err error) {
 			if met.Record.Fence != 0 {
-				a.Record, a.Won, err = s.met(ctx, p, met.Record)
+				a.Record, a.Won, err = s.found(ctx, p, met.Record)
 				met = semel.ClaimAnswer{} // what was met is old when it is looked at again
 				return err
 			}
@@ -94,12 +95,12 @@ func (s *Store) insertMany(ctx context.Context, ps []semel.ClaimParams, digests 
 		return err
 	}
 	var digest []byte
-	var c claimed
-	_, err = pgx.ForEachRow(rows, []any{&digest, &c.fence, &c.ms, nil}, func() error {
+	var fence, ms int64
+	_, err = pgx.ForEachRow(rows, []any{&digest, &fence, &ms, nil}, func() error {
 		if at, ok := digests.find(digest); ok {
 			p := &ps[digests.index[at]]
 			s.seen.Add(p.Digest)
-			found[at] = semel.ClaimAnswer{Record: c.record(p), Won: true}
+			found[at] = semel.ClaimAnswer{Record: verb.Won(p, fence, ms, 1), Won: true}
 		}
 		return nil
 	})
@@ -124,7 +125,7 @@ func (s *Store) findMany(ctx context.Context, digests *order, found []semel.Clai
 	var r row
 	_, err = pgx.ForEachRow(rows, r.into(), func() error {
 		rec, err := r.record()
-		if at, ok := digests.find(r.digest); ok && err == nil {
+		if at, ok := digests.find(r.Digest); ok && err == nil {
 			s.seen.Add(rec.Digest)
 			found[at] = semel.ClaimAnswer{Record: rec}
 		}
@@ -133,7 +134,7 @@ func (s *Store) findMany(ctx context.Context, digests *order, found []semel.Clai
 	return err
 }
 
-// order is the steps of a batch in the order of their digests: everybody locks
+// order sorts the steps of a batch by their digests: every batch locks
 // rows in that order, so that no two batches wait for each other.
 type order struct {
 	index []int // of the step

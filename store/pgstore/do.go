@@ -31,7 +31,7 @@ func Do[T any](
 
 // DoWith is [Do] for work that begins with a statement known beforehand, such
 // as its INSERT. The statement travels with the claim, in one round trip, and
-// runs only if that was won; rows are what it returned, read into memory. When
+// runs only if that was won; rows holds its result, read into memory. When
 // it fails, fn does not run, and its error is that of the work.
 //
 // It saves one of three round trips. Under the stricter isolations, and inside

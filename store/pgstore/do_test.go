@@ -17,7 +17,7 @@ import (
 	"github.com/semel-dev/semel/store/pgstore"
 )
 
-// shop is an application: orders, and records beside them.
+// shop is an application: orders, and records next to them.
 type shop struct {
 	pool   *pgxpool.Pool
 	store  *pgstore.Store
@@ -46,7 +46,7 @@ func openShopAt(t *testing.T, dsn string, o *semel.Options) *shop {
 	return s
 }
 
-// newGuard never sweeps by itself.
+// newGuard never sweeps on its own.
 func newGuard(t *testing.T, s semel.Store, o *semel.Options) *semel.Guard {
 	t.Helper()
 	full := semel.Options{}
@@ -68,7 +68,7 @@ func newGuard(t *testing.T, s semel.Store, o *semel.Options) *semel.Guard {
 
 func orderKey(name string) semel.Key { return semel.Key{Scope: "orders", Name: name} }
 
-// order is what an order becomes.
+// order is the result of an order.
 type order struct {
 	ID   int64  `json:"id"`
 	Name string `json:"name"`
@@ -333,7 +333,7 @@ func TestDoEndedByWork(t *testing.T) {
 		},
 		"COMMIT": {
 			then: func(ctx context.Context, _ *shop, tx pgx.Tx) error { _, err := tx.Exec(ctx, "COMMIT"); return err },
-			// The rows were committed without the answer, so nobody guesses.
+			// The rows were committed without the answer, so no caller guesses.
 			words: []string{"outcome is unknown"}, names: "k", state: semel.StateUnknown,
 		},
 		"COMMIT AND CHAIN": {
@@ -413,7 +413,7 @@ func TestDoAfterwards(t *testing.T) {
 		}
 	}
 	if kept.Conn() != nil {
-		t.Error("the connection is somebody else's by now")
+		t.Error("another caller has the connection by now")
 	}
 }
 

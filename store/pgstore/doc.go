@@ -1,5 +1,5 @@
 // Package pgstore keeps records in a PostgreSQL database (13 or newer), for any
-// number of processes, beside the business rows where there are any.
+// number of processes, next to the business rows if there are any.
 //
 // # What is promised, and what is not
 //
@@ -32,7 +32,7 @@
 //
 //	                              round trips  log in bytes
 //	Claim, absent                           1           700
-//	Claim, of what stands              1 or 2             0   no lock either; 1 if this process met it before
+//	Claim, of an existing record       1 or 2             0   no lock either; 1 if this process met it before
 //	Claim, released or expired before  2 or 3           530
 //	Claim, taking over                 2 or 3           530
 //	Renew                                   1           190
@@ -61,8 +61,8 @@
 // snapshots that are older than the lock, and of servers without such locks.
 // Either way the unique index has the last word, and a crash leaves nothing.
 //
-//	                             round trips  log beside the rows' own
-//	Do, beside the work's own              2           870
+//	                             round trips  log on top of the rows'
+//	Do, on top of the work's own           2           870
 //	DoWith, with its statement             2           870
 //	Exec, with its statement               1           870
 //	a replay                               2             0
@@ -71,12 +71,12 @@
 //
 // Fences come from a sequence that caches none, inside of the statement that
 // claims, so a claim that begins after another one was won has the greater one.
-// Somebody must still make sure of it for claims that overlap: a process that
-// stood still between its fence and its row could insert the lesser fence after
-// a greater one had come and gone, and whoever remembers the greater one would
+// Claims that overlap need more care: a process that
+// stalled between its fence and its row could insert the lesser fence after
+// a greater one had come and gone, and a holder of the greater one would
 // refuse the holder.
 //
-//	A: nextval → 100  ··········· stands still ···········  INSERT: won with 100?
+//	A: nextval → 100  ··········· stalls ·················  INSERT: won with 100?
 //	B:      nextval → 101, INSERT, released, row removed
 //
 // Two bounds prevent it, both by the server's clock. A statement that is older
@@ -98,12 +98,12 @@
 // When it is set back, leases and retentions last longer; what was released
 // stays so.
 //
-// # Who is told
+// # Notifications
 //
-// A settlement is told by NOTIFY only if somebody waits for it: Await marks the
+// A settlement is sent by NOTIFY only if a caller waits for it: Await marks the
 // claim, because telling makes commits queue. One connection for each store
-// listens, from the first Await on; when it breaks, whoever waits gets an error
-// and polls. Behind a pooler it would hear what others are told, so Await asks
+// listens, from the first Await on; when it breaks, its waiters get an error
+// and polls. Behind a pooler it would hear what others wait for, so Await asks
 // whether the process that answers is the one that greeted it.
 //
 // # When the server refuses

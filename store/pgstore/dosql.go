@@ -4,9 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 // DoSQL is [Do] for those who work with database/sql, by whatever driver: db is
@@ -69,15 +69,13 @@ func (t *sqlTransactor) Transaction(ctx context.Context) (semel.Tx, error) {
 		return nil, errors.New("pgstore: begin a transaction: the *sql.DB is nil")
 	case t.opts != nil && t.opts.ReadOnly:
 		return nil, errors.New("pgstore: begin a transaction: sql.TxOptions.ReadOnly is set (there is nothing to make happen once in a transaction that only reads)")
-	case t.store.readOnly:
-		return nil, fmt.Errorf("pgstore: begin a transaction: %w", errReadOnly)
 	}
-	if err := t.store.gate.enter(); err != nil {
+	if err := t.store.gate.Enter("begin a transaction", verb.Writes); err != nil {
 		return nil, err
 	}
 	conn, err := t.db.Conn(ctx)
 	if err != nil {
-		t.store.gate.leave()
+		t.store.gate.Leave()
 		return nil, translate("begin a transaction", err)
 	}
 	tx := &sqlTransaction{store: t.store, db: t.db}

@@ -44,7 +44,7 @@ func TestDoWith(t *testing.T) {
 				t.Errorf("got %v, error %v after %d runs, want %v", again, err, ran.Load(), first)
 			}
 			s.wantNames(t, "a")
-			// A sequence tells of statements that were executed and undone.
+			// A sequence shows statements that were executed and undone.
 			if next, err := s.do(t.Context(), "b"); err != nil || next.ID != first.ID+1 {
 				t.Errorf("got %v, error %v: the statement was executed for the duplicate", next, err)
 			}
@@ -85,7 +85,7 @@ func TestDoWithTwins(t *testing.T) {
 	s.wantNames(t, "k0 k1 k2 k3 k4")
 }
 
-// A twin in another process that does not wait is told at once.
+// A twin in another process that does not wait gets its answer at once.
 func TestDoWithoutWaiting(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, nil)
@@ -193,12 +193,12 @@ func TestDoWithRows(t *testing.T) {
 		return 0, err
 	})
 	if err == nil {
-		t.Error("a number is no time")
+		t.Error("a number is not a time")
 	}
 	s.idle(t)
 }
 
-// A connection that has lost its prepared statements costs nobody anything.
+// A connection that has lost its prepared statements costs no caller anything.
 func TestDoWithoutPreparedStatements(t *testing.T) {
 	t.Parallel()
 	s := openShopAt(t, testserver.Postgres(t), nil)
@@ -259,7 +259,7 @@ func TestDoLosesPreparedStatements(t *testing.T) {
 }
 
 // Nor does a connection that lost some of them, and prepared the others after
-// that, fail everybody who gets it from then on.
+// that, fail every caller that gets it from then on.
 func TestDoLosesSomePreparedStatements(t *testing.T) {
 	t.Parallel()
 	s := openShopAt(t, testserver.Postgres(t), nil)

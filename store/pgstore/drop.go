@@ -7,7 +7,7 @@ import (
 )
 
 // Drop removes the store's schema with everything in it: all records, and
-// whatever else somebody put there. It is for schemas that were made for a
+// whatever else was put there. It is for schemas that were made for a
 // check; other stores on the schema fail afterwards. It does not close the store.
 func (s *Store) Drop(ctx context.Context) error {
 	return s.write(ctx, "drop", func() error {

@@ -16,16 +16,13 @@ var ErrConfig = errors.New("pgstore: wrong configuration")
 var (
 	errDSN = fmt.Errorf("%w: the DSN cannot be read (want postgres://user@host:5432/database?sslmode=verify-full "+
 		"or key=value pairs; special characters of a password are percent-encoded in a URL)", ErrConfig)
-	// errReadOnly is what the changing verbs of a store opened with
-	// [Options.ReadOnly] return.
-	errReadOnly = errors.New("the store was opened read-only")
-	// errOvertaken: somebody else changed the record between two statements.
+	// errOvertaken: another caller changed the record between two statements.
 	errOvertaken = errors.New("the record changed again and again")
 )
 
 // Codes of PostgreSQL's errors.
 const (
-	codeDivisionByZero  = "22012" // a claim stood still, or a transaction is another one; see claim.sql, tx_record.sql
+	codeDivisionByZero  = "22012" // a claim stalled, or a transaction is another one; see claim.sql, tx_record.sql
 	codeSerialization   = "40001"
 	codeDeadlock        = "40P01"
 	codeUniqueViolation = "23505"
@@ -59,7 +56,7 @@ func code(err error) string {
 
 // translate gives an error of the driver to the caller: which act met it, and
 // what to do. What is full becomes [semel.ErrFull]; the rest wraps none of the
-// contract's sentinels, which means that nobody can tell whether the step was
+// contract's sentinels, which means that it is unknown whether the step was
 // taken.
 func translate(act string, err error) error {
 	if err == nil {
@@ -119,7 +116,7 @@ func advice(err error) (hint string, full bool) {
 		return "the sequence of the fences was set back, by a restore or a failover to a copy without it; set it to the greatest " +
 			"fence of the table record", false
 	case codeDivisionByZero:
-		return "the statement stood still for too long; look at the server's load", false
+		return "the statement stalled for too long; look at the server's load", false
 	case "":
 		if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 			return "check host, port and sslmode of the DSN, and that the server runs", false

@@ -9,7 +9,7 @@ import (
 	"github.com/semel-dev/semel/internal/testserver"
 )
 
-// What the server refuses is told with what to do, and what is full is said to
+// Errors of the server say what to do, and a full server is reported to
 // be. The errors are the server's own, raised in a trigger.
 func TestErrorsOfTheServer(t *testing.T) {
 	t.Parallel()
@@ -31,7 +31,7 @@ func TestErrorsOfTheServer(t *testing.T) {
 		{"26000", "default_query_exec_mode=exec", false},
 		{"57014", "statement_timeout", false},
 		{"55P03", "lock_timeout", false},
-		{"22012", "stood still", false},
+		{"22012", "stalled for too long", false},
 		{"XX000", "", false},
 	} {
 		execute(t, p, fmt.Sprintf(`CREATE OR REPLACE FUNCTION %[1]s.refuse() RETURNS trigger LANGUAGE plpgsql AS
@@ -51,7 +51,7 @@ CREATE OR REPLACE TRIGGER refuse BEFORE UPDATE ON %[1]s.record FOR EACH ROW EXEC
 	settles(t, s, rec, completed("x"))
 }
 
-// What passes by itself is tried again: the trigger refuses the first times.
+// What passes on its own is tried again: the trigger refuses the first times.
 func TestRetries(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)

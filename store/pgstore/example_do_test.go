@@ -76,7 +76,7 @@ func ExampleJoin() { //nolint:testableexamples // it needs a server.
 		return id, err
 	})
 	if err == nil {
-		err = tx.Commit() // now it is the answer for everybody
+		err = tx.Commit() // now it is the answer of every caller
 	}
 	fmt.Println(id, err)
 }

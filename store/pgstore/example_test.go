@@ -45,7 +45,7 @@ func ExampleNew() { //nolint:testableexamples // it needs a server.
 	defer store.Close()
 }
 
-// Whoever runs migrations with a tool of their own takes the scripts from here.
+// A user that runs migrations with another tool takes the scripts from here.
 func ExampleMigrations() {
 	scripts, err := pgstore.Migrations("semel")
 	for _, script := range scripts {

@@ -23,7 +23,7 @@ import (
 // A statement that returns no row, or several, changes nothing; the errors are
 // [pgx.ErrNoRows] and [pgx.ErrTooManyRows]. A duplicate that this process has not
 // met executes the statement until its record meets the first one, which undoes
-// it: what a statement does beside its rows, such as counting up a sequence, may
+// it: what a statement does besides its rows, such as counting up a sequence, may
 // happen for a duplicate.
 //
 // sql has no semicolon at its end. With a context of [Do]'s work, Exec works in
@@ -49,7 +49,7 @@ func Exec[T any](ctx context.Context, g *semel.Guard, k semel.Key, fp semel.Fing
 }
 
 // exec returns the row as JSON. Whatever keeps the statement from being made at
-// once, be it a twin, a record or an error of its own, is looked at by the
+// once, a twin, a record or an error of its own, is looked at by the
 // guard in a transaction.
 func (s *Store) exec(ctx context.Context, g *semel.Guard, k semel.Key, fp semel.Fingerprint, q *Query) (json.RawMessage, error) {
 	t := s.transactorOf(ctx)
@@ -75,7 +75,7 @@ func (s *Store) exec(ctx context.Context, g *semel.Guard, k semel.Key, fp semel.
 // the isolation of its connection. An outcome that is to be encrypted has to pass
 // through this process.
 func (s *Store) oneTrip(g *semel.Guard) bool {
-	return !s.mute && s.tx.isolation == "" && s.transactions().lock.name != "" && g.Policy().Mode == semel.Idempotent && !g.Seals()
+	return !s.plain && s.tx.isolation == "" && s.transactions().lock.name != "" && g.Policy().Mode == semel.Idempotent && !g.Seals()
 }
 
 // execAtOnce returns the outcome that was recorded now or before; none when it

@@ -16,7 +16,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/internal/testserver"
+	"github.com/semel-dev/semel/operator"
 	"github.com/semel-dev/semel/store/pgstore"
 )
 
@@ -52,7 +54,7 @@ func TestExec(t *testing.T) {
 		t.Errorf("got %+v, error %v", rec, err)
 	}
 	s.wantNames(t, "a")
-	// A sequence tells of statements that were executed and undone.
+	// A sequence shows statements that were executed and undone.
 	if next, err := s.exec(t.Context(), s.guard, "other", "b"); err != nil || next.ID != first.ID+1 {
 		t.Errorf("got %v, error %v: a duplicate of this process executed the statement", next, err)
 	}
@@ -93,7 +95,7 @@ func TestExecDuplicates(t *testing.T) {
 	s.wantNames(t, "k0 k1 k2 k3 k4")
 }
 
-// Whatever stands under the key, the guard's policy decides.
+// Whatever is stored under the key, the guard's policy decides.
 func TestExecMeetsRecords(t *testing.T) {
 	t.Parallel()
 	fp := semel.Fingerprint{1}
@@ -122,7 +124,7 @@ func TestExecMeetsRecords(t *testing.T) {
 		}},
 		"cancelled": {fp: fp, want: semel.ErrCancelled, before: func(t *testing.T, s *shop, _ semel.ClaimParams) {
 			t.Helper()
-			if _, err := s.guard.Cancel(t.Context(), semel.Operator{Name: "alice"}, orderKey("k"), "a mistake"); err != nil {
+			if _, err := must.Get(operator.New(s.guard, nil)).Cancel(t.Context(), operator.Identity{Name: "alice"}, orderKey("k"), 0, "a mistake"); err != nil {
 				t.Error(err)
 			}
 		}},
@@ -216,7 +218,7 @@ func TestExecNotKept(t *testing.T) {
 	}
 }
 
-// Every kind of statement, and what stands in its text.
+// Every kind of statement, and what its text contains.
 func TestExecStatements(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, &semel.Options{HideKeys: true})
@@ -290,7 +292,7 @@ func TestExecOtherwise(t *testing.T) {
 	}
 }
 
-// Different statements without end are executed, too; a connection prepares a
+// Different statements without end are executed as well; a connection prepares a
 // bounded number of them (promise 8).
 func TestExecManyStatements(t *testing.T) {
 	t.Parallel()
@@ -310,7 +312,7 @@ func TestExecManyStatements(t *testing.T) {
 	}
 }
 
-// What the guard tells is told of a statement, too.
+// What the guard reports is reported of a statement as well.
 func TestExecTrace(t *testing.T) {
 	t.Parallel()
 	var began, settled atomic.Int64

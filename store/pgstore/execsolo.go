@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 var (
@@ -47,15 +48,12 @@ func (s *soloist) Transaction(ctx context.Context) (semel.Tx, error) {
 		t.rowFirst = true
 		return t, nil
 	}
-	if s.store.readOnly {
-		return nil, fmt.Errorf("pgstore: exec: %w", errReadOnly)
-	}
-	if err := s.store.gate.enter(); err != nil {
+	if err := s.store.gate.Enter("exec", verb.Writes); err != nil {
 		return nil, err
 	}
 	conn, err := s.store.pool.Acquire(ctx)
 	if err != nil {
-		s.store.gate.leave()
+		s.store.gate.Leave()
 		return nil, translate("exec", err)
 	}
 	s.begun = true
@@ -114,7 +112,7 @@ func (t *solo) refused(w *wire, err error) error {
 	f, ok := errors.AsType[*failure](err)
 	switch {
 	case ok && f.at == nil:
-		return translate("exec", err) // nobody can tell
+		return translate("exec", err) // the outcome is unknown
 	case lost(err, t.store.schema):
 		return fmt.Errorf("%w: pgstore: exec: %w", semel.ErrLost, err)
 	case code(err) == codeNoStatement:
@@ -144,7 +142,7 @@ func (t *solo) Rollback() error {
 	if t.conn != nil {
 		t.conn.Release()
 		t.conn = nil
-		t.store.gate.leave()
+		t.store.gate.Leave()
 	}
 	return nil
 }

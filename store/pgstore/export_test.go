@@ -21,17 +21,17 @@ func Impatient(o *Options, patience time.Duration) *Options {
 	return &full
 }
 
-// Deaf is how long nobody tries to listen again after it failed.
+// Deaf sets how long the store waits before it listens again after a failure.
 func Deaf(o *Options, d time.Duration) *Options {
 	full := *o
-	full.deafness = max(d, 1)
+	full.retryListenAfter = max(d, 1)
 	return &full
 }
 
 // Cockroach makes a store that does without what CockroachDB lacks.
 func Cockroach(o *Options) *Options {
 	full := *o
-	full.lean = true
+	full.plain = true
 	return &full
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/semel-dev/semel/store/pgstore"
 )
 
-// Promise 1: the fences of a digest grow even when a claim stands still between
+// Promise 1: the fences of a digest grow even when a claim stalls between
 // its fence and its row, and another one comes and goes meanwhile. The first
 // claim is held in a trigger, which runs exactly there.
 func TestClaimThatStoodStill(t *testing.T) {
@@ -26,10 +26,10 @@ func TestClaimThatStoodStill(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer gate.Release()
-	execute(t, p, fmt.Sprintf(`CREATE FUNCTION %[1]s.stand() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+	execute(t, p, fmt.Sprintf(`CREATE FUNCTION %[1]s.stall() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
   IF NEW.name = 'slow' THEN PERFORM pg_advisory_xact_lock_shared(hashtext('%[2]s')); END IF;
   RETURN NEW; END $$;
-CREATE TRIGGER stand BEFORE INSERT ON %[1]s.record FOR EACH ROW EXECUTE FUNCTION %[1]s.stand()`, name, o.Schema))
+CREATE TRIGGER stall BEFORE INSERT ON %[1]s.record FOR EACH ROW EXECUTE FUNCTION %[1]s.stall()`, name, o.Schema))
 	execOn(t, gate, fmt.Sprintf("SELECT pg_advisory_lock(hashtext('%s'))", o.Schema))
 
 	late := params("k")
@@ -46,7 +46,7 @@ CREATE TRIGGER stand BEFORE INSERT ON %[1]s.record FOR EACH ROW EXECUTE FUNCTION
 	}()
 	waits := fmt.Sprintf("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'advisory' AND query LIKE '%%%s%%' AND "+
 		"clock_timestamp() - query_start > interval '%d milliseconds'", o.Schema, patience.Milliseconds())
-	eventually(t, "the claim stands still for longer than its patience", func() bool {
+	eventually(t, "the claim stalls for longer than its patience", func() bool {
 		var n int
 		if err := p.QueryRow(t.Context(), waits).Scan(&n); err != nil {
 			t.Fatal(err)
@@ -64,7 +64,7 @@ CREATE TRIGGER stand BEFORE INSERT ON %[1]s.record FOR EACH ROW EXECUTE FUNCTION
 }
 
 // A row stays for a while after its claim, whatever happened to it, so that a
-// claim that stands still meets it.
+// claim that stalls meets it.
 func TestSweepLeavesYoungRows(t *testing.T) {
 	t.Parallel()
 	inst := harness(t, testserver.Postgres(t), nil)(t)

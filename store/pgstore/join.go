@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 // Join is [Do] in a transaction that the caller has begun, with whatever
@@ -87,10 +88,8 @@ func (j *sqlJoiner) Transaction(ctx context.Context) (semel.Tx, error) {
 		return j.store.transaction(ctx, "")
 	case j.in == nil:
 		return nil, errors.New("pgstore: join: the transaction is nil")
-	case j.store.readOnly:
-		return nil, fmt.Errorf("pgstore: join a transaction: %w", errReadOnly)
 	}
-	if err := j.store.gate.enter(); err != nil {
+	if err := j.store.gate.Enter("join a transaction", verb.Writes); err != nil {
 		return nil, err
 	}
 	t := &sqlTransaction{store: j.store, tx: j.tx, db: j.db, depth: 1}

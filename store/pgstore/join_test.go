@@ -152,7 +152,7 @@ func TestJoinTwins(t *testing.T) {
 	}
 }
 
-// Join knows what is no open transaction.
+// Join refuses a handle without an open transaction.
 func TestJoinNeedsTransaction(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, nil)
@@ -172,7 +172,7 @@ func TestJoinNeedsTransaction(t *testing.T) {
 			return 0, nil
 		})
 		if err == nil || name != "nil" {
-			wantWords(t, err, "no open transaction to join")
+			wantWords(t, err, "no transaction is open to join")
 		}
 	}
 	ended, err := s.pool.Begin(t.Context())
@@ -187,7 +187,7 @@ func TestJoinNeedsTransaction(t *testing.T) {
 			t.Errorf("%s: the work ran", name)
 			return 0, nil
 		})
-		wantWords(t, err, "no open transaction to join")
+		wantWords(t, err, "no transaction is open to join")
 	}
 	s.idle(t)
 }

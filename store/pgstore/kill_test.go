@@ -54,7 +54,7 @@ func childCycle(dsn, schema, prefix string) int {
 	return 1
 }
 
-// acknowledged is what killed processes had said.
+// acknowledged holds what killed processes had reported.
 type acknowledged struct {
 	claimed, settled map[string]semel.Fence
 	highest          semel.Fence
@@ -130,6 +130,6 @@ func killOne(t *testing.T, schema, prefix string, all *acknowledged) {
 	defer killer.Stop()
 	all.read(t, first)
 	if err := cmd.Wait(); err == nil || err.Error() != "signal: killed" {
-		t.Fatalf("the child ended by itself: %v", err)
+		t.Fatalf("the child ended too early: %v", err)
 	}
 }

@@ -2,45 +2,44 @@ package pgstore
 
 import (
 	"context"
-	"fmt"
-	"math"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/listing"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 // List implements [semel.Lister]. It reads an index backwards from the cursor,
-// so the newest records cost the same however many there are; a filter that
-// few records pass reads until it has found them or ctx ends.
-func (s *Store) List(ctx context.Context, p semel.ListParams) (recs []semel.Record, err error) {
-	if p.Limit < 0 || p.Limit > semel.MaxListLimit {
-		return nil, fmt.Errorf("pgstore: list limit %d is not between 0 and %d", p.Limit, semel.MaxListLimit)
-	}
-	if p.Limit == 0 {
-		p.Limit = semel.MaxListLimit
-	}
-	if !isText(p.Scope) || !isText(p.Name) {
-		return nil, nil // no record has it
+// over at most as many rows as it may look at.
+func (s *Store) List(ctx context.Context, p semel.ListParams) (page semel.ListPage, err error) {
+	table := listing.Table{
+		Count: func(before, lowest semel.Fence, n int) (count int, last semel.Fence, err error) {
+			// Planned for these bounds, not for any.
+			row := s.pool.QueryRow(ctx, s.sql["list_count"], pgx.QueryExecModeExec, verb.Column(before), verb.Column(lowest), n)
+			return count, last, row.Scan(&count, &last)
+		},
+		Read: func(p *semel.ListParams, before, lowest semel.Fence) ([]semel.Record, error) {
+			return s.list(ctx, p, before, lowest)
+		},
 	}
 	err = s.step(ctx, "list", func() (err error) {
-		recs, err = s.list(ctx, &p)
+		page, err = table.List(&p)
 		return err
 	})
-	return recs, err
+	return page, err
 }
 
-func (s *Store) list(ctx context.Context, p *semel.ListParams) ([]semel.Record, error) {
-	before := column(p.Before)
-	if before == 0 {
-		before = math.MaxInt64
+func (s *Store) list(ctx context.Context, p *semel.ListParams, before, lowest semel.Fence) ([]semel.Record, error) {
+	if !isText(p.Scope) || !isText(p.Name) {
+		return nil, nil // no record has it
 	}
 	states := make([]string, len(p.States))
 	for i, state := range p.States {
 		states[i] = state.String()
 	}
-	// Planned for this limit and these filters, not for any.
-	rows, err := s.pool.Query(ctx, s.sql["list"], pgx.QueryExecModeExec, before, p.Scope, p.Name, states, p.Outcomes, p.Limit)
+	rows, err := s.pool.Query(ctx, s.sql["list"], pgx.QueryExecModeExec,
+		verb.Column(before), p.Scope, p.Name, states, p.Outcomes, p.Limit, verb.Column(lowest))
 	if err != nil {
 		return nil, err
 	}

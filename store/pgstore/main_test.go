@@ -17,9 +17,12 @@ func TestMain(m *testing.M) {
 	if verb := os.Getenv(childEnv); verb != "" {
 		os.Exit(child(verb, os.Args[1:]))
 	}
-	// Every step of a random sequence costs round trips; -rapid.checks says otherwise.
-	if err := flag.Set("rapid.checks", "40"); err != nil {
-		panic(err)
+	// Tests wait for the server rather than for a processor, and each of their
+	// verbs costs a commit; -parallel and -rapid.checks override this.
+	for name, value := range map[string]string{"test.parallel": "4", "rapid.checks": "15"} {
+		if err := flag.Set(name, value); err != nil {
+			panic(err)
+		}
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -6,12 +6,14 @@ import (
 	"log/slog"
 	"maps"
 	"math"
+	"strings"
 	"sync"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/seen"
+	"github.com/semel-dev/semel/internal/recent"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 var (
@@ -29,14 +31,13 @@ type Store struct {
 	pool     *pgxpool.Pool
 	own      bool // the pool is ours to close
 	schema   string
-	readOnly bool
 	sql      texts
 	log      *slog.Logger
-	mute     bool // the server tells nothing
-	gate     gate
-	ear      ear
+	plain    bool // the server has no NOTIFY, advisory locks or row addresses
+	gate     verb.Gate
+	listener listener
 	tx       txShared
-	seen     seen.Set
+	seen     recent.Set
 
 	background sync.WaitGroup
 	life       context.Context //nolint:containedctx // it ends with Close.
@@ -45,7 +46,7 @@ type Store struct {
 
 // Open connects to the database that the DSN names (a postgres:// URL or
 // key=value pairs, with pgx's own settings among them; connecting may take ten
-// seconds, unless connect_timeout says otherwise), looks whether it can hold
+// seconds, unless connect_timeout says otherwise), checks whether it can hold
 // records, and creates or migrates the schema. Every error says what to change,
 // and none shows the DSN. Close the store to free it.
 func Open(ctx context.Context, dsn string, o *Options) (*Store, error) {
@@ -54,13 +55,13 @@ func Open(ctx context.Context, dsn string, o *Options) (*Store, error) {
 		return nil, err
 	}
 	config, err := pgxpool.ParseConfig(dsn)
-	if err != nil {
+	if err != nil || strings.HasPrefix(dsn, "postgres") && !strings.Contains(dsn, "://") { // no URL, and no key begins so
 		return nil, errDSN // the driver's own error may hold a part of the password
 	}
 	if opts.MaxConns > 0 {
 		config.MaxConns = int32(min(opts.MaxConns, math.MaxInt32))
 	}
-	if config.ConnConfig.ConnectTimeout == 0 { // who accepts a connection may be no server, or stand still
+	if config.ConnConfig.ConnectTimeout == 0 { // a peer that accepts a connection may not be a server, or may stall
 		config.ConnConfig.ConnectTimeout = connectTimeout
 	}
 	if params := config.ConnConfig.RuntimeParams; params["application_name"] == "" {
@@ -137,7 +138,8 @@ func (s *Store) reopen(ctx context.Context, config *pgxpool.Config, settings map
 
 // prepare looks at the server, and brings the schema up to date.
 func (s *Store) prepare(ctx context.Context, o *Options) (err error) {
-	s.schema, s.readOnly, s.log = o.Schema, o.ReadOnly, o.Logger
+	s.schema, s.log = o.Schema, o.Logger
+	s.gate.Name, s.gate.ReadOnly = "pgstore", o.ReadOnly
 	if s.sql, err = render(o); err != nil {
 		return err
 	}
@@ -149,8 +151,8 @@ func (s *Store) prepare(ctx context.Context, o *Options) (err error) {
 		return err
 	}
 	srv.warn(ctx, s.log)
-	o.lean = o.lean || srv.lean()
-	s.mute, s.ear.deafness = o.lean, o.deafness
+	o.plain = o.plain || srv.plain()
+	s.plain, s.listener.retryAfter = o.plain, o.retryListenAfter
 	if s.sql, err = render(o); err != nil {
 		return err
 	}
@@ -171,13 +173,12 @@ func (s *Store) prepare(ctx context.Context, o *Options) (err error) {
 // Close waits for the steps that were begun, and closes the pool that Open
 // made. Steps begun afterwards return [semel.ErrClosed].
 func (s *Store) Close() error {
-	empty, first := s.gate.close()
-	if !first {
-		<-empty
+	if !s.gate.Close() {
+		s.gate.Wait()
 		return nil
 	}
 	s.end()
-	<-empty
+	s.gate.Wait()
 	s.background.Wait()
 	if s.own {
 		s.pool.Close()

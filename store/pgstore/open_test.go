@@ -135,12 +135,14 @@ func TestOpenRefusesADSN(t *testing.T) {
 		"host=localhost user=u password=" + secret + " port=" + secret,
 		"postgres://u:" + secret + "@host/db?pool_max_conns=" + secret,
 		"postgres://u:%zz" + secret + "@host/db",
+		"postgres:" + secret + "?a=1",
+		"postgresql:u:" + secret + "=x@host/db",
 	} {
 		refuses(t, dsn, nil, pgstore.ErrConfig.Error(), "the DSN cannot be read")
 	}
 }
 
-// What is wrong with the server or its address is said, and what to change.
+// Errors say what is wrong with the server or its address, and what to change.
 func TestOpenRefusesAnAddress(t *testing.T) {
 	t.Parallel()
 	dsn := testserver.Postgres(t)
@@ -223,8 +225,8 @@ func TestReadOnly(t *testing.T) {
 	if got, err := s.Lookup(t.Context(), rec.Digest); err != nil || got.Fence != rec.Fence {
 		t.Errorf("lookup: got fence %d, error %v, want %d", got.Fence, err, rec.Fence)
 	}
-	if recs, err := s.List(t.Context(), semel.ListParams{}); err != nil || len(recs) != 1 {
-		t.Errorf("list: got %d records, error %v, want 1", len(recs), err)
+	if page, err := s.List(t.Context(), semel.ListParams{}); err != nil || len(page.Records) != 1 {
+		t.Errorf("list: got %d records, error %v, want 1", len(page.Records), err)
 	}
 	_, _, err := s.Claim(t.Context(), params("new"))
 	wantWords(t, err, "claim", "read-only")
@@ -236,5 +238,5 @@ func TestReadOnly(t *testing.T) {
 	wantWords(t, s.Renew(t.Context(), rec.Digest, rec.Fence, lease), "renew", "read-only")
 	wantWords(t, s.Await(t.Context(), rec.Digest), "await", "read-only")
 	refuses(t, testserver.Postgres(t), &pgstore.Options{Schema: testserver.PostgresSchema(t), ReadOnly: true},
-		"there is no schema", "start a program that serves once")
+		"no schema", "start a program that serves once")
 }

@@ -13,14 +13,14 @@ const (
 	// maxSchemaBytes leaves room, within the 63 bytes of a PostgreSQL name, for
 	// what is put before it.
 	maxSchemaBytes = 48
-	// defaultPatience is how old a claim's statement may be when its row is
+	// defaultPatience limits the age of a claim's statement when its row is
 	// written, and grace how long a row stays after its claim. The fences of a
 	// digest grow as long as grace is more than twice the patience; see "Fences"
 	// in the package documentation.
 	defaultPatience = time.Minute
 	grace           = 5 * time.Minute
-	// defaultDeafness is how long nobody tries to listen again after it failed.
-	defaultDeafness = 5 * time.Second
+	// defaultRetryListenAfter is the pause before the store listens again after a failure.
+	defaultRetryListenAfter = 5 * time.Second
 	// clock is the database's clock in milliseconds.
 	clock = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 )
@@ -44,10 +44,10 @@ type Options struct {
 	// Logger gets the rare warnings. Default: none is written.
 	Logger *slog.Logger
 
-	now      string        // the SQL of the store's clock; tests replace it
-	patience time.Duration // tests shorten it
-	deafness time.Duration // tests shorten it
-	lean     bool          // the server is a CockroachDB or the like
+	now              string        // the SQL of the store's clock; tests replace it
+	patience         time.Duration // tests shorten it
+	retryListenAfter time.Duration // tests shorten it
+	plain            bool          // the server is a CockroachDB or the like
 }
 
 func (o *Options) withDefaults() (Options, error) {
@@ -67,8 +67,8 @@ func (o *Options) withDefaults() (Options, error) {
 	if full.patience == 0 {
 		full.patience = defaultPatience
 	}
-	if full.deafness == 0 {
-		full.deafness = defaultDeafness
+	if full.retryListenAfter == 0 {
+		full.retryListenAfter = defaultRetryListenAfter
 	}
 	if full.MaxConns < 0 {
 		return full, fmt.Errorf("%w: Options.MaxConns is negative", ErrConfig)

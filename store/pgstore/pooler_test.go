@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/storerace"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/pgstore"
-	"github.com/semel-dev/semel/store/storetest/storerace"
 )
 
 // Through a pooler that gives each transaction another connection, the
@@ -39,7 +39,7 @@ func TestPooler(t *testing.T) {
 	})
 }
 
-// With prepared statements the pooler's answers make no sense to anybody but
+// With prepared statements the pooler's answers make no sense to any client but
 // the hint.
 func TestPoolerWithPreparedStatements(t *testing.T) {
 	t.Parallel()

@@ -13,17 +13,17 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/storerace"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/pgstore"
-	"github.com/semel-dev/semel/store/storetest/storerace"
 )
 
-// raceKeys is how many intents the processes fight over.
+// raceKeys counts the intents that the processes fight over.
 const raceKeys = 200
 
 // childRace opens the store, waits until its standard input ends, claims every
 // intent, settles what it wins, and prints the names and fences it won. Then it
-// races against itself beside the other processes.
+// races against itself next to the other processes.
 func childRace(dsn, schema, who string) int {
 	ctx := context.Background()
 	open := func() (semel.Store, error) {

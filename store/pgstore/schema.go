@@ -5,12 +5,11 @@ import (
 	"embed"
 	"fmt"
 	"hash/fnv"
-	"io/fs"
-	"path"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 //go:embed migrations/*.sql
@@ -38,22 +37,14 @@ func Migrations(schema string) ([]Migration, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, err := fs.Glob(migrations, "migrations/*.sql")
+	scripts, err := verb.Scripts(migrations, 0)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("pgstore: %w", err)
 	}
-	out := make([]Migration, 0, len(names))
-	for version, name := range names {
-		script, err := migrations.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		base := strings.TrimSuffix(path.Base(name), ".sql")
-		if !strings.HasPrefix(base, fmt.Sprintf("%04d_", version)) {
-			return nil, fmt.Errorf("pgstore: script %s stands where number %d belongs", base, version)
-		}
-		noted := fmt.Sprintf("\nINSERT INTO {{schema}}.migration (version) VALUES (%d) ON CONFLICT DO NOTHING;\n", version)
-		out = append(out, Migration{Version: version, Name: base, SQL: o.fill(string(script) + noted)})
+	out := make([]Migration, 0, len(scripts))
+	for _, script := range scripts {
+		noted := fmt.Sprintf("\nINSERT INTO {{schema}}.migration (version) VALUES (%d) ON CONFLICT DO NOTHING;\n", script.Version)
+		out = append(out, Migration{Version: script.Version, Name: script.Name, SQL: o.fill(script.SQL + noted)})
 	}
 	return out, nil
 }
@@ -99,7 +90,7 @@ func migrateTo(ctx context.Context, pool *pgxpool.Pool, o *Options, sql texts, m
 // lockSchema keeps other processes from migrating until the transaction ends,
 // however long that takes: ctx is the bound.
 func lockSchema(ctx context.Context, tx pgx.Tx, o *Options) error {
-	if o.lean {
+	if o.plain {
 		return nil // its transactions collide instead, and are repeated
 	}
 	_, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; SELECT pg_advisory_xact_lock(%d)",

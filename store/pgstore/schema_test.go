@@ -44,7 +44,7 @@ func schemaOf(t *testing.T, p *pgxpool.Pool, schema string) string {
 	return strings.Join(append(lines, "scripts "+versions), "\n") + "\n"
 }
 
-// The schema that leads here from nothing is the one in testdata, whoever runs
+// The schema that leads here from nothing is the one in testdata, whichever process runs
 // the scripts. A released script never changes: this test fails when one does.
 func TestSchemaFromEmpty(t *testing.T) {
 	t.Parallel()
@@ -152,7 +152,7 @@ func TestOtherSchemas(t *testing.T) {
 	skip.SkipMigrations = true
 	refuses(t, dsn, &skip, "is at version 0, want 1", "pgstore.Migrations")
 	refuses(t, dsn, o, "migrate to schema 1", "already exists")
-	refuses(t, dsn, &pgstore.Options{Schema: testserver.PostgresSchema(t), SkipMigrations: true}, "there is no schema", "pgstore.Migrations")
+	refuses(t, dsn, &pgstore.Options{Schema: testserver.PostgresSchema(t), SkipMigrations: true}, "no schema", "pgstore.Migrations")
 }
 
 // A script that is waited for too long ends with the context, and leaves
@@ -176,7 +176,7 @@ func TestMigrationIsLocked(t *testing.T) {
 		}
 		refused <- err
 	}()
-	eventually(t, "somebody waits for the lock", func() bool {
+	eventually(t, "a process waits for the lock", func() bool {
 		var n int
 		err := conn.QueryRow(t.Context(), "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND ((classid::bigint << 32) | objid::bigint) = $1",
 			pgstore.LockOf(o.Schema)).Scan(&n)

@@ -12,7 +12,7 @@ import (
 )
 
 // Under a guard with keys, every way to record an outcome encrypts it: also
-// Exec, whose outcome the database makes by itself otherwise.
+// Exec, whose outcome the database makes on its own otherwise.
 func TestSealedOutcomes(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, &semel.Options{OutcomeKeys: []semel.OutcomeKey{{ID: "k1", Key: [32]byte{1}}}})

@@ -93,12 +93,12 @@ func TestEncoding(t *testing.T) {
 	refuses(t, with(t, testserver.Postgres(t), func(u *url.URL, _ url.Values) { u.Path = "/" + name }), nil, "encoding LATIN1", "ENCODING 'UTF8'")
 }
 
-// A user who lacks a right is told which, before anything is claimed.
+// The error for a user without a right names it, before anything is claimed.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	admin := testserver.PostgresDatabase(t)
 	p := pool(t, admin, 1)
-	role := testserver.PostgresSchema(t) // a name that is nobody's
+	role := testserver.PostgresSchema(t) // a name that no role has
 	execute(t, p, "CREATE ROLE "+role+" LOGIN PASSWORD '"+secret+"'")
 	t.Cleanup(func() { execute(t, p, "DROP OWNED BY "+role+"; DROP ROLE "+role) })
 	dsn := with(t, admin, func(u *url.URL, _ url.Values) { u.User = url.UserPassword(role, secret) })
@@ -150,8 +150,8 @@ func TestOwnServer(t *testing.T) {
 		}
 		return err == nil
 	})
-	if recs, err := reader.List(t.Context(), semel.ListParams{}); err != nil || len(recs) != 1 {
-		t.Errorf("list: got %d records, error %v, want 1", len(recs), err)
+	if page, err := reader.List(t.Context(), semel.ListParams{}); err != nil || len(page.Records) != 1 {
+		t.Errorf("list: got %d records, error %v, want 1", len(page.Records), err)
 	}
 
 	server.Kill()

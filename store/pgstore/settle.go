@@ -1,16 +1,15 @@
 package pgstore
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
-// maxOutcomeBytes is what fits PostgreSQL's bound of 1 GB for a message, even
+// maxOutcomeBytes fits PostgreSQL's bound of 1 GB for a message, even
 // written as hexadecimal digits.
 const maxOutcomeBytes = 400 << 20
 
@@ -26,20 +25,10 @@ func (s *Store) Settle(ctx context.Context, d semel.Digest, f semel.Fence, v sem
 // normalize refuses what the database cannot keep, and brings the rest into
 // the form in which it keeps it.
 func normalize(v *semel.Settlement) error {
-	if err := v.Validate(); err != nil {
+	if err := verb.Settlement("pgstore", v, maxOutcomeBytes, ""); err != nil {
 		return err
 	}
-	if len(v.Outcome) > maxOutcomeBytes {
-		return fmt.Errorf("%w: pgstore: the outcome has %d bytes, at most %d are stored", semel.ErrFull, len(v.Outcome), maxOutcomeBytes)
-	}
-	v.Kept = v.Kept && v.State == semel.StateCompleted
 	v.Note = text(v.Note)
-	if v.State == semel.StateReleased {
-		v.Outcome, v.Retention = nil, 0
-	}
-	if len(v.Outcome) == 0 {
-		v.Outcome = nil
-	}
 	return nil
 }
 
@@ -53,31 +42,17 @@ func text(note string) string {
 }
 
 func (s *Store) settle(ctx context.Context, d semel.Digest, f semel.Fence, v *semel.Settlement) error {
-	tag, err := s.pool.Exec(ctx, s.sql["settle"], d[:], column(f), v.State.String(), v.Kept, v.Outcome, v.Note, v.Retention.Milliseconds())
+	tag, err := s.pool.Exec(ctx, s.sql["settle"], d[:], verb.Column(f), v.State.String(), v.Kept, v.Outcome, v.Note, v.Retention.Milliseconds())
 	if err != nil || tag.RowsAffected() > 0 {
 		return err
 	}
-	rec, err := s.lookup(ctx, d)
-	switch {
-	case errors.Is(err, semel.ErrNotFound) && v.State == semel.StateReleased:
-		return nil
-	case errors.Is(err, semel.ErrNotFound):
-		return semel.ErrLost
-	case err != nil:
+	rec, err := s.lookup(ctx, d) // absent where there is none
+	if err != nil && !errors.Is(err, semel.ErrNotFound) {
 		return err
 	}
-	return refused(&rec, f, v)
-}
-
-// refused says why a settlement was not made: nil when it was made before.
-func refused(rec *semel.Record, f semel.Fence, v *semel.Settlement) error {
-	switch {
-	case rec.Fence != f:
-		return semel.ErrLost
-	case rec.State == v.State && rec.Kept == v.Kept && bytes.Equal(rec.Outcome, v.Outcome):
-		return nil
-	case rec.State == semel.StateCompleted || rec.State == semel.StateCancelled:
-		return semel.ErrSettled
+	done, err := verb.Settle(&rec, f, v)
+	if !done && err == nil {
+		err = errOvertaken // it could have been made, but not a moment ago
 	}
-	return errOvertaken // it could have been made, but not a moment ago
+	return err
 }

@@ -1,19 +1,21 @@
 package pgstore
 
 import (
+	"bytes"
 	"context"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
-// maxBatchBytes bounds the outcomes of one statement; what is larger goes by
-// itself.
+// maxBatchBytes bounds the outcomes of one statement; what is larger goes
+// alone.
 const maxBatchBytes = 4 << 20
 
 // SettleBatch implements [semel.Batcher], in one statement. What was refused
-// or settled before is looked at by itself afterwards, as [Store.Settle] does.
+// or settled before is looked at on its own afterwards, as [Store.Settle] does.
 func (s *Store) SettleBatch(ctx context.Context, ss []semel.SettleParams) ([]error, error) {
 	errs := make([]error, len(ss))
 	values := make([]semel.Settlement, len(ss))
@@ -66,7 +68,7 @@ func (s *Store) settleMany(ctx context.Context, ss []semel.SettleParams, values 
 	outcomes, notes, retentions := make([][]byte, n), make([]string, n), make([]int64, n)
 	for at, i := range digests.index {
 		v := &values[i]
-		fences[at], states[at], kept[at] = column(ss[i].Fence), v.State.String(), v.Kept
+		fences[at], states[at], kept[at] = verb.Column(ss[i].Fence), v.State.String(), v.Kept
 		outcomes[at], notes[at], retentions[at] = v.Outcome, v.Note, v.Retention.Milliseconds()
 	}
 	done := make([]bool, n)
@@ -78,9 +80,12 @@ func (s *Store) settleMany(ctx context.Context, ss []semel.SettleParams, values 
 		return nil, err
 	}
 	var digest []byte
-	_, err = pgx.ForEachRow(rows, []any{&digest, nil}, func() error {
-		if at, ok := digests.find(digest); ok {
-			done[at] = true
+	var fence int64
+	_, err = pgx.ForEachRow(rows, []any{&digest, &fence, nil}, func() error {
+		// A former holder and the present one may settle in one batch.
+		at, ok := digests.find(digest)
+		for ; ok && at < n && bytes.Equal(digests.of[digests.index[at]][:], digest); at++ {
+			done[at] = done[at] || fences[at] == fence
 		}
 		return nil
 	})

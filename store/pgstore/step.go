@@ -2,59 +2,34 @@ package pgstore
 
 import (
 	"context"
-	"fmt"
-	"math/rand/v2"
 	"time"
+
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
-const (
-	// maxTries bounds how often one verb asks the database, beside its context.
-	maxTries = 32
-	// maxPause is the longest pause between two tries.
-	maxPause = 100 * time.Millisecond
-)
+// backoff bounds how often one verb asks the database, in addition to its context.
+var backoff = verb.Backoff{Tries: 32, First: time.Millisecond, Most: 100 * time.Millisecond} //nolint:gochecknoglobals // it is never changed.
 
 // step runs one verb.
 func (s *Store) step(ctx context.Context, act string, do func() error) error {
-	if err := s.gate.enter(); err != nil {
-		return err
-	}
-	defer s.gate.leave()
-	return translate(act, tries(ctx, do))
-}
-
-// tries runs a verb, and runs it again when the database says that nothing
-// happened because of somebody else, and when nothing was sent yet.
-func tries(ctx context.Context, do func() error) error {
-	pause := time.Millisecond
-	for try := 1; ; try++ {
-		err := do()
-		if err == nil {
-			return nil
-		}
-		if !passes(err) || try == maxTries || !sleep(ctx, rand.N(pause)) { //nolint:gosec // spreads load, hides nothing.
-			return err
-		}
-		pause = min(2*pause, maxPause)
-	}
+	return s.enter(ctx, act, verb.Reads, do)
 }
 
 // write is step for verbs that change something.
 func (s *Store) write(ctx context.Context, act string, do func() error) error {
-	if s.readOnly {
-		return fmt.Errorf("pgstore: %s: %w", act, errReadOnly)
-	}
-	return s.step(ctx, act, do)
+	return s.enter(ctx, act, verb.Writes, do)
 }
 
-// sleep waits; false means that ctx ended before.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
+func (s *Store) enter(ctx context.Context, act string, writes bool, do func() error) error {
+	if err := s.gate.Enter(act, writes); err != nil {
+		return err
 	}
+	defer s.gate.Leave()
+	return translate(act, tries(ctx, do))
+}
+
+// tries runs a verb, and runs it again when the database says that nothing
+// happened because of another transaction, and when nothing was sent yet.
+func tries(ctx context.Context, do func() error) error {
+	return backoff.Do(ctx, passes, do)
 }

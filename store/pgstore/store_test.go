@@ -71,7 +71,7 @@ func checkKinds(t *testing.T, h storetest.Harness, kinds ...string) {
 
 func BenchmarkStore(b *testing.B) { storetest.Benchmark(b, harness(b, testserver.Postgres(b), nil)) }
 
-// bench is where a harness takes its schemas from: they are emptied and used
+// bench lends schemas to a harness: they are emptied and used
 // again, and share one pool, because there are hundreds of instances.
 type bench struct {
 	owner testing.TB // of the schemas and the pool
@@ -140,7 +140,7 @@ func (b *bench) schema(tb testing.TB) string {
 	return name
 }
 
-// check looks whether the table is as the package says.
+// check checks that the table is as the package says.
 func check(tb testing.TB, pool *pgxpool.Pool, schema string) {
 	tb.Helper()
 	var wrong string
@@ -171,7 +171,7 @@ func pool(tb testing.TB, dsn string, conns int32) *pgxpool.Pool {
 	return p
 }
 
-// newStore opens a store over a pool; whoever asks closes it.
+// newStore opens a store over a pool; the caller closes it.
 func newStore(tb testing.TB, pool *pgxpool.Pool, o *pgstore.Options) *pgstore.Store {
 	tb.Helper()
 	s, err := pgstore.New(tb.Context(), pool, o)

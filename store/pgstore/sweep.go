@@ -2,7 +2,7 @@ package pgstore
 
 import "context"
 
-// sweepStep is how many rows one statement of a sweep looks at.
+// sweepStep limits the rows that one statement of a sweep looks at.
 const sweepStep = 500
 
 // Sweep implements [semel.Sweeper]. Several processes may sweep at once. A

@@ -102,8 +102,8 @@ func TestClockSetBack(t *testing.T) {
 	if _, err := s.Lookup(t.Context(), rec.Digest); !errors.Is(err, semel.ErrNotFound) {
 		t.Errorf("got %v, want %v", err, semel.ErrNotFound)
 	}
-	if recs, err := s.(semel.Lister).List(t.Context(), semel.ListParams{}); err != nil || len(recs) != 0 {
-		t.Errorf("got %d records, error %v, want none", len(recs), err)
+	if page, err := s.(semel.Lister).List(t.Context(), semel.ListParams{}); err != nil || len(page.Records) != 0 {
+		t.Errorf("got %d records, error %v, want none", len(page.Records), err)
 	}
 	if err := s.Renew(t.Context(), rec.Digest, rec.Fence, lease); !errors.Is(err, semel.ErrLost) {
 		t.Errorf("got %v, want %v", err, semel.ErrLost)

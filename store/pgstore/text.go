@@ -44,11 +44,11 @@ func render(o *Options) (texts, error) {
 //	{{columns_listed}}  the same, with the outcome if $5
 //	{{patience}}  how old a claim's statement may be when its row is written
 //	{{grace}}     how many milliseconds a row stays after its claim
-//	{{notify}}    tells whoever waits for r
+//	{{notify}}    wakes the waiters for r
 //	{{place}}     the column by which a row that was just read is found again
 func (o *Options) fill(script string) string {
 	notify, place := "pg_notify("+literal(channel(o.Schema))+", encode(r.digest, 'hex'))", "ctid"
-	if o.lean {
+	if o.plain {
 		notify, place = "NULL", "digest"
 	}
 	return strings.NewReplacer(
@@ -66,7 +66,7 @@ func (o *Options) fill(script string) string {
 	).Replace(script)
 }
 
-// channel is the name under which settlements are told.
+// channel is the name under which settlements are notified.
 func channel(schema string) string { return "semel_" + schema }
 
 // literal is a text as SQL has it.

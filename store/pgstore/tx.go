@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 var (
@@ -56,10 +57,7 @@ func (t *Transactor) Transaction(ctx context.Context) (semel.Tx, error) {
 
 // transaction opens a transaction on the pool.
 func (s *Store) transaction(ctx context.Context, isolation string) (*transaction, error) {
-	if s.readOnly {
-		return nil, fmt.Errorf("pgstore: begin a transaction: %w", errReadOnly)
-	}
-	if err := s.gate.enter(); err != nil {
+	if err := s.gate.Enter("begin a transaction", verb.Writes); err != nil {
 		return nil, err
 	}
 	if isolation == "" {
@@ -67,7 +65,7 @@ func (s *Store) transaction(ctx context.Context, isolation string) (*transaction
 	}
 	t := newTransaction(s, isolation)
 	if err := t.connect(ctx); err != nil {
-		s.gate.leave()
+		s.gate.Leave()
 		return nil, translate("begin a transaction", err)
 	}
 	return t, nil
@@ -96,7 +94,7 @@ func txFrom(ctx context.Context) *transaction {
 	return t
 }
 
-// txShared is what all transactions of a store share.
+// txShared is shared by all transactions of a store.
 type txShared struct {
 	// isolation is the database's default, with which transactions begin where
 	// the connections of the pool have another one; "" where they have not.
@@ -131,7 +129,7 @@ func (t *transaction) connect(ctx context.Context) error {
 		t.disconnect()
 		return err
 	}
-	t.rowFirst = level != readCommitted && level != "read uncommitted" || t.store.mute // CockroachDB has no such locks
+	t.rowFirst = level != readCommitted && level != "read uncommitted" || t.store.plain // CockroachDB has no such locks
 	return nil
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/semel-dev/semel/store/storetest"
 )
 
-// txConnections is how many connections each of two pools has.
+// txConnections limits the connections of each of two pools.
 const txConnections = 4
 
 func TestTx(t *testing.T) {
@@ -144,7 +144,7 @@ func (h *txServer) harness(with func(*pgstore.Options) *pgstore.Options, pair tr
 	}
 }
 
-// insertRow writes in the transaction of ctx, or by itself.
+// insertRow writes in the transaction of ctx, or on its own.
 func insertRow(ctx context.Context, p *pgxpool.Pool, insert, row string) error {
 	var in interface {
 		Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)

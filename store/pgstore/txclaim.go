@@ -5,13 +5,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 // transaction is one transaction for one intent. There are two ways to hold
@@ -76,27 +76,30 @@ func (t *transaction) Claim(ctx context.Context, p semel.ClaimParams, wait time.
 	}
 	t.params = p
 	until := time.Now().Add(wait)
-	pause := time.Millisecond
-	for try := 1; ; try++ {
-		rec, won, err := t.claim(ctx, time.Until(until))
-		switch {
-		case err == nil && won:
-			t.state, t.won = txClaimed, true
-			return claimedRecord(&p, t.fence, t.claimedMS), true, nil
-		case err == nil:
-			return rec, false, nil
-		case errors.Is(err, semel.ErrInFlight), t.nest != nil, !t.passes(ctx, err), try == maxTries:
-			return semel.Record{}, false, translate("claim", err)
+	var rec semel.Record
+	var won bool
+	var reconnected error
+	err := backoff.Do(ctx, func(err error) bool {
+		if errors.Is(err, semel.ErrInFlight) || t.nest != nil || reconnected != nil || !t.passes(ctx, err) {
+			return false
 		}
 		t.undo() //nolint:contextcheck // what runs here must not end with the context.
-		if err := t.reconnect(ctx); err != nil {
-			return semel.Record{}, false, translate("claim", err)
+		return true
+	}, func() (err error) {
+		if reconnected = t.reconnect(ctx); reconnected != nil {
+			return reconnected
 		}
-		if !sleep(ctx, rand.N(pause)) { //nolint:gosec // spreads load, hides nothing.
-			return semel.Record{}, false, translate("claim", err)
-		}
-		pause = min(2*pause, maxPause)
+		rec, won, err = t.claim(ctx, time.Until(until))
+		return err
+	})
+	switch {
+	case err != nil:
+		return semel.Record{}, false, translate("claim", err)
+	case won:
+		t.state, t.won = txClaimed, true
+		return claimedRecord(&p, t.fence, t.claimedMS), true, nil
 	}
+	return rec, false, nil
 }
 
 // passes reports whether a claim can succeed at once when it is tried again:
@@ -122,8 +125,8 @@ func (t *transaction) claim(ctx context.Context, wait time.Duration) (semel.Reco
 	return t.claimLock(ctx, wait)
 }
 
-// claimLock claims in the way of the lock: in one round trip when nobody knows
-// the intent.
+// claimLock claims in the way of the lock: in one round trip when the
+// intent is new.
 func (t *transaction) claimLock(ctx context.Context, wait time.Duration) (semel.Record, bool, error) {
 	if sent, err := t.claimWith(ctx); sent || err != nil {
 		return semel.Record{}, sent, err
@@ -156,8 +159,8 @@ func (t *transaction) claimLock(ctx context.Context, wait time.Duration) (semel.
 	return semel.Record{}, err == nil, err
 }
 
-// claimRow claims in the way of the row: in one round trip when nobody knows
-// the intent.
+// claimRow claims in the way of the row: in one round trip when the
+// intent is new.
 func (t *transaction) claimRow(ctx context.Context, wait time.Duration) (semel.Record, bool, error) {
 	err := t.trip(ctx, func() {
 		t.queueBegin()
@@ -251,7 +254,7 @@ func (t *transaction) queueFirst() {
 }
 
 // lockNumber is the number of an intent's lock. Applications count theirs from
-// small numbers, as a rule; a number that is used twice makes two wait that
+// small numbers; a number that is used twice makes two wait that
 // need not.
 func (s *Store) lockNumber(d semel.Digest) int64 {
 	return int64(binary.BigEndian.Uint64(d[:8])) ^ s.transactions().locks //nolint:gosec // any 64 bits will do.
@@ -264,10 +267,7 @@ func (t *transaction) number(i int, n int64) []byte {
 
 // claimedRecord is the record as it would be seen now, if it were to be seen.
 func claimedRecord(p *semel.ClaimParams, fence, claimedMS int64) semel.Record {
-	at := fromMS(claimedMS)
-	return semel.Record{
-		Digest: p.Digest, Scope: p.Scope, Name: p.Name, Fingerprint: p.Fingerprint, Owner: p.Owner,
-		State: semel.StateClaimed, Fence: semel.Fence(fence), Attempt: 1, //nolint:gosec // the sequence counts from 1.
-		ClaimedAt: at, LeaseUntil: at, ExpiresAt: at.Add(p.Retention), ReadAt: at,
-	}
+	unleased := *p
+	unleased.Lease = 0
+	return verb.Won(&unleased, fence, claimedMS, 1)
 }

@@ -91,7 +91,7 @@ func (t *transaction) endedAndBegun(err error) bool {
 func (t *transaction) refused(err error) error {
 	f, ok := errors.AsType[*failure](err)
 	if ok && f.at == nil && t.nest == nil {
-		return translate("commit", err) // nobody can tell
+		return translate("commit", err) // the outcome is unknown
 	}
 	if lost(err, t.store.schema) {
 		return fmt.Errorf("%w: pgstore: commit: %w", semel.ErrLost, err)
@@ -102,7 +102,7 @@ func (t *transaction) refused(err error) error {
 	return fmt.Errorf("%w: %w", semel.ErrRolledBack, translate("commit", err))
 }
 
-// lost reports whether the record of somebody else stands there.
+// lost reports whether another caller's record is there.
 func lost(err error, schema string) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && e.Code == codeUniqueViolation && e.SchemaName == schema && e.ConstraintName == "record_pkey"
@@ -180,7 +180,7 @@ func (t *transaction) leave() {
 		t.disconnect()
 	}
 	t.wire.conn = nil
-	t.store.gate.leave()
+	t.store.gate.Leave()
 }
 
 func (t *transaction) queueRecord(v *semel.Settlement) {

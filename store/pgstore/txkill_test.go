@@ -49,7 +49,7 @@ func doors() map[string]door {
 }
 
 // childOrder orders through a door until it is killed, and prints what was
-// answered. "names" is what the orders are called after; "%d" in it are the
+// answered. "names" begins the names of the orders; "%d" in it are the
 // goroutine and the number.
 func childOrder(dsn, schema, door, prefix string) int {
 	ctx := context.Background()
@@ -95,7 +95,7 @@ func otherShop(ctx context.Context, dsn, schema string) (*shop, *sql.DB, error) 
 	return s, stdlib.OpenDBFromPool(p), nil
 }
 
-// kills is how often each door is killed.
+// kills counts the kills of each door.
 const kills = 3
 
 // Promise 4: a process that is killed at any instant leaves rows with their
@@ -146,7 +146,7 @@ func (s *shop) killOne(t *testing.T, door, prefix string, answered map[string]st
 		}
 	}
 	if err := cmd.Wait(); err == nil || err.Error() != "signal: killed" {
-		t.Fatalf("the child ended by itself: %v", err)
+		t.Fatalf("the child ended too early: %v", err)
 	}
 	eventually(t, "the server has ended the connections", func() bool {
 		var n int
@@ -254,7 +254,7 @@ func TestTxTerminated(t *testing.T) {
 	}
 }
 
-// untilAnswered asks again as long as that is what the caller should do.
+// untilAnswered asks again as long as the caller should.
 func untilAnswered(t *testing.T, ask func() (order, error)) order {
 	t.Helper()
 	for range 1000 {
@@ -262,7 +262,7 @@ func untilAnswered(t *testing.T, ask func() (order, error)) order {
 		if err == nil {
 			return o
 		}
-		// The work's own error, too: its connection was ended under it, and that
+		// The work's own error as well: its connection was ended under it, and that
 		// rolled back.
 		if e, ok := errors.AsType[*semel.Error](err); ok && !e.Retryable() {
 			t.Errorf("got %v, want an answer or a reason to ask again", err)
@@ -272,6 +272,6 @@ func untilAnswered(t *testing.T, ask func() (order, error)) order {
 			break
 		}
 	}
-	t.Error("there was no answer")
+	t.Error("no answer came")
 	return order{}
 }

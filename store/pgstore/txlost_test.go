@@ -134,7 +134,7 @@ func TestTxLostCommit(t *testing.T) {
 	p.wantPairs(t, map[string]string{"k": fmt.Sprint(o.ID)})
 }
 
-// Promise 3: as long as nobody can tell whether the commit took place, nobody
+// Promise 3: as long as it is unknown whether the commit took place, no caller
 // does; the retry finds out.
 func TestTxUndecided(t *testing.T) {
 	t.Parallel()

@@ -17,11 +17,13 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/internal/testserver"
+	"github.com/semel-dev/semel/operator"
 	"github.com/semel-dev/semel/store/pgstore"
 )
 
-// mixKeys is how many intents processes and doors fight over.
+// mixKeys counts the intents that processes and doors fight over.
 const mixKeys = 40
 
 // childSame orders the same things as its twins, through every door, and
@@ -94,7 +96,7 @@ func TestTxProcesses(t *testing.T) {
 	s.wantPairs(t, answered)
 }
 
-// Whether somebody works in a transaction or in two phases, the answer is one,
+// Whether a caller works in a transaction or in two phases, the answer is one,
 // and so is the row.
 func TestTxBesideTwoPhases(t *testing.T) {
 	t.Parallel()
@@ -138,7 +140,7 @@ func TestTxBesideTwoPhases(t *testing.T) {
 	s.wantPairs(t, answered)
 }
 
-// Promise 1: the key that somebody took while the work ran, by a claim without
+// Promise 1: the key that another caller took while the work ran, by a claim without
 // a transaction or by hand, is theirs; nothing of the work is committed.
 func TestTxOvertaken(t *testing.T) {
 	t.Parallel()
@@ -151,7 +153,7 @@ func TestTxOvertaken(t *testing.T) {
 		},
 		"cancelled": func(t *testing.T, s *shop) {
 			t.Helper()
-			if _, err := s.guard.Cancel(t.Context(), semel.Operator{Name: "alice"}, orderKey("k"), "a mistake"); err != nil {
+			if _, err := must.Get(operator.New(s.guard, nil)).Cancel(t.Context(), operator.Identity{Name: "alice"}, orderKey("k"), 0, "a mistake"); err != nil {
 				t.Error(err)
 			}
 		},

@@ -8,9 +8,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
-// nest is what makes a transaction one inside of another: a savepoint.
+// nest puts a transaction inside of another: a savepoint.
 type nest struct {
 	begin, release, undo, drop *statement
 
@@ -38,8 +39,8 @@ type joiner struct {
 func (*joiner) Joined() {}
 
 // Transaction opens a savepoint. Only what is known of work that was undone is
-// recorded in a transaction that stands alone, because the one around it may be
-// undone, too: that is the one after a claim which was won and never came to its
+// recorded in a transaction of its own, because the one around it may also be
+// undone: that is the one after a claim which was won and never came to its
 // Commit.
 func (j *joiner) Transaction(ctx context.Context) (semel.Tx, error) {
 	if j.last != nil && j.last.won && !j.last.tried {
@@ -54,13 +55,10 @@ func (j *joiner) Transaction(ctx context.Context) (semel.Tx, error) {
 	return t, nil
 }
 
-var errNotOpen = errors.New("pgstore: there is no open transaction to join (begin one, and hand over that)")
+var errNotOpen = errors.New("pgstore: no transaction is open to join (begin one, and hand over that)")
 
 // nested opens a transaction inside of another one.
 func (s *Store) nested(outer *transaction, conn *pgx.Conn) (*transaction, error) {
-	if s.readOnly {
-		return nil, fmt.Errorf("pgstore: join a transaction: %w", errReadOnly)
-	}
 	t := newTransaction(s, "")
 	t.depth, t.rowFirst = 1, true // the row is right at every isolation
 	if outer != nil {
@@ -73,7 +71,7 @@ func (s *Store) nested(outer *transaction, conn *pgx.Conn) (*transaction, error)
 	if conn == nil || conn.IsClosed() || conn.PgConn().TxStatus() == 'I' {
 		return nil, errNotOpen
 	}
-	if err := s.gate.enter(); err != nil {
+	if err := s.gate.Enter("join a transaction", verb.Writes); err != nil {
 		return nil, err
 	}
 	t.nest = newNest(t.depth)

@@ -23,7 +23,7 @@ func (s *shop) inner(ctx context.Context, name string, end error) (order, error)
 }
 
 // Promise 4: what is done inside of a transaction commits with it or not at
-// all, and is replayed inside of it, too.
+// all, and is also replayed inside of it.
 func TestDoNested(t *testing.T) {
 	t.Parallel()
 	for name, isolation := range map[string]pgx.TxIsoLevel{

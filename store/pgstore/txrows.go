@@ -12,7 +12,7 @@ import (
 
 var _ pgx.Rows = (*memRows)(nil)
 
-var errNoRow = errors.New("pgstore: there is no row to scan (call Next first)")
+var errNoRow = errors.New("pgstore: no row to scan (call Next first)")
 
 // memRows are rows that were read into memory.
 type memRows struct {

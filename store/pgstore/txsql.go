@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strconv"
 	"strings"
 	"time"
@@ -17,7 +16,7 @@ var _ semel.Tx = (*sqlTransaction)(nil)
 
 // sqlTransaction is a transaction for one intent through database/sql, in the
 // way of the row (see [transaction]): one statement claims and one finishes,
-// and a driver sends each by itself.
+// and a driver sends each on its own.
 type sqlTransaction struct {
 	store *Store
 	in    sqlSession
@@ -32,7 +31,7 @@ type sqlTransaction struct {
 	fence, claimedMS int64
 }
 
-// sqlSession is where the statements run: a transaction of our own, or a
+// sqlSession runs the statements: a transaction of our own, or a
 // savepoint in one of the caller's.
 type sqlSession interface {
 	Execer
@@ -53,23 +52,24 @@ func (t *sqlTransaction) Claim(ctx context.Context, p semel.ClaimParams, wait ti
 	}
 	t.params = p
 	until := time.Now().Add(wait)
-	pause := time.Millisecond
-	for try := 1; ; try++ {
-		rec, won, err := t.claim(ctx, time.Until(until))
-		switch {
-		case err == nil && won:
-			t.state, t.won = txClaimed, true
-			return claimedRecord(&p, t.fence, t.claimedMS), true, nil
-		case err == nil:
-			return rec, false, nil
-		}
+	var rec semel.Record
+	var won bool
+	err := backoff.Do(ctx, func(err error) bool {
 		t.in.undo()
 		t.state = txIdle
-		if t.depth > 0 || errors.Is(err, semel.ErrInFlight) || !passesSQL(err) || try == maxTries || !sleep(ctx, rand.N(pause)) { //nolint:gosec // spreads load, hides nothing.
-			return semel.Record{}, false, translate("claim", err)
-		}
-		pause = min(2*pause, maxPause)
+		return t.depth == 0 && !errors.Is(err, semel.ErrInFlight) && passesSQL(err)
+	}, func() (err error) {
+		rec, won, err = t.claim(ctx, time.Until(until))
+		return err
+	})
+	switch {
+	case err != nil:
+		return semel.Record{}, false, translate("claim", err)
+	case won:
+		t.state, t.won = txClaimed, true
+		return claimedRecord(&p, t.fence, t.claimedMS), true, nil
 	}
+	return rec, false, nil
 }
 
 // passesSQL is passes for any driver.
@@ -206,7 +206,7 @@ func (t *sqlTransaction) Commit(ctx context.Context, v semel.Settlement) error {
 	case t.depth > 0, refusedSQL(err):
 		return t.undone(err)
 	}
-	return translate("commit", err) // nobody can tell
+	return translate("commit", err) // the outcome is unknown
 }
 
 // refusedSQL reports whether an error of COMMIT says that the server rolled
@@ -223,7 +223,7 @@ func (*sqlTransaction) undone(err error) error {
 	return fmt.Errorf("%w: %w", semel.ErrRolledBack, translate("commit", err))
 }
 
-// afterAll records the outcome of work that committed by itself, together with
+// afterAll records the outcome of work that committed on its own, together with
 // the row of the claim; or that rolled back.
 func (t *sqlTransaction) afterAll(ctx context.Context, v *semel.Settlement) error {
 	err := t.store.settle(ctx, t.params.Digest, semel.Fence(t.fence), v) //nolint:gosec // the sequence counts from 1.
@@ -244,7 +244,7 @@ func (t *sqlTransaction) Rollback() error {
 	t.state = txEnded
 	t.in.end()
 	t.in = nil
-	t.store.gate.leave()
+	t.store.gate.Leave()
 	return nil // a connection that breaks here is rolled back by the server
 }
 

@@ -8,8 +8,8 @@ import (
 )
 
 // Execer is a transaction as every library shows it in some way: *sql.Tx
-// itself, sqlx, ent, GORM's ConnPool, and what sqlc calls DBTX. It runs SQL as it
-// stands; of bun's, take the *sql.Tx that is inside.
+// itself, sqlx, ent, GORM's ConnPool, and what sqlc calls DBTX. It runs SQL
+// unchanged; of bun's, take the *sql.Tx that is inside.
 type Execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
@@ -22,7 +22,7 @@ type ownSession struct {
 	conn   *sql.Conn
 	opts   *sql.TxOptions
 	cancel context.CancelFunc
-	bind   func(*sql.Tx) // is told of the transaction
+	bind   func(*sql.Tx) // receives the transaction
 }
 
 // begin detaches the transaction from the end of ctx, which would roll it back

@@ -32,7 +32,7 @@ type txStatements struct {
 	locks          int64 // what is common to the numbers of their locks
 }
 
-// isolations are what a transaction can begin with, as SQL.
+// isolations lists how a transaction can begin, as SQL.
 func isolations() []string {
 	return []string{"", "read uncommitted", readCommitted, "repeatable read", "serializable"}
 }
@@ -79,7 +79,7 @@ func preparedName(sql string) string {
 	return fmt.Sprintf("semel_%016x", h.Sum64())
 }
 
-// known is what is known of a connection. It lies in the connection's own data.
+// known holds what is known of a connection. It lies in the connection's own data.
 type known struct {
 	parsed    map[string]bool   // the names of the statements that it has prepared
 	queries   map[string]string // the names of those of the callers, by their texts

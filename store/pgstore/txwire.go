@@ -69,7 +69,7 @@ func formats() []int16 { return []int16{pgx.BinaryFormatCode} }
 // queue adds a statement to the next round trip.
 func (w *wire) queue(s *statement, params ...[]byte) {
 	if s.name == "" || !w.known.parsed[s.name] {
-		if s.name != "" { // it may be there after forget; closing what is not is no error
+		if s.name != "" { // it may be there after forget; closing what is not there succeeds
 			w.conn.PgConn().Frontend().SendClose(&pgproto3.Close{ObjectType: 'S', Name: s.name})
 		}
 		w.conn.PgConn().Frontend().SendParse(&pgproto3.Parse{Name: s.name, Query: s.sql, ParameterOIDs: s.oids})
@@ -164,7 +164,7 @@ func refuseCopy(pg *pgconn.PgConn) error {
 	return front.Flush()
 }
 
-// broken tells of a connection that ended at the i-th statement. What the
+// broken describes a connection that ended at the i-th statement. What the
 // server said before counts, and so does a server that says why it hangs up;
 // it is not known whether the end of a transaction took place before that.
 func (w *wire) broken(i int, failed *failure, err error) error {
@@ -186,7 +186,7 @@ func (w *wire) forget(f *failure) {
 }
 
 // hangUp gives the connection up. The server, should it still work for us,
-// is told to stop.
+// gets the request to stop.
 func (w *wire) hangUp() {
 	pg := w.conn.PgConn()
 	if pg.IsClosed() {

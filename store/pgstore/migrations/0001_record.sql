@@ -1,8 +1,8 @@
 -- Schema 1: one row for each record, found by its digest.
 --
--- Only columns that stand still from one claim to its end are indexed, so that
+-- Only columns that do not change from one claim to its end are indexed, so that
 -- Renew, Settle and Release change no index. Half of each page is kept
--- free, and so is what follows a claim written into the page of the claim.
+-- free, and what follows a claim is written into the page of the claim.
 
 CREATE TABLE {{schema}}.record (
   digest         bytea   NOT NULL PRIMARY KEY,
@@ -38,5 +38,5 @@ CREATE UNIQUE INDEX record_by_fence ON {{schema}}.record (fence);
 -- sweep_ms is never later than a record may go.
 CREATE INDEX record_by_sweep ON {{schema}}.record (sweep_ms);
 
--- Promise 1: nobody hoards fences, so that a later claim has a greater one.
+-- Promise 1: no connection hoards fences, so that a later claim has a greater one.
 CREATE SEQUENCE {{schema}}.fence AS bigint CACHE 1;

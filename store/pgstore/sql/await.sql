@@ -1,6 +1,9 @@
--- Marks a live claim as waited for, so that its settlement is told. It writes
--- only when nobody has marked it before. No row means that there is no live
+-- Marks a live claim as waited for, so that its settlement is notified. It writes
+-- only when no caller has marked it before. No row means that it has no live
 -- claim.
+--
+-- The sum keeps the planner from reading all of record_by_fence (see
+-- settle_batch.sql).
 --
 -- $1 digest
 WITH clock AS MATERIALIZED (
@@ -17,7 +20,7 @@ WITH clock AS MATERIALIZED (
   SET awaited = true
   FROM live
   WHERE r.digest = $1::bytea
-    AND r.fence = live.fence
+    AND r.fence + 0 = live.fence
     AND r.state = 'claimed'
     AND NOT live.awaited
   RETURNING 1

@@ -1,4 +1,4 @@
--- Promise 1: the greatest fence of a record, and what the sequence stands at,
+-- Promise 1: the greatest fence of a record, and the value of the sequence,
 -- which is read later and so is never less, unless it was set back.
 WITH found AS MATERIALIZED (
   SELECT coalesce(max(r.fence), 0) AS fence FROM {{schema}}.record r

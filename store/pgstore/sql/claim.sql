@@ -2,7 +2,7 @@
 -- index. A row that is there is neither locked nor written; no answer means
 -- that it is there.
 --
--- fence / 0 ends a statement that stood still between its fence and its row
+-- fence / 0 ends a statement that stalled between its fence and its row
 -- ("Fences" in doc.go); RETURNING is worked out after the row is in the index.
 --
 -- $1 digest  $2 owner  $3 fingerprint  $4 lease  $5 retention  $6 scope  $7 name

@@ -1,4 +1,4 @@
--- Promises 1 and 3: a row that is absent to everybody (released, expired), or
+-- Promises 1 and 3: a row that is absent to every caller (released, expired), or
 -- that the caller may take over, is claimed again if it still has the fence
 -- that was seen. A takeover keeps nothing but the number of attempts.
 --

@@ -1,5 +1,5 @@
 -- Promises 1 and 2: only the holder of the present fence settles, and only
--- once; what is known of an unknown outcome may be corrected. Whoever waits is
+-- once; what is known of an unknown outcome may be corrected. A waiter is
 -- told with the commit.
 --
 -- Promise 3: a released intent is absent at once. Its row stays, so that the

@@ -1,6 +1,6 @@
 -- tx_draw.sql, but with an error when there is a row, so that the statements
 -- behind it in the same round trip do not run. The text is for the server's
--- log; that the intent is known is no fault.
+-- log; a known intent is not a fault.
 --
 -- $1 digest
 SELECT nextval({{sequence}}), {{now}}, transaction_timestamp(),

@@ -1,9 +1,9 @@
 -- Promise 4: a statement of the caller's and the record of what it returned, in
 -- one statement and one round trip, which commits both or neither.
 --
--- Whoever has the key makes it fail by the index (promise 1), and so does an
+-- A holder of the key makes it fail by the index (promise 1), and so does an
 -- answer of two rows. No row, an outcome that is too large, and a statement
--- that stood still ("Fences" in doc.go) end in fence / 0.
+-- that stalled ("Fences" in doc.go) end in fence / 0.
 --
 -- {{1}} digest  {{2}} owner  {{3}} fingerprint  {{4}} retention  {{5}} scope
 -- {{6}} name  {{7}} the largest outcome that is kept, in bytes

@@ -1,4 +1,4 @@
--- The statement of tx_exec.sql by itself, within a transaction that holds the
+-- The statement of tx_exec.sql alone, within a transaction that holds the
 -- claim.
 WITH answer AS (
 {{statement}}

@@ -1,4 +1,4 @@
--- Promise 4: the record of a transaction, committed with its rows. Whoever has
+-- Promise 4: the record of a transaction, committed with its rows. A transaction that has
 -- the key by now makes this fail, and the transaction with it (promise 1).
 --
 -- Fences of a digest grow ("Fences" in doc.go): a claim that is so old that a

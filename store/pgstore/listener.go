@@ -14,27 +14,27 @@ import (
 )
 
 const (
-	// silence is how long nothing may be heard before the connection is tried,
+	// silence limits how long nothing may be heard before the connection is tried,
 	// and how long that may take.
 	silence = 30 * time.Second
 	// connectTimeout bounds how long waiters wait until something is heard.
 	connectTimeout = 10 * time.Second
 )
 
-// ear is the connection on which a store hears of settlements, opened when
-// somebody first waits, and again after it broke.
-type ear struct {
-	deafness time.Duration // how long nobody tries again after it failed
+// listener is the connection on which a store hears of settlements, opened when
+// a caller first waits, and again after it broke.
+type listener struct {
+	retryAfter time.Duration // how long nothing tries again after it failed
 
-	mu     sync.Mutex // guards the fields below
-	rooms  map[semel.Digest]*room
-	ready  chan struct{} // of the present connection; closed when it listens or failed
-	err    error         // why it does not listen
-	failed time.Time
+	mu      sync.Mutex // guards the fields below
+	waiting map[semel.Digest]*waiters
+	ready   chan struct{} // of the present connection; closed when it listens or failed
+	err     error         // why it does not listen
+	failed  time.Time
 }
 
-// room is where those sit who wait for one record.
-type room struct {
+// waiters are the callers that wait for one record.
+type waiters struct {
 	n    int
 	told chan struct{}
 	err  error // why nothing will be told any more; set before told is closed
@@ -42,8 +42,8 @@ type room struct {
 
 // join takes a seat, and returns when settlements are heard. Every success
 // needs a leave.
-func (e *ear) join(ctx context.Context, s *Store, d semel.Digest) (*room, error) {
-	ready, err := e.listen(s)
+func (l *listener) join(ctx context.Context, s *Store, d semel.Digest) (*waiters, error) {
+	ready, err := l.listen(s)
 	if err != nil {
 		return nil, err
 	}
@@ -54,75 +54,75 @@ func (e *ear) join(ctx context.Context, s *Store, d semel.Digest) (*room, error)
 	case <-s.life.Done():
 		return nil, semel.ErrClosed
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.err != nil {
-		return nil, e.err
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err != nil {
+		return nil, l.err
 	}
-	r := e.rooms[d]
+	r := l.waiting[d]
 	if r == nil {
-		r = &room{told: make(chan struct{})}
-		e.rooms[d] = r
+		r = &waiters{told: make(chan struct{})}
+		l.waiting[d] = r
 	}
 	r.n++
 	return r, nil
 }
 
-func (e *ear) leave(d semel.Digest, r *room) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if r.n--; r.n == 0 && e.rooms[d] == r {
-		delete(e.rooms, d)
+func (l *listener) leave(d semel.Digest, r *waiters) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r.n--; r.n == 0 && l.waiting[d] == r {
+		delete(l.waiting, d)
 	}
 }
 
 // listen starts to, unless it does already or has just failed.
-func (e *ear) listen(s *Store) (ready <-chan struct{}, err error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+func (l *listener) listen(s *Store) (ready <-chan struct{}, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	switch {
-	case e.err != nil && time.Since(e.failed) < e.deafness:
-		return nil, e.err
-	case e.ready == nil || e.err != nil:
-		e.ready, e.err, e.rooms = make(chan struct{}), nil, map[semel.Digest]*room{}
-		s.background.Go(func() { e.hear(s, e.ready) })
+	case l.err != nil && time.Since(l.failed) < l.retryAfter:
+		return nil, l.err
+	case l.ready == nil || l.err != nil:
+		l.ready, l.err, l.waiting = make(chan struct{}), nil, map[semel.Digest]*waiters{}
+		s.background.Go(func() { l.hear(s, l.ready) })
 	}
-	return e.ready, nil
+	return l.ready, nil
 }
 
 // hear listens until the store is closed or the connection breaks, and wakes
-// whoever is told.
-func (e *ear) hear(s *Store, ready chan struct{}) {
+// the waiters.
+func (l *listener) hear(s *Store, ready chan struct{}) {
 	listening := sync.OnceFunc(func() { close(ready) })
 	defer listening()
-	err := s.listen(s.life, listening, e.wake)
+	err := s.listen(s.life, listening, l.wake)
 	if s.life.Err() != nil {
 		err = semel.ErrClosed
 	} else {
 		s.log.LogAttrs(s.life, slog.LevelWarn, "settlements by other processes are not heard of; callers poll", slog.Any("error", err))
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.err, e.failed = err, time.Now()
-	for _, r := range e.rooms {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.err, l.failed = err, time.Now()
+	for _, r := range l.waiting {
 		r.err = err
 		close(r.told)
 	}
-	e.rooms = nil
+	l.waiting = nil
 }
 
-// wake wakes everybody who waits for the digest; whoever comes later gets a new
-// room.
-func (e *ear) wake(payload string) {
+// wake wakes every caller that waits for the digest; a later one gets new
+// waiters.
+func (l *listener) wake(payload string) {
 	var d semel.Digest
 	if n, err := hex.Decode(d[:], []byte(payload)); err != nil || n != len(d) {
 		return // not ours
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if r := e.rooms[d]; r != nil {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r := l.waiting[d]; r != nil {
 		close(r.told)
-		delete(e.rooms, d)
+		delete(l.waiting, d)
 	}
 }
 
@@ -146,8 +146,8 @@ func (s *Store) listen(ctx context.Context, listening func(), heard func(payload
 	}
 }
 
-// connect opens a connection beside the pool, as the pool does, and listens. A
-// pooler would share it with others, so that it heard what they are told; the
+// connect opens a connection outside of the pool, as the pool does, and listens. A
+// pooler would share it with others, so that it heard their notifications; the
 // process that answers is then not the one that was greeted.
 func (s *Store) connect(ctx context.Context) (*pgx.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
