@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/transition"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 // maxBatchBytes bounds the outcomes in one statement; larger ones travel alone.
@@ -15,10 +17,10 @@ const maxBatchBytes = 1 << 20
 // trip and one commit (two round trips on MySQL), and so do duplicates, which
 // are only read.
 func (s *Store) ClaimBatch(ctx context.Context, ps []semel.ClaimParams) ([]semel.ClaimAnswer, error) {
-	if err := s.beginChange(); err != nil {
+	if err := s.gate.Enter("claim", verb.Writes); err != nil {
 		return nil, err
 	}
-	defer s.end()
+	defer s.gate.Leave()
 	answers := make([]semel.ClaimAnswer, len(ps))
 	var fresh, known, alone []int
 	for i := range ps {
@@ -26,7 +28,7 @@ func (s *Store) ClaimBatch(ctx context.Context, ps []semel.ClaimParams) ([]semel
 		switch err := p.Validate(); {
 		case err != nil:
 			answers[i].Err = err
-		case p.Owner == semel.Owner{}: // its own row cannot be told from others
+		case p.Owner == semel.Owner{}: // its own row looks like any other
 			alone = append(alone, i)
 		case s.seen.Has(p.Digest):
 			known = append(known, i)
@@ -81,13 +83,14 @@ func (s *Store) claimChunk(
 	}
 	for k, i := range chunk {
 		p := params[k]
-		rec, ok := found[p.Digest]
-		if !ok || absent(&rec) || former(&rec, p) {
+		rec := found[p.Digest] // absent where there is none
+		answer := verb.Claim(&rec, p)
+		if answer == transition.Fresh || answer == transition.TakenOver {
 			alone = append(alone, i)
 			continue
 		}
 		s.seen.Add(p.Digest)
-		answers[i] = semel.ClaimAnswer{Record: rec, Won: repeated(&rec, p)}
+		answers[i] = semel.ClaimAnswer{Record: rec, Won: answer == transition.Repeated}
 	}
 	return alone, nil
 }
@@ -98,7 +101,7 @@ func (s *Store) readClaims(ctx context.Context, ps []*semel.ClaimParams) (map[se
 	for i, p := range ps {
 		digests[i] = p.Digest
 	}
-	return s.findMany(ctx, digests)
+	return s.findMany(ctx, nil, digests)
 }
 
 // insertMany inserts the rows of claims that probably have none, and returns

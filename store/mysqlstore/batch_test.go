@@ -10,6 +10,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/testserver"
@@ -88,7 +91,7 @@ func hidden(rule string) bool {
 }
 
 // A batch does for each of its steps what the verb does: the whole contract
-// holds through batches, with steps beside each that fail.
+// holds through batches, with failing steps next to each.
 func TestBatchedStore(t *testing.T) {
 	t.Parallel()
 	for name, with := range map[string]func(*mysqlstore.Options) *mysqlstore.Options{
@@ -213,7 +216,7 @@ func TestBatchWithPoison(t *testing.T) {
 		}
 	}
 
-	// Duplicates of all that, of a lapsed claim that is taken over, and new intents beside them.
+	// Duplicates of all that, of a lapsed claim that is taken over, and new intents among them.
 	advance(lease)
 	again := append(slices.Clone(ps), batchOf("new", 5)...)
 	for i := range again {
@@ -247,7 +250,7 @@ func TestBatchWithPoison(t *testing.T) {
 }
 
 // Batches, single verbs and batches of others at once: each intent is won
-// once, and what was settled stands (promises 1 and 2).
+// once, and what was settled stays (promises 1 and 2).
 func TestBatchesRace(t *testing.T) {
 	t.Parallel()
 	dsn := testserver.MySQLDatabase(t)
@@ -349,4 +352,45 @@ func must[T any](v T, err error) T {
 		panic(err)
 	}
 	return v
+}
+
+// A batch that releases an intent tells its holder so, although another caller
+// claims the intent the instant it is free, and although the batch has a step
+// that changes nothing (promise 1).
+func TestBatchReleasesBeforeTheNextClaim(t *testing.T) {
+	t.Parallel()
+	dsn := testserver.MySQLDatabase(t)
+	near := open(t, dsn, nil)
+	cfg, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := testserver.NewProxy(t, cfg.Addr)
+	cfg.Addr = proxy.Addr()
+	far := open(t, cfg.FormatDSN(), nil)
+	proxy.Latency(5 * time.Millisecond) // time enough for the next claim between two round trips of the holder's
+	for n := range 10 {
+		p := params(fmt.Sprint("k", n))
+		held := wins(t, near, p)
+		var takers sync.WaitGroup
+		var taken atomic.Bool
+		for i := range 3 {
+			q := by(byte(2+i), p)
+			takers.Go(func() {
+				for !taken.Load() && t.Context().Err() == nil {
+					if _, won, err := near.Claim(t.Context(), q); err != nil || won {
+						taken.Store(true)
+					}
+				}
+			})
+		}
+		errs, err := far.SettleBatch(t.Context(), []semel.SettleParams{
+			{Digest: params("none").Digest, Fence: 1, Settlement: semel.Settlement{State: semel.StateReleased}},
+			{Digest: held.Digest, Fence: held.Fence, Settlement: semel.Settlement{State: semel.StateReleased}},
+		})
+		takers.Wait()
+		if err != nil || errs[1] != nil {
+			t.Fatalf("round %d: the holder's release got error %v, %v", n, err, errs)
+		}
+	}
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/transition"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 // Claim implements [semel.Store]. A new intent takes one round trip, a
@@ -15,10 +17,10 @@ func (s *Store) Claim(ctx context.Context, p semel.ClaimParams) (rec semel.Recor
 	if err := p.Validate(); err != nil {
 		return semel.Record{}, false, err
 	}
-	if err := s.beginChange(); err != nil {
+	if err := s.gate.Enter("claim", verb.Writes); err != nil {
 		return semel.Record{}, false, err
 	}
-	defer s.end()
+	defer s.gate.Leave()
 	rec, won, err = s.claim(ctx, &p)
 	if err != nil {
 		return semel.Record{}, false, err
@@ -30,8 +32,8 @@ func (s *Store) Claim(ctx context.Context, p semel.ClaimParams) (rec semel.Recor
 var errChanged = errors.New("the row has changed")
 
 // claim inserts a row, or reads the one there is and, where the contract says
-// so, puts a new one in its place. Each step decides by itself; when somebody
-// else came between two of them, it begins again.
+// so, puts a new one in its place. Each step decides on its own; when another
+// caller came between two of them, it begins again.
 func (s *Store) claim(ctx context.Context, p *semel.ClaimParams) (rec semel.Record, won bool, err error) {
 	look := s.seen.Has(p.Digest)
 	for range rounds {
@@ -41,10 +43,12 @@ func (s *Store) claim(ctx context.Context, p *semel.ClaimParams) (rec semel.Reco
 			case errors.Is(err, semel.ErrNotFound):
 			case err != nil:
 				return rec, false, err
-			case !absent(&rec) && !former(&rec, p):
-				return rec, repeated(&rec, p), nil
 			default:
-				rec, err = s.replace(ctx, &rec, p)
+				answer := verb.Claim(&rec, p)
+				if answer == transition.NotWon || answer == transition.Repeated {
+					return rec, answer == transition.Repeated, nil
+				}
+				rec, err = s.replace(ctx, answer, &rec, p)
 				if errors.Is(err, errChanged) {
 					continue
 				}
@@ -68,7 +72,7 @@ func (s *Store) claim(ctx context.Context, p *semel.ClaimParams) (rec semel.Reco
 func (s *Store) insert(ctx context.Context, p *semel.ClaimParams) (rec semel.Record, err error) {
 	err = retry(ctx, func() error {
 		fence, claimedMS, err := s.insertRow(ctx, nil, p, 1)
-		rec = claimedRecord(p, fence, claimedMS, 1)
+		rec = verb.Won(p, fence, claimedMS, 1)
 		return err
 	})
 	return rec, err
@@ -109,10 +113,17 @@ func (s *Store) insertRow(ctx context.Context, tx *sql.Tx, p *semel.ClaimParams,
 
 // replace claims a digest whose row is absent to every verb, or is the one to
 // take over: it deletes the row and inserts another in one transaction.
-func (s *Store) replace(ctx context.Context, old *semel.Record, p *semel.ClaimParams) (rec semel.Record, err error) {
+func (s *Store) replace(ctx context.Context, answer transition.ClaimAnswer, old *semel.Record, p *semel.ClaimParams) (rec semel.Record, err error) {
 	name, attempt := "replace_absent", 1
-	if !absent(old) {
+	if answer == transition.TakenOver {
 		name, attempt = "replace_former", old.Attempt+1
+	}
+	wanted := []statement{{name, 1}, {"claim", 1}}
+	if !s.ways.returning {
+		wanted = append(wanted, statement{"claimed", 1})
+	}
+	if err := s.stmts.ready(ctx, wanted...); err != nil {
+		return rec, translate("claim", err)
 	}
 	err = retry(ctx, func() error {
 		rec, err = s.replaceOnce(ctx, name, old, p, attempt)
@@ -128,9 +139,38 @@ func (s *Store) replace(ctx context.Context, old *semel.Record, p *semel.ClaimPa
 }
 
 func (s *Store) replaceOnce(ctx context.Context, name string, old *semel.Record, p *semel.ClaimParams, attempt int) (rec semel.Record, err error) {
+	err = s.inTransaction(ctx, func(tx *sql.Tx) error {
+		res, err := s.stmts.exec(ctx, tx, name, 1, uint64(old.Fence), old.Digest[:])
+		if err != nil {
+			return err
+		}
+		deleted, err := res.RowsAffected()
+		if err != nil {
+			return err
+		}
+		if deleted == 0 {
+			return errChanged
+		}
+		fence, claimedMS, err := s.insertRow(ctx, tx, p, attempt)
+		if err != nil {
+			return err
+		}
+		if claimedMS < freeFrom(old) {
+			return errChanged // the clock was set back between the two statements
+		}
+		rec = verb.Won(p, fence, claimedMS, attempt)
+		return nil
+	})
+	return rec, err
+}
+
+// inTransaction runs statements that commit together, or not at all when one
+// returns an error. The connection goes back to the pool only when no
+// transaction can be open on it.
+func (s *Store) inTransaction(ctx context.Context, statements func(tx *sql.Tx) error) error {
 	held, err := s.db.Conn(ctx)
 	if err != nil {
-		return rec, err
+		return err
 	}
 	committed := false
 	tx, err := held.BeginTx(ctx, nil)
@@ -141,40 +181,25 @@ func (s *Store) replaceOnce(ctx context.Context, name string, old *semel.Record,
 		_ = held.Close() // it only gives it back
 	}()
 	if err != nil {
-		return rec, err
+		return err
 	}
-	res, err := s.stmts.exec(ctx, tx, name, 1, uint64(old.Fence), old.Digest[:])
-	if err != nil {
-		return rec, err
-	}
-	deleted, err := res.RowsAffected()
-	if err != nil {
-		return rec, err
-	}
-	if deleted == 0 {
-		return rec, errChanged
-	}
-	fence, claimedMS, err := s.insertRow(ctx, tx, p, attempt)
-	if err != nil {
-		return rec, err
-	}
-	if claimedMS < freeFrom(old) {
-		return rec, errChanged // the clock was set back between the two statements
+	if err := statements(tx); err != nil {
+		return err
 	}
 	if err := tx.Commit(); err != nil {
-		return rec, fmt.Errorf("commit: %w", err)
+		return fmt.Errorf("commit: %w", err)
 	}
 	committed = true
-	return claimedRecord(p, fence, claimedMS, attempt), nil
+	return nil
 }
 
 // freeFrom is when the row makes room for another claim, in milliseconds of the
 // database's clock (promise 9).
 func freeFrom(old *semel.Record) int64 {
-	switch {
-	case old.State == semel.StateReleased, old.State == semel.StateUnknown && !absent(old):
+	switch absent := verb.Absent(old); {
+	case old.State == semel.StateReleased, old.State == semel.StateUnknown && !absent:
 		return 0
-	case absent(old):
+	case absent:
 		return old.ExpiresAt.UnixMilli()
 	}
 	return old.LeaseUntil.UnixMilli()

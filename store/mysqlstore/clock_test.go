@@ -12,7 +12,7 @@ import (
 
 // Promise 9: a claim that replaces a record is dated by the same clock that let
 // it do so. When that is set back between the two statements it takes, the
-// record stands.
+// record lives.
 func TestClockSetBackDuringClaim(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -27,7 +27,7 @@ const resetTimeout = 5 * time.Second
 //
 // The pool is one of the driver in everything else, and cfg is left as it is.
 // The claim travels with the beginning of the transaction, and the outcome with
-// its commit, as several statements in one text. A text of anybody else is one
+// its commit, as several statements in one text. A text of any other caller is one
 // statement, as on any connection: one with a semicolon inside is shown to the
 // server first, which refuses it if it is more than one.
 func NewConnector(cfg *mysql.Config) (driver.Connector, error) {
@@ -65,7 +65,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return &conn{driverConn: full, before: off, after: on, idle: on}, nil
 }
 
-// driverConn is what the driver's connections are.
+// driverConn lists what the driver's connections can do.
 type driverConn interface {
 	driver.Conn
 	driver.ConnBeginTx
@@ -88,7 +88,7 @@ type conn struct {
 	driverConn
 
 	// before and after a transaction, autocommit is switched; both are empty
-	// where it stays off. idle is what it is for the next user.
+	// where it stays off. idle holds its value for the next user.
 	before, after, idle string
 
 	broken  bool // it cannot be used again
@@ -189,7 +189,7 @@ func present(statements ...string) (n int) {
 	return n
 }
 
-// reset rolls back whatever is open. A connection of which nobody can tell is
+// reset rolls back whatever is open. A connection in doubt is
 // not used again, so the server rolls back when it is closed.
 func (c *conn) reset(ctx context.Context) {
 	if !c.driverConn.IsValid() {
@@ -208,7 +208,7 @@ func (c *conn) IsValid() bool { return !c.broken && c.driverConn.IsValid() }
 // connTx is a transaction of this package.
 type connTx struct{ conn *conn }
 
-// errWorkCommits is what work gets that calls Commit itself.
+// errWorkCommits is returned to work that calls Commit itself.
 var errWorkCommits = errors.New("mysqlstore: the work must not commit: that happens together with its outcome, when it has returned (the transaction was rolled back)")
 
 // Commit implements [driver.Tx]: it sends the step that was left for it.
@@ -252,7 +252,7 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	return c.driverConn.QueryContext(ctx, query, args)
 }
 
-// single returns a text of somebody else's if it is one statement. Without a
+// single returns a text of another caller's if it is one statement. Without a
 // semicolon it is: in no charset that a client can have is that byte a part of
 // another character. Otherwise the server is asked, which prepares only one.
 func (c *conn) single(ctx context.Context, query string) (string, error) {

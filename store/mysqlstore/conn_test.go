@@ -21,7 +21,7 @@ func ours() map[string]string {
 }
 
 // Statements of others cannot become several, however they are sent: what
-// somebody smuggles into one is refused by the server.
+// a caller smuggles into one is refused by the server.
 func TestOneStatementAtATime(t *testing.T) {
 	t.Parallel()
 	for name, params := range ours() {
@@ -149,10 +149,10 @@ func TestConnectionsAreGivenBackAsTheyWere(t *testing.T) {
 				idle(t, db)
 			}
 			// And serves others as before: each statement commits.
-			if err := insert(t.Context(), db, "by itself"); err != nil {
+			if err := insert(t.Context(), db, "alone"); err != nil {
 				t.Fatal(err)
 			}
-			if n := value(t, b.db, "SELECT COUNT(*) FROM business WHERE name = 'by itself'"); n != "1" {
+			if n := value(t, b.db, "SELECT COUNT(*) FROM business WHERE name = 'alone'"); n != "1" {
 				t.Errorf("a statement outside of transactions was not committed")
 			}
 			tx, err := db.BeginTx(t.Context(), &sql.TxOptions{ReadOnly: true})

@@ -32,6 +32,7 @@ func openTxPool(cfg *mysql.Config, opts *Options) (*sql.DB, error) {
 		cfg.Params = map[string]string{}
 	}
 	cfg.Params["autocommit"] = "0"
+	cfg.Params["completion_type"] = noChain
 	cfg.MultiStatements = true
 	cfg.RejectReadOnly = true // after a failover, look for the new primary
 	cfg.Logger = driverLog{opts.Logger}
@@ -46,7 +47,7 @@ func openTxPool(cfg *mysql.Config, opts *Options) (*sql.DB, error) {
 }
 
 // punctual bounds how long connecting takes. The driver's own bound ends when
-// somebody accepts the connection, though it may be no server of MySQL, or one
+// a peer accepts the connection, though it may not be a server of MySQL, or one
 // that says nothing.
 type punctual struct {
 	driver.Connector

@@ -15,9 +15,9 @@ import (
 //
 // fn must return the errors it meets: on some of them (a deadlock) the server
 // rolls back the transaction. It must leave Commit and Rollback alone, and
-// statements that commit by themselves (CREATE, ALTER, DROP, TRUNCATE, LOCK
+// statements that commit on their own (CREATE, ALTER, DROP, TRUNCATE, LOCK
 // TABLES and the like), and USE, which leaves the connection in another database
-// for whoever gets it next. With a context of fn, Do is a savepoint:
+// for its next user. With a context of fn, Do is a savepoint:
 // its result commits with the transaction around it, and what failed in it
 // leaves that one open.
 func Do[T any](

@@ -37,7 +37,7 @@ func TestDo(t *testing.T) {
 				if err != nil || answer != "answer 1" {
 					t.Errorf("got %q, error %v", answer, err)
 				}
-				// Another intent beside it.
+				// Another intent next to it.
 				if _, err := b.do(t.Context(), fmt.Sprintf("other %02d", i), add("other")); err != nil {
 					t.Error(err)
 				}
@@ -116,7 +116,7 @@ func recovered(fn func() (string, error)) (answer string, err error) {
 }
 
 // Promise 4: a caller that goes away rolls back, and so does the end of the
-// time for the work; work that does not heed it keeps no locks.
+// time for the work; work that ignores it keeps no locks.
 func TestDoContextEnds(t *testing.T) {
 	t.Parallel()
 	eachDoor(t, func(t *testing.T, d door) {
@@ -196,7 +196,7 @@ func TestIsolation(t *testing.T) {
 				if err := tx.QueryRowContext(ctx, "SELECT @@tx_isolation").Scan(&got); err != nil {
 					return "", err
 				}
-				// Serializable reads lock; whether they do is told by the lock, not by the variable.
+				// Serializable reads lock; the lock shows whether they do, not the variable.
 				return got, insert(ctx, tx, "k")
 			})
 			if err != nil || answer == "" {
@@ -260,7 +260,7 @@ func TestDoRefuses(t *testing.T) {
 	})
 }
 
-// A guard of another store is told so.
+// A guard of another store gets an error that says so.
 func TestDoNeedsTheStore(t *testing.T) {
 	t.Parallel()
 	s := memstore.New(nil)

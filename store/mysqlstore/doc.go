@@ -32,7 +32,7 @@
 //	semel_migration: the steps that led to these tables
 //
 // The fence is the table's AUTO_INCREMENT, which InnoDB keeps over restarts
-// and crashes, also when no row is left. Claim appends a row; Renew and Settle
+// and crashes, even when no row is left. Claim appends a row; Renew and Settle
 // find it by its fence and touch no index. sweep_ms is the earliest time at
 // which the record can expire, set with the claim; Sweep walks its index and
 // corrects the few entries that live on. Digests, texts and the words of
@@ -44,12 +44,12 @@
 //	Claim ─▶ INSERT ──────────────▶ won (the usual case, one round trip)
 //	  │        │ the digest has a row
 //	  │        ▼
-//	  └─seen─▶ SELECT ─ stands ──────▶ lost, or won by the same owner before
+//	  └─seen─▶ SELECT ─ a record ────▶ lost, or won by the same owner before
 //	  ▲          │ absent, or the record to take over
 //	  │          ▼
 //	  └─changed─ DELETE it, INSERT ──▶ won (one transaction)
 //
-// Every step is atomic and decides by itself: the unique key allows one row of
+// Every step is atomic and decides on its own: the unique key allows one row of
 // a digest, and the DELETE names fence, state and time. What a step read may
 // be out of date for the next one; then that one changes nothing, and the verb
 // begins again. A duplicate of an intent that this process has met lately reads
@@ -59,7 +59,7 @@
 // a row that matches always changes: with clientFoundRows the number means
 // another thing. A deadlock, or a lock that was waited for too long, undoes a
 // statement; the verb repeats it. When a connection breaks while a statement is
-// under way, the error wraps none of the contract's, and nobody can tell
+// under way, the error wraps none of the contract's, and it is unknown
 // whether it was taken.
 //
 // # Transactions
@@ -72,7 +72,7 @@
 //	   ├─ committed ─▶ SELECT ─▶ replay, or DELETE it and INSERT
 //	   └─ a twin's  ─▶ wait for its lock outside of any transaction ─▶ again
 //
-// On connections of this package ([Open], [NewConnector]) what stands before and
+// On connections of this package ([Open], [NewConnector]) what comes before and
 // behind the work is one round trip each; on others every statement is one. The
 // savepoint tells whether the server, or the work itself, has ended the
 // transaction: then nothing that follows is committed.
@@ -81,7 +81,7 @@
 //
 // The fences of one digest must grow too. An INSERT takes its fence when it
 // begins, and looks for the digest after that. Suppose it is held up in
-// between, with fence 5, while somebody claims the digest with 6, and releases
+// between, with fence 5, while another process claims the digest with 6, and releases
 // it. If no row were left, the INSERT would go on and win with 5. So a released
 // row stays, and makes it fail; the claim then replaces the row, with a fence
 // taken while the row is locked. A row is removed by Sweep alone, and not

@@ -20,18 +20,25 @@ const (
 
 // sessionParams are set on every connection of the store's own pool, whatever
 // the server's defaults and the DSN say: nothing is cut silently, every
-// statement commits, and one that was abandoned does not wait long for a lock.
+// statement commits, no commit begins another transaction, and a statement that
+// was abandoned does not wait long for a lock.
 func sessionParams() map[string]string {
 	return map[string]string{
 		"sql_mode":                 "'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
 		"autocommit":               "1",
+		"completion_type":          noChain,
+		"sql_select_limit":         "18446744073709551615",
 		"innodb_lock_wait_timeout": "3",
 	}
 }
 
+// noChain is completion_type for connections on which transactions commit. CHAIN
+// would begin another one, which holds locks and never ends.
+const noChain = "'NO_CHAIN'"
+
 // ParseDSN reads a URL (mysql://user:password@host:3306/database?param=value)
 // or the driver's own form (user:password@tcp(host:3306)/database?param=value),
-// for whoever needs a connection beside the store's. It connects to nothing.
+// for callers that need connections in addition to the store's. It connects to nothing.
 // Its errors wrap [ErrConfig] and never hold a password.
 func ParseDSN(dsn string) (*mysql.Config, error) {
 	scheme, rest, isURL := strings.Cut(dsn, "://")
@@ -50,7 +57,7 @@ func ParseDSN(dsn string) (*mysql.Config, error) {
 	if isURL {
 		cfg, err = parseURL("mysql://" + rest)
 	} else {
-		cfg, err = mysql.ParseDSN(dsn)
+		cfg, err = parsePlain(dsn)
 	}
 	switch {
 	case err != nil:
@@ -62,6 +69,26 @@ func ParseDSN(dsn string) (*mysql.Config, error) {
 }
 
 var errNoURL = errors.New("it is not a URL")
+
+var errNoForm = errors.New("it is neither a URL nor user:password@tcp(host:3306)/database")
+
+// parsePlain reads the driver's own form. The driver's errors quote what they
+// cannot read: what precedes the database's name may be the password, and
+// only errors about what follows are kept.
+func parsePlain(dsn string) (*mysql.Config, error) {
+	cfg, err := mysql.ParseDSN(dsn)
+	if err == nil || strings.HasPrefix(err.Error(), "invalid DSN: ") { // these quote nothing
+		return cfg, err
+	}
+	tail := dsn[strings.LastIndexByte(dsn, '/')+1:]
+	if strings.ContainsAny(tail, "@(") {
+		return nil, errNoForm
+	}
+	if _, err := mysql.ParseDSN("/" + tail); err != nil {
+		return nil, err
+	}
+	return nil, errNoForm
+}
 
 // parseURL lets the driver read the parameters, so that they mean the same in
 // both forms. The parser's errors quote what they cannot read, perhaps the

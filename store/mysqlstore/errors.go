@@ -16,10 +16,6 @@ import (
 // tried, and trying again does not help.
 var ErrConfig = errors.New("mysqlstore: wrong configuration")
 
-// errReadOnly is what the changing verbs of a store opened with
-// [Options.ReadOnly] return.
-var errReadOnly = errors.New("mysqlstore: the store was opened read-only")
-
 // Numbers of errors, the same in MySQL and MariaDB.
 const (
 	errRecordChanged    = 1020 // MariaDB: the snapshot is older than the row
@@ -50,7 +46,7 @@ const (
 
 // translate gives an error of the driver to the caller: which act met it, and
 // what to do. A full server becomes [semel.ErrFull]; the rest wraps none of
-// the contract's sentinels, which means that nobody can tell whether the step
+// the contract's sentinels, which means that it is unknown whether the step
 // was taken.
 func translate(act string, err error) error {
 	h := hint(err)
@@ -82,11 +78,7 @@ func isFull(err error) bool {
 // isConflict reports whether the server undid the statement because of
 // another one, so that running it again can succeed.
 func isConflict(err error) bool {
-	switch number(err) {
-	case errDeadlock, errLockWait, errRecordChanged, errAutoIncrement:
-		return true
-	}
-	return false
+	return isTxConflict(err) || number(err) == errAutoIncrement
 }
 
 // hint says what an operator can do about an error.
@@ -105,7 +97,7 @@ func hint(err error) string {
 	}
 	switch number(err) {
 	case errDBAccessDenied, errTableDenied, errColumnDenied, errPrivilege:
-		return "grant the user SELECT, INSERT, UPDATE and DELETE on the database, and CREATE too unless somebody else runs the migrations"
+		return "grant the user SELECT, INSERT, UPDATE and DELETE on the database, and also CREATE, unless another user runs the migrations"
 	case errAccessDenied:
 		return "check the user name and the password of the DSN, and from which hosts the user may connect"
 	case errNoDatabase:
@@ -128,7 +120,7 @@ func hint(err error) string {
 		return "the counter of fences could not be read: it is locked, or at its end"
 	case errTooManyPrepared:
 		return "raise the server's max_prepared_stmt_count, or lower Options.MaxConns"
-	case errDeadlock, errLockWait, errRecordChanged:
+	case errDeadlock, errLockWait, errRecordChanged, errCertification:
 		return "other transactions hold the row; it is safe to repeat"
 	}
 	return ""

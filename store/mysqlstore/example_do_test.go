@@ -49,7 +49,7 @@ func ExampleJoin() { //nolint:testableexamples // it needs a server.
 		return res.LastInsertId()
 	})
 	if err == nil {
-		err = tx.Commit() // now it is the answer for everybody
+		err = tx.Commit() // now it is the answer of every caller
 	}
 	fmt.Println(id, err)
 }

@@ -74,13 +74,13 @@ func TestRaceInAStormOfKills(t *testing.T) {
 		var id int64
 		err := admin.QueryRowContext(ctx,
 			"SELECT id FROM information_schema.processlist WHERE db = ? AND id <> CONNECTION_ID() ORDER BY RAND() LIMIT 1", cfg.DBName).Scan(&id)
-		if err == nil { // otherwise nobody is connected
-			_, _ = admin.ExecContext(ctx, "KILL CONNECTION ?", id) // it may have gone by itself
+		if err == nil { // otherwise no connection is left
+			_, _ = admin.ExecContext(ctx, "KILL CONNECTION ?", id) // it may have ended already
 		}
 	})
 }
 
-// The same with a network that breaks connections, also in the middle of an
+// The same with a network that breaks connections, even in the middle of an
 // answer, so that what was done is not heard of.
 func TestRaceOverABreakingNetwork(t *testing.T) {
 	t.Parallel()
@@ -142,7 +142,7 @@ func disturb(t *testing.T, dsn string, how func(context.Context)) {
 	t.Logf("%d disturbances, %d wins, %d repeats, %v", disturbances, report.Wins, report.Repeats, report.Elapsed)
 }
 
-// Nobody can tell whether a verb was taken whose reply was lost, so its error
+// It is unknown whether a verb was taken whose reply was lost, so its error
 // is none of the contract's, and the verb can be repeated (promise 10).
 func TestLostReply(t *testing.T) {
 	t.Parallel()
@@ -181,7 +181,7 @@ func TestLostReply(t *testing.T) {
 	})
 	rec, won, err := s.Claim(t.Context(), params("k2"))
 	if err != nil || !won || rec.Attempt != 1 {
-		t.Fatalf("the claim repeated: won %v, attempt %d, error %v, want it won as it stands", won, rec.Attempt, err)
+		t.Fatalf("the claim repeated: won %v, attempt %d, error %v, want it won unchanged", won, rec.Attempt, err)
 	}
 	lose("renew", func() error { return s.Renew(t.Context(), rec.Digest, rec.Fence, 2*lease) })
 	settled := wins(t, s, params("k1"))

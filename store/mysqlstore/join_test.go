@@ -144,7 +144,7 @@ func TestJoinNeedsATransaction(t *testing.T) {
 }
 
 // A deadlock in the caller's transaction is the caller's: nothing runs again
-// in what is no transaction any more.
+// in a transaction that has ended.
 func TestJoinDeadlock(t *testing.T) {
 	t.Parallel()
 	b := setUpTx(t, door{pool: quietPool}, nil)
@@ -162,6 +162,40 @@ func TestJoinDeadlock(t *testing.T) {
 	}
 	b.wantRows(t)
 	b.wantState(t, "k", semel.StateAbsent)
+}
+
+// With innodb_snapshot_isolation, a transaction whose snapshot is older than the
+// first one's commit is ended by the server, and the caller gets its error; in a
+// new transaction it gets the answer. Nothing runs twice.
+func TestJoinInASnapshot(t *testing.T) {
+	t.Parallel()
+	b := setUpTx(t, door{}, nil)
+	db := pool(t, b.dsn, snapshots)
+	tx := begin(t, db)
+	defer tx.Rollback() // the server has ended it
+	var n int
+	if err := tx.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM business").Scan(&n); err != nil { // it takes the snapshot
+		t.Fatal(err)
+	}
+	if _, err := b.do(t.Context(), "k", add("k")); err != nil {
+		t.Fatal(err)
+	}
+	join := func(tx *sql.Tx) (string, error) {
+		return mysqlstore.Join(t.Context(), b.guard, tx, key("k"), asked(), func(ctx context.Context) (string, error) {
+			return never(t)(ctx, tx)
+		})
+	}
+	if _, err := join(tx); err == nil || !strings.Contains(err.Error(), "Error 1020") {
+		t.Errorf("got %v, want the server's error 1020", err)
+	}
+	again := begin(t, db)
+	if answer, err := join(again); err != nil || answer != "answer k" {
+		t.Errorf("a new transaction: got %q, error %v, want the answer", answer, err)
+	}
+	if err := again.Rollback(); err != nil {
+		t.Error(err)
+	}
+	b.wantRows(t, "k")
 }
 
 // A twin in another process waits for the caller's commit, and replays.

@@ -55,7 +55,7 @@ func childCycle(dsn, prefix string) int {
 	return 1
 }
 
-// acknowledged is what killed processes had said.
+// acknowledged holds what killed processes had reported.
 type acknowledged struct {
 	claimed, settled map[string]semel.Fence
 	fences           map[semel.Fence]string
@@ -107,7 +107,7 @@ func (a *acknowledged) wantAll(t *testing.T, s semel.Store) {
 }
 
 // Promises 1 and 2: a process that is killed at any instant loses no answer it
-// has acknowledged, and leaves nothing locked: whoever comes next goes on.
+// has acknowledged, and leaves nothing locked: the next process goes on.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	dsn := testserver.MySQLDatabase(t)
@@ -147,6 +147,6 @@ func killOne(t *testing.T, dsn, prefix string, all *acknowledged) {
 	defer killer.Stop()
 	all.read(t, first)
 	if err := cmd.Wait(); err == nil || err.Error() != "signal: killed" {
-		t.Fatalf("the child ended by itself: %v", err)
+		t.Fatalf("the child ended too early: %v", err)
 	}
 }

@@ -3,39 +3,45 @@ package mysqlstore
 import (
 	"context"
 	"database/sql"
-	"fmt"
-	"math"
-	"strings"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/listing"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
-// List implements [semel.Lister]. It reads the table backwards from the
-// cursor, so the newest records cost the same however many there are; a
-// filter that few records pass reads until it has found them or ctx ends.
-func (s *Store) List(ctx context.Context, p semel.ListParams) ([]semel.Record, error) {
-	if p.Limit < 0 || p.Limit > semel.MaxListLimit {
-		return nil, fmt.Errorf("mysqlstore: list limit %d is not between 0 and %d", p.Limit, semel.MaxListLimit)
+// List implements [semel.Lister]. It reads the table backwards from the cursor,
+// over at most as many rows as it may look at.
+func (s *Store) List(ctx context.Context, p semel.ListParams) (semel.ListPage, error) {
+	if err := s.gate.Enter("list", verb.Reads); err != nil {
+		return semel.ListPage{}, err
 	}
-	if p.Limit == 0 {
-		p.Limit = semel.MaxListLimit
+	defer s.gate.Leave()
+	table := listing.Table{
+		Count: func(before, lowest semel.Fence, n int) (count int, last semel.Fence, err error) {
+			err = s.stmts.each(ctx, nil, "list_count", 1, []any{uint64(before), uint64(lowest), n}, func(rows *sql.Rows) error {
+				return rows.Scan(&count, &last)
+			})
+			return count, last, err
+		},
+		Read: func(p *semel.ListParams, before, lowest semel.Fence) ([]semel.Record, error) {
+			return s.list(ctx, p, before, lowest)
+		},
 	}
-	before := uint64(p.Before)
-	if before == 0 {
-		before = math.MaxUint64
+	page, err := table.List(&p)
+	if err != nil {
+		return semel.ListPage{}, translate("list", err)
 	}
-	if err := s.begin(); err != nil {
-		return nil, err
-	}
-	defer s.end()
+	return page, nil
+}
+
+func (s *Store) list(ctx context.Context, p *semel.ListParams, before, lowest semel.Fence) (recs []semel.Record, err error) {
 	name := "list"
 	if p.Outcomes {
 		name = "list_outcomes"
 	}
-	scope, key, states := []byte(p.Scope), []byte(p.Name), []byte(words(p.States))
-	var recs []semel.Record
-	args := []any{before, scope, scope, key, key, states, states, p.Limit}
-	err := s.stmts.each(ctx, nil, name, 1, args, func(rows *sql.Rows) error {
+	scope, key, states := []byte(p.Scope), []byte(p.Name), []byte(verb.Words(p.States))
+	args := []any{uint64(before), uint64(lowest), scope, scope, key, key, states, states, p.Limit}
+	err = s.stmts.each(ctx, nil, name, 1, args, func(rows *sql.Rows) error {
 		rec, err := readRecord(rows)
 		if !p.Outcomes {
 			rec.Outcome = nil
@@ -43,22 +49,5 @@ func (s *Store) List(ctx context.Context, p semel.ListParams) ([]semel.Record, e
 		recs = append(recs, rec)
 		return err
 	})
-	if err != nil {
-		return nil, translate("list", err)
-	}
-	return recs, nil
-}
-
-// words lists the states the way list.sql looks for them.
-func words(states []semel.State) string {
-	if len(states) == 0 {
-		return ""
-	}
-	var b strings.Builder
-	b.WriteByte(',')
-	for _, s := range states {
-		b.WriteString(s.String())
-		b.WriteByte(',')
-	}
-	return b.String()
+	return recs, err
 }

@@ -57,7 +57,7 @@ func waiters(t *testing.T, db *sql.DB, n int) {
 }
 
 // A holder that rolls back while many wait makes the server undo all of them
-// but one as deadlocks: nobody hears of it, and one wins (promise 1).
+// but one as deadlocks: no caller notices, and one wins (promise 1).
 func TestRollbackWithWaiters(t *testing.T) {
 	t.Parallel()
 	dsn := testserver.MySQLDatabase(t)
@@ -131,7 +131,7 @@ func TestLockedForLong(t *testing.T) {
 	if err := <-answered; err != nil {
 		t.Error(err)
 	}
-	// Either claim may be the one that stands: both are the same attempt.
+	// Either claim may be the one that is kept: both are the same attempt.
 	wins(t, s, p)
 }
 

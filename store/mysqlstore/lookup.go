@@ -5,19 +5,20 @@ import (
 	"database/sql"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 // Lookup implements [semel.Store]. It waits for no lock.
 func (s *Store) Lookup(ctx context.Context, d semel.Digest) (semel.Record, error) {
-	if err := s.begin(); err != nil {
+	if err := s.gate.Enter("look up", verb.Reads); err != nil {
 		return semel.Record{}, err
 	}
-	defer s.end()
+	defer s.gate.Leave()
 	rec, err := s.find(ctx, d)
 	switch {
 	case err != nil:
 		return semel.Record{}, err
-	case absent(&rec):
+	case verb.Absent(&rec):
 		return semel.Record{}, semel.ErrNotFound
 	}
 	return rec, nil
@@ -42,15 +43,15 @@ func (s *Store) find(ctx context.Context, d semel.Digest) (rec semel.Record, err
 	return rec, nil
 }
 
-// findMany reads the rows of up to maxBatch digests.
-func (s *Store) findMany(ctx context.Context, digests []semel.Digest) (map[semel.Digest]semel.Record, error) {
+// findMany reads the rows of up to maxBatch digests, in a transaction if one is given.
+func (s *Store) findMany(ctx context.Context, tx *sql.Tx, digests []semel.Digest) (map[semel.Digest]semel.Record, error) {
 	n := batchSize(len(digests))
 	args := make([]any, n)
 	for i := range args {
 		args[i] = digests[min(i, len(digests)-1)][:]
 	}
 	found := make(map[semel.Digest]semel.Record, n)
-	if err := s.stmts.each(ctx, nil, "find", n, args, into(found)); err != nil {
+	if err := s.stmts.each(ctx, tx, "find", n, args, into(found)); err != nil {
 		return nil, translate("look up", err)
 	}
 	return found, nil

@@ -2,7 +2,6 @@ package mysqlstore_test
 
 import (
 	"flag"
-	"fmt"
 	"os"
 	"os/exec"
 	"testing"
@@ -14,7 +13,7 @@ import (
 // starts it as another process.
 const childEnv = "SEMEL_MYSQLSTORE_CHILD"
 
-// sequences is how many random ones each variant is given.
+// sequences counts the random ones of each variant.
 const sequences = "10"
 
 func TestMain(m *testing.M) {
@@ -24,8 +23,7 @@ func TestMain(m *testing.M) {
 	// The rule about sequences of verbs runs in several variants here, over a
 	// real server; -rapid.checks asks for more.
 	if err := flag.Set("rapid.checks", sequences); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(2)
+		panic(err)
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -9,7 +9,7 @@ import (
 	"fmt"
 )
 
-// lockSeconds is how long one request for the lock waits; it is repeated
+// lockSeconds limits one request for the lock; it is repeated
 // until the context ends.
 const lockSeconds = 1
 

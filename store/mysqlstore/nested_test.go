@@ -103,7 +103,7 @@ func TestNestedRolledBack(t *testing.T) {
 			return "", errors.New("after all, no")
 		})
 		if err == nil {
-			t.Error("the outer work failed, and nobody heard of it")
+			t.Error("the failure of the outer work was not reported")
 		}
 		b.wantRows(t)
 		for name, want := range map[string]semel.State{
@@ -116,7 +116,7 @@ func TestNestedRolledBack(t *testing.T) {
 }
 
 // The unknown inside of something that failed inside of what was committed
-// stays unknown, too.
+// also stays unknown.
 func TestNestedUnknownOutlivesTheMiddle(t *testing.T) {
 	t.Parallel()
 	b := setUpTx(t, door{}, nil)

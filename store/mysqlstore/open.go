@@ -5,11 +5,12 @@ import (
 	"database/sql"
 	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/seen"
+	"github.com/semel-dev/semel/internal/recent"
+	"github.com/semel-dev/semel/store/internal/txn"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 var (
@@ -26,24 +27,22 @@ const maxIdleTime = 5 * time.Minute
 // [New] are the only doors. It is safe for concurrent use, and any number of
 // processes may share the tables.
 type Store struct {
-	db       *sql.DB
-	txDB     *sql.DB // for transactions; the same one as db, or a second one
-	txOurs   bool    // connections of txDB are of this package
-	tx       txTexts
-	ownDB    bool // both pools are closed with the store
-	log      *slog.Logger
-	readOnly bool
-	dialect  dialect
-	server   server
-	ways     ways
-	stmts    prepared
-	seen     seen.Set
+	db           *sql.DB
+	txDB         *sql.DB // for transactions; the same one as db, or a second one
+	txOurs       bool    // connections of txDB are of this package
+	tx           txTexts
+	transactions txn.Transactions[place]
+	ownDB        bool // both pools are closed with the store
+	log          *slog.Logger
+	dialect      dialect
+	server       server
+	ways         ways
+	stmts        prepared
+	seen         recent.Set
 	// claimTogether is the text of claim_together.sql.
 	claimTogether string
 
-	mu     sync.RWMutex // guards closed, and that no verb begins after it
-	closed bool
-	verbs  sync.WaitGroup
+	gate verb.Gate
 }
 
 // Open connects to the database that the DSN names and opens the store there:
@@ -93,7 +92,9 @@ func New(ctx context.Context, db *sql.DB, o *Options) (*Store, error) {
 }
 
 func open(ctx context.Context, db, txDB *sql.DB, opts *Options) (*Store, error) {
-	s := &Store{db: db, txDB: txDB, log: opts.Logger, readOnly: opts.ReadOnly, dialect: newDialect(opts, "")}
+	s := &Store{db: db, txDB: txDB, log: opts.Logger, dialect: newDialect(opts, "")}
+	s.gate.Name, s.gate.ReadOnly = "mysqlstore", opts.ReadOnly
+	s.prepareTransactions()
 	var err error
 	if s.server, err = inspect(ctx, db, s.dialect); err != nil {
 		return nil, err
@@ -160,41 +161,16 @@ func together(ctx context.Context, db *sql.DB) bool {
 	return db.QueryRowContext(ctx, "SELECT ?; SELECT ?", 1, 2).Scan(&n) == nil && n == 1
 }
 
-// begin lets a verb start, unless the store is closed; end must follow.
-func (s *Store) begin() error {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.closed {
-		return semel.ErrClosed
-	}
-	s.verbs.Add(1)
-	return nil
-}
-
-func (s *Store) end() { s.verbs.Done() }
-
-// beginChange is begin for the verbs that a read-only store does not have.
-func (s *Store) beginChange() error {
-	if s.readOnly {
-		return errReadOnly
-	}
-	return s.begin()
-}
-
 // Close waits for the verbs that were begun, and closes the connections of a
 // store that was opened by [Open]. Verbs begun afterwards return
 // [semel.ErrClosed]. It does not wait for transactions: shut the guard down first,
 // which does.
 func (s *Store) Close() error {
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
+	if !s.gate.Close() {
 		return nil
 	}
-	s.closed = true
-	s.mu.Unlock()
-	s.verbs.Wait()
-	// What a connection says that broke is no news: it is closed, and the
+	s.gate.Wait()
+	// The error of a broken connection does not matter: it is closed, and the
 	// server frees what was prepared on it.
 	_ = s.stmts.close()
 	if s.ownDB {

@@ -48,6 +48,10 @@ func TestDSN(t *testing.T) {
 		"u:sesame@tcp(localhost)/db?loc=x&strict=true":          "the parameter strict",
 		"u:sesame@tcp(localhost/db":                             "closing brace",
 		"u:sesame@localhost":                                    "missing the slash",
+		"u:sesame/x@tcp(localhost)":                             "nor user:password@tcp",
+		"u:x/sesame?tls=sesame@tcp(localhost)":                  "nor user:password@tcp",
+		"sesame/x":                                              "nor user:password@tcp",
+		"u:sesame@tcp(localhost)/db?tls=nowhere":                "nowhere",
 		"mysql://u:sesame@127.0.0.1:1/db":                       "is the server running",
 		"u:sesame@unix(/nowhere)/db":                            "is the server running",
 		"mysql://u:sesame@/db?socket=/nowhere":                  "is the server running",
@@ -96,7 +100,7 @@ func TestOpenEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// Nor does one that accepts connections and says nothing, where nobody gave a
+// Nor does one that accepts connections and stays silent, when the caller gave no
 // context an end.
 func TestOpenOfASilentServer(t *testing.T) {
 	t.Parallel()
@@ -131,14 +135,34 @@ func TestUnfitPool(t *testing.T) {
 	}
 	cfg.DBName = ""
 	for dsn, want := range map[string]string{
-		dsn + "?autocommit=0": "autocommit is off",
+		dsn + "?autocommit=0":                                              "autocommit is off",
+		dsn + "?completion_type=%27CHAIN%27":                               "completion_type is CHAIN",
+		dsn + "?sql_select_limit=1":                                        "sql_select_limit of the connections cuts answers short",
+		dsn + "?sql_select_limit=63":                                       "sql_select_limit is 63, want at least 64",
 		dsn + "?character_set_client=latin1&character_set_connection=utf8": "charset",
-		dsn + "?tx_read_only=1": "read-only",
-		cfg.FormatDSN():         "name a database",
+		dsn + "?tx_read_only=1":                                            "read-only",
+		cfg.FormatDSN():                                                    "name a database",
 	} {
 		if _, err := mysqlstore.New(t.Context(), quietPool(t, dsn), nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want it to say %q", dsn, err, want)
 		}
+	}
+}
+
+// Promise 1: where the server's default chains commits, those of the store do
+// not leave a transaction open, in which the next claim would be seen by no other
+// connection.
+func TestCommitsAreNotChained(t *testing.T) {
+	t.Parallel()
+	dsn := testserver.MySQLDatabase(t)
+	one := &mysqlstore.Options{MaxConns: 1} // all of them meet on one connection
+	s := open(t, dsn+"?completion_type=%27CHAIN%27", one)
+	settles(t, s, wins(t, s, params("released")), semel.Settlement{State: semel.StateReleased})
+	wins(t, s, params("released")) // in the place of the former row: a transaction
+	rec := wins(t, s, params("next"))
+	got, err := open(t, dsn, one).Lookup(t.Context(), rec.Digest)
+	if err != nil || got.Fence != rec.Fence {
+		t.Errorf("another connection sees fence %d, error %v, want %d", got.Fence, err, rec.Fence)
 	}
 }
 

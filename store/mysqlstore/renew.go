@@ -3,21 +3,21 @@ package mysqlstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 // Renew implements [semel.Store]. It takes one round trip.
 func (s *Store) Renew(ctx context.Context, d semel.Digest, f semel.Fence, lease time.Duration) error {
-	if lease < time.Millisecond {
-		return fmt.Errorf("mysqlstore: lease %v is shorter than a millisecond", lease)
-	}
-	if err := s.beginChange(); err != nil {
+	if err := verb.Lease("mysqlstore", lease); err != nil {
 		return err
 	}
-	defer s.end()
+	if err := s.gate.Enter("renew", verb.Writes); err != nil {
+		return err
+	}
+	defer s.gate.Leave()
 	ms := lease.Milliseconds()
 	changed, err := s.change(ctx, "renew", 1, ms, ms, ms, uint64(f), d[:])
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *Store) Renew(ctx context.Context, d semel.Digest, f semel.Fence, lease 
 		return semel.ErrLost
 	case err != nil:
 		return err
-	case absent(&rec), rec.Fence != f, rec.State != semel.StateClaimed:
+	case !verb.Renewable(&rec, f):
 		return semel.ErrLost
 	}
 	return nil

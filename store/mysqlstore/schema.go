@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 //go:embed migrations/*.sql
@@ -31,7 +33,7 @@ func Schema() (int, error) {
 
 // Migrations returns every step from an empty database to [Schema], for
 // tables that begin with the prefix; "" means the default. [Open] and [New]
-// take the missing steps by themselves, under a lock, unless told not to.
+// take the missing steps on their own, under a lock, unless told not to.
 func Migrations(tablePrefix string) ([]Migration, error) {
 	opts, err := (&Options{TablePrefix: tablePrefix}).withDefaults()
 	if err != nil {
@@ -49,24 +51,15 @@ func (d dialect) migrations() ([]Migration, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, err := fs.Glob(migrations, "migrations/*.sql")
+	scripts, err := verb.Scripts(migrations, 1)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("mysqlstore: %w", err)
 	}
-	steps := make([]Migration, 0, len(names))
-	for i, name := range names {
-		text, err := migrations.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		version := i + 1
-		name = strings.TrimSuffix(strings.TrimPrefix(name, "migrations/"), ".sql")
-		if !strings.HasPrefix(name, fmt.Sprintf("%04d_", version)) {
-			return nil, fmt.Errorf("mysqlstore: migration %s has not the number %d", name, version)
-		}
+	steps := make([]Migration, 0, len(scripts))
+	for _, script := range scripts {
 		steps = append(steps, Migration{
-			Version: version, Name: name,
-			Statements: []string{create, d.names.Replace(strip(string(text))), strings.Replace(note, "?", fmt.Sprint(version), 1)},
+			Version: script.Version, Name: script.Name,
+			Statements: []string{create, d.names.Replace(strip(script.SQL)), strings.Replace(note, "?", fmt.Sprint(script.Version), 1)},
 		})
 	}
 	return steps, nil

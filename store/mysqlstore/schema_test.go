@@ -44,7 +44,7 @@ FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE()`) + "\n"
 	}
 }
 
-// Many processes may migrate at once, also one that a crash cut off between
+// Many processes may migrate at once, even after a crash cut one off between
 // two statements; a second time changes nothing.
 func TestMigrateConcurrently(t *testing.T) {
 	t.Parallel()
@@ -122,7 +122,7 @@ func TestStrangeTables(t *testing.T) {
 		dsn := testserver.MySQLDatabase(t)
 		open(t, dsn, nil)
 		execute(t, quietPool(t, dsn), change)
-		if want == "" { // it can be mended, or does not matter
+		if want == "" { // it can be fixed, or does not matter
 			open(t, dsn, nil)
 			continue
 		}
@@ -134,7 +134,7 @@ func TestStrangeTables(t *testing.T) {
 	refuses(t, dsn, &mysqlstore.Options{SkipMigrations: true}, "no tables semel_")
 }
 
-// Whoever waits for another migration stops when its context ends.
+// A process that waits for another migration stops when its context ends.
 func TestMigrationIsLocked(t *testing.T) {
 	t.Parallel()
 	dsn := testserver.MySQLDatabase(t)

@@ -16,7 +16,7 @@ const (
 	oldestMariaDB = "10.3"
 )
 
-// server is what the store knows of the server: its variables by their names.
+// server holds what the store knows of the server: its variables by their names.
 type server struct {
 	variables map[string]string
 	mariadb   bool
@@ -45,11 +45,16 @@ func inspect(ctx context.Context, db *sql.DB, d dialect) (srv server, err error)
 		return srv, translate("connect", err)
 	}
 	srv.mariadb = strings.Contains(strings.ToLower(srv.variables["version"]), "mariadb")
+	if _, known := srv.variables["max_allowed_packet"]; !known {
+		return srv, fmt.Errorf("mysqlstore: connect: the server answered with %d of its variables, max_allowed_packet not among them: %s", len(srv.variables), tooFewRows)
+	}
 	if srv.packetBytes, err = strconv.Atoi(srv.variables["max_allowed_packet"]); err != nil {
 		return srv, fmt.Errorf("mysqlstore: connect: the server does not say max_allowed_packet: %w", err)
 	}
 	return srv, nil
 }
+
+const tooFewRows = "sql_select_limit of the connections cuts answers short (remove it from the DSN of the pool, or from the server's defaults)"
 
 // returning reports whether INSERT … RETURNING is known.
 func (srv *server) returning() bool {
@@ -71,6 +76,12 @@ func (srv *server) refuse(readOnly bool) error {
 			product, version, oldest)
 	case !srv.on("autocommit"):
 		return errors.New("mysqlstore: autocommit is off on the connections of the pool, so that nothing would be committed (remove autocommit=0 from the DSN, or from init_connect)")
+	}
+	if strings.EqualFold(srv.variables["completion_type"], "CHAIN") {
+		return errors.New("mysqlstore: completion_type is CHAIN on the connections of the pool, so that every commit begins another transaction, which nothing ends (set completion_type=NO_CHAIN in the DSN of the pool)")
+	}
+	if rows, err := strconv.ParseUint(srv.variables["sql_select_limit"], 10, 64); err == nil && rows < maxBatch {
+		return fmt.Errorf("mysqlstore: sql_select_limit is %d, want at least %d: %s", rows, maxBatch, tooFewRows)
 	}
 	if client, connection := srv.variables["character_set_client"], srv.variables["character_set_connection"]; client != connection {
 		return fmt.Errorf("mysqlstore: character_set_client is %s and character_set_connection is %s, so that the server would convert digests and outcomes (set both with the DSN's parameter charset)", client, connection)

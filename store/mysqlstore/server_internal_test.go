@@ -40,7 +40,7 @@ func TestRefuse(t *testing.T) {
 	}
 }
 
-// What is known of servers that are not here is said.
+// Known problems of servers that are not here are reported.
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

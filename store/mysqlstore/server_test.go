@@ -81,8 +81,8 @@ func testReadOnly(t *testing.T, server ownServer) {
 	if got, err := replica.Lookup(t.Context(), rec.Digest); err != nil || got.Fence != rec.Fence {
 		t.Errorf("lookup: got fence %d, error %v, want %d", got.Fence, err, rec.Fence)
 	}
-	if recs, err := replica.List(t.Context(), semel.ListParams{}); err != nil || len(recs) != 1 {
-		t.Errorf("list: got %d records, error %v, want 1", len(recs), err)
+	if page, err := replica.List(t.Context(), semel.ListParams{}); err != nil || len(page.Records) != 1 {
+		t.Errorf("list: got %d records, error %v, want 1", len(page.Records), err)
 	}
 	if _, _, err := replica.Claim(t.Context(), params("other")); err == nil || !strings.Contains(err.Error(), "opened read-only") {
 		t.Errorf("claim: got %v, want it refused", err)
@@ -101,7 +101,7 @@ func testPrivileges(t *testing.T, server ownServer) {
 	refuses(t, "mysql://nobody:open-sesame@"+server.Addr()+"/privileges", nil, "check the user name and the password")
 	refuses(t, worker, nil, "grant the user SELECT, INSERT, UPDATE and DELETE")
 	server.exec(t, "GRANT SELECT, INSERT, UPDATE, DELETE ON privileges.* TO worker")
-	refuses(t, worker, nil, "and CREATE too unless")
+	refuses(t, worker, nil, "and also CREATE, unless")
 	open(t, dsn, nil)
 	for _, privilege := range []string{"INSERT", "UPDATE", "DELETE", "SELECT"} {
 		server.exec(t, "REVOKE "+privilege+" ON privileges.* FROM worker")
@@ -112,12 +112,12 @@ func testPrivileges(t *testing.T, server ownServer) {
 	settles(t, s, wins(t, s, params("k")), completed("x"))
 	server.exec(t, "REVOKE INSERT, UPDATE, DELETE ON privileges.* FROM worker")
 	reader := open(t, worker, &mysqlstore.Options{ReadOnly: true})
-	if recs, err := reader.List(t.Context(), semel.ListParams{}); err != nil || len(recs) != 1 {
-		t.Errorf("a reader lists %d records, error %v, want 1", len(recs), err)
+	if page, err := reader.List(t.Context(), semel.ListParams{}); err != nil || len(page.Records) != 1 {
+		t.Errorf("a reader lists %d records, error %v, want 1", len(page.Records), err)
 	}
 }
 
-// What is not durable is said loudly.
+// A server that is not durable causes a warning.
 func testWarnings(t *testing.T, server ownServer) {
 	t.Helper()
 	dsn := server.database(t, "warnings")

@@ -1,15 +1,15 @@
 package mysqlstore
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
-// packetRoom is what a statement and a row have beside the outcome, at most.
+// packetRoom bounds what a statement and a row have in addition to the outcome.
 const packetRoom = 16 << 10
 
 // Settle implements [semel.Store]. It takes one round trip.
@@ -17,23 +17,16 @@ func (s *Store) Settle(ctx context.Context, d semel.Digest, f semel.Fence, v sem
 	if err := s.checkSettlement(&v); err != nil {
 		return err
 	}
-	if err := s.beginChange(); err != nil {
+	if err := s.gate.Enter("settle", verb.Writes); err != nil {
 		return err
 	}
-	defer s.end()
+	defer s.gate.Leave()
 	return s.settle(ctx, d, f, &v)
 }
 
-// checkSettlement refuses what cannot be stored.
+// checkSettlement brings v into the form that is stored, or refuses it.
 func (s *Store) checkSettlement(v *semel.Settlement) error {
-	if err := v.Validate(); err != nil {
-		return err
-	}
-	if most := s.server.packetBytes - packetRoom; len(v.Outcome) > most && v.State != semel.StateReleased {
-		return fmt.Errorf("%w: mysqlstore: the outcome has %d bytes, at most %d are stored (raise max_allowed_packet, or settle without keeping it)",
-			semel.ErrFull, len(v.Outcome), most)
-	}
-	return nil
+	return verb.Settlement("mysqlstore", v, s.server.packetBytes-packetRoom, " (raise max_allowed_packet, or settle without keeping it)")
 }
 
 // settle tries what is usual first: the claim is there, and not settled.
@@ -47,11 +40,11 @@ func (s *Store) settle(ctx context.Context, d semel.Digest, f semel.Fence, v *se
 		if changed > 0 {
 			return nil
 		}
-		rec, err := s.find(ctx, d)
+		rec, err := s.find(ctx, d) // absent where there is none
 		if err != nil && !errors.Is(err, semel.ErrNotFound) {
 			return err
 		}
-		if done, err := settled(&rec, err == nil && !absent(&rec), f, v); done || err != nil {
+		if done, err := verb.Settle(&rec, f, v); done || err != nil {
 			return err
 		}
 		from = rec.State
@@ -64,33 +57,6 @@ func (s *Store) settleFrom(ctx context.Context, d semel.Digest, f semel.Fence, v
 		return s.change(ctx, "release", 1, graceMS, graceMS, uint64(f), uint64(f), d[:])
 	}
 	retention := v.Retention.Milliseconds()
-	return s.change(ctx, "settle", 1, v.State.String(), kept(v), outcome(v), []byte(v.Note), retention, retention,
+	return s.change(ctx, "settle", 1, v.State.String(), v.Kept, v.Outcome, []byte(v.Note), retention, retention,
 		uint64(f), d[:], from.String())
-}
-
-func kept(v *semel.Settlement) bool { return v.Kept && v.State == semel.StateCompleted }
-
-// outcome is the column: nothing and empty are the same.
-func outcome(v *semel.Settlement) []byte {
-	if len(v.Outcome) == 0 {
-		return nil
-	}
-	return v.Outcome
-}
-
-// settled compares a settlement with the record it is meant for: done when it
-// was made before, an error when it cannot be made.
-func settled(rec *semel.Record, present bool, f semel.Fence, v *semel.Settlement) (done bool, err error) {
-	same := rec.State == v.State && rec.Kept == kept(v) && bytes.Equal(rec.Outcome, v.Outcome)
-	switch {
-	case !present && v.State == semel.StateReleased:
-		return true, nil
-	case !present, rec.Fence != f:
-		return false, semel.ErrLost
-	case same:
-		return true, nil
-	case rec.State == semel.StateCompleted || rec.State == semel.StateCancelled:
-		return false, semel.ErrSettled
-	}
-	return false, nil
 }

@@ -3,9 +3,11 @@ package mysqlstore
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"slices"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 // alike are settlements that differ in nothing but claim and outcome.
@@ -17,14 +19,16 @@ type alike struct {
 }
 
 // SettleBatch implements [semel.Batcher]. Up to 64 settlements that differ in
-// nothing but claim and outcome take one round trip and one commit, and one
-// more to read when some of them met something else than an open claim.
+// nothing but claim and outcome take one commit, and one round trip, or three
+// for those that release or leave unknown; and one more to read when some of
+// them found something else than an open claim.
 func (s *Store) SettleBatch(ctx context.Context, ss []semel.SettleParams) ([]error, error) {
-	if err := s.beginChange(); err != nil {
+	if err := s.gate.Enter("settle", verb.Writes); err != nil {
 		return nil, err
 	}
-	defer s.end()
+	defer s.gate.Leave()
 	answers := make([]error, len(ss))
+	ss = slices.Clone(ss) // their settlements are brought into another form
 	groups := map[alike][]int{}
 	var order []alike
 	for i := range ss {
@@ -34,7 +38,7 @@ func (s *Store) SettleBatch(ctx context.Context, ss []semel.SettleParams) ([]err
 		}
 		a := alike{state: v.State}
 		if v.State != semel.StateReleased {
-			a = alike{v.State, kept(v), v.Note, v.Retention.Milliseconds()}
+			a = alike{v.State, v.Kept, v.Note, v.Retention.Milliseconds()}
 		}
 		if groups[a] == nil {
 			order = append(order, a)
@@ -55,7 +59,7 @@ func (s *Store) SettleBatch(ctx context.Context, ss []semel.SettleParams) ([]err
 	return answers, nil
 }
 
-// chunkOf is how many of the steps fit into one statement, at least one.
+// chunkOf returns how many of the steps fit into one statement, at least one.
 func chunkOf(ss []semel.SettleParams, group []int) int {
 	size := 0
 	for n, i := range group[:min(len(group), maxBatch)] {
@@ -68,39 +72,71 @@ func chunkOf(ss []semel.SettleParams, group []int) int {
 }
 
 // settleChunk settles in one statement. When it changed fewer rows than there
-// are steps, what stands now decides each; what nothing decides goes alone.
+// are steps, the records as they are then decide each; what they leave open goes alone.
 func (s *Store) settleChunk(ctx context.Context, a alike, ss []semel.SettleParams, chunk []int, answers []error) error {
 	if len(chunk) == 1 {
 		p := &ss[chunk[0]]
 		answers[chunk[0]] = s.settle(ctx, p.Digest, p.Fence, &p.Settlement)
 		return nil
 	}
-	name, args := settleArgs(a, ss, chunk)
-	changed, err := s.change(ctx, name, batchSize(len(chunk)), args...)
+	found, err := s.settleMany(ctx, a, ss, chunk)
 	if err != nil {
 		return translate("settle", err)
 	}
-	if int(changed) == len(chunk) {
+	if found == nil {
 		return nil
-	}
-	digests := make([]semel.Digest, len(chunk))
-	for k, i := range chunk {
-		digests[k] = ss[i].Digest
-	}
-	found, err := s.findMany(ctx, digests)
-	if err != nil {
-		return err
 	}
 	for _, i := range chunk {
 		p := &ss[i]
-		rec, ok := found[p.Digest]
-		done, err := settled(&rec, ok && !absent(&rec), p.Fence, &p.Settlement)
+		rec := found[p.Digest] // absent where there is none
+		done, err := verb.Settle(&rec, p.Fence, &p.Settlement)
 		if !done && err == nil {
 			err = s.settle(ctx, p.Digest, p.Fence, &p.Settlement)
 		}
 		answers[i] = err
 	}
 	return nil
+}
+
+// settleMany changes the rows of a chunk, and returns those of all its steps
+// when it did not change every one, otherwise nil.
+//
+// A record that is released or unknown can be claimed again at once, and then
+// nothing shows that this statement had changed it. So both are read in the
+// transaction that changes them, while no other caller can claim them.
+func (s *Store) settleMany(ctx context.Context, a alike, ss []semel.SettleParams, chunk []int) (found map[semel.Digest]semel.Record, err error) {
+	name, args := settleArgs(a, ss, chunk)
+	n := batchSize(len(chunk))
+	digests := make([]semel.Digest, len(chunk))
+	for k, i := range chunk {
+		digests[k] = ss[i].Digest
+	}
+	if a.state == semel.StateCompleted || a.state == semel.StateCancelled {
+		changed, err := s.change(ctx, name, n, args...)
+		if err != nil || int(changed) == len(chunk) {
+			return nil, err
+		}
+		return s.findMany(ctx, nil, digests)
+	}
+	if err := s.stmts.ready(ctx, statement{name, n}, statement{"find", n}); err != nil {
+		return nil, err
+	}
+	err = retry(ctx, func() error {
+		found = nil
+		return s.inTransaction(ctx, func(tx *sql.Tx) error {
+			res, err := s.stmts.exec(ctx, tx, name, n, args...)
+			if err != nil {
+				return err
+			}
+			changed, err := res.RowsAffected()
+			if err != nil || int(changed) == len(chunk) {
+				return err
+			}
+			found, err = s.findMany(ctx, tx, digests)
+			return err
+		})
+	})
+	return found, err
 }
 
 // settleArgs are the arguments of settle_many.sql or release.sql, filled up
@@ -119,7 +155,7 @@ func settleArgs(a alike, ss []semel.SettleParams, chunk []int) (name string, arg
 	} else {
 		name = "settle_many"
 		args = append(args, a.state.String(), a.kept)
-		each(func(p *semel.SettleParams) { args = append(args, uint64(p.Fence), outcome(&p.Settlement)) })
+		each(func(p *semel.SettleParams) { args = append(args, uint64(p.Fence), p.Settlement.Outcome) })
 		args = append(args, []byte(a.note), a.retentionMS, a.retentionMS)
 	}
 	each(func(p *semel.SettleParams) { args = append(args, uint64(p.Fence)) })

@@ -113,6 +113,17 @@ func (p *prepared) get(ctx context.Context, name string, n int) (*sql.Stmt, erro
 	return stmt, nil
 }
 
+// ready prepares statements that are about to run in a transaction, whose
+// connection is taken while another one is needed to prepare them.
+func (p *prepared) ready(ctx context.Context, wanted ...statement) error {
+	for _, w := range wanted {
+		if _, err := p.get(ctx, w.name, w.n); err != nil { //nolint:sqlclosecheck // it is closed with the store.
+			return err
+		}
+	}
+	return nil
+}
+
 // exec runs a statement for n rows, in a transaction if one is given.
 func (p *prepared) exec(ctx context.Context, tx *sql.Tx, name string, n int, args ...any) (sql.Result, error) {
 	stmt, err := p.get(ctx, name, n)
@@ -184,7 +195,7 @@ func single(rows *sql.Rows, read func() error) error {
 // lies between is filled up with repetitions of the last row.
 func batchSizes() []int { return []int{2, 4, 8, 16, 24, 32, 48, maxBatch} }
 
-// maxBatch is how many steps share a statement and a commit at most.
+// maxBatch limits the steps that share a statement and a commit.
 const maxBatch = 64
 
 // batchSize is the size of statement that holds n rows.

@@ -16,11 +16,15 @@ import (
 	"github.com/semel-dev/semel/store/storetest"
 )
 
-// testConns is how many connections the stores of one test share.
+// testConns limits the connections that the stores of one test share.
 const testConns = 8
 
 // fast are the parameters of a pool that save round trips.
 const fast = "interpolateParams=true&multiStatements=true"
+
+// snapshots makes a lock on a row that is newer than the transaction's snapshot
+// error 1020, as MariaDB does by default from 11.6.2 on.
+const snapshots = "innodb_snapshot_isolation=1"
 
 func TestStore(t *testing.T) {
 	t.Parallel()
@@ -40,7 +44,7 @@ func TestStoreUnderFaults(t *testing.T) {
 
 func BenchmarkStore(b *testing.B) { storetest.Benchmark(b, harness(b, fast, nil)) }
 
-// bench is where a harness takes its tables from: they are emptied and used
+// bench lends tables to a harness: they are emptied and used
 // again, and share one pool, because there are hundreds of instances.
 type bench struct {
 	db    *sql.DB // the stores'
@@ -120,7 +124,7 @@ func (b *bench) tables(tb testing.TB) string {
 	return prefix
 }
 
-// check looks whether the table is as the package says.
+// check checks that the table is as the package says.
 func check(tb testing.TB, db *sql.DB, prefix string) {
 	tb.Helper()
 	rows, err := db.QueryContext(context.WithoutCancel(tb.Context()), fmt.Sprintf(`
@@ -183,7 +187,7 @@ func withParams(dsn, params string) string {
 	return dsn + "?" + params
 }
 
-// newStore opens a store over a pool; whoever asks closes it.
+// newStore opens a store over a pool; the caller closes it.
 func newStore(tb testing.TB, db *sql.DB, o *mysqlstore.Options) *mysqlstore.Store {
 	tb.Helper()
 	s, err := mysqlstore.New(tb.Context(), db, o)

@@ -3,9 +3,11 @@ package mysqlstore
 import (
 	"context"
 	"database/sql"
+
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
-// sweepStep is how many rows one step of a sweep looks at: no lock is held for
+// sweepStep limits the rows that one step of a sweep looks at: no lock is held for
 // longer than it takes to delete them.
 const sweepStep = maxBatch
 
@@ -14,10 +16,10 @@ const sweepStep = maxBatch
 // after its claim (see the package's documentation), longer than most records
 // are kept for at least.
 func (s *Store) Sweep(ctx context.Context, limit int) (removed int, err error) {
-	if err := s.beginChange(); err != nil {
+	if err := s.gate.Enter("sweep", verb.Writes); err != nil {
 		return 0, err
 	}
-	defer s.end()
+	defer s.gate.Leave()
 	for removed < limit {
 		found, err := s.due(ctx)
 		if err != nil {
@@ -61,7 +63,7 @@ func (s *Store) due(ctx context.Context) (found due, err error) {
 }
 
 // changeRows runs a statement about the rows of some fences, in whose
-// arguments they stand between those given and the grace.
+// arguments they come between those given and the grace.
 func (s *Store) changeRows(ctx context.Context, name string, fences []int64, before ...any) (changed int64, err error) {
 	if len(fences) == 0 {
 		return 0, nil

@@ -118,7 +118,7 @@ func costs(t *testing.T, s *mysqlstore.Store, round int, cost func(act string, w
 		_, err = s.Lookup(t.Context(), p.Digest)
 		return err
 	})
-	cost("a list", 1, func() (err error) {
+	cost("a list", 2, func() (err error) {
 		_, err = s.List(t.Context(), semel.ListParams{})
 		return err
 	})

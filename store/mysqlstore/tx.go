@@ -6,15 +6,11 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/semel-dev/semel"
-)
-
-var (
-	_ semel.Tx = (*transaction)(nil)
-	_ semel.Tx = (*savepoint)(nil)
+	"github.com/semel-dev/semel/store/internal/txn"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 // Transactor opens transactions of the store's database, for
@@ -42,133 +38,59 @@ func (t transactor) Transaction(ctx context.Context) (semel.Tx, error) {
 	if t.options.ReadOnly {
 		return nil, errReadOnlyOptions
 	}
-	if err := t.store.beginChange(); err != nil {
+	s := t.store
+	if err := s.gate.Check("begin a transaction", verb.Writes); err != nil {
 		return nil, err
 	}
-	defer t.store.end()
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("mysqlstore: open a transaction: %w", context.Cause(ctx))
 	}
-	if w := t.store.workOf(ctx); w != nil {
-		return &savepoint{store: t.store, parent: w, place: w.place}, nil
+	if w := s.transactions.WorkOf(ctx); w != nil {
+		return s.transactions.Within(w), nil
 	}
-	return &transaction{store: t.store, options: t.options}, nil
+	return s.transactions.New(func(ctx context.Context, p *semel.ClaimParams, wait time.Duration) (semel.Record, txn.Open[place], error) {
+		rec, o, err := s.openWith(ctx, &t.options, p, wait)
+		if o == nil {
+			return rec, nil, err
+		}
+		return rec, o, err
+	}), nil
 }
 
-// savepointName is set where the claim begins.
+// TxFrom returns the transaction under which ctx works, or nil: outside of
+// one, and where it was joined by another handle than a *sql.Tx.
+func TxFrom(ctx context.Context) *sql.Tx {
+	w := txn.From[place](ctx)
+	if w == nil {
+		return nil
+	}
+	tx, _ := w.Place.execer.(*sql.Tx)
+	return tx
+}
+
+// savepointName is set where the claim of a whole transaction begins.
 const savepointName = "semel"
 
-// transaction is a transaction of the store's own.
-type transaction struct {
-	store   *Store
-	options sql.TxOptions
-
-	mu     sync.Mutex // guards the fields below: the work and the end of its context meet here
-	opened *opened    // while it is open
-	work   *work
-	params semel.ClaimParams
-	fence  semel.Fence
-	ended  error       // why it is open no longer
-	stop   func() bool // stops heeding the end of the work's context
-}
-
-// opened is an open transaction with its connection.
+// opened is an open transaction with its connection. It implements [txn.Open].
 type opened struct {
+	store  *Store
 	tx     *sql.Tx
 	held   *sql.Conn // a connection that is not of this package, to be given back
 	conn   *conn     // one that is
 	cancel context.CancelFunc
 	fence  semel.Fence
+	// committed: the rows were committed without a record.
+	committed bool
 }
 
-var (
-	errCommitted = errors.New("mysqlstore: commit: the transaction has been committed")
-	errNoClaim   = errors.New("mysqlstore: commit: nothing was claimed in this transaction")
-	errUsed      = errors.New("mysqlstore: claim: the transaction has been used before")
-)
+// Place implements [txn.Open].
+func (o *opened) Place() place { return place{execer: o.tx, conn: o.conn} }
 
-// Claim implements [semel.Tx].
-func (t *transaction) Claim(ctx context.Context, p semel.ClaimParams, wait time.Duration) (rec semel.Record, won bool, err error) {
-	if err := p.Validate(); err != nil {
-		return semel.Record{}, false, err
-	}
-	if err := t.store.beginChange(); err != nil {
-		return semel.Record{}, false, err
-	}
-	defer t.store.end()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.opened != nil || t.ended != nil {
-		return semel.Record{}, false, errUsed
-	}
-	rec, o, err := t.store.openWith(ctx, &t.options, &p, wait)
-	if err != nil || o == nil {
-		return rec, false, err
-	}
-	t.opened, t.params, t.fence = o, p, o.fence
-	t.work = &work{store: t.store, outer: workFrom(ctx), place: place{o.tx, o.conn}}
-	return wonRecord(&p, o.fence), true, nil
-}
+// Fence implements [txn.Open].
+func (o *opened) Fence() semel.Fence { return o.fence }
 
-// wonRecord is a claim inside of a transaction. It has no times, because the
-// server was not asked for them: nobody else can see it.
-func wonRecord(p *semel.ClaimParams, fence semel.Fence) semel.Record {
-	return semel.Record{
-		Digest: p.Digest, Scope: p.Scope, Name: p.Name, Fingerprint: p.Fingerprint,
-		State: semel.StateClaimed, Fence: fence, Owner: p.Owner, Attempt: 1,
-	}
-}
-
-// Context implements [semel.Tx]. When ctx ends, the transaction is rolled back,
-// so that work which does not heed it keeps no locks.
-func (t *transaction) Context(ctx context.Context) context.Context {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.opened == nil {
-		return ctx
-	}
-	t.stop = context.AfterFunc(ctx, func() {
-		t.finish(ctx, fmt.Errorf("%w: %w", semel.ErrRolledBack, context.Cause(ctx)))
-	})
-	return context.WithValue(ctx, workKey{}, t.work)
-}
-
-// Conflict implements [semel.Tx].
-func (t *transaction) Conflict(err error) bool { return isTxConflict(err) }
-
-// Rollback implements [semel.Tx].
-func (t *transaction) Rollback() error {
-	t.finish(context.Background(), fmt.Errorf("%w: mysqlstore: it was rolled back", semel.ErrRolledBack))
-	return nil // a connection that breaks here is rolled back by the server
-}
-
-// finish rolls back what is open.
-func (t *transaction) finish(ctx context.Context, why error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.store.keepMarks(ctx, t.end(why))
-}
-
-// end closes the transaction, committed or not, and hands over what became
-// unknown inside of it. Only the first call counts.
-func (t *transaction) end(why error) []mark {
-	if t.ended == nil {
-		t.ended = why
-	}
-	if t.opened == nil {
-		return nil
-	}
-	if t.stop != nil {
-		t.stop()
-	}
-	marks := t.work.close()
-	t.opened.close()
-	t.opened = nil
-	return marks
-}
-
-// close rolls back, unless it was committed, and gives the connection back.
-func (o *opened) close() {
+// Close implements [txn.Open]. It rolls back, unless it was committed, and gives the connection back.
+func (o *opened) Close() {
 	err := o.tx.Rollback()
 	o.cancel()
 	if o.held == nil {
@@ -184,27 +106,4 @@ func (o *opened) close() {
 // still; the server rolls it back.
 func discard(held *sql.Conn) {
 	_ = held.Raw(func(any) error { return driver.ErrBadConn })
-}
-
-// keepMarks records, after a rollback, what became unknown inside of it.
-func (s *Store) keepMarks(ctx context.Context, marks []mark) {
-	if len(marks) == 0 {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resetTimeout)
-	defer cancel()
-	for _, m := range marks {
-		if err := s.keepMark(ctx, m); err != nil {
-			s.logLost(ctx, m, err)
-		}
-	}
-}
-
-// keepMark records what is unknown, unless there is another record by now.
-func (s *Store) keepMark(ctx context.Context, m mark) error {
-	rec, won, err := s.Claim(ctx, m.params)
-	if err != nil || !won {
-		return err
-	}
-	return s.Settle(ctx, rec.Digest, rec.Fence, m.settlement)
 }

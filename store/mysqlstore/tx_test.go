@@ -15,7 +15,7 @@ import (
 	"github.com/semel-dev/semel/store/storetest"
 )
 
-// txConns is how many connections one store has for transactions in a test.
+// txConns limits the connections that one store has for transactions in a test.
 const txConns = 4
 
 // door is a way to get a store with transactions.
@@ -29,16 +29,20 @@ type door struct {
 // doors are all ways that a server and a pool allow.
 func doors() map[string]door {
 	return map[string]door{
-		"open":                            {},
-		"connector":                       {pool: ourPool},
-		"connector, interpolating":        {params: "?interpolateParams=true&clientFoundRows=true", pool: ourPool},
-		"any pool":                        {pool: anyPool},
-		"any pool, several statements":    {params: "?" + fast, pool: anyPool},
-		"as on MySQL, open":               {with: mysqlstore.WithoutBounds},
-		"as on MySQL, any pool":           {pool: anyPool, with: mysqlstore.WithoutBounds},
-		"connector, modes":                {params: "?sql_mode=%27ANSI_QUOTES%2CNO_BACKSLASH_ESCAPES%2CORACLE%27", pool: ourPool},
+		"open":                         {},
+		"any pool":                     {pool: anyPool},
+		"any pool, several statements": {params: "?" + fast, pool: anyPool},
+		"as on MySQL, open":            {with: mysqlstore.WithoutBounds},
+		"as on MySQL, any pool":        {pool: anyPool, with: mysqlstore.WithoutBounds},
+		"connector, interpolating, modes": {
+			params: "?interpolateParams=true&clientFoundRows=true&sql_mode=%27ANSI_QUOTES%2CNO_BACKSLASH_ESCAPES%2CORACLE%27", pool: ourPool,
+		},
 		"open, read committed and latin1": {params: "?charset=latin1&tx_isolation=%27READ-COMMITTED%27"},
-		"open, serializable":              {params: "?tx_isolation=%27SERIALIZABLE%27"},
+		"open, snapshots":                 {params: "?" + snapshots},
+		"open, serializable snapshots":    {params: "?tx_isolation=%27SERIALIZABLE%27&" + snapshots},
+		"as on MySQL, serializable snapshots": {
+			params: "?tx_isolation=%27SERIALIZABLE%27&" + snapshots, pool: anyPool, with: mysqlstore.WithoutBounds,
+		},
 	}
 }
 
@@ -70,7 +74,7 @@ func poolOver(tb testing.TB, dsn string, connect func(*mysql.Config) (driver.Con
 	return db
 }
 
-// open opens a store; whoever asks closes it.
+// open opens a store; the caller closes it.
 func (d door) open(tb testing.TB, dsn string, o *mysqlstore.Options) *mysqlstore.Store {
 	tb.Helper()
 	if d.with != nil {

@@ -5,17 +5,17 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 const (
-	// lockSlice is how long one statement waits for a lock; then it is repeated.
+	// lockSlice limits how long one statement waits for a lock; then it is repeated.
 	// So one that was left behind in the server is gone soon.
 	lockSlice = 2 * time.Second
-	// leastPatience is how long a claim waits at least for a lock that is not
+	// leastPatience is the least time that a claim waits for a lock that is not
 	// the one of its digest.
 	leastPatience = 100 * time.Millisecond
 	// leastWait is the shortest wait where the server cannot be told how long.
@@ -23,7 +23,7 @@ const (
 	// heldUp is after what time a claim takes another fence, where the server
 	// cannot be told not to wait.
 	heldUp = 5 * time.Millisecond
-	// freshStarts is how often a claim that was held up begins again. Only then
+	// freshStarts limits how often a claim that was held up begins again. Only then
 	// does it change its fence in place, which keeps neighbouring digests waiting
 	// for the end of the transaction: InnoDB locks the gaps around what a
 	// transaction deleted and inserts again.
@@ -40,18 +40,18 @@ type seeker struct {
 	deadline time.Time
 	// old is the row that is absent to every verb, and makes room.
 	old *semel.Record
-	// patience is how long the next claim waits for locks.
+	// patience limits how long the next claim waits for locks.
 	patience time.Duration
 	// heldUp counts the claims that were held up.
 	heldUp int
 }
 
-// openWith opens a transaction with a claim, or returns the record that stands
-// in the way.
+// openWith opens a transaction with a claim, or returns the record in
+// its way.
 //
 // The claim does not wait for locks, where the server can be told so. If the
-// digest is locked, a read outside of any transaction waits, so that nobody who
-// waits holds a lock, and the claim that follows takes its fence after the wait.
+// digest is locked, a read outside of any transaction waits, so that no waiting
+// caller holds a lock, and the claim that follows takes its fence after the wait.
 func (s *Store) openWith(ctx context.Context, options *sql.TxOptions, p *semel.ClaimParams, wait time.Duration) (rec semel.Record, o *opened, err error) {
 	k := seeker{store: s, params: p, deadline: time.Now().Add(wait)}
 	look := s.seen.Has(p.Digest)
@@ -64,7 +64,7 @@ func (s *Store) openWith(ctx context.Context, options *sql.TxOptions, p *semel.C
 				k.old = nil
 			case err != nil:
 				return semel.Record{}, nil, err
-			case !absent(&rec):
+			case !verb.Absent(&rec):
 				return rec, nil, nil
 			default:
 				k.old = &rec
@@ -89,16 +89,16 @@ func (s *Store) openWith(ctx context.Context, options *sql.TxOptions, p *semel.C
 // again decides what follows an error of a claim: another look, which waits
 // for the lock if there was one, or the error.
 func (k *seeker) again(ctx context.Context, err error, wasLocked bool) (locked bool, _ error) {
-	switch n := number(err); {
-	case n == errDuplicateEntry:
+	switch {
+	case number(err) == errDuplicateEntry:
 		return false, nil
 	case errors.Is(err, errHeldUp):
 		k.patience = 0
 		return false, nil
-	case n == errDeadlock && pause(ctx):
+	case isUndone(err) && backoff.Pause(ctx):
 		return wasLocked, nil
 	case isLockWait(err) && k.store.ways.bounded:
-		if wasLocked { // not by the digest, which was free just now, but by what lies beside it
+		if wasLocked { // not by the digest, which was free just now, but by a neighbour of it
 			k.patience = min(lockSlice, max(leastPatience, time.Until(k.deadline)))
 		}
 		return true, nil
@@ -110,23 +110,20 @@ func (k *seeker) again(ctx context.Context, err error, wasLocked bool) (locked b
 	return false, translate("claim", err)
 }
 
-// pause waits a moment, or reports false when the context ended.
-func pause(ctx context.Context) bool {
-	return sleep(ctx, firstPause/2+rand.N(firstPause)) //nolint:gosec // it spreads the tries.
-}
-
 // look reads the row of the digest. With locked, it waits for the transaction
 // that holds it, and returns [semel.ErrInFlight] when the time is over.
 func (k *seeker) look(ctx context.Context, locked bool) (semel.Record, error) {
 	if !locked || !k.store.ways.bounded {
 		return k.store.find(ctx, k.params.Digest)
 	}
-	for {
+	for undone := 0; ; {
 		wait := min(lockSlice, time.Until(k.deadline))
 		rec, err := k.store.findLocked(ctx, k.store.db, k.params.Digest, wait)
 		switch {
-		case number(err) == errDeadlock && pause(ctx):
-			// With whoever locks what was deleted of the digest before.
+		case isUndone(err) && undone < backoff.Tries && backoff.Pause(ctx):
+			// By a claim that locks what was deleted of the digest before, or by a
+			// row that is newer than the statement's snapshot.
+			undone++
 		case !isLockWait(err):
 			return rec, err
 		case wait <= 0 || time.Until(k.deadline) <= 0:
@@ -167,7 +164,7 @@ func (k *seeker) open(ctx context.Context, options *sql.TxOptions) (o *opened, e
 	// The transaction outlives ctx: the end of the work's context ends it.
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, cancel)
-	o = &opened{cancel: cancel}
+	o = &opened{store: s, cancel: cancel}
 	statements := s.txClaim(k.params, k.old, k.patience)
 	if s.txOurs {
 		err = o.begin(life, s.txDB, options, statements)
@@ -186,7 +183,7 @@ func (k *seeker) open(ctx context.Context, options *sql.TxOptions) (o *opened, e
 	}
 	if err != nil {
 		if o.tx != nil {
-			o.close()
+			o.Close()
 		}
 		cancel()
 		if errors.Is(context.Cause(ctx), errLockTime) {
@@ -219,7 +216,7 @@ func (o *opened) beginPlain(ctx context.Context, db *sql.DB, options *sql.TxOpti
 		return err
 	}
 	if o.tx, err = o.held.BeginTx(ctx, options); err != nil {
-		discard(o.held) // it may have begun all the same
+		discard(o.held) // it may have begun nevertheless
 		return errors.Join(err, o.held.Close())
 	}
 	_, ids, err := place{execer: o.tx}.run(ctx, statements...)
@@ -232,7 +229,7 @@ func (o *opened) beginPlain(ctx context.Context, db *sql.DB, options *sql.TxOpti
 
 // refence puts a claim with another fence in the place of the claim.
 func (o *opened) refence(ctx context.Context, s *Store, p *semel.ClaimParams) error {
-	ids, err := s.refence(ctx, place{o.tx, o.conn}, p, o.fence)
+	ids, err := s.refence(ctx, o.Place(), p, o.fence)
 	if err == nil {
 		o.fence = fenceOf(ids)
 	}

@@ -5,112 +5,64 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"log/slog"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/txn"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
-// Commit implements [semel.Tx].
-func (t *transaction) Commit(ctx context.Context, v semel.Settlement) error {
-	if err := t.store.checkEnd(&v); err != nil {
-		return err
+// Commit implements [txn.Open].
+func (o *opened) Commit(ctx context.Context, c *txn.Claimed, v *semel.Settlement) (txn.End, error) {
+	if o.conn == nil {
+		return o.commitPlain(ctx, c, v)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	switch {
-	case t.ended != nil:
-		return t.ended
-	case t.opened == nil:
-		return errNoClaim
-	}
-	if t.opened.conn != nil {
-		return t.commit(ctx, &v)
-	}
-	return t.commitPlain(ctx, &v)
-}
-
-// checkEnd refuses what a transaction does not end as.
-func (s *Store) checkEnd(v *semel.Settlement) error {
-	if err := s.checkSettlement(v); err != nil {
-		return err
-	}
-	if v.State != semel.StateCompleted && v.State != semel.StateUnknown {
-		return fmt.Errorf("mysqlstore: commit: a transaction is not settled as %v", v.State)
-	}
-	return nil
-}
-
-// commit sends the settlement and the commit together.
-func (t *transaction) commit(ctx context.Context, v *semel.Settlement) error {
-	o := t.opened
+	// Settlement and commit travel together.
 	statements := []string{"RELEASE SAVEPOINT " + savepointName, "COMMIT"}
-	settled := t.store.fits(v)
+	settled := o.store.fits(v)
 	if settled {
-		statements = []string{statements[0], t.store.settleText(t.params.Digest, t.fence, v), statements[1]}
-	} else if changed, err := t.store.settleIn(ctx, o.tx, t.params.Digest, t.fence, v); err != nil || changed == 0 {
-		return t.unsettled(ctx, v, err)
+		statements = []string{statements[0], o.store.settleText(c.Params.Digest, c.Fence, v), statements[1]}
+	} else if changed, err := o.store.settleIn(ctx, o.tx, c, v); err != nil || changed == 0 {
+		return unsettled(err)
 	}
 	st := &step{statements: statements, ctx: ctx}
 	o.conn.closing.Store(st)
 	err := o.tx.Commit()
 	o.conn.closing.Store(nil)
-	switch n := number(err); {
+	switch {
 	case err == nil && settled && (len(st.rows) < len(statements) || st.rows[1] != 1):
-		t.store.keepMarks(ctx, t.end(errCommitted))
-		return t.recordUnknown(ctx, v, "the rows were committed, but the record was gone (did the work, or another program, change the table?)")
-	case err == nil:
-		t.end(errCommitted)
-		return nil
-	case n == errNoSavepoint:
-		return t.endedUnder(ctx, v)
-	case errors.Is(err, sql.ErrTxDone):
-		return t.endedByWork(ctx, v)
+		o.committed = true
+		return txn.Gone, nil
+	case number(err) == errNoSavepoint:
+		return txn.Gone, nil
 	}
-	return t.answered(ctx, err)
+	return ending(err)
 }
 
 // commitPlain sends settlement and commit one after the other.
-func (t *transaction) commitPlain(ctx context.Context, v *semel.Settlement) error {
-	o := t.opened
-	var changed int64
-	var err error
-	if t.store.fits(v) {
-		var rows []int64
-		rows, _, err = place{execer: o.tx}.run(ctx, t.store.settleText(t.params.Digest, t.fence, v))
-		if err == nil {
-			changed = rows[0]
-		}
-	} else {
-		changed, err = t.store.settleIn(ctx, o.tx, t.params.Digest, t.fence, v)
-	}
+func (o *opened) commitPlain(ctx context.Context, c *txn.Claimed, v *semel.Settlement) (txn.End, error) {
+	changed, err := o.store.settle1(ctx, place{execer: o.tx}, c, v)
 	if err != nil || changed == 0 {
-		return t.unsettled(ctx, v, err)
+		return unsettled(err)
 	}
-	err = t.commitBefore(ctx)
-	if errors.Is(err, sql.ErrTxDone) {
-		return t.endedByWork(ctx, v)
-	}
-	return t.answered(ctx, err)
+	return ending(o.commitBefore(ctx))
 }
 
 // commitBefore commits, and gives up when ctx ends: database/sql has no context
 // for it.
-func (t *transaction) commitBefore(ctx context.Context) error {
-	if err := t.store.begin(); err != nil {
-		return fmt.Errorf("%w: %w", semel.ErrRolledBack, err)
-	}
-	tx, held := t.opened.tx, t.opened.held
-	t.opened.held = nil
+func (o *opened) commitBefore(ctx context.Context) error {
+	tx, held := o.tx, o.held
 	done := make(chan error, 1)
-	go func() {
-		defer t.store.end()
+	if err := o.store.gate.Go("commit", func() {
 		err := tx.Commit()
 		if err != nil { // it may be open still: the server ends it with the connection
 			discard(held)
 		}
 		_ = held.Close() // it only gives it back
 		done <- err
-	}()
+	}); err != nil {
+		return fmt.Errorf("%w: %w", semel.ErrRolledBack, err)
+	}
+	o.held = nil
 	select {
 	case err := <-done:
 		return err
@@ -119,117 +71,120 @@ func (t *transaction) commitBefore(ctx context.Context) error {
 	}
 }
 
+// settle1 settles in an open transaction, and returns how many rows it changed.
+func (s *Store) settle1(ctx context.Context, in place, c *txn.Claimed, v *semel.Settlement) (changed int64, err error) {
+	if !s.fits(v) {
+		return s.settleIn(ctx, in.execer, c, v)
+	}
+	rows, _, err := in.run(ctx, s.settleText(c.Params.Digest, c.Fence, v))
+	if err == nil && len(rows) == 1 {
+		changed = rows[0]
+	}
+	return changed, err
+}
+
 // settleIn sends an outcome that is too large to be part of a text.
-func (s *Store) settleIn(ctx context.Context, in Execer, d semel.Digest, f semel.Fence, v *semel.Settlement) (changed int64, err error) {
-	res, err := in.ExecContext(ctx, s.tx.settle, txSettleArgs(d, f, v)...)
+func (s *Store) settleIn(ctx context.Context, in Execer, c *txn.Claimed, v *semel.Settlement) (changed int64, err error) {
+	res, err := in.ExecContext(ctx, s.tx.settle, txSettleArgs(c.Params.Digest, c.Fence, v)...)
 	if err != nil {
 		return 0, err
 	}
 	return res.RowsAffected()
 }
 
-// unsettled is what an error before the commit was sent means, or a claim that
-// is not there.
-func (t *transaction) unsettled(ctx context.Context, v *semel.Settlement, err error) error {
+// unsettled says what an error before the commit was sent means, or a claim that
+// is gone.
+func unsettled(err error) (txn.End, error) {
 	switch {
 	case errors.Is(err, sql.ErrTxDone):
-		return t.endedByWork(ctx, v)
+		return txn.EndedByWork, nil
 	case err == nil:
-		return t.endedUnder(ctx, v)
+		return txn.Gone, nil
 	}
-	return t.refused(ctx, err)
+	return txn.RolledBack, err
 }
 
-// answered is what the server's answer to COMMIT means.
-func (t *transaction) answered(ctx context.Context, err error) error {
+// ending says what the server's answer to COMMIT means.
+func ending(err error) (txn.End, error) {
+	switch {
+	case errors.Is(err, sql.ErrTxDone):
+		return txn.EndedByWork, nil
+	case errors.Is(err, semel.ErrRolledBack):
+		return txn.RolledBack, err
+	}
 	switch number(err) {
 	case 0, errInterrupted, errKilled, errShutdown, errStatementTime, errCommit:
-		// It may have been in the middle of the commit.
-	default:
-		return t.refused(ctx, err)
+		return txn.Committed, err // or in the middle of the commit
 	}
-	if errors.Is(err, semel.ErrRolledBack) {
-		return t.refused(ctx, err)
-	}
-	marks := t.end(errCommitted)
-	if err == nil {
-		return nil
-	}
-	t.store.keepMarks(ctx, marks) // what was committed is there already
-	return translate("commit", err)
+	return txn.RolledBack, err
 }
 
-// refused ends a transaction that has not been committed, and will not be.
-func (t *transaction) refused(ctx context.Context, err error) error {
-	err = fmt.Errorf("%w: %w", semel.ErrRolledBack, translate("commit", err))
-	t.store.keepMarks(ctx, t.end(err))
-	return err
-}
-
-// endedByWork settles the record in a transaction of its own, after the work
-// has called Commit itself: the claim was committed with the rows.
-func (t *transaction) endedByWork(ctx context.Context, v *semel.Settlement) error {
-	marks := t.end(errCommitted)
-	err := t.store.Settle(ctx, t.params.Digest, t.fence, *v)
-	switch {
-	case errors.Is(err, semel.ErrLost):
-		t.ended = fmt.Errorf("%w: mysqlstore: commit: the work has ended the transaction itself (it must call neither Commit nor Rollback)", semel.ErrRolledBack)
-		t.store.keepMarks(ctx, marks)
-		return t.ended
-	case err == nil:
-		t.warn(ctx, "the work committed the transaction itself, its outcome was recorded after it")
-	}
-	return err
-}
-
-// endedUnder deals with a transaction that has ended under the work.
+// Recover implements [txn.Open].
 //
-// On a connection of this package, everything since then was rolled back by
-// now. So if the claim is there, the work has committed it by SQL, with a part
-// of the rows; otherwise the server has rolled back all of them. On another
-// connection, each statement since then was committed by itself.
-func (t *transaction) endedUnder(ctx context.Context, v *semel.Settlement) error {
-	ours := t.opened.conn != nil
-	marks := t.end(fmt.Errorf("%w: mysqlstore: commit: it has ended under the work", semel.ErrRolledBack))
-	defer t.store.keepMarks(ctx, marks)
+// On a connection of this package, everything since the transaction ended was
+// rolled back by now. So if the claim is there, the work has committed it by SQL,
+// with a part of the rows; otherwise the server has rolled back all of them. On
+// another connection, each statement since then was committed on its own.
+func (o *opened) Recover(ctx context.Context, c *txn.Claimed, v *semel.Settlement) error {
+	if o.committed {
+		return o.recordUnknown(ctx, c, v, "the rows were committed, but the record was gone (did the work, or another program, change the table?)")
+	}
+	ours := o.conn != nil
 	unknown := semel.Settlement{State: semel.StateUnknown, Note: "the transaction ended under the work", Retention: v.Retention}
 	if !ours {
 		unknown = *v
 	}
-	err := t.store.Settle(ctx, t.params.Digest, t.fence, unknown)
+	err := o.store.Settle(ctx, c.Params.Digest, c.Fence, unknown)
 	switch {
 	case errors.Is(err, semel.ErrLost) && ours:
 		return fmt.Errorf("%w: mysqlstore: commit: the server has rolled the transaction back on an error that the work did not return, or the work has by SQL", semel.ErrRolledBack)
 	case errors.Is(err, semel.ErrLost):
-		return t.recordUnknown(ctx, v, "the server has rolled the transaction back on an error that the work did not return, or the work has by SQL, and then went on")
+		return o.recordUnknown(ctx, c, v, "the server has rolled the transaction back on an error that the work did not return, or the work has by SQL, and then went on")
 	case err != nil:
 		return err
 	case ours:
-		return fmt.Errorf("%w: mysqlstore: commit: the work has committed a part of its rows by SQL (CREATE, ALTER and the like commit, too); the record is unknown now", semel.ErrLost)
+		return fmt.Errorf("%w: mysqlstore: commit: the work has committed a part of its rows by SQL (CREATE, ALTER and the like commit as well); the record is unknown now", semel.ErrLost)
 	}
-	t.warn(ctx, "the work committed the transaction itself by SQL (CREATE, ALTER and the like commit, too), its outcome was recorded after it")
+	o.store.transactions.Warn(ctx, c, "the work committed the transaction itself by SQL (CREATE, ALTER and the like commit as well), its outcome was recorded after it")
 	return nil
 }
 
-// recordUnknown records that nobody can tell what happened, and why: the claim is
-// gone. Either it was removed, and the rows were committed without it; or the
+// recordUnknown records that the outcome is unknown, and why: the claim is gone.
+// Either it was removed, and the rows were committed without it; or the
 // transaction was rolled back under the work, and what that wrote from then on
-// was committed by itself.
-func (t *transaction) recordUnknown(ctx context.Context, v *semel.Settlement, why string) error {
-	p := t.params
-	p.Owner = semel.Owner{} // somebody else's, to whoever asks for this commit
-	unknown := semel.Settlement{State: semel.StateUnknown, Note: why, Retention: v.Retention}
-	if err := t.store.keepMark(ctx, mark{p, unknown}); err != nil {
+// was committed on its own.
+func (o *opened) recordUnknown(ctx context.Context, c *txn.Claimed, v *semel.Settlement, why string) error {
+	m := txn.Mark{Params: c.Params, Settlement: semel.Settlement{State: semel.StateUnknown, Note: why, Retention: v.Retention}}
+	m.Params.Owner = semel.Owner{} // a repetition of this commit must not take it for its own claim
+	if err := o.store.transactions.KeepOne(ctx, m); err != nil {
 		return translate("commit", err)
 	}
 	return fmt.Errorf("%w: mysqlstore: commit: %s; the record is unknown now", semel.ErrLost, why)
 }
 
-func (t *transaction) warn(ctx context.Context, text string) {
-	t.store.log.LogAttrs(ctx, slog.LevelWarn, text, slog.String("digest", t.params.Digest.String())) //nolint:sloglint // the callers' texts are static.
+// prepareTransactions must follow what makes the store.
+func (s *Store) prepareTransactions() {
+	s.transactions = txn.Transactions[place]{DB: txDB{s}, Store: s, Name: s.gate.Name, Log: s.log, Timeout: resetTimeout}
 }
 
-func (s *Store) logLost(ctx context.Context, m mark, err error) {
-	s.log.LogAttrs(ctx, slog.LevelError, "what became unknown in a transaction that was rolled back could not be recorded",
-		slog.String("digest", m.params.Digest.String()), slog.Any("error", err))
-}
+// txDB implements [txn.DB].
+type txDB struct{ store *Store }
+
+// Enter implements [txn.DB].
+func (d txDB) Enter(_ context.Context, act string) error { return d.store.gate.Enter(act, verb.Writes) }
+
+// Leave implements [txn.DB].
+func (d txDB) Leave() { d.store.gate.Leave() }
+
+// Check implements [txn.DB].
+func (d txDB) Check(v *semel.Settlement) error { return d.store.checkSettlement(v) }
+
+// Conflict implements [txn.DB].
+func (txDB) Conflict(err error) bool { return isTxConflict(err) }
+
+// Undone implements [txn.DB]. After a lock wait too, nothing but running the
+// whole transaction again helps.
+func (txDB) Undone(err error) bool { return isTxConflict(err) }
+
+// Translate implements [txn.DB].
+func (txDB) Translate(act string, err error) error { return translate(act, err) }

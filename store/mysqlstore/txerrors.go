@@ -26,8 +26,15 @@ func isLockWait(err error) bool {
 // isTxConflict reports whether the server undid a transaction, or a statement
 // of it, because of another one, so that running it again can succeed.
 func isTxConflict(err error) bool {
+	return number(err) == errLockWait || isUndone(err)
+}
+
+// isUndone reports whether the server rolled back a whole transaction because
+// of another one. Running it again needs no wait: it gets a new snapshot, and
+// the lock that it ran into is gone or can be waited for.
+func isUndone(err error) bool {
 	switch number(err) {
-	case errDeadlock, errLockWait, errRecordChanged, errCertification:
+	case errDeadlock, errRecordChanged, errCertification:
 		return true
 	}
 	return false

@@ -17,6 +17,8 @@ type Execer interface {
 type place struct {
 	execer Execer
 	conn   *conn // where it is known to be a connection of this package
+	// doubtful: it is not known whether a transaction is open.
+	doubtful bool
 }
 
 // run runs statements in their order, in one round trip where that is possible,

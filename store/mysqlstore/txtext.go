@@ -115,7 +115,7 @@ func (s *Store) settleText(d semel.Digest, f semel.Fence, v *semel.Settlement) s
 
 func txSettleArgs(d semel.Digest, f semel.Fence, v *semel.Settlement) []any {
 	retention := v.Retention.Milliseconds()
-	return []any{v.State.String(), kept(v), outcome(v), []byte(v.Note), retention, retention, uint64(f), d[:]}
+	return []any{v.State.String(), v.Kept, v.Outcome, []byte(v.Note), retention, retention, uint64(f), d[:]}
 }
 
 // fits reports whether the outcome can be sent as text, twice as long.

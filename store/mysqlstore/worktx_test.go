@@ -96,7 +96,7 @@ func endings() map[string]ending {
 		"a deadlock, and on": {
 			work: func(ctx context.Context, b *txBundle, tx *sql.Tx) error {
 				if err := deadlock(ctx, b, tx); err == nil {
-					return errors.New("there was no deadlock")
+					return errors.New("the deadlock did not happen")
 				}
 				return insert(ctx, tx, "k")
 			},
@@ -154,7 +154,7 @@ func deadlock(ctx context.Context, b *txBundle, tx *sql.Tx) error {
 }
 
 // Promise 4: whatever work does to its transaction, rows are committed with
-// the record, or the record says that nobody can tell.
+// the record, or the record says that it is unknown.
 func TestWorkEndsTheTransaction(t *testing.T) {
 	t.Parallel()
 	eachDoor(t, func(t *testing.T, d door) {
@@ -177,7 +177,7 @@ func TestWorkEndsTheTransaction(t *testing.T) {
 				}
 				b.wantRows(t, want.rows...)
 				b.wantState(t, "k", want.state)
-				if want.state != semel.StateAbsent { // then nothing runs again without anybody knowing
+				if want.state != semel.StateAbsent { // then nothing runs again unnoticed
 					_, _ = b.do(t.Context(), "k", never(t))
 				}
 				if d.pool != nil {

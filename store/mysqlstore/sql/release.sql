@@ -1,5 +1,5 @@
 -- Promise 3: a released intent is absent at once; only the holder of the
--- present fence can say that nothing happened. The row stays until nobody can
+-- present fence can say that nothing happened. The row stays until no statement can
 -- still be about to insert an older fence for the digest (promise 1).
 --
 -- ? grace_ms  ? grace_ms  ? fence, …  ? fence, ? digest, …

@@ -1,5 +1,5 @@
 -- Promises 1 and 3: a record that is unknown or has lapsed, and is still as
--- it was read, makes room for whoever takes it over.
+-- it was read, makes room for the claim that takes it over.
 --
 -- ? fence  ? digest
 DELETE FROM {{record}}

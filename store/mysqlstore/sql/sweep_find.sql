@@ -1,5 +1,5 @@
 -- The rows that are due, the most overdue first, with when each really is: a
--- row stays for a while after its claim, until nobody can still be about to
+-- row stays for a while after its claim, until no statement can still be about to
 -- insert an older fence for the digest (promise 1).
 --
 -- ? grace_ms  ? limit

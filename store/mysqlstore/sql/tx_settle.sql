@@ -1,5 +1,5 @@
 -- Promise 4: the outcome is written in the transaction that has claimed, where
--- nobody else sees the row, so a claim does not expire. The row is gone when
+-- no other transaction sees the row, so a claim does not expire. The row is gone when
 -- the server has rolled the transaction back meanwhile.
 --
 -- ? state  ? kept  ? outcome  ? note  ? retention_ms  ? retention_ms
