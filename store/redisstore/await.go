@@ -11,10 +11,11 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 const (
-	// maxAsk bounds how long Await trusts what it was told of a lease.
+	// maxAsk bounds how long Await trusts the lease that it read.
 	maxAsk = time.Hour
 	// unsubscribeTimeout bounds what Close does for a client it does not own.
 	unsubscribeTimeout = time.Second
@@ -22,10 +23,10 @@ const (
 
 var errDeaf = errors.New("the subscription has ended")
 
-// Await implements [semel.Notifier]: it marks the claim, so that whoever
-// settles it publishes that. It returns nil when the lease ends, too.
+// Await implements [semel.Notifier]: it marks the claim, so that its
+// settlement is published. It also returns nil when the lease ends.
 func (s *Store) Await(ctx context.Context, d semel.Digest) error {
-	if err := s.enter(ctx, "await", writes); err != nil {
+	if err := s.enter(ctx, "await", verb.Writes); err != nil {
 		return err
 	}
 	key := s.key(&d)
@@ -64,7 +65,7 @@ func (s *Store) Await(ctx context.Context, d semel.Digest) error {
 	}
 }
 
-// news hears of settlements that somebody in this process waits for. All
+// news receives the settlements that callers in this process wait for. All
 // processes share one channel, and a message is the key of a record.
 type news struct {
 	store *Store
@@ -134,7 +135,7 @@ func (n *news) listen(h *heard) {
 	n.heard = nil
 	n.mu.Unlock()
 	switch {
-	case n.store.closed.Load():
+	case n.store.life.Err() != nil:
 		h.err = semel.ErrClosed
 	case err == nil:
 		h.err = errDeaf
@@ -142,7 +143,7 @@ func (n *news) listen(h *heard) {
 		h.err = fmt.Errorf("%w: %w", errDeaf, err)
 	}
 	close(h.ended)
-	if n.store.closed.Load() && !n.store.owned {
+	if n.store.life.Err() != nil && !n.store.owned {
 		n.unsubscribe()
 	}
 }

@@ -77,7 +77,7 @@ func eventually(tb testing.TB, what string, ask func() bool) {
 	}
 }
 
-// raw is a look at the server beside the store.
+// raw is a connection to the server that bypasses the store.
 type raw struct {
 	tb     testing.TB
 	client rueidis.Client
@@ -112,7 +112,7 @@ func (r raw) record(s *redisstore.Store, d semel.Digest) string {
 	return v
 }
 
-// marked reports whether somebody waits for the claim.
+// marked reports whether a caller waits for the claim.
 func (r raw) marked(s *redisstore.Store, d semel.Digest) func() bool {
 	return func() bool {
 		v := r.record(s, d)
@@ -122,7 +122,7 @@ func (r raw) marked(s *redisstore.Store, d semel.Digest) func() bool {
 
 func places() map[string]place { return map[string]place{"single": single, "cluster": cluster} }
 
-// Whoever waits hears at once of what another store settles, however it ends.
+// A waiter hears at once what another store settles, however it ends.
 func TestAwaitHearsAnotherStore(t *testing.T) {
 	t.Parallel()
 	for name, p := range places() {
@@ -220,7 +220,7 @@ func TestAwaitSurvivesATakeover(t *testing.T) {
 	}
 }
 
-// Nobody waits: nothing is published.
+// Without waiters, nothing is published.
 func TestNothingIsPublishedForNobody(t *testing.T) {
 	t.Parallel()
 	s := open(t, single.dsn(t), nil)
@@ -260,7 +260,7 @@ func TestAwaitOfALostServer(t *testing.T) {
 	done := await(t, s, rec.Digest, rawClient(t, server.Addr()).marked(s, rec.Digest))
 	server.Kill()
 	if err := <-done; err == nil || errors.Is(err, semel.ErrClosed) {
-		t.Errorf("got %v, want an error that is no sentinel", err)
+		t.Errorf("got %v, want an error that wraps no sentinel", err)
 	}
 	if err := s.Await(t.Context(), rec.Digest); err == nil {
 		t.Error("got nil while the server is down, want an error")

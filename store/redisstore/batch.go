@@ -9,6 +9,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 var _ semel.Batcher = (*Store)(nil)
@@ -16,7 +17,7 @@ var _ semel.Batcher = (*Store)(nil)
 // ClaimBatch implements [semel.Batcher]: one script takes all the steps, one
 // after the other. The nodes of a cluster take one each: there it saves nothing.
 func (s *Store) ClaimBatch(ctx context.Context, ps []semel.ClaimParams) ([]semel.ClaimAnswer, error) {
-	if err := s.enter(ctx, "claim", writes); err != nil {
+	if err := s.enter(ctx, "claim", verb.Writes); err != nil {
 		return nil, err
 	}
 	answers := make([]semel.ClaimAnswer, len(ps))
@@ -49,7 +50,7 @@ func (s *Store) ClaimBatch(ctx context.Context, ps []semel.ClaimParams) ([]semel
 
 // SettleBatch implements [semel.Batcher], as ClaimBatch does.
 func (s *Store) SettleBatch(ctx context.Context, ss []semel.SettleParams) ([]error, error) {
-	if err := s.enter(ctx, "settle", writes); err != nil {
+	if err := s.enter(ctx, "settle", verb.Writes); err != nil {
 		return nil, err
 	}
 	answers := make([]error, len(ss))
@@ -59,8 +60,9 @@ func (s *Store) SettleBatch(ctx context.Context, ss []semel.SettleParams) ([]err
 	}
 	steps := newSteps(len(ss), 5)
 	for i := range ss {
-		if answers[i] = settleable(&ss[i].Settlement); answers[i] == nil {
-			key, args := s.settleArgs(&ss[i].Digest, ss[i].Fence, &ss[i].Settlement)
+		v := ss[i].Settlement
+		if answers[i] = verb.Settlement("redisstore", &v, maxOutcomeBytes, ""); answers[i] == nil {
+			key, args := s.settleArgs(&ss[i].Digest, ss[i].Fence, &v)
 			steps.add(i, key, args[:])
 		}
 	}
@@ -81,7 +83,7 @@ func (s *Store) SettleBatch(ctx context.Context, ss []semel.SettleParams) ([]err
 
 // steps are the arguments of one script for many.
 type steps struct {
-	of         []int // where in the batch each step stands
+	of         []int // the place in the batch of each step
 	keys, args []string
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/semel-dev/semel/store/redisstore"
 )
 
-// One step's answer, or error, is nobody else's.
+// One step's answer, or error, reaches no other step.
 func TestBatchAnswers(t *testing.T) {
 	t.Parallel()
 	for name, p := range places() {

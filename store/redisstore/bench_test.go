@@ -27,7 +27,7 @@ const (
 
 // BenchmarkBesideRaw compares the verbs with plain commands of the same client
 // by 64 goroutines, in turns, so that what else the machine does hits both.
-// x-raw is how many times as many operations a second the verbs do: the median
+// x-raw is the ratio of operations a second to those of the verbs: the median
 // of the rounds. x-raw-fastest compares the fastest round of each side, which is
 // nearer to what a machine without other work does.
 func BenchmarkBesideRaw(b *testing.B) {
@@ -123,7 +123,7 @@ func (r *rawBench) params(i uint64) semel.ClaimParams {
 		Scope: "user-4711 POST /invoices", Name: "0b9e2c1e-7f39-7c58-9a3e-0d6f5f4e7a10",
 		Owner: semel.Owner{1}, Lease: time.Minute, Retention: 20 * time.Second,
 	}
-	for at := 0; at < len(p.Digest); at += 8 { // spread like the SHA-256 sum that it stands for
+	for at := 0; at < len(p.Digest); at += 8 { // spread like a SHA-256 sum
 		word := (i + uint64(at) + r.seed) * 0x9E3779B97F4A7C15
 		for j := range 8 {
 			p.Digest[at+j] = byte(word >> (8 * j))

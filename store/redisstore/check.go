@@ -4,15 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"strconv"
 	"strings"
 
 	"github.com/redis/rueidis"
+
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
-// minVersion is the first version whose scripts can be told from each other by
+// minVersion is the first version whose scripts can be distinguished by
 // what they need.
 const minVersion = 7
 
@@ -21,22 +22,14 @@ const minVersion = 7
 // records while they are needed, or does not let this user work; and it warns
 // of what a crash would lose. [Open] calls it.
 func (s *Store) Check(ctx context.Context) error {
-	if err := s.enter(ctx, "check", reads); err != nil {
+	if err := s.enter(ctx, "check", verb.Reads); err != nil {
 		return err
 	}
-	nodes, err := s.primaries(ctx)
+	risks, err := s.inspect(ctx)
 	if err != nil {
 		return err
 	}
-	for addr, client := range nodes {
-		info, err := s.ask(ctx, addr, client)
-		if err == nil {
-			err = s.checkNode(ctx, &node{addr: addr, client: client, info: info})
-		}
-		if err != nil {
-			return err
-		}
-	}
+	s.note(ctx, risks, nil)
 	if s.opts.ReadOnly {
 		return nil
 	}
@@ -52,6 +45,17 @@ type node struct {
 	addr   string
 	client rueidis.Client
 	info   map[string]string // nil when the user may not ask
+	risks  []risk
+}
+
+// unfit says what of the server breaks a promise.
+func (n *node) unfit(format string, args ...any) error {
+	return fmt.Errorf("%w: check %s: %s", errUnfit, n.addr, fmt.Sprintf(format, args...))
+}
+
+// risk notes a setting that the store accepts.
+func (n *node) risk(text, change string) {
+	n.risks = append(n.risks, risk{n.addr, text, change})
 }
 
 // primaries are the servers that hold records: all but the replicas of a
@@ -123,68 +127,67 @@ func parseInfo(text string) map[string]string {
 
 func (s *Store) checkNode(ctx context.Context, n *node) error {
 	if n.info == nil {
-		return s.checkUnknown(ctx, n)
+		return s.checkUnknown(n)
 	}
 	version := n.info["redis_version"]
 	major, _, _ := strings.Cut(version, ".")
 	if v, err := strconv.Atoi(major); err != nil || v < minVersion {
-		return fmt.Errorf("redisstore: check %s: the server's version is %q (Redis 7 or Valkey is needed: upgrade it)", n.addr, version)
+		return n.unfit("the server's version is %q (Redis 7 or Valkey is needed: upgrade it)", version)
 	}
 	if s.draws == nil && n.info["redis_mode"] == "cluster" {
-		return fmt.Errorf("redisstore: check %s: %s", n.addr, hint("MOVED"))
+		return n.unfit("%s", hint("MOVED"))
 	}
 	if s.opts.ReadOnly {
 		return nil
 	}
 	if n.info["role"] == "slave" {
-		return fmt.Errorf("redisstore: check %s: %s: its primary is %s:%s",
-			n.addr, hint("READONLY"), n.info["master_host"], n.info["master_port"])
+		return n.unfit("%s: its primary is %s:%s", hint("READONLY"), n.info["master_host"], n.info["master_port"])
 	}
-	if err := s.checkEviction(ctx, n); err != nil {
+	if err := s.checkEviction(n); err != nil {
 		return err
 	}
-	s.warnOfLoss(ctx, n)
+	n.riskLoss(ctx)
 	return nil
 }
 
 // checkUnknown is for a server that tells nothing of itself.
-func (s *Store) checkUnknown(ctx context.Context, n *node) error {
+func (s *Store) checkUnknown(n *node) error {
 	if s.opts.ReadOnly {
 		return nil
 	}
 	if !s.opts.AllowEviction {
-		return fmt.Errorf("redisstore: check %s: this user may not ask INFO, so nobody can tell whether the server removes records "+
-			"when its memory is full (grant it with ACL SETUSER … +info; or set allow_eviction if you know that maxmemory-policy is noeviction)", n.addr)
+		return n.unfit("this user may not ask INFO, so it is not known whether the server removes records " +
+			"when its memory is full (grant it with ACL SETUSER … +info; or set allow_eviction if you know that maxmemory-policy is noeviction)")
 	}
-	s.warn(ctx, n.addr, "whether the server removes records, and what a crash loses, is not known", "grant this user +info")
+	n.risk("whether the server removes records, and what a crash loses, is not known", "grant this user +info")
 	return nil
 }
 
 // checkEviction refuses a server that forgets claims and outcomes when its
 // memory is full (promises 1 and 2).
-func (s *Store) checkEviction(ctx context.Context, n *node) error {
+func (s *Store) checkEviction(n *node) error {
 	policy, known := n.info["maxmemory_policy"]
 	switch {
 	case policy == "noeviction":
 		return nil
 	case known && n.info["maxmemory"] == "0":
-		s.warn(ctx, n.addr, "with "+policy+" the server removes records as soon as it is given a maxmemory", "set maxmemory-policy noeviction")
+		n.risk("with "+policy+" the server removes records as soon as it is given a maxmemory", "set maxmemory-policy noeviction")
 		return nil
 	case !known:
 		policy = "not known"
 	}
 	if s.opts.AllowEviction {
-		s.warn(ctx, n.addr, "maxmemory-policy is "+policy+": a full server removes records, and intents are executed twice",
+		n.risk("maxmemory-policy is "+policy+": a full server removes records, and intents are executed twice",
 			"set maxmemory-policy noeviction")
 		return nil
 	}
-	return fmt.Errorf("redisstore: check %s: maxmemory-policy is %s: a full server would remove claims and outcomes, and intents would be executed twice "+
+	return n.unfit("maxmemory-policy is %s: a full server removes claims and outcomes, and intents are executed twice "+
 		"(run: redis-cli CONFIG SET maxmemory-policy noeviction, and write it into the server's configuration; or set allow_eviction to run that risk)",
-		n.addr, policy)
+		policy)
 }
 
-// warnOfLoss says what a crash of the server would lose (promise 7).
-func (s *Store) warnOfLoss(ctx context.Context, n *node) {
+// riskLoss notes what a crash of the server would lose (promise 7).
+func (n *node) riskLoss(ctx context.Context) {
 	const (
 		executed = ": intents that were answered may be executed again"
 		change   = "set appendonly yes and appendfsync always"
@@ -194,14 +197,14 @@ func (s *Store) warnOfLoss(ctx context.Context, n *node) {
 		if save, err := setting(ctx, n.client, "save"); err == nil && save == "" {
 			lost = "the server keeps nothing on disk, and a crash or restart loses everything"
 		}
-		s.warn(ctx, n.addr, lost+executed, change)
+		n.risk(lost+executed, change)
 		return
 	}
 	switch fsync, err := setting(ctx, n.client, "appendfsync"); {
 	case err != nil:
-		s.warn(ctx, n.addr, "unless appendfsync is always, which the server does not tell, a crash of its host loses what it answered last"+executed, change)
+		n.risk("unless appendfsync is always, which the server does not tell, a crash of its host loses what it answered last"+executed, change)
 	case fsync != "always":
-		s.warn(ctx, n.addr, "with appendfsync "+fsync+" a crash of the host loses what the server answered last"+executed, change)
+		n.risk("with appendfsync "+fsync+" a crash of the host loses what the server answered last"+executed, change)
 	}
 }
 
@@ -218,9 +221,4 @@ func setting(ctx context.Context, client rueidis.Client, name string) (string, e
 		return "", errNoSetting
 	}
 	return value, nil
-}
-
-func (s *Store) warn(ctx context.Context, addr, risk, change string) {
-	s.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "the server puts records at risk",
-		slog.String("server", addr), slog.String("risk", risk), slog.String("change", change))
 }

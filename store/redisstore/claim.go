@@ -9,9 +9,10 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
-// What claim.lua answers with a fence is told by its length.
+// The length of an answer of claim.lua with a fence says which it is.
 const (
 	lateBytes  = 8  // the drawn fence came too late; the next must exceed this
 	wonBytes   = 16 // fence and time
@@ -23,7 +24,7 @@ func (s *Store) Claim(ctx context.Context, p semel.ClaimParams) (rec semel.Recor
 	if err := p.Validate(); err != nil {
 		return semel.Record{}, false, err
 	}
-	if err := s.enter(ctx, "claim", writes); err != nil {
+	if err := s.enter(ctx, "claim", verb.Writes); err != nil {
 		return semel.Record{}, false, err
 	}
 	rec, replayed, err := s.replay(ctx, &p.Digest)
@@ -83,7 +84,7 @@ func (s *Store) claimArgs(p *semel.ClaimParams) (key string, args [4]string) {
 	rest := len(b)
 	b = appendRest(b, p)
 	ttl := len(b)
-	b = strconv.AppendInt(b, (p.Lease + p.Retention + s.slack).Milliseconds(), 10)
+	b = strconv.AppendInt(b, p.Lease.Milliseconds()+p.Retention.Milliseconds()+s.slack.Milliseconds(), 10)
 	former := len(b)
 	if p.TakeOver != 0 {
 		b = binary.BigEndian.AppendUint64(b, uint64(p.TakeOver))
@@ -100,9 +101,9 @@ func claimAnswer(p *semel.ClaimParams, answer *rueidis.RedisMessage) (rec semel.
 		case err != nil:
 			return semel.Record{}, false, err
 		case len(head) == wonBytes:
-			return claimed(p, head, 1), true, nil
+			return wonBy(p, head, 1), true, nil
 		case len(head) == takenBytes:
-			return claimed(p, head, int(binary.BigEndian.Uint32(head[wonBytes:]))), true, nil
+			return wonBy(p, head, int(binary.BigEndian.Uint32(head[wonBytes:]))), true, nil
 		}
 		return semel.Record{}, false, fmt.Errorf("the server answered %d bytes, want a fence and a time", len(head))
 	}
@@ -112,32 +113,12 @@ func claimAnswer(p *semel.ClaimParams, answer *rueidis.RedisMessage) (rec semel.
 	}
 	rec, err = read(p.Digest, now, v)
 	if err != nil {
-		return semel.Record{}, false, fmt.Errorf("read the record that stands: %w", err)
+		return semel.Record{}, false, fmt.Errorf("read the record in the way: %w", err)
 	}
-	return rec, repeated(&rec, p), nil
+	return rec, verb.Repeated(&rec, p), nil
 }
 
-// claimed is the record that was won.
-func claimed(p *semel.ClaimParams, answer []byte, attempt int) semel.Record {
-	now := fromMS(number(answer, 8))
-	return semel.Record{
-		Digest:      p.Digest,
-		Scope:       p.Scope,
-		Name:        p.Name,
-		Fingerprint: p.Fingerprint,
-		State:       semel.StateClaimed,
-		Fence:       fenceOf(answer),
-		Owner:       p.Owner,
-		Attempt:     attempt,
-		ClaimedAt:   now,
-		LeaseUntil:  fromMS(now.UnixMilli() + p.Lease.Milliseconds()),
-		ExpiresAt:   fromMS(now.UnixMilli() + p.Lease.Milliseconds() + p.Retention.Milliseconds()),
-		ReadAt:      now,
-	}
-}
-
-// repeated reports whether the claim found is the caller's own, whose reply
-// was lost.
-func repeated(rec *semel.Record, p *semel.ClaimParams) bool {
-	return rec.State == semel.StateClaimed && !rec.Lapsed() && rec.Owner == p.Owner && p.Owner != semel.Owner{}
+// wonBy returns the record that claim.lua has written.
+func wonBy(p *semel.ClaimParams, answer []byte, attempt int) semel.Record {
+	return verb.Won(p, number(answer, 0), number(answer, 8), attempt)
 }

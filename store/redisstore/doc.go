@@ -26,7 +26,7 @@
 //
 //	semel:{9f3c}41d0…   a record: one string, named by its digest, with a time to live
 //	semel:fence         the counter of fences
-//	semel:settled       the channel that tells of settlements somebody waits for
+//	semel:settled       the channel of settlements that callers wait for
 //
 //	         ┌───────┬─────────┬─────────┬─────────┬───────┬───┬──────────────┬─────────────┐
 //	record:  │ fence │ claimed │ expires │ settled │ state │ … │ scope   name │ note outcome│
@@ -34,7 +34,7 @@
 //	                   ms       ms after   ms after                             once settled
 //
 // The scripts decide when a record has expired; the key lives a second longer
-// (a minute in a cluster) and then frees its memory by itself. So there is
+// (a minute in a cluster) and then frees its memory on its own. So there is
 // nothing to sweep, and the store is no [semel.Sweeper].
 //
 // # Fences

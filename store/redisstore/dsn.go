@@ -7,12 +7,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
 const defaultPort = "6379"
 
-// dsn is what a DSN says.
+// dsn holds the parts of a DSN.
 type dsn struct {
 	addrs          []string
 	tls            bool
@@ -20,14 +21,15 @@ type dsn struct {
 	db             int
 	cluster        bool
 	opts           Options
+	dialled        atomic.Pointer[Store] // is notified of every further connection
 }
 
 // parseDSN reads the DSN over the options. Its errors repeat nothing of what
-// stands before the host.
+// precedes the host.
 func parseDSN(s string, o Options) (*dsn, error) {
 	u, err := url.Parse(s)
 	if err != nil { // it repeats the DSN
-		return nil, fmt.Errorf("%w: the DSN is no URL; write redis://user:password@host:6379/0, with %%-escapes in user and password", ErrConfig)
+		return nil, fmt.Errorf("%w: the DSN is not a URL; write redis://user:password@host:6379/0, with %%-escapes in user and password", ErrConfig)
 	}
 	d := &dsn{opts: o}
 	switch u.Scheme {
@@ -61,11 +63,11 @@ func parseDSN(s string, o Options) (*dsn, error) {
 	return d, err
 }
 
-// parameters reads what stands behind the question mark.
+// parameters reads what follows the question mark.
 func (d *dsn) parameters(query string) error {
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return fmt.Errorf("%w: what stands behind the DSN's question mark cannot be read", ErrConfig)
+		return fmt.Errorf("%w: what follows the DSN's question mark cannot be read", ErrConfig)
 	}
 	for name, all := range values {
 		value := all[0]

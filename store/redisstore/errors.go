@@ -14,13 +14,9 @@ import (
 // tried, and trying again does not help.
 var ErrConfig = errors.New("redisstore: wrong configuration")
 
-// errReadOnly is what the changing verbs of a store opened with
-// [Options.ReadOnly] return.
-var errReadOnly = errors.New("the store was opened read-only")
-
 // translate gives an error of the client to the caller: which act met it, and
 // what to do. A full server becomes [semel.ErrFull]; the rest wraps none of
-// the contract's sentinels, which means that nobody can tell whether the step
+// the contract's sentinels, which means that it is unknown whether the step
 // was taken.
 func (s *Store) translate(act string, err error) error {
 	return translate(act, s.password, err)
@@ -42,7 +38,7 @@ func translate(act, password string, err error) error {
 }
 
 // code is the first word of an error that the server answered, or one that
-// stands for what it said.
+// replaces its text.
 func code(err error) string {
 	redisErr, ok := errors.AsType[*rueidis.RedisError](err)
 	if !ok || redisErr.IsNil() {
@@ -87,11 +83,11 @@ func hint(code string) string {
 	case "MOVED", "ASK", "CROSSSLOT":
 		return "this server is a node of a cluster: add cluster=true to the DSN"
 	case "NOCLUSTER":
-		return "this server is no node of a cluster: remove cluster=true from the DSN"
+		return "this server is not a node of a cluster: remove cluster=true from the DSN"
 	case "NODB":
 		return "the server has no database of this number: change the DSN's path, such as /0"
 	case "NOREPLICAS":
-		return "the server has fewer replicas than min-replicas-to-write asks for: mend them, or lower it"
+		return "the server has fewer replicas than min-replicas-to-write asks for: restore them, or lower it"
 	case "BUSY":
 		return "another program's script keeps the server busy: end it with SCRIPT KILL"
 	case "WRONGTYPE":

@@ -9,7 +9,7 @@ import (
 
 const keep = 20 * 365 * 24 * time.Hour
 
-// WithClock replaces the server's clock by one that stands still until it is moved.
+// WithClock replaces the server's clock by one that only moves when told to.
 func WithClock(o Options, ms func() int64) *Options {
 	o.clock = &clock{
 		lua:   "local now = tonumber(ARGV[#ARGV])\nlocal us = now * 1000\n",
@@ -38,7 +38,7 @@ func WithOffset(o Options, ms func() int64) *Options {
 // Key is the key of the record.
 func Key(s *Store, d semel.Digest) string { return s.key(&d) }
 
-// Channel is where settlements are published.
+// Channel names the channel of settlements.
 func Channel(s *Store) string { return s.channel }
 
 // FenceKey is the key of the counter.
@@ -53,7 +53,7 @@ func AfterDraw(s *Store, f func()) {
 	}
 }
 
-// Waiting is how many claims wait for the next draw.
+// Waiting counts the claims that wait for the next draw.
 func Waiting(s *Store) int {
 	s.draws.mu.Lock()
 	defer s.draws.mu.Unlock()
@@ -61,4 +61,10 @@ func Waiting(s *Store) int {
 		return 0
 	}
 	return s.draws.next.n
+}
+
+// WithWatch sets the pause between checks of the server.
+func WithWatch(o Options, every time.Duration) *Options {
+	o.watchEvery = every
+	return &o
 }

@@ -100,7 +100,7 @@ func TestReplicas(t *testing.T) {
 	}
 
 	p.link.Stall()
-	for range 2 { // repeated over another connection, which wrote nothing itself, it is no better
+	for range 2 { // repeated over another connection, which wrote nothing itself, it fails in the same way
 		hasty := open(t, dsn+"50ms", nil)
 		if _, won, err := hasty.Claim(t.Context(), params("lost")); err == nil || won || !strings.Contains(err.Error(), "0 of 1 replicas") {
 			t.Errorf("claim: won %v, error %v, want an error: no replica has it", won, err)
@@ -123,7 +123,7 @@ func TestReplicas(t *testing.T) {
 	}
 }
 
-// In a cluster it works the same, also when a slot has moved meanwhile.
+// In a cluster it works the same even when a slot has moved meanwhile.
 func TestReplicasInACluster(t *testing.T) {
 	t.Parallel()
 	servers := testserver.StartRedisCluster(t, 3)
@@ -135,7 +135,7 @@ func TestReplicasInACluster(t *testing.T) {
 		p := params(name)
 		p.Digest[0], p.Digest[1] = params("k").Digest[0], params("k").Digest[1] // the same slot
 		if _, won, err := s.Claim(t.Context(), p); err == nil || won || !strings.Contains(err.Error(), "0 of 1 replicas") {
-			t.Errorf("won %v, error %v, want an error: there is no replica", won, err)
+			t.Errorf("won %v, error %v, want an error: no replica exists", won, err)
 		}
 	}
 	unconfirmed("k")
@@ -148,7 +148,7 @@ func TestReplicasInACluster(t *testing.T) {
 	unconfirmed("k")
 	rec, err := open(t, dsn, nil).Lookup(t.Context(), params("k").Digest)
 	if err != nil || rec.Attempt != 1 || rec.LeaseLeft() < lease-time.Minute {
-		t.Errorf("got attempt %d, %v left, error %v, want the claim as it stands", rec.Attempt, rec.LeaseLeft(), err)
+		t.Errorf("got attempt %d, %v left, error %v, want the claim unchanged", rec.Attempt, rec.LeaseLeft(), err)
 	}
 }
 
@@ -164,7 +164,7 @@ func TestReplicaIsRefused(t *testing.T) {
 	if found, err := r.Lookup(t.Context(), rec.Digest); err != nil || string(found.Outcome) != "answer" {
 		t.Errorf("got %q, error %v, want the replicated answer", found.Outcome, err)
 	}
-	if recs, err := r.List(t.Context(), semel.ListParams{Outcomes: true}); err != nil || len(recs) != 1 || string(recs[0].Outcome) != "answer" {
-		t.Errorf("got %d records, error %v, want the replicated one", len(recs), err)
+	if page, err := r.List(t.Context(), semel.ListParams{Outcomes: true}); err != nil || len(page.Records) != 1 || string(page.Records[0].Outcome) != "answer" {
+		t.Errorf("got %d records, error %v, want the replicated one", len(page.Records), err)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/storerace"
 	"github.com/semel-dev/semel/internal/testserver"
-	"github.com/semel-dev/semel/store/storetest/storerace"
 )
 
 // Promises 1 and 3, through connections that break all the time: before the
@@ -52,7 +52,7 @@ func TestRaceThroughBreakingConnections(t *testing.T) {
 	t.Logf("%d claims, %d repeats", report.Claims, report.Repeats)
 }
 
-// Promise 10: whoever lost the reply of any verb repeats it, and finds what it
+// Promise 10: a caller that lost the reply of any verb repeats it, and finds what it
 // did the first time.
 func TestLostReplies(t *testing.T) {
 	t.Parallel()
@@ -66,7 +66,7 @@ func TestLostReplies(t *testing.T) {
 		proxy.LoseReplies()
 		err := f()
 		if err == nil || errors.Is(err, semel.ErrLost) || errors.Is(err, semel.ErrNotFound) {
-			t.Errorf("%s without a reply: got %v, want an error that is no answer", verb, err)
+			t.Errorf("%s without a reply: got %v, want an error that answers nothing", verb, err)
 		}
 		proxy.Clear()
 		eventually(t, verb+" is answered", func() bool { return f() == nil })
@@ -90,7 +90,7 @@ func TestLostReplies(t *testing.T) {
 	lose("list", func() error { _, err := s.List(t.Context(), semel.ListParams{}); return err })
 }
 
-// A server that hangs holds nobody up for longer than the context says.
+// A server that hangs delays no caller longer than the context says.
 func TestHangingServer(t *testing.T) {
 	t.Parallel()
 	proxy := testserver.NewProxy(t, testserver.Redis(t))
@@ -142,7 +142,7 @@ func TestKilledServer(t *testing.T) {
 	}
 }
 
-// acknowledged is what a server had said before it was killed.
+// acknowledged holds what a server had answered before it was killed.
 type acknowledged struct {
 	mu      sync.Mutex // guards the fields below
 	claimed map[string]semel.Record

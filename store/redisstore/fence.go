@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// forgetLate is how long a key of a cluster outlives its record, so that a
+	// forgetLate says how long a key of a cluster outlives its record, so that a
 	// fence drawn before that record was made is known to be late.
 	forgetLate = time.Minute
-	// staleDraw is how old a drawn fence may get. What is between the two is
+	// staleDraw limits the age of a drawn fence. The difference of the two is
 	// how far the clocks of the nodes may be apart.
 	staleDraw = forgetLate / 2
 	// maxDraws bounds how often one claim draws a fence.
@@ -37,7 +37,7 @@ type draws struct {
 	background func(func()) error
 
 	mu      sync.Mutex // guards the fields below
-	next    *draw      // that is being joined; nil when nobody waits
+	next    *draw      // that is being joined; nil when no claim waits
 	running bool
 }
 
@@ -84,7 +84,7 @@ func (q *draws) join(floor semel.Fence) (d *draw, i int, err error) {
 	return d, i, nil
 }
 
-// run draws until nobody waits.
+// run draws until no claim waits.
 func (q *draws) run() {
 	for {
 		q.mu.Lock()

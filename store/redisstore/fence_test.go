@@ -102,7 +102,7 @@ func TestLateFence(t *testing.T) {
 }
 
 // Promise 1 in a cluster: a fence that was drawn long ago is refused, because
-// nobody remembers any more what its key had meanwhile.
+// the fences of its key are forgotten by now.
 func TestStaleFence(t *testing.T) {
 	t.Parallel()
 	clock := newHands()
@@ -164,7 +164,7 @@ func TestSlowCounter(t *testing.T) {
 	}
 }
 
-// Claims that come while a fence is being drawn share the next draw. Whoever
+// Claims that come while a fence is being drawn share the next draw. One that
 // waits goes when its context ends; the draw goes on for the others.
 func TestDrawsAreShared(t *testing.T) {
 	t.Parallel()

@@ -1,68 +1,96 @@
 package redisstore
 
 import (
-	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/redis/rueidis"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/listing"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 const (
-	// scanKeys is how many keys one step of a SCAN looks at.
+	// scanKeys limits the keys that one step of a SCAN looks at.
 	scanKeys = 500
-	// outcomesAtOnce is how many whole records one trip brings.
+	// outcomesAtOnce limits the whole records that one trip brings.
 	outcomesAtOnce = 32
 )
 
-// List implements [semel.Lister]. There is no index, which every claim would
-// have to pay for: List reads the beginning of every record of the store, on
-// every primary, and keeps the newest. Its memory is bounded by the limit; its
-// time is not, except by ctx.
-func (s *Store) List(ctx context.Context, p semel.ListParams) ([]semel.Record, error) {
-	if p.Limit < 0 || p.Limit > semel.MaxListLimit {
-		return nil, fmt.Errorf("redisstore: list limit %d is not between 0 and %d", p.Limit, semel.MaxListLimit)
+// List implements [semel.Lister]. It has no index, which every claim would
+// have to pay for: List goes through the keys by SCAN, on one primary after the
+// other, and returns the newest of the records that it found. A step of SCAN is
+// taken whole, so it may find a few more than p.Examine.
+func (s *Store) List(ctx context.Context, p semel.ListParams) (semel.ListPage, error) {
+	if err := p.Validate(); err != nil {
+		return semel.ListPage{}, err
 	}
-	if err := s.enter(ctx, "list", reads); err != nil {
-		return nil, err
+	begin, err := listing.ParsePart(p.After)
+	if err != nil {
+		return semel.ListPage{}, err
 	}
-	l := &listing{store: s, params: p, limit: p.Limit}
-	if l.limit == 0 {
-		l.limit = semel.MaxListLimit
+	if err := s.enter(ctx, "list", verb.Reads); err != nil {
+		return semel.ListPage{}, err
 	}
 	nodes, err := s.primaries(ctx)
 	if err != nil {
-		return nil, err
+		return semel.ListPage{}, err
 	}
-	for addr, client := range nodes {
-		err := s.scan(ctx, client, func(keys []string) error { return l.look(ctx, client, keys) })
-		if err != nil {
-			return nil, s.translate("list the records of "+addr, err)
-		}
+	if begin.At[0] >= uint64(len(nodes)) && begin.At[0] > 0 {
+		return semel.ListPage{}, fmt.Errorf("%w: server %d does not exist", semel.ErrCursor, begin.At[0])
 	}
-	recs := l.newest()
+	l := &lister{store: s, nodes: nodes, addrs: slices.Sorted(maps.Keys(nodes)), top: &listing.Newest{Params: &p, Before: begin.Before}}
+	next, err := l.part(ctx, begin.At, p.Examine)
+	if err != nil {
+		return semel.ListPage{}, s.translate("list records", err)
+	}
+	page := l.top.Page(begin, next, l.examined)
 	if p.Outcomes {
-		if err := l.fill(ctx, recs); err != nil {
-			return nil, s.translate("list outcomes", err)
+		if err := l.fill(ctx, page.Records); err != nil {
+			return semel.ListPage{}, s.translate("list outcomes", err)
 		}
 	}
-	return recs, nil
+	return page, nil
 }
 
-// listing is one List.
-type listing struct {
-	store  *Store
-	params semel.ListParams
-	limit  int
-	recs   []semel.Record // the newest so far, and up to as many others
+// lister is one List.
+type lister struct {
+	store    *Store
+	nodes    map[string]rueidis.Client
+	addrs    []string // of the nodes, in order
+	top      *listing.Newest
+	examined int
+}
+
+// part goes through about so many keys from a place on, which is a node and a
+// cursor of its SCAN, and returns the next place.
+func (l *lister) part(ctx context.Context, at [2]uint64, keys int) (next *listing.Part, err error) {
+	for at[0] < uint64(len(l.addrs)) {
+		if keys <= 0 {
+			return &listing.Part{At: at}, nil
+		}
+		client, step := l.nodes[l.addrs[at[0]]], min(keys, scanKeys)
+		found, cursor, err := l.store.scanOnce(ctx, client, at[1], step)
+		if err == nil {
+			err = l.look(ctx, client, found)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("server %s: %w", l.addrs[at[0]], err)
+		}
+		keys -= step
+		if at[1] = cursor; cursor == 0 {
+			at[0]++
+		}
+	}
+	return nil, nil
 }
 
 // look reads the records of these keys without their outcomes.
-func (l *listing) look(ctx context.Context, client rueidis.Client, keys []string) error {
+func (l *lister) look(ctx context.Context, client rueidis.Client, keys []string) error {
 	if len(keys) == 0 {
 		return nil
 	}
@@ -74,6 +102,7 @@ func (l *listing) look(ctx context.Context, client rueidis.Client, keys []string
 	for i, key := range keys {
 		commands[i] = l.store.client.B().Getrange().Key(key).Start(0).End(maxHead - 1).Build()
 	}
+	l.examined += len(keys)
 	for i, answer := range l.store.client.DoMulti(ctx, commands...) {
 		v, err := answer.AsBytes()
 		if code(err) == "WRONGTYPE" {
@@ -83,40 +112,17 @@ func (l *listing) look(ctx context.Context, client rueidis.Client, keys []string
 			return err
 		}
 		d, _ := l.store.digest(keys[i])
-		if rec, err := read(d, now, v); err == nil && l.wants(&rec) {
-			l.add(rec)
+		if rec, err := read(d, now, v); err == nil && l.top.Wants(rec.Fence, rec.Scope, rec.Name, rec.State) {
+			rec.Outcome = nil
+			rec.Scope, rec.Name, rec.Note = strings.Clone(rec.Scope), strings.Clone(rec.Name), strings.Clone(rec.Note)
+			l.top.Add(rec)
 		}
 	}
 	return nil
 }
 
-// wants reports whether the filters let the record through.
-func (l *listing) wants(rec *semel.Record) bool {
-	p := &l.params
-	return (p.Before == 0 || rec.Fence < p.Before) &&
-		(p.Scope == "" || rec.Scope == p.Scope) &&
-		(p.Name == "" || rec.Name == p.Name) &&
-		(len(p.States) == 0 || slices.Contains(p.States, rec.State))
-}
-
-// add keeps the record if it can be among the newest.
-func (l *listing) add(rec semel.Record) {
-	rec.Outcome = nil
-	rec.Scope, rec.Name, rec.Note = strings.Clone(rec.Scope), strings.Clone(rec.Name), strings.Clone(rec.Note)
-	if l.recs = append(l.recs, rec); len(l.recs) >= 2*l.limit {
-		l.recs = l.newest()
-	}
-}
-
-// newest returns the newest records, each once.
-func (l *listing) newest() []semel.Record {
-	slices.SortFunc(l.recs, func(a, b semel.Record) int { return cmp.Compare(b.Fence, a.Fence) })
-	l.recs = slices.CompactFunc(l.recs, func(a, b semel.Record) bool { return a.Fence == b.Fence })
-	return l.recs[:min(l.limit, len(l.recs))]
-}
-
 // fill reads the outcomes of the records that are still as they were.
-func (l *listing) fill(ctx context.Context, recs []semel.Record) error {
+func (l *lister) fill(ctx context.Context, recs []semel.Record) error {
 	for some := range slices.Chunk(recs, outcomesAtOnce) {
 		commands := make([]rueidis.Completed, len(some))
 		for i := range some {

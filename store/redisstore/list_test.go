@@ -31,20 +31,19 @@ func TestListOfManyRecords(t *testing.T) {
 			seen := map[string]bool{}
 			list := semel.ListParams{Limit: page}
 			for {
-				recs, err := s.List(t.Context(), list)
+				got, err := s.List(t.Context(), list)
 				if err != nil {
 					t.Fatal(err)
 				}
-				for i, rec := range recs {
-					if seen[rec.Name] || i > 0 && rec.Fence >= recs[i-1].Fence {
+				for i, rec := range got.Records {
+					if seen[rec.Name] || i > 0 && rec.Fence >= got.Records[i-1].Fence {
 						t.Fatalf("%s with fence %d is out of its order", rec.Name, rec.Fence)
 					}
 					seen[rec.Name] = true
 				}
-				if len(recs) < page {
+				if list.After = got.Next; list.After == "" {
 					break
 				}
-				list.Before = recs[page-1].Fence
 			}
 			if len(seen) != records {
 				t.Errorf("%d of %d records were listed", len(seen), records)
@@ -73,9 +72,9 @@ func TestListAmongOthers(t *testing.T) {
 		}
 	}
 	for _, outcomes := range []bool{false, true} {
-		recs, err := s.List(t.Context(), semel.ListParams{Outcomes: outcomes})
-		if err != nil || len(recs) != 1 || recs[0].Name != "kept" || (recs[0].Outcome != nil) != outcomes {
-			t.Errorf("got %+v, error %v, want the one record", recs, err)
+		page, err := s.List(t.Context(), semel.ListParams{Outcomes: outcomes})
+		if err != nil || len(page.Records) != 1 || page.Records[0].Name != "kept" || (page.Records[0].Outcome != nil) != outcomes {
+			t.Errorf("got %+v, error %v, want the one record", page, err)
 		}
 	}
 }
@@ -88,7 +87,7 @@ func TestFirstLayout(t *testing.T) {
 		"00000199e1c5a800" + // claimed at
 		"0000000005265c00" + // expires after
 		"00000000000003e8" + // settled after
-		"6b2d" + // kept, nobody waits
+		"6b2d" + // kept, without waiters
 		"000000000000ea60" + // lease
 		"0000000005265c00" + // retention
 		"00000002" + // attempt
@@ -142,8 +141,8 @@ func TestDrop(t *testing.T) {
 			if err := s.Drop(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if recs, err := s.List(t.Context(), semel.ListParams{}); err != nil || len(recs) != 0 {
-				t.Errorf("%d records are left, error %v", len(recs), err)
+			if page, err := s.List(t.Context(), semel.ListParams{}); err != nil || len(page.Records) != 0 {
+				t.Errorf("%d records are left, error %v", len(page.Records), err)
 			}
 			if n, err := look.do("EXISTS", redisstore.FenceKey(s)).AsInt64(); err != nil || n != 0 {
 				t.Errorf("the counter is left, error %v", err)

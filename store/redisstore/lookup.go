@@ -6,11 +6,12 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 // Lookup implements [semel.Store].
 func (s *Store) Lookup(ctx context.Context, d semel.Digest) (semel.Record, error) {
-	if err := s.enter(ctx, "lookup", reads); err != nil {
+	if err := s.enter(ctx, "lookup", verb.Reads); err != nil {
 		return semel.Record{}, err
 	}
 	rec, err := s.lookup(ctx, d)

@@ -1,6 +1,7 @@
 package redisstore_test
 
 import (
+	"flag"
 	"os"
 	"os/exec"
 	"testing"
@@ -15,6 +16,10 @@ const childEnv = "SEMEL_REDISSTORE_CHILD"
 func TestMain(m *testing.M) {
 	if verb := os.Getenv(childEnv); verb != "" {
 		os.Exit(child(verb, os.Args[1:]))
+	}
+	// Tests wait for the server rather than for a processor; -parallel overrides this.
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
 	}
 	goleak.VerifyTestMain(m,
 		// The client of a cluster lets the connections that it has replaced

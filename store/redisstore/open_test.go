@@ -22,13 +22,13 @@ func TestWrongDSN(t *testing.T) {
 	t.Parallel()
 	for dsn, want := range map[string]string{
 		"":                                    "neither redis:// nor rediss://",
-		"127.0.0.1:6379":                      "no URL",
+		"127.0.0.1:6379":                      "not a URL",
 		"http://host/":                        "neither redis:// nor rediss://",
 		"redis:semel":                         "names no host",
 		"redis://":                            "names no host",
 		"redis://:6379":                       "names no host",
-		"redis://u:" + secret + "@host:6379":  "no URL",
-		"redis://u:s3cr3t@ho st/":             "no URL",
+		"redis://u:" + secret + "@host:6379":  "not a URL",
+		"redis://u:s3cr3t@ho st/":             "not a URL",
 		"redis://u:s3cr3t@host/one":           "number of a database",
 		"redis://u:s3cr3t@host/-1":            "number of a database",
 		"redis://u:s3cr3t@host/0?perfix=x":    `unknown parameter "perfix"`,
@@ -148,8 +148,8 @@ func TestPermissions(t *testing.T) {
 		t.Error(err)
 	}
 	settle(t, s, claim(t, s, params("l")), semel.Settlement{State: semel.StateReleased})
-	if recs, err := s.List(t.Context(), semel.ListParams{Outcomes: true}); err != nil || len(recs) != 1 {
-		t.Errorf("got %d records, error %v, want 1", len(recs), err)
+	if page, err := s.List(t.Context(), semel.ListParams{Outcomes: true}); err != nil || len(page.Records) != 1 {
+		t.Errorf("got %d records, error %v, want 1", len(page.Records), err)
 	}
 
 	// Without the channel everything works but Await, and who waits polls.
@@ -158,7 +158,7 @@ func TestPermissions(t *testing.T) {
 	if err := s.Await(t.Context(), rec.Digest); err == nil || !strings.Contains(err.Error(), "grant it") {
 		t.Errorf("got %v, want an error that says what to grant", err)
 	}
-	// Who settles what another waits for must not fail for it.
+	// A settlement must not fail because another caller waits for it.
 	done = await(t, open(t, user("enough"), nil), rec.Digest, admin.marked(s, rec.Digest))
 	settle(t, s, rec, completed("answer"))
 	if err := admin.do("PUBLISH", redisstore.Channel(s), redisstore.Key(s, rec.Digest)).Error(); err != nil {
@@ -204,7 +204,7 @@ func TestClusterOrNot(t *testing.T) {
 }
 
 // Promises 1 and 2: a server that may remove records is refused, unless it is
-// asked for, and then it is said loudly.
+// asked for, and then it is logged as a warning.
 func TestEviction(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []string{"allkeys-lru", "volatile-ttl"} {
@@ -243,7 +243,7 @@ func logged() (*bytes.Buffer, *redisstore.Options) {
 	return &b, &redisstore.Options{Logger: slog.New(slog.NewTextHandler(&b, nil))}
 }
 
-// Promise 7: what a crash would lose is said when the store is opened.
+// Promise 7: what a crash would lose is reported when the store is opened.
 func TestPersistenceWarnings(t *testing.T) {
 	t.Parallel()
 	server := testserver.StartRedis(t, nil)
@@ -296,8 +296,8 @@ func TestReadOnly(t *testing.T) {
 	if found, err := r.Lookup(t.Context(), rec.Digest); err != nil || found.Fence != rec.Fence {
 		t.Errorf("got fence %d, error %v, want %d", found.Fence, err, rec.Fence)
 	}
-	if recs, err := r.List(t.Context(), semel.ListParams{}); err != nil || len(recs) != 1 {
-		t.Errorf("got %d records, error %v, want 1", len(recs), err)
+	if page, err := r.List(t.Context(), semel.ListParams{}); err != nil || len(page.Records) != 1 {
+		t.Errorf("got %d records, error %v, want 1", len(page.Records), err)
 	}
 	_, _, claimErr := r.Claim(t.Context(), params("l"))
 	_, claimsErr := r.ClaimBatch(t.Context(), []semel.ClaimParams{params("l")})
@@ -328,7 +328,7 @@ func TestWrongOptions(t *testing.T) {
 	}
 }
 
-// Whoever answers and is no Redis server is named as such.
+// A server that answers but does not speak Redis is named as such.
 func TestOpenOfSomethingElse(t *testing.T) {
 	t.Parallel()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")

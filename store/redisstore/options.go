@@ -21,14 +21,14 @@ type Options struct {
 	// share a server: letters, digits and _-.: only. Default: semel.
 	Prefix string
 	// AllowEviction opens a server that removes keys when its memory is full,
-	// or of which nobody can tell whether it does. A claim or an outcome that
+	// or where that is unknown. A claim or an outcome that
 	// it removes is forgotten: the intent may be executed twice. Default: such
 	// a server is refused.
 	AllowEviction bool
 	// ReadOnly serves Lookup and List only, from a replica too. The other
 	// verbs return an error, and nothing is written. Default: false.
 	ReadOnly bool
-	// Replicas is how many replicas must have a claim or a settlement before
+	// Replicas counts the replicas that must have a claim or a settlement before
 	// its caller hears of it (the command WAIT); otherwise the verb returns an
 	// error that says so. Default: 0, the primary alone.
 	Replicas int
@@ -36,15 +36,17 @@ type Options struct {
 	ReplicaTimeout time.Duration
 	// TLS is the configuration for rediss DSNs. Default: the system's roots.
 	TLS *tls.Config
-	// Logger gets the warnings of [Store.Check]. Default: none is written.
+	// Logger gets the warnings of [Store.Check], and what later checks find
+	// ([Store.Health]). Default: none is written.
 	Logger *slog.Logger
 
-	clock *clock // in the place of the server's; tests set it
+	watchEvery time.Duration // the pause between checks; tests set it
+	clock      *clock        // in the place of the server's; tests set it
 }
 
 // clock is another clock than the server's, for tests.
 type clock struct {
-	lua   string // in the place of now.lua; the last of ARGV is what ms returns
+	lua   string // in the place of now.lua; the last of ARGV is the result of ms
 	ms    func() int64
 	now   func(server int64) int64 // what the script makes of the server's time
 	slack time.Duration            // keys live so much longer by the server's clock
@@ -60,6 +62,9 @@ func (o *Options) withDefaults() (Options, error) {
 	}
 	if full.ReplicaTimeout == 0 {
 		full.ReplicaTimeout = defaultReplicaTimeout
+	}
+	if full.watchEvery == 0 {
+		full.watchEvery = watchEvery
 	}
 	if full.Logger == nil {
 		full.Logger = slog.New(slog.DiscardHandler)

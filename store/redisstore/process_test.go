@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/storerace"
 	"github.com/semel-dev/semel/store/redisstore"
-	"github.com/semel-dev/semel/store/storetest/storerace"
 )
 
 // race races several stores over the DSN; whatever happens to their

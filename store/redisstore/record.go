@@ -5,11 +5,11 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/redis/rueidis"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 // A record is one string. The scripts know these places too; numbers have
@@ -27,7 +27,7 @@ import (
 const (
 	restAt  = 16 // where the part begins that the client writes
 	scopeAt = 106
-	// maxHead is what comes before the outcome, at most.
+	// maxHead bounds what comes before the outcome.
 	maxHead = scopeAt + semel.MaxScopeBytes + semel.MaxKeyBytes + 2 + semel.MaxNoteBytes
 
 	letterClaimed   = 'c'
@@ -38,7 +38,7 @@ const (
 	letterReleased  = 'r' // asked for; no record has it
 )
 
-var errLayout = fmt.Errorf("%w (or another program uses the prefix: the value is no record)", semel.ErrNewerRecord)
+var errLayout = fmt.Errorf("%w (or another program uses the prefix: the value is not a record)", semel.ErrNewerRecord)
 
 // appendRest appends a fresh record from byte 16 on.
 func appendRest(b []byte, p *semel.ClaimParams) []byte {
@@ -57,7 +57,7 @@ func appendRest(b []byte, p *semel.ClaimParams) []byte {
 	return append(b, p.Name...)
 }
 
-// letters says a settlement's state as a record does, for which nobody waits.
+// letters encodes a settlement's state as a record without waiters has it.
 func letters(v *semel.Settlement) string {
 	switch v.State {
 	case semel.StateCompleted:
@@ -100,10 +100,10 @@ func read(d semel.Digest, now int64, v []byte) (rec semel.Record, err error) {
 		Digest:     d,
 		Fence:      fenceOf(v),
 		Attempt:    int(binary.BigEndian.Uint32(v[50:])),
-		ClaimedAt:  fromMS(claimed),
-		LeaseUntil: fromMS(claimed + number(v, 34)),
-		ExpiresAt:  fromMS(claimed + number(v, 16)),
-		ReadAt:     fromMS(now),
+		ClaimedAt:  verb.Time(claimed),
+		LeaseUntil: verb.Time(claimed + number(v, 34)),
+		ExpiresAt:  verb.Time(claimed + number(v, 16)),
+		ReadAt:     verb.Time(now),
 	}
 	copy(rec.Owner[:], v[54:])
 	copy(rec.Fingerprint[:], v[70:])
@@ -119,7 +119,7 @@ func read(d semel.Digest, now int64, v []byte) (rec semel.Record, err error) {
 	if rec.State == semel.StateClaimed {
 		return rec, nil
 	}
-	rec.SettledAt = fromMS(claimed + number(v, 24))
+	rec.SettledAt = verb.Time(claimed + number(v, 24))
 	return rec, readOutcome(&rec, v2[scope+name:])
 }
 
@@ -160,9 +160,7 @@ func number(v []byte, at int) int64 {
 
 func fenceOf(v []byte) semel.Fence { return semel.Fence(binary.BigEndian.Uint64(v)) }
 
-func fromMS(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
-
-// tagDigits is how much of the digest is the hash tag: records spread over the
+// tagDigits is the length of the hash tag within the digest: records spread over the
 // slots of a cluster, and everything about one intent is in one of them.
 const tagDigits = 4
 

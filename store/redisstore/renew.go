@@ -2,19 +2,19 @@ package redisstore
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 // Renew implements [semel.Store].
 func (s *Store) Renew(ctx context.Context, d semel.Digest, f semel.Fence, lease time.Duration) error {
-	if lease < time.Millisecond {
-		return fmt.Errorf("redisstore: renew: lease %v is shorter than a millisecond", lease)
+	if err := verb.Lease("redisstore", lease); err != nil {
+		return err
 	}
-	if err := s.enter(ctx, "renew", writes); err != nil {
+	if err := s.enter(ctx, "renew", verb.Writes); err != nil {
 		return err
 	}
 	answer, err := s.run(ctx, s.scripts.renew, []string{s.key(&d)}, []string{

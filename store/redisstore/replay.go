@@ -18,7 +18,7 @@ const maxFinished = 1 << 13
 // met so. One may drive another out, and a record may have expired.
 type finished [maxFinished]atomic.Uint64
 
-// place is where the intent is remembered, and as what.
+// place returns the slot of the intent, and the mark that it leaves there.
 func (f *finished) place(d *semel.Digest) (*atomic.Uint64, uint64) {
 	return &f[binary.BigEndian.Uint16(d[8:])%maxFinished], binary.BigEndian.Uint64(d[:])
 }

@@ -45,7 +45,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// What was finished and then lost, as by FLUSHALL, or spoilt, is what the
+// What was finished and then lost, as by FLUSHALL, or spoilt, is as the
 // server says.
 func TestReplayOfWhatIsGone(t *testing.T) {
 	t.Parallel()

@@ -30,9 +30,9 @@ type scripts struct {
 	renew, lookup, await, draw *script
 }
 
-// parts are what differs between stores in the same scripts.
+// parts differ between stores in the same scripts.
 type parts struct {
-	includes map[string]string // the words after "-- include", and the file that stands there
+	includes map[string]string // the words after "-- include", and the file that they name
 	texts    *strings.Replacer
 	now      string // in the place of now.lua, in tests
 }

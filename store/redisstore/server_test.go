@@ -117,7 +117,7 @@ func TestServerThatCannotServe(t *testing.T) {
 			}
 			for _, sentinel := range []error{semel.ErrNotFound, semel.ErrLost, semel.ErrSettled, semel.ErrFull, semel.ErrClosed} {
 				if errors.Is(err, sentinel) {
-					t.Errorf("%v is %v: nobody can tell", err, sentinel)
+					t.Errorf("%v is %v, but the outcome is unknown", err, sentinel)
 				}
 			}
 			claims, err := s.ClaimBatch(t.Context(), []semel.ClaimParams{p, by(2, params("l"))})
@@ -139,7 +139,7 @@ func TestNodeOfAClusterGone(t *testing.T) {
 	rec := claim(t, s, p)
 	servers.Nodes[owner].Kill()
 	if _, err := s.Lookup(t.Context(), rec.Digest); err == nil || errors.Is(err, semel.ErrNotFound) {
-		t.Errorf("got %v, want an error that is no answer", err)
+		t.Errorf("got %v, want an error that answers nothing", err)
 	}
 	servers.Nodes[owner].Start()
 	eventually(t, "the cluster serves again", func() bool {
@@ -193,8 +193,8 @@ func TestReplicaOfAClusterGone(t *testing.T) {
 	}
 	want := func() {
 		t.Helper()
-		if recs, err := s.List(t.Context(), semel.ListParams{}); err != nil || len(recs) != 50 {
-			t.Errorf("got %d records, error %v, want 50", len(recs), err)
+		if page, err := s.List(t.Context(), semel.ListParams{}); err != nil || len(page.Records) != 50 {
+			t.Errorf("got %d records, error %v, want 50", len(page.Records), err)
 		}
 	}
 	want()

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 // maxOutcomeBytes keeps a record within the 512 MiB that Redis stores in one
@@ -17,10 +18,10 @@ const maxOutcomeBytes = 64 << 20
 
 // Settle implements [semel.Store].
 func (s *Store) Settle(ctx context.Context, d semel.Digest, f semel.Fence, v semel.Settlement) error {
-	if err := settleable(&v); err != nil {
+	if err := verb.Settlement("redisstore", &v, maxOutcomeBytes, ""); err != nil {
 		return err
 	}
-	if err := s.enter(ctx, "settle", writes); err != nil {
+	if err := s.enter(ctx, "settle", verb.Writes); err != nil {
 		return err
 	}
 	sc := s.scripts.settle
@@ -36,17 +37,6 @@ func (s *Store) Settle(ctx context.Context, d semel.Digest, f semel.Fence, v sem
 	return nil
 }
 
-// settleable refuses what no record can hold.
-func settleable(v *semel.Settlement) error {
-	if err := v.Validate(); err != nil {
-		return err
-	}
-	if len(v.Outcome) > maxOutcomeBytes {
-		return fmt.Errorf("%w: redisstore: the outcome has %d bytes, at most %d are stored", semel.ErrFull, len(v.Outcome), maxOutcomeBytes)
-	}
-	return nil
-}
-
 // settleArgs are the key and the arguments of settle.lua.
 func (s *Store) settleArgs(d *semel.Digest, f semel.Fence, v *semel.Settlement) (key string, args [5]string) {
 	b := make([]byte, 0, 192+len(v.Note)+len(v.Outcome)+len(s.opts.Prefix))
@@ -56,7 +46,7 @@ func (s *Store) settleArgs(d *semel.Digest, f semel.Fence, v *semel.Settlement) 
 	retention := len(b)
 	b = strconv.AppendInt(b, v.Retention.Milliseconds(), 10)
 	ttl := len(b)
-	b = strconv.AppendInt(b, (v.Retention + s.slack).Milliseconds(), 10)
+	b = strconv.AppendInt(b, v.Retention.Milliseconds()+s.slack.Milliseconds(), 10)
 	ending := len(b)
 	b = appendOutcome(b, v)
 	all := rueidis.BinaryString(b)

@@ -6,13 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 const (
@@ -20,7 +19,7 @@ const (
 	dialTimeout = 5 * time.Second
 	// maxRedirects bounds how often one command follows a slot that moves.
 	maxRedirects = 16
-	// outlive is how much longer a key lives than its record, so that the
+	// outlive is added to the life of a record to get that of its key, so that the
 	// scripts alone decide when a record expires.
 	outlive = time.Second
 )
@@ -29,6 +28,7 @@ var (
 	_ semel.Store    = (*Store)(nil)
 	_ semel.Lister   = (*Store)(nil)
 	_ semel.Notifier = (*Store)(nil)
+	_ semel.Monitor  = (*Store)(nil)
 )
 
 // Store keeps records in Redis or Valkey. [Open] and [New] are the doors. It
@@ -47,13 +47,12 @@ type Store struct {
 	draws    *draws // nil unless the server is a cluster
 	news     *news
 	finished finished
+	health   health
 
 	life context.Context //nolint:containedctx // the store's life, ended by Close.
 	end  context.CancelFunc
 
-	closed     atomic.Bool
-	mu         sync.Mutex // guards that no goroutine starts when closed
-	background sync.WaitGroup
+	gate verb.Gate // counts what runs in the background: the client waits for verbs
 }
 
 // Open connects to the server that the DSN names and makes the checks of
@@ -83,15 +82,16 @@ func Open(ctx context.Context, dsn string, o *Options) (*Store, error) {
 	if err != nil {
 		return nil, translate("open", d.password, err)
 	}
-	s, err := newStore(client, &d.opts)
+	s, err := newStore(client, &d.opts) //nolint:contextcheck // what it starts ends by Close.
 	if err != nil {
 		client.Close()
 		return nil, err
 	}
 	s.owned, s.password = true, d.password
+	d.dialled.Store(s)
 	err = s.Check(ctx)
 	if err == nil && d.cluster && s.draws == nil {
-		err = fmt.Errorf("redisstore: open: %s is no node of a cluster: remove cluster=true from the DSN", d.addrs[0])
+		err = fmt.Errorf("redisstore: open: %s is not a node of a cluster: remove cluster=true from the DSN", d.addrs[0])
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -102,8 +102,9 @@ func Open(ctx context.Context, dsn string, o *Options) (*Store, error) {
 // New returns a store over the caller's client: a single server, a primary
 // that sentinels watch, or a cluster. It does not speak to the server; call
 // [Store.Check] to learn whether it is fit. The caller closes the client
-// after the store. A client that retries must not retry what is no read, which
-// is how rueidis behaves.
+// after the store. A client that retries must retry reads only, as
+// rueidis does. [Store.Health] reports a check once a minute: the
+// store does not learn of connections that the client replaces.
 func New(client rueidis.Client, o *Options) (*Store, error) {
 	opts, err := o.withDefaults()
 	if err != nil {
@@ -120,6 +121,7 @@ func newStore(client rueidis.Client, o *Options) (*Store, error) {
 		channel:  o.Prefix + ":settled",
 		slack:    outlive,
 	}
+	s.gate.Name, s.gate.ReadOnly = "redisstore", o.ReadOnly
 	s.life, s.end = context.WithCancel(context.Background())
 	s.news = &news{store: s, waiting: map[string]map[*waiter]struct{}{}}
 	if client.Mode() == rueidis.ClientModeCluster {
@@ -130,8 +132,11 @@ func newStore(client rueidis.Client, o *Options) (*Store, error) {
 		s.slack += o.clock.slack
 	}
 	var err error
-	s.scripts, err = newScripts(s)
-	return s, err
+	if s.scripts, err = newScripts(s); err != nil || o.ReadOnly {
+		return s, err
+	}
+	s.health.redial = make(chan struct{}, 1)
+	return s, s.start(func() { s.watch(o.watchEvery) })
 }
 
 // connect opens the client.
@@ -147,8 +152,9 @@ func (d *dsn) connect(ctx context.Context) (rueidis.Client, error) {
 		ClientName:        "semel",
 		ClientSetInfo:     rueidis.DisableClientSetInfo,
 		Dialer:            net.Dialer{Timeout: dialTimeout},
+		DialCtxFn:         d.dial,
 		DisableCache:      true, // a record is read once
-		DisableRetry:      true, // whoever calls a verb repeats it
+		DisableRetry:      true, // the caller of a verb repeats it
 		ForceSingleClient: !d.cluster,
 		ClusterOption:     rueidis.ClusterOption{MaxMovedRedirections: maxRedirects},
 	}
@@ -175,49 +181,44 @@ func (d *dsn) connect(ctx context.Context) (rueidis.Client, error) {
 	return client, nil
 }
 
-// what a verb does to the store.
-const (
-	reads  = false
-	writes = true
-)
+// dial connects as the client would, and tells the store, if there is one yet.
+func (d *dsn) dial(ctx context.Context, addr string, dialer *net.Dialer, config *tls.Config) (net.Conn, error) {
+	var conn net.Conn
+	var err error
+	if config != nil {
+		conn, err = (&tls.Dialer{NetDialer: dialer, Config: config}).DialContext(ctx, "tcp", addr)
+	} else {
+		conn, err = dialer.DialContext(ctx, "tcp", addr)
+	}
+	if s := d.dialled.Load(); s != nil && err == nil {
+		s.redialled()
+	}
+	return conn, err
+}
 
-// enter says whether a verb may begin.
-func (s *Store) enter(ctx context.Context, act string, write bool) error {
-	if s.closed.Load() {
-		return fmt.Errorf("redisstore: %s: %w", act, semel.ErrClosed)
+// enter refuses a verb that may not begin.
+func (s *Store) enter(ctx context.Context, act string, writes bool) error {
+	if err := s.gate.Check(act, writes); err != nil {
+		return err
 	}
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("redisstore: %s: %w", act, err)
-	}
-	if write && s.opts.ReadOnly {
-		return fmt.Errorf("redisstore: %s: %w", act, errReadOnly)
 	}
 	return nil
 }
 
 // start runs f in a goroutine for which Close waits.
-func (s *Store) start(f func()) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed.Load() {
-		return semel.ErrClosed
-	}
-	s.background.Go(f)
-	return nil
-}
+func (s *Store) start(f func()) error { return s.gate.Go("start", f) }
 
 // Close waits for the verbs that were begun, where the store opened the
 // connections itself, and frees what it holds. Verbs called afterwards return
 // [semel.ErrClosed].
 func (s *Store) Close() error {
-	s.mu.Lock()
-	if s.closed.Swap(true) {
-		s.mu.Unlock()
+	if !s.gate.Close() {
 		return nil
 	}
-	s.mu.Unlock()
 	s.end()
-	s.background.Wait()
+	s.gate.Wait()
 	if s.owned {
 		s.client.Close()
 	}

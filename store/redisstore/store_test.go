@@ -35,7 +35,7 @@ func TestStoreInClusterUnderFaults(t *testing.T) {
 	storetest.RunFaults(t, cluster.harness(t))
 }
 
-// The scripts of other tests are told the time; these ask the server for it,
+// The scripts of other tests are given the time; these ask the server for it,
 // as they do outside of tests.
 func TestStoreByTheServersClock(t *testing.T) {
 	t.Parallel()
@@ -55,7 +55,7 @@ func BenchmarkStore(b *testing.B) { storetest.Benchmark(b, single.harness(b)) }
 
 func BenchmarkStoreInCluster(b *testing.B) { storetest.Benchmark(b, cluster.harness(b)) }
 
-// place is where a test keeps its records.
+// place names the database of a test.
 type place struct {
 	addrs func(testing.TB) []string
 	query string
@@ -85,7 +85,7 @@ func newHands() *hands {
 
 func (h *hands) Advance(d time.Duration) { h.ms.Add(d.Milliseconds()) }
 
-// harness gives every instance a prefix of its own, and a clock that stands still.
+// harness gives every instance a prefix of its own, and a clock that is moved by hand.
 func (p place) harness(tb testing.TB) storetest.Harness {
 	tb.Helper()
 	instance := p.sharing(tb)

@@ -19,7 +19,7 @@ import (
 	"github.com/semel-dev/semel/store/redisstore"
 )
 
-// rediss:// speaks TLS, and believes no server whose certificate nobody vouches for.
+// rediss:// speaks TLS, and refuses a server whose certificate is not trusted.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	cert, key, roots := certificate(t)

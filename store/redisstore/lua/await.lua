@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Marks the claim in KEYS[1] as waited for, so that whoever settles it tells, and returns how long it is held; -1 when
--- there is no live claim.
+-- Marks the claim in KEYS[1] as waited for, so that its settlement is published, and returns how long it is held; -1
+-- without a live claim.
 local call = redis.call
 local v = call('GET', KEYS[1])
 if not v then return -1 end

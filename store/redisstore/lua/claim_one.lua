@@ -1,5 +1,5 @@
--- rest: a fresh record from byte 17 on, ttl: its key's time to live, former: the fence to take over, as 8 bytes, or what
--- is none, drawn: a drawn fence, where there is no counter.
+-- rest: a fresh record from byte 17 on, ttl: its key's time to live, former: the fence to take over, as 8 bytes, or
+-- empty, drawn: a drawn fence, for servers without a counter.
 -- Answers fence and time when it was won, and the attempt where it was taken over; otherwise the time and the record.
 local v = call('GET', key)
 local attempt = ''
