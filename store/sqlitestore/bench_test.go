@@ -209,13 +209,13 @@ func BenchmarkClaim(b *testing.B) {
 // BenchmarkLookup reads one record of a large file.
 func BenchmarkLookup(b *testing.B) {
 	s := openBench(b, benchFile(b, benchRecords(b), 24*time.Hour), nil)
-	recs, err := s.List(b.Context(), semel.ListParams{Limit: 100})
+	page, err := s.List(b.Context(), semel.ListParams{Limit: 100})
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		if _, err := s.Lookup(b.Context(), recs[i%len(recs)].Digest); err != nil {
+		if _, err := s.Lookup(b.Context(), page.Records[i%len(page.Records)].Digest); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -225,8 +225,8 @@ func BenchmarkLookup(b *testing.B) {
 func BenchmarkList(b *testing.B) {
 	s := openBench(b, benchFile(b, benchRecords(b), 24*time.Hour), nil)
 	for b.Loop() {
-		if recs, err := s.List(b.Context(), semel.ListParams{Limit: 100}); err != nil || len(recs) != 100 {
-			b.Fatalf("got %d records, error %v", len(recs), err)
+		if page, err := s.List(b.Context(), semel.ListParams{Limit: 100}); err != nil || len(page.Records) != 100 {
+			b.Fatalf("got %d records, error %v", len(page.Records), err)
 		}
 	}
 }

@@ -85,8 +85,8 @@ func TestClocksOfTwoStoresAgree(t *testing.T) {
 	if got, err := b.Lookup(t.Context(), rec.Digest); err != nil || got.ReadAt.Before(rec.ClaimedAt) {
 		t.Errorf("read at %v, before it was claimed at %v (error %v)", got.ReadAt, rec.ClaimedAt, err)
 	}
-	if recs, err := b.List(t.Context(), listAll()); err != nil || len(recs) != 1 || recs[0].ReadAt.Before(rec.ClaimedAt) {
-		t.Errorf("got %+v, error %v, want one record that was not read before it was claimed", recs, err)
+	if page, err := b.List(t.Context(), listAll()); err != nil || len(page.Records) != 1 || page.Records[0].ReadAt.Before(rec.ClaimedAt) {
+		t.Errorf("got %+v, error %v, want one record that was not read before it was claimed", page.Records, err)
 	}
 	next, _, err := b.Claim(t.Context(), params("next"))
 	if err != nil || next.ClaimedAt.Before(rec.ClaimedAt) {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"modernc.org/sqlite"
+
+	"github.com/semel-dev/semel/store/sqlitestore/internal/table"
 )
 
 // conn is one connection to the file. It speaks to the driver without
@@ -19,7 +21,9 @@ import (
 // as a claim. It belongs to one goroutine at a time.
 type conn struct {
 	raw   rawConn
-	stmts []*stmt
+	texts *[table.Statements]string
+	own   [table.Statements]*stmt // the engine's, prepared when they are first used
+	stmts []*stmt                 // all of them
 }
 
 type rawConn interface {
@@ -34,6 +38,9 @@ type rawStmt interface {
 	driver.StmtExecContext
 	driver.StmtQueryContext
 }
+
+// names are the tables of a file that holds nothing but records.
+var names = table.Names{Package: "sqlitestore", Record: "records", Meta: "meta"} //nolint:gochecknoglobals // it is never changed.
 
 // openConn opens the file, which must exist. The path is taken literally:
 // whatever it holds, none of it is read as a parameter.
@@ -61,7 +68,36 @@ func openConn(path string, busy time.Duration, readOnly bool) (*conn, error) {
 		_ = opened.Close() // of no use
 		return nil, errors.New("the SQLite driver lacks the context methods")
 	}
-	return &conn{raw: raw}, nil
+	texts, err := names.Texts()
+	if err != nil {
+		return nil, errors.Join(err, opened.Close())
+	}
+	return &conn{raw: raw, texts: &texts}, nil
+}
+
+// Exec implements [table.Session].
+func (c *conn) Exec(ctx context.Context, q table.Statement, args ...any) (driver.Result, error) {
+	s, err := c.statement(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return s.exec(ctx, args...)
+}
+
+// Each implements [table.Session].
+func (c *conn) Each(ctx context.Context, q table.Statement, found func(table.Row) error, args ...any) error {
+	s, err := c.statement(ctx, q)
+	if err != nil {
+		return err
+	}
+	return s.each(ctx, found, args...)
+}
+
+func (c *conn) statement(ctx context.Context, q table.Statement) (s *stmt, err error) {
+	if c.own[q] == nil {
+		c.own[q], err = c.prepare(ctx, c.texts[q])
+	}
+	return c.own[q], err
 }
 
 // exec runs SQL that is not worth preparing: one statement or several.
@@ -108,10 +144,10 @@ func (c *conn) number(ctx context.Context, query string) (int64, error) {
 	return n, nil
 }
 
-// prepare compiles one statement. What follows the statement's end would make
-// the driver compile it anew at every call, so nothing may.
+// prepare compiles one statement. Text after the statement's end would make
+// the driver compile it anew at every call, so there must be none.
 func (c *conn) prepare(ctx context.Context, query string) (*stmt, error) {
-	prepared, err := c.raw.PrepareContext(ctx, strings.TrimSpace(query))
+	prepared, err := c.raw.PrepareContext(ctx, query)
 	if err != nil {
 		return nil, err
 	}
@@ -143,23 +179,12 @@ type stmt struct {
 	row  []driver.Value
 }
 
-// exec runs the statement and returns what the driver says of it.
-func (s *stmt) exec(ctx context.Context, args ...driver.Value) (driver.Result, error) {
+func (s *stmt) exec(ctx context.Context, args ...any) (driver.Result, error) {
 	return s.raw.ExecContext(ctx, s.bind(args))
 }
 
-// changes runs the statement and returns how many rows it changed.
-func (s *stmt) changes(ctx context.Context, args ...driver.Value) (int64, error) {
-	res, err := s.exec(ctx, args...)
-	if err != nil {
-		return 0, err
-	}
-	return res.RowsAffected()
-}
-
-// each calls found for every row. The row's memory is used again for the next
-// one; blobs and strings in it are the caller's.
-func (s *stmt) each(ctx context.Context, found func(row []driver.Value) error, args ...driver.Value) (err error) {
+// each calls found for every row.
+func (s *stmt) each(ctx context.Context, found func(table.Row) error, args ...any) (err error) {
 	rows, err := s.raw.QueryContext(ctx, s.bind(args))
 	if err != nil {
 		return err
@@ -179,16 +204,42 @@ func (s *stmt) each(ctx context.Context, found func(row []driver.Value) error, a
 		case err != nil:
 			return err
 		}
-		if err := found(s.row); err != nil {
+		if err := found(s); err != nil {
 			return err
 		}
 	}
 }
 
-func (s *stmt) bind(args []driver.Value) []driver.NamedValue {
+func (s *stmt) bind(args []any) []driver.NamedValue {
 	s.args = s.args[:0]
 	for i, v := range args {
 		s.args = append(s.args, driver.NamedValue{Ordinal: i + 1, Value: v})
 	}
 	return s.args
+}
+
+// Scan implements [table.Row]: it copies the present row's columns.
+func (s *stmt) Scan(to ...any) error { return scan(s.row, to...) }
+
+// scan copies the columns of a row to where they belong.
+func scan(row []driver.Value, to ...any) error {
+	if len(row) < len(to) {
+		return fmt.Errorf("got %d columns, want %d", len(row), len(to))
+	}
+	for i, dest := range to {
+		ok := false
+		switch dest := dest.(type) {
+		case *int64:
+			*dest, ok = row[i].(int64)
+		case *string:
+			*dest, ok = row[i].(string)
+		case *[]byte:
+			*dest, ok = row[i].([]byte)
+			ok = ok || row[i] == nil
+		}
+		if !ok {
+			return fmt.Errorf("column %d is a %T", i, row[i])
+		}
+	}
+	return nil
 }

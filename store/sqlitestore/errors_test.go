@@ -291,8 +291,8 @@ func TestReadOnly(t *testing.T) {
 	if n, err := s.Count(t.Context()); err != nil || n != 2 {
 		t.Errorf("count: got %d, error %v, want 2", n, err)
 	}
-	if recs, err := s.List(t.Context(), semel.ListParams{}); err != nil || len(recs) != 2 {
-		t.Errorf("list: got %d records, error %v, want 2", len(recs), err)
+	if page, err := s.List(t.Context(), semel.ListParams{}); err != nil || len(page.Records) != 2 {
+		t.Errorf("list: got %d records, error %v, want 2", len(page.Records), err)
 	}
 	if err := s.Check(t.Context()); err != nil {
 		t.Error(err)

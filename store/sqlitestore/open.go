@@ -10,6 +10,8 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/store/sqlitestore/internal/clock"
+	"github.com/semel-dev/semel/store/sqlitestore/internal/result"
+	"github.com/semel-dev/semel/store/sqlitestore/internal/table"
 )
 
 // readerCount is how many reads run at once; further ones wait their turn.
@@ -28,7 +30,8 @@ type Store struct {
 	path    string
 	clock   *clock.Clock
 	log     *slog.Logger
-	readers chan *reader
+	engine  table.Engine
+	readers chan *conn
 
 	batch   int           // the most steps that share a commit
 	queue   chan *job     // read-only stores have none
@@ -59,8 +62,9 @@ func Open(ctx context.Context, path string, o *Options) (*Store, error) {
 		clock:   clock.New(opts.Now),
 		log:     opts.Logger,
 		batch:   opts.batch,
-		readers: make(chan *reader, readerCount),
+		readers: make(chan *conn, readerCount),
 	}
+	s.engine = table.Engine{Names: names, Clock: s.clock, Write: s.do, Read: s.read}
 	if err := s.open(ctx, &opts); err != nil {
 		return nil, errors.Join(err, s.release())
 	}
@@ -174,7 +178,7 @@ func useWAL(ctx context.Context, c *conn, busy time.Duration) error {
 			return nil
 		case err == nil:
 			return fmt.Errorf("the file system gives no write-ahead log (journal mode stays %v); keep the file on a local disk", mode)
-		case !isBusy(err):
+		case !result.IsBusy(err):
 			return err
 		}
 		select {
@@ -217,7 +221,7 @@ func (s *Store) release() error {
 	for {
 		select {
 		case r := <-s.readers:
-			errs = append(errs, r.conn.close())
+			errs = append(errs, r.close())
 			continue
 		default:
 		}

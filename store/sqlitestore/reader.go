@@ -6,50 +6,31 @@ import (
 	"fmt"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/sqlitestore/internal/table"
 )
 
-// reader is a connection that only reads, with its prepared statements.
-type reader struct {
-	conn              *conn
-	find, list, count *stmt
-}
-
-func openReader(ctx context.Context, path string, opts *Options) (*reader, error) {
+// openReader opens a connection that only reads.
+func openReader(ctx context.Context, path string, opts *Options) (*conn, error) {
 	c, err := openConn(path, opts.BusyTimeout, opts.ReadOnly)
 	if err != nil {
 		return nil, translate(path, "open", err)
 	}
-	r := &reader{conn: c}
-	if err := r.prepare(ctx, path, opts); err != nil {
+	if opts.ReadOnly {
+		err = known(ctx, c, path, true)
+	}
+	if err == nil {
+		if err = c.exec(ctx, "PRAGMA query_only = 1"); err != nil {
+			err = translate(path, "open", err)
+		}
+	}
+	if err != nil {
 		return nil, errors.Join(err, c.close())
 	}
-	return r, nil
-}
-
-func (r *reader) prepare(ctx context.Context, path string, opts *Options) error {
-	if opts.ReadOnly {
-		if err := known(ctx, r.conn, path, true); err != nil {
-			return err
-		}
-	}
-	if err := r.conn.exec(ctx, "PRAGMA query_only = 1"); err != nil {
-		return translate(path, "open", err)
-	}
-	for _, p := range []struct {
-		stmt  **stmt
-		query string
-	}{{&r.find, lookupSQL}, {&r.list, listSQL}, {&r.count, countSQL}} {
-		prepared, err := r.conn.prepare(ctx, p.query)
-		if err != nil {
-			return translate(path, "open", err)
-		}
-		*p.stmt = prepared
-	}
-	return nil
+	return c, nil
 }
 
 // read lends a reader to fn. Close waits for it.
-func (s *Store) read(ctx context.Context, act string, fn func(*reader) error) error {
+func (s *Store) read(ctx context.Context, act string, fn func(context.Context, table.Session) error) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.closed {
@@ -58,7 +39,7 @@ func (s *Store) read(ctx context.Context, act string, fn func(*reader) error) er
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("sqlitestore: %s: %w", act, err)
 	}
-	var r *reader
+	var r *conn
 	select {
 	case r = <-s.readers:
 	case <-ctx.Done():
@@ -67,7 +48,7 @@ func (s *Store) read(ctx context.Context, act string, fn func(*reader) error) er
 	defer func() { s.readers <- r }()
 	err := gone(s.places)
 	if err == nil {
-		err = fn(r)
+		err = fn(ctx, r)
 	}
 	if err == nil || errors.Is(err, semel.ErrNotFound) {
 		return err

@@ -2,59 +2,33 @@ package sqlitestore
 
 import (
 	"context"
-	"database/sql/driver"
-	_ "embed"
 	"errors"
-	"fmt"
 
-	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/store/sqlitestore/internal/clock"
+	"github.com/semel-dev/semel/store/sqlitestore/internal/result"
+	"github.com/semel-dev/semel/store/sqlitestore/internal/table"
 )
 
-// tx is the writing connection with its prepared statements, and the state of
-// the transaction that runs on it. It belongs to the writer.
+// tx is the writing connection, and the transaction that runs on it. It
+// belongs to the writer.
 type tx struct {
+	table.Step
 	conn  *conn
 	clock *clock.Clock
+	count int64 // records when the transaction began
 
-	begin, end, undo, readMeta, writeMeta *stmt
-	claim, renew, settle, settleSooner    *stmt
-	release, find, correct, remove        *stmt
-
-	now   int64 // the store's clock, read once the lock was held
-	fence int64 // the greatest fence given
-	count int64 // records in the table
-	dirty bool
-
-	pages int // written to the log, about
+	begin, end, undo *stmt
 }
 
-//go:embed sql/meta_read.sql
-var metaReadSQL string
-
-//go:embed sql/meta_write.sql
-var metaWriteSQL string
-
 func newTx(ctx context.Context, c *conn, k *clock.Clock) (*tx, error) {
-	t := &tx{conn: c, clock: k}
+	t := &tx{conn: c, clock: k, Step: table.Step{
+		Session: c,
+		Next:    func(greatest int64) (int64, error) { return names.NextFence(greatest, 0) },
+	}}
 	for _, p := range []struct {
 		stmt  **stmt
 		query string
-	}{
-		{&t.begin, "BEGIN IMMEDIATE"},
-		{&t.end, "COMMIT"},
-		{&t.undo, "ROLLBACK"},
-		{&t.readMeta, metaReadSQL},
-		{&t.writeMeta, metaWriteSQL},
-		{&t.claim, claimSQL},
-		{&t.renew, renewSQL},
-		{&t.settle, settleSQL},
-		{&t.settleSooner, settleSoonerSQL},
-		{&t.release, releaseSQL},
-		{&t.find, lookupSQL},
-		{&t.correct, sweepCorrectSQL},
-		{&t.remove, sweepDeleteSQL},
-	} {
+	}{{&t.begin, "BEGIN IMMEDIATE"}, {&t.end, "COMMIT"}, {&t.undo, "ROLLBACK"}} {
 		prepared, err := c.prepare(ctx, p.query)
 		if err != nil {
 			return nil, err
@@ -80,7 +54,7 @@ func (t *tx) run(ctx context.Context, jobs []*job, answers []error) (stepFailed 
 		t.abort(ctx)
 		return false, nil
 	}
-	if err := t.load(ctx); err != nil {
+	if _, err := t.load(ctx); err != nil {
 		t.abort(ctx)
 		return false, err
 	}
@@ -88,8 +62,8 @@ func (t *tx) run(ctx context.Context, jobs []*job, answers []error) (stepFailed 
 		if j.state.Load() != jobStarted {
 			continue
 		}
-		answers[i] = j.run(ctx, t)
-		if answers[i] != nil && !isAnswer(answers[i]) {
+		answers[i] = j.run(ctx, &t.Step)
+		if answers[i] != nil && !result.IsAnswer(answers[i]) {
 			t.abort(ctx)
 			return true, answers[i]
 		}
@@ -101,44 +75,34 @@ func (t *tx) run(ctx context.Context, jobs []*job, answers []error) (stepFailed 
 	return false, nil
 }
 
-// isAnswer reports whether a step's error is what the contract lets it say,
-// after which the transaction goes on.
-func isAnswer(err error) bool {
-	return errors.Is(err, semel.ErrLost) || errors.Is(err, semel.ErrSettled)
-}
-
-// load reads what the transaction starts from, and the time, now that the
-// lock of the file is held.
-func (t *tx) load(ctx context.Context) error {
+// load reads what the transaction starts from, and the time, now that the lock
+// of the file is held. It returns the latest time the file had seen.
+func (t *tx) load(ctx context.Context) (floor int64, err error) {
 	found := false
-	err := t.readMeta.each(ctx, func(row []driver.Value) error {
-		var floor int64
-		if err := scan(row, &t.fence, &t.count, &floor); err != nil {
-			return err
-		}
-		t.now = t.clock.Read(floor)
+	err = t.Each(ctx, table.MetaRead, func(row table.Row) error {
 		found = true
-		return nil
+		return row.Scan(&t.Fence, &t.count, &floor)
 	})
 	if err == nil && !found {
 		err = errors.New("the row of table meta is gone; restore a backup")
 	}
-	t.dirty = false
-	return err
+	t.Now = t.clock.Read(floor)
+	t.Dirty, t.Added = false, 0
+	return floor, err
 }
 
 func (t *tx) finish(ctx context.Context) error {
-	if t.dirty {
-		if _, err := t.writeMeta.exec(ctx, t.fence, t.count, t.now); err != nil {
+	if t.Dirty {
+		if _, err := t.Exec(ctx, table.MetaWrite, t.Fence, t.count+t.Added, t.Now); err != nil {
 			return err
 		}
-		t.pages++
+		t.Pages++
 	}
 	_, err := t.end.exec(ctx)
 	return err
 }
 
-// abort undoes the transaction. Its only error is that there is none: a full
+// abort undoes the transaction. It can only fail because there is none: a full
 // disk or a failing one has ended it already.
 func (t *tx) abort(ctx context.Context) {
 	_, _ = t.undo.exec(ctx)
@@ -146,34 +110,16 @@ func (t *tx) abort(ctx context.Context) {
 
 // touch writes the clock down, and returns the latest time the file had seen.
 func (t *tx) touch(ctx context.Context) (floor int64, err error) {
-	_, err = t.run(ctx, []*job{{run: func(ctx context.Context, t *tx) error {
-		t.dirty = true
-		return t.readMeta.each(ctx, func(row []driver.Value) error {
-			return scan(row[2:], &floor)
-		})
-	}}}, make([]error, 1))
+	if _, err := t.begin.exec(ctx); err != nil {
+		return 0, err
+	}
+	floor, err = t.load(ctx)
+	if err == nil {
+		t.Dirty = true
+		err = t.finish(ctx)
+	}
+	if err != nil {
+		t.abort(ctx)
+	}
 	return floor, err
-}
-
-// scan copies the columns of a row to where they belong.
-func scan(row []driver.Value, to ...any) error {
-	if len(row) < len(to) {
-		return fmt.Errorf("got %d columns, want %d", len(row), len(to))
-	}
-	for i, dest := range to {
-		ok := false
-		switch dest := dest.(type) {
-		case *int64:
-			*dest, ok = row[i].(int64)
-		case *string:
-			*dest, ok = row[i].(string)
-		case *[]byte:
-			*dest, ok = row[i].([]byte)
-			ok = ok || row[i] == nil
-		}
-		if !ok {
-			return fmt.Errorf("column %d is a %T (the file was changed by another program?)", i, row[i])
-		}
-	}
-	return nil
 }

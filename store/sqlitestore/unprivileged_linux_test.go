@@ -10,26 +10,26 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel/store/sqlitestore"
+	"github.com/semel-dev/semel/store/storetest"
 )
 
 // nobody is a user that owns nothing.
 const nobody = 65534
 
 // childUnprivileged gives up root, opens the store, and prints what it meets.
-func childUnprivileged(path string) int {
+func childUnprivileged(ctx context.Context, args []string) error {
 	if os.Getuid() == 0 {
 		if err := syscall.Setuid(nobody); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
+			return err
 		}
 	}
-	s, err := sqlitestore.Open(context.Background(), path, nil)
+	s, err := sqlitestore.Open(ctx, args[0], nil)
 	if err != nil {
 		fmt.Fprintln(os.Stdout, err)
-		return 0
+		return nil
 	}
-	fmt.Fprintln(os.Stdout, "opened", s.Close())
-	return 0
+	fmt.Fprintln(os.Stdout, "opened", s.Close()) //nolint:contextcheck // it has a bound of its own.
+	return nil
 }
 
 // What the file system forbids is said in words.
@@ -69,7 +69,7 @@ func TestPermissions(t *testing.T) {
 			if err := os.Chmod(dir, c.dir); err != nil {
 				t.Fatal(err)
 			}
-			out, err := childCommand(t, "unprivileged", path).Output()
+			out, err := storetest.Command(t, "unprivileged", path).Output()
 			if err := os.Chmod(dir, 0o700); err != nil {
 				t.Fatal(err)
 			}

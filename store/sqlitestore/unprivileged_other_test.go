@@ -2,5 +2,10 @@
 
 package sqlitestore_test
 
+import (
+	"context"
+	"errors"
+)
+
 // childUnprivileged needs a system call that is tested on Linux only.
-func childUnprivileged(string) int { return 2 }
+func childUnprivileged(context.Context, []string) error { return errors.ErrUnsupported }

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/sqlitestore/internal/result"
+	"github.com/semel-dev/semel/store/sqlitestore/internal/table"
 )
 
 const (
@@ -28,7 +30,7 @@ const (
 // job is one step on its way through the writer. Everything that run writes
 // belongs to the writer until done has spoken.
 type job struct {
-	run   func(context.Context, *tx) error
+	run   func(context.Context, *table.Step) error
 	state atomic.Int32
 	done  chan error // of length 1
 }
@@ -36,7 +38,7 @@ type job struct {
 // do has the writer run a step, and returns after its commit. When ctx ends
 // before the step has started, it is not executed; when ctx ends later, nobody
 // can tell, as with every error that wraps no sentinel.
-func (s *Store) do(ctx context.Context, act string, run func(context.Context, *tx) error) error {
+func (s *Store) do(ctx context.Context, act string, _ semel.Digest, run func(context.Context, *table.Step) error) error {
 	j := &job{run: run, done: make(chan error, 1)}
 	if err := s.enqueue(ctx, act, j); err != nil {
 		return err
@@ -59,7 +61,7 @@ func (s *Store) do(ctx context.Context, act string, run func(context.Context, *t
 
 // answer is what the caller gets to know of what the writer said.
 func (s *Store) answer(act string, err error) error {
-	if err == nil || isAnswer(err) {
+	if err == nil || result.IsAnswer(err) {
 		return err
 	}
 	return s.translate(act, err)
@@ -150,8 +152,8 @@ func (s *Store) commit(ctx context.Context, batch []*job) {
 // keepLogShort has the write-ahead log copied into the file, by the
 // checkpointer for the most part. The callers have their answers already.
 func (s *Store) keepLogShort(ctx context.Context) {
-	s.copier.wrote(s.tx.pages)
-	s.tx.pages = 0
+	s.copier.wrote(s.tx.Pages)
+	s.tx.Pages = 0
 	if s.copier.ask.CompareAndSwap(true, false) {
 		_, _, err := checkpoint(ctx, s.tx.conn)
 		if err != nil {

@@ -76,7 +76,7 @@ func (j joiner) Transaction(ctx context.Context) (semel.Tx, error) {
 	if _, pool := j.execer.(*sql.DB); pool || j.execer == nil {
 		return nil, errors.New("sqlitetx: join: a *sql.DB is no transaction (begin one, and hand over that)")
 	}
-	p := &savepoint{store: j.store, in: foreign(j)}
+	p := &savepoint{store: j.store, in: session{Execer: j.execer, store: j.store}}
 	p.tx, _ = j.execer.(*sql.Tx)
 	if outer := j.store.workOf(ctx); outer != nil && outer.tx == p.tx && p.tx != nil {
 		p.outer = outer

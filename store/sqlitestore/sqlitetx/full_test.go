@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -83,13 +84,12 @@ func TestDiskFull(t *testing.T) {
 	if refused == "" {
 		t.Fatal("the disk never got full")
 	}
-	wantRowsOfRecords(t, db, s)
+	wantRowsOfRecords(t, db)
 	disk.Empty(t)
 	if _, err := addRow(t.Context(), g, refused); err != nil {
 		t.Errorf("with room again: %v", err)
 	}
-	names := wantRowsOfRecords(t, db, s)
-	if !names["before"] || !names[refused] {
+	if names := wantRowsOfRecords(t, db); !slices.Contains(names, "before") || !slices.Contains(names, refused) {
 		t.Errorf("got %v", names)
 	}
 	verify(t, path)
@@ -100,8 +100,8 @@ func TestSweep(t *testing.T) {
 	t.Parallel()
 	clock := newHands()
 	path := filepath.Join(t.TempDir(), "app.db")
-	db := database(t, path, "")
-	s := mustOpen(t, db, &sqlitetx.Options{Now: clock.Now, BusyTimeout: 20 * time.Millisecond})
+	db := database(t, path, quick)
+	s := mustOpen(t, db, &sqlitetx.Options{Now: clock.Now, BusyTimeout: 20 * time.Millisecond, AcceptLoss: true})
 	g := guard(t, s, nil)
 	const records = 300 // more than one step
 	for i := range records {

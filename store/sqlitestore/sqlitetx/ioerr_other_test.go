@@ -2,4 +2,9 @@
 
 package sqlitetx_test
 
-func childBroken(string) int { return 2 }
+import (
+	"context"
+	"errors"
+)
+
+func childBroken(context.Context, []string) error { return errors.ErrUnsupported }

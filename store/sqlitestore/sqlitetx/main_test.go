@@ -1,45 +1,14 @@
 package sqlitetx_test
 
 import (
-	"os"
-	"os/exec"
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/semel-dev/semel/store/storetest"
 )
 
-// childEnv names what this binary does instead of running tests, when a test
-// starts it as another process.
-const childEnv = "SEMEL_SQLITETX_CHILD"
-
 func TestMain(m *testing.M) {
-	if verb := os.Getenv(childEnv); verb != "" {
-		os.Exit(child(verb, os.Args[1:]))
-	}
+	storetest.Children(map[string]storetest.Verb{"broken": childBroken}, processes())
 	goleak.VerifyTestMain(m)
-}
-
-func child(verb string, args []string) int {
-	switch verb {
-	case "work":
-		return childWork(args[0], args[1])
-	case "broken":
-		return childBroken(args[0])
-	case "race":
-		return childRace(args[0], args[1])
-	}
-	return 2
-}
-
-// childCommand is this binary as another process.
-func childCommand(tb testing.TB, verb string, args ...string) *exec.Cmd {
-	tb.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	cmd := exec.CommandContext(tb.Context(), self, args...)
-	cmd.Env = append(os.Environ(), childEnv+"="+verb, "GORACE=atexit_sleep_ms=0")
-	cmd.Stderr = os.Stderr
-	return cmd
 }

@@ -115,8 +115,8 @@ func TestInsideOfATransaction(t *testing.T) {
 		if n, err := b.store.Count(ctx); err != nil || n != 2 {
 			t.Errorf("count: got %d, error %v, want the one before and the claim", n, err)
 		}
-		if recs, err := b.store.List(ctx, semel.ListParams{}); err != nil || len(recs) != 2 {
-			t.Errorf("list: got %d, error %v", len(recs), err)
+		if page, err := b.store.List(ctx, semel.ListParams{}); err != nil || len(page.Records) != 2 {
+			t.Errorf("list: got %d, error %v", len(page.Records), err)
 		}
 		if err := b.store.Check(ctx); err != nil {
 			t.Error(err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/sqlitestore/internal/result"
 )
 
 // savepoint is a claim inside of a transaction that is open: one of this
@@ -46,9 +47,9 @@ func (p *savepoint) Claim(ctx context.Context, c semel.ClaimParams, wait time.Du
 		p.outer.leave()
 	}
 	switch {
-	case isStale(err):
+	case result.IsStale(err):
 		return semel.Record{}, false, fmt.Errorf("sqlitetx: claim: the transaction reads what others have overwritten (roll it back and begin again, with BEGIN IMMEDIATE or by joining first): %w", err)
-	case isBusy(err):
+	case result.IsBusy(err):
 		return semel.Record{}, false, fmt.Errorf("%w: %w: %w", semel.ErrInFlight, errBusy, err)
 	case err != nil:
 		return semel.Record{}, false, p.store.translate("claim", err)
@@ -64,15 +65,15 @@ func (p *savepoint) claim(ctx context.Context, c *semel.ClaimParams, wait time.D
 		depth = outer.depth + 1
 	}
 	p.name = fmt.Sprintf("semel_%d", depth)
-	if err := p.store.mustBeOpen(quiet, p.in.text()); err != nil {
+	if err := p.store.mustBeOpen(quiet, p.in); err != nil {
 		return rec, false, err
 	}
 	if err := p.run(quiet, "SAVEPOINT "); err != nil {
 		return rec, false, err
 	}
-	p.step = step{in: p.in, store: p.store}
+	p.step = p.store.step(p.in)
 	if err = p.lock(ctx, wait); err == nil {
-		rec, won, err = p.step.claim(quiet, c)
+		rec, won, err = p.step.Claim(quiet, c)
 	}
 	if err != nil || !won {
 		p.undo(quiet)
@@ -88,7 +89,7 @@ func (p *savepoint) lock(ctx context.Context, wait time.Duration) error {
 	if p.outer != nil {
 		return p.step.lock(context.WithoutCancel(ctx))
 	}
-	return atOnce(ctx, p.in.text(), func(ctx context.Context) error {
+	return atOnce(ctx, p.in, func(ctx context.Context) error {
 		until, cancel := context.WithTimeout(ctx, wait)
 		defer cancel()
 		err := untilFree(until, func() error { return p.step.lock(context.WithoutCancel(ctx)) })
@@ -120,15 +121,15 @@ func (p *savepoint) Context(ctx context.Context) context.Context {
 // Commit implements [semel.Tx]: the record is kept if the transaction around
 // it commits.
 func (p *savepoint) Commit(ctx context.Context, v semel.Settlement) error {
-	if err := check(&v); err != nil {
+	if err := names.Settlement(&v); err != nil {
 		return err
 	}
 	if p.work == nil {
 		return errNoClaim
 	}
 	ctx = context.WithoutCancel(ctx)
-	p.step.now = p.store.clock.Read(p.step.now)
-	err := p.step.complete(ctx, p.params.Digest, p.fence, &v)
+	p.step.Now = p.store.clock.Read(p.step.Now)
+	err := p.step.Complete(ctx, p.params.Digest, p.fence, &v)
 	if err == nil {
 		err = p.run(ctx, "RELEASE ")
 	}
@@ -157,7 +158,7 @@ func (p *savepoint) Conflict(error) bool { return false }
 func (p *savepoint) Rollback() error {
 	ctx := context.Background()
 	for _, m := range p.close(ctx, true) {
-		again := step{in: p.in, store: p.store}
+		again := p.store.step(p.in)
 		err := again.lock(ctx)
 		if err == nil {
 			_, err = again.record(ctx, &m)
@@ -192,6 +193,6 @@ func (p *savepoint) undo(ctx context.Context) {
 }
 
 func (p *savepoint) run(ctx context.Context, what string) error {
-	_, err := p.in.text().ExecContext(ctx, what+p.name)
+	_, err := p.in.ExecContext(ctx, what+p.name)
 	return err
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"time"
+
+	"github.com/semel-dev/semel/store/sqlitestore/internal/result"
 )
 
 //go:embed migrations/*.sql
@@ -103,7 +105,7 @@ const (
 func untilFree(ctx context.Context, try func() error) error {
 	for pause := firstPause; ; pause = min(2*pause, mostPause) {
 		err := try()
-		if err == nil || !isBusy(err) || isStale(err) {
+		if err == nil || !result.IsBusy(err) || result.IsStale(err) {
 			return err
 		}
 		timer := time.NewTimer(pause)

@@ -21,16 +21,16 @@ import (
 )
 
 // query returns the rows that a query finds, one a line.
-func query(t *testing.T, db *sql.DB, q string, args ...any) string {
-	t.Helper()
-	rows, err := db.QueryContext(t.Context(), q, args...)
+func query(tb testing.TB, db *sql.DB, q string, args ...any) string {
+	tb.Helper()
+	rows, err := db.QueryContext(tb.Context(), q, args...)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer rows.Close()
 	columns, err := rows.Columns()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	var out strings.Builder
 	for rows.Next() {
@@ -39,7 +39,7 @@ func query(t *testing.T, db *sql.DB, q string, args ...any) string {
 			row[i] = new(any)
 		}
 		if err := rows.Scan(row...); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		for i, v := range row {
 			if i > 0 {
@@ -50,7 +50,7 @@ func query(t *testing.T, db *sql.DB, q string, args ...any) string {
 		out.WriteByte('\n')
 	}
 	if err := rows.Err(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return out.String()
 }
@@ -132,40 +132,6 @@ func TestOpeningRaces(t *testing.T) {
 	}
 	wg.Wait()
 	verify(t, path)
-}
-
-// Steps find their rows by the fence or by one index, and sort nothing.
-func TestPlans(t *testing.T) {
-	t.Parallel()
-	db := database(t, filepath.Join(t.TempDir(), "app.db"), "")
-	mustOpen(t, db, nil)
-	const byFence = "SEARCH semel_record USING INTEGER PRIMARY KEY (rowid=?)\n"
-	const bySweep = "LIST SUBQUERY 1\nSEARCH semel_record USING COVERING INDEX semel_record_by_sweep (sweep_at_ms<?)\n"
-	for file, want := range map[string]string{
-		"lock":          "SEARCH semel_meta USING INTEGER PRIMARY KEY (rowid=?)\n",
-		"renew":         byFence,
-		"settle":        byFence,
-		"settle_sooner": byFence,
-		"release":       byFence,
-		"lookup": "SEARCH semel_record USING INDEX semel_record_by_digest (digest=?)\nSCALAR SUBQUERY 1\n" +
-			"SEARCH semel_meta USING INTEGER PRIMARY KEY (rowid=?)\n",
-		"list":          "SEARCH semel_record USING INTEGER PRIMARY KEY (rowid<?)\n",
-		"count":         "SEARCH semel_meta USING INTEGER PRIMARY KEY (rowid=?)\n",
-		"sweep_correct": byFence + bySweep,
-		"sweep_delete":  byFence + bySweep,
-	} {
-		text, err := os.ReadFile(filepath.Join("sql", file+".sql"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got strings.Builder
-		for line := range strings.Lines(query(t, db, "EXPLAIN QUERY PLAN "+string(text), make([]any, 11)...)) {
-			got.WriteString(line[strings.LastIndexByte(line, '|')+1:])
-		}
-		if diff := cmp.Diff(want, got.String()); diff != "" {
-			t.Errorf("%s.sql (-want +got):\n%s", file, diff)
-		}
-	}
 }
 
 // What the tables say of themselves follows the records, whoever changes them.

@@ -3,120 +3,67 @@ package sqlitetx
 import (
 	"context"
 	"database/sql"
-	"embed"
+	"database/sql/driver"
 	"fmt"
-	"strings"
+
+	"github.com/semel-dev/semel/store/sqlitestore/internal/table"
 )
 
-// statement is one of the package's own.
-type statement int
+// names are the tables next to the application's own.
+var names = table.Names{Package: "sqlitetx", Record: "semel_record", Meta: "semel_meta"} //nolint:gochecknoglobals // it is never changed.
 
-const (
-	stmtLock statement = iota
-	stmtClaim
-	stmtRenew
-	stmtSettle
-	stmtSettleSooner
-	stmtRelease
-	stmtLookup
-	stmtList
-	stmtCount
-	stmtDue
-	stmtSweepCorrect
-	stmtSweepDelete
-	statements // how many there are
-)
-
-//go:embed sql/*.sql
-var files embed.FS
-
-// texts reads the statements, each without what stands around it: some drivers
-// compile a text with a tail anew at every call.
-func texts() (all [statements]string, err error) {
-	for i, name := range [statements]string{
-		"lock", "claim", "renew", "settle", "settle_sooner", "release",
-		"lookup", "list", "count", "due", "sweep_correct", "sweep_delete",
-	} {
-		text, err := files.ReadFile("sql/" + name + ".sql")
-		if err != nil {
-			return all, err
-		}
-		all[i] = strings.TrimSpace(string(text))
-	}
-	return all, nil
-}
-
-// Execer is a transaction as every library shows it in some way: *sql.Tx
-// itself, sqlx, GORM's ConnPool, ent and bun with the *sql.Tx inside of
-// theirs, and what sqlc calls DBTX.
+// Execer is a transaction in the form that every library has: *sql.Tx itself,
+// sqlx, GORM's ConnPool, ent and bun with the *sql.Tx inside of theirs, and
+// DBTX of sqlc.
 type Execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// session runs the package's statements in one place.
-type session interface {
-	exec(ctx context.Context, q statement, args ...any) (changed int64, err error)
-	query(ctx context.Context, q statement, args ...any) (*sql.Rows, error)
-	// text runs what is not worth preparing.
-	text() Execer
+// session runs the engine's statements with one handle.
+type session struct {
+	Execer // runs SQL that is not worth preparing
+	store  *Store
+	// prepared returns a statement of the handle; nil for a handle of the
+	// caller's, which runs the texts.
+	prepared func(context.Context, table.Statement) *sql.Stmt
 }
 
 // pooled is any connection of the pool, for statements that only read.
-type pooled struct{ store *Store }
-
-func (s pooled) exec(ctx context.Context, q statement, args ...any) (int64, error) {
-	return changes(s.store.stmts[q].ExecContext(ctx, args...))
+func (s *Store) pooled() session {
+	return session{s.db, s, func(_ context.Context, q table.Statement) *sql.Stmt { return s.stmts[q] }}
 }
 
-func (s pooled) query(ctx context.Context, q statement, args ...any) (*sql.Rows, error) {
-	return s.store.stmts[q].QueryContext(ctx, args...)
+// bound is a transaction on the store's own pool, whose end closes the
+// statements.
+func (s *Store) bound(tx *sql.Tx) session {
+	return session{tx, s, func(ctx context.Context, q table.Statement) *sql.Stmt { return tx.StmtContext(ctx, s.stmts[q]) }}
 }
 
-func (s pooled) text() Execer { return s.store.db }
-
-// bound is a transaction on the store's own pool.
-type bound struct {
-	store *Store
-	tx    *sql.Tx
-}
-
-func (s bound) exec(ctx context.Context, q statement, args ...any) (int64, error) {
-	return changes(s.tx.StmtContext(ctx, s.store.stmts[q]).ExecContext(ctx, args...)) //nolint:sqlclosecheck // the transaction's end closes it.
-}
-
-func (s bound) query(ctx context.Context, q statement, args ...any) (*sql.Rows, error) {
-	return s.tx.StmtContext(ctx, s.store.stmts[q]).QueryContext(ctx, args...) //nolint:sqlclosecheck // the transaction's end closes it, the caller the rows.
-}
-
-func (s bound) text() Execer { return s.tx }
-
-// foreign is a transaction of the caller's, of which nothing is known but that
-// it runs statements.
-type foreign struct {
-	store  *Store
-	execer Execer
-}
-
-func (s foreign) exec(ctx context.Context, q statement, args ...any) (int64, error) {
-	return changes(s.execer.ExecContext(ctx, s.store.texts[q], args...))
-}
-
-func (s foreign) query(ctx context.Context, q statement, args ...any) (*sql.Rows, error) {
-	return s.execer.QueryContext(ctx, s.store.texts[q], args...)
-}
-
-func (s foreign) text() Execer { return s.execer }
-
-func changes(res sql.Result, err error) (int64, error) {
-	if err != nil {
-		return 0, err
+// Exec implements [table.Session].
+func (s session) Exec(ctx context.Context, q table.Statement, args ...any) (driver.Result, error) {
+	if s.prepared == nil {
+		return s.ExecContext(ctx, s.store.texts[q], args...)
 	}
-	return res.RowsAffected()
+	return s.prepared(ctx, q).ExecContext(ctx, args...) //nolint:sqlclosecheck // it is closed with the store.
 }
 
-// each calls found for every row, and closes them.
-func each(rows *sql.Rows, err error, found func(*sql.Rows) error) error {
+// Each implements [table.Session].
+func (s session) Each(ctx context.Context, q table.Statement, found func(table.Row) error, args ...any) error {
+	if s.prepared == nil {
+		return each(ctx, s, s.store.texts[q], found, args...)
+	}
+	rows, err := s.prepared(ctx, q).QueryContext(ctx, args...) //nolint:sqlclosecheck // it is closed with the store.
+	return readAll(rows, err, found)
+}
+
+// each calls found for every row of a query.
+func each(ctx context.Context, in Execer, query string, found func(table.Row) error, args ...any) error {
+	rows, err := in.QueryContext(ctx, query, args...)
+	return readAll(rows, err, found)
+}
+
+func readAll(rows *sql.Rows, err error, found func(table.Row) error) error {
 	if err != nil {
 		return err
 	}
@@ -138,11 +85,10 @@ func joined(first, second error) error {
 
 // number returns the first column of the first row.
 func number(ctx context.Context, in Execer, query string) (n int64, err error) {
-	rows, err := in.QueryContext(ctx, query)
 	found := false
-	err = each(rows, err, func(rows *sql.Rows) error {
+	err = each(ctx, in, query, func(row table.Row) error {
 		found = true
-		return rows.Scan(&n)
+		return row.Scan(&n)
 	})
 	if err == nil && !found {
 		err = fmt.Errorf("%s: got no row", query)

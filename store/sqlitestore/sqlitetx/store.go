@@ -12,6 +12,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/store/sqlitestore/internal/clock"
+	"github.com/semel-dev/semel/store/sqlitestore/internal/table"
 )
 
 var (
@@ -33,8 +34,9 @@ type Store struct {
 	busy        time.Duration
 	gate        *gate
 	given       atomic.Int64 // the greatest fence given by this process
-	texts       [statements]string
-	stmts       [statements]*sql.Stmt
+	engine      table.Engine
+	texts       [table.Statements]string
+	stmts       [table.Statements]*sql.Stmt
 
 	mu     sync.RWMutex // guards closed, and that no verb outlives Close
 	closed bool
@@ -61,7 +63,8 @@ func Open(ctx context.Context, db *sql.DB, o *Options) (*Store, error) {
 		busy:  opts.BusyTimeout,
 		gate:  newGate(),
 	}
-	if s.texts, err = texts(); err != nil {
+	s.engine = table.Engine{Names: names, Clock: s.clock, Write: s.write, Read: s.read}
+	if s.texts, err = names.Texts(); err != nil {
 		return nil, err
 	}
 	if err := s.open(ctx, &opts); err != nil {

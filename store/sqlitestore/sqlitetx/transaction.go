@@ -89,13 +89,13 @@ func (t *transaction) claim(ctx context.Context, p semel.ClaimParams, wait time.
 		return semel.Record{}, err
 	}
 	p.TakeOver = 0
-	rec, won, err := w.claim(context.WithoutCancel(ctx), &p)
+	rec, won, err := w.Claim(context.WithoutCancel(ctx), &p)
 	if err != nil || !won {
 		w.end()
 		return rec, err
 	}
 	t.w, t.params, t.fence = w, p, rec.Fence
-	t.work = &work{store: t.store, outer: workFrom(ctx), in: w.in, tx: w.tx}
+	t.work = &work{store: t.store, outer: workFrom(ctx), in: t.store.bound(w.tx), tx: w.tx}
 	return rec, nil
 }
 
@@ -115,7 +115,7 @@ func (t *transaction) Context(ctx context.Context) context.Context {
 
 // Commit implements [semel.Tx].
 func (t *transaction) Commit(ctx context.Context, v semel.Settlement) error {
-	if err := check(&v); err != nil {
+	if err := names.Settlement(&v); err != nil {
 		return err
 	}
 	t.mu.Lock()
@@ -125,13 +125,13 @@ func (t *transaction) Commit(ctx context.Context, v semel.Settlement) error {
 		return t.ended
 	case t.w == nil:
 		return errNoClaim
-	case v.State != semel.StateCompleted && v.State != semel.StateUnknown:
+	case v.State == semel.StateReleased:
 		return fmt.Errorf("sqlitetx: commit: a transaction is not settled as %v", v.State)
 	}
 	ctx = context.WithoutCancel(ctx)
 	w := t.w
-	w.now = t.store.clock.Read(w.now)
-	err := w.complete(ctx, t.params.Digest, t.fence, &v)
+	w.Now = t.store.clock.Read(w.Now)
+	err := w.Complete(ctx, t.params.Digest, t.fence, &v)
 	switch {
 	case errors.Is(err, sql.ErrTxDone):
 		return t.endedByWork(ctx, v)
@@ -145,7 +145,7 @@ func (t *transaction) Commit(ctx context.Context, v semel.Settlement) error {
 
 // answered is what the database's answer to COMMIT means.
 func (t *transaction) answered(ctx context.Context, err error) error {
-	switch result.Primary(codeOf(err)) {
+	switch result.Primary(result.Code(err)) {
 	case result.Busy, result.Locked, result.Full, result.TooBig, result.Constraint:
 		return t.refused(ctx, err)
 	}
@@ -198,7 +198,7 @@ func (t *transaction) endedBySQLite(ctx context.Context, v *semel.Settlement) er
 }
 
 // Conflict implements [semel.Tx].
-func (t *transaction) Conflict(err error) bool { return isBusy(err) }
+func (t *transaction) Conflict(err error) bool { return result.IsBusy(err) }
 
 // Rollback implements [semel.Tx].
 func (t *transaction) Rollback() error {
@@ -258,9 +258,9 @@ func (s *Store) recordOne(ctx context.Context, m mark) error {
 }
 
 func (t *step) record(ctx context.Context, m *mark) (won bool, err error) {
-	rec, won, err := t.claim(ctx, &m.params)
+	rec, won, err := t.Claim(ctx, &m.params)
 	if err != nil || !won {
 		return false, err
 	}
-	return true, t.settle(ctx, rec.Digest, rec.Fence, &m.settlement)
+	return true, t.Settle(ctx, rec.Digest, rec.Fence, &m.settlement)
 }

@@ -8,31 +8,46 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/sqlitestore/internal/result"
+	"github.com/semel-dev/semel/store/sqlitestore/internal/table"
 )
 
 // step is a transaction that holds the write lock of the file, for the verbs
 // to run in.
 type step struct {
-	in    session
+	table.Step
 	store *Store
-	now   int64 // the store's clock, read once the lock was held
-	fence int64 // the greatest fence that was committed
-	dirty bool
+}
+
+func (s *Store) step(in session) step {
+	return step{table.Step{Session: in, Next: s.nextFence}, s}
+}
+
+// nextFence gives a fence greater than the committed one, than every one that
+// this process has given, and than the clock was when another process gave one
+// that it rolled back: the file does not remember those.
+func (s *Store) nextFence(committed int64) (int64, error) {
+	for {
+		given := s.given.Load()
+		fence, err := names.NextFence(max(committed, given), s.clock.Micros(0))
+		if err != nil || s.given.CompareAndSwap(given, fence) {
+			return fence, err
+		}
+	}
 }
 
 // lock takes the write lock, as the first write of a transaction does, unless
 // it is held already.
 func (t *step) lock(ctx context.Context) error {
 	found := false
-	rows, err := t.in.query(ctx, stmtLock, t.store.clock.Read(0))
-	err = each(rows, err, func(row *sql.Rows) error {
+	err := t.Each(ctx, table.Lock, func(row table.Row) error {
 		found = true
-		return row.Scan(&t.fence, &t.now)
-	})
+		return row.Scan(&t.Fence, &t.Now)
+	}, t.store.clock.Read(0))
 	if err == nil && !found {
 		err = errors.New("the row of table semel_meta is gone; restore a backup")
 	}
-	t.store.clock.Read(t.now)
+	t.store.clock.Read(t.Now)
 	return err
 }
 
@@ -78,7 +93,7 @@ func (w *writing) open(ctx context.Context, deadline time.Time, patience time.Du
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return context.Cause(ctx)
-		case isBusy(err):
+		case result.IsBusy(err):
 			return fmt.Errorf("%w: %w", errBusy, err)
 		}
 		return err
@@ -90,7 +105,7 @@ func (w *writing) try(ctx context.Context) (err error) {
 	if w.tx, err = w.conn.BeginTx(ctx, nil); err != nil {
 		return err
 	}
-	w.in = bound{w.store, w.tx}
+	w.step = w.store.step(w.store.bound(w.tx))
 	if err = w.lock(ctx); err != nil {
 		_ = w.tx.Rollback() // nothing was written
 	}
@@ -114,8 +129,7 @@ func atOnce(ctx context.Context, in Execer, fn func(context.Context) error) erro
 
 // set runs a pragma that answers with its new value.
 func set(ctx context.Context, in Execer, pragma string) error {
-	rows, err := in.QueryContext(ctx, pragma)
-	return each(rows, err, func(*sql.Rows) error { return nil })
+	return each(ctx, in, pragma, func(table.Row) error { return nil })
 }
 
 // commit commits. In a journal mode without a write-ahead log, readers are
@@ -142,7 +156,7 @@ func (w *writing) end() {
 }
 
 // write runs a verb in a transaction of its own.
-func (s *Store) write(ctx context.Context, act string, d semel.Digest, verb func(context.Context, *step) error) error {
+func (s *Store) write(ctx context.Context, act string, d semel.Digest, verb func(context.Context, *table.Step) error) error {
 	if err := s.begun(ctx, act); err != nil {
 		return err
 	}
@@ -156,17 +170,12 @@ func (s *Store) write(ctx context.Context, act string, d semel.Digest, verb func
 	}
 	defer w.end()
 	quiet := context.WithoutCancel(ctx)
-	err = verb(quiet, &w.step)
-	if err == nil && w.dirty {
+	err = verb(quiet, &w.Step)
+	if err == nil && w.Dirty {
 		err = w.commit(quiet)
 	}
-	if err == nil || isAnswer(err) {
+	if err == nil || result.IsAnswer(err) {
 		return err
 	}
 	return s.translate(act, err)
-}
-
-// isAnswer reports whether a step's error is what the contract lets it say.
-func isAnswer(err error) bool {
-	return errors.Is(err, semel.ErrLost) || errors.Is(err, semel.ErrSettled) || errors.Is(err, semel.ErrFull)
 }

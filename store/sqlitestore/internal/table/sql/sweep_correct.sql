@@ -1,0 +1,9 @@
+-- The first half of a sweep step: records that are due but live on (they were
+-- renewed, or settled later) get their true time, so that no later step meets
+-- them again before it.
+--
+-- ?1 now_ms  ?2 limit
+UPDATE {record}
+SET sweep_at_ms = expires_at_ms
+WHERE expires_at_ms > ?1
+  AND fence IN (SELECT fence FROM {record} WHERE sweep_at_ms <= ?1 ORDER BY sweep_at_ms LIMIT ?2)

@@ -1,0 +1,193 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/semel-dev/semel"
+)
+
+const (
+	// maxOutcomeBytes is below what SQLite stores in one row (10^9 bytes).
+	maxOutcomeBytes = 900 << 20
+	// sweepRecords is how many records one step of a sweep looks at: other
+	// writers wait for no more than that.
+	sweepRecords = 128
+	pageBytes    = 4096
+)
+
+// Step is a transaction that holds the write lock of the file, for the verbs
+// to run in.
+type Step struct {
+	Session
+	Now   int64 // the store's clock, read once the lock was held
+	Fence int64 // the greatest fence given
+	Added int64 // records added, less those removed
+	Dirty bool  // something was written
+	Pages int   // written to the log, about
+	// Next returns a fence for a claim, above the greatest one.
+	Next func(greatest int64) (int64, error)
+}
+
+func (t *Step) wrote(pages int) {
+	t.Dirty = true
+	t.Pages += pages
+}
+
+// NextFence returns a fence above the greatest one, and not below least.
+func (n Names) NextFence(greatest, least int64) (int64, error) {
+	if greatest == math.MaxInt64 {
+		return 0, fmt.Errorf("%w: %s: no fence is left", semel.ErrFull, n.Package)
+	}
+	return max(greatest+1, least), nil
+}
+
+// Claim wins, or returns the record that is in the way.
+func (t *Step) Claim(ctx context.Context, p *semel.ClaimParams) (rec semel.Record, won bool, err error) {
+	fence, err := t.Next(t.Fence)
+	if err != nil {
+		return rec, false, err
+	}
+	retention := p.Retention.Milliseconds()
+	leaseUntil := t.Now + p.Lease.Milliseconds()
+	res, err := t.Exec(ctx, Claim, fence, p.Digest[:], p.Owner[:], p.Fingerprint[:], t.Now, leaseUntil,
+		leaseUntil+retention, t.Now+retention, p.Scope, p.Name, column(p.TakeOver))
+	if err != nil {
+		return rec, false, err
+	}
+	changed, err := res.RowsAffected()
+	if err != nil {
+		return rec, false, err
+	}
+	if changed == 0 {
+		rec, err = Find(ctx, t, p.Digest, t.Now)
+		return rec, false, err
+	}
+	t.Fence = fence
+	t.wrote(1)
+	inserted, err := res.LastInsertId()
+	if err != nil {
+		return rec, false, err
+	}
+	if inserted != fence {
+		// The row was there and was taken over: how often is in the row.
+		rec, err = Find(ctx, t, p.Digest, t.Now)
+		return rec, true, err
+	}
+	t.Added++
+	return semel.Record{
+		Digest:      p.Digest,
+		Scope:       p.Scope,
+		Name:        p.Name,
+		Fingerprint: p.Fingerprint,
+		State:       semel.StateClaimed,
+		Fence:       semel.Fence(fence), //nolint:gosec // fences are positive.
+		Owner:       p.Owner,
+		Attempt:     1,
+		ClaimedAt:   moment(t.Now),
+		LeaseUntil:  moment(leaseUntil),
+		ExpiresAt:   moment(leaseUntil + retention),
+		ReadAt:      moment(t.Now),
+	}, true, nil
+}
+
+// Settlement refuses a settlement that cannot be kept.
+func (n Names) Settlement(v *semel.Settlement) error {
+	if err := v.Validate(); err != nil {
+		return err
+	}
+	if len(v.Outcome) > maxOutcomeBytes {
+		return fmt.Errorf("%w: %s: the outcome has %d bytes, at most %d are stored", semel.ErrFull, n.Package, len(v.Outcome), maxOutcomeBytes)
+	}
+	v.Kept = v.Kept && v.State == semel.StateCompleted
+	return nil
+}
+
+// Settle settles or releases the claim of the fence.
+func (t *Step) Settle(ctx context.Context, d semel.Digest, f semel.Fence, v *semel.Settlement) error {
+	if v.State == semel.StateReleased {
+		return t.release(ctx, d, f)
+	}
+	args := t.settlement(d, f, v, t.Now)
+	changed, err := changes(ctx, t, Settle, args...)
+	if err != nil {
+		return err
+	}
+	if changed == 0 {
+		rec, err := Find(ctx, t, d, t.Now)
+		if errors.Is(err, semel.ErrNotFound) {
+			return semel.ErrLost
+		}
+		if err != nil {
+			return err
+		}
+		if done, err := settled(&rec, f, v); done || err != nil {
+			return err
+		}
+		if changed, err = changes(ctx, t, SettleSooner, args...); err != nil {
+			return err
+		}
+		if changed == 0 {
+			return fmt.Errorf("the record of fence %d could be read but not settled", f)
+		}
+	}
+	t.wrote(1 + len(v.Outcome)/pageBytes)
+	return nil
+}
+
+// Complete settles a claim of the same transaction, which has no lease.
+func (t *Step) Complete(ctx context.Context, d semel.Digest, f semel.Fence, v *semel.Settlement) error {
+	args := t.settlement(d, f, v, 0)
+	for _, q := range []Statement{Settle, SettleSooner} {
+		if changed, err := changes(ctx, t, q, args...); err != nil || changed > 0 {
+			return err
+		}
+	}
+	return semel.ErrLost
+}
+
+// settlement returns the arguments of settle.sql; the record must expire after
+// the time given.
+func (t *Step) settlement(d semel.Digest, f semel.Fence, v *semel.Settlement, after int64) []any {
+	expires := t.Now + v.Retention.Milliseconds()
+	return []any{column(f), d[:], t.Now, v.State.String(), flag(v.Kept), v.Outcome, v.Note, expires, after}
+}
+
+func (t *Step) release(ctx context.Context, d semel.Digest, f semel.Fence) error {
+	changed, err := changes(ctx, t, Release, column(f), d[:], t.Now)
+	if err != nil {
+		return err
+	}
+	if changed > 0 {
+		t.Added -= changed
+		t.wrote(2)
+		return nil
+	}
+	rec, err := Find(ctx, t, d, t.Now)
+	if errors.Is(err, semel.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = settled(&rec, f, &semel.Settlement{State: semel.StateReleased})
+	return err
+}
+
+// sweep corrects the first records that are due, and removes up to n of them.
+// A corrected record is due no longer, so repeated steps come to an end.
+func (t *Step) sweep(ctx context.Context, n int) (corrected, deleted int64, err error) {
+	if corrected, err = changes(ctx, t, SweepCorrect, t.Now, int64(sweepRecords)); err != nil {
+		return 0, 0, err
+	}
+	if deleted, err = changes(ctx, t, SweepDelete, t.Now, int64(min(n, sweepRecords))); err != nil {
+		return 0, 0, err
+	}
+	t.Added -= deleted
+	if corrected+deleted > 0 {
+		t.wrote(int(corrected + 2*deleted))
+	}
+	return corrected, deleted, nil
+}

@@ -1,7 +1,0 @@
--- The second half of a sweep step: what has expired is removed. Every other
--- verb took it for absent before, so nothing changes for them.
---
--- ?1 now_ms  ?2 limit
-DELETE FROM records
-WHERE expires_at_ms <= ?1
-  AND fence IN (SELECT fence FROM records WHERE sweep_at_ms <= ?1 ORDER BY sweep_at_ms LIMIT ?2)
