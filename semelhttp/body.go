@@ -151,7 +151,7 @@ func (b *Body) close() {
 	b.file = nil
 }
 
-var errSeek = errors.New("semelhttp: there is no such place in the body")
+var errSeek = errors.New("semelhttp: the offset is outside of the body")
 
 // bodyReader is the spooled body as the handler sees it. A handler may leave a
 // goroutine behind that still reads (http.Transport does), so it is locked,

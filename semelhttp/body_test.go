@@ -294,7 +294,7 @@ func TestFormFiles(t *testing.T) {
 	}
 }
 
-// TestAbortedUpload: a client that leaves while it sends is no execution.
+// TestAbortedUpload: a client that leaves while it sends causes no execution.
 func TestAbortedUpload(t *testing.T) {
 	t.Parallel()
 	var invoices counter

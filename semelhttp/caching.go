@@ -20,7 +20,7 @@ func setAge(header http.Header, rec *semel.Record) {
 	if lines := header["Age"]; len(lines) > 0 {
 		n, err := strconv.ParseUint(strings.TrimSpace(lines[0]), 10, 31)
 		if err != nil {
-			n = math.MaxInt32 // nobody knows: older than anything
+			n = math.MaxInt32 // not readable: older than anything
 		}
 		age += float64(n)
 	}

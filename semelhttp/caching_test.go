@@ -56,7 +56,7 @@ func TestCaches(t *testing.T) {
 		if got := first.header.Get("Age"); got != test.live {
 			t.Errorf("%s: the first answer has the age %q, want %q", name, got, test.live)
 		}
-		// The clock stands between full seconds, so one more may have begun.
+		// The clock is between full seconds, so one more may have begun.
 		if got := second.header.Get("Age"); got != test.age && got != test.age[:3]+"2" {
 			t.Errorf("%s: the replay has the age %q, want %q", name, got, test.age)
 		}

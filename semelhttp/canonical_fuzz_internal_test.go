@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// decoded is what an independent reader makes of a JSON text.
+// decoded holds a JSON text as an independent reader parses it.
 type decoded struct {
 	value     any
 	depth     int
@@ -63,7 +63,7 @@ func (d *decoded) inspect(dec *json.Decoder) {
 			}
 			d.depth = max(d.depth, len(names))
 		case string:
-			d.clear = d.clear && !strings.ContainsRune(token, utf8.RuneError) // it may stand for a lone surrogate
+			d.clear = d.clear && !strings.ContainsRune(token, utf8.RuneError) // it may replace a lone surrogate
 			if atName {
 				open := names[len(names)-1]
 				d.clear = d.clear && !open[token]

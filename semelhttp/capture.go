@@ -36,18 +36,49 @@ const (
 // handler ran belongs to outer handlers; what the handler changed until
 // WriteHeader is the answer's.
 type capture struct {
-	under http.ResponseWriter
-	run   *execution // the capture is part of it
+	under  http.ResponseWriter
+	m      *Middleware
+	mem    *scratch
+	settle settler   // settles what cannot be held back
+	stream *detached // the handler, once it goes on after the settlement
 
 	mode     captureMode
 	status   int   // 0 until WriteHeader
 	declared int64 // Content-Length; -1 for none
 	bodyAt   int   // where the body starts in the envelope
+	held     bool  // nothing may go out before the commit of a transaction
+	unfit    error // why the answer cannot be held back that long
 
 	// For a goroutine that the handler left behind: what it writes goes
 	// nowhere, least of all into the answer of a later request.
 	gone atomic.Bool
 	busy atomic.Int32 // calls under way
+}
+
+// settler settles a claim before its answer is complete.
+type settler interface {
+	settleStream() (word []string)
+	settleHijack() error
+}
+
+// scratch is the memory that a capture works in. Later requests use it again.
+type scratch struct {
+	envelope []byte  // of the response
+	short    []byte  // the envelope of its summary
+	outer    []field // the response header before the handler ran
+	sent     []field // the response header at WriteHeader
+	late     []field // what changed after it
+}
+
+func newScratch() any { return &scratch{envelope: make([]byte, 0, firstBufferBytes)} }
+
+// reset empties the scratch for the next request.
+func (s *scratch) reset() {
+	s.envelope, s.short = reuse(s.envelope), reuse(s.short)
+	clear(s.outer)
+	clear(s.sent)
+	clear(s.late)
+	s.outer, s.sent, s.late = s.outer[:0], s.sent[:0], s.late[:0]
 }
 
 // enter reports whether the handler is still at work; exit follows if so.
@@ -95,10 +126,10 @@ func (c *capture) writeHeader(status int) {
 	c.freeze()
 	switch {
 	case status != http.StatusSwitchingProtocols:
-	case c.run.tx != nil:
-		c.run.tx.unfit = errStreamInTx
+	case c.held:
+		c.unfit = errStreamInTx
 	default:
-		c.stream()
+		c.startStream()
 	}
 }
 
@@ -109,15 +140,15 @@ func (c *capture) Write(p []byte) (int, error) {
 	}
 	defer c.exit()
 	if c.mode == streaming {
-		return c.under.Write(p)
+		return c.stream.wrote(c.under.Write(p))
 	}
 	if err := c.admit(len(p)); err != nil {
 		return 0, err
 	}
 	if c.mode == streaming {
-		return c.under.Write(p)
+		return c.stream.wrote(c.under.Write(p))
 	}
-	c.run.envelope = append(c.run.envelope, p...)
+	c.mem.envelope = append(c.mem.envelope, p...)
 	return len(p), nil
 }
 
@@ -128,15 +159,15 @@ func (c *capture) WriteString(s string) (int, error) {
 	}
 	defer c.exit()
 	if c.mode == streaming {
-		return io.WriteString(c.under, s)
+		return c.stream.wrote(io.WriteString(c.under, s))
 	}
 	if err := c.admit(len(s)); err != nil {
 		return 0, err
 	}
 	if c.mode == streaming {
-		return io.WriteString(c.under, s)
+		return c.stream.wrote(io.WriteString(c.under, s))
 	}
-	c.run.envelope = append(c.run.envelope, s...)
+	c.mem.envelope = append(c.mem.envelope, s...)
 	return len(s), nil
 }
 
@@ -154,20 +185,20 @@ func (c *capture) ReadFrom(src io.Reader) (int64, error) {
 	}
 	var copied int64
 	for c.mode == buffering {
-		e := c.run.envelope
+		e := c.mem.envelope
 		if len(e)+minRead > cap(e) {
 			e = append(e, make([]byte, max(minRead, len(e)))...)[:len(e)]
 		}
 		n, err := src.Read(e[len(e):min(cap(e), len(e)+maxCopyStep)])
-		c.run.envelope = e[:len(e)+n]
+		c.mem.envelope = e[:len(e)+n]
 		copied += int64(n)
 		switch length := int64(c.length()); {
 		case c.declared >= 0 && length > c.declared:
-			c.run.envelope = e
+			c.mem.envelope = e
 			return copied - int64(n), http.ErrContentLength
-		case length > int64(c.run.m.set.MaxResponseBytes):
+		case length > int64(c.m.set.MaxResponseBytes):
 			if err := c.outgrow(length); err != nil {
-				c.run.envelope = e
+				c.mem.envelope = e
 				return copied - int64(n), err
 			}
 		}
@@ -178,14 +209,14 @@ func (c *capture) ReadFrom(src io.Reader) (int64, error) {
 			return copied, err
 		}
 	}
-	n, err := io.Copy(c.under, src)
+	n, err := io.Copy(c.under, c.stream.reading(src))
 	return copied + n, err
 }
 
 // Flush implements [http.Flusher].
 func (c *capture) Flush() { _ = c.FlushError() }
 
-// FlushError is what [http.ResponseController] calls.
+// FlushError is called by [http.ResponseController].
 func (c *capture) FlushError() error {
 	if !c.enter() {
 		return errAnswered
@@ -199,10 +230,10 @@ func (c *capture) FlushError() error {
 		if c.status == 0 {
 			c.writeHeader(http.StatusOK)
 		}
-		if c.run.tx != nil || c.run.m.set.BufferFlush && !Streams(c.Header().Get("Content-Type")) {
+		if c.held || c.m.set.BufferFlush && !Streams(c.Header().Get("Content-Type")) {
 			return nil
 		}
-		c.stream()
+		c.startStream()
 	}
 	return http.NewResponseController(c.under).Flush()
 }
@@ -217,11 +248,11 @@ func (c *capture) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	switch {
 	case c.mode == hijacked:
 		return nil, nil, http.ErrHijacked
-	case !hijackable(c.under), c.run.tx != nil:
+	case !hijackable(c.under), c.held:
 		return nil, nil, http.ErrNotSupported
 	}
 	if c.mode == buffering {
-		if err := c.run.settleHijack(); err != nil {
+		if err := c.settle.settleHijack(); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -269,7 +300,7 @@ func (c *capture) admit(n int) error {
 		return http.ErrBodyNotAllowed
 	case c.declared >= 0 && total > c.declared:
 		return http.ErrContentLength
-	case max(total, c.declared) > int64(c.run.m.set.MaxResponseBytes):
+	case max(total, c.declared) > int64(c.m.set.MaxResponseBytes):
 		return c.outgrow(max(total, c.declared))
 	}
 	return nil
@@ -279,10 +310,10 @@ func (c *capture) admit(n int) error {
 // before a commit, is held back as long as that is bearable.
 func (c *capture) outgrow(length int64) error {
 	switch {
-	case c.run.tx == nil:
-		c.stream()
-	case length > int64(c.run.m.set.MaxHeldBytes):
-		c.run.tx.unfit = errHeldTooLong
+	case !c.held:
+		c.startStream()
+	case length > int64(c.m.set.MaxHeldBytes):
+		c.unfit = errHeldTooLong
 		return errHeldTooLong
 	}
 	return nil
@@ -290,7 +321,7 @@ func (c *capture) outgrow(length int64) error {
 
 // discard forgets the answer: the header is again what outer handlers set.
 func (c *capture) discard() {
-	header, s := c.under.Header(), c.run.exchange
+	header, s := c.under.Header(), c.mem
 	clear(header)
 	for _, f := range s.outer {
 		header[f.name] = f.values
@@ -299,11 +330,11 @@ func (c *capture) discard() {
 }
 
 // length is that of the body held back.
-func (c *capture) length() int { return len(c.run.envelope) - c.bodyAt }
+func (c *capture) length() int { return len(c.mem.envelope) - c.bodyAt }
 
 // freeze takes the header as it is at WriteHeader, and starts the envelope.
 func (c *capture) freeze() {
-	header, s := c.under.Header(), c.run.exchange
+	header, s := c.under.Header(), c.mem
 	connection := header["Connection"]
 	c.declared = -1
 	if values := header["Content-Length"]; len(values) > 0 {
@@ -334,19 +365,19 @@ func (c *capture) freeze() {
 	s.envelope, c.bodyAt = e, len(e)
 }
 
-// stream records the answer without its body and sends what there is of it.
-func (c *capture) stream() {
-	word := c.run.settleStream()
+// startStream records the answer without its body and sends what there is of it.
+func (c *capture) startStream() {
+	word := c.settle.settleStream()
 	c.mode = streaming
 	c.send(word)
 }
 
 // send writes the answer as far as it was held back.
 func (c *capture) send(word []string) {
-	header, s := c.under.Header(), c.run.exchange
+	header, s := c.under.Header(), c.mem
 	c.thaw()
 	header[StatusHeader] = word
-	c.run.m.vary(header)
+	c.m.vary(header)
 	c.under.WriteHeader(c.status)
 	if c.length() > 0 {
 		_, _ = c.under.Write(s.envelope[c.bodyAt:]) //nolint:gosec // the handler's own answer; the client has gone: the outcome is recorded.
@@ -360,7 +391,7 @@ func (c *capture) send(word []string) {
 // since is kept in late. Undeclared trailers stay, so that the server
 // knows about them in time.
 func (c *capture) thaw() {
-	header, s := c.under.Header(), c.run.exchange
+	header, s := c.under.Header(), c.mem
 	unchanged := len(header) == len(s.sent)
 	for i := 0; unchanged && i < len(s.sent); i++ {
 		unchanged = identical(header[s.sent[i].name], s.sent[i].values)
@@ -385,7 +416,7 @@ func (c *capture) thaw() {
 // body, and reports how many bytes belong to the body.
 func (c *capture) trailer() (bodyLen int) {
 	bodyLen = c.length()
-	header, s := c.under.Header(), c.run.exchange
+	header, s := c.under.Header(), c.mem
 	e := s.envelope
 	var names []string
 	for _, f := range s.sent {
@@ -417,10 +448,10 @@ func (c *capture) trailer() (bodyLen int) {
 // hasTrailer reports whether trailer has anything to do.
 func (c *capture) hasTrailer() bool {
 	header := c.under.Header()
-	if len(c.run.sent) != len(header) || index(c.run.sent, "Trailer") >= 0 {
+	if len(c.mem.sent) != len(header) || index(c.mem.sent, "Trailer") >= 0 {
 		return true
 	}
-	for _, f := range c.run.sent {
+	for _, f := range c.mem.sent {
 		if strings.HasPrefix(f.name, http.TrailerPrefix) {
 			return true
 		}
@@ -445,7 +476,7 @@ func index(fields []field, name string) int {
 	return -1
 }
 
-// same reports whether the field is what outer handlers had set.
+// same reports whether outer handlers had set the same field.
 func same(outer []field, name string, values []string) bool {
 	i := index(outer, name)
 	if i < 0 || len(outer[i].values) != len(values) {
@@ -459,7 +490,7 @@ func same(outer []field, name string, values []string) bool {
 	return true
 }
 
-// identical reports whether nobody replaced the values.
+// identical reports whether both are the same slice, not replaced values.
 func identical(a, b []string) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }

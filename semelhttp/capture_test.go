@@ -21,8 +21,8 @@ import (
 	"github.com/semel-dev/semel/semelhttp"
 )
 
-// TestAnswersLikeBare: behind the door a handler's answer is what net/http
-// alone makes of it, and its replay is the same again (promise 2).
+// TestAnswersLikeBare: behind the door a handler's answer equals that of
+// net/http alone, and so does its replay (promise 2).
 func TestAnswersLikeBare(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "page.html")
@@ -145,7 +145,7 @@ func TestAnswersLikeBare(t *testing.T) {
 	}
 }
 
-// TestUndeclaredTrailers: known only after the body, they arrive all the same.
+// TestUndeclaredTrailers: they are known only after the body, and still arrive.
 func TestUndeclaredTrailers(t *testing.T) {
 	t.Parallel()
 	d := newDoor(t, doorOptions{})
@@ -294,7 +294,7 @@ func TestBufferedFlush(t *testing.T) {
 	server := d.serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		flusher, ok := w.(http.Flusher)
 		if !ok {
-			t.Error("the writer is no Flusher")
+			t.Error("the writer does not implement Flusher")
 			return
 		}
 		fmt.Fprint(w, "a")

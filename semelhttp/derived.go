@@ -2,6 +2,7 @@ package semelhttp
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,7 +16,7 @@ type DerivedKey struct {
 	// Fields are names of form fields, or of members at the top of a JSON body;
 	// with a leading slash, JSON pointers. Nil: the whole body counts.
 	Fields []string
-	// Cookies and Headers count beside the fields, such as the session's cookie.
+	// Cookies and Headers count in addition to the fields, such as the session's cookie.
 	Cookies, Headers []string
 }
 
@@ -24,8 +25,11 @@ type DerivedKey struct {
 // the guard a policy whose retention is the window within which a repetition is
 // an accident: seconds, not a day.
 //
-// A request that has none of the Fields has no key. [New] reports fields that
-// are none.
+// A request that has none of the Fields has no key. One with a field, or a member
+// on the way to it, whose name differs from a chosen one in letter case alone is
+// refused: some applications take the two for the same, and the key would leave
+// out what they act on. [New] reports fields that are not valid, and fields that
+// differ in letter case alone.
 func Derived(d DerivedKey) KeySource {
 	s := &derivedSource{cookies: slices.Clone(d.Cookies), wholeBody: d.Fields == nil}
 	for _, name := range d.Headers {
@@ -39,12 +43,28 @@ func Derived(d DerivedKey) KeySource {
 		}
 		path, err := parsePointer(pointer)
 		field.path, s.err = path, errors.Join(s.err, err)
+		for i := range s.fields {
+			if foldsOnly(path, s.fields[i].path) {
+				s.err = errors.Join(s.err, fmt.Errorf("semelhttp: derived key: the fields %q and %q differ in letter case alone", s.fields[i].name, name))
+			}
+		}
 		s.fields = append(s.fields, field)
 	}
 	if !s.wholeBody && len(s.fields) == 0 {
 		s.err = errors.New("semelhttp: derived key: Fields is empty (nil means the whole body)")
 	}
 	return s
+}
+
+// foldsOnly reports whether two paths part at names that differ in letter case
+// alone, so that a request with both is refused.
+func foldsOnly(a, b []string) bool {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return strings.EqualFold(a[i], b[i])
+		}
+	}
+	return false
 }
 
 type derivedSource struct {
@@ -165,9 +185,12 @@ func (s *derivedSource) addFields(h *semel.Hasher, r *http.Request, body *Body) 
 	values := make([]semel.Hasher, len(s.fields)) // the fields come in any order
 	err = eachField(r, body, func(f formField) error {
 		for i := range s.fields {
-			if s.fields[i].name == f.name {
+			switch name := s.fields[i].name; {
+			case name == f.name:
 				values[i].Add(f.value)
 				found = true
+			case strings.EqualFold(name, f.name):
+				return caseError("field", f.name, name)
 			}
 		}
 		return nil

@@ -1,32 +1,40 @@
-// Package semelhttp is the HTTP door of Semel: a middleware that makes a
-// request with an Idempotency-Key header happen once, and a client transport
-// that sends one.
+// Package semelhttp is Semel's HTTP door: a middleware that runs each request
+// with an Idempotency-Key header once, and a client transport that sends such
+// requests.
 //
 //	guard, err := semel.New(store, nil)
 //	door, err := semelhttp.New(guard, semelhttp.ScopeBy(accountOf), nil)
 //	mux.Handle("POST /invoices", authorise(door.Handler(createInvoice)))
 //
-// The walk of a request through this room, in handler.go:
+// handler.go walks a request through the door:
 //
-//	method ─ key ─ scope ─ body, fingerprint ─ Guard.Begin ─┬─ claim: the handler runs, its answer is held back,
-//	   │      │      │              │                       │         recorded, and only then sent (exchange.go, capture.go)
-//	   │      │      │              │                       ├─ record: the recorded answer is sent (response.go)
+//	method ─ key ─ scope ─ body, fingerprint ─ Guard.Begin ─┬─ claim:   the handler runs; its answer is held back,
+//	   │      │      │              │                       │           recorded, and only then sent
+//	   │      │      │              │                       ├─ record:  the recorded answer is sent
 //	   ▼      ▼      ▼              ▼                       ▼
 //	 pass   pass    400            413                   refusal: a problem document (problem.go)
 //	 on     or 400
 //
-// What goes out is decided before its first byte: an answer that is complete is
-// recorded with its body; one that is too long, flushed or hijacked is recorded
-// without, and a later attempt is told so, but does not run. The handler's
-// context is the claim's: it outlives the connection and ends with
-// [semel.Policy.MaxRun], or when the claim is lost.
+// The request side starts the answer side and reads its result when the handler
+// has returned. No pointer leads back, because a handler can outlive its request:
 //
-// The header map of an answer is that of the writer underneath. What stood in
-// it before the handler ran belongs to outer handlers and is not recorded; what
-// the handler added, changed or removed before WriteHeader is.
+//	request side                        answer side
+//	exchange (exchange.go) ───────────▶ execution (execution.go) ──▶ capture (capture.go)
+//	key, body, decision;                claim, disposition,          the answer held back,
+//	reused by later requests            settlement                   its header and memory
 //
-// Beside the walk: [Options.BeforeReplay] is asked before a repetition is told
-// anything of an earlier attempt (replayright.go), [Middleware.StatusHandler]
-// tells a caller what became of a request (status.go), and
-// [Middleware.PolicyHandler] what callers may rely on (policy.go).
+// The decision to send is made before the first byte: a complete answer is
+// recorded with its body. An answer that is too long, flushed or hijacked is
+// recorded without one; a later attempt does not run, and learns that the answer
+// was not kept. The handler's context is the claim's: it outlives the connection
+// and ends with [semel.Policy.MaxRun], or when the claim is lost.
+//
+// The header map of an answer is that of the underlying writer. Headers set
+// before the handler ran belong to outer handlers and are not recorded; what the
+// handler added, changed or removed before WriteHeader is.
+//
+// In addition, [Options.BeforeReplay] checks the caller's right before a
+// repetition learns anything about an earlier attempt (replayright.go),
+// [Middleware.StatusHandler] reports the outcome of a request (status.go), and
+// [Middleware.PolicyHandler] publishes what callers may rely on (policy.go).
 package semelhttp

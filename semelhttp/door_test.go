@@ -1,6 +1,7 @@
 package semelhttp_test
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"log"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/outcomelog"
 	"github.com/semel-dev/semel/semelhttp"
 	"github.com/semel-dev/semel/store/memstore"
 )
@@ -36,6 +38,7 @@ type doorOptions struct {
 	keys    []semel.OutcomeKey
 	secrets [][]byte
 	wrap    func(semel.Store) semel.Store // what the guard sees of the store
+	timeout time.Duration                 // of the store; 200 ms when zero
 }
 
 func anonymous(*http.Request) string { return "anonymous" }
@@ -55,7 +58,7 @@ func newDoor(tb testing.TB, o doorOptions) *door {
 		seen = o.wrap(seen)
 	}
 	guard, err := semel.New(seen, &semel.Options{
-		Policy: o.policy, RecordsPerScope: o.quota, StoreTimeout: 200 * time.Millisecond, OutcomeKeys: o.keys, Secrets: o.secrets,
+		Policy: o.policy, RecordsPerScope: o.quota, StoreTimeout: cmp.Or(o.timeout, 200*time.Millisecond), OutcomeKeys: o.keys, Secrets: o.secrets,
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -79,10 +82,10 @@ func newDoor(tb testing.TB, o doorOptions) *door {
 }
 
 // outcomes returns the words of what was decided so far.
-func (d *door) outcomes() []semelhttp.Outcome {
+func (d *door) outcomes() []outcomelog.Outcome {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var words []semelhttp.Outcome
+	var words []outcomelog.Outcome
 	for _, decision := range d.decisions {
 		words = append(words, decision.Outcome)
 	}

@@ -14,39 +14,22 @@ import (
 //
 //	OnDecision: func(ctx context.Context, d semelhttp.Decision) { sink(ctx, d.Event()) }
 func (d *Decision) Event() outcomelog.Event {
-	e := outcomelog.Event{Door: outcomelog.Middleware, Outcome: d.created(), Route: d.Pattern, Status: d.Status}
+	e := outcomelog.Event{
+		Door: outcomelog.Middleware, Outcome: d.Outcome, Route: d.Pattern, Status: d.Status, Rule: d.Rule, Fields: d.Fields,
+	}
 	if d.Digest != (semel.Digest{}) {
 		e.Key = d.Digest.String()[:outcomelog.KeyDigits]
 	}
-	if e.Outcome == outcomelog.Created || e.Outcome == outcomelog.Rejected {
-		e.Rule, e.Fields = d.Rule, d.Fields
-	}
-	if e.Outcome == outcomelog.Created && d.Said == outcomelog.ReturnedExisting {
+	ran := d.Outcome == outcomelog.Executed || d.Outcome == outcomelog.NotStored
+	switch {
+	case d.Outcome == outcomelog.Replayed && d.Waited > 0:
+		e.Outcome = outcomelog.Merged
+	case ran && d.Status >= http.StatusBadRequest:
+		e.Outcome = outcomelog.Rejected
+	case ran && d.Said == outcomelog.ReturnedExisting:
 		e.Outcome = outcomelog.ReturnedExisting
+	case ran:
+		e.Outcome = outcomelog.Created
 	}
 	return e
-}
-
-// created says what the decision means to somebody who wanted one thing to be
-// created.
-func (d *Decision) created() outcomelog.Outcome {
-	switch d.Outcome {
-	case OutcomeReplayed:
-		if d.Waited > 0 {
-			return outcomelog.MergedRequest
-		}
-		return outcomelog.Replayed
-	case OutcomeNotKept, OutcomeUnreadable, OutcomeDuplicate: // it was done, and this is a repetition
-		return outcomelog.Replayed
-	case OutcomeUnknown, OutcomeUnprotected: // its status is not known here
-		return outcomelog.Unknown
-	case OutcomeExecuted, OutcomeNotStored:
-		if d.Executed && d.Status < http.StatusBadRequest {
-			return outcomelog.Created
-		}
-	case OutcomeReleased, OutcomeQuota, OutcomeRolledBack, OutcomeInFlight, OutcomeMismatch, OutcomeCancelled, OutcomeDenied,
-		OutcomeUnavailable, OutcomeShuttingDown, OutcomeAborted, OutcomeKeyMissing, OutcomeKeyInvalid, OutcomeFormStale,
-		OutcomeBodyTooLarge, OutcomeBodyIncomplete, OutcomeInternal:
-	}
-	return outcomelog.Rejected
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/semel-dev/semel/store/memstore"
 )
 
-// A repetition is told nothing once its caller has lost the right to know.
+// A repetition learns nothing once its caller has lost the right to know.
 func ExampleOptions_beforeReplay() {
 	guard, err := semel.New(memstore.New(nil), nil)
 	if err != nil {

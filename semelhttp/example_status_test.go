@@ -12,8 +12,8 @@ import (
 	"github.com/semel-dev/semel/store/memstore"
 )
 
-// A phone that lost the answer asks what became of its order, before it sends
-// it again.
+// A phone that lost the answer asks for the outcome of its order, before it
+// sends it again.
 func ExampleMiddleware_StatusHandler() {
 	guard, err := semel.New(memstore.New(nil), nil)
 	if err != nil {

@@ -6,15 +6,15 @@ import (
 	"net/http/httptest"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/memdb"
 	"github.com/semel-dev/semel/semelhttp"
 	"github.com/semel-dev/semel/store/memstore"
-	"github.com/semel-dev/semel/store/storetest/memdb"
 )
 
 // With a Transactor the handler writes its rows in a transaction that it finds
 // in the context of its request. They commit together with the recorded answer,
 // and an answer that says that it failed rolls them back. A database in memory
-// stands in for a real one, such as that of pgstore's Store.Transactor.
+// replaces a real one, such as that of pgstore's Store.Transactor.
 func ExampleOptions_transactor() {
 	db := memdb.New(memstore.New(nil), nil)
 	defer db.Close()

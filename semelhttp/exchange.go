@@ -17,31 +17,24 @@ const (
 	maxBufferBytes = 1 << 20
 )
 
-// exchange is one request that may carry a key, from the key to the last byte,
-// and the memory it works in. It is reused by later requests, so nothing that a
-// handler can keep may point to it afterwards.
+// exchange is one request that may carry a key, until its decision is reported.
+// Later requests use it again, so nothing that a handler can keep points to it.
 type exchange struct {
 	m        *Middleware
 	request  *http.Request // as it came in
 	body     Body
 	decision Decision
-	note     *outcomelog.Note // of its execution
-	began    time.Time        // zero when there is nothing to tell
-	strayed  bool             // a goroutine of its handler still uses it: it is not reused
+	run      *execution // of the handler under a claim
+	began    time.Time  // zero when there is nothing to report
 
-	hasher   semel.Hasher
-	memory   []byte  // for the body
-	envelope []byte  // of the response
-	short    []byte  // the envelope of its summary
-	outer    []field // the response header before the handler ran
-	sent     []field // the response header at WriteHeader
-	late     []field // what changed after it
+	hasher semel.Hasher
+	memory []byte // for the body
 }
 
 func (m *Middleware) open(r *http.Request) *exchange {
 	ex, ok := m.exchanges.Get().(*exchange)
 	if !ok {
-		ex = &exchange{m: m, memory: make([]byte, 0, firstBufferBytes), envelope: make([]byte, 0, firstBufferBytes)}
+		ex = &exchange{m: m, memory: make([]byte, 0, firstBufferBytes)}
 	}
 	ex.request = r
 	if m.set.OnDecision != nil {
@@ -58,15 +51,8 @@ func (m *Middleware) open(r *http.Request) *exchange {
 func (ex *exchange) free() {
 	ex.tell()
 	ex.body.close()
-	if ex.strayed {
-		return
-	}
-	ex.memory, ex.envelope, ex.short = reuse(ex.body.mem), reuse(ex.envelope), reuse(ex.short)
-	ex.request, ex.body, ex.decision, ex.note = nil, Body{}, Decision{}, nil
-	clear(ex.outer)
-	clear(ex.sent)
-	clear(ex.late)
-	ex.outer, ex.sent, ex.late = ex.outer[:0], ex.sent[:0], ex.late[:0]
+	ex.memory = reuse(ex.body.mem)
+	ex.request, ex.body, ex.decision, ex.run = nil, Body{}, Decision{}, nil
 	ex.m.exchanges.Put(ex)
 }
 
@@ -101,46 +87,6 @@ func (ex *exchange) key() (semel.Key, bool, error) {
 	return key, true, nil
 }
 
-// begin asks the guard, and does what it says.
-func (ex *exchange) begin(w http.ResponseWriter, next http.Handler, key semel.Key) {
-	m := ex.m
-	ctx := ex.request.Context()
-	if m.guard.Holds(ctx, key) {
-		ex.began = time.Time{}
-		ex.pass(w, next) // mounted twice
-		return
-	}
-	fp, err := m.fingerprint(ex.request, &ex.body, &ex.hasher)
-	if err != nil {
-		ex.refuse(w, err)
-		return
-	}
-	var asked time.Time
-	if m.set.OnDecision != nil {
-		asked = time.Now()
-	}
-	claim, rec, err := m.claim(ctx, key, fp)
-	if m.set.OnDecision != nil {
-		ex.decision.Digest, ex.decision.Begin = m.digest(key, claim, rec, err), time.Since(asked)
-	}
-	switch {
-	case claim != nil:
-		ex.execute(w, next, claim)
-	case rec != nil:
-		if ex.mayTell(w, rec) {
-			ex.replay(w, rec)
-		}
-	case errors.Is(err, semel.ErrKeyInvalid): // the name is good
-		ex.refuse(w, &optionError{"scope", err})
-	case m.set.FailOpen && unreachable(err):
-		ex.unprotected(w, next, err)
-	default:
-		if record, tells := told(err); !tells || ex.mayTell(w, record) {
-			ex.refuse(w, err)
-		}
-	}
-}
-
 // digest identifies the record of the key that was met; while a secret of the
 // guard is replaced it may have one of two.
 func (m *Middleware) digest(key semel.Key, claim claim, rec *semel.Record, err error) semel.Digest {
@@ -156,7 +102,7 @@ func (m *Middleware) digest(key semel.Key, claim claim, rec *semel.Record, err e
 	return m.guard.Digest(key)
 }
 
-// unreachable reports whether the store could not be asked. Where it told of a
+// unreachable reports whether the store could not be asked. Where it reported a
 // record first, a running twin or an unknown outcome, or has one that this
 // program cannot read, executing could be a duplicate; and so it could where the
 // guard is only full, which callers can bring about.
@@ -168,7 +114,7 @@ func unreachable(err error) bool {
 
 // unprotected runs the handler although the store could not be asked, and says so.
 func (ex *exchange) unprotected(w http.ResponseWriter, next http.Handler, err error) {
-	ex.decision.Outcome, ex.decision.Executed, ex.decision.Err = OutcomeUnprotected, true, err
+	ex.decision.Outcome, ex.decision.Executed, ex.decision.Err = outcomelog.Unprotected, true, err
 	w.Header()[StatusHeader] = ex.m.words.unprotected
 	ex.pass(w, next)
 }
@@ -220,10 +166,10 @@ func (ex *exchange) replay(w http.ResponseWriter, rec *semel.Record) {
 		_, _ = w.Write(e.body) // the client may have gone
 	}
 	maps.Copy(header, trailer)
-	ex.decision.Outcome, ex.decision.Status, ex.decision.Waited = OutcomeReplayed, e.status, rec.Waited
+	ex.decision.Outcome, ex.decision.Status, ex.decision.Waited = outcomelog.Replayed, e.status, rec.Waited
 }
 
-// refuse answers with the problem that the error stands for.
+// refuse answers with the problem for the error.
 func (ex *exchange) refuse(w http.ResponseWriter, err error) {
 	p, outcome := problemOf(err)
 	p.PolicyURL = ex.m.set.PolicyURL
@@ -252,7 +198,9 @@ func (ex *exchange) tell() {
 		return
 	}
 	d := &ex.decision
-	d.Said, d.Rule, d.Fields = ex.note.Said()
+	if ex.run != nil {
+		d.Said, d.Rule, d.Fields = ex.run.note.Said()
+	}
 	d.Took, d.Method, d.Pattern = time.Since(ex.began), ex.request.Method, ex.request.Pattern
 	ex.m.set.OnDecision(ex.request.Context(), *d)
 }

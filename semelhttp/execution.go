@@ -3,6 +3,7 @@ package semelhttp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 
@@ -10,24 +11,27 @@ import (
 	"github.com/semel-dev/semel/outcomelog"
 )
 
-// panicNote is what operators read of a claim whose handler panicked.
+// panicNote is the note of a claim whose handler panicked, for operators.
 const panicNote = "panic"
 
-// execution is a handler's run under a claim. The handler can keep it alive
-// through its request's context, so nothing of it is reused, and it lets go of
-// the exchange when the handler has returned.
+// execution is a handler's run under a claim, and the settlement of it. It knows
+// nothing of the exchange that started it, which reads outcome, err and note when
+// the handler has returned. The handler can keep it alive through its request's
+// context, so it is not reused.
 type execution struct {
-	*exchange
-
+	m       *Middleware
 	claim   claim
 	tx      *txClaim // the claim, in transaction mode
+	request *http.Request
 	ctx     executionContext
 	reader  bodyReader
 	capture capture
-	end     func() // of the claim's context, once it is detached
 	note    outcomelog.Note
 	release bool     // a stream whose claim is released when the handler returns
-	said    disposal // what the handler said with Dispose
+	asked   disposal // by the handler, with Dispose
+
+	outcome outcomelog.Outcome
+	err     error // of the settlement
 }
 
 // claim is the right under which a handler runs: a [semel.Claim], or a
@@ -37,14 +41,14 @@ type claim interface {
 	Digest() semel.Digest
 	Fence() semel.Fence
 	Attempt() int
-	Detach() (end func())
+	Detach() *semel.Detached
 	Complete(outcome, summary []byte) error
 	CompleteWithout(summary []byte) error
 	Release(note string) error
 	Unknown(note string) error
 }
 
-// disposal is what [Dispose] was given.
+// disposal holds the arguments of [Dispose].
 type disposal struct {
 	state semel.State
 	note  string
@@ -71,95 +75,116 @@ func (c *executionContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// Dispose lets a handler say how its claim ends, where the status of its answer
-// would say something else: [semel.StateCompleted] (the answer is the outcome),
+// Dispose lets a handler say how its claim ends, where the status of its answer,
+// or a redirect to what looks like a sign-in page, would say something else:
+// [semel.StateCompleted] (the answer is the outcome),
 // [semel.StateReleased] (nothing happened; a retry runs) or
-// [semel.StateUnknown] (nobody can tell). note is for operators. The last call
+// [semel.StateUnknown] (not known). note is for operators. The last call
 // before the answer is complete, or before its stream starts, counts. It does
 // nothing without a claim, and is to be called from the handler's goroutine.
 func Dispose(ctx context.Context, s semel.State, note string) {
 	run, ok := ctx.Value(executionKey{}).(*execution)
 	if ok && (s == semel.StateCompleted || s == semel.StateReleased || s == semel.StateUnknown) {
-		run.said = disposal{s, note}
+		run.asked = disposal{s, note}
 	}
 }
 
-// execute runs the handler under the claim.
-func (ex *exchange) execute(w http.ResponseWriter, next http.Handler, claim claim) {
-	d := &ex.decision
-	d.Executed, d.Fence, d.Attempt = true, claim.Fence(), claim.Attempt()
-	for name, values := range w.Header() {
-		ex.outer = append(ex.outer, field{name, values})
-	}
-	run := &execution{exchange: ex, claim: claim}
-	ex.note = &run.note
-	if tx, ok := claim.(*txClaim); ok {
-		run.tx, tx.run = tx, run
-	}
-	run.capture = capture{under: w, run: run, declared: -1}
+// newExecution prepares the run of a handler that answers to w.
+func (m *Middleware) newExecution(w http.ResponseWriter, r *http.Request, body *Body, claim claim) *execution {
+	run := &execution{m: m, claim: claim, request: r}
+	run.tx, _ = claim.(*txClaim)
 	run.ctx = executionContext{Context: claim.Context(), run: run}
-	run.reader.body = &ex.body
-	r := ex.request.WithContext(&run.ctx)
-	r.Body = &run.reader
-	returned := false
-	defer func() { run.finish(r, returned) }()
-	next.ServeHTTP(&run.capture, r)
-	returned = true
+	run.reader.body = body
+	mem, _ := m.scratches.Get().(*scratch)
+	for name, values := range w.Header() {
+		mem.outer = append(mem.outer, field{name, values})
+	}
+	run.capture = capture{under: w, m: m, mem: mem, settle: run, held: run.tx != nil, declared: -1}
+	return run
 }
 
 // finish settles what is not settled yet and sends what was held back. Without
-// returned, a panic (or runtime.Goexit) is on its way through, and stays so.
-func (run *execution) finish(r *http.Request, returned bool) {
+// returned, a panic (or runtime.Goexit) is on its way through, and stays so. The
+// error is that of a transaction that did not commit: nothing was sent.
+func (run *execution) finish(returned bool) (err error) {
 	c := &run.capture
-	run.strayed = c.leave()
-	defer run.close()
+	strayed := c.leave()
+	defer run.close(strayed)
 	_ = run.reader.Close()
-	run.adopt(r)
 	switch {
 	case c.mode == buffering && returned:
 		if c.status == 0 {
 			c.writeHeader(http.StatusOK)
 		}
 		switch {
-		case run.tx != nil:
-			run.commit()
+		case c.held:
+			return run.commit()
 		case c.mode == buffering: // not 101, which streams
 			c.send(run.settleAnswer())
 		}
 	case c.mode == buffering:
 		if run.tx != nil {
-			run.tx.panicked = true
+			run.tx.failed = true
 		}
 		c.Header()[StatusHeader] = run.settlePanic() // for a recovering outer handler
 	case run.release:
 		run.settleReleasedStream(returned)
 	}
-	if returned && c.status != 0 {
-		run.decision.Status = c.status
-	}
+	return nil
 }
 
-// close lets go of what later requests use again.
-func (run *execution) close() {
-	if run.end != nil {
-		run.end()
+// commit ends the transaction as the answer says, and sends the answer; or
+// discards it and returns why the transaction did not commit.
+func (run *execution) commit() error {
+	c := &run.capture
+	err := c.unfit
+	var word []string
+	run.tx.failed = c.status >= http.StatusInternalServerError
+	if err != nil {
+		_ = run.tx.Rollback(err.Error()) // nothing happened, whatever it returns
+	} else if word = run.settleAnswer(); run.outcome == outcomelog.NotStored {
+		err = run.err
 	}
-	if !run.strayed {
-		run.exchange = nil
+	if err == nil {
+		c.send(word)
+		return nil
+	}
+	if errors.Is(err, semel.ErrUnknown) {
+		err = fmt.Errorf("%w: %w", errUncertain, err)
+	}
+	c.discard()
+	return err
+}
+
+// close ends a stream, and lets go of what later requests use again, unless a
+// goroutine that the handler left behind still uses it.
+func (run *execution) close(strayed bool) {
+	c := &run.capture
+	if c.stream != nil {
+		c.stream.end()
+	}
+	if !strayed {
+		c.mem.reset()
+		c.m.scratches.Put(c.mem)
+		c.mem, run.request = nil, nil
 	}
 }
 
 // disposition says how the claim of an answer with this status ends.
 func (run *execution) disposition(status int) disposal {
-	if run.said.state != semel.StateAbsent {
-		return run.said
+	if run.asked.state != semel.StateAbsent {
+		return run.asked
 	}
-	failed := status >= http.StatusInternalServerError
+	signIn, elsewhere := run.signsIn(status)
+	released := releases(status) || signIn
+	failed := status >= http.StatusInternalServerError && !released
 	d := disposal{note: "answered " + strconv.Itoa(status)}
 	switch on5xx := run.m.set.On5xx; {
-	case !releases(status) && !failed, failed && on5xx == StoreOn5xx:
+	case elsewhere && on5xx == UnknownOn5xx: // it may be a bank's, where a payment goes on
+		d.state = semel.StateUnknown
+	case !released && !failed, failed && on5xx == StoreOn5xx:
 		return disposal{state: semel.StateCompleted}
-	case failed && on5xx == UnknownOn5xx:
+	case failed && on5xx == UnknownOn5xx, run.tx == nil && on5xx == ReleaseOn5xx && lostAnswer(status):
 		d.state = semel.StateUnknown
 	case run.tx == nil && run.claim.Context().Err() != nil: // it may have been cut off halfway
 		d.state, d.note = semel.StateUnknown, d.note+" after the claim's time had ended"
@@ -171,42 +196,36 @@ func (run *execution) disposition(status int) disposal {
 
 // settleAnswer records the complete answer and returns the word for it.
 func (run *execution) settleAnswer() []string {
-	c, w := &run.capture, &run.m.words
+	c := &run.capture
 	d := run.disposition(c.status)
 	if d.state != semel.StateCompleted {
 		return run.settleOtherwise(d)
 	}
 	bodyLen := c.length()
-	if bodyLen > run.m.set.MaxResponseBytes { // held back for the transaction's sake
+	short := c.declared > int64(bodyLen) && run.request.Method != http.MethodHead && bodyAllowed(c.status)
+	// A body that is shorter than declared is a broken answer, and so would
+	// every replay be. One that is too long was held back for the commit alone.
+	if short || bodyLen > run.m.set.MaxResponseBytes {
 		return run.noteCompleted(run.claim.CompleteWithout(run.summary()))
 	}
-	if c.declared > int64(bodyLen) && run.request.Method != http.MethodHead && bodyAllowed(c.status) {
-		// Shorter than declared: the client meets a broken answer, and so
-		// would every replay.
-		return run.noteCompleted(run.claim.CompleteWithout(run.summary()))
-	}
-	envelope := run.envelope
+	envelope := c.mem.envelope
 	if c.hasTrailer() {
 		c.trailer()
-		envelope, run.envelope = run.envelope, run.envelope[:c.bodyAt+bodyLen]
+		envelope, c.mem.envelope = c.mem.envelope, c.mem.envelope[:c.bodyAt+bodyLen]
 	}
 	patchPrefix(envelope, c.bodyAt, bodyLen)
-	if err := run.claim.Complete(envelope, run.summary()); err != nil {
-		return run.noteCompleted(err)
-	}
-	run.decision.Outcome = OutcomeExecuted
-	return w.executed
+	return run.noteCompleted(run.claim.Complete(envelope, run.summary()))
 }
 
 // settleStream records an answer that goes out before it is complete. The
 // claim's context lives on: the handler is still at work.
 func (run *execution) settleStream() []string {
-	run.end = run.claim.Detach()
+	run.detach()
 	d := run.disposition(run.capture.status)
 	if d.state == semel.StateReleased {
-		// Not before the handler has returned: a retry must not run beside it.
+		// Not before the handler has returned: a retry must not run next to it.
 		run.release = true
-		run.decision.Outcome = OutcomeReleased
+		run.outcome = outcomelog.Released
 		return run.m.words.released
 	}
 	if d.state != semel.StateCompleted {
@@ -230,12 +249,12 @@ func (run *execution) settleReleasedStream(returned bool) {
 
 // settleHijack records that the connection was handed out.
 func (run *execution) settleHijack() error {
-	run.end = run.claim.Detach()
+	run.detach()
 	run.capture.status = http.StatusSwitchingProtocols
 	err := run.claim.CompleteWithout(run.summary())
 	run.capture.status = 0
 	run.noteCompleted(err)
-	if run.decision.Outcome == OutcomeNotStored {
+	if run.outcome == outcomelog.NotStored {
 		return err
 	}
 	return nil
@@ -246,17 +265,18 @@ func (run *execution) settlePanic() []string {
 	d := run.disposition(http.StatusInternalServerError)
 	if d.state != semel.StateCompleted {
 		d.note = panicNote
-		if run.said.note != "" {
-			d.note += " after: " + run.said.note
+		if run.asked.note != "" {
+			d.note += " after: " + run.asked.note
 		}
 		return run.settleOtherwise(d)
 	}
-	e := appendPrefix(run.envelope[:0], http.StatusInternalServerError, false)
+	mem := run.capture.mem
+	e := appendPrefix(mem.envelope[:0], http.StatusInternalServerError, false)
 	e = appendHeader(e, http.Header{"Content-Type": {"text/plain; charset=utf-8"}})
 	bodyAt := len(e)
 	e = append(e, http.StatusText(http.StatusInternalServerError)...)
 	patchPrefix(e, bodyAt, len(e)-bodyAt)
-	run.envelope = e
+	mem.envelope = e
 	return run.noteCompleted(run.claim.Complete(e, nil))
 }
 
@@ -266,13 +286,13 @@ func (run *execution) settleOtherwise(d disposal) []string {
 		if !run.noteSettled(run.claim.Unknown(d.note)) {
 			return run.m.words.notStored
 		}
-		run.decision.Outcome = OutcomeUnknown
+		run.outcome = outcomelog.Unknown
 		return run.m.words.unknown
 	}
 	if !run.noteSettled(run.claim.Release(d.note)) {
 		return run.m.words.notStored
 	}
-	run.decision.Outcome = OutcomeReleased
+	run.outcome = outcomelog.Released
 	return run.m.words.released
 }
 
@@ -281,26 +301,30 @@ func (run *execution) noteCompleted(err error) []string {
 	if !run.noteSettled(err) {
 		return run.m.words.notStored
 	}
-	run.decision.Outcome = OutcomeExecuted
+	run.outcome = outcomelog.Executed
 	return run.m.words.executed
 }
 
 // noteSettled reports whether the claim is settled: by us, or by the handler
-// itself before.
+// itself before. A settlement that failed stays so: a second one is refused as if
+// the first had been recorded.
 func (run *execution) noteSettled(err error) bool {
+	if run.outcome == outcomelog.NotStored {
+		return false
+	}
 	if err == nil || (errors.Is(err, semel.ErrSettled) && !errors.Is(err, semel.ErrNotStored)) {
 		return true
 	}
-	run.decision.Outcome, run.decision.Err = OutcomeNotStored, err
+	run.outcome, run.err = outcomelog.NotStored, err
 	return false
 }
 
 // summary is the envelope of an answer whose body is not kept.
 func (run *execution) summary() []byte {
-	e := appendPrefix(run.short[:0], run.capture.status, true)
+	e := appendPrefix(run.capture.mem.short[:0], run.capture.status, true)
 	e = append(e, 0, 0, 0, 0, 0)
 	count := 0
-	for _, f := range run.sent {
+	for _, f := range run.capture.mem.sent {
 		if (f.name == "Location" || f.name == "Content-Type") && len(f.values) > 0 {
 			e = appendField(e, f.name, f.values[:1])
 			count++
@@ -308,6 +332,6 @@ func (run *execution) summary() []byte {
 	}
 	patchCount(e[envelopePrefix:], count)
 	patchPrefix(e, len(e), 0)
-	run.short = e
+	run.capture.mem.short = e
 	return e
 }

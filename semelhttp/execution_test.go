@@ -18,17 +18,21 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/semelhttp"
 	"github.com/semel-dev/semel/store/memstore"
-	"github.com/semel-dev/semel/store/storefault"
+	"github.com/semel-dev/semel/store/storetest"
 )
 
 // TestStatuses: which answers are the outcome, and which let a retry run.
 func TestStatuses(t *testing.T) {
 	t.Parallel()
 	word := map[int]string{
-		401: "released", 403: "released", 408: "released", 421: "released", 423: "released", 425: "released", 429: "released",
-		500: "released", 502: "released", 503: "released",
+		401: "released", 403: "released", 407: "released", 408: "released", 417: "released", 419: "released", 421: "released", 423: "released", 425: "released", 429: "released",
+		405: "released", 411: "released", 413: "released", 414: "released", 415: "released", 431: "released", 440: "released",
+		500: "released", 501: "released", 502: "unknown", 503: "released", 504: "unknown", 511: "released", 599: "released",
 	}
-	for _, status := range []int{200, 201, 202, 204, 299, 302, 303, 304, 400, 401, 402, 403, 404, 408, 409, 410, 412, 418, 421, 422, 423, 425, 429, 451, 499, 500, 502, 503} {
+	for _, status := range []int{
+		200, 201, 202, 204, 299, 302, 303, 304, 400, 401, 402, 403, 404, 405, 406, 407, 408, 409, 410, 411, 412, 413, 414, 415, 417, 418, 419, 421,
+		422, 423, 425, 429, 431, 440, 451, 499, 500, 501, 502, 503, 504, 511, 599,
+	} {
 		t.Run(strconv.Itoa(status), func(t *testing.T) {
 			t.Parallel()
 			var invoices counter
@@ -44,6 +48,14 @@ func TestStatuses(t *testing.T) {
 					t.Errorf("got %q and %q, want released", first.word(), second.word())
 				}
 				invoices.wantRan(t, "released", 2)
+				return
+			}
+			if word[status] == "unknown" {
+				if first.word() != "unknown" {
+					t.Errorf("got %q, want unknown", first.word())
+				}
+				wantProblem(t, second, http.StatusConflict, "outcome-unknown")
+				invoices.wantRan(t, "promise 3", 1)
 				return
 			}
 			if first.word() != "executed" {
@@ -229,12 +241,12 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// TestLostClaim: a handler whose claim is lost is told, and its answer is not
+// TestLostClaim: a handler whose claim is lost is notified, and its answer is not
 // passed off as recorded (promise 7).
 func TestLostClaim(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := storefault.Wrap(memstore.New(nil), storefault.Plan{})
+		store := storetest.Break(memstore.New(nil), storetest.Faults{})
 		d := newDoor(t, doorOptions{store: store})
 		handler := d.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			store.Partition()

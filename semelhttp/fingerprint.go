@@ -10,10 +10,6 @@ import (
 )
 
 const (
-	// DefaultMaxCanonicalBytes is the default of
-	// FingerprintOptions.MaxCanonicalBytes.
-	DefaultMaxCanonicalBytes = 1 << 20
-
 	// fingerprintVersion goes first, so that a later way of counting never
 	// equals this one.
 	fingerprintVersion = "semelhttp/1"

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/outcomelog"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
@@ -48,7 +49,7 @@ func TestFingerprint(t *testing.T) {
 			server := d.serve(t, invoices.create)
 			ask(t, server, "k1", test.bodyA, "Content-Type", test.typeA)
 			ask(t, server, "k1", test.bodyB, "Content-Type", test.typeB)
-			want := []semelhttp.Outcome{"executed", "mismatch"}
+			want := []outcomelog.Outcome{"executed", "mismatch"}
 			if test.same {
 				want[1] = "replayed"
 			}
@@ -76,7 +77,7 @@ func TestFingerprintFunc(t *testing.T) {
 	wantOutcomes(t, d, "executed", "replayed", "mismatch")
 }
 
-// TestFingerprintFuncWithoutBody: a body that does not count arrives all the same.
+// TestFingerprintFuncWithoutBody: a body that does not count still arrives.
 func TestFingerprintFuncWithoutBody(t *testing.T) {
 	t.Parallel()
 	d := newDoor(t, doorOptions{Options: semelhttp.Options{Fingerprint: semelhttp.FingerprintOptions{

@@ -25,12 +25,18 @@ const (
 )
 
 // FromFormField takes the key from a field of a form, URL-encoded or multipart.
-// A body that is no form has none; a field that stands twice is refused, and so
-// is a form that is compressed, whose fields nobody can read.
+// A body of another type has none; a field that occurs twice is refused, and so
+// are a field whose name differs in letter case alone, which some applications
+// take for the same, and a form that is compressed, whose fields cannot be read.
 //
 // A page that its browser keeps shows the same hidden field again. Where the
 // same token with other contents should be a new request instead of a refusal,
 // use [Derived] over the whole body.
+//
+// Answers to a key that is a UUID, or anything else of 1 to 64 letters, digits, "-"
+// and "_", set the cookie semel_outcome, by which the guard script of package web
+// knows the outcome, and the next page says that a repetition was one. An
+// application that sets it keeps its own.
 func FromFormField(name string) KeySource { return formSource(name) }
 
 type formSource string
@@ -41,10 +47,12 @@ func (s formSource) Key(r *http.Request, body *Body) (string, bool, error) {
 	found := false
 	err := eachField(r, body, func(f formField) error {
 		switch {
+		case f.name != string(s) && strings.EqualFold(f.name, string(s)):
+			return caseError("field", f.name, string(s))
 		case f.name != string(s):
 			return nil
 		case found:
-			return fmt.Errorf("%w: the field %s stands twice", semel.ErrKeyInvalid, f.name)
+			return fmt.Errorf("%w: the field %s occurs twice", semel.ErrKeyInvalid, f.name)
 		case f.digested:
 			return fmt.Errorf("%w: the field %s is too long", semel.ErrKeyInvalid, f.name)
 		}
@@ -64,11 +72,11 @@ type formField struct {
 }
 
 // eachField calls visit for every field of a form, in constant memory. A body
-// that is no form has none.
+// of another type has none.
 func eachField(r *http.Request, body *Body, visit func(formField) error) error {
 	contentType := r.Header.Get("Content-Type")
 	media, params, err := mime.ParseMediaType(contentType)
-	if err != nil { // applications read a form whose parameters are malformed, too
+	if err != nil { // applications also read a form whose parameters are malformed
 		media, _, _ = strings.Cut(contentType, ";")
 		media = strings.ToLower(strings.TrimSpace(media))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/dunglas/httpsfv"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/outcomelog"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
@@ -34,7 +35,7 @@ func FuzzKeyHeader(f *testing.F) {
 	handler := d.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { ran++ }))
 	f.Fuzz(func(t *testing.T, value string) {
 		ran, round, d.decisions = 0, round+1, nil
-		try := func(value string) semelhttp.Outcome {
+		try := func(value string) outcomelog.Outcome {
 			name = ""
 			w := &discard{header: http.Header{}}
 			handler.ServeHTTP(w, &http.Request{
@@ -57,7 +58,7 @@ func FuzzKeyHeader(f *testing.F) {
 			key := name
 			quoted, err := httpsfv.Marshal(httpsfv.NewItem(key))
 			if err != nil {
-				t.Fatalf("%q: the key %q is no String: %v", value, key, err)
+				t.Fatalf("%q: the key %q is not a String: %v", value, key, err)
 			}
 			if again := try(quoted); again != "replayed" || name != key || ran != 1 {
 				t.Fatalf("%q: then %s got %s with the key %q and ran %d times", value, quoted, again, name, ran)

@@ -1,6 +1,7 @@
 package semelhttp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -21,7 +22,8 @@ type Middleware struct {
 	set       settings
 	words     words
 	exchanges sync.Pool // of *exchange, between requests
-	// statusLimit bounds how often a scope asks what became of its requests.
+	scratches sync.Pool // of *scratch
+	// statusLimit bounds how often a scope asks for the outcome of its requests.
 	statusLimit *ratelimit.Limiter
 }
 
@@ -45,7 +47,10 @@ func New(g *semel.Guard, scope ScopeFunc, opts *Options) (*Middleware, error) {
 			return nil, fmt.Errorf("semelhttp: new middleware: %w", err)
 		}
 	}
-	return &Middleware{guard: g, scope: scope, set: set, words: newWords(), statusLimit: newStatusLimit()}, nil
+	return &Middleware{
+		guard: g, scope: scope, set: set, words: newWords(), statusLimit: newStatusLimit(),
+		scratches: sync.Pool{New: newScratch},
+	}, nil
 }
 
 // Handler wraps next. Mount it inside of what authenticates and authorises the
@@ -56,7 +61,7 @@ func (m *Middleware) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// serve is the walk: method, key, scope, body and fingerprint, claim.
+// serve finds the key and its scope. Requests that carry none pass untouched.
 func (m *Middleware) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	if !slices.Contains(m.set.Methods, r.Method) {
 		next.ServeHTTP(w, r)
@@ -80,7 +85,90 @@ func (m *Middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 	case !found:
 		ex.began = time.Time{} // nothing to tell
 		ex.pass(w, next)
+	case s.formField:
+		ex.begin(tellOutcome(w, r, key.Name), next, key)
 	default:
 		ex.begin(w, next, key)
 	}
+}
+
+// begin reads the body, asks the guard, and does what it says.
+func (ex *exchange) begin(w http.ResponseWriter, next http.Handler, key semel.Key) {
+	m := ex.m
+	ctx := ex.request.Context()
+	if m.guard.Holds(ctx, key) {
+		ex.began = time.Time{}
+		ex.pass(w, next) // mounted twice
+		return
+	}
+	fp, err := m.fingerprint(ex.request, &ex.body, &ex.hasher)
+	if err != nil {
+		ex.refuse(w, err)
+		return
+	}
+	var asked time.Time
+	if m.set.OnDecision != nil {
+		asked = time.Now()
+	}
+	claim, rec, err := m.claim(ctx, key, fp)
+	if m.set.OnDecision != nil {
+		ex.decision.Digest, ex.decision.Begin = m.digest(key, claim, rec, err), time.Since(asked)
+	}
+	switch {
+	case claim != nil:
+		ex.execute(w, next, claim)
+	case rec != nil:
+		if ex.mayTell(w, rec) {
+			ex.replay(w, rec)
+		}
+	case errors.Is(err, semel.ErrKeyInvalid): // the name is good
+		ex.refuse(w, &optionError{"scope", err})
+	case m.set.FailOpen && unreachable(err):
+		ex.unprotected(w, next, err)
+	default:
+		if record, tells := told(err); !tells || ex.mayTell(w, record) {
+			ex.refuse(w, err)
+		}
+	}
+}
+
+// claim asks the guard, for a claim with a transaction if the options say so.
+func (m *Middleware) claim(ctx context.Context, key semel.Key, fp semel.Fingerprint) (claim, *semel.Record, error) {
+	if m.set.Transactor == nil {
+		c, rec, err := m.guard.Begin(ctx, key, fp)
+		if c == nil { // else the interface would not be nil
+			return nil, rec, err
+		}
+		return c, nil, nil
+	}
+	c, rec, err := m.guard.BeginTx(ctx, m.set.Transactor, key, fp)
+	if c == nil {
+		return nil, rec, err
+	}
+	return &txClaim{TxClaim: c}, nil, nil
+}
+
+// execute runs the handler under the claim, and has the outcome settled before
+// the first byte of the answer goes out.
+func (ex *exchange) execute(w http.ResponseWriter, next http.Handler, claim claim) {
+	d := &ex.decision
+	d.Executed, d.Fence, d.Attempt = true, claim.Fence(), claim.Attempt()
+	run := ex.m.newExecution(w, ex.request, &ex.body, claim)
+	ex.run = run
+	r := ex.request.WithContext(&run.ctx)
+	r.Body = &run.reader
+	returned := false
+	defer func() {
+		ex.adopt(r)
+		err := run.finish(returned)
+		d.Outcome, d.Err = run.outcome, run.err
+		if returned {
+			d.Status = run.capture.status
+		}
+		if err != nil {
+			ex.refuse(w, err)
+		}
+	}()
+	next.ServeHTTP(&run.capture, r)
+	returned = true
 }

@@ -15,8 +15,8 @@ const (
 )
 
 // words are the values of [StatusHeader], ready to be put into a header. They
-// are shared by all requests, and their capacity is their length, so whoever
-// appends gets a copy.
+// are shared by all requests, and their capacity is their length, so that
+// appending makes a copy.
 type words struct {
 	executed, replayed, notStored, unprotected, released, unknown, yes []string
 }
@@ -67,15 +67,38 @@ func bodyAllowed(status int) bool {
 	return status >= 200 && status != http.StatusNoContent && status != http.StatusNotModified
 }
 
+// Statuses without a name in net/http.
+const (
+	statusPageExpired  = 419 // Laravel: the form's token is too old
+	statusLoginTimeout = 440 // IIS: the session has ended
+)
+
 // releases reports whether a status says that nothing happened, so that a
-// retry runs: not allowed, not now, or not here.
+// retry runs: not signed in, not allowed, not now, not here, or refused before any
+// work, by what routes and reads requests. 404, 406 and 410 are not among them:
+// applications also answer them in the middle of their work
+// (docs/decisions/0025). A redirect to a sign-in page says the same, see
+// leadsToSignIn.
 func releases(status int) bool {
 	switch status {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusMisdirectedRequest,
-		http.StatusLocked, http.StatusTooEarly, http.StatusTooManyRequests:
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired, http.StatusRequestTimeout,
+		http.StatusExpectationFailed, // RFC 9110, section 10.1.1: to be sent again without Expect
+		statusPageExpired, http.StatusMisdirectedRequest, http.StatusLocked, http.StatusTooEarly,
+		http.StatusTooManyRequests, statusLoginTimeout, http.StatusNetworkAuthenticationRequired:
+		return true
+	case http.StatusMethodNotAllowed, http.StatusLengthRequired, http.StatusRequestEntityTooLarge, http.StatusRequestURITooLong,
+		http.StatusUnsupportedMediaType, http.StatusRequestHeaderFieldsTooLarge:
 		return true
 	}
 	return false
+}
+
+// lostAnswer reports whether a status is a gateway's word for an answer that it did
+// not get (RFC 9110, sections 15.6.3 and 15.6.5): what it asked may have acted. A
+// handler that passes its own upstream's failure on says the same. 503 is not among
+// them: it refuses.
+func lostAnswer(status int) bool {
+	return status == http.StatusBadGateway || status == http.StatusGatewayTimeout
 }
 
 // Streams reports whether an answer with this Content-Type only makes sense as

@@ -81,7 +81,7 @@ func TestOuterHeaders(t *testing.T) {
 	}
 }
 
-// TestHeaderFlood: headers that do not fit beside the body are like a body that
+// TestHeaderFlood: headers that do not fit next to the body are like a body that
 // does not.
 func TestHeaderFlood(t *testing.T) {
 	t.Parallel()

@@ -17,15 +17,16 @@ import (
 const (
 	// maxSearchBytes of a JSON body are searched for a key.
 	maxSearchBytes = 8 << 20
-	// maxSearchDepth is how deep a JSON body may be nested.
+	// maxSearchDepth limits how deep a JSON body may be nested.
 	maxSearchDepth = 512
 )
 
 // FromJSONPointer takes the key from a JSON body, at a JSON pointer (RFC 6901)
 // such as "/id" or "/order/0/token". A string or a number is a key; null, and a
-// body that is not JSON, has none. A member that stands twice is refused,
-// because readers disagree which one counts. [New] reports a pointer that is
-// none.
+// body that is not JSON, has none. A member that occurs twice is refused,
+// because readers disagree which one counts; so is a name on the way to it in
+// other letter case, which some applications (encoding/json, System.Text.Json)
+// take for the member. [New] reports a pointer that is none.
 func FromJSONPointer(pointer string) KeySource {
 	path, err := parsePointer(pointer)
 	return &pointerSource{pointer: pointer, path: path, err: err}
@@ -77,7 +78,7 @@ func parsePointer(pointer string) ([]string, error) {
 	path := strings.Split(pointer[1:], "/")
 	for i, step := range path {
 		if strings.HasSuffix(strings.ReplaceAll(strings.ReplaceAll(step, "~0", ""), "~1", ""), "~") {
-			return nil, fmt.Errorf("semelhttp: JSON pointer %q: ~ stands for nothing (write ~0)", pointer)
+			return nil, fmt.Errorf("semelhttp: JSON pointer %q: a lone ~ has no meaning (write ~0)", pointer)
 		}
 		path[i] = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
 	}
@@ -139,7 +140,7 @@ func (r *errorReader) Read(p []byte) (int, error) {
 }
 
 // jsonSearch walks a JSON text token by token, the whole of it, so that a
-// member that stands twice is noticed.
+// member that occurs twice is noticed.
 type jsonSearch struct {
 	dec   *json.Decoder
 	found json.RawMessage
@@ -150,7 +151,7 @@ type jsonSearch struct {
 func (s *jsonSearch) value(path []string, depth int) error {
 	if path != nil && len(path) == 0 {
 		if s.found != nil {
-			return fmt.Errorf("%w: the member that holds it stands twice", semel.ErrKeyInvalid)
+			return fmt.Errorf("%w: the member that holds it occurs twice", semel.ErrKeyInvalid)
 		}
 		return s.dec.Decode(&s.found)
 	}
@@ -178,8 +179,12 @@ func (s *jsonSearch) members(path []string, depth int, next func(int) (string, e
 			return err
 		}
 		var rest []string
-		if len(path) > 0 && step == path[0] {
+		switch {
+		case len(path) == 0:
+		case step == path[0]:
 			rest = path[1:]
+		case strings.EqualFold(step, path[0]):
+			return caseError("member", step, path[0])
 		}
 		if err := s.value(rest, depth+1); err != nil {
 			return err
@@ -189,8 +194,13 @@ func (s *jsonSearch) members(path []string, depth int, next func(int) (string, e
 	return err
 }
 
+// caseError refuses a name that an application may take for the one that counts.
+func caseError(what, name, wanted string) error {
+	return fmt.Errorf("%w: the %s %.80q differs from %.80q in letter case alone, and readers disagree whether it is the same", semel.ErrKeyInvalid, what, name, wanted)
+}
+
 func (s *jsonSearch) name() (string, error) {
 	token, err := s.dec.Token()
-	name, _ := token.(string) // the decoder lets nothing else stand here
+	name, _ := token.(string) // the decoder accepts nothing else here
 	return name, err
 }

@@ -14,8 +14,8 @@ type KeySource interface {
 	// Key returns the name of the intent, or found = false when the request
 	// carries none. An error that wraps [semel.ErrKeyInvalid] is answered with
 	// 400; one that comes from body must be returned wrapped; a [*semel.Error] of
-	// [semel.ErrUnavailable] is what a store that cannot be reached is (503, or
-	// Options.FailOpen).
+	// [semel.ErrUnavailable] is treated like a store that cannot be reached (503,
+	// or Options.FailOpen).
 	Key(r *http.Request, body *Body) (name string, found bool, err error)
 	// String describes the source in the published policy, such as
 	// "header Idempotency-Key".
@@ -31,7 +31,7 @@ func FromHeader(name string) KeySource {
 
 type headerSource struct {
 	name    string
-	literal bool // the value is the key as it stands
+	literal bool // the value is the key, unparsed
 }
 
 // Key implements [KeySource].

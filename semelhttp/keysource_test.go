@@ -40,7 +40,7 @@ func TestHeaderKeys(t *testing.T) {
 	}
 }
 
-// TestInvalidHeaderKeys: nothing runs, nothing is claimed, and the caller is told
+// TestInvalidHeaderKeys: nothing runs, nothing is claimed, and the caller learns
 // why, without the key.
 func TestInvalidHeaderKeys(t *testing.T) {
 	t.Parallel()
@@ -197,7 +197,7 @@ func TestBodyKeys(t *testing.T) {
 	}
 }
 
-// TestCompressedForms: nobody can read the key in one, so it does not pass as a
+// TestCompressedForms: the key in one cannot be read, so it does not pass as a
 // request without.
 func TestCompressedForms(t *testing.T) {
 	t.Parallel()
@@ -219,7 +219,7 @@ func TestCompressedForms(t *testing.T) {
 	}
 }
 
-// TestWebhookID: the key of Standard Webhooks, as it stands.
+// TestWebhookID: the key of Standard Webhooks, unparsed.
 func TestWebhookID(t *testing.T) {
 	t.Parallel()
 	var invoices counter

@@ -13,13 +13,13 @@ import (
 const (
 	// maxBoundaryBytes is RFC 2046's bound.
 	maxBoundaryBytes = 70
-	// multipartWindow is how much of a body is looked at, at a time.
+	// multipartWindow is the part of a body that is examined at a time.
 	multipartWindow = 8 << 10
 )
 
 // canonicalMultipart digests a multipart body without its boundary: SHA-256
 // over the parts in their order, each as its length (8 bytes, big-endian)
-// after its SHA-256. A part is what stands between two delimiter lines, its
+// after its SHA-256. A part is the text between two delimiter lines, its
 // header lines and its content byte by byte.
 //
 // It returns errNotCanonical, and the raw bytes should count, for whatever

@@ -15,14 +15,17 @@ import (
 
 // Defaults of [Options].
 const (
-	DefaultHeader       = "Idempotency-Key"
-	DefaultMaxBodyBytes = 64 << 20
-	DefaultSpoolBytes   = 256 << 10
-	DefaultMaxHeldBytes = 8 << 20
-	DefaultPolicyURL    = "/.well-known/idempotency"
+	DefaultHeader    = "Idempotency-Key"
+	DefaultPolicyURL = "/.well-known/idempotency"
 
-	// envelopeRoom is what the default of MaxResponseBytes leaves for the
-	// status and the headers beside the body.
+	defaultMaxBodyBytes      = 64 << 20
+	defaultSpoolBytes        = 256 << 10
+	defaultMaxHeldBytes      = 8 << 20
+	defaultMaxCanonicalBytes = 1 << 20
+	defaultAbandonAfter      = time.Minute
+
+	// envelopeRoom is left by the default of MaxResponseBytes for the
+	// status and the headers.
 	envelopeRoom = 4 << 10
 )
 
@@ -32,12 +35,15 @@ type On5xx uint8
 
 const (
 	// ReleaseOn5xx says that after a failure nothing happened; a retry runs. It
-	// does not apply when the claim's context had ended by then (lost, or
-	// MaxRun): that is unknown.
+	// does not apply to 502 and 504, by which a gateway says that it got no answer,
+	// nor when the claim's context had ended by then (lost, or MaxRun): those are
+	// unknown. In a transaction (Options.Transactor) 502 and 504 roll back like
+	// any other failure, and are released.
 	ReleaseOn5xx On5xx = iota
 	// StoreOn5xx makes a failure the outcome, which is replayed.
 	StoreOn5xx
-	// UnknownOn5xx says that after a failure nobody can tell what happened.
+	// UnknownOn5xx says that after a failure it is not known what happened, nor
+	// after a redirect to what looks like a sign-in page of another host.
 	UnknownOn5xx
 )
 
@@ -52,13 +58,13 @@ type Options struct {
 	// Default POST and PATCH.
 	Methods []string
 	// MaxBodyBytes is the largest request body (413 body-too-large, nothing is
-	// executed). Default DefaultMaxBodyBytes.
+	// executed). Default 64 MiB.
 	MaxBodyBytes int64
 	// SpoolBytes of a request body are kept in memory; a longer one goes to a
 	// temporary file, which is gone when the request has ended. Default
-	// DefaultSpoolBytes.
+	// 256 KiB.
 	SpoolBytes int64
-	// SpoolDir is where temporary files go. Default os.TempDir().
+	// SpoolDir is the directory of temporary files. Default os.TempDir().
 	SpoolDir string
 	// MaxResponseBytes is the largest response body that is kept for replay. A
 	// longer one is streamed, and later attempts get 409 response-not-kept.
@@ -75,7 +81,7 @@ type Options struct {
 	// MaxHeldBytes, with a Transactor, is the largest body that is held back
 	// until the commit; beyond it the transaction is rolled back (500
 	// response-too-large). At least MaxResponseBytes. Default
-	// DefaultMaxHeldBytes.
+	// 8 MiB.
 	MaxHeldBytes int
 	// On5xx applies to 5xx answers and panics, unless the handler says more
 	// with Dispose. Default ReleaseOn5xx.
@@ -86,38 +92,47 @@ type Options struct {
 	// application/grpc). Otherwise the first Flush starts a stream, and a
 	// streamed answer is not kept. A proxy wants true.
 	BufferFlush bool
+	// AbandonAfter bounds how long a streamed answer may stall once
+	// its caller has gone; then the context of its handler ends, before MaxRun.
+	// Until the handler has returned, its claim counts among the guard's
+	// LiveClaims. Default one minute; negative for MaxRun alone.
+	AbandonAfter time.Duration
 	// Fingerprint says what makes two requests the same.
 	Fingerprint FingerprintOptions
-	// BeforeReplay, when set, is asked before an answer that tells of an
+	// BeforeReplay, when set, is asked before an answer that reveals an
 	// earlier attempt is given: a replay, and the refusals in-flight,
 	// key-reused, outcome-unknown, response-not-kept, response-unreadable,
 	// cancelled and duplicate. [Middleware.StatusHandler] asks it too.
-	// It is where a right is checked that may have ended since the first
+	// It checks a right that may have ended since the first
 	// attempt, and costs nothing otherwise: an execution asks the handler.
 	//
 	// rec is the record; nil where the caller may know nothing of it, because
-	// it sent another request under the key. The body of the request has been
-	// read. With nil the answer is given. With a [*DeniedError] its handler
+	// it sent another request under the key. Ask about rec: of a completed record
+	// [ParseResponse] reads the recorded answer. r is the repetition, and agrees with
+	// the first request in scope, key and fingerprint alone: with [Derived] fields, or
+	// a Fingerprint.Func, it may say something else in whatever those leave out, and a
+	// right to that is not the right to see this answer. The body of the request has
+	// been read. With nil the answer is given. With a [*DeniedError] its handler
 	// answers; with any other error the caller gets 503
 	// authorisation-unavailable, without its text. Nothing runs, and nothing of
-	// the record is told. It is called concurrently, and holds no claim.
+	// the record is revealed. It is called concurrently, and holds no claim.
 	BeforeReplay func(r *http.Request, rec *semel.Record) error
 	// FailOpen executes unprotected when the store cannot be reached (promise
-	// 10 then does not hold), unless the store told of a record before it went
+	// 10 then does not hold), unless the store reported a record before it went
 	// away. The reply says Idempotency-Status: unprotected.
 	FailOpen bool
-	// PolicyURL is where PolicyHandler is mounted; problems link to it.
+	// PolicyURL is the address of PolicyHandler; problems link to it.
 	// Default DefaultPolicyURL.
 	PolicyURL string
 	// ScopeText describes the scope to callers in the published policy.
 	// Default: "the caller and the operation".
 	ScopeText string
-	// OnDecision, when set, is told of every request that had a key or lacked
+	// OnDecision, when set, is called for every request that had a key or lacked
 	// a required one, after the answer was written. It must return at once.
 	OnDecision func(context.Context, Decision)
 }
 
-// FingerprintOptions say what makes two requests the same, beside method,
+// FingerprintOptions say what makes two requests the same, in addition to method,
 // host, path, query, content type and content encoding.
 type FingerprintOptions struct {
 	// CanonicalJSON ignores white space and the order of members in a JSON
@@ -125,7 +140,7 @@ type FingerprintOptions struct {
 	// byte for byte.
 	CanonicalJSON bool
 	// MaxCanonicalBytes is the longest body that is canonicalised. Default
-	// DefaultMaxCanonicalBytes.
+	// 1 MiB.
 	MaxCanonicalBytes int64
 	// Headers names further request headers that count.
 	Headers []string
@@ -133,41 +148,10 @@ type FingerprintOptions struct {
 	Func func(*http.Request, *Body) (semel.Fingerprint, error)
 }
 
-// Outcome is what a request came to, in the words of logs and metrics.
-type Outcome string
-
-// The outcomes of a [Decision].
-const (
-	OutcomeExecuted       Outcome = "executed"        // ran, recorded
-	OutcomeReleased       Outcome = "released"        // ran, nothing happened, a retry runs again
-	OutcomeUnknown        Outcome = "unknown"         // ran and nobody can tell, or refused for that reason
-	OutcomeNotStored      Outcome = "not-stored"      // ran, could not be recorded
-	OutcomeQuota          Outcome = "quota"           // not run: the scope has as much as it may
-	OutcomeRolledBack     Outcome = "rolled-back"     // ran, the database undid it, a retry runs again
-	OutcomeUnprotected    Outcome = "unprotected"     // ran without protection
-	OutcomeReplayed       Outcome = "replayed"        // did not run
-	OutcomeInFlight       Outcome = "in-flight"       // did not run
-	OutcomeMismatch       Outcome = "mismatch"        // did not run
-	OutcomeNotKept        Outcome = "not-kept"        // did not run
-	OutcomeUnreadable     Outcome = "unreadable"      // did not run: the recorded answer cannot be decrypted
-	OutcomeDuplicate      Outcome = "duplicate"       // did not run
-	OutcomeCancelled      Outcome = "cancelled"       // did not run
-	OutcomeDenied         Outcome = "denied"          // did not run: BeforeReplay refused to tell of an earlier attempt
-	OutcomeUnavailable    Outcome = "unavailable"     // did not run
-	OutcomeShuttingDown   Outcome = "shutting-down"   // did not run
-	OutcomeAborted        Outcome = "aborted"         // did not run: the caller went away while waiting
-	OutcomeKeyMissing     Outcome = "key-missing"     // did not run
-	OutcomeKeyInvalid     Outcome = "key-invalid"     // did not run
-	OutcomeFormStale      Outcome = "form-stale"      // did not run: ErrFormStale
-	OutcomeBodyTooLarge   Outcome = "body-too-large"  // did not run
-	OutcomeBodyIncomplete Outcome = "body-incomplete" // did not run
-	OutcomeInternal       Outcome = "internal"        // did not run: a function of the options returned an error
-)
-
 // Decision describes one request, for logs and metrics. It holds neither the
 // key nor anything else that is secret.
 type Decision struct {
-	Outcome  Outcome
+	Outcome  outcomelog.Outcome
 	Executed bool // the handler ran
 	Status   int  // of the answer; 0 when none was written (a panic, a hijacked connection)
 	Digest   semel.Digest
@@ -179,7 +163,7 @@ type Decision struct {
 	Method   string
 	Pattern  string // http.Request.Pattern, when known
 	Err      error  // why, when it did not go well
-	// Said, Rule and Fields are what guards in the database noted under the
+	// Said, Rule and Fields were noted by guards in the database under the
 	// handler's context, see [outcomelog.Note]: what it came to there, and by
 	// which uniqueness rule.
 	Said   outcomelog.Outcome
@@ -192,6 +176,7 @@ type settings struct {
 	Options
 	source     *headerSource // Key, when it is the usual kind
 	keyHeader  string        // the header that holds the key, if it is one
+	formField  bool          // a field of a form does
 	varyOnKey  []string      // the Vary header of what depends on the key alone, shared as words are
 	policyLink []string
 	headers    []string // Fingerprint.Headers, canonical
@@ -206,17 +191,18 @@ func (o *Options) withDefaults(policy *semel.Policy) (settings, error) {
 		s.Key = FromHeader(DefaultHeader)
 	}
 	s.source, _ = s.Key.(*headerSource) // nil for another kind
-	s.keyHeader = keyHeader(s.Key)
+	s.keyHeader, s.formField = keyHeader(s.Key), isFormField(s.Key)
 	s.varyOnKey = []string{s.keyHeader}
 	if len(s.Methods) == 0 {
 		s.Methods = []string{http.MethodPost, http.MethodPatch}
 	}
 	s.Methods = slices.Clone(s.Methods)
-	orDefault(&s.MaxBodyBytes, DefaultMaxBodyBytes)
-	orDefault(&s.SpoolBytes, DefaultSpoolBytes)
-	orDefault(&s.Fingerprint.MaxCanonicalBytes, DefaultMaxCanonicalBytes)
+	orDefault(&s.MaxBodyBytes, defaultMaxBodyBytes)
+	orDefault(&s.SpoolBytes, defaultSpoolBytes)
+	orDefault(&s.Fingerprint.MaxCanonicalBytes, defaultMaxCanonicalBytes)
 	orDefault(&s.MaxResponseBytes, max(policy.MaxOutcomeBytes-envelopeRoom, policy.MaxOutcomeBytes/2))
-	orDefault(&s.MaxHeldBytes, max(DefaultMaxHeldBytes, s.MaxResponseBytes))
+	orDefault(&s.MaxHeldBytes, max(defaultMaxHeldBytes, s.MaxResponseBytes))
+	orDefault(&s.AbandonAfter, defaultAbandonAfter)
 	orDefault(&s.PolicyURL, DefaultPolicyURL)
 	orDefault(&s.ScopeText, "the caller and the operation")
 	for _, name := range s.Fingerprint.Headers {
@@ -241,7 +227,7 @@ func (s *settings) check(policy *semel.Policy) error {
 	case s.MaxHeldBytes < s.MaxResponseBytes:
 		return errors.New("semelhttp: MaxHeldBytes is smaller than MaxResponseBytes")
 	case s.Transactor != nil && s.FailOpen:
-		return errors.New("semelhttp: FailOpen and Transactor exclude each other: without the database there is no transaction to run in")
+		return errors.New("semelhttp: FailOpen and Transactor exclude each other: a transaction needs the database")
 	case s.On5xx > UnknownOn5xx:
 		return fmt.Errorf("semelhttp: On5xx has a value that does not exist: %d", s.On5xx)
 	case strings.ContainsAny(s.PolicyURL, "<>\"\r\n "):

@@ -9,7 +9,7 @@ import (
 	"github.com/semel-dev/semel/store/memstore"
 )
 
-// TestNew: what cannot work is said at once.
+// TestNew: what cannot work is refused at once.
 func TestNew(t *testing.T) {
 	t.Parallel()
 	guard, err := semel.New(memstore.New(nil), nil)
@@ -37,6 +37,10 @@ func TestNew(t *testing.T) {
 		},
 		"no fields": func() error {
 			_, err := semelhttp.New(guard, scope, &semelhttp.Options{Key: semelhttp.Derived(semelhttp.DerivedKey{Fields: []string{}})})
+			return err
+		},
+		"fields that fold": func() error {
+			_, err := semelhttp.New(guard, scope, &semelhttp.Options{Key: semelhttp.Derived(semelhttp.DerivedKey{Fields: []string{"/a/id", "/a/ID"}})})
 			return err
 		},
 	} {

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,19 +25,30 @@ const defaultLanguage = "en"
 
 // language holds the texts of the pages in one language.
 type language struct {
-	Policy   string `json:"policy"` // the link to the published policy
-	Result   string `json:"result"` // the link to the result of an earlier attempt
-	Wait     string `json:"wait"`   // "You can try again in %d s."
-	Problems map[string]struct {
+	Policy string `json:"policy"` // the link to the published policy
+	Result string `json:"result"` // the link to the result of an earlier attempt
+	Wait   string `json:"wait"`   // "You can try again in %d s."
+	Back   string `json:"back"`   // the link to the form that nothing came of
+	Once   string `json:"once"`   // how to do once more what may have happened, and the link to the form
+	Pages  map[string]struct {
 		Title  string `json:"title"`
 		Detail string `json:"detail"`
-	} `json:"problems"`
+	} `json:"pages"`
 }
 
-// problemPage is what templates/problem.html shows.
+// mayHaveHappened returns the pages about something that happened, or may have: a
+// person who opens the form again after one of them does it once more.
+func mayHaveHappened() []string {
+	return []string{
+		"commit-unknown", "in-flight", "no-answer", "outcome-unknown", "upstream-failed", "superseded", "response-not-kept", "response-unreadable", "duplicate",
+	}
+}
+
+// problemPage holds the texts of templates/problem.html.
 type problemPage struct {
 	Lang, Title, Detail, Name string
 	Wait                      string
+	Form, Back, Once          string
 	PolicyURL, Policy         string
 	Location, Result          string
 }
@@ -45,8 +58,8 @@ type problemPage struct {
 func writeProblemPage(w http.ResponseWriter, r *http.Request, p *Problem) {
 	lang, texts := chooseLanguage(r.Header.Values("Accept-Language"))
 	page := problemPage{Lang: lang, Title: p.Title, Detail: p.Detail, Name: p.Name, PolicyURL: p.PolicyURL, Policy: texts.Policy}
-	if translated, ok := texts.Problems[p.Name]; ok && lang != defaultLanguage && p.Language == "" {
-		page.Title, page.Detail = translated.Title, translated.Detail
+	if words, ok := texts.Pages[p.Page]; ok {
+		page.Title, page.Detail = words.Title, words.Detail
 	}
 	if p.Language != "" {
 		page.Lang, lang = p.Language, p.Language
@@ -57,28 +70,67 @@ func writeProblemPage(w http.ResponseWriter, r *http.Request, p *Problem) {
 	if location, ok := p.Extra["location"].(string); ok {
 		page.Location, page.Result = location, texts.Result
 	}
-	writePage(w, p.Status, lang, "templates/problem.html", page)
+	if sendsForm(r) {
+		page.Form = cameFrom(r)
+		if slices.Contains(mayHaveHappened(), p.Page) {
+			page.Once = texts.Once
+		} else if page.Form != "" {
+			page.Back = texts.Back
+		}
+	}
+	writePage(w, r, p.Status, lang, "templates/problem.html", page)
+}
+
+// sendsForm reports whether the request is a form of a page.
+func sendsForm(r *http.Request) bool {
+	media, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	switch strings.ToLower(strings.TrimSpace(media)) {
+	case "application/x-www-form-urlencoded", "multipart/form-data", "text/plain":
+		return r.Method == http.MethodPost
+	}
+	return false
+}
+
+// cameFrom returns the path and the query of the page that sent the request, if
+// that page is one of the same site, and "" otherwise. No other host can be in it.
+func cameFrom(r *http.Request) string {
+	from, err := url.Parse(r.Header.Get("Referer"))
+	switch {
+	case err != nil, from.Scheme != "http" && from.Scheme != "https", from.Host == "":
+		return ""
+	case !strings.EqualFold(from.Host, r.Host) && r.Header.Get("Sec-Fetch-Site") != "same-origin":
+		return ""
+	}
+	path := "/" + strings.TrimLeft(from.EscapedPath(), "/\\")
+	if from.RawQuery != "" {
+		path += "?" + from.RawQuery
+	}
+	return path
 }
 
 // writePage answers with one of the embedded pages.
-func writePage(w http.ResponseWriter, status int, lang, name string, data any) {
+func writePage(w http.ResponseWriter, r *http.Request, status int, lang, name string, data any) {
 	var page bytes.Buffer
 	err := must.Get(template.ParseFS(templates, name)).Execute(&page, data)
 	must.Succeed(err, "the embedded page %s can be filled", name)
-	SetPageHeader(w.Header(), page.Bytes())
+	SetPageHeader(w.Header(), r, page.Bytes())
 	w.Header().Set("Content-Language", lang)
 	w.WriteHeader(status)
 	_, _ = w.Write(page.Bytes()) // the client may have gone
 }
 
-// SetPageHeader sets what a page of Semel's is sent with: its type, and a
-// Content-Security-Policy under which it runs nothing, loads nothing, is framed
-// by nobody, and has no style but its own style elements.
-func SetPageHeader(h http.Header, page []byte) {
+// SetPageHeader sets what a page of Semel's is sent with as the answer to r: its
+// type, and a Content-Security-Policy under which it runs nothing, loads nothing,
+// sends nothing and has no style but its own style elements. It is shown in frames
+// of its own origin, and in any frame in which a page of that origin asked for it:
+// that page was allowed to be there, and a refusal must be legible where the form
+// was. Such a page holds links, and nothing that could be clicked by mistake with
+// an effect.
+func SetPageHeader(h http.Header, r *http.Request, page []byte) {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("X-Frame-Options", "DENY")
 	h.Set("Referrer-Policy", "no-referrer")
+	h.Add("Vary", "Sec-Fetch-Dest, Sec-Fetch-Site")
 	styles := ""
 	for rest := page; ; {
 		_, after, found := bytes.Cut(rest, []byte("<style>"))
@@ -93,7 +145,22 @@ func SetPageHeader(h http.Header, page []byte) {
 	if styles == "" {
 		styles = " 'none'"
 	}
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src"+styles+"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	policy := "default-src 'none'; style-src" + styles + "; base-uri 'none'; form-action 'none'"
+	if framedByItself(r) {
+		h.Del("X-Frame-Options")
+	} else {
+		h.Set("X-Frame-Options", "SAMEORIGIN")
+		policy += "; frame-ancestors 'self'"
+	}
+	h.Set("Content-Security-Policy", policy)
+}
+
+// framedByItself reports whether a browser says that the answer goes into a frame,
+// and that a page of the same origin asked for it. No page of another site can make
+// a browser say so.
+func framedByItself(r *http.Request) bool {
+	return slices.Contains([]string{"iframe", "frame", "embed", "object"}, r.Header.Get("Sec-Fetch-Dest")) &&
+		r.Header.Get("Sec-Fetch-Site") == "same-origin"
 }
 
 // chooseLanguage returns the language the reader likes best of those we have.
@@ -141,7 +208,7 @@ func eachQuality(lines []string, visit func(value string, q float64)) {
 			q := 1.0
 			for param := range strings.SplitSeq(params, ";") {
 				if text, ok := strings.CutPrefix(strings.ToLower(strings.TrimSpace(param)), "q="); ok {
-					q, _ = strconv.ParseFloat(text, 64) // what is no number counts as 0
+					q, _ = strconv.ParseFloat(text, 64) // anything but a number counts as 0
 				}
 			}
 			if q > 0 && q <= 1 {

@@ -2,6 +2,7 @@ package semelhttp
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -10,7 +11,7 @@ import (
 	"github.com/semel-dev/semel/internal/must"
 )
 
-// PublishedPolicy is what callers may rely on, as [Middleware.PolicyHandler]
+// PublishedPolicy states what callers may rely on, as [Middleware.PolicyHandler]
 // publishes it.
 type PublishedPolicy struct {
 	Key              string             `json:"key"`              // where the key is found, in words
@@ -75,6 +76,8 @@ func sizeText(n int64) string {
 // PublishedStatuses says what happens with the answers of the service.
 type PublishedStatuses struct {
 	Released     []int  `json:"released"`
+	SignIn       string `json:"sign_in_redirects"` // released or stored
+	Unknown      []int  `json:"unknown,omitempty"` // server errors that are unknown where the others are released
 	ServerErrors string `json:"server_errors"`
 	Others       string `json:"others"`
 }
@@ -105,7 +108,7 @@ func (m *Middleware) PolicyHandler() http.Handler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Add("Vary", "Accept")
 		if PrefersHTML(r) {
-			writePage(w, http.StatusOK, defaultLanguage, "templates/policy.html", &document)
+			writePage(w, r, http.StatusOK, defaultLanguage, "templates/policy.html", &document)
 			return
 		}
 		h.Set("Content-Type", "application/json")
@@ -113,7 +116,7 @@ func (m *Middleware) PolicyHandler() http.Handler {
 	})
 }
 
-// PublishedPolicy returns what PolicyHandler publishes, for whoever publishes
+// PublishedPolicy returns what PolicyHandler publishes, for a service that publishes
 // several policies together.
 func (m *Middleware) PublishedPolicy() PublishedPolicy {
 	policy, s := m.guard.Policy(), &m.set
@@ -125,22 +128,26 @@ func (m *Middleware) PublishedPolicy() PublishedPolicy {
 		LeaseSeconds:     policy.Lease.Seconds(),
 		MaxBodyBytes:     s.MaxBodyBytes,
 		MaxResponseBytes: s.MaxResponseBytes,
-		Statuses:         PublishedStatuses{ServerErrors: s.On5xx.String(), Others: "stored"},
+		Statuses:         PublishedStatuses{SignIn: ReleaseOn5xx.String(), ServerErrors: s.On5xx.String(), Others: "stored"},
 	}
 	if policy.Mode == semel.Dedup {
 		d.Mode = "dedup"
 	}
 	d.Header, d.ReplayAuthorised = s.keyHeader, s.BeforeReplay != nil
-	for status := range 500 {
-		if releases(status) {
+	for status := range maxStatus + 1 {
+		switch {
+		case releases(status):
 			d.Statuses.Released = append(d.Statuses.Released, status)
+		case lostAnswer(status) && s.On5xx == ReleaseOn5xx && s.Transactor == nil:
+			d.Statuses.Unknown = append(d.Statuses.Unknown, status)
 		}
 	}
 	listed := map[string]bool{}
 	for _, row := range problems() {
 		if !listed[row.name] {
 			listed[row.name] = true
-			d.Problems = append(d.Problems, PublishedProblem{problemType + row.name, row.title, row.status, row.retryable})
+			retryable := row.retryable || (errors.Is(row.err, semel.ErrUnknown) && policy.OnUnknown == semel.Reconcile)
+			d.Problems = append(d.Problems, PublishedProblem{problemType + row.name, row.title, row.status, retryable})
 		}
 	}
 	return d

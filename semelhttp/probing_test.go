@@ -111,7 +111,7 @@ func TestProbing(t *testing.T) {
 	for _, key := range append(owned, "running") {
 		got, used := probe(key, "x")
 		if diff := differ(fresh, got); diff != "" {
-			t.Errorf("promise 5: %q of another scope can be told from a fresh key (-fresh +got):\n%s", key, diff)
+			t.Errorf("promise 5: %q of another scope differs from a fresh key (-fresh +got):\n%s", key, diff)
 		}
 		if diff := cmp.Diff(freshVerbs, used); diff != "" {
 			t.Errorf("promise 5: %q of another scope takes another way (-fresh +got):\n%s", key, diff)

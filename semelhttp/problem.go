@@ -12,16 +12,17 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/outcomelog"
 )
 
-// problemType is what the type of every problem starts with.
+// problemType begins the type of every problem.
 const problemType = "urn:semel:problem:"
 
 var errKeyMissing = errors.New("semelhttp: the request carries no key")
 
 // ErrFormStale is the error of a [KeySource] that takes the key from a token
 // which the service itself put into a form, when the token is none of its own, or
-// too old, or somebody else's (409 form-stale).
+// too old, or another caller's (409 form-stale).
 var ErrFormStale = errors.New("semelhttp: the form's token is not valid here, or not any more")
 
 // optionError is an error of a function that the options name; its text is not
@@ -39,6 +40,7 @@ type Problem struct {
 	Name       string // the type is urn:semel:problem:NAME
 	Title      string
 	Detail     string // in plain words: what happened and what to do
+	Page       string // the texts that a page shows instead, by their name in templates/texts.json; empty for Title and Detail
 	Status     int
 	Retryable  bool           // the same request with the same key can succeed
 	RetryAfter time.Duration  // sent as Retry-After, in whole seconds, at least one; 0 for none
@@ -50,8 +52,9 @@ type Problem struct {
 // problem is one row of the table.
 type problem struct {
 	err       error
-	outcome   Outcome
+	outcome   outcomelog.Outcome
 	name      string
+	page      string // its texts for people, in templates/texts.json
 	status    int
 	retryable bool
 	title     string
@@ -64,7 +67,7 @@ func problems() []problem {
 	return slices.Concat(transactionProblems(), requestProblems(), refusals(), replayProblems())
 }
 
-// transactionProblems are what becomes of a transaction that did not commit.
+// transactionProblems are the outcomes of a transaction that did not commit.
 func transactionProblems() []problem {
 	const (
 		failed = http.StatusInternalServerError
@@ -72,23 +75,23 @@ func transactionProblems() []problem {
 	)
 	return []problem{
 		{
-			errUncertain, OutcomeUnknown, "commit-unknown", later, true, "Not known yet whether it happened",
+			errUncertain, outcomelog.Unknown, "commit-unknown", "commit-unknown", later, true, "The outcome is not known yet",
 			"The connection to the database was lost at the last moment. Send the same request again with the same key: it gets the recorded answer, or is carried out then.",
 		},
 		{
-			errHeldTooLong, OutcomeRolledBack, "response-too-large", failed, false, "The answer is too large",
+			errHeldTooLong, outcomelog.RolledBack, "response-too-large", "result-too-large", failed, false, "The answer is too large",
 			"Nothing was done: the answer is larger than this service can hold back until everything is recorded.",
 		},
 		{
-			errStreamInTx, OutcomeRolledBack, "response-too-large", failed, false, "The answer cannot be sent",
+			errStreamInTx, outcomelog.RolledBack, "response-too-large", "result-not-supported", failed, false, "The answer cannot be sent",
 			"Nothing was done: the answer is one that cannot be held back until everything is recorded.",
 		},
 		{
-			semel.ErrRolledBack, OutcomeRolledBack, "rolled-back", later, true, "The database undid it",
+			semel.ErrRolledBack, outcomelog.RolledBack, "rolled-back", "rolled-back", later, true, "The change was rolled back",
 			"Nothing was done. Send the same request again with the same key.",
 		},
 		{
-			semel.ErrLost, OutcomeRolledBack, "rolled-back", later, true, "The database undid it",
+			semel.ErrLost, outcomelog.RolledBack, "rolled-back", "superseded", later, true, "The change was rolled back",
 			"Nothing was done by this request. Send it again with the same key.",
 		},
 	}
@@ -102,31 +105,31 @@ func requestProblems() []problem {
 	)
 	return []problem{
 		{
-			errKeyMissing, OutcomeKeyMissing, "key-missing", bad, false, "The key is missing",
+			errKeyMissing, outcomelog.KeyMissing, "key-missing", "form-incomplete", bad, false, "The key is missing",
 			"This request must carry a key, so that sending it twice is safe. Nothing was done. Choose a new unique key, such as a UUID, and send it again.",
 		},
 		{
-			semel.ErrKeyInvalid, OutcomeKeyInvalid, "key-invalid", bad, false, "The key is not valid",
+			semel.ErrKeyInvalid, outcomelog.KeyInvalid, "key-invalid", "form-damaged", bad, false, "The key is not valid",
 			"Nothing was done. Send exactly one key of 1 to 255 printable characters, such as a UUID.",
 		},
 		{
-			semel.ErrScopeMissing, OutcomeKeyInvalid, "key-invalid", bad, false, "The key belongs to nobody",
-			"Nothing was done. The request does not say who sends it, so its key cannot be told from other people's. Sign in, or send your credentials.",
+			semel.ErrScopeMissing, outcomelog.KeyInvalid, "key-invalid", "sign-in", bad, false, "The key has no owner",
+			"Nothing was done. The request does not say who sends it, so its key cannot be distinguished from the keys of other callers. Sign in, or send your credentials.",
 		},
 		{
-			ErrFormStale, OutcomeFormStale, "form-stale", http.StatusConflict, false, "This form can no longer be sent",
+			ErrFormStale, outcomelog.FormStale, "form-stale", "form-stale", http.StatusConflict, false, "This form can no longer be sent",
 			"Nothing was done. The page with the form is too old, or was made for another sign-in. Go back, copy what you typed, reload the page, and send the form again.",
 		},
 		{
-			errBodyTooLarge, OutcomeBodyTooLarge, "body-too-large", http.StatusRequestEntityTooLarge, false, "The request is too large",
+			errBodyTooLarge, outcomelog.BodyTooLarge, "body-too-large", "body-too-large", http.StatusRequestEntityTooLarge, false, "The request is too large",
 			"Nothing was done. The body is longer than this service takes together with a key.",
 		},
 		{
-			errBodyIncomplete, OutcomeBodyIncomplete, "body-incomplete", bad, true, "The request was cut off",
+			errBodyIncomplete, outcomelog.BodyIncomplete, "body-incomplete", "body-incomplete", bad, true, "The request was cut off",
 			"Nothing was done. The body did not arrive completely. Send the same request again with the same key.",
 		},
 		{
-			errSpool, OutcomeUnavailable, "store-unavailable", later, true, "Not possible right now",
+			errSpool, outcomelog.Unavailable, "store-unavailable", "store-unavailable", later, true, "Temporarily unavailable",
 			"Nothing was done. Wait a moment, then send the same request again with the same key.",
 		},
 	}
@@ -140,57 +143,60 @@ func refusals() []problem {
 	)
 	return []problem{
 		{
-			semel.ErrInFlight, OutcomeInFlight, "in-flight", conflict, true, "The same request is still being processed",
+			semel.ErrInFlight, outcomelog.InFlight, "in-flight", "in-flight", conflict, true, "The same request is still being processed",
 			"It was not started a second time. Wait a moment, then send it again with the same key to get its answer.",
 		},
 		{
-			semel.ErrMismatch, OutcomeMismatch, "key-reused", http.StatusUnprocessableEntity, false, "The key was used for another request",
+			semel.ErrMismatch, outcomelog.Mismatch, "key-reused", "already-sent", http.StatusUnprocessableEntity, false, "The key was used for another request",
 			"Nothing was done. Use a new key for a new request, or send exactly what was sent before.",
 		},
 		{
-			semel.ErrUnknown, OutcomeUnknown, "outcome-unknown", conflict, false, "Nobody knows whether it happened",
-			"An earlier attempt was interrupted. It was not repeated, because it may have happened. Look it up before you do anything; an operator can resolve it.",
+			semel.ErrUnknown, outcomelog.Unknown, "outcome-unknown", "outcome-unknown", conflict, false, "The outcome is unknown",
+			"An earlier attempt was interrupted. It was not repeated, because it may have had its effect. Look for the effect before you send the request with another key; an operator can resolve the record.",
 		},
 		{
-			semel.ErrNotKept, OutcomeNotKept, "response-not-kept", conflict, false, "It was done, but the answer was not kept",
+			semel.ErrNotKept, outcomelog.NotKept, "response-not-kept", "response-not-kept", conflict, false, "It was done, but the answer was not kept",
 			"Do not send it again with another key. Look the result up.",
 		},
 		{
-			semel.ErrUnreadable, OutcomeUnreadable, "response-unreadable", conflict, false, "It was done, but its answer cannot be read",
+			semel.ErrUnreadable, outcomelog.Unreadable, "response-unreadable", "response-unreadable", conflict, false, "It was done, but its answer cannot be read",
 			"Do not send it again with another key. Look the result up. An operator may be able to make the recorded answer readable again.",
 		},
 		{
-			semel.ErrCancelled, OutcomeCancelled, "cancelled", conflict, false, "It was cancelled",
+			semel.ErrCancelled, outcomelog.Cancelled, "cancelled", "cancelled", conflict, false, "It was cancelled",
 			"This request was cancelled before it was carried out, and will not be. Use a new key if you want it after all.",
 		},
 		{
-			semel.ErrDuplicate, OutcomeDuplicate, "duplicate", conflict, false, "It was done before",
-			"Nothing needs to be done. This is a repetition of a request that was carried out.",
+			semel.ErrDuplicate, outcomelog.Duplicate, "duplicate", "duplicate", conflict, false, "It was already done",
+			"This request repeats one that was carried out. There is nothing left to do.",
 		},
 		{
-			semel.ErrQuota, OutcomeQuota, "quota-exceeded", http.StatusTooManyRequests, true, "Too many requests of yours",
+			semel.ErrQuota, outcomelog.Quota, "quota-exceeded", "quota-exceeded", http.StatusTooManyRequests, true, "Too many requests",
 			"Nothing was done: you have too many requests running or remembered. Wait, then send the same request again with the same key.",
 		},
 		{
-			semel.ErrClosed, OutcomeShuttingDown, "shutting-down", later, true, "This server is shutting down",
+			semel.ErrClosed, outcomelog.ShuttingDown, "shutting-down", "shutting-down", later, true, "This server is shutting down",
 			"Nothing was done. Send the same request again with the same key; another server may take it.",
 		},
 		{
-			semel.ErrUnavailable, OutcomeUnavailable, "store-unavailable", later, true, "Not possible right now",
+			semel.ErrUnavailable, outcomelog.Unavailable, "store-unavailable", "store-unavailable", later, true, "Temporarily unavailable",
 			"Nothing was done. Wait a moment, then send the same request again with the same key.",
 		},
 	}
 }
 
+// foundOutDetail is that of an unknown outcome which the next repetition looks up.
+const foundOutDetail = "An earlier attempt was interrupted. Whether it happened is looked up with each repetition: wait as long as Retry-After says, then send the same request again with the same key. With another key it may happen twice."
+
 // problemOf returns the answer to an error.
-func problemOf(err error) (Problem, Outcome) {
+func problemOf(err error) (Problem, outcomelog.Outcome) {
 	guardError, fromGuard := errors.AsType[*semel.Error](err)
 	_, fromOption := errors.AsType[*optionError](err)
 	for _, row := range problems() {
 		if fromOption || !errors.Is(err, row.err) {
 			continue
 		}
-		p := Problem{Name: row.name, Title: row.title, Detail: row.detail, Status: row.status, Retryable: row.retryable}
+		p := Problem{Name: row.name, Page: row.page, Title: row.title, Detail: row.detail, Status: row.status, Retryable: row.retryable}
 		if row.retryable {
 			p.RetryAfter = time.Second
 		}
@@ -199,6 +205,9 @@ func problemOf(err error) (Problem, Outcome) {
 		}
 		if fromGuard {
 			p.RetryAfter = max(p.RetryAfter, guardError.RetryAfter)
+			if p.RetryAfter > 0 && errors.Is(err, semel.ErrUnknown) && !p.Retryable { // the next attempt looks it up
+				p.Retryable, p.Detail = true, foundOutDetail
+			}
 			if known := recorded(guardError.Record); known != nil {
 				p.Extra = known
 			}
@@ -206,16 +215,16 @@ func problemOf(err error) (Problem, Outcome) {
 		return p, row.outcome
 	}
 	p := Problem{
-		Name: "internal", Title: "Something went wrong", Status: http.StatusInternalServerError,
+		Name: "internal", Page: "internal", Title: "Something went wrong", Status: http.StatusInternalServerError,
 		Detail: "Nothing was done. This is a fault of the service.",
 	}
 	if !fromOption && fromGuard { // the caller's context ended while it waited
-		p.Name, p.Title, p.Status = "store-unavailable", "Not possible right now", http.StatusServiceUnavailable
+		p.Name, p.Page, p.Title, p.Status = "store-unavailable", "store-unavailable", "Temporarily unavailable", http.StatusServiceUnavailable
 		p.Detail = "Nothing was done. Wait a moment, then send the same request again with the same key."
 		p.Retryable, p.RetryAfter = true, time.Second
-		return p, OutcomeAborted
+		return p, outcomelog.Aborted
 	}
-	return p, OutcomeInternal
+	return p, outcomelog.Internal
 }
 
 // recorded returns what is known of an answer that was not kept.
@@ -236,7 +245,7 @@ func recorded(rec *semel.Record) map[string]any {
 
 // WriteProblem answers with the problem: as application/problem+json, or as a
 // small page to a caller that prefers HTML. Nothing of it may be cached. A writer
-// with a method NoteProblem(name string) is told which problem it is.
+// with a method NoteProblem(name string) receives the problem's name.
 func WriteProblem(w http.ResponseWriter, r *http.Request, p Problem) {
 	if p.PolicyURL == "" {
 		p.PolicyURL = DefaultPolicyURL

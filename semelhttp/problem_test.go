@@ -1,15 +1,15 @@
 package semelhttp_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
-	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -67,15 +67,15 @@ func TestProblemForm(t *testing.T) {
 		{"text/html;q=0.5, application/json", "", "application/problem+json", ""},
 		{"text/html, application/json", "", "application/problem+json", ""},
 		{"text/html;q=0", "", "application/problem+json", ""},
-		{browser, "", "en", "The key was used for another request"},
-		{browser, "en-GB,en;q=0.9,sv;q=0.8", "en", "The key was used"},
-		{browser, "sv-SE,sv;q=0.9,en;q=0.8", "sv", "Nyckeln har använts"},
-		{browser, "hi-IN", "hi", "यह कुंजी"},
-		{browser, "zh-CN,zh;q=0.9", "zh", "该键已用于"},
-		{browser, "fr;q=1, zh;q=0.2", "zh", "该键已用于"},
-		{browser, "fr, sv;q=0", "en", "The key was used"},
-		{browser, "sv;q=garbage", "en", "The key was used"},
-		{browser, strings.Repeat("x,", 10_000) + "sv", "en", "The key was used"},
+		{browser, "", "en", "This form had already been sent"},
+		{browser, "en-GB,en;q=0.9,sv;q=0.8", "en", "This form had already been sent"},
+		{browser, "sv-SE,sv;q=0.9,en;q=0.8", "sv", "Formuläret hade redan skickats"},
+		{browser, "hi-IN", "hi", "यह फ़ॉर्म पहले ही भेजा जा चुका था"},
+		{browser, "zh-CN,zh;q=0.9", "zh", "此表单之前已经提交"},
+		{browser, "fr;q=1, zh;q=0.2", "zh", "此表单之前已经提交"},
+		{browser, "fr, sv;q=0", "en", "This form had already been sent"},
+		{browser, "sv;q=garbage", "en", "This form had already been sent"},
+		{browser, strings.Repeat("x,", 10_000) + "sv", "en", "This form had already been sent"},
 	} {
 		d := newDoor(t, doorOptions{})
 		server := d.serve(t, func(http.ResponseWriter, *http.Request) {})
@@ -107,7 +107,7 @@ func TestProblemPage(t *testing.T) {
 	})
 	page := w.Body.String()
 	for _, want := range []string{
-		`<a href="/invoices/1">Visa resultatet</a>`, `<a href="/.well-known/idempotency">`, "&lt;script&gt;", "om 1 s", "<code>mine</code>",
+		`<a href="/invoices/1">Visa resultatet</a>`, `<a href="/.well-known/idempotency">`, "&lt;script&gt;", "om 1 s", `data-problem="mine"`,
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %s:\n%s", want, page)
@@ -120,46 +120,27 @@ func TestProblemPage(t *testing.T) {
 	}
 }
 
-// TestTexts: every problem of the table has its words in every language.
-func TestTexts(t *testing.T) {
+// TestUnknownThatIsLookedUp: where the policy reconciles, an unknown outcome says
+// when the next attempt can find out more, and nothing against it.
+func TestUnknownThatIsLookedUp(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile("templates/texts.json")
-	if err != nil {
-		t.Fatal(err)
+	d := newDoor(t, doorOptions{policy: semel.Policy{
+		OnUnknown: semel.Reconcile,
+		Reconcile: func(context.Context, semel.Record) (semel.Reconciliation, error) {
+			return semel.Reconciliation{Again: 40 * time.Second}, nil
+		},
+	}})
+	server := d.serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGatewayTimeout) })
+	ask(t, server, "k1", "x")
+	got := ask(t, server, "k1", "x")
+	wantProblem(t, got, http.StatusConflict, "outcome-unknown")
+	if got.header.Get("Retry-After") != "40" || !strings.Contains(got.body, `"retryable":true`) || strings.Contains(got.body, "operator") {
+		t.Errorf("got Retry-After %q and %s", got.header.Get("Retry-After"), got.body)
 	}
-	var languages map[string]struct {
-		Policy, Result, Wait string
-		Problems             map[string]struct{ Title, Detail string }
-	}
-	if err := json.Unmarshal(data, &languages); err != nil {
-		t.Fatal(err)
-	}
-	scripts := map[string]*unicode.RangeTable{"en": unicode.Latin, "sv": unicode.Latin, "hi": unicode.Devanagari, "zh": unicode.Han}
-	var document struct {
-		Problems []struct{ Type string }
-	}
-	d := newDoor(t, doorOptions{})
-	w := httptest.NewRecorder()
-	d.PolicyHandler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
-	if err := json.Unmarshal(w.Body.Bytes(), &document); err != nil || len(document.Problems) < 10 {
-		t.Fatalf("%d problems, %v", len(document.Problems), err)
-	}
-	for lang, script := range scripts {
-		texts, ok := languages[lang]
-		if !ok || !strings.Contains(texts.Wait, "%d") || texts.Policy == "" || texts.Result == "" {
-			t.Errorf("%s: texts are missing", lang)
-		}
-		if lang == "en" {
-			continue // in Go
-		}
-		for _, problem := range document.Problems {
-			text := texts.Problems[strings.TrimPrefix(problem.Type, "urn:semel:problem:")]
-			for _, words := range []string{text.Title, text.Detail} {
-				if !strings.ContainsFunc(words, func(r rune) bool { return unicode.Is(script, r) }) {
-					t.Errorf("%s: %s says %q", lang, problem.Type, words)
-				}
-			}
-		}
+	if policy := d.PublishedPolicy(); !slices.ContainsFunc(policy.Problems, func(p semelhttp.PublishedProblem) bool {
+		return p.Type == "urn:semel:problem:outcome-unknown" && p.Retryable
+	}) {
+		t.Error("the published policy calls it final")
 	}
 }
 
@@ -192,8 +173,11 @@ func TestPolicyHandler(t *testing.T) {
 		"retention_seconds": 259200.0, "wait_seconds": 5.0, "lease_seconds": 30.0, "replay_authorised": false,
 		"max_body_bytes": float64(64 << 20), "max_response_bytes": float64(1<<20 - 4<<10),
 		"statuses": map[string]any{
-			"released":      []any{401.0, 403.0, 408.0, 421.0, 423.0, 425.0, 429.0},
-			"server_errors": "unknown", "others": "stored",
+			"released": []any{
+				401.0, 403.0, 405.0, 407.0, 408.0, 411.0, 413.0, 414.0, 415.0, 417.0, 419.0, 421.0, 423.0, 425.0, 429.0, 431.0, 440.0, 511.0,
+			},
+			"sign_in_redirects": "released",
+			"server_errors":     "unknown", "others": "stored",
 		},
 	}, document); diff != "" {
 		t.Errorf("document (-want +got):\n%s", diff)
@@ -202,7 +186,7 @@ func TestPolicyHandler(t *testing.T) {
 		t.Errorf("got %v", got.header)
 	}
 	page := get(http.MethodGet, "Accept", "text/html")
-	for _, want := range []string{`<html lang="en">`, "72 hours", "64 MiB", "your account &amp; the path", "required", "urn:semel:problem:key-reused"} {
+	for _, want := range []string{`<html lang="en">`, "72 hours", "64 MiB", "your account &amp; the path", "required", "urn:semel:problem:key-reused", "401, 403, 405,", "The outcome is unknown, and a repetition is not carried out, after</th><td>500 and above"} {
 		if !strings.Contains(page.body, want) {
 			t.Errorf("the page lacks %q:\n%s", want, page.body)
 		}
@@ -221,7 +205,7 @@ type noteTaker struct {
 	name string
 }
 
-// NoteProblem is told by [semelhttp.WriteProblem].
+// NoteProblem is called by [semelhttp.WriteProblem].
 func (w *noteTaker) NoteProblem(name string) { w.name = name }
 
 // TestProblemIsNoted: a writer learns the name of the problem before its header.
@@ -246,13 +230,13 @@ func (staleSource) Key(*http.Request, *semelhttp.Body) (string, bool, error) {
 func (staleSource) String() string { return "a token" }
 
 // TestStaleForm: a form whose token is worth nothing is not executed, and its
-// reader is told in their language what to do.
+// reader learns in their language what to do.
 func TestStaleForm(t *testing.T) {
 	t.Parallel()
 	d := newDoor(t, doorOptions{Options: semelhttp.Options{Key: staleSource{}}})
 	ran := false
 	handler := d.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { ran = true }))
-	for language, want := range map[string]string{"en": "reload the page", "sv": "ladda om sidan", "hi": "फिर से लोड", "zh": "重新加载"} {
+	for language, want := range map[string]string{"en": "reload the page", "sv": "ladda om sidan", "hi": "फिर से लोड", "zh": "刷新页面"} {
 		w := httptest.NewRecorder()
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/orders", strings.NewReader("a=1"))
 		r.Header.Set("Accept", "text/html")

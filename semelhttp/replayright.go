@@ -6,12 +6,13 @@ import (
 	"net/http"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/outcomelog"
 )
 
 // DeniedError is the error with which [Options.BeforeReplay] says that the
 // caller may no longer see what an earlier attempt came to.
 type DeniedError struct {
-	// Answer is what the caller gets instead; nil for 403 not-allowed. It must
+	// Answer replies to the caller instead; nil for 403 not-allowed. It must
 	// not tell whether there was an earlier attempt.
 	Answer http.Handler
 	// Err is why, for [Decision]; it may be nil.
@@ -38,11 +39,11 @@ var (
 func replayProblems() []problem {
 	return []problem{
 		{
-			errNotAllowed, OutcomeDenied, "not-allowed", http.StatusForbidden, false, "You may not see the answer",
-			"Nothing was done. Sign in as somebody who may do this.",
+			errNotAllowed, outcomelog.Denied, "not-allowed", "not-allowed", http.StatusForbidden, false, "You may not see the answer",
+			"Nothing was done. Sign in with an account that may do this.",
 		},
 		{
-			errRightNotKnown, OutcomeUnavailable, "authorisation-unavailable", http.StatusServiceUnavailable, true, "Not possible right now",
+			errRightNotKnown, outcomelog.Unavailable, "authorisation-unavailable", "authorisation-unavailable", http.StatusServiceUnavailable, true, "Temporarily unavailable",
 			"Nothing was done, because it could not be checked whether you may do this. Wait a moment, then send the same request again with the same key.",
 		},
 	}
@@ -64,9 +65,9 @@ func told(err error) (*semel.Record, bool) {
 	return nil, false
 }
 
-// denial asks [Options.BeforeReplay] whether the caller may be told of an
-// earlier attempt. It returns no error if so; otherwise answer is what the caller
-// gets, or nil for the problem that the error stands for.
+// denial asks [Options.BeforeReplay] whether the caller may learn of an
+// earlier attempt. It returns no error if so; otherwise answer replies to the
+// caller, or is nil for the problem of the error.
 func (m *Middleware) denial(r *http.Request, rec *semel.Record) (answer http.Handler, err error) {
 	if m.set.BeforeReplay == nil {
 		return nil, nil
@@ -84,7 +85,7 @@ func (m *Middleware) denial(r *http.Request, rec *semel.Record) (answer http.Han
 	return refused.Answer, err
 }
 
-// mayTell asks whether the caller may be told of an earlier attempt, and
+// mayTell asks whether the caller may learn of an earlier attempt, and
 // answers if not.
 func (ex *exchange) mayTell(w http.ResponseWriter, rec *semel.Record) bool {
 	answer, err := ex.m.denial(ex.request, rec)
@@ -94,7 +95,7 @@ func (ex *exchange) mayTell(w http.ResponseWriter, rec *semel.Record) bool {
 	case answer == nil:
 		ex.refuse(w, err)
 	default:
-		ex.decision.Outcome, ex.decision.Err = OutcomeDenied, err
+		ex.decision.Outcome, ex.decision.Err = outcomelog.Denied, err
 		seen := &statusRecorder{ResponseWriter: w}
 		answer.ServeHTTP(seen, ex.request)
 		ex.decision.Status = seen.status

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/must"
+	"github.com/semel-dev/semel/operator"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
@@ -31,7 +33,7 @@ func (s *turnstile) ask(_ *http.Request, rec *semel.Record) error {
 	return nil
 }
 
-// TestBeforeReplay: promise 5: whoever lost the right is told nothing of an
+// TestBeforeReplay: promise 5: a caller that lost the right learns nothing of an
 // earlier attempt, however that ended, and nothing runs.
 func TestBeforeReplay(t *testing.T) {
 	t.Parallel()
@@ -62,7 +64,7 @@ func TestBeforeReplay(t *testing.T) {
 	for _, key := range []string{"done", "broken", "large"} {
 		ask(t, server, key, "x")
 	}
-	if _, err := d.guard.Cancel(t.Context(), semel.Operator{Name: "alice"}, semel.Key{Scope: "s", Name: "cancelled"}, "void"); err != nil {
+	if _, err := must.Get(operator.New(d.guard, nil)).Cancel(t.Context(), operator.Identity{Name: "alice"}, semel.Key{Scope: "s", Name: "cancelled"}, 0, "void"); err != nil {
 		t.Fatal(err)
 	}
 	first := make(chan *reply, 1)
@@ -117,7 +119,7 @@ func TestBeforeReplay(t *testing.T) {
 		t.Error("no Retry-After")
 	}
 	all(func(key string, got *reply, _ int, _ string) { wantSame(t, key, unavailable, got) })
-	gate.shut(semel.ErrInFlight) // an error of the core is no answer of the core
+	gate.shut(semel.ErrInFlight) // an error of the core is not an answer of the core
 	wantSame(t, "an error of the core", unavailable, ask(t, server, "done", "x"))
 	close(finish)
 	<-first
@@ -128,7 +130,7 @@ func TestBeforeReplay(t *testing.T) {
 func wantSame(t *testing.T, what string, want, got *reply) {
 	t.Helper()
 	if diff := differ(want, got); diff != "" {
-		t.Errorf("promise 5: %s can be told apart (-want +got):\n%s", what, diff)
+		t.Errorf("promise 5: %s can be distinguished (-want +got):\n%s", what, diff)
 	}
 	if strings.Contains(got.body, "secret") || got.header.Get("Location") != "" {
 		t.Errorf("promise 5: %s tells %v %s", what, got.header, got.body)

@@ -200,7 +200,7 @@ func (b block) each(visit func(name string, values []string) bool) error {
 			return errEnvelope
 		}
 		if !visit(name, values) {
-			return fmt.Errorf("%w: the header %.40q cannot be sent as it stands there", errEnvelope, name)
+			return fmt.Errorf("%w: the header %.40q cannot be sent as recorded", errEnvelope, name)
 		}
 	}
 	return nil

@@ -20,7 +20,7 @@ func responses() []*semelhttp.Response {
 	}
 }
 
-// TestResponseRoundTrip: what was recorded is what is read.
+// TestResponseRoundTrip: a parsed envelope equals what was recorded.
 func TestResponseRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, want := range responses() {

@@ -23,6 +23,7 @@ const (
 	maxDiscardTime  = time.Second
 
 	problemInFlightType = "urn:semel:problem:in-flight"
+	problemUnknownType  = "urn:semel:problem:outcome-unknown"
 )
 
 // Replayed reports whether the response is the recorded answer of an earlier
@@ -37,8 +38,10 @@ func judgeResponse(resp *http.Response) *AnswerError {
 	a := &AnswerError{Status: resp.StatusCode, RetryAfter: retryAfter(resp.Header)}
 	switch resp.StatusCode {
 	case http.StatusConflict:
-		var err error // an answer cut short may have been in-flight
-		if a.Problem, err = peekProblemType(resp); err == nil && a.Problem != problemInFlightType {
+		told, err := peekProblem(resp) // an answer cut short may have been in-flight
+		a.Problem = told.Type
+		again := told.Type == problemInFlightType || (told.Type == problemUnknownType && told.Retryable)
+		if err == nil && !again {
 			return nil
 		}
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests,
@@ -46,7 +49,8 @@ func judgeResponse(resp *http.Response) *AnswerError {
 		if Replayed(resp) {
 			return nil
 		}
-		a.Problem, _ = peekProblemType(resp)
+		told, _ := peekProblem(resp)
+		a.Problem = told.Type
 	default:
 		return nil
 	}
@@ -54,25 +58,28 @@ func judgeResponse(resp *http.Response) *AnswerError {
 	return a
 }
 
-// peekProblemType returns the type member of a problem+json body, or "" for
-// any other, and puts back what it read. The error is one of reading.
-func peekProblemType(resp *http.Response) (string, error) {
+// toldProblem holds what a retry has to know of a problem.
+type toldProblem struct {
+	Type      string `json:"type"`
+	Retryable bool   `json:"retryable"`
+}
+
+// peekProblem returns the problem of a problem+json body, or none for any other,
+// and puts back what it read. The error is one of reading.
+func peekProblem(resp *http.Response) (told toldProblem, err error) {
 	media, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if err != nil || media != "application/problem+json" {
-		return "", nil //nolint:nilerr // a media type that cannot be read is another one.
+		return told, nil //nolint:nilerr // a media type that cannot be read is another one.
 	}
 	head, err := io.ReadAll(io.LimitReader(resp.Body, maxDiscardBytes))
 	if err != nil {
-		return "", err
+		return told, err
 	}
 	resp.Body = joinedBody{io.MultiReader(bytes.NewReader(head), resp.Body), resp.Body}
-	var problem struct {
-		Type string `json:"type"`
+	if json.Unmarshal(head, &told) != nil {
+		return toldProblem{}, nil //nolint:nilerr // what cannot be read is not a problem that we know.
 	}
-	if json.Unmarshal(head, &problem) != nil {
-		return "", nil //nolint:nilerr // what cannot be read is no problem that we know.
-	}
-	return problem.Type, nil
+	return told, nil
 }
 
 // discard reads a little, for the connection's sake, and closes the body.

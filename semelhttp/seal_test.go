@@ -11,9 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/memdb"
+	"github.com/semel-dev/semel/outcomelog"
 	"github.com/semel-dev/semel/semelhttp"
 	"github.com/semel-dev/semel/store/memstore"
-	"github.com/semel-dev/semel/store/storetest/memdb"
 )
 
 // TestSealedAnswers: what is recorded is encrypted and replayed as it was; a
@@ -55,17 +56,17 @@ func TestSealedAnswers(t *testing.T) {
 	if got := ask(t, server, "k2", "x"); got.problem() != "response-not-kept" || strings.Contains(got.body, "location") {
 		t.Errorf("got %s, want response-not-kept without the summary", got.body)
 	}
-	for language, text := range map[string]string{"en": "cannot be read", "sv": "går inte att läsa", "hi": "पढ़ा नहीं जा सकता", "zh": "无法读取应答"} {
+	for language, text := range map[string]string{"en": "be shown at the moment", "sv": "kan inte visas just nu", "hi": "अभी दिखाया नहीं जा सकता", "zh": "目前无法显示"} {
 		if got := ask(t, server, "k1", "x", "Accept", "text/html", "Accept-Language", language); !strings.Contains(got.body, text) {
 			t.Errorf("%s: got %s, want %q", language, got.body, text)
 		}
 	}
-	if word := bare.outcomes()[0]; word != semelhttp.OutcomeUnreadable {
+	if word := bare.outcomes()[0]; word != outcomelog.Unreadable {
 		t.Errorf("decided %s, want unreadable", word)
 	}
 }
 
-// TestBeforeReplayOfUnreadable: promise 5: whoever lost the right does not learn
+// TestBeforeReplayOfUnreadable: promise 5: a caller that lost the right does not learn
 // either that it was done, where the answer cannot be decrypted.
 func TestBeforeReplayOfUnreadable(t *testing.T) {
 	t.Parallel()

@@ -61,7 +61,7 @@ func planted(t *testing.T, outcome []byte) (*httptest.Server, *counter) {
 	return d.serve(t, invoices.create), &invoices
 }
 
-// TestTamperedRecord: promise 5: what was put into the store by somebody else
+// TestTamperedRecord: promise 5: a record that another program put into the store
 // injects no header and splits no answer: it is refused as a whole.
 func TestTamperedRecord(t *testing.T) {
 	t.Parallel()
@@ -163,8 +163,8 @@ func TestSoundRecord(t *testing.T) {
 	}
 }
 
-// TestRecordedHeadersAreClean: what a handler says that cannot be sent as it
-// stands is mended or left out when it is recorded, so that its own replay is
+// TestRecordedHeadersAreClean: a header that cannot be sent unchanged
+// is cleaned or left out when it is recorded, so that its own replay is
 // not taken for tampering.
 func TestRecordedHeadersAreClean(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,7 @@ import (
 	"github.com/semel-dev/semel/internal/ratelimit"
 )
 
-// IntentStatus is what a [Middleware.StatusHandler] answers.
+// IntentStatus is the answer of a [Middleware.StatusHandler].
 type IntentStatus struct {
 	// State is absent, in-flight, completed, unknown or cancelled.
 	State string `json:"state"`
@@ -25,13 +25,13 @@ type IntentStatus struct {
 	Attempt int `json:"attempt"`
 	// Kept is false for a completed intent whose answer cannot be replayed.
 	Kept bool `json:"kept"`
-	// AgeSeconds is how long ago the last attempt began.
+	// AgeSeconds counts from the start of the last attempt.
 	AgeSeconds float64 `json:"age_seconds"`
 	// ExpiresInSeconds is when the intent will be absent.
 	ExpiresInSeconds float64 `json:"expires_in_seconds"`
 }
 
-// StatusRate is how many questions a second one scope may ask a
+// StatusRate limits the questions per second that one scope may ask a
 // [Middleware.StatusHandler]; twice as many at once.
 const StatusRate = 10
 
@@ -48,7 +48,7 @@ const (
 	statusPath   = "path"
 )
 
-// StatusHandler answers a caller who wants to know what became of a request
+// StatusHandler answers a caller who wants to know the outcome of a request
 // without sending it again: GET with the caller's own credentials, the key in
 // the header in which the request carried it, and the request's method and path
 // as query parameters:
@@ -58,7 +58,7 @@ const (
 //
 // The scope is found as for the request itself, so a caller sees its own
 // intents only; another's, and one that never was, are absent alike. Nothing of
-// the recorded answer is told, because nothing shows that the caller knows the
+// the recorded answer is revealed, because nothing shows that the caller knows the
 // request (promise 6). The handler decides nothing and changes nothing. In
 // transaction mode a request that runs is absent until it commits. Where there
 // is an [Options.BeforeReplay], it is asked first, with the request that the
@@ -87,7 +87,7 @@ func (m *Middleware) StatusHandler() http.Handler {
 		}
 		rec, err := m.guard.Lookup(r.Context(), key)
 		if err != nil && !errors.Is(err, semel.ErrNotFound) && !errors.Is(err, semel.ErrUnreadable) {
-			p := m.statusProblem("store-unavailable", http.StatusServiceUnavailable, "Not possible right now", "Wait a moment, then ask again.")
+			p := m.statusProblem("store-unavailable", http.StatusServiceUnavailable, "Temporarily unavailable", "Wait a moment, then ask again.")
 			p.Retryable, p.RetryAfter = true, time.Second
 			WriteProblem(w, r, *p)
 			return
@@ -100,7 +100,7 @@ func (m *Middleware) StatusHandler() http.Handler {
 }
 
 func (m *Middleware) statusProblem(name string, status int, title, detail string) *Problem {
-	return &Problem{Name: name, Title: title, Status: status, Detail: detail, PolicyURL: m.set.PolicyURL}
+	return &Problem{Name: name, Page: "for-programs", Title: title, Status: status, Detail: detail, PolicyURL: m.set.PolicyURL}
 }
 
 // mayAsk asks Options.BeforeReplay, whatever there is to tell, and answers who
@@ -208,7 +208,7 @@ func statusOf(rec *semel.Record) IntentStatus {
 	case rec.State == semel.StateCancelled:
 		s.State, s.Advice = "cancelled", "It was cancelled and will not be done. Use a new key if you want it after all."
 	default:
-		s.State, s.Advice = "unknown", "Nobody knows whether it was done. Look it up before you do anything; an operator can resolve it."
+		s.State, s.Advice = "unknown", "Its outcome is unknown. Look for the effect before you do anything; an operator can resolve the record."
 	}
 	return s
 }

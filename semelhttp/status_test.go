@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/must"
+	"github.com/semel-dev/semel/operator"
 	"github.com/semel-dev/semel/semelhttp"
 	"github.com/semel-dev/semel/store/memstore"
 )
 
-// statusDoor is a door with its status handler beside it.
+// statusDoor is a door with its status handler mounted.
 func statusDoor(t *testing.T, o doorOptions, handler http.HandlerFunc) (*door, *httptest.Server) {
 	t.Helper()
 	if o.scope == nil {
@@ -53,8 +55,8 @@ func stateOf(t *testing.T, got *reply) semelhttp.IntentStatus {
 	return s
 }
 
-// TestStatus: promises 3 and 5. A caller learns what became of its request, and
-// of nobody else's, without anything being run.
+// TestStatus: promises 3 and 5. A caller learns the outcome of its request, and
+// of no other caller's, and nothing runs.
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	const query = "?method=POST&path=/invoices"
@@ -106,7 +108,7 @@ func TestStatus(t *testing.T) {
 	if s := status("slow", "me"); s.State != "in-flight" {
 		t.Errorf("running: got %+v", s)
 	}
-	if _, err := d.guard.Cancel(t.Context(), semel.Operator{Name: "alice"}, semel.Key{Scope: scopeOfInvoices(t, server, "me"), Name: "late"}, "void"); err != nil {
+	if _, err := must.Get(operator.New(d.guard, nil)).Cancel(t.Context(), operator.Identity{Name: "alice"}, semel.Key{Scope: scopeOfInvoices(t, server, "me"), Name: "late"}, 0, "void"); err != nil {
 		t.Fatal(err)
 	}
 	if s := status("late", "me"); s.State != "cancelled" {
@@ -125,7 +127,7 @@ func scopeOfInvoices(t *testing.T, server *httptest.Server, who string) string {
 	return scope
 }
 
-// TestStatusRefuses: what is no question gets a reason, in plain words.
+// TestStatusRefuses: an invalid question gets a reason, in plain words.
 func TestStatusRefuses(t *testing.T) {
 	t.Parallel()
 	_, server := statusDoor(t, doorOptions{}, func(http.ResponseWriter, *http.Request) {})

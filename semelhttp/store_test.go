@@ -14,13 +14,13 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/semelhttp"
 	"github.com/semel-dev/semel/store/memstore"
-	"github.com/semel-dev/semel/store/storefault"
+	"github.com/semel-dev/semel/store/storetest"
 )
 
 // TestStoreDown: promise 10, the last row.
 func TestStoreDown(t *testing.T) {
 	t.Parallel()
-	down := storefault.Wrap(memstore.New(nil), storefault.Plan{})
+	down := storetest.Break(memstore.New(nil), storetest.Faults{})
 	down.Partition()
 	t.Run("nothing executes", func(t *testing.T) {
 		t.Parallel()
@@ -43,10 +43,10 @@ func TestStoreDown(t *testing.T) {
 		}
 		wantOutcomes(t, d, "unprotected")
 	})
-	t.Run("fail open does not run beside a running twin", func(t *testing.T) {
+	t.Run("fail open does not run next to a running twin", func(t *testing.T) {
 		t.Parallel()
 		var invoices counter
-		half := storefault.Wrap(memstore.New(nil), storefault.Plan{Faults: []storefault.Fault{{Verb: storefault.Lookup, Kind: storefault.FailBefore}}})
+		half := storetest.Break(memstore.New(nil), storetest.Faults{Before: failing("lookup")})
 		d := newDoor(t, doorOptions{store: half, Options: semelhttp.Options{FailOpen: true}})
 		running, finish := make(chan struct{}), make(chan struct{})
 		server := d.serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -65,17 +65,17 @@ func TestStoreDown(t *testing.T) {
 }
 
 // TestFailOpenKnowsTheRecord: promise 3: fail-open executes when nothing is
-// known, and not when the store told of a record before it went away.
+// known, and not when the store reported a record before it went away.
 func TestFailOpenKnowsTheRecord(t *testing.T) {
 	t.Parallel()
-	for name, verb := range map[string]storefault.Verb{"while taking over": storefault.Claim, "after it was found to have happened": storefault.Settle} {
+	for name, verb := range map[string]string{"while taking over": "claim", "after it was found to have happened": "settle"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var invoices counter
 			var away atomic.Bool
-			store := storefault.Wrap(memstore.New(nil), storefault.Plan{Before: func(op storefault.Op) error {
-				if met := op.N > 2 || verb == storefault.Settle; op.Verb == verb && met && away.Load() {
-					return storefault.ErrInjected
+			store := storetest.Break(memstore.New(nil), storetest.Faults{Before: func(op storetest.Call) error {
+				if met := op.N > 2 || verb == "settle"; op.Verb == verb && met && away.Load() {
+					return storetest.ErrInjected
 				}
 				return nil
 			}})
@@ -92,7 +92,7 @@ func TestFailOpenKnowsTheRecord(t *testing.T) {
 			ask(t, server, "k1", "x")
 			away.Store(true)
 			status, problem := http.StatusServiceUnavailable, "store-unavailable"
-			if verb == storefault.Settle { // it happened: that nothing was done would be untrue
+			if verb == "settle" { // it happened: that nothing was done would be untrue
 				status, problem = http.StatusConflict, "outcome-unknown"
 			}
 			wantProblem(t, ask(t, server, "k1", "x"), status, problem)
@@ -102,7 +102,7 @@ func TestFailOpenKnowsTheRecord(t *testing.T) {
 }
 
 // TestFailOpenIsNotForTheFull: promise 3: a guard that holds as many claims as it
-// may is no store that cannot be reached; a copy of what runs does not run.
+// may is not an unreachable store; a copy of what runs does not run.
 func TestFailOpenIsNotForTheFull(t *testing.T) {
 	t.Parallel()
 	var invoices counter
@@ -139,7 +139,7 @@ func TestFailOpenIsNotForTheFull(t *testing.T) {
 func TestNotStored(t *testing.T) {
 	t.Parallel()
 	var invoices counter
-	broken := storefault.Wrap(memstore.New(nil), storefault.Plan{Faults: []storefault.Fault{{Verb: storefault.Settle, Kind: storefault.FailBefore}}})
+	broken := storetest.Break(memstore.New(nil), storetest.Faults{Before: failing("settle")})
 	d := newDoor(t, doorOptions{store: broken, policy: semel.Policy{Wait: semel.NoWait}})
 	server := d.serve(t, invoices.create)
 	got := ask(t, server, "k1", "x")
@@ -156,8 +156,8 @@ func TestNotStored(t *testing.T) {
 func TestAnswerAfterRecord(t *testing.T) {
 	t.Parallel()
 	var order []string
-	store := storefault.Wrap(memstore.New(nil), storefault.Plan{After: func(op storefault.Op) error {
-		order = append(order, string(op.Verb))
+	store := storetest.Break(memstore.New(nil), storetest.Faults{After: func(op storetest.Call) error {
+		order = append(order, op.Verb)
 		return nil
 	}})
 	d := newDoor(t, doorOptions{store: store})
@@ -193,4 +193,14 @@ func TestShuttingDown(t *testing.T) {
 	}
 	wantProblem(t, ask(t, server, "k1", "x"), http.StatusServiceUnavailable, "shutting-down")
 	invoices.wantRan(t, "shutting down", 0)
+}
+
+// failing fails every call of a verb before it is taken.
+func failing(verb string) func(storetest.Call) error {
+	return func(c storetest.Call) error {
+		if c.Verb == verb {
+			return storetest.ErrInjected
+		}
+		return nil
+	}
 }

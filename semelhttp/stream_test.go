@@ -3,18 +3,23 @@ package semelhttp_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/semelhttp"
+	"github.com/semel-dev/semel/store/memstore"
+	"github.com/semel-dev/semel/store/storetest"
 )
 
 // TestTooLong: promise 3: an answer over the bound arrives whole, is not kept,
@@ -204,8 +209,8 @@ func TestHijack(t *testing.T) {
 			return
 		}
 		defer conn.Close()
-		if live := d.guard.LiveClaims(); live != 0 {
-			t.Errorf("promise 7: %d claims are open with the connection handed out", live)
+		if open := d.guard.LiveClaims() - d.guard.Detached(); open != 0 {
+			t.Errorf("promise 7: %d claims are open with the connection handed out", open)
 		}
 		if _, err := w.Write([]byte("x")); !errors.Is(err, http.ErrHijacked) {
 			t.Errorf("write after hijacking: %v", err)
@@ -221,4 +226,115 @@ func TestHijack(t *testing.T) {
 	}
 	wantProblem(t, ask(t, server, "k1", "x"), http.StatusConflict, "response-not-kept")
 	invoices.wantRan(t, "promise 3", 1)
+}
+
+// TestHijackNotStored (promise 7): where the claim could not be settled, the
+// connection is not handed out, and what the handler answers instead is not taken
+// for recorded.
+func TestHijackNotStored(t *testing.T) {
+	t.Parallel()
+	broken := storetest.Break(memstore.New(nil), storetest.Faults{Before: failing("settle")})
+	d := newDoor(t, doorOptions{store: broken, policy: semel.Policy{Wait: semel.NoWait}})
+	server := d.serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		_, _, err := http.NewResponseController(w).Hijack()
+		if !errors.Is(err, semel.ErrNotStored) {
+			t.Errorf("hijack: got %v, want ErrNotStored", err)
+		}
+		w.WriteHeader(http.StatusInternalServerError)
+	})
+	if got := ask(t, server, "k1", "x"); got.status != http.StatusInternalServerError || got.word() != "not-stored" {
+		t.Errorf("got %d %q, want 500 not-stored", got.status, got.word())
+	}
+	wantOutcomes(t, d, "not-stored")
+	if live, detached := d.guard.LiveClaims(), d.guard.Detached(); live != 0 || detached != 0 {
+		t.Errorf("promise 8: %d live, %d detached, want none", live, detached)
+	}
+}
+
+// TestDetachedHandler (promise 8): a handler that streams on after its caller has
+// gone is asked to end, and keeps its seat until it has returned, even if it does
+// not listen.
+func TestDetachedHandler(t *testing.T) {
+	t.Parallel()
+	let, told := make(chan struct{}), make(chan struct{})
+	d := newDoor(t, doorOptions{Options: semelhttp.Options{AbandonAfter: time.Millisecond}})
+	server := d.serve(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "begun")
+		_ = http.NewResponseController(w).Flush()
+		select {
+		case <-r.Context().Done():
+			close(told)
+		case <-let:
+		}
+		<-let
+	})
+	res, err := server.Client().Do(newAsk(t, server.URL+"/invoices", "x", "Idempotency-Key", "k1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.ReadFull(res.Body, make([]byte, len("begun")))
+	_ = res.Body.Close()
+	select {
+	case <-told:
+	case <-time.After(10 * time.Second):
+		t.Error("the handler is not told that its caller has gone")
+	}
+	if live, detached := d.guard.LiveClaims(), d.guard.Detached(); live != 1 || detached != 1 {
+		t.Errorf("promise 8: %d live, %d detached, want both 1", live, detached)
+	}
+	wantProblem(t, ask(t, server, "k1", "x"), http.StatusConflict, "response-not-kept") // it is recorded
+	close(let)
+	for d.guard.LiveClaims() > 0 {
+		<-time.After(time.Millisecond)
+	}
+}
+
+// TestCopiedStreamMoves (promise 8): what a handler copies to its caller piece by piece
+// moves, so that it is not taken for a stream that stalls.
+func TestCopiedStreamMoves(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		guard, err := semel.New(memstore.New(nil), &semel.Options{SweepEvery: -1, Policy: semel.Policy{MaxRun: 24 * time.Hour}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mw, err := semelhttp.New(guard, semelhttp.ScopeBy(func(*http.Request) string { return "s" }), &semelhttp.Options{AbandonAfter: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, hangUp := context.WithCancel(t.Context())
+		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/invoices", http.NoBody)
+		r.Header.Set("Idempotency-Key", "k1")
+		mw.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_ = http.NewResponseController(w).Flush()
+			hangUp()
+			_, _ = io.Copy(w, &drip{left: 4, pause: 40 * time.Second})
+			if err := r.Context().Err(); err != nil {
+				t.Errorf("a stream that moved was cut off: %v", err)
+			}
+			time.Sleep(2 * time.Minute)
+			if r.Context().Err() == nil {
+				t.Error("a stream that stalls is not cut off")
+			}
+		})).ServeHTTP(httptest.NewRecorder(), r)
+		if err := guard.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// drip reads as one byte after each pause.
+type drip struct {
+	left  int
+	pause time.Duration
+}
+
+func (d *drip) Read(p []byte) (int, error) {
+	if d.left == 0 {
+		return 0, io.EOF
+	}
+	time.Sleep(d.pause)
+	d.left--
+	p[0] = '.'
+	return 1, nil
 }

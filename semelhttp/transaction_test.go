@@ -11,9 +11,10 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/memdb"
+	"github.com/semel-dev/semel/outcomelog"
 	"github.com/semel-dev/semel/semelhttp"
 	"github.com/semel-dev/semel/store/memstore"
-	"github.com/semel-dev/semel/store/storetest/memdb"
 )
 
 // txDoor is a door whose handlers work in transactions.
@@ -64,6 +65,14 @@ func answers(status int, body string) http.HandlerFunc {
 	}
 }
 
+// redirects answers with a redirect.
+func redirects(location string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Handler", "yes")
+		http.Redirect(w, r, location, http.StatusFound)
+	}
+}
+
 // TestTransaction: what an answer does to rows and record (promise 4), and
 // whether a duplicate executes (promise 3).
 func TestTransaction(t *testing.T) {
@@ -81,7 +90,10 @@ func TestTransaction(t *testing.T) {
 		{"created", answers(201, "made"), semelhttp.Options{}, 201, "executed", 1, "replayed", 1},
 		{"refused by the application", answers(422, "no"), semelhttp.Options{}, 422, "executed", 1, "replayed", 1},
 		{"status that releases", answers(429, "later"), semelhttp.Options{}, 429, "released", 0, "released", 0},
+		{"redirect to a sign-in page", redirects("/login"), semelhttp.Options{}, 302, "released", 0, "released", 0},
+		{"redirect to the result", redirects("/invoices/1"), semelhttp.Options{}, 302, "executed", 1, "replayed", 1},
 		{"failure", answers(500, "oops"), semelhttp.Options{}, 500, "released", 0, "released", 0},
+		{"a gateway's failure", answers(502, "?"), semelhttp.Options{}, 502, "released", 0, "released", 0},
 		{"failure that is stored", answers(500, "oops"), semelhttp.Options{On5xx: semelhttp.StoreOn5xx}, 500, "executed", 0, "replayed", 0},
 		{"failure that leaves it open", answers(502, "?"), semelhttp.Options{On5xx: semelhttp.UnknownOn5xx}, 502, "unknown", 0, "outcome-unknown", 0},
 		{"disposed of", dispose(semel.StateReleased), semelhttp.Options{}, 201, "released", 0, "released", 0},
@@ -191,7 +203,7 @@ func TestTransactionDisconnect(t *testing.T) {
 	}
 	server.Close() // waits for the handler
 	d.wantRows(t, "x", 0)
-	wantOutcomes(t, d.door, semelhttp.OutcomeRolledBack)
+	wantOutcomes(t, d.door, outcomelog.RolledBack)
 }
 
 // TestTransactionRace: many who want one intent leave one row and get one answer.
@@ -218,7 +230,7 @@ func TestTransactionRace(t *testing.T) {
 	d.wantRows(t, "x", 1)
 }
 
-// TestCommitFails: what becomes of the answer when the transaction does not
+// TestCommitFails: the answer when the transaction does not
 // commit (promise 7).
 func TestCommitFails(t *testing.T) {
 	t.Parallel()
@@ -235,7 +247,7 @@ func TestCommitFails(t *testing.T) {
 		{"it did not commit", func(_ *atomic.Int64, p memdb.Point) error {
 			return errorAt(p, memdb.Commit, broken)
 		}, "rolled-back", 0},
-		{"nobody can tell", func(calls *atomic.Int64, p memdb.Point) error {
+		{"not known", func(calls *atomic.Int64, p memdb.Point) error {
 			if p == memdb.Begin && calls.Add(1) > 1 {
 				return broken
 			}

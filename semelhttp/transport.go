@@ -15,14 +15,12 @@ import (
 
 // Defaults of a [Transport].
 const (
-	DefaultMaxAttempts     = 5
-	DefaultMaxElapsed      = time.Minute
-	DefaultBackoff         = 200 * time.Millisecond
-	DefaultMaxBackoff      = 10 * time.Second
-	DefaultMaxRetryAfter   = 30 * time.Second
-	DefaultMaxBufferedBody = 1 << 20
-
-	defaultKeyHeader = "Idempotency-Key"
+	defaultMaxAttempts     = 5
+	defaultMaxElapsed      = time.Minute
+	defaultBackoff         = 200 * time.Millisecond
+	defaultMaxBackoff      = 10 * time.Second
+	defaultMaxRetryAfter   = 30 * time.Second
+	defaultMaxBufferedBody = 1 << 20
 )
 
 // Transport is an [http.RoundTripper] that makes a request safe to repeat, and
@@ -36,14 +34,20 @@ const (
 // callers that retry should mint it themselves.
 //
 // A definitive answer is any but these: 408, 425, 429, 500, 502, 503, 504 (a
-// replayed one is definitive), and 409 with the problem type in-flight. Those,
+// replayed one is definitive), and 409 with the problem type in-flight, or with
+// outcome-unknown where it says retryable: the next attempt finds out. Those,
 // and errors of the network, lead to another attempt. If the attempts end
 // without a definitive answer, the error is an [*UnknownError] when an attempt
 // may have reached the server, and a plain error when none did.
 //
+// A redirect is a definitive answer of the request that was sent. An
+// [http.Client] follows 301, 302 and 303 by a GET, whose answer says nothing of
+// the request: the redirect may have led to a sign-in page. A caller that expects
+// redirects looks at them itself (http.Client.CheckRedirect).
+//
 // The caller's request is not changed. The header goes out under a lower-case
-// name: net/http resends by itself what carries the canonical one, and such a
-// resend would be counted by nobody.
+// name: net/http resends on its own what carries the canonical one, and such a
+// resend would not be counted.
 //
 // The zero Transport works; a Transport must not be copied or changed after
 // first use, and is safe for concurrent use.
@@ -59,21 +63,21 @@ type Transport struct {
 	// Header carries the key. Default Idempotency-Key.
 	Header string
 	// MaxAttempts bounds the attempts of one RoundTrip. Default
-	// DefaultMaxAttempts; 1 for no repetition.
+	// 5; 1 for no repetition.
 	MaxAttempts int
-	// MaxElapsed is how long after the start the last attempt may begin.
-	// Default DefaultMaxElapsed; negative for no bound.
+	// MaxElapsed bounds when the last attempt may begin, counted from the first.
+	// Default one minute; negative for no bound.
 	MaxElapsed time.Duration
 	// Backoff and MaxBackoff bound the pause before an attempt: it is random
 	// between 0 and Backoff, doubled with every attempt up to MaxBackoff.
-	// Defaults DefaultBackoff, DefaultMaxBackoff.
+	// Defaults 200 ms, 10 s.
 	Backoff, MaxBackoff time.Duration
 	// MaxRetryAfter is the longest Retry-After that is honoured in full; a
-	// longer one counts as this. Default DefaultMaxRetryAfter.
+	// longer one counts as this. Default 30 s.
 	MaxRetryAfter time.Duration
-	// MaxBufferedBody is how much of a body without GetBody is read into
+	// MaxBufferedBody limits how much of a body without GetBody is read into
 	// memory before the first attempt, so that it can be repeated. A longer
-	// body is sent once and not repeated. Default DefaultMaxBufferedBody;
+	// body is sent once and not repeated. Default 1 MiB;
 	// negative for none, which streams such bodies as they are written.
 	MaxBufferedBody int64
 
@@ -141,7 +145,7 @@ func (t *Transport) begin(base http.RoundTripper, req *http.Request) (*transport
 	}
 	r.header, r.key = header, key
 	r.ctx = WithIntent(req.Context(), key)
-	r.body, err = newTransportBody(req, orTransportDefault(t.MaxBufferedBody, DefaultMaxBufferedBody))
+	r.body, err = newTransportBody(req, orTransportDefault(t.MaxBufferedBody, defaultMaxBufferedBody))
 	return r, err
 }
 
@@ -149,7 +153,7 @@ func (t *Transport) begin(base http.RoundTripper, req *http.Request) (*transport
 func (t *Transport) keyed(req *http.Request) (header http.Header, key string, err error) {
 	name := t.Header
 	if name == "" {
-		name = defaultKeyHeader
+		name = DefaultHeader
 	}
 	header = make(http.Header, len(req.Header)+1)
 	for k, v := range req.Header {
@@ -183,7 +187,7 @@ func intentOf(req *http.Request) string {
 }
 
 // givenIntentKey returns the name in a header that the caller set; a value
-// that is no key is left to the server to refuse.
+// that is not a key is left to the server to refuse.
 func givenIntentKey(wire string) string {
 	k, err := semel.ParseKey(semel.ScopeGlobal, wire)
 	if err != nil {
@@ -266,15 +270,15 @@ func (r *transportRun) attempt() (*http.Response, attemptVerdict) {
 // pause waits for the next attempt, or says why there is none.
 func (r *transportRun) pause(retryAfter time.Duration) (reason string) {
 	t := r.t
-	if most := orTransportDefault(t.MaxAttempts, DefaultMaxAttempts); r.attempts >= most {
+	if most := orTransportDefault(t.MaxAttempts, defaultMaxAttempts); r.attempts >= most {
 		return fmt.Sprintf("at most %d are made", most)
 	}
 	if r.body.once != "" {
 		return r.body.once
 	}
-	wait := jitter(r.attempts, orTransportDefault(t.Backoff, DefaultBackoff), orTransportDefault(t.MaxBackoff, DefaultMaxBackoff))
-	wait = max(wait, min(retryAfter, orTransportDefault(t.MaxRetryAfter, DefaultMaxRetryAfter)))
-	if most := orTransportDefault(t.MaxElapsed, DefaultMaxElapsed); most > 0 && time.Since(r.started)+wait > most {
+	wait := jitter(r.attempts, orTransportDefault(t.Backoff, defaultBackoff), orTransportDefault(t.MaxBackoff, defaultMaxBackoff))
+	wait = max(wait, min(retryAfter, orTransportDefault(t.MaxRetryAfter, defaultMaxRetryAfter)))
+	if most := orTransportDefault(t.MaxElapsed, defaultMaxElapsed); most > 0 && time.Since(r.started)+wait > most {
 		return fmt.Sprintf("the next would begin later than %v after the first", most)
 	}
 	if end, ok := r.ctx.Deadline(); ok && time.Until(end) < wait {

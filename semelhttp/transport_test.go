@@ -126,6 +126,9 @@ func TestTransportRepeatsUntilDefinitive(t *testing.T) {
 			return answer(409, `{"type":"urn:semel:problem:in-flight"}`, "Content-Type", "application/json"), nil
 		}, 1},
 		{"500 replayed", func() (*http.Response, error) { return answer(500, "", "Idempotent-Replayed", "true"), nil }, 1},
+		{"409 outcome-unknown, looked up by the next attempt", func() (*http.Response, error) {
+			return answer(409, `{"type":"urn:semel:problem:outcome-unknown","retryable":true}`, "Content-Type", "application/problem+json"), nil
+		}, 2},
 		{"409 in-flight", func() (*http.Response, error) { return problem(409, "in-flight"), nil }, 2},
 		{"409 cut short", func() (*http.Response, error) {
 			resp := problem(409, "outcome-unknown")
@@ -176,7 +179,7 @@ func TestTransportRepeatsUntilDefinitive(t *testing.T) {
 	}
 }
 
-// A definitive answer is readable from its start, also after it was peeked at.
+// A definitive answer is readable from its start even after it was peeked at.
 func TestTransportReturnsTheWholeAnswer(t *testing.T) {
 	t.Parallel()
 	long := `{"type":"urn:semel:problem:outcome-unknown","detail":"` + strings.Repeat("x", 200<<10) + `"}`
@@ -217,7 +220,7 @@ func TestTransportKey(t *testing.T) {
 		}
 		for _, k := range log.keys {
 			if len(k) != 38 || k[15] != '4' || !strings.Contains("89ab", k[20:21]) {
-				t.Errorf("%s is no quoted UUIDv4", k)
+				t.Errorf("%s is not a quoted UUIDv4", k)
 			}
 		}
 		if log.keys[0] == log.keys[1] {

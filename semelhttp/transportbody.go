@@ -86,6 +86,6 @@ func (b *transportBody) attach(out *http.Request) error {
 
 func closeRequestBody(req *http.Request) {
 	if req.Body != nil {
-		req.Body.Close() //nolint:errcheck // nothing was sent, nobody cares.
+		req.Body.Close() //nolint:errcheck // nothing was sent.
 	}
 }

@@ -46,7 +46,7 @@ func (b *losingBase) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // Promises 2 and 3, over both doors: however many answers get lost, and however
-// many callers have the same intent, there is one effect, and everybody gets
+// many callers have the same intent, there is one effect, and every caller gets
 // its answer.
 func TestTransportWithMiddlewareOneEffect(t *testing.T) {
 	t.Parallel()

@@ -8,18 +8,18 @@ import (
 	"github.com/semel-dev/semel"
 )
 
-// UnknownError is what a [Transport] returns when its attempts ended without a
-// definitive answer although one of them may have reached the server: nobody
-// can tell whether the effect happened. It wraps [semel.ErrUnknown]. Send the
+// UnknownError is returned by a [Transport] whose attempts ended without a
+// definitive answer although one of them may have reached the server: it is not
+// known whether the effect happened. It wraps [semel.ErrUnknown]. Send the
 // same request again, under [WithIntent] with Key, to find out.
 type UnknownError struct {
 	// Key is the key that every attempt carried.
 	Key string
-	// Attempts is how many were made.
+	// Attempts counts them.
 	Attempts int
 	// Reason says why no further attempt was made.
 	Reason string
-	// Err is what the last attempt came to: an error of the network, of the
+	// Err is the result of the last attempt: an error of the network, of the
 	// context, or an [*AnswerError].
 	Err error
 }
@@ -42,7 +42,7 @@ type AnswerError struct {
 	Status int
 	// Problem is the type of the problem+json body, if it was one.
 	Problem string
-	// RetryAfter is what the server asked for; 0 for nothing.
+	// RetryAfter is the pause that the server asked for; 0 for nothing.
 	RetryAfter time.Duration
 }
 

@@ -124,7 +124,7 @@ func readCommit(in *bufio.Reader) (key string, err error) {
 	}
 }
 
-// Every commit on the server is an attempt that we counted, also when a reused
+// Every commit on the server is an attempt that we counted, even when a reused
 // connection dies after the server committed: net/http resends nothing that we
 // do not know of.
 func TestTransportCountsEveryCommit(t *testing.T) {
@@ -231,7 +231,7 @@ func TestTransportOverHTTP2(t *testing.T) {
 	}
 }
 
-// What surely was not sent is no unknown outcome.
+// What was certainly not sent does not have an unknown outcome.
 func TestTransportNothingSent(t *testing.T) {
 	t.Parallel()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")

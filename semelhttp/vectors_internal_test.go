@@ -30,7 +30,7 @@ func readVectors(tb testing.TB, name string, into any) {
 }
 
 // canonicalVectors is the part of fingerprints.json that concerns bodies; a
-// null digest means that there is no canonical form.
+// null digest means that no canonical form exists.
 type canonicalVectors struct {
 	JSON []struct {
 		Texts  []string `json:"texts"`

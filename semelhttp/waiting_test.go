@@ -33,7 +33,7 @@ func TestDuplicatesWait(t *testing.T) {
 				all.Go(func() { replies[i] = ask(t, server, "k1", "x") })
 			}
 			<-running
-			waiting := min(n-1, semel.DefaultWaitersPerKey)
+			waiting := min(n-1, 64)
 			for d.guard.Waiting() < waiting {
 				<-time.After(time.Millisecond)
 			}
@@ -44,7 +44,7 @@ func TestDuplicatesWait(t *testing.T) {
 				switch {
 				case r.word() == "executed":
 					executed++
-				case r.problem() == "in-flight" && n > semel.DefaultWaitersPerKey: // promise 8
+				case r.problem() == "in-flight" && n > 64: // promise 8
 				case r.status != http.StatusCreated || r.word() != "replayed" || r.body != `{"id":1}`:
 					t.Errorf("got %d %q %s, want a replay", r.status, r.word(), r.body)
 				}
@@ -83,7 +83,7 @@ func TestInFlight(t *testing.T) {
 	invoices.wantRan(t, "promise 1", 1)
 }
 
-// TestLeavingWhileWaiting: a duplicate whose caller goes away is told apart, and
+// TestLeavingWhileWaiting: a duplicate whose caller goes away is reported as such, and
 // changes nothing.
 func TestLeavingWhileWaiting(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,266 @@
+package formguard
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+)
+
+const (
+	// defaultMaxTokens is enough for a page with a route of its own for each of that
+	// many buttons.
+	defaultMaxTokens = 64
+
+	digestVersion = "semel form 1"
+)
+
+// BodyOptions say what to look for. Nil is complete.
+type BodyOptions struct {
+	// Field is the name of the hidden field. Default: [DefaultField].
+	Field string
+	// Ignore lists the names of fields that do not count for the digest, because
+	// they change with every rendering of a form. Default, for nil:
+	// [ChangingFields]. An empty list ignores none.
+	Ignore []string
+	// MaxTokens limits the tokens that are returned; the fields of the others are
+	// removed as well. Default: 64.
+	MaxTokens int
+}
+
+// Result describes a form.
+type Result struct {
+	// Tokens are the values of the token fields: the body's in their order, then
+	// the query's. They are not verified, and have at most [MaxTokenField] bytes each.
+	Tokens []string
+	// Digest covers query, content type and body, without the token fields and
+	// without what does not count.
+	Digest [sha256.Size]byte
+	// Length is the length of the body without the token fields, as [Strip] leaves it.
+	Length int64
+	// Found reports whether there was a token field.
+	Found bool
+}
+
+// ChangingFields returns the names of the fields in which the well-known
+// frameworks put a text against forgery that may change with every rendering:
+// it is not part of what a person wants to send.
+func ChangingFields() []string {
+	return []string{
+		"csrfmiddlewaretoken",        // Django
+		"authenticity_token",         // Rails
+		"_token",                     // Laravel, Symfony
+		"_csrf",                      // Spring Security, Express
+		"_csrf_header",               // where a page has copied Spring's meta elements
+		"_csrf_token",                // Phoenix, Symfony's login
+		"_csrfToken",                 // CakePHP
+		"csrf_token",                 // Flask-WTF, nosurf
+		"csrf_test_name",             // CodeIgniter
+		"csrfToken",                  // Play
+		"CSRFToken",                  // OWASP's examples
+		"csrf",                       // where people name it themselves
+		"__RequestVerificationToken", // ASP.NET
+		"gorilla.csrf.Token",         // gorilla/csrf
+	}
+}
+
+// Scan reads a form to its end, in constant memory. contentType is the request's
+// (see [FormType]); a body of any other type counts byte by byte, and has no
+// tokens. rawQuery is the query of the URL as it was sent.
+//
+// It stores nothing and bounds nothing but its own memory: the caller limits r.
+// It returns [ErrAmbiguous] for a form that must not be passed on, and an error of
+// r, both wrapped.
+func Scan(r io.Reader, contentType, rawQuery string, o *BodyOptions) (Result, error) {
+	if o == nil {
+		o = &BodyOptions{}
+	}
+	n := names{field: orDefault(o.Field), ignore: o.Ignore}
+	if n.ignore == nil {
+		n.ignore = ChangingFields()
+	}
+	most := o.MaxTokens
+	if most <= 0 {
+		most = defaultMaxTokens
+	}
+	kind := parseType(contentType)
+	if kind.ambiguous {
+		return Result{}, errBoundary
+	}
+	s := newScan(kind, n, most)
+	if err := s.read(r); err != nil {
+		return Result{}, fmt.Errorf("formguard: read the body: %w", err)
+	}
+	query, queryTokens := sift(rawQuery, n, ours, changing)
+	s.found(queryTokens...)
+	result := Result{Length: s.length, Tokens: s.tokens, Found: len(s.tokens) > 0}
+	s.sum(query, &result.Digest)
+	return result, nil
+}
+
+// scan is one run over a body.
+//
+// The digest is SHA-256 over these, each after its length in 8 bytes,
+// big-endian: the version; the query; the mode; the parameters of the content
+// type; SHA-256 over the bytes that count; and for multipart the three of
+// [shape].
+type scan struct {
+	kind    formType
+	format  format
+	kept    joiner // what Strip leaves
+	counted joiner // what counts
+	length  int64
+	tokens  []string
+	most    int // of the tokens
+	content hash.Hash
+	shape   *shape // for multipart
+}
+
+func newScan(kind formType, n names, most int) *scan {
+	f := kind.format(n)
+	s := &scan{kind: kind, format: f, most: most, kept: joiner{format: f}, counted: joiner{format: f}, content: sha256.New()}
+	if kind.mode == modeMultipart {
+		s.shape = newShape(len(kind.boundary) + len("--"))
+	}
+	return s
+}
+
+func (s *scan) read(r io.Reader) error {
+	if r == nil {
+		return nil
+	}
+	split := newSplitter(r, s.format)
+	for {
+		sp, err := split.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		s.add(&sp)
+	}
+}
+
+func (s *scan) add(sp *span) {
+	if sp.role == ours {
+		s.found(sp.token)
+		return
+	}
+	s.length += int64(len(s.kept.keep(sp)))
+	if sp.role == changing {
+		if s.shape != nil {
+			s.shape.leaveOut(sp.data)
+		}
+		return
+	}
+	data := s.counted.keep(sp)
+	if s.shape != nil {
+		data = s.shape.add(sp)
+	}
+	s.content.Write(data)
+}
+
+// found keeps the first tokens.
+func (s *scan) found(tokens ...string) {
+	room := max(0, s.most-len(s.tokens))
+	s.tokens = append(s.tokens, tokens[:min(room, len(tokens))]...)
+}
+
+func (s *scan) sum(query string, into *[sha256.Size]byte) {
+	h := sha256.New()
+	params := s.kind.params
+	if s.kind.mode == modeRaw {
+		params = s.kind.text
+	}
+	writeSized(h, digestVersion)
+	writeSized(h, query)
+	writeSized(h, string(s.kind.mode))
+	writeSized(h, params)
+	writeSized(h, string(s.content.Sum(nil)))
+	if s.shape != nil {
+		s.shape.sum(h, &s.kind)
+	}
+	h.Sum(into[:0])
+}
+
+// shape describes how the counted bytes of a multipart body divide into parts, without
+// the boundary.
+type shape struct {
+	dash     int       // the length of a delimiter
+	cuts     hash.Hash // the length of each piece
+	left     hash.Hash // the pieces that were left out, and where
+	pieces   uint64
+	size     uint64
+	tail     [2]byte
+	closed   bool
+	readable bool // as browsers write it
+}
+
+func newShape(dash int) *shape {
+	return &shape{dash: dash, cuts: sha256.New(), left: sha256.New(), readable: true}
+}
+
+// add notes a span and returns its bytes without the delimiter.
+func (s *shape) add(sp *span) []byte {
+	data := sp.data
+	if sp.begins {
+		s.readable = s.readable && !s.closed
+		s.size, s.tail = 0, [2]byte{}
+		if !sp.first {
+			data = data[s.dash:]
+		}
+		s.closed = !sp.first && sp.ends && (string(data) == "--" || string(data) == "--\r\n")
+		s.readable = s.readable && (sp.first || s.closed || bytes.HasPrefix(data, []byte("\r\n")))
+	}
+	s.size += uint64(len(data))
+	switch n := len(data); {
+	case n >= 2:
+		s.tail = [2]byte(data[n-2:])
+	case n == 1:
+		s.tail = [2]byte{s.tail[1], data[0]}
+	}
+	if sp.ends {
+		s.end(sp.first)
+	}
+	return data
+}
+
+// end ends a piece. Nothing precedes the first delimiter; a part's line
+// begins and ends with a CR LF of its own.
+func (s *shape) end(first bool) {
+	switch {
+	case first:
+		s.readable = s.readable && s.size == 0
+	case !s.closed:
+		s.readable = s.readable && s.size >= 4 && string(s.tail[:]) == "\r\n"
+	}
+	s.pieces++
+	_ = binary.Write(s.cuts, binary.BigEndian, s.size) // a hash does not fail
+}
+
+// leaveOut notes a piece that does not count if the body is readable.
+func (s *shape) leaveOut(piece []byte) {
+	s.readable = s.readable && !s.closed
+	_ = binary.Write(s.left, binary.BigEndian, s.pieces)
+	writeSized(s.left, string(piece))
+}
+
+// sum adds the lengths of the pieces; and, for a body about which readers may
+// disagree, the whole content type and what was left out, so that nothing is.
+func (s *shape) sum(h hash.Hash, kind *formType) {
+	if s.pieces == 0 { // in an empty body, nothing precedes the first delimiter either
+		s.end(true)
+	}
+	writeSized(h, string(s.cuts.Sum(nil)))
+	if s.readable && s.closed && kind.plain {
+		writeSized(h, "")
+		writeSized(h, "")
+		return
+	}
+	writeSized(h, kind.text)
+	writeSized(h, string(s.left.Sum(nil)))
+}

@@ -1,0 +1,106 @@
+// Package outcomecookie writes and reads the cookie in which a server tells the
+// scripts of a page, and the page that follows, the outcomes of the last forms. It is
+// no secret, and anybody may have written what comes back: docs/browser.md says what
+// scripts make of it.
+package outcomecookie
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	// Name is the cookie's.
+	Name = "semel_outcome"
+
+	maxOutcomes = 8
+	maxIDBytes  = 64
+	seconds     = 3600
+)
+
+// Outcome is that of one form.
+type Outcome struct {
+	ID     string // of its token, or its key
+	Word   string
+	Status int
+}
+
+// The words of an outcome. The first three say that there is nothing left to send.
+const (
+	Executed = "executed"
+	Replayed = "replayed"
+	Seen     = "seen" // replayed, and the reader was told so
+	InFlight = "in-flight"
+	Unknown  = "unknown"
+	Refused  = "refused"
+)
+
+// WordOf returns the word for an answer: by the name of the problem that it is, if it
+// is one, and by its Idempotency-Status.
+func WordOf(problem, status string) string {
+	switch problem {
+	case "in-flight":
+		return InFlight
+	case "outcome-unknown", "commit-unknown":
+		return Unknown
+	case "response-not-kept", "response-unreadable", "duplicate":
+		return Executed // it was carried out; only its result is gone
+	}
+	switch status {
+	case "executed", "unprotected":
+		return Executed
+	case "replayed":
+		return Replayed
+	case "unknown", "not-stored":
+		return Unknown
+	}
+	return Refused
+}
+
+// Line is the Set-Cookie line that tells of the outcomes.
+func Line(outcomes []Outcome, secure bool) string {
+	words := make([]string, len(outcomes))
+	for i, o := range outcomes {
+		words[i] = o.ID + ":" + o.Word + ":" + strconv.Itoa(o.Status)
+	}
+	return (&http.Cookie{ //nolint:gosec // no secret: scripts read it.
+		Name: Name, Value: strings.Join(words, "/"), Path: "/", MaxAge: seconds, SameSite: http.SameSiteLaxMode, Secure: secure,
+	}).String()
+}
+
+// Parse reads the cookie's value. What no server of ours wrote is left out.
+func Parse(value string) []Outcome {
+	var all []Outcome
+	for entry := range strings.SplitSeq(value, "/") {
+		parts := strings.Split(entry, ":")
+		if len(parts) != 3 || !IsID(parts[0]) || len(all) == maxOutcomes {
+			continue
+		}
+		status, err := strconv.Atoi(parts[2])
+		if err != nil || status < 100 || status > 999 {
+			continue
+		}
+		switch parts[1] {
+		case Executed, Replayed, Seen, InFlight, Unknown, Refused:
+			all = append(all, Outcome{parts[0], parts[1], status})
+		}
+	}
+	return all
+}
+
+// Add puts an outcome before the others. It replaces the one of the same form; the
+// oldest of too many is forgotten.
+func Add(all []Outcome, o Outcome) []Outcome {
+	others := slices.DeleteFunc(slices.Clone(all), func(other Outcome) bool { return other.ID == o.ID })
+	return append([]Outcome{o}, others[:min(len(others), maxOutcomes-1)]...)
+}
+
+// IsID reports whether the cookie can name a form by s: base64url, as a token's id
+// and a UUID are, and not too long.
+func IsID(s string) bool {
+	return s != "" && len(s) <= maxIDBytes && !strings.ContainsFunc(s, func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_'
+	})
+}
