@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/adminapi"
+	"github.com/semel-dev/semel/internal/adminapi"
 	"github.com/semel-dev/semel/internal/must"
 )
 
@@ -18,13 +18,14 @@ const readyTimeout = 2 * time.Second
 
 // AdminHandler is for operators and their machines, and not to be reachable by
 // callers: /healthz (the process lives), /readyz (it takes requests: not
-// draining, and the store answers), /metrics (Prometheus) and, under /v1/, the
+// draining, the store answers, and its server is fit), /metrics (Prometheus) and, under /v1/, the
 // admin API for those who have one of [Config.AdminTokens]. Each handler counts
 // wrong tokens for itself.
 func (g *Gateway) AdminHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok") })
-	mux.HandleFunc("GET /readyz", g.ready)
+	monitor, _ := semel.StoreAs[semel.Monitor](g.config.Store)
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { g.ready(w, r, monitor) })
 	mux.Handle("GET /metrics", g.metrics.handler())
 	mux.Handle("/v1/", g.adminAPI())
 	return mux
@@ -44,8 +45,7 @@ func (c *Config) warnOpenTokens() {
 	}
 }
 
-// onLoopback reports whether only this machine reaches an address, or nobody
-// does.
+// onLoopback reports whether no other machine can reach an address.
 func onLoopback(address string) bool {
 	if address == adminOff {
 		return true
@@ -58,7 +58,8 @@ func onLoopback(address string) bool {
 	return host == "localhost" || (ip != nil && ip.IsLoopback())
 }
 
-func (g *Gateway) ready(w http.ResponseWriter, r *http.Request) {
+// ready answers /readyz. monitor is nil if the store has none.
+func (g *Gateway) ready(w http.ResponseWriter, r *http.Request, monitor semel.Monitor) {
 	if g.draining.Load() {
 		say(w, http.StatusServiceUnavailable, "draining")
 		return
@@ -68,6 +69,10 @@ func (g *Gateway) ready(w http.ResponseWriter, r *http.Request) {
 		say(w, http.StatusServiceUnavailable, "store does not answer")
 		return
 	}
+	if monitor != nil && monitor.Health() != nil { // the store has logged why
+		say(w, http.StatusServiceUnavailable, "the store's server breaks a promise of the store; the log says which setting to change")
+		return
+	}
 	say(w, http.StatusOK, "ready")
 }
 
@@ -75,7 +80,7 @@ func say(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, text+"\n") // whoever asked may have gone
+	_, _ = io.WriteString(w, text+"\n") // the caller may have gone
 }
 
 func isNotFound(err error) bool { return errors.Is(err, semel.ErrNotFound) }

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/adminapi"
 	"github.com/semel-dev/semel/gateway"
+	"github.com/semel-dev/semel/internal/adminapi"
 	"github.com/semel-dev/semel/store/memstore"
 )
 

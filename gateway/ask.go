@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/semel-dev/semel/internal/rules/template"
 	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/semelhttp"
 )
@@ -19,31 +20,33 @@ import (
 // maxAnswerBytes bounds the answer to a question of the gateway's own.
 const maxAnswerBytes = 1 << 20
 
-// attempt is what a question to the upstream needs to know of the request
-// that gave rise to it.
+// attempt holds the parts of a request that a question to the upstream about it
+// needs.
 type attempt struct {
 	request *http.Request
 	name    string
-	parts   map[rules.Part]string // the values of placeholders in its body
+	parts   map[template.Part]string // the values of placeholders in its body
+	// reconcile resolves an unknown outcome of the request; nil where the rule does not.
+	reconcile *rules.Reconcile
 }
 
 type attemptKey struct{}
 
 // rememberAttempt puts the request where a question to the upstream finds it.
-func rememberAttempt(next http.Handler) http.Handler {
+func rememberAttempt(rule *rules.Route, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		a := &attempt{parts: map[rules.Part]string{}}
+		a := &attempt{parts: map[template.Part]string{}, reconcile: rule.Reconcile}
 		r = r.WithContext(context.WithValue(r.Context(), attemptKey{}, a))
 		a.request = r
 		next.ServeHTTP(w, r)
 	})
 }
 
-// attemptSource notes, beside the key, what placeholders take from the body,
-// which is gone later.
+// attemptSource also keeps the values that placeholders take from the body, which
+// cannot be read again later.
 type attemptSource struct {
 	semelhttp.KeySource
-	parts []rules.Part
+	parts []template.Part
 }
 
 // Unwrap returns the source itself.
@@ -59,15 +62,24 @@ func (s *attemptSource) Key(r *http.Request, body *semelhttp.Body) (string, bool
 	a.name = name
 	for _, part := range s.parts {
 		source := semelhttp.FromFormField(part.Value)
-		if part.Source == rules.SourceJSON {
+		if part.Source == template.JSON {
 			source = semelhttp.FromJSONPointer(part.Value)
 		}
-		// A value that is missing or no scalar is told when it is needed.
+		// A missing value, or one that is not a scalar, is reported when it is needed.
 		if value, found, err := source.Key(r, body); err == nil && found {
 			a.parts[part] = value
 		}
 	}
 	return name, true, nil
+}
+
+// withQuestions returns the source, or one that notes what questions about the route's
+// requests need.
+func withQuestions(rule *rules.Route, source semelhttp.KeySource) semelhttp.KeySource {
+	if asked := questions(rule); len(asked) > 0 {
+		return &attemptSource{KeySource: source, parts: bodyParts(asked)}
+	}
+	return source
 }
 
 // questions returns the templates of what the upstream is asked about requests
@@ -84,11 +96,11 @@ func questions(rule *rules.Route) []rules.Template {
 }
 
 // bodyParts lists the placeholders that take their value from the body.
-func bodyParts(templates []rules.Template) []rules.Part {
-	var out []rules.Part
+func bodyParts(templates []rules.Template) []template.Part {
+	var out []template.Part
 	for _, t := range templates {
 		for _, part := range t.Parts {
-			if (part.Source == rules.SourceJSON || part.Source == rules.SourceForm) && !slices.Contains(out, part) {
+			if (part.Source == template.JSON || part.Source == template.Form) && !slices.Contains(out, part) {
 				out = append(out, part)
 			}
 		}
@@ -125,7 +137,7 @@ func (g *Gateway) newAsker(rule *rules.Route) asker {
 
 // get sends the GET with the caller's own credentials, as the proxy would.
 func (c *asker) get(ctx context.Context, a *attempt, t rules.Template) (*http.Response, error) {
-	path, err := t.Expand(func(p rules.Part) (string, error) { return c.value(a, p, nil) })
+	path, err := t.Expand(func(p template.Part) (string, error) { return c.value(a, p, nil) })
 	if err != nil {
 		return nil, err
 	}
@@ -185,16 +197,16 @@ func withoutURL(err error) error {
 	return err
 }
 
-// value returns what a placeholder stands for.
-func (c *asker) value(a *attempt, p rules.Part, document any) (string, error) {
+// value returns the value of a placeholder.
+func (c *asker) value(a *attempt, p template.Part, document any) (string, error) {
 	switch p.Source {
-	case rules.SourceKey:
+	case template.Key:
 		return a.name, nil
-	case rules.SourceWildcard:
+	case template.Wildcard:
 		return wildcardValue(c.match.Path, cleanPath(a.request.URL.EscapedPath()), p.Value), nil
-	case rules.SourceJSON, rules.SourceForm:
+	case template.JSON, template.Form:
 		return a.parts[p], nil
-	case rules.SourceAnswer:
+	case template.Answer:
 		found, ok := lookUp(document, p.Value)
 		if !ok {
 			return "", errors.New("the upstream's answer does not have it")
@@ -206,12 +218,12 @@ func (c *asker) value(a *attempt, p rules.Part, document any) (string, error) {
 			return v.String(), nil
 		}
 		return "", errors.New("the upstream's answer has no text or number there")
-	case rules.SourceLiteral:
+	case template.Literal:
 	}
 	return p.Value, nil
 }
 
-// wildcardValue returns what a wildcard of the pattern stands for in the path.
+// wildcardValue returns the part of the path that a wildcard of the pattern matches.
 func wildcardValue(pattern, path, name string) string {
 	want, have := strings.Split(pattern, "/"), strings.Split(path, "/")
 	for i, segment := range want {

@@ -53,7 +53,7 @@ func (o *office) questions() []string {
 	return append([]string(nil), o.asked...)
 }
 
-// TestAuthorize (promise 5): before a repetition is told anything, the upstream
+// TestAuthorize (promise 5): before a repetition is answered, the upstream
 // says whether the caller may still see it.
 func TestAuthorize(t *testing.T) {
 	t.Parallel()
@@ -180,14 +180,14 @@ func TestAuthorizeWhileRunning(t *testing.T) {
 	}
 }
 
-// TestAuthorizeProblems: a rule that cannot work is told with its place.
+// TestAuthorizeProblems: a rule that cannot work is reported with its place.
 func TestAuthorizeProblems(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`authorize: {}`:                                  "authorize has no get",
 		`authorize: {got: /x}`:                           `unknown key "got"`,
 		`authorize: {get: "/x/{answer:/id}"}`:            "get cannot use its own answer",
-		`authorize: {get: "/x/{nowhere}"}`:               "{nowhere} is no wildcard",
+		`authorize: {get: "/x/{nowhere}"}`:               "{nowhere} is not a wildcard",
 		`authorize: {get: "//evil.test"}`:                "it must be a path that starts with one slash",
 		`authorize: {get: "http://evil.test/"}`:          "it must be a path that starts with one slash",
 		`authorize: {get: "/a/../b"}`:                    `a segment of its path is "." or ".."`,

@@ -169,7 +169,7 @@ func benchRequest(ctx context.Context, client *http.Client, url, traffic string,
 	return nil
 }
 
-// pool is what a well-kept plain proxy has too.
+// pool is the buffer pool of a well-kept plain proxy.
 type pool struct{ pool sync.Pool }
 
 func (p *pool) Get() []byte {

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// unhurriedBody is the body of a request as it comes in. A caller may take its
-// time, but not stand still: each piece must follow within idle. When the body
+// unhurriedBody is the body of a request as it comes in. A caller may be
+// slow, but may not stall: each piece must follow within idle. When the body
 // has been read to its end, net/http takes the deadline away.
 type unhurriedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
 	idle    time.Duration
 
-	mu    sync.Mutex // guards the fields below: net/http's transport reads beside the handler
+	mu    sync.Mutex // guards the fields below: net/http's transport reads concurrently with the handler
 	armed time.Time  // when the deadline was last moved
 	off   bool       // the deadline is no longer ours to move
 }
@@ -41,8 +41,8 @@ func (b *unhurriedBody) arm() {
 	}
 }
 
-// unread leaves a deadline for what the server reads by itself of a body that
-// nobody reads: before it writes an answer, and after the handler. It is half of
+// unread sets a deadline for the rest of a body, which the server reads on its own
+// when the handler does not: before it writes an answer, and after the handler. It is half of
 // idle, so that the answer has the rest.
 func (b *unhurriedBody) unread() {
 	b.mu.Lock()

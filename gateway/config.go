@@ -7,10 +7,12 @@ import (
 	"log/slog"
 	"net/netip"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/adminapi"
+	"github.com/semel-dev/semel/internal/adminapi"
+	"github.com/semel-dev/semel/operator"
 	"github.com/semel-dev/semel/rules"
 )
 
@@ -27,7 +29,7 @@ const (
 	DefaultMaxPageBytes        = 16 << 20
 )
 
-// Config says what a [Gateway] stands in front of, and how.
+// Config describes the application behind a [Gateway], and the gateway itself.
 type Config struct {
 	// Upstream is the URL of the application, such as "http://127.0.0.1:9000".
 	// A path in it goes before that of every request. Required.
@@ -41,18 +43,18 @@ type Config struct {
 	// matches.
 	KeyRequired bool
 	// Guard holds the settings of the guard. Its Policy is that of requests
-	// that no rule matches, and what a rule leaves open; its Trace is told too.
+	// that no rule matches, and what a rule leaves open; its Trace is called as well.
 	Guard semel.Options
 
 	// Background says how often and how patiently records are reconciled in the
 	// background, where a rule asks for it; its Policy is not used.
-	Background semel.Unattended
+	Background operator.Unattended
 
 	// RewriteHost sends the upstream's own host instead of the one that the
 	// caller asked for.
 	RewriteHost bool
 	// TrustedProxies are the networks whose X-Forwarded-* and Forwarded
-	// headers are believed and continued. Those of anybody else are dropped.
+	// headers are believed and continued. All others are dropped.
 	TrustedProxies []netip.Prefix
 	// UpstreamTLS is for an https upstream. nil for the system's roots.
 	UpstreamTLS *tls.Config
@@ -63,7 +65,7 @@ type Config struct {
 	// after the request was sent. What came too late is unknown. Default
 	// DefaultAnswerTimeout; negative for none.
 	AnswerTimeout time.Duration
-	// UpstreamIdleTimeout is how long an unused connection is kept. Default
+	// UpstreamIdleTimeout limits how long an unused connection is kept. Default
 	// DefaultUpstreamIdleTimeout: less than the 5 seconds after which common
 	// application servers hang up, because a request that meets the hanging up
 	// has an unknown outcome.
@@ -82,21 +84,21 @@ type Config struct {
 	// ReadHeaderTimeout, BodyIdleTimeout and IdleTimeout bound how slow a
 	// caller may be: to send its header, between two pieces of its body or of
 	// the answer it reads, and between two requests. MaxHeaderBytes bounds the header (431).
+	// BodyIdleTimeout also bounds how long a stream under a key may stall
+	// once its caller has gone.
 	// Defaults DefaultReadHeaderTimeout and so on.
 	ReadHeaderTimeout, BodyIdleTimeout, IdleTimeout time.Duration
 	MaxHeaderBytes                                  int
-	// DrainDelay is how long the gateway serves on after its readiness has
+	// DrainDelay keeps the gateway serving after its readiness has
 	// failed, for load balancers to notice. Default 0.
 	DrainDelay time.Duration
 	// DrainTimeout bounds how long running requests may take to end. Default
 	// DefaultDrainTimeout.
 	DrainTimeout time.Duration
-	// SpoolDir is where large bodies of requests with a key wait in temporary
-	// files. Default os.TempDir().
+	// SpoolDir holds large bodies of requests with a key, in temporary files. Default os.TempDir().
 	SpoolDir string
 
-	// FormSecrets are what the tokens of forms are made with (the first) and
-	// verified with (all), where a rule says form: 1 to 16, each of 16 bytes or
+	// FormSecrets make the tokens of forms (the first) and verify them (all), where a rule says form: 1 to 16, each of 16 bytes or
 	// more. All gateways of one site need the same. Default: one that the first
 	// of them makes and keeps in the store.
 	FormSecrets [][]byte
@@ -183,7 +185,7 @@ func (c *Config) check() (*url.URL, error) {
 	problem(c.MaxPageBytes < 0, "max page of %d bytes is negative (leave it out for the default)", c.MaxPageBytes)
 	problem(c.DrainDelay < 0, "drain delay %v is negative (leave it out for none)", c.DrainDelay)
 	for _, p := range c.TrustedProxies {
-		problem(!p.IsValid(), "a trusted proxy is no network (write it like 10.0.0.0/8)")
+		problem(!p.IsValid(), "a trusted proxy is not a network (write it like 10.0.0.0/8)")
 	}
 	return target, errors.Join(problems...)
 }
@@ -195,16 +197,17 @@ func parseUpstream(text string) (*url.URL, error) {
 	}
 	u, err := url.Parse(text)
 	switch {
-	case err != nil:
-		return nil, fmt.Errorf("gateway: upstream is no URL %s: %w", hint, err)
-	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("gateway: upstream %q does not start with http:// or https:// %s", u.Redacted(), hint)
-	case u.Hostname() == "":
-		return nil, fmt.Errorf("gateway: upstream %q names no host %s", u.Redacted(), hint)
-	case u.User != nil:
+	case err != nil && strings.Contains(text, "@"), err == nil && (u.User != nil || strings.Contains(u.Opaque, "@")):
+		// Said without the URL, and without url.Parse's error, which quotes it.
 		return nil, errors.New("gateway: upstream holds a user name or password (callers' credentials are passed on as they are; remove it)")
+	case err != nil:
+		return nil, fmt.Errorf("gateway: upstream is not a URL %s: %w", hint, err)
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, fmt.Errorf("gateway: upstream %q does not start with http:// or https:// %s", text, hint)
+	case u.Hostname() == "":
+		return nil, fmt.Errorf("gateway: upstream %q names no host %s", text, hint)
 	case u.RawQuery != "" || u.Fragment != "":
-		return nil, fmt.Errorf("gateway: upstream %q holds a query or fragment (remove it)", u.Redacted())
+		return nil, fmt.Errorf("gateway: upstream %q holds a query or fragment (remove it)", u.Scheme+"://"+u.Host)
 	}
 	return u, nil
 }

@@ -17,26 +17,29 @@
 // than the route keeps is recorded by its status before its body has come to
 // an end.
 //
-// A request goes to the upstream at most once per claim: net/http, which
-// repeats by itself what carries an Idempotency-Key when a kept-alive
-// connection dies, does not get to see that header under its canonical name.
+// A request goes to the upstream at most once per claim. net/http repeats a request
+// that carries an Idempotency-Key when a kept-alive connection dies, so it does not get
+// to see that header under its canonical name.
 //
 // Requests without a key, upgrades, streams, and large bodies in both
 // directions pass in constant memory; a large body with a key waits in a
 // temporary file.
 //
-// A request is only as safe as its scope: callers are told apart by their
-// credentials (see package rules), which the gateway does not verify. It
-// replays an answer to whoever shows the credentials of the first request, even
-// if the application has withdrawn them since, unless the rule says authorize:
-// then the application is asked before a repetition is told anything.
+// A request is only as safe as its scope: the gateway distinguishes callers by their
+// credentials (see package rules), and does not verify these. It replays an answer to
+// any caller with the credentials of the first request, even if the application has
+// withdrawn them since, unless the rule says authorize: then it asks the application
+// before it answers a repetition.
 //
 // A request that falls under one rule as it is written, and under another as
 // applications may read its path or method, is refused.
 //
-// Beside the requests themselves, callers get what they may rely on at
-// /.well-known/idempotency, and what became of a request below it, at /status.
-// Where a rule says background, the gateway asks the upstream by itself what
-// became of unknown ones. Operators have [Gateway.AdminHandler], with package
+// Where a rule says form, package forms below this one puts a token into every page
+// with such a form, and takes it as the key when the form comes back: its doc.go
+// lists the files that a form passes through.
+//
+// Callers find the policy of every route at /.well-known/idempotency, and the outcome
+// of a request below it, at /status. Where a rule says background, the gateway asks
+// the upstream about unknown outcomes on its own. Operators have [Gateway.AdminHandler], with package
 // adminapi in it.
 package gateway

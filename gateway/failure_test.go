@@ -130,7 +130,7 @@ func TestTLSRefused(t *testing.T) {
 	}
 }
 
-// TestUpstreamAnswersTwice: the second answer is nobody's.
+// TestUpstreamAnswersTwice: no caller gets the second answer.
 func TestUpstreamAnswersTwice(t *testing.T) {
 	t.Parallel()
 	var commits atomic.Int32

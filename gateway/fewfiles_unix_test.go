@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -23,47 +24,49 @@ import (
 const (
 	fewFilesUpstream = "SEMEL_TEST_FEW_FILES_UPSTREAM"
 	fewFiles         = 48
+	streamFiles      = 400
 )
 
 // serveWithFewFiles is the child: a gateway that may open few files, until its
 // standard input ends.
-func serveWithFewFiles(t *testing.T, target string) {
+func serveWithFewFiles(t *testing.T, target string, files uint64, set func(*gateway.Config)) {
 	t.Helper()
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
 	}
-	limit.Cur = fewFiles
+	limit.Cur = files
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
 	}
-	g, err := gateway.New(&gateway.Config{
-		Upstream: target, Store: memstore.New(nil), Guard: semel.Options{SweepEvery: -1},
-		UpstreamIdleTimeout: time.Millisecond, // every request dials
-		ReadHeaderTimeout:   time.Hour, IdleTimeout: time.Hour, DrainTimeout: time.Millisecond,
-	})
+	config := &gateway.Config{Upstream: target, Store: memstore.New(nil), Guard: semel.Options{SweepEvery: -1}}
+	set(config)
+	g, err := gateway.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	front := listen(t)
 	_, _ = fmt.Fprintf(os.Stdout, "\nlistening %s\n", front.Addr())
-	go func() { _ = g.Serve(t.Context(), front, nil) }()
-	_, _ = io.Copy(io.Discard, os.Stdin)
-	_ = g.Close()
-	os.Exit(0)
+	ctx, stop := signal.NotifyContext(t.Context(), syscall.SIGTERM)
+	defer stop()
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		_ = g.Close()
+		os.Exit(0)
+	}()
+	if err := g.Serve(ctx, front, nil); err != nil {
+		t.Fatal(err)
+	}
+	os.Exit(drained)
 }
 
-// TestFewFiles (promises 3 and 8): a gateway that runs out of file descriptors
-// says so, runs nothing twice, takes nothing that was not sent for unknown, and
-// recovers.
-func TestFewFiles(t *testing.T) {
-	t.Parallel()
-	if target := os.Getenv(fewFilesUpstream); target != "" {
-		serveWithFewFiles(t, target)
-		return
-	}
-	target, acted := counting(t)
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFewFiles$")
+// drained is the exit code of a child that came to its end in order.
+const drained = 7
+
+// startWithFewFiles runs the test of this name as the child.
+func startWithFewFiles(t *testing.T, target string) (*door, *exec.Cmd) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
 	cmd.Env = append(os.Environ(), fewFilesUpstream+"="+target)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -88,7 +91,58 @@ func TestFewFiles(t *testing.T) {
 		}
 	}
 	go func() { _, _ = io.Copy(io.Discard, stdout) }()
-	d := &door{url: "http://" + address, client: newClient(t)}
+	return &door{url: "http://" + address, client: newClient(t)}, cmd
+}
+
+// TestFewFilesStreams (promise 8, threats 15, 17 and 18): a gateway with 400
+// file descriptors and no settings of its own serves others next to 600 streams
+// that were abandoned, and comes to its end although they are silent.
+func TestFewFilesStreams(t *testing.T) {
+	t.Parallel()
+	if target := os.Getenv(fewFilesUpstream); target != "" {
+		serveWithFewFiles(t, target, streamFiles, func(c *gateway.Config) { c.DrainTimeout = 10 * patience })
+		return
+	}
+	target, _ := stalling(t)
+	d, child := startWithFewFiles(t, target)
+	for i := range 600 { // more than it may open files
+		path := "/events"
+		if i%10 == 0 {
+			path = "/large"
+		}
+		if got := abandon(t, d, path, fmt.Sprint(i)); got != http.StatusOK {
+			t.Fatalf("stream %d: got %d", i, got)
+		}
+		if i%50 == 0 {
+			check(t, "beside them", d.send(t, http.MethodPost, "/", "", "Idempotency-Key", fmt.Sprint("k", i)), 201, "ok")
+			check(t, "without a key", d.send(t, http.MethodPost, "/", ""), 201, "ok")
+		}
+	}
+	if err := child.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- child.Wait() }()
+	_ = receive(t, ended)
+	if code := child.ProcessState.ExitCode(); code != drained {
+		t.Errorf("the gateway ended with %d, want %d", code, drained)
+	}
+}
+
+// TestFewFiles (promises 3 and 8): a gateway that runs out of file descriptors
+// says so, runs nothing twice, takes nothing that was not sent for unknown, and
+// recovers.
+func TestFewFiles(t *testing.T) {
+	t.Parallel()
+	if target := os.Getenv(fewFilesUpstream); target != "" {
+		serveWithFewFiles(t, target, fewFiles, func(c *gateway.Config) {
+			c.UpstreamIdleTimeout = time.Millisecond // every request dials
+			c.ReadHeaderTimeout, c.IdleTimeout, c.DrainTimeout = time.Hour, time.Hour, time.Millisecond
+		})
+		return
+	}
+	target, acted := counting(t)
+	d, _ := startWithFewFiles(t, target)
 
 	done := map[string]string{} // key to answer
 	post := func(d *door, key, body string) (retry bool) {

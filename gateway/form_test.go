@@ -75,14 +75,14 @@ func (s *shop) posts() []received {
 	return append([]received(nil), s.seen...)
 }
 
-// last returns the last request that was no POST.
+// last returns the last request with a method other than POST.
 func (s *shop) last() received {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.asks[len(s.asks)-1]
 }
 
-// person is somebody with a browser.
+// person uses a browser.
 type person struct {
 	t      *testing.T
 	door   *door
@@ -106,7 +106,7 @@ func openShop(t *testing.T, s *shop, text string, set func(*gateway.Config)) *do
 	})
 }
 
-// person returns somebody who has no cookies yet.
+// person returns a person without cookies.
 func (d *door) person(t *testing.T, header ...string) *person {
 	t.Helper()
 	jar, err := cookiejar.New(nil)

@@ -10,14 +10,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/semel-dev/semel/gateway"
 	"github.com/semel-dev/semel/store/memstore"
 	"github.com/semel-dev/semel/store/sqlitestore"
-	"github.com/semel-dev/semel/store/storefault"
+	"github.com/semel-dev/semel/store/storetest"
 )
 
-// TestFormIdentities: whose a form is, is found again when it is sent, and nobody
+// TestFormIdentities: the reader of a form is found again when it is sent, and no other reader
 // else can send it (promise 5).
 func TestFormIdentities(t *testing.T) {
 	t.Parallel()
@@ -209,7 +210,7 @@ func TestFormWithoutStore(t *testing.T) {
 	t.Parallel()
 	inner := memstore.New(nil)
 	t.Cleanup(func() { _ = inner.Close() })
-	store := storefault.Wrap(inner, storefault.Plan{})
+	store := storetest.Break(inner, storetest.Faults{})
 	s := &shop{}
 	d := openShop(t, s, strings.Replace(formRules, "form: true", "form: true\n    required: true", 1), func(c *gateway.Config) { c.Store = store })
 	p := d.person(t)
@@ -221,7 +222,10 @@ func TestFormWithoutStore(t *testing.T) {
 	check(t, "a form from before", d.send(t, http.MethodPost, "/invoices", "_semel=sm1."+strings.Repeat("A", 50)+"&a=1", form...), http.StatusServiceUnavailable, "store-unavailable")
 	store.Heal()
 	body := ""
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
 	for body == "" { // the gateway asks again within a second
+		<-tick.C
 		if all := tokensIn(p.get("/new").body); len(all) > 0 {
 			body = "_semel=" + all[0] + "&a=1"
 		}
@@ -257,7 +261,7 @@ func TestFormOverTLS(t *testing.T) {
 	d.client.Transport = transport
 	p := d.person(t)
 	page := p.get("/new")
-	if got := page.header.Get("Set-Cookie"); !strings.Contains(got, "; Secure") {
+	if got := page.header.Get("Set-Cookie"); !strings.HasPrefix(got, "__Host-semel_visitor=") || !strings.Contains(got, "; Secure") {
 		t.Errorf("the cookie: %q", got)
 	}
 	body := "_semel=" + tokensIn(page.body)[0] + "&a=1"
@@ -267,7 +271,7 @@ func TestFormOverTLS(t *testing.T) {
 			t.Errorf("got %d %s, want %s", got.status, got.body, want)
 		}
 		if cookie := got.header.Get("Set-Cookie"); !strings.HasPrefix(cookie, "semel_outcome=") || !strings.Contains(cookie, "; Secure") {
-			t.Errorf("the cookie that tells of it: %q", cookie)
+			t.Errorf("the cookie with the outcome: %q", cookie)
 		}
 	}
 	req, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodGet, d.url+"/new", http.NoBody)

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/semel-dev/semel/formguard"
 	"github.com/semel-dev/semel/gateway"
+	"github.com/semel-dev/semel/internal/formguard"
 )
 
 // bodies returns the bodies of requests.
@@ -169,8 +169,10 @@ func TestFormHeaderKey(t *testing.T) {
 			}
 		}
 	}
-	if got := d.person(t).do(http.MethodPost, "/invoices", json, `{}`, "Idempotency-Key", token, "Accept", "application/json"); got.problem() != "key-invalid" {
-		t.Errorf("somebody else's token: got %d %s", got.status, got.body)
+	other := d.person(t)
+	other.token("/new")
+	if got := other.do(http.MethodPost, "/invoices", json, `{}`, "Idempotency-Key", token, "Accept", "application/json"); got.problem() != "key-invalid" {
+		t.Errorf("another reader's token: got %d %s", got.status, got.body)
 	}
 	// A browser's own keys differ with every sending.
 	for i, want := range []string{"executed", "replayed"} {
@@ -238,7 +240,7 @@ func TestFormIgnore(t *testing.T) {
 	}
 }
 
-// TestFormStatus: what became of a request whose key was a token can be asked.
+// TestFormStatus: the status URL has the outcome of a request whose key was a token.
 func TestFormStatus(t *testing.T) {
 	t.Parallel()
 	p := openShop(t, &shop{}, "", nil).person(t)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -74,9 +75,9 @@ func plain(t *testing.T, got reply) string {
 // that the reader takes.
 func TestPageCodings(t *testing.T) {
 	t.Parallel()
-	long := strings.Replace(formPage, "</body>", strings.Repeat("<p>0123456789 text &amp; more</p>\n", 20000)+"</body>", 1)
+	long := strings.Replace(formPage, "</body>", strings.Repeat("<p>0123456789 text &amp; more</p>\n", 8000)+"</body>", 1)
 	for _, coding := range []string{"", "gzip", "br", "zstd"} {
-		for _, accepts := range []string{"", "gzip, br, zstd", "br;q=1.0, gzip;q=0", "zstd"} {
+		for _, accepts := range []string{"", "gzip, br, zstd", "br;q=1.0, gzip;q=0"} {
 			for name, page := range map[string]string{"short": formPage, "long": long} {
 				t.Run(coding+"/"+accepts+"/"+name, func(t *testing.T) {
 					t.Parallel()
@@ -112,7 +113,7 @@ func TestPageCodings(t *testing.T) {
 	}
 }
 
-// TestPageUntouched: what is no page for a browser, or may not be changed, and
+// TestPageUntouched: an answer that is not a page for a browser, or may not be changed, and
 // what gets nothing, arrives byte for byte and with its header.
 func TestPageUntouched(t *testing.T) {
 	t.Parallel()
@@ -139,7 +140,7 @@ func TestPageUntouched(t *testing.T) {
 		"not what it says":      {with("Content-Encoding", "gzip"), 200, formPage, "encoding"},
 		"a page without forms":  {html, 200, "<html><body>nothing</body></html>", "no-forms"},
 		"forms that lead away":  {html, 404, `<form method=post action="https://elsewhere.test/invoices"></form><form action=/invoices></form><form method=dialog action=/invoices></form>`, "no-forms"},
-		"another path's form":   {html, 200, `<form method=post action=/search></form>`, "no-forms"},
+		"another path's form":   {html, 200, `<form method=post action=/search></form>`, "unmatched"},
 		"markup in a script":    {html, 200, `<script>"<form method=post action=/invoices>"</script><!-- <form method=post action=/invoices> --><textarea><form method=post action=/invoices></textarea>`, "no-forms"},
 		"too large":             {html, 200, formPage + strings.Repeat(" ", 8<<10), "too-large"},
 		"coded and without any": {with("Content-Encoding", "gzip"), 200, string(coded(t, "gzip", "<html>nothing</html>")), "no-forms"},
@@ -175,7 +176,7 @@ func TestPageUntouched(t *testing.T) {
 }
 
 // TestPageHeader: the header of a page with tokens is about that page, and no cache
-// gives it to anybody else, or again (promise 5).
+// gives it to another reader, or again (promise 5).
 func TestPageHeader(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ cacheControl, want string }{
@@ -248,7 +249,7 @@ func TestPageIsFresh(t *testing.T) {
 		t.Errorf("the application got %s %v", got.uri, got.header)
 	}
 	if p.cookie("semel_visitor") == "" {
-		t.Error("there is no visitor cookie")
+		t.Error("got no visitor cookie")
 	}
 	script := p.door.send(t, http.MethodGet, "/app.js", "", "Accept", "*/*", "Sec-Fetch-Mode", "no-cors", "If-None-Match", `"v1"`)
 	if got := s.last(); script.err != nil || got.header.Get("If-None-Match") != `"v1"` {
@@ -386,7 +387,7 @@ func TestPageUnreliable(t *testing.T) {
 // TestPageBomb: a page that is short in its content coding and long without passes
 // in constant memory, and the window of a coding is bounded.
 func TestPageBomb(t *testing.T) { //nolint:paralleltest // it measures the memory of the whole process
-	const size = 40 << 20
+	const size = 32 << 20
 	var bomb bytes.Buffer
 	z := gzip.NewWriter(&bomb)
 	piece := make([]byte, 1<<20)
@@ -403,10 +404,10 @@ func TestPageBomb(t *testing.T) { //nolint:paralleltest // it measures the memor
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.CopyN(encoder, strings.NewReader(strings.Repeat(noise(1<<20), 70)), 70<<20); err != nil {
+	if _, err := io.WriteString(encoder, formPage); err != nil {
 		t.Fatal(err)
 	}
-	if err := encoder.Close(); err != nil {
+	if err := errors.Join(encoder.Flush(), encoder.Close()); err != nil { // flushed, the frame names the whole window
 		t.Fatal(err)
 	}
 	s := &shop{page: func(w http.ResponseWriter, r *http.Request) {
@@ -438,14 +439,14 @@ func TestPageBomb(t *testing.T) { //nolint:paralleltest // it measures the memor
 	}
 	got := d.send(t, http.MethodGet, "/zstd", "", "Accept-Encoding", "zstd")
 	if got.body != wide.String() || got.header.Get("Content-Encoding") != "zstd" {
-		t.Errorf("a window that is too wide: got %d bytes in %q", len(got.body), got.header.Get("Content-Encoding"))
+		t.Errorf("a window that is too wide: got %d, %d bytes in %q, %v", got.status, len(got.body), got.header.Get("Content-Encoding"), got.err)
 	}
 }
 
 // TestPageBombInOnePiece: a few bytes of brotli can be a page of any length; what is
 // held back of it stays short.
 func TestPageBombInOnePiece(t *testing.T) { //nolint:paralleltest // it measures the memory of the process.
-	const size = 48 << 20
+	const size = 24 << 20
 	var bomb bytes.Buffer
 	z := brotli.NewWriterLevel(&bomb, 5)
 	_, err := io.CopyN(z, zeros{}, size)
@@ -487,7 +488,7 @@ func TestPageBombInOnePiece(t *testing.T) { //nolint:paralleltest // it measures
 	if n != size {
 		t.Errorf("got %d bytes of %d", n, size)
 	}
-	if most > before.HeapSys+40<<20 { // held back it would be twice the page
+	if most > before.HeapSys+20<<20 { // held back it would be twice the page
 		t.Errorf("the heap grew by %d bytes", most-before.HeapSys)
 	}
 }

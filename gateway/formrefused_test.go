@@ -12,18 +12,18 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/gateway"
 	"github.com/semel-dev/semel/store/memstore"
-	"github.com/semel-dev/semel/store/storefault"
+	"github.com/semel-dev/semel/store/storetest"
 )
 
 const urlencoded = "application/x-www-form-urlencoded"
 
-// TestFormWithoutSecret: while nobody can tell whether a form was carried out
+// TestFormWithoutSecret: while it is unknown whether a form was carried out
 // before, it is not carried out, unless the rule says that it may be (promise 10).
 func TestFormWithoutSecret(t *testing.T) {
 	t.Parallel()
 	inner := memstore.New(nil)
 	t.Cleanup(func() { _ = inner.Close() })
-	store := storefault.Wrap(inner, storefault.Plan{})
+	store := storetest.Break(inner, storetest.Faults{})
 	store.Partition()
 	s := &shop{}
 	d := openShop(t, s, formRules+`  - name: strict
@@ -98,7 +98,7 @@ func TestTokenInQuery(t *testing.T) {
 		}
 	}
 	if got := p.post("/invoices?_semel="+theirs, "a=1", "Accept", "application/json"); got.problem() != "form-stale" {
-		t.Errorf("somebody else's: got %d %s", got.status, got.body)
+		t.Errorf("another reader's: got %d %s", got.status, got.body)
 	}
 	var arrived []string
 	for _, got := range s.posts() {
@@ -165,14 +165,14 @@ func TestSecretPause(t *testing.T) {
 	t.Parallel()
 	inner := memstore.New(nil)
 	t.Cleanup(func() { _ = inner.Close() })
-	store := storefault.Wrap(inner, storefault.Plan{})
+	store := storetest.Break(inner, storetest.Faults{})
 	store.Partition()
 	p := openShop(t, &shop{}, "", func(c *gateway.Config) { c.Store = store }).person(t)
 	for began := time.Now(); time.Since(began) < patience; {
 		p.get("/new")
-		asked := store.Calls(storefault.Claim)
+		asked := store.Calls("claim")
 		p.get("/new")
-		if asked > 0 && store.Calls(storefault.Claim) == asked {
+		if asked > 0 && store.Calls("claim") == asked {
 			return
 		}
 	} // the machine may have been slow
@@ -199,7 +199,7 @@ func TestFormInChunks(t *testing.T) {
 	}
 }
 
-// TestSecretThatIsNone: where the store answers, and what it holds is no secret, not
+// TestSecretThatIsNone: where the store answers, and its record does not hold a secret, not
 // even a route that fails open carries a form out.
 func TestSecretThatIsNone(t *testing.T) {
 	t.Parallel()

@@ -7,12 +7,13 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/semel-dev/semel/formguard"
 	"github.com/semel-dev/semel/gateway"
+	"github.com/semel-dev/semel/internal/formguard"
 )
 
 const restoreRules = `version: 1
@@ -40,7 +41,7 @@ func answering(page string) *shop {
 }
 
 // TestRestoreRedirect: a form that is answered with a page leads to a page that can
-// be loaded again, by the one who sent it and by nobody else (promises 2 and 5).
+// be loaded again, by its sender alone (promises 2 and 5).
 func TestRestoreRedirect(t *testing.T) {
 	t.Parallel()
 	const page = `<html><body>Thank you<form method=post action=""></form></body></html>`
@@ -94,7 +95,7 @@ func TestRestoreRedirect(t *testing.T) {
 		}
 	}
 	if got := p.get(wrong); got.status != http.StatusOK || strings.Contains(got.body, "Thank you") {
-		t.Errorf("what is no such page is the application's: got %d %s", got.status, got.body)
+		t.Errorf("another value belongs to the application: got %d %s", got.status, got.body)
 	}
 	if len(s.posts()) != before+1 {
 		t.Errorf("the application got %d POSTs, want %d", len(s.posts()), before+1)
@@ -136,7 +137,7 @@ func TestRestoreOnlyPages(t *testing.T) {
 	}
 }
 
-// TestRestoreCutOff: a page that breaks off is no page to be shown again.
+// TestRestoreCutOff: a page that breaks off is not shown again.
 func TestRestoreCutOff(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("<p>text", 10<<10) // more than is read before it is passed on
@@ -167,8 +168,8 @@ func TestRestoreCutOff(t *testing.T) {
 	}
 }
 
-// TestFormOutcomes: a cookie tells the page what became of the last forms, and a
-// reader whose form had been sent before is told so, once.
+// TestFormOutcomes: a cookie gives the page the outcomes of the last forms, and a
+// reader whose form had been sent before sees a notice, once.
 func TestFormOutcomes(t *testing.T) {
 	t.Parallel()
 	s := &shop{}
@@ -184,7 +185,7 @@ func TestFormOutcomes(t *testing.T) {
 		_, _ = io.WriteString(w, formPage)
 	}
 	d := openShop(t, s, "", nil)
-	for language, text := range map[string]string{"": "already been sent", "sv-FI": "redan skickats", "hi": "पहले ही", "zh-Hans": "已经提交过"} {
+	for language, text := range map[string]string{"": "had already sent", "sv-FI": "redan skickat", "hi": "पहले ही", "zh-Hans": "已经提交过"} {
 		p := d.person(t, "Accept-Language", "fr, en;q=0.5")
 		body := "_semel=" + p.token("/new") + "&a=1"
 		p.post("/invoices", body)
@@ -200,17 +201,63 @@ func TestFormOutcomes(t *testing.T) {
 			t.Errorf("second: %q", got)
 		}
 		page := p.get("/invoices/1?lang=" + language)
-		if styled := strings.Contains(page.body, " style="); styled == (language == "hi") {
-			t.Errorf("%s: styled %v, against the policy or for none", language, styled)
+		sheet := regexp.MustCompile(`<body class=a><link rel="stylesheet" href="([^"]+)" />`).FindStringSubmatch(page.body)
+		if sheet == nil {
+			t.Errorf("%s: no style sheet: %s", language, page.body)
+		} else if css := p.get(sheet[1]); css.header.Get("Content-Type") != "text/css; charset=utf-8" || !strings.Contains(css.body, ".semel-notice {") {
+			t.Errorf("%s: got %d %v %s", language, css.status, css.header, css.body)
 		}
-		if !strings.Contains(page.body, `<body class=a><p class="semel-notice" role="status" lang="`) || !strings.Contains(page.body, text) {
+		if !strings.Contains(page.body, `/><p class="semel-notice" role="status" dir="auto" lang="`) || !strings.Contains(page.body, text) {
 			t.Errorf("%s: got %s", language, page.body)
 		}
 		if got := p.cookie("semel_outcome"); got != id+":seen:303" {
 			t.Errorf("after the notice: %q", got)
 		}
 		if page := p.get("/invoices/1"); strings.Contains(page.body, "semel-notice") {
-			t.Errorf("it is told twice: %s", page.body)
+			t.Errorf("the notice appears twice: %s", page.body)
+		}
+	}
+}
+
+// TestNoticeStyle: the notice has its style under any policy that can be made to let
+// it, and no policy allows more than that.
+func TestNoticeStyle(t *testing.T) {
+	t.Parallel()
+	const id = "AAAAAAAAAAAAAAAAAAAAAA"
+	const own = "/.well-known/semel/notice.css"
+	for policy, c := range map[string]struct{ nonce, adds string }{
+		"":                                     {},
+		"default-src 'self'":                   {},
+		"default-src 'none'; style-src 'self'": {},
+		"default-src 'none'":                   {adds: "default-src 'none'; style-src HOST"},
+		"style-src 'unsafe-inline'":            {adds: "style-src 'unsafe-inline' HOST"},
+		"style-src 'nonce-abc123'":             {nonce: "abc123"},
+
+		"style-src-elem 'none'; style-src 'self'":    {adds: "style-src-elem HOST; style-src 'self'"},
+		"style-src https://cdn.test; img-src 'self'": {adds: "style-src https://cdn.test HOST; img-src 'self'"},
+	} {
+		s := &shop{page: func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			if policy != "" {
+				w.Header().Set("Content-Security-Policy", policy)
+			}
+			_, _ = io.WriteString(w, "<html><body>Invoice 1")
+		}}
+		d := openShop(t, s, "", nil)
+		got := d.send(t, http.MethodGet, "/invoices/1", "", "Accept", "text/html", "Cookie", "semel_outcome="+id+":replayed:303")
+		want := policy
+		if c.adds != "" {
+			want = strings.ReplaceAll(c.adds, "HOST", strings.TrimPrefix(d.url, "http://")+own)
+		}
+		if have := got.header.Get("Content-Security-Policy"); have != want {
+			t.Errorf("%q: the policy is %q, want %q", policy, have, want)
+		}
+		nonce := ""
+		if c.nonce != "" {
+			nonce = ` nonce="` + c.nonce + `"`
+		}
+		if !regexp.MustCompile(`<body><link rel="stylesheet" href="` + regexp.QuoteMeta(own) + `\?v=[0-9a-f]{16}"` + nonce + ` /><p class="semel-notice"`).MatchString(got.body) {
+			t.Errorf("%q: got %s", policy, got.body)
 		}
 	}
 }
@@ -232,7 +279,7 @@ func TestStaleOutcome(t *testing.T) {
 	}
 }
 
-// TestForgedOutcomes: what somebody put into the cookie does not come back.
+// TestForgedOutcomes: a forged cookie does not come back.
 func TestForgedOutcomes(t *testing.T) {
 	t.Parallel()
 	d := openShop(t, &shop{}, "", nil)
@@ -311,7 +358,7 @@ func TestRestoreStaysHere(t *testing.T) {
 func TestOwnCookiesOfOthers(t *testing.T) {
 	t.Parallel()
 	say := func(w http.ResponseWriter) {
-		for _, line := range []string{"a=1", "semel_visitor=AAAAAAAAAAAAAAAAAAAAAA; Path=/", " semel_outcome =x", "semel_visitor", "semel_visitors=2"} {
+		for _, line := range []string{"a=1", "semel_visitor=AAAAAAAAAAAAAAAAAAAAAA; Path=/", " semel_outcome =x", "semel_visitor", "__Host-semel_visitor=AAAAAAAAAAAAAAAAAAAAAA; Path=/; Secure", "semel_visitors=2"} {
 			w.Header().Add("Set-Cookie", line)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/semel-dev/semel/gateway"
 )
 
-// openRules are of routes that pass untouched beside those that do not.
+// openRules have routes that pass untouched and routes that do not.
 const openRules = formRules + `  - name: open
     match: {methods: [POST], path: /open}
     protect: false
@@ -125,7 +125,7 @@ func upload(t *testing.T, token string, size int) (contentType string, body []by
 // boundary too, and passes an unprotected route whole.
 func TestFormUpload(t *testing.T) {
 	t.Parallel()
-	const size = 20 << 20
+	const size = 3 << 20
 	s := &shop{post: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }}
 	files := make(chan string, 4)
 	app := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

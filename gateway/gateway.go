@@ -10,12 +10,14 @@ import (
 	"sync/atomic"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/gateway/internal/forms"
+	"github.com/semel-dev/semel/internal/recent"
 )
 
-// policyPath is where the gateway publishes what callers may rely on.
+// policyPath serves the policy that callers may rely on.
 const policyPath = "/.well-known/idempotency"
 
-// statusPath is where callers ask what became of a request.
+// statusPath answers callers that ask for the outcome of a request.
 const statusPath = policyPath + "/status"
 
 // Gateway is a reverse proxy that makes requests to an application happen
@@ -30,8 +32,12 @@ type Gateway struct {
 	log      *slog.Logger
 	router   *router
 	policy   http.Handler
-	forms    *forms // nil when no rule has a form
-	draining atomic.Bool
+	forms    *forms.Forms // nil when no rule has a form
+	// judged and keyHeaders are the headers that the rules look at.
+	judged, keyHeaders []string
+	draining           atomic.Bool
+	// failed are intents that were released after a failure; nil before the first.
+	failed atomic.Pointer[recent.Set]
 }
 
 // New returns a gateway. The error says everything that is wrong with the
@@ -43,12 +49,13 @@ func New(c *Config) (*Gateway, error) {
 	}
 	g := &Gateway{config: config, target: target, log: config.Logger, upstream: newUpstream(config)}
 	g.metrics = newMetrics(g)
+	g.judged, g.keyHeaders = judgedHeaders(config.Rules)
 	options := config.Guard
 	options.Trace = g.metrics.trace(options.Trace)
 	if g.guard, err = semel.New(config.Store, &options); err != nil {
 		return nil, fmt.Errorf("gateway: %w", err)
 	}
-	if g.forms, err = g.newForms(); err == nil {
+	if g.forms, err = forms.New(formsView{g}, g.formsConfig()); err == nil {
 		g.router, err = g.newRouter(g.newProxy(target, g.upstream))
 	}
 	if err == nil {
@@ -71,8 +78,7 @@ func closeAfter(guard *semel.Guard) string {
 	return ""
 }
 
-// Handler is the front door: what callers talk to. It sees to it that nobody
-// holds a connection by standing still.
+// Handler serves callers. It cuts off those that hold a connection and stall.
 func (g *Gateway) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == "PRI" { // the preface of HTTP/2, which is not spoken in the clear
@@ -83,20 +89,21 @@ func (g *Gateway) Handler() http.Handler {
 		answer := newUnhurriedAnswer(w, r, g.config.BodyIdleTimeout)
 		defer answer.done()
 		w = answer
-		if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 && r.Header["Upgrade"] == nil {
-			// net/http does not say whether there was a Content-Length too. If
-			// so, whoever passed the request on may have believed that, and what
-			// it sends next is not what it looks like (RFC 9112, section 6.3).
-			w.Header().Set("Connection", "close")
-		}
 		if r.Body != nil && r.Body != http.NoBody {
 			body := &unhurriedBody{ReadCloser: r.Body, control: http.NewResponseController(w), idle: g.config.BodyIdleTimeout}
 			defer body.done()
-			if r.ProtoMajor == 1 { // HTTP/2 reads nothing by itself
+			if r.ProtoMajor == 1 { // over HTTP/2 the server reads nothing on its own
 				body.unread()
 			}
 			r.Body = body
 		}
+		if !g.settleHeader(r) {
+			answer.last = r.ProtoMajor == 1 // the next request may be part of this one
+			refuseAmbiguous(w, r, ambiguousHeader)
+			return
+		}
+		r, end := g.watchCaller(r)
+		defer end()
 		g.serve(w, r)
 	})
 }
@@ -106,18 +113,21 @@ func (g *Gateway) Handler() http.Handler {
 func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 	asks := r.Method == http.MethodGet || r.Method == http.MethodHead
 	found := g.router.find(r)
+	if !found.met.Load() {
+		found.met.Store(true)
+	}
 	switch {
 	case asks && r.URL.Path == policyPath:
 		g.policy.ServeHTTP(w, r)
 	case asks && r.URL.Path == statusPath:
 		g.status(w, r)
-	case g.forms != nil && strings.HasPrefix(r.URL.Path, formsPath):
-		g.forms.serveOwn(w, r)
+	case g.forms != nil && strings.HasPrefix(r.URL.Path, forms.Path):
+		g.forms.ServeOwn(w, r)
 	case g.router.lenient.slips(r, found):
 		g.log.LogAttrs(r.Context(), slog.LevelInfo, "ambiguous request refused", slog.String("method", r.Method), slog.String("route", found.rule.Name))
-		refuseAmbiguous(w, r)
+		refuseAmbiguous(w, r, ambiguousPath)
 	case g.forms != nil:
-		g.forms.serve(w, r, found) //nolint:contextcheck // the request brings its context.
+		g.forms.Serve(w, r, &found.form) //nolint:contextcheck // the request brings its context.
 	default:
 		found.handler.ServeHTTP(w, r)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // TestHostilePolicyPage: what the rules file says is text on the page of the
-// policy, which is framed by nobody and runs nothing, and whose style is the one
+// policy, which no page may frame and which runs nothing, and whose style is the one
 // that its Content-Security-Policy names.
 func TestHostilePolicyPage(t *testing.T) {
 	t.Parallel()
@@ -33,9 +33,9 @@ routes:
 	_, style, _ := strings.Cut(got.body, "<style>")
 	style, _, _ = strings.Cut(style, "</style>")
 	sum := sha256.Sum256([]byte(style))
-	want := "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	want := "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 	for name, want := range map[string]string{
-		"Content-Security-Policy": want, "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer",
+		"Content-Security-Policy": want, "X-Content-Type-Options": "nosniff", "X-Frame-Options": "SAMEORIGIN", "Referrer-Policy": "no-referrer",
 	} {
 		if have := got.header.Get(name); have != want {
 			t.Errorf("%s: got %q, want %q", name, have, want)

@@ -12,12 +12,13 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/outcomelog"
+	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
 const (
 	countTimeout = time.Second
-	// maxDecisionAttrs is how much one line says.
+	// maxDecisionAttrs bounds the attributes of one log line.
 	maxDecisionAttrs = 11
 	metricNamespace  = "semel"
 )
@@ -59,13 +60,15 @@ func newMetrics(g *Gateway) *metrics {
 		reconciled:       counter("reconciled_total", "Unknown outcomes that were asked about, by what was found.", "verdict"),
 		lost:             counter("lost_total", "Claims lost while their request was running.").WithLabelValues(),
 		swept:            counter("swept_total", "Expired records removed.").WithLabelValues(),
-		pages:            counter("pages_total", "Pages that could have forms, by what became of them.", "result"),
+		pages:            counter("pages_total", "Pages that could have forms, by result.", "result"),
 		formTokens:       counter("form_tokens_total", "Requests with a form token, by what it was worth.", "route", "verdict"),
 	}
 	m.registry.MustRegister(
 		m.requests, m.waited, m.claimSeconds, m.settleSeconds, m.upstreamFailures, m.reconciled, m.lost, m.swept,
 		m.pages, m.formTokens,
 		gauge("live_claims", "Requests running under a claim now.", func() float64 { return float64(g.guard.LiveClaims()) }),
+		gauge("detached", "Requests recorded whose answer is still streamed, or whose connection was upgraded; they count as live.",
+			func() float64 { return float64(g.guard.Detached()) }),
 		gauge("waiters", "Requests waiting for a running twin now.", func() float64 { return float64(g.guard.Waiting()) }),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
@@ -134,7 +137,7 @@ func (m *metrics) trace(next *semel.Trace) *semel.Trace {
 	return &t
 }
 
-func call[T any](hook func(context.Context, T), ctx context.Context, info T) { //nolint:revive // the hook is what is called.
+func call[T any](hook func(context.Context, T), ctx context.Context, info T) { //nolint:revive // the hook comes first, as the function that is called.
 	if hook != nil {
 		hook(ctx, info)
 	}
@@ -153,16 +156,12 @@ func verdictWord(v semel.Verdict) string {
 
 // decided returns what counts and logs the decisions of one route: one line
 // each, without key, query or any credential.
-func (g *Gateway) decided(route string) func(context.Context, semelhttp.Decision) {
+func (g *Gateway) decided(rule *rules.Route) func(context.Context, semelhttp.Decision) {
+	route, noticeRerun := rule.Name, g.noticeReruns(rule)
 	return func(ctx context.Context, d semelhttp.Decision) {
+		noticeRerun(ctx, &d)
 		g.metrics.requests.WithLabelValues(route, string(d.Outcome)).Inc()
-		level := slog.LevelInfo
-		switch d.Outcome { //nolint:exhaustive // the rest is everyday life.
-		case semelhttp.OutcomeUnknown, semelhttp.OutcomeNotStored, semelhttp.OutcomeUnprotected, semelhttp.OutcomeUnavailable, semelhttp.OutcomeUnreadable:
-			level = slog.LevelWarn
-		case semelhttp.OutcomeInternal:
-			level = slog.LevelError
-		}
+		level := d.Outcome.Level()
 		if !g.log.Enabled(ctx, level) {
 			return
 		}

@@ -46,7 +46,7 @@ func TestForwardedHeaders(t *testing.T) {
 		trusted string
 		want    map[string]string
 	}{
-		{"nobody is trusted", "", map[string]string{
+		{"no proxy is trusted", "", map[string]string{
 			"Host": "shop.test", "X-Forwarded-For": "127.0.0.1", "X-Forwarded-Host": "shop.test", "X-Forwarded-Proto": "http",
 			"X-Kept": "1", "Upgrade-Insecure-Requests": "1",
 		}},
@@ -153,6 +153,52 @@ func TestSmuggling(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestExpectation: an upstream is asked whether it wants a body only while the
+// body is not here yet; 417 is not an outcome (RFC 9110, section 10.1.1).
+func TestExpectation(t *testing.T) {
+	t.Parallel()
+	expected, refuse := make(chan string, 8), new(atomic.Bool)
+	refuse.Store(true)
+	target := rawUpstream(t, func(conn net.Conn, br *bufio.Reader) {
+		for {
+			req, err := readRequest(br)
+			if err != nil {
+				return
+			}
+			expected <- req.Header.Get("Expect")
+			status := "201 Created"
+			if req.URL.Path == "/417" && refuse.Swap(false) {
+				status = "417 Expectation Failed"
+			}
+			_, _ = io.WriteString(conn, "HTTP/1.1 "+status+"\r\nContent-Length: 0\r\n\r\n")
+		}
+	})
+	d := open(t, target, func(c *gateway.Config) {
+		c.Rules = parse(t, "version: 1\nroutes:\n  - {name: json, match: {path: /json}, key: {json_pointer: /id}}\n")
+	})
+	send := func(path, body, key string) reply {
+		header := []string{"Expect", "100-continue", "Content-Type", "application/json"}
+		if key != "" {
+			header = append(header, "Idempotency-Key", key)
+		}
+		return d.send(t, http.MethodPost, path, body, header...)
+	}
+	for _, tt := range []struct{ path, body, key, want string }{
+		{"/", "{}", "k", ""},
+		{"/json", `{"id":"k"}`, "", ""},
+		{"/json", `{}`, "", ""}, // it was read for the key
+		{"/", "{}", "", "100-continue"},
+	} {
+		check(t, tt.path+tt.body+tt.key, send(tt.path, tt.body, tt.key), http.StatusCreated, "")
+		if got := receive(t, expected); got != tt.want {
+			t.Errorf("%s %s, key %q: the upstream got Expect %q, want %q", tt.path, tt.body, tt.key, got, tt.want)
+		}
+	}
+	for _, want := range []int{http.StatusExpectationFailed, http.StatusCreated} {
+		check(t, "417", send("/417", "{}", "k"), want, "")
 	}
 }
 
@@ -291,7 +337,7 @@ func (e *endless) Read(p []byte) (int, error) {
 //
 //nolint:paralleltest // it measures the heap of the whole process.
 func TestConstantMemory(t *testing.T) {
-	const large, bound = 256 << 20, 24 << 20
+	const large, bound = 96 << 20, 24 << 20
 	target := upstream(t, func(w http.ResponseWriter, r *http.Request) {
 		n, _ := io.Copy(io.Discard, r.Body)
 		if r.Method == http.MethodGet {

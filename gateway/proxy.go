@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httputil"
@@ -12,14 +13,15 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/formguard"
+	"github.com/semel-dev/semel/gateway/internal/forms"
+	"github.com/semel-dev/semel/internal/formguard"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
 const (
 	copyBufferBytes = 32 << 10
 	retryUpstream   = time.Second
-	// statusCallerGone is logged for a caller that went away; nobody reads it.
+	// statusCallerGone is logged for a caller that went away, which does not read it.
 	statusCallerGone = 499
 )
 
@@ -28,7 +30,7 @@ const (
 // answer means.
 func (g *Gateway) newProxy(target *url.URL, transport http.RoundTripper) http.Handler {
 	forward := &forwarding{trusted: g.config.TrustedProxies}
-	return &httputil.ReverseProxy{
+	proxy := &httputil.ReverseProxy{
 		Rewrite: func(pr *httputil.ProxyRequest) {
 			host := pr.Out.Host
 			pr.SetURL(target)
@@ -38,12 +40,22 @@ func (g *Gateway) newProxy(target *url.URL, transport http.RoundTripper) http.Ha
 			}
 			forward.apply(pr)
 			refuseTunnel(pr.Out.Header)
+			if _, here := pr.In.Body.(io.Seeker); here || semel.ClaimFrom(pr.In.Context()) != nil {
+				delete(pr.Out.Header, "Expect") // the body is here: there is nothing to wait for
+			}
 		},
 		Transport:    transport,
 		BufferPool:   &bufferPool{},
 		ErrorHandler: g.fail,
 		ErrorLog:     newErrorLog(g.log),
+
+		ModifyResponse: func(res *http.Response) error { // it changes nothing
+			upgraded(res)
+			release(res)
+			return nil
+		},
 	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { proxy.ServeHTTP(newInformedAnswer(w), r) })
 }
 
 // fail answers in the upstream's place.
@@ -55,7 +67,7 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 	ctx := r.Context()
 	if errors.Is(err, formguard.ErrAmbiguous) && (!f.sent || semel.ClaimFrom(ctx) == nil) {
 		g.log.LogAttrs(ctx, slog.LevelInfo, "form refused", slog.String("error", quietly(f.err)))
-		g.refuseForm(w, r)
+		forms.Refuse(w, r)
 		return
 	}
 	claimed := semel.ClaimFrom(ctx) != nil
@@ -67,7 +79,7 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 	g.log.LogAttrs(ctx, slog.LevelWarn, "upstream failed",
 		slog.String("class", f.class), slog.Bool("sent", f.sent), slog.Bool("claimed", claimed), slog.String("error", quietly(f.err)))
 	problem := semelhttp.Problem{
-		Name: "upstream-unreachable", Title: "The service cannot be reached", Status: http.StatusBadGateway,
+		Name: "upstream-unreachable", Page: "upstream-unreachable", Title: "The service cannot be reached", Status: http.StatusBadGateway,
 		Detail:    "Nothing was done. Wait a moment, then send the same request again.",
 		Retryable: true, RetryAfter: retryUpstream,
 	}
@@ -75,18 +87,23 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case !f.sent:
 		semelhttp.Dispose(ctx, semel.StateReleased, f.Error())
 		if exhausted(f.err) {
-			problem.Name, problem.Title, problem.Status = "overloaded", "Too much is going on", http.StatusServiceUnavailable
+			problem.Name, problem.Page = "overloaded", "overloaded"
+			problem.Title, problem.Status = "Too much is going on", http.StatusServiceUnavailable
 		}
 	case claimed:
 		semelhttp.Dispose(ctx, semel.StateUnknown, f.Error())
 		problem = semelhttp.Problem{
-			Name: "outcome-unknown", Title: "Nobody knows whether it happened", Status: http.StatusBadGateway,
-			Detail: "The service took the request and did not answer. Sending it again with the same key is safe, and tells what is known by then; with another key it may happen twice.",
+			Name: "outcome-unknown", Page: "no-answer", Title: "The outcome is unknown", Status: http.StatusBadGateway,
+			Detail: "The service took the request and did not answer. Sent again with the same key it is not carried out again; with another key it may happen twice. Look it up; an operator can resolve it.",
+		}
+		if a, ok := ctx.Value(attemptKey{}).(*attempt); ok && a.reconcile != nil {
+			problem.Retryable, problem.RetryAfter = true, max(retryUpstream, a.reconcile.AbsentAfter)
+			problem.Detail = "The service took the request and did not answer. Whether it happened is looked up with each repetition: wait as long as Retry-After says, then send the same request again with the same key. With another key it may happen twice."
 		}
 	default:
 		problem = semelhttp.Problem{
-			Name: "upstream-failed", Title: "The service did not answer", Status: http.StatusBadGateway,
-			Detail: "The request was passed on, and no complete answer came back.",
+			Name: "upstream-failed", Page: "upstream-failed", Title: "The service did not answer", Status: http.StatusBadGateway,
+			Detail: "The request may have been passed on; no complete answer came back.",
 		}
 	}
 	if f.class == failureTimeout {

@@ -8,8 +8,8 @@ import (
 )
 
 // quietly returns an error's text without what it quotes. net/http quotes the
-// bytes of an answer or a request that it cannot read, and those may be
-// anybody's secret; logs and notes get the rest.
+// bytes of an answer or a request that it cannot read, and those may hold a
+// secret; logs and notes get the rest.
 func quietly(err error) string { return unquoted(err.Error()) }
 
 // unquoted cuts a text before its first quotation.

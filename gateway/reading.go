@@ -21,13 +21,13 @@ import (
 const maxReadingBytes = 4 << 10
 
 // overrides are the headers by which applications take another method than the
-// one in the request line.
+// one in the request line. Underscores count as dashes, see [dashed].
 func overrides() []string {
 	return []string{"X-Http-Method-Override", "X-Http-Method", "X-Method-Override"}
 }
 
-// foldings are what applications do to a path before they look at it, in the
-// order in which they do it. Any of them may or may not be done.
+// foldings are the changes that applications may make to a path before they read it,
+// in the order in which they make them. Any of them may be left out.
 func foldings() []func(string) string {
 	return []func(string) string{
 		withoutParameters, // ";x=1", before decoding
@@ -40,6 +40,8 @@ func foldings() []func(string) string {
 		func(p string) string { return strings.ReplaceAll(p, `\`, "/") },
 		func(p string) string { return before(p, "\x00") }, // "%00", as in C
 		func(p string) string { return before(p, "?#") },   // "%3F", "%23"
+		func(p string) string { return before(p, "\n") },   // "%0A", before which $ matches
+		lastLine, // and ^ after it
 	}
 }
 
@@ -87,6 +89,9 @@ func before(p, ends string) string {
 	return p
 }
 
+// lastLine returns what follows the last line feed.
+func lastLine(p string) string { return p[strings.LastIndex(p, "\n")+1:] }
+
 // shortest writes ASCII that was encoded in more bytes than it needs in one.
 func shortest(p string) string {
 	out := make([]byte, 0, len(p))
@@ -115,8 +120,8 @@ func shortest(p string) string {
 func plainText(p string) string { return strings.ToLower(norm.NFKC.String(p)) }
 
 // readings returns the paths that applications may read in an escaped one, each
-// once, without empty and dot segments. They are in no escaping: what is left
-// of that stands for itself. A slash at the end stays if it counts.
+// once, without empty and dot segments. They are not escaped: an escape that
+// is left in one is literal. A slash at the end stays if it counts.
 func readings(escaped string, slashCounts bool) []string {
 	found := []string{escaped}
 	for _, fold := range foldings() {
@@ -162,8 +167,8 @@ type lenient struct {
 	plain  bool    // the rules are written in small ASCII letters
 }
 
-// newLenient builds the muxes. Patterns that fall together in small letters are
-// told apart by their capitals, which the application then must do too.
+// newLenient builds the muxes. Patterns that are equal in small letters are
+// distinguished by their capitals, and the application must distinguish them as well.
 func newLenient(rt *router) *lenient {
 	l := &lenient{exact: rt, plain: true, folded: &router{routes: map[string]*route{}, fallback: rt.fallback}}
 	if rt.mux == nil {
@@ -275,8 +280,11 @@ func readMethods(r *http.Request) (methods []string, agree bool) {
 		methods = append(methods, upper)
 	}
 	named := ""
-	for _, name := range overrides() {
-		for _, value := range r.Header[name] {
+	for name, values := range r.Header {
+		if !slices.Contains(overrides(), dashed(name)) {
+			continue
+		}
+		for _, value := range values {
 			value = strings.ToUpper(strings.TrimSpace(value))
 			if value == "" || value == named {
 				continue
@@ -293,10 +301,13 @@ func readMethods(r *http.Request) (methods []string, agree bool) {
 	return methods, true
 }
 
+// ambiguousPath is the detail for a request whose path or method has two readings.
+const ambiguousPath = "Nothing was done. The path or the method can be read in two ways that are treated differently here. Write the path plainly: in the letters and case of the documentation, without escapes, parameters or a slash that it does not need, and the method in the request line alone."
+
 // refuseAmbiguous answers a request that can be read in two ways.
-func refuseAmbiguous(w http.ResponseWriter, r *http.Request) {
+func refuseAmbiguous(w http.ResponseWriter, r *http.Request, detail string) {
 	semelhttp.WriteProblem(w, r, semelhttp.Problem{
-		Name: "ambiguous-request", Title: "The request can be read in two ways", Status: http.StatusBadRequest,
-		Detail: "Nothing was done. The path or the method can be read in two ways that are treated differently here. Write the path plainly: in the letters and case of the documentation, without escapes, parameters or a slash that it does not need, and the method in the request line alone.",
+		Name: "ambiguous-request", Page: "ambiguous-request", Title: "The request can be read in two ways", Status: http.StatusBadRequest,
+		Detail: detail,
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/semel-dev/semel/gateway"
 )
 
-// sendRaw sends a request line and header lines as they stand, and returns the
+// sendRaw sends a request line and header lines as they are, and returns the
 // answer.
 func (d *door) sendRaw(t *testing.T, line string, header ...string) reply {
 	t.Helper()
@@ -98,6 +98,10 @@ func TestReadings(t *testing.T) {
 		{refused, "POST /x%e0%80%af..%e0%80%afpay", nil},
 		{refused, "POST /x%f0%80%80%af..%f0%80%80%afpay", nil},
 		{refused, "POST /pay%00", nil},
+		{refused, "POST /pay%0a", nil},
+		{refused, "POST /pay%0Ax", nil},
+		{refused, "POST /x%0a/pay", nil},
+		{refused, "POST /pay%250a", nil},
 		{refused, "POST /pay%00.png", nil},
 		{refused, "POST /pay%3Fx=1", nil},
 		{refused, "POST /pay%23x", nil},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/rules/template"
 	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/semelhttp"
 )
@@ -49,13 +50,14 @@ func (c *reconciler) reconcile(ctx context.Context, rec semel.Record) (semel.Rec
 		return semel.Reconciliation{Verdict: semel.Happened, Outcome: outcome, Kept: true, Note: found.note()}, nil
 	case !found.fulfils(&c.rule.NotHappened):
 		return semel.Reconciliation{Note: note("reconcile: the upstream's answer " + strconv.Itoa(found.status) + " says neither")}, nil
-	case rec.ReadAt.Sub(since) < c.rule.AbsentAfter:
-		return semel.Reconciliation{Note: note("not there yet, but it may still arrive")}, nil
+	}
+	if rest := c.rule.AbsentAfter - rec.ReadAt.Sub(since); rest > 0 {
+		return semel.Reconciliation{Note: note("not there yet, but it may still arrive"), Again: rest}, nil
 	}
 	return semel.Reconciliation{Verdict: semel.NotHappened, Note: found.note()}, nil
 }
 
-// finding is what the upstream answered to the GET.
+// finding is the answer of the upstream to the GET.
 type finding struct {
 	status   int
 	header   http.Header
@@ -90,7 +92,7 @@ func (c *reconciler) replay(a *attempt, found *finding) ([]byte, error) {
 		out.Status = found.status
 	}
 	if !want.Location.IsZero() {
-		location, err := want.Location.Expand(func(p rules.Part) (string, error) { return c.value(a, p, found.document) })
+		location, err := want.Location.Expand(func(p template.Part) (string, error) { return c.value(a, p, found.document) })
 		if err != nil {
 			return nil, err
 		}

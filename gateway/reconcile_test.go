@@ -2,8 +2,11 @@ package gateway_test
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -114,6 +117,23 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
+// wantFoundOut fails unless the answer says that sending the request again after at
+// most rest seconds, and not much less, finds out what happened, and nothing else.
+func wantFoundOut(t *testing.T, what string, got reply, rest int) {
+	t.Helper()
+	wait, err := strconv.Atoi(got.header.Get("Retry-After"))
+	if err != nil || wait > rest || wait <= rest-10 {
+		t.Errorf("%s: Retry-After %q, want the rest of absent_after, %d s", what, got.header.Get("Retry-After"), rest)
+	}
+	var p struct {
+		Retryable bool
+		Detail    string
+	}
+	if err := json.Unmarshal([]byte(got.body), &p); err != nil || !p.Retryable || strings.Contains(p.Detail, "operator") || !strings.Contains(p.Detail, "with the same key") {
+		t.Errorf("%s: says something else than its Retry-After: %s", what, got.body)
+	}
+}
+
 // TestReconcileNotHappened: what is not there long after the attempt began did
 // not happen, and runs, however often it was asked in between.
 func TestReconcileNotHappened(t *testing.T) {
@@ -127,10 +147,14 @@ func TestReconcileNotHappened(t *testing.T) {
 	pay := func() reply {
 		return d.send(t, http.MethodPost, "/orders/1/payments", `{"amount":1}`, "Idempotency-Key", "k", "Content-Type", "application/json")
 	}
-	check(t, "first", pay(), 502, "outcome-unknown")
+	first := pay()
+	check(t, "first", first, 502, "outcome-unknown")
+	wantFoundOut(t, "first", first, 60)
 	b.will(http.StatusNotFound, "")
-	for range 3 { // 0, 25 and 50 seconds after
-		check(t, "too early", pay(), 409, "outcome-unknown")
+	for _, rest := range []int{60, 35, 10} { // 0, 25 and 50 seconds after
+		early := pay()
+		check(t, "too early", early, 409, "outcome-unknown")
+		wantFoundOut(t, "too early", early, rest)
 		receive(t, b.asked)
 		clock.add(25 * time.Second)
 	}

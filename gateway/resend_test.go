@@ -20,7 +20,7 @@ type connKey struct{}
 
 // TestOneCommitOnDyingConnection (promises 1 and 3): an upstream that commits
 // and then loses the reused connection before it answered has committed once,
-// because net/http must not send the request again by itself.
+// because net/http must not send the request again on its own.
 func TestOneCommitOnDyingConnection(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range []string{"http/1.1", "h2"} {
@@ -117,7 +117,7 @@ func TestKeyReachesUpstream(t *testing.T) {
 		check(t, name, d.send(t, http.MethodPost, "/", "", name, `"k 1"`), 201, "ok")
 		head := receive(t, heads)
 		if n := strings.Count(strings.ToLower(head), "\r\n"+strings.ToLower(name)+": \"k 1\"\r\n"); n != 1 {
-			t.Errorf("%s stands %d times in %q", name, n, head)
+			t.Errorf("%s appears %d times in %q", name, n, head)
 		}
 	}
 }

@@ -7,14 +7,16 @@ import (
 	"net/http"
 	"path"
 	"strings"
-	"time"
+	"sync/atomic"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/gateway/internal/forms"
+	"github.com/semel-dev/semel/gateway/internal/scope"
 	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
-// envelopeBytes is the room for status and headers beside a kept answer.
+// envelopeBytes is the room for status and headers in addition to a recorded body.
 const envelopeBytes = 64 << 10
 
 // route is one rule at work: the requests it matches go through handler.
@@ -23,24 +25,33 @@ type route struct {
 	handler http.Handler
 	// middleware is nil for a route that is not protected.
 	middleware *semelhttp.Middleware
-	status     http.Handler // what became of a request
+	status     http.Handler // answers with the outcome of a request
 	policy     semel.Policy
 	// unattended is the policy without a caller who asks; its OnUnknown is
 	// semel.Reconcile where the rule says so.
 	unattended semel.Policy
-	// formLifetime is how long after a page was made its forms can be sent;
-	// maxResponse the longest answer that is kept.
-	formLifetime time.Duration
-	maxResponse  int
+	// form is the route as the forms see it.
+	form forms.Route
+	met  atomic.Bool // set when a request matches
+}
+
+// routeOf returns a route without protection.
+func routeOf(rule rules.Route, handler http.Handler) *route {
+	built := &route{rule: rule, handler: handler}
+	built.form.Rule, built.form.Handler = &built.rule, handler
+	return built
 }
 
 // newRoute builds the handler of one rule in front of the proxy.
 func (g *Gateway) newRoute(rule rules.Route, proxy http.Handler) (*route, error) {
 	if g.forms != nil {
-		proxy = g.forms.stripTokens(proxy)
+		proxy = g.forms.Strip(proxy)
 	}
 	if !rule.Protect {
-		return &route{rule: rule, handler: proxy}, nil
+		return routeOf(rule, proxy), nil
+	}
+	if rule.ReleasedWhen != nil {
+		proxy = rememberReleasing(rule.ReleasedWhen, proxy)
 	}
 	policy := merge(rule.Policy, g.guard.Policy())
 	if rule.ResponseLimit > 0 {
@@ -49,7 +60,6 @@ func (g *Gateway) newRoute(rule rules.Route, proxy http.Handler) (*route, error)
 	if rule.Reconcile != nil {
 		policy.Reconcile = (&reconciler{asker: g.newAsker(&rule), rule: rule.Reconcile}).reconcile
 	}
-	built := &route{rule: rule}
 	guard, err := g.guard.With(policy)
 	if err != nil {
 		return nil, fmt.Errorf("gateway: route %q: %w", rule.Name, err)
@@ -65,10 +75,10 @@ func (g *Gateway) newRoute(rule rules.Route, proxy http.Handler) (*route, error)
 	options := &semelhttp.Options{
 		Key: keySource(&rule), Required: rule.Required, Methods: rule.Match.Methods,
 		MaxBodyBytes: rule.BodyLimit, SpoolDir: g.config.SpoolDir, MaxResponseBytes: int(rule.ResponseLimit),
-		On5xx: on5xx(rule.On5xx), BufferFlush: true, FailOpen: rule.FailOpen,
+		On5xx: on5xx(rule.On5xx), BufferFlush: true, AbandonAfter: g.config.BodyIdleTimeout, FailOpen: rule.FailOpen,
 		Fingerprint: semelhttp.FingerprintOptions{CanonicalJSON: rule.CanonicalJSON},
-		ScopeText:   strings.Join(describeScope(rule.Scope), ", else ") + "; together with method, host and path",
-		OnDecision:  g.decided(rule.Name),
+		ScopeText:   strings.Join(scope.Describe(rule.Scope), ", else ") + "; together with method, host and path",
+		OnDecision:  g.decided(&rule),
 	}
 	if rule.Key.Derive != nil {
 		options.Fingerprint.Func = derivedFingerprint
@@ -76,30 +86,39 @@ func (g *Gateway) newRoute(rule rules.Route, proxy http.Handler) (*route, error)
 	if rule.Authorize != nil {
 		options.BeforeReplay = (&authorizer{asker: g.newAsker(&rule), rule: rule.Authorize}).beforeReplay
 	}
-	scope := scopeOf(rule.Scope)
+	from := scope.Of(rule.Scope)
 	if rule.Form != nil {
-		scope = formScope(scope)
+		from = forms.Scope(from)
 	}
-	m, err := semelhttp.New(plainGuard, scope, options)
+	m, err := semelhttp.New(plainGuard, from, options)
 	if err != nil {
 		return nil, fmt.Errorf("gateway: route %q: %w", rule.Name, err)
 	}
 	handler := m.Handler(proxy)
-	built.maxResponse = m.PublishedPolicy().MaxResponseBytes
+	built := routeOf(rule, nil)
 	if rule.Form != nil {
-		if built.formLifetime, err = formLifetime(&rule, policy.Retention); err == nil {
-			handler, err = g.formRoute(&rule, built.formLifetime, guard, *options, handler, proxy)
-		}
-		if err != nil {
+		built.form.MaxResponse = m.PublishedPolicy().MaxResponseBytes
+		if handler, err = g.formHandler(built, guard, *options, handler, proxy); err != nil {
 			return nil, err
 		}
 	}
 	if len(questions(&rule)) > 0 {
-		handler = rememberAttempt(handler)
+		handler = rememberAttempt(&rule, handler)
 	}
-	built.handler, built.middleware, built.policy = handler, m, policy
+	built.handler, built.form.Handler, built.middleware, built.policy = handler, handler, m, policy
 	built.status = m.StatusHandler()
 	return built, g.background(built)
+}
+
+// formHandler handles requests with a form token, and gives all others to plain.
+func (g *Gateway) formHandler(built *route, guard *semel.Guard, options semelhttp.Options, plain, proxy http.Handler) (http.Handler, error) {
+	lifetime, err := forms.Lifetime(&built.rule, guard.Policy().Retention)
+	if err != nil {
+		return nil, err
+	}
+	built.form.Lifetime = lifetime
+	options.Key = withQuestions(&built.rule, g.forms.Key(&built.rule, lifetime))
+	return g.forms.Handler(&built.rule, guard, options, plain, proxy)
 }
 
 // merge fills what a rule leaves open from the guard's policy.
@@ -152,10 +171,7 @@ func keySource(rule *rules.Route) semelhttp.KeySource {
 	default:
 		source = semelhttp.FromHeader(k.Header)
 	}
-	if asked := questions(rule); len(asked) > 0 {
-		source = &attemptSource{KeySource: source, parts: bodyParts(asked)}
-	}
-	return source
+	return withQuestions(rule, source)
 }
 
 // querySource makes the query part of a derived key: the same form sent to
@@ -180,7 +196,7 @@ func derivedFingerprint(*http.Request, *semelhttp.Body) (semel.Fingerprint, erro
 
 // router finds the route of a request.
 type router struct {
-	mux      *http.ServeMux // nil when there are no rules
+	mux      *http.ServeMux // nil without rules
 	routes   map[string]*route
 	all      []*route
 	fallback *route

@@ -60,8 +60,8 @@ routes:
   - name: strict
     match: {path: /strict}
     scope: [{header: X-Account}, {cookie: who}]
-  - name: everybody
-    match: {path: /everybody}
+  - name: shared
+    match: {path: /shared}
     scope: {constant: all}
 `)
 	})
@@ -80,8 +80,8 @@ routes:
 	check(t, "nobody", post("/strict", "Authorization", "Bearer alice"), 400, "key-invalid")
 	check(t, "account", post("/strict", "X-Account", "1"), 201, "7")
 	check(t, "same text elsewhere", post("/strict", "Cookie", "who=1"), 201, "8")
-	check(t, "constant", post("/everybody", "Authorization", "Bearer alice"), 201, "9")
-	check(t, "constant for all", post("/everybody", "Authorization", "Bearer bob"), 201, "9")
+	check(t, "constant", post("/shared", "Authorization", "Bearer alice"), 201, "9")
+	check(t, "constant for all", post("/shared", "Authorization", "Bearer bob"), 201, "9")
 	check(t, "two cookies", post("/", "Cookie", "sessionid=1; sessionid=2"), 201, "10")
 	check(t, "two cookies, another last", post("/", "Cookie", "sessionid=1; sessionid=3"), 201, "11")
 	check(t, "two lines", post("/", "Cookie", "sessionid=1", "Cookie", "sessionid=2"), 201, "10")
@@ -161,7 +161,7 @@ routes:
 	}
 }
 
-// TestPublishedUniqueness: what exists only once is published beside the routes,
+// TestPublishedUniqueness: the uniqueness rules are published with the routes,
 // in the reader's language, without what is inside of the database.
 func TestPublishedUniqueness(t *testing.T) {
 	t.Parallel()
@@ -202,6 +202,9 @@ func TestPublishedPolicy(t *testing.T) {
 	page := d.send(t, http.MethodGet, "/.well-known/idempotency", "", "Accept", "text/html,application/json;q=0.9")
 	if !strings.Contains(page.body, "<td>72 hours</td>") || !strings.HasPrefix(page.header.Get("Content-Type"), "text/html") {
 		t.Errorf("page: %v %s", page.header, page.body)
+	}
+	if !strings.Contains(page.body, "a repetition is carried out; except 502, 504, after which the outcome is unknown") {
+		t.Errorf("the page promises that a lost answer is repeated: %s", page.body)
 	}
 	if n.Load() != 0 {
 		t.Error("the upstream was asked")

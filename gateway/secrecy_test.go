@@ -190,11 +190,11 @@ routes:
 		got := (&door{url: d.admin, client: d.client}).send(t, http.MethodGet, page, "", "Authorization", marked("authorization"))
 		wantNoMarker(t, page, got.body+fmt.Sprint(got.header))
 	}
-	records, err := store.List(t.Context(), semel.ListParams{Outcomes: true})
-	if err != nil || len(records) < 6 {
-		t.Fatalf("got %d records, %v", len(records), err)
+	page, err := store.List(t.Context(), semel.ListParams{Outcomes: true})
+	if err != nil || len(page.Records) < 6 {
+		t.Fatalf("got %d records, %v", len(page.Records), err)
 	}
-	for _, rec := range records {
+	for _, rec := range page.Records {
 		wantNoMarker(t, "a note", rec.Note)
 		wantNoMarker(t, "a stored outcome", string(rec.Outcome))
 		wantNoMarker(t, "a scope", rec.Scope)

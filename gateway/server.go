@@ -16,6 +16,9 @@ import (
 const (
 	// adminReadTimeout bounds a whole request to the admin handler.
 	adminReadTimeout = 10 * time.Second
+	// adminWriteTimeout bounds its answer, from the end of the request's header: a
+	// call of the admin API takes 30 s at most, and a reader that stops is cut off.
+	adminWriteTimeout = time.Minute
 	// maxStreams bounds the requests that one HTTP/2 connection runs at a time.
 	maxStreams = 250
 	// adminOff is the AdminListen of a gateway without admin handler.
@@ -28,7 +31,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	var listen net.ListenConfig
 	front, err := listen.Listen(ctx, "tcp", g.config.Listen)
 	if err != nil {
-		return errors.Join(fmt.Errorf("gateway: listen on %s: %w (is another program using it?)", g.config.Listen, err), g.Close()) //nolint:contextcheck // closing waits for nobody.
+		return errors.Join(fmt.Errorf("gateway: listen on %s: %w (is another program using it?)", g.config.Listen, err), g.Close()) //nolint:contextcheck // closing does not wait.
 	}
 	if g.config.AdminListen == adminOff {
 		return g.Serve(ctx, front, nil)
@@ -36,7 +39,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	admin, err := listen.Listen(ctx, "tcp", g.config.AdminListen)
 	if err != nil {
 		return errors.Join(fmt.Errorf("gateway: listen on admin address %s: %w (is another program using it?)", g.config.AdminListen, err),
-			front.Close(), g.Close()) //nolint:contextcheck // closing waits for nobody.
+			front.Close(), g.Close()) //nolint:contextcheck // closing does not wait.
 	}
 	return g.Serve(ctx, front, admin)
 }
@@ -50,15 +53,17 @@ func (g *Gateway) Run(ctx context.Context) error {
 func (g *Gateway) Serve(ctx context.Context, front, admin net.Listener) error {
 	secure, err := g.tlsConfig()
 	if err != nil {
-		return errors.Join(err, front.Close(), closeListener(admin), g.Close()) //nolint:contextcheck // closing waits for nobody.
+		return errors.Join(err, front.Close(), closeListener(admin), g.Close()) //nolint:contextcheck // closing does not wait.
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end() // of upgrades, which a server does not wait for
 	frontServer := g.frontServer(life, secure)
 	adminServer := &http.Server{
-		Handler: g.AdminHandler(), ReadTimeout: adminReadTimeout, MaxHeaderBytes: g.config.MaxHeaderBytes,
+		Handler: g.AdminHandler(), ReadTimeout: adminReadTimeout, WriteTimeout: adminWriteTimeout, MaxHeaderBytes: g.config.MaxHeaderBytes,
 		ErrorLog: newErrorLog(g.log),
 	}
+	sayUnmet := g.logRules(life)
+	defer sayUnmet()
 	failed := make(chan error, 2)
 	go func() {
 		if secure != nil {
@@ -104,6 +109,7 @@ func (g *Gateway) frontServer(life context.Context, secure *tls.Config) *http.Se
 		IdleTimeout:       g.config.IdleTimeout,
 		MaxHeaderBytes:    g.config.MaxHeaderBytes,
 		BaseContext:       func(net.Listener) context.Context { return life },
+		ConnContext:       rememberConn,
 		ErrorLog:          newErrorLog(g.log),
 	}
 }

@@ -31,7 +31,7 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/gateway"
 	"github.com/semel-dev/semel/store/memstore"
-	"github.com/semel-dev/semel/store/storefault"
+	"github.com/semel-dev/semel/store/storetest"
 )
 
 // TestDrain: readiness fails first, running requests end, waiting ones and new
@@ -141,7 +141,7 @@ func TestDrainCutsOff(t *testing.T) {
 		t.Errorf("drain: %v", err)
 	}
 	receive(t, cut)
-	clock.add(time.Hour) // the lease, if nobody could settle it
+	clock.add(time.Hour) // the lease, if the claim could not be settled
 	d = open(t, target, func(c *gateway.Config) { c.Store = records })
 	check(t, "second life", d.send(t, http.MethodPost, "/", "", "Idempotency-Key", "k", "Host", "h"), 409, "outcome-unknown")
 }
@@ -160,7 +160,7 @@ func TestCrash(t *testing.T) {
 	t.Cleanup(func() { close(over) })
 	clock := newClock()
 	records := memstore.New(&memstore.Options{Now: clock.now})
-	dead := storefault.Wrap(records, storefault.Plan{})
+	dead := storetest.Break(records, storetest.Faults{})
 	g, err := gateway.New(&gateway.Config{Upstream: target, Store: dead, Guard: semel.Options{StoreTimeout: 50 * time.Millisecond}})
 	if err != nil {
 		t.Fatal(err)
@@ -205,7 +205,7 @@ func (discard) Header() http.Header         { return http.Header{} }
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 func (discard) WriteHeader(int)             {}
 
-// TestHurriedCallers (promise 8): header floods and callers that stand still
+// TestHurriedCallers (promise 8): header floods and callers that stall
 // are cut off.
 func TestHurriedCallers(t *testing.T) {
 	t.Parallel()
@@ -225,18 +225,22 @@ func TestHurriedCallers(t *testing.T) {
 		{"half a body to the status URL", "GET /.well-known/idempotency/status HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\nhalf", "status-invalid"},
 		{"nothing", "", ""},
 	}
+	var callers sync.WaitGroup
 	for _, tt := range tests {
 		conn := dial(t, d)
-		_, _ = io.WriteString(conn, tt.text)
-		_ = conn.SetReadDeadline(time.Now().Add(patience))
-		answer, err := io.ReadAll(conn)
-		if err != nil {
-			t.Errorf("%s: the connection was not closed: %v", tt.name, err)
-		}
-		if !strings.Contains(string(answer), tt.want) {
-			t.Errorf("%s: answer %q", tt.name, answer)
-		}
+		callers.Go(func() {
+			_, _ = io.WriteString(conn, tt.text)
+			_ = conn.SetReadDeadline(time.Now().Add(patience))
+			answer, err := io.ReadAll(conn)
+			if err != nil {
+				t.Errorf("%s: the connection was not closed: %v", tt.name, err)
+			}
+			if !strings.Contains(string(answer), tt.want) {
+				t.Errorf("%s: answer %q", tt.name, answer)
+			}
+		})
 	}
+	callers.Wait()
 	if n.Load() != 0 {
 		t.Errorf("the upstream acted %d times", n.Load())
 	}
@@ -285,7 +289,7 @@ func TestSlowBody(t *testing.T) {
 func TestStoreDown(t *testing.T) {
 	t.Parallel()
 	target, n := counting(t)
-	dead := storefault.Wrap(memstore.New(nil), storefault.Plan{})
+	dead := storetest.Break(memstore.New(nil), storetest.Faults{})
 	d := open(t, target, func(c *gateway.Config) {
 		c.Store = dead
 		c.Guard.StoreTimeout = 50 * time.Millisecond
@@ -396,11 +400,11 @@ func TestTLS(t *testing.T) {
 		certs []tls.Certificate
 		want  string
 	}{
-		{"nobody over HTTP/2", true, nil, "1"},
+		{"no credentials over HTTP/2", true, nil, "1"},
 		{"alice", true, []tls.Certificate{alice}, "2"},
 		{"bob", true, []tls.Certificate{bob}, "3"},
 		{"alice over HTTP/1", false, []tls.Certificate{alice}, "2"},
-		{"nobody over HTTP/1", false, nil, "1"},
+		{"no credentials over HTTP/1", false, nil, "1"},
 	}
 	for _, s := range steps {
 		as(s.h2, s.certs...)
@@ -457,7 +461,7 @@ func TestNoClearHTTP2(t *testing.T) {
 	}
 }
 
-// TestConfigProblems: what cannot work is said at once, with what to do.
+// TestConfigProblems: New reports a config that cannot work, with what to do.
 func TestConfigProblems(t *testing.T) {
 	t.Parallel()
 	records := memstore.New(nil)
@@ -468,13 +472,17 @@ func TestConfigProblems(t *testing.T) {
 		{nil, "gateway: config is nil"},
 		{&gateway.Config{}, "gateway: upstream is missing (write it like http://127.0.0.1:9000)\ngateway: store is missing (open one, such as sqlite:semel.db)"},
 		{&gateway.Config{Store: records, Upstream: "localhost:9000"}, `gateway: upstream "localhost:9000" does not start with http:// or https:// (write it like http://127.0.0.1:9000)`},
-		{&gateway.Config{Store: records, Upstream: "http://"}, `gateway: upstream "http:" names no host (write it like http://127.0.0.1:9000)`},
+		{&gateway.Config{Store: records, Upstream: "http://"}, `gateway: upstream "http://" names no host (write it like http://127.0.0.1:9000)`},
 		{&gateway.Config{Store: records, Upstream: "http://u:p@h"}, "gateway: upstream holds a user name or password (callers' credentials are passed on as they are; remove it)"},
-		{&gateway.Config{Store: records, Upstream: "http://h?x"}, `gateway: upstream "http://h?x" holds a query or fragment (remove it)`},
+		{&gateway.Config{Store: records, Upstream: "http://u:s3%zzcret@h"}, "gateway: upstream holds a user name or password (callers' credentials are passed on as they are; remove it)"},
+		{&gateway.Config{Store: records, Upstream: "http://u:s3cr/et@h"}, "gateway: upstream holds a user name or password (callers' credentials are passed on as they are; remove it)"},
+		{&gateway.Config{Store: records, Upstream: "u:s3cret@h:9000"}, "gateway: upstream holds a user name or password (callers' credentials are passed on as they are; remove it)"},
+		{&gateway.Config{Store: records, Upstream: "http://h:x"}, `gateway: upstream is not a URL (write it like http://127.0.0.1:9000): parse "http://h:x": invalid port ":x" after host`},
+		{&gateway.Config{Store: records, Upstream: "http://h?x"}, `gateway: upstream "http://h" holds a query or fragment (remove it)`},
 		{&gateway.Config{Store: records, Upstream: "http://h", CertFile: "a"}, "gateway: a certificate and its key belong together (set both files, or neither)"},
 		{&gateway.Config{Store: records, Upstream: "http://h", ClientCAFile: "a"}, "gateway: client certificates need TLS (set the certificate and key files too)"},
 		{&gateway.Config{Store: records, Upstream: "http://h", DialTimeout: -1}, "gateway: dial timeout -1ns is negative (leave it out for the default)"},
-		{&gateway.Config{Store: records, Upstream: "http://h", TrustedProxies: make([]netip.Prefix, 1)}, "gateway: a trusted proxy is no network (write it like 10.0.0.0/8)"},
+		{&gateway.Config{Store: records, Upstream: "http://h", TrustedProxies: make([]netip.Prefix, 1)}, "gateway: a trusted proxy is not a network (write it like 10.0.0.0/8)"},
 		{&gateway.Config{Store: records, Upstream: "http://h", MaxHeaderBytes: 1}, "gateway: max header of 1 bytes is too small (at least 1024)"},
 	}
 	for _, tt := range tests {
@@ -484,7 +492,7 @@ func TestConfigProblems(t *testing.T) {
 		}
 	}
 	if _, err := gateway.New(&gateway.Config{Store: records, Upstream: "http://h", Guard: semel.Options{Secrets: [][]byte{[]byte("x")}}}); err == nil {
-		t.Error("a guard that cannot be made is no error")
+		t.Error("got no error for a guard that cannot be made")
 	}
 	taken := listen(t)
 	g, err := gateway.New(&gateway.Config{Store: records, Upstream: "http://h", Listen: taken.Addr().String(), AdminListen: "off"})

@@ -18,7 +18,7 @@ import (
 // off, of a live one and of a replay; one that is slow is not.
 func TestSlowReaders(t *testing.T) {
 	t.Parallel()
-	const size = 24 << 20 // more than the buffers between
+	const size = 16 << 20 // more than the buffers between
 	answer := strings.Repeat("x", size)
 	target := upstream(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -43,13 +43,14 @@ func TestSlowReaders(t *testing.T) {
 				c.Store = records
 				c.Rules = parse(t, "version: 1\nroutes:\n  - {name: r, match: {path: /}, response_limit: 32MiB}\n")
 			}
-			patient := open(t, target, config)
 			d := open(t, target, func(c *gateway.Config) {
 				config(c)
 				c.BodyIdleTimeout = idle
 			})
-			if got := patient.send(t, http.MethodPost, "/", "", "Idempotency-Key", "k", "Host", "h"); len(got.body) != size {
-				t.Fatalf("got %d %v and %d bytes", got.status, got.err, len(got.body))
+			if strings.HasSuffix(tt.header, " k\r\n") { // its answer is recorded before
+				if got := open(t, target, config).send(t, http.MethodPost, "/", "", "Idempotency-Key", "k", "Host", "h"); len(got.body) != size {
+					t.Fatalf("got %d %v and %d bytes", got.status, got.err, len(got.body))
+				}
 			}
 			conn := dial(t, d)
 			if !tt.slow {
@@ -84,7 +85,7 @@ func TestSlowReaders(t *testing.T) {
 }
 
 // TestSilentStream: over HTTP/2, a stream may be silent for longer than a caller
-// may stand still.
+// may stall.
 func TestSilentStream(t *testing.T) {
 	t.Parallel()
 	const idle = 100 * time.Millisecond

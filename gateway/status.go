@@ -8,12 +8,12 @@ import (
 	"github.com/semel-dev/semel/semelhttp"
 )
 
-// status tells a caller what became of a request; see
+// status answers a caller with the outcome of a request; see
 // semelhttp.Middleware.StatusHandler. The question is answered by the route of
 // the request that it is about.
 func (g *Gateway) status(w http.ResponseWriter, r *http.Request) {
 	if g.forms != nil {
-		r = g.forms.withoutCookies(r)
+		r = g.forms.WithoutCookies(r)
 	}
 	about, err := semelhttp.AboutRequest(r)
 	if err != nil {
@@ -22,8 +22,7 @@ func (g *Gateway) status(w http.ResponseWriter, r *http.Request) {
 	}
 	rt := g.router.find(about)
 	if g.forms != nil && rt.rule.Form != nil {
-		// One that is not good is a key that nobody used.
-		_ = g.forms.checkHeader(r, formAttemptOf(r.Context()), &rt.rule, rt.formLifetime)
+		g.forms.CheckHeader(r, &rt.form)
 	}
 	name, _, _ := semelhttp.FromHeader(keyHeader(&rt.rule)).Key(r, nil) // the status handler says what is wrong with it
 	asked := &attempt{request: about, name: name}
@@ -31,12 +30,12 @@ func (g *Gateway) status(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case rt.status == nil:
 		semelhttp.WriteProblem(w, r, semelhttp.Problem{
-			Name: "not-protected", Title: "Nothing is remembered of it", Status: http.StatusNotFound,
-			Detail: "Requests to this path pass untouched; nobody knows what became of them.",
+			Name: "not-protected", Page: "for-programs", Title: "Nothing is remembered of it", Status: http.StatusNotFound,
+			Detail: "Requests to this path pass untouched, and their outcomes are not recorded.",
 		})
 	case rt.rule.Key.Derive != nil:
 		semelhttp.WriteProblem(w, r, semelhttp.Problem{
-			Name: "status-invalid", Title: "The question cannot be answered", Status: http.StatusBadRequest,
+			Name: "status-invalid", Page: "for-programs", Title: "The question cannot be answered", Status: http.StatusBadRequest,
 			Detail: "The key of this request is made of its content. Send the request again: it gets the first answer.",
 		})
 	default:

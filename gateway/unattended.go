@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/operator"
 )
 
 // background builds the policy by which a route's records are reconciled
@@ -51,13 +52,17 @@ func (g *Gateway) reconcileInBackground() error {
 		rt := g.router.find(r)
 		return rt.unattended, rt.unattended.Reconcile != nil
 	}
-	if err := g.guard.ReconcileInBackground(how); err != nil {
+	records, err := operator.New(g.guard, nil)
+	if err == nil {
+		err = records.ReconcileInBackground(how)
+	}
+	if err != nil {
 		return fmt.Errorf("gateway: %w", err)
 	}
 	return nil
 }
 
-// reconcileAlone is a semel.ReconcileFunc that nobody asked for.
+// reconcileAlone is a semel.ReconcileFunc that runs without a request.
 func (c *reconciler) reconcileAlone(ctx context.Context, rec semel.Record) (semel.Reconciliation, error) {
 	r, err := requestOf(&rec)
 	if err != nil {
@@ -69,8 +74,8 @@ func (c *reconciler) reconcileAlone(ctx context.Context, rec semel.Record) (seme
 	return c.reconcile(context.WithValue(ctx, attemptKey{}, &attempt{request: r, name: rec.Name}), rec)
 }
 
-// requestOf returns what the record's scope tells of its request: method, host
-// and path, as semelhttp.ScopeBy writes them.
+// requestOf returns the request of a record, with the method, host and path of its
+// scope, as semelhttp.ScopeBy writes them.
 func requestOf(rec *semel.Record) (*http.Request, error) {
 	words := strings.Split(rec.Scope, " ")
 	const principal, method, host, path, all = 0, 1, 2, 3, 4

@@ -8,6 +8,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/gateway"
+	"github.com/semel-dev/semel/operator"
 	"github.com/semel-dev/semel/store/memstore"
 )
 
@@ -25,21 +26,25 @@ routes:
 `
 
 // TestReconcileInBackground (promise 3): an unknown outcome is found out though
-// nobody asks, with the gateway's own credentials, and the caller who comes back
+// without a request, with the gateway's own credentials, and the caller who comes back
 // later gets the answer.
 func TestReconcileInBackground(t *testing.T) {
 	t.Setenv("SEMEL_TEST_BANK", "Bearer semel's own")
 	b := &bank{asked: make(chan string, 1)}
 	b.will(200, `{"state":"paid"}`)
 	shared := store(t)
-	trail, err := semel.New(shared, &semel.Options{SweepEvery: -1})
+	reader, err := semel.New(shared, &semel.Options{SweepEvery: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = trail.Close() })
+	t.Cleanup(func() { _ = reader.Close() })
+	trail, err := operator.New(reader, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	d := open(t, upstream(t, b.ServeHTTP), func(c *gateway.Config) {
 		c.Rules, c.Store = parse(t, paymentsAlone), shared
-		c.Background = semel.Unattended{Every: time.Millisecond, First: time.Millisecond}
+		c.Background = operator.Unattended{Every: time.Millisecond, First: time.Millisecond}
 	})
 	pay := func() reply {
 		return d.send(t, "POST", "/orders/o%2F1/payments", "x", "Idempotency-Key", `"k 1"`, "Authorization", "Bearer me", "Host", "shop.test")
@@ -48,12 +53,14 @@ func TestReconcileInBackground(t *testing.T) {
 	if got, want := receive(t, b.asked), "shop.test /orders/o%2F1/payments?ref=k+1 Bearer semel's own "; got != want {
 		t.Errorf("asked %q, want %q", got, want)
 	}
-	var entries []semel.AuditEntry
+	var entries []operator.Entry
 	deadline := time.Now().Add(patience)
 	for ; len(entries) == 0; time.Sleep(time.Millisecond) {
-		if entries, err = trail.Audit(t.Context(), semel.AuditParams{}); err != nil || time.Now().After(deadline) {
+		page, err := trail.Audit(t.Context(), operator.AuditParams{})
+		if err != nil || time.Now().After(deadline) {
 			t.Fatalf("no entry in the audit trail: %v", err)
 		}
+		entries = page.Entries
 	}
 	if e := entries[0]; e.Act != "reconcile" || e.As != semel.StateCompleted || e.Name != "k 1" {
 		t.Errorf("the audit trail says %+v", e)
@@ -65,7 +72,7 @@ func TestReconcileInBackground(t *testing.T) {
 	}
 }
 
-// TestBackgroundConfig: what cannot work is said at the start.
+// TestBackgroundConfig: New reports a config that cannot work.
 func TestBackgroundConfig(t *testing.T) {
 	for name, tt := range map[string]struct {
 		env  string
@@ -101,7 +108,7 @@ func TestQuestionKeepsToItsPath(t *testing.T) {
 		b.ServeHTTP(w, r)
 	}), func(c *gateway.Config) {
 		c.Rules = parse(t, text)
-		c.Background = semel.Unattended{Every: time.Millisecond, First: time.Millisecond}
+		c.Background = operator.Unattended{Every: time.Millisecond, First: time.Millisecond}
 	})
 	for _, key := range []string{"../../admin", `..\admin`, "x/../../admin", "%2e%2e%2fadmin", "a/..;x/b", "a.b..c"} {
 		d.send(t, "POST", "/orders/1/payments", "x", "Idempotency-Key", `"`+strings.ReplaceAll(key, `\`, `\\`)+`"`, "Host", "shop.test")

@@ -98,7 +98,7 @@ func (u *upstream) send(req *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// disguise keeps net/http from sending the request a second time by itself: it
+// disguise keeps net/http from sending the request a second time on its own: it
 // takes a request that carries one of these headers as safe to repeat when a
 // kept-alive connection dies, although the upstream may have acted on it. Under
 // a name that is not canonical it does not find them, and the upstream does,
@@ -115,7 +115,7 @@ func disguise(req *http.Request) {
 	}
 }
 
-// failure is why there is no complete answer of the upstream.
+// failure explains why the upstream did not give a complete answer.
 type failure struct {
 	class string
 	sent  bool // a byte of the request may have reached the upstream
@@ -245,8 +245,8 @@ func hold(ctx context.Context, res *http.Response) error {
 	}
 }
 
-// watchedBody is the body of an answer to a claimed request: when it breaks
-// off, nobody can tell what the rest would have said.
+// watchedBody is the body of an answer to a claimed request. When it breaks off, the
+// outcome is unknown, because the rest could have said anything.
 type watchedBody struct {
 	io.ReadCloser
 	ctx   context.Context //nolint:containedctx // the request's, whose answer this is.

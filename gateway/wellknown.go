@@ -16,10 +16,10 @@ import (
 //go:embed wellknown.html
 var policyPage string
 
-// publishedPolicy is what callers may rely on, for every route.
+// publishedPolicy lists the promises to callers, for every route.
 type publishedPolicy struct {
 	Routes []publishedRoute `json:"routes"`
-	// StatusURL is where a caller asks what became of a request.
+	// StatusURL answers a caller that asks for the outcome of a request.
 	StatusURL string `json:"status_url"`
 	// Default is about requests that no route matches.
 	Default publishedRoute `json:"default"`
@@ -36,6 +36,16 @@ type publishedRoute struct {
 	Path      string                     `json:"path"`
 	Protected bool                       `json:"protected"`
 	Policy    *semelhttp.PublishedPolicy `json:"policy,omitempty"`
+	// ReleasedWhen lists further answers that mean that nothing happened.
+	ReleasedWhen *publishedRelease `json:"released_when,omitempty"`
+	// Form is the hidden field with the token of the route's forms.
+	Form string `json:"form,omitempty"`
+}
+
+// publishedRelease is a rule's released_when.
+type publishedRelease struct {
+	Status   []int    `json:"status,omitempty"`
+	Location []string `json:"location,omitempty"`
 }
 
 // newPolicyHandler publishes the policies of all routes, as JSON or, to who
@@ -71,7 +81,7 @@ func (g *Gateway) newPolicyHandler() (http.Handler, error) {
 		h.Set("Content-Type", "application/json")
 		if semelhttp.PrefersHTML(r) {
 			body = pages[rules.Language(strings.Join(r.Header.Values("Accept-Language"), ","))]
-			semelhttp.SetPageHeader(h, body)
+			semelhttp.SetPageHeader(h, r, body)
 		}
 		_, _ = w.Write(body) // the caller may have gone
 	}), nil
@@ -80,9 +90,19 @@ func (g *Gateway) newPolicyHandler() (http.Handler, error) {
 func publish(rt *route) publishedRoute {
 	m := &rt.rule.Match
 	out := publishedRoute{Name: rt.rule.Name, Methods: m.Methods, Host: m.Host, Path: m.Path, Protected: rt.middleware != nil}
+	if rt.rule.Form != nil {
+		out.Form = rt.rule.Form.Field
+	}
 	if rt.middleware != nil {
 		policy := rt.middleware.PublishedPolicy()
 		out.Policy = &policy
+	}
+	switch when := rt.rule.ReleasedWhen; {
+	case when == nil || out.Policy == nil:
+	case when.None:
+		out.Policy.Statuses.SignIn = semelhttp.StoreOn5xx.String()
+	default:
+		out.ReleasedWhen = &publishedRelease{Status: when.Status, Location: when.Location}
 	}
 	return out
 }

@@ -1,0 +1,34 @@
+package gateway
+
+import (
+	"crypto/tls"
+	"net"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// tcpEstablished is TCP_ESTABLISHED of Linux's include/net/tcp_states.h.
+const tcpEstablished = 1
+
+// hungUp reports whether the other end of a TCP connection has closed it, for
+// all that the kernel knows.
+func hungUp(conn net.Conn) bool {
+	if secure, ok := conn.(*tls.Conn); ok {
+		conn = secure.NetConn()
+	}
+	socket, ok := conn.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return false
+	}
+	gone := false
+	err = raw.Control(func(fd uintptr) {
+		info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
+		gone = err == nil && info.State != tcpEstablished
+	})
+	return err == nil && gone
+}

@@ -1,0 +1,111 @@
+package gateway
+
+import (
+	"net/http"
+	"net/textproto"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+
+	"github.com/semel-dev/semel/rules"
+)
+
+// The application must get the request that the gateway has judged. Whatever a
+// proxy or an application server could read otherwise in a header is settled
+// before anything else looks at it.
+
+// judgedHeaders returns the names, canonical, of the headers by which the gateway
+// tells requests, callers and keys apart, besides Content-* and X-Forwarded-*.
+func judgedHeaders(file *rules.File) (judged, keys []string) {
+	keys = []string{canonicalKeyHeader, canonicalKeyHeaderX}
+	judged = []string{"Authorization", "Cookie", "Forwarded", "Host"}
+	if file == nil {
+		return append(judged, keys...), keys
+	}
+	for i := range file.Routes {
+		rule := &file.Routes[i]
+		if rule.Key.Header != "" {
+			keys = append(keys, textproto.CanonicalMIMEHeaderKey(rule.Key.Header))
+		}
+		if rule.Key.WebhookID {
+			keys = append(keys, "Webhook-Id")
+		}
+		if rule.Key.Derive != nil {
+			for _, name := range rule.Key.Derive.Headers {
+				judged = append(judged, textproto.CanonicalMIMEHeaderKey(name))
+			}
+		}
+		for j := range rule.Scope {
+			if name := rule.Scope[j].Header; name != "" {
+				judged = append(judged, textproto.CanonicalMIMEHeaderKey(name))
+			}
+		}
+	}
+	return append(judged, keys...), keys
+}
+
+// judges reports whether the gateway looks at the header of this name.
+func (g *Gateway) judges(name string) bool {
+	return strings.HasPrefix(name, "Content-") || claimsOrigin(name, false) || slices.Contains(g.judged, name)
+}
+
+// settleHeader takes from the request what the application would not get, or
+// could read as another header, and reports whether what is left has one
+// reading only.
+//
+// A field that Connection names belongs to the connection. It is dropped here,
+// before anything looks at it, as it will be before the request is passed on; a
+// field that the request is judged by must not be named there (RFC 9110,
+// section 7.6.1). Application servers that turn dashes into underscores take
+// Content_Type for Content-Type: such a field is dropped, and one that could
+// hold the key is refused, because its sender wants protection.
+func (g *Gateway) settleHeader(r *http.Request) bool {
+	if !httpguts.ValidHeaderFieldName(r.Method) || !httpguts.ValidHostHeader(r.Host) {
+		return false // HTTP/2 has room for what HTTP/1 cannot say
+	}
+	for _, line := range r.Header["Connection"] {
+		for option := range strings.SplitSeq(line, ",") {
+			name := textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(option))
+			if g.judges(dashed(name)) {
+				return false
+			}
+			if !ofConnection(name) {
+				delete(r.Header, name)
+			}
+		}
+	}
+	for name := range r.Header {
+		folded := dashed(name)
+		switch {
+		case folded == name:
+		case changes(r.Method) && slices.Contains(g.keyHeaders, folded):
+			return false
+		case g.judges(folded), ofConnection(folded):
+			delete(r.Header, name)
+		}
+	}
+	return true
+}
+
+// dashed returns the name, canonical, that application servers may read in one
+// with underscores.
+func dashed(name string) string {
+	if !strings.Contains(name, "_") {
+		return name
+	}
+	return textproto.CanonicalMIMEHeaderKey(strings.ReplaceAll(name, "_", "-"))
+}
+
+// ofConnection reports whether a header always belongs to one connection;
+// httputil.ReverseProxy reads some of these, and passes none on.
+func ofConnection(name string) bool {
+	switch name {
+	case "", "Close", "Connection", "Keep-Alive", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade":
+		return true
+	}
+	return false
+}
+
+// ambiguousHeader is the detail for a request that settleHeader refused.
+const ambiguousHeader = "Nothing was done. The method or the host is malformed, the Connection header names a header that is meant for the application, or the key's header is spelt with an underscore."

@@ -1,0 +1,24 @@
+// Package forms gives the forms of web pages behind the gateway a key, although the
+// application renders them without one. It puts a token into every page with a form
+// whose rule says form, takes the token as the key when the form comes back, and
+// removes it before the application sees the request.
+//
+// A form passes through these files, in this order:
+//
+//	page   page.go      holds the application's page, and decides whether it can be rewritten (header.go)
+//	       insert.go    finds the route each form leads to, and inserts a token, the script and the notice
+//	       reader.go    decides for which reader the tokens are made
+//	form   forms.go     takes the gateway's own cookies and parameters out of the request (cookie.go)
+//	       key.go       verifies the token; the key is its id and the digest of the fields
+//	       strip.go     removes the token from the body that the application reads
+//	answer outcome.go   notes the outcome in a cookie for the next page, which shows a notice (notice.go)
+//	       restore.go   turns a recorded page into a redirect to itself, where the rule says so
+//
+// secret.go shares the secret of the tokens among gateways, coding.go decodes and
+// encodes pages, policy.go fits the script into a Content-Security-Policy, mint.go
+// serves tokens to scripts, and inspect.go lists the forms of a page for operators.
+//
+// The package depends on the gateway through the interface [Gateway]. semelhttp runs
+// between key.go and strip.go, so answers are recorded without tokens and every
+// replay gets new ones.
+package forms

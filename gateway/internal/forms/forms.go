@@ -1,0 +1,281 @@
+package forms
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/gateway/internal/scope"
+	"github.com/semel-dev/semel/internal/formguard"
+	"github.com/semel-dev/semel/internal/outcomecookie"
+	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/semelhttp"
+)
+
+// Path is the path below which the gateway serves scripts, styles and tokens.
+const Path = "/.well-known/semel/"
+
+// retryAfter is the pause that a caller is asked for when the store does not answer.
+const retryAfter = time.Second
+
+// Gateway is the part of the gateway that forms depend on.
+type Gateway interface {
+	// Find returns the route of a rule that takes a POST to the target on the host, or
+	// nil where no rule does.
+	Find(host string, target *url.URL) *Route
+	// Nearest returns the path of the rule that was probably meant for a path, "" for
+	// none.
+	Nearest(path string) string
+	// Trusts reports whether the peer is a proxy whose forwarding headers count.
+	Trusts(remoteAddr string) bool
+	// FailBody answers a request whose body could not be read.
+	FailBody(w http.ResponseWriter, r *http.Request, err error)
+}
+
+// Config holds what forms share with the gateway. All fields but Secrets are required.
+type Config struct {
+	Rules        []rules.Route
+	Secrets      [][]byte // see gateway.Config.FormSecrets
+	MaxPageBytes int64
+	Guard        *semel.Guard
+	Log          *slog.Logger
+	Pages        *prometheus.CounterVec // by result
+	Tokens       *prometheus.CounterVec // by route and verdict
+}
+
+// Route is a route of the gateway.
+type Route struct {
+	Rule    *rules.Route
+	Handler http.Handler
+	// Lifetime limits how long after a page was made its forms can be sent.
+	Lifetime time.Duration
+	// MaxResponse is the length of the longest answer that is recorded.
+	MaxResponse int
+	// InPage is set when a form of a page leads to the route.
+	InPage atomic.Bool
+}
+
+// Forms protects the forms of one gateway. It is safe for concurrent use.
+type Forms struct {
+	gateway Gateway
+	config  *Config
+	secrets secrets
+	fields  []string // the hidden fields of all rules, each once
+	script  guardScript
+	pages   pagePool
+	// guessed is set when there is a route that does not say whose a form is.
+	guessed bool
+	// unmatched are the forms that no rule takes.
+	unmatched unmatchedForms
+}
+
+// New returns nil where no rule has a form.
+func New(g Gateway, c *Config) (*Forms, error) {
+	f := &Forms{gateway: g, config: c}
+	for i := range c.Rules {
+		if rule := &c.Rules[i]; rule.Form != nil {
+			f.guessed = f.guessed || len(rule.Scope) == 0
+			if !slices.Contains(f.fields, rule.Form.Field) {
+				f.fields = append(f.fields, rule.Form.Field)
+			}
+		}
+	}
+	if len(f.fields) == 0 {
+		return nil, nil
+	}
+	if err := f.secrets.open(c); err != nil {
+		return nil, err
+	}
+	return f, f.script.load()
+}
+
+// attempt holds everything about forms that belongs to one request.
+type attempt struct {
+	ownCookies
+	outcomes []outcomecookie.Outcome
+	query    string // of the request with its tokens; "" where there are none in it
+
+	// What tokenKey found.
+	who    string          // whose the form is; "" for as the rule says
+	guest  bool            // only the token says whose
+	name   string          // the key, "" for none
+	token  formguard.Token // when there is a name
+	looked bool            // whether the body has been scanned
+	tokens bool            // whether there are any in it
+	length int64           // of the body without them
+
+	// unverified is set for a request with a token that cannot be verified now, and
+	// ambiguous for a form that can be read in more than one way.
+	unverified, ambiguous bool
+
+	refused []string // the tokens of a form that was refused because none is valid
+
+	// restored is the name of the key whose page is shown again.
+	restored string
+}
+
+type attemptKey struct{}
+
+func attemptOf(ctx context.Context) *attempt {
+	a, _ := ctx.Value(attemptKey{}).(*attempt)
+	return a
+}
+
+// Serve takes from the request what is the gateway's own, and lets the route
+// answer through a writer that knows pages.
+func (f *Forms) Serve(w http.ResponseWriter, r *http.Request, found *Route) {
+	own := f.WithoutCookies(r)
+	a := attemptOf(own.Context())
+	restore := f.cleanQuery(own, a)
+	if asksForPage(own) {
+		own.Header = freshPage(own.Header)
+	}
+	page := newPageWriter(f, w, own, a, found)
+	returned := false
+	defer func() { page.finish(returned) }()
+	if restore != "" && f.restore(page, own, a, restore) {
+		returned = true
+		return
+	}
+	found.Handler.ServeHTTP(page, own)
+	returned = true
+}
+
+// WithoutCookies returns the request without the gateway's own cookies, with what
+// they said.
+func (f *Forms) WithoutCookies(r *http.Request) *http.Request {
+	a := &attempt{}
+	own := r.WithContext(context.WithValue(r.Context(), attemptKey{}, a))
+	own.Header, a.ownCookies = takeCookies(r.Header, f.secure(r))
+	a.outcomes = outcomecookie.Parse(a.ownCookies.outcomes)
+	return own
+}
+
+// cleanQuery takes tokens out of the query, and returns the name of the page that
+// it asks for, if any.
+func (f *Forms) cleanQuery(r *http.Request, a *attempt) (restore string) {
+	raw := r.URL.RawQuery
+	if !strings.Contains(raw, "=") {
+		return ""
+	}
+	whole, restore := takeRestore(raw)
+	clean := whole
+	for _, field := range f.fields {
+		clean = formguard.StripQuery(clean, field)
+	}
+	if clean != whole {
+		a.query = whole
+	}
+	if clean != raw {
+		target := *r.URL
+		target.RawQuery = clean
+		r.URL = &target
+	}
+	return restore
+}
+
+// asksForPage reports whether the request is a browser's that wants a page.
+func asksForPage(r *http.Request) bool {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return false
+	}
+	if r.Header.Get("Sec-Fetch-Mode") == "navigate" {
+		return true
+	}
+	return slices.ContainsFunc(r.Header["Accept"], func(line string) bool {
+		return strings.Contains(line, "text/html") || strings.Contains(line, "application/xhtml+xml")
+	})
+}
+
+// freshPage asks for all of a page, as it is now, and in a coding that can be
+// read: a 304 would bring back a page whose token has been used.
+func freshPage(h http.Header) http.Header {
+	h = h.Clone()
+	for _, name := range []string{"If-None-Match", "If-Modified-Since", "Range", "If-Range"} {
+		delete(h, name)
+	}
+	if lines, ok := h["Accept-Encoding"]; ok {
+		if h["Accept-Encoding"] = readableCodings(lines); h["Accept-Encoding"] == nil {
+			h["Accept-Encoding"] = []string{"identity"}
+		}
+	}
+	return h
+}
+
+// leadsTo returns the route that a form leads to which posts to the target, or
+// nil when it has no protection for forms.
+func (f *Forms) leadsTo(host string, target *url.URL) *Route {
+	if found := f.gateway.Find(host, target); found != nil && found.Rule.Form != nil {
+		return found
+	}
+	return nil
+}
+
+// Key returns the source of the keys of a route's forms: their tokens.
+func (f *Forms) Key(rule *rules.Route, lifetime time.Duration) semelhttp.KeySource {
+	return &tokenKey{forms: f, rule: rule, lifetime: lifetime}
+}
+
+// Handler sends requests with a token through the guard to proxy, under the key of
+// the options, and all others to plain, which looks for the rule's own keys.
+func (f *Forms) Handler(rule *rules.Route, guard *semel.Guard, options semelhttp.Options, plain, proxy http.Handler) (http.Handler, error) {
+	options.Required = false
+	options.Fingerprint = semelhttp.FingerprintOptions{Func: fingerprint}
+	m, err := semelhttp.New(guard, Scope(scope.Of(rule.Scope)), &options)
+	if err != nil {
+		return nil, fmt.Errorf("gateway: route %q: %w", rule.Name, err)
+	}
+	return m.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch a := attemptOf(r.Context()); {
+		case a != nil && a.restored != "":
+			a.forgotten(w, r)
+		case a != nil && a.ambiguous:
+			Refuse(w, r)
+		case a != nil && (a.name != "" || a.unverified): // the latter on a route that fails open
+			proxy.ServeHTTP(w, r)
+		default:
+			plain.ServeHTTP(w, r)
+		}
+	})), nil
+}
+
+// Lifetime returns how long a form of the route can be sent.
+func Lifetime(rule *rules.Route, retention time.Duration) (time.Duration, error) {
+	switch lifetime := rule.Form.Lifetime; {
+	case lifetime == 0:
+		return retention, nil
+	case lifetime > retention:
+		return 0, fmt.Errorf("gateway: route %q: its forms can be sent for %v, longer than the retention of %v, after which no record shows whether one was (set a lifetime of at most the retention)", rule.Name, lifetime, retention)
+	default:
+		return lifetime, nil
+	}
+}
+
+// ServeOwn answers what lies at the gateway's own path for forms.
+func (f *Forms) ServeOwn(w http.ResponseWriter, r *http.Request) {
+	switch r.URL.Path {
+	case newTokenPath:
+		f.serveNew(w, r)
+	case noticeStylePath:
+		serveNoticeStyle(w, r)
+	default:
+		f.script.handler.ServeHTTP(w, r)
+	}
+}
+
+// countPage counts a page by its result.
+func (f *Forms) countPage(result string) { f.config.Pages.WithLabelValues(result).Inc() }
+
+// count counts a token of a route.
+func (f *Forms) count(route, verdict string) {
+	f.config.Tokens.WithLabelValues(route, verdict).Inc()
+}

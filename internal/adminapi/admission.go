@@ -1,0 +1,121 @@
+package adminapi
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/semel-dev/semel/operator"
+)
+
+const (
+	// addressBits is how much of an IPv6 address counts: the rest is its owner's
+	// to choose.
+	addressBits = 64
+	// everyone is the one key of the bound on all failures.
+	everyone = "all"
+)
+
+// admit lets the operator in whose token the call carries.
+func (a *API) admit(c *call) error {
+	if len(a.tokens) == 0 {
+		return errOff
+	}
+	if site := c.Header.Get("Sec-Fetch-Site"); len(c.Header["Origin"]) > 0 || (site != "" && site != "none" && site != "same-origin") {
+		return errCrossSite
+	}
+	address := remoteAddress(c.Request)
+	token, err := a.authenticate(c.Request, address)
+	if err != nil {
+		return err
+	}
+	c.by = operator.Identity{Name: token.Name, Via: "admin API " + address.text}
+	if wait, ok := a.calls.Allow(token.Name); !ok {
+		return tooMany("too-many-calls", "Too many calls with this token", "Nothing was done. Wait, then call again.", wait)
+	}
+	if token.ReadOnly && !reads(c.Method) {
+		return errReadOnly
+	}
+	return nil
+}
+
+// authenticate returns the token that the request carries. An address, or all
+// together, that came with too many wrong ones learns nothing more.
+func (a *API) authenticate(r *http.Request, from address) (*Token, error) {
+	a.letIn.Lock()
+	defer a.letIn.Unlock()
+	if wait := max(a.failures.Wait(from.bounded), a.allFailures.Wait(everyone)); wait > 0 {
+		return nil, tooMany("too-many-failures", "Too many wrong tokens", "Nothing was done, and the token was not looked at. Wait, then call again with the right one.", wait)
+	}
+	lines := r.Header["Authorization"]
+	if len(lines) == 0 {
+		return nil, errTokenMissing // nobody guessed anything
+	}
+	if token := a.known(lines); token != nil {
+		return token, nil
+	}
+	if !slices.ContainsFunc(lines, isBearer) {
+		return nil, errTokenWrong // a page can have a browser send Basic; that is not a guess
+	}
+	a.failures.Allow(from.bounded)
+	a.allFailures.Allow(everyone)
+	a.log.LogAttrs(r.Context(), slog.LevelWarn, "wrong token at the admin API", slog.String("remote", from.text))
+	return nil, errTokenWrong
+}
+
+// known compares what the header says with every token, in a time that tells
+// nothing about any.
+func (a *API) known(lines []string) *Token {
+	_, secret, _ := strings.Cut(lines[0], " ")
+	hash, found := sha256.Sum256([]byte(secret)), -1
+	for i := range a.tokens {
+		found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(hash[:], a.tokens[i].hash[:]), i, found)
+	}
+	if found < 0 || len(lines) != 1 || !isBearer(lines[0]) {
+		return nil
+	}
+	return &a.tokens[found]
+}
+
+// isBearer reports whether an Authorization header carries a token.
+func isBearer(line string) bool {
+	scheme, _, _ := strings.Cut(line, " ")
+	return strings.EqualFold(scheme, "Bearer")
+}
+
+// address is where a call comes from: for people, and as failures are counted.
+type address struct{ text, bounded string }
+
+// remoteAddress is that of the connection: no header is believed. Failed
+// calls by a host name are counted apart, because a stranger's page can make its own
+// name resolve to this address (DNS rebinding), and must not use up the guesses of
+// the operator whose browser shows it.
+func remoteAddress(r *http.Request) address {
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return address{"an unknown address", ""}
+	}
+	ip := from.Addr().Unmap().WithZone("")
+	bounded := ip.String()
+	if ip.Is6() {
+		bounded = netip.PrefixFrom(ip, addressBits).Masked().String()
+	}
+	if !byAddress(r.Host) {
+		bounded += " by name"
+	}
+	return address{ip.String(), bounded}
+}
+
+// byAddress reports whether a Host header names an address, or this machine.
+func byAddress(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	_, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil || strings.EqualFold(host, "localhost")
+}

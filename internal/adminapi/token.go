@@ -1,0 +1,142 @@
+package adminapi
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/semel-dev/semel/operator"
+)
+
+const (
+	// MinTokenBytes is the shortest token.
+	MinTokenBytes = 32
+	// MaxTokenBytes is the longest token.
+	MaxTokenBytes = 512
+	// MaxTokens bounds how many an API knows.
+	MaxTokens = 1000
+	// maxTokensFile bounds a file of tokens, comments included.
+	maxTokensFile = 1 << 20
+	// tooOpen are the permissions that a file of tokens must not have: others may
+	// do nothing with it, and its group may not write.
+	tooOpen = 0o027
+
+	roleRead = "read"
+)
+
+// Token lets one operator in. It holds a hash: the token itself is not kept.
+// Make one with [NewToken] or [LoadTokens].
+type Token struct {
+	// Name is who it is, in the audit trail and in logs.
+	Name string
+	// ReadOnly lets it look only.
+	ReadOnly bool
+
+	hash [sha256.Size]byte
+}
+
+// String returns the name.
+func (t Token) String() string { return t.Name }
+
+// NewToken returns the token of an operator. The secret has MinTokenBytes to
+// MaxTokenBytes characters of visible ASCII, and should be random. Errors never
+// carry it.
+func NewToken(name, secret string, readOnly bool) (Token, error) {
+	switch {
+	case name == "":
+		return Token{}, errors.New("the operator has no name")
+	case len(name) > operator.MaxIdentityBytes:
+		return Token{}, fmt.Errorf("the operator's name has %d bytes, at most %d are kept", len(name), operator.MaxIdentityBytes)
+	case strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7F || r == '\uFFFD' }):
+		return Token{}, errors.New("the operator's name holds a space or a control character, or is not UTF-8")
+	case len(secret) < MinTokenBytes:
+		return Token{}, fmt.Errorf("the token has %d characters, at least %d are needed (make one with: openssl rand -hex 32)", len(secret), MinTokenBytes)
+	case len(secret) > MaxTokenBytes:
+		return Token{}, fmt.Errorf("the token has %d characters, at most %d are read", len(secret), MaxTokenBytes)
+	case strings.ContainsFunc(secret, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return Token{}, errors.New("the token holds something else than visible ASCII characters (make one with: openssl rand -hex 32)")
+	}
+	return Token{Name: name, ReadOnly: readOnly, hash: sha256.Sum256([]byte(secret))}, nil
+}
+
+// LoadTokens reads a file of tokens. A line is "NAME TOKEN", or "NAME TOKEN
+// read" for one that may only look; empty lines and lines that start with #
+// are skipped. A file that others than its owner and group can read is refused.
+// Errors name file and line, and never repeat what stands there.
+func LoadTokens(file string) ([]Token, error) {
+	f, err := os.Open(file) //nolint:gosec // the operator names the file.
+	if err != nil {
+		return nil, fmt.Errorf("read the admin tokens: %w", err)
+	}
+	defer f.Close() //nolint:errcheck // it was only read.
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("read the admin tokens: %w", err)
+	}
+	if open := info.Mode().Perm() & tooOpen; open != 0 && runtime.GOOS != "windows" {
+		return nil, fmt.Errorf("read the admin tokens: others can reach %s, its mode is %04o (run: chmod 600 %s)", file, info.Mode().Perm(), file)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxTokensFile+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read the admin tokens: %w", err)
+	case len(text) > maxTokensFile:
+		return nil, fmt.Errorf("read the admin tokens: %s is larger than %d bytes", file, maxTokensFile)
+	}
+	tokens, err := parseTokens(file, string(text))
+	if err != nil {
+		return nil, err
+	}
+	if len(tokens) == 0 {
+		return nil, fmt.Errorf("%s holds no token (a line is: NAME TOKEN, and openssl rand -hex 32 makes a token)", file)
+	}
+	return tokens, nil
+}
+
+func parseTokens(file, text string) ([]Token, error) {
+	var (
+		tokens []Token
+		lines  []int
+	)
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		fields := strings.Fields(line)
+		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
+			continue
+		}
+		readOnly := len(fields) == 3 && fields[2] == roleRead
+		if len(fields) < 2 || (len(fields) > 2 && !readOnly) {
+			return nil, fmt.Errorf("%s:%d: a line is a name and a token, and may end with the word %s", file, number, roleRead)
+		}
+		token, err := NewToken(fields[0], fields[1], readOnly)
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", file, number, err)
+		}
+		for i := range tokens {
+			if what := clash(&tokens[i], &token); what != "" {
+				return nil, fmt.Errorf("%s:%d: the %s stands in line %d already", file, number, what, lines[i])
+			}
+		}
+		tokens, lines = append(tokens, token), append(lines, number)
+		if len(tokens) > MaxTokens {
+			return nil, fmt.Errorf("%s:%d: there are more than %d tokens", file, number, MaxTokens)
+		}
+	}
+	return tokens, nil
+}
+
+// clash says what two tokens share that they must not.
+func clash(a, b *Token) string {
+	switch {
+	case a.Name == b.Name:
+		return "name"
+	case a.hash == b.hash:
+		return "token"
+	}
+	return ""
+}
