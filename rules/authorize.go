@@ -2,12 +2,14 @@ package rules
 
 import (
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/semel-dev/semel/internal/rules/template"
 )
 
 // Authorize has the upstream say, before a stored answer is given, whether the
 // caller may still see it: by a GET that the gateway sends with the credentials
-// of the request that asks. 2xx means yes; 401 and 403 are passed on; with
-// anything else nobody knows, and the caller is asked to come back (503).
+// of the request that asks. 2xx means yes; 401 and 403 are passed on; anything
+// else leaves it open, and the caller is asked to come back (503).
 type Authorize struct {
 	// Get is the path and query to ask.
 	Get Template
@@ -25,20 +27,8 @@ func (r *reader) authorize(n ast.Node) *Authorize {
 	if !found.has("get") {
 		r.report(position(n), `add a path that answers 2xx to who may see the answer, and 401 or 403 to who may not, such as get: "/session"`, "authorize has no get")
 	}
-	if a.Get.Uses(SourceAnswer) {
+	if a.Get.Uses(template.Answer) {
 		r.report(found["get"], "use {key}, a wildcard, {json:/pointer} or {form:field}", "get cannot use its own answer")
 	}
 	return &a
-}
-
-// templates returns the templates of the route with the setting each belongs to.
-func (r *Route) templates() map[string][]Template {
-	all := map[string][]Template{}
-	if r.Reconcile != nil {
-		all["unknown"] = []Template{r.Reconcile.Get, r.Reconcile.Replay.Location}
-	}
-	if r.Authorize != nil {
-		all["authorize"] = []Template{r.Authorize.Get}
-	}
-	return all
 }

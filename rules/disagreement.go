@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/dialect"
-	"github.com/semel-dev/semel/rules/expression"
+	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/rules/expression"
 )
 
 // ruleContradictions reports settings of one rule that cannot hold together.
@@ -25,7 +25,7 @@ func (r *reader) ruleContradictions(u *Unique, found present) {
 	}
 	for _, column := range u.MayChange {
 		if slices.Contains(u.MustNotChange, column) {
-			r.report(found["must_not_change"], "keep it in one of the two", "%q stands in may_change and in must_not_change", cut(column))
+			r.report(found["must_not_change"], "keep it in one of the two", "%q is in may_change and in must_not_change", cut(column))
 		}
 	}
 	for _, t := range u.Terms() {
@@ -43,7 +43,7 @@ func (r *reader) repeatedTerms(u *Unique) {
 	terms := u.Terms()
 	for i, t := range terms {
 		if slices.ContainsFunc(terms[:i], func(o Term) bool { return sameTerm(o, t) }) {
-			r.report(t.At, "remove one of the two", "%q stands twice in scope and fields", cut(t.Text))
+			r.report(t.At, "remove one of the two", "%q is listed twice in scope and fields", cut(t.Text))
 		}
 	}
 }
@@ -63,7 +63,7 @@ func (r *reader) collisions(rules []Unique) {
 	names, indexes := map[string]Position{}, map[string]Position{}
 	for _, u := range rules {
 		if first, taken := names[u.Name]; taken && u.Name != "" {
-			r.report(u.At, "choose another name", "rule %q stands twice, first on line %d", u.Name, first.Line)
+			r.report(u.At, "choose another name", "rule %q is defined twice, first on line %d", u.Name, first.Line)
 			continue
 		}
 		names[u.Name] = u.At

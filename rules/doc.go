@@ -26,6 +26,8 @@
 // every POST and PATCH that carries an Idempotency-Key is protected. A route
 // for "/{rest...}" changes that.
 //
+//	preset: payments          # for effects that must not be repeated on a guess: on_5xx:
+//	                          # unknown, retention: 72h; wants unknown.reconcile
 //	protect: false            # default true; false: such requests pass untouched,
 //	                          # and nothing below may be said
 //
@@ -43,11 +45,11 @@
 //	    headers: [X-Device]
 //	    window: 10s           # the same content within it after the first is the same intent
 //	required: true            # default false: a request without a key passes untouched
-//	scope:                    # by what callers are told apart; the first that a request has
+//	scope:                    # what distinguishes callers; the first that a request has
 //	  - header: Authorization # default: Authorization, else a verified client certificate,
 //	  - cookie: sessionid     # else a well-known session cookie ([SessionCookies]), else anonymous
 //	  - client_certificate: true
-//	  - constant: everybody   # last, if at all: a request with none of these is refused
+//	  - constant: shared      # last, if at all: a request with none of these is refused
 //
 // # How long
 //
@@ -59,21 +61,30 @@
 //
 // Time spans have a unit: ms, s, m, h, d. Sizes too: B, KiB, MiB, GiB, KB, MB, GB.
 //
-// # What is kept, and what is done when nobody knows
+// # What is kept, and what happens when the outcome is unknown
 //
 //	mode: idempotent          # or dedup: a duplicate is only stopped, no answer is kept
 //	body_limit: 64MiB         # a larger request is refused
-//	response_limit: 1MiB      # a larger answer is not kept (a retry is told so, and not run)
+//	response_limit: 1MiB      # a larger answer is not kept (a retry learns that, and is not run)
 //	canonical_json: true      # white space and member order do not make a JSON body another
 //	on_5xx: release           # an answer of 500 or above: release (nothing happened, a retry
-//	                          # runs), store (a retry gets it) or unknown
+//	                          # runs; but 502 and 504, a gateway's words for an answer that
+//	                          # it did not get, are unknown), store (a retry gets it) or
+//	                          # unknown
+//	released_when:            # answers that mean that nothing happened, in addition to 401, 403,
+//	                          # 429 and the like, and to redirects to a sign-in page
+//	  status: [409]           # 300 to 599; default: redirects
+//	  location: "/{lang}/anmelden"  # path patterns as in match; default: any answer
+//	released_when: none       # keep redirects to a sign-in page as outcomes
 //	fail_open: false          # true: run unprotected while the store cannot be reached
 //	unknown: refuse           # the outcome is unknown (the upstream died, the gateway died):
 //	                          # refuse (an operator resolves it), rerun, or ask the upstream:
 //	unknown:
 //	  reconcile:
 //	    get: "/payments/by-key/{key}"     # with the caller's Authorization and cookies;
-//	                                      # {key} {wildcard} {json:/pointer} {form:field}
+//	                                      # {key} {wildcard} {json:/pointer} {form:field},
+//	                                      # of what the key holds: with derive.fields those
+//	                                      # fields, with form none that is ignored
 //	    happened_when: {status: 200, json_pointer: /state, equals: paid}
 //	    not_happened_when: {status: 404}  # default; anything else stays unknown
 //	    absent_after: 1m      # believed only so long after it was given up; default 1m
@@ -89,10 +100,10 @@
 // # Whether the caller may still see the answer
 //
 // The first attempt is authorised by the upstream, which sees it. A repetition
-// is answered from the store, to whoever shows the same credentials. Where the
+// is answered from the store, to a caller with the same credentials. Where the
 // upstream may have withdrawn the right since, have it say so:
 //
-//	authorize:                # asked before a repetition is told anything
+//	authorize:                # asked before a repetition is answered
 //	  get: "/session"         # with the caller's Authorization, cookies and headers named in
 //	                          # scope; 2xx: answered; 401 and 403 are passed on; anything
 //	                          # else: 503. {key} {wildcard} {json:/pointer} {form:field}
@@ -103,7 +114,7 @@
 // with a token to the forms that lead to the route, in every page that passes,
 // and the token is the key. A request without one is treated as key says, so
 // that programs can still send theirs; required then refuses what has neither.
-// Beside key.derive, retention is about forms, and the window about the rest.
+// With key.derive as well, retention applies to forms, and the window to the rest.
 //
 //	form: true                # default false; or:
 //	form:
@@ -118,8 +129,8 @@
 // # What exists only once
 //
 // A uniqueness rule says which rows of a table are the same thing, and what a
-// second one gets. Package rules/verify holds the live database against it,
-// rules/plan writes the index, dbguard tells conflicts in its words.
+// second one gets. Package internal/rules/verify holds the live database against it,
+// internal/rules/plan writes the index, dbguard tells conflicts in its words.
 //
 //	unique:
 //	  - name: invoice_number  # required, unique; problems and logs carry it
@@ -127,7 +138,7 @@
 //	    table: invoices       # required; or billing.invoices
 //	    scope: [tenant_id]    # required: within what it holds; global: the whole table
 //	    fields: [number, year(issued_on)]  # required: columns, and expressions as in
-//	                          # rules/expression, or {postgresql: …, mysql: …, sqlite: …,
+//	                          # internal/rules/expression, or {postgresql: …, mysql: …, sqlite: …,
 //	                          # columns: […]}
 //	    nulls: forbidden      # distinct (default of reject), same, or forbidden (default of
 //	                          # the others): NOT NULL

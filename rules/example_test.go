@@ -6,7 +6,7 @@ import (
 	"github.com/semel-dev/semel/rules"
 )
 
-// Everything that is wrong with a file is said at once, with its place and what
+// All problems of a file are reported at once, each with its place and what
 // to do.
 func ExampleParse() {
 	for _, text := range []string{

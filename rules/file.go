@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// Version is the version of the format that this package reads.
-	Version = 1
-	// MaxFileBytes is the largest rules file.
-	MaxFileBytes = 512 << 10
+	// version is the version of the format that this package reads.
+	version = 1
+	// maxFileBytes is the largest rules file.
+	maxFileBytes = 512 << 10
 	maxRoutes    = 1000
 	maxUnique    = 1000
 	maxDepth     = 64
@@ -43,7 +43,7 @@ func Load(name string) (*File, error) {
 		return nil, fmt.Errorf("rules: %w", err)
 	}
 	defer f.Close() //nolint:errcheck // it was only read.
-	data, err := io.ReadAll(io.LimitReader(f, MaxFileBytes+1))
+	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("rules: read %s: %w", name, err)
 	}
@@ -67,8 +67,8 @@ func Parse(name string, data []byte) (*File, error) {
 // parse turns text into nodes.
 func (r *reader) parse(data []byte) ast.Node {
 	start := Position{Line: 1, Column: 1}
-	if len(data) > MaxFileBytes {
-		r.report(start, "split it, or match with wildcards", "the file is larger than %s", formatSize(MaxFileBytes))
+	if len(data) > maxFileBytes {
+		r.report(start, "split it, or match with wildcards", "the file is larger than %s", formatSize(maxFileBytes))
 		return nil
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
@@ -91,7 +91,7 @@ func (r *reader) parse(data []byte) ast.Node {
 				at = Position{Line: max(1, token.Position.Line), Column: max(1, token.Position.Column)}
 			}
 		}
-		r.report(at, "mend the YAML", "%s", strings.ReplaceAll(message, "\n", " "))
+		r.report(at, "fix the YAML", "%s", strings.ReplaceAll(message, "\n", " "))
 		return nil
 	}
 	var root ast.Node
@@ -123,7 +123,7 @@ func (r *reader) top(root ast.Node, file *File) {
 	}
 }
 
-// firstInvalid is where text stops being UTF-8; len(data) where it does not.
+// firstInvalid returns the offset at which data stops being UTF-8, or len(data).
 func firstInvalid(data []byte) int {
 	for i := 0; i < len(data); {
 		r, size := utf8.DecodeRune(data[i:])
@@ -138,9 +138,9 @@ func firstInvalid(data []byte) int {
 // version reads the version of the format, of which there is one.
 func (r *reader) version(n ast.Node) {
 	i, ok := n.(*ast.IntegerNode)
-	if !ok || i.Token.Value != strconv.Itoa(Version) {
+	if !ok || i.Token.Value != strconv.Itoa(version) {
 		r.report(position(n), "write version: 1, or run the semel that the file was written for",
-			"version is %s, and this semel reads version %d", describe(n), Version)
+			"version is %s, and this semel reads version %d", describe(n), version)
 	}
 }
 

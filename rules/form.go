@@ -8,12 +8,13 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/rules/template"
 )
 
 // Bounds and defaults of a [Form].
 const (
-	// DefaultFormField is the name of the hidden field.
-	DefaultFormField = "_semel"
+	// defaultFormField is the name of the hidden field.
+	defaultFormField = "_semel"
 	minFormLifetime  = time.Second
 	maxFormIgnored   = 64
 )
@@ -22,10 +23,10 @@ const (
 // field with a token to every one of them that it sees on its way to a browser,
 // and takes the token for the key.
 type Form struct {
-	// Field is the name of the hidden field. Default DefaultFormField.
+	// Field is the name of the hidden field. Default _semel.
 	Field string
-	// Lifetime is how long after a page was made its forms can be sent. 0 for as
-	// long as the route's retention.
+	// Lifetime limits how long after a page was made its forms can be sent.
+	// Default: the route's retention.
 	Lifetime time.Duration
 	// Script puts the guard script into pages with such forms. Default true.
 	Script bool
@@ -44,9 +45,9 @@ func (r *reader) form(n ast.Node) *Form {
 		if !b.Value {
 			return nil
 		}
-		return &Form{Field: DefaultFormField, Script: true}
+		return &Form{Field: defaultFormField, Script: true}
 	}
-	f := &Form{Field: DefaultFormField, Script: true}
+	f := &Form{Field: defaultFormField, Script: true}
 	switch n.(type) {
 	case *ast.MappingNode, *ast.MappingValueNode:
 	default:
@@ -67,8 +68,8 @@ func (r *reader) form(n ast.Node) *Form {
 func (r *reader) formField(n ast.Node) string {
 	name, ok := r.text(n, "field")
 	if ok && (!isToken(name) || len(name) > maxNameBytes) {
-		r.report(position(n), "write a name of letters, digits, dashes and underscores, such as "+DefaultFormField, "field %q is no name for a hidden field", cut(name))
-		return DefaultFormField
+		r.report(position(n), "write a name of letters, digits, dashes and underscores, such as "+defaultFormField, "field %q is not a name for a hidden field", cut(name))
+		return defaultFormField
 	}
 	return name
 }
@@ -104,13 +105,13 @@ func (r *reader) formContradictions(route *Route, found present) {
 		r.report(at, "add POST to the methods, or remove form", "form says nothing in a route without POST, the one method of forms that changes something")
 	}
 	if f.Lifetime > 0 && p.Retention > 0 && f.Lifetime > p.Retention {
-		r.report(at, "make lifetime at most as long as the retention; later, nobody knows any more whether the form was sent",
+		r.report(at, "make lifetime at most as long as the retention; later, it is no longer known whether the form was sent",
 			"lifetime %v is longer than the retention %v", f.Lifetime, p.Retention)
 	}
 	if f.RestoreRedirect && p.Mode == semel.Dedup {
 		r.report(at, "remove restore_redirect, or write mode: idempotent", "restore_redirect says nothing in mode dedup, which keeps no answer")
 	}
-	if f.RestoreRedirect && route.Authorize != nil && (route.Authorize.Get.Uses(SourceJSON) || route.Authorize.Get.Uses(SourceForm)) {
+	if f.RestoreRedirect && route.Authorize != nil && (route.Authorize.Get.Uses(template.JSON) || route.Authorize.Get.Uses(template.Form)) {
 		r.report(at, "use a wildcard of the path in authorize, or remove restore_redirect",
 			"when the page is shown again the form's fields, which authorize asks for, are not known any more")
 	}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/semel-dev/semel/internal/rules/template"
 )
 
 // Key says where the name of an intent comes from. Exactly one of its fields
@@ -26,9 +28,9 @@ type Derive struct {
 	Fields []string
 	// Cookies and Headers that count too.
 	Cookies, Headers []string
-	// Window is how long the first intent is remembered: the retention of its
-	// record, so there are no boundaries of a clock in between. It is the policy's
-	// retention too, unless the route has a Form.
+	// Window is the retention of the first intent's record, so windows are not
+	// aligned to a clock. It is also the policy's retention, unless the route has a
+	// Form.
 	Window time.Duration
 }
 
@@ -68,8 +70,8 @@ func (r *reader) derive(n ast.Node) *Derive {
 func (r *reader) fields(n ast.Node) []string {
 	fields := r.texts(n, "fields")
 	for _, f := range fields {
-		if f[0] == '/' && !isPointer(f) {
-			r.report(position(n), `write it like /order/id; "~" is written ~0 and "/" inside a name ~1`, "%q is no JSON pointer", cut(f))
+		if f[0] == '/' && !template.IsPointer(f) {
+			r.report(position(n), `write it like /order/id; "~" is written ~0 and "/" inside a name ~1`, "%q is not a JSON pointer", cut(f))
 		}
 	}
 	return fields
@@ -80,7 +82,7 @@ func (r *reader) tokens(n ast.Node, what string) []string {
 	values := r.texts(n, what)
 	for _, v := range values {
 		if !isToken(v) {
-			r.report(position(n), "write the bare name", "%q in %s is no name", cut(v), what)
+			r.report(position(n), "write the bare name", "%q in %s is not a name", cut(v), what)
 		}
 	}
 	return values
@@ -90,7 +92,7 @@ func (r *reader) tokens(n ast.Node, what string) []string {
 func (r *reader) header(n ast.Node, what string) string {
 	name, ok := r.text(n, what)
 	if ok && !isToken(name) {
-		r.report(position(n), "write the bare name of the header, such as Idempotency-Key", "%s %q is no header name", what, cut(name))
+		r.report(position(n), "write the bare name of the header, such as Idempotency-Key", "%s %q is not a header name", what, cut(name))
 		return ""
 	}
 	return http.CanonicalHeaderKey(name)
@@ -99,8 +101,8 @@ func (r *reader) header(n ast.Node, what string) string {
 // pointer reads a JSON pointer.
 func (r *reader) pointer(n ast.Node, what string) string {
 	p, ok := r.text(n, what)
-	if ok && !isPointer(p) {
-		r.report(position(n), `write it like /order/id; "~" is written ~0 and "/" inside a name ~1`, "%s %q is no JSON pointer", what, cut(p))
+	if ok && !template.IsPointer(p) {
+		r.report(position(n), `write it like /order/id; "~" is written ~0 and "/" inside a name ~1`, "%s %q is not a JSON pointer", what, cut(p))
 		return ""
 	}
 	return p

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// DefaultLanguage is the language of who asks for none that Semel speaks.
-const DefaultLanguage = "en"
+// defaultLanguage is the language of who asks for none that Semel speaks.
+const defaultLanguage = "en"
 
 // maxLanguages bounds how many entries of an Accept-Language are looked at.
 const maxLanguages = 32
@@ -19,7 +19,7 @@ func Languages() []string { return []string{"en", "sv", "hi", "zh"} }
 
 // Language picks the language that a caller likes best, of those that Semel
 // speaks, from the value of an Accept-Language header: "sv-SE, en;q=0.8" is sv.
-// It is [DefaultLanguage] when there is none.
+// It is [defaultLanguage] when there is none.
 func Language(acceptLanguage string) string {
 	type wish struct {
 		lang    string
@@ -33,7 +33,7 @@ func Language(acceptLanguage string) string {
 		tag, rest, _ := strings.Cut(entry, ";")
 		w := wish{lang: spoken(strings.TrimSpace(tag)), quality: 1}
 		if value, ok := strings.CutPrefix(strings.TrimSpace(rest), "q="); ok {
-			w.quality, _ = strconv.ParseFloat(value, 64) // what is no number is not wanted
+			w.quality, _ = strconv.ParseFloat(value, 64) // 0 for a malformed number: not wanted
 		}
 		if w.lang != "" && w.quality > 0 {
 			wishes = append(wishes, w)
@@ -41,7 +41,7 @@ func Language(acceptLanguage string) string {
 	}
 	slices.SortStableFunc(wishes, func(a, b wish) int { return cmp.Compare(b.quality, a.quality) })
 	if len(wishes) == 0 {
-		return DefaultLanguage
+		return defaultLanguage
 	}
 	return wishes[0].lang
 }

@@ -71,7 +71,7 @@ func (r *reader) methods(n ast.Node) []string {
 		case safe(method):
 			r.report(position(n), "remove it; requests that only read are never held up", "method %s reads, so there is nothing to protect", method)
 		case !isToken(method):
-			r.report(position(n), "write methods such as POST, PUT, PATCH or DELETE", "%q is no method", cut(method))
+			r.report(position(n), "write methods such as POST, PUT, PATCH or DELETE", "%q is not a method", cut(method))
 		case method != strings.ToUpper(method):
 			r.report(position(n), "write "+strings.ToUpper(method), "method %q would never match: methods are in capitals", cut(method))
 		default:
@@ -112,7 +112,7 @@ func (r *reader) path(n ast.Node) string {
 	case !ok:
 		return ""
 	case !strings.HasPrefix(path, "/"):
-		r.report(position(n), "start it with a slash; methods and host have keys of their own", "path %q is no path", cut(path))
+		r.report(position(n), "start it with a slash; methods and host have keys of their own", "path %q is not a path", cut(path))
 		return ""
 	case strings.ContainsAny(path, "?# \t\r\n"):
 		r.report(position(n), "match on the path alone; write a space as %20", "path %q holds a query, a fragment or a space", cut(path))
@@ -178,7 +178,7 @@ func (r *reader) reportConflict(before []Route, route *Route, pattern, why strin
 	r.report(route.At, "change its methods, host or path", "route %q is impossible: %s", route.Name, why)
 }
 
-// overlap reports whether a pattern cannot stand beside those of the match.
+// overlap reports whether a pattern conflicts with those of the match.
 func overlap(m Match, pattern string) bool {
 	mux := http.NewServeMux()
 	for _, own := range m.Patterns() {

@@ -8,24 +8,23 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"github.com/semel-dev/semel/rules/spelling"
+	"github.com/semel-dev/semel/internal/rules/spelling"
 )
 
-// Bounds of what people are told.
+// Bounds of messages to people.
 const (
 	maxMessageRunes = 300
 	maxLabelRunes   = 60
-	// maxShownRunes is how much of a value is repeated, maxToldRunes how long a
-	// message becomes.
+	// maxShownRunes bounds a repeated value, maxToldRunes a message.
 	maxShownRunes = 80
 	maxToldRunes  = 600
 )
 
-// Message says in a language that the thing is there already. lang is a language
-// or a tag such as sv-SE; a language that has no text gets English. sent is what
-// the caller itself sent, by column: a column of [Unique.Show] is repeated from
+// Message reports in a language that the thing exists already. lang is a language
+// or a tag such as sv-SE; a language that has no text gets English. sent holds
+// the caller's own values, by column: a column of [Unique.Show] is repeated from
 // there, shortened and without control characters, and from nowhere else. A
-// value that was not sent is told by the name of its field. The text is plain;
+// value that was not sent is replaced by the name of its field. The text is plain;
 // escape it for the page it goes to.
 func (u *Unique) Message(lang string, sent map[string]string) string {
 	lang = u.languageFor(lang)
@@ -47,15 +46,15 @@ func (u *Unique) Message(lang string, sent map[string]string) string {
 	return shorten(out.String(), maxToldRunes)
 }
 
-// languageFor is the language of the message for a wish.
+// languageFor returns the language of the message for a wish.
 func (u *Unique) languageFor(wish string) string {
 	if lang := spoken(wish); lang != "" {
 		return lang
 	}
-	return DefaultLanguage
+	return defaultLanguage
 }
 
-// fill is what a placeholder stands for.
+// fill returns the replacement of a placeholder.
 func (u *Unique) fill(name, lang string, sent map[string]string) string {
 	if name == "fields" {
 		return u.fieldNames(lang)
@@ -70,7 +69,7 @@ func (u *Unique) fill(name, lang string, sent map[string]string) string {
 // Label is the name of a column for people: the label of the language, else the
 // English one, else the column's name with spaces.
 func (u *Unique) Label(lang, column string) string {
-	for _, l := range []string{u.languageFor(lang), DefaultLanguage} {
+	for _, l := range []string{u.languageFor(lang), defaultLanguage} {
 		if label := u.Labels[l][column]; label != "" {
 			return label
 		}
@@ -91,7 +90,7 @@ func (u *Unique) fieldNames(lang string) string {
 	return strings.Join(names[:len(names)-1], w.comma) + w.and + names[len(names)-1]
 }
 
-// join is how a language writes a list.
+// join holds the separators of a language's lists.
 type join struct{ comma, and string }
 
 func joins() map[string]join {
@@ -153,8 +152,8 @@ func shorten(s string, most int) string {
 	return s
 }
 
-// told reads what people are told of a conflict; the nodes are nil for what the
-// rule does not have.
+// told reads the texts for people about a conflict; nodes that the rule does not
+// have are nil.
 func (r *reader) told(u *Unique, labels, show, messages ast.Node) {
 	if labels != nil {
 		u.Labels = r.labels(u, labels)
@@ -193,7 +192,7 @@ func (r *reader) labels(u *Unique, n ast.Node) map[string]map[string]string {
 				columns = append(columns, field{column, func(n ast.Node) {
 					label := r.sentence(n, "a label", maxLabelRunes)
 					if strings.ContainsAny(label, "{}") {
-						r.report(position(n), "write it without braces", "a label is no message and has no placeholders")
+						r.report(position(n), "write it without braces", "a label is not a message and takes no placeholders")
 						return
 					}
 					all[lang][column] = label
@@ -226,13 +225,13 @@ func (r *reader) shown(u *Unique, n ast.Node) []string {
 	})
 }
 
-// messagePlaceholders reports placeholders that are not known, or that would
-// tell what nobody has allowed.
+// messagePlaceholders reports placeholders that are unknown, or whose values the
+// rule does not show.
 func (r *reader) messagePlaceholders(u *Unique, n ast.Node, text string) {
 	for text != "" {
 		before, after, found := strings.Cut(text, "{")
 		if strings.Contains(before, "}") {
-			r.report(position(n), "remove it, or open it", "a closing brace stands without an opening one")
+			r.report(position(n), "remove it, or open it", "a closing brace has no opening one")
 			return
 		}
 		if !found {

@@ -22,11 +22,11 @@ func unique(tb testing.TB, name string) *rules.Unique {
 			return &file.Unique[i]
 		}
 	}
-	tb.Fatalf("there is no rule %s", name)
+	tb.Fatalf("the file has no rule %s", name)
 	return nil
 }
 
-// A conflict is told in the caller's language, with what the caller sent.
+// A conflict is reported in the caller's language, with the values it sent.
 func ExampleUnique_Message() {
 	file, err := rules.Load("testdata/unique.yaml")
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"github.com/semel-dev/semel/rules/spelling"
+	"github.com/semel-dev/semel/internal/rules/spelling"
 )
 
-// maxProblems bounds how many problems one file is told of.
+// maxProblems bounds the problems reported for one file.
 const maxProblems = 100
 
 // reader walks the nodes of one file and collects what is wrong with them.
@@ -31,7 +31,7 @@ type field struct {
 	read func(ast.Node)
 }
 
-// present says where the keys of a mapping stand that it had.
+// present holds the positions of the keys that a mapping has.
 type present map[string]Position
 
 // has reports whether the mapping had the key.
@@ -41,7 +41,7 @@ func (p present) has(name string) bool {
 }
 
 // mapping reads a mapping that has no other keys than fields. what names it in
-// messages. It returns nil when the node is no mapping.
+// messages. It returns nil when the node is not a mapping.
 func (r *reader) mapping(n ast.Node, what string, fields []field) present {
 	var entries []*ast.MappingValueNode
 	switch n := n.(type) {
@@ -76,7 +76,7 @@ func (r *reader) entry(entry *ast.MappingValueNode, what string, fields []field,
 		}
 		r.report(at, fix, "unknown key %q in %s", cut(key.Value), what)
 	case found.has(key.Value):
-		r.report(at, "keep one of the two", "key %q stands twice in %s, first on line %d", key.Value, what, found[key.Value].Line)
+		r.report(at, "keep one of the two", "key %q is listed twice in %s, first on line %d", key.Value, what, found[key.Value].Line)
 	default:
 		found[key.Value] = at
 		if empty(entry.Value) {
@@ -124,7 +124,7 @@ func (r *reader) texts(n ast.Node, what string) []string {
 	for _, node := range nodes {
 		value, ok := r.text(node, "an element of "+what)
 		if ok && slices.Contains(out, value) {
-			r.report(position(node), "remove one of the two", "%q stands twice in %s", cut(value), what)
+			r.report(position(node), "remove one of the two", "%q is listed twice in %s", cut(value), what)
 			continue
 		}
 		if ok {

@@ -7,8 +7,8 @@ import (
 )
 
 // looksPersonal reports whether a column looks like data about a person, by the
-// words of its name. It is a net with holes: what show lists, somebody has to
-// answer for.
+// words of its name. It misses some: the author of the file answers for
+// what show lists.
 func looksPersonal(column string) bool {
 	words := wordsOf(column)
 	for _, word := range words {

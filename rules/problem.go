@@ -23,8 +23,8 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s:%d:%d: %s (%s)", p.File, p.Position.Line, p.Position.Column, p.Message, p.Fix)
 }
 
-// Error is what [Parse] and [Load] return for a file with problems: all of
-// them, in the order of the file, one per line.
+// Error holds all problems of a file, in the order of the file. [Parse] and [Load]
+// return it.
 type Error struct{ Problems []Problem }
 
 // Error lists the problems, one per line.

@@ -12,9 +12,9 @@ import (
 	"github.com/semel-dev/semel/internal/must"
 )
 
-// PublishedUnique is what callers may know of a uniqueness rule: what is the
-// same, in the words that they send, and what a second one gets. Tables,
-// indexes, scopes, exceptions and SQL stay inside.
+// PublishedUnique describes a uniqueness rule to callers: what is the same, in the
+// names that they send, and the answer to a second one. Tables, indexes, scopes,
+// exceptions and SQL stay private.
 type PublishedUnique struct {
 	Name          string            `json:"name"`
 	Says          string            `json:"says"`
@@ -22,7 +22,7 @@ type PublishedUnique struct {
 	OnConflict    string            `json:"on_conflict"` // reject, return_existing or upsert
 	MayChange     []string          `json:"may_change,omitempty"`
 	MustNotChange []string          `json:"must_not_change,omitempty"`
-	Messages      map[string]string `json:"messages"` // by language; … stands for what the caller sends
+	Messages      map[string]string `json:"messages"` // by language; … marks the caller's values
 }
 
 // PublishedField is one field of a rule.
@@ -86,7 +86,7 @@ type pageTexts struct {
 	Outcomes      map[string]string `json:"outcomes"`
 }
 
-// page is what templates/page.html shows.
+// page holds the data of templates/page.html.
 type page struct {
 	Lang  string
 	Texts pageTexts
@@ -95,7 +95,7 @@ type page struct {
 
 func (f *File) page(lang string) page {
 	if lang = spoken(lang); lang == "" {
-		lang = DefaultLanguage
+		lang = defaultLanguage
 	}
 	var all map[string]pageTexts
 	must.Succeed(json.Unmarshal(must.Get(templates.ReadFile("templates/texts.json")), &all), "the embedded texts are JSON")
@@ -110,7 +110,7 @@ func (f *File) PublishPage(lang string) []byte {
 }
 
 // PublishSection writes the uniqueness rules as sections of a page, each with a
-// heading of the second level; nothing where there are no rules.
+// heading of the second level; empty without rules.
 func (f *File) PublishSection(lang string) template.HTML {
 	return template.HTML(f.render("section", lang)) //nolint:gosec // html/template has escaped it.
 }

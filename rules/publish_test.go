@@ -39,7 +39,7 @@ unique:
 	//
 	// `payment`
 	//
-	// - The same is what has the same: part
+	// - Two are the same if they have the same: part
 	// - A second one: is not created. The one that exists is changed where it may be.
 	// - May change then: note
 	// - Must not change: amount
@@ -109,7 +109,7 @@ func checkPage(t *testing.T, page, lang string) {
 		}
 		if id := attributes["id"]; id != "" {
 			if ids[id] {
-				t.Errorf("the id %s stands twice", id)
+				t.Errorf("the id %s occurs twice", id)
 			}
 			ids[id] = true
 		}
@@ -130,7 +130,7 @@ func checkPage(t *testing.T, page, lang string) {
 	}
 }
 
-// TestPublishJSON: the member unique is what callers may know.
+// TestPublishJSON: the member unique describes the rules to callers.
 func TestPublishJSON(t *testing.T) {
 	t.Parallel()
 	file, err := rules.Load("testdata/unique.yaml")
@@ -166,7 +166,7 @@ func TestPublishJSON(t *testing.T) {
 func TestPublishWithoutRules(t *testing.T) {
 	t.Parallel()
 	file := &rules.File{}
-	for lang, want := range map[string]string{"en": "There are no such rules.", "sv-FI": "Det finns inga sådana regler.", "de": "There are no such rules."} {
+	for lang, want := range map[string]string{"en": "No such rules exist.", "sv-FI": "Det finns inga sådana regler.", "de": "No such rules exist."} {
 		if page, text := string(file.PublishPage(lang)), string(file.PublishMarkdown(lang)); !strings.Contains(page, want) || !strings.Contains(text, want) {
 			t.Errorf("%s: %s\n%s", lang, page, text)
 		}

@@ -28,7 +28,7 @@ type On5xx uint8
 
 // What an answer of 500 or above means.
 const (
-	Release5xx On5xx = iota // nothing happened: a retry runs
+	Release5xx On5xx = iota // nothing happened: a retry runs; but 502 and 504 are unknown
 	Store5xx                // it is the answer: a retry gets it again
 	Unknown5xx              // it may have happened
 )
@@ -38,7 +38,7 @@ const (
 type Route struct {
 	// Name is unique within the file; logs and metrics show it.
 	Name string
-	// At is where the route starts in the file.
+	// At is the position of the route in the file.
 	At Position
 	// Match says which requests it is about.
 	Match Match
@@ -46,9 +46,11 @@ type Route struct {
 	Protect bool
 	// Key says where the key comes from.
 	Key Key
+	// Payments says that the route was written with preset: payments.
+	Payments bool
 	// Required refuses requests without a key.
 	Required bool
-	// Scope lists by what callers are told apart; the first that a request has
+	// Scope lists what distinguishes callers; the first that a request has
 	// counts. Empty for the default: Authorization header, else verified
 	// client certificate, else session cookie, else anonymous.
 	Scope []ScopeSource
@@ -65,6 +67,9 @@ type Route struct {
 	BodyLimit, ResponseLimit int64
 	// On5xx says what an answer of 500 or above means.
 	On5xx On5xx
+	// ReleasedWhen, when set, says which further answers mean that nothing
+	// happened.
+	ReleasedWhen *ReleasedWhen
 	// FailOpen runs requests unprotected while the store cannot be reached.
 	FailOpen bool
 	// Form, when set, protects the HTML forms that post to the route.
@@ -136,6 +141,7 @@ func (r *reader) route(n ast.Node) Route {
 	found := r.mapping(n, "route", []field{
 		{"name", func(n ast.Node) { route.Name = r.name(n) }},
 		{"match", func(n ast.Node) { r.match(n, &route) }},
+		{"preset", func(n ast.Node) { route.Payments = r.choice(n, "preset", "payments") == 0 }},
 		{"protect", func(n ast.Node) { route.Protect = r.boolean(n, "protect") }},
 		{"key", func(n ast.Node) { route.Key = r.key(n) }},
 		{"required", func(n ast.Node) { route.Required = r.boolean(n, "required") }},
@@ -149,6 +155,7 @@ func (r *reader) route(n ast.Node) Route {
 		{"body_limit", func(n ast.Node) { route.BodyLimit = r.size(n, "body_limit", maxBodyLimit) }},
 		{"response_limit", func(n ast.Node) { route.ResponseLimit = r.size(n, "response_limit", maxResponseLimit) }},
 		{"on_5xx", func(n ast.Node) { route.On5xx = On5xx(r.choice(n, "on_5xx", "release", "store", "unknown")) }}, //nolint:gosec // 0 to 2.
+		{"released_when", func(n ast.Node) { route.ReleasedWhen = r.releasedWhen(n) }},
 		{"unknown", func(n ast.Node) { r.unknown(n, &route) }},
 		{"authorize", func(n ast.Node) { route.Authorize = r.authorize(n) }},
 		{"fail_open", func(n ast.Node) { route.FailOpen = r.boolean(n, "fail_open") }},
@@ -156,6 +163,7 @@ func (r *reader) route(n ast.Node) Route {
 		{"form", func(n ast.Node) { route.Form = r.form(n) }},
 	})
 	if found != nil {
+		r.preset(&route, found)
 		r.routeComplete(&route, found)
 		r.contradictions(&route, found)
 	}
@@ -239,26 +247,7 @@ func (r *reader) contradictions(route *Route, found present) {
 // settings are the keys that say something about protection.
 func settings() []string {
 	return []string{
-		"key", "required", "scope", "mode", "retention", "unknown_retention", "wait", "lease", "max_run", "body_limit", "response_limit",
-		"on_5xx", "unknown", "authorize", "fail_open", "canonical_json", "form",
-	}
-}
-
-// placeholders reports templates that ask for what the route does not have.
-func (r *reader) placeholders(route *Route, templates []Template, at Position) {
-	wildcards := route.Match.Wildcards()
-	for _, t := range templates {
-		for _, part := range t.Parts {
-			switch {
-			case part.Source == SourceWildcard && !slices.Contains(wildcards, part.Value):
-				fix := "the path has no wildcard; use {key}, {json:/pointer} or {form:field}"
-				if len(wildcards) > 0 {
-					fix = "wildcards of the path: " + strings.Join(wildcards, ", ")
-				}
-				r.report(at, fix, "{%s} is no wildcard of path %q", cut(part.Value), cut(route.Match.Path))
-			case part.Source == SourceKey && (route.Key.Derive != nil || route.Form != nil):
-				r.report(at, "use {json:/pointer}, {form:field} or a wildcard", "{key} is a key that the upstream has never seen")
-			}
-		}
+		"preset", "key", "required", "scope", "mode", "retention", "unknown_retention", "wait", "lease", "max_run", "body_limit", "response_limit",
+		"on_5xx", "released_when", "unknown", "authorize", "fail_open", "canonical_json", "form",
 	}
 }

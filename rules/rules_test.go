@@ -13,12 +13,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/rules/template"
 	"github.com/semel-dev/semel/rules"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden error texts")
 
-// TestDocumentedRules: what the documentation shows is what the package reads.
+// TestDocumentedRules: the package reads what the documentation shows.
 func TestDocumentedRules(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../docs/http.md")
@@ -26,8 +27,8 @@ func TestDocumentedRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	blocks := strings.Split(string(page), "```yaml\n")[1:]
-	if len(blocks) != 3 {
-		t.Fatalf("docs/http.md shows %d pieces of YAML, want 3", len(blocks))
+	if len(blocks) != 5 {
+		t.Fatalf("docs/http.md shows %d pieces of YAML, want 5", len(blocks))
 	}
 	for _, block := range blocks {
 		text, _, _ := strings.Cut(block, "```")
@@ -101,7 +102,7 @@ func TestExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	literal := func(s string) rules.Part { return rules.Part{Value: s} }
+	literal := func(s string) template.Part { return template.Part{Value: s} }
 	want := []rules.Route{
 		{
 			Name: "payments", At: rules.Position{Line: 5, Column: 5}, Protect: true, Required: true,
@@ -114,20 +115,20 @@ func TestExample(t *testing.T) {
 			},
 			BodyLimit: 256 << 10, ResponseLimit: 64 << 10, CanonicalJSON: true, On5xx: rules.Unknown5xx,
 			Reconcile: &rules.Reconcile{
-				Get: rules.Template{Parts: []rules.Part{
+				Get: rules.Template{Parts: []template.Part{
 					literal("/orders/"),
-					{Source: rules.SourceWildcard, Value: "order"},
+					{Source: template.Wildcard, Value: "order"},
 					literal("/payments?reference="),
-					{Source: rules.SourceKey},
+					{Source: template.Key},
 					literal("&amount="),
-					{Source: rules.SourceJSON, Value: "/amount"},
+					{Source: template.JSON, Value: "/amount"},
 				}},
 				Happened:    rules.Condition{Status: []int{200}, Pointer: "/0/state", Equals: "paid"},
 				NotHappened: rules.Condition{Status: []int{404, 410}},
 				AbsentAfter: 90 * time.Second,
 				Replay: rules.Replay{
 					Status: 201, Body: true,
-					Location: rules.Template{Parts: []rules.Part{literal("/payments/"), {Source: rules.SourceAnswer, Value: "/0/id"}}},
+					Location: rules.Template{Parts: []template.Part{literal("/payments/"), {Source: template.Answer, Value: "/0/id"}}},
 				},
 			},
 		},
@@ -178,7 +179,7 @@ func TestTemplateExpand(t *testing.T) {
 		{value: "", err: "rules: fill in {order}: it is empty"},
 	}
 	for _, tt := range tests {
-		got, err := get.Expand(func(rules.Part) (string, error) { return tt.value, nil })
+		got, err := get.Expand(func(template.Part) (string, error) { return tt.value, nil })
 		text := ""
 		if err != nil {
 			text = err.Error()
@@ -198,14 +199,14 @@ func TestLoadNoFile(t *testing.T) {
 
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
-	_, err := rules.Parse("big.yaml", make([]byte, rules.MaxFileBytes+1))
+	_, err := rules.Parse("big.yaml", make([]byte, (512<<10)+1))
 	if err == nil || !strings.Contains(err.Error(), "larger than 512KiB") {
 		t.Errorf("Parse of a huge file: %v", err)
 	}
 }
 
-// FuzzRules feeds arbitrary text: it must end in routes that can stand beside
-// each other, or in problems that lie within the file.
+// FuzzRules feeds arbitrary text: it must end in routes that do not conflict,
+// or in problems that lie within the file.
 func FuzzRules(f *testing.F) {
 	for _, pattern := range []string{"testdata/*.yaml", "testdata/bad/*.yaml"} {
 		files, err := filepath.Glob(pattern)
@@ -282,7 +283,7 @@ func checkProblems(t *testing.T, data []byte, err error) {
 	}
 }
 
-// TestForm: what form stands for, in its short and in its long form.
+// TestForm: form in its short and in its long spelling.
 func TestForm(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]*rules.Form{
@@ -314,7 +315,7 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// A mark of the byte order before the text is no part of it.
+// A byte order mark before the text is skipped.
 func TestByteOrderMark(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("testdata/example.yaml")

@@ -151,7 +151,7 @@ func sizeOf(keyword string, value any) (float64, bool) {
 	return 0, false
 }
 
-// place is where a mapping with known keys stands: what leads to it from the top.
+// place is the path from the top to a mapping with known keys.
 type place struct {
 	path []string // a key, or [] for an element of a list
 	keys []string

@@ -4,14 +4,14 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// ScopeSource says by what a caller is told apart from others. Exactly one of
+// ScopeSource identifies a caller. Exactly one of
 // its fields is set. What identifies the caller is hashed into the scope and
 // never stored readable.
 type ScopeSource struct {
 	Header            string // the header of this name, such as Authorization
 	Cookie            string // the cookie of this name
 	ClientCertificate bool   // the verified TLS client certificate
-	Constant          string // everybody is one caller, of this name
+	Constant          string // all callers are one, of this name
 }
 
 // scope reads one source or a list of sources; the first that a request has
@@ -49,7 +49,7 @@ func (r *reader) scopeSource(n ast.Node) ScopeSource {
 func (r *reader) cookie(n ast.Node) string {
 	name, ok := r.text(n, "cookie")
 	if ok && !isToken(name) {
-		r.report(position(n), "write the bare name of the cookie, such as sessionid", "%q is no cookie name", cut(name))
+		r.report(position(n), "write the bare name of the cookie, such as sessionid", "%q is not a cookie name", cut(name))
 		return ""
 	}
 	return name

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/semel-dev/semel/internal/rules/template"
 	"github.com/semel-dev/semel/rules"
 )
 
@@ -62,17 +63,17 @@ func wantWithin(t *testing.T, template rules.Template, text, value string) {
 func TestTemplateInjection(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"/{answer:/id}", "/p/{a}{b}", "/p/.{a}", "/p/{a}.{b}/x", "/p/{rest}?q={key}&r={form:x}", "/{a}/{b}"} {
-		template := templateOf(t, text)
+		path := templateOf(t, text)
 		for _, value := range wild() {
-			got, err := template.Expand(func(rules.Part) (string, error) { return value, nil })
+			got, err := path.Expand(func(template.Part) (string, error) { return value, nil })
 			if err != nil {
 				continue
 			}
-			wantWithin(t, template, got, value)
+			wantWithin(t, path, got, value)
 		}
 	}
 	for _, text := range []string{"/p/{a}{b}", "/p/.{a}", "/p/{a}/x"} {
-		if got, err := templateOf(t, text).Expand(func(p rules.Part) (string, error) {
+		if got, err := templateOf(t, text).Expand(func(p template.Part) (string, error) {
 			return map[string]string{"/p/{a}/x": ".."}[text] + strings.Repeat(".", map[string]int{"/p/{a}{b}": 1, "/p/.{a}": 1}[text]), nil
 		}); err == nil {
 			t.Errorf("%s: got %q, want an error: it leaves the path", text, got)
@@ -93,12 +94,12 @@ func FuzzTemplate(f *testing.F) {
 		if err != nil {
 			return
 		}
-		template := file.Routes[0].Authorize.Get
+		path := file.Routes[0].Authorize.Get
 		values := map[bool]string{true: one, false: two}
 		first := true
-		got, err := template.Expand(func(rules.Part) (string, error) { first = !first; return values[!first], nil })
+		got, err := path.Expand(func(template.Part) (string, error) { first = !first; return values[!first], nil })
 		if err == nil && strings.IndexFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7F }) < 0 {
-			wantWithin(t, template, got, one+" "+two)
+			wantWithin(t, path, got, one+" "+two)
 		}
 	})
 }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"github.com/semel-dev/semel/dialect"
-	"github.com/semel-dev/semel/rules/expression"
+	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/rules/expression"
 )
 
 // uniqueScope reads within what a rule holds: terms, or the word global.
@@ -58,12 +58,12 @@ func (r *reader) term(n ast.Node, what string) (Term, bool) {
 	return t, true
 }
 
-// wrongExpression reports the error of an expression where it stands.
+// wrongExpression reports the error of an expression at its position.
 func (r *reader) wrongExpression(n ast.Node, err error) {
 	at := position(n)
 	wrong, ok := errors.AsType[*expression.Error](err)
 	if !ok {
-		r.report(at, "write it as the documentation of rules/expression says", "%v", err)
+		r.report(at, "write it as the documentation of internal/rules/expression says", "%v", err)
 		return
 	}
 	fix := wrong.Fix
@@ -141,21 +141,12 @@ func (r *reader) exceptions(n ast.Node) []Exception {
 			r.wrongExpression(node, err)
 			continue
 		}
-		e := Exception{At: position(node), Column: c.Column, Value: c.Value.Text, Number: c.Value.Number, Is: exceptionKind(c.Test)}
-		if slices.ContainsFunc(all, func(o Exception) bool { o.At = e.At; return o == e }) {
-			r.report(e.At, "remove one of the two", "the exception %q stands twice", cut(text))
+		e := Exception{At: position(node), Counts: c}
+		if slices.ContainsFunc(all, func(o Exception) bool { return o.Counts == c }) {
+			r.report(e.At, "remove one of the two", "the exception %q is listed twice", cut(text))
 			continue
 		}
 		all = append(all, e)
 	}
 	return all
-}
-
-// exceptionKind says of the rows that do not count what the test says of those
-// that do.
-func exceptionKind(t expression.Test) ExceptionKind {
-	kinds := map[expression.Test]ExceptionKind{
-		expression.Null: IsSet, expression.NotNull: IsNull, expression.NotTrue: IsTrue, expression.NotFalse: IsFalse, expression.Differs: IsEquals,
-	}
-	return kinds[t]
 }

@@ -3,18 +3,18 @@ package rules
 import (
 	"slices"
 
-	"github.com/semel-dev/semel/dialect"
-	"github.com/semel-dev/semel/rules/expression"
+	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/rules/expression"
 )
 
 // Unique is a uniqueness rule: which rows of a table are the same thing, and
-// what becomes of a second one.
+// what a second one gets.
 type Unique struct {
 	// Name is unique within the file. It is a name for machines: lower case
 	// letters, digits and underscores; logs, problems and, where nothing else is
 	// said, the index carry it.
 	Name string
-	// At is where the rule starts in the file.
+	// At is the position of the rule in the file.
 	At Position
 	// Says is the rule as a sentence for people.
 	Says string
@@ -24,7 +24,7 @@ type Unique struct {
 	// parent. Its terms are part of the index, before Fields. Empty for the
 	// whole table.
 	Scope []Term
-	// Fields are what must not be the same twice within a scope.
+	// Fields must not be the same twice within a scope.
 	Fields []Term
 	// Nulls says what rows with NULL in a term are. Default: NullsDistinct, and
 	// NullsForbidden where OnConflict is ReturnExisting or Upsert, which never find
@@ -35,7 +35,7 @@ type Unique struct {
 	// Except are rows that do not count, because they are gone or merged. A row
 	// counts when no exception holds.
 	Except []Exception
-	// OnConflict says what becomes of a second row.
+	// OnConflict is the treatment of a second row.
 	OnConflict Conflict
 	// MayChange are the columns that an upsert may change; MustNotChange those
 	// that must be as they are, or the upsert is refused.
@@ -58,14 +58,11 @@ func (u *Unique) Terms() []Term { return slices.Concat(u.Scope, u.Fields) }
 // Columns are the columns that scope and fields read, each once.
 func (u *Unique) Columns() []string { return columnsOf(u.Terms()) }
 
-// Predicate says which rows count: those that no exception holds for.
+// Predicate returns the condition of the rows that count: those that no exception holds for.
 func (u *Unique) Predicate() expression.Predicate {
-	tests := map[ExceptionKind]expression.Test{
-		IsSet: expression.Null, IsNull: expression.NotNull, IsTrue: expression.NotTrue, IsFalse: expression.NotFalse, IsEquals: expression.Differs,
-	}
-	var p expression.Predicate
-	for _, e := range u.Except {
-		p = append(p, expression.Condition{Column: e.Column, Test: tests[e.Is], Value: expression.Constant{Text: e.Value, Number: e.Number}})
+	p := make(expression.Predicate, len(u.Except))
+	for i, e := range u.Except {
+		p[i] = e.Counts
 	}
 	return p
 }
@@ -80,7 +77,7 @@ func (t *Term) Render(d dialect.Dialect, types expression.ColumnTypes) (string, 
 	if text, ok := t.Raw[d]; ok {
 		return text, nil
 	}
-	return "", &expression.Error{Text: t.Text, Message: "there are no words for " + d.String(), Fix: "add " + d.String() + ": … beside the other dialects"}
+	return "", &expression.Error{Text: t.Text, Message: "it has no SQL for " + d.String(), Fix: "add " + d.String() + ": … next to the other dialects"}
 }
 
 func columnsOf(terms []Term) []string {
@@ -99,13 +96,13 @@ func columnsOf(terms []Term) []string {
 type Term struct {
 	// Text is the term as the file has it, such as lower(trim(email)).
 	Text string
-	// At is where it stands.
+	// At is its position in the file.
 	At Position
 	// Column is set when the term is a column and nothing else.
 	Column string
 	// Columns are all columns that it reads.
 	Columns []string
-	// Expr is the term in the language of rules/expression; zero when Raw is set.
+	// Expr is the term in the language of internal/rules/expression; zero when Raw is set.
 	Expr expression.Expr
 	// Raw, when set, is the expression in the words of each dialect; then it has
 	// no portable form.
@@ -125,41 +122,23 @@ const (
 	NullsForbidden
 )
 
-// Conflict says what becomes of a second row.
+// Conflict is the treatment of a second row.
 type Conflict uint8
 
-// What becomes of a second row.
+// The treatments of a second row.
 const (
 	Reject         Conflict = iota // an error that says so
 	ReturnExisting                 // the first row is the answer
 	Upsert                         // the first row is changed where it may be
 )
 
-// Exception tells rows that do not count by one column.
+// Exception excludes rows from the rule by one column, such as deleted_at is set.
 type Exception struct {
-	// At is where it stands.
+	// At is the exception's position in the file.
 	At Position
-	// Column is the column to look at.
-	Column string
-	// Is is set, null, true, false, or equals.
-	Is ExceptionKind
-	// Value is what the column equals, when Is says so; Number says that it is a
-	// whole number and no text.
-	Value  string
-	Number bool
+	// Counts is the condition of the rows that still count.
+	Counts expression.Condition
 }
-
-// ExceptionKind says what of a column makes a row not count.
-type ExceptionKind uint8
-
-// What of a column makes a row not count.
-const (
-	IsSet    ExceptionKind = iota // it is not NULL: deleted_at, merged_into
-	IsNull                        // it is NULL: a draft without published_at
-	IsTrue                        // it is true: archived
-	IsFalse                       // it is false: active
-	IsEquals                      // it has a value: status = 'cancelled'
-)
 
 // String is the word in files and documents: distinct, same or forbidden.
 func (n Nulls) String() string { return nullsWords()[n] }

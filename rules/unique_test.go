@@ -8,12 +8,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/rules/expression"
 	"github.com/semel-dev/semel/rules"
-	"github.com/semel-dev/semel/rules/expression"
 )
 
-// TestUnique: what a file says of each rule is what the rule holds.
+// TestUnique: each rule holds what its file says.
 func TestUnique(t *testing.T) {
 	t.Parallel()
 	file, err := rules.Load("testdata/unique.yaml")
@@ -36,9 +36,12 @@ func TestUnique(t *testing.T) {
 		{
 			Name: "invoice_number", Says: "One invoice number per tenant per year.", Table: "billing.invoices", Index: "invoices_number_key",
 			Scope: []rules.Term{column("tenant_id")}, Fields: []rules.Term{column("number"), term("year(issued_on)", "issued_on")},
-			Nulls:  rules.NullsForbidden,
-			Except: []rules.Exception{{Column: "deleted_at"}, {Column: "status", Is: rules.IsEquals, Value: "cancelled"}},
-			Show:   []string{"number"},
+			Nulls: rules.NullsForbidden,
+			Except: []rules.Exception{
+				{Counts: expression.Condition{Column: "deleted_at"}},
+				{Counts: expression.Condition{Column: "status", Test: expression.Differs, Value: expression.Constant{Text: "cancelled"}}},
+			},
+			Show: []string{"number"},
 			Labels: map[string]map[string]string{
 				"en": {"number": "invoice number", "issued_on": "year"}, "sv": {"number": "fakturanummer", "issued_on": "år"},
 			},
@@ -50,7 +53,9 @@ func TestUnique(t *testing.T) {
 		{
 			Name: "account_email", Says: "One account per e-mail address.", Table: "accounts", Index: "account_email",
 			Fields: []rules.Term{term("lower(trim(email))", "email")}, Nulls: rules.NullsForbidden, NullsUnsaid: true, OnConflict: rules.ReturnExisting,
-			Except: []rules.Exception{{Column: "merged_into"}, {Column: "archived", Is: rules.IsTrue}},
+			Except: []rules.Exception{
+				{Counts: expression.Condition{Column: "merged_into"}}, {Counts: expression.Condition{Column: "archived", Test: expression.NotTrue}},
+			},
 		},
 		{
 			Name: "payment", Says: "One payment per id that the other system gave.", Table: "payments", Index: "payment",
@@ -94,7 +99,7 @@ unique:
 }
 
 // TestDisagreements: two rules about one table contradict each other when rows
-// that break one always break the other, too, and only then.
+// that break one always also break the other, and only then.
 func TestDisagreements(t *testing.T) {
 	t.Parallel()
 	const answer = "on_conflict: return_existing"

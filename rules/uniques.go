@@ -38,8 +38,8 @@ func (r *reader) uniques(n ast.Node) []Unique {
 	return rules
 }
 
-// unique reads one uniqueness rule. What people are told is read last, as it
-// speaks of columns that may stand further down.
+// unique reads one uniqueness rule. Texts for people are read last, because
+// they name columns that may follow further down.
 func (r *reader) unique(n ast.Node) Unique {
 	u := Unique{At: position(n)}
 	var labels, show, messages ast.Node
@@ -83,7 +83,7 @@ func (r *reader) ruleName(n ast.Node) string {
 		if lower := strings.ToLower(strings.Map(wordRune, name)); ruleName.MatchString(lower) {
 			fix = fmt.Sprintf("write %q", lower)
 		}
-		r.report(position(n), fix, "name %q is no name that problems and an index can carry", cut(name))
+		r.report(position(n), fix, "name %q is not a name that problems and an index can carry", cut(name))
 		return ""
 	}
 	return name
@@ -120,7 +120,7 @@ func (r *reader) sentence(n ast.Node, what string, most int) string {
 func (r *reader) table(n ast.Node) string {
 	name, ok := r.text(n, "table")
 	if ok && !tableName.MatchString(name) {
-		r.report(position(n), "write the table's name without quotes, such as invoices or billing.invoices", "table %q is no name of a table", cut(name))
+		r.report(position(n), "write the table's name without quotes, such as invoices or billing.invoices", "table %q is not a name of a table", cut(name))
 		return ""
 	}
 	return name
@@ -130,7 +130,7 @@ func (r *reader) table(n ast.Node) string {
 func (r *reader) index(n ast.Node) string {
 	name, ok := r.text(n, "index")
 	if ok && !indexName.MatchString(name) {
-		r.report(position(n), "write letters, digits and underscores, at most 63, without the schema", "index %q is no name of an index", cut(name))
+		r.report(position(n), "write letters, digits and underscores, at most 63, without the schema", "index %q is not a name of an index", cut(name))
 		return ""
 	}
 	return name
@@ -145,7 +145,7 @@ func (r *reader) columns(n ast.Node, what string) []string {
 	}
 	for _, name := range names {
 		if len(name) > 64 || strings.ContainsFunc(name, isHidden) || strings.ContainsAny(name, "()'\"`;") {
-			r.report(position(n), "write bare names of columns of the table", "%q in %s is no name of a column", cut(name), what)
+			r.report(position(n), "write bare names of columns of the table", "%q in %s is not a name of a column", cut(name), what)
 		}
 	}
 	return names

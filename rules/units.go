@@ -20,7 +20,7 @@ func (r *reader) duration(n ast.Node, what string, least, most time.Duration) ti
 	d, ok := parseDuration(value)
 	switch {
 	case !ok:
-		r.report(position(n), fix, "%s is %s, which is no time span", what, describe(n))
+		r.report(position(n), fix, "%s is %s, which is not a time span", what, describe(n))
 		return 0
 	case d < least || d > most:
 		r.report(position(n), "choose a span from "+least.String()+" to "+most.String(), "%s is %s", what, d)
@@ -50,7 +50,7 @@ func (r *reader) size(n ast.Node, what string, most int64) int64 {
 	bytes, ok := parseSize(value)
 	switch {
 	case !ok:
-		r.report(position(n), fix, "%s is %s, which is no size", what, describe(n))
+		r.report(position(n), fix, "%s is %s, which is not a size", what, describe(n))
 		return 0
 	case bytes < 1 || bytes > most:
 		r.report(position(n), "choose a size from 1B to "+formatSize(most), "%s is %s", what, describe(n))

@@ -9,10 +9,11 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/rules/template"
 )
 
-// DefaultAbsentAfter is the default of [Reconcile.AbsentAfter].
-const DefaultAbsentAfter = time.Minute
+// defaultAbsentAfter is the default of [Reconcile.AbsentAfter].
+const defaultAbsentAfter = time.Minute
 
 // Reconcile finds out, by a GET that the gateway sends to the upstream with the
 // credentials of the retrying request, whether an intent with an unknown
@@ -24,9 +25,9 @@ type Reconcile struct {
 	Happened Condition
 	// NotHappened tells an answer that shows that it did not. Default: 404.
 	NotHappened Condition
-	// AbsentAfter is how long an attempt can still take effect after the gateway
-	// has given it up, or its lease has ended: only then NotHappened is believed.
-	// Default DefaultAbsentAfter.
+	// AbsentAfter is the time in which an attempt can still take effect after the
+	// gateway has given it up, or its lease has ended: only after it NotHappened is
+	// believed. Default: one minute.
 	AbsentAfter time.Duration
 	// Replay says what a caller gets for an intent that happened.
 	Replay Replay
@@ -34,8 +35,8 @@ type Reconcile struct {
 	Background *Background
 }
 
-// Background reconciles records that nobody asks for. Nothing is known of the
-// request then but its key and its path.
+// Background reconciles records for which no retry arrives. Only the key and the
+// path of the request are known then.
 type Background struct {
 	// AuthorizationEnv names the environment variable whose value is sent as the
 	// Authorization header; empty for no credentials.
@@ -48,12 +49,12 @@ type Condition struct {
 	Status []int
 	// Pointer is a place in the JSON answer; empty for no condition on it.
 	Pointer string
-	// Equals is what stands there: a string, float64 or bool. nil for any
+	// Equals is the value at that place: a string, float64 or bool. nil for any
 	// value but null.
 	Equals any
 }
 
-// IsZero reports whether there is no condition.
+// IsZero reports whether the condition is empty.
 func (c Condition) IsZero() bool { return len(c.Status) == 0 && c.Pointer == "" }
 
 // Replay is the answer that is built for an intent that happened.
@@ -83,7 +84,7 @@ func (r *reader) unknown(n ast.Node, route *Route) {
 }
 
 func (r *reader) reconcile(n ast.Node) *Reconcile {
-	rec := &Reconcile{AbsentAfter: DefaultAbsentAfter, Replay: Replay{Body: true}}
+	rec := &Reconcile{AbsentAfter: defaultAbsentAfter, Replay: Replay{Body: true}}
 	found := r.mapping(n, "reconcile", []field{
 		{"get", func(n ast.Node) { rec.Get = r.template(n, "get") }},
 		{"happened_when", func(n ast.Node) { rec.Happened = r.condition(n, "happened_when") }},
@@ -101,7 +102,7 @@ func (r *reader) reconcile(n ast.Node) *Reconcile {
 	if !found.has("happened_when") {
 		r.report(position(n), "add the answer that proves it, such as happened_when: {status: 200}", "reconcile has no happened_when")
 	}
-	if rec.Get.Uses(SourceAnswer) {
+	if rec.Get.Uses(template.Answer) {
 		r.report(found["get"], "use {answer:…} in replay.location only", "get cannot use its own answer")
 	}
 	if rec.NotHappened.IsZero() {
@@ -109,7 +110,7 @@ func (r *reader) reconcile(n ast.Node) *Reconcile {
 	}
 	r.distinct(rec, found["happened_when"])
 	for _, t := range []Template{rec.Get, rec.Replay.Location} {
-		if rec.Background != nil && (t.Uses(SourceJSON) || t.Uses(SourceForm)) {
+		if rec.Background != nil && (t.Uses(template.JSON) || t.Uses(template.Form)) {
 			r.report(found["background"], "use {key} and the wildcards of the path, or leave background out",
 				"in the background the request's body is not known any more")
 			break
@@ -118,7 +119,7 @@ func (r *reader) reconcile(n ast.Node) *Reconcile {
 	return rec
 }
 
-// variableName is what the name of an environment variable looks like.
+// variableName matches the name of an environment variable.
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func (r *reader) background(n ast.Node) *Background {
@@ -128,7 +129,7 @@ func (r *reader) background(n ast.Node) *Background {
 			name, ok := r.text(n, "authorization_env")
 			if ok && !variableName.MatchString(name) {
 				r.report(position(n), "write the name of the variable that holds the credentials, such as SHOP_AUTHORIZATION, not the credentials",
-					"authorization_env is no name of an environment variable")
+					"authorization_env is not a name of an environment variable")
 			}
 			b.AuthorizationEnv = name
 		}},
@@ -153,7 +154,7 @@ func (r *reader) distinct(rec *Reconcile, at Position) {
 func (r *reader) condition(n ast.Node, what string) Condition {
 	var c Condition
 	found := r.mapping(n, what, []field{
-		{"status", func(n ast.Node) { c.Status = r.statuses(n) }},
+		{"status", func(n ast.Node) { c.Status = r.statuses(n, 200) }},
 		{"json_pointer", func(n ast.Node) { c.Pointer = r.pointer(n, "json_pointer") }},
 		{"equals", func(n ast.Node) { c.Equals = r.scalar(n) }},
 	})
@@ -166,14 +167,15 @@ func (r *reader) condition(n ast.Node, what string) Condition {
 	return c
 }
 
-func (r *reader) statuses(n ast.Node) []int {
+// statuses reads one status or a list of them, from least to 599.
+func (r *reader) statuses(n ast.Node, least int) []int {
 	nodes := []ast.Node{n}
 	if _, ok := n.(*ast.IntegerNode); !ok {
 		nodes = r.sequence(n, "status")
 	}
 	var out []int
 	for _, node := range nodes {
-		if s := r.integer(node, "status", 200, 599); s > 0 {
+		if s := r.integer(node, "status", least, 599); s > 0 {
 			out = append(out, s)
 		}
 	}
@@ -214,7 +216,7 @@ func (r *reader) template(n ast.Node, what string) Template {
 	if !ok {
 		return Template{}
 	}
-	t, err := parseTemplate(s)
+	t, err := template.Parse(s)
 	if err != nil {
 		r.report(position(n), `write a path with placeholders, such as "/payments/by-key/{key}"`, "%s %q cannot be used: %v", what, cut(s), err)
 		return Template{}

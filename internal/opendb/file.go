@@ -12,7 +12,7 @@ import (
 
 	_ "modernc.org/sqlite" // the driver
 
-	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/internal/dialect"
 )
 
 func openSQLite(path string, use Use) (*Database, error) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/internal/dialect"
 )
 
 // ErrDSN means that the DSN is wrong as written: nothing was opened, and

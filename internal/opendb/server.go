@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/store/mysqlstore"
 )
 

@@ -1,0 +1,56 @@
+package draft
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/semel-dev/semel/internal/rules/catalog"
+)
+
+// maxCandidates bounds the columns of a table that are listed as looking unique.
+const maxCandidates = 5
+
+// looksUnique matches columns of which people believe that no two rows have the
+// same.
+var looksUnique = regexp.MustCompile(
+	`^(e_?mail|username|user_name|login|slug|handle|sku|isbn|ean|gtin|vat_number|code|number|no|reference|ref|uuid|guid)$` +
+		`|_(number|no|code|slug|reference|email|uuid|guid)$|(^|_)external_id$|_key$`)
+
+// candidates sketches, as comments, columns that look unique and that no unique
+// index tells apart.
+func (s *sketch) candidates(t *catalog.Table) {
+	var scope []term
+	for i := range t.Columns {
+		if name := t.Columns[i].Name; isScope(name) {
+			scope = append(scope, columnTerm(t, name))
+		}
+	}
+	found := 0
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		name := strings.ToLower(c.Name)
+		if !looksUnique.MatchString(name) || c.Minted || c.Generated != "" || c.References != "" || isScope(c.Name) || covered(t, c.Name) {
+			continue
+		}
+		if found++; found > maxCandidates {
+			return
+		}
+		field := columnTerm(t, c.Name)
+		r := rule{table: t.Path(), terms: append(slices.Clone(scope), field)}
+		r.divide(t)
+		r.name = s.freeName("", t.Name, []term{field})
+		s.add(entry{name: r.name, lines: r.lines(), why: c.Name + " looks unique, and nothing enforces it."})
+	}
+}
+
+// covered reports whether a unique index looks at the column.
+func covered(t *catalog.Table, name string) bool {
+	return slices.ContainsFunc(t.Indexes, func(x catalog.Index) bool {
+		return x.Unique && slices.ContainsFunc(x.Parts, func(p catalog.Part) bool {
+			generated, _ := t.Column(p.Column)
+			return p.Column == name || slices.Contains(mentioned(t, p.Expression), name) ||
+				generated != nil && slices.Contains(mentioned(t, generated.Generated), name)
+		})
+	})
+}

@@ -1,0 +1,204 @@
+package draft
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/rules/catalog"
+	"github.com/semel-dev/semel/internal/rules/verify"
+	"github.com/semel-dev/semel/rules"
+)
+
+// maxRules bounds the rules of a draft; the draft lists what it left out.
+const maxRules = 500
+
+// Draft is a rules file to begin with.
+type Draft struct {
+	// Text is the file.
+	Text []byte
+	// Rules counts the rules in it, Comments what is there as a comment only.
+	Rules, Comments int
+}
+
+// Make reads the database and drafts a rules file. It looks at the catalogue
+// only, at no row. The file loads with [rules.Parse], and the database verifies
+// against it without a finding, but that an index is there twice.
+func Make(ctx context.Context, db *sql.DB, d dialect.Dialect) (*Draft, error) {
+	schema, err := catalog.Read(ctx, db, d)
+	if err != nil {
+		return nil, err
+	}
+	s := &sketch{schema: schema}
+	s.tables()
+	for {
+		text := s.text()
+		file, err := rules.Parse("draft", []byte(text))
+		var wrong *rules.Error
+		switch {
+		case errors.As(err, &wrong):
+			if err := s.dropWrong(wrong); err != nil {
+				return nil, err
+			}
+			continue
+		case err != nil:
+			return nil, err
+		}
+		report, err := verify.Verify(ctx, db, d, file, &verify.Options{MaxRows: -1})
+		if err != nil {
+			return nil, err
+		}
+		if s.note(report); len(report.Findings) == 0 {
+			return &Draft{Text: []byte(s.text()), Rules: len(file.Unique), Comments: len(s.entries) - len(file.Unique)}, nil
+		}
+		if err := s.dropFound(report); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// sketch is a draft in the making.
+type sketch struct {
+	schema  *catalog.Schema
+	entries []entry
+	// left counts the rules beyond maxRules.
+	left int
+}
+
+// entry is one rule of the draft, or a comment in its place.
+type entry struct {
+	name  string
+	lines []string
+	// why is set where the entry is a comment only.
+	why string
+	// notes are comments on a rule in the draft.
+	notes []string
+	// first is the line of the file on which the entry starts, from 1.
+	first int
+}
+
+// ofTheDraft matches the position of another rule in a draft, which differs in the
+// next one.
+var ofTheDraft = regexp.MustCompile(` on line [0-9]+`)
+
+// dropWrong turns into comments the rules that the file cannot say.
+func (s *sketch) dropWrong(wrong *rules.Error) error {
+	dropped := false
+	for _, p := range wrong.Problems {
+		if e := s.at(p.Position.Line); e != nil && e.why == "" {
+			e.why = ofTheDraft.ReplaceAllString(p.Message, "") + " (" + p.Fix + ")"
+			dropped = true
+		}
+	}
+	if !dropped {
+		return fmt.Errorf("draft: the draft does not load: %w", wrong)
+	}
+	return nil
+}
+
+// note puts what is said of a second index with the same rule before the rule,
+// which stays, and takes it out of the report.
+func (s *sketch) note(report *verify.Report) {
+	report.Findings = slices.DeleteFunc(report.Findings, func(f verify.Finding) bool {
+		e := s.at(f.Line)
+		if f.Code != "redundant_index" || e == nil {
+			return false
+		}
+		if said := f.Message + ": " + f.Fix; !slices.Contains(e.notes, said) {
+			e.notes = append(e.notes, said)
+		}
+		return true
+	})
+}
+
+// dropFound turns into comments the rules that would not verify.
+func (s *sketch) dropFound(report *verify.Report) error {
+	dropped := false
+	for i := range report.Findings {
+		f := &report.Findings[i]
+		if e := s.at(f.Line); e != nil && e.why == "" {
+			e.why = f.Message
+			dropped = true
+		}
+	}
+	if !dropped {
+		return fmt.Errorf("draft: the draft does not verify: %s", report.Findings[0].Message)
+	}
+	return nil
+}
+
+// at finds the entry that a line belongs to.
+func (s *sketch) at(line int) *entry {
+	for i := range s.entries {
+		if e := &s.entries[i]; line >= e.first && line < e.first+len(e.lines) && e.why == "" {
+			return e
+		}
+	}
+	return nil
+}
+
+const head = `# What is the same thing, and must not be there twice. Drafted by semel rules init
+# from what %s enforces; the sentences are guesses: better them.
+# How to go on: semel rules verify, semel rules plan, semel rules doc.
+version: 1
+`
+
+// text writes the file, and notes where each entry starts.
+func (s *sketch) text() string {
+	live := 0
+	for i := range s.entries {
+		if s.entries[i].why == "" {
+			live++
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, head, s.schema.Dialect)
+	if live > 0 {
+		b.WriteString("unique:\n")
+	} else {
+		b.WriteString("# unique: nothing was found that could stand here as it is\n")
+	}
+	line := strings.Count(b.String(), "\n") + 1
+	for i := range s.entries {
+		e := &s.entries[i]
+		prefix, remarks := "  ", e.notes
+		if e.why != "" {
+			prefix, remarks = "  # ", []string{"Not a rule yet: " + e.why}
+		}
+		for _, remark := range remarks {
+			for _, text := range wrap(remark, 90) {
+				b.WriteString("  # " + text + "\n")
+				line++
+			}
+		}
+		e.first = line
+		for _, text := range e.lines {
+			b.WriteString(prefix + text + "\n")
+			line++
+		}
+	}
+	if s.left > 0 {
+		fmt.Fprintf(&b, "# %d more unique indexes were left out.\n", s.left)
+	}
+	return b.String()
+}
+
+// wrap breaks text into lines; control characters become spaces, so that a
+// comment stays one.
+func wrap(text string, width int) []string {
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && len(line)+1+len(word) > width {
+			lines = append(lines, line)
+			line = ""
+		}
+		line = strings.TrimLeft(line+" "+word, " ")
+	}
+	return append(lines, line)
+}

@@ -1,0 +1,118 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/rules/catalog"
+	"github.com/semel-dev/semel/internal/rules/expression"
+)
+
+// enforced reports whether an index of the table enforces the rule already,
+// whatever its name.
+func (s *shape) enforced() bool {
+	return slices.ContainsFunc(s.table.Indexes, func(x catalog.Index) bool { return s.enforcedBy(&x) })
+}
+
+// enforcedBy reports whether the index refuses exactly what the rule forbids.
+func (s *shape) enforcedBy(x *catalog.Index) bool {
+	if !x.Unique || !x.Valid || !x.Ready || x.Deferrable || len(s.table.Children) > 0 {
+		return false
+	}
+	found, ok := s.read(x)
+	if !ok || !expression.SamePredicate(s.dialect, found.predicate, s.predicate, s.types) || !s.sameNulls(x) {
+		return false
+	}
+	if len(found.parts) != len(s.keyParts()) {
+		return false
+	}
+	for _, want := range s.keyParts() {
+		if !slices.ContainsFunc(found.parts, func(p readPart) bool { return s.samePart(p, want) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameNulls reports whether the index and the rule agree on rows with NULL. They
+// do where nothing can be NULL.
+func (s *shape) sameNulls(x *catalog.Index) bool {
+	if s.dialect != dialect.PostgreSQL || x.NullsNotDistinct == s.nullsSame {
+		return true
+	}
+	return !slices.ContainsFunc(s.keyParts(), func(p part) bool { return p.nullable })
+}
+
+// keyParts returns the parts without the one that represents the predicate.
+func (s *shape) keyParts() []part {
+	return slices.DeleteFunc(slices.Clone(s.parts), func(p part) bool { return p.live })
+}
+
+// index describes an index of the catalogue.
+type index struct {
+	parts     []readPart
+	predicate expression.Predicate
+}
+
+// readPart is one part of an index of the catalogue.
+type readPart struct {
+	expr  expression.Expr
+	raw   string // what the language cannot say
+	loose bool
+	// ignoresCase says that case is all of that looseness: no accents, no spaces.
+	ignoresCase bool
+}
+
+// read turns an index of the catalogue into the language of rules. A generated
+// column returns the expression it is generated from.
+func (s *shape) read(x *catalog.Index) (index, bool) {
+	var found index
+	where, ok := expression.PredicateFromCatalog(s.dialect, x.Where)
+	if !ok {
+		return found, false
+	}
+	found.predicate = where
+	for _, p := range x.Parts {
+		if p.Prefix > 0 {
+			return found, false
+		}
+		part := readPart{raw: p.Expression, loose: p.Loose, ignoresCase: caseOnly(&p)}
+		if p.Column != "" {
+			part.expr = expression.Column(p.Column)
+			if column, ok := s.table.Column(p.Column); ok && column.Generated != "" {
+				part.expr, part.raw = expression.Expr{}, column.Generated
+			}
+		}
+		if part.raw != "" {
+			if guard, value, ok := expression.GuardedFromCatalog(s.dialect, part.raw); ok {
+				found.predicate = append(found.predicate, guard...)
+				if value.IsZero() {
+					continue
+				}
+				part.expr, part.raw = value, ""
+			} else if expr, ok := expression.FromCatalog(s.dialect, part.raw); ok {
+				part.expr = expr
+			}
+		}
+		found.parts = append(found.parts, part)
+	}
+	return found, true
+}
+
+// caseOnly reports whether case is all that a part takes no notice of.
+func caseOnly(p *catalog.Part) bool { return p.IgnoresCase && !p.IgnoresAccents }
+
+// samePart reports whether a part of an index is one of the shape.
+func (s *shape) samePart(found readPart, want part) bool {
+	switch {
+	case want.raw != "":
+		return found.raw != "" && expression.SameSQL(s.dialect, found.raw, want.raw)
+	case found.expr.IsZero():
+		return false
+	}
+	if !found.loose || !givesText(want.expr) {
+		return expression.Same(s.dialect, found.expr, want.expr, s.types)
+	}
+	folds := slices.ContainsFunc(want.expr.Functions(), func(name string) bool { return name == "lower" || name == "upper" })
+	return folds && found.ignoresCase && expression.Same(s.dialect, found.expr.Caseless(), want.expr.Caseless(), s.types)
+}

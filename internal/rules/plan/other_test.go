@@ -1,0 +1,80 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/testserver/databases"
+)
+
+// MySQL and MariaDB: NULL is forbidden without losing other attributes of a
+// column, an index of the name is replaced, and a generated column that an
+// interrupted run left is used.
+func TestMySQL(t *testing.T) {
+	t.Parallel()
+	d := databases.Open(t, dialect.MySQL)
+	d.Exec(t,
+		"CREATE TABLE seats (id integer PRIMARY KEY, show_id integer DEFAULT NULL COMMENT 'which, NULL for none', place varchar(10) CHARACTER SET latin1 DEFAULT 'A1', show_after integer AS (show_id + 1) VIRTUAL INVISIBLE, UNIQUE INDEX seat (place))",
+		"INSERT INTO seats VALUES (1, 1, 'A1')")
+	file := parse(t, seats+"    nulls: forbidden\n")
+	for done := 0; ; done++ {
+		p := mustMake(t, d, file, nil)
+		if p.Enforced == 1 {
+			break
+		}
+		run(t, d, p.Steps[0].Up[:min(done, len(p.Steps[0].Up))])
+		if done > 20 {
+			t.Fatalf("it never ends: %+v", p.Steps)
+		}
+	}
+	var table, text string
+	if err := d.DB.QueryRowContext(t.Context(), "SHOW CREATE TABLE seats").Scan(&table, &text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"`show_id` int(11) NOT NULL COMMENT 'which, NULL for none'", "`place` varchar(10) CHARACTER SET latin1", "NOT NULL DEFAULT 'A1'",
+		"UNIQUE KEY `seat` (`show_id`,`semel_seat_2`)",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the table has no %q: %s", want, text)
+		}
+	}
+	// A statement that does not list its columns goes on as before.
+	d.Exec(t, "INSERT INTO seats VALUES (2, 1, 'a1')")
+	if _, err := d.DB.ExecContext(t.Context(), "INSERT INTO seats VALUES (3, 1, 'a1')"); err == nil || !isDuplicate(err) {
+		t.Errorf("a duplicate is answered by %v", err)
+	}
+}
+
+// What an index cannot hold whole is refused.
+func TestMySQLUnboundedText(t *testing.T) {
+	t.Parallel()
+	d := databases.Open(t, dialect.MySQL)
+	d.Exec(t, "CREATE TABLE seats (id integer PRIMARY KEY, show_id integer, place text)")
+	refused := mustMake(t, d, parse(t, seats), nil).Refused()
+	if len(refused) != 1 || !strings.Contains(refused[0].Refused.Why, "first bytes") {
+		t.Errorf("refused: %+v", refused)
+	}
+}
+
+// SQLite: an index of the name is replaced, one that ignores case is none, and
+// NULL cannot be forbidden in a table that is there.
+func TestSQLite(t *testing.T) {
+	t.Parallel()
+	d := databases.Open(t, dialect.SQLite)
+	d.Exec(t, `CREATE TABLE seats (id integer PRIMARY KEY, show_id integer, place text COLLATE NOCASE)`, `CREATE UNIQUE INDEX seat ON seats (show_id, place)`)
+	p := mustMake(t, d, parse(t, seats), nil)
+	apply(t, d, p)
+	taken := try(t, d, "seats", "show_id, place", "1, 'A1'", "1, 'a1'", "1, 'A1'")
+	if !taken[0] || !taken[1] || taken[2] {
+		t.Errorf("rows taken: %v, want the third refused only", taken)
+	}
+	if again := mustMake(t, d, parse(t, seats), nil); again.Enforced != 1 {
+		t.Errorf("the second plan: %+v", again.Steps)
+	}
+	refused := mustMake(t, d, parse(t, seats+"    nulls: forbidden\n"), nil).Refused()
+	if len(refused) != 1 || !strings.Contains(refused[0].Refused.Why, "SQLite cannot forbid NULL") {
+		t.Errorf("refused: %+v", refused)
+	}
+}

@@ -1,0 +1,321 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/rules/catalog"
+	"github.com/semel-dev/semel/internal/rules/expression"
+	"github.com/semel-dev/semel/rules"
+)
+
+// shape is the unique index that enforces a rule in one database.
+type shape struct {
+	dialect dialect.Dialect
+	rule    *rules.Unique
+	table   *catalog.Table
+	// display names the table for people, path in SQL.
+	display, path string
+	index         string
+	parts         []part
+	// where is the predicate, "" for all rows. MySQL has none: there a part that
+	// is NULL for rows that do not count stands for it.
+	where     string
+	predicate expression.Predicate
+	types     expression.ColumnTypes
+	// nullsSame says that the server is to treat NULL as a value (NULLS NOT
+	// DISTINCT); where it cannot, parts hold pairs that are never NULL.
+	nullsSame bool
+}
+
+// part is one part of the index.
+type part struct {
+	// expr is the compared expression; the zero Expr for a raw expression, whose text is raw.
+	expr expression.Expr
+	raw  string
+	// live marks the part that represents the predicate.
+	live bool
+	// nullable says that the part can be NULL.
+	nullable bool
+	// sql is the part within the index, value the same in a query.
+	sql, value string
+	// column is a generated column to add for the part, "" for none; kind is its
+	// type and definition its expression.
+	column, kind, definition string
+}
+
+// shape works out what the index must be.
+func (m *maker) shape(u *rules.Unique) (*shape, *Refusal) {
+	table, refused := m.findTable(u.Table)
+	if refused != nil {
+		return nil, refused
+	}
+	switch table.Kind {
+	case catalog.View, catalog.Foreign:
+		return nil, refusal("name the table that holds the rows", "%s is a view or a foreign table, which enforces nothing", u.Table)
+	case catalog.Partition:
+		return nil, refusal("name the table that it is a partition of", "%s is one partition: what is unique there is not unique in the whole", u.Table)
+	case catalog.Plain, catalog.Partitioned:
+	}
+	s := &shape{
+		dialect: m.schema.Dialect, rule: u, table: table, display: u.Table, path: m.schema.Dialect.QuotePath(table.Path()),
+		index: u.Index, types: columnTypes(table),
+	}
+	if s.index == "" {
+		s.index = u.Name
+	}
+	if refused := s.setPredicate(); refused != nil {
+		return nil, refused
+	}
+	s.nullsSame = u.Nulls == rules.NullsSame && s.dialect == dialect.PostgreSQL && m.version >= nullsNotDistinctSince
+	for _, term := range u.Terms() {
+		if refused := m.addTerm(s, &term); refused != nil {
+			return nil, refused
+		}
+	}
+	if s.dialect == dialect.MySQL && s.where != "" {
+		s.addGenerated(part{live: true, value: "CASE WHEN " + s.where + " THEN 1 END"}, "tinyint", false)
+	}
+	if s.enforced() {
+		return s, nil
+	}
+	return s, m.checkPartitionKey(s)
+}
+
+// nullsNotDistinctSince is the first PostgreSQL that has NULLS NOT DISTINCT.
+const nullsNotDistinctSince = 15
+
+// beside is a name in the schema of the table, as an index has it in PostgreSQL
+// and SQLite.
+func (s *shape) beside(name string) string {
+	return strings.TrimSuffix(s.path, s.dialect.Quote(s.table.Name)) + s.dialect.Quote(name)
+}
+
+// addTerm adds the parts for one term.
+func (m *maker) addTerm(s *shape, term *rules.Term) *Refusal {
+	for _, name := range term.Columns {
+		if _, refused := findColumn(s.table, name); refused != nil {
+			return refused
+		}
+	}
+	if term.Raw != nil {
+		raw := term.Raw[s.dialect]
+		if raw == "" {
+			return refusal(fmt.Sprintf("add %s: … to it", s.dialect), "the field %s is not written for %s", term.Text, s.dialect)
+		}
+		return m.addRaw(s, term, raw)
+	}
+	expr := term.Expr
+	if s.rule.Nulls != rules.NullsSame || s.nullsSame || !m.canBeNull(s, expr) {
+		return m.addExpr(s, expr)
+	}
+	return m.addPair(s, expr)
+}
+
+// addPair adds a term of which NULL is a value like others, for servers that
+// cannot say so: a constant stands for NULL, and whether it does is a part of
+// its own, so that no real value collides with it.
+func (m *maker) addPair(s *shape, expr expression.Expr) *Refusal {
+	columns := expr.Columns()
+	name, isColumn := expr.Column()
+	if !isColumn && len(columns) != 1 {
+		return refusal("name plain columns, or let the rule say nulls: distinct", "NULL in %s cannot be the same as NULL on this server", expr)
+	}
+	if !isColumn {
+		name = columns[0]
+	}
+	column, refused := findColumn(s.table, name)
+	if refused != nil {
+		return refused
+	}
+	if expr.Functions() != nil && slices.Contains(expr.Functions(), "coalesce") {
+		return m.addExpr(s, expr)
+	}
+	constant, ok := standIn(expr, column, s.dialect)
+	if !ok {
+		return refusal("make the column NOT NULL, or let the rule say nulls: distinct",
+			"NULL in %s cannot be the same as NULL: the type %s has no constant to represent it", name, column.Type)
+	}
+	if refused := m.addExpr(s, expression.Coalesce(expr, constant)); refused != nil {
+		return refused
+	}
+	return m.addExpr(s, expression.IsNull(name))
+}
+
+// standIn is a constant of the expression's type.
+func standIn(expr expression.Expr, column *catalog.Column, d dialect.Dialect) (expression.Constant, bool) {
+	text, zero := expression.Constant{}, expression.Constant{Text: "0", Number: true}
+	if functions := expr.Functions(); len(functions) > 0 {
+		switch functions[0] {
+		case "year", "month", "day", "hour":
+			return zero, true
+		case "lower", "upper", "trim":
+			return text, true
+		}
+		return text, false
+	}
+	kind := column.Base
+	if kind == "" {
+		kind = strings.ToLower(column.Type)
+	}
+	for _, known := range []struct {
+		prefixes string
+		constant expression.Constant
+	}{
+		{"int smallint bigint tinyint mediumint numeric decimal float double real serial bit", zero},
+		{"text char varchar character citext name bytea blob binary varbinary tinytext enum", text},
+		{"date", expression.Constant{Text: "1000-01-01"}},
+		{"timestamp datetime", expression.Constant{Text: "1990-01-01 00:00:00"}},
+		{"uuid", expression.Constant{Text: "00000000-0000-0000-0000-000000000000"}},
+		{"bool", expression.Constant{Text: "false"}},
+	} {
+		for prefix := range strings.FieldsSeq(known.prefixes) {
+			if strings.HasPrefix(kind, prefix) {
+				return known.constant, true
+			}
+		}
+	}
+	return zero, d == dialect.SQLite // values have types there, and columns have none
+}
+
+// addExpr adds a part for an expression of the language.
+func (m *maker) addExpr(s *shape, expr expression.Expr) *Refusal {
+	rendered, err := expr.Render(s.dialect, s.types)
+	if err != nil {
+		return unsayable(err)
+	}
+	p := part{expr: expr, value: rendered, nullable: m.canBeNull(s, expr)}
+	name, isColumn := expr.Column()
+	column, refused := findColumn(s.table, expr.Columns()[0])
+	if refused != nil {
+		return refused
+	}
+	switch s.dialect {
+	case dialect.MySQL:
+		return m.addMySQL(s, p, column)
+	case dialect.SQLite:
+		p.sql = p.value
+		if column.Loose && givesText(expr) { // NOCASE or RTRIM of the column would count
+			p.sql, p.value = p.sql+" COLLATE BINARY", p.value+" COLLATE BINARY"
+		}
+	case dialect.PostgreSQL:
+		if isColumn {
+			p.sql = s.dialect.Quote(name)
+		} else {
+			p.sql = "(" + rendered + ")"
+		}
+		if column.Loose && givesText(expr) {
+			exact(&p, column)
+		}
+	}
+	s.parts = append(s.parts, p)
+	return nil
+}
+
+// exact makes a part of PostgreSQL tell texts apart that the column's type or
+// collation does not.
+func exact(p *part, column *catalog.Column) {
+	if column.Base == "citext" {
+		p.value = "(" + p.value + ")::text"
+		p.sql = "(" + p.value + ")"
+		return
+	}
+	p.sql += ` COLLATE "C"`
+	p.value = "(" + p.value + `) COLLATE "C"`
+}
+
+// givesText reports whether an expression can be a text.
+func givesText(expr expression.Expr) bool {
+	functions := expr.Functions()
+	if len(functions) > 0 && functions[0] == "coalesce" {
+		functions = functions[1:]
+	}
+	return len(functions) == 0 || slices.Contains([]string{"lower", "upper", "trim"}, functions[0])
+}
+
+// addRaw adds a part for an expression in the words of the dialect.
+func (m *maker) addRaw(s *shape, term *rules.Term, raw string) *Refusal {
+	p := part{raw: raw, nullable: true, sql: "(" + raw + ")", value: "(" + raw + ")"}
+	if s.dialect != dialect.MySQL {
+		s.parts = append(s.parts, p)
+		return nil
+	}
+	kind := "varchar(255)"
+	if len(term.Columns) > 0 {
+		column, refused := findColumn(s.table, term.Columns[0])
+		if refused != nil {
+			return refused
+		}
+		kind = column.Type
+	}
+	s.addGenerated(p, kind, false)
+	return nil
+}
+
+// canBeNull reports whether an expression is NULL for some row.
+func (m *maker) canBeNull(s *shape, expr expression.Expr) bool {
+	functions := expr.Functions()
+	if len(functions) > 0 && (functions[0] == "coalesce" || functions[0] == "is_null") {
+		return false
+	}
+	for _, name := range expr.Columns() {
+		if column, refused := findColumn(s.table, name); refused == nil && column.Nullable {
+			return true
+		}
+	}
+	return s.dialect == dialect.SQLite && !givesText(expr) // a malformed date gives NULL there
+}
+
+// nullable lists the columns that the rule forbids to be NULL and that can be.
+func (s *shape) nullable(u *rules.Unique) []string {
+	if u.Nulls != rules.NullsForbidden {
+		return nil
+	}
+	var names []string
+	for _, term := range u.Terms() {
+		for _, name := range term.Columns {
+			if column, refused := findColumn(s.table, name); refused == nil && column.Nullable && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// checkPartitionKey refuses what cannot be unique over partitions.
+func (m *maker) checkPartitionKey(s *shape) *Refusal {
+	if s.table.Kind != catalog.Partitioned {
+		return nil
+	}
+	const fix = "add the column to the rule, partition by a column of the rule, or keep what must be unique in a table of its own"
+	for _, key := range s.table.PartitionBy {
+		if key == "" {
+			return refusal(fix, "%s is partitioned by an expression, so nothing can be unique over its partitions", s.display)
+		}
+		has := slices.ContainsFunc(s.parts, func(p part) bool {
+			name, isColumn := p.expr.Column()
+			return isColumn && name == key && p.column == ""
+		})
+		if !has {
+			return refusal(fix, "%s is partitioned by %s, which is not a field of the rule: rows in different partitions cannot be compared", s.display, key)
+		}
+	}
+	return nil
+}
+
+// keys lists the parts as the index has them.
+func (s *shape) keys() string {
+	keys := make([]string, len(s.parts))
+	for i, p := range s.parts {
+		keys[i] = p.sql
+	}
+	return strings.Join(keys, ", ")
+}
+
+// generatedName names the generated column of the nth part.
+func (s *shape) generatedName(n int) string {
+	return shorten("semel_"+s.index+"_"+strconv.Itoa(n), maxMySQLName)
+}

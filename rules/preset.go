@@ -1,0 +1,58 @@
+package rules
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/semel-dev/semel"
+)
+
+// preset fills what a route with preset: payments leaves open, and reports what
+// takes the preset's promise back: that an effect is never repeated on a guess.
+func (r *reader) preset(route *Route, found present) {
+	if !route.Payments {
+		return
+	}
+	if !found.has("on_5xx") {
+		route.On5xx = Unknown5xx
+	}
+	if !found.has("retention") && (route.Key.Derive == nil || route.Form != nil) {
+		route.Policy.Retention = 72 * time.Hour
+	}
+	for name, wrong := range map[string]bool{
+		"on_5xx":    route.On5xx == Release5xx,
+		"unknown":   route.Policy.OnUnknown == semel.Rerun,
+		"fail_open": route.FailOpen,
+	} {
+		if wrong {
+			r.report(found[name], "remove it, or remove preset", "%s lets a request run again, or unprotected, on a guess, which contradicts preset: payments", name)
+		}
+	}
+}
+
+// Warning is a setting that works, and is probably not what was meant.
+type Warning struct {
+	At   Position
+	Text string
+}
+
+// Warnings lists what is worth a second look in a file that can be used, in the
+// order of the file.
+func (f *File) Warnings() []Warning {
+	var all []Warning
+	for i := range f.Routes {
+		route := &f.Routes[i]
+		if route.Payments && route.Reconcile == nil {
+			all = append(all, Warning{route.At, fmt.Sprintf("route %q has preset: payments without unknown.reconcile: "+
+				"each payment whose answer is lost has to be settled by an operator (semel records resolve)", route.Name)})
+		}
+		if route.Reconcile != nil && len(route.Scope) == 1 && route.Scope[0].Constant != "" {
+			all = append(all, Warning{route.At, fmt.Sprintf("route %q reconciles, and all callers share one scope (constant): "+
+				"the upstream is asked with the credentials of the caller that repeats, and must not answer \"not happened\" to one that may not see it", route.Name)})
+		}
+	}
+	return all
+}
+
+// String writes the warning as problems of a file are written.
+func (w Warning) String() string { return fmt.Sprintf("%d:%d: %s", w.At.Line, w.At.Column, w.Text) }

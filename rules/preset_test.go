@@ -1,0 +1,58 @@
+package rules_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/semel-dev/semel/rules"
+)
+
+// TestPreset: preset: payments fills what a route leaves open, and what takes its
+// promise back is refused.
+func TestPreset(t *testing.T) {
+	t.Parallel()
+	file, err := rules.Parse("rules.yaml", []byte(`
+version: 1
+routes:
+  - {name: bare, match: {path: /a}, preset: payments}
+  - name: said
+    match: {path: /b}
+    preset: payments
+    on_5xx: store
+    retention: 7d
+    unknown: {reconcile: {get: "/b/{key}", happened_when: {status: 200}}}
+  - name: shared
+    match: {path: /c}
+    scope: [{constant: shared}]
+    unknown: {reconcile: {get: "/c/{key}", happened_when: {status: 200}}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare, said := file.Routes[0], file.Routes[1]
+	if bare.On5xx != rules.Unknown5xx || bare.Policy.Retention != 72*time.Hour || said.On5xx != rules.Store5xx || said.Policy.Retention != 7*24*time.Hour {
+		t.Errorf("got %v %v, %v %v", bare.On5xx, bare.Policy.Retention, said.On5xx, said.Policy.Retention)
+	}
+	var warnings []string
+	for _, w := range file.Warnings() {
+		text, _, _ := strings.Cut(w.String(), ":")
+		warnings = append(warnings, text+" "+strings.Join(strings.Fields(w.Text)[:4], " "))
+	}
+	if diff := cmp.Diff([]string{`4 route "bare" has preset:`, `11 route "shared" reconciles, and`}, warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	for setting, want := range map[string]string{
+		"on_5xx: release": "on_5xx lets a request run again", "unknown: rerun": "unknown lets", "fail_open: true": "fail_open lets", "preset: payment": `did you mean "payments"?`,
+	} {
+		text := "version: 1\nroutes:\n  - name: a\n    match: {path: /a}\n    " + setting + "\n"
+		if !strings.HasPrefix(setting, "preset") {
+			text += "    preset: payments\n"
+		}
+		if _, err := rules.Parse("rules.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "rules.yaml:5:") {
+			t.Errorf("%s: got %v, want %q", setting, err, want)
+		}
+	}
+}
