@@ -42,14 +42,18 @@ func pair(judge func(p *probe, first, again reply) finding) func(context.Context
 // answered as one, and there is one effect. In what the answers differ is left to
 // the checks of answers.
 func (p *probe) oneIntent(ctx context.Context, since tally, first, again reply, of ...*intent) finding {
-	if repeated := p.repetition(first, again); !repeated.ok() {
+	repeated := p.repetition(first, again)
+	if !repeated.ok() && repeated.verdict != Echo {
 		return repeated
 	}
 	if counted := p.counted(ctx, since, 1, 1, of...); !counted.ok() {
 		return counted
 	}
-	if p.cannotTell(first) && !again.refused() || len(p.run.config.Oracles) == 0 && p.run.config.Profile.Repeat == RepeatAccepted {
+	if p.cannotTell(first) && !again.refused() || len(p.run.config.Counters) == 0 && p.run.config.Profile.Repeat == repeatAccepted {
 		return incomplete("the answers do not tell whether it was executed again: say how effects are counted")
+	}
+	if repeated.verdict == Echo {
+		return repeated
 	}
 	return passed()
 }
@@ -60,12 +64,13 @@ func (p *probe) oneIntent(ctx context.Context, since tally, first, again reply, 
 func (p *probe) repetition(first, again reply) finding {
 	f := p.repeats(first, again)
 	switch profile := &p.run.config.Profile; {
-	case f.verdict != Fail:
-	case profile.Repeat == RepeatSame:
-		if again.fine() && p.reveals(first, again) != "" {
+	case f.verdict != Fail && f.verdict != Echo:
+	case profile.Repeat == repeatSame:
+		location := p.marks(first).location
+		if again.fine() && (p.resembles(first, again).what != "" || location != "" && again.Header.Get("Location") == location) {
 			return passed()
 		}
-	case len(p.run.config.Oracles) > 0 && (again.fine() || again.in(profile.InFlight...)):
+	case len(p.run.config.Counters) > 0 && (again.fine() || again.in(profile.InFlight...)):
 		return passed()
 	}
 	return f
@@ -78,10 +83,10 @@ func (p *probe) twoIntents(ctx context.Context, since tally, first, second reply
 		return f
 	}
 	if !second.fine() {
-		return failed("the second intent is answered %s", second)
+		return failedBy(second, "the second intent is answered %s", second)
 	}
-	if what := p.reveals(first, second); what != "" {
-		return failed("the second intent gets the answer of the first: %s", what)
+	if given := p.isGiven(ctx, p.resembles(first, second), since, of...); !given.ok() {
+		return given.after("the second intent gets the answer of the first: ")
 	}
 	if counted := p.counted(ctx, since, 2, 2, of...); !counted.ok() {
 		return counted
@@ -92,7 +97,7 @@ func (p *probe) twoIntents(ctx context.Context, since tally, first, second reply
 	return passed()
 }
 
-// cannotTell reports whether neither oracles nor the answer say what was executed.
+// cannotTell reports whether neither counters nor the answer say what was executed.
 func (p *probe) cannotTell(first reply) bool {
-	return len(p.run.config.Oracles) == 0 && p.marks(first).empty()
+	return len(p.run.config.Counters) == 0 && p.marks(first).empty()
 }

@@ -16,7 +16,7 @@ func basics() []Check { return slices.Concat(oneKeyOneEffect(), oneKeyOneAnswer(
 func oneKeyOneEffect() []Check {
 	return []Check{
 		{
-			ID: sampleCheck, Group: Basics, Level: LevelMust, NeedsOracle: true,
+			ID: sampleCheck, Group: groupBasics, Level: LevelMust, NeedsCount: true,
 			Says:     "A request with a new key is executed once.",
 			Source:   "draft -07 §2.6; Semel promise 1",
 			Advice:   "Look at the request: it has to succeed by itself before anything else can be judged.",
@@ -24,7 +24,7 @@ func oneKeyOneEffect() []Check {
 			unfit:    always, run: executesOnce,
 		},
 		{
-			ID: "BASIC-02", Group: Basics, Level: LevelMust, NeedsOracle: true,
+			ID: "BASIC-02", Group: groupBasics, Level: LevelMust, NeedsCount: true,
 			Says:     "A request that is sent again has no second effect.",
 			Source:   "draft -07 §2.6; RFC 9110 §9.2.2; Semel promise 2",
 			Advice:   recordIt,
@@ -32,7 +32,7 @@ func oneKeyOneEffect() []Check {
 			unfit:    always, run: repeatsWithoutEffect,
 		},
 		{
-			ID: "BASIC-03", Group: Basics, Level: LevelMust,
+			ID: "BASIC-03", Group: groupBasics, Level: LevelMust,
 			Says:     "A request that is sent again gets the same status.",
 			Source:   "draft -07 §2.6; Semel promise 2",
 			Advice:   recordIt,
@@ -40,7 +40,7 @@ func oneKeyOneEffect() []Check {
 			unfit:    notRefused, run: pair(repeatsStatus),
 		},
 		{
-			ID: "BASIC-04", Group: Basics, Level: LevelMust,
+			ID: "BASIC-04", Group: groupBasics, Level: LevelMust,
 			Says:     "A request that is sent again gets the same body: the same record.",
 			Source:   "draft -07 §2.6; Semel promise 2",
 			Advice:   recordIt,
@@ -48,7 +48,7 @@ func oneKeyOneEffect() []Check {
 			unfit:    repeatsSame, run: pair(repeatsBody),
 		},
 		{
-			ID: "BASIC-05", Group: Basics, Level: LevelMust,
+			ID: "BASIC-05", Group: groupBasics, Level: LevelMust,
 			Says:     "A request that is sent again gets the same Location.",
 			Source:   "draft -07 §2.6; RFC 9110 §10.2.2; Semel promise 2",
 			Advice:   "Record the header lines of the answer beside its body, Location above all.",
@@ -56,7 +56,7 @@ func oneKeyOneEffect() []Check {
 			unfit:    repeatsSame, run: pair(repeatsLocation),
 		},
 		{
-			ID: "BASIC-06", Group: Basics, Level: LevelMust, NeedsOracle: true,
+			ID: "BASIC-06", Group: groupBasics, Level: LevelMust, NeedsCount: true,
 			Says:     "Two keys are two intents: there are two effects, and the second does not get the answer of the first.",
 			Source:   "draft -07 §2.2; Semel promise 1",
 			Advice:   "Look records up by the whole key, and never by the payload or the caller alone.",
@@ -64,7 +64,7 @@ func oneKeyOneEffect() []Check {
 			unfit:    wantsKey, run: tellsKeysApart,
 		},
 		{
-			ID: "BASIC-07", Group: Basics, Level: LevelShould,
+			ID: "BASIC-07", Group: groupBasics, Level: LevelShould,
 			Says:     "The same body under another key is an intent of its own.",
 			Source:   "draft -07 §2.2",
 			Advice:   "Who sends another key means it: do not take equal payloads for repetitions.",
@@ -77,7 +77,7 @@ func oneKeyOneEffect() []Check {
 func oneKeyOneAnswer() []Check {
 	return []Check{
 		{
-			ID: "BASIC-08", Group: Basics, Level: LevelStrict,
+			ID: "BASIC-08", Group: groupBasics, Level: LevelStrict,
 			Says:     "A replayed answer says that it is one.",
 			Source:   "the IETF working group's issue 46; docs/http.md",
 			Advice:   "Send Idempotent-Replayed: true with answers from the record.",
@@ -85,7 +85,7 @@ func oneKeyOneAnswer() []Check {
 			unfit:    repeatsSame, run: marksReplays,
 		},
 		{
-			ID: "BASIC-09", Group: Basics, Level: LevelMust,
+			ID: "BASIC-09", Group: groupBasics, Level: LevelMust,
 			Says:     "The first answer does not say that it is a replay.",
 			Source:   "docs/http.md",
 			Advice:   "Mark an answer only where it comes from the record.",
@@ -93,7 +93,7 @@ func oneKeyOneAnswer() []Check {
 			unfit:    always, run: leavesFirstUnmarked,
 		},
 		{
-			ID: "BASIC-10", Group: Basics, Level: LevelMust, NeedsOracle: true,
+			ID: "BASIC-10", Group: groupBasics, Level: LevelMust, NeedsCount: true,
 			Says:     "A request that is sent six times has one effect, and all repetitions are answered alike.",
 			Source:   "draft -07 §2.6; Semel promise 2",
 			Advice:   "A repetition must not change or remove the record.",
@@ -101,7 +101,7 @@ func oneKeyOneAnswer() []Check {
 			unfit:    always, run: repeatsOften,
 		},
 		{
-			ID: "BASIC-11", Group: Basics, Level: LevelStrict,
+			ID: "BASIC-11", Group: groupBasics, Level: LevelStrict,
 			Says:     "It is published how keys work here, and how long they are remembered.",
 			Source:   "draft -07 §2.3 and §2.5",
 			Advice:   "Link refusals to the policy (Link: rel=\"describedby\"), or publish it at /.well-known/idempotency, with the retention.",
@@ -109,7 +109,7 @@ func oneKeyOneAnswer() []Check {
 			unfit:    wantsPolicy, run: publishesPolicy,
 		},
 		{
-			ID: "BASIC-12", Group: Basics, Level: LevelShould,
+			ID: "BASIC-12", Group: groupBasics, Level: LevelShould,
 			Says:     "A request that is sent again gets the same header lines about the content.",
 			Source:   "draft -07 §2.6; RFC 9110 §8; Semel promise 2",
 			Advice:   "Record the header lines of the answer beside its body.",
@@ -117,13 +117,13 @@ func oneKeyOneAnswer() []Check {
 			unfit:    repeatsSame, run: pair(repeatsHeaders),
 		},
 		{
-			ID: "BASIC-13", Group: Basics, Level: LevelMust,
+			ID: "BASIC-13", Group: groupBasics, Level: LevelMust,
 			Says:     "A duplicate is told that it is one.",
 			Source:   "docs/http.md",
 			Advice:   "Refuse a duplicate by a status of its own, so that the caller knows that the first arrived.",
 			requests: sends(2),
 			unfit: func(c *Config) string {
-				return unless(c.Profile.Repeat == RepeatRefused, "the profile does not refuse duplicates")
+				return unless(c.Profile.Repeat == repeatRefused, "the profile does not refuse duplicates")
 			},
 			run: pair((*probe).repeats),
 		},
@@ -143,17 +143,17 @@ func unless(holds bool, reason string) string {
 
 // repeatsSame is for checks of services whose repetitions get the first answer.
 func repeatsSame(c *Config) string {
-	return unless(c.Profile.Repeat == RepeatSame, "repetitions do not get the first answer with this profile")
+	return unless(c.Profile.Repeat == repeatSame, "repetitions do not get the first answer with this profile")
 }
 
 func notRefused(c *Config) string {
-	return unless(c.Profile.Repeat != RepeatRefused, "the profile refuses duplicates")
+	return unless(c.Profile.Repeat != repeatRefused, "the profile refuses duplicates")
 }
 
 func executesOnce(_ context.Context, p *probe) finding {
 	for _, r := range p.run.sample.replies() {
 		if !r.fine() {
-			return failed("the request is answered %s%s", r, quoted(r.words()))
+			return failed("the request is answered %s", r).saying(r)
 		}
 	}
 	return p.run.sample.effects
@@ -169,34 +169,28 @@ func repeatsWithoutEffect(ctx context.Context, p *probe) finding {
 }
 
 func repeatsStatus(p *probe, first, again reply) finding {
-	if p.run.config.Profile.Repeat == RepeatAccepted {
+	if p.run.config.Profile.Repeat == repeatAccepted {
 		return p.repeats(first, again)
 	}
-	if !p.sameStatus(first, again) {
-		return failed("the first was %s, the repetition %s", first, again)
-	}
-	return passed()
+	return p.explains(first, again)
 }
 
 func repeatsBody(p *probe, first, again reply) finding {
 	c := p.compare(first, again)
 	switch {
 	case !c.same():
-		return failed("%s", c.differs)
-	case first.Cut || again.Cut:
+		return p.explains(first, again)
+	case first.Cut || again.Cut || c.partial:
 		return incomplete("the answer is too long to be compared whole")
 	}
-	return finding{Pass, c.remark()}
+	return passedBut("%s", c.remark())
 }
 
 func repeatsLocation(p *probe, first, again reply) finding {
 	if first.Header.Get("Location") == "" {
 		return skipped("the answer has no Location")
 	}
-	if why := p.sameLocation(first, again); why != "" {
-		return failed("%s", why)
-	}
-	return passed()
+	return p.explains(first, again)
 }
 
 // repeatsHeaders compares what is said about the content. Header lines about the
@@ -249,7 +243,7 @@ func tellsEqualBodiesApart(ctx context.Context, p *probe) finding {
 			return counted
 		}
 		return skipped("the application refuses the same values twice (%s)", second)
-	case varies && second.fine() && second.Status != a.first.Status && p.reveals(a.first, second) != "":
+	case varies && second.fine() && second.Status != a.first.Status && p.resembles(a.first, second).what != "":
 		return skipped("the application finds what has the same values (%s)", second)
 	}
 	return p.twoIntents(ctx, a.since, a.first, second, a.in, other)
@@ -314,9 +308,11 @@ func repeatsOften(ctx context.Context, p *probe) finding {
 	}
 	repeated := passed()
 	for i := range manyRepetitions {
-		repeated = p.repeats(a.first, p.send(ctx, fmt.Sprintf("repetition %d", i+1), a.in))
-		if !repeated.ok() {
-			repeated.reason = fmt.Sprintf("repetition %d: %s", i+1, repeated.reason)
+		f := p.repeats(a.first, p.send(ctx, fmt.Sprintf("repetition %d", i+1), a.in))
+		if f.ok() || f.verdict == Echo && !repeated.ok() {
+			continue
+		}
+		if repeated = f.after(fmt.Sprintf("repetition %d: ", i+1)); f.verdict != Echo {
 			break
 		}
 	}

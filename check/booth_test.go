@@ -19,7 +19,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/wire"
 	"github.com/semel-dev/semel/semelhttp"
 	"github.com/semel-dev/semel/store/memstore"
 )
@@ -77,7 +77,7 @@ func (b *booth) sell(seat string) (n int, sold bool) {
 	return len(b.sales), false
 }
 
-// The sales are an oracle.
+// The sales are a counter.
 func (b *booth) Name() string    { return "the sales" }
 func (b *booth) PerIntent() bool { return false }
 func (b *booth) Count(context.Context, func(string) string) (int64, error) {
@@ -131,7 +131,7 @@ func behind(t *testing.T, store semel.Store, app http.Handler, policy semel.Poli
 }
 
 // visit checks what stands before a booth: races, scopes, values that are there once, and refusals.
-func visit(t *testing.T, b check.Oracle, handler http.Handler, edit func(*check.Config)) *check.Report {
+func visit(t *testing.T, b check.Counter, handler http.Handler, edit func(*check.Config)) *check.Report {
 	t.Helper()
 	server := httptest.NewUnstartedServer(handler)
 	server.Config.Protocols = &http.Protocols{}
@@ -145,7 +145,7 @@ func visit(t *testing.T, b check.Oracle, handler http.Handler, edit func(*check.
 			Method: "POST", URL: server.URL + "/tickets", Body: []byte(`{"seat":{{n}}}`),
 			Header: []wire.Field{{Name: "Content-Type", Value: "application/json"}},
 		},
-		Profile: profile, Oracles: []check.Oracle{b}, User: bearer("ann"), Other: bearer("bob"),
+		Profile: profile, Counters: []check.Counter{b}, User: bearer("ann"), Other: bearer("bob"),
 		Level: check.LevelStrict, Only: []string{"race", "scope", "uniq", "ERR-01", "ERR-02", "ERR-05"},
 		Parallel: 20, Rate: 5000, Timeout: 5 * time.Second, Settle: 150 * time.Millisecond,
 	}

@@ -284,31 +284,31 @@ func TestLateEffect(t *testing.T) {
 func TestLateEffectOfOneIntent(t *testing.T) {
 	t.Parallel()
 	for late, want := range map[int64][]string{0: nil, 1: {"LAST-01"}} {
-		d, oracle := newDesk(), &perIntent{taken: map[string]int64{}}
-		d.app = oracle.watch(&d.orders)
-		config := trial(t, d, oracle)
+		d, counter := newDesk(), &perIntent{taken: map[string]int64{}}
+		d.app = counter.watch(&d.orders)
+		config := trial(t, d, counter)
 		config.Only = []string{"BASIC-02", "BASIC-06", "LAST-01"}
 		config.Progress = func(_, _ int, what string) {
 			if what != "BASIC-06" { // when the intent of BASIC-02 was counted
 				return
 			}
-			oracle.mu.Lock()
-			defer oracle.mu.Unlock()
-			for n := range oracle.taken {
-				oracle.taken[n] += late
+			counter.mu.Lock()
+			defer counter.mu.Unlock()
+			for n := range counter.taken {
+				counter.taken[n] += late
 			}
 		}
 		expectBad(t, config, want...)
 	}
 }
 
-// TestWithoutOracle has nobody to count: checks that need it are incomplete, and
+// TestWithoutCounter has nobody to count: checks that need it are incomplete, and
 // the others see what answers tell.
-func TestWithoutOracle(t *testing.T) {
+func TestWithoutCounter(t *testing.T) {
 	t.Parallel()
 	needy := func() (ids []string) {
 		for _, one := range check.Catalog() {
-			if one.NeedsOracle && one.Group != "" {
+			if one.NeedsCount && one.Group != "" {
 				ids = append(ids, one.ID)
 			}
 		}
@@ -322,7 +322,7 @@ func TestWithoutOracle(t *testing.T) {
 		}
 	}
 	if !slices.Contains(bad, "BASIC-02") || !slices.Contains(bad, "LAST-01") {
-		t.Errorf("passed without an oracle, or not run: got %v", bad)
+		t.Errorf("passed without a counter, or not run: got %v", bad)
 	}
 	app := &orders{}
 	config := trial(t, app)
@@ -330,7 +330,7 @@ func TestWithoutOracle(t *testing.T) {
 	expectBad(t, config, "BASIC-04", "BASIC-05", "KEY-05")
 }
 
-// TestAnswersThatSayNothing has neither an oracle nor answers that differ: no
+// TestAnswersThatSayNothing has neither a counter nor answers that differ: no
 // check that depends on telling intents apart may pass.
 func TestAnswersThatSayNothing(t *testing.T) {
 	t.Parallel()

@@ -20,37 +20,34 @@ const (
 // weight orders levels.
 func (l Level) weight() int { return slices.Index([]Level{LevelMust, LevelShould, LevelStrict}, l) }
 
-// Group gathers checks about one thing.
-type Group string
-
 // The groups, in the order in which they run.
 const (
-	Basics      Group = "basics"
-	KeySyntax   Group = "keys"
-	Mismatch    Group = "mismatch"
-	Concurrency Group = "concurrency"
-	Lost        Group = "lost answers"
-	Failures    Group = "errors"
-	Scopes      Group = "scope"
-	Expiry      Group = "expiry"
-	Sizes       Group = "size"
-	Operation   Group = "operation"
-	Keyless     Group = "keyless"
-	Webhooks    Group = "webhook"
-	Last        Group = "last"
+	groupBasics      = "basics"
+	groupKeySyntax   = "keys"
+	groupMismatch    = "mismatch"
+	groupConcurrency = "concurrency"
+	groupLost        = "lost answers"
+	groupFailures    = "errors"
+	groupScopes      = "scope"
+	groupExpiry      = "expiry"
+	groupSizes       = "size"
+	groupOperation   = "operation"
+	groupKeyless     = "keyless"
+	groupWebhooks    = "webhook"
+	groupLast        = "last"
 )
 
 // Check is one numbered question. Its ID never changes its meaning.
 type Check struct {
 	ID     string // such as BASIC-02
-	Group  Group
+	Group  string
 	Level  Level
 	Says   string // the sentence that is checked, in plain words
 	Source string // where it comes from: a section of the draft, an RFC, a promise of Semel's
 	// Advice is what to do when it fails, in one or two sentences.
 	Advice string
-	// NeedsOracle says that answers alone cannot tell.
-	NeedsOracle bool
+	// NeedsCount says that answers alone cannot tell.
+	NeedsCount bool
 
 	// requests is how many it sends to the endpoint at most.
 	requests func(*Config) int
@@ -89,7 +86,7 @@ func always(*Config) string { return "" }
 
 // wantsKey is for checks that need a key whose value the client chooses.
 func wantsKey(c *Config) string {
-	if c.Key.In == KeyNowhere {
+	if c.Key.In == keyNowhere {
 		return "the profile has no keys"
 	}
 	return ""
@@ -97,7 +94,7 @@ func wantsKey(c *Config) string {
 
 // wantsHeader is for checks of how the header is spelled.
 func wantsHeader(c *Config) string {
-	if c.Key.In != KeyInHeader {
+	if c.Key.In != keyInHeader {
 		return "the key is not in a header"
 	}
 	return ""

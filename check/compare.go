@@ -13,6 +13,8 @@ import (
 type comparison struct {
 	differs string   // the first place where they are not alike; empty if they are
 	excused []string // places that differ, and do not count
+	// partial says that the bodies differ, and are too long to be compared whole.
+	partial bool
 }
 
 func (c comparison) same() bool { return c.differs == "" }
@@ -41,6 +43,7 @@ func (p *probe) compare(first, again reply) comparison {
 		return c
 	}
 	one, other := p.kept(spotsOf(first)), p.kept(spotsOf(again))
+	c.partial = max(len(a), len(b)) > maxCompared || max(len(one), len(other)) >= maxSpots
 	if c.differs = gap(one, other); c.differs != "" {
 		return c
 	}
@@ -163,7 +166,7 @@ func (p *probe) sameStatus(first, again reply) bool {
 
 // puts reports whether the client names what it creates, by a PUT.
 func (p *probe) puts() bool {
-	return p.run.config.Key.In == KeyInTemplate && p.run.config.Template.Method == http.MethodPut
+	return p.run.config.Key.In == keyInTemplate && p.run.config.Template.Method == http.MethodPut
 }
 
 // replaces reports whether a PUT with another body was accepted: it means that
@@ -184,15 +187,12 @@ func (p *probe) ignoresHeader(name string) bool {
 }
 
 // sameAnswer says in which way again is not the answer that first was; empty if
-// it is. Dates, and what [Config.Ignore] names, do not count.
+// it is.
 func (p *probe) sameAnswer(first, again reply) string {
-	if !first.answered() || !again.answered() || !p.sameStatus(first, again) {
-		return fmt.Sprintf("the first was %s, the repetition %s", first, again)
+	for _, one := range p.differences(first, again) {
+		return one.text
 	}
-	if why := p.sameLocation(first, again); why != "" {
-		return why
-	}
-	return p.compare(first, again).differs
+	return ""
 }
 
 // repeats says whether again is what the profile wants of a repetition of a
@@ -204,21 +204,21 @@ func (p *probe) repeats(first, again reply) finding {
 		return incomplete("the repetition got %s", again)
 	case first.Status != again.Status && (!first.judged().ok() || !again.judged().ok()):
 		return incomplete("the first was %s, the repetition %s", first, again)
-	case profile.Repeat == RepeatRefused:
+	case profile.Repeat == repeatRefused:
 		if again.in(profile.Refused...) {
 			return passed()
 		}
-		return failed("the duplicate is answered %s, and not refused by %s", again, statusList(profile.Refused))
-	case profile.Repeat == RepeatAccepted:
+		return p.toldDuplicate(first, again, fmt.Sprintf("the duplicate is answered %s, and not refused by %s", again, statusList(profile.Refused)))
+	case profile.Repeat == repeatAccepted:
 		if again.taken() {
 			return passed()
 		}
 		return failed("the repetition is answered %s, and not accepted", again)
 	}
-	if why := p.sameAnswer(first, again); why != "" {
-		return failed("%s", why)
+	if f := p.alikeBut(first, again); !f.ok() {
+		return f
 	}
-	return finding{Pass, p.compare(first, again).remark()}
+	return passedBut("%s", p.compare(first, again).remark())
 }
 
 // statusList writes statuses as an enumeration.

@@ -157,10 +157,10 @@ func TestCountsPerIntent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d, oracle := newDesk(), &perIntent{taken: map[string]int64{}}
+			d, counter := newDesk(), &perIntent{taken: map[string]int64{}}
 			given.how(d)
-			d.app = oracle.watch(&d.orders)
-			expectBad(t, trial(t, d, oracle), strings.Fields(given.want)...)
+			d.app = counter.watch(&d.orders)
+			expectBad(t, trial(t, d, counter), strings.Fields(given.want)...)
 		})
 	}
 }

@@ -12,19 +12,17 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/place"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// Defaults of a [Config].
-const (
-	DefaultTimeout  = 15 * time.Second
-	DefaultSettle   = 2 * time.Second
-	DefaultParallel = 100
-	DefaultRate     = 200 // requests a second
+// spare is how many requests may be repeated because the service said 429.
+const spare = 20
 
-	// spare is how many requests may be repeated because the service said 429.
-	spare = 20
-)
+// Defaults holds the bounds of a [Config] that gives none.
+func Defaults() Config {
+	return Config{Timeout: 15 * time.Second, Settle: 2 * time.Second, Parallel: 100, Rate: 200}
+}
 
 // Config says what is tried, and how. Template and Profile are required.
 type Config struct {
@@ -36,8 +34,8 @@ type Config struct {
 	// only: a text with {{uuid}} or {{n}} in it. Empty means semel-check- and 24
 	// hexadecimal digits. Checks of how keys are spelled make their own.
 	NewKey string
-	// Oracles count effects. Without any, checks that need one are incomplete.
-	Oracles []Oracle
+	// Counters count effects. Without any, checks that need one are incomplete.
+	Counters []Counter
 	// Login is sent once for each user before anything else; nil for none.
 	Login *Login
 	// Mint is asked for {{minted}} before each intent; nil for none.
@@ -140,14 +138,15 @@ func (c *Config) complete() error {
 	if c.Level == "" {
 		c.Level = LevelShould
 	}
-	c.Timeout = orElse(c.Timeout, DefaultTimeout)
-	c.Settle = orElse(c.Settle, DefaultSettle)
-	c.Parallel = orElse(c.Parallel, DefaultParallel)
-	c.Rate = orElse(c.Rate, DefaultRate)
+	bounds := Defaults()
+	c.Timeout = orElse(c.Timeout, bounds.Timeout)
+	c.Settle = orElse(c.Settle, bounds.Settle)
+	c.Parallel = orElse(c.Parallel, bounds.Parallel)
+	c.Rate = orElse(c.Rate, bounds.Rate)
 	if err := c.Template.Validate(); err != nil {
 		return err
 	}
-	if c.Key.In == KeyInTemplate && !c.Template.Has("key") && !c.Template.Has("minted") {
+	if c.Key.In == keyInTemplate && !c.Template.Has("key") && !c.Template.Has("minted") {
 		return fmt.Errorf("the profile %s has the key in the request itself: write {{key}}, or {{minted}} with a mint step, where it belongs", c.Profile.Name)
 	}
 	if c.Template.Has("minted") && c.Mint == nil {
@@ -178,7 +177,7 @@ func (c *Config) knowsKeys() error {
 		return nil
 	}
 	varies := false
-	for _, name := range Places(c.NewKey) {
+	for _, name := range place.Names(c.NewKey) {
 		switch {
 		case name == "uuid", name == "n":
 			varies = true
@@ -189,7 +188,7 @@ func (c *Config) knowsKeys() error {
 	switch {
 	case !varies:
 		return fmt.Errorf("the key %q is the same for every intent: write {{uuid}} or {{n}} into it", c.NewKey)
-	case c.Key.In == KeyNowhere:
+	case c.Key.In == keyNowhere:
 		return fmt.Errorf("the profile %s has no keys, so %q would stand nowhere", c.Profile.Name, c.NewKey)
 	case c.Template.Has("minted"):
 		return fmt.Errorf("the key is {{minted}}: it cannot be %q, too", c.NewKey)
@@ -200,14 +199,14 @@ func (c *Config) knowsKeys() error {
 // placesKey says what is wrong with the place of keys, before anything is sent. A
 // page's form brings a body of its own.
 func (c *Config) placesKey() error {
-	if c.Key.In == KeyInHeader && !httpguts.ValidHeaderFieldName(c.Key.Name) {
+	if c.Key.In == keyInHeader && !httpguts.ValidHeaderFieldName(c.Key.Name) {
 		return fmt.Errorf("the key's header %q is no name of one: write it as Idempotency-Key", c.Key.Name)
 	}
 	if c.Page != nil {
 		return nil
 	}
 	body, values := string(c.Template.Body), Values{}
-	for _, name := range Places(body) {
+	for _, name := range place.Names(body) {
 		values[name] = "1"
 	}
 	return c.Key.put(&wire.Request{URL: &url.URL{}, Body: []byte(values.Fill(body))}, keyPrefix)
@@ -234,6 +233,6 @@ func (c *Config) knowsSelection() error {
 // named reports whether name means this check: its id, its group, or the start
 // of its id before the dash.
 func (c *Check) named(name string) bool {
-	return strings.EqualFold(c.ID, name) || strings.EqualFold(string(c.Group), name) ||
+	return strings.EqualFold(c.ID, name) || strings.EqualFold(c.Group, name) ||
 		strings.HasPrefix(c.ID, strings.ToUpper(name)+"-")
 }

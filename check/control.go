@@ -43,7 +43,7 @@ func (p *probe) stand(ctx context.Context) (*sample, error) {
 // watch looks for Settle whether counts change although nothing is sent. If so,
 // nothing is counted any more.
 func (p *probe) watch(ctx context.Context, since tally) error {
-	if !slices.ContainsFunc(p.run.config.Oracles, func(o Oracle) bool { return !o.PerIntent() }) {
+	if !slices.ContainsFunc(p.run.config.Counters, func(o Counter) bool { return !o.PerIntent() }) {
 		return nil // nothing had an effect yet
 	}
 	for range 2 {
@@ -54,9 +54,9 @@ func (p *probe) watch(ctx context.Context, since tally) error {
 		if now.err != nil {
 			return now.err
 		}
-		for i, oracle := range p.run.config.Oracles {
+		for i, counter := range p.run.config.Counters {
 			if more := now.counts[i] - since.counts[i]; more != 0 {
-				p.run.doubt("%s changed by %+d before anything was sent: somebody else uses the service, so count for one intent, such as by {{n}}", oracle.Name(), more)
+				p.run.doubt("%s changed by %+d before anything was sent: somebody else uses the service, so count for one intent, such as by {{n}}", counter.Name(), more)
 				return nil
 			}
 		}
@@ -74,13 +74,20 @@ func (s *session) doubt(format string, args ...any) {
 	}
 }
 
-// refused says why no check can be judged: neither request of the sample was
-// executed.
-func (s *sample) refused() string {
+// isDoubtful says why nothing is counted any more; nil where counts are trusted.
+func (s *session) isDoubtful() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.doubtful
+}
+
+// refused returns why no check can be judged: neither request of the sample was
+// executed. Otherwise it returns a pass.
+func (s *sample) refused() finding {
 	if slices.ContainsFunc(s.replies(), reply.fine) {
-		return ""
+		return passed()
 	}
-	return fmt.Sprintf("even undisturbed, the request is answered %s", s.other)
+	return incomplete("even undisturbed, the request is answered %s", s.other).saying(s.other)
 }
 
 // control sends a plain request after a check that saw nothing, or less than it
@@ -91,7 +98,7 @@ func (p *Plan) control(ctx context.Context, s *session, of *probe, f finding) fi
 	s.mu.Lock()
 	spent := s.controls >= controls
 	s.mu.Unlock()
-	if f.verdict == Pass || f.verdict == Skipped || !silent && !less || spent || of.check.Group == Operation || s.died != nil {
+	if f.verdict == Pass || f.verdict == Skipped || f.verdict == Echo || !silent && !less || spent || of.check.Group == groupOperation || s.died != nil {
 		return f
 	}
 	s.mu.Lock()
@@ -112,11 +119,22 @@ func (p *Plan) control(ctx context.Context, s *session, of *probe, f finding) fi
 		if !less || !s.sample.effects.ok() || !got.fine() || saysReplayed(got) || c.once(ctx, since, in).verdict != Fail {
 			return f
 		}
-		s.doubt("a plain request that was answered %s was not counted as one effect: the count has an end, or counts something else", got)
+		s.doubt("a plain request that was answered %s was not counted as one effect%s", got, s.ended(since))
 		return incomplete("%v", s.doubtful)
 	}
 	s.lost(got.err)
 	return incomplete("the service stopped answering: %v", got.err)
+}
+
+// ended names a count of everything that did not grow, and its value, for a reason.
+func (s *session) ended(since tally) string {
+	for i, counter := range s.config.Counters {
+		if !counter.PerIntent() {
+			return fmt.Sprintf(": %s stays at %d. If that is a list, the list ends at %d: count a total, by SQL, or one intent by {{n}}",
+				counter.Name(), since.counts[i], since.counts[i])
+		}
+	}
+	return ": something else is counted"
 }
 
 // silent reports whether there were requests, and none was answered.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
 // gate stands before a service, and may answer in its place.
@@ -30,7 +31,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// counting is an oracle by a function.
+// counting is a counter by a function.
 type counting func() (int64, error)
 
 func (counting) Name() string                                                { return "the count" }
@@ -114,12 +115,13 @@ func TestCountsOfSomethingElse(t *testing.T) {
 	for name, one := range map[string]struct {
 		count func(taken int64) int64
 		want  []string
+		says  string // a part of a reason
 	}{
-		"has an end":     {func(taken int64) int64 { return min(taken, 9) }, nil},
-		"moves":          {func(taken int64) int64 { return taken + others.Add(1) }, nil},
-		"stands still":   {func(int64) int64 { return 7 }, []string{"BASIC-01"}},
-		"two for one":    {func(taken int64) int64 { return 2 * taken }, []string{"BASIC-01"}},
-		"counts rightly": {func(taken int64) int64 { return taken }, nil},
+		"has an end":     {func(taken int64) int64 { return min(taken, 9) }, nil, "the list ends at 9"},
+		"moves":          {func(taken int64) int64 { return taken + others.Add(1) }, nil, "changed by"},
+		"stands still":   {func(int64) int64 { return 7 }, []string{"BASIC-01"}, "the list ends at 7"},
+		"two for one":    {func(taken int64) int64 { return 2 * taken }, []string{"BASIC-01"}, "4 effects"},
+		"counts rightly": {func(taken int64) int64 { return taken }, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -128,6 +130,9 @@ func TestCountsOfSomethingElse(t *testing.T) {
 			_, report := runTrial(t, config)
 			if diff := cmp.Diff(one.want, failures(report)); diff != "" {
 				t.Errorf("failed (-want +got):\n%s", diff)
+			}
+			if !slices.ContainsFunc(report.Results, func(r check.Result) bool { return strings.Contains(r.Reason, one.says) }) {
+				t.Errorf("no reason says %q", one.says)
 			}
 			if open := report.Count(check.Incomplete) > 0; open != (name != "counts rightly") {
 				t.Errorf("%d were not judged", report.Count(check.Incomplete))
@@ -191,7 +196,7 @@ func TestLimitOfRates(t *testing.T) {
 func TestKeyHasAPlace(t *testing.T) {
 	t.Parallel()
 	for _, key := range []check.KeyPlace{
-		{In: check.KeyInHeader, Name: "X: y\r\nInjected"}, {In: check.KeyInHeader, Name: "a b"}, {In: check.KeyInJSON, Name: "/a/b"},
+		{In: "header", Name: "X: y\r\nInjected"}, {In: "header", Name: "a b"}, {In: "json", Name: "/a/b"},
 	} {
 		config := trial(t, http.NotFoundHandler())
 		config.Key = key
@@ -200,7 +205,7 @@ func TestKeyHasAPlace(t *testing.T) {
 		}
 	}
 	config := trial(t, http.NotFoundHandler())
-	config.Key, config.Template.Body = check.KeyPlace{In: check.KeyInJSON, Name: "/key"}, []byte(`{"n":{{n}},"of":{{var:account}}}`)
+	config.Key, config.Template.Body = check.KeyPlace{In: "json", Name: "/key"}, []byte(`{"n":{{n}},"of":{{var:account}}}`)
 	if _, err := check.NewPlan(config); err != nil {
 		t.Errorf("a body with places: %v", err)
 	}

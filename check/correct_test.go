@@ -198,7 +198,7 @@ func TestResourcePasses(t *testing.T) {
 
 // outdated counts what there was a while ago, as a page does that is cached.
 type outdated struct {
-	check.Oracle
+	check.Counter
 
 	keeps time.Duration
 
@@ -211,7 +211,7 @@ func (o *outdated) Count(ctx context.Context, fill func(string) string) (n int64
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if time.Since(o.at) > o.keeps {
-		if o.count, err = o.Oracle.Count(ctx, fill); err != nil {
+		if o.count, err = o.Counter.Count(ctx, fill); err != nil {
 			return 0, err
 		}
 		o.at = time.Now()
@@ -228,7 +228,7 @@ func TestOutdatedCountAccusesNobody(t *testing.T) {
 		<-time.After(150 * time.Millisecond)
 		d.orders.ServeHTTP(w, r)
 	})
-	config := trial(t, d, &outdated{Oracle: d, keeps: 350 * time.Millisecond})
+	config := trial(t, d, &outdated{Counter: d, keeps: 350 * time.Millisecond})
 	config.Settle, config.Only = time.Second, []string{"basics", "KEY-01", "last"}
 	expectBad(t, config)
 }

@@ -21,7 +21,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
 // orders is an application that takes orders: POST /orders, with an item.
@@ -153,7 +153,7 @@ func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // trial is a configuration for orders; its URL is that of a server of the handler.
-func trial(t *testing.T, handler http.Handler, oracles ...check.Oracle) check.Config {
+func trial(t *testing.T, handler http.Handler, counters ...check.Counter) check.Config {
 	t.Helper()
 	profile, _ := check.ProfileNamed("ietf")
 	return check.Config{
@@ -162,7 +162,7 @@ func trial(t *testing.T, handler http.Handler, oracles ...check.Oracle) check.Co
 			Header: []wire.Field{{Name: "Content-Type", Value: "application/json"}},
 			Body:   []byte(`{"item":"brass gears","n":{{n}}}`),
 		},
-		Profile: profile, Oracles: oracles, Level: check.LevelStrict, Rate: 1e4, Settle: 100 * time.Millisecond,
+		Profile: profile, Counters: counters, Level: check.LevelStrict, Rate: 1e4, Settle: 100 * time.Millisecond,
 		Only: []string{"basics", "keys", "mismatch", "last"},
 	}
 }

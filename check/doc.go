@@ -2,7 +2,7 @@
 // twice: it sends one intent again and again, in all the ways in which that
 // happens in the wild, and looks what became of it.
 //
-//	plan, err := check.NewPlan(check.Config{Template: …, Profile: …, Oracles: …})
+//	plan, err := check.NewPlan(check.Config{Template: …, Profile: …, Counters: …})
 //	// plan.Requests is the most that will be sent to the service under test
 //	report, err := plan.Run(ctx)
 //
@@ -11,11 +11,11 @@
 //	NewPlan ─ counts stand still ─ sample (two intents, once each) ─ each check ─ control ─ Report
 //	  │         (control.go)            │                             │            │
 //	  │                                 │                             │            └ saw nothing? is the service still there?
-//	  │                                 │                             └ intent ─ send, again … ─ answers alike? ─ oracle: one effect?
+//	  │                                 │                             └ intent ─ send, again … ─ answers alike? ─ counter: one effect?
 //	  │                                 └ what differs between two intents may differ between two answers of one
 //	  └ chooses the checks and counts their requests: more are never sent
 //
-// Answers can lie, so an [Oracle] counts effects. Where there is none, a check
+// Answers can lie, so an [Counter] counts effects. Where there is none, a check
 // that needs one is [Incomplete], and never [Pass]. Requests go out by package
 // wire, which sends exactly what it is given, exactly once.
 //
@@ -31,6 +31,6 @@
 //	retry.go                  sending again as a patient client does
 //	mask.go, evidence.go      what a report keeps, without secrets
 //
-// The packages below: source reads the request, oracle and observe count, operate
+// The packages below: source reads the request, effects and observe count, operate
 // restarts the service, webform fills in pages, wire sends, and report writes.
 package check

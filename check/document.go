@@ -3,6 +3,8 @@ package check
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,7 +17,7 @@ import (
 
 	"golang.org/x/net/html"
 
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
 // spot is one place of a document, and what stands there.
@@ -27,8 +29,16 @@ type spot struct {
 	page  bool // it stands in HTML
 }
 
-// maxDecoded bounds an answer that came compressed.
-const maxDecoded = 4 << 20
+// The bounds of what is looked at of an answer.
+const (
+	// maxDecoded is the longest answer that came compressed.
+	maxDecoded = 4 << 20
+	// maxCompared is the longest body that is taken apart, maxSpots how many places
+	// of it are kept, and maxPlace the longest name of one.
+	maxCompared = 1 << 20
+	maxSpots    = 20_000
+	maxPlace    = 512
+)
 
 // plain is the body of an answer without its coding. One that cannot be decoded
 // is taken as it stands.
@@ -48,8 +58,12 @@ func plain(a *wire.Answer) []byte {
 }
 
 // spots takes a body apart, in an order that does not depend on that of the
-// members of a JSON object.
+// members of a JSON object. A body that is too long yields none, and one with too
+// many places the first maxSpots.
 func spots(contentType string, body []byte) []spot {
+	if len(body) > maxCompared {
+		return nil
+	}
 	if doc, ok := decodeJSON(body); ok {
 		return jsonSpots(nil, "", "", doc)
 	}
@@ -71,6 +85,17 @@ func decodeJSON(body []byte) (doc any, ok bool) {
 }
 
 func jsonSpots(all []spot, place, name string, doc any) []spot {
+	switch {
+	case len(all) >= maxSpots:
+		return all
+	case len(place) > maxPlace: // what is below counts as one value
+		raw, err := json.Marshal(doc)
+		if err != nil {
+			raw = []byte(fmt.Sprint(doc))
+		}
+		sum := sha256.Sum256(raw)
+		return append(all, spot{place: place[:maxPlace], name: brief(name), value: hex.EncodeToString(sum[:]), bare: true})
+	}
 	switch node := doc.(type) {
 	case map[string]any:
 		for _, member := range slices.Sorted(maps.Keys(node)) {
@@ -106,7 +131,7 @@ func escapeStep(name string) string {
 func pageSpots(body []byte) []spot {
 	var all []spot
 	in := html.NewTokenizer(bytes.NewReader(body))
-	for {
+	for len(all) < maxSpots {
 		switch in.Next() {
 		case html.ErrorToken:
 			return all
@@ -131,10 +156,14 @@ func pageSpots(body []byte) []spot {
 		case html.EndTagToken, html.CommentToken, html.DoctypeToken:
 		}
 	}
+	return all
 }
 
 func wordSpots(all []spot, text string, page bool) []spot {
 	for word := range strings.FieldsSeq(text) {
+		if len(all) >= maxSpots {
+			break
+		}
 		all = append(all, spot{place: "word " + strconv.Itoa(len(all)+1), value: word, page: page})
 	}
 	return all

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/semel-dev/semel/check/webform"
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/webform"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
 // edit is a form that somebody went back to, changed in an ordinary field, and
@@ -35,7 +35,7 @@ func (p *probe) edit(ctx context.Context, in *intent) (edit, error) {
 		typed = []webform.Field{{Value: string(template.Body)}}
 	}
 	open := slices.ContainsFunc(typed, func(f webform.Field) bool {
-		field := Template{Body: []byte(f.Value)}
+		field := Template{Body: []byte(strings.Join(fieldTexts(f), " "))}
 		return !hidden[f.Name] && field.Varies()
 	})
 	if !open {

@@ -8,24 +8,24 @@ import (
 	"time"
 )
 
-// tally is how many effects there were at one moment, by oracle.
+// tally is how many effects there were at one moment, by counter.
 type tally struct {
-	counts []int64 // zero for oracles that count for one intent, which had none
+	counts []int64 // zero for counters that count for one intent, which had none
 	at     time.Time
 	err    error
 }
 
 // before counts what is there already. Intents that are named had effects
-// before; of others, an oracle that counts for one intent has seen none. It costs
+// before; of others, a counter that counts for one intent has seen none. It costs
 // nothing where there is nothing to count.
 func (p *probe) before(ctx context.Context, of ...*intent) tally {
-	t := tally{counts: make([]int64, len(p.run.config.Oracles))}
+	t := tally{counts: make([]int64, len(p.run.config.Counters))}
 	if p.run.books.stale(p.run.sentSoFar()) && !p.run.letSettle(ctx) {
 		t.err = ctx.Err()
 		return t
 	}
 	t.at = time.Now()
-	for i := range p.run.config.Oracles {
+	for i := range p.run.config.Counters {
 		each, err := p.countEach(ctx, i, of)
 		if t.counts[i], t.err = total(each), err; err != nil {
 			return t
@@ -38,31 +38,31 @@ func (p *probe) before(ctx context.Context, of ...*intent) tally {
 // altogether leaves out what was counted for single intents.
 func (s *session) altogether(counts []int64) []int64 {
 	counts = slices.Clone(counts)
-	for i, oracle := range s.config.Oracles {
-		if oracle.PerIntent() {
+	for i, counter := range s.config.Counters {
+		if counter.PerIntent() {
 			counts[i] = 0
 		}
 	}
 	return counts
 }
 
-// countEach is what the i-th oracle counts for each of the intents, or once for
+// countEach is what the i-th counter counts for each of the intents, or once for
 // everything. Two intents for which it is asked the same are counted by one
 // answer.
 func (p *probe) countEach(ctx context.Context, i int, of []*intent) ([]counted, error) {
-	oracle := p.run.config.Oracles[i]
-	if !oracle.PerIntent() {
+	counter := p.run.config.Counters[i]
+	if !counter.PerIntent() {
 		of = []*intent{nil}
 	}
 	var all []counted
 	had := map[string]bool{}
 	for _, in := range of {
-		n, filled, err := p.run.count(ctx, oracle, in)
+		n, filled, err := p.run.count(ctx, counter, in)
 		if err != nil {
 			return nil, err
 		}
 		if !had[filled] {
-			all = append(all, counted{oracle: i, in: in, where: p.check.ID, n: n})
+			all = append(all, counted{counter: i, in: in, where: p.check.ID, n: n})
 		}
 		had[filled] = true
 	}
@@ -78,10 +78,10 @@ func total(all []counted) int64 {
 	return sum
 }
 
-// count asks an oracle, for an intent or, with nil, for everything. It says, too,
+// count asks a counter, for an intent or, with nil, for everything. It says, too,
 // what was filled in: two intents for which that is the same are counted by one
 // answer.
-func (s *session) count(ctx context.Context, oracle Oracle, in *intent) (n int64, filled string, err error) {
+func (s *session) count(ctx context.Context, counter Counter, in *intent) (n int64, filled string, err error) {
 	s.mu.Lock()
 	s.lookUps++
 	doubtful := s.doubtful
@@ -99,8 +99,8 @@ func (s *session) count(ctx context.Context, oracle Oracle, in *intent) (n int64
 		}
 		return text
 	}
-	if n, err = oracle.Count(ctx, fill); err != nil {
-		return 0, "", fmt.Errorf("%s: %w", oracle.Name(), err)
+	if n, err = counter.Count(ctx, fill); err != nil {
+		return 0, "", fmt.Errorf("%s: %w", counter.Name(), err)
 	}
 	return n, filled, nil
 }
@@ -109,7 +109,7 @@ func (s *session) count(ctx context.Context, oracle Oracle, in *intent) (n int64
 // effects since then. It waits for the least until the configuration's Settle,
 // and is not a pass where nobody can tell.
 func (p *probe) effects(ctx context.Context, since tally, least, most int64, of ...*intent) finding {
-	if len(p.run.config.Oracles) == 0 {
+	if len(p.run.config.Counters) == 0 {
 		return uncounted()
 	}
 	if since.err != nil {
@@ -125,7 +125,7 @@ func (p *probe) effects(ctx context.Context, since tally, least, most int64, of 
 		case err != nil:
 			return incomplete("%v", err)
 		case seen.disagree() && time.Now().After(deadline):
-			return incomplete("the oracles disagree: %s", seen)
+			return incomplete("the counters disagree: %s", seen)
 		case !seen.disagree() && seen.counts[0] > most:
 			return failed("%s instead of %s", effectsText(seen.counts[0]), rangeText(least, most))
 		case !seen.disagree() && seen.counts[0] >= least:
@@ -133,6 +133,9 @@ func (p *probe) effects(ctx context.Context, since tally, least, most int64, of 
 				p.run.learnLag(time.Since(since.at))
 			}
 			return passed()
+		case seen.counts[0] < 0 && time.Now().After(deadline):
+			p.run.doubt("%s fell by %d: something is removed meanwhile, so count for one intent, such as by {{n}}", seen.names[0], -seen.counts[0])
+			return incomplete("%v", p.run.isDoubtful())
 		case time.Now().After(deadline):
 			p.less.Store(true)
 			return failed("%s instead of %s", effectsText(seen.counts[0]), rangeText(least, most))
@@ -146,18 +149,18 @@ func (p *probe) effects(ctx context.Context, since tally, least, most int64, of 
 // answersAll reports whether the check counts when every request was answered, so
 // that what is seen later comes later.
 func (p *probe) answersAll() bool {
-	return slices.Contains([]Group{sampling, Basics, KeySyntax, Mismatch}, p.check.Group)
+	return slices.Contains([]string{sampling, groupBasics, groupKeySyntax, groupMismatch}, p.check.Group)
 }
 
 // uncounted is what a check comes to that nobody counts for.
 func uncounted() finding {
-	return incomplete("answers can lie: say how effects are counted, such as with --count-json")
+	return incomplete("answers can lie: say how effects are counted, such as with --count json:…")
 }
 
 // counted is effects for a check that has judged answers: what nobody counts
-// does not fail it, unless it needs an oracle.
+// does not fail it, unless it needs a counter.
 func (p *probe) counted(ctx context.Context, since tally, least, most int64, of ...*intent) finding {
-	if len(p.run.config.Oracles) == 0 && !p.check.NeedsOracle {
+	if len(p.run.config.Counters) == 0 && !p.check.NeedsCount {
 		return passed()
 	}
 	return p.effects(ctx, since, least, most, of...)
@@ -199,7 +202,7 @@ func (s *session) letSettle(ctx context.Context) bool {
 	return lag == 0 || pause(ctx, lag)
 }
 
-// sighting is what each oracle counted since.
+// sighting is what each counter counted since.
 type sighting struct {
 	names  []string
 	counts []int64
@@ -214,7 +217,7 @@ func (s sighting) disagree() bool {
 	return false
 }
 
-// String says what each oracle counted.
+// String says what each counter counted.
 func (s sighting) String() string {
 	parts := make([]string, len(s.counts))
 	for i, n := range s.counts {
@@ -227,15 +230,15 @@ func (s sighting) String() string {
 // come to most together with the others, and alone to one.
 func (p *probe) seen(ctx context.Context, since tally, most int64, of []*intent) (sighting, error) {
 	var s sighting
-	now := make([]int64, len(p.run.config.Oracles))
-	for i, oracle := range p.run.config.Oracles {
+	now := make([]int64, len(p.run.config.Counters))
+	for i, counter := range p.run.config.Counters {
 		each, err := p.countEach(ctx, i, of)
 		if err != nil {
 			return s, err
 		}
-		s.names = append(s.names, oracle.Name())
+		s.names = append(s.names, counter.Name())
 		s.counts = append(s.counts, total(each)-since.counts[i])
-		if !oracle.PerIntent() {
+		if !counter.PerIntent() {
 			now[i] = total(each)
 			continue
 		}

@@ -4,14 +4,16 @@ import (
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
 const (
@@ -19,6 +21,10 @@ const (
 	// check.
 	evidenceBytes     = 4 << 10
 	evidenceExchanges = 40
+	// headerLines of an answer are kept, and of each line searchedBytes until it is
+	// masked, and headerBytes then.
+	headerLines = 50
+	headerBytes = 1 << 10
 	// hexBytes of a body that is no text are shown.
 	hexBytes = 64
 )
@@ -128,20 +134,50 @@ func (e *Exchange) forget() {
 	if e.Request != nil && len(e.Request.Body) > searchedBytes {
 		e.RequestBytes, e.Request.Body = len(e.Request.Body), bytes.Clone(e.Request.Body[:searchedBytes])
 	}
-	if e.Answer != nil && len(e.Answer.Body) > searchedBytes {
-		short := *e.Answer
-		e.AnswerBytes, short.Body = len(short.Body), bytes.Clone(short.Body[:searchedBytes])
-		e.Answer = &short
+	e.Error = shortened(e.Error, searchedBytes)
+	if e.Answer == nil {
+		return
 	}
+	short := *e.Answer
+	short.Header = firstLines(short.Header)
+	if len(short.Body) > searchedBytes {
+		e.AnswerBytes, short.Body = len(short.Body), bytes.Clone(short.Body[:searchedBytes])
+	}
+	e.Answer = &short
+}
+
+// firstLines returns the lines of a header that a report shows, and one more, under a
+// name that no header has, with the number of those left out.
+func firstLines(header http.Header) http.Header {
+	kept, left := http.Header{}, 0
+	for i, f := range fields(header) {
+		if i >= headerLines || len(f.Name) > headerBytes {
+			left++
+			continue
+		}
+		kept[f.Name] = append(kept[f.Name], strings.Clone(f.Value[:min(len(f.Value), searchedBytes)]))
+	}
+	if left > 0 {
+		kept["…"] = []string{fmt.Sprintf("%d more lines", left)}
+	}
+	return kept
 }
 
 // cut drops what a report does not keep.
 func (e *Exchange) cut() {
 	if e.Request != nil {
 		e.Request.Body = beginning(e.Request.Body)
+		for i := range e.Request.Header {
+			e.Request.Header[i].Value = shortened(e.Request.Header[i].Value, headerBytes)
+		}
 	}
 	if e.Answer != nil {
 		e.Answer.Body = beginning(e.Answer.Body)
+		for _, values := range e.Answer.Header {
+			for i := range values {
+				values[i] = shortened(values[i], headerBytes)
+			}
+		}
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
 // A plan says what would be sent, and sends nothing.
@@ -45,7 +45,7 @@ func ExamplePlan_Run() {
 	profile, _ := check.ProfileNamed("ietf")
 	plan, err := check.NewPlan(check.Config{
 		Template: check.Template{Method: http.MethodPost, URL: server.URL + "/orders", Body: []byte(`{"number":{{n}}}`)},
-		Profile:  profile, Oracles: []check.Oracle{app}, Settle: 100 * time.Millisecond, Only: []string{"BASIC-01", "BASIC-02"},
+		Profile:  profile, Counters: []check.Counter{app}, Settle: 100 * time.Millisecond, Only: []string{"BASIC-01", "BASIC-02"},
 	})
 	if err != nil {
 		panic(err)
@@ -65,23 +65,7 @@ func ExamplePlan_Run() {
 	// fine: false
 }
 
-// A receiver of webhooks is tried with signatures as its sender makes them.
-func ExampleSignWebhook() {
-	secret, err := check.DecodeSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
-	if err != nil {
-		panic(err)
-	}
-	fmt.Println(check.SignWebhook(secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`)))
-	// Output: v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=
-}
-
 func ExampleValues_Fill() {
 	fmt.Println(check.Values{"n": "17"}.Fill("/orders/{{n}}?of={{var:tenant}}"))
 	// Output: /orders/17?of={{var:tenant}}
-}
-
-func ExampleAt() {
-	doc := map[string]any{"orders": []any{map[string]any{"id": "o-1"}}}
-	fmt.Println(check.At(doc, "/orders/0/id"))
-	// Output: o-1 true
 }

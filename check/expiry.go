@@ -16,7 +16,7 @@ const (
 func expiries() []Check {
 	return []Check{
 		{
-			ID: "EXP-01", Group: Expiry, Level: LevelMust, NeedsOracle: true,
+			ID: "EXP-01", Group: groupExpiry, Level: LevelMust, NeedsCount: true,
 			Says:     "Until the retention has passed, a repetition gets the first answer.",
 			Source:   "draft -07 §2.3; Semel promise 2",
 			Advice:   "Keep the record for as long as the published policy says, counted from the end of the request.",
@@ -25,7 +25,7 @@ func expiries() []Check {
 			unfit:    wantsRetention, run: afterSample(remembers),
 		},
 		{
-			ID: "EXP-02", Group: Expiry, Level: LevelMust, NeedsOracle: true,
+			ID: "EXP-02", Group: groupExpiry, Level: LevelMust, NeedsCount: true,
 			Says:     "After the retention, a repetition is executed anew, or refused clearly; the old answer does not hide a new effect.",
 			Source:   "draft -07 §2.3",
 			Advice:   "Let claim and answer expire together, in one step.",
@@ -115,9 +115,9 @@ func (p *probe) expired(ctx context.Context, a attempt, again reply) (f finding,
 		return anew, false
 	case anew.ok() && refused:
 		return failed("the repetition after the retention is refused by %s, but was executed", again), false
-	case anew.ok() && p.run.config.Profile.Repeat != RepeatAccepted:
-		if old := p.reveals(a.first, again); old != "" {
-			return failed("the repetition after the retention was executed, but got the old answer: %s", old), false
+	case anew.ok() && p.run.config.Profile.Repeat != repeatAccepted:
+		if old := p.resembles(a.first, again); old.what != "" && !old.weak {
+			return failed("the repetition after the retention was executed, but got the old answer: %s", old.what), false
 		}
 		return anew, false
 	case anew.ok():
@@ -126,7 +126,7 @@ func (p *probe) expired(ctx context.Context, a attempt, again reply) (f finding,
 	if f = p.once(ctx, a.since, a.in); !f.ok() {
 		return f, false
 	}
-	if again.fine() && p.wrongRepeat(a.first, again) != "" {
+	if again.fine() && p.rightRepeat(a.first, again).verdict == Fail {
 		return passedBut("the repetition after the retention is answered %s, and finds what is there", again), false
 	}
 	return f, true

@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
 // forms are checks of a page's form, as a person with a browser meets it.
 func forms() []Check {
 	return []Check{
 		{
-			ID: "FORM-01", Group: Keyless, Level: LevelMust, NeedsOracle: true,
+			ID: "FORM-01", Group: groupKeyless, Level: LevelMust, NeedsCount: true,
 			Says:     "A double click, and one more click later, have one effect.",
 			Source:   "Semel promise 2; docs/forms.md",
 			Advice:   "Give every page a token of its own in a hidden field, and let token and content together be the key of the intent.",
@@ -20,7 +20,7 @@ func forms() []Check {
 			unfit:    wantsBrowser, run: submitsOnce,
 		},
 		{
-			ID: "FORM-02", Group: Keyless, Level: LevelMust,
+			ID: "FORM-02", Group: groupKeyless, Level: LevelMust,
 			Says:     "A form that is sent twice leads to the same place both times.",
 			Source:   "Semel promise 2; docs/forms.md",
 			Advice:   "Answer the repetition from the record of the first: the person sees only the last answer.",
@@ -28,7 +28,7 @@ func forms() []Check {
 			unfit:    wantsBrowser, run: pair(leadsToOnePlace),
 		},
 		{
-			ID: "FORM-03", Group: Keyless, Level: LevelMust, NeedsOracle: true,
+			ID: "FORM-03", Group: groupKeyless, Level: LevelMust, NeedsCount: true,
 			Says:     "A form that the browser resends by itself, because its connection was lost, has one effect.",
 			Source:   "RFC 9110 §9.2.2; RFC 9112 §9.3.1; docs/forms.md",
 			Advice:   "Buttons that lock and scripts do not stop this: browsers send the same bytes again without asking the page. The server has to know the intent.",
@@ -36,7 +36,7 @@ func forms() []Check {
 			unfit:    wantsBrowser, run: resendsOnce,
 		},
 		{
-			ID: "FORM-04", Group: Keyless, Level: LevelMust, NeedsOracle: true,
+			ID: "FORM-04", Group: groupKeyless, Level: LevelMust, NeedsCount: true,
 			Says:     "Back, another value in the same page, and send: that is a new intent, and is carried out.",
 			Source:   "docs/forms.md",
 			Advice:   "Let the content of the form be a part of the key: a page's token alone comes twice for good reasons.",
@@ -44,7 +44,7 @@ func forms() []Check {
 			unfit:    wantsBrowser, run: executesEdited,
 		},
 		{
-			ID: "FORM-05", Group: Keyless, Level: LevelMust, NeedsOracle: true,
+			ID: "FORM-05", Group: groupKeyless, Level: LevelMust, NeedsCount: true,
 			Says:     "Two open pages with different contents are two intents.",
 			Source:   "docs/forms.md",
 			Advice:   "Do not keep one token for each session: every page that is shown needs its own.",
@@ -52,7 +52,7 @@ func forms() []Check {
 			unfit:    wantsBrowser, run: executesBothTabs,
 		},
 		{
-			ID: "FORM-06", Group: Keyless, Level: LevelMust,
+			ID: "FORM-06", Group: groupKeyless, Level: LevelMust,
 			Says:     "Who sent a form twice is shown no error.",
 			Source:   "Semel promise 2; docs/forms.md",
 			Advice:   "Do not let the repetition run into a unique column or a used-up token: the first was carried out, and that is what the person has to see.",

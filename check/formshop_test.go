@@ -16,6 +16,7 @@ import (
 type formShop struct {
 	mistake mistake
 	shows   bool   // the answer is a page, and no redirect
+	strict  int    // the status of a form without an amount and a file; zero takes it
 	coding  string // the enctype of the form
 
 	mu      sync.Mutex
@@ -41,7 +42,7 @@ func newFormShop(m mistake) *formShop {
 	return &formShop{mistake: m, done: map[string]int64{}, current: map[string]string{}}
 }
 
-// Name, PerIntent and Count make it an oracle.
+// Name, PerIntent and Count make it a counter.
 func (s *formShop) Name() string    { return "the orders" }
 func (s *formShop) PerIntent() bool { return false }
 func (s *formShop) Count(context.Context, func(string) string) (int64, error) {
@@ -88,8 +89,12 @@ func (s *formShop) take(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "forged", http.StatusForbidden)
 		return
 	}
+	if s.strict != 0 && r.PostFormValue("amount") == "" && fileName(r) == "" {
+		http.Error(w, "how much?", s.strict)
+		return
+	}
 	token := r.PostFormValue("token")
-	key := token + " " + r.PostFormValue("amount") + " " + r.PostFormValue("note")
+	key := token + " " + r.PostFormValue("amount") + " " + r.PostFormValue("note") + fileName(r)
 	s.mu.Lock()
 	if s.mistake == tokenOnly {
 		key = token
@@ -118,6 +123,14 @@ func (s *formShop) take(w http.ResponseWriter, r *http.Request) {
 	default:
 		s.answer(w, r, key, order, again)
 	}
+}
+
+// fileName is the name of the form's file; empty for none.
+func fileName(r *http.Request) string {
+	if r.MultipartForm == nil || len(r.MultipartForm.File["file"]) == 0 {
+		return ""
+	}
+	return r.MultipartForm.File["file"][0].Filename
 }
 
 func (s *formShop) answer(w http.ResponseWriter, r *http.Request, key string, order int64, again bool) {

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/check"
@@ -25,6 +26,9 @@ func serve(t *testing.T, handler http.Handler) string {
 // announced. It may end early with the context alone.
 func run(ctx context.Context, t *testing.T, config check.Config) *check.Report {
 	t.Helper()
+	if config.Settle == 0 {
+		config.Settle = 200 * time.Millisecond
+	}
 	plan, err := check.NewPlan(config)
 	if err != nil {
 		t.Fatal(err)

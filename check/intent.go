@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -12,7 +13,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/place"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
 // intent is one wish: every attempt of it has the same key and the same values.
@@ -155,19 +157,19 @@ func pick(answer *wire.Answer, pointer string) (string, error) {
 	if answer.Status >= 300 {
 		return "", fmt.Errorf("the answer is %s, where one with %s was expected", reply{Answer: answer}, pointer)
 	}
-	var doc any
-	if err := json.Unmarshal(answer.Body, &doc); err != nil {
-		return "", fmt.Errorf("the answer is no JSON: %w", err)
+	doc, ok := decodeJSON(answer.Body)
+	if !ok {
+		return "", errors.New("the answer is not JSON")
 	}
-	value, ok := At(doc, pointer)
+	value, ok := place.At(doc, pointer)
 	if !ok {
 		return "", fmt.Errorf("the answer has nothing at %s", pointer)
 	}
 	switch v := value.(type) {
 	case string:
 		return v, nil
-	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64), nil
+	case json.Number:
+		return v.String(), nil
 	}
 	return "", fmt.Errorf("what stands at %s is neither text nor a number", pointer)
 }

@@ -23,7 +23,7 @@ func TestInterruptedRunIsReported(t *testing.T) {
 	defer cancel()
 	plan, err := check.NewPlan(check.Config{
 		Template: check.Template{Method: "POST", URL: server.URL + "/things"}, Profile: profile,
-		Oracles: []check.Oracle{app}, Only: []string{"BASIC-01", "BASIC-02"},
+		Counters: []check.Counter{app}, Only: []string{"BASIC-01", "BASIC-02"},
 		Progress: func(_, _ int, id string) {
 			if id == "BASIC-02" {
 				cancel()

@@ -6,53 +6,52 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
 // KeyPlace is where the key of an intent goes.
 type KeyPlace struct {
-	In   KeyIn
+	// In is the part of the request: "header", "json", "form" or "query"; "template"
+	// means where {{key}} or {{minted}} is, and "nowhere" a service without keys.
+	In   string
 	Name string // of the header, query parameter or form field; a JSON pointer
 	// Quoted writes a header's value as a String of RFC 8941: "abc".
 	Quoted bool
 }
 
-// KeyIn is a part of a request.
-type KeyIn string
-
 // Where keys go.
 const (
-	KeyInHeader   KeyIn = "header"
-	KeyInJSON     KeyIn = "json"
-	KeyInForm     KeyIn = "form"
-	KeyInQuery    KeyIn = "query"
-	KeyInTemplate KeyIn = "template" // where {{key}} or {{minted}} stands
-	KeyNowhere    KeyIn = "nowhere"  // the service knows no keys
+	keyInHeader   = "header"
+	keyInJSON     = "json"
+	keyInForm     = "form"
+	keyInQuery    = "query"
+	keyInTemplate = "template" // where {{key}} or {{minted}} stands
+	keyNowhere    = "nowhere"  // the service knows no keys
 )
 
 // put writes the key into the request.
 func (k KeyPlace) put(r *wire.Request, key string) error {
 	switch k.In {
-	case KeyInHeader:
+	case keyInHeader:
 		r.Set(k.Name, k.spell(key))
-	case KeyInQuery:
+	case keyInQuery:
 		query := r.URL.Query()
 		query.Set(k.Name, key)
 		r.URL.RawQuery = query.Encode()
-	case KeyInForm:
+	case keyInForm:
 		form, err := url.ParseQuery(string(r.Body))
 		if err != nil {
 			return fmt.Errorf("the body is no form, so the key cannot go into its field %q: %w", k.Name, err)
 		}
 		form.Set(k.Name, key)
 		r.Body = []byte(form.Encode())
-	case KeyInJSON:
+	case keyInJSON:
 		body, err := withMember(r.Body, k.Name, key)
 		if err != nil {
 			return err
 		}
 		r.Body = body
-	case KeyInTemplate, KeyNowhere:
+	case keyInTemplate, keyNowhere:
 	}
 	return nil
 }

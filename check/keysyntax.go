@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
 // longKeys are the lengths that KEY-06 tries, in bytes. Columns and indexes end
@@ -38,7 +38,7 @@ func keys() []Check {
 func keysTaken() []Check {
 	return []Check{
 		{
-			ID: "KEY-01", Group: KeySyntax, Level: LevelShould, NeedsOracle: true,
+			ID: "KEY-01", Group: groupKeySyntax, Level: LevelShould, NeedsCount: true,
 			Says:     "A request without a key is executed, or refused without an effect.",
 			Source:   "draft -07 §2.7",
 			Advice:   "Answer a missing key by 400 and a problem document, before anything is done.",
@@ -46,7 +46,7 @@ func keysTaken() []Check {
 			unfit:    wantsHeader, run: takesNoKey,
 		},
 		{
-			ID: "KEY-02", Group: KeySyntax, Level: LevelMust,
+			ID: "KEY-02", Group: groupKeySyntax, Level: LevelMust,
 			Says:     "An empty key is not one key that everybody shares.",
 			Source:   "draft -07 §2.1; Semel promise 5",
 			Advice:   "Refuse an empty key, or treat it as none.",
@@ -54,7 +54,7 @@ func keysTaken() []Check {
 			unfit:    wantsChosenKey, run: takesNoEmptyKey,
 		},
 		{
-			ID: "KEY-03", Group: KeySyntax, Level: LevelShould,
+			ID: "KEY-03", Group: groupKeySyntax, Level: LevelShould,
 			Says:     `"abc" and abc are the same key.`,
 			Source:   "RFC 8941 §3.3.3; docs/http.md",
 			Advice:   parseOnce,
@@ -62,7 +62,7 @@ func keysTaken() []Check {
 			unfit:    wantsQuoted, run: takesQuotesOff,
 		},
 		{
-			ID: "KEY-04", Group: KeySyntax, Level: LevelShould, NeedsOracle: true,
+			ID: "KEY-04", Group: groupKeySyntax, Level: LevelShould, NeedsCount: true,
 			Says:     "A request with two keys is refused without an effect.",
 			Source:   "draft -07 §2.1; RFC 8941 §4.2",
 			Advice:   "Look at all lines of the header, not at the first.",
@@ -70,7 +70,7 @@ func keysTaken() []Check {
 			unfit:    wantsUnsigned, run: refusesTwoLines,
 		},
 		{
-			ID: "KEY-05", Group: KeySyntax, Level: LevelMust,
+			ID: "KEY-05", Group: groupKeySyntax, Level: LevelMust,
 			Says:     "A key of 255 bytes works like any other, or is refused each time.",
 			Source:   "docs/http.md",
 			Advice:   "Check the length before anything is done.",
@@ -83,15 +83,15 @@ func keysTaken() []Check {
 func keysApart() []Check {
 	return []Check{
 		{
-			ID: "KEY-06", Group: KeySyntax, Level: LevelMust,
-			Says:     "Long keys that differ at their end only are two keys.",
+			ID: "KEY-06", Group: groupKeySyntax, Level: LevelMust,
+			Says:     "Long keys that differ at their end only are refused, or are two keys.",
 			Source:   "Semel promise 5",
 			Advice:   "Never cut a key: refuse one that is too long, or keep its digest.",
 			requests: sends(2 * len(longKeys())),
 			unfit:    wantsChosenKey, run: cutsNoKey,
 		},
 		{
-			ID: "KEY-07", Group: KeySyntax, Level: LevelShould,
+			ID: "KEY-07", Group: groupKeySyntax, Level: LevelShould,
 			Says:     "A key of 8192 bytes is refused by 4xx, or works.",
 			Source:   "RFC 9110 §5.4; Semel promise 8",
 			Advice:   "Check the length before anything is done, and answer 400.",
@@ -99,7 +99,7 @@ func keysApart() []Check {
 			unfit:    wantsHeader, run: takesLongKey(hugeKey),
 		},
 		{
-			ID: "KEY-08", Group: KeySyntax, Level: LevelShould, NeedsOracle: true,
+			ID: "KEY-08", Group: groupKeySyntax, Level: LevelShould, NeedsCount: true,
 			Says:     "A key with a control byte is refused by 4xx, without an effect.",
 			Source:   "RFC 8941 §3.3.3; RFC 9110 §5.5",
 			Advice:   parseOnce,
@@ -107,19 +107,19 @@ func keysApart() []Check {
 			unfit:    wantsHeader, run: refusesControlByte,
 		},
 		{
-			ID: "KEY-09", Group: KeySyntax, Level: LevelMust, NeedsOracle: true,
+			ID: "KEY-09", Group: groupKeySyntax, Level: LevelMust, NeedsCount: true,
 			Says:     "Keys that differ in an accent only are refused, or are two keys.",
 			Source:   "RFC 8941 §3.3.3; Semel promise 5",
 			Advice:   compareBytes,
-			requests: sends(2),
+			requests: sends(3),
 			unfit:    wantsChosenKey, run: lookalikes(func(key string) (string, string) { return key + "-é", key + "-e" }),
 		},
 		{
-			ID: "KEY-10", Group: KeySyntax, Level: LevelMust, NeedsOracle: true,
-			Says:     "Keys that differ in case only are two keys.",
+			ID: "KEY-10", Group: groupKeySyntax, Level: LevelMust, NeedsCount: true,
+			Says:     "Keys that differ in case only are refused, or are two keys.",
 			Source:   "Semel promise 5",
 			Advice:   compareBytes,
-			requests: sends(2),
+			requests: sends(3),
 			unfit:    wantsChosenKey, run: lookalikes(func(key string) (string, string) { return strings.ToUpper(key), strings.ToLower(key) }),
 		},
 	}
@@ -128,15 +128,15 @@ func keysApart() []Check {
 func keysSpelled() []Check {
 	return []Check{
 		{
-			ID: "KEY-11", Group: KeySyntax, Level: LevelMust, NeedsOracle: true,
+			ID: "KEY-11", Group: groupKeySyntax, Level: LevelMust, NeedsCount: true,
 			Says:     "Quoted keys that differ in a space at their end only are refused, or are two keys.",
 			Source:   "RFC 8941 §3.3.3; Semel promise 5",
 			Advice:   compareBytes,
-			requests: sends(2),
+			requests: sends(3),
 			unfit:    wantsChosenKey, run: keepsSpace,
 		},
 		{
-			ID: "KEY-12", Group: KeySyntax, Level: LevelStrict,
+			ID: "KEY-12", Group: groupKeySyntax, Level: LevelStrict,
 			Says:     "A malformed structured value is refused by 400.",
 			Source:   "draft -07 §2.1; RFC 8941 §4.2",
 			Advice:   parseOnce,
@@ -144,7 +144,7 @@ func keysSpelled() []Check {
 			unfit:    wantsQuoted, run: refusesMalformed,
 		},
 		{
-			ID: "KEY-13", Group: KeySyntax, Level: LevelShould,
+			ID: "KEY-13", Group: groupKeySyntax, Level: LevelShould,
 			Says:     "Parameters after a quoted key are ignored.",
 			Source:   "RFC 8941 §3.1.2",
 			Advice:   parseOnce,
@@ -152,7 +152,7 @@ func keysSpelled() []Check {
 			unfit:    wantsQuoted, run: ignoresParameters,
 		},
 		{
-			ID: "KEY-14", Group: KeySyntax, Level: LevelStrict,
+			ID: "KEY-14", Group: groupKeySyntax, Level: LevelStrict,
 			Says:     "A refusal of a key is a problem document, or links to the policy.",
 			Source:   "draft -07 §2.7; RFC 9457",
 			Advice:   "Answer with application/problem+json, or with Link: rel=\"describedby\".",
@@ -164,7 +164,7 @@ func keysSpelled() []Check {
 
 // wantsChosenKey is for checks that send keys which cannot stand in a path.
 func wantsChosenKey(c *Config) string {
-	if c.Key.In == KeyInTemplate {
+	if c.Key.In == keyInTemplate {
 		return "the key is a part of what is asked"
 	}
 	if c.Template.Has("minted") {
@@ -201,7 +201,7 @@ func (p *probe) refusedWell(ctx context.Context, since tally, r reply, in *inten
 	case !r.judged().ok():
 		return r.judged()
 	case !r.refused():
-		return failed("it is answered %s", r)
+		return failedBy(r, "it is answered %s", r)
 	}
 	return p.counted(ctx, since, 0, 0, in)
 }
@@ -245,7 +245,7 @@ func takesNoKey(ctx context.Context, p *probe) finding {
 	missing := p.run.config.Profile.Missing
 	switch {
 	case r.fine():
-		return p.counted(ctx, since, 0, 1, in) // an oracle may look for the key
+		return p.counted(ctx, since, 0, 1, in) // a counter may look for the key
 	case r.refused() && len(missing) > 0 && !r.in(missing...):
 		return failed("a missing key is refused by %s, and not by %s", r, statusList(missing))
 	}
@@ -255,11 +255,11 @@ func takesNoKey(ctx context.Context, p *probe) finding {
 func takesNoEmptyKey(ctx context.Context, p *probe) finding {
 	key := p.run.config.Key
 	f := p.emptyKeys(ctx, func(r *wire.Request) {
-		if key.In == KeyInHeader {
+		if key.In == keyInHeader {
 			r.Set(key.Name, "")
 		}
 	})
-	if f.ok() && key.In == KeyInHeader && key.Quoted { // where keys are raw, these are two bytes like any other
+	if f.ok() && key.In == keyInHeader && key.Quoted { // where keys are raw, these are two bytes like any other
 		return p.emptyKeys(ctx, p.spelled(`""`))
 	}
 	return f
@@ -311,7 +311,7 @@ func (p *probe) spelledTwice(ctx context.Context, one, other func(string) string
 	case first.refused():
 		return skipped("a key spelled as %s is refused (%s)", one("abc"), first)
 	case !first.fine():
-		return failed("a key spelled as %s is answered %s", one("abc"), first)
+		return failedBy(first, "a key spelled as %s is answered %s", one("abc"), first)
 	}
 	again := p.send(ctx, "the same key spelled otherwise", in, p.spelled(other(in.key)))
 	repeated := p.oneIntent(ctx, since, first, again, in)
@@ -347,7 +347,7 @@ func refusesMalformed(ctx context.Context, p *probe) finding {
 		said := fmt.Sprintf(spelling, "abc")
 		switch {
 		case !f.ok():
-			return finding{f.verdict, said + ": " + f.reason}
+			return f.after(said + ": ")
 		case !r.in(400):
 			return failed("%s is refused by %s, and not by 400", said, r)
 		}
@@ -366,11 +366,14 @@ func takesLongKey(length int) func(context.Context, *probe) finding {
 		since := p.before(ctx)
 		first := p.sendPastCuts(ctx, "a long key", in)
 		if !first.fine() {
-			if f := p.refusedWell(ctx, since, first, in); !f.ok() {
-				return f
+			f := p.refusedWell(ctx, since, first, in)
+			if f.ok() {
+				f = p.refusedWell(ctx, since, p.sendPastCuts(ctx, "again", in), in)
 			}
-			again := p.sendPastCuts(ctx, "again", in)
-			return p.refusedWell(ctx, since, again, in)
+			if f.failure {
+				f.cause = longKey
+			}
+			return f
 		}
 		again := p.sendPastCuts(ctx, "again", in)
 		if errors.Is(again.err, wire.ErrCut) {
@@ -383,81 +386,6 @@ func takesLongKey(length int) func(context.Context, *probe) finding {
 // stretched makes a key as long as that, in bytes. It is another one for every key.
 func stretched(key string, length int) string {
 	return key + strings.Repeat("k", max(0, length-len(key)))
-}
-
-func cutsNoKey(ctx context.Context, p *probe) finding {
-	tried := 0
-	for _, length := range longKeys() {
-		in, err := p.intent(ctx)
-		if err != nil {
-			return incomplete("%v", err)
-		}
-		shared := stretched(in.key, length-1)
-		f, refused := p.apart(ctx, shared+"a", shared+"b", nil)
-		if !f.ok() {
-			return finding{f.verdict, fmt.Sprintf("keys of %d bytes: %s", length, f.reason)}
-		}
-		if !refused {
-			tried++
-		}
-	}
-	if tried == 0 {
-		return skipped("keys of %d bytes and more are refused", longKeys()[0])
-	}
-	return passed()
-}
-
-// apart sends two intents with these keys, which only look alike. It says whether
-// the first was refused as such; the second is not sent then.
-func (p *probe) apart(ctx context.Context, one, other string, spell func(key string) change) (f finding, refused bool) {
-	both, err := p.intents(ctx, 2)
-	if err != nil {
-		return incomplete("%v", err), false
-	}
-	send := func(label string, in *intent) reply {
-		if spell != nil {
-			return p.send(ctx, label, in, spell(in.key))
-		}
-		return p.send(ctx, label, in)
-	}
-	a, b := both[0].renamed(one), both[1].renamed(other)
-	since := p.before(ctx)
-	first := send("one key", a)
-	switch {
-	case !first.judged().ok():
-		return first.judged(), false
-	case first.refused():
-		return p.counted(ctx, since, 0, 0, a), true
-	case !first.fine():
-		return failed("the first is answered %s", first), false
-	}
-	return p.twoIntents(ctx, since, first, send("a key that looks like it", b), a, b), false
-}
-
-// lookalikes is a check of two keys that only look alike. The one that is likelier to
-// be refused goes first, so that a refusal is not taken for that of a known key.
-func lookalikes(vary func(key string) (first, second string)) func(context.Context, *probe) finding {
-	return func(ctx context.Context, p *probe) finding {
-		first, second := vary(keyPrefix + random(12))
-		f, refused := p.apart(ctx, first, second, nil)
-		if f.ok() && refused {
-			return passedBut("such keys are refused")
-		}
-		return f
-	}
-}
-
-func keepsSpace(ctx context.Context, p *probe) finding {
-	key := keyPrefix + random(12)
-	var spell func(string) change
-	if p.run.config.Key.In == KeyInHeader {
-		spell = func(key string) change { return p.spelled(`"` + key + `"`) }
-	}
-	f, refused := p.apart(ctx, key+" ", key, spell)
-	if f.ok() && refused {
-		return passedBut("such keys are refused")
-	}
-	return f
 }
 
 func explainsKeys(ctx context.Context, p *probe) finding {

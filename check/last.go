@@ -9,7 +9,7 @@ import (
 
 func last() []Check {
 	return []Check{{
-		ID: "LAST-01", Group: Last, Level: LevelMust, NeedsOracle: true,
+		ID: "LAST-01", Group: groupLast, Level: LevelMust, NeedsCount: true,
 		Says:     "Nothing happens late: there are as many effects in the end as the checks counted.",
 		Source:   "Semel promise 3",
 		Advice:   "Look for work that runs after the answer, such as in a queue that knows no keys. If somebody else uses the service at the same time, count per intent.",
@@ -19,7 +19,7 @@ func last() []Check {
 }
 
 func staysCounted(ctx context.Context, p *probe) finding {
-	if len(p.run.config.Oracles) == 0 {
+	if len(p.run.config.Counters) == 0 {
 		return uncounted()
 	}
 	for _, wait := range []time.Duration{0, p.run.config.Settle} {
@@ -32,7 +32,7 @@ func staysCounted(ctx context.Context, p *probe) finding {
 	}
 	late := p.run.books.drift()
 	for _, one := range p.run.books.single() {
-		now, _, err := p.run.count(ctx, p.run.config.Oracles[one.oracle], one.in)
+		now, _, err := p.run.count(ctx, p.run.config.Counters[one.counter], one.in)
 		switch {
 		case err != nil:
 			return incomplete("%v", err)

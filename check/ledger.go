@@ -6,20 +6,20 @@ import (
 	"sync"
 )
 
-// counted is what one oracle counted for one intent, or with nil for everything.
+// counted is what one counter counted for one intent, or with nil for everything.
 type counted struct {
-	oracle int // its place in the configuration
-	in     *intent
-	where  string // the check that counted
-	n      int64
-	most   int64 // that it may come to, if nothing more is sent
+	counter int // its place in the configuration
+	in      *intent
+	where   string // the check that counted
+	n       int64
+	most    int64 // that it may come to, if nothing more is sent
 }
 
 // ledger keeps what was counted last, to see what changes although nothing was
 // sent. It is safe for concurrent use.
 type ledger struct {
 	mu     sync.Mutex // guards the fields below
-	counts []int64    // of every oracle; zero for those that count for one intent
+	counts []int64    // of every counter; zero for those that count for one intent
 	sent   int        // requests that had been sent then
 	where  string     // the check that counted
 	late   []string
@@ -36,7 +36,7 @@ func (l *ledger) remember(one counted) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.last = slices.DeleteFunc(l.last, func(had counted) bool {
-		return had.oracle == one.oracle && had.in.key == one.in.key && had.in.values["n"] == one.in.values["n"]
+		return had.counter == one.counter && had.in.key == one.in.key && had.in.values["n"] == one.in.values["n"]
 	})
 	if len(l.last) == maxCounted {
 		l.last = slices.Delete(l.last, 0, 1)

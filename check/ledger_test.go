@@ -15,10 +15,10 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/internal/memdb"
 	"github.com/semel-dev/semel/semelhttp"
 	"github.com/semel-dev/semel/store/memstore"
-	"github.com/semel-dev/semel/store/storetest/memdb"
 )
 
 // ledger is an application that makes an entry of each request's n.
@@ -275,12 +275,12 @@ func correct() map[string]func(*testing.T) (*ledger, http.Handler, string) {
 }
 
 // examine runs checks of a group, or single ones, and returns the results.
-func examine(t *testing.T, handler http.Handler, profile string, oracles []check.Oracle, only ...string) *check.Report {
+func examine(t *testing.T, handler http.Handler, profile string, counters []check.Counter, only ...string) *check.Report {
 	t.Helper()
-	return examineAt(t, serve(t, handler), profile, oracles, nil, only...)
+	return examineAt(t, serve(t, handler), profile, counters, nil, only...)
 }
 
-func examineAt(t *testing.T, url, profile string, oracles []check.Oracle, change func(*check.Config), only ...string) *check.Report {
+func examineAt(t *testing.T, url, profile string, counters []check.Counter, change func(*check.Config), only ...string) *check.Report {
 	t.Helper()
 	known, ok := check.ProfileNamed(profile)
 	if !ok {
@@ -291,7 +291,7 @@ func examineAt(t *testing.T, url, profile string, oracles []check.Oracle, change
 			Method: "POST", URL: url + "/entries", Body: []byte(`{"what":"an entry","n":{{n}}}`),
 			Header: []wire.Field{{Name: "Content-Type", Value: "application/json"}},
 		},
-		Profile: known, Oracles: oracles, Only: only, Timeout: 2 * time.Second, Settle: 300 * time.Millisecond,
+		Profile: known, Counters: counters, Only: only, Timeout: 2 * time.Second, Settle: 300 * time.Millisecond,
 	}
 	if change != nil {
 		change(&config)

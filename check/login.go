@@ -10,8 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/check/webform"
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/place"
+	"github.com/semel-dev/semel/internal/check/webform"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
 // logIn makes every user known to the service, once, and finds out whether all
@@ -73,7 +74,9 @@ func (s *session) logInAs(ctx context.Context, user *User) (*User, error) {
 		return nil, err
 	}
 	if got := (reply{Answer: answer}); !got.fine() {
-		return nil, fmt.Errorf("the answer is %s%s: see that its address, its body and the user's values are right", got, quoted(got.words()))
+		secrets := newMasker(s.config, known, s.other)
+		secrets.freeze()
+		return nil, fmt.Errorf("the answer is %s%s: see that its address, its body and the user's values are right", got, got.words().quoted(secrets.text))
 	}
 	if login.Page != nil && login.Page.shownAgain(answer, r, &login.Template) {
 		return nil, errors.New("its page is shown again: see that the fields of its body and the user's values are right")
@@ -141,7 +144,7 @@ func (s *session) knowsPlaces(who string, user *User) error {
 			texts = append(texts, f.Value)
 		}
 	}
-	for _, name := range Places(texts...) {
+	for _, name := range place.Names(texts...) {
 		if _, ok := known[name]; !ok && isVariable(name) {
 			return fmt.Errorf("nothing says what {{%s}} is for %s: give a value, or let the log-in take it from its answer", name, who)
 		}
@@ -156,7 +159,7 @@ func identify(r *wire.Request, user *User, values Values) {
 		return
 	}
 	for _, f := range user.Header {
-		if value := values.Fill(f.Value); !slices.ContainsFunc(Places(value), isVariable) {
+		if value := values.Fill(f.Value); !slices.ContainsFunc(place.Names(value), isVariable) {
 			r.Set(f.Name, value)
 		}
 	}
@@ -228,7 +231,7 @@ func (s *session) anonymise(r *wire.Request) {
 		return
 	}
 	for _, f := range s.config.Template.Header {
-		if slices.ContainsFunc(Places(f.Value), isVariable) {
+		if slices.ContainsFunc(place.Names(f.Value), isVariable) {
 			r.Del(f.Name)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
 // gatehouse lets people log in, who then go to the booth by a cookie or a token.
@@ -369,7 +369,7 @@ func TestLoginByPage(t *testing.T) {
 			plan, err := check.NewPlan(check.Config{
 				Template: check.Template{Method: http.MethodPost, URL: server.URL + "/things", Body: []byte(`{"n":{{n}}}`)},
 				Profile:  profile, Login: login, User: &check.User{Values: check.Values{"var:password": given.password}},
-				Oracles: []check.Oracle{app}, Only: []string{"BASIC-01"},
+				Counters: []check.Counter{app}, Only: []string{"BASIC-01"},
 			})
 			if err != nil {
 				t.Fatal(err)

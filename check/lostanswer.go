@@ -6,13 +6,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
 func lostAnswers() []Check {
 	lost := func(id, says, source, advice string, run func(context.Context, *probe) finding) Check {
 		return Check{
-			ID: id, Group: Lost, Level: LevelMust, NeedsOracle: true,
+			ID: id, Group: groupLost, Level: LevelMust, NeedsCount: true,
 			Says: says, Source: source, Advice: advice,
 			requests: sends(1 + settledTries), unfit: always, run: afterSample(run),
 		}
@@ -24,25 +24,25 @@ func lostAnswers() []Check {
 		serialise  = "Take the key in one atomic step, such as an insert under a unique index, when the body is there; let a second attempt wait for the first, or refuse it by 409."
 	)
 	all := []Check{
-		lost("LOST-01", "A request whose head was cut is executed once by its retry.",
+		lost("LOST-01", "A request whose head was cut is executed once, by its retry.",
 			"RFC 9112 §8; Semel promise 3", claimLate, retried(wire.Manner{Fault: wire.CutInHead})),
 		lost("LOST-02", "A request whose body was cut is executed once by its retry, which is not refused for ever.",
 			"RFC 9112 §8; Semel promise 3", claimLate, needsBody(retried(wire.Manner{Fault: wire.CutInBody}))),
-		lost("LOST-03", "A client that hangs up when all is sent, and tries again, has one effect.",
+		lost("LOST-03", "A client that hangs up when all is sent, and tries again, has one effect, and hears of it.",
 			"draft -07 §1; Semel promise 3", detach, retried(wire.Manner{Fault: wire.HangUp})),
-		lost("LOST-04", "An answer that is cut does not make its retry a second effect.",
+		lost("LOST-04", "After an answer that was cut there is one effect, and the retry hears of it.",
 			"draft -07 §1; Semel promises 2 and 7", storeFirst, retried(wire.Manner{Fault: wire.CutInAnswer})),
 		lost("LOST-05", "Where the answer is lost after the service gave it, a retry gets that very answer.",
 			"draft -07 §2.6; Semel promises 2 and 7", storeFirst, getsTheLostAnswer),
-		lost("LOST-06", "A connection that a proxy resets after the service answered does not make the retry a second effect.",
+		lost("LOST-06", "After a connection that a proxy reset when the service had answered there is one effect, and the retry hears of it.",
 			"RFC 9110 §9.2.2; Semel promises 2 and 7", storeFirst, retriedAfterReset),
 		lost("LOST-07", "A client that gives up waiting, and tries again at once and later, has one effect and then the answer.",
 			"draft -07 §2.6; Semel promises 1 and 2", detach, retriedImpatiently),
-		lost("LOST-08", "A slow upload beside a fast retry of the same intent has one effect.",
+		lost("LOST-08", "A slow upload beside a fast retry of the same intent has one effect, and both get one answer.",
 			"draft -07 §2.6; Semel promise 1", serialise, needsBody(slowBesideFast)),
-		lost("LOST-09", "Where a proxy answers 408 because the body came too slowly, and drops its connection to the service, a retry is executed once.",
+		lost("LOST-09", "Where a proxy answers 408 because the body came too slowly, and drops its connection to the service, the intent is executed once, and a retry hears of it.",
 			"RFC 9110 §15.5.9; Semel promise 3", claimLate, needsBody(retried(wire.Manner{Fault: wire.CutInBody, Pieces: slowPieces, Pause: slowPause}))),
-		lost("LOST-10", "Where a proxy answers 504 while the service is still at work, a retry has no second effect.",
+		lost("LOST-10", "Where a proxy answers 504 while the service is still at work, there is one effect, and a retry gets the answer.",
 			"RFC 9110 §15.6.5; Semel promise 1", serialise, retriedBesideProxy),
 	}
 	for i := range all {
@@ -111,9 +111,9 @@ func (p *probe) executedOnce(ctx context.Context, since tally, in *intent, retry
 	case !f.ok():
 		return f
 	case p.inFlight(retry):
-		return failed("the retry is still refused by %s after %s (raise --timeout if the service holds keys for longer)", retry, p.run.config.Timeout)
+		return p.refusedAsBefore(failed("the retry is still refused by %s after %s (raise --timeout if the service holds keys for longer)", retry, p.run.config.Timeout), retry)
 	case !p.settled(retry):
-		return failed("it was executed once, but the retry was answered %s", retry)
+		return p.refusedAsBefore(failedBy(retry, "it was executed once, but the retry was answered %s", retry), retry)
 	}
 	return f
 }
@@ -135,8 +135,8 @@ func getsTheLostAnswer(ctx context.Context, p *probe) finding {
 	if f := p.executedOnce(ctx, since, in, retry); !f.ok() {
 		return f
 	}
-	if wrong := p.wrongRepeat(given, retry); wrong != "" {
-		return failed("the retry got another answer: %s", wrong)
+	if f := p.rightRepeat(given, retry); !f.ok() {
+		return f.after("the retry got another answer: ")
 	}
 	return passed()
 }
@@ -199,8 +199,8 @@ func (p *probe) alike(one, other reply) finding {
 	if !one.fine() || !other.fine() {
 		return passed()
 	}
-	if wrong := p.wrongRepeat(one, other); wrong != "" {
-		return failed("two attempts of one intent got different answers: %s", wrong)
+	if f := p.sameAsEither(one, other); !f.ok() {
+		return f.after("two attempts of one intent got different answers: ")
 	}
 	return passed()
 }

@@ -21,7 +21,7 @@ func TestLostAnswersPassWhereOneEffectIsLeft(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			app, handler, profile := open(t)
-			report := examine(t, handler, profile, []check.Oracle{byN{app}}, "LOST")
+			report := examine(t, handler, profile, []check.Counter{byN{app}}, "LOST")
 			if diff := cmp.Diff(allLost, having(report, check.Pass)); diff != "" {
 				t.Errorf("passed (-want +got):\n%s", diff)
 				explain(t, report)
@@ -35,7 +35,7 @@ func TestLostAnswersPassOverTLS(t *testing.T) {
 	app := &ledger{}
 	server := httptest.NewTLSServer(semelOver(t, app, memstore.New(nil), semel.Policy{}, nil))
 	t.Cleanup(server.Close)
-	report := examineAt(t, server.URL, "ietf", []check.Oracle{inAll{app}}, func(c *check.Config) {
+	report := examineAt(t, server.URL, "ietf", []check.Counter{inAll{app}}, func(c *check.Config) {
 		c.TLS = server.Client().Transport.(*http.Transport).TLSClientConfig
 	}, "LOST")
 	if diff := cmp.Diff(allLost, having(report, check.Pass)); diff != "" {
@@ -78,7 +78,7 @@ func TestLostAnswersFindWhatIsBroken(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := app()
-			report := examine(t, test.broken(l), "ietf", []check.Oracle{byN{l}, inAll{l}}, "LOST")
+			report := examine(t, test.broken(l), "ietf", []check.Counter{byN{l}, inAll{l}}, "LOST")
 			if diff := cmp.Diff(test.want, having(report, check.Fail)); diff != "" {
 				t.Errorf("failed (-want +got):\n%s", diff)
 				explain(t, report)
@@ -87,7 +87,7 @@ func TestLostAnswersFindWhatIsBroken(t *testing.T) {
 	}
 }
 
-func TestLostAnswersNeverPassWithoutAnOracle(t *testing.T) {
+func TestLostAnswersNeverPassWithoutACounter(t *testing.T) {
 	t.Parallel()
 	app := &ledger{}
 	report := examine(t, semelOver(t, app, memstore.New(nil), semel.Policy{}, nil), "ietf", nil, "LOST")
@@ -99,7 +99,7 @@ func TestLostAnswersNeverPassWithoutAnOracle(t *testing.T) {
 func TestLostAnswersLeaveAloneWhatFailsAnyway(t *testing.T) {
 	t.Parallel()
 	app := &ledger{most: 1}
-	report := examine(t, app, "ietf", []check.Oracle{byN{app}}, "LOST")
+	report := examine(t, app, "ietf", []check.Counter{byN{app}}, "LOST")
 	if diff := cmp.Diff(allLost, having(report, check.Incomplete)); diff != "" {
 		t.Errorf("incomplete (-want +got):\n%s", diff)
 	}
@@ -110,7 +110,7 @@ func TestLostAnswersSkipWhatHasNoBody(t *testing.T) {
 	app := &ledger{empties: true}
 	server := httptest.NewServer(&memo{app: app})
 	t.Cleanup(server.Close)
-	report := examineAt(t, server.URL, "ietf", []check.Oracle{inAll{app}}, func(c *check.Config) { c.Template.Body = nil }, "LOST")
+	report := examineAt(t, server.URL, "ietf", []check.Counter{inAll{app}}, func(c *check.Config) { c.Template.Body = nil }, "LOST")
 	if diff := cmp.Diff([]string{"LOST-02", "LOST-08", "LOST-09"}, having(report, check.Skipped)); diff != "" {
 		t.Errorf("skipped (-want +got):\n%s", diff)
 	}

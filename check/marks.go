@@ -1,12 +1,13 @@
 package check
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
 // marks are what an answer can be told by from answers to other intents: it
@@ -67,12 +68,29 @@ func spotsOf(r reply) []spot { return spots(r.Header.Get("Content-Type"), plain(
 
 // namesRecord reports whether the value looks like an id.
 func (s spot) namesRecord() bool {
-	words := nameWords(s.name)
-	if anyOf(words, "id", "uuid", "guid", "href", "self", "url", "location") {
+	if s.isNamedID() {
 		return true
 	}
+	words := nameWords(s.name)
 	return len(s.value) >= minMark && !s.bare && !strings.ContainsAny(s.value, " \t\n") && strings.ContainsAny(s.value, "0123456789") &&
 		!anyOf(words, "hash", "digest", "checksum", "signature", "fingerprint", "etag") && !s.page
+}
+
+// isNamedID reports whether the place is named as that of an id, or of a link to
+// the record.
+func (s spot) isNamedID() bool {
+	return anyOf(nameWords(s.name), "id", "uuid", "guid", "href", "self", "url", "location")
+}
+
+// isOwnID reports whether the place is named as that of the record's own id.
+func (s spot) isOwnID() bool {
+	words := nameWords(s.name)
+	return len(words) == 1 && anyOf(words, "id", "uuid", "guid")
+}
+
+// isLink reports whether the value leads somewhere.
+func (s spot) isLink() bool {
+	return strings.HasPrefix(s.value, "/") || strings.Contains(s.value, "://")
 }
 
 // asked is what a request says.
@@ -118,58 +136,144 @@ func (a asked) has(value string) bool {
 	})
 }
 
-// reveals says what in other gives the first answer away: its Location, its
-// body, or an id that stood in it alone, and not in the request. It is empty if
-// nothing does. Where [probe.marks] of first are empty, nothing could.
-func (p *probe) reveals(first, other reply) string {
+// resemblance is what an answer has of the first answer to another intent.
+type resemblance struct {
+	what string // how a reason says it; empty where nothing gives the first answer away
+	// weak says that it is only a Location, a link in the body, or one id of several
+	// that differ otherwise. Many intents may lead to one page of a list, or belong
+	// to one batch: a count of effects tells whose the answer is.
+	weak bool
+}
+
+// resembles finds what in other gives the first answer away: its body, an id that
+// stood in it alone, and not in the request, or its Location. A body of the same
+// kind with an id of its own is another record, whatever else the two share. Where
+// [probe.marks] of first are empty, nothing could.
+func (p *probe) resembles(first, other reply) resemblance {
 	if !first.answered() || !other.answered() {
-		return ""
+		return resemblance{}
 	}
 	m := p.marks(first)
-	if m.location != "" && other.Header.Get("Location") == m.location {
-		return fmt.Sprintf("its Location is that of the first answer, %s", m.location)
-	}
 	body := plain(other.Answer)
-	if m.body != nil && (string(body) == string(m.body) || first.Status == other.Status && p.compare(first, other).same()) {
-		return "its body is that of the first answer"
+	if m.body != nil && (string(body) == string(m.body) || first.Status == other.Status && p.sameBody(first, other)) {
+		return resemblance{what: "its body is that of the first answer"}
 	}
-	asked := askedBy(other.request)
 	there := spotsOf(other)
-	if m.location != "" && slices.ContainsFunc(there, func(s spot) bool { return strings.HasSuffix(s.value, m.location) }) {
-		return fmt.Sprintf("it has the Location of the first answer, %s", m.location)
+	another, mixed := m.isAnother(other, there)
+	if another {
+		return resemblance{}
 	}
+	if id, ok := m.idIn(there, askedBy(other.request)); ok {
+		return resemblance{what: fmt.Sprintf("it has %s of the first answer, %s", id.place, id.value), weak: mixed || id.isLink()}
+	}
+	switch {
+	case m.location == "":
+	case other.Header.Get("Location") == m.location:
+		return resemblance{what: "its Location is that of the first answer, " + m.location, weak: true}
+	case slices.ContainsFunc(there, func(s spot) bool { return strings.HasSuffix(s.value, m.location) }):
+		return resemblance{what: "it has the Location of the first answer, " + m.location, weak: true}
+	}
+	return resemblance{}
+}
+
+// sameBody reports whether two answers have the same body, as far as to its end.
+func (p *probe) sameBody(first, other reply) bool {
+	c := p.compare(first, other)
+	return c.same() && !c.partial
+}
+
+// isAnother reports whether a success has an id of its own, where the first answer
+// has one. The record's own id decides. Where none is named so, every id has to
+// differ that leads nowhere; mixed says that some do. Ids of a page's elements are
+// none.
+func (m marks) isAnother(other reply, there []spot) (another, mixed bool) {
+	values := map[string]string{}
+	for _, s := range there {
+		values[s.place] = s.value
+	}
+	depth, own, differing, equal := 0, false, false, false
+	for _, id := range m.ids {
+		value, ok := values[id.place]
+		if !ok || id.page || !id.isNamedID() || !other.fine() {
+			continue
+		}
+		if at := strings.Count(id.place, "/"); id.isOwnID() && (depth == 0 || at < depth) {
+			depth, own = at, value != id.value
+		}
+		differing = differing || value != id.value
+		equal = equal || value == id.value && !id.isLink()
+	}
+	if depth > 0 {
+		return own, false
+	}
+	return differing && !equal, differing && equal
+}
+
+// idIn finds an id of the first answer in another one; a link only if there is no
+// other id. Values that the request itself has do not count.
+func (m marks) idIn(there []spot, asked asked) (found spot, ok bool) {
 	places := map[string][]string{}
 	for _, s := range there {
 		places[s.value] = append(places[s.value], s.place)
 	}
 	for _, id := range m.ids {
-		if at := places[id.value]; len(at) > 0 {
-			// A short id says something only where it stood before.
-			if (len(id.value) >= minMark || slices.Contains(at, id.place)) && !asked.has(id.value) {
-				return fmt.Sprintf("it has %s of the first answer, %s", id.place, id.value)
-			}
+		at := places[id.value]
+		// A short id says something only where it stood before.
+		if len(at) == 0 || asked.has(id.value) || len(id.value) < minMark && !slices.Contains(at, id.place) {
+			continue
 		}
+		if !id.isLink() {
+			return id, true
+		}
+		found, ok = id, true
 	}
-	return ""
+	return found, ok
 }
 
-// betrays is [probe.reveals] for the answer to somebody else, who must not see
+// betrays is [probe.resembles] for the answer to somebody else, who must not see
 // the Location or an id of the first in any header line either.
-func (p *probe) betrays(first, other reply) string {
-	if why := p.reveals(first, other); why != "" || !first.answered() || !other.answered() {
-		return why
+func (p *probe) betrays(first, other reply) resemblance {
+	r := p.resembles(first, other)
+	if r.what != "" && !r.weak || !first.answered() || !other.answered() {
+		return r
 	}
 	m, asked := p.marks(first), askedBy(other.request)
-	secrets := []string{m.location}
-	for _, id := range m.ids {
-		secrets = append(secrets, id.value)
+	if another, _ := m.isAnother(other, spotsOf(other)); another {
+		m.location = ""
 	}
+	secrets := []spot{{value: m.location}}
+	secrets = append(secrets, m.ids...)
 	for _, f := range fields(other.Header) {
 		for _, secret := range secrets {
-			if len(secret) >= minMark && strings.Contains(f.Value, secret) && !asked.has(secret) {
-				return fmt.Sprintf("its header line %s has %s, which is the first answer's", f.Name, secret)
+			if len(secret.value) < minMark || !strings.Contains(f.Value, secret.value) || asked.has(secret.value) {
+				continue
+			}
+			if weak := secret.isLink(); !weak || r.what == "" {
+				r = resemblance{fmt.Sprintf("its header line %s has %s, which is the first answer's", f.Name, secret.value), weak}
 			}
 		}
 	}
-	return ""
+	return r
+}
+
+// isGiven fails where r gives away that an answer is the first one's, which belongs
+// to another intent. Where it is weak, the two intents must also have had less than
+// two effects; it is incomplete where that cannot be counted.
+func (p *probe) isGiven(ctx context.Context, r resemblance, since tally, of ...*intent) finding {
+	switch {
+	case r.what == "":
+		return passed()
+	case !r.weak:
+		return failed("%s", r.what)
+	case len(p.run.config.Counters) == 0:
+		return incomplete("%s, which several records may share: say how effects are counted, such as with --count json:…", r.what)
+	}
+	f := p.effects(ctx, since, 2, 2, of...)
+	switch {
+	case f.verdict != Fail:
+		return f
+	case p.effects(ctx, since, 0, 1, of...).verdict == Fail:
+		return passed() // more than two: what is wrong is something else
+	}
+	return failed("%s, and there was %s", r.what, f.reason)
 }

@@ -35,7 +35,16 @@ func TestReveals(t *testing.T) {
 		"an id":               {func(pair int) string { return fmt.Sprintf(`{"n":ALL,"ref":"ord-9000%d"}`, pair) }, check.Fail},
 		"a short id":          {func(pair int) string { return fmt.Sprintf(`{"n":ALL,"id":%d}`, 90+pair) }, check.Fail},
 		"the whole body":      {func(pair int) string { return fmt.Sprintf(`{"total":%d}`, 90+pair) }, check.Fail},
-		"a constant body":     {func(int) string { return `{"state":"open"}` }, check.Pass},
+		"an id and a batch":   {func(pair int) string { return fmt.Sprintf(`{"id":"ord-9000ALL","batch_id":"batch-9000%d"}`, pair) }, check.Pass},
+		"ids and a batch": {func(pair int) string {
+			return fmt.Sprintf(`{"order_id":"ord-9000ALL","batch_id":"batch-9000%d"}`, pair)
+		}, check.Pass},
+		"a link to a list": {func(pair int) string {
+			return fmt.Sprintf(`{"order_id":"ord-9000ALL","list_url":"/orders?page=%d"}`, pair)
+		}, check.Pass},
+		"an id, and that of an event": {func(pair int) string { return fmt.Sprintf(`{"id":"ord-9000%d","event_id":"ev-9000ALL"}`, pair) }, check.Fail},
+		"an id in a page":             {func(pair int) string { return fmt.Sprintf(`{"html":"<p id=ALL>","n":ALL,"id":%d}`, 90+pair) }, check.Fail},
+		"a constant body":             {func(int) string { return `{"state":"open"}` }, check.Pass},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

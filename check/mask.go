@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
+	"html"
 	"maps"
 	"net/url"
 	"regexp"
@@ -12,7 +13,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
 // masker takes secrets out of a report, once, when it is complete: so no way of
@@ -23,6 +24,7 @@ type masker struct {
 	named   map[string]bool // further names
 	learned map[string]bool // the secrets that were found
 	all     *strings.Replacer
+	secrets []string // that were learned, the longest first; empty before freeze
 
 	userInfo, pair, member, element, part, said, given, tag, tagName, tagValue *regexp.Regexp
 }
@@ -34,6 +36,11 @@ const (
 	// searchedBytes of a body are looked at, evidenceBytes are kept. What lies
 	// between finds the secrets that straddle the cut.
 	searchedBytes = 2 * evidenceBytes
+	// partBytes is how long the beginning of a secret has to be to be hidden without
+	// its end, and tailBytes where the text was cut there.
+	partBytes, tailBytes = 16, 4
+	// maxReason bounds a sentence of a report, in bytes.
+	maxReason = 2 << 10
 )
 
 func newMasker(c *Config, users ...*User) *masker {
@@ -79,10 +86,10 @@ func (m *masker) report(r *Report) {
 		m.result(&r.Results[i])
 	}
 	m.freeze()
-	r.Target, r.Died = m.text(r.Target), m.text(r.Died)
-	for _, list := range [][]string{r.Oracles, r.Notes} {
+	r.Target, r.Died = m.text(r.Target), shortened(m.text(r.Died), maxReason)
+	for _, list := range [][]string{r.Counters, r.Notes} {
 		for i := range list {
-			list[i] = m.text(list[i])
+			list[i] = shortened(m.text(list[i]), maxReason)
 		}
 	}
 	for i := range r.Results {
@@ -96,7 +103,7 @@ func (m *masker) report(r *Report) {
 
 func (m *masker) result(r *Result) Result {
 	masked := *r
-	masked.Reason = m.text(m.quoted(r.Reason))
+	masked.Reason = shortened(m.text(m.quoted(r.Reason)), maxReason) + r.said.quoted(m.text)
 	if left := len(r.Exchanges) - evidenceExchanges; left > 0 {
 		masked.Exchanges, masked.LeftOut = r.Exchanges[:evidenceExchanges], left
 	}
@@ -108,7 +115,7 @@ func (m *masker) result(r *Result) Result {
 }
 
 func (m *masker) exchange(e *Exchange) {
-	e.Label, e.Error = m.text(e.Label), m.text(e.Error)
+	e.Label, e.Error = m.text(e.Label), shortened(m.text(e.Error), maxReason)
 	if e.Request != nil {
 		e.RequestBytes = max(e.RequestBytes, len(e.Request.Body))
 		e.Request = &wire.Request{Method: e.Request.Method, URL: m.address(e.Request.URL), Header: slices.Clone(e.Request.Header), Body: m.body(e.Request.Body)}
@@ -130,7 +137,10 @@ func (m *masker) exchange(e *Exchange) {
 }
 
 func (m *masker) body(body []byte) []byte {
-	return []byte(m.text(string(body[:min(len(body), searchedBytes)])))
+	if len(body) < searchedBytes {
+		return []byte(m.text(string(body)))
+	}
+	return []byte(m.text(m.withoutTail(string(body[:searchedBytes]))))
 }
 
 func (m *masker) address(at *url.URL) *url.URL {
@@ -204,7 +214,7 @@ func (m *masker) text(text string) string {
 	if text == "" {
 		return ""
 	}
-	text = m.all.Replace(text)
+	text = m.parts(m.all.Replace(text))
 	text = m.userInfo.ReplaceAllStringFunc(text, func(found string) string {
 		_, password, _ := strings.Cut(strings.Trim(found, ":/@"), ":")
 		return "://" + m.hide(password) + "@"
@@ -334,11 +344,11 @@ func (m *masker) freeze() {
 	secrets := slices.SortedFunc(maps.Keys(m.learned), func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) })
 	var pairs []string
 	for _, secret := range secrets {
-		for _, spelled := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret), strings.Trim(asJSON(secret), `"`)} {
+		for _, spelled := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret), strings.Trim(asJSON(secret), `"`), html.EscapeString(secret)} {
 			pairs = append(pairs, spelled, wire.Hidden)
 		}
 	}
-	m.all = strings.NewReplacer(pairs...)
+	m.all, m.secrets = strings.NewReplacer(pairs...), secrets
 }
 
 func asJSON(text string) string {
@@ -347,6 +357,53 @@ func asJSON(text string) string {
 		return text
 	}
 	return string(raw)
+}
+
+// parts hides what is left of a secret where a text was cut in the middle of it: its
+// beginning anywhere, if that is long, and any piece of it before an ellipsis.
+func (m *masker) parts(text string) string {
+	for _, secret := range m.secrets {
+		if len(secret) <= partBytes {
+			break // the others are shorter
+		}
+		for from := 0; ; from += len(wire.Hidden) {
+			at := strings.Index(text[from:], secret[:partBytes])
+			if at < 0 {
+				break
+			}
+			from += at
+			end := partBytes
+			for end < len(secret) && from+end < len(text) && text[from+end] == secret[end] {
+				end++
+			}
+			text = text[:from] + wire.Hidden + text[from+end:]
+		}
+	}
+	pieces := strings.Split(text, "…")
+	for i := range pieces[:len(pieces)-1] {
+		pieces[i] = m.withoutTail(pieces[i])
+	}
+	return strings.Join(pieces, "…")
+}
+
+// withoutTail hides the beginning of a secret at the end of a text that was cut.
+func (m *masker) withoutTail(text string) string {
+	for _, secret := range m.secrets {
+		for n := min(len(secret)-1, len(text)); n >= tailBytes; n-- {
+			if strings.HasSuffix(text, secret[:n]) {
+				return text[:len(text)-n] + wire.Hidden
+			}
+		}
+	}
+	return text
+}
+
+// shortened is a text of at most that many bytes, and an ellipsis.
+func shortened(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 // maskedError is an error whose text may be seen.

@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
 // parrot is a service that repeats every secret it is told, in its answer's
@@ -38,7 +38,7 @@ func reported(t *testing.T, handler http.Handler, alter func(*check.Config)) str
 	profile, _ := check.ProfileNamed("ietf")
 	config := check.Config{
 		Template: check.Template{Method: "POST", URL: strings.Replace(server.URL, "://", "://me:hush-in-url@", 1) + "/things?api_key=hush-query&page=shown-page"},
-		Profile:  profile, Oracles: []check.Oracle{effects}, Only: []string{"BASIC-02"},
+		Profile:  profile, Counters: []check.Counter{effects}, Only: []string{"BASIC-02"},
 	}
 	alter(&config)
 	plan, err := check.NewPlan(config)
@@ -100,6 +100,18 @@ func TestErrorHasNoSecrets(t *testing.T) {
 	for _, text := range []string{err.Error(), report.Died, report.Target} {
 		if strings.Contains(text, "127.0.0.1") || strings.Contains(text, "hush") {
 			t.Errorf("a secret stands in %q", text)
+		}
+	}
+}
+
+// TestMalformedURLHasNoSecrets (C4): the message about a URL leaves the password out.
+func TestMalformedURLHasNoSecrets(t *testing.T) {
+	t.Parallel()
+	profile, _ := check.ProfileNamed("ietf")
+	for _, at := range []string{"http://u:hush%zz@h/", "http://u:hush/x@h/", "u:hush@h", "//u:hush@h/", "http://u:hush@/", "http://u:hush@h/#f"} {
+		_, err := check.NewPlan(check.Config{Template: check.Template{Method: "POST", URL: at}, Profile: profile})
+		if err == nil || strings.Contains(err.Error(), "hush") || strings.Contains(err.Error(), "zz") {
+			t.Errorf("%s: got %v", at, err)
 		}
 	}
 }

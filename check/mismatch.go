@@ -3,12 +3,14 @@ package check
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"mime"
 	"net/http"
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/place"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
 func mismatches() []Check { return slices.Concat(otherBodies(), otherRequests(), sameContents()) }
@@ -18,7 +20,7 @@ const fingerprintIt = "Record a fingerprint of the request beside its key (metho
 func otherBodies() []Check {
 	return []Check{
 		{
-			ID: "MIS-01", Group: Mismatch, Level: LevelMust, NeedsOracle: true,
+			ID: "MIS-01", Group: groupMismatch, Level: LevelMust, NeedsCount: true,
 			Says:     "A known key with another body is not executed.",
 			Source:   "draft -07 §2.7; Semel promise 6",
 			Advice:   fingerprintIt,
@@ -26,7 +28,7 @@ func otherBodies() []Check {
 			unfit:    onePerKey, run: otherBodyIsNotExecuted,
 		},
 		{
-			ID: "MIS-02", Group: Mismatch, Level: LevelMust,
+			ID: "MIS-02", Group: groupMismatch, Level: LevelMust,
 			Says:     "A known key with another body does not get the stored answer.",
 			Source:   "draft -07 §2.7; Semel promise 6",
 			Advice:   fingerprintIt,
@@ -34,7 +36,7 @@ func otherBodies() []Check {
 			unfit:    comparesPayload, run: mismatched(otherBody, keepsAnswer),
 		},
 		{
-			ID: "MIS-03", Group: Mismatch, Level: LevelShould,
+			ID: "MIS-03", Group: groupMismatch, Level: LevelShould,
 			Says:     "A known key with another body is refused by the status for that.",
 			Source:   "draft -07 §2.7",
 			Advice:   "Answer 422 and a problem document, so that the caller sees the mistake.",
@@ -47,7 +49,7 @@ func otherBodies() []Check {
 func otherRequests() []Check {
 	return []Check{
 		{
-			ID: "MIS-04", Group: Mismatch, Level: LevelShould,
+			ID: "MIS-04", Group: groupMismatch, Level: LevelShould,
 			Says:     "A known key with another query does not get the stored answer.",
 			Source:   "draft -07 §2.4; Semel promise 6",
 			Advice:   fingerprintIt,
@@ -55,7 +57,7 @@ func otherRequests() []Check {
 			unfit:    comparesTarget, run: mismatched(otherQuery, keepsAnswer),
 		},
 		{
-			ID: "MIS-05", Group: Mismatch, Level: LevelMust,
+			ID: "MIS-05", Group: groupMismatch, Level: LevelMust,
 			Says:     "A known key on another path does not get the stored answer.",
 			Source:   "draft -07 §2.4; Semel promise 5",
 			Advice:   "Make method and path a part of the scope of a key, or of its fingerprint.",
@@ -63,7 +65,7 @@ func otherRequests() []Check {
 			unfit:    comparesTarget, run: mismatched(otherPath, keepsAnswer),
 		},
 		{
-			ID: "MIS-06", Group: Mismatch, Level: LevelMust, NeedsOracle: true,
+			ID: "MIS-06", Group: groupMismatch, Level: LevelMust, NeedsCount: true,
 			Says:     "A known key with another method does not get the stored answer, and what is refused has no effect.",
 			Source:   "draft -07 §2.4; Semel promise 5",
 			Advice:   "Make method and path a part of the scope of a key, or of its fingerprint.",
@@ -71,7 +73,7 @@ func otherRequests() []Check {
 			unfit:    comparesTarget, run: otherMethods,
 		},
 		{
-			ID: "MIS-07", Group: Mismatch, Level: LevelShould,
+			ID: "MIS-07", Group: groupMismatch, Level: LevelShould,
 			Says:     "The same bytes as another content type are refused.",
 			Source:   "draft -07 §2.4; RFC 9110 §8.3",
 			Advice:   "The content type is a part of what is asked: put it into the fingerprint.",
@@ -84,7 +86,7 @@ func otherRequests() []Check {
 func sameContents() []Check {
 	return []Check{
 		{
-			ID: "MIS-08", Group: Mismatch, Level: LevelMust, NeedsOracle: true,
+			ID: "MIS-08", Group: groupMismatch, Level: LevelMust, NeedsCount: true,
 			Says:     "The same JSON in another order and with other white space has no second effect.",
 			Source:   "draft -07 §2.4; RFC 8259 §4",
 			Advice:   "Replay it or refuse it; a new spelling of a known key's request is no new intent.",
@@ -92,7 +94,7 @@ func sameContents() []Check {
 			unfit:    onePerKey, run: mismatched(otherSpelling, nothing),
 		},
 		{
-			ID: "MIS-09", Group: Mismatch, Level: LevelMust, NeedsOracle: true,
+			ID: "MIS-09", Group: groupMismatch, Level: LevelMust, NeedsCount: true,
 			Says:     "The same form data with another multipart boundary has no second effect.",
 			Source:   "draft -07 §2.4; RFC 2046 §5.1.1",
 			Advice:   "A browser makes a new boundary for every attempt: leave it out of the fingerprint, or refuse.",
@@ -100,7 +102,7 @@ func sameContents() []Check {
 			unfit:    onePerKey, run: mismatched(otherBoundary, nothing),
 		},
 		{
-			ID: "MIS-10", Group: Mismatch, Level: LevelMust,
+			ID: "MIS-10", Group: groupMismatch, Level: LevelMust,
 			Says:     "After such a mistake, the first answer can still be had.",
 			Source:   "Semel promise 2",
 			Advice:   "A mismatch must not change or remove the record.",
@@ -108,7 +110,7 @@ func sameContents() []Check {
 			unfit:    comparesPayload, run: survivesMismatch,
 		},
 		{
-			ID: "MIS-11", Group: Mismatch, Level: LevelMust, NeedsOracle: true,
+			ID: "MIS-11", Group: groupMismatch, Level: LevelMust, NeedsCount: true,
 			Says:     "Another body is not executed under a key whose first request is running, either.",
 			Source:   "draft -07 §2.6 and §2.7; Semel promises 1 and 6",
 			Advice:   "Record the fingerprint together with the claim, before the work begins.",
@@ -116,7 +118,7 @@ func sameContents() []Check {
 			unfit:    onePerKey, run: otherBodyMeanwhile,
 		},
 		{
-			ID: "MIS-12", Group: Mismatch, Level: LevelStrict,
+			ID: "MIS-12", Group: groupMismatch, Level: LevelStrict,
 			Says:     "The refusal is a problem document, or links to the policy.",
 			Source:   "draft -07 §2.7; RFC 9457",
 			Advice:   "Answer with application/problem+json, or with Link: rel=\"describedby\".",
@@ -144,7 +146,7 @@ func comparesPayload(c *Config) string {
 
 // comparesTarget is for checks that change what a key was used on.
 func comparesTarget(c *Config) string {
-	if c.Key.In == KeyInTemplate && slices.ContainsFunc(Places(c.Template.URL), func(name string) bool { return name == "key" || name == "minted" }) {
+	if c.Key.In == keyInTemplate && slices.ContainsFunc(place.Names(c.Template.URL), func(name string) bool { return name == "key" || name == "minted" }) {
 		return "the key is a part of the URL: with another one it is another key"
 	}
 	return comparesPayload(c)
@@ -152,7 +154,7 @@ func comparesTarget(c *Config) string {
 
 // comparesType is for checks that send the same bytes as something else.
 func comparesType(c *Config) string {
-	if c.Key.In == KeyInJSON || c.Key.In == KeyInForm || c.Key.In == KeyInTemplate {
+	if c.Key.In == keyInJSON || c.Key.In == keyInForm || c.Key.In == keyInTemplate {
 		return "a key in the body is found by the content type"
 	}
 	return comparesPayload(c)
@@ -162,8 +164,8 @@ func comparesType(c *Config) string {
 type variant func(p *probe, in *intent) (*intent, change, finding)
 
 // mismatched is a check that sends an intent, and then a variant of it, which
-// must have no effect if it is refused, or if the check needs an oracle.
-func mismatched(vary variant, judge func(p *probe, first, other reply) finding) func(context.Context, *probe) finding {
+// must have no effect if it is refused, or if the check needs a counter.
+func mismatched(vary variant, judge func(ctx context.Context, p *probe, a attempt, other second) finding) func(context.Context, *probe) finding {
 	return func(ctx context.Context, p *probe) finding {
 		a, f := p.executed(ctx)
 		if !f.ok() {
@@ -173,18 +175,25 @@ func mismatched(vary variant, judge func(p *probe, first, other reply) finding) 
 		if !f.ok() {
 			return f
 		}
-		other := p.send(ctx, "the known key with another request", in, change)
+		other := second{p.send(ctx, "the known key with another request", in, change), in}
 		if f := other.judged(); !f.ok() {
 			return f
 		}
-		f = judge(p, a.first, other)
-		if f.ok() && (other.refused() || p.check.NeedsOracle) {
+		f = judge(ctx, p, a, other)
+		if f.ok() && (other.refused() || p.check.NeedsCount) {
 			if counted := p.counted(ctx, a.since, 1, 1, a.in, in); !counted.ok() {
 				return counted
 			}
 		}
 		return f
 	}
+}
+
+// second is another request under a known key, and its answer.
+type second struct {
+	reply
+
+	of *intent
 }
 
 func unchanged(*wire.Request) {}
@@ -258,24 +267,30 @@ func otherBoundary(p *probe, in *intent) (*intent, change, finding) {
 }
 
 // nothing leaves the judgement to the count of effects.
-func nothing(*probe, reply, reply) finding { return passed() }
+func nothing(context.Context, *probe, attempt, second) finding { return passed() }
 
 // keepsAnswer says whether the other request learned nothing of the first answer.
-func keepsAnswer(p *probe, first, other reply) finding {
-	if what := p.reveals(first, other); what != "" {
-		return failed("it is answered %s, and %s", other, what)
+func keepsAnswer(ctx context.Context, p *probe, a attempt, other second) finding {
+	first := a.first
+	alike := p.resembles(first, other.reply)
+	given := failed("%s", alike.what)
+	if other.fine() { // what was refused had no effect of its own
+		given = p.isGiven(ctx, alike, a.since, a.in, other.of)
+	}
+	if alike.what != "" && !given.ok() {
+		return given.after(fmt.Sprintf("it is answered %s, and ", other))
 	}
 	told := len(first.Body) == 0 || len(other.Body) > 0 // of what could have been told
-	if other.fine() && told && p.marks(first).empty() && p.sameAnswer(first, other) == "" {
+	if other.fine() && told && p.marks(first).empty() && p.sameAnswer(first, other.reply) == "" {
 		return incomplete("the answer has nothing of its own that the request did not have: nobody can tell whose it is")
 	}
 	return passed()
 }
 
-func refusesByStatus(p *probe, _, other reply) finding {
+func refusesByStatus(_ context.Context, p *probe, _ attempt, other second) finding {
 	wanted := p.run.config.Profile.Mismatch
 	switch {
-	case p.replaces(other):
+	case p.replaces(other.reply):
 		return skipped("a PUT with another body replaces what is there (%s)", other)
 	case other.in(wanted...), len(wanted) == 0 && other.refused():
 		return passed()
@@ -285,18 +300,18 @@ func refusesByStatus(p *probe, _, other reply) finding {
 	return failed("it is answered %s, and not refused by %s", other, statusList(wanted))
 }
 
-func refusesType(_ *probe, _, other reply) finding {
+func refusesType(_ context.Context, _ *probe, _ attempt, other second) finding {
 	if !other.refused() {
 		return failed("it is answered %s, and not refused", other)
 	}
 	return passed()
 }
 
-func explainsMismatch(_ *probe, _, other reply) finding {
+func explainsMismatch(_ context.Context, _ *probe, _ attempt, other second) finding {
 	switch {
 	case !other.refused():
 		return skipped("it is not refused (%s)", other)
-	case !explained(other):
+	case !explained(other.reply):
 		return failed("the refusal (%s) neither is a problem document nor links to the policy", other)
 	}
 	return passed()
@@ -371,8 +386,8 @@ func otherMethods(ctx context.Context, p *probe) finding {
 		if other.refused() {
 			refusals++
 		}
-		if f := keepsAnswer(p, a.first, other); !f.ok() && other.Status == a.first.Status {
-			return finding{f.verdict, method + ": " + f.reason}
+		if f := keepsAnswer(ctx, p, a, second{other, a.in}); !f.ok() && other.Status == a.first.Status {
+			return f.after(method + ": ")
 		}
 	}
 	if refusals < sent {

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/semel-dev/semel/check/webform"
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/webform"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
 var errNoBody = errors.New("the request has no body")

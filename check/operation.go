@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
 const (
@@ -29,7 +29,7 @@ const (
 func operations() []Check {
 	return []Check{
 		{
-			ID: "OP-01", Group: Operation, Level: LevelMust, NeedsOracle: true,
+			ID: "OP-01", Group: groupOperation, Level: LevelMust, NeedsCount: true,
 			Says:     "An answer survives a restart of the service.",
 			Source:   "Semel promises 2 and 7",
 			Advice:   "Keep keys and answers where the data is, in a database, and not in the memory of one process.",
@@ -37,7 +37,7 @@ func operations() []Check {
 			unfit:    wantsRestart, run: afterSample(survivesRestart),
 		},
 		{
-			ID: "OP-02", Group: Operation, Level: LevelMust, NeedsOracle: true,
+			ID: "OP-02", Group: groupOperation, Level: LevelMust, NeedsCount: true,
 			Says:     "A request in the middle of which the service is killed has one effect at most, whatever is retried.",
 			Source:   "Semel promises 3 and 4",
 			Advice:   "Commit the effect and the record of it in one transaction. Where that cannot be, do not run again what may have happened, but say that nobody knows.",
@@ -45,7 +45,7 @@ func operations() []Check {
 			unfit:    wantsKill, run: afterSample(killedWithoutDouble),
 		},
 		{
-			ID: "OP-03", Group: Operation, Level: LevelMust,
+			ID: "OP-03", Group: groupOperation, Level: LevelMust,
 			Says:     "After the service was killed in the middle of a request, a retry gets an answer or a clear refusal.",
 			Source:   "draft -07 §2.7; Semel promise 3",
 			Advice:   "Hold a key by a lease that ends by itself soon after its holder died, not for as long as answers are kept; then execute, or refuse with a problem.",

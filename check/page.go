@@ -9,8 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/check/webform"
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/place"
+	"github.com/semel-dev/semel/internal/check/webform"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
 // Page is where a browser finds the form that is submitted. Every intent begins
@@ -210,7 +211,7 @@ func (in *intent) submit(r *wire.Request, t *Template) error {
 func (d *draft) fields(typed []webform.Field, values Values) []webform.Field {
 	places := map[string]bool{}
 	for _, f := range typed {
-		places[f.Name] = places[f.Name] || len(Places(f.Value)) > 0
+		places[f.Name] = places[f.Name] || len(place.Names(fieldTexts(f)...)) > 0
 	}
 	all := webform.Overlay(d.form.Fields, typed, func(f webform.Field) bool {
 		return f.Kind == webform.Hidden && f.Value != "" && !places[f.Name]
@@ -219,10 +220,30 @@ func (d *draft) fields(typed []webform.Field, values Values) []webform.Field {
 		switch {
 		case !places[all[i].Name]:
 		case all[i].Kind == webform.Hidden:
-			all[i].Value = d.values.Fill(all[i].Value)
+			all[i] = filledField(all[i], d.values)
 		default:
-			all[i].Value = values.Fill(all[i].Value)
+			all[i] = filledField(all[i], values)
 		}
 	}
 	return all
+}
+
+// fieldTexts are all parts of a field that may have places: its value, and the name
+// of its file.
+func fieldTexts(f webform.Field) []string {
+	if f.File == nil {
+		return []string{f.Value}
+	}
+	return []string{f.Value, f.File.Name}
+}
+
+// filledField is the field with its places filled.
+func filledField(f webform.Field, values Values) webform.Field {
+	f.Value = values.Fill(f.Value)
+	if f.File != nil {
+		file := *f.File
+		file.Name = values.Fill(file.Name)
+		f.File = &file
+	}
+	return f
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/wire"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
@@ -31,19 +31,19 @@ func TestKeysElsewhere(t *testing.T) {
 		body        string
 		mustRun     string
 	}{
-		"JSON":  {semelhttp.FromJSONPointer("/request_id"), check.KeyPlace{In: check.KeyInJSON, Name: "/request_id"}, "application/json", `{"n":{{n}}}`, "KEY-02 KEY-06 KEY-10 MIS-01 MIS-08"},
-		"form":  {semelhttp.FromFormField("request_id"), check.KeyPlace{In: check.KeyInForm, Name: "request_id"}, formType, `n={{n}}&item=gears`, "KEY-02 KEY-06 KEY-10 MIS-01"},
-		"query": {queryKey, check.KeyPlace{In: check.KeyInQuery, Name: "request_id"}, "application/json", `{"n":{{n}}}`, "KEY-02 KEY-06 KEY-10 MIS-01 MIS-05"},
+		"JSON":  {semelhttp.FromJSONPointer("/request_id"), check.KeyPlace{In: "json", Name: "/request_id"}, "application/json", `{"n":{{n}}}`, "KEY-02 KEY-06 KEY-10 MIS-01 MIS-08"},
+		"form":  {semelhttp.FromFormField("request_id"), check.KeyPlace{In: "form", Name: "request_id"}, formType, `n={{n}}&item=gears`, "KEY-02 KEY-06 KEY-10 MIS-01"},
+		"query": {queryKey, check.KeyPlace{In: "query", Name: "request_id"}, "application/json", `{"n":{{n}}}`, "KEY-02 KEY-06 KEY-10 MIS-01 MIS-05"},
 		"fixed JSON": {
 			semelhttp.FromJSONPointer("/request_id"),
-			check.KeyPlace{In: check.KeyInJSON, Name: "/request_id"},
+			check.KeyPlace{In: "json", Name: "/request_id"},
 			"application/json",
 			`{"item":"gears"}`, "BASIC-07 KEY-02 KEY-06 KEY-10 MIS-01 MIS-08",
 		},
-		"fixed form": {semelhttp.FromFormField("request_id"), check.KeyPlace{In: check.KeyInForm, Name: "request_id"}, formType, `item=gears`, "BASIC-07 MIS-01 MIS-11"},
+		"fixed form": {semelhttp.FromFormField("request_id"), check.KeyPlace{In: "form", Name: "request_id"}, formType, `item=gears`, "BASIC-07 MIS-01 MIS-11"},
 		"template": {
 			semelhttp.FromJSONPointer("/id"),
-			check.KeyPlace{In: check.KeyInTemplate},
+			check.KeyPlace{In: "template"},
 			"application/json",
 			`{"id":"{{key}}","name":"Ada"}`, "BASIC-06 MIS-01 MIS-05 MIS-08",
 		},
@@ -55,7 +55,7 @@ func TestKeysElsewhere(t *testing.T) {
 			config.Key = given.place
 			config.Template.Header = []wire.Field{{Name: "Content-Type", Value: given.contentType}}
 			config.Template.Body = []byte(given.body)
-			if given.place.In == check.KeyInTemplate {
+			if given.place.In == "template" {
 				config.Profile, _ = check.ProfileNamed("resource")
 			}
 			mustPass(t, expectBad(t, config), strings.Fields(given.mustRun)...)

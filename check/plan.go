@@ -62,7 +62,7 @@ func leaveOut(c *Config, check *Check) string {
 func result(check *Check, f finding) Result {
 	r := Result{
 		ID: check.ID, Group: check.Group, Level: check.Level, Says: check.Says, Source: check.Source,
-		Verdict: f.verdict, Reason: f.reason,
+		Verdict: f.verdict, Reason: f.reason, EchoOf: f.echoOf, ServerError: f.verdict == Fail && f.failure, cause: f.cause, said: f.said,
 	}
 	if f.verdict == Fail {
 		r.Advice = check.Advice
@@ -80,8 +80,8 @@ func (p *Plan) Run(ctx context.Context) (*Report, error) {
 		Target: p.config.Template.Method + " " + p.config.Template.URL, Profile: p.config.Profile.Name,
 		Level: p.config.Level, Began: time.Now(), Announced: p.Requests,
 	}
-	for _, oracle := range p.config.Oracles {
-		report.Oracles = append(report.Oracles, oracle.Name())
+	for _, counter := range p.config.Counters {
+		report.Counters = append(report.Counters, counter.Name())
 	}
 	err := p.each(ctx, s, report)
 	for i := len(report.Results); i < len(p.Checks); i++ {
@@ -94,6 +94,7 @@ func (p *Plan) Run(ctx context.Context) (*Report, error) {
 	}
 	report.Whole = err == nil && s.died == nil
 	report.Results = inOrder(append(report.Results, p.Left...))
+	echoes(report.Results)
 	for i := range report.Results {
 		if one := &report.Results[i]; one.Verdict == Pass && slices.ContainsFunc(p.config.Baseline, func(id string) bool { return strings.EqualFold(id, one.ID) }) {
 			report.Fixed = append(report.Fixed, one.ID)
@@ -102,7 +103,7 @@ func (p *Plan) Run(ctx context.Context) (*Report, error) {
 	mask := newMasker(p.config, s.user, s.other)
 	mask.report(report)
 	if err != nil {
-		err = &maskedError{mask.text(err.Error()), err}
+		err = &maskedError{shortened(mask.text(err.Error()), maxReason), err}
 	}
 	return report, err
 }
@@ -152,8 +153,8 @@ func (p *Plan) one(ctx context.Context, s *session, check *Check) Result {
 	}
 	probe := &probe{run: s, check: check, allowed: check.requests(p.config)}
 	began := time.Now()
-	f := incomplete("%s", s.sample.refused())
-	if f.reason == "" || check.ID == sampleCheck {
+	f := s.sample.refused()
+	if f.ok() || check.ID == sampleCheck {
 		f = check.run(ctx, probe)
 	}
 	f = p.control(ctx, s, probe, f)
@@ -161,12 +162,15 @@ func (p *Plan) one(ctx context.Context, s *session, check *Check) Result {
 		f = incomplete("the service stopped answering: %v", s.died)
 	}
 	took := time.Since(began)
-	if keeps := p.config.Retention; f.verdict == Fail && keeps > 0 && took >= keeps && check.Group != Expiry {
+	if keeps := p.config.Retention; f.verdict == Fail && keeps > 0 && took >= keeps && check.Group != groupExpiry {
 		f = incomplete("%s; but this took %s, and the service forgets keys after %s: make that longer", f.reason, took.Round(time.Millisecond), keeps)
 	}
 	if ctx.Err() != nil { // what it saw may have come of that
 		f = incomplete("the run was interrupted during this check")
 	}
+	s.mu.Lock()
+	s.effectsOnce = s.effectsOnce || check.ID == effectCheck && f.ok()
+	s.mu.Unlock()
 	r := result(check, f)
 	r.Took, r.Exchanges = took, probe.exchanges
 	if r.Verdict == Fail && slices.ContainsFunc(p.config.Baseline, check.named) {

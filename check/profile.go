@@ -2,14 +2,11 @@ package check
 
 import "slices"
 
-// Repeat is what a repetition gets.
-type Repeat string
-
 // What repetitions get.
 const (
-	RepeatSame     Repeat = "same"     // the first answer again (idempotent mode)
-	RepeatRefused  Repeat = "refused"  // an answer that says it is a duplicate (dedup mode)
-	RepeatAccepted Repeat = "accepted" // any 2xx: the sender only wants to hear that it arrived
+	repeatSame     = "same"     // the first answer again (idempotent mode)
+	repeatRefused  = "refused"  // an answer that says it is a duplicate (dedup mode)
+	repeatAccepted = "accepted" // any 2xx: the sender only wants to hear that it arrived
 )
 
 // Profile is what a kind of service is expected to do. Vendors differ on purpose.
@@ -17,8 +14,10 @@ type Profile struct {
 	Name string
 	Says string // one sentence
 	Key  KeyPlace
-	// Repeat is what a repetition gets.
-	Repeat Repeat
+	// Repeat is what a repetition gets: "same", the first answer again (idempotent
+	// mode); "refused", an answer that says it is a duplicate (dedup mode); or
+	// "accepted", any 2xx, since the sender only wants to know that it arrived.
+	Repeat string
 	// Mismatch are the statuses for a known key with another request; empty
 	// when any refusal will do.
 	Mismatch []int
@@ -32,7 +31,7 @@ type Profile struct {
 	// InFlight are the statuses for a repetition while the first one runs, beside
 	// waiting for its answer.
 	InFlight []int
-	// Refused are the statuses of a refused duplicate, with RepeatRefused.
+	// Refused are the statuses of a refused duplicate, with repeatRefused.
 	Refused []int
 	// Browser says that the request is a form of a page, sent by a browser.
 	Browser bool
@@ -42,36 +41,36 @@ type Profile struct {
 
 // Profiles lists what Semel knows, the default first.
 func Profiles() []Profile {
-	header := KeyPlace{In: KeyInHeader, Name: "Idempotency-Key"}
+	header := KeyPlace{In: keyInHeader, Name: "Idempotency-Key"}
 	return []Profile{
 		{
 			Name: "ietf", Says: "The Idempotency-Key header as the IETF draft has it.",
-			Key: KeyPlace{In: KeyInHeader, Name: header.Name, Quoted: true}, Repeat: RepeatSame,
+			Key: KeyPlace{In: keyInHeader, Name: header.Name, Quoted: true}, Repeat: repeatSame,
 			Mismatch: []int{422}, Missing: []int{400}, InFlight: []int{409},
 		},
 		{
 			Name: "stripe", Says: "The header as payment services have it: raw keys, 400 for another payload, errors are replayed too.",
-			Key: header, Repeat: RepeatSame,
+			Key: header, Repeat: repeatSame,
 			Mismatch: []int{400, 409, 422}, Missing: []int{400}, InFlight: []int{409, 429},
 		},
 		{
 			Name: "form", Says: "A page's form, submitted by a browser that knows no keys.",
-			Key: KeyPlace{In: KeyNowhere}, Repeat: RepeatSame, MismatchNew: true, Browser: true,
+			Key: KeyPlace{In: keyNowhere}, Repeat: repeatSame, MismatchNew: true, Browser: true,
 			InFlight: []int{409},
 		},
 		{
 			Name: "webhook", Says: "Signed deliveries of Standard Webhooks; the webhook-id is the key.",
-			Key: KeyPlace{In: KeyInHeader, Name: "webhook-id"}, Repeat: RepeatAccepted, MismatchIgnored: true,
+			Key: KeyPlace{In: keyInHeader, Name: "webhook-id"}, Repeat: repeatAccepted, MismatchIgnored: true,
 			InFlight: []int{409, 425, 429, 503}, Webhook: true,
 		},
 		{
 			Name: "dedup", Says: "A duplicate is only stopped, and told so.",
-			Key: KeyPlace{In: KeyInHeader, Name: header.Name, Quoted: true}, Repeat: RepeatRefused,
+			Key: KeyPlace{In: keyInHeader, Name: header.Name, Quoted: true}, Repeat: repeatRefused,
 			Refused: []int{409}, Missing: []int{400}, InFlight: []int{409}, MismatchIgnored: true,
 		},
 		{
 			Name: "resource", Says: "The client knows the id of what it creates, and sends it as a part of the request.",
-			Key: KeyPlace{In: KeyInTemplate}, Repeat: RepeatSame,
+			Key: KeyPlace{In: keyInTemplate}, Repeat: repeatSame,
 			Mismatch: []int{409, 412, 422}, InFlight: []int{409},
 		},
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
 // wellKnown is where a policy is looked for that nothing links to.
@@ -38,8 +38,11 @@ func publishesPolicy(ctx context.Context, p *probe) finding {
 			at = a.first.request.URL.ResolveReference(link)
 		}
 	}
-	if at.Scheme != "http" && at.Scheme != "https" {
+	switch {
+	case at.Scheme != "http" && at.Scheme != "https":
 		return failed("the link to the policy is %s", at)
+	case !sameHost(at, a.first.request.URL): // requests to it were not allowed
+		return incomplete("the policy is at %s: that is another host, which is not asked", at)
 	}
 	at.Fragment = ""
 	answer, err := p.run.lookUp(ctx, pageFor(at, a.first.request))
@@ -54,13 +57,9 @@ func publishesPolicy(ctx context.Context, p *probe) finding {
 	return passed()
 }
 
-// pageFor is a request for a page, by whoever sent the other request; strangers to
-// that one's host are not told who it was.
+// pageFor is a request for a page of the same host, by the sender of the other request.
 func pageFor(at *url.URL, by *wire.Request) *wire.Request {
 	r := &wire.Request{Method: http.MethodGet, URL: at}
-	if at.Host != by.URL.Host || at.Scheme != by.URL.Scheme {
-		return r
-	}
 	r.Header = slices.Clone(by.Header)
 	for _, name := range []string{"Content-Type", "Content-Encoding", "Content-Length"} {
 		r.Del(name)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
 // How many race. Each is bounded by [Config.Parallel] too.
@@ -24,7 +24,7 @@ const (
 func concurrency() []Check {
 	rush := func(id, says string, n func(*Config) int) Check {
 		return Check{
-			ID: id, Group: Concurrency, Level: LevelMust, NeedsOracle: true, Says: says, Source: raceSource, Advice: raceAdvice,
+			ID: id, Group: groupConcurrency, Level: LevelMust, NeedsCount: true, Says: says, Source: raceSource, Advice: raceAdvice,
 			requests: func(c *Config) int { return n(c) + settledTries },
 			unfit:    wantsParallel, run: afterSample(oneEffect(n)),
 		}
@@ -34,42 +34,42 @@ func concurrency() []Check {
 		rush("RACE-02", "Ten attempts of one intent at once have one effect.", fixed(racers)),
 		rush("RACE-03", "As many attempts at once as are allowed have one effect.", func(c *Config) int { return c.Parallel }),
 		{
-			ID: "RACE-04", Group: Concurrency, Level: LevelMust, NeedsOracle: true,
+			ID: "RACE-04", Group: groupConcurrency, Level: LevelMust, NeedsCount: true,
 			Says:   "Twenty intents at once, each attempted five times, have one effect each.",
 			Source: raceSource, Advice: raceAdvice,
 			requests: sends(manyKeys*racersPerKey + latecomers*settledTries),
 			unfit:    wantsParallel, run: afterSample(oneEffectEach),
 		},
 		{
-			ID: "RACE-05", Group: Concurrency, Level: LevelMust, NeedsOracle: true,
+			ID: "RACE-05", Group: groupConcurrency, Level: LevelMust, NeedsCount: true,
 			Says:   "Ten attempts at once as streams of one HTTP/2 connection have one effect.",
 			Source: raceSource + "; RFC 9113 §5", Advice: raceAdvice,
 			requests: sends(racers + settledTries),
 			unfit:    wantsParallel, run: afterSample(oneEffectOverH2),
 		},
 		{
-			ID: "RACE-06", Group: Concurrency, Level: LevelMust,
+			ID: "RACE-06", Group: groupConcurrency, Level: LevelMust,
 			Says:   "Every attempt of a race gets the first answer, or a clear refusal.",
 			Source: refusedSource, Advice: "Let the others wait for the first answer, or refuse them by 409 with Retry-After; a lost race is no error of the server.",
 			requests: func(c *Config) int { return atOnce(c, racers) + settledTries },
 			unfit:    wantsParallel, run: afterSample(racersAreTold),
 		},
 		{
-			ID: "RACE-07", Group: Concurrency, Level: LevelStrict,
+			ID: "RACE-07", Group: groupConcurrency, Level: LevelStrict,
 			Says:   "A refusal of an attempt whose twin is running says when to come again.",
 			Source: "RFC 9110 §10.2.3", Advice: "Send Retry-After with the refusal, in seconds.",
 			requests: func(c *Config) int { return atOnce(c, racers) },
 			unfit:    wantsParallel, run: afterSample(refusalsSayWhen),
 		},
 		{
-			ID: "RACE-08", Group: Concurrency, Level: LevelMust, NeedsOracle: true,
+			ID: "RACE-08", Group: groupConcurrency, Level: LevelMust, NeedsCount: true,
 			Says:   "Different intents at once do not refuse one another.",
 			Source: "draft -07 §2.6; Semel promise 5", Advice: "Lock the key, not the operation, the table or the caller.",
 			requests: func(c *Config) int { return 2 * atOnce(c, racers) },
 			unfit:    wantsParallel, run: afterSample(othersAreNotRefused),
 		},
 		{
-			ID: "RACE-09", Group: Concurrency, Level: LevelMust,
+			ID: "RACE-09", Group: groupConcurrency, Level: LevelMust,
 			Says:   "An attempt that was refused in a race, and comes again, gets the first answer.",
 			Source: "draft -07 §2.6; Semel promise 2", Advice: "Whoever is refused must leave the record of the running attempt alone.",
 			requests: func(c *Config) int { return 2*atOnce(c, racers) + 2*settledTries },
@@ -158,10 +158,10 @@ func oneEffectEach(ctx context.Context, p *probe) finding {
 	return remark(p.effectEach(ctx, since, all), replies)
 }
 
-// effectEach is one effect for each intent, as exactly as the oracles can tell.
+// effectEach is one effect for each intent, as exactly as the counters can tell.
 func (p *probe) effectEach(ctx context.Context, since tally, all []*intent) finding {
 	f := p.effects(ctx, since, int64(len(all)), int64(len(all)), all...)
-	if seesAll(p.run.config.Oracles) {
+	if seesAll(p.run.config.Counters) {
 		return f
 	}
 	for _, in := range all {
@@ -228,22 +228,20 @@ func racersAreTold(ctx context.Context, p *probe) finding {
 		case errors.Is(r.err, wire.ErrUnreachable):
 			return incomplete("%d connections at once were too many: %v", len(replies), r.err)
 		default:
-			return failed("the answers were %s", tellReplies(replies))
+			return p.refusedAsBefore(failed("the answers were %s", tellReplies(replies)), r)
 		}
 	}
 	first := p.outcomeOf(ctx, in, replies)
 	if !p.settled(first) {
 		return incomplete("no attempt succeeded: %s, and then %s", tellReplies(replies), first)
 	}
+	alike := passed()
 	for _, r := range replies {
-		if !r.fine() {
-			continue
-		}
-		if why := p.wrongRepeat(first, r); why != "" {
-			return failed("two attempts were answered differently: %s", why)
+		if r.fine() {
+			alike = worse(alike, p.sameAsEither(first, r).after("two attempts were answered differently: "))
 		}
 	}
-	return passed()
+	return alike
 }
 
 func refusalsSayWhen(ctx context.Context, p *probe) finding {
@@ -319,15 +317,16 @@ func losersComeAgain(ctx context.Context, p *probe) finding {
 		return failed("the answers were %s, and to those that came again %s", tellReplies(replies), tellReplies(later))
 	}
 	first := p.outcomeOf(ctx, in, replies)
+	alike := passed()
 	for _, r := range later {
-		if why := p.wrongRepeat(first, r); why != "" && !p.clearRefusal(r) {
-			return failed("one that was refused and came again got another answer: %s", why)
+		if !p.clearRefusal(r) {
+			alike = worse(alike, p.sameAsEither(first, r).after("one that was refused and came again got another answer: "))
 		}
 	}
-	if len(p.run.config.Oracles) == 0 {
-		return passed()
+	if alike.verdict == Fail || len(p.run.config.Counters) == 0 {
+		return alike
 	}
-	return remark(p.once(ctx, since, in), replies)
+	return worse(remark(p.once(ctx, since, in), replies), alike)
 }
 
 // returnsAfter is when one who was refused comes again: when the refusal says, or else

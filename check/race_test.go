@@ -11,9 +11,9 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/check"
+	"github.com/semel-dev/semel/internal/memdb"
 	"github.com/semel-dev/semel/semelhttp"
 	"github.com/semel-dev/semel/store/memstore"
-	"github.com/semel-dev/semel/store/storetest/memdb"
 )
 
 func TestRacesPassWhereverTheyAreSafe(t *testing.T) {
@@ -256,7 +256,7 @@ func TestRacesAreSkippedWhereThereIsNone(t *testing.T) {
 	t.Cleanup(server.Close)
 	config := check.Config{
 		Template: check.Template{Method: "POST", URL: server.URL, Body: []byte(`{"seat":{{n}}}`)}, Profile: check.Profiles()[0],
-		Oracles: []check.Oracle{app}, Only: []string{"race", "UNIQ-03", "SCOPE-05"}, Level: check.LevelStrict,
+		Counters: []check.Counter{app}, Only: []string{"race", "UNIQ-03", "SCOPE-05"}, Level: check.LevelStrict,
 		Other: bearer("bob"), Parallel: 1,
 	}
 	if plan, err := check.NewPlan(config); err == nil {
@@ -289,7 +289,7 @@ func TestRacesEndWithTheService(t *testing.T) {
 	t.Cleanup(server.Close)
 	plan, err := check.NewPlan(check.Config{
 		Template: check.Template{Method: "POST", URL: server.URL, Body: []byte(`{"seat":{{n}}}`)}, Profile: check.Profiles()[0],
-		Oracles: []check.Oracle{app}, Only: []string{"RACE-01", "RACE-06"},
+		Counters: []check.Counter{app}, Only: []string{"RACE-01", "RACE-06"},
 	})
 	if err != nil {
 		t.Fatal(err)

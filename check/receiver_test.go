@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/semel-dev/semel/check"
+	"github.com/semel-dev/semel/internal/check/webhook"
 )
 
 // receiver takes webhooks, and does something about each that calls a
@@ -46,7 +46,7 @@ func newReceiver(m mistake) *receiver {
 	return &receiver{mistake: m, secret: []byte("secret"), prefix: "Webhook-", seen: map[string]bool{}, failed: map[string]bool{}}
 }
 
-// Name, PerIntent and Count make it an oracle, FailNext and Pending a dependency.
+// Name, PerIntent and Count make it a counter, FailNext and Pending a dependency.
 func (s *receiver) Name() string    { return "the receiver" }
 func (s *receiver) PerIntent() bool { return false }
 func (s *receiver) Count(context.Context, func(string) string) (int64, error) {
@@ -74,7 +74,7 @@ func (s *receiver) verified(next http.Handler) http.Handler {
 		r.Body = io.NopCloser(strings.NewReader(string(body)))
 		seconds, _ := strconv.ParseInt(r.Header.Get(s.prefix+"Timestamp"), 10, 64)
 		at := time.Unix(seconds, 0)
-		good := check.SignWebhook(s.secret, r.Header.Get(s.prefix+"Id"), at, body)
+		good := webhook.Sign(s.secret, r.Header.Get(s.prefix+"Id"), at, body)
 		switch {
 		case s.mistake != anySignature && r.Header.Get(s.prefix+"Signature") != good:
 			if s.mistake == marksUnverified {

@@ -2,28 +2,31 @@ package check
 
 import (
 	"context"
+	"errors"
+	"mime"
 
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/webform"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
 func refusals() []Check {
 	return []Check{
 		{
-			ID: "ERR-01", Group: Failures, Level: LevelMust, NeedsOracle: true,
+			ID: "ERR-01", Group: groupFailures, Level: LevelMust, NeedsCount: true,
 			Says:   "A request that was refused, sent again as it is, is refused again, and has no effect.",
 			Source: "draft -07 §2.7", Advice: "Store the refusal, or judge the request anew; never take a record without an answer for a success.",
 			requests: sends(2),
 			unfit:    canBeBroken, run: afterSample(refusedAgain),
 		},
 		{
-			ID: "ERR-02", Group: Failures, Level: LevelMust, NeedsOracle: true,
-			Says:   "A refused request that is mended, under the same key, is refused, or executed once.",
-			Source: "draft -07 §2.7; Semel promise 6", Advice: "Release the key of a refused request, or refuse the mended one; a success has to have an effect.",
+			ID: "ERR-02", Group: groupFailures, Level: LevelMust, NeedsCount: true,
+			Says:   "A refused request that is corrected, under the same key, is refused, or executed once.",
+			Source: "draft -07 §2.7; Semel promise 6", Advice: "Release the key of a refused request, or refuse the corrected one; a success has to have an effect.",
 			requests: sends(2),
 			unfit:    canBeBroken, run: afterSample(mendedIsHonest),
 		},
 		{
-			ID: "ERR-05", Group: Failures, Level: LevelMust, NeedsOracle: true,
+			ID: "ERR-05", Group: groupFailures, Level: LevelMust, NeedsCount: true,
 			Says:   "That the caller was not logged in is not remembered: with credentials, the same key is executed.",
 			Source: "Semel promise 5; RFC 9110 §15.5.2", Advice: "Ask who the caller is before the key is claimed, or release the key after 401 and 403.",
 			requests: sends(1 + settledTries),
@@ -46,27 +49,75 @@ func (p *probe) broken(in *intent) (*wire.Request, error) {
 	if config.Invalid != nil {
 		return p.requestOf(config.Invalid, in)
 	}
+	if in.draft != nil {
+		return p.emptied(in)
+	}
 	t := config.Template
 	switch config.Key.In {
-	case KeyInJSON: // it has to remain an object that has the key
+	case keyInJSON: // it has to remain an object that has the key
 		t.Body = []byte("{}")
-	case KeyInForm:
+	case keyInForm:
 		t.Body = nil
-	case KeyInHeader, KeyInQuery, KeyInTemplate, KeyNowhere:
+	case keyInHeader, keyInQuery, keyInTemplate, keyNowhere:
 		t.Body = t.Body[:len(t.Body)/2]
 	}
 	return p.requestOf(&t, in)
+}
+
+// errNotEmptied is of a page's form that has to be broken by the user.
+var errNotEmptied = errors.New("no field of the form can be left empty: give a request that is refused, such as with --invalid")
+
+// emptied is a page's form in which nothing was typed. Its hidden fields, its
+// button and its key stay, so that it is refused for what a person left out.
+func (p *probe) emptied(in *intent) (*wire.Request, error) {
+	r, err := p.request(in)
+	if err != nil {
+		return nil, err
+	}
+	contentType := r.Value("Content-Type")
+	fields, err := webform.ParseBody(contentType, r.Body)
+	if err != nil { // a form of text/plain
+		return nil, errNotEmptied
+	}
+	kept := map[string]bool{}
+	for _, f := range in.draft.form.Fields {
+		kept[f.Name] = kept[f.Name] || f.Kind == webform.Hidden || f.Kind == webform.Submit
+	}
+	if p.run.config.Key.In == keyInForm {
+		kept[p.run.config.Key.Name] = true
+	}
+	changed := false
+	for i := range fields {
+		f := &fields[i]
+		if kept[f.Name] || f.Value == "" && f.File == nil {
+			continue
+		}
+		if f.Value, changed = "", true; f.File != nil {
+			f.File = &webform.File{}
+		}
+	}
+	if !changed {
+		return nil, errNotEmptied
+	}
+	media, parameters, _ := mime.ParseMediaType(contentType)
+	_, r.Body = webform.Encode(media, parameters["boundary"], fields)
+	return r, nil
 }
 
 // refuse sends a request that should be refused. Not ok: there is nothing to
 // judge.
 func (p *probe) refuse(ctx context.Context, in *intent) (reply, finding) {
 	r, err := p.broken(in)
-	if err != nil {
+	switch {
+	case errors.Is(err, errNotEmptied):
+		return reply{}, skipped("%v", err)
+	case err != nil:
 		return reply{}, incomplete("%v", err)
 	}
 	got := p.deliver(ctx, "invalid", r, &wire.Manner{})
 	switch {
+	case got.failure() && in.draft != nil && p.run.config.Invalid == nil:
+		return got, skipped("the form with empty fields is answered %s, and not refused: give a request that is refused, such as with --invalid", got)
 	case !got.answered():
 		return got, incomplete("the invalid request got %s", got)
 	case got.fine():
@@ -111,17 +162,17 @@ func mendedIsHonest(ctx context.Context, p *probe) finding {
 	if !f.ok() {
 		return f
 	}
-	mended := p.send(ctx, "mended", in)
+	mended := p.send(ctx, "corrected", in)
 	switch {
 	case !mended.answered(), mended.Status >= 500:
-		return failed("refused by %s at first; mended, the request was answered %s", first, mended)
+		return failed("refused by %s at first; corrected, the request was answered %s", first, mended)
 	case mended.fine():
 		f = p.once(ctx, since, in)
 	default:
 		f = p.effects(ctx, since, 0, 0, in)
 	}
 	if f.verdict == Fail {
-		f.reason = "the mended request was answered " + mended.String() + ", and had " + f.reason
+		f.reason = "the corrected request was answered " + mended.String() + ", and had " + f.reason
 	}
 	return f
 }

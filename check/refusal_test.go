@@ -6,7 +6,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
 func onlyRefusals(c *check.Config) { c.Only = []string{"ERR-01", "ERR-02", "ERR-05"} }
@@ -32,7 +32,7 @@ func TestRefusalsPassWhetherRememberedOrNot(t *testing.T) {
 		app := &booth{}
 		plan, err := check.NewPlan(check.Config{
 			Template: check.Template{Method: "POST", URL: "http://127.0.0.1:1/"}, Profile: check.Profiles()[0],
-			Oracles: []check.Oracle{app}, Only: []string{"ERR-01", "ERR-05"},
+			Counters: []check.Counter{app}, Only: []string{"ERR-01", "ERR-05"},
 		})
 		if err != nil || len(plan.Checks) != 1 {
 			t.Errorf("%d checks, %v", len(plan.Checks), err)
@@ -108,7 +108,7 @@ func TestRefusalsWithTheKeyInTheBody(t *testing.T) {
 	app := &booth{}
 	report := visit(t, app, front(app, app), func(c *check.Config) {
 		onlyRefusals(c)
-		c.Key = check.KeyPlace{In: check.KeyInJSON, Name: "/request_id"}
+		c.Key = check.KeyPlace{In: "json", Name: "/request_id"}
 	})
 	failsOnly(t, report)
 	passes(t, report, "ERR-01", "ERR-02", "ERR-05")
@@ -128,7 +128,7 @@ func TestRedirectIsNoRefusal(t *testing.T) {
 			Method: http.MethodPost, URL: url + "/things", Body: []byte(`{"n":{{n}}}`),
 			Header: []wire.Field{{Name: "Authorization", Value: "Bearer ann"}},
 		},
-		Profile: check.Profiles()[0], Oracles: []check.Oracle{app}, Only: []string{"ERR-05"},
+		Profile: check.Profiles()[0], Counters: []check.Counter{app}, Only: []string{"ERR-05"},
 	})
 	if got := verdicts(report)["ERR-05"]; got != check.Skipped {
 		t.Errorf("got %s, want it skipped: nobody was asked for credentials", got)

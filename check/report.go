@@ -3,19 +3,19 @@ package check
 import (
 	"time"
 
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
 // Report is what a run found. Secrets are masked in it.
 type Report struct {
-	Target  string        `json:"target"` // method and URL, as the template has them
-	Profile string        `json:"profile"`
-	Level   Level         `json:"level"`
-	Oracles []string      `json:"oracles"`
-	Began   time.Time     `json:"began"`
-	Took    time.Duration `json:"took_ns"`
+	Target   string        `json:"target"` // method and URL, as the template has them
+	Profile  string        `json:"profile"`
+	Level    Level         `json:"level"`
+	Counters []string      `json:"counters"`
+	Began    time.Time     `json:"began"`
+	Took     time.Duration `json:"took_ns"`
 	// Announced is the most that the run said it would send to the endpoint,
-	// Sent what it did send; LookUps are requests of oracles and other steps.
+	// Sent what it did send; LookUps are requests of counters and other steps.
 	Announced int `json:"announced"`
 	Sent      int `json:"sent"`
 	LookUps   int `json:"look_ups"`
@@ -36,19 +36,27 @@ type Report struct {
 // Result is what one check came to.
 type Result struct {
 	ID      string  `json:"id"`
-	Group   Group   `json:"group"`
+	Group   string  `json:"group"`
 	Level   Level   `json:"level"`
 	Says    string  `json:"says"`
 	Source  string  `json:"source"`
 	Verdict Verdict `json:"verdict"`
 	// Reason is what was seen, where that is not simply what was expected.
 	Reason string `json:"reason,omitempty"`
+	// EchoOf is the check that failed for what this one saw, and nothing else, with
+	// the verdict [Echo].
+	EchoOf string `json:"echo_of,omitempty"`
+	// ServerError says that the check failed because the service answered 5xx.
+	ServerError bool `json:"server_error,omitempty"`
 	// Advice is what to do, for failures.
 	Advice    string        `json:"advice,omitempty"`
 	Took      time.Duration `json:"took_ns"`
 	Exchanges []Exchange    `json:"exchanges,omitempty"`
 	// LeftOut is how many more exchanges there were.
 	LeftOut int `json:"exchanges_left_out,omitempty"`
+
+	cause cause
+	said  said
 }
 
 // Exchange is one request and what became of it. In a [Report] secrets are

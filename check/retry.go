@@ -50,23 +50,22 @@ func (p *probe) inFlight(got reply) bool {
 // refusedDuplicate reports whether a profile that only stops duplicates says so.
 func (p *probe) refusedDuplicate(got reply) bool {
 	profile := &p.run.config.Profile
-	return profile.Repeat == RepeatRefused && got.in(profile.Refused...)
+	return profile.Repeat == repeatRefused && got.in(profile.Refused...)
 }
 
 // settled reports whether the sender of an intent may take this for the end of
 // it: a success, or what the profile answers a duplicate whose original was one.
 func (p *probe) settled(got reply) bool { return got.fine() || p.refusedDuplicate(got) }
 
-// wrongRepeat says why again is not what the profile gives a repetition of
-// first; empty if it is.
-func (p *probe) wrongRepeat(first, again reply) string {
+// rightRepeat says whether again is what the profile gives a repetition of first.
+func (p *probe) rightRepeat(first, again reply) finding {
 	switch {
 	case p.refusedDuplicate(again):
-		return ""
-	case p.run.config.Profile.Repeat == RepeatAccepted && again.taken():
-		return ""
+		return passed()
+	case p.run.config.Profile.Repeat == repeatAccepted && again.taken():
+		return passed()
 	}
-	return p.sameAnswer(first, again)
+	return p.alikeBut(first, again)
 }
 
 // comeAgain is the pause that an answer asks for, as far as it is waited out;
@@ -121,7 +120,7 @@ func afterSample(run func(context.Context, *probe) finding) func(context.Context
 	return func(ctx context.Context, p *probe) finding {
 		for _, r := range p.run.sample.replies() {
 			if !r.fine() {
-				return incomplete("even undisturbed, the request is answered %s", r)
+				return incomplete("even undisturbed, the request is answered %s", r).saying(r)
 			}
 		}
 		return run(ctx, p)

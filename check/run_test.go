@@ -30,7 +30,7 @@ func (c *counter) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	_, _ = fmt.Fprintf(w, `{"id":%d}`, n)
 }
 
-// Name, PerIntent and Count make it an oracle, too.
+// Name, PerIntent and Count make it a counter, too.
 func (c *counter) Name() string    { return "the counter" }
 func (c *counter) PerIntent() bool { return false }
 func (c *counter) Count(context.Context, func(string) string) (int64, error) {
@@ -50,7 +50,7 @@ func runOn(t *testing.T, app *counter, handler http.Handler) *check.Report {
 	profile, _ := check.ProfileNamed("ietf")
 	return run(t.Context(), t, check.Config{
 		Template: check.Template{Method: "POST", URL: serve(t, handler) + "/things", Body: []byte(`{"n":{{n}}}`)},
-		Profile:  profile, Oracles: []check.Oracle{app}, Only: []string{"BASIC-01", "BASIC-02"},
+		Profile:  profile, Counters: []check.Counter{app}, Only: []string{"BASIC-01", "BASIC-02"},
 	})
 }
 
@@ -70,9 +70,9 @@ func TestRunTellsProtectedFromUnprotected(t *testing.T) {
 	}
 }
 
-// TestRunWithoutOracle: who cannot tell does not pass, and what must hold and was
+// TestRunWithoutCounter: who cannot tell does not pass, and what must hold and was
 // not judged is not fine.
-func TestRunWithoutOracle(t *testing.T) {
+func TestRunWithoutCounter(t *testing.T) {
 	t.Parallel()
 	app := &counter{}
 	profile, _ := check.ProfileNamed("ietf")
@@ -123,7 +123,7 @@ func TestOnlyHTTP2(t *testing.T) {
 			server.Config.Protocols.SetUnencryptedHTTP2(!secure)
 			server.Config.Protocols.SetHTTP2(secure)
 			server.Config.ErrorLog = log.New(io.Discard, "", 0)
-			config := check.Config{Profile: check.Profiles()[0], Oracles: []check.Oracle{app}}
+			config := check.Config{Profile: check.Profiles()[0], Counters: []check.Counter{app}}
 			if secure {
 				server.StartTLS()
 				config.TLS = &tls.Config{RootCAs: x509.NewCertPool()}

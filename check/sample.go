@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
 // sample is what two different intents were answered, before any check. What
@@ -28,9 +28,9 @@ func (s *sample) replies() []reply { return []reply{s.first, s.other} }
 const sampleRequests = 2
 
 // sampling is the group of what is no check.
-const sampling Group = "sample"
+const sampling = "sample"
 
-// takeSample sends two intents, once each, and looks whether the oracles see
+// takeSample sends two intents, once each, and looks whether the counters see
 // exactly those two. The second begins when the first is over: a page that is
 // open beside another one is a question of its own.
 func (p *probe) takeSample(ctx context.Context, since tally) (*sample, error) {
@@ -48,7 +48,7 @@ func (p *probe) takeSample(ctx context.Context, since tally) (*sample, error) {
 	if !p.run.config.Template.Varies() && (s.effects.verdict == Fail || !s.other.fine()) {
 		p.run.note("two intents say the same, as the request has no place: write {{n}} or {{uuid}} where they should differ")
 	}
-	if s.effects.verdict == Fail && s.refused() == "" {
+	if s.effects.verdict == Fail && s.refused().ok() {
 		p.doubtSample(ctx, s, since)
 	}
 	return s, nil
@@ -64,7 +64,11 @@ func (p *probe) doubtSample(ctx context.Context, s *sample, since tally) {
 		return
 	}
 	s.effects.reason += fmt.Sprintf(", though they were answered %s and %s", s.first, s.other)
-	p.run.doubt("of two plain requests %s was seen, so it may be something else that is counted (see %s)", effectsText(seen.counts[0]), sampleCheck)
+	end := ""
+	if seen.counts[0] == 0 && since.counts[0] > 0 {
+		end = p.run.ended(since)
+	}
+	p.run.doubt("of two plain requests %s was seen, so it may be something else that is counted (see %s)%s", effectsText(seen.counts[0]), sampleCheck, end)
 }
 
 // errOnlyH2 is of a service that these checks cannot be sent to.

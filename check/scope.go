@@ -2,8 +2,11 @@ package check
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
+
+	"github.com/semel-dev/semel/internal/check/place"
 )
 
 const scopeAdvice = "Look the key up together with the caller's account, which only the service knows, and the operation."
@@ -11,35 +14,35 @@ const scopeAdvice = "Look the key up together with the caller's account, which o
 func scopes() []Check {
 	return []Check{
 		{
-			ID: "SCOPE-01", Group: Scopes, Level: LevelMust,
+			ID: "SCOPE-01", Group: groupScopes, Level: LevelMust,
 			Says:   "Another user with the same key and body does not get the first one's answer.",
 			Source: "draft -07 §5; Semel promise 5", Advice: scopeAdvice,
 			requests: sends(4),
 			unfit:    wantsOther, run: afterSample(othersSeeNothing),
 		},
 		{
-			ID: "SCOPE-02", Group: Scopes, Level: LevelMust, NeedsOracle: true,
+			ID: "SCOPE-02", Group: groupScopes, Level: LevelMust, NeedsCount: true,
 			Says:   "Another user with the same key is not refused: their request is executed for them.",
 			Source: "draft -07 §5; Semel promise 5", Advice: scopeAdvice,
 			requests: sends(4),
 			unfit:    wantsOtherKey, run: afterSample(othersAreServed),
 		},
 		{
-			ID: "SCOPE-03", Group: Scopes, Level: LevelMust,
+			ID: "SCOPE-03", Group: groupScopes, Level: LevelMust,
 			Says:   "Whoever is logged out does not get the stored answer.",
 			Source: "draft -07 §5; Semel promise 5", Advice: "Ask who the caller is, and what they may do, before the key is looked up.",
 			requests: sends(3),
 			unfit:    always, run: afterSample(loggedOutSeesNothing),
 		},
 		{
-			ID: "SCOPE-04", Group: Scopes, Level: LevelMust,
+			ID: "SCOPE-04", Group: groupScopes, Level: LevelMust,
 			Says:   "Cookies that the first answer set are not set again by a repetition.",
 			Source: "Semel promise 5", Advice: "Leave Set-Cookie out of what is stored.",
 			requests: sends(2),
 			unfit:    always, run: afterSample(cookiesAreNotRepeated),
 		},
 		{
-			ID: "SCOPE-05", Group: Scopes, Level: LevelMust,
+			ID: "SCOPE-05", Group: groupScopes, Level: LevelMust,
 			Says:   "Another user with the same key is not blocked while the first one's request is running.",
 			Source: "draft -07 §5; Semel promise 5", Advice: scopeAdvice,
 			requests: sends(4),
@@ -61,7 +64,7 @@ func wantsOtherKey(c *Config) string {
 	if why := wantsOther(c); why != "" {
 		return why
 	}
-	if c.Key.In == KeyInTemplate {
+	if c.Key.In == keyInTemplate {
 		return "the key is the id of what is created, which is there for all users"
 	}
 	return ""
@@ -94,7 +97,7 @@ func (p *probe) othersOwn(ctx context.Context) (*intent, finding) {
 	if !got.fine() {
 		return nil, incomplete("the other user is answered %s, with a key of their own too", got)
 	}
-	if len(p.run.config.Oracles) == 0 {
+	if len(p.run.config.Counters) == 0 {
 		return own, passed()
 	}
 	if f := p.once(ctx, since, own); !f.ok() {
@@ -122,9 +125,9 @@ func (p *probe) keepsSecret(ctx context.Context, a attempt, stranger *intent) fi
 	switch {
 	case !got.answered():
 		return incomplete("somebody else with the same key got %s", got)
-	case why == "" && (!got.fine() || !p.marks(a.first).empty()):
+	case why.what == "" && (!got.fine() || !p.marks(a.first).empty()):
 		return passed()
-	case why == "":
+	case why.what == "":
 		// Answers have nothing of their own: was it a new one?
 		f := p.effects(ctx, a.since, 2, 2, a.in, stranger)
 		if f.verdict == Incomplete {
@@ -132,16 +135,25 @@ func (p *probe) keepsSecret(ctx context.Context, a attempt, stranger *intent) fi
 		}
 		return f
 	}
-	if wantsKey(p.run.config) == "" {
+	given := failed("%s", why.what)
+	if got.fine() { // a refusal with anything of the first answer was not executed
+		given = p.isGiven(ctx, why, a.since, a.in, stranger)
+	}
+	if given.verdict == Fail && wantsKey(p.run.config) == "" {
 		twin, err := p.likeness(ctx, stranger)
 		if err != nil {
 			return incomplete("%v", err)
 		}
-		if p.betrays(a.first, p.send(ctx, "somebody else, another key", twin)) != "" {
+		since := p.before(ctx, twin)
+		alike := p.betrays(a.first, p.send(ctx, "somebody else, another key", twin))
+		if alike.what != "" && (!alike.weak || p.counted(ctx, since, 0, 0, twin).ok()) {
 			return skipped("the application gives the record that is there, whatever the key")
 		}
 	}
-	return failed("somebody else with the same key was answered %s, and %s", got, why)
+	if given.ok() {
+		return given
+	}
+	return given.after(fmt.Sprintf("somebody else with the same key was answered %s, and ", got))
 }
 
 func othersAreServed(ctx context.Context, p *probe) finding {
@@ -189,7 +201,9 @@ func othersAreNotBlocked(ctx context.Context, p *probe) finding {
 	if err != nil {
 		return incomplete("%v", err)
 	}
-	replies := p.volley(ctx, "user", in, theirs.renamed(in.key))
+	theirs = theirs.renamed(in.key)
+	since := p.before(ctx)
+	replies := p.volley(ctx, "user", in, theirs)
 	for _, r := range replies {
 		switch {
 		case r.fine():
@@ -199,8 +213,9 @@ func othersAreNotBlocked(ctx context.Context, p *probe) finding {
 			return failed("two users at once were answered %s", tellReplies(replies))
 		}
 	}
-	if why := p.reveals(replies[0], replies[1]); why != "" {
-		return failed("the other user was given the first one's answer: %s", why)
+	given := p.isGiven(ctx, p.resembles(replies[0], replies[1]), since, in, theirs)
+	if !given.ok() {
+		return given.after("the other user was given the first one's answer: ")
 	}
 	return passed()
 }
@@ -221,7 +236,7 @@ func loggedOutSeesNothing(ctx context.Context, p *probe) finding {
 	}
 	f := p.keepsSecret(ctx, attempt{in, since, first}, out)
 	t := &p.run.config.Template
-	if f.verdict == Fail && slices.ContainsFunc(Places(t.URL, string(t.Body)), isVariable) {
+	if f.verdict == Fail && slices.ContainsFunc(place.Names(t.URL, string(t.Body)), isVariable) {
 		return incomplete("%s; but what the log-in gave stands in the URL or the body too, and may be what lets them in", f.reason)
 	}
 	return f

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
 // failures are what callers, and what the service itself, can do wrong.
@@ -21,7 +21,7 @@ func failures() []Check {
 func serverFailures() []Check {
 	return []Check{
 		{
-			ID: "ERR-03", Group: Failures, Level: LevelMust, NeedsOracle: true,
+			ID: "ERR-03", Group: groupFailures, Level: LevelMust, NeedsCount: true,
 			Says:     "What failed with a 5xx fails the same way each time, or a retry executes it once.",
 			Source:   "draft -07 §2.6; Semel promise 3",
 			Advice:   "Undo everything when a request fails, by one transaction, and release its key; or record the failure. Do not release the key of what may have happened.",
@@ -29,7 +29,7 @@ func serverFailures() []Check {
 			unfit:    wantsFailing, run: afterSample(failsHonestly),
 		},
 		{
-			ID: "ERR-04", Group: Failures, Level: LevelMust, NeedsOracle: true,
+			ID: "ERR-04", Group: groupFailures, Level: LevelMust, NeedsCount: true,
 			Says:     "A request whose dependency failed is executed once by a retry, or refused by it; it is neither lost nor doubled.",
 			Source:   "draft -07 §2.6; Semel promise 3",
 			Advice:   "Mark a key as done when the work is done, not when it begins; undo the work when a part of it fails.",
@@ -37,7 +37,7 @@ func serverFailures() []Check {
 			unfit:    wantsObserved, run: afterSample(survivesItsDependency),
 		},
 		{
-			ID: "ERR-06", Group: Failures, Level: LevelStrict,
+			ID: "ERR-06", Group: groupFailures, Level: LevelStrict,
 			Says:     "After a failure, a retry under the same key can succeed.",
 			Source:   "Semel, HTTP: 5xx answers are released",
 			Advice:   "Release the key of a request that failed and had no effect: a client that retries until it succeeds is stuck otherwise.",
@@ -133,7 +133,7 @@ func recovers(ctx context.Context, p *probe) finding {
 	if f.verdict != Fail {
 		return f
 	}
-	if p.run.config.Key.In == KeyNowhere {
+	if p.run.config.Key.In == keyNowhere {
 		return incomplete("%s; without keys, nobody can tell whether the request fails for ever", f.reason)
 	}
 	twin, err := p.likeness(ctx, in)

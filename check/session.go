@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"github.com/semel-dev/semel/check/wire"
 	"github.com/semel-dev/semel/ids"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
 // session is one run of checks against one service.
@@ -41,7 +41,11 @@ type session struct {
 	controls int // how often it was made sure that the service is there
 	sample   *sample
 	notes    []string
-	lag      time.Duration // how long the sample's effects took to be seen, where that is long
+	// effectsOnce says that a repetition was seen to have no second effect; explained
+	// are the differences for which basic checks failed, by their ids.
+	effectsOnce bool
+	explained   map[string][]string
+	lag         time.Duration // how long the sample's effects took to be seen, where that is long
 }
 
 // errBudget is a defect of a check: it wants to send more than it announced.

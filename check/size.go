@@ -10,14 +10,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/check/webform"
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/place"
+	"github.com/semel-dev/semel/internal/check/webform"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
 func sizes() []Check {
 	size := func(id string, level Level, says, source, advice string, most int, unfit func(*Config) string, run func(context.Context, *probe) finding) Check {
 		return Check{
-			ID: id, Group: Sizes, Level: level, NeedsOracle: true,
+			ID: id, Group: groupSizes, Level: level, NeedsCount: true,
 			Says: says, Source: source, Advice: advice,
 			requests: sends(most), unfit: unfit, run: afterSample(run),
 		}
@@ -29,13 +30,13 @@ func sizes() []Check {
 	return []Check{
 		size("SIZE-01", LevelMust, "An empty body with a key, sent twice, has at most one effect.",
 			"draft -07 §2.6; Semel promise 2", "Take the key whether or not there is a body.", 2, keyOutsideBody, emptyTwice),
-		size("SIZE-02", LevelMust, "A request that was sent with Content-Length, and comes again in chunks, has no second effect.",
+		size("SIZE-02", LevelMust, "A request that was sent with Content-Length, and comes again in chunks, has one effect and one answer.",
 			"RFC 9112 §6; Semel promise 2", content, 2, always, againInChunks),
-		size("SIZE-03", LevelShould, "A request with Expect: 100-continue is executed once, and so is its repetition.",
+		size("SIZE-03", LevelShould, "A request with Expect: 100-continue, sent twice, has one effect and one answer.",
 			"RFC 9110 §10.1.1; Semel promise 2", "Read the body after the key was judged; a refusal may come without it.", 2, hasBody, expectsTwice),
-		size("SIZE-04", LevelMust, "A compressed request that is sent again has no second effect.",
+		size("SIZE-04", LevelMust, "A compressed request, sent twice, has one effect and one answer.",
 			"RFC 9110 §8.4; Semel promise 2", content, 2, hasPlainBody, gzippedTwice),
-		size("SIZE-05", LevelMust, "A body of 1 MiB, sent twice, has one effect, or is refused both times.",
+		size("SIZE-05", LevelMust, "A body of 1 MiB, sent twice, has one effect and one answer, or is refused both times.",
 			"draft -07 §2.6; Semel promises 2 and 8", "A body that is too large for the fingerprint is refused, and never executed without protection.", 2, hasBody, largeTwice),
 		size("SIZE-06", LevelShould, "A request whose body comes in slow pieces is executed once, and replayed.",
 			"draft -07 §2.6; Semel promise 2", content, 1+settledTries, hasBody, slowThenAgain),
@@ -75,9 +76,9 @@ func hasPlainBody(c *Config) string {
 
 // keyOutsideBody is for checks that send another body, or none.
 func keyOutsideBody(c *Config) string {
-	in := Places(string(c.Template.Body))
+	in := place.Names(string(c.Template.Body))
 	switch {
-	case c.Key.In == KeyInJSON, c.Key.In == KeyInForm, slices.Contains(in, "key"), slices.Contains(in, "minted"):
+	case c.Key.In == keyInJSON, c.Key.In == keyInForm, slices.Contains(in, "key"), slices.Contains(in, "minted"):
 		return "the key is in the body"
 	}
 	return wantsKey(c)
@@ -86,7 +87,7 @@ func keyOutsideBody(c *Config) string {
 // endsMayDiffer is for a body that is another one for another intent, under a
 // key that says that it should not be.
 func endsMayDiffer(c *Config) string {
-	in := Places(string(c.Template.Body))
+	in := place.Names(string(c.Template.Body))
 	switch {
 	case c.Profile.MismatchIgnored:
 		return "the profile compares keys only"
@@ -115,7 +116,7 @@ func emptyTwice(ctx context.Context, p *probe) finding {
 	if f.verdict != Fail || !p.effects(ctx, since, 0, 0, in).ok() {
 		return f
 	}
-	if seesAll(p.run.config.Oracles) {
+	if seesAll(p.run.config.Counters) {
 		return passedBut("an empty body is answered %s, and has no effect", first)
 	}
 	return incomplete("the empty body is answered %s, but effects are counted by values that were in the body", first)
@@ -130,12 +131,11 @@ func againInChunks(ctx context.Context, p *probe) finding {
 	if f := p.once(ctx, a.since, a.in); !f.ok() {
 		return f
 	}
-	wrong := p.wrongRepeat(a.first, again)
-	switch {
-	case wrong == "":
+	switch f := p.rightRepeat(a.first, again); {
+	case f.ok():
 		return passed()
 	case again.fine():
-		return failed("the repetition in chunks got another answer: %s", wrong)
+		return f.after("the repetition in chunks got another answer: ")
 	case again.in(http.StatusBadRequest, http.StatusLengthRequired, http.StatusRequestEntityTooLarge, http.StatusNotImplemented):
 		return passedBut("bodies in chunks are answered %s", again)
 	case again.in(p.run.config.Profile.Mismatch...):
@@ -188,10 +188,7 @@ func (p *probe) twice(ctx context.Context, m wire.Manner, changes ...change) (fi
 	if f := p.once(ctx, since, in); !f.ok() {
 		return first, f
 	}
-	if wrong := p.wrongRepeat(first, again); wrong != "" {
-		return first, failed("%s", wrong)
-	}
-	return first, passed()
+	return first, p.rightRepeat(first, again)
 }
 
 // largeTwice judges by effects alone where the body is refused: each service has
@@ -220,10 +217,10 @@ func largeTwice(ctx context.Context, p *probe) finding {
 	if f := p.once(ctx, since, in); !f.ok() {
 		return f
 	}
-	if wrong := p.wrongRepeat(first, again); first.fine() && wrong != "" {
-		return failed("%s", wrong)
+	if !first.fine() {
+		return passed()
 	}
-	return passed()
+	return p.rightRepeat(first, again)
 }
 
 // padding makes the body larger at its beginning, so that everything that tells
@@ -257,13 +254,10 @@ func slowThenAgain(ctx context.Context, p *probe) finding {
 	if f := p.executedOnce(ctx, since, in, again); !f.ok() {
 		return f
 	}
-	switch wrong := p.wrongRepeat(slow, again); {
-	case slow.in(http.StatusRequestTimeout):
+	if slow.in(http.StatusRequestTimeout) {
 		return passedBut("slow bodies are answered %s", slow)
-	case wrong != "":
-		return failed("%s", wrong)
 	}
-	return passed()
+	return p.rightRepeat(slow, again)
 }
 
 // largeEndsDiffer sends, under one key, two bodies that are alike for a long

@@ -21,11 +21,11 @@ func TestSizesPassWhereContentCounts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			app, handler, profile := open(t)
-			oracle := check.Oracle(byN{app})
+			counter := check.Counter(byN{app})
 			if app.empties {
-				oracle = inAll{app} // an empty body has no n
+				counter = inAll{app} // an empty body has no n
 			}
-			report := examine(t, handler, profile, []check.Oracle{oracle}, "SIZE")
+			report := examine(t, handler, profile, []check.Counter{counter}, "SIZE")
 			if got := append(having(report, check.Fail), having(report, check.Incomplete)...); len(got) > 0 {
 				t.Errorf("not passed: %v", got)
 			}
@@ -79,7 +79,7 @@ func TestSizesFindWhatIsBroken(t *testing.T) {
 			t.Parallel()
 			app := &ledger{empties: true}
 			test.broken.app = app
-			report := examine(t, test.broken, "ietf", []check.Oracle{inAll{app}}, "SIZE")
+			report := examine(t, test.broken, "ietf", []check.Counter{inAll{app}}, "SIZE")
 			if diff := cmp.Diff(test.want, having(report, check.Fail)); diff != "" {
 				t.Errorf("failed (-want +got):\n%s", diff)
 				explain(t, report)
@@ -88,7 +88,7 @@ func TestSizesFindWhatIsBroken(t *testing.T) {
 	}
 }
 
-func TestSizesNeverPassWithoutAnOracle(t *testing.T) {
+func TestSizesNeverPassWithoutACounter(t *testing.T) {
 	t.Parallel()
 	app := &ledger{empties: true}
 	report := examine(t, &memo{app: app}, "ietf", nil, "SIZE")
@@ -106,7 +106,7 @@ func TestSizesNeverPassWithoutAnOracle(t *testing.T) {
 func TestEmptyBodiesAreIncompleteWhereTheyCannotBeCounted(t *testing.T) {
 	t.Parallel()
 	app := &ledger{empties: true}
-	report := examine(t, &memo{app: app}, "ietf", []check.Oracle{byN{app}}, "SIZE-01")
+	report := examine(t, &memo{app: app}, "ietf", []check.Counter{byN{app}}, "SIZE-01")
 	if diff := cmp.Diff([]string{"SIZE-01"}, having(report, check.Incomplete)); diff != "" {
 		t.Errorf("incomplete (-want +got):\n%s", diff)
 	}
@@ -123,7 +123,7 @@ func TestSizesSkipWhatDoesNotApply(t *testing.T) {
 			[]string{"SIZE-03", "SIZE-04", "SIZE-05", "SIZE-06", "SIZE-07"},
 		},
 		"one body for all":      {func(c *check.Config) { c.Template.Body = []byte(`{"n":1}`) }, []string{"SIZE-07"}},
-		"the key in the body":   {func(c *check.Config) { c.Key = check.KeyPlace{In: check.KeyInJSON, Name: "/key"} }, []string{"SIZE-01"}},
+		"the key in the body":   {func(c *check.Config) { c.Key = check.KeyPlace{In: "json", Name: "/key"} }, []string{"SIZE-01"}},
 		"a browser's form":      {func(c *check.Config) { c.Profile, _ = check.ProfileNamed("form"); c.Key = c.Profile.Key }, []string{"SIZE-01", "SIZE-04"}},
 		"neither JSON nor form": {func(c *check.Config) { c.Template.Body = []byte("1{{n}}") }, []string{"SIZE-05", "SIZE-07"}},
 	} {
@@ -132,7 +132,7 @@ func TestSizesSkipWhatDoesNotApply(t *testing.T) {
 			app := &counter{}
 			server := httptest.NewServer(&memo{app: app})
 			t.Cleanup(server.Close)
-			report := examineAt(t, server.URL, "ietf", []check.Oracle{app}, test.change, "SIZE")
+			report := examineAt(t, server.URL, "ietf", []check.Counter{app}, test.change, "SIZE")
 			if diff := cmp.Diff(test.want, having(report, check.Skipped)); diff != "" {
 				t.Errorf("skipped (-want +got):\n%s", diff)
 				explain(t, report)

@@ -3,11 +3,11 @@ package check
 import (
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/place"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
 // Template is the request under test. Places such as {{uuid}} in URL, Header
@@ -26,32 +26,11 @@ type Template struct {
 	Body   []byte
 }
 
-// place is one {{…}}.
-var place = regexp.MustCompile(`\{\{\s*([a-zA-Z]+(?::[A-Za-z0-9_.-]+)?)\s*\}\}`)
-
 // Values fill the places of a template.
 type Values map[string]string
 
 // Fill replaces the places of text that have a value, and leaves the others.
-func (v Values) Fill(text string) string {
-	return place.ReplaceAllStringFunc(text, func(found string) string {
-		if value, ok := v[place.FindStringSubmatch(found)[1]]; ok {
-			return value
-		}
-		return found
-	})
-}
-
-// Places lists what stands between the braces of the texts.
-func Places(texts ...string) []string {
-	var names []string
-	for _, text := range texts {
-		for _, match := range place.FindAllStringSubmatch(text, -1) {
-			names = append(names, match[1])
-		}
-	}
-	return names
-}
+func (v Values) Fill(text string) string { return place.Fill(text, v) }
 
 // texts are all parts of the template that may have places.
 func (t *Template) texts() []string {
@@ -64,7 +43,7 @@ func (t *Template) texts() []string {
 
 // Has reports whether the template has the place.
 func (t *Template) Has(name string) bool {
-	return slices.Contains(Places(t.texts()...), name)
+	return slices.Contains(place.Names(t.texts()...), name)
 }
 
 // Varies reports whether two intents differ in more than their key.
@@ -75,7 +54,7 @@ func (t *Template) Varies() bool {
 // Validate says what is wrong with the template, and what to do.
 func (t *Template) Validate() error {
 	known := Values{"uuid": "", "n": "1", "now": "", "key": "", "minted": ""}
-	for _, name := range Places(t.texts()...) {
+	for _, name := range place.Names(t.texts()...) {
 		_, ok := known[name]
 		switch {
 		case ok:
@@ -94,7 +73,10 @@ func (t *Template) Validate() error {
 
 func parseTarget(text string) (*url.URL, error) {
 	at, err := url.Parse(text)
+	text = withoutUser(text)
 	switch {
+	case err != nil && strings.Contains(text, "@"): // url.Parse quotes what it was given
+		return nil, fmt.Errorf("the URL %q cannot be read: percent-encode the user name and password", text)
 	case err != nil:
 		return nil, fmt.Errorf("the URL cannot be read: %w", err)
 	case at.Scheme != "http" && at.Scheme != "https":
@@ -105,6 +87,20 @@ func parseTarget(text string) (*url.URL, error) {
 		return nil, fmt.Errorf("the URL %q has a fragment (#…), which is never sent: remove it", text)
 	}
 	return at, nil
+}
+
+// withoutUser returns a URL, which may be malformed, for messages: what could be
+// a user name and password is left out.
+func withoutUser(text string) string {
+	at := strings.LastIndex(text, "@")
+	if at < 0 {
+		return text
+	}
+	scheme, _, found := strings.Cut(text[:at], "://")
+	if !found {
+		return "…" + text[at:]
+	}
+	return scheme + "://…" + text[at:]
 }
 
 // fill renders the template.

@@ -10,28 +10,28 @@ func uniqueValues() []Check {
 	const source = "Semel promise 2; RFC 9110 §15.5.10"
 	return []Check{
 		{
-			ID: "UNIQ-01", Group: Keyless, Level: LevelMust,
+			ID: "UNIQ-01", Group: groupKeyless, Level: LevelMust,
 			Says:   "The same business values under two keys cause no error of the server, one after the other and at once.",
 			Source: source, Advice: advice,
 			requests: sends(4),
 			unfit:    wantsKey, run: afterSample(sameValuesCauseNoError),
 		},
 		{
-			ID: "UNIQ-02", Group: Keyless, Level: LevelMust, NeedsOracle: true,
+			ID: "UNIQ-02", Group: groupKeyless, Level: LevelMust, NeedsCount: true,
 			Says:   "The same business values under another key are executed, or refused, or answered by the record that is there.",
 			Source: source, Advice: "Do not answer with a success that names a record which does not exist.",
 			requests: sends(2),
 			unfit:    wantsKey, run: afterSample(sameValuesAreAnswered),
 		},
 		{
-			ID: "UNIQ-03", Group: Keyless, Level: LevelMust, NeedsOracle: true,
+			ID: "UNIQ-03", Group: groupKeyless, Level: LevelMust, NeedsCount: true,
 			Says:   "The same business values at once have no more effects than one after the other.",
 			Source: source, Advice: "Let a unique index decide, and not a look-up before the insert.",
 			requests: func(c *Config) int { return 2 + atOnce(c, racers) },
 			unfit:    wantsKeyAndParallel, run: afterSample(sameValuesAtOnce),
 		},
 		{
-			ID: "UNIQ-04", Group: Keyless, Level: LevelShould,
+			ID: "UNIQ-04", Group: groupKeyless, Level: LevelShould,
 			Says:   "A refusal of the same business values says what is there already.",
 			Source: "RFC 9110 §15.5.10; RFC 9457", Advice: "Refuse by 409 or 422, with a body that names the record that is there.",
 			requests: sends(2),
@@ -143,8 +143,8 @@ func (p *probe) pairEffects(ctx context.Context, one sameValues) finding {
 	if !one.second.fine() {
 		return p.effects(ctx, one.since, 1, 1, one.intents...)
 	}
-	there := p.reveals(one.first, one.second)
-	if there != "" || p.marks(one.first).empty() {
+	there := p.resembles(one.first, one.second)
+	if there.what != "" || p.marks(one.first).empty() {
 		return p.effects(ctx, one.since, 1, 2, one.intents...)
 	}
 	f := p.effects(ctx, one.since, 2, 2, one.intents...)

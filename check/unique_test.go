@@ -158,7 +158,7 @@ func (s seatSales) Count(_ context.Context, fill func(string) string) (int64, er
 	return n, nil
 }
 
-// Two keys with one seat are one question to such an oracle.
+// Two keys with one seat are one question to such a counter.
 func TestSameValuesAreCountedOnce(t *testing.T) {
 	t.Parallel()
 	for _, app := range []*booth{{}, {unique: true}} {

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
 // gatherTime bounds how long a volley waits until all of it is ready: a service

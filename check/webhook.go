@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
 // staleDelivery is how old the time of a delivery is that has to be refused.
@@ -25,7 +25,7 @@ const (
 func webhooks() []Check {
 	return []Check{
 		{
-			ID: "HOOK-01", Group: Webhooks, Level: LevelMust, NeedsOracle: true,
+			ID: "HOOK-01", Group: groupWebhooks, Level: LevelMust, NeedsCount: true,
 			Says:     "A delivery that comes again, with a new time and a new signature, is accepted and has no second effect.",
 			Source:   "Standard Webhooks, \"Webhook Metadata\" and \"Idempotency\"",
 			Advice:   "Take the webhook-id for the key, and neither the time nor the signature, and answer a redelivery 2xx: a sender who hears anything else tries again.",
@@ -33,7 +33,7 @@ func webhooks() []Check {
 			unfit:    wantsWebhook, run: redeliversOnce,
 		},
 		{
-			ID: "HOOK-02", Group: Webhooks, Level: LevelMust, NeedsOracle: true,
+			ID: "HOOK-02", Group: groupWebhooks, Level: LevelMust, NeedsCount: true,
 			Says:     "A delivery with a wrong signature is refused, and has no effect.",
 			Source:   "Standard Webhooks, \"Verifying webhook authenticity\"",
 			Advice:   "Verify the signature over id, time and body as they came, before anything else.",
@@ -41,7 +41,7 @@ func webhooks() []Check {
 			unfit:    wantsSecret, run: refusesForged,
 		},
 		{
-			ID: "HOOK-03", Group: Webhooks, Level: LevelMust, NeedsOracle: true,
+			ID: "HOOK-03", Group: groupWebhooks, Level: LevelMust, NeedsCount: true,
 			Says:     "A delivery with a wrong signature does not use up the id of the true one.",
 			Source:   "Standard Webhooks, \"Verifying webhook authenticity\"; Semel promise 5",
 			Advice:   "Look the id up after the signature was verified: otherwise a stranger who guesses ids can suppress deliveries.",
@@ -49,7 +49,7 @@ func webhooks() []Check {
 			unfit:    wantsSecret, run: sparesID,
 		},
 		{
-			ID: "HOOK-04", Group: Webhooks, Level: LevelShould, NeedsOracle: true,
+			ID: "HOOK-04", Group: groupWebhooks, Level: LevelShould, NeedsCount: true,
 			Says:     "A delivery whose time is an hour old is refused, and has no effect.",
 			Source:   "Standard Webhooks, \"Replay attacks\"",
 			Advice:   "Refuse a time that is more than five minutes away. Senders sign redeliveries anew.",
@@ -57,7 +57,7 @@ func webhooks() []Check {
 			unfit:    wantsSecret, run: refusesStale,
 		},
 		{
-			ID: "HOOK-05", Group: Webhooks, Level: LevelMust, NeedsOracle: true,
+			ID: "HOOK-05", Group: groupWebhooks, Level: LevelMust, NeedsCount: true,
 			Says:     "The same payload under another id has an effect of its own.",
 			Source:   "Standard Webhooks, \"Idempotency\"",
 			Advice:   "Compare whole ids, and nothing but ids: two events may look alike.",
@@ -65,7 +65,7 @@ func webhooks() []Check {
 			unfit:    wantsWebhook, run: executesOtherID,
 		},
 		{
-			ID: "HOOK-06", Group: Webhooks, Level: LevelMust, NeedsOracle: true,
+			ID: "HOOK-06", Group: groupWebhooks, Level: LevelMust, NeedsCount: true,
 			Says:     "A delivery whose processing failed is processed when it comes again.",
 			Source:   "Standard Webhooks, \"Idempotency\"; Semel promise 3",
 			Advice:   "Remember the id together with the effect, in one transaction, and not before it: otherwise the message is lost.",
@@ -73,7 +73,7 @@ func webhooks() []Check {
 			unfit:    wantsFailure, run: processesAfterFailure,
 		},
 		{
-			ID: "HOOK-07", Group: Webhooks, Level: LevelMust, NeedsOracle: true,
+			ID: "HOOK-07", Group: groupWebhooks, Level: LevelMust, NeedsCount: true,
 			Says:     "A delivery that comes again while the first is being processed is accepted only if it takes effect, which it does once.",
 			Source:   "Standard Webhooks, \"Idempotency\"; Semel promises 1 and 7",
 			Advice:   "Let the second wait for the first, or refuse it so that it comes again. Who answers 2xx before the effect is certain loses the message when the first fails.",

@@ -10,6 +10,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/check"
+	"github.com/semel-dev/semel/internal/check/webhook"
 	"github.com/semel-dev/semel/semelhttp"
 	"github.com/semel-dev/semel/store/memstore"
 )
@@ -17,27 +18,27 @@ import (
 func hookConfig(app *receiver, url string) check.Config {
 	return check.Config{
 		Template: check.Template{Method: "POST", URL: url + "/hooks", Body: []byte(`{"type":"paid","n":{{n}}}`)},
-		Secret:   app.secret, Observed: app, Oracles: []check.Oracle{app}, Only: []string{"BASIC-01", "BASIC-02", "HOOK"},
+		Secret:   app.secret, Observed: app, Counters: []check.Counter{app}, Only: []string{"BASIC-01", "BASIC-02", "HOOK"},
 	}
 }
 
 // TestSignWebhook: the example of the specification's own libraries.
 func TestSignWebhook(t *testing.T) {
 	t.Parallel()
-	secret, err := check.DecodeSecret(" whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n")
+	secret, err := webhook.DecodeSecret(" whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n")
 	if err != nil {
 		t.Fatal(err)
 	}
-	bare, err := check.DecodeSecret("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+	bare, err := webhook.DecodeSecret("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 	if diff := cmp.Diff(bare, secret); err != nil || diff != "" {
 		t.Errorf("without its prefix: %v (-got +want):\n%s", err, diff)
 	}
-	got := check.SignWebhook(secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`))
+	got := webhook.Sign(secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`))
 	if diff := cmp.Diff(got, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="); diff != "" {
 		t.Errorf("signature (-got +want):\n%s", diff)
 	}
 	for _, text := range []string{"", "whsec_", "whsec_???", "sesame and not base64"} {
-		if _, err := check.DecodeSecret(text); err == nil || text != "" && strings.Contains(err.Error(), text) && text != "whsec_" {
+		if _, err := webhook.DecodeSecret(text); err == nil || text != "" && strings.Contains(err.Error(), text) && text != "whsec_" {
 			t.Errorf("%q: got %v", text, err)
 		}
 	}
@@ -98,7 +99,7 @@ func TestHooksOfOtherNames(t *testing.T) {
 	app := newReceiver("")
 	app.prefix = "Svix-"
 	c := hookConfig(app, serve(t, app.verified(app)))
-	c.Key = check.KeyPlace{In: check.KeyInHeader, Name: "svix-id"}
+	c.Key = check.KeyPlace{In: "header", Name: "svix-id"}
 	wantFaults(t, runProfile(t, "webhook", c))
 }
 

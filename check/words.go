@@ -1,10 +1,16 @@
 package check
 
 import (
-	"encoding/json"
+	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
+
+	"golang.org/x/net/html"
 )
 
 const (
@@ -12,34 +18,162 @@ const (
 	maxWords = 200
 	// maxWordsBody is the longest body that is searched for them.
 	maxWordsBody = 64 << 10
+	// maxFields is how many fields with a mistake a reason names.
+	maxFields = 5
 )
 
-// words is what an answer says of itself: the detail of a problem (RFC 9457), a
-// message, or its text. Empty where it says nothing that a line could hold, such
-// as a page.
-func (r reply) words() string {
-	if r.Answer == nil || len(r.Body) > maxWordsBody {
-		return ""
-	}
-	var members map[string]any
-	if json.Unmarshal(r.Body, &members) == nil {
-		for _, name := range []string{"detail", "message", "error", "title"} {
-			if text, ok := members[name].(string); ok && text != "" {
-				return oneLine(text)
-			}
-		}
-		return ""
-	}
-	if !strings.HasPrefix(r.Header.Get("Content-Type"), "text/plain") {
-		return ""
-	}
-	return oneLine(string(r.Body))
+// said is what an answer says of itself, in full: it is masked and cut when the
+// report is complete, so that no half of a secret is left.
+type said struct {
+	words string // text of the service's
+	raw   bool   // words are the beginning of a body, as it stands
 }
 
-// quoted is what comes behind a status in a reason.
-func quoted(words string) string {
-	if words == "" {
+// words finds what an answer says: the detail of a problem (RFC 9457) or a message,
+// with the fields that it names; else its text, that of a page, or the beginning of
+// its body.
+func (r reply) words() said {
+	if r.Answer == nil {
+		return said{}
+	}
+	body := plain(r.Answer)
+	body = body[:min(len(body), maxWordsBody)]
+	media, _, _ := strings.Cut(strings.ToLower(r.Header.Get("Content-Type")), ";")
+	doc, isJSON := decodeJSON(body)
+	switch {
+	case isJSON:
+		if words := wordsOfJSON(doc); words != "" {
+			return said{words: words}
+		}
+	case strings.TrimSpace(media) == "text/plain":
+		return said{words: string(body)}
+	case strings.Contains(media, "html"):
+		return said{words: wordsOfPage(body)}
+	}
+	if !isText(body[:min(len(body), searchedBytes)]) {
+		return said{}
+	}
+	return said{words: string(body[:min(len(body), searchedBytes)]), raw: true}
+}
+
+// wordsOfJSON is a document's message, and the fields that are wrong; empty where it
+// has neither.
+func wordsOfJSON(doc any) string {
+	members, ok := doc.(map[string]any)
+	if !ok {
 		return ""
+	}
+	message := firstText(members, "detail", "message", "error", "title")
+	fields := wrongFields(members)
+	switch {
+	case len(fields) == 0:
+		return message
+	case message == "":
+		return strings.Join(fields, "; ")
+	}
+	return message + ": " + strings.Join(fields, "; ")
+}
+
+// wrongFields are the fields that a refusal names, each with what is said of it, in
+// the shapes that are in use: errors or detail as a list of objects, or as an object
+// with a message for each field.
+func wrongFields(members map[string]any) []string {
+	var all []string
+	for _, name := range []string{"errors", "detail", "details", "violations", "invalid-params", "invalid_params", "error"} {
+		switch node := members[name].(type) {
+		case []any:
+			for _, one := range node {
+				all = append(all, wrongField(one))
+			}
+		case map[string]any:
+			for _, field := range slices.Sorted(maps.Keys(node)) {
+				all = append(all, field+" "+textOf(node[field]))
+			}
+		}
+	}
+	all = slices.DeleteFunc(all, func(text string) bool { return strings.TrimSpace(text) == "" })
+	if more := len(all) - maxFields; more > 0 {
+		all = append(all[:maxFields], fmt.Sprintf("and %d more", more))
+	}
+	return all
+}
+
+// wrongField is one object of a list of errors.
+func wrongField(one any) string {
+	members, ok := one.(map[string]any)
+	if !ok {
+		return textOf(one)
+	}
+	where := firstText(members, "pointer", "field", "name", "param", "path", "loc", "location", "property", "propertyPath")
+	if source, ok := members["source"].(map[string]any); ok {
+		where = cmp.Or(where, firstText(source, "pointer", "parameter"))
+	}
+	return strings.TrimSpace(where + " " + firstText(members, "detail", "message", "msg", "reason", "title", "code"))
+}
+
+// firstText is the first of the members that is there as a text, or as a list of some.
+func firstText(members map[string]any, names ...string) string {
+	for _, name := range names {
+		if text := textOf(members[name]); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// textOf is a text, a number, or the texts of a list; empty for anything else.
+func textOf(node any) string {
+	switch v := node.(type) {
+	case string:
+		return v
+	case fmt.Stringer: // a number
+		return v.String()
+	case []any:
+		var parts []string
+		for _, one := range v {
+			if text := textOf(one); text != "" && len(parts) < maxFields {
+				parts = append(parts, text)
+			}
+		}
+		return strings.Join(parts, ", ")
+	}
+	return ""
+}
+
+// wordsOfPage is the text of a page, without its head and scripts.
+func wordsOfPage(body []byte) string {
+	var b strings.Builder
+	in := html.NewTokenizer(bytes.NewReader(body))
+	hidden := ""
+	for {
+		switch in.Next() {
+		case html.ErrorToken:
+			return b.String()
+		case html.StartTagToken:
+			if name, _ := in.TagName(); hidden == "" && slices.Contains([]string{"script", "style", "head", "select", "template"}, string(name)) {
+				hidden = string(name)
+			}
+		case html.EndTagToken:
+			if name, _ := in.TagName(); string(name) == hidden {
+				hidden = ""
+			}
+		case html.TextToken:
+			if hidden == "" {
+				b.WriteString(" " + string(in.Text()))
+			}
+		case html.SelfClosingTagToken, html.CommentToken, html.DoctypeToken:
+		}
+	}
+}
+
+// quoted is what comes behind a status in a reason, of words that are masked.
+func (s said) quoted(mask func(string) string) string {
+	words := oneLine(mask(s.words))
+	switch {
+	case words == "":
+		return ""
+	case s.raw:
+		return "; its body begins with " + words
 	}
 	return ": " + strconv.Quote(words)
 }

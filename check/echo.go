@@ -1,0 +1,234 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+)
+
+// A service with one mistake in its answers fails many checks. Those of the group
+// basics that are about one part of an answer (BASIC-03 to BASIC-05) learn what is
+// wrong with a repetition; where another check sees the same, and nothing worse,
+// it is their [Echo]. That holds only where a repetition was seen to have no second
+// effect (BASIC-02): else the answers differ because there are two records.
+
+// difference is one way in which a repetition is not the first answer.
+type difference struct {
+	part string // the check that is about it; empty for none
+	text string
+	// traits are what two differences of one cause have in common, such as the
+	// places that are missing.
+	traits []string
+}
+
+// The checks that are about one part of an answer.
+const (
+	statusCheck   = "BASIC-03"
+	bodyCheck     = "BASIC-04"
+	locationCheck = "BASIC-05"
+	effectCheck   = "BASIC-02"
+	// duplicateCheck is that of profiles which refuse duplicates.
+	duplicateCheck = "BASIC-13"
+)
+
+// differences lists in what again is not the answer that first was: status,
+// Location and body. Dates, and what [Config.Ignore] names, do not count.
+func (p *probe) differences(first, again reply) []difference {
+	if !first.answered() || !again.answered() {
+		return []difference{{text: fmt.Sprintf("the first was %s, the repetition %s", first, again)}}
+	}
+	var all []difference
+	if !p.sameStatus(first, again) {
+		all = append(all, difference{
+			statusCheck, fmt.Sprintf("the first was %s, the repetition %s", first, again), []string{statusTrait(first, again)},
+		})
+	}
+	if why := p.sameLocation(first, again); why != "" {
+		all = append(all, difference{locationCheck, why, []string{locationTrait(first, again)}})
+	}
+	if c := p.compare(first, again); !c.same() {
+		all = append(all, difference{bodyCheck, c.differs, p.bodyTraits(first, again)})
+	}
+	return all
+}
+
+func statusTrait(first, again reply) string {
+	return fmt.Sprintf("%d, then %d", first.Status, again.Status)
+}
+
+func locationTrait(first, again reply) string {
+	switch {
+	case again.Header.Get("Location") == "":
+		return "lost"
+	case first.Header.Get("Location") == "":
+		return "gained"
+	}
+	return "changed"
+}
+
+// bodyTraits are the places that one of two documents has alone, and those with
+// other values. What is made anew for every answer does not count.
+func (p *probe) bodyTraits(first, again reply) []string {
+	var traits []string
+	one, other := p.kept(spotsOf(first)), p.kept(spotsOf(again))
+	values := map[string]spot{}
+	for _, s := range other {
+		values[s.place] = s
+	}
+	for _, s := range one {
+		switch there, ok := values[s.place]; {
+		case !ok:
+			traits = append(traits, s.place+" missing")
+		case there.value != s.value && !s.volatile(there):
+			traits = append(traits, s.place+" changed")
+		}
+		delete(values, s.place)
+	}
+	for place := range values {
+		traits = append(traits, place+" more")
+	}
+	return traits
+}
+
+// alikeBut is a pass where the answers are alike. It is an echo where every
+// difference is one that a basic check has failed for.
+func (p *probe) alikeBut(first, again reply) finding {
+	all := p.differences(first, again)
+	if len(all) == 0 {
+		return passed()
+	}
+	at := slices.IndexFunc(all, func(d difference) bool { return !p.run.isExplained(d) })
+	switch {
+	case at < 0:
+		return echo(all[0].part, all[0].text)
+	case p.run.config.Profile.Repeat == repeatRefused:
+		return p.toldDuplicate(first, again, all[at].text)
+	}
+	return failedBy(again, "%s", all[at].text)
+}
+
+// sameAsEither is [probe.rightRepeat] for two attempts of which either may have been
+// executed.
+func (p *probe) sameAsEither(one, other reply) finding {
+	f := p.rightRepeat(one, other)
+	if f.verdict == Fail {
+		if turned := p.rightRepeat(other, one); turned.verdict == Echo {
+			return turned
+		}
+	}
+	return f
+}
+
+// toldDuplicate fails for a duplicate that is not refused, as the profile has it.
+// It is an echo where [duplicateCheck] has failed for the same.
+func (p *probe) toldDuplicate(first, again reply, text string) finding {
+	if !first.answered() || !again.answered() {
+		return failed("%s", text)
+	}
+	told := difference{part: duplicateCheck, text: text, traits: []string{statusTrait(first, again)}}
+	if p.run.isExplained(told) {
+		return echo(duplicateCheck, text)
+	}
+	f := failed("%s", text)
+	switch {
+	case p.check.ID == duplicateCheck:
+		p.run.explain(told)
+		f.cause = untold
+	case p.check.Group == groupBasics && p.run.wasOnce(): // and so before that check
+		f.cause = untold
+	}
+	return f
+}
+
+// wasOnce reports whether a repetition was seen to have no second effect.
+func (s *session) wasOnce() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.effectsOnce
+}
+
+// refusedAsBefore is an echo where a repetition that is refused in this way made a
+// basic check fail, and f otherwise.
+func (p *probe) refusedAsBefore(f finding, retry reply) finding {
+	first := p.run.sample.first
+	if f.verdict == Fail && first.answered() && retry.answered() &&
+		p.run.isExplained(difference{part: statusCheck, traits: []string{statusTrait(first, retry)}}) {
+		return echo(statusCheck, f.reason)
+	}
+	return f
+}
+
+// explains fails a basic check for a part of the answer, and remembers why.
+func (p *probe) explains(first, again reply) finding {
+	all := p.differences(first, again)
+	at := slices.IndexFunc(all, func(d difference) bool { return d.part == p.check.ID })
+	if at < 0 {
+		return passed()
+	}
+	p.run.explain(all[at])
+	return failed("%s", all[at].text)
+}
+
+// explain remembers what a basic check failed for.
+func (s *session) explain(d difference) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.explained == nil {
+		s.explained = map[string][]string{}
+	}
+	s.explained[d.part] = d.traits
+}
+
+// isExplained reports whether a basic check failed for that.
+func (s *session) isExplained(d difference) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.effectsOnce || len(d.traits) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(d.traits, func(trait string) bool { return !slices.Contains(s.explained[d.part], trait) })
+}
+
+// cause is what several checks may fail for, whatever each of them is about.
+type cause string
+
+// The causes: a service that answers 5xx to any key of another length, and one that
+// does not tell a duplicate that it is one.
+const (
+	longKey cause = "key length"
+	untold  cause = "duplicate"
+)
+
+// roots are the checks that are about a cause, the best first.
+func (c cause) roots() []string {
+	switch c {
+	case longKey:
+		return []string{"KEY-05", "KEY-07", "KEY-06"}
+	case untold:
+		return []string{duplicateCheck}
+	}
+	return nil
+}
+
+// echoes finds results that failed for a cause which another one is about, and
+// makes them its echoes.
+func echoes(results []Result) {
+	failed := func(r *Result) bool { return r.Verdict == Fail || r.Verdict == Known }
+	roots := map[cause]string{}
+	for i := range results {
+		why := results[i].cause
+		if roots[why] != "" {
+			continue
+		}
+		for _, id := range why.roots() {
+			if slices.ContainsFunc(results, func(r Result) bool { return r.ID == id && r.cause == why && failed(&r) }) {
+				roots[why] = id
+				break
+			}
+		}
+	}
+	for i := range results {
+		if one := &results[i]; failed(one) && roots[one.cause] != "" && one.ID != roots[one.cause] {
+			one.Verdict, one.EchoOf, one.Advice = Echo, roots[one.cause], ""
+		}
+	}
+}

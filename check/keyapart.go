@@ -1,0 +1,96 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+func cutsNoKey(ctx context.Context, p *probe) finding {
+	tried := 0
+	for _, length := range longKeys() {
+		in, err := p.intent(ctx)
+		if err != nil {
+			return incomplete("%v", err)
+		}
+		shared := stretched(in.key, length-1)
+		f, refused := p.apart(ctx, shared+"a", shared+"b", nil)
+		if !f.ok() {
+			return f.after(fmt.Sprintf("keys of %d bytes: ", length))
+		}
+		if !refused {
+			tried++
+		}
+	}
+	if tried == 0 {
+		return skipped("keys of %d bytes and more are refused", longKeys()[0])
+	}
+	return passed()
+}
+
+// apart sends two intents with these keys, which only look alike. It says whether
+// the first was refused as such; the second is not sent then.
+func (p *probe) apart(ctx context.Context, one, other string, spell func(key string) change) (f finding, refused bool) {
+	both, err := p.intents(ctx, 2)
+	if err != nil {
+		return incomplete("%v", err), false
+	}
+	send := func(label string, in *intent) reply {
+		if spell != nil {
+			return p.send(ctx, label, in, spell(in.key))
+		}
+		return p.send(ctx, label, in)
+	}
+	a, b := both[0].renamed(one), both[1].renamed(other)
+	since := p.before(ctx)
+	first := send("one key", a)
+	switch {
+	case !first.judged().ok():
+		return first.judged(), false
+	case first.refused():
+		return p.counted(ctx, since, 0, 0, a), true
+	case !first.fine():
+		f := failedBy(first, "the first is answered %s", first)
+		if f.failure && p.failsByLength(ctx, one, send) {
+			f.cause = longKey
+		}
+		return f, false
+	}
+	return p.twoIntents(ctx, since, first, send("a key that looks like it", b), a, b), false
+}
+
+// failsByLength reports whether the service fails at any key as long as this one,
+// whatever is in it.
+func (p *probe) failsByLength(ctx context.Context, key string, send func(string, *intent) reply) bool {
+	if !strings.ContainsFunc(strings.TrimPrefix(key, keyPrefix), func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') }) {
+		return true
+	}
+	in, err := p.intent(ctx)
+	return err == nil && send("a plain key of that length", in.renamed(stretched(keyPrefix+random(12), len(key)))).failure()
+}
+
+// lookalikes is a check of two keys that only look alike. The one that is likelier to
+// be refused goes first, so that a refusal is not taken for that of a known key.
+func lookalikes(vary func(key string) (first, second string)) func(context.Context, *probe) finding {
+	return func(ctx context.Context, p *probe) finding {
+		first, second := vary(keyPrefix + random(12))
+		f, refused := p.apart(ctx, first, second, nil)
+		if f.ok() && refused {
+			return passedBut("such keys are refused")
+		}
+		return f
+	}
+}
+
+func keepsSpace(ctx context.Context, p *probe) finding {
+	key := keyPrefix + random(12)
+	var spell func(string) change
+	if p.run.config.Key.In == keyInHeader {
+		spell = func(key string) change { return p.spelled(`"` + key + `"`) }
+	}
+	f, refused := p.apart(ctx, key+" ", key, spell)
+	if f.ok() && refused {
+		return passedBut("such keys are refused")
+	}
+	return f
+}

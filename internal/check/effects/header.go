@@ -1,0 +1,43 @@
+package effects
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/semel-dev/semel/internal/check/wire"
+)
+
+// Header counts by a line of the answer's header, such as X-Total-Count, or
+// Content-Range, whose number stands behind the slash. Address and header lines
+// of the request may have places ([check.Template]). Nil for the client is the
+// zero client.
+func Header(client *wire.Client, url, name string, header []wire.Field) (*Page, error) {
+	if name == "" {
+		return nil, errors.New("no header is named: write it as X-Total-Count")
+	}
+	p, err := newPage(client, url, header)
+	if err != nil {
+		return nil, err
+	}
+	p.what = http.CanonicalHeaderKey(name)
+	p.number = func(answer *wire.Answer, _ func(string) string) (int64, error) {
+		value := answer.Header.Get(name)
+		if value == "" {
+			return 0, fmt.Errorf("the answer has no header %s, but %s", p.what, strings.Join(slices.Sorted(maps.Keys(answer.Header)), ", "))
+		}
+		_, total, ranged := strings.Cut(value, "/") // items 0-9/42
+		if !ranged {
+			total = value
+		}
+		n, err := number(total)
+		if err != nil {
+			return 0, fmt.Errorf("the header %s: %w", p.what, err)
+		}
+		return n, nil
+	}
+	return p, nil
+}

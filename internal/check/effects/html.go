@@ -1,0 +1,64 @@
+package effects
+
+import (
+	"bytes"
+	"fmt"
+	"mime"
+
+	"github.com/andybalholm/cascadia"
+	"golang.org/x/net/html"
+
+	"github.com/semel-dev/semel/check"
+	"github.com/semel-dev/semel/internal/check/wire"
+)
+
+// HTML counts the elements of a page that a CSS selector matches, such as
+// "table#orders tbody tr". Scripts do not run: what they add is not there. Next
+// pages are NOT followed, as with [JSON]. Address, selector and header lines may
+// have places ([check.Template]). Nil for the client is the zero client.
+func HTML(client *wire.Client, url, selector string, header []wire.Field) (*Page, error) {
+	p, err := newPage(client, url, header, selector)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := parseSelector(check.Values{"uuid": "x", "n": "1", "now": "x", "key": "x", "minted": "x"}.Fill(selector)); err != nil {
+		return nil, err
+	}
+	p.what = "elements " + selector
+	p.number = func(answer *wire.Answer, fill func(string) string) (int64, error) {
+		of, err := filled(fill, selector)
+		if err != nil {
+			return 0, err
+		}
+		return countHTML(answer, of)
+	}
+	return p, nil
+}
+
+func parseSelector(selector string) (cascadia.SelectorGroup, error) {
+	group, err := cascadia.ParseGroup(selector)
+	if err != nil {
+		return nil, fmt.Errorf("the selector %s cannot be read (%w): write it as in CSS, such as table#orders tbody tr", shown(selector), err)
+	}
+	return group, nil
+}
+
+func countHTML(answer *wire.Answer, selector string) (int64, error) {
+	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
+	if kind != "text/html" && kind != "application/xhtml+xml" {
+		return 0, fmt.Errorf("the answer is no page, but %s: count it by a JSON pointer, or give the page's address", shown(kind))
+	}
+	group, err := parseSelector(selector)
+	if err != nil {
+		return 0, err
+	}
+	page, err := html.Parse(bytes.NewReader(answer.Body))
+	if err != nil {
+		return 0, fmt.Errorf("read the page: %w", err)
+	}
+	found := cascadia.QueryAll(page, group)
+	if goesOn(answer) {
+		return 0, morePages(len(found))
+	}
+	return int64(len(found)), nil
+}

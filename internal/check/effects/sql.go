@@ -1,0 +1,143 @@
+package effects
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/semel-dev/semel/check"
+	"github.com/semel-dev/semel/internal/check/place"
+	"github.com/semel-dev/semel/internal/dialect"
+)
+
+// queryTimeout bounds one count in a database.
+const queryTimeout = 30 * time.Second
+
+// Query is a [check.Counter] that asks a database. It is made by [SQL], and safe
+// for concurrent use.
+type Query struct {
+	name      string
+	db        *sql.DB
+	dialect   dialect.Dialect
+	text      string   // with placeholders
+	places    []string // what the placeholders stand for, in their order
+	perIntent bool
+}
+
+var _ check.Counter = (*Query)(nil)
+
+// SQL counts by a query that gives one row with one number, such as
+// SELECT count(*) FROM orders WHERE number = {{n}}. Places become parameters of
+// the statement and are written without quotes; {{var:NAME}} is one, too. They
+// are texts, except that SQLite and MySQL get {{n}} as a number: compare with
+// CAST where that matters.
+//
+// The query runs in a transaction that is read only, where the database knows
+// such, and that is always rolled back. Name is what reports call the database;
+// it must not have secrets. The database stays the caller's to close.
+func SQL(name string, db *sql.DB, d dialect.Dialect, query string) (*Query, error) {
+	q := &Query{name: name, db: db, dialect: d}
+	var err error
+	if q.perIntent, err = ofIntent(query); err != nil {
+		return nil, err
+	}
+	if err := unquoted(query); err != nil {
+		return nil, err
+	}
+	q.text = regexp.MustCompile(placePattern).ReplaceAllStringFunc(query, func(found string) string {
+		q.places = append(q.places, found)
+		return d.Placeholder(len(q.places))
+	})
+	q.text = strings.TrimRight(strings.TrimSpace(q.text), ";")
+	if q.text == "" {
+		return nil, errors.New("the query is empty: write it as SELECT count(*) FROM orders")
+	}
+	return q, nil
+}
+
+// placePattern finds one {{…}}.
+const placePattern = `\{\{[^{}]*\}\}`
+
+// unquoted refuses places inside of quotes, where no parameter can be, and in
+// comments. It knows the quotes that all dialects share.
+func unquoted(query string) error {
+	tokens := regexp.MustCompile(`'(?:[^']|'')*'|"(?:[^"]|"")*"|` + "`[^`]*`" + `|--[^\n]*|(?s:/\*.*?\*/)`)
+	for _, token := range tokens.FindAllString(query, -1) {
+		if places := place.Names(token); len(places) > 0 {
+			return fmt.Errorf("{{%s}} stands in quotes or in a comment of the query: it becomes a parameter, so write it without quotes, and put texts together in SQL", places[0])
+		}
+	}
+	return nil
+}
+
+// Name implements [check.Counter].
+func (q *Query) Name() string { return "the query in " + q.name }
+
+// PerIntent implements [check.Counter].
+func (q *Query) PerIntent() bool { return q.perIntent }
+
+// Count implements [check.Counter].
+func (q *Query) Count(ctx context.Context, fill func(string) string) (int64, error) {
+	values := make([]any, len(q.places))
+	for i, at := range q.places {
+		value, err := filled(fill, at)
+		if err != nil {
+			return 0, err
+		}
+		values[i] = value
+		if whole, err := strconv.ParseInt(value, 10, 64); err == nil && q.dialect != dialect.PostgreSQL && place.Names(at)[0] == "n" {
+			values[i] = whole
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	tx, err := q.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return 0, fmt.Errorf("begin the count: %w", err)
+	}
+	defer func() { _ = tx.Rollback() }() // nothing was written
+	rows, err := tx.QueryContext(ctx, q.text, values...)
+	if err != nil {
+		return 0, fmt.Errorf("run the count: %w", err)
+	}
+	defer func() { _ = rows.Close() }() // its error is that of rows.Err
+	return single(rows)
+}
+
+// single reads the only column of the only row.
+func single(rows *sql.Rows) (int64, error) {
+	columns, err := rows.Columns()
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("read the count: %w", err)
+	case len(columns) != 1:
+		return 0, fmt.Errorf("the query gives %d columns instead of one number: write SELECT count(*) FROM …", len(columns))
+	case !rows.Next():
+		if err := rows.Err(); err != nil {
+			return 0, fmt.Errorf("read the count: %w", err)
+		}
+		return 0, errors.New("the query gives no row instead of one number: write SELECT count(*) FROM …")
+	}
+	var value sql.NullString
+	if err := rows.Scan(&value); err != nil {
+		return 0, fmt.Errorf("read the count: %w", err)
+	}
+	switch {
+	case !value.Valid:
+		return 0, errors.New("the query gives NULL instead of a number: write count(*), or coalesce(sum(…), 0)")
+	case rows.Next():
+		return 0, errors.New("the query gives several rows instead of one number: write SELECT count(*) FROM …")
+	case rows.Err() != nil:
+		return 0, fmt.Errorf("read the count: %w", rows.Err())
+	}
+	n, err := number(value.String)
+	if err != nil {
+		return 0, fmt.Errorf("the query gives no count: %w", err)
+	}
+	return n, nil
+}

@@ -1,0 +1,142 @@
+package faulty
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// Door makes requests with a key happen once. It is safe for concurrent use.
+//
+//	key ─ body ─ fingerprint ─ Claim ─┬─ mine: the handler runs, its answer is recorded, and then sent
+//	 │     │                          ├─ another request: 422
+//	 ▼     ▼                          ├─ running: wait, or 409
+//	400   413                         └─ done: the recorded answer, or 409 where duplicates are only stopped
+//
+// What it does at each step is one of its [Decisions]. Right ones come from
+// [Correct].
+type Door struct {
+	Decisions
+	life   Life // of the process; its end is a crash
+	memory *Memory
+	next   http.Handler
+}
+
+// NewDoor stands before next, and keeps its records in memory, which may be that
+// of an earlier door. When life ends it stops in the middle of whatever it does.
+func NewDoor(life Life, memory *Memory, decisions Decisions, next http.Handler) *Door {
+	memory.retention = decisions.Retention
+	return &Door{Decisions: decisions, life: life, memory: memory, next: next}
+}
+
+// ServeHTTP implements [http.Handler].
+func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == policyPath {
+		d.publish(w)
+		return
+	}
+	if !slices.Contains(d.Methods, r.Method) {
+		d.next.ServeHTTP(w, r)
+		return
+	}
+	key, err := d.Key(r)
+	switch {
+	case errors.Is(err, errNoKey) && !d.Required:
+		d.next.ServeHTTP(w, r)
+		return
+	case err != nil:
+		d.Refuse(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	body, err := d.Read(r)
+	if err != nil {
+		d.Refuse(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	r.Body = readable(body)
+	d.once(w, r, d.Scope(r)+"\x00"+key, d.Fingerprint(r, body)) //nolint:contextcheck // the work outlives the caller.
+}
+
+// once runs the request, unless its key was seen before.
+func (d *Door) once(w http.ResponseWriter, r *http.Request, id, asked string) {
+	rec, mine := d.Claim(d.memory, d.life, id, asked)
+	switch {
+	case mine:
+		d.run(w, r, rec)
+	case rec.asked != asked:
+		d.Mismatch(d, w, r, rec)
+	case d.Orphaned(rec):
+		d.Refuse(w, http.StatusConflict, "outcome-unknown: whoever ran this is gone, and may have done it")
+	default:
+		d.repeat(w, r, rec)
+	}
+}
+
+// repeat answers a duplicate.
+func (d *Door) repeat(w http.ResponseWriter, r *http.Request, rec *Record) {
+	answer, done := rec.await(r.Context(), d.Wait)
+	switch {
+	case !done:
+		d.InFlight(d, w, rec)
+	case answer == nil: // released: nothing happened
+		d.comeAgain(w, "released: nothing happened yet")
+	case d.Dedup:
+		d.Duplicate(d, w)
+	default:
+		d.Replay(w, answer)
+	}
+}
+
+// run executes. The claim ends with it, also where the handler panics.
+func (d *Door) run(w http.ResponseWriter, r *http.Request, rec *Record) {
+	ctx, cancel := d.Context(d.life, r)
+	defer cancel()
+	settled := false
+	defer func() {
+		if !settled {
+			d.memory.Settle(rec, nil)
+		}
+	}()
+	got := &Answer{}
+	d.next.ServeHTTP(d.Capture(got, w), r.WithContext(ctx))
+	got.finish()
+	settled = true
+	d.Settle(d, r, rec, got)
+	if d.life.over() {
+		return // nobody is left to answer
+	}
+	d.First(w, got)
+}
+
+// settle records an answer that is kept, and forgets the others.
+func (d *Door) settle(_ *http.Request, rec *Record, got *Answer) {
+	if d.life.over() {
+		return // a process that was killed writes nothing
+	}
+	if !d.Keeps(got) {
+		d.memory.Settle(rec, nil)
+		return
+	}
+	d.memory.Settle(rec, got.kept())
+}
+
+// comeAgain refuses for now.
+func (d *Door) comeAgain(w http.ResponseWriter, detail string) {
+	w.Header().Set("Retry-After", "1")
+	d.Refuse(w, http.StatusConflict, detail)
+}
+
+// policyPath is where callers read what they may rely on.
+const policyPath = "/.well-known/idempotency"
+
+// publish answers with the policy.
+func (d *Door) publish(w http.ResponseWriter) {
+	if d.Silent {
+		http.Error(w, "404 page not found", http.StatusNotFound)
+		return
+	}
+	answerJSON(w, http.StatusOK, map[string]any{
+		"header": "Idempotency-Key", "required": d.Required, "retention_seconds": max(1, int(d.Retention/time.Second)),
+	})
+}

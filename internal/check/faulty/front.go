@@ -1,0 +1,86 @@
+package faulty
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+)
+
+// lenient is a listener whose connections have no control bytes in the head of
+// their first request: an underscore stands for each.
+func lenient(inner net.Listener) net.Listener { return mendingListener{inner} }
+
+// generous is a listener whose connections end the head of their first request
+// where it was cut.
+func generous(inner net.Listener) net.Listener { return completingListener{inner} }
+
+type completingListener struct{ net.Listener }
+
+// Accept implements [net.Listener].
+func (l completingListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &completingConn{Conn: conn}, nil
+}
+
+// completingConn is read by one goroutine at a time.
+type completingConn struct {
+	net.Conn
+
+	head []byte
+	body bool // the head is over
+}
+
+// Read implements [net.Conn].
+func (c *completingConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if c.body {
+		return n, err
+	}
+	c.head = append(c.head, p[:n]...)
+	c.body = bytes.Contains(c.head, []byte("\r\n\r\n"))
+	if !c.body && n == 0 && errors.Is(err, io.EOF) && bytes.HasSuffix(c.head, []byte("\r\n")) {
+		c.body = true
+		return copy(p, "\r\n"), nil
+	}
+	return n, err
+}
+
+type mendingListener struct{ net.Listener }
+
+// Accept implements [net.Listener].
+func (l mendingListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &mendingConn{Conn: conn}, nil
+}
+
+// mendingConn is read by one goroutine at a time.
+type mendingConn struct {
+	net.Conn
+
+	body bool // the head is over
+}
+
+// Read implements [net.Conn].
+func (c *mendingConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if c.body {
+		return n, err
+	}
+	head := p[:n]
+	if end := bytes.Index(head, []byte("\r\n\r\n")); end >= 0 {
+		head, c.body = head[:end], true
+	}
+	for i, b := range head {
+		if b == 1 {
+			head[i] = '_'
+		}
+	}
+	return n, err
+}

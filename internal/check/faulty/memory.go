@@ -1,0 +1,145 @@
+package faulty
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Memory is where records are. It outlives a door, as a database outlives the
+// processes that use it. The zero value is empty. It is safe for concurrent use.
+type Memory struct {
+	retention time.Duration
+
+	mu      sync.Mutex // guards the field below, and the fields of its records
+	records map[string]*Record
+}
+
+// Record is what is known of a key.
+type Record struct {
+	id    string
+	asked string
+	life  Life          // of the process that has the claim
+	done  chan struct{} // closed when the claim ends
+	// answer is there once done is closed; nil where nothing happened.
+	answer *Answer
+	ends   time.Time // zero until it is done
+	// refused is for the mistake that takes a refusal for a deed.
+	refused atomic.Bool
+}
+
+// Claim takes the key if nobody has it, in one step. Otherwise it returns the
+// record of who has, or had.
+func (m *Memory) Claim(life Life, id, asked string) (*Record, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if rec := m.find(id); rec != nil {
+		return rec, false
+	}
+	return m.insert(life, id, asked), true
+}
+
+// find is the record of a key that is still kept; the caller holds mu.
+func (m *Memory) find(id string) *Record {
+	rec := m.records[id]
+	if rec != nil && !rec.ends.IsZero() && time.Now().After(rec.ends) {
+		return nil
+	}
+	return rec
+}
+
+// insert makes a record; the caller holds mu.
+func (m *Memory) insert(life Life, id, asked string) *Record {
+	rec := &Record{id: id, asked: asked, life: life, done: make(chan struct{})}
+	if m.records == nil {
+		m.records = map[string]*Record{}
+	}
+	m.records[id] = rec
+	return rec
+}
+
+// Settle ends a claim with its answer, or, where that is nil, as if it had never
+// been. Whoever lost the claim tells those that wait for it, and changes nothing
+// else.
+func (m *Memory) Settle(rec *Record, answer *Answer) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !rec.ends.IsZero() {
+		return
+	}
+	if answer == nil && m.records[rec.id] == rec {
+		delete(m.records, rec.id)
+	}
+	rec.answer, rec.ends = answer, time.Now().Add(m.retention)
+	close(rec.done)
+}
+
+// forget removes the record of a key, whatever it is.
+func (m *Memory) forget(id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.records, id)
+}
+
+// await waits for the end of the claim, so long at most. done is false where it
+// is still running.
+func (r *Record) await(ctx context.Context, most time.Duration) (answer *Answer, done bool) {
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-r.done:
+		return r.answer, true
+	default:
+	}
+	select {
+	case <-r.done:
+		return r.answer, true
+	case <-r.life:
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+	return nil, false
+}
+
+// orphaned reports whether the process with the claim is gone.
+func (r *Record) orphaned() bool {
+	select {
+	case <-r.done:
+		return false
+	default:
+		return r.life.over()
+	}
+}
+
+// Look is a SELECT: the record of a key, or nil.
+func (m *Memory) Look(id string) *Record {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.find(id)
+}
+
+// take writes a record, also over another one.
+func (m *Memory) take(life Life, id, asked string) *Record {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.insert(life, id, asked)
+}
+
+// overwrite puts an answer into the place of whatever is there.
+func (m *Memory) overwrite(rec *Record, answer *Answer) {
+	m.Settle(rec, answer)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.records[rec.id] = rec
+}
+
+// over reports whether the claim has ended.
+func (r *Record) over() bool {
+	select {
+	case <-r.done:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,93 @@
+package faulty
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/semel-dev/semel/check"
+)
+
+// processFaults are wrong about the end of processes, and of records.
+func processFaults() []Service {
+	return []Service{
+		{
+			Name:   "forgotten at a restart",
+			Says:   "The records are in a map of the process: each deployment, and each further instance, begins with none.",
+			Caught: []string{"OP-01", "OP-02"},
+			Start: recipe{
+				decisions: func(d *Decisions) { d.Forgetful = true },
+				process:   mortal,
+			}.start,
+		},
+		{
+			Name:   "the dead hold their locks",
+			Says:   "The lock lives as long as the record: what a crash left is running for a day, says 409.",
+			Caught: []string{"OP-03"},
+			Start: recipe{
+				behaviour: unhurried(),
+				decisions: func(d *Decisions) { d.Wait, d.Orphaned = 0, func(*Record) bool { return false } },
+				process:   mortal,
+			}.start,
+		},
+		{
+			Name:   "whoever died is run again",
+			Says:   "A claim without a holder is taken over: that its work may have been done is not thought of.",
+			Caught: []string{"OP-02"},
+			Start: recipe{
+				decisions: func(d *Decisions) {
+					d.Claim = func(m *Memory, life Life, id, asked string) (*Record, bool) {
+						if rec := m.Look(id); rec != nil && rec.orphaned() {
+							return m.take(life, id, asked), true
+						}
+						return m.Claim(life, id, asked)
+					}
+				},
+				behaviour: Behaviour{Before: time.Millisecond, After: 100 * time.Millisecond},
+				process:   mortal,
+			}.start,
+		},
+		{
+			Name:   "shorter than said",
+			Says:   "The manual says a day, the eviction of the cache says otherwise: within the retention a retry runs.",
+			Caught: []string{"EXP-01"},
+			Start: recipe{
+				decisions: func(d *Decisions) { d.Retention = retention / 4 },
+				change:    expiring,
+			}.start,
+		},
+		{
+			Name:   "the old answer, and the deed anew",
+			Says:   "The lock expires before the answer does: the order is made again, and the caller gets the old one's number.",
+			Caught: []string{"EXP-02"},
+			Start: recipe{
+				decisions: func(d *Decisions) {
+					d.Retention = retention
+					remembered := &Memory{retention: time.Hour}
+					right := d.Settle
+					d.Settle = func(door *Door, r *http.Request, rec *Record, got *Answer) {
+						if old, mine := remembered.Claim(nil, rec.id, rec.asked); !mine && old.answer != nil {
+							*got = *old.answer
+						} else if mine {
+							remembered.Settle(old, got.kept())
+						}
+						right(door, r, rec, got)
+					}
+				},
+				change: expiring,
+			}.start,
+		},
+	}
+}
+
+// retention is that of services whose records expire while one looks.
+const retention = 4 * time.Second
+
+func expiring(c *check.Config) {
+	c.Retention = retention
+	c.Only = []string{"BASIC-01", "BASIC-02", "EXP"}
+}
+
+// mortal services recover at once, or never.
+func mortal(c *check.Config, p *Process) {
+	c.Restart, c.Kill, c.Recovery = p.Restart, p.Kill, 500*time.Millisecond
+}

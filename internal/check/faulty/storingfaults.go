@@ -1,0 +1,223 @@
+package faulty
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/semel-dev/semel/check"
+)
+
+// storingFaults end claims in a wrong way: after failures, refusals, and lost
+// connections.
+func storingFaults() []Service {
+	return []Service{
+		{
+			Name:    "who hangs up is forgotten",
+			Says:    "The answer is saved under the request's context, which is over when the client has gone: no record, and the retry runs.",
+			Caught:  []string{"LOST-03"},
+			Depends: []string{"LOST-07"},
+			Start: recipe{behaviour: unhurried(), decisions: func(d *Decisions) {
+				right := d.Settle
+				d.Settle = func(d *Door, r *http.Request, rec *Record, got *Answer) {
+					if gone(r) {
+						d.memory.Settle(rec, nil)
+						return
+					}
+					right(d, r, rec, got)
+				}
+			}}.start,
+		},
+		{
+			Name:    "who hangs up is locked out",
+			Says:    "The work ends with the connection, and so does the line that would have freed the key: 409 for ever.",
+			Caught:  []string{"LOST-03"},
+			Depends: []string{"LOST-07"},
+			Start: impatient(recipe{behaviour: unhurried(), decisions: func(d *Decisions) {
+				right := d.Settle
+				d.Wait = 100 * time.Millisecond
+				d.Context = func(_ Life, r *http.Request) (context.Context, context.CancelFunc) {
+					return context.WithCancel(r.Context())
+				}
+				d.Settle = func(d *Door, r *http.Request, rec *Record, got *Answer) {
+					if gone(r) {
+						return
+					}
+					right(d, r, rec, got)
+				}
+			}}.start),
+		},
+		{
+			Name:   "half a body is a body",
+			Says:   "The middleware takes what it could read, and does not look at the error: an upload that broke off blocks the key.",
+			Caught: []string{"LOST-02", "LOST-09"},
+			Start: recipe{decisions: func(d *Decisions) {
+				d.Read = func(r *http.Request) ([]byte, error) {
+					var body bytes.Buffer
+					_, err := body.ReadFrom(http.MaxBytesReader(nil, r.Body, maxBody))
+					if body.Len() == 0 {
+						return nil, err
+					}
+					return body.Bytes(), nil
+				}
+			}}.start,
+		},
+		{
+			Name:   "half a head is a request",
+			Says:   "A gateway ends what was cut, and passes it on, and the key is taken before the body is there: it never comes.",
+			Caught: []string{"LOST-01", "LOST-02", "LOST-09"},
+			Start: recipe{front: generous, decisions: func(d *Decisions) {
+				d.Read = func(r *http.Request) ([]byte, error) {
+					var body bytes.Buffer
+					_, _ = body.ReadFrom(http.MaxBytesReader(nil, r.Body, maxBody))
+					return body.Bytes(), nil
+				}
+			}}.start,
+		},
+	}
+}
+
+// failingFaults end claims in a wrong way after failures and refusals.
+func failingFaults() []Service {
+	return []Service{
+		{
+			Name:   "500 after the deed is forgotten",
+			Says:   "A failure is taken for nothing: but the row was in when the mail could not be sent, and the retry makes another.",
+			Caught: []string{"ERR-03"},
+			Start:  recipe{behaviour: Behaviour{Breaks: true}}.start,
+		},
+		{
+			Name:   "failures are for ever",
+			Says:   "All answers are stored, also that of a dependency that was away for a second: the key never succeeds.",
+			Caught: []string{"ERR-06"},
+			Start:  paying(recipe{decisions: func(d *Decisions) { d.Keeps = func(*Answer) bool { return true } }}),
+		},
+		{
+			Name:   "a refused order is done",
+			Says:   "The key is marked as done in any case: the order that was mended gets a success, and is never made.",
+			Caught: []string{"ERR-01", "ERR-02"},
+			Start: recipe{decisions: func(d *Decisions) {
+				right := d.Settle
+				d.Settle = func(d *Door, r *http.Request, rec *Record, got *Answer) {
+					if got.Status >= 400 && got.Status < 500 {
+						rec.refused.Store(true)
+					}
+					right(d, r, rec, got)
+				}
+				claimed := d.Claim
+				d.Claim = func(m *Memory, life Life, id, asked string) (*Record, bool) {
+					rec, mine := claimed(m, life, id, asked)
+					if !mine && rec.refused.Load() {
+						return doneAlready(asked), false
+					}
+					return rec, mine
+				}
+			}}.start,
+		},
+	}
+}
+
+// takenFaults lose their claim, or never had one.
+func takenFaults() []Service {
+	return []Service{
+		{
+			Name:   "open when the store is busy",
+			Says:   "No connection to the store is free, so the layer steps aside, in order not to be in the way: doubles run.",
+			Caught: []string{"RACE-02", "RACE-03", "RACE-04", "RACE-05", "RACE-06"},
+			Start: recipe{decisions: func(d *Decisions) {
+				var busy atomic.Int64
+				d.Claim = func(m *Memory, life Life, id, asked string) (*Record, bool) {
+					defer busy.Add(-1)
+					if busy.Add(1) > poolSize {
+						return &Record{id: id, asked: asked, life: life, done: make(chan struct{})}, true
+					}
+					lag()
+					return m.Claim(life, id, asked)
+				}
+			}}.start,
+		},
+		{
+			Name:    "the lease is shorter than the work",
+			Says:    "A lock with a time to live that nobody renews: whoever takes longer is run a second time beside himself.",
+			Caught:  []string{"RACE-09"},
+			Depends: []string{"LOST-07", "LOST-10"},
+			Start: recipe{behaviour: unhurried(), decisions: func(d *Decisions) {
+				d.Wait = 30 * time.Millisecond
+				d.InFlight = func(d *Door, w http.ResponseWriter, rec *Record) {
+					d.memory.forget(rec.id)
+					d.comeAgain(w, "in-flight: the first one is still running")
+				}
+			}}.start,
+		},
+		{
+			Name:    "the late one has the last word",
+			Says:    "Whoever was slow is replaced, and comes to an end after all: UPDATE … WHERE key = ?, without asking whether the claim is still theirs.",
+			Caught:  []string{"RACE-02", "RACE-03", "RACE-04", "RACE-05", "RACE-06", "RACE-09"},
+			Depends: []string{"LOST-07", "LOST-10"},
+			Start: recipe{behaviour: unhurried(), decisions: func(d *Decisions) {
+				busy(func(d *Door, w http.ResponseWriter, rec *Record) {
+					d.memory.forget(rec.id)
+					d.comeAgain(w, "in-flight: the first one is still running")
+				})(d)
+				d.Settle = func(d *Door, _ *http.Request, rec *Record, got *Answer) {
+					if !d.Keeps(got) {
+						d.memory.Settle(rec, nil)
+						return
+					}
+					d.memory.overwrite(rec, got.kept())
+				}
+			}}.start,
+		},
+	}
+}
+
+// poolSize is how many connections to its store a busy layer has.
+const poolSize = 4
+
+// gone reports whether the client has left. The server needs a moment to see it.
+func gone(r *http.Request) bool {
+	return !within(r.Context(), 5*time.Millisecond)
+}
+
+// doneAlready is the record of something that was done, with nothing to say.
+func doneAlready(asked string) *Record {
+	rec := &Record{asked: asked, done: make(chan struct{}), answer: &Answer{Status: http.StatusOK}}
+	close(rec.done)
+	return rec
+}
+
+// payments is what the shop calls for each order. It can be made to fail.
+type payments struct{ failing atomic.Int64 }
+
+// FailNext implements [check.Dependency].
+func (p *payments) FailNext(n, _ int) { p.failing.Store(int64(n)) }
+
+var errAway = errors.New("the payment service does not answer")
+
+// pay is one call.
+func (p *payments) pay(context.Context) error {
+	for {
+		left := p.failing.Load()
+		if left <= 0 {
+			return nil
+		}
+		if p.failing.CompareAndSwap(left, left-1) {
+			return errAway
+		}
+	}
+}
+
+// paying lets each order be paid for.
+func paying(h recipe) func() (Running, error) {
+	return func() (Running, error) {
+		desk := &payments{}
+		h.behaviour.Ask = desk.pay
+		h.change = func(c *check.Config) { c.Observed = desk }
+		return h.start()
+	}
+}
+
+var _ check.Dependency = (*payments)(nil)

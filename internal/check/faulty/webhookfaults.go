@@ -1,0 +1,114 @@
+package faulty
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/semel-dev/semel/check"
+)
+
+// webhookFaults receive deliveries in a wrong way.
+func webhookFaults() []Service {
+	return []Service{
+		{
+			Name:   "signatures are not looked at",
+			Says:   "The route was open while it was tried out, and still is: whoever knows it orders.",
+			Caught: []string{"HOOK-02", "HOOK-03", "HOOK-04"},
+			Start:  receiving(recipe{outside: func(next http.Handler) http.Handler { return next }}),
+		},
+		{
+			Name:   "timestamps are not looked at",
+			Says:   "The signature is verified, its age is not: a delivery that was recorded can be sent again when its id is forgotten.",
+			Caught: []string{"HOOK-04"},
+			Start: receiving(recipe{outside: func(next http.Handler) http.Handler {
+				return signedWithin(Secret(), 1<<62, next)
+			}}),
+		},
+		{
+			Name:   "a redelivery is a conflict",
+			Says:   "A duplicate is answered 409, which the sender takes for a failure: it delivers for days, and then switches the hook off.",
+			Caught: []string{"BASIC-03", "BASIC-10", "RACE-07", "RACE-09", "LOST-03", "LOST-04", "LOST-05", "LOST-06", "LOST-07", "LOST-10", "SIZE-03", "SIZE-04", "SIZE-05", "SIZE-06", "HOOK-01"},
+			Start:  impatient(receiving(recipe{decisions: func(d *Decisions) { d.Dedup = true }})),
+		},
+		{
+			Name:   "seen before it succeeded",
+			Says:   "The id is put among those that were seen, and then the work begins: where it fails, the redelivery is dropped.",
+			Caught: []string{"ERR-01", "ERR-02", "ERR-03", "ERR-04", "HOOK-06", "HOOK-07"},
+			Start: receiving(recipe{decisions: func(d *Decisions) {
+				d.Keeps = func(*Answer) bool { return true }
+				right := d.Replay
+				d.Replay = func(w http.ResponseWriter, a *Answer) {
+					given := a.kept()
+					given.Status = http.StatusOK
+					right(w, given)
+				}
+			}}),
+		},
+		{
+			Name:   "a forgery burns the id",
+			Says:   "The id is marked before the signature is verified: who can guess ids can have deliveries dropped.",
+			Caught: []string{"HOOK-03"},
+			Start: receiving(recipe{
+				outside: func(next http.Handler) http.Handler { return next },
+				inside:  func(next http.Handler) http.Handler { return Signed(Secret(), next) },
+				decisions: func(d *Decisions) {
+					d.Keeps = func(a *Answer) bool { return a.Status < http.StatusInternalServerError }
+				},
+			}),
+		},
+		{
+			Name:   "payloads instead of ids",
+			Says:   "Deliveries are told apart by a hash of what they say: two that say the same are taken for one.",
+			Caught: []string{"BASIC-07", "MIS-01", "MIS-08", "MIS-11", "HOOK-05"},
+			Start: receiving(recipe{decisions: func(d *Decisions) {
+				d.Key = func(r *http.Request) (string, error) {
+					body, err := ReadBody(r)
+					r.Body = readable(body)
+					return digest(string(body)), err
+				}
+			}}),
+		},
+		{
+			Name:   "200 while it runs",
+			Says:   "A redelivery during the work is answered 200, as done: if the work fails then, nobody delivers again.",
+			Caught: []string{"HOOK-07"},
+			Start: receiving(recipe{behaviour: unhurried(), decisions: busy(func(_ *Door, w http.ResponseWriter, _ *Record) {
+				w.WriteHeader(http.StatusOK)
+			})}),
+		},
+	}
+}
+
+// Secret is what the sender and the shop share.
+func Secret() []byte { return []byte("a secret of twenty-four b") }
+
+// Deliveries has orders delivered as signed webhooks.
+func Deliveries(c *check.Config) {
+	c.Profile, _ = check.ProfileNamed("webhook")
+	c.Key, c.Secret = check.KeyPlace{}, Secret()
+}
+
+// receiving is a shop that takes orders as signed deliveries. Unless the recipe
+// says something else, signatures are verified outside of the door.
+func receiving(h recipe) func() (Running, error) {
+	return func() (Running, error) {
+		if h.outside == nil {
+			h.outside = func(next http.Handler) http.Handler { return Signed(Secret(), next) }
+		}
+		turn := h.decisions
+		h.decisions = func(d *Decisions) {
+			d.Key, d.Wait = ReadDelivery, time.Second
+			d.Fingerprint = func(*http.Request, []byte) string { return "" }
+			if turn != nil {
+				turn(d)
+			}
+		}
+		desk := &payments{}
+		h.behaviour.Ask = desk.pay
+		h.change = func(c *check.Config) {
+			Deliveries(c)
+			c.Observed = desk
+		}
+		return h.start()
+	}
+}

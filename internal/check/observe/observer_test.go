@@ -1,0 +1,207 @@
+package observe_test
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.uber.org/goleak"
+
+	"github.com/semel-dev/semel/internal/check/observe"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func open(t *testing.T, upstream string, o *observe.Options) *observe.Observer {
+	t.Helper()
+	s, err := observe.Open(t.Context(), "127.0.0.1:0", upstream, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// call is a request of the service; it returns status and body.
+func call(t *testing.T, s *observe.Observer, method, path, body string, header ...string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.Address()+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(text)
+}
+
+func counted(t *testing.T, s *observe.Observer, want int64) {
+	t.Helper()
+	if got, err := s.Count(t.Context(), nil); err != nil || got != want {
+		t.Errorf("counted %d, %v, want %d", got, err, want)
+	}
+}
+
+func TestObserverPassesOnAndCounts(t *testing.T) {
+	t.Parallel()
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("X-Upstream", "yes")
+		w.WriteHeader(http.StatusAccepted)
+		_, _ = io.WriteString(w, r.Method+" "+r.URL.RequestURI()+" "+r.Header.Get("Idempotency-Key")+" "+r.Header.Get("X-Forwarded-For")+" "+string(body))
+	}))
+	t.Cleanup(upstream.Close)
+	s := open(t, upstream.URL+"/base", &observe.Options{Prefix: "/mail"})
+	status, text := call(t, s, "POST", "/mail/send?to=a%20b", "hello", "Idempotency-Key", "k", "X-Forwarded-For", "1.2.3.4")
+	if status != http.StatusAccepted || text != "POST /base/mail/send?to=a%20b k 1.2.3.4 hello" {
+		t.Errorf("the answer is %d %s", status, text)
+	}
+	call(t, s, "GET", "/mail", "")
+	call(t, s, "POST", "/log", "")
+	call(t, s, "DELETE", "/mail/1", "")
+	counted(t, s, 2)
+	want := []observe.Call{{Method: "POST", Path: "/mail/send", Status: 202}, {Method: "DELETE", Path: "/mail/1", Status: 202}}
+	if diff := cmp.Diff(want, s.Calls(), cmpopts.IgnoreFields(observe.Call{}, "Began", "Took")); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+func TestObserverFailsOnDemand(t *testing.T) {
+	t.Parallel()
+	s := open(t, "", nil)
+	s.FailNext(2, http.StatusTooManyRequests)
+	if status, _ := call(t, s, "GET", "/", ""); status != http.StatusOK {
+		t.Errorf("a look is answered %d", status)
+	}
+	var got []int
+	for range 3 {
+		status, _ := call(t, s, "POST", "/", "x")
+		got = append(got, status, s.Pending())
+	}
+	if diff := cmp.Diff([]int{429, 1, 429, 0, 201, 0}, got); diff != "" {
+		t.Errorf("status and failures left (-want +got):\n%s", diff)
+	}
+	counted(t, s, 1)
+	s.FailNext(5, 200)
+	s.FailNext(1, 200)
+	if status, _ := call(t, s, "POST", "/", ""); status != http.StatusServiceUnavailable || s.Pending() != 0 {
+		t.Errorf("the answer is %d, and %d are to fail", status, s.Pending())
+	}
+	s.FailNext(5, 500)
+	s.FailNext(0, 0)
+	if status, text := call(t, s, "POST", "/", ""); status != http.StatusCreated || text != "{\"id\":2}\n" {
+		t.Errorf("the answer is %d %s", status, text)
+	}
+}
+
+// What did not reach the upstream is no effect.
+func TestObserverDoesNotCountWhatCouldNotArrive(t *testing.T) {
+	t.Parallel()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := listener.Addr().String()
+	_ = listener.Close()
+	s := open(t, "http://"+closed, nil)
+	if status, _ := call(t, s, "POST", "/", ""); status != http.StatusBadGateway {
+		t.Errorf("the answer is %d", status)
+	}
+	counted(t, s, 0)
+}
+
+// A call whose connection is lost is not sent again, and may have had an effect.
+func TestObserverSendsOnce(t *testing.T) {
+	t.Parallel()
+	var came atomic.Int64
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			return
+		}
+		came.Add(1)
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_ = conn.Close()
+	}))
+	t.Cleanup(upstream.Close)
+	s := open(t, upstream.URL, nil)
+	for range 5 {
+		call(t, s, "GET", "/", "") // would leave a connection that is used again
+		if status, _ := call(t, s, "POST", "/", "", "Idempotency-Key", "k"); status != http.StatusBadGateway {
+			t.Errorf("the answer is %d", status)
+		}
+	}
+	if came.Load() != 5 {
+		t.Errorf("5 calls came %d times", came.Load())
+	}
+	counted(t, s, 5)
+}
+
+func TestObserverTellsCallsApartByName(t *testing.T) {
+	t.Parallel()
+	s := open(t, "", &observe.Options{Once: "idempotency-key", Status: http.StatusOK})
+	for _, key := range []string{"a", "a", "b", "a"} {
+		call(t, s, "POST", "/", "", "Idempotency-Key", key)
+	}
+	counted(t, s, 2)
+	call(t, s, "POST", "/", "")
+	call(t, s, "POST", "/", "")
+	counted(t, s, 4)
+}
+
+func TestObserverForgetsOldCalls(t *testing.T) {
+	t.Parallel()
+	s := open(t, "", nil)
+	for i := range 1001 {
+		path := "/later"
+		if i == 0 {
+			path = "/first"
+		}
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, nil)
+		s.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	calls := s.Calls()
+	if len(calls) != 1000 || calls[0].Path != "/later" {
+		t.Errorf("%d calls are kept, from %s on", len(calls), calls[0].Path)
+	}
+}
+
+func TestOpenSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	busy := open(t, "", nil)
+	for _, test := range []struct{ listen, upstream, words string }{
+		{busy.Address(), "", "listen for the service's calls"},
+		{"127.0.0.1:0", "localhost:9001", "write it as http://host:port"},
+		{"127.0.0.1:0", "http://", "write it as http://host:port"},
+	} {
+		if _, err := observe.Open(t.Context(), test.listen, test.upstream, nil); err == nil || !strings.Contains(err.Error(), test.words) {
+			t.Errorf("open %s=%s: %v, want %q", test.listen, test.upstream, err, test.words)
+		}
+	}
+	if listen, upstream := observe.Split(":9000=http://h/?a=b"); listen != ":9000" || upstream != "http://h/?a=b" {
+		t.Errorf("split: %s and %s", listen, upstream)
+	}
+}

@@ -1,0 +1,148 @@
+package source
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/semel-dev/semel/internal/check/wire"
+)
+
+// parameters fills in those of the operation and of its path; the operation's
+// own replace the others.
+func (a *openAPI) parameters() error {
+	var all []*value
+	at := map[string]int{}
+	for _, list := range []*value{a.op.item.get("parameters"), a.op.does.get("parameters")} {
+		for _, v := range list.list() {
+			p, err := a.resolve(v)
+			if err != nil {
+				return err
+			}
+			id := p.get("in").text() + " " + p.get("name").text()
+			if i, ok := at[id]; ok {
+				all[i] = p
+				continue
+			}
+			at[id] = len(all)
+			all = append(all, p)
+		}
+	}
+	for _, p := range all {
+		if err := a.parameter(p); err != nil {
+			return fmt.Errorf("the parameter %s: %w", p.get("name").text(), err)
+		}
+	}
+	return nil
+}
+
+func (a *openAPI) parameter(p *value) error {
+	name, in := p.get("name").text(), p.get("in").text()
+	switch {
+	case in == "header" && isKey(name):
+		if a.r.Key.Name == "" {
+			a.r.Key = wire.Field{Name: name}
+		}
+		a.r.note("the operation takes the key of the intent in the header %s", name)
+		return nil
+	case in == "header" && (strings.EqualFold(name, "Accept") || strings.EqualFold(name, "Content-Type") || strings.EqualFold(name, "Authorization")):
+		return nil // OpenAPI says that these are not described here
+	}
+	example, err := a.exampleOf(p)
+	if err != nil {
+		return err
+	}
+	if example == nil && in != "path" && !p.get("required").truth() {
+		return nil
+	}
+	if example == nil {
+		schema, wrapped := p.get("schema"), false
+		for _, kind := range p.get("content").names() {
+			schema, wrapped = p.get("content").get(kind).get("schema"), true
+		}
+		if example, err = a.build(schema, name); err != nil {
+			return err
+		}
+		if of, err := a.flat(schema, 0); err == nil && in == "path" && givenBy(of) == nil {
+			a.r.note("the %s in the path is made up: give one that there is", name)
+		}
+		if wrapped {
+			example = newText(asText(example))
+		}
+	}
+	return a.place(p, name, in, example)
+}
+
+// place writes the parameter where it belongs.
+func (a *openAPI) place(p *value, name, in string, v *value) error {
+	switch in {
+	case "path":
+		a.path = append(a.path, "{"+name+"}", escapePath(joined(v)))
+	case "query":
+		explode := p.get("explode") == nil || p.get("explode").truth()
+		a.query = append(a.query, pairsOf(name, p.get("style").text(), explode, v)...)
+	case "header":
+		a.r.add(name, joined(v))
+	case "cookie":
+		a.r.addCookie(name + "=" + joined(v))
+	default:
+		return fmt.Errorf("it is in %q, which is neither path, query, header nor cookie", in)
+	}
+	return nil
+}
+
+// joined is the style "simple": items and members with commas between.
+func joined(v *value) string {
+	var parts []string
+	switch v.kindOf() {
+	case kindArray:
+		for _, item := range v.items {
+			parts = append(parts, asText(item))
+		}
+	case kindObject:
+		for _, name := range v.keys {
+			parts = append(parts, name, asText(v.members[name]))
+		}
+	case kindNone, kindNull, kindBool, kindNumber, kindText:
+		return asText(v)
+	}
+	return strings.Join(parts, ",")
+}
+
+// pairsOf writes a value as pairs of a query or a form, in the styles "form"
+// and "deepObject".
+func pairsOf(name, style string, explode bool, v *value) []string {
+	pair := func(name, text string) string { return escapeForm(name) + "=" + escapeForm(text) }
+	var pairs []string
+	switch {
+	case v.is(kindArray) && explode:
+		for _, item := range v.items {
+			pairs = append(pairs, pair(name, asText(item)))
+		}
+	case v.is(kindObject) && style == "deepObject":
+		for _, member := range v.keys {
+			pairs = append(pairs, pairsOf(name+"["+member+"]", style, explode, v.members[member])...)
+		}
+	case v.is(kindObject) && explode:
+		for _, member := range v.keys {
+			pairs = append(pairs, pair(member, asText(v.members[member])))
+		}
+	default:
+		pairs = append(pairs, pair(name, joined(v)))
+	}
+	return pairs
+}
+
+// asText is a scalar's text, and JSON of all else.
+func asText(v *value) string {
+	switch v.kindOf() {
+	case kindNone, kindNull:
+		return ""
+	case kindBool, kindNumber, kindText:
+		return v.scalar
+	case kindArray, kindObject:
+	}
+	var b bytes.Buffer
+	_ = v.encode(&b) // what is too large is refused with the whole request
+	return b.String()
+}
