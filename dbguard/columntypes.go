@@ -4,7 +4,7 @@ import (
 	"context"
 	_ "embed"
 
-	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/internal/dialect"
 )
 
 //go:embed sql/types_postgresql.sql

@@ -13,9 +13,9 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/dbguard"
-	"github.com/semel-dev/semel/dbguard/guardtest"
 	"github.com/semel-dev/semel/dbguard/pgxguard"
-	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/guardtest"
 	"github.com/semel-dev/semel/internal/testserver"
 )
 
@@ -69,8 +69,8 @@ func proxied() map[string]func(*testing.T) (*testserver.Proxy, dbguard.Database)
 	}
 }
 
-// When the reply to a commit is lost, nobody knows whether it took place, and that
-// is what the caller is told. The key tells.
+// When the reply to a commit is lost, it may or may not have taken place, and the
+// caller gets that answer. The key settles it.
 func TestCommitUnheard(t *testing.T) {
 	t.Parallel()
 	for name, open := range proxied() {

@@ -9,9 +9,6 @@ import (
 	"github.com/semel-dev/semel/rules"
 )
 
-// ErrConflict is wrapped by every [*Conflict].
-var ErrConflict = errors.New("dbguard: it is there already")
-
 // Conflict is a refusal of the database to hold the same thing twice, in the
 // words of the rules file. It knows no value of either row: its text can be
 // logged and shown.
@@ -29,7 +26,7 @@ type Conflict struct { //nolint:errname // the word of the rules file.
 	// Index is the index or constraint, as the database names it; "" when
 	// SQLite names the columns instead.
 	Index string
-	// Existing is where the row that is there already can be found, such as its
+	// Existing locates the row that exists already, such as by its
 	// URL or public id, when the application has set it. It is shown to the
 	// caller, who must be allowed to know of it.
 	Existing string
@@ -41,16 +38,15 @@ type Conflict struct { //nolint:errname // the word of the rules file.
 func (c *Conflict) Error() string {
 	switch {
 	case c.Rule != nil:
-		return fmt.Sprintf("%v: rule %s (%s)", ErrConflict, c.Rule.Name, strings.Join(c.Fields, ", "))
+		return fmt.Sprintf("dbguard: the row exists already: rule %s (%s)", c.Rule.Name, strings.Join(c.Fields, ", "))
 	case c.Index != "":
-		return fmt.Sprintf("%v: index %s, which no rule names", ErrConflict, c.Index)
+		return fmt.Sprintf("dbguard: the row exists already: index %s, which no rule names", c.Index)
 	}
-	return fmt.Sprintf("%v: %s (%s), which no rule names", ErrConflict, c.Table, strings.Join(c.Fields, ", "))
+	return fmt.Sprintf("dbguard: the row exists already: %s (%s), which no rule names", c.Table, strings.Join(c.Fields, ", "))
 }
 
-// Unwrap makes a conflict an [ErrConflict], and lets the driver's error be
-// found. That one may hold values of rows: do not log it.
-func (c *Conflict) Unwrap() []error { return []error{ErrConflict, c.cause} }
+// Unwrap returns the driver's error, which may hold values of rows: do not log it.
+func (c *Conflict) Unwrap() error { return c.cause }
 
 // Translator tells which uniqueness rule a driver's error is about. It is safe
 // for concurrent use.
@@ -81,11 +77,11 @@ func (t *Translator) For(table string) *Translator {
 
 // Translate returns a [*Conflict] in the place of an error that says that a row
 // is there already, and every other error as it is: nil, broken connections,
-// and foreign keys, NOT NULL and CHECK, which are no conflicts. It asks no
+// and foreign keys, NOT NULL and CHECK, which are not conflicts. It asks no
 // database; see [Translator.Resolve].
 //
 // An error of COMMIT, where deferred constraints are looked at, is translated
-// like any other. Two rules on the same columns of a table cannot be told apart
+// like any other. Two rules on the same columns of a table cannot be distinguished
 // on SQLite, which names the columns only: it is the first in the file.
 func (t *Translator) Translate(err error) error {
 	if c, ok := errors.AsType[*Conflict](err); ok && c.Rule != nil {

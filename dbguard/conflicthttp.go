@@ -18,7 +18,7 @@ type ConflictOptions struct {
 	Sent map[string]string
 	// PolicyURL is linked from the problem. Default semelhttp.DefaultPolicyURL.
 	PolicyURL string
-	// Log, when set, is told of the rejection.
+	// Log, when set, receives the rejection.
 	Log outcomelog.Sink
 }
 
@@ -87,20 +87,20 @@ func WriteConflict(w http.ResponseWriter, r *http.Request, err error, opts *Conf
 	return true
 }
 
-// words are what is said of a conflict in one language.
+// words holds the texts of a conflict in one language.
 type words struct{ title, nameless, refused string }
 
 func wordsIn(lang string) words {
 	return map[string]words{
 		"en": {
-			"It is there already",
-			"Nothing was created: something with the same unique value is there already.",
-			"Nothing was changed: it is there already, with other values that must not change.",
+			"This already exists",
+			"Nothing was created: something with the same unique value already exists.",
+			"Nothing was changed: it already exists, and some of its values are different and can't be changed.",
 		},
 		"sv": {
 			"Det finns redan",
 			"Ingenting skapades: något med samma unika värde finns redan.",
-			"Ingenting ändrades: det finns redan, med andra värden som inte får ändras.",
+			"Ingenting ändrades: det finns redan, och några av dess värden är andra och får inte ändras.",
 		},
 		"hi": {
 			"यह पहले से मौजूद है",

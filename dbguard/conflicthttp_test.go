@@ -14,9 +14,9 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/dbguard"
-	"github.com/semel-dev/semel/dbguard/guardtest"
 	"github.com/semel-dev/semel/dbguard/pgxguard"
-	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/guardtest"
 	"github.com/semel-dev/semel/outcomelog"
 	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/semelhttp"
@@ -38,7 +38,7 @@ func conflictOf(t *testing.T, show ...string) *dbguard.Conflict {
 	return c
 }
 
-// answer is what WriteConflict writes to who asks with these headers.
+// answer returns the response of WriteConflict to a request with these headers.
 func answer(t *testing.T, err error, opts *dbguard.ConflictOptions, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/invoices", nil)
@@ -87,7 +87,7 @@ func TestWriteConflict(t *testing.T) {
 	if body := answer(t, conflictOf(t), opts).Body.String(); strings.Contains(body, "F-7") || strings.Contains(body, "existing") {
 		t.Errorf("a value is shown that the rule does not show: %s", body)
 	}
-	for lang, title := range map[string]string{"en": "It is there already", "sv": "Det finns redan", "hi": "यह पहले से मौजूद है", "zh": "该记录已存在", "fr": "It is there already"} {
+	for lang, title := range map[string]string{"en": "This already exists", "sv": "Det finns redan", "hi": "यह पहले से मौजूद है", "zh": "该记录已存在", "fr": "This already exists"} {
 		for _, err := range []error{&dbguard.Conflict{Index: "x"}, &dbguard.RefusedError{Table: "t", Fields: []string{"a"}}} {
 			var p struct{ Title, Detail string }
 			if err := json.Unmarshal(answer(t, err, nil, "Accept-Language", lang).Body.Bytes(), &p); err != nil || p.Title != title || p.Detail == "" {
@@ -103,7 +103,7 @@ func TestWriteConflict(t *testing.T) {
 }
 
 // A conflict is an answer of the application: it is recorded, and a retry under
-// the same key gets it again, also after what stood in the way has gone.
+// the same key gets it again, even after the conflicting row has gone.
 func TestConflictIsReplayed(t *testing.T) {
 	t.Parallel()
 	db := guardtest.Open(t, dialect.SQLite)
@@ -212,7 +212,7 @@ func conflictIsReplayed(t *testing.T, db *guardtest.Database, guard *semel.Guard
 	}
 }
 
-// A savepoint undoes what failed and nothing else, also inside of another one.
+// A savepoint undoes what failed and nothing else, even inside another one.
 func TestSavepoint(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
@@ -231,7 +231,7 @@ func TestSavepoint(t *testing.T) {
 				err := dbguard.Savepoint(ctx, tx, func(ctx context.Context, s dbguard.Session) error {
 					err := dbguard.Savepoint(ctx, s, insert("1"))
 					failed := dbguard.Savepoint(ctx, s, insert("1"))
-					if !errors.Is(dbguard.NewTranslator(nil).Translate(failed), dbguard.ErrConflict) {
+					if !is[*dbguard.Conflict](dbguard.NewTranslator(nil).Translate(failed)) {
 						t.Errorf("the conflict in the savepoint: %v", failed)
 					}
 					return errors.Join(err, insert("2")(ctx, s))

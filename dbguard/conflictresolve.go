@@ -6,10 +6,10 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/internal/dialect"
 )
 
-// maxRoots is how many indexes a translator remembers.
+// maxRoots bounds the indexes that a translator remembers.
 const maxRoots = 1024
 
 // rootOfIndex finds an index by the name that PostgreSQL gives in an error, and

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/outcomelog"
 )
 
@@ -27,7 +27,7 @@ type Insert struct {
 	// another thing, and still has something in common with one that is there.
 	// Default: a [*Conflict] without a rule.
 	Conflicts *Translator
-	// Log, when set, is told what it came to. In a transaction that is before the
+	// Log, when set, receives the outcome. In a transaction that is before the
 	// commit.
 	Log outcomelog.Sink
 }
@@ -40,11 +40,12 @@ type Insert struct {
 //
 // On a pool everything that was returned is committed. In a transaction the row
 // that is found may be locked until its end, and created counts when it commits.
-// READ COMMITTED and REPEATABLE READ are both right: where the snapshot of a
-// REPEATABLE READ transaction of PostgreSQL is older than the row, the error is
-// [ErrSerialization], and on MySQL the row is read with a lock, as it is now.
+// READ COMMITTED and REPEATABLE READ are both right. Where the snapshot of a
+// REPEATABLE READ transaction is older than the row, MySQL reads the row with a
+// lock, as it is now; in PostgreSQL, and in MariaDB with
+// innodb_snapshot_isolation, the error is [ErrSerialization].
 //
-// It is one round trip where the session is a [Pipeliner] (pgx). Otherwise it is
+// It is one round trip where the session pipelines (pgx). Otherwise it is
 // one when the row was created and two when it is there, except on MySQL
 // proper, which returns nothing from an insert: always two.
 //
@@ -93,7 +94,12 @@ func (c *creation) tell(ctx context.Context, outcome outcomelog.Outcome, err err
 	t.tell(ctx)
 }
 
-// finding is what became of one round.
+func isConflict(err error) bool {
+	_, ok := errors.AsType[*Conflict](err)
+	return ok
+}
+
+// finding is the result of one round.
 type finding uint8
 
 const (
@@ -112,7 +118,7 @@ func (c *creation) run(ctx context.Context, s Session, read func(Rows) error) (f
 		}
 		// On MySQL the first conflict may be with the row itself, which was
 		// deleted before it could be read.
-		another := n == 0 && c.dialect == dialect.MySQL && errors.Is(err, ErrConflict)
+		another := n == 0 && c.dialect == dialect.MySQL && isConflict(err)
 		if err != nil && !another && !mayRepeat(s, err) {
 			return nothing, err
 		}
@@ -129,7 +135,7 @@ func (c *creation) run(ctx context.Context, s Session, read func(Rows) error) (f
 
 // round inserts, and reads what is there when that inserted nothing.
 func (c *creation) round(ctx context.Context, s Session, read func(Rows) error) (finding, error) {
-	switch p, pipelines := s.(Pipeliner); {
+	switch p, pipelines := s.(pipeliner); {
 	case c.dialect == dialect.MySQL:
 		return c.roundMySQL(ctx, s, read)
 	case pipelines:
@@ -147,9 +153,10 @@ func (c *creation) round(ctx context.Context, s Session, read func(Rows) error) 
 
 // roundAtOnce sends both statements before it reads: the second sees what the
 // first has waited for, because it has a snapshot of its own.
-func (c *creation) roundAtOnce(ctx context.Context, p Pipeliner, read func(Rows) error) (finding, error) {
+func (c *creation) roundAtOnce(ctx context.Context, p pipeliner, read func(Rows) error) (finding, error) {
 	found := nothing
-	err := p.Pipeline(ctx, []Statement{c.insert(), c.find("")}, func(nth int, rows Rows) error {
+	insert, find := c.insert(), c.find("")
+	err := p.Pipeline(ctx, []string{insert.text, find.text}, [][]any{insert.args, find.args}, func(nth int, rows Rows) error {
 		if found != nothing {
 			return nil // the row that was just inserted
 		}
@@ -206,12 +213,12 @@ func (c *creation) look(ctx context.Context, s Session, read func(Rows) error) (
 }
 
 // insert is the statement that inserts the row unless it is there.
-func (c *creation) insert() Statement {
+func (c *creation) insert() query {
 	text := "INSERT INTO " + c.table + " (" + c.names(c.Columns) + ") VALUES (" + c.dialect.Placeholders(1, len(c.Columns)) + ")"
 	if c.dialect == dialect.MySQL { // MySQL takes for a comment what MariaDB executes
-		return Statement{text + " /*M!100500 RETURNING " + c.names(c.Returning) + c.noFlags + " */", c.Values}
+		return query{text + " /*M!100500 RETURNING " + c.names(c.Returning) + c.noFlags + " */", c.Values}
 	}
-	return Statement{text + " ON CONFLICT " + c.arbiter() + " DO NOTHING RETURNING " + c.names(c.Returning) + c.noFlags, c.Values}
+	return query{text + " ON CONFLICT " + c.arbiter() + " DO NOTHING RETURNING " + c.names(c.Returning) + c.noFlags, c.Values}
 }
 
 // arbiter names the index of the target.
@@ -224,12 +231,12 @@ func (c *creation) arbiter() string {
 }
 
 // find is the statement that reads the row that is the same thing.
-func (c *creation) find(lock string) Statement {
+func (c *creation) find(lock string) query {
 	text := "SELECT " + c.names(c.Returning) + c.flags + " FROM " + c.table + " WHERE " + c.match + lock
 	if c.dialect != dialect.PostgreSQL { // their placeholders have no numbers
-		return Statement{text, slices.Concat(c.flagArgs, c.args)}
+		return query{text, slices.Concat(c.flagArgs, c.args)}
 	}
-	return Statement{text, slices.Concat(c.args, c.flagArgs)}
+	return query{text, slices.Concat(c.args, c.flagArgs)}
 }
 
 func (c *creation) names(columns []string) string {
@@ -257,8 +264,8 @@ func (c *creation) fail(err error) error {
 }
 
 // readRow runs a statement and reads its first row, if it has one.
-func readRow(ctx context.Context, s Session, statement Statement, read func(Rows) error) (int, error) {
-	rows, err := s.Query(ctx, statement.Text, statement.Args...)
+func readRow(ctx context.Context, s Session, statement query, read func(Rows) error) (int, error) {
+	rows, err := s.Query(ctx, statement.text, statement.args...)
 	if err != nil {
 		return 0, err
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/rules"
 )
 
@@ -134,7 +134,7 @@ func (c *creation) term(term *rules.Term, nulls rules.Nulls) (string, error) {
 }
 
 // alwaysNull reports whether an expression is NULL for the values that were sent.
-// Of one in the database's own words nobody knows.
+// For a raw expression of the database that is unknown, and it reports false.
 func (c *creation) alwaysNull(term *rules.Term) bool {
 	functions := term.Expr.Functions()
 	if len(functions) == 0 || slices.Contains(functions, "coalesce") || slices.Contains(functions, "is_null") {
@@ -156,7 +156,7 @@ func (c *creation) arg(value any) string {
 	return c.dialect.Placeholder(len(c.args))
 }
 
-// terms are what the index is made of.
+// terms returns the terms of the index.
 func (t *Target) terms() ([]rules.Term, rules.Nulls) {
 	if t.Rule != nil {
 		return t.Rule.Terms(), t.Rule.Nulls

@@ -9,32 +9,25 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/internal/dialect"
 )
 
 const (
-	// MaxResultBytes is how long a result may be at most.
-	MaxResultBytes = 1 << 20
+	// maxResultBytes bounds a result.
+	maxResultBytes = 1 << 20
 
 	dedupTableName = "semel_dedup"
-	// dedupRounds is how often a key is asked for that a sweep removes each time
+	// dedupRounds bounds the attempts for a key that a sweep removes each time
 	// between the two statements of a duplicate.
 	dedupRounds = 3
 )
 
-// Errors of the dedup table. A key that was used for something else is
-// [semel.ErrMismatch].
-var (
-	// ErrNoResult means that the key was done, but there is no result of it: it
-	// was done by [Dedup.First], which keeps none.
-	ErrNoResult = errors.New("dbguard: the key was done without a result; do not run it again")
-	// ErrResultTooLarge means that the result is longer than [MaxResultBytes].
-	// Roll back, and keep a reference in its place.
-	ErrResultTooLarge = fmt.Errorf("dbguard: the result is longer than %d bytes: keep a reference to it in its place", MaxResultBytes)
-)
+// ErrNoResult means that the key was done by [Dedup.First], which keeps no
+// result. A key that was used for something else is [semel.ErrMismatch].
+var ErrNoResult = errors.New("dbguard: the key was done without a result; do not run it again")
 
-// Dedup is a dedup table (防重表): the keys that were done, beside the rows that
-// they did, in the same database. A key and its work commit together or not at
+// Dedup is a dedup table (防重表): the keys that were done, stored with the rows that
+// they wrote, in the same database. A key and its work commit together or not at
 // all. It is safe for concurrent use.
 //
 //	          First, Once: insert               commit
@@ -56,10 +49,10 @@ var (
 //
 // At READ COMMITTED, and in SQLite, a duplicate gets the first's result as soon
 // as that has committed. At REPEATABLE READ and above, a duplicate that began
-// before the first committed cannot: PostgreSQL ends it with an error that
-// [Retryable] knows, in a new transaction it gets the result. MySQL and MariaDB
-// answer, because the guard reads with a lock; MariaDB with
-// innodb_snapshot_isolation ends it as PostgreSQL does.
+// before the first committed cannot: PostgreSQL, and MariaDB with
+// innodb_snapshot_isolation, end it with [ErrSerialization], and in a new
+// transaction it gets the result. MySQL and MariaDB without that option answer,
+// because the guard reads with a lock.
 //
 // The zero Dedup is the table semel_dedup.
 type Dedup struct {
@@ -69,7 +62,7 @@ type Dedup struct {
 
 func (d *Dedup) table() string { return cmp.Or(d.Table, dedupTableName) }
 
-// Schema is what makes the table and its index where they are not there. Put it
+// Schema returns the statements that create the table and its index unless they exist. Put it
 // among the application's own migrations.
 func (d *Dedup) Schema(of dialect.Dialect) (string, error) {
 	return statementOf(of, d.table(), "dedup_schema")
@@ -82,7 +75,7 @@ func (d *Dedup) Create(ctx context.Context, s Session) error {
 }
 
 // First says whether this is the first time that the key is done, and that it
-// is being done by this transaction (dedup mode): when it commits, nobody is
+// is being done by this transaction (dedup mode): when it commits, no caller is
 // first again until the retention has ended. Twins wait until then; if the
 // transaction rolls back, one of them is first.
 //
@@ -93,7 +86,8 @@ func (d *Dedup) First(ctx context.Context, tx Session, key semel.Key, fp semel.F
 	return first, err
 }
 
-// Do is [Once] for results that are bytes already. The caller owns the result.
+// Do is [Once] for results that are bytes already, at most 1 MiB. The caller
+// owns the result.
 func (d *Dedup) Do(ctx context.Context, tx Session, key semel.Key, fp semel.Fingerprint, work func(context.Context) ([]byte, error)) (result []byte, first bool, err error) {
 	first, result, err = d.enter(ctx, tx, key, fp)
 	switch {
@@ -107,11 +101,11 @@ func (d *Dedup) Do(ctx context.Context, tx Session, key semel.Key, fp semel.Fing
 	if result, err = work(ctx); err != nil {
 		return nil, true, err
 	}
-	if len(result) > MaxResultBytes {
-		return nil, true, ErrResultTooLarge
+	if len(result) > maxResultBytes {
+		return nil, true, fmt.Errorf("dbguard: the result is longer than %d bytes: keep a reference to it in its place", maxResultBytes)
 	}
 	if result == nil {
-		result = []byte{} // NULL is no result, empty is one
+		result = []byte{} // NULL means no result; empty is a result
 	}
 	digest := key.Digest()
 	n, err := build(tx.Dialect(), "UPDATE ").name(d.table()).add(" SET result = ").value(result).
@@ -126,7 +120,7 @@ func (d *Dedup) Do(ctx context.Context, tx Session, key semel.Key, fp semel.Fing
 }
 
 // Once does the work if the key was not done before, and keeps its result, as
-// JSON, for everybody who comes with the same key (idempotent mode). The work
+// JSON, for all callers with the same key (idempotent mode). The work
 // uses tx; key, work and result commit together. If the work, or Once, returns
 // an error, roll the transaction back: nothing happened, and the key is free.
 // A duplicate of a key that was done without a result is [ErrNoResult].
@@ -155,8 +149,8 @@ func Once[T any](ctx context.Context, d *Dedup, tx Session, key semel.Key, fp se
 // Sweep forgets keys that were done longer ago than the retention, by the
 // database's clock, the oldest first and at most so many; it returns how many.
 // Call it on a pool until it returns fewer than limit. A key that no sweep has
-// met is remembered for longer. Sweeps run beside each other and beside the
-// work.
+// reached is remembered for longer. Sweeps run concurrently with each other and
+// with the work.
 func (d *Dedup) Sweep(ctx context.Context, s Session, retention time.Duration, limit int) (removed int64, err error) {
 	if retention < 0 || limit <= 0 {
 		return 0, fmt.Errorf("dbguard: sweep keeps for 0 or more and removes 1 or more, not %v and %d", retention, limit)
@@ -164,9 +158,11 @@ func (d *Dedup) Sweep(ctx context.Context, s Session, retention time.Duration, l
 	sweep := build(s.Dialect(), "DELETE FROM ").name(d.table())
 	switch s.Dialect() {
 	case dialect.PostgreSQL:
-		sweep.add(" WHERE digest IN (SELECT digest FROM ").name(d.table()).
+		// An array is worked out once; what is IN a list may be looked for again
+		// for each row, and then the limit bounds nothing.
+		sweep.add(" WHERE digest = ANY (ARRAY(SELECT digest FROM ").name(d.table()).
 			add(" WHERE seen_at <= clock_timestamp() - make_interval(secs => ").value(retention.Seconds()).
-			add(") ORDER BY seen_at LIMIT ").value(limit).add(" FOR UPDATE SKIP LOCKED)")
+			add(") ORDER BY seen_at LIMIT ").value(limit).add(" FOR UPDATE SKIP LOCKED))")
 	case dialect.MySQL:
 		sweep.add(" WHERE seen_at <= CURRENT_TIMESTAMP(6) - INTERVAL ").value(retention.Microseconds()).
 			add(" MICROSECOND ORDER BY seen_at LIMIT ").value(limit)

@@ -4,12 +4,12 @@
 //
 //	there already, by a unique index   [CreateOrReuse], [Upsert]; [Translator] and [WriteConflict] for a person
 //	done already, by a key             [Once], [Dedup.First] on a [Dedup] table
-//	changed by somebody else           [UpdateVersion]
+//	changed since it was read          [UpdateVersion]
 //	moves from state to state          [Machine.Transition]
 //	decides by what a row holds        [LockRow], [LockRows]; [LockCheckUpdate] with a key
 //	a queue that is a table            [LockFree]
 //	one number that many change        [Segments]
-//	one at a time, beyond transactions [Locker] with [CheckFence], [AdvanceFence] or [Fenced]
+//	one at a time, beyond transactions [Locker] with [LockTable.CheckFence], [FenceTable.Advance] or [FenceTable.Fenced]
 //	the right to do it once            [Tokens.Consume], [ConsumeDo], [TokenSigner]
 //	to go on after an error            [Savepoint], [Retryable]
 //
@@ -21,14 +21,14 @@
 // these are in, and answer [ErrNoTransaction] to a pool. Those that begin one
 // themselves take a [Database].
 //
-// An error means that the guard has said no, or that nobody asked: roll back.
+// An error means that the guard refused, or could not decide: roll back.
 // [Retryable] tells which transactions can be run again as they are.
 //
 // # States
 //
 // The database is authoritative in all of them: states are rows, time is its
 // clock, and a process that dies leaves what its last commit left. They are drawn
-// beside [Dedup] (absent, held, done), [Tokens] (minted, consumed, expired),
+// at [Dedup] (absent, held, done), [Tokens] (minted, consumed, expired),
 // [Segments.Take] and [LockCheckUpdate] (their steps), and here for locks:
 //
 //	             Acquire                                       Release
@@ -39,7 +39,7 @@
 //	   └────────── Sweep ───────────────┘  its holder may still renew or release it until then
 //
 // A [Locker] renews every third of the lease and takes the lock for lost before
-// the lease ends, by its own stopwatch; what a former holder writes all the same
+// the lease ends, by its own stopwatch; what a former holder still writes
 // is refused by its fence, which is smaller. docs/locks.md goes through the
 // failures. A [Machine] has the states that its [Declaration] names, and draws
 // them itself.

@@ -12,7 +12,6 @@ import (
 	_ "modernc.org/sqlite" // opens SQLite
 
 	"github.com/semel-dev/semel/dbguard"
-	"github.com/semel-dev/semel/dialect"
 	"github.com/semel-dev/semel/rules"
 )
 
@@ -79,7 +78,7 @@ func ExampleTranslator_Translate() {
 	// Output:
 	// <nil>
 	// Faktura F-7 finns redan.
-	// dbguard: it is there already: rule invoice_number (number)
+	// dbguard: the row exists already: rule invoice_number (number)
 }
 
 // Resolve asks PostgreSQL which rule the index of a partition belongs to. On
@@ -89,10 +88,11 @@ func ExampleTranslator_Resolve() {
 	defer db.Close()
 	ctx := context.Background()
 	_, err := db.ExecContext(ctx, "INSERT INTO invoices (tenant, number) VALUES (1, 'F-7'), (1, 'F-7')")
-	err = dbguard.NewTranslator(list).Resolve(ctx, dbguard.SQL(dialect.SQLite, db), err)
-	fmt.Println(errors.Is(err, dbguard.ErrConflict), err)
+	err = dbguard.NewTranslator(list).Resolve(ctx, dbguard.SQL(dbguard.SQLite, db), err)
+	_, conflict := errors.AsType[*dbguard.Conflict](err)
+	fmt.Println(conflict, err)
 	// Output:
-	// true dbguard: it is there already: rule invoice_number (number)
+	// true dbguard: the row exists already: rule invoice_number (number)
 }
 
 func ExampleWriteConflict() {
@@ -118,14 +118,14 @@ func ExampleWriteConflict() {
 	}
 	// Output:
 	// 201
-	// 409 {"detail":"Invoice F-7 is there already.","fields":["number"],"retryable":false,"rule":"invoice_number","status":409,"title":"It is there already","type":"urn:semel:problem:already-exists"}
+	// 409 {"detail":"Invoice F-7 is there already.","fields":["number"],"retryable":false,"rule":"invoice_number","status":409,"title":"This already exists","type":"urn:semel:problem:already-exists"}
 }
 
 func ExampleSavepoint() {
 	db, list := office()
 	defer db.Close()
 	translator := dbguard.NewTranslator(list)
-	err := dbguard.SQLDatabase(dialect.SQLite, db).InTx(context.Background(), func(ctx context.Context, tx dbguard.Session) error {
+	err := dbguard.SQLDatabase(dbguard.SQLite, db).InTx(context.Background(), func(ctx context.Context, tx dbguard.Session) error {
 		for range 2 {
 			err := dbguard.Savepoint(ctx, tx, func(ctx context.Context, s dbguard.Session) error {
 				_, err := s.Exec(ctx, "INSERT INTO invoices (tenant, number) VALUES (1, 'F-7')")
@@ -138,6 +138,6 @@ func ExampleSavepoint() {
 	fmt.Println(err)
 	// Output:
 	// <nil>
-	// dbguard: it is there already: rule invoice_number (number)
+	// dbguard: the row exists already: rule invoice_number (number)
 	// <nil>
 }

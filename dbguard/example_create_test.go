@@ -5,14 +5,13 @@ import (
 	"fmt"
 
 	"github.com/semel-dev/semel/dbguard"
-	"github.com/semel-dev/semel/dialect"
 )
 
 func ExampleCreateOrReuse() {
 	db, list := office()
 	defer db.Close()
 	for _, email := range []string{"Ada@example.test", " ada@EXAMPLE.test"} {
-		id, created, err := dbguard.CreateOrReuse(context.Background(), dbguard.SQL(dialect.SQLite, db), &dbguard.Insert{
+		id, created, err := dbguard.CreateOrReuse(context.Background(), dbguard.SQL(dbguard.SQLite, db), &dbguard.Insert{
 			Table:     "customers",
 			Columns:   []string{"tenant", "email"},
 			Values:    []any{1, email},
@@ -33,7 +32,7 @@ func ExampleUpsert() {
 		amount int
 		note   string
 	}{{150, "first"}, {150, "first"}, {150, "second"}, {100, "third"}} {
-		note, change, err := dbguard.Upsert(context.Background(), dbguard.SQL(dialect.SQLite, db), &dbguard.Upsertion{
+		note, change, err := dbguard.Upsert(context.Background(), dbguard.SQL(dbguard.SQLite, db), &dbguard.Upsertion{
 			Insert: dbguard.Insert{
 				Table:     "invoices",
 				Columns:   []string{"tenant", "number", "amount", "note"},
@@ -52,5 +51,5 @@ func ExampleUpsert() {
 	// first created
 	// first unchanged
 	// second updated
-	// dbguard: it is there already, with other values that must not change: invoices (amount)
+	// dbguard: the row exists already, with other values that must not change: invoices (amount)
 }

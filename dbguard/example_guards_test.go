@@ -11,7 +11,6 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/dbguard"
-	"github.com/semel-dev/semel/dialect"
 )
 
 // memory opens a database for an example.
@@ -21,7 +20,7 @@ func memory(statements ...string) (dbguard.Database, func() error) {
 		panic(err)
 	}
 	pool.SetMaxOpenConns(1) // each connection has a memory of its own
-	db := dbguard.SQLDatabase(dialect.SQLite, pool)
+	db := dbguard.SQLDatabase(dbguard.SQLite, pool)
 	for _, statement := range statements {
 		if _, err := db.Exec(context.Background(), statement); err != nil {
 			panic(err)
@@ -30,7 +29,7 @@ func memory(statements ...string) (dbguard.Database, func() error) {
 	return db, pool.Close
 }
 
-// A payment that arrives twice is made once, and both are told its number.
+// A payment that arrives twice is made once, and both callers get its number.
 func ExampleOnce() {
 	ctx := context.Background()
 	db, end := memory("CREATE TABLE payment (id INTEGER PRIMARY KEY, cents int)")
@@ -112,7 +111,7 @@ func ExampleDedup_First() {
 	// swept: 0 <nil>
 }
 
-// A form that was sent twice is a replay; one that was filled in before somebody
+// A form that was sent twice is a replay; one that was filled in before another person
 // else's change is stale.
 func ExampleUpdateVersion() {
 	ctx := context.Background()
@@ -147,7 +146,7 @@ func ExampleLockRow() {
 	}
 	// Output:
 	// <nil>
-	// dbguard: there is no such row
+	// dbguard: the row does not exist
 }
 
 // Transfers lock both accounts in one order, whichever is named first.
@@ -183,7 +182,7 @@ func ExampleLockFree() {
 	// <nil>
 }
 
-// A second "pay" finds the order paid; "cancel" is told what it can have.
+// A second "pay" finds the order paid; "cancel" gets the allowed moves.
 func ExampleMachine_Transition() {
 	ctx := context.Background()
 	db, end := memory("CREATE TABLE orders (id int PRIMARY KEY, status text)", "INSERT INTO orders VALUES (1, 'new')")
@@ -266,11 +265,7 @@ func ExampleSegments_Take() {
 	ctx := context.Background()
 	db, end := memory()
 	defer end()
-	seats, err := dbguard.NewSegments("", 8)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	seats := &dbguard.Segments{Count: 8}
 	_ = seats.Create(ctx, db)
 	_ = seats.Add(ctx, db, "concert", 100)
 	for _, n := range []int64{2, 98, 1} {
@@ -284,12 +279,8 @@ func ExampleSegments_Take() {
 
 // Schema prints a guard's table for the application's own migrations.
 func ExampleSegments_Schema() {
-	seats, err := dbguard.NewSegments("seat", 8)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(seats.Schema(dialect.SQLite))
+	seats := &dbguard.Segments{Table: "seat", Count: 8}
+	fmt.Println(seats.Schema(dbguard.SQLite))
 	// Output:
 	// -- Amounts that are split into segments, for Segments: what there is of a name is
 	// -- the sum over its segments, and none of them is ever below zero.
@@ -308,11 +299,7 @@ func ExampleSegments_Left() {
 	ctx := context.Background()
 	db, end := memory()
 	defer end()
-	seats, err := dbguard.NewSegments("", 4)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	seats := &dbguard.Segments{Count: 4}
 	fmt.Println(seats.Create(ctx, db), seats.Add(ctx, db, "concert", 10), seats.Add(ctx, db, "concert", 3))
 	fmt.Println(seats.Left(ctx, db, "concert"))
 	// Output:
@@ -323,6 +310,6 @@ func ExampleSegments_Left() {
 // What a transaction that lost against another wants is to be run again.
 func ExampleRetryable() {
 	deadlock := fmt.Errorf("pay: %w", dbguard.ErrSerialization)
-	fmt.Println(dbguard.Retryable(deadlock), dbguard.Retryable(dbguard.ErrLocked))
+	fmt.Println(dbguard.Retryable(deadlock), dbguard.Retryable(dbguard.ErrHeld))
 	// Output: true false
 }

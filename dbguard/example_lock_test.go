@@ -11,7 +11,6 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/dbguard"
-	"github.com/semel-dev/semel/dialect"
 )
 
 // openLocks opens a database in memory, with the tables of locks, fences and
@@ -22,7 +21,7 @@ func openLocks(ctx context.Context, name string) (db dbguard.Database, end func(
 		panic(err)
 	}
 	pool.SetMaxOpenConns(1) // a database in memory ends with its connections
-	db = dbguard.SQLDatabase(dialect.SQLite, pool)
+	db = dbguard.SQLDatabase(dbguard.SQLite, pool)
 	err = errors.Join(dbguard.LockTable{}.Create(ctx, db), dbguard.FenceTable{}.Create(ctx, db), dbguard.Tokens{}.Create(ctx, db))
 	if err != nil {
 		panic(err)
@@ -44,7 +43,7 @@ func ExampleLocker_Lock() {
 	fmt.Println(lock.Unlock(ctx), context.Cause(lock.Context()))
 	// Output:
 	// nightly report <nil>
-	// lock: dbguard: the lock is held by somebody else
+	// lock: dbguard: another holder has the lock
 	// <nil> dbguard: the lock was released
 }
 
@@ -57,7 +56,7 @@ func ExampleLocker_TryLock() {
 
 	lock, err := locker.TryLock(ctx, "leader", nil)
 	if errors.Is(err, dbguard.ErrHeld) {
-		fmt.Println("somebody else leads")
+		fmt.Println("another process leads")
 		return
 	}
 	fmt.Println("leading:", lock.Context().Err() == nil)
@@ -84,22 +83,22 @@ func ExampleLocker_Do() {
 	// <nil>
 }
 
-// The rows are in the database of the lock: a write counts only while nobody
+// The rows are in the database of the lock: a write counts only while no caller
 // has taken the lock since.
-func ExampleCheckFence() {
+func ExampleLockTable_CheckFence() {
 	ctx := context.Background()
 	db, end := openLocks(ctx, "check")
 	defer end()
 	store := dbguard.LockTable{}.On(db)
 	write := func(fence semel.Fence) error {
 		return db.InTx(ctx, func(ctx context.Context, tx dbguard.Session) error {
-			if err := dbguard.CheckFence(ctx, tx, "stock", fence); err != nil {
+			if err := (dbguard.LockTable{}).CheckFence(ctx, tx, "stock", fence); err != nil {
 				return err
 			}
 			return nil // write
 		})
 	}
-	first, _, _ := store.Acquire(ctx, "stock", semel.Owner{1}, time.Millisecond) // and it stands still
+	first, _, _ := store.Acquire(ctx, "stock", semel.Owner{1}, time.Millisecond) // and it is suspended
 	locker := dbguard.NewLocker(store)
 	defer locker.Close()
 	lock, _ := locker.Lock(ctx, "stock", nil)
@@ -115,36 +114,22 @@ func ExampleCheckFence() {
 
 // The rows are in another database than the lock: they remember the greatest
 // fence that they have seen.
-func ExampleFenced() {
+func ExampleFenceTable_Fenced() {
 	ctx := context.Background()
 	db, end := openLocks(ctx, "fenced")
 	defer end()
 	write := func(context.Context, dbguard.Session) error { return nil }
-	fmt.Println(dbguard.Fenced(ctx, db, "stock", 41, write)) // a fence of Redis, say
-	fmt.Println(dbguard.Fenced(ctx, db, "stock", 42, write))
-	fmt.Println(dbguard.Fenced(ctx, db, "stock", 41, write))
+	fmt.Println((dbguard.FenceTable{}).Fenced(ctx, db, "stock", 41, write)) // a fence of Redis, say
+	fmt.Println((dbguard.FenceTable{}).Fenced(ctx, db, "stock", 42, write))
+	fmt.Println((dbguard.FenceTable{}).Fenced(ctx, db, "stock", 41, write))
 	// Output:
 	// <nil>
 	// <nil>
 	// dbguard: a later holder has taken over
 }
 
-func ExampleAdvanceFence() {
-	ctx := context.Background()
-	db, end := openLocks(ctx, "advance")
-	defer end()
-	err := db.InTx(ctx, func(ctx context.Context, tx dbguard.Session) error {
-		if err := dbguard.AdvanceFence(ctx, tx, "stock", 42); err != nil {
-			return err
-		}
-		return nil // write
-	})
-	fmt.Println(err)
-	// Output: <nil>
-}
-
 func ExampleLockTable_Schema() {
-	text, err := dbguard.LockTable{Name: "app.locks"}.Schema(dialect.SQLite)
+	text, err := dbguard.LockTable{Name: "app.locks"}.Schema(dbguard.SQLite)
 	fmt.Println(text, err)
 	// Output:
 	// -- One row for each name that was ever locked.
@@ -165,8 +150,8 @@ func ExampleLockTable_Sweep() {
 	// Output: 0 <nil>
 }
 
-// The lock is somewhere else, such as in Redis: the table of fences stands
-// beside the rows, and a former holder is refused once a later one has written.
+// The lock is elsewhere, such as in Redis: the table of fences is in the database
+// of the rows, and refuses a former holder once a later one has written.
 func ExampleFenceTable_Advance() {
 	ctx := context.Background()
 	db, end := openLocks(ctx, "fencetable")

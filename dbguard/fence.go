@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/internal/dialect"
 )
 
 // ErrFenced says that a holder with a greater fence came after this one, whose
@@ -18,27 +18,9 @@ const (
 	fenceTableName = "semel_fence"
 )
 
-// CheckFence answers [ErrFenced] when somebody has taken the lock since the
-// fence was given, and otherwise sees to it that nobody does before the
-// transaction ends: a taker waits for that. So what the transaction writes is
-// written within the lock, however long its holder stood still.
-//
-// It is for locks of a [LockTable] in the same database (this one for the table
-// semel_lock), and tx is the transaction that writes ([ErrNoTransaction] for a
-// pool). Call it first in the transaction: at REPEATABLE READ or above, a renewal between the snapshot and
-// the check makes PostgreSQL refuse with a serialization error. In PostgreSQL
-// and MySQL the lock is renewed while the transaction runs; in SQLite, where
-// one writes at a time, a transaction that is longer than the lease costs the
-// lock, though what it writes is still right.
-//
-// Where the lock is elsewhere, as in Redis, use [AdvanceFence].
-func CheckFence(ctx context.Context, tx Session, name string, fence semel.Fence) error {
-	return LockTable{}.CheckFence(ctx, tx, name, fence)
-}
-
 // FenceTable remembers the greatest fence with which each resource was written.
 // The zero FenceTable is the table semel_fence. It has one row for each
-// resource: delete it with the resource, when nobody can write that any more.
+// resource: delete it with the resource, once the resource has no writers.
 type FenceTable struct {
 	// Name is the table's name, which may be qualified. Default: semel_fence.
 	Name string
@@ -60,14 +42,9 @@ func (t FenceTable) Create(ctx context.Context, s Session) error {
 	return nil
 }
 
-// AdvanceFence is [FenceTable.Advance] in the table semel_fence.
-func AdvanceFence(ctx context.Context, tx Session, resource string, fence semel.Fence) error {
-	return FenceTable{}.Advance(ctx, tx, resource, fence)
-}
-
-// Advance answers [ErrFenced] when the resource was written with a greater
-// fence, and otherwise remembers this one. Until the transaction ends, whoever
-// else writes the resource by this function waits. It is for rows in another
+// Advance returns [ErrFenced] when the resource was written with a greater
+// fence, and otherwise remembers this one. Until the transaction ends, other
+// writers of the resource that use this function wait. It is for rows in another
 // database than the lock or claim, whose fence may be any that only grows.
 //
 // The first write counts: as long as the new holder has written nothing, the
@@ -76,8 +53,11 @@ func AdvanceFence(ctx context.Context, tx Session, resource string, fence semel.
 // at once: a new holder that does so shuts out the old one before it writes. All writers of a resource take their fences
 // from one lock; the resource's name is 1 to 200 bytes of text.
 //
-// In MySQL, when the first write of a new resource rolls back while two others
-// wait for it, one of these is told of a deadlock: run its transaction again.
+// [ErrSerialization] means that the transaction has to run again: at REPEATABLE
+// READ and above, where the fence was written after the transaction's snapshot,
+// in PostgreSQL and in MariaDB with innodb_snapshot_isolation; and in MySQL by a
+// deadlock, for one of two that wait while the first write of a new resource
+// rolls back.
 func (t FenceTable) Advance(ctx context.Context, tx Session, resource string, fence semel.Fence) error {
 	mine, err := fence.Int64()
 	if err != nil {
@@ -106,12 +86,12 @@ func (t FenceTable) Advance(ctx context.Context, tx Session, resource string, fe
 	return nil
 }
 
-// Fenced runs work in a transaction that begins with [AdvanceFence]: its writes
-// count only when no later holder has written the resource by this function or
-// that one.
-func Fenced(ctx context.Context, db Database, resource string, fence semel.Fence, work func(ctx context.Context, tx Session) error) error {
+// Fenced runs work in a transaction that begins with [FenceTable.Advance]: its
+// writes count only when no later holder has written the resource through the
+// same table.
+func (t FenceTable) Fenced(ctx context.Context, db Database, resource string, fence semel.Fence, work func(ctx context.Context, tx Session) error) error {
 	return db.InTx(ctx, func(ctx context.Context, tx Session) error {
-		if err := AdvanceFence(ctx, tx, resource, fence); err != nil {
+		if err := t.Advance(ctx, tx, resource, fence); err != nil {
 			return err
 		}
 		return work(ctx, tx)

@@ -15,8 +15,8 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/dbguard"
-	"github.com/semel-dev/semel/dbguard/guardtest"
-	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/guardtest"
 	"github.com/semel-dev/semel/internal/testserver/databases"
 )
 
@@ -35,13 +35,13 @@ func acquireLock(tb testing.TB, store dbguard.LockStore, owner byte, lease time.
 }
 
 // While a transaction that has checked its fence is open, its lock is renewed
-// and nobody takes it, though its lease has ended. Without the check, somebody
+// and no one takes it, though its lease has ended. Without the check, another
 // does.
 func TestCheckFenceHoldsOffTakers(t *testing.T) {
 	t.Parallel()
 	for name, open := range guardtest.Databases() {
 		if name == dialect.SQLite.String() {
-			continue // there, nobody else writes at all
+			continue // there, no other transaction writes at all
 		}
 		for _, checked := range []bool{true, false} {
 			t.Run(name+map[bool]string{true: "/checked", false: "/unchecked"}[checked], func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestCheckFenceHoldsOffTakers(t *testing.T) {
 				mine := acquireLock(t, store, 1, longLease)
 				err := db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
 					if checked {
-						if err := dbguard.CheckFence(ctx, tx, "n", mine); err != nil {
+						if err := (dbguard.LockTable{}).CheckFence(ctx, tx, "n", mine); err != nil {
 							return err
 						}
 					}
@@ -78,7 +78,7 @@ func TestCheckFenceHoldsOffTakers(t *testing.T) {
 					t.Fatalf("Lock after the transaction = %v", err)
 				}
 				err = db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
-					return dbguard.CheckFence(ctx, tx, "n", mine)
+					return (dbguard.LockTable{}).CheckFence(ctx, tx, "n", mine)
 				})
 				if !errors.Is(err, dbguard.ErrFenced) {
 					t.Errorf("CheckFence of the former holder = %v, want ErrFenced", err)
@@ -112,7 +112,7 @@ func TestCheckFence(t *testing.T) {
 			fence := acquireLock(t, dbguard.LockTable{}.On(db), 1, longLease)
 			check := func(name string, fence semel.Fence) error {
 				return db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
-					return dbguard.CheckFence(ctx, tx, name, fence)
+					return (dbguard.LockTable{}).CheckFence(ctx, tx, name, fence)
 				})
 			}
 			if err := check("n", fence); err != nil {
@@ -154,28 +154,28 @@ func TestAdvanceFence(t *testing.T) {
 				{"R", 1, nil},
 				{"r ", 1, nil},
 			} {
-				if err := dbguard.AdvanceFence(t.Context(), db, c.resource, c.fence); !errors.Is(err, c.want) {
+				if err := (dbguard.FenceTable{}).Advance(t.Context(), db, c.resource, c.fence); !errors.Is(err, c.want) {
 					t.Errorf("step %d: AdvanceFence(%q, %d) = %v, want %v", i, c.resource, c.fence, err, c.want)
 				}
 			}
 			for resource, fence := range map[string]semel.Fence{"": 9, "a\x00": 9, "r": 0} {
-				if err := dbguard.AdvanceFence(t.Context(), db, resource, fence); err == nil || errors.Is(err, dbguard.ErrFenced) {
+				if err := (dbguard.FenceTable{}).Advance(t.Context(), db, resource, fence); err == nil || errors.Is(err, dbguard.ErrFenced) {
 					t.Errorf("AdvanceFence(%q, %d) = %v, want an error that tells the mistake", resource, fence, err)
 				}
 			}
 			undone := errors.New("undone")
-			if err := dbguard.Fenced(t.Context(), db, "r", 9, func(context.Context, dbguard.Session) error { return undone }); !errors.Is(err, undone) {
+			if err := (dbguard.FenceTable{}).Fenced(t.Context(), db, "r", 9, func(context.Context, dbguard.Session) error { return undone }); !errors.Is(err, undone) {
 				t.Errorf("Fenced = %v, want the error of its work", err)
 			}
-			if err := dbguard.AdvanceFence(t.Context(), db, "r", 8); err != nil {
+			if err := (dbguard.FenceTable{}).Advance(t.Context(), db, "r", 8); err != nil {
 				t.Errorf("a fence whose transaction was rolled back refuses an older one: %v", err)
 			}
 		})
 	}
 }
 
-// A transaction whose snapshot shows an older fence is refused all the same: in
-// MySQL as such, in PostgreSQL by a serialization error.
+// A transaction whose snapshot shows an older fence is refused: by ErrFenced in
+// MySQL, and by ErrSerialization where the database ends such a transaction.
 func TestAdvanceFenceInSnapshots(t *testing.T) {
 	t.Parallel()
 	for name, open := range guardtest.Databases() {
@@ -186,7 +186,7 @@ func TestAdvanceFenceInSnapshots(t *testing.T) {
 			t.Parallel()
 			db := open(t)
 			makeLocks(t, db)
-			if err := dbguard.AdvanceFence(t.Context(), db, "r", 1); err != nil {
+			if err := (dbguard.FenceTable{}).Advance(t.Context(), db, "r", 1); err != nil {
 				t.Fatal(err)
 			}
 			err := db.InTxAt(t.Context(), sql.LevelRepeatableRead, func(ctx context.Context, tx dbguard.Session) error {
@@ -196,12 +196,12 @@ func TestAdvanceFenceInSnapshots(t *testing.T) {
 				}
 				for rows.Next() { // the snapshot is taken by reading
 				}
-				if err := errors.Join(rows.Close(), dbguard.AdvanceFence(ctx, db, "r", 9)); err != nil {
+				if err := errors.Join(rows.Close(), (dbguard.FenceTable{}).Advance(ctx, db, "r", 9)); err != nil {
 					return err
 				}
-				return dbguard.AdvanceFence(ctx, tx, "r", 5)
+				return (dbguard.FenceTable{}).Advance(ctx, tx, "r", 5)
 			})
-			if errors.Is(err, dbguard.ErrFenced) != (db.Dialect() == dialect.MySQL) || err == nil {
+			if errors.Is(err, dbguard.ErrFenced) == db.Strict || errors.Is(err, dbguard.ErrSerialization) != db.Strict {
 				t.Errorf("AdvanceFence with an older fence = %v, want that it is refused", err)
 			}
 		})
@@ -213,7 +213,7 @@ func TestAdvanceFenceInSnapshots(t *testing.T) {
 func TestFencedRace(t *testing.T) {
 	t.Parallel()
 	const rounds = 100
-	for name, open := range guardtest.Databases() {
+	for name, open := range guardtest.RaceDatabases() {
 		for _, guarded := range []bool{true, false} {
 			if !guarded && name == dialect.SQLite.String() {
 				continue // its transactions are alone anyway
@@ -224,7 +224,7 @@ func TestFencedRace(t *testing.T) {
 				makeLocks(t, db)
 				db.Run(t, "CREATE TABLE written (k INT NOT NULL, fence BIGINT NOT NULL)")
 				var wrong, refused atomic.Int64
-				// write writes, and finds out whether somebody with a greater fence had.
+				// write writes, and finds out whether a holder with a greater fence had.
 				write := func(key int, fence int64) func(context.Context, dbguard.Session) error {
 					return func(ctx context.Context, tx dbguard.Session) error {
 						k, f := strconv.Itoa(key), strconv.FormatInt(fence, 10)
@@ -239,7 +239,7 @@ func TestFencedRace(t *testing.T) {
 				guardtest.Race(t, guardtest.Callers, rounds, func(ctx context.Context, _, key int) error {
 					fence := 1 + rand.Int64N(1<<40)
 					if guarded {
-						err := dbguard.Fenced(ctx, db, "r"+strconv.Itoa(key), semel.Fence(fence), write(key, fence))
+						err := (dbguard.FenceTable{}).Fenced(ctx, db, "r"+strconv.Itoa(key), semel.Fence(fence), write(key, fence))
 						if errors.Is(err, dbguard.ErrFenced) {
 							refused.Add(1)
 							return nil
@@ -288,10 +288,10 @@ func TestLockTableCountsFoundRows(t *testing.T) {
 	if held, err := store.Release(t.Context(), "n", semel.Owner{2}); held || err != nil {
 		t.Errorf("Release by another = %v, %v, want false", held, err)
 	}
-	if err := dbguard.AdvanceFence(t.Context(), db, "r", 7); err != nil {
+	if err := (dbguard.FenceTable{}).Advance(t.Context(), db, "r", 7); err != nil {
 		t.Errorf("AdvanceFence = %v, want nil", err)
 	}
-	if err := dbguard.AdvanceFence(t.Context(), db, "r", 6); !errors.Is(err, dbguard.ErrFenced) {
+	if err := (dbguard.FenceTable{}).Advance(t.Context(), db, "r", 6); !errors.Is(err, dbguard.ErrFenced) {
 		t.Errorf("AdvanceFence with an older fence = %v, want ErrFenced", err)
 	}
 }

@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/machine"
+	"github.com/semel-dev/semel/internal/transition"
 )
 
 // What a [Locker] and its locks answer. Match with errors.Is.
 var (
-	// ErrHeld: somebody else holds the lock, and held it for as long as the
-	// caller would wait.
-	ErrHeld = errors.New("dbguard: the lock is held by somebody else")
-	// ErrLost: the lock was not renewed in time, and somebody else holds it or
+	// ErrHeld: another holder has the lock, or another transaction the row, for
+	// longer than the caller would wait.
+	ErrHeld = errors.New("dbguard: another holder has the lock")
+	// ErrLost: the lock was not renewed in time, and another holder has it or
 	// may. Stop, and roll back what is not committed.
 	ErrLost = errors.New("dbguard: the lock was lost")
 )
@@ -48,23 +48,23 @@ type Lock struct {
 
 // Context is the context of the work that the lock guards: the caller's, until
 // the lock is lost (the cause wraps [ErrLost]) or released. A holder that
-// stands still hears of it late: what it writes must be checked by the fence.
+// is suspended learns of it late: check what it writes by the fence.
 func (l *Lock) Context() context.Context { return l.ctx }
 
 // Fence is a number that is greater than that of every former holder of this
-// name. Hand it to [CheckFence], [AdvanceFence] or any system that refuses a
+// name. Hand it to [LockTable.CheckFence], [FenceTable.Advance] or any system that refuses a
 // smaller one. It is the store's time in microseconds when the lock was taken,
 // or more: compare it, and read nothing else into it.
 func (l *Lock) Fence() semel.Fence { return l.fence }
 
-// Name is what is locked.
+// Name returns the name that is locked.
 func (l *Lock) Name() string { return l.name }
 
 // Unlock releases the lock and ends [Lock.Context]. It returns [ErrLost] when
-// somebody else took the lock before: the work was not alone. When it was lost
-// but nobody took it, that is no error. Any other error means that nobody can
-// tell whether it was released; it is when Unlock is called again and succeeds,
-// or when the lease ends. Further calls repeat the store's first answer.
+// another holder took the lock before: the work was not alone. A lock that was
+// lost but not taken is not an error. After any other error the lock may or may
+// not be released; it is once Unlock is called again and succeeds, or the lease
+// ends. Further calls repeat the store's first answer.
 //
 // It is not stopped by the end of ctx, and takes at most 5 seconds.
 func (l *Lock) Unlock(ctx context.Context) error {
@@ -115,7 +115,7 @@ func (l *Lock) keep(began time.Time) {
 		case <-beat.C:
 			began = time.Now()
 			if l.renew() {
-				l.trust.Reset(machine.Trusted(l.lease) - time.Since(began))
+				l.trust.Reset(transition.Trusted(l.lease) - time.Since(began))
 				beat.Reset(l.lease/3 - time.Since(began))
 				continue
 			}
@@ -136,7 +136,7 @@ func (l *Lock) renew() bool {
 		case err == nil && held:
 			return true
 		case err == nil:
-			l.lose(errors.New("somebody else holds it"))
+			l.lose(errors.New("another holder has it"))
 			return false
 		}
 		if !lockSleep(l.ctx, pause) {

@@ -18,9 +18,9 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/dbguard"
-	"github.com/semel-dev/semel/dbguard/guardtest"
 	"github.com/semel-dev/semel/dbguard/redisguard"
-	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/guardtest"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/internal/testserver/databases"
 )
@@ -45,7 +45,7 @@ func openRedis(tb testing.TB, addr, prefix string) dbguard.LockStore {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(client.Close)
-	return redisguard.NewLocks(client, &redisguard.LocksOptions{Prefix: prefix})
+	return redisguard.NewLocks(client, prefix)
 }
 
 // A lease ends by the store's clock, whatever this host's shows, and fences go
@@ -200,10 +200,10 @@ func TestLockerClose(t *testing.T) {
 		}
 	}
 	if err := <-waited; !errors.Is(err, semel.ErrClosed) {
-		t.Errorf("who waits is told %v, want ErrClosed", err)
+		t.Errorf("the waiting caller got %v, want ErrClosed", err)
 	}
 	if cause := context.Cause(lock.Context()); !errors.Is(cause, dbguard.ErrLost) || !errors.Is(cause, semel.ErrClosed) {
-		t.Errorf("the holder is told %v, want ErrLost and ErrClosed", cause)
+		t.Errorf("the holder got %v, want ErrLost and ErrClosed", cause)
 	}
 	if err := lock.Unlock(t.Context()); err != nil {
 		t.Errorf("Unlock after Close = %v, want nil", err)
@@ -313,7 +313,7 @@ func TestLockRenewal(t *testing.T) {
 		store.silent = false
 		store.mu.Unlock()
 		if err := lock.Unlock(t.Context()); err != nil {
-			t.Errorf("Unlock of a lock that nobody took = %v, want nil", err)
+			t.Errorf("Unlock of a lock that was not taken = %v, want nil", err)
 		}
 	})
 }
@@ -338,7 +338,7 @@ func TestLockerDo(t *testing.T) {
 		t.Errorf("Do = %v, want the error of its work", err)
 	}
 	err := locker.Do(t.Context(), "n", &dbguard.LockOptions{Lease: shortLease}, func(ctx context.Context, _ semel.Fence) error {
-		db.Run(t, "UPDATE semel_lock SET owner = x'00'") //nolint:contextcheck // somebody took it; the context is the test's.
+		db.Run(t, "UPDATE semel_lock SET owner = x'00'") //nolint:contextcheck // another owner took it; the context is the test's.
 		<-ctx.Done()
 		return nil
 	})
@@ -347,7 +347,7 @@ func TestLockerDo(t *testing.T) {
 	}
 }
 
-// Sweep forgets names that nobody uses, and fences grow all the same.
+// Sweep forgets unused names, and fences still grow.
 func TestLockTableSweep(t *testing.T) {
 	t.Parallel()
 	for name, open := range guardtest.Databases() {
@@ -393,7 +393,7 @@ func TestLockTableSweep(t *testing.T) {
 	}
 }
 
-// A table may have another name and stand in a schema.
+// A table may have another name and be in a schema.
 func TestNamedTables(t *testing.T) {
 	t.Parallel()
 	made := databases.Open(t, dialect.PostgreSQL)
@@ -424,7 +424,7 @@ func TestNamedTables(t *testing.T) {
 	}
 }
 
-// memoryLocks is a store for tests of time, which stands still in a bubble.
+// memoryLocks is a store for tests of time, which is frozen in a bubble.
 type memoryLocks struct {
 	mu      sync.Mutex // guards the fields below
 	owner   semel.Owner

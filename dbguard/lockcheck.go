@@ -9,17 +9,17 @@ import (
 	"github.com/semel-dev/semel"
 )
 
-// lockCheckAttempts is how often [LockCheckUpdate] runs when the database ends
-// its transaction each time because of another one.
+// lockCheckAttempts bounds how often [LockCheckUpdate] runs when the database
+// ends its transaction each time because of another one.
 const lockCheckAttempts = 10
 
-// Steps are what [LockCheckUpdate] does, in this order.
+// Steps lists the steps of [LockCheckUpdate], in order.
 type Steps[T any] struct {
 	// Lock are the rows on which Check and Update rest. They are locked in one
-	// order, whatever order they stand in.
+	// order, whatever their order here.
 	Lock []Row
-	// Wait is how long to wait for each of them. Default WaitForever; negative,
-	// such as NoWait: not at all.
+	// Wait bounds the wait for each of them. Default WaitForever; a negative
+	// one does not wait.
 	Wait time.Duration
 
 	// Dedup remembers Key, and the result of Update.
@@ -30,14 +30,14 @@ type Steps[T any] struct {
 
 	// Check is the business check: whether Update may be done, as the locked rows
 	// are now. Its error ends everything, is returned as it is, and is not
-	// remembered: whoever asks again is checked again. Nil checks nothing.
+	// remembered: the next attempt is checked again. Nil checks nothing.
 	Check func(ctx context.Context, tx Session) error
 	// Update does it, in tx.
 	Update func(ctx context.Context, tx Session) (T, error)
 }
 
 // LockCheckUpdate is "lock, check twice, update" (一锁二判三更新) in a transaction of
-// its own: lock the rows, look whether the key was done before, look whether
+// its own: lock the rows, check whether the key was done before, check whether
 // business allows it, update, and commit, which keeps the result and unlocks. A
 // duplicate gets the first result (first is false), and neither Check nor Update
 // runs for it.
@@ -45,7 +45,7 @@ type Steps[T any] struct {
 //	lock ──▶ done before? ──no──▶ allowed? ──yes──▶ update, keep the result ──▶ commit
 //	  │          │ yes               │ no                │ error                  │
 //	  ▼          ▼                   ▼                   ▼                        ▼
-//	ErrLocked   the first result    Check's error       Update's error          result
+//	ErrHeld     the first result    Check's error       Update's error          result
 //	 …          nothing changes     rolled back: nothing happened, the key is free
 //
 // It is right for money and stock: a decision over rows that others change too, for a
@@ -57,8 +57,8 @@ type Steps[T any] struct {
 // When the database ends the transaction because of another one ([Retryable]),
 // it runs again from the lock, a bounded number of times: Check and Update may
 // run more than once for one commit, and must do nothing outside of tx. An
-// error that wraps [semel.ErrUnknown] is one of the commit, of which nobody knows
-// whether it took place: call again with the same key to find out.
+// error that wraps [semel.ErrUnknown] is one of the commit, which may or may
+// not have taken place: call again with the same key to find out.
 func LockCheckUpdate[T any](ctx context.Context, db Database, steps Steps[T]) (result T, first bool, err error) {
 	if steps.Dedup == nil || steps.Update == nil || len(steps.Lock) == 0 {
 		return result, false, errors.New("dbguard: lock, check, update needs rows to lock, a dedup table and an update")

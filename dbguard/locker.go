@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/machine"
+	"github.com/semel-dev/semel/internal/transition"
 )
 
 const (
@@ -22,7 +22,7 @@ const (
 	minLease     = 10 * time.Millisecond
 	maxLease     = 24 * time.Hour
 	maxLockName  = 200
-	// maxLockErrors is how often in a row the store may fail to answer before
+	// maxLockErrors bounds how often in a row the store may fail to answer before
 	// its error is the caller's.
 	maxLockErrors = 5
 
@@ -30,19 +30,19 @@ const (
 	lockPauseMost  = 100 * time.Millisecond
 )
 
-// LockStore is where a [Locker] keeps its locks: [LockTable.On] for databases,
+// LockStore holds the locks of a [Locker]: [LockTable.On] for databases,
 // package redisguard for Redis. Every method is one atomic step, is safe for
 // concurrent use, and goes by the store's clock alone. An owner is random and
-// stands for one caller who wants a lock once.
+// identifies one caller that wants a lock once.
 type LockStore interface {
-	// Acquire gives the lock to the owner for the lease when nobody holds it or
-	// the lease of whoever did has ended; won is false when somebody does. The
+	// Acquire gives the lock to the owner for the lease when it is free or the
+	// lease of its former holder has ended; otherwise won is false. The
 	// fence is greater than any that was given for the name before. It is
 	// repeated when its reply was lost: the owner that holds the lock gets the
 	// same fence again, and the lease begins anew.
 	Acquire(ctx context.Context, name string, owner semel.Owner, lease time.Duration) (fence semel.Fence, won bool, err error)
-	// Renew lets the lease begin anew, also when it has ended but nobody took
-	// the lock. It is not held when somebody did, and when it was released.
+	// Renew starts the lease anew, even when it has ended, as long as no other
+	// owner took the lock. It is not held if one did, or after its release.
 	Renew(ctx context.Context, name string, owner semel.Owner, lease time.Duration) (held bool, err error)
 	// Release frees the lock at once. It was held unless another owner took it;
 	// repeating it says the same until then. A name never locked is not held.
@@ -51,12 +51,12 @@ type LockStore interface {
 
 // LockOptions adjust one lock. Nil is complete.
 type LockOptions struct {
-	// Lease is how long after its last sign of life a holder that died blocks
-	// the others; a living one renews it every third of that. Default: 30
+	// Lease bounds how long a holder that died blocks the others after its last
+	// sign of life; a living one renews it every third of that. Default: 30
 	// seconds. At least 10 milliseconds, and no less than three times what the
 	// store may take to answer; at most a day.
 	Lease time.Duration
-	// Wait is how long [Locker.Lock] waits at most. Default: as long as its
+	// Wait bounds how long [Locker.Lock] waits. Default: as long as its
 	// context lasts.
 	Wait time.Duration
 }
@@ -66,13 +66,13 @@ type LockOptions struct {
 // still writes is refused. [NewLocker] is the only door; it is safe for
 // concurrent use.
 //
-// It is right for work that is no single transaction: a job that must run on
+// It is right for work that spans more than one transaction: a job that must run on
 // one machine at a time, calls to a system that has no idempotency of its own.
 // It is not right where one transaction does it all (lock the row there), and
 // not as a record of what was done: a lock keeps two from working at once, and
 // not from working one after the other. Without a check of the fence by
-// [CheckFence] or [AdvanceFence] it is a hint and no guard, as any lock with a
-// lease is.
+// [LockTable.CheckFence] or [FenceTable.Advance] it is a hint and not a guard, like any lock with a
+// lease.
 //
 // Callers of one Locker get a lock in the order in which they asked, each as
 // soon as the one before unlocks. Lockers, and so processes, compete without an
@@ -104,7 +104,7 @@ func NewLocker(store LockStore) *Locker {
 	return l
 }
 
-// Lock takes the lock, and waits for it while somebody else holds it. When that
+// Lock takes the lock, and waits for it while another holder has it. When that
 // lasts too long, it returns [ErrHeld]; when ctx ends, its cause as well. The
 // lock is held until [Lock.Unlock], and renewed until then or until ctx ends.
 //
@@ -144,7 +144,7 @@ func (l *Locker) Lock(ctx context.Context, name string, o *LockOptions) (*Lock, 
 }
 
 // TryLock takes the lock if it is free, and returns [ErrHeld] at once if
-// somebody holds it, also when somebody else of this process is just asking.
+// it is held, or if another caller in this process is just asking for it.
 func (l *Locker) TryLock(ctx context.Context, name string, o *LockOptions) (*Lock, error) {
 	lease, _, err := o.check(name)
 	if err = errors.Join(err, l.closedError()); err != nil {
@@ -171,7 +171,7 @@ func (l *Locker) TryLock(ctx context.Context, name string, o *LockOptions) (*Loc
 }
 
 // Do runs work while it holds the lock, on the lock's context. It returns the
-// error of work, and [ErrLost] when somebody else may have worked at the same
+// error of work, and [ErrLost] when another holder may have worked at the same
 // time, whatever work returned. When work panics, the lock is released.
 func (l *Locker) Do(ctx context.Context, name string, o *LockOptions, work func(ctx context.Context, fence semel.Fence) error) (err error) {
 	lock, err := l.Lock(ctx, name, o)
@@ -183,7 +183,7 @@ func (l *Locker) Do(ctx context.Context, name string, o *LockOptions, work func(
 }
 
 // Close gives up all locks: their contexts end with [ErrLost], nothing is
-// renewed any more, and who waits is told [semel.ErrClosed]. It releases
+// renewed any more, and waiting callers get [semel.ErrClosed]. It releases
 // nothing, because work may still be under way; [Lock.Unlock] does, also
 // afterwards. It returns when nothing of the locker runs any more.
 func (l *Locker) Close() error {
@@ -212,7 +212,7 @@ func (l *Locker) start(f func()) bool {
 	return !l.closed
 }
 
-// patience is how long a caller waits: as long as ctx and the locker last, and
+// patience returns the context of a caller's wait: as long as ctx and the locker last, and
 // no longer than wait if that is positive.
 func (l *Locker) patience(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -224,7 +224,7 @@ func (l *Locker) patience(ctx context.Context, wait time.Duration) (context.Cont
 	return ctx, func() { end(); stop(); cancel(nil) }
 }
 
-// heldError says why somebody stopped waiting.
+// heldError returns why a caller stopped waiting.
 func heldError(patience context.Context) error {
 	if cause := context.Cause(patience); !errors.Is(cause, ErrHeld) {
 		return fmt.Errorf("%w: %w", ErrHeld, cause)
@@ -232,7 +232,7 @@ func heldError(patience context.Context) error {
 	return ErrHeld
 }
 
-// queue waits for the caller's turn. Whoever has it calls leave once it is over;
+// queue waits for the caller's turn. The caller calls leave once it is over;
 // further calls do nothing.
 func (l *Locker) queue(patience context.Context, name string) (leave func(), err error) {
 	turn := l.join(name)
@@ -277,7 +277,7 @@ func (l *Locker) part(name string, turn *lockTurn) {
 	}
 }
 
-// newLock is a lock that nobody holds yet.
+// newLock returns a lock that is not held yet.
 func (l *Locker) newLock(ctx context.Context, name string, lease time.Duration, leave func()) *Lock {
 	lock := &Lock{
 		locker: l, name: name, lease: lease, leave: leave,
@@ -299,7 +299,7 @@ func (l *Lock) acquire(patience context.Context) (bool, error) {
 		l.unheard = l.unheard || err != nil
 		return false, err
 	}
-	trusted := machine.Trusted(l.lease) - time.Since(began)
+	trusted := transition.Trusted(l.lease) - time.Since(began)
 	if trusted <= 0 {
 		l.unheard = true
 		return false, errors.New("the store took longer than the lease to answer: set a longer lease")
@@ -323,8 +323,8 @@ func (l *Lock) giveUp(ctx context.Context, err error) error {
 		defer l.leave()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockTimeout)
 		defer cancel()
-		defer context.AfterFunc(l.locker.life, cancel)()    //nolint:contextcheck // Close ends it, too.
-		_, _ = l.locker.store.Release(ctx, l.name, l.owner) // nobody is left who would act on an error
+		defer context.AfterFunc(l.locker.life, cancel)()    //nolint:contextcheck // Close also ends it.
+		_, _ = l.locker.store.Release(ctx, l.name, l.owner) // no caller is left to act on an error
 	}
 	if !l.unheard || !l.locker.start(undo) {
 		l.leave()
@@ -356,7 +356,7 @@ func checkLockName(name string) error {
 		return fmt.Errorf("dbguard: the name has %d bytes, want 1 to %d: name long things by a digest", len(name), maxLockName)
 	}
 	if !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
-		return errors.New("dbguard: the name holds a control character or is no UTF-8: name binary things by their hex digits")
+		return errors.New("dbguard: the name holds a control character or is not valid UTF-8: name binary things by their hex digits")
 	}
 	return nil
 }

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel/dbguard"
-	"github.com/semel-dev/semel/dbguard/guardtest"
-	"github.com/semel-dev/semel/dbguard/locktest"
+	"github.com/semel-dev/semel/internal/guardtest"
+	"github.com/semel-dev/semel/internal/locktest"
 )
 
 func TestLockTable(t *testing.T) {

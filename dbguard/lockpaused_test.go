@@ -21,7 +21,7 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/dbguard"
 	"github.com/semel-dev/semel/dbguard/redisguard"
-	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/internal/testserver/databases"
 )
@@ -30,10 +30,10 @@ import (
 // rows are and where the lock is, how it writes, and the two addresses.
 const pausedEnv = "SEMEL_DBGUARD_HOLDER"
 
-// pausedPlace is where a lock is and where its holder writes.
+// pausedPlace names the store of a lock and the database that its holder writes.
 type pausedPlace struct {
 	rows  dialect.Dialect
-	redis string // host:port, and the prefix; empty where the lock is beside the rows
+	redis string // host:port, and the prefix; empty where the lock is in the rows' database
 	dsn   string
 }
 
@@ -52,18 +52,18 @@ func (p *pausedPlace) open() (locks dbguard.LockStore, db dbguard.Database, end 
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	return redisguard.NewLocks(client, &redisguard.LocksOptions{Prefix: prefix}), db, func() { client.Close(); pool.Close() }, nil
+	return redisguard.NewLocks(client, prefix), db, func() { client.Close(); pool.Close() }, nil
 }
 
 // write is a holder's transaction, in which it does or does not look at its fence.
 func (p *pausedPlace) write(ctx context.Context, db dbguard.Database, fence semel.Fence, checked bool) error {
 	return db.InTx(ctx, func(ctx context.Context, tx dbguard.Session) error {
-		check := func() error { return dbguard.CheckFence(ctx, tx, "job", fence) }
+		check := func() error { return (dbguard.LockTable{}).CheckFence(ctx, tx, "job", fence) }
 		switch {
 		case !checked:
 			check = func() error { return nil }
 		case p.redis != "":
-			check = func() error { return dbguard.AdvanceFence(ctx, tx, "job", fence) }
+			check = func() error { return (dbguard.FenceTable{}).Advance(ctx, tx, "job", fence) }
 		}
 		if err := check(); err != nil {
 			return err
@@ -109,7 +109,7 @@ func TestHolder(t *testing.T) {
 	t.Parallel()
 	words := strings.Split(os.Getenv(pausedEnv), "|")
 	if len(words) != 4 {
-		return // nobody asked for it
+		return // it was not requested
 	}
 	rows, err := dialect.Parse(words[0])
 	if err != nil {
@@ -186,7 +186,7 @@ func (h *holder) signal(t *testing.T, s syscall.Signal) {
 	}
 }
 
-// A holder that stood still for longer than its lease wakes up and writes. The
+// A holder that was suspended for longer than its lease wakes up and writes. The
 // check of its fence refuses that; without it, the write counts.
 func TestPausedHolder(t *testing.T) {
 	t.Parallel()

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/internal/dialect"
 )
 
 const (
 	lockTableName = "semel_lock"
-	// minLockIdle is how long a name rests at least before it is forgotten: a
+	// minLockIdle is the shortest time a name is unused before it is forgotten: a
 	// clock that is set back by less gives no fence twice.
 	minLockIdle = time.Hour
 )
@@ -46,8 +46,8 @@ func (t LockTable) Create(ctx context.Context, s Session) error {
 	return nil
 }
 
-// Sweep forgets names that nobody has locked for so long, at most limit of
-// them, and says how many they were; call it again while it forgets as many as
+// Sweep forgets names that were last locked longer ago than idle, at most limit
+// of them, and returns how many; call it again while it forgets as many as
 // it may. It reads the whole table. Fences go on growing: a name that comes
 // back begins with the time as its fence. Idle is at least an hour, and longer
 // than the database's clock may ever be set back.
@@ -67,7 +67,7 @@ func (t LockTable) Sweep(ctx context.Context, s Session, idle time.Duration, lim
 }
 
 // On is the store of a [Locker] in this table. The session is a pool: each
-// statement must commit by itself.
+// statement must commit on its own.
 func (t LockTable) On(pool Session) LockStore { return lockTableStore{t.name(), pool} }
 
 var _ LockStore = lockTableStore{}
@@ -105,7 +105,20 @@ func (s lockTableStore) Release(ctx context.Context, name string, owner semel.Ow
 	return changed > 0, err
 }
 
-// CheckFence is [CheckFence] for this table.
+// CheckFence returns [ErrFenced] when another holder has taken the lock since the
+// fence was issued. Otherwise no one can take the lock before the transaction
+// ends: a taker waits for that. Everything the transaction writes is therefore
+// written under the lock, however long its holder was suspended.
+//
+// The lock and the rows are in the same database, and tx is the transaction that
+// writes ([ErrNoTransaction] for a pool). Call it first in the transaction: at
+// REPEATABLE READ or above, a renewal between the snapshot and the check makes
+// PostgreSQL refuse with [ErrSerialization]. In PostgreSQL and MySQL the lock is
+// renewed while the transaction runs; in SQLite, which has one writer at a time,
+// a transaction longer than the lease costs the lock, though its writes are still
+// right.
+//
+// For a lock kept elsewhere, such as in Redis, use [FenceTable.Advance].
 func (t LockTable) CheckFence(ctx context.Context, tx Session, name string, fence semel.Fence) error {
 	mine, err := fence.Int64()
 	if err = errors.Join(err, inTransaction(tx)); err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/semel-dev/semel/rules"
 )
 
-// told is what a guard says of a row, to its log and to the door that let the
-// request in.
+// told is a guard's report on a row, for its log and for the door that admitted
+// the request.
 type told struct {
 	sink    outcomelog.Sink
 	rule    *rules.Unique

@@ -26,10 +26,10 @@ const (
 // snapshot, and [ErrSerialization]. Bound the attempts. It knows the errors of
 // the drivers that [Translator] knows.
 //
-// A lock that was waited for in vain ([ErrLocked], [ErrLockTimeout]) is not
-// retryable in this sense: somebody holds it, and the caller decides.
+// A lock that was waited for in vain ([ErrHeld]) is not
+// retryable in this sense: it has a holder, and the caller decides.
 func Retryable(err error) bool {
-	if errors.Is(err, ErrLocked) || errors.Is(err, ErrLockTimeout) {
+	if errors.Is(err, ErrHeld) {
 		return false
 	}
 	code, _, _ := driverError(err)

@@ -32,8 +32,8 @@ func TestRetryable(t *testing.T) {
 		"wrapped":                {fmt.Errorf("commit: %w", &mysql.MySQLError{Number: 1213}), true},
 		"joined":                 {fmt.Errorf("read: %w", errors.Join(errors.New("first"), &mysql.MySQLError{Number: 1213})), true},
 		"joined, of PostgreSQL":  {errors.Join(errors.New("first"), &pgconn.PgError{Code: "40001"}), true},
-		"not got, and locked":    {fmt.Errorf("%w (%w)", dbguard.ErrLocked, &pgconn.PgError{Code: "40001"}), false},
-		"not got, and timed out": {fmt.Errorf("%w (%w)", dbguard.ErrLockTimeout, &mysql.MySQLError{Number: 1213}), false},
+		"not got, and locked":    {fmt.Errorf("%w (%w)", dbguard.ErrHeld, &pgconn.PgError{Code: "40001"}), false},
+		"not got, and timed out": {fmt.Errorf("%w (%w)", dbguard.ErrHeld, &mysql.MySQLError{Number: 1213}), false},
 	} {
 		if got := dbguard.Retryable(test.err); got != test.want {
 			t.Errorf("%s: Retryable = %v, want %v", name, got, test.want)

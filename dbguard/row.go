@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/internal/dialect"
 )
 
 // Cell is a column and the value that it has or gets.
@@ -28,7 +28,7 @@ func RowAt(table, column string, value any) Row {
 }
 
 // ErrNotFound means that the row does not exist, or not for this session.
-var ErrNotFound = errors.New("dbguard: there is no such row")
+var ErrNotFound = errors.New("dbguard: the row does not exist")
 
 // ErrNoTransaction means that a guard that works in a transaction only was
 // given a pool or a connection: what it locks or remembers would be gone or kept
@@ -41,7 +41,7 @@ func inTransaction(s Session) error {
 	if _, ok := s.(Database); ok {
 		return ErrNoTransaction
 	}
-	if a, ok := s.(Autocommitter); ok && a.Autocommits() {
+	if a, ok := s.(autocommitter); ok && a.Autocommits() {
 		return ErrNoTransaction
 	}
 	if own, ok := s.(sqlSession); ok {
@@ -52,7 +52,7 @@ func inTransaction(s Session) error {
 	return nil
 }
 
-// pinger are a *sql.DB and a *sql.Conn, whoever embeds them, and no *sql.Tx.
+// pinger is implemented by *sql.DB and *sql.Conn, even embedded, and not by *sql.Tx.
 type pinger interface {
 	PingContext(ctx context.Context) error
 }
@@ -83,7 +83,7 @@ func build(d dialect.Dialect, start string) *statement {
 	return s.add(start)
 }
 
-// add appends SQL as it stands.
+// add appends SQL unchanged.
 func (s *statement) add(text string) *statement {
 	s.text.WriteString(text)
 	return s
@@ -133,17 +133,21 @@ func (s *statement) current() *statement {
 
 // exec runs it and says how many rows it affected.
 func (s *statement) exec(ctx context.Context, session Session) (int64, error) {
-	return session.Exec(ctx, s.text.String(), s.args...)
+	affected, err := session.Exec(ctx, s.text.String(), s.args...)
+	return affected, serialization(err)
+}
+
+// query runs it and returns its rows.
+func (s *statement) query(ctx context.Context, session Session) (Rows, error) {
+	rows, err := session.Query(ctx, s.text.String(), s.args...)
+	return rows, serialization(err)
 }
 
 // first reads the first row, if there is one.
 func (s *statement) first(ctx context.Context, session Session, dest ...any) (found bool, err error) {
-	rows, err := session.Query(ctx, s.text.String(), s.args...)
+	rows, err := s.query(ctx, session)
 	if err != nil {
 		return false, err
 	}
-	if found = rows.Next(); found {
-		err = rows.Scan(dest...)
-	}
-	return found, errors.Join(err, rows.Err(), rows.Close())
+	return scanFirst(rows, dest...)
 }

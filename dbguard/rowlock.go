@@ -10,43 +10,30 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/internal/dialect"
 )
 
-// Errors of row locks. Roll the transaction back: PostgreSQL has ended it.
-var (
-	// ErrLocked means that somebody else holds the row, and the caller did not
-	// want to wait.
-	ErrLocked = errors.New("dbguard: somebody else holds the row")
-	// ErrLockTimeout means that somebody else held the row for as long as the
-	// caller, or the server, wanted to wait.
-	ErrLockTimeout = errors.New("dbguard: somebody else held the row for too long")
-)
-
-// NoWait and WaitForever are the ends of how long to wait for a lock; 0 does not
-// wait either. Whoever waits forever still waits no longer than ctx, and than the server allows:
-// innodb_lock_wait_timeout, which is 50 s by default, or lock_timeout.
-const (
-	NoWait      time.Duration = -1
-	WaitForever time.Duration = math.MaxInt64
-)
+// WaitForever waits for a lock as long as ctx lasts and the server allows:
+// innodb_lock_wait_timeout, 50 s by default, or lock_timeout.
+const WaitForever time.Duration = math.MaxInt64
 
 // resetTimeout bounds the statement that sets the server's time-out back.
 const resetTimeout = 5 * time.Second
 
-// maxRows is how many rows [LockRows] locks at once, and [LockFree] takes.
+// maxRows bounds the rows that [LockRows] and [LockFree] lock at once.
 const maxRows = 1000
 
-// LockRow locks the row until the transaction ends: nobody else changes it or
-// locks it before. Errors: [ErrNotFound], [ErrLocked] when wait is [NoWait],
-// [ErrLockTimeout] after waiting for longer.
+// LockRow locks the row until the transaction ends: no other transaction changes
+// or locks it before. Errors: [ErrNotFound], [ErrHeld] when another transaction
+// holds the row for longer than wait, or at all where wait is not positive.
+// PostgreSQL has then ended the transaction: roll it back.
 //
 // It is right where a decision depends on what the row holds and the change
 // takes more than one statement: read it after the lock, decide, write. It is
 // not right where one statement can say it all (UPDATE … SET balance = balance -
 // 100 WHERE id = 1 AND balance >= 100), which holds the row for a shorter time;
-// nor for work outside of the database, during which nobody should hold a
-// transaction open; nor for a row that does not exist yet: no row, no lock.
+// nor for work outside of the database, during which no
+// transaction should be held open; nor for a row that does not exist yet: no row, no lock.
 // A lock alone stops two at a time, not one after the other: a retry comes later,
 // and needs a key ([Dedup], [LockCheckUpdate]).
 //
@@ -54,7 +41,7 @@ const maxRows = 1000
 // seconds, rounded up. A wait between the two ends takes two statements more, to
 // set the server's time-out for this one lock. In SQLite a transaction holds the
 // whole database from its beginning, so that the lock is there already, and
-// whoever waits does so at BEGIN, for the pool's busy_timeout.
+// a caller waits at BEGIN instead, for the pool's busy_timeout.
 func LockRow(ctx context.Context, tx Session, row Row, wait time.Duration) error {
 	if err := errors.Join(row.check(), inTransaction(tx)); err != nil {
 		return err
@@ -95,25 +82,25 @@ func LockRows(ctx context.Context, tx Session, rows []Row, wait time.Duration) e
 // Free says which rows [LockFree] takes.
 type Free struct {
 	Table string
-	// Column is what tells the rows apart, such as id, and is returned.
+	// Column identifies the rows, such as id, and is returned.
 	Column string
-	// Where is what the columns of a row have to hold; all rows if empty.
+	// Where lists the values that a row must have; empty takes all rows.
 	Where []Cell
 	// OrderBy is the column that says which come first. Default Column.
 	OrderBy string
-	// Limit is how many rows to take at most, 1 to 1000. Default 1.
+	// Limit bounds the rows to take, 1 to 1000. Default 1.
 	Limit int
 }
 
-// LockFree locks rows that nobody holds, until the transaction ends, passes over
-// those that somebody does (SKIP LOCKED), and returns the values of their
+// LockFree locks rows that are free, until the transaction ends, skips those that
+// are held (SKIP LOCKED), and returns the values of their
 // Column; none if there is none.
 //
 // It is right for a queue in a table: every worker takes the next free row, does
 // the work and marks the row in the same transaction. It is not right for
 // reading: which rows are left out is chance. Work that takes long holds a
 // transaction open; a lease in the row is better there. MySQL has SKIP LOCKED
-// since 8.0, MariaDB since 10.6. In SQLite no row is ever held by somebody else.
+// since 8.0, MariaDB since 10.6. In SQLite no row is ever held by another transaction.
 func LockFree[K any](ctx context.Context, tx Session, free Free) ([]K, error) {
 	limit := cmp.Or(free.Limit, 1)
 	if free.Table == "" || free.Column == "" || limit < 1 || limit > maxRows {
@@ -127,7 +114,7 @@ func LockFree[K any](ctx context.Context, tx Session, free Free) ([]K, error) {
 		pick.add(" WHERE ").cells(free.Where, " AND ")
 	}
 	pick.add(" ORDER BY ").column(cmp.Or(free.OrderBy, free.Column)).add(" LIMIT " + strconv.Itoa(limit)).forUpdate(" SKIP LOCKED")
-	rows, err := tx.Query(ctx, pick.text.String(), pick.args...)
+	rows, err := pick.query(ctx, tx)
 	if err != nil {
 		return nil, wrap("take free rows", err)
 	}
@@ -138,7 +125,7 @@ func LockFree[K any](ctx context.Context, tx Session, free Free) ([]K, error) {
 		taken = append(taken, key)
 	}
 	if err := errors.Join(err, rows.Err(), rows.Close()); err != nil {
-		return nil, wrap("take free rows", err)
+		return nil, wrap("take free rows", serialization(err))
 	}
 	return taken, nil
 }
@@ -161,10 +148,10 @@ func lockRow(ctx context.Context, tx Session, row Row, how string) error {
 // errors.
 func bounded(ctx context.Context, tx Session, wait time.Duration, lock func(how string) error) error {
 	if tx.Dialect() == dialect.SQLite || wait == WaitForever {
-		return lockError(lock(""), ErrLockTimeout)
+		return lockError(lock(""))
 	}
 	if wait <= 0 {
-		return lockError(lock(" NOWAIT"), ErrLocked)
+		return lockError(lock(" NOWAIT"))
 	}
 	set, reset := timeouts(tx.Dialect(), wait)
 	if _, err := tx.Exec(ctx, set); err != nil {
@@ -172,16 +159,16 @@ func bounded(ctx context.Context, tx Session, wait time.Duration, lock func(how 
 	}
 	err := lock("")
 	if tx.Dialect() == dialect.PostgreSQL && err != nil && !errors.Is(err, ErrNotFound) {
-		return lockError(err, ErrLockTimeout) // the transaction has ended, and the setting with it
+		return lockError(err) // the transaction has ended, and the setting with it
 	}
 	// Also when the caller has gone: MySQL's setting outlives the transaction, and
-	// whoever gets the connection next from a pool would have it.
+	// the connection's next user in a pool would have it.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resetTimeout)
 	defer cancel()
 	if _, resetErr := tx.Exec(ctx, reset); err == nil {
 		err = wrap("set back how long to wait for a lock", resetErr)
 	}
-	return lockError(err, ErrLockTimeout)
+	return lockError(err)
 }
 
 // timeouts are the statements that set the server's time-out, and set it back to
@@ -200,9 +187,9 @@ func timeouts(d dialect.Dialect, wait time.Duration) (set, reset string) {
 }
 
 // lockError names a lock that was not got; other errors stay.
-func lockError(err, missed error) error {
+func lockError(err error) error {
 	if err != nil && isLockFailure(err) {
-		return fmt.Errorf("%w (%w)", missed, err)
+		return fmt.Errorf("%w (%w)", ErrHeld, err)
 	}
 	return err
 }

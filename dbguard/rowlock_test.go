@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/semel-dev/semel/dbguard"
-	"github.com/semel-dev/semel/dbguard/guardtest"
-	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/guardtest"
 )
 
 const makeAccounts = "CREATE TABLE account (id int PRIMARY KEY, balance bigint NOT NULL)"
@@ -35,7 +35,7 @@ func balance(ctx context.Context, s dbguard.Session, id int) (n int64, err error
 
 var errPoor = errors.New("not enough")
 
-// withdraw takes 100 as everybody writes it: look, then change.
+// withdraw takes 100 in the usual way: look, then change.
 func withdraw(ctx context.Context, s dbguard.Session, id int) error {
 	n, err := balance(ctx, s, id)
 	if err != nil {
@@ -69,7 +69,7 @@ func fill(t *testing.T, db *guardtest.Database, keys, balance int) {
 // same without the lock overdraws.
 func TestLockRowRace(t *testing.T) {
 	t.Parallel()
-	for name, open := range guardtest.Databases() {
+	for name, open := range guardtest.RaceDatabases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := open(t)
@@ -133,7 +133,7 @@ func TestWithoutRowLockOverdraws(t *testing.T) {
 func TestLockRowsInBothDirections(t *testing.T) {
 	t.Parallel()
 	const accounts, rounds = 4, 400
-	for name, open := range guardtest.Databases() {
+	for name, open := range guardtest.RaceDatabases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := open(t)
@@ -162,7 +162,7 @@ func TestLockRowsInBothDirections(t *testing.T) {
 	}
 }
 
-// A row that somebody holds is told from one that is free and one that is not
+// A row that is held differs from one that is free and one that is not
 // there; a wait ends when the row is free, or after its time.
 func TestLockRowHeld(t *testing.T) {
 	t.Parallel()
@@ -176,7 +176,7 @@ func TestLockRowHeld(t *testing.T) {
 					return dbguard.LockRow(ctx, tx, account(id), wait)
 				})
 			}
-			for _, wait := range []time.Duration{dbguard.NoWait, time.Second, dbguard.WaitForever} {
+			for _, wait := range []time.Duration{0, time.Second, dbguard.WaitForever} {
 				if err := lock(0, wait); err != nil {
 					t.Errorf("a free row, wait %v: %v", wait, err)
 				}
@@ -191,12 +191,12 @@ func TestLockRowHeld(t *testing.T) {
 				if err := dbguard.LockRow(ctx, tx, account(0), time.Second); err != nil {
 					return err
 				}
-				if err := lock(1, dbguard.NoWait); err != nil {
+				if err := lock(1, 0); err != nil {
 					t.Errorf("another row: %v", err)
 				}
-				for wait, want := range map[time.Duration]error{dbguard.NoWait: dbguard.ErrLocked, 20 * time.Millisecond: dbguard.ErrLockTimeout} {
-					if err := lock(0, wait); !errors.Is(err, want) || dbguard.Retryable(err) {
-						t.Errorf("a held row, wait %v: got %v, want %v, which is not Retryable", wait, err, want)
+				for _, wait := range []time.Duration{-1, 0, 20 * time.Millisecond} {
+					if err := lock(0, wait); !errors.Is(err, dbguard.ErrHeld) || dbguard.Retryable(err) {
+						t.Errorf("a held row, wait %v: got %v, want ErrHeld, which is not Retryable", wait, err)
 					}
 				}
 				return nil
@@ -259,7 +259,7 @@ func TestLockRowLeavesTheTimeoutAlone(t *testing.T) {
 func TestLockFree(t *testing.T) {
 	t.Parallel()
 	const jobs = 800
-	for name, open := range guardtest.Databases() {
+	for name, open := range guardtest.RaceDatabases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := open(t)
@@ -312,14 +312,14 @@ func TestLockRowRefuses(t *testing.T) {
 	fill(t, db, 1, 0)
 	err := db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
 		for _, row := range []dbguard.Row{{}, {Table: "account"}, {Table: "account", Key: []dbguard.Cell{{Value: 1}}}, {Key: account(0).Key}} {
-			if err := dbguard.LockRow(ctx, tx, row, dbguard.NoWait); err == nil {
+			if err := dbguard.LockRow(ctx, tx, row, 0); err == nil {
 				t.Errorf("LockRow of %v was taken", row)
 			}
-			if err := dbguard.LockRows(ctx, tx, []dbguard.Row{account(0), row}, dbguard.NoWait); err == nil {
+			if err := dbguard.LockRows(ctx, tx, []dbguard.Row{account(0), row}, 0); err == nil {
 				t.Errorf("LockRows of %v was taken", row)
 			}
 		}
-		if err := dbguard.LockRows(ctx, tx, make([]dbguard.Row, 1001), dbguard.NoWait); err == nil {
+		if err := dbguard.LockRows(ctx, tx, make([]dbguard.Row, 1001), 0); err == nil {
 			t.Error("LockRows of 1001 rows was taken")
 		}
 		for _, free := range []dbguard.Free{{}, {Table: "account"}, {Column: "id"}, {Table: "account", Column: "id", Limit: -1}, {Table: "account", Column: "id", Limit: 1001}} {
@@ -335,7 +335,7 @@ func TestLockRowRefuses(t *testing.T) {
 }
 
 // MySQL's time-out is a setting of the connection: it is set back also when the
-// caller has gone, or whoever gets the connection next would have it.
+// caller has gone, or the connection's next user would have it.
 func TestLockRowLeavesTheConnectionAlone(t *testing.T) {
 	t.Parallel()
 	db := guardtest.Open(t, dialect.MySQL)

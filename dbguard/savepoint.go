@@ -15,7 +15,7 @@ import (
 // have the answer recorded, needs this. The error of work is returned as it is.
 //
 // s must be in a transaction ([ErrNoTransaction]). CreateOrReuse and Upsert need no savepoint for the
-// conflicts that they are told about.
+// conflicts that they handle.
 func Savepoint(ctx context.Context, s Session, work func(ctx context.Context, s Session) error) (err error) {
 	if err := inTransaction(s); err != nil {
 		return err

@@ -9,12 +9,11 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/internal/dialect"
 )
 
 const (
-	// MaxSegments is how many segments there are at most.
-	MaxSegments      = 256
+	maxSegments      = 256
 	segmentTableName = "semel_segment"
 	// maxSegmentName is the longest name, in bytes.
 	maxSegmentName = 255
@@ -26,7 +25,7 @@ var ErrShort = errors.New("dbguard: there is less left than that")
 
 // Segments keep amounts (stock, seats, quota) that many transactions take from
 // at a time, each split into rows of which a transaction locks one: so many
-// transactions run beside each other, where with one row each waits for the
+// transactions run concurrently, where with one row each waits for the
 // commit before it. It is safe for concurrent use.
 //
 //	Take:    a segment by chance ──enough──▶ taken
@@ -52,29 +51,24 @@ var ErrShort = errors.New("dbguard: there is less left than that")
 // enough. It does not remember who took: a retry takes again, so take in the
 // transaction of a [Dedup].
 type Segments struct {
-	table string
-	count int
+	// Table is the table's name, which may be qualified. Default: semel_segment.
+	Table string
+	// Count is the number of segments of each amount, 1 to 256. It may differ
+	// between callers, and change: what is in a segment stays and is found.
+	Count int
 }
 
-// NewSegments splits the amounts in a table of this name, semel_segment where
-// it is empty, into so many segments, 1 to [MaxSegments]. The number may differ
-// between callers, and change: what is in a segment stays and is found.
-func NewSegments(table string, count int) (*Segments, error) {
-	if count < 1 || count > MaxSegments {
-		return nil, fmt.Errorf("dbguard: an amount is split into 1 to %d segments, not %d", MaxSegments, count)
-	}
-	return &Segments{cmp.Or(table, segmentTableName), count}, nil
-}
+func (g *Segments) table() string { return cmp.Or(g.Table, segmentTableName) }
 
-// Schema is what makes the table where it is not there. Put it among the
+// Schema returns the statement that creates the table unless it exists. Put it among the
 // application's own migrations.
 func (g *Segments) Schema(d dialect.Dialect) (string, error) {
-	return statementOf(d, g.table, "segment_schema")
+	return statementOf(d, g.table(), "segment_schema")
 }
 
 // Create makes the table where it is not there.
 func (g *Segments) Create(ctx context.Context, s Session) error {
-	_, err := execVerb(ctx, s, g.table, "segment_schema")
+	_, err := execVerb(ctx, s, g.table(), "segment_schema")
 	return wrap("create the table of segments", err)
 }
 
@@ -82,18 +76,18 @@ func (g *Segments) Create(ctx context.Context, s Session) error {
 // that is less than one for each, to one of them. It is one statement, and runs
 // on a pool or in a transaction.
 func (g *Segments) Add(ctx context.Context, s Session, name string, amount int64) error {
-	if err := checkAmount(name, amount); err != nil {
+	if err := g.checkAmount(name, amount); err != nil {
 		return err
 	}
-	add := build(s.Dialect(), "INSERT INTO ").name(g.table).add(" (name, segment, amount) VALUES ")
+	add := build(s.Dialect(), "INSERT INTO ").name(g.table()).add(" (name, segment, amount) VALUES ")
 	row := func(segment int, amount int64) {
 		add.add("(").value(name).add(", ").value(segment).add(", ").value(amount).add(")")
 	}
-	count := int64(g.count)
+	count := int64(g.Count)
 	if amount < count {
 		row(g.any(), amount)
 	} else {
-		for segment := range g.count { // in their order, as everybody locks them
+		for segment := range g.Count { // in the order in which all transactions lock them
 			if segment > 0 {
 				add.add(", ")
 			}
@@ -107,7 +101,7 @@ func (g *Segments) Add(ctx context.Context, s Session, name string, amount int64
 	if s.Dialect() == dialect.MySQL {
 		add.add(" ON DUPLICATE KEY UPDATE amount = amount + VALUES(amount)")
 	} else {
-		add.add(" ON CONFLICT (name, segment) DO UPDATE SET amount = ").name(g.table).add(".amount + excluded.amount")
+		add.add(" ON CONFLICT (name, segment) DO UPDATE SET amount = ").name(g.table()).add(".amount + excluded.amount")
 	}
 	_, err := add.exec(ctx, s)
 	return wrap("add to the segments", err)
@@ -118,7 +112,7 @@ func (g *Segments) Add(ctx context.Context, s Session, name string, amount int64
 // for a name that never had any. A transaction that takes from one name more
 // than once can deadlock with another one, which [Retryable] knows.
 func (g *Segments) Take(ctx context.Context, tx Session, name string, amount int64) error {
-	if err := errors.Join(checkAmount(name, amount), inTransaction(tx)); err != nil {
+	if err := errors.Join(g.checkAmount(name, amount), inTransaction(tx)); err != nil {
 		return err
 	}
 	taken, err := g.takeAny(ctx, tx, name, amount)
@@ -129,7 +123,7 @@ func (g *Segments) Take(ctx context.Context, tx Session, name string, amount int
 	if err != nil {
 		return wrap("look for a segment with enough", err)
 	}
-	if err := enough(all, amount); err != nil { // whoever comes when all is gone waits for nobody
+	if err := enough(all, amount); err != nil { // nothing left: do not wait for other transactions
 		return err
 	}
 	if taken, err = g.takeWaiting(ctx, tx, name, all, amount); err != nil || taken {
@@ -141,7 +135,7 @@ func (g *Segments) Take(ctx context.Context, tx Session, name string, amount int
 // Left says how much there is of the name in all segments; 0 for a name that
 // never had any. Without a lock it may be wrong when it is read.
 func (g *Segments) Left(ctx context.Context, s Session, name string) (left int64, err error) {
-	_, err = build(s.Dialect(), "SELECT CAST(COALESCE(SUM(amount), 0) AS ").add(bigint(s.Dialect())).add(") FROM ").name(g.table).
+	_, err = build(s.Dialect(), "SELECT CAST(COALESCE(SUM(amount), 0) AS ").add(bigint(s.Dialect())).add(") FROM ").name(g.table()).
 		add(" WHERE name = ").value(name).first(ctx, s, &left)
 	return left, wrap("sum up the segments", err)
 }
@@ -152,23 +146,23 @@ type segment struct {
 	amount int64
 }
 
-// takeAny takes from one segment by chance; in PostgreSQL from the next one that
-// nobody holds and that has enough.
+// takeAny takes from one segment by chance; in PostgreSQL from the next free one
+// that has enough.
 func (g *Segments) takeAny(ctx context.Context, tx Session, name string, amount int64) (taken bool, err error) {
-	if tx.Dialect() != dialect.PostgreSQL || g.count == 1 { // who has no choice waits at once
+	if tx.Dialect() != dialect.PostgreSQL || g.Count == 1 { // who has no choice waits at once
 		return g.takeFrom(ctx, tx, name, g.any(), amount)
 	}
-	n, err := build(tx.Dialect(), "UPDATE ").name(g.table).add(" SET amount = amount - ").value(amount).
-		add(" WHERE name = ").value(name).add(" AND segment = (SELECT segment FROM ").name(g.table).
+	n, err := build(tx.Dialect(), "UPDATE ").name(g.table()).add(" SET amount = amount - ").value(amount).
+		add(" WHERE name = ").value(name).add(" AND segment = (SELECT segment FROM ").name(g.table()).
 		add(" WHERE name = ").value(name).add(" AND amount >= ").value(amount).
 		add(" ORDER BY segment < ").value(g.any()).add(", segment LIMIT 1 FOR UPDATE SKIP LOCKED)").exec(ctx, tx)
 	return n == 1, err
 }
 
 // takeWaiting takes from one of the segments that had enough when they were read,
-// after whoever holds it. PostgreSQL keeps the lock of a row that it waited for
-// also if the row no longer has enough: a savepoint gives it back, so that nobody
-// goes on to lock other segments while holding one out of order.
+// after its holder. PostgreSQL keeps the lock of a row that it waited for
+// also if the row no longer has enough: a savepoint gives it back, so that no
+// transaction locks other segments while holding one out of order.
 func (g *Segments) takeWaiting(ctx context.Context, tx Session, name string, all []segment, amount int64) (taken bool, err error) {
 	all = slices.DeleteFunc(slices.Clone(all), func(s segment) bool { return s.amount < amount })
 	if len(all) == 0 {
@@ -238,19 +232,19 @@ func (g *Segments) gather(ctx context.Context, tx Session, name string, amount i
 
 // takeFrom takes from one segment, if it has enough.
 func (g *Segments) takeFrom(ctx context.Context, tx Session, name string, number int, amount int64) (taken bool, err error) {
-	n, err := build(tx.Dialect(), "UPDATE ").name(g.table).add(" SET amount = amount - ").value(amount).
+	n, err := build(tx.Dialect(), "UPDATE ").name(g.table()).add(" SET amount = amount - ").value(amount).
 		add(" WHERE name = ").value(name).add(" AND segment = ").value(number).add(" AND amount >= ").value(amount).exec(ctx, tx)
 	return n == 1, err
 }
 
 // read reads all segments in their order.
 func (g *Segments) read(ctx context.Context, tx Session, name, locking string) ([]segment, error) {
-	query := build(tx.Dialect(), "SELECT segment, amount FROM ").name(g.table).
+	query := build(tx.Dialect(), "SELECT segment, amount FROM ").name(g.table()).
 		add(" WHERE name = ").value(name).add(" ORDER BY segment")
 	if tx.Dialect() != dialect.SQLite {
 		query.add(locking)
 	}
-	rows, err := tx.Query(ctx, query.text.String(), query.args...)
+	rows, err := query.query(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
@@ -260,20 +254,23 @@ func (g *Segments) read(ctx context.Context, tx Session, name, locking string) (
 		err = rows.Scan(&s.number, &s.amount)
 		all = append(all, s)
 	}
-	return all, errors.Join(err, rows.Err(), rows.Close())
+	return all, serialization(errors.Join(err, rows.Err(), rows.Close()))
 }
 
-// any is a segment by chance.
-func (g *Segments) any() int { return rand.IntN(g.count) } //nolint:gosec // it spreads load and hides nothing.
+// any returns a random segment.
+func (g *Segments) any() int { return rand.IntN(g.Count) } //nolint:gosec // it spreads load and hides nothing.
 
-func checkAmount(name string, amount int64) error {
+func (g *Segments) checkAmount(name string, amount int64) error {
+	if g.Count < 1 || g.Count > maxSegments {
+		return fmt.Errorf("dbguard: an amount is split into 1 to %d segments, not %d (set Segments.Count)", maxSegments, g.Count)
+	}
 	if name == "" || len(name) > maxSegmentName || amount <= 0 {
 		return fmt.Errorf("dbguard: an amount has a name of 1 to %d bytes and is 1 or more", maxSegmentName)
 	}
 	return nil
 }
 
-// bigint is what a sum is cast to: drivers have others for decimals.
+// bigint returns the type that a sum is cast to: drivers scan decimals into others.
 func bigint(d dialect.Dialect) string {
 	switch d {
 	case dialect.MySQL:

@@ -10,16 +10,13 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel/dbguard"
-	"github.com/semel-dev/semel/dbguard/guardtest"
-	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/guardtest"
 )
 
 func newSegments(t *testing.T, db *guardtest.Database, count int) *dbguard.Segments {
 	t.Helper()
-	g, err := dbguard.NewSegments("", count)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := &dbguard.Segments{Count: count}
 	for range 2 { // it may be there
 		if err := g.Create(t.Context(), db); err != nil {
 			t.Fatal(err)
@@ -42,12 +39,12 @@ func take(ctx context.Context, g *dbguard.Segments, db *guardtest.Database, name
 }
 
 // Of many things there are five each, in four segments, and sixteen callers want
-// one or two at once: what was taken and what is left stay five, and whoever is
+// one or two at once: what was taken and what is left stay five, and a caller that is
 // refused could not have been served.
 func TestSegmentsRace(t *testing.T) {
 	t.Parallel()
 	const stock = 5
-	for name, open := range guardtest.Databases() {
+	for name, open := range guardtest.RaceDatabases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := open(t)
@@ -143,10 +140,7 @@ func TestSegmentsGather(t *testing.T) {
 			if err := g.Add(t.Context(), db, "seats", 3); err != nil || left(t, g, db, "seats") != 3 {
 				t.Errorf("given back: %v, %d are left, want 3", err, left(t, g, db, "seats"))
 			}
-			fewer, err := dbguard.NewSegments("", 1) // what is in the others is found
-			if err != nil {
-				t.Fatal(err)
-			}
+			fewer := &dbguard.Segments{Count: 1} // what is in the others is found
 			if err := take(t.Context(), fewer, db, "seats", 3); err != nil {
 				t.Errorf("with fewer segments: %v", err)
 			}
@@ -159,12 +153,12 @@ func TestSegmentsGather(t *testing.T) {
 
 func TestSegmentsRefuse(t *testing.T) {
 	t.Parallel()
-	for _, count := range []int{-1, 0, dbguard.MaxSegments + 1} {
-		if _, err := dbguard.NewSegments("", count); err == nil {
-			t.Errorf("%d segments were taken", count)
+	db := guardtest.Open(t, dialect.SQLite)
+	for _, count := range []int{-1, 0, 257} {
+		if err := (&dbguard.Segments{Count: count}).Add(t.Context(), db, "x", 1); err == nil || !strings.Contains(err.Error(), "1 to 256 segments") {
+			t.Errorf("%d segments: got %v, want a refusal", count, err)
 		}
 	}
-	db := guardtest.Open(t, dialect.SQLite)
 	g := newSegments(t, db, 2)
 	for name, amount := range map[string]int64{"": 1, "x": 0, "y": -1, strings.Repeat("z", 256): 1} {
 		if err := g.Add(t.Context(), db, name, amount); err == nil {

@@ -5,15 +5,21 @@ import (
 	"fmt"
 )
 
-// ErrSerialization says that a transaction met another one and cannot go on.
+// ErrSerialization means that a transaction conflicts with another one and cannot go on.
 // Nothing of it has happened. Roll it back and run it again from its start,
-// with a bound and a pause that grows. Guards on a pool do so themselves.
+// with a bound and a pause that grows. [CreateOrReuse] and [Upsert] on a pool do
+// so themselves.
+//
+// PostgreSQL says it at REPEATABLE READ and above of a row that is newer than the
+// transaction's snapshot; so does MariaDB with innodb_snapshot_isolation, its
+// default from 11.6.2 on. A deadlock is one at every level.
 var ErrSerialization = errors.New("dbguard: another transaction was in the way; roll back and run this one again from its start")
 
-// maxRounds is how often a guard runs a statement again before it gives up.
+// maxRounds bounds how often a guard runs a statement again.
 const maxRounds = 16
 
-// serialization dresses what drivers say of such a meeting.
+// serialization wraps a driver's error of such a meeting in [ErrSerialization],
+// and returns every other as it is.
 func serialization(err error) error {
 	code, _, _ := driverError(err)
 	if errors.Is(err, ErrSerialization) || !code.endsTransaction() {
@@ -23,11 +29,11 @@ func serialization(err error) error {
 }
 
 // mayRepeat reports whether a guard may run its statement again after err: each
-// of the session's statements commits by itself.
+// of the session's statements commits on its own.
 func mayRepeat(s Session, err error) bool {
 	if !errors.Is(err, ErrSerialization) {
 		return false
 	}
-	a, ok := s.(Autocommitter)
+	a, ok := s.(autocommitter)
 	return ok && a.Autocommits()
 }

@@ -5,16 +5,38 @@ import (
 	"database/sql"
 	"fmt"
 
-	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/internal/dialect"
 )
 
-// Session runs statements of one database: on a pool, where each commits by
-// itself, or in a transaction. A Session is as safe for concurrent use as what
-// it was made of: pools are, transactions are not.
+// Dialect is the kind of database that statements are written for.
+type Dialect = dialect.Dialect
+
+// The dialects. MySQL includes MariaDB.
+const (
+	PostgreSQL = dialect.PostgreSQL
+	MySQL      = dialect.MySQL
+	SQLite     = dialect.SQLite
+)
+
+// Session runs statements of one database: on a pool, where each commits on its
+// own, or in a transaction. A Session is as safe for concurrent use as the handle
+// it wraps: pools are, transactions are not.
+//
+// A session may implement two more methods, which guards look for:
+//
+//	// Autocommits reports whether every statement commits on its own. Then a guard
+//	// repeats a statement that lost against another transaction; in a transaction,
+//	// and without this method, only the caller can.
+//	Autocommits() bool
+//
+//	// Pipeline runs statements in order in one round trip, passes the rows of each
+//	// to read, and stops at the first error. On a pool they are one transaction,
+//	// committed only when Pipeline returns nil.
+//	Pipeline(ctx context.Context, texts []string, args [][]any, read func(nth int, rows Rows) error) error
 type Session interface {
-	// Dialect says what the statements are written in.
-	Dialect() dialect.Dialect
-	// Exec runs a statement and says how many rows it affected.
+	// Dialect returns the dialect of the statements.
+	Dialect() Dialect
+	// Exec runs a statement and returns how many rows it affected.
 	Exec(ctx context.Context, statement string, args ...any) (affected int64, err error)
 	// Query runs a statement that returns rows. The caller closes them.
 	Query(ctx context.Context, statement string, args ...any) (Rows, error)
@@ -29,28 +51,19 @@ type Rows interface {
 	Close() error
 }
 
-// Statement is a statement with its arguments.
-type Statement struct {
-	Text string
-	Args []any
+// query is a statement with its arguments.
+type query struct {
+	text string
+	args []any
 }
 
-// Pipeliner is a [Session] that sends several statements in one round trip.
-type Pipeliner interface {
-	Session
-	// Pipeline runs the statements in their order, hands the rows of each to read,
-	// and stops at the first error. On a pool they are one transaction; its commit
-	// has succeeded only when Pipeline returns nil.
-	Pipeline(ctx context.Context, statements []Statement, read func(nth int, rows Rows) error) error
+// pipeliner is a session that sends several statements in one round trip.
+type pipeliner interface {
+	Pipeline(ctx context.Context, texts []string, args [][]any, read func(nth int, rows Rows) error) error
 }
 
-// Autocommitter is a [Session] that knows whether every statement commits by
-// itself. Where it does, a guard runs a statement again that lost against
-// another; in a transaction, and where nothing is known, only the caller can.
-type Autocommitter interface {
-	Session
-	Autocommits() bool
-}
+// autocommitter is a session that knows whether every statement commits on its own.
+type autocommitter interface{ Autocommits() bool }
 
 // Database is a pool that can begin transactions.
 type Database interface {
@@ -62,7 +75,7 @@ type Database interface {
 	InTx(ctx context.Context, work func(ctx context.Context, tx Session) error) error
 }
 
-// Handle is what [*sql.DB], [*sql.Conn] and [*sql.Tx] have in common.
+// Handle has the methods that [*sql.DB], [*sql.Conn] and [*sql.Tx] share.
 type Handle interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
@@ -85,7 +98,7 @@ type sqlSession struct {
 // Dialect implements [Session].
 func (s sqlSession) Dialect() dialect.Dialect { return s.dialect }
 
-// Autocommits implements [Autocommitter]. A connection may be in a transaction
+// Autocommits implements the method of [Session]. A connection may be in a transaction
 // that was begun by a statement.
 func (s sqlSession) Autocommits() bool {
 	_, pool := s.handle.(*sql.DB)

@@ -41,10 +41,10 @@ func (e *TransitionError[S]) Is(target error) bool { return target == ErrIllegal
 // Move is a declared transition.
 type Move[S comparable] struct{ From, To S }
 
-// Declaration says what a row can be and become. S is what the column holds:
-// text, a number, a boolean, or a type that scans and is valued as a UUID does.
+// Declaration lists the states of a row and the moves between them. S is the type
+// of the column: text, a number, a boolean, or a type that scans and is valued as a UUID does.
 type Declaration[S comparable] struct {
-	// Name is what is in these states, in messages and drawings: order.
+	// Name is the thing that has these states, in messages and drawings: order.
 	Name string
 	// Column holds the state. Default status.
 	Column string
@@ -65,7 +65,7 @@ type Machine[S comparable] struct {
 	to, from map[S][]S // the moves out of, and into, a state
 }
 
-// transitionRounds is how often [Machine.Transition] tries when the row moves
+// transitionRounds bounds how often [Machine.Transition] tries when the row moves
 // on between its two statements each time.
 const transitionRounds = 10
 
@@ -157,12 +157,12 @@ func (m *Machine[S]) Allowed(from S) []S { return slices.Clone(m.to[from]) }
 //
 // The cells are set along with it. When no row is affected, it looks why: the
 // row is there already, which is a success and changes nothing (alreadyThere);
-// or no move leads there ([*TransitionError]); or there is no row
-// ([ErrNotFound]). Of all that move one row at once, one at a time does, and the
+// or no move leads there ([*TransitionError]); or the row does not
+// exist ([ErrNotFound]). Of all that move one row at once, one at a time does, and the
 // others meet the state that it left.
 //
 // It is right where being in the state is all that counts: a second "pay" of a
-// paid order is a success. It is not right where each request counts by itself
+// paid order is a success. It is not right where each request counts separately
 // (a second payment of another amount): alreadyThere does not say who
 // came first; remember the key ([Dedup]) in the same transaction. What
 // belongs to the move, such as an entry in the ledger, belongs into the
@@ -212,7 +212,7 @@ func (m *Machine[S]) look(ctx context.Context, s Session, row Row, to S) (have S
 	case !found:
 		return have, false, ErrNotFound
 	case state == nil:
-		return have, false, fmt.Errorf("%w: the %s is NULL, which is no state (make the column NOT NULL)", ErrIllegalTransition, m.declared.Name)
+		return have, false, fmt.Errorf("%w: the %s is NULL, which is not a state (make the column NOT NULL)", ErrIllegalTransition, m.declared.Name)
 	}
 	return *state, same == 1, nil
 }

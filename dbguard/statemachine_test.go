@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/semel-dev/semel/dbguard"
-	"github.com/semel-dev/semel/dbguard/guardtest"
-	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/guardtest"
 )
 
 // orderState is text, as most states are.
@@ -58,11 +58,11 @@ func newOrders(t *testing.T, db *guardtest.Database, keys int) {
 }
 
 // Eight callers pay and eight cancel at once: one of them moves the order, those
-// who want the same find it there, and the others are told what they can have.
+// who want the same find it there, and the others get the allowed moves.
 func TestTransitionRace(t *testing.T) {
 	t.Parallel()
 	m := orders(t)
-	for name, open := range guardtest.Databases() {
+	for name, open := range guardtest.RaceDatabases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := open(t)
@@ -207,7 +207,7 @@ func (s *stateID) Scan(from any) error {
 	return nil
 }
 
-// States that are no text move alike.
+// States of other types than text move alike.
 func TestTransitionOfOtherTypes(t *testing.T) {
 	t.Parallel()
 	first, second := stateID{"6ba7b810-9dad-11d1-80b4-00c04fd430c8"}, stateID{"6ba7b811-9dad-11d1-80b4-00c04fd430c8"}
@@ -250,7 +250,7 @@ func checkOneMove[S comparable](t *testing.T, db *guardtest.Database, column str
 	}
 }
 
-// Everything that is wrong with a declaration is said at once.
+// All errors of a declaration are reported at once.
 func TestMachineRefuses(t *testing.T) {
 	t.Parallel()
 	_, err := dbguard.NewMachine(dbguard.Declaration[int]{

@@ -8,8 +8,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/semel-dev/semel/dbguard"
-	"github.com/semel-dev/semel/dbguard/guardtest"
-	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/guardtest"
 	"github.com/semel-dev/semel/internal/testserver"
 )
 
@@ -65,7 +65,7 @@ func TestCreateOrReuseAsStored(t *testing.T) {
 	}
 }
 
-// What an upsert may change gets the value that was sent, also where a collation
+// What an upsert may change gets the value that was sent, even where a collation
 // takes the two for the same; what must not change is compared as strictly. JSON,
 // which PostgreSQL cannot compare, is compared as text.
 func TestUpsertBeyondCollations(t *testing.T) {
@@ -99,14 +99,14 @@ func TestUpsertBeyondCollations(t *testing.T) {
 				size       int
 				want       dbguard.Upserted
 			}{
-				{"ada", `{"a":"x"}`, 1, dbguard.RowCreated},
-				{"ada", `{"a":"x"}`, 1, dbguard.RowUnchanged},
-				{"Ada", `{"a":"x"}`, 1, dbguard.RowUpdated},
-				{"Ada ", `{"a":"x"}`, 1, dbguard.RowUpdated},
-				{"Adá ", `{"a":"x"}`, 1, dbguard.RowUpdated},
-				{"Adá ", `{"a":"X"}`, 1, dbguard.RowUpdated},
-				{"Adá ", `{"a":"X"}`, 2, dbguard.RowUpdated},
-				{"Adá ", `{"a":"X"}`, 2, dbguard.RowUnchanged},
+				{"ada", `{"a":"x"}`, 1, dbguard.Upserted{Created: true}},
+				{"ada", `{"a":"x"}`, 1, dbguard.Upserted{}},
+				{"Ada", `{"a":"x"}`, 1, dbguard.Upserted{Updated: true}},
+				{"Ada ", `{"a":"x"}`, 1, dbguard.Upserted{Updated: true}},
+				{"Adá ", `{"a":"x"}`, 1, dbguard.Upserted{Updated: true}},
+				{"Adá ", `{"a":"X"}`, 1, dbguard.Upserted{Updated: true}},
+				{"Adá ", `{"a":"X"}`, 2, dbguard.Upserted{Updated: true}},
+				{"Adá ", `{"a":"X"}`, 2, dbguard.Upserted{}},
 			} {
 				if got, change, err := upsert(step.name, step.data, step.size); got != step.name || change != step.want || err != nil {
 					t.Errorf("step %d = %q, %v, %v, want %q, %v", i, got, change, err, step.name, step.want)
@@ -127,7 +127,7 @@ func TestUpsertElsewhere(t *testing.T) {
 	}
 	table := config.DBName + ".prices"
 	db.Run(t, "CREATE TABLE prices (id int PRIMARY KEY, price decimal(10, 0))", "CREATE TABLE "+table+" (id int PRIMARY KEY, price decimal(10, 2))")
-	for i, want := range []dbguard.Upserted{dbguard.RowCreated, dbguard.RowUnchanged} {
+	for i, want := range []dbguard.Upserted{{Created: true}, {}} {
 		_, got, err := dbguard.Upsert(t.Context(), db.Database, &dbguard.Upsertion{
 			Insert: dbguard.Insert{
 				Table: table, Columns: []string{"id", "price"}, Values: []any{1, "1.255"},

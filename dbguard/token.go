@@ -7,15 +7,15 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/internal/dialect"
 )
 
 const (
 	tokenTableName = "semel_token"
-	// maxTokenResult is how long the JSON of a result is at most.
+	// maxTokenResult bounds the JSON of a result.
 	maxTokenResult = 64 << 10
-	// minTokenKeep is how long a token is remembered after it has expired: a
-	// clock that is set back by less lets none be consumed twice.
+	// minTokenKeep is the shortest time a token is remembered after its expiry: a
+	// clock set back by less lets none be consumed twice.
 	minTokenKeep = time.Minute
 )
 
@@ -33,18 +33,18 @@ const (
 // It is right where the right to do something once is handed out before it is
 // used: a form, a link in a mail, a voucher. It is not right where callers name
 // their own intents: there a key and package semel do more. A token is a secret:
-// whoever has it and is let into its scope consumes it.
+// any caller that has it and is admitted to its scope consumes it.
 type Tokens struct {
 	// Table is the table's name, which may be qualified. Default: semel_token.
 	Table string
-	// Signer makes signed tokens count, beside those that were minted into the
-	// table. Default: they do not.
+	// Signer admits signed tokens in addition to those minted into the table.
+	// Default: they are refused.
 	Signer *TokenSigner
 }
 
 func (t Tokens) table() string { return cmp.Or(t.Table, tokenTableName) }
 
-// Schema is what makes the table and its index where they are not there. Put it
+// Schema returns the statements that create the table and its index unless they exist. Put it
 // among the application's own migrations.
 func (t Tokens) Schema(d dialect.Dialect) (string, error) {
 	return statementOf(d, t.table(), "token_schema")
@@ -65,29 +65,31 @@ func (t Tokens) Mint(ctx context.Context, s Session, scope string, lifetime time
 	if err := checkTokenTerms(scope, lifetime); err != nil {
 		return "", err
 	}
-	token, id, err := NewToken(scope)
+	token := NewToken()
+	id, err := t.Signer.parse(scope, token)
 	if err != nil {
 		return "", err
 	}
-	if _, err := execVerb(ctx, s, t.table(), "token_mint", id.Digest[:], lifetime.Microseconds()); err != nil {
+	if _, err := execVerb(ctx, s, t.table(), "token_mint", id.digest[:], lifetime.Microseconds()); err != nil {
 		return "", fmt.Errorf("mint a token: %w", err)
 	}
 	return token, nil
 }
 
-// Consume consumes the token in dedup mode: once. Whoever comes second gets
-// [ErrConsumed], and waits for the first one's transaction before it can be told;
+// Consume consumes the token in dedup mode: once. A second caller waits for the
+// first one's transaction and gets [ErrConsumed];
 // when that rolls back, the token is as it was. The other answers are
 // [ErrTokenMalformed], [ErrTokenUnknown] and [ErrTokenExpired]; none of them
 // changes anything.
 //
 // Pass the transaction of the work that the token permits. On a pool, the token
-// is consumed whatever becomes of the work. At REPEATABLE READ and above,
-// PostgreSQL tells the second of two at once by a serialization error; MySQL may
-// tell one of several who waited by a deadlock, when the first rolls back: run
-// that transaction again.
+// is consumed whatever becomes of the work. [ErrSerialization] means that the
+// transaction has to run again: at REPEATABLE READ and above, PostgreSQL and
+// MariaDB with innodb_snapshot_isolation end the second of two at once with it;
+// MySQL may end one of several who waited by a deadlock, when the first rolls
+// back.
 func (t Tokens) Consume(ctx context.Context, tx Session, scope, token string) error {
-	id, err := ParseToken(scope, token, t.Signer)
+	id, err := t.Signer.parse(scope, token)
 	if err != nil {
 		return err
 	}
@@ -99,14 +101,14 @@ func (t Tokens) Consume(ctx context.Context, tx Session, scope, token string) er
 }
 
 // ConsumeDo consumes the token in idempotent mode: the first caller runs work,
-// whose result is kept as JSON of at most 64 KiB; everybody later gets that
-// result (first is false), until the token is swept. What [Tokens.Consume] says holds
-// here, too. When it returns an error, roll the transaction back: work may have
+// whose result is kept as JSON of at most 64 KiB; later callers get that
+// result (first is false), until the token is swept. What [Tokens.Consume] says also holds
+// here. When it returns an error, roll the transaction back: work may have
 // begun. A token that was consumed without a result is [ErrConsumed].
 //
 // Work gets the context and shall use the transaction that is passed here.
 func ConsumeDo[T any](ctx context.Context, t Tokens, tx Session, scope, token string, work func(ctx context.Context) (T, error)) (result T, first bool, err error) {
-	id, err := ParseToken(scope, token, t.Signer)
+	id, err := t.Signer.parse(scope, token)
 	if err != nil {
 		return result, false, err
 	}
@@ -132,7 +134,7 @@ func ConsumeDo[T any](ctx context.Context, t Tokens, tx Session, scope, token st
 	if len(kept) > maxTokenResult {
 		return result, false, fmt.Errorf("dbguard: the result of a token has %d bytes, want at most %d: keep a reference in its place", len(kept), maxTokenResult)
 	}
-	if _, err := execVerb(ctx, tx, t.table(), "token_answer", kept, id.Digest[:]); err != nil {
+	if _, err := execVerb(ctx, tx, t.table(), "token_answer", kept, id.digest[:]); err != nil {
 		return result, false, fmt.Errorf("keep the result of a token: %w", err)
 	}
 	return result, true, nil
@@ -140,7 +142,7 @@ func ConsumeDo[T any](ctx context.Context, t Tokens, tx Session, scope, token st
 
 // Sweep forgets tokens that expired so long ago, consumed or not, at most limit
 // of them, and says how many they were; call it again while it forgets as many
-// as it may. Until then a consumed token is told from an unknown one. Keep is at
+// as it may. Until then a consumed token differs from an unknown one. Keep is at
 // least a minute.
 func (t Tokens) Sweep(ctx context.Context, s Session, keep time.Duration, limit int) (int64, error) {
 	if keep < minTokenKeep || limit < 1 {
@@ -155,11 +157,11 @@ func (t Tokens) Sweep(ctx context.Context, s Session, keep time.Duration, limit 
 
 // consume consumes the token, or says that it was not the first and what came
 // of it.
-func (t Tokens) consume(ctx context.Context, tx Session, id TokenID) (won bool, result []byte, err error) {
+func (t Tokens) consume(ctx context.Context, tx Session, id tokenID) (won bool, result []byte, err error) {
 	if err := t.admit(ctx, tx, id); err != nil {
 		return false, nil, fmt.Errorf("consume a token: %w", err)
 	}
-	changed, err := execVerb(ctx, tx, t.table(), "token_consume", id.Digest[:])
+	changed, err := execVerb(ctx, tx, t.table(), "token_consume", id.digest[:])
 	if err != nil {
 		return false, nil, fmt.Errorf("consume a token: %w", err)
 	}
@@ -167,11 +169,11 @@ func (t Tokens) consume(ctx context.Context, tx Session, id TokenID) (won bool, 
 		return true, nil, nil
 	}
 	var consumed int64
-	found, err := queryVerb(ctx, tx, t.table(), "token_find", []any{id.Digest[:]}, &consumed, &result)
+	found, err := queryVerb(ctx, tx, t.table(), "token_find", []any{id.digest[:]}, &consumed, &result)
 	switch {
 	case err != nil:
 		return false, nil, fmt.Errorf("consume a token: %w", err)
-	case !found && id.Expires.IsZero():
+	case !found && id.expires.IsZero():
 		return false, nil, ErrTokenUnknown
 	case consumed == 0:
 		return false, nil, ErrTokenExpired
@@ -180,13 +182,13 @@ func (t Tokens) consume(ctx context.Context, tx Session, id TokenID) (won bool, 
 }
 
 // admit makes the row of a signed token.
-func (t Tokens) admit(ctx context.Context, tx Session, id TokenID) error {
-	if id.Expires.IsZero() {
+func (t Tokens) admit(ctx context.Context, tx Session, id tokenID) error {
+	if id.expires.IsZero() {
 		return nil
 	}
-	args := []any{id.Digest[:], id.Expires.UnixMicro()}
+	args := []any{id.digest[:], id.expires.UnixMicro()}
 	if tx.Dialect() == dialect.MySQL {
-		args = append(args, id.Expires.UnixMicro())
+		args = append(args, id.expires.UnixMicro())
 	}
 	_, err := execVerb(ctx, tx, t.table(), "token_admit", args...)
 	return err

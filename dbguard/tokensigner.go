@@ -32,54 +32,57 @@ const (
 
 // What is wrong with a token. They say nothing about it. Match with errors.Is.
 var (
-	// ErrTokenMalformed: the text is no token, or a signed one where none are
-	// taken. Nothing was asked of the database.
+	// ErrTokenMalformed: the text is not a token, or it is a signed one and there
+	// is no signer. Nothing was asked of the database.
 	ErrTokenMalformed = errors.New("dbguard: not a one-time token")
 	// ErrTokenUnknown: the token was not made here for this scope. Whether it is
 	// forged, another scope's or long gone cannot be told.
 	ErrTokenUnknown = errors.New("dbguard: a token that was not made here for this scope")
-	// ErrTokenExpired: nobody consumed the token in time. Ask for a new one.
+	// ErrTokenExpired: the token was not consumed in time. Ask for a new one.
 	ErrTokenExpired = errors.New("dbguard: the token has expired")
 	// ErrConsumed: the token was consumed before, and what came of it is not
 	// known here.
 	ErrConsumed = errors.New("dbguard: the token was consumed before")
 )
 
-// TokenID is what a store knows of a token.
-type TokenID struct {
-	// Digest is SHA-256 of scope and token: who reads it cannot consume.
-	Digest [sha256.Size]byte
-	// Expires is when a signed token expires, and zero for others, of which the
-	// store knows.
-	Expires time.Time
+// tokenID identifies a token in a store.
+type tokenID struct {
+	// digest is SHA-256 of scope and token: it does not permit consuming it.
+	digest [sha256.Size]byte
+	// expires is when a signed token expires; zero for others, whose expiry is in
+	// the store.
+	expires time.Time
 }
 
-// NewToken makes a token for the scope: 37 characters, of which 192 bits are
-// random. It is for stores of tokens; [Tokens.Mint] mints one.
-func NewToken(scope string) (token string, id TokenID, err error) {
-	if scope == "" {
-		return "", TokenID{}, semel.ErrScopeMissing
-	}
+// NewToken makes a token: 37 characters, of which 192 bits are random. It is for
+// stores of tokens; [Tokens.Mint] mints one.
+func NewToken() string {
 	raw := make([]byte, tokenRandomBytes)
 	rand.Read(raw)
-	return storedTokenPrefix + tokenEncoding().EncodeToString(raw), tokenID(storedTokenPrefix, scope, raw), nil
+	return storedTokenPrefix + tokenEncoding().EncodeToString(raw)
 }
 
-// ParseToken reads a token, for stores of tokens. A signed one is verified, but
-// its expiry is left to the store's clock. It is [ErrTokenMalformed] where there
-// is no signer. What is no token costs no more than a look at its length.
-func ParseToken(scope, token string, signer *TokenSigner) (TokenID, error) {
+// Parse reads a token of a scope without asking a store, and returns the digest
+// under which a store keeps it. A signed token is verified and comes with its
+// expiry, which is left to the store's clock; without a signer (nil) it is
+// [ErrTokenMalformed]. Errors: ErrTokenMalformed, [ErrTokenUnknown].
+func (s *TokenSigner) Parse(scope, token string) (digest [sha256.Size]byte, expires time.Time, err error) {
+	id, err := s.parse(scope, token)
+	return id.digest, id.expires, err
+}
+
+func (s *TokenSigner) parse(scope, token string) (tokenID, error) {
 	if scope == "" {
-		return TokenID{}, semel.ErrScopeMissing
+		return tokenID{}, semel.ErrScopeMissing
 	}
-	if signer != nil && strings.HasPrefix(token, signedTokenPrefix) {
-		return signer.Verify(scope, token)
+	if s != nil && strings.HasPrefix(token, signedTokenPrefix) {
+		return s.verify(scope, token)
 	}
 	raw, ok := tokenPayload(storedTokenPrefix, token, tokenRandomBytes)
 	if !ok {
-		return TokenID{}, ErrTokenMalformed
+		return tokenID{}, ErrTokenMalformed
 	}
-	return tokenID(storedTokenPrefix, scope, raw), nil
+	return identify(storedTokenPrefix, scope, raw), nil
 }
 
 // SigningKey is a secret for tokens.
@@ -97,7 +100,7 @@ type SigningKey struct {
 //
 // It is right where many more tokens are given out than come back, such as one
 // for each page. It is not right where a token must be withdrawn before it
-// expires: nobody knows which there are.
+// expires: no list of them exists.
 type TokenSigner struct {
 	purpose string
 	keys    []SigningKey
@@ -141,27 +144,22 @@ func (s *TokenSigner) Mint(scope string, lifetime time.Duration) (string, error)
 	return signedTokenPrefix + tokenEncoding().EncodeToString(s.sign(s.keys[0], scope, raw)), nil
 }
 
-// Verify reads a token of this signer and scope, and asks nobody. It is
-// [ErrTokenMalformed] or [ErrTokenUnknown]; whether the token has expired or was
-// consumed is for [Tokens.Consume] to say.
-func (s *TokenSigner) Verify(scope, token string) (TokenID, error) {
-	if scope == "" {
-		return TokenID{}, semel.ErrScopeMissing
-	}
+// verify reads a signed token.
+func (s *TokenSigner) verify(scope, token string) (tokenID, error) {
 	raw, ok := tokenPayload(signedTokenPrefix, token, signedTokenBytes)
 	if !ok {
-		return TokenID{}, ErrTokenMalformed
+		return tokenID{}, ErrTokenMalformed
 	}
 	key, ok := s.key(binary.BigEndian.Uint16(raw))
 	if !ok {
-		return TokenID{}, ErrTokenUnknown
+		return tokenID{}, ErrTokenUnknown
 	}
 	signed := raw[: signedTokenBytes-tokenMACBytes : signedTokenBytes-tokenMACBytes]
 	if !hmac.Equal(raw, s.sign(key, scope, signed)) {
-		return TokenID{}, ErrTokenUnknown
+		return tokenID{}, ErrTokenUnknown
 	}
-	id := tokenID(signedTokenPrefix, scope, raw)
-	id.Expires = time.Unix(int64(binary.BigEndian.Uint64(raw[2+tokenRandomBytes:])), 0).UTC() //nolint:gosec // we have signed it.
+	id := identify(signedTokenPrefix, scope, raw)
+	id.expires = time.Unix(int64(binary.BigEndian.Uint64(raw[2+tokenRandomBytes:])), 0).UTC() //nolint:gosec // we have signed it.
 	return id, nil
 }
 
@@ -191,8 +189,8 @@ func tokenTerms(texts ...string) (terms []byte) {
 	return terms
 }
 
-func tokenID(prefix, scope string, raw []byte) TokenID {
-	return TokenID{Digest: sha256.Sum256(append(tokenTerms(prefix, scope), raw...))}
+func identify(prefix, scope string, raw []byte) tokenID {
+	return tokenID{digest: sha256.Sum256(append(tokenTerms(prefix, scope), raw...))}
 }
 
 // tokenPayload accepts the one spelling of a token.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/dbguard"
-	"github.com/semel-dev/semel/dbguard/guardtest"
 	"github.com/semel-dev/semel/dbguard/pgxguard"
+	"github.com/semel-dev/semel/internal/guardtest"
 )
 
 // outside are all the ways to have a session and no transaction.
@@ -53,10 +53,10 @@ func TestNoTransaction(t *testing.T) {
 			key := semel.Key{Scope: "s", Name: "n"}
 			guards := map[string]func(context.Context, dbguard.Session) error{
 				"LockRow": func(ctx context.Context, s dbguard.Session) error {
-					return dbguard.LockRow(ctx, s, account(0), dbguard.NoWait)
+					return dbguard.LockRow(ctx, s, account(0), 0)
 				},
 				"LockRows": func(ctx context.Context, s dbguard.Session) error {
-					return dbguard.LockRows(ctx, s, []dbguard.Row{account(0)}, dbguard.NoWait)
+					return dbguard.LockRows(ctx, s, []dbguard.Row{account(0)}, 0)
 				},
 				"LockFree": func(ctx context.Context, s dbguard.Session) error {
 					_, err := dbguard.LockFree[int](ctx, s, dbguard.Free{Table: "account", Column: "id"})
@@ -66,8 +66,10 @@ func TestNoTransaction(t *testing.T) {
 					_, err := dedup.First(ctx, s, key, semel.Fingerprint{})
 					return err
 				},
-				"Take":       func(ctx context.Context, s dbguard.Session) error { return segments.Take(ctx, s, "a", 1) },
-				"CheckFence": func(ctx context.Context, s dbguard.Session) error { return dbguard.CheckFence(ctx, s, "n", fence) },
+				"Take": func(ctx context.Context, s dbguard.Session) error { return segments.Take(ctx, s, "a", 1) },
+				"CheckFence": func(ctx context.Context, s dbguard.Session) error {
+					return (dbguard.LockTable{}).CheckFence(ctx, s, "n", fence)
+				},
 				"Savepoint": func(ctx context.Context, s dbguard.Session) error {
 					return dbguard.Savepoint(ctx, s, func(context.Context, dbguard.Session) error { return nil })
 				},
@@ -104,7 +106,7 @@ func TestTransactionOfAConnection(t *testing.T) {
 	defer conn.Release()
 	for name, session := range map[string]dbguard.Session{"acquired": pgxguard.Session(conn), "bare": pgxguard.Session(conn.Conn())} {
 		_, err := session.Exec(t.Context(), "BEGIN")
-		err = errors.Join(err, dbguard.LockRow(t.Context(), session, account(0), dbguard.NoWait))
+		err = errors.Join(err, dbguard.LockRow(t.Context(), session, account(0), 0))
 		if _, end := session.Exec(t.Context(), "COMMIT"); errors.Join(err, end) != nil {
 			t.Errorf("%s: %v", name, errors.Join(err, end))
 		}

@@ -2,35 +2,28 @@ package dbguard
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/outcomelog"
 	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
-// ErrUpsertRefused is wrapped by every [*RefusedError].
-var ErrUpsertRefused = errors.New("dbguard: it is there already, with other values that must not change")
-
 // RefusedError says that a row is there whose values are others than those sent,
 // in columns that must not change. Nothing was changed. It knows no value.
 type RefusedError struct {
-	Rule   *rules.Unique // nil where the target was no rule
+	Rule   *rules.Unique // nil where the target has no rule
 	Table  string
 	Fields []string // the columns with other values
 }
 
 // Error names the fields, without their values.
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("%v: %s (%s)", ErrUpsertRefused, e.Table, strings.Join(e.Fields, ", "))
+	return fmt.Sprintf("dbguard: the row exists already, with other values that must not change: %s (%s)", e.Table, strings.Join(e.Fields, ", "))
 }
-
-// Unwrap makes it an [ErrUpsertRefused].
-func (e *RefusedError) Unwrap() error { return ErrUpsertRefused }
 
 // Problem is the refusal as an answer over HTTP: 409, of type
 // urn:semel:problem:upsert-refused, with the members rule and fields.
@@ -54,27 +47,20 @@ type Upsertion struct {
 	MayChange, MustNotChange []string
 }
 
-// asText is what PostgreSQL compares: every type has a text, and no collation.
+// asText makes PostgreSQL compare texts, which every type has, without a collation.
 const asText = `::text COLLATE "C"`
 
-// Upserted is what an upsert did.
-type Upserted uint8
+// Upserted reports what an upsert did. The zero value means that the row existed
+// with these values, and nothing was written.
+type Upserted struct{ Created, Updated bool }
 
-// What an upsert did.
-const (
-	RowUnchanged Upserted = iota // it was there, with these values; nothing was written
-	RowCreated
-	RowUpdated
-)
-
-// String is unchanged, created or updated.
+// String returns unchanged, created or updated.
 func (u Upserted) String() string {
-	switch u {
-	case RowCreated:
+	switch {
+	case u.Created:
 		return "created"
-	case RowUpdated:
+	case u.Updated:
 		return "updated"
-	case RowUnchanged:
 	}
 	return "unchanged"
 }
@@ -104,7 +90,7 @@ func (u Upserted) String() string {
 func Upsert[T any](ctx context.Context, s Session, in *Upsertion, scan func(Rows) (T, error)) (row T, change Upserted, err error) {
 	u, err := newUpsert(s.Dialect(), in)
 	if err != nil {
-		return row, RowUnchanged, err
+		return row, Upserted{}, err
 	}
 	read := func(rows Rows) error {
 		row, err = scan(rows)
@@ -114,7 +100,7 @@ func Upsert[T any](ctx context.Context, s Session, in *Upsertion, scan func(Rows
 	u.tellChange(ctx, change, err)
 	if err != nil {
 		var none T
-		return none, RowUnchanged, err
+		return none, Upserted{}, err
 	}
 	return row, change, nil
 }
@@ -124,7 +110,7 @@ type upsert struct {
 	*creation
 
 	may, must []string
-	exact     bool // what is told to be different would be stored differently
+	exact     bool // what compares as different would be stored differently
 }
 
 func newUpsert(d dialect.Dialect, in *Upsertion) (*upsert, error) {
@@ -160,28 +146,28 @@ func (u *upsert) run(ctx context.Context, s Session, read func(Rows) error) (Ups
 		found, err := u.reach(ctx, s, func(rows Rows) error { return read(flagged{rows, differ}) })
 		switch {
 		case err != nil:
-			return RowUnchanged, err
+			return Upserted{}, err
 		case found == inserted:
-			return RowCreated, nil
+			return Upserted{Created: true}, nil
 		case len(set(differ)) == 0:
-			return RowUnchanged, nil
+			return Upserted{}, nil
 		}
 		refused := set(differ[:len(u.must)])
 		if len(refused) > 0 && u.exact {
-			return RowUnchanged, u.refuse(refused)
+			return Upserted{}, u.refuse(refused)
 		}
 		if len(refused) == 0 && (u.exact || u.dialect == dialect.PostgreSQL) {
 			changed, err := u.change(ctx, s, read)
 			if err != nil || changed {
-				return RowUpdated, err
+				return Upserted{Updated: true}, err
 			}
 		}
 		if err := u.learnTypes(ctx, s); err != nil {
-			return RowUnchanged, err
+			return Upserted{}, err
 		}
 		u.flag()
 	}
-	return RowUnchanged, fmt.Errorf("%w: the row in %s changes all the time", ErrSerialization, u.Table)
+	return Upserted{}, fmt.Errorf("%w: the row in %s changes all the time", ErrSerialization, u.Table)
 }
 
 // failing gives an error of the driver to the caller; none where the next round
@@ -220,7 +206,7 @@ func (u *upsert) change(ctx context.Context, s Session, read func(Rows) error) (
 		n, err := readRow(ctx, s, statement, read)
 		return n > 0 && err == nil, u.failing(s, err)
 	}
-	n, err := s.Exec(ctx, statement.Text, statement.Args...)
+	n, err := s.Exec(ctx, statement.text, statement.args...)
 	if err != nil || n == 0 {
 		return false, u.failing(s, err)
 	}
@@ -252,7 +238,7 @@ func (u *upsert) refuse(which []int) error {
 // update changes the row where it may be changed, if all else is as it must be.
 // On PostgreSQL it is an insert again: only excluded has the values as they
 // would be stored, such as rounded to the scale of the column.
-func (u *upsert) update() Statement {
+func (u *upsert) update() query {
 	if u.dialect == dialect.PostgreSQL {
 		assign, same, other := make([]string, 0, len(u.may)), []string{"true"}, make([]string, 0, len(u.may))
 		for _, column := range u.may {
@@ -264,7 +250,7 @@ func (u *upsert) update() Statement {
 			name := u.dialect.Quote(column)
 			same = append(same, "kept."+name+asText+" IS NOT DISTINCT FROM excluded."+name+asText)
 		}
-		return Statement{
+		return query{
 			"INSERT INTO " + u.table + " AS kept (" + u.names(u.Columns) + ") VALUES (" + u.dialect.Placeholders(1, len(u.Columns)) + ") ON CONFLICT " +
 				u.arbiter() + " DO UPDATE SET " + strings.Join(assign, ", ") + " WHERE " + strings.Join(same, " AND ") + " AND (" +
 				strings.Join(other, " OR ") + ") RETURNING " + u.names(u.Returning), u.Values,
@@ -290,7 +276,7 @@ func (u *upsert) update() Statement {
 	if u.dialect == dialect.SQLite {
 		text += " RETURNING " + u.names(u.Returning)
 	}
-	return Statement{text, args}
+	return query{text, args}
 }
 
 // same is the condition that a column has the value of an argument, as it would
@@ -336,7 +322,7 @@ func (u *upsert) flag() {
 // tellChange reports what the row came to.
 func (u *upsert) tellChange(ctx context.Context, change Upserted, err error) {
 	outcome := outcomelog.Created
-	if change == RowUnchanged {
+	if change == (Upserted{}) {
 		outcome = outcomelog.ReturnedExisting
 	}
 	u.tell(ctx, outcome, err)

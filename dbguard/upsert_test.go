@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/semel-dev/semel/dbguard"
-	"github.com/semel-dev/semel/dbguard/guardtest"
-	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/guardtest"
 )
 
 func upsertion(email, note string, amount any) *dbguard.Upsertion {
@@ -56,27 +56,27 @@ func TestUpsert(t *testing.T) {
 				note   string
 				fields []string // where it is refused
 			}{
-				{"new", upsertion("ada", "a", "1.005"), dbguard.RowCreated, "a", nil},
-				{"again", upsertion(" ADA", "a", "1.005"), dbguard.RowUnchanged, "a", nil}, // stored as 1.01
-				{"changed", upsertion("ada", "b", "1.005"), dbguard.RowUpdated, "b", nil},
-				{"changed, again", upsertion("ada", "b", "1.005"), dbguard.RowUnchanged, "b", nil},
-				{"must not change", upsertion("ada", "c", "2"), 0, "", []string{"amount"}},
-				{"must not become NULL", upsertion("ada", "b", nil), 0, "", []string{"amount"}},
-				{"unchanged by refusals", upsertion("ada", "b", "1.005"), dbguard.RowUnchanged, "b", nil},
-				{"another", upsertion("eva", "b", nil), dbguard.RowCreated, "b", nil},
-				{"NULL is NULL", upsertion("eva", "b", nil), dbguard.RowUnchanged, "b", nil},
-				{"NULL must not become a value", upsertion("eva", "b", 0), 0, "", []string{"amount"}},
+				{"new", upsertion("ada", "a", "1.005"), dbguard.Upserted{Created: true}, "a", nil},
+				{"again", upsertion(" ADA", "a", "1.005"), dbguard.Upserted{}, "a", nil}, // stored as 1.01
+				{"changed", upsertion("ada", "b", "1.005"), dbguard.Upserted{Updated: true}, "b", nil},
+				{"changed, again", upsertion("ada", "b", "1.005"), dbguard.Upserted{}, "b", nil},
+				{"must not change", upsertion("ada", "c", "2"), dbguard.Upserted{}, "", []string{"amount"}},
+				{"must not become NULL", upsertion("ada", "b", nil), dbguard.Upserted{}, "", []string{"amount"}},
+				{"unchanged by refusals", upsertion("ada", "b", "1.005"), dbguard.Upserted{}, "b", nil},
+				{"another", upsertion("eva", "b", nil), dbguard.Upserted{Created: true}, "b", nil},
+				{"NULL is NULL", upsertion("eva", "b", nil), dbguard.Upserted{}, "b", nil},
+				{"NULL must not become a value", upsertion("eva", "b", 0), dbguard.Upserted{}, "", []string{"amount"}},
 			}
 			for _, step := range steps {
 				got, change, err := dbguard.Upsert(t.Context(), db.Database, step.send, scanNoted)
 				if refused, ok := errors.AsType[*dbguard.RefusedError](err); step.fields != nil {
-					if !ok || !errors.Is(err, dbguard.ErrUpsertRefused) || !cmp.Equal(refused.Fields, step.fields) {
+					if !ok || !cmp.Equal(refused.Fields, step.fields) {
 						t.Errorf("%s: %v, want it refused for %v", step.name, err, step.fields)
 					}
 					continue
 				}
 				if err != nil || change != step.change || got.Note != step.note || got.ID == 0 {
-					t.Errorf("%s: %+v, %d, %v; want note %s, %d", step.name, got, change, err, step.note, step.change)
+					t.Errorf("%s: %+v, %s, %v; want note %s, %s", step.name, got, change, err, step.note, step.change)
 				}
 			}
 			if n := db.Number(t, "SELECT count(*) FROM writes"); n != 1 {
@@ -106,11 +106,11 @@ func upsertMeetsAnotherIndex(t *testing.T, db *guardtest.Database) {
 	}
 }
 
-// Of many who send the same row at the same moment, one creates it, nobody is
+// Of many who send the same row at the same moment, one creates it, no caller is
 // told that it changed, and all get the same.
 func TestUpsertRace(t *testing.T) {
 	t.Parallel()
-	for name, open := range guardtest.Databases() {
+	for name, open := range guardtest.RaceDatabases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := open(t)
@@ -125,12 +125,11 @@ func TestUpsertRace(t *testing.T) {
 				if err := inTurn(ctx, db, caller, work); err != nil {
 					return err
 				}
-				switch change {
-				case dbguard.RowCreated:
+				if change.Created {
 					created.Add(1)
-				case dbguard.RowUpdated:
+				}
+				if change.Updated {
 					updated.Add(1)
-				case dbguard.RowUnchanged:
 				}
 				return nil
 			})
@@ -145,7 +144,7 @@ func TestUpsertRace(t *testing.T) {
 func TestUpsertRaceRefuses(t *testing.T) {
 	t.Parallel()
 	const keys = 50
-	for name, open := range guardtest.Databases() {
+	for name, open := range guardtest.RaceDatabases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := open(t)
@@ -153,7 +152,7 @@ func TestUpsertRaceRefuses(t *testing.T) {
 			var refused atomic.Int64
 			guardtest.Race(t, guardtest.Callers, keys, func(ctx context.Context, caller, key int) error {
 				_, _, err := dbguard.Upsert(ctx, db.Database, upsertion(fmt.Sprint(key), fmt.Sprint(caller), caller), scanNoted)
-				if errors.Is(err, dbguard.ErrUpsertRefused) {
+				if is[*dbguard.RefusedError](err) {
 					refused.Add(1)
 					return nil
 				}
@@ -182,7 +181,7 @@ func TestUpsertRefusesNonsense(t *testing.T) {
 	for name, change := range tests {
 		u := upsertion("ada", "a", 1)
 		change(u)
-		if _, _, err := dbguard.Upsert(t.Context(), db.Database, u, scanNoted); err == nil || errors.Is(err, dbguard.ErrConflict) {
+		if _, _, err := dbguard.Upsert(t.Context(), db.Database, u, scanNoted); err == nil || is[*dbguard.Conflict](err) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

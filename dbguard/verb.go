@@ -7,14 +7,14 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/internal/dialect"
 )
 
 //go:embed sql
 var files embed.FS
 
 // statementOf reads the statement of a verb, such as lock_renew: the dialect's
-// own, or the one that they share. In it stand
+// own, or the one that they share. It holds
 //
 //	{{table}}     the table, quoted
 //	{{index}}     an index of the table, for CREATE INDEX
@@ -60,7 +60,8 @@ func execVerb(ctx context.Context, s Session, table, verb string, args ...any) (
 	if err != nil {
 		return 0, err
 	}
-	return s.Exec(ctx, statement, args...)
+	affected, err = s.Exec(ctx, statement, args...)
+	return affected, serialization(err)
 }
 
 // queryVerb runs the statement of a verb, which returns one row or none.
@@ -71,13 +72,18 @@ func queryVerb(ctx context.Context, s Session, table, verb string, args []any, d
 	}
 	rows, err := s.Query(ctx, statement, args...)
 	if err != nil {
-		return false, err
+		return false, serialization(err)
 	}
+	return scanFirst(rows, dest...)
+}
+
+// scanFirst reads the first row, if there is one, and closes the rows.
+func scanFirst(rows Rows, dest ...any) (found bool, err error) {
 	if found = rows.Next(); found {
 		err = rows.Scan(dest...)
 	}
-	if err = errors.Join(err, rows.Close(), rows.Err()); err != nil {
-		return false, err
+	if err = errors.Join(err, rows.Err(), rows.Close()); err != nil {
+		return false, serialization(err)
 	}
 	return found, nil
 }

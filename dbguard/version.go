@@ -9,11 +9,11 @@ import (
 	"github.com/semel-dev/semel"
 )
 
-// ErrStale means that somebody else changed the row since the caller read it.
-// Nothing was changed. Read it again, and let whoever decided decide again; do
-// not repeat the change on the new version unasked. The concrete type is
+// ErrStale means that the row has changed since the caller read it. Nothing was
+// changed. Read it again, and let the person or program decide again; do not
+// repeat the change on the new version unasked. The concrete type is
 // [*StaleError].
-var ErrStale = errors.New("dbguard: somebody else changed the row")
+var ErrStale = errors.New("dbguard: the row has changed since it was read")
 
 // StaleError says which version the row has by now.
 type StaleError struct {
@@ -28,13 +28,13 @@ func (e *StaleError) Error() string {
 // Is makes it [ErrStale].
 func (e *StaleError) Is(target error) bool { return target == ErrStale }
 
-// Change is a change of one row that holds only if nobody else changed the row
-// since the caller read it.
+// Change is a change of one row, made only if the row has not changed since the
+// caller read it.
 type Change struct {
 	Row Row
-	// Version is what the row had when the caller read it.
+	// Version is the row's version when the caller read it.
 	Version int64
-	// Set is what the columns get.
+	// Set lists the new values of columns.
 	Set []Cell
 	// VersionColumn is an integer column, NOT NULL. Default version.
 	VersionColumn string
@@ -51,12 +51,12 @@ type Change struct {
 	Dedup *Dedup
 	// KeyColumn is a column of the row (bytea, binary(32) or BLOB, NULL at first)
 	// that remembers the last key only: one statement and no transaction, but
-	// when somebody else has changed the row since, a replay is ErrStale, and so
+	// when the row has changed again since, a replay is ErrStale, and so
 	// is a key that was used for something else.
 	KeyColumn string
 }
 
-// Changed is what became of a [Change].
+// Changed is the result of a [Change].
 type Changed struct {
 	// Version is the one that the change made.
 	Version int64
@@ -70,7 +70,7 @@ type Changed struct {
 //	UPDATE … SET …, version = version + 1 WHERE id = 1 AND version = 7
 //
 // When that affects no row, it looks why: a replay of the same intent is a
-// success, somebody else's change is [ErrStale], no row is [ErrNotFound].
+// success, another caller's change is [ErrStale], a missing row is [ErrNotFound].
 //
 // It is right where people or programs read a row, think, and write it back:
 // forms, PUT with If-Match, caches. It is not right for counters and stock, on
@@ -120,8 +120,8 @@ func (c *Change) check() error {
 
 func (c *Change) versionColumn() string { return cmp.Or(c.VersionColumn, "version") }
 
-// mark is what KeyColumn holds after this change: another key, or another
-// question, has another.
+// mark returns the content of KeyColumn after this change: another key or
+// fingerprint has another.
 func (c *Change) mark() []byte {
 	digest := c.Key.Digest()
 	mark := semel.FingerprintOf(string(digest[:]), string(c.Fingerprint[:]))
@@ -140,7 +140,7 @@ func (c *Change) update(ctx context.Context, s Session) (Changed, error) {
 		update.add(", ").column(c.KeyColumn).add(" = ").value(c.mark())
 	}
 	update.add(" WHERE ").cells(c.Row.Key, " AND ").add(" AND " + version + " = ").value(c.Version)
-	if c.KeyColumn != "" { // who read the row again asks at the new version, and has been answered all the same
+	if c.KeyColumn != "" { // a caller that read the row again asks at the new version, and was answered before
 		column := d.Quote(c.KeyColumn)
 		update.add(" AND (" + column + " IS NULL OR " + column + " <> ").value(c.mark()).add(")")
 	}

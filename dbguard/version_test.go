@@ -10,8 +10,8 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/dbguard"
-	"github.com/semel-dev/semel/dbguard/guardtest"
-	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/guardtest"
 )
 
 // newPages makes rows at version 0.
@@ -61,11 +61,11 @@ func makeChange(ctx context.Context, db *guardtest.Database, c dbguard.Change) (
 }
 
 // Four intents of four callers each want to change a row that all have read: one
-// intent does, and its callers are told so; the others are stale.
+// intent does, and its callers learn it; the others are stale.
 func TestVersionRace(t *testing.T) {
 	t.Parallel()
 	const twins = 4
-	for name, open := range guardtest.Databases() {
+	for name, open := range guardtest.RaceDatabases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := open(t)
@@ -105,7 +105,7 @@ func TestVersionRace(t *testing.T) {
 	}
 }
 
-// The version that is compared before the statement, and not in it, stops nobody.
+// The version that is compared before the statement, and not in it, stops no caller.
 func TestVersionComparedOutsideLosesUpdates(t *testing.T) {
 	t.Parallel()
 	const keys = 20
@@ -140,7 +140,7 @@ func TestVersionComparedOutsideLosesUpdates(t *testing.T) {
 	}
 }
 
-// Replay, stale, gone, reused: each is told apart, also after others' changes.
+// Replay, stale, gone, reused: each has its own answer, even after others' changes.
 func TestVersionTellsApart(t *testing.T) {
 	t.Parallel()
 	for name, open := range guardtest.Databases() {
@@ -179,7 +179,7 @@ func TestVersionTellsApart(t *testing.T) {
 						t.Errorf("%s: step %d: got %+v, %v, want %+v, %v", name, i, got, err, step.want, step.err)
 					}
 				}
-				got, err := do(id, 0, "a", 0) // after somebody else's change
+				got, err := do(id, 0, "a", 0) // after another caller's change
 				if dedup && (err != nil || got != dbguard.Changed{Version: 1, Replayed: true}) {
 					t.Errorf("%s: got %+v, %v, want a replay of version 1", name, got, err)
 				}

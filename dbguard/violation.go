@@ -19,7 +19,7 @@ const (
 	sqliteRowID      = 2579
 )
 
-// violation is what a driver's error says of the index that a row ran into. Only
+// violation describes the index that a row violates, as the driver's error has it. Only
 // text holds values of the row: it is compared, and not passed on.
 type violation struct {
 	schema, table string
@@ -28,15 +28,15 @@ type violation struct {
 	text          string   // MySQL only: the message up to the end of the index's name
 }
 
-// driverCode is how a driver's error is known: one of the two.
+// driverCode identifies a driver's error: one of the two.
 type driverCode struct {
 	state  string // of PostgreSQL
 	number int    // of MySQL and SQLite
 	mysql  bool   // the number is MySQL's
 }
 
-// driverError finds the error of a driver in err. Drivers are told by the shape
-// of their errors, because a service should link the driver that it uses and no
+// driverError finds the error of a driver in err. It recognizes drivers by the
+// shape of their errors, because a service should link the driver that it uses and no
 // other: pgx and lib/pq, go-sql-driver, and for SQLite modernc.org, mattn and
 // ncruces.
 func driverError(err error) (code driverCode, ok bool, found error) {
@@ -124,7 +124,7 @@ func textField(err error, names ...string) string {
 //
 //	Duplicate entry 'a-b' for key 'invoices.invoice_number'
 //
-// in whatever language: the index is what is quoted last, and MySQL, not
+// in any language: the index is the last quoted text, and MySQL, not
 // MariaDB, puts the table before it. The values, which come first and may hold
 // anything, are not looked at. A name with a quote in it is known by
 // [violation.ends] only.
@@ -152,7 +152,7 @@ func (v *violation) ends(table, index string) bool {
 //	UNIQUE constraint failed: invoices.tenant_id, invoices.number
 //	UNIQUE constraint failed: index 'invoice_number'
 //
-// The second is for indexes with expressions. There are no values in it.
+// The second is for indexes with expressions. It has no values.
 func sqliteViolation(text string) (violation, bool) {
 	_, list, ok := strings.Cut(text, "UNIQUE constraint failed: ")
 	if !ok {

@@ -21,7 +21,7 @@ func ExampleSession() { //nolint:testableexamples // it needs a server.
 	}
 	defer pool.Close()
 	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-		return dbguard.LockRow(ctx, pgxguard.Session(tx), dbguard.RowAt("account", "id", 1), dbguard.NoWait)
+		return dbguard.LockRow(ctx, pgxguard.Session(tx), dbguard.RowAt("account", "id", 1), 0)
 	})
 	fmt.Println(err)
 }
@@ -32,7 +32,7 @@ func ExampleDatabase() { //nolint:testableexamples // it needs a server.
 	var pool *pgxpool.Pool // as above
 	db := pgxguard.Database(pool)
 	err := db.InTx(ctx, func(ctx context.Context, tx dbguard.Session) error {
-		return dbguard.CheckFence(ctx, tx, "nightly report", 42)
+		return (dbguard.LockTable{}).CheckFence(ctx, tx, "nightly report", 42)
 	})
 	fmt.Println(err)
 }

@@ -12,10 +12,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/semel-dev/semel/dbguard"
-	"github.com/semel-dev/semel/dialect"
 )
 
-// Handle is what pgxpool.Pool, [*pgx.Conn] and [pgx.Tx] have in common.
+// Handle has the methods that pgxpool.Pool, [*pgx.Conn] and [pgx.Tx] share.
 type Handle interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
@@ -36,15 +35,10 @@ func Database(pool Beginner) dbguard.Database { return database{session{pool}, p
 
 type session struct{ handle Handle }
 
-var (
-	_ dbguard.Pipeliner     = session{}
-	_ dbguard.Autocommitter = session{}
-)
-
 // Dialect implements [dbguard.Session].
-func (s session) Dialect() dialect.Dialect { return dialect.PostgreSQL }
+func (s session) Dialect() dbguard.Dialect { return dbguard.PostgreSQL }
 
-// Autocommits implements [dbguard.Autocommitter]. A connection knows whether it is
+// Autocommits implements the method that [dbguard.Session] describes. A connection knows whether it is
 // in a transaction.
 func (s session) Autocommits() bool {
 	switch handle := s.handle.(type) {
@@ -64,14 +58,14 @@ func isIdle(conn *pgx.Conn) bool {
 	return conn.PgConn().TxStatus() == idle
 }
 
-// Pipeline implements [dbguard.Pipeliner].
-func (s session) Pipeline(ctx context.Context, statements []dbguard.Statement, read func(nth int, rows dbguard.Rows) error) error {
+// Pipeline implements the method that [dbguard.Session] describes.
+func (s session) Pipeline(ctx context.Context, texts []string, args [][]any, read func(nth int, rows dbguard.Rows) error) error {
 	batch := &pgx.Batch{}
-	for _, statement := range statements {
-		batch.Queue(statement.Text, statement.Args...)
+	for i, text := range texts {
+		batch.Queue(text, args[i]...)
 	}
 	results := s.handle.SendBatch(ctx, batch)
-	for i := range statements {
+	for i := range texts {
 		if err := readResult(results, i, read); err != nil {
 			_ = results.Close() // it says the same
 			return err

@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/semel-dev/semel/dbguard"
-	"github.com/semel-dev/semel/dbguard/guardtest"
 	"github.com/semel-dev/semel/dbguard/pgxguard"
+	"github.com/semel-dev/semel/internal/guardtest"
 )
 
 // trips counts round trips: how often something was sent after something else

@@ -7,8 +7,8 @@
 // always can lose it:
 //
 //   - A lock that is lost can be taken while its holder still works. The fence of
-//     the one who takes it is greater all the same, because it is never less than
-//     the server's time in microseconds, so that [dbguard.AdvanceFence] in the
+//     its new holder is still greater, because it is never less than
+//     the server's time in microseconds, so that [dbguard.FenceTable.Advance] in the
 //     database that is written tells the two apart. What it takes for that is that
 //     the clock of the server that takes over is not behind the other's by more
 //     than has passed since; keep servers on NTP, and do without Redis where a

@@ -20,12 +20,12 @@ func ExampleNewLocks() { //nolint:testableexamples // it needs a server.
 		return
 	}
 	defer client.Close()
-	locker := dbguard.NewLocker(redisguard.NewLocks(client, nil))
+	locker := dbguard.NewLocker(redisguard.NewLocks(client, ""))
 	defer locker.Close()
 
 	var rows dbguard.Database // PostgreSQL, say, with dbguard.FenceTable
 	err = locker.Do(ctx, "stock", nil, func(ctx context.Context, fence semel.Fence) error {
-		return dbguard.Fenced(ctx, rows, "stock", fence, func(ctx context.Context, tx dbguard.Session) error {
+		return (dbguard.FenceTable{}).Fenced(ctx, rows, "stock", fence, func(ctx context.Context, tx dbguard.Session) error {
 			_, err := tx.Exec(ctx, "UPDATE stock SET level = level - 1 WHERE sku = 'bolt'")
 			return err
 		})

@@ -1,6 +1,7 @@
 package redisguard
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -14,58 +15,49 @@ import (
 
 const (
 	defaultPrefix = "semel"
-	// lockKeep is how long a key outlives its lease, so that a clock that is set
-	// back by less gives no fence twice.
+	// lockKeep is the time a key outlives its lease, so that a clock set back by
+	// less issues no fence twice.
 	lockKeep = 24 * time.Hour
 )
 
-var _ dbguard.LockStore = (*Locks)(nil)
+var _ dbguard.LockStore = (*locks)(nil)
 
-// Locks keeps locks for a [dbguard.Locker]. It is safe for concurrent use. Its
-// keys are prefix:lock:name, and go a day after their lease has ended. The user
-// of the server needs EVAL, EVALSHA, TIME, HMGET, HSET and PEXPIRE on them.
-type Locks struct {
+type locks struct {
 	client                  rueidis.Client
 	prefix                  string
 	acquire, renew, release *rueidis.Lua
 }
 
-// LocksOptions adjust [Locks]. Nil is complete.
-type LocksOptions struct {
-	// Prefix begins every key. Default: semel.
-	Prefix string
-}
-
-// NewLocks keeps locks by this client, which the caller closes after the
-// locker.
-func NewLocks(client rueidis.Client, o *LocksOptions) *Locks {
-	l := &Locks{client: client, prefix: defaultPrefix}
-	if o != nil && o.Prefix != "" {
-		l.prefix = o.Prefix
-	}
+// NewLocks keeps the locks of a [dbguard.Locker] in Redis. The caller closes the
+// client after the locker. The store is safe for concurrent use. Its keys are
+// prefix:lock:name (prefix is semel where it is empty), and expire a day after
+// their lease. The user of the server needs EVAL, EVALSHA, TIME, HMGET, HSET and
+// PEXPIRE on them.
+func NewLocks(client rueidis.Client, prefix string) dbguard.LockStore {
+	l := &locks{client: client, prefix: cmp.Or(prefix, defaultPrefix)}
 	l.acquire, l.renew, l.release = script("lock_acquire"), script("lock_renew"), script("lock_release")
 	return l
 }
 
 // Acquire implements [dbguard.LockStore].
-func (l *Locks) Acquire(ctx context.Context, name string, owner semel.Owner, lease time.Duration) (semel.Fence, bool, error) {
+func (l *locks) Acquire(ctx context.Context, name string, owner semel.Owner, lease time.Duration) (semel.Fence, bool, error) {
 	fence, err := l.run(ctx, l.acquire, name, owner, lease)
 	return semel.Fence(fence), fence != 0, err //nolint:gosec // a time, not negative.
 }
 
 // Renew implements [dbguard.LockStore].
-func (l *Locks) Renew(ctx context.Context, name string, owner semel.Owner, lease time.Duration) (bool, error) {
+func (l *locks) Renew(ctx context.Context, name string, owner semel.Owner, lease time.Duration) (bool, error) {
 	held, err := l.run(ctx, l.renew, name, owner, lease)
 	return held != 0, err
 }
 
 // Release implements [dbguard.LockStore].
-func (l *Locks) Release(ctx context.Context, name string, owner semel.Owner) (bool, error) {
+func (l *locks) Release(ctx context.Context, name string, owner semel.Owner) (bool, error) {
 	held, err := l.run(ctx, l.release, name, owner, 0)
 	return held != 0, err
 }
 
-func (l *Locks) run(ctx context.Context, verb *rueidis.Lua, name string, owner semel.Owner, lease time.Duration) (int64, error) {
+func (l *locks) run(ctx context.Context, verb *rueidis.Lua, name string, owner semel.Owner, lease time.Duration) (int64, error) {
 	n, err := verb.Exec(ctx, l.client, []string{l.prefix + ":lock:" + name}, []string{
 		string(owner[:]),
 		strconv.FormatInt(lease.Microseconds(), 10),

@@ -8,8 +8,8 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/dbguard"
-	"github.com/semel-dev/semel/dbguard/locktest"
 	"github.com/semel-dev/semel/dbguard/redisguard"
+	"github.com/semel-dev/semel/internal/locktest"
 	"github.com/semel-dev/semel/internal/testserver"
 )
 
@@ -28,7 +28,7 @@ func TestLocks(t *testing.T) {
 	client := connect(t, testserver.Redis(t))
 	locktest.Run(t, func(tb testing.TB) dbguard.LockStore {
 		tb.Helper()
-		return redisguard.NewLocks(client, &redisguard.LocksOptions{Prefix: testserver.RedisPrefix(tb)})
+		return redisguard.NewLocks(client, testserver.RedisPrefix(tb))
 	})
 }
 
@@ -38,7 +38,7 @@ func TestFencesGrowOverLoss(t *testing.T) {
 	t.Parallel()
 	server := testserver.StartRedis(t, nil)
 	client := connect(t, server.Addr())
-	locks := redisguard.NewLocks(client, nil)
+	locks := redisguard.NewLocks(client, "")
 	var last semel.Fence
 	next := func(what string) {
 		t.Helper()
@@ -57,6 +57,6 @@ func TestFencesGrowOverLoss(t *testing.T) {
 	}
 	server.Kill()
 	server.Start()
-	locks = redisguard.NewLocks(connect(t, server.Addr()), nil)
+	locks = redisguard.NewLocks(connect(t, server.Addr()), "")
 	next("a restart")
 }

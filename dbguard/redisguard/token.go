@@ -2,6 +2,7 @@ package redisguard
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -31,22 +32,22 @@ const (
 type TokensOptions struct {
 	// Prefix begins every key. Default: semel.
 	Prefix string
-	// Signer makes signed tokens count, beside those that were minted here.
-	// Default: they do not.
+	// Signer admits signed tokens in addition to those minted here. Default: they
+	// are refused.
 	Signer *dbguard.TokenSigner
-	// Keep is how long a token is remembered after it has expired, so that a
-	// consumed one is told from an unknown one and gives its result. Default: a
-	// day. At least a minute.
+	// Keep is the time a token is remembered after its expiry, so that a consumed
+	// one differs from an unknown one and still gives its result. Default: a day.
+	// At least a minute.
 	Keep time.Duration
-	// Wait is how long, in idempotent mode, a caller waits at most for the result
-	// of the first. Default: 5 seconds. A negative one: not at all.
+	// Wait bounds how long, in idempotent mode, a caller waits for the result of
+	// the first. Default: 5 seconds. A negative one: not at all.
 	Wait time.Duration
 }
 
 // Tokens are one-time tokens in Redis, as [dbguard.Tokens] are in a database. No
 // transaction joins a token here with the work that it permits: work is done at
 // most once, and a crash between the two leaves a token that is consumed and
-// nothing done. Where that is wrong, keep tokens beside the rows, or use package
+// nothing done. Where that is wrong, keep tokens in the rows' database, or use package
 // semel with redisstore, which knows leases and unknown outcomes.
 //
 // It is safe for concurrent use. Keys are prefix:token:digest, and go when Keep
@@ -84,7 +85,8 @@ func NewTokens(client rueidis.Client, o *TokensOptions) (*Tokens, error) {
 // server's clock. The scope is not empty; the lifetime is 1 millisecond to 10
 // years.
 func (t *Tokens) Mint(ctx context.Context, scope string, lifetime time.Duration) (string, error) {
-	token, id, err := dbguard.NewToken(scope)
+	token := dbguard.NewToken()
+	id, err := t.identify(scope, token)
 	if err != nil {
 		return "", err
 	}
@@ -99,13 +101,13 @@ func (t *Tokens) Mint(ctx context.Context, scope string, lifetime time.Duration)
 	return token, nil
 }
 
-// Consume consumes the token in dedup mode: whoever comes second gets
+// Consume consumes the token in dedup mode: a second caller gets
 // [dbguard.ErrConsumed], at once. The other answers are
 // [dbguard.ErrTokenMalformed], [dbguard.ErrTokenUnknown] and
-// [dbguard.ErrTokenExpired]. After any other error nobody can tell whether the
-// token was consumed.
+// [dbguard.ErrTokenExpired]. After any other error the token may or may
+// not have been consumed.
 func (t *Tokens) Consume(ctx context.Context, scope, token string) error {
-	id, err := dbguard.ParseToken(scope, token, t.o.Signer)
+	id, err := t.identify(scope, token)
 	if err != nil {
 		return err
 	}
@@ -117,16 +119,16 @@ func (t *Tokens) Consume(ctx context.Context, scope, token string) error {
 }
 
 // ConsumeDo consumes the token in idempotent mode: the first caller runs work,
-// whose result is kept as JSON of at most 64 KiB; everybody later gets that
-// result (first is false). Who comes while the first one works waits for it, up to
-// [TokensOptions.Wait], and then gets [dbguard.ErrConsumed]; so does everybody
-// when work failed or its process died: it may have had an effect, and never
+// whose result is kept as JSON of at most 64 KiB; later callers get that
+// result (first is false). A caller that arrives while the first one works waits up
+// to [TokensOptions.Wait], and then gets [dbguard.ErrConsumed]; so does every
+// caller when work failed or its process died: it may have had an effect, and never
 // runs again.
 //
 // When work succeeded and its result could not be kept, it is returned together
 // with an error that wraps [semel.ErrNotStored].
 func ConsumeDo[T any](ctx context.Context, t *Tokens, scope, token string, work func(ctx context.Context) (T, error)) (result T, first bool, err error) {
-	id, err := dbguard.ParseToken(scope, token, t.o.Signer)
+	id, err := t.identify(scope, token)
 	if err != nil {
 		return result, false, err
 	}
@@ -154,10 +156,10 @@ func ConsumeDo[T any](ctx context.Context, t *Tokens, scope, token string, work 
 
 // take consumes the token, or says that it was not the first and what came of
 // it, if that is known.
-func (t *Tokens) take(ctx context.Context, id dbguard.TokenID) (first bool, result []byte, err error) {
+func (t *Tokens) take(ctx context.Context, id tokenID) (first bool, result []byte, err error) {
 	args := []string{"", strconv.FormatInt(t.o.Keep.Milliseconds(), 10)}
-	if !id.Expires.IsZero() {
-		args[0] = strconv.FormatInt(id.Expires.UnixMicro(), 10)
+	if !id.expires.IsZero() {
+		args[0] = strconv.FormatInt(id.expires.UnixMicro(), 10)
 	}
 	answer, err := t.consume.Exec(ctx, t.client, t.keys(id), args).ToArray()
 	if err != nil {
@@ -183,7 +185,7 @@ func (t *Tokens) take(ctx context.Context, id dbguard.TokenID) (first bool, resu
 }
 
 // await asks for the result of a consumed token until it is there.
-func (t *Tokens) await(ctx context.Context, id dbguard.TokenID) ([]byte, error) {
+func (t *Tokens) await(ctx context.Context, id tokenID) ([]byte, error) {
 	if t.o.Wait < 0 {
 		return nil, dbguard.ErrConsumed
 	}
@@ -204,8 +206,8 @@ func (t *Tokens) await(ctx context.Context, id dbguard.TokenID) ([]byte, error) 
 	}
 }
 
-// keep records the result, also when whoever asked has gone.
-func (t *Tokens) keep(ctx context.Context, id dbguard.TokenID, result any) error {
+// keep records the result, even when the caller has gone.
+func (t *Tokens) keep(ctx context.Context, id tokenID, result any) error {
 	kept, err := json.Marshal(result)
 	if err != nil {
 		return err
@@ -222,6 +224,17 @@ func (t *Tokens) keep(ctx context.Context, id dbguard.TokenID, result any) error
 	return err
 }
 
-func (t *Tokens) keys(id dbguard.TokenID) []string {
-	return []string{t.o.Prefix + ":token:" + hex.EncodeToString(id.Digest[:])}
+func (t *Tokens) keys(id tokenID) []string {
+	return []string{t.o.Prefix + ":token:" + hex.EncodeToString(id.digest[:])}
+}
+
+// tokenID identifies a token on the server.
+type tokenID struct {
+	digest  [sha256.Size]byte
+	expires time.Time // of a signed token
+}
+
+func (t *Tokens) identify(scope, token string) (id tokenID, err error) {
+	id.digest, id.expires, err = t.o.Signer.Parse(scope, token)
+	return id, err
 }

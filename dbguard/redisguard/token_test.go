@@ -13,8 +13,8 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/dbguard"
-	"github.com/semel-dev/semel/dbguard/guardtest"
 	"github.com/semel-dev/semel/dbguard/redisguard"
+	"github.com/semel-dev/semel/internal/guardtest"
 	"github.com/semel-dev/semel/internal/testserver"
 )
 

@@ -1,5 +1,5 @@
 -- At most one holder: the row is written only where its lease has ended, which
--- is looked at again once the row is locked. While somebody else holds it, this
+-- is checked again once the row is locked. While another transaction holds it, this
 -- reads and writes nothing. An owner that did not hear its answer gets it again.
 --
 -- $1 name  $2 owner  $3 lease in microseconds

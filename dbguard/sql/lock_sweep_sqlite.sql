@@ -1,4 +1,4 @@
--- A name that nobody has locked for so long starts anew, from a fence that is
+-- A name that was not locked for so long starts anew, from a fence that is
 -- the time, and therefore greater than the one forgotten here.
 --
 -- ?1 idle in microseconds  ?2 how many at most
