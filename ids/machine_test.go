@@ -11,8 +11,10 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/ids"
+	"github.com/semel-dev/semel/internal/must"
+	"github.com/semel-dev/semel/operator"
 	"github.com/semel-dev/semel/store/memstore"
-	"github.com/semel-dev/semel/store/storefault"
+	"github.com/semel-dev/semel/store/storetest"
 )
 
 // wrap gives a guard a view of its own of a store that others share.
@@ -104,7 +106,7 @@ func TestMachineLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		inner := memstore.New(nil)
-		store := storefault.Wrap(inner, storefault.Plan{})
+		store := storetest.Break(inner, storetest.Faults{})
 		o := &ids.MachineOptions{Machines: 1, Lease: time.Second}
 		m := lease(t, guard(t, store), o)
 		s := leased(t, m, old())
@@ -154,9 +156,9 @@ func TestMachineTermEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var deaf atomic.Bool
-		store := storefault.Wrap(memstore.New(nil), storefault.Plan{Before: func(op storefault.Op) error {
-			if op.Verb == storefault.Lookup && deaf.Load() {
-				return storefault.ErrInjected
+		store := storetest.Break(memstore.New(nil), storetest.Faults{Before: func(op storetest.Call) error {
+			if op.Verb == "lookup" && deaf.Load() {
+				return storetest.ErrInjected
 			}
 			return nil
 		}})
@@ -258,7 +260,7 @@ func TestMachineHandedOn(t *testing.T) {
 func TestMachineBarred(t *testing.T) {
 	t.Parallel()
 	g := guard(t, memstore.New(nil))
-	if _, err := g.Cancel(t.Context(), semel.Operator{Name: "ops"}, semel.Key{Scope: ids.DefaultMachineScope, Name: "machine-0"}, "is lent to another fleet"); err != nil {
+	if _, err := must.Get(operator.New(g, nil)).Cancel(t.Context(), operator.Identity{Name: "ops"}, semel.Key{Scope: ids.DefaultMachineScope, Name: "machine-0"}, 0, "is lent to another fleet"); err != nil {
 		t.Fatal(err)
 	}
 	for range 8 {
@@ -289,13 +291,13 @@ func TestMachineRefusals(t *testing.T) {
 	if _, err := m.Snowflakes(&ids.SnowflakeOptions{MachineBits: 11}); err == nil {
 		t.Error("a machine has two generators")
 	}
-	broken := guard(t, storefault.Wrap(store, storefault.Plan{Before: func(op storefault.Op) error {
-		if op.Verb == storefault.Lookup {
-			return storefault.ErrInjected
+	broken := guard(t, storetest.Break(store, storetest.Faults{Before: func(op storetest.Call) error {
+		if op.Verb == "lookup" {
+			return storetest.ErrInjected
 		}
 		return nil
 	}}))
-	if m, err := ids.LeaseMachine(t.Context(), broken, nil); !errors.Is(err, storefault.ErrInjected) {
+	if m, err := ids.LeaseMachine(t.Context(), broken, nil); !errors.Is(err, storetest.ErrInjected) {
 		t.Errorf("got %v, %v; want what the store said", m, err)
 	}
 	if broken.LiveClaims() != 0 {

@@ -21,8 +21,8 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/dbguard"
-	"github.com/semel-dev/semel/dialect"
 	"github.com/semel-dev/semel/gateway"
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/outcomelog"
 	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/semelhttp"
@@ -189,9 +189,9 @@ func TestDoors(t *testing.T) {
 		var log lines
 		run(t, &log)
 		events := log.events(t)
-		want := map[string]int{"created": 1, "merged_request": waiting, "replayed": later}
+		want := map[string]int{"created": 1, "merged": waiting, "replayed": later}
 		if door == "dbguard" {
-			want = map[string]int{"created": 1, "returned_existing": waiting + later}
+			want = map[string]int{"created": 1, "returned-existing": waiting + later}
 		}
 		if diff := cmp.Diff(want, count(events)); diff != "" {
 			t.Errorf("%s: outcomes (-want +got):\n%s", door, diff)
@@ -300,7 +300,7 @@ func TestDoorsAgree(t *testing.T) {
 	for _, key := range []string{"a", "b"} {
 		post(t, handler, key)
 	}
-	for i, outcome := range []outcomelog.Outcome{"created", "returned_existing"} {
+	for i, outcome := range []outcomelog.Outcome{"created", "returned-existing"} {
 		inner, outer := told[2*i], told[2*i+1]
 		if inner.Door != outcomelog.Database || outer.Door != outcomelog.Middleware || inner.Key == "" || inner.Key != outer.Key ||
 			inner.Outcome != outcome || outer.Outcome != outcome || outer.Rule != "customer_email" {

@@ -37,5 +37,5 @@ func ExampleNoteFrom() {
 		return a
 	}})).LogAttrs(ctx, slog.LevelInfo, "note", slog.String("outcome", string(outcome)), slog.String("rule", rule), slog.Any("fields", fields))
 	// Output:
-	// msg=note outcome=returned_existing rule=customer_email fields=[email]
+	// msg=note outcome=returned-existing rule=customer_email fields=[email]
 }

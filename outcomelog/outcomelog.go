@@ -8,7 +8,7 @@
 //
 //	create.door  create.outcome     one action that was sent four times
 //	gateway      created            the first time
-//	gateway      merged_request     while the first was running: it got its answer
+//	gateway      merged             while the first was running: it got its answer
 //	gateway      replayed           later
 //	gateway      replayed           later
 //
@@ -33,27 +33,6 @@ const (
 	Middleware Door = "middleware" // package semelhttp in a service
 	Gateway    Door = "gateway"    // the proxy
 	Database   Door = "dbguard"    // a guard in the database
-)
-
-// Outcome is what a request to create something came to.
-type Outcome string
-
-// The outcomes.
-const (
-	// Created: it was done, here and now. The database's guard says so of an
-	// upsert that changed a row, too.
-	Created Outcome = "created"
-	// ReturnedExisting: it was there already, and that was the answer.
-	ReturnedExisting Outcome = "returned_existing"
-	// Rejected: it was not done, and will not be by this request.
-	Rejected Outcome = "rejected"
-	// Replayed: a repetition of a request that had ended, and did nothing.
-	Replayed Outcome = "replayed"
-	// MergedRequest: a repetition that came while the first was running, waited
-	// for it, and got its answer.
-	MergedRequest Outcome = "merged_request"
-	// Unknown: nobody can tell whether it was done.
-	Unknown Outcome = "unknown"
 )
 
 // Event is what became of one request. It is the same at every door; what a
@@ -97,16 +76,7 @@ func (e Event) LogValue() slog.Value {
 // Attr is the event as the attribute "create" of a log line.
 func (e Event) Attr() slog.Attr { return slog.Any("create", e) }
 
-// Level is that of a log line about the event: a warning where nobody can tell
-// what happened.
-func (e Event) Level() slog.Level {
-	if e.Outcome == Unknown {
-		return slog.LevelWarn
-	}
-	return slog.LevelInfo
-}
-
 // To is a sink that writes one line for each event.
 func To(log *slog.Logger) Sink {
-	return func(ctx context.Context, e Event) { log.LogAttrs(ctx, e.Level(), "create", e.Attr()) }
+	return func(ctx context.Context, e Event) { log.LogAttrs(ctx, e.Outcome.Level(), "create", e.Attr()) }
 }
