@@ -1,14 +1,15 @@
 // Command model explores Semel's protocol exhaustively: every order in which
 // hosts, network, store and operator can act, within a stated bound, over the
-// very transition table (internal/machine) on which the guard and memstore run.
-// After every step an onlooker compares what the store answered, what the work
-// did and what callers were told with the promises of docs/guarantees.md, and
-// the first breach is shown as the shortest way to it.
+// very transition table (internal/transition) on which the guard and memstore run.
+// After every step a monitor compares the answers of the store, the effects of the
+// work and the replies to callers with the promises of docs/guarantees.md. The
+// first breach is shown as the shortest way to it.
 //
 //	go run ./internal/model                             every scenario
 //	go run ./internal/model -only clocks                one of them
-//	go run ./internal/model -remove "lapse rule"        what breaks without a line
-//	go run ./internal/model -remove list                the lines
+//
+// `make mutate MUTANT=^model:` takes each line of the table and of the protocol
+// out, and expects a scenario to break a promise.
 //
 // # What a host does
 //
@@ -21,8 +22,8 @@
 //	          └ crash: everything is forgotten, at any instant
 //
 // A request is on its way, then executed by the store in one step, then its
-// reply is on its way; time may pass in between. A request nobody waits for any
-// more is lost or stays under way and arrives whenever it likes. The store is
+// reply is on its way; time may pass in between. An abandoned request is lost, or
+// stays under way and arrives at any time. The store is
 // authoritative; its time passes in ticks. A holder that is held up executes
 // without having looked at its clock.
 //
@@ -32,7 +33,7 @@
 // that made them. Fences are numbered in their order, so that a store never
 // gives one twice is taken for granted here (storetest and the stores' own tests
 // attack it). A store keeps what it has: crashes of the database, failover and
-// what is lost by it are the business of internal/torture and of the stores.
+// what is lost by it are left to internal/prove and the stores.
 // Bodies, bounds of size, ErrFull, dedup mode, answers that are not kept,
 // Detach and MaxRun do not appear; nor do clocks that run faster than the
 // store's, because losing a lease early is the same as doing nothing. Two scopes

@@ -9,7 +9,7 @@ import (
 	"github.com/semel-dev/semel/internal/must"
 )
 
-// found is what an exploration came to.
+// found is the result of an exploration.
 type found struct {
 	states      int
 	transitions int
@@ -29,7 +29,7 @@ type exploration struct {
 	parents []int32
 }
 
-// checkEvery is how many states are expanded between two looks at the context.
+// checkEvery states are expanded between two checks of the context.
 const checkEvery = 1 << 12
 
 // explore looks at every state that can be reached, at most at the given
@@ -88,7 +88,7 @@ func (x *exploration) expand(ctx context.Context, f *found, level []state, first
 	return below
 }
 
-// steps are all that can happen next.
+// steps emits all that can happen next.
 func (m *model) steps(s *state, emit func(step)) {
 	for i := range m.hosts {
 		if i > 0 && s.hosts[i] == s.hosts[i-1] {

@@ -1,8 +1,8 @@
 package main
 
-import "github.com/semel-dev/semel/internal/machine"
+import "github.com/semel-dev/semel/internal/transition"
 
-// step is one thing that can happen, and what is then.
+// step is one event, and the state after it.
 type step struct {
 	next   state
 	who    int // a host, or theStore, or theNetwork
@@ -16,7 +16,7 @@ const (
 	theNetwork = -2
 )
 
-// hostSteps are everything that host i can do or suffer now.
+// hostSteps emits everything that host i can do or suffer now.
 func (m *model) hostSteps(s *state, i int, emit func(step)) {
 	h := &s.hosts[i]
 	if h.phase == idle {
@@ -66,12 +66,12 @@ func (m *model) begin(s *state, i int, emit func(step)) {
 				h := host{role: r, intent: intent, asked: asked + 1, owner: s.newOwner(), steady: driftEvery - 1}
 				switch r {
 				case client:
-					h.send(claiming, claim, 0, machine.Absent)
+					h.send(claiming, claim, 0, transition.Absent)
 				case transactor:
 					h.phase = asking
 				case canceller, completer, releaser, undoer:
 					h.asked = 0
-					h.send(looking, lookup, 0, machine.Absent)
+					h.send(looking, lookup, 0, transition.Absent)
 				}
 				next.hosts[i] = h
 				emit(step{next: next, who: i, says: m.beginning(&h)})
@@ -84,7 +84,7 @@ func (m *model) begin(s *state, i int, emit func(step)) {
 }
 
 // send puts a request on its way.
-func (h *host) send(p phase, v verb, over uint8, to machine.State) {
+func (h *host) send(p phase, v verb, over uint8, to transition.State) {
 	h.phase, h.verb, h.travel, h.over, h.to = p, v, outward, over, to
 	h.age, h.reply = 0, reply{}
 }
@@ -94,7 +94,7 @@ func (h *host) hush() {
 	h.verb, h.travel, h.age, h.reply = noVerb, nowhere, 0, reply{}
 }
 
-// message is what the host's request asks for.
+// message returns the host's request.
 func (h *host) message() message {
 	msg := message{verb: h.verb, intent: h.intent, role: h.role, owner: h.owner, asked: h.asked, fence: h.fence}
 	switch h.verb {
@@ -107,8 +107,8 @@ func (h *host) message() message {
 	return msg
 }
 
-// adrift gives what can become of a request that nobody waits for any more: it
-// is lost, or it comes late, if there is a place for it.
+// adrift emits the fates of an abandoned request: it is lost, or comes late if
+// there is a place for it.
 func (m *model) adrift(s *state, i int, emit func(state, string)) {
 	h := &s.hosts[i]
 	if h.travel != outward {
@@ -178,7 +178,7 @@ func (m *model) timeout(s *state, i int, emit func(step)) {
 			if h.verb == claim {
 				h.age = age // the lease is trusted from the first time it was asked for
 			}
-			if h.verb == commit { // asks the database what became of it
+			if h.verb == commit { // asks the database for its outcome
 				h.hush()
 				h.phase = asking
 			}
@@ -193,14 +193,11 @@ func (m *model) timeout(s *state, i int, emit func(step)) {
 func (m *model) giveUp(s *state, i int) {
 	h := &s.hosts[i]
 	switch {
-	case h.verb == claim && h.role == client && m.without(lineClaimFirst):
-		h.hush()
-		h.phase, h.trust = working, m.lease
 	case h.verb == claim && h.role == client:
 		// The caller hears "unavailable"; the claim is looked for and given back.
 		over := h.over
 		*h = host{role: undoer, intent: h.intent, asked: h.asked, owner: h.owner, steady: h.steady}
-		h.send(looking, lookup, over, machine.Absent)
+		h.send(looking, lookup, over, transition.Absent)
 	case h.verb == renew:
 		h.hush()
 	default:
@@ -208,7 +205,7 @@ func (m *model) giveUp(s *state, i int) {
 	}
 }
 
-// hear is the host's reaction to a reply.
+// hear lets a host react to a reply.
 func (m *model) hear(s *state, i int, emit func(step)) {
 	next := *s
 	h := &next.hosts[i]
@@ -236,7 +233,7 @@ func (m *model) hear(s *state, i int, emit func(step)) {
 		m.decide(s, i, emit)
 	case renew:
 		h.hush()
-		if told.ok && h.trust > 0 { // what is lost stays lost: the work was told to stop
+		if told.ok && h.trust > 0 { // what is lost stays lost: the work has been stopped
 			h.trust = m.trust(m.lease, age)
 		} else {
 			h.trust = 0
@@ -248,32 +245,26 @@ func (m *model) hear(s *state, i int, emit func(step)) {
 	}
 }
 
-// trust is how much longer a lease is relied on of which so much was left when
-// the store answered a request that was made some time ago.
+// trust returns how much longer a lease is relied on, from how much of it was
+// left when the store answered, and the age of that request.
 func (m *model) trust(left, age uint8) uint8 {
-	if m.without(lineTrustFromAsking) {
-		age = 0
-	}
-	if m.without(lineTrustWhatIsLeft) {
-		left = m.lease
-	}
 	spent := int64(m.lease) - int64(left)
-	return ticks(m.table.Trusted(int64(m.lease)) - spent - int64(age))
+	return ticks(transition.Trusted(int64(m.lease)) - spent - int64(age))
 }
 
-// verdict is what an operator's act settles as.
-func (h *host) verdict() machine.State {
+// verdict returns the state that an operator's act settles as.
+func (h *host) verdict() transition.State {
 	switch h.role {
 	case canceller:
-		return machine.Cancelled
+		return transition.Cancelled
 	case completer:
-		return machine.Completed
+		return transition.Completed
 	case client, releaser, undoer, transactor:
 	}
-	return machine.Released
+	return transition.Released
 }
 
-// ended is the end of an attempt: the caller hears how it was settled.
+// ended ends an attempt: the caller hears how it was settled.
 func (m *model) ended(s *state, i int, emit func(step)) {
 	next, h := *s, s.hosts[i]
 	next.hosts[i] = host{}
@@ -281,8 +272,8 @@ func (m *model) ended(s *state, i int, emit func(step)) {
 	switch {
 	case h.role == transactor && !h.reply.ok:
 		next.hosts[i] = host{role: transactor, phase: asking, intent: h.intent, asked: h.asked, owner: h.owner, steady: h.steady}
-		st.next, st.says = next, "was refused at the commit: somebody else's record is there"
-	case h.reply.ok && (h.to == machine.Completed || h.role == transactor):
+		st.next, st.says = next, "is refused at the commit: the record belongs to another attempt"
+	case h.reply.ok && (h.to == transition.Completed || h.role == transactor):
 		st.says = "tells its caller: done"
 		st.breach = h.saysDone()
 	case h.reply.ok:
@@ -291,7 +282,7 @@ func (m *model) ended(s *state, i int, emit func(step)) {
 	emit(st)
 }
 
-// saysDone is promise 7.
+// saysDone checks promise 7.
 func (h *host) saysDone() breach {
 	if h.logged {
 		return breach{}

@@ -17,19 +17,17 @@ import (
 const maxStates = 20_000_000
 
 // run explores and returns the exit code: 1 when a promise is broken or an
-// exploration was cut off, and with -remove when nothing is.
+// exploration was cut off.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("model", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	only := flags.String("only", "", "the scenarios whose names match `regexp`")
-	remove := flags.String("remove", "", "take this `line` out of the protocol and show what breaks; \"all\" for each in turn, \"list\" for their names")
-	asJSON := flags.Bool("json", false, "print what was found as JSON")
 	attempts := flags.Int("attempts", 0, "another bound of attempts than the scenario's")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
-	if *attempts < 0 || flags.NArg() > 0 || (*asJSON && *remove != "") {
-		say(stderr, "-attempts is at least 1, -json does not go with -remove, and there are no arguments but flags\n")
+	if *attempts < 0 || flags.NArg() > 0 {
+		say(stderr, "-attempts is at least 1, and only flags are accepted\n")
 		return 2
 	}
 	matching, err := regexp.Compile(*only)
@@ -37,18 +35,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		say(stderr, "-only: %v\n", err)
 		return 2
 	}
-	var ok bool
-	switch *remove {
-	case "":
-		ok, err = exploreAll(ctx, stdout, matching, *attempts, *asJSON)
-	case "list":
-		for _, r := range removals() {
-			say(stdout, "%-24s breaks promise %-2d in scenario %s\n", r.name, r.promise, r.scenario)
-		}
-		return 0
-	default:
-		ok, err = removeLines(ctx, stdout, *remove)
-	}
+	ok, err := exploreAll(ctx, stdout, matching, *attempts)
 	switch {
 	case err != nil:
 		say(stderr, "%v\n", err)
@@ -60,11 +47,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 // exploreAll explores the scenarios, as many at a time as there are processors.
-func exploreAll(ctx context.Context, out io.Writer, matching *regexp.Regexp, attempts int, asJSON bool) (bool, error) {
-	text := out
-	if asJSON {
-		text = io.Discard
-	}
+func exploreAll(ctx context.Context, out io.Writer, matching *regexp.Regexp, attempts int) (bool, error) {
 	chosen := scenarios()
 	chosen = slices.DeleteFunc(chosen, func(sc scenario) bool { return !matching.MatchString(sc.name) })
 	if len(chosen) == 0 {
@@ -72,8 +55,7 @@ func exploreAll(ctx context.Context, out io.Writer, matching *regexp.Regexp, att
 	}
 	began := time.Now()
 	var wg sync.WaitGroup
-	var mu sync.Mutex // guards text, ok, states and all
-	var all []evidence
+	var mu sync.Mutex // guards out, ok and states
 	ok, states := true, 0
 	seats := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for _, sc := range chosen {
@@ -88,19 +70,16 @@ func exploreAll(ctx context.Context, out io.Writer, matching *regexp.Regexp, att
 			mu.Lock()
 			defer mu.Unlock()
 			states += f.states
-			ok = m.report(text, f) && ok
-			all = append(all, m.evidenceOf(&f))
+			ok = m.report(out, f) && ok
 		})
 	}
 	wg.Wait()
-	if asJSON {
-		return ok, printEvidence(out, all)
-	}
 	say(out, "%d states of %d scenarios in %v\n", states, len(chosen), time.Since(began).Round(time.Second/10))
 	return ok, nil
 }
 
-// report says what an exploration came to, and whether it is well.
+// report prints the result of an exploration, and reports whether every promise was
+// kept.
 func (m *model) report(out io.Writer, f found) bool {
 	say(out, "%s: %s\n  bound: %s\n", m.name, m.says, m.bound())
 	say(out, "  %d states, %d transitions, depth %d, %v: ", f.states, f.transitions, f.depth, f.took.Round(time.Second/10))
@@ -115,41 +94,6 @@ func (m *model) report(out io.Writer, f found) bool {
 	}
 	say(out, "exhausted, every promise kept\n")
 	return true
-}
-
-// removeLines shows, for one line or all of them, what breaks without it.
-func removeLines(ctx context.Context, out io.Writer, name string) (bool, error) {
-	ok, there := true, false
-	for _, r := range removals() {
-		if name != "all" && name != r.name {
-			continue
-		}
-		there = true
-		m, f := r.explore(ctx)
-		say(out, "without \"%s\", in scenario %s (%s):\n", r.name, m.name, m.bound())
-		if f.breach.promise == 0 {
-			say(out, "  nothing breaks in %d states\n", f.states)
-			ok = false
-			continue
-		}
-		m.printPath(out, f.breach, f.path)
-	}
-	if !there {
-		return false, fmt.Errorf("there is no line %q: -remove list names them", name)
-	}
-	return ok, nil
-}
-
-// explore looks for what breaks without the line.
-func (r *removal) explore(ctx context.Context) (*model, found) {
-	m := &model{lacking: r.line}
-	m.table = m.table.Without(r.table)
-	for _, sc := range scenarios() {
-		if sc.name == r.scenario {
-			m.scenario = sc
-		}
-	}
-	return m, m.explore(ctx, maxStates)
 }
 
 func say(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"math/bits"
 
-	"github.com/semel-dev/semel/internal/machine"
+	"github.com/semel-dev/semel/internal/transition"
 )
 
 const (
@@ -13,21 +13,21 @@ const (
 	maxLoose   = 2
 )
 
-// state is everything there is at one instant. All times are what is left of
-// them, in ticks of the store's clock, so that states do not age; fences and
-// owners are numbered from one in their order, so that they do not grow.
+// state is the whole world at one instant. Times count down to their end, in ticks
+// of the store's clock, so that states do not age; fences and owners are numbered
+// from one in their order, so that they do not grow.
 type state struct {
 	records [maxIntents]record
 	watches [maxIntents]watch
 	hosts   [maxHosts]host
 	loose   [maxLoose]message
 	begun   uint8 // attempts
-	last    uint8 // the last fence given; kept only where a path is told
+	last    uint8 // the last fence given; kept only to print a path
 }
 
-// record is what the store holds, expired or not.
+// record is held by the store, expired or not.
 type record struct {
-	state   machine.State
+	state   transition.State
 	fence   uint8
 	owner   uint8
 	attempt uint8 // 1, or 2 for more
@@ -37,7 +37,7 @@ type record struct {
 	expires uint8
 }
 
-// role is what a host's attempt is there for.
+// role is the purpose of a host's attempt.
 type role uint8
 
 const (
@@ -49,7 +49,7 @@ const (
 	transactor      // transaction mode
 )
 
-// phase is where a host's attempt stands.
+// phase is the progress of a host's attempt.
 type phase uint8
 
 const (
@@ -63,7 +63,7 @@ const (
 	open   // transaction mode: has done so
 )
 
-// verb is what a request asks of the store.
+// verb is the store's verb that a request asks for.
 type verb uint8
 
 const (
@@ -75,7 +75,7 @@ const (
 	commit
 )
 
-// travel is where a request is.
+// travel is the position of a request on its way.
 type travel uint8
 
 const (
@@ -84,8 +84,7 @@ const (
 	homeward        // executed; the reply is on its way
 )
 
-// message is a request that nobody waits for any more and that may still
-// reach the store.
+// message is an abandoned request that may still reach the store.
 type message struct {
 	verb   verb
 	intent uint8
@@ -93,14 +92,14 @@ type message struct {
 	owner  uint8
 	asked  uint8
 	fence  uint8 // to take over, or the claim's own
-	to     machine.State
-	denied uint8 // the caller was told that nothing happened
+	to     transition.State
+	denied uint8 // the caller heard that nothing happened
 }
 
-// reply is what the store answered.
+// reply is the store's answer.
 type reply struct {
 	ok      bool // won, renewed, settled, committed
-	state   machine.State
+	state   transition.State
 	lapsed  bool
 	mine    bool  // the record's owner is this attempt
 	first   bool  // it is the record's first claim
@@ -128,7 +127,7 @@ type host struct {
 
 	verb   verb // the request under way, if any
 	travel travel
-	to     machine.State
+	to     transition.State
 	over   uint8 // the fence to take over
 	reply  reply
 }
@@ -150,12 +149,12 @@ func (h *host) key() [25]uint8 {
 	}
 }
 
-// canonical gives one state for all that differ in names only: of hosts, of
+// canonical turns states that differ in names only into one: of hosts, of
 // fences (their order is kept), of owners and of the places of messages.
 func (m *model) canonical(s *state) {
 	s.last = 0
 	for i := range s.records {
-		if r := &s.records[i]; r.expires == 0 && r.state != machine.Absent {
+		if r := &s.records[i]; r.expires == 0 && r.state != transition.Absent {
 			*r = record{state: r.state, whose: r.whose} // no verb sees more of it
 		}
 	}
@@ -179,7 +178,7 @@ func (l *message) key() [7]uint8 {
 	return [...]uint8{uint8(l.verb), l.intent, uint8(l.role), l.asked, l.fence, uint8(l.to), l.denied}
 }
 
-// eachFence calls f with every place where a fence stands.
+// eachFence calls f with every place that holds a fence.
 func (s *state) eachFence(f func(*uint8)) {
 	for i := range s.records {
 		f(&s.records[i].fence)
@@ -219,14 +218,14 @@ func (s *state) rankFences() {
 	})
 }
 
-// newFence is greater than every fence that anything remembers.
+// newFence returns a fence greater than every one that is remembered.
 func (s *state) newFence() uint8 {
 	s.eachFence(func(f *uint8) { s.last = max(s.last, *f) })
 	s.last++
 	return s.last
 }
 
-// eachOwner calls f with every place where an owner stands.
+// eachOwner calls f with every place that holds an owner.
 func (s *state) eachOwner(f func(*uint8)) {
 	for i := range s.hosts {
 		f(&s.hosts[i].owner)

@@ -1,38 +1,30 @@
 package main
 
-import "github.com/semel-dev/semel/internal/machine"
+import "github.com/semel-dev/semel/internal/transition"
 
-// visible is the record as the table sees it now.
-func (m *model) visible(r *record) machine.Record {
-	if r.state == machine.Absent || machine.Reached(0, int64(r.expires)) {
-		return machine.Record{}
+// visible returns the record as the table sees it now.
+func (m *model) visible(r *record) transition.Record {
+	if r.state == transition.Absent || transition.Reached(0, int64(r.expires)) {
+		return transition.Record{}
 	}
-	return machine.Record{
+	return transition.Record{
 		State:  r.state,
-		Lapsed: r.state == machine.Claimed && machine.Reached(0, m.deadlines(r).Lapses),
+		Lapsed: r.state == transition.Claimed && transition.Reached(0, m.deadlines(r).Lapses),
 		Fence:  uint64(r.fence),
 	}
 }
 
 // deadlines of a claimed record; the lease ends one retention before the record.
-func (m *model) deadlines(r *record) machine.Deadlines {
-	return machine.Deadlines{Lapses: int64(r.expires) - int64(m.retention), Expires: int64(r.expires)}
+func (m *model) deadlines(r *record) transition.Deadlines {
+	return transition.Deadlines{Lapses: int64(r.expires) - int64(m.retention), Expires: int64(r.expires)}
 }
 
-// place is where the store keeps the record of an intent.
-func (m *model) place(intent uint8) uint8 {
-	if m.without(lineScope) {
-		return 0
-	}
-	return intent
-}
-
-// execute is one atomic step of the store: what the message asks for happens
-// now. What it says is told in the trace.
+// execute takes one atomic step of the store, as the message asks. The text goes
+// into the trace.
 func (m *model) execute(s *state, msg *message) (reply, string, breach) {
-	r := &s.records[m.place(msg.intent)]
+	r := &s.records[msg.intent]
 	w := &s.watches[msg.intent]
-	if v := m.visible(r); v.State != machine.Absent && r.whose != msg.intent+1 {
+	if v := m.visible(r); v.State != transition.Absent && r.whose != msg.intent+1 {
 		return reply{}, "meets a record of another scope", breach{5, "an attempt met the record of another scope"}
 	}
 	switch msg.verb {
@@ -42,7 +34,7 @@ func (m *model) execute(s *state, msg *message) (reply, string, breach) {
 		read := m.tell(r, msg)
 		return read, "is read", w.read(read.state, read.outcome)
 	case renew:
-		if !m.table.Renew(m.visible(r), uint64(msg.fence)) {
+		if !transition.Renew(m.visible(r), uint64(msg.fence)) {
 			return reply{}, "is refused: lost", breach{}
 		}
 		r.expires = ticks(m.deadlines(r).RenewedAt(0, int64(m.lease)).Expires)
@@ -56,10 +48,10 @@ func (m *model) execute(s *state, msg *message) (reply, string, breach) {
 	return reply{}, "", breach{}
 }
 
-// tell is the record as a reply shows it.
+// tell returns the record as a reply shows it.
 func (m *model) tell(r *record, msg *message) reply {
 	v := m.visible(r)
-	if v.State == machine.Absent {
+	if v.State == transition.Absent {
 		return reply{}
 	}
 	told := reply{
@@ -74,24 +66,24 @@ func (m *model) tell(r *record, msg *message) reply {
 
 func (m *model) executeClaim(s *state, msg *message, r *record, w *watch) (reply, string, breach) {
 	v := m.visible(r)
-	answer := m.table.Claim(v, uint64(msg.fence), r.owner == msg.owner)
+	answer := transition.Claim(v, uint64(msg.fence), r.owner == msg.owner)
 	attempt, says := uint8(1), "is won"
 	switch answer {
-	case machine.Stands:
+	case transition.NotWon:
 		told := m.tell(r, msg)
 		return told, "is not won: there is a record", w.read(told.state, told.outcome)
-	case machine.Repeated:
+	case transition.Repeated:
 		told := m.tell(r, msg)
 		told.ok = true
 		return told, "is won (again: the owner is known)", w.repeated(msg)
-	case machine.TakenOver:
+	case transition.TakenOver:
 		attempt, says = 2, "is won: taken over"
-	case machine.Fresh:
+	case transition.Fresh:
 	}
 	fence := s.newFence()
 	*r = record{
-		state: machine.Claimed, fence: fence, owner: msg.owner, attempt: attempt, asked: msg.asked, whose: msg.intent + 1,
-		expires: ticks(machine.ClaimedAt(0, int64(m.lease), int64(m.retention)).Expires),
+		state: transition.Claimed, fence: fence, owner: msg.owner, attempt: attempt, asked: msg.asked, whose: msg.intent + 1,
+		expires: ticks(transition.ClaimedAt(0, int64(m.lease), int64(m.retention)).Expires),
 	}
 	b := w.won(m, msg, fence)
 	told := m.tell(r, msg)
@@ -101,23 +93,23 @@ func (m *model) executeClaim(s *state, msg *message, r *record, w *watch) (reply
 
 func (m *model) executeSettle(s *state, msg *message, r *record, w *watch) (reply, string, breach) {
 	outcome := uint8(0)
-	if msg.to == machine.Completed {
+	if msg.to == transition.Completed {
 		outcome = msg.fence
 	}
-	switch m.table.Settle(m.visible(r), uint64(msg.fence), msg.to, r.outcome == outcome) {
-	case machine.Nothing:
+	switch transition.Settle(m.visible(r), uint64(msg.fence), msg.to, r.outcome == outcome) {
+	case transition.Nothing:
 		return reply{ok: true}, "changes nothing: it was settled so before", breach{}
-	case machine.Lost:
+	case transition.Lost:
 		return reply{}, "is refused: lost", breach{}
-	case machine.Settled:
+	case transition.Settled:
 		return reply{}, "is refused: settled otherwise", breach{}
-	case machine.Remove:
+	case transition.Remove:
 		*r = record{}
 		return reply{ok: true}, "removes the record", w.settled(m, msg)
-	case machine.Write:
+	case transition.Write:
 	}
 	r.state, r.outcome = msg.to, outcome
-	r.expires = ticks(machine.SettledAt(0, int64(m.retention)))
+	r.expires = ticks(transition.SettledAt(0, int64(m.retention)))
 	b := w.settled(m, msg)
 	s.log(msg)
 	return reply{ok: true}, "is recorded", b
@@ -126,16 +118,16 @@ func (m *model) executeSettle(s *state, msg *message, r *record, w *watch) (repl
 // log marks the host whose outcome the store has now.
 func (s *state) log(msg *message) {
 	for i := range s.hosts {
-		if h := &s.hosts[i]; msg.to == machine.Completed && h.phase != idle && h.fence == msg.fence {
+		if h := &s.hosts[i]; msg.to == transition.Completed && h.phase != idle && h.fence == msg.fence {
 			h.logged = true
 		}
 	}
 }
 
-// storeSteps are what the store does by itself: it sweeps, and time passes.
+// storeSteps emits the store's own steps: it sweeps, and time passes.
 func (m *model) storeSteps(s *state, emit func(step)) {
 	for i := range m.intents {
-		if r := &s.records[i]; r.state != machine.Absent && m.table.Sweepable(0, int64(r.expires)) {
+		if r := &s.records[i]; r.state != transition.Absent && transition.Sweepable(0, int64(r.expires)) {
 			next := *s
 			next.records[i] = record{}
 			emit(step{next: next, who: theStore, says: "sweeps the record of intent " + intentName(uint8(i))})
@@ -178,7 +170,7 @@ func (m *model) ticks(s *state, from int, slow uint8, emit func(step)) {
 	emit(step{next: next, who: theStore, says: says})
 }
 
-// tick is one unit of time by the host's own clock.
+// tick advances the host's own clock by one unit.
 func (h *host) tick(m *model) {
 	h.trust -= min(h.trust, 1)
 	if h.verb == claim || h.verb == renew {
@@ -189,5 +181,5 @@ func (h *host) tick(m *model) {
 	}
 }
 
-// ticks is a time that is left; none is left of one that has passed.
+// ticks returns the time that is left; none is left of one that has passed.
 func ticks(left int64) uint8 { return uint8(max(0, left)) } //nolint:gosec // scenarios keep it below 100.

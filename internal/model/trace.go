@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/machine"
+	"github.com/semel-dev/semel/internal/transition"
 )
 
 func requestNames() [6]string {
@@ -14,8 +14,8 @@ func requestNames() [6]string {
 
 func stateNames() [6]string {
 	return [...]string{
-		machine.Absent: "absent", machine.Claimed: "claimed", machine.Completed: "completed",
-		machine.Released: "released", machine.Unknown: "unknown", machine.Cancelled: "cancelled",
+		transition.Absent: "absent", transition.Claimed: "claimed", transition.Completed: "completed",
+		transition.Released: "released", transition.Unknown: "unknown", transition.Cancelled: "cancelled",
 	}
 }
 
@@ -33,7 +33,7 @@ func hostNames(set uint8) string {
 
 func intentName(i uint8) string { return fmt.Sprint(i + 1) }
 
-// beginning is how an attempt starts, for people.
+// beginning describes the start of an attempt.
 func (m *model) beginning(h *host) string {
 	var s string
 	switch h.role {
@@ -80,7 +80,7 @@ func (m *model) printPath(w io.Writer, b breach, path []step) {
 	}
 }
 
-// describe is the store and the holders at one instant.
+// describe prints the store and the holders at one instant.
 func (m *model) describe(s *state) string {
 	const indent = "               "
 	var b strings.Builder
@@ -113,7 +113,7 @@ func (m *model) describe(s *state) string {
 
 func (m *model) describeRecord(s *state, r *record) string {
 	v := m.visible(r)
-	if v.State == machine.Absent {
+	if v.State == transition.Absent {
 		return "absent"
 	}
 	var b strings.Builder
@@ -128,9 +128,9 @@ func (m *model) describeRecord(s *state, r *record) string {
 	switch left := m.deadlines(r).Lapses; {
 	case v.Lapsed:
 		b.WriteString(", lapsed")
-	case v.State == machine.Claimed:
+	case v.State == transition.Claimed:
 		fmt.Fprintf(&b, ", lapses in %d", left)
-	case v.State == machine.Completed:
+	case v.State == transition.Completed:
 		fmt.Fprintf(&b, ", outcome of fence %d", r.outcome)
 	}
 	fmt.Fprintf(&b, ", forgotten in %d", r.expires)

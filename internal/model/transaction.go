@@ -1,8 +1,8 @@
 package main
 
-import "github.com/semel-dev/semel/internal/machine"
+import "github.com/semel-dev/semel/internal/transition"
 
-// transact is transaction mode: the claim, the effect and the outcome are one
+// transact takes the steps of transaction mode: the claim, the effect and the outcome are one
 // commit of the database that holds the records.
 func (m *model) transact(s *state, i int, emit func(step)) {
 	h := &s.hosts[i]
@@ -12,15 +12,9 @@ func (m *model) transact(s *state, i int, emit func(step)) {
 		if !m.locked(s, i) {
 			m.openTransaction(s, i, emit)
 		}
-	case m.without(lineOneCommit) && !h.done:
-		next := *s
-		next.hosts[i].done = true
-		w := &next.watches[h.intent]
-		w.effects++
-		emit(step{next: next, who: i, says: "commits the business rows by themselves", breach: w.together()})
 	default:
 		next := *s
-		next.hosts[i].send(open, commit, 0, machine.Absent)
+		next.hosts[i].send(open, commit, 0, transition.Absent)
 		emit(step{next: next, who: i, says: "asks to commit business rows and outcome"})
 		next = *s
 		next.hosts[i] = host{}
@@ -29,7 +23,7 @@ func (m *model) transact(s *state, i int, emit func(step)) {
 }
 
 // locked reports whether another transaction works on the intent: the
-// database lets nobody else claim it until that one has ended.
+// database lets no other claim it until that one has ended.
 func (m *model) locked(s *state, i int) bool {
 	intent := s.hosts[i].intent
 	for j := range s.hosts {
@@ -39,7 +33,7 @@ func (m *model) locked(s *state, i int) bool {
 		}
 	}
 	for j := range s.loose {
-		if s.loose[j].verb == commit && s.loose[j].intent == intent && !m.without(lineCommitLock) {
+		if s.loose[j].verb == commit && s.loose[j].intent == intent {
 			return true
 		}
 	}
@@ -47,16 +41,16 @@ func (m *model) locked(s *state, i int) bool {
 }
 
 // openTransaction claims the key inside of a transaction, or meets a record.
-// With a fence from before, it asks what became of a commit.
+// With a fence from before, it asks for the outcome of a commit.
 func (m *model) openTransaction(s *state, i int, emit func(step)) {
 	next := *s
 	h := &next.hosts[i]
 	msg := h.message()
-	r, w := &next.records[m.place(h.intent)], &next.watches[h.intent]
+	r, w := &next.records[h.intent], &next.watches[h.intent]
 	told := m.tell(r, &msg)
-	if m.table.Claim(m.visible(r), 0, false) != machine.Fresh {
+	if transition.Claim(m.visible(r), 0, false) != transition.Fresh {
 		st := step{next: next, who: i, says: "finds a record and tells its caller what it says", breach: w.read(told.state, told.outcome)}
-		if d := m.decision(&told, h.asked); d == machine.Replay && told.outcome == h.fence {
+		if d := m.decision(&told, h.asked); d == transition.Replay && told.outcome == h.fence {
 			st.says = "finds that its commit took place, and tells its caller: done"
 			st.breach = h.saysDone()
 		}
@@ -64,7 +58,7 @@ func (m *model) openTransaction(s *state, i int, emit func(step)) {
 		emit(st)
 		return
 	}
-	if b := w.read(machine.Absent, 0); h.fence != 0 {
+	if b := w.read(transition.Absent, 0); h.fence != 0 {
 		for j := range next.loose {
 			if next.loose[j].verb == commit && next.loose[j].fence == h.fence {
 				next.loose[j].denied = 1
@@ -79,36 +73,34 @@ func (m *model) openTransaction(s *state, i int, emit func(step)) {
 	emit(step{next: next, who: i, says: "claims the key in its transaction"})
 }
 
-// executeCommit is the commit: the record's unique key is the last arbiter.
+// executeCommit commits: the record's unique key is the last arbiter.
 func (m *model) executeCommit(s *state, msg *message, r *record, w *watch) (reply, string, breach) {
-	if m.table.Claim(m.visible(r), 0, false) != machine.Fresh {
+	if transition.Claim(m.visible(r), 0, false) != transition.Fresh {
 		return reply{}, "is refused: a record is there", breach{}
 	}
 	*r = record{
-		state: machine.Completed, fence: msg.fence, owner: msg.owner, attempt: 1, asked: msg.asked,
-		outcome: msg.fence, whose: msg.intent + 1, expires: ticks(machine.SettledAt(0, int64(m.retention))),
+		state: transition.Completed, fence: msg.fence, owner: msg.owner, attempt: 1, asked: msg.asked,
+		outcome: msg.fence, whose: msg.intent + 1, expires: ticks(transition.SettledAt(0, int64(m.retention))),
 	}
 	b := w.won(m, msg, msg.fence)
 	won := *msg
-	won.to = machine.Completed
+	won.to = transition.Completed
 	if again := w.settled(m, &won); b.promise == 0 {
 		b = again
 	}
-	if !m.without(lineOneCommit) {
-		w.effects++
-	}
+	w.effects++
 	s.log(&won)
 	switch {
 	case b.promise != 0:
 	case msg.denied != 0:
-		b = breach{4, "a transaction took place after its caller was told that nothing had happened"}
+		b = breach{4, "a transaction took place after its caller had heard that nothing happened"}
 	default:
 		b = w.together()
 	}
 	return reply{ok: true}, "commits", b
 }
 
-// together is promise 4: the business rows are there exactly when the outcome
+// together checks promise 4: the business rows are there exactly when the outcome
 // is.
 func (w *watch) together() breach {
 	switch {

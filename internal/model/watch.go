@@ -1,6 +1,6 @@
 package main
 
-import "github.com/semel-dev/semel/internal/machine"
+import "github.com/semel-dev/semel/internal/transition"
 
 // breach is a promise of docs/guarantees.md that a step breaks. The zero
 // breach is none.
@@ -9,9 +9,8 @@ type breach struct {
 	says    string
 }
 
-// watch is what an onlooker who sees everything knows of an intent. It is no
-// part of the protocol and never looks at the store's record: it only sees
-// what the store answers and what the work does.
+// watch monitors an intent. It is not part of the protocol and never looks at the
+// store's record: it only sees the store's answers and the effects of the work.
 type watch struct {
 	newest     uint8 // the last fence given for it
 	owner      uint8 // who won it
@@ -25,10 +24,10 @@ type watch struct {
 	downstream uint8 // the greatest fence that the downstream system accepted
 }
 
-// forget is the end of the retention, or of a claim that came to nothing.
+// forget ends the retention, or a claim without effect.
 func (w *watch) forget() { *w = watch{downstream: w.downstream} }
 
-// tick is one unit of the store's time.
+// tick advances the store's time by one unit.
 func (w *watch) tick() {
 	w.live -= min(w.live, 1)
 	if w.keep == 0 {
@@ -71,12 +70,12 @@ func (w *watch) repeated(msg *message) breach {
 	return breach{}
 }
 
-// read is called with what the store tells of the record.
-func (w *watch) read(state machine.State, outcome uint8) breach {
+// read is called with the record that the store returned.
+func (w *watch) read(state transition.State, outcome uint8) breach {
 	switch {
-	case w.recorded != 0 && (state != machine.Completed || outcome != w.recorded):
+	case w.recorded != 0 && (state != transition.Completed || outcome != w.recorded):
 		return breach{2, "the store told something else than the recorded outcome, within the retention"}
-	case w.cancelled && state != machine.Cancelled:
+	case w.cancelled && state != transition.Cancelled:
 		return breach{3, "the store forgot within the retention that the intent was cancelled"}
 	}
 	return breach{}
@@ -97,19 +96,19 @@ func (w *watch) settled(m *model, msg *message) breach {
 	switch {
 	case msg.fence != w.newest:
 		return breach{1, "a former holder's settlement changed the record"}
-	case msg.to == machine.Released && msg.role != releaser && m.onUnknown != rerun && w.effects > 0:
+	case msg.to == transition.Released && msg.role != releaser && m.onUnknown != rerun && w.effects > 0:
 		return breach{3, "an intent was released although it was executed"}
-	case msg.to == machine.Released:
+	case msg.to == transition.Released:
 		w.forget()
 		return breach{}
 	}
 	w.live, w.keep = 0, m.retention
 	switch msg.to {
-	case machine.Completed:
+	case transition.Completed:
 		w.recorded = msg.fence
-	case machine.Cancelled:
+	case transition.Cancelled:
 		w.cancelled = true
-	case machine.Absent, machine.Claimed, machine.Released, machine.Unknown:
+	case transition.Absent, transition.Claimed, transition.Released, transition.Unknown:
 	}
 	return breach{}
 }

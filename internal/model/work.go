@@ -1,8 +1,8 @@
 package main
 
-import "github.com/semel-dev/semel/internal/machine"
+import "github.com/semel-dev/semel/internal/transition"
 
-// work is what a holder does that runs.
+// work emits the steps of a running holder.
 func (m *model) work(s *state, i int, emit func(step)) {
 	h := &s.hosts[i]
 	if !h.done && h.trust > 0 {
@@ -15,17 +15,13 @@ func (m *model) work(s *state, i int, emit func(step)) {
 	}
 	m.beat(s, i, emit)
 	switch {
-	case h.done && m.without(lineRecordFirst):
-		next := *s
-		next.hosts[i].to = machine.Completed
-		emit(step{next: next, who: i, says: "tells its caller: done", breach: h.saysDone()})
 	case h.done:
-		m.settles(s, i, machine.Completed, emit)
-		m.settles(s, i, machine.Unknown, emit) // it lost the answer of the work
+		m.settles(s, i, transition.Completed, emit)
+		m.settles(s, i, transition.Unknown, emit) // it lost the answer of the work
 	case h.trust > 0:
-		m.settles(s, i, machine.Released, emit)
+		m.settles(s, i, transition.Released, emit)
 	default:
-		m.settles(s, i, machine.Unknown, emit)
+		m.settles(s, i, transition.Unknown, emit)
 	}
 }
 
@@ -42,7 +38,7 @@ func (m *model) effect(s *state, i int, says string, emit func(step)) {
 	next := *s
 	h := &next.hosts[i]
 	w := &next.watches[h.intent]
-	if m.downstream && h.fence < w.downstream && !m.without(lineDownstream) {
+	if m.downstream && h.fence < w.downstream {
 		h.paused, h.trust = false, 0
 		emit(step{next: next, who: i, says: "is refused downstream: its fence is stale"})
 		return
@@ -52,20 +48,20 @@ func (m *model) effect(s *state, i int, says string, emit func(step)) {
 	emit(step{next: next, who: i, says: says, breach: b})
 }
 
-// beat is the heartbeat.
+// beat emits the steps of the heartbeat.
 func (m *model) beat(s *state, i int, emit func(step)) {
 	h := &s.hosts[i]
 	if !m.renews || h.verb != noVerb || h.trust == 0 || h.fence == 0 {
 		return
 	}
 	next := *s
-	next.hosts[i].send(h.phase, renew, 0, machine.Absent)
+	next.hosts[i].send(h.phase, renew, 0, transition.Absent)
 	emit(step{next: next, who: i, says: "asks to renew its lease"})
 }
 
 // settles stops the heartbeat, whatever became of its last request, and
 // settles.
-func (m *model) settles(s *state, i int, to machine.State, emit func(step)) {
+func (m *model) settles(s *state, i int, to transition.State, emit func(step)) {
 	m.adrift(s, i, func(next state, fate string) {
 		h := &next.hosts[i]
 		says := "settles as " + stateNames()[to]
@@ -78,22 +74,22 @@ func (m *model) settles(s *state, i int, to machine.State, emit func(step)) {
 	})
 }
 
-// find is the answer of a policy's Reconcile function, which tells the truth
+// find gives the answer of a policy's Reconcile function, which tells the truth
 // or nothing: "it did not happen" only when it cannot happen any more either.
 func (m *model) find(s *state, i int, emit func(step)) {
 	h := &s.hosts[i]
 	m.beat(s, i, emit)
 	if s.watches[h.intent].effects > 0 {
-		m.settles(s, i, machine.Completed, emit)
+		m.settles(s, i, transition.Completed, emit)
 	} else if !s.mayStillHappen(i) {
 		next := *s
 		next.hosts[i].phase = working
 		emit(step{next: next, who: i, says: "finds out that it did not happen"})
 	}
-	m.settles(s, i, machine.Unknown, emit)
+	m.settles(s, i, transition.Unknown, emit)
 }
 
-// mayStillHappen reports whether somebody else is about to execute the intent
+// mayStillHappen reports whether another attempt is about to execute the intent
 // of host i.
 func (s *state) mayStillHappen(i int) bool {
 	for j := range s.hosts {

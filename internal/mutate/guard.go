@@ -2,8 +2,8 @@ package main
 
 import "github.com/semel-dev/semel/internal/testserver/dbserver"
 
-// guards are the mechanisms of package dbguard, the rules file and ids. Promises D1 to D20 stand in the mechanism, each
-// beside the one of the ten that it keeps for an application's own rows.
+// guards are the mechanisms of package dbguard, the rules file and ids. Each names one of the promises D1 to D20,
+// and counts for the one of the ten that it keeps for an application's own rows.
 func guards() []mutant {
 	const (
 		postgres = dbserver.EnvPostgres
@@ -23,7 +23,7 @@ func guards() []mutant {
 			`add(" AND " + version + " = ").value(c.Version)`, `add(" AND " + version + " >= ").value(0)`, "", "TestVersionTellsApart/sqlite"),
 		of("a row that is locked is locked (D7)", 1, "rowlock.go",
 			"		forUpdate(how).first(ctx, tx, &one)", "		first(ctx, tx, &one)", postgres, "TestLockRowHeld"),
-		of("a lock is taken when nobody holds it (D10)", 1, "sql/lock_acquire_sqlite.sql",
+		of("only a free lock is taken (D10)", 1, "sql/lock_acquire_sqlite.sql",
 			"WHERE l.lease_until_us <= {{now}} OR l.owner = excluded.owner", "WHERE true", "", "TestLockTable/sqlite"),
 		of("a lock is renewed by its owner (D10)", 1, "sql/lock_renew.sql",
 			"AND owner = {{3}} AND", "AND {{3}} IS NOT NULL AND", "", "TestLockTable/sqlite"),

@@ -8,8 +8,8 @@ import (
 
 // The files of the transition table.
 const (
-	verbs     = "internal/machine/verbs.go"
-	decisions = "internal/machine/decision.go"
+	verbs     = "internal/transition/verbs.go"
+	decisions = "internal/transition/decision.go"
 )
 
 // mutant is a mechanism, and how it is removed.
@@ -23,8 +23,14 @@ type mutant struct {
 	server    string   // the variable of the server that the tests need, or ""
 }
 
+// removed returns a mutant that tests notice without a server.
+func removed(mechanism string, promise int, file, old, with, pkg string, tests ...string) mutant {
+	return mutant{mechanism, promise, file, old, with, pkg, tests, ""}
+}
+
 func mutants() []mutant {
-	return slices.Concat(fences(), claims(), outcomes(), unknowns(), answered(), transactions(), walls(), replies(), bounds(), clocks(), unreachable(), formTokens(), formPages(), guards(), checks())
+	return slices.Concat(transitions(), protocol(), fences(), claims(), outcomes(), unknowns(), answered(), transactions(), walls(), replies(), bounds(), costs(), detached(), wires(),
+		clocks(), unreachable(), formTokens(), formPages(), formVisitors(), signIns(), questions(), guards(), servers(), checks())
 }
 
 // fences are the comparisons in the stores (promise 1).
@@ -36,13 +42,13 @@ func fences() []mutant {
 		return mutant{store + ": the fence of " + what, 1, "store/" + store + "/" + file, old, with, "store/" + store, tests, server}
 	}
 	return []mutant{
-		{"table: the fence of Settle", 1, verbs, ", rec.Fence != fence && !t.lacks(LineSettleFence):", ":", "store/memstore", settle, ""},
-		{"table: the fence of Renew", 1, verbs, " && (rec.Fence == fence || t.lacks(LineRenewFence))", "", "store/memstore", renew, ""},
-		of("sqlitestore", "Settle", "sql/settle.sql", "WHERE fence = ?1 AND", "WHERE ?1 IS NOT NULL AND", settle, ""),
-		of("sqlitestore", "Settle as released", "sql/release.sql", "fence = ?1", "?1 IS NOT NULL", settle, ""),
-		of("sqlitestore", "Renew", "sql/renew.sql", "WHERE fence = ?1 AND", "WHERE ?1 IS NOT NULL AND", renew, ""),
+		{"table: the fence of Settle", 1, verbs, ", rec.Fence != fence:", ":", "store/memstore", settle, ""},
+		{"table: the fence of Renew", 1, verbs, " && rec.Fence == fence\n", "\n", "store/memstore", renew, ""},
+		of("sqlitestore", "Settle", "internal/table/sql/settle.sql", "WHERE fence = ?1 AND", "WHERE ?1 IS NOT NULL AND", settle, ""),
+		of("sqlitestore", "Settle as released", "internal/table/sql/release.sql", "fence = ?1", "?1 IS NOT NULL", settle, ""),
+		of("sqlitestore", "Renew", "internal/table/sql/renew.sql", "WHERE fence = ?1 AND", "WHERE ?1 IS NOT NULL AND", renew, ""),
 		of("pgstore", "Settle", "sql/settle.sql", "AND r.fence = $2::bigint", "AND $2::bigint IS NOT NULL", settle, dbserver.EnvPostgres),
-		of("pgstore", "SettleBatch", "sql/settle_batch.sql", "AND r.fence = i.fence", "AND i.fence IS NOT NULL", batch, dbserver.EnvPostgres),
+		of("pgstore", "SettleBatch", "sql/settle_batch.sql", "AND r.fence + 0 = i.fence", "AND i.fence IS NOT NULL", batch, dbserver.EnvPostgres),
 		of("pgstore", "Renew", "sql/renew.sql", "AND r.fence = $2::bigint", "AND $2::bigint IS NOT NULL", renew, dbserver.EnvPostgres),
 		of("mysqlstore", "Settle", "sql/settle.sql", "WHERE fence = ? AND", "WHERE ? IS NOT NULL AND", settle, dbserver.EnvMySQL),
 		of("mysqlstore", "Renew", "sql/renew.sql", "WHERE fence = ? AND", "WHERE ? IS NOT NULL AND", renew, dbserver.EnvMySQL),
@@ -61,7 +67,7 @@ func claims() []mutant {
 			"",
 		},
 		{
-			"table: a live claim is not taken over", 1, verbs, "rec.State == Claimed && (rec.Lapsed || t.lacks(LineLapse))", "rec.State == Claimed",
+			"table: a live claim is not taken over", 1, verbs, "r.State == Claimed && r.Lapsed", "r.State == Claimed",
 			"store/memstore",
 			[]string{"TestStore/claim/takeover-live"},
 			"",
@@ -73,7 +79,7 @@ func claims() []mutant {
 			"",
 		},
 		{
-			"sqlitestore: a takeover names the fence it saw", 1, "store/sqlitestore/sql/claim.sql", "OR (fence = ?11 AND", "OR (?11 <> 0 AND",
+			"sqlitestore: a takeover names the fence it saw", 1, "store/sqlitestore/internal/table/sql/claim.sql", "OR (fence = ?11 AND", "OR (?11 <> 0 AND",
 			"store/sqlitestore",
 			[]string{"TestStore/claim/takeover-stale"},
 			"",
@@ -98,7 +104,7 @@ func claims() []mutant {
 func outcomes() []mutant {
 	return []mutant{
 		{
-			"an outcome is kept for the retention", 2, "claim.go", "s.Retention = c.guard.policy.retention(s.State)", "s.Retention = time.Millisecond",
+			"an outcome is kept for the retention", 2, "claim.go", "s.Retention = cmp.Or(s.Retention, c.guard.policy.retention(s.State))", "s.Retention = cmp.Or(s.Retention, time.Millisecond)",
 			".",
 			[]string{"TestBeginReplaysTheFirstOutcomeUntilRetentionEnds"},
 			"",
@@ -110,13 +116,13 @@ func outcomes() []mutant {
 			"",
 		},
 		{
-			"memstore: what has expired is absent", 2, "store/memstore/memstore.go", "if e == nil || machine.Reached(now, e.expires) {", "if e == nil || machine.Reached(0, 1) {",
+			"memstore: what has expired is absent", 2, "store/memstore/memstore.go", "if e == nil || transition.Reached(now, e.expires) {", "if e == nil || transition.Reached(0, 1) {",
 			"store/memstore",
 			[]string{"TestStore/settle/absent", "TestStore/renew/lapsed", "TestStore/expiry/takeover-absent", "TestStore/model/sequences"},
 			"",
 		},
 		{
-			"a released intent keeps nothing (401, 429, …)", 2, "semelhttp/header.go", "http.StatusLocked, http.StatusTooEarly, http.StatusTooManyRequests:", "http.StatusLocked:",
+			"a released intent keeps nothing (401, 429, …)", 2, "semelhttp/header.go", "http.StatusTooManyRequests, statusLoginTimeout,", "statusLoginTimeout,",
 			"semelhttp",
 			[]string{"TestStatuses"},
 			"",
@@ -166,7 +172,7 @@ func unknowns() []mutant {
 			"",
 		},
 		{
-			"on_5xx: unknown", 3, "semelhttp/execution.go", "case failed && on5xx == UnknownOn5xx:", "case false:",
+			"on_5xx: unknown", 3, "semelhttp/execution.go", "case failed && on5xx == UnknownOn5xx, ", "case ",
 			"semelhttp",
 			[]string{"TestOn5xx"},
 			"",
@@ -196,18 +202,11 @@ func unknowns() []mutant {
 
 // answered holds what was executed, or decided by hand, to that (promise 3).
 func answered() []mutant {
-	return []mutant{
+	return append(verdicts(), []mutant{
 		{
-			"what is reconciled in the background is taken over first", 3, "unattended.go", "if s.err != nil || !s.won {", "if s.err != nil {",
+			"what is reconciled in the background is taken over first", 3, "seize.go", "if s.err != nil || !s.won {", "if s.err != nil {",
 			".",
 			[]string{"TestReconcileUnknownOnce"},
-			"",
-		},
-		{
-			"a verdict takes effect after its entry in the audit trail", 3, "operator.go",
-			"if err := g.core.writeAudit(ctx, entry); err != nil {", "if _ = g.core.writeAudit(ctx, entry); err != nil {",
-			".",
-			[]string{"TestNoVerdictWithoutAnEntry"},
 			"",
 		},
 		{
@@ -217,7 +216,7 @@ func answered() []mutant {
 			[]string{"TestSealedOutcomeWithoutItsKey"},
 			"",
 		},
-	}
+	}...)
 }
 
 // transactions take rows and outcome together (promise 4).
@@ -230,7 +229,7 @@ func transactions() []mutant {
 			"",
 		},
 		{
-			"a 5xx answer that is stored leaves no rows", 4, "semelhttp/transaction.go", "capture.status >= http.StatusInternalServerError", "capture.status > 10*http.StatusInternalServerError",
+			"a 5xx answer that is stored leaves no rows", 4, "semelhttp/execution.go", "run.tx.failed = c.status >= http.StatusInternalServerError", "run.tx.failed = false",
 			"semelhttp",
 			[]string{"TestTransaction"},
 			"",
@@ -242,7 +241,7 @@ func transactions() []mutant {
 			"",
 		},
 		{
-			"the answer waits for the commit", 4, "semelhttp/execution.go", "		case run.tx != nil:\n			run.commit()\n", "		case run.tx != nil:\n			c.send(run.m.words.executed)\n			run.settleAnswer()\n",
+			"the answer waits for the commit", 4, "semelhttp/execution.go", "		case c.held:\n			return run.commit()\n", "		case c.held:\n			c.send(run.m.words.executed)\n			run.settleAnswer()\n",
 			"semelhttp",
 			[]string{"TestCommitFails"},
 			"",
@@ -250,7 +249,7 @@ func transactions() []mutant {
 	}
 }
 
-// walls stand between scopes and requests (promises 5 and 6).
+// walls separate scopes and requests (promises 5 and 6).
 func walls() []mutant {
 	return []mutant{
 		{
@@ -290,7 +289,7 @@ func walls() []mutant {
 			"",
 		},
 		{
-			"a mismatch is refused", 6, decisions, "case !m.Asked && !t.lacks(LineFingerprint):", "case false:",
+			"a mismatch is refused", 6, decisions, "case !m.Asked:", "case false:",
 			".",
 			[]string{"TestBeginRefusesAnotherFingerprint"},
 			"",
@@ -320,7 +319,7 @@ func replies() []mutant {
 			"",
 		},
 		{
-			"an answer that is not recorded says so", 7, "semelhttp/execution.go", "	run.decision.Outcome, run.decision.Err = OutcomeNotStored, err\n	return false", "	return true",
+			"an answer that is not recorded says so", 7, "semelhttp/execution.go", "	run.outcome, run.err = outcomelog.NotStored, err\n	return false", "	return true",
 			"semelhttp",
 			[]string{"TestNotStored"},
 			"",
@@ -344,19 +343,19 @@ func replies() []mutant {
 func bounds() []mutant {
 	return []mutant{
 		{
-			"waiters per key", 8, "waiters.go", " || (room != nil && room.n >= w.perKey)", "",
+			"waiters per key", 8, "internal/waiting/rooms.go", " || (room != nil && room.n >= r.perKey)", "",
 			".",
 			[]string{"TestBeginBoundsWaiters"},
 			"",
 		},
 		{
-			"waiters per scope", 8, "waiters.go", " || w.byScope[scope] >= w.perScope", "",
+			"waiters per scope", 8, "internal/waiting/rooms.go", " || r.byScope[scope] >= r.perScope", "",
 			".",
 			[]string{"TestBeginBoundsWaiters"},
 			"",
 		},
 		{
-			"waiters in all", 8, "waiters.go", "int(w.count.Load()) >= w.total || ", "",
+			"waiters in all", 8, "internal/waiting/rooms.go", "int(r.count.Load()) >= r.total || ", "",
 			".",
 			[]string{"TestBeginBoundsWaiters"},
 			"",
@@ -368,13 +367,13 @@ func bounds() []mutant {
 			"",
 		},
 		{
-			"live claims of one scope", 8, "quota.go", "if n >= q.most {", "if false {",
+			"live claims of one scope", 8, "internal/quota/quota.go", "if n >= q.Most {", "if false {",
 			".",
 			[]string{"TestLiveClaimsPerScope"},
 			"",
 		},
 		{
-			"records of one scope", 8, "quota.go", "if w.total >= q.most {", "if false {",
+			"records of one scope", 8, "internal/quota/quota.go", "if w.total >= q.Most {", "if false {",
 			".",
 			[]string{"TestRecordsPerScope"},
 			"",
@@ -410,7 +409,7 @@ func bounds() []mutant {
 func clocks() []mutant {
 	return []mutant{
 		{
-			"a tenth of the lease is a margin", 9, "internal/machine/record.go", "return lease - lease/10", "return lease",
+			"a tenth of the lease is a margin", 9, "internal/transition/record.go", "return lease - lease/10", "return lease",
 			".",
 			[]string{"TestLeaseIsTrustedFromTheStartOfTheCall", "TestClocksThatRunAtOtherSpeeds"},
 			"",
@@ -446,19 +445,19 @@ func clocks() []mutant {
 func unreachable() []mutant {
 	return []mutant{
 		{
-			"a silent store is given up", 10, "verbcontext.go", "context.WithDeadline(v.parent, v.until)", "context.WithCancel(v.parent)",
+			"a silent store is given up", 10, "internal/waiting/bound.go", "context.WithDeadline(v.parent, v.until)", "context.WithCancel(v.parent)",
 			".",
 			[]string{"TestHangingStore"},
 			"",
 		},
 		{
-			"fail-open is an option", 10, "semelhttp/exchange.go", "case m.set.FailOpen && unreachable(err):", "case unreachable(err):",
+			"fail-open is an option", 10, "semelhttp/handler.go", "case m.set.FailOpen && unreachable(err):", "case unreachable(err):",
 			"semelhttp",
 			[]string{"TestStoreDown"},
 			"",
 		},
 		{
-			"fail-open not past a record that was told of", 10, "semelhttp/exchange.go", " && e.Record == nil", " && e != nil",
+			"fail-open not past a record that the store returned", 10, "semelhttp/exchange.go", " && e.Record == nil", " && e != nil",
 			"semelhttp",
 			[]string{"TestFailOpenKnowsTheRecord"},
 			"",

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,7 +26,7 @@ func TestMutantsAreFound(t *testing.T) {
 			t.Errorf("%s: its text is in %s %d times, %v; want once, and another text in its place", m.mechanism, m.file, n, err)
 		}
 		if m.promise < 1 || m.promise > 10 {
-			t.Errorf("%s: there is no promise %d", m.mechanism, m.promise)
+			t.Errorf("%s: promise %d does not exist", m.mechanism, m.promise)
 		}
 		for _, name := range m.tests {
 			first, _, _ := strings.Cut(name, "/")
@@ -52,6 +53,20 @@ func declared(t *testing.T, dir, test string) bool {
 		}
 	}
 	return false
+}
+
+// TestTableIsComplete: the table of the guarantees has a row for each mutant.
+func TestTableIsComplete(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/guarantees.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range mutants() {
+		if row := fmt.Sprintf("\n| %s | %d | `%s` | `Test", m.mechanism, m.promise, m.file); !strings.Contains(string(page), row) {
+			t.Errorf("docs/guarantees.md has no row %q (run make mutate, and copy what it prints)", strings.TrimSpace(row))
+		}
+	}
 }
 
 // TestDriftIsLoud: a text that is not there, or is there twice, is an error.
@@ -85,7 +100,7 @@ func TestDriftIsLoud(t *testing.T) {
 // TestUsage: what makes no sense, or would prove nothing, is refused.
 func TestUsage(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"-only", "("}, {"-only", "no such mechanism"}, {"-workers", "0"}, {"claims"}} {
+	for _, args := range [][]string{{"-only", "("}, {"-only", "no such mechanism"}, {"-workers", "0"}, {"-sample", "-1"}, {"claims"}} {
 		var said bytes.Buffer
 		if code := run(t.Context(), args, &said, &said); code < 2 || said.Len() == 0 {
 			t.Errorf("%v: exit code %d and %q, want a refusal", args, code, said.String())

@@ -6,23 +6,27 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"regexp"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/semel-dev/semel/internal/testserver/dbserver"
 )
 
-// settings are what the flags say.
+// settings hold the flags.
 type settings struct {
 	only    *regexp.Regexp
+	sample  int
+	seed    uint64
 	workers int
 	log     io.Writer
 }
 
-// result is what became of a mutant.
+// result describes how one mutant fared.
 type result struct {
 	mutant mutant
 	failed []string // the tests that noticed
@@ -38,6 +42,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.SetOutput(stderr)
 	s := &settings{log: stderr}
 	only := flags.String("only", ".", "try the mutants whose mechanism, file or promise (as \"promise 5\") matches this expression")
+	flags.IntVar(&s.sample, "sample", 0, "try so many of them, chosen at random (default: all)")
+	flags.Uint64Var(&s.seed, "seed", uint64(time.Now().UnixNano()), "of the choice")
 	flags.IntVar(&s.workers, "workers", 2, "mutants at a time")
 	if err := flags.Parse(args); err != nil {
 		return 2
@@ -47,8 +53,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		say(stderr, "mutate: -only: %v\n", err)
 		return 2
 	}
-	if s.workers < 1 || flags.NArg() > 0 {
-		say(stderr, "mutate: -workers is at least 1, and there are no arguments but flags\n")
+	if s.workers < 1 || s.sample < 0 || flags.NArg() > 0 {
+		say(stderr, "mutate: -workers is at least 1, -sample at least 0, and only flags are accepted\n")
 		return 2
 	}
 	began := time.Now()
@@ -57,8 +63,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		say(stderr, "mutate: %v\n", err)
 		return 3
 	}
+	noticed, skipped := 0, 0
 	code := 0
 	for _, r := range results {
+		switch {
+		case r.absent != "":
+			skipped++
+		case r.err == nil:
+			noticed++
+		}
 		if r.err != nil {
 			say(stdout, "%s (%s): %v\n", r.mutant.mechanism, r.mutant.file, r.err)
 			code = 1
@@ -68,12 +81,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 	}
 	printResults(stdout, results)
-	say(stdout, "%d mutants in %v\n", len(results), time.Since(began).Round(time.Second))
+	say(stdout, "%d mutants in %v: %d noticed, %d not, %d skipped\n",
+		len(results), time.Since(began).Round(time.Second), noticed, len(results)-noticed-skipped, skipped)
 	return code
 }
 
-// try copies the tree once for every worker, looks whether the named tests pass
-// as the code stands, and then tries the mutants.
+// try copies the tree once for every worker, checks that the named tests pass
+// without a mutant, and then tries the mutants.
 func (s *settings) try(ctx context.Context) (results []result, err error) {
 	for _, m := range mutants() {
 		if s.only.MatchString(m.mechanism) || s.only.MatchString(m.file) || s.only.MatchString(fmt.Sprint("promise ", m.promise, ".")) {
@@ -82,6 +96,12 @@ func (s *settings) try(ctx context.Context) (results []result, err error) {
 	}
 	if len(results) == 0 {
 		return nil, fmt.Errorf("no mutant matches -only %s", s.only)
+	}
+	if s.sample > 0 && s.sample < len(results) {
+		say(s.log, "%d of %d mutants (repeat with -sample %d -seed %d)\n", s.sample, len(results), s.sample, s.seed)
+		random := rand.New(rand.NewPCG(s.seed, 0)) //nolint:gosec // a choice, not a secret.
+		random.Shuffle(len(results), func(i, j int) { results[i], results[j] = results[j], results[i] })
+		results = results[:s.sample]
 	}
 	dir, err := os.MkdirTemp("", "semel-mutate-")
 	if err != nil {
@@ -98,12 +118,13 @@ func (s *settings) try(ctx context.Context) (results []result, err error) {
 		return nil, err
 	}
 	next := make(chan *result)
+	var tried atomic.Int64
 	var workers sync.WaitGroup
 	for _, t := range trees {
 		workers.Go(func() {
 			for r := range next {
 				r.try(ctx, t)
-				say(s.log, "%s: %s\n", r.mutant.mechanism, r.verdict())
+				say(s.log, "%d/%d %s: %s\n", tried.Add(1), len(results), r.mutant.mechanism, r.verdict())
 			}
 		})
 	}
@@ -117,8 +138,8 @@ func (s *settings) try(ctx context.Context) (results []result, err error) {
 	return results, ctx.Err()
 }
 
-// baseline runs the named tests on the code as it stands: a test that fails
-// anyway notices nothing.
+// baseline runs the named tests without a mutant: a test that fails anyway
+// notices nothing.
 func (s *settings) baseline(ctx context.Context, t *tree, results []result) error {
 	tests := map[string][]string{}
 	for _, r := range results {
@@ -126,7 +147,7 @@ func (s *settings) baseline(ctx context.Context, t *tree, results []result) erro
 			tests[r.mutant.pkg] = append(tests[r.mutant.pkg], r.mutant.tests...)
 		}
 	}
-	say(s.log, "the named tests on the code as it stands …\n")
+	say(s.log, "the named tests without a mutant …\n")
 	for pkg, names := range tests {
 		binary, err := t.build(ctx, pkg)
 		if err != nil {

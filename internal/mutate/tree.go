@@ -70,7 +70,7 @@ func (t *tree) replace(file, old, with string) (undo func() error, err error) {
 		return nil, err
 	}
 	if n := strings.Count(string(before), old); n != 1 {
-		return nil, fmt.Errorf("DRIFTED: the text is in %s %d times, want once; mend internal/mutate/mutants.go:\n%s", file, n, old)
+		return nil, fmt.Errorf("DRIFTED: the text is in %s %d times, want once; fix its row in internal/mutate:\n%s", file, n, old)
 	}
 	put := func(text []byte) error { return os.WriteFile(path, text, 0o600) } //nolint:gosec // into the copy.
 	return func() error { return put(before) }, put(bytes.Replace(before, []byte(old), []byte(with), 1))
@@ -103,7 +103,7 @@ func (t *tree) test(ctx context.Context, pkg, binary, name string) (output strin
 // ran reports whether the test ran, and passed.
 func ran(output, name string) bool { return strings.Contains(output, "--- PASS: "+name+" (") }
 
-// failures are the test and those of its parts that failed, the smallest first.
+// failures returns the test and those of its parts that failed, the smallest first.
 func failures(output, name string) []string {
 	var found []string
 	for _, match := range regexp.MustCompile(`(?m)^ *--- FAIL: (Test\S+) \(`).FindAllStringSubmatch(output, -1) {

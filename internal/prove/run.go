@@ -1,121 +1,171 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
-	"strings"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sync"
 	"time"
 
-	pretty "github.com/jedib0t/go-pretty/v6/table"
+	"github.com/semel-dev/semel/internal/testserver/dbserver"
 )
 
-// program is an attack that is a program of its own and prints evidence.
-type program struct {
-	kind string
-	args []string
+// settings hold the flags.
+type settings struct {
+	total time.Duration
+	seed  uint64
+	only  *regexp.Regexp
+	out   string
 }
 
-// run attacks and returns the exit code: 1 when a promise was broken or not
-// attacked, 3 when something could not be run at all.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+func parse(args []string, stderr io.Writer) (*settings, error) {
+	s := &settings{}
 	flags := flag.NewFlagSet("prove", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	long := flags.Duration("for", time.Minute, "how long the histories, and then the torture, go on")
+	flags.DurationVar(&s.total, "for", time.Minute, "how long all scenarios take together, without starting servers and judging")
+	flags.Uint64Var(&s.seed, "seed", uint64(time.Now().UnixNano()), "of the random steps and instants; these repeat, races do not")
+	flags.StringVar(&s.out, "out", "", "the folder for histories that break a promise (default: a new one)")
+	only := flags.String("only", ".", "play the scenarios that match this expression, such as postgres, ^clock/ or gateway/redis")
 	if err := flags.Parse(args); err != nil {
-		return 2
-	}
-	if *long <= 0 || flags.NArg() > 0 {
-		say(stderr, "prove: -for is longer than nothing, and there are no arguments but flags\n")
-		return 2
-	}
-	g, err := readGuarantees(guaranteesFile)
-	if err != nil {
-		say(stderr, "prove: %v (start it from the repository's root)\n", err)
-		return 3
-	}
-	var all []evidence
-	code := 0
-	for _, p := range []program{
-		{"model", []string{"./internal/model", "-json"}},
-		{"histories", []string{"./internal/histories", "-json", "-for", long.String()}},
-		{"torture", []string{"./internal/torture", "-json", "-for", long.String()}},
-	} {
-		say(stderr, "prove: %s …\n", p.kind)
-		found, err := p.run(ctx, stderr)
-		if err != nil {
-			say(stderr, "prove: %s: %v\n", p.kind, err)
-			code = 3
-		}
-		all = append(all, found...)
-	}
-	say(stderr, "prove: tests …\n")
-	found, err := runTests(ctx, g, stderr)
-	if err != nil {
-		say(stderr, "prove: tests: %v\n", err)
-		code = 3
-	}
-	lines := sum(append(all, found...), g.titles)
-	printLines(stdout, lines)
-	for i := range lines {
-		for _, attack := range lines[i].broken {
-			say(stdout, "promise %d: %s\n", lines[i].promise, attack)
-			code = max(code, 1)
-		}
-	}
-	return code
-}
-
-// run runs the program and reads its evidence. One that found a violation ends
-// with 1 and has evidence all the same.
-func (p *program) run(ctx context.Context, log io.Writer) ([]evidence, error) {
-	command := exec.CommandContext(ctx, "go", append([]string{"run"}, p.args...)...) //nolint:gosec // our own programs.
-	var out bytes.Buffer
-	command.Stdout, command.Stderr = &out, log
-	err := command.Run()
-	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
 		return nil, err
 	}
-	found, readErr := readEvidence(p.kind, out.Bytes())
-	if readErr != nil {
-		return nil, errors.Join(err, readErr)
+	var err error
+	switch s.only, err = regexp.Compile(*only); {
+	case err != nil:
+		err = fmt.Errorf("-only: %w", err)
+	case s.total <= 0 || flags.NArg() > 0:
+		err = errors.New("-for must be positive, and only flags are accepted")
 	}
-	return found, nil
+	if err != nil {
+		say(stderr, "prove: %v\n", err)
+	}
+	return s, err
 }
 
-func readEvidence(kind string, text []byte) ([]evidence, error) {
-	var report struct {
-		Results []evidence `json:"results"`
+// run plays the scenarios that match and returns the exit code: 1 when a
+// promise was broken or a scenario proves nothing, 3 when nothing could be run.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	if len(args) > 0 && args[0] == childWord {
+		return runErrand(ctx, args[1:], stderr)
 	}
-	if err := json.Unmarshal(text, &report); err != nil {
-		return nil, fmt.Errorf("read its evidence: %w", err)
+	s, err := parse(args, stderr)
+	if err != nil {
+		return 2
 	}
-	if len(report.Results) == 0 {
-		return nil, errors.New("it found nothing to say")
+	if !supported {
+		say(stderr, "prove: run this on Linux, whose processes share a clock that cannot be set\n")
+		return 3
 	}
-	for i := range report.Results {
-		report.Results[i].Attack = kind + ": " + report.Results[i].Attack
+	r, err := s.play(ctx, stderr)
+	if err != nil {
+		say(stderr, "prove: %v\n", err)
+		return 3
 	}
-	return report.Results, nil
+	r.print(stdout)
+	if !r.holds() {
+		return 1
+	}
+	return 0
 }
 
-func kindText(kind string, n int) string { return fmt.Sprintf("%s (%d)", kind, n) }
-
-func printLines(w io.Writer, lines []line) {
-	out := pretty.NewWriter()
-	out.SetOutputMirror(w)
-	out.SetStyle(pretty.StyleLight)
-	out.AppendHeader(pretty.Row{"promise", "", "attacked by", "operations", "faults", "violations"})
-	for i := range lines {
-		l := &lines[i]
-		out.AppendRow(pretty.Row{l.promise, l.name, strings.Join(l.attacks, ", "), l.operations, l.faults, l.violations})
+// play plays the chosen scenarios one after the other.
+func (s *settings) play(ctx context.Context, log io.Writer) (*report, error) {
+	chosen := slices.DeleteFunc(scenarios(), func(sc scenario) bool { return !s.only.MatchString(sc.name()) })
+	if len(chosen) == 0 {
+		return nil, fmt.Errorf("no scenario matches -only %s", s.only)
 	}
-	out.Render()
+	dir, err := os.MkdirTemp("", "semel-prove-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // a folder of its own in that of the system
+	if s.out == "" {
+		s.out = dir + "-wrong"
+	}
+	home, err := dbserver.Open() //nolint:contextcheck // servers outlive ctx until they are ended.
+	if err != nil {
+		return nil, err
+	}
+	defer func() { //nolint:contextcheck // servers end even when ctx has ended.
+		if err := home.Close(); err != nil {
+			say(log, "prove: %v\n", err)
+		}
+	}()
+	ps := &places{home: home, dir: dir, report: func(err error) { say(log, "prove: %v\n", err) }}
+	defer ps.close()
+	st := &stage{out: s.out, log: log, seed: s.seed, binary: filepath.Join(dir, "semel")}
+	if st.self, err = os.Executable(); err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	say(log, "starting %d stores …\n", len(placesOf(chosen)))
+	if err := s.prepare(ctx, chosen, ps, st.binary, log); err != nil {
+		return nil, err
+	}
+	say(log, "started in %v\n", time.Since(began).Round(time.Second/10))
+	r := &report{seed: s.seed, out: s.out}
+	shares := 0
+	for _, sc := range chosen {
+		shares += sc.share()
+	}
+	for i, sc := range chosen {
+		say(log, "%d/%d %s …\n", i+1, len(chosen), sc.name())
+		st.dir = filepath.Join(dir, fmt.Sprintf("run-%d-%d", s.seed, i))
+		one, err := st.play(ctx, sc, ps.opened[sc.place()], s.total*time.Duration(sc.share())/time.Duration(shares))
+		if err != nil {
+			one = result{scenario: sc, err: err}
+		}
+		r.results = append(r.results, one)
+	}
+	_ = os.Remove(s.out) // it stays when something is in it
+	return r, nil
+}
+
+// prepare opens the stores and builds semel, all at once.
+func (s *settings) prepare(ctx context.Context, chosen []scenario, ps *places, binary string, log io.Writer) error {
+	needed := placesOf(chosen)
+	errs := make([]error, len(needed)+1)
+	opened := make([]*place, len(needed))
+	var wg sync.WaitGroup
+	for i, sc := range needed {
+		wg.Go(func() { opened[i], errs[i] = ps.open(ctx, sc) })
+	}
+	if slices.ContainsFunc(chosen, func(sc scenario) bool { return sc.kind == kindGateway }) {
+		wg.Go(func() {
+			build := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/semel-dev/semel/cmd/semel") //nolint:gosec // our own command.
+			build.Stderr = log
+			if err := build.Run(); err != nil {
+				errs[len(needed)] = fmt.Errorf("build semel: %w", err)
+			}
+		})
+	}
+	wg.Wait()
+	ps.opened = map[string]*place{}
+	for i, sc := range needed {
+		if opened[i] != nil {
+			ps.opened[sc.place()] = opened[i]
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// placesOf returns a scenario for each place that the chosen ones need.
+func placesOf(chosen []scenario) (needed []scenario) {
+	seen := map[string]bool{}
+	for _, sc := range chosen {
+		if !seen[sc.place()] {
+			needed = append(needed, sc)
+		}
+		seen[sc.place()] = true
+	}
+	return needed
 }
 
 // say writes to a terminal, which may have gone.

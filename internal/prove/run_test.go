@@ -1,0 +1,60 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The command starts itself again, kills and stops what it started, and finds
+// no violation in stores in a file. `make prove` plays all scenarios.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	var stdout bytes.Buffer
+	args := []string{"-for", "2s", "-only", "^(store|clock|guard|transaction)/sqlite", "-out", filepath.Join(t.TempDir(), "wrong")}
+	code := run(t.Context(), args, &stdout, os.Stderr) // its children write there as well
+	if code != 0 || strings.Count(stdout.String(), "/sqlite") != 4 {
+		t.Errorf("code %d\n%s", code, stdout.String())
+	}
+}
+
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	for want, args := range map[int][][]string{
+		2: {{"-only", "("}, {"-for", "soon"}, {"-for", "0s"}, {"sqlite"}, {childWord, "{"}},
+		3: {{"-only", "oracle"}},
+	} {
+		for _, a := range args {
+			var stderr bytes.Buffer
+			if got := run(t.Context(), a, &stderr, &stderr); got != want || stderr.Len() == 0 {
+				t.Errorf("%v: exit code %d and %q, want %d and a reason", a, got, stderr.String(), want)
+			}
+		}
+	}
+}
+
+// A run fails when a search was undecided, and when nothing happened.
+func TestHolds(t *testing.T) {
+	t.Parallel()
+	fine := result{operations: 10, pending: 2, faults: 1, histories: 3}
+	for name, change := range map[string]func(*result){
+		"a violation":  func(r *result) { r.violations = []string{"twice"} },
+		"undecided":    func(r *result) { r.undecided = 1 },
+		"no faults":    func(r *result) { r.faults = 0 },
+		"no answers":   func(r *result) { r.pending = r.operations },
+		"no histories": func(r *result) { r.histories = 0 },
+		"an error":     func(r *result) { r.err = errors.New("no server") },
+	} {
+		broken := fine
+		change(&broken)
+		if r := (report{results: []result{fine, broken}}); r.holds() {
+			t.Errorf("%s passes", name)
+		}
+	}
+	if r := (report{results: []result{fine}}); !r.holds() || (&report{}).holds() {
+		t.Error("a good run must pass, and none at all must not")
+	}
+}
