@@ -72,7 +72,7 @@ type counter struct {
 
 const meterOps = 1000
 
-// costOf says what one operation costs beside time.
+// costOf describes the costs of one operation other than time.
 func costOf(ctx context.Context, m meter, sub subject) (string, error) {
 	if m == nil {
 		return "", nil
@@ -105,7 +105,7 @@ func (k *keys) next() semel.Key {
 	return semel.Key{Scope: "tenant-7 POST /invoices", Name: k.prefix + strconv.FormatInt(k.serial.Add(1), 10)}
 }
 
-// invoice is what the handlers answer; its JSON is about as long as a row.
+// invoice is the answer of the handlers; its JSON is about as long as a row.
 type invoice struct {
 	ID   int64  `json:"id"`
 	Body string `json:"body"`

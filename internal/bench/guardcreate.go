@@ -10,14 +10,14 @@ import (
 	"github.com/semel-dev/semel/dbguard"
 )
 
-// redeeming and heldLock are what the entries of tokens and fences share.
+// redeeming and heldLock are shared by the entries of tokens and fences.
 const (
 	redeeming = "tenant-7 pay"
 	heldLock  = "held"
 )
 
-// createEntries are the guards of creates, and those of locks and tokens, each
-// beside the bare statement that it guards.
+// createEntries returns the guards of creates, locks and tokens, each with the
+// bare statement that it guards.
 func (b *guardBench) createEntries() []entry {
 	const (
 		bare, clash  = "bare INSERT", "bare INSERT that fails"
@@ -102,7 +102,7 @@ func (b *guardBench) upsert(fresh bool) func(context.Context) error {
 		in := dbguard.Upsertion{Insert: b.made(fresh), MayChange: []string{"n"}}
 		in.Values[1] = b.serial.Add(1)
 		_, change, err := dbguard.Upsert(ctx, b.db, &in, readMade)
-		if err == nil && change == dbguard.RowUnchanged {
+		if err == nil && change == (dbguard.Upserted{}) {
 			err = errors.New("an upsert of another value changed nothing")
 		}
 		return err
@@ -119,7 +119,7 @@ func (b *guardBench) clash(translate func(error) error) func(context.Context) er
 	}
 }
 
-// locked takes a lock that nobody else wants, updates and lets it go.
+// locked takes a lock without a rival, updates and releases it.
 func (b *guardBench) locked(ctx context.Context) error {
 	id := b.turns.Add(1) % guardRows
 	return b.locker.Do(ctx, strconv.FormatInt(id, 10), nil, func(ctx context.Context, _ semel.Fence) error {
@@ -128,7 +128,7 @@ func (b *guardBench) locked(ctx context.Context) error {
 }
 
 func (b *guardBench) checkFence(ctx context.Context, tx dbguard.Session) error {
-	if err := dbguard.CheckFence(ctx, tx, heldLock, b.fence); err != nil {
+	if err := (dbguard.LockTable{}).CheckFence(ctx, tx, heldLock, b.fence); err != nil {
 		return err
 	}
 	return b.update(ctx, tx, b.row())
@@ -136,7 +136,7 @@ func (b *guardBench) checkFence(ctx context.Context, tx dbguard.Session) error {
 
 func (b *guardBench) advanceFence(ctx context.Context, tx dbguard.Session) error {
 	id := b.row()
-	if err := dbguard.AdvanceFence(ctx, tx, strconv.Itoa(id), b.fence); err != nil {
+	if err := (dbguard.FenceTable{}).Advance(ctx, tx, strconv.Itoa(id), b.fence); err != nil {
 		return err
 	}
 	return b.update(ctx, tx, id)

@@ -14,11 +14,11 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/dbguard"
 	"github.com/semel-dev/semel/dbguard/pgxguard"
-	"github.com/semel-dev/semel/dialect"
+	"github.com/semel-dev/semel/internal/dialect"
 )
 
-// guardRows is how many rows the guards work on: so many that callers seldom
-// meet, except where an entry makes them.
+// guardRows is the number of rows that the guards work on: so many that callers
+// seldom collide, except where an entry makes them.
 const guardRows = 4096
 
 // guardBench is one database and all that the guards need in it.
@@ -37,8 +37,8 @@ type guardBench struct {
 	versions [guardRows]atomic.Int64
 }
 
-// guardEntries are the guards, each beside the bare statement that it guards. A
-// guard is added by its entry here.
+// guardEntries returns the guards, each with the bare statement that it guards.
+// A new guard adds its entry here.
 func (b *guardBench) guardEntries() []entry {
 	const bare, tx = "bare UPDATE", "bare transaction"
 	return []entry{
@@ -51,13 +51,13 @@ func (b *guardBench) guardEntries() []entry {
 		{name: "Once", one: b.inTx(b.once), rival: tx},
 		{name: "LockRow, wait forever", one: b.inTx(b.lock), rival: tx},
 		{name: "LockCheckUpdate", one: b.lockCheckUpdate, rival: tx},
-		{name: "one hot row, everybody takes", one: b.inTx(b.take(b.one))},
-		{name: "sixteen segments, everybody takes", one: b.inTx(b.take(b.many)), rival: "one hot row, everybody takes"},
+		{name: "one hot row, all take", one: b.inTx(b.take(b.one))},
+		{name: "sixteen segments, all take", one: b.inTx(b.take(b.many)), rival: "one hot row, all take"},
 	}
 }
 
-// run compares all guards with what they guard, and the segments also for one
-// caller at a time, whom they do not help.
+// run compares all guards with their bare statements, and the segments also for
+// one caller at a time, which they do not help.
 func (b *guardBench) run(ctx context.Context, s *settings, title string) (*table, error) {
 	if err := b.prepare(ctx); err != nil {
 		return nil, err
@@ -98,12 +98,7 @@ func (b *guardBench) prepare(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if b.one, err = dbguard.NewSegments("bench_one", 1); err != nil {
-		return err
-	}
-	if b.many, err = dbguard.NewSegments("bench_many", 16); err != nil {
-		return err
-	}
+	b.one, b.many = &dbguard.Segments{Table: "bench_one", Count: 1}, &dbguard.Segments{Table: "bench_many", Count: 16}
 	binary := map[dialect.Dialect]string{dialect.PostgreSQL: "bytea", dialect.MySQL: "binary(32)", dialect.SQLite: "BLOB"}[b.db.Dialect()]
 	if _, err := b.db.Exec(ctx, "CREATE TABLE bench_guard (id int PRIMARY KEY, n bigint NOT NULL, version bigint NOT NULL, state varchar(10) NOT NULL, last_key "+binary+")"); err != nil {
 		return err
@@ -130,7 +125,7 @@ func (b *guardBench) row() int { return rand.IntN(guardRows) } //nolint:gosec //
 
 func (b *guardBench) place(id int) dbguard.Row { return dbguard.RowAt("bench_guard", "id", id) }
 
-// key is one that nobody had before.
+// key returns a fresh key.
 func (b *guardBench) key() semel.Key {
 	return semel.Key{Scope: "tenant-7 pay", Name: "k" + strconv.FormatInt(b.serial.Add(1), 10)}
 }

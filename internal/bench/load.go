@@ -4,15 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // load sends requests over many keep-alive connections.
@@ -21,7 +18,7 @@ type load struct {
 	connections int
 	prefix      string // of the keys; empty for GETs without one
 	serial      atomic.Int64
-	patient     bool         // comes again, as told, when it is refused
+	patient     bool         // comes again, after Retry-After, when it is refused
 	refused     atomic.Int64 // so often
 	client      *http.Client
 }
@@ -37,20 +34,7 @@ func (l *load) close() { l.client.CloseIdleConnections() }
 
 // run sends n requests, each with a fresh key.
 func (l *load) run(ctx context.Context, n int) error {
-	var left atomic.Int64
-	left.Store(int64(n))
-	group, ctx := errgroup.WithContext(ctx)
-	for range l.connections {
-		group.Go(func() error {
-			for left.Add(-1) >= 0 {
-				if err := l.one(ctx); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	return group.Wait()
+	return spread(ctx, l.connections, n, l.one)
 }
 
 // pause waits, unless ctx ends before.
@@ -64,7 +48,7 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 // rate returns how many requests a second were answered, after a time to warm
-// up: whoever waits to come again when the time is over is not waited for.
+// up. Callers that wait to come again when the time is over do not count.
 func (l *load) rate(ctx context.Context, warmUp, length time.Duration) (float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, warmUp+length)
 	defer cancel()
@@ -132,37 +116,7 @@ func (l *load) send(r *http.Request) (status int, again time.Duration, err error
 		return 0, 0, err
 	}
 	defer shut(resp.Body)
-	seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // it is our own, or not there
+	seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // our own, or absent
 	_, err = io.Copy(io.Discard, resp.Body)
 	return resp.StatusCode, time.Duration(seconds) * time.Second, err
-}
-
-// ready waits until the server answers.
-func (l *load) ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := l.one(ctx)
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return fmt.Errorf("not ready: %w", err)
-		}
-	}
-}
-
-// freeAddress returns a loopback address that was free a moment ago.
-func freeAddress(ctx context.Context) (string, error) {
-	var config net.ListenConfig
-	l, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("find a free port: %w", err)
-	}
-	defer shut(l)
-	return l.Addr().String(), nil
 }

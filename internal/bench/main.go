@@ -1,5 +1,5 @@
-// Command bench measures Semel beside the bare work it wraps, in one run, and
-// prints ratios: a number without its rival beside it says nothing.
+// Command bench measures Semel and the bare work it wraps, in one run, and
+// prints ratios: a number means nothing without that of its rival.
 package main
 
 import (

@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"slices"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -21,12 +20,11 @@ type subject struct {
 // sample is the median over the rounds.
 type sample struct {
 	nanos  float64 // per operation
-	busy   float64 // nanoseconds of processor time per operation: what else runs on the machine counts less in it
 	allocs float64 // per operation
 }
 
-// measure runs the subjects in turn, round after round, so that whatever else
-// the machine does meets all of them alike.
+// measure runs the subjects in turn, round after round, so that other work of
+// the machine disturbs all of them alike.
 func measure(ctx context.Context, s *settings, subjects []subject) ([]sample, error) {
 	counts := make([]int, len(subjects))
 	for i, sub := range subjects {
@@ -37,7 +35,6 @@ func measure(ctx context.Context, s *settings, subjects []subject) ([]sample, er
 		counts[i] = n
 	}
 	nanos := make([][]float64, len(subjects))
-	busy := make([][]float64, len(subjects))
 	allocs := make([][]float64, len(subjects))
 	for range s.rounds {
 		for i, sub := range subjects {
@@ -46,13 +43,12 @@ func measure(ctx context.Context, s *settings, subjects []subject) ([]sample, er
 				return nil, err
 			}
 			nanos[i] = append(nanos[i], one.nanos)
-			busy[i] = append(busy[i], one.busy)
 			allocs[i] = append(allocs[i], one.allocs)
 		}
 	}
 	out := make([]sample, len(subjects))
 	for i := range subjects {
-		out[i] = sample{nanos: median(nanos[i]), busy: median(busy[i]), allocs: median(allocs[i])}
+		out[i] = sample{nanos: median(nanos[i]), allocs: median(allocs[i])}
 	}
 	return out, nil
 }
@@ -75,26 +71,14 @@ func once(ctx context.Context, sub subject, n int) (sample, error) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	began, spent := time.Now(), processor()
+	began := time.Now()
 	err := sub.do(ctx, n)
 	took := time.Since(began)
-	spent = processor() - spent
 	runtime.ReadMemStats(&after)
 	return sample{
 		nanos:  float64(took.Nanoseconds()) / float64(n),
-		busy:   float64(spent) / float64(n),
 		allocs: float64(after.Mallocs-before.Mallocs) / float64(n),
 	}, err
-}
-
-// processor returns the processor time that this process has used, 0 where that is
-// not known.
-func processor() time.Duration {
-	var usage syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) != nil {
-		return 0
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 // spread does n operations by so many callers at a time.

@@ -96,8 +96,9 @@ func benchMiddleware(ctx context.Context, s *settings) (*table, error) {
 	}}, nil
 }
 
-// added is what the middleware costs beyond the bare handler, also as a share
-// of the yardstick, which tells a slow machine from a slow middleware.
+// added returns the cost of the middleware beyond that of the bare handler, and
+// its share of the yardstick, which separates a slow machine from a slow
+// middleware.
 func added(name string, base, yardstick, with sample, nanos, allocs float64) row {
 	moreNanos, moreAllocs := with.nanos-base.nanos, with.allocs-base.allocs
 	return row{

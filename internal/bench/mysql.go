@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -13,9 +12,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/store/groupcommit"
 	"github.com/semel-dev/semel/store/mysqlstore"
-	"github.com/semel-dev/semel/store/outcomecache"
 )
 
 const insertMySQL = `INSERT INTO bench_row (body) VALUES (?)`
@@ -71,17 +68,8 @@ func (b *mysqlBench) prepare(ctx context.Context, config *mysql.Config) error {
 	if _, err := b.db.ExecContext(ctx, "CREATE TABLE bench_row (id bigint AUTO_INCREMENT PRIMARY KEY, body varchar(300) NOT NULL)"); err != nil {
 		return err
 	}
-	grouped, err := groupcommit.New(b.store, nil)
-	if err != nil {
-		return err
-	}
-	opts := &semel.Options{SweepEvery: -1}
-	for store, guard := range map[semel.Store]**semel.Guard{b.store: &b.plain, grouped: &b.group} {
-		if *guard, err = semel.New(store, opts); err != nil {
-			return err
-		}
-	}
-	return nil
+	b.plain, b.group, err = guards(b.store)
+	return err
 }
 
 func (b *mysqlBench) close() {
@@ -168,28 +156,12 @@ func benchMySQL(ctx context.Context, s *settings) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t, b.replays(ctx, s, t)
-}
-
-func (b *mysqlBench) replays(ctx context.Context, s *settings, t *table) error {
-	cached, err := outcomecache.New(b.store, nil)
-	if err != nil {
-		return err
-	}
-	p, err := finished(ctx, b.store, b.keys.next(), bytes.Repeat([]byte{'x'}, rowBytes))
-	if err != nil {
-		return err
-	}
 	inv, err := b.insertBy(ctx, b.db)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return (&contest{entries: []entry{
-		{name: "bare SELECT", one: func(ctx context.Context) error {
-			var body string
-			return b.db.QueryRowContext(ctx, "SELECT body FROM bench_row WHERE id = ?", inv.ID).Scan(&body)
-		}},
-		{name: "replay", one: replay(b.store, p), rival: "bare SELECT", aim: aimReplay},
-		{name: "replay from memory", one: replay(cached, p), rival: "bare SELECT", aim: aimCached},
-	}}).run(ctx, s, t, b.meter)
+	return t, replays(ctx, s, t, b.store, b.keys.next(), b.meter, "bare SELECT", func(ctx context.Context) error {
+		var body string
+		return b.db.QueryRowContext(ctx, "SELECT body FROM bench_row WHERE id = ?", inv.ID).Scan(&body)
+	})
 }

@@ -26,12 +26,12 @@ const (
 	overloadWarmUp = time.Second
 )
 
-// overloadCallers are how many send at a time: few, as many as give about the
-// best rate, and ten times as many as that.
+// overloadCallers returns the numbers of callers at a time: few, about as many
+// as reach the best rate, and ten times as many as that.
 func overloadCallers() []int { return []int{connections / 4, 4 * connections, 40 * connections} }
 
-// benchOverload sends through gateways on every store that is at hand, by ever
-// more callers, who come again when they are told to.
+// benchOverload sends through gateways on every available store, by ever more
+// callers, which respect Retry-After.
 func benchOverload(ctx context.Context, s *settings) (*table, error) {
 	upstream := serve(http.HandlerFunc(invoiceHandler))
 	defer upstream.Close()

@@ -72,17 +72,8 @@ func (b *postgresBench) prepare(ctx context.Context) (err error) {
 	if _, err = b.pool.Exec(ctx, "CREATE TABLE bench_row (id bigserial PRIMARY KEY, body text NOT NULL)"); err != nil {
 		return err
 	}
-	grouped, err := groupcommit.New(b.store, nil)
-	if err != nil {
-		return err
-	}
-	opts := &semel.Options{SweepEvery: -1}
-	for store, guard := range map[semel.Store]**semel.Guard{b.store: &b.plain, grouped: &b.group} {
-		if *guard, err = semel.New(store, opts); err != nil {
-			return err
-		}
-	}
-	return nil
+	b.plain, b.group, err = guards(b.store)
+	return err
 }
 
 func (b *postgresBench) close() {
@@ -105,8 +96,8 @@ func (b *postgresBench) meter(ctx context.Context) ([]counter, error) {
 }
 
 func (b *postgresBench) insert(ctx context.Context) error {
-	var id int64
-	return b.pool.QueryRow(ctx, insertPG, b.body).Scan(&id)
+	_, err := b.insertBy(ctx, b.pool)
+	return err
 }
 
 func (b *postgresBench) insertInTransaction(ctx context.Context) error {
@@ -116,13 +107,21 @@ func (b *postgresBench) insertInTransaction(ctx context.Context) error {
 	})
 }
 
-func (b *postgresBench) insertBy(ctx context.Context, tx pgx.Tx) (invoice, error) {
-	inv := invoice{Body: b.body}
-	return inv, tx.QueryRow(ctx, insertPG, b.body).Scan(&inv.ID)
+// rowQuerier is a pool or a transaction.
+type rowQuerier interface {
+	QueryRow(ctx context.Context, query string, args ...any) pgx.Row
+}
+
+func (b *postgresBench) insertBy(ctx context.Context, db rowQuerier) (inv invoice, err error) {
+	inv.Body = b.body
+	err = db.QueryRow(ctx, insertPG, b.body).Scan(&inv.ID)
+	return inv, err
 }
 
 func (b *postgresBench) do(ctx context.Context) error {
-	_, err := pgstore.Do(ctx, b.plain, b.keys.next(), semel.Fingerprint{1}, b.insertBy)
+	_, err := pgstore.Do(ctx, b.plain, b.keys.next(), semel.Fingerprint{1}, func(ctx context.Context, tx pgx.Tx) (invoice, error) {
+		return b.insertBy(ctx, tx)
+	})
 	return err
 }
 
@@ -156,8 +155,7 @@ func (b *postgresBench) exec(ctx context.Context) error {
 func (b *postgresBench) twoPhases(g *semel.Guard) func(context.Context) error {
 	return func(ctx context.Context) error {
 		_, err := semel.Do(ctx, g, b.keys.next(), semel.Fingerprint{1}, func(ctx context.Context) (invoice, error) {
-			inv := invoice{Body: b.body}
-			return inv, b.pool.QueryRow(ctx, insertPG, b.body).Scan(&inv.ID)
+			return b.insertBy(ctx, b.pool)
 		})
 		return err
 	}
@@ -184,32 +182,44 @@ func benchPostgres(ctx context.Context, s *settings) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t, b.replays(ctx, s, t)
+	inv, err := b.insertBy(ctx, b.pool)
+	if err != nil {
+		return nil, err
+	}
+	return t, replays(ctx, s, t, b.store, b.keys.next(), b.meter, "bare SELECT", func(ctx context.Context) error {
+		var body string
+		return b.pool.QueryRow(ctx, `SELECT body FROM bench_row WHERE id = $1`, inv.ID).Scan(&body)
+	})
 }
 
-// replays compares a replay with reading a row.
-func (b *postgresBench) replays(ctx context.Context, s *settings, t *table) error {
-	cached, err := outcomecache.New(b.store, nil)
+// replays compares a replay, from the store and from memory, with reading a row.
+func replays(ctx context.Context, s *settings, t *table, store semel.Store, key semel.Key, m meter, rival string, read func(context.Context) error) error {
+	cached, err := outcomecache.New(store, nil)
 	if err != nil {
 		return err
 	}
-	p, err := finished(ctx, b.store, b.keys.next(), bytes.Repeat([]byte{'x'}, rowBytes))
+	p, err := finished(ctx, store, key, bytes.Repeat([]byte{'x'}, rowBytes))
 	if err != nil {
-		return err
-	}
-	const read = `SELECT body FROM bench_row WHERE id = $1`
-	var id int64
-	if err := b.pool.QueryRow(ctx, insertPG, b.body).Scan(&id); err != nil {
 		return err
 	}
 	return (&contest{entries: []entry{
-		{name: "bare SELECT", one: func(ctx context.Context) error {
-			var body string
-			return b.pool.QueryRow(ctx, read, id).Scan(&body)
-		}},
-		{name: "replay", one: replay(b.store, p), rival: "bare SELECT", aim: aimReplay},
-		{name: "replay from memory", one: replay(cached, p), rival: "bare SELECT", aim: aimCached},
-	}}).run(ctx, s, t, b.meter)
+		{name: rival, one: read},
+		{name: "replay", one: replay(store, p), rival: rival, aim: aimReplay},
+		{name: "replay from memory", one: replay(cached, p), rival: rival, aim: aimCached},
+	}}).run(ctx, s, t, m)
+}
+
+// guards returns two guards on a store, with one commit each and with group commit.
+func guards(store semel.Store) (plain, group *semel.Guard, err error) {
+	grouped, err := groupcommit.New(store, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	if plain, err = semel.New(store, &semel.Options{SweepEvery: -1}); err != nil {
+		return nil, nil, err
+	}
+	group, err = semel.New(grouped, &semel.Options{SweepEvery: -1})
+	return plain, group, err
 }
 
 // finished completes an intent and returns the parameters of its duplicate.

@@ -13,7 +13,6 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/store/outcomecache"
 	"github.com/semel-dev/semel/store/redisstore"
 )
 
@@ -66,22 +65,10 @@ func benchRedis(ctx context.Context, s *settings) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	cached, err := outcomecache.New(store, nil)
-	if err != nil {
-		return nil, err
-	}
-	p, err := finished(ctx, store, semel.Key{Scope: "bench", Name: "done"}, []byte(body))
-	if err != nil {
-		return nil, err
-	}
 	if err := set(ctx, prefix+"read"); err != nil {
 		return nil, err
 	}
-	return t, (&contest{entries: []entry{
-		{name: "GET", one: func(ctx context.Context) error {
-			return client.Do(ctx, client.B().Get().Key(prefix+"read").Build()).Error()
-		}},
-		{name: "replay", one: replay(store, p), rival: "GET", aim: aimReplay},
-		{name: "replay from memory", one: replay(cached, p), rival: "GET", aim: aimCached},
-	}}).run(ctx, s, t, meter)
+	return t, replays(ctx, s, t, store, semel.Key{Scope: "bench", Name: "done"}, meter, "GET", func(ctx context.Context) error {
+		return client.Do(ctx, client.B().Get().Key(prefix+"read").Build()).Error()
+	})
 }

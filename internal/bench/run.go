@@ -13,14 +13,13 @@ import (
 	"time"
 )
 
-// settings are what the flags say.
+// settings hold the flags.
 type settings struct {
-	round   time.Duration // of one measurement of one subject
-	rounds  int           // measurements of each subject; the median counts
-	least   int           // operations in a measurement
-	records int           // in the large store
-	dir     string        // for files; removed at the end
-	log     io.Writer     // progress
+	round  time.Duration // of one measurement of one subject
+	rounds int           // measurements of each subject; the median counts
+	least  int           // operations in a measurement
+	dir    string        // for files; removed at the end
+	log    io.Writer     // progress
 }
 
 // section measures a few subjects against each other.
@@ -34,15 +33,10 @@ func sections() []section {
 		{"middleware", benchMiddleware},
 		{"sqlite", benchSQLite},
 		{"gateway", benchGateway},
-		{"forms-pages", benchFormPages},
-		{"forms-latency", benchForms},
-		{"forms-scripts", benchFormScripts},
-		{"scale", benchScale},
 		{"overload", benchOverload},
 		{"stores-postgres", benchPostgres},
 		{"stores-mysql", benchMySQL},
 		{"stores-redis", benchRedis},
-		{"stores-scale", benchPostgresScale},
 		{"guards-postgres", benchGuardsPostgres},
 		{"guards-mysql", benchGuardsMySQL},
 		{"guards-sqlite", benchGuardsSQLite},
@@ -53,11 +47,10 @@ func sections() []section {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	only := flags.String("only", "^(middleware|sqlite|gateway|forms-.*|scale)$", "run the sections that match this expression: middleware, sqlite, gateway, forms-pages, forms-latency, forms-scripts, scale, stores-postgres, stores-mysql, stores-redis, stores-scale, overload, guards-postgres, guards-mysql, guards-sqlite")
+	only := flags.String("only", "^(middleware|sqlite|gateway)$", "run the sections that match this expression: middleware, sqlite, gateway, stores-postgres, stores-mysql, stores-redis, overload, guards-postgres, guards-mysql, guards-sqlite")
 	s := settings{log: stderr, least: 64}
 	flags.DurationVar(&s.round, "round", 300*time.Millisecond, "length of one measurement")
 	flags.IntVar(&s.rounds, "rounds", 7, "measurements of each subject; the median counts")
-	flags.IntVar(&s.records, "records", 10_000_000, "live records in the large store of section scale")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
@@ -107,7 +100,7 @@ func machine() string {
 		runtime.NumCPU(), cpuModel(), loadAverage(), revision)
 }
 
-// loadAverage is how many processes wanted a processor in the last minute.
+// loadAverage returns the load of the last minute.
 func loadAverage() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	pretty "github.com/jedib0t/go-pretty/v6/table"
 )
 
-// table is what a section found: one row a subject, beside its rival and what
-// was aimed at.
+// table holds the results of a section: one row a subject, with its rival and
+// its aim.
 type table struct {
 	title string
 	rows  []row
