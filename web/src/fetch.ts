@@ -3,7 +3,7 @@ import { endIntent, type Intent, keyFor } from "./intent.js";
 import { newKey } from "./key.js";
 import { type Patience, retrying, SemelError, withKey } from "./send.js";
 
-/** What semelFetch takes beside what fetch takes. */
+/** Options of semelFetch in addition to those of fetch. */
 export interface SemelInit extends Patience {
   /**
    * Names the wish: its key is kept until there is a definitive answer, through errors, reloads and crashes. Without a
@@ -29,7 +29,7 @@ interface Shared {
 /**
  * Sends a request that must happen once. It is repeated under one key until there is a definitive answer: 2xx, 3xx or a
  * 4xx that a repetition would not change. Concurrent calls of one intent with the same content share a request.
- * @throws SemelError when there is no definitive answer within the patience; the signal's reason when it is aborted.
+ * @throws SemelError when no definitive answer comes within the patience; the signal's reason when it is aborted.
  */
 export async function semelFetch(input: RequestInfo | URL, init: RequestInit = {}, semel: SemelInit = {}): Promise<Response> {
   const signal = semel.signal ?? init.signal ?? (input instanceof Request ? input.signal : undefined);

@@ -95,7 +95,7 @@ export class FormGuard {
     this.notice_ ??= new Notice(this.form);
   }
 
-  /** A rendering that has not been sent is remembered, too: a copy of this tab, and of a named draft any tab, has its key. */
+  /** Also remembers a rendering that has not been sent: a copy of this tab, and of a named draft any tab, has its key. */
   remember_(input: HTMLInputElement, here: Arrival): void {
     const name = this.recordName_(input);
     if (this.shelf.get(name)?.key === input.value) return;

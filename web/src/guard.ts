@@ -6,8 +6,8 @@ export interface Api {
   guardForm(form: HTMLFormElement, options?: GuardOptions): Guarded;
 }
 
-// A page may get this script twice, from the gateway and from its own author: the first one is at work. On a server
-// there is no page.
+// A page may get this script twice, from the gateway and from its own author: the first one is at work. A server
+// has no page.
 const api = ((globalThis as { semel?: Partial<Api> }).semel ??= {});
 if (typeof document === "object" && !api.guardForm) {
   const watch = new Watch();

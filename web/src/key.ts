@@ -1,5 +1,5 @@
 /**
- * Mints a key: a version 4 UUID, 122 random bits. It works on plain http, too,
+ * Mints a key: a version 4 UUID, 122 random bits. It also works on plain http,
  * where crypto.randomUUID is missing.
  */
 export function newKey(): string {

@@ -6,6 +6,7 @@ const shown = "background:Canvas;color:CanvasText;padding:2px 8px;border-radius:
 /** What a person sees and hears of a submission that is under way. */
 export class Notice {
   private readonly marked_: [element: Element, name: string, before: string | null][] = [];
+  private readonly dimmed_: [button: HTMLElement, before: string][] = [];
   private readonly status_: HTMLElement;
 
   /** Puts an empty live region into the form, so that a text in it will be announced. Nothing moves. */
@@ -19,18 +20,22 @@ export class Notice {
     this.status_ = status;
   }
 
-  /** Marks the form as busy and shows the text beside the buttons. Keeps focus, sizes and values as they are. */
+  /** Marks the form as busy and shows the text next to the buttons. Keeps focus, sizes and values as they are. */
   show(text: string, language: string, near: HTMLElement | null): void {
     if (!this.status_.isConnected) this.form.append(this.status_); // a swap may have taken it away
     this.mark_(this.form, "aria-busy");
     const buttons = submitters(this.form);
-    for (const button of buttons) this.mark_(button, "aria-disabled");
+    for (const button of buttons) {
+      this.mark_(button, "aria-disabled");
+      this.dimmed_.push([button, button.style.cssText]);
+      button.style.cssText += ";opacity:.6;cursor:default";
+    }
     const status = this.status_;
     status.textContent = text;
     if (language) status.lang = language;
     status.style.cssText = hidden + shown;
     const anchor = near ?? buttons.find((button) => button.offsetParent);
-    if (anchor) place(status, anchor, buttons);
+    if (anchor) place(status, anchor, buttons.concat(Array.from(this.form.querySelectorAll("a,input,select,textarea"))));
   }
 
   hide(): void {
@@ -38,6 +43,7 @@ export class Notice {
       if (before === null) element.removeAttribute(name);
       else element.setAttribute(name, before);
     }
+    for (const [button, before] of this.dimmed_.splice(0)) button.style.cssText = before;
     this.status_.textContent = "";
     this.status_.style.cssText = hidden;
   }
@@ -48,15 +54,15 @@ export class Notice {
   }
 }
 
-/** Moves the status to the right of the row of buttons that the anchor stands in, or below it when there is no room. */
-function place(status: HTMLElement, anchor: HTMLElement, buttons: readonly HTMLElement[]): void {
+/** Moves the status to the right of everything in the anchor's row, or below the row if that does not fit. */
+function place(status: HTMLElement, anchor: HTMLElement, others: readonly HTMLElement[]): void {
   const at = anchor.getBoundingClientRect();
-  const row = buttons.map((button) => button.getBoundingClientRect()).filter((box) => box.top < at.bottom && box.bottom > at.top);
+  const row = others.map((other) => other.getBoundingClientRect()).filter((box) => box.top < at.bottom && box.bottom > at.top);
   const right = Math.max(at.right, ...row.map((box) => box.right));
   const own = status.getBoundingClientRect();
   const beside = right + 8 + own.width <= document.documentElement.clientWidth;
   const x = beside ? right + 8 : Math.max(0, at.left);
-  const y = beside ? at.top + (at.height - own.height) / 2 : at.bottom + 4;
+  const y = beside ? at.top + (at.height - own.height) / 2 : Math.max(at.bottom, ...row.map((box) => box.bottom)) + 4;
   status.style.left = `${x - own.left}px`;
   status.style.top = `${y - own.top}px`;
 }
@@ -67,6 +73,7 @@ export function announce(document: Document, text: string, language: string): vo
   const notice = document.createElement("p");
   notice.className = "semel-notice";
   notice.setAttribute("role", "status");
+  notice.dir = "auto";
   if (language) notice.lang = language;
   document.body.prepend(notice);
   notice.textContent = text; // after it is in the page: a live region announces changes

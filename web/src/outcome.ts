@@ -1,4 +1,4 @@
-/** What became of a submission. */
+/** The outcome of a submission. */
 export type Word = "executed" | "replayed" | "seen" | "in-flight" | "unknown" | "refused";
 
 /** One submission's outcome, as a cookie or a page tells it. */
@@ -54,14 +54,14 @@ export function ends({ word, status }: Outcome): boolean {
 }
 
 /**
- * Whether a page's status alone says that a submission was dealt with. 409 does not: it may stand for one that is
+ * Whether a page's status alone says that a submission was dealt with. 409 does not: it may mean one that is
  * still being worked on.
  */
 export function definitivePage(status: number): boolean {
-  return (status >= 200 && status < 400) || (status !== 409 && definitiveStatus(status));
+  return (status >= 200 && status < 300) || (status !== 409 && definitiveStatus(status));
 }
 
-/** 4xx other than those that ask to come back later. */
+/** 3xx, and 4xx other than those that ask to come back later. */
 function definitiveStatus(status: number): boolean {
-  return status >= 400 && status < 500 && ![408, 421, 425, 429].includes(status);
+  return status >= 300 && status < 500 && ![408, 421, 425, 429].includes(status);
 }

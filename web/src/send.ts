@@ -1,10 +1,10 @@
 import { quoteKey } from "./key.js";
 import { type Kind, type Problem, type Verdict, verdict } from "./verdict.js";
 
-/** Why there is no definitive answer. */
+/** The reason that no definitive answer came. */
 export type Trouble = Kind | "network" | "offline" | "timeout" | "not-repeatable";
 
-/** There was no definitive answer: it may have happened, and sending it again under the same key is safe. */
+/** No definitive answer came: it may have happened, and sending it again under the same key is safe. */
 export class SemelError extends Error {
   override readonly name = "SemelError";
 
@@ -97,7 +97,7 @@ function notNow({ kind, problem }: Verdict, key: string): SemelError {
   return new SemelError(kind, key, true, problem);
 }
 
-/** One attempt: an answer with its verdict, or what stood in its way. */
+/** One attempt: an answer with its verdict, or why none came. */
 async function once(
   attempt: (signal: AbortSignal) => Promise<Response>,
   key: string,

@@ -4,7 +4,7 @@ import { Queue, syncTag, type QueueOptions } from "./queue/queue.js";
 export interface WorkerOptions extends Omit<QueueOptions, "owner"> {
   /** Addresses that load without a network: the page and all it needs. Default none. */
   shell?: readonly string[];
-  /** Names this version of the shell; caches of other versions are removed. Default "1". */
+  /** Names this version of the shell; this worker's caches of other versions are removed. Default "1". */
   shellVersion?: string;
 }
 
@@ -16,6 +16,7 @@ interface WorkerScope {
   skipWaiting(): Promise<void>;
   clients: { claim(): Promise<void> };
   location: Location;
+  registration: { scope: string };
 }
 
 interface WorkerEvent {
@@ -40,9 +41,11 @@ declare global {
 export function serveQueue(options: WorkerOptions = {}): void {
   const { shell = [], shellVersion = "1", ...rest } = options;
   const scope = globalThis as unknown as WorkerScope;
-  const cacheName = cachePrefix + shellVersion;
+  // No address has a space in it: what begins like this is of this worker and of no other one of the origin.
+  const own = `${cachePrefix}${scope.registration.scope} `;
+  const cacheName = own + shellVersion;
   scope.addEventListener("install", (event) => event.waitUntil(install(scope, cacheName, shell)));
-  scope.addEventListener("activate", (event) => event.waitUntil(activate(scope, cacheName)));
+  scope.addEventListener("activate", (event) => event.waitUntil(activate(scope, own, cacheName)));
   scope.addEventListener("sync", (event) => {
     if (event.tag === syncTag) event.waitUntil(drain(rest, true));
   });
@@ -65,9 +68,9 @@ async function install(scope: WorkerScope, cacheName: string, shell: readonly st
   await scope.skipWaiting();
 }
 
-async function activate(scope: WorkerScope, cacheName: string): Promise<void> {
+async function activate(scope: WorkerScope, own: string, cacheName: string): Promise<void> {
   for (const name of await caches.keys()) {
-    if (name.startsWith(cachePrefix) && name !== cacheName) await caches.delete(name);
+    if (name.startsWith(own) && name !== cacheName) await caches.delete(name);
   }
   await scope.clients.claim();
 }

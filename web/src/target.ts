@@ -2,7 +2,7 @@ import { isToken } from "./outcome.js";
 import { attempt } from "./storage.js";
 
 /**
- * The fields and buttons of a form, also those that belong to it by their form attribute. A field named "elements" hides
+ * The fields and buttons of a form, including those that belong to it by their form attribute. A field named "elements" hides
  * the form's own member, so the prototype is asked.
  */
 export function elements(form: HTMLFormElement): Element[] {

@@ -1,4 +1,4 @@
-/** What a person is told. Every text can be replaced: by an attribute of the form, or by an option. */
+/** The texts that a person reads. Every text can be replaced: by an attribute of the form, or by an option. */
 export interface Texts {
   /** Shown and announced while a submission is under way. */
   saving: string;
@@ -10,19 +10,19 @@ export interface Texts {
 export const texts: Readonly<Record<"en" | "sv" | "hi" | "zh", Texts>> = {
   en: {
     saving: "Saving…",
-    duplicate: "Saved. We ignored the duplicate submission and kept your first attempt.",
+    duplicate: "You had already sent this form, so it was not sent again. This is the first result. To do it once more on purpose, open the form again.",
   },
   sv: {
     saving: "Sparar…",
-    duplicate: "Sparat. Formuläret skickades flera gånger, men bara ditt första försök räknas.",
+    duplicate: "Du hade redan skickat formuläret, så det skickades inte igen. Det här är det första resultatet. Öppna formuläret på nytt om du vill göra det en gång till.",
   },
   hi: {
     saving: "सहेजा जा रहा है…",
-    duplicate: "सहेज लिया गया। फ़ॉर्म दोबारा भेजा गया था; हमने केवल आपका पहला प्रयास रखा है।",
+    duplicate: "आप यह फ़ॉर्म पहले ही भेज चुके थे, इसलिए इसे दोबारा नहीं भेजा गया। यह पहली बार का परिणाम है। जान-बूझकर एक बार और करने के लिए फ़ॉर्म फिर से खोलें।",
   },
   zh: {
     saving: "正在保存…",
-    duplicate: "已保存。我们忽略了重复提交，只保留您第一次提交的内容。",
+    duplicate: "您之前已经提交过此表单，因此没有再次提交。以下是第一次提交的结果。如果确实需要再做一次，请重新打开表单。",
   },
 };
 

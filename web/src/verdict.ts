@@ -1,3 +1,5 @@
+import { leadsToSignIn } from "./sign-in.js";
+
 /** What an answer means to who sent a request with a key. */
 export type Kind =
   | "done" // it happened, now or by an earlier attempt
@@ -52,29 +54,36 @@ const kinds: Readonly<{ [type: string]: readonly [Kind, boolean] }> = {
 /** The largest problem document that is read; a longer one is judged by its status. */
 export const maxProblemBytes = 65536;
 
-/** Judges an answer. The response can still be read afterwards. */
+/**
+ * Judges an answer. The response can still be read afterwards. The page at the end of a redirect to a sign-in page is
+ * no answer to the request: it was refused, and its key is kept.
+ */
 export async function verdict(response: Response): Promise<Verdict> {
-  return judge(response.status, response.headers, await problemIn(response));
+  const said = judge(response.status, response.headers, await problemIn(response));
+  const { redirected, url } = response;
+  return redirected && said.definitive && leadsToSignIn(url, url) ? { ...said, kind: "rejected", ends: false } : said;
 }
 
 /** Judges an answer by its status, headers and problem document. Nothing but Semel's own problem types is trusted. */
 export function judge(status: number, headers: Headers, problem?: Problem): Verdict {
   const type = problem?.type?.startsWith(prefix) ? problem.type.slice(prefix.length) : "";
-  const [kind, definitive] = Object.hasOwn(kinds, type) ? kinds[type]! : byStatus(status);
+  const [kind, final] = Object.hasOwn(kinds, type) ? kinds[type]! : byStatus(status, isReplay(headers));
+  const definitive = final && !(kind === "unknown" && problem?.retryable === true); // the server will find out
   const wait = retryAfter(headers.get("Retry-After"));
   return {
     kind,
     definitive,
-    // Who asks to sign in says nothing of earlier attempts, unless the answer is known to be this key's own.
-    ends: definitive && kind !== "unknown" && (status !== 401 || headers.has("Idempotency-Status") || isReplay(headers)),
+    // An answer that asks to sign in says nothing of earlier attempts, unless it is known to be this key's own.
+    ends: definitive && kind !== "unknown" && (![401, 419, 440].includes(status) || headers.has("Idempotency-Status") || isReplay(headers)),
     replayed: isReplay(headers),
     ...(wait === undefined ? {} : { retryAfterMs: wait }),
     ...(problem ? { problem } : {}),
   };
 }
 
-function byStatus(status: number): readonly [Kind, boolean] {
-  if (status >= 500 || [408, 421, 425, 429].includes(status)) return ["unavailable", false];
+/** Every repetition brings the failure that was recorded for its key. */
+function byStatus(status: number, again: boolean): readonly [Kind, boolean] {
+  if (!again && (status >= 500 || [408, 421, 425, 429].includes(status))) return ["unavailable", false];
   return [status >= 400 ? "rejected" : "done", true];
 }
 

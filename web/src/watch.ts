@@ -181,7 +181,7 @@ export class Watch {
     for (const { locked } of this.locked_) if (locked && ++locked.departures_ > 1) locked.superseded_ = true;
   }
 
-  /** A navigation begins. The browser says so, too, when the page's own form.submit() sends a form. */
+  /** A navigation begins. The browser also reports one when the page's own form.submit() sends a form. */
   onNavigate_({ destination, formData }: Navigate): void {
     if (destination.sameDocument) return;
     const signed = this.signed_;
@@ -208,7 +208,7 @@ export class Watch {
   }
 
   /**
-   * Looks whether an outcome has come while this page is still here. A page that stays for sure ends its draft. One that
+   * Checks whether an outcome has come while this page is still here. A page that stays for sure ends its draft. One that
    * may be about to be replaced does not: it would show the wrong page the notice, and take a late click for another
    * wish. After a redirect it stays locked; otherwise a press of the person's unlocks the same draft.
    */
@@ -220,7 +220,11 @@ export class Watch {
       if (!outcome || !ends(outcome)) continue;
       const { status } = outcome;
       const ended = status === 204 || status === 205 || guard.stays || !guard.locked!.target.here;
-      if (!ended && (!pressed || (status >= 300 && status < 400))) continue;
+      if (!ended && status >= 300 && status < 400) continue;
+      if (!ended && !pressed) {
+        guard.notice_?.hide(); // the answer is here: a page that replaces this one, or a download
+        continue;
+      }
       this.locked_.delete(guard);
       if (!ended) guard.unlock();
       else guard.end();
@@ -247,7 +251,7 @@ export class Watch {
     write(told().map((each) => (each.id === outcome.id ? { ...each, word: "seen" } : each)));
   }
 
-  /** Takes an earlier attempt's outcome away, so that the one to come can be told from it. */
+  /** Takes an earlier attempt's outcome away, so that the next one can be distinguished from it. */
   forget_(id: string): void {
     if (told().some((outcome) => outcome.id === id)) write(told().filter((outcome) => outcome.id !== id));
   }

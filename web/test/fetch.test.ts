@@ -141,6 +141,19 @@ describe("patience", () => {
     expect(at[2]! - at[0]!).toBeGreaterThanOrEqual(20_000);
   });
 
+  test("an unknown outcome that the server will find out is asked for again, under the same key", async () => {
+    const unknown = () => new Response(JSON.stringify({ type: "urn:semel:problem:outcome-unknown", retryable: true }), {
+      status: 409, headers: { "Content-Type": "application/problem+json", "Retry-After": "7" },
+    });
+    replies = [unknown];
+    const at: number[] = [];
+    expect((await send({ onState: (state) => state.name === "sending" && at.push(Date.now()) })).status).toBe(201);
+    expect(at[1]! - at[0]!).toBeGreaterThanOrEqual(7000);
+    expect(sent[1]!.key).toBe(sent[0]!.key);
+    replies = [unknown, unknown];
+    expect(await failure(semelFetch(url, post(), { attempts: 2 }))).toMatchObject({ kind: "unknown", retryable: true });
+  });
+
   test("a wait that the caller has no patience for ends the call at once", async () => {
     replies = [problem(503, "store-unavailable", { "Retry-After": "3600" })];
     const before = Date.now();

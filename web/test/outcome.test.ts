@@ -35,6 +35,7 @@ test("which outcomes end a draft", () => {
   const of = (word: Parameters<typeof ends>[0]["word"], status: number) => ends({ id: "a", word, status });
   expect([of("executed", 303), of("replayed", 303), of("seen", 200), of("executed", 500)]).toEqual([true, true, true, true]);
   expect([of("in-flight", 409), of("unknown", 409), of("refused", 503), of("refused", 429), of("refused", 0)]).not.toContain(true);
+  expect(of("refused", 302)).toBe(true); // sent to sign in: nothing was done, and the next page may have another reader
   expect(of("refused", 409)).toBe(true); // a token that is stale or another session's: nothing was done, and it is of no use
 });
 

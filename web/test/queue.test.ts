@@ -194,7 +194,7 @@ describe("sending", () => {
     expect(server.seen, "the network's coming back does not change it").toHaveLength(1);
     browser.now += most / 4;
     await queue.drain();
-    browser.now -= 3_000; // a correction by a time server is no reason
+    browser.now -= 3_000; // a correction by a time server is not a reason
     await queue.drain();
     expect(server.seen).toHaveLength(1);
     browser.now -= 30 * day; // it does not wait for a month
@@ -280,6 +280,45 @@ describe("sending", () => {
   });
 });
 
+describe("an answer that the server will find out", () => {
+  /** What the server answers to each attempt, in order; the last one from then on. */
+  async function outcomes(...answers: (() => Response)[]) {
+    const keys: (string | null)[] = [];
+    const browser = new Browser(new Server());
+    const { queue } = browser.tab({ environment: {
+      fetch: (_, init) => {
+        keys.push(new Headers(init?.headers).get("Idempotency-Key"));
+        return Promise.resolve((answers.length > 1 ? answers.shift()! : answers[0]!)());
+      },
+    } });
+    await add(queue, "tea");
+    await queue.drain();
+    return { keys, browser, queue };
+  }
+  const unknown = () => new Response(JSON.stringify({ type: "urn:semel:problem:outcome-unknown", retryable: true }), {
+    status: 409, headers: { "Content-Type": "application/problem+json", "Retry-After": "60" },
+  });
+
+  test("is asked for again under the same key, when the server says", async () => {
+    const { keys, browser, queue } = await outcomes(unknown, () => Response.json({ id: 1 }, { status: 201 }));
+    expect(states(await queue.list())).toEqual([["tea", "waiting", "unknown"]]);
+    browser.now += 59_000;
+    await queue.hurry();
+    expect(keys).toHaveLength(1);
+    browser.now += 1_000;
+    await queue.drain();
+    expect(states(await queue.list())).toEqual([["tea", "done", undefined]]);
+    expect(new Set(keys).size).toBe(1);
+    expect(keys).toHaveLength(2);
+  });
+
+  test("is not a failure that was recorded: that is for the person", async () => {
+    const failed = () => new Response("failed", { status: 500, headers: { "Idempotency-Status": "replayed" } });
+    const { queue } = await outcomes(failed);
+    expect(states(await queue.list())).toEqual([["tea", "set-aside", "rejected"]]);
+  });
+});
+
 describe("parents and children", () => {
   test("values of the parent's answer go into the body and the address", async () => {
     const { server, queue } = setup();
@@ -330,19 +369,6 @@ describe("people", () => {
     const page = browser.tab().queue; // the page after signing in
     await page.drain();
     expect(server.done).toHaveLength(3);
-  });
-
-  test("a redirect to the page for signing in is no answer", async () => {
-    const page = (url: string) => Object.defineProperties(new Response("<form>"), { redirected: { value: true }, url: { value: home + url } });
-    let to = "/login?next=/orders";
-    const { queue } = new Browser(new Server()).tab({ environment: { fetch: () => Promise.resolve(page(to)) } });
-    await add(queue, "tea");
-    await queue.drain();
-    expect(states(await queue.list())).toEqual([["tea", "waiting", "sign-in"]]);
-    to = "/orders/7";
-    await queue.resume();
-    await queue.drain();
-    expect(states(await queue.list())).toEqual([["tea", "done", undefined]]);
   });
 
   test("entries of another owner are never sent, not by a tab of theirs either", async () => {

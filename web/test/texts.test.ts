@@ -16,7 +16,7 @@ test("every text is there in every language, and no two languages share one", ()
 });
 
 test("each language is written in its script", () => {
-  for (const text of Object.values(texts.hi)) expect(text).toMatch(/^[\p{Script=Devanagari}\s।;…]+$/u);
+  for (const text of Object.values(texts.hi)) expect(text).toMatch(/^[\p{Script=Devanagari}\s।,;…-]+$/u);
   for (const text of Object.values(texts.zh)) expect(text).toMatch(/^[\p{Script=Han}，。…]+$/u);
 });
 

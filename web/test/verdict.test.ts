@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { type Kind, judge, maxProblemBytes, replayed, retryAfter, verdict } from "../src/verdict.js";
+import { type Kind, type Problem, judge, maxProblemBytes, replayed, retryAfter, verdict } from "../src/verdict.js";
 
 interface Case {
   condition: string;
@@ -59,11 +59,33 @@ test("the status decides where no problem of ours is named", () => {
   expect(of(409, "urn:semel:problem:constructor").definitive).toBe(true);
 });
 
+test("an unknown outcome that the server will find out is no answer yet", () => {
+  const of = (retryable: unknown) => judge(409, new Headers({ "Retry-After": "7" }), { type: "urn:semel:problem:outcome-unknown", retryable } as Problem);
+  expect(of(true)).toMatchObject({ kind: "unknown", definitive: false, ends: false, retryAfterMs: 7000 });
+  for (const word of [false, undefined, "true"]) expect(of(word)).toMatchObject({ kind: "unknown", definitive: true, ends: false });
+});
+
+test("a failure that was recorded is the answer: a repetition brings it again", () => {
+  for (const status of [408, 429, 500, 503]) {
+    for (const headers of [{ "Idempotency-Status": "replayed" }, { "Idempotent-Replayed": "true" }]) {
+      expect(judge(status, new Headers(headers as HeadersInit))).toMatchObject({ kind: "rejected", definitive: true, ends: true });
+    }
+    expect(judge(status, new Headers({ "Idempotency-Status": "executed" })).definitive).toBe(false);
+  }
+});
+
 test("who asks to sign in says nothing of earlier attempts, unless it is this key's own answer", () => {
   const ends = (headers: HeadersInit) => judge(401, new Headers(headers));
   expect(ends({})).toMatchObject({ definitive: true, ends: false });
   expect(ends({ "Idempotency-Status": "executed" })).toMatchObject({ ends: true });
   expect(ends({ "Idempotent-Replayed": "true" })).toMatchObject({ ends: true });
+});
+
+test("the page at the end of a redirect to a sign-in page is no answer: the key is kept", async () => {
+  const page = (url: string) => Object.defineProperties(new Response("<form>"), { redirected: { value: true }, url: { value: url } });
+  expect(await verdict(page("https://shop.test/login?next=/orders"))).toMatchObject({ kind: "rejected", definitive: true, ends: false });
+  expect(await verdict(page("https://shop.test/orders/7"))).toMatchObject({ kind: "done", definitive: true, ends: true });
+  for (const status of [419, 440]) expect(judge(status, new Headers())).toMatchObject({ kind: "rejected", ends: false });
 });
 
 test("what calls itself a problem and is none is judged by its status", async () => {

@@ -1,5 +1,5 @@
 import { type Patience } from "./send.js";
-/** What semelFetch takes beside what fetch takes. */
+/** Options of semelFetch in addition to those of fetch. */
 export interface SemelInit extends Patience {
     /**
      * Names the wish: its key is kept until there is a definitive answer, through errors, reloads and crashes. Without a
@@ -14,7 +14,7 @@ export interface SemelInit extends Patience {
 /**
  * Sends a request that must happen once. It is repeated under one key until there is a definitive answer: 2xx, 3xx or a
  * 4xx that a repetition would not change. Concurrent calls of one intent with the same content share a request.
- * @throws SemelError when there is no definitive answer within the patience; the signal's reason when it is aborted.
+ * @throws SemelError when no definitive answer comes within the patience; the signal's reason when it is aborted.
  */
 export declare function semelFetch(input: RequestInfo | URL, init?: RequestInit, semel?: SemelInit): Promise<Response>;
 /** The largest Blob whose content is looked at; a larger one is known by its type, name, size and time. */

@@ -57,7 +57,7 @@ export declare class FormGuard {
     recordName_(input: HTMLInputElement): string;
     /** Gives each rendering its key, once: that of the draft which is still open, or a new one. */
     prepare_(here?: Arrival): void;
-    /** A rendering that has not been sent is remembered, too: a copy of this tab, and of a named draft any tab, has its key. */
+    /** Also remembers a rendering that has not been sent: a copy of this tab, and of a named draft any tab, has its key. */
     remember_(input: HTMLInputElement, here: Arrival): void;
     ownField_(): HTMLInputElement;
     /** The input whose key this submission uses: the token right before the button, else the form's first. */

@@ -1,4 +1,4 @@
-/** What became of a submission. */
+/** The outcome of a submission. */
 export type Word = "executed" | "replayed" | "seen" | "in-flight" | "unknown" | "refused";
 /** One submission's outcome, as a cookie or a page tells it. */
 export interface Outcome {
@@ -20,7 +20,7 @@ export declare function idOf(key: string): string;
 /** Whether a draft ends with this outcome, so that the next one has another key. */
 export declare function ends({ word, status }: Outcome): boolean;
 /**
- * Whether a page's status alone says that a submission was dealt with. 409 does not: it may stand for one that is
+ * Whether a page's status alone says that a submission was dealt with. 409 does not: it may mean one that is
  * still being worked on.
  */
 export declare function definitivePage(status: number): boolean;

@@ -1,7 +1,7 @@
 import { type Kind, type Problem, type Verdict } from "./verdict.js";
-/** Why there is no definitive answer. */
+/** The reason that no definitive answer came. */
 export type Trouble = Kind | "network" | "offline" | "timeout" | "not-repeatable";
-/** There was no definitive answer: it may have happened, and sending it again under the same key is safe. */
+/** No definitive answer came: it may have happened, and sending it again under the same key is safe. */
 export declare class SemelError extends Error {
     readonly kind: Trouble;
     readonly key: string;

@@ -1,12 +1,12 @@
 import { type SemelInit } from "./fetch.js";
 import type { State } from "./send.js";
-/** How a submission stands, for a page to show. */
+/** The state of a submission, for a page to show. */
 export interface Progress {
     /** Later calls are ignored: they get the answer of the one that is under way. */
     busy: boolean;
     state: "idle" | State["name"] | "done" | "failed";
     response?: Response;
-    /** Why there is no definitive answer; the next call repeats the same intent safely. */
+    /** The reason that no definitive answer came; the next call repeats the same intent safely. */
     error?: unknown;
     /** The answer is that of an earlier attempt. */
     replayed: boolean;
@@ -15,7 +15,7 @@ export interface Progress {
 export interface Sender {
     /** Sends, or joins what is under way. It does not reject: the progress says what went wrong. */
     send(input: RequestInfo | URL, init?: RequestInit): Promise<Response | undefined>;
-    /** Stops waiting; nothing is told any more. The key is kept. */
+    /** Stops waiting and reporting. The key is kept. */
     stop(): void;
 }
 /** The base of the React hook and the Vue composable: an intent with its progress. */

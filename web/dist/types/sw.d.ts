@@ -3,7 +3,7 @@ import { type QueueOptions } from "./queue/queue.js";
 export interface WorkerOptions extends Omit<QueueOptions, "owner"> {
     /** Addresses that load without a network: the page and all it needs. Default none. */
     shell?: readonly string[];
-    /** Names this version of the shell; caches of other versions are removed. Default "1". */
+    /** Names this version of the shell; this worker's caches of other versions are removed. Default "1". */
     shellVersion?: string;
 }
 declare global {

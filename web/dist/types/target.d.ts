@@ -1,5 +1,5 @@
 /**
- * The fields and buttons of a form, also those that belong to it by their form attribute. A field named "elements" hides
+ * The fields and buttons of a form, including those that belong to it by their form attribute. A field named "elements" hides
  * the form's own member, so the prototype is asked.
  */
 export declare function elements(form: HTMLFormElement): Element[];

@@ -1,4 +1,4 @@
-/** What a person is told. Every text can be replaced: by an attribute of the form, or by an option. */
+/** The texts that a person reads. Every text can be replaced: by an attribute of the form, or by an option. */
 export interface Texts {
     /** Shown and announced while a submission is under way. */
     saving: string;

@@ -25,7 +25,10 @@ export interface Problem {
 }
 /** The largest problem document that is read; a longer one is judged by its status. */
 export declare const maxProblemBytes = 65536;
-/** Judges an answer. The response can still be read afterwards. */
+/**
+ * Judges an answer. The response can still be read afterwards. The page at the end of a redirect to a sign-in page is
+ * no answer to the request: it was refused, and its key is kept.
+ */
 export declare function verdict(response: Response): Promise<Verdict>;
 /** Judges an answer by its status, headers and problem document. Nothing but Semel's own problem types is trusted. */
 export declare function judge(status: number, headers: Headers, problem?: Problem): Verdict;

@@ -1,9 +1,9 @@
 import { texts } from "./texts.js";
-/** What a page of scripts says while a request waits, beside the texts of forms. */
+/** What a page of scripts says while a request waits, in addition to the texts of forms. */
 export interface WaitingTexts {
     /** Waiting for the network. */
     offline: string;
-    /** Nobody can tell yet whether it was done; the same draft can be sent again safely. */
+    /** It is not known yet whether it was done; the same draft can be sent again safely. */
     unsure: string;
 }
 /** The texts by language. English is used for every other language. */

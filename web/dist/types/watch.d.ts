@@ -46,13 +46,13 @@ export declare class Watch {
     }): void;
     /** The page is about to be left: for the submission's sake the first time, for another's after that. */
     onDeparture_(_: BeforeUnloadEvent): void;
-    /** A navigation begins. The browser says so, too, when the page's own form.submit() sends a form. */
+    /** A navigation begins. The browser also reports one when the page's own form.submit() sends a form. */
     onNavigate_({ destination, formData }: Navigate): void;
     /** The page goes away: it says so in the records of its submissions, for the page that follows. */
     onLeave_(): void;
     unlock_(which?: (guard: FormGuard) => boolean): void;
     /**
-     * Looks whether an outcome has come while this page is still here. A page that stays for sure ends its draft. One that
+     * Checks whether an outcome has come while this page is still here. A page that stays for sure ends its draft. One that
      * may be about to be replaced does not: it would show the wrong page the notice, and take a late click for another
      * wish. After a redirect it stays locked; otherwise a press of the person's unlocks the same draft.
      */
@@ -60,7 +60,7 @@ export declare class Watch {
     settleOnArrival_(): void;
     /** Says once that a repetition was ignored. */
     tell_(outcome: Outcome, text: string | undefined, language?: string): void;
-    /** Takes an earlier attempt's outcome away, so that the one to come can be told from it. */
+    /** Takes an earlier attempt's outcome away, so that the next one can be distinguished from it. */
     forget_(id: string): void;
 }
 /** What is used of a NavigateEvent. */

@@ -3,7 +3,7 @@ import { maxEntryBytes, maxFill, QueueError, type Answer, type Entry } from "./e
 /** What can be queued as a body. Plain objects and arrays are sent as JSON. */
 export type Body = string | FormData | Blob | URLSearchParams | ArrayBuffer | ArrayBufferView<ArrayBuffer> | object | null;
 
-/** The bytes of a body, and the Content-Type they need. Every attempt sends the same bytes: a form's boundary, too, is made once. */
+/** The bytes of a body, and the Content-Type they need. Every attempt sends the same bytes, including a form's boundary. */
 export async function bytesOf(body: Body): Promise<{ bytes: ArrayBuffer | null; type: string | null }> {
   if (body === null) return { bytes: null, type: null };
   const known = typeof body === "string" || body instanceof FormData || body instanceof Blob ||

@@ -11,7 +11,7 @@ export interface Tx {
   store(name: Store): IDBObjectStore;
 }
 
-/** entries and bodies: by seq. state: the current owner, and the lease where there are no Web Locks. */
+/** entries and bodies: by seq. state: the current owner, and the lease if Web Locks are missing. */
 export type Store = "entries" | "bodies" | "state";
 
 /** The promise of one request. */
@@ -30,7 +30,7 @@ export class Database {
   #opening: Promise<IDBDatabase> | undefined;
   #closed = false;
 
-  /** created is called when there was no database, or no longer: it is empty. */
+  /** created is called after a new, empty database was made. */
   constructor(private readonly name: string, private readonly factory: () => IDBFactory, private readonly created?: () => void) {}
 
   /**
@@ -53,7 +53,7 @@ export class Database {
         try {
           tx.abort();
         } catch {
-          // it ended by itself
+          // it ended on its own
         }
         throw tx.error ?? error;
       }
@@ -64,13 +64,13 @@ export class Database {
     }
   }
 
-  /** Writes one value of state while the page goes away: there is no time for more than one request, and none to wait. */
+  /** Writes one value of state while the page goes away: one request is all there is time for, without waiting. */
   putLast(key: string, value: unknown): void {
     this.#opening?.then((database) => {
       const tx = database.transaction("state", "readwrite");
       tx.objectStore("state").put(value, key);
       tx.commit();
-    }).catch(() => undefined); // the lease ends by itself
+    }).catch(() => undefined); // the lease ends on its own
   }
 
   close(): void {

@@ -8,7 +8,7 @@
  *        │                ▲  ▲                            │  │  │
  *        │                │  └── no answer, 5xx, 429, ────┘  │  │
  *        │ retry()        │      in-flight: later, same key  │  │
- *        │ (same key)     └── 401, 403: "sign-in", all of ───┤  │
+ *        │ (same key)     └── asked to sign in: all of ──────┤  │
  *        │                    the owner's entries pause      │  │
  *        │                                  definitive 4xx,  │  │ 2xx, or a refusal
  *     set-aside ◀────────────── mismatch, unknown, cancelled ┘  │ that says it was done
@@ -16,7 +16,7 @@
  *        ├── edit(): another intent, another key ──▶ waiting   done ──▶ forgotten,
  *        └── discard() ──▶ forgotten                             the oldest first
  *
- * A tab that dies leaves "sending" behind. Whoever sends next treats it as
+ * A tab that dies leaves "sending" behind. The next sender treats it as
  * "waiting": the key is the same, so the server decides what happened. The
  * server is authoritative for what was done, the database for what is wanted;
  * nothing is kept in memory only.
@@ -26,7 +26,7 @@ export interface Entry {
   seq: number;
   id: string;
   key: string;
-  /** Whose it is. Entries are sent only while this owner is the current one. */
+  /** The account it belongs to. Entries are sent only while this owner is the current one. */
   owner: string;
   url: string;
   method: string;
@@ -46,6 +46,8 @@ export interface Entry {
   attempts: number;
   state: State;
   reason?: Reason;
+  /** An attempt was answered by a page that asks to sign in. */
+  metSignIn?: boolean;
   /** When the next attempt may start, and how long that was from then: both, because clocks jump. */
   retryAt?: number;
   delayMs?: number;
@@ -71,7 +73,7 @@ export type Word =
   | "unavailable"
   /** An earlier attempt is still at work there. */
   | "in-flight"
-  /** 401 or 403: everything of this owner waits. */
+  /** 401, 403, or sent to a sign-in page: everything of this owner waits. */
   | "sign-in"
   /** The entry that it needs has not been sent yet. */
   | "parent"
@@ -81,7 +83,7 @@ export type Word =
   | "rejected"
   /** The key was used for something else. */
   | "mismatch"
-  /** Nobody can tell whether it was done. */
+  /** It is not known whether it was done: while it waits, the server will find out; when it was set aside, it will not. */
   | "unknown"
   /** An operator cancelled it. */
   | "cancelled"

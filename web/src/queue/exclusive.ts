@@ -8,13 +8,13 @@ import { got, type Database, type Tx } from "./database.js";
  *
  *     { holder, fence, beat }
  *
- * The holder adds one to beat, again and again. Who wants the right looks at
- * the row and takes it, with fence + 1, when nobody holds it or when the row has
+ * The holder adds one to beat, again and again. A tab that wants the
+ * right reads the row and takes it, with fence + 1, when it is free or when the row has
  * not changed for leaseMs of the onlooker's own monotonic clock: no times are
  * written, so clocks that jump or differ change nothing. Taking, renewing and
  * marking an entry as being sent are transactions on the same row, and the
- * database lets one run at a time: whoever lost the right cannot begin to send.
- * A holder that stood still while it waited for an answer may still have that
+ * database lets one run at a time: a holder that lost the right cannot begin to send.
+ * A holder that was suspended while it waited for an answer may still have that
  * one request under way; its key is the same as in the next holder's attempt.
  */
 export interface Lease {
@@ -43,7 +43,7 @@ interface Row {
 const leaseRow = "lease";
 /**
  * Where a page that goes away writes { holder, fence }: it has no time to read
- * first, so it writes what is true whoever holds the right by now.
+ * first, so it writes what is true even if another tab holds the right by now.
  */
 const givenBackRow = "given-back";
 
@@ -62,7 +62,7 @@ async function givenBack(tx: Tx, { holder, fence }: Row): Promise<boolean> {
 export interface ExclusiveOptions {
   name: string;
   database: Database;
-  /** Ends the wait for the right; work gets a signal that this aborts, too. */
+  /** Ends the wait for the right; it also aborts the signal that work gets. */
   signal: AbortSignal;
   locks: LockManager | undefined;
   leaseMs: number;
@@ -79,7 +79,7 @@ export async function exclusively<T>(
   const renew = async (): Promise<void> => {
     if (!(await beatOnce(database, row).catch(() => false))) lost.abort();
   };
-  // Who leaves gives it back at once. A page that comes back from the cache finds that it has lost it.
+  // A tab that is left gives it back at once. A page that comes back from the cache finds that it has lost it.
   const leave = (): void => database.putLast(givenBackRow, row);
   globalThis.addEventListener?.("pagehide", leave);
   try {
@@ -87,7 +87,7 @@ export async function exclusively<T>(
   } finally {
     clearInterval(beat);
     globalThis.removeEventListener?.("pagehide", leave);
-    await release(database, row).catch(() => undefined); // the lease ends by itself
+    await release(database, row).catch(() => undefined); // the lease ends on its own
   }
 }
 

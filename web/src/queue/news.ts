@@ -24,7 +24,7 @@ export function openNews(name: string, listener: () => void): News {
       try {
         localStorage.setItem(name, String(Math.random())); // an event comes only when the value changes
       } catch {
-        // no storage: the others look by themselves now and then
+        // no storage: the others check on their own now and then
       }
     },
     close: () => globalThis.removeEventListener?.("storage", onStorage),

@@ -23,7 +23,7 @@ export interface PlanOptions {
  *
  * An entry holds back those behind it in its group until it has ended. One that
  * was set aside does not, and neither do those that need its answer: they wait
- * for the person's decision, the others go on. A parent always stands before
+ * for the person's decision, the others go on. A parent always comes before
  * its children, so the first entry that is not held can always be sent.
  */
 export function plan(entries: readonly Entry[], { now, busy = new Set(), hurry = false }: PlanOptions): Plan {

@@ -1,4 +1,5 @@
 import { newKey } from "../key.js";
+import { leadsToSignIn } from "../sign-in.js";
 import { bytesOf, checkFill, type Body } from "./body.js";
 import { Database } from "./database.js";
 import { QueueError, type Answer, type Entry, type Reason, type State } from "./entry.js";
@@ -17,7 +18,7 @@ export type { Body } from "./body.js";
 /** The tag of Background Sync, and what a message to the service worker says. */
 export const syncTag = "semel-queue";
 
-/** How often a tab looks by itself while something waits, in milliseconds. */
+/** How often a tab checks on its own while something waits, in milliseconds. */
 const lookEveryMs = 60_000;
 /** How long it rests when the database or the app's headers failed, in milliseconds. */
 const restMs = 5_000;
@@ -27,7 +28,7 @@ export interface QueueOptions {
   /** The database's name; tabs, service worker and all share one by it. Default "semel-queue". */
   name?: string;
   /**
-   * Whose entries these are: an account's id. It becomes the current owner of
+   * The account that these entries belong to, by its id. It becomes the current owner of
    * the origin; entries of another one stay where they are and are not sent.
    * undefined takes the one that is current. Default "".
    */
@@ -36,8 +37,8 @@ export interface QueueOptions {
   header?: string;
   /** Headers that must be fresh with each attempt, such as a bearer token. They are never kept. */
   headers?: () => HeadersInit | Promise<HeadersInit>;
-  /** Whether an answer is a page that asks to sign in. Default: it was redirected to an address like /login. */
-  signedOut?: (response: Response) => boolean;
+  /** Whether the answer to a request to sentTo is a page that asks to sign in. Default: it was redirected to an address like /login. */
+  signedOut?: (response: Response, sentTo: string) => boolean;
   /** What is used instead of the browser's own; for tests. */
   environment?: Partial<Environment>;
 }
@@ -72,7 +73,7 @@ export interface Intent {
   fill?: Readonly<Record<string, string>>;
   /** What the person calls it, shown when it was set aside. Default: the address. */
   label?: string;
-  /** A form's field that carries the key, beside the header; for bodies that are FormData or URLSearchParams. */
+  /** A form's field that carries the key in addition to the header; for bodies that are FormData or URLSearchParams. */
   keyField?: string;
 }
 
@@ -116,7 +117,7 @@ export class Queue {
 
   /** Opens nothing yet: the first method does, and says what is wrong. */
   constructor(options: QueueOptions = {}) {
-    const { name = "semel-queue", header = "Idempotency-Key", headers, signedOut = looksLikeSignIn, environment = {} } = options;
+    const { name = "semel-queue", header = "Idempotency-Key", headers, signedOut = wasSentToSignIn, environment = {} } = options;
     this.#owner = "owner" in options ? options.owner : "";
     this.#now = environment.now ?? Date.now;
     this.#database = new Database(name, environment.indexedDB ?? (() => indexedDB), () => {
@@ -187,7 +188,7 @@ export class Queue {
   }
 
   /**
-   * Nobody is signed in any more: no tab and no worker sends anything until a
+   * Signs out: no tab and no worker sends anything until a
    * queue is opened with an owner. Entries stay.
    */
   async signOut(): Promise<void> {
@@ -247,7 +248,7 @@ export class Queue {
     void this.hurry();
   };
 
-  /** The owner of this queue: its own, or the current one. Null is nobody. */
+  /** The owner of this queue: its own, or the current one. Null: signed out. */
   async #current(): Promise<string> {
     if (this.#owner !== undefined) return this.#owner;
     const owner = await rows.owner(this.#database);
@@ -301,7 +302,7 @@ export class Queue {
     if (this.#closing.signal.aborted) return;
     if (tell) this.#news.tell();
     this.#tellListeners();
-    if (!tell) void this.drain(); // stand in line behind the tab that sends, to go on should it die
+    if (!tell) void this.drain(); // queue up behind the tab that sends, to go on should it die
   }
 
   async #rounds(): Promise<void> {
@@ -319,6 +320,7 @@ export class Queue {
         wait = restMs;
         this.#say(error instanceof QueueError ? error : new QueueError("storage-failed", String(error), { cause: error }));
       }
+      if (wait !== undefined) void askForSync(); // the browser forgets the worker's turn when it failed too often
       this.#sleep(wait);
     }
     this.#work = undefined; // in the same breath as the last look at again
@@ -379,8 +381,6 @@ function withKey(body: Body, field: string | undefined, key: string): Body {
   return body;
 }
 
-/** An answer that was redirected to an address that looks like a sign-in page. */
-function looksLikeSignIn(response: Response): boolean {
-  if (!response.redirected) return false;
-  return /(^|\/)(log|sign)[-_]?(in|on)(\/|\.|$)|(^|\/)auth(\/|$)/i.test(new URL(response.url).pathname);
+function wasSentToSignIn(response: Response, sentTo: string): boolean {
+  return response.redirected && leadsToSignIn(sentTo, response.url);
 }

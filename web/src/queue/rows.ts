@@ -20,12 +20,12 @@ export function list(database: Database, owner: string): Promise<Entry[]> {
   return database.transact("readonly", (tx) => got(tx.store("entries").index("owner").getAll(owner) as IDBRequest<Entry[]>));
 }
 
-/** The owner whose entries are sent; undefined before the first, null for nobody. */
+/** The owner whose entries are sent; undefined before the first, null after signing out. */
 export function owner(database: Database): Promise<string | null | undefined> {
   return database.transact("readonly", (tx) => got(tx.store("state").get(ownerRow)) as Promise<string | null | undefined>);
 }
 
-/** Says whose entries are sent from now on, by every tab and the service worker; null for nobody's. */
+/** Sets the owner whose entries every tab and the service worker send from now on; null for none. */
 export function setOwner(database: Database, name: string | null): Promise<void> {
   return database.transact("readwrite", async (tx) => void (await got(tx.store("state").put(name, ownerRow))));
 }
@@ -89,7 +89,7 @@ export function resume(database: Database, owner: string): Promise<void> {
 /**
  * Marks an entry as being sent and counts the attempt. "changed" when it is gone
  * or not as it was planned; "forbidden" when its owner is not the current one,
- * or somebody else has the right to send.
+ * or another sender has the right to send.
  */
 export function begin(database: Database, planned: Entry, lease: Lease): Promise<Sending | "changed" | "forbidden"> {
   return database.transact("readwrite", async (tx) => {
@@ -135,7 +135,10 @@ function ended(entry: Entry, ending: Ending, now: number): Entry {
     case "set-aside":
       return { ...rest, state: "set-aside", reason: ending.reason };
     case "later":
-      return { ...rest, state: "waiting", reason: ending.reason, retryAt: now + ending.delayMs, delayMs: ending.delayMs };
+      return {
+        ...rest, state: "waiting", reason: ending.reason, retryAt: now + ending.delayMs, delayMs: ending.delayMs,
+        ...(ending.reason.word === "sign-in" && { metSignIn: true }),
+      };
   }
 }
 

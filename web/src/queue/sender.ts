@@ -4,6 +4,7 @@ import { endingOf, noAnswer, type Ending } from "./ending.js";
 import type { Entry } from "./entry.js";
 import { exclusively, type Lease } from "./exclusive.js";
 import { plan } from "./plan.js";
+import { ask } from "./question.js";
 import { begin, list, settle, type Sending } from "./rows.js";
 
 /** The most requests under way at a time, of different groups. */
@@ -14,14 +15,14 @@ export const answerMs = 60_000;
 export interface SenderOptions {
   name: string;
   database: Database;
-  /** Whose entries are sent. */
+  /** The owner of the entries to send. */
   owner: () => Promise<string>;
   /** The request header that carries the key. */
   header: string;
   /** Headers that must be fresh, such as a bearer token; asked for with each attempt, never kept. */
   headers: (() => HeadersInit | Promise<HeadersInit>) | undefined;
-  /** Whether an answer is a page that asks to sign in. */
-  signedOut: (response: Response) => boolean;
+  /** Whether the answer to a request to sentTo is a page that asks to sign in. */
+  signedOut: (response: Response, sentTo: string) => boolean;
   fetch: typeof fetch;
   locks: LockManager | undefined;
   leaseMs: number;
@@ -44,12 +45,12 @@ export class Sender {
 
   /**
    * Waits for the right to send, sends all that can be sent now, and returns
-   * how long until there may be more; undefined when only an event changes that.
+   * how long until there may be more: Infinity when that is up to the network, undefined when nothing waits for its time.
    */
   async pass(hurry: boolean, signal: AbortSignal): Promise<number | undefined> {
     const { database, owner, now } = this.options;
     const { send, wakeMs } = plan(await list(database, await owner()), { now: now(), hurry });
-    if (send.length === 0 || offline()) return wakeMs;
+    if (send.length === 0 || offline()) return rest(send, wakeMs);
     return exclusively({ ...this.options, signal }, (lease, held) => this.#drain(hurry, lease, held));
   }
 
@@ -73,7 +74,7 @@ export class Sender {
         }
         if (busy.size === 0) {
           if (failure) throw failure.error;
-          return wakeMs;
+          return rest(send, wakeMs);
         }
         await Promise.race([...busy.values(), poked]);
       }
@@ -101,24 +102,34 @@ export class Sender {
     new Headers(fresh).forEach((value, name) => headers.set(name, value));
     headers.set(header, quoteKey(entry.key));
     const patience = AbortSignal.any([signal, AbortSignal.timeout(answerMs)]);
+    const began = performance.now();
     try {
       const response = await this.options.fetch(entry.url, {
         method: entry.method, headers, body, credentials: entry.credentials, cache: "no-store", signal: patience,
       });
-      return await endingOf(entry, response, random, signedOut);
+      return await endingOf(entry, response, random, {
+        signedOut: signedOut(response, entry.url),
+        ask: () => ask(this.options.fetch, entry, headers, patience),
+        tookMs: () => performance.now() - began,
+      });
     } catch {
       return noAnswer(entry, random);
     }
   }
 }
 
-/** What comes before the signal; the app's headers may never come, and nobody else could send meanwhile. */
+/** What comes before the signal; the app's headers may never come, and no other tab could send meanwhile. */
 function within<T>(value: T | Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
     signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
     Promise.resolve(value).then(resolve, reject);
   });
+}
+
+/** The time until there is more to send; entries that only lack a network may go at any time. */
+function rest(send: readonly Entry[], wakeMs: number | undefined): number | undefined {
+  return send.length > 0 && offline() ? (wakeMs ?? Infinity) : wakeMs;
 }
 
 /** Whether the browser knows that it is offline; that it thinks it is online says little. */

@@ -1,6 +1,6 @@
 import type { Trouble, Word } from "./entry.js";
 
-/** What a person is told of the queue. {n}: a number. {what}: an entry's label. {said}: what the server said. */
+/** What a person reads about the queue. {n}: a number. {what}: an entry's label. {said}: what the server said. */
 export interface QueueTexts {
   /** Nothing waits: all of it was sent. */
   empty: string;
@@ -41,17 +41,17 @@ export const queueTexts: Readonly<Record<"en" | "sv" | "hi" | "zh", QueueTexts>>
     keep: "Keep it",
     reasons: {
       rejected: "The server did not accept it.",
-      mismatch: "The server knows another request under the same key.",
-      unknown: "Nobody can tell whether it was saved. Look it up before you try again.",
+      mismatch: "The server already has something else in its place.",
+      unknown: "We can't tell whether it was saved. Check before you try again.",
       cancelled: "It was cancelled.",
-      "parent-discarded": "What it belongs to was discarded.",
-      "parent-answer": "The answer to what it belongs to did not fit.",
-      "parent-set-aside": "Waits for your decision about what it belongs to.",
+      "parent-discarded": "The entry it belongs to was discarded.",
+      "parent-answer": "The server's answer to the entry it belongs to did not fit.",
+      "parent-set-aside": "Waiting for your decision about the entry it belongs to.",
     },
     said: "Answer: {said}",
     trouble: {
       "storage-disabled": "This browser keeps nothing for later. Stay on this page until everything is sent.",
-      "storage-full": "This device has no room left to keep what is to be sent.",
+      "storage-full": "This device has no room left for what is waiting to be sent.",
       "storage-newer": "There is a newer version of this page. Reload it.",
       "storage-blocked": "Another tab has an old version of this page. Close it.",
       "storage-failed": "The storage of this browser failed. Reload the page.",
@@ -72,7 +72,7 @@ export const queueTexts: Readonly<Record<"en" | "sv" | "hi" | "zh", QueueTexts>>
     keep: "Behåll",
     reasons: {
       rejected: "Servern godtog det inte.",
-      mismatch: "Servern har en annan begäran med samma nyckel.",
+      mismatch: "Servern har redan något annat på dess plats.",
       unknown: "Det går inte att säga om det sparades. Kontrollera innan du försöker igen.",
       cancelled: "Det avbröts.",
       "parent-discarded": "Det som det hör till togs bort.",
@@ -103,14 +103,14 @@ export const queueTexts: Readonly<Record<"en" | "sv" | "hi" | "zh", QueueTexts>>
     keep: "रहने दें",
     reasons: {
       rejected: "सर्वर ने इसे स्वीकार नहीं किया।",
-      mismatch: "सर्वर के पास इसी कुंजी से कोई दूसरा अनुरोध है।",
+      mismatch: "सर्वर पर इसकी जगह पहले से कुछ और मौजूद है।",
       unknown: "कहा नहीं जा सकता कि यह सहेजा गया या नहीं। दोबारा कोशिश करने से पहले जाँच लें।",
       cancelled: "इसे रद्द कर दिया गया।",
       "parent-discarded": "यह जिससे जुड़ा था, उसे हटा दिया गया।",
-      "parent-answer": "यह जिससे जुड़ा है, उसका जवाब मेल नहीं खाया।",
+      "parent-answer": "यह जिससे जुड़ा है, उसका उत्तर मेल नहीं खाया।",
       "parent-set-aside": "यह जिससे जुड़ा है, उस पर आपके फ़ैसले का इंतज़ार है।",
     },
-    said: "जवाब: {said}",
+    said: "उत्तर: {said}",
     trouble: {
       "storage-disabled": "यह ब्राउज़र बाद के लिए कुछ नहीं रखता। सब भेजे जाने तक इसी पेज पर रहें।",
       "storage-full": "जो भेजना है उसे रखने के लिए इस डिवाइस पर जगह नहीं बची।",
@@ -134,16 +134,16 @@ export const queueTexts: Readonly<Record<"en" | "sv" | "hi" | "zh", QueueTexts>>
     keep: "保留",
     reasons: {
       rejected: "服务器没有接受此项。",
-      mismatch: "服务器上已有使用同一密钥的其他请求。",
+      mismatch: "服务器上对应的位置已有其他内容。",
       unknown: "无法确定是否已保存。请先核实，再重试。",
       cancelled: "此项已被取消。",
       "parent-discarded": "它所依赖的内容已被放弃。",
       "parent-answer": "它所依赖的内容返回的结果不符。",
       "parent-set-aside": "等待您对它所依赖的内容作出决定。",
     },
-    said: "返回内容：{said}",
+    said: "响应：{said}",
     trouble: {
-      "storage-disabled": "此浏览器不保存任何内容。请留在本页，直到全部发送完毕。",
+      "storage-disabled": "此浏览器不会保存待发送的内容。请留在本页，直到全部发送完毕。",
       "storage-full": "本设备空间不足，无法保存待发送的内容。",
       "storage-newer": "本页已有新版本，请刷新。",
       "storage-blocked": "另一个标签页打开了本页的旧版本，请将其关闭。",

@@ -1,7 +1,7 @@
 import { type Answer, type Entry } from "./entry.js";
 /** What can be queued as a body. Plain objects and arrays are sent as JSON. */
 export type Body = string | FormData | Blob | URLSearchParams | ArrayBuffer | ArrayBufferView<ArrayBuffer> | object | null;
-/** The bytes of a body, and the Content-Type they need. Every attempt sends the same bytes: a form's boundary, too, is made once. */
+/** The bytes of a body, and the Content-Type they need. Every attempt sends the same bytes, including a form's boundary. */
 export declare function bytesOf(body: Body): Promise<{
     bytes: ArrayBuffer | null;
     type: string | null;

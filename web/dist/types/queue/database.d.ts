@@ -4,7 +4,7 @@ export declare const version = 1;
 export interface Tx {
     store(name: Store): IDBObjectStore;
 }
-/** entries and bodies: by seq. state: the current owner, and the lease where there are no Web Locks. */
+/** entries and bodies: by seq. state: the current owner, and the lease if Web Locks are missing. */
 export type Store = "entries" | "bodies" | "state";
 /** The promise of one request. */
 export declare function got<T>(request: IDBRequest<T>): Promise<T>;
@@ -17,14 +17,14 @@ export declare class Database {
     private readonly name;
     private readonly factory;
     private readonly created?;
-    /** created is called when there was no database, or no longer: it is empty. */
+    /** created is called after a new, empty database was made. */
     constructor(name: string, factory: () => IDBFactory, created?: (() => void) | undefined);
     /**
      * Runs work in one transaction, and resolves when that is complete: with
      * readwrite, on the disk. When work rejects, nothing is written.
      */
     transact<T>(mode: "readonly" | "readwrite", work: (tx: Tx) => Promise<T>): Promise<T>;
-    /** Writes one value of state while the page goes away: there is no time for more than one request, and none to wait. */
+    /** Writes one value of state while the page goes away: one request is all there is time for, without waiting. */
     putLast(key: string, value: unknown): void;
     close(): void;
 }

@@ -1,4 +1,5 @@
 import { type Answer, type Entry, type Reason } from "./entry.js";
+import type { Known } from "./question.js";
 /** How an attempt ended. */
 export type Ending = {
     end: "done";
@@ -22,8 +23,17 @@ export declare const maxRetryAfterMs: number;
 export declare function backoffMs(attempts: number, random: () => number): number;
 /** What no answer at all means: it may have happened, so the same key is sent again. */
 export declare function noAnswer(entry: Entry, random: () => number): Ending;
+/** What is known of an attempt in addition to its answer. */
+export interface Attempt {
+    /** The answer is a page that asks to sign in. */
+    signedOut: boolean;
+    /** Asks the server for the outcome of the entry. */
+    ask: () => Promise<Known>;
+    /** How long ago the attempt began, in milliseconds. */
+    tookMs: () => number;
+}
 /**
  * What an answer means for an entry. Reads the body. It rejects when the body
- * does not arrive whole: then there was no answer.
+ * does not arrive whole: that counts as no answer.
  */
-export declare function endingOf(entry: Entry, response: Response, random: () => number, signedOut: (response: Response) => boolean): Promise<Ending>;
+export declare function endingOf(entry: Entry, response: Response, random: () => number, attempt: Attempt): Promise<Ending>;

@@ -7,13 +7,13 @@ import { type Database, type Tx } from "./database.js";
  *
  *     { holder, fence, beat }
  *
- * The holder adds one to beat, again and again. Who wants the right looks at
- * the row and takes it, with fence + 1, when nobody holds it or when the row has
+ * The holder adds one to beat, again and again. A tab that wants the
+ * right reads the row and takes it, with fence + 1, when it is free or when the row has
  * not changed for leaseMs of the onlooker's own monotonic clock: no times are
  * written, so clocks that jump or differ change nothing. Taking, renewing and
  * marking an entry as being sent are transactions on the same row, and the
- * database lets one run at a time: whoever lost the right cannot begin to send.
- * A holder that stood still while it waited for an answer may still have that
+ * database lets one run at a time: a holder that lost the right cannot begin to send.
+ * A holder that was suspended while it waited for an answer may still have that
  * one request under way; its key is the same as in the next holder's attempt.
  */
 export interface Lease {
@@ -35,7 +35,7 @@ export declare function held(tx: Tx, { row }: Lease): Promise<boolean>;
 export interface ExclusiveOptions {
     name: string;
     database: Database;
-    /** Ends the wait for the right; work gets a signal that this aborts, too. */
+    /** Ends the wait for the right; it also aborts the signal that work gets. */
     signal: AbortSignal;
     locks: LockManager | undefined;
     leaseMs: number;

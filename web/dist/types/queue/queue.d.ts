@@ -12,7 +12,7 @@ export interface QueueOptions {
     /** The database's name; tabs, service worker and all share one by it. Default "semel-queue". */
     name?: string;
     /**
-     * Whose entries these are: an account's id. It becomes the current owner of
+     * The account that these entries belong to, by its id. It becomes the current owner of
      * the origin; entries of another one stay where they are and are not sent.
      * undefined takes the one that is current. Default "".
      */
@@ -21,8 +21,8 @@ export interface QueueOptions {
     header?: string;
     /** Headers that must be fresh with each attempt, such as a bearer token. They are never kept. */
     headers?: () => HeadersInit | Promise<HeadersInit>;
-    /** Whether an answer is a page that asks to sign in. Default: it was redirected to an address like /login. */
-    signedOut?: (response: Response) => boolean;
+    /** Whether the answer to a request to sentTo is a page that asks to sign in. Default: it was redirected to an address like /login. */
+    signedOut?: (response: Response, sentTo: string) => boolean;
     /** What is used instead of the browser's own; for tests. */
     environment?: Partial<Environment>;
 }
@@ -55,7 +55,7 @@ export interface Intent {
     fill?: Readonly<Record<string, string>>;
     /** What the person calls it, shown when it was set aside. Default: the address. */
     label?: string;
-    /** A form's field that carries the key, beside the header; for bodies that are FormData or URLSearchParams. */
+    /** A form's field that carries the key in addition to the header; for bodies that are FormData or URLSearchParams. */
     keyField?: string;
 }
 /** An entry as the app sees it. */
@@ -101,7 +101,7 @@ export declare class Queue {
     /** The person has signed in again: what waited for that is sent now. */
     resume(): Promise<void>;
     /**
-     * Nobody is signed in any more: no tab and no worker sends anything until a
+     * Signs out: no tab and no worker sends anything until a
      * queue is opened with an owner. Entries stay.
      */
     signOut(): Promise<void>;

@@ -11,9 +11,9 @@ export interface Sending {
 }
 /** Every entry of an owner, in order. */
 export declare function list(database: Database, owner: string): Promise<Entry[]>;
-/** The owner whose entries are sent; undefined before the first, null for nobody. */
+/** The owner whose entries are sent; undefined before the first, null after signing out. */
 export declare function owner(database: Database): Promise<string | null | undefined>;
-/** Says whose entries are sent from now on, by every tab and the service worker; null for nobody's. */
+/** Sets the owner whose entries every tab and the service worker send from now on; null for none. */
 export declare function setOwner(database: Database, name: string | null): Promise<void>;
 /** Stores a new entry behind all others. A parent that is done fills it at once. */
 export declare function add(database: Database, fresh: Fresh, body: ArrayBuffer | null): Promise<Entry>;
@@ -28,7 +28,7 @@ export declare function resume(database: Database, owner: string): Promise<void>
 /**
  * Marks an entry as being sent and counts the attempt. "changed" when it is gone
  * or not as it was planned; "forbidden" when its owner is not the current one,
- * or somebody else has the right to send.
+ * or another sender has the right to send.
  */
 export declare function begin(database: Database, planned: Entry, lease: Lease): Promise<Sending | "changed" | "forbidden">;
 /**

@@ -6,14 +6,14 @@ export declare const answerMs = 60000;
 export interface SenderOptions {
     name: string;
     database: Database;
-    /** Whose entries are sent. */
+    /** The owner of the entries to send. */
     owner: () => Promise<string>;
     /** The request header that carries the key. */
     header: string;
     /** Headers that must be fresh, such as a bearer token; asked for with each attempt, never kept. */
     headers: (() => HeadersInit | Promise<HeadersInit>) | undefined;
-    /** Whether an answer is a page that asks to sign in. */
-    signedOut: (response: Response) => boolean;
+    /** Whether the answer to a request to sentTo is a page that asks to sign in. */
+    signedOut: (response: Response, sentTo: string) => boolean;
     fetch: typeof fetch;
     locks: LockManager | undefined;
     leaseMs: number;
@@ -31,7 +31,7 @@ export declare class Sender {
     poke(): void;
     /**
      * Waits for the right to send, sends all that can be sent now, and returns
-     * how long until there may be more; undefined when only an event changes that.
+     * how long until there may be more: Infinity when that is up to the network, undefined when nothing waits for its time.
      */
     pass(hurry: boolean, signal: AbortSignal): Promise<number | undefined>;
 }

@@ -1,5 +1,5 @@
 import type { Trouble, Word } from "./entry.js";
-/** What a person is told of the queue. {n}: a number. {what}: an entry's label. {said}: what the server said. */
+/** What a person reads about the queue. {n}: a number. {what}: an entry's label. {said}: what the server said. */
 export interface QueueTexts {
     /** Nothing waits: all of it was sent. */
     empty: string;
