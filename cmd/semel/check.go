@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/semel-dev/semel/check"
-	checkreport "github.com/semel-dev/semel/check/report"
-	"github.com/semel-dev/semel/check/source"
-	"github.com/semel-dev/semel/check/wire"
+	checkreport "github.com/semel-dev/semel/internal/check/report"
+	"github.com/semel-dev/semel/internal/check/source"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
 // checkFlags are the flags of semel check, by what they are about.
@@ -21,7 +21,6 @@ type checkFlags struct {
 	key     keyPlaceFlags
 	effects effectFlags
 	users   userFlags
-	sender  senderFlags
 	service serviceFlags
 	bounds  boundFlags
 	output  checkOutput
@@ -30,31 +29,40 @@ type checkFlags struct {
 func newCheck(p *process, logs *logFlags) *cobra.Command {
 	f := &checkFlags{}
 	cmd := &cobra.Command{
-		Use:   "check [URL]",
-		Short: "Find out whether an API survives being called twice",
-		Long: `Sends requests to an API as the world does: twice, together, with lost answers,
-broken bodies, under other keys, and looks what became of it. The request is
-given as curl takes it, or read from a curl command, a browser's recording, an
-OpenAPI document or a .http file. Places in it are filled anew for each intent:
-{{n}} a number, {{uuid}}, {{now}}, {{key}}, {{minted}} and {{var:NAME}}.
+		Use:                   "check [flags] [URL] -- curl …",
+		Short:                 "Find out whether an API survives being called twice",
+		DisableFlagsInUseLine: true,
+		Long: `Sends one request to an API in the ways in which requests repeat in the wild:
+twice, at once, after a lost answer, with a broken body, under other keys; and
+checks the result. The request is the curl command after --, or comes from a
+file (--from). A URL before -- sends it to that service instead.
 
-Answers can lie: say with --count-… how effects are counted. Checks that would
-need to know are not judged otherwise.
+Places in the request are filled anew for each intent: {{n}} (a number of 16
+digits), {{uuid}}, {{now}}, {{key}}, {{minted}} and {{var:NAME}}.
 
-It makes records, and says before how many requests it sends at most. To a host
-other than this machine it sends nothing without --yes or a "y" at the terminal.
-Never point it at anything whose records matter.`,
-		Example: `  semel check http://127.0.0.1:9000/orders -d 'amount={{n}}' --count-json /orders
-  semel check --curl @copied.txt --count-sql 'SELECT count(*) FROM orders' --dsn sqlite:shop.db
-  semel check http://127.0.0.1:9000 --openapi api.yaml --operation createOrder --dry-run
-  semel check http://127.0.0.1:9000/new --profile form --page /new -d title=Once
+Answers can lie, so give --count. Without it, checks that need a count are not
+judged. A URL that is only a path means the service under test:
+  json:URL /pointer    the number there, or the length of the list
+  header:URL NAME      the number in a response header
+  html:URL SELECTOR    the elements of a page that a CSS selector finds
+  sql:QUERY            the number that the query returns from --dsn
+  lines:FILE:TEXT      the lines of a file that contain the text
+  command:COMMAND      the number that it prints; split on spaces, no shell is used
+  calls:LISTEN=TARGET  the calls of the service to LISTEN, which go on to TARGET
+
+A run creates records. It announces how many requests it sends at most, and
+sends none to another machine without --yes or a "y" at the terminal. Never
+point it at a service whose records matter.`,
+		Example: `  semel check --count json:/orders -- curl http://127.0.0.1:9000/orders -d 'number={{n}}' -d amount=1250
+  semel check --from copied.curl --count 'sql:SELECT count(*) FROM orders' --dsn sqlite:shop.db
+  semel check http://127.0.0.1:9000 --from api.yaml#createOrder --dry-run
+  semel check --profile form --page /new -- curl http://127.0.0.1:9000/new -d title=Once
   semel check --list`,
 		Annotations: map[string]string{
 			"exit1": "a check failed, or one that must hold could not be judged",
 			"environment": `  SEMEL_WEBHOOK_SECRET is the secret that signs webhooks (whsec_…). It has no flag
-  but --webhook-secret-file, because flags can be seen by others.`,
+  but --webhook-secret-file, because other users can see flags.`,
 		},
-		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := logs.logger(p); err != nil {
 				return err
@@ -62,27 +70,33 @@ Never point it at anything whose records matter.`,
 			if f.output.list {
 				return f.output.printCatalog(p)
 			}
-			return f.run(cmd.Context(), p, args)
+			at, curl, err := splitArgs(cmd, args)
+			if err != nil {
+				return err
+			}
+			return f.run(cmd.Context(), p, at, curl)
 		},
 	}
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		return fmt.Errorf("%w (the flags of curl follow it, after --: semel check [flags] -- curl …)", err)
+	})
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	f.request.register(flags)
 	f.key.register(flags)
 	f.effects.register(flags)
 	f.users.register(flags)
-	f.sender.register(flags)
 	f.service.register(flags)
 	f.bounds.register(flags)
 	f.output.register(flags)
 	return cmd
 }
 
-// run plans the checks, asks whether they may be sent, and tells what they found.
-func (f *checkFlags) run(ctx context.Context, p *process, args []string) (err error) {
+// run plans the checks, asks for consent, runs them and reports.
+func (f *checkFlags) run(ctx context.Context, p *process, at string, curl []string) (err error) {
 	var open closers
 	defer func() { err = errors.Join(err, open.close()) }()
-	config, notes, err := f.config(ctx, p, args, &open)
+	config, notes, err := f.config(ctx, p, at, curl, &open)
 	if err != nil {
 		return err
 	}
@@ -102,7 +116,7 @@ func (f *checkFlags) run(ctx context.Context, p *process, args []string) (err er
 		return err
 	}
 	if plan.Waits > 0 {
-		_, _ = fmt.Fprintf(p.stderr, "semel: it waits at least %s for keys to expire.\n", plan.Waits)
+		_, _ = fmt.Fprintf(p.stderr, "semel: the run waits at least %s for keys to expire.\n", plan.Waits)
 	}
 	files, err := f.output.open()
 	if err != nil {
@@ -118,8 +132,8 @@ func (f *checkFlags) run(ctx context.Context, p *process, args []string) (err er
 	return withVerdict(p, f.output.tell(p, found, files), verdictOf(ctx, found))
 }
 
-// withVerdict says what went wrong with the reports, too: the verdict alone has
-// an exit code.
+// withVerdict prints an error of the reports and returns the verdict, which
+// decides the exit code.
 func withVerdict(p *process, err, verdict error) error {
 	if err == nil || verdict == nil {
 		return errors.Join(err, verdict)
@@ -128,9 +142,9 @@ func withVerdict(p *process, err, verdict error) error {
 	return verdict
 }
 
-// config reads all flags. What it opens is closed by open.
-func (f *checkFlags) config(ctx context.Context, p *process, args []string, open *closers) (check.Config, []string, error) {
-	request, err := f.request.read(p, args)
+// config reads all flags. Open closes what it opens.
+func (f *checkFlags) config(ctx context.Context, p *process, at string, curl []string, open *closers) (check.Config, []string, error) {
+	request, err := f.request.read(p, at, curl)
 	if err != nil {
 		return check.Config{}, nil, err
 	}
@@ -138,8 +152,7 @@ func (f *checkFlags) config(ctx context.Context, p *process, args []string, open
 	for _, step := range []func() error{
 		func() error { return f.bounds.into(&config, &request.Reach) },
 		func() error { return f.key.into(&config, request.Key) },
-		func() error { return f.users.into(&config) },
-		func() error { return f.sender.into(p, &config) },
+		func() error { return f.users.into(p, &config) },
 		func() error { return f.service.into(&config) },
 		func() error { return f.effects.into(ctx, &config, open) },
 		func() error { return f.output.readBaseline(&config) },
@@ -153,12 +166,12 @@ func (f *checkFlags) config(ctx context.Context, p *process, args []string, open
 		notes = append(notes, source.Suggest(t)...)
 	}
 	for _, auth := range request.Auth {
-		notes = append(notes, "the service asks for "+auth+": give it with -H, or by a log-in")
+		notes = append(notes, "the service asks for "+auth+": give it with -H, or log in with --as")
 	}
 	return config, notes, nil
 }
 
-// verdictOf is the exit code of a report; the sentence is that of its headline.
+// verdictOf returns an error with the exit code and the headline of a report.
 func verdictOf(ctx context.Context, r *check.Report) error {
 	switch {
 	case r.Died != "":
@@ -171,10 +184,10 @@ func verdictOf(ctx context.Context, r *check.Report) error {
 	return nil
 }
 
-// clientOf sends look-ups as the checks are sent.
+// clientOf sends look-ups the way the checks are sent.
 func clientOf(c *check.Config) *wire.Client { return &wire.Client{TLS: c.TLS, Timeout: c.Timeout} }
 
-// closers are closed in the order opposite to that of opening.
+// closers are closed in reverse order.
 type closers []func() error
 
 func (c *closers) add(one func() error) { *c = append(*c, one) }

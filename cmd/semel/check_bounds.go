@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/check/source"
+	"github.com/semel-dev/semel/internal/check/source"
 )
 
-// boundFlags say which checks run, and how much they may send.
+// boundFlags choose the checks and limit what they send.
 type boundFlags struct {
 	level           string
 	only, skip      []string
@@ -26,24 +26,25 @@ type boundFlags struct {
 	insecure        bool
 }
 
-// maxParallel bounds the requests that are on their way at once.
+// maxParallel bounds the requests in flight.
 const maxParallel = 1000
 
 func (f *boundFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.level, "level", strings.ToLower(string(check.LevelShould)), "least `level` that runs and counts: must, should or strict")
-	flags.StringSliceVar(&f.only, "only", nil, "run these checks or groups only, such as `RACE,BASIC-02`")
-	flags.StringSliceVar(&f.skip, "skip", nil, "leave these `checks` or groups out")
-	flags.StringSliceVar(&f.ignore, "ignore", nil, "JSON `pointers` and names of headers that may differ between an answer and its repetition")
-	flags.StringSliceVar(&f.mask, "mask", nil, "further `names` of headers, members and fields whose values no report shows")
-	flags.Float64Var(&f.rate, "rate", check.DefaultRate, "send at most `n` requests a second")
-	flags.IntVar(&f.parallel, "parallel", check.DefaultParallel, "send at most `n` requests at once")
-	flags.DurationVar(&f.timeout, "timeout", check.DefaultTimeout, "how long one request may take")
-	flags.DurationVar(&f.settle, "settle", check.DefaultSettle, "how long an effect may take to be seen")
-	flags.StringVar(&f.authorities, "cacert", "", "`file` with the certificates (PEM) that the service's is signed by")
-	flags.BoolVarP(&f.insecure, "insecure", "k", false, "do not look at the service's certificate")
+	bounds := check.Defaults()
+	flags.StringVar(&f.level, "level", strings.ToLower(string(check.LevelShould)), "lowest `level` that runs and counts: must, should or strict")
+	flags.StringSliceVar(&f.only, "only", nil, "run only these checks or groups, such as `RACE,BASIC-02`")
+	flags.StringSliceVar(&f.skip, "skip", nil, "leave out these `checks` or groups")
+	flags.StringSliceVar(&f.ignore, "ignore", nil, "JSON `pointers` and header names that may differ between an answer and its replay")
+	flags.StringSliceVar(&f.mask, "mask", nil, "mask the values of these headers, JSON members and form fields (`names`) in reports, in addition to known secrets")
+	flags.Float64Var(&f.rate, "rate", bounds.Rate, "send at most `n` requests a second")
+	flags.IntVar(&f.parallel, "parallel", bounds.Parallel, "send at most `n` requests at once")
+	flags.DurationVar(&f.timeout, "timeout", bounds.Timeout, "give up on a request after this long")
+	flags.DurationVar(&f.settle, "settle", bounds.Settle, "how long an effect may take to show up in a count")
+	flags.StringVar(&f.authorities, "cacert", "", "verify the service's certificate with the authorities in this PEM `file`")
+	flags.BoolVarP(&f.insecure, "insecure", "k", false, "skip TLS certificate verification")
 }
 
-// into also takes over how the source of the request says the service is reached.
+// into also applies the connection options of a curl command.
 func (f *boundFlags) into(c *check.Config, reach *source.Reach) error {
 	switch level := check.Level(strings.ToUpper(f.level)); level {
 	case check.LevelMust, check.LevelShould, check.LevelStrict:
@@ -61,7 +62,7 @@ func (f *boundFlags) into(c *check.Config, reach *source.Reach) error {
 	case f.settle <= 0:
 		return usagef("--settle %s is not above zero", f.settle)
 	case reach.Proxy != "", len(reach.Resolve) > 0, len(reach.Connect) > 0, reach.UnixSocket != "":
-		return usagef("the service is reached directly: leave --proxy, --resolve, --connect-to and --unix-socket out of the curl command")
+		return usagef("semel check connects directly: remove --proxy, --resolve, --connect-to and --unix-socket from the curl command")
 	}
 	c.Only, c.Skip, c.Ignore, c.Mask = f.only, f.skip, f.ignore, f.mask
 	c.Rate, c.Parallel, c.Timeout, c.Settle = f.rate, f.parallel, f.timeout, f.settle
@@ -70,7 +71,7 @@ func (f *boundFlags) into(c *check.Config, reach *source.Reach) error {
 	return err
 }
 
-// tls is nil where the machine's own authorities will do.
+// tls returns nil if the defaults of this machine apply.
 func (f *boundFlags) tls(reach *source.Reach) (*tls.Config, error) {
 	insecure := f.insecure || reach.Insecure
 	file := f.authorities

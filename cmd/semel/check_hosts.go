@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/check"
+	"github.com/semel-dev/semel/internal/check/place"
 )
 
 // unknownHost stands for a host that only an answer will tell.
@@ -61,7 +62,7 @@ func hostOf(at string, known check.Values) string {
 		}
 	}
 	to, err := url.Parse(full)
-	if err != nil || to.Host == "" || len(check.Places(full)) > 0 {
+	if err != nil || to.Host == "" || len(place.Names(full)) > 0 {
 		return unknownHost
 	}
 	return plainLine(to.Host)

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
 // Only what is certainly this machine is tried without asking.
@@ -127,7 +127,7 @@ func TestHosts(t *testing.T) {
 	t.Parallel()
 	at := func(url string) check.Template { return check.Template{Method: "POST", URL: url} }
 	failing := at("http://failing.example:81/x")
-	f := &checkFlags{effects: effectFlags{json: []string{"/orders /n", "https://count.example/{{n}} /n"}}}
+	f := &checkFlags{effects: effectFlags{count: []string{"json:/orders /n", "json:https://count.example/{{n}} /n"}}}
 	got := f.hosts(&check.Config{
 		Template: at("{{var:base}}/orders?{{n}}"), Failing: &failing, Page: &check.Page{URL: "http://page.example"},
 		Login: &check.Login{Template: at("http://me:secret@login.example/in"), Page: &check.Page{URL: "http://sso.example"}}, Mint: &check.Mint{Template: at("http://{{var:from}}/ids")},

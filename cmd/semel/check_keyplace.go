@@ -1,31 +1,28 @@
 package main
 
 import (
-	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// keyPlaceFlags say what kind of service it is, and where it takes keys.
+// keyPlaceFlags name the kind of service, and where it takes keys.
 type keyPlaceFlags struct {
-	profile                   string
-	header, json, form, query string
-	raw                       bool
-	key                       string // of a new intent
+	profile string
+	in      string
+	raw     bool
+	key     string // of a new intent
 }
 
 func (f *keyPlaceFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.profile, "profile", check.Profiles()[0].Name, "`name` of what the service is expected to do: "+strings.Join(profileNames(), ", "))
-	flags.StringVar(&f.header, "key-header", "", "the key is in the header of this `name`")
-	flags.StringVar(&f.json, "key-json", "", "the key is in the JSON body, at this `pointer`, such as /request_id")
-	flags.StringVar(&f.form, "key-form", "", "the key is in the form field of this `name`")
-	flags.StringVar(&f.query, "key-query", "", "the key is in the query parameter of this `name`")
-	flags.StringVar(&f.key, "key", "", "`text` of a new key, with {{uuid}} or {{n}} in it (default: semel-check-, and 24 digits)")
-	flags.BoolVar(&f.raw, "raw-key", false, "write the header's key as it is, not as \"text in quotes\"")
+	flags.StringVar(&f.profile, "profile", check.Profiles()[0].Name, "`name` of the kind of service: "+strings.Join(profileNames(), ", "))
+	flags.StringVar(&f.in, "key-in", "", "the `place` of the key: header:NAME, json:/pointer, form:NAME or query:NAME (default: that of the profile)")
+	flags.StringVar(&f.key, "key", "", "`text` of a new key, with {{uuid}} or {{n}} in it (default: semel-check- and 24 digits)")
+	flags.BoolVar(&f.raw, "raw-key", false, "write the key into its header as it is, not as \"text in quotes\"")
 }
 
 func profileNames() []string {
@@ -36,39 +33,28 @@ func profileNames() []string {
 	return names
 }
 
-// into chooses the profile and the place. Where no flag says so, the key is
-// where the source of the request had one.
+// into chooses the profile and the place. Without --key-in the key goes where the
+// source of the request had one.
 func (f *keyPlaceFlags) into(c *check.Config, seen wire.Field) error {
 	profile, ok := check.ProfileNamed(f.profile)
 	if !ok {
 		return usagef("--profile %q is none of %s", f.profile, strings.Join(profileNames(), ", "))
 	}
 	c.Profile, c.Key, c.NewKey = profile, profile.Key, f.key
-	var given []string
-	for _, one := range []struct {
-		flag  string
-		place check.KeyPlace
-	}{
-		{"--key-header", check.KeyPlace{In: check.KeyInHeader, Name: f.header, Quoted: profile.Key.Quoted}},
-		{"--key-json", check.KeyPlace{In: check.KeyInJSON, Name: f.json}},
-		{"--key-form", check.KeyPlace{In: check.KeyInForm, Name: f.form}},
-		{"--key-query", check.KeyPlace{In: check.KeyInQuery, Name: f.query}},
-	} {
-		if one.place.Name != "" {
-			c.Key = one.place
-			given = append(given, one.flag)
-		}
-	}
+	in, name, _ := strings.Cut(f.in, ":")
 	switch {
-	case len(given) > 1:
-		return usagef("%s and %s exclude each other: a key is in one place", given[0], given[1])
-	case len(given) == 0 && seen.Name != "" && c.Key.In == check.KeyInHeader:
-		c.Key = check.KeyPlace{In: check.KeyInHeader, Name: seen.Name, Quoted: profile.Key.Quoted}
+	case f.in == "" && seen.Name != "" && c.Key.In == "header":
+		c.Key.Name = seen.Name
 		if seen.Value != "" {
 			c.Key.Quoted = strings.HasPrefix(seen.Value, `"`)
 		}
-	case f.json != "" && !strings.HasPrefix(f.json, "/"):
-		return usage(fmt.Errorf("--key-json %q is no JSON pointer: write it as /request_id", f.json))
+	case f.in == "":
+	case name == "" || !slices.Contains([]string{"header", "json", "form", "query"}, in):
+		return usagef("--key-in %q is not a place: write header:NAME, json:/pointer, form:NAME or query:NAME", f.in)
+	case in == "json" && !strings.HasPrefix(name, "/"):
+		return usagef("--key-in %q has no JSON pointer: write it as json:/request_id", f.in)
+	default:
+		c.Key = check.KeyPlace{In: in, Name: name, Quoted: in == "header" && profile.Key.Quoted}
 	}
 	if f.raw {
 		c.Key.Quoted = false

@@ -10,12 +10,12 @@ import (
 // listed is a check as --list and --dry-run show it with --json.
 type listed struct {
 	ID     string      `json:"id"`
-	Group  check.Group `json:"group"`
+	Group  string      `json:"group"`
 	Level  check.Level `json:"level"`
 	Says   string      `json:"says"`
 	Source string      `json:"source"`
-	// Oracle says that the check is judged only where effects are counted.
-	Oracle bool `json:"needs_oracle"`
+	// Counter means that the check is judged only where effects are counted.
+	Counter bool `json:"needs_count"`
 	// Left is why it does not run.
 	Left string `json:"left_out,omitempty"`
 }
@@ -31,7 +31,7 @@ func listedOf(checks []check.Check) []listed {
 	all := make([]listed, len(checks))
 	for i := range checks {
 		one := &checks[i]
-		all[i] = listed{ID: one.ID, Group: one.Group, Level: one.Level, Says: one.Says, Source: one.Source, Oracle: one.NeedsOracle}
+		all[i] = listed{ID: one.ID, Group: one.Group, Level: one.Level, Says: one.Says, Source: one.Source, Counter: one.NeedsCount}
 	}
 	return all
 }
@@ -52,8 +52,8 @@ func (f *checkOutput) printCatalog(p *process) error {
 }
 
 func needs(one *listed) string {
-	if one.Oracle {
-		return "--count-…"
+	if one.Counter {
+		return "--count"
 	}
 	return ""
 }

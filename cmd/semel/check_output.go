@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/semel-dev/semel/check"
-	checkreport "github.com/semel-dev/semel/check/report"
+	checkreport "github.com/semel-dev/semel/internal/check/report"
 )
 
-// checkOutput says what is printed and written, and what is only shown.
+// checkOutput holds the flags of the reports.
 type checkOutput struct {
 	list, dryRun, yes bool
 	json, verbose     bool
@@ -22,15 +22,15 @@ type checkOutput struct {
 }
 
 func (f *checkOutput) register(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.list, "list", false, "print the checks that there are, and end")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "print which checks would run, and how many requests they would send, and end")
-	flags.BoolVarP(&f.yes, "yes", "y", false, "send without asking, also to a host other than this machine")
-	flags.BoolVar(&f.json, "json", false, "print one JSON object, for programs")
-	flags.StringVar(&f.junit, "junit", "", "also write the report to this `file`, as JUnit XML")
-	flags.StringVar(&f.html, "html", "", "also write it to this `file`, as a page for people")
-	flags.StringVar(&f.baseline, "baseline", "", "`file` with the ids of checks that are known to fail, one a line")
-	flags.StringVar(&f.writeBaseline, "write-baseline", "", "write the ids of the checks that fail now to this `file`")
-	flags.BoolVarP(&f.verbose, "verbose", "v", false, "also print what passed, and why others were skipped")
+	flags.BoolVar(&f.list, "list", false, "list all checks and exit")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print the checks that would run and how many requests they would send, and exit")
+	flags.BoolVarP(&f.yes, "yes", "y", false, "send without asking, even to another machine")
+	flags.BoolVar(&f.json, "json", false, "print the report as one JSON object")
+	flags.StringVar(&f.junit, "junit", "", "also write the report to this `file` as JUnit XML")
+	flags.StringVar(&f.html, "html", "", "also write the report to this `file` as an HTML page")
+	flags.StringVar(&f.baseline, "baseline", "", "`file` with the ids of checks that are known to fail, one per line")
+	flags.StringVar(&f.writeBaseline, "write-baseline", "", "write the ids of the checks that fail to this `file`")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "also print what passed, and why checks were skipped")
 }
 
 // reportFiles are open before anything is sent, so that no report gets lost.
@@ -100,7 +100,7 @@ func (f *checkOutput) write(p *process, r *check.Report, files reportFiles) erro
 // replace puts the report in the place of what the file had.
 func (f reportFile) replace(r *check.Report) error {
 	if f.whole && !r.Whole {
-		return fmt.Errorf("%s was left as it was, since the run did not come to its end", f.file.Name())
+		return fmt.Errorf("%s was left unchanged, since the run did not finish", f.file.Name())
 	}
 	if err := f.file.Truncate(0); err != nil && f.isRegular() {
 		return fmt.Errorf("empty %s: %w", f.file.Name(), err)

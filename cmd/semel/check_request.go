@@ -5,119 +5,122 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/semel-dev/semel/check/source"
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/source"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// requestFlags say which request is tried: as curl has it, or from a file.
+// requestFlags name the request under test: a curl command behind --, or a file.
 type requestFlags struct {
-	flags     source.Flags
-	curl      string
-	har       string
-	openAPI   string
-	operation string
-	httpFile  string
+	from   string
+	header []string
 }
 
 func (f *requestFlags) register(flags *pflag.FlagSet) {
-	flags.StringVarP(&f.flags.Method, "request", "X", "", "`method` of the request (default POST with data, otherwise GET)")
-	flags.StringArrayVarP(&f.flags.Header, "header", "H", nil, "header `line` \"Name: value\", or @FILE with such lines; can be repeated")
-	flags.StringArrayVarP(&f.flags.Data, "data", "d", nil, "`data` of the body, joined by & where repeated; @FILE reads a file without its line breaks")
-	flags.StringArrayVar(&f.flags.DataRaw, "data-raw", nil, "`data` in which @ means nothing")
-	flags.StringArrayVar(&f.flags.DataBinary, "data-binary", nil, "`data`; @FILE reads a file as it is")
-	flags.StringArrayVar(&f.flags.DataURLEncode, "data-urlencode", nil, "`data` that is encoded: NAME=CONTENT, NAME@FILE")
-	flags.StringArrayVar(&f.flags.JSON, "json-body", nil, "`data` with the headers of JSON (curl's --json)")
-	flags.StringArrayVarP(&f.flags.Form, "form", "F", nil, "`part` of a multipart body: NAME=CONTENT, NAME=@FILE")
-	flags.StringVarP(&f.flags.User, "user", "u", "", "user and password for Basic authentication: `NAME:PASSWORD`")
-	flags.StringArrayVarP(&f.flags.Cookie, "cookie", "b", nil, "`cookies`, as \"NAME=VALUE; …\"")
-	flags.StringVar(&f.curl, "curl", "", "take the request from a curl command `line`; @FILE reads it, @- from standard input")
-	flags.StringVar(&f.har, "har", "", "take it from a browser's recording (HAR): `FILE[#ENTRY]`, where the entry is a number or a part of its URL")
-	flags.StringVar(&f.openAPI, "openapi", "", "take it from an OpenAPI document, a `file` of JSON or YAML")
-	flags.StringVar(&f.operation, "operation", "", "with --openapi: `id` of the operation, or \"POST /path\"")
-	flags.StringVar(&f.httpFile, "http-file", "", "take it from a .http file: `FILE[#NAME]`")
+	flags.StringVar(&f.from, "from", "", "read the request from `FILE[#ENTRY]`: a browser recording (.har), an OpenAPI document (.yaml, .json), a .http file, or a curl command (any other name, or - for standard input)")
+	flags.StringArrayVarP(&f.header, "header", "H", nil, "add a header `line`, \"Name: value\"; can be repeated")
 }
 
-// read returns the request under test. With a source that is a file, the URL
-// argument is where the service is, and -H adds header lines.
-func (f *requestFlags) read(p *process, args []string) (*source.Request, error) {
-	at := ""
-	if len(args) == 1 {
+// splitArgs returns where the service is, which may be empty, and the words of
+// the curl command behind --.
+func splitArgs(cmd *cobra.Command, args []string) (at string, curl []string, err error) {
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+		args, curl = args[:dash], args[dash:]
+	}
+	switch {
+	case len(args) > 1:
+		return "", nil, usagef("%q is one argument too many: write semel check [flags] [URL] -- curl …", args[1])
+	case len(args) == 1:
 		at = args[0]
 	}
-	given := f.given()
+	return at, curl, nil
+}
+
+// read returns the request under test. Of a URL alone it is what curl would send.
+// Otherwise the URL only names the service to send to.
+func (f *requestFlags) read(p *process, at string, curl []string) (*source.Request, error) {
+	var request *source.Request
+	var err error
 	switch {
-	case len(given) > 1:
-		return nil, usagef("%s and %s exclude each other: the request comes from one place", given[0], given[1])
-	case f.operation != "" && f.openAPI == "":
-		return nil, usagef("--operation belongs to --openapi")
-	case len(given) == 0 && at == "":
-		return nil, usagef("name the URL to try, such as semel check http://127.0.0.1:9000/orders -d 'n={{n}}', or take it with --curl, --har, --openapi or --http-file")
-	case len(given) == 0:
-		f.flags.URL, f.flags.Stdin = at, p.stdin
-		request, err := f.flags.Request()
-		return request, asUsage(err)
-	case f.hasCurlFlags():
-		return nil, usagef("%s brings the request: of curl's flags only -H goes with it", given[0])
-	}
-	request, err := f.load(p, at)
-	if err != nil {
-		return nil, usage(fmt.Errorf("%s: %w", given[0], err))
+	case f.from != "" && len(curl) > 0:
+		return nil, usagef("--from and a curl command exclude each other: the request comes from one place")
+	case f.from != "":
+		if request, err = f.load(p, at); err != nil {
+			return nil, usage(fmt.Errorf("--from: %w", err))
+		}
+		if f.isOpenAPI() {
+			at = "" // the document's paths are below it
+		}
+	case len(curl) == 0 && at == "":
+		return nil, usagef("name the request to try, such as semel check -- curl http://127.0.0.1:9000/orders -d 'n={{n}}', or read it with --from FILE")
+	default:
+		if len(curl) == 0 {
+			curl, at = []string{"curl", at}, ""
+		}
+		if request, err = source.CurlWords(curl, p.stdin); err != nil {
+			return nil, usage(err)
+		}
 	}
 	return request, f.change(request, at)
 }
 
-// given are the flags that name a source.
-func (f *requestFlags) given() []string {
-	var given []string
-	for _, one := range []struct{ name, value string }{
-		{"--curl", f.curl}, {"--har", f.har}, {"--openapi", f.openAPI}, {"--http-file", f.httpFile},
-	} {
-		if one.value != "" {
-			given = append(given, one.name)
-		}
-	}
-	return given
-}
-
-func (f *requestFlags) hasCurlFlags() bool {
-	c := &f.flags
-	return c.Method != "" || c.User != "" || len(c.Data)+len(c.DataRaw)+len(c.DataBinary)+len(c.DataURLEncode)+len(c.JSON)+len(c.Form)+len(c.Cookie) > 0
-}
-
-// load reads the source.
+// load reads the file, whose name says what it holds.
 func (f *requestFlags) load(p *process, at string) (*source.Request, error) {
-	if f.curl != "" {
-		line, err := textOrFile(f.curl, p.stdin)
+	name, entry, _ := strings.Cut(f.from, "#")
+	var read func(io.Reader) (*source.Request, error)
+	switch extension := strings.ToLower(filepath.Ext(name)); {
+	case extension == ".har":
+		read = func(r io.Reader) (*source.Request, error) { return source.HAR(r, entry) }
+	case extension == ".http", extension == ".rest":
+		read = func(r io.Reader) (*source.Request, error) { return source.HTTPFile(r, entry) }
+	case f.isOpenAPI():
+		read = func(r io.Reader) (*source.Request, error) { return source.OpenAPI(r, entry, at) }
+	default:
+		line, err := textOrFile("@"+name, p.stdin)
 		if err != nil {
 			return nil, err
 		}
 		return source.Curl(line)
 	}
-	return f.loadFile(at)
+	file, err := os.Open(name) //nolint:gosec // named by the person who runs the check.
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	return read(file)
 }
 
-// change sends the request of a source to another service, with more headers.
+// isOpenAPI reports whether the file is an OpenAPI document.
+func (f *requestFlags) isOpenAPI() bool {
+	name, _, _ := strings.Cut(f.from, "#")
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(name)))
+}
+
+// change adds the header lines, and sends the request to another service where
+// one is named.
 func (f *requestFlags) change(request *source.Request, at string) error {
-	for _, line := range f.flags.Header {
+	for _, line := range f.header {
 		field, err := headerLine(line)
 		if err != nil {
 			return err
 		}
 		setField(&request.Template.Header, field)
 	}
-	if at == "" || f.openAPI != "" {
+	if at == "" {
 		return nil
 	}
 	to, err := url.Parse(at)
 	if err != nil || to.Host == "" {
-		return usagef("the URL %q cannot be read: write it as http://127.0.0.1:9000", at)
+		return usagef("the URL cannot be read: write it as http://127.0.0.1:9000")
 	}
 	if strings.Trim(to.Path, "/") != "" || to.RawQuery != "" {
-		return usagef("the path of the request comes from the file: name only where the service is, %s://%s", to.Scheme, to.Host)
+		return usagef("the path comes with the request: name only the service, %s://%s", to.Scheme, to.Host)
 	}
 	_, rest, _ := strings.Cut(request.Template.URL, "://")
 	if end := strings.IndexAny(rest, "/?"); end >= 0 {
@@ -129,7 +132,7 @@ func (f *requestFlags) change(request *source.Request, at string) error {
 	return nil
 }
 
-// textOrFile is the value of a flag, or with @ what its file says.
+// textOrFile is the value of a flag, or with @ the text of its file.
 func textOrFile(value string, stdin io.Reader) (string, error) {
 	name, ok := strings.CutPrefix(value, "@")
 	if !ok {
@@ -175,17 +178,9 @@ func headerLines(lines []string) ([]wire.Field, error) {
 	return all, nil
 }
 
-// setField puts the line in the place of all of its name.
+// setField replaces all lines of the field's name by it.
 func setField(header *[]wire.Field, field wire.Field) {
 	r := wire.Request{Header: *header}
 	r.Set(field.Name, field.Value)
 	*header = r.Header
-}
-
-// asUsage gives an error of the command line its exit code.
-func asUsage(err error) error {
-	if err == nil {
-		return nil
-	}
-	return usage(err)
 }

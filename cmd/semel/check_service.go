@@ -8,13 +8,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/check/operate"
+	"github.com/semel-dev/semel/internal/check/operate"
 )
 
-// minRetention is the shortest that can be waited out without luck.
+// minRetention is the shortest retention that a check can reliably wait out.
 const minRetention = time.Second
 
-// serviceFlags say what else is known of the service.
+// serviceFlags describe the service.
 type serviceFlags struct {
 	failing, invalid string
 	otherBody        string
@@ -24,13 +24,13 @@ type serviceFlags struct {
 }
 
 func (f *serviceFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.failing, "failing", "", "a request that the service answers with a 5xx: a `body`, a curl command line, or @FILE with one of them")
-	flags.StringVar(&f.invalid, "invalid", "", "one that it refuses with a 4xx (default: the `body` cut in half)")
-	flags.StringVar(&f.otherBody, "other-body", "", "a `body` with which a known key is used wrongly (default: the request's with something changed); or a curl command line, or @FILE")
+	flags.StringVar(&f.failing, "failing", "", "a request that the service answers with a 5xx: a `body`, a curl command, or @FILE with one of them")
+	flags.StringVar(&f.invalid, "invalid", "", "a request that it refuses with a 4xx: the same (default: half of the `body`, or a form with empty fields)")
+	flags.StringVar(&f.otherBody, "other-body", "", "another `body` to send under a known key: the same (default: the request's with something changed)")
 	flags.StringVar(&f.restart, "restart", "", "shell `command` that restarts the service")
-	flags.StringVar(&f.kill, "kill", "", "shell `command` that kills the service without warning, and starts it again")
-	flags.DurationVar(&f.retention, "retention", 0, "how long the service remembers a key, made short for this test")
-	flags.DurationVar(&f.recovery, "recovery", 0, "how long after a kill it may refuse retries as running still (default: not known)")
+	flags.StringVar(&f.kill, "kill", "", "shell `command` that kills the service without warning and starts it again")
+	flags.DurationVar(&f.retention, "retention", 0, "how long the service remembers a key; set it short for the test")
+	flags.DurationVar(&f.recovery, "recovery", 0, "how long after a kill it may refuse retries as still running (default: unknown)")
 }
 
 func (f *serviceFlags) into(c *check.Config) error {
@@ -48,7 +48,7 @@ func (f *serviceFlags) into(c *check.Config) error {
 		return usagef("--retention %s is not at least %s", f.retention, minRetention)
 	}
 	if f.recovery < 0 {
-		return usagef("--recovery %s is less than nothing", f.recovery)
+		return usagef("--recovery %s is below zero", f.recovery)
 	}
 	c.Retention, c.Recovery = f.retention, f.recovery
 	ready := operate.Ready(clientOf(c), origin(c.Template.URL))
@@ -61,8 +61,8 @@ func (f *serviceFlags) into(c *check.Config) error {
 	return nil
 }
 
-// variant is the request with another body, or another request altogether. It
-// is nil where none was given.
+// variant returns the request with another body, or another request altogether;
+// nil if the flag is not set.
 func variant(flag, value string, of *check.Template) (*check.Template, error) {
 	if value == "" {
 		return nil, nil
@@ -80,7 +80,7 @@ func variant(flag, value string, of *check.Template) (*check.Template, error) {
 	return &template, nil
 }
 
-// origin is the scheme and host of an address.
+// origin returns the scheme and host of an address.
 func origin(at string) string {
 	full, _ := besides(at, "/")
 	return full

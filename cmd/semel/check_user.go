@@ -1,70 +1,136 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"strings"
 
+	"github.com/goccy/go-yaml"
 	"github.com/spf13/pflag"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/check/source"
+	"github.com/semel-dev/semel/internal/check/source"
+	"github.com/semel-dev/semel/internal/check/webhook"
 )
 
-// maxVarBytes bounds a file with the value of a {{var:NAME}}.
-const maxVarBytes = 64 << 10
+const (
+	// maxVarBytes bounds a file with the value of a {{var:NAME}}, and one of users.
+	maxVarBytes = 64 << 10
+	// webhookVariable has the secret where no file has it.
+	webhookVariable = "SEMEL_WEBHOOK_SECRET"
+)
 
-// userFlags say who sends, and what is asked before.
+// userFlags name the caller, and what is asked before the request.
 type userFlags struct {
-	header, otherHeader []string
-	vars, otherVars     []string
-	login, loginPage    string
-	take                []string
-	mint                string
+	as         string
+	vars       []string
+	mint       string
+	page       string
+	secretFile string
 }
 
 func (f *userFlags) register(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&f.header, "user-header", nil, "header `line` that says who the caller is; can be repeated")
-	flags.StringArrayVar(&f.otherHeader, "other-header", nil, "header `line` of somebody else, for the checks of scope")
+	flags.StringVar(&f.as, "as", "", "YAML `file` with the caller (user), a second one (other), and how they log in (login)")
 	flags.StringArrayVar(&f.vars, "var", nil, "value of a {{var:NAME}}: `NAME=VALUE`, or NAME=@FILE")
-	flags.StringArrayVar(&f.otherVars, "other-var", nil, "the same for somebody else: `NAME=VALUE`")
-	flags.StringVar(&f.login, "login", "", "log in first, by a curl command `line` or @FILE; its cookies are kept")
-	flags.StringVar(&f.loginPage, "login-page", "", "`URL` of the page with the form that logs in; its hidden fields are sent with what --login has as data")
-	flags.StringArrayVar(&f.take, "login-take", nil, "keep what the log-in's answer has at a pointer: `NAME=/pointer`, for {{var:NAME}}")
 	flags.StringVar(&f.mint, "mint", "", "ask for {{minted}} before each intent: `\"[METHOD] URL /pointer\"` (default GET)")
+	flags.StringVar(&f.page, "page", "", "for --profile form: `URL[#FORM]` of the page with the form, and the form's id, name or action")
+	flags.StringVar(&f.secretFile, "webhook-secret-file", "", "`file` with the secret that signs webhooks (whsec_…)")
 }
 
-func (f *userFlags) into(c *check.Config) error {
-	var err error
-	if c.User, err = userOf(f.header, f.vars); err != nil {
+// caller is a user in the file of --as.
+type caller struct {
+	Header []string          `yaml:"header"`
+	Var    map[string]string `yaml:"var"`
+}
+
+// callers is the file of --as.
+type callers struct {
+	User  caller `yaml:"user"`
+	Other caller `yaml:"other"`
+	Login *struct {
+		Curl string            `yaml:"curl"`
+		Page string            `yaml:"page"`
+		Take map[string]string `yaml:"take"`
+	} `yaml:"login"`
+}
+
+func (f *userFlags) into(p *process, c *check.Config) error {
+	as, err := f.callers()
+	if err != nil {
 		return err
 	}
-	if c.Other, err = userOf(f.otherHeader, f.otherVars); err != nil {
+	if err := f.addVars(&as.User); err != nil {
 		return err
 	}
-	if c.Login, err = f.loginOf(c.Template.URL); err != nil {
+	if c.User, err = as.User.user(); err != nil {
 		return err
 	}
-	c.Mint, err = f.mintOf(c)
+	if c.Other, err = as.Other.user(); err != nil {
+		return err
+	}
+	if c.Login, err = as.login(c.Template.URL); err != nil {
+		return err
+	}
+	if c.Mint, err = f.mintOf(c); err != nil {
+		return err
+	}
+	if f.page != "" {
+		at, form, _ := strings.Cut(f.page, "#")
+		at, _ = besides(c.Template.URL, at)
+		c.Page = &check.Page{URL: at, Form: form}
+	}
+	c.Secret, err = f.secret(p)
 	return err
 }
 
-// userOf is nil where nothing was said about the user.
-func userOf(lines, vars []string) (*check.User, error) {
-	if len(lines)+len(vars) == 0 {
+// callers reads the file. Its errors quote none of it, since it may hold secrets.
+func (f *userFlags) callers() (*callers, error) {
+	as := &callers{}
+	if f.as == "" {
+		return as, nil
+	}
+	text, err := secretFile(f.as)
+	if err != nil {
+		return nil, usage(fmt.Errorf("--as: %w", err))
+	}
+	if err := yaml.UnmarshalWithOptions([]byte(text), as, yaml.Strict()); err != nil {
+		line := ""
+		if wrong, ok := errors.AsType[yaml.Error](err); ok && wrong.GetToken() != nil {
+			line = fmt.Sprintf(":%d", wrong.GetToken().Position.Line)
+		}
+		return nil, usagef("--as %s%s: the file cannot be read: it has user and other, each with header (a list of lines) and var, and login with curl, page and take", f.as, line)
+	}
+	return as, nil
+}
+
+// addVars adds the values of --var.
+func (f *userFlags) addVars(to *caller) error {
+	for _, text := range f.vars {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok || name == "" {
+			return usagef("a variable is written as NAME=VALUE, or NAME=@FILE") // the text may be a secret
+		}
+		if to.Var == nil {
+			to.Var = map[string]string{}
+		}
+		to.Var[name] = value
+	}
+	return nil
+}
+
+// user is nil where nothing is said about the caller.
+func (u *caller) user() (*check.User, error) {
+	if len(u.Header)+len(u.Var) == 0 {
 		return nil, nil
 	}
-	header, err := headerLines(lines)
+	header, err := headerLines(u.Header)
 	if err != nil {
 		return nil, err
 	}
 	user := &check.User{Header: header, Values: check.Values{}}
-	for _, text := range vars {
-		name, value, ok := strings.Cut(text, "=")
-		if !ok || name == "" {
-			return nil, usagef("a variable is written as NAME=VALUE, or NAME=@FILE") // the text may be a secret
-		}
+	for name, value := range u.Var {
 		if file, ok := strings.CutPrefix(value, "@"); ok {
 			if value, err = secretFile(file); err != nil {
 				return nil, usage(fmt.Errorf("variable %s: %w", name, err))
@@ -75,14 +141,14 @@ func userOf(lines, vars []string) (*check.User, error) {
 	return user, nil
 }
 
-// secretFile is what a file says, without the line break at its end.
+// secretFile returns the text of a file without the line break at its end.
 func secretFile(name string) (string, error) {
 	info, err := os.Stat(name)
 	switch {
 	case err != nil:
 		return "", err
 	case !info.Mode().IsRegular() || info.Size() > maxVarBytes:
-		return "", fmt.Errorf("%s is no file of at most %d bytes", name, maxVarBytes)
+		return "", fmt.Errorf("%s is not a file of at most %d bytes", name, maxVarBytes)
 	}
 	text, err := os.ReadFile(name) //nolint:gosec // named by the person who runs the check.
 	if err != nil {
@@ -91,26 +157,22 @@ func secretFile(name string) (string, error) {
 	return strings.TrimRight(string(text), "\r\n"), nil
 }
 
-func (f *userFlags) loginOf(target string) (*check.Login, error) {
-	if f.login == "" {
-		if len(f.take) > 0 || f.loginPage != "" {
-			return nil, usagef("--login-take and --login-page belong to --login")
-		}
+func (as *callers) login(target string) (*check.Login, error) {
+	if as.Login == nil {
 		return nil, nil
 	}
-	template, err := curlTemplate("--login", f.login)
+	template, err := curlTemplate("login", as.Login.Curl)
 	if err != nil {
 		return nil, err
 	}
 	login := &check.Login{Template: template, Take: map[string]string{}}
-	if f.loginPage != "" {
-		at, _ := besides(target, f.loginPage)
+	if as.Login.Page != "" {
+		at, _ := besides(target, as.Login.Page)
 		login.Page = &check.Page{URL: at}
 	}
-	for _, text := range f.take {
-		name, pointer, ok := strings.Cut(text, "=")
-		if !ok || !strings.HasPrefix(pointer, "/") {
-			return nil, usagef("--login-take %q is not written as NAME=/pointer, such as token=/access_token", text)
+	for name, pointer := range as.Login.Take {
+		if !strings.HasPrefix(pointer, "/") {
+			return nil, usagef("login: take %s: %q is not a JSON pointer, such as /access_token", name, pointer)
 		}
 		login.Take[strings.TrimPrefix(name, "var:")] = pointer
 	}
@@ -147,4 +209,24 @@ func (f *userFlags) mintOf(c *check.Config) (*check.Mint, error) {
 		template.Header = credentials(c)
 	}
 	return &check.Mint{Template: template, Pointer: words[2]}, nil
+}
+
+// secret signs webhooks; nil where there is none.
+func (f *userFlags) secret(p *process) ([]byte, error) {
+	text, from := p.getenv(webhookVariable), webhookVariable
+	if f.secretFile != "" {
+		var err error
+		if text, err = secretFile(f.secretFile); err != nil {
+			return nil, usage(fmt.Errorf("--webhook-secret-file: %w", err))
+		}
+		from = "--webhook-secret-file"
+	}
+	if text == "" {
+		return nil, nil
+	}
+	secret, err := webhook.DecodeSecret(text)
+	if err != nil {
+		return nil, usage(fmt.Errorf("%s: %w", from, err))
+	}
+	return secret, nil
 }

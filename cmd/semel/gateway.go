@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/adminapi"
 	"github.com/semel-dev/semel/gateway"
+	"github.com/semel-dev/semel/internal/adminapi"
 	"github.com/semel-dev/semel/internal/openstore"
 	"github.com/semel-dev/semel/rules"
 )
@@ -55,9 +55,10 @@ reach the application. The application is not changed.
 
 Without --rules every POST and PATCH with a key is protected, and callers are told
 apart by their Authorization header, else by a verified client certificate, else
-by a well-known session cookie, else not at all. A rules file says more: keys from other places or made of the form's
-fields, how long answers are kept, what is done when nobody knows an outcome, and
-which forms of web pages get a token, so that browsers are protected too.
+by a well-known session cookie, else not at all. A rules file says more: keys from
+other places or made of the form's fields, how long answers are kept, how unknown
+outcomes are found out, and which forms of web pages get a token, so that browsers
+are protected as well.
 
 What the gateway promises is published at /.well-known/idempotency. For operators
 the --admin address answers /healthz, /readyz and /metrics (Prometheus); do not

@@ -4,12 +4,12 @@ import (
 	"fmt"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/desk"
+	"github.com/semel-dev/semel/internal/operatorview"
 )
 
 // outcomeText is the recorded answer in the few words of a list.
 func outcomeText(rec *semel.Record) string {
-	r := desk.ReadOutcome(rec)
+	r := operatorview.ReadOutcome(rec)
 	key, encrypted := semel.SealedWith(rec.Outcome)
 	switch {
 	case encrypted:

@@ -10,7 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/internal/openstore"
+	"github.com/semel-dev/semel/operator"
 )
 
 const digestHelp = `  SEMEL_SECRET is the secret of the gateway, where it has one: --scope and --name
@@ -46,7 +48,7 @@ A record is named by its digest, of which the first four digits or more are
 enough, or by --scope and --name.`,
 		Example: `  semel records list --state unknown
   semel records show 3f9a
-  semel records resolve 3f9a --as released --reason "not in the ledger, asked the bank"`,
+  semel records resolve 3f9a --fence 17 --as released --reason "not in the ledger, asked the bank"`,
 		RunE: p.wantVerb,
 	}
 	flags := cmd.PersistentFlags()
@@ -59,9 +61,10 @@ enough, or by --scope and --name.`,
 
 // ledger is an open store with a guard that decides nothing on its own.
 type ledger struct {
-	store  semel.Store
-	lister semel.Lister
-	guard  *semel.Guard
+	store   semel.Store
+	lister  semel.Lister
+	guard   *semel.Guard
+	records *operator.Records
 }
 
 // open opens the store, with a guard of the given options beside the keys and
@@ -83,6 +86,7 @@ func (f *recordsFlags) open(ctx context.Context, p *process, use openstore.Use, 
 	if l.guard, err = semel.New(store, &opts); err != nil {
 		return nil, errors.Join(usage(err), store.Close())
 	}
+	l.records = must.Get(operator.New(l.guard, nil))
 	var ok bool
 	if l.lister, ok = semel.StoreAs[semel.Lister](store); !ok {
 		return nil, errors.Join(usagef("this store cannot show its records"), l.close(ctx))

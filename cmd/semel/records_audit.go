@@ -8,15 +8,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/desk"
 	"github.com/semel-dev/semel/internal/openstore"
+	"github.com/semel-dev/semel/internal/operatorview"
+	"github.com/semel-dev/semel/operator"
 )
 
 type auditFlags struct {
 	*recordsFlags
 
-	limit  int
-	before uint64
+	limit int
+	paging
 }
 
 func newRecordsAudit(p *process, shared *recordsFlags) *cobra.Command {
@@ -32,13 +33,16 @@ An entry is written before its verdict takes effect, so none is missing. Should 
 process end between the two, the record does not have the entry's fence and state.
 The trail lies in the store, for 365 days unless the gateway was told otherwise.
 
-When there are more than --limit, the last line on stderr says how to go on.`,
+The trail lies among the records. It is read, and continued, as by records list.`,
 		Example: `  semel records audit
-  semel records audit --json --limit 0 | jq -r 'select(.operator == "alice")'`,
+  semel records audit --json --limit 0 --examine 0 | jq -r 'select(.operator == "alice")'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.limit < 0 {
 				return usagef("--limit %d is negative (0 lists all)", f.limit)
+			}
+			if err := f.check(); err != nil {
+				return err
 			}
 			return f.with(cmd.Context(), p, openstore.Inspect, semel.Options{}, func(l *ledger) error {
 				return f.list(cmd.Context(), p, l)
@@ -46,44 +50,52 @@ When there are more than --limit, the last line on stderr says how to go on.`,
 		},
 	}
 	cmd.Flags().IntVar(&f.limit, "limit", 100, "list at most `n` entries; 0 for all")
-	cmd.Flags().Uint64Var(&f.before, "before", 0, "go on after the entry with this `position`")
+	f.register(cmd)
 	return cmd
 }
 
 func (f *auditFlags) list(ctx context.Context, p *process, l *ledger) error {
 	write, end := f.writer(p)
-	params := semel.AuditParams{Before: semel.Fence(f.before), Limit: semel.MaxListLimit}
+	at := operator.Progress{Next: f.after}
 	for shown := 0; ; {
-		page, err := l.guard.Audit(ctx, params)
-		if err != nil {
-			return err
+		params := operator.AuditParams{After: at.Next}
+		if f.limit > 0 {
+			params.Limit = min(semel.MaxListLimit, f.limit-shown)
 		}
-		for i := range page {
-			if f.limit > 0 && shown == f.limit {
-				defer fmt.Fprintf(p.stderr, "There are more; go on with: --before %d\n", params.Before) //nolint:errcheck // a remark.
-				return end()
-			}
-			if err := write(&page[i]); err != nil {
+		if f.examine > 0 {
+			params.Examine = min(semel.MaxListExamined, f.examine-at.Examined)
+		}
+		page, err := l.records.Audit(ctx, params)
+		if err != nil {
+			return f.wrongCursor(err)
+		}
+		for i := range page.Entries {
+			if err := write(&page.Entries[i]); err != nil {
 				return err
 			}
-			shown, params.Before = shown+1, page[i].Position
 		}
-		if len(page) < params.Limit {
-			return end()
+		shown += len(page.Entries)
+		at = operator.Progress{Examined: at.Examined + page.Examined, Next: page.Next, Unordered: at.Unordered || page.Unordered}
+		if at.Next == "" || (f.limit > 0 && shown >= f.limit) || (f.examine > 0 && at.Examined >= f.examine) {
+			break
 		}
 	}
+	if err := end(); err != nil {
+		return err
+	}
+	return f.remark(p, f.json, at)
 }
 
 // writer returns how an entry is printed, and how the list ends.
-func (f *auditFlags) writer(p *process) (write func(*semel.AuditEntry) error, end func() error) {
+func (f *auditFlags) writer(p *process) (write func(*operator.Entry) error, end func() error) {
 	if f.json {
 		encoder := json.NewEncoder(p.stdout)
-		return func(e *semel.AuditEntry) error { return encoder.Encode(desk.ViewAudit(e)) }, func() error { return nil }
+		return func(e *operator.Entry) error { return encoder.Encode(operatorview.ViewAudit(e)) }, func() error { return nil }
 	}
 	out := newSheet(p, []string{"AT", "OPERATOR", "VIA", "ACT", "DIGEST", "SCOPE", "NAME", "AS", "REASON", "POSITION"}, "No verdicts.")
-	return func(e *semel.AuditEntry) error {
+	return func(e *operator.Entry) error {
 		return out.line([]string{
-			desk.Time(e.At), plain(e.Operator.Name), orDash(plain(e.Operator.Via)), e.Act, e.Digest.String()[:digestShown],
+			operatorview.Time(e.At), plain(e.Operator.Name), orDash(plain(e.Operator.Via)), e.Act, e.Digest.String()[:digestShown],
 			orDash(plain(e.Scope)), orDash(plain(e.Name)), e.As.String(), plain(e.Reason), fmt.Sprint(e.Position),
 		})
 	}, out.end

@@ -8,11 +8,13 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/openstore"
+	"github.com/semel-dev/semel/operator"
 )
 
 type cancelFlags struct {
 	selection
-	operator
+	identity
+	sight
 
 	reason    string
 	retention time.Duration
@@ -26,18 +28,25 @@ func newRecordsCancel(p *process, shared *recordsFlags) *cobra.Command {
 		Short: "Make sure that an intent does not happen any more",
 		Long: `Leaves a tombstone: until the retention ends, a request with that key is refused
 with 409 cancelled. With --scope and --name it works before the request has ever
-arrived; with a digest, on a record that is unknown or lapsed. Cancelling twice
-does no harm.`,
+arrived. On a record that is unknown or lapsed it needs the --fence that "semel
+records show" prints: it may have happened, so look first. If a retry has begun
+since then, nothing is changed, and the present record is printed. Cancelling
+twice does no harm.`,
 		Example: `  semel records cancel --scope "$scope" --name 8e03978e --reason "customer called, order 8 is void"
-  semel records cancel 3f9a --reason "order 8 is void"`,
+  semel records cancel 3f9a --fence 17 --reason "order 8 is void"`,
 		Args:        oneDigest,
-		Annotations: map[string]string{"environment": digestHelp, "exit1": "it is too late: it was completed, or is being executed now"},
+		Annotations: map[string]string{"environment": digestHelp, "exit1": "it is too late: it was completed, or is being executed now; or it is not the record that you looked at"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.read(args); err != nil {
 				return err
 			}
 			if err := checkReason(f.reason); err != nil {
 				return err
+			}
+			if f.digits != "" {
+				if err := f.check(); err != nil {
+					return err
+				}
 			}
 			by, err := f.who()
 			if err != nil {
@@ -47,27 +56,28 @@ does no harm.`,
 			return shared.with(cmd.Context(), p, openstore.Operate, opts, func(l *ledger) error {
 				rec, err := f.cancel(cmd.Context(), l, by)
 				if err != nil {
-					return err
+					return f.changed(p.stdout, err, shared.json)
 				}
 				return report(p.stdout, &rec, shared.json)
 			})
 		},
 	}
 	f.selection.register(cmd)
-	f.operator.register(cmd)
+	f.identity.register(cmd)
+	f.sight.register(cmd, " (required with a digest)")
 	cmd.Flags().StringVar(&f.reason, "reason", "", "why; `text` of at most 255 bytes, kept in the record (required)")
 	cmd.Flags().DurationVar(&f.retention, "retention", semel.DefaultRetention, "how long retries are refused")
 	cmd.Flags().BoolVar(&f.hideKeys, "hide-keys", false, "keep scope and name out of the store, as the gateway does with the same setting")
 	return cmd
 }
 
-func (f *cancelFlags) cancel(ctx context.Context, l *ledger, by semel.Operator) (semel.Record, error) {
+func (f *cancelFlags) cancel(ctx context.Context, l *ledger, by operator.Identity) (semel.Record, error) {
 	if f.digits == "" {
-		return l.guard.Cancel(ctx, by, semel.Key{Scope: f.scope, Name: f.name}, f.reason)
+		return l.records.Cancel(ctx, by, semel.Key{Scope: f.scope, Name: f.name}, f.seen(), f.reason)
 	}
 	rec, err := f.find(ctx, l)
 	if err != nil || rec.State == semel.StateCancelled {
 		return rec, err
 	}
-	return l.guard.Resolve(ctx, by, rec.Digest, semel.Settlement{State: semel.StateCancelled, Note: f.reason})
+	return l.records.Resolve(ctx, by, rec.Digest, f.seen(), semel.Settlement{State: semel.StateCancelled, Note: f.reason})
 }

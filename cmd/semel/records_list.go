@@ -3,14 +3,16 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/desk"
 	"github.com/semel-dev/semel/internal/openstore"
+	"github.com/semel-dev/semel/internal/operatorview"
+	"github.com/semel-dev/semel/operator"
 )
 
 type listFlags struct {
@@ -19,7 +21,56 @@ type listFlags struct {
 	states      []string
 	scope, name string
 	limit       int
-	before      uint64
+	paging
+}
+
+// paging are the flags that a list shares with the audit trail.
+type paging struct {
+	after   string
+	examine int
+}
+
+func (g *paging) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&g.after, "after", "", "continue at this `cursor`, which the page before ended with")
+	cmd.Flags().IntVar(&g.examine, "examine", semel.MaxListExamined, "look at most at `n` records of the store; 0 for all")
+}
+
+func (g *paging) check() error {
+	if g.examine < 0 {
+		return usagef("--examine %d is negative (0 looks at all)", g.examine)
+	}
+	return nil
+}
+
+// remark says on stderr how far a list went, unless it has ended.
+func (g *paging) remark(p *process, asJSON bool, at operator.Progress) error {
+	if at.Next == "" {
+		return nil
+	}
+	if asJSON {
+		return json.NewEncoder(p.stderr).Encode(struct {
+			Examined  int    `json:"examined"`
+			Next      string `json:"next"`
+			Unordered bool   `json:"unordered,omitempty"`
+		}{at.Examined, at.Next, at.Unordered})
+	}
+	which := "the newest " // of those after the cursor
+	if at.Unordered {
+		which = ""
+	}
+	if g.after != "" {
+		which = "the next "
+	}
+	_, err := fmt.Fprintf(p.stderr, "Looked at %s%d records; continue with --after %s\n", which, at.Examined, at.Next)
+	return err
+}
+
+// wrongCursor says which flag a store did not like.
+func (g *paging) wrongCursor(err error) error {
+	if errors.Is(err, semel.ErrCursor) {
+		return usagef("--after %q is not a cursor of this store", g.after)
+	}
+	return err
 }
 
 func newRecordsList(p *process, shared *recordsFlags) *cobra.Command {
@@ -31,11 +82,13 @@ func newRecordsList(p *process, shared *recordsFlags) *cobra.Command {
 columns under one line of titles elsewhere, and with --json one object a line.
 The audit trail has a verb of its own.
 
-When there are more than --limit, the last line on stderr says how to go on:
---before takes the fence of the last record shown.`,
+A list looks at --examine records at most, however few of them pass the filters.
+When it ends before the store does, the last line on stderr says how many records
+were looked at, and how to continue with --after; with --json that line is an
+object with the fields examined and next.`,
 		Example: `  semel records list
   semel records list --state unknown --state cancelled
-  semel records list --json --limit 0 | jq -r 'select(.attempt > 1) | .digest'`,
+  semel records list --json --limit 0 --examine 0 | jq -r 'select(.attempt > 1) | .digest'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			search, err := f.search()
@@ -52,27 +105,30 @@ When there are more than --limit, the last line on stderr says how to go on:
 	flags.StringVar(&f.scope, "scope", "", "only records of this `scope`")
 	flags.StringVar(&f.name, "name", "", "only records of this `name`")
 	flags.IntVar(&f.limit, "limit", 100, "list at most `n` records; 0 for all")
-	flags.Uint64Var(&f.before, "before", 0, "go on after the record with this `fence`")
+	f.register(cmd)
 	complete(cmd, "state", listStates())
 	return cmd
 }
 
 func listStates() []string {
 	var names []string
-	for _, s := range desk.SearchStates() {
+	for _, s := range operatorview.SearchStates() {
 		names = append(names, s.String())
 	}
 	return names
 }
 
 // search reads the flags.
-func (f *listFlags) search() (*desk.Search, error) {
+func (f *listFlags) search() (*operator.Search, error) {
 	if f.limit < 0 {
 		return nil, usagef("--limit %d is negative (0 lists all)", f.limit)
 	}
-	search := &desk.Search{Scope: f.scope, Name: f.name, Before: semel.Fence(f.before)}
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	search := &operator.Search{Scope: f.scope, Name: f.name, After: f.after, Limit: f.limit, Examine: f.examine}
 	for _, name := range f.states {
-		s, ok := desk.ParseState(name)
+		s, ok := operatorview.ParseState(name)
 		if !ok {
 			return nil, usagef("--state %q is none of %s", name, strings.Join(listStates(), ", "))
 		}
@@ -81,28 +137,19 @@ func (f *listFlags) search() (*desk.Search, error) {
 	return search, nil
 }
 
-func (f *listFlags) list(ctx context.Context, p *process, l *ledger, search *desk.Search) error {
+func (f *listFlags) list(ctx context.Context, p *process, l *ledger, search *operator.Search) error {
 	out := f.writer(p)
-	shown := 0
-	var last semel.Fence
-	for rec, err := range l.all(ctx, search.Params()) {
-		if err != nil {
-			return err
-		}
-		if !search.Shows(&rec) {
-			continue
-		}
-		if f.limit > 0 && shown == f.limit {
-			defer fmt.Fprintf(p.stderr, "There are more; go on with: --before %d\n", last) //nolint:errcheck // a remark.
-			break
-		}
-		_ = desk.Reveal(l.guard, &rec) // what cannot be read is shown as encrypted
-		if err := out.write(&rec); err != nil {
-			return err
-		}
-		shown, last = shown+1, rec.Fence
+	at, err := l.records.List(ctx, *search, func(rec *semel.Record) error {
+		_ = operatorview.Reveal(l.guard, rec) // what cannot be read is shown as encrypted
+		return out.write(rec)
+	})
+	if err != nil {
+		return f.wrongCursor(err)
 	}
-	return out.end()
+	if err := out.end(); err != nil {
+		return err
+	}
+	return f.remark(p, f.json, at)
 }
 
 // recordWriter prints records one after the other.
@@ -120,8 +167,10 @@ func (f *listFlags) writer(p *process) recordWriter {
 
 type jsonWriter struct{ encoder *json.Encoder }
 
-func (j jsonWriter) write(rec *semel.Record) error { return j.encoder.Encode(desk.ViewRecord(rec)) }
-func (j jsonWriter) end() error                    { return nil }
+func (j jsonWriter) write(rec *semel.Record) error {
+	return j.encoder.Encode(operatorview.ViewRecord(rec))
+}
+func (j jsonWriter) end() error { return nil }
 
 type recordSheet struct{ sheet }
 
@@ -135,7 +184,7 @@ func titles() []string {
 func row(rec *semel.Record) []string {
 	return []string{
 		rec.Digest.String()[:digestShown], orDash(plain(rec.Scope)), orDash(plain(rec.Name)), stateText(rec),
-		fmt.Sprint(rec.Attempt), fmt.Sprint(rec.Fence), desk.Time(rec.ClaimedAt), span(rec.ReadAt.Sub(rec.ClaimedAt)),
+		fmt.Sprint(rec.Attempt), fmt.Sprint(rec.Fence), operatorview.Time(rec.ClaimedAt), span(rec.ReadAt.Sub(rec.ClaimedAt)),
 		span(rec.RetentionLeft()), outcomeText(rec),
 	}
 }

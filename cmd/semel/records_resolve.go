@@ -13,13 +13,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/desk"
 	"github.com/semel-dev/semel/internal/openstore"
+	"github.com/semel-dev/semel/internal/operatorview"
+	"github.com/semel-dev/semel/operator"
 )
 
 // verdict is how an operator settles a record, as the flags say it.
 type verdict struct {
-	operator
+	identity
+	sight
 
 	as          string
 	reason      string
@@ -36,9 +38,9 @@ func newRecordsResolve(p *process, f *recordsFlags) *cobra.Command {
 	v := &verdict{}
 	cmd := &cobra.Command{
 		Use:   "resolve DIGEST | --scope SCOPE --name NAME",
-		Short: "Say what became of an intent whose outcome is unknown",
+		Short: "Settle an intent whose outcome is unknown",
 		Long: `Settles a record that is unknown, or whose claim has lapsed, after you found out
-what became of it:
+whether it happened:
 
   --as completed  it happened. Retries get the answer that you give with
                   --status, --location, --content-type and --body-file. With
@@ -48,18 +50,20 @@ what became of it:
                   forgotten, and a retry executes.
   --as cancelled  it did not happen and must not any more: retries are refused.
 
-The claim is taken over first, so a holder that wakes up late cannot overwrite
-the verdict. Who says so, and the reason, are kept in the record and in the audit
-trail (semel records audit), which is written before the verdict takes effect.
-Where the gateway encrypts answers, give its file with --outcome-keys too: without
-it, the answer that you give is kept as it is.`,
-		Example: `  semel records resolve 3f9a --as released --reason "not in the ledger"
-  semel records resolve 3f9a --as completed --status 303 --location /invoices/17 --reason "invoice 17 is there"
-  semel records resolve 3f9a --as completed --status 201 --content-type application/json \
-      --body-file answer.json --reason "payment 99 is there, answer copied from it"
-  semel records resolve 3f9a --as completed --status 201 --no-body --reason "paid, see bank statement"`,
+--fence is that of the record that you looked at: "semel records show" prints the
+command with it. If a retry has begun since then, the verdict is refused, and the
+present record is printed. The claim is taken over first, so a holder that wakes
+up late cannot overwrite the verdict. Your name and the reason are kept in the
+record and in the audit trail (semel records audit), which is written before the
+verdict takes effect. Where the gateway encrypts answers, also give its file with
+--outcome-keys: without it, the answer that you give is kept as it is.`,
+		Example: `  semel records resolve 3f9a --fence 17 --as released --reason "not in the ledger"
+  semel records resolve 3f9a --fence 17 --as completed --status 303 --location /invoices/17 --reason "invoice 17 is there"
+  semel records resolve 3f9a --fence 17 --as completed --status 201 \
+      --content-type application/json --body-file answer.json --reason "payment 99 is there, answer copied from it"
+  semel records resolve 3f9a --fence 17 --as completed --status 201 --no-body --reason "paid, see bank statement"`,
 		Args:        oneDigest,
-		Annotations: map[string]string{"environment": digestHelp, "exit1": "there is no such record, it is being executed now, or it is settled already"},
+		Annotations: map[string]string{"environment": digestHelp, "exit1": "there is no such record, it is not the one that you looked at, it is being executed now, or it is settled already"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := s.read(args); err != nil {
 				return err
@@ -68,18 +72,22 @@ it, the answer that you give is kept as it is.`,
 			if err != nil {
 				return err
 			}
+			if err := v.check(); err != nil {
+				return err
+			}
 			by, err := v.who()
 			if err != nil {
 				return err
 			}
 			return f.with(cmd.Context(), p, openstore.Operate, semel.Options{}, func(l *ledger) error {
-				return resolve(cmd.Context(), p, l, s, by, settlement, f.json)
+				return v.resolve(cmd.Context(), p, l, s, by, settlement, f.json)
 			})
 		},
 	}
 	s.register(cmd)
 	v.register(cmd)
-	v.operator.register(cmd)
+	v.identity.register(cmd)
+	v.sight.register(cmd, " (required)")
 	return cmd
 }
 
@@ -93,12 +101,12 @@ func (v *verdict) register(cmd *cobra.Command) {
 	flags.StringVar(&v.contentType, "content-type", "", "media `type` of that answer")
 	flags.StringVar(&v.bodyFile, "body-file", "", "`file` with the body of that answer; - for standard input")
 	flags.BoolVar(&v.noBody, "no-body", false, "the body of the answer is not known")
-	complete(cmd, "as", desk.Verdicts())
+	complete(cmd, "as", operatorview.Verdicts())
 }
 
 // settlement reads the flags.
 func (v *verdict) settlement(p *process) (semel.Settlement, error) {
-	d := desk.Verdict{
+	d := operatorview.Verdict{
 		As: v.as, Reason: v.reason, Retention: v.retention,
 		Status: v.status, Location: v.location, ContentType: v.contentType, NoBody: v.noBody, Naming: flagOf,
 	}
@@ -106,15 +114,15 @@ func (v *verdict) settlement(p *process) (semel.Settlement, error) {
 		d.Body = func() ([]byte, error) { return readBody(p, v.bodyFile) }
 	}
 	s, err := d.Settlement()
-	if wrong, ok := errors.AsType[*desk.FieldError](err); ok {
+	if wrong, ok := errors.AsType[*operatorview.FieldError](err); ok {
 		return s, usage(wrong)
 	}
 	return s, err
 }
 
 // flagOf is the flag of a verdict's field.
-func flagOf(f desk.Field) string {
-	if f == desk.FieldBody {
+func flagOf(f operatorview.Field) string {
+	if f == operatorview.FieldBody {
 		return "--body-file"
 	}
 	return "--" + strings.ReplaceAll(string(f), "_", "-")
@@ -143,20 +151,20 @@ func readBody(p *process, name string) ([]byte, error) {
 
 // checkReason refuses a verdict without a reason, or with one that would be cut.
 func checkReason(reason string) error {
-	if err := desk.CheckReason(reason, flagOf); err != nil {
+	if err := operatorview.CheckReason(reason, flagOf); err != nil {
 		return usage(err)
 	}
 	return nil
 }
 
-func resolve(ctx context.Context, p *process, l *ledger, s *selection, by semel.Operator, settlement semel.Settlement, asJSON bool) error {
+func (v *verdict) resolve(ctx context.Context, p *process, l *ledger, s *selection, by operator.Identity, settlement semel.Settlement, asJSON bool) error {
 	rec, err := s.find(ctx, l)
 	if err != nil {
 		return err
 	}
-	after, err := l.guard.Resolve(ctx, by, rec.Digest, settlement)
+	after, err := l.records.Resolve(ctx, by, rec.Digest, v.seen(), settlement)
 	if err != nil {
-		return err
+		return v.changed(p.stdout, err, asJSON)
 	}
 	return report(p.stdout, &after, asJSON)
 }
@@ -164,7 +172,7 @@ func resolve(ctx context.Context, p *process, l *ledger, s *selection, by semel.
 // report says what a record has become.
 func report(w io.Writer, rec *semel.Record, asJSON bool) error {
 	if asJSON {
-		return json.NewEncoder(w).Encode(desk.ViewRecord(rec))
+		return json.NewEncoder(w).Encode(operatorview.ViewRecord(rec))
 	}
 	after := "retries get the recorded answer"
 	switch {

@@ -12,8 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/desk"
 	"github.com/semel-dev/semel/internal/openstore"
+	"github.com/semel-dev/semel/internal/operatorview"
+	"github.com/semel-dev/semel/operator"
 )
 
 func newRecordsShow(p *process, f *recordsFlags) *cobra.Command {
@@ -43,7 +44,7 @@ give the gateway's file with --outcome-keys.`,
 				if err != nil {
 					return err
 				}
-				unreadable := desk.Reveal(l.guard, &rec)
+				unreadable := operatorview.Reveal(l.guard, &rec)
 				if body && unreadable != nil {
 					return found(unreadable)
 				}
@@ -67,14 +68,14 @@ func oneDigest(cmd *cobra.Command, args []string) error {
 func show(w io.Writer, rec *semel.Record, asJSON, body bool) error {
 	switch {
 	case body:
-		r := desk.ReadOutcome(rec)
+		r := operatorview.ReadOutcome(rec)
 		if r == nil || r.BodyOmitted {
 			return found(errors.New("this record holds no answer's body"))
 		}
 		_, err := w.Write(r.Body)
 		return err
 	case asJSON:
-		return json.NewEncoder(w).Encode(desk.ViewRecord(rec))
+		return json.NewEncoder(w).Encode(operatorview.ViewRecord(rec))
 	}
 	_, err := io.WriteString(w, describe(rec))
 	return err
@@ -96,28 +97,28 @@ func describe(rec *semel.Record) string {
 	fact("attempt", fmt.Sprint(rec.Attempt))
 	fact("fence", fmt.Sprint(rec.Fence))
 	fact("fingerprint", fmt.Sprintf("%x", rec.Fingerprint[:]))
-	fact("claimed", desk.Time(rec.ClaimedAt)+", "+span(rec.ReadAt.Sub(rec.ClaimedAt))+" ago")
+	fact("claimed", operatorview.Time(rec.ClaimedAt)+", "+span(rec.ReadAt.Sub(rec.ClaimedAt))+" ago")
 	if rec.State == semel.StateClaimed {
 		lease := "ran out " + span(rec.ReadAt.Sub(rec.LeaseUntil)) + " ago"
 		if !rec.Lapsed() {
 			lease = span(rec.LeaseLeft()) + " left"
 		}
-		fact("lease", desk.Time(rec.LeaseUntil)+", "+lease)
+		fact("lease", operatorview.Time(rec.LeaseUntil)+", "+lease)
 	}
-	fact("settled", desk.Time(rec.SettledAt))
-	fact("expires", desk.Time(rec.ExpiresAt)+", in "+span(rec.RetentionLeft()))
+	fact("settled", operatorview.Time(rec.SettledAt))
+	fact("expires", operatorview.Time(rec.ExpiresAt)+", in "+span(rec.RetentionLeft()))
 	if rec.State == semel.StateCompleted {
 		fact("answer", outcomeText(rec))
 	}
-	if r := desk.ReadOutcome(rec); r != nil {
+	if r := operatorview.ReadOutcome(rec); r != nil {
 		for _, name := range slices.Sorted(maps.Keys(r.Header)) {
 			for _, value := range r.Header[name] {
 				fact("", name+": "+value)
 			}
 		}
 	}
-	if desk.State(rec) == semel.StateUnknown {
-		fact("next", fmt.Sprintf("find out whether it happened, then: semel records resolve %s --as completed|released|cancelled --reason TEXT", rec.Digest.String()[:digestShown]))
+	if operator.State(rec) == semel.StateUnknown {
+		fact("next", fmt.Sprintf("find out whether it happened, then: semel records resolve %s --fence %d --as completed|released|cancelled --reason TEXT", rec.Digest.String()[:digestShown], rec.Fence))
 	}
 	return b.String()
 }

@@ -29,16 +29,17 @@ func newRules(p *process) *cobra.Command {
 		Use:   "rules",
 		Short: "Compare what must be unique with what your database enforces",
 		Long: `The rules file says in one place what "the same thing" means: which rows of a
-table may not be there twice, in which scope, and what becomes of a second one.
+table may not be there twice, in which scope, and how a second one is treated.
 
   init    drafts the file from an existing database
   verify  compares the file with the database, and ends with 1 where they differ
   plan    prints the SQL after which the database enforces the file
   doc     writes the file down for people and for programs
+  forms   lists the forms of a page, and the rule that takes each
   schema  prints the JSON schema of the file, for editors
 
-None of them changes the database. Give the DSN by the variable SEMEL_DSN where
-it holds a password: a command line can be seen by others.`,
+None of them changes the database, or sends a form. Give the DSN by the variable
+SEMEL_DSN where it holds a password: a command line can be seen by others.`,
 		Example: `  semel rules init --dsn postgres://app@db.example/shop
   semel rules verify --dsn sqlite:shop.db
   semel rules plan --dsn mysql://app@db.example/shop --format goose --out migrations`,
@@ -46,7 +47,7 @@ it holds a password: a command line can be seen by others.`,
 	}
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&f.file, "rules", defaultRules, "rules `file` (YAML)")
-	cmd.AddCommand(newRulesInit(p, f), newRulesVerify(p, f), newRulesPlan(p, f), newRulesDoc(p, f), newRulesSchema(p))
+	cmd.AddCommand(newRulesInit(p, f), newRulesVerify(p, f), newRulesPlan(p, f), newRulesDoc(p, f), newRulesForms(p, f), newRulesSchema(p))
 	return cmd
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/semel-dev/semel/internal/opendb"
-	"github.com/semel-dev/semel/rules/draft"
+	"github.com/semel-dev/semel/internal/rules/draft"
 )
 
 func newRulesInit(p *process, shared *rulesFlags) *cobra.Command {

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/semel-dev/semel/internal/opendb"
+	"github.com/semel-dev/semel/internal/rules/plan"
 	"github.com/semel-dev/semel/rules"
-	"github.com/semel-dev/semel/rules/plan"
 )
 
 type planFlags struct {

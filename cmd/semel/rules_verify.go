@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/semel-dev/semel/internal/opendb"
+	"github.com/semel-dev/semel/internal/rules/verify"
 	"github.com/semel-dev/semel/rules"
-	"github.com/semel-dev/semel/rules/verify"
 )
 
 type verifyFlags struct {
@@ -35,8 +35,8 @@ same, and columns that only look unique. Where nothing enforces a rule, it looks
 for rows that break it. With --sql it also reads statements in files, and finds
 upserts that the indexes would refuse or that hide errors.
 
-Prints a table on a terminal, tab-separated columns elsewhere. Nothing is
-changed.`,
+Prints a table on a terminal, tab-separated columns elsewhere; what is worth a
+second look in the routes of the file, on stderr. Nothing is changed.`,
 		Example: `  semel rules verify --dsn sqlite:shop.db
   semel rules verify --dsn postgres://app@db.example/shop --sql 'db/queries/*.sql' --json`,
 		Annotations: map[string]string{"exit1": "the database and the rules differ, or something could not be read"},
@@ -45,6 +45,9 @@ changed.`,
 			file, files, err := f.check()
 			if err != nil {
 				return err
+			}
+			for _, w := range file.Warnings() {
+				fmt.Fprintf(p.stderr, "%s:%s\n", plainLine(f.file), plainLine(w.String())) //nolint:errcheck // a remark.
 			}
 			return f.with(cmd.Context(), func(db *opendb.Database) error {
 				bar := startProgress(p, "rules", len(file.Unique))

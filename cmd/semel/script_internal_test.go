@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +28,7 @@ func TestMain(m *testing.M) {
 		"semel":        main,
 		"http":         func() { os.Exit(httpCommand(os.Args[1:], os.Stdout, os.Stderr)) },
 		"upstream":     func() { os.Exit(upstreamCommand(os.Args[1:], os.Stderr)) },
+		"pages":        func() { os.Exit(pagesCommand(os.Args[1:], os.Stderr)) },
 		"sample":       func() { os.Exit(sampleCommand(os.Args[1:], os.Stderr)) },
 		"fill-store":   func() { os.Exit(fillStoreCommand(os.Args[1:], os.Stderr)) },
 		"future-store": func() { os.Exit(futureStoreCommand(os.Args[1:], os.Stderr)) },
@@ -42,11 +44,14 @@ func TestMain(m *testing.M) {
 //	run-sql FILE SQL         runs the statements of a file in a database of SQLite
 //	upstream READY LOG       serves an application; writes its URL to READY and
 //	                         what it executes to LOG
+//	pages DIR READY          serves the files of a directory, writes its URL to READY;
+//	                         /moved redirects to /form.html, and what starts with
+//	                         private needs the cookie sid
 //	sample NAME READY        serves an example, and writes its URL to READY
 //	http METHOD URL [NAME:VALUE…] [BODY]  sends a request and prints the answer
 //	env-from FILE            waits for a ready file; its names become variables
-//	env-digest NAME          sets $digest to that of the record of this name in
-//	                         semel.db
+//	env-digest NAME          sets $digest and $fence to those of the record of this
+//	                         name in semel.db
 //	until FILE REGEXP        waits until the file matches
 //	until-http URL STATUS    waits until a GET is answered with the status
 func TestScripts(t *testing.T) {
@@ -82,19 +87,20 @@ func envFrom(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// envDigest sets $digest to the one that list shows for the name.
+// envDigest sets $digest and $fence to those of the record of this name.
 func envDigest(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: env-digest NAME")
 	}
 	store, err := sqlitestore.Open(context.Background(), ts.MkAbs("semel.db"), &sqlitestore.Options{ReadOnly: true})
 	ts.Check(err)
-	records, err := store.List(context.Background(), semel.ListParams{Name: args[0]})
+	page, err := store.List(context.Background(), semel.ListParams{Name: args[0]})
 	ts.Check(errors.Join(err, store.Close()))
-	if len(records) != 1 {
-		ts.Fatalf("%d records have the name %s", len(records), args[0])
+	if len(page.Records) != 1 {
+		ts.Fatalf("%d records have the name %s", len(page.Records), args[0])
 	}
-	ts.Setenv("digest", records[0].Digest.String()[:digestShown])
+	ts.Setenv("digest", page.Records[0].Digest.String()[:digestShown])
+	ts.Setenv("fence", strconv.FormatUint(uint64(page.Records[0].Fence), 10))
 }
 
 // until waits until a file matches.

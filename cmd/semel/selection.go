@@ -114,26 +114,21 @@ func ambiguous(digits string, matches []semel.Record) error {
 	return errors.New(b.String())
 }
 
-// all yields the records that p asks for, newest first, page by page. Its
-// limit is the size of a page.
+// all yields the records that p asks for, page by page.
 func (l *ledger) all(ctx context.Context, p semel.ListParams) iter.Seq2[semel.Record, error] {
 	return func(yield func(semel.Record, error) bool) {
-		if p.Limit == 0 {
-			p.Limit = semel.MaxListLimit
-		}
 		for {
 			page, err := l.lister.List(ctx, p)
 			if err != nil {
 				yield(semel.Record{}, fmt.Errorf("list records: %w", err))
 				return
 			}
-			for _, rec := range page {
+			for _, rec := range page.Records {
 				if !yield(rec, nil) {
 					return
 				}
-				p.Before = rec.Fence
 			}
-			if len(page) < p.Limit {
+			if p.After = page.Next; p.After == "" {
 				return
 			}
 		}

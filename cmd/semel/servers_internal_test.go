@@ -5,7 +5,9 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -151,7 +153,7 @@ func TestRecordsOnServers(t *testing.T) {
 			}{
 				{[]string{"records", "list", "--json", "--state", "unknown"}, `"order-1"`},
 				{[]string{"records", "show", "--json", rec.Digest.String()[:12]}, "connection lost"},
-				{[]string{"records", "resolve", "--json", "--as", "released", "--reason", "looked", rec.Digest.String()}, "released"},
+				{[]string{"records", "resolve", "--json", "--as", "released", "--fence", strconv.FormatUint(uint64(rec.Fence), 10), "--reason", "looked", rec.Digest.String()}, "released"},
 				{[]string{"records", "sweep", "--json"}, `"removed":`},
 			} {
 				code, stdout, stderr := semelCommand(t, append(step.args, "--store", dsn)...)
@@ -161,5 +163,37 @@ func TestRecordsOnServers(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestCheckStoreTellsLimits: what a server refuses for its size is a limit, and
+// no broken promise.
+func TestCheckStoreTellsLimits(t *testing.T) {
+	t.Parallel()
+	server := testserver.StartMySQL(t, &testserver.MySQLOptions{Conf: map[string]string{"max-allowed-packet": "16384"}})
+	db, err := sql.Open("mysql", server.DSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.ExecContext(t.Context(), "CREATE DATABASE small")
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := semelCommand(t, "check-store", "--json", "--keys", "4", "mysql://root@"+server.Addr()+"/small")
+	var report storecheck.Report
+	if err := json.Unmarshal([]byte(stdout), &report); err != nil || code != exitFound {
+		t.Fatalf("exit %d, want %d, %v: %s%s", code, exitFound, err, stdout, stderr)
+	}
+	limited := 0
+	for _, f := range report.Findings {
+		if f.Verdict == storecheck.Limited {
+			limited++
+		}
+		if f.Verdict == storecheck.Broken || f.Verdict == storecheck.Failed {
+			t.Errorf("%s: %s %v", f.Name, f.Verdict, f.Details)
+		}
+	}
+	if limited == 0 {
+		t.Errorf("no finding tells of the limit: %s", stdout)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -54,6 +55,34 @@ func httpCommand(args []string, stdout, stderr *os.File) int {
 		return fail(stderr, err)
 	}
 	return 0
+}
+
+// pagesCommand serves the files of a directory: see TestScripts.
+func pagesCommand(args []string, stderr *os.File) int {
+	if len(args) != 2 {
+		return fail(stderr, fmt.Errorf("usage: pages DIR READY"))
+	}
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		return fail(stderr, err)
+	}
+	if err := os.WriteFile(args[1], []byte("pages=http://"+listener.Addr().String()+"\n"), 0o600); err != nil {
+		return fail(stderr, err)
+	}
+	files := http.FileServer(http.Dir(args[0]))
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch _, err := r.Cookie("sid"); {
+		case r.URL.Path == "/moved":
+			http.Redirect(w, r, "/form.html", http.StatusFound)
+		case strings.HasPrefix(r.URL.Path, "/private") && err != nil:
+			w.WriteHeader(http.StatusUnauthorized)
+		default:
+			maps.Copy(w.Header(), r.URL.Query()) // such as Content-Encoding=gzip
+			http.SetCookie(w, &http.Cookie{Name: "wordpress_logged_in_x", Value: "1"})
+			files.ServeHTTP(w, r)
+		}
+	})}
+	return fail(stderr, server.Serve(listener))
 }
 
 // upstreamCommand is an application that knows nothing of idempotency. It

@@ -122,7 +122,7 @@ func (d *Demo) startBare(ctx context.Context, opts *Options, page string, after 
 func (d *Demo) startProtected(ctx context.Context, opts *Options, page string) error {
 	s, err := openSide(d.dir, "protected", &invoices.Options{ //nolint:contextcheck // as above.
 		Latency: opts.Latency, Logger: quiet(opts.Logger),
-		Banner: "This copy stands behind semel gateway: a second click gets the first answer.", BannerTone: invoices.ToneGood,
+		Banner: "This copy is behind semel gateway: click twice and you still get one invoice.", BannerTone: invoices.ToneGood,
 	})
 	if err != nil {
 		return err

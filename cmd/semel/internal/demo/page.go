@@ -133,7 +133,7 @@ func (d *Demo) copyViews(r *http.Request, now *state) []copyView {
 func (c condition) label() string {
 	switch c {
 	case netNormal:
-		return "in order"
+		return "working normally"
 	case netDelay:
 		return "slow"
 	case netLoseAnswer:

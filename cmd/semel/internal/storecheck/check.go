@@ -74,11 +74,11 @@ func Run(ctx context.Context, t Target, o Options) (Report, error) {
 		c.opts.Patience = 2 * time.Minute
 	}
 	var err error
-	if c.store, err = t.Open(ctx, slog.New(c.log)); err != nil {
+	if c.store, err = c.open(ctx, slog.New(c.log)); err != nil {
 		return Report{}, err
 	}
 	defer func() { _ = c.store.Close() }() // only looked at
-	if c.other, err = t.Open(ctx, slog.New(slog.DiscardHandler)); err != nil {
+	if c.other, err = c.open(ctx, slog.New(slog.DiscardHandler)); err != nil {
 		return Report{}, err
 	}
 	defer func() { _ = c.other.Close() }() // only looked at
@@ -95,6 +95,15 @@ func Run(ctx context.Context, t Target, o Options) (Report, error) {
 	}
 	report.Took = time.Since(began).Seconds()
 	return report, nil
+}
+
+// open opens a store whose verbs are repeated.
+func (c *checker) open(ctx context.Context, log *slog.Logger) (semel.Store, error) {
+	store, err := c.target.Open(ctx, log)
+	if err != nil {
+		return nil, err
+	}
+	return repeating{store}, nil
 }
 
 func (c *checker) plan() {

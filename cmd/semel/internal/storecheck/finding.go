@@ -1,6 +1,11 @@
 package storecheck
 
-import "slices"
+import (
+	"errors"
+	"slices"
+
+	"github.com/semel-dev/semel"
+)
 
 // Verdict is what a check came to.
 type Verdict string
@@ -11,6 +16,8 @@ const (
 	Broken Verdict = "broken" // it broke
 	Warned Verdict = "warned" // it held, but the settings let it break
 	Failed Verdict = "failed" // it could not be tried
+	// Limited did not break, but the server refused some of the work.
+	Limited Verdict = "limited"
 	// Untried was not tried, because it cannot be from here.
 	Untried Verdict = "not tried"
 )
@@ -35,9 +42,12 @@ type Report struct {
 	Took     float64   `json:"took_s"`
 }
 
-// Fine reports whether nothing was seen to break, and everything could be tried.
+// Fine reports whether nothing was seen to break, and everything could be tried
+// and done.
 func (r *Report) Fine() bool {
-	return !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Verdict == Broken || f.Verdict == Failed })
+	return !slices.ContainsFunc(r.Findings, func(f Finding) bool {
+		return f.Verdict == Broken || f.Verdict == Failed || f.Verdict == Limited
+	})
 }
 
 // seen is the end of a finding that was tried: details are what broke, if
@@ -57,10 +67,22 @@ func (f Finding) untried(why, advice string) Finding {
 	return f
 }
 
+// limited is the end of a finding about a server that broke nothing and refused
+// work.
+func (f Finding) limited(refused []string) Finding {
+	f.Verdict, f.Details = Limited, refused[:min(len(refused), maxDetails)]
+	f.Advice = "No promise was broken: what the server refused was not executed. Raise the limit that the errors name " +
+		"(a time-out of statements, locks or sessions, max_allowed_packet, the disk), or more requests are refused than need be."
+	return f
+}
+
 // failed is the end of a finding that could not be tried.
 func (f Finding) failed(err error) Finding {
+	if errors.Is(err, semel.ErrFull) {
+		return f.limited([]string{err.Error()})
+	}
 	f.Verdict = Failed
 	f.Details = []string{err.Error()}
-	f.Advice = "Mend what the error names, then run the check again."
+	f.Advice = "Fix what the error names, then run the check again."
 	return f
 }

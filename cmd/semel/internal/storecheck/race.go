@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/store/storetest/storerace"
+	"github.com/semel-dev/semel/internal/storerace"
 )
 
 const adviceRace = "Do not use this database for claims as it is: two callers can execute one intent. " +
@@ -66,12 +66,18 @@ func (c *checker) formerHolder(ctx context.Context, f Finding) Finding {
 	if second.Fence <= first.Fence {
 		seen = append(seen, fmt.Sprintf("fence %d was followed by fence %d", first.Fence, second.Fence))
 	}
-	if err := c.store.Renew(ctx, p.Digest, first.Fence, time.Minute); !errors.Is(err, semel.ErrLost) {
-		seen = append(seen, fmt.Sprintf("the former holder renewed its claim (%v)", err))
+	renewed := c.store.Renew(ctx, p.Digest, first.Fence, time.Minute)
+	settled := c.store.Settle(ctx, p.Digest, first.Fence, semel.Settlement{State: semel.StateCompleted, Retention: time.Hour})
+	for _, err := range []error{renewed, settled} {
+		if err != nil && !errors.Is(err, semel.ErrLost) && !errors.Is(err, semel.ErrSettled) {
+			return f.failed(err) // it did neither, and says nothing of fences
+		}
 	}
-	done := semel.Settlement{State: semel.StateCompleted, Retention: time.Hour}
-	if err := c.store.Settle(ctx, p.Digest, first.Fence, done); !errors.Is(err, semel.ErrLost) {
-		seen = append(seen, fmt.Sprintf("the former holder settled the claim of the next one (%v)", err))
+	if !errors.Is(renewed, semel.ErrLost) {
+		seen = append(seen, fmt.Sprintf("the former holder renewed its claim (%v)", renewed))
+	}
+	if !errors.Is(settled, semel.ErrLost) {
+		seen = append(seen, fmt.Sprintf("the former holder settled the claim of the next one (%v)", settled))
 	}
 	return f.seen(seen, "Do not use this database for claims: it does not compare fences as it should.")
 }
@@ -81,7 +87,7 @@ func (c *checker) reopened(ctx context.Context, f Finding) Finding {
 	var last semel.Fence
 	var seen []string
 	for i := range 3 {
-		store, err := c.target.Open(ctx, slog.New(slog.DiscardHandler))
+		store, err := c.open(ctx, slog.New(slog.DiscardHandler))
 		if err != nil {
 			return f.failed(err)
 		}

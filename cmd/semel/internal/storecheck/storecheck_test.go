@@ -44,7 +44,7 @@ func verdicts(t *testing.T, target storecheck.Target) map[string]storecheck.Find
 	broken := false
 	for _, f := range report.Findings {
 		found[f.Name] = f
-		broken = broken || f.Verdict == storecheck.Broken || f.Verdict == storecheck.Failed
+		broken = broken || f.Verdict == storecheck.Broken || f.Verdict == storecheck.Failed || f.Verdict == storecheck.Limited
 	}
 	if report.Fine() == broken {
 		t.Errorf("Fine() is %v, and something broke is %v", report.Fine(), broken)
@@ -141,5 +141,72 @@ type cutting struct{ shared }
 
 func (s cutting) Settle(ctx context.Context, d semel.Digest, f semel.Fence, to semel.Settlement) error {
 	to.Outcome = to.Outcome[:min(len(to.Outcome), 65535)]
+	return s.Store.Settle(ctx, d, f, to)
+}
+
+// A server that breaks off the first try of every step, by a time-out of
+// statements say, holds what it promises to a guard, which repeats them.
+func TestStepsAreRepeated(t *testing.T) {
+	t.Parallel()
+	for name, f := range verdicts(t, target(func(s shared) semel.Store { return &abrupt{Store: s} })) {
+		if f.Verdict != storecheck.Held && name != "transaction" {
+			t.Errorf("%s: %s %v", name, f.Verdict, f.Details)
+		}
+	}
+}
+
+// A server with a limit breaks no promise, and the operator is told of the limit.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	found := verdicts(t, target(func(s shared) semel.Store { return narrow{s} }))
+	if f := found["outcome"]; f.Verdict != storecheck.Limited || len(f.Details) != 1 || f.Advice == "" {
+		t.Errorf("got %s %q, advice %q, want it limited", f.Verdict, f.Details, f.Advice)
+	}
+	if f := found["former holder"]; f.Verdict != storecheck.Held {
+		t.Errorf("got %s %q, want it held", f.Verdict, f.Details)
+	}
+}
+
+// abrupt breaks off every second step.
+type abrupt struct {
+	semel.Store
+	steps atomic.Int64
+}
+
+func (s *abrupt) breaksOff() error {
+	if s.steps.Add(1)%2 == 1 {
+		return errors.New("canceling statement due to statement timeout")
+	}
+	return nil
+}
+
+func (s *abrupt) Claim(ctx context.Context, p semel.ClaimParams) (semel.Record, bool, error) {
+	if err := s.breaksOff(); err != nil {
+		return semel.Record{}, false, err
+	}
+	return s.Store.Claim(ctx, p)
+}
+
+func (s *abrupt) Renew(ctx context.Context, d semel.Digest, f semel.Fence, lease time.Duration) error {
+	if err := s.breaksOff(); err != nil {
+		return err
+	}
+	return s.Store.Renew(ctx, d, f, lease)
+}
+
+func (s *abrupt) Settle(ctx context.Context, d semel.Digest, f semel.Fence, to semel.Settlement) error {
+	if err := s.breaksOff(); err != nil {
+		return err
+	}
+	return s.Store.Settle(ctx, d, f, to)
+}
+
+// narrow has room for short outcomes only.
+type narrow struct{ shared }
+
+func (s narrow) Settle(ctx context.Context, d semel.Digest, f semel.Fence, to semel.Settlement) error {
+	if len(to.Outcome) > 16384 {
+		return semel.ErrFull
+	}
 	return s.Store.Settle(ctx, d, f, to)
 }

@@ -58,52 +58,64 @@ func (c *checker) inTransaction(ctx context.Context, f Finding, name string, out
 			_ = g.Close() // nothing runs any more
 		}
 	}()
-	var seen []string
+	var seen, refused []string
 	for i := range txIntents {
 		key := semel.Key{Scope: c.scope, Name: fmt.Sprint(name, " ", i)}
-		var executed atomic.Int64
-		answers := make([]string, txCallers)
-		errs := make([]error, txCallers)
-		var wg sync.WaitGroup
-		for n := range txCallers {
-			wg.Go(func() {
-				answers[n], errs[n] = semel.DoTx(ctx, guards[n%2], rows[n%2], key, semel.FingerprintOf(key.Name),
-					func(ctx context.Context) (string, error) {
-						nth := executed.Add(1)
-						if err := rows[n%2].Insert(ctx, key.Name); err != nil {
-							return "", err
-						}
-						return fmt.Sprintf("answer of execution %d", nth), outcome(nth)
-					})
-			})
-		}
-		wg.Wait()
+		answers, errs := wantAtOnce(ctx, guards, rows, key, outcome)
 		count, err := rows[0].Count(ctx, key.Name)
 		if err != nil {
 			return f.failed(err)
 		}
-		if count != 1 {
+		answered, differ, failed := compare(i, answers, errs)
+		if count > 1 || count == 0 && (answered || len(failed) == 0) { // none is right where every caller was refused
 			seen = append(seen, fmt.Sprintf("intent %d left %d rows, want 1", i, count))
 		}
-		seen = append(seen, differ(i, answers, errs)...)
+		seen, refused = append(seen, differ...), append(refused, failed...)
 	}
-	return f.seen(seen, "Do not use transaction mode on this database as it is.")
+	if len(seen) == 0 && len(refused) > 0 {
+		return f.limited(refused)
+	}
+	return f.seen(append(seen, refused...), "Do not use transaction mode on this database as it is.")
 }
 
-// differ tells of callers that got neither the one answer nor the failure that
-// was made on purpose.
-func differ(intent int, answers []string, errs []error) (seen []string) {
+// wantAtOnce lets many callers want one intent, each until it has an answer.
+func wantAtOnce(ctx context.Context, guards [2]*semel.Guard, rows [2]Business, key semel.Key, outcome func(nth int64) error) (answers []string, errs []error) {
+	answers, errs = make([]string, txCallers), make([]error, txCallers)
+	var executed atomic.Int64
+	var wg sync.WaitGroup
+	for n := range txCallers {
+		wg.Go(func() {
+			errs[n] = repeat(ctx, func() (err error) {
+				answers[n], err = semel.DoTx(ctx, guards[n%2], rows[n%2], key, semel.FingerprintOf(key.Name),
+					func(ctx context.Context) (string, error) {
+						if err := rows[n%2].Insert(ctx, key.Name); err != nil {
+							return "", err
+						}
+						nth := executed.Add(1)
+						return fmt.Sprintf("answer of execution %d", nth), outcome(nth)
+					})
+				return err
+			})
+		})
+	}
+	wg.Wait()
+	return answers, errs
+}
+
+// compare reports whether a caller got an answer, which callers got another one,
+// and which got an error that was not made on purpose.
+func compare(intent int, answers []string, errs []error) (answered bool, differ, failed []string) {
 	first := ""
 	for n, err := range errs {
 		switch {
 		case errors.Is(err, errOnPurpose):
 		case err != nil:
-			seen = append(seen, fmt.Sprintf("intent %d: a caller got an error: %v", intent, err))
+			failed = append(failed, fmt.Sprintf("intent %d: a caller got an error: %v", intent, err))
 		case first == "":
 			first = answers[n]
 		case answers[n] != first:
-			seen = append(seen, fmt.Sprintf("intent %d: one caller got %q, another %q", intent, first, answers[n]))
+			differ = append(differ, fmt.Sprintf("intent %d: one caller got %q, another %q", intent, first, answers[n]))
 		}
 	}
-	return seen
+	return first != "", differ, failed
 }

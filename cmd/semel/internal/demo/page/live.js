@@ -29,7 +29,7 @@ async function setNetwork(form) {
   const said = form.querySelector(".said");
   try {
     const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)), redirect: "manual" });
-    put(said, answer.type === "opaqueredirect" ? "The network was set." : `Not set: ${await answer.text()}`);
+    put(said, answer.type === "opaqueredirect" ? "The network setting was changed." : `Not set: ${await answer.text()}`);
   } catch {
     put(said, "Not set: the demo does not answer.");
   }

@@ -1,0 +1,83 @@
+package storecheck
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/semel-dev/semel"
+)
+
+const (
+	// maxTries is how often a step is tried that the server broke off, for some
+	// seconds in all: about as long as a guard does.
+	maxTries   = 12
+	firstPause = 5 * time.Millisecond
+	mostPause  = 500 * time.Millisecond
+)
+
+// repeating is a store as a guard uses it: a verb that failed without a definite
+// answer is repeated, which the contract of [semel.Store] makes safe. A check that
+// met the time-out of one statement would judge the server by less than what
+// callers get.
+type repeating struct{ semel.Store }
+
+// Unwrap lets [semel.StoreAs] find the store.
+func (r repeating) Unwrap() semel.Store { return r.Store }
+
+// Claim implements [semel.Store].
+func (r repeating) Claim(ctx context.Context, p semel.ClaimParams) (rec semel.Record, won bool, err error) {
+	err = repeat(ctx, func() error {
+		rec, won, err = r.Store.Claim(ctx, p)
+		return err
+	})
+	return rec, won, err
+}
+
+// Renew implements [semel.Store].
+func (r repeating) Renew(ctx context.Context, d semel.Digest, f semel.Fence, lease time.Duration) error {
+	return repeat(ctx, func() error { return r.Store.Renew(ctx, d, f, lease) })
+}
+
+// Settle implements [semel.Store].
+func (r repeating) Settle(ctx context.Context, d semel.Digest, f semel.Fence, to semel.Settlement) error {
+	return repeat(ctx, func() error { return r.Store.Settle(ctx, d, f, to) })
+}
+
+// Lookup implements [semel.Store].
+func (r repeating) Lookup(ctx context.Context, d semel.Digest) (rec semel.Record, err error) {
+	err = repeat(ctx, func() error {
+		rec, err = r.Store.Lookup(ctx, d)
+		return err
+	})
+	return rec, err
+}
+
+// repeat tries a step until the answer is definite.
+func repeat(ctx context.Context, step func() error) error {
+	pause := firstPause
+	for try := 1; ; try++ {
+		err := step()
+		if err == nil || definite(err) || try == maxTries {
+			return err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		}
+		pause = min(2*pause, mostPause)
+	}
+}
+
+// definite reports whether an error would be the same the next time.
+func definite(err error) bool {
+	for _, sentinel := range []error{semel.ErrLost, semel.ErrSettled, semel.ErrNotFound, semel.ErrFull, semel.ErrClosed, semel.ErrKeyInvalid, errOnPurpose} {
+		if errors.Is(err, sentinel) {
+			return true
+		}
+	}
+	return false
+}
