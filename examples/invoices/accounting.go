@@ -15,7 +15,7 @@ const (
 	workTimeout = 30 * time.Second
 )
 
-// tellAccounting stands for a call to a slow accounting service.
+// tellAccounting simulates a call to a slow accounting service.
 func (a *App) tellAccounting(ctx context.Context) error {
 	timer := time.NewTimer(a.latency)
 	defer timer.Stop()
@@ -30,7 +30,7 @@ func (a *App) tellAccounting(ctx context.Context) error {
 }
 
 // workContext is the context of a create: as in many real applications, the
-// work goes on when the client has gone. That is how a lost answer and a
+// work goes on when the client has gone. So a lost answer and a
 // second try become two invoices.
 func workContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), workTimeout)

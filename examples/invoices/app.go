@@ -30,7 +30,7 @@ type Counts = tallybook.Counts
 
 // Options are the settings of an [App]. The zero value and nil are complete.
 type Options struct {
-	// Latency is how long the pretended accounting service takes for every
+	// Latency is the time that the simulated accounting service takes for every
 	// create. Zero means 300 ms, negative means none.
 	Latency time.Duration
 
@@ -40,7 +40,7 @@ type Options struct {
 	// Banner is a sentence shown at the top of every page; empty means none.
 	Banner string
 
-	// BannerTone is how Banner is meant. Empty means neutral.
+	// BannerTone is the tone of Banner. Empty means neutral.
 	BannerTone Tone
 
 	// Guard loads Semel's browser client in every page, and marks the forms for

@@ -70,18 +70,6 @@ func TestTheWorkGoesOnWhenTheClientHasGone(t *testing.T) {
 	})
 }
 
-// Not even one that has left before anything was looked up.
-func TestTheWorkBeginsWhenTheClientHasGone(t *testing.T) {
-	t.Parallel()
-	app := openWith(t, "", &invoices.Options{Latency: -1})
-	ctx, leave := context.WithCancel(t.Context())
-	leave()
-	<-postInBackground(ctx, app)
-	if got := counts(t, app); got.Invoices != 1 || got.Emails != 1 {
-		t.Errorf("after the client left: %+v, want 1 invoice and 1 e-mail", got)
-	}
-}
-
 func TestCloseEndsWaitingCreates(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

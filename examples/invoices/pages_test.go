@@ -246,45 +246,6 @@ func TestIcon(t *testing.T) {
 	}
 }
 
-func TestStyleSheet(t *testing.T) {
-	t.Parallel()
-	app := open(t)
-	w := send(t, app, http.MethodGet, "/static/style.css", "", "")
-	if w.Code != http.StatusOK || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/css") {
-		t.Fatalf("got %d, %q", w.Code, w.Header().Get("Content-Type"))
-	}
-	if len(w.Result().Cookies()) != 0 {
-		t.Error("the style sheet sets cookies")
-	}
-	if away := regexp.MustCompile(`url\(|@import|//`).FindString(w.Body.String()); away != "" {
-		t.Errorf("the style sheet fetches something: %q", away)
-	}
-	for scheme, colours := range palettes(t, w.Body.String()) {
-		for _, pair := range [][2]string{
-			{"ink", "page"},
-			{"ink", "card"},
-			{"ink", "calm-soft"},
-			{"quiet", "page"},
-			{"quiet", "card"},
-			{"accent", "page"},
-			{"accent", "card"},
-			{"accent-ink", "accent"},
-			{"accent-ink", "accent-deep"},
-			{"good", "good-soft"},
-			{"bad", "bad-soft"},
-			{"bad", "card"},
-			{"warn", "warn-soft"},
-		} {
-			if got := contrast(colours[pair[0]], colours[pair[1]]); got < 4.5 {
-				t.Errorf("%s: %s on %s has contrast %.2f, want 4.5 (WCAG AA)", scheme, pair[0], pair[1], got)
-			}
-		}
-		if got := contrast(colours["edge"], colours["card"]); got < 3 {
-			t.Errorf("%s: the frame of a field has contrast %.2f, want 3 (WCAG AA)", scheme, got)
-		}
-	}
-}
-
 // TestGuard: one script tag on every page and an attribute on every form, and
 // the script is served; without the option there is neither.
 func TestGuard(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	"github.com/semel-dev/semel/dbguard"
-	"github.com/semel-dev/semel/dialect"
 	"github.com/semel-dev/semel/ids"
 )
 
@@ -57,7 +56,7 @@ func (d *database) createMathematician(ctx context.Context, id ids.UUID, name st
 			return err
 		}
 		var err error
-		m, _, err = dbguard.CreateOrReuse(ctx, dbguard.SQL(dialect.SQLite, tx), &dbguard.Insert{
+		m, _, err = dbguard.CreateOrReuse(ctx, dbguard.SQL(dbguard.SQLite, tx), &dbguard.Insert{
 			Table:     "mathematicians",
 			Columns:   []string{"unique_id", "name", "created_name"},
 			Values:    []any{id[:], name, name},

@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	"github.com/semel-dev/semel/dbguard"
-	"github.com/semel-dev/semel/dialect"
 	"github.com/semel-dev/semel/ids"
 )
 
@@ -49,7 +48,7 @@ func (d *database) createPaper(ctx context.Context, asked paper) (paper, error) 
 		} else if err != nil {
 			return err
 		}
-		same, _, err := dbguard.CreateOrReuse(ctx, dbguard.SQL(dialect.SQLite, tx), &dbguard.Insert{
+		same, _, err := dbguard.CreateOrReuse(ctx, dbguard.SQL(dbguard.SQLite, tx), &dbguard.Insert{
 			Table:     "papers",
 			Columns:   []string{"unique_id", "author", "title"},
 			Values:    []any{asked.unique[:], author.row, asked.title},

@@ -139,8 +139,8 @@ func TestRefused(t *testing.T) {
 			t.Errorf("got %+v, want an error", got)
 		}
 		a.rows(t, 0)
-		if recs, err := a.store.List(t.Context(), semel.ListParams{}); err != nil || len(recs) != 0 {
-			t.Errorf("got records %v, error %v, want none", recs, err)
+		if page, err := a.store.List(t.Context(), semel.ListParams{}); err != nil || len(page.Records) != 0 {
+			t.Errorf("got records %v, error %v, want none", page.Records, err)
 		}
 		if _, err := a.db.ExecContext(t.Context(), "ALTER TABLE invoices DROP CONSTRAINT books_are_closed"); err != nil {
 			t.Fatal(err)

@@ -16,10 +16,10 @@ const (
 	maxQuantity  = 1000
 )
 
-// idForm is what a client may take as the id of an order: a UUID, lower case.
+// idForm matches the ids that a client may choose for an order: a UUID, lower case.
 var idForm = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
-// wrongError is what the caller can mend.
+// wrongError is a mistake that the caller can correct.
 type wrongError string
 
 // Error implements error.
@@ -64,7 +64,7 @@ func (s *Shop) refuse(w http.ResponseWriter, r *http.Request, status int, err er
 		text = "something went wrong here"
 	}
 	if !strings.HasPrefix(r.URL.Path, "/api/") {
-		http.Error(w, text, status)
+		s.writePage(w, r, status, "error.html", map[string]any{"Status": status, "Title": errorTitle(status), "Text": strings.ToUpper(text[:1]) + text[1:] + "."})
 		return
 	}
 	s.writeJSON(w, r, status, map[string]string{"error": text})
@@ -141,7 +141,7 @@ func (s *Shop) showLines(r *http.Request) (int, any, error) {
 	return http.StatusOK, map[string]any{"count": count, "lines": lines}, err
 }
 
-// malformed says that a body is no JSON of the right shape, unless it could
+// malformed says that a body is not JSON of the right shape, unless it could
 // not be read at all.
 func malformed(err error) error {
 	if _, tooLong := errors.AsType[*http.MaxBytesError](err); tooLong {

@@ -90,7 +90,7 @@ func openDatabase(ctx context.Context, dir string) (*database, error) {
 	return &database{db: db}, nil
 }
 
-// queryer is what *sql.DB and *sql.Tx have in common.
+// queryer is implemented by *sql.DB and *sql.Tx.
 type queryer interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }

@@ -5,7 +5,7 @@
 //	request ─▶ Faults ─▶ session ─▶ semelhttp ─▶ handler ─▶ orders, lines ┐ one
 //	                                    └────────▶ claim, outcome ────────┘ transaction
 //
-// Beside it stands a switch for faults of the network and the server, below
+// It has a switch for faults of the network and the server, below
 // the handlers: answers that get lost, connections that close, delays. With it
 // anyone can see that an order sent twice is one order.
 package shop

@@ -30,11 +30,11 @@ const (
 	maxFaultCount = 1 << 20
 )
 
-// Fault is what happens to the next POST requests.
+// Fault happens to the next POST requests.
 type Fault struct {
 	// Mode is one of the modes above; empty means that all is well.
 	Mode string `json:"mode"`
-	// Milliseconds are how long FaultDelay waits, at most a minute. With
+	// Milliseconds is the wait of FaultDelay, at most a minute. With
 	// FaultStatus503 they go out as Retry-After, in whole seconds.
 	Milliseconds int64 `json:"ms"`
 	// Count is to how many requests it happens.
@@ -156,10 +156,10 @@ func hangUp(w http.ResponseWriter) {
 		_ = connection.Close() // that is all that is left to do
 		return
 	}
-	panic(http.ErrAbortHandler) //nolint:forbidigo // how net/http is told to reset a stream
+	panic(http.ErrAbortHandler) //nolint:forbidigo // makes net/http reset a stream
 }
 
-// lostAnswer takes an answer that nobody gets.
+// lostAnswer discards an answer.
 type lostAnswer struct{ header http.Header }
 
 // Header implements [http.ResponseWriter].

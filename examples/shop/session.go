@@ -11,14 +11,17 @@ import (
 const (
 	sessionCookie = "sessionid"
 
-	// nobody is the session of a browser that has signed out.
-	nobody = "none"
+	// signedOut is the session of a browser that has signed out.
+	signedOut = "none"
+
+	// guestPrefix begins the account of a visitor who has not signed in.
+	guestPrefix = "guest-"
 
 	// maxAccountBytes bounds the name of an account.
 	maxAccountBytes = 100
 )
 
-// accountKey is where a request's context carries the account.
+// accountKey is the context key of the account.
 type accountKey struct{}
 
 // accountOf returns the account that signedIn found.
@@ -33,7 +36,7 @@ func (s *Shop) signedIn(next http.Handler) http.Handler {
 		account, err := s.account(r)
 		if errors.Is(err, errNotFound) {
 			w.Header().Set("WWW-Authenticate", "Cookie")
-			s.refuse(w, r, http.StatusUnauthorized, errors.New("sign in first"))
+			s.refuse(w, r, http.StatusUnauthorized, errors.New("you are signed out, so nothing was done"))
 			return
 		}
 		if err != nil {
@@ -53,14 +56,21 @@ func (s *Shop) account(r *http.Request) (string, error) {
 	return s.db.findSession(r.Context(), cookie.Value)
 }
 
-// startSession gives a new visitor an account of its own. Who has a session,
-// or has signed out, keeps that state.
-func (s *Shop) startSession(w http.ResponseWriter, r *http.Request) error {
+// startSession gives a new visitor an account of its own, and returns the
+// visitor's account: empty for one that has signed out, which stays so.
+func (s *Shop) startSession(w http.ResponseWriter, r *http.Request) (account string, err error) {
 	if _, err := r.Cookie(sessionCookie); err == nil {
-		return nil
+		account, err := s.account(r)
+		if errors.Is(err, errNotFound) {
+			return "", nil
+		}
+		return account, err
 	}
-	return s.openSession(w, r, "guest-"+rand.Text())
+	account = guestPrefix + rand.Text()
+	return account, s.openSession(w, r, account)
 }
+
+func isGuest(account string) bool { return strings.HasPrefix(account, guestPrefix) }
 
 func (s *Shop) openSession(w http.ResponseWriter, r *http.Request, account string) error {
 	id := rand.Text()
@@ -94,7 +104,7 @@ func (s *Shop) signOut(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	setSession(w, nobody)
+	setSession(w, signedOut)
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 

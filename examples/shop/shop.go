@@ -115,6 +115,7 @@ func (s *Shop) routes() (http.Handler, error) {
 	mux.Handle("GET /api/lines", s.api(s.showLines))
 	mux.Handle("GET /orders/{id}", s.signedIn(http.HandlerFunc(s.showOrder)))
 	mux.Handle("GET /.well-known/idempotency", byHeader.PolicyHandler())
+	mux.Handle("GET /.well-known/idempotency/status", s.signedIn(byHeader.StatusHandler())) // the queue asks after a redirect
 	mux.HandleFunc("POST /sign-in", s.signIn)
 	mux.HandleFunc("POST /sign-out", s.signOut)
 	mux.Handle("GET /faults", s.faults)
@@ -123,6 +124,8 @@ func (s *Shop) routes() (http.Handler, error) {
 		mux.Handle("GET /assets/", http.StripPrefix("/assets/", http.FileServer(http.Dir(s.opts.Assets))))
 	}
 	mux.Handle("GET /semel/", http.StripPrefix("/semel", web.Handler()))
+	mux.HandleFunc("GET /{$}", s.showHome)
+	mux.HandleFunc("GET /form.html", s.showForm)
 	mux.Handle("GET /", pages)
 	return s.faults.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()

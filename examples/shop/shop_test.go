@@ -79,7 +79,7 @@ func (c customer) send(method, path, key, contentType, body string) (status int,
 	return reply.StatusCode, string(text), reply.Header
 }
 
-// counts returns how many orders and lines the lists tell of.
+// counts returns how many orders and lines the lists report.
 func (c customer) counts() [2]int {
 	c.t.Helper()
 	var counts [2]int
@@ -193,7 +193,7 @@ func TestSigningInAgainKeepsTheIntent(t *testing.T) {
 	}
 	for range 2 {
 		c.send(http.MethodPost, "/sign-out", "", formIs, "")
-		c.send(http.MethodGet, "/index.html", "", "", "") // gives nobody a session who has signed out
+		c.send(http.MethodGet, "/index.html", "", "", "") // does not start a new session after signing out
 		if status, _, _ := c.send(http.MethodPost, "/api/orders", "k", jsonIs, `{"customer":"Ada"}`); status != http.StatusUnauthorized {
 			t.Errorf("signed out: got %d, want 401", status)
 		}
@@ -291,5 +291,61 @@ func TestOpenSaysWhatToDo(t *testing.T) {
 	_, err := shop.Open(t.Context(), filepath.Join(t.TempDir(), "absent"), nil)
 	if err == nil || !strings.Contains(err.Error(), "-dir") {
 		t.Errorf("got %v, want an error that names -dir", err)
+	}
+}
+
+// The first page leads to every way to order, and says whose account it is.
+func TestHome(t *testing.T) {
+	t.Parallel()
+	c := setup(t)
+	home := func() string {
+		_, page, _ := c.send(http.MethodGet, "/", "", "", "")
+		return page
+	}
+	page := home()
+	for _, want := range []string{"/form.html", "/fetch.html", "/offline.html", "as a guest", "/sign-in", "/sign-out"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("a guest's first page lacks %q:\n%s", want, page)
+		}
+	}
+	for _, link := range []string{"/form.html", "/fetch.html", "/offline.html"} {
+		if status, _, _ := c.send(http.MethodGet, link, "", "", ""); status != http.StatusOK {
+			t.Errorf("%s: got %d, want 200", link, status)
+		}
+	}
+	c.send(http.MethodPost, "/sign-in", "", formIs, "account=ada")
+	if page := home(); !strings.Contains(page, "<strong>ada</strong>") || strings.Contains(page, `action="/sign-in"`) {
+		t.Errorf("the first page does not say that ada is signed in:\n%s", page)
+	}
+	c.send(http.MethodPost, "/sign-out", "", formIs, "")
+	if page := home(); strings.Contains(page, "/form.html") || strings.Contains(page, "/sign-out") {
+		t.Errorf("signed out, the first page offers what cannot be done:\n%s", page)
+	}
+	status, refusal, header := c.send(http.MethodPost, "/orders", "", formIs, "customer=Ada")
+	if status != http.StatusUnauthorized || !strings.HasPrefix(header.Get("Content-Type"), "text/html") || !strings.Contains(refusal, `<a href="/">Sign in</a>`) {
+		t.Errorf("an order without a session: got %d, want 401 and a page that leads to signing in:\n%s", status, refusal)
+	}
+}
+
+// Without scripts the form still has a key: what it sends twice is one order.
+func TestFormWithoutScripts(t *testing.T) {
+	t.Parallel()
+	c := setup(t)
+	_, page, _ := c.send(http.MethodGet, "/form.html", "", "", "")
+	_, rest, _ := strings.Cut(page, `name="semel_key" value="`)
+	key, _, found := strings.Cut(rest, `"`)
+	if !found {
+		t.Fatalf("the form has no key:\n%s", page)
+	}
+	form := url.Values{"semel_key": {key}, "customer": {"Ada"}}.Encode()
+	_, _, first := c.send(http.MethodPost, "/orders", "", formIs, form)
+	_, _, second := c.send(http.MethodPost, "/orders", "", formIs, form)
+	if first.Get("Location") == "" || first.Get("Location") != second.Get("Location") {
+		t.Errorf("the same form led to %q and %q, want one order", first.Get("Location"), second.Get("Location"))
+	}
+	edited := url.Values{"semel_key": {key}, "customer": {"Grace"}}.Encode() // went back, and typed another name
+	status, refusal, _ := c.send(http.MethodPost, "/orders", "", formIs, edited)
+	if status != http.StatusUnprocessableEntity {
+		t.Errorf("the edited form got %d, want 422 and no second order: %s", status, refusal)
 	}
 }

@@ -42,7 +42,7 @@ type Options struct {
 	// Banner is a sentence shown at the top of every page; empty means none.
 	Banner string
 
-	// BannerTone is how Banner is meant. Empty means neutral.
+	// BannerTone is the tone of Banner. Empty means neutral.
 	BannerTone Tone
 
 	// Guard loads Semel's browser client in every page, and marks the forms for
@@ -58,7 +58,7 @@ type Options struct {
 type App struct {
 	db        *tallybook.Database
 	site      *tallybook.Site
-	store     *sqlitetx.Store     // the records, beside the rows
+	store     *sqlitetx.Store     // the records, in the same file as the rows
 	guard     *semel.Guard        // runs an intent once
 	rules     *rules.File         // semel.yaml
 	conflicts *dbguard.Translator // knows the rules by their indexes

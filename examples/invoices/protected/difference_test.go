@@ -93,8 +93,8 @@ func introduction(t *testing.T, hunks map[string][]string) string {
 	}
 	return fmt.Sprintf(`# What protection takes
 
-[The naive application](.) makes two invoices of two clicks. [The protected one](protected) makes one, and gives everybody
-who asked the same answer. Pages, checks and JSON lie in [tallybook](tallybook) and are the same for both; what differs is
+[The naive application](.) makes two invoices of two clicks. [The protected one](protected) makes one, and gives every
+caller the same answer. Pages, checks and JSON lie in [tallybook](tallybook) and are the same for both; what differs is
 shown here, layer by layer: %d changed lines, and %d new ones.
 
 This page is written by a test from the sources. Imports are left out.

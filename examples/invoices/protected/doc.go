@@ -1,9 +1,9 @@
 // Package protected is the invoicing application of package invoices with every
 // layer of Semel's switched on: a create that arrives twice happens once, and
-// everybody who sent it gets the first answer.
+// every sender gets the first answer.
 //
 // Both packages have the same files, and what they share lies in package
-// tallybook, so the difference between the two is what protection takes.
+// tallybook, so the difference between the two is the code that protection takes.
 // PROTECTED.md explains it hunk by hunk.
 //
 //	a form, or a program

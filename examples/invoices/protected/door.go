@@ -11,16 +11,16 @@ import (
 	"github.com/semel-dev/semel/semelhttp"
 )
 
-// doors are what requests go through: one for forms, one for programs. Each
+// doors returns the middleware in front of the handlers: one for forms, one for programs. Each
 // runs what it lets in inside of one transaction with the recorded answer.
 func (a *App) doors(logger *slog.Logger) (tallybook.Doors, error) {
 	forms, api := a.route("forms"), a.route("api")
-	key, err := a.newFormKey(forms.Name, forms.Form.Lifetime)
+	tokens, err := a.newFormTokens(forms.Name, forms.Form.Lifetime)
 	if err != nil {
 		return tallybook.Doors{}, err
 	}
 	formDoor, err := a.door(forms, tallybook.Session, logger, &semelhttp.Options{
-		Key: key, Fingerprint: semelhttp.FingerprintOptions{Func: sameForm},
+		Key: tokens, Fingerprint: semelhttp.FingerprintOptions{Func: tokens.Fingerprint},
 	})
 	if err != nil {
 		return tallybook.Doors{}, err
@@ -32,7 +32,8 @@ func (a *App) doors(logger *slog.Logger) (tallybook.Doors, error) {
 	return tallybook.Doors{
 		Form:    func(next http.Handler) http.Handler { return sayReplayed(formDoor.Handler(next)) },
 		API:     apiDoor.Handler,
-		Token:   key.token,
+		Visitor: tokens.NewGuest,
+		Token:   func(r *http.Request) string { return mint(tokens, r) },
 		Explain: explain,
 		Refuse:  refuse,
 		Policy:  apiDoor.PolicyHandler(),
@@ -51,7 +52,7 @@ func (a *App) door(route rules.Route, who func(*http.Request) string, logger *sl
 	return semelhttp.New(guard, semelhttp.ScopeBy(who), o)
 }
 
-// logged writes a line for each request, by which what a person did is told from
+// logged writes a line for each request, which distinguishes what a person did from
 // what was only sent again. It holds no key and no value.
 func logged(logger *slog.Logger, route string) func(context.Context, semelhttp.Decision) {
 	if logger == nil {
@@ -65,7 +66,7 @@ func logged(logger *slog.Logger, route string) func(context.Context, semelhttp.D
 	}
 }
 
-// caller tells programs apart, as the rules file says.
+// caller identifies programs, as the rules file says.
 func caller(r *http.Request) string {
 	if credentials := r.Header.Get("Authorization"); credentials != "" {
 		return "authorization " + credentials
@@ -76,10 +77,10 @@ func caller(r *http.Request) string {
 // sayReplayed tells a person whose form had arrived before that it was done once.
 func sayReplayed(next http.Handler) http.Handler {
 	said := map[string]string{
-		"en": "This was sent more than once, and done once.",
-		"sv": "Detta skickades mer än en gång och utfördes en gång.",
-		"hi": "यह एक से अधिक बार भेजा गया था, और एक ही बार किया गया।",
-		"zh": "这份表单被发送了多次，但只处理了一次。",
+		"en": "You sent this more than once; it was saved only once.",
+		"sv": "Du skickade det här mer än en gång, men det sparades bara en gång.",
+		"hi": "आपने इसे एक से अधिक बार भेजा; यह केवल एक बार सहेजा गया।",
+		"zh": "您多次提交了此表单，但只保存了一次。",
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(&replayWriter{ResponseWriter: w, text: said[rules.Language(r.Header.Get("Accept-Language"))]}, r)
@@ -96,7 +97,7 @@ type replayWriter struct {
 // WriteHeader implements [http.ResponseWriter].
 func (w *replayWriter) WriteHeader(status int) {
 	if status == http.StatusSeeOther && w.Header().Get(semelhttp.ReplayedHeader) == "true" {
-		tallybook.SetFlash(w, w.text)
+		tallybook.SetFlash(w, w.Header().Get("Location"), w.text)
 	}
 	w.ResponseWriter.WriteHeader(status)
 }

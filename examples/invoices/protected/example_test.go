@@ -9,7 +9,7 @@ import (
 	"github.com/semel-dev/semel/examples/invoices/protected"
 )
 
-// A program sends the same wish three times, and somebody else adds a customer
+// A program sends the same wish three times, and another program adds a customer
 // who is there already.
 func ExampleOpen() {
 	app, err := protected.Open("", nil) // a private database

@@ -3,72 +3,42 @@ package protected
 import (
 	"context"
 	_ "embed"
-	"encoding/base64"
-	"errors"
 	"fmt"
 	"net/http"
 	"time"
 
-	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/examples/invoices/tallybook"
-	"github.com/semel-dev/semel/formguard"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
 //go:embed sql/form_secret.sql
 var formSecretSQL string
 
-// formKey names the intent of a form: the token in its hidden field together
-// with what was typed. So a double click, a reload and a resend are one intent,
-// and a form that is sent again with other contents is another.
-type formKey struct {
-	minter   *formguard.Minter
-	route    string
-	lifetime time.Duration
-}
-
-// newFormKey signs tokens with the secret of the database.
-func (a *App) newFormKey(route string, lifetime time.Duration) (*formKey, error) {
+// newFormTokens signs tokens with the secret of the database.
+func (a *App) newFormTokens(route string, lifetime time.Duration) (*semelhttp.FormTokens, error) {
 	var secret []byte
 	if err := a.db.QueryRowContext(context.Background(), formSecretSQL).Scan(&secret); err != nil {
 		return nil, fmt.Errorf("read the secret of forms: %w", err)
 	}
-	minter, err := formguard.NewMinter([][]byte{secret}, nil)
-	return &formKey{minter: minter, route: route, lifetime: lifetime}, err
+	return semelhttp.NewFormTokens([][]byte{secret}, semelhttp.FormTokenOptions{
+		Form: route, Lifetime: lifetime, Senders: senders, Verified: tallybook.WithSession,
+	})
 }
 
-// token is for a form that is shown to whoever sent r, and nobody else.
-func (k *formKey) token(r *http.Request) string {
-	return k.minter.Mint(k.route, tallybook.Session(r))
+// mint returns the token for a form that is shown to the sender of r alone.
+func mint(tokens *semelhttp.FormTokens, r *http.Request) string {
+	if tallybook.Fresh(r) { // this browser may take no cookies
+		return tokens.MintGuest(tallybook.Session(r))
+	}
+	return tokens.Mint(tallybook.Session(r))
 }
 
-// Key implements [semelhttp.KeySource].
-func (k *formKey) Key(r *http.Request, body *semelhttp.Body) (string, bool, error) {
-	content, err := body.Open()
-	if err != nil {
-		return "", false, err
+// senders returns the sessions that may have sent the form. A browser that takes no
+// cookies sends none; its token leads back to the session of its page. A page of
+// another site cannot have it send one.
+func senders(r *http.Request, guests []string) []string {
+	if len(r.Header["Cookie"]) == 0 && new(http.CrossOriginProtection).Check(r) == nil {
+		return guests
 	}
-	form, err := formguard.Scan(content, formguard.FormType(r.Header), r.URL.RawQuery, nil)
-	if errors.Is(err, formguard.ErrAmbiguous) {
-		return "", false, fmt.Errorf("%w: %w", semel.ErrKeyInvalid, err)
-	}
-	if err != nil {
-		return "", false, err
-	}
-	if len(form.Tokens) == 0 {
-		return "", false, fmt.Errorf("%w: it has none", semelhttp.ErrFormStale)
-	}
-	token, _, err := k.minter.Verify(form.Tokens[0], k.route, k.lifetime, tallybook.Session(r))
-	if err != nil {
-		return "", false, fmt.Errorf("%w: %w", semelhttp.ErrFormStale, err)
-	}
-	return token.Name() + ":" + base64.RawURLEncoding.EncodeToString(form.Digest[:]), true, nil
-}
-
-// String implements [semelhttp.KeySource].
-func (k *formKey) String() string { return "form field " + formguard.DefaultField }
-
-// sameForm is the fingerprint of a form: its key says already what was typed.
-func sameForm(*http.Request, *semelhttp.Body) (semel.Fingerprint, error) {
-	return semel.FingerprintOf("form"), nil
+	return []string{tallybook.Session(r)}
 }

@@ -5,21 +5,22 @@ func lesson() []layer {
 	return []layer{
 		{
 			"1. One place says what the same thing is",
-			"Rules for people first: what may not be there twice, within what, and what whoever tries is told. The routes say who is\nasked for a key and how long an answer is kept.",
+			"Rules for people first: what may exist only once, within what, and the message for a second one. The routes say which\nrequests need a key and how long an answer is kept.",
 			[]part{
 				{file: "semel.yaml", has: "  - name: one_customer_per_email", says: "one of its rules. The application reads the file, and so do `semel rules verify` and `plan`."},
 				{file: "sql/schema.sql", has: "-- the bug this example exists to show.", says: "nothing here forbade a second row.", told: true},
 				{file: "sql/schema.sql", has: "one_customer_per_email", says: "the index has the last word when every other layer has failed. Invoices have none: two equal ones are legitimate, and only the key of the wish tells them apart."},
 				{file: "sql/schema.sql", has: "+CREATE UNIQUE INDEX IF NOT EXISTS one_payment_per_reference", says: "the same for payments, within an invoice."},
 				{file: "sql/insert_customer.sql", has: "fails", says: "the statement is the same; the index makes it say no.", told: true},
-				{file: "rule.go", has: "explain", says: "the database's no becomes a sentence in the language of whoever asks, and never repeats a value."},
+				{file: "rule.go", has: "explain", says: "the database's refusal becomes a sentence in the language of the caller, and never repeats a value."},
 			},
 		},
 		{
 			"2. Every wish has a name",
 			"A program sends `Idempotency-Key`. A person's browser sends what the page holds: a token in a hidden field, which needs no\nscript. Its line in the template is\n`<input type=\"hidden\" name=\"_semel\" value=\"{{.}}\">`.",
 			[]part{
-				{file: "form.go", has: "Key", says: "the token and what was typed are the name. A double click, a reload and Back are the same wish; Back, edited, is another one."},
+				{file: "form.go", has: "newFormTokens", says: "the token together with what was typed is the key. A double click, a reload and Back are the same wish; Back, edited, is another one."},
+				{file: "form.go", has: "senders", says: "a browser that takes no cookies can send a form as well: the token leads back to the visitor it was made for."},
 				{file: "door.go", has: "door", says: "one middleware for forms, one for the API, each with the policy of its route."},
 				{file: "door.go", has: "sayReplayed", says: "the recorded redirect goes out again without the cookie that said \"created\", so a sentence says what happened.", told: true},
 			},
@@ -37,16 +38,16 @@ func lesson() []layer {
 		},
 		{
 			"4. A slow call leaves the transaction",
-			"The naive application asks a slow service and then stores. Inside of a transaction it would hold the only writer for as\nlong, and would tell of invoices that are rolled back. So the message is a row, like the e-mails, and whoever sends it names\nit by its id.",
+			"The naive application asks a slow service and then stores. Inside of a transaction it would hold the only writer for as\nlong, and would announce invoices that are rolled back. So the message is a row, like the e-mails, and its sender names\nit by its id.",
 			[]part{
-				{file: "accounting.go", has: "tellAccountingSQL", says: "nothing waits, and nothing is told too early.", told: true},
-				{file: "sql/tell_accounting.sql", has: "", says: "beside the row that it is about.", told: true},
+				{file: "accounting.go", has: "tellAccountingSQL", says: "nothing waits, and no message leaves too early.", told: true},
+				{file: "sql/tell_accounting.sql", has: "", says: "in the same transaction as its row.", told: true},
 				{file: "sql/schema.sql", has: "accounting", says: "where the messages wait, and the secret of the forms' tokens, which outlives the process as pages do."},
 				{file: "app.go", has: "Latency time.Duration", says: "there is nothing to wait for.", told: true},
 			},
 		},
 		{
-			"5. What nobody may do, with whatever key",
+			"5. What no key allows",
 			"Two people who pay the same invoice have two wishes. The balance is read by the statement that spends it.",
 			[]part{
 				{file: "sql/insert_payment.sql", has: "Adds a payment", says: "nothing comes between looking and writing."},

@@ -14,14 +14,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/semel-dev/semel/dialect"
 	"github.com/semel-dev/semel/examples/invoices/protected"
 	"github.com/semel-dev/semel/examples/invoices/tallybook"
+	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/rules/expression"
 	"github.com/semel-dev/semel/rules"
-	"github.com/semel-dev/semel/rules/expression"
 )
 
-// TestLog: what a person did is told from what was only sent again, and what was
+// TestLog: the log distinguishes what a person did from what was only sent again, and what was
 // sent is not told.
 func TestLog(t *testing.T) {
 	t.Parallel()
@@ -60,10 +60,10 @@ func TestLog(t *testing.T) {
 		select {
 		case line = <-lines:
 		case <-deadline:
-			t.Fatalf("only these were told: %v", told)
+			t.Fatalf("only these were logged: %v", told)
 		}
 		outcome, _ := line["outcome"].(string)
-		if outcome == "merged_request" { // or replayed: that is up to the scheduler
+		if outcome == "merged" { // or replayed: that is up to the scheduler
 			outcome = "replayed"
 		}
 		rule, _ := line["rule"].(string)
@@ -75,7 +75,7 @@ func TestLog(t *testing.T) {
 	}
 	expected := map[string]int{
 		"api created": 2, "api replayed": callers - 1,
-		"api returned_existing one_payment_per_reference": 1,
+		"api returned-existing one_payment_per_reference": 1,
 		"api rejected one_customer_per_email":             1,
 		"forms rejected one_customer_per_email":           1,
 	}

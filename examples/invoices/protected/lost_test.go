@@ -232,7 +232,7 @@ func createUntilKilled(t *testing.T, path string, round int) []string {
 	}
 	<-killed
 	if exit, ok := errors.AsType[*exec.ExitError](child.Wait()); !ok || exit.Exited() {
-		t.Fatalf("the child ended by itself: %v", exit)
+		t.Fatalf("the child ended before it was killed: %v", exit)
 	}
 	return sent
 }

@@ -19,7 +19,7 @@ var insertPaymentSQL string
 //go:embed sql/find_reference.sql
 var findReferenceSQL string
 
-// errTooMuch is what a payment gets that would overpay its invoice.
+// errTooMuch refuses a payment that would overpay its invoice.
 var errTooMuch = errors.New("the payment is more than what is still due")
 
 // CreatePayment stores the payment and its receipt in the transaction of the

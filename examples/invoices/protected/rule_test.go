@@ -14,14 +14,14 @@ import (
 )
 
 // TestOneCustomerPerEmail: two wishes for the same customer are a conflict,
-// which is told in the language of whoever asks.
+// with a message in the language of the caller.
 func TestOneCustomerPerEmail(t *testing.T) {
 	t.Parallel()
 	said := map[string]string{
 		"en": "There is a customer with this e-mail address already.",
 		"sv": "Det finns redan en kund med den här e-postadressen.",
 		"hi": "इस ई-मेल पते वाला ग्राहक पहले से मौजूद है।",
-		"zh": "已经有使用这个电子邮件地址的客户。",
+		"zh": "该电子邮箱已被其他客户使用。",
 	}
 	for name, start := range copies() {
 		t.Run(name, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestManyAddOneCustomer(t *testing.T) {
 				}
 			}
 			if at.protected && created != 1 {
-				t.Errorf("%d callers were told that they created the customer, want 1", created)
+				t.Errorf("%d callers got the answer that they created the customer, want 1", created)
 			}
 			want(t, at, tallybook.Counts{Customers: 3 + callers}, tallybook.Counts{Customers: 4})
 		})
@@ -113,7 +113,7 @@ func TestOnePaymentPerReference(t *testing.T) {
 				ids[got.member(t, "id")] = true
 			}
 			if at.protected != (len(ids) == 1) {
-				t.Errorf("%d payments were told of", len(ids))
+				t.Errorf("%d payments were announced", len(ids))
 			}
 			other := program.mustCall(t, "/api/invoices/1/payments", "other", `{"amount_cents":1,"reference":"OCR 4711"}`)
 			if at.protected && (other.StatusCode != http.StatusConflict || !strings.Contains(other.text, "betalning med den här referensen")) {

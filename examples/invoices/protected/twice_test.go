@@ -90,14 +90,14 @@ func TestManyClicksOnAPayment(t *testing.T) {
 	}
 }
 
-// TestReload: the answer of a form is reloaded, and the person is told.
+// TestReload: the answer of a form is reloaded, and the page says so.
 func TestReload(t *testing.T) {
 	t.Parallel()
 	said := map[string]string{
-		"":               "This was sent more than once, and done once.",
-		"sv-SE,sv;q=0.9": "Detta skickades mer än en gång och utfördes en gång.",
-		"hi":             "यह एक से अधिक बार भेजा गया था, और एक ही बार किया गया।",
-		"zh-CN":          "这份表单被发送了多次，但只处理了一次。",
+		"":               "You sent this more than once; it was saved only once.",
+		"sv-SE,sv;q=0.9": "Du skickade det här mer än en gång, men det sparades bara en gång.",
+		"hi":             "आपने इसे एक से अधिक बार भेजा; यह केवल एक बार सहेजा गया।",
+		"zh-CN":          "您多次提交了此表单，但只保存了一次。",
 	}
 	for name, start := range copies() {
 		t.Run(name, func(t *testing.T) {
@@ -168,7 +168,7 @@ func TestTwoTabs(t *testing.T) {
 	}
 }
 
-// TestRefusedFormAgain: a form with something wrong in it can be mended and
+// TestRefusedFormAgain: a form with something wrong in it can be fixed and
 // sent; what was wrong stays so.
 func TestRefusedFormAgain(t *testing.T) {
 	t.Parallel()
@@ -181,7 +181,7 @@ func TestRefusedFormAgain(t *testing.T) {
 		}
 	}
 	if got := form.send(t); got.StatusCode != http.StatusSeeOther {
-		t.Errorf("mended: got %d: %s", got.StatusCode, got.text)
+		t.Errorf("fixed: got %d: %s", got.StatusCode, got.text)
 	}
 	want(t, at, tallybook.Counts{}, tallybook.Counts{Invoices: 1, Customers: 3, Emails: 1})
 }
@@ -193,9 +193,6 @@ func TestFormsOfOthers(t *testing.T) {
 	at := open(t)
 	form := at.visitor(t).fill(t, "/invoices/new", invoiceForm())
 	form.by = at.visitor(t)
-	if got := form.send(t); got.StatusCode != http.StatusConflict {
-		t.Errorf("without a session: got %d", got.StatusCode)
-	}
 	form.by.get(t, "/invoices")
 	if got := form.send(t); got.StatusCode != http.StatusConflict || got.member(t, "type") != "urn:semel:problem:form-stale" {
 		t.Errorf("in another session: got %d: %s", got.StatusCode, got.text)
@@ -205,6 +202,33 @@ func TestFormsOfOthers(t *testing.T) {
 		t.Errorf("without a token: got %d", got.StatusCode)
 	}
 	want(t, at, tallybook.Counts{}, tallybook.Counts{Customers: 3})
+}
+
+// TestWithoutCookies: a browser that takes no cookies can send the form, once; no page
+// of another site can have a browser send it.
+func TestWithoutCookies(t *testing.T) {
+	t.Parallel()
+	at := open(t)
+	form := at.visitor(t).fill(t, "/invoices/new", invoiceForm())
+	bare := at.visitor(t)
+	send := func(header ...string) *reply {
+		bare.client.Jar = nil
+		got, err := bare.do(t.Context(), http.MethodPost, form.action, "application/x-www-form-urlencoded", strings.NewReader(form.content.Encode()), header...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	if got := send("Sec-Fetch-Site", "cross-site"); got.StatusCode != http.StatusConflict {
+		t.Errorf("from another site: got %d: %s", got.StatusCode, got.text)
+	}
+	first, second := send(), send()
+	for _, got := range []*reply{first, second, form.send(t)} {
+		if got.StatusCode != http.StatusSeeOther || got.where() != first.where() {
+			t.Errorf("got %d to %q, want 303 to %q: %s", got.StatusCode, got.where(), first.where(), got.text)
+		}
+	}
+	want(t, at, tallybook.Counts{}, tallybook.Counts{Invoices: 1, Customers: 3, Emails: 1})
 }
 
 // TestAPI: sixteen at once, a late retry, another payload, and no key.
@@ -227,7 +251,7 @@ func TestAPI(t *testing.T) {
 				t.Errorf("late: got %d %v", late.StatusCode, late.Header)
 			}
 			if at.protected != (len(numbers) == 1) {
-				t.Errorf("%d invoices were told of: %v", len(numbers), numbers)
+				t.Errorf("%d invoices were announced: %v", len(numbers), numbers)
 			}
 			refusals := map[string]int{"one-wish": http.StatusUnprocessableEntity, "": http.StatusBadRequest}
 			for key, status := range refusals {

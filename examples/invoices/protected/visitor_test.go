@@ -21,7 +21,7 @@ import (
 	"github.com/semel-dev/semel/examples/invoices/tallybook"
 )
 
-// application is what both copies are.
+// application is implemented by both copies.
 type application interface {
 	Handler() http.Handler
 	Counts(ctx context.Context) (tallybook.Counts, error)
@@ -201,11 +201,11 @@ func (f *filled) send(t *testing.T) *reply {
 	return got
 }
 
-// call is what a program sends; an empty key is none.
+// call sends a request as a program does; an empty key is none.
 func (v *visitor) call(ctx context.Context, path, key, body string) (*reply, error) {
 	header := []string{}
 	if key != "" {
-		header = append(header, "idempotency-key", key) // net/http would resend by itself what carries the canonical name
+		header = append(header, "idempotency-key", key) // net/http would resend a request with the canonical name on its own
 	}
 	return v.do(ctx, http.MethodPost, path, "application/json", strings.NewReader(body), header...)
 }

@@ -11,7 +11,7 @@ import (
 	"strconv"
 )
 
-// answer is what an API handler gives back.
+// answer is the result of an API handler.
 type answer struct {
 	status   int
 	location string

@@ -22,7 +22,7 @@ var (
 // ErrNotFound means that nothing has the id that was asked for.
 var ErrNotFound = errors.New("there is nothing at this address")
 
-// Customer is somebody who gets invoices.
+// Customer gets invoices.
 type Customer struct {
 	ID    int64  `json:"id"`
 	Name  string `json:"name"`
@@ -44,7 +44,7 @@ func (c CustomerDraft) check() FieldErrors {
 	return FieldErrors{}.Add("name", checkName(c.Name)).Add("email", checkEmail(c.Email))
 }
 
-// FindCustomer returns ErrNotFound when nobody has the id.
+// FindCustomer returns ErrNotFound for an unknown id.
 func FindCustomer(ctx context.Context, h Handle, id int64) (Customer, error) {
 	found, err := scanCustomer(h.QueryRowContext(ctx, findCustomerSQL, id))
 	if errors.Is(err, sql.ErrNoRows) {

@@ -45,7 +45,7 @@ type Database struct {
 	dir string // private directory to remove on close, or ""
 }
 
-// Handle is what reads and writes: a [Database] by itself, or a transaction.
+// Handle reads and writes: a [Database] on its own, or a transaction.
 type Handle interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
@@ -171,5 +171,5 @@ func list[T any](ctx context.Context, d *Database, scan func(row scanner) (T, er
 	return found, nil
 }
 
-// scanner is what *sql.Row and *sql.Rows have in common.
+// scanner is implemented by *sql.Row and *sql.Rows.
 type scanner interface{ Scan(dest ...any) error }

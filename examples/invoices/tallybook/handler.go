@@ -126,7 +126,7 @@ func (s *Site) status(r *http.Request, err error) (status int, detail string) {
 	case tooLarge:
 		return http.StatusRequestEntityTooLarge, "the request must be at most " + strconv.Itoa(maxBodyBytes) + " bytes"
 	case wrong:
-		return http.StatusUnprocessableEntity, "some fields need another value"
+		return http.StatusUnprocessableEntity, "please correct the fields that errors names"
 	case errors.Is(err, ErrNotFound):
 		return http.StatusNotFound, ErrNotFound.Error()
 	case errors.Is(err, errMethod):

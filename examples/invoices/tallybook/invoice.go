@@ -36,10 +36,10 @@ type Invoice struct {
 	PaidCents   int64     `json:"paid_cents"`
 }
 
-// DueCents is what is still to pay; negative when too much was paid.
+// DueCents is the amount still to pay; negative when too much was paid.
 func (i Invoice) DueCents() int64 { return i.AmountCents - i.PaidCents }
 
-// OverpaidCents is what was paid too much, or zero.
+// OverpaidCents is the amount paid too much, or zero.
 func (i Invoice) OverpaidCents() int64 { return max(0, -i.DueCents()) }
 
 // Status is one of open, partly paid, paid and overpaid.

@@ -75,7 +75,7 @@ func splitAmount(text string) (whole, decimals string, err error) {
 }
 
 // ungroup removes the spaces between groups of three digits; ok is false when
-// they stand elsewhere.
+// there are spaces elsewhere.
 func ungroup(whole string) (digits string, ok bool) {
 	plain := strings.NewReplacer("\u00a0", " ", "\u2009", " ", "\u202f", " ").Replace(whole)
 	groups := strings.Split(plain, " ")

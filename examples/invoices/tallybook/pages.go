@@ -24,7 +24,7 @@ var (
 	icon []byte
 )
 
-// view is what every template gets.
+// view is the data of every template.
 type view struct {
 	Site    string
 	Banner  string
@@ -79,7 +79,7 @@ func sentence(text string) string {
 // shows an error page when the function fails.
 func (s *Site) page(serve func(w http.ResponseWriter, r *http.Request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		startSession(w, r)
+		r = startSession(w, r, s.doors.Visitor)
 		if err := serve(w, r); err != nil {
 			s.writeErrorPage(w, r, err)
 		}
@@ -125,18 +125,17 @@ func (s *Site) submitInvoice(w http.ResponseWriter, r *http.Request) error {
 		Currency: posted.Get("currency"), Note: posted.Get("note"),
 	}
 	cents, wrongAmount := parseAmount(form.Amount)
-	customerID, _ := strconv.ParseInt(form.CustomerID, 10, 64) // 0 is nobody
+	customerID, _ := strconv.ParseInt(form.CustomerID, 10, 64) // 0 is not an id
 	draft := InvoiceDraft{CustomerID: customerID, AmountCents: cents, Currency: form.Currency, Note: form.Note}
 
 	created, err := s.createInvoice(r.Context(), draft, FieldErrors{}.Add("amount", wrongAmount))
-	if status, wrong := s.mendable(r, err); wrong != nil {
+	if status, wrong := s.fixable(r, err); wrong != nil {
 		return s.renderInvoiceForm(w, r, form, status, wrong)
 	}
 	if err != nil {
 		return err
 	}
-	SetFlash(w, "Invoice "+created.Number+" created.")
-	http.Redirect(w, r, "/invoices/"+strconv.FormatInt(created.ID, 10), http.StatusSeeOther)
+	redirect(w, r, "/invoices/"+strconv.FormatInt(created.ID, 10), "Invoice "+created.Number+" created.")
 	return nil
 }
 
@@ -181,14 +180,13 @@ func (s *Site) submitPayment(w http.ResponseWriter, r *http.Request) error {
 	draft := PaymentDraft{AmountCents: cents, Method: posted.Get("method"), Reference: posted.Get("reference")}
 
 	_, err = s.createPayment(r.Context(), id, draft, FieldErrors{}.Add("amount", wrongAmount))
-	if status, wrong := s.mendable(r, err); wrong != nil {
+	if status, wrong := s.fixable(r, err); wrong != nil {
 		return s.renderInvoice(w, r, invoicePage{Amount: posted.Get("amount"), Method: draft.Method, Reference: draft.Reference}, status, wrong)
 	}
 	if err != nil {
 		return err
 	}
-	SetFlash(w, "Payment of "+formatAmount(cents)+" recorded.")
-	http.Redirect(w, r, "/invoices/"+strconv.FormatInt(id, 10), http.StatusSeeOther)
+	redirect(w, r, "/invoices/"+strconv.FormatInt(id, 10), "Payment of "+formatAmount(cents)+" recorded.")
 	return nil
 }
 
@@ -219,14 +217,13 @@ func (s *Site) submitCustomer(w http.ResponseWriter, r *http.Request) error {
 	draft := CustomerDraft{Name: posted.Get("name"), Email: posted.Get("email")}
 
 	created, err := s.createCustomer(r.Context(), draft)
-	if status, wrong := s.mendable(r, err); wrong != nil {
+	if status, wrong := s.fixable(r, err); wrong != nil {
 		return s.renderCustomers(w, r, customersPage{Name: draft.Name, Email: draft.Email}, status, wrong)
 	}
 	if err != nil {
 		return err
 	}
-	SetFlash(w, "Customer "+created.Name+" added.")
-	http.Redirect(w, r, "/customers", http.StatusSeeOther)
+	redirect(w, r, "/customers", "Customer "+created.Name+" added.")
 	return nil
 }
 
@@ -274,7 +271,7 @@ func (s *Site) write(w http.ResponseWriter, status int, name string, v view) err
 	return nil
 }
 
-// errorPage is what the error page shows.
+// errorPage is the data of the error page.
 type errorPage struct {
 	Status        int
 	Title, Detail string
@@ -303,9 +300,9 @@ func readForm(r *http.Request) (url.Values, error) {
 	return r.PostForm, nil
 }
 
-// mendable is how a form is shown again: the status, and what its author can
-// mend. It is nil when err is none of that.
-func (s *Site) mendable(r *http.Request, err error) (status int, wrong FieldErrors) {
+// fixable returns how a form is shown again: the status, and what its author can
+// fix. wrong is nil for other errors.
+func (s *Site) fixable(r *http.Request, err error) (status int, wrong FieldErrors) {
 	if err != nil && s.doors.Explain != nil {
 		err = s.doors.Explain(r, err)
 	}

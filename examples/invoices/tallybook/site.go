@@ -27,7 +27,7 @@ const (
 	ToneGood    Tone = "good"
 )
 
-// Look is what the pages of one copy look like. The zero value is complete.
+// Look is the appearance of the pages of one copy. The zero value is complete.
 type Look struct {
 	// Title is the name in the page head. Empty means "Tallybook".
 	Title string
@@ -35,7 +35,7 @@ type Look struct {
 	// Banner is a sentence shown at the top of every page; empty means none.
 	Banner string
 
-	// BannerTone is how Banner is meant. Empty means neutral.
+	// BannerTone is the tone of Banner. Empty means neutral.
 	BannerTone Tone
 
 	// Guard loads Semel's browser client in every page, and marks the forms for
@@ -46,19 +46,21 @@ type Look struct {
 	Logger *slog.Logger
 }
 
-// Creates is what an application does with a draft that was found good. A
-// method returns [FieldErrors] or a [*ConflictError] when the caller can mend it.
+// Creates stores the valid drafts of an application. A
+// method returns [FieldErrors] or a [*ConflictError] when the caller can fix it.
 type Creates interface {
 	CreateInvoice(ctx context.Context, draft InvoiceDraft) (Invoice, error)
 	CreatePayment(ctx context.Context, invoiceID int64, draft PaymentDraft) (Payment, error)
 	CreateCustomer(ctx context.Context, draft CustomerDraft) (Customer, error)
 }
 
-// Doors are what requests go through before they reach the pages and the API.
+// Doors are the middleware in front of the pages and the API.
 // The zero value is an open door.
 type Doors struct {
 	// Form wraps what a form is sent to, API what a program is.
 	Form, API func(http.Handler) http.Handler
+	// Visitor names a new visitor; nil for any new name.
+	Visitor func() string
 	// Token makes the text for a hidden field of a form that is about to be
 	// shown in answer to r; nil for no such field.
 	Token func(r *http.Request) string

@@ -1,4 +1,4 @@
--- The shop's tables. Semel adds its own beside them. The id of an order is made
+-- The shop's tables. Semel adds its own. The id of an order is made
 -- by the client where it can, so that a line may name its order before the
 -- order has arrived. An order without one gets a random id: nothing here would
 -- stop a second one.

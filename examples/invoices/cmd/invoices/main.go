@@ -50,7 +50,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags.SetOutput(stderr)
 	listen := flags.String("listen", "127.0.0.1:9000", "`address` to listen on")
 	path := flags.String("db", "", "SQLite `file`; empty means a private one, gone at exit")
-	latency := flags.Duration("latency", 300*time.Millisecond, "how long the pretended accounting service takes")
+	latency := flags.Duration("latency", 300*time.Millisecond, "how long the simulated accounting service takes")
 	title := flags.String("title", "", "name shown in the page head")
 	banner := flags.String("banner", "", "sentence shown at the top of every page")
 	guard := flags.Bool("guard", false, "load Semel's browser client in every page")
@@ -73,7 +73,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return errors.Join(serve(ctx, *listen, *readyFile, app.Handler(), stdout), app.Close())
 }
 
-// application is what both copies are.
+// application is implemented by both copies.
 type application interface {
 	Handler() http.Handler
 	Close() error
@@ -124,7 +124,7 @@ func serve(ctx context.Context, address, readyFile string, handler http.Handler,
 }
 
 // announce writes the address into the ready file, all at once. No file means
-// that nobody waits for it.
+// that no request waits for it.
 func announce(file, page string) error {
 	if file == "" {
 		return nil

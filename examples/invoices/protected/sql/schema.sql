@@ -1,4 +1,4 @@
--- The whole database, but for the records, which sqlitetx puts beside it.
+-- The whole database, but for the records, for which sqlitetx adds its own tables.
 CREATE TABLE IF NOT EXISTS customers (
     id         INTEGER PRIMARY KEY,
     name       TEXT NOT NULL,
@@ -6,7 +6,7 @@ CREATE TABLE IF NOT EXISTS customers (
     created_at TEXT NOT NULL DEFAULT (STRFTIME('%Y-%m-%dT%H:%M:%fZ', 'now'))
 ) STRICT;
 
--- This index and one_payment_per_reference are what semel.yaml asks for.
+-- semel.yaml asks for this index and one_payment_per_reference.
 CREATE UNIQUE INDEX IF NOT EXISTS one_customer_per_email ON customers (lower(trim(email)));
 
 CREATE TABLE IF NOT EXISTS invoices (

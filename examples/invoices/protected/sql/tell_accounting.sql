@@ -1,2 +1,2 @@
--- Leaves a message for the accounting service, beside the row that it is about.
+-- Leaves a message for the accounting service, in the same transaction as its row.
 INSERT INTO accounting (subject, subject_id) VALUES (?, ?);

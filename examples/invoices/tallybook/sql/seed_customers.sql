@@ -1,4 +1,4 @@
--- Gives an empty database somebody to invoice.
+-- Gives an empty database customers to invoice.
 INSERT INTO customers (id, name, email)
 SELECT column1, column2, column3
 FROM (VALUES

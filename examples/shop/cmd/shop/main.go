@@ -103,7 +103,7 @@ func serve(ctx context.Context, address, readyFile string, handler http.Handler,
 }
 
 // announce writes the address into the ready file, all at once. No file means
-// that nobody waits for it.
+// that no process waits for it.
 func announce(file, page string) error {
 	if file == "" {
 		return nil
