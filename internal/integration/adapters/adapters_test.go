@@ -198,7 +198,7 @@ func ginRouter(door *semelhttp.Middleware, all *invoices) http.Handler {
 	return router
 }
 
-// reply is what of an answer is compared.
+// reply holds the parts of an answer that are compared.
 type reply struct {
 	Status         int
 	Word, Location string

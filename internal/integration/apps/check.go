@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/check/report"
+	"github.com/semel-dev/semel/internal/check/report"
 )
 
 const (
@@ -27,7 +27,7 @@ func Check(tb testing.TB, profile string, c *check.Config) *check.Report {
 	tb.Helper()
 	named, ok := check.ProfileNamed(profile)
 	if !ok {
-		tb.Fatalf("there is no profile %q", profile)
+		tb.Fatalf("unknown profile %q", profile)
 	}
 	c.Profile = named
 	if c.Parallel == 0 {

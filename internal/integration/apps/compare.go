@@ -25,11 +25,11 @@ type Tour struct {
 	// Leave says which paths are not walked, such as that of a link that logs
 	// out.
 	Leave func(path string) bool
-	// Limit is how many answers are compared at most.
+	// Limit bounds the answers that are compared.
 	Limit int
 }
 
-// Seen is what a [Tour] came across.
+// Seen lists what a [Tour] came across.
 type Seen struct {
 	Answers, Pages, Inserted int
 }

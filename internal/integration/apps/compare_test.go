@@ -30,7 +30,7 @@ func TestCompare(t *testing.T) {
 		{name: "inserted", before: page("<form>", "Content-Length", "6"), through: page("<form>" + token + script), after: page("<form>", "Content-Length", "6"), inserted: 2},
 		{name: "another insertion", before: page("<form>"), through: page("<form><input>"), after: page("<form>"), want: "words"},
 		{name: "changes each time", before: page("<p>abc1"), through: page("<p>abc3"), after: page("<p>abc2")},
-		{name: "changed beside it", before: page("<p>a b1"), through: page("<p>A b3"), after: page("<p>a b2"), want: "got …<p>A b3…, want …<p>a b1…"},
+		{name: "changed next to it", before: page("<p>a b1"), through: page("<p>A b3"), after: page("<p>a b2"), want: "got …<p>A b3…, want …<p>a b1…"},
 		{name: "lost", before: page("<p>a b"), through: page("<p>a"), after: page("<p>a b"), want: "words"},
 		{name: "header lost", before: page("", "Vary", "Cookie"), through: page(""), after: page("", "Vary", "Cookie"), want: "Vary"},
 		{name: "header changes each time", before: page("", "Expires", "1"), through: page("", "Expires", "2"), after: page("", "Expires", "3")},

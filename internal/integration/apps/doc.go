@@ -1,5 +1,5 @@
-// Package apps stands real applications that nobody here wrote behind the
-// gateway, and is what the tests of its sub-packages share: [Start] runs an
+// Package apps runs real applications of other authors behind the gateway, and holds
+// what the tests of its sub-packages share: [Start] runs an
 // application, [Protect] puts the gateway in front of it, and a [Person] looks
 // at pages and sends forms as a browser does.
 //

@@ -33,7 +33,7 @@ type file struct {
 	content []byte
 }
 
-// Submission is what a browser sends for a form: two of a double click are the
+// Submission is the request that a browser sends for a form: two of a double click are the
 // same bytes.
 type Submission struct {
 	Method, Path, ContentType string
@@ -129,7 +129,7 @@ func selected(n *html.Node) string {
 	return first
 }
 
-// Value is what a field holds.
+// Value returns the value of a field.
 func (f *Form) Value(name string) string {
 	i := slices.IndexFunc(f.fields, func(one field) bool { return one.name == name })
 	if i < 0 {
@@ -165,7 +165,7 @@ func (f *Form) Attach(name, fileName string, content []byte) *Form {
 	return f
 }
 
-// Press is what the browser sends when the person presses the button with this
+// Press returns the request of the browser when the person presses the button with this
 // name, or Enter when it is "".
 func (f *Form) Press(button string) *Submission {
 	f.tb.Helper()

@@ -33,7 +33,7 @@ func Protect(tb testing.TB, address, file string) string {
 	}
 	server := httptest.NewServer(g.Handler())
 	tb.Cleanup(func() {
-		server.CloseClientConnections() // streams, too
+		server.CloseClientConnections() // including streams
 		server.Close()
 		if err := g.Close(); err != nil {
 			tb.Error(err)

@@ -17,13 +17,13 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Site is what people know the application as, whichever door they come
+// Site is the address by which people know the application, whichever door they come
 // through: pages that name their own host are the same behind the gateway.
 const Site = "http://app.test"
 
 const maxAnswer = 32 << 20
 
-// Person is somebody with a browser: it has a jar of cookies, and follows
+// Person uses a browser: it has a jar of cookies, and follows
 // redirects. It is safe for concurrent use, as two tabs are.
 type Person struct {
 	tb     testing.TB
@@ -55,7 +55,7 @@ func NewPerson(tb testing.TB, address string) *Person {
 	}, Header: http.Header{}}
 }
 
-// Answer is what came back.
+// Answer is the answer to a request.
 type Answer struct {
 	URL    *url.URL
 	Status int
@@ -108,7 +108,7 @@ func (p *Person) do(method, path, contentType string, body []byte, headers []str
 	if err != nil {
 		return nil, err
 	}
-	// A body without GetBody: this client sends what it is told to, once.
+	// A body without GetBody: this client sends a request once.
 	req, err := http.NewRequestWithContext(p.tb.Context(), method, at.String(), io.NopCloser(bytes.NewReader(body)))
 	if err != nil {
 		return nil, err
@@ -196,7 +196,7 @@ type Page struct {
 	doc *html.Node
 }
 
-// Text is what is written in the elements with this class, each one's white
+// Text returns the text of the elements with this class, each one's white
 // space folded.
 func (p *Page) Text(class string) []string {
 	var found []string

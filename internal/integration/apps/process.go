@@ -43,7 +43,7 @@ type Command struct {
 func Start(tb testing.TB, c Command) string {
 	tb.Helper()
 	var err error
-	for range startTries { // somebody else may take the port first
+	for range startTries { // another process may take the port first
 		var address string
 		if address, err = start(tb, c); err == nil {
 			return address

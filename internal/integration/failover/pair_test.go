@@ -85,7 +85,7 @@ func claim(ctx context.Context, s semel.Store, d semel.Digest) (semel.Fence, err
 		Digest: d, Scope: "failover", Name: "key", Owner: semel.Owner(d[:16]), Lease: time.Minute, Retention: time.Hour,
 	})
 	if err == nil && !won {
-		return 0, fmt.Errorf("nobody else claims %v, but it is %v", d, rec.State)
+		return 0, fmt.Errorf("no other caller claims %v, but it is %v", d, rec.State)
 	}
 	return rec.Fence, err
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // Promises 1 and 2: with synchronous replication, whatever was acknowledged survives the primary, and fences go on
-// growing and are never given twice. The store finds the new primary by itself.
+// growing and are never given twice. The store finds the new primary on its own.
 func TestSynchronousPromotion(t *testing.T) {
 	t.Parallel()
 	const before, after = 300, 300

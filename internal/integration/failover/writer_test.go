@@ -11,13 +11,13 @@ import (
 
 const verbTimeout = 10 * time.Second
 
-// heard is what a writer was told of a key.
+// heard holds the replies that a writer got for a key.
 type heard struct {
 	fence semel.Fence // of the claim; 0 when its reply was lost, or when there is none
 	done  bool
 }
 
-// writers do one intent after the other, whatever happens, and remember what they were told.
+// writers do one intent after the other, whatever happens, and remember the replies.
 type writers struct {
 	do    func(ctx context.Context, writer, i int) (heard, error)
 	stop  context.CancelFunc
@@ -61,7 +61,7 @@ func (w *writers) write(ctx context.Context, writer int) {
 	}
 }
 
-// done is how many intents were acknowledged so far.
+// done counts the intents that were acknowledged so far.
 func (w *writers) done() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -83,7 +83,7 @@ func (w *writers) waitDone(t *testing.T, n int) {
 	eventually(t, "the writers go on", func() bool { return w.done() >= n })
 }
 
-// twoPhases claims and settles, and says what it was told of that.
+// twoPhases claims and settles, and returns the replies.
 func twoPhases(ctx context.Context, s semel.Store, writer, i int) (h heard, err error) {
 	d := digest(writer, i)
 	if h.fence, err = claim(ctx, s, d); err != nil {

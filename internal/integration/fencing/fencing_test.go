@@ -188,7 +188,7 @@ func (s *sqlSystem) refuseStepsBack(t *testing.T) {
 	}
 }
 
-// TestInsertOnce: one row, whoever of the holders comes first, or both at once.
+// TestInsertOnce: one row, whichever holder comes first, or both at once.
 func TestInsertOnce(t *testing.T) {
 	t.Parallel()
 	for name, open := range sqlSystems() {

@@ -44,8 +44,8 @@ func snippet(t *testing.T, name string) string {
 	return text
 }
 
-// TestPageHasNoOtherStatements: what the page says in SQL or Lua is what the
-// tests of this package run.
+// TestPageHasNoOtherStatements: the tests of this package run the page's SQL
+// and Lua.
 func TestPageHasNoOtherStatements(t *testing.T) {
 	t.Parallel()
 	want := []string{"redis column/update"}

@@ -21,7 +21,7 @@ func TestHTTPServiceRefuses(t *testing.T) {
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fence, err := strconv.ParseUint(r.Header.Get("X-Fence"), 10, 64)
 		if err != nil {
-			http.Error(w, "X-Fence is no decimal number", http.StatusBadRequest)
+			http.Error(w, "X-Fence must be a decimal number", http.StatusBadRequest)
 			return
 		}
 		switch written, err := table.write(r.Context(), "bolt", 1, semel.Fence(fence)); {

@@ -22,14 +22,14 @@ import (
 	"github.com/semel-dev/semel/store/sqlitestore"
 )
 
-// system is a user's own, with a store beside it.
+// system is a user's own, with a store next to it.
 type system struct {
 	store  semel.Store
 	guards map[string]guarded // by the way in which they refuse
 	db     *sqlSystem         // nil for Redis
 }
 
-// guarded is what a holder writes to. A write that is refused is no error.
+// guarded is the target of a holder's writes. A refused write returns no error.
 type guarded struct {
 	prepare func(ctx context.Context, resource string) error
 	write   func(ctx context.Context, resource string, level int, fence semel.Fence) (written bool, err error)

@@ -12,7 +12,7 @@ import (
 )
 
 // inOrder puts the fields in the head of a recorded answer in order: a live one
-// has them as they came out of a map. It reads the first version by itself, so
+// has them as they came out of a map. It has its own reader of the first version, so
 // that a change of what is written is seen.
 func inOrder(name string, outcome []byte) []byte {
 	if !strings.HasPrefix(name, "http ") || len(outcome) < 12 {
@@ -46,7 +46,7 @@ func uvarint(b []byte) (size, value int) {
 	}
 }
 
-// textLength is how long a text is, with its length before it.
+// textLength returns the length of a text, including its length prefix.
 func textLength(b []byte) int {
 	size, length := uvarint(b)
 	return size + length

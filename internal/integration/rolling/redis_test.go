@@ -99,7 +99,7 @@ func number(b string) (n int64) {
 
 const redisGolden = "redis.txt"
 
-// commands are what `redis-cli` would be told, each value in hexadecimal.
+// commands are input for `redis-cli`, each value in hexadecimal.
 func (k *keyspace) commands(t *testing.T) string {
 	t.Helper()
 	var lines []string

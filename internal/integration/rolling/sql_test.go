@@ -310,7 +310,7 @@ func wantSame(t *testing.T, released, present string) {
 	}
 }
 
-// fencesGrow looks whether the next fence is above all of the released version.
+// fencesGrow checks whether the next fence is above all of the released version.
 func fencesGrow(t *testing.T, store semel.Store, released *database) {
 	t.Helper()
 	var highest semel.Fence

@@ -109,7 +109,7 @@ func open(t *testing.T, dsn string, storeTimeout time.Duration) (*shop, *httptes
 	return s, front
 }
 
-// answer is what a caller got.
+// answer holds a caller's reply.
 type answer struct {
 	status int
 	header http.Header
@@ -123,7 +123,7 @@ func order(ctx context.Context, front *httptest.Server, name string) (answer, er
 	if err != nil {
 		return answer{}, err
 	}
-	r.Header["idempotency-key"] = []string{name} // net/http would repeat it by itself
+	r.Header["idempotency-key"] = []string{name} // net/http would repeat it on its own
 	res, err := front.Client().Do(r)
 	if err != nil {
 		return answer{}, err
@@ -149,7 +149,7 @@ func until(t *testing.T, front *httptest.Server, name string, status int) answer
 }
 
 // TestStalledStore (promises 3, 8 and 10): while the store does not answer,
-// every caller is told so and nothing executes; afterwards each order executes
+// every caller gets 503 and nothing executes; afterwards each order executes
 // once.
 func TestStalledStore(t *testing.T) {
 	t.Parallel()

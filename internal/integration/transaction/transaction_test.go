@@ -148,7 +148,7 @@ func post(t *testing.T, server *httptest.Server, key, order string) (status int,
 		t.Fatal(err)
 	}
 	r.Host = "shop.test"
-	r.Header["idempotency-key"] = []string{key} // net/http resends by itself what has the canonical name
+	r.Header["idempotency-key"] = []string{key} // net/http resends on its own what has the canonical name
 	res, err := server.Client().Do(r)
 	if err != nil {
 		return 0, err.Error()

@@ -12,7 +12,7 @@ import (
 	"github.com/semel-dev/semel/internal/integration/apps"
 )
 
-// answered is what matters of an answer to whoever asked.
+// answered holds the parts of an answer that a caller sees.
 type answered struct {
 	Status         int
 	Location, Body string
@@ -87,7 +87,7 @@ func TestAtOnce(t *testing.T) {
 }
 
 // Where a name is unique the application refuses the second click: the person
-// is told of an error, although it was done.
+// gets an error, although it was done.
 func TestUniqueName(t *testing.T) {
 	t.Parallel()
 	for _, d := range doors() {
@@ -229,8 +229,8 @@ func TestAction(t *testing.T) {
 	}
 }
 
-// Logging in works as ever, also when the password was wrong at first, and the
-// forms of somebody who is not logged in are refused by Django.
+// Logging in works as without the gateway, even after a wrong password, and the
+// forms of a person who is not logged in are refused by Django.
 func TestLogIn(t *testing.T) {
 	t.Parallel()
 	for _, d := range doors() {
@@ -258,7 +258,7 @@ func TestLogIn(t *testing.T) {
 			form = filled(person, "Emmy")
 			person.Open("/admin/logout/")
 			if got := person.Send(form.Press("_save")); got.Status == http.StatusOK || site.count("shop_invoice") != 0 {
-				t.Errorf("got %d and %d invoices, want a refusal, since nobody is logged in", got.Status, site.count("shop_invoice"))
+				t.Errorf("got %d and %d invoices, want a refusal, without a log-in", got.Status, site.count("shop_invoice"))
 			}
 		})
 	}

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/check/oracle"
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/effects"
+	"github.com/semel-dev/semel/internal/check/wire"
 	"github.com/semel-dev/semel/internal/integration/apps"
 	"github.com/semel-dev/semel/internal/opendb"
 )
@@ -29,9 +29,9 @@ func TestCheck(t *testing.T) {
 					Method: "POST", URL: "http://" + address + "/admin/shop/invoice/add/",
 					Body: []byte("customer=Emmy+{{n}}&amount=12.50&state=open&note=two+lines&_save=Save"),
 				},
-				Page:    &check.Page{URL: "http://" + address + "/admin/shop/invoice/add/", Form: "invoice_form"},
-				Login:   logInByPage(address),
-				Oracles: []check.Oracle{site.invoices()}, Level: check.LevelStrict,
+				Page:     &check.Page{URL: "http://" + address + "/admin/shop/invoice/add/", Form: "invoice_form"},
+				Login:    logInByPage(address),
+				Counters: []check.Counter{site.invoices()}, Level: check.LevelStrict,
 			})
 			if d.protected {
 				apps.Wants(t, report, "", "checks passed: what was sent twice happened once.")
@@ -60,14 +60,14 @@ func logInByPage(address string) *check.Login {
 }
 
 // invoices counts the rows of Django's own table.
-func (s *site) invoices() check.Oracle {
+func (s *site) invoices() check.Counter {
 	s.tb.Helper()
 	db, err := opendb.Open(s.tb.Context(), "sqlite:"+filepath.Join(s.dir, "site.db"), opendb.Read)
 	if err != nil {
 		s.tb.Fatal(err)
 	}
 	s.tb.Cleanup(func() { _ = db.Close() })
-	rows, err := oracle.SQL("Django's database", db.DB, db.Dialect, "SELECT count(*) FROM shop_invoice")
+	rows, err := effects.SQL("Django's database", db.DB, db.Dialect, "SELECT count(*) FROM shop_invoice")
 	if err != nil {
 		s.tb.Fatal(err)
 	}

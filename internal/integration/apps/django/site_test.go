@@ -147,7 +147,7 @@ type door struct {
 
 func doors() []door { return []door{{"without Semel", false}, {"with Semel", true}} }
 
-// open starts a site, and returns somebody who has logged in through the door.
+// open starts a site, and returns a person who has logged in through the door.
 func (d door) open(tb testing.TB) (*site, *apps.Person) {
 	tb.Helper()
 	s := start(tb)

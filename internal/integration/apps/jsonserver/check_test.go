@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/check/oracle"
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/effects"
+	"github.com/semel-dev/semel/internal/check/wire"
 	"github.com/semel-dev/semel/internal/integration/apps"
 )
 
@@ -20,7 +20,7 @@ func TestCheckForm(t *testing.T) {
 			report := apps.Check(t, "form", &check.Config{
 				Template: check.Template{Method: "POST", URL: "http://" + address + "/posts", Body: []byte("title=Symmetries+{{n}}&text=two+lines")},
 				Page:     &check.Page{URL: "http://" + address + "/"},
-				Oracles:  server.counts("posts"), Level: check.LevelStrict,
+				Counters: server.counts("posts"), Level: check.LevelStrict,
 			})
 			if d.protected {
 				apps.Wants(t, report, "", "checks passed: what was sent twice happened once.")
@@ -49,7 +49,7 @@ func TestCheckKey(t *testing.T) {
 					Method: "POST", URL: "http://" + address + "/comments",
 					Header: []wire.Field{{Name: "Content-Type", Value: "application/json"}}, Body: []byte(`{"text":"comment {{n}}"}`),
 				},
-				Oracles: server.counts("comments"), Level: check.LevelStrict,
+				Counters: server.counts("comments"), Level: check.LevelStrict,
 			})
 			if d.protected {
 				apps.Wants(t, report, "", "checks passed: what was sent twice happened once.")
@@ -68,15 +68,15 @@ func TestCheckKey(t *testing.T) {
 
 // counts counts the rows of a list at json-server's own door, in both ways in
 // which it tells how many there are. They have to agree.
-func (s *server) counts(list string) []check.Oracle {
+func (s *server) counts(list string) []check.Counter {
 	s.tb.Helper()
-	length, err := oracle.JSON(nil, "http://"+s.address+"/"+list, "", nil)
+	length, err := effects.JSON(nil, "http://"+s.address+"/"+list, "", nil)
 	if err != nil {
 		s.tb.Fatal(err)
 	}
-	total, err := oracle.Header(nil, "http://"+s.address+"/"+list+"?_page=1&_limit=1", "X-Total-Count", nil)
+	total, err := effects.Header(nil, "http://"+s.address+"/"+list+"?_page=1&_limit=1", "X-Total-Count", nil)
 	if err != nil {
 		s.tb.Fatal(err)
 	}
-	return []check.Oracle{length, total}
+	return []check.Counter{length, total}
 }

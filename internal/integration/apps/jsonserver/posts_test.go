@@ -79,7 +79,7 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// What can be read is the same byte for byte, and so is what may be sent twice
+// Answers to reads are the same byte for byte, and so are those to writes that may be sent twice
 // by its nature.
 func TestTour(t *testing.T) {
 	t.Parallel()

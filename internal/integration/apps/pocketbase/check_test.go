@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/check/oracle"
-	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/check/effects"
+	"github.com/semel-dev/semel/internal/check/wire"
 	"github.com/semel-dev/semel/internal/integration/apps"
 )
 
@@ -26,7 +26,7 @@ func TestCheckKey(t *testing.T) {
 					Body:   []byte(`{"customer":"Emmy {{n}}","amount":12.5}`),
 				},
 				User: known(person), Other: known(logIn(t, address, "users", other)),
-				Oracles: server.counts("payments"), Level: check.LevelStrict,
+				Counters: server.counts("payments"), Level: check.LevelStrict,
 			})
 			if d.protected {
 				apps.Wants(t, report, "", "checks passed: what was sent twice happened once.")
@@ -57,7 +57,7 @@ func TestCheckDerivedKey(t *testing.T) {
 					Header: []wire.Field{{Name: "Content-Type", Value: "application/json"}},
 					Body:   []byte(`{"customer":"Emmy {{n}}","amount":12.5}`),
 				},
-				User: known(person), Oracles: server.counts("invoices"), Level: check.LevelStrict,
+				User: known(person), Counters: server.counts("invoices"), Level: check.LevelStrict,
 			})
 			if d.protected {
 				apps.Wants(t, report, "", "checks passed: what was sent twice happened once.")
@@ -79,11 +79,11 @@ func known(person *apps.Person) *check.User {
 }
 
 // counts counts the records of a collection, at PocketBase's own door.
-func (s *server) counts(collection string) []check.Oracle {
+func (s *server) counts(collection string) []check.Counter {
 	s.tb.Helper()
-	total, err := oracle.JSON(nil, "http://"+s.address+"/api/collections/"+collection+"/records?perPage=1&fields=id", "/totalItems", nil)
+	total, err := effects.JSON(nil, "http://"+s.address+"/api/collections/"+collection+"/records?perPage=1&fields=id", "/totalItems", nil)
 	if err != nil {
 		s.tb.Fatal(err)
 	}
-	return []check.Oracle{total}
+	return []check.Counter{total}
 }

@@ -117,9 +117,9 @@ func TestHeader(t *testing.T) {
 	}
 }
 
-// Somebody who is not logged in gets PocketBase's own refusal where no rule
-// wants more; a wrong password is no outcome to be remembered; somebody else's
-// record is somebody else's.
+// A caller who is not logged in gets PocketBase's own refusal where no rule
+// wants more; a wrong password is not an outcome to be remembered; one user's
+// record is not another's.
 func TestWho(t *testing.T) {
 	t.Parallel()
 	server, person, address := door{protected: true}.open(t)
@@ -145,7 +145,7 @@ func TestWho(t *testing.T) {
 	}
 }
 
-// Whoever listens hears of every record: with Semel, of one.
+// A subscriber is notified of every record: with Semel, of one.
 func TestRealtime(t *testing.T) {
 	t.Parallel()
 	for _, d := range doors() {

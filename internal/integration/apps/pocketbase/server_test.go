@@ -107,7 +107,7 @@ func (s *server) must(path string, v any) {
 	}
 }
 
-// logIn returns somebody with a token of PocketBase.
+// logIn returns a person with a token of PocketBase.
 func logIn(tb testing.TB, address, collection, name string) *apps.Person {
 	tb.Helper()
 	person := apps.NewPerson(tb, address)
@@ -167,7 +167,7 @@ type door struct {
 
 func doors() []door { return []door{{"without Semel", false}, {"with Semel", true}} }
 
-// open starts a server, and returns somebody who has logged in through the
+// open starts a server, and returns a person who has logged in through the
 // door, and its address.
 func (d door) open(tb testing.TB) (*server, *apps.Person, string) {
 	tb.Helper()

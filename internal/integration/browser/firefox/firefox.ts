@@ -78,7 +78,7 @@ async function address(page: Page): Promise<string> {
   return page.evaluate(() => location.href).catch(() => "");
 }
 
-/** Expects the person to stand before an invoice: this one, or any. */
+/** Expects the person to see an invoice: this one, or any. */
 export async function landed(page: Page, number?: number): Promise<void> {
   await expect.poll(() => address(page)).toMatch(number === undefined ? /\/invoices\/\d+$/ : new RegExp(`/invoices/${number}$`));
   await expect.poll(() => heading(page)).toContain("Invoice INV-");
@@ -89,7 +89,7 @@ async function heading(page: Page): Promise<string> {
   return (await page.$eval("h1", (h) => h.textContent).catch(() => "")) ?? "";
 }
 
-/** What the person is told of a form that had been sent before. */
+/** The notice for a form that had been sent before. */
 export async function notices(page: Page): Promise<number> {
   return (await page.$$(".semel-notice")).length;
 }

@@ -9,7 +9,7 @@ import type { BrowserContext } from "puppeteer-core";
 // all of them reach the gateway.
 test.use({ preferences: { "network.http.idempotencyKey.enabled": true, "javascript.enabled": false } });
 
-/** The keys that this Firefox adds by itself to two submissions of one form. */
+/** The keys that this Firefox adds on its own to two submissions of one form. */
 async function ownKeys(person: BrowserContext): Promise<(string | undefined)[]> {
   const keys: (string | undefined)[] = [];
   const server = createServer((request, response) => {

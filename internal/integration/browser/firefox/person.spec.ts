@@ -2,7 +2,7 @@ import type { Copy } from "../tests/demo.ts";
 import { invoices, requests } from "../tests/demo.ts";
 import { back, expect, fill, landed, middle, notices, open, press, test } from "./firefox.ts";
 
-// Firefox sends a form as often as somebody presses its button: it guards nothing by itself.
+// Firefox sends a form as often as its button is pressed: it has no guard of its own.
 const copies: { name: Copy; rows: (sent: number) => number }[] = [
   { name: "unprotected", rows: (sent) => sent },
   { name: "protected", rows: () => 1 },

@@ -36,7 +36,37 @@ test("a download without a cookie: the form that says so takes the next press, n
   await save(page).focus();
   await page.keyboard.press("Enter");
   await arrived(site, 2);
-  expect(key(site.arrived[1])).toBe(key(site.arrived[0])); // nobody knows: the same draft
+  expect(key(site.arrived[1])).toBe(key(site.arrived[0])); // the outcome is unknown: the same draft
+});
+
+test("a download whose cookie comes: nothing says that it is still being saved", async ({ page, site }) => {
+  site.page = form("", "<button>Save</button> <a href='/done'>Cancel</a>");
+  let reply = (): void => undefined;
+  site.answer = async (one, response) => {
+    await new Promise<void>((resolve) => (reply = resolve));
+    response.writeHead(200, {
+      "Content-Disposition": "attachment; filename=a.txt", "Content-Type": "text/plain",
+      "Set-Cookie": `semel_outcome=${key(one)}:executed:200; Path=/; Max-Age=3600`,
+    }).end("a");
+  };
+  await page.goto(site.url);
+  const status = page.locator("form").getByRole("status");
+  await save(page).evaluate((button) => button.addEventListener("click", () => setTimeout(() => {
+    const boxes = ["form [role=status]", "form a"].map((each) => document.querySelector(each)!.getBoundingClientRect());
+    console.debug("right of the link: " + (boxes[0]!.left >= boxes[1]!.right) + ", dimmed: " + getComputedStyle(button).opacity);
+  }, 100)));
+  const seen = page.waitForEvent("console", (message) => message.text().startsWith("right of the link"));
+  await save(page).click({ noWaitAfter: true });
+  expect((await seen).text()).toBe("right of the link: true, dimmed: 0.6");
+  await arrived(site, 1);
+  reply();
+  await expect(busy(page)).not.toHaveAttribute("aria-busy");
+  await expect(status).toHaveText("");
+  await expect(save(page)).toHaveCSS("opacity", "1");
+  site.answer = (_, response) => void response.writeHead(303, { Location: "/done" }).end();
+  await save(page).click();
+  await arrived(site, 2);
+  expect(key(site.arrived[1])).toBe(key(site.arrived[0]));
 });
 
 test("editing unlocks, and edited content is another draft", async ({ page, site }) => {
@@ -136,7 +166,7 @@ test("a token without an answer comes back into the next rendering; after an ans
   await page.goto(site.url);
   await expect(page.locator("[data-semel-token]")).toHaveValue(token);
   await save(page).click();
-  await expect(page.locator(".semel-notice")).toHaveText(/^Saved\. We ignored the duplicate submission/);
+  await expect(page.locator(".semel-notice")).toHaveText(/^You had already sent this form, so it was not sent again/);
   await expect(page).toHaveURL(/done$/);
   await page.reload();
   await expect(page.locator(".semel-notice")).toHaveCount(0); // said once

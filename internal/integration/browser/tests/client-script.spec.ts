@@ -31,7 +31,7 @@ for (const { name, path, said } of pages) {
 
   test(`${name}: a lost answer and a server that is not ready`, async ({ page, shop }) => {
     await open(page, shop, path);
-    await shop.fault({ mode: "lose-answer", count: 2 }); // the browser resends the first by itself
+    await shop.fault({ mode: "lose-answer", count: 2 }); // the browser resends the first on its own
     await page.getByRole("button").click();
     await expect(answer(page)).toHaveText(said);
     await notes(shop, "one");

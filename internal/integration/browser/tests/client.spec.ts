@@ -74,7 +74,7 @@ test("a reload before the answer keeps the draft", async ({ page, shop, sights }
 test("a lost answer: back, and once more", async ({ page, shop }) => {
   await open(page, shop);
   const key = await keyIn(page);
-  await shop.fault({ mode: "lose-answer", count: 9 }); // the browser resends by itself, too
+  await shop.fault({ mode: "lose-answer", count: 9 }); // the browser also resends on its own
   await button(page).click();
   await expect(page).toHaveURL(/^chrome-error:|\/orders$/);
   await notes(shop, "one");
@@ -98,7 +98,30 @@ test("back, and once more", async ({ page, shop }) => {
   await fill(page, "one");
   await button(page).click();
   await expect(page).toHaveURL(landed);
+  await expect(page.locator(".semel-notice")).toHaveText(/^You had already sent this order/);
   await notes(shop, "one");
+});
+
+test.describe("without scripts", () => {
+  test.use({ javaScriptEnabled: false, tolerated: /status of 422/ });
+  test("back, and once more; back, edited, and once more", async ({ page, shop }) => {
+    await open(page, shop);
+    await button(page).click();
+    await expect(page).toHaveURL(placed);
+    const landed = page.url();
+    await page.goBack();
+    await button(page).click();
+    await expect(page).toHaveURL(landed);
+    await page.goBack();
+    await fill(page, "two");
+    await button(page).click();
+    await expect(page.getByRole("heading", { level: 1 })).toHaveText("This form had already been sent");
+    await page.getByRole("link", { name: "Go back to the form" }).click();
+    await fill(page, "two");
+    await button(page).click();
+    await expect(page).toHaveURL(placed);
+    await notes(shop, "one", "two");
+  });
 });
 
 test("back, edited, and once more", async ({ page, shop }) => {
@@ -174,7 +197,7 @@ test.describe("the server finds something wrong", () => {
     await open(page, shop);
     await page.getByLabel("Customer").fill("  ");
     await button(page).click();
-    await expect(page.locator("body")).toHaveText(/customer: 1 to 500 bytes/);
+    await expect(page.locator("body")).toHaveText(/Customer: 1 to 500 bytes/);
     await page.goBack();
     await fill(page, "one");
     await button(page).click();

@@ -108,7 +108,7 @@ export async function open(page: Page, demo: Demo, copy: Copy, note: string): Pr
   await fill(page, note);
 }
 
-/** Expects the person to stand before an invoice, and returns its address. */
+/** Expects the person to see an invoice, and returns its address. */
 export async function landed(page: Page, number?: number): Promise<string> {
   await expect(page).toHaveURL(number === undefined ? /\/invoices\/\d+$/ : new RegExp(`/invoices/${number}$`));
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Invoice INV-");

@@ -42,8 +42,8 @@ test("decisions and counts come without a reload, and reset empties them", async
   await form.getByRole("button", { name: "Create invoice" }).click();
   await expect(page.locator("#kept-counts")).toContainText("1 request → 1 invoice 1 e-mail");
   await expect(page.getByRole("row", { name: /create an invoice executed/ })).toBeVisible();
-  await page.getByRole("button", { name: "Empty all copies" }).click();
-  await expect(page.getByRole("status")).toHaveText("All copies are empty again.");
+  await page.getByRole("button", { name: "Reset the demo" }).click();
+  await expect(page.getByRole("status")).toHaveText("The demo was reset: all copies are empty again.");
   await expect(page.locator("#kept-counts")).toContainText("0 requests → 0 invoices 0 e-mails");
 });
 
@@ -51,7 +51,7 @@ test("a choice sets the network at once", async ({ page, demo }) => {
   await page.goto(demo.page);
   await expect(page.locator("#live")).toHaveText("Live");
   await page.getByRole("group", { name: /of the unprotected copy/ }).getByLabel("loses the answer").check();
-  await expect(page.locator("#unprotected").getByRole("status")).toHaveText("The network was set.");
+  await expect(page.locator("#unprotected").getByRole("status")).toHaveText("The network setting was changed.");
   const { networks } = await demo.state();
   expect([networks.unprotected.condition, networks.protected.condition]).toEqual(["lose-answer", "normal"]);
 });
@@ -69,14 +69,14 @@ test.describe("without scripts", () => {
     await expect(page.locator("#bare-counts")).toContainText("1 request → 1 invoice 1 e-mail");
     await page.getByRole("group", { name: /of the guarded copy|of the copy with the script/ }).getByLabel("loses the request").check();
     await page.getByRole("button", { name: /Set the network of the copy with the script/ }).click();
-    await expect(page.locator("#guarded").getByRole("status")).toHaveText("The network was set.");
+    await expect(page.locator("#guarded").getByRole("status")).toHaveText("The network setting was changed.");
     expect((await demo.state()).networks.guarded.condition).toBe("drop-request");
-    await page.getByRole("button", { name: "Empty all copies" }).click();
+    await page.getByRole("button", { name: "Reset the demo" }).click();
     await expect(page.locator("#bare-counts")).toContainText("0 requests → 0 invoices 0 e-mails");
   });
 });
 
-/** Runs in the page: texts whose colour stands out too little from what is behind them. */
+/** Runs in the page: texts with too little contrast to their background. */
 function lowContrast(): string[] {
   const parse = (colour: string) => (colour.match(/[\d.]+/g) ?? []).map(Number);
   const luminance = ([r, g, b]: number[]) =>

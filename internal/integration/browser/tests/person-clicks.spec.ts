@@ -23,7 +23,7 @@ async function doubleClick(page: Page, demo: Demo, copy: Copy, pause: number): P
   await page.mouse.click(x, y);
 }
 
-/** Expects to stand before the only invoice, or before one of several, and counts them. */
+/** Expects to see the only invoice, or one of several, and counts them. */
 async function expectRows(page: Page, demo: Demo, copy: Copy, rows: number): Promise<void> {
   await landed(page, rows === 1 ? 1 : undefined);
   await invoices(demo, copy, rows);
@@ -121,7 +121,7 @@ test("a form with mistakes is shown again, and then creates one invoice", async 
   await open(page, demo, "protected", "mistakes");
   await page.getByLabel("Amount").fill("much");
   await button(page).click();
-  await expect(page.getByRole("alert")).toContainText("One field needs another value");
+  await expect(page.getByRole("alert")).toContainText("Please correct this field");
   await expect(page.getByLabel("Note")).toHaveValue("mistakes");
   await page.getByLabel("Amount").fill("12.50");
   await demo.network("protected", "delay", 400);

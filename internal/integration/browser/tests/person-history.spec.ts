@@ -22,7 +22,7 @@ const copies: { name: Copy; once: boolean }[] = [
   { name: "protected", once: true },
 ];
 
-/** What the gateway tells of a form that had been sent before. */
+/** The gateway's notice for a form that had been sent before. */
 function notice(page: Page) {
   return page.locator(".semel-notice");
 }

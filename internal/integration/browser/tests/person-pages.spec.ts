@@ -4,7 +4,7 @@ import { AxeBuilder } from "@axe-core/playwright";
 import type { Page, TestInfo } from "@playwright/test";
 import { type Demo, button, expect, fill, invoices, landed, open, requests, test } from "./demo.ts";
 
-// What a person reads, and everybody can: no page has a violation that axe knows, in light or dark. Screenshots are kept.
+// Every person can read the pages: no page has a violation that axe knows, in light or dark. Screenshots are kept.
 
 const axe = readFileSync(createRequire(import.meta.resolve("@axe-core/playwright")).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -31,7 +31,7 @@ async function sendStale(page: Page, demo: Demo): Promise<void> {
 
 for (const copy of ["protected", "guarded"] as const) {
   for (const colorScheme of ["light", "dark"] as const) {
-    // Nothing can be asked of a page while the next one is on its way, so it tells by itself.
+    // Nothing can be asked of a page while the next one is on its way, so it reports on its own.
     test(`the form of the ${copy} copy while it is being sent, ${colorScheme}`, async ({ page, demo }, info) => {
       const told = new Promise<object>((resolve) => void page.exposeFunction("tell", resolve));
       await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
@@ -73,17 +73,17 @@ test("the notice after Back and the same again", async ({ page, demo }, info) =>
   await fill(page, "notice");
   await button(page).click();
   await landed(page, 1);
-  await expect(page.getByText(/This form had already been sent|We ignored the duplicate/)).toBeVisible();
+  await expect(page.getByText(/You had already sent this form|We ignored the duplicate/)).toBeVisible();
   await look(page, info, "notice");
   await page.reload();
   await expect(page.locator(".semel-notice"), "it is told once").toHaveCount(0);
 });
 
 for (const [locale, words] of [
-  ["en-GB", "Nothing was done"],
-  ["sv-SE", "Ingenting"],
-  ["hi-IN", "कुछ नहीं"],
-  ["zh-CN", "没有"],
+  ["en-GB", "Nothing new was saved"],
+  ["sv-SE", "Inget nytt"],
+  ["hi-IN", "कुछ भी नया सहेजा नहीं गया"],
+  ["zh-CN", "没有保存任何新内容"],
 ] as const) {
   test.describe(`in ${locale}`, () => {
     test.use({ locale });

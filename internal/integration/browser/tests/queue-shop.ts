@@ -87,12 +87,12 @@ export function status(page: Page) {
   return page.locator("semel-queue-status").getByRole("status");
 }
 
-/** Waits until the shop has these orders, in this order, and these lines. */
-export async function rows(shop: Shop, customers: string[], items: string[] = []): Promise<void> {
+/** Waits until the shop has these orders, in this order, and these lines; timeout is in milliseconds. */
+export async function rows(shop: Shop, customers: string[], items: string[] = [], timeout = 30_000): Promise<void> {
   await expect.poll(async () => ({
     customers: (await shop.orders()).map(({ customer }) => customer),
     items: (await shop.lines()).map(({ item }) => item),
-  }), { timeout: 30_000 }).toEqual({ customers, items });
+  }), { timeout }).toEqual({ customers, items });
 }
 
 /** Takes the network away from every page of a context, and gives it back. */

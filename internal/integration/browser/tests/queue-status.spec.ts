@@ -16,12 +16,12 @@ const said = {
   },
   hi: {
     sum: "1 नहीं भेजा जा सका। फ़ैसला आपको करना है।", title: "नहीं भेजा गया", why: "सर्वर ने इसे स्वीकार नहीं किया।",
-    answer: "जवाब: customer: 1 to 500 bytes", retry: "फिर कोशिश करें", discard: "हटाएँ", ask: "इसे हमेशा के लिए हटाएँ?", yes: "हाँ, हटाएँ", keep: "रहने दें",
+    answer: "उत्तर: customer: 1 to 500 bytes", retry: "फिर कोशिश करें", discard: "हटाएँ", ask: "इसे हमेशा के लिए हटाएँ?", yes: "हाँ, हटाएँ", keep: "रहने दें",
     child: "2 भेजे जाने बाकी हैं। 1 नहीं भेजा जा सका। फ़ैसला आपको करना है।", sent: "सब कुछ भेज दिया गया है।", nothing: "भेजने के लिए कुछ बाकी नहीं है।",
   },
   zh: {
     sum: "1 项未能发送，需要您来决定。", title: "未发送", why: "服务器没有接受此项。",
-    answer: "返回内容：customer: 1 to 500 bytes", retry: "重试", discard: "放弃", ask: "确定永久放弃此项？", yes: "确定放弃", keep: "保留",
+    answer: "响应：customer: 1 to 500 bytes", retry: "重试", discard: "放弃", ask: "确定永久放弃此项？", yes: "确定放弃", keep: "保留",
     child: "2 项等待发送。1 项未能发送，需要您来决定。", sent: "全部已发送。", nothing: "没有等待发送的内容。",
   },
 } as const;
@@ -123,7 +123,7 @@ test("lines of a discarded order are shown, and cannot be sent without it", asyn
   await box.getByRole("button", { name: "Discard" }).click();
   await box.getByRole("button", { name: "Yes, discard" }).click();
   await expect(status(page)).toHaveText("2 could not be sent and need your decision.");
-  await expect(box.getByRole("listitem")).toHaveText([/tea.*What it belongs to was discarded\./, /coffee.*What it belongs to was discarded\./]);
+  await expect(box.getByRole("listitem")).toHaveText([/tea.*The entry it belongs to was discarded\./, /coffee.*The entry it belongs to was discarded\./]);
   await expect(box.getByRole("button", { name: "Try again" })).toHaveCount(0);
   await expect(box.getByRole("heading", { name: "Not sent" })).toBeFocused();
   await rows(shop, []);

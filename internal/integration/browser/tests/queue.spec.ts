@@ -60,7 +60,7 @@ test("the tab crashes while it sends: the next one sends under the same key", as
   await expect.poll(() => shop.requests()).toBe(1); // the request is at work there
   const crashed = page.waitForEvent("crash");
   const session = await context.newCDPSession(page);
-  session.send("Page.crash").catch(() => undefined); // nobody is left to answer
+  session.send("Page.crash").catch(() => undefined); // the page cannot answer any more
   await crashed;
   const next = await context.newPage();
   await open(next, shop);

@@ -26,7 +26,7 @@ export interface Sight {
   language: string;
   disabled: number;
   focus: string;
-  /** Where everything but the live region stands. */
+  /** The positions of everything but the live region. */
   boxes: string;
   animations: number;
 }

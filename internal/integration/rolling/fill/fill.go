@@ -17,15 +17,15 @@ import (
 	"github.com/semel-dev/semel/semelhttp"
 )
 
-// Retention is how long the records are kept: for as long as anybody runs the tests.
+// Retention keeps the records for as long as these tests may run.
 const Retention = 100 * 365 * 24 * time.Hour
 
-// Records is how many there are.
+// Records counts them.
 const Records = 15
 
 const scope = "tenant-7 POST /invoices, ümlaut"
 
-// Invoice is what Do keeps.
+// Invoice is kept by Do.
 type Invoice struct {
 	ID    int      `json:"id"`
 	Lines []string `json:"lines"`

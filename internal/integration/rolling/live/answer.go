@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// answer is what a gateway answered.
+// answer holds a gateway's reply.
 type answer struct {
 	from   string
 	status int

@@ -1,5 +1,5 @@
 // Command live puts two builds of semel on one store, as a rolling deploy does,
-// and looks whether each replays what the other recorded: see scripts/rolling.
+// and checks whether each replays what the other recorded: see scripts/rolling.
 package main
 
 import (

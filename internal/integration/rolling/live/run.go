@@ -42,7 +42,7 @@ func (a *application) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header()["X-Several"] = []string{"one", "two"}
 		w.Header().Set("Set-Cookie", "session=secret")
 		w.WriteHeader(http.StatusCreated)
-		_, _ = fmt.Fprintf(w, "%s, execution %d, \x00\xff", key, n) //nolint:gosec // read by nobody but this program.
+		_, _ = fmt.Fprintf(w, "%s, execution %d, \x00\xff", key, n) //nolint:gosec // read by this program only.
 	case "/refused":
 		w.WriteHeader(http.StatusUnprocessableEntity)
 		_, _ = fmt.Fprint(w, key) //nolint:gosec // the same.

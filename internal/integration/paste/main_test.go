@@ -1,0 +1,75 @@
+package paste_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// scriptVariable makes the test binary run the shell script that it names, in a
+// network of its own: the addresses of the documentation are free there, whatever
+// else runs on this machine.
+const scriptVariable = "SEMEL_PASTE_SCRIPT"
+
+// home is the root of the module, and bin the folder with the built semel.
+var home, bin string
+
+func TestMain(m *testing.M) {
+	if script := os.Getenv(scriptVariable); script != "" {
+		fmt.Fprintln(os.Stderr, runScript(script))
+		os.Exit(2)
+	}
+	os.Exit(run(m))
+}
+
+// runScript becomes the shell once the loopback interface is up.
+func runScript(script string) error {
+	if err := raiseLoopback(); err != nil {
+		return fmt.Errorf("raise the loopback interface: %w", err)
+	}
+	shell, err := exec.LookPath("bash")
+	if err != nil {
+		return err
+	}
+	return syscall.Exec(shell, []string{"bash", "-euo", "pipefail", script}, os.Environ())
+}
+
+func raiseLoopback() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Close(fd) }()
+	loopback, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	loopback.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, loopback)
+}
+
+func run(m *testing.M) int {
+	var err error
+	if home, err = filepath.Abs("../../.."); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if bin, err = os.MkdirTemp("", "semel-paste-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(bin) }()
+	build := exec.CommandContext(context.Background(), "go", "build", "-o", bin, "./cmd/semel")
+	build.Dir = home
+	if text, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build semel: %v\n%s", err, text)
+		return 1
+	}
+	return m.Run()
+}
