@@ -27,18 +27,21 @@ type Home struct {
 //go:embed keeper.sh
 var keeperScript string
 
+// EnvHome names the folder in which homes are made; without it, that of temporary files.
+const EnvHome = "SEMEL_TEST_HOME"
+
 // Open makes a home. [Home.Close] ends what lives in it.
 func Open() (*Home, error) {
 	if !supported {
 		return nil, &MissingError{What: "a Unix system", Hint: "run the tests on one, or set the SEMEL_TEST_ variables"}
 	}
-	dir, err := os.MkdirTemp("", "semel-servers-")
+	dir, err := os.MkdirTemp(os.Getenv(EnvHome), "semel-servers-")
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for servers: %w", err)
 	}
 	h := &Home{dir: dir}
 	if err := h.keep(); err != nil {
-		return nil, errors.Join(fmt.Errorf("start the keeper of servers: %w", err), os.RemoveAll(dir))
+		return nil, errors.Join(fmt.Errorf("start the keeper of servers: %w", err), os.RemoveAll(dir)) //nolint:gosec // tests name their own folder.
 	}
 	return h, nil
 }

@@ -2,57 +2,63 @@ package dbserver
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net"
-	"strings"
 	"sync"
 	"time"
-
-	toxiproxy "github.com/Shopify/toxiproxy/v2"
 )
 
-// unlimited is the budget of a connection that nobody cuts.
+// unlimited is the budget of a connection that is not cut.
 const unlimited = -1
 
-// Proxy stands between clients and a server and breaks what is between them. Its methods act at once, on the connections
-// that exist and on those that come.
-//
-// It carries the bytes by toxiproxy's links, which delay and drop them. It accepts and cuts connections itself, because
-// a link of toxiproxy that is cut while bytes are on their way leaves goroutines behind; ours always runs dry.
+// Proxy passes connections on to a server and breaks them. Its methods act at once, on existing connections and on new
+// ones.
 type Proxy struct {
 	report   func(error)
 	upstream string
-	api      *toxiproxy.ApiServer
-	toxics   *toxiproxy.ToxicCollection
 	running  sync.WaitGroup // the goroutines of the proxy, and both directions of every connection
-
-	control sync.Mutex // held by one method at a time; taken before mu
-	stalled bool       // under control
 
 	mu       sync.Mutex // guards the fields below
 	addr     string
 	listener net.Listener // nil when down
 	pairs    map[*pair]struct{}
-	budget   int // what a server may still send on each connection
+	budget   int // bytes that a server may still send on each connection
+	latency  time.Duration
+	stalled  bool
 }
 
-// OpenProxy listens on a free port and passes connections on to host:port. What goes wrong later is told to report.
+// OpenProxy listens on a free port and passes connections on to host:port. It gives report what goes wrong later.
 func OpenProxy(upstream string, report func(error)) (*Proxy, error) {
-	api := &toxiproxy.ApiServer{Collection: toxiproxy.NewProxyCollection(), Metrics: toxiproxy.NewMetricsContainer(nil)}
-	api.Logger = silent(api.Logger)
-	p := &Proxy{
-		report: report, upstream: upstream, addr: address(0), api: api, pairs: map[*pair]struct{}{}, budget: unlimited,
-		toxics: toxiproxy.NewProxy(api, upstream, address(0), upstream).Toxics,
-	}
+	p := &Proxy{report: report, upstream: upstream, addr: address(0), pairs: map[*pair]struct{}{}, budget: unlimited}
 	if err := p.listen(); err != nil {
 		return nil, fmt.Errorf("start a proxy: %w", err)
 	}
 	return p, nil
 }
 
-// silent returns the zero value of the library's logger, which logs nothing.
-func silent[Logger any](*Logger) *Logger { return new(Logger) }
+// listen accepts connections from now on.
+func (p *Proxy) listen() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.listener != nil {
+		return nil
+	}
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", p.addr)
+	if err != nil {
+		return err
+	}
+	p.listener, p.addr = l, l.Addr().String()
+	p.running.Go(func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return // it was closed
+			}
+			p.running.Go(func() { p.connect(l, client) })
+		}
+	})
+	return nil
+}
 
 // Addr is host:port for clients. It stays the same.
 func (p *Proxy) Addr() string {
@@ -61,132 +67,151 @@ func (p *Proxy) Addr() string {
 	return p.addr
 }
 
-// Cut breaks every connection. New ones are welcome.
-func (p *Proxy) Cut() {
-	p.control.Lock()
-	defer p.control.Unlock()
-	p.cut()
+// set changes the proxy and every connection.
+func (p *Proxy) set(change func(), each func(*pair)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change()
+	for c := range p.pairs {
+		each(c)
+	}
 }
+
+// Cut breaks every connection. New ones are accepted.
+func (p *Proxy) Cut() { p.set(func() {}, (*pair).close) }
 
 // Down breaks every connection and refuses new ones.
 func (p *Proxy) Down() {
-	p.control.Lock()
-	defer p.control.Unlock()
-	p.down()
+	p.set(func() {
+		if p.listener != nil {
+			_ = p.listener.Close() // which ends the accepting goroutine
+			p.listener = nil
+		}
+	}, (*pair).close)
 }
 
 // Up undoes Down.
 func (p *Proxy) Up() {
-	p.control.Lock()
-	defer p.control.Unlock()
-	p.up()
-}
-
-// Latency delays what the server sends.
-func (p *Proxy) Latency(d time.Duration) {
-	p.control.Lock()
-	defer p.control.Unlock()
-	p.add("latency", "downstream", map[string]any{"latency": d.Milliseconds()})
-}
-
-// LoseReplies breaks a connection when the server answers: what was asked is done, and whoever asked does not hear it.
-func (p *Proxy) LoseReplies() { p.CutAfter(0) }
-
-// CutAfter breaks a connection when the server sends more than so many bytes on it, from now on; these arrive.
-func (p *Proxy) CutAfter(bytes int) {
-	p.control.Lock()
-	defer p.control.Unlock()
-	p.limit(bytes)
-}
-
-// Stall lets nothing through in either direction, and breaks no connection. What is sent meanwhile is lost, so
-// connections break on Clear.
-func (p *Proxy) Stall() {
-	p.control.Lock()
-	defer p.control.Unlock()
-	p.stalled = true
-	p.add("timeout", "upstream", nil)
-	p.add("timeout", "downstream", nil)
-}
-
-// Clear undoes Latency, LoseReplies, CutAfter and Stall.
-func (p *Proxy) Clear() {
-	p.control.Lock()
-	defer p.control.Unlock()
-	p.clear()
-}
-
-// Close breaks every connection and ends the proxy.
-func (p *Proxy) Close() {
-	p.control.Lock()
-	defer p.control.Unlock()
-	p.down()
-	p.clear()
-	p.running.Wait()
-}
-
-func (p *Proxy) cut() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for pair := range p.pairs {
-		pair.close()
-	}
-}
-
-func (p *Proxy) isUp() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.listener != nil
-}
-
-func (p *Proxy) up() {
-	if p.isUp() {
-		return
-	}
 	if err := p.listen(); err != nil {
 		p.report(fmt.Errorf("start a proxy again: %w", err))
 	}
 }
 
-func (p *Proxy) down() {
+// Latency delays what the server sends.
+func (p *Proxy) Latency(d time.Duration) { p.set(func() { p.latency = d }, func(*pair) {}) }
+
+// LoseReplies breaks a connection when the server answers: the request is executed, and its reply is lost.
+func (p *Proxy) LoseReplies() { p.CutAfter(0) }
+
+// CutAfter breaks a connection when the server sends more than so many bytes on it from now on; these arrive.
+func (p *Proxy) CutAfter(bytes int) {
+	p.set(func() { p.budget = bytes }, func(c *pair) { c.budget = bytes })
+}
+
+// Stall lets nothing through in either direction, and breaks no connection. What is sent meanwhile is lost, so
+// connections break on Clear.
+func (p *Proxy) Stall() { p.set(func() { p.stalled = true }, func(*pair) {}) }
+
+// Clear undoes Latency, LoseReplies, CutAfter and Stall.
+func (p *Proxy) Clear() {
+	stalled := false
+	p.set(func() { stalled, p.stalled, p.latency, p.budget = p.stalled, false, 0, unlimited }, func(c *pair) {
+		if c.budget = unlimited; stalled {
+			c.close()
+		}
+	})
+}
+
+// Close breaks every connection and ends the proxy.
+func (p *Proxy) Close() {
+	p.Down()
+	p.running.Wait()
+}
+
+// pair is a client and its server.
+type pair struct {
+	proxy          *Proxy
+	client, server net.Conn
+	budget         int           // guarded by the proxy
+	closed         chan struct{} // closed once
+	once           sync.Once
+}
+
+func (c *pair) close() {
+	c.once.Do(func() {
+		close(c.closed)
+		_ = c.client.Close()
+		_ = c.server.Close()
+	})
+}
+
+// connect passes a client on to the server until either ends.
+func (p *Proxy) connect(l net.Listener, client net.Conn) {
+	server, err := new(net.Dialer).DialContext(context.Background(), "tcp", p.upstream)
+	if err != nil {
+		_ = client.Close() // so the client sees that there is no server
+		return
+	}
+	c := &pair{proxy: p, client: client, server: server, closed: make(chan struct{})}
 	p.mu.Lock()
-	if p.listener != nil {
-		_ = p.listener.Close() // whoever accepts ends
-		p.listener = nil
+	c.budget = p.budget
+	p.pairs[c] = struct{}{}
+	down := p.listener != l
+	p.mu.Unlock()
+	if down {
+		c.close()
+	}
+	var both sync.WaitGroup
+	both.Go(func() { c.carry(client, server, false) })
+	c.carry(server, client, true)
+	both.Wait()
+	p.mu.Lock()
+	delete(p.pairs, c)
+	p.mu.Unlock()
+}
+
+// carry copies one direction until a side ends or the proxy cuts it. The server's bytes wait for the latency and spend
+// the budget.
+func (c *pair) carry(from, to net.Conn, down bool) {
+	defer c.close()
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buf)
+		if n > 0 && !c.pass(to, buf[:n], down) {
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// pass writes what may pass, and reports whether the connection goes on.
+func (c *pair) pass(to net.Conn, b []byte, down bool) bool {
+	p := c.proxy
+	p.mu.Lock()
+	latency := p.latency
+	p.mu.Unlock()
+	if down && latency > 0 {
+		timer := time.NewTimer(latency)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-c.closed:
+			return false
+		}
+	}
+	p.mu.Lock()
+	stalled, whole := p.stalled, true
+	if down && !stalled && c.budget != unlimited {
+		whole = len(b) <= c.budget
+		b = b[:min(len(b), c.budget)]
+		c.budget -= len(b)
 	}
 	p.mu.Unlock()
-	p.cut()
-}
-
-func (p *Proxy) clear() {
-	p.limit(unlimited)
-	up := p.isUp()
-	if p.stalled { // a stall that is taken out of a link that lives leaves goroutines behind
-		p.down()
-		p.running.Wait()
-		p.stalled = false
+	if stalled {
+		return true // it is lost
 	}
-	p.toxics.ResetToxics(context.Background())
-	if up {
-		p.up()
-	}
-}
-
-func (p *Proxy) limit(bytes int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.budget = bytes
-	for pair := range p.pairs {
-		pair.limit(bytes)
-	}
-}
-
-func (p *Proxy) add(kind, stream string, attributes map[string]any) {
-	toxic, err := json.Marshal(map[string]any{"type": kind, "stream": stream, "attributes": attributes})
-	if err == nil {
-		_, err = p.toxics.AddToxicJson(strings.NewReader(string(toxic)))
-	}
-	if err != nil {
-		p.report(fmt.Errorf("proxy: %s: %w", kind, err))
-	}
+	_, err := to.Write(b)
+	return err == nil && whole
 }
