@@ -20,7 +20,7 @@ const (
 
 // CheckCitations returns every test, example or benchmark that a page of documentation names although no Go file of
 // the tree has it, every such rule of the store contract on the page of promises, every threat without a test, and every
-// link to a file or folder that is not there. Blocks of code are left out. Names stand in backquotes; `claim/…` means all rules that start so.
+// link to a file or folder that is not there. Blocks of code are left out. Names are in backquotes; `claim/…` means all rules that start so.
 func CheckCitations(tree Tree) []Violation {
 	functions, rules := citable(tree)
 	kinds := []citation{

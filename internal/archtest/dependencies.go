@@ -20,7 +20,7 @@ type Dependency struct {
 	From string
 }
 
-// goMod is what go mod edit -json says, as far as it matters here.
+// goMod is the part of go mod edit -json that matters here.
 type goMod struct {
 	Require []struct {
 		Path     string

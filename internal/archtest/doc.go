@@ -4,10 +4,12 @@
 // one line per [Violation]. Each check is a plain function over a small value (packages, a [Tree]), so that its own
 // test can hand it a tree that breaks the rule and see the rule catch it.
 //
-//   - floors.go: which package stands on which floor, and who may import whom;
+//   - floors.go: on which floor each package is, and which packages it may import;
 //   - shape.go: how long Go files and functions may be, and what packages may not be called;
 //   - text.go: what no file may say, and how long the README may be;
+//   - size.go: how many packages, exported names and lines there may be, at most;
 //   - citations.go: documentation names only tests, contract rules and files that are there;
+//   - recipes.go: the recipes of CONTRIBUTING.md name only files and folders that exist;
 //   - dependencies.go: every direct dependency is accounted for in docs/decisions, and nothing else is.
 //
 // A failure says what to do. Where the rule is wrong rather than the code, change the rule here and say why in

@@ -29,45 +29,48 @@ func TestFloorsCatchForbiddenImports(t *testing.T) {
 			{ImportPath: semel + "/rules/internal/text", Imports: []string{semel + "/rules"}},
 			{ImportPath: semel + "/cmd/semel", Imports: []string{semel + "/cmd/semel/internal/verb"}},
 		}},
-		"ground is under everybody": {packages: packages{
+		"ground may be imported from everywhere": {packages: packages{
 			{ImportPath: semel, Imports: []string{semel + "/internal/must"}, Deps: []string{semel + "/internal/must"}},
 			{ImportPath: semel + "/ids", Imports: []string{semel + "/internal/must"}},
 		}},
 		"exceptions are fine": {packages: packages{
 			{ImportPath: semel + "/cmd/semel", Imports: []string{semel + "/examples/invoices"}},
-			{ImportPath: semel + "/store/storetest", Imports: []string{semel + "/store/storefault"}},
+			{ImportPath: semel + "/dbguard", Imports: []string{semel + "/rules"}},
 		}},
 		"tests import what they need": {packages: packages{
 			{ImportPath: semel, XTestImports: []string{semel + "/store/memstore", "example.com/other"}},
 			{ImportPath: semel + "/semelhttp", XTestImports: []string{semel + "/store/sqlitestore"}},
 			{ImportPath: semel + "/store/memstore", TestImports: []string{semel + "/store/storetest"}},
 		}},
+		"a package below internal is of the room of its name": {packages: packages{
+			{ImportPath: semel + "/internal/rules/plan", Imports: []string{semel + "/rules"}},
+		}},
 		"unknown package": {
 			packages{{ImportPath: semel + "/attic"}, {ImportPath: semel + "/rulesets"}},
 			[]archtest.Violation{
-				{Where: semel + "/attic", Rule: "stands on no floor: add it to Rooms in internal/archtest/floors.go"},
-				{Where: semel + "/rulesets", Rule: "stands on no floor: add it to Rooms in internal/archtest/floors.go"},
+				{Where: semel + "/attic", Rule: "has no floor: add it to Rooms in internal/archtest/floors.go"},
+				{Where: semel + "/rulesets", Rule: "has no floor: add it to Rooms in internal/archtest/floors.go"},
 			},
 		},
 		"upwards": {
-			packages{{ImportPath: semel + "/rules", Imports: []string{semel + "/outbox"}}},
+			packages{{ImportPath: semel + "/rules", Imports: []string{semel + "/check"}}},
 			[]archtest.Violation{{
 				Where: semel + "/rules",
-				Rule:  "imports " + semel + "/outbox: it is on floor 2, and floor 1 may import lower floors only",
+				Rule:  "imports " + semel + "/check: it is on floor 2, and floor 1 may import lower floors only",
 			}},
 		},
 		"sideways": {
-			packages{{ImportPath: semel + "/lint", Imports: []string{semel + "/dedupe"}}},
+			packages{{ImportPath: semel + "/check", Imports: []string{semel + "/internal/adminapi"}}},
 			[]archtest.Violation{{
-				Where: semel + "/lint",
-				Rule:  "imports " + semel + "/dedupe: it is on floor 2, and floor 2 may import lower floors only",
+				Where: semel + "/check",
+				Rule:  "imports " + semel + "/internal/adminapi: it is on floor 2, and floor 2 may import lower floors only",
 			}},
 		},
 		"an exception holds one way": {
-			packages{{ImportPath: semel + "/store/storefault", Imports: []string{semel + "/store/storetest"}}},
+			packages{{ImportPath: semel + "/rules", Imports: []string{semel + "/dbguard"}}},
 			[]archtest.Violation{{
-				Where: semel + "/store/storefault",
-				Rule:  "imports " + semel + "/store/storetest: it is on floor 1, and floor 1 may import lower floors only",
+				Where: semel + "/rules",
+				Rule:  "imports " + semel + "/dbguard: it is on floor 1, and floor 1 may import lower floors only",
 			}},
 		},
 		"a store imports a store": {
@@ -87,8 +90,8 @@ func TestFloorsCatchForbiddenImports(t *testing.T) {
 		"a door reaches a store through another room": {
 			packages{{
 				ImportPath: semel + "/gateway",
-				Imports:    []string{semel + "/dedupe"},
-				Deps:       []string{semel + "/dedupe", semel + "/store/pgstore"},
+				Imports:    []string{semel + "/check"},
+				Deps:       []string{semel + "/check", semel + "/store/pgstore"},
 			}},
 			[]archtest.Violation{{
 				Where: semel + "/gateway",
@@ -165,6 +168,16 @@ func TestFloorsCatchATreeOnDisk(t *testing.T) {
 		},
 	}
 	if diff := cmp.Diff(want, archtest.CheckFloors(archtest.Rooms(), packages)); diff != "" {
+		t.Errorf("violations (-want +got):\n%s", diff)
+	}
+}
+
+func TestEmptyRoomIsFound(t *testing.T) {
+	t.Parallel()
+	rooms := []archtest.Room{{Path: ".", Kind: archtest.Root}, {Path: "attic", Floor: 1}, {Path: "check", Floor: 2}}
+	got := archtest.CheckRooms(rooms, []archtest.Package{{ImportPath: archtest.Module}, {ImportPath: archtest.Module + "/internal/check/wire"}})
+	want := []archtest.Violation{{Where: "attic", Rule: "no package is in this room: remove it from Rooms in internal/archtest/floors.go"}}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("violations (-want +got):\n%s", diff)
 	}
 }

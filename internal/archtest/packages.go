@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Package is what go list says of one package of this module.
+// Package describes one package of this module, as go list does.
 type Package struct {
 	ImportPath string
 	// Imports are those of the files that are not tests.

@@ -26,6 +26,7 @@ func TestRepository(t *testing.T) {
 	t.Run("floors", func(t *testing.T) {
 		t.Parallel()
 		report(t, archtest.CheckFloors(archtest.Rooms(), packages))
+		report(t, archtest.CheckRooms(archtest.Rooms(), packages))
 	})
 	t.Run("shape", func(t *testing.T) {
 		t.Parallel()
@@ -39,13 +40,17 @@ func TestRepository(t *testing.T) {
 		t.Parallel()
 		report(t, archtest.CheckText(tree, dir))
 	})
-	t.Run("seam", func(t *testing.T) {
+	t.Run("prose", func(t *testing.T) {
 		t.Parallel()
-		report(t, archtest.CheckSeam(tree))
+		report(t, archtest.CheckProse(tree, func(name string) bool { return !archtest.Unread(name) }))
 	})
 	t.Run("citations", func(t *testing.T) {
 		t.Parallel()
 		report(t, archtest.CheckCitations(tree))
+	})
+	t.Run("recipes", func(t *testing.T) {
+		t.Parallel()
+		report(t, archtest.CheckRecipes(tree))
 	})
 	t.Run("dependencies", func(t *testing.T) {
 		t.Parallel()

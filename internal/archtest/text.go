@@ -25,7 +25,7 @@ func bans(checkout string) []ban {
 		},
 		{
 			regexp.MustCompile(`(?:\.\.[/]shared\b|\bshared[/](?:[A-Z]+\.md|evidence|hooks|golangci))`),
-			"names a folder outside the repository: the repository stands alone",
+			"names a folder outside the repository: the repository is complete without it",
 		},
 		{
 			regexp.MustCompile(`(?:^|[\s"'=(:` + "`" + `])/(?:root|(?:home|Users)/[a-z][\w.-]*)/`),

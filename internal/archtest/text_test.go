@@ -61,8 +61,8 @@ func TestTextCatchesForbiddenLines(t *testing.T) {
 		"folder outside": {
 			"docs/a.md", "see " + outside + ".\nsee " + "shared" + "/STYLE.md\n",
 			[]archtest.Violation{
-				{Where: "docs/a.md:1", Rule: `"` + outside + `" names a folder outside the repository: the repository stands alone`},
-				{Where: "docs/a.md:2", Rule: `"shared` + `/STYLE.md" names a folder outside the repository: the repository stands alone`},
+				{Where: "docs/a.md:1", Rule: `"` + outside + `" names a folder outside the repository: the repository is complete without it`},
+				{Where: "docs/a.md:2", Rule: `"shared` + `/STYLE.md" names a folder outside the repository: the repository is complete without it`},
 			},
 		},
 		"somebody's home": {
@@ -72,7 +72,7 @@ func TestTextCatchesForbiddenLines(t *testing.T) {
 				Rule:  `"` + home + `/" holds a path of one machine: take it from a flag, the environment or t.TempDir`,
 			}},
 		},
-		"an address is no path": {"docs/a.md", "GET https://example.com" + home + "/x\n", nil},
+		"an address is not a path": {"docs/a.md", "GET https://example.com" + home + "/x\n", nil},
 		"this checkout": {
 			"scripts/x", "cd " + checkout + "\n",
 			[]archtest.Violation{{

@@ -1,0 +1,163 @@
+package archtest
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Size counts what a reader of the module has to find their way through.
+type Size struct {
+	// Exported counts the exported top-level names of every importable package, by folder: types, functions,
+	// constants and variables, but not methods.
+	Exported map[string]int
+	// RootLines counts the lines of the root package, without tests.
+	RootLines int
+	// Lines counts the lines of all Go files that are not tests, TestLines those of tests.
+	Lines, TestLines int
+}
+
+// ceilings are the sizes that may not be exceeded. They only sink: a change that makes a number smaller may lower its
+// ceiling, and no change raises one.
+func ceilings() []limit {
+	return []limit{
+		{"importable packages", 21},
+		{"exported names", 539},
+		{"exported names of the root package", 115},
+		{"lines of the root package", 4310},
+		{"lines of Go without tests", 114_830},
+		{"lines of tests", 88_000},
+	}
+}
+
+// limit is one measure with its ceiling.
+type limit struct {
+	name    string
+	ceiling int
+}
+
+// Measure counts the Go files of a tree. Input of tests counts nowhere; examples, commands, internal packages and
+// nested modules are not importable.
+func Measure(tree Tree) (Size, error) {
+	size := Size{Exported: map[string]int{}}
+	names := map[string]map[string]bool{}
+	for _, name := range tree.names(func(name string) bool { return path.Ext(name) == ".go" && !inTestdata(name) }) {
+		text := tree.files[name]
+		lines := bytes.Count(text, []byte("\n"))
+		if strings.HasSuffix(name, "_test.go") {
+			size.TestLines += lines
+			continue
+		}
+		size.Lines += lines
+		folder := path.Dir(name)
+		if folder == "." {
+			size.RootLines += lines
+		}
+		if tree.inNestedModule(folder) || !importable(folder) {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
+		if err != nil {
+			return Size{}, fmt.Errorf("measure the source tree: %w", err)
+		}
+		if file.Name.Name == "main" {
+			continue
+		}
+		if names[folder] == nil {
+			names[folder] = map[string]bool{}
+		}
+		addExported(names[folder], file)
+	}
+	for folder, of := range names {
+		size.Exported[folder] = len(of)
+	}
+	return size, nil
+}
+
+func importable(folder string) bool {
+	elements := strings.Split(folder, "/")
+	return elements[0] != "examples" && !slices.Contains(elements, "internal")
+}
+
+func (t Tree) inNestedModule(folder string) bool {
+	for ; folder != "."; folder = path.Dir(folder) {
+		if _, nested := t.files[folder+"/go.mod"]; nested {
+			return true
+		}
+	}
+	return false
+}
+
+// addExported adds the exported top-level identifiers of a file, without methods.
+func addExported(names map[string]bool, file *ast.File) {
+	var identifiers []*ast.Ident
+	for _, declaration := range file.Decls {
+		switch d := declaration.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil {
+				identifiers = append(identifiers, d.Name)
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				switch s := spec.(type) {
+				case *ast.TypeSpec:
+					identifiers = append(identifiers, s.Name)
+				case *ast.ValueSpec:
+					identifiers = append(identifiers, s.Names...)
+				}
+			}
+		}
+	}
+	for _, identifier := range identifiers {
+		if identifier.IsExported() {
+			names[identifier.Name] = true
+		}
+	}
+}
+
+// measures returns the sizes in the order of [ceilings].
+func (s Size) measures() []int {
+	all := 0
+	for _, n := range s.Exported {
+		all += n
+	}
+	return []int{len(s.Exported), all, s.Exported["."], s.RootLines, s.Lines, s.TestLines}
+}
+
+// CheckSize returns every size that exceeds its ceiling.
+func CheckSize(size Size) []Violation {
+	var found []Violation
+	measures := size.measures()
+	for i, l := range ceilings() {
+		if measures[i] > l.ceiling {
+			found = append(found, Violation{
+				Where: l.name,
+				Rule:  fmt.Sprintf("%d, at most %d: delete or merge something in the same change (go test -v -run TestSize ./internal/archtest prints all sizes)", measures[i], l.ceiling),
+			})
+		}
+	}
+	return found
+}
+
+// String returns the sizes as a table.
+func (s Size) String() string {
+	var text strings.Builder
+	measures := s.measures()
+	for i, l := range ceilings() {
+		fmt.Fprintf(&text, "%8d of %6d  %s\n", measures[i], l.ceiling, l.name)
+	}
+	folders := make([]string, 0, len(s.Exported))
+	for folder := range s.Exported {
+		folders = append(folders, folder)
+	}
+	slices.SortFunc(folders, func(a, b string) int { return s.Exported[b] - s.Exported[a] })
+	for _, folder := range folders {
+		fmt.Fprintf(&text, "%8d names in %s\n", s.Exported[folder], folder)
+	}
+	return text.String()
+}
