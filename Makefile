@@ -2,12 +2,11 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help test check lint shell vet arch fmt build demo model bench bench-stores bench-overload bench-guards races torture histories prove mutate rolling microbench fuzz vuln clean
+.PHONY: help test test-long slowest check lint shell vet arch fmt build demo model bench bench-stores bench-overload bench-guards races prove mutate rolling microbench fuzz vuln clean
 
 TOOLS := .cache/bin
 FUZZTIME ?= 1m
-ONLY ?= ^(middleware|sqlite|gateway|forms-.*|scale)$$
-RECORDS ?= 10000000
+ONLY ?= ^(middleware|sqlite|gateway)$$
 BENCH ?= .
 MUTANT ?= .
 REV ?=
@@ -21,6 +20,12 @@ help: ## this list
 
 test: ## every test, with the race detector; as root on Debian it installs what is missing
 	@scripts/prepare scripts/test
+
+test-long: ## what takes longer: Firefox, long races, random walks, the attacks of make prove for FOR (30s), SAMPLE (6) mutants
+	@scripts/prepare scripts/test long
+
+slowest: ## the twenty slowest packages and tests of the last make test
+	@scripts/slowest
 
 check: ## linters, formatting, vet, architecture, shell scripts; all of them even when one fails
 	@$(MAKE) --no-print-directory --keep-going lint vet arch shell
@@ -47,40 +52,34 @@ fmt: $(TOOLS)/stamp ## formats all Go files
 	$(TOOLS)/golangci-lint fmt
 
 build: ## bin/semel
-	go build -trimpath -o bin/semel ./cmd/semel
+	go build -o bin/semel ./cmd/semel
 
 demo: ## the invoice application, unprotected and protected, side by side (ARGS=--once: without a browser)
 	go run ./cmd/semel demo $(ARGS)
 
-model: ## every state of the protocol, within a bound, against the ten promises (ARGS='-remove "lapse rule"': what breaks without a line)
+model: ## every state of the protocol, within a bound, against the ten promises (ARGS='-only clocks')
 	go run ./internal/model $(ARGS)
 
-bench: ## Semel beside the bare work, as ratios (ONLY=middleware|sqlite|gateway|forms|scale, RECORDS=10000000)
-	go run -buildvcs=true ./internal/bench -only '$(ONLY)' -records $(RECORDS)
+bench: ## Semel against the bare work, as ratios (ONLY=middleware|sqlite|gateway)
+	go run -buildvcs=true ./internal/bench -only '$(ONLY)'
 
-bench-stores: ## the network stores beside the bare work on the same databases, as ratios
-	@scripts/prepare --only 'postgresql mariadb redis' go run -buildvcs=true ./internal/bench -only stores -records $(RECORDS)
+bench-stores: ## the network stores against the bare work on the same databases, as ratios
+	@scripts/prepare --on-disk --only 'postgresql mariadb redis' go run -buildvcs=true ./internal/bench -only stores
 
 bench-overload: ## ever more callers through the gateway on every store: the rate must not collapse
-	@scripts/prepare --only 'postgresql mariadb redis' go run -buildvcs=true ./internal/bench -only overload
+	@scripts/prepare --on-disk --only 'postgresql mariadb redis' go run -buildvcs=true ./internal/bench -only overload
 
-bench-guards: ## each guard of dbguard beside the bare statement on the same database, as ratios
-	@scripts/prepare --only 'postgresql mariadb' go run -buildvcs=true ./internal/bench -only '^guards-'
+bench-guards: ## each guard of dbguard against the bare statement on the same database, as ratios
+	@scripts/prepare --on-disk --only 'postgresql mariadb' go run -buildvcs=true ./internal/bench -only '^guards-'
 
 races: ## every guard of dbguard: sixteen callers for each of thousands of keys, without the race detector
-	@scripts/prepare --only 'postgresql mariadb redis' go test -count 1 -timeout 30m -run 'Race' ./dbguard/...
+	@scripts/prepare --only 'postgresql mariadb redis' go test -tags long -count 1 -timeout 30m -run 'Race' ./dbguard/...
 
-torture: ## kills writers and databases at random for FOR (1m), then looks whether every promise was kept
-	@scripts/prepare --only 'postgresql mariadb redis' --start-nothing go run ./internal/torture -for $(FOR)
+prove: ## kills processes and databases, cuts connections and moves clocks for FOR (1m), and judges every answer (SCENARIOS=regexp)
+	@scripts/prepare --only 'postgresql mariadb redis faketime' --start-nothing go run ./internal/prove -for $(FOR) -only '$(SCENARIOS)'
 
-prove: ## attacks every promise: model, histories, torture, and the tests that docs/guarantees.md names; FOR=1m each
-	@scripts/prepare go run ./internal/prove -for $(FOR)
-
-histories: ## lets processes ask stores under faults for FOR (1m), and judges what they were told (SCENARIOS=regexp)
-	@scripts/prepare --only 'postgresql mariadb redis faketime' --start-nothing go run ./internal/histories -for $(FOR) -only '$(SCENARIOS)'
-
-mutate: ## removes each mechanism in turn and looks whether a test notices (MUTANT=regexp)
-	@scripts/prepare --only 'postgresql mariadb redis' go run ./internal/mutate -only '$(MUTANT)'
+mutate: ## removes each mechanism in turn and checks whether a test notices (MUTANT=regexp, SAMPLE=n: so many at random)
+	@scripts/prepare --only 'postgresql mariadb redis' go run ./internal/mutate -only '$(MUTANT)' -sample $(or $(SAMPLE),0)
 
 rolling: ## this version and another one (REV=) on one store: each replays what the other recorded
 	@scripts/rolling $(REV)
