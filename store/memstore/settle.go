@@ -22,9 +22,6 @@ func (s *Store) Settle(ctx context.Context, d semel.Digest, f semel.Fence, to se
 	if err := to.Validate(); err != nil {
 		return err
 	}
-	if to.State == semel.StateReleased {
-		return s.release(d, f)
-	}
 	// The one copy, made before the lock; readers share it afterwards.
 	to.Outcome = slices.Clip(bytes.Clone(to.Outcome))
 	to.Note = strings.Clone(to.Note)
@@ -36,7 +33,7 @@ func (s *Store) Settle(ctx context.Context, d semel.Digest, f semel.Fence, to se
 	}
 }
 
-// settle is one atomic attempt to settle as anything but released.
+// settle is one atomic attempt.
 func (s *Store) settle(d semel.Digest, f semel.Fence, to *semel.Settlement) error {
 	sh, now, err := s.lock(d)
 	defer sh.mu.Unlock()
@@ -45,8 +42,13 @@ func (s *Store) settle(d semel.Digest, f semel.Fence, to *semel.Settlement) erro
 	}
 	e := sh.find(d, now)
 	same := e != nil && e.state == to.State && e.kept == to.Kept && bytes.Equal(e.outcome, to.Outcome)
-	if answer := transition.Settle(e.view(now), uint64(f), transition.State(to.State), same); answer != transition.Write {
+	switch answer := transition.Settle(e.view(now), uint64(f), transition.State(to.State), same); answer {
+	case transition.Remove:
+		s.remove(sh, e)
+		return nil
+	case transition.Nothing, transition.Lost, transition.Settled:
 		return verb.Refusal(answer)
+	case transition.Write:
 	}
 	if err := s.reserve(0, int64(len(to.Outcome)-len(e.outcome))); err != nil {
 		return err
@@ -54,21 +56,6 @@ func (s *Store) settle(d semel.Digest, f semel.Fence, to *semel.Settlement) erro
 	e.state, e.outcome, e.kept, e.note = to.State, to.Outcome, to.Kept, to.Note
 	e.settled = now
 	s.expireAt(sh, e, transition.SettledAt(now, to.Retention.Milliseconds()))
-	return nil
-}
-
-// release forgets the claim: nothing happened.
-func (s *Store) release(d semel.Digest, f semel.Fence) error {
-	sh, now, err := s.lock(d)
-	defer sh.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	e := sh.find(d, now)
-	if answer := transition.Settle(e.view(now), uint64(f), transition.Released, false); answer != transition.Remove {
-		return verb.Refusal(answer)
-	}
-	s.remove(sh, e)
 	return nil
 }
 

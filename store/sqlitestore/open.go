@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/verb"
 	"github.com/semel-dev/semel/store/sqlitestore/internal/clock"
 	"github.com/semel-dev/semel/store/sqlitestore/internal/result"
 	"github.com/semel-dev/semel/store/sqlitestore/internal/table"
@@ -16,6 +16,9 @@ import (
 
 // readerCount is how many reads run at once; further ones wait their turn.
 const readerCount = 4
+
+// walPause is about how long useWAL waits before it asks again.
+const walPause = 10 * time.Millisecond
 
 var (
 	_ semel.Store   = (*Store)(nil)
@@ -40,8 +43,7 @@ type Store struct {
 	copier  *checkpointer
 	places  []place // of the files, as they were opened; none when read-only
 
-	mu     sync.RWMutex // guards closed, and that no job enters a closed queue
-	closed bool
+	gate verb.Gate
 }
 
 // Open opens the store in the file at path and creates the file, readable by
@@ -63,6 +65,7 @@ func Open(ctx context.Context, path string, o *Options) (*Store, error) {
 		log:     opts.Logger,
 		batch:   opts.batch,
 		readers: make(chan *conn, readerCount),
+		gate:    verb.Gate{Name: names.Package, ReadOnly: opts.ReadOnly},
 	}
 	s.engine = table.Engine{Names: names, Clock: s.clock, Write: s.do, Read: s.read}
 	if err := s.open(ctx, &opts); err != nil {
@@ -157,7 +160,7 @@ func known(ctx context.Context, c *conn, path string, readOnly bool) error {
 	if err != nil {
 		return translate(path, "open", err)
 	}
-	latest, err := latestSchema()
+	latest, err := Schema()
 	if err != nil {
 		return translate(path, "open", err)
 	}
@@ -169,40 +172,24 @@ func known(ctx context.Context, c *conn, path string, readOnly bool) error {
 func useWAL(ctx context.Context, c *conn, busy time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, busy)
 	defer cancel()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for {
+	return verb.Backoff{First: walPause, Most: walPause}.Do(ctx, result.IsBusy, func() error {
 		mode, err := c.value(context.WithoutCancel(ctx), "PRAGMA journal_mode = WAL")
-		switch {
-		case err == nil && mode == "wal":
-			return nil
-		case err == nil:
-			return fmt.Errorf("the file system gives no write-ahead log (journal mode stays %v); keep the file on a local disk", mode)
-		case !result.IsBusy(err):
-			return err
+		if err == nil && mode != "wal" {
+			err = fmt.Errorf("the file system gives no write-ahead log (journal mode stays %v); keep the file on a local disk", mode)
 		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-tick.C:
-		}
-	}
+		return err
+	})
 }
 
 // Close waits for the steps that were begun, and frees the file. Steps begun
 // afterwards return [semel.ErrClosed].
 func (s *Store) Close() error {
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
+	if !s.gate.Close() {
 		return nil
 	}
-	s.closed = true
+	s.gate.Wait()
 	if s.queue != nil {
 		close(s.queue)
-	}
-	s.mu.Unlock()
-	if s.queue != nil {
 		<-s.written
 		close(s.copier.start)
 		<-s.copier.ended

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/verb"
 	"github.com/semel-dev/semel/store/sqlitestore/internal/table"
 )
 
@@ -31,11 +32,10 @@ func openReader(ctx context.Context, path string, opts *Options) (*conn, error) 
 
 // read lends a reader to fn. Close waits for it.
 func (s *Store) read(ctx context.Context, act string, fn func(context.Context, table.Session) error) error {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.closed {
-		return semel.ErrClosed
+	if err := s.gate.Enter(act, verb.Reads); err != nil {
+		return err
 	}
+	defer s.gate.Leave()
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("sqlitestore: %s: %w", act, err)
 	}

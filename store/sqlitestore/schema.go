@@ -5,6 +5,8 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 // applicationID marks our files in SQLite's header: "Seml". Any other
@@ -15,26 +17,9 @@ const applicationID = 0x53656d6c
 var migrations embed.FS
 
 // Schema returns the newest schema that this package reads and writes.
-func Schema() (int, error) { return latestSchema() }
-
-// latestSchema is the number of the last migration.
-func latestSchema() (int, error) {
+func Schema() (int, error) {
 	names, err := fs.Glob(migrations, "migrations/*.sql")
 	return len(names), err
-}
-
-// migration returns the script that leads from schema n-1 to schema n. Scripts
-// are numbered from 1 without gaps and never change once released.
-func migration(n int) (string, error) {
-	names, err := fs.Glob(migrations, fmt.Sprintf("migrations/%04d_*.sql", n))
-	if err != nil {
-		return "", err
-	}
-	if len(names) != 1 {
-		return "", fmt.Errorf("%d scripts have the number %d", len(names), n)
-	}
-	script, err := migrations.ReadFile(names[0])
-	return string(script), err
 }
 
 // identify returns the schema of the file: 0 for a file that is still empty.
@@ -77,7 +62,7 @@ func migrate(ctx context.Context, c *conn) error {
 }
 
 func migrateLocked(ctx context.Context, c *conn) error {
-	latest, err := latestSchema()
+	latest, err := Schema()
 	if err != nil {
 		return err
 	}
@@ -85,14 +70,8 @@ func migrateLocked(ctx context.Context, c *conn) error {
 	if err != nil || schema >= latest {
 		return err
 	}
-	for n := schema + 1; n <= latest; n++ {
-		script, err := migration(n)
-		if err != nil {
-			return err
-		}
-		if err := c.exec(ctx, script); err != nil {
-			return fmt.Errorf("migrate to schema %d: %w", n, err)
-		}
+	if err := verb.Migrate(migrations, schema, func(script string) error { return c.exec(ctx, script) }); err != nil {
+		return err
 	}
 	return c.exec(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, latest))
 }

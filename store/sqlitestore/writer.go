@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/verb"
 	"github.com/semel-dev/semel/store/sqlitestore/internal/result"
 	"github.com/semel-dev/semel/store/sqlitestore/internal/table"
 )
@@ -39,9 +40,18 @@ type job struct {
 // before the step has started, it is not executed; when ctx ends later, nobody
 // can tell, as with every error that wraps no sentinel.
 func (s *Store) do(ctx context.Context, act string, _ semel.Digest, run func(context.Context, *table.Step) error) error {
-	j := &job{run: run, done: make(chan error, 1)}
-	if err := s.enqueue(ctx, act, j); err != nil {
+	if err := s.gate.Enter(act, verb.Writes); err != nil {
 		return err
+	}
+	defer s.gate.Leave()
+	if ctx.Err() != nil {
+		return fmt.Errorf("sqlitestore: %s: not executed: %w", act, ctx.Err())
+	}
+	j := &job{run: run, done: make(chan error, 1)}
+	select {
+	case s.queue <- j:
+	case <-ctx.Done():
+		return fmt.Errorf("sqlitestore: %s: not executed: %w", act, ctx.Err())
 	}
 	select {
 	case err := <-j.done:
@@ -65,25 +75,6 @@ func (s *Store) answer(act string, err error) error {
 		return err
 	}
 	return s.translate(act, err)
-}
-
-func (s *Store) enqueue(ctx context.Context, act string, j *job) error {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	switch {
-	case s.closed:
-		return semel.ErrClosed
-	case s.queue == nil:
-		return s.translate(act, errReadOnly)
-	case ctx.Err() != nil:
-		return fmt.Errorf("sqlitestore: %s: not executed: %w", act, ctx.Err())
-	}
-	select {
-	case s.queue <- j:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("sqlitestore: %s: not executed: %w", act, ctx.Err())
-	}
 }
 
 // write is the writer: it takes the steps that wait, runs them in one

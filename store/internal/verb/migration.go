@@ -34,3 +34,17 @@ func Scripts(fsys fs.FS, first int) ([]Script, error) {
 	}
 	return scripts, nil
 }
+
+// Migrate runs those of migrations/*.sql, numbered from 1, that lead beyond schema.
+func Migrate(fsys fs.FS, schema int, run func(sql string) error) error {
+	scripts, err := Scripts(fsys, 1)
+	if err != nil {
+		return err
+	}
+	for _, s := range scripts[min(schema, len(scripts)):] {
+		if err := run(s.SQL); err != nil {
+			return fmt.Errorf("migrate to schema %d: %w", s.Version, err)
+		}
+	}
+	return nil
+}

@@ -59,7 +59,7 @@ func Join[T any](
 	if err := s.begun(ctx, "join"); err != nil {
 		return none, err
 	}
-	s.ended()
+	s.gate.Leave()
 	return semel.DoTx(ctx, g, joiner{s, tx}, k, fp, fn)
 }
 

@@ -3,4 +3,4 @@ package sqlitetx
 import "github.com/semel-dev/semel"
 
 // Queued is how many of this process write, or wait to write, for an intent.
-func (s *Store) Queued(d semel.Digest) int { return s.gate.count(d, 0) }
+func (s *Store) Queued(d semel.Digest) int { return s.seat.count(d, 0) }

@@ -34,7 +34,7 @@ func (p *savepoint) Claim(ctx context.Context, c semel.ClaimParams, wait time.Du
 	if err := p.store.begun(ctx, "claim"); err != nil {
 		return semel.Record{}, false, err
 	}
-	defer p.store.ended()
+	defer p.store.gate.Leave()
 	if p.work != nil {
 		return semel.Record{}, false, errors.New("sqlitetx: claim: the savepoint is in use")
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/semel-dev/semel/store/internal/verb"
 	"github.com/semel-dev/semel/store/sqlitestore/internal/result"
 )
 
@@ -19,20 +20,6 @@ var migrations embed.FS
 func Schema() (int, error) {
 	names, err := fs.Glob(migrations, "migrations/*.sql")
 	return len(names), err
-}
-
-// migration returns the script that leads from schema n-1 to schema n. Scripts
-// are numbered from 1 without gaps and never change once released.
-func migration(n int64) (string, error) {
-	names, err := fs.Glob(migrations, fmt.Sprintf("migrations/%04d_*.sql", n))
-	if err != nil {
-		return "", err
-	}
-	if len(names) != 1 {
-		return "", fmt.Errorf("%d scripts have the number %d", len(names), n)
-	}
-	script, err := migrations.ReadFile(names[0])
-	return string(script), err
 }
 
 // migrate brings the tables to the latest schema and writes the clock down,
@@ -78,14 +65,11 @@ func (s *Store) migrateLocked(ctx context.Context, conn *sql.Conn) (floor int64,
 	case schema > int64(latest):
 		return 0, fmt.Errorf("the tables are at schema %d, this program knows up to %d (update it)", schema, latest)
 	}
-	for n := schema + 1; n <= int64(latest); n++ {
-		script, err := migration(n)
-		if err != nil {
-			return 0, err
-		}
-		if _, err := conn.ExecContext(ctx, script); err != nil {
-			return 0, fmt.Errorf("migrate to schema %d: %w", n, err)
-		}
+	if err := verb.Migrate(migrations, int(schema), func(script string) error {
+		_, err := conn.ExecContext(ctx, script)
+		return err
+	}); err != nil {
+		return 0, err
 	}
 	if floor, err = number(ctx, conn, "SELECT clock_ms FROM semel_meta WHERE id = 1"); err != nil {
 		return 0, err
@@ -94,26 +78,11 @@ func (s *Store) migrateLocked(ctx context.Context, conn *sql.Conn) (floor int64,
 	return floor, err
 }
 
-// The pauses between two attempts to get a lock. One caller of a process asks
-// at a time, so they can be short.
-const (
-	firstPause = 250 * time.Microsecond
-	mostPause  = 5 * time.Millisecond
-)
+// pauses between two attempts to get a lock are short: one caller of a process
+// asks at a time.
+var pauses = verb.Backoff{First: 250 * time.Microsecond, Most: 5 * time.Millisecond} //nolint:gochecknoglobals // it is never changed.
 
 // untilFree repeats what another transaction is in the way of, until ctx ends.
 func untilFree(ctx context.Context, try func() error) error {
-	for pause := firstPause; ; pause = min(2*pause, mostPause) {
-		err := try()
-		if err == nil || !result.IsBusy(err) || result.IsStale(err) {
-			return err
-		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return err
-		}
-	}
+	return pauses.Do(ctx, func(err error) bool { return result.IsBusy(err) && !result.IsStale(err) }, try)
 }

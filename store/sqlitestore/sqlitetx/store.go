@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/verb"
 	"github.com/semel-dev/semel/store/sqlitestore/internal/clock"
 	"github.com/semel-dev/semel/store/sqlitestore/internal/table"
 )
@@ -32,14 +32,12 @@ type Store struct {
 	clock       *clock.Clock
 	log         *slog.Logger
 	busy        time.Duration
-	gate        *gate
+	gate        verb.Gate
+	seat        *queue
 	given       atomic.Int64 // the greatest fence given by this process
 	engine      table.Engine
 	texts       [table.Statements]string
 	stmts       [table.Statements]*sql.Stmt
-
-	mu     sync.RWMutex // guards closed, and that no verb outlives Close
-	closed bool
 }
 
 // Open opens the store in the database that db is connected to, and creates or
@@ -61,7 +59,8 @@ func Open(ctx context.Context, db *sql.DB, o *Options) (*Store, error) {
 		clock: clock.New(opts.Now),
 		log:   opts.Logger,
 		busy:  opts.BusyTimeout,
-		gate:  newGate(),
+		gate:  verb.Gate{Name: names.Package},
+		seat:  newQueue(),
 	}
 	s.engine = table.Engine{Names: names, Clock: s.clock, Write: s.write, Read: s.read}
 	if s.texts, err = names.Texts(); err != nil {
@@ -134,32 +133,22 @@ func (s *Store) oneDatabase(ctx context.Context) error {
 	return fmt.Errorf("sqlitetx: every connection has a database in memory of its own (call SetMaxOpenConns(1), or use a file)")
 }
 
-// begun starts a verb: it refuses after Close, which waits for ended.
+// begun starts a verb, which gate.Leave ends.
 func (s *Store) begun(ctx context.Context, act string) error {
-	s.mu.RLock()
-	switch {
-	case s.closed:
-		s.mu.RUnlock()
-		return semel.ErrClosed
-	case ctx.Err() != nil:
-		s.mu.RUnlock()
+	if ctx.Err() != nil {
 		return fmt.Errorf("sqlitetx: %s: not executed: %w", act, context.Cause(ctx))
 	}
-	return nil
+	return s.gate.Enter(act, verb.Writes)
 }
-
-func (s *Store) ended() { s.mu.RUnlock() }
 
 // Close waits for the verbs that were begun. Verbs begun afterwards return
 // [semel.ErrClosed]; a transaction that was begun can still be committed. The
 // database stays open.
 func (s *Store) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
+	if !s.gate.Close() {
 		return nil
 	}
-	s.closed = true
+	s.gate.Wait()
 	var errs []error
 	for _, stmt := range s.stmts {
 		if stmt != nil {

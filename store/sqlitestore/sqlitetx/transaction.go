@@ -26,7 +26,7 @@ func (t transactor) Transaction(ctx context.Context) (semel.Tx, error) {
 	if err := t.store.begun(ctx, "open a transaction"); err != nil {
 		return nil, err
 	}
-	defer t.store.ended()
+	defer t.store.gate.Leave()
 	if outer := t.store.workOf(ctx); outer != nil {
 		return &savepoint{store: t.store, outer: outer, in: outer.in, tx: outer.tx}, nil
 	}
@@ -66,7 +66,7 @@ func (t *transaction) Claim(ctx context.Context, p semel.ClaimParams, wait time.
 	if err := t.store.begun(ctx, "claim"); err != nil {
 		return semel.Record{}, false, err
 	}
-	defer t.store.ended()
+	defer t.store.gate.Leave()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.w != nil || t.ended != nil {

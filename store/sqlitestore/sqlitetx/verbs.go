@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/transition"
+	"github.com/semel-dev/semel/store/internal/verb"
 	"github.com/semel-dev/semel/store/sqlitestore/internal/table"
 )
 
@@ -14,8 +16,13 @@ func (s *Store) Claim(ctx context.Context, p semel.ClaimParams) (semel.Record, b
 	if err := p.Validate(); err != nil {
 		return semel.Record{}, false, err
 	}
-	if rec, err := s.Lookup(ctx, p.Digest); err == nil && (p.TakeOver == 0 || p.TakeOver != rec.Fence) {
-		return rec, table.Repeated(&rec, &p), nil // nothing to write, so nothing to wait for
+	if rec, err := s.Lookup(ctx, p.Digest); err == nil {
+		// Where there is nothing to write, there is nothing to wait for.
+		switch answer := verb.Claim(&rec, &p); answer {
+		case transition.NotWon, transition.Repeated:
+			return rec, answer == transition.Repeated, nil
+		case transition.Fresh, transition.TakenOver:
+		}
 	}
 	return s.engine.Claim(ctx, &p)
 }
@@ -74,7 +81,7 @@ func (s *Store) read(ctx context.Context, act string, fn func(context.Context, t
 	if err := s.begun(ctx, act); err != nil {
 		return err
 	}
-	defer s.ended()
+	defer s.gate.Leave()
 	in := s.pooled()
 	if w := s.workOf(ctx); w != nil {
 		in = w.in

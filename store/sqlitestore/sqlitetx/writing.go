@@ -65,7 +65,7 @@ type writing struct {
 func (s *Store) begin(ctx context.Context, d semel.Digest, wait time.Duration) (*writing, error) {
 	deadline := time.Now().Add(wait)
 	patience := max(wait, s.busy)
-	if err := s.gate.enter(ctx, d, wait, patience); err != nil {
+	if err := s.seat.enter(ctx, d, wait, patience); err != nil {
 		return nil, err
 	}
 	w := &writing{step: step{store: s}, digest: d}
@@ -152,7 +152,7 @@ func (w *writing) end() {
 	if w.conn != nil {
 		_ = w.conn.Close()
 	}
-	w.store.gate.leave(w.digest)
+	w.store.seat.leave(w.digest)
 }
 
 // write runs a verb in a transaction of its own.
@@ -160,7 +160,7 @@ func (s *Store) write(ctx context.Context, act string, d semel.Digest, verb func
 	if err := s.begun(ctx, act); err != nil {
 		return err
 	}
-	defer s.ended()
+	defer s.gate.Leave()
 	if s.workOf(ctx) != nil {
 		return fmt.Errorf("sqlitetx: %s: not executed: the transaction of this context holds the only writer of the file (give the verb another context, or end the transaction first)", act)
 	}

@@ -2,11 +2,12 @@ package table
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/transition"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 const (
@@ -50,10 +51,9 @@ func (t *Step) Claim(ctx context.Context, p *semel.ClaimParams) (rec semel.Recor
 	if err != nil {
 		return rec, false, err
 	}
-	retention := p.Retention.Milliseconds()
-	leaseUntil := t.Now + p.Lease.Milliseconds()
-	res, err := t.Exec(ctx, Claim, fence, p.Digest[:], p.Owner[:], p.Fingerprint[:], t.Now, leaseUntil,
-		leaseUntil+retention, t.Now+retention, p.Scope, p.Name, column(p.TakeOver))
+	until := transition.ClaimedAt(t.Now, p.Lease.Milliseconds(), p.Retention.Milliseconds())
+	res, err := t.Exec(ctx, Claim, fence, p.Digest[:], p.Owner[:], p.Fingerprint[:], t.Now, until.Lapses,
+		until.Expires, transition.SettledAt(t.Now, p.Retention.Milliseconds()), p.Scope, p.Name, verb.Column(p.TakeOver))
 	if err != nil {
 		return rec, false, err
 	}
@@ -77,61 +77,44 @@ func (t *Step) Claim(ctx context.Context, p *semel.ClaimParams) (rec semel.Recor
 		return rec, true, err
 	}
 	t.Added++
-	return semel.Record{
-		Digest:      p.Digest,
-		Scope:       p.Scope,
-		Name:        p.Name,
-		Fingerprint: p.Fingerprint,
-		State:       semel.StateClaimed,
-		Fence:       semel.Fence(fence), //nolint:gosec // fences are positive.
-		Owner:       p.Owner,
-		Attempt:     1,
-		ClaimedAt:   moment(t.Now),
-		LeaseUntil:  moment(leaseUntil),
-		ExpiresAt:   moment(leaseUntil + retention),
-		ReadAt:      moment(t.Now),
-	}, true, nil
+	return verb.Won(p, fence, t.Now, 1), true, nil
 }
 
 // Settlement refuses a settlement that cannot be kept.
 func (n Names) Settlement(v *semel.Settlement) error {
-	if err := v.Validate(); err != nil {
-		return err
-	}
-	if len(v.Outcome) > maxOutcomeBytes {
-		return fmt.Errorf("%w: %s: the outcome has %d bytes, at most %d are stored", semel.ErrFull, n.Package, len(v.Outcome), maxOutcomeBytes)
-	}
-	v.Kept = v.Kept && v.State == semel.StateCompleted
-	return nil
+	return verb.Settlement(n.Package, v, maxOutcomeBytes, "")
 }
 
 // Settle settles or releases the claim of the fence.
 func (t *Step) Settle(ctx context.Context, d semel.Digest, f semel.Fence, v *semel.Settlement) error {
+	first, args := Settle, t.settlement(d, f, v, t.Now)
 	if v.State == semel.StateReleased {
-		return t.release(ctx, d, f)
+		first, args = Release, args[:3]
 	}
-	args := t.settlement(d, f, v, t.Now)
-	changed, err := changes(ctx, t, Settle, args...)
+	changed, err := changes(ctx, t, first, args...)
 	if err != nil {
 		return err
 	}
 	if changed == 0 {
-		rec, err := Find(ctx, t, d, t.Now)
-		if errors.Is(err, semel.ErrNotFound) {
-			return semel.ErrLost
+		rec, err := find(ctx, t, d, t.Now)
+		if err != nil {
+			return err
+		}
+		if done, err := verb.Settle(rec, f, v); done || err != nil {
+			return err
+		}
+		if first == Settle {
+			changed, err = changes(ctx, t, SettleSooner, args...)
+		}
+		if err == nil && changed == 0 {
+			err = fmt.Errorf("the record of fence %d could be read but not settled", f)
 		}
 		if err != nil {
 			return err
 		}
-		if done, err := settled(&rec, f, v); done || err != nil {
-			return err
-		}
-		if changed, err = changes(ctx, t, SettleSooner, args...); err != nil {
-			return err
-		}
-		if changed == 0 {
-			return fmt.Errorf("the record of fence %d could be read but not settled", f)
-		}
+	}
+	if first == Release {
+		t.Added -= changed
 	}
 	t.wrote(1 + len(v.Outcome)/pageBytes)
 	return nil
@@ -151,29 +134,8 @@ func (t *Step) Complete(ctx context.Context, d semel.Digest, f semel.Fence, v *s
 // settlement returns the arguments of settle.sql; the record must expire after
 // the time given.
 func (t *Step) settlement(d semel.Digest, f semel.Fence, v *semel.Settlement, after int64) []any {
-	expires := t.Now + v.Retention.Milliseconds()
-	return []any{column(f), d[:], t.Now, v.State.String(), flag(v.Kept), v.Outcome, v.Note, expires, after}
-}
-
-func (t *Step) release(ctx context.Context, d semel.Digest, f semel.Fence) error {
-	changed, err := changes(ctx, t, Release, column(f), d[:], t.Now)
-	if err != nil {
-		return err
-	}
-	if changed > 0 {
-		t.Added -= changed
-		t.wrote(2)
-		return nil
-	}
-	rec, err := Find(ctx, t, d, t.Now)
-	if errors.Is(err, semel.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	_, err = settled(&rec, f, &semel.Settlement{State: semel.StateReleased})
-	return err
+	expires := transition.SettledAt(t.Now, v.Retention.Milliseconds())
+	return []any{verb.Column(f), d[:], t.Now, v.State.String(), flag(v.Kept), v.Outcome, v.Note, expires, after}
 }
 
 // sweep corrects the first records that are due, and removes up to n of them.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/listing"
+	"github.com/semel-dev/semel/store/internal/verb"
 	"github.com/semel-dev/semel/store/sqlitestore/internal/clock"
 	"github.com/semel-dev/semel/store/sqlitestore/internal/result"
 )
@@ -30,7 +31,7 @@ func (e *Engine) Claim(ctx context.Context, p *semel.ClaimParams) (semel.Record,
 	}
 	err := e.Write(ctx, "claim", p.Digest, func(ctx context.Context, t *Step) (err error) {
 		answer.rec, answer.won, err = t.Claim(ctx, p)
-		answer.won = answer.won || err == nil && Repeated(&answer.rec, p)
+		answer.won = answer.won || err == nil && verb.Repeated(&answer.rec, p)
 		return err
 	})
 	if err != nil {
@@ -41,11 +42,11 @@ func (e *Engine) Claim(ctx context.Context, p *semel.ClaimParams) (semel.Record,
 
 // Renew implements [semel.Store].
 func (e *Engine) Renew(ctx context.Context, d semel.Digest, f semel.Fence, lease time.Duration) error {
-	if lease < time.Millisecond {
-		return fmt.Errorf("%s: lease %v is shorter than a millisecond", e.Package, lease)
+	if err := verb.Lease(e.Package, lease); err != nil {
+		return err
 	}
 	return e.Write(ctx, "renew", d, func(ctx context.Context, t *Step) error {
-		changed, err := changes(ctx, t, Renew, column(f), d[:], t.Now, t.Now+lease.Milliseconds())
+		changed, err := changes(ctx, t, Renew, verb.Column(f), d[:], t.Now, t.Now+lease.Milliseconds())
 		switch {
 		case err != nil:
 			return err
@@ -106,7 +107,7 @@ func (e *Engine) List(ctx context.Context, p *semel.ListParams) (page semel.List
 			Count: func(before, lowest semel.Fence, n int) (count int, last semel.Fence, err error) {
 				var rows, fence int64
 				err = in.Each(ctx, ListCount, func(row Row) error { return row.Scan(&rows, &fence) },
-					column(before), column(lowest), int64(n))
+					verb.Column(before), verb.Column(lowest), int64(n))
 				return int(rows), semel.Fence(fence), err //nolint:gosec // fences are not negative.
 			},
 			Read: func(p *semel.ListParams, before, lowest semel.Fence) ([]semel.Record, error) {
@@ -132,7 +133,7 @@ func (e *Engine) list(ctx context.Context, in Session, p *semel.ListParams, befo
 		}
 		recs = append(recs, rec)
 		return err
-	}, now, column(before), p.Scope, p.Name, words(p.States), flag(p.Outcomes), int64(p.Limit), column(lowest))
+	}, now, verb.Column(before), p.Scope, p.Name, verb.Words(p.States), flag(p.Outcomes), int64(p.Limit), verb.Column(lowest))
 	return recs, err
 }
 
