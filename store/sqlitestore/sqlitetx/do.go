@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/txn"
 )
 
 // Do is [semel.DoTx] in the SQLite database of the guard's store: fn writes in
@@ -60,13 +61,16 @@ func Join[T any](
 		return none, err
 	}
 	s.gate.Leave()
-	return semel.DoTx(ctx, g, joiner{s, tx}, k, fp, fn)
+	in := &place{session: session{Execer: tx, store: s}}
+	in.tx, _ = tx.(*sql.Tx)
+	return semel.DoTx(ctx, g, joiner{s, tx, s.transactions.Caller(in)}, k, fp, fn)
 }
 
 // joiner opens savepoints in a transaction of the caller's.
 type joiner struct {
 	store  *Store
 	execer Execer
+	work   *txn.Work[*place]
 }
 
 // Joined says that the transaction is open already.
@@ -76,12 +80,13 @@ func (j joiner) Transaction(ctx context.Context) (semel.Tx, error) {
 	if _, pool := j.execer.(*sql.DB); pool || j.execer == nil {
 		return nil, errors.New("sqlitetx: join: a *sql.DB is no transaction (begin one, and hand over that)")
 	}
-	p := &savepoint{store: j.store, in: session{Execer: j.execer, store: j.store}}
-	p.tx, _ = j.execer.(*sql.Tx)
-	if outer := j.store.workOf(ctx); outer != nil && outer.tx == p.tx && p.tx != nil {
-		p.outer = outer
+	transactions := &j.store.transactions
+	if tx := j.work.Place.tx; tx != nil {
+		if outer := transactions.WorkOf(ctx); outer != nil && outer.Place.tx == tx {
+			return transactions.Within(outer), nil
+		}
 	}
-	return p, nil
+	return transactions.Within(j.work), nil
 }
 
 // storeOf is the store of the guard, below whatever wraps it.

@@ -8,91 +8,75 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/txn"
 	"github.com/semel-dev/semel/store/sqlitestore/internal/result"
 )
 
-// savepoint is a claim inside of a transaction that is open: one of this
-// store, or one of the caller's. It commits with that one.
-type savepoint struct {
-	store *Store
-	outer *work // the store's transaction around it; nil in one of the caller's
-	in    session
-	tx    *sql.Tx // what the work gets; nil where the caller's handle is another one
-
-	step   step
-	work   *work // while it is open
-	params semel.ClaimParams
-	fence  semel.Fence
-	name   string
+// place is an open transaction in which statements are run.
+type place struct {
+	session
+	tx  *sql.Tx // what the work gets; nil where the caller's handle is another one
+	own bool    // the store has begun it, so it holds the write lock
 }
 
-// Claim implements [semel.Tx].
-func (p *savepoint) Claim(ctx context.Context, c semel.ClaimParams, wait time.Duration) (rec semel.Record, won bool, err error) {
-	if err := c.Validate(); err != nil {
-		return semel.Record{}, false, err
+// txDB implements [txn.DB].
+type txDB struct{ store *Store }
+
+// Enter implements [txn.DB].
+func (d txDB) Enter(ctx context.Context, act string) error { return d.store.begun(ctx, act) }
+
+// Leave implements [txn.DB].
+func (d txDB) Leave() { d.store.gate.Leave() }
+
+// Check implements [txn.DB].
+func (txDB) Check(v *semel.Settlement) error { return names.Settlement(v) }
+
+// Save implements [txn.DB].
+func (d txDB) Save(ctx context.Context, in *place, savepoint string) error {
+	ctx = context.WithoutCancel(ctx)
+	err := d.mustBeOpen(ctx, in)
+	if err == nil {
+		_, err = in.ExecContext(ctx, "SAVEPOINT "+savepoint)
 	}
-	if err := p.store.begun(ctx, "claim"); err != nil {
-		return semel.Record{}, false, err
-	}
-	defer p.store.gate.Leave()
-	if p.work != nil {
-		return semel.Record{}, false, errors.New("sqlitetx: claim: the savepoint is in use")
-	}
-	if err := p.outer.enter(); err != nil {
-		return semel.Record{}, false, err
-	}
-	c.TakeOver = 0
-	rec, won, err = p.claim(ctx, &c, wait)
-	if err != nil || !won {
-		p.outer.leave()
-	}
-	switch {
-	case result.IsStale(err):
-		return semel.Record{}, false, fmt.Errorf("sqlitetx: claim: the transaction reads what others have overwritten (roll it back and begin again, with BEGIN IMMEDIATE or by joining first): %w", err)
-	case result.IsBusy(err):
-		return semel.Record{}, false, fmt.Errorf("%w: %w: %w", semel.ErrInFlight, errBusy, err)
-	case err != nil:
-		return semel.Record{}, false, p.store.translate("claim", err)
-	}
-	return rec, won, nil
+	return d.refused(err)
 }
 
-// claim sets the savepoint, and leaves it set when the claim was won.
-func (p *savepoint) claim(ctx context.Context, c *semel.ClaimParams, wait time.Duration) (rec semel.Record, won bool, err error) {
-	quiet := context.WithoutCancel(ctx)
-	depth := 1
-	if outer := workFrom(ctx); outer != nil {
-		depth = outer.depth + 1
+// mustBeOpen refuses a handle without an open transaction, such as a pool:
+// its statements would be committed one by one. SQLite has no question for it,
+// but it refuses this pragma, which changes nothing, inside of a transaction only.
+func (d txDB) mustBeOpen(ctx context.Context, in *place) error {
+	if _, err := in.ExecContext(ctx, fmt.Sprintf("PRAGMA synchronous = %d", d.store.synchronous)); err != nil {
+		return nil //nolint:nilerr // it is how SQLite says so; whatever else is wrong, the next statement meets it.
 	}
-	p.name = fmt.Sprintf("semel_%d", depth)
-	if err := p.store.mustBeOpen(quiet, p.in); err != nil {
-		return rec, false, err
+	return errors.New("there is no open transaction in the handle that was given (begin one, and hand over that; or SQLite has ended it on an error)")
+}
+
+// Undo implements [txn.DB]. Its only error is that there is no savepoint any
+// more: SQLite has rolled back the transaction.
+func (txDB) Undo(ctx context.Context, in *place, savepoint string) {
+	ctx = context.WithoutCancel(ctx)
+	_, _ = in.ExecContext(ctx, "ROLLBACK TO "+savepoint)
+	_, _ = in.ExecContext(ctx, "RELEASE "+savepoint)
+}
+
+// Claim implements [txn.DB].
+func (d txDB) Claim(ctx context.Context, in *place, p *semel.ClaimParams, wait time.Duration) (rec semel.Record, won bool, err error) {
+	t := d.store.step(in.session)
+	if err = d.lock(ctx, &t, in, wait); err == nil {
+		rec, won, err = t.claim(ctx, p)
 	}
-	if err := p.run(quiet, "SAVEPOINT "); err != nil {
-		return rec, false, err
-	}
-	p.step = p.store.step(p.in)
-	if err = p.lock(ctx, wait); err == nil {
-		rec, won, err = p.step.Claim(quiet, c)
-	}
-	if err != nil || !won {
-		p.undo(quiet)
-		return rec, false, err
-	}
-	p.params, p.fence = *c, rec.Fence
-	p.work = &work{store: p.store, outer: workFrom(ctx), in: p.in, tx: p.tx, depth: depth}
-	return rec, true, nil
+	return rec, won, d.refused(err)
 }
 
 // lock takes the write lock, which only a transaction of the caller's may lack.
-func (p *savepoint) lock(ctx context.Context, wait time.Duration) error {
-	if p.outer != nil {
-		return p.step.lock(context.WithoutCancel(ctx))
+func (txDB) lock(ctx context.Context, t *step, in *place, wait time.Duration) error {
+	if in.own {
+		return t.lock(context.WithoutCancel(ctx))
 	}
-	return atOnce(ctx, p.in, func(ctx context.Context) error {
+	return atOnce(ctx, in, func(ctx context.Context) error {
 		until, cancel := context.WithTimeout(ctx, wait)
 		defer cancel()
-		err := untilFree(until, func() error { return p.step.lock(context.WithoutCancel(ctx)) })
+		err := untilFree(until, func() error { return t.lock(context.WithoutCancel(ctx)) })
 		if err != nil && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -100,99 +84,36 @@ func (p *savepoint) lock(ctx context.Context, wait time.Duration) error {
 	})
 }
 
-// mustBeOpen refuses a handle without an open transaction, such as a pool:
-// its statements would be committed one by one. SQLite has no question for it,
-// but it refuses this pragma, which changes nothing, inside of a transaction only.
-func (s *Store) mustBeOpen(ctx context.Context, in Execer) error {
-	if _, err := in.ExecContext(ctx, fmt.Sprintf("PRAGMA synchronous = %d", s.synchronous)); err != nil {
-		return nil //nolint:nilerr // it is how SQLite says so; whatever else is wrong, the next statement meets it.
-	}
-	return errors.New("there is no open transaction in the handle that was given (begin one, and hand over that; or SQLite has ended it on an error)")
-}
-
-// Context implements [semel.Tx].
-func (p *savepoint) Context(ctx context.Context) context.Context {
-	if p.work == nil {
-		return ctx
-	}
-	return context.WithValue(ctx, workKey{}, p.work)
-}
-
-// Commit implements [semel.Tx]: the record is kept if the transaction around
-// it commits.
-func (p *savepoint) Commit(ctx context.Context, v semel.Settlement) error {
-	if err := names.Settlement(&v); err != nil {
-		return err
-	}
-	if p.work == nil {
-		return errNoClaim
-	}
-	ctx = context.WithoutCancel(ctx)
-	p.step.Now = p.store.clock.Read(p.step.Now)
-	err := p.step.Complete(ctx, p.params.Digest, p.fence, &v)
-	if err == nil {
-		err = p.run(ctx, "RELEASE ")
-	}
-	if err != nil {
-		p.close(ctx, true)
-		if errors.Is(err, semel.ErrLost) || errors.Is(err, sql.ErrTxDone) {
-			return fmt.Errorf("%w: sqlitetx: commit: the transaction around it has ended under the work", semel.ErrLost)
-		}
-		return fmt.Errorf("%w: %w", semel.ErrRolledBack, p.store.translate("commit", err))
-	}
-	outer := p.outer
-	for _, m := range p.close(ctx, false) {
-		outer.keep(m)
-	}
-	if v.State == semel.StateUnknown {
-		outer.keep(mark{p.params, v})
-	}
-	return nil
-}
-
-// Conflict implements [semel.Tx]: only the transaction as a whole can run again.
-func (p *savepoint) Conflict(error) bool { return false }
-
-// Rollback implements [semel.Tx]. It undoes what happened since the claim, and
-// leaves the transaction around it open.
-func (p *savepoint) Rollback() error {
-	ctx := context.Background()
-	for _, m := range p.close(ctx, true) {
-		again := p.store.step(p.in)
-		err := again.lock(ctx)
-		if err == nil {
-			_, err = again.record(ctx, &m)
-		}
-		if err != nil {
-			continue // the transaction has ended, and its end will tell
-		}
-		p.outer.keep(m)
-	}
-	return nil
-}
-
-// close ends the savepoint, and hands over what became unknown inside of it.
-func (p *savepoint) close(ctx context.Context, undo bool) []mark {
-	if p.work == nil {
+// refused explains why a claim inside of a transaction failed.
+func (d txDB) refused(err error) error {
+	switch {
+	case err == nil:
 		return nil
+	case result.IsStale(err):
+		return fmt.Errorf("sqlitetx: claim: the transaction reads what others have overwritten (roll it back and begin again, with BEGIN IMMEDIATE or by joining first): %w", err)
+	case result.IsBusy(err):
+		return fmt.Errorf("%w: %w: %w", semel.ErrInFlight, errBusy, err)
 	}
-	if undo {
-		p.undo(ctx)
-	}
-	marks := p.work.close()
-	p.work = nil
-	p.outer.leave()
-	return marks
+	return d.store.translate("claim", err)
 }
 
-// undo goes back to the savepoint. Its only error is that there is none any
-// more: SQLite has rolled back the transaction.
-func (p *savepoint) undo(ctx context.Context) {
-	_ = p.run(ctx, "ROLLBACK TO ")
-	_ = p.run(ctx, "RELEASE ")
-}
-
-func (p *savepoint) run(ctx context.Context, what string) error {
-	_, err := p.in.ExecContext(ctx, what+p.name)
+// Settle implements [txn.DB].
+func (d txDB) Settle(ctx context.Context, in *place, c *txn.Claimed, v *semel.Settlement, savepoint string) error {
+	ctx = context.WithoutCancel(ctx)
+	t := d.store.step(in.session)
+	t.Now = d.store.clock.Read(0)
+	err := t.Complete(ctx, c.Params.Digest, c.Fence, v)
+	if err == nil && savepoint != "" {
+		_, err = in.ExecContext(ctx, "RELEASE "+savepoint)
+	}
 	return err
 }
+
+// Conflict implements [txn.DB].
+func (txDB) Conflict(err error) bool { return result.IsBusy(err) }
+
+// Undone implements [txn.DB]: only the whole transaction's own end can tell.
+func (txDB) Undone(error) bool { return false }
+
+// Translate implements [txn.DB].
+func (d txDB) Translate(act string, err error) error { return d.store.translate(act, err) }

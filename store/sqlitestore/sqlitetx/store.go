@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/txn"
 	"github.com/semel-dev/semel/store/internal/verb"
 	"github.com/semel-dev/semel/store/sqlitestore/internal/clock"
 	"github.com/semel-dev/semel/store/sqlitestore/internal/table"
@@ -26,18 +27,19 @@ var (
 // the only door. It is safe for concurrent use, and several processes may use
 // the same file.
 type Store struct {
-	db          *sql.DB
-	name        string // of the file, for messages
-	synchronous int64  // as it was found
-	clock       *clock.Clock
-	log         *slog.Logger
-	busy        time.Duration
-	gate        verb.Gate
-	seat        *queue
-	given       atomic.Int64 // the greatest fence given by this process
-	engine      table.Engine
-	texts       [table.Statements]string
-	stmts       [table.Statements]*sql.Stmt
+	db           *sql.DB
+	name         string // of the file, for messages
+	synchronous  int64  // as it was found
+	clock        *clock.Clock
+	log          *slog.Logger
+	busy         time.Duration
+	gate         verb.Gate
+	transactions txn.Transactions[*place]
+	seat         *queue
+	given        atomic.Int64 // the greatest fence given by this process
+	engine       table.Engine
+	texts        [table.Statements]string
+	stmts        [table.Statements]*sql.Stmt
 }
 
 // Open opens the store in the database that db is connected to, and creates or
@@ -63,6 +65,7 @@ func Open(ctx context.Context, db *sql.DB, o *Options) (*Store, error) {
 		seat:  newQueue(),
 	}
 	s.engine = table.Engine{Names: names, Clock: s.clock, Write: s.write, Read: s.read}
+	s.transactions = txn.Transactions[*place]{DB: txDB{s}, Store: s, Name: names.Package, Log: s.log, Timeout: s.busy}
 	if s.texts, err = names.Texts(); err != nil {
 		return nil, err
 	}

@@ -83,8 +83,8 @@ func (s *Store) read(ctx context.Context, act string, fn func(context.Context, t
 	}
 	defer s.gate.Leave()
 	in := s.pooled()
-	if w := s.workOf(ctx); w != nil {
-		in = w.in
+	if w := s.transactions.WorkOf(ctx); w != nil {
+		in = w.Place.session
 	}
 	patience, cancel := context.WithTimeout(ctx, s.busy)
 	defer cancel()

@@ -51,12 +51,20 @@ func (t *step) lock(ctx context.Context) error {
 	return err
 }
 
+// claim is Claim, which leaves takeovers out.
+func (t *step) claim(ctx context.Context, p *semel.ClaimParams) (rec semel.Record, won bool, err error) {
+	fresh := *p
+	fresh.TakeOver = 0
+	return t.Claim(context.WithoutCancel(ctx), &fresh)
+}
+
 // writing is a transaction of the store's own, on a connection of its own.
 type writing struct {
 	step
 	digest semel.Digest
 	conn   *sql.Conn
-	tx     *sql.Tx
+	in     place
+	fence  semel.Fence // of the claim that the transaction carries, if it does
 }
 
 // begin takes the seat of this process, a connection, and the write lock of
@@ -70,7 +78,7 @@ func (s *Store) begin(ctx context.Context, d semel.Digest, wait time.Duration) (
 	}
 	w := &writing{step: step{store: s}, digest: d}
 	if err := w.open(ctx, deadline, patience); err != nil {
-		w.end()
+		w.Close()
 		return nil, err
 	}
 	return w, nil
@@ -102,12 +110,14 @@ func (w *writing) open(ctx context.Context, deadline time.Time, patience time.Du
 
 // try begins the transaction, and takes the lock or fails at once.
 func (w *writing) try(ctx context.Context) (err error) {
-	if w.tx, err = w.conn.BeginTx(ctx, nil); err != nil {
+	tx, err := w.conn.BeginTx(ctx, nil)
+	if err != nil {
 		return err
 	}
-	w.step = w.store.step(w.store.bound(w.tx))
+	w.in = place{session: w.store.bound(tx), tx: tx, own: true}
+	w.step = w.store.step(w.in.session)
 	if err = w.lock(ctx); err != nil {
-		_ = w.tx.Rollback() // nothing was written
+		_ = tx.Rollback() // nothing was written
 	}
 	return err
 }
@@ -143,32 +153,20 @@ func (w *writing) commit(ctx context.Context) error {
 	})
 }
 
-// end rolls back what was not committed, and lets the next one write. After a
-// commit the rollback has nothing to do, and says so.
-func (w *writing) end() {
-	if w.tx != nil {
-		_ = w.tx.Rollback()
-	}
-	if w.conn != nil {
-		_ = w.conn.Close()
-	}
-	w.store.seat.leave(w.digest)
-}
-
 // write runs a verb in a transaction of its own.
 func (s *Store) write(ctx context.Context, act string, d semel.Digest, verb func(context.Context, *table.Step) error) error {
 	if err := s.begun(ctx, act); err != nil {
 		return err
 	}
 	defer s.gate.Leave()
-	if s.workOf(ctx) != nil {
+	if s.transactions.WorkOf(ctx) != nil {
 		return fmt.Errorf("sqlitetx: %s: not executed: the transaction of this context holds the only writer of the file (give the verb another context, or end the transaction first)", act)
 	}
 	w, err := s.begin(ctx, d, s.busy)
 	if err != nil {
 		return s.translate(act, err)
 	}
-	defer w.end()
+	defer w.Close()
 	quiet := context.WithoutCancel(ctx)
 	err = verb(quiet, &w.Step)
 	if err == nil && w.Dirty {
