@@ -36,18 +36,11 @@ const (
 // Begin waits for it within [Policy.Wait].
 func (g *Guard) Begin(ctx context.Context, k Key, fp Fingerprint) (*Claim, *Record, error) {
 	a := attempt{guard: g, ctx: ctx, key: k, fp: fp, start: time.Now()}
-	claim, rec, err := a.run()
-	rec, err = a.reveal(rec, err)
-	if rec != nil {
-		rec.Waited = a.waited
-	}
-	if hook := g.core.trace.Began; hook != nil {
-		hook(ctx, a.info(claim, rec, err))
-	}
-	return claim, rec, err
+	rec, err := a.run()
+	return a.claim, rec, err
 }
 
-// attempt is one call of Begin.
+// attempt is one call of Begin or BeginTx.
 type attempt struct {
 	guard  *Guard
 	ctx    context.Context //nolint:containedctx // an attempt is one call, this is its context.
@@ -59,24 +52,50 @@ type attempt struct {
 	waited time.Duration
 	met    *Record       // the record that stood in the way, if any
 	again  time.Duration // when a reconciliation said that asking again can find out more; 0 for not
-	inTx   bool          // transaction mode: what is absent is claimed by the transaction
+	// transactor is that of BeginTx: what is absent is claimed inside of a transaction.
+	transactor Transactor
 	// unbounded: an operator's, which no quota of the scope counts or refuses.
 	unbounded bool
+
+	// What was won: claim by Begin, tx by BeginTx.
+	claim *Claim
+	tx    *TxClaim
 }
 
-func (a *attempt) run() (*Claim, *Record, error) {
+// run returns a record to replay, or an error, unless something was won.
+func (a *attempt) run() (*Record, error) {
+	rec, err := a.walk()
+	if err != nil {
+		err = a.fail(err)
+	}
+	rec, err = a.reveal(rec, err)
+	if rec != nil {
+		rec.Waited = a.waited
+	}
+	if hook := a.guard.core.trace.Began; hook != nil {
+		hook(a.ctx, a.info(rec, err))
+	}
+	return rec, err
+}
+
+func (a *attempt) walk() (*Record, error) {
 	if err := a.enter(); err != nil {
-		return nil, nil, a.fail(err)
+		return nil, err
 	}
-	claim, rec, err := a.decide()
-	if claim == nil {
-		a.guard.core.idle.Exit() // a claim keeps its seat until it is settled
+	rec, err := a.decide()
+	if a.claim == nil && a.tx == nil {
+		a.guard.core.idle.Exit() // a claim keeps its seat until it has ended
 	}
-	return claim, rec, err
+	return rec, err
 }
 
 // enter takes a seat, unless the key is bad or the guard takes nothing new.
 func (a *attempt) enter() error {
+	if a.transactor != nil {
+		if err := a.guard.CheckTx(); err != nil {
+			return err
+		}
+	}
 	if err := a.key.Validate(); err != nil {
 		return err
 	}
@@ -115,37 +134,45 @@ func (a *attempt) nested() error {
 }
 
 // decide is the walk of the state machine: claim, or look at what is there.
-func (a *attempt) decide() (*Claim, *Record, error) {
+func (a *attempt) decide() (replay *Record, err error) {
 	if err := a.nested(); err != nil {
-		return nil, nil, a.fail(err)
+		return nil, err
 	}
 	s := a.claimFresh(a.start)
 	for round := 0; ; round++ {
 		if s.err == nil && !s.won && a.running(&s.rec) {
 			s = a.wait(s.rec)
 		}
+		last := round == takeOverRounds
 		switch {
+		case errors.Is(s.err, ErrNotFound) && last:
+			return nil, ErrInFlight
+		case errors.Is(s.err, ErrNotFound): // it was released or rolled back
+			s = a.claimFresh(time.Now())
+			continue
 		case s.err != nil:
-			return nil, nil, a.fail(s.err)
+			return nil, s.err
+		case s.won && a.tx == nil:
+			a.claim = a.open(s)
+			return nil, nil //nolint:nilnil // it is a.claim.
 		case s.won:
-			return a.open(s), nil, nil
+			return nil, nil //nolint:nilnil // it is a.tx.
 		}
 		if err := a.refusal(&s.rec); err != nil {
 			a.met = new(s.rec)
-			return nil, nil, a.fail(err)
+			return nil, err
 		}
 		if s.rec.State == StateCompleted {
-			replay := s.rec // a copy of its own: s need not live on the heap
-			return nil, &replay, nil
-		}
-		if round == takeOverRounds {
-			a.met = new(s.rec)
-			return nil, nil, a.fail(ErrInFlight)
+			rec := s.rec // a copy of its own: s need not live on the heap
+			return &rec, nil
 		}
 		before := s.rec
 		a.met = &before // whatever fails from here on, the caller knows that there was something
+		if last {
+			return nil, ErrInFlight
+		}
 		s = a.takeOver(&before)
-		if s.err == nil && s.won && a.guard.policy.OnUnknown == Reconcile && !a.neverRan(&before) {
+		if s.err == nil && s.won && a.tx == nil && a.guard.policy.OnUnknown == Reconcile && !a.neverRan(&before) {
 			return a.reconcile(before, s)
 		}
 	}
@@ -206,15 +233,18 @@ func (a *attempt) refusal(rec *Record) error {
 // claimFresh claims an intent of which nothing is known, or returns the record
 // that is in the way. began is now, or a little earlier.
 func (a *attempt) claimFresh(began time.Time) step {
-	if len(a.guard.core.older) > 0 {
+	switch {
+	case a.transactor != nil:
+		return a.claimInTx()
+	case len(a.guard.core.older) > 0:
 		return a.claimRotating(began)
 	}
-	return a.claim(0, began)
+	return a.ask(0, began)
 }
 
-// claim asks the store, within the quotas of the scope. began is now, or a
+// ask asks the store, within the quotas of the scope. began is now, or a
 // little earlier.
-func (a *attempt) claim(takeOver Fence, began time.Time) step {
+func (a *attempt) ask(takeOver Fence, began time.Time) step {
 	if err := a.admit(takeOver); err != nil {
 		return a.lookOnly(takeOver, err)
 	}

@@ -8,12 +8,13 @@ import (
 
 // reconcile finds out, under the claim just won, whether the intent happened
 // under the claim before it.
-func (a *attempt) reconcile(before Record, s step) (*Claim, *Record, error) {
+func (a *attempt) reconcile(before Record, s step) (*Record, error) {
 	claim := a.open(s)
 	found, err := claim.Reconcile(before)
 	switch {
 	case err == nil && found.Verdict == NotHappened:
-		return claim, nil, nil
+		a.claim = claim
+		return nil, nil //nolint:nilnil // it is a.claim.
 	case err == nil && found.Verdict == Happened:
 		return a.adopt(claim, found)
 	case err != nil:
@@ -25,9 +26,9 @@ func (a *attempt) reconcile(before Record, s step) (*Claim, *Record, error) {
 	a.again = max(found.Again, 0)
 	a.seat()
 	if err := claim.Unknown(found.Note); err != nil {
-		return nil, nil, a.fail(fmt.Errorf("%w: %w", ErrUnknown, err))
+		return nil, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
-	return nil, nil, a.fail(ErrUnknown)
+	return nil, ErrUnknown
 }
 
 // Reconcile asks the policy's function, within [Policy.ReconcileTimeout], whether
@@ -50,20 +51,20 @@ func (c *Claim) Reconcile(before Record) (found Reconciliation, err error) {
 }
 
 // adopt records what the reconciliation found as the outcome, and replays it.
-func (a *attempt) adopt(claim *Claim, found Reconciliation) (*Claim, *Record, error) {
+func (a *attempt) adopt(claim *Claim, found Reconciliation) (*Record, error) {
 	a.seat()
 	if err := claim.adopt(found); err != nil {
-		return nil, nil, a.fail(fmt.Errorf("%w: it happened: %w", ErrUnknown, err))
+		return nil, fmt.Errorf("%w: it happened: %w", ErrUnknown, err)
 	}
 	rec, err := a.lookup()
 	if err != nil {
-		return nil, nil, a.fail(fmt.Errorf("%w: what was recorded: %w", ErrInFlight, err))
+		return nil, fmt.Errorf("%w: what was recorded: %w", ErrInFlight, err)
 	}
 	a.met = &rec
 	if err := a.refusal(&rec); err != nil {
-		return nil, nil, a.fail(err)
+		return nil, err
 	}
-	return nil, &rec, nil
+	return &rec, nil
 }
 
 // adopt settles the claim with what the reconciliation found.

@@ -120,7 +120,7 @@ func (a *attempt) claimRotating(began time.Time) step {
 			return step{err: a.lookupError(err)}
 		}
 		a.digest = ds[0]
-		s := a.claim(0, began)
+		s := a.ask(0, began)
 		if s.err != nil || !s.won {
 			return s
 		}

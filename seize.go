@@ -24,7 +24,7 @@ func (g *Guard) Seize(ctx context.Context, by verdict.By, k Key, before *Record)
 		s = a.claimFresh(a.start)
 	case by == verdict.Operator:
 		a.about(before)
-		s = a.claim(before.Fence, a.start)
+		s = a.ask(before.Fence, a.start)
 	default:
 		a.about(before)
 		s = a.takeOverAlone(before)

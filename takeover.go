@@ -9,7 +9,10 @@ import (
 // takeOver claims an intent whose record is unknown or lapsed, unless another
 // record of it counts more.
 func (a *attempt) takeOver(before *Record) step {
-	s := a.claim(before.Fence, time.Now())
+	if a.transactor != nil {
+		return a.takeOverInTx()
+	}
+	s := a.ask(before.Fence, time.Now())
 	core := a.guard.core
 	if s.err != nil || !s.won || len(core.older) == 0 {
 		return s

@@ -84,7 +84,7 @@ type SweepInfo struct {
 	Err     error
 }
 
-func (a *attempt) info(claim *Claim, rec *Record, err error) BeginInfo {
+func (a *attempt) info(rec *Record, err error) BeginInfo {
 	info := BeginInfo{
 		Digest: a.digest, Scope: a.key.Scope, Err: err,
 		Took: time.Since(a.start), Waited: a.waited,
@@ -97,8 +97,10 @@ func (a *attempt) info(claim *Claim, rec *Record, err error) BeginInfo {
 		info.Fence, info.Attempt = met.Fence, met.Attempt
 	}
 	switch {
-	case claim != nil:
-		info.Outcome, info.Fence, info.Attempt = outcomelog.Claimed, claim.fence, claim.attempt
+	case a.claim != nil:
+		info.Outcome, info.Fence, info.Attempt = outcomelog.Claimed, a.claim.fence, a.claim.attempt
+	case a.tx != nil:
+		info.Outcome, info.Fence, info.Attempt = outcomelog.Claimed, a.tx.Fence(), a.tx.Attempt()
 	case rec != nil:
 		info.Outcome = outcomelog.Replayed
 	default:

@@ -29,7 +29,7 @@ func (a *attempt) wait(met Record) step {
 	for poll := pollFirst; ; poll = min(2*poll, pollMost) {
 		rec, again, err := a.sit(deadline.C, poll)
 		s := step{rec: rec, err: err}
-		if errors.Is(err, ErrNotFound) && !a.inTx {
+		if errors.Is(err, ErrNotFound) && a.transactor == nil {
 			s = a.claimFresh(time.Now())
 		}
 		if s.err != nil || s.won || !again || !a.running(&s.rec) {
