@@ -188,7 +188,7 @@ func (r *Records) Cancel(ctx context.Context, by Identity, k semel.Key, seen sem
 // settle claims, writes the entry and settles. before is nil for the absent intent of
 // the key.
 func (r *Records) settle(ctx context.Context, entry *Entry, k semel.Key, before *semel.Record, s semel.Settlement) (semel.Record, error) {
-	claim, rec, err := r.guard.Seize(ctx, verdict.Operator, k, before)
+	claim, rec, err := r.guard.Seize(ctx, verdict.Operator(), k, before)
 	switch {
 	case err != nil:
 		return semel.Record{}, fmt.Errorf("semel: %s: %w", entry.Act, err)
@@ -208,7 +208,7 @@ func (r *Records) settle(ctx context.Context, entry *Entry, k semel.Key, before 
 		putBack(claim, before) //nolint:contextcheck // an operator who goes away does not stop it.
 		return *rec, fmt.Errorf("semel: %s: nothing was changed: %w", entry.Act, err)
 	}
-	if err := claim.Settle(verdict.Operator, s); err != nil { //nolint:contextcheck // it has a bound of its own.
+	if err := claim.Settle(verdict.Operator(), s); err != nil { //nolint:contextcheck // it has a bound of its own.
 		return *rec, fmt.Errorf("semel: %s: %w", entry.Act, err)
 	}
 	if s.State == semel.StateReleased {
@@ -229,7 +229,7 @@ func putBack(claim *semel.Claim, before *semel.Record) {
 	if before != nil {
 		s = semel.Settlement{State: semel.StateUnknown, Note: before.Note}
 	}
-	_ = claim.Settle(verdict.Operator, s) // otherwise it lapses, which is unknown too
+	_ = claim.Settle(verdict.Operator(), s) // otherwise it lapses, which is unknown too
 }
 
 // lookup returns the record; an outcome that cannot be read is left out.

@@ -311,7 +311,7 @@ func (u *unattended) count(add func(*Report)) {
 
 // reconcile takes the record over and settles it as the policy finds.
 func (u *unattended) reconcile(ctx context.Context, guard *semel.Guard, before *semel.Record) {
-	claim, rec, err := guard.Seize(ctx, verdict.Reconciler, semel.Key{}, before)
+	claim, rec, err := guard.Seize(ctx, verdict.Reconciler(), semel.Key{}, before)
 	if err != nil {
 		u.count(func(r *Report) { r.Failed++ })
 	}

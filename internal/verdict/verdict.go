@@ -7,15 +7,15 @@ package verdict
 // AuditScope is the scope of the audit trail's own records. No intent can have it.
 const AuditScope = "semel:audit"
 
-// By says on whose account a record is settled that its holder did not settle.
-type By int
+// By says on whose account a record is settled that its holder did not settle. It is
+// a struct, because a constant of another module would convert to a number or a string.
+type By struct{ operator bool }
 
-const (
-	// Operator settles on a person's word. No quota counts or refuses it.
-	Operator By = iota
-	// Reconciler settles on the word of a policy's function, without a caller waiting.
-	Reconciler
-)
+// Operator settles on a person's word. No quota counts or refuses it.
+func Operator() By { return By{operator: true} }
+
+// Reconciler settles on the word of a policy's function, without a caller waiting.
+func Reconciler() By { return By{} }
 
 // CutNote shortens a note to this many bytes, between two characters.
 func CutNote(note string, most int) string {
