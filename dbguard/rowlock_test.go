@@ -132,7 +132,7 @@ func TestWithoutRowLockOverdraws(t *testing.T) {
 // locks in one order. What they move stays in sum.
 func TestLockRowsInBothDirections(t *testing.T) {
 	t.Parallel()
-	const accounts, rounds = 4, 400
+	const accounts, rounds = 4, 2 * guardtest.Keys
 	for name, open := range guardtest.RaceDatabases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

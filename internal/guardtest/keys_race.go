@@ -3,6 +3,6 @@
 package guardtest
 
 const (
-	keys            = 100
+	keys            = 25
 	raceInSnapshots = false
 )

@@ -10,10 +10,10 @@ import (
 
 // Callers and Keys size a race: [Callers] at once, for each of [Keys] keys.
 //
-// Keys is 200, and 100 under the race detector, which finds a data race of a guard
-// in its first rounds and makes each of them several times as expensive. Whether
-// a database lets two callers win may take many more: make races runs 2000, without
-// the detector.
+// Keys is 25 under the race detector, which finds a data race of a guard in its
+// first rounds and makes each of them several times as expensive. Whether a
+// database lets two callers win may take many more: without the detector Keys is
+// 200 (make test-long), and 2000 in make races.
 const (
 	Callers = 16
 	Keys    = keys

@@ -57,10 +57,10 @@ func TestWaitRemembersNobody(t *testing.T) {
 	}
 }
 
-// TestManyKeys sends a million callers past a flooder (promise 8): memory stays
+// TestManyKeys sends a hundred thousand callers past a flooder (promise 8): memory stays
 // bounded, and the flooder is not forgotten.
 func TestManyKeys(t *testing.T) { //nolint:paralleltest // it measures the memory of the process.
-	const most, callers = 4096, 1_000_000
+	const most, callers = 4096, 100_000
 	l := ratelimit.New(time.Hour, 10, most)
 	for range 10 {
 		if _, ok := l.Allow("flooder"); !ok {

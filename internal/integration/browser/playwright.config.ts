@@ -9,6 +9,8 @@ export default defineConfig({
   timeout: 60_000,
   expect: { timeout: 15_000 },
   fullyParallel: true,
+  // Variants of what another test shows are tagged @long, and run in the long form alone.
+  ...(process.env.SEMEL_LONG ? { grep: /@long/ } : { grepInvert: /@long/ }),
   workers: 2, // the tests wait more than they compute
   forbidOnly: true,
   reporter: [["list"]],

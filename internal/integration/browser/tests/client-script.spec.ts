@@ -29,7 +29,7 @@ for (const { name, path, said } of pages) {
     await notes(shop, "one");
   });
 
-  test(`${name}: a lost answer and a server that is not ready`, async ({ page, shop }) => {
+  test(`${name}: a lost answer and a server that is not ready`, { tag: name === "fetch" ? [] : "@long" }, async ({ page, shop }) => {
     await open(page, shop, path);
     await shop.fault({ mode: "lose-answer", count: 2 }); // the browser resends the first on its own
     await page.getByRole("button").click();

@@ -4,7 +4,7 @@ const slow = { mode: "delay", ms: 1500, count: 9 } as const;
 const placed = /\/orders\/[0-9a-f-]+$/;
 
 for (const gap of [0, 50, 250, 1000]) {
-  test(`two clicks, ${gap} ms apart`, async ({ page, shop, sights }) => {
+  test(`two clicks, ${gap} ms apart`, { tag: gap === 50 || gap === 250 ? "@long" : [] }, async ({ page, shop, sights }) => {
     await shop.fault(slow);
     await open(page, shop);
     const box = (await button(page).boundingBox())!;

@@ -8,7 +8,7 @@ const sizes = [
 
 for (const scheme of ["light", "dark"] as const) {
   for (const { name, width, height } of sizes) {
-    test(`looks right: ${name}, ${scheme}`, async ({ page, demo }, info) => {
+    test(`looks right: ${name}, ${scheme}`, { tag: (name === "phone") === (scheme === "dark") && name !== "narrow" ? [] : "@long" }, async ({ page, demo }, info) => {
       await page.emulateMedia({ colorScheme: scheme });
       await page.setViewportSize({ width, height });
       const call = (key: string) =>
@@ -59,7 +59,7 @@ test("a choice sets the network at once", async ({ page, demo }) => {
 test.describe("without scripts", () => {
   test.use({ javaScriptEnabled: false });
 
-  test("the page reloads itself and everything works", async ({ page, demo }) => {
+  test("the page reloads itself and everything works", { tag: "@long" }, async ({ page, demo }) => {
     await page.goto(demo.page);
     await expect(page.locator('meta[http-equiv="refresh"]')).toHaveCount(1);
     const form = await page.context().newPage();

@@ -30,9 +30,9 @@ async function expectRows(page: Page, demo: Demo, copy: Copy, rows: number): Pro
 }
 
 for (const { name, rows } of copies) {
-  test.describe(`the ${name} copy`, () => {
+  test.describe(`the ${name} copy`, { tag: name === "unprotected" ? "@long" : [] }, () => {
     for (const pause of [0, 50, 250, 1000]) {
-      test(`a double click, ${pause} ms apart`, async ({ page, demo }) => {
+      test(`a double click, ${pause} ms apart`, { tag: pause === 50 || pause === 250 ? "@long" : [] }, async ({ page, demo }) => {
         await demo.network(name, "delay", pause + 200); // the second click finds the form still there
         await open(page, demo, name, "double click");
         await doubleClick(page, demo, name, pause);
@@ -87,7 +87,7 @@ test.describe("without scripts", () => {
   test.use({ javaScriptEnabled: false });
 
   for (const { name, rows } of [...copies, { name: "guarded" as const, rows: (sent: number) => sent }]) {
-    test(`a double click on the ${name} copy`, async ({ page, demo }) => {
+    test(`a double click on the ${name} copy`, { tag: name === "protected" ? [] : "@long" }, async ({ page, demo }) => {
       await demo.network(name, "delay", 400);
       await open(page, demo, name, "no scripts");
       await doubleClick(page, demo, name, 50);

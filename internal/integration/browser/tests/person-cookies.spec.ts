@@ -60,7 +60,7 @@ const test = base.extend<{ behind: Behind }>({
 });
 
 for (const javaScriptEnabled of [true, false]) {
-  test.describe(javaScriptEnabled ? "with scripts" : "without scripts", () => {
+  test.describe(javaScriptEnabled ? "with scripts" : "without scripts", { tag: javaScriptEnabled ? "@long" : [] }, () => {
     test.use({ javaScriptEnabled });
 
     test("a form in a frame of another site's page is sent, once, and a refusal can be read there", async ({ page, behind }) => {

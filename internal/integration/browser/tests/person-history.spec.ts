@@ -46,7 +46,7 @@ async function reload(page: Page): Promise<void> {
 }
 
 for (const { name, once } of copies) {
-  test.describe(`the ${name} copy`, () => {
+  test.describe(`the ${name} copy`, { tag: name === "unprotected" ? "@long" : [] }, () => {
     test("two tabs of one page race", async ({ page, demo }) => {
       await page.goto(`${demo[name]}/invoices/new`);
       const second = await duplicate(page);
@@ -159,7 +159,7 @@ test.describe("without scripts", () => {
   test.use({ javaScriptEnabled: false });
 
   for (const { name, once } of copies) {
-    test(`Back, and the same again on the ${name} copy`, async ({ page, demo }) => {
+    test(`Back, and the same again on the ${name} copy`, { tag: name === "protected" ? [] : "@long" }, async ({ page, demo }) => {
       await open(page, demo, name, "no scripts");
       await button(page).click();
       await landed(page, 1);

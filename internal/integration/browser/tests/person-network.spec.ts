@@ -7,7 +7,7 @@ const copies: { name: Copy; once: boolean }[] = [
 ];
 
 for (const { name, once } of copies) {
-  test.describe(`the ${name} copy`, () => {
+  test.describe(`the ${name} copy`, { tag: name === "unprotected" ? "@long" : [] }, () => {
     test("the answer is lost, and the person tries again", async ({ page, demo, expected }) => {
       expected.push(/ERR_INVALID_HTTP_RESPONSE/);
       await open(page, demo, name, "lost answer");

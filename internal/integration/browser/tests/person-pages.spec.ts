@@ -32,7 +32,7 @@ async function sendStale(page: Page, demo: Demo): Promise<void> {
 for (const copy of ["protected", "guarded"] as const) {
   for (const colorScheme of ["light", "dark"] as const) {
     // Nothing can be asked of a page while the next one is on its way, so it reports on its own.
-    test(`the form of the ${copy} copy while it is being sent, ${colorScheme}`, async ({ page, demo }, info) => {
+    test(`the form of the ${copy} copy while it is being sent, ${colorScheme}`, { tag: colorScheme === "dark" ? "@long" : [] }, async ({ page, demo }, info) => {
       const told = new Promise<object>((resolve) => void page.exposeFunction("tell", resolve));
       await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
       await page.addInitScript(axe);
@@ -88,7 +88,7 @@ for (const [locale, words] of [
   test.describe(`in ${locale}`, () => {
     test.use({ locale });
 
-    test("a form whose key is too old", async ({ page, demo, expected }, info) => {
+    test("a form whose key is too old", { tag: locale === "sv-SE" ? [] : "@long" }, async ({ page, demo, expected }, info) => {
       expected.push(/status of 409/); // the browser's own words
       await sendStale(page, demo);
       await expect(page.locator("html")).toHaveAttribute("lang", locale.slice(0, 2));

@@ -56,7 +56,7 @@ async function shown(page: Page, language: keyof typeof said): Promise<void> {
 }
 
 for (const language of ["en", "sv", "hi", "zh"] as const) {
-  test(`poison in ${language}: shown with its reason; tried again; discarded after a question`, async ({ page, shop }) => {
+  test(`poison in ${language}: shown with its reason; tried again; discarded after a question`, { tag: language === "en" ? [] : "@long" }, async ({ page, shop }) => {
     const text = said[language];
     await open(page, shop, { query: `?lang=${language}` });
     await poison(page);

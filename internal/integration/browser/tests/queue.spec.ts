@@ -33,7 +33,7 @@ test("answers get lost: one order each", async ({ page, shop }) => {
 });
 
 for (const mode of ["drop-before", "close-after-read", "status-503"] as const) {
-  test(`the server's trouble passes: ${mode}`, async ({ page, shop }) => {
+  test(`the server's trouble passes: ${mode}`, { tag: mode === "drop-before" ? [] : "@long" }, async ({ page, shop }) => {
     await open(page, shop);
     await shop.fault({ mode, count: 2 });
     await order(page, "Ada");
@@ -70,7 +70,7 @@ test("the tab crashes while it sends: the next one sends under the same key", as
 });
 
 for (const locks of [true, false]) {
-  test(`two tabs ${locks ? "with" : "without"} Web Locks send one at a time`, async ({ page, context, shop }) => {
+  test(`two tabs ${locks ? "with" : "without"} Web Locks send one at a time`, { tag: locks ? [] : "@long" }, async ({ page, context, shop }) => {
     if (!locks) await context.addInitScript(plainHTTP);
     let inside = 0;
     let most = 0;

@@ -172,7 +172,7 @@ for (const javaScriptEnabled of [true, false]) {
     });
 
     for (const cookie of ["sid", "sessionid"]) {
-      test(`signed in again, the form opened anew: done once (${cookie})`, async ({ page, app }) => {
+      test(`signed in again, the form opened anew: done once (${cookie})`, { tag: cookie === "sid" ? [] : "@long" }, async ({ page, app }) => {
         app.cookie = cookie;
         await sendSignedOut(page, app);
         await page.goto(`${app.url}/new`);
