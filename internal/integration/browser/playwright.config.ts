@@ -13,6 +13,7 @@ export default defineConfig({
   ...(process.env.SEMEL_LONG ? { grep: /@long/ } : { grepInvert: /@long/ }),
   workers: 2, // the tests wait more than they compute
   forbidOnly: true,
+  retries: 1, // a browser that starves on a busy machine; what needed it is reported as flaky, and counted on the last line
   reporter: [["list"]],
   use: {
     browserName: "chromium",
