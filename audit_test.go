@@ -140,7 +140,7 @@ func TestOperatorIsChecked(t *testing.T) {
 	}
 }
 
-// TestAuditScopeIsReserved: nobody can write into the trail by a key.
+// TestAuditScopeIsReserved: no key lets a caller write into the trail.
 func TestAuditScopeIsReserved(t *testing.T) {
 	t.Parallel()
 	g := newGuard(t, memstore.New(nil), nil)
@@ -148,7 +148,7 @@ func TestAuditScopeIsReserved(t *testing.T) {
 }
 
 // TestUnfinishedEntryIsNobodys: what the writer of an entry left behind when it
-// crashed cannot be settled into an entry of somebody's making.
+// crashed cannot be settled into an entry that its author chose.
 func TestUnfinishedEntryIsNobodys(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

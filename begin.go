@@ -12,17 +12,16 @@ import (
 )
 
 const (
-	// retryInFlight, retryUnavailable and retryFull are the advice of
-	// Error.RetryAfter.
+	// Values of Error.RetryAfter.
 	retryInFlight    = time.Second
 	retryUnavailable = time.Second
 	retryFull        = 30 * time.Second
-	// retryQuota is that for a scope which has had its share.
+	// retryQuota applies to a scope that has used up its quota.
 	retryQuota = 5 * time.Second
-	// retryUnknown is that for an outcome which the next attempt looks up again.
+	// retryUnknown applies to an outcome that the next attempt looks up again.
 	retryUnknown = 5 * time.Second
-	// takeOverRounds bounds how often one Begin tries to take over a record
-	// that others take over at the same time.
+	// takeOverRounds bounds how often one Begin competes with others to take over
+	// a record.
 	takeOverRounds = 4
 )
 
@@ -50,11 +49,11 @@ type attempt struct {
 	owner  Owner
 	start  time.Time
 	waited time.Duration
-	met    *Record       // the record that stood in the way, if any
-	again  time.Duration // when a reconciliation said that asking again can find out more; 0 for not
-	// transactor is that of BeginTx: what is absent is claimed inside of a transaction.
+	met    *Record       // the record that was in the way, if any
+	again  time.Duration // when asking again can find out more, as a reconciliation said; 0 if it said nothing
+	// transactor is set by BeginTx: an absent intent is claimed inside a transaction.
 	transactor Transactor
-	// unbounded: an operator's, which no quota of the scope counts or refuses.
+	// unbounded: made by an operator; the scope's quotas neither count nor refuse it.
 	unbounded bool
 
 	// What was won: claim by Begin, tx by BeginTx.
@@ -117,7 +116,7 @@ func (a *attempt) enter() error {
 // step is one answer of the store to an attempt.
 type step struct {
 	rec   Record
-	began time.Time // when the lease can be trusted from
+	began time.Time // the lease counts from here
 	won   bool
 	err   error
 }
@@ -133,7 +132,7 @@ func (a *attempt) nested() error {
 	return nil
 }
 
-// decide is the walk of the state machine: claim, or look at what is there.
+// decide walks the state machine: claim, or look at the record in the way.
 func (a *attempt) decide() (replay *Record, err error) {
 	if err := a.nested(); err != nil {
 		return nil, err
@@ -163,7 +162,7 @@ func (a *attempt) decide() (replay *Record, err error) {
 			return nil, err
 		}
 		if s.rec.State == StateCompleted {
-			rec := s.rec // a copy of its own: s need not live on the heap
+			rec := s.rec // a copy keeps s off the heap
 			return &rec, nil
 		}
 		before := s.rec
@@ -196,9 +195,9 @@ func (a *attempt) look(rec *Record) transition.Decision {
 	)
 }
 
-// asks reports whether the record is of what this attempt asks for. That of an
-// operator who cancels what never arrived knows of no request until it is
-// settled.
+// asks reports whether the record is for the request of this attempt. The
+// record of an operator who cancels an intent that never arrived has no
+// fingerprint until it is settled.
 func (a *attempt) asks(rec *Record) bool {
 	return rec.Fingerprint == a.fp || (rec.Fingerprint == Fingerprint{} && rec.State != StateCompleted)
 }
@@ -209,8 +208,8 @@ func (a *attempt) neverRan(rec *Record) bool {
 	return rec.State == StateClaimed && rec.Owner == a.owner && rec.Attempt == 1
 }
 
-// refusal returns the sentinel that keeps the attempt from going on with the
-// record, or nil when it is to be replayed or taken over.
+// refusal returns the sentinel that ends the attempt, or nil when the record is
+// to be replayed or taken over.
 func (a *attempt) refusal(rec *Record) error {
 	switch a.look(rec) {
 	case transition.SayCancelled:
@@ -230,8 +229,8 @@ func (a *attempt) refusal(rec *Record) error {
 	return nil
 }
 
-// claimFresh claims an intent of which nothing is known, or returns the record
-// that is in the way. began is now, or a little earlier.
+// claimFresh claims an intent without a record, or returns the record that is
+// in the way. began is now, or a little earlier.
 func (a *attempt) claimFresh(began time.Time) step {
 	switch {
 	case a.transactor != nil:
@@ -250,13 +249,13 @@ func (a *attempt) ask(takeOver Fence, began time.Time) step {
 	}
 	s := a.claimAdmitted(takeOver, began)
 	if s.err != nil || !s.won {
-		a.dismiss(takeOver)
+		a.giveSeats(takeOver)
 	}
 	return s
 }
 
-// admit takes the attempt's seats within the quotas of its scope. Who takes a
-// record over makes none.
+// admit takes the attempt's seats within the quotas of its scope. A takeover
+// creates no new record, so it does not count against the quota of records.
 func (a *attempt) admit(takeOver Fence) error {
 	c, scope := a.guard.core, a.key.Scope
 	if a.unbounded {
@@ -275,8 +274,9 @@ func (a *attempt) admit(takeOver Fence) error {
 	return nil
 }
 
-// dismiss gives back what admit took, for a claim that was not won or not kept.
-func (a *attempt) dismiss(takeOver Fence) {
+// giveSeats gives back what admit took, for a claim that was not won or not
+// kept.
+func (a *attempt) giveSeats(takeOver Fence) {
 	c, scope := a.guard.core, a.key.Scope
 	if a.unbounded {
 		return
@@ -287,8 +287,8 @@ func (a *attempt) dismiss(takeOver Fence) {
 	}
 }
 
-// lookOnly is what an attempt does that was not admitted: what is there already may
-// be replayed or waited for, but nothing new is claimed.
+// lookOnly serves an attempt that was not admitted: it may replay a record or wait
+// for it, but claims nothing new.
 func (a *attempt) lookOnly(takeOver Fence, refused error) step {
 	if takeOver != 0 {
 		return step{err: refused}
@@ -300,8 +300,8 @@ func (a *attempt) lookOnly(takeOver Fence, refused error) step {
 	return step{rec: rec, err: err}
 }
 
-// claimAdmitted asks the store, and asks again while the answer is lost: the
-// owner token makes that safe.
+// claimAdmitted asks the store, again while the answer is lost, which the owner
+// token makes safe.
 func (a *attempt) claimAdmitted(takeOver Fence, began time.Time) step {
 	c := a.guard.core
 	defer c.queue.Add(-1)
@@ -339,7 +339,7 @@ func (a *attempt) claimAgain(ctx context.Context, p ClaimParams, began time.Time
 	return step{err: fmt.Errorf("%w: claim: %w", ErrUnavailable, err)}
 }
 
-// definite reports whether a store's error says for sure that nothing changed.
+// definite reports whether a store's error proves that nothing changed.
 func definite(err error) bool {
 	return errors.Is(err, ErrFull) || errors.Is(err, ErrClosed) || errors.Is(err, ErrLost) || errors.Is(err, ErrSettled) ||
 		errors.Is(err, ErrNewerRecord)
@@ -353,7 +353,7 @@ func (a *attempt) params(takeOver Fence) ClaimParams {
 		Fingerprint: a.fp,
 		Owner:       a.owner,
 		Lease:       a.guard.policy.Lease,
-		Retention:   a.guard.policy.UnknownRetention, // what it gets if it lapses
+		Retention:   a.guard.policy.UnknownRetention, // in case it lapses
 		TakeOver:    takeOver,
 	}
 	if a.guard.core.hideKeys {
@@ -362,7 +362,7 @@ func (a *attempt) params(takeOver Fence) ClaimParams {
 	return p
 }
 
-// fail dresses a sentinel for the caller.
+// fail makes the caller's error from a sentinel.
 func (a *attempt) fail(err error) error {
 	e := &Error{Op: "begin", Digest: a.digest, Err: err}
 	if a.met != nil && !errors.Is(err, ErrMismatch) {

@@ -9,11 +9,11 @@ import (
 	"github.com/semel-dev/semel/internal/waiting"
 )
 
-// BeginTx starts an attempt in transaction mode: what [Guard.Begin] is, but the
-// claim lives inside of a transaction, which the work shares and which commits
-// business rows and outcome together. t must use the database of this guard's
-// store. It returns exactly one of three things, as Begin does. It refuses every
-// intent where [Guard.CheckTx] says so.
+// BeginTx is [Guard.Begin] in transaction mode: the claim lives inside a
+// transaction that the work shares, and that commits business rows and outcome
+// together. t must use the database of this guard's store. It returns exactly
+// one of three things, as Begin does. It refuses every intent where
+// [Guard.CheckTx] says so.
 //
 // ctx governs the work too. Concurrent attempts of the intent wait within
 // [Policy.Wait]: those of this process in memory, those of others on the
@@ -38,7 +38,7 @@ func (a *attempt) claimInTx() step {
 	admitted := true
 	defer func() {
 		if admitted {
-			a.dismiss(0)
+			a.giveSeats(0)
 		}
 	}()
 	if a.joins() {
@@ -65,7 +65,7 @@ func (a *attempt) claimInTx() step {
 	params := a.params(0)
 	began := time.Now()
 	rec, won, err := tx.Claim(a.ctx, params, max(a.guard.policy.Wait-a.waited, time.Millisecond))
-	closed := core.closed.Load() // meanwhile
+	closed := core.closed.Load() // since enter
 	if err == nil && won && !closed {
 		seated, admitted = false, false
 		a.tx = a.openTx(tx, params, rec)
@@ -93,9 +93,9 @@ func (a *attempt) recall() (rec Record, keep func(*Record), ok bool) {
 	return rec, func(*Record) {}, false
 }
 
-// joins reports whether a transaction is open already. It holds locks for which
-// the twin may wait, so it must not wait for the twin in memory, where no
-// database sees the circle; and it has its connection.
+// joins reports whether a transaction is open already. The twin may wait for
+// its locks, so it must not wait for the twin in memory, where no database
+// detects the deadlock.
 func (a *attempt) joins() bool {
 	_, joined := a.transactor.(interface{ Joined() })
 	return joined || TxClaimFrom(a.ctx) != nil
@@ -108,7 +108,7 @@ func (a *attempt) unavailable(act string, err error) step {
 	return step{err: fmt.Errorf("%w: %s: %w", ErrUnavailable, act, err)}
 }
 
-// leaveSolo lets the next attempt of this process try.
+// leaveSolo lets the next attempt of this process go ahead.
 func (a *attempt) leaveSolo() {
 	a.guard.core.solo.Leave(a.digest)
 	a.guard.core.waiters.Wake(a.digest)
@@ -198,7 +198,7 @@ func (a *attempt) openTx(tx Tx, params ClaimParams, rec Record) *TxClaim {
 	return c
 }
 
-// overrunError is why the context of the work has ended after [Policy.MaxRun].
+// overrunError ends the context of work that exceeded [Policy.MaxRun].
 type overrunError time.Duration
 
 func (d overrunError) Error() string {

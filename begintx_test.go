@@ -177,7 +177,7 @@ func TestBeginTxWithoutTheDatabase(t *testing.T) {
 	}
 }
 
-// A transactor that panics keeps nobody from the key afterwards.
+// A transactor that panics does not block the key.
 func TestBeginTxPanics(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -263,8 +263,8 @@ func TestShutdownWaitsForTransactions(t *testing.T) {
 	})
 }
 
-// What runs when the patience of Shutdown ends is rolled back (promise 4), and
-// so is what outlives Policy.MaxRun.
+// Work that still runs when Shutdown gives up, or that outlives Policy.MaxRun,
+// is rolled back (promise 4).
 func TestTransactionThatRunsTooLong(t *testing.T) {
 	t.Parallel()
 	for name, stop := range map[string]func(*semel.Guard, *semel.TxClaim){
@@ -372,7 +372,7 @@ func TestTraceTellsOfTransactions(t *testing.T) {
 				got = append(got, "failed")
 			}
 			if i.Fence == 0 || i.Scope == "" {
-				t.Errorf("the hook was told of no fence or scope: %+v", i)
+				t.Errorf("the hook got no fence or scope: %+v", i)
 			}
 		},
 	}

@@ -27,7 +27,7 @@ type Claim struct {
 	fence   Fence
 	attempt int
 	won     time.Time // when Claim was called
-	// unbounded: an operator's, which no quota of the scope counts.
+	// unbounded: made by an operator; the scope's quotas do not count it.
 	unbounded bool
 
 	ctx    claimContext
@@ -51,11 +51,11 @@ const (
 	phaseEnded
 )
 
-// claimContext is the context of the work: it ends by itself, has the values
-// of the context given to Begin, and knows the claim.
+// claimContext is the context of the work: it has the values of the context
+// given to Begin, but not its end, and knows the claim.
 type claimContext struct {
 	context.Context                 //nolint:containedctx // it is a context.
-	values          context.Context //nolint:containedctx // it is where the values come from.
+	values          context.Context //nolint:containedctx // the values come from it.
 	claim           *Claim
 }
 
@@ -88,7 +88,8 @@ func (a *attempt) open(s step) *Claim {
 	life, cancel := context.WithCancelCause(context.Background())
 	c.ctx, c.cancel = claimContext{Context: life, values: a.ctx, claim: c}, cancel
 	g.core.opened(c)
-	// Less than the lease is left when a copy of the request had won it before.
+	// Less than the lease is left when a repeated call found that it had won
+	// before.
 	left := min(g.policy.Lease, s.rec.LeaseLeft())
 	c.mu.Lock()
 	c.trusted = trustedUntil(s.began, g.policy.Lease).Add(left - g.policy.Lease)
@@ -119,15 +120,15 @@ func (c *Claim) Attempt() int { return c.attempt }
 // Digest identifies the intent.
 func (c *Claim) Digest() Digest { return c.digest }
 
-// Complete settles the claim: it happened, and outcome is what every later
-// attempt gets. If the outcome is larger than [Policy.MaxOutcomeBytes], or the
-// store has no room for it, summary is kept in its place and later attempts
-// get [ErrNotKept] with it; so it is always in dedup mode. Both may be nil and
-// are not kept in memory.
+// Complete settles the claim: it happened, and every later attempt gets
+// outcome. If the outcome is larger than [Policy.MaxOutcomeBytes], or the store
+// has no room for it, summary is kept in its place and later attempts get
+// [ErrNotKept] with it; dedup mode always does that. Both may be nil; Complete
+// does not retain them.
 //
 // The error wraps [ErrNotStored] when the outcome could not be recorded in
-// time, and [ErrLost] too when somebody else holds the claim by now. Do not
-// execute again: the record lapses into unknown.
+// time, and [ErrLost] as well when another attempt holds the claim by now. Do
+// not execute again: the record lapses into unknown.
 func (c *Claim) Complete(outcome, summary []byte) error {
 	p := &c.guard.policy
 	if p.Mode == Dedup || len(outcome) > p.MaxOutcomeBytes {
@@ -158,22 +159,22 @@ func (c *Claim) Release(note string) error {
 	return c.settle(Settlement{State: StateReleased, Note: note}, true)
 }
 
-// Unknown settles the claim: nobody can tell whether it happened. note says
-// why, for operators.
+// Unknown settles the claim: it may or may not have happened. note says why,
+// for operators.
 func (c *Claim) Unknown(note string) error {
 	return c.settle(Settlement{State: StateUnknown, Note: note}, true)
 }
 
-// Cancel settles the claim with a tombstone: nothing is left of the intent, and
-// nothing may come of it any more, because the work undid what it had done or
-// found out that it must not be done. Until [Policy.Retention] ends, later
-// attempts are refused with [ErrCancelled], a late original among them; after
-// Release one would execute. note says why, for operators.
+// Cancel settles the claim with a tombstone: the intent has no effect and must
+// not have one later, because the work undid it or found that it must not
+// happen. Until [Policy.Retention] ends, later attempts, including a late
+// original, are refused with [ErrCancelled]; after Release one would execute.
+// note says why, for operators.
 //
 // It is the holder's own settlement, like Complete: the fence is compared, the
-// audit trail has no entry, and a later [Guard.Cancel] changes nothing. Errors
-// are those of [Claim.Complete]; the effect is then not undone twice, because
-// the record lapses into unknown.
+// audit trail gets no entry, and an operator's later Cancel changes nothing.
+// Errors are those of [Claim.Complete]; the effect is then not undone twice,
+// because the record lapses into unknown.
 func (c *Claim) Cancel(note string) error {
 	return c.settle(Settlement{State: StateCancelled, Note: note}, true)
 }
@@ -212,7 +213,7 @@ func (c *Claim) settle(s Settlement, final bool) error {
 	return err
 }
 
-// record asks the store, again while its answer is lost, with the same bytes.
+// record asks the store, with the same bytes again while its answer is lost.
 func (c *Claim) record(s Settlement, began time.Time) error {
 	core := c.guard.core
 	var err error

@@ -13,7 +13,7 @@ import (
 )
 
 // Promise 4: whatever becomes of the commit's reply, Complete says whether row
-// and record are there, or that nobody can tell.
+// and record are there, or that it is unknown.
 func TestCommitWhoseReplyIsLost(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -98,7 +98,7 @@ func TestCommitWhoseReplyIsLost(t *testing.T) {
 	}
 }
 
-// Promise 1: somebody without a transaction took the key. Nothing of the
+// Promise 1: a caller without a transaction took the key. Nothing of the
 // transaction remains, and a retry gets the other's answer.
 func TestCommitThatLost(t *testing.T) {
 	t.Parallel()
@@ -126,8 +126,8 @@ func TestCommitThatLost(t *testing.T) {
 	}
 }
 
-// Promise 1: the reply was lost, nothing was committed, and somebody else has
-// executed before anybody could ask: their record is not taken for ours.
+// Promise 1: the reply was lost, nothing was committed, and another caller
+// executed before we could ask: its record is not taken for ours.
 func TestCommitWhoseReplyIsLostToAnother(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

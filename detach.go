@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// maxAbandoned bounds the abandoned work of one guard; beyond it the work that
-// was abandoned first is cut off.
+// maxAbandoned bounds the abandoned work of one guard; beyond it the oldest is
+// cut off.
 const maxAbandoned = 64
 
 // Detached is work that goes on after its claim was settled, such as an answer
@@ -30,7 +30,7 @@ type Detached struct {
 // [Options.LiveClaims] and [Options.LiveClaimsPerScope] until [Detached.End],
 // which the caller must call when the work has returned. Call Detach before the
 // settling method: a claim that was settled has neither context nor seat left,
-// and what Detach returns of it has ended.
+// and Detach then returns work that has ended.
 func (c *Claim) Detach() *Detached {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,9 +77,9 @@ func (d *Detached) End() {
 // Moved notes that the work has progressed.
 func (d *Detached) Moved() { d.moved.Store(int64(time.Since(d.claim.won))) }
 
-// Abandon says that nothing waits for what the work produces: its context ends
-// when idle has gone by without a call of Moved. It ends earlier when the guard
-// shuts down, or when more work is abandoned than the guard keeps.
+// Abandon says that no caller waits for the work any more: its context ends
+// when Moved is not called for idle. It ends earlier when the guard shuts down,
+// or when more work is abandoned than the guard keeps.
 func (d *Detached) Abandon(idle time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -108,7 +108,7 @@ func (d *Detached) expire(idle time.Duration) {
 }
 
 func (d *Detached) cutOff() {
-	d.claim.cancel(fmt.Errorf("%w: the caller has gone, and the answer stood still", context.Canceled))
+	d.claim.cancel(fmt.Errorf("%w: the caller has gone, and the answer made no progress", context.Canceled))
 }
 
 // abandonedWork is the abandoned work of a guard, the oldest first.
@@ -118,7 +118,7 @@ type abandonedWork struct {
 	closed bool // the guard shuts down
 }
 
-// add returns the work that has to be cut off for it, if any.
+// add returns the work that must be cut off to make room, if any.
 func (a *abandonedWork) add(d *Detached) (cut *Detached) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -120,7 +120,7 @@ func TestDetachedKeepsItsSeat(t *testing.T) {
 	}
 }
 
-// TestDetachAfterTheEnd (promise 8): a claim gives its seat back once, also when
+// TestDetachAfterTheEnd (promise 8): a claim gives its seat back once, even when
 // its work was settled before it was detached.
 func TestDetachAfterTheEnd(t *testing.T) {
 	t.Parallel()
@@ -151,8 +151,8 @@ func TestDetachAfterTheEnd(t *testing.T) {
 	}
 }
 
-// TestAbandoned (promise 8): work that nobody waits for is cut off when it stands
-// still, when there is too much of it, and when the guard shuts down.
+// TestAbandoned (promise 8): work that no caller waits for is cut off when it
+// makes no progress, when there is too much of it, and when the guard shuts down.
 func TestAbandoned(t *testing.T) {
 	t.Parallel()
 	const most, idle = 64, time.Minute

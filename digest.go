@@ -12,8 +12,8 @@ import (
 
 // Digest is the identity of an intent at rest: SHA-256 over scope and name,
 // each preceded by its length, or HMAC-SHA-256 where the guard has a secret.
-// Stores know an intent by this fixed number of bytes and by nothing else, so
-// no collation, length limit or separator can make two keys one.
+// Stores know an intent by this fixed number of bytes alone, so no collation,
+// length limit or separator can make two keys one.
 type Digest [sha256.Size]byte
 
 // String returns the digest in lower-case hexadecimal.

@@ -18,7 +18,7 @@ import (
 //   - an error made with [MarkFinal]: completed; every later caller gets a
 //     [*FinalError] with the same message;
 //   - an error made with [MarkUnknown], a context's end or a time-out: unknown,
-//     because nobody can tell whether it happened;
+//     because it may or may not have happened;
 //   - an error made with [MarkReleased]: released;
 //   - any other error, or a panic: as [Policy.OnError] says.
 //
@@ -82,7 +82,7 @@ func settleError(claim *Claim, err error) error {
 	return claim.Release(err.Error())
 }
 
-// timedOut reports whether an error leaves open if the effect happened.
+// timedOut reports whether an error leaves open whether the effect happened.
 func timedOut(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return true
@@ -94,7 +94,8 @@ func timedOut(err error) bool {
 	return ok && t.Timeout()
 }
 
-// markedError says how the claim of the work that returned it is settled.
+// markedError is an error that says how to settle the claim of the work that
+// returned it.
 type markedError struct {
 	err   error
 	state State
@@ -103,8 +104,8 @@ type markedError struct {
 func (e *markedError) Error() string { return e.err.Error() }
 func (e *markedError) Unwrap() error { return e.err }
 
-// MarkUnknown says that the effect may have happened although err came back.
-// It returns nil for nil.
+// MarkUnknown says that the effect may have happened despite err. It returns
+// nil for nil.
 func MarkUnknown(err error) error { return mark(err, StateUnknown) }
 
 // MarkReleased says that nothing happened, whatever kind of error err is. It
@@ -139,7 +140,7 @@ func OutcomeOf[T any](v T) ([]byte, error) {
 
 const envelopeVersion = 1
 
-// envelope is how Do keeps a result: as JSON with a version, so that a later
+// envelope is a result as Do keeps it: JSON with a version, so that a later
 // release can change it.
 type envelope[T any] struct {
 	Version int     `json:"semel"`

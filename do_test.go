@@ -149,7 +149,7 @@ func TestDoHandsThroughCancellation(t *testing.T) {
 	})
 }
 
-// A result that arrives after its caller has gone is recorded all the same.
+// A result that arrives after its caller has gone is still recorded.
 func TestDoRecordsAfterTheCallerHasGone(t *testing.T) {
 	t.Parallel()
 	g := newGuard(t, memstore.New(nil), nil)

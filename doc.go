@@ -1,6 +1,5 @@
 // Package semel makes a create safe to send twice: however often the same
-// intent arrives, it happens once, and everybody who asked gets the first
-// answer.
+// intent arrives, it happens once, and every attempt gets the first answer.
 //
 // An intent is named by a [Key] that its owner mints before the first
 // attempt. A [Guard] turns attempts into one execution:
@@ -9,7 +8,7 @@
 //	...
 //	inv, err := semel.Do(ctx, g, key, fingerprint, createInvoice)
 //
-// What an intent is remembered by is a [Record] in a [Store]. Its states:
+// A [Store] remembers an intent as a [Record]. Its states:
 //
 //	          claim                     settle(completed)
 //	absent ──────────▶ claimed(fence n) ─────────────────▶ completed ──retention──▶ absent
@@ -29,17 +28,17 @@
 //   - the reply to a claim is lost: it is repeated under the same [Owner] and
 //     recognised, or undone;
 //   - the lease cannot be renewed: the claim's context is cancelled before
-//     anybody else can get the claim;
+//     another attempt can get the claim;
 //   - the outcome cannot be recorded: [ErrNotStored]; the lease lapses into
 //     unknown;
 //   - a former holder wakes up: its settlement is refused by the fence.
 //
 // # Transaction mode
 //
-// Where the business rows lie in the database that holds the records, claim,
-// rows and outcome are one transaction of it (promise 4): [DoTx], or
-// [Guard.BeginTx] and a [TxClaim]. Nobody else sees the claim; a twin waits on
-// the database's own lock.
+// Where one database holds the business rows and the records, claim, rows and
+// outcome are one transaction (promise 4): [DoTx], or [Guard.BeginTx] and a
+// [TxClaim]. No other attempt sees the claim; a twin waits on the database's
+// own lock.
 //
 //	BeginTx ──▶ claim ──▶ work ─┬─ Complete ──▶ rows and outcome are committed
 //	              │             ├─ Rollback ──▶ absent: the next attempt executes
@@ -48,23 +47,23 @@
 //	              │             └─ Cancel ────▶ rolled back, recorded as cancelled
 //	              └─ a record is there: replayed or refused, as above
 //
-// The database is authoritative. A process that dies is rolled back by it. When
-// the reply to a commit is lost, the key is claimed once more: the database
-// answers when the first transaction has ended, and so it is known whether it
-// took place, or [ErrUnknown] when the database cannot be asked in time.
+// The database is authoritative. It rolls back the transaction of a process that
+// dies. When the reply to a commit is lost, the key is claimed once more: the
+// database answers when the first transaction has ended, which shows whether it
+// committed. If the database cannot be asked in time, the answer is [ErrUnknown].
 //
 // # What is unknown
 //
-// What became of an unknown intent is found out by whoever asks again
-// ([Policy.OnUnknown]), in the background ([Guard.ReconcileInBackground]), or by
-// an operator ([Guard.Resolve], [Guard.Cancel]). Verdicts of the latter two are
-// written to an audit trail before they take effect ([Guard.Audit]).
+// An unknown intent is resolved by the next attempt ([Policy.OnUnknown]), or by
+// package operator: in the background, or by an operator. The latter's verdicts
+// are written to an audit trail before they take effect.
 //
 // # At rest
 //
 // [Options.OutcomeKeys] keep outcomes encrypted, [Options.Secrets] make digests
-// that nobody can guess, and [Options.HideKeys] keeps scopes and names out of the
-// store. docs/operations.md has the steps in which keys and secrets are replaced.
+// that no reader of the store can check a guessed key against, and
+// [Options.HideKeys] keeps scopes and names out of the store. docs/operations.md
+// has the steps in which keys and secrets are replaced.
 //
 // # Dependencies
 //

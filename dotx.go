@@ -23,11 +23,10 @@ const (
 // (promise 4). Stores offer it with the transaction as a parameter, such as
 // pgstore.Do.
 //
-// What fn does to anything but the transaction is not undone when it is rolled
-// back, and fn may run several times for one call: the database may undo a
-// transaction because of another one (a deadlock, a serialisation failure). fn
-// returns the error it met, and DoTx runs it again, with pauses, at most eight
-// times.
+// A rollback undoes only what fn did in the transaction, and fn may run several
+// times for one call: the database may undo a transaction because of another
+// one (a deadlock, a serialisation failure). fn must return that error, and
+// DoTx runs it again, with pauses, at most eight times.
 //
 // An error of fn rolls back, and the next attempt executes, unless
 //
@@ -36,9 +35,9 @@ const (
 //   - it was made with [MarkUnknown], or [Policy.OnError] says so: rolled back,
 //     and recorded as unknown, for what fn did outside of the database.
 //
-// When fn succeeded and the commit failed, there is no result, and the error
-// wraps [ErrRolledBack], or [ErrUnknown] when nobody could tell in time; sending
-// it again with the same key is safe in both cases.
+// When fn succeeded and the commit failed, DoTx returns no result, and an error
+// that wraps [ErrRolledBack], or [ErrUnknown] when the database could not be
+// asked in time; a retry with the same key is safe in both cases.
 func DoTx[T any](ctx context.Context, g *Guard, t Transactor, k Key, fp Fingerprint, fn func(context.Context) (T, error)) (T, error) {
 	pause := txPause
 	for round := 1; ; round++ {
@@ -50,7 +49,7 @@ func DoTx[T any](ctx context.Context, g *Guard, t Transactor, k Key, fp Fingerpr
 	}
 }
 
-// onceTx is one round; again says that another one can succeed.
+// onceTx runs one round; again says that another one can succeed.
 func onceTx[T any](ctx context.Context, g *Guard, t Transactor, k Key, fp Fingerprint, fn func(context.Context) (T, error)) (v T, again bool, err error) {
 	claim, rec, err := g.BeginTx(ctx, t, k, fp)
 	switch {
@@ -101,7 +100,7 @@ func settleTxError(claim *TxClaim, err error) (again bool, settleErr error) {
 			return false, claim.Rollback(note)
 		}
 		err := claim.Final(outcome, nil)
-		return errors.Is(err, ErrLost), err // then the answer is somebody else's
+		return errors.Is(err, ErrLost), err // another attempt has the answer
 	case ok && marked.state == StateUnknown:
 		return false, claim.Unknown(note)
 	case claim.Conflict(err):

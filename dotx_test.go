@@ -69,7 +69,7 @@ func TestDoTxRunsAgainAfterConflicts(t *testing.T) {
 					want, rows = 0, 0
 				}
 				if tt.commit == nil && tt.want != nil {
-					want = executed // what the work returned beside its error
+					want = executed // what the work returned along with its error
 				}
 				if got != want || db.Count("a") != rows {
 					t.Errorf("got %d and %d rows, want %d and %d", got, db.Count("a"), want, rows)
@@ -169,7 +169,7 @@ func TestDoTxStopsInTime(t *testing.T) {
 	}
 }
 
-// Promise 2: where somebody else's answer was the first, it is the answer.
+// Promise 2: where another attempt answered first, its answer counts.
 func TestDoTxGivesTheOthersAnswer(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]error{"result": nil, "final": semel.MarkFinal(errBroken)} {
@@ -191,7 +191,7 @@ func TestDoTxGivesTheOthersAnswer(t *testing.T) {
 	}
 }
 
-// A result that cannot be kept is no result: it would not be the same again.
+// A result that cannot be kept is not returned: a replay could not repeat it.
 func TestDoTxWithAResultThatCannotBeKept(t *testing.T) {
 	t.Parallel()
 	db, _, g := openTx(t, memdb.Options{}, nil)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// What a [Guard] answers when it neither executes nor replays. Match with
-// errors.Is; the concrete type is [*Error], which says what to do next.
+// Errors of a [Guard] that neither executes nor replays. Match with errors.Is;
+// the concrete type is [*Error], which says what to do next.
 var (
 	// ErrInFlight: another attempt of the same intent is running, and did not
 	// end while we waited. Retry with the same key after [Error.RetryAfter].
@@ -15,8 +15,8 @@ var (
 	// ErrMismatch: the key was used before for another request. Retrying does
 	// not help; a new intent needs a new key.
 	ErrMismatch = errors.New("semel: key was reused for another request")
-	// ErrUnknown: nobody can tell whether the intent was executed. Look the
-	// effect up, or ask an operator; a blind retry is refused.
+	// ErrUnknown: the intent may or may not have been executed. Look the effect
+	// up, or ask an operator; a blind retry is refused.
 	ErrUnknown = errors.New("semel: outcome is unknown")
 	// ErrCancelled: the intent was cancelled before it was executed.
 	ErrCancelled = errors.New("semel: intent was cancelled")
@@ -26,13 +26,12 @@ var (
 	ErrDuplicate = errors.New("semel: duplicate of an executed intent")
 	// ErrUnreadable: the intent was executed, but its recorded answer cannot be
 	// read: the key with which it was encrypted is missing, or it was tampered
-	// with. Nothing is executed. An operator may mend the former.
+	// with. Nothing is executed. An operator may be able to supply the missing key.
 	ErrUnreadable = errors.New("semel: executed, but the recorded answer cannot be read")
 	// ErrUnavailable: the store could not be reached, so nothing was executed.
 	ErrUnavailable = errors.New("semel: store is unavailable")
-	// ErrBusy, beside ErrUnavailable: this guard holds as many claims as it may,
-	// or as many wait for the store.
-	// The store is well, and may know the intent.
+	// ErrBusy accompanies ErrUnavailable: this guard holds as many claims as it
+	// may, or as many wait for the store. The store works, and may know the intent.
 	ErrBusy = errors.New("semel: too many claims at a time")
 	// ErrQuota: the scope has as many live claims or records as it may, so
 	// nothing was executed. Retry with the same key after [Error.RetryAfter].
@@ -43,8 +42,8 @@ var (
 	// ErrRolledBack: in transaction mode, the database undid the transaction,
 	// so nothing happened. Retry with the same key.
 	ErrRolledBack = errors.New("semel: the transaction was rolled back")
-	// ErrChanged: a verdict was refused, because the record is not the one that
-	// its operator looked at. [Error.Record] is the present one.
+	// ErrChanged: a verdict was refused, because the record changed after its
+	// operator looked at it. [Error.Record] is the present one.
 	ErrChanged = errors.New("semel: the record is not the one that was looked at")
 	// ErrClosed: the guard or the store is shutting down.
 	ErrClosed = errors.New("semel: closed")
@@ -54,14 +53,14 @@ var (
 	ErrKeyInvalid = errors.New("semel: invalid key")
 )
 
-// What a [Store] answers. A Guard translates them; its users meet ErrLost as
-// the cause of a cancelled claim context.
+// Errors of a [Store]. A Guard translates them; its users see ErrLost as the
+// cause of a cancelled claim context.
 var (
 	// ErrNotFound: the store remembers no such intent.
 	ErrNotFound = errors.New("semel: record not found")
 	// ErrCursor: [ListParams.After] is not a cursor of this store.
 	ErrCursor = errors.New("semel: cursor is not valid")
-	// ErrLost: the claim is held by somebody else by now, or is gone.
+	// ErrLost: another attempt holds the claim by now, or the record is gone.
 	ErrLost = errors.New("semel: claim was lost")
 	// ErrSettled: the claim was settled before, with another value.
 	ErrSettled = errors.New("semel: claim was settled otherwise")
@@ -72,18 +71,19 @@ var (
 	ErrNewerRecord = errors.New("semel: the record cannot be read: a newer program wrote it, upgrade this one")
 )
 
-// Error is what [Guard]'s verbs return: which act met which sentinel, and what
-// the caller should do. It never carries the recorded answer of a mismatch.
+// Error is the error of [Guard]'s verbs: the act that failed, a sentinel, and
+// what the caller should do. It never carries the recorded answer of a
+// mismatch.
 type Error struct {
 	// Op is the verb: "begin", "settle", "commit", "resolve", "cancel".
 	Op string
 	// Digest identifies the intent in logs without showing its key.
 	Digest Digest
-	// Record is what the store remembers, where the caller may know it: nil
-	// for a mismatch (promise 6) and where there is none.
+	// Record is the store's record, where the caller may see it: nil for a
+	// mismatch (promise 6) and where there is none.
 	Record *Record
-	// RetryAfter is how long to wait before the next attempt with the same
-	// key; 0 when [Error.Retryable] is false.
+	// RetryAfter is the wait before the next attempt with the same key; 0 when
+	// [Error.Retryable] is false.
 	RetryAfter time.Duration
 	// Err wraps one of the sentinels of this package.
 	Err error
@@ -98,7 +98,7 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // Retryable reports whether the same request, sent again with the same key,
-// can succeed without anybody's help. That includes a transaction whose
+// can succeed without an operator. That includes a transaction whose
 // commit is uncertain, and an unknown outcome under a policy that reconciles: the
 // retry finds out.
 func (e *Error) Retryable() bool {
@@ -119,7 +119,7 @@ func (e *Error) Advice() string {
 			return row.text
 		}
 	}
-	return "Report this error; it is not one a caller can mend."
+	return "Report this error; a caller cannot fix it."
 }
 
 type advice struct {

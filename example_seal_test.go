@@ -9,8 +9,8 @@ import (
 	"github.com/semel-dev/semel/store/memstore"
 )
 
-// A guard with a key keeps outcomes encrypted. What is read from the store
-// itself, such as by a console, is revealed by a guard that has the key.
+// A guard with a key keeps outcomes encrypted, and reveals a record that was
+// read from the store itself, such as by a console.
 func ExampleGuard_Reveal() {
 	ctx := context.Background()
 	store := memstore.New(nil)

@@ -9,8 +9,8 @@ import (
 	"github.com/semel-dev/semel/store/memstore"
 )
 
-// A database in memory stands in for the one that holds the business rows;
-// pgstore.Do, mysqlstore.Do and sqlitetx.Do are DoTx on a real one.
+// A database in memory plays the one that holds the business rows; pgstore.Do,
+// mysqlstore.Do and sqlitetx.Do are DoTx on a real one.
 func ExampleDoTx() {
 	ctx := context.Background()
 	db := memdb.New(memstore.New(nil), nil)
@@ -41,7 +41,7 @@ func ExampleDoTx() {
 	// "ordered" <nil>, 1 row
 }
 
-// A door claims by itself, and ends the claim as its answer says.
+// A door claims for itself, and ends the claim as its answer says.
 func ExampleGuard_BeginTx() {
 	ctx := context.Background()
 	db := memdb.New(memstore.New(nil), nil)

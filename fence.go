@@ -11,7 +11,7 @@ import (
 // Fence is a number that grows with every claim, across all keys of a store,
 // and is never given twice: not after a takeover, a sweep or a restart. A
 // downstream system that remembers the highest fence it has seen can refuse a
-// holder that lost its claim; docs/fencing.md shows how. Zero is no fence.
+// holder that lost its claim; docs/fencing.md shows how. Zero means none.
 //
 // A Fence can be handed to database/sql and pgx as it is. Written as a decimal
 // number, it fits a BIGINT as long as [Fence.Int64] has no error, which holds
@@ -30,10 +30,10 @@ func FenceFrom(ctx context.Context) Fence {
 	return 0
 }
 
-// Int64 returns the fence as a BIGINT holds it. It is an error when there is
-// none (zero: the context was not that of a claim), so that a write without a
-// claim is not taken for the oldest holder's, and when the fence is greater
-// than a BIGINT, where it would become negative and compare as the smallest.
+// Int64 returns the fence as a BIGINT holds it. It returns an error for zero
+// (the context was not that of a claim), so that a write without a claim does
+// not pass for the oldest holder's, and for a fence beyond BIGINT, which would
+// turn negative and compare as the smallest.
 func (f Fence) Int64() (int64, error) {
 	switch {
 	case f == 0:
@@ -44,6 +44,6 @@ func (f Fence) Int64() (int64, error) {
 	return int64(f), nil
 }
 
-// Value makes a Fence an argument of database/sql: see [Fence.Int64], which has
-// its errors.
+// Value makes a Fence an argument of database/sql: see [Fence.Int64] for its
+// errors.
 func (f Fence) Value() (driver.Value, error) { return f.Int64() }

@@ -9,8 +9,8 @@ import (
 
 // Fingerprint is the SHA-256 digest of what was asked. The same key with
 // another fingerprint is a mismatch: it never executes and never sees the
-// recorded answer (promise 6). Two zero fingerprints are equal like any other
-// two, so a caller that gives none gets no mismatch check.
+// recorded answer (promise 6). Two zero fingerprints are equal, so a caller
+// that gives none gets no mismatch check.
 type Fingerprint [sha256.Size]byte
 
 // String returns the fingerprint in lower-case hexadecimal.
@@ -38,7 +38,7 @@ type Hasher struct {
 	buf    [hasherBytes]byte
 }
 
-// hasherBytes of parts are collected before they are hashed: most requests
+// hasherBytes bounds the parts that are collected before hashing: most requests
 // fit, and one call is faster than many.
 const hasherBytes = 512
 

@@ -20,7 +20,7 @@ func plainFingerprint(parts []string) semel.Fingerprint {
 }
 
 // TestHasher: whatever the lengths of the parts, and in whatever way they are
-// collected, a fingerprint is what its definition says.
+// collected, a fingerprint matches its definition.
 func TestHasher(t *testing.T) {
 	t.Parallel()
 	var h semel.Hasher // reused throughout

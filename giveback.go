@@ -29,7 +29,7 @@ func (c *core) giveBack(p ClaimParams) {
 
 func (c *core) undo(ctx context.Context, p ClaimParams) {
 	s := Settlement{State: StateReleased}
-	if p.TakeOver != 0 { // what was unknown before stays unknown
+	if p.TakeOver != 0 { // an unknown record stays unknown
 		s = Settlement{State: StateUnknown, Note: "taken over, then given back without running", Retention: p.Retention}
 	}
 	for pause := range waiting.Backoffs() {
@@ -50,15 +50,15 @@ func (c *core) undo(ctx context.Context, p ClaimParams) {
 	}
 }
 
-// yield gives a claim back under which nothing ran. The next one has another
+// yield gives back a claim under which nothing ran. The next claim has another
 // owner, so that undoing this one late does not end it.
 func (a *attempt) yield(rec *Record, p ClaimParams, to Settlement) {
 	a.guard.core.handBack(a.ctx, rec, p, to)
-	a.dismiss(p.TakeOver)
+	a.giveSeats(p.TakeOver)
 	a.owner = a.guard.core.newOwner()
 }
 
-// handBack settles a claim under which nothing ran, in the background where the
+// handBack settles a claim under which nothing ran, in the background if the
 // answer is lost.
 func (c *core) handBack(ctx context.Context, rec *Record, p ClaimParams, to Settlement) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.timeout)

@@ -21,24 +21,24 @@ const (
 	DefaultLiveClaimsPerScope = 16384
 )
 
-// Options are the settings of a [Guard]. A nil *Options is complete. A bound
-// that is negative is an error.
+// Options are the settings of a [Guard]. A nil *Options is complete. A negative
+// bound is an error.
 type Options struct {
 	// Policy applies to every Begin of this guard; see [Guard.With].
 	Policy Policy
-	// Secrets, when set, key the digests (HMAC-SHA-256), so that whoever reads
-	// the store cannot confirm a guessed key. The first names new records, and
-	// those of the others are still found: that is how a secret is replaced
-	// while requests arrive, in the steps of docs/operations.md. Each has at
-	// least 16 bytes, there are at most four, and an empty one stands for none.
-	// All guards of one store need the same. More than one costs a Lookup or
-	// two for every Begin, and refuses BeginTx; see [Guard.CheckTx].
+	// Secrets, when set, key the digests (HMAC-SHA-256), so that a reader of the
+	// store cannot confirm a guessed key. The first names new records, and records
+	// of the others are still found, so a secret can be replaced while requests
+	// arrive (docs/operations.md has the steps). Each has at least 16 bytes, there
+	// are at most four, and an empty one counts as none. All guards of one store
+	// need the same. More than one costs a Lookup or two for every Begin, and
+	// refuses BeginTx; see [Guard.CheckTx].
 	Secrets [][]byte
 	// OutcomeKeys, when set, keep outcomes encrypted in the store (AES-256-GCM),
-	// bound to their record. The first encrypts, all decrypt; outcomes that
-	// were recorded without a key are replayed still. A zero key in the first
-	// place encrypts nothing, while the others decrypt: for the time in which
-	// not every process has been given the first key. See [OutcomeKey].
+	// bound to their record. The first encrypts, all decrypt; outcomes recorded
+	// without a key are still replayed. A zero key in the first place encrypts
+	// nothing while the others decrypt, until every process has the new key. See
+	// [OutcomeKey].
 	OutcomeKeys []OutcomeKey
 	// HideKeys keeps scope and name out of the store. Operators then find a
 	// record by its digest only.
@@ -50,28 +50,25 @@ type Options struct {
 	// LiveClaims bounds the claims held at a time; one more gets
 	// ErrUnavailable with ErrBusy. Default 65536.
 	LiveClaims int
-	// LiveClaimsPerScope bounds those of one scope, so that no caller takes the
-	// room of all; one more gets ErrQuota. Default 16384.
+	// LiveClaimsPerScope bounds those of one scope, so that no caller uses up the room of all; one more gets
+	// ErrQuota. Default 16384.
 	LiveClaimsPerScope int
-	// RecordsPerScope bounds the records that this guard claims for one scope
-	// within one [Policy.Retention], not counting those that are released or
-	// taken over; an intent that would be one more gets ErrQuota. Where [Guard.With] gives one scope several
-	// retentions, the longest counts. So a scope has at most as many records in
-	// the store, times the number of processes that share it; a process that
-	// starts again counts anew. Zero for no bound.
+	// RecordsPerScope bounds the records that this guard claims for one scope within one [Policy.Retention],
+	// not counting those that are released or taken over; an intent beyond it gets ErrQuota. Where [Guard.With]
+	// gives one scope several retentions, the longest counts. The store then holds at most that many records of
+	// a scope for each process that shares it; a process that restarts counts from zero. Zero for no bound.
 	RecordsPerScope int
-	// StoreQueue bounds the attempts that wait at a time for the store to answer
-	// their claim; one more gets ErrUnavailable at once, so that a store that is
-	// slower than its callers is not asked for what nobody waits for any more.
+	// StoreQueue bounds the attempts that wait at a time for the store to answer their claim; one more gets
+	// ErrUnavailable at once, so that a store slower than its callers does not work for callers that gave up.
 	// Default 4096.
 	StoreQueue int
 	// StoreTimeout bounds the time a verb of the store may take, retries
 	// included. Default 5 s.
 	StoreTimeout time.Duration
-	// SweepEvery is how often expired records are swept in the background,
-	// where the store can. Default 10 s; negative for never.
+	// SweepEvery is the interval at which expired records are swept in the
+	// background, where the store can. Default 10 s; negative for never.
 	SweepEvery time.Duration
-	// Trace, when set, is told what happens.
+	// Trace, when set, observes what happens.
 	Trace *Trace
 }
 
@@ -83,14 +80,14 @@ type Guard struct {
 	policy Policy
 }
 
-// core is what all views of a guard share.
+// core is shared by all views of a guard.
 type core struct {
 	store    Store
-	notifier Notifier // nil when the store is none
+	notifier Notifier // nil when the store is not one
 	recaller Recaller // the same
 	digester digester
 	older    []*digester // of the secrets that are being replaced; usually none
-	sealer   *sealer     // nil when outcomes are kept as they are
+	sealer   *sealer     // nil when outcomes are not encrypted
 	hideKeys bool
 	trace    Trace
 	waiters  *waiting.Rooms
@@ -98,14 +95,14 @@ type core struct {
 	maxLive  int64
 	maxQueue int64
 
-	born        time.Time // quotas count time from then
+	born        time.Time // quotas count time from here
 	liveQuota   *quota.Live
 	recordQuota *quota.Records // nil for none
 
 	ownerPrefix uint64
 	ownerCount  atomic.Uint64
 	live        atomic.Int64  // claims held, detached work included
-	detached    atomic.Int64  // of which the work goes on after the settlement
+	detached    atomic.Int64  // those of them whose work goes on after the settlement
 	queue       atomic.Int64  // claims that wait for the store's answer
 	giveBacks   chan struct{} // seats of the goroutines that undo lost claims
 
@@ -179,7 +176,7 @@ func New(store Store, opts *Options) (*Guard, error) {
 	return &Guard{core: c, policy: policy}, nil
 }
 
-// check refuses bounds that cannot be meant, and secrets that cannot be used.
+// check refuses negative bounds and unusable secrets.
 func (o *Options) check() error {
 	err := checkBounds("new guard", []bound{
 		{"WaitersPerKey", int64(o.WaitersPerKey)},
@@ -197,7 +194,7 @@ func (o *Options) check() error {
 	return checkSecrets(o.Secrets)
 }
 
-// bound is an option by its name.
+// bound is an option with its name.
 type bound struct {
 	name  string
 	value int64
@@ -228,27 +225,27 @@ func (g *Guard) Policy() Policy { return g.policy }
 // Store returns the store that was given to [New].
 func (g *Guard) Store() Store { return g.core.store }
 
-// Digest returns the identity under which the store knows the key: where
-// secrets are being replaced, that of a new record.
+// Digest returns the identity under which the store knows the key; while
+// secrets are replaced, that of a new record.
 func (g *Guard) Digest(k Key) Digest { return g.core.digester.digest(k) }
 
 // LiveClaims returns the number of claims this guard holds now. One whose work
 // is detached counts until the work has ended.
 func (g *Guard) LiveClaims() int { return int(g.core.live.Load()) }
 
-// Detached returns the number of claims whose work goes on after it was
-// recorded, or may: see [Claim.Detach].
+// Detached returns the number of claims whose work goes on, or may go on, after
+// they were settled: see [Claim.Detach].
 func (g *Guard) Detached() int { return int(g.core.detached.Load()) }
 
 // Waiting returns the number of attempts that wait for a running twin now.
 func (g *Guard) Waiting() int { return g.core.waiters.Count() }
 
-// Shutdown stops the guard in order: new intents and waiters get [ErrClosed]
-// at once, and detached work that is abandoned is cut off; then it waits until
+// Shutdown stops the guard in order: new intents and waiters get [ErrClosed] at
+// once, and detached work that is abandoned is cut off; then it waits until
 // every claim is settled or ctx ends, then it stops. Claims still open when ctx
 // ends are lost and lapse into unknown. Detached work that is not abandoned goes
-// on. The error is ctx's, when it ended first. A call of the store that ignores
-// its context is waited for within [Options.StoreTimeout].
+// on. The error is ctx's, when it ended first. Shutdown waits at most
+// [Options.StoreTimeout] for a call of the store that ignores its context.
 func (g *Guard) Shutdown(ctx context.Context) error {
 	c := g.core
 	if !c.closed.Swap(true) {

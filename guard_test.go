@@ -174,7 +174,7 @@ func TestBeginWaitsForARunningTwin(t *testing.T) {
 	}
 }
 
-// A twin in another process wakes nobody here: the waiter finds out by asking.
+// A twin in another process wakes no waiter here: the waiter polls.
 func TestBeginWaitsForATwinElsewhere(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -51,7 +51,7 @@ func (c *Claim) renewUntil(trusted time.Time) (began time.Time, err error) {
 	ctx, cancel := context.WithDeadlineCause(c.guard.core.life, trusted,
 		fmt.Errorf("%w: the lease could not be renewed in time", ErrLost))
 	defer cancel()
-	stop := context.AfterFunc(ctx, func() { // also when the store ignores ctx
+	stop := context.AfterFunc(ctx, func() { // even when the store ignores ctx
 		if errors.Is(context.Cause(ctx), ErrLost) {
 			c.lose(context.Cause(ctx))
 		}
@@ -73,8 +73,8 @@ func (c *Claim) renewUntil(trusted time.Time) (began time.Time, err error) {
 	return began, err
 }
 
-// lose tells the work that it must stop: its right may be somebody else's by
-// now. The claim can still be settled; the store decides by the fence.
+// lose stops the work, because another attempt may hold the claim by now. The
+// claim can still be settled; the store decides by the fence.
 func (c *Claim) lose(err error) {
 	c.mu.Lock()
 	open := c.phase == phaseOpen && c.ctx.Err() == nil

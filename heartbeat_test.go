@@ -12,7 +12,7 @@ import (
 	"github.com/semel-dev/semel/store/memstore"
 )
 
-// awaitEnd waits until the work is told that it must stop.
+// awaitEnd waits until the context of the work ends.
 func awaitEnd(t *testing.T, claim *semel.Claim) {
 	t.Helper()
 	select {
@@ -149,7 +149,7 @@ func (s *skewed) Renew(ctx context.Context, d semel.Digest, f semel.Fence, lease
 
 // Promise 9: where the host's clock runs a tenth slower or faster than the
 // store's, a claim that is renewed is never lost, and one that is not ends
-// before the store lets somebody else take over.
+// before the store lets another attempt take over.
 func TestClocksThatRunAtOtherSpeeds(t *testing.T) {
 	t.Parallel()
 	for _, tenths := range []int64{9, 10, 11} {
@@ -220,7 +220,7 @@ func TestClaimWonByALateCopy(t *testing.T) {
 		<-claim.Context().Done()
 		rec, err := store.Lookup(t.Context(), claim.Digest())
 		if err != nil || rec.Lapsed() {
-			t.Errorf("promise 9: the work was told to stop %v after the lease had lapsed (error %v)", rec.ReadAt.Sub(rec.LeaseUntil), err)
+			t.Errorf("promise 9: the work's context ended %v after the lease had lapsed (error %v)", rec.ReadAt.Sub(rec.LeaseUntil), err)
 		}
 		if store.calls != 2 || rec.Attempt != 1 {
 			t.Errorf("%d claims made attempt %d, want 2 and 1: the copy was not met", store.calls, rec.Attempt)

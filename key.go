@@ -19,14 +19,14 @@ const (
 	maxWireBytes = 4 * MaxKeyBytes
 )
 
-// ScopeGlobal is the scope of keys that belong to nobody in particular. It is
-// an explicit choice: an empty scope is refused, because a forgotten scope
-// would let one caller's key answer another caller's request (promise 5).
+// ScopeGlobal is the scope of keys that all callers share. It is an explicit
+// choice: an empty scope is refused, because a forgotten scope would let one
+// caller's key answer another caller's request (promise 5).
 const ScopeGlobal = "global"
 
-// Key names an intent: one wish of one caller to do something once. Whoever
-// has the wish mints Name before the first attempt; every attempt carries it.
-// Two keys with different scopes never see each other.
+// Key names an intent: one wish of one caller to do something once. The caller
+// mints Name before the first attempt; every attempt carries it. Two keys with
+// different scopes never see each other.
 //
 // The zero Key is invalid. Keys from the wire come in through [ParseKey];
 // a Key built in code is checked by [Guard.Begin] with [Key.Validate].
@@ -62,8 +62,8 @@ func (k Key) Validate() error {
 // ParseKey reads one value of an Idempotency-Key header or of a field like it.
 // A value in double quotes is a String of RFC 8941 section 3.3.3 (as
 // draft-ietf-httpapi-idempotency-key-header-07 asks), and its parameters are
-// ignored; any other value is taken as it stands, because most callers send
-// it raw. "abc" and abc are the same key.
+// ignored; any other value is taken literally, because most callers send it
+// raw. "abc" and abc are the same key.
 //
 // Only the bytes 0x20 to 0x7E are allowed. A raw value with a comma or a
 // double quote inside is refused: it may be two header lines that a proxy

@@ -64,7 +64,7 @@ func sameQuoted(t *testing.T, key semel.Key) {
 	t.Helper()
 	quoted, err := httpsfv.Marshal(httpsfv.NewItem(key.Name))
 	if err != nil {
-		t.Fatalf("%q was read, but is no String: %v", key.Name, err)
+		t.Fatalf("%q was read, but is not a String: %v", key.Name, err)
 	}
 	again, err := semel.ParseStrictKey(key.Scope, quoted)
 	if err != nil || again != key {

@@ -11,9 +11,9 @@ import (
 )
 
 // Lookup returns what the store remembers of the intent; [ErrNotFound] for
-// nothing. It is for status pages and operators: it decides nothing. An
-// outcome that cannot be read is left out; the error then wraps
-// [ErrUnreadable], and the rest of the record is returned all the same.
+// nothing. It is for status pages and operators: it decides nothing. An outcome
+// that cannot be read is left out; the error then wraps [ErrUnreadable], and
+// the rest of the record is still returned.
 func (g *Guard) Lookup(ctx context.Context, k Key) (Record, error) {
 	if err := k.Validate(); err != nil {
 		return Record{}, err
@@ -30,12 +30,12 @@ func (g *Guard) Lookup(ctx context.Context, k Key) (Record, error) {
 
 // find is the store's Lookup under every secret, within the time for the store.
 func (c *core) find(ctx context.Context, k Key) (Record, error) {
-	return c.standing(ctx, c.digests(k))
+	return c.foremost(ctx, c.digests(k))
 }
 
-// standing returns the record of an intent that counts among those under the
+// foremost returns the record that counts for an intent among those under the
 // digests, or [ErrNotFound].
-func (c *core) standing(ctx context.Context, ds []Digest) (Record, error) {
+func (c *core) foremost(ctx context.Context, ds []Digest) (Record, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	best, err := Record{}, ErrNotFound
@@ -52,8 +52,8 @@ func (c *core) standing(ctx context.Context, ds []Digest) (Record, error) {
 	return best, err
 }
 
-// outranks orders the records of one intent, in the same way for every process:
-// an answer, a tombstone, a running claim, what is unknown; then by digest.
+// outranks orders the records of one intent the same way in every process:
+// completed, cancelled, claimed, unknown; then by digest.
 func outranks(a, b *Record) bool {
 	if x, y := rank(a), rank(b); x != y {
 		return x < y
@@ -73,7 +73,7 @@ func rank(r *Record) int {
 	return 3
 }
 
-// lookup asks the store what there is.
+// lookup asks the store for the record.
 func (a *attempt) lookup() (Record, error) {
 	ctx := waiting.Within(a.ctx, time.Now().Add(a.guard.core.timeout))
 	defer ctx.End()

@@ -11,7 +11,7 @@ import (
 	"github.com/semel-dev/semel"
 )
 
-// notifying is a store that tells of settlements, as one with LISTEN or a
+// notifying is a store that announces settlements, as one with LISTEN or a
 // subscription does.
 type notifying struct {
 	*hooked
@@ -155,8 +155,8 @@ func TestNotifierThatFails(t *testing.T) {
 	})
 }
 
-// Nobody asks any more once the patience of those who wait, their context or
-// the guard has ended.
+// Polling ends once the patience of the waiters, their context or the guard has
+// ended.
 func TestNotifierIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(cancel context.CancelFunc, g *semel.Guard){

@@ -110,7 +110,8 @@ func TestCancel(t *testing.T) {
 	mustReplay(t, g, testKey("b"), "one")
 }
 
-// Whoever arrives while an operator cancels is told so, not of a mismatch.
+// An attempt that arrives while an operator cancels gets ErrInFlight or
+// ErrCancelled, not a mismatch.
 func TestCancelWhileItArrives(t *testing.T) {
 	t.Parallel()
 	store := newHooked()
@@ -129,7 +130,7 @@ func TestCancelWhileItArrives(t *testing.T) {
 		_, err := operate(g).Cancel(t.Context(), alice, testKey("a"), 0, "not wanted")
 		cancelled <- err
 	}()
-	<-reached // the claim is there, and nobody has asked for it
+	<-reached // the claim is there, and no attempt asked for it
 	refused := make(chan error, 1)
 	go func() {
 		_, _, err := g.Begin(t.Context(), testKey("a"), testFingerprint())

@@ -11,13 +11,13 @@ import (
 	"github.com/semel-dev/semel/store/memstore"
 )
 
-// combination is one way to set what a guard can do beside its policy.
+// combination is one choice of a guard's options.
 type combination struct {
 	sealed, hidden, bounded, lossy bool
 	secrets                        int
 }
 
-// combinations are all of them.
+// combinations returns all of them.
 func combinations() []combination {
 	var all []combination
 	for secrets := range 3 {
@@ -40,9 +40,8 @@ func (c combination) options(policy semel.Policy) *semel.Options {
 	return opts
 }
 
-// TestEveryCombinationOfOptions walks every way that an intent can go under
-// every combination of what a guard can do beside: none disturbs another, and
-// no seat of a quota is lost on the way.
+// TestEveryCombinationOfOptions walks every path of an intent under every
+// combination of options: none disturbs another, and no seat of a quota leaks.
 func TestEveryCombinationOfOptions(t *testing.T) {
 	t.Parallel()
 	for _, c := range combinations() {

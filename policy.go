@@ -27,8 +27,7 @@ type Mode uint8
 const (
 	// Idempotent gives a duplicate the first answer.
 	Idempotent Mode = iota
-	// Dedup only stops a duplicate and says so with [ErrDuplicate]; no answer
-	// is kept.
+	// Dedup stops a duplicate with [ErrDuplicate]; no answer is kept.
 	Dedup
 )
 
@@ -37,7 +36,7 @@ const (
 type OnUnknown uint8
 
 const (
-	// Refuse answers [ErrUnknown] until somebody resolves the record.
+	// Refuse answers [ErrUnknown] until an operator resolves the record.
 	Refuse OnUnknown = iota
 	// Rerun executes again. Right only where executing twice does no harm, or
 	// where the effect refuses a stale fence.
@@ -51,22 +50,22 @@ const (
 type Disposition uint8
 
 const (
-	// ReleaseOnError says that an error means that nothing happened; a retry runs.
+	// ReleaseOnError takes an error to mean that nothing happened; a retry runs.
 	ReleaseOnError Disposition = iota
-	// UnknownOnError says that an error means that it may have happened.
+	// UnknownOnError takes an error to mean that it may have happened.
 	UnknownOnError
 )
 
-// Verdict is what a [ReconcileFunc] found.
+// Verdict is the finding of a [ReconcileFunc].
 type Verdict uint8
 
 const (
-	// StillUnknown says that it could not be found out; the record stays unknown.
+	// StillUnknown: it could not be found out; the record stays unknown.
 	StillUnknown Verdict = iota
-	// Happened says that the effect is there; the record becomes completed.
+	// Happened: the effect exists; the record becomes completed.
 	Happened
-	// NotHappened says that the effect is not there and cannot arrive any more; the
-	// intent is executed now.
+	// NotHappened: the effect does not exist and can no longer arrive; the intent is
+	// executed now.
 	NotHappened
 )
 
@@ -76,44 +75,44 @@ type Reconciliation struct {
 	Outcome []byte // of Happened: the answer to replay, in the door's envelope; for [Do] made by [OutcomeOf]
 	Kept    bool   // of Happened: Outcome is the whole answer
 	Note    string // for operators
-	// Again, of StillUnknown, is when asking again can find out more; it becomes
-	// [Error.RetryAfter]. 0 for a few seconds.
+	// Again, with StillUnknown, is the wait until asking again can find out more;
+	// it becomes [Error.RetryAfter]. 0 for a few seconds.
 	Again time.Duration
 }
 
 // ReconcileFunc finds out whether an intent with an unknown outcome happened.
-// It runs under a claim of its own, so no two run for one intent at a time,
-// within [Policy.ReconcileTimeout]; rec is the record as it was before that
-// claim. ctx carries the values of the attempt that asked. An error counts as
-// [StillUnknown] and is noted in the record.
+// It runs under a claim of its own, so at most one runs for an intent at a
+// time, within [Policy.ReconcileTimeout]; rec is the record as it was before
+// that claim. ctx carries the values of the attempt that asked. An error counts
+// as [StillUnknown] and is noted in the record.
 //
-// The question is about rec; what ctx and the caller's arguments say is the
-// repetition's. The two agree in the key and in what the fingerprint counts, and in
-// nothing else: look up what is in rec, such as its Name, or what the fingerprint
-// counts. A function that asks by something else may find another effect absent,
-// and so have this one executed twice. The same holds for credentials: an answer
-// "not found" to a caller that may not see it is not [NotHappened].
+// The question is about rec; ctx and the caller's arguments belong to the
+// repetition. The two are sure to agree only in the key and in what the fingerprint
+// covers: look up what is in rec, such as its Name, or what the fingerprint covers.
+// A function that asks for anything else may look for another effect, not find it,
+// and so have this one executed twice. Credentials are an example: "not found",
+// said to a caller that may not see the effect, is not [NotHappened].
 type ReconcileFunc func(ctx context.Context, rec Record) (Reconciliation, error)
 
-// Policy says how a kind of intent is treated. The zero Policy is complete:
+// Policy sets how a kind of intent is treated. The zero Policy is complete:
 // every zero field means its default.
 type Policy struct {
 	// Mode is Idempotent unless set.
 	Mode Mode
-	// Lease is how long a claim is held unless renewed; it is renewed every
-	// third of it. Default 30 s, at least 30 ms.
+	// Lease limits a claim that is not renewed; the heartbeat renews it every
+	// third of the lease. Default 30 s, at least 30 ms.
 	Lease time.Duration
 	// MaxRun bounds the work: after it the claim's context is cancelled and the
-	// lease no longer renewed. Default 15 min.
+	// lease is no longer renewed. Default 15 min.
 	MaxRun time.Duration
-	// Wait is how long a duplicate waits for a running twin before it gets
+	// Wait limits how long a duplicate waits for a running twin before it gets
 	// ErrInFlight. Default 5 s; NoWait for none.
 	Wait time.Duration
-	// Retention is how long a completed or cancelled record is remembered.
-	// Default 24 h.
+	// Retention is the time for which a completed or cancelled record is
+	// remembered. Default 24 h.
 	Retention time.Duration
-	// UnknownRetention is how long an unknown record is remembered, and a
-	// lapsed one after its lease: until then an operator can resolve it, and
+	// UnknownRetention is the time for which an unknown record is remembered, and
+	// a lapsed one after its lease: until then an operator can resolve it, and
 	// nothing runs again. Default Retention, but at least 24 h.
 	UnknownRetention time.Duration
 	// MaxOutcomeBytes is the largest outcome kept. A larger one is settled as
@@ -130,9 +129,8 @@ type Policy struct {
 	ReconcileTimeout time.Duration
 }
 
-// PaymentPolicy is a preset for effects that must never be repeated on a
-// guess: 72 hours of retention for callers that retry over a weekend, errors count as unknown, and what is unknown
-// is refused.
+// PaymentPolicy is a preset for effects that must never be repeated on a guess: 72 hours of retention for callers
+// that retry over a weekend; errors count as unknown, and unknown intents are refused.
 func PaymentPolicy() Policy {
 	return Policy{Retention: 72 * time.Hour, OnError: UnknownOnError}
 }

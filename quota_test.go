@@ -96,8 +96,8 @@ func TestRecordsPerScope(t *testing.T) {
 	})
 }
 
-// TestRecordQuotaCountsWhatStays: what is released, or was somebody else's, is
-// not counted, and the window slides.
+// TestRecordQuotaCountsWhatStays: released records and records of others do not
+// count, and the window slides.
 func TestRecordQuotaCountsWhatStays(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -178,8 +178,8 @@ func TestRecordsOfSeveralRetentions(t *testing.T) {
 	})
 }
 
-// TestRecordQuotaCountsARecordOnce: finding out what became of a record makes no
-// other record, and works where the scope has had its share.
+// TestRecordQuotaCountsARecordOnce: resolving an unknown record makes no other
+// record, and works where the scope has had its share.
 func TestRecordQuotaCountsARecordOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -32,8 +32,8 @@ func (a *attempt) reconcile(before Record, s step) (*Record, error) {
 }
 
 // Reconcile asks the policy's function, within [Policy.ReconcileTimeout], whether
-// the intent happened under the claim before this one, of which before is the
-// record. A panic in it counts as an error. It settles nothing.
+// the intent happened under the claim before this one, whose record is before. A
+// panic in it counts as an error. It settles nothing.
 func (c *Claim) Reconcile(before Record) (found Reconciliation, err error) {
 	p := &c.guard.policy
 	began := time.Now()
@@ -50,7 +50,7 @@ func (c *Claim) Reconcile(before Record) (found Reconciliation, err error) {
 	return p.Reconcile(ctx, before)
 }
 
-// adopt records what the reconciliation found as the outcome, and replays it.
+// adopt records the outcome that the reconciliation found, and replays it.
 func (a *attempt) adopt(claim *Claim, found Reconciliation) (*Record, error) {
 	a.seat()
 	if err := claim.adopt(found); err != nil {
@@ -67,7 +67,7 @@ func (a *attempt) adopt(claim *Claim, found Reconciliation) (*Record, error) {
 	return &rec, nil
 }
 
-// adopt settles the claim with what the reconciliation found.
+// adopt settles the claim as the reconciliation found.
 func (c *Claim) adopt(found Reconciliation) error {
 	if found.Kept {
 		return c.Complete(found.Outcome, nil)

@@ -6,23 +6,23 @@ import (
 	"github.com/semel-dev/semel/internal/transition"
 )
 
-// State is where an intent stands. The machine is drawn in the package
-// documentation.
+// State is the state of an intent. The package documentation draws the state
+// machine.
 type State uint8
 
 // The states of an intent.
 const (
 	// StateAbsent is the zero State: the store remembers nothing.
 	StateAbsent State = iota
-	// StateClaimed: somebody holds the claim, or held it until the lease ran
-	// out without an answer (see [Record.Lapsed]).
+	// StateClaimed: an attempt holds the claim, or held it until the lease ran out
+	// without an answer (see [Record.Lapsed]).
 	StateClaimed
 	// StateCompleted: it happened and the outcome is recorded.
 	StateCompleted
 	// StateReleased: nothing happened. It is a settlement only; a store keeps
 	// no such record.
 	StateReleased
-	// StateUnknown: nobody can tell whether it happened.
+	// StateUnknown: it may or may not have happened.
 	StateUnknown
 	// StateCancelled: it must not happen; a tombstone that stops a late original.
 	StateCancelled
@@ -49,10 +49,10 @@ func (s State) String() string {
 
 // Owner is a random token that a [Guard] mints for one attempt to claim. It
 // makes [Store.Claim] safe to repeat when its reply was lost. The zero Owner
-// is no owner.
+// means none.
 type Owner [16]byte
 
-// Record is what the store remembers of an intent. All times are the store's
+// Record holds what the store remembers of an intent. All times are the store's
 // clock (promise 9), in UTC, to the millisecond; ReadAt is that clock when the
 // record was read, so differences to it are meaningful on any host.
 type Record struct {
@@ -76,14 +76,14 @@ type Record struct {
 	// Note is a short reason for people, such as why the outcome is unknown.
 	Note string
 
-	ClaimedAt  time.Time // when the present fence was given
+	ClaimedAt  time.Time // when the present fence was assigned
 	SettledAt  time.Time // zero while claimed
 	LeaseUntil time.Time // when the claim lapses unless renewed
 	ExpiresAt  time.Time // when the record is forgotten
 	ReadAt     time.Time // the store's clock when this record was read
 
-	// Waited is how long [Guard.Begin] or [Guard.BeginTx], which returned this
-	// record, waited for the attempt that was running. Stores leave it zero.
+	// Waited is the time for which the [Guard.Begin] or [Guard.BeginTx] that
+	// returned this record waited for a running twin. Stores leave it zero.
 	Waited time.Duration
 }
 
@@ -93,7 +93,7 @@ func (r *Record) Lapsed() bool {
 	return r.State == StateClaimed && transition.Reached(r.ReadAt.UnixMilli(), r.LeaseUntil.UnixMilli())
 }
 
-// LeaseLeft is how long the claim was still held when it was read; 0 for a
+// LeaseLeft returns the rest of the claim's lease when it was read; 0 for a
 // lapsed claim and for every other state.
 func (r *Record) LeaseLeft() time.Duration {
 	if r.State != StateClaimed {
@@ -102,7 +102,7 @@ func (r *Record) LeaseLeft() time.Duration {
 	return max(0, r.LeaseUntil.Sub(r.ReadAt))
 }
 
-// RetentionLeft is how long the record would still be remembered when it was read.
+// RetentionLeft returns the rest of the record's retention when it was read.
 func (r *Record) RetentionLeft() time.Duration {
 	return max(0, r.ExpiresAt.Sub(r.ReadAt))
 }

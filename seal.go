@@ -12,16 +12,16 @@ import (
 	"regexp"
 )
 
-// maxOutcomeKeys bounds how many keys a guard tries to know.
+// maxOutcomeKeys bounds the keys of one guard.
 const maxOutcomeKeys = 64
 
 // A sealed outcome, as stores keep it:
 //
 //	mark (6 bytes) · kind (1) · length of the key's id (1) · id · nonce (12) · ciphertext · tag (16)
 //
-// The mark's first byte is in no JSON and no text, and begins no envelope of a
-// door. Should an outcome begin with the whole mark nevertheless, a guard puts
-// the mark and kindPlain before it: what begins with the mark is always ours.
+// The mark's first byte is in no JSON and no text, and begins no envelope of a door. A guard puts
+// the mark and kindPlain before an outcome that begins with the whole mark nevertheless, so that
+// whatever begins with the mark is ours.
 const (
 	sealMark   = "\xffSEMEL"
 	kindPlain  = 0
@@ -42,7 +42,7 @@ var outcomeKeyID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$`)
 //
 // It prints as its ID, whatever the verb.
 type OutcomeKey struct {
-	// ID names the key in the store and in messages, and is no secret: 1 to 32
+	// ID names the key in the store and in messages, and is public: 1 to 32
 	// letters, digits, ".", "_" and "-". Never give one ID to two keys.
 	ID string
 	// Key is secret: 32 bytes of crypto/rand.
@@ -76,14 +76,14 @@ type sealer struct {
 func newSealer(keys []OutcomeKey) (*sealer, error) {
 	switch {
 	case len(keys) == 0:
-		return nil, nil //nolint:nilnil // a nil sealer is one that keeps outcomes as they are.
+		return nil, nil //nolint:nilnil // a nil sealer does not encrypt.
 	case len(keys) > maxOutcomeKeys:
 		return nil, fmt.Errorf("semel: %d outcome keys are given, at most %d are used (drop those whose retention has passed)", len(keys), maxOutcomeKeys)
 	}
 	s := &sealer{keys: append([]OutcomeKey(nil), keys...)}
 	for i := range s.keys {
 		if i == 0 && len(keys) > 1 && s.keys[i] == (OutcomeKey{}) {
-			continue // keep outcomes as they are, decrypt with the others
+			continue // do not encrypt, decrypt with the others
 		}
 		if err := s.keys[i].Validate(); err != nil {
 			return nil, err
@@ -174,8 +174,8 @@ func (k *OutcomeKey) cipherOf(d Digest) (cipher.AEAD, error) {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-// sealedWhat is what a ciphertext is bound to beside its intent: the head, which
-// names the key, and whether it is the whole answer.
+// sealedWhat returns the additional data of a ciphertext: the intent's digest,
+// the head, which names the key, and whether it is the whole answer.
 func sealedWhat(head []byte, d Digest, kept bool) []byte {
 	flag := byte(0)
 	if kept {
@@ -208,15 +208,15 @@ func (k *OutcomeKey) open(d Digest, kept bool, stored []byte) ([]byte, error) {
 	return plain, nil
 }
 
-// Seals reports whether the guard keeps outcomes encrypted. What a database
-// records by itself then needs another way.
+// Seals reports whether the guard keeps outcomes encrypted. The database then
+// cannot make an outcome itself; see [Recorder].
 func (g *Guard) Seals() bool { return g.core.sealer.seals() }
 
 // Reveal decrypts the outcome of a record that was read from the store and not
 // from the guard, such as by [Lister]; every record that a guard returns is
-// revealed already. The error wraps [ErrUnreadable], and the outcome is nil then:
-// the key is missing, or the bytes were tampered with. Outcomes that are not
-// encrypted stay as they are.
+// revealed already. An error wraps [ErrUnreadable], and the outcome is then nil:
+// the key is missing, or the bytes were tampered with. Plain outcomes stay as
+// they are.
 func (g *Guard) Reveal(rec *Record) error { return g.core.reveal(rec) }
 
 func (c *core) reveal(rec *Record) error {
@@ -225,8 +225,8 @@ func (c *core) reveal(rec *Record) error {
 	return err
 }
 
-// reveal makes the outcomes readable that an attempt hands out. What cannot be
-// read was executed nevertheless, and is not executed again (promise 3).
+// reveal decrypts the outcomes that an attempt returns. An intent whose outcome
+// cannot be read was still executed, and is not executed again (promise 3).
 func (a *attempt) reveal(rec *Record, err error) (*Record, error) {
 	if rec != nil {
 		if unreadable := a.guard.core.reveal(rec); unreadable != nil {
@@ -235,7 +235,7 @@ func (a *attempt) reveal(rec *Record, err error) (*Record, error) {
 		}
 		return rec, err
 	}
-	e, ok := err.(*Error) //nolint:errorlint // as fail made it.
+	e, ok := err.(*Error) //nolint:errorlint // fail made it.
 	if !ok || e.Record == nil || len(e.Record.Outcome) == 0 {
 		return nil, err
 	}

@@ -57,8 +57,8 @@ func sealed(t *testing.T, store semel.Store, k semel.Key, id string) semel.Recor
 	return rec
 }
 
-// Whatever way an outcome takes to the store, the store cannot read it, and
-// whoever asks the guard can.
+// However an outcome reaches the store, the store cannot read it, and callers
+// of the guard can.
 func TestOutcomesAreEncrypted(t *testing.T) {
 	t.Parallel()
 	resolve := func(s semel.Settlement) func(*testing.T, *semel.Guard, *memdb.DB) {
@@ -203,8 +203,8 @@ func TestOutcomeKeyRotation(t *testing.T) {
 	}
 }
 
-// Promise 3: what cannot be read was executed all the same. It is neither
-// replayed nor executed, and operators are told.
+// Promise 3: an intent whose outcome cannot be read was executed. It is neither
+// replayed nor executed again, and operators learn of it.
 func TestSealedOutcomeWithoutItsKey(t *testing.T) {
 	t.Parallel()
 	for name, ids := range map[string][]string{"no key": {}, "another key": {"k2"}} {
@@ -254,7 +254,7 @@ func TestSealedOutcomeWithoutItsKey(t *testing.T) {
 	}
 }
 
-// doctored is a store whose rows somebody changes.
+// doctored is a store whose rows an attacker changes.
 type doctored struct {
 	*memstore.Store
 	change func(*semel.Record)
@@ -343,7 +343,8 @@ func TestSealedOnceForASettlement(t *testing.T) {
 	mustReplay(t, g, testKey("a"), secretAnswer)
 }
 
-// What looks like a sealed outcome is told apart from one, with keys and without.
+// A guard distinguishes a plain outcome that looks sealed from a sealed one, with
+// keys and without.
 func TestOutcomeThatLooksSealed(t *testing.T) {
 	t.Parallel()
 	store := memstore.New(nil)

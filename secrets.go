@@ -15,9 +15,9 @@ import (
 const (
 	minSecretBytes = 16
 	maxSecrets     = 4
-	// yieldRounds bounds how often one attempt gives its claim back to one
-	// under another secret, which may be doing the same; yieldPause is the
-	// longest first pause, and doubles.
+	// yieldRounds bounds how often one attempt yields its claim to one under
+	// another secret, which may be doing the same; yieldPause is the longest first
+	// pause, and doubles.
 	yieldRounds = 8
 	yieldPause  = 2 * time.Millisecond
 )
@@ -26,17 +26,17 @@ const (
 // processes disagree about which of them names a new record. So that only one
 // claim of the intent executes, each claims and then checks:
 //
-//	look under the other digests: a record there is the intent's, work with it
+//	look under the other digests: a record there belongs to the intent, work with it
 //	claim under the first digest
 //	look under the other digests again: a record there means yield and begin anew
 //
-// Of two that claim at once under different digests, the later claim stands
+// Of two that claim at once under different digests, the later claim exists
 // before its second look, which therefore sees the earlier one, or its
 // settlement: every verb of a store is one atomic step. Both may yield; both
 // never execute. Nothing runs before the second look, so yielding releases.
 
-// errTxSecrets refuses transaction mode: nobody sees a claim inside of a
-// transaction that has not committed, so a second look proves nothing.
+// errTxSecrets refuses transaction mode: a claim inside an uncommitted
+// transaction is invisible, so a second look proves nothing.
 var errTxSecrets = errors.New("semel: transaction mode works with one secret only (Options.Secrets has more: replace secrets in services that use Begin, or while nothing is sent)")
 
 // CheckTx returns why [Guard.BeginTx] refuses every intent under the options of
@@ -86,7 +86,8 @@ func (c *core) setSecrets(secrets [][]byte) {
 	}
 }
 
-// digests returns what the intent may be known by, a new record's first.
+// digests returns the digests under which the intent may have a record, a new
+// record's first.
 func (c *core) digests(k Key) []Digest {
 	ds := make([]Digest, 0, 1+len(c.older))
 	ds = append(ds, c.digester.digest(k))
@@ -109,9 +110,9 @@ func (a *attempt) claimRotating(began time.Time) step {
 	core := a.guard.core
 	ds := core.digests(a.key)
 	for round := range yieldRounds {
-		rec, err := core.standing(a.ctx, ds[1:])
+		rec, err := core.foremost(a.ctx, ds[1:])
 		if err == nil {
-			rec, err = core.standing(a.ctx, ds)
+			rec, err = core.foremost(a.ctx, ds)
 		}
 		switch {
 		case err == nil:
@@ -124,7 +125,7 @@ func (a *attempt) claimRotating(began time.Time) step {
 		if s.err != nil || !s.won {
 			return s
 		}
-		other, err := core.standing(a.ctx, ds[1:])
+		other, err := core.foremost(a.ctx, ds[1:])
 		if errors.Is(err, ErrNotFound) {
 			return s
 		}
@@ -143,5 +144,5 @@ func (a *attempt) claimRotating(began time.Time) step {
 
 // jitter is the pause after a round in which both sides may have yielded.
 func jitter(round int) time.Duration {
-	return time.Duration(rand.Int64N(int64(yieldPause << round))) //nolint:gosec // it only has to differ from the twin's.
+	return time.Duration(rand.Int64N(int64(yieldPause << round))) //nolint:gosec // it only has to differ from the twin's
 }

@@ -43,7 +43,7 @@ func newTurns(order string) *turns {
 	return t
 }
 
-// take does one verb when it is who's turn.
+// take does one verb when it is the turn of who.
 func (t *turns) take(who string, verb func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -223,7 +223,8 @@ func TestCancelWhileSecretsAreReplaced(t *testing.T) {
 	}
 }
 
-// Promise 1, with many at once: every key executes once, everybody gets that answer.
+// Promise 1, with many at once: every key executes once, and every caller gets that
+// answer.
 func TestSecretsRace(t *testing.T) {
 	t.Parallel()
 	store := memstore.New(nil)
@@ -289,7 +290,7 @@ func TestSecretRotation(t *testing.T) {
 	}
 }
 
-// A claim that cannot look again does not execute, and stands in nobody's way.
+// A claim that cannot look again does not execute, and blocks no other.
 func TestSecondLookThatFails(t *testing.T) {
 	t.Parallel()
 	store := newHooked()
@@ -357,7 +358,7 @@ func TestYieldWhoseReplyIsLost(t *testing.T) {
 	}
 }
 
-// A work that asks again for its own intent is told so under either secret.
+// Nested use of one intent is refused under either secret.
 func TestHoldsUnderEitherSecret(t *testing.T) {
 	t.Parallel()
 	store := memstore.New(nil)
@@ -379,7 +380,8 @@ func TestHoldsUnderEitherSecret(t *testing.T) {
 	mustSettle(t, tx.Complete(nil, nil))
 }
 
-// Nobody sees the claim of an open transaction, so more than one secret is refused.
+// The claim of an open transaction is invisible, so more than one secret is
+// refused.
 func TestTransactionsWantOneSecret(t *testing.T) {
 	t.Parallel()
 	db, _, g := openTx(t, memdb.Options{}, secretOptions(semel.Policy{}, newFirst()...))
@@ -442,7 +444,7 @@ func TestTakeOverLooksAgain(t *testing.T) {
 	}
 }
 
-// Where records of one intent stand under both secrets, because a process died
+// Where one intent has records under both secrets, because a process died
 // between its claim and its second look, the one that says most counts.
 func TestRecordsUnderBothSecrets(t *testing.T) {
 	t.Parallel()
@@ -489,7 +491,7 @@ func TestRecordsUnderBothSecrets(t *testing.T) {
 }
 
 // While a secret is replaced, processes that died between claim and second look
-// can leave two records of one intent: it is found out about one of them.
+// can leave two records of one intent: one of them is reconciled.
 func TestUnattendedWhileSecretsAreReplaced(t *testing.T) {
 	t.Parallel()
 	clock := newClock()
@@ -515,8 +517,8 @@ func TestUnattendedWhileSecretsAreReplaced(t *testing.T) {
 	mustReplay(t, g, testKey("a"), "1")
 }
 
-// An intent that has an answer under one secret gets no other under the next one
-// by itself.
+// Unattended reconciliation gives an intent that has an answer under one secret
+// no second one under the next.
 func TestUnattendedLooksUnderEverySecret(t *testing.T) {
 	t.Parallel()
 	for _, secrets := range [][][]byte{newFirst(), oldFirst()} {

@@ -13,7 +13,7 @@ import (
 	"github.com/semel-dev/semel/store/memstore"
 )
 
-// verdicts are what operators can do to a record, given the fence they saw.
+// verdicts are all that operators can do to a record, given the fence they saw.
 func verdicts(g *semel.Guard, k semel.Key) map[string]func(context.Context, semel.Fence) (semel.Record, error) {
 	resolve := func(as semel.State) func(context.Context, semel.Fence) (semel.Record, error) {
 		return func(ctx context.Context, seen semel.Fence) (semel.Record, error) {

@@ -7,11 +7,11 @@ import (
 	"github.com/semel-dev/semel/internal/verdict"
 )
 
-// Seize claims an intent whatever the policy says about it: the absent intent of
-// the key where before is nil, otherwise that of the record before, which is unknown
-// or has lapsed. It returns the claim with its record, or no claim and the record that
-// is in the way. Package operator calls it; no other module can name the type of by,
-// so nothing is settled by hand without an entry in the audit trail.
+// Seize claims an intent whatever the policy says: the absent intent of the key if
+// before is nil, otherwise the intent of the record before, which is unknown or has
+// lapsed. It returns the claim with its record, or no claim and the record that is in
+// the way. Package operator calls it; no other module can name the type of by, so no
+// caller settles by hand without an entry in the audit trail.
 func (g *Guard) Seize(ctx context.Context, by verdict.By, k Key, before *Record) (*Claim, *Record, error) {
 	c := g.core
 	c.idle.Enter() // the claim gives it back
@@ -36,13 +36,13 @@ func (g *Guard) Seize(ctx context.Context, by verdict.By, k Key, before *Record)
 	return a.open(s), &s.rec, nil
 }
 
-// about makes the attempt one of the record's intent.
+// about points the attempt at the record's intent.
 func (a *attempt) about(rec *Record) {
 	a.key, a.digest, a.fp = Key{rec.Scope, rec.Name}, rec.Digest, rec.Fingerprint
 }
 
-// Settle records a verdict of package operator as it stands: the policy neither
-// shortens its outcome nor replaces a retention that it gives.
+// Settle records a verdict of package operator unchanged: the policy neither
+// shortens its outcome nor replaces its retention.
 func (c *Claim) Settle(_ verdict.By, s Settlement) error { return c.settle(s, true) }
 
 // Background runs work until it returns, with a context that ends with the guard;

@@ -51,7 +51,7 @@ func TestHangingStore(t *testing.T) {
 }
 
 // TestHangingStoreAndOperators: a question and a verdict are given up within
-// the store's time, too.
+// the store's time as well.
 func TestHangingStoreAndOperators(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -79,7 +79,8 @@ func TestHangingStoreAndOperators(t *testing.T) {
 }
 
 // TestStoreQueue (promise 8): no more than so many wait for a slow store; the
-// next one is told at once when to come again, and those before it are served.
+// next one is refused at once with a time to retry, and those before it are
+// served.
 func TestStoreQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -88,7 +89,7 @@ func TestStoreQueue(t *testing.T) {
 		g := newGuard(t, store, &semel.Options{StoreQueue: queue})
 		goOn := make(chan struct{})
 		answer := sync.OnceFunc(func() { close(goOn) })
-		defer answer() // whoever waits is let go, whatever the test finds
+		defer answer() // releases all waiters, whatever the test finds
 		store.set(store.before, "claim", func() error {
 			if store.count("claim") <= queue {
 				<-goOn

@@ -18,9 +18,9 @@ const MaxNoteBytes = 255
 // by the store's own clock only. A record whose ExpiresAt has been reached is
 // absent to every verb, whether or not it was swept away.
 //
-// An error that wraps none of the sentinels named below means that nobody can
-// tell whether the step was taken (the context ended, the connection broke).
-// Every verb is therefore safe to repeat.
+// An error that wraps none of the sentinels named below leaves open whether the
+// step was taken (the context ended, the connection broke). Every verb is
+// therefore safe to repeat.
 type Store interface {
 	// Claim tries to get the exclusive right to execute an intent.
 	//
@@ -33,7 +33,7 @@ type Store interface {
 	//
 	// It also wins when the record is claimed, has not lapsed, and has
 	// p.Owner as its owner: the repetition of a Claim whose reply was lost.
-	// The record is then returned as it stands, its lease not extended.
+	// The record is then returned unchanged, its lease not extended.
 	//
 	// Otherwise nothing changes and the record is returned with won = false.
 	//
@@ -51,12 +51,11 @@ type Store interface {
 	// records expire at now + s.Retention; a released one is absent at once.
 	//
 	// Repeated with the same fence and the same state, outcome and Kept, it
-	// changes nothing and returns nil; so does releasing an absent record.
-	// Errors: [ErrSettled] when this fence was settled as completed or
-	// cancelled before, with another value; [ErrLost] when the record is
-	// absent or has another fence; [ErrFull] when the outcome does not fit
-	// (the claim then stays as it was). The store does not keep s.Outcome's
-	// memory.
+	// changes nothing and returns nil; so does releasing an absent record. Errors:
+	// [ErrSettled] when this fence was settled as completed or cancelled before,
+	// with another value; [ErrLost] when the record is absent or has another
+	// fence; [ErrFull] when the outcome does not fit (the claim then stays as it
+	// was). The store does not retain s.Outcome.
 	Settle(ctx context.Context, d Digest, f Fence, s Settlement) error
 
 	// Lookup returns the record, or [ErrNotFound] when it is absent.
@@ -147,11 +146,11 @@ type ListParams struct {
 // ListPage is the result of one List.
 type ListPage struct {
 	Records []Record // the newest claim first
-	// Examined is how many records List looked at, including expired ones that
+	// Examined counts the records that List looked at, including expired ones that
 	// were not swept.
 	Examined int
 	// Next is the cursor of the records that were not looked at; empty when
-	// there are none. Its form is the store's own.
+	// there are none. Its format is up to the store.
 	Next string
 	// Unordered says that the store keeps no order by claim and holds more than
 	// one page may look at: the records after Next may be newer than these.
@@ -214,7 +213,7 @@ type Batcher interface {
 	SettleBatch(ctx context.Context, ss []SettleParams) ([]error, error)
 }
 
-// ClaimAnswer is what [Store.Claim] returns, for one step of a batch.
+// ClaimAnswer holds the results of [Store.Claim] for one step of a batch.
 type ClaimAnswer struct {
 	Record Record
 	Won    bool
@@ -231,10 +230,10 @@ type SettleParams struct {
 // Notifier is implemented by stores that can tell at once that another process
 // has settled a record. A [Guard] then polls for it rarely.
 type Notifier interface {
-	// Await returns nil when the record is no live claim, or has been settled
-	// since the call began. It may return nil early, but not again and again.
-	// An error means that the store cannot tell, or that ctx has ended; the
-	// caller polls.
+	// Await returns nil when the record is not a live claim, or has been settled
+	// since the call began. It may return nil early, but not again and again. An
+	// error means that the store cannot tell, or that ctx has ended; the caller
+	// polls.
 	Await(ctx context.Context, d Digest) error
 }
 
@@ -242,24 +241,24 @@ type Notifier interface {
 // memory. [Guard.BeginTx] asks it before it opens a transaction, because a
 // transaction's claim does not pass through the store.
 type Recaller interface {
-	// Recall returns the record as it is now, if it is in memory and surely
-	// lives. Otherwise keep remembers what the database says about the digest
-	// when it is asked after this call.
+	// Recall returns the record as it is now, if it is in memory and has certainly
+	// not expired. Otherwise keep remembers what the database says about the
+	// digest when it is asked after this call.
 	Recall(ctx context.Context, d Digest) (rec Record, keep func(*Record), ok bool)
 }
 
 // Monitor is implemented by stores that go on checking, after they were opened,
 // whether the server keeps what the store promises.
 type Monitor interface {
-	// Health returns nil, or an error that says which setting of the server breaks
-	// a promise, and how to change it. It reports the last check, and does not ask
-	// the server: one that cannot be reached is found out by any verb.
+	// Health returns nil, or an error that says which setting of the server breaks a
+	// promise, and how to change it. It reports the last check, and does not ask the
+	// server: any verb finds out that it cannot be reached.
 	Health() error
 }
 
-// StoreAs returns the store as a T, or the first store below it that is one:
-// a wrapper shows what it wraps by a method Unwrap() Store. It is how optional
-// interfaces are looked for.
+// StoreAs returns the store as a T, or the first store below it that is one: a
+// wrapper exposes what it wraps by a method Unwrap() Store. Use it to look for
+// optional interfaces.
 func StoreAs[T any](s Store) (T, bool) {
 	for s != nil {
 		if t, ok := s.(T); ok {

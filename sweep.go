@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	// sweepStep is how many records one sweep removes at most.
+	// sweepStep bounds the records that one step removes.
 	sweepStep = 500
-	// Between the steps of one sweep there is a pause for the load beside it:
-	// sweepRest times as long as the step took, and at least sweepPause.
+	// Between the steps of one sweep there is a pause for other load: sweepRest
+	// times as long as the step took, and at least sweepPause.
 	sweepRest  = 4
 	sweepPause = 2 * time.Millisecond
 )
 
-// startSweeping sweeps expired records beside the load, where the store can.
+// startSweeping sweeps expired records in the background, where the store can.
 func (c *core) startSweeping(every time.Duration) {
 	sweeper, ok := StoreAs[Sweeper](c.store)
 	if !ok || every < 0 {
@@ -30,7 +30,7 @@ func (c *core) startSweeping(every time.Duration) {
 	})
 }
 
-// sweep removes what has expired, in short steps.
+// sweep removes expired records in short steps.
 func (c *core) sweep(sweeper Sweeper) {
 	for {
 		began := time.Now()

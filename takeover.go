@@ -18,7 +18,7 @@ func (a *attempt) takeOver(before *Record) step {
 		return s
 	}
 	others := slices.DeleteFunc(core.digests(a.key), func(d Digest) bool { return d == a.digest })
-	other, err := core.standing(a.ctx, others)
+	other, err := core.foremost(a.ctx, others)
 	neverRan := a.neverRan(before)
 	if errors.Is(err, ErrNotFound) || (err == nil && !neverRan && !outranks(&other, before)) {
 		return s
@@ -34,13 +34,13 @@ func (a *attempt) takeOver(before *Record) step {
 	return a.meet(&other)
 }
 
-// takeOverAlone is takeOver for a record that nobody asked about: while a secret
-// is replaced, an intent may have another one, which counts more.
+// takeOverAlone is takeOver for a record that no attempt asked about: while a
+// secret is replaced, its intent may have another record that outranks it.
 func (a *attempt) takeOverAlone(before *Record) step {
 	if len(a.guard.core.older) > 0 {
 		best, err := a.guard.core.find(a.ctx, a.key)
 		switch {
-		case errors.Is(err, ErrNotFound): // the store does not have the key to find it by
+		case errors.Is(err, ErrNotFound): // the store does not have the key to look it up with
 		case err != nil:
 			return step{err: a.lookupError(err)}
 		case best.Digest != before.Digest:
@@ -50,7 +50,7 @@ func (a *attempt) takeOverAlone(before *Record) step {
 	return a.takeOver(before)
 }
 
-// meet goes on with the record, under whichever digest it is.
+// meet goes on with the record, under whichever digest it has.
 func (a *attempt) meet(rec *Record) step {
 	a.digest = rec.Digest
 	a.met = rec

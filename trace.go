@@ -31,7 +31,7 @@ type Trace struct {
 type BeginInfo struct {
 	Digest  Digest
 	Scope   string
-	Outcome outcomelog.Outcome // Claimed, Replayed, or why neither
+	Outcome outcomelog.Outcome // Claimed, Replayed, or the reason for neither
 	Fence   Fence              // of the claim or of the record met, if any
 	Attempt int                // of the claim or of the record met, if any
 	Took    time.Duration      // all of Begin

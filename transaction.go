@@ -20,8 +20,8 @@ const (
 // Transactor opens transactions of the database that holds the records as well
 // as the business rows, for [Guard.BeginTx]. It is safe for concurrent use.
 //
-// One whose transactions are the caller's, and open already, says so by a
-// method Joined(): twins are then met by the database's lock alone.
+// A transactor whose transactions the caller has opened already says so by a
+// method Joined(): twins then wait on the database's lock alone.
 type Transactor interface {
 	// Transaction returns a transaction for one intent. It may wait for a
 	// connection. An error means that nothing happened.
@@ -42,16 +42,15 @@ type Tx interface {
 	Claim(ctx context.Context, p ClaimParams, wait time.Duration) (rec Record, won bool, err error)
 	// Context returns ctx with the transaction in it, where the work finds it.
 	Context(ctx context.Context) context.Context
-	// Commit records the settlement (completed, unknown or cancelled) and commits, after
-	// a Claim that was won. Errors: [ErrLost] when a record of somebody else
-	// stands there by now, [ErrRolledBack] when the database refused, [ErrFull]
-	// when the outcome does not fit: nothing happened. Any other error means
-	// that nobody can tell whether it committed.
+	// Commit records the settlement (completed, unknown or cancelled) and commits, after a
+	// Claim that was won. Errors: [ErrLost] when another attempt's record is there by now,
+	// [ErrRolledBack] when the database refused, [ErrFull] when the outcome does not fit:
+	// nothing happened. Any other error leaves open whether it committed.
 	Commit(ctx context.Context, s Settlement) error
-	// Conflict reports whether an error of the work, or of Commit, means that
-	// the database undid the transaction because of another one (a deadlock, a
-	// serialisation failure), so that running it again can succeed. What was
-	// refused for good, such as by a deferred constraint, is no conflict.
+	// Conflict reports whether an error of the work, or of Commit, means that the
+	// database undid the transaction because of another one (a deadlock, a
+	// serialisation failure), so that running it again can succeed. A final
+	// refusal, such as by a deferred constraint, is not a conflict.
 	Conflict(err error) bool
 	// Rollback undoes what was not committed and gives the connection back.
 	// After Commit it does only the latter.
@@ -59,17 +58,16 @@ type Tx interface {
 }
 
 // Recorder is implemented by a [Tx] whose Commit draws the fence and makes the
-// outcome by itself, from what only the database knows. It says what was
-// recorded, for [Trace].
+// outcome inside the database. It reports what was recorded, for [Trace].
 type Recorder interface {
 	// Recorded is called after Commit has returned nil.
 	Recorded() (f Fence, outcomeBytes int)
 }
 
-// TxClaim is the right to execute an intent inside of a transaction, from
+// TxClaim is the right to execute an intent inside a transaction, from
 // [Guard.BeginTx] until Complete, CompleteWithout, Final, Unknown, Cancel or
 // Rollback is called; only the first call counts, later ones return [ErrSettled].
-// There is no lease and no heartbeat: if this process dies, the database rolls
+// It has neither lease nor heartbeat: if this process dies, the database rolls
 // back. It is used by one goroutine at a time.
 type TxClaim struct {
 	guard      *Guard
@@ -121,7 +119,7 @@ func (c *TxClaim) Context() context.Context { return &c.ctx }
 // Fence returns the fence of this claim.
 func (c *TxClaim) Fence() Fence { return c.rec.Fence }
 
-// Attempt returns 1: what was rolled back leaves no trace.
+// Attempt returns 1: a transaction that was rolled back leaves no trace.
 func (c *TxClaim) Attempt() int { return c.rec.Attempt }
 
 // Digest identifies the intent.
@@ -131,15 +129,15 @@ func (c *TxClaim) Digest() Digest { return c.params.Digest }
 // the transaction because of another one; see [Tx].
 func (c *TxClaim) Conflict(err error) bool { return c.tx.Conflict(err) }
 
-// Complete commits the business rows together with the outcome, which is what
-// every later attempt gets. An outcome larger than [Policy.MaxOutcomeBytes] is
-// not kept, summary takes its place, and later attempts get [ErrNotKept]; so it
-// is always in dedup mode.
+// Complete commits the business rows together with the outcome, which every
+// later attempt gets. An outcome larger than [Policy.MaxOutcomeBytes] is not
+// kept, summary takes its place, and later attempts get [ErrNotKept]; dedup mode
+// always does that.
 //
-// An error wraps [ErrRolledBack] (and [ErrLost] too, when somebody else's record
-// is there by now): nothing happened. Or it wraps [ErrUnknown]: the connection was
-// lost at the commit, and the database could not be asked within
-// [Options.StoreTimeout] whether it took place; a retry with the same key finds
+// An error wraps [ErrRolledBack] (and [ErrLost] as well, when another attempt's
+// record is there by now): nothing happened. Or it wraps [ErrUnknown]: the
+// connection was lost at the commit, and the database could not be asked within
+// [Options.StoreTimeout] whether it committed; a retry with the same key finds
 // out.
 func (c *TxClaim) Complete(outcome, summary []byte) error {
 	p := &c.guard.policy
@@ -170,12 +168,13 @@ func (c *TxClaim) Rollback(note string) error {
 	return nil // a connection that breaks here is rolled back by the database
 }
 
-// Unknown rolls the transaction back and records, in one of its own, that
-// nobody can tell what happened outside of the database. note says why, for
-// operators.
+// Unknown rolls the transaction back and records, in one of its own, that the
+// effects outside of the database may or may not have happened. note says why,
+// for operators.
 //
-// An error wraps [ErrUnknown]: that could not be recorded, so a retry executes.
-// It is not Retryable, because what happened outside may then happen twice.
+// An error wraps [ErrUnknown]: that could not be recorded, so a retry would
+// execute. It is not Retryable, because effects outside of the database may
+// then happen twice.
 func (c *TxClaim) Unknown(note string) error {
 	if c.ended {
 		return c.fail(ErrSettled)
@@ -202,9 +201,9 @@ func (c *TxClaim) Cancel(note string) error {
 	return nil
 }
 
-// Final rolls the transaction back and records, in one of its own, an outcome:
-// the answer is that it did not work, and every later attempt gets it. Errors
-// are those of [TxClaim.Complete].
+// Final rolls the transaction back and records, in one of its own, an outcome
+// that every later attempt gets: the intent failed for good. Errors are those
+// of [TxClaim.Complete].
 func (c *TxClaim) Final(outcome, summary []byte) error {
 	if c.ended {
 		return c.fail(ErrSettled)
@@ -242,8 +241,8 @@ func (c *TxClaim) apart(s Settlement) error {
 	return c.commitIn(ctx, s)
 }
 
-// atLast is the context of a claim's end: that of the caller does not cut it
-// off halfway, and it knows nothing of the transaction that ends.
+// atLast returns the context of a claim's end: the caller's end does not cut it
+// off halfway, and it does not carry the transaction that ends.
 func (c *TxClaim) atLast() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(c.outside), c.guard.core.timeout)
 }
@@ -287,7 +286,7 @@ func (c *TxClaim) commitIn(ctx context.Context, s Settlement) error {
 	return err
 }
 
-// record commits with the outcome as the store is to keep it.
+// record commits with the outcome in the form that the store keeps.
 func (c *TxClaim) record(ctx context.Context, s Settlement) error {
 	var err error
 	if s.Outcome, err = c.guard.core.sealer.seal(c.params.Digest, s.Kept, s.Outcome); err != nil {
@@ -296,7 +295,7 @@ func (c *TxClaim) record(ctx context.Context, s Settlement) error {
 	return c.tx.Commit(ctx, s)
 }
 
-// confirm finds out whether a commit whose reply was lost took place: the key
+// confirm finds out whether a commit whose reply was lost took effect: the key
 // can be claimed again only when the first transaction has ended.
 func (c *TxClaim) confirm(ctx context.Context, lost error) error {
 	err := lost

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -25,7 +26,7 @@ func asked(answer func(semel.Record) (semel.Reconciliation, error)) semel.Policy
 	}
 }
 
-// TestUnattended reconciles in the background what nobody asks for.
+// TestUnattended reconciles in the background what no attempt asks for.
 func TestUnattended(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -272,9 +273,12 @@ func TestUnattendedNeedsAPolicy(t *testing.T) {
 	if err := operate(newGuard(t, notOwned{store}, &semel.Options{Policy: asked(nil)})).ReconcileInBackground(operator.Unattended{}); err == nil {
 		t.Error("a guard whose store cannot be listed took it")
 	}
-	for _, opts := range []operator.Unattended{{Every: -1}, {First: -1}, {Most: -1}, {Attempts: -1}, {Concurrency: -1}} {
-		if _, err := operate(newGuard(t, store, &semel.Options{Policy: asked(nil)})).ReconcileUnknown(t.Context(), opts); err == nil {
-			t.Errorf("%+v was taken", opts)
+	for name, opts := range map[string]operator.Unattended{
+		"Every": {Every: -1}, "Examine": {Examine: -1}, "First": {First: -1}, "Most": {Most: -1}, "Attempts": {Attempts: -1}, "Concurrency": {Concurrency: -1},
+	} {
+		_, err := operate(newGuard(t, store, &semel.Options{Policy: asked(nil)})).ReconcileUnknown(t.Context(), opts)
+		if err == nil || !strings.Contains(err.Error(), name+" is negative") {
+			t.Errorf("%+v: got %v, want an error that names %s", opts, err, name)
 		}
 	}
 }

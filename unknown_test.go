@@ -13,7 +13,7 @@ import (
 	"github.com/semel-dev/semel/store/memstore"
 )
 
-// crash leaves a claim whose holder is gone: its guard dies, and nobody settles.
+// crash leaves a claim whose holder is gone: its guard dies without settling.
 func crash(t *testing.T, store semel.Store, k semel.Key) {
 	t.Helper()
 	g, err := semel.New(store, nil)
@@ -212,7 +212,7 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
-// Promise 3 and 7: a save that failed is no licence to run again.
+// Promise 3 and 7: a save that failed does not permit another run.
 func TestOutcomeThatCannotBeRecorded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

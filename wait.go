@@ -14,8 +14,7 @@ const (
 	pollMost  = 500 * time.Millisecond
 )
 
-// wait sits until the running twin ends, looks at what it left, and claims if
-// that is nothing.
+// wait blocks until the running twin ends, and claims if that left no record.
 func (a *attempt) wait(met Record) step {
 	from := time.Now()
 	defer func() { a.waited += time.Since(from) }()
@@ -38,8 +37,8 @@ func (a *attempt) wait(met Record) step {
 	}
 }
 
-// sit waits for one wake-up, poll or end, and returns the record as it is
-// then; again is false when the patience has ended.
+// sit waits for one wake-up, poll or end, and returns the record as it is then;
+// again is false when the patience is used up.
 func (a *attempt) sit(deadline <-chan time.Time, poll time.Duration) (rec Record, again bool, err error) {
 	c := a.guard.core
 	room, ok := c.waiters.Join(a.digest, a.key.Scope)
@@ -57,7 +56,7 @@ func (a *attempt) sit(deadline <-chan time.Time, poll time.Duration) (rec Record
 		return rec, true, err
 	}
 	if room.Notified() {
-		poll = pollMost // the store tells; polling is the fallback
+		poll = pollMost // the store notifies; polling is the fallback
 	}
 	timer := time.NewTimer(min(poll, max(rec.LeaseLeft(), time.Millisecond)))
 	defer timer.Stop()

@@ -86,7 +86,7 @@ func claims() []mutant {
 		},
 		{
 			"under two secrets, a claim looks again before anything runs", 1, "secrets.go",
-			"		other, err := core.standing(a.ctx, ds[1:])\n", "		other, err := Record{}, ErrNotFound\n",
+			"		other, err := core.foremost(a.ctx, ds[1:])\n", "		other, err := Record{}, ErrNotFound\n",
 			".",
 			[]string{"TestSecretsInEveryOrder", "TestSecretsRace"},
 			"",
