@@ -83,9 +83,15 @@ type unattended struct {
 }
 
 func (r *Records) newUnattended(o Unattended) (*unattended, error) {
-	for _, n := range []int64{int64(o.Every), int64(o.Examine), int64(o.First), int64(o.Most), int64(o.Attempts), int64(o.Concurrency)} {
-		if n < 0 {
-			return nil, errors.New("semel: unattended reconciliation: a bound is negative (leave it out for the default)")
+	for _, b := range []struct {
+		name  string
+		value int64
+	}{
+		{"Every", int64(o.Every)}, {"Examine", int64(o.Examine)}, {"First", int64(o.First)},
+		{"Most", int64(o.Most)}, {"Attempts", int64(o.Attempts)}, {"Concurrency", int64(o.Concurrency)},
+	} {
+		if b.value < 0 {
+			return nil, fmt.Errorf("semel: unattended reconciliation: %s is negative (leave it out for the default)", b.name)
 		}
 	}
 	u := &unattended{records: r, opts: o}
