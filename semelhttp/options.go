@@ -220,7 +220,7 @@ func (s *settings) check(policy *semel.Policy) error {
 	}
 	switch {
 	case s.MaxBodyBytes < 0 || s.SpoolBytes < 0 || s.MaxResponseBytes < 0 || s.Fingerprint.MaxCanonicalBytes < 0:
-		return errors.New("semelhttp: a bound of the options is negative")
+		return errors.New("semelhttp: MaxBodyBytes, SpoolBytes, MaxResponseBytes and Fingerprint.MaxCanonicalBytes must not be negative (leave them out for the defaults)")
 	case s.MaxResponseBytes > policy.MaxOutcomeBytes:
 		return fmt.Errorf("semelhttp: MaxResponseBytes is %d, but the policy keeps outcomes of %d bytes (raise Policy.MaxOutcomeBytes)",
 			s.MaxResponseBytes, policy.MaxOutcomeBytes)
