@@ -16,13 +16,13 @@ const (
 	numberDigits     = 6 // at least
 )
 
-// BusinessKey is the name that people have for a thing: INV-acme-2026-000042, the
-// 42nd invoice of a tenant in a year. It is right as a unique column next to an
-// id, and as a key where the number was given before the first attempt. It tells
-// everybody who sees two of them how many lie between, and finding the next
-// number without gaps is a lock for all creates of that tenant and year.
+// BusinessKey is the number that people use for a thing: INV-acme-2026-000042,
+// the 42nd invoice of a tenant in a year. It is right as a unique column next to
+// an id, and as a key where the number was given before the first attempt. Two of
+// them reveal how many lie between, and finding the next number without gaps
+// takes a lock for all creates of that tenant and year.
 //
-// Two keys that differ are written differently, also where a collation ignores
+// Two keys that differ are written differently even where a collation ignores
 // case: kinds are in upper case, tenants in lower case.
 type BusinessKey struct {
 	// Kind is 1 to 16 of A to Z and 0 to 9.
@@ -59,7 +59,7 @@ func (k BusinessKey) Validate() error {
 	return nil
 }
 
-// consists reports whether s is made of digits and of what else is allowed.
+// consists reports whether s has only digits and allowed letters.
 func consists(s string, most int, also func(c byte) bool) bool {
 	for i := range len(s) {
 		if c := s[i]; (c < '0' || c > '9') && !also(c) {
@@ -70,8 +70,8 @@ func consists(s string, most int, also func(c byte) bool) bool {
 }
 
 // String writes the key, with at least six digits for the number. Up to 999999
-// keys of a tenant and year sort by their number. It is meaningful for keys that
-// [BusinessKey.Validate] takes.
+// keys of a tenant and year sort by their number. It is meaningful only for keys
+// that [BusinessKey.Validate] accepts.
 func (k BusinessKey) String() string {
 	return fmt.Sprintf("%s-%s-%04d-%0*d", k.Kind, k.Tenant, k.Year, numberDigits, k.Number)
 }

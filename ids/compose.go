@@ -12,8 +12,8 @@ import (
 
 const (
 	separator = ":"
-	// emptyPart stands for "", so that Compose("") is a key and Compose("", "")
-	// another one. No part is written like that: ~ is always escaped.
+	// emptyPart represents "", so that Compose("") is a key and Compose("", "")
+	// another one. No other part looks like it: ~ is always escaped.
 	emptyPart = "~"
 	// hashedPrefix begins keys that were too long. No other key begins like that.
 	hashedPrefix = "~~"
@@ -22,14 +22,14 @@ const (
 )
 
 // Compose makes one key of several parts, such as a tenant and a tenant's own
-// number: parts that differ give keys that differ, whatever bytes they hold, and
-// also when a separator is among them. Compose("a", "b:c") is "a:b%3Ac" and
-// Compose("a:b", "c") is "a%3Ab:c".
+// number. Different parts give different keys, whatever bytes they hold, even a
+// separator. Compose("a", "b:c") is "a:b%3Ac" and Compose("a:b", "c") is
+// "a%3Ab:c".
 //
 // The key is a valid name of a [semel.Key], 1 to 255 bytes of ASCII that need no
-// quotes in a header. Up to 255 bytes it can be read by people and by [Split].
-// A longer one would be cut off somewhere; in its place stands a SHA-256 of the
-// parts ("~~" and 64 digits). Case counts: keep such keys in a BINARY column.
+// quotes in a header. Up to 255 bytes it can be read by people and by [Split]. A
+// longer one becomes a SHA-256 of the parts ("~~" and 64 digits), because it
+// would be cut off somewhere. Case counts: keep such keys in a BINARY column.
 func Compose(first string, rest ...string) string {
 	var b strings.Builder
 	writePart(&b, first)
@@ -62,7 +62,7 @@ func writePart(b *strings.Builder, part string) {
 	}
 }
 
-// plain reports whether a byte is written as it is: those that mean nothing in
+// plain reports whether a byte is written as it is, because it means nothing in
 // URLs, headers, quoted strings and shells.
 func plain(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '.' || c == '@'
@@ -119,17 +119,17 @@ func readPart(written string) (string, error) {
 	return b.String(), nil
 }
 
-// Derive makes a key of 64 hexadecimal digits out of what identifies a wish:
-// SHA-256 of the parts, each after its length. The same parts give the same key,
-// on every machine; nobody reads the parts out of it.
+// Derive makes a key of 64 hexadecimal digits from the parts that identify an
+// intent: SHA-256 of the parts, each after its length. The same parts give the
+// same key on every machine; the key does not reveal the parts.
 //
-// A secret, which then everybody who derives needs, makes it HMAC-SHA-256: use
-// one where the parts could be guessed and tried, as names and numbers of people
-// can. nil is for no secret.
+// A secret, which every process that derives then needs, makes it HMAC-SHA-256:
+// use one where the parts could be guessed and tried, as names and numbers of
+// people can. nil means no secret.
 //
-// A derived key cannot tell a second wish from a second attempt: whoever wants
-// the same thing again gets the first one, until the record expires. Where the
-// caller can mint and keep an id, that is better.
+// A derived key cannot distinguish a second intent from a second attempt: a
+// caller that wants the same thing again gets the first one, until the record
+// expires. Prefer an id where the caller can mint and keep one.
 func Derive(secret []byte, first string, rest ...string) string {
 	h := sha256.New()
 	if len(secret) > 0 {

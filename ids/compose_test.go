@@ -23,7 +23,8 @@ func anyPart() *rapid.Generator[string] {
 	)
 }
 
-// Different parts give different keys; every key is valid, also raw in a header; and what is short is split again.
+// Different parts give different keys; every key is valid, even raw in a header; and short ones can be split
+// again.
 func TestComposedKeys(t *testing.T) {
 	t.Parallel()
 	seen := map[string][]string{}
@@ -166,7 +167,7 @@ func TestBusinessKeysRoundTrip(t *testing.T) {
 			t.Fatalf("%+v became %+v, %v", k, back, err)
 		}
 		if _, err := semel.ParseKey("scope", text); err != nil {
-			t.Fatalf("%s is no key: %v", text, err)
+			t.Fatalf("%s is not a key: %v", text, err)
 		}
 	})
 }

@@ -5,22 +5,20 @@ import (
 	"fmt"
 )
 
-// What this package refuses. Match with errors.Is.
+// Errors of this package. Match with errors.Is.
 var (
-	// ErrMalformed: the text is no id of this kind. The message does not repeat
-	// the text.
+	// ErrMalformed: the text is not an id of this kind. The message does not
+	// repeat the text.
 	ErrMalformed = errors.New("ids: malformed")
-	// ErrOverflow: more monotonic ULIDs were asked for within one millisecond
-	// than there are. The next millisecond has room.
+	// ErrOverflow: one millisecond has no more monotonic ULIDs. The next one has.
 	ErrOverflow = errors.New("ids: no more ULIDs in this millisecond")
 	// ErrClockBack: the clock went back further than the generator may wait.
-	// Mend the clock, or wait until it has caught up.
+	// Fix the clock, or wait until it has caught up.
 	ErrClockBack = errors.New("ids: the clock went back")
-	// ErrTimeRange: the clock shows a time for which the layout has no room:
-	// before the epoch, or more than 69 years after it.
+	// ErrTimeRange: the layout cannot hold the clock's time: before the epoch, or
+	// more than 69 years after it.
 	ErrTimeRange = errors.New("ids: the time is outside of what the id can hold")
-	// ErrMachineLost: the number of this machine is not known to be held any
-	// more. Lease another one.
+	// ErrMachineLost: this machine may have lost its number. Lease another one.
 	ErrMachineLost = errors.New("ids: the number of this machine is not held any more")
 	// ErrNoMachine: every number of a machine is taken.
 	ErrNoMachine = errors.New("ids: every machine number is taken")

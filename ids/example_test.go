@@ -132,7 +132,7 @@ func ExampleCompose() {
 
 func ExampleSplit() {
 	parts, err := ids.Split("shop-7:%23 42/2026")
-	fmt.Println(parts, errors.Is(err, ids.ErrMalformed)) // a blank is escaped, too
+	fmt.Println(parts, errors.Is(err, ids.ErrMalformed)) // a blank is escaped as well
 	parts, err = ids.Split(ids.Compose("shop-7", "# 42/2026"))
 	fmt.Printf("%q %v\n", parts, err)
 	// Output:

@@ -12,30 +12,30 @@ import (
 // hidden is all that formatting shows of an [Internal].
 const hidden = "[internal]"
 
-// Internal is a database's own number of a row: what joins are made with, and
-// what no client must see, because a client that knows it depends on it, counts
-// with it and guesses the next one. Give it to nobody: clients know the thing by
-// the id that they made or were handed ([UUID], [ULID]).
+// Internal is a database's own number of a row. Joins use it, and no client must
+// see it, because a client that knows it depends on it, counts with it and
+// guesses the next one. Clients know the thing by the id that they made or
+// received ([UUID], [ULID]).
 //
-// It goes to and comes from databases as an integer, and nowhere else by itself:
+// It goes into and out of databases as an integer, and nowhere else:
 //
 //   - fmt, log/slog, text/template and html/template show "[internal]", whatever
 //     the verb, or an address in memory where the field is not exported;
 //   - encoding/json, encoding/xml, encoding/gob and whatever else asks for text
 //     or bytes get [ErrInternal] when they write or read it;
-//   - it is no integer type, so that strconv, arithmetic and %d are out of reach:
+//   - its type is not an integer, so strconv, arithmetic and %d do not work:
 //     [Internal.Reveal] is the one way to the number, and easy to search for.
 //
 // Tools that read memory past the rules of the language, such as go-cmp and
 // debuggers, see the number.
 //
-// Two Internals of one number are ==. The zero Internal is no number: NULL.
+// Two Internals of one number are ==. The zero Internal holds no number: NULL.
 type Internal struct{ number unique.Handle[int64] }
 
 // NewInternal hides a number.
 func NewInternal(n int64) Internal { return Internal{unique.Make(n)} }
 
-// IsZero reports whether there is no number.
+// IsZero reports whether it holds no number.
 func (i Internal) IsZero() bool { return i == Internal{} }
 
 // Reveal returns the number, for a place inside the server that needs an integer,
@@ -58,7 +58,8 @@ func (i Internal) Value() (driver.Value, error) {
 	return i.number.Value(), nil
 }
 
-// Scan implements [database/sql.Scanner] for integers and NULL, as pgx does, too.
+// Scan implements [database/sql.Scanner] for integers and NULL; pgx uses it as
+// well.
 func (i *Internal) Scan(src any) error {
 	switch v := src.(type) {
 	case nil:

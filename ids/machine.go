@@ -13,11 +13,10 @@ import (
 )
 
 const (
-	// DefaultMachineScope is where numbers of machines are claimed, unless
-	// [MachineOptions] say otherwise.
+	// DefaultMachineScope is the default of [MachineOptions.Scope].
 	DefaultMachineScope = "ids machine"
-	// DefaultMachines is how many numbers there are, unless [MachineOptions] say
-	// otherwise: all that [DefaultMachineBits] hold.
+	// DefaultMachines is the default of [MachineOptions.Machines]: all numbers of
+	// [DefaultMachineBits].
 	DefaultMachines = 1 << DefaultMachineBits
 
 	// forever is the MaxRun of a claim that lives as long as its process.
@@ -27,20 +26,20 @@ const (
 // MachineOptions are the settings of [LeaseMachine]. A nil *MachineOptions is
 // complete.
 type MachineOptions struct {
-	// Scope tells fleets with ids of their own apart, when they share a store.
-	// Default [DefaultMachineScope].
+	// Scope separates fleets that share a store but have ids of their own. Default
+	// [DefaultMachineScope].
 	Scope string
-	// Machines is how many numbers there are, from 0: at most 65536. Default
+	// Machines is the number of machine numbers, from 0: at most 65536. Default
 	// [DefaultMachines].
 	Machines int
-	// Lease is how long a number stays taken after its holder crashed, and after
-	// it was given back. The holder renews it every third of it, and refuses to
-	// make ids when it could not. Default semel.DefaultLease.
+	// Lease is the time for which a number stays taken after its holder crashed, or
+	// after it was given back. The holder renews it every third of it, and refuses
+	// to make ids when it could not. Default semel.DefaultLease.
 	Lease time.Duration
 }
 
-// Machine is a number that nobody else has: see the package documentation. Its
-// methods are safe for concurrent use.
+// Machine is a number that no other process has: see the package documentation.
+// Its methods are safe for concurrent use.
 type Machine struct {
 	guard  *semel.Guard
 	key    semel.Key
@@ -60,7 +59,7 @@ type Machine struct {
 // term is the lease as last read, in the store's clock, which it continues.
 type term struct {
 	at    time.Time     // of this process, monotonic
-	store time.Duration // what the store's clock showed then, at the latest, since 1970
+	store time.Duration // the latest that the store's clock may have shown then, since 1970
 	until time.Duration // the end of the lease, since 1970
 }
 
@@ -94,14 +93,14 @@ func LeaseMachine(ctx context.Context, guard *semel.Guard, o *MachineOptions) (*
 	}
 	// A number that was given back rests for one lease: no id has a later time
 	// than the end of the lease under which it was made. One that lapsed can be
-	// taken over, because the holder knows by itself when to stop.
+	// taken over, because the holder knows when to stop.
 	guard, err := guard.With(semel.Policy{
 		Lease: lease, MaxRun: forever, Wait: semel.NoWait, Retention: lease, OnUnknown: semel.Rerun,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("ids: lease a machine: %w", err)
 	}
-	first := rand.IntN(count) //nolint:gosec // it spreads callers, it protects nothing.
+	first := rand.IntN(count) //nolint:gosec // it only spreads callers.
 	for i := range count {
 		number := (first + i) % count
 		key := semel.Key{Scope: scope, Name: "machine-" + strconv.Itoa(number)}
@@ -116,7 +115,7 @@ func LeaseMachine(ctx context.Context, guard *semel.Guard, o *MachineOptions) (*
 	return nil, ErrNoMachine
 }
 
-// taken reports whether somebody else has, or had, the number.
+// taken reports whether another process has, or had, the number.
 func taken(err error) bool {
 	return errors.Is(err, semel.ErrInFlight) || errors.Is(err, semel.ErrCancelled) ||
 		errors.Is(err, semel.ErrNotKept) || errors.Is(err, semel.ErrMismatch)
@@ -125,7 +124,7 @@ func taken(err error) bool {
 // holdMachine reads the lease that was won, and keeps reading it.
 func holdMachine(ctx context.Context, m *Machine) (*Machine, error) {
 	if err := m.read(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("ids: lease a machine: %w", err), m.claim.Complete(nil, nil)) //nolint:contextcheck // a claim is settled whatever became of ctx.
+		return nil, errors.Join(fmt.Errorf("ids: lease a machine: %w", err), m.claim.Complete(nil, nil)) //nolint:contextcheck // a claim is settled even if ctx has ended.
 	}
 	watch, stop := context.WithCancel(m.claim.Context())
 	m.stop, m.stopped = stop, make(chan struct{})
@@ -134,7 +133,7 @@ func holdMachine(ctx context.Context, m *Machine) (*Machine, error) {
 }
 
 // watch reads the lease again after every renewal, until the claim is lost or
-// closed. What it cannot read it reads later: meanwhile the term runs out.
+// closed. A failed read is repeated later: meanwhile the term runs out.
 func (m *Machine) watch(ctx context.Context) {
 	defer close(m.stopped)
 	ticker := time.NewTicker(m.every)
@@ -144,12 +143,12 @@ func (m *Machine) watch(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			_ = m.read(ctx) // the term tells
+			_ = m.read(ctx) // the term runs out on its own
 		}
 	}
 }
 
-// read learns how long the number is held, and what the store's clock shows.
+// read learns when the lease ends, and what the store's clock shows.
 func (m *Machine) read(ctx context.Context) error {
 	asked := time.Now()
 	rec, err := m.guard.Lookup(ctx, m.key)
@@ -167,8 +166,8 @@ func (m *Machine) read(ctx context.Context) error {
 }
 
 // follow returns the term after the store was read between asked and answered.
-// The clock goes on from where it was as far as that can be true, so that
-// readings that took long do not set it back.
+// The clock continues as far as the reading allows, so that slow readings do
+// not set it back.
 func (t *term) follow(asked, answered time.Time, read, until time.Duration) term {
 	store := read
 	if !t.at.IsZero() {
@@ -179,8 +178,8 @@ func (t *term) follow(asked, answered time.Time, read, until time.Duration) term
 
 func sinceEpoch(t time.Time) time.Duration { return time.Duration(t.UnixMilli()) * time.Millisecond }
 
-// milli is the clock of generators: the store's, in milliseconds, as long as it
-// shows a time within the lease.
+// milli is the clock of generators: the store's, in milliseconds, while it is
+// within the lease.
 func (m *Machine) milli() (int64, error) {
 	at := time.Now()
 	m.mu.Lock()
@@ -195,18 +194,17 @@ func (m *Machine) milli() (int64, error) {
 // Number is the machine's number.
 func (m *Machine) Number() int { return m.number }
 
-// Fence is that of the claim on the number: greater than the fence of every
-// holder of the number before.
+// Fence returns the fence of the claim on the number: greater than that of
+// every earlier holder.
 func (m *Machine) Fence() semel.Fence { return m.claim.Fence() }
 
-// Lost is closed when the number is lost for good or given back. A process that
-// wants to go on making ids then leases another one.
+// Lost is closed when the number is lost for good or given back. To go on making
+// ids, lease another one.
 func (m *Machine) Lost() <-chan struct{} { return m.claim.Context().Done() }
 
 // Snowflakes returns the one generator with this number and the store's clock; a
 // second call is an error, because two generators would make the same ids. The
-// generator refuses with [ErrMachineLost] from the moment on in which the number
-// is not known to be held.
+// generator refuses with [ErrMachineLost] as soon as the number may be lost.
 func (m *Machine) Snowflakes(o *SnowflakeOptions) (*Snowflakes, error) {
 	if o == nil {
 		o = &SnowflakeOptions{}

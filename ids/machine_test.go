@@ -100,7 +100,7 @@ func TestMachinesAreGivenOnce(t *testing.T) {
 	})
 }
 
-// A holder that the store does not hear any more refuses, from the end of its lease on at the latest, and nobody has the
+// A holder that cannot reach the store refuses from the end of its lease at the latest, and no other process has the
 // number before.
 func TestMachineLost(t *testing.T) {
 	t.Parallel()
@@ -150,8 +150,8 @@ func TestMachineLost(t *testing.T) {
 	})
 }
 
-// What counts is the lease as it was read: when it ends, the generator refuses, although the claim lives and is renewed by
-// somebody who hears the store. When it can be read again, ids go on.
+// The lease as last read counts: when it ends, the generator refuses, although the claim is still renewed. When it can be
+// read again, ids go on.
 func TestMachineTermEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -301,7 +301,7 @@ func TestMachineRefusals(t *testing.T) {
 		t.Errorf("got %v, %v; want what the store said", m, err)
 	}
 	if broken.LiveClaims() != 0 {
-		t.Error("a number is held that nobody was given")
+		t.Error("a number is held that was not returned")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

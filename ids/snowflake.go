@@ -10,11 +10,10 @@ import (
 )
 
 const (
-	// DefaultMachineBits are the bits of a machine's number unless
-	// [SnowflakeOptions] say otherwise: numbers 0 to 1023.
+	// DefaultMachineBits is the default of [SnowflakeOptions.MachineBits]: numbers
+	// 0 to 1023.
 	DefaultMachineBits = 10
-	// DefaultMaxWait is how long [Snowflakes.New] waits for a clock that went
-	// back, unless [SnowflakeOptions] say otherwise.
+	// DefaultMaxWait is the default of [SnowflakeOptions.MaxWait].
 	DefaultMaxWait = 100 * time.Millisecond
 	// NoWait is the [SnowflakeOptions.MaxWait] of a caller that takes
 	// [ErrClockBack] at once.
@@ -25,8 +24,8 @@ const (
 	maxMachineBits = 16
 )
 
-// DefaultEpoch is the time that the ids count from, unless [SnowflakeOptions] say
-// otherwise: the first of January 2024, so that ids last until 2093.
+// DefaultEpoch is the default of [SnowflakeOptions.Epoch]: 1 January 2024, so
+// that ids last until 2093.
 func DefaultEpoch() time.Time { return time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC) }
 
 // Snowflake is a number of 63 bits: 41 of milliseconds since an epoch, then the
@@ -68,15 +67,15 @@ func (id *Snowflake) UnmarshalText(text []byte) error {
 type SnowflakeOptions struct {
 	// Epoch is the time that the ids count from. Default [DefaultEpoch].
 	Epoch time.Time
-	// MachineBits is how many of the lower 22 bits are the machine's, 1 to 16;
-	// the others are the sequence. Default [DefaultMachineBits], which leaves
-	// 4096 ids a millisecond.
+	// MachineBits is the machine's share of the lower 22 bits, 1 to 16; the others
+	// are the sequence. Default [DefaultMachineBits], which leaves 4096 ids a
+	// millisecond.
 	MachineBits int
-	// MaxWait is how long one New waits, in all, for a clock that went back.
+	// MaxWait limits how long one New waits, in all, for a clock that went back.
 	// Default [DefaultMaxWait]; [NoWait] for none.
 	MaxWait time.Duration
-	// Now is the clock; nil means [time.Now]. With a leased machine it is not
-	// asked: that reads the store's clock.
+	// Now is the clock; nil means [time.Now]. A leased machine ignores it and uses
+	// the store's clock.
 	Now func() time.Time
 }
 
@@ -95,10 +94,10 @@ type Snowflakes struct {
 	sequence int64
 }
 
-// NewSnowflakes returns a generator for the machine with this number. No two may
-// live with one number: the caller sees to that, also while one process takes
-// over from another, and that the clock of a restarted process is not behind the
-// one before. [LeaseMachine] does both.
+// NewSnowflakes returns a generator for the machine with this number. The caller
+// makes sure that no two generators use one number, even while one process takes
+// over from another, and that the clock of a restarted process is not behind
+// that of its predecessor. [LeaseMachine] does both.
 func NewSnowflakes(machine int, o *SnowflakeOptions) (*Snowflakes, error) {
 	if o == nil {
 		o = &SnowflakeOptions{}

@@ -128,7 +128,7 @@ func TestTextKeepsTheOrder(t *testing.T) {
 	})
 }
 
-// Ids grow whatever the clock does: stands still, goes on, jumps back.
+// Ids grow whatever the clock does: stop, go on, jump back.
 func TestIDsGrowWhateverTheClockDoes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -17,15 +17,15 @@ const (
 )
 
 // ULID is an identifier of github.com/ulid/spec: 48 bits of milliseconds and 80
-// of chance. It sorts by its time, as bytes and as text alike.
+// of randomness. It sorts by its time, as bytes and as text alike.
 type ULID [16]byte
 
 // ULIDs makes ULIDs, each greater than the ones before it. The zero value is
 // ready. It is safe for concurrent use, and must not be copied.
 //
 // Within one millisecond, and while the clock goes back, an id is the last one
-// plus one, as the specification has it. Who sees one of these knows its
-// neighbours: use [UUIDs] where an id must not be guessed.
+// plus one, as the specification has it. Such an id reveals its neighbours: use
+// [UUIDs] where an id must not be guessed.
 type ULIDs struct {
 	// Now is the clock; nil means [time.Now]. Set it before the first use.
 	Now func() time.Time
@@ -111,7 +111,7 @@ func (u ULID) String() string {
 	return string(b[:])
 }
 
-// Time is the millisecond in the id. Whoever sees the id can read it.
+// Time returns the millisecond in the id, which every reader of the id can see.
 func (u ULID) Time() time.Time { return time.UnixMilli(u.milli()).UTC() }
 
 // MarshalText implements [encoding.TextMarshaler], for JSON as well.

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// uuidText is the length of the only form that is written and read.
+// uuidText is the length of the only text form.
 const uuidText = 36
 
 // UUID is an identifier of RFC 9562. The zero UUID is the Nil UUID. UUIDs of
@@ -22,14 +22,14 @@ type UUID [16]byte
 //
 // The method is the third of RFC 9562, section 6.2: the twelve bits after the
 // milliseconds hold the fraction of the millisecond. Where that is not greater
-// than it was in the last id, the last one plus one is taken; so ids grow also
-// while the clock stands still or goes back, and then run ahead of it, by a
-// millisecond for every 4096 ids. The other 62 bits are random in every id: two
-// processes that never heard of each other make the same id with a chance of one
-// to 10^18 for every pair within the same 244 ns.
+// than it was in the last id, the last one plus one is taken; so ids grow even
+// while the clock stops or goes back, and then run ahead of it, by a millisecond
+// for every 4096 ids. The other 62 bits are random in every id: two processes
+// that never heard of each other make the same id with a chance of one to 10^18
+// for every pair within the same 244 ns.
 //
-// The order holds within one UUIDs. That of several processes is that of their
-// clocks.
+// The order holds within one UUIDs. The order of several processes is that of
+// their clocks.
 type UUIDs struct {
 	// Now is the clock; nil means [time.Now]. Set it before the first use.
 	Now func() time.Time
@@ -97,11 +97,11 @@ func (u UUID) String() string {
 	return string(b[:])
 }
 
-// Version is 7 for what [UUIDs] makes, another number for other UUIDs.
+// Version returns 7 for ids of [UUIDs], another number for other UUIDs.
 func (u UUID) Version() int { return int(u[6] >> 4) }
 
-// Time is the millisecond in a UUID of version 7, and the zero Time for other
-// versions. Whoever sees the id can read it.
+// Time returns the millisecond in a UUID of version 7, which every reader of
+// the id can see, and the zero Time for other versions.
 func (u UUID) Time() time.Time {
 	if u.Version() != 7 {
 		return time.Time{}
