@@ -180,8 +180,8 @@ func act(t *testing.T, a *application, handler http.Handler, waits func() int) {
 	}
 }
 
-// A person's one action is told from what was only sent again, at every door in
-// the same shape.
+// Every door distinguishes one action of a person from its repetitions, in the
+// same shape.
 func TestDoors(t *testing.T) {
 	t.Parallel()
 	shapes := make(map[string][]string)
@@ -282,8 +282,8 @@ func throughDatabase(t *testing.T, log *lines) {
 	}
 }
 
-// A guard's event under a claim carries the key of the middleware's, and a new
-// key for what is there already is told as such there too.
+// A guard's event under a claim carries the key of the middleware's, and
+// reports a new key for an existing row as such there as well.
 func TestDoorsAgree(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -295,7 +295,7 @@ func TestDoorsAgree(t *testing.T) {
 	}
 	a := newApplication(t, sink)
 	close(a.release)
-	a.entered = nil // nobody waits for it
+	a.entered = nil // no test waits for it
 	handler := newMiddleware(t, newGuard(t), sink, a)
 	for _, key := range []string{"a", "b"} {
 		post(t, handler, key)

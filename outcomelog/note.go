@@ -6,14 +6,14 @@ import (
 	"sync"
 )
 
-// NoteKey is the key under which a context has its [*Note]. Doors make it
-// answer; everybody else uses [NoteFrom].
+// NoteKey is the key under which a context has its [*Note]. Doors set it; all
+// other code uses [NoteFrom].
 type NoteKey struct{}
 
-// Note is what the work under a request says of its outcome to the door that
-// let the request in: a status alone does not say whether a row was created or
-// found, or which rule refused it. The zero Note is empty. It is safe for
-// concurrent use; the last word counts.
+// Note carries the outcome from the work to the door of its request: a status
+// alone does not say whether a row was created or found, or which rule refused
+// it. The zero Note is empty. It is safe for concurrent use; the last word
+// counts.
 type Note struct {
 	mu      sync.Mutex // guards the fields below
 	outcome Outcome
@@ -22,13 +22,13 @@ type Note struct {
 }
 
 // NoteFrom returns the note of the request that ctx belongs to; nil where there
-// is none, which takes every word as well.
+// is none. Say works on nil as well.
 func NoteFrom(ctx context.Context) *Note {
 	note, _ := ctx.Value(NoteKey{}).(*Note)
 	return note
 }
 
-// Say says what the work came to, by which rule.
+// Say records the outcome of the work, and the rule that decided.
 func (n *Note) Say(outcome Outcome, rule string, fields []string) {
 	if n == nil {
 		return
@@ -38,7 +38,7 @@ func (n *Note) Say(outcome Outcome, rule string, fields []string) {
 	n.outcome, n.rule, n.fields = outcome, rule, slices.Clone(fields)
 }
 
-// Said returns what was said; zeros where nothing was.
+// Said returns what Say recorded, or zeros.
 func (n *Note) Said() (outcome Outcome, rule string, fields []string) {
 	if n == nil {
 		return "", "", nil

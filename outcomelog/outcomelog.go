@@ -1,10 +1,9 @@
-// Package outcomelog is the one shape in which the doors of Semel say what
-// became of a create, so that what a person did can be told from what was only
-// sent again.
+// Package outcomelog has the one shape in which the doors of Semel log creates,
+// so that what a person did can be separated from mere repetitions.
 //
-// The middleware, the gateway and the guards in the database each tell of what
-// passes through them. An action that goes through several is told by each, with
-// the same key; count at one door:
+// The middleware, the gateway and the guards in the database each log what
+// passes through them. An action that goes through several is logged by each,
+// with the same key; count at one door:
 //
 //	create.door  create.outcome     one action that was sent four times
 //	gateway      created            the first time
@@ -12,7 +11,7 @@
 //	gateway      replayed           later
 //	gateway      replayed           later
 //
-// No event holds a key, a value of a field, a cookie or any other thing that was
+// No event holds a key, a value of a field, a cookie or anything else that was
 // sent: only the digest of the key and names of fields.
 package outcomelog
 
@@ -21,11 +20,11 @@ import (
 	"log/slog"
 )
 
-// KeyDigits is how many digits of a key's digest are logged: enough to find its
-// record, as semel records show does.
+// KeyDigits limits the logged digits of a key's digest: enough for semel
+// records show to find its record.
 const KeyDigits = 16
 
-// Door is where an event comes from.
+// Door is the source of an event.
 type Door string
 
 // The doors.
@@ -35,8 +34,8 @@ const (
 	Database   Door = "dbguard"    // a guard in the database
 )
 
-// Event is what became of one request. It is the same at every door; what a
-// door does not know is empty there.
+// Event is the outcome of one request, in the same shape at every door; members
+// that a door does not know are empty.
 type Event struct {
 	Door    Door
 	Outcome Outcome
@@ -48,7 +47,7 @@ type Event struct {
 	// columns that must not be the same twice.
 	Rule   string
 	Fields []string
-	// Status is that of the answer over HTTP; 0 where there is none.
+	// Status is the HTTP status of the answer; 0 for none.
 	Status int
 }
 
@@ -73,10 +72,10 @@ func (e Event) LogValue() slog.Value {
 	)
 }
 
-// Attr is the event as the attribute "create" of a log line.
+// Attr returns the event as the attribute "create" of a log line.
 func (e Event) Attr() slog.Attr { return slog.Any("create", e) }
 
-// To is a sink that writes one line for each event.
+// To returns a sink that writes one line for each event.
 func To(log *slog.Logger) Sink {
 	return func(ctx context.Context, e Event) { log.LogAttrs(ctx, e.Outcome.Level(), "create", e.Attr()) }
 }
