@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// addressBits is how much of an IPv6 address counts: the rest is its owner's
-	// to choose.
+	// addressBits is the part of an IPv6 address that counts: its owner chooses the
+	// rest.
 	addressBits = 64
-	// everyone is the one key of the bound on all failures.
+	// everyone is the key of the bound on all failures.
 	everyone = "all"
 )
 
@@ -44,8 +44,8 @@ func (a *API) admit(c *call) error {
 	return nil
 }
 
-// authenticate returns the token that the request carries. An address, or all
-// together, that came with too many wrong ones learns nothing more.
+// authenticate returns the token that the request carries. After too many wrong
+// ones, from one address or from all together, it compares no more.
 func (a *API) authenticate(r *http.Request, from address) (*Token, error) {
 	a.letIn.Lock()
 	defer a.letIn.Unlock()
@@ -54,7 +54,7 @@ func (a *API) authenticate(r *http.Request, from address) (*Token, error) {
 	}
 	lines := r.Header["Authorization"]
 	if len(lines) == 0 {
-		return nil, errTokenMissing // nobody guessed anything
+		return nil, errTokenMissing // this was not a guess
 	}
 	if token := a.known(lines); token != nil {
 		return token, nil
@@ -68,8 +68,8 @@ func (a *API) authenticate(r *http.Request, from address) (*Token, error) {
 	return nil, errTokenWrong
 }
 
-// known compares what the header says with every token, in a time that tells
-// nothing about any.
+// known compares the header with every token, in a time that reveals nothing
+// about any.
 func (a *API) known(lines []string) *Token {
 	_, secret, _ := strings.Cut(lines[0], " ")
 	hash, found := sha256.Sum256([]byte(secret)), -1
@@ -88,10 +88,11 @@ func isBearer(line string) bool {
 	return strings.EqualFold(scheme, "Bearer")
 }
 
-// address is where a call comes from: for people, and as failures are counted.
+// address is the origin of a call: for people, and as the key by which failures are
+// counted.
 type address struct{ text, bounded string }
 
-// remoteAddress is that of the connection: no header is believed. Failed
+// remoteAddress returns the address of the connection: no header is believed. Failed
 // calls by a host name are counted apart, because a stranger's page can make its own
 // name resolve to this address (DNS rebinding), and must not use up the guesses of
 // the operator whose browser shows it.

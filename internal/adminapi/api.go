@@ -21,11 +21,11 @@ import (
 const (
 	// callTimeout bounds one call, from the moment when it is let in.
 	callTimeout = 30 * time.Second
-	// maxAddresses is how many addresses are remembered for their failures.
+	// maxAddresses bounds the addresses that are remembered for their failures.
 	maxAddresses = 4096
 )
 
-// Rate is one more every so often, and Burst at once. Zero is the default of
+// Rate allows Burst at once, then one every Every. Zero means the default of
 // its field.
 type Rate struct {
 	Every time.Duration
@@ -42,15 +42,14 @@ const (
 	DefaultCallsBurst       = 100
 )
 
-// Options are the settings of an [API]. Nil is the API that is off.
+// Options are the settings of an [API]. Nil turns the API off.
 type Options struct {
 	// Tokens let operators in; at most MaxTokens. Without any the API is off:
 	// every call is answered with 404 and a sentence.
 	Tokens []Token
-	// Failures bounds how often one address may come with a wrong token, an IPv6
-	// address counting as its network of 64 bits. Beyond it the address is not
-	// let in at all (429), with the right token neither. Default ten at once,
-	// then one every six seconds.
+	// Failures bounds the wrong tokens from one address, an IPv6 address counting
+	// as its network of 64 bits. Beyond it the address is refused (429), even with
+	// the right token. Default ten at once, then one every six seconds.
 	Failures Rate
 	// AllFailures is the same for all addresses together. Default a hundred at
 	// once, then one every 0.6 seconds.
@@ -58,7 +57,8 @@ type Options struct {
 	// Calls bounds the calls of one token. Default a hundred at once, then
 	// twenty a second.
 	Calls Rate
-	// AuditRetention is how long verdicts are remembered. Default 365 days.
+	// AuditRetention is the time for which verdicts are remembered. Default 365
+	// days.
 	AuditRetention time.Duration
 	// Logger gets a line for every verdict and for every wrong token. Default:
 	// none.
@@ -112,8 +112,8 @@ type API struct {
 
 var _ http.Handler = (*API)(nil)
 
-// New returns the API over what the guard knows: use that of the service itself,
-// because keys are found with its secret only. The error is that of
+// New returns the API over the guard's records: use the guard of the service
+// itself, because keys are found with its secret only. The error is that of
 // [Options.Check].
 func New(guard *semel.Guard, opts *Options) (*API, error) {
 	if guard == nil {
@@ -158,7 +158,7 @@ type call struct {
 	by     operator.Identity
 	digest string // from the path, or of the record that was cancelled
 	as     string // the verdict, once it is understood
-	look   look   // what it is about
+	look   look   // the record that it is about
 	etag   string // of the record in the answer
 	query  map[string]string
 	states []string // the query's, which can be repeated
@@ -184,7 +184,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			h.Set(headerETag, c.etag)
 		}
 		w.WriteHeader(status)
-		_, _ = w.Write(body) // whoever asked may have gone
+		_, _ = w.Write(body) // the caller may have gone
 	}
 	if c.by.Name != "" && !reads(r.Method) {
 		a.log.LogAttrs(r.Context(), slog.LevelInfo, "call of an operator", slog.String("operator", c.by.Name), slog.String("via", c.by.Via),
@@ -192,8 +192,8 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// contain answers the call, and turns a panic into an error that tells the
-// caller nothing.
+// contain answers the call, and turns a panic into an error that reveals
+// nothing to the caller.
 func (a *API) contain(ctx context.Context, c *call) (status int, body []byte, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -215,7 +215,7 @@ func (a *API) contain(ctx context.Context, c *call) (status int, body []byte, er
 	return http.StatusOK, append(body, '\n'), nil
 }
 
-// serve lets the call in, finds what it asks for, and does it.
+// serve lets the call in, finds its endpoint, and runs it.
 func (a *API) serve(ctx context.Context, c *call) (any, error) {
 	if err := a.admit(c); err != nil {
 		return nil, err
@@ -228,7 +228,7 @@ func (a *API) serve(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	if !reads(c.Method) {
-		ctx = context.WithoutCancel(ctx) // a verdict is not given by half because its operator hangs up
+		ctx = context.WithoutCancel(ctx) // a verdict is given in full although its operator hangs up
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

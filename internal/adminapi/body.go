@@ -13,15 +13,16 @@ import (
 	"unicode/utf8"
 )
 
-// roomBesideAnswer is how much longer than an answer's body a request may be.
+// roomBesideAnswer bounds the rest of a request, in addition to an answer's
+// body.
 const roomBesideAnswer = 16 << 10
 
 // maxBody bounds the body of a request.
 func (a *API) maxBody() int64 { return int64(a.guard.Policy().MaxOutcomeBytes) + roomBesideAnswer }
 
-// readObject reads the request's body, one JSON object, into targets. Whatever
-// could be read in two ways is refused: unknown names, names that come twice or
-// in other letters, what follows the object.
+// readObject reads the request's body, one JSON object, into targets. It
+// refuses everything that could be read in two ways: unknown names, names that
+// come twice or in another case, text after the object.
 func readObject(r *http.Request, most int64, targets map[string]any) error {
 	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	charset := params["charset"]
@@ -32,7 +33,7 @@ func readObject(r *http.Request, most int64, targets map[string]any) error {
 	text, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, most))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return refuse(http.StatusRequestEntityTooLarge, "body-too-large", "The request is too large",
-			"Nothing was done: the request has more bytes than an answer that is kept. Use \"no_body\", or \"semel records resolve\" with --body-file.")
+			"Nothing was done: the request is larger than any answer that is kept. Use \"no_body\", or \"semel records resolve\" with --body-file.")
 	}
 	switch {
 	case err != nil:
@@ -59,7 +60,7 @@ func halfCharacter(text []byte) bool {
 		high, escaped := unit()
 		switch {
 		case text[0] == '\\' && !escaped:
-			text = text[min(1, len(text)-1):] // what is escaped begins no escape
+			text = text[min(1, len(text)-1):] // an escaped byte begins no escape
 		case escaped && utf16.IsSurrogate(high):
 			text = text[6:]
 			if low, ok := unit(); !ok || utf16.DecodeRune(high, low) == utf8.RuneError {

@@ -5,7 +5,7 @@
 //	GET    /v1/records            what the store remembers
 //	GET    /v1/records/DIGEST     one record
 //	DELETE /v1/records/DIGEST     cancel: leave a tombstone
-//	DELETE /v1/records?scope&name the same, before the intent has ever arrived too
+//	DELETE /v1/records?scope&name the same, even before the intent has arrived
 //	POST   /v1/records/DIGEST/resolve   settle an unknown one
 //	GET    /v1/audit              who gave which verdict
 //
@@ -16,7 +16,7 @@
 // record (412), and a verdict that names none with 428.
 //
 // Every call carries a token ("Authorization: Bearer …") that names an operator;
-// without tokens the API is off. Cookies are never looked at, and what a page in
-// a browser could send is refused. Every verdict is written to the audit trail
-// by the guard before it takes effect, and to the log.
+// without tokens the API is off. Cookies are ignored, and requests that a page
+// in a browser could send are refused. Every verdict is written to the audit
+// trail by the guard before it takes effect, and to the log.
 package adminapi

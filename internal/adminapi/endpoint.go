@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// DefaultLimit is how much one call lists unless told otherwise.
+	// DefaultLimit is the default of the parameter limit.
 	DefaultLimit = 100
 	// MaxLimit is the most that one call lists.
 	MaxLimit = 500
@@ -22,7 +22,7 @@ const (
 	paramAfter = "after"
 )
 
-// endpoint is what one method of one path does.
+// endpoint serves one method of one path.
 type endpoint struct {
 	query []string // the parameters it knows
 	body  bool     // it takes JSON
@@ -100,7 +100,7 @@ func (c *call) readQuery(known []string) error {
 		case len(values[name]) > 1:
 			return badField(name, "%q comes more than once", name)
 		case !utf8.ValidString(values[name][0]) || strings.Contains(values[name][0], "\x00"):
-			return badField(name, "%q is not text in UTF-8", name) // not every store can look for it
+			return badField(name, "%q is not text in UTF-8", name) // not every store can search for it
 		default:
 			c.query[name] = values[name][0]
 		}
@@ -108,7 +108,7 @@ func (c *call) readQuery(known []string) error {
 	return nil
 }
 
-// limit reads how much is to be listed.
+// limit reads the parameter limit.
 func (c *call) limit() (limit int, err error) {
 	limit = DefaultLimit
 	if text, ok := c.query["limit"]; ok {
@@ -123,7 +123,7 @@ func (c *call) limit() (limit int, err error) {
 func (c *call) record() (semel.Digest, error) {
 	digest, err := semel.ParseDigest(c.digest)
 	if err != nil {
-		c.digest = "" // it could be anything
+		c.digest = "" // the text could be anything
 		return digest, badField("digest", "the path names a record by its whole digest, which has %d hexadecimal digits", 2*len(digest))
 	}
 	return digest, nil

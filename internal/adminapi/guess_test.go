@@ -24,7 +24,7 @@ func TestGuessing(t *testing.T) {
 		}
 		refused(t, fmt.Sprint("guess ", i), r, 429, "too-many-failures", "")
 		if r.header.Get("Retry-After") == "" {
-			t.Fatal("there is no Retry-After")
+			t.Fatal("Retry-After is missing")
 		}
 	}
 	refused(t, "the right token", w.send(t, http.MethodGet, path, ""), 429, "too-many-failures", "")
@@ -49,7 +49,7 @@ func TestGuessingFromManyAddresses(t *testing.T) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/records", nil)
 		r.RemoteAddr = remote
 		r.Header.Set("Authorization", "Bearer "+token)
-		r.Header.Set("X-Forwarded-For", "192.0.2.77") // believed by nobody
+		r.Header.Set("X-Forwarded-For", "192.0.2.77") // never believed
 		answer := httptest.NewRecorder()
 		api.ServeHTTP(answer, r)
 		return answer.Code

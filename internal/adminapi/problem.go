@@ -18,17 +18,17 @@ import (
 // manual is linked from every refusal.
 const manual = "https://github.com/semel-dev/semel/blob/main/docs/admin-api.md"
 
-// refusal is an error that says how it is answered.
+// refusal is an error with its answer.
 type refusal struct {
 	semelhttp.Problem
 
 	header map[string]string
 }
 
-// Error returns what the caller is told.
+// Error returns the text for the caller.
 func (r *refusal) Error() string { return r.Title + ": " + r.Detail }
 
-// errPanicked stands for a panic; the log has the rest.
+// errPanicked replaces the text of a panic, which only the log has.
 var errPanicked = errors.New("adminapi: a call panicked")
 
 func refuse(status int, name, title, detail string) *refusal {
@@ -38,7 +38,7 @@ func refuse(status int, name, title, detail string) *refusal {
 // The refusals of calls that are not let in.
 var (
 	errOff = refuse(http.StatusNotFound, "admin-api-off", "The admin API is off",
-		"There are no tokens, so nobody can use it. Give the program a file of tokens (semel gateway --admin-tokens-file).")
+		"No tokens are configured, so all calls are refused. Give the program a file of tokens (semel gateway --admin-tokens-file).")
 	errCrossSite = refuse(http.StatusForbidden, "cross-site", "Not for pages in a browser",
 		"Nothing was done. This looks like a request of a web page, and the admin API takes none: it carries an Origin header, or Sec-Fetch-Site says that it comes from elsewhere.")
 	errReadOnly = refuse(http.StatusForbidden, "read-only", "This token may only look",
@@ -67,7 +67,7 @@ func tooMany(name, title, detail string, wait time.Duration) *refusal {
 
 // badField refuses a request because of one of its fields or parameters.
 func badField(field, format string, args ...any) *refusal {
-	r := refuse(http.StatusBadRequest, "bad-request", "The request is not right", "Nothing was done: "+fmt.Sprintf(format, args...)+".")
+	r := refuse(http.StatusBadRequest, "bad-request", "The request is not valid", "Nothing was done: "+fmt.Sprintf(format, args...)+".")
 	if field != "" {
 		r.Extra = map[string]any{"field": fmt.Sprintf("%.40s", field)}
 	}
@@ -91,8 +91,8 @@ func (a *API) problemOf(ctx context.Context, c *call, err error) *refusal {
 	case errors.Is(err, operator.ErrVerdict): // a name is checked when its token is made
 		refused = badField(string(operatorview.FieldReason), "%s", strings.TrimPrefix(err.Error(), operator.ErrVerdict.Error()+": "))
 	case errors.Is(err, semel.ErrNotFound):
-		refused = refuse(http.StatusNotFound, "not-found", "There is no such record",
-			"Nothing was done. The store does not remember it, or not any more. An intent that has not arrived yet is cancelled by its scope and name.")
+		refused = refuse(http.StatusNotFound, "not-found", "No such record exists",
+			"Nothing was done. The store has no such record, or no longer. An intent that has not arrived yet is cancelled by its scope and name.")
 	case errors.As(err, &decided) && errors.Is(err, semel.ErrChanged) && decided.Record != nil:
 		refused = a.changed(c, decided.Record)
 	case errors.As(err, &decided) && errors.Is(err, semel.ErrInFlight):
@@ -104,7 +104,7 @@ func (a *API) problemOf(ctx context.Context, c *call, err error) *refusal {
 			fmt.Sprintf("Nothing was done. The record is %v, and that is final.", decided.Record.State))
 		refused.Extra = map[string]any{"state": decided.Record.State.String()}
 	case errors.Is(err, semel.ErrCursor):
-		refused = badField(paramAfter, "%q is what the page before gave as \"next\"", paramAfter)
+		refused = badField(paramAfter, "%q must be the \"next\" of the previous page", paramAfter)
 	case errors.Is(err, semel.ErrClosed):
 		refused = later("shutting-down", "This server is shutting down", "Call again; another server may answer.")
 	case errors.Is(err, errPanicked):
@@ -119,7 +119,7 @@ func (a *API) problemOf(ctx context.Context, c *call, err error) *refusal {
 
 // storeProblem answers when the store did not do what it was asked for.
 func (a *API) storeProblem(ctx context.Context, c *call, err error) *refusal {
-	if ctx.Err() == nil { // otherwise its caller has gone
+	if ctx.Err() == nil { // otherwise the caller has gone
 		a.log.LogAttrs(ctx, slog.LevelError, "the store failed a call of the admin API", slog.String("error", err.Error()))
 	}
 	if reads(c.Method) {

@@ -11,18 +11,18 @@ import (
 	"github.com/semel-dev/semel/operator"
 )
 
-// page is a part of a list. Next is what the next call gives as after; without
-// it the list has ended.
+// page is a part of a list. The next call gives Next as after; without it the
+// list has ended.
 type page struct {
 	Records   []operatorview.Record `json:"records"`
-	Examined  int                   `json:"examined"`            // how many records were looked at
+	Examined  int                   `json:"examined"`            // the number of records that were looked at
 	Next      string                `json:"next,omitempty"`      // the cursor of the rest
 	Unordered bool                  `json:"unordered,omitempty"` // the rest may hold newer records
 }
 
 func parseQuery(raw string) (url.Values, error) { return url.ParseQuery(raw) }
 
-// list shows what the store remembers, the newest claim first.
+// list shows records, the newest claim first.
 func (a *API) list(ctx context.Context, c *call) (any, error) {
 	limit, err := c.limit()
 	if err != nil {
@@ -73,7 +73,7 @@ func (a *API) show(ctx context.Context, c *call) (any, error) {
 
 // view is a record as the API shows it, its answer decrypted where the guard can.
 func (a *API) view(rec *semel.Record) operatorview.Record {
-	_ = operatorview.Reveal(a.guard, rec) // what cannot be read is shown as encrypted
+	_ = operatorview.Reveal(a.guard, rec) // an unreadable answer is shown as encrypted
 	return operatorview.ViewRecord(rec)
 }
 

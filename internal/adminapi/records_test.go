@@ -399,7 +399,7 @@ func TestVerdictOutlivesItsCaller(t *testing.T) {
 	until(t, func() bool { return w.lookup(t, digest) == semel.StateCancelled })
 }
 
-// slowStore holds the takeover of one record until it is told to go on, or the
+// slowStore holds the takeover of one record until the test releases it, or the
 // caller has gone.
 type slowStore struct {
 	semel.Store

@@ -301,7 +301,7 @@ func TestTooManyCalls(t *testing.T) {
 	r := w.send(t, http.MethodDelete, path+"?reason=x", "")
 	refused(t, "one more", r, 429, "too-many-calls", "")
 	if r.header.Get("Retry-After") == "" {
-		t.Error("there is no Retry-After")
+		t.Error("Retry-After is missing")
 	}
 	if r := w.raw(t, http.MethodGet, path, "", "Authorization", "Bearer "+robinToken); r.status != 200 {
 		t.Errorf("another token: got %d %s", r.status, r.body)

@@ -12,15 +12,15 @@ import (
 	"github.com/semel-dev/semel/operator"
 )
 
-// The headers in which an operator says what the verdict is about.
+// The headers that name the record of a verdict.
 const (
 	headerETag    = "ETag"
 	headerMatch   = "If-Match"
 	headerNoMatch = "If-None-Match"
 )
 
-// etag names what a verdict can be about: an attempt, and where it stands. It is
-// empty for a record that is gone.
+// etag names an attempt and its state, which a verdict is about. It is empty for
+// a record that is gone.
 func etag(rec *operatorview.Record) string {
 	if rec.State == semel.StateReleased.String() {
 		return ""
@@ -28,17 +28,17 @@ func etag(rec *operatorview.Record) string {
 	return fmt.Sprintf(`"%d-%s"`, rec.Fence, rec.State)
 }
 
-// look is what an operator saw before giving a verdict. The zero look is that of
-// a request which says nothing.
+// look is the record that an operator saw before giving a verdict. The zero look
+// means that the request names none.
 type look struct {
 	fence semel.Fence
 	state semel.State
-	none  bool // there was no record
+	none  bool // no record existed
 }
 
-// readLook reads what the request says of it. A verdict is about one record, so a
-// list, a weak tag and "*" are refused: each could mean a record that its
-// operator has never seen.
+// readLook reads the look from the request. A verdict is about one record, so a
+// list, a weak tag and "*" are refused: each could mean a record that the
+// operator never saw.
 func (c *call) readLook(mayBeNone bool) (look, error) {
 	match, noMatch := c.Header[headerMatch], c.Header[headerNoMatch]
 	switch {
@@ -62,10 +62,9 @@ func (c *call) readLook(mayBeNone bool) (look, error) {
 	return look{fence: semel.Fence(fence), state: stands}, nil
 }
 
-// seen returns the fence that the guard is to compare: that of a record which was
-// seen as unknown, the only ones that a verdict settles. A look at a record in
-// another state is answered here, because one that has become unknown since then
-// was not seen so.
+// seen returns the fence for the guard to compare. A verdict settles only records
+// that were seen as unknown; a look at a record in another state is answered
+// here, even if the record has become unknown since.
 func (a *API) seen(ctx context.Context, c *call, digest semel.Digest, mayBeNone bool) (semel.Fence, error) {
 	l, err := c.readLook(mayBeNone)
 	if err != nil {
@@ -91,8 +90,8 @@ func (a *API) seen(ctx context.Context, c *call, digest semel.Digest, mayBeNone 
 	return 0, refused
 }
 
-// changed refuses a verdict on another record than the present one, and shows
-// that.
+// changed refuses a verdict on a record that is not the present one, and shows
+// the present one.
 func (a *API) changed(c *call, rec *semel.Record) *refusal {
 	view := a.view(new(*rec))
 	refused := refuse(http.StatusPreconditionFailed, "changed", "The record is not the one you looked at",

@@ -30,7 +30,7 @@ const (
 	patience = 20 * time.Second
 )
 
-// recordPath is what a path begins with that names one record.
+// recordPath is the prefix of a path that names one record.
 var recordPath = regexp.MustCompile(`^/v1/records/[0-9a-fA-F]{64}`)
 
 // world is an API on a real listener, over a guard and its store.

@@ -17,7 +17,7 @@ const (
 	MinTokenBytes = 32
 	// MaxTokenBytes is the longest token.
 	MaxTokenBytes = 512
-	// MaxTokens bounds how many an API knows.
+	// MaxTokens bounds the tokens of an API.
 	MaxTokens = 1000
 	// maxTokensFile bounds a file of tokens, comments included.
 	maxTokensFile = 1 << 20
@@ -31,9 +31,9 @@ const (
 // Token lets one operator in. It holds a hash: the token itself is not kept.
 // Make one with [NewToken] or [LoadTokens].
 type Token struct {
-	// Name is who it is, in the audit trail and in logs.
+	// Name names the operator in the audit trail and in logs.
 	Name string
-	// ReadOnly lets it look only.
+	// ReadOnly allows no changes.
 	ReadOnly bool
 
 	hash [sha256.Size]byte
@@ -58,15 +58,15 @@ func NewToken(name, secret string, readOnly bool) (Token, error) {
 	case len(secret) > MaxTokenBytes:
 		return Token{}, fmt.Errorf("the token has %d characters, at most %d are read", len(secret), MaxTokenBytes)
 	case strings.ContainsFunc(secret, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return Token{}, errors.New("the token holds something else than visible ASCII characters (make one with: openssl rand -hex 32)")
+		return Token{}, errors.New("the token holds characters other than visible ASCII (make one with: openssl rand -hex 32)")
 	}
 	return Token{Name: name, ReadOnly: readOnly, hash: sha256.Sum256([]byte(secret))}, nil
 }
 
 // LoadTokens reads a file of tokens. A line is "NAME TOKEN", or "NAME TOKEN
-// read" for one that may only look; empty lines and lines that start with #
+// read" for a token that may only look; empty lines and lines that start with #
 // are skipped. A file that others than its owner and group can read is refused.
-// Errors name file and line, and never repeat what stands there.
+// Errors name file and line, and never repeat its content.
 func LoadTokens(file string) ([]Token, error) {
 	f, err := os.Open(file) //nolint:gosec // the operator names the file.
 	if err != nil {
@@ -119,7 +119,7 @@ func parseTokens(file, text string) ([]Token, error) {
 		}
 		for i := range tokens {
 			if what := clash(&tokens[i], &token); what != "" {
-				return nil, fmt.Errorf("%s:%d: the %s stands in line %d already", file, number, what, lines[i])
+				return nil, fmt.Errorf("%s:%d: the %s is already in line %d", file, number, what, lines[i])
 			}
 		}
 		tokens, lines = append(tokens, token), append(lines, number)
@@ -130,7 +130,7 @@ func parseTokens(file, text string) ([]Token, error) {
 	return tokens, nil
 }
 
-// clash says what two tokens share that they must not.
+// clash names what two tokens must not share but do.
 func clash(a, b *Token) string {
 	switch {
 	case a.Name == b.Name:

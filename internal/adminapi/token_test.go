@@ -44,7 +44,7 @@ func TestLoadTokens(t *testing.T) {
 	}
 }
 
-// TestLoadTokensRefuses names the line, and never repeats what stands there.
+// TestLoadTokensRefuses names the line, and never repeats its content.
 func TestLoadTokensRefuses(t *testing.T) {
 	t.Parallel()
 	good := "alice " + aliceToken + "\n"
@@ -56,12 +56,12 @@ func TestLoadTokensRefuses(t *testing.T) {
 		good + robinToken:                                  ":2: a line is a name and a token",
 		good + "robin " + robinToken + " write":            ":2: a line is a name and a token",
 		good + "robin " + robinToken + " read 0123456789":  ":2: a line is a name and a token",
-		good + "robin " + strings.Repeat("é", 40):          ":2: the token holds something else",
+		good + "robin " + strings.Repeat("é", 40):          ":2: the token holds characters other than visible ASCII",
 		good + strings.Repeat("r", 129) + " " + robinToken: ":2: the operator's name has 129 bytes",
 		good + "ro\x01bin " + robinToken:                   ":2: the operator's name holds",
 		good + "ro\xffbin " + robinToken:                   ":2: the operator's name holds",
-		good + "\nalice " + robinToken:                     ":3: the name stands in line 1 already",
-		good + "robin " + aliceToken + " read":             ":2: the token stands in line 1 already",
+		good + "\nalice " + robinToken:                     ":3: the name is already in line 1",
+		good + "robin " + aliceToken + " read":             ":2: the token is already in line 1",
 		good + robinToken + " robin":                       ":2: the token has 5 characters",
 		strings.Repeat("#", 1<<20) + "\n":                  "larger than",
 	} {

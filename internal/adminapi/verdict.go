@@ -11,7 +11,7 @@ import (
 	"github.com/semel-dev/semel/internal/operatorview"
 )
 
-// inRequest is how a request calls a verdict's field.
+// inRequest returns the name of a verdict's field in a request.
 func inRequest(f operatorview.Field) string { return `"` + string(f) + `"` }
 
 // cancelKey leaves a tombstone for an intent, whether or not it has arrived.
@@ -37,7 +37,7 @@ func (a *API) cancelKey(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.digest = rec.Digest.String() // while a secret is replaced it may be another
+	c.digest = rec.Digest.String() // while a secret is replaced the digest may be another
 	return operatorview.ViewRecord(&rec), nil
 }
 
@@ -63,7 +63,7 @@ func (a *API) cancelDigest(ctx context.Context, c *call) (any, error) {
 	return operatorview.ViewRecord(&rec), nil
 }
 
-// resolve says what became of an intent that is unknown.
+// resolve settles an unknown intent.
 func (a *API) resolve(ctx context.Context, c *call) (any, error) {
 	digest, err := c.record()
 	if err != nil {

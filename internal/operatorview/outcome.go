@@ -8,21 +8,20 @@ import (
 	"github.com/semel-dev/semel/semelhttp"
 )
 
-// Outcome is what JSON says of a recorded HTTP answer. Its fields are a
-// contract, as those of [Record] are.
+// Outcome is a recorded HTTP answer in JSON. Its fields are a contract, as
+// those of [Record] are.
 type Outcome struct {
 	Status      int    `json:"status"`
 	Location    string `json:"location,omitempty"`
 	ContentType string `json:"content_type,omitempty"`
 	Bytes       int    `json:"bytes"`
 	BodyOmitted bool   `json:"body_omitted"` // too large, or not known: only a summary is kept
-	// EncryptedWith is the id of the key that is needed to read the rest, of
-	// which nothing else is known.
+	// EncryptedWith is the id of the missing key; the other fields are then empty.
 	EncryptedWith string `json:"encrypted_with,omitempty"`
 }
 
-// Reveal decrypts the outcome by the guard's keys, or leaves it as it is and says
-// why it cannot be read.
+// Reveal decrypts the outcome by the guard's keys, or leaves it encrypted and
+// returns the reason.
 func Reveal(guard *semel.Guard, rec *semel.Record) error {
 	revealed := *rec
 	if err := guard.Reveal(&revealed); err != nil {
@@ -59,7 +58,8 @@ func viewOutcome(rec *semel.Record) *Outcome {
 	}
 }
 
-// bodiless reports whether an answer with this status is whole without a body.
+// bodiless reports whether an answer with this status is complete without a
+// body.
 func bodiless(status int) bool {
 	return status == http.StatusNoContent || status == http.StatusResetContent || (status >= 300 && status < 400)
 }

@@ -35,7 +35,7 @@ const (
 	FieldNoBody      Field = "no_body"
 )
 
-// FieldError says which field of a verdict cannot be, and why.
+// FieldError names the field of a verdict that is not valid, and says why.
 type FieldError struct {
 	Field Field
 	Text  string // names fields as the verdict's Naming does
@@ -44,7 +44,7 @@ type FieldError struct {
 // Error returns the text.
 func (e *FieldError) Error() string { return e.Text }
 
-// Verdict is how an operator settles a record.
+// Verdict is an operator's settlement of a record.
 type Verdict struct {
 	As        string        // completed, released or cancelled
 	Reason    string        // how the operator knows
@@ -59,11 +59,11 @@ type Verdict struct {
 	Body   func() ([]byte, error)
 	NoBody bool // the body is not known
 
-	// Naming is how the door calls a field in the text of an error.
+	// Naming returns the door's name of a field, for the text of an error.
 	Naming func(Field) string
 }
 
-// Verdicts returns what [Verdict.As] can be.
+// Verdicts returns the values of [Verdict.As].
 func Verdicts() []string { return []string{"completed", "released", "cancelled"} }
 
 // Settlement returns what the verdict means. Its errors are [*FieldError], or
