@@ -28,7 +28,7 @@ func openSQLite(path string, use Use) (*Database, error) {
 	}
 	switch info, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("database: there is no file %s (name the application's own with --dsn sqlite:PATH)", path)
+		return nil, fmt.Errorf("database: file %s does not exist (name the application's own with --dsn sqlite:PATH)", path)
 	case err != nil:
 		return nil, fmt.Errorf("database: %w", err)
 	case info.IsDir():

@@ -19,17 +19,17 @@ const (
 	// connectTimeout bounds how long connecting may take, unless the DSN says
 	// otherwise.
 	connectTimeout = 10 * time.Second
-	// lockTimeout bounds how long a statement waits for somebody else's lock.
+	// lockTimeout bounds how long a statement waits for a lock of another session.
 	lockTimeout = 10 * time.Second
-	// maxConns is plenty: the verbs ask one question after the other.
+	// maxConns is enough: the verbs ask one question after the other.
 	maxConns = 4
 
 	examples = "write postgres://…, mysql://… or sqlite:PATH, such as sqlite:shop.db or postgres://app@db.example/shop"
-	// maxSchemeBytes bounds what of a wrong DSN an error repeats.
+	// maxSchemeBytes bounds the part of a wrong DSN that an error repeats.
 	maxSchemeBytes = 16
 )
 
-// Use says what a database is opened for.
+// Use is the purpose for which a database is opened.
 type Use uint8
 
 const (
@@ -66,13 +66,13 @@ func Open(ctx context.Context, dsn string, use Use) (*Database, error) {
 	case "redis", "rediss", "nats", "memory":
 		err = fmt.Errorf("%w: %s keeps no tables (%s)", ErrDSN, scheme, examples)
 	default:
-		err = fmt.Errorf("%w: there is no database called %q (%s)", ErrDSN, scheme, examples)
+		err = fmt.Errorf("%w: no database is called %q (%s)", ErrDSN, scheme, examples)
 	}
 	if err != nil {
 		return nil, err
 	}
 	db.SetMaxOpenConns(maxConns)
-	ctx, cancel := context.WithTimeout(ctx, 2*connectTimeout) // beyond what a driver stops at by itself
+	ctx, cancel := context.WithTimeout(ctx, 2*connectTimeout) // longer than the drivers' own limit
 	defer cancel()
 	if err := db.ready(ctx); err != nil {
 		_ = db.Close() // the error of the connection is the news
@@ -81,8 +81,8 @@ func Open(ctx context.Context, dsn string, use Use) (*Database, error) {
 	return db, nil
 }
 
-// Redact returns the DSN as it may be printed: a path as it is, and of anything
-// that could hold a password only which kind of database it is.
+// Redact returns the DSN in a form that may be printed: a path as it is, and
+// only the kind of database of a DSN that could hold a password.
 func Redact(dsn string) string {
 	scheme, rest, err := split(dsn)
 	switch {
@@ -115,7 +115,7 @@ func split(dsn string) (scheme, rest string, err error) {
 		return "", "", fmt.Errorf("%w: it does not say which kind of database it is (%s)", ErrDSN, examples)
 	}
 	if len(scheme) > maxSchemeBytes || strings.ContainsFunc(scheme, notLetter) {
-		return "", "", fmt.Errorf("%w: what stands before the colon is no kind of database (%s)", ErrDSN, examples)
+		return "", "", fmt.Errorf("%w: the part before the colon does not name a kind of database (%s)", ErrDSN, examples)
 	}
 	return strings.ToLower(scheme), rest, nil
 }

@@ -59,8 +59,8 @@ func TestWrongDSN(t *testing.T) {
 		"shop.db":                           "which kind of database",
 		`C:\data\shop.db`:                   "which kind of database",
 		"u:s3cret@host":                     "which kind of database",
-		"s3cret@host:1/db":                  "no kind of database",
-		"oracle://u:s3cret@host/db":         `no database called "oracle"`,
+		"s3cret@host:1/db":                  "does not name a kind of database",
+		"oracle://u:s3cret@host/db":         `no database is called "oracle"`,
 		"redis://:s3cret@host":              "redis keeps no tables",
 		"sqlite:":                           "sqlite needs a file",
 		"sqlite::memory:":                   "in memory is empty",
@@ -82,7 +82,7 @@ func TestWrongDSN(t *testing.T) {
 	}
 }
 
-// What cannot be reached is no fault of the DSN, and is not created.
+// An unreachable database is not a fault of the DSN, and is not created.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -91,7 +91,7 @@ func TestUnreachable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for dsn, want := range map[string]string{
-		"sqlite:" + absent:                        "there is no file",
+		"sqlite:" + absent:                        "does not exist",
 		"sqlite:" + dir:                           "is a directory",
 		"sqlite:" + letter:                        "not a database",
 		"postgres://shop:s3cret@127.0.0.1:1/shop": "open postgres:…",

@@ -9,8 +9,8 @@ import (
 	"github.com/semel-dev/semel/store/pgstore"
 )
 
-// businessSuffix is behind the name of the scratch part in that of the table of
-// business rows.
+// businessSuffix follows the name of the scratch part in the name of the table
+// of business rows.
 const businessSuffix = "_business"
 
 // HasTransactions reports whether the store of the scratch part works in
@@ -31,7 +31,7 @@ func (b *Business) Insert(ctx context.Context, row string) error { return b.inse
 // Count counts the committed rows with this text.
 func (b *Business) Count(ctx context.Context, row string) (int, error) { return b.count(ctx, row) }
 
-// Business opens the table of business rows beside the records of the store.
+// Business opens the table of business rows next to the records of the store.
 func (s *Scratch) Business(ctx context.Context, store semel.Store) (*Business, error) {
 	if pg, ok := semel.StoreAs[*pgstore.Store](store); ok {
 		return postgresBusiness(ctx, pg, s.name)

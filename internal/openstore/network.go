@@ -13,7 +13,7 @@ import (
 	"github.com/semel-dev/semel/store/redisstore"
 )
 
-// asDSN marks what the DSN as written is to blame for.
+// asDSN marks an error that the DSN as written causes.
 func asDSN(err error) error {
 	for _, config := range []error{pgstore.ErrConfig, mysqlstore.ErrConfig, redisstore.ErrConfig} {
 		if errors.Is(err, config) {
@@ -56,7 +56,7 @@ func openRedis(ctx context.Context, scheme, rest string, o *Options) (semel.Stor
 	if err != nil {
 		return nil, err
 	}
-	p.groupCommit = false // the client pipelines by itself
+	p.groupCommit = false // the client pipelines on its own
 	if p.prefix != "" {
 		rest = without(rest, "prefix") // the store's own name for it, which would win
 	}
@@ -67,7 +67,7 @@ func openRedis(ctx context.Context, scheme, rest string, o *Options) (semel.Stor
 	return p.wrap(store, o) //nolint:contextcheck // what it starts ends by Close.
 }
 
-// wrap puts before a store that serves what makes it fast.
+// wrap adds group commit and the cache to a store that serves.
 func (p *parameters) wrap(store semel.Store, o *Options) (semel.Store, error) {
 	if o.Use != Serve {
 		return store, nil

@@ -16,14 +16,14 @@ import (
 	"github.com/semel-dev/semel/store/sqlitestore"
 )
 
-// Default is the DSN that is meant where none is given.
+// Default is the DSN that is used when none is given.
 const Default = "sqlite:semel.db"
 
 // ErrDSN means that the DSN is wrong as written: nothing was opened, and
 // trying again does not help.
 var ErrDSN = errors.New("store: wrong DSN")
 
-// Use says what a store is opened for.
+// Use is the purpose for which a store is opened.
 type Use uint8
 
 const (
@@ -69,12 +69,12 @@ func Open(ctx context.Context, dsn string, o *Options) (semel.Store, error) {
 	case "nats":
 		return nil, fmt.Errorf("%w: %s is not built into this version (built in: memory, sqlite, postgres, mysql, redis; for example %s)", ErrDSN, scheme, Default)
 	default:
-		return nil, fmt.Errorf("%w: there is no store called %q (%s)", ErrDSN, scheme, examples)
+		return nil, fmt.Errorf("%w: no store is called %q (%s)", ErrDSN, scheme, examples)
 	}
 }
 
-// Redact returns the DSN as it may be logged: a path as it is, and of anything
-// that could hold a password only which kind of store it is.
+// Redact returns the DSN in a form that may be logged: a path as it is, and
+// only the kind of store of a DSN that could hold a password.
 func Redact(dsn string) string {
 	scheme, rest, err := split(dsn)
 	switch {
@@ -104,7 +104,7 @@ func Schemas() (map[string]int, error) {
 
 const (
 	examples = "write memory:, sqlite:PATH, postgres://…, mysql://… or redis://…, such as " + Default + " or postgres://app@db.example/shop"
-	// maxSchemeBytes bounds what of a wrong DSN an error repeats.
+	// maxSchemeBytes bounds the part of a wrong DSN that an error repeats.
 	maxSchemeBytes = 16
 )
 
@@ -119,7 +119,7 @@ func split(dsn string) (scheme, rest string, err error) {
 		return "", "", fmt.Errorf("%w: it does not say which kind of store it is (%s)", ErrDSN, examples)
 	}
 	if len(scheme) > maxSchemeBytes || strings.ContainsFunc(scheme, notLetter) {
-		return "", "", fmt.Errorf("%w: what stands before the colon is no kind of store (%s)", ErrDSN, examples)
+		return "", "", fmt.Errorf("%w: the part before the colon does not name a kind of store (%s)", ErrDSN, examples)
 	}
 	return strings.ToLower(scheme), rest, nil
 }
@@ -151,7 +151,7 @@ func openSQLite(ctx context.Context, path string, o *Options) (semel.Store, erro
 	}
 	if o.Use != Serve {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("store: there is no file %s (name the one the gateway uses with --store sqlite:PATH)", path)
+			return nil, fmt.Errorf("store: file %s does not exist (name the one the gateway uses with --store sqlite:PATH)", path)
 		}
 	}
 	store, err := sqlitestore.Open(ctx, path, &sqlitestore.Options{ReadOnly: o.Use == Inspect, Logger: o.Logger})

@@ -59,7 +59,7 @@ func TestOpenWrongDSN(t *testing.T) {
 	tests := map[string]string{ // DSN: what its error must say
 		"semel.db":                  "sqlite:semel.db",
 		`C:\data\semel.db`:          "which kind of store",
-		"oracle://u:s3cret@host/db": `no store called "oracle"`,
+		"oracle://u:s3cret@host/db": `no store is called "oracle"`,
 		"postgres://u:s3cret@host/db?semel_cache=12XB":          "write off, or a number",
 		"postgres://u:s3cret@host/db?semel_cache=-1":            "write off, or a number",
 		"postgres://u:s3cret@host/db?semel_cache=9000000000GiB": "write off, or a number",
@@ -69,8 +69,8 @@ func TestOpenWrongDSN(t *testing.T) {
 		"redis://:s3cret@host?semel_cash=1":                     "knows no parameter semel_cash",
 		"postgres://u:s3cret@host:port/db":                      "the DSN cannot be read",
 		"postgres://u:s3cret@host/db?semel_schema=pg_mine":      "keeps names with pg_ for itself",
-		"mysql://u:s3cret@host/db?semel_max_conns=0":            "no number from 1 to",
-		"mysql://u:s3cret@host/db?semel_max_conns=many":         "no number from 1 to",
+		"mysql://u:s3cret@host/db?semel_max_conns=0":            "not a number from 1 to",
+		"mysql://u:s3cret@host/db?semel_max_conns=many":         "not a number from 1 to",
 		"mysql://u:s3cret@host":                                 "names no database",
 		"mysql://u:s3cret@host:port/db":                         "the DSN cannot be read",
 		"mysql://u:s3cret@host/db?semel_prefix=A":               "lower-case letters",
@@ -78,8 +78,8 @@ func TestOpenWrongDSN(t *testing.T) {
 		"redis://:s3cret@host?db=1":                             "unknown parameter",
 		"nats://s3cret@host":                                    "nats is not built into this version",
 		"u:s3cret@host":                                         "which kind of store",
-		"s3cret@host:5432/db":                                   "no kind of store",
-		"host=db password=s3cret x:y":                           "no kind of store",
+		"s3cret@host:5432/db":                                   "does not name a kind of store",
+		"host=db password=s3cret x:y":                           "does not name a kind of store",
 		":s3cret":                                               "which kind of store",
 		"memory:s3cret":                                         "write memory:",
 		"sqlite:":                                               "needs a file",
@@ -148,7 +148,7 @@ func TestInspectBesideAWriter(t *testing.T) {
 	defer reader.Close()
 	rec, err := reader.Lookup(t.Context(), semel.Key{Scope: semel.ScopeGlobal, Name: "k1"}.Digest())
 	if err != nil || rec.Name != "k1" {
-		t.Errorf("look up beside the writer: got %q, error %v", rec.Name, err)
+		t.Errorf("look up next to the writer: got %q, error %v", rec.Name, err)
 	}
 }
 

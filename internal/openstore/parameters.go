@@ -13,7 +13,7 @@ import (
 // The parameters of a DSN that are Semel's own; all others are the driver's.
 const (
 	paramSchema      = "semel_schema"       // PostgreSQL: the schema that holds everything
-	paramPrefix      = "semel_prefix"       // MySQL, Redis: what the names of tables or keys begin with
+	paramPrefix      = "semel_prefix"       // MySQL, Redis: the prefix of the names of tables or keys
 	paramCache       = "semel_cache"        // how much of completed outcomes stays in memory: 32MiB, off
 	paramGroupCommit = "semel_group_commit" // whether concurrent steps share commits: on, off
 	paramMaxConns    = "semel_max_conns"    // MySQL: how many connections the store's pool has at most
@@ -22,7 +22,7 @@ const (
 // mostConns is more than servers admit.
 const mostConns = 10_000
 
-// parameters are what a DSN says beside where the database is.
+// parameters are Semel's own settings in a DSN.
 type parameters struct {
 	schema      string
 	prefix      string
@@ -95,7 +95,7 @@ func (p *parameters) set(name, value string) (err error) {
 		}
 	case paramMaxConns:
 		if p.maxConns, err = strconv.Atoi(value); err != nil || p.maxConns < 1 || p.maxConns > mostConns {
-			err = fmt.Errorf("it is no number from 1 to %d", mostConns)
+			err = fmt.Errorf("it is not a number from 1 to %d", mostConns)
 		}
 	}
 	if err != nil {
@@ -113,7 +113,7 @@ func parseBytes(value string) (int64, error) {
 	n, err := strconv.ParseInt(digits, 10, 64)
 	shift, ok := map[string]uint{"": 0, "B": 0, "KiB": 10, "MiB": 20, "GiB": 30}[value[len(digits):]]
 	if err != nil || !ok || n < 0 || n > 1<<62>>shift {
-		return 0, fmt.Errorf("it is no size (write off, or a number with KiB, MiB or GiB, such as 32MiB)")
+		return 0, fmt.Errorf("it is not a size (write off, or a number with KiB, MiB or GiB, such as 32MiB)")
 	}
 	return n << shift, nil
 }

@@ -19,7 +19,7 @@ import (
 const removeTime = 30 * time.Second
 
 // Scratch is a part of a database that is made for a check and removed after
-// it: a schema, tables or keys whose names nobody else uses.
+// it: a schema, tables or keys with names of its own.
 type Scratch struct {
 	dsn    string // with the scratch part in it
 	kind   string
@@ -38,7 +38,7 @@ func NewScratch(dsn string) (*Scratch, error) {
 	s := &Scratch{kind: scheme, name: "semel_check_" + strings.ToLower(rand.Text()[:12])}
 	switch scheme {
 	case "memory":
-		return nil, fmt.Errorf("%w: a store in memory is this process's own, there is nothing to find out about it", ErrDSN)
+		return nil, fmt.Errorf("%w: a store in memory belongs to this process alone, so it needs no check", ErrDSN)
 	case "sqlite":
 		s.path = rest + "." + s.name
 		s.dsn = scheme + ":" + s.path
@@ -52,7 +52,7 @@ func NewScratch(dsn string) (*Scratch, error) {
 		s.kind = "redis"
 		s.dsn = scheme + ":" + with(rest, paramPrefix, s.name)
 	default:
-		return nil, fmt.Errorf("%w: there is no store called %q (%s)", ErrDSN, scheme, examples)
+		return nil, fmt.Errorf("%w: no store is called %q (%s)", ErrDSN, scheme, examples)
 	}
 	return s, nil
 }
@@ -66,14 +66,14 @@ func with(rest, name, value string) string {
 	return rest + sep + name + "=" + url.PathEscape(value)
 }
 
-// Kind is what kind of store it is.
+// Kind returns the kind of store.
 func (s *Scratch) Kind() string { return s.kind }
 
-// Name is what the scratch part is called in the database.
+// Name returns the name of the scratch part in the database.
 func (s *Scratch) Name() string { return s.name }
 
-// Isolations are the isolation levels that the database could have as its
-// default, beside the usual one.
+// Isolations returns the isolation levels, in addition to the usual one, that
+// the database could have as its default.
 func (s *Scratch) Isolations() []string { return s.levels }
 
 // Open opens a store on the scratch part, as it would be opened to serve.

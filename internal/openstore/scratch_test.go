@@ -30,7 +30,7 @@ func TestScratchLeavesRecordsAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		claim(t, store, "live") // which nobody has claimed there
+		claim(t, store, "live") // which is not claimed there
 		if err := store.Close(); err != nil {
 			t.Error(err)
 		}
