@@ -51,14 +51,14 @@ func share(tb testing.TB, store semel.Store, n *atomic.Int64) semel.Store {
 }
 
 // Harness puts shared batches before the stores of a harness. A test in which
-// nobody shares one fails.
+// no batch is shared fails.
 func Harness(tb testing.TB, h storetest.Harness) storetest.Harness {
 	tb.Helper()
 	var n atomic.Int64
 	if t, ok := tb.(*testing.T); ok {
 		t.Cleanup(func() {
 			if n.Load() == 0 && !t.Failed() {
-				t.Error("nobody shared a batch")
+				t.Error("no batch was shared")
 			}
 		})
 	}
@@ -92,6 +92,6 @@ func Race(t *testing.T, open func() (semel.Store, error)) {
 		t.Errorf("%v: %v", err, report.Violations)
 	}
 	if n.Load() == 0 {
-		t.Error("nobody shared a batch")
+		t.Error("no batch was shared")
 	}
 }

@@ -1,5 +1,5 @@
-// Package listing is what the stores that keep records in the order of their
-// fences share for List: the cursor, and how a page is put together.
+// Package listing implements List for stores that keep records in the order of
+// their fences: the cursor, and the assembly of a page.
 package listing
 
 import (
@@ -35,8 +35,8 @@ type Table struct {
 	Read func(p *semel.ListParams, before, lowest semel.Fence) ([]semel.Record, error)
 }
 
-// List is [semel.Lister]'s List on such a table (promise 8): it finds where the
-// rows end that may be looked at, and reads no further.
+// List is [semel.Lister]'s List on such a table (promise 8): it first finds the
+// last row that it may examine, and reads no further.
 func (t Table) List(p *semel.ListParams) (page semel.ListPage, err error) {
 	if err := p.Validate(); err != nil {
 		return page, err

@@ -78,8 +78,8 @@ func (n *Newest) trim() {
 	}
 }
 
-// Page returns the newest records. begin is where this part began and next where
-// the one after it does, or nil when this was the last.
+// Page returns the newest records. begin is the start of this part, next that of
+// the one after it, or nil when this was the last.
 func (n *Newest) Page(begin Part, next *Part, examined int) semel.ListPage {
 	n.trim()
 	page := semel.ListPage{Records: n.records, Examined: examined, Unordered: begin.At != [2]uint64{} || next != nil}

@@ -29,7 +29,7 @@ const (
 
 // Options are the settings of a [DB]. A nil *Options is complete.
 type Options struct {
-	// Connections is how many transactions can be open at once, in each pool.
+	// Connections bounds the transactions that are open at once, in each pool.
 	// Default DefaultConnections.
 	Connections int
 	// Fault is asked at every point; an error fails the transaction there with
@@ -51,7 +51,7 @@ type DB struct {
 
 	mu    sync.Mutex // guards the fields below, and makes a commit one step
 	locks map[semel.Digest]*lock
-	open  map[semel.Digest]*Tx // who has claimed, and not committed yet
+	open  map[semel.Digest]*Tx // claimed, and not committed yet
 	rows  []string
 }
 
@@ -69,12 +69,12 @@ type pool struct {
 
 // lock is the lock of one key.
 type lock struct {
-	seat chan struct{} // of length 1: full while somebody holds the lock
-	n    int           // who holds it or waits for it
+	seat chan struct{} // of length 1: full while the lock is held
+	n    int           // its holder and waiters
 }
 
-// New returns a database without rows whose records lie in the store, which
-// nobody else may use from now on.
+// New returns a database without rows whose records are in the store, which
+// belongs to it from now on.
 func New(store semel.Store, o *Options) *DB {
 	db := &DB{inner: store, locks: map[semel.Digest]*lock{}, open: map[semel.Digest]*Tx{}}
 	if o != nil {
@@ -87,8 +87,8 @@ func New(store semel.Store, o *Options) *DB {
 	return db
 }
 
-// Pool returns another pool of connections to the same database, as another
-// process has it.
+// Pool returns another pool of connections to the same database, like that of
+// another process.
 func (db *DB) Pool() semel.Transactor {
 	return &pool{db: db, seats: make(chan struct{}, db.opts.Connections)}
 }
@@ -121,7 +121,8 @@ func (db *DB) Count(row string) int {
 	return n
 }
 
-// Idle reports whether no transaction is open, and nobody waits for a key.
+// Idle reports whether no transaction is open, and no transaction waits for a
+// key.
 func (db *DB) Idle() bool {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -184,7 +185,7 @@ func (db *DB) unlockKey(d semel.Digest) {
 	db.leave(d, l)
 }
 
-// leave forgets a lock that nobody wants any more. db.mu is held.
+// leave forgets a lock without holder or waiter. db.mu is held.
 func (db *DB) leave(d semel.Digest, l *lock) {
 	if l.n--; l.n == 0 {
 		delete(db.locks, d)

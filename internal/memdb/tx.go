@@ -21,7 +21,7 @@ type Tx struct {
 	rows   []string
 	locked bool // it holds the key's lock
 	ended  bool // it holds no connection any more
-	lost   bool // somebody else took the key; guarded by db.mu
+	lost   bool // another claim took the key; guarded by db.mu
 }
 
 var _ semel.Tx = (*Tx)(nil)

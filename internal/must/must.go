@@ -1,8 +1,8 @@
 // Package must stops the program when an invariant is broken.
 //
 // An invariant is a fact that only a bug in this module can make false: no caller, network, disk or configuration
-// can. Everything else is an error and is returned. This is the one package that calls panic, so whoever reads a
-// stack trace that ends here knows at once that the fault is ours.
+// can. Everything else is an error and is returned. This is the one package that calls panic, so a stack trace
+// that ends here shows at once that the fault is ours.
 //
 // Every floor may use it; it imports the standard library only.
 package must

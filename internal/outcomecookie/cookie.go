@@ -1,7 +1,7 @@
-// Package outcomecookie writes and reads the cookie in which a server tells the
-// scripts of a page, and the page that follows, the outcomes of the last forms. It is
-// no secret, and anybody may have written what comes back: docs/browser.md says what
-// scripts make of it.
+// Package outcomecookie writes and reads the cookie that gives the outcomes of the
+// last forms to the scripts of a page, and to the page that follows. It is not a
+// secret, and anyone may have written the cookie that comes back: docs/browser.md
+// says how scripts use it.
 package outcomecookie
 
 import (
@@ -20,7 +20,7 @@ const (
 	seconds     = 3600
 )
 
-// Outcome is that of one form.
+// Outcome is the outcome of one form.
 type Outcome struct {
 	ID     string // of its token, or its key
 	Word   string
@@ -31,7 +31,7 @@ type Outcome struct {
 const (
 	Executed = "executed"
 	Replayed = "replayed"
-	Seen     = "seen" // replayed, and the reader was told so
+	Seen     = "seen" // replayed, and the reader saw a notice
 	InFlight = "in-flight"
 	Unknown  = "unknown"
 	Refused  = "refused"
@@ -59,18 +59,19 @@ func WordOf(problem, status string) string {
 	return Refused
 }
 
-// Line is the Set-Cookie line that tells of the outcomes.
+// Line returns the Set-Cookie line with the outcomes.
 func Line(outcomes []Outcome, secure bool) string {
 	words := make([]string, len(outcomes))
 	for i, o := range outcomes {
 		words[i] = o.ID + ":" + o.Word + ":" + strconv.Itoa(o.Status)
 	}
-	return (&http.Cookie{ //nolint:gosec // no secret: scripts read it.
+	return (&http.Cookie{ //nolint:gosec // public: scripts read it.
 		Name: Name, Value: strings.Join(words, "/"), Path: "/", MaxAge: seconds, SameSite: http.SameSiteLaxMode, Secure: secure,
 	}).String()
 }
 
-// Parse reads the cookie's value. What no server of ours wrote is left out.
+// Parse reads the cookie's value. It leaves out entries that Semel does not
+// write.
 func Parse(value string) []Outcome {
 	var all []Outcome
 	for entry := range strings.SplitSeq(value, "/") {

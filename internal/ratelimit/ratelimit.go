@@ -1,5 +1,5 @@
-// Package ratelimit bounds how often each of many callers may do something, in
-// memory that is bounded too.
+// Package ratelimit bounds how often each of many callers may act, in bounded
+// memory.
 package ratelimit
 
 import (
@@ -9,14 +9,14 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// few is how many keys are compared when one has to be forgotten.
+// few is the number of keys that are compared when one has to be forgotten.
 const few = 8
 
-// Limiter gives every key a bucket of tokens that fills up again with time. It
-// remembers a bounded number of keys; to make room it forgets, of a few that
-// come by chance, the one whose bucket is fullest: whoever floods is not
-// forgotten, and a caller that is forgotten gains next to nothing. Safe for
-// concurrent use. Make one with [New].
+// Limiter gives every key a bucket of tokens that refills with time. It
+// remembers a bounded number of keys; to make room it forgets the fullest
+// bucket of a few random ones: a flooding caller is not forgotten, and a caller
+// that is forgotten gains next to nothing. Safe for concurrent use. Make one
+// with [New].
 type Limiter struct {
 	every time.Duration
 	burst int
@@ -26,14 +26,14 @@ type Limiter struct {
 	buckets map[string]*rate.Limiter
 }
 
-// New returns a limiter of one more every so often, burst at once, that
-// remembers at most so many keys. All three are at least 1.
+// New returns a limiter that allows burst at once, then one per interval, and
+// remembers a bounded number of keys. All three are at least 1.
 func New(every time.Duration, burst, keys int) *Limiter {
 	return &Limiter{every: max(1, every), burst: max(1, burst), most: max(1, keys), buckets: map[string]*rate.Limiter{}}
 }
 
-// Allow takes one of the key's tokens. Without any it takes nothing, and says
-// how long it is until there is one.
+// Allow takes one of the key's tokens. If none is left, it returns the time
+// until the next.
 func (l *Limiter) Allow(key string) (wait time.Duration, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,8 +52,8 @@ func (l *Limiter) Allow(key string) (wait time.Duration, ok bool) {
 	return l.until(b, now), false
 }
 
-// Wait is how long it is until Allow will be true for the key; 0 for now. It
-// takes nothing and remembers nobody.
+// Wait returns the time until Allow will be true for the key; 0 for now. It
+// takes no token and remembers no key.
 func (l *Limiter) Wait(key string) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,7 +71,7 @@ func (l *Limiter) Keys() int {
 	return len(l.buckets)
 }
 
-// until is how long it takes the bucket to hold one token.
+// until returns the time until the bucket holds one token.
 func (l *Limiter) until(b *rate.Limiter, now time.Time) time.Duration {
 	missing := 1 - b.TokensAt(now)
 	if missing <= 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/semel-dev/semel/internal/ratelimit"
 )
 
-// TestAllow empties a bucket, and waits as long as it is told to.
+// TestAllow empties a bucket, and waits for the time that Allow returned.
 func TestAllow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -35,7 +35,7 @@ func TestAllow(t *testing.T) {
 			t.Errorf("after the wait: got %v more", left)
 		}
 		if _, ok := l.Allow("a"); !ok {
-			t.Error("after the wait there is no token")
+			t.Error("no token after the wait")
 		}
 		if _, ok := l.Allow("a"); ok {
 			t.Error("after the wait there are two tokens")

@@ -36,7 +36,7 @@ type Options struct {
 	Waiters int // that wait for every key in the second race; 0 means 4
 }
 
-// Report is what was seen. A Report without violations is not a proof.
+// Report is the result of a race. A Report without violations is not a proof.
 type Report struct {
 	Stores  int           `json:"stores"`
 	Keys    int           `json:"keys"`
@@ -53,7 +53,7 @@ type Report struct {
 // wait, and every waiter must get its turn, alone; and all the while fences
 // must grow. It returns an error, and the report so far, when a store cannot be
 // opened, answers something the contract does not name again and again, or the
-// context ends. Violations are no error.
+// context ends. Violations are not an error.
 func Run(ctx context.Context, open func() (semel.Store, error), o *Options) (Report, error) {
 	r := newRacer(o)
 	started := time.Now()
@@ -73,7 +73,7 @@ func Run(ctx context.Context, open func() (semel.Store, error), o *Options) (Rep
 	return r.report, err
 }
 
-// win is one won claim, in the order of a counter that stands for time.
+// win is one won claim; a counter orders the wins in time.
 type win struct {
 	fence          semel.Fence
 	digest         semel.Digest
@@ -158,7 +158,7 @@ func (r *racer) doubleClaim(ctx context.Context) error {
 	return nil
 }
 
-// checkClaims looks at what those who claimed one key at once were answered.
+// checkClaims checks the answers to concurrent claims of one key.
 func (r *racer) checkClaims(key int, recs []semel.Record, wons []bool) {
 	winners := 0
 	for i := range recs {
@@ -174,11 +174,11 @@ func (r *racer) checkClaims(key int, recs []semel.Record, wons []bool) {
 	}
 }
 
-// release gives back what was won, so that others can win it.
+// release gives back the claims that were won, so that others can win them.
 func (r *racer) release(ctx context.Context, key, turn int, rec semel.Record) error {
 	err := r.settle(ctx, turn, rec)
 	if errors.Is(err, semel.ErrLost) {
-		r.violation("key %d: the holder of a live claim (fence %d) was told that it lost it", key, rec.Fence)
+		r.violation("key %d: the holder of a live claim (fence %d) got the answer that it lost the claim", key, rec.Fence)
 		return nil
 	}
 	if err != nil {
@@ -187,8 +187,8 @@ func (r *racer) release(ctx context.Context, key, turn int, rec semel.Record) er
 	return nil
 }
 
-// releaseWithWaiters lets many take turns on every key: whoever wins looks
-// whether it is alone, and releases while the others wait.
+// releaseWithWaiters lets many take turns on every key: the winner checks that
+// it is alone, and releases while the others wait.
 func (r *racer) releaseWithWaiters(ctx context.Context) error {
 	for first := 0; first < len(r.keys); first += keysAtOnce {
 		keys := min(keysAtOnce, len(r.keys)-first)
@@ -230,7 +230,7 @@ func (r *racer) takeTurn(ctx context.Context, key, turn int, inside *atomic.Int6
 	}
 }
 
-// lookBack reads what was won through another store, while it is held.
+// lookBack reads a held claim through another store.
 func (r *racer) lookBack(ctx context.Context, key, turn int, rec semel.Record) error {
 	var seen semel.Record
 	err := r.repeat(ctx, func() (err error) {

@@ -9,10 +9,11 @@
 // [MySQLDatabase], [RedisPrefix]) and never stops or configures them.
 //
 // [StartPostgres], [StartMySQL], [StartRedis] and [StartRedisCluster] give a
-// server to one test, which may kill it. [NewProxy] stands between a client and
-// any of them and breaks connections.
+// server to one test, which may kill it. [NewProxy] breaks connections between
+// a client and any of them.
 //
-// What is not installed fails the test with what to install. With
-// SEMEL_TEST_ALLOW_MISSING=1 the test is skipped instead, and the skip is added
-// to the file that SEMEL_TEST_SKIP_LOG names; SEMEL_REQUIRE_STORES=1 overrules.
+// A program that is not installed fails the test, with the package to install.
+// With SEMEL_TEST_ALLOW_MISSING=1 the test is skipped instead, and the skip is
+// added to the file that SEMEL_TEST_SKIP_LOG names; SEMEL_REQUIRE_STORES=1
+// overrules.
 package testserver

@@ -25,14 +25,14 @@ func TestServersEndWithTheProcess(t *testing.T) {
 	cmd, addrs := startChild(t, "TMPDIR="+tmp)
 	for _, addr := range addrs {
 		if !listens(t, addr) {
-			t.Errorf("nobody listens on %s", addr)
+			t.Errorf("no process listens on %s", addr)
 		}
 	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); err == nil {
-		t.Error("the child ended by itself")
+		t.Error("the child ended on its own")
 	}
 	for _, addr := range addrs {
 		eventually(t, addr+" is free", func() bool { return !listens(t, addr) })

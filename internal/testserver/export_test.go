@@ -1,4 +1,4 @@
 package testserver
 
-// Require is what every server of this package goes through.
+// Require is the check that every server of this package passes.
 var Require = require

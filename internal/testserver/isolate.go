@@ -19,8 +19,8 @@ import (
 
 const cleanupTimeout = time.Minute
 
-// PostgresDatabase makes an empty database on the shared server and returns its DSN. It is dropped after the test, also
-// while something is connected to it.
+// PostgresDatabase makes an empty database on the shared server and returns its DSN. It is dropped after the test, even
+// with open connections.
 func PostgresDatabase(tb testing.TB) string {
 	tb.Helper()
 	server, name := Postgres(tb), freshName()
@@ -32,7 +32,7 @@ func PostgresDatabase(tb testing.TB) string {
 	})
 	dsn, err := url.Parse(server)
 	if err != nil {
-		tb.Fatalf("%s is no URL: %v", dbserver.EnvPostgres, err)
+		tb.Fatalf("%s is not a URL: %v", dbserver.EnvPostgres, err)
 	}
 	dsn.Path = "/" + name
 	return dsn.String()
@@ -61,14 +61,14 @@ func MySQLDatabase(tb testing.TB) string {
 	})
 	config, err := mysql.ParseDSN(server)
 	if err != nil {
-		tb.Fatalf("%s is no DSN: %v", dbserver.EnvMySQL, err)
+		tb.Fatalf("%s is not a DSN: %v", dbserver.EnvMySQL, err)
 	}
 	config.DBName = name
 	return config.FormatDSN()
 }
 
 // RedisPrefix returns a prefix that no key has on the servers with these addresses, which are the shared server when
-// none is given. Keys with the prefix are removed after the test; a hash tag may stand around it.
+// none is given. Keys with the prefix are removed after the test; a hash tag may enclose it.
 func RedisPrefix(tb testing.TB, addrs ...string) string {
 	tb.Helper()
 	if len(addrs) == 0 {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// server is what all servers of package dbserver can do.
+// server has the methods that all servers of package dbserver share.
 type server interface {
 	Addr() string
 	Kill() error

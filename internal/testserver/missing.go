@@ -13,7 +13,7 @@ import (
 const (
 	EnvAllowMissing  = "SEMEL_TEST_ALLOW_MISSING" // 1: skip what needs it
 	EnvRequireStores = "SEMEL_REQUIRE_STORES"     // 1: fail nevertheless
-	EnvSkipLog       = "SEMEL_TEST_SKIP_LOG"      // the file that is told of every skip
+	EnvSkipLog       = "SEMEL_TEST_SKIP_LOG"      // the file to which every skip is appended
 )
 
 // Missing ends the test because something is not installed, and says how to get it: it fails, or is skipped where that

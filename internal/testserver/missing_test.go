@@ -12,7 +12,7 @@ import (
 	"github.com/semel-dev/semel/internal/testserver/dbserver"
 )
 
-// needyEnv makes TestNeedy need what nobody has.
+// needyEnv makes TestNeedy need a program that does not exist.
 const needyEnv = "SEMEL_TESTSERVER_NEEDY"
 
 func TestNeedy(t *testing.T) {

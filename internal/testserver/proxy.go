@@ -6,7 +6,7 @@ import (
 	"github.com/semel-dev/semel/internal/testserver/dbserver"
 )
 
-// Proxy stands between clients and a server and breaks what is between them.
+// Proxy connects clients to a server and breaks their connections.
 type Proxy = dbserver.Proxy
 
 // NewProxy passes connections on to host:port until the test ends.

@@ -107,7 +107,7 @@ type Move struct {
 	move *dbserver.Move
 }
 
-// BeginMove marks a slot as moving: its keys are where they were, and clients are sent to the other master for new ones.
+// BeginMove marks a slot as moving: its keys stay, and clients are sent to the other master for new ones.
 func (c *RedisClusterServers) BeginMove(slot, to int) *Move {
 	c.tb.Helper()
 	m, err := c.cluster.BeginMove(c.tb.Context(), slot, to)

@@ -13,7 +13,7 @@ import (
 	"github.com/semel-dev/semel/internal/testserver"
 )
 
-// What a test makes on a shared server is gone after it, and nobody else's.
+// A test's data on a shared server is gone after it, and no other test sees it.
 func TestIsolation(t *testing.T) {
 	t.Parallel()
 	const names = "SELECT datname FROM pg_database"

@@ -16,8 +16,8 @@ import (
 	"github.com/semel-dev/semel/internal/testserver"
 )
 
-// maxConns is how many connections a pool has: more than a test has callers at
-// once would only queue in the server.
+// maxConns bounds the connections of a pool: a test has no more callers at
+// once.
 const maxConns = 20
 
 // Database is an empty database that ends with the test.

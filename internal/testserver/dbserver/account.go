@@ -15,12 +15,14 @@ type account struct {
 	other    bool
 }
 
-// accountFor returns the first of these users that exists when this process is root: most servers refuse to be that.
+const fallback = "nobody" // the account that every Unix has
+
+// accountFor returns the first of these users that exists when this process is root: most servers refuse to run as root.
 func accountFor(names ...string) (account, error) {
 	if os.Geteuid() != 0 {
 		return account{}, nil
 	}
-	for _, name := range append(names, "nobody") {
+	for _, name := range append(names, fallback) {
 		u, err := user.Lookup(name)
 		if err != nil {
 			continue
@@ -35,7 +37,7 @@ func accountFor(names ...string) (account, error) {
 		}
 		return account{uid: uint32(uid), gid: uint32(gid), other: true}, nil
 	}
-	return account{}, &MissingError{What: "a user to run servers as", Hint: "run the tests as an ordinary user, or add the user nobody"}
+	return account{}, &MissingError{What: "a user to run servers as", Hint: "run the tests as an ordinary user, or add the user " + fallback}
 }
 
 // own gives a file to the account.

@@ -11,7 +11,7 @@ import (
 const clockHint = "apt-get install faketime"
 
 // Clock is the clock of servers that do not follow the machine's: it is ahead
-// or behind by what [Clock.Set] says. What measures durations is left alone.
+// or behind by what [Clock.Set] says. The monotonic clock is left alone.
 type Clock struct {
 	library string
 	file    string
@@ -46,7 +46,8 @@ func (c *Clock) Set(ahead time.Duration) error {
 	return nil
 }
 
-// environment is what makes a server use the clock; nothing for nil.
+// environment returns the variables that make a server use the clock; nothing
+// for nil.
 func (c *Clock) environment() []string {
 	if c == nil {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// clusterSlots is how many slots every Redis cluster has.
+// clusterSlots is the number of slots of every Redis cluster.
 const clusterSlots = 16384
 
 // RedisCluster is a cluster of masters without replicas. Slots are spread evenly, in the order of the nodes.
@@ -125,7 +125,7 @@ func (c *RedisCluster) Owner(ctx context.Context, slot int) (int, error) {
 			}
 		}
 	}
-	return 0, fmt.Errorf("nobody serves slot %d", slot)
+	return 0, fmt.Errorf("no node serves slot %d", slot)
 }
 
 // serves says whether a list such as "0-5460 7000 [93-<-id]" holds the slot.
@@ -163,8 +163,8 @@ func (c *RedisCluster) MoveSlot(ctx context.Context, slot, to int) error {
 	return m.Finish(ctx)
 }
 
-// BeginMove marks the slot as moving: its keys are where they were, new ones are made at the node it goes to (clients
-// are sent there by ASK).
+// BeginMove marks the slot as moving: its keys stay, and new ones are made at the target node (clients are sent there
+// by ASK).
 func (c *RedisCluster) BeginMove(ctx context.Context, slot, to int) (*Move, error) {
 	from, err := c.Owner(ctx, slot)
 	if err != nil {
@@ -207,7 +207,7 @@ func (m *Move) Finish(ctx context.Context) error {
 		_, err := c.Nodes[node].Do(ctx, "CLUSTER", "SETSLOT", strconv.Itoa(m.slot), "NODE", c.ids[m.to])
 		return err
 	}
-	errs := []error{tell(m.to), tell(m.from)} // in this order, or the slot is nobody's if we end in between
+	errs := []error{tell(m.to), tell(m.from)} // in this order, or no node has the slot if we end in between
 	for i := range c.Nodes {
 		if i != m.to && i != m.from {
 			errs = append(errs, tell(i))

@@ -11,5 +11,6 @@
 //	                  ▲                                                 │
 //	                  └──────────── Start: same port, same data ────────┘
 //
-// Started as root, servers run as the user that Debian has for them, or as nobody.
+// Started as root, servers run as an unprivileged user: Debian's for them, if it
+// exists.
 package dbserver

@@ -18,11 +18,11 @@ const (
 	portTries = 100
 )
 
-// freePort returns a port that nobody listens on.
+// freePort returns a port that no process listens on.
 func freePort(ctx context.Context) (int, error) {
 	var err error
 	for range portTries {
-		port := firstPort + rand.N(lastPort-firstPort) //nolint:gosec // nobody has to guess it
+		port := firstPort + rand.N(lastPort-firstPort) //nolint:gosec // it is not a secret
 		var l net.Listener
 		if l, err = new(net.ListenConfig).Listen(ctx, "tcp", address(port)); err == nil {
 			return port, l.Close()

@@ -59,7 +59,7 @@ func (h *Home) Postgres(ctx context.Context, o *PostgresOptions) (*Postgres, err
 		"max_connections":            "300",
 		"shared_buffers":             "64MB",
 		"max_wal_size":               "1GB",
-		"dynamic_shared_memory_type": "mmap", // nothing is left in /dev/shm by a killed server
+		"dynamic_shared_memory_type": "mmap", // a killed server leaves nothing in /dev/shm
 		"unix_socket_directories":    "''",
 		"listen_addresses":           "'" + host + "'",
 		"wal_level":                  "replica",
@@ -139,8 +139,8 @@ func (s *Postgres) Close() error {
 	return errors.Join(s.process.end(), s.freeMemory(), s.process.discard())
 }
 
-// freeMemory removes the small piece of shared memory that a killed server leaves to the system. It stands in line 7 of
-// its lock file, as key and number.
+// freeMemory removes the small piece of shared memory that a killed server leaves to the system. Line 7 of its lock
+// file names it, as key and number.
 func (s *Postgres) freeMemory() error {
 	lock, err := os.ReadFile(filepath.Join(s.data, "postmaster.pid"))
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 
 const supported = true
 
-// detach keeps signals of the terminal away from the process: whoever started it ends it.
+// detach keeps signals of the terminal away from the process: the process that started it
+// ends it.
 func detach(cmd *exec.Cmd) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -31,7 +32,7 @@ func reap(pid int) bool {
 
 func sendSignal(pid int, name string) {
 	signals := map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "QUIT": syscall.SIGQUIT, "KILL": syscall.SIGKILL}
-	_ = syscall.Kill(pid, signals[name]) // it may have ended by itself; the caller waits for that
+	_ = syscall.Kill(pid, signals[name]) // it may have ended on its own; the caller waits for that
 }
 
 // killTree sends SIGKILL to a process and its children, and returns the children. The process is stopped first, so that
@@ -45,7 +46,7 @@ func killTree(pid int) []int {
 	return children
 }
 
-// childrenOf needs /proc; without it, the children of a killed server end by themselves.
+// childrenOf needs /proc; without it, the children of a killed server end on their own.
 func childrenOf(pid int) []int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -64,7 +65,7 @@ func childrenOf(pid int) []int {
 	return children
 }
 
-// gone says whether the processes have ended; one that nobody has waited for yet counts as ended.
+// gone says whether the processes have ended; a zombie counts as ended.
 func gone(pids []int) bool {
 	for _, pid := range pids {
 		if state, _ := processState(pid); state != "" && state != "Z" && state != "X" {

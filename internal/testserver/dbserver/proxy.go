@@ -149,7 +149,7 @@ func (c *pair) close() {
 func (p *Proxy) connect(l net.Listener, client net.Conn) {
 	server, err := new(net.Dialer).DialContext(context.Background(), "tcp", p.upstream)
 	if err != nil {
-		_ = client.Close() // so the client sees that there is no server
+		_ = client.Close() // so the client sees that the server is gone
 		return
 	}
 	c := &pair{proxy: p, client: client, server: server, closed: make(chan struct{})}

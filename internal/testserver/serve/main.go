@@ -1,5 +1,5 @@
 // Program serve starts the shared servers whose environment variables it is given, all at once. It prints what to
-// export, closes its output, and runs until its input ends; then the servers are gone too.
+// export, closes its output, and runs until its input ends; then the servers end as well.
 //
 //	serve SEMEL_TEST_POSTGRES SEMEL_TEST_REDIS
 package main
