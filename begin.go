@@ -191,7 +191,7 @@ func (a *attempt) look(rec *Record) transition.Decision {
 			Kept:     rec.Kept,
 			NeverRan: a.neverRan(rec),
 		},
-		transition.Policy{Dedup: p.Mode == Dedup, Refuse: p.OnUnknown == Refuse},
+		transition.Policy{Dedup: p.Dedup, Refuse: p.OnUnknown == Refuse},
 	)
 }
 

@@ -33,8 +33,6 @@ type Claim struct {
 	ctx    claimContext
 	cancel context.CancelCauseFunc
 
-	prev, next *Claim // in the core's list of open claims
-
 	mu      sync.Mutex // guards the fields below
 	beat    *time.Timer
 	trusted time.Time // until when the lease can be relied on
@@ -130,25 +128,21 @@ func (c *Claim) Digest() Digest { return c.digest }
 // time, and [ErrLost] as well when another attempt holds the claim by now. Do
 // not execute again: the record lapses into unknown.
 func (c *Claim) Complete(outcome, summary []byte) error {
-	p := &c.guard.policy
-	if p.Mode == Dedup || len(outcome) > p.MaxOutcomeBytes {
-		return c.CompleteWithout(summary)
+	s := c.guard.policy.completion(outcome, summary)
+	if s.Kept {
+		if err := c.settle(s, false); !errors.Is(err, ErrFull) {
+			return err
+		}
 	}
-	err := c.settle(Settlement{State: StateCompleted, Outcome: outcome, Kept: true}, false)
-	if errors.Is(err, ErrFull) {
-		return c.CompleteWithout(summary)
-	}
-	return err
+	return c.CompleteWithout(summary)
 }
 
 // CompleteWithout settles the claim: it happened, but the answer is not kept.
 // Errors are those of [Claim.Complete].
 func (c *Claim) CompleteWithout(summary []byte) error {
-	if len(summary) > c.guard.policy.MaxOutcomeBytes {
-		summary = nil
-	}
-	err := c.settle(Settlement{State: StateCompleted, Outcome: summary}, len(summary) == 0)
-	if errors.Is(err, ErrFull) && len(summary) > 0 {
+	s := c.guard.policy.completionWithout(summary)
+	err := c.settle(s, len(s.Outcome) == 0)
+	if errors.Is(err, ErrFull) && len(s.Outcome) > 0 {
 		err = c.settle(Settlement{State: StateCompleted}, true)
 	}
 	return err
@@ -217,7 +211,7 @@ func (c *Claim) settle(s Settlement, final bool) error {
 func (c *Claim) record(s Settlement, began time.Time) error {
 	core := c.guard.core
 	var err error
-	if s.Outcome, err = core.sealer.seal(c.digest, s.Kept, s.Outcome); err != nil {
+	if s.Outcome, err = core.sealer.Close(c.digest, s.Kept, s.Outcome); err != nil {
 		return err
 	}
 	err = core.store.Settle(&c.ctx, c.digest, c.fence, s)

@@ -20,7 +20,7 @@ import (
 //   - an error made with [MarkUnknown], a context's end or a time-out: unknown,
 //     because it may or may not have happened;
 //   - an error made with [MarkReleased]: released;
-//   - any other error, or a panic: as [Policy.OnError] says.
+//   - any other error, or a panic: as [Policy.UnknownOnError] says.
 //
 // When fn succeeded but its result could not be recorded, Do returns the
 // result together with an error that wraps [ErrNotStored].
@@ -76,7 +76,7 @@ func settleError(claim *Claim, err error) error {
 		return claim.Complete(outcome, nil)
 	case ok && marked.state == StateReleased:
 		return claim.Release(err.Error())
-	case ok && marked.state == StateUnknown, timedOut(err), claim.guard.policy.OnError == UnknownOnError:
+	case ok && marked.state == StateUnknown, timedOut(err), claim.guard.policy.UnknownOnError:
 		return claim.Unknown(err.Error())
 	}
 	return claim.Release(err.Error())

@@ -32,7 +32,7 @@ const (
 //
 //   - it was made with [MarkFinal]: rolled back, and the error is recorded as
 //     the answer of every later attempt;
-//   - it was made with [MarkUnknown], or [Policy.OnError] says so: rolled back,
+//   - it was made with [MarkUnknown], or [Policy.UnknownOnError] says so: rolled back,
 //     and recorded as unknown, for what fn did outside of the database.
 //
 // When fn succeeded and the commit failed, DoTx returns no result, and an error
@@ -106,7 +106,7 @@ func settleTxError(claim *TxClaim, err error) (again bool, settleErr error) {
 	case claim.Conflict(err):
 		again := claim.Context().Err() == nil
 		return again, claim.Rollback(note)
-	case !ok && claim.guard.policy.OnError == UnknownOnError:
+	case !ok && claim.guard.policy.UnknownOnError:
 		return false, claim.Unknown(note)
 	}
 	return false, claim.Rollback(note)

@@ -92,10 +92,10 @@ func TestDoTxKeepsWhatWasMarked(t *testing.T) {
 		"unknown":            {mark: semel.MarkUnknown, want: 1, after: semel.ErrUnknown},
 		"final":              {mark: semel.MarkFinal, want: 1, after: &semel.FinalError{Message: errConflict.Error()}},
 		"released":           {mark: semel.MarkReleased, want: 8},
-		"not marked":         {mark: func(err error) error { return err }, policy: semel.Policy{OnError: semel.UnknownOnError}, want: 8},
+		"not marked":         {mark: func(err error) error { return err }, policy: semel.Policy{UnknownOnError: true}, want: 8},
 		"no conflict":        {mark: func(error) error { return errBroken }, want: 1},
-		"unknown by policy":  {mark: func(error) error { return errBroken }, policy: semel.Policy{OnError: semel.UnknownOnError}, want: 1, after: semel.ErrUnknown},
-		"released by a mark": {mark: func(error) error { return semel.MarkReleased(errBroken) }, policy: semel.Policy{OnError: semel.UnknownOnError}, want: 1},
+		"unknown by policy":  {mark: func(error) error { return errBroken }, policy: semel.Policy{UnknownOnError: true}, want: 1, after: semel.ErrUnknown},
+		"released by a mark": {mark: func(error) error { return semel.MarkReleased(errBroken) }, policy: semel.Policy{UnknownOnError: true}, want: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -208,10 +208,10 @@ func TestDoTxWithAResultThatCannotBeKept(t *testing.T) {
 func TestDoTxOfWorkThatDoesNotReturn(t *testing.T) {
 	t.Parallel()
 	for name, leave := range map[string]func(){"panic": func() { panic("lost") }, "goexit": runtime.Goexit} {
-		for policy, want := range map[semel.Disposition]error{semel.ReleaseOnError: nil, semel.UnknownOnError: semel.ErrUnknown} {
+		for policy, want := range map[bool]error{false: nil, true: semel.ErrUnknown} {
 			t.Run(fmt.Sprint(name, policy), func(t *testing.T) {
 				t.Parallel()
-				db, _, g := openTx(t, memdb.Options{}, &semel.Options{Policy: semel.Policy{OnError: policy}})
+				db, _, g := openTx(t, memdb.Options{}, &semel.Options{Policy: semel.Policy{UnknownOnError: policy}})
 				var wg sync.WaitGroup
 				wg.Go(func() {
 					defer func() {

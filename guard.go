@@ -12,13 +12,8 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/internal/quota"
+	"github.com/semel-dev/semel/internal/seal"
 	"github.com/semel-dev/semel/internal/waiting"
-)
-
-// Defaults of [Options] that programs repeat in their help.
-const (
-	DefaultLiveClaims         = 65536
-	DefaultLiveClaimsPerScope = 16384
 )
 
 // Options are the settings of a [Guard]. A nil *Options is complete. A negative
@@ -87,7 +82,7 @@ type core struct {
 	recaller Recaller // the same
 	digester digester
 	older    []*digester // of the secrets that are being replaced; usually none
-	sealer   *sealer     // nil when outcomes are not encrypted
+	sealer   seal.Keys
 	hideKeys bool
 	trace    Trace
 	waiters  *waiting.Rooms
@@ -116,8 +111,8 @@ type core struct {
 
 	abandoned abandonedWork
 
-	openMu   sync.Mutex // guards openHead and the links of the claims
-	openHead *Claim
+	openMu sync.Mutex // guards open
+	open   map[*Claim]struct{}
 
 	solo waiting.Solo // transactions that run
 }
@@ -138,7 +133,7 @@ func New(store Store, opts *Options) (*Guard, error) {
 	if err := opts.check(); err != nil {
 		return nil, err
 	}
-	sealer, err := newSealer(opts.OutcomeKeys)
+	sealer, err := sealKeys(opts.OutcomeKeys)
 	if err != nil {
 		return nil, err
 	}
@@ -151,14 +146,15 @@ func New(store Store, opts *Options) (*Guard, error) {
 			cmp.Or(opts.WaitersPerScope, 1024),
 			cmp.Or(opts.Waiters, 16384)),
 		timeout:   cmp.Or(opts.StoreTimeout, 5*time.Second),
-		maxLive:   int64(cmp.Or(opts.LiveClaims, DefaultLiveClaims)),
+		maxLive:   int64(cmp.Or(opts.LiveClaims, 65536)),
 		maxQueue:  int64(cmp.Or(opts.StoreQueue, 4096)),
 		giveBacks: make(chan struct{}, maxGiveBacks),
 		drain:     make(chan struct{}),
+		open:      make(map[*Claim]struct{}),
 
 		born:        time.Now(),
 		recordQuota: quota.NewRecords(opts.RecordsPerScope),
-		liveQuota:   quota.NewLive(cmp.Or(opts.LiveClaimsPerScope, DefaultLiveClaimsPerScope)),
+		liveQuota:   quota.NewLive(cmp.Or(opts.LiveClaimsPerScope, 16384)),
 	}
 	c.setSecrets(opts.Secrets)
 	c.notifier, _ = StoreAs[Notifier](store)

@@ -315,7 +315,7 @@ func TestBeginRefusesBadKeys(t *testing.T) {
 
 func TestDedupModeStopsDuplicates(t *testing.T) {
 	t.Parallel()
-	g := newGuard(t, memstore.New(nil), &semel.Options{Policy: semel.Policy{Mode: semel.Dedup}})
+	g := newGuard(t, memstore.New(nil), &semel.Options{Policy: semel.Policy{Dedup: true}})
 	if err := mustClaim(t, g, testKey("a")).Complete([]byte("large answer"), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -364,7 +364,7 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 		"negative outcome":            {Policy: semel.Policy{MaxOutcomeBytes: -1}},
 		"no reconcile func":           {Policy: semel.Policy{OnUnknown: semel.Reconcile}},
 		"stray reconcile":             {Policy: semel.Policy{Reconcile: reconcile}},
-		"no such mode":                {Policy: semel.Policy{Mode: 9}},
+		"no such answer to unknown":   {Policy: semel.Policy{OnUnknown: 9}},
 		"negative waiters":            {Waiters: -1},
 		"negative waiters per key":    {WaitersPerKey: -1},
 		"negative waiters per scope":  {WaitersPerScope: -1},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/semel-dev/semel/internal/waiting"
@@ -91,19 +92,15 @@ func (c *Claim) lose(err error) {
 	}
 }
 
-// opened enters the claim into the list of those that hold a seat.
+// opened enters the claim among those that hold a seat.
 func (c *core) opened(claim *Claim) {
 	c.live.Add(1)
 	c.openMu.Lock()
 	defer c.openMu.Unlock()
-	claim.next = c.openHead
-	if claim.next != nil {
-		claim.next.prev = claim
-	}
-	c.openHead = claim
+	c.open[claim] = struct{}{}
 }
 
-// ended removes the claim from the list, and gives its seat back.
+// ended removes the claim, and gives its seat back.
 func (c *core) ended(claim *Claim) {
 	c.live.Add(-1)
 	if !claim.unbounded {
@@ -111,26 +108,15 @@ func (c *core) ended(claim *Claim) {
 	}
 	c.openMu.Lock()
 	defer c.openMu.Unlock()
-	if claim.prev != nil {
-		claim.prev.next = claim.next
-	} else if c.openHead == claim {
-		c.openHead = claim.next
-	}
-	if claim.next != nil {
-		claim.next.prev = claim.prev
-	}
-	claim.prev, claim.next = nil, nil
+	delete(c.open, claim)
 }
 
 // loseAll gives up every claim that is still open; for the guard's end.
 func (c *core) loseAll() {
 	c.openMu.Lock()
-	var open []*Claim
-	for claim := c.openHead; claim != nil; claim = claim.next {
-		open = append(open, claim)
-	}
+	open := maps.Clone(c.open)
 	c.openMu.Unlock()
-	for _, claim := range open {
+	for claim := range open {
 		claim.lose(ErrClosed)
 		claim.mu.Lock()
 		if claim.phase != phaseEnded { // else it is detached, and MaxRun still bounds it

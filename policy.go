@@ -21,16 +21,6 @@ const (
 	minLease = 30 * time.Millisecond
 )
 
-// Mode says what a duplicate of a completed intent gets.
-type Mode uint8
-
-const (
-	// Idempotent gives a duplicate the first answer.
-	Idempotent Mode = iota
-	// Dedup stops a duplicate with [ErrDuplicate]; no answer is kept.
-	Dedup
-)
-
 // OnUnknown says what a later attempt does with an intent whose outcome is
 // unknown, a lapsed claim included.
 type OnUnknown uint8
@@ -45,18 +35,7 @@ const (
 	Reconcile
 )
 
-// Disposition says how a claim is settled when the work returned an error or
-// panicked.
-type Disposition uint8
-
-const (
-	// ReleaseOnError takes an error to mean that nothing happened; a retry runs.
-	ReleaseOnError Disposition = iota
-	// UnknownOnError takes an error to mean that it may have happened.
-	UnknownOnError
-)
-
-// Verdict is the finding of a [ReconcileFunc].
+// Verdict is the finding of [Policy.Reconcile].
 type Verdict uint8
 
 const (
@@ -69,7 +48,7 @@ const (
 	NotHappened
 )
 
-// Reconciliation is the answer of a [ReconcileFunc].
+// Reconciliation is the answer of [Policy.Reconcile].
 type Reconciliation struct {
 	Verdict Verdict
 	Outcome []byte // of Happened: the answer to replay, in the door's envelope; for [Do] made by [OutcomeOf]
@@ -80,25 +59,12 @@ type Reconciliation struct {
 	Again time.Duration
 }
 
-// ReconcileFunc finds out whether an intent with an unknown outcome happened.
-// It runs under a claim of its own, so at most one runs for an intent at a
-// time, within [Policy.ReconcileTimeout]; rec is the record as it was before
-// that claim. ctx carries the values of the attempt that asked. An error counts
-// as [StillUnknown] and is noted in the record.
-//
-// The question is about rec; ctx and the caller's arguments belong to the
-// repetition. The two are sure to agree only in the key and in what the fingerprint
-// covers: look up what is in rec, such as its Name, or what the fingerprint covers.
-// A function that asks for anything else may look for another effect, not find it,
-// and so have this one executed twice. Credentials are an example: "not found",
-// said to a caller that may not see the effect, is not [NotHappened].
-type ReconcileFunc func(ctx context.Context, rec Record) (Reconciliation, error)
-
 // Policy sets how a kind of intent is treated. The zero Policy is complete:
 // every zero field means its default.
 type Policy struct {
-	// Mode is Idempotent unless set.
-	Mode Mode
+	// Dedup only stops a duplicate of a completed intent and says so with
+	// [ErrDuplicate]; no answer is kept. Otherwise it gets the first answer.
+	Dedup bool
 	// Lease limits a claim that is not renewed; the heartbeat renews it every
 	// third of the lease. Default 30 s, at least 30 ms.
 	Lease time.Duration
@@ -118,13 +84,27 @@ type Policy struct {
 	// MaxOutcomeBytes is the largest outcome kept. A larger one is settled as
 	// completed without it. Default 1 MiB.
 	MaxOutcomeBytes int
-	// OnError applies to work that returns an error or panics, unless the
-	// error says more (see MarkUnknown). Default ReleaseOnError.
-	OnError Disposition
+	// UnknownOnError says that work which returns an error or panics may have
+	// happened, unless the error says more (see MarkReleased). Otherwise it means
+	// that nothing happened, and a retry executes.
+	UnknownOnError bool
 	// OnUnknown is Refuse unless set.
 	OnUnknown OnUnknown
-	// Reconcile is required with OnUnknown: Reconcile, and only then.
-	Reconcile ReconcileFunc
+	// Reconcile finds out whether an intent with an unknown outcome happened.
+	// It runs under a claim of its own, so at most one runs for an intent at a
+	// time, within ReconcileTimeout; rec is the record as it was before
+	// that claim. ctx carries the values of the attempt that asked. An error counts
+	// as [StillUnknown] and is noted in the record.
+	//
+	// The question is about rec; ctx and the caller's arguments belong to the
+	// repetition. The two are sure to agree only in the key and in what the fingerprint
+	// covers: look up what is in rec, such as its Name, or what the fingerprint covers.
+	// A function that asks for anything else may look for another effect, not find it,
+	// and so have this one executed twice. Credentials are an example: "not found",
+	// said to a caller that may not see the effect, is not [NotHappened].
+	//
+	// It is required with OnUnknown: Reconcile, and only then.
+	Reconcile func(ctx context.Context, rec Record) (Reconciliation, error)
 	// ReconcileTimeout bounds one call of Reconcile. Default 10 s.
 	ReconcileTimeout time.Duration
 }
@@ -132,7 +112,7 @@ type Policy struct {
 // PaymentPolicy is a preset for effects that must never be repeated on a guess: 72 hours of retention for callers
 // that retry over a weekend; errors count as unknown, and unknown intents are refused.
 func PaymentPolicy() Policy {
-	return Policy{Retention: 72 * time.Hour, OnError: UnknownOnError}
+	return Policy{Retention: 72 * time.Hour, UnknownOnError: true}
 }
 
 // withDefaults fills the zero fields and reports what cannot work.
@@ -145,6 +125,22 @@ func (p Policy) withDefaults() (Policy, error) {
 	p.ReconcileTimeout = cmp.Or(p.ReconcileTimeout, 10*time.Second)
 	p.MaxOutcomeBytes = cmp.Or(p.MaxOutcomeBytes, DefaultMaxOutcomeBytes)
 	return p, p.check()
+}
+
+// completion returns the settlement that keeps an outcome. summary takes the
+// place of one that is too large, and of any in dedup mode.
+func (p *Policy) completion(outcome, summary []byte) Settlement {
+	if p.Dedup || len(outcome) > p.MaxOutcomeBytes {
+		return p.completionWithout(summary)
+	}
+	return Settlement{State: StateCompleted, Outcome: outcome, Kept: true}
+}
+
+func (p *Policy) completionWithout(summary []byte) Settlement {
+	if len(summary) > p.MaxOutcomeBytes {
+		summary = nil
+	}
+	return Settlement{State: StateCompleted, Outcome: summary}
 }
 
 // retention returns how long a record settled as s is remembered.
@@ -169,8 +165,8 @@ func (p *Policy) check() error {
 		return fmt.Errorf("semel: policy: max outcome of %d bytes is negative", p.MaxOutcomeBytes)
 	case p.ReconcileTimeout < 0:
 		return fmt.Errorf("semel: policy: reconcile timeout %v is negative", p.ReconcileTimeout)
-	case p.Mode > Dedup, p.OnUnknown > Reconcile, p.OnError > UnknownOnError:
-		return errors.New("semel: policy: mode, on-unknown or on-error has a value that does not exist")
+	case p.OnUnknown > Reconcile:
+		return errors.New("semel: policy: OnUnknown has a value that does not exist")
 	case (p.OnUnknown == Reconcile) != (p.Reconcile != nil):
 		return errors.New("semel: policy: OnUnknown: Reconcile and a Reconcile function belong together")
 	}

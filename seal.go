@@ -1,39 +1,15 @@
 package semel
 
 import (
-	"bytes"
-	"crypto/aes"
-	"crypto/cipher"
-	"crypto/hkdf"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
+
+	"github.com/semel-dev/semel/internal/seal"
 )
 
-// maxOutcomeKeys bounds the keys of one guard.
-const maxOutcomeKeys = 64
-
-// A sealed outcome, as stores keep it:
-//
-//	mark (6 bytes) · kind (1) · length of the key's id (1) · id · nonce (12) · ciphertext · tag (16)
-//
-// The mark's first byte is in no JSON and no text, and begins no envelope of a door. A guard puts
-// the mark and kindPlain before an outcome that begins with the whole mark nevertheless, so that
-// whatever begins with the mark is ours.
-const (
-	sealMark   = "\xffSEMEL"
-	kindPlain  = 0
-	kindSealed = 1 // AES-256-GCM under a key derived for the intent
-
-	sealContext = "semel outcome 1"
-)
-
-// errDatabaseRecords refuses a [Recorder] of a guard with keys.
+// errDatabaseRecords refuses a [recorder] of a guard with keys.
 var errDatabaseRecords = errors.New("semel: this transaction's outcome is made by the database, which cannot encrypt it (use one whose work returns it, or a guard without outcome keys)")
-
-var outcomeKeyID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$`)
 
 // OutcomeKey is a key under which a [Guard] keeps outcomes encrypted. Every
 // intent's outcome has a key of its own, derived from this one (HKDF-SHA-256
@@ -56,161 +32,24 @@ func (k OutcomeKey) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, "outc
 func (k OutcomeKey) MarshalText() ([]byte, error) { return []byte("outcome key " + k.ID), nil }
 
 // Validate reports a key that no guard takes.
-func (k *OutcomeKey) Validate() error {
-	switch {
-	case !outcomeKeyID.MatchString(k.ID):
-		return fmt.Errorf(`semel: outcome key: the id %q is not valid (1 to 32 letters, digits, ".", "_" and "-")`, k.ID)
-	case k.Key == [32]byte{}:
-		return fmt.Errorf("semel: outcome key %q is all zeroes (make one with: semel keys new)", k.ID)
-	}
-	return nil
-}
+func (k *OutcomeKey) Validate() error { return (*seal.Key)(k).Validate() }
 
-// sealer encrypts outcomes with its first key and decrypts with all. A nil
-// sealer does neither.
-type sealer struct {
-	keys []OutcomeKey
-}
-
-// newSealer returns nil for no keys.
-func newSealer(keys []OutcomeKey) (*sealer, error) {
-	switch {
-	case len(keys) == 0:
-		return nil, nil //nolint:nilnil // a nil sealer does not encrypt.
-	case len(keys) > maxOutcomeKeys:
-		return nil, fmt.Errorf("semel: %d outcome keys are given, at most %d are used (drop those whose retention has passed)", len(keys), maxOutcomeKeys)
+// sealKeys returns the keys of a guard.
+func sealKeys(keys []OutcomeKey) (seal.Keys, error) {
+	all := make(seal.Keys, len(keys))
+	for i, k := range keys {
+		all[i] = seal.Key(k)
 	}
-	s := &sealer{keys: append([]OutcomeKey(nil), keys...)}
-	for i := range s.keys {
-		if i == 0 && len(keys) > 1 && s.keys[i] == (OutcomeKey{}) {
-			continue // do not encrypt, decrypt with the others
-		}
-		if err := s.keys[i].Validate(); err != nil {
-			return nil, err
-		}
-		if s.find(s.keys[i].ID) != &s.keys[i] {
-			return nil, fmt.Errorf("semel: two outcome keys have the id %q (the store names a key by its id; give each its own)", s.keys[i].ID)
-		}
-	}
-	return s, nil
-}
-
-func (s *sealer) find(id string) *OutcomeKey {
-	if s == nil {
-		return nil
-	}
-	for i := range s.keys {
-		if id != "" && s.keys[i].ID == id {
-			return &s.keys[i]
-		}
-	}
-	return nil
-}
-
-// seals reports whether there is a key to encrypt with.
-func (s *sealer) seals() bool { return s != nil && s.keys[0].ID != "" }
-
-// seal returns what the store gets for an outcome. It is called once for a
-// settlement: every repetition of it carries the same bytes. An empty outcome
-// stays empty.
-func (s *sealer) seal(d Digest, kept bool, plain []byte) ([]byte, error) {
-	switch {
-	case len(plain) == 0:
-		return plain, nil
-	case s.seals():
-		return s.keys[0].seal(d, kept, plain)
-	case bytes.HasPrefix(plain, []byte(sealMark)):
-		return append(sealHead(kindPlain, len(plain)), plain...), nil
-	}
-	return plain, nil
-}
-
-// unseal returns the outcome in what a store returned, or an error that wraps
-// [ErrUnreadable].
-func (s *sealer) unseal(d Digest, kept bool, stored []byte) ([]byte, error) {
-	if !bytes.HasPrefix(stored, []byte(sealMark)) {
-		return stored, nil
-	}
-	if len(stored) > len(sealMark) && stored[len(sealMark)] == kindPlain {
-		return stored[len(sealMark)+1:], nil
-	}
-	id, ok := SealedWith(stored)
-	if !ok {
-		return nil, fmt.Errorf("%w: it is sealed in a way that this program does not know (was it recorded by a newer version?)", ErrUnreadable)
-	}
-	key := s.find(id)
-	if key == nil {
-		return nil, fmt.Errorf("%w: it is encrypted with the key %q, which this program was not given", ErrUnreadable, id)
-	}
-	return key.open(d, kept, stored)
+	return all, all.Validate()
 }
 
 // SealedWith returns the ID of the key under which an outcome, as a store keeps
 // it, is encrypted; ok is false for one that is not. It needs no key.
-func SealedWith(stored []byte) (id string, ok bool) {
-	rest, ok := bytes.CutPrefix(stored, []byte(sealMark))
-	if !ok || len(rest) < 2 || rest[0] != kindSealed || len(rest) < 2+int(rest[1]) {
-		return "", false
-	}
-	return string(rest[2 : 2+int(rest[1])]), true
-}
-
-// sealHead starts a sealed outcome, with room for more.
-func sealHead(kind byte, room int) []byte {
-	head := make([]byte, 0, len(sealMark)+1+room)
-	return append(append(head, sealMark...), kind)
-}
-
-// cipherOf returns the cipher of one intent.
-func (k *OutcomeKey) cipherOf(d Digest) (cipher.AEAD, error) {
-	derived, err := hkdf.Expand(sha256.New, k.Key[:], sealContext+string(d[:]), len(k.Key))
-	if err != nil {
-		return nil, err
-	}
-	block, err := aes.NewCipher(derived)
-	if err != nil {
-		return nil, err
-	}
-	return cipher.NewGCMWithRandomNonce(block)
-}
-
-// sealedWhat returns the additional data of a ciphertext: the intent's digest,
-// the head, which names the key, and whether it is the whole answer.
-func sealedWhat(head []byte, d Digest, kept bool) []byte {
-	flag := byte(0)
-	if kept {
-		flag = 1
-	}
-	what := make([]byte, 0, len(head)+len(d)+1)
-	return append(append(append(what, head...), d[:]...), flag)
-}
-
-func (k *OutcomeKey) seal(d Digest, kept bool, plain []byte) ([]byte, error) {
-	aead, err := k.cipherOf(d)
-	if err != nil {
-		return nil, fmt.Errorf("semel: encrypt the outcome with key %q: %w", k.ID, err)
-	}
-	sealed := sealHead(kindSealed, 1+len(k.ID)+aead.Overhead()+len(plain))
-	sealed = append(append(sealed, byte(len(k.ID))), k.ID...)              //nolint:gosec // validated: at most 32.
-	return aead.Seal(sealed, nil, plain, sealedWhat(sealed, d, kept)), nil //nolint:gosec // it draws the nonce itself.
-}
-
-func (k *OutcomeKey) open(d Digest, kept bool, stored []byte) ([]byte, error) {
-	head := len(sealMark) + 2 + len(k.ID)
-	aead, err := k.cipherOf(d)
-	if err != nil {
-		return nil, fmt.Errorf("%w: key %q: %w", ErrUnreadable, k.ID, err)
-	}
-	plain, err := aead.Open(nil, nil, stored[head:], sealedWhat(stored[:head], d, kept))
-	if err != nil {
-		return nil, fmt.Errorf("%w: it does not fit its record under the key %q (it was changed, cut off or copied from another record, or that id now names another key)", ErrUnreadable, k.ID)
-	}
-	return plain, nil
-}
+func SealedWith(stored []byte) (id string, ok bool) { return seal.ID(stored) }
 
 // Seals reports whether the guard keeps outcomes encrypted. The database then
-// cannot make an outcome itself; see [Recorder].
-func (g *Guard) Seals() bool { return g.core.sealer.seals() }
+// cannot make an outcome itself.
+func (g *Guard) Seals() bool { return g.core.sealer.Seal() }
 
 // Reveal decrypts the outcome of a record that was read from the store and not
 // from the guard, such as by [Lister]; every record that a guard returns is
@@ -220,9 +59,12 @@ func (g *Guard) Seals() bool { return g.core.sealer.seals() }
 func (g *Guard) Reveal(rec *Record) error { return g.core.reveal(rec) }
 
 func (c *core) reveal(rec *Record) error {
-	plain, err := c.sealer.unseal(rec.Digest, rec.Kept, rec.Outcome)
+	plain, err := c.sealer.Open(rec.Digest, rec.Kept, rec.Outcome)
 	rec.Outcome = plain
-	return err
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	return nil
 }
 
 // reveal decrypts the outcomes that an attempt returns. An intent whose outcome

@@ -20,7 +20,7 @@ type Trace struct {
 	Renewed func(context.Context, RenewInfo)
 	// Lost is called when a claim is given up before it was settled.
 	Lost func(context.Context, LostInfo)
-	// Reconciled is called after every call of a ReconcileFunc.
+	// Reconciled is called after every call of Policy.Reconcile.
 	Reconciled func(context.Context, ReconcileInfo)
 	// Swept is called after every sweep of a store that removed something or
 	// failed.

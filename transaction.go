@@ -57,9 +57,9 @@ type Tx interface {
 	Rollback() error
 }
 
-// Recorder is implemented by a [Tx] whose Commit draws the fence and makes the
+// recorder is implemented by a [Tx] whose Commit draws the fence and makes the
 // outcome inside the database. It reports what was recorded, for [Trace].
-type Recorder interface {
+type recorder interface {
 	// Recorded is called after Commit has returned nil.
 	Recorded() (f Fence, outcomeBytes int)
 }
@@ -140,19 +140,12 @@ func (c *TxClaim) Conflict(err error) bool { return c.tx.Conflict(err) }
 // [Options.StoreTimeout] whether it committed; a retry with the same key finds
 // out.
 func (c *TxClaim) Complete(outcome, summary []byte) error {
-	p := &c.guard.policy
-	if p.Mode == Dedup || len(outcome) > p.MaxOutcomeBytes {
-		return c.CompleteWithout(summary)
-	}
-	return c.commit(Settlement{State: StateCompleted, Outcome: outcome, Kept: true})
+	return c.commit(c.guard.policy.completion(outcome, summary))
 }
 
 // CompleteWithout is [TxClaim.Complete] for an answer that is not kept.
 func (c *TxClaim) CompleteWithout(summary []byte) error {
-	if len(summary) > c.guard.policy.MaxOutcomeBytes {
-		summary = nil
-	}
-	return c.commit(Settlement{State: StateCompleted, Outcome: summary})
+	return c.commit(c.guard.policy.completionWithout(summary))
 }
 
 // Rollback undoes the transaction: nothing happened, and the next attempt
@@ -208,14 +201,7 @@ func (c *TxClaim) Final(outcome, summary []byte) error {
 	if c.ended {
 		return c.fail(ErrSettled)
 	}
-	s := Settlement{State: StateCompleted, Outcome: outcome, Kept: true}
-	if p := &c.guard.policy; p.Mode == Dedup || len(outcome) > p.MaxOutcomeBytes {
-		if len(summary) > p.MaxOutcomeBytes {
-			summary = nil
-		}
-		s = Settlement{State: StateCompleted, Outcome: summary}
-	}
-	if err := c.apart(s); err != nil {
+	if err := c.apart(c.guard.policy.completion(outcome, summary)); err != nil {
 		return c.fail(err)
 	}
 	return nil
@@ -279,7 +265,7 @@ func (c *TxClaim) commitIn(ctx context.Context, s Settlement) error {
 		err = c.confirm(ctx, err)
 	}
 	c.end(!errors.Is(err, ErrRolledBack))
-	if r, ok := c.tx.(Recorder); ok && err == nil {
+	if r, ok := c.tx.(recorder); ok && err == nil {
 		c.rec.Fence, size = r.Recorded()
 	}
 	c.tell(s, size, began, err)
@@ -289,7 +275,7 @@ func (c *TxClaim) commitIn(ctx context.Context, s Settlement) error {
 // record commits with the outcome in the form that the store keeps.
 func (c *TxClaim) record(ctx context.Context, s Settlement) error {
 	var err error
-	if s.Outcome, err = c.guard.core.sealer.seal(c.params.Digest, s.Kept, s.Outcome); err != nil {
+	if s.Outcome, err = c.guard.core.sealer.Close(c.params.Digest, s.Kept, s.Outcome); err != nil {
 		return fmt.Errorf("%w: %w", ErrRolledBack, err)
 	}
 	return c.tx.Commit(ctx, s)

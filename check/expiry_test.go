@@ -62,7 +62,7 @@ func TestExpiry(t *testing.T) {
 		}, "ietf", [2]check.Verdict{check.Pass, check.Pass}},
 		"dedup": {app(), func(t *testing.T, app *booth) http.Handler {
 			t.Helper()
-			return behindSemel(t, app, semel.Policy{Retention: short, Mode: semel.Dedup}, &semelhttp.Options{})
+			return behindSemel(t, app, semel.Policy{Retention: short, Dedup: true}, &semelhttp.Options{})
 		}, "dedup", [2]check.Verdict{check.Pass, check.Pass}},
 		"business values": {&booth{open: true, unique: true}, func(t *testing.T, app *booth) http.Handler {
 			t.Helper()

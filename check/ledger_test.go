@@ -250,8 +250,8 @@ func correct() map[string]func(*testing.T) (*ledger, http.Handler, string) {
 		"semel, strict":               over("ietf", semel.Policy{Wait: semel.NoWait}, &semelhttp.Options{Required: true, On5xx: semelhttp.StoreOn5xx}),
 		"semel, canonical JSON":       over("stripe", semel.Policy{}, &semelhttp.Options{Fingerprint: semelhttp.FingerprintOptions{CanonicalJSON: true}}),
 		"semel, small bodies":         over("ietf", semel.Policy{}, &semelhttp.Options{MaxBodyBytes: 1000}),
-		"semel, duplicates stopped":   over("dedup", semel.Policy{Mode: semel.Dedup}, nil),
-		"semel, duplicates stopped 2": over("dedup", semel.Policy{Mode: semel.Dedup, Wait: semel.NoWait}, nil),
+		"semel, duplicates stopped":   over("dedup", semel.Policy{Dedup: true}, nil),
+		"semel, duplicates stopped 2": over("dedup", semel.Policy{Dedup: true, Wait: semel.NoWait}, nil),
 		"semel, in a transaction": func(t *testing.T) (*ledger, http.Handler, string) {
 			t.Helper()
 			db := memdb.New(memstore.New(nil), nil)

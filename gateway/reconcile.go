@@ -29,7 +29,7 @@ type reconciler struct {
 	authorization string
 }
 
-// reconcile is a semel.ReconcileFunc.
+// reconcile is the Reconcile of semel.Policy.
 func (c *reconciler) reconcile(ctx context.Context, rec semel.Record) (semel.Reconciliation, error) {
 	since := sinceOf(&rec)
 	note := func(text string) string { return sinceNote(text, since) }

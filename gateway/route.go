@@ -138,7 +138,7 @@ func merge(p, base semel.Policy) semel.Policy {
 	if p.MaxRun == 0 {
 		p.MaxRun = base.MaxRun
 	}
-	p.MaxOutcomeBytes, p.OnError, p.ReconcileTimeout = base.MaxOutcomeBytes, base.OnError, base.ReconcileTimeout
+	p.MaxOutcomeBytes, p.UnknownOnError, p.ReconcileTimeout = base.MaxOutcomeBytes, base.UnknownOnError, base.ReconcileTimeout
 	return p
 }
 

@@ -62,7 +62,7 @@ func (g *Gateway) reconcileInBackground() error {
 	return nil
 }
 
-// reconcileAlone is a semel.ReconcileFunc that runs without a request.
+// reconcileAlone is a Reconcile of semel.Policy that runs without a request.
 func (c *reconciler) reconcileAlone(ctx context.Context, rec semel.Record) (semel.Reconciliation, error) {
 	r, err := requestOf(&rec)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/rules/template"
 )
 
@@ -108,7 +107,7 @@ func (r *reader) formContradictions(route *Route, found present) {
 		r.report(at, "make lifetime at most as long as the retention; later, it is no longer known whether the form was sent",
 			"lifetime %v is longer than the retention %v", f.Lifetime, p.Retention)
 	}
-	if f.RestoreRedirect && p.Mode == semel.Dedup {
+	if f.RestoreRedirect && p.Dedup {
 		r.report(at, "remove restore_redirect, or write mode: idempotent", "restore_redirect says nothing in mode dedup, which keeps no answer")
 	}
 	if f.RestoreRedirect && route.Authorize != nil && (route.Authorize.Get.Uses(template.JSON) || route.Authorize.Get.Uses(template.Form)) {

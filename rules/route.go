@@ -146,7 +146,7 @@ func (r *reader) route(n ast.Node) Route {
 		{"key", func(n ast.Node) { route.Key = r.key(n) }},
 		{"required", func(n ast.Node) { route.Required = r.boolean(n, "required") }},
 		{"scope", func(n ast.Node) { route.Scope = r.scope(n) }},
-		{"mode", func(n ast.Node) { p.Mode = semel.Mode(r.choice(n, "mode", "idempotent", "dedup")) }}, //nolint:gosec // 0 or 1.
+		{"mode", func(n ast.Node) { p.Dedup = r.choice(n, "mode", "idempotent", "dedup") == 1 }},
 		{"retention", func(n ast.Node) { p.Retention = r.duration(n, "retention", time.Second, maxRetention) }},
 		{"unknown_retention", func(n ast.Node) { p.UnknownRetention = r.duration(n, "unknown_retention", time.Second, maxRetention) }},
 		{"wait", func(n ast.Node) { p.Wait = r.wait(n) }},
@@ -229,10 +229,10 @@ func (r *reader) contradictions(route *Route, found present) {
 	if p.MaxRun > 0 && p.Lease > p.MaxRun {
 		r.report(at("lease"), "make lease shorter than max_run; it is renewed while a request runs", "lease %v is longer than max_run %v", p.Lease, p.MaxRun)
 	}
-	if p.Mode == semel.Dedup && found.has("response_limit") {
+	if p.Dedup && found.has("response_limit") {
 		r.report(at("response_limit"), "remove it, or write mode: idempotent", "response_limit says nothing in mode dedup, which keeps no answer")
 	}
-	if p.Mode == semel.Dedup && route.On5xx == Store5xx {
+	if p.Dedup && route.On5xx == Store5xx {
 		r.report(at("on_5xx"), "write release or unknown, or mode: idempotent", "on_5xx: store says nothing in mode dedup, which keeps no answer")
 	}
 	if route.Key.FormField != "" && route.CanonicalJSON {

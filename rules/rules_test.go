@@ -146,7 +146,7 @@ func TestExample(t *testing.T) {
 			Match:  rules.Match{Methods: []string{"POST"}, Path: "/hooks/{provider}"},
 			Key:    rules.Key{WebhookID: true},
 			Scope:  []rules.ScopeSource{{Constant: "webhooks"}},
-			Policy: semel.Policy{Mode: semel.Dedup, Wait: semel.NoWait},
+			Policy: semel.Policy{Dedup: true, Wait: semel.NoWait},
 		},
 		{
 			Name: "import", At: rules.Position{Line: 49, Column: 5}, Protect: true, FailOpen: true,

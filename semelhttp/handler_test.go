@@ -188,7 +188,7 @@ func TestUnknown(t *testing.T) {
 func TestDedupMode(t *testing.T) {
 	t.Parallel()
 	var invoices counter
-	d := newDoor(t, doorOptions{policy: semel.Policy{Mode: semel.Dedup}})
+	d := newDoor(t, doorOptions{policy: semel.Policy{Dedup: true}})
 	server := d.serve(t, invoices.create)
 	ask(t, server, "k1", "x")
 	got := ask(t, server, "k1", "x")

@@ -130,7 +130,7 @@ func (m *Middleware) PublishedPolicy() PublishedPolicy {
 		MaxResponseBytes: s.MaxResponseBytes,
 		Statuses:         PublishedStatuses{SignIn: ReleaseOn5xx.String(), ServerErrors: s.On5xx.String(), Others: "stored"},
 	}
-	if policy.Mode == semel.Dedup {
+	if policy.Dedup {
 		d.Mode = "dedup"
 	}
 	d.Header, d.ReplayAuthorised = s.keyHeader, s.BeforeReplay != nil

@@ -111,6 +111,7 @@ func Rooms() []Room {
 func mechanisms() []Room {
 	return []Room{
 		{Path: "internal/quota", Floor: 0, Kind: Ground},
+		{Path: "internal/seal", Floor: 0, Kind: Ground},
 		{Path: "internal/sfv", Floor: 0, Kind: Ground},
 		{Path: "internal/waiting", Floor: 0, Kind: Ground},
 	}

@@ -153,8 +153,8 @@ func unknowns() []mutant {
 		},
 		{
 			"an answer that was not kept is not executed again", 3, "claim.go",
-			"err := c.settle(Settlement{State: StateCompleted, Outcome: summary}, len(summary) == 0)",
-			"err := c.settle(Settlement{State: StateReleased}, len(summary) == 0)",
+			"err := c.settle(s, len(s.Outcome) == 0)",
+			"err := c.settle(Settlement{State: StateReleased}, len(s.Outcome) == 0)",
 			".",
 			[]string{"TestOutcomeTooLarge"},
 			"",
@@ -271,7 +271,7 @@ func walls() []mutant {
 			"",
 		},
 		{
-			"an encrypted summary does not pass for an answer", 5, "seal.go", "	if kept {\n		flag = 1\n	}\n", "",
+			"an encrypted summary does not pass for an answer", 5, "internal/seal/seal.go", "	if kept {\n		flag = 1\n	}\n", "",
 			".",
 			[]string{"TestSealedOutcomeIsBoundToItsRecord"},
 			"",
@@ -385,7 +385,7 @@ func bounds() []mutant {
 			"",
 		},
 		{
-			"size of an outcome", 8, "claim.go", "	if p.Mode == Dedup || len(outcome) > p.MaxOutcomeBytes {\n		return c.CompleteWithout(summary)", "	if p.Mode == Dedup {\n		return c.CompleteWithout(summary)",
+			"size of an outcome", 8, "policy.go", "if p.Dedup || len(outcome) > p.MaxOutcomeBytes {", "if p.Dedup {",
 			".",
 			[]string{"TestOutcomeTooLarge"},
 			"",

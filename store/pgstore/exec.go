@@ -75,7 +75,7 @@ func (s *Store) exec(ctx context.Context, g *semel.Guard, k semel.Key, fp semel.
 // the isolation of its connection. An outcome that is to be encrypted has to pass
 // through this process.
 func (s *Store) oneTrip(g *semel.Guard) bool {
-	return !s.plain && s.tx.isolation == "" && s.transactions().lock.name != "" && g.Policy().Mode == semel.Idempotent && !g.Seals()
+	return !s.plain && s.tx.isolation == "" && s.transactions().lock.name != "" && !g.Policy().Dedup && !g.Seals()
 }
 
 // execAtOnce returns the outcome that was recorded now or before; none when it

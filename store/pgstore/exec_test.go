@@ -198,7 +198,7 @@ func TestExecNotKept(t *testing.T) {
 		want   error
 	}{
 		"too large": {semel.Policy{MaxOutcomeBytes: 20}, semel.ErrNotKept},
-		"dedup":     {semel.Policy{Mode: semel.Dedup}, semel.ErrDuplicate},
+		"dedup":     {semel.Policy{Dedup: true}, semel.ErrDuplicate},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -20,7 +20,6 @@ import (
 
 var (
 	_ semel.Tx       = (*solo)(nil)
-	_ semel.Recorder = (*solo)(nil)
 )
 
 // soloist opens transactions that are one statement.
@@ -129,7 +128,7 @@ func (t *solo) row(_ *statement, values [][]byte) {
 
 func (*solo) done(*statement, []byte) {}
 
-// Recorded implements [semel.Recorder].
+// Recorded returns what was recorded, for the guard, once Commit has returned nil.
 func (t *solo) Recorded() (semel.Fence, int) {
 	return semel.Fence(t.fence), len(t.outcome) //nolint:gosec // the sequence counts from 1.
 }

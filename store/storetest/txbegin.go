@@ -174,7 +174,7 @@ func beginNotKept(c *txCheck) {
 	claim := c.begins("an absent intent must be claimed", g, txName("a"))
 	c.wantErr("Complete must not fail", claim.Complete([]byte("an answer that is too large"), []byte("summary")), nil)
 	c.refuses("what was not kept must not be executed again", g, c.db.Second, txName("a"), semel.ErrNotKept)
-	dedup, err := g.With(semel.Policy{Mode: semel.Dedup, Retention: retention})
+	dedup, err := g.With(semel.Policy{Dedup: true, Retention: retention})
 	c.wantErr("a view of the guard must be made", err, nil)
 	claim = c.begins("an absent intent must be claimed", dedup, txName("b"))
 	c.wantErr("Complete must not fail", claim.Complete([]byte("answer"), nil), nil)

@@ -50,7 +50,7 @@ func (s *secrets) open(c *Config) error {
 	}
 	policy := c.Guard.Policy()
 	policy.Retention, policy.UnknownRetention = secretRetention, secretRetention
-	policy.Mode, policy.OnUnknown, policy.Reconcile = semel.Idempotent, semel.Rerun, nil
+	policy.Dedup, policy.OnUnknown, policy.Reconcile = false, semel.Rerun, nil
 	policy.Wait = secretPatience
 	var err error
 	s.guard, err = c.Guard.With(policy)

@@ -41,7 +41,7 @@ func ownServices(t *testing.T) []faulty.Service {
 		middleware("semelhttp, canonical JSON", "The order of members does not count.", memory, semel.Policy{},
 			semelhttp.Options{Fingerprint: semelhttp.FingerprintOptions{CanonicalJSON: true}}),
 		middleware("semelhttp, failures stored", "A 5xx is an answer, and replayed.", memory, semel.Policy{}, semelhttp.Options{On5xx: semelhttp.StoreOn5xx}),
-		profiled("dedup", middleware("semelhttp, dedup", "A duplicate is only stopped.", memory, semel.Policy{Mode: semel.Dedup}, semelhttp.Options{})),
+		profiled("dedup", middleware("semelhttp, dedup", "A duplicate is only stopped.", memory, semel.Policy{Dedup: true}, semelhttp.Options{})),
 		changed(faulty.TwoMembers, middleware("semelhttp, two callers", "The scope is by caller.", memory, semel.Policy{}, semelhttp.Options{})),
 		changed(func(c *check.Config) {
 			c.Retention, c.Only = semelRetention, []string{"BASIC-01", "BASIC-02", "EXP"}
