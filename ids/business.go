@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// Bounds of the parts of a [BusinessKey].
 const (
-	MaxKindBytes      = 16
-	MaxTenantBytes    = 64
-	MaxBusinessNumber = 999_999_999_999
+	maxKindBytes      = 16
+	maxTenantBytes    = 64
+	maxBusinessNumber = 999_999_999_999
 
 	minYear, maxYear = 1000, 9999
 	numberDigits     = 6 // at least
@@ -31,30 +30,21 @@ type BusinessKey struct {
 	Tenant string
 	// Year is 1000 to 9999.
 	Year int
-	// Number is 1 to MaxBusinessNumber.
+	// Number is 1 to 999,999,999,999.
 	Number int64
-}
-
-// Business writes the key of its parts: BusinessKey{…}.Validate and String in one.
-func Business(kind, tenant string, year int, number int64) (string, error) {
-	k := BusinessKey{Kind: kind, Tenant: tenant, Year: year, Number: number}
-	if err := k.Validate(); err != nil {
-		return "", err
-	}
-	return k.String(), nil
 }
 
 // Validate reports what is wrong with the parts; the error wraps [ErrMalformed].
 func (k BusinessKey) Validate() error {
 	switch {
-	case !consists(k.Kind, MaxKindBytes, func(c byte) bool { return 'A' <= c && c <= 'Z' }):
-		return malformed("the kind of a business key is 1 to %d of A-Z and 0-9", MaxKindBytes)
-	case !consists(k.Tenant, MaxTenantBytes, func(c byte) bool { return 'a' <= c && c <= 'z' || c == '_' || c == '.' }):
-		return malformed("the tenant of a business key is 1 to %d of a-z, 0-9, _ and the dot", MaxTenantBytes)
+	case !consists(k.Kind, maxKindBytes, func(c byte) bool { return 'A' <= c && c <= 'Z' }):
+		return malformed("the kind of a business key is 1 to %d of A-Z and 0-9", maxKindBytes)
+	case !consists(k.Tenant, maxTenantBytes, func(c byte) bool { return 'a' <= c && c <= 'z' || c == '_' || c == '.' }):
+		return malformed("the tenant of a business key is 1 to %d of a-z, 0-9, _ and the dot", maxTenantBytes)
 	case k.Year < minYear || k.Year > maxYear:
 		return malformed("the year of a business key has four digits")
-	case k.Number < 1 || k.Number > MaxBusinessNumber:
-		return malformed("the number of a business key is 1 to %d", int64(MaxBusinessNumber))
+	case k.Number < 1 || k.Number > maxBusinessNumber:
+		return malformed("the number of a business key is 1 to %d", int64(maxBusinessNumber))
 	}
 	return nil
 }
@@ -76,24 +66,29 @@ func (k BusinessKey) String() string {
 	return fmt.Sprintf("%s-%s-%04d-%0*d", k.Kind, k.Tenant, k.Year, numberDigits, k.Number)
 }
 
-// ParseBusiness reads what [BusinessKey.String] writes, and only that. The error
-// wraps [ErrMalformed].
-func ParseBusiness(s string) (BusinessKey, error) {
-	parts := strings.Split(s, "-")
+// MarshalText implements [encoding.TextMarshaler], for JSON as well, with
+// [BusinessKey.Validate] and [BusinessKey.String].
+func (k BusinessKey) MarshalText() ([]byte, error) { return []byte(k.String()), k.Validate() }
+
+// UnmarshalText implements [encoding.TextUnmarshaler]. It reads what
+// [BusinessKey.String] writes, and only that. The error wraps [ErrMalformed].
+func (k *BusinessKey) UnmarshalText(text []byte) error {
+	parts := strings.Split(string(text), "-")
 	if len(parts) != 4 {
-		return BusinessKey{}, malformed("a business key has four parts, such as INV-acme-2026-000042")
+		return malformed("a business key has four parts, such as INV-acme-2026-000042")
 	}
 	year, yearErr := strconv.Atoi(parts[2])
 	number, numberErr := strconv.ParseInt(parts[3], 10, 64)
 	if yearErr != nil || numberErr != nil {
-		return BusinessKey{}, malformed("year and number of a business key are decimal numbers")
+		return malformed("year and number of a business key are decimal numbers")
 	}
-	k := BusinessKey{Kind: parts[0], Tenant: parts[1], Year: year, Number: number}
-	if err := k.Validate(); err != nil {
-		return BusinessKey{}, err
+	read := BusinessKey{Kind: parts[0], Tenant: parts[1], Year: year, Number: number}
+	if err := read.Validate(); err != nil {
+		return err
 	}
-	if k.String() != s {
-		return BusinessKey{}, malformed("a business key is written in one way: INV-acme-2026-000042")
+	if read.String() != string(text) {
+		return malformed("a business key is written in one way: INV-acme-2026-000042")
 	}
-	return k, nil
+	*k = read
+	return nil
 }

@@ -69,15 +69,15 @@ func plain(c byte) bool {
 }
 
 // Split undoes [Compose]: Split(Compose(parts...)) is parts. The error is
-// [ErrHashed] for a key that was too long, and [ErrMalformed] for text that
-// Compose does not write, so that a key has one form only.
+// [ErrMalformed] for a key that was too long, which holds a hash of its parts, and
+// for text that Compose does not write, so that a key has one form only.
 func Split(key string) ([]string, error) {
 	switch {
 	case strings.HasPrefix(key, hashedPrefix):
 		if digits := key[len(hashedPrefix):]; len(digits) != 2*sha256.Size || strings.Trim(digits, "0123456789abcdef") != "" {
 			return nil, malformed("a composed key that begins with %s goes on with 64 digits", hashedPrefix)
 		}
-		return nil, ErrHashed
+		return nil, malformed("the key was too long, so it holds a hash of its parts and cannot be split")
 	case len(key) > semel.MaxKeyBytes:
 		return nil, malformed("a composed key has at most %d bytes", semel.MaxKeyBytes)
 	}

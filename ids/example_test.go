@@ -47,7 +47,7 @@ func ExampleParseULID() {
 }
 
 func ExampleNewSnowflakes() {
-	clock := func() time.Time { return ids.DefaultEpoch().Add(time.Hour) } // so that the example has one answer
+	clock := func() time.Time { return time.Date(2024, 1, 1, 1, 0, 0, 0, time.UTC) } // so that the example has one answer
 	snowflakes, err := ids.NewSnowflakes(5, &ids.SnowflakeOptions{Now: clock})
 	if err != nil {
 		panic(err)
@@ -110,16 +110,10 @@ func ExampleLeaseMachine() {
 	// after it was given back: true
 }
 
-func ExampleBusiness() {
-	key, err := ids.Business("INV", "acme", 2026, 42)
-	fmt.Println(key, err)
+func ExampleBusinessKey() {
+	key := ids.BusinessKey{Kind: "INV", Tenant: "acme", Year: 2026, Number: 42}
+	fmt.Println(key, key.Validate())
 	// Output: INV-acme-2026-000042 <nil>
-}
-
-func ExampleParseBusiness() {
-	key, err := ids.ParseBusiness("INV-acme-2026-000042")
-	fmt.Println(key.Kind, key.Tenant, key.Year, key.Number, err)
-	// Output: INV acme 2026 42 <nil>
 }
 
 func ExampleCompose() {

@@ -13,11 +13,8 @@ import (
 )
 
 const (
-	// DefaultMachineScope is the default of [MachineOptions.Scope].
-	DefaultMachineScope = "ids machine"
-	// DefaultMachines is the default of [MachineOptions.Machines]: all numbers of
-	// [DefaultMachineBits].
-	DefaultMachines = 1 << DefaultMachineBits
+	defaultMachineScope = "ids machine"
+	defaultMachines     = 1 << defaultMachineBits
 
 	// forever is the MaxRun of a claim that lives as long as its process.
 	forever = 100 * 365 * 24 * time.Hour
@@ -27,10 +24,10 @@ const (
 // complete.
 type MachineOptions struct {
 	// Scope separates fleets that share a store but have ids of their own. Default
-	// [DefaultMachineScope].
+	// "ids machine".
 	Scope string
 	// Machines is the number of machine numbers, from 0: at most 65536. Default
-	// [DefaultMachines].
+	// 1024.
 	Machines int
 	// Lease is the time for which a number stays taken after its holder crashed, or
 	// after it was given back. The holder renews it every third of it, and refuses
@@ -80,10 +77,10 @@ func LeaseMachine(ctx context.Context, guard *semel.Guard, o *MachineOptions) (*
 	}
 	scope, count, lease := o.Scope, o.Machines, o.Lease
 	if scope == "" {
-		scope = DefaultMachineScope
+		scope = defaultMachineScope
 	}
 	if count == 0 {
-		count = DefaultMachines
+		count = defaultMachines
 	}
 	if lease == 0 {
 		lease = semel.DefaultLease

@@ -260,7 +260,7 @@ func TestMachineHandedOn(t *testing.T) {
 func TestMachineBarred(t *testing.T) {
 	t.Parallel()
 	g := guard(t, memstore.New(nil))
-	if _, err := must.Get(operator.New(g, nil)).Cancel(t.Context(), operator.Identity{Name: "ops"}, semel.Key{Scope: ids.DefaultMachineScope, Name: "machine-0"}, 0, "is lent to another fleet"); err != nil {
+	if _, err := must.Get(operator.New(g, nil)).Cancel(t.Context(), operator.Identity{Name: "ops"}, semel.Key{Scope: "ids machine", Name: "machine-0"}, 0, "is lent to another fleet"); err != nil {
 		t.Fatal(err)
 	}
 	for range 8 {

@@ -7,26 +7,21 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 const (
-	// DefaultMachineBits is the default of [SnowflakeOptions.MachineBits]: numbers
-	// 0 to 1023.
-	DefaultMachineBits = 10
-	// DefaultMaxWait is the default of [SnowflakeOptions.MaxWait].
-	DefaultMaxWait = 100 * time.Millisecond
-	// NoWait is the [SnowflakeOptions.MaxWait] of a caller that takes
-	// [ErrClockBack] at once.
-	NoWait time.Duration = -1
+	defaultMachineBits = 10
+	defaultMaxWait     = 100 * time.Millisecond
 
 	timeBits       = 41
 	lowBits        = 63 - timeBits // machine and sequence
 	maxMachineBits = 16
 )
 
-// DefaultEpoch is the default of [SnowflakeOptions.Epoch]: 1 January 2024, so
-// that ids last until 2093.
-func DefaultEpoch() time.Time { return time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC) }
+func defaultEpoch() time.Time { return time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC) }
 
 // Snowflake is a number of 63 bits: 41 of milliseconds since an epoch, then the
 // number of a machine, then a sequence. It sorts by time, and goes into a BIGINT
@@ -54,25 +49,20 @@ func (id Snowflake) MarshalText() ([]byte, error) { return []byte(id.String()), 
 
 // UnmarshalText implements [encoding.TextUnmarshaler] with [ParseSnowflake].
 func (id *Snowflake) UnmarshalText(text []byte) error {
-	parsed, err := ParseSnowflake(string(text))
-	if err != nil {
-		return err
-	}
-	*id = parsed
-	return nil
+	return unmarshal(id, ParseSnowflake, text)
 }
 
 // SnowflakeOptions are the settings of [Snowflakes]. All generators whose ids
 // meet need the same Epoch and MachineBits. A nil *SnowflakeOptions is complete.
 type SnowflakeOptions struct {
-	// Epoch is the time that the ids count from. Default [DefaultEpoch].
+	// Epoch is the time that the ids count from. Default 1 January 2024, so that ids
+	// last until 2093.
 	Epoch time.Time
 	// MachineBits is the machine's share of the lower 22 bits, 1 to 16; the others
-	// are the sequence. Default [DefaultMachineBits], which leaves 4096 ids a
-	// millisecond.
+	// are the sequence. Default 10, which leaves 4096 ids a millisecond.
 	MachineBits int
 	// MaxWait limits how long one New waits, in all, for a clock that went back.
-	// Default [DefaultMaxWait]; [NoWait] for none.
+	// Default 100 ms; [semel.NoWait] to take [ErrClockBack] at once.
 	MaxWait time.Duration
 	// Now is the clock; nil means [time.Now]. A leased machine ignores it and uses
 	// the store's clock.
@@ -108,23 +98,23 @@ func NewSnowflakes(machine int, o *SnowflakeOptions) (*Snowflakes, error) {
 func newSnowflakes(machine int, o *SnowflakeOptions, now func() (int64, error)) (*Snowflakes, error) {
 	bits := o.MachineBits
 	if bits == 0 {
-		bits = DefaultMachineBits
+		bits = defaultMachineBits
 	}
 	wait := o.MaxWait
 	if wait == 0 {
-		wait = DefaultMaxWait
+		wait = defaultMaxWait
 	}
 	epoch := o.Epoch
 	if epoch.IsZero() {
-		epoch = DefaultEpoch()
+		epoch = defaultEpoch()
 	}
 	switch {
 	case bits < 1 || bits > maxMachineBits:
 		return nil, fmt.Errorf("ids: new snowflakes: %d machine bits (1 to %d are possible)", bits, maxMachineBits)
 	case machine < 0 || machine >= 1<<bits:
 		return nil, fmt.Errorf("ids: new snowflakes: machine %d does not fit %d bits", machine, bits)
-	case wait < 0 && wait != NoWait:
-		return nil, errors.New("ids: new snowflakes: MaxWait is negative (use ids.NoWait for none)")
+	case wait < 0 && wait != semel.NoWait:
+		return nil, errors.New("ids: new snowflakes: MaxWait is negative (use semel.NoWait for none)")
 	}
 	return &Snowflakes{
 		machine: int64(machine), epoch: epoch.UnixMilli(), sequenceBits: lowBits - bits, maxWait: max(0, wait), now: now, last: -1,
@@ -134,7 +124,8 @@ func newSnowflakes(machine int, o *SnowflakeOptions, now func() (int64, error)) 
 // New returns the next id. It waits for the next millisecond when this one has
 // no number left, and for a clock that went back, within
 // [SnowflakeOptions.MaxWait]; ctx ends either. The error is [ErrClockBack],
-// [ErrTimeRange], [ErrMachineLost] or that of ctx, and no id was used up.
+// [ErrMachineLost], that of ctx, or that of a clock outside of the layout, and no
+// id was used up.
 func (s *Snowflakes) New(ctx context.Context) (Snowflake, error) {
 	patience := s.maxWait
 	for {
@@ -150,8 +141,8 @@ func (s *Snowflakes) New(ctx context.Context) (Snowflake, error) {
 		case err != nil:
 			return 0, err
 		}
-		if err := sleep(ctx, pause); err != nil {
-			return 0, err
+		if !waiting.Sleep(ctx, pause) {
+			return 0, fmt.Errorf("ids: wait for the clock: %w", context.Cause(ctx))
 		}
 	}
 }
@@ -167,7 +158,7 @@ func (s *Snowflakes) try() (id Snowflake, pause time.Duration, err error) {
 	milli -= s.epoch
 	switch {
 	case milli < 0 || milli >= 1<<timeBits:
-		return 0, 0, ErrTimeRange
+		return 0, 0, errTimeRange
 	case milli < s.last:
 		back := time.Duration(s.last-milli) * time.Millisecond
 		return 0, back, fmt.Errorf("%w by %v", ErrClockBack, back)
@@ -185,16 +176,4 @@ func (s *Snowflakes) try() (id Snowflake, pause time.Duration, err error) {
 func (s *Snowflakes) Parts(id Snowflake) (at time.Time, machine, sequence int) {
 	low := int64(id) & (1<<lowBits - 1)
 	return time.UnixMilli(int64(id)>>lowBits + s.epoch).UTC(), int(low >> s.sequenceBits), int(low & (1<<s.sequenceBits - 1))
-}
-
-// sleep waits, or returns the reason for which ctx ended.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("ids: wait for the clock: %w", context.Cause(ctx))
-	}
 }

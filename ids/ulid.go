@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"database/sql/driver"
 	"encoding/binary"
-	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -34,7 +33,7 @@ type ULIDs struct {
 	last ULID
 }
 
-// New returns the next ULID, or [ErrOverflow], after which it works again in the
+// New returns the next ULID, or an error, after which it works again in the
 // next millisecond. The chance of that is one to 10^15 for a billion ids in one
 // millisecond.
 func (g *ULIDs) New() (ULID, error) {
@@ -49,7 +48,7 @@ func (g *ULIDs) New() (ULID, error) {
 	}
 	next := g.last
 	if !next.increment() {
-		return ULID{}, ErrOverflow
+		return ULID{}, errOverflow
 	}
 	g.last = next
 	return next, nil
@@ -119,28 +118,11 @@ func (u ULID) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 
 // UnmarshalText implements [encoding.TextUnmarshaler] with [ParseULID].
 func (u *ULID) UnmarshalText(text []byte) error {
-	parsed, err := ParseULID(string(text))
-	if err != nil {
-		return err
-	}
-	*u = parsed
-	return nil
+	return unmarshal(u, ParseULID, text)
 }
 
 // Value gives the text to databases. For a BINARY(16) or a BLOB hand over u[:].
 func (u ULID) Value() (driver.Value, error) { return u.String(), nil }
 
 // Scan reads the text, or 16 bytes.
-func (u *ULID) Scan(src any) error {
-	switch v := src.(type) {
-	case string:
-		return u.UnmarshalText([]byte(v))
-	case []byte:
-		if len(v) == len(u) {
-			copy(u[:], v)
-			return nil
-		}
-		return u.UnmarshalText(v)
-	}
-	return fmt.Errorf("ids: scan a ULID: the column holds a %T", src)
-}
+func (u *ULID) Scan(src any) error { return scan(u, ParseULID, src) }

@@ -23,8 +23,8 @@ func TestULIDOverflow(t *testing.T) {
 		t.Fatalf("got %v, %v; want the last one", last, err)
 	}
 	for range 2 {
-		if u, err := g.New(); !errors.Is(err, ErrOverflow) || u != (ULID{}) {
-			t.Errorf("got %v, %v; want ErrOverflow", u, err)
+		if u, err := g.New(); !errors.Is(err, errOverflow) || u != (ULID{}) {
+			t.Errorf("got %v, %v; want errOverflow", u, err)
 		}
 	}
 	now = now.Add(time.Millisecond)

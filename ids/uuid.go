@@ -114,12 +114,7 @@ func (u UUID) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 
 // UnmarshalText implements [encoding.TextUnmarshaler] with [ParseUUID].
 func (u *UUID) UnmarshalText(text []byte) error {
-	parsed, err := ParseUUID(string(text))
-	if err != nil {
-		return err
-	}
-	*u = parsed
-	return nil
+	return unmarshal(u, ParseUUID, text)
 }
 
 // Value gives the text to databases: PostgreSQL's and MariaDB's uuid take it. For
@@ -127,16 +122,28 @@ func (u *UUID) UnmarshalText(text []byte) error {
 func (u UUID) Value() (driver.Value, error) { return u.String(), nil }
 
 // Scan reads the text, or 16 bytes.
-func (u *UUID) Scan(src any) error {
+func (u *UUID) Scan(src any) error { return scan(u, ParseUUID, src) }
+
+// unmarshal reads text by parse.
+func unmarshal[T any](to *T, parse func(string) (T, error), text []byte) error {
+	parsed, err := parse(string(text))
+	if err == nil {
+		*to = parsed
+	}
+	return err
+}
+
+// scan reads a column with the text, or 16 bytes.
+func scan[T ~[16]byte](to *T, parse func(string) (T, error), src any) error {
 	switch v := src.(type) {
 	case string:
-		return u.UnmarshalText([]byte(v))
+		return unmarshal(to, parse, []byte(v))
 	case []byte:
-		if len(v) == len(u) {
-			copy(u[:], v)
+		if len(v) == len(*to) {
+			*to = T(v)
 			return nil
 		}
-		return u.UnmarshalText(v)
+		return unmarshal(to, parse, v)
 	}
-	return fmt.Errorf("ids: scan a UUID: the column holds a %T", src)
+	return fmt.Errorf("ids: scan a %T: the column holds a %T", *to, src)
 }
