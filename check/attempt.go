@@ -2,14 +2,25 @@ package check
 
 import "context"
 
-// attempt is an intent that was executed once, with what was counted before.
+// attempt is an intent that was executed once, with the tally before it.
 type attempt struct {
 	in    *intent
 	since tally
 	first reply
 }
 
-// executed sends a new intent. It is no pass where that did not succeed.
+// withIntent returns a check of a new intent.
+func withIntent(run func(ctx context.Context, p *probe, in *intent) finding) func(context.Context, *probe) finding {
+	return func(ctx context.Context, p *probe) finding {
+		in, err := p.intent(ctx)
+		if err != nil {
+			return incomplete("%v", err)
+		}
+		return run(ctx, p, in)
+	}
+}
+
+// executed sends a new intent. The finding is not a pass if the intent did not succeed.
 func (p *probe) executed(ctx context.Context) (attempt, finding) {
 	in, err := p.intent(ctx)
 	if err != nil {
@@ -23,24 +34,30 @@ func (p *probe) executed(ctx context.Context) (attempt, finding) {
 	return a, passed()
 }
 
-// pair is a check that sends one intent twice, and judges both answers.
-func pair(judge func(p *probe, first, again reply) finding) func(context.Context, *probe) finding {
+// withAttempt returns a check of a new intent that has been executed once.
+func withAttempt(run func(ctx context.Context, p *probe, a attempt) finding) func(context.Context, *probe) finding {
 	return func(ctx context.Context, p *probe) finding {
 		a, f := p.executed(ctx)
 		if !f.ok() {
 			return f
 		}
+		return run(ctx, p, a)
+	}
+}
+
+// pair returns a check that sends one intent twice and judges both answers.
+func pair(judge func(p *probe, first, again reply) finding) func(context.Context, *probe) finding {
+	return withAttempt(func(ctx context.Context, p *probe, a attempt) finding {
 		again := p.send(ctx, "again", a.in)
 		if f := again.judged(); !f.ok() {
 			return f
 		}
 		return judge(p, a.first, again)
-	}
+	})
 }
 
-// oneIntent says whether again was taken for a repetition of first: it is
-// answered as one, and there is one effect. In what the answers differ is left to
-// the checks of answers.
+// oneIntent reports whether again was treated as a repetition of first: answered as one, with one effect. How the
+// answers differ is left to the checks of answers.
 func (p *probe) oneIntent(ctx context.Context, since tally, first, again reply, of ...*intent) finding {
 	repeated := p.repetition(first, again)
 	if !repeated.ok() && repeated.verdict != Echo {
@@ -58,9 +75,8 @@ func (p *probe) oneIntent(ctx context.Context, since tally, first, again reply, 
 	return passed()
 }
 
-// repetition is [probe.repeats] for answers that may have lost a part, or have
-// the wrong status: the checks of answers tell of that. Where effects are counted
-// anyway, they say what a service did that only has to accept or to refuse.
+// repetition is [probe.repeats] for answers that may be truncated or have the wrong status, which the checks of answers
+// report. Where effects are counted anyway, the count shows what a service did that only has to accept or refuse.
 func (p *probe) repetition(first, again reply) finding {
 	f := p.repeats(first, again)
 	switch profile := &p.run.config.Profile; {
@@ -76,8 +92,8 @@ func (p *probe) repetition(first, again reply) finding {
 	return f
 }
 
-// twoIntents says whether second was taken for an intent of its own: it is
-// executed, and does not get the answer of first.
+// twoIntents reports whether second was treated as an intent of its own: it is executed and does not get the answer of
+// first.
 func (p *probe) twoIntents(ctx context.Context, since tally, first, second reply, of ...*intent) finding {
 	if f := second.judged(); !f.ok() {
 		return f

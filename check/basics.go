@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// recordIt is the advice that most of these checks give.
+// recordIt is the advice of most of these checks.
 const recordIt = "Record the key and the outcome before answering, in one transaction with the effect, and answer from the record."
 
 func basics() []Check { return slices.Concat(oneKeyOneEffect(), oneKeyOneAnswer()) }
@@ -17,59 +17,46 @@ func oneKeyOneEffect() []Check {
 	return []Check{
 		{
 			ID: sampleCheck, Group: groupBasics, Level: LevelMust, NeedsCount: true,
-			Says:     "A request with a new key is executed once.",
-			Source:   "draft -07 §2.6; Semel promise 1",
-			Advice:   "Look at the request: it has to succeed by itself before anything else can be judged.",
+			Says:   "A request with a new key is executed once.",
+			Source: "draft -07 §2.6; Semel promise 1", Advice: "Fix the request first: it has to succeed on its own before anything else can be judged.",
 			requests: sends(0), // the sample is announced apart
 			unfit:    always, run: executesOnce,
 		},
 		{
 			ID: "BASIC-02", Group: groupBasics, Level: LevelMust, NeedsCount: true,
-			Says:     "A request that is sent again has no second effect.",
-			Source:   "draft -07 §2.6; RFC 9110 §9.2.2; Semel promise 2",
-			Advice:   recordIt,
-			requests: sends(2),
-			unfit:    always, run: repeatsWithoutEffect,
+			Says:   "A request that is sent again has no second effect.",
+			Source: "draft -07 §2.6; RFC 9110 §9.2.2; Semel promise 2", Advice: recordIt,
+			requests: sends(2), unfit: always, run: withAttempt(repeatsWithoutEffect),
 		},
 		{
 			ID: "BASIC-03", Group: groupBasics, Level: LevelMust,
-			Says:     "A request that is sent again gets the same status.",
-			Source:   "draft -07 §2.6; Semel promise 2",
-			Advice:   recordIt,
-			requests: sends(2),
-			unfit:    notRefused, run: pair(repeatsStatus),
+			Says:   "A request that is sent again gets the same status.",
+			Source: "draft -07 §2.6; Semel promise 2", Advice: recordIt,
+			requests: sends(2), unfit: notRefused, run: pair(repeatsStatus),
 		},
 		{
 			ID: "BASIC-04", Group: groupBasics, Level: LevelMust,
-			Says:     "A request that is sent again gets the same body: the same record.",
-			Source:   "draft -07 §2.6; Semel promise 2",
-			Advice:   recordIt,
-			requests: sends(2),
-			unfit:    repeatsSame, run: pair(repeatsBody),
+			Says:   "A request that is sent again gets the same body: the same record.",
+			Source: "draft -07 §2.6; Semel promise 2", Advice: recordIt,
+			requests: sends(2), unfit: repeatsSame, run: pair(repeatsBody),
 		},
 		{
 			ID: "BASIC-05", Group: groupBasics, Level: LevelMust,
-			Says:     "A request that is sent again gets the same Location.",
-			Source:   "draft -07 §2.6; RFC 9110 §10.2.2; Semel promise 2",
-			Advice:   "Record the header lines of the answer beside its body, Location above all.",
-			requests: sends(2),
-			unfit:    repeatsSame, run: pair(repeatsLocation),
+			Says:   "A request that is sent again gets the same Location.",
+			Source: "draft -07 §2.6; RFC 9110 §10.2.2; Semel promise 2", Advice: "Record the headers of the answer along with its body, Location above all.",
+			requests: sends(2), unfit: repeatsSame, run: pair(repeatsLocation),
 		},
 		{
 			ID: "BASIC-06", Group: groupBasics, Level: LevelMust, NeedsCount: true,
-			Says:     "Two keys are two intents: there are two effects, and the second does not get the answer of the first.",
-			Source:   "draft -07 §2.2; Semel promise 1",
-			Advice:   "Look records up by the whole key, and never by the payload or the caller alone.",
-			requests: sends(2),
-			unfit:    wantsKey, run: tellsKeysApart,
+			Says:   "Two keys are two intents: there are two effects, and the second does not get the answer of the first.",
+			Source: "draft -07 §2.2; Semel promise 1", Advice: "Look records up by the whole key, and never by the payload or the caller alone.",
+			requests: sends(2), unfit: wantsKey, run: withAttempt(tellsKeysApart),
 		},
 		{
 			ID: "BASIC-07", Group: groupBasics, Level: LevelShould,
-			Says:     "The same body under another key is an intent of its own.",
-			Source:   "draft -07 §2.2",
-			Advice:   "Who sends another key means it: do not take equal payloads for repetitions.",
-			requests: sends(2),
-			unfit:    wantsKey, run: tellsEqualBodiesApart,
+			Says:   "The same body under another key is an intent of its own.",
+			Source: "draft -07 §2.2", Advice: "A caller that sends another key means it: do not treat equal payloads as repetitions.",
+			requests: sends(2), unfit: wantsKey, run: withAttempt(tellsEqualBodiesApart),
 		},
 	}
 }
@@ -78,49 +65,38 @@ func oneKeyOneAnswer() []Check {
 	return []Check{
 		{
 			ID: "BASIC-08", Group: groupBasics, Level: LevelStrict,
-			Says:     "A replayed answer says that it is one.",
-			Source:   "the IETF working group's issue 46; docs/http.md",
-			Advice:   "Send Idempotent-Replayed: true with answers from the record.",
-			requests: sends(3),
-			unfit:    repeatsSame, run: marksReplays,
+			Says:   "A replayed answer says that it is one.",
+			Source: "the IETF working group's issue 46; docs/http.md", Advice: "Send Idempotent-Replayed: true with answers from the record.",
+			requests: sends(3), unfit: repeatsSame, run: withAttempt(marksReplays),
 		},
 		{
 			ID: "BASIC-09", Group: groupBasics, Level: LevelMust,
-			Says:     "The first answer does not say that it is a replay.",
-			Source:   "docs/http.md",
-			Advice:   "Mark an answer only where it comes from the record.",
-			requests: sends(0),
-			unfit:    always, run: leavesFirstUnmarked,
+			Says:   "The first answer does not say that it is a replay.",
+			Source: "docs/http.md", Advice: "Mark only answers that come from the record.",
+			requests: sends(0), unfit: always, run: leavesFirstUnmarked,
 		},
 		{
 			ID: "BASIC-10", Group: groupBasics, Level: LevelMust, NeedsCount: true,
-			Says:     "A request that is sent six times has one effect, and all repetitions are answered alike.",
-			Source:   "draft -07 §2.6; Semel promise 2",
-			Advice:   "A repetition must not change or remove the record.",
-			requests: sends(1 + manyRepetitions),
-			unfit:    always, run: repeatsOften,
+			Says:   "A request that is sent six times has one effect, and all repetitions are answered alike.",
+			Source: "draft -07 §2.6; Semel promise 2", Advice: "A repetition must not change or remove the record.",
+			requests: sends(1 + manyRepetitions), unfit: always, run: withAttempt(repeatsOften),
 		},
 		{
 			ID: "BASIC-11", Group: groupBasics, Level: LevelStrict,
-			Says:     "It is published how keys work here, and how long they are remembered.",
-			Source:   "draft -07 §2.3 and §2.5",
-			Advice:   "Link refusals to the policy (Link: rel=\"describedby\"), or publish it at /.well-known/idempotency, with the retention.",
-			requests: sends(2),
-			unfit:    wantsPolicy, run: publishesPolicy,
+			Says:   "The service publishes how its keys work and how long it remembers them.",
+			Source: "draft -07 §2.3 and §2.5", Advice: "Link refusals to the policy (Link: rel=\"describedby\"), or publish it at /.well-known/idempotency, with the retention.",
+			requests: sends(2), unfit: wantsPolicy, run: withAttempt(publishesPolicy),
 		},
 		{
 			ID: "BASIC-12", Group: groupBasics, Level: LevelShould,
-			Says:     "A request that is sent again gets the same header lines about the content.",
-			Source:   "draft -07 §2.6; RFC 9110 §8; Semel promise 2",
-			Advice:   "Record the header lines of the answer beside its body.",
-			requests: sends(2),
-			unfit:    repeatsSame, run: pair(repeatsHeaders),
+			Says:   "A request that is sent again gets the same headers about the content.",
+			Source: "draft -07 §2.6; RFC 9110 §8; Semel promise 2", Advice: "Record the headers of the answer along with its body.",
+			requests: sends(2), unfit: repeatsSame, run: pair(repeatsHeaders),
 		},
 		{
 			ID: "BASIC-13", Group: groupBasics, Level: LevelMust,
-			Says:     "A duplicate is told that it is one.",
-			Source:   "docs/http.md",
-			Advice:   "Refuse a duplicate by a status of its own, so that the caller knows that the first arrived.",
+			Says:   "The answer to a duplicate says that it is one.",
+			Source: "docs/http.md", Advice: "Refuse a duplicate with a status of its own, so that the caller knows that the first request arrived.",
 			requests: sends(2),
 			unfit: func(c *Config) string {
 				return unless(c.Profile.Repeat == repeatRefused, "the profile does not refuse duplicates")
@@ -130,10 +106,10 @@ func oneKeyOneAnswer() []Check {
 	}
 }
 
-// manyRepetitions is how often BASIC-10 repeats a request.
+// manyRepetitions is the number of repetitions in BASIC-10.
 const manyRepetitions = 5
 
-// unless is a reason not to run where something does not hold.
+// unless returns the reason not to run a check unless its condition holds.
 func unless(holds bool, reason string) string {
 	if holds {
 		return ""
@@ -141,7 +117,7 @@ func unless(holds bool, reason string) string {
 	return reason
 }
 
-// repeatsSame is for checks of services whose repetitions get the first answer.
+// repeatsSame limits a check to services that repeat the first answer.
 func repeatsSame(c *Config) string {
 	return unless(c.Profile.Repeat == repeatSame, "repetitions do not get the first answer with this profile")
 }
@@ -159,11 +135,7 @@ func executesOnce(_ context.Context, p *probe) finding {
 	return p.run.sample.effects
 }
 
-func repeatsWithoutEffect(ctx context.Context, p *probe) finding {
-	a, f := p.executed(ctx)
-	if !f.ok() {
-		return f
-	}
+func repeatsWithoutEffect(ctx context.Context, p *probe, a attempt) finding {
 	p.send(ctx, "again", a.in)
 	return p.once(ctx, a.since, a.in)
 }
@@ -193,9 +165,8 @@ func repeatsLocation(p *probe, first, again reply) finding {
 	return p.explains(first, again)
 }
 
-// repeatsHeaders compares what is said about the content. Header lines about the
-// exchange, the connection or the session are not compared: Date, Age, Via,
-// Set-Cookie, Server-Timing, ids of requests, limits of rates, and the like.
+// repeatsHeaders compares the headers about the content. It leaves out those about the exchange, the connection or the
+// session: Date, Age, Via, Set-Cookie, Server-Timing, request ids, rate limits and the like.
 func repeatsHeaders(p *probe, first, again reply) finding {
 	for _, name := range []string{"Content-Type", "Content-Language", "Content-Location", "Content-Disposition", "ETag", "Last-Modified", "Link"} {
 		a, b := headerText(first, name), headerText(again, name)
@@ -206,17 +177,12 @@ func repeatsHeaders(p *probe, first, again reply) finding {
 	return passed()
 }
 
-// headerText joins the lines of a header. A validator that a compressing proxy
-// made weak is the same one.
+// headerText joins the lines of a header, and ignores that a compressing proxy made a validator weak.
 func headerText(r reply, name string) string {
 	return strings.TrimPrefix(strings.Join(r.Header.Values(name), ", "), "W/")
 }
 
-func tellsKeysApart(ctx context.Context, p *probe) finding {
-	a, f := p.executed(ctx)
-	if !f.ok() {
-		return f
-	}
+func tellsKeysApart(ctx context.Context, p *probe, a attempt) finding {
 	other, err := p.intent(ctx)
 	if err != nil {
 		return incomplete("%v", err)
@@ -225,11 +191,7 @@ func tellsKeysApart(ctx context.Context, p *probe) finding {
 	return p.twoIntents(ctx, a.since, a.first, second, a.in, other)
 }
 
-func tellsEqualBodiesApart(ctx context.Context, p *probe) finding {
-	a, f := p.executed(ctx)
-	if !f.ok() {
-		return f
-	}
+func tellsEqualBodiesApart(ctx context.Context, p *probe, a attempt) finding {
 	fresh, err := p.intent(ctx) // for its key, which may have to be minted
 	if err != nil {
 		return incomplete("%v", err)
@@ -249,11 +211,7 @@ func tellsEqualBodiesApart(ctx context.Context, p *probe) finding {
 	return p.twoIntents(ctx, a.since, a.first, second, a.in, other)
 }
 
-func marksReplays(ctx context.Context, p *probe) finding {
-	a, f := p.executed(ctx)
-	if !f.ok() {
-		return f
-	}
+func marksReplays(ctx context.Context, p *probe, a attempt) finding {
 	first, second := p.send(ctx, "again", a.in), p.send(ctx, "once more", a.in)
 	if !first.answered() || !second.answered() {
 		return incomplete("a repetition got no answer")
@@ -265,21 +223,20 @@ func marksReplays(ctx context.Context, p *probe) finding {
 		_, both := second.Header[name]
 		_, before := a.first.Header[name]
 		if both && !before && !aboutExchange(name) {
-			return passedBut("told by %s, which is there in replays only", name)
+			return passedBut("marked by %s, which only replays have", name)
 		}
 	}
-	return failed("nothing in the header of a replay says that it is one")
+	return failed("no header of a replay says that it is one")
 }
 
-// aboutExchange reports whether a header line may come and go with every answer.
+// aboutExchange reports whether a header may differ with every answer.
 func aboutExchange(name string) bool {
 	return slices.Contains([]string{
 		"Age", "Connection", "Content-Length", "Date", "Keep-Alive", "Retry-After", "Server-Timing", "Set-Cookie", "Transfer-Encoding", "Vary", "Via",
 	}, name) || strings.Contains(name, "Ratelimit") || strings.Contains(name, "Rate-Limit")
 }
 
-// saysReplayed reports whether the answer says that it is a replay, in one of
-// the ways that are in use.
+// saysReplayed reports whether the answer says, in one of the usual ways, that it is a replay.
 func saysReplayed(r reply) bool {
 	for _, name := range []string{"Idempotent-Replayed", "Idempotency-Replayed", "X-Idempotent-Replayed", "X-Idempotency-Replayed", "Idempotent-Replay"} {
 		if value := strings.ToLower(r.Header.Get(name)); value == "true" || value == "1" || value == "?1" {
@@ -301,11 +258,7 @@ func leavesFirstUnmarked(_ context.Context, p *probe) finding {
 	return passed()
 }
 
-func repeatsOften(ctx context.Context, p *probe) finding {
-	a, f := p.executed(ctx)
-	if !f.ok() {
-		return f
-	}
+func repeatsOften(ctx context.Context, p *probe, a attempt) finding {
 	repeated := passed()
 	for i := range manyRepetitions {
 		f := p.repeats(a.first, p.send(ctx, fmt.Sprintf("repetition %d", i+1), a.in))

@@ -27,7 +27,7 @@ func replayWith(change func(http.Header)) func(http.ResponseWriter, *httptest.Re
 	}
 }
 
-// rekeyed reads keys as the desk does, and then spoils them.
+// rekeyed reads keys as the desk does, and then changes them.
 func rekeyed(d *desk, spoil func(string) string) {
 	right := d.key
 	d.key = func(lines []string) (string, int) {
@@ -36,7 +36,7 @@ func rekeyed(d *desk, spoil func(string) string) {
 	}
 }
 
-// rawKeys takes every line as it stands, but for the quotes around it.
+// rawKeys takes every line as it is, except for the quotes around it.
 func rawKeys(d *desk, spoil func(string) string) {
 	d.key = func(lines []string) (string, int) {
 		if len(lines) != 1 || strings.Trim(lines[0], `"`) == "" {
@@ -46,8 +46,7 @@ func rawKeys(d *desk, spoil func(string) string) {
 	}
 }
 
-// TestBroken breaks the desk in one way each, and expects the checks that are
-// about that, and no others.
+// TestBroken breaks the desk in one way at a time, and expects the checks of that to fail, and no others.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	for name, broken := range map[string]struct {
@@ -240,7 +239,7 @@ func TestUnprotected(t *testing.T) {
 	expectBad(t, config, "BASIC-02", "BASIC-04", "BASIC-05", "BASIC-10", "KEY-05", "MIS-01", "MIS-08", "MIS-10", "MIS-11")
 }
 
-// TestRefusesDuplicatesOddly stops duplicates as if they were new, and wrong.
+// TestRefusesDuplicatesOddly stops duplicates with the wrong status.
 func TestRefusesDuplicatesOddly(t *testing.T) {
 	t.Parallel()
 	d := newDesk()
@@ -256,7 +255,7 @@ func TestRefusesDuplicatesOddly(t *testing.T) {
 	expectBad(t, config, "BASIC-10", "BASIC-13")
 }
 
-// TestOneKeyForAll gives everybody the first answer that it ever gave.
+// TestOneKeyForAll repeats the first answer ever given to every request.
 func TestOneKeyForAll(t *testing.T) {
 	t.Parallel()
 	d := newDesk()
@@ -267,7 +266,7 @@ func TestOneKeyForAll(t *testing.T) {
 	expectBad(t, config, "BASIC-01", "BASIC-06", "KEY-06")
 }
 
-// TestLateEffect has an effect when everything was counted.
+// TestLateEffect has an effect after everything was counted.
 func TestLateEffect(t *testing.T) {
 	t.Parallel()
 	d := newDesk()
@@ -280,7 +279,7 @@ func TestLateEffect(t *testing.T) {
 	expectBad(t, config, "LAST-01")
 }
 
-// TestLateEffectOfOneIntent has it where nobody counts everything.
+// TestLateEffectOfOneIntent has a late effect with a counter per intent only.
 func TestLateEffectOfOneIntent(t *testing.T) {
 	t.Parallel()
 	for late, want := range map[int64][]string{0: nil, 1: {"LAST-01"}} {
@@ -302,8 +301,7 @@ func TestLateEffectOfOneIntent(t *testing.T) {
 	}
 }
 
-// TestWithoutCounter has nobody to count: checks that need it are incomplete, and
-// the others see what answers tell.
+// TestWithoutCounter runs without a counter: checks that need one are incomplete, and the others judge the answers.
 func TestWithoutCounter(t *testing.T) {
 	t.Parallel()
 	needy := func() (ids []string) {
@@ -330,8 +328,8 @@ func TestWithoutCounter(t *testing.T) {
 	expectBad(t, config, "BASIC-04", "BASIC-05", "KEY-05")
 }
 
-// TestAnswersThatSayNothing has neither a counter nor answers that differ: no
-// check that depends on telling intents apart may pass.
+// TestAnswersThatSayNothing has neither a counter nor answers that differ: no check may pass that has to distinguish
+// intents.
 func TestAnswersThatSayNothing(t *testing.T) {
 	t.Parallel()
 	config := trial(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

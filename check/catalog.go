@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Level is how much a check matters.
+// Level says how much a check matters.
 type Level string
 
-// The levels, as RFC 2119 has the first two. Strict checks go beyond what
-// standards ask for, and run with [LevelStrict] only.
+// The levels; the first two as in RFC 2119. Strict checks go beyond what standards ask for and run with [LevelStrict]
+// only.
 const (
 	LevelMust   Level = "MUST"
 	LevelShould Level = "SHOULD"
@@ -44,14 +44,14 @@ type Check struct {
 	Level  Level
 	Says   string // the sentence that is checked, in plain words
 	Source string // where it comes from: a section of the draft, an RFC, a promise of Semel's
-	// Advice is what to do when it fails, in one or two sentences.
+	// Advice says what to do when the check fails, in one or two sentences.
 	Advice string
 	// NeedsCount says that answers alone cannot tell.
 	NeedsCount bool
 
-	// requests is how many it sends to the endpoint at most.
+	// requests returns the most requests that the check sends to the endpoint.
 	requests func(*Config) int
-	// waits is how long it waits on purpose, at the least; nil for not at all.
+	// waits returns how long the check waits on purpose, at least; nil if it does not.
 	waits func(*Config) time.Duration
 	// unfit says why the check does not apply with this configuration; empty if it does.
 	unfit func(*Config) string
@@ -78,13 +78,13 @@ func Catalog() []Check {
 	)
 }
 
-// sends is the bound of checks whose number of requests depends on nothing.
+// sends returns a fixed number of requests.
 func sends(n int) func(*Config) int { return func(*Config) int { return n } }
 
-// always is for checks that apply to every configuration.
+// always accepts every configuration.
 func always(*Config) string { return "" }
 
-// wantsKey is for checks that need a key whose value the client chooses.
+// wantsKey requires a key whose value the client chooses.
 func wantsKey(c *Config) string {
 	if c.Key.In == keyNowhere {
 		return "the profile has no keys"
@@ -92,7 +92,7 @@ func wantsKey(c *Config) string {
 	return ""
 }
 
-// wantsHeader is for checks of how the header is spelled.
+// wantsHeader requires a key in a header.
 func wantsHeader(c *Config) string {
 	if c.Key.In != keyInHeader {
 		return "the key is not in a header"

@@ -9,32 +9,30 @@ import (
 	"sync"
 )
 
-// comparison is how the bodies of two answers of one intent differ.
+// comparison holds the differences between the bodies of two answers to one intent.
 type comparison struct {
 	differs string   // the first place where they are not alike; empty if they are
-	excused []string // places that differ, and do not count
-	// partial says that the bodies differ, and are too long to be compared whole.
+	excused []string // places that differ but do not count
+	// partial means that the bodies differ, and are too long to be compared whole.
 	partial bool
 }
 
 func (c comparison) same() bool { return c.differs == "" }
 
-// remark says what was excused; empty if nothing was.
+// remark describes the excused differences; empty if there are none.
 func (c comparison) remark() string {
 	if len(c.excused) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("differs only in %s, which looks as if it is made anew for every answer (--ignore says so)", strings.Join(c.excused, ", "))
+	return fmt.Sprintf("differs only in %s, which looks generated for every answer (confirm with --ignore)", strings.Join(c.excused, ", "))
 }
 
-// maxExcused is how many places a remark names.
+// maxExcused limits the places that a remark names.
 const maxExcused = 5
 
-// compare says whether two answers have the same body: the same bytes, the same
-// page to its reader, or the same document but for places that are made anew for
-// every answer. Such a place is named by [Config.Ignore]; or it looks volatile,
-// and differs between the answers of the sample, too. A place that only one of
-// them has always counts.
+// compare reports whether two answers have the same body: the same bytes, the same page to its reader, or the same
+// document except for values that are generated for every answer. Such a place is named by [Config.Ignore]; or it looks
+// volatile and also differs between the answers of the sample. A place that only one of the bodies has always counts.
 func (p *probe) compare(first, again reply) comparison {
 	var c comparison
 	a, b := plain(first.Answer), plain(again.Answer)
@@ -61,7 +59,7 @@ func (p *probe) compare(first, again reply) comparison {
 	return c
 }
 
-// gap names a place that one of the documents has alone; empty if there is none.
+// gap names a place that only one of the documents has; empty if there is none.
 func gap(one, other []spot) string {
 	i := 0
 	for i < len(one) && i < len(other) && one[i].place == other[i].place {
@@ -71,7 +69,7 @@ func gap(one, other []spot) string {
 	case i == len(one) && i == len(other):
 		return ""
 	case i == len(one), i < len(other) && hasPlace(other, one[i].place):
-		return nameOf(other[i]) + " is there in the repetition only"
+		return nameOf(other[i]) + " is only in the repetition"
 	}
 	return nameOf(one[i]) + " is missing in the repetition"
 }
@@ -87,7 +85,7 @@ func nameOf(s spot) string {
 	return s.place
 }
 
-// maxBrief is how much of a value a reason quotes.
+// maxBrief limits how much of a value a reason quotes.
 const maxBrief = 60
 
 func brief(value string) string {
@@ -97,15 +95,14 @@ func brief(value string) string {
 	return fmt.Sprintf("%q", value)
 }
 
-// kept leaves out what the configuration ignores.
+// kept drops the places that the configuration ignores.
 func (p *probe) kept(all []spot) []spot {
 	return slices.DeleteFunc(all, func(s spot) bool {
 		return slices.ContainsFunc(p.run.config.Ignore, func(pattern string) bool { return covers(pattern, s.place) })
 	})
 }
 
-// covers reports whether the pointer names the place or something around it; a
-// step * stands for any.
+// covers reports whether the pointer names the place or something around it; a step * matches any step.
 func covers(pattern, place string) bool {
 	if !strings.HasPrefix(pattern, "/") || !strings.HasPrefix(place, "/") {
 		return false
@@ -122,8 +119,8 @@ func covers(pattern, place string) bool {
 	return true
 }
 
-// excused reports whether a difference at a place, the i-th, says nothing. Two
-// times of the sample may be equal, because both were made in one second.
+// excused reports whether a difference at a place, the i-th, says nothing. Two times of the sample may be equal because
+// both fell into one second.
 func (p *probe) excused(sample func() [][]spot, one, other spot, i int) bool {
 	if !one.volatile(other) || len(sample()) < sampleRequests {
 		return false
@@ -142,7 +139,7 @@ func (p *probe) excused(sample func() [][]spot, one, other spot, i int) bool {
 	return had[0].value != had[1].value || had[0].isTime() && had[1].isTime()
 }
 
-// sampled are the places of the sample's answers, where there are any.
+// sampled returns the places of the sample's answers, if there are any.
 func (p *probe) sampled() [][]spot {
 	if p.run.sample == nil {
 		return nil
@@ -156,24 +153,23 @@ func (p *probe) sampled() [][]spot {
 	return all
 }
 
-// sameStatus says whether the statuses are those of one answer. Where the client
-// names what it creates, a PUT that creates it answers 201, and one that finds it
-// there 200 or 204 (RFC 9110 §9.3.4).
+// sameStatus reports whether the statuses are those of one answer. If the client names the resource it creates, a PUT
+// that creates it answers 201, and one that finds it 200 or 204 (RFC 9110 §9.3.4).
 func (p *probe) sameStatus(first, again reply) bool {
 	put := []int{http.StatusCreated, http.StatusOK, http.StatusNoContent}
 	return first.Status == again.Status || p.puts() && first.in(put...) && again.in(put...)
 }
 
-// puts reports whether the client names what it creates, by a PUT.
+// puts reports whether the client names the resource it creates, with a PUT.
 func (p *probe) puts() bool {
 	return p.run.config.Key.In == keyInTemplate && p.run.config.Template.Method == http.MethodPut
 }
 
-// replaces reports whether a PUT with another body was accepted: it means that
-// what is there shall be replaced, and is no mistake.
+// replaces reports whether a PUT with another body was accepted: it asks to replace the existing resource, and is not a
+// mistake.
 func (p *probe) replaces(other reply) bool { return p.puts() && other.fine() }
 
-// sameLocation says in which way the Locations differ; empty if they do not.
+// sameLocation describes the difference between the Locations; empty if there is none.
 func (p *probe) sameLocation(first, again reply) string {
 	a, b := first.Header.Get("Location"), again.Header.Get("Location")
 	if a == b || p.ignoresHeader("Location") || (a == "" || b == "") && first.Status != again.Status {
@@ -186,8 +182,7 @@ func (p *probe) ignoresHeader(name string) bool {
 	return slices.ContainsFunc(p.run.config.Ignore, func(one string) bool { return strings.EqualFold(one, name) })
 }
 
-// sameAnswer says in which way again is not the answer that first was; empty if
-// it is.
+// sameAnswer describes how again differs from first; empty if it does not.
 func (p *probe) sameAnswer(first, again reply) string {
 	for _, one := range p.differences(first, again) {
 		return one.text
@@ -195,8 +190,7 @@ func (p *probe) sameAnswer(first, again reply) string {
 	return ""
 }
 
-// repeats says whether again is what the profile wants of a repetition of a
-// request whose answer was first.
+// repeats judges whether again meets the profile as a repetition of first.
 func (p *probe) repeats(first, again reply) finding {
 	profile := &p.run.config.Profile
 	switch {
@@ -208,7 +202,7 @@ func (p *probe) repeats(first, again reply) finding {
 		if again.in(profile.Refused...) {
 			return passed()
 		}
-		return p.toldDuplicate(first, again, fmt.Sprintf("the duplicate is answered %s, and not refused by %s", again, statusList(profile.Refused)))
+		return p.refusesDuplicate(first, again, fmt.Sprintf("the duplicate is answered %s, and not refused by %s", again, statusList(profile.Refused)))
 	case profile.Repeat == repeatAccepted:
 		if again.taken() {
 			return passed()
@@ -221,7 +215,7 @@ func (p *probe) repeats(first, again reply) finding {
 	return passedBut("%s", p.compare(first, again).remark())
 }
 
-// statusList writes statuses as an enumeration.
+// statusList enumerates statuses.
 func statusList(statuses []int) string {
 	texts := make([]string, len(statuses))
 	for i, status := range statuses {

@@ -16,8 +16,8 @@ import (
 	"github.com/semel-dev/semel/check"
 )
 
-// answers gives the n-th answer to an intent, known by its key: the first is 1.
-// In its text, ALL is the number of the request, and ASKED the n of its body.
+// answers returns the n-th answer to an intent, identified by its key: the first is 1. In its text, ALL is the number
+// of the request, and ASKED the n of its body.
 type answers struct {
 	contentType string
 	text        func(intent, attempt int) string
@@ -87,7 +87,7 @@ func TestSameBody(t *testing.T) {
 		}}, nil, check.Fail, "/requestId is missing in the repetition"},
 		"a member more": {&answers{contentType: typeJSON, text: func(i, n int) string {
 			return [...]string{`{"id":1}`, `{"a":1,"id":1}`}[n-1]
-		}}, nil, check.Fail, "/a is there in the repetition only"},
+		}}, nil, check.Fail, "/a is only in the repetition"},
 		"a text for a number": {&answers{contentType: typeJSON, text: func(i, n int) string { return [...]string{`{"n":1}`, `{"n":"1"}`}[n-1] }}, nil, check.Fail, "/n"},
 		"a token of a page": {&answers{contentType: "text/html", text: func(i, _ int) string {
 			return fmt.Sprintf(`<p>Order %d</p><form><input type=hidden name=csrfmiddlewaretoken value=ALL></form>`, i)
@@ -112,7 +112,7 @@ func TestSameBody(t *testing.T) {
 	}
 }
 
-// perIntent counts what has the {{n}} of an intent.
+// perIntent counts the orders with the {{n}} of an intent.
 type perIntent struct {
 	mu    sync.Mutex
 	taken map[string]int64

@@ -16,7 +16,7 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// spare is how many requests may be repeated because the service said 429.
+// spare limits the requests of a run that are repeated after a 429.
 const spare = 20
 
 // Defaults holds the bounds of a [Config] that gives none.
@@ -28,11 +28,10 @@ func Defaults() Config {
 type Config struct {
 	Template Template
 	Profile  Profile
-	// Key is where keys go. Zero means where the profile has them.
+	// Key says where keys go. Zero means the place that the profile has.
 	Key KeyPlace
-	// NewKey is the key of a new intent, for services that take keys of one form
-	// only: a text with {{uuid}} or {{n}} in it. Empty means semel-check- and 24
-	// hexadecimal digits. Checks of how keys are spelled make their own.
+	// NewKey is the key of a new intent, for services that only accept keys of one form: a text with {{uuid}} or {{n}}
+	// in it. Empty means semel-check- and 24 hexadecimal digits. Checks of how keys are spelled make their own.
 	NewKey string
 	// Counters count effects. Without any, checks that need one are incomplete.
 	Counters []Counter
@@ -40,36 +39,33 @@ type Config struct {
 	Login *Login
 	// Mint is asked for {{minted}} before each intent; nil for none.
 	Mint *Mint
-	// Page is visited before each intent, and its form is what is sent; nil for
-	// the template as it is.
+	// Page is visited before each intent, and its form is sent; nil to send the template as it is.
 	Page *Page
-	// User has the header lines that say who the caller is; they replace those
-	// of the template. Other is somebody else, for checks of scope.
+	// User has the header lines that identify the caller; they replace those of the template. Other is a second user,
+	// for checks of scope.
 	User, Other *User
 	// Failing is a request that the service answers with a 5xx, once or always;
 	// nil if there is none. Invalid is one that it refuses with a 4xx; nil for
 	// the template with half of its body.
 	Failing, Invalid *Template
-	// OtherBody has another body for the request, and header lines where it needs
-	// any, with which a known key is used wrongly; nil to make one.
+	// OtherBody has a different body for the request, with any header lines that it needs, to misuse a known key; nil
+	// to make one.
 	OtherBody *Template
-	// Secret signs webhooks: what whsec_ stands before, decoded.
+	// Secret signs webhooks: the decoded part after whsec_.
 	Secret []byte
-	// Restart restarts the service, and returns when it may be asked again; Kill
-	// kills it without warning, and starts it again. Nil skips what needs them.
+	// Restart restarts the service and returns when it accepts requests again; Kill kills it without warning and starts
+	// it again. The checks that need them are skipped if they are nil.
 	Restart, Kill func(context.Context) error
-	// Recovery is how long, after a crash, the service may go on refusing an
-	// attempt because an earlier one is running. Zero is not known: a minute is
-	// waited, and what is refused then cannot be judged.
+	// Recovery is the time after a crash in which the service may refuse an attempt because an earlier one is running.
+	// Zero means unknown: the checks wait a minute and do not judge what is refused then.
 	Recovery time.Duration
-	// Observed, when set, stands between the service and its dependency, and can
-	// make that fail.
+	// Observed, when set, is the proxy between the service and its dependency, and can make calls fail.
 	Observed Dependency
-	// Retention is how long the service remembers a key, where it was made short
-	// for this test; zero skips what needs it.
+	// Retention is the time for which the service remembers a key, if that was shortened for this test; with zero,
+	// checks of expiry are skipped.
 	Retention time.Duration
 
-	// Level is the least that is run and counts. Empty means LevelShould.
+	// Level is the lowest level that runs and counts. Empty means LevelShould.
 	Level Level
 	// Only and Skip name checks or groups; Only empty means all.
 	Only, Skip []string
@@ -83,30 +79,27 @@ type Config struct {
 	Ignore []string
 	// Baseline has the ids of checks that are known to fail.
 	Baseline []string
-	// Mask are further names of headers, members, fields and query parameters
-	// whose values no report shows. Passwords, tokens, cookies and the like are
-	// masked by themselves.
+	// Mask has further names of headers, members, fields and query parameters whose values no report shows. Passwords,
+	// tokens, cookies and the like are always masked.
 	Mask []string
-	// TLS is used for https; nil for the machine's authorities.
+	// TLS is used for https; nil means the authorities of the machine.
 	TLS *tls.Config
-	// Progress, when set, is told how far the run is.
+	// Progress, when set, is called with the progress of the run.
 	Progress func(done, all int, what string)
 }
 
-// User is who sends a request.
+// User is a sender of requests.
 type User struct {
 	Header []wire.Field
 	// Values fill the log-in's places, such as {{var:password}}.
 	Values Values
 }
 
-// Login is a request whose answer says who the caller is from then on: its
-// cookies, and what Take finds.
+// Login is a request whose answer identifies the caller from then on: its cookies, and the values that Take finds.
 type Login struct {
 	Template Template
-	// Page, when set, has the form that logs in: its hidden fields, such as a
-	// token against forgery, are sent, too. The template's body is what a person
-	// types.
+	// Page, when set, has the log-in form: its hidden fields, such as a CSRF token, are sent as well. The template's
+	// body has the fields that a person types.
 	Page *Page
 	// Take maps the name of a {{var:NAME}} to a JSON pointer into the answer.
 	Take map[string]string
@@ -118,16 +111,15 @@ type Mint struct {
 	Pointer  string // into its JSON answer
 }
 
-// Dependency is what the service calls, seen from the middle. It is safe for
-// concurrent use. One that has a method Pending() int, which says how many calls
-// are still to fail, shows whether the service called it at all.
+// Dependency is the proxy in front of what the service calls. It is safe for concurrent use. If it has a method
+// Pending() int, which returns how many calls are still to fail, a check can tell whether the service made any call.
 type Dependency interface {
-	// FailNext makes the next n calls fail with the status; they do not arrive.
-	// It takes the place of what it was told before: with zero, none fails.
+	// FailNext makes the next n calls fail with the status; they are not forwarded. It replaces the earlier setting:
+	// with zero, none fails.
 	FailNext(n, status int)
 }
 
-// complete fills in defaults and says what is missing.
+// complete fills in defaults and reports what is missing.
 func (c *Config) complete() error {
 	if c.Profile.Name == "" {
 		return errors.New("no profile was named")
@@ -150,7 +142,7 @@ func (c *Config) complete() error {
 		return fmt.Errorf("the profile %s has the key in the request itself: write {{key}}, or {{minted}} with a mint step, where it belongs", c.Profile.Name)
 	}
 	if c.Template.Has("minted") && c.Mint == nil {
-		return errors.New("{{minted}} stands in the request, but no mint step says where it comes from")
+		return errors.New("the request contains {{minted}}, but no mint step says where it comes from")
 	}
 	if err := c.knowsKeys(); err != nil {
 		return err
@@ -171,7 +163,7 @@ func (c *Config) complete() error {
 	return c.knowsSelection()
 }
 
-// knowsKeys refuses a NewKey that would not be another one for every intent.
+// knowsKeys rejects a NewKey that would not differ between intents.
 func (c *Config) knowsKeys() error {
 	if c.NewKey == "" {
 		return nil
@@ -189,18 +181,17 @@ func (c *Config) knowsKeys() error {
 	case !varies:
 		return fmt.Errorf("the key %q is the same for every intent: write {{uuid}} or {{n}} into it", c.NewKey)
 	case c.Key.In == keyNowhere:
-		return fmt.Errorf("the profile %s has no keys, so %q would stand nowhere", c.Profile.Name, c.NewKey)
+		return fmt.Errorf("the profile %s has no keys, so %q cannot be sent", c.Profile.Name, c.NewKey)
 	case c.Template.Has("minted"):
-		return fmt.Errorf("the key is {{minted}}: it cannot be %q, too", c.NewKey)
+		return fmt.Errorf("the key is {{minted}}: it cannot also be %q", c.NewKey)
 	}
 	return nil
 }
 
-// placesKey says what is wrong with the place of keys, before anything is sent. A
-// page's form brings a body of its own.
+// placesKey checks the place of keys before anything is sent. A page's form brings a body of its own.
 func (c *Config) placesKey() error {
 	if c.Key.In == keyInHeader && !httpguts.ValidHeaderFieldName(c.Key.Name) {
-		return fmt.Errorf("the key's header %q is no name of one: write it as Idempotency-Key", c.Key.Name)
+		return fmt.Errorf("%q is not the name of a header, so it cannot hold the key: write it as Idempotency-Key", c.Key.Name)
 	}
 	if c.Page != nil {
 		return nil
@@ -219,19 +210,18 @@ func orElse[T int | float64 | time.Duration](value, fallback T) T {
 	return value
 }
 
-// knowsSelection refuses names in Only, Skip and Baseline that mean nothing.
+// knowsSelection rejects unknown names in Only, Skip and Baseline.
 func (c *Config) knowsSelection() error {
 	all := Catalog()
 	for _, name := range slices.Concat(c.Only, c.Skip, c.Baseline) {
 		if !slices.ContainsFunc(all, func(ch Check) bool { return ch.named(name) }) {
-			return fmt.Errorf("there is no check or group %q (see: semel check --list)", name)
+			return fmt.Errorf("unknown check or group %q (see: semel check --list)", name)
 		}
 	}
 	return nil
 }
 
-// named reports whether name means this check: its id, its group, or the start
-// of its id before the dash.
+// named reports whether name means this check: its id, its group, or the part of its id before the dash.
 func (c *Check) named(name string) bool {
 	return strings.EqualFold(c.ID, name) || strings.EqualFold(c.Group, name) ||
 		strings.HasPrefix(c.ID, strings.ToUpper(name)+"-")

@@ -9,16 +9,15 @@ import (
 )
 
 const (
-	// controls is how often a run makes sure that the service, and the counting,
-	// are still there. Each sends at most controlTries requests.
+	// controls is the number of times that a run verifies that the service still answers and the counters still count.
+	// Each sends at most controlTries requests.
 	controls     = 3
 	controlTries = 2
 )
 
-// stand is what a run rests upon: effects that stand still while nothing is sent,
-// and two plain requests that are executed. Where it does not stand, what the
-// checks would see says nothing about the service.
-func (p *probe) stand(ctx context.Context) (*sample, error) {
+// premise establishes what a run relies on: counts that do not change while nothing is sent, and two plain requests
+// that are executed. Otherwise the checks would say nothing about the service.
+func (p *probe) premise(ctx context.Context) (*sample, error) {
 	since := p.before(ctx)
 	if since.err != nil {
 		return nil, fmt.Errorf("count the effects before anything is sent: %w", since.err)
@@ -40,11 +39,10 @@ func (p *probe) stand(ctx context.Context) (*sample, error) {
 	return s, nil
 }
 
-// watch looks for Settle whether counts change although nothing is sent. If so,
-// nothing is counted any more.
+// watch observes for Settle whether counts change although nothing is sent. If so, counting ends.
 func (p *probe) watch(ctx context.Context, since tally) error {
 	if !slices.ContainsFunc(p.run.config.Counters, func(o Counter) bool { return !o.PerIntent() }) {
-		return nil // nothing had an effect yet
+		return nil // nothing had an effect so far
 	}
 	for range 2 {
 		if !pause(ctx, p.run.config.Settle/2) {
@@ -56,7 +54,7 @@ func (p *probe) watch(ctx context.Context, since tally) error {
 		}
 		for i, counter := range p.run.config.Counters {
 			if more := now.counts[i] - since.counts[i]; more != 0 {
-				p.run.doubt("%s changed by %+d before anything was sent: somebody else uses the service, so count for one intent, such as by {{n}}", counter.Name(), more)
+				p.run.doubt("%s changed by %+d before anything was sent: something else uses the service, so count for one intent, such as by {{n}}", counter.Name(), more)
 				return nil
 			}
 		}
@@ -64,8 +62,7 @@ func (p *probe) watch(ctx context.Context, since tally) error {
 	return nil
 }
 
-// doubt ends the counting: from then on checks that count cannot judge. The first
-// reason stays.
+// doubt ends the counting: from then on, checks that count cannot judge. The first reason is kept.
 func (s *session) doubt(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +71,7 @@ func (s *session) doubt(format string, args ...any) {
 	}
 }
 
-// isDoubtful says why nothing is counted any more; nil where counts are trusted.
+// isDoubtful returns why counting has ended; nil while counts are trusted.
 func (s *session) isDoubtful() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,9 +87,8 @@ func (s *sample) refused() finding {
 	return incomplete("even undisturbed, the request is answered %s", s.other).saying(s.other)
 }
 
-// control sends a plain request after a check that saw nothing, or less than it
-// had to: so that a service that hangs, and a count that stopped, are not taken
-// for mistakes of the kind that was looked for.
+// control sends a plain request after a check that saw no effect, or fewer than it had to, so that a service that hangs
+// or a count that stopped is not reported as the mistake that the check looks for.
 func (p *Plan) control(ctx context.Context, s *session, of *probe, f finding) finding {
 	silent, less := of.silent(), of.less.Load()
 	s.mu.Lock()
@@ -126,7 +122,7 @@ func (p *Plan) control(ctx context.Context, s *session, of *probe, f finding) fi
 	return incomplete("the service stopped answering: %v", got.err)
 }
 
-// ended names a count of everything that did not grow, and its value, for a reason.
+// ended describes, for a reason, a total count that did not grow.
 func (s *session) ended(since tally) string {
 	for i, counter := range s.config.Counters {
 		if !counter.PerIntent() {
@@ -137,7 +133,7 @@ func (s *session) ended(since tally) string {
 	return ": something else is counted"
 }
 
-// silent reports whether there were requests, and none was answered.
+// silent reports whether requests were sent and none was answered.
 func (p *probe) silent() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// gate stands before a service, and may answer in its place.
+// gate is in front of a service, and may answer in its place.
 type gate struct {
 	http.Handler
 
@@ -31,14 +31,14 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// counting is a counter by a function.
+// counting makes a counter of a function.
 type counting func() (int64, error)
 
 func (counting) Name() string                                                { return "the count" }
 func (counting) PerIntent() bool                                             { return false }
 func (c counting) Count(context.Context, func(string) string) (int64, error) { return c() }
 
-// failures are the ids of the checks that failed.
+// failures returns the ids of the failed checks.
 func failures(report *check.Report) (ids []string) {
 	for i := range report.Results {
 		if report.Results[i].Verdict == check.Fail {
@@ -48,7 +48,7 @@ func failures(report *check.Report) (ids []string) {
 	return ids
 }
 
-// tryOut is the report of a run that may end early.
+// tryOut returns the report of a run that may end early.
 func tryOut(t *testing.T, config check.Config) (*check.Report, error) {
 	t.Helper()
 	plan, err := check.NewPlan(config)
@@ -58,8 +58,7 @@ func tryOut(t *testing.T, config check.Config) (*check.Report, error) {
 	return plan.Run(t.Context())
 }
 
-// TestRequestIsRefused: where the request does not succeed by itself, that is all
-// that is known, and nothing more is sent.
+// TestRequestIsRefused: if the plain request does not succeed, nothing else is known, and nothing more is sent.
 func TestRequestIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{http.StatusUnauthorized, http.StatusNotFound, http.StatusTooManyRequests, http.StatusInternalServerError} {
@@ -76,8 +75,7 @@ func TestRequestIsRefused(t *testing.T) {
 	}
 }
 
-// TestServiceHangs: a service that answers nothing any more is not taken for one
-// that makes mistakes.
+// TestServiceHangs: a service that no longer answers is not accused of mistakes.
 func TestServiceHangs(t *testing.T) {
 	t.Parallel()
 	for name, after := range map[string]int64{"from the first": 0, "in the middle": 30} {
@@ -107,8 +105,8 @@ func TestServiceHangs(t *testing.T) {
 	}
 }
 
-// TestCountsOfSomethingElse: a count that has an end, moves by itself, or is one
-// of something else accuses nobody.
+// TestCountsOfSomethingElse: a count with an upper limit, one that changes on its own, or one of something else accuses
+// no service.
 func TestCountsOfSomethingElse(t *testing.T) {
 	t.Parallel()
 	var others atomic.Int64
@@ -141,7 +139,7 @@ func TestCountsOfSomethingElse(t *testing.T) {
 	}
 }
 
-// TestNothingIsSentUncounted: a count that cannot be asked is known before.
+// TestNothingIsSentUncounted: a counter that does not work is found before anything is sent.
 func TestNothingIsSentUncounted(t *testing.T) {
 	t.Parallel()
 	g := &gate{Handler: newDesk()}
@@ -152,8 +150,7 @@ func TestNothingIsSentUncounted(t *testing.T) {
 	}
 }
 
-// TestLimitOfRates: 429 says nothing about a repetition, whether it is waited out
-// or not.
+// TestLimitOfRates: 429 says nothing about a repetition, whether it is waited out or not.
 func TestLimitOfRates(t *testing.T) {
 	t.Parallel()
 	for name, again := range map[string]func(h http.Header){
@@ -191,8 +188,7 @@ func TestLimitOfRates(t *testing.T) {
 	}
 }
 
-// TestKeyHasAPlace: what the key cannot be put into is told before anything is
-// sent.
+// TestKeyHasAPlace: a request with no place for the key is rejected before anything is sent.
 func TestKeyHasAPlace(t *testing.T) {
 	t.Parallel()
 	for _, key := range []check.KeyPlace{
@@ -210,13 +206,12 @@ func TestKeyHasAPlace(t *testing.T) {
 		t.Errorf("a body with places: %v", err)
 	}
 	config.Template.Body = []byte("a=1")
-	if _, err := check.NewPlan(config); err == nil || !strings.Contains(err.Error(), "no JSON object") {
+	if _, err := check.NewPlan(config); err == nil || !strings.Contains(err.Error(), "not a JSON object") {
 		t.Errorf("a form: %v", err)
 	}
 }
 
-// TestPageOfAnotherHost: who the caller is, is told to the host of the request
-// alone.
+// TestPageOfAnotherHost: credentials go to the host of the request alone.
 func TestPageOfAnotherHost(t *testing.T) {
 	t.Parallel()
 	app := newFormShop("")
@@ -243,7 +238,7 @@ func TestPageOfAnotherHost(t *testing.T) {
 	}
 	for name, values := range *told.Load() {
 		if strings.Contains(strings.Join(values, " "), "hush") {
-			t.Errorf("%s was told to another host", name)
+			t.Errorf("%s was sent to another host", name)
 		}
 	}
 }

@@ -10,15 +10,15 @@ import (
 type Counter interface {
 	// Name says what is counted, for reports, without secrets.
 	Name() string
-	// PerIntent reports whether Count depends on the values of an intent, such
-	// as by a {{n}} in a query. Otherwise Count tells of everything there is.
+	// PerIntent reports whether Count depends on the values of an intent, such as by a {{n}} in a query. Otherwise
+	// Count counts everything.
 	PerIntent() bool
-	// Count is the number of effects now. fill replaces the places of a
-	// template by the values of an intent. An error says what to do about it.
+	// Count returns the number of effects now. fill replaces the places of a template with the values of an intent. An
+	// error says what to do about it.
 	Count(ctx context.Context, fill func(string) string) (int64, error)
 }
 
-// seesAll reports whether one of the counters sees effects of whatever intent.
+// seesAll reports whether one of the counters sees the effects of any intent.
 func seesAll(counters []Counter) bool {
 	return slices.ContainsFunc(counters, func(o Counter) bool { return !o.PerIntent() })
 }

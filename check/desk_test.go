@@ -49,14 +49,13 @@ func (o *orders) Count(context.Context, func(string) string) (int64, error) {
 	return o.taken.Load(), nil
 }
 
-// desk protects orders by hand. As it is made it is right; its functions are
-// what a test breaks.
+// desk protects orders by hand. It is correct as it is made; tests break its functions.
 type desk struct {
 	orders
 
 	key         func(lines []string) (key string, refusal int)
 	fingerprint func(r *http.Request, body []byte) string
-	lookUp      func(key, fingerprint string) string // what records are found by
+	lookUp      func(key, fingerprint string) string // finds records
 	// first and replay give an answer.
 	first, replay func(w http.ResponseWriter, answer *httptest.ResponseRecorder)
 	mismatch      func(w http.ResponseWriter, records map[string]*filed, id string) (execute bool)
@@ -167,8 +166,7 @@ func trial(t *testing.T, handler http.Handler, counters ...check.Counter) check.
 	}
 }
 
-// runTrial returns the results that are not what is expected of most: neither a pass
-// nor skipped.
+// runTrial returns the results that are neither a pass nor skipped.
 func runTrial(t *testing.T, config check.Config) (bad []string, report *check.Report) {
 	t.Helper()
 	report = run(t.Context(), t, config)
@@ -183,7 +181,7 @@ func runTrial(t *testing.T, config check.Config) (bad []string, report *check.Re
 	return bad, report
 }
 
-// expectBad runs a trial, and wants these checks alone to be no pass.
+// expectBad runs a trial, and expects exactly these checks not to pass.
 func expectBad(t *testing.T, config check.Config, want ...string) *check.Report {
 	t.Helper()
 	bad, report := runTrial(t, config)
@@ -193,7 +191,7 @@ func expectBad(t *testing.T, config check.Config, want ...string) *check.Report 
 	return report
 }
 
-// resultOf is what the run found of a check.
+// resultOf returns the result of a check.
 func resultOf(t *testing.T, report *check.Report, id string) check.Result {
 	t.Helper()
 	at := slices.IndexFunc(report.Results, func(one check.Result) bool { return one.ID == id })

@@ -1,6 +1,6 @@
 // Package check finds out from outside whether an API survives being called
 // twice: it sends one intent again and again, in all the ways in which that
-// happens in the wild, and looks what became of it.
+// happens in the wild, and checks the outcome.
 //
 //	plan, err := check.NewPlan(check.Config{Template: …, Profile: …, Counters: …})
 //	// plan.Requests is the most that will be sent to the service under test
@@ -8,28 +8,28 @@
 //
 // The walk of a run:
 //
-//	NewPlan ─ counts stand still ─ sample (two intents, once each) ─ each check ─ control ─ Report
+//	NewPlan ─ counts are steady ── sample (two intents, once each) ─ each check ─ control ─ Report
 //	  │         (control.go)            │                             │            │
 //	  │                                 │                             │            └ saw nothing? is the service still there?
 //	  │                                 │                             └ intent ─ send, again … ─ answers alike? ─ counter: one effect?
 //	  │                                 └ what differs between two intents may differ between two answers of one
 //	  └ chooses the checks and counts their requests: more are never sent
 //
-// Answers can lie, so an [Counter] counts effects. Where there is none, a check
+// Answers can lie, so a [Counter] counts effects. Where there is none, a check
 // that needs one is [Incomplete], and never [Pass]. Requests go out by package
 // wire, which sends exactly what it is given, exactly once.
 //
-// A check is a row of [Catalog] and a function beside it. Its id never changes
+// A check is a row of [Catalog] and a function next to it. Its id never changes
 // its meaning; a check that asks something else gets a new one. What checks work
 // with:
 //
-//	probe.go, volley.go       sending: one attempt, some beside each other, many in one moment
+//	probe.go, volley.go       sending: one attempt, some in parallel, many at the same moment
 //	intent.go, login.go, …    the same wish in every attempt: key, values, user, cookies, page
-//	compare.go, volatile.go   is this the same answer, but for what is made anew each time?
-//	marks.go                  is it somebody else's, or another intent's?
-//	effects.go                how many effects since then, and are there as many as there should be?
+//	compare.go, volatile.go   is this the same answer, except for what is generated each time?
+//	marks.go                  does it belong to another user or another intent?
+//	effects.go                how many effects since then, and is that the right number?
 //	retry.go                  sending again as a patient client does
-//	mask.go, evidence.go      what a report keeps, without secrets
+//	mask.go, evidence.go      what a report keeps, with secrets masked
 //
 // The packages below: source reads the request, effects and observe count, operate
 // restarts the service, webform fills in pages, wire sends, and report writes.

@@ -20,28 +20,27 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// spot is one place of a document, and what stands there.
+// spot is one place of a document, with its value.
 type spot struct {
 	place string // a JSON pointer, or words such as "word 12"
 	name  string // of the member, field or attribute; empty where there is none
 	value string
-	bare  bool // no text: a number, true, false or null of JSON
-	page  bool // it stands in HTML
+	bare  bool // not a text: a number, true, false or null of JSON
+	page  bool // in an HTML page
 }
 
-// The bounds of what is looked at of an answer.
+// The bounds of what is examined in an answer.
 const (
-	// maxDecoded is the longest answer that came compressed.
+	// maxDecoded is the longest body after decompression.
 	maxDecoded = 4 << 20
-	// maxCompared is the longest body that is taken apart, maxSpots how many places
-	// of it are kept, and maxPlace the longest name of one.
+	// maxCompared is the longest body that is split into places, maxSpots the most places that are kept, and maxPlace
+	// the longest name of one.
 	maxCompared = 1 << 20
 	maxSpots    = 20_000
 	maxPlace    = 512
 )
 
-// plain is the body of an answer without its coding. One that cannot be decoded
-// is taken as it stands.
+// plain returns the body of an answer without its content coding, or as it came if it cannot be decoded.
 func plain(a *wire.Answer) []byte {
 	if !strings.EqualFold(strings.TrimSpace(a.Header.Get("Content-Encoding")), "gzip") {
 		return a.Body
@@ -57,9 +56,8 @@ func plain(a *wire.Answer) []byte {
 	return body
 }
 
-// spots takes a body apart, in an order that does not depend on that of the
-// members of a JSON object. A body that is too long yields none, and one with too
-// many places the first maxSpots.
+// spots splits a body into places, in an order that does not depend on the order of the members of a JSON object. A
+// body that is too long yields none, and one with too many places the first maxSpots.
 func spots(contentType string, body []byte) []spot {
 	if len(body) > maxCompared {
 		return nil
@@ -126,8 +124,7 @@ func escapeStep(name string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
-// pageSpots are the words and attributes of a page, in the order in which they
-// stand. A field's value has the name of the field.
+// pageSpots returns the words and attributes of a page, in order. The value of a field has the name of the field.
 func pageSpots(body []byte) []spot {
 	var all []spot
 	in := html.NewTokenizer(bytes.NewReader(body))

@@ -5,18 +5,16 @@ import (
 	"slices"
 )
 
-// A service with one mistake in its answers fails many checks. Those of the group
-// basics that are about one part of an answer (BASIC-03 to BASIC-05) learn what is
-// wrong with a repetition; where another check sees the same, and nothing worse,
-// it is their [Echo]. That holds only where a repetition was seen to have no second
-// effect (BASIC-02): else the answers differ because there are two records.
+// A service with one mistake in its answers fails many checks. Those of the group basics that are about one part of an
+// answer (BASIC-03 to BASIC-05) record what is wrong with a repetition; another check that sees the same, and nothing worse,
+// is their [Echo]. This requires that a repetition had no second effect (BASIC-02): otherwise the answers differ because
+// there are two records.
 
-// difference is one way in which a repetition is not the first answer.
+// difference is one way in which a repetition differs from the first answer.
 type difference struct {
 	part string // the check that is about it; empty for none
 	text string
-	// traits are what two differences of one cause have in common, such as the
-	// places that are missing.
+	// traits identify differences of one cause, such as the places that are missing.
 	traits []string
 }
 
@@ -26,12 +24,12 @@ const (
 	bodyCheck     = "BASIC-04"
 	locationCheck = "BASIC-05"
 	effectCheck   = "BASIC-02"
-	// duplicateCheck is that of profiles which refuse duplicates.
+	// duplicateCheck is for profiles that refuse duplicates.
 	duplicateCheck = "BASIC-13"
 )
 
-// differences lists in what again is not the answer that first was: status,
-// Location and body. Dates, and what [Config.Ignore] names, do not count.
+// differences lists how again differs from first: status, Location and body. Dates and the places in [Config.Ignore] do
+// not count.
 func (p *probe) differences(first, again reply) []difference {
 	if !first.answered() || !again.answered() {
 		return []difference{{text: fmt.Sprintf("the first was %s, the repetition %s", first, again)}}
@@ -65,8 +63,8 @@ func locationTrait(first, again reply) string {
 	return "changed"
 }
 
-// bodyTraits are the places that one of two documents has alone, and those with
-// other values. What is made anew for every answer does not count.
+// bodyTraits returns the places that only one of two documents has, and those with other values, except values that are
+// generated for every answer.
 func (p *probe) bodyTraits(first, again reply) []string {
 	var traits []string
 	one, other := p.kept(spotsOf(first)), p.kept(spotsOf(again))
@@ -89,8 +87,7 @@ func (p *probe) bodyTraits(first, again reply) []string {
 	return traits
 }
 
-// alikeBut is a pass where the answers are alike. It is an echo where every
-// difference is one that a basic check has failed for.
+// alikeBut passes if the answers are alike. It is an echo if a basic check has failed for every difference.
 func (p *probe) alikeBut(first, again reply) finding {
 	all := p.differences(first, again)
 	if len(all) == 0 {
@@ -101,13 +98,12 @@ func (p *probe) alikeBut(first, again reply) finding {
 	case at < 0:
 		return echo(all[0].part, all[0].text)
 	case p.run.config.Profile.Repeat == repeatRefused:
-		return p.toldDuplicate(first, again, all[at].text)
+		return p.refusesDuplicate(first, again, all[at].text)
 	}
 	return failedBy(again, "%s", all[at].text)
 }
 
-// sameAsEither is [probe.rightRepeat] for two attempts of which either may have been
-// executed.
+// sameAsEither is [probe.rightRepeat] for two attempts, either of which may have been executed.
 func (p *probe) sameAsEither(one, other reply) finding {
 	f := p.rightRepeat(one, other)
 	if f.verdict == Fail {
@@ -118,9 +114,9 @@ func (p *probe) sameAsEither(one, other reply) finding {
 	return f
 }
 
-// toldDuplicate fails for a duplicate that is not refused, as the profile has it.
-// It is an echo where [duplicateCheck] has failed for the same.
-func (p *probe) toldDuplicate(first, again reply, text string) finding {
+// refusesDuplicate fails for a duplicate that is not refused as the profile requires. It is an echo if [duplicateCheck]
+// has failed for the same.
+func (p *probe) refusesDuplicate(first, again reply, text string) finding {
 	if !first.answered() || !again.answered() {
 		return failed("%s", text)
 	}
@@ -139,15 +135,15 @@ func (p *probe) toldDuplicate(first, again reply, text string) finding {
 	return f
 }
 
-// wasOnce reports whether a repetition was seen to have no second effect.
+// wasOnce reports whether a repetition was found to have no second effect.
 func (s *session) wasOnce() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.effectsOnce
 }
 
-// refusedAsBefore is an echo where a repetition that is refused in this way made a
-// basic check fail, and f otherwise.
+// refusedAsBefore returns an echo if a basic check has failed because a repetition was refused in this way, and f
+// otherwise.
 func (p *probe) refusedAsBefore(f finding, retry reply) finding {
 	first := p.run.sample.first
 	if f.verdict == Fail && first.answered() && retry.answered() &&
@@ -157,7 +153,7 @@ func (p *probe) refusedAsBefore(f finding, retry reply) finding {
 	return f
 }
 
-// explains fails a basic check for a part of the answer, and remembers why.
+// explains fails a basic check for a part of the answer, and records why.
 func (p *probe) explains(first, again reply) finding {
 	all := p.differences(first, again)
 	at := slices.IndexFunc(all, func(d difference) bool { return d.part == p.check.ID })
@@ -168,7 +164,7 @@ func (p *probe) explains(first, again reply) finding {
 	return failed("%s", all[at].text)
 }
 
-// explain remembers what a basic check failed for.
+// explain records why a basic check failed.
 func (s *session) explain(d difference) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -178,7 +174,7 @@ func (s *session) explain(d difference) {
 	s.explained[d.part] = d.traits
 }
 
-// isExplained reports whether a basic check failed for that.
+// isExplained reports whether a basic check failed for that difference.
 func (s *session) isExplained(d difference) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,17 +184,16 @@ func (s *session) isExplained(d difference) bool {
 	return !slices.ContainsFunc(d.traits, func(trait string) bool { return !slices.Contains(s.explained[d.part], trait) })
 }
 
-// cause is what several checks may fail for, whatever each of them is about.
+// cause is a mistake that several checks may fail for.
 type cause string
 
-// The causes: a service that answers 5xx to any key of another length, and one that
-// does not tell a duplicate that it is one.
+// The causes: a service that answers 5xx to every key of another length, and one that does not identify a duplicate.
 const (
 	longKey cause = "key length"
 	untold  cause = "duplicate"
 )
 
-// roots are the checks that are about a cause, the best first.
+// roots returns the checks that are about a cause, the best first.
 func (c cause) roots() []string {
 	switch c {
 	case longKey:
@@ -209,8 +204,7 @@ func (c cause) roots() []string {
 	return nil
 }
 
-// echoes finds results that failed for a cause which another one is about, and
-// makes them its echoes.
+// echoes turns results that failed for a cause which another check is about into echoes of that check.
 func echoes(results []Result) {
 	failed := func(r *Result) bool { return r.Verdict == Fail || r.Verdict == Known }
 	roots := map[cause]string{}

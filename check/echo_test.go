@@ -15,7 +15,7 @@ import (
 	"github.com/semel-dev/semel/internal/check/report"
 )
 
-// failsAtKeys answers 500 to keys that are unusual in one way.
+// failsAtKeys answers 500 to unusual keys.
 func failsAtKeys(unusual func(key string) bool) func(*desk) {
 	return func(d *desk) {
 		right := d.key
@@ -28,8 +28,8 @@ func failsAtKeys(unusual func(key string) bool) func(*desk) {
 	}
 }
 
-// TestEchoes: what a basic check has failed for is not counted once more by every
-// check that sees it, and what is more than that is.
+// TestEchoes: a mistake for which a basic check has failed is not counted again by every check that sees it, but
+// anything worse is.
 func TestEchoes(t *testing.T) {
 	t.Parallel()
 	withoutLocation := replayWith(func(h http.Header) { h.Del("Location") })
@@ -104,7 +104,7 @@ func TestEchoes(t *testing.T) {
 	}
 }
 
-// TestEchoOfKnownFailure: a baseline with the cause lets its echoes be.
+// TestEchoOfKnownFailure: a baseline with the cause accepts its echoes.
 func TestEchoOfKnownFailure(t *testing.T) {
 	t.Parallel()
 	d := newDesk()

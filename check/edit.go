@@ -14,19 +14,16 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// edit is a form that somebody went back to, changed in an ordinary field, and
-// sent again.
+// edit is a form that its user went back to, changed in an ordinary field, and sent again.
 type edit struct {
 	in      *intent
 	changes []change
-	// invented says which value was made up, where the template leaves none
-	// open; empty if it does.
+	// invented names the value that was made up because the template leaves none open; empty if it does.
 	invented string
 }
 
-// edit changes the form of an intent. What is hidden stays; of a template
-// without a page the {{uuid}} is taken for the hidden part, if there is a {{n}}.
-// A body that is no form, as a page's script sends it, is edited as a whole.
+// edit changes the form of an intent. Hidden fields are kept; of a template without a page, the {{uuid}} counts as
+// hidden if there is a {{n}}. A body that is not a form, as sent by a page's script, is edited as a whole.
 func (p *probe) edit(ctx context.Context, in *intent) (edit, error) {
 	template := &p.run.config.Template
 	hidden := in.draft.hidden()
@@ -52,7 +49,7 @@ func (p *probe) edit(ctx context.Context, in *intent) (edit, error) {
 	return edit{in: other}, nil
 }
 
-// later is the intent with the cookies that its user's browser has by now.
+// later returns the intent with the current cookies of its user's browser.
 func (p *probe) later(in *intent) *intent {
 	copied := *in
 	if in.draft != nil {
@@ -61,8 +58,7 @@ func (p *probe) later(in *intent) *intent {
 	return &copied
 }
 
-// hidden are the names of the page's hidden fields. Without a page there are
-// none.
+// hidden returns the names of the page's hidden fields; none without a page.
 func (d *draft) hidden() map[string]bool {
 	names := map[string]bool{}
 	if d != nil {
@@ -73,8 +69,7 @@ func (d *draft) hidden() map[string]bool {
 	return names
 }
 
-// invent makes up another value for the field in which that is the least likely
-// to be refused.
+// invent makes up another value for the field that is the most likely to accept one.
 func (p *probe) invent(in *intent, hidden map[string]bool) (edit, error) {
 	r, err := p.request(in)
 	if err != nil {
@@ -98,19 +93,19 @@ func (p *probe) invent(in *intent, hidden map[string]bool) (edit, error) {
 		}
 	}
 	if most == 0 {
-		return edit{}, errors.New("no field is one that could have another value: write {{n}} into one")
+		return edit{}, errors.New("no field could take another value: write {{n}} into one")
 	}
 	value := another(best.Value)
 	return edit{in: p.later(in), changes: []change{withField(best.Name, value)}, invented: fmt.Sprintf("%s=%q", best.Name, value)}, nil
 }
 
-// inventBody makes up another value somewhere in a body that is no form.
+// inventBody makes up another value somewhere in a body that is not a form.
 func (p *probe) inventBody(in *intent, r *wire.Request) (edit, error) {
 	body, err := alteredBody(r, in.key)
 	return edit{in: p.later(in), changes: []change{withBody(body)}, invented: "another value in its body"}, err
 }
 
-// editable weighs how likely a field takes another value; zero is not at all.
+// editable returns how likely a field is to accept another value; zero means not at all.
 func editable(f webform.Field) int {
 	_, err := strconv.Atoi(f.Value)
 	switch text := f.Kind == "" || f.Kind == webform.Text; {
@@ -126,7 +121,7 @@ func editable(f webform.Field) int {
 	return 0
 }
 
-// another is a value much like this one.
+// another returns a similar value.
 func another(value string) string {
 	if n, err := strconv.Atoi(value); err == nil {
 		return strconv.Itoa(n + 1)
@@ -134,8 +129,7 @@ func another(value string) string {
 	return value + " 2"
 }
 
-// withField gives a field of a form another value; a body that is no form stays
-// as it is.
+// withField sets the value of a form's field; a body that is not a form is left as it is.
 func withField(name, value string) change {
 	return func(r *wire.Request) {
 		contentType := r.Value("Content-Type")

@@ -8,16 +8,15 @@ import (
 	"time"
 )
 
-// tally is how many effects there were at one moment, by counter.
+// tally holds the number of effects at one moment, by counter.
 type tally struct {
-	counts []int64 // zero for counters that count for one intent, which had none
+	counts []int64 // zero for counters per intent, which had no effects
 	at     time.Time
 	err    error
 }
 
-// before counts what is there already. Intents that are named had effects
-// before; of others, a counter that counts for one intent has seen none. It costs
-// nothing where there is nothing to count.
+// before counts the existing effects. The named intents had effects before; for others, a counter per intent has seen
+// none. Without counters it does nothing.
 func (p *probe) before(ctx context.Context, of ...*intent) tally {
 	t := tally{counts: make([]int64, len(p.run.config.Counters))}
 	if p.run.books.stale(p.run.sentSoFar()) && !p.run.letSettle(ctx) {
@@ -35,7 +34,7 @@ func (p *probe) before(ctx context.Context, of ...*intent) tally {
 	return t
 }
 
-// altogether leaves out what was counted for single intents.
+// altogether leaves out the counts of single intents.
 func (s *session) altogether(counts []int64) []int64 {
 	counts = slices.Clone(counts)
 	for i, counter := range s.config.Counters {
@@ -46,9 +45,8 @@ func (s *session) altogether(counts []int64) []int64 {
 	return counts
 }
 
-// countEach is what the i-th counter counts for each of the intents, or once for
-// everything. Two intents for which it is asked the same are counted by one
-// answer.
+// countEach returns what the i-th counter counts for each of the intents, or once for everything. Two intents for which
+// the counter gets the same question share one count.
 func (p *probe) countEach(ctx context.Context, i int, of []*intent) ([]counted, error) {
 	counter := p.run.config.Counters[i]
 	if !counter.PerIntent() {
@@ -69,7 +67,7 @@ func (p *probe) countEach(ctx context.Context, i int, of []*intent) ([]counted, 
 	return all, nil
 }
 
-// total is the sum of what was counted.
+// total returns the sum of the counts.
 func total(all []counted) int64 {
 	var sum int64
 	for _, one := range all {
@@ -78,9 +76,8 @@ func total(all []counted) int64 {
 	return sum
 }
 
-// count asks a counter, for an intent or, with nil, for everything. It says, too,
-// what was filled in: two intents for which that is the same are counted by one
-// answer.
+// count asks a counter, for an intent or, with nil, for everything. It also returns the values that were filled in: two
+// intents with the same values share one count.
 func (s *session) count(ctx context.Context, counter Counter, in *intent) (n int64, filled string, err error) {
 	s.mu.Lock()
 	s.lookUps++
@@ -94,7 +91,7 @@ func (s *session) count(ctx context.Context, counter Counter, in *intent) (n int
 		case in != nil:
 			text = in.values.Fill(text)
 			filled += text + "\x00"
-		case s.user != nil: // what the log-in gave
+		case s.user != nil: // values from the log-in
 			text = s.user.Values.Fill(text)
 		}
 		return text
@@ -105,9 +102,8 @@ func (s *session) count(ctx context.Context, counter Counter, in *intent) (n int
 	return n, filled, nil
 }
 
-// effects finds out whether the intents together had between least and most
-// effects since then. It waits for the least until the configuration's Settle,
-// and is not a pass where nobody can tell.
+// effects finds out whether the intents together had between least and most effects since then. It waits for the least
+// until the configuration's Settle, and is not a pass if no counter can tell.
 func (p *probe) effects(ctx context.Context, since tally, least, most int64, of ...*intent) finding {
 	if len(p.run.config.Counters) == 0 {
 		return uncounted()
@@ -146,19 +142,17 @@ func (p *probe) effects(ctx context.Context, since tally, least, most int64, of 
 	}
 }
 
-// answersAll reports whether the check counts when every request was answered, so
-// that what is seen later comes later.
+// answersAll reports whether the check counts after every request was answered, so that effects seen later are late.
 func (p *probe) answersAll() bool {
 	return slices.Contains([]string{sampling, groupBasics, groupKeySyntax, groupMismatch}, p.check.Group)
 }
 
-// uncounted is what a check comes to that nobody counts for.
+// uncounted is the finding of a check that needs a counter and has none.
 func uncounted() finding {
 	return incomplete("answers can lie: say how effects are counted, such as with --count json:…")
 }
 
-// counted is effects for a check that has judged answers: what nobody counts
-// does not fail it, unless it needs a counter.
+// counted is effects for a check that has judged answers: without counters it passes, unless the check needs one.
 func (p *probe) counted(ctx context.Context, since tally, least, most int64, of ...*intent) finding {
 	if len(p.run.config.Counters) == 0 && !p.check.NeedsCount {
 		return passed()
@@ -166,7 +160,7 @@ func (p *probe) counted(ctx context.Context, since tally, least, most int64, of 
 	return p.effects(ctx, since, least, most, of...)
 }
 
-// once is effects for exactly one.
+// once expects exactly one effect.
 func (p *probe) once(ctx context.Context, since tally, in *intent) finding {
 	return p.effects(ctx, since, 1, 1, in)
 }
@@ -185,16 +179,15 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// learnLag remembers how long effects take to be seen, where a service works after
-// it has answered, or counts what was there a while ago.
+// learnLag remembers how long effects take to be seen, if a service works on after its answer or counts an earlier
+// state.
 func (s *session) learnLag(took time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lag = max(s.lag, min(2*took, s.config.Settle))
 }
 
-// letSettle waits as long as effects take in a service that works after it has
-// answered; false means that the context ended.
+// letSettle waits until the effects of such a service can be seen; false means that the context ended.
 func (s *session) letSettle(ctx context.Context) bool {
 	s.mu.Lock()
 	lag := s.lag
@@ -202,7 +195,7 @@ func (s *session) letSettle(ctx context.Context) bool {
 	return lag == 0 || pause(ctx, lag)
 }
 
-// sighting is what each counter counted since.
+// sighting holds what each counter has counted since a tally.
 type sighting struct {
 	names  []string
 	counts []int64
@@ -226,8 +219,8 @@ func (s sighting) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// seen counts again. What was counted for single intents is remembered: each may
-// come to most together with the others, and alone to one.
+// seen counts again. It remembers the counts of single intents: each may reach most together with the others, and one
+// alone.
 func (p *probe) seen(ctx context.Context, since tally, most int64, of []*intent) (sighting, error) {
 	var s sighting
 	now := make([]int64, len(p.run.config.Counters))

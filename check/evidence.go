@@ -17,15 +17,14 @@ import (
 )
 
 const (
-	// evidenceBytes of a body are kept in a report, and evidenceExchanges of a
-	// check.
+	// evidenceBytes limits how much of a body a report keeps, and evidenceExchanges how many exchanges of a check.
 	evidenceBytes     = 4 << 10
 	evidenceExchanges = 40
-	// headerLines of an answer are kept, and of each line searchedBytes until it is
-	// masked, and headerBytes then.
+	// headerLines limits the header lines of an answer; each is cut to searchedBytes before it is masked, and to
+	// headerBytes after.
 	headerLines = 50
 	headerBytes = 1 << 10
-	// hexBytes of a body that is no text are shown.
+	// hexBytes limits how much of a binary body is shown.
 	hexBytes = 64
 )
 
@@ -37,10 +36,10 @@ type Evidence struct {
 	Request *RequestShown  `json:"request,omitempty"`
 	Answer  *AnswerShown   `json:"answer,omitempty"`
 	Error   string         `json:"error,omitempty"`
-	Manner  map[string]any `json:"manner,omitempty"` // what was not usual about the sending
+	Manner  map[string]any `json:"manner,omitempty"` // what was unusual about the sending
 }
 
-// RequestShown is a request without its secrets.
+// RequestShown is a request with its secrets masked.
 type RequestShown struct {
 	Method string       `json:"method"`
 	URL    string       `json:"url"`
@@ -48,7 +47,7 @@ type RequestShown struct {
 	Body   BodyShown    `json:"body"`
 }
 
-// AnswerShown is an answer without its secrets.
+// AnswerShown is an answer with its secrets masked.
 type AnswerShown struct {
 	Proto  string       `json:"proto"`
 	Status int          `json:"status"`
@@ -63,10 +62,10 @@ type AnswerShown struct {
 type BodyShown struct {
 	Bytes int    `json:"bytes"` // of the whole body
 	Text  string `json:"text,omitempty"`
-	Hex   string `json:"hex,omitempty"` // where it is no text: its first 64 bytes
+	Hex   string `json:"hex,omitempty"` // of a binary body: its first 64 bytes
 }
 
-// Evidence is how the exchange is shown.
+// Evidence returns the exchange as reports show it.
 func (e *Exchange) Evidence() Evidence {
 	shown := Evidence{Label: e.Label, Began: e.Began, Error: e.Error, Manner: mannerShown(&e.Manner)}
 	if r := e.Request; r != nil {
@@ -106,7 +105,7 @@ func mannerShown(m *wire.Manner) map[string]any {
 	return shown
 }
 
-// fields are the lines of a header in the order of their names.
+// fields returns the lines of a header, sorted by name.
 func fields(header http.Header) []wire.Field {
 	var all []wire.Field
 	for _, name := range slices.Sorted(maps.Keys(header)) {
@@ -128,8 +127,7 @@ func bodyShown(body []byte, size int) BodyShown {
 	return shown
 }
 
-// forget drops what no report looks at, and what would fill the memory where
-// answers are long.
+// forget drops the parts that no report shows and that would fill the memory if answers are long.
 func (e *Exchange) forget() {
 	if e.Request != nil && len(e.Request.Body) > searchedBytes {
 		e.RequestBytes, e.Request.Body = len(e.Request.Body), bytes.Clone(e.Request.Body[:searchedBytes])
@@ -146,8 +144,8 @@ func (e *Exchange) forget() {
 	e.Answer = &short
 }
 
-// firstLines returns the lines of a header that a report shows, and one more, under a
-// name that no header has, with the number of those left out.
+// firstLines returns the lines of a header that a report shows, and one more, under a name that no header has, with the
+// number of lines left out.
 func firstLines(header http.Header) http.Header {
 	kept, left := http.Header{}, 0
 	for i, f := range fields(header) {
@@ -163,7 +161,7 @@ func firstLines(header http.Header) http.Header {
 	return kept
 }
 
-// cut drops what a report does not keep.
+// cut drops the parts that a report does not keep.
 func (e *Exchange) cut() {
 	if e.Request != nil {
 		e.Request.Body = beginning(e.Request.Body)
@@ -181,7 +179,7 @@ func (e *Exchange) cut() {
 	}
 }
 
-// beginning is the part of a body that is kept, without half a character.
+// beginning returns the part of a body that is kept, without cutting a character.
 func beginning(body []byte) []byte {
 	if len(body) <= evidenceBytes {
 		return body
@@ -195,7 +193,7 @@ func beginning(body []byte) []byte {
 	return slices.Clone(body[:end])
 }
 
-// isText reports whether a person can read it. A character may be cut at the end.
+// isText reports whether the body is readable text, which may end within a character.
 func isText(body []byte) bool {
 	for len(body) > 0 {
 		r, size := utf8.DecodeRune(body)

@@ -37,9 +37,9 @@ func ExampleNewPlan() {
 	// the URL "localhost:9000/orders" does not begin with http:// or https://
 }
 
-// An application that knows nothing of keys is found out.
+// An application that ignores keys fails.
 func ExamplePlan_Run() {
-	app := &counter{} // of orders; it counts them, too
+	app := &counter{} // takes orders, and counts them
 	server := httptest.NewServer(app)
 	defer server.Close()
 	profile, _ := check.ProfileNamed("ietf")

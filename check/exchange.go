@@ -9,6 +9,6 @@ type (
 	Request = wire.Request
 	// Answer is an answer, whole or cut.
 	Answer = wire.Answer
-	// Manner is what is unusual about the sending.
+	// Manner says what is unusual about the sending.
 	Manner = wire.Manner
 )

@@ -6,10 +6,9 @@ import (
 )
 
 const (
-	// expiryRounds is how often it is looked whether a record has expired: some
-	// are swept some time later.
+	// expiryRounds limits how often a check asks whether a record has expired: some are swept later.
 	expiryRounds = 3
-	// expiryMargin is waited beyond the retention at the least.
+	// expiryMargin is the least wait beyond the retention.
 	expiryMargin = 250 * time.Millisecond
 )
 
@@ -17,43 +16,35 @@ func expiries() []Check {
 	return []Check{
 		{
 			ID: "EXP-01", Group: groupExpiry, Level: LevelMust, NeedsCount: true,
-			Says:     "Until the retention has passed, a repetition gets the first answer.",
-			Source:   "draft -07 §2.3; Semel promise 2",
-			Advice:   "Keep the record for as long as the published policy says, counted from the end of the request.",
-			requests: sends(2),
-			waits:    func(c *Config) time.Duration { return c.Retention / 2 },
-			unfit:    wantsRetention, run: afterSample(remembers),
+			Says:   "Until the retention has passed, a repetition gets the first answer.",
+			Source: "draft -07 §2.3; Semel promise 2", Advice: "Keep the record for as long as the published policy says, counted from the end of the request.",
+			requests: sends(2), waits: func(c *Config) time.Duration { return c.Retention / 2 },
+			unfit: wantsRetention, run: afterSample(withIntent(remembers)),
 		},
 		{
 			ID: "EXP-02", Group: groupExpiry, Level: LevelMust, NeedsCount: true,
-			Says:     "After the retention, a repetition is executed anew, or refused clearly; the old answer does not hide a new effect.",
-			Source:   "draft -07 §2.3",
-			Advice:   "Let claim and answer expire together, in one step.",
-			requests: sends(1 + expiryRounds),
-			waits:    untilExpired,
-			unfit:    wantsRetention, run: afterSample(expires),
+			Says:   "After the retention, a repetition is executed anew, or refused clearly; the old answer does not hide a new effect.",
+			Source: "draft -07 §2.3", Advice: "Let claim and answer expire together, in one step.",
+			requests: sends(1 + expiryRounds), waits: untilExpired,
+			unfit: wantsRetention, run: afterSample(withAttempt(expires)),
 		},
 	}
 }
 
 func wantsRetention(c *Config) string {
 	if c.Retention <= 0 {
-		return "how long the service remembers a key was not said (it has to be short for this)"
+		return "the retention was not given (it has to be short for this check)"
 	}
 	return ""
 }
 
-// untilExpired is the wait after which a record should be gone.
+// untilExpired returns the time after which a record should be gone.
 func untilExpired(c *Config) time.Duration {
 	return c.Retention + max(c.Retention/4, expiryMargin)
 }
 
 // remembers repeats a request in the middle of the retention.
-func remembers(ctx context.Context, p *probe) finding {
-	in, err := p.intent(ctx)
-	if err != nil {
-		return incomplete("%v", err)
-	}
+func remembers(ctx context.Context, p *probe, in *intent) finding {
 	since, retention := p.before(ctx), p.run.config.Retention
 	began := time.Now()
 	first := p.send(ctx, "first", in)
@@ -73,13 +64,8 @@ func remembers(ctx context.Context, p *probe) finding {
 	return p.repeats(first, again)
 }
 
-// expires repeats a request after the retention, some times if it is remembered
-// for longer.
-func expires(ctx context.Context, p *probe) finding {
-	a, f := p.executed(ctx)
-	if !f.ok() {
-		return f
-	}
+// expires repeats a request after the retention, and again if it is still remembered.
+func expires(ctx context.Context, p *probe, a attempt) finding {
 	began, last := time.Now(), a.first
 	for range expiryRounds {
 		if !pause(ctx, untilExpired(p.run.config)) {
@@ -94,8 +80,8 @@ func expires(ctx context.Context, p *probe) finding {
 		time.Since(began).Round(time.Millisecond), last, p.run.config.Retention)
 }
 
-// expired judges one attempt after the retention; remembered says that it shows
-// nothing, because the record is still there.
+// expired judges one attempt after the retention; remembered means that it shows nothing, because the record still
+// exists.
 func (p *probe) expired(ctx context.Context, a attempt, again reply) (f finding, remembered bool) {
 	refused := p.refusedDuplicate(again)
 	switch {
@@ -127,7 +113,7 @@ func (p *probe) expired(ctx context.Context, a attempt, again reply) (f finding,
 		return f, false
 	}
 	if again.fine() && p.rightRepeat(a.first, again).verdict == Fail {
-		return passedBut("the repetition after the retention is answered %s, and finds what is there", again), false
+		return passedBut("the repetition after the retention is answered %s, and finds the existing resource", again), false
 	}
 	return f, true
 }

@@ -13,11 +13,10 @@ import (
 	"github.com/semel-dev/semel/semelhttp"
 )
 
-// short is a retention that a test can wait for, and a busy machine keeps.
+// short is a retention that a test can wait for, and that a busy machine still meets.
 const short = 800 * time.Millisecond
 
-// forgetful remembers answers for a while; what it does with a key that it has
-// known for longer is the test's choice.
+// forgetful remembers answers for a while; the test chooses how it answers a key that it has forgotten.
 func forgetful(app http.Handler, remembers time.Duration, later func(w http.ResponseWriter, r *http.Request, old kept)) http.Handler {
 	type aged struct {
 		kept
@@ -58,15 +57,15 @@ func TestExpiry(t *testing.T) {
 	}{
 		"semel": {app(), func(t *testing.T, app *booth) http.Handler {
 			t.Helper()
-			return behindSemel(t, app, semel.Policy{Retention: short}, &semelhttp.Options{})
+			return behind(t, nil, app, semel.Policy{Retention: short}, &semelhttp.Options{})
 		}, "ietf", [2]check.Verdict{check.Pass, check.Pass}},
 		"dedup": {app(), func(t *testing.T, app *booth) http.Handler {
 			t.Helper()
-			return behindSemel(t, app, semel.Policy{Retention: short, Dedup: true}, &semelhttp.Options{})
+			return behind(t, nil, app, semel.Policy{Retention: short, Dedup: true}, &semelhttp.Options{})
 		}, "dedup", [2]check.Verdict{check.Pass, check.Pass}},
 		"business values": {&booth{open: true, unique: true}, func(t *testing.T, app *booth) http.Handler {
 			t.Helper()
-			return behindSemel(t, app, semel.Policy{Retention: short}, &semelhttp.Options{})
+			return behind(t, nil, app, semel.Policy{Retention: short}, &semelhttp.Options{})
 		}, "ietf", [2]check.Verdict{check.Pass, check.Pass}},
 		"refuses": {app(), func(_ *testing.T, app *booth) http.Handler {
 			return forgetful(app, short, refuses(http.StatusGone))
@@ -116,12 +115,12 @@ func TestExpiryNeedsARetention(t *testing.T) {
 	judged(t, report, map[string]check.Verdict{"EXP-01": check.Skipped, "EXP-02": check.Skipped})
 }
 
-// TestNothingElseWaitsForExpiry tries a service that soon forgets keys: what is
-// executed anew when it has is no second effect of one intent.
+// TestNothingElseWaitsForExpiry runs against a service that soon forgets keys: an intent that is executed anew after
+// that has not had a second effect.
 func TestNothingElseWaitsForExpiry(t *testing.T) {
 	t.Parallel()
 	app := &booth{open: true}
-	report := visit(t, app, behindSemel(t, app, semel.Policy{Retention: short}, &semelhttp.Options{}), func(c *check.Config) {
+	report := visit(t, app, behind(t, nil, app, semel.Policy{Retention: short}, &semelhttp.Options{}), func(c *check.Config) {
 		c.Only, c.Retention, c.Settle = []string{"LOST-07", "OP-01"}, short, 2*short
 		c.Restart = func(ctx context.Context) error {
 			select {

@@ -5,28 +5,28 @@ import (
 	"slices"
 )
 
-// Verdict is what a check came to.
+// Verdict is the result of a check.
 type Verdict string
 
-// The verdicts. Nobody can tell is Incomplete, and never Pass.
+// The verdicts. A check that cannot tell is Incomplete, and never Pass.
 const (
 	Pass       Verdict = "pass"
 	Fail       Verdict = "fail"
-	Incomplete Verdict = "incomplete" // it could not be judged; Reason says why
-	Skipped    Verdict = "skipped"    // it does not apply, or was not asked for
-	Known      Verdict = "known"      // failed, and the baseline says so
-	Echo       Verdict = "echo"       // failed only for what another check has failed for
+	Incomplete Verdict = "incomplete" // the check could not judge; Reason says why
+	Skipped    Verdict = "skipped"    // the check does not apply, or was not selected
+	Known      Verdict = "known"      // failed, as the baseline expects
+	Echo       Verdict = "echo"       // failed only for the reason that another check failed for
 )
 
-// finding is what a check returns.
+// finding is the result of a check before it goes into the report.
 type finding struct {
 	verdict Verdict
 	reason  string // what was seen; empty for a pass without a remark
-	// echoOf is the check that failed for the same, with [Echo].
+	// echoOf is the check that failed for the same reason, with [Echo].
 	echoOf string
-	// said comes behind the reason: the words of the answer that it speaks of.
+	// said is quoted after the reason: the words of the answer that it speaks of.
 	said said
-	// failure says that the service answered 5xx, and cause what that came of.
+	// failure means that the service answered 5xx, and cause is the reason for that.
 	failure bool
 	cause   cause
 }
@@ -41,7 +41,7 @@ func failed(format string, args ...any) finding {
 	return finding{verdict: Fail, reason: fmt.Sprintf(format, args...)}
 }
 
-// failedBy fails for an answer, which may be a failure of the service.
+// failedBy fails for an answer, which may be a server error.
 func failedBy(r reply, format string, args ...any) finding {
 	f := failed(format, args...)
 	f.failure = r.failure()
@@ -58,20 +58,20 @@ func skipped(format string, args ...any) finding {
 
 func echo(of, reason string) finding { return finding{verdict: Echo, reason: reason, echoOf: of} }
 
-// saying is the finding with the words of an answer behind its reason.
+// saying adds the words of an answer to the reason.
 func (f finding) saying(r reply) finding {
 	f.said = r.words()
 	return f
 }
 
-// after is the finding with words before its reason.
+// after puts words before the reason.
 func (f finding) after(words string) finding {
 	f.reason = words + f.reason
 	return f
 }
 
-// worse is the finding that says more against the service: a failure, then an echo.
-// Where neither is one it is the first, unless that passed.
+// worse returns the finding that says more against the service: a failure, then an echo. If neither is one, it returns
+// the first unless that passed.
 func worse(a, b finding) finding {
 	weight := func(f finding) int { return slices.Index([]Verdict{Pass, Echo, Skipped, Incomplete, Fail}, f.verdict) }
 	if weight(b) > weight(a) {

@@ -8,91 +8,70 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// forms are checks of a page's form, as a person with a browser meets it.
+// forms returns the checks of a page's form, as a person with a browser uses it.
 func forms() []Check {
 	return []Check{
 		{
 			ID: "FORM-01", Group: groupKeyless, Level: LevelMust, NeedsCount: true,
-			Says:     "A double click, and one more click later, have one effect.",
-			Source:   "Semel promise 2; docs/forms.md",
-			Advice:   "Give every page a token of its own in a hidden field, and let token and content together be the key of the intent.",
-			requests: sends(3),
-			unfit:    wantsBrowser, run: submitsOnce,
+			Says:   "A double click, and one more click later, have one effect.",
+			Source: "Semel promise 2; docs/forms.md", Advice: "Give every page a token of its own in a hidden field, and let token and content together be the key of the intent.",
+			requests: sends(3), unfit: wantsBrowser, run: withIntent(submitsOnce),
 		},
 		{
 			ID: "FORM-02", Group: groupKeyless, Level: LevelMust,
-			Says:     "A form that is sent twice leads to the same place both times.",
-			Source:   "Semel promise 2; docs/forms.md",
-			Advice:   "Answer the repetition from the record of the first: the person sees only the last answer.",
-			requests: sends(2),
-			unfit:    wantsBrowser, run: pair(leadsToOnePlace),
+			Says:   "A form that is sent twice leads to the same place both times.",
+			Source: "Semel promise 2; docs/forms.md", Advice: "Answer the repetition from the record of the first: the person sees only the last answer.",
+			requests: sends(2), unfit: wantsBrowser, run: pair(leadsToOnePlace),
 		},
 		{
 			ID: "FORM-03", Group: groupKeyless, Level: LevelMust, NeedsCount: true,
-			Says:     "A form that the browser resends by itself, because its connection was lost, has one effect.",
-			Source:   "RFC 9110 §9.2.2; RFC 9112 §9.3.1; docs/forms.md",
-			Advice:   "Buttons that lock and scripts do not stop this: browsers send the same bytes again without asking the page. The server has to know the intent.",
-			requests: sends(3),
-			unfit:    wantsBrowser, run: resendsOnce,
+			Says:   "A form that the browser resends on its own, because its connection was lost, has one effect.",
+			Source: "RFC 9110 §9.2.2; RFC 9112 §9.3.1; docs/forms.md", Advice: "Buttons that lock and scripts do not stop this: browsers send the same bytes again without asking the page. The server has to know the intent.",
+			requests: sends(3), unfit: wantsBrowser, run: withIntent(resendsOnce),
 		},
 		{
 			ID: "FORM-04", Group: groupKeyless, Level: LevelMust, NeedsCount: true,
-			Says:     "Back, another value in the same page, and send: that is a new intent, and is carried out.",
-			Source:   "docs/forms.md",
-			Advice:   "Let the content of the form be a part of the key: a page's token alone comes twice for good reasons.",
-			requests: sends(2),
-			unfit:    wantsBrowser, run: executesEdited,
+			Says:   "Going back, changing a value in the same page and sending it is a new intent, and is carried out.",
+			Source: "docs/forms.md", Advice: "Make the content of the form a part of the key: there are good reasons to send a page's token twice.",
+			requests: sends(2), unfit: wantsBrowser, run: withAttempt(executesEdited),
 		},
 		{
 			ID: "FORM-05", Group: groupKeyless, Level: LevelMust, NeedsCount: true,
-			Says:     "Two open pages with different contents are two intents.",
-			Source:   "docs/forms.md",
-			Advice:   "Do not keep one token for each session: every page that is shown needs its own.",
-			requests: sends(2),
-			unfit:    wantsBrowser, run: executesBothTabs,
+			Says:   "Two open pages with different contents are two intents.",
+			Source: "docs/forms.md", Advice: "Do not keep one token for each session: every page that is shown needs its own.",
+			requests: sends(2), unfit: wantsBrowser, run: executesBothTabs,
 		},
 		{
 			ID: "FORM-06", Group: groupKeyless, Level: LevelMust,
-			Says:     "Who sent a form twice is shown no error.",
-			Source:   "Semel promise 2; docs/forms.md",
-			Advice:   "Do not let the repetition run into a unique column or a used-up token: the first was carried out, and that is what the person has to see.",
-			requests: sends(2),
-			unfit:    wantsBrowser, run: pair(showsNoError),
+			Says:   "A person who sent a form twice sees no error.",
+			Source: "Semel promise 2; docs/forms.md", Advice: "Do not let the repetition run into a unique column or a used-up token: the first was carried out, and the person has to see that.",
+			requests: sends(2), unfit: wantsBrowser, run: pair(showsNoError),
 		},
 	}
 }
 
-// wantsBrowser is for checks of forms.
+// wantsBrowser requires the profile of a page's form.
 func wantsBrowser(c *Config) string {
 	if !c.Profile.Browser {
-		return "the profile is not that of a page's form"
+		return "the profile is not for a page's form"
 	}
 	return ""
 }
 
-func submitsOnce(ctx context.Context, p *probe) finding {
-	in, err := p.intent(ctx)
-	if err != nil {
-		return incomplete("%v", err)
-	}
+func submitsOnce(ctx context.Context, p *probe, in *intent) finding {
 	since := p.before(ctx)
 	clicks := p.together(2, func(i int) reply { return p.send(ctx, fmt.Sprintf("click %d", i+1), in) })
 	return p.onceIfAny(ctx, since, in, append(clicks, p.send(ctx, "a click later", in)))
 }
 
-func resendsOnce(ctx context.Context, p *probe) finding {
-	in, err := p.intent(ctx)
-	if err != nil {
-		return incomplete("%v", err)
-	}
+func resendsOnce(ctx context.Context, p *probe, in *intent) finding {
 	since := p.before(ctx)
 	p.sendIn(ctx, "sent, and the connection closed", wire.Manner{Fault: wire.HangUp}, in)
 	p.sendIn(ctx, "resent, and the answer lost", wire.Manner{Fault: wire.LoseAnswer}, in)
 	return p.onceIfAny(ctx, since, in, []reply{p.send(ctx, "resent", in)})
 }
 
-// onceIfAny is once. Where no attempt had an effect, and none was said to have
-// one, nobody can tell what repeating does.
+// onceIfAny is once, but incomplete if no attempt had an effect or claimed one: then nothing shows what repeating does.
 func (p *probe) onceIfAny(ctx context.Context, since tally, in *intent, attempts []reply) finding {
 	f := p.once(ctx, since, in)
 	if f.verdict != Fail || slices.ContainsFunc(attempts, reply.fine) {
@@ -118,7 +97,7 @@ func leadsToOnePlace(p *probe, first, again reply) finding {
 	return passed()
 }
 
-// location is where a browser goes after the answer; empty if it stays.
+// location returns the place that a browser goes to after the answer; empty if it stays.
 func (r reply) location() string {
 	if !r.answered() || r.Status < 300 || r.Status >= 400 {
 		return ""
@@ -140,11 +119,7 @@ func showsNoError(_ *probe, first, again reply) finding {
 	return passed()
 }
 
-func executesEdited(ctx context.Context, p *probe) finding {
-	a, f := p.executed(ctx)
-	if !f.ok() {
-		return f
-	}
+func executesEdited(ctx context.Context, p *probe, a attempt) finding {
 	other, err := p.edit(ctx, a.in)
 	if err != nil {
 		return incomplete("%v", err)
@@ -180,7 +155,7 @@ func executesBothTabs(ctx context.Context, p *probe) finding {
 	right := p.send(ctx, "the second page", p.later(second.in), second.changes...)
 	switch {
 	case !left.fine() && !right.fine():
-		return incomplete("both were refused: %s, and %s", left, right)
+		return incomplete("both were refused: %s and %s", left, right)
 	case !left.fine():
 		return failed("the form of the page that was opened first was answered %s", left)
 	case !right.fine() && second.invented != "":

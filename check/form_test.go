@@ -34,7 +34,7 @@ func runProfile(t *testing.T, name string, c check.Config) *check.Report {
 	return run(t.Context(), t, c)
 }
 
-// faulty lists what did not pass, and is not skipped: the failures first.
+// faulty lists the checks that neither passed nor were skipped: the failures first.
 func faulty(report *check.Report) (ids []string) {
 	for i := range report.Results {
 		switch r := &report.Results[i]; r.Verdict {
@@ -49,7 +49,7 @@ func faulty(report *check.Report) (ids []string) {
 	return ids
 }
 
-// wantFaults compares what did not pass.
+// wantFaults compares the checks that did not pass.
 func wantFaults(t *testing.T, report *check.Report, want ...string) {
 	t.Helper()
 	if diff := cmp.Diff(faulty(report), want); diff != "" {
@@ -64,7 +64,7 @@ func formChecks() []string { return []string{"BASIC-01", "FORM"} }
 
 func TestFormShops(t *testing.T) {
 	t.Parallel()
-	const unseen = "of two plain requests no effect was seen, so it may be something else that is counted (see BASIC-01)"
+	const unseen = "of two plain requests no effect was seen, so something else may be counted (see BASIC-01)"
 	tests := map[mistake][]string{
 		"":          nil,
 		noTokens:    {"FORM-01", "FORM-02", "FORM-03"},
@@ -93,8 +93,8 @@ func TestFormShops(t *testing.T) {
 	}
 }
 
-// TestFormPages: a page that answers a form, with a sentence about its repetition and a new token, is the same page; a page that tells
-// of another order is not.
+// TestFormPages: a page that answers a form, with a sentence about its repetition and a new token, is the same page; a
+// page about another order is not.
 func TestFormPages(t *testing.T) {
 	t.Parallel()
 	for m, want := range map[mistake][]string{"": nil, noTokens: {"FORM-01", "FORM-02", "FORM-03"}, errorInPage: {"FORM-02"}} {
@@ -113,7 +113,7 @@ func TestFormPages(t *testing.T) {
 	}
 }
 
-// TestFormInParts: a form with files goes out as multipart/form-data, whatever the template is.
+// TestFormInParts: a form with files is sent as multipart/form-data, whatever the template is.
 func TestFormInParts(t *testing.T) {
 	t.Parallel()
 	for m, want := range map[mistake][]string{"": nil, tokenOnly: {"FORM-04"}} {
@@ -136,7 +136,7 @@ func TestFormInParts(t *testing.T) {
 	}
 }
 
-// TestFormIsEditedWithoutPlaces: where the template leaves no value open, one is made up in the field that takes it best.
+// TestFormIsEditedWithoutPlaces: if the template leaves no value open, one is made up in the most suitable field.
 func TestFormIsEditedWithoutPlaces(t *testing.T) {
 	t.Parallel()
 	for m, want := range map[mistake][]string{"": nil, tokenOnly: {"FORM-04"}} {
@@ -159,8 +159,8 @@ func TestFormIsEditedWithoutPlaces(t *testing.T) {
 	}
 }
 
-// TestFormIsSentAlike: two clicks send the same bytes, another page another token, and the hidden fields are the page's although the template
-// has some that were recorded.
+// TestFormIsSentAlike: two clicks send the same bytes, another page another token, and the hidden fields are the page's
+// although the template has recorded ones.
 func TestFormIsSentAlike(t *testing.T) {
 	t.Parallel()
 	app := newFormShop("")
@@ -202,7 +202,7 @@ func counted(bodies map[string]int) (times []int) {
 	return times
 }
 
-// TestFormOfNoPage: the form is the template as it is, whose {{uuid}} is the token.
+// TestFormOfNoPage: without a page the form is the template, whose {{uuid}} is the token.
 func TestFormOfNoPage(t *testing.T) {
 	t.Parallel()
 	for m, want := range map[mistake][]string{"": nil, noTokens: {"FORM-01", "FORM-02", "FORM-03"}, tokenOnly: {"FORM-04"}} {
@@ -230,7 +230,8 @@ func runWithoutPage(t *testing.T, app *formShop) *check.Report {
 	})
 }
 
-// TestFormKeepsHiddenValues: a hidden field with a place has one value for each page, also when another field is edited.
+// TestFormKeepsHiddenValues: a hidden field with a place has one value for each page, even when another field is
+// edited.
 func TestFormKeepsHiddenValues(t *testing.T) {
 	t.Parallel()
 	app := newFormShop("")
@@ -255,7 +256,7 @@ func TestFormKeepsHiddenValues(t *testing.T) {
 	}
 }
 
-// TestFormPageTroubles: what is wrong with a page is said.
+// TestFormPageTroubles: each mistake in a page is reported.
 func TestFormPageTroubles(t *testing.T) {
 	t.Parallel()
 	pages := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -310,9 +311,9 @@ func TestFormPageTroubles(t *testing.T) {
 	}
 	profile, _ := check.ProfileNamed("form")
 	for want, c := range map[string]check.Config{
-		"is no form":              {Template: check.Template{Method: "POST", URL: url, Header: []wire.Field{{Name: "content-type", Value: "application/json"}}}, Page: &check.Page{URL: url}},
-		"http:// or https://":     {Template: check.Template{Method: "POST", URL: url}, Page: &check.Page{URL: "/orders/new"}},
-		"there is no {{nothing}}": {Template: check.Template{Method: "POST", URL: url}, Page: &check.Page{URL: url + "/{{nothing}}"}},
+		"is not a form":             {Template: check.Template{Method: "POST", URL: url, Header: []wire.Field{{Name: "content-type", Value: "application/json"}}}, Page: &check.Page{URL: url}},
+		"http:// or https://":       {Template: check.Template{Method: "POST", URL: url}, Page: &check.Page{URL: "/orders/new"}},
+		"unknown place {{nothing}}": {Template: check.Template{Method: "POST", URL: url}, Page: &check.Page{URL: url + "/{{nothing}}"}},
 	} {
 		c.Profile = profile
 		if _, err := check.NewPlan(c); err == nil || !strings.Contains(err.Error(), want) {
@@ -321,8 +322,8 @@ func TestFormPageTroubles(t *testing.T) {
 	}
 }
 
-// scripted is what a page's script sends JSON to: a token of the page, if it has
-// any, and an amount. What came before is not done again.
+// scripted receives JSON from a page's script: a token of the page, if it has any, and an amount. It does not repeat a
+// request.
 type scripted struct {
 	counter
 
@@ -357,7 +358,8 @@ func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, `{"id":%d}`, id)
 }
 
-// TestFormsOfScripts: what a page's script sends is edited, too; where the template leaves nothing open, a value is made up, which may be refused.
+// TestFormsOfScripts: requests of a page's script are edited as well; if the template leaves nothing open, a value is
+// made up, which may be refused.
 func TestFormsOfScripts(t *testing.T) {
 	t.Parallel()
 	const open, closed = `{"token":"{{uuid}}","amount":{{n}}}`, `{"amount":12}`

@@ -22,9 +22,8 @@ const (
 	fileInParts = "--b\nContent-Disposition: form-data; name=\"file\"; filename=\"{{n}}.txt\"\nContent-Type: text/plain\n\nA table\n--b--\n"
 )
 
-// TestRefusedPageForm: a page's form is broken when it is filled in, in whatever way
-// it is sent. Where it cannot be broken, a check is skipped, and the user's body is
-// not at fault.
+// TestRefusedPageForm: a page's form is made invalid after it is filled in, however it is sent. If that is impossible,
+// the check is skipped, and the user's body is not blamed.
 func TestRefusedPageForm(t *testing.T) {
 	t.Parallel()
 	for name, given := range map[string]struct {
@@ -59,7 +58,7 @@ func TestRefusedPageForm(t *testing.T) {
 	}
 }
 
-// TestFormIsEditedByFileName: a place may stand in the name of a file.
+// TestFormIsEditedByFileName: the name of a file may contain a place.
 func TestFormIsEditedByFileName(t *testing.T) {
 	t.Parallel()
 	for m, want := range map[mistake][]string{"": nil, tokenOnly: {"FORM-04"}} {

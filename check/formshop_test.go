@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// formShop is an application of pages: a form for orders, with a hidden token in
-// each page, a cookie and a field against forgery, and orders that are counted.
-// As it stands it is right; each mistake makes it wrong in one way.
+// formShop is an application of pages: a form for orders, with a hidden token in each page, a cookie and a CSRF field,
+// and orders that are counted. It is correct unless a mistake breaks it in one way.
 type formShop struct {
 	mistake mistake
 	shows   bool   // the answer is a page, and no redirect
@@ -21,19 +20,19 @@ type formShop struct {
 
 	mu      sync.Mutex
 	orders  int64
-	done    map[string]int64  // the order of a token and what was typed
+	done    map[string]int64  // the order of a token and its typed fields
 	current map[string]string // the newest token of a visitor
 }
 
 type mistake string
 
 const (
-	noTokens     mistake = "the token is not looked at"
-	tokenOnly    mistake = "what was typed does not count"
+	noTokens     mistake = "the token is ignored"
+	tokenOnly    mistake = "the typed fields do not count"
 	usedUp       mistake = "a used token is an error"
 	oneTab       mistake = "a visitor has one token"
 	newCookie    mistake = "a page's cookie is of no use to another page"
-	forgetsGone  mistake = "what nobody waits for is forgotten"
+	forgetsGone  mistake = "a request is forgotten when its client is gone"
 	errorInPage  mistake = "a repetition shows the form again, with an error"
 	executesNone mistake = "a repetition is accepted, and nothing was done the first time"
 )
@@ -125,7 +124,7 @@ func (s *formShop) take(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// fileName is the name of the form's file; empty for none.
+// fileName returns the name of the form's file; empty for none.
 func fileName(r *http.Request) string {
 	if r.MultipartForm == nil || len(r.MultipartForm.File["file"]) == 0 {
 		return ""

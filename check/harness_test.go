@@ -9,12 +9,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/check"
 	"github.com/semel-dev/semel/semelhttp"
+	"github.com/semel-dev/semel/store/memstore"
 )
 
-// serve answers at an address of this machine, and returns that.
+// serve starts a server on this machine, and returns its URL.
 func serve(t *testing.T, handler http.Handler) string {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -22,8 +25,8 @@ func serve(t *testing.T, handler http.Handler) string {
 	return server.URL
 }
 
-// run makes a plan, carries it out, and wants it to send no more than it
-// announced. It may end early with the context alone.
+// run makes a plan, carries it out, and expects it to send no more than it announced. Only the end of the context may
+// end it early.
 func run(ctx context.Context, t *testing.T, config check.Config) *check.Report {
 	t.Helper()
 	if config.Settle == 0 {
@@ -48,8 +51,7 @@ func run(ctx context.Context, t *testing.T, config check.Config) *check.Report {
 	return report
 }
 
-// having lists the checks with that verdict, as far as they were asked for, in
-// the order of the catalogue.
+// having lists the selected checks with that verdict, in the order of the catalogue.
 func having(report *check.Report, v check.Verdict) []string {
 	var ids []string
 	for i := range report.Results {
@@ -60,7 +62,16 @@ func having(report *check.Report, v check.Verdict) []string {
 	return ids
 }
 
-// asked reports whether a result is of a check that was to run.
+// wantHaving compares the checks with that verdict.
+func wantHaving(t *testing.T, report *check.Report, v check.Verdict, want []string) {
+	t.Helper()
+	if diff := cmp.Diff(want, having(report, v)); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", v, diff)
+		explain(t, report)
+	}
+}
+
+// asked reports whether a check was selected.
 func asked(one *check.Result) bool {
 	for _, reason := range []string{"not among --only", "among --skip", "level "} {
 		if one.Verdict == check.Skipped && strings.HasPrefix(one.Reason, reason) {
@@ -70,7 +81,7 @@ func asked(one *check.Result) bool {
 	return true
 }
 
-// explain logs what a report says of results that are no plain pass.
+// explain logs the reasons of results that are not a plain pass.
 func explain(t *testing.T, report *check.Report) {
 	t.Helper()
 	for i := range report.Results {
@@ -80,9 +91,13 @@ func explain(t *testing.T, report *check.Report) {
 	}
 }
 
-// middleware is Semel's over a store.
+// middleware returns Semel's over a store, or over a new one in memory.
 func middleware(t *testing.T, store semel.Store, policy semel.Policy, scope func(*http.Request) string, o *semelhttp.Options) *semelhttp.Middleware {
 	t.Helper()
+	if store == nil {
+		store = memstore.New(nil)
+	}
+	t.Cleanup(func() { _ = store.Close() })
 	guard, err := semel.New(store, &semel.Options{Policy: policy})
 	if err != nil {
 		t.Fatal(err)
@@ -95,5 +110,5 @@ func middleware(t *testing.T, store semel.Store, policy semel.Policy, scope func
 	return door
 }
 
-// anybody is the scope of services that know no callers.
-func anybody(*http.Request) string { return "anybody" }
+// oneScope is the scope of services without callers.
+func oneScope(*http.Request) string { return "all" }

@@ -16,7 +16,7 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// liar answers every request to /things by what a test says, and counts itself.
+// liar answers every request to /things as a test says, and counts itself.
 type liar struct {
 	counter
 
@@ -27,7 +27,7 @@ func (l *liar) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.answer(w, r, l.effects.Add(1))
 }
 
-// written is everything that a run of the basic checks leaves to read.
+// written returns everything that a run of the basic checks prints.
 func written(t *testing.T, l *liar, edit func(*check.Config)) (*check.Report, string) {
 	t.Helper()
 	profile, _ := check.ProfileNamed("ietf")
@@ -56,8 +56,7 @@ func written(t *testing.T, l *liar, edit func(*check.Config)) (*check.Report, st
 // service's answers are.
 const maxReport = 4 << 20
 
-// TestLongAnswersMakeNoLongReports: what a service sends is bounded in memory and on
-// paper, wherever it stands.
+// TestLongAnswersMakeNoLongReports: the answers of a service are bounded in memory and on paper.
 func TestLongAnswersMakeNoLongReports(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 200<<10)
@@ -88,8 +87,8 @@ func TestLongAnswersMakeNoLongReports(t *testing.T) {
 	}
 }
 
-// TestEchoedCredentials: no part of a credential that an answer echoes is in any
-// report, also where the text is cut in the middle of it.
+// TestEchoedCredentials: no part of a credential that an answer echoes is in any report, even if the text is cut in the
+// middle of it.
 func TestEchoedCredentials(t *testing.T) {
 	t.Parallel()
 	token := "eyJ0b2tlbi1vZi1hbm4i." + strings.Repeat("Aa0-Bb1_Cc2", 40) + "-its-end"
@@ -117,7 +116,7 @@ func TestEchoedCredentials(t *testing.T) {
 	}
 }
 
-// TestPolicyOfAnotherHost: an answer cannot make the checks ask another host.
+// TestPolicyOfAnotherHost: an answer cannot make the checks contact another host.
 func TestPolicyOfAnotherHost(t *testing.T) {
 	t.Parallel()
 	asked := make(chan string, 10)
@@ -143,8 +142,8 @@ func (f falling) Count(context.Context, func(string) string) (int64, error) {
 	return 1000 - 3*f.effects.Load(), nil
 }
 
-// TestFallingCountAccusesNobody: where the count falls, something else changes it.
-func TestFallingCountAccusesNobody(t *testing.T) {
+// TestFallingCountAccusesNoService: if the count falls, something else changes it.
+func TestFallingCountAccusesNoService(t *testing.T) {
 	t.Parallel()
 	l := &liar{answer: func(w http.ResponseWriter, _ *http.Request, n int64) { _, _ = fmt.Fprintf(w, `{"id":%d}`, n) }}
 	got, _ := written(t, l, func(c *check.Config) {
@@ -157,7 +156,7 @@ func TestFallingCountAccusesNobody(t *testing.T) {
 	}
 }
 
-// TestMintedNumberKeepsItsDigits: an id that no float holds is sent as it came.
+// TestMintedNumberKeepsItsDigits: an id that exceeds a float is sent unchanged.
 func TestMintedNumberKeepsItsDigits(t *testing.T) {
 	t.Parallel()
 	var bodies []string
@@ -182,8 +181,8 @@ func TestMintedNumberKeepsItsDigits(t *testing.T) {
 	}
 }
 
-// TestLargeDocuments: a service that answers with very many or very deep values is
-// judged within a bound of memory, and never as equal where it was not compared whole.
+// TestLargeDocuments: an answer with very many or very deep values is judged within a bound of memory, and never as
+// equal if it was not compared whole.
 func TestLargeDocuments(t *testing.T) {
 	t.Parallel()
 	places, chains := 1<<16, 4 // more than are compared
@@ -224,8 +223,7 @@ func TestDeepPage(t *testing.T) {
 	}
 }
 
-// TestEscapeSequences: nothing that a service sends takes over a terminal, or turns
-// the text of a report round.
+// TestEscapeSequences: nothing that a service sends controls the terminal or reverses the text of a report.
 func TestEscapeSequences(t *testing.T) {
 	t.Parallel()
 	nasty := "\x1b[2J\x1b]0;owned\x07\u009b31m\u202e\x7f\x08</script><script>alert(1)</script>]]>"

@@ -22,19 +22,19 @@ type intent struct {
 	key    string
 	values Values
 	user   *User
-	draft  *draft // the page's form; nil where there is no page
-	// What stands in the place of the template's, where a check says so.
+	draft  *draft // the page's form; nil without a page
+	// Replacements for parts of the template, set by some checks.
 	body   []byte
 	url    *url.URL
 	header []wire.Field
-	// cookies are what the user's log-in, and answers since, had set when the
-	// intent was made: attempts of one intent do not differ in them.
+	// cookies are those that the user's log-in, and answers since, had set when the intent was made: all attempts of
+	// one intent carry the same.
 	cookies []*http.Cookie
-	// loggedOut leaves out everything that says who the user is.
+	// loggedOut leaves out everything that identifies the user.
 	loggedOut bool
 }
 
-// as is the same key and values, sent by somebody else.
+// as returns the same key and values as sent by another user.
 func (s *session) as(in *intent, user *User) *intent {
 	other := *in
 	other.values = maps.Clone(in.values)
@@ -61,7 +61,7 @@ func (p *probe) intents(ctx context.Context, n int) ([]*intent, error) {
 	return all, nil
 }
 
-// newIntent is a wish, and the page on which it is filled in.
+// newIntent returns a wish with the page on which it is filled in.
 func (s *session) newIntent(ctx context.Context, user *User) (*intent, error) {
 	in, err := s.wish(ctx, user)
 	if err == nil && s.config.Page != nil {
@@ -70,8 +70,7 @@ func (s *session) newIntent(ctx context.Context, user *User) (*intent, error) {
 	return in, err
 }
 
-// wish fills in everything that makes an intent another one than all before it,
-// also those of earlier runs.
+// wish fills in everything that distinguishes an intent from all before it, including those of earlier runs.
 func (s *session) wish(ctx context.Context, user *User) (*intent, error) {
 	values := s.freshValues(user)
 	key, err := s.newKey(ctx, user, values)
@@ -98,7 +97,7 @@ func (s *session) newKey(ctx context.Context, user *User, values Values) (string
 	return key, nil
 }
 
-// freshValues are those of an intent, but for its key.
+// freshValues returns the values of a new intent, without its key.
 func (s *session) freshValues(user *User) Values {
 	s.mu.Lock()
 	s.number++
@@ -113,7 +112,7 @@ func (s *session) freshValues(user *User) Values {
 	return values
 }
 
-// renamed is the same wish under another key.
+// renamed returns the same wish under another key.
 func (in *intent) renamed(key string) *intent {
 	copied := *in
 	copied.key, copied.values = key, maps.Clone(in.values)
@@ -124,11 +123,11 @@ func (in *intent) renamed(key string) *intent {
 	return &copied
 }
 
-// keyPrefix begins every key unless [Config.NewKey] says otherwise, so that people can find and remove what a run left
-// behind.
+// keyPrefix begins every key unless [Config.NewKey] says otherwise, so that people can find and remove the records of a
+// run.
 const keyPrefix = "semel-check-"
 
-// random is n random bytes as text.
+// random returns n random bytes as text.
 func random(n int) string {
 	raw := make([]byte, n)
 	_, _ = rand.Read(raw) // never fails
@@ -152,10 +151,10 @@ func (s *session) mint(ctx context.Context, user *User, values Values) (string, 
 	return pick(answer, s.config.Mint.Pointer)
 }
 
-// pick takes a text or number out of a JSON answer.
+// pick returns a text or number from a JSON answer.
 func pick(answer *wire.Answer, pointer string) (string, error) {
 	if answer.Status >= 300 {
-		return "", fmt.Errorf("the answer is %s, where one with %s was expected", reply{Answer: answer}, pointer)
+		return "", fmt.Errorf("the answer is %s, but one with %s was expected", reply{Answer: answer}, pointer)
 	}
 	doc, ok := decodeJSON(answer.Body)
 	if !ok {
@@ -171,5 +170,5 @@ func pick(answer *wire.Answer, pointer string) (string, error) {
 	case json.Number:
 		return v.String(), nil
 	}
-	return "", fmt.Errorf("what stands at %s is neither text nor a number", pointer)
+	return "", fmt.Errorf("the value at %s is neither text nor a number", pointer)
 }

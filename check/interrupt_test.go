@@ -11,8 +11,7 @@ import (
 	"github.com/semel-dev/semel/check"
 )
 
-// A run that is interrupted tells what it found, and passes nothing that it did
-// not look at.
+// TestInterruptedRunIsReported: an interrupted run reports what it found, and passes no check that it did not run.
 func TestInterruptedRunIsReported(t *testing.T) {
 	t.Parallel()
 	app := &counter{}

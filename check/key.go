@@ -9,7 +9,7 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// KeyPlace is where the key of an intent goes.
+// KeyPlace says where the key of an intent goes.
 type KeyPlace struct {
 	// In is the part of the request: "header", "json", "form" or "query"; "template"
 	// means where {{key}} or {{minted}} is, and "nowhere" a service without keys.
@@ -19,14 +19,14 @@ type KeyPlace struct {
 	Quoted bool
 }
 
-// Where keys go.
+// The places for keys.
 const (
 	keyInHeader   = "header"
 	keyInJSON     = "json"
 	keyInForm     = "form"
 	keyInQuery    = "query"
-	keyInTemplate = "template" // where {{key}} or {{minted}} stands
-	keyNowhere    = "nowhere"  // the service knows no keys
+	keyInTemplate = "template" // wherever {{key}} or {{minted}} is
+	keyNowhere    = "nowhere"  // the service has no keys
 )
 
 // put writes the key into the request.
@@ -41,7 +41,7 @@ func (k KeyPlace) put(r *wire.Request, key string) error {
 	case keyInForm:
 		form, err := url.ParseQuery(string(r.Body))
 		if err != nil {
-			return fmt.Errorf("the body is no form, so the key cannot go into its field %q: %w", k.Name, err)
+			return fmt.Errorf("the body is not a form, so the key cannot go into its field %q: %w", k.Name, err)
 		}
 		form.Set(k.Name, key)
 		r.Body = []byte(form.Encode())
@@ -56,7 +56,7 @@ func (k KeyPlace) put(r *wire.Request, key string) error {
 	return nil
 }
 
-// spell writes a key as the header has it.
+// spell returns a key as it is written in the header.
 func (k KeyPlace) spell(key string) string {
 	if !k.Quoted {
 		return key
@@ -72,7 +72,7 @@ func withMember(body []byte, pointer, value string) ([]byte, error) {
 	}
 	members := map[string]json.RawMessage{}
 	if err := json.Unmarshal(body, &members); err != nil {
-		return nil, fmt.Errorf("the body is no JSON object, so the key cannot go into %s: %w", pointer, err)
+		return nil, fmt.Errorf("the body is not a JSON object, so the key cannot go into %s: %w", pointer, err)
 	}
 	written, err := json.Marshal(value)
 	if err != nil {

@@ -28,8 +28,8 @@ func cutsNoKey(ctx context.Context, p *probe) finding {
 	return passed()
 }
 
-// apart sends two intents with these keys, which only look alike. It says whether
-// the first was refused as such; the second is not sent then.
+// apart sends two intents with these keys, which only look alike. It also reports whether the first key was refused;
+// then the second is not sent.
 func (p *probe) apart(ctx context.Context, one, other string, spell func(key string) change) (f finding, refused bool) {
 	both, err := p.intents(ctx, 2)
 	if err != nil {
@@ -50,7 +50,7 @@ func (p *probe) apart(ctx context.Context, one, other string, spell func(key str
 	case first.refused():
 		return p.counted(ctx, since, 0, 0, a), true
 	case !first.fine():
-		f := failedBy(first, "the first is answered %s", first)
+		f := failedBy(first, "the first request is answered %s", first)
 		if f.failure && p.failsByLength(ctx, one, send) {
 			f.cause = longKey
 		}
@@ -59,8 +59,7 @@ func (p *probe) apart(ctx context.Context, one, other string, spell func(key str
 	return p.twoIntents(ctx, since, first, send("a key that looks like it", b), a, b), false
 }
 
-// failsByLength reports whether the service fails at any key as long as this one,
-// whatever is in it.
+// failsByLength reports whether the service fails at any key of this length, whatever its content.
 func (p *probe) failsByLength(ctx context.Context, key string, send func(string, *intent) reply) bool {
 	if !strings.ContainsFunc(strings.TrimPrefix(key, keyPrefix), func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') }) {
 		return true
@@ -69,8 +68,8 @@ func (p *probe) failsByLength(ctx context.Context, key string, send func(string,
 	return err == nil && send("a plain key of that length", in.renamed(stretched(keyPrefix+random(12), len(key)))).failure()
 }
 
-// lookalikes is a check of two keys that only look alike. The one that is likelier to
-// be refused goes first, so that a refusal is not taken for that of a known key.
+// lookalikes returns a check of two keys that only look alike. The key that is more likely to be refused goes first, so
+// that a refusal is not mistaken for that of a known key.
 func lookalikes(vary func(key string) (first, second string)) func(context.Context, *probe) finding {
 	return func(ctx context.Context, p *probe) finding {
 		first, second := vary(keyPrefix + random(12))

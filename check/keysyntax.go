@@ -10,23 +10,21 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// longKeys are the lengths that KEY-06 tries, in bytes. Columns and indexes end
-// at some of them.
+// longKeys returns the lengths that KEY-06 tries, in bytes. They are common limits of columns and indexes.
 func longKeys() []int { return []int{64, 128, 255, 256, 300} }
 
 const (
-	draftKey = 255  // bytes that many services take at most
-	hugeKey  = 8192 // bytes of a key that nobody needs
+	draftKey = 255  // bytes; a common limit
+	hugeKey  = 8192 // bytes, more than any key needs
 )
 
-// Advice that several checks of keys give.
+// Advice of several checks.
 const (
 	compareBytes = "Compare keys byte for byte: use a binary column (VARBINARY, bytea), or a digest of the key."
 	parseOnce    = "Read the header as a String of RFC 8941, in one place, before anything else is done."
 )
 
-// keys are checks of how a key is spelled. They mean nothing where the usual
-// spelling is no success either.
+// keys returns the checks of how a key is spelled. They mean nothing if the usual spelling does not succeed.
 func keys() []Check {
 	all := slices.Concat(keysTaken(), keysApart(), keysSpelled())
 	for i := range all {
@@ -39,43 +37,33 @@ func keysTaken() []Check {
 	return []Check{
 		{
 			ID: "KEY-01", Group: groupKeySyntax, Level: LevelShould, NeedsCount: true,
-			Says:     "A request without a key is executed, or refused without an effect.",
-			Source:   "draft -07 §2.7",
-			Advice:   "Answer a missing key by 400 and a problem document, before anything is done.",
-			requests: sends(1),
-			unfit:    wantsHeader, run: takesNoKey,
+			Says:   "A request without a key is executed, or refused without an effect.",
+			Source: "draft -07 §2.7", Advice: "Answer a missing key by 400 and a problem document, before anything is done.",
+			requests: sends(1), unfit: wantsHeader, run: withIntent(takesNoKey),
 		},
 		{
 			ID: "KEY-02", Group: groupKeySyntax, Level: LevelMust,
-			Says:     "An empty key is not one key that everybody shares.",
-			Source:   "draft -07 §2.1; Semel promise 5",
-			Advice:   "Refuse an empty key, or treat it as none.",
-			requests: sends(4),
-			unfit:    wantsChosenKey, run: takesNoEmptyKey,
+			Says:   "An empty key is not one key that all callers share.",
+			Source: "draft -07 §2.1; Semel promise 5", Advice: "Refuse an empty key, or treat it as none.",
+			requests: sends(4), unfit: wantsChosenKey, run: takesNoEmptyKey,
 		},
 		{
 			ID: "KEY-03", Group: groupKeySyntax, Level: LevelShould,
-			Says:     `"abc" and abc are the same key.`,
-			Source:   "RFC 8941 §3.3.3; docs/http.md",
-			Advice:   parseOnce,
-			requests: sends(2),
-			unfit:    wantsQuoted, run: takesQuotesOff,
+			Says:   `"abc" and abc are the same key.`,
+			Source: "RFC 8941 §3.3.3; docs/http.md", Advice: parseOnce,
+			requests: sends(2), unfit: wantsQuoted, run: takesQuotesOff,
 		},
 		{
 			ID: "KEY-04", Group: groupKeySyntax, Level: LevelShould, NeedsCount: true,
-			Says:     "A request with two keys is refused without an effect.",
-			Source:   "draft -07 §2.1; RFC 8941 §4.2",
-			Advice:   "Look at all lines of the header, not at the first.",
-			requests: sends(cutTries),
-			unfit:    wantsUnsigned, run: refusesTwoLines,
+			Says:   "A request with two keys is refused without an effect.",
+			Source: "draft -07 §2.1; RFC 8941 §4.2", Advice: "Read all lines of the header, not just the first.",
+			requests: sends(cutTries), unfit: wantsUnsigned, run: refusesTwoLines,
 		},
 		{
 			ID: "KEY-05", Group: groupKeySyntax, Level: LevelMust,
-			Says:     "A key of 255 bytes works like any other, or is refused each time.",
-			Source:   "docs/http.md",
-			Advice:   "Check the length before anything is done.",
-			requests: sends(2 * cutTries),
-			unfit:    wantsChosenKey, run: takesLongKey(draftKey),
+			Says:   "A key of 255 bytes works like any other, or is refused each time.",
+			Source: "docs/http.md", Advice: "Check the length before anything is done.",
+			requests: sends(2 * cutTries), unfit: wantsChosenKey, run: takesLongKey(draftKey),
 		},
 	}
 }
@@ -84,43 +72,33 @@ func keysApart() []Check {
 	return []Check{
 		{
 			ID: "KEY-06", Group: groupKeySyntax, Level: LevelMust,
-			Says:     "Long keys that differ at their end only are refused, or are two keys.",
-			Source:   "Semel promise 5",
-			Advice:   "Never cut a key: refuse one that is too long, or keep its digest.",
-			requests: sends(2 * len(longKeys())),
-			unfit:    wantsChosenKey, run: cutsNoKey,
+			Says:   "Long keys that differ only at their end are refused, or are two keys.",
+			Source: "Semel promise 5", Advice: "Never truncate a key: refuse one that is too long, or keep its digest.",
+			requests: sends(2 * len(longKeys())), unfit: wantsChosenKey, run: cutsNoKey,
 		},
 		{
 			ID: "KEY-07", Group: groupKeySyntax, Level: LevelShould,
-			Says:     "A key of 8192 bytes is refused by 4xx, or works.",
-			Source:   "RFC 9110 §5.4; Semel promise 8",
-			Advice:   "Check the length before anything is done, and answer 400.",
-			requests: sends(2 * cutTries),
-			unfit:    wantsHeader, run: takesLongKey(hugeKey),
+			Says:   "A key of 8192 bytes is refused by 4xx, or works.",
+			Source: "RFC 9110 §5.4; Semel promise 8", Advice: "Check the length before anything is done, and answer 400.",
+			requests: sends(2 * cutTries), unfit: wantsHeader, run: takesLongKey(hugeKey),
 		},
 		{
 			ID: "KEY-08", Group: groupKeySyntax, Level: LevelShould, NeedsCount: true,
-			Says:     "A key with a control byte is refused by 4xx, without an effect.",
-			Source:   "RFC 8941 §3.3.3; RFC 9110 §5.5",
-			Advice:   parseOnce,
-			requests: sends(cutTries),
-			unfit:    wantsHeader, run: refusesControlByte,
+			Says:   "A key with a control byte is refused by 4xx, without an effect.",
+			Source: "RFC 8941 §3.3.3; RFC 9110 §5.5", Advice: parseOnce,
+			requests: sends(cutTries), unfit: wantsHeader, run: refusesControlByte,
 		},
 		{
 			ID: "KEY-09", Group: groupKeySyntax, Level: LevelMust, NeedsCount: true,
-			Says:     "Keys that differ in an accent only are refused, or are two keys.",
-			Source:   "RFC 8941 §3.3.3; Semel promise 5",
-			Advice:   compareBytes,
-			requests: sends(3),
-			unfit:    wantsChosenKey, run: lookalikes(func(key string) (string, string) { return key + "-é", key + "-e" }),
+			Says:   "Keys that differ only in an accent are refused, or are two keys.",
+			Source: "RFC 8941 §3.3.3; Semel promise 5", Advice: compareBytes,
+			requests: sends(3), unfit: wantsChosenKey, run: lookalikes(func(key string) (string, string) { return key + "-é", key + "-e" }),
 		},
 		{
 			ID: "KEY-10", Group: groupKeySyntax, Level: LevelMust, NeedsCount: true,
-			Says:     "Keys that differ in case only are refused, or are two keys.",
-			Source:   "Semel promise 5",
-			Advice:   compareBytes,
-			requests: sends(3),
-			unfit:    wantsChosenKey, run: lookalikes(func(key string) (string, string) { return strings.ToUpper(key), strings.ToLower(key) }),
+			Says:   "Keys that differ only in case are refused, or are two keys.",
+			Source: "Semel promise 5", Advice: compareBytes,
+			requests: sends(3), unfit: wantsChosenKey, run: lookalikes(func(key string) (string, string) { return strings.ToUpper(key), strings.ToLower(key) }),
 		},
 	}
 }
@@ -129,43 +107,35 @@ func keysSpelled() []Check {
 	return []Check{
 		{
 			ID: "KEY-11", Group: groupKeySyntax, Level: LevelMust, NeedsCount: true,
-			Says:     "Quoted keys that differ in a space at their end only are refused, or are two keys.",
-			Source:   "RFC 8941 §3.3.3; Semel promise 5",
-			Advice:   compareBytes,
-			requests: sends(3),
-			unfit:    wantsChosenKey, run: keepsSpace,
+			Says:   "Quoted keys that differ only in a trailing space are refused, or are two keys.",
+			Source: "RFC 8941 §3.3.3; Semel promise 5", Advice: compareBytes,
+			requests: sends(3), unfit: wantsChosenKey, run: keepsSpace,
 		},
 		{
 			ID: "KEY-12", Group: groupKeySyntax, Level: LevelStrict,
-			Says:     "A malformed structured value is refused by 400.",
-			Source:   "draft -07 §2.1; RFC 8941 §4.2",
-			Advice:   parseOnce,
-			requests: sends(2 * cutTries),
-			unfit:    wantsQuoted, run: refusesMalformed,
+			Says:   "A malformed structured value is refused by 400.",
+			Source: "draft -07 §2.1; RFC 8941 §4.2", Advice: parseOnce,
+			requests: sends(2 * cutTries), unfit: wantsQuoted, run: refusesMalformed,
 		},
 		{
 			ID: "KEY-13", Group: groupKeySyntax, Level: LevelShould,
-			Says:     "Parameters after a quoted key are ignored.",
-			Source:   "RFC 8941 §3.1.2",
-			Advice:   parseOnce,
-			requests: sends(2),
-			unfit:    wantsQuoted, run: ignoresParameters,
+			Says:   "Parameters after a quoted key are ignored.",
+			Source: "RFC 8941 §3.1.2", Advice: parseOnce,
+			requests: sends(2), unfit: wantsQuoted, run: ignoresParameters,
 		},
 		{
 			ID: "KEY-14", Group: groupKeySyntax, Level: LevelStrict,
-			Says:     "A refusal of a key is a problem document, or links to the policy.",
-			Source:   "draft -07 §2.7; RFC 9457",
-			Advice:   "Answer with application/problem+json, or with Link: rel=\"describedby\".",
-			requests: sends(3),
-			unfit:    wantsHeader, run: explainsKeys,
+			Says:   "A refusal of a key is a problem document, or links to the policy.",
+			Source: "draft -07 §2.7; RFC 9457", Advice: "Answer with application/problem+json, or with Link: rel=\"describedby\".",
+			requests: sends(3), unfit: wantsHeader, run: explainsKeys,
 		},
 	}
 }
 
-// wantsChosenKey is for checks that send keys which cannot stand in a path.
+// wantsChosenKey requires keys that the client may choose freely, which excludes keys in a path.
 func wantsChosenKey(c *Config) string {
 	if c.Key.In == keyInTemplate {
-		return "the key is a part of what is asked"
+		return "the key is a part of the request itself"
 	}
 	if c.Template.Has("minted") {
 		return "the service hands out its keys"
@@ -173,8 +143,7 @@ func wantsChosenKey(c *Config) string {
 	return wantsKey(c)
 }
 
-// wantsUnsigned is for checks that add to the header what a sender who signs never
-// does.
+// wantsUnsigned requires a header to which lines can be added, which a signing sender never does.
 func wantsUnsigned(c *Config) string {
 	if c.Profile.Webhook {
 		return "a delivery has the one id that its sender signed"
@@ -182,7 +151,7 @@ func wantsUnsigned(c *Config) string {
 	return wantsHeader(c)
 }
 
-// wantsQuoted is for checks of keys that are Strings of RFC 8941.
+// wantsQuoted requires keys that are Strings of RFC 8941.
 func wantsQuoted(c *Config) string {
 	if why := wantsHeader(c); why != "" {
 		return why
@@ -190,14 +159,14 @@ func wantsQuoted(c *Config) string {
 	return unless(c.Key.Quoted, "keys are raw with this profile")
 }
 
-// spelled sends the key in the header as it stands here.
+// spelled sends the given value in the key's header.
 func (p *probe) spelled(value string) change { return withHeader(p.run.config.Key.Name, value) }
 
-// refusedWell says whether a request was refused by 4xx and had no effect.
+// refusedWell reports whether a request was refused with 4xx and had no effect.
 func (p *probe) refusedWell(ctx context.Context, since tally, r reply, in *intent) finding {
 	switch {
 	case errors.Is(r.err, wire.ErrCut):
-		return failed("the connection was closed without an answer, %d times", cutTries)
+		return failed("the connection was closed without an answer %d times", cutTries)
 	case !r.judged().ok():
 		return r.judged()
 	case !r.refused():
@@ -206,12 +175,11 @@ func (p *probe) refusedWell(ctx context.Context, since tally, r reply, in *inten
 	return p.counted(ctx, since, 0, 0, in)
 }
 
-// cutTries is how often a request is sent that may be refused before it was read.
+// cutTries limits how often a request is sent that may be refused before it is read.
 const cutTries = 3
 
-// sendPastCuts sends a request that a service may refuse before it has read it
-// all. Who answers, and closes then, may take the answer back with what had not
-// been read (RFC 9112 §9.6), so it is sent again where there was none.
+// sendPastCuts sends a request that a service may refuse before it has read it all. A server that answers early and
+// then closes may lose its answer to a TCP reset (RFC 9112 §9.6), so a request without an answer is sent again.
 func (p *probe) sendPastCuts(ctx context.Context, label string, in *intent, changes ...change) reply {
 	var r reply
 	for range cutTries {
@@ -222,8 +190,7 @@ func (p *probe) sendPastCuts(ctx context.Context, label string, in *intent, chan
 	return r
 }
 
-// expectRefusal sends a new intent with changes to its key, which has to be
-// refused.
+// expectRefusal sends a new intent with changes to its key that must be refused.
 func (p *probe) expectRefusal(ctx context.Context, label string, alter func(*intent) (*intent, []change)) (reply, finding) {
 	in, err := p.intent(ctx)
 	if err != nil {
@@ -235,11 +202,7 @@ func (p *probe) expectRefusal(ctx context.Context, label string, alter func(*int
 	return r, p.refusedWell(ctx, since, r, in)
 }
 
-func takesNoKey(ctx context.Context, p *probe) finding {
-	in, err := p.intent(ctx)
-	if err != nil {
-		return incomplete("%v", err)
-	}
+func takesNoKey(ctx context.Context, p *probe, in *intent) finding {
 	since := p.before(ctx)
 	r := p.send(ctx, "without a key", in, withoutHeader(p.run.config.Key.Name))
 	missing := p.run.config.Profile.Missing
@@ -265,7 +228,7 @@ func takesNoEmptyKey(ctx context.Context, p *probe) finding {
 	return f
 }
 
-// emptyKeys sends two intents that have nothing in common but an empty key.
+// emptyKeys sends two intents that share nothing but an empty key.
 func (p *probe) emptyKeys(ctx context.Context, spell change) finding {
 	both, err := p.intents(ctx, 2)
 	if err != nil {
@@ -296,8 +259,7 @@ func ignoresParameters(ctx context.Context, p *probe) finding {
 	return p.spelledTwice(ctx, func(key string) string { return `"` + key + `"` }, func(key string) string { return `"` + key + `";v=1` }, false)
 }
 
-// spelledTwice sends one intent with two spellings of its key, which are one
-// key. The second may be refused as a spelling only if that is lenient.
+// spelledTwice sends one intent with two spellings of the same key. If lenient, the second spelling may be refused.
 func (p *probe) spelledTwice(ctx context.Context, one, other func(string) string, lenient bool) finding {
 	in, err := p.intent(ctx)
 	if err != nil {
@@ -313,7 +275,7 @@ func (p *probe) spelledTwice(ctx context.Context, one, other func(string) string
 	case !first.fine():
 		return failedBy(first, "a key spelled as %s is answered %s", one("abc"), first)
 	}
-	again := p.send(ctx, "the same key spelled otherwise", in, p.spelled(other(in.key)))
+	again := p.send(ctx, "the same key in another spelling", in, p.spelled(other(in.key)))
 	repeated := p.oneIntent(ctx, since, first, again, in)
 	if lenient && again.refused() && repeated.verdict == Fail {
 		if counted := p.counted(ctx, since, 1, 1, in); !counted.ok() {
@@ -355,13 +317,9 @@ func refusesMalformed(ctx context.Context, p *probe) finding {
 	return passed()
 }
 
-// takesLongKey sends a key of that length, and again.
+// takesLongKey sends a key of that length twice.
 func takesLongKey(length int) func(context.Context, *probe) finding {
-	return func(ctx context.Context, p *probe) finding {
-		in, err := p.intent(ctx)
-		if err != nil {
-			return incomplete("%v", err)
-		}
+	return withIntent(func(ctx context.Context, p *probe, in *intent) finding {
 		in = in.renamed(stretched(in.key, length))
 		since := p.before(ctx)
 		first := p.sendPastCuts(ctx, "a long key", in)
@@ -380,10 +338,10 @@ func takesLongKey(length int) func(context.Context, *probe) finding {
 			return failed("the connection was closed without an answer")
 		}
 		return p.oneIntent(ctx, since, first, again, in)
-	}
+	})
 }
 
-// stretched makes a key as long as that, in bytes. It is another one for every key.
+// stretched pads a key to that many bytes. Different keys stay different.
 func stretched(key string, length int) string {
 	return key + strings.Repeat("k", max(0, length-len(key)))
 }

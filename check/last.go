@@ -10,11 +10,9 @@ import (
 func last() []Check {
 	return []Check{{
 		ID: "LAST-01", Group: groupLast, Level: LevelMust, NeedsCount: true,
-		Says:     "Nothing happens late: there are as many effects in the end as the checks counted.",
-		Source:   "Semel promise 3",
-		Advice:   "Look for work that runs after the answer, such as in a queue that knows no keys. If somebody else uses the service at the same time, count per intent.",
-		requests: sends(0),
-		unfit:    always, run: staysCounted,
+		Says:   "Nothing happens late: at the end there are as many effects as the checks counted.",
+		Source: "Semel promise 3", Advice: "Look for work that runs after the answer, such as in a queue that ignores keys. If something else uses the service at the same time, count per intent.",
+		requests: sends(0), unfit: always, run: staysCounted,
 	}}
 }
 

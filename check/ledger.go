@@ -6,32 +6,31 @@ import (
 	"sync"
 )
 
-// counted is what one counter counted for one intent, or with nil for everything.
+// counted is the count of one counter for one intent, or with nil for everything.
 type counted struct {
 	counter int // its place in the configuration
 	in      *intent
 	where   string // the check that counted
 	n       int64
-	most    int64 // that it may come to, if nothing more is sent
+	most    int64 // the limit, if nothing more is sent
 }
 
-// ledger keeps what was counted last, to see what changes although nothing was
-// sent. It is safe for concurrent use.
+// ledger keeps the last counts, to find those that change although nothing was sent. It is safe for concurrent use.
 type ledger struct {
 	mu     sync.Mutex // guards the fields below
-	counts []int64    // of every counter; zero for those that count for one intent
+	counts []int64    // of every counter; zero for counters per intent
 	sent   int        // requests that had been sent then
 	where  string     // the check that counted
 	late   []string
-	last   []counted // what was counted last for single intents
+	last   []counted // the last counts of single intents
 }
 
 const (
-	maxLate    = 5   // changes that are told of
-	maxCounted = 200 // intents that are counted again in the end
+	maxLate    = 5   // changes that are reported
+	maxCounted = 200 // intents that are counted again at the end
 )
 
-// remember keeps what was counted for a single intent.
+// remember keeps the count of a single intent.
 func (l *ledger) remember(one counted) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -44,35 +43,33 @@ func (l *ledger) remember(one counted) {
 	l.last = append(l.last, one)
 }
 
-// forget is for an intent of which more is sent: it may have more effects.
+// forget drops an intent that is sent again: it may have more effects.
 func (l *ledger) forget(in *intent) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.last = slices.DeleteFunc(l.last, func(had counted) bool { return had.in.akin(in) })
 }
 
-// single is what was remembered of single intents.
+// single returns the counts of single intents.
 func (l *ledger) single() []counted {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.last)
 }
 
-// akin reports whether two intents have the same key or the same values, so that
-// they may be counted by one answer.
+// akin reports whether two intents have the same key or the same values, so that they may share one count.
 func (in *intent) akin(other *intent) bool {
 	return in.key == other.key || in.values["n"] == other.values["n"]
 }
 
-// close notes a count at the end of something.
+// close records a count at the end of a step.
 func (l *ledger) close(where string, sent int, counts []int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.counts, l.sent, l.where = slices.Clone(counts), sent, where
 }
 
-// open notes a count at the beginning of something, and compares it with the
-// last one if nothing was sent in between.
+// open records a count at the beginning of a step, and compares it with the last one if nothing was sent in between.
 func (l *ledger) open(where string, sent int, counts []int64) {
 	l.mu.Lock()
 	if l.counts != nil && l.sent == sent && len(l.late) < maxLate {
@@ -93,7 +90,7 @@ func (l *ledger) stale(sent int) bool {
 	return l.sent != sent
 }
 
-// drift is what changed by itself.
+// drift returns the changes for which nothing was sent.
 func (l *ledger) drift() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

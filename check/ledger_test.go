@@ -21,7 +21,7 @@ import (
 	"github.com/semel-dev/semel/store/memstore"
 )
 
-// ledger is an application that makes an entry of each request's n.
+// ledger is an application that records the n of each request.
 type ledger struct {
 	takes   time.Duration // after the entry
 	empties bool          // takes requests without a body
@@ -91,7 +91,7 @@ func (l *ledger) read(r *http.Request) (n string, status int) {
 	return entry.N.String(), 0
 }
 
-// byN and inAll count the entries, of an intent and altogether.
+// byN and inAll count the entries, per intent and in total.
 type (
 	byN   struct{ *ledger }
 	inAll struct{ *ledger }
@@ -117,13 +117,12 @@ func (o inAll) Count(context.Context, func(string) string) (int64, error) {
 	return int64(o.total), nil
 }
 
-// memo protects an application by remembering answers, and has the faults that
-// it is given.
+// memo protects an application by remembering answers, with the given faults.
 type memo struct {
 	app http.Handler
-	// bypass says of which requests the key is not looked at.
+	// bypass selects the requests whose key is ignored.
 	bypass func(r *http.Request, body []byte, took time.Duration) bool
-	// fingerprint tells requests apart. Default: the body.
+	// fingerprint distinguishes requests. Default: the body.
 	fingerprint func(r *http.Request, body []byte) string
 	early       bool // takes the key before the body is there, and never gives it back
 	looksEarly  bool // looks the answer up before the body is there, and not again
@@ -136,13 +135,13 @@ type memo struct {
 	known map[string]*remembered
 }
 
-// remembered is what a memo knows of a key; the answer is nil while it executes.
+// remembered is the state of a key in a memo; the answer is nil while it executes.
 type remembered struct {
 	fingerprint string
 	answer      *httptest.ResponseRecorder
 }
 
-// take returns what is known of a key; nil when it was not, and now is.
+// take returns the state of a key; nil if it is new and now taken.
 func (m *memo) take(key string, unless bool) *remembered {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -231,8 +230,7 @@ func (m *memo) execute(w http.ResponseWriter, r *http.Request, key, fingerprint 
 // semelOver protects the application by Semel's middleware.
 func semelOver(t *testing.T, app http.Handler, store semel.Store, policy semel.Policy, o *semelhttp.Options) http.Handler {
 	t.Helper()
-	t.Cleanup(func() { _ = store.Close() })
-	return middleware(t, store, policy, anybody, o).Handler(app)
+	return middleware(t, store, policy, oneScope, o).Handler(app)
 }
 
 // correct lists ways to protect a ledger, and the profiles that they keep.
@@ -242,7 +240,7 @@ func correct() map[string]func(*testing.T) (*ledger, http.Handler, string) {
 		return func(t *testing.T) (*ledger, http.Handler, string) {
 			t.Helper()
 			app := &ledger{takes: work}
-			return app, semelOver(t, app, memstore.New(nil), policy, o), profile
+			return app, semelOver(t, app, nil, policy, o), profile
 		}
 	}
 	return map[string]func(*testing.T) (*ledger, http.Handler, string){
@@ -261,7 +259,7 @@ func correct() map[string]func(*testing.T) (*ledger, http.Handler, string) {
 		"semel, fast": func(t *testing.T) (*ledger, http.Handler, string) {
 			t.Helper()
 			app := &ledger{}
-			return app, semelOver(t, app, memstore.New(nil), semel.Policy{}, nil), "ietf"
+			return app, semelOver(t, app, nil, semel.Policy{}, nil), "ietf"
 		},
 		"a memo": func(*testing.T) (*ledger, http.Handler, string) {
 			app := &ledger{takes: work, empties: true}
@@ -274,7 +272,7 @@ func correct() map[string]func(*testing.T) (*ledger, http.Handler, string) {
 	}
 }
 
-// examine runs checks of a group, or single ones, and returns the results.
+// examine runs the checks of a group, or single ones, and returns the results.
 func examine(t *testing.T, handler http.Handler, profile string, counters []check.Counter, only ...string) *check.Report {
 	t.Helper()
 	return examineAt(t, serve(t, handler), profile, counters, nil, only...)
@@ -284,7 +282,7 @@ func examineAt(t *testing.T, url, profile string, counters []check.Counter, chan
 	t.Helper()
 	known, ok := check.ProfileNamed(profile)
 	if !ok {
-		t.Fatalf("there is no profile %s", profile)
+		t.Fatalf("unknown profile %s", profile)
 	}
 	config := check.Config{
 		Template: check.Template{

@@ -15,8 +15,7 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// logIn makes every user known to the service, once, and finds out whether all
-// {{var:NAME}} of the request have a value then.
+// logIn logs every user in, once, and checks that all {{var:NAME}} of the request then have a value.
 func (s *session) logIn(ctx context.Context) error {
 	if s.config.Login != nil {
 		if s.user == nil {
@@ -45,7 +44,7 @@ func (s *session) logIn(ctx context.Context) error {
 	return s.knowsPlaces("the other user", s.other)
 }
 
-// openJars lets everybody who has no cookies of a log-in keep those of pages.
+// openJars gives every user without log-in cookies a jar for those of pages.
 func (s *session) openJars() {
 	if s.jars == nil {
 		s.jars = map[*User]http.CookieJar{}
@@ -57,7 +56,7 @@ func (s *session) openJars() {
 	}
 }
 
-// logInAs sends the log-in of one user, and returns what is known of them then.
+// logInAs sends the log-in of one user, and returns the user with the values from its answer.
 func (s *session) logInAs(ctx context.Context, user *User) (*User, error) {
 	login := s.config.Login
 	known := &User{Header: user.Header, Values: maps.Clone(user.Values)}
@@ -76,10 +75,10 @@ func (s *session) logInAs(ctx context.Context, user *User) (*User, error) {
 	if got := (reply{Answer: answer}); !got.fine() {
 		secrets := newMasker(s.config, known, s.other)
 		secrets.freeze()
-		return nil, fmt.Errorf("the answer is %s%s: see that its address, its body and the user's values are right", got, got.words().quoted(secrets.text))
+		return nil, fmt.Errorf("the answer is %s%s: check its address, its body and the user's values", got, got.words().quoted(secrets.text))
 	}
 	if login.Page != nil && login.Page.shownAgain(answer, r, &login.Template) {
-		return nil, errors.New("its page is shown again: see that the fields of its body and the user's values are right")
+		return nil, errors.New("its page is shown again: check the fields of its body and the user's values")
 	}
 	for _, name := range slices.Sorted(maps.Keys(login.Take)) {
 		if known.Values["var:"+name], err = pick(answer, login.Take[name]); err != nil {
@@ -92,8 +91,7 @@ func (s *session) logInAs(ctx context.Context, user *User) (*User, error) {
 	return known, nil
 }
 
-// logInRequest is what logs the user in: the template, or its page's form with
-// what the template has typed into it.
+// logInRequest returns the request that logs the user in: the template, or its page's form filled in from the template.
 func (s *session) logInRequest(ctx context.Context, user *User) (*wire.Request, error) {
 	login := s.config.Login
 	in := &intent{values: user.Values, user: user}
@@ -117,8 +115,7 @@ func (s *session) logInRequest(ctx context.Context, user *User) (*wire.Request, 
 	return &r, nil
 }
 
-// shownAgain reports whether an answer is the page with the form that was sent:
-// that is how pages refuse.
+// shownAgain reports whether an answer is the page with the form that was sent: pages refuse that way.
 func (p *Page) shownAgain(answer *wire.Answer, sent *wire.Request, t *Template) bool {
 	if answer.Status >= 300 {
 		return false
@@ -131,7 +128,7 @@ func (p *Page) shownAgain(answer *wire.Answer, sent *wire.Request, t *Template) 
 	return err == nil
 }
 
-// knowsPlaces refuses a run whose requests would go out with {{var:NAME}} in them.
+// knowsPlaces rejects a run whose requests would still contain {{var:NAME}}.
 func (s *session) knowsPlaces(who string, user *User) error {
 	texts := s.config.Template.texts()
 	if s.config.Page != nil {
@@ -146,14 +143,13 @@ func (s *session) knowsPlaces(who string, user *User) error {
 	}
 	for _, name := range place.Names(texts...) {
 		if _, ok := known[name]; !ok && isVariable(name) {
-			return fmt.Errorf("nothing says what {{%s}} is for %s: give a value, or let the log-in take it from its answer", name, who)
+			return fmt.Errorf("{{%s}} has no value for %s: give one, or let the log-in take it from its answer", name, who)
 		}
 	}
 	return nil
 }
 
-// identify says who sends the request, by the user's own header lines. Those
-// with a place that has no value yet are left out.
+// identify adds the user's own header lines to the request. Those with a place that has no value yet are left out.
 func identify(r *wire.Request, user *User, values Values) {
 	if user == nil {
 		return
@@ -167,14 +163,13 @@ func identify(r *wire.Request, user *User, values Values) {
 
 func isVariable(name string) bool { return strings.HasPrefix(name, "var:") }
 
-// setCookies adds cookies to those that the request has; of two with one name
-// the new one counts.
+// setCookies adds cookies to those of the request; of two with the same name, the new one wins.
 func setCookies(r *wire.Request, cookies []*http.Cookie) {
 	if len(cookies) == 0 {
 		return
 	}
 	var lines []string
-	had, _ := http.ParseCookie(r.Value("Cookie")) // none, where it cannot be read
+	had, _ := http.ParseCookie(r.Value("Cookie")) // none if it cannot be parsed
 	for _, c := range had {
 		if !slices.ContainsFunc(cookies, func(n *http.Cookie) bool { return n.Name == c.Name }) {
 			lines = append(lines, cookieText(c))
@@ -186,7 +181,7 @@ func setCookies(r *wire.Request, cookies []*http.Cookie) {
 	r.Set("Cookie", strings.Join(lines, "; "))
 }
 
-// cookieText is a cookie as the Cookie header has it.
+// cookieText returns a cookie as it is written in the Cookie header.
 func cookieText(c *http.Cookie) string {
 	if c.Quoted {
 		return c.Name + `="` + c.Value + `"`
@@ -194,8 +189,7 @@ func cookieText(c *http.Cookie) string {
 	return c.Name + "=" + c.Value
 }
 
-// cookies are those that the user's requests carry now; none for users that
-// never logged in.
+// cookies returns those that the user's requests carry now; none for users that never logged in.
 func (s *session) cookies(user *User, values Values) []*http.Cookie {
 	jar := s.jars[user]
 	at, err := parseTarget(values.Fill(s.config.Template.URL))
@@ -212,16 +206,15 @@ func (s *session) keepCookies(in *intent, r *wire.Request, answer *wire.Answer) 
 	}
 }
 
-// store puts the cookies of an answer into the jar, and reports whether there
-// are any.
+// store puts the cookies of an answer into the jar, and reports whether there are any.
 func store(jar http.CookieJar, r *wire.Request, answer *wire.Answer) bool {
 	cookies := (&http.Response{Header: answer.Header}).Cookies()
 	jar.SetCookies(r.URL, cookies)
 	return len(cookies) > 0
 }
 
-// anonymise removes what says who the user is: cookies, and either what the
-// configuration has for that, or what services usually read.
+// anonymise removes everything that identifies the user: cookies, and either the headers that the configuration names
+// for that, or those that services usually read.
 func (s *session) anonymise(r *wire.Request) {
 	r.Del("Cookie")
 	if s.config.Login == nil && (s.user == nil || len(s.user.Header) == 0) {
@@ -242,8 +235,7 @@ func (s *session) anonymise(r *wire.Request) {
 	}
 }
 
-// out is the intent as somebody sends it who is not logged in. It reports
-// whether that makes a difference.
+// out returns the intent as sent by a caller who is not logged in, and whether that makes a difference.
 func (p *probe) out(in *intent) (*intent, bool) {
 	out := *in
 	out.loggedOut = true

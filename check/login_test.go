@@ -18,7 +18,7 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// gatehouse lets people log in, who then go to the booth by a cookie or a token.
+// gatehouse logs people in, who then go to the booth with a cookie or a token.
 type gatehouse struct {
 	booth http.Handler
 
@@ -161,7 +161,7 @@ func TestUsersTakeTokensFromTheirLogIn(t *testing.T) {
 	}
 }
 
-// Who brings a request with credentials in it is logged out by leaving out those.
+// TestLoggedOutWithoutUsers: a request with its own credentials is logged out by leaving those out.
 func TestLoggedOutWithoutUsers(t *testing.T) {
 	t.Parallel()
 	app := &booth{}
@@ -207,7 +207,7 @@ func TestMintedIdsAreTheKeysOfIntents(t *testing.T) {
 	}
 }
 
-// byBody knows an intent by the id in its body.
+// byBody identifies an intent by the id in its body.
 func byBody(l *locker, w http.ResponseWriter, r *http.Request, _ string) {
 	var named struct {
 		ID string `json:"id"`
@@ -257,7 +257,7 @@ func TestRunsThatCannotBegin(t *testing.T) {
 		},
 		"a place without a value": {
 			func(c *check.Config) { c.Template.Body = []byte(`{"seat":"{{var:seat}}"}`) },
-			"nothing says what {{var:seat}} is for the user",
+			"{{var:seat}} has no value for the user",
 		},
 		"no ids": {
 			func(c *check.Config) {
@@ -297,8 +297,8 @@ func TestRunsThatCannotBegin(t *testing.T) {
 	}
 }
 
-// guardedLogin is a page whose form logs in only with the token and the cookie
-// of that page, and shows itself again where the password is wrong.
+// guardedLogin is a page whose form logs in only with the token and the cookie of that page, and that shows itself
+// again if the password is wrong.
 type guardedLogin struct {
 	app    http.Handler
 	mu     sync.Mutex // guards the fields below
@@ -337,8 +337,7 @@ func (g *guardedLogin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		<input name="account"><input type="password" name="password"><button>Log in</button></form>`, visitor)
 }
 
-// TestLoginByPage: a form that is protected against forgery wants its page to be
-// visited first.
+// TestLoginByPage: a form with CSRF protection requires a visit to its page first.
 func TestLoginByPage(t *testing.T) {
 	t.Parallel()
 	for name, given := range map[string]struct {

@@ -18,32 +18,32 @@ func lostAnswers() []Check {
 		}
 	}
 	const (
-		claimLate  = "Take the key when the whole request has arrived, and release it when it never does."
-		detach     = "Finish the work, and record its outcome, also when the client is gone: the request's context must not end it halfway. Or roll all of it back."
+		claimLate  = "Take the key when the whole request has arrived, and release it if the rest never arrives."
+		detach     = "Finish the work and record its outcome even if the client is gone: the request's context must not end it halfway. Or roll all of it back."
 		storeFirst = "Record the answer before its first byte goes out, in one transaction with the effect."
-		serialise  = "Take the key in one atomic step, such as an insert under a unique index, when the body is there; let a second attempt wait for the first, or refuse it by 409."
+		serialise  = "Take the key in one atomic step, such as an insert under a unique index, once the body is there; let a second attempt wait for the first, or refuse it by 409."
 	)
 	all := []Check{
 		lost("LOST-01", "A request whose head was cut is executed once, by its retry.",
 			"RFC 9112 §8; Semel promise 3", claimLate, retried(wire.Manner{Fault: wire.CutInHead})),
 		lost("LOST-02", "A request whose body was cut is executed once by its retry, which is not refused for ever.",
 			"RFC 9112 §8; Semel promise 3", claimLate, needsBody(retried(wire.Manner{Fault: wire.CutInBody}))),
-		lost("LOST-03", "A client that hangs up when all is sent, and tries again, has one effect, and hears of it.",
+		lost("LOST-03", "A client that hangs up after sending everything, and tries again, has one effect, and learns of it.",
 			"draft -07 §1; Semel promise 3", detach, retried(wire.Manner{Fault: wire.HangUp})),
-		lost("LOST-04", "After an answer that was cut there is one effect, and the retry hears of it.",
+		lost("LOST-04", "After an answer that was cut there is one effect, and the retry learns of it.",
 			"draft -07 §1; Semel promises 2 and 7", storeFirst, retried(wire.Manner{Fault: wire.CutInAnswer})),
-		lost("LOST-05", "Where the answer is lost after the service gave it, a retry gets that very answer.",
-			"draft -07 §2.6; Semel promises 2 and 7", storeFirst, getsTheLostAnswer),
-		lost("LOST-06", "After a connection that a proxy reset when the service had answered there is one effect, and the retry hears of it.",
-			"RFC 9110 §9.2.2; Semel promises 2 and 7", storeFirst, retriedAfterReset),
+		lost("LOST-05", "If the answer is lost after the service gave it, a retry gets that same answer.",
+			"draft -07 §2.6; Semel promises 2 and 7", storeFirst, withIntent(getsTheLostAnswer)),
+		lost("LOST-06", "If a proxy resets the connection after the service answered, there is one effect, and the retry learns of it.",
+			"RFC 9110 §9.2.2; Semel promises 2 and 7", storeFirst, withIntent(retriedAfterReset)),
 		lost("LOST-07", "A client that gives up waiting, and tries again at once and later, has one effect and then the answer.",
-			"draft -07 §2.6; Semel promises 1 and 2", detach, retriedImpatiently),
-		lost("LOST-08", "A slow upload beside a fast retry of the same intent has one effect, and both get one answer.",
-			"draft -07 §2.6; Semel promise 1", serialise, needsBody(slowBesideFast)),
-		lost("LOST-09", "Where a proxy answers 408 because the body came too slowly, and drops its connection to the service, the intent is executed once, and a retry hears of it.",
+			"draft -07 §2.6; Semel promises 1 and 2", detach, withIntent(retriedImpatiently)),
+		lost("LOST-08", "A slow upload that overlaps a fast retry of the same intent has one effect, and both get one answer.",
+			"draft -07 §2.6; Semel promise 1", serialise, needsBody(slowOverFast)),
+		lost("LOST-09", "If a proxy answers 408 because the body came too slowly, and drops its connection to the service, the intent is executed once, and a retry learns of it.",
 			"RFC 9110 §15.5.9; Semel promise 3", claimLate, needsBody(retried(wire.Manner{Fault: wire.CutInBody, Pieces: slowPieces, Pause: slowPause}))),
-		lost("LOST-10", "Where a proxy answers 504 while the service is still at work, there is one effect, and a retry gets the answer.",
-			"RFC 9110 §15.6.5; Semel promise 1", serialise, retriedBesideProxy),
+		lost("LOST-10", "If a proxy answers 504 while the service is still working, there is one effect, and a retry gets the answer.",
+			"RFC 9110 §15.6.5; Semel promise 1", serialise, retriedPastProxy),
 	}
 	for i := range all {
 		if all[i].ID == "LOST-07" {
@@ -54,16 +54,14 @@ func lostAnswers() []Check {
 }
 
 const (
-	// slowPieces and slowPause are how a slow body goes out.
+	// A slow body goes out in slowPieces, with slowPause between them.
 	slowPieces = 8
 	slowPause  = 60 * time.Millisecond
-	// noticed is how long a service has to see what was cut, and do wrong by it,
-	// before the retry comes.
+	// noticed is the time that a service has, before the retry comes, to notice a cut request and mishandle it.
 	noticed = 100 * time.Millisecond
 	// impatience is the part of its usual time after which a client gives up.
 	impatience = 4
-	// leastPatience is the shortest wait that is still a wait; below it, the
-	// client hangs up instead.
+	// leastPatience is the shortest wait; below it, the client hangs up instead.
 	leastPatience = 2 * time.Millisecond
 )
 
@@ -81,25 +79,21 @@ func needsBody(run func(context.Context, *probe) finding) func(context.Context, 
 	}
 }
 
-// retried loses an attempt in that manner, and tries again when the service has
-// had the time to see that: what overtakes it is LOST-07's question.
+// retried loses an attempt in that manner, and retries after the service has had time to notice: retries that overtake
+// the first attempt are left to LOST-07.
 func retried(m wire.Manner) func(context.Context, *probe) finding {
-	return func(ctx context.Context, p *probe) finding {
-		in, err := p.intent(ctx)
-		if err != nil {
-			return incomplete("%v", err)
-		}
+	return withIntent(func(ctx context.Context, p *probe, in *intent) finding {
 		since := p.before(ctx)
 		p.sendIn(ctx, "lost", m, in)
 		if !pause(ctx, min(p.usual()+noticed, p.run.config.Settle)) {
 			return incomplete("%v", ctx.Err())
 		}
 		return p.executedOnce(ctx, since, in, p.untilSettled(ctx, "retry", in))
-	}
+	})
 }
 
-// executedOnce judges what came of an intent whose first attempt may have been
-// lost: one effect, and a last retry that says so.
+// executedOnce judges an intent whose first attempt may have been lost: there must be one effect, and a last retry that
+// says so.
 func (p *probe) executedOnce(ctx context.Context, since tally, in *intent, retry reply) finding {
 	if !pause(ctx, min(p.usual(), p.run.config.Settle)) { // a lost attempt may still be running
 		return incomplete("%v", ctx.Err())
@@ -118,13 +112,8 @@ func (p *probe) executedOnce(ctx context.Context, since tally, in *intent, retry
 	return f
 }
 
-// getsTheLostAnswer compares the retry's answer to what the service gave, and
-// the client never saw.
-func getsTheLostAnswer(ctx context.Context, p *probe) finding {
-	in, err := p.intent(ctx)
-	if err != nil {
-		return incomplete("%v", err)
-	}
+// getsTheLostAnswer compares the retry's answer with the one that the client never saw.
+func getsTheLostAnswer(ctx context.Context, p *probe, in *intent) finding {
 	since := p.before(ctx)
 	lost := p.sendIn(ctx, "lost", wire.Manner{Fault: wire.LoseAnswer}, in)
 	given := reply{Answer: lost.Answer}
@@ -141,13 +130,9 @@ func getsTheLostAnswer(ctx context.Context, p *probe) finding {
 	return passed()
 }
 
-// retriedAfterReset sends the first attempt through a relay that takes the
-// service's answer, and resets the client's connection.
-func retriedAfterReset(ctx context.Context, p *probe) finding {
-	in, err := p.intent(ctx)
-	if err != nil {
-		return incomplete("%v", err)
-	}
+// retriedAfterReset sends the first attempt through a relay that accepts the service's answer and resets the client's
+// connection.
+func retriedAfterReset(ctx context.Context, p *probe, in *intent) finding {
 	r, err := p.request(in)
 	if err != nil {
 		return incomplete("%v", err)
@@ -165,13 +150,9 @@ func retriedAfterReset(ctx context.Context, p *probe) finding {
 	return p.executedOnce(ctx, since, in, p.untilSettled(ctx, "retry", in))
 }
 
-// retriedImpatiently gives up after a part of the time that the service usually
-// takes; a service too fast for that is hung up on.
-func retriedImpatiently(ctx context.Context, p *probe) finding {
-	in, err := p.intent(ctx)
-	if err != nil {
-		return incomplete("%v", err)
-	}
+// retriedImpatiently gives up after a part of the service's usual time; if the service is too fast for that, it hangs
+// up.
+func retriedImpatiently(ctx context.Context, p *probe, in *intent) finding {
 	m := wire.Manner{Fault: wire.HangUp}
 	if wait := p.usual() / impatience; wait >= leastPatience {
 		m = wire.Manner{Fault: wire.LoseAnswer, Timeout: wait}
@@ -181,7 +162,7 @@ func retriedImpatiently(ctx context.Context, p *probe) finding {
 	soon := p.send(ctx, "at once", in)
 	wait := p.run.config.Settle
 	if keeps := p.run.config.Retention; keeps > 0 {
-		wait = min(wait, keeps/2) // or else it would be a new intent
+		wait = min(wait, keeps/2) // otherwise it would be a new intent
 	}
 	if !pause(ctx, wait) {
 		return incomplete("%v", ctx.Err())
@@ -193,8 +174,7 @@ func retriedImpatiently(ctx context.Context, p *probe) finding {
 	return p.alike(soon, later)
 }
 
-// alike fails where two attempts of one intent both succeeded, by different
-// answers.
+// alike fails if two attempts of one intent both succeeded with different answers.
 func (p *probe) alike(one, other reply) finding {
 	if !one.fine() || !other.fine() {
 		return passed()
@@ -205,21 +185,20 @@ func (p *probe) alike(one, other reply) finding {
 	return passed()
 }
 
-// slowBesideFast starts an upload, and sends the same intent whole while that
-// goes on.
-func slowBesideFast(ctx context.Context, p *probe) finding {
+// slowOverFast starts an upload, and sends the same intent whole while the upload is running.
+func slowOverFast(ctx context.Context, p *probe) finding {
 	upload := wire.Manner{Pieces: slowPieces, Pause: slowPause}
-	return p.beside(ctx, "slow upload", upload, slowPieces*slowPause/2)
+	return p.overlapping(ctx, "slow upload", upload, slowPieces*slowPause/2)
 }
 
-// retriedBesideProxy leaves the first attempt's connection open, as a proxy does
-// that answered 504 for the service, and tries again beside it.
-func retriedBesideProxy(ctx context.Context, p *probe) finding {
-	return p.beside(ctx, "behind a proxy", wire.Manner{Fault: wire.LoseAnswer}, p.usual()/2)
+// retriedPastProxy leaves the first attempt's connection open, like a proxy that answered 504 for the service, and
+// retries meanwhile.
+func retriedPastProxy(ctx context.Context, p *probe) finding {
+	return p.overlapping(ctx, "behind a proxy", wire.Manner{Fault: wire.LoseAnswer}, p.usual()/2)
 }
 
-// beside sends one attempt in that manner, and another that much later.
-func (p *probe) beside(ctx context.Context, label string, m wire.Manner, later time.Duration) finding {
+// overlapping sends one attempt in that manner, and another after the delay.
+func (p *probe) overlapping(ctx context.Context, label string, m wire.Manner, later time.Duration) finding {
 	in, err := p.intent(ctx)
 	if err != nil {
 		return incomplete("%v", err)

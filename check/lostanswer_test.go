@@ -6,11 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/store/memstore"
 )
 
 var allLost = []string{"LOST-01", "LOST-02", "LOST-03", "LOST-04", "LOST-05", "LOST-06", "LOST-07", "LOST-08", "LOST-09", "LOST-10"}
@@ -22,10 +19,7 @@ func TestLostAnswersPassWhereOneEffectIsLeft(t *testing.T) {
 			t.Parallel()
 			app, handler, profile := open(t)
 			report := examine(t, handler, profile, []check.Counter{byN{app}}, "LOST")
-			if diff := cmp.Diff(allLost, having(report, check.Pass)); diff != "" {
-				t.Errorf("passed (-want +got):\n%s", diff)
-				explain(t, report)
-			}
+			wantHaving(t, report, check.Pass, allLost)
 		})
 	}
 }
@@ -33,15 +27,12 @@ func TestLostAnswersPassWhereOneEffectIsLeft(t *testing.T) {
 func TestLostAnswersPassOverTLS(t *testing.T) {
 	t.Parallel()
 	app := &ledger{}
-	server := httptest.NewTLSServer(semelOver(t, app, memstore.New(nil), semel.Policy{}, nil))
+	server := httptest.NewTLSServer(semelOver(t, app, nil, semel.Policy{}, nil))
 	t.Cleanup(server.Close)
 	report := examineAt(t, server.URL, "ietf", []check.Counter{inAll{app}}, func(c *check.Config) {
 		c.TLS = server.Client().Transport.(*http.Transport).TLSClientConfig
 	}, "LOST")
-	if diff := cmp.Diff(allLost, having(report, check.Pass)); diff != "" {
-		t.Errorf("passed (-want +got):\n%s", diff)
-		explain(t, report)
-	}
+	wantHaving(t, report, check.Pass, allLost)
 }
 
 func TestLostAnswersFindWhatIsBroken(t *testing.T) {
@@ -79,10 +70,7 @@ func TestLostAnswersFindWhatIsBroken(t *testing.T) {
 			t.Parallel()
 			l := app()
 			report := examine(t, test.broken(l), "ietf", []check.Counter{byN{l}, inAll{l}}, "LOST")
-			if diff := cmp.Diff(test.want, having(report, check.Fail)); diff != "" {
-				t.Errorf("failed (-want +got):\n%s", diff)
-				explain(t, report)
-			}
+			wantHaving(t, report, check.Fail, test.want)
 		})
 	}
 }
@@ -90,19 +78,15 @@ func TestLostAnswersFindWhatIsBroken(t *testing.T) {
 func TestLostAnswersNeverPassWithoutACounter(t *testing.T) {
 	t.Parallel()
 	app := &ledger{}
-	report := examine(t, semelOver(t, app, memstore.New(nil), semel.Policy{}, nil), "ietf", nil, "LOST")
-	if diff := cmp.Diff(allLost, having(report, check.Incomplete)); diff != "" {
-		t.Errorf("incomplete (-want +got):\n%s", diff)
-	}
+	report := examine(t, semelOver(t, app, nil, semel.Policy{}, nil), "ietf", nil, "LOST")
+	wantHaving(t, report, check.Incomplete, allLost)
 }
 
 func TestLostAnswersLeaveAloneWhatFailsAnyway(t *testing.T) {
 	t.Parallel()
 	app := &ledger{most: 1}
 	report := examine(t, app, "ietf", []check.Counter{byN{app}}, "LOST")
-	if diff := cmp.Diff(allLost, having(report, check.Incomplete)); diff != "" {
-		t.Errorf("incomplete (-want +got):\n%s", diff)
-	}
+	wantHaving(t, report, check.Incomplete, allLost)
 }
 
 func TestLostAnswersSkipWhatHasNoBody(t *testing.T) {
@@ -111,9 +95,7 @@ func TestLostAnswersSkipWhatHasNoBody(t *testing.T) {
 	server := httptest.NewServer(&memo{app: app})
 	t.Cleanup(server.Close)
 	report := examineAt(t, server.URL, "ietf", []check.Counter{inAll{app}}, func(c *check.Config) { c.Template.Body = nil }, "LOST")
-	if diff := cmp.Diff([]string{"LOST-02", "LOST-08", "LOST-09"}, having(report, check.Skipped)); diff != "" {
-		t.Errorf("skipped (-want +got):\n%s", diff)
-	}
+	wantHaving(t, report, check.Skipped, []string{"LOST-02", "LOST-08", "LOST-09"})
 	if got := having(report, check.Pass); len(got) != 7 {
 		t.Errorf("passed: %v", got)
 		explain(t, report)

@@ -7,8 +7,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// atOnce is how many tests run at once unless -parallel says otherwise. They
-// spend most of their time waiting for services that are slow on purpose.
+// atOnce limits the tests that run at once unless -parallel sets another limit. They mostly wait for services that are
+// slow on purpose.
 const atOnce = "8"
 
 func TestMain(m *testing.M) {

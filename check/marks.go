@@ -10,21 +10,21 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// marks are what an answer can be told by from answers to other intents: it
-// stands in no answer of the sample, and was not in the request.
+// marks identify an answer among those to other intents: they are in no answer of the sample, and were not in the
+// request.
 type marks struct {
 	location string
 	body     []byte // nil where the body has nothing of its own
 	ids      []spot
 }
 
-// empty reports whether there is nothing to tell the answer by.
+// empty reports whether nothing identifies the answer.
 func (m marks) empty() bool { return m.location == "" && m.body == nil && len(m.ids) == 0 }
 
-// minMark is how long a text or number has to be that is looked for anywhere.
+// minMark is the least length of a text or number that is searched for anywhere.
 const minMark = 8
 
-// marks finds what an answer can be told by.
+// marks returns what identifies an answer.
 func (p *probe) marks(r reply) marks {
 	var m marks
 	if !r.answered() {
@@ -56,7 +56,7 @@ func (p *probe) marks(r reply) marks {
 	return m
 }
 
-// othersThan are the answers of the sample, which belong to other intents.
+// othersThan returns the answers of the sample that belong to other intents.
 func (p *probe) othersThan(r reply) []reply {
 	if p.run.sample == nil {
 		return nil
@@ -76,30 +76,29 @@ func (s spot) namesRecord() bool {
 		!anyOf(words, "hash", "digest", "checksum", "signature", "fingerprint", "etag") && !s.page
 }
 
-// isNamedID reports whether the place is named as that of an id, or of a link to
-// the record.
+// isNamedID reports whether the name of the place is that of an id, or of a link to the record.
 func (s spot) isNamedID() bool {
 	return anyOf(nameWords(s.name), "id", "uuid", "guid", "href", "self", "url", "location")
 }
 
-// isOwnID reports whether the place is named as that of the record's own id.
+// isOwnID reports whether the name of the place is that of the record's own id.
 func (s spot) isOwnID() bool {
 	words := nameWords(s.name)
 	return len(words) == 1 && anyOf(words, "id", "uuid", "guid")
 }
 
-// isLink reports whether the value leads somewhere.
+// isLink reports whether the value is a link.
 func (s spot) isLink() bool {
 	return strings.HasPrefix(s.value, "/") || strings.Contains(s.value, "://")
 }
 
-// asked is what a request says.
+// asked holds the values of a request.
 type asked struct {
-	texts  []string // its parts as they stand
-	values []string // what stands in their places
+	texts  []string // its parts as they were sent
+	values []string // the values of its places
 }
 
-// minSaid is the shortest value of a request of which others may be made.
+// minSaid is the length from which a request's value counts as a part of other values.
 const minSaid = 4
 
 func askedBy(r *wire.Request) asked {
@@ -110,7 +109,7 @@ func askedBy(r *wire.Request) asked {
 	for _, s := range spots(r.Value("Content-Type"), r.Body) {
 		a.values = append(a.values, s.value)
 	}
-	form, _ := url.ParseQuery(string(r.Body)) // what is no form has no fields
+	form, _ := url.ParseQuery(string(r.Body)) // another body has no fields
 	for _, fields := range []url.Values{form, r.URL.Query()} {
 		for _, of := range fields {
 			a.values = append(a.values, of...)
@@ -127,7 +126,7 @@ func askedBy(r *wire.Request) asked {
 	return a
 }
 
-// has reports whether the value was asked, or is made of what was.
+// has reports whether the value was in the request or is made from its values.
 func (a asked) has(value string) bool {
 	return slices.ContainsFunc(a.texts, func(text string) bool {
 		return value == text || len(value) >= minSaid && strings.Contains(text, value)
@@ -136,19 +135,17 @@ func (a asked) has(value string) bool {
 	})
 }
 
-// resemblance is what an answer has of the first answer to another intent.
+// resemblance describes what an answer shares with the first answer to another intent.
 type resemblance struct {
-	what string // how a reason says it; empty where nothing gives the first answer away
-	// weak says that it is only a Location, a link in the body, or one id of several
-	// that differ otherwise. Many intents may lead to one page of a list, or belong
-	// to one batch: a count of effects tells whose the answer is.
+	what string // in the words of a reason; empty if nothing reveals the first answer
+	// weak means that it is only a Location, a link in the body, or one id of several of which others differ. Many
+	// intents may lead to one page of a list, or belong to one batch: a count of effects has to decide.
 	weak bool
 }
 
-// resembles finds what in other gives the first answer away: its body, an id that
-// stood in it alone, and not in the request, or its Location. A body of the same
-// kind with an id of its own is another record, whatever else the two share. Where
-// [probe.marks] of first are empty, nothing could.
+// resembles returns what in other reveals the first answer: its body, an id that only it contained and that was not in
+// the request, or its Location. A body of the same kind with an id of its own is another record, whatever else the two
+// share. If first has no [probe.marks], nothing is found.
 func (p *probe) resembles(first, other reply) resemblance {
 	if !first.answered() || !other.answered() {
 		return resemblance{}
@@ -176,16 +173,15 @@ func (p *probe) resembles(first, other reply) resemblance {
 	return resemblance{}
 }
 
-// sameBody reports whether two answers have the same body, as far as to its end.
+// sameBody reports whether two answers have the same whole body.
 func (p *probe) sameBody(first, other reply) bool {
 	c := p.compare(first, other)
 	return c.same() && !c.partial
 }
 
-// isAnother reports whether a success has an id of its own, where the first answer
-// has one. The record's own id decides. Where none is named so, every id has to
-// differ that leads nowhere; mixed says that some do. Ids of a page's elements are
-// none.
+// isAnother reports whether a success has an id of its own, if the first answer has one. The record's own id decides.
+// If no id is named as such, every id that is not a link has to differ; mixed means that only some do. Ids of a page's
+// elements do not count.
 func (m marks) isAnother(other reply, there []spot) (another, mixed bool) {
 	values := map[string]string{}
 	for _, s := range there {
@@ -209,8 +205,8 @@ func (m marks) isAnother(other reply, there []spot) (another, mixed bool) {
 	return differing && !equal, differing && equal
 }
 
-// idIn finds an id of the first answer in another one; a link only if there is no
-// other id. Values that the request itself has do not count.
+// idIn finds an id of the first answer in another one, and a link only for want of an id. Values of the request itself
+// do not count.
 func (m marks) idIn(there []spot, asked asked) (found spot, ok bool) {
 	places := map[string][]string{}
 	for _, s := range there {
@@ -218,7 +214,7 @@ func (m marks) idIn(there []spot, asked asked) (found spot, ok bool) {
 	}
 	for _, id := range m.ids {
 		at := places[id.value]
-		// A short id says something only where it stood before.
+		// A short id counts only at the place where it was before.
 		if len(at) == 0 || asked.has(id.value) || len(id.value) < minMark && !slices.Contains(at, id.place) {
 			continue
 		}
@@ -230,9 +226,9 @@ func (m marks) idIn(there []spot, asked asked) (found spot, ok bool) {
 	return found, ok
 }
 
-// betrays is [probe.resembles] for the answer to somebody else, who must not see
-// the Location or an id of the first in any header line either.
-func (p *probe) betrays(first, other reply) resemblance {
+// reveals is [probe.resembles] for the answer to another user, who must not see the Location or an id of the first in
+// any header line either.
+func (p *probe) reveals(first, other reply) resemblance {
 	r := p.resembles(first, other)
 	if r.what != "" && !r.weak || !first.answered() || !other.answered() {
 		return r
@@ -256,9 +252,8 @@ func (p *probe) betrays(first, other reply) resemblance {
 	return r
 }
 
-// isGiven fails where r gives away that an answer is the first one's, which belongs
-// to another intent. Where it is weak, the two intents must also have had less than
-// two effects; it is incomplete where that cannot be counted.
+// isGiven fails if r shows that an answer is the first one's, which belongs to another intent. If r is weak, the two
+// intents must also have had fewer than two effects; if that cannot be counted, isGiven is incomplete.
 func (p *probe) isGiven(ctx context.Context, r resemblance, since tally, of ...*intent) finding {
 	switch {
 	case r.what == "":
@@ -273,7 +268,7 @@ func (p *probe) isGiven(ctx context.Context, r resemblance, since tally, of ...*
 	case f.verdict != Fail:
 		return f
 	case p.effects(ctx, since, 0, 1, of...).verdict == Fail:
-		return passed() // more than two: what is wrong is something else
+		return passed() // more than two: another mistake
 	}
 	return failed("%s, and there was %s", r.what, f.reason)
 }

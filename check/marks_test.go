@@ -17,9 +17,8 @@ func (a *answers) Count(context.Context, func(string) string) (int64, error) {
 	return int64(a.all), nil
 }
 
-// TestReveals executes the same body under two keys, as it should be. What the
-// second answer has in common with the first gives that away only where it
-// belongs to the first alone. The pair is the third and fourth request.
+// TestReveals executes the same body under two keys, as it should be. A value that the second answer shares with the
+// first reveals the first only if it belongs to the first alone. The pair is the third and fourth request.
 func TestReveals(t *testing.T) {
 	t.Parallel()
 	for name, given := range map[string]struct {

@@ -16,28 +16,26 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// masker takes secrets out of a report, once, when it is complete: so no way of
-// printing it can forget to. It knows a secret by the name of what holds it, and
-// then hides it wherever else it stands.
+// masker removes secrets from a complete report, once, so that no way of printing it can forget to. It recognises a
+// secret by the name of its place, and then hides it everywhere.
 type masker struct {
-	key     string          // the name of the place of keys, which are no secrets
+	key     string          // the name of the place of keys, which are not secret
 	named   map[string]bool // further names
-	learned map[string]bool // the secrets that were found
+	learned map[string]bool // the secrets found so far
 	all     *strings.Replacer
-	secrets []string // that were learned, the longest first; empty before freeze
+	secrets []string // those learned, the longest first; empty before freeze
 
 	userInfo, pair, member, element, part, said, given, tag, tagName, tagValue *regexp.Regexp
 }
 
 const (
-	// secretBytes is how long a secret has to be to be hidden wherever it stands,
-	// and not only where a name gives it away: "dark" is no secret.
+	// secretBytes is the least length of a secret that is hidden everywhere, and not only under a telling name: "dark"
+	// is too short.
 	secretBytes = 6
-	// searchedBytes of a body are looked at, evidenceBytes are kept. What lies
-	// between finds the secrets that straddle the cut.
+	// searchedBytes of a body are searched, evidenceBytes are kept. The rest finds the secrets that straddle the cut.
 	searchedBytes = 2 * evidenceBytes
-	// partBytes is how long the beginning of a secret has to be to be hidden without
-	// its end, and tailBytes where the text was cut there.
+	// partBytes is the least length of the beginning of a secret that is hidden without its end, and tailBytes that at
+	// the end of a truncated text.
 	partBytes, tailBytes = 16, 4
 	// maxReason bounds a sentence of a report, in bytes.
 	maxReason = 2 << 10
@@ -80,7 +78,7 @@ func newMasker(c *Config, users ...*User) *masker {
 	return m
 }
 
-// report masks everything in it, in place. The first walk only learns.
+// report masks the whole report in place. The first pass only learns.
 func (m *masker) report(r *Report) {
 	for i := range r.Results {
 		m.result(&r.Results[i])
@@ -151,7 +149,7 @@ func (m *masker) address(at *url.URL) *url.URL {
 	return masked
 }
 
-// header is what may be seen of a header's value: of cookies their names.
+// header returns the printable part of a header's value: of cookies, their names.
 func (m *masker) header(name, value string) string {
 	switch normal(name) {
 	case "cookie", "setcookie":
@@ -176,7 +174,7 @@ func (m *masker) cookies(set bool, value string) string {
 	return strings.Join(parts, ";")
 }
 
-// learnCredentials finds the secret behind the name of the scheme.
+// learnCredentials learns the secret after the name of the scheme.
 func (m *masker) learnCredentials(value string) {
 	scheme, credentials, _ := strings.Cut(value, " ")
 	m.hide(credentials)
@@ -187,8 +185,8 @@ func (m *masker) learnCredentials(value string) {
 	}
 }
 
-// quoted hides what a reason quotes of a place that is named like a secret, and
-// learns it: the answer may have been compressed, or too long to be searched.
+// quoted hides and learns the values that a reason quotes from a place with the name of a secret: the answer may have
+// been compressed, or too long to search.
 func (m *masker) quoted(reason string) string {
 	reason = replaceGroups(m.said, reason, func(g []string) string {
 		if !m.secret(lastStep(g[1])) {
@@ -206,10 +204,10 @@ func (m *masker) quoted(reason string) string {
 	})
 }
 
-// lastStep is the name of the place that a pointer leads to.
+// lastStep returns the name of the place that a pointer leads to.
 func lastStep(place string) string { return place[strings.LastIndexAny(place, "/ ")+1:] }
 
-// text hides what is a secret in any text: an address, a form, JSON, a page.
+// text hides the secrets in any text: an address, a form, JSON, a page.
 func (m *masker) text(text string) string {
 	if text == "" {
 		return ""
@@ -230,7 +228,7 @@ func replaceGroups(in *regexp.Regexp, text string, by func([]string) string) str
 	return in.ReplaceAllStringFunc(text, func(found string) string { return by(in.FindStringSubmatch(found)) })
 }
 
-// oneTag hides the value of an input that is named like a secret.
+// oneTag hides the value of an input with the name of a secret.
 func (m *masker) oneTag(tag string) string {
 	name := m.tagName.FindStringSubmatch(tag)
 	if name == nil || !m.secret(name[1]) {
@@ -239,8 +237,7 @@ func (m *masker) oneTag(tag string) string {
 	return replaceGroups(m.tagValue, tag, func(g []string) string { return g[1] + `="` + m.hide(strings.Trim(g[2], `"'`)) + `"` })
 }
 
-// members hides the values of JSON members that are named like a secret, also
-// where the document is only a piece of one.
+// members hides the values of JSON members with the name of a secret, even in a piece of a document.
 func (m *masker) members(text string) string {
 	var b strings.Builder
 	for {
@@ -250,7 +247,7 @@ func (m *masker) members(text string) string {
 		}
 		b.WriteString(text[:at[1]])
 		name := text[at[2]:at[3]]
-		_ = json.Unmarshal([]byte(`"`+name+`"`), &name) // or it stays as it is written
+		_ = json.Unmarshal([]byte(`"`+name+`"`), &name) // otherwise it stays as written
 		text = text[at[1]:]
 		if !m.secret(name) {
 			continue
@@ -267,7 +264,7 @@ func (m *masker) members(text string) string {
 	}
 }
 
-// valueEnd is where the JSON value at the start of the text ends.
+// valueEnd returns the end of the JSON value at the start of the text.
 func valueEnd(text string) int {
 	depth, quoted := 0, false
 	for i := 0; i < len(text); i++ {
@@ -300,7 +297,7 @@ func (m *masker) ifSecret(name, value string) string {
 	return m.hide(strings.Trim(value, `"'`))
 }
 
-// secret reports whether what has this name is a secret.
+// secret reports whether a value of this name is secret.
 func (m *masker) secret(name string) bool {
 	name = normal(name)
 	switch {
@@ -320,7 +317,7 @@ func (m *masker) secret(name string) bool {
 	return slices.Contains([]string{"pwd", "pin", "otp", "cvc", "cvv", "pan", "iban", "jwt", "sid", "xauth"}, name)
 }
 
-// normal is a name without case and signs.
+// normal returns a name in lower case without punctuation.
 func normal(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -330,8 +327,7 @@ func normal(name string) string {
 	}, name)
 }
 
-// hide learns a secret, and returns what stands for it. Keys of this package
-// are never secret.
+// hide learns a secret, and returns its replacement. Keys of this package are never secret.
 func (m *masker) hide(value string) string {
 	if len(value) >= secretBytes && !strings.Contains(value, keyPrefix) {
 		m.learned[value] = true
@@ -339,7 +335,7 @@ func (m *masker) hide(value string) string {
 	return wire.Hidden
 }
 
-// freeze makes everything that was learned be hidden, in all its spellings.
+// freeze makes text hide everything that was learned, in all its spellings.
 func (m *masker) freeze() {
 	secrets := slices.SortedFunc(maps.Keys(m.learned), func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) })
 	var pairs []string
@@ -359,8 +355,8 @@ func asJSON(text string) string {
 	return string(raw)
 }
 
-// parts hides what is left of a secret where a text was cut in the middle of it: its
-// beginning anywhere, if that is long, and any piece of it before an ellipsis.
+// parts hides the rest of a secret in a truncated text: its beginning anywhere, if that is long, and any piece of it
+// before an ellipsis.
 func (m *masker) parts(text string) string {
 	for _, secret := range m.secrets {
 		if len(secret) <= partBytes {
@@ -386,7 +382,7 @@ func (m *masker) parts(text string) string {
 	return strings.Join(pieces, "…")
 }
 
-// withoutTail hides the beginning of a secret at the end of a text that was cut.
+// withoutTail hides the beginning of a secret at the end of a truncated text.
 func (m *masker) withoutTail(text string) string {
 	for _, secret := range m.secrets {
 		for n := min(len(secret)-1, len(text)); n >= tailBytes; n-- {
@@ -398,7 +394,7 @@ func (m *masker) withoutTail(text string) string {
 	return text
 }
 
-// shortened is a text of at most that many bytes, and an ellipsis.
+// shortened returns at most that many bytes of a text, with an ellipsis if it was longer.
 func shortened(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -406,7 +402,7 @@ func shortened(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// maskedError is an error whose text may be seen.
+// maskedError is an error with a printable text.
 type maskedError struct {
 	text string
 	err  error

@@ -19,8 +19,7 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// parrot is a service that repeats every secret it is told, in its answer's
-// body, in Location and in a cookie.
+// parrot is a service that repeats every secret it receives, in its answer's body, in Location and in a cookie.
 func parrot(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	w.Header().Set("Location", "/things?access_token=made-here&who="+r.Header.Get("X-User"))
@@ -29,7 +28,7 @@ func parrot(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, "%s\n%q\ncookie-made-here\n%s", body, r.Header.Values("Authorization"), r.Header.Get("Cookie"))
 }
 
-// reported is the JSON of a report about a run of BASIC-02, which fails.
+// reported returns the JSON report of a run of BASIC-02, which fails.
 func reported(t *testing.T, handler http.Handler, alter func(*check.Config)) string {
 	t.Helper()
 	effects := &unguarded{Handler: handler}
@@ -61,8 +60,7 @@ func reported(t *testing.T, handler http.Handler, alter func(*check.Config)) str
 	return text.String()
 }
 
-// unguarded has an effect at every request, so that checks fail. Its name has a
-// secret, as it must not.
+// unguarded has an effect at every request, so that checks fail. Its name contains a secret, as it must not.
 type unguarded struct {
 	http.Handler
 
@@ -80,7 +78,7 @@ func (u *unguarded) Count(context.Context, func(string) string) (int64, error) {
 	return u.effects.Load(), nil
 }
 
-// TestErrorHasNoSecrets: what Run returns is printed, too.
+// TestErrorHasNoSecrets: the error of Run is printed as well.
 func TestErrorHasNoSecrets(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.NotFoundHandler())
@@ -99,7 +97,7 @@ func TestErrorHasNoSecrets(t *testing.T) {
 	}
 	for _, text := range []string{err.Error(), report.Died, report.Target} {
 		if strings.Contains(text, "127.0.0.1") || strings.Contains(text, "hush") {
-			t.Errorf("a secret stands in %q", text)
+			t.Errorf("%q contains a secret", text)
 		}
 	}
 }
@@ -143,20 +141,19 @@ func TestReportHasNoSecrets(t *testing.T) {
 			})
 			for _, secret := range []string{"hush", "made-here", "4111111111111111"} {
 				if at := strings.Index(text, secret); at >= 0 {
-					t.Errorf("%q stands in the report: %s", secret, text[max(0, at-80):min(len(text), at+80)])
+					t.Errorf("the report contains %q: %s", secret, text[max(0, at-80):min(len(text), at+80)])
 				}
 			}
 			for _, shown := range []string{"shown-number", "shown-page", "shown-trace", "sid=***", "a=***; b=***", "semel-check-", "Idempotency-Key"} {
 				if !strings.Contains(text, shown) {
-					t.Errorf("%q does not stand in the report: %s", shown, text)
+					t.Errorf("the report does not contain %q: %s", shown, text)
 				}
 			}
 		})
 	}
 }
 
-// TestBytesHaveNoSecrets: what is no text is masked, too, and so is what a reason
-// quotes of a compressed answer.
+// TestBytesHaveNoSecrets: binary bodies are masked as well, and so are quotations from a compressed answer.
 func TestBytesHaveNoSecrets(t *testing.T) {
 	t.Parallel()
 	var n atomic.Int64
@@ -173,7 +170,7 @@ func TestBytesHaveNoSecrets(t *testing.T) {
 	for name, service := range map[string]http.Handler{"binary": binary, "gzip": zipped} {
 		text := reported(t, service, func(c *check.Config) { c.Only = []string{"BASIC-04"} })
 		if strings.Contains(text, "hush-") || strings.Contains(text, hex.EncodeToString([]byte("hush-"))) {
-			t.Errorf("%s: a secret stands in the report: %s", name, text)
+			t.Errorf("%s: the report contains a secret: %s", name, text)
 		}
 	}
 }

@@ -15,33 +15,27 @@ import (
 
 func mismatches() []Check { return slices.Concat(otherBodies(), otherRequests(), sameContents()) }
 
-const fingerprintIt = "Record a fingerprint of the request beside its key (method, path, query, content type, body), and refuse a known key that comes with another one by 422."
+const fingerprintIt = "Record a fingerprint of the request along with its key (method, path, query, content type, body), and refuse a known key that comes with another one with 422."
 
 func otherBodies() []Check {
 	return []Check{
 		{
 			ID: "MIS-01", Group: groupMismatch, Level: LevelMust, NeedsCount: true,
-			Says:     "A known key with another body is not executed.",
-			Source:   "draft -07 §2.7; Semel promise 6",
-			Advice:   fingerprintIt,
-			requests: sends(2),
-			unfit:    onePerKey, run: otherBodyIsNotExecuted,
+			Says:   "A known key with another body is not executed.",
+			Source: "draft -07 §2.7; Semel promise 6", Advice: fingerprintIt,
+			requests: sends(2), unfit: onePerKey, run: withAttempt(otherBodyIsNotExecuted),
 		},
 		{
 			ID: "MIS-02", Group: groupMismatch, Level: LevelMust,
-			Says:     "A known key with another body does not get the stored answer.",
-			Source:   "draft -07 §2.7; Semel promise 6",
-			Advice:   fingerprintIt,
-			requests: sends(2),
-			unfit:    comparesPayload, run: mismatched(otherBody, keepsAnswer),
+			Says:   "A known key with another body does not get the stored answer.",
+			Source: "draft -07 §2.7; Semel promise 6", Advice: fingerprintIt,
+			requests: sends(2), unfit: comparesPayload, run: mismatched(otherBody, keepsAnswer),
 		},
 		{
 			ID: "MIS-03", Group: groupMismatch, Level: LevelShould,
-			Says:     "A known key with another body is refused by the status for that.",
-			Source:   "draft -07 §2.7",
-			Advice:   "Answer 422 and a problem document, so that the caller sees the mistake.",
-			requests: sends(2),
-			unfit:    comparesPayload, run: mismatched(otherBody, refusesByStatus),
+			Says:   "A known key with another body is refused with the right status.",
+			Source: "draft -07 §2.7", Advice: "Answer 422 and a problem document, so that the caller sees the mistake.",
+			requests: sends(2), unfit: comparesPayload, run: mismatched(otherBody, refusesByStatus),
 		},
 	}
 }
@@ -50,35 +44,27 @@ func otherRequests() []Check {
 	return []Check{
 		{
 			ID: "MIS-04", Group: groupMismatch, Level: LevelShould,
-			Says:     "A known key with another query does not get the stored answer.",
-			Source:   "draft -07 §2.4; Semel promise 6",
-			Advice:   fingerprintIt,
-			requests: sends(2),
-			unfit:    comparesTarget, run: mismatched(otherQuery, keepsAnswer),
+			Says:   "A known key with another query does not get the stored answer.",
+			Source: "draft -07 §2.4; Semel promise 6", Advice: fingerprintIt,
+			requests: sends(2), unfit: comparesTarget, run: mismatched(otherQuery, keepsAnswer),
 		},
 		{
 			ID: "MIS-05", Group: groupMismatch, Level: LevelMust,
-			Says:     "A known key on another path does not get the stored answer.",
-			Source:   "draft -07 §2.4; Semel promise 5",
-			Advice:   "Make method and path a part of the scope of a key, or of its fingerprint.",
-			requests: sends(2),
-			unfit:    comparesTarget, run: mismatched(otherPath, keepsAnswer),
+			Says:   "A known key on another path does not get the stored answer.",
+			Source: "draft -07 §2.4; Semel promise 5", Advice: "Make method and path part of the key's scope or fingerprint.",
+			requests: sends(2), unfit: comparesTarget, run: mismatched(otherPath, keepsAnswer),
 		},
 		{
 			ID: "MIS-06", Group: groupMismatch, Level: LevelMust, NeedsCount: true,
-			Says:     "A known key with another method does not get the stored answer, and what is refused has no effect.",
-			Source:   "draft -07 §2.4; Semel promise 5",
-			Advice:   "Make method and path a part of the scope of a key, or of its fingerprint.",
-			requests: sends(3),
-			unfit:    comparesTarget, run: otherMethods,
+			Says:   "A known key with another method does not get the stored answer, and what is refused has no effect.",
+			Source: "draft -07 §2.4; Semel promise 5", Advice: "Make method and path part of the key's scope or fingerprint.",
+			requests: sends(3), unfit: comparesTarget, run: withAttempt(otherMethods),
 		},
 		{
 			ID: "MIS-07", Group: groupMismatch, Level: LevelShould,
-			Says:     "The same bytes as another content type are refused.",
-			Source:   "draft -07 §2.4; RFC 9110 §8.3",
-			Advice:   "The content type is a part of what is asked: put it into the fingerprint.",
-			requests: sends(2),
-			unfit:    comparesType, run: mismatched(otherType, refusesType),
+			Says:   "The same bytes as another content type are refused.",
+			Source: "draft -07 §2.4; RFC 9110 §8.3", Advice: "The content type is part of the request: include it in the fingerprint.",
+			requests: sends(2), unfit: comparesType, run: mismatched(otherType, refusesType),
 		},
 	}
 }
@@ -87,48 +73,38 @@ func sameContents() []Check {
 	return []Check{
 		{
 			ID: "MIS-08", Group: groupMismatch, Level: LevelMust, NeedsCount: true,
-			Says:     "The same JSON in another order and with other white space has no second effect.",
-			Source:   "draft -07 §2.4; RFC 8259 §4",
-			Advice:   "Replay it or refuse it; a new spelling of a known key's request is no new intent.",
-			requests: sends(2),
-			unfit:    onePerKey, run: mismatched(otherSpelling, nothing),
+			Says:   "The same JSON in another order and with other white space has no second effect.",
+			Source: "draft -07 §2.4; RFC 8259 §4", Advice: "Replay it or refuse it; a new spelling of a known key's request is not a new intent.",
+			requests: sends(2), unfit: onePerKey, run: mismatched(otherSpelling, nothing),
 		},
 		{
 			ID: "MIS-09", Group: groupMismatch, Level: LevelMust, NeedsCount: true,
-			Says:     "The same form data with another multipart boundary has no second effect.",
-			Source:   "draft -07 §2.4; RFC 2046 §5.1.1",
-			Advice:   "A browser makes a new boundary for every attempt: leave it out of the fingerprint, or refuse.",
-			requests: sends(2),
-			unfit:    onePerKey, run: mismatched(otherBoundary, nothing),
+			Says:   "The same form data with another multipart boundary has no second effect.",
+			Source: "draft -07 §2.4; RFC 2046 §5.1.1", Advice: "A browser makes a new boundary for every attempt: leave it out of the fingerprint, or refuse.",
+			requests: sends(2), unfit: onePerKey, run: mismatched(otherBoundary, nothing),
 		},
 		{
 			ID: "MIS-10", Group: groupMismatch, Level: LevelMust,
-			Says:     "After such a mistake, the first answer can still be had.",
-			Source:   "Semel promise 2",
-			Advice:   "A mismatch must not change or remove the record.",
-			requests: sends(3),
-			unfit:    comparesPayload, run: survivesMismatch,
+			Says:   "After such a mistake, the first answer is still available.",
+			Source: "Semel promise 2", Advice: "A mismatch must not change or remove the record.",
+			requests: sends(3), unfit: comparesPayload, run: withAttempt(survivesMismatch),
 		},
 		{
 			ID: "MIS-11", Group: groupMismatch, Level: LevelMust, NeedsCount: true,
-			Says:     "Another body is not executed under a key whose first request is running, either.",
-			Source:   "draft -07 §2.6 and §2.7; Semel promises 1 and 6",
-			Advice:   "Record the fingerprint together with the claim, before the work begins.",
-			requests: sends(2),
-			unfit:    onePerKey, run: otherBodyMeanwhile,
+			Says:   "Another body is not executed under a key whose first request is still running.",
+			Source: "draft -07 §2.6 and §2.7; Semel promises 1 and 6", Advice: "Record the fingerprint together with the claim, before the work begins.",
+			requests: sends(2), unfit: onePerKey, run: withIntent(otherBodyMeanwhile),
 		},
 		{
 			ID: "MIS-12", Group: groupMismatch, Level: LevelStrict,
-			Says:     "The refusal is a problem document, or links to the policy.",
-			Source:   "draft -07 §2.7; RFC 9457",
-			Advice:   "Answer with application/problem+json, or with Link: rel=\"describedby\".",
-			requests: sends(2),
-			unfit:    comparesPayload, run: mismatched(otherBody, explainsMismatch),
+			Says:   "The refusal is a problem document, or links to the policy.",
+			Source: "draft -07 §2.7; RFC 9457", Advice: "Answer with application/problem+json, or with Link: rel=\"describedby\".",
+			requests: sends(2), unfit: comparesPayload, run: mismatched(otherBody, explainsMismatch),
 		},
 	}
 }
 
-// onePerKey is for checks of services where a key has one effect at most.
+// onePerKey requires a service where a key has at most one effect.
 func onePerKey(c *Config) string {
 	if c.Profile.MismatchNew {
 		return "another request is an intent of its own with this profile, even under a known key"
@@ -136,7 +112,7 @@ func onePerKey(c *Config) string {
 	return wantsKey(c)
 }
 
-// comparesPayload is for checks of services that compare requests.
+// comparesPayload requires a service that compares requests.
 func comparesPayload(c *Config) string {
 	if c.Profile.MismatchIgnored {
 		return "only the key counts with this profile"
@@ -144,7 +120,7 @@ func comparesPayload(c *Config) string {
 	return onePerKey(c)
 }
 
-// comparesTarget is for checks that change what a key was used on.
+// comparesTarget requires a key that is not in the URL, for checks that change the target.
 func comparesTarget(c *Config) string {
 	if c.Key.In == keyInTemplate && slices.ContainsFunc(place.Names(c.Template.URL), func(name string) bool { return name == "key" || name == "minted" }) {
 		return "the key is a part of the URL: with another one it is another key"
@@ -152,7 +128,7 @@ func comparesTarget(c *Config) string {
 	return comparesPayload(c)
 }
 
-// comparesType is for checks that send the same bytes as something else.
+// comparesType requires a key outside the body, for checks that change the content type.
 func comparesType(c *Config) string {
 	if c.Key.In == keyInJSON || c.Key.In == keyInForm || c.Key.In == keyInTemplate {
 		return "a key in the body is found by the content type"
@@ -160,17 +136,13 @@ func comparesType(c *Config) string {
 	return comparesPayload(c)
 }
 
-// variant makes another request with the key of in; skipped where there is none.
+// variant makes another request with the key of in; skipped if there is none.
 type variant func(p *probe, in *intent) (*intent, change, finding)
 
-// mismatched is a check that sends an intent, and then a variant of it, which
-// must have no effect if it is refused, or if the check needs a counter.
+// mismatched returns a check that sends an intent and then a variant of it, which must have no effect if it is refused
+// or if the check needs a counter.
 func mismatched(vary variant, judge func(ctx context.Context, p *probe, a attempt, other second) finding) func(context.Context, *probe) finding {
-	return func(ctx context.Context, p *probe) finding {
-		a, f := p.executed(ctx)
-		if !f.ok() {
-			return f
-		}
+	return withAttempt(func(ctx context.Context, p *probe, a attempt) finding {
 		in, change, f := vary(p, a.in)
 		if !f.ok() {
 			return f
@@ -186,7 +158,7 @@ func mismatched(vary variant, judge func(ctx context.Context, p *probe, a attemp
 			}
 		}
 		return f
-	}
+	})
 }
 
 // second is another request under a known key, and its answer.
@@ -244,7 +216,7 @@ func otherSpelling(p *probe, in *intent) (*intent, change, finding) {
 	}
 	body, ok := reordered(was.Body)
 	if !ok {
-		return nil, nil, skipped("the body is no JSON object")
+		return nil, nil, skipped("the body is not a JSON object")
 	}
 	return in, withBody(body), passed()
 }
@@ -269,20 +241,20 @@ func otherBoundary(p *probe, in *intent) (*intent, change, finding) {
 // nothing leaves the judgement to the count of effects.
 func nothing(context.Context, *probe, attempt, second) finding { return passed() }
 
-// keepsAnswer says whether the other request learned nothing of the first answer.
+// keepsAnswer reports whether the other request learned nothing of the first answer.
 func keepsAnswer(ctx context.Context, p *probe, a attempt, other second) finding {
 	first := a.first
 	alike := p.resembles(first, other.reply)
 	given := failed("%s", alike.what)
-	if other.fine() { // what was refused had no effect of its own
+	if other.fine() { // a refused request had no effect
 		given = p.isGiven(ctx, alike, a.since, a.in, other.of)
 	}
 	if alike.what != "" && !given.ok() {
 		return given.after(fmt.Sprintf("it is answered %s, and ", other))
 	}
-	told := len(first.Body) == 0 || len(other.Body) > 0 // of what could have been told
+	told := len(first.Body) == 0 || len(other.Body) > 0 // of what could have leaked
 	if other.fine() && told && p.marks(first).empty() && p.sameAnswer(first, other.reply) == "" {
-		return incomplete("the answer has nothing of its own that the request did not have: nobody can tell whose it is")
+		return incomplete("the answer has nothing that was not in the request, so it cannot be attributed to either intent")
 	}
 	return passed()
 }
@@ -317,12 +289,8 @@ func explainsMismatch(_ context.Context, _ *probe, _ attempt, other second) find
 	return passed()
 }
 
-// otherBodyIsNotExecuted leaves aside what the other request is answered.
-func otherBodyIsNotExecuted(ctx context.Context, p *probe) finding {
-	a, f := p.executed(ctx)
-	if !f.ok() {
-		return f
-	}
+// otherBodyIsNotExecuted ignores the answer to the other request.
+func otherBodyIsNotExecuted(ctx context.Context, p *probe, a attempt) finding {
 	other, err := p.mutant(a.in)
 	if err != nil {
 		return skipped("%v", err)
@@ -333,11 +301,7 @@ func otherBodyIsNotExecuted(ctx context.Context, p *probe) finding {
 	return p.effects(ctx, a.since, 1, 1, a.in, other)
 }
 
-func otherBodyMeanwhile(ctx context.Context, p *probe) finding {
-	in, err := p.intent(ctx)
-	if err != nil {
-		return incomplete("%v", err)
-	}
+func otherBodyMeanwhile(ctx context.Context, p *probe, in *intent) finding {
 	other, err := p.mutant(in)
 	if err != nil {
 		return skipped("%v", err)
@@ -353,11 +317,7 @@ func otherBodyMeanwhile(ctx context.Context, p *probe) finding {
 	return p.effects(ctx, since, 1, 1, both...)
 }
 
-func survivesMismatch(ctx context.Context, p *probe) finding {
-	a, f := p.executed(ctx)
-	if !f.ok() {
-		return f
-	}
+func survivesMismatch(ctx context.Context, p *probe, a attempt) finding {
 	other, err := p.mutant(a.in)
 	if err != nil {
 		return skipped("%v", err)
@@ -366,13 +326,9 @@ func survivesMismatch(ctx context.Context, p *probe) finding {
 	return p.repetition(a.first, p.send(ctx, "again", a.in))
 }
 
-// otherMethods sends the same with two methods. A service may support them, and
-// execute; then they are requests of their own.
-func otherMethods(ctx context.Context, p *probe) finding {
-	a, f := p.executed(ctx)
-	if !f.ok() {
-		return f
-	}
+// otherMethods sends the same request with two other methods. A service may support and execute them; then they are
+// requests of their own.
+func otherMethods(ctx context.Context, p *probe, a attempt) finding {
 	sent, refusals := 0, 0
 	for _, method := range []string{http.MethodPut, http.MethodPatch, http.MethodPost} {
 		if method == p.run.config.Template.Method || sent == 2 {

@@ -19,9 +19,8 @@ import (
 
 var errNoBody = errors.New("the request has no body")
 
-// mutant is another wish under the key of in: a request that differs in its body
-// only, and is as valid as the first. It is the body of [Config.OtherBody], or
-// the template's with fresh values, or else the first one with one value changed.
+// mutant returns another wish under the key of in: a request that is as valid and differs only in its body. It takes
+// the body of [Config.OtherBody], or the template's with fresh values, or else the first one with one value changed.
 func (p *probe) mutant(in *intent) (*intent, error) {
 	was, err := p.request(in)
 	if err != nil {
@@ -67,7 +66,7 @@ func alteredBody(r *wire.Request, key string) ([]byte, error) {
 func alteredForm(body []byte, key string) ([]byte, error) {
 	form, err := url.ParseQuery(string(body))
 	if err != nil {
-		return nil, fmt.Errorf("the body is no form: %w", err)
+		return nil, fmt.Errorf("the body is not a form: %w", err)
 	}
 	var best spot
 	for _, name := range slices.Sorted(maps.Keys(form)) {
@@ -84,7 +83,7 @@ func alteredForm(body []byte, key string) ([]byte, error) {
 	return []byte(form.Encode()), nil
 }
 
-// alteredJSON changes the value that a service most likely takes changed.
+// alteredJSON changes the value whose change a service is most likely to accept.
 func alteredJSON(body []byte, key string) ([]byte, error) {
 	doc, _ := decodeJSON(body)
 	var best spot
@@ -100,9 +99,8 @@ func alteredJSON(body []byte, key string) ([]byte, error) {
 	return json.Marshal(replaced(doc, "", best.place))
 }
 
-// fitness orders values by how likely it is that a service takes them changed: a
-// number, a text of several words, any other text, and then times, links and
-// short codes. Zero is for what cannot be changed.
+// fitness orders values by how likely a service is to accept a change: a number, a text of several words, any other
+// text, and then times, links and short codes. Zero means that the value cannot be changed.
 func fitness(s spot) int {
 	_, isNumber := new(big.Int).SetString(s.value, 10)
 	switch {
@@ -120,7 +118,7 @@ func fitness(s spot) int {
 	return 1
 }
 
-// replaced is the document with the value at the place altered.
+// replaced returns the document with the value at the place altered.
 func replaced(doc any, here, place string) any {
 	switch node := doc.(type) {
 	case map[string]any:
@@ -151,8 +149,8 @@ func alteredText(value string) string {
 	return value + "a"
 }
 
-// reordered writes a JSON object with its members in the opposite order, and
-// with other white space. It says the same. ok is false for what is no object.
+// reordered writes a JSON object with its members in the opposite order and with other white space, so that it means
+// the same. ok is false if the body is not an object.
 func reordered(body []byte) (other []byte, ok bool) {
 	in := json.NewDecoder(bytes.NewReader(body))
 	if open, err := in.Token(); err != nil || open != json.Delim('{') {

@@ -8,7 +8,7 @@ import (
 	"github.com/semel-dev/semel/check"
 )
 
-// uuidDesk takes no keys but UUIDs.
+// uuidDesk only accepts UUIDs as keys.
 func uuidDesk() *desk {
 	d := newDesk()
 	parse := d.key
@@ -42,7 +42,7 @@ func TestKeysOfAnotherFormAreRefused(t *testing.T) {
 	if got := resultOf(t, report, "BASIC-01").Verdict; got != check.Fail {
 		t.Errorf("BASIC-01: %s", got)
 	}
-	// What is refused anyway says nothing of keys.
+	// Requests that are refused anyway say nothing about keys.
 	for _, id := range []string{"KEY-02", "KEY-05", "KEY-09", "KEY-10"} {
 		if got := resultOf(t, report, id).Verdict; got != check.Incomplete {
 			t.Errorf("%s: %s", id, got)

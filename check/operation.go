@@ -14,15 +14,14 @@ import (
 )
 
 const (
-	// killRounds is at how many moments of a request the service is killed.
+	// killRounds is the number of moments in a request at which the service is killed.
 	killRounds = 3
-	// outagePatience is how long a service may take to come back, and how long
-	// one whose Recovery is not known may refuse what was interrupted.
+	// outagePatience bounds how long a service may take to come back, and how long it may refuse an interrupted attempt
+	// if its Recovery is unknown.
 	outagePatience = time.Minute
-	// outageTries is the most that is sent to find out what became of an
-	// interrupted attempt.
+	// outageTries is the most requests that are sent to learn the outcome of an interrupted attempt.
 	outageTries = 20
-	// outagePause is waited before the second of them.
+	// outagePause precedes the second of them.
 	outagePause = 100 * time.Millisecond
 )
 
@@ -30,27 +29,21 @@ func operations() []Check {
 	return []Check{
 		{
 			ID: "OP-01", Group: groupOperation, Level: LevelMust, NeedsCount: true,
-			Says:     "An answer survives a restart of the service.",
-			Source:   "Semel promises 2 and 7",
-			Advice:   "Keep keys and answers where the data is, in a database, and not in the memory of one process.",
-			requests: sends(1 + outageTries),
-			unfit:    wantsRestart, run: afterSample(survivesRestart),
+			Says:   "An answer survives a restart of the service.",
+			Source: "Semel promises 2 and 7", Advice: "Keep keys and answers with the data, in a database, and not in the memory of one process.",
+			requests: sends(1 + outageTries), unfit: wantsRestart, run: afterSample(withAttempt(survivesRestart)),
 		},
 		{
 			ID: "OP-02", Group: groupOperation, Level: LevelMust, NeedsCount: true,
-			Says:     "A request in the middle of which the service is killed has one effect at most, whatever is retried.",
-			Source:   "Semel promises 3 and 4",
-			Advice:   "Commit the effect and the record of it in one transaction. Where that cannot be, do not run again what may have happened, but say that nobody knows.",
-			requests: sends(killRounds * (1 + outageTries)),
-			unfit:    wantsKill, run: afterSample(killedWithoutDouble),
+			Says:   "If the service is killed in the middle of a request, the request has at most one effect, however often it is retried.",
+			Source: "Semel promises 3 and 4", Advice: "Commit the effect and the record of it in one transaction. Where that is impossible, do not run again what may have happened, but answer that the outcome is unknown.",
+			requests: sends(killRounds * (1 + outageTries)), unfit: wantsKill, run: afterSample(killedWithoutDouble),
 		},
 		{
 			ID: "OP-03", Group: groupOperation, Level: LevelMust,
-			Says:     "After the service was killed in the middle of a request, a retry gets an answer or a clear refusal.",
-			Source:   "draft -07 §2.7; Semel promise 3",
-			Advice:   "Hold a key by a lease that ends by itself soon after its holder died, not for as long as answers are kept; then execute, or refuse with a problem.",
-			requests: sends(killRounds * (1 + outageTries)),
-			unfit:    wantsKill, run: afterSample(killedWithAnswer),
+			Says:   "After the service was killed in the middle of a request, a retry gets an answer or a clear refusal.",
+			Source: "draft -07 §2.7; Semel promise 3", Advice: "Hold a key by a lease that expires soon after its holder dies, not for as long as answers are kept; then execute, or refuse with a problem.",
+			requests: sends(killRounds * (1 + outageTries)), unfit: wantsKill, run: afterSample(killedWithAnswer),
 		},
 	}
 }
@@ -69,11 +62,7 @@ func wantsKill(c *Config) string {
 	return ""
 }
 
-func survivesRestart(ctx context.Context, p *probe) finding {
-	a, f := p.executed(ctx)
-	if !f.ok() {
-		return f
-	}
+func survivesRestart(ctx context.Context, p *probe, a attempt) finding {
 	p.expectOutage(true)
 	defer p.expectOutage(false)
 	if f := p.takeAway(ctx, "restarted", p.run.config.Restart); !f.ok() {
@@ -86,8 +75,7 @@ func survivesRestart(ctx context.Context, p *probe) finding {
 	return p.repeats(a.first, again)
 }
 
-// killedWithoutDouble kills the service at several moments of a request, and
-// counts what came of it.
+// killedWithoutDouble kills the service at several moments of a request and counts the effects.
 func killedWithoutDouble(ctx context.Context, p *probe) finding {
 	remark := passed()
 	for round := range killRounds {
@@ -110,7 +98,7 @@ func killedWithoutDouble(ctx context.Context, p *probe) finding {
 		case !f.ok():
 			return f
 		case !last.answered() || p.comesToNoEnd(last):
-			return incomplete("one effect at most so far, but after the kill the last retry got %s: nobody can tell what becomes of it", last)
+			return incomplete("at most one effect so far, but after the kill the last retry got %s: the outcome is unknown", last)
 		case !last.fine():
 			remark = passedBut("what a kill interrupts is answered %s", last)
 		}
@@ -118,8 +106,7 @@ func killedWithoutDouble(ctx context.Context, p *probe) finding {
 	return remark
 }
 
-// killedWithAnswer kills the service at several moments of a request, and looks
-// what the client is told.
+// killedWithAnswer kills the service at several moments of a request and judges the answers that the client gets.
 func killedWithAnswer(ctx context.Context, p *probe) finding {
 	remark := passed()
 	for round := range killRounds {
@@ -141,8 +128,7 @@ func killedWithAnswer(ctx context.Context, p *probe) finding {
 	return remark
 }
 
-// clear says whether the client knows what to do after the last answer that a
-// kill left to it.
+// clear reports whether the last answer after a kill tells the client what to do.
 func (p *probe) clear(last reply) finding {
 	switch {
 	case last.fine(), p.refusedDuplicate(last):
@@ -152,20 +138,19 @@ func (p *probe) clear(last reply) finding {
 	case !last.answered():
 		return failed("after the kill a retry got %s", last)
 	case p.comesToNoEnd(last) && p.run.config.Recovery > 0:
-		return failed("a retry is still refused by %s when the service should have recovered, %s after the kill", last, p.run.config.Recovery)
+		return failed("a retry is still refused by %s although the service should have recovered within %s of the kill", last, p.run.config.Recovery)
 	case p.comesToNoEnd(last):
 		return incomplete("a retry is still refused by %s a minute after the kill: say with --recovery how long the service may take", last)
 	case last.failure():
 		return failed("after the kill a retry is answered %s", last)
 	case len(last.Body) == 0 && last.Header.Get("Link") == "":
-		return failed("after the kill a retry is refused by %s, without a word why", last)
+		return failed("after the kill a retry is refused by %s, without a reason", last)
 	}
 	return passedBut("what a kill interrupts is refused by %s", last)
 }
 
-// killDuring kills the service while it works on the intent, a part of its usual
-// time after the connection was made; a fast one may be done by then, which is a
-// fair case, too. The reply is the last that retries got.
+// killDuring kills the service while it works on the intent, after a fraction of its usual time; a fast service may be
+// done by then, which is a fair case as well. The reply is the last one that retries got.
 func (p *probe) killDuring(ctx context.Context, in *intent, round int) (reply, finding) {
 	p.expectOutage(true)
 	defer p.expectOutage(false)
@@ -185,7 +170,7 @@ func (p *probe) killDuring(ctx context.Context, in *intent, round int) (reply, f
 	case <-connected:
 	case <-ended:
 	}
-	pause(ctx, p.usual()*time.Duration(round+1)/(killRounds+1)) // if it ends early, so does what follows
+	pause(ctx, p.usual()*time.Duration(round+1)/(killRounds+1)) // if the context ends, so does the rest
 	f := p.takeAway(ctx, "killed", p.run.config.Kill)
 	<-ended // within the time that one exchange may take
 	if !f.ok() {
@@ -200,8 +185,7 @@ func (p *probe) expectOutage(expected bool) {
 	p.mayDie = expected
 }
 
-// takeAway runs what takes the service away, and waits until something listens
-// again at its address.
+// takeAway runs the command that stops the service, and waits until something listens at its address again.
 func (p *probe) takeAway(ctx context.Context, what string, how func(context.Context) error) finding {
 	if err := how(ctx); err != nil {
 		return incomplete("the service could not be %s: %v", what, err)
@@ -225,9 +209,8 @@ func (p *probe) takeAway(ctx context.Context, what string, how func(context.Cont
 	}
 }
 
-// afterOutage retries what was interrupted, until the service is there and
-// the attempt settled, or Recovery is over. That makes outageTries requests at
-// most.
+// afterOutage retries an interrupted intent until the service is back and the attempt has settled, or Recovery is over.
+// It sends at most outageTries requests.
 func (p *probe) afterOutage(ctx context.Context, label string, in *intent) reply {
 	patience := p.run.config.Recovery
 	if patience <= 0 {
@@ -239,7 +222,7 @@ func (p *probe) afterOutage(ctx context.Context, label string, in *intent) reply
 		if !p.away(got) && !p.comesToNoEnd(got) || time.Now().After(deadline) {
 			return got
 		}
-		// An eighth of the time leaves the last tries well apart, and few.
+		// With at most an eighth of the time between them, the last tries are few and far apart.
 		wait = min(wait, patience/8)
 		if !pause(ctx, max(wait, min(comeAgain(got), time.Until(deadline)))) {
 			return got
@@ -249,8 +232,8 @@ func (p *probe) afterOutage(ctx context.Context, label string, in *intent) reply
 	return p.send(ctx, label, in)
 }
 
-// away reports whether the service, or what stands before it, is not back yet,
-// or waits for an attempt that is no more.
+// away reports whether the service, or a proxy in front of it, is not back yet, or waits for an attempt that no longer
+// exists.
 func (p *probe) away(got reply) bool {
 	if got.err != nil {
 		return errors.Is(got.err, wire.ErrUnreachable) || errors.Is(got.err, wire.ErrTLS) ||

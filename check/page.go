@@ -14,22 +14,21 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// Page is where a browser finds the form that is submitted. Every intent begins
-// with a visit of it, and takes the form's hidden fields and default values; the
-// fields in the template's body are what a person types. A hidden field that the
-// page fills in stays as the page has it, unless the template has a place such
-// as {{uuid}} for it: a token that was recorded once is of no use.
+// Page is the page with the form that is submitted. Every intent begins with a visit to it, and takes the form's hidden
+// fields and default values; the fields in the template's body are those that a person types. A hidden field that the
+// page fills in keeps the page's value, unless the template has a place such as {{uuid}} for it: a recorded token is of
+// no use.
 type Page struct {
 	URL string // may have places
-	// Form is the id, the name or the action of the form. Empty means the one
-	// that leads to the template's URL, else the only one that is sent by POST.
+	// Form is the id, the name or the action of the form. Empty means the form that leads to the template's URL, or
+	// else the only one that is sent by POST.
 	Form string
 }
 
 // maxPageRedirects bounds how often a page may lead to another one.
 const maxPageRedirects = 5
 
-// validate says what is wrong with the page, and what to do.
+// validate reports what is wrong with the page, and what to do.
 func (p *Page) validate(t *Template) error {
 	at := Template{Method: http.MethodGet, URL: p.URL}
 	if err := at.Validate(); err != nil {
@@ -39,7 +38,7 @@ func (p *Page) validate(t *Template) error {
 	return err
 }
 
-// typed are the fields of the template's body, with their places.
+// typed returns the fields of the template's body, with their places.
 func (t *Template) typed() ([]webform.Field, error) {
 	r := wire.Request{Header: t.Header}
 	fields, err := webform.ParseBody(r.Value("Content-Type"), t.Body)
@@ -49,8 +48,7 @@ func (t *Template) typed() ([]webform.Field, error) {
 	return fields, nil
 }
 
-// draft is a page's form as somebody has it open. What is sent of it twice is
-// the same, byte for byte.
+// draft is a page's form as a user has it open. Sending it twice sends the same bytes.
 type draft struct {
 	values   Values // those of the intent that opened it
 	page     *url.URL
@@ -58,8 +56,7 @@ type draft struct {
 	boundary string
 }
 
-// open visits the page on which the template is filled in, and keeps the cookies
-// that it sets.
+// open visits the page on which the template is filled in, and keeps the cookies that it sets.
 func (s *session) open(ctx context.Context, at *Page, t *Template, in *intent) (*draft, error) {
 	r, err := t.fill(in.values)
 	if err != nil {
@@ -71,7 +68,7 @@ func (s *session) open(ctx context.Context, at *Page, t *Template, in *intent) (
 	}
 	identify(&r, in.user, in.values)
 	asPageRequest(&r)
-	if !sameHost(r.URL, endpoint) { // who the caller is, is for that host alone
+	if !sameHost(r.URL, endpoint) { // credentials are for that host alone
 		r.Header = slices.DeleteFunc(r.Header, func(f wire.Field) bool {
 			return !slices.Contains([]string{"Accept", "Accept-Language", "User-Agent"}, http.CanonicalHeaderKey(f.Name))
 		})
@@ -92,7 +89,7 @@ func (s *session) open(ctx context.Context, at *Page, t *Template, in *intent) (
 	return &draft{values: in.values, page: r.URL, form: form, boundary: "----semel-check-" + random(12)}, nil
 }
 
-// asPageRequest makes of a form's request what a browser sends to see its page.
+// asPageRequest turns a form's request into the one that a browser sends to get its page.
 func asPageRequest(r *wire.Request) {
 	r.Method, r.Body = http.MethodGet, nil
 	for _, name := range []string{"Content-Type", "Content-Length", "Content-Encoding", "Origin", "Referer", "Accept"} {
@@ -102,15 +99,14 @@ func asPageRequest(r *wire.Request) {
 	navigates(r, "none")
 }
 
-// navigates adds what browsers say of a person who goes to another page.
+// navigates adds the headers that browsers send when a person opens another page.
 func navigates(r *wire.Request, site string) {
 	r.Set("Sec-Fetch-Dest", "document")
 	r.Set("Sec-Fetch-Mode", "navigate")
 	r.Set("Sec-Fetch-Site", site)
 }
 
-// visit gets a page, and follows where it leads on the same host. The request
-// has the last URL afterwards.
+// visit gets a page, and follows redirects on the same host. Afterwards the request has the last URL.
 func (s *session) visit(ctx context.Context, r *wire.Request, user *User) (*wire.Answer, error) {
 	jar, own := s.jars[user], r.Value("Cookie")
 	for range maxPageRedirects + 1 {
@@ -127,11 +123,11 @@ func (s *session) visit(ctx context.Context, r *wire.Request, user *User) (*wire
 		case answer.Status >= 300 && answer.Status < 400 && answer.Header.Get("Location") != "":
 			next, err := r.URL.Parse(answer.Header.Get("Location"))
 			if err != nil || !sameHost(next, r.URL) {
-				return nil, fmt.Errorf("it leads to %q, which is not on its host", answer.Header.Get("Location"))
+				return nil, fmt.Errorf("it redirects to %q, which is not on its host", answer.Header.Get("Location"))
 			}
 			r.URL = next
 		case answer.Status != http.StatusOK:
-			return nil, fmt.Errorf("the answer is %d; a visitor who is logged in may be needed", answer.Status)
+			return nil, fmt.Errorf("the answer is %d; the page may require a log-in", answer.Status)
 		case answer.Cut:
 			return nil, errors.New("it is too long, or ended early")
 		case answer.Header.Get("Content-Encoding") != "":
@@ -140,7 +136,7 @@ func (s *session) visit(ctx context.Context, r *wire.Request, user *User) (*wire
 			return answer, nil
 		}
 	}
-	return nil, fmt.Errorf("it leads to another page more than %d times", maxPageRedirects)
+	return nil, fmt.Errorf("it redirects more than %d times", maxPageRedirects)
 }
 
 func sameHost(a, b *url.URL) bool {
@@ -181,14 +177,13 @@ func (p *Page) choose(page *webform.Page, t *Template, endpoint *url.URL) (*webf
 	case len(found) > 1:
 		return nil, fmt.Errorf("%d of its forms fit: say which one by its id, its name or its action", len(found))
 	case !sameHost(found[0].URL, endpoint):
-		return nil, fmt.Errorf("its form leads to %s, and not to the host of the request", found[0].URL.Redacted())
+		return nil, fmt.Errorf("its form leads to %s, which is not the host of the request", found[0].URL.Redacted())
 	}
 	return found[0], nil
 }
 
-// submit makes the request one that a browser sends from the page. What is typed
-// are the template's fields, with the intent's values; what is hidden has those
-// of the intent that opened the page.
+// submit turns the request into the one that a browser sends from the page. The typed fields are the template's, with
+// the intent's values; hidden ones have those of the intent that opened the page.
 func (in *intent) submit(r *wire.Request, t *Template) error {
 	d := in.draft
 	typed, err := t.typed()
@@ -207,7 +202,7 @@ func (in *intent) submit(r *wire.Request, t *Template) error {
 	return nil
 }
 
-// fields are what is sent of the form.
+// fields returns the fields of the form as they are sent.
 func (d *draft) fields(typed []webform.Field, values Values) []webform.Field {
 	places := map[string]bool{}
 	for _, f := range typed {
@@ -228,8 +223,7 @@ func (d *draft) fields(typed []webform.Field, values Values) []webform.Field {
 	return all
 }
 
-// fieldTexts are all parts of a field that may have places: its value, and the name
-// of its file.
+// fieldTexts returns the parts of a field that may have places: its value, and the name of its file.
 func fieldTexts(f webform.Field) []string {
 	if f.File == nil {
 		return []string{f.Value}
@@ -237,7 +231,7 @@ func fieldTexts(f webform.Field) []string {
 	return []string{f.Value, f.File.Name}
 }
 
-// filledField is the field with its places filled.
+// filledField returns the field with its places filled.
 func filledField(f webform.Field, values Values) webform.Field {
 	f.Value = values.Fill(f.Value)
 	if f.File != nil {

@@ -8,9 +8,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// readsAlike reports whether a person reads the same on two pages, whose bodies
-// are one and other. Hidden fields, which are made anew for every page, scripts,
-// and what is said of the sending itself (role=status), do not count.
+// readsAlike reports whether two pages, with the bodies one and other, show a person the same text. Hidden fields,
+// which are generated for every page, scripts, and notes about the sending (role=status) do not count.
 func readsAlike(first, again reply, one, other []byte) bool {
 	return isPage(first) && isPage(again) && bytes.Equal(pageText(one), pageText(other))
 }
@@ -20,7 +19,7 @@ func isPage(r reply) bool {
 	return media == "text/html" || media == "application/xhtml+xml"
 }
 
-// pageText is what a page shows, in text and in fields.
+// pageText returns the text and fields that a page shows.
 func pageText(page []byte) []byte {
 	doc, err := html.Parse(bytes.NewReader(page))
 	if err != nil {
@@ -42,7 +41,7 @@ func show(b *bytes.Buffer, n *html.Node) {
 			b.WriteString(strings.Join(words, " ") + "\n")
 		}
 		return
-	case n.Type != html.ElementNode: // the document, and what nobody sees
+	case n.Type != html.ElementNode: // the document, and invisible nodes
 	case n.Data == "script", n.Data == "style", n.Data == "template", attributes["role"] == "status":
 		return
 	case n.Data == "input" && !strings.EqualFold(attributes["type"], "hidden"):

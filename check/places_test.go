@@ -20,7 +20,7 @@ import (
 
 const formType = "application/x-www-form-urlencoded"
 
-// TestKeysElsewhere has keys in other places than the header of the draft.
+// TestKeysElsewhere puts keys in other places than the header of the draft.
 func TestKeysElsewhere(t *testing.T) {
 	t.Parallel()
 	queryKey := semelhttp.KeySource(fromQuery{})
@@ -63,7 +63,7 @@ func TestKeysElsewhere(t *testing.T) {
 	}
 }
 
-// mustPass wants checks to have run, and not to be skipped.
+// mustPass expects checks to have run, and not to be skipped.
 func mustPass(t *testing.T, report *check.Report, ids ...string) {
 	t.Helper()
 	got := verdicts(report)
@@ -93,8 +93,7 @@ func TestWebhookPasses(t *testing.T) {
 
 const multipartBody = "--gears\r\nContent-Disposition: form-data; name=\"n\"\r\n\r\n{{n}}\r\n--gears--\r\n"
 
-// TestMultipart tries a service that knows that boundaries say nothing, and one
-// that takes another boundary for another intent.
+// TestMultipart runs against a service that ignores boundaries, and one that treats another boundary as another intent.
 func TestMultipart(t *testing.T) {
 	t.Parallel()
 	parts := func(r *http.Request, body []byte) string {
@@ -162,8 +161,8 @@ func TestOtherBody(t *testing.T) {
 	}
 }
 
-// TestWorksAfterAnswering tries a service that answers at once, and works later:
-// no check may take the effects of the one before for its own.
+// TestWorksAfterAnswering runs against a service that answers at once and works later: no check may count the effects
+// of the one before as its own.
 func TestWorksAfterAnswering(t *testing.T) {
 	t.Parallel()
 	d := newDesk()

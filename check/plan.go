@@ -8,22 +8,21 @@ import (
 	"time"
 )
 
-// Plan is what a run will do. Nothing was sent yet.
+// Plan describes a run before anything is sent.
 type Plan struct {
-	// Checks are those that run, Requests the most that they send together.
+	// Checks are those that run, Requests the most requests that they send together.
 	Checks   []Check
 	Requests int
-	// Waits is how long checks of expiry will wait together, at the least; it is
-	// a part of the time that the run takes.
+	// Waits is the least time that checks of expiry wait together; it is a part of the time that the run takes.
 	Waits time.Duration
-	// Left are those that do not, with the reason.
+	// Left are the checks that do not run, with the reason.
 	Left []Result
 
 	config *Config
 }
 
-// NewPlan completes the configuration, chooses the checks, and counts what they
-// will send. Its error says what is wrong with the configuration.
+// NewPlan completes the configuration, chooses the checks, and counts the requests that they will send. Its error says
+// what is wrong with the configuration.
 func NewPlan(c Config) (*Plan, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
@@ -42,7 +41,7 @@ func NewPlan(c Config) (*Plan, error) {
 		}
 	}
 	if len(p.Checks) == 0 {
-		return nil, errors.New("no check is left to run (see --only, --skip and --level)")
+		return nil, errors.New("no checks are left to run (see --only, --skip and --level)")
 	}
 	return p, nil
 }
@@ -70,9 +69,8 @@ func result(check *Check, f finding) Result {
 	return r
 }
 
-// Run sends the requests. It returns an error only where nothing could be tried:
-// the service was not there, or the log-in failed. A context that ends gives the
-// report so far beside its error.
+// Run sends the requests. It returns an error only if nothing could be tested: the service was down, or the log-in
+// failed. If the context ends, Run returns the report so far along with its error.
 func (p *Plan) Run(ctx context.Context) (*Report, error) {
 	s := newSession(p.config)
 	s.allowed = p.Requests
@@ -108,7 +106,7 @@ func (p *Plan) Run(ctx context.Context) (*Report, error) {
 	return report, err
 }
 
-// inOrder sorts results as the catalogue has their checks.
+// inOrder sorts results into the order of the catalogue.
 func inOrder(results []Result) []Result {
 	place := map[string]int{}
 	for i, check := range Catalog() {
@@ -124,7 +122,7 @@ func (p *Plan) each(ctx context.Context, s *session, report *Report) error {
 	}
 	first := &probe{run: s, check: &Check{ID: "sample", Group: sampling}, allowed: sampleRequests}
 	var err error
-	s.sample, err = first.stand(ctx)
+	s.sample, err = first.premise(ctx)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -165,7 +163,7 @@ func (p *Plan) one(ctx context.Context, s *session, check *Check) Result {
 	if keeps := p.config.Retention; f.verdict == Fail && keeps > 0 && took >= keeps && check.Group != groupExpiry {
 		f = incomplete("%s; but this took %s, and the service forgets keys after %s: make that longer", f.reason, took.Round(time.Millisecond), keeps)
 	}
-	if ctx.Err() != nil { // what it saw may have come of that
+	if ctx.Err() != nil { // which may have caused what it saw
 		f = incomplete("the run was interrupted during this check")
 	}
 	s.mu.Lock()

@@ -14,7 +14,7 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// probe is what one check works with. It is safe for concurrent use.
+// probe gives one check access to the service. It is safe for concurrent use.
 type probe struct {
 	run   *session
 	check *Check
@@ -23,16 +23,16 @@ type probe struct {
 	exchanges []Exchange
 	sent      int
 	allowed   int
-	// mayDie says that the check itself takes the service away for a while.
+	// mayDie means that the check itself stops the service for a while.
 	mayDie bool
 
-	less atomic.Bool // fewer effects were counted than there had to be
+	less atomic.Bool // fewer effects were counted than required
 }
 
 // change alters a request before it is sent.
 type change func(*wire.Request)
 
-// reply is what became of one request.
+// reply is the outcome of one request.
 type reply struct {
 	*wire.Answer // nil if none came
 
@@ -40,13 +40,13 @@ type reply struct {
 	request *wire.Request // what was sent; nil if nothing was
 }
 
-// answered reports whether there is a whole answer, that the client may see.
+// answered reports whether there is a whole answer that the client may see.
 func (r reply) answered() bool { return r.err == nil && r.Answer != nil }
 
 // fine reports whether the answer is a success: 2xx or 3xx.
 func (r reply) fine() bool { return r.answered() && r.Status >= 200 && r.Status < 400 }
 
-// taken reports whether the sender hears that the request has arrived: 2xx.
+// taken reports whether the sender learns that the request has arrived: 2xx.
 func (r reply) taken() bool { return r.answered() && r.Status >= 200 && r.Status < 300 }
 
 // refused reports whether the answer is a refusal: 4xx.
@@ -55,11 +55,10 @@ func (r reply) refused() bool { return r.answered() && r.Status >= 400 && r.Stat
 // failure reports whether the service says that it failed: 5xx.
 func (r reply) failure() bool { return r.answered() && r.Status >= 500 }
 
-// busy reports whether the answer only says to come again later.
+// busy reports whether the answer only asks to come again later.
 func (r reply) busy() bool { return r.in(http.StatusTooManyRequests, http.StatusServiceUnavailable) }
 
-// judged is a pass where the answer says something. No answer, and one that says
-// to come again later, leave everything open.
+// judged passes if the answer settles something, unlike no answer or one that asks to come again later.
 func (r reply) judged() finding {
 	if !r.answered() || r.busy() {
 		return incomplete("a request was answered %s", r)
@@ -70,7 +69,7 @@ func (r reply) judged() finding {
 // in reports whether the answer has one of the statuses.
 func (r reply) in(statuses ...int) bool { return r.answered() && slices.Contains(statuses, r.Status) }
 
-// String is how reasons speak of a reply.
+// String describes a reply for reasons.
 func (r reply) String() string {
 	switch {
 	case r.err != nil:
@@ -85,14 +84,13 @@ func (r reply) String() string {
 	return text
 }
 
-// request renders an attempt of the intent, with its key and its user, makes the
-// changes, and signs the whole where it is a webhook.
+// request renders an attempt of the intent with its key and its user, applies the changes, and signs it if it is a
+// webhook.
 func (p *probe) request(in *intent, changes ...change) (*wire.Request, error) {
 	return p.requestOf(&p.run.config.Template, in, changes...)
 }
 
-// requestOf is request for another template; of a page's form it fills in the
-// fields that are typed.
+// requestOf is request for another template; it fills in the typed fields of a page's form.
 func (p *probe) requestOf(t *Template, in *intent, changes ...change) (*wire.Request, error) {
 	p.run.books.forget(in)
 	r, err := t.fill(in.values)
@@ -132,12 +130,12 @@ func (p *probe) requestOf(t *Template, in *intent, changes ...change) (*wire.Req
 	return &r, nil
 }
 
-// send is an attempt of the intent that is sent whole.
+// send sends a whole attempt of the intent.
 func (p *probe) send(ctx context.Context, label string, in *intent, changes ...change) reply {
 	return p.sendIn(ctx, label, wire.Manner{}, in, changes...)
 }
 
-// sendIn is an attempt that is sent in that manner.
+// sendIn sends an attempt of the intent in that manner.
 func (p *probe) sendIn(ctx context.Context, label string, m wire.Manner, in *intent, changes ...change) reply {
 	r, err := p.request(in, changes...)
 	if err != nil {
@@ -148,13 +146,13 @@ func (p *probe) sendIn(ctx context.Context, label string, m wire.Manner, in *int
 	return got
 }
 
-// deliver sends a request as it is, counts it, and keeps it as evidence. Where
-// the service says 429 it waits as long as it is told, and sends once more.
+// deliver sends a request as it is, counts it, and keeps it as evidence. After a 429 it waits for as long as the answer
+// says and sends it once more.
 func (p *probe) deliver(ctx context.Context, label string, r *wire.Request, m *wire.Manner) reply {
 	return p.deliverBy(ctx, &p.run.client, label, r, m)
 }
 
-// deliverBy is deliver over another client, such as one that goes by a relay.
+// deliverBy is deliver with another client, such as one that uses a relay.
 func (p *probe) deliverBy(ctx context.Context, client *wire.Client, label string, r *wire.Request, m *wire.Manner) reply {
 	for {
 		if err := p.take(); err != nil {
@@ -179,7 +177,7 @@ func (p *probe) deliverBy(ctx context.Context, client *wire.Client, label string
 	}
 }
 
-// lost ends the run, unless the service is away because of the check.
+// lost ends the run, unless the check itself stopped the service.
 func (p *probe) lost(err error) {
 	p.mu.Lock()
 	away := p.mayDie
@@ -213,16 +211,14 @@ func (p *probe) keep(label string, began time.Time, r *wire.Request, m *wire.Man
 	p.exchanges = append(p.exchanges, kept)
 }
 
-// together sends n requests at once, each as soon as it can go. Where all have
-// to be complete in the same moment, there is [probe.volley].
+// together sends n requests at once, each as soon as it can go. [probe.volley] completes all at the same moment.
 func (p *probe) together(n int, send func(i int) reply) []reply {
 	replies := make([]reply, n)
 	each(n, func(i int) { replies[i] = send(i) })
 	return replies
 }
 
-// waitOut waits as long as a 429 says, if that is within reason and the spare
-// requests are not used up.
+// waitOut waits for as long as a 429 says, within reason and if spare requests are left.
 func (s *session) waitOut(ctx context.Context, answer *wire.Answer) bool {
 	wait, ok := retryAfter(answer.Header)
 	if !ok || wait > maxRetryAfter {
@@ -235,7 +231,7 @@ func (s *session) waitOut(ctx context.Context, answer *wire.Answer) bool {
 	if enough {
 		return false
 	}
-	s.note("The service answered 429, and was asked again when it had said so: a lower rate spares both sides that.")
+	s.note("The service answered 429, and requests were repeated after the wait that it asked for: a lower rate avoids this.")
 	return pause(ctx, max(time.Second, wait))
 }
 

@@ -10,9 +10,8 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// TestBudgetIsEnforced: what was announced is not only counted. No check of the
-// catalogue wants more than it says, so one is made here that does: alone, and
-// together with others.
+// TestBudgetIsEnforced: the announced number is a limit. No check of the catalogue exceeds it, so this one is made to:
+// alone, and together with others.
 func TestBudgetIsEnforced(t *testing.T) {
 	t.Parallel()
 	for name, budget := range map[string]struct{ check, run, sent int }{

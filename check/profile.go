@@ -2,34 +2,31 @@ package check
 
 import "slices"
 
-// What repetitions get.
+// The answers to repetitions.
 const (
 	repeatSame     = "same"     // the first answer again (idempotent mode)
 	repeatRefused  = "refused"  // an answer that says it is a duplicate (dedup mode)
-	repeatAccepted = "accepted" // any 2xx: the sender only wants to hear that it arrived
+	repeatAccepted = "accepted" // any 2xx: the sender only needs to know that it arrived
 )
 
-// Profile is what a kind of service is expected to do. Vendors differ on purpose.
+// Profile describes how a kind of service should behave. Vendors differ on purpose.
 type Profile struct {
 	Name string
 	Says string // one sentence
 	Key  KeyPlace
-	// Repeat is what a repetition gets: "same", the first answer again (idempotent
-	// mode); "refused", an answer that says it is a duplicate (dedup mode); or
-	// "accepted", any 2xx, since the sender only wants to know that it arrived.
+	// Repeat is the answer to a repetition: "same", the first answer again (idempotent mode); "refused", an answer that
+	// says it is a duplicate (dedup mode); or "accepted", any 2xx, since the sender only needs to know that it arrived.
 	Repeat string
-	// Mismatch are the statuses for a known key with another request; empty
-	// when any refusal will do.
+	// Mismatch lists the statuses for a known key with another request; empty if any refusal will do.
 	Mismatch []int
-	// MismatchNew says that another request under a known key is an intent of
-	// its own, as with forms whose page was edited and sent again.
+	// MismatchNew means that another request under a known key is an intent of its own, as with forms whose page was
+	// edited and sent again.
 	MismatchNew bool
-	// MismatchIgnored says that only the key counts: the payload is not compared.
+	// MismatchIgnored means that only the key counts: payloads are not compared.
 	MismatchIgnored bool
 	// Missing are the statuses for a request without a key, where one is required.
 	Missing []int
-	// InFlight are the statuses for a repetition while the first one runs, beside
-	// waiting for its answer.
+	// InFlight lists the statuses for a repetition while the first one runs; waiting for its answer is always allowed.
 	InFlight []int
 	// Refused are the statuses of a refused duplicate, with repeatRefused.
 	Refused []int
@@ -39,7 +36,7 @@ type Profile struct {
 	Webhook bool
 }
 
-// Profiles lists what Semel knows, the default first.
+// Profiles lists the known profiles, the default first.
 func Profiles() []Profile {
 	header := KeyPlace{In: keyInHeader, Name: "Idempotency-Key"}
 	return []Profile{
@@ -54,7 +51,7 @@ func Profiles() []Profile {
 			Mismatch: []int{400, 409, 422}, Missing: []int{400}, InFlight: []int{409, 429},
 		},
 		{
-			Name: "form", Says: "A page's form, submitted by a browser that knows no keys.",
+			Name: "form", Says: "A page's form, submitted by a browser that sends no key.",
 			Key: KeyPlace{In: keyNowhere}, Repeat: repeatSame, MismatchNew: true, Browser: true,
 			InFlight: []int{409},
 		},
@@ -64,12 +61,12 @@ func Profiles() []Profile {
 			InFlight: []int{409, 425, 429, 503}, Webhook: true,
 		},
 		{
-			Name: "dedup", Says: "A duplicate is only stopped, and told so.",
+			Name: "dedup", Says: "A duplicate is only stopped, and answered as a duplicate.",
 			Key: KeyPlace{In: keyInHeader, Name: header.Name, Quoted: true}, Repeat: repeatRefused,
 			Refused: []int{409}, Missing: []int{400}, InFlight: []int{409}, MismatchIgnored: true,
 		},
 		{
-			Name: "resource", Says: "The client knows the id of what it creates, and sends it as a part of the request.",
+			Name: "resource", Says: "The client chooses the id of the resource that it creates, and sends it as part of the request.",
 			Key: KeyPlace{In: keyInTemplate}, Repeat: repeatSame,
 			Mismatch: []int{409, 412, 422}, InFlight: []int{409},
 		},

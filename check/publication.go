@@ -11,14 +11,13 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// wellKnown is where a policy is looked for that nothing links to.
+// wellKnown is the path of a policy that nothing links to.
 const wellKnown = "/.well-known/idempotency"
 
-// retentionText matches what says how long keys are remembered: a word for it,
-// and a number not far away.
+// retentionText matches a statement of how long keys are remembered: a word for it, and a number close by.
 var retentionText = regexp.MustCompile(`(?i)(retention|retain|remember|expir|lifetime|time.to.live|\bttl|kept|keep)[^.!?]{0,80}\d|\d\s*(seconds|minutes|hours|days)[^.!?]{0,80}(retain|remember|expir|kept|keep)`)
 
-// wantsPolicy is for checks of what is published to those who choose keys.
+// wantsPolicy requires a service that publishes something to those who choose keys.
 func wantsPolicy(c *Config) string {
 	if c.Profile.Webhook {
 		return "the receiver of a webhook publishes nothing to its sender"
@@ -27,11 +26,7 @@ func wantsPolicy(c *Config) string {
 }
 
 // publishesPolicy provokes a refusal, and follows its link to the policy.
-func publishesPolicy(ctx context.Context, p *probe) finding {
-	a, f := p.executed(ctx)
-	if !f.ok() {
-		return f
-	}
+func publishesPolicy(ctx context.Context, p *probe, a attempt) finding {
 	at := a.first.request.URL.ResolveReference(&url.URL{Path: wellKnown})
 	if other, err := p.mutant(a.in); err == nil {
 		if link := describedBy(p.send(ctx, "other body", other)); link != nil {
@@ -41,8 +36,8 @@ func publishesPolicy(ctx context.Context, p *probe) finding {
 	switch {
 	case at.Scheme != "http" && at.Scheme != "https":
 		return failed("the link to the policy is %s", at)
-	case !sameHost(at, a.first.request.URL): // requests to it were not allowed
-		return incomplete("the policy is at %s: that is another host, which is not asked", at)
+	case !sameHost(at, a.first.request.URL): // requests to that host were not allowed
+		return incomplete("the policy is at %s, on another host, which is not contacted", at)
 	}
 	at.Fragment = ""
 	answer, err := p.run.lookUp(ctx, pageFor(at, a.first.request))
@@ -57,7 +52,7 @@ func publishesPolicy(ctx context.Context, p *probe) finding {
 	return passed()
 }
 
-// pageFor is a request for a page of the same host, by the sender of the other request.
+// pageFor returns a request for a page of the same host, by the sender of the other request.
 func pageFor(at *url.URL, by *wire.Request) *wire.Request {
 	r := &wire.Request{Method: http.MethodGet, URL: at}
 	r.Header = slices.Clone(by.Header)
@@ -67,8 +62,7 @@ func pageFor(at *url.URL, by *wire.Request) *wire.Request {
 	return r
 }
 
-// describedBy is the target of an answer's link to what describes it; nil if it
-// has none.
+// describedBy returns the target of an answer's link to its description; nil if there is none.
 func describedBy(r reply) *url.URL {
 	if !r.answered() {
 		return nil

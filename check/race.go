@@ -9,14 +9,14 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// How many race. Each is bounded by [Config.Parallel] too.
+// The numbers of racers. Each is also bounded by [Config.Parallel].
 const (
 	racers        = 10
 	manyKeys      = 20
 	racersPerKey  = 5
-	latecomers    = 3 // keys nobody won in RACE-04, that are tried once more
+	latecomers    = 3 // keys without a winner in RACE-04 that are tried once more
 	refusalPause  = 250 * time.Millisecond
-	raceAdvice    = "Claim the key in one atomic step, such as INSERT … ON CONFLICT DO NOTHING, before the work begins; looking first and inserting then lets two in."
+	raceAdvice    = "Claim the key in one atomic step, such as INSERT … ON CONFLICT DO NOTHING, before the work begins; a look-up followed by an insert lets two in."
 	raceSource    = "draft -07 §2.6; Semel promise 1"
 	refusedSource = "draft -07 §2.7; RFC 9110 §15.5.10"
 )
@@ -37,20 +37,18 @@ func concurrency() []Check {
 			ID: "RACE-04", Group: groupConcurrency, Level: LevelMust, NeedsCount: true,
 			Says:   "Twenty intents at once, each attempted five times, have one effect each.",
 			Source: raceSource, Advice: raceAdvice,
-			requests: sends(manyKeys*racersPerKey + latecomers*settledTries),
-			unfit:    wantsParallel, run: afterSample(oneEffectEach),
+			requests: sends(manyKeys*racersPerKey + latecomers*settledTries), unfit: wantsParallel, run: afterSample(oneEffectEach),
 		},
 		{
 			ID: "RACE-05", Group: groupConcurrency, Level: LevelMust, NeedsCount: true,
 			Says:   "Ten attempts at once as streams of one HTTP/2 connection have one effect.",
 			Source: raceSource + "; RFC 9113 §5", Advice: raceAdvice,
-			requests: sends(racers + settledTries),
-			unfit:    wantsParallel, run: afterSample(oneEffectOverH2),
+			requests: sends(racers + settledTries), unfit: wantsParallel, run: afterSample(withIntent(oneEffectOverH2)),
 		},
 		{
 			ID: "RACE-06", Group: groupConcurrency, Level: LevelMust,
 			Says:   "Every attempt of a race gets the first answer, or a clear refusal.",
-			Source: refusedSource, Advice: "Let the others wait for the first answer, or refuse them by 409 with Retry-After; a lost race is no error of the server.",
+			Source: refusedSource, Advice: "Let the others wait for the first answer, or refuse them with 409 and Retry-After; a lost race is not a server error.",
 			requests: func(c *Config) int { return atOnce(c, racers) + settledTries },
 			unfit:    wantsParallel, run: afterSample(racersAreTold),
 		},
@@ -71,14 +69,14 @@ func concurrency() []Check {
 		{
 			ID: "RACE-09", Group: groupConcurrency, Level: LevelMust,
 			Says:   "An attempt that was refused in a race, and comes again, gets the first answer.",
-			Source: "draft -07 §2.6; Semel promise 2", Advice: "Whoever is refused must leave the record of the running attempt alone.",
+			Source: "draft -07 §2.6; Semel promise 2", Advice: "A refused attempt must leave the record of the running attempt alone.",
 			requests: func(c *Config) int { return 2*atOnce(c, racers) + 2*settledTries },
-			unfit:    wantsParallel, run: afterSample(losersComeAgain),
+			unfit:    wantsParallel, run: afterSample(withIntent(losersComeAgain)),
 		},
 	}
 }
 
-// fixed is n, or what may be sent at once if that is less.
+// fixed returns n, bounded by the requests allowed at once.
 func fixed(n int) func(*Config) int { return func(c *Config) int { return atOnce(c, n) } }
 
 // race sends n attempts of a new intent at once.
@@ -90,8 +88,8 @@ func (p *probe) race(ctx context.Context, n int) (*intent, []reply, error) {
 	return in, p.volley(ctx, "racer", slices.Repeat([]*intent{in}, n)...), nil
 }
 
-// outcomeOf is what an intent came to: the first success among the replies, or
-// what an attempt gets that is sent after them, as [probe.untilSettled] does.
+// outcomeOf returns the outcome of an intent: the first success among the replies, or the reply to a later attempt, as
+// [probe.untilSettled] sends it.
 func (p *probe) outcomeOf(ctx context.Context, in *intent, replies []reply) reply {
 	if at := slices.IndexFunc(replies, reply.fine); at >= 0 {
 		return replies[at]
@@ -110,8 +108,7 @@ func oneEffect(n func(*Config) int) func(context.Context, *probe) finding {
 	}
 }
 
-// cameToOne judges whether a race had exactly one effect. Where nobody was
-// answered, also later, there may be none.
+// cameToOne judges whether a race had exactly one effect. If no attempt was answered, even later, there may be none.
 func (p *probe) cameToOne(ctx context.Context, since tally, in *intent, replies []reply) finding {
 	last := p.outcomeOf(ctx, in, replies)
 	if last.answered() {
@@ -120,13 +117,13 @@ func (p *probe) cameToOne(ctx context.Context, since tally, in *intent, replies 
 	if f := p.effects(ctx, since, 0, 1, in); !f.ok() {
 		return remark(f, replies)
 	}
-	return incomplete("no attempt was answered: %s, and later %s", tellReplies(replies), last)
+	return incomplete("no attempt was answered: %s, and later %s", countReplies(replies), last)
 }
 
-// remark adds to a failure how the racers were answered.
+// remark adds the answers of the racers to a failure.
 func remark(f finding, replies []reply) finding {
 	if f.verdict == Fail {
-		f.reason += "; the answers were " + tellReplies(replies)
+		f.reason += "; the answers were " + countReplies(replies)
 	}
 	return f
 }
@@ -141,7 +138,7 @@ func oneEffectEach(ctx context.Context, p *probe) finding {
 	var replies []reply
 	late := 0
 	for some := range slices.Chunk(all, max(1, p.run.config.Parallel/each)) {
-		// The attempts of one intent are as far from one another as they can be.
+		// The attempts of one intent are as far apart as possible.
 		got := p.volley(ctx, "racer", slices.Repeat(some, each)...)
 		replies = append(replies, got...)
 		for i, in := range some {
@@ -150,7 +147,7 @@ func oneEffectEach(ctx context.Context, p *probe) finding {
 				continue
 			}
 			if late++; late > latecomers {
-				return incomplete("more than %d of %d intents succeeded in none of their attempts: %s", latecomers, manyKeys, tellReplies(replies))
+				return incomplete("more than %d of %d intents succeeded in none of their attempts: %s", latecomers, manyKeys, countReplies(replies))
 			}
 			p.untilSettled(ctx, "again", in)
 		}
@@ -158,7 +155,7 @@ func oneEffectEach(ctx context.Context, p *probe) finding {
 	return remark(p.effectEach(ctx, since, all), replies)
 }
 
-// effectEach is one effect for each intent, as exactly as the counters can tell.
+// effectEach expects one effect for each intent, as exactly as the counters can tell.
 func (p *probe) effectEach(ctx context.Context, since tally, all []*intent) finding {
 	f := p.effects(ctx, since, int64(len(all)), int64(len(all)), all...)
 	if seesAll(p.run.config.Counters) {
@@ -172,7 +169,7 @@ func (p *probe) effectEach(ctx context.Context, since tally, all []*intent) find
 	return f
 }
 
-// everyNth picks the replies at first, first+n, first+2n and so on.
+// everyNth returns the replies at first, first+n, first+2n and so on.
 func everyNth(replies []reply, first, n int) []reply {
 	var picked []reply
 	for i := first; i < len(replies); i += n {
@@ -181,11 +178,7 @@ func everyNth(replies []reply, first, n int) []reply {
 	return picked
 }
 
-func oneEffectOverH2(ctx context.Context, p *probe) finding {
-	in, err := p.intent(ctx)
-	if err != nil {
-		return incomplete("%v", err)
-	}
+func oneEffectOverH2(ctx context.Context, p *probe, in *intent) finding {
 	r, err := p.request(in)
 	if err != nil {
 		return incomplete("%v", err)
@@ -228,12 +221,12 @@ func racersAreTold(ctx context.Context, p *probe) finding {
 		case errors.Is(r.err, wire.ErrUnreachable):
 			return incomplete("%d connections at once were too many: %v", len(replies), r.err)
 		default:
-			return p.refusedAsBefore(failed("the answers were %s", tellReplies(replies)), r)
+			return p.refusedAsBefore(failed("the answers were %s", countReplies(replies)), r)
 		}
 	}
 	first := p.outcomeOf(ctx, in, replies)
 	if !p.settled(first) {
-		return incomplete("no attempt succeeded: %s, and then %s", tellReplies(replies), first)
+		return incomplete("no attempt succeeded: %s, and then %s", countReplies(replies), first)
 	}
 	alike := passed()
 	for _, r := range replies {
@@ -260,7 +253,7 @@ func refusalsSayWhen(ctx context.Context, p *probe) finding {
 		}
 	}
 	if refused == 0 {
-		return skipped("no attempt was refused because its twin was running: %s", tellReplies(replies))
+		return skipped("no attempt was refused because its twin was running: %s", countReplies(replies))
 	}
 	return passed()
 }
@@ -279,25 +272,21 @@ func othersAreNotRefused(ctx context.Context, p *probe) finding {
 		case r.fine():
 			continue
 		case !busy:
-			return failed("%d different intents at once were answered %s", n, tellReplies(replies))
+			return failed("%d different intents at once were answered %s", n, countReplies(replies))
 		case !pause(ctx, max(refusalPause, comeAgain(r))):
 			return incomplete("%v", ctx.Err())
 		}
 		if again := p.send(ctx, "intent again", all[i]); !again.fine() {
-			return incomplete("the service takes less than %d requests at once: %s, and later %s", n, tellReplies(replies), again)
+			return incomplete("the service takes less than %d requests at once: %s, and later %s", n, countReplies(replies), again)
 		}
 	}
 	return p.effects(ctx, since, int64(n), int64(n), all...)
 }
 
-func losersComeAgain(ctx context.Context, p *probe) finding {
-	in, err := p.intent(ctx)
-	if err != nil {
-		return incomplete("%v", err)
-	}
+func losersComeAgain(ctx context.Context, p *probe, in *intent) finding {
 	since := p.before(ctx)
 	all := slices.Repeat([]*intent{in}, atOnce(p.run.config, racers))
-	later := make([]reply, len(all)) // of those that came again
+	later := make([]reply, len(all)) // of those that tried again
 	comesAgain := func(i int, r reply) {
 		if p.clearRefusal(r) && pause(ctx, p.returnsAfter(r)) {
 			later[i] = p.send(ctx, "again", in)
@@ -306,7 +295,7 @@ func losersComeAgain(ctx context.Context, p *probe) finding {
 	replies := p.volleyThen(ctx, "racer", comesAgain, all...)
 	later = slices.DeleteFunc(later, func(r reply) bool { return r.request == nil })
 	if len(later) == 0 {
-		return skipped("no attempt was refused: %s", tellReplies(replies))
+		return skipped("no attempt was refused: %s", countReplies(replies))
 	}
 	last := p.untilSettled(ctx, "again", in)
 	later = slices.Concat(later, []reply{last})
@@ -314,13 +303,13 @@ func losersComeAgain(ctx context.Context, p *probe) finding {
 	case last.busy():
 		return incomplete("the service is busy: %s", last)
 	case !p.settled(last):
-		return failed("the answers were %s, and to those that came again %s", tellReplies(replies), tellReplies(later))
+		return failed("the answers were %s, and to those that tried again %s", countReplies(replies), countReplies(later))
 	}
 	first := p.outcomeOf(ctx, in, replies)
 	alike := passed()
 	for _, r := range later {
 		if !p.clearRefusal(r) {
-			alike = worse(alike, p.sameAsEither(first, r).after("one that was refused and came again got another answer: "))
+			alike = worse(alike, p.sameAsEither(first, r).after("one that was refused and tried again got another answer: "))
 		}
 	}
 	if alike.verdict == Fail || len(p.run.config.Counters) == 0 {
@@ -329,8 +318,8 @@ func losersComeAgain(ctx context.Context, p *probe) finding {
 	return worse(remark(p.once(ctx, since, in), replies), alike)
 }
 
-// returnsAfter is when one who was refused comes again: when the refusal says, or else
-// soon enough that the twin may still be running.
+// returnsAfter returns when a refused attempt is repeated: when the refusal says, or else soon enough that its twin may
+// still be running.
 func (p *probe) returnsAfter(r reply) time.Duration {
 	if r.Header.Get("Retry-After") != "" {
 		return comeAgain(r)

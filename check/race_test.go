@@ -59,14 +59,13 @@ func TestRacesPassWhereverTheyAreSafe(t *testing.T) {
 	t.Run("in one transaction", func(t *testing.T) {
 		t.Parallel()
 		db := memdb.New(memstore.New(nil), nil)
-		t.Cleanup(func() { _ = db.Close() })
 		app := &booth{takes: time.Millisecond}
 		handler := behind(t, db, app, semel.Policy{}, &semelhttp.Options{Transactor: db})
 		failsOnly(t, visit(t, app, front(app, handler), nil))
 	})
 }
 
-// locker answers from a map of its own, and makes one mistake.
+// locker answers from its own map, and makes one mistake.
 type locker struct {
 	app   http.Handler
 	claim func(l *locker, w http.ResponseWriter, r *http.Request, name string)
@@ -92,7 +91,7 @@ func (l *locker) find(name string) (kept, bool) {
 	return answer, ok
 }
 
-// begin claims the name, or returns what ends when its holder has settled it.
+// begin claims the name, or returns a channel that is closed when its holder has settled it.
 func (l *locker) begin(name string) (running chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -103,7 +102,7 @@ func (l *locker) begin(name string) (running chan struct{}) {
 	return nil
 }
 
-// forget removes the claim of whoever has it.
+// forget removes a claim of any holder.
 func (l *locker) forget(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -128,7 +127,7 @@ func (l *locker) run(w http.ResponseWriter, r *http.Request, name string) {
 	answer.write(w)
 }
 
-// looksFirst reads, and then writes: two that read at once both run.
+// looksFirst reads, and then writes: of two that read at once, both run.
 func looksFirst(l *locker, w http.ResponseWriter, r *http.Request, name string) {
 	if answer, ok := l.find(name); ok {
 		answer.write(w)
@@ -137,7 +136,7 @@ func looksFirst(l *locker, w http.ResponseWriter, r *http.Request, name string) 
 	l.run(w, r, name)
 }
 
-// busy answers racers by a status of the test's choice.
+// busy answers racers with a status that the test chooses.
 func busy(status int, header ...string) func(*locker, http.ResponseWriter, *http.Request, string) {
 	return func(l *locker, w http.ResponseWriter, r *http.Request, name string) {
 		if answer, ok := l.find(name); ok {
@@ -155,7 +154,7 @@ func busy(status int, header ...string) func(*locker, http.ResponseWriter, *http
 	}
 }
 
-// impatient gives up waiting for a twin, and takes its claim away.
+// impatient stops waiting for a twin, and takes its claim away.
 func impatient(l *locker, w http.ResponseWriter, r *http.Request, name string) {
 	if answer, ok := l.find(name); ok {
 		answer.write(w)
@@ -220,7 +219,7 @@ func TestRacesFailWhereTwoGetIn(t *testing.T) {
 	}
 }
 
-// limited serves a few at once, and tells all others that it is busy.
+// limited serves a few at once, and answers all others that it is busy.
 func limited(next http.Handler, few, status int) http.Handler {
 	room := make(chan struct{}, few)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -248,7 +247,7 @@ func TestBusyIsNotRefused(t *testing.T) {
 	}
 }
 
-// A race needs two at once, and streams need HTTP/2.
+// TestRacesAreSkippedWhereThereIsNone: a race needs two requests at once, and streams need HTTP/2.
 func TestRacesAreSkippedWhereThereIsNone(t *testing.T) {
 	t.Parallel()
 	app := &booth{open: true}
@@ -260,7 +259,7 @@ func TestRacesAreSkippedWhereThereIsNone(t *testing.T) {
 		Other: bearer("bob"), Parallel: 1,
 	}
 	if plan, err := check.NewPlan(config); err == nil {
-		t.Errorf("one at once is no race, but %d checks were planned", len(plan.Checks))
+		t.Errorf("a single request is not a race, but %d checks were planned", len(plan.Checks))
 	}
 	config.Parallel, config.Only = 2, []string{"RACE-05"}
 	plan, err := check.NewPlan(config)
@@ -273,7 +272,7 @@ func TestRacesAreSkippedWhereThereIsNone(t *testing.T) {
 	}
 }
 
-// The service is gone when nobody is there for a whole volley.
+// TestRacesEndWithTheService: the service is gone if no request of a whole volley reaches it.
 func TestRacesEndWithTheService(t *testing.T) {
 	t.Parallel()
 	app := &booth{open: true}

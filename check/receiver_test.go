@@ -13,8 +13,8 @@ import (
 	"github.com/semel-dev/semel/internal/check/webhook"
 )
 
-// receiver takes webhooks, and does something about each that calls a
-// dependency. As it stands it is right; each mistake makes it wrong in one way.
+// receiver takes webhooks, and for each does something that calls a dependency. It is correct unless a mistake breaks
+// it in one way.
 type receiver struct {
 	mistake mistake
 	secret  []byte
@@ -23,8 +23,8 @@ type receiver struct {
 	mu      sync.Mutex
 	effects int64
 	fails   int               // calls of the dependency that are still to fail
-	seen    map[string]bool   // ids; true when what they ask for was done
-	failed  map[string]bool   // ids of payloads that ask for a failure, and had it
+	seen    map[string]bool   // ids; true when their request was done
+	failed  map[string]bool   // ids of payloads that ask for a failure, and got it
 	firsts  map[string]string // the id under which a key came first
 }
 
@@ -32,13 +32,13 @@ const (
 	marksFirst      mistake = "an id is seen before it succeeds"
 	conflict        mistake = "a redelivery is a conflict"
 	anySignature    mistake = "signatures are not verified"
-	anyTime         mistake = "times are not looked at"
+	anyTime         mistake = "times are ignored"
 	cutsID          mistake = "ids are cut"
 	marksUnverified mistake = "an id is seen before its signature is verified"
 	acceptsRunning  mistake = "a redelivery is accepted while the first may still fail"
 	payloadIsKey    mistake = "the payload is the id"
 	timeInKey       mistake = "the time is a part of the id"
-	noDedup         mistake = "ids are not looked at"
+	noDedup         mistake = "ids are ignored"
 	sameValuesOnce  mistake = "no mistake: the application takes the same values once"
 )
 
@@ -67,7 +67,7 @@ func (s *receiver) Pending() int {
 	return s.fails
 }
 
-// verified lets in what is signed, and not too old.
+// verified accepts deliveries with a valid signature and a recent time.
 func (s *receiver) verified(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -123,8 +123,7 @@ func (s *receiver) key(r *http.Request, payload string) string {
 	return id
 }
 
-// ServeHTTP answers 409 while the first is running, and remembers an id when
-// what it asks for was done.
+// ServeHTTP answers 409 while the first is running, and remembers an id when its request is done.
 func (s *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	payload, _ := io.ReadAll(r.Body)
 	if ids := r.Header.Values(s.prefix + "Id"); len(ids) != 1 || ids[0] == "" {
@@ -151,7 +150,7 @@ func (s *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// first is the id under which a key came first.
+// first returns the id under which a key came first.
 func (s *receiver) first(key, id string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

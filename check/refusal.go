@@ -13,32 +13,29 @@ func refusals() []Check {
 	return []Check{
 		{
 			ID: "ERR-01", Group: groupFailures, Level: LevelMust, NeedsCount: true,
-			Says:   "A request that was refused, sent again as it is, is refused again, and has no effect.",
-			Source: "draft -07 §2.7", Advice: "Store the refusal, or judge the request anew; never take a record without an answer for a success.",
-			requests: sends(2),
-			unfit:    canBeBroken, run: afterSample(refusedAgain),
+			Says:   "A refused request that is sent again unchanged is refused again, and has no effect.",
+			Source: "draft -07 §2.7", Advice: "Store the refusal, or judge the request anew; never treat a record without an answer as a success.",
+			requests: sends(2), unfit: canBeBroken, run: afterSample(withIntent(refusedAgain)),
 		},
 		{
 			ID: "ERR-02", Group: groupFailures, Level: LevelMust, NeedsCount: true,
 			Says:   "A refused request that is corrected, under the same key, is refused, or executed once.",
 			Source: "draft -07 §2.7; Semel promise 6", Advice: "Release the key of a refused request, or refuse the corrected one; a success has to have an effect.",
-			requests: sends(2),
-			unfit:    canBeBroken, run: afterSample(mendedIsHonest),
+			requests: sends(2), unfit: canBeBroken, run: afterSample(withIntent(correctedIsHonest)),
 		},
 		{
 			ID: "ERR-05", Group: groupFailures, Level: LevelMust, NeedsCount: true,
-			Says:   "That the caller was not logged in is not remembered: with credentials, the same key is executed.",
-			Source: "Semel promise 5; RFC 9110 §15.5.2", Advice: "Ask who the caller is before the key is claimed, or release the key after 401 and 403.",
-			requests: sends(1 + settledTries),
-			unfit:    always, run: afterSample(loginIsEnough),
+			Says:   "A refusal for missing credentials is not remembered: with credentials, the same key is executed.",
+			Source: "Semel promise 5; RFC 9110 §15.5.2", Advice: "Authenticate the caller before the key is claimed, or release the key after 401 and 403.",
+			requests: sends(1 + settledTries), unfit: always, run: afterSample(withIntent(loginIsEnough)),
 		},
 	}
 }
 
-// canBeBroken is for checks that need a request which is refused.
+// canBeBroken requires a request that can be made invalid.
 func canBeBroken(c *Config) string {
 	if c.Invalid == nil && len(c.Template.Body) < 2 {
-		return "the request has no body that could be broken, and no invalid request was given"
+		return "the request has no body that could be made invalid, and no invalid request was given"
 	}
 	return ""
 }
@@ -64,11 +61,11 @@ func (p *probe) broken(in *intent) (*wire.Request, error) {
 	return p.requestOf(&t, in)
 }
 
-// errNotEmptied is of a page's form that has to be broken by the user.
+// errNotEmptied reports a page's form that only the user can make invalid.
 var errNotEmptied = errors.New("no field of the form can be left empty: give a request that is refused, such as with --invalid")
 
-// emptied is a page's form in which nothing was typed. Its hidden fields, its
-// button and its key stay, so that it is refused for what a person left out.
+// emptied returns a page's form in which nothing was typed. Its hidden fields, its button and its key are kept, so that
+// it is refused for what the person left out.
 func (p *probe) emptied(in *intent) (*wire.Request, error) {
 	r, err := p.request(in)
 	if err != nil {
@@ -104,8 +101,7 @@ func (p *probe) emptied(in *intent) (*wire.Request, error) {
 	return r, nil
 }
 
-// refuse sends a request that should be refused. Not ok: there is nothing to
-// judge.
+// refuse sends a request that should be refused. If it is not ok, there is nothing to judge.
 func (p *probe) refuse(ctx context.Context, in *intent) (reply, finding) {
 	r, err := p.broken(in)
 	switch {
@@ -128,11 +124,7 @@ func (p *probe) refuse(ctx context.Context, in *intent) (reply, finding) {
 	return got, passed()
 }
 
-func refusedAgain(ctx context.Context, p *probe) finding {
-	in, err := p.intent(ctx)
-	if err != nil {
-		return incomplete("%v", err)
-	}
+func refusedAgain(ctx context.Context, p *probe, in *intent) finding {
 	since := p.before(ctx)
 	first, f := p.refuse(ctx, in)
 	if !f.ok() {
@@ -152,39 +144,31 @@ func refusedAgain(ctx context.Context, p *probe) finding {
 	return p.effects(ctx, since, 0, 0, in)
 }
 
-func mendedIsHonest(ctx context.Context, p *probe) finding {
-	in, err := p.intent(ctx)
-	if err != nil {
-		return incomplete("%v", err)
-	}
+func correctedIsHonest(ctx context.Context, p *probe, in *intent) finding {
 	since := p.before(ctx)
 	first, f := p.refuse(ctx, in)
 	if !f.ok() {
 		return f
 	}
-	mended := p.send(ctx, "corrected", in)
+	corrected := p.send(ctx, "corrected", in)
 	switch {
-	case !mended.answered(), mended.Status >= 500:
-		return failed("refused by %s at first; corrected, the request was answered %s", first, mended)
-	case mended.fine():
+	case !corrected.answered(), corrected.Status >= 500:
+		return failed("refused by %s at first; corrected, the request was answered %s", first, corrected)
+	case corrected.fine():
 		f = p.once(ctx, since, in)
 	default:
 		f = p.effects(ctx, since, 0, 0, in)
 	}
 	if f.verdict == Fail {
-		f.reason = "the corrected request was answered " + mended.String() + ", and had " + f.reason
+		f.reason = "the corrected request was answered " + corrected.String() + ", and had " + f.reason
 	}
 	return f
 }
 
-func loginIsEnough(ctx context.Context, p *probe) finding {
-	in, err := p.intent(ctx)
-	if err != nil {
-		return incomplete("%v", err)
-	}
+func loginIsEnough(ctx context.Context, p *probe, in *intent) finding {
 	out, differs := p.out(in)
 	if !differs {
-		return skipped("the request says nowhere in its head who the caller is")
+		return skipped("no header of the request identifies the caller")
 	}
 	since := p.before(ctx)
 	refused := p.send(ctx, "logged out", out)
@@ -193,7 +177,7 @@ func loginIsEnough(ctx context.Context, p *probe) finding {
 		return incomplete("logged out, the request was answered %s", refused)
 	case refused.Status < 300:
 		return skipped("the service asks for no credentials: %s", refused)
-	case refused.Status < 400 && p.effects(ctx, since, 0, 0, in).verdict == Fail: // it did not lead to the log-in
+	case refused.Status < 400 && p.effects(ctx, since, 0, 0, in).verdict == Fail: // it did not redirect to the log-in
 		return skipped("the service asks for no credentials: %s, with an effect", refused)
 	}
 	if got := p.untilSettled(ctx, "logged in", in); !got.fine() {

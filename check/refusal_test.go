@@ -65,8 +65,7 @@ func forgetsRefusals(l *locker, w http.ResponseWriter, r *http.Request, name str
 	answer.write(w)
 }
 
-// seen marks a key before it knows how the request ends, and takes every later
-// one for a repetition of a success.
+// seen marks a key before it knows how the request ends, and treats every later one as a repetition of a success.
 func seen(l *locker, w http.ResponseWriter, r *http.Request, name string) {
 	if l.begin(name) != nil {
 		w.WriteHeader(http.StatusOK)
@@ -75,8 +74,7 @@ func seen(l *locker, w http.ResponseWriter, r *http.Request, name string) {
 	record(l.app, r).write(w)
 }
 
-// stuck marks a key as running, and never lets go of it when the request is
-// refused.
+// stuck marks a key as running, and keeps it when the request is refused.
 func stuck(l *locker, w http.ResponseWriter, r *http.Request, name string) {
 	if l.begin(name) != nil {
 		http.Error(w, "still running", http.StatusInternalServerError)
@@ -102,7 +100,7 @@ func TestRefusalsFail(t *testing.T) {
 	}
 }
 
-// The request may also be broken in the place where its key stands.
+// TestRefusalsWithTheKeyInTheBody: the request may be made invalid at the place of its key.
 func TestRefusalsWithTheKeyInTheBody(t *testing.T) {
 	t.Parallel()
 	app := &booth{}
@@ -114,8 +112,7 @@ func TestRefusalsWithTheKeyInTheBody(t *testing.T) {
 	passes(t, report, "ERR-01", "ERR-02", "ERR-05")
 }
 
-// TestRedirectIsNoRefusal: a service that needs no log-in, and answers by a
-// redirect, did not send anybody away.
+// TestRedirectIsNoRefusal: a service without a log-in that answers with a redirect has refused no caller.
 func TestRedirectIsNoRefusal(t *testing.T) {
 	t.Parallel()
 	app := &counter{}
@@ -131,6 +128,6 @@ func TestRedirectIsNoRefusal(t *testing.T) {
 		Profile: check.Profiles()[0], Counters: []check.Counter{app}, Only: []string{"ERR-05"},
 	})
 	if got := verdicts(report)["ERR-05"]; got != check.Skipped {
-		t.Errorf("got %s, want it skipped: nobody was asked for credentials", got)
+		t.Errorf("got %s, want it skipped: no credentials were required", got)
 	}
 }

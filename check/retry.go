@@ -8,21 +8,18 @@ import (
 	"time"
 )
 
-// settledTries is the most that [probe.untilSettled] sends.
+// settledTries is the most requests that [probe.untilSettled] sends.
 const settledTries = 7
 
-// untilSettled is a retry after something went wrong: the service may still be
-// at work on an earlier attempt. Where it says so, the retry is sent again after
-// the pause that it asks for, or one that doubles each time, until the pauses
-// together are as long as the longest exchange may take. That makes settledTries
-// requests at most. The reply is the last one; [probe.inFlight] tells whether
-// the service still says the same.
+// untilSettled retries after something went wrong, when the service may still be working on an earlier attempt. As long
+// as the service says so, the retry is repeated after the pause that the answer asks for, or one that doubles each
+// time, until the pauses add up to the longest exchange. That makes at most settledTries requests. The reply is the
+// last one; [probe.inFlight] tells whether the service still says the same.
 func (p *probe) untilSettled(ctx context.Context, label string, in *intent) reply {
 	return p.insist(ctx, p.inFlight, func() reply { return p.send(ctx, label, in) })
 }
 
-// insist sends as long as the answer is one of those that are no end, with the
-// pauses and the bound of [probe.untilSettled].
+// insist sends as long as open reports true, with the pauses and the bound of [probe.untilSettled].
 func (p *probe) insist(ctx context.Context, open func(reply) bool, send func() reply) reply {
 	wait := p.run.config.Timeout >> (settledTries - 1)
 	for range settledTries - 1 {
@@ -35,9 +32,8 @@ func (p *probe) insist(ctx context.Context, open func(reply) bool, send func() r
 	return send()
 }
 
-// inFlight reports whether an answer says no more than "not now": an earlier
-// attempt is running, or the service is busy. Where a profile refuses a settled
-// duplicate by the same status, that is what it means.
+// inFlight reports whether an answer only says "not now": an earlier attempt is running, or the service is busy. If a
+// profile refuses a settled duplicate with the same status, the answer means that instead.
 func (p *probe) inFlight(got reply) bool {
 	profile := &p.run.config.Profile
 	if p.refusedDuplicate(got) {
@@ -53,11 +49,11 @@ func (p *probe) refusedDuplicate(got reply) bool {
 	return profile.Repeat == repeatRefused && got.in(profile.Refused...)
 }
 
-// settled reports whether the sender of an intent may take this for the end of
-// it: a success, or what the profile answers a duplicate whose original was one.
+// settled reports whether the sender of an intent may stop: after a success, or after the profile's answer to a
+// duplicate whose original was one.
 func (p *probe) settled(got reply) bool { return got.fine() || p.refusedDuplicate(got) }
 
-// rightRepeat says whether again is what the profile gives a repetition of first.
+// rightRepeat judges whether again is the profile's answer to a repetition of first.
 func (p *probe) rightRepeat(first, again reply) finding {
 	switch {
 	case p.refusedDuplicate(again):
@@ -68,8 +64,7 @@ func (p *probe) rightRepeat(first, again reply) finding {
 	return p.alikeBut(first, again)
 }
 
-// comeAgain is the pause that an answer asks for, as far as it is waited out;
-// zero if it asks for none.
+// comeAgain returns the pause that an answer asks for, as far as it is waited out; zero if it asks for none.
 func comeAgain(got reply) time.Duration {
 	if !got.answered() {
 		return 0
@@ -81,9 +76,8 @@ func comeAgain(got reply) time.Duration {
 // maxRetryAfter is the longest Retry-After that is waited out.
 const maxRetryAfter = 10 * time.Second
 
-// retryAfter is how long to wait before asking again, as an answer says it in
-// seconds or by a date (RFC 9110 §10.2.3); false if it does not. A date is taken
-// by the service's own clock.
+// retryAfter returns the wait that an answer asks for, in seconds or as a date (RFC 9110 §10.2.3); false if it asks for
+// none. A date is compared with the service's own clock.
 func retryAfter(header http.Header) (wait time.Duration, ok bool) {
 	text := header.Get("Retry-After")
 	if seconds, err := strconv.ParseInt(text, 10, 32); err == nil {
@@ -100,7 +94,7 @@ func retryAfter(header http.Header) (wait time.Duration, ok bool) {
 	return max(0, at.Sub(now)), true
 }
 
-// usual is how long the service took for an undisturbed request.
+// usual returns how long the service took for an undisturbed request.
 func (p *probe) usual() time.Duration {
 	var took []time.Duration
 	for _, r := range p.run.sample.replies() {
@@ -114,8 +108,7 @@ func (p *probe) usual() time.Duration {
 	return slices.Max(took)
 }
 
-// afterSample is for checks that mean nothing where the undisturbed request is
-// no success.
+// afterSample wraps checks that mean nothing if the undisturbed request does not succeed.
 func afterSample(run func(context.Context, *probe) finding) func(context.Context, *probe) finding {
 	return func(ctx context.Context, p *probe) finding {
 		for _, r := range p.run.sample.replies() {

@@ -17,10 +17,9 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/store/memstore"
 )
 
-// counter is an application that does something at every POST.
+// counter is an application with an effect at every POST.
 type counter struct{ effects atomic.Int64 }
 
 func (c *counter) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
@@ -30,7 +29,7 @@ func (c *counter) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	_, _ = fmt.Fprintf(w, `{"id":%d}`, n)
 }
 
-// Name, PerIntent and Count make it a counter, too.
+// Name, PerIntent and Count make it a counter.
 func (c *counter) Name() string    { return "the counter" }
 func (c *counter) PerIntent() bool { return false }
 func (c *counter) Count(context.Context, func(string) string) (int64, error) {
@@ -57,9 +56,7 @@ func runOn(t *testing.T, app *counter, handler http.Handler) *check.Report {
 func TestRunTellsProtectedFromUnprotected(t *testing.T) {
 	t.Parallel()
 	naive, app := &counter{}, &counter{}
-	store := memstore.New(nil)
-	t.Cleanup(func() { _ = store.Close() })
-	door := middleware(t, store, semel.Policy{}, anybody, nil)
+	door := middleware(t, nil, semel.Policy{}, oneScope, nil)
 	got := verdicts(runOn(t, naive, naive))
 	if got["BASIC-01"] != check.Pass || got["BASIC-02"] != check.Fail {
 		t.Errorf("unprotected: %v", got)
@@ -70,8 +67,7 @@ func TestRunTellsProtectedFromUnprotected(t *testing.T) {
 	}
 }
 
-// TestRunWithoutCounter: who cannot tell does not pass, and what must hold and was
-// not judged is not fine.
+// TestRunWithoutCounter: a check that cannot tell does not pass, and the report is not fine if a MUST was not judged.
 func TestRunWithoutCounter(t *testing.T) {
 	t.Parallel()
 	app := &counter{}
@@ -81,12 +77,12 @@ func TestRunWithoutCounter(t *testing.T) {
 		Profile:  profile, Only: []string{"BASIC-02"},
 	})
 	if got := verdicts(report)["BASIC-02"]; got != check.Incomplete || report.Fine() {
-		t.Errorf("got %s, fine %v; nobody counted", got, report.Fine())
+		t.Errorf("got %s, fine %v without a counter", got, report.Fine())
 	}
 }
 
-// TestRunWaitsOut429: a service that asks for patience is asked again, within what
-// was announced, and the report says so, once.
+// TestRunWaitsOut429: a request that a service limits is repeated, within the announced number, and the report says so
+// once.
 func TestRunWaitsOut429(t *testing.T) {
 	t.Parallel()
 	app := &counter{}
@@ -110,8 +106,7 @@ func TestRunWaitsOut429(t *testing.T) {
 	}
 }
 
-// TestOnlyHTTP2 tries services that close a connection of HTTP/1.1: that says
-// nothing of what they do with keys.
+// TestOnlyHTTP2 runs against services that close HTTP/1.1 connections, which says nothing about their keys.
 func TestOnlyHTTP2(t *testing.T) {
 	t.Parallel()
 	for name, secure := range map[string]bool{"plain": false, "TLS": true} {
@@ -150,8 +145,7 @@ func TestOnlyHTTP2(t *testing.T) {
 	}
 }
 
-// TestIntentsThatSayTheSame: a service that takes equal requests for one is told
-// apart from one that is broken.
+// TestIntentsThatSayTheSame: a service that treats equal requests as one is distinguished from a broken one.
 func TestIntentsThatSayTheSame(t *testing.T) {
 	t.Parallel()
 	d := newDesk()

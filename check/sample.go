@@ -8,9 +8,8 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// sample is what two different intents were answered, before any check. What
-// differs between the two may differ for other reasons than a second execution,
-// such as a date or the id of a request.
+// sample holds the answers to two different intents, before any check. Differences between the two may have other
+// reasons than a second execution, such as a date or a request id.
 type sample struct {
 	a, b    *intent
 	first   reply // a's
@@ -21,18 +20,17 @@ type sample struct {
 // sampleCheck judges the sample.
 const sampleCheck = "BASIC-01"
 
-// replies are both answers, in the order in which they came.
+// replies returns both answers, in the order in which they came.
 func (s *sample) replies() []reply { return []reply{s.first, s.other} }
 
-// sampleRequests is what the sample sends.
+// sampleRequests is the number of requests in the sample.
 const sampleRequests = 2
 
-// sampling is the group of what is no check.
+// sampling is the group of requests that belong to no check.
 const sampling = "sample"
 
-// takeSample sends two intents, once each, and looks whether the counters see
-// exactly those two. The second begins when the first is over: a page that is
-// open beside another one is a question of its own.
+// takeSample sends two intents, once each, and checks whether the counters see exactly those two. The second begins
+// after the first is over: two pages that are open at once are a question of their own.
 func (p *probe) takeSample(ctx context.Context, since tally) (*sample, error) {
 	var err error
 	s := &sample{}
@@ -46,7 +44,7 @@ func (p *probe) takeSample(ctx context.Context, since tally) (*sample, error) {
 	s.other = p.send(ctx, "another intent", s.b)
 	s.effects = p.effects(ctx, since, sampleRequests, sampleRequests, s.a, s.b)
 	if !p.run.config.Template.Varies() && (s.effects.verdict == Fail || !s.other.fine()) {
-		p.run.note("two intents say the same, as the request has no place: write {{n}} or {{uuid}} where they should differ")
+		p.run.note("the request is the same for every intent, as it has no place: write {{n}} or {{uuid}} where intents should differ")
 	}
 	if s.effects.verdict == Fail && s.refused().ok() {
 		p.doubtSample(ctx, s, since)
@@ -54,9 +52,8 @@ func (p *probe) takeSample(ctx context.Context, since tally) (*sample, error) {
 	return s, nil
 }
 
-// doubtSample looks whether a count that is wrong for two plain requests could
-// be of the service's making. It is not where it stands still, or grows by more
-// than one for each: then something else is counted, which is left to BASIC-01,
+// doubtSample checks whether the service could be responsible for a wrong count of two plain requests. It is not if the
+// count does not change, or grows by more than one for each: then something else is counted, which is left to BASIC-01
 // and says nothing about repetitions.
 func (p *probe) doubtSample(ctx context.Context, s *sample, since tally) {
 	seen, err := p.seen(ctx, since, sampleRequests, []*intent{s.a, s.b})
@@ -68,14 +65,13 @@ func (p *probe) doubtSample(ctx context.Context, s *sample, since tally) {
 	if seen.counts[0] == 0 && since.counts[0] > 0 {
 		end = p.run.ended(since)
 	}
-	p.run.doubt("of two plain requests %s was seen, so it may be something else that is counted (see %s)%s", effectsText(seen.counts[0]), sampleCheck, end)
+	p.run.doubt("of two plain requests %s was seen, so something else may be counted (see %s)%s", effectsText(seen.counts[0]), sampleCheck, end)
 }
 
-// errOnlyH2 is of a service that these checks cannot be sent to.
+// errOnlyH2 reports a service that these checks cannot be sent to.
 var errOnlyH2 = errors.New("the service speaks HTTP/2 only, and requests are sent by HTTP/1.1: let it speak that too, or put a proxy before it")
 
-// needsH2 reports whether there was no answer because the service takes nothing
-// but HTTP/2.
+// needsH2 reports whether answers are missing because the service only accepts HTTP/2.
 func (s *sample) needsH2(ctx context.Context, c *Config) bool {
 	for _, r := range s.replies() {
 		if r.answered() || r.request == nil || errors.Is(r.err, wire.ErrUnreachable) || errors.Is(r.err, wire.ErrTimeout) {

@@ -17,41 +17,36 @@ func scopes() []Check {
 			ID: "SCOPE-01", Group: groupScopes, Level: LevelMust,
 			Says:   "Another user with the same key and body does not get the first one's answer.",
 			Source: "draft -07 §5; Semel promise 5", Advice: scopeAdvice,
-			requests: sends(4),
-			unfit:    wantsOther, run: afterSample(othersSeeNothing),
+			requests: sends(4), unfit: wantsOther, run: afterSample(othersSeeNothing),
 		},
 		{
 			ID: "SCOPE-02", Group: groupScopes, Level: LevelMust, NeedsCount: true,
 			Says:   "Another user with the same key is not refused: their request is executed for them.",
 			Source: "draft -07 §5; Semel promise 5", Advice: scopeAdvice,
-			requests: sends(4),
-			unfit:    wantsOtherKey, run: afterSample(othersAreServed),
+			requests: sends(4), unfit: wantsOtherKey, run: afterSample(othersAreServed),
 		},
 		{
 			ID: "SCOPE-03", Group: groupScopes, Level: LevelMust,
-			Says:   "Whoever is logged out does not get the stored answer.",
-			Source: "draft -07 §5; Semel promise 5", Advice: "Ask who the caller is, and what they may do, before the key is looked up.",
-			requests: sends(3),
-			unfit:    always, run: afterSample(loggedOutSeesNothing),
+			Says:   "A caller who is logged out does not get the stored answer.",
+			Source: "draft -07 §5; Semel promise 5", Advice: "Authenticate and authorise the caller before the key is looked up.",
+			requests: sends(3), unfit: always, run: afterSample(withIntent(loggedOutSeesNothing)),
 		},
 		{
 			ID: "SCOPE-04", Group: groupScopes, Level: LevelMust,
-			Says:   "Cookies that the first answer set are not set again by a repetition.",
+			Says:   "A repetition does not set the cookies of the first answer again.",
 			Source: "Semel promise 5", Advice: "Leave Set-Cookie out of what is stored.",
-			requests: sends(2),
-			unfit:    always, run: afterSample(cookiesAreNotRepeated),
+			requests: sends(2), unfit: always, run: afterSample(withAttempt(cookiesAreNotRepeated)),
 		},
 		{
 			ID: "SCOPE-05", Group: groupScopes, Level: LevelMust,
 			Says:   "Another user with the same key is not blocked while the first one's request is running.",
 			Source: "draft -07 §5; Semel promise 5", Advice: scopeAdvice,
-			requests: sends(4),
-			unfit:    wantsOtherAtOnce, run: afterSample(othersAreNotBlocked),
+			requests: sends(4), unfit: wantsOtherAtOnce, run: afterSample(othersAreNotBlocked),
 		},
 	}
 }
 
-// wantsOther is for checks that need somebody else.
+// wantsOther requires a second user.
 func wantsOther(c *Config) string {
 	if c.Other == nil {
 		return "no other user was given"
@@ -59,13 +54,13 @@ func wantsOther(c *Config) string {
 	return wantsKey(c)
 }
 
-// wantsOtherKey is for checks that send one user's key with other content.
+// wantsOtherKey requires a service where one user's key may come with other content.
 func wantsOtherKey(c *Config) string {
 	if why := wantsOther(c); why != "" {
 		return why
 	}
 	if c.Key.In == keyInTemplate {
-		return "the key is the id of what is created, which is there for all users"
+		return "the key is the id of the created resource, which all users share"
 	}
 	return ""
 }
@@ -77,8 +72,8 @@ func wantsOtherAtOnce(c *Config) string {
 	return wantsParallel(c)
 }
 
-// othersOwn sends an intent of the other user's own, so that nothing is said of
-// one who may do nothing anyway, or who is the same.
+// othersOwn sends an intent of the other user's own, so that a user without rights, or one with the same credentials,
+// is not judged.
 func (p *probe) othersOwn(ctx context.Context) (*intent, finding) {
 	since := p.before(ctx)
 	own, err := p.run.newIntent(ctx, p.run.other)
@@ -101,7 +96,7 @@ func (p *probe) othersOwn(ctx context.Context) (*intent, finding) {
 		return own, passed()
 	}
 	if f := p.once(ctx, since, own); !f.ok() {
-		return nil, incomplete("what the other user does is not counted as it should be: %s", f.reason)
+		return nil, incomplete("the other user's requests are not counted as they should be: %s", f.reason)
 	}
 	return own, passed()
 }
@@ -117,26 +112,25 @@ func othersSeeNothing(ctx context.Context, p *probe) finding {
 	return p.keepsSecret(ctx, a, p.run.as(a.in, p.run.other))
 }
 
-// keepsSecret sends the intent as the stranger, who is somebody else, and judges
-// whether the answer gives the first one away.
+// keepsSecret sends the intent as the stranger, another user, and judges whether the answer reveals the first one.
 func (p *probe) keepsSecret(ctx context.Context, a attempt, stranger *intent) finding {
-	got := p.send(ctx, "somebody else, same key", stranger)
-	why := p.betrays(a.first, got)
+	got := p.send(ctx, "another user, same key", stranger)
+	why := p.reveals(a.first, got)
 	switch {
 	case !got.answered():
-		return incomplete("somebody else with the same key got %s", got)
+		return incomplete("another user with the same key got %s", got)
 	case why.what == "" && (!got.fine() || !p.marks(a.first).empty()):
 		return passed()
 	case why.what == "":
 		// Answers have nothing of their own: was it a new one?
 		f := p.effects(ctx, a.since, 2, 2, a.in, stranger)
 		if f.verdict == Incomplete {
-			return incomplete("the answers of all intents are alike, so nobody can tell whose this one is, and %s", f.reason)
+			return incomplete("the answers of all intents are alike, so this one cannot be attributed to either user, and %s", f.reason)
 		}
 		return f
 	}
 	given := failed("%s", why.what)
-	if got.fine() { // a refusal with anything of the first answer was not executed
+	if got.fine() { // a refusal that reveals the first answer was not executed
 		given = p.isGiven(ctx, why, a.since, a.in, stranger)
 	}
 	if given.verdict == Fail && wantsKey(p.run.config) == "" {
@@ -145,15 +139,15 @@ func (p *probe) keepsSecret(ctx context.Context, a attempt, stranger *intent) fi
 			return incomplete("%v", err)
 		}
 		since := p.before(ctx, twin)
-		alike := p.betrays(a.first, p.send(ctx, "somebody else, another key", twin))
+		alike := p.reveals(a.first, p.send(ctx, "another user, another key", twin))
 		if alike.what != "" && (!alike.weak || p.counted(ctx, since, 0, 0, twin).ok()) {
-			return skipped("the application gives the record that is there, whatever the key")
+			return skipped("the application returns the existing record, whatever the key")
 		}
 	}
 	if given.ok() {
 		return given
 	}
-	return given.after(fmt.Sprintf("somebody else with the same key was answered %s, and ", got))
+	return given.after(fmt.Sprintf("another user with the same key was answered %s, and ", got))
 }
 
 func othersAreServed(ctx context.Context, p *probe) finding {
@@ -168,8 +162,7 @@ func othersAreServed(ctx context.Context, p *probe) finding {
 	if first := p.send(ctx, "one user", in); !first.fine() {
 		return incomplete("the first attempt was answered %s", first)
 	}
-	// An application may refuse the same values from two users: that is no matter
-	// of keys.
+	// An application may refuse the same values from two users, whatever the key.
 	theirs, err := p.run.newIntent(ctx, p.run.other)
 	if err != nil {
 		return incomplete("%v", err)
@@ -208,9 +201,9 @@ func othersAreNotBlocked(ctx context.Context, p *probe) finding {
 		switch {
 		case r.fine():
 		case !r.answered(), r.busy():
-			return incomplete("two users at once were answered %s", tellReplies(replies))
+			return incomplete("two users at once were answered %s", countReplies(replies))
 		default:
-			return failed("two users at once were answered %s", tellReplies(replies))
+			return failed("two users at once were answered %s", countReplies(replies))
 		}
 	}
 	given := p.isGiven(ctx, p.resembles(replies[0], replies[1]), since, in, theirs)
@@ -220,14 +213,10 @@ func othersAreNotBlocked(ctx context.Context, p *probe) finding {
 	return passed()
 }
 
-func loggedOutSeesNothing(ctx context.Context, p *probe) finding {
-	in, err := p.intent(ctx)
-	if err != nil {
-		return incomplete("%v", err)
-	}
+func loggedOutSeesNothing(ctx context.Context, p *probe, in *intent) finding {
 	out, differs := p.out(in)
 	if !differs {
-		return skipped("the request says nowhere in its head who the caller is")
+		return skipped("no header of the request identifies the caller")
 	}
 	since := p.before(ctx)
 	first := p.send(ctx, "logged in", in)
@@ -237,16 +226,12 @@ func loggedOutSeesNothing(ctx context.Context, p *probe) finding {
 	f := p.keepsSecret(ctx, attempt{in, since, first}, out)
 	t := &p.run.config.Template
 	if f.verdict == Fail && slices.ContainsFunc(place.Names(t.URL, string(t.Body)), isVariable) {
-		return incomplete("%s; but what the log-in gave stands in the URL or the body too, and may be what lets them in", f.reason)
+		return incomplete("%s; but the URL or the body also contains a value from the log-in, which may let them in", f.reason)
 	}
 	return f
 }
 
-func cookiesAreNotRepeated(ctx context.Context, p *probe) finding {
-	a, f := p.executed(ctx)
-	if !f.ok() {
-		return f
-	}
+func cookiesAreNotRepeated(ctx context.Context, p *probe, a attempt) finding {
 	own := p.ownCookies(a.first)
 	if len(own) == 0 {
 		return skipped("the first answer sets no cookie of its own")
@@ -263,8 +248,8 @@ func cookiesAreNotRepeated(ctx context.Context, p *probe) finding {
 	return passed()
 }
 
-// ownCookies are those that an answer sets to a value that no other intent was
-// given. What is set to the same value by every answer is not stored with one.
+// ownCookies returns the cookies of an answer whose value no other intent was given. A cookie that every answer sets to
+// the same value is not part of a stored answer.
 func (p *probe) ownCookies(r reply) map[string]string {
 	own := map[string]string{}
 	for _, c := range setBy(r) {

@@ -7,11 +7,9 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/check"
 	"github.com/semel-dev/semel/internal/check/wire"
-	"github.com/semel-dev/semel/store/memstore"
 )
 
-// knowing answers from a map whose names are made by name; what that finds of
-// somebody else's is dealt with by stranger.
+// knowing answers from a map with the given names; stranger handles an answer that belongs to another user.
 func knowing(name func(*http.Request) string, stranger func(k kept, w http.ResponseWriter, r *http.Request)) func(*locker, http.ResponseWriter, *http.Request, string) {
 	return func(l *locker, w http.ResponseWriter, r *http.Request, _ string) {
 		id := name(r)
@@ -62,7 +60,7 @@ func TestScopesFailWhereKeysAreEverybodys(t *testing.T) {
 			func(b *booth) http.Handler { return front(b, newLocker(b, knowing(keyAlone, refuses))) },
 			[]string{"SCOPE-02", "SCOPE-05"},
 		},
-		"everybody's key, and whose it is": {
+		"one key for all, with its owner": {
 			func(b *booth) http.Handler { return front(b, newLocker(b, knowing(keyAlone, refersTo))) },
 			[]string{"SCOPE-01", "SCOPE-02", "SCOPE-05"},
 		},
@@ -83,8 +81,8 @@ func TestScopesFailWhereKeysAreEverybodys(t *testing.T) {
 	}
 }
 
-// unguardedReplay looks a key up under the account, but for people without one,
-// who are only asked for theirs when something is to be executed.
+// unguardedReplay looks a key up under the account, except for callers without one, who only need one when something is
+// executed.
 func unguardedReplay(b *booth) http.Handler {
 	last := newLocker(b, looksFirst)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -138,9 +136,7 @@ func TestCookiesOfTheFirstAnswer(t *testing.T) {
 	}
 
 	app = &booth{}
-	store := memstore.New(nil)
-	t.Cleanup(func() { _ = store.Close() })
-	report = visit(t, app, dressed(behind(t, store, selling(app), semel.Policy{}, nil)), scope4)
+	report = visit(t, app, dressed(behind(t, nil, selling(app), semel.Policy{}, nil)), scope4)
 	failsOnly(t, report)
 	passes(t, report, "SCOPE-04")
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// failures are what callers, and what the service itself, can do wrong.
+// failures returns the checks of mistakes by callers and of failures of the service.
 func failures() []Check {
 	all := slices.Concat(refusals(), serverFailures())
 	slices.SortFunc(all, func(a, b Check) int { return strings.Compare(a.ID, b.ID) })
@@ -22,27 +22,21 @@ func serverFailures() []Check {
 	return []Check{
 		{
 			ID: "ERR-03", Group: groupFailures, Level: LevelMust, NeedsCount: true,
-			Says:     "What failed with a 5xx fails the same way each time, or a retry executes it once.",
-			Source:   "draft -07 §2.6; Semel promise 3",
-			Advice:   "Undo everything when a request fails, by one transaction, and release its key; or record the failure. Do not release the key of what may have happened.",
-			requests: sends(1 + 2*settledTries),
-			unfit:    wantsFailing, run: afterSample(failsHonestly),
+			Says:   "A request that failed with a 5xx fails the same way each time, or a retry executes it once.",
+			Source: "draft -07 §2.6; Semel promise 3", Advice: "Undo everything when a request fails, with one transaction, and release its key; or record the failure. Do not release the key if the effect may have happened.",
+			requests: sends(1 + 2*settledTries), unfit: wantsFailing, run: afterSample(withIntent(failsHonestly)),
 		},
 		{
 			ID: "ERR-04", Group: groupFailures, Level: LevelMust, NeedsCount: true,
-			Says:     "A request whose dependency failed is executed once by a retry, or refused by it; it is neither lost nor doubled.",
-			Source:   "draft -07 §2.6; Semel promise 3",
-			Advice:   "Mark a key as done when the work is done, not when it begins; undo the work when a part of it fails.",
-			requests: sends(1 + 2*settledTries),
-			unfit:    wantsObserved, run: afterSample(survivesItsDependency),
+			Says:   "A request whose dependency failed is executed once by a retry, or the retry is refused; it is neither lost nor doubled.",
+			Source: "draft -07 §2.6; Semel promise 3", Advice: "Mark a key as done when the work is done, not when it begins; undo the work when a part of it fails.",
+			requests: sends(1 + 2*settledTries), unfit: wantsObserved, run: afterSample(withIntent(survivesItsDependency)),
 		},
 		{
 			ID: "ERR-06", Group: groupFailures, Level: LevelStrict,
-			Says:     "After a failure, a retry under the same key can succeed.",
-			Source:   "Semel, HTTP: 5xx answers are released",
-			Advice:   "Release the key of a request that failed and had no effect: a client that retries until it succeeds is stuck otherwise.",
-			requests: sends(2 + settledTries),
-			unfit:    canRecover, run: afterSample(recovers),
+			Says:   "After a failure, a retry under the same key can succeed.",
+			Source: "Semel, HTTP: 5xx answers are released", Advice: "Release the key of a request that failed and had no effect: a client that retries until it succeeds is stuck otherwise.",
+			requests: sends(2 + settledTries), unfit: canRecover, run: afterSample(withIntent(recovers)),
 		},
 	}
 }
@@ -66,17 +60,13 @@ func canRecover(c *Config) string {
 	case c.Profile.Name == "stripe":
 		return "the profile repeats failures"
 	case c.Observed == nil && c.Failing == nil:
-		return "nothing was given that fails: neither a request, nor an observed dependency"
+		return "neither a failing request nor an observed dependency was given"
 	}
 	return ""
 }
 
-// failsHonestly sends the request that fails, and tries again twice.
-func failsHonestly(ctx context.Context, p *probe) finding {
-	in, err := p.intent(ctx)
-	if err != nil {
-		return incomplete("%v", err)
-	}
+// failsHonestly sends the failing request, and retries twice.
+func failsHonestly(ctx context.Context, p *probe, in *intent) finding {
 	since := p.before(ctx)
 	first := p.sendOf(ctx, "failing", p.run.config.Failing, in)
 	if !first.failure() {
@@ -87,12 +77,8 @@ func failsHonestly(ctx context.Context, p *probe) finding {
 	return p.honest(ctx, since, in, first, retry, again)
 }
 
-// survivesItsDependency lets one call of the service fail, and tries again twice.
-func survivesItsDependency(ctx context.Context, p *probe) finding {
-	in, err := p.intent(ctx)
-	if err != nil {
-		return incomplete("%v", err)
-	}
+// survivesItsDependency makes one call of the service fail, and retries twice.
+func survivesItsDependency(ctx context.Context, p *probe, in *intent) finding {
 	since := p.before(ctx)
 	first, f := p.withoutDependency(ctx, in)
 	if !f.ok() {
@@ -108,19 +94,15 @@ func survivesItsDependency(ctx context.Context, p *probe) finding {
 	return f
 }
 
-// recovers sends what fails once, and wants to see it succeed.
-func recovers(ctx context.Context, p *probe) finding {
-	in, err := p.intent(ctx)
-	if err != nil {
-		return incomplete("%v", err)
-	}
+// recovers sends a request that fails once, and expects it to succeed.
+func recovers(ctx context.Context, p *probe, in *intent) finding {
 	if p.run.config.Observed != nil {
 		first, f := p.withoutDependency(ctx, in)
 		switch {
 		case !f.ok():
 			return f
 		case first.fine():
-			return passedBut("the service dealt with the failure by itself")
+			return passedBut("the service handled the failure on its own")
 		}
 		return p.succeeds(first, p.retryOf(ctx, "retry", &p.run.config.Template, in, first))
 	}
@@ -134,7 +116,7 @@ func recovers(ctx context.Context, p *probe) finding {
 		return f
 	}
 	if p.run.config.Key.In == keyNowhere {
-		return incomplete("%s; without keys, nobody can tell whether the request fails for ever", f.reason)
+		return incomplete("%s; without keys, the request may fail every time", f.reason)
 	}
 	twin, err := p.likeness(ctx, in)
 	if err != nil {
@@ -142,7 +124,7 @@ func recovers(ctx context.Context, p *probe) finding {
 	}
 	other := p.sendOf(ctx, "under another key", failing, twin)
 	if !other.fine() {
-		return skipped("the failing request fails for ever: give one that fails once")
+		return skipped("the failing request fails every time: give one that fails once")
 	}
 	return f
 }
@@ -154,13 +136,12 @@ func (p *probe) succeeds(first, retry reply) finding {
 	case !retry.answered():
 		return incomplete("after %s the retry got %s", first, retry)
 	case p.comesToNoEnd(retry) && retry.Status != first.Status:
-		return incomplete("after %s, retries are still refused by %s: nobody can tell whether that ends (raise --timeout)", first, retry)
+		return incomplete("after %s, retries are still refused by %s: it is unknown whether that ends (raise --timeout)", first, retry)
 	}
 	return failed("after %s the retry is answered %s", first, retry)
 }
 
-// withoutDependency sends an attempt while one call of the service fails. Not
-// ok: the service made none.
+// withoutDependency sends an attempt while one call of the service fails. It is not ok if the service made none.
 func (p *probe) withoutDependency(ctx context.Context, in *intent) (reply, finding) {
 	dependency := p.run.config.Observed
 	dependency.FailNext(1, http.StatusServiceUnavailable)
@@ -181,8 +162,8 @@ func (p *probe) withoutDependency(ctx context.Context, in *intent) (reply, findi
 	return first, passed()
 }
 
-// honest judges what came of an intent whose first attempt failed: one effect
-// if anybody was told of success, and otherwise one at most.
+// honest judges an intent whose first attempt failed: one effect if any caller got a success, and otherwise at most
+// one.
 func (p *probe) honest(ctx context.Context, since tally, in *intent, first, retry, again reply) finding {
 	told, least := "", int64(0)
 	for _, r := range []reply{first, retry, again} {
@@ -206,12 +187,12 @@ func (p *probe) honest(ctx context.Context, since tally, in *intent, first, retr
 		}
 		return f
 	case p.comesToNoEnd(again):
-		return incomplete("after %s, retries are still refused by %s: nobody can tell whether that ends (raise --timeout)", first, again)
+		return incomplete("after %s, retries are still refused by %s: it is unknown whether that ends (raise --timeout)", first, again)
 	}
 	return passedBut("after %s, retries are refused by %s", first, again)
 }
 
-// sendOf is an attempt of another request than the one under test.
+// sendOf sends an attempt of another request than the one under test.
 func (p *probe) sendOf(ctx context.Context, label string, t *Template, in *intent) reply {
 	r, err := p.requestOf(t, in)
 	if err != nil {
@@ -220,25 +201,23 @@ func (p *probe) sendOf(ctx context.Context, label string, t *Template, in *inten
 	return p.deliver(ctx, label, r, &wire.Manner{})
 }
 
-// retryOf sends again what failed, until it is settled. A failure that is
-// answered again is its end, whatever the status means elsewhere.
+// retryOf repeats a failed request until it is settled. A failure that is answered again is its end, whatever the
+// status means elsewhere.
 func (p *probe) retryOf(ctx context.Context, label string, t *Template, in *intent, first reply) reply {
 	open := func(got reply) bool { return p.comesToNoEnd(got) && got.Status != first.Status }
 	return p.insist(ctx, open, func() reply { return p.sendOf(ctx, label, t, in) })
 }
 
-// comesToNoEnd reports whether an answer leaves the sender waiting: it is refused
-// for now, and is not told that it is refused for good.
+// comesToNoEnd reports whether an answer leaves the sender waiting: a refusal for now that does not say it is final.
 func (p *probe) comesToNoEnd(got reply) bool { return p.inFlight(got) && !refusedForGood(got) }
 
-// saysUnknown reports whether a refusal is not said of a success: nobody knows
-// what became of the first attempt, or it is running.
+// saysUnknown reports whether a refusal does not imply a success: the outcome of the first attempt is unknown, or it is
+// running.
 func saysUnknown(got reply) bool {
 	return got.Header.Get("Retry-After") != "" || bytes.Contains(bytes.ToLower(got.Body), []byte("unknown"))
 }
 
-// refusedForGood reports whether a problem says that coming again does not help,
-// as those of Semel do.
+// refusedForGood reports whether a problem document, such as those of Semel, says that retrying does not help.
 func refusedForGood(got reply) bool {
 	if !got.answered() {
 		return false

@@ -14,7 +14,6 @@ import (
 	"github.com/semel-dev/semel/internal/check/observe"
 	"github.com/semel-dev/semel/internal/check/wire"
 	"github.com/semel-dev/semel/semelhttp"
-	"github.com/semel-dev/semel/store/memstore"
 )
 
 // paying is an application that calls its bank, before or after it sells.
@@ -56,8 +55,7 @@ func paying(t *testing.T, app http.Handler, sellsFirst bool) (http.Handler, *obs
 	}), bank
 }
 
-// clumsy fails requests that say so, before or after the application: each
-// time, or the first time for each body.
+// clumsy fails requests that ask for it, before or after the application: each time, or the first time for each body.
 type clumsy struct {
 	app   http.Handler
 	after bool
@@ -89,8 +87,8 @@ func (c *clumsy) fails(r *http.Request) bool {
 	return !c.once || !had
 }
 
-// burnt claims a key for ever, and then executes; who comes again gets the
-// answer of a success, of a defect, or of a claim.
+// burnt claims a key for ever, and then executes; later requests get the answer of a success, of a defect, or of a
+// claim.
 func burnt(app http.Handler, again int) http.Handler {
 	var mu sync.Mutex
 	done := map[string]*kept{}
@@ -111,13 +109,13 @@ func burnt(app http.Handler, again int) http.Handler {
 	})
 }
 
-// A dependency that fails once shows who loses a wish, and who grants it twice.
+// TestFailingDependency: a dependency that fails once shows which services lose an intent or execute it twice.
 func TestFailingDependency(t *testing.T) {
 	t.Parallel()
 	on := func(policy semel.Policy, o semelhttp.Options) func(*testing.T, http.Handler) http.Handler {
 		return func(t *testing.T, app http.Handler) http.Handler {
 			t.Helper()
-			return behindSemel(t, app, policy, &o)
+			return behind(t, nil, app, policy, &o)
 		}
 	}
 	again := func(status int) func(*testing.T, http.Handler) http.Handler {
@@ -163,7 +161,7 @@ func TestFailingDependency(t *testing.T) {
 	}
 }
 
-// A request that fails shows whether a failure is one.
+// TestFailingRequest: a failed request may be executed later, or fail again, but not both.
 func TestFailingRequest(t *testing.T) {
 	t.Parallel()
 	stored := &semelhttp.Options{On5xx: semelhttp.StoreOn5xx}
@@ -187,7 +185,7 @@ func TestFailingRequest(t *testing.T) {
 			if test.burnt {
 				handler = burnt(handler, http.StatusOK)
 			} else {
-				handler = behindSemel(t, handler, semel.Policy{}, test.options)
+				handler = behind(t, nil, handler, semel.Policy{}, test.options)
 			}
 			report := visit(t, app, handler, func(c *check.Config) {
 				failing := c.Template
@@ -200,7 +198,7 @@ func TestFailingRequest(t *testing.T) {
 	}
 }
 
-// A request that should fail, and does not, shows nothing.
+// TestFailingRequestThatSucceeds: a request that should fail and does not shows nothing.
 func TestFailingRequestThatSucceeds(t *testing.T) {
 	t.Parallel()
 	app := &booth{open: true}
@@ -224,12 +222,4 @@ func judged(t *testing.T, report *check.Report, want map[string]check.Verdict) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("verdicts (-want +got):\n%s", diff)
 	}
-}
-
-// behindSemel is an application behind Semel's middleware.
-func behindSemel(t *testing.T, app http.Handler, policy semel.Policy, o *semelhttp.Options) http.Handler {
-	t.Helper()
-	store := memstore.New(nil)
-	t.Cleanup(func() { _ = store.Close() })
-	return behind(t, store, app, policy, o)
 }

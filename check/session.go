@@ -21,35 +21,35 @@ type session struct {
 	client wire.Client
 	uuids  ids.UUIDs
 	pace   *rate.Limiter
-	user   *User // with what the log-in gave
+	user   *User // with the values from the log-in
 	other  *User
 	books  ledger
-	// jars keep the cookies of users who logged in or visit pages, by user and
-	// other. They are made by logIn, and lock themselves.
+	// jars keep the cookies of users who logged in or visit pages, by user and other. logIn makes them; they do their
+	// own locking.
 	jars map[*User]http.CookieJar
 
 	mu      sync.Mutex // guards the fields below
 	number  int64      // the last {{n}}
-	intents int        // how many there were
+	intents int        // how many were made
 	sent    int
 	allowed int // how many may be sent
 	lookUps int
 	spared  int // requests repeated after a 429
 	died    error
-	// doubtful says why counting is no longer trusted; nil where it is.
+	// doubtful says why counting is no longer trusted; nil while it is.
 	doubtful error
-	controls int // how often it was made sure that the service is there
+	controls int // how often a control was sent
 	sample   *sample
 	notes    []string
-	// effectsOnce says that a repetition was seen to have no second effect; explained
-	// are the differences for which basic checks failed, by their ids.
+	// effectsOnce means that a repetition was found to have no second effect; explained holds the differences for which
+	// basic checks failed, by their ids.
 	effectsOnce bool
 	explained   map[string][]string
-	lag         time.Duration // how long the sample's effects took to be seen, where that is long
+	lag         time.Duration // how long the sample's effects took to be seen, if that was long
 }
 
-// errBudget is a defect of a check: it wants to send more than it announced.
-var errBudget = errors.New("the check wants to send more requests than it announced")
+// errBudget reports a defect of a check: it tries to send more than it announced.
+var errBudget = errors.New("the check tried to send more requests than it announced")
 
 func newSession(c *Config) *session {
 	return &session{
@@ -76,7 +76,7 @@ func (s *session) take() error {
 	return nil
 }
 
-// sentSoFar is how many requests went to the endpoint.
+// sentSoFar returns how many requests went to the endpoint.
 func (s *session) sentSoFar() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,7 +94,7 @@ func (s *session) lookUp(ctx context.Context, r *wire.Request) (*wire.Answer, er
 	return s.client.Do(ctx, r, nil)
 }
 
-// note remembers a remark about the whole run, once.
+// note keeps a remark about the whole run, once.
 func (s *session) note(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	s.mu.Lock()
@@ -104,7 +104,7 @@ func (s *session) note(format string, args ...any) {
 	}
 }
 
-// lost ends the run: nothing answers at the service's address any more.
+// lost ends the run: the service's address no longer answers.
 func (s *session) lost(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

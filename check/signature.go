@@ -9,9 +9,8 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// sign makes a delivery of the request, sent at that time. Without a secret it
-// has a time only. The names of the lines begin as that of the id does, which is
-// webhook-id, or svix-id with an older sender.
+// sign turns the request into a delivery sent at that time. Without a secret it only adds the time. The names of the
+// lines begin like that of the id: webhook-id, or svix-id with an older sender.
 func (c *Config) sign(r *wire.Request, at time.Time) {
 	id, prefix := "webhook-id", "webhook-"
 	if start, ok := strings.CutSuffix(strings.ToLower(c.Key.Name), "-id"); ok && c.Key.In == keyInHeader {

@@ -24,36 +24,34 @@ func sizes() []Check {
 		}
 	}
 	const (
-		content = "Compare what was sent, and not how: framing, encoding of the transfer and pace are no part of a request's content."
-		all     = "Take the whole body into the fingerprint, however long it is, or refuse what is longer than that."
+		content = "Compare what was sent, and not how: framing, transfer encoding and pace are not part of a request's content."
+		all     = "Include the whole body in the fingerprint, however long it is, or refuse longer bodies."
 	)
 	return []Check{
 		size("SIZE-01", LevelMust, "An empty body with a key, sent twice, has at most one effect.",
-			"draft -07 §2.6; Semel promise 2", "Take the key whether or not there is a body.", 2, keyOutsideBody, emptyTwice),
-		size("SIZE-02", LevelMust, "A request that was sent with Content-Length, and comes again in chunks, has one effect and one answer.",
-			"RFC 9112 §6; Semel promise 2", content, 2, always, againInChunks),
+			"draft -07 §2.6; Semel promise 2", "Use the key whether or not there is a body.", 2, keyOutsideBody, withIntent(emptyTwice)),
+		size("SIZE-02", LevelMust, "A request that is sent with Content-Length, and again in chunks, has one effect and one answer.",
+			"RFC 9112 §6; Semel promise 2", content, 2, always, withAttempt(againInChunks)),
 		size("SIZE-03", LevelShould, "A request with Expect: 100-continue, sent twice, has one effect and one answer.",
-			"RFC 9110 §10.1.1; Semel promise 2", "Read the body after the key was judged; a refusal may come without it.", 2, hasBody, expectsTwice),
+			"RFC 9110 §10.1.1; Semel promise 2", "Read the body after checking the key; a refusal may come without it.", 2, hasBody, expectsTwice),
 		size("SIZE-04", LevelMust, "A compressed request, sent twice, has one effect and one answer.",
 			"RFC 9110 §8.4; Semel promise 2", content, 2, hasPlainBody, gzippedTwice),
 		size("SIZE-05", LevelMust, "A body of 1 MiB, sent twice, has one effect and one answer, or is refused both times.",
-			"draft -07 §2.6; Semel promises 2 and 8", "A body that is too large for the fingerprint is refused, and never executed without protection.", 2, hasBody, largeTwice),
+			"draft -07 §2.6; Semel promises 2 and 8", "Refuse a body that is too large for the fingerprint; never execute it without protection.", 2, hasBody, withIntent(largeTwice)),
 		size("SIZE-06", LevelShould, "A request whose body comes in slow pieces is executed once, and replayed.",
-			"draft -07 §2.6; Semel promise 2", content, 1+settledTries, hasBody, slowThenAgain),
-		size("SIZE-07", LevelMust, "Large bodies that differ at their end only are not the same request.",
+			"draft -07 §2.6; Semel promise 2", content, 1+settledTries, hasBody, withIntent(slowThenAgain)),
+		size("SIZE-07", LevelMust, "Large bodies that differ only at their end are not the same request.",
 			"draft -07 §2.4; Semel promise 6", all, 2*len(largeSizes()), endsMayDiffer, largeEndsDiffer),
 	}
 }
 
-// largeBytes is what a large body is padded by. It is more than any buffer that
-// a service holds a body in is likely to have.
+// largeBytes is the padding of a large body. It exceeds any buffer that a service is likely to have for a body.
 const largeBytes = 1 << 20
 
-// largeSizes are the paddings that are tried, until the service takes one. Many
-// refuse more than 100 kB.
+// largeSizes returns the paddings to try until the service accepts one. Many refuse more than 100 kB.
 func largeSizes() []int { return []int{largeBytes, 80 << 10} }
 
-// hasBody is for checks about the body.
+// hasBody requires a body.
 func hasBody(c *Config) string {
 	if len(c.Template.Body) < 2 {
 		return "the request has no body"
@@ -61,7 +59,7 @@ func hasBody(c *Config) string {
 	return ""
 }
 
-// hasPlainBody is for checks that compress it, which no browser does to a form.
+// hasPlainBody requires a body that can be compressed, which browsers do not do to forms.
 func hasPlainBody(c *Config) string {
 	if c.Profile.Browser {
 		return "browsers do not compress forms"
@@ -74,7 +72,7 @@ func hasPlainBody(c *Config) string {
 	return hasBody(c)
 }
 
-// keyOutsideBody is for checks that send another body, or none.
+// keyOutsideBody requires a key outside the body, for checks that replace the body.
 func keyOutsideBody(c *Config) string {
 	in := place.Names(string(c.Template.Body))
 	switch {
@@ -84,8 +82,7 @@ func keyOutsideBody(c *Config) string {
 	return wantsKey(c)
 }
 
-// endsMayDiffer is for a body that is another one for another intent, under a
-// key that says that it should not be.
+// endsMayDiffer requires a body that differs between intents, under a key for which it must not differ.
 func endsMayDiffer(c *Config) string {
 	in := place.Names(string(c.Template.Body))
 	switch {
@@ -98,11 +95,7 @@ func endsMayDiffer(c *Config) string {
 }
 
 // emptyTwice sends no body at all, which most services refuse.
-func emptyTwice(ctx context.Context, p *probe) finding {
-	in, err := p.intent(ctx)
-	if err != nil {
-		return incomplete("%v", err)
-	}
+func emptyTwice(ctx context.Context, p *probe, in *intent) finding {
 	since := p.before(ctx)
 	first := p.send(ctx, "empty", in, withBody(nil))
 	again := p.send(ctx, "empty again", in, withBody(nil))
@@ -119,14 +112,10 @@ func emptyTwice(ctx context.Context, p *probe) finding {
 	if seesAll(p.run.config.Counters) {
 		return passedBut("an empty body is answered %s, and has no effect", first)
 	}
-	return incomplete("the empty body is answered %s, but effects are counted by values that were in the body", first)
+	return incomplete("the empty body is answered %s, but the counters depend on values that were in the body", first)
 }
 
-func againInChunks(ctx context.Context, p *probe) finding {
-	a, f := p.executed(ctx)
-	if !f.ok() {
-		return f
-	}
+func againInChunks(ctx context.Context, p *probe, a attempt) finding {
 	again := p.sendIn(ctx, "in chunks", wire.Manner{Chunked: true}, a.in)
 	if f := p.once(ctx, a.since, a.in); !f.ok() {
 		return f
@@ -139,7 +128,7 @@ func againInChunks(ctx context.Context, p *probe) finding {
 	case again.in(http.StatusBadRequest, http.StatusLengthRequired, http.StatusRequestEntityTooLarge, http.StatusNotImplemented):
 		return passedBut("bodies in chunks are answered %s", again)
 	case again.in(p.run.config.Profile.Mismatch...):
-		return failed("the same request in chunks is taken for another one: it is answered %s", again)
+		return failed("the same request in chunks is treated as another one: it is answered %s", again)
 	}
 	return passedBut("the repetition in chunks is answered %s", again)
 }
@@ -152,8 +141,8 @@ func expectsTwice(ctx context.Context, p *probe) finding {
 	return f
 }
 
-// gzippedTwice compresses the body. A service that does not look at
-// Content-Encoding takes it for bytes, and must not execute those twice either.
+// gzippedTwice compresses the body. A service that ignores Content-Encoding treats it as plain bytes, and must not
+// execute those twice either.
 func gzippedTwice(ctx context.Context, p *probe) finding {
 	first, f := p.twice(ctx, wire.Manner{}, gzipped)
 	if first.answered() && !first.fine() {
@@ -162,7 +151,7 @@ func gzippedTwice(ctx context.Context, p *probe) finding {
 	return f
 }
 
-// gzipped is a change that compresses the body, to the same bytes each time.
+// gzipped compresses the body, to the same bytes each time.
 func gzipped(r *wire.Request) {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
@@ -172,8 +161,8 @@ func gzipped(r *wire.Request) {
 	r.Set("Content-Encoding", "gzip")
 }
 
-// twice sends an intent twice in one manner, for one effect and the profile's
-// answer to a repetition. The first reply lets the caller find excuses.
+// twice sends an intent twice in one manner, and expects one effect and the profile's answer to a repetition. The first
+// reply lets the caller excuse a failure.
 func (p *probe) twice(ctx context.Context, m wire.Manner, changes ...change) (first reply, f finding) {
 	in, err := p.intent(ctx)
 	if err != nil {
@@ -191,19 +180,15 @@ func (p *probe) twice(ctx context.Context, m wire.Manner, changes ...change) (fi
 	return first, p.rightRepeat(first, again)
 }
 
-// largeTwice judges by effects alone where the body is refused: each service has
-// a limit and a way to say so, and some close the connection.
-func largeTwice(ctx context.Context, p *probe) finding {
-	in, err := p.intent(ctx)
-	if err != nil {
-		return incomplete("%v", err)
-	}
+// largeTwice judges by effects alone if the body is refused: each service has its own limit and its own refusal, and
+// some close the connection.
+func largeTwice(ctx context.Context, p *probe, in *intent) finding {
 	large, err := p.padding(in, largeBytes)
 	if err != nil {
 		return incomplete("%v", err)
 	}
 	if large == nil {
-		return skipped("only JSON and forms can be made larger without another meaning")
+		return skipped("only JSON and forms can be made larger without changing their meaning")
 	}
 	since := p.before(ctx)
 	first := p.send(ctx, "large", in, large)
@@ -223,8 +208,8 @@ func largeTwice(ctx context.Context, p *probe) finding {
 	return p.rightRepeat(first, again)
 }
 
-// padding makes the body larger at its beginning, so that everything that tells
-// two intents apart comes behind it. It is nil for a body that cannot be padded.
+// padding enlarges the body at its beginning, so that everything that distinguishes two intents comes after the
+// padding. It returns nil if the body cannot be padded.
 func (p *probe) padding(in *intent, n int) (change, error) {
 	r, err := p.request(in)
 	if err != nil {
@@ -243,11 +228,7 @@ func (p *probe) padding(in *intent, n int) (change, error) {
 	return withBody(body), nil
 }
 
-func slowThenAgain(ctx context.Context, p *probe) finding {
-	in, err := p.intent(ctx)
-	if err != nil {
-		return incomplete("%v", err)
-	}
+func slowThenAgain(ctx context.Context, p *probe, in *intent) finding {
 	since := p.before(ctx)
 	slow := p.sendIn(ctx, "slow", wire.Manner{Pieces: slowPieces, Pause: slowPause}, in)
 	again := p.untilSettled(ctx, "again", in)
@@ -260,8 +241,7 @@ func slowThenAgain(ctx context.Context, p *probe) finding {
 	return p.rightRepeat(slow, again)
 }
 
-// largeEndsDiffer sends, under one key, two bodies that are alike for a long
-// time.
+// largeEndsDiffer sends, under one key, two bodies that are alike for a long way.
 func largeEndsDiffer(ctx context.Context, p *probe) finding {
 	var refusal reply
 	for _, n := range largeSizes() {
@@ -279,7 +259,7 @@ func largeEndsDiffer(ctx context.Context, p *probe) finding {
 			return incomplete("%v", err)
 		}
 		if pad == nil || padOther == nil {
-			return skipped("only JSON and forms can be made larger without another meaning")
+			return skipped("only JSON and forms can be made larger without changing their meaning")
 		}
 		since := p.before(ctx)
 		first := p.send(ctx, "large", one, pad)
@@ -296,8 +276,7 @@ func largeEndsDiffer(ctx context.Context, p *probe) finding {
 	return skipped("large bodies are answered %s", refusal)
 }
 
-// under is an intent with the values of its own, but the key, or the page, of
-// another.
+// under returns an intent with the values of one and the key, or the page, of the other.
 func under(key, values *intent) *intent {
 	mixed := *values
 	mixed.key, mixed.draft, mixed.cookies, mixed.values = key.key, key.draft, key.cookies, maps.Clone(values.values)
@@ -309,8 +288,8 @@ func under(key, values *intent) *intent {
 	return &mixed
 }
 
-// isAnother judges the reply to another request under a known key: refused, or
-// where the profile has it so, an intent of its own.
+// isAnother judges the reply to another request under a known key: it must be refused or, if the profile says so, be an
+// intent of its own.
 func (p *probe) isAnother(ctx context.Context, since tally, other *intent, got reply) finding {
 	if p.run.config.Profile.MismatchNew {
 		f := p.once(ctx, since, other)

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/semel-dev/semel/check"
 )
 
@@ -29,9 +27,7 @@ func TestSizesPassWhereContentCounts(t *testing.T) {
 			if got := append(having(report, check.Fail), having(report, check.Incomplete)...); len(got) > 0 {
 				t.Errorf("not passed: %v", got)
 			}
-			if diff := cmp.Diff(skips[name], having(report, check.Skipped)); diff != "" {
-				t.Errorf("skipped (-want +got):\n%s", diff)
-			}
+			wantHaving(t, report, check.Skipped, skips[name])
 			if t.Failed() {
 				explain(t, report)
 			}
@@ -80,10 +76,7 @@ func TestSizesFindWhatIsBroken(t *testing.T) {
 			app := &ledger{empties: true}
 			test.broken.app = app
 			report := examine(t, test.broken, "ietf", []check.Counter{inAll{app}}, "SIZE")
-			if diff := cmp.Diff(test.want, having(report, check.Fail)); diff != "" {
-				t.Errorf("failed (-want +got):\n%s", diff)
-				explain(t, report)
-			}
+			wantHaving(t, report, check.Fail, test.want)
 		})
 	}
 }
@@ -101,15 +94,12 @@ func TestSizesNeverPassWithoutACounter(t *testing.T) {
 	}
 }
 
-// Where effects are counted by what stood in the body, nobody can tell what an
-// empty one did.
+// TestEmptyBodiesAreIncompleteWhereTheyCannotBeCounted: a counter of values in the body cannot count an empty body.
 func TestEmptyBodiesAreIncompleteWhereTheyCannotBeCounted(t *testing.T) {
 	t.Parallel()
 	app := &ledger{empties: true}
 	report := examine(t, &memo{app: app}, "ietf", []check.Counter{byN{app}}, "SIZE-01")
-	if diff := cmp.Diff([]string{"SIZE-01"}, having(report, check.Incomplete)); diff != "" {
-		t.Errorf("incomplete (-want +got):\n%s", diff)
-	}
+	wantHaving(t, report, check.Incomplete, []string{"SIZE-01"})
 }
 
 func TestSizesSkipWhatDoesNotApply(t *testing.T) {
@@ -133,10 +123,7 @@ func TestSizesSkipWhatDoesNotApply(t *testing.T) {
 			server := httptest.NewServer(&memo{app: app})
 			t.Cleanup(server.Close)
 			report := examineAt(t, server.URL, "ietf", []check.Counter{app}, test.change, "SIZE")
-			if diff := cmp.Diff(test.want, having(report, check.Skipped)); diff != "" {
-				t.Errorf("skipped (-want +got):\n%s", diff)
-				explain(t, report)
-			}
+			wantHaving(t, report, check.Skipped, test.want)
 		})
 	}
 }

@@ -14,7 +14,7 @@ import (
 // and Body are filled anew for every intent, and alike for every attempt of one.
 //
 //	{{uuid}}     a random UUID (RFC 9562, version 7)
-//	{{n}}        a number, another one for every intent, also of earlier runs
+//	{{n}}        a number, different for every intent, including those of earlier runs
 //	{{now}}      the time at which the intent began, RFC 3339 in UTC
 //	{{key}}      the key of the intent
 //	{{minted}}   what the mint step answered ([Mint])
@@ -29,10 +29,10 @@ type Template struct {
 // Values fill the places of a template.
 type Values map[string]string
 
-// Fill replaces the places of text that have a value, and leaves the others.
+// Fill replaces the places of text that have a value, and keeps the others.
 func (v Values) Fill(text string) string { return place.Fill(text, v) }
 
-// texts are all parts of the template that may have places.
+// texts returns all parts of the template that may have places.
 func (t *Template) texts() []string {
 	all := []string{t.URL, string(t.Body)}
 	for _, f := range t.Header {
@@ -51,20 +51,20 @@ func (t *Template) Varies() bool {
 	return t.Has("uuid") || t.Has("n") || t.Has("now") || t.Has("minted")
 }
 
-// Validate says what is wrong with the template, and what to do.
+// Validate reports what is wrong with the template, and what to do.
 func (t *Template) Validate() error {
 	known := Values{"uuid": "", "n": "1", "now": "", "key": "", "minted": ""}
 	for _, name := range place.Names(t.texts()...) {
 		_, ok := known[name]
 		switch {
 		case ok:
-		case strings.HasPrefix(name, "var:"): // a log-in may know where the service is
+		case strings.HasPrefix(name, "var:"): // the log-in may provide the address
 			known[name] = "1"
 			if strings.HasPrefix(t.URL, "{{"+name+"}}") {
 				known[name] = "http://host"
 			}
 		default:
-			return fmt.Errorf("there is no {{%s}}: use {{uuid}}, {{n}}, {{now}}, {{key}}, {{minted}} or {{var:NAME}}", name)
+			return fmt.Errorf("unknown place {{%s}}: use {{uuid}}, {{n}}, {{now}}, {{key}}, {{minted}} or {{var:NAME}}", name)
 		}
 	}
 	_, err := parseTarget(known.Fill(t.URL))
@@ -75,7 +75,7 @@ func parseTarget(text string) (*url.URL, error) {
 	at, err := url.Parse(text)
 	text = withoutUser(text)
 	switch {
-	case err != nil && strings.Contains(text, "@"): // url.Parse quotes what it was given
+	case err != nil && strings.Contains(text, "@"): // the error of url.Parse quotes the URL
 		return nil, fmt.Errorf("the URL %q cannot be read: percent-encode the user name and password", text)
 	case err != nil:
 		return nil, fmt.Errorf("the URL cannot be read: %w", err)
@@ -89,8 +89,8 @@ func parseTarget(text string) (*url.URL, error) {
 	return at, nil
 }
 
-// withoutUser returns a URL, which may be malformed, for messages: what could be
-// a user name and password is left out.
+// withoutUser returns a URL, which may be malformed, for messages, without anything that could be a user name and
+// password.
 func withoutUser(text string) string {
 	at := strings.LastIndex(text, "@")
 	if at < 0 {

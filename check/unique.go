@@ -6,36 +6,33 @@ import (
 )
 
 func uniqueValues() []Check {
-	const advice = "Treat a violation of a unique index as an answer of the application, not as a crash: refuse by 409 and say what is there, or give the record that is there."
+	const advice = "Treat a violation of a unique index as an answer of the application, not as a crash: refuse with 409 and name the existing record, or return it."
 	const source = "Semel promise 2; RFC 9110 §15.5.10"
 	return []Check{
 		{
 			ID: "UNIQ-01", Group: groupKeyless, Level: LevelMust,
-			Says:   "The same business values under two keys cause no error of the server, one after the other and at once.",
+			Says:   "The same business values under two keys cause no server error, one after the other or at once.",
 			Source: source, Advice: advice,
-			requests: sends(4),
-			unfit:    wantsKey, run: afterSample(sameValuesCauseNoError),
+			requests: sends(4), unfit: wantsKey, run: afterSample(sameValuesCauseNoError),
 		},
 		{
 			ID: "UNIQ-02", Group: groupKeyless, Level: LevelMust, NeedsCount: true,
-			Says:   "The same business values under another key are executed, or refused, or answered by the record that is there.",
+			Says:   "The same business values under another key are executed, refused, or answered with the existing record.",
 			Source: source, Advice: "Do not answer with a success that names a record which does not exist.",
-			requests: sends(2),
-			unfit:    wantsKey, run: afterSample(sameValuesAreAnswered),
+			requests: sends(2), unfit: wantsKey, run: afterSample(sameValuesAreAnswered),
 		},
 		{
 			ID: "UNIQ-03", Group: groupKeyless, Level: LevelMust, NeedsCount: true,
-			Says:   "The same business values at once have no more effects than one after the other.",
+			Says:   "The same business values sent at once have no more effects than one after the other.",
 			Source: source, Advice: "Let a unique index decide, and not a look-up before the insert.",
 			requests: func(c *Config) int { return 2 + atOnce(c, racers) },
 			unfit:    wantsKeyAndParallel, run: afterSample(sameValuesAtOnce),
 		},
 		{
 			ID: "UNIQ-04", Group: groupKeyless, Level: LevelShould,
-			Says:   "A refusal of the same business values says what is there already.",
-			Source: "RFC 9110 §15.5.10; RFC 9457", Advice: "Refuse by 409 or 422, with a body that names the record that is there.",
-			requests: sends(2),
-			unfit:    wantsKey, run: afterSample(refusalSaysWhatIsThere),
+			Says:   "A refusal of the same business values names the existing record.",
+			Source: "RFC 9110 §15.5.10; RFC 9457", Advice: "Refuse with 409 or 422, and a body that names the existing record.",
+			requests: sends(2), unfit: wantsKey, run: afterSample(refusalSaysWhatIsThere),
 		},
 	}
 }
@@ -47,7 +44,7 @@ func wantsKeyAndParallel(c *Config) string {
 	return wantsParallel(c)
 }
 
-// likeness is an intent with the same values under another key.
+// likeness returns an intent with the same values under another key.
 func (p *probe) likeness(ctx context.Context, in *intent) (*intent, error) {
 	fresh, err := p.run.newIntent(ctx, in.user)
 	if err != nil {
@@ -56,7 +53,7 @@ func (p *probe) likeness(ctx context.Context, in *intent) (*intent, error) {
 	return in.renamed(fresh.key), nil
 }
 
-// likenesses makes an intent, and n-1 more with its values under keys of their own.
+// likenesses returns an intent, and n-1 more with its values under keys of their own.
 func (p *probe) likenesses(ctx context.Context, n int) ([]*intent, error) {
 	in, err := p.intent(ctx)
 	if err != nil {
@@ -80,8 +77,7 @@ type sameValues struct {
 	first, second reply
 }
 
-// sendPair sends two intents with the same values. Not ok: the second says
-// nothing.
+// sendPair sends two intents with the same values. It is not ok if the second shows nothing.
 func (p *probe) sendPair(ctx context.Context) (sameValues, finding) {
 	both, err := p.likenesses(ctx, 2)
 	if err != nil {
@@ -97,8 +93,7 @@ func (p *probe) sendPair(ctx context.Context) (sameValues, finding) {
 	return one, passed()
 }
 
-// isCrash reports whether the service says that it is broken. That it is busy is
-// something else.
+// isCrash reports whether the answer is a server error, other than that the service is busy.
 func isCrash(r reply) bool {
 	return r.failure() && (r.Status != http.StatusServiceUnavailable || r.Header.Get("Retry-After") == "")
 }
@@ -122,9 +117,9 @@ func sameValuesCauseNoError(ctx context.Context, p *probe) finding {
 	for _, r := range replies {
 		switch {
 		case isCrash(r):
-			return failed("the same values under two keys at once were answered %s", tellReplies(replies))
+			return failed("the same values under two keys at once were answered %s", countReplies(replies))
 		case !r.answered():
-			return incomplete("the same values under two keys at once: %s", tellReplies(replies))
+			return incomplete("the same values under two keys at once: %s", countReplies(replies))
 		}
 	}
 	return passed()
@@ -138,7 +133,7 @@ func sameValuesAreAnswered(ctx context.Context, p *probe) finding {
 	return p.pairEffects(ctx, one)
 }
 
-// pairEffects judges what the second of a pair came to.
+// pairEffects judges the outcome of the second of a pair.
 func (p *probe) pairEffects(ctx context.Context, one sameValues) finding {
 	if !one.second.fine() {
 		return p.effects(ctx, one.since, 1, 1, one.intents...)
@@ -149,7 +144,7 @@ func (p *probe) pairEffects(ctx context.Context, one sameValues) finding {
 	}
 	f := p.effects(ctx, one.since, 2, 2, one.intents...)
 	if f.verdict == Fail {
-		f.reason = "the second was answered " + one.second.String() + ", and not with the record that is there; but there was " + f.reason
+		f.reason = "the second was answered " + one.second.String() + ", and not with the existing record; but there was " + f.reason
 	}
 	return f
 }
@@ -165,7 +160,7 @@ func sameValuesAtOnce(ctx context.Context, p *probe) finding {
 	n := atOnce(p.run.config, racers)
 	most := int64(n)
 	if p.effects(ctx, one.since, 1, 1, one.intents...).ok() {
-		most = 1 // the application takes such values once
+		most = 1 // the application accepts such values once
 	}
 	all, err := p.likenesses(ctx, n)
 	if err != nil {
@@ -182,9 +177,9 @@ func refusalSaysWhatIsThere(ctx context.Context, p *probe) finding {
 	case !f.ok():
 		return f
 	case second.fine():
-		return skipped("the application takes the same values twice, or gives what is there")
+		return skipped("the application accepts the same values twice, or returns the existing record")
 	case isCrash(second):
-		return skipped("it is no refusal, but %s (see UNIQ-01)", second)
+		return skipped("it is not a refusal, but %s (see UNIQ-01)", second)
 	case !second.in(http.StatusConflict, http.StatusUnprocessableEntity):
 		return failed("the refusal is %s, and not 409 or 422", second)
 	case len(second.Body) == 0:

@@ -15,7 +15,7 @@ import (
 
 func onlyUnique(c *check.Config) { c.Only = []string{"uniq"} }
 
-// seats is a booth that has something to say about seats that are sold.
+// seats is a booth that lets a test answer for seats that are sold.
 func seats(b *booth, sold func(w http.ResponseWriter, n int)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		before := b.sold()
@@ -71,7 +71,7 @@ func TestSameValuesPassWhateverTheApplicationDoesWithThem(t *testing.T) {
 	})
 }
 
-// finder sells a seat unless it finds that it is sold, which takes a moment.
+// finder sells a seat unless it finds it sold, which takes a moment.
 func finder(b *booth) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if n := b.ticketFor(r); n > 0 {
@@ -83,8 +83,7 @@ func finder(b *booth) http.Handler {
 	})
 }
 
-// ticketFor finds the number of the ticket for the seat that a request wants;
-// zero if it is not sold.
+// ticketFor returns the number of the ticket for the requested seat; zero if it is not sold.
 func (b *booth) ticketFor(r *http.Request) int {
 	var wanted ticket
 	_ = json.Unmarshal(peek(r), &wanted)
@@ -158,7 +157,7 @@ func (s seatSales) Count(_ context.Context, fill func(string) string) (int64, er
 	return n, nil
 }
 
-// Two keys with one seat are one question to such a counter.
+// TestSameValuesAreCountedOnce: two keys with one seat get the same count from such a counter.
 func TestSameValuesAreCountedOnce(t *testing.T) {
 	t.Parallel()
 	for _, app := range []*booth{{}, {unique: true}} {

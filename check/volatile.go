@@ -8,15 +8,14 @@ import (
 	"unicode"
 )
 
-// volatile reports whether two values of one place look as if the service made
-// them anew for every answer, so that they say nothing about the record. What
-// names or measures the record never does: an id, an amount, a link, and the
-// time at which it was made.
+// volatile reports whether two values of one place look generated for every answer, so that they say nothing about the
+// record. A value that names or measures the record never does: an id, an amount, a link, or the time at which it was
+// made.
 func (s spot) volatile(other spot) bool {
 	words := nameWords(s.name)
 	switch {
 	case anyOf(words, "created", "inserted", "creation"):
-		return false // when the record was made is a part of the record
+		return false // the time at which the record was made is part of the record
 	case s.bare || other.bare:
 		return anyOf(words, "duration", "elapsed", "took", "latency", "timestamp")
 	case s.isTime() && other.isTime():
@@ -24,19 +23,19 @@ func (s spot) volatile(other spot) bool {
 	case strings.Contains(s.value, "://") || strings.HasPrefix(s.value, "/"):
 		return false
 	case anyOf(words, "timestamp", "date", "time", "duration", "elapsed", "took", "latency"):
-		return true // a time that is spelled in a way of its own
+		return true // a time in an unknown format
 	case anyOf(words, "trace", "traceid", "traceparent", "span", "spanid", "requestid", "correlation", "correlationid"),
 		anyOf(words, "request", "req") && anyOf(words, "id", "uuid"):
-		return true // which attempt this was
+		return true // the number of the attempt
 	case anyOf(words, "server", "hostname", "node", "pod"):
-		return true // which machine answered
+		return true // the machine that answered
 	case anyContains(words, "nonce", "csrf", "xsrf"), s.page && anyContains(words, "token", "verification"):
-		return true // what a page carries to be told from a forged one
+		return true // a CSRF token
 	}
 	return false
 }
 
-// timeText matches what begins as a date or as a time of the day does.
+// timeText matches the beginning of a date or a time of the day.
 var timeText = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2}([T ]|$)|\d{1,2}:\d{2}(:\d{2})?)`)
 
 // isTime reports whether the value reads as a date or a time.
@@ -55,8 +54,7 @@ func (s spot) isTime() bool {
 	return false
 }
 
-// nameWords takes a name apart, whether it is written request_id, requestId,
-// request-id or RequestID.
+// nameWords splits a name into words, whether it is written request_id, requestId, request-id or RequestID.
 func nameWords(name string) []string {
 	var words []string
 	var word strings.Builder

@@ -14,24 +14,22 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// gatherTime bounds how long a volley waits until all of it is ready: a service
-// does not listen to half a request for ever.
+// gatherTime bounds how long a volley waits until all of it is ready: a service does not wait for the rest of a request
+// for ever.
 const gatherTime = 5 * time.Second
 
-// volley sends one attempt of each intent, all in the same moment: connections
-// are open, and everything but the end is sent, before the first is complete.
-// Nothing is sent again, not after a 429 either. Replies are in the order of the
-// intents; one whose connection could not be made is ErrUnreachable.
+// volley sends one attempt of each intent, all at the same moment: all connections are open, and everything but the end
+// is sent, before the first is complete. Nothing is repeated, not even after a 429. Replies are in the order of the
+// intents; one without a connection is ErrUnreachable.
 func (p *probe) volley(ctx context.Context, label string, intents ...*intent) []reply {
 	return p.volleyThen(ctx, label, func(int, reply) {}, intents...)
 }
 
-// volleyThen is volley, and calls then with each reply as soon as it is there,
-// while others may still be under way.
+// volleyThen is volley, and calls then with each reply as soon as it arrives, while others may still be under way.
 func (p *probe) volleyThen(ctx context.Context, label string, then func(i int, r reply), intents ...*intent) []reply {
 	replies := make([]reply, len(intents))
 	ready := make([]*racer, len(intents))
-	for i, in := range intents { // at its pace, before the first connection waits for the others
+	for i, in := range intents { // at the allowed rate, before the first connection waits for the others
 		ready[i], replies[i].err = p.enter(ctx, fmt.Sprintf("%s %d", label, i+1), in)
 	}
 	within, cancel := context.WithTimeout(ctx, gatherTime)
@@ -96,8 +94,8 @@ func (p *probe) release(ctx context.Context, one *racer) reply {
 	return reply{answer, err, one.request}
 }
 
-// noneThere ends the run where a volley met no service at all. A service that
-// takes some of many connections is busy, and not gone.
+// noneThere ends the run if no request of a volley reached the service. A service that accepts some of many connections
+// is busy, and not gone.
 func (p *probe) noneThere(replies []reply) {
 	for _, r := range replies {
 		if !errors.Is(r.err, wire.ErrUnreachable) && !errors.Is(r.err, wire.ErrTLS) {
@@ -118,9 +116,8 @@ func each(n int, do func(i int)) {
 	all.Wait()
 }
 
-// tellReplies says how often there was which reply, such as
-// "1 × 201 Created, 9 × 409 Conflict".
-func tellReplies(replies []reply) string {
+// countReplies counts equal replies, such as "1 × 201 Created, 9 × 409 Conflict".
+func countReplies(replies []reply) string {
 	times := map[string]int{}
 	for _, r := range replies {
 		times[r.String()]++
@@ -132,20 +129,20 @@ func tellReplies(replies []reply) string {
 	return strings.Join(parts, ", ")
 }
 
-// clearRefusal reports whether a request that met a running twin, or a busy
-// service, was told so in a way that a client understands.
+// clearRefusal reports whether the refusal of a request with a running twin, or by a busy service, is one that a client
+// understands.
 func (p *probe) clearRefusal(r reply) bool {
 	return p.refusedDuplicate(r) || r.in(p.run.config.Profile.InFlight...) || r.in(http.StatusTooEarly, http.StatusTooManyRequests) ||
 		r.in(http.StatusServiceUnavailable) && r.Header.Get("Retry-After") != ""
 }
 
-// atOnce is how many of n requests may be sent at once.
+// atOnce returns how many of n requests may be sent at once.
 func atOnce(c *Config, n int) int { return min(n, c.Parallel) }
 
-// wantsParallel is for checks that send more than one request at once.
+// wantsParallel requires more than one request at once.
 func wantsParallel(c *Config) string {
 	if c.Parallel < 2 {
-		return "only one request at once was asked for"
+		return "only one request at a time was allowed"
 	}
 	return ""
 }

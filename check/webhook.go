@@ -9,89 +9,74 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// staleDelivery is how old the time of a delivery is that has to be refused.
+// staleDelivery is the age of a delivery that must be refused.
 const staleDelivery = time.Hour
 
-// redeliveries bounds how often a delivery comes again that was not accepted;
-// redeliveryPause lies before each.
+// redeliveries limits how often a refused delivery is repeated; redeliveryPause precedes each.
 const (
 	redeliveries    = 3
 	redeliveryPause = 200 * time.Millisecond
-	// redeliveryAge is how much older than its redelivery the first one says it is.
+	// redeliveryAge makes the first delivery claim to be that much older than its redelivery.
 	redeliveryAge = 10 * time.Second
 )
 
-// webhooks are checks of signed deliveries, as Standard Webhooks has them.
+// webhooks returns the checks of signed deliveries, as defined by Standard Webhooks.
 func webhooks() []Check {
 	return []Check{
 		{
 			ID: "HOOK-01", Group: groupWebhooks, Level: LevelMust, NeedsCount: true,
-			Says:     "A delivery that comes again, with a new time and a new signature, is accepted and has no second effect.",
-			Source:   "Standard Webhooks, \"Webhook Metadata\" and \"Idempotency\"",
-			Advice:   "Take the webhook-id for the key, and neither the time nor the signature, and answer a redelivery 2xx: a sender who hears anything else tries again.",
-			requests: sends(2),
-			unfit:    wantsWebhook, run: redeliversOnce,
+			Says:   "A delivery that comes again, with a new time and a new signature, is accepted and has no second effect.",
+			Source: "Standard Webhooks, \"Webhook Metadata\" and \"Idempotency\"", Advice: "Use the webhook-id as the key, and neither the time nor the signature, and answer a redelivery with 2xx: after any other answer, the sender tries again.",
+			requests: sends(2), unfit: wantsWebhook, run: withIntent(redeliversOnce),
 		},
 		{
 			ID: "HOOK-02", Group: groupWebhooks, Level: LevelMust, NeedsCount: true,
-			Says:     "A delivery with a wrong signature is refused, and has no effect.",
-			Source:   "Standard Webhooks, \"Verifying webhook authenticity\"",
-			Advice:   "Verify the signature over id, time and body as they came, before anything else.",
-			requests: sends(1),
-			unfit:    wantsSecret, run: refusesForged,
+			Says:   "A delivery with a wrong signature is refused, and has no effect.",
+			Source: "Standard Webhooks, \"Verifying webhook authenticity\"", Advice: "Verify the signature over id, time and body as received, before anything else.",
+			requests: sends(1), unfit: wantsSecret, run: refusesForged,
 		},
 		{
 			ID: "HOOK-03", Group: groupWebhooks, Level: LevelMust, NeedsCount: true,
-			Says:     "A delivery with a wrong signature does not use up the id of the true one.",
-			Source:   "Standard Webhooks, \"Verifying webhook authenticity\"; Semel promise 5",
-			Advice:   "Look the id up after the signature was verified: otherwise a stranger who guesses ids can suppress deliveries.",
-			requests: sends(2),
-			unfit:    wantsSecret, run: sparesID,
+			Says:   "A delivery with a wrong signature does not use up the id of the true one.",
+			Source: "Standard Webhooks, \"Verifying webhook authenticity\"; Semel promise 5", Advice: "Look the id up after verifying the signature: otherwise a stranger who guesses ids can suppress deliveries.",
+			requests: sends(2), unfit: wantsSecret, run: withIntent(sparesID),
 		},
 		{
 			ID: "HOOK-04", Group: groupWebhooks, Level: LevelShould, NeedsCount: true,
-			Says:     "A delivery whose time is an hour old is refused, and has no effect.",
-			Source:   "Standard Webhooks, \"Replay attacks\"",
-			Advice:   "Refuse a time that is more than five minutes away. Senders sign redeliveries anew.",
-			requests: sends(1),
-			unfit:    wantsSecret, run: refusesStale,
+			Says:   "A delivery whose time is an hour old is refused, and has no effect.",
+			Source: "Standard Webhooks, \"Replay attacks\"", Advice: "Refuse a time that is more than five minutes away. Senders sign redeliveries anew.",
+			requests: sends(1), unfit: wantsSecret, run: refusesStale,
 		},
 		{
 			ID: "HOOK-05", Group: groupWebhooks, Level: LevelMust, NeedsCount: true,
-			Says:     "The same payload under another id has an effect of its own.",
-			Source:   "Standard Webhooks, \"Idempotency\"",
-			Advice:   "Compare whole ids, and nothing but ids: two events may look alike.",
-			requests: sends(2),
-			unfit:    wantsWebhook, run: executesOtherID,
+			Says:   "The same payload under another id has an effect of its own.",
+			Source: "Standard Webhooks, \"Idempotency\"", Advice: "Compare whole ids, and nothing else: two events may look alike.",
+			requests: sends(2), unfit: wantsWebhook, run: withIntent(executesOtherID),
 		},
 		{
 			ID: "HOOK-06", Group: groupWebhooks, Level: LevelMust, NeedsCount: true,
-			Says:     "A delivery whose processing failed is processed when it comes again.",
-			Source:   "Standard Webhooks, \"Idempotency\"; Semel promise 3",
-			Advice:   "Remember the id together with the effect, in one transaction, and not before it: otherwise the message is lost.",
-			requests: sends(1 + redeliveries),
-			unfit:    wantsFailure, run: processesAfterFailure,
+			Says:   "A delivery whose processing failed is processed when it is sent again.",
+			Source: "Standard Webhooks, \"Idempotency\"; Semel promise 3", Advice: "Remember the id together with the effect, in one transaction, and not before it: otherwise the message is lost.",
+			requests: sends(1 + redeliveries), unfit: wantsFailure, run: withIntent(processesAfterFailure),
 		},
 		{
 			ID: "HOOK-07", Group: groupWebhooks, Level: LevelMust, NeedsCount: true,
-			Says:     "A delivery that comes again while the first is being processed is accepted only if it takes effect, which it does once.",
-			Source:   "Standard Webhooks, \"Idempotency\"; Semel promises 1 and 7",
-			Advice:   "Let the second wait for the first, or refuse it so that it comes again. Who answers 2xx before the effect is certain loses the message when the first fails.",
-			requests: sends(2 * (2 + redeliveries)),
-			unfit:    wantsWebhook, run: redeliversWhileRunning,
+			Says:   "A delivery that is sent again while the first is being processed is accepted only if it takes effect, which happens once.",
+			Source: "Standard Webhooks, \"Idempotency\"; Semel promises 1 and 7", Advice: "Let the second wait for the first, or refuse it so that it is sent again. A receiver that answers 2xx before the effect is certain loses the message if the first fails.",
+			requests: sends(2 * (2 + redeliveries)), unfit: wantsWebhook, run: redeliversWhileRunning,
 		},
 	}
 }
 
-// wantsWebhook is for checks of deliveries.
+// wantsWebhook requires the profile of a webhook.
 func wantsWebhook(c *Config) string {
 	if !c.Profile.Webhook {
-		return "the profile is not that of a webhook"
+		return "the profile is not for webhooks"
 	}
 	return ""
 }
 
-// wantsSecret is for checks of signatures.
+// wantsSecret requires the secret that signs.
 func wantsSecret(c *Config) string {
 	if why := wantsWebhook(c); why != "" || len(c.Secret) > 0 {
 		return why
@@ -99,7 +84,7 @@ func wantsSecret(c *Config) string {
 	return "without the webhook's secret nothing can be signed"
 }
 
-// wantsFailure is for checks that need processing to fail.
+// wantsFailure requires a way to make processing fail.
 func wantsFailure(c *Config) string {
 	if why := wantsWebhook(c); why != "" || c.Observed != nil || c.Failing != nil {
 		return why
@@ -107,8 +92,7 @@ func wantsFailure(c *Config) string {
 	return "nothing can be made to fail: observe a dependency, or give a failing request"
 }
 
-// deliverAt sends a delivery that is signed at that time, with the changes made
-// after the signature.
+// deliverAt sends a delivery signed at that time, with the changes made after the signature.
 func (p *probe) deliverAt(ctx context.Context, label string, at time.Time, in *intent, changes ...change) reply {
 	r, err := p.request(in)
 	if err != nil {
@@ -121,13 +105,9 @@ func (p *probe) deliverAt(ctx context.Context, label string, at time.Time, in *i
 	return p.deliver(ctx, label, r, &wire.Manner{})
 }
 
-func redeliversOnce(ctx context.Context, p *probe) finding {
-	in, err := p.intent(ctx)
-	if err != nil {
-		return incomplete("%v", err)
-	}
+func redeliversOnce(ctx context.Context, p *probe, in *intent) finding {
 	since, now := p.before(ctx), time.Now()
-	// The time counts seconds; that of the two has to be another one.
+	// The time is in seconds, and the two deliveries need different times.
 	if first := p.deliverAt(ctx, "delivered", now.Add(-redeliveryAge), in); !first.taken() {
 		return incomplete("the first delivery was answered %s", first)
 	}
@@ -167,17 +147,13 @@ func (p *probe) refusesDelivery(ctx context.Context, what string, at time.Time, 
 	return p.effects(ctx, since, 0, 0, in)
 }
 
-func sparesID(ctx context.Context, p *probe) finding {
-	in, err := p.intent(ctx)
-	if err != nil {
-		return incomplete("%v", err)
-	}
+func sparesID(ctx context.Context, p *probe, in *intent) finding {
 	since := p.before(ctx)
 	forged := p.deliverAt(ctx, "with a wrong signature", time.Now(), in, p.forge)
 	switch {
 	case !forged.answered():
 		return incomplete("the forged delivery got %s", forged)
-	case forged.taken(): // what it did is told apart from what the true one does
+	case forged.taken(): // its effects are counted apart from those of the true one
 		if f := p.effects(ctx, since, 1, 1, in); f.verdict == Incomplete {
 			return f
 		}
@@ -193,13 +169,10 @@ func sparesID(ctx context.Context, p *probe) finding {
 	return f
 }
 
-func executesOtherID(ctx context.Context, p *probe) finding {
-	in, err := p.intent(ctx)
-	if err != nil {
-		return incomplete("%v", err)
-	}
-	other := in.renamed(in.key + "-" + random(4)) // who compares less than the whole takes it for the same
+func executesOtherID(ctx context.Context, p *probe, in *intent) finding {
+	other := in.renamed(in.key + "-" + random(4)) // looks the same to a service that compares only a part
 	if p.run.config.NewKey != "" {
+		var err error
 		if other, err = p.likeness(ctx, in); err != nil {
 			return incomplete("%v", err)
 		}
@@ -211,7 +184,7 @@ func executesOtherID(ctx context.Context, p *probe) finding {
 	if f := p.once(ctx, since, in); !f.ok() {
 		return incomplete("the first delivery: %s", f.reason)
 	}
-	since = p.before(ctx, other) // which has the values of the first
+	since = p.before(ctx, other) // with the values of the first
 	second := p.send(ctx, "the same payload with another id", other)
 	switch {
 	case second.taken():
@@ -225,11 +198,7 @@ func executesOtherID(ctx context.Context, p *probe) finding {
 	return skipped("the application refuses the same values twice: %s", second)
 }
 
-func processesAfterFailure(ctx context.Context, p *probe) finding {
-	in, err := p.intent(ctx)
-	if err != nil {
-		return incomplete("%v", err)
-	}
+func processesAfterFailure(ctx context.Context, p *probe, in *intent) finding {
 	since, config := p.before(ctx), p.run.config
 	var first reply
 	message := &config.Template
@@ -255,8 +224,8 @@ func processesAfterFailure(ctx context.Context, p *probe) finding {
 	return failed("after a failure (%s) no redelivery was accepted: the last was answered %s", first, last)
 }
 
-// acceptedFailure judges a delivery that was accepted although something was
-// made to fail: its sender will not send it again.
+// acceptedFailure judges a delivery that was accepted although something was made to fail: its sender will not send it
+// again.
 func (p *probe) acceptedFailure(ctx context.Context, since tally, in *intent, first reply) finding {
 	f := p.once(ctx, since, in)
 	_, knows := p.run.config.Observed.(interface{ Pending() int })
@@ -266,12 +235,12 @@ func (p *probe) acceptedFailure(ctx context.Context, since tally, in *intent, fi
 	case p.run.config.Observed == nil, f.ok() && !knows:
 		return incomplete("the delivery was answered %s: the failure may not have reached it", first)
 	case f.ok():
-		return passedBut("the service tried again by itself")
+		return passedBut("the service tried again on its own")
 	}
 	return failed("the delivery was answered %s although its processing failed, and had %s", first, f.reason)
 }
 
-// redeliver sends a delivery until it is accepted, a few times.
+// redeliver repeats a delivery until it is accepted, a few times.
 func (p *probe) redeliver(ctx context.Context, message *Template, in *intent) (last reply, taken bool) {
 	for range redeliveries {
 		if !pause(ctx, redeliveryPause) {

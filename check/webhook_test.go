@@ -12,7 +12,6 @@ import (
 	"github.com/semel-dev/semel/check"
 	"github.com/semel-dev/semel/internal/check/webhook"
 	"github.com/semel-dev/semel/semelhttp"
-	"github.com/semel-dev/semel/store/memstore"
 )
 
 func hookConfig(app *receiver, url string) check.Config {
@@ -22,7 +21,7 @@ func hookConfig(app *receiver, url string) check.Config {
 	}
 }
 
-// TestSignWebhook: the example of the specification's own libraries.
+// TestSignWebhook uses the example of the specification's own libraries.
 func TestSignWebhook(t *testing.T) {
 	t.Parallel()
 	secret, err := webhook.DecodeSecret(" whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n")
@@ -76,15 +75,13 @@ func TestReceivers(t *testing.T) {
 	}
 }
 
-// TestSemelReceivesWebhooks: the middleware with the id for the key, whether it waits for a running twin or refuses it.
+// TestSemelReceivesWebhooks: the middleware takes the id as the key, and waits for a running twin or refuses it.
 func TestSemelReceivesWebhooks(t *testing.T) {
 	t.Parallel()
 	for name, policy := range map[string]semel.Policy{"waits": {}, "refuses": {Wait: semel.NoWait}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			store := memstore.New(nil)
-			t.Cleanup(func() { _ = store.Close() })
-			door := middleware(t, store, policy, anybody, &semelhttp.Options{Key: semelhttp.FromWebhookID(), Required: true})
+			door := middleware(t, nil, policy, oneScope, &semelhttp.Options{Key: semelhttp.FromWebhookID(), Required: true})
 			app := newReceiver(noDedup) // the middleware does it
 			c := hookConfig(app, serve(t, app.verified(door.Handler(app))))
 			c.Only = nil
@@ -103,7 +100,7 @@ func TestHooksOfOtherNames(t *testing.T) {
 	wantFaults(t, runProfile(t, "webhook", c))
 }
 
-// TestHooksWithoutSecret: nothing is signed, and nothing said about signatures.
+// TestHooksWithoutSecret: without a secret nothing is signed, and checks of signatures are skipped.
 func TestHooksWithoutSecret(t *testing.T) {
 	t.Parallel()
 	app := newReceiver("")
@@ -129,7 +126,7 @@ func TestHooksWithoutSecret(t *testing.T) {
 	}
 }
 
-// TestHookThatFails: a request that fails once is processed when it comes again; of one that always fails nobody can tell.
+// TestHookThatFails: a request that fails once is processed when it is sent again; one that always fails is incomplete.
 func TestHookThatFails(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -154,7 +151,8 @@ func TestHookThatFails(t *testing.T) {
 	}
 }
 
-// TestHookWhoseFailureIsAccepted: who says 2xx although the work failed loses the message, unless it tries again by itself.
+// TestHookWhoseFailureIsAccepted: a receiver that answers 2xx although its work failed loses the message, unless it
+// retries on its own.
 func TestHookWhoseFailureIsAccepted(t *testing.T) {
 	t.Parallel()
 	for tries, want := range map[int][]string{1: {"HOOK-06"}, 2: nil} {
@@ -172,8 +170,8 @@ func TestHookWhoseFailureIsAccepted(t *testing.T) {
 	}
 }
 
-// TestDeliveriesHaveOneID: a receiver that reads the first line of the header, as
-// the specification's own libraries do, is not asked for more.
+// TestDeliveriesHaveOneID: a receiver that reads the first line of the header, as the specification's own libraries do,
+// is not sent two.
 func TestDeliveriesHaveOneID(t *testing.T) {
 	t.Parallel()
 	app := newReceiver("")

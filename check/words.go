@@ -14,24 +14,23 @@ import (
 )
 
 const (
-	// maxWords is how many characters of an answer's own words a reason repeats.
+	// maxWords limits how many characters of an answer's own words a reason quotes.
 	maxWords = 200
-	// maxWordsBody is the longest body that is searched for them.
+	// maxWordsBody is the longest body that is searched for such words.
 	maxWordsBody = 64 << 10
-	// maxFields is how many fields with a mistake a reason names.
+	// maxFields limits the wrong fields that a reason names.
 	maxFields = 5
 )
 
-// said is what an answer says of itself, in full: it is masked and cut when the
-// report is complete, so that no half of a secret is left.
+// said holds the words of an answer in full: they are masked and cut when the report is complete, so that no half of a
+// secret is left.
 type said struct {
-	words string // text of the service's
-	raw   bool   // words are the beginning of a body, as it stands
+	words string // the service's text
+	raw   bool   // words are the unchanged beginning of a body
 }
 
-// words finds what an answer says: the detail of a problem (RFC 9457) or a message,
-// with the fields that it names; else its text, that of a page, or the beginning of
-// its body.
+// words returns the message of an answer: the detail of a problem (RFC 9457) or a message, with the fields that it
+// names; otherwise its text, that of a page, or the beginning of its body.
 func (r reply) words() said {
 	if r.Answer == nil {
 		return said{}
@@ -56,8 +55,7 @@ func (r reply) words() said {
 	return said{words: string(body[:min(len(body), searchedBytes)]), raw: true}
 }
 
-// wordsOfJSON is a document's message, and the fields that are wrong; empty where it
-// has neither.
+// wordsOfJSON returns a document's message and the fields that are wrong; empty if it has neither.
 func wordsOfJSON(doc any) string {
 	members, ok := doc.(map[string]any)
 	if !ok {
@@ -74,9 +72,8 @@ func wordsOfJSON(doc any) string {
 	return message + ": " + strings.Join(fields, "; ")
 }
 
-// wrongFields are the fields that a refusal names, each with what is said of it, in
-// the shapes that are in use: errors or detail as a list of objects, or as an object
-// with a message for each field.
+// wrongFields returns the fields that a refusal names, each with its message, in the usual shapes: errors or detail as
+// a list of objects, or as an object with a message for each field.
 func wrongFields(members map[string]any) []string {
 	var all []string
 	for _, name := range []string{"errors", "detail", "details", "violations", "invalid-params", "invalid_params", "error"} {
@@ -98,7 +95,7 @@ func wrongFields(members map[string]any) []string {
 	return all
 }
 
-// wrongField is one object of a list of errors.
+// wrongField describes one object of a list of errors.
 func wrongField(one any) string {
 	members, ok := one.(map[string]any)
 	if !ok {
@@ -111,7 +108,7 @@ func wrongField(one any) string {
 	return strings.TrimSpace(where + " " + firstText(members, "detail", "message", "msg", "reason", "title", "code"))
 }
 
-// firstText is the first of the members that is there as a text, or as a list of some.
+// firstText returns the first of the members that is a text or a list of texts.
 func firstText(members map[string]any, names ...string) string {
 	for _, name := range names {
 		if text := textOf(members[name]); text != "" {
@@ -121,7 +118,7 @@ func firstText(members map[string]any, names ...string) string {
 	return ""
 }
 
-// textOf is a text, a number, or the texts of a list; empty for anything else.
+// textOf returns a text, a number, or the texts of a list; empty for anything else.
 func textOf(node any) string {
 	switch v := node.(type) {
 	case string:
@@ -140,7 +137,7 @@ func textOf(node any) string {
 	return ""
 }
 
-// wordsOfPage is the text of a page, without its head and scripts.
+// wordsOfPage returns the text of a page, without its head and scripts.
 func wordsOfPage(body []byte) string {
 	var b strings.Builder
 	in := html.NewTokenizer(bytes.NewReader(body))
@@ -166,7 +163,7 @@ func wordsOfPage(body []byte) string {
 	}
 }
 
-// quoted is what comes behind a status in a reason, of words that are masked.
+// quoted returns the masked words as they follow a status in a reason.
 func (s said) quoted(mask func(string) string) string {
 	words := oneLine(mask(s.words))
 	switch {
@@ -178,7 +175,7 @@ func (s said) quoted(mask func(string) string) string {
 	return ": " + strconv.Quote(words)
 }
 
-// oneLine is text on one line, without what a terminal would obey, and cut.
+// oneLine returns text on one line, shortened and without terminal escape sequences.
 func oneLine(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	text = strings.Map(func(c rune) rune {

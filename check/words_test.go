@@ -9,7 +9,7 @@ import (
 	"github.com/semel-dev/semel/check"
 )
 
-// TestRefusedSampleSaysWhy: who forgot a field learns which one.
+// TestRefusedSampleSaysWhy: the reason names the field that was missing.
 func TestRefusedSampleSaysWhy(t *testing.T) {
 	t.Parallel()
 	for name, given := range map[string]struct{ contentType, body, want string }{

@@ -167,7 +167,7 @@ func TestCurlRefuses(t *testing.T) {
 		`curl "http://a`:                          "double quote is not closed",
 		"curl $'http://a":                         "$' is not closed",
 		`curl http://a -d "$(cat secret)"`:        "which is not run",
-		"curl http://a -d '{{name}}'":             "there is no {{name}}",
+		"curl http://a -d '{{name}}'":             "unknown place {{name}}",
 		"curl ftp://a/b":                          "does not begin with http",
 		"curl http://a -d @- <<EOF\nx":            "not closed",
 		"curl http://a -d @- <<EOF":               "does not begin",

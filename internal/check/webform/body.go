@@ -31,7 +31,7 @@ func ParseBody(contentType string, body []byte) ([]Field, error) {
 	case media == URLEncoded:
 		return parsePairs(string(body))
 	case media != Multipart:
-		return nil, fmt.Errorf("a body of type %s is no form: give it as %s or %s", media, URLEncoded, Multipart)
+		return nil, fmt.Errorf("a body of type %s is not a form: give it as %s or %s", media, URLEncoded, Multipart)
 	case parameters["boundary"] == "":
 		return nil, errors.New("the content type of the body has no boundary")
 	}

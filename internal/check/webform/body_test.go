@@ -86,7 +86,7 @@ func TestParseBody(t *testing.T) {
 		"parts":      {"multipart/form-data; boundary=b", parts, []webform.Field{{Name: "n", Value: "{{n}}"}, {Name: "f", Value: "x\r\n", File: &webform.File{Name: "a.txt", Type: "text/plain"}}}, ""},
 		"cut parts":  {"multipart/form-data; boundary=b", parts[:52], nil, "no multipart/form-data"},
 		"boundless":  {"multipart/form-data", parts, nil, "no boundary"},
-		"JSON":       {"application/json", "{}", nil, "application/json is no form"},
+		"JSON":       {"application/json", "{}", nil, "application/json is not a form"},
 		"not a type": {"a b c", "", nil, "cannot be read"},
 	}
 	for name, tt := range tests {
