@@ -283,8 +283,8 @@ func TestTxAmongTwoPhases(t *testing.T) {
 	})
 }
 
-// Promise 1: a claim that waited has a greater fence than all that were given
-// meanwhile.
+// Promise 1: a claim that waited longer than HeldUp has a greater fence than all
+// that were given meanwhile.
 func TestFenceAfterWaiting(t *testing.T) {
 	t.Parallel()
 	eachDoor(t, func(t *testing.T, d door) {
@@ -299,6 +299,7 @@ func TestFenceAfterWaiting(t *testing.T) {
 			waited <- rec.Fence
 		}()
 		waiters(t, b.db, 1)
+		pause(t.Context(), mysqlstore.HeldUp)
 		greatest := rec.Fence
 		for i, n := 0, 0; n < 3; i++ {
 			// InnoDB locks what lies before the digest that is waited for.

@@ -187,18 +187,27 @@ func TestOperationOfAServiceThatStaysAway(t *testing.T) {
 func TestOperationOfAServiceThatFlaps(t *testing.T) {
 	t.Parallel()
 	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) })
-	server := httptest.NewServer(handler)
-	defer func() { server.Close() }()
-	at, address := server.URL, server.Listener.Addr().String()
-	var helpers sync.WaitGroup
-	defer helpers.Wait()
+	address := "127.48.0.1:0" // no connection of another test takes a port of it while the service is away
 	listen := func() net.Listener {
 		listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", address)
 		if err != nil {
-			t.Error(err)
+			panic(err) // not in the test's own goroutine
 		}
+		address = listener.Addr().String()
 		return listener
 	}
+	serve := func() *httptest.Server {
+		server := httptest.NewUnstartedServer(handler)
+		_ = server.Listener.Close()
+		server.Listener = listen()
+		server.Start()
+		return server
+	}
+	server := serve()
+	defer func() { server.Close() }()
+	at := server.URL
+	var helpers sync.WaitGroup
+	defer helpers.Wait()
 	profile, _ := check.ProfileNamed("ietf")
 	plan, err := check.NewPlan(check.Config{
 		Template: check.Template{Method: "POST", URL: at}, Profile: profile, Only: []string{"OP-03"},
@@ -212,11 +221,7 @@ func TestOperationOfAServiceThatFlaps(t *testing.T) {
 				}
 				_ = brief.Close()
 				<-time.After(200 * time.Millisecond)
-				next := httptest.NewUnstartedServer(handler)
-				_ = next.Listener.Close()
-				next.Listener = listen()
-				next.Start()
-				server = next
+				server = serve()
 			})
 			return nil
 		},
