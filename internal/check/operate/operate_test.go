@@ -35,7 +35,7 @@ func start(t *testing.T, mode string) (at, dir string, line func(signal string) 
 	if err := os.WriteFile(filepath.Join(dir, "ledger"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", loopback)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestOperationOfAServiceThatStaysAway(t *testing.T) {
 func TestOperationOfAServiceThatFlaps(t *testing.T) {
 	t.Parallel()
 	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) })
-	address := "127.48.0.1:0" // no connection of another test takes a port of it while the service is away
+	address := loopback
 	listen := func() net.Listener {
 		listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", address)
 		if err != nil {

@@ -31,6 +31,9 @@ const (
 	envDir  = "SEMEL_OPERATE_DIR"  // where its data is; set makes it a service
 	envMode = "SEMEL_OPERATE_MODE" // how it protects itself
 	envAddr = "SEMEL_OPERATE_ADDR"
+
+	// loopback has a port that no connection of another test takes while the service is away.
+	loopback = "127.48.0.1:0"
 )
 
 const (

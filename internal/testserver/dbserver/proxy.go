@@ -29,7 +29,11 @@ type Proxy struct {
 
 // OpenProxy listens on a free port and passes connections on to host:port. It gives report what goes wrong later.
 func OpenProxy(upstream string, report func(error)) (*Proxy, error) {
-	p := &Proxy{report: report, upstream: upstream, addr: address(0), pairs: map[*pair]struct{}{}, budget: unlimited}
+	port, err := freePort(context.Background()) // which stays free while the proxy does not listen
+	if err != nil {
+		return nil, fmt.Errorf("start a proxy: %w", err)
+	}
+	p := &Proxy{report: report, upstream: upstream, addr: address(port), pairs: map[*pair]struct{}{}, budget: unlimited}
 	if err := p.listen(); err != nil {
 		return nil, fmt.Errorf("start a proxy: %w", err)
 	}

@@ -42,7 +42,7 @@ function startShop(dir: string, listen: string): Promise<Program> {
 export const test = base.extend<{ shop: Shop }>({
   shop: async ({}, use) => {
     const dir = mkdtempSync(join(tmpdir(), "semel-shop-"));
-    let program: Program | undefined = await startShop(dir, "127.0.0.1:0");
+    let program: Program | undefined = await startShop(dir, "127.48.0.1:0"); // no connection of another test takes its port while it is stopped
     const home = program.addresses.page!;
     const json = async (path: string) => (await fetch(home + path)).json();
     const stop = async () => {
