@@ -115,9 +115,7 @@ func TestUpstreamUnreachable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusCreated)
-	})}
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) })}
 	go func() { _ = server.Serve(again) }()
 	t.Cleanup(func() { _ = server.Close() })
 	check(t, "retry", d.send(t, http.MethodPost, "/pay", "a=1", "Idempotency-Key", "k"), 201, "")

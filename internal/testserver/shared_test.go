@@ -16,21 +16,28 @@ import (
 // A test's data on a shared server is gone after it, and no other test sees it.
 func TestIsolation(t *testing.T) {
 	t.Parallel()
-	const names = "SELECT datname FROM pg_database"
 	const schemas = "SELECT schema_name FROM information_schema.schemata"
-	t.Run("PostgresDatabase", func(t *testing.T) {
-		t.Parallel()
-		var made string
-		within(t, func(t *testing.T) {
-			t.Helper()
-			db := open(t, "pgx", testserver.PostgresDatabase(t))
-			must(t, db, "CREATE TABLE t (id int)")
-			made = column(t, db, "SELECT current_database()")[0]
+	for name, tt := range map[string]struct {
+		driver, present, all string
+		server, database     func(testing.TB) string
+	}{
+		"PostgresDatabase": {"pgx", "SELECT current_database()", "SELECT datname FROM pg_database", testserver.Postgres, testserver.PostgresDatabase},
+		"MySQLDatabase":    {"mysql", "SELECT database()", schemas, testserver.MySQL, testserver.MySQLDatabase},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var made string
+			within(t, func(t *testing.T) {
+				t.Helper()
+				db := open(t, tt.driver, tt.database(t))
+				must(t, db, "CREATE TABLE t (id int)")
+				made = column(t, db, tt.present)[0]
+			})
+			if got := column(t, open(t, tt.driver, tt.server(t)), tt.all); slices.Contains(got, made) {
+				t.Errorf("database %s is left in %v", made, got)
+			}
 		})
-		if got := column(t, open(t, "pgx", testserver.Postgres(t)), names); slices.Contains(got, made) {
-			t.Errorf("database %s is left in %v", made, got)
-		}
-	})
+	}
 	t.Run("PostgresSchema", func(t *testing.T) {
 		t.Parallel()
 		db := open(t, "pgx", testserver.Postgres(t))
@@ -45,27 +52,12 @@ func TestIsolation(t *testing.T) {
 			t.Errorf("schema %s is left in %v", made, got)
 		}
 	})
-	t.Run("MySQLDatabase", func(t *testing.T) {
-		t.Parallel()
-		var made string
-		within(t, func(t *testing.T) {
-			t.Helper()
-			db := open(t, "mysql", testserver.MySQLDatabase(t))
-			must(t, db, "CREATE TABLE t (id int)")
-			made = column(t, db, "SELECT database()")[0]
-		})
-		if got := column(t, open(t, "mysql", testserver.MySQL(t)), schemas); slices.Contains(got, made) {
-			t.Errorf("database %s is left in %v", made, got)
-		}
-	})
-	t.Run("RedisPrefix", func(t *testing.T) {
-		t.Parallel()
-		checkPrefix(t, func(t *testing.T) []string { t.Helper(); return []string{testserver.Redis(t)} })
-	})
-	t.Run("RedisPrefix of a cluster", func(t *testing.T) {
-		t.Parallel()
-		checkPrefix(t, func(t *testing.T) []string { t.Helper(); return testserver.RedisCluster(t) })
-	})
+	for name, addrs := range map[string]func(t *testing.T) []string{
+		"RedisPrefix":              func(t *testing.T) []string { t.Helper(); return []string{testserver.Redis(t)} },
+		"RedisPrefix of a cluster": func(t *testing.T) []string { t.Helper(); return testserver.RedisCluster(t) },
+	} {
+		t.Run(name, func(t *testing.T) { t.Parallel(); checkPrefix(t, addrs) })
+	}
 }
 
 // within runs a test to its end, its cleanup included.

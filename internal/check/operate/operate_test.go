@@ -23,6 +23,7 @@ import (
 	"github.com/semel-dev/semel/check"
 	"github.com/semel-dev/semel/internal/check/effects"
 	"github.com/semel-dev/semel/internal/check/operate"
+	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/opendb"
 )
@@ -189,10 +190,7 @@ func TestOperationOfAServiceThatFlaps(t *testing.T) {
 	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) })
 	address := loopback
 	listen := func() net.Listener {
-		listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", address)
-		if err != nil {
-			panic(err) // not in the test's own goroutine
-		}
+		listener := must.Get((&net.ListenConfig{}).Listen(t.Context(), "tcp", address)) // not in the test's own goroutine
 		address = listener.Addr().String()
 		return listener
 	}
