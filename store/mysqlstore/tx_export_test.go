@@ -11,5 +11,5 @@ func WithoutBounds(o *Options) *Options {
 // Ours reports whether transactions run on connections of the package.
 func (s *Store) Ours() bool { return s.txOurs }
 
-// HeldUp is how long a claim may wait before it takes another fence.
+// HeldUp limits how long a claim may wait without taking another fence.
 const HeldUp = heldUp
