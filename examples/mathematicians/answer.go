@@ -20,12 +20,12 @@ const (
 	maxTextBytes = 200
 	retryAfter   = "30" // seconds
 
-	// problemPrefix begins the type of every problem: a refusal by this server is
-	// told from one by whatever stands before it.
+	// problemPrefix begins the type of every problem. It distinguishes a refusal by
+	// this server from one by a proxy in front of it.
 	problemPrefix = "urn:semel:mathematicians:"
 )
 
-// answer is what a handler gives back.
+// answer is the result of a handler.
 type answer struct {
 	status   int
 	location string
@@ -46,7 +46,8 @@ type problem struct {
 	Detail string `json:"detail"`
 }
 
-// malformedError is what the caller can mend; its text is for the caller.
+// malformedError is a fault that the caller can fix; its text is for the
+// caller.
 type malformedError string
 
 // Error implements error.
@@ -75,7 +76,7 @@ func refusals() []struct {
 	}
 }
 
-// problemOf turns an error into what the caller may know of it.
+// problemOf returns the part of an error that the caller may see.
 func problemOf(err error) problem {
 	made := func(status int, name, detail string) problem {
 		return problem{Type: problemPrefix + name, Title: http.StatusText(status), Status: status, Detail: detail}

@@ -36,12 +36,12 @@ const (
 	kindPaper         = "paper"
 )
 
-// What the verbs of the database answer beside what they found.
+// Errors of the database's verbs.
 var (
-	errNotFound      = errors.New("there is nothing with this id")
+	errNotFound      = errors.New("nothing has this id")
 	errNotHandedOut  = errors.New("this id was not handed out: ask for one at …/new")
 	errOtherBody     = errors.New("this id was used for something else before: ask for a new one, or send what was sent first")
-	errNoAuthor      = errors.New("there is no mathematician with the author's id")
+	errNoAuthor      = errors.New("no mathematician has the author's id")
 	errStale         = errors.New("it has changed since the version in If-Match: get it again")
 	errTooManyUnused = errors.New("too many ids wait to be used")
 )
@@ -73,7 +73,7 @@ func openDatabase(path string) (*database, error) {
 	return &database{db}, nil
 }
 
-// handOut records that an id was given to somebody.
+// handOut records that an id was handed out.
 func (d *database) handOut(ctx context.Context, kind string, id ids.UUID, most int) error {
 	result, err := d.db.ExecContext(ctx, handOutSQL, id[:], kind, most)
 	if err != nil {
@@ -88,7 +88,8 @@ func (d *database) handOut(ctx context.Context, kind string, id ids.UUID, most i
 	return nil
 }
 
-// useHandout marks an id as used, or says that nobody was given it for this kind.
+// useHandout marks an id as used, or returns errNotHandedOut if it was not handed
+// out for this kind.
 func useHandout(ctx context.Context, tx *sql.Tx, kind string, id ids.UUID) error {
 	result, err := tx.ExecContext(ctx, useHandoutSQL, id[:], kind)
 	if err != nil {

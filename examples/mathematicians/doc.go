@@ -10,7 +10,7 @@
 //
 // The database is authoritative: hand-outs are rows, and the UNIQUE constraint on
 // an id makes the create happen once, whatever crashes in between. A lost answer
-// costs another POST, a lost hand-out costs a number that nobody uses.
+// costs another POST, a lost hand-out costs an unused number.
 //
 // The row's own integer is an [ids.Internal]: it is in no URL, body, log or
 // error. Package client has the other half: a queue that is kept on the

@@ -10,7 +10,7 @@ import (
 
 const pageRows = 100
 
-// handout is what …/new answers.
+// handout is the answer of …/new.
 type handout struct {
 	Unique ids.UUID        `json:"unique"`
 	Links  map[string]link `json:"_links"`
@@ -49,7 +49,7 @@ func (p *paper) view() paperView {
 func (p *paper) href() string { return "/api/papers/" + p.unique.String() }
 
 // newID hands out an id. It is a GET by the contract of this API, although it
-// writes: whoever repeats it gets another id, and the first stays unused.
+// writes: a repetition gets another id, and the first stays unused.
 func (s *Server) newID(kind, create string) func(*http.Request) (answer, error) {
 	return func(r *http.Request) (answer, error) {
 		id := s.uuids.New()

@@ -48,7 +48,7 @@ func readMathematician(rows dbguard.Rows) (mathematician, error) {
 }
 
 // createMathematician inserts the row unless it is there, and returns it: as it
-// was created, whatever became of it since.
+// was created, whatever has changed since.
 func (d *database) createMathematician(ctx context.Context, id ids.UUID, name string) (mathematician, error) {
 	var m mathematician
 	err := d.inTransaction(ctx, func(tx *sql.Tx) error {

@@ -8,8 +8,7 @@ import (
 )
 
 const (
-	// DefaultMaxUnused is how many ids may be handed out and not used, where
-	// [Options] name no number.
+	// DefaultMaxUnused is the default of [Options.MaxUnused].
 	DefaultMaxUnused = 100_000
 
 	maxBodyBytes = 64 << 10
@@ -20,7 +19,7 @@ type Options struct {
 	// MaxUnused bounds the ids that were handed out and not used yet: one more
 	// is refused with 503. Default [DefaultMaxUnused].
 	MaxUnused int
-	// Logger is told of trouble. Nil means silence.
+	// Logger receives errors. Nil means none are logged.
 	Logger *slog.Logger
 }
 

@@ -58,7 +58,7 @@ func fresh(t *testing.T) *api {
 	return serve(t, filepath.Join(t.TempDir(), "m.db"), nil)
 }
 
-// reply is what matters of an answer.
+// reply holds the relevant parts of an answer.
 type reply struct {
 	Status int
 	Header http.Header
@@ -190,7 +190,8 @@ func TestIDOfSomethingElse(t *testing.T) {
 	}
 }
 
-// A refusal uses nothing up: the same id can be sent again, mended.
+// A refusal uses nothing up: the same id can be sent again, in a corrected
+// request.
 func TestRefusalKeepsTheID(t *testing.T) {
 	t.Parallel()
 	a := fresh(t)

@@ -20,13 +20,13 @@ import (
 //go:embed schema.sql
 var Schema string
 
-// Order is what a customer asks for.
+// Order is a customer's order.
 type Order struct {
 	Customer string
 	Cents    int64
 }
 
-// Fingerprint is what makes two orders under one key the same.
+// Fingerprint decides whether two orders under one key are the same.
 func (o Order) Fingerprint() semel.Fingerprint {
 	return semel.FingerprintOf(o.Customer, strconv.FormatInt(o.Cents, 10))
 }
@@ -38,7 +38,7 @@ type Invoice struct {
 	Cents    int64  `json:"cents"`
 }
 
-// Invoices is what each of the folders implements.
+// Invoices is implemented by each of the folders.
 type Invoices interface {
 	// Create writes the invoice for an order, once for every key.
 	Create(ctx context.Context, key semel.Key, order Order) (Invoice, error)

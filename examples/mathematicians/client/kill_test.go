@@ -73,7 +73,7 @@ func freeAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// row is what the server keeps of an entry.
+// row is an entry as the server stores it.
 type row struct{ Text, Parent string }
 
 // rowsOf reads the server's file.

@@ -18,7 +18,7 @@ import (
 	"github.com/semel-dev/semel/examples/mathematicians/client"
 )
 
-// What a child process is, and what it is told.
+// The role and the settings of a child process.
 const (
 	envChild   = "SEMEL_MATHEMATICIANS_CHILD" // server or client
 	envFile    = "SEMEL_MATHEMATICIANS_FILE"
@@ -95,8 +95,8 @@ func addFamilies(ctx context.Context, queue *client.Queue) error {
 	return errors.Join(errs...)
 }
 
-// killer ends its process by SIGKILL at an instant: before a request is sent, or after its answer came and before anybody
-// read it.
+// killer ends its process by SIGKILL at an instant: before a request is sent, or after its answer came and before it was
+// read.
 type killer struct {
 	at  int64
 	now atomic.Int64

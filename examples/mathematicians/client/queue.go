@@ -45,22 +45,23 @@ var (
 	countsSQL string
 )
 
-// What a [Queue] answers. Match with errors.Is.
+// Errors of a [Queue]. Match with errors.Is.
 var (
-	// ErrFull: as many entries wait as may. Nothing was added.
+	// ErrFull: the queue holds as many waiting entries as it may. Nothing was
+	// added.
 	ErrFull = errors.New("client: the queue is full")
-	// ErrRefTaken: the ref belongs to another wish. Nothing was added.
+	// ErrRefTaken: the ref belongs to another entry. Nothing was added.
 	ErrRefTaken = errors.New("client: the ref was used for something else")
-	// ErrNoParent: no entry has this ref, it is no mathematician, or it was
+	// ErrNoParent: no entry has this ref, it is not a mathematician, or it was
 	// refused.
-	ErrNoParent = errors.New("client: there is no such mathematician in the queue")
+	ErrNoParent = errors.New("client: no such mathematician is in the queue")
 	// ErrInvalid: a ref or a text is empty or too long.
 	ErrInvalid = errors.New("client: invalid entry")
 	// ErrSending: another process, or another Sync of this one, sends.
-	ErrSending = errors.New("client: somebody else is sending this queue")
+	ErrSending = errors.New("client: another process or Sync is sending this queue")
 )
 
-// Kind is what an entry creates.
+// Kind is the kind of thing that an entry creates.
 type Kind string
 
 // The kinds of entries.
@@ -69,7 +70,7 @@ const (
 	Paper         Kind = "paper"
 )
 
-// State is where an entry stands: see the package documentation.
+// State is the state of an entry: see the package documentation.
 type State string
 
 // The states of an entry.
@@ -79,19 +80,19 @@ const (
 	Refused State = "refused"
 )
 
-// Entry is one wish.
+// Entry is one thing to create.
 type Entry struct {
-	// Ref is the caller's own name of the wish. The same entry added again is
-	// added once, so that a caller who does not know whether it was added adds it
-	// again. Empty for a fresh one.
+	// Ref is the caller's own name of the entry. The same entry added twice is kept
+	// once, so a caller that does not know whether it was added adds it again. Empty
+	// for a fresh one.
 	Ref  string
 	Kind Kind
 	// Parent is the ref of a paper's author.
 	Parent string
 	// Text is the name or the title.
 	Text string
-	// Unique is the server's id, once it is known. State and Reason, why it was
-	// refused, are the queue's, too.
+	// Unique is the server's id, once it is known. The queue also sets State, and
+	// Reason if it was refused.
 	Unique string
 	State  State
 	Reason string
@@ -127,7 +128,7 @@ func Open(path, base string, o *Options) (*Queue, error) {
 		q.opts = *o
 	}
 	if u, err := url.Parse(base); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return nil, errors.New("client: the server's address is no http or https URL")
+		return nil, errors.New("client: the server's address is not an http or https URL")
 	}
 	if q.opts.Timeout <= 0 {
 		q.opts.Timeout = 10 * time.Second
@@ -143,7 +144,7 @@ func Open(path, base string, o *Options) (*Queue, error) {
 	}
 	q.client = &http.Client{
 		Transport: q.opts.Transport,
-		// An answer from elsewhere is none of this server.
+		// An answer from elsewhere does not come from this server.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	var err error

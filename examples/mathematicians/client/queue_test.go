@@ -38,7 +38,7 @@ func through(h http.Handler) transport {
 	}
 }
 
-// bench is a queue and a server, between which a test stands.
+// bench is a queue and a server, with the test in between.
 type bench struct {
 	t      *testing.T
 	queue  *client.Queue
@@ -381,8 +381,8 @@ func TestOneSender(t *testing.T) {
 	}
 }
 
-// The same wish added again, also side by side and by several processes, is there once; another one under its ref is not
-// taken.
+// The same entry added again, even concurrently and by several processes, is kept once; another one under its ref is
+// refused.
 func TestAddTwice(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -403,7 +403,7 @@ func TestAddTwice(t *testing.T) {
 	}
 	b.sync()
 	if kept := b.add(author("a0")); kept.State != client.Done || kept.Unique == "" {
-		t.Errorf("got %+v, want what became of it", kept)
+		t.Errorf("got %+v, want it done, with its id", kept)
 	}
 	for name, test := range map[string]struct {
 		entry client.Entry

@@ -19,12 +19,12 @@ const (
 	maxReplyBytes = 64 << 10
 	maxRetryAfter = time.Hour
 
-	// problemPrefix begins the types of this server's problems. What others say,
-	// such as a proxy or the sign-in page of a hotel, refuses nothing.
+	// problemPrefix begins the types of this server's problems. An answer of a
+	// proxy, or the sign-in page of a hotel, refuses nothing.
 	problemPrefix = "urn:semel:mathematicians:"
 )
 
-// verdict is what one request came to.
+// verdict is the outcome of one request.
 type verdict struct {
 	what   what
 	reason string

@@ -52,10 +52,10 @@ type sender struct {
 	away   pause            // while the server does not answer at all
 }
 
-// Sync sends until nothing waits any more, or ctx ends; then the error is that
-// of ctx. It returns how many entries of the queue are in each state. An entry
-// that the server refuses is not an error; see [Entry.Reason]. [ErrSending] means
-// that somebody else sends: nothing was done.
+// Sync sends until nothing waits any more, or ctx ends; then the error is that of
+// ctx. It returns how many entries of the queue are in each state. An entry that
+// the server refuses is not an error; see [Entry.Reason]. [ErrSending] means that
+// another process or Sync sends: nothing was done.
 func (q *Queue) Sync(ctx context.Context) (Counts, error) {
 	unlock, err := q.lock(ctx)
 	if err != nil {
@@ -138,7 +138,7 @@ func (s *sender) pauseOf(row int64) *pause {
 	return s.pauses[row]
 }
 
-// send makes one attempt and keeps what came of it. Where the server could not
+// send makes one attempt and records its outcome. Where the server could not
 // be asked, it waits before anything else is tried.
 func (s *sender) send(ctx context.Context, p parcel) error {
 	if p.unique == "" {
@@ -188,26 +188,26 @@ func (q *Queue) postpone(p *pause, atLeast time.Duration) {
 		full = d
 	}
 	p.tries++
-	p.until = time.Now().Add(max(atLeast, full/2+rand.N(full/2+1))) //nolint:gosec // it spreads clients, it protects nothing.
+	p.until = time.Now().Add(max(atLeast, full/2+rand.N(full/2+1))) //nolint:gosec // it only spreads clients.
 }
 
 // sendable returns what waits and whose parent is done.
 func (q *Queue) sendable(ctx context.Context) ([]parcel, error) {
 	rows, err := q.db.QueryContext(ctx, sendableSQL)
 	if err != nil {
-		return nil, fmt.Errorf("client: look what waits: %w", err)
+		return nil, fmt.Errorf("client: look for waiting entries: %w", err)
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err tells.
 	var found []parcel
 	for rows.Next() {
 		var p parcel
 		if err := rows.Scan(&p.row, &p.kind, &p.text, &p.unique, &p.parent); err != nil {
-			return nil, fmt.Errorf("client: look what waits: %w", err)
+			return nil, fmt.Errorf("client: look for waiting entries: %w", err)
 		}
 		found = append(found, p)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("client: look what waits: %w", err)
+		return nil, fmt.Errorf("client: look for waiting entries: %w", err)
 	}
 	return found, nil
 }
@@ -219,10 +219,10 @@ func (q *Queue) keep(ctx context.Context, statement string, args ...any) error {
 	return nil
 }
 
-// Stock asks the server for ids until n of each kind lie in the file, at most
-// [MaxStock]: entries that are added take theirs from there, also without a
-// network. Ids in stock belong to this file; copy it to nobody. It does not try
-// again: the error is that of the first attempt in vain.
+// Stock asks the server for ids until the file has n of each kind, at most
+// [MaxStock]: new entries take theirs from there, even without a network. Ids
+// in stock belong to this file, so do not copy it. Stock does not retry: it
+// returns the first error.
 func (q *Queue) Stock(ctx context.Context, n int) error {
 	for _, kind := range []Kind{Mathematician, Paper} {
 		var have int

@@ -1,5 +1,5 @@
--- An id is handed out before it is used, so that one that nobody was given is told from one that waits for its first POST,
--- also after a restart.
+-- An id is handed out before it is used. This distinguishes an id that was never handed out from one that waits for its
+-- first POST, even after a restart.
 CREATE TABLE IF NOT EXISTS handouts (
     unique_id BLOB PRIMARY KEY CHECK (length(unique_id) = 16),
     kind TEXT NOT NULL CHECK (kind IN ('mathematician', 'paper')),
@@ -8,7 +8,7 @@ CREATE TABLE IF NOT EXISTS handouts (
 
 CREATE INDEX IF NOT EXISTS handouts_unused ON handouts (used) WHERE used = 0;
 
--- The UNIQUE constraint is what makes a create happen once. id never leaves the server.
+-- The UNIQUE constraint makes a create happen once. id never leaves the server.
 CREATE TABLE IF NOT EXISTS mathematicians (
     id INTEGER PRIMARY KEY,
     unique_id BLOB NOT NULL UNIQUE REFERENCES handouts (unique_id),

@@ -46,7 +46,7 @@ func (s *Invoices) Create(ctx context.Context, key semel.Key, order orm.Order) (
 	return invoice, tx.Commit()
 }
 
-// insert is what a generated client does for Invoice.Create().…Save(ctx).
+// insert does what Invoice.Create().…Save(ctx) of a generated client does.
 func insert(ctx context.Context, driver dialect.Driver, order orm.Order) (orm.Invoice, error) {
 	query, args := entsql.Dialect(driver.Dialect()).
 		Insert("invoices").

@@ -91,7 +91,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	case "sync":
 		return sync(ctx, queue, rest, stdout, stderr)
 	}
-	return fmt.Errorf("%w: %q is no verb", errUsage, flags.Arg(0))
+	return fmt.Errorf("%w: %q is not a verb", errUsage, flags.Arg(0))
 }
 
 func newFlags(name string, stderr io.Writer) *flag.FlagSet {

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"client": main}) }
 
-// The walk-through of the README, in one shell: what stands after a command is what it prints.
+// The walk-through of the README, in one shell: the lines after a command are its output.
 func TestREADME(t *testing.T) {
 	t.Parallel()
 	for _, program := range []string{"bash", "curl"} {

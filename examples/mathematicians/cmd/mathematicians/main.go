@@ -46,7 +46,7 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("mathematicians", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	listen := flags.String("listen", "127.0.0.1:9200", "`address` to listen on; there is no sign-in, so keep to this machine")
+	listen := flags.String("listen", "127.0.0.1:9200", "`address` to listen on; anyone who reaches it may use it, so keep to this machine")
 	path := flags.String("db", "mathematicians.db", "SQLite `file`")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return nil
