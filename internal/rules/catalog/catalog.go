@@ -1,5 +1,5 @@
 // Package catalog reads from a live database what enforces uniqueness there:
-// tables, columns, unique indexes and what they are worth.
+// tables, columns, and unique indexes with their state.
 package catalog
 
 import "github.com/semel-dev/semel/internal/dialect"
@@ -67,7 +67,7 @@ type Column struct {
 	// Loose says that the collation treats different texts as equal: letters of
 	// another case or with other accents.
 	Loose bool
-	// IgnoresCase and IgnoresAccents say what Loose is made of.
+	// IgnoresCase and IgnoresAccents say why Loose is set.
 	IgnoresCase, IgnoresAccents bool
 	// Generated is the expression of a generated column; Stored says that its
 	// values are kept.
@@ -104,7 +104,7 @@ type Index struct {
 	Valid, Ready bool
 	// Ignored says that the server keeps it up to date but no query uses it.
 	Ignored bool
-	// Deferrable constraints are looked at when the transaction ends, perhaps.
+	// Deferrable constraints may be checked only when the transaction ends.
 	Deferrable bool
 	// Method is btree, gist, hash.
 	Method string

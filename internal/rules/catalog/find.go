@@ -8,10 +8,10 @@ import (
 	"github.com/semel-dev/semel/internal/rules/spelling"
 )
 
-// Table finds a table or view by its name, which may be qualified by its
-// schema: billing.invoices. Names are compared as the dialect does: MySQL and
-// SQLite take no notice of case, and neither is it a reason in PostgreSQL not to
-// find the only one that is meant.
+// Table finds a table or view by its name, which may be qualified by its schema:
+// billing.invoices. Names are compared as the dialect does: MySQL and SQLite
+// ignore case; in PostgreSQL a name in another case matches if it is the only
+// one.
 func (s *Schema) Table(name string) (*Table, bool) {
 	schema, bare, qualified := strings.Cut(name, ".")
 	if !qualified {
@@ -51,9 +51,9 @@ func (s *Schema) same(a, b string) bool {
 	return a == b || s.Dialect != dialect.PostgreSQL && strings.EqualFold(a, b)
 }
 
-// RootIndex says which index of which table a constraint belongs to that a
-// driver's error names: for the partition of a table the index of the root,
-// otherwise what was asked for. ok is false when the index does not exist.
+// RootIndex returns table and index of a constraint that a driver's error
+// names: for the partition of a table the index of the root, otherwise the
+// arguments. ok is false when the index does not exist.
 func (s *Schema) RootIndex(schema, table, constraint string) (root, index string, ok bool) {
 	for i := range s.Tables {
 		t := &s.Tables[i]

@@ -46,7 +46,8 @@ func (r *reader) mysqlDatabase(ctx context.Context, database string) error {
 	return r.query(ctx, "mysql_indexes", r.mysqlPart, database, MaxRows+1)
 }
 
-// mysqlRights tells a database without tables from one whose tables are hidden.
+// mysqlRights distinguishes a database without tables from one whose tables are
+// hidden.
 func (r *reader) mysqlRights(ctx context.Context, database string) error {
 	var user string
 	var may bool
@@ -118,8 +119,8 @@ func (r *reader) mysqlColumn(rows *sql.Rows) error {
 	return nil
 }
 
-// mysqlFolds reads the name of a collation: _bin and _cs tell case apart, _as
-// accents, and what says nothing ignores both, as general_ci does.
+// mysqlFolds reads the name of a collation: _bin and _cs respect case, _as
+// accents, and other names ignore both, as general_ci does.
 func mysqlFolds(collation string) (ignoresCase, ignoresAccents bool) {
 	words := "_" + strings.ToLower(collation) + "_"
 	if collation == "" || strings.Contains(words, "_bin_") || strings.Contains(words, "_binary_") {

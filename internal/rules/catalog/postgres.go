@@ -50,7 +50,7 @@ func (r *reader) postgresTable(rows *sql.Rows) error {
 		t.Kind = Partitioned
 	}
 	if inherits {
-		t.Root = parent // of inheritance, until relate has told the parent
+		t.Root = parent // the parent by inheritance, until relate
 	}
 	if kind == "p" {
 		t.PartitionBy = list(by)
@@ -62,7 +62,7 @@ func (r *reader) postgresTable(rows *sql.Rows) error {
 	return nil
 }
 
-// relate tells partitioned tables their leaves, and plain tables their children.
+// relate gives partitioned tables their leaves, and plain tables their children.
 func (r *reader) relate() {
 	for i := range r.schema.Tables {
 		t := &r.schema.Tables[i]

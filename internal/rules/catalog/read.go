@@ -17,12 +17,12 @@ var texts embed.FS
 // MaxRows bounds the tables, columns or parts of indexes that are read.
 const MaxRows = 200_000
 
-// Read reads what the database has, in one read-only transaction, and changes
-// nothing. In PostgreSQL it reads all schemas, in SQLite all attached databases;
-// in MySQL the database of the connection, and those named in others.
+// Read reads the schema in one read-only transaction. In PostgreSQL it reads all
+// schemas, in SQLite all attached databases; in MySQL the database of the
+// connection, and those named in others.
 //
 // It is an error when the user may see nothing, and when there are more than
-// [MaxRows] rows of one kind. Nothing of it has the values of rows, nor the DSN.
+// [MaxRows] rows of one kind. Errors hold neither values of rows nor the DSN.
 func Read(ctx context.Context, db *sql.DB, d dialect.Dialect, others ...string) (*Schema, error) {
 	tx, err := db.BeginTx(ctx, options(d))
 	if err != nil {
@@ -115,7 +115,7 @@ func (r *reader) run(ctx context.Context, name, text string, each func(*sql.Rows
 	return nil
 }
 
-// list cuts what the queries join with a control character.
+// list splits text that the queries join with a control character.
 func list(joined string) []string {
 	if joined == "" {
 		return nil

@@ -28,7 +28,7 @@ func (r *reader) sqlite(ctx context.Context) error {
 		if kind == "view" {
 			t.Kind = View
 		}
-		// The first of main and the attached ones is meant; temp tables are of other connections.
+		// The first of main and the attached databases wins; temp tables belong to other connections.
 		if t.Schema == "temp" {
 			return nil
 		}

@@ -11,14 +11,13 @@ import (
 // maxCandidates bounds the columns of a table that are listed as looking unique.
 const maxCandidates = 5
 
-// looksUnique matches columns of which people believe that no two rows have the
-// same.
+// looksUnique matches columns that people believe to be unique.
 var looksUnique = regexp.MustCompile(
 	`^(e_?mail|username|user_name|login|slug|handle|sku|isbn|ean|gtin|vat_number|code|number|no|reference|ref|uuid|guid)$` +
 		`|_(number|no|code|slug|reference|email|uuid|guid)$|(^|_)external_id$|_key$`)
 
 // candidates sketches, as comments, columns that look unique and that no unique
-// index tells apart.
+// index covers.
 func (s *sketch) candidates(t *catalog.Table) {
 	var scope []term
 	for i := range t.Columns {

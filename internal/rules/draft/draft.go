@@ -22,12 +22,12 @@ const maxRules = 500
 type Draft struct {
 	// Text is the file.
 	Text []byte
-	// Rules counts the rules in it, Comments what is there as a comment only.
+	// Rules counts the rules in it, Comments the entries that are comments only.
 	Rules, Comments int
 }
 
-// Make reads the database and drafts a rules file. It looks at the catalogue
-// only, at no row. The file loads with [rules.Parse], and the database verifies
+// Make reads the database and drafts a rules file. It reads the catalogue only,
+// and no row. The file loads with [rules.Parse], and the database verifies
 // against it without a finding, but that an index is there twice.
 func Make(ctx context.Context, db *sql.DB, d dialect.Dialect) (*Draft, error) {
 	schema, err := catalog.Read(ctx, db, d)
@@ -101,8 +101,8 @@ func (s *sketch) dropWrong(wrong *rules.Error) error {
 	return nil
 }
 
-// note puts what is said of a second index with the same rule before the rule,
-// which stays, and takes it out of the report.
+// note turns findings about a second index with the same rule into comments
+// before the rule, which stays, and removes them from the report.
 func (s *sketch) note(report *verify.Report) {
 	report.Findings = slices.DeleteFunc(report.Findings, func(f verify.Finding) bool {
 		e := s.at(f.Line)
@@ -161,7 +161,7 @@ func (s *sketch) text() string {
 	if live > 0 {
 		b.WriteString("unique:\n")
 	} else {
-		b.WriteString("# unique: nothing was found that could stand here as it is\n")
+		b.WriteString("# unique: no rule was found that can be used as it is\n")
 	}
 	line := strings.Count(b.String(), "\n") + 1
 	for i := range s.entries {

@@ -41,7 +41,7 @@ func ours(t *catalog.Table) bool {
 }
 
 // surrogate reports whether an index is the primary key on a number or an id
-// that stands for the row and says nothing about it.
+// that identifies the row and says nothing about it.
 func surrogate(t *catalog.Table, x *catalog.Index) bool {
 	if !x.Primary || len(x.Parts) != 1 {
 		return false
@@ -58,10 +58,10 @@ func surrogate(t *catalog.Table, x *catalog.Index) bool {
 type term struct {
 	text     string // as the rules file has it
 	expr     expression.Expr
-	raw      string // what the language cannot say
+	raw      string // the SQL that the language cannot express
 	columns  []string
 	nullable bool
-	// scope says that it looks like what a rule holds within.
+	// scope says that it looks like the scope of a rule.
 	scope bool
 }
 
@@ -92,8 +92,8 @@ func (s *sketch) index(t *catalog.Table, x *catalog.Index) entry {
 	return entry{name: r.name, lines: r.lines(), why: why}
 }
 
-// read reads the parts of an index. A generated column is what it is generated
-// from.
+// read reads the parts of an index. A generated column counts as its
+// expression.
 func (s *sketch) read(t *catalog.Table, x *catalog.Index) (terms []term, where expression.Predicate, ok bool) {
 	d := s.schema.Dialect
 	where, ok = expression.PredicateFromCatalog(d, x.Where)
@@ -156,8 +156,8 @@ func nullable(t *catalog.Table, columns []string) bool {
 	})
 }
 
-// pairs puts together what stands for NULL being the same as NULL: a constant in
-// place of NULL, and whether it is NULL.
+// pairs joins the two parts that make NULL the same as NULL: a constant in place
+// of NULL, and whether it is NULL.
 func pairs(terms []term, notDistinct bool) ([]term, string) {
 	var flags []string
 	for _, one := range terms {
@@ -192,7 +192,7 @@ func pairs(terms []term, notDistinct bool) ([]term, string) {
 	return out, nulls
 }
 
-// mentioned lists the columns of a table whose names stand in a text of SQL.
+// mentioned lists the columns of a table whose names occur in a text of SQL.
 func mentioned(t *catalog.Table, text string) []string {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return r != '_' && (r < 'a' || r > 'z') && (r < '0' || r > '9')

@@ -32,8 +32,8 @@ func isScope(name string) bool {
 	return slices.Contains(scopeNames(), base) || strings.HasSuffix(name, "_source") || strings.HasSuffix(name, "_provider")
 }
 
-// divide guesses which terms are the scope: what looks like one by its name, and
-// foreign keys to a parent. The last term is always a field.
+// divide guesses which terms are the scope: those with such a name, and foreign
+// keys to a parent. The last term is always a field.
 func (r *rule) divide(t *catalog.Table) {
 	fields := len(r.terms)
 	for i := range r.terms {
@@ -95,8 +95,8 @@ func texts(terms []term) string {
 	return strings.Join(items, ", ")
 }
 
-// quoted writes a text for YAML: as it is where that is safe, in double quotes
-// elsewhere. They have JSON's escapes.
+// quoted writes a text for YAML: plain if that is safe, else in double quotes.
+// They have JSON's escapes.
 func quoted(s string) string {
 	safe := s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return r != '_' && r != ' ' && r != '.' && r != '(' && r != ')' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
@@ -177,8 +177,8 @@ func (t *term) isPeriod() bool {
 	return slices.Contains([]string{"year", "month", "day", "hour", "date"}, function)
 }
 
-// freeName makes a name of that of the index, or of the table and the columns
-// where the server has named it; no other rule has it.
+// freeName makes an unused name from that of the index, or from table and
+// columns where the server named the index.
 func (s *sketch) freeName(index, table string, terms []term) string {
 	name := machineName(index)
 	byServer := len(terms) > 0 && len(terms[0].columns) > 0 && strings.EqualFold(index, terms[0].columns[0]) // MySQL

@@ -8,8 +8,8 @@ import (
 )
 
 // FromCatalog reads an expression as the dialect's server writes it back, or as
-// a person typed it into SQLite. ok is false for what this language cannot say:
-// the texts can then be compared with [SameSQL].
+// a person typed it into SQLite. ok is false for SQL that this language cannot
+// express: compare such texts with [SameSQL].
 func FromCatalog(d dialect.Dialect, s string) (e Expr, ok bool) {
 	n, ok := readSQL(d, s)
 	if !ok {
@@ -57,7 +57,7 @@ func (n node) column() (string, bool) {
 	return n.name, n.op == "column"
 }
 
-// cast turns a cast into what it does, if that is known.
+// cast turns a cast into its effect, if that is known.
 func (n node) cast() (Expr, bool) {
 	x := n.args[0]
 	if part, ok := x.strftimePart(); ok && isNumberType(n.name) {
@@ -153,8 +153,8 @@ func (n node) wrap(name string) (Expr, bool) {
 
 // SameSQL reports whether two pieces of SQL differ in nothing but white space,
 // parentheses, quotes of names, casts to text, and the case of words. It is for
-// what this language cannot say; it can call the same different, but not the
-// different same, unless they differ in what parentheses group.
+// SQL that this language cannot express. It may call the same different, but
+// never the different same, unless they differ in what parentheses group.
 func SameSQL(d dialect.Dialect, a, b string) bool {
 	left, ok := words(d, a)
 	right, okToo := words(d, b)
@@ -191,9 +191,9 @@ func words(d dialect.Dialect, s string) ([]token, bool) {
 	return out, ok
 }
 
-// CheckSQL reports why a piece of SQL cannot be the expression of an index,
-// as far as that can be told without the database: something in it gives another
-// value every time, or it is no single expression. The error is an [*Error].
+// CheckSQL reports why a piece of SQL cannot be the expression of an index, as
+// far as the text shows: part of it gives another value every time, or it is not
+// a single expression. The error is an [*Error].
 func CheckSQL(d dialect.Dialect, s string) error {
 	p := &parser{text: s}
 	if len(s) > MaxBytes {
@@ -227,8 +227,8 @@ func CheckSQL(d dialect.Dialect, s string) error {
 	return nil
 }
 
-// checkWord reports a word of SQL that no database can index, whatever stands
-// around it.
+// checkWord reports a word of SQL that no database can index, whatever
+// surrounds it.
 func (p *parser) checkWord(t, next token) error {
 	message, fix, known := notHere(t.text)
 	isCall := next.is("(") || strings.HasPrefix(strings.ToLower(t.text), "current_")

@@ -14,8 +14,8 @@ const (
 	sqlite = dialect.SQLite
 )
 
-// TestFromCatalog: what servers of other versions write back, and what people
-// type; "" is what must not be taken for something that it is not.
+// TestFromCatalog: SQL that servers of other versions write back, and that
+// people type; "" means that it must not be understood.
 func TestFromCatalog(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -81,7 +81,7 @@ func TestFromCatalog(t *testing.T) {
 }
 
 // TestPredicateFromCatalog is [TestFromCatalog] for predicates: want is a
-// predicate as PostgreSQL would have it, "-" is what must not be read.
+// predicate as PostgreSQL would have it, "-" means that it must not be read.
 func TestPredicateFromCatalog(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

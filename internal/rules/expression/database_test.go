@@ -79,7 +79,7 @@ func renderAll(tb testing.TB, d dialect.Dialect, all []expression.Expr) (can []e
 	tb.Helper()
 	for _, e := range all {
 		if d == dialect.MySQL && (slices.Contains(e.Functions(), "utc") || slices.Contains(e.Columns(), "code")) {
-			continue // TestCannotBeIndexed; a CHAR column alone is no generated one
+			continue // TestCannotBeIndexed; a CHAR column alone is not generated
 		}
 		text, err := e.Render(d, types(d))
 		if err != nil {
@@ -137,7 +137,7 @@ func TestGeneratedRoundTrip(t *testing.T) {
 	})
 }
 
-// rows are what the semantics of expressions are tried on, in the order of the
+// rows returns the rows on which expressions are tried, in the order of the
 // columns email, n, b, ts.
 func rows() [][]any {
 	return [][]any{
@@ -183,7 +183,7 @@ func TestMeaning(t *testing.T) {
 	})
 }
 
-// column is what an expression gives for every row, as text.
+// column returns the result of an expression for every row, as text.
 func column(tb testing.TB, d *databases.Database, text string) []string {
 	tb.Helper()
 	rows, err := d.DB.QueryContext(tb.Context(), "SELECT "+text+" FROM t ORDER BY id")

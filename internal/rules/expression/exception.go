@@ -73,7 +73,7 @@ func (p *parser) exception(c Condition, fix string) (Condition, error) {
 	return c, nil
 }
 
-// unexcepted explains what exceptions do not have.
+// unexcepted explains syntax that exceptions do not have.
 func (p *parser) unexcepted(t token, fix string) error {
 	switch {
 	case t.kind == tokenEnd:

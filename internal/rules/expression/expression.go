@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Expr is an expression that was found to be sound. It is a value: it can be
-// copied, and nothing changes it. The zero Expr is none.
+// Expr is a valid expression. It is an immutable value. The zero Expr is none.
 type Expr struct {
 	kind     kind
 	name     string // of a column or a function
@@ -45,8 +44,8 @@ func Column(name string) Expr { return Expr{kind: column, name: name} }
 // IsNull makes the expression that says whether a column is NULL.
 func IsNull(name string) Expr { return newCall("is_null", Column(name)) }
 
-// Coalesce makes the expression that has a constant in place of NULL. x must be
-// no constant.
+// Coalesce makes the expression that has a constant in place of NULL. x must
+// not be a constant.
 func Coalesce(x Expr, c Constant) Expr {
 	return newCall("coalesce", x, Expr{kind: constant, constant: c})
 }
@@ -103,8 +102,8 @@ func (e Expr) visit(see func(Expr)) {
 	}
 }
 
-// Equal reports whether two expressions are written the same. Whether they mean
-// the same in a database, [Same] says.
+// Equal reports whether two expressions are written the same. [Same] reports
+// whether they mean the same in a database.
 func (e Expr) Equal(other Expr) bool {
 	return e.kind == other.kind && e.name == other.name && e.constant == other.constant &&
 		slices.EqualFunc(e.args, other.args, Expr.Equal)

@@ -152,8 +152,8 @@ func TestNotExcepted(t *testing.T) {
 	}
 }
 
-// TestCannotBeIndexed: what one dialect cannot index, or not on a column of the
-// type, is said with what to write instead.
+// TestCannotBeIndexed: an expression that one dialect cannot index, or not on a
+// column of the type, is refused with what to write instead.
 func TestCannotBeIndexed(t *testing.T) {
 	t.Parallel()
 	zoned := expression.ColumnTypes{"at": {Type: "timestamp with time zone"}}
@@ -208,8 +208,8 @@ func TestCheckSQL(t *testing.T) {
 	}
 }
 
-// A column whose name means something else stands in quotes, and what is written
-// reads again.
+// A column whose name is a keyword is quoted, and the written text can be read
+// again.
 func TestColumnsInQuotes(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"select": `"select"`, "Select": `"Select"`, "current_user": `"current_user"`, "user": "user", "é": `"é"`, "1a": `"1a"`} {

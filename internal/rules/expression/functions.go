@@ -79,8 +79,8 @@ func (e Expr) gives() result {
 	return f.gives
 }
 
-// notHere explains words that people write and the language does not have: what
-// is wrong with them, and what to write instead.
+// notHere explains words that people write and the language lacks: the fault,
+// and what to write instead.
 func notHere(name string) (message, fix string, ok bool) {
 	const (
 		moving  = "gives something else every time, so no database can index it"

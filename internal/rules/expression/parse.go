@@ -14,7 +14,7 @@ const (
 	MaxBytes = 300
 	// maxNesting bounds the nesting of functions.
 	maxNesting = 8
-	// MaxNameBytes is the longest name of a column: as long as MySQL has them.
+	// MaxNameBytes is the longest name of a column, that of MySQL.
 	MaxNameBytes = 64
 	// MaxConstantBytes is the longest constant.
 	MaxConstantBytes = 100
@@ -24,7 +24,7 @@ const (
 type Error struct {
 	// Text is the expression.
 	Text string
-	// Offset is where in it, in bytes.
+	// Offset is the position of the error, in bytes.
 	Offset int
 	// Message describes the error, Fix the remedy.
 	Message, Fix string
@@ -54,7 +54,7 @@ func Parse(s string) (Expr, error) {
 	return e, checkTop(p, e)
 }
 
-// checkTop refuses what says nothing about a row.
+// checkTop refuses an expression that says nothing about a row.
 func checkTop(p *parser, e Expr) error {
 	switch {
 	case e.kind == constant:

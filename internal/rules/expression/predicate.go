@@ -195,8 +195,8 @@ func (c Condition) number(d dialect.Dialect, t string) Condition {
 }
 
 // PredicateFromCatalog reads a predicate as the dialect's server writes it back,
-// or as a person typed it into SQLite; "" is every row. ok is false for what
-// conditions on columns, all of which must hold, cannot say.
+// or as a person typed it into SQLite; "" is every row. ok is false for a
+// predicate that is not a conjunction of conditions on columns.
 func PredicateFromCatalog(d dialect.Dialect, s string) (p Predicate, ok bool) {
 	if strings.TrimSpace(s) == "" {
 		return nil, true

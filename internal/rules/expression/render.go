@@ -17,10 +17,10 @@ type ColumnType struct {
 }
 
 // ColumnTypes are the columns of a table, by name. nil: nothing is known of
-// them, and what depends on them is believed to be right.
+// them, and checks of types pass.
 type ColumnTypes map[string]ColumnType
 
-// of returns what is known of a column.
+// of returns the known type of a column.
 func (c ColumnTypes) of(name string) ColumnType {
 	if t, ok := c[name]; ok {
 		return t
@@ -74,7 +74,7 @@ func (e Expr) render(d dialect.Dialect) string {
 	return e.renderDate(d, x)
 }
 
-// renderDate writes what is taken out of a date or a time.
+// renderDate writes the extraction of a part of a date or a time.
 func (e Expr) renderDate(d dialect.Dialect, x string) string {
 	switch d {
 	case dialect.PostgreSQL:

@@ -9,13 +9,13 @@ import (
 
 // Same reports whether two expressions give the same for every row of a database
 // of the dialect: they are written alike, or differ in the order of lower and
-// trim, in functions that do nothing there, or in the case of names that the
-// dialect does not tell apart.
+// trim, in functions that do nothing there, or in the case of names where the
+// dialect ignores it.
 func Same(d dialect.Dialect, a, b Expr, types ColumnTypes) bool {
 	return a.simplify(d, types).Equal(b.simplify(d, types))
 }
 
-// simplify takes away what does nothing, and puts the rest into one order.
+// simplify removes functions without effect, and puts the rest into one order.
 func (e Expr) simplify(d dialect.Dialect, types ColumnTypes) Expr {
 	if e.kind == column {
 		return Column(fold(d, e.name))
@@ -44,8 +44,8 @@ func (e Expr) simplify(d dialect.Dialect, types ColumnTypes) Expr {
 	return newCall(e.name, args...)
 }
 
-// Caseless is the expression without lower and upper, which are no matter to
-// something that takes no notice of case.
+// Caseless returns the expression without lower and upper, which have no effect
+// where case is ignored.
 func (e Expr) Caseless() Expr {
 	if e.kind == call && (e.name == "lower" || e.name == "upper") {
 		return e.args[0].Caseless()
@@ -83,7 +83,7 @@ func (e Expr) simplifyLetters(d dialect.Dialect, types ColumnTypes) Expr {
 	return x
 }
 
-// fold makes names the same that the dialect does not tell apart.
+// fold returns the name in one case if the dialect ignores case.
 func fold(d dialect.Dialect, name string) string {
 	if d == dialect.PostgreSQL {
 		return name

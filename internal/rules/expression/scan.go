@@ -58,7 +58,7 @@ func isWordByte(c byte) bool {
 	return c == '_' || c == '$' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80 || isDigit(c)
 }
 
-// wordEnd is where the word ends that i is in.
+// wordEnd returns the end of the word at i.
 func wordEnd(s string, i int) int {
 	for i < len(s) && isWordByte(s[i]) {
 		i++
@@ -66,7 +66,8 @@ func wordEnd(s string, i int) int {
 	return i
 }
 
-// mark is the mark at the start of s, one byte unless it is a known longer one.
+// mark returns the mark at the start of s, one byte unless it is a known longer
+// one.
 func mark(s string) string {
 	for _, m := range []string{"<=>", "::", "||", "&&", "<>", "!=", "<=", ">="} {
 		if strings.HasPrefix(s, m) {
@@ -76,7 +77,7 @@ func mark(s string) string {
 	return s[:1]
 }
 
-// quotedEnd is where the quotes that open at i are closed, or -1. A quote inside
+// quotedEnd returns the end of the quotes that open at i, or -1. A quote inside
 // is doubled, or, where escapes are read, follows a backslash.
 func quotedEnd(s string, i int, escapes bool) int {
 	quote := s[i]

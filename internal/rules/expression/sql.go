@@ -29,8 +29,7 @@ type sqlParser struct {
 	bad    bool
 }
 
-// readSQL reads one expression; ok is false when there is anything in it that is
-// not known.
+// readSQL reads one expression; ok is false if any part of it is unknown.
 func readSQL(d dialect.Dialect, s string) (n node, ok bool) {
 	if len(s) > maxSQLBytes {
 		return node{}, false

@@ -1,10 +1,10 @@
-// Package plan writes the SQL after which a database enforces the uniqueness
-// rules of a rules file: the right statements for the server, that let others
-// read and write meanwhile where the server can, as plain SQL with comments or as
+// Package plan writes the SQL that makes a database enforce the uniqueness rules
+// of a rules file: statements for this server, which do not block readers and
+// writers where the server allows that, as plain SQL with comments or as
 // migrations of goose, golang-migrate or tern.
 //
-// It looks before: where rows are the same by a rule already, nothing is planned
-// for that rule, and the plan points at them. It runs nothing itself.
+// It first looks for rows that break a rule: if there are any, it plans nothing
+// for that rule, and lists them. It runs no statement of the plan.
 //
 //	          rows that break the rule
 //	      ┌──────────────────────────────▶ refused (merge them, plan again) ─┐
@@ -15,9 +15,9 @@
 //	      └─▶ enforced: no step                                              │
 //	 ▲────────────────────────────────────────────────────────────────────────┘
 //
-// The database is authoritative at every arrow: a plan holds for what it was
-// made from, an interrupted one leaves nothing that looks as if it enforced the
-// rule, and the next plan takes up what is there.
+// The database is authoritative at every arrow: a plan holds for the schema
+// that it was made from, an interrupted one leaves nothing that looks as if it
+// enforced the rule, and the next plan continues from there.
 //
 // # What it writes
 //
@@ -30,6 +30,6 @@
 // in which no other connection writes.
 //
 // Where NULL is to be the same as NULL and the server cannot say so, two parts
-// stand for the term: a constant in place of NULL, and whether it is NULL. No
-// value of a row can be taken for NULL by that.
+// represent the term: a constant in place of NULL, and whether it is NULL. So
+// no value of a row is taken for NULL.
 package plan

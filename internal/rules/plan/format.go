@@ -67,8 +67,8 @@ func (p *Plan) Files(format Format, version int64) ([]File, error) {
 	return []File{{title + ".sql", p.plain(up, down)}}, nil
 }
 
-// statements are those of all steps. What sets something for the session that is
-// set already is left out.
+// statements are those of all steps. A session setting that is in force already
+// is left out.
 func (p *Plan) statements() (up, down []Statement) {
 	set := make(map[string]string)
 	for i := range p.Steps {
@@ -149,9 +149,9 @@ func (p *Plan) tern(up, down []Statement) string {
 	return strings.ReplaceAll(b.String(), "{{", `{{"{{"}}`) // tern takes files for templates
 }
 
-// pairs writes one pair of files for each statement. What only sets something
-// for the session is left out: another session may run the next file. Undoing
-// goes backwards, so the first statement of an undo is with the last file of its
+// pairs writes one pair of files for each statement. Statements that only set
+// the session are left out: another session may run the next file. Undoing goes
+// backwards, so the first statement of an undo is with the last file of its
 // step.
 func (p *Plan) pairs(version int64) []File {
 	var files []File

@@ -27,7 +27,7 @@ func refusal(fix, why string, args ...any) *Refusal {
 	return &Refusal{Why: fmt.Sprintf(why, args...), Fix: fix}
 }
 
-// unsayable is the refusal of what the dialect has no words for.
+// unsayable refuses an expression that the dialect cannot express.
 func unsayable(err error) *Refusal {
 	if wrong, ok := errors.AsType[*expression.Error](err); ok {
 		return refusal(wrong.Fix, "%s: %s", wrong.Text, wrong.Message)

@@ -34,8 +34,8 @@ func (s *shape) enforcedBy(x *catalog.Index) bool {
 	return true
 }
 
-// sameNulls reports whether the index and the rule agree on rows with NULL. They
-// do where nothing can be NULL.
+// sameNulls reports whether the index and the rule agree on rows with NULL, as
+// they do where nothing can be NULL.
 func (s *shape) sameNulls(x *catalog.Index) bool {
 	if s.dialect != dialect.PostgreSQL || x.NullsNotDistinct == s.nullsSame {
 		return true
@@ -57,7 +57,7 @@ type index struct {
 // readPart is one part of an index of the catalogue.
 type readPart struct {
 	expr  expression.Expr
-	raw   string // what the language cannot say
+	raw   string // the SQL that the language cannot express
 	loose bool
 	// ignoresCase says that case is all of that looseness: no accents, no spaces.
 	ignoresCase bool

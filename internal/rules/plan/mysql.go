@@ -62,7 +62,7 @@ func (m *maker) addMySQL(s *shape, p part, column *catalog.Column) *Refusal {
 	return nil
 }
 
-// exactCollation tells all texts apart, those that end in spaces too.
+// exactCollation distinguishes all texts, even by trailing spaces.
 func (m *maker) exactCollation() string {
 	switch {
 	case m.isMariaDB():

@@ -28,10 +28,10 @@ type Options struct {
 	// Constraint asks for a constraint of the table instead of a mere index,
 	// where the rule can be one: PostgreSQL, columns only, no exceptions.
 	Constraint bool
-	// LockTimeout bounds how long a statement that others must wait for waits
-	// itself. Default 5 s.
+	// LockTimeout bounds how long a statement that blocks others waits for its
+	// locks. Default 5 s.
 	LockTimeout time.Duration
-	// Patience bounds how long is looked for duplicates, per rule. Default 5 min.
+	// Patience bounds the search for duplicates, per rule. Default 5 min.
 	Patience time.Duration
 	// Samples bounds the groups of duplicates listed, at most 100. Default 5.
 	Samples int
@@ -65,7 +65,7 @@ func (o *Options) withDefaults() Options {
 	return full
 }
 
-// Plan lists the statements after which a database enforces the rules of a file.
+// Plan lists the statements that make a database enforce the rules of a file.
 type Plan struct {
 	Dialect dialect.Dialect `json:"dialect"`
 	// Server is the server's version as it says it.
@@ -90,7 +90,7 @@ type Step struct {
 	Down []Statement `json:"down,omitempty"`
 	// Notes say what else to know.
 	Notes []string `json:"notes,omitempty"`
-	// Refused, when set, is why nothing is planned.
+	// Refused, when set, is the reason why nothing is planned.
 	Refused *Refusal `json:"refused,omitempty"`
 }
 
@@ -104,7 +104,7 @@ type Statement struct {
 	Session bool `json:"session,omitempty"`
 }
 
-// Refusal is why a rule cannot be enforced as things are.
+// Refusal is the reason why a rule cannot be enforced at present.
 type Refusal struct {
 	// Why is a sentence; Fix says what to do.
 	Why string `json:"why"`
@@ -126,7 +126,7 @@ func (p *Plan) Refused() []Step {
 
 // Make compares the rules with the database, and plans what is missing. It only
 // reads, but looks at every row of the tables it plans for. Rows that break a
-// rule, and rules that do not fit the database, are refusals in the plan and no
+// rule, and rules that do not fit the database, are refusals in the plan, not
 // errors. The error wraps [ErrTooSlow] where the tables are too large to look
 // for duplicates within [Options.Patience].
 //

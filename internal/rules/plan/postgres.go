@@ -46,7 +46,7 @@ func (m *maker) postgres(ctx context.Context, step *Step, s *shape, nullable []s
 		step.Down = append([]Statement{{SQL: "ALTER TABLE " + s.path + " DROP CONSTRAINT " + s.dialect.Quote(target)}}, step.Down...)
 		return nil
 	}
-	step.Down = append([]Statement{{SQL: "DROP INDEX CONCURRENTLY " + s.beside(target)}}, step.Down...)
+	step.Down = append([]Statement{{SQL: "DROP INDEX CONCURRENTLY " + s.sibling(target)}}, step.Down...)
 	return nil
 }
 
@@ -54,7 +54,7 @@ func (m *maker) postgres(ctx context.Context, step *Step, s *shape, nullable []s
 func (m *maker) build(step *Step, s *shape, name string) {
 	m.patient(step)
 	step.up("An interrupted run leaves an index that enforces nothing; then run all of this again.",
-		"DROP INDEX CONCURRENTLY IF EXISTS "+s.beside(name))
+		"DROP INDEX CONCURRENTLY IF EXISTS "+s.sibling(name))
 	step.up("Others read and write meanwhile. It fails when a duplicate was added since the plan was made.",
 		"CREATE UNIQUE INDEX CONCURRENTLY "+s.dialect.Quote(name)+" ON "+s.path+s.tail())
 }
@@ -78,12 +78,12 @@ func (m *maker) replace(step *Step, s *shape, old *catalog.Index, name string) {
 		step.up("The constraint of this name enforces something else.",
 			"ALTER TABLE "+s.path+" DROP CONSTRAINT "+s.dialect.Quote(old.Constraint))
 	} else {
-		step.up("The index of this name enforces something else.", "DROP INDEX CONCURRENTLY "+s.beside(old.Name))
+		step.up("The index of this name enforces something else.", "DROP INDEX CONCURRENTLY "+s.sibling(old.Name))
 	}
-	step.up("", "ALTER INDEX "+s.beside(name)+" RENAME TO "+s.dialect.Quote(s.index))
+	step.up("", "ALTER INDEX "+s.sibling(name)+" RENAME TO "+s.dialect.Quote(s.index))
 }
 
-// canBeConstraint reports whether the rule is one that a constraint can say.
+// canBeConstraint reports whether a constraint can express the rule.
 func (s *shape) canBeConstraint() bool {
 	return s.where == "" && !slices.ContainsFunc(s.parts, func(p part) bool {
 		name, isColumn := p.expr.Column()
@@ -152,16 +152,16 @@ func (m *maker) partitions(ctx context.Context, step *Step, s *shape) error {
 		}
 	}
 	m.leaves(step, s, tree)
-	slices.Reverse(tree) // what hangs deepest first
+	slices.Reverse(tree) // the deepest first
 	m.brief(step)
 	for _, p := range tree {
 		if p.parent != "" && !p.attached {
-			step.up("", "ALTER INDEX "+p.parent+" ATTACH PARTITION "+p.beside(s))
+			step.up("", "ALTER INDEX "+p.parent+" ATTACH PARTITION "+p.sibling(s))
 		}
 	}
 	step.Down = append([]Statement{{
 		Comment: "Readers and writers wait for a moment: the index of a partitioned table cannot be dropped concurrently.",
-		SQL:     "DROP INDEX " + s.beside(s.index),
+		SQL:     "DROP INDEX " + s.sibling(s.index),
 	}}, step.Down...)
 	return nil
 }
@@ -178,7 +178,7 @@ func (m *maker) leaves(step *Step, s *shape, tree []partition) {
 			patient = true
 		}
 		if p.there {
-			step.up("An interrupted run left it, and it enforces nothing.", "DROP INDEX CONCURRENTLY "+p.beside(s))
+			step.up("An interrupted run left it, and it enforces nothing.", "DROP INDEX CONCURRENTLY "+p.sibling(s))
 		}
 		step.up("", "CREATE UNIQUE INDEX CONCURRENTLY "+s.dialect.Quote(p.index)+" ON "+p.path(s)+s.tail())
 	}
@@ -188,7 +188,7 @@ func (p *partition) path(s *shape) string {
 	return s.dialect.Quote(p.schema) + "." + s.dialect.Quote(p.name)
 }
 
-func (p *partition) beside(s *shape) string {
+func (p *partition) sibling(s *shape) string {
 	return s.dialect.Quote(p.schema) + "." + s.dialect.Quote(p.index)
 }
 
@@ -213,7 +213,7 @@ func (m *maker) readTree(ctx context.Context, s *shape) ([]partition, error) {
 			p.index = shorten(p.name+"_"+s.index, maxPostgresName)
 			p.parent = indexes[parentSchema+"."+parentName]
 		}
-		indexes[p.schema+"."+p.name] = p.beside(s)
+		indexes[p.schema+"."+p.name] = p.sibling(s)
 		names, valids, parts := strings.Split(string(found), "\x01"), strings.Split(string(valid), "\x01"), strings.Split(string(attached), "\x01")
 		if i := slices.Index(names, p.index); i >= 0 {
 			p.there, p.valid, p.attached = true, valids[i] == "t", parts[i] == "t"

@@ -21,8 +21,8 @@ type shape struct {
 	display, path string
 	index         string
 	parts         []part
-	// where is the predicate, "" for all rows. MySQL has none: there a part that
-	// is NULL for rows that do not count stands for it.
+	// where is the predicate, "" for all rows. MySQL has none: there a part that is
+	// NULL for rows that do not count replaces it.
 	where     string
 	predicate expression.Predicate
 	types     expression.ColumnTypes
@@ -88,9 +88,9 @@ func (m *maker) shape(u *rules.Unique) (*shape, *Refusal) {
 // nullsNotDistinctSince is the first PostgreSQL that has NULLS NOT DISTINCT.
 const nullsNotDistinctSince = 15
 
-// beside is a name in the schema of the table, as an index has it in PostgreSQL
-// and SQLite.
-func (s *shape) beside(name string) string {
+// sibling returns a name in the schema of the table, where PostgreSQL and
+// SQLite keep its indexes.
+func (s *shape) sibling(name string) string {
 	return strings.TrimSuffix(s.path, s.dialect.Quote(s.table.Name)) + s.dialect.Quote(name)
 }
 
@@ -115,9 +115,9 @@ func (m *maker) addTerm(s *shape, term *rules.Term) *Refusal {
 	return m.addPair(s, expr)
 }
 
-// addPair adds a term of which NULL is a value like others, for servers that
-// cannot say so: a constant stands for NULL, and whether it does is a part of
-// its own, so that no real value collides with it.
+// addPair adds a term in which NULL is a value like others, for servers without
+// NULLS NOT DISTINCT: a constant replaces NULL, and whether it does is a part
+// of its own, so that no real value collides with it.
 func (m *maker) addPair(s *shape, expr expression.Expr) *Refusal {
 	columns := expr.Columns()
 	name, isColumn := expr.Column()
@@ -215,7 +215,7 @@ func (m *maker) addExpr(s *shape, expr expression.Expr) *Refusal {
 	return nil
 }
 
-// exact makes a part of PostgreSQL tell texts apart that the column's type or
+// exact makes a part of PostgreSQL distinguish texts that the column's type or
 // collation does not.
 func exact(p *part, column *catalog.Column) {
 	if column.Base == "citext" {

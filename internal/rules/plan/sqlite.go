@@ -15,7 +15,7 @@ func (m *maker) sqlite(step *Step, s *shape, nullable []string) {
 			"%s belongs to a constraint of %s, and SQLite neither drops nor makes indexes of such a name", s.index, s.display)
 		return
 	}
-	name := s.beside(s.index)
+	name := s.sibling(s.index)
 	if old, ok := s.table.Index(s.index); ok {
 		step.up("The index of this name enforces something else.", "DROP INDEX "+name)
 		step.lost(old)

@@ -1,6 +1,6 @@
 // Package sqltext cuts the text of SQL into tokens, as each dialect quotes and
-// comments, for those who need to find a few things in it and no more. It knows
-// no grammar.
+// comments, for callers that need to find a few things in it. It knows no
+// grammar.
 package sqltext
 
 import (

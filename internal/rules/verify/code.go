@@ -58,7 +58,7 @@ const (
 type About struct {
 	Code     Code
 	Severity Severity
-	// Means is a sentence for people who meet the code.
+	// Means is a sentence for people.
 	Means string
 }
 
@@ -89,7 +89,7 @@ func Codes() []About {
 		{codeNotUnique, Error, "The index is there but not unique."},
 		{codeInvalid, Error, "The index is invalid or not ready: a CREATE INDEX CONCURRENTLY failed, or runs."},
 		{codePartitionsMissing, Error, "The index of a partitioned table lacks partitions, and is not valid until all are attached."},
-		{codeDeferrable, Error, "The constraint is deferrable: it may be looked at as late as at COMMIT, and no ON CONFLICT can use it."},
+		{codeDeferrable, Error, "The constraint is deferrable: it may be checked as late as at COMMIT, and no ON CONFLICT can use it."},
 		{codePredicateMissing, Error, "The index counts rows that the rule excepts, such as deleted ones."},
 		{codePredicateExtra, Error, "The index leaves out rows that the rule counts."},
 		{codePredicateDiffers, Error, "The index counts other rows than the rule."},

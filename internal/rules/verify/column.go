@@ -21,7 +21,7 @@ var (
 	external = regexp.MustCompile(`^(external|ext|foreign|remote|upstream|provider|source|vendor|partner)_?(id|ref|reference|key|number|no)$|_external_id$|^external_`)
 )
 
-// columns reports columns that are not what the rule takes them for.
+// columns reports columns that do not fit the rule.
 func (c *check) columns() {
 	if len(c.rule.Fields) == 1 && len(c.rule.Fields[0].Columns) == 1 {
 		c.weak(c.rule.Fields[0].Columns[0])
@@ -47,8 +47,8 @@ func (c *check) columns() {
 	}
 }
 
-// nullsUnsaid reports terms by which rows can slip past a rule that nobody may
-// have thought of. Rows that the rule excepts for their NULL are thought of.
+// nullsUnsaid reports terms whose NULL lets rows slip past a rule that says
+// nothing about NULL. Rows that the rule excepts for their NULL are fine.
 func (c *check) nullsUnsaid() {
 	for _, want := range c.wants {
 		excepted := slices.ContainsFunc(c.rule.Except, func(e rules.Exception) bool {
@@ -61,7 +61,7 @@ func (c *check) nullsUnsaid() {
 	}
 }
 
-// weak reports a field that people take for unique.
+// weak reports a field that people wrongly take for unique.
 func (c *check) weak(name string) {
 	lower := strings.ToLower(name)
 	alone := len(c.rule.Scope) == 0 || people.MatchString(strings.ToLower(c.table.Name))

@@ -39,10 +39,10 @@ func (c *check) compare() {
 	}
 }
 
-const dropIt = "drop it, or write it down as a rule"
+const dropIt = "drop it, or add a rule for it"
 
-// stricter reports an index on the terms of the rule, or on something that is
-// made of them, that refuses more than the one that keeps the rule.
+// stricter reports an index on terms of the rule, or on expressions of them,
+// that refuses more than the index of the rule.
 func (c *check) stricter(f *fit) {
 	name := f.shape.index.Name
 	switch {
@@ -243,7 +243,7 @@ func (p *part) name() string {
 	return p.Column
 }
 
-// sharedIndexes reports indexes that keep two rules.
+// sharedIndexes reports indexes that enforce two rules.
 func (v *verifier) sharedIndexes() {
 	owners := make(map[*catalog.Index]*rules.Unique)
 	for _, c := range v.checks {

@@ -1,10 +1,10 @@
 // Package verify compares the uniqueness rules of a rules file with a live
-// database, and with files of SQL that write to it: what is missing, what is
-// wider or narrower than the sentence, what is there and enforces nothing, and
-// which rows break a rule already.
+// database, and with files of SQL that write to it: indexes that are missing,
+// wider or narrower than the rule, or that enforce nothing, and rows that break
+// a rule already.
 //
-// It only reads. What it finds has a stable [Code], a place in the rules file or
-// a file of SQL, a sentence and what to do; docs/rules-verify.md lists all codes
+// It only reads. A finding has a stable [Code], a place in the rules file or a
+// file of SQL, a sentence and what to do; docs/rules-verify.md lists all codes
 // and the wrong schemas that each was tried on.
 //
 // # How an index is compared
@@ -17,13 +17,13 @@
 // with or without (column IS NULL) next to it, and one partial index for each set
 // of columns that can be NULL.
 //
-// An index under a collation that ignores case does for lower(column), as long
-// as the collation tells accents apart.
+// An index under a collation that ignores case serves for lower(column), if the
+// collation respects accents.
 //
 // # What it does not see
 //
-// Spaces at the end of a text: most collations of MySQL and MariaDB say that
-// 'a' is 'a ', and char(n) of PostgreSQL does. Triggers, rules and settings that
-// a session changes. Rows that other sessions write meanwhile. SQL that a program
-// puts together.
+// Spaces at the end of a text: most collations of MySQL and MariaDB say that 'a'
+// is 'a ', and char(n) of PostgreSQL does. Triggers, rules and settings that a
+// session changes. Rows that other sessions write meanwhile. SQL that a program
+// builds at run time.
 package verify

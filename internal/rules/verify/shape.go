@@ -123,7 +123,7 @@ func foldsCase(e expression.Expr) bool {
 }
 
 // companion reports whether a part says no more than that a term is NULL, where
-// that is what makes NULL the same as NULL.
+// that makes NULL the same as NULL.
 func (c *check) companion(p part) bool {
 	function, first, _ := p.expr.Argument()
 	column, ok := first.Column()
