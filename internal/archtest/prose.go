@@ -49,10 +49,7 @@ func unread() []string {
 	return []string{
 		"cmd/",
 		"docs/",
-		"examples/mathematicians/",
-		"examples/orm/",
 		"internal/check/",
-		"internal/rules/",
 		"store/sqlitestore/",
 		"store/storetest/",
 	}
