@@ -12,16 +12,16 @@ import (
 
 const (
 	benchmarkOutcome = 300 // bytes
-	// benchmarkLive is about how many records a benchmark lets live at once.
-	// It moves the clock a little every benchmarkStep claims, so that what it
-	// measures includes forgetting.
+	// benchmarkLive is about the number of live records in a benchmark. It moves
+	// the clock a little every benchmarkStep claims, so that it measures expiry as
+	// well.
 	benchmarkLive = 1 << 16
 	benchmarkStep = benchmarkLive / 64
 )
 
-// Benchmark measures the verbs by what they are for: ClaimFresh, Replay,
-// Contended (many claim one live intent), and Cycle (claim and settle), the
-// last also by 64 goroutines at once.
+// Benchmark measures the verbs by purpose: ClaimFresh, Replay, Contended (many
+// claim one live intent), and Cycle (claim and settle), the last also by 64
+// goroutines at once.
 func Benchmark(b *testing.B, h Harness) {
 	b.Helper()
 	b.Run("ClaimFresh", func(b *testing.B) { open(b, h).claimFresh(b) })
@@ -60,7 +60,7 @@ func (m *bench) fresh() semel.ClaimParams {
 		Scope: scope, Name: "0b9e2c1e-7f39-7c58-9a3e-0d6f5f4e7a10",
 		Owner: semel.Owner{1}, Lease: time.Minute, Retention: retention,
 	}
-	// Spread like the SHA-256 sum that it stands for, without its cost.
+	// Spread like a SHA-256 sum, without its cost.
 	for i := 0; i < len(p.Digest); i += 8 {
 		binary.LittleEndian.PutUint64(p.Digest[i:], (n+uint64(i))*0x9E3779B97F4A7C15)
 	}

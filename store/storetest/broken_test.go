@@ -11,7 +11,7 @@ import (
 	"github.com/semel-dev/semel/store/storetest"
 )
 
-// verdict is a testing.TB that keeps what a rule says instead of failing.
+// verdict is a testing.TB that records failures of a rule instead of failing.
 type verdict struct {
 	testing.TB // gives Context, TempDir and the like
 
@@ -84,8 +84,8 @@ func judgeOften(t *testing.T, rule storetest.Rule, h storetest.Harness) string {
 	return ""
 }
 
-// searches is how often a rule may look for a bug: at one miss in twenty, all
-// of them miss one time in 10^13.
+// searches bounds how often a rule searches for a bug: at one miss in twenty,
+// all of them miss one time in 10^13.
 const searches = 10
 
 func ruleNamed(t *testing.T, name string) storetest.Rule {
@@ -95,12 +95,12 @@ func ruleNamed(t *testing.T, name string) storetest.Rule {
 			return rule
 		}
 	}
-	t.Fatalf("there is no rule %q", name)
+	t.Fatalf("no rule is named %q", name)
 	return storetest.Rule{}
 }
 
-// TestBrokenStores shows that the suite can fail: every bug is found by the
-// rules that are about it, in words that name the rule and its promise.
+// TestBrokenStores shows that the suite can fail: the rules about a bug find
+// it, and name themselves and their promise.
 func TestBrokenStores(t *testing.T) {
 	t.Parallel()
 	for bug, rules := range map[string][]string{
@@ -110,7 +110,7 @@ func TestBrokenStores(t *testing.T) {
 		"fence forgotten":        {"fence/grows-after-reopen"},
 		"takeover of live":       {"claim/takeover-live", "claim/takeover-boundary", "claim/takeover-renewed", "history/linearizable"},
 		"takeover by any fence":  {"claim/takeover-stale"},
-		"lapsed to anybody":      {"claim/lapsed", "claim/lapsed-same-owner", "claim/takeover-stale", "model/sequences"},
+		"lapsed to any caller":   {"claim/lapsed", "claim/lapsed-same-owner", "claim/takeover-stale", "model/sequences"},
 		"unknown is run again":   {"claim/unknown", "model/sequences"},
 		"note survives":          {"claim/takeover-unknown"},
 		"owner not recognised":   {"claim/same-owner", "claim/takeover-repeated", "model/sequences"},

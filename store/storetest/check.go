@@ -46,7 +46,7 @@ func (c *check) equal(reason string, got, want any) {
 	}
 }
 
-// wantErr fails unless err wraps want (nil: unless there is no error).
+// wantErr fails unless err wraps want (nil: unless err is nil).
 func (c *check) wantErr(reason string, err, want error) {
 	c.Helper()
 	if !errors.Is(err, want) {
@@ -76,7 +76,7 @@ func (c *check) params(name string) semel.ClaimParams {
 	}
 }
 
-// by are the same parameters in the hands of another attempt.
+// by returns the same parameters for another attempt.
 func by(who string, p semel.ClaimParams) semel.ClaimParams {
 	p.Owner = owner(who)
 	return p
@@ -124,15 +124,15 @@ func (c *check) wins(reason string, p semel.ClaimParams) semel.Record {
 	return rec
 }
 
-// loses claims, must not win, must be shown the record as it stands, and must
-// leave it so.
+// loses claims, must not win, must return the present record, and must not
+// change it.
 func (c *check) loses(reason string, p semel.ClaimParams, stands semel.Record) {
 	c.Helper()
 	rec, won := c.claim(p)
 	if won {
 		c.fail(reason, "won = true, "+describe(rec), "won = false")
 	}
-	c.equal("a Claim that is not won must return the record as it stands", rec, stands)
+	c.equal("a Claim that is not won must return the present record", rec, stands)
 	c.equal("a Claim that is not won must change nothing", c.lookup(p.Digest), stands)
 }
 
@@ -177,7 +177,8 @@ func (c *check) expire(d semel.Digest) {
 	c.Advance(rec.RetentionLeft())
 }
 
-// margin is how near to a boundary the clock may be moved.
+// margin is the smallest distance from a boundary to which the clock may be
+// moved.
 func (c *check) margin() time.Duration {
 	if c.Running {
 		return time.Minute
@@ -185,7 +186,7 @@ func (c *check) margin() time.Duration {
 	return time.Millisecond
 }
 
-// sweep frees what has expired, where the store can.
+// sweep frees expired records, where the store can.
 func (c *check) sweep() {
 	c.Helper()
 	sweeper, ok := semel.StoreAs[semel.Sweeper](c.Store)

@@ -10,12 +10,12 @@ import (
 func claimRules() []Rule {
 	return []Rule{
 		{Name: "claim/absent", Promise: 1, Says: "an absent intent is won, and the record holds what was claimed", check: claimAbsent},
-		{Name: "claim/live", Promise: 1, Says: "a live claim is nobody else's", check: claimLive},
-		{Name: "claim/same-owner", Promise: 1, Says: "a repeated Claim of the same attempt is won again, as it stands", check: claimSameOwner},
-		{Name: "claim/no-owner", Promise: 1, Says: "the zero Owner is no owner, so it is never recognised", check: claimNoOwner, needs: needReliable},
-		{Name: "claim/lapsed", Promise: 3, Says: "a lapsed claim is not handed to anybody who does not ask to take it over", check: claimLapsed},
+		{Name: "claim/live", Promise: 1, Says: "a live claim is not won by another attempt", check: claimLive},
+		{Name: "claim/same-owner", Promise: 1, Says: "a repeated Claim of the same attempt is won again, and changes nothing", check: claimSameOwner},
+		{Name: "claim/no-owner", Promise: 1, Says: "the zero Owner means none, so it is never recognised", check: claimNoOwner, needs: needReliable},
+		{Name: "claim/lapsed", Promise: 3, Says: "a lapsed claim is given only to a caller that asks to take it over", check: claimLapsed},
 		{Name: "claim/lapsed-same-owner", Promise: 3, Says: "a lapsed claim is not handed back to its owner either", check: claimLapsedSameOwner},
-		{Name: "claim/completed", Promise: 2, Says: "a completed intent is not won again, by its owner neither, and shows its outcome", check: claimCompleted},
+		{Name: "claim/completed", Promise: 2, Says: "a completed intent is not won again, not even by its owner, and shows its outcome", check: claimCompleted},
 		{Name: "claim/unknown", Promise: 3, Says: "an unknown intent is not won unless it is taken over", check: claimUnknown},
 		{Name: "claim/cancelled", Promise: 3, Says: "a cancelled intent is not won", check: claimCancelled},
 		{Name: "claim/fingerprint", Promise: 6, Says: "a Claim with another fingerprint changes nothing", check: claimFingerprint},
@@ -61,7 +61,7 @@ func claimSameOwner(c *check) {
 	c.Advance(lease / 2)
 	again := p
 	again.Lease, again.Retention = 2*lease, 2*retention
-	c.equal("the repetition must return the record as it stands, its lease not extended",
+	c.equal("the repetition must return the present record, its lease not extended",
 		c.wins("the same owner must be recognised while the claim is live", again), rec)
 	c.equal("the repetition must change nothing", c.lookup(p.Digest), rec)
 }

@@ -23,8 +23,8 @@ func closeRules() []Rule {
 	}
 }
 
-// undecided fails unless err says that nobody can tell whether the verb was
-// taken: it is an error, but none of the sentinels.
+// undecided fails unless err leaves open whether the verb was taken: it is an
+// error, but not one of the sentinels.
 func (c *check) undecided(err error) {
 	c.Helper()
 	if err == nil {

@@ -59,7 +59,7 @@ func (c *check) raceToClaim(p semel.ClaimParams) semel.Record {
 		c.fail("exactly one must win", winners, 1)
 	}
 	for i := range recs {
-		c.equal("whoever does not win must be shown the winner's record", recs[i], winner)
+		c.equal("a loser must get the winner's record", recs[i], winner)
 	}
 	return winner
 }
@@ -69,7 +69,7 @@ func raceClaim(c *check) {
 	for range 4 {
 		rec := c.raceToClaim(c.params("a"))
 		c.grows(last, rec.Fence)
-		c.equal("the winner's record must stand", c.lookup(rec.Digest), rec)
+		c.equal("the winner's record must stay", c.lookup(rec.Digest), rec)
 		c.settle("a held claim must be released", rec, released(), nil)
 		last = rec.Fence
 	}
@@ -80,7 +80,7 @@ func raceTakeOver(c *check) {
 	rec := c.wins("an absent intent must be won", p)
 	for range 4 {
 		c.lapse(p.Digest)
-		// Who loses sees the winner's live claim: the former one is gone.
+		// A loser sees the winner's live claim: the former one is gone.
 		next := c.raceToClaim(takingOver(rec.Fence, p))
 		c.grows(rec.Fence, next.Fence)
 		rec = next
@@ -102,7 +102,7 @@ func raceSettle(c *check) {
 		if mine := fmt.Sprint("answer ", i); mine != stands {
 			want = semel.ErrSettled
 		}
-		c.wantErr("exactly the settlement that stands must have returned nil", err, want)
+		c.wantErr("exactly the settlement that is recorded must have returned nil", err, want)
 	}
 }
 
@@ -154,7 +154,7 @@ func (c *check) settleTwice(how string, settle func([]semel.SettleParams) []erro
 		c.wantErr(fmt.Sprintf("only the present holder may settle, %s, as step %d of two", how, i%2+1), err, want[i])
 	}
 	for _, rec := range former {
-		c.equal("the present holder's outcome must stand", string(c.lookup(rec.Digest).Outcome), "present")
+		c.equal("the present holder's outcome must stay", string(c.lookup(rec.Digest).Outcome), "present")
 	}
 }
 

@@ -10,15 +10,16 @@
 //
 //	claim/takeover-lapsed: the fence must grow (promise 1): got 7, want > 7
 //
-// Beside the rules, which are table tests, the suite holds a model that random
-// sequences of verbs are compared with (rule "model/sequences"), and histories
-// of concurrent verbs that are checked for linearizability ("history/linearizable").
+// In addition to the rules, which are table tests, the suite compares random
+// sequences of verbs with a model (rule "model/sequences"), and checks histories
+// of concurrent verbs for linearizability ("history/linearizable").
 //
-// Time never passes by itself in the suite: it asks the [Instance] to move the
+// Time never passes on its own in the suite: it asks the [Instance] to move the
 // store's clock. A store whose clock cannot be moved cannot run it.
 //
-// [RunTx] is the same for stores whose database also holds the business rows:
-// the contract of [semel.Transactor] and [semel.Tx], and what a guard makes of it.
+// [RunTx] is the same for stores whose database also holds the business rows: the
+// contract of [semel.Transactor] and [semel.Tx], and the behaviour of a guard on
+// it.
 //
 // [Race] is the part that needs neither a test nor a clock: it races several
 // open stores against each other over one live database.

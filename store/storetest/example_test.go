@@ -39,7 +39,7 @@ func ExampleRun() { //nolint:testableexamples // a suite runs in a test.
 }
 
 // A database that takes part in transactions is tested with a table of
-// business rows beside the records. Here it is one in memory.
+// business rows next to the records. Here it is one in memory.
 func ExampleRunTx() { //nolint:testableexamples // a suite runs in a test.
 	harness := func(testing.TB) *storetest.TxInstance {
 		var ahead atomic.Int64
@@ -53,7 +53,7 @@ func ExampleRunTx() { //nolint:testableexamples // a suite runs in a test.
 			Insert:  db.Insert,
 			Count:   func(_ context.Context, row string) (int, error) { return db.Count(row), nil },
 			Advance: func(d time.Duration) { ahead.Add(int64(d)) },
-			Running: true, // the clock also runs by itself
+			Running: true, // the clock also runs on its own
 		}
 	}
 	TestTx := func(t *testing.T) { storetest.RunTx(t, harness) } //nolint:thelper // a test.

@@ -14,7 +14,7 @@ func expiryRules() []Rule {
 		rules = append(rules,
 			Rule{
 				Name: "expiry/" + state.String(), Promise: 2, check: expires(state, false),
-				Says: "a " + state.String() + " record is there before ExpiresAt, and absent to every verb from then on",
+				Says: "a " + state.String() + " record exists before ExpiresAt, and is absent to every verb from then on",
 			},
 			Rule{
 				Name: "expiry/" + state.String() + "-swept", Promise: 2, check: expires(state, true), needs: needSweeper,
@@ -24,7 +24,7 @@ func expiryRules() []Rule {
 	}
 	return append(rules, Rule{
 		Name: "expiry/longest", Promise: 2, check: longest,
-		Says: "the longest lease and retention that there are do not add up to less",
+		Says: "the longest lease and retention do not overflow",
 	}, Rule{
 		Name: "expiry/takeover-absent", Promise: 2, check: expiredTakeOver,
 		Says: "an expired record cannot be taken over; it is won as a first attempt",
@@ -60,8 +60,8 @@ func expires(state semel.State, swept bool) func(*check) {
 	}
 }
 
-// expires makes a record in the given state, looks that it is there until it
-// expires, and then lets the caller look.
+// expires makes a record in the given state, checks that it exists until it
+// expires, and then calls the caller's check.
 func (c *check) expires(state semel.State, swept bool, name string, then func(semel.Record)) {
 	c.Helper()
 	p := c.params(name)

@@ -47,7 +47,7 @@ func someOfEach(c Call) error {
 	return nil
 }
 
-// faultRules are the rules whose words stay true when verbs are repeated.
+// faultRules returns the rules that still hold when verbs are repeated.
 func faultRules() []Rule {
 	rules := slices.DeleteFunc(Rules(), func(r Rule) bool { return r.needs != needNothing || r.Name == "history/linearizable" })
 	return append(rules, Rule{
@@ -56,7 +56,8 @@ func faultRules() []Rule {
 	})
 }
 
-// faulty puts the plan, and a client that repeats, before the harness's store.
+// faulty puts the planned faults, and a client that repeats, in front of the
+// harness's store.
 func faulty(h Harness, plan Faults) Harness {
 	return func(tb testing.TB) *Instance {
 		tb.Helper()
@@ -142,13 +143,13 @@ func exactlyOnce(c *check) {
 		}
 		for i := range clients {
 			if outcomes[i][k] != outcomes[0][k] {
-				c.fail("everybody must get the same outcome", outcomes[i][k], outcomes[0][k])
+				c.fail("all clients must get the same outcome", outcomes[i][k], outcomes[0][k])
 			}
 		}
 	}
 }
 
-// intent is one client's wish to have something done once.
+// intent is one client's attempt to do something once.
 type intent struct {
 	c        *check
 	p        semel.ClaimParams
@@ -156,7 +157,7 @@ type intent struct {
 	releases *atomic.Int64
 }
 
-// get claims until somebody, perhaps this client, has completed the intent.
+// get claims until a client, perhaps this one, has completed the intent.
 func (w *intent) get() (string, error) {
 	store, ctx := w.c.Store, w.c.ctx
 	for attempt := 0; ctx.Err() == nil; attempt++ {

@@ -55,8 +55,8 @@ type Faults struct {
 // It is a [semel.Lister] and a [semel.Counter] even where the inner store is
 // not: the call then returns an error that wraps [errors.ErrUnsupported]. It is
 // also a [semel.Sweeper], which sweeps nothing where the inner store cannot.
-// Other optional interfaces of the inner store do not show through, as their
-// calls would not fail.
+// Other optional interfaces of the inner store are hidden, as their calls would
+// not fail.
 type Faulty struct {
 	inner  semel.Store
 	faults Faults
@@ -153,7 +153,7 @@ func (s *Faulty) draw(verb string, d semel.Digest) (before, after bool, delay ti
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls[verb]++
-	// Always four draws, so that the failures of a call do not depend on the faults of others.
+	// Always four draws, so that one call's failures do not depend on the faults of others.
 	b, a, waits, share := s.random.Float64(), s.random.Float64(), s.random.Float64(), s.random.Float64()
 	if waits < s.faults.Delay {
 		delay = time.Duration(share * float64(s.faults.MaxDelay))
@@ -161,7 +161,7 @@ func (s *Faulty) draw(verb string, d semel.Digest) (before, after bool, delay ti
 	return s.partitioned || b < s.faults.FailBefore, a < s.faults.FailAfter, delay, Call{Verb: verb, N: s.calls[verb], Digest: d}
 }
 
-// sleep waits, and reports whether the context lasted as long.
+// sleep waits, and reports whether the context outlived the wait.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -47,7 +47,7 @@ type reply struct {
 	rec snapshot
 }
 
-// snapshot is what matters of a record that was read.
+// snapshot holds the relevant fields of a record that was read.
 type snapshot struct {
 	state   semel.State
 	fence   semel.Fence
@@ -103,7 +103,7 @@ func historyLinearizable(c *check) {
 	c.judge(rec.ops)
 }
 
-// passTime moves the clock while nobody calls, and records it for every key.
+// passTime moves the clock while no client calls, and records it for every key.
 func (c *check) passTime(rec *recorder, keys []semel.ClaimParams, phase int) {
 	verb, by := "lapse", lease
 	if phase%3 == 2 {

@@ -58,8 +58,8 @@ func partition(history []porcupine.Operation) [][]porcupine.Operation {
 	return parts
 }
 
-// step says whether the reply is one that the contract allows here, and what
-// the intent is afterwards.
+// step reports whether the contract allows the reply here, and returns the
+// intent afterwards.
 func (s linear) step(in call, out reply) (bool, linear) {
 	switch in.verb {
 	case "lapse":
@@ -115,7 +115,7 @@ func (s linear) settle(in call, out reply) (bool, linear) {
 	return out.err == nil, s
 }
 
-// describe is one operation for people.
+// describe returns one operation as text for people.
 func (in call) describe(out reply) string {
 	switch in.verb {
 	case "claim":

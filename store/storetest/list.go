@@ -13,7 +13,7 @@ func listRules() []Rule {
 		{Name: "list/newest-first", Says: "the newest claim comes first", check: listOrder, needs: needLister},
 		{Name: "list/limit", Promise: 8, Says: "no more than the limit comes, and an impossible limit is refused or cut", check: listLimit, needs: needLister},
 		{Name: "list/cursor", Says: "Next walks over every record exactly once", check: listCursor, needs: needLister},
-		{Name: "list/bound", Promise: 8, Says: "no more records are looked at than asked for, and the cursor continues there", check: listBound, needs: needLister},
+		{Name: "list/bound", Promise: 8, Says: "no more records are examined than asked for, and the cursor continues there", check: listBound, needs: needLister},
 		{Name: "list/filters", Promise: 5, Says: "scope, name and states select", check: listFilters, needs: needLister},
 		{Name: "list/outcomes", Says: "outcomes come only when they are asked for", check: listOutcomes, needs: needLister},
 		{Name: "list/expired", Promise: 2, Says: "expired records are not listed", check: listExpired, needs: needLister},
@@ -251,7 +251,7 @@ func sweepMoved(c *check) {
 		n, err := sweeper.Sweep(c.ctx, 10)
 		c.wantErr("Sweep must not fail", err, nil)
 		left := int64(1 - n)
-		if counter, ok := semel.StoreAs[semel.Counter](c.Store); ok { // it may have swept by itself before
+		if counter, ok := semel.StoreAs[semel.Counter](c.Store); ok { // it may have swept on its own before
 			left, err = counter.Count(c.ctx)
 			c.wantErr("Count must not fail", err, nil)
 		}

@@ -7,8 +7,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain keeps rapid from writing the failures that broken stores are meant
-// to have into the source tree, and from shrinking them for long.
+// TestMain keeps rapid from writing the intended failures of broken stores into
+// the source tree, and from shrinking them for long.
 func TestMain(m *testing.M) {
 	for name, value := range map[string]string{"rapid.nofailfile": "true", "rapid.shrinktime": "200ms"} {
 		if err := flag.Set(name, value); err != nil {

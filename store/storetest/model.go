@@ -8,10 +8,10 @@ import (
 	"github.com/semel-dev/semel/internal/transition"
 )
 
-// model is the contract as plainly as it can be written: the transition table
-// of internal/transition, a map, a clock, and no concurrency. The fences are the
-// store's own; the model says when there must be a new one. It ties stores
-// whose verbs are SQL or Lua to the table that the guard and memstore run on
+// model is the contract as plainly as it can be written: the transition table of
+// internal/transition, a map, a clock, and no concurrency. The fences are the
+// store's own; the model says when there must be a new one. It compares stores
+// whose verbs are SQL or Lua with the table that the guard and memstore run on
 // and that internal/model explores.
 type model struct {
 	now     time.Time
@@ -34,13 +34,13 @@ func (m *model) find(d semel.Digest) *semel.Record {
 	return rec
 }
 
-// claim says whether p must win, and what the record then is. The fence of a
+// claim returns whether p must win, and the record afterwards. The fence of a
 // new claim is the one that the store gave.
 func (m *model) claim(p semel.ClaimParams, given semel.Fence) (rec semel.Record, won, fresh bool) {
 	old := m.find(p.Digest)
 	attempt := 1
 	sameOwner := old != nil && old.Owner == p.Owner && p.Owner != semel.Owner{}
-	switch answer := transition.Claim(stands(old), uint64(p.TakeOver), sameOwner); answer {
+	switch answer := transition.Claim(present(old), uint64(p.TakeOver), sameOwner); answer {
 	case transition.NotWon, transition.Repeated:
 		return *old, answer == transition.Repeated, false
 	case transition.TakenOver:
@@ -56,8 +56,8 @@ func (m *model) claim(p semel.ClaimParams, given semel.Fence) (rec semel.Record,
 	return *m.records[p.Digest], true, true
 }
 
-// stands is the record as the transition table sees it; nil is absent.
-func stands(rec *semel.Record) transition.Record {
+// present returns the record as the transition table sees it; nil is absent.
+func present(rec *semel.Record) transition.Record {
 	if rec == nil {
 		return transition.Record{}
 	}
@@ -66,7 +66,7 @@ func stands(rec *semel.Record) transition.Record {
 
 func (m *model) renew(d semel.Digest, f semel.Fence, lease time.Duration) error {
 	rec := m.find(d)
-	if !transition.Renew(stands(rec), uint64(f)) {
+	if !transition.Renew(present(rec), uint64(f)) {
 		return semel.ErrLost
 	}
 	rec.LeaseUntil = m.now.Add(lease)
@@ -77,7 +77,7 @@ func (m *model) renew(d semel.Digest, f semel.Fence, lease time.Duration) error 
 func (m *model) settle(d semel.Digest, f semel.Fence, to semel.Settlement) error {
 	rec := m.find(d)
 	same := rec != nil && rec.Kept == to.Kept && bytes.Equal(rec.Outcome, to.Outcome)
-	switch transition.Settle(stands(rec), uint64(f), transition.State(to.State), same) {
+	switch transition.Settle(present(rec), uint64(f), transition.State(to.State), same) {
 	case transition.Nothing:
 		return nil
 	case transition.Lost:

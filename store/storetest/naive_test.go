@@ -14,7 +14,7 @@ import (
 	"github.com/semel-dev/semel/store/storetest"
 )
 
-// disk is what survives a naive store.
+// disk holds the data that survives a naive store.
 type disk struct {
 	mu   sync.Mutex // guards the fields below
 	now  time.Time
@@ -112,7 +112,7 @@ func (n *naive) Claim(ctx context.Context, p semel.ClaimParams) (semel.Record, b
 	asked := p.TakeOver != 0 && (p.TakeOver == old.Fence || n.is("takeover by any fence"))
 	switch {
 	case open && asked,
-		old.Lapsed() && n.is("lapsed to anybody"),
+		old.Lapsed() && n.is("lapsed to any caller"),
 		old.State == semel.StateUnknown && n.is("unknown is run again"):
 		note := old.Note
 		rec := n.give(p, old.Attempt+1)

@@ -13,7 +13,7 @@ func outcomeRules() []Rule {
 	return []Rule{
 		{Name: "outcome/bytes", Promise: 2, Says: "an outcome comes back byte for byte, from nothing to a mebibyte", check: outcomeBytes},
 		{Name: "outcome/aliasing-in", Promise: 2, Says: "the store does not keep the caller's memory", check: outcomeAliasingIn},
-		{Name: "outcome/aliasing-out", Promise: 2, Says: "what was handed out does not change when the record does, nor the other way", check: outcomeAliasingOut},
+		{Name: "outcome/aliasing-out", Promise: 2, Says: "a returned outcome does not change with the record, nor the record with it", check: outcomeAliasingOut},
 		{Name: "outcome/empty-is-nil", Promise: 2, Says: "nil and empty are the same outcome", check: outcomeEmpty},
 		{Name: "outcome/note", Says: "a note comes back as it was, up to its bound", check: outcomeNote},
 	}
@@ -159,7 +159,7 @@ func timeReadAt(c *check) {
 	c.near("Claim must show the store's clock too", shown.ReadAt.Sub(rec.ReadAt), lease/4)
 }
 
-// near fails unless both are the same, or, where the clock runs by itself,
+// near fails unless both are the same, or, where the clock runs on its own,
 // differ by less than a minute.
 func (c *check) near(reason string, got, want time.Duration) {
 	c.Helper()

@@ -10,11 +10,11 @@ import (
 // RaceOptions say how hard [Race] races.
 type RaceOptions = storerace.Options
 
-// RaceReport is what [Race] has seen.
+// RaceReport is the result of [Race].
 type RaceReport = storerace.Report
 
 // Race races several open stores over one live database; see [storerace.Run].
-// Programs that are no tests import storerace itself, and none of the packages
+// Programs other than tests import storerace directly, to avoid the packages
 // that only tests need.
 func Race(ctx context.Context, open func() (semel.Store, error), o *RaceOptions) (RaceReport, error) {
 	return storerace.Run(ctx, open, o)

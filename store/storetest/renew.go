@@ -78,7 +78,7 @@ func renewRules() []Rule {
 	return []Rule{
 		{Name: "renew/live", Promise: 9, Says: "a renewal sets lease and expiry by the store's clock, and nothing else", check: renewLive},
 		{Name: "renew/shorter", Promise: 9, Says: "a renewal with a shorter lease ends it earlier", check: renewShorter},
-		{Name: "renew/lapsed", Promise: 1, Says: "a lapsed claim that nobody took over can be renewed", check: renewLapsed},
+		{Name: "renew/lapsed", Promise: 1, Says: "a lapsed claim that was not taken over can be renewed", check: renewLapsed},
 		{Name: "renew/stale", Promise: 1, Says: "a former holder's renewal is refused", check: renewStale},
 		{Name: "renew/wrong-fence", Promise: 1, Says: "a renewal with a fence that is not the claim's is refused", check: renewWrongFence},
 		{Name: "renew/absent", Promise: 1, Says: "an absent intent cannot be renewed", check: renewAbsent},

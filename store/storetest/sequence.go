@@ -90,7 +90,7 @@ func (s *sequence) span(t *rapid.T, label string) time.Duration {
 }
 
 // unit is one millisecond, so that boundaries are hit; or, where the clock runs
-// by itself, so long that it hits none (see advance).
+// on its own, so long that none is hit (see advance).
 func (s *sequence) unit() time.Duration {
 	if s.c.Running {
 		return time.Hour
@@ -157,9 +157,9 @@ func (s *sequence) settle(t *rapid.T) {
 	s.sameErr(t, "Settle", err, s.model.settle(d, f, to))
 }
 
-// advance moves both clocks. Where the store's runs by itself, every step ends
-// a second after a whole third of a unit, so that the time that passes meanwhile
-// carries nothing over a boundary.
+// advance moves both clocks. Where the store's runs on its own, every step ends
+// a second after a whole third of a unit, so that time passing meanwhile crosses
+// no boundary.
 func (s *sequence) advance(t *rapid.T) {
 	by := s.span(t, "advance")
 	if s.c.Running {
@@ -172,7 +172,7 @@ func (s *sequence) advance(t *rapid.T) {
 func (s *sequence) sweep(t *rapid.T) {
 	sweeper, ok := semel.StoreAs[semel.Sweeper](s.c.Store)
 	if !ok {
-		t.Skip("the store is no semel.Sweeper")
+		t.Skip("the store is not a semel.Sweeper")
 	}
 	_, err := sweeper.Sweep(s.c.ctx, rapid.IntRange(1, 5).Draw(t, "limit"))
 	s.sameErr(t, "Sweep", err, nil)

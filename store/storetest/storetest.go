@@ -16,20 +16,20 @@ type Instance struct {
 	// Advance moves the store's clock forward. It is required, and is never
 	// called while a verb runs.
 	Advance func(time.Duration)
-	// Check looks at the integrity of what the store holds. It is called when
-	// a rule is done, before the store is closed by the suite (a rule may have
-	// closed it before). nil means nothing to check.
+	// Check verifies the integrity of the store's data. It is called when a rule
+	// is done, before the store is closed by the suite (a rule may have closed it
+	// before). nil means nothing to check.
 	Check func(testing.TB)
 	// Reopen closes the store and opens it again on the same data and the
 	// same clock. nil means that the data does not survive.
 	Reopen func(testing.TB) semel.Store
-	// Running says that the store's clock also runs by itself. Rules that
-	// reach a boundary to the millisecond then keep a minute's distance.
+	// Running says that the store's clock also runs on its own. Rules that reach a
+	// boundary to the millisecond then keep a minute's distance.
 	Running bool
 }
 
-// Harness makes one Instance for one rule; rules run in parallel. What it opens
-// beside the store it frees in tb.Cleanup.
+// Harness makes one Instance for one rule; rules run in parallel. It frees in
+// tb.Cleanup whatever else it opens.
 type Harness func(tb testing.TB) *Instance
 
 // Rule is one sentence of the contract.
@@ -46,7 +46,7 @@ type Rule struct {
 	check func(*check)
 }
 
-// need says what a rule needs beside the five verbs.
+// need names what a rule needs in addition to the five verbs.
 type need uint8
 
 const (
@@ -120,7 +120,7 @@ func (n need) missing(store semel.Store) string {
 	return ""
 }
 
-// check is what a rule is given: an instance, and verbs that fail the test in
+// check is the argument of a rule: an instance, and verbs that fail the test in
 // the words of the contract.
 type check struct {
 	testing.TB

@@ -9,7 +9,7 @@ func takeOverRules() []Rule {
 		{Name: "claim/takeover-lapsed", Promise: 1, Says: "a lapsed claim can be taken over by its fence, with a greater one", check: takeOverLapsed},
 		{Name: "claim/takeover-boundary", Promise: 9, Says: "a claim lapses exactly when its lease ends by the store's clock", check: takeOverBoundary},
 		{Name: "claim/takeover-unknown", Promise: 3, Says: "an unknown intent can be taken over by its fence, and nothing of it is kept", check: takeOverUnknown},
-		{Name: "claim/takeover-repeated", Promise: 1, Says: "a repeated takeover of the same attempt is won again, as it stands", check: takeOverRepeated},
+		{Name: "claim/takeover-repeated", Promise: 1, Says: "a repeated takeover of the same attempt is won again, and changes nothing", check: takeOverRepeated},
 		{Name: "claim/takeover-stale", Promise: 1, Says: "a takeover with another fence than the record's is refused", check: takeOverStale},
 		{Name: "claim/takeover-live", Promise: 1, Says: "a live claim cannot be taken over", check: takeOverLive},
 		{Name: "claim/takeover-renewed", Promise: 1, Says: "a claim that lapsed and was renewed is live", check: takeOverRenewed},
@@ -19,7 +19,7 @@ func takeOverRules() []Rule {
 	}
 }
 
-// taken is what the record must be after p took over the former one.
+// taken returns the record as it must be after p took over the former one.
 func taken(p semel.ClaimParams, former, now semel.Record) semel.Record {
 	return semel.Record{
 		Digest:      p.Digest,
@@ -82,7 +82,7 @@ func takeOverRepeated(c *check) {
 	c.lapse(p.Digest)
 	q := takingOver(former.Fence, by("second", p))
 	rec := c.wins("a lapsed claim must be won by taking it over", q)
-	c.equal("the repeated takeover must return the record as it stands",
+	c.equal("the repeated takeover must return the present record",
 		c.wins("the same owner must be recognised while the claim is live", q), rec)
 	c.loses("the former owner's takeover must be refused", takingOver(former.Fence, p), rec)
 }

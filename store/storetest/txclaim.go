@@ -9,10 +9,10 @@ import (
 
 func txClaimRules() []TxRule {
 	return []TxRule{
-		{Name: "tx/claim-absent", Promise: 1, Says: "an absent intent is won, and nobody sees it before the commit", check: txClaimAbsent},
+		{Name: "tx/claim-absent", Promise: 1, Says: "an absent intent is won, and invisible before the commit", check: txClaimAbsent},
 		{Name: "tx/claim-released", Promise: 1, Says: "a released intent is won", check: txClaimReleased},
 		{Name: "tx/claim-expired", Promise: 2, Says: "what has expired is absent, whatever it was", check: txClaimExpired},
-		{Name: "tx/claim-shown", Promise: 2, Says: "whatever is there is shown as it stands and not won, a lapsed claim and one of the same owner included", check: txClaimShown},
+		{Name: "tx/claim-shown", Promise: 2, Says: "an existing record is returned unchanged and not won, not even a lapsed claim or one of the same owner", check: txClaimShown},
 		{Name: "tx/claim-takeover", Promise: 3, Says: "a transaction takes nothing over", check: txClaimTakeOver},
 		{Name: "tx/claim-invalid", Says: "invalid parameters are refused and change nothing", check: txClaimInvalid},
 		{Name: "tx/claim-context", Promise: 10, Says: "a Claim whose context has ended errs, and nothing happened", check: txClaimContext},
@@ -29,8 +29,8 @@ func txClaimAbsent(c *txCheck) {
 		[]any{rec.Digest, rec.Scope, rec.Name, rec.Fingerprint, rec.State, rec.Owner, rec.Attempt},
 		[]any{p.Digest, p.Scope, p.Name, p.Fingerprint, semel.StateClaimed, p.Owner, 1})
 	c.insert(tx, "a")
-	c.absent("nobody must see the record before the commit", p.Digest)
-	c.rows("nobody must see the row before the commit", "a", 0)
+	c.absent("the record must be invisible before the commit", p.Digest)
+	c.rows("the row must be invisible before the commit", "a", 0)
 	c.rollback(tx)
 }
 
@@ -121,7 +121,7 @@ func txClaimContext(c *txCheck) {
 	c.rollback(tx)
 	c.absent("a Claim that errs must change nothing", p.Digest)
 	if tx, err := c.db.Transactor.Transaction(c.ended()); err == nil {
-		// A connection that was free may be given; nothing happens with it.
+		// A free connection may be returned; it is not used.
 		_, _, err = tx.Claim(c.ended(), p, txWait)
 		c.undecidedTx(err)
 		c.rollback(tx)
@@ -179,7 +179,7 @@ func txConflict(c *txCheck) {
 	tx, _ := c.txWins("an absent intent must be won", c.params("a"))
 	for _, err := range []error{nil, errors.New("business"), context.Canceled, context.DeadlineExceeded, semel.ErrInFlight} {
 		if tx.Conflict(err) {
-			c.fail("an error of the work is no conflict", err, "no conflict")
+			c.fail("an error of the work is not a conflict", err, "no conflict")
 		}
 	}
 	c.rollback(tx)

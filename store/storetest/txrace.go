@@ -13,7 +13,7 @@ const txRacers = 16
 func txRaceRules() []TxRule {
 	return []TxRule{
 		{Name: "tx/race", Promise: 1, Says: "of many transactions on one key exactly one commits, and all others are shown its outcome", check: txRace},
-		{Name: "tx/race-rollback", Promise: 3, Says: "so it is when the first winners roll back", check: txRaceRollback},
+		{Name: "tx/race-rollback", Promise: 3, Says: "the same holds when the first winners roll back", check: txRaceRollback},
 		{Name: "tx/race-keys", Promise: 1, Says: "transactions of many keys at once share no fence and lose no row", check: txRaceKeys},
 	}
 }
@@ -26,7 +26,7 @@ type racer struct {
 }
 
 // raceTx lets many transactions claim one key at once, over both pools. The
-// first winners, so many as giveUp says, roll back and try again.
+// first giveUp winners roll back and try again.
 func (c *txCheck) raceTx(p semel.ClaimParams, giveUp int64) []racer {
 	c.Helper()
 	var wins atomic.Int64
@@ -83,7 +83,7 @@ func (c *txCheck) oneWinner(p semel.ClaimParams, racers []racer) {
 			winners++
 		}
 		if r.outcome != stands {
-			c.fail("everybody must get the one outcome", r.outcome, stands)
+			c.fail("all must get the one outcome", r.outcome, stands)
 		}
 	}
 	if winners != 1 {

@@ -10,9 +10,9 @@ import (
 
 func txWaitRules() []TxRule {
 	return []TxRule{
-		{Name: "tx/wait-commit", Promise: 1, Says: "whoever claims the key of an open transaction waits, and is then shown the record", check: txWaitCommit},
+		{Name: "tx/wait-commit", Promise: 1, Says: "a claim of the key of an open transaction waits, and then gets the record", check: txWaitCommit},
 		{Name: "tx/wait-rollback", Promise: 1, Says: "when the holder rolls back, the one that waits wins", check: txWaitRollback},
-		{Name: "tx/wait-bound", Promise: 8, Says: "it waits no longer than it was told to, then gets ErrInFlight, and nothing happened", check: txWaitBound},
+		{Name: "tx/wait-bound", Promise: 8, Says: "it waits no longer than it may, then gets ErrInFlight, and nothing happened", check: txWaitBound},
 		{Name: "tx/wait-context", Promise: 8, Says: "it stops waiting when its context ends, and nothing happened", check: txWaitContext},
 		{Name: "tx/wait-without-transaction", Promise: 1, Says: "a claim without a transaction waits for one too, or takes the key away: never both hold it", check: txWaitWithout},
 		{Name: "tx/wait-other-key", Promise: 5, Says: "transactions of other keys do not wait", check: txWaitOtherKey, writers: 2},
@@ -26,13 +26,13 @@ func txWaitCommit(c *txCheck) {
 	second := c.meanwhile(c.ctx, by("second", p), txWait, nil)
 	c.commit(tx, completed("answer"))
 	c.wait(second)
-	c.wantErr("whoever waited must be shown the record", second.err, nil)
+	c.wantErr("the waiter must get the record", second.err, nil)
 	if second.won {
 		c.fail("only one must win", "both won", "one")
 	}
-	c.equal("whoever waited must be shown the record as it stands", second.rec, c.lookup(p.Digest))
+	c.equal("the waiter must get the present record", second.rec, c.lookup(p.Digest))
 	if string(second.rec.Outcome) != "answer" {
-		c.fail("whoever waited must be shown the outcome", string(second.rec.Outcome), "answer")
+		c.fail("the waiter must get the outcome", string(second.rec.Outcome), "answer")
 	}
 	c.rows("the holder's row must be there once", "a", 1)
 }
@@ -46,9 +46,9 @@ func txWaitRollback(c *txCheck) {
 	})
 	c.rollback(tx)
 	c.wait(second)
-	c.wantErr("whoever waited must be able to go on", second.err, nil)
+	c.wantErr("the waiter must be able to go on", second.err, nil)
 	if !second.won {
-		c.fail("whoever waited must win when the holder rolls back", describe(second.rec), "won = true")
+		c.fail("the waiter must win when the holder rolls back", describe(second.rec), "won = true")
 	}
 	c.grows(rec.Fence, second.rec.Fence)
 	c.rows("the holder's row must be gone", "a", 0)
@@ -72,7 +72,7 @@ func txWaitBound(c *txCheck) {
 	third := c.meanwhile(c.ctx, by("third", p), txWait, nil)
 	c.wait(third)
 	c.wantErr("the record must be shown afterwards", third.err, nil)
-	c.equal("the record must be shown as it stands", third.rec, c.lookup(p.Digest))
+	c.equal("the present record must be returned", third.rec, c.lookup(p.Digest))
 }
 
 func txWaitContext(c *txCheck) {
@@ -115,17 +115,17 @@ func txWaitWithout(c *txCheck) {
 		<-done
 		c.wantErr("a claim without a transaction must get an answer", err, nil)
 		stands := c.lookup(p.Digest)
-		c.equal("it must be shown the record as it stands", rec, stands)
+		c.equal("it must get the present record", rec, stands)
 		switch {
 		case ended == nil && !won:
 			c.rows("the row of the transaction that has committed must be there", p.Name, 1)
 			if string(stands.Outcome) != "answer" {
-				c.fail("the outcome must stand", string(stands.Outcome), "answer")
+				c.fail("the outcome must stay", string(stands.Outcome), "answer")
 			}
 		case errors.Is(ended, semel.ErrLost) && keep && won, !keep && won:
 			c.rows("the row of the transaction that has not committed must be gone", p.Name, 0)
 			if stands.State != semel.StateClaimed || stands.Owner != owner("second") {
-				c.fail("the claim must stand", describe(stands), "claimed by the second")
+				c.fail("the claim must stay", describe(stands), "claimed by the second")
 			}
 		default:
 			c.fail("exactly one of both must have the key, and the transaction that lost it must get ErrLost",
