@@ -74,7 +74,7 @@ export const queueTexts: Readonly<Record<"en" | "sv" | "hi" | "zh", QueueTexts>>
       rejected: "Servern godtog det inte.",
       mismatch: "Servern har redan något annat på dess plats.",
       unknown: "Det går inte att säga om det sparades. Kontrollera innan du försöker igen.",
-      cancelled: "Det avbröts.",
+      cancelled: "Det annullerades.",
       "parent-discarded": "Det som det hör till togs bort.",
       "parent-answer": "Svaret på det som det hör till passade inte.",
       "parent-set-aside": "Väntar på ditt val för det som det hör till.",
