@@ -21,7 +21,7 @@ func TestOneCustomerPerEmail(t *testing.T) {
 		"en": "There is a customer with this e-mail address already.",
 		"sv": "Det finns redan en kund med den här e-postadressen.",
 		"hi": "इस ई-मेल पते वाला ग्राहक पहले से मौजूद है।",
-		"zh": "该电子邮箱已被其他客户使用。",
+		"zh": "已有客户使用该电子邮箱。",
 	}
 	for name, start := range copies() {
 		t.Run(name, func(t *testing.T) {

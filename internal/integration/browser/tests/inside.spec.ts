@@ -89,7 +89,7 @@ for (const [locale, sentence] of [
   ["en", "There is a customer with this e-mail address already."],
   ["sv-SE", "Det finns redan en kund med den här e-postadressen."],
   ["hi-IN", "इस ई-मेल पते वाला ग्राहक पहले से मौजूद है।"],
-  ["zh-CN", "该电子邮箱已被其他客户使用。"],
+  ["zh-CN", "已有客户使用该电子邮箱。"],
 ] as const) {
   test.describe(() => {
     test.use({ locale });
