@@ -152,8 +152,7 @@ func TestBeginTxBounds(t *testing.T) {
 	})
 }
 
-// Promise 10: without the database nothing executes, and the key is free again
-// for the next attempt.
+// Promise 10: without the database nothing executes, and the key is free again for the next attempt.
 func TestBeginTxWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	for _, point := range []memdb.Point{memdb.Begin, memdb.Claim} {
@@ -221,8 +220,7 @@ func TestBeginTxWithoutAConnection(t *testing.T) {
 	})
 }
 
-// Shutdown refuses new transactions at once, lets the running one end, and
-// waits for it.
+// Shutdown refuses new transactions at once, lets the running one end, and waits for it.
 func TestShutdownWaitsForTransactions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -263,8 +261,7 @@ func TestShutdownWaitsForTransactions(t *testing.T) {
 	})
 }
 
-// Work that still runs when Shutdown gives up, or that outlives Policy.MaxRun,
-// is rolled back (promise 4).
+// Work that still runs when Shutdown gives up, or that outlives Policy.MaxRun, is rolled back (promise 4).
 func TestTransactionThatRunsTooLong(t *testing.T) {
 	t.Parallel()
 	for name, stop := range map[string]func(*semel.Guard, *semel.TxClaim){

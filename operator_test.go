@@ -110,8 +110,7 @@ func TestCancel(t *testing.T) {
 	mustReplay(t, g, testKey("b"), "one")
 }
 
-// An attempt that arrives while an operator cancels gets ErrInFlight or
-// ErrCancelled, not a mismatch.
+// An attempt that arrives while an operator cancels gets ErrInFlight or ErrCancelled, not a mismatch.
 func TestCancelWhileItArrives(t *testing.T) {
 	t.Parallel()
 	store := newHooked()

@@ -12,8 +12,7 @@ import (
 	"github.com/semel-dev/semel/store/memstore"
 )
 
-// TestLiveClaimsPerScope: one scope cannot take the room of another, and what it
-// has already is still answered.
+// TestLiveClaimsPerScope: one scope cannot take the room of another, and what it has already is still answered.
 func TestLiveClaimsPerScope(t *testing.T) {
 	t.Parallel()
 	g := newGuard(t, memstore.New(nil), &semel.Options{LiveClaimsPerScope: 2})
@@ -35,8 +34,7 @@ func TestLiveClaimsPerScope(t *testing.T) {
 	mustRefuse(t, g, testKey("d"), semel.ErrQuota)
 }
 
-// TestLiveQuotaIsGivenBack runs many attempts of all outcomes: afterwards no
-// seat is missing.
+// TestLiveQuotaIsGivenBack runs many attempts of all outcomes: afterwards no seat is missing.
 func TestLiveQuotaIsGivenBack(t *testing.T) {
 	t.Parallel()
 	const most = 3
@@ -73,8 +71,7 @@ func TestLiveQuotaIsGivenBack(t *testing.T) {
 	mustRefuse(t, g, testKey("one more"), semel.ErrQuota)
 }
 
-// TestRecordsPerScope: a full scope claims nothing new, still replays, and goes
-// on when records have expired.
+// TestRecordsPerScope: a full scope claims nothing new, still replays, and goes on when records have expired.
 func TestRecordsPerScope(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -96,8 +93,7 @@ func TestRecordsPerScope(t *testing.T) {
 	})
 }
 
-// TestRecordQuotaCountsWhatStays: released records and records of others do not
-// count, and the window slides.
+// TestRecordQuotaCountsWhatStays: released records and records of others do not count, and the window slides.
 func TestRecordQuotaCountsWhatStays(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -129,8 +125,7 @@ func TestRecordQuotaCountsWhatStays(t *testing.T) {
 	})
 }
 
-// TestTakingOverMakesNoRecord: however often it is tried to find out what became
-// of one, it stays one.
+// TestTakingOverMakesNoRecord: repeated attempts to resolve one record make no further one.
 func TestTakingOverMakesNoRecord(t *testing.T) {
 	t.Parallel()
 	g := newGuard(t, memstore.New(nil), &semel.Options{RecordsPerScope: 2, Policy: asked(func(semel.Record) (semel.Reconciliation, error) {
@@ -205,8 +200,7 @@ func TestRecordQuotaCountsARecordOnce(t *testing.T) {
 	})
 }
 
-// TestFlooderIsNotForgotten: many other scopes do not make the quota forget the
-// one that is full.
+// TestFlooderIsNotForgotten: many other scopes do not make the quota forget the one that is full.
 func TestFlooderIsNotForgotten(t *testing.T) {
 	t.Parallel()
 	const most = 3

@@ -29,8 +29,7 @@ func secretOptions(p semel.Policy, secrets ...[]byte) *semel.Options {
 	return &semel.Options{Policy: p, Secrets: secrets, SweepEvery: -1}
 }
 
-// turns lets the verbs of several stores happen in a given order; once that is
-// used up, in any.
+// turns lets the verbs of several stores happen in a given order; once that is used up, in any.
 type turns struct {
 	mu    sync.Mutex // guards order
 	moved *sync.Cond
@@ -172,8 +171,7 @@ func TestSecretsInEveryOrder(t *testing.T) {
 	}
 }
 
-// leaveUnknown leaves a record of the intent whose outcome is unknown under each
-// of the secrets.
+// leaveUnknown leaves a record of the intent whose outcome is unknown under each of the secrets.
 func leaveUnknown(secrets ...[]byte) func(*testing.T, semel.Store) {
 	return func(t *testing.T, store semel.Store) {
 		t.Helper()
@@ -223,8 +221,7 @@ func TestCancelWhileSecretsAreReplaced(t *testing.T) {
 	}
 }
 
-// Promise 1, with many at once: every key executes once, and every caller gets that
-// answer.
+// Promise 1, with many at once: every key executes once, and every caller gets that answer.
 func TestSecretsRace(t *testing.T) {
 	t.Parallel()
 	store := memstore.New(nil)
@@ -249,8 +246,7 @@ func TestSecretsRace(t *testing.T) {
 	wg.Wait()
 }
 
-// Every step of a rotation finds what the one before it recorded, and what the
-// one after it records.
+// Every step of a rotation finds what the one before it recorded, and what the one after it records.
 func TestSecretRotation(t *testing.T) {
 	t.Parallel()
 	steps := [][][]byte{{oldSecret()}, oldFirst(), newFirst(), {newSecret()}}
@@ -380,8 +376,7 @@ func TestHoldsUnderEitherSecret(t *testing.T) {
 	mustSettle(t, tx.Complete(nil, nil))
 }
 
-// The claim of an open transaction is invisible, so more than one secret is
-// refused.
+// The claim of an open transaction is invisible, so more than one secret is refused.
 func TestTransactionsWantOneSecret(t *testing.T) {
 	t.Parallel()
 	db, _, g := openTx(t, memdb.Options{}, secretOptions(semel.Policy{}, newFirst()...))
@@ -517,8 +512,7 @@ func TestUnattendedWhileSecretsAreReplaced(t *testing.T) {
 	mustReplay(t, g, testKey("a"), "1")
 }
 
-// Unattended reconciliation gives an intent that has an answer under one secret
-// no second one under the next.
+// Unattended reconciliation gives an intent that has an answer under one secret no second one under the next.
 func TestUnattendedLooksUnderEverySecret(t *testing.T) {
 	t.Parallel()
 	for _, secrets := range [][][]byte{newFirst(), oldFirst()} {
