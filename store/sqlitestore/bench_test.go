@@ -29,7 +29,7 @@ func openBench(b *testing.B, path string, o *sqlitestore.Options) *sqlitestore.S
 	return s
 }
 
-// load is what the benchmarks do to a store.
+// load is the work of a benchmark on a store.
 type load struct {
 	store  *sqlitestore.Store
 	prefix string
@@ -121,8 +121,9 @@ func reportQuantiles(b *testing.B, took []time.Duration) {
 	}
 }
 
-// benchRecords is how many records the large file has. The promise is about
-// 10 million, which need minutes and 6 GB; SEMEL_BENCH_RECORDS asks for them.
+// benchRecords returns the number of records of the large file. The promise is
+// about 10 million, which need minutes and 6 GB; SEMEL_BENCH_RECORDS asks for
+// them.
 func benchRecords(b *testing.B) int {
 	b.Helper()
 	word := os.Getenv("SEMEL_BENCH_RECORDS")

@@ -9,30 +9,31 @@ import (
 )
 
 const (
-	// checkpointPages is about how many pages the write-ahead log grows by
-	// before they are copied into the file.
+	// checkpointPages is about the growth of the write-ahead log, in pages, before
+	// it is copied into the file.
 	checkpointPages = 8000
 	// walPages is the length of the log at which the commit that reaches it
 	// does the copying itself, because the checkpointer cannot keep up.
 	walPages = 32768
-	// nearlyDone is how many pages the writer copies itself, so that the log
-	// is empty for an instant and begins anew.
+	// nearlyDone bounds the pages that the writer copies itself, so that the log
+	// is empty for an instant and starts over.
 	nearlyDone = 500
-	// walKeepBytes is what the log is cut to after it was longer for a while.
+	// walKeepBytes is the size to which the log is cut after it was longer for a
+	// while.
 	walKeepBytes = 128 << 20
 	// checkpointPasses bounds how often the checkpointer runs after the writer.
 	checkpointPasses = 8
 )
 
 // checkpointer copies the write-ahead log into the file on a connection of its
-// own, beside the writer: claims touch pages all over a large file, and a
-// commit that had to put thousands of them in their places would make its
+// own, concurrently with the writer: claims touch pages all over a large file,
+// and a commit that had to put thousands of them in their places would make its
 // callers wait for tens of milliseconds.
 //
-// The log begins anew only when all of it was copied and nothing was added,
-// which a busy writer never lets happen by itself. So the checkpointer passes
-// over the log until little is left, and then asks the writer to copy the
-// rest between two batches.
+// The log starts over only when all of it was copied and nothing was added,
+// which never happens under a busy writer. So the checkpointer passes over the
+// log until little is left, and then asks the writer to copy the rest between
+// two batches.
 type checkpointer struct {
 	conn  *conn
 	start chan struct{} // of length 1
@@ -61,8 +62,7 @@ func openCheckpointer(ctx context.Context, path string, opts *Options) (*checkpo
 	}, nil
 }
 
-// run copies when the writer says that there is something to copy, until
-// start is closed.
+// run copies whenever the writer asks for it, until start is closed.
 func (k *checkpointer) run(ctx context.Context) {
 	defer close(k.ended)
 	for range k.start {
@@ -91,7 +91,7 @@ func (k *checkpointer) chase(ctx context.Context) error {
 	return nil
 }
 
-// wrote tells how many pages a batch wrote, about.
+// wrote reports about how many pages a batch wrote.
 func (k *checkpointer) wrote(pages int) {
 	k.pages += pages
 	if k.pages < checkpointPages {
@@ -104,8 +104,8 @@ func (k *checkpointer) wrote(pages int) {
 	}
 }
 
-// checkpoint copies what it can without waiting for anybody, and returns the
-// length of the log and how much of it the file now has, both in pages.
+// checkpoint copies what it can without waiting, and returns the length of the
+// log and how much of it the file now has, both in pages.
 func checkpoint(ctx context.Context, c *conn) (length, copied int64, err error) {
 	var busy int64
 	err = c.query(ctx, "PRAGMA wal_checkpoint(PASSIVE)", func(row []driver.Value) error {

@@ -106,7 +106,7 @@ func (c *conn) exec(ctx context.Context, query string) error {
 	return err
 }
 
-// value returns the first column of the first row, nil where there is no row.
+// value returns the first column of the first row, nil without a row.
 func (c *conn) value(ctx context.Context, query string) (v driver.Value, err error) {
 	err = c.query(ctx, query, func(row []driver.Value) error {
 		v = row[0]
@@ -115,7 +115,7 @@ func (c *conn) value(ctx context.Context, query string) (v driver.Value, err err
 	return v, err
 }
 
-// query gives the first row to found, if there is one.
+// query passes the first row to found, if there is one.
 func (c *conn) query(ctx context.Context, query string, found func(row []driver.Value) error) error {
 	rows, err := c.raw.QueryContext(ctx, query, nil)
 	if err != nil {

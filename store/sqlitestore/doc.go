@@ -1,7 +1,6 @@
-// Package sqlitestore keeps records in one SQLite file, for one host: a
-// gateway or a service of one machine, with no server to run. Several
-// processes of that host may have the file open at once; a network file
-// system is no place for it.
+// Package sqlitestore keeps records in one SQLite file, for one host: a gateway
+// or a service of one machine, with no server to run. Several processes of that
+// host may have the file open at once; a network file system will not do.
 //
 // # What is promised, and what is not
 //
@@ -13,7 +12,7 @@
 // # Layout
 //
 //	records                              in the order of the fences: the newest rows
-//	┌───────┬────────┬───────┬───┬─────────┐   are the ones that change, and lie together
+//	┌───────┬────────┬───────┬───┬─────────┐   are the ones that change, and are together
 //	│ fence │ digest │ state │ … │ outcome │◀─┐
 //	├───────┼────────┼───────┼───┼─────────┤  ├─ records_by_digest: digest → fence, unique
 //	│     1 │ 9f3c…  │ comp… │   │ {"id":… │  │  (the one place that is touched at random)
@@ -33,18 +32,18 @@
 //	Renew ─┼─▶ queue ─▶ writer ┤  read meta, take the time, run the steps in order
 //	Settle ┤  (bounded)       └─ write meta, COMMIT (one sync) ─▶ answers
 //	Sweep ─┘
-//	Lookup, List, Count ─▶ connections of their own, beside the writer
-//	checkpointer ─▶ copies the log into the file, beside the writer
+//	Lookup, List, Count ─▶ connections of their own, next to the writer
+//	checkpointer ─▶ copies the log into the file, next to the writer
 //
-// One goroutine writes. It never waits for company: a lone step is committed
-// at once, and what arrives during a commit shares the next one. A step that
-// fails on its own fails its caller only; when the commit fails, every step in
-// it does, and nothing of it is visible.
+// One goroutine writes. It never delays a step to fill a batch: a lone step is
+// committed at once, and steps that arrive during a commit share the next one.
+// A step that fails on its own fails its caller only; when the commit fails,
+// every step in it does, and nothing of it is visible.
 //
 // # Time
 //
 // The store's clock is the host's, read when the store is opened, and runs on
-// by the monotonic clock. Each commit writes it down, and nobody who opens the
-// file goes back behind it: when the wall clock was set back, an offset is
+// by the monotonic clock. Each commit writes it down, and no process that opens
+// the file goes back behind it: when the wall clock was set back, an offset is
 // added and a warning logged (promise 9).
 package sqlitestore

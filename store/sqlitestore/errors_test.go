@@ -246,7 +246,7 @@ func TestLocked(t *testing.T) {
 		}
 	}
 	if _, err := s.Lookup(t.Context(), params("k").Digest); !errors.Is(err, semel.ErrNotFound) {
-		t.Errorf("lookup beside the lock: got %v, want %v", err, semel.ErrNotFound)
+		t.Errorf("lookup during the lock: got %v, want %v", err, semel.ErrNotFound)
 	}
 	_, err = sqlitestore.Open(t.Context(), path, &sqlitestore.Options{BusyTimeout: 50 * time.Millisecond})
 	wantWords(t, err, "open", path, "another process")

@@ -8,5 +8,5 @@ func OneCommitEach(o *Options) *Options {
 	return &alone
 }
 
-// Queued is how many steps wait for the writer.
+// Queued returns the number of steps that wait for the writer.
 func (s *Store) Queued() int { return len(s.queue) }

@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 )
 
-// ensureFile creates an empty file where there is none, and explains what
-// stands in the way. It never opens a file that another goroutine may have
-// open: closing it would drop the locks that SQLite holds for this process.
+// ensureFile creates an empty file if there is none, and explains what prevents
+// that. It never opens a file that another goroutine may have open: closing it
+// would drop the locks that SQLite holds for this process.
 func ensureFile(path string, readOnly bool) error {
 	if path == "" || path == ":memory:" {
-		return fmt.Errorf("sqlitestore: %q is no file name (for a store in memory use memstore)", path)
+		return fmt.Errorf("sqlitestore: %q is not a file name (for a store in memory use memstore)", path)
 	}
 	info, err := os.Stat(path)
 	switch {
@@ -36,19 +36,19 @@ func ensureFile(path string, readOnly bool) error {
 	return createFile(path, dir)
 }
 
-// errGone is what every verb of a store returns whose file is no longer there.
+// errGone is the error of every verb once the store's file is gone.
 var errGone = errors.New("the file was deleted or replaced while it was open, and what is written now would be lost; put it back or restore a backup, and start this program again")
 
-// place is where a file was when it was opened. SQLite goes on with a file that
-// has lost its name, and everything in it is gone when the last process closes
-// it; other processes meanwhile start an empty one and execute again.
+// place identifies a file as it was opened. SQLite keeps using a file that has
+// lost its name, and its contents are gone when the last process closes it;
+// other processes meanwhile create an empty one and execute again.
 type place struct {
 	path string
 	info fs.FileInfo
 }
 
 // locate returns the places of the store's file and of its write-ahead log,
-// which is there for as long as a connection is.
+// which exists as long as a connection does.
 func locate(path string) ([]place, error) {
 	full, err := filepath.Abs(path)
 	if err != nil {
@@ -96,7 +96,7 @@ func createFile(path, dir string) error {
 	}
 	err = os.Link(temporary, path)
 	if errors.Is(err, fs.ErrExist) {
-		err = nil // somebody was faster
+		err = nil // another process was faster
 	}
 	if err = errors.Join(err, os.Remove(temporary)); err != nil {
 		return fmt.Errorf("sqlitestore: create %s: %w", path, err)

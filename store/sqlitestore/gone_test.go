@@ -67,7 +67,7 @@ func TestFileTakenAway(t *testing.T) {
 	}
 }
 
-// A store reached through a link, whose log lies beside the file itself, works.
+// A store reached through a link, whose log is next to the file itself, works.
 func TestFileBehindLink(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -14,10 +14,10 @@ import (
 	"github.com/semel-dev/semel/store/sqlitestore/internal/table"
 )
 
-// readerCount is how many reads run at once; further ones wait their turn.
+// readerCount bounds the reads that run at once; further ones wait their turn.
 const readerCount = 4
 
-// walPause is about how long useWAL waits before it asks again.
+// walPause is about the pause of useWAL between two attempts.
 const walPause = 10 * time.Millisecond
 
 var (
@@ -150,7 +150,7 @@ PRAGMA journal_size_limit = %d;`, max(1, opts.CacheBytes>>10), walPages, walKeep
 	return known(ctx, c, path, false)
 }
 
-// known refuses a file that is not ours or is from the future.
+// known refuses a file that is not ours, or of a newer schema.
 func known(ctx context.Context, c *conn, path string, readOnly bool) error {
 	if err := c.exec(ctx, "BEGIN"); err != nil {
 		return translate(path, "open", err)
@@ -167,8 +167,8 @@ func known(ctx context.Context, c *conn, path string, readOnly bool) error {
 	return checkSchema(path, schema, latest, readOnly)
 }
 
-// useWAL switches the file to a write-ahead log. SQLite does not wait for a
-// lock here, so this does.
+// useWAL switches the file to a write-ahead log. SQLite does not wait for the
+// lock here, so useWAL does.
 func useWAL(ctx context.Context, c *conn, busy time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, busy)
 	defer cancel()

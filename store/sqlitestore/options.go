@@ -15,13 +15,12 @@ const (
 
 // Options are the settings of [Open]. A nil *Options is complete.
 type Options struct {
-	// Now is where the store's clock gets the time from; tests replace it.
-	// Default: time.Now.
+	// Now is the source of the store's clock; tests replace it. Default: time.Now.
 	Now func() time.Time
 	// CacheBytes bounds the memory that the writing connection uses for pages
 	// of the file. Default: 32 MiB. Each reading connection has 2 MiB more.
 	CacheBytes int64
-	// BusyTimeout is how long a step waits for another process that holds the
+	// BusyTimeout limits how long a step waits for another process that holds the
 	// file locked. Default: 5 s.
 	BusyTimeout time.Duration
 	// MaxBytes bounds the size of the file, at least 64 KiB; its write-ahead

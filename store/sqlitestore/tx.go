@@ -108,7 +108,7 @@ func (t *tx) abort(ctx context.Context) {
 	_, _ = t.undo.exec(ctx)
 }
 
-// touch writes the clock down, and returns the latest time the file had seen.
+// touch records the clock, and returns the latest time the file had seen.
 func (t *tx) touch(ctx context.Context) (floor int64, err error) {
 	if _, err := t.begin.exec(ctx); err != nil {
 		return 0, err

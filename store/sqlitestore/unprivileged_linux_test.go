@@ -13,7 +13,7 @@ import (
 	"github.com/semel-dev/semel/store/storetest"
 )
 
-// nobody is a user that owns nothing.
+// This is the uid of a user that owns no files.
 const nobody = 65534
 
 // childUnprivileged gives up root, opens the store, and prints what it meets.
@@ -32,7 +32,7 @@ func childUnprivileged(ctx context.Context, args []string) error {
 	return nil
 }
 
-// What the file system forbids is said in words.
+// Errors explain what the file system forbids.
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// queueJobs is how many steps may wait for the writer; further callers
-	// wait for a place in the queue.
+	// queueJobs bounds the steps that wait for the writer; further callers wait
+	// for a place in the queue.
 	queueJobs = 1024
 	// batchJobs is the most steps that share one commit.
 	batchJobs = 256
@@ -29,7 +29,7 @@ const (
 )
 
 // job is one step on its way through the writer. Everything that run writes
-// belongs to the writer until done has spoken.
+// belongs to the writer until it sends on done.
 type job struct {
 	run   func(context.Context, *table.Step) error
 	state atomic.Int32
@@ -37,8 +37,8 @@ type job struct {
 }
 
 // do has the writer run a step, and returns after its commit. When ctx ends
-// before the step has started, it is not executed; when ctx ends later, nobody
-// can tell, as with every error that wraps no sentinel.
+// before the step has started, it is not executed; when ctx ends later, it may
+// have been, as with every error that wraps no sentinel.
 func (s *Store) do(ctx context.Context, act string, _ semel.Digest, run func(context.Context, *table.Step) error) error {
 	if err := s.gate.Enter(act, verb.Writes); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (s *Store) do(ctx context.Context, act string, _ semel.Digest, run func(con
 	}
 }
 
-// answer is what the caller gets to know of what the writer said.
+// answer returns the writer's error in the form for the caller.
 func (s *Store) answer(act string, err error) error {
 	if err == nil || result.IsAnswer(err) {
 		return err
@@ -78,8 +78,9 @@ func (s *Store) answer(act string, err error) error {
 }
 
 // write is the writer: it takes the steps that wait, runs them in one
-// transaction, and answers after the commit. It never waits for company: a
-// lone step is committed at once, and while it is, the next batch gathers.
+// transaction, and answers after the commit. It never delays a step to fill a
+// batch: a lone step is committed at once, and meanwhile the next batch
+// gathers.
 func (s *Store) write(ctx context.Context) {
 	defer close(s.written)
 	batch := make([]*job, 0, s.batch)

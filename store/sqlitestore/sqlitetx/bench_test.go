@@ -13,7 +13,7 @@ import (
 	"github.com/semel-dev/semel/store/sqlitestore/sqlitetx"
 )
 
-// callers is how many goroutines there are for each processor.
+// callers is the number of goroutines per processor.
 const callers = 32
 
 // each runs one operation per iteration in all callers.

@@ -31,7 +31,7 @@ func Do[T any](
 		tx := TxFrom(ctx)
 		if tx == nil {
 			var none T
-			return none, errors.New("sqlitetx: the transaction around this one was joined by a handle that is no *sql.Tx (use Join with that handle)")
+			return none, errors.New("sqlitetx: the transaction around this one was joined by a handle that is not a *sql.Tx (use Join with that handle)")
 		}
 		return fn(ctx, tx)
 	})
@@ -42,12 +42,12 @@ func Do[T any](
 // that commit makes it the answer of every later caller. What failed is undone
 // to where Join began, and leaves the transaction open.
 //
-// tx is the handle of that transaction, which runs SQL as it stands: *sql.Tx,
+// tx is the handle of that transaction, which runs SQL unchanged: *sql.Tx,
 // *sqlx.Tx, GORM's tx.Statement.ConnPool, the *sql.Tx inside of bun.Tx.
 //
 // Join before the transaction has read anything: SQLite refuses to write where
 // what was read has been overwritten meanwhile. An error marked with
-// [semel.MarkUnknown] is recorded in the transaction, too: commit it, so that
+// [semel.MarkUnknown] is also recorded in the transaction: commit it, so that
 // nothing runs twice.
 func Join[T any](
 	ctx context.Context, g *semel.Guard, tx Execer, k semel.Key, fp semel.Fingerprint, fn func(ctx context.Context) (T, error),
@@ -78,7 +78,7 @@ func (joiner) Joined() {}
 
 func (j joiner) Transaction(ctx context.Context) (semel.Tx, error) {
 	if _, pool := j.execer.(*sql.DB); pool || j.execer == nil {
-		return nil, errors.New("sqlitetx: join: a *sql.DB is no transaction (begin one, and hand over that)")
+		return nil, errors.New("sqlitetx: join: a *sql.DB is not a transaction (begin one, and hand over that)")
 	}
 	transactions := &j.store.transactions
 	if tx := j.work.Place.tx; tx != nil {
@@ -89,7 +89,7 @@ func (j joiner) Transaction(ctx context.Context) (semel.Tx, error) {
 	return transactions.Within(j.work), nil
 }
 
-// storeOf is the store of the guard, below whatever wraps it.
+// storeOf returns the store of the guard, below its wrappers.
 func storeOf(g *semel.Guard) (*Store, error) {
 	s, ok := semel.StoreAs[*Store](g.Store())
 	if !ok {

@@ -1,7 +1,5 @@
-// Package sqlitetx keeps records inside of an application's own SQLite
-// database, beside its rows, so that one transaction holds both: the claim of
-// an intent, what the work writes, and the outcome commit together or not at
-// all (promise 4).
+// Package sqlitetx keeps records in an application's own SQLite database, next to its rows, so that one transaction holds both:
+// the claim of an intent, the rows of the work, and the outcome commit together or not at all (promise 4).
 //
 //	db, err := sql.Open("sqlite", "file:shop.db?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=busy_timeout(5000)")
 //	store, err := sqlitetx.Open(ctx, db, nil)
@@ -10,18 +8,17 @@
 //		return insertInvoice(ctx, tx, order)
 //	})
 //
-// It brings no driver: it uses the *sql.DB it is given, whatever SQLite is
-// behind it (3.37 or newer). Two copies of SQLite in one process would void
-// each other's locks on the file, so this is a package of its own and not a
-// part of sqlitestore, whose files have a SQLite of theirs.
+// It brings no driver: it uses the *sql.DB it is given, with any SQLite (3.37
+// or newer). Two copies of SQLite in one process would void each other's locks
+// on the file, so this package is separate from sqlitestore, which links a
+// SQLite of its own.
 //
 // # What it adds to the database
 //
 // The tables semel_record and semel_meta, with two indexes and three triggers.
-// [Open] creates and migrates them; user_version and application_id stay the
-// application's. Journal mode and synchronous stay as they are, too, but Open
-// refuses settings under which an answer could be taken back by a power cut,
-// unless [Options.AcceptLoss] is set.
+// [Open] creates and migrates them; user_version, application_id, journal mode
+// and synchronous stay as they are, but Open refuses settings under which a
+// power cut could take an answer back, unless [Options.AcceptLoss] is set.
 //
 // # One writer
 //
@@ -30,16 +27,16 @@
 //	                                  ▼
 //	                                 outcome, COMMIT ──▶ next in the queue
 //
-// SQLite lets one transaction write at a time, so there is no lock for a key:
-// whoever has claimed holds the only writer of the file until the transaction
-// ends, and every other write of any process waits, whatever its key. Keep the
-// work short, and do slow things (calls of other systems) outside of it or in
-// two phases, with [semel.Do]. Duplicates of what is settled do not wait: they
-// are answered from what was committed.
+// SQLite lets one transaction write at a time, so a key needs no lock: the
+// holder of a claim is the only writer of the file until its transaction ends,
+// and every other write of any process waits, whatever its key. Keep the work
+// short, and do slow things (calls of other systems) outside of it or in two
+// phases, with [semel.Do]. Duplicates of a settled intent do not wait: they get
+// the committed answer.
 //
-// A transaction of another process is waited for by asking again, for as long
-// as the policy says (semel.Policy's Wait); then it is taken for a duplicate
-// ([semel.ErrInFlight]), because nobody can see what it works on. So a policy
+// While another process has a transaction open, the store polls for as long as
+// the policy says (semel.Policy's Wait), and then takes that transaction for a
+// duplicate ([semel.ErrInFlight]), because its key is not visible. So a policy
 // that does not wait refuses under plain contention where several processes
 // write.
 //
@@ -48,9 +45,8 @@
 // The work uses the transaction it is given, and no other connection of the
 // same file for writing: that one would wait for this one. It returns the
 // errors it meets: SQLite itself ends a transaction on some of them (a full
-// disk, an interrupted write), and what a program writes after that is no part
-// of it any more. Where the work went on regardless, the record becomes
-// unknown.
+// disk, an interrupted write), and later writes of the program are outside of
+// it. If the work goes on regardless, the record becomes unknown.
 //
 // The claim is a row from the beginning of the transaction on, so work that
 // calls Commit itself commits the claim with its rows: the outcome is recorded
@@ -67,6 +63,6 @@
 //
 // A file does not remember the fence of a transaction that was rolled back. So
 // a fence is the store's clock in microseconds, or one more than the greatest
-// one, whichever is greater: it grows over what was rolled back, too, as long
-// as the wall clock is not set back meanwhile.
+// one, whichever is greater: it is above those of transactions that were rolled
+// back, unless the wall clock is set back meanwhile.
 package sqlitetx

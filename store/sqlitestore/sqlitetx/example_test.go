@@ -81,7 +81,7 @@ func ExampleJoin() {
 		return "an invoice for Ada", err
 	})
 	fmt.Println(answer, err)
-	fmt.Println(tx.Commit()) // now it is the answer for everybody
+	fmt.Println(tx.Commit()) // now every caller gets this answer
 	// Output:
 	// an invoice for Ada <nil>
 	// <nil>

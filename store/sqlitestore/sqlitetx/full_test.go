@@ -67,7 +67,7 @@ func TestDiskFull(t *testing.T) {
 	}
 	disk.Fill(t)
 	refused := ""
-	for i := range 1000 { // until the log's last page is full, too
+	for i := range 1000 { // until the log's last page is full as well
 		name := fmt.Sprint("row ", i)
 		_, err := sqlitetx.Do(t.Context(), g, key(name), sameRequest(), func(ctx context.Context, tx *sql.Tx) (string, error) {
 			return "answer " + name, insert(ctx, tx, name)
@@ -114,11 +114,11 @@ func TestSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n, err := s.Sweep(t.Context(), records); err != nil || n != 0 {
-		t.Errorf("beside a writer, with nothing due: swept %d, error %v", n, err)
+		t.Errorf("next to a writer, with nothing due: swept %d, error %v", n, err)
 	}
 	clock.Advance(semel.DefaultRetention)
 	if n, err := s.Sweep(t.Context(), records); err == nil {
-		t.Errorf("beside a writer: swept %d", n)
+		t.Errorf("next to a writer: swept %d", n)
 	}
 	if err := other.Commit(); err != nil {
 		t.Fatal(err)

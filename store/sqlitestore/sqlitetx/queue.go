@@ -8,11 +8,11 @@ import (
 	"github.com/semel-dev/semel"
 )
 
-// queue is that of this process for the file's write lock, first come,
-// first served: whoever waits in it needs no connection and does not ask again
-// and again, as SQLite does.
+// queue orders the callers of this process for the file's write lock, first
+// come, first served: a waiter needs no connection and does not poll, as SQLite
+// does.
 type queue struct {
-	seat chan struct{} // of length 1: full while somebody writes
+	seat chan struct{} // of length 1: full while a caller writes
 
 	mu   sync.Mutex // guards keys
 	keys map[semel.Digest]int
@@ -23,7 +23,7 @@ func newQueue() *queue {
 }
 
 // enter takes the seat; leave follows. After wait it gives up with errTwin when
-// somebody with the same digest is in the queue or has the seat, after most in
+// a caller with the same digest is in the queue or has the seat, after most in
 // any case.
 func (q *queue) enter(ctx context.Context, d semel.Digest, wait, most time.Duration) error {
 	q.count(d, 1)
@@ -65,7 +65,7 @@ func (q *queue) leave(d semel.Digest) {
 	<-q.seat
 }
 
-// count adds n to those with the digest, and returns how many there are.
+// count adds n to the callers with the digest, and returns their number.
 func (q *queue) count(d semel.Digest, n int) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()

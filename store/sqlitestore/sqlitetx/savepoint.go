@@ -41,18 +41,18 @@ func (d txDB) Save(ctx context.Context, in *place, savepoint string) error {
 	return d.refused(err)
 }
 
-// mustBeOpen refuses a handle without an open transaction, such as a pool:
-// its statements would be committed one by one. SQLite has no question for it,
-// but it refuses this pragma, which changes nothing, inside of a transaction only.
+// mustBeOpen refuses a handle without an open transaction, such as a pool: its
+// statements would be committed one by one. SQLite has no query for that, but it
+// refuses this pragma, which changes nothing, inside of a transaction only.
 func (d txDB) mustBeOpen(ctx context.Context, in *place) error {
 	if _, err := in.ExecContext(ctx, fmt.Sprintf("PRAGMA synchronous = %d", d.store.synchronous)); err != nil {
-		return nil //nolint:nilerr // it is how SQLite says so; whatever else is wrong, the next statement meets it.
+		return nil //nolint:nilerr // this is SQLite's refusal; if something else is wrong, the next statement fails.
 	}
-	return errors.New("there is no open transaction in the handle that was given (begin one, and hand over that; or SQLite has ended it on an error)")
+	return errors.New("the handle has no open transaction (begin one, and pass its handle; or SQLite has ended it on an error)")
 }
 
-// Undo implements [txn.DB]. Its only error is that there is no savepoint any
-// more: SQLite has rolled back the transaction.
+// Undo implements [txn.DB]. Its only error is that the savepoint is gone:
+// SQLite has rolled back the transaction.
 func (txDB) Undo(ctx context.Context, in *place, savepoint string) {
 	ctx = context.WithoutCancel(ctx)
 	_, _ = in.ExecContext(ctx, "ROLLBACK TO "+savepoint)

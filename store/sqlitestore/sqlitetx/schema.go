@@ -22,10 +22,10 @@ func Schema() (int, error) {
 	return len(names), err
 }
 
-// migrate brings the tables to the latest schema and writes the clock down,
-// all in one transaction. Several processes may do it at once: the lock is
-// taken first, then the schema is read. It returns the latest time that the
-// file had seen.
+// migrate brings the tables to the latest schema and records the clock, all in
+// one transaction. Several processes may do it at once: the lock is taken
+// first, then the schema is read. It returns the latest time that the file had
+// seen.
 func (s *Store) migrate(ctx context.Context, conn *sql.Conn) (floor int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.busy)
 	defer cancel()

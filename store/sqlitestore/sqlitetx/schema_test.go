@@ -112,7 +112,7 @@ func TestSchemaFromTheFuture(t *testing.T) {
 	}
 }
 
-// Whoever opens a database while others create its tables finds them right.
+// An opener that races with others to create the tables finds them complete.
 func TestOpeningRaces(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "app.db")
@@ -134,7 +134,7 @@ func TestOpeningRaces(t *testing.T) {
 	verify(t, path)
 }
 
-// What the tables say of themselves follows the records, whoever changes them.
+// The row of semel_meta follows the records, whichever program changes them.
 func TestRecordsChangedByHand(t *testing.T) {
 	t.Parallel()
 	b := setUp(t, "", nil) // which checks the database in the end

@@ -16,8 +16,8 @@ const (
 	synchronousFull = 2
 )
 
-// settings reads how the database is set, and refuses what does not keep an
-// answer that was given.
+// settings reads the settings of the database, and refuses those that can lose
+// an answer that was given.
 func (s *Store) settings(ctx context.Context, conn *sql.Conn, acceptLoss bool) (inMemory bool, err error) {
 	var version string
 	if err := conn.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version); err != nil {
@@ -52,24 +52,24 @@ func (s *Store) settings(ctx context.Context, conn *sql.Conn, acceptLoss bool) (
 
 // durable refuses settings under which a commit can be taken back.
 func (s *Store) durable(ctx context.Context, mode string, acceptLoss bool) error {
-	var loss, mend string
+	var loss, remedy string
 	switch {
 	case mode == "off":
 		return fmt.Errorf("sqlitetx: %s has journal_mode=OFF, so nothing can be rolled back (set it to WAL)", s.name)
 	case mode == "memory":
-		loss, mend = "with journal_mode=MEMORY a crash within a commit damages the file", "set journal_mode to WAL"
+		loss, remedy = "with journal_mode=MEMORY a crash within a commit damages the file", "set journal_mode to WAL"
 	case s.synchronous == synchronousOff:
-		loss, mend = "with synchronous=OFF a power cut takes back commits, or damages the file", "set synchronous to FULL for every connection"
+		loss, remedy = "with synchronous=OFF a power cut takes back commits, or damages the file", "set synchronous to FULL for every connection"
 	case mode == "wal" && s.synchronous < synchronousFull:
-		loss, mend = "with journal_mode=WAL and synchronous=NORMAL a power cut takes back commits whose answer was given",
+		loss, remedy = "with journal_mode=WAL and synchronous=NORMAL a power cut takes back commits whose answer was given",
 			"set synchronous to FULL for every connection"
 	default:
 		return nil
 	}
 	if !acceptLoss {
-		return errors.New("sqlitetx: " + s.name + ": " + loss + " (" + mend + ", in the data source name, or accept it with Options.AcceptLoss)")
+		return errors.New("sqlitetx: " + s.name + ": " + loss + " (" + remedy + ", in the data source name, or accept it with Options.AcceptLoss)")
 	}
 	s.log.LogAttrs(ctx, slog.LevelWarn, "answers that were given can be lost",
-		slog.String("database", s.name), slog.String("because", loss), slog.String("mend", mend))
+		slog.String("database", s.name), slog.String("because", loss), slog.String("remedy", remedy))
 	return nil
 }

@@ -33,8 +33,8 @@ func (t transactor) Transaction(ctx context.Context) (semel.Tx, error) {
 	return s.transactions.New(s.claim), nil
 }
 
-// TxFrom returns the transaction under which ctx works, or nil: outside of
-// one, and where it was joined by another handle than a *sql.Tx.
+// TxFrom returns the transaction under which ctx works, or nil: outside of one,
+// and where it was joined by a handle other than a *sql.Tx.
 func TxFrom(ctx context.Context) *sql.Tx {
 	if w := txn.From[*place](ctx); w != nil {
 		return w.Place.tx
@@ -42,7 +42,7 @@ func TxFrom(ctx context.Context) *sql.Tx {
 	return nil
 }
 
-// peekTime is what a claim that may not wait is given, to look for the record.
+// peekTime bounds the look-up of the record by a claim that may not wait.
 const peekTime = time.Second
 
 // claim is a [txn.Begin]. It does not wait for the writer where there is a record.

@@ -67,9 +67,9 @@ type writing struct {
 	fence  semel.Fence // of the claim that the transaction carries, if it does
 }
 
-// begin takes the seat of this process, a connection, and the write lock of
-// the file. Other processes are waited for as long as wait says, this one's
-// other intents as long as the store waits.
+// begin takes the seat of this process, a connection, and the write lock of the
+// file. It waits for other processes up to wait, and for other intents of this
+// process up to the store's bound.
 func (s *Store) begin(ctx context.Context, d semel.Digest, wait time.Duration) (*writing, error) {
 	deadline := time.Now().Add(wait)
 	patience := max(wait, s.busy)
@@ -122,8 +122,8 @@ func (w *writing) try(ctx context.Context) (err error) {
 	return err
 }
 
-// atOnce lets fn meet locks without SQLite waiting for them, which does not
-// end with a context, and gives the connection's own busy timeout back.
+// atOnce runs fn without SQLite's busy timeout, whose wait does not end with a
+// context, and then restores the connection's own.
 func atOnce(ctx context.Context, in Execer, fn func(context.Context) error) error {
 	quiet := context.WithoutCancel(ctx)
 	own, err := number(quiet, in, "PRAGMA busy_timeout")
@@ -142,8 +142,8 @@ func set(ctx context.Context, in Execer, pragma string) error {
 	return each(ctx, in, pragma, func(table.Row) error { return nil })
 }
 
-// commit commits. In a journal mode without a write-ahead log, readers are
-// waited for, within the store's time.
+// commit commits. In a journal mode without a write-ahead log it waits for
+// readers, within the store's time.
 func (w *writing) commit(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, w.store.busy)
 	defer cancel()

@@ -1,7 +1,7 @@
 // Package clock is the clock of a store in a SQLite file (promise 9): the
-// host's, read when the store is opened, and from then on the monotonic one,
-// so a wall clock that is set back moves nothing. It never runs backwards, and
-// never behind what the file has seen of it.
+// host's, read when the store is opened, and from then on the monotonic one, so
+// setting the wall clock back has no effect. It never runs backwards, nor
+// behind the latest time that the file has seen.
 package clock
 
 import (

@@ -11,7 +11,7 @@ import (
 
 // Disk is the file system. [New] is the only door.
 type Disk struct {
-	// Dir is where it is mounted.
+	// Dir is its mount point.
 	Dir string
 }
 

@@ -6,7 +6,7 @@ import "testing"
 
 // Disk is the file system. [New] is the only door.
 type Disk struct {
-	// Dir is where it is mounted.
+	// Dir is its mount point.
 	Dir string
 }
 

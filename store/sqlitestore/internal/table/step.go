@@ -13,8 +13,8 @@ import (
 const (
 	// maxOutcomeBytes is below what SQLite stores in one row (10^9 bytes).
 	maxOutcomeBytes = 900 << 20
-	// sweepRecords is how many records one step of a sweep looks at: other
-	// writers wait for no more than that.
+	// sweepRecords bounds the records that one step of a sweep examines, and so
+	// how long other writers wait.
 	sweepRecords = 128
 	pageBytes    = 4096
 )

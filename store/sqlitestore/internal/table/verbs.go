@@ -12,7 +12,8 @@ import (
 	"github.com/semel-dev/semel/store/sqlitestore/internal/result"
 )
 
-// Engine is the verbs of a store. Its fields lend it places to run them in.
+// Engine implements the verbs of a store. Its fields run functions in
+// transactions and sessions.
 type Engine struct {
 	Names
 	Clock *clock.Clock

@@ -1,4 +1,4 @@
--- Schema 1: records beside the application's own tables, in the order of their
+-- Schema 1: records next to the application's own tables, in the order of their
 -- fences and found by digest. Every name begins with semel_.
 
 CREATE TABLE semel_record (
@@ -40,9 +40,9 @@ CREATE TABLE semel_meta (
 
 INSERT INTO semel_meta (id, schema, fence, count, clock_ms) VALUES (1, 0, 0, 0, 0);
 
--- The row follows the records by itself, whoever changes them. Promise 1: no
--- fence is given below one that was committed. Promise 9: the clock never runs
--- backwards.
+-- Triggers keep this row in step with the records, whichever program changes
+-- them. Promise 1: no fence is given below one that was committed. Promise 9:
+-- the clock never runs backwards.
 CREATE TRIGGER semel_record_added AFTER INSERT ON semel_record BEGIN
   UPDATE semel_meta SET count = count + 1, fence = MAX(fence, NEW.fence) WHERE id = 1;
 END;
