@@ -83,7 +83,7 @@ func (p *Processes) done(t *testing.T, place string, s semel.Store) {
 	}
 }
 
-// Whoever opens a place while others create it finds it complete.
+// An opener that races with others to create a place finds it complete.
 func testOpening(t *testing.T, p *Processes) {
 	t.Helper()
 	place := p.Place(t)

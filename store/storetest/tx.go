@@ -14,19 +14,19 @@ import (
 const (
 	// txPatience bounds a rule about transactions, so that one that hangs says which.
 	txPatience = 2 * time.Minute
-	// txWait is how long a claim waits that must not be given up.
+	// txWait is the wait of a claim that must not give up.
 	txWait = time.Minute
-	// txBrief is how long a claim waits that must be given up.
+	// txBrief is the wait of a claim that must give up.
 	txBrief = 20 * time.Millisecond
-	// txGrace is what a rule gives a twin to start to wait. What the rule says
-	// is true whether it did or not.
+	// txGrace is the time for a twin to start to wait. The rule holds whether it
+	// did or not.
 	txGrace = 50 * time.Millisecond
-	// txHold is how long the work of a race takes, so that there is one.
+	// txHold is the time of the work in a race, so that there is one.
 	txHold = 5 * time.Millisecond
 )
 
 // TxInstance is one database under test, empty at first: records, and a table
-// of business rows beside them.
+// of business rows next to them.
 type TxInstance struct {
 	// Store holds the records. The suite closes it.
 	Store semel.Store
@@ -35,27 +35,28 @@ type TxInstance struct {
 	// Second does so too, over another pool of connections, as another process would.
 	Second semel.Transactor
 	// Insert adds a business row, equal ones included: in the transaction of
-	// ctx, or by itself where ctx has none.
+	// ctx, or on its own if ctx has none.
 	Insert func(ctx context.Context, row string) error
 	// Count returns how many committed rows are equal to row.
 	Count func(ctx context.Context, row string) (int, error)
 	// Advance moves the store's clock forward. It is never called while a
 	// verb runs or a transaction is open.
 	Advance func(time.Duration)
-	// Connections is how many transactions each of both can have open at once.
+	// Connections bounds the transactions that each of the two can have open at
+	// once.
 	Connections int
 	// OneWriter says that the database lets one transaction at a time write,
 	// whatever its key (SQLite). Rules that need two are then skipped.
 	OneWriter bool
-	// Running says that the store's clock also runs by itself.
+	// Running says that the store's clock also runs on its own.
 	Running bool
 	// Check looks at the integrity of the database when a rule is done. nil
 	// means nothing to check.
 	Check func(testing.TB)
 }
 
-// TxHarness makes one TxInstance for one rule; rules run in parallel. What it
-// opens beside the store it frees in tb.Cleanup.
+// TxHarness makes one TxInstance for one rule; rules run in parallel. It frees
+// in tb.Cleanup whatever else it opens.
 type TxHarness func(tb testing.TB) *TxInstance
 
 // TxRule is one sentence of the contract of [semel.Transactor] and [semel.Tx],
@@ -123,7 +124,7 @@ func (r TxRule) Check(tb testing.TB, h TxHarness) {
 	r.check(c)
 }
 
-// txCheck is what a rule about transactions is given.
+// txCheck is the argument of a rule about transactions.
 type txCheck struct {
 	*check
 
@@ -154,8 +155,8 @@ func (c *txCheck) txWins(reason string, p semel.ClaimParams) (semel.Tx, semel.Re
 	return tx, rec
 }
 
-// txLoses claims in a transaction, must not win, must be shown the record as
-// it stands, and must leave it so.
+// txLoses claims in a transaction, must not win, must return the present
+// record, and must not change it.
 func (c *txCheck) txLoses(reason string, p semel.ClaimParams, stands semel.Record) {
 	c.Helper()
 	tx := c.txOpen(c.db.Second)
@@ -164,7 +165,7 @@ func (c *txCheck) txLoses(reason string, p semel.ClaimParams, stands semel.Recor
 	if won {
 		c.fail(reason, "won = true, "+describe(rec), "won = false")
 	}
-	c.equal("a Claim that is not won must return the record as it stands", rec, stands)
+	c.equal("a Claim that is not won must return the present record", rec, stands)
 	c.rollback(tx)
 	c.equal("a Claim that is not won must change nothing", c.lookup(p.Digest), stands)
 }

@@ -16,9 +16,9 @@ func beginTxRules() []TxRule {
 		{Name: "begintx/cancel", Promise: 3, Says: "Cancel leaves no row, and a tombstone", check: beginCancel},
 		{Name: "begintx/final", Promise: 2, Says: "Final leaves no row, and its outcome is replayed", check: beginFinal},
 		{Name: "begintx/not-kept", Promise: 3, Says: "an answer that is too large to keep is not executed again", check: beginNotKept},
-		{Name: "begintx/in-flight", Promise: 1, Says: "whoever does not wait is told that it is in flight, in the same process and in another", check: beginInFlight},
+		{Name: "begintx/in-flight", Promise: 1, Says: "an attempt that does not wait gets ErrInFlight, in the same process and in another", check: beginInFlight},
 		{Name: "begintx/context-ended", Promise: 4, Says: "what is completed after its context has ended is rolled back", check: beginContextEnded},
-		{Name: "begintx/left-unknown", Promise: 3, Says: "what somebody left unknown is refused, or executed again, as the policy says", check: beginLeftUnknown},
+		{Name: "begintx/left-unknown", Promise: 3, Says: "an unknown intent is refused, or executed again, as the policy says", check: beginLeftUnknown},
 		{Name: "begintx/cancelled", Promise: 3, Says: "what was cancelled is refused", check: beginCancelled},
 		{Name: "begintx/nested", Promise: 1, Says: "nested use of one key is refused, and of another one is a transaction of its own, or ends with the one around it", check: beginNested, writers: 2},
 	}
@@ -34,7 +34,7 @@ func txName(name string) semel.Key { return semel.Key{Scope: txScope, Name: name
 // txAsked is the fingerprint of what every attempt of these rules asks.
 func txAsked() semel.Fingerprint { return semel.FingerprintOf("asked") }
 
-// guard returns a guard over the store that never sweeps by itself.
+// guard returns a guard over the store that never sweeps on its own.
 func (c *txCheck) guard(p semel.Policy) *semel.Guard {
 	c.Helper()
 	if p.Retention == 0 {

@@ -203,7 +203,7 @@ func TestBrokenTransactions(t *testing.T) {
 			for _, name := range rules {
 				rule, ok := byName[name]
 				if !ok {
-					t.Fatalf("there is no rule %q", name)
+					t.Fatalf("no rule is named %q", name)
 				}
 				said := judgeTx(t, rule, buggedTxs(bug))
 				want := name + ": "

@@ -69,7 +69,7 @@ func (c *txCheck) once(executed int64, answers []string, errs []error) {
 	}
 	for _, got := range answers {
 		if got != answers[0] {
-			c.fail("everybody must get the one answer", got, answers[0])
+			c.fail("all must get the one answer", got, answers[0])
 		}
 	}
 	c.rows("the row must be there once", txRow, 1)
@@ -121,7 +121,7 @@ func doFailures(c *txCheck) {
 			first = answers[i]
 		}
 		if answers[i] != first {
-			c.fail("everybody must get the one answer", answers[i], first)
+			c.fail("all must get the one answer", answers[i], first)
 		}
 	}
 	if told != 5 || done.Load() != 1 {
@@ -165,7 +165,7 @@ func doPanic(c *txCheck) {
 			if _, err := c.insertRow(ctx, ""); err != nil {
 				return "", err
 			}
-			panic(errWork) //nolint:forbidigo // it is what the rule is about.
+			panic(errWork) //nolint:forbidigo // the rule is about panics.
 		})
 		c.fail("the panic must go on", err, errWork)
 	}()

@@ -170,7 +170,7 @@ func txExpiry(c *txCheck) {
 	if c.Running {
 		c.absentOr(rec)
 	} else {
-		c.txLoses("the outcome must stand until its retention ends", by("second", p), rec)
+		c.txLoses("the outcome must stay until its retention ends", by("second", p), rec)
 	}
 	c.Advance(2 * c.margin())
 	c.absent("the outcome must be forgotten when its retention has ended", p.Digest)
@@ -186,10 +186,10 @@ func (c *txCheck) absentOr(stands semel.Record) {
 	c.Helper()
 	found, err := c.Store.Lookup(c.ctx, stands.Digest)
 	if err == nil {
-		c.equal("the record must stand", found, stands)
+		c.equal("the record must stay", found, stands)
 		return
 	}
-	c.wantErr("the record must stand, or have just expired", err, semel.ErrNotFound)
+	c.wantErr("the record must stay, or have just expired", err, semel.ErrNotFound)
 }
 
 func txStoreVerbs(c *txCheck) {
@@ -216,7 +216,7 @@ func txRollback(c *txCheck) {
 		c.absent("a rollback must leave no record", p.Digest)
 		c.rows("a rollback must leave no row", "a", 0)
 	}
-	rec := c.wins("what was rolled back must be won without a transaction, too", p)
+	rec := c.wins("an intent that was rolled back must also be won without a transaction", p)
 	c.settle("a held claim must be released", rec, released(), nil)
 	c.done(p)
 	c.rows("the one that was committed must have left its row", "a", 1)
