@@ -97,7 +97,7 @@ func never(t *testing.T) func(context.Context, *sql.Tx) (string, error) {
 }
 
 // Promises 2 and 4: of 32 callers at once one executes, and all get its answer,
-// whatever BEGIN the driver was told to use and whatever the journal is.
+// with any kind of BEGIN in the driver's settings and any journal.
 func TestDo(t *testing.T) {
 	t.Parallel()
 	for name, settings := range map[string]string{
@@ -123,7 +123,7 @@ func TestDo(t *testing.T) {
 					if err != nil || answer != "answer 1" {
 						t.Errorf("got %q, error %v", answer, err)
 					}
-					// Another intent beside it.
+					// Another intent next to it.
 					if _, err := addRow(t.Context(), b.guard, fmt.Sprintf("other %02d", i)); err != nil {
 						t.Error(err)
 					}
@@ -201,7 +201,7 @@ func recovered(fn func() (string, error)) (answer string, err error) {
 }
 
 // Promise 4: a caller that goes away rolls back, and so does the end of the
-// time for the work; work that does not heed it keeps nobody from writing.
+// time for the work; work that ignores it does not block other writers.
 func TestDoContextEnds(t *testing.T) {
 	t.Parallel()
 	for name, policy := range map[string]semel.Policy{
@@ -290,7 +290,7 @@ func TestWorkEndsTheTransaction(t *testing.T) {
 			}
 			b.wantRows(t, test.rows...)
 			b.wantState(t, "k", test.state)
-			if len(test.rows) > 0 { // then nothing runs again without anybody knowing
+			if len(test.rows) > 0 { // then nothing silently runs again
 				_, _ = b.do(t.Context(), "k", never(t))
 			}
 			if _, err := addRow(t.Context(), b.guard, "z"); err != nil {
@@ -325,7 +325,7 @@ func TestInterruptedWrite(t *testing.T) {
 	}
 }
 
-// A guard of another store is told so.
+// A guard of another store is refused.
 func TestDoNeedsTheStore(t *testing.T) {
 	t.Parallel()
 	g := guard(t, memstore.New(nil), nil)

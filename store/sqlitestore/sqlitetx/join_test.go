@@ -23,8 +23,8 @@ func (b *bundle) join(ctx context.Context, tx sqlitetx.Execer, name string) (str
 	})
 }
 
-// Promise 4: the caller's commit makes the answer that of everybody, and the
-// caller's rollback leaves nothing of it.
+// Promise 4: the caller's commit publishes the answer, and the caller's
+// rollback leaves nothing of it.
 func TestJoin(t *testing.T) {
 	t.Parallel()
 	for name, wrap := range map[string]func(*sql.Tx) sqlitetx.Execer{
@@ -41,7 +41,7 @@ func TestJoin(t *testing.T) {
 						t.Errorf("got %q, error %v", answer, err)
 					}
 				}
-				b.wantState(t, "k", semel.StateAbsent) // to everybody else
+				b.wantState(t, "k", semel.StateAbsent) // to all others
 				if !keep {
 					if err := tx.Rollback(); err != nil {
 						t.Error(err)
@@ -98,7 +98,7 @@ func TestJoinFails(t *testing.T) {
 	}
 }
 
-// A handle that is no open transaction is refused before anything is written,
+// A handle without an open transaction is refused before anything is written,
 // because its statements would be committed one by one.
 func TestJoinNeedsATransaction(t *testing.T) {
 	t.Parallel()
@@ -129,8 +129,8 @@ func TestJoinNeedsATransaction(t *testing.T) {
 	}
 }
 
-// SQLite lets nobody write who has read what was overwritten since: the caller
-// is told to begin again, and the next time it works.
+// SQLite refuses a write after reading rows that were overwritten since: the
+// error says to begin again, and the next attempt works.
 func TestJoinAfterReading(t *testing.T) {
 	t.Parallel()
 	b := setUp(t, "", nil)
@@ -159,7 +159,7 @@ func TestJoinAfterReading(t *testing.T) {
 	b.wantRows(t, "k", "meanwhile")
 }
 
-// Promises 2 and 4: callers with transactions of their own, beside others that
+// Promises 2 and 4: callers with transactions of their own, next to others that
 // leave it to Do, execute once and get one answer.
 func TestJoinRace(t *testing.T) {
 	t.Parallel()
@@ -207,7 +207,7 @@ func TestDoInJoin(t *testing.T) {
 	}
 	_, err = sqlitetx.Join(t.Context(), b.guard, handle{tx}, key("wrapped"), sameRequest(), func(ctx context.Context) (string, error) {
 		if sqlitetx.TxFrom(ctx) != nil {
-			t.Error("TxFrom gives a transaction that nobody gave it")
+			t.Error("TxFrom returns a transaction although none was given")
 		}
 		return b.do(ctx, "nothing", never(t))
 	})

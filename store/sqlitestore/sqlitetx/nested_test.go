@@ -124,7 +124,7 @@ func TestInsideOfATransaction(t *testing.T) {
 		if n, err := b.store.Sweep(ctx, 1); err != nil || n != 0 {
 			t.Errorf("sweep: got %d, error %v", n, err)
 		}
-		// Two phases need a commit of their own, for which there is no writer.
+		// Two phases need a commit of their own, but the only writer is taken.
 		_, err := semel.Do(ctx, b.guard, key("two phases"), sameRequest(), func(context.Context) (string, error) {
 			t.Error("it was executed without a claim that is durable")
 			return "", nil
@@ -153,7 +153,7 @@ func TestNestedAtOnce(t *testing.T) {
 			wg.Go(func() {
 				_, err := b.do(ctx, "beside", never(t))
 				if !errors.Is(err, semel.ErrUnavailable) || !strings.Contains(err.Error(), "one goroutine at a time") {
-					t.Errorf("beside: got %v, want %v", err, semel.ErrUnavailable)
+					t.Errorf("next to it: got %v, want %v", err, semel.ErrUnavailable)
 				}
 			})
 			wg.Wait()

@@ -31,7 +31,7 @@ func TestTx(t *testing.T) {
 	storetest.RunTx(t, txInstance)
 }
 
-// hands is a clock that moves when told; one that runs does so meanwhile, too.
+// hands is a clock that tests move; a running one also moves on its own.
 type hands struct {
 	runs bool
 
