@@ -50,8 +50,6 @@ func unread() []string {
 		"cmd/",
 		"docs/",
 		"internal/check/",
-		"store/sqlitestore/",
-		"store/storetest/",
 	}
 }
 
