@@ -24,8 +24,8 @@ func CommitError(err error) error {
 	return fmt.Errorf("commit: %w: %w", semel.ErrUnknown, err)
 }
 
-// endsConnection reports whether a server says that it went away, and not what
-// became of the statement.
+// endsConnection reports whether a server says that it went away, which leaves
+// the outcome of the statement open.
 func (c driverCode) endsConnection() bool {
 	const connection, shutdown, unknown, mysqlShutdown, mysqlKilled = "08", "57P", "40003", 1053, 1927
 	return strings.HasPrefix(c.state, connection) || strings.HasPrefix(c.state, shutdown) || c.state == unknown ||

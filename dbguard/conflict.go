@@ -52,8 +52,7 @@ func (c *Conflict) Unwrap() error { return c.cause }
 // for concurrent use.
 //
 // It is right wherever rows are written by statements of your own. It does not
-// prevent anything: the unique index does, and without the index there is no
-// error to translate.
+// prevent anything: the unique index does, and without it no error occurs.
 type Translator struct {
 	rules []*rules.Unique
 	table string // "" for all

@@ -32,8 +32,8 @@ const (
 
 // What is wrong with a token. They say nothing about it. Match with errors.Is.
 var (
-	// ErrTokenMalformed: the text is not a token, or it is a signed one and there
-	// is no signer. Nothing was asked of the database.
+	// ErrTokenMalformed: the text is not a token, or it is signed and no signer was
+	// given. The database was not asked.
 	ErrTokenMalformed = errors.New("dbguard: not a one-time token")
 	// ErrTokenUnknown: the token was not made here for this scope. Whether it is
 	// forged, another scope's or long gone cannot be told.

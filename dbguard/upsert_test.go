@@ -106,8 +106,8 @@ func upsertMeetsAnotherIndex(t *testing.T, db *guardtest.Database) {
 	}
 }
 
-// Of many who send the same row at the same moment, one creates it, no caller is
-// told that it changed, and all get the same.
+// Of many who send the same row at the same moment, one creates it, none reports
+// a change, and all get the same.
 func TestUpsertRace(t *testing.T) {
 	t.Parallel()
 	for name, open := range guardtest.RaceDatabases() {

@@ -65,8 +65,8 @@ routes:
 	}
 }
 
-// TestUnderscores (threat 10): a header that an application server cannot tell
-// from one that the gateway judges by is not passed on, or refused.
+// TestUnderscores (threat 10): a header that an application server confuses
+// with one that the gateway judges by is not passed on, or refused.
 func TestUnderscores(t *testing.T) {
 	t.Parallel()
 	seen := make(chan http.Header, 1)

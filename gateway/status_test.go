@@ -32,8 +32,8 @@ routes:
     protect: false
 `
 
-// TestStatus: promises 3 and 5. The published status URL tells a caller what
-// became of its request, by the rule of that request.
+// TestStatus: promises 3 and 5. The published status URL gives a caller the
+// outcome of its request, by the rule of that request.
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	b := &bank{}

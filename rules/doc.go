@@ -3,9 +3,9 @@
 // whole format, with examples, is in docs/rules.md; [Schema] is for editors.
 //
 // The file is YAML and read strictly: an unknown key, a value of the wrong
-// kind, settings that contradict each other and routes that cannot be told
-// apart are errors, all of them reported at once, each with file, line, column
-// and what to do. Anchors, aliases and tags are not read.
+// kind, settings that contradict each other and routes that match the same
+// requests are errors, all of them reported at once, each with file, line,
+// column and what to do. Anchors, aliases and tags are not read.
 //
 //	version: 1                # required
 //	routes:

@@ -11,8 +11,8 @@ import (
 // what a second one gets.
 type Unique struct {
 	// Name is unique within the file. It is a name for machines: lower case
-	// letters, digits and underscores; logs, problems and, where nothing else is
-	// said, the index carry it.
+	// letters, digits and underscores; logs, problems and, unless Index is set, the
+	// index carry it.
 	Name string
 	// At is the position of the rule in the file.
 	At Position

@@ -41,7 +41,7 @@ func follow(document any, pointer string) (any, bool) {
 }
 
 // FuzzJSONPointer: where an independent reader finds a text clear, the key is
-// what that reader finds at the pointer.
+// the value that this reader finds at the pointer.
 func FuzzJSONPointer(f *testing.F) {
 	for _, pointer := range []string{"/id", "/a/0/b", "/a~1b", "/~0", "/", "//", "/a/-", "/a/00", "id", "/~2", "/a/9999999999999999999"} {
 		for _, body := range []string{`{"id":"k"}`, `{"a":[{"b":1.50}]}`, `{"a/b":"x","~":null,"":{"":"y"}}`, `{"id":"a","id":"b"}`, `{"id":"\u006b"}`, "{\"id\":\"\xff\"}", `[1]`} {

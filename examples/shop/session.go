@@ -81,8 +81,8 @@ func (s *Shop) openSession(w http.ResponseWriter, r *http.Request, account strin
 	return nil
 }
 
-// signIn opens a session of the account that the form names. There are no
-// passwords: it is an example.
+// signIn opens a session of the account that the form names. It asks for no
+// password: it is an example.
 func (s *Shop) signIn(w http.ResponseWriter, r *http.Request) {
 	account := strings.TrimSpace(r.FormValue("account"))
 	if account == "" || len(account) > maxAccountBytes {

@@ -7,7 +7,7 @@
 // any more (the code has drifted: fix the row), when the mutant does not
 // compile, and when none of its tests fails. Mutants of a store on a server run
 // where the server's variable is set, as scripts/prepare does; the others are
-// said to be skipped.
+// reported as skipped.
 package main
 
 import (

@@ -14,8 +14,8 @@ const (
 	// forgetLate says how long a key of a cluster outlives its record, so that a
 	// fence drawn before that record was made is known to be late.
 	forgetLate = time.Minute
-	// staleDraw limits the age of a drawn fence. The difference of the two is
-	// how far the clocks of the nodes may be apart.
+	// staleDraw limits the age of a drawn fence. Their difference bounds how far
+	// the clocks of the nodes may be apart.
 	staleDraw = forgetLate / 2
 	// maxDraws bounds how often one claim draws a fence.
 	maxDraws = 100

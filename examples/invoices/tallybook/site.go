@@ -104,8 +104,8 @@ func NewSite(db *Database, creates Creates, doors Doors, look Look) (*Site, erro
 }
 
 // createInvoice checks and stores. That the caller has gone does not stop the
-// checks; whether it stops the create, the application decides. wrongAmount is
-// what the door found wrong with the amount.
+// checks; whether it stops the create, the application decides. wrongAmount
+// holds the door's findings about the amount.
 func (s *Site) createInvoice(ctx context.Context, draft InvoiceDraft, wrongAmount FieldErrors) (Invoice, error) {
 	draft = draft.tidy()
 	var wrong FieldErrors
