@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
 // tally holds the number of effects at one moment, by counter.
@@ -167,17 +169,7 @@ func (p *probe) once(ctx context.Context, since tally, in *intent) finding {
 
 const settleStep = 50 * time.Millisecond
 
-// pause waits, unless the context ends.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
-}
+func pause(ctx context.Context, d time.Duration) bool { return wire.Pause(ctx, d) }
 
 // learnLag remembers how long effects take to be seen, if a service works on after its answer or counts an earlier
 // state.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/transition"
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 // What a [Locker] and its locks answer. Match with errors.Is.
@@ -130,7 +131,7 @@ func (l *Lock) keep(began time.Time) {
 // renew renews once, again and again while the store does not answer, until
 // the lock is lost by its lease.
 func (l *Lock) renew() bool {
-	for pause := range lockPauses() {
+	for pause := range lockPauses.Pauses() {
 		held, err := l.locker.store.Renew(l.ctx, l.name, l.owner, l.lease)
 		switch {
 		case err == nil && held:
@@ -139,7 +140,7 @@ func (l *Lock) renew() bool {
 			l.lose(errors.New("another holder has it"))
 			return false
 		}
-		if !lockSleep(l.ctx, pause) {
+		if !waiting.Sleep(l.ctx, pause) {
 			return false
 		}
 	}

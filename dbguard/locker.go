@@ -5,8 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"iter"
-	mathrand "math/rand/v2"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/transition"
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 const (
@@ -25,10 +24,9 @@ const (
 	// maxLockErrors bounds how often in a row the store may fail to answer before
 	// its error is the caller's.
 	maxLockErrors = 5
-
-	lockPauseFirst = time.Millisecond
-	lockPauseMost  = 100 * time.Millisecond
 )
+
+var lockPauses = waiting.Backoff{First: time.Millisecond, Most: 100 * time.Millisecond} //nolint:gochecknoglobals // it is never changed.
 
 // LockStore holds the locks of a [Locker]: [LockTable.On] for databases,
 // package redisguard for Redis. Every method is one atomic step, is safe for
@@ -122,7 +120,7 @@ func (l *Locker) Lock(ctx context.Context, name string, o *LockOptions) (*Lock, 
 	}
 	lock := l.newLock(ctx, name, lease, leave)
 	failed := 0
-	for pause := range lockPauses() {
+	for pause := range lockPauses.Pauses() {
 		won, acquireErr := lock.acquire(patience)
 		switch {
 		case won:
@@ -136,7 +134,7 @@ func (l *Locker) Lock(ctx context.Context, name string, o *LockOptions) (*Lock, 
 		default:
 			failed++
 		}
-		if !lockSleep(patience, pause) {
+		if !waiting.Sleep(patience, pause) {
 			return nil, lock.giveUp(ctx, heldError(patience))
 		}
 	}
@@ -361,32 +359,11 @@ func checkLockName(name string) error {
 	return nil
 }
 
-// lockPauses yields growing pauses without end; the context that [lockSleep]
-// obeys is the bound.
-func lockPauses() iter.Seq[time.Duration] {
-	return func(yield func(time.Duration) bool) {
-		for d := lockPauseFirst; yield(d/2 + mathrand.N(d)); d = min(2*d, lockPauseMost) { //nolint:gosec // only to spread those who wait.
-		}
-	}
-}
-
-// lockSleep waits for d and reports whether it did: false when ctx ended first.
-func lockSleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
 // lockPersist calls f until it succeeds, a few times at most.
 func lockPersist(ctx context.Context, f func() error) (err error) {
 	failed := 0
-	for pause := range lockPauses() {
-		if err = f(); err == nil || failed == maxLockErrors || !lockSleep(ctx, pause) {
+	for pause := range lockPauses.Pauses() {
+		if err = f(); err == nil || failed == maxLockErrors || !waiting.Sleep(ctx, pause) {
 			return err
 		}
 		failed++

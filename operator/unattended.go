@@ -12,6 +12,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/verdict"
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 const (
@@ -124,16 +125,9 @@ func (r *Records) ReconcileInBackground(opts Unattended) error {
 		return err
 	}
 	r.guard.Background(func(ctx context.Context) {
-		for {
-			// Processes that start together do not pass together.
-			rest := time.NewTimer(u.opts.Every/2 + rand.N(u.opts.Every)) //nolint:gosec // it needs no secret.
-			select {
-			case <-rest.C:
-				_, _ = u.pass(ctx) // the next pass tries again; Trace.Reconciled reports
-			case <-ctx.Done():
-				rest.Stop()
-				return
-			}
+		// Processes that start together do not pass together.
+		for waiting.Sleep(ctx, u.opts.Every/2+rand.N(u.opts.Every)) { //nolint:gosec // it needs no secret.
+			_, _ = u.pass(ctx) // the next pass tries again; Trace.Reconciled reports
 		}
 	})
 	return nil

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 // Defaults of a [Transport].
@@ -284,13 +285,7 @@ func (r *transportRun) pause(retryAfter time.Duration) (reason string) {
 	if end, ok := r.ctx.Deadline(); ok && time.Until(end) < wait {
 		return "the context would end before the next"
 	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-r.ctx.Done():
-	}
-	if r.ctx.Err() != nil {
+	if !waiting.Sleep(r.ctx, wait) {
 		r.last = fmt.Errorf("%w; before that: %w", context.Cause(r.ctx), r.last)
 		return "the context ended"
 	}

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 // load sends requests over many keep-alive connections.
@@ -37,16 +39,6 @@ func (l *load) run(ctx context.Context, n int) error {
 	return spread(ctx, l.connections, n, l.one)
 }
 
-// pause waits, unless ctx ends before.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
-
 // rate returns how many requests a second were answered, after a time to warm
 // up. Callers that wait to come again when the time is over do not count.
 func (l *load) rate(ctx context.Context, warmUp, length time.Duration) (float64, error) {
@@ -67,9 +59,9 @@ func (l *load) rate(ctx context.Context, warmUp, length time.Duration) (float64,
 			}
 		})
 	}
-	pause(ctx, warmUp)
+	waiting.Sleep(ctx, warmUp)
 	before, began := done.Load(), time.Now()
-	pause(ctx, length)
+	waiting.Sleep(ctx, length)
 	rate := float64(done.Load()-before) / time.Since(began).Seconds()
 	all.Wait()
 	if err := failed.Load(); err != nil {
@@ -94,7 +86,7 @@ func (l *load) one(ctx context.Context) error {
 	status, again, err := l.send(r)
 	for err == nil && l.patient && again > 0 {
 		l.refused.Add(1)
-		if pause(ctx, again); ctx.Err() != nil {
+		if waiting.Sleep(ctx, again); ctx.Err() != nil {
 			return ctx.Err()
 		}
 		r.Body = io.NopCloser(strings.NewReader(postBody))

@@ -15,6 +15,7 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/internal/openstore"
+	"github.com/semel-dev/semel/internal/waiting"
 	"github.com/semel-dev/semel/store/sqlitestore"
 )
 
@@ -113,7 +114,7 @@ func patiently[T any](ctx context.Context, open func(context.Context) (T, error)
 		if err == nil || errors.Is(err, openstore.ErrDSN) {
 			return opened, err
 		}
-		sleep(ctx, 50*time.Millisecond)
+		waiting.Sleep(ctx, 50*time.Millisecond)
 	}
 	var none T
 	return none, nil

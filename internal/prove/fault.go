@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 // The kinds of faults.
@@ -46,7 +48,7 @@ func (i *injector) run(ctx context.Context, long time.Duration, kinds []string) 
 		random := rand.New(rand.NewPCG(i.random.Uint64(), i.random.Uint64())) //nolint:gosec // instants, not secrets.
 		wg.Go(func() {
 			mean := min(pace()[kind], long/2) // at least one is injected
-			for errs[n] == nil && sleep(ctx, around(random, mean)) {
+			for errs[n] == nil && waiting.Sleep(ctx, around(random, mean)) {
 				errs[n] = i.inject(context.WithoutCancel(ctx), kind, random)
 				i.mu.Lock()
 				i.injected++
@@ -69,7 +71,7 @@ func (i *injector) inject(ctx context.Context, kind string, random *rand.Rand) e
 		return c.up(ctx)
 	case faultPause:
 		err := c.signal(pause)
-		sleep(ctx, around(random, 2*longestLease)) // a kill may end it meanwhile
+		waiting.Sleep(ctx, around(random, 2*longestLease)) // a kill may end it meanwhile
 		return errors.Join(err, c.signal(resume))
 	case faultCut:
 		if random.IntN(2) == 0 {
@@ -77,7 +79,7 @@ func (i *injector) inject(ctx context.Context, kind string, random *rand.Rand) e
 			return nil
 		}
 		i.place.proxy.LoseReplies()
-		sleep(ctx, around(random, 20*time.Millisecond))
+		waiting.Sleep(ctx, around(random, 20*time.Millisecond))
 		i.place.proxy.Clear()
 		return nil
 	case faultCrash:
@@ -105,16 +107,4 @@ func (i *injector) jump(random *rand.Rand) error {
 // it. The mean is at least a microsecond.
 func around(r *rand.Rand, mean time.Duration) time.Duration {
 	return mean/5 + time.Duration(r.Int64N(int64(mean)*8/5))
-}
-
-// sleep waits and reports whether it did: false when ctx ended first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/semel-dev/semel/internal/waiting"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
@@ -90,7 +91,7 @@ func (e *errand) askGateways(ctx context.Context, fronts []string) error {
 			if err == nil {
 				return said
 			}
-			if !sleep(ctx, around(a.random, 50*time.Millisecond)) {
+			if !waiting.Sleep(ctx, around(a.random, 50*time.Millisecond)) {
 				return word{Said: wordNothing, Error: err.Error()}
 			}
 		}

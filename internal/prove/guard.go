@@ -11,6 +11,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/must"
+	"github.com/semel-dev/semel/internal/waiting"
 	"github.com/semel-dev/semel/operator"
 )
 
@@ -76,7 +77,7 @@ func (e *errand) ask(ctx context.Context, n int, want func(context.Context, *ask
 	}
 	return e.each(n, func(client int, random *rand.Rand) error {
 		a := &asker{events: events, random: random, client: client, began: e.Began, want: want}
-		for sleep(ctx, around(random, thinking)) {
+		for waiting.Sleep(ctx, around(random, thinking)) {
 			if err := a.next(ctx); err != nil {
 				return err
 			}
@@ -145,7 +146,7 @@ func (a *asker) effect(ctx context.Context, witness *os.File, key string) (strin
 	if a.random.IntN(20) == 0 {
 		mean = guardLease
 	}
-	sleep(context.WithoutCancel(ctx), around(a.random, mean))
+	waiting.Sleep(context.WithoutCancel(ctx), around(a.random, mean))
 	return value, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 const (
@@ -51,7 +52,7 @@ type acquaintance struct {
 
 // work goes on until ctx ends. The error is that of the file.
 func (h *historian) work(ctx context.Context) error {
-	for sleep(ctx, around(h.random, thinking)) {
+	for waiting.Sleep(ctx, around(h.random, thinking)) {
 		in := h.choose(h.pick())
 		out, err := h.events.record(h.client, in, func() reply { return h.ask(ctx, in) })
 		if err != nil {
@@ -199,7 +200,7 @@ func (h *historian) wait(ctx context.Context) {
 		ask, cancel := context.WithTimeout(ctx, verbLimit)
 		_, err := h.store.Lookup(ask, semel.Digest{})
 		cancel()
-		if (&reply{Err: wordOf(err)}).definite() || !sleep(ctx, 20*time.Millisecond) {
+		if (&reply{Err: wordOf(err)}).definite() || !waiting.Sleep(ctx, 20*time.Millisecond) {
 			return
 		}
 	}

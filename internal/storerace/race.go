@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 const (
@@ -212,7 +213,7 @@ func (r *racer) takeTurn(ctx context.Context, key, turn int, inside *atomic.Int6
 			return fmt.Errorf("claim %q: %w", r.keys[key].Name, err)
 		}
 		if !won {
-			pause(ctx, wait)
+			waiting.Sleep(ctx, wait)
 			if err := ctx.Err(); err != nil {
 				return fmt.Errorf("wait for %q, held by fence %d: %w", r.keys[key].Name, rec.Fence, err)
 			}
@@ -290,7 +291,7 @@ func (r *racer) repeat(ctx context.Context, verb func() error) error {
 			return err
 		}
 		r.repeats.Add(1)
-		pause(ctx, time.Duration(try)*time.Millisecond)
+		waiting.Sleep(ctx, time.Duration(try)*time.Millisecond)
 	}
 }
 
@@ -352,13 +353,4 @@ func together(n int, fn func(i int) error) error {
 	close(start)
 	wg.Wait()
 	return errors.Join(errs...)
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

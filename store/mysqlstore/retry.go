@@ -4,12 +4,12 @@ import (
 	"context"
 	"time"
 
-	"github.com/semel-dev/semel/store/internal/verb"
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 // backoff bounds how often a statement is repeated that the server undid
 // because of another one.
-var backoff = verb.Backoff{Tries: 16, First: time.Millisecond, Most: 100 * time.Millisecond} //nolint:gochecknoglobals // it is never changed.
+var backoff = waiting.Backoff{Tries: 16, First: time.Millisecond, Most: 100 * time.Millisecond} //nolint:gochecknoglobals // it is never changed.
 
 // rounds bounds how often a verb looks again because others changed the row
 // between two of its steps. Each time, one of them got ahead.

@@ -4,11 +4,12 @@ import (
 	"context"
 	"time"
 
+	"github.com/semel-dev/semel/internal/waiting"
 	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 // backoff bounds how often one verb asks the database, in addition to its context.
-var backoff = verb.Backoff{Tries: 32, First: time.Millisecond, Most: 100 * time.Millisecond} //nolint:gochecknoglobals // it is never changed.
+var backoff = waiting.Backoff{Tries: 32, First: time.Millisecond, Most: 100 * time.Millisecond} //nolint:gochecknoglobals // it is never changed.
 
 // step runs one verb.
 func (s *Store) step(ctx context.Context, act string, do func() error) error {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/waiting"
 	"github.com/semel-dev/semel/store/internal/verb"
 	"github.com/semel-dev/semel/store/sqlitestore/internal/clock"
 	"github.com/semel-dev/semel/store/sqlitestore/internal/result"
@@ -172,7 +173,7 @@ func known(ctx context.Context, c *conn, path string, readOnly bool) error {
 func useWAL(ctx context.Context, c *conn, busy time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, busy)
 	defer cancel()
-	return verb.Backoff{First: walPause, Most: walPause}.Do(ctx, result.IsBusy, func() error {
+	return waiting.Backoff{First: walPause, Most: walPause}.Do(ctx, result.IsBusy, func() error {
 		mode, err := c.value(context.WithoutCancel(ctx), "PRAGMA journal_mode = WAL")
 		if err == nil && mode != "wal" {
 			err = fmt.Errorf("the file system gives no write-ahead log (journal mode stays %v); keep the file on a local disk", mode)

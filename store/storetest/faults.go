@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 // maxRepeats bounds how often a verb is repeated until its answer is definite.
@@ -170,7 +171,7 @@ func (w *intent) get() (string, error) {
 		case !won && rec.State == semel.StateCompleted:
 			return string(rec.Outcome), nil
 		case !won:
-			sleep(ctx, time.Millisecond)
+			waiting.Sleep(ctx, time.Millisecond)
 			continue
 		case w.releases.Add(1) <= 3:
 			// A lost reply to a release may be answered, when it is

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 // ErrInjected is wrapped by every failure that a [Faulty] store makes up. It
@@ -118,7 +119,7 @@ func (s *Faulty) Failed() int {
 // call asks the inner store, unless the call is to fail before.
 func (s *Faulty) call(ctx context.Context, verb string, d semel.Digest, ask func() error) error {
 	before, after, delay, call := s.draw(verb, d)
-	if delay > 0 && !sleep(ctx, delay) {
+	if delay > 0 && !waiting.Sleep(ctx, delay) {
 		return fmt.Errorf("storetest: %s delayed: %w", verb, ctx.Err())
 	}
 	if s.faults.Before != nil {
@@ -159,18 +160,6 @@ func (s *Faulty) draw(verb string, d semel.Digest) (before, after bool, delay ti
 		delay = time.Duration(share * float64(s.faults.MaxDelay))
 	}
 	return s.partitioned || b < s.faults.FailBefore, a < s.faults.FailAfter, delay, Call{Verb: verb, N: s.calls[verb], Digest: d}
-}
-
-// sleep waits, and reports whether the context outlived the wait.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // Claim implements [semel.Store].

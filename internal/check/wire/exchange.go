@@ -133,7 +133,7 @@ func (e *exchange) writeBody(ctx context.Context) error {
 			return err
 		}
 		e.unsent = nil
-		if len(body) > 0 && !pause(ctx, e.m.Pause) {
+		if len(body) > 0 && !Pause(ctx, e.m.Pause) {
 			return ctx.Err()
 		}
 	}
@@ -143,8 +143,8 @@ func (e *exchange) writeBody(ctx context.Context) error {
 	return e.write([]byte("0\r\n\r\n"))
 }
 
-// pause waits, unless the context ends.
-func pause(ctx context.Context, d time.Duration) bool {
+// Pause waits for d, and reports whether the context lasted as long.
+func Pause(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/transition"
+	"github.com/semel-dev/semel/internal/waiting"
 	"github.com/semel-dev/semel/store/internal/verb"
 )
 
@@ -70,7 +71,7 @@ func TestBackoff(t *testing.T) {
 		if test.ctx == ended {
 			first = time.Hour // the context ends before the pause does
 		}
-		err := verb.Backoff{Tries: 3, First: first, Most: time.Microsecond}.Do(test.ctx, again, func() error {
+		err := waiting.Backoff{Tries: 3, First: first, Most: time.Microsecond}.Do(test.ctx, again, func() error {
 			steps++
 			return test.errs[steps-1]
 		})

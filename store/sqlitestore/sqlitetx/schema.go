@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/semel-dev/semel/internal/waiting"
 	"github.com/semel-dev/semel/store/internal/verb"
 	"github.com/semel-dev/semel/store/sqlitestore/internal/result"
 )
@@ -80,7 +81,7 @@ func (s *Store) migrateLocked(ctx context.Context, conn *sql.Conn) (floor int64,
 
 // pauses between two attempts to get a lock are short: one caller of a process
 // asks at a time.
-var pauses = verb.Backoff{First: 250 * time.Microsecond, Most: 5 * time.Millisecond} //nolint:gochecknoglobals // it is never changed.
+var pauses = waiting.Backoff{First: 250 * time.Microsecond, Most: 5 * time.Millisecond} //nolint:gochecknoglobals // it is never changed.
 
 // untilFree repeats what another transaction is in the way of, until ctx ends.
 func untilFree(ctx context.Context, try func() error) error {

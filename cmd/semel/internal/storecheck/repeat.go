@@ -6,15 +6,17 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
-const (
-	// maxTries is how often a step is tried that the server broke off, for some
-	// seconds in all: about as long as a guard does.
-	maxTries   = 12
-	firstPause = 5 * time.Millisecond
-	mostPause  = 500 * time.Millisecond
-)
+// retry bounds how often a step is tried that the server broke off, for some
+// seconds in all: about as long as a guard does.
+var retry = waiting.Backoff{Tries: 12, First: 5 * time.Millisecond, Most: 500 * time.Millisecond} //nolint:gochecknoglobals // it is never changed.
+
+// repeat tries a step until the answer is definite.
+func repeat(ctx context.Context, step func() error) error {
+	return retry.Do(ctx, func(err error) bool { return !definite(err) }, step)
+}
 
 // repeating is a store as a guard uses it: a verb that failed without a definite
 // answer is repeated, which the contract of [semel.Store] makes safe. A check that
@@ -51,25 +53,6 @@ func (r repeating) Lookup(ctx context.Context, d semel.Digest) (rec semel.Record
 		return err
 	})
 	return rec, err
-}
-
-// repeat tries a step until the answer is definite.
-func repeat(ctx context.Context, step func() error) error {
-	pause := firstPause
-	for try := 1; ; try++ {
-		err := step()
-		if err == nil || definite(err) || try == maxTries {
-			return err
-		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return err
-		}
-		pause = min(2*pause, mostPause)
-	}
 }
 
 // definite reports whether an error would be the same the next time.

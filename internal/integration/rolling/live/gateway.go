@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 const (
@@ -54,8 +56,8 @@ func start(ctx context.Context, name, binary, store, upstream, dir string) (*gat
 				return g, nil
 			}
 		}
-		if err := pause(ctx, pollTime); err != nil {
-			return nil, errors.Join(err, g.stop())
+		if !waiting.Sleep(ctx, pollTime) {
+			return nil, errors.Join(ctx.Err(), g.stop())
 		}
 	}
 	said, _ := os.ReadFile(log.Name())
@@ -73,15 +75,4 @@ func (g *gateway) stop() error {
 		return fmt.Errorf("%s did not end well: %w", g.name, err)
 	}
 	return nil
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
