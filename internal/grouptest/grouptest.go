@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/storerace"
 	"github.com/semel-dev/semel/store/groupcommit"
 	"github.com/semel-dev/semel/store/storetest"
 )
@@ -73,25 +72,5 @@ func Harness(tb testing.TB, h storetest.Harness) storetest.Harness {
 			}
 		}
 		return inst
-	}
-}
-
-// Race has several stores race for the same keys, each with batches of its own
-// (promise 1).
-func Race(t *testing.T, open func() (semel.Store, error)) {
-	t.Helper()
-	var n atomic.Int64
-	report, err := storerace.Run(t.Context(), func() (semel.Store, error) {
-		s, err := open()
-		if err != nil {
-			return nil, err
-		}
-		return share(t, s, &n), nil
-	}, &storerace.Options{Stores: 3, Keys: 32, Claims: 24})
-	if err != nil || len(report.Violations) > 0 {
-		t.Errorf("%v: %v", err, report.Violations)
-	}
-	if n.Load() == 0 {
-		t.Error("no batch was shared")
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,93 +15,7 @@ import (
 	"github.com/semel-dev/semel/store/mysqlstore"
 )
 
-// Promises 2 and 4: of 32 callers at once, through two stores, one executes,
-// and all get its answer.
-func TestDo(t *testing.T) {
-	t.Parallel()
-	eachDoor(t, func(t *testing.T, d door) {
-		t.Helper()
-		b := setUpTx(t, d, nil)
-		_, second := b.second(t, nil)
-		var ran atomic.Int32
-		var wg sync.WaitGroup
-		for i := range 32 {
-			wg.Go(func() {
-				g := []*semel.Guard{b.guard, second}[i%2]
-				answer, err := mysqlstore.Do(t.Context(), g, key("k"), asked(), func(ctx context.Context, tx *sql.Tx) (string, error) {
-					n := ran.Add(1)
-					return fmt.Sprint("answer ", n), insert(ctx, tx, "k")
-				})
-				if err != nil || answer != "answer 1" {
-					t.Errorf("got %q, error %v", answer, err)
-				}
-				// Another intent next to it.
-				if _, err := b.do(t.Context(), fmt.Sprintf("other %02d", i), add("other")); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
-		b.wantState(t, "k", semel.StateCompleted)
-		if rows := b.rows(t); len(rows) != 33 || rows[0] != "k" || rows[1] != "other" {
-			t.Errorf("got rows %q, want one k and 32 others", rows)
-		}
-	})
-}
-
 var errBusiness = errors.New("no such customer")
-
-// Promises 3 and 4: whatever the end of the work, its rows and its record agree.
-func TestDoEnds(t *testing.T) {
-	t.Parallel()
-	tests := map[string]struct {
-		options *semel.Options
-		fail    func() error
-		state   semel.State
-		again   error // of the second attempt; nil when it executes
-	}{
-		"error":            {fail: func() error { return errBusiness }},
-		"final error":      {fail: func() error { return semel.MarkFinal(errBusiness) }, state: semel.StateCompleted, again: &semel.FinalError{}},
-		"unknown error":    {fail: func() error { return semel.MarkUnknown(errBusiness) }, state: semel.StateUnknown, again: semel.ErrUnknown},
-		"error by policy":  {options: &semel.Options{Policy: semel.PaymentPolicy()}, fail: func() error { return errBusiness }, state: semel.StateUnknown, again: semel.ErrUnknown},
-		"released instead": {options: &semel.Options{Policy: semel.PaymentPolicy()}, fail: func() error { return semel.MarkReleased(errBusiness) }},
-		"panic":            {fail: func() error { panic(errBusiness) }},
-	}
-	eachDoor(t, func(t *testing.T, d door) {
-		t.Helper()
-		for name, test := range tests {
-			t.Run(name, func(t *testing.T) {
-				b := setUpTx(t, d, test.options)
-				_, err := recovered(func() (string, error) {
-					return b.do(t.Context(), "k", func(ctx context.Context, tx *sql.Tx) (string, error) {
-						if err := insert(ctx, tx, "k"); err != nil {
-							return "", err
-						}
-						return "", test.fail()
-					})
-				})
-				if !errors.Is(err, errBusiness) {
-					t.Errorf("got %v, want %v", err, errBusiness)
-				}
-				b.wantRows(t)
-				b.wantState(t, "k", test.state)
-				if test.again == nil {
-					if _, err := b.do(t.Context(), "k", add("k")); err != nil {
-						t.Error(err)
-					}
-					b.wantRows(t, "k")
-					return
-				}
-				_, err = b.do(t.Context(), "k", never(t))
-				if _, final := errors.AsType[*semel.FinalError](err); !final && !errors.Is(err, test.again) {
-					t.Errorf("the second attempt got %v, want %v", err, test.again)
-				}
-				b.wantRows(t)
-				b.goesOn(t)
-			})
-		}
-	})
-}
 
 // recovered turns a panic with an error into that error.
 func recovered(fn func() (string, error)) (answer string, err error) {
@@ -151,62 +63,6 @@ func TestDoContextEnds(t *testing.T) {
 				b.wantRows(t, "other")
 				b.goesOn(t)
 			})
-		}
-	})
-}
-
-// A statement that is cut off by its context breaks the connection, and with
-// it the transaction.
-func TestDoStatementCutOff(t *testing.T) {
-	t.Parallel()
-	eachDoor(t, func(t *testing.T, d door) {
-		t.Helper()
-		b := setUpTx(t, d, nil)
-		_, err := b.do(t.Context(), "k", func(ctx context.Context, tx *sql.Tx) (string, error) {
-			if err := insert(ctx, tx, "k"); err != nil {
-				return "", err
-			}
-			short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
-			defer cancel()
-			_, err := tx.ExecContext(short, "SELECT SLEEP(10)")
-			return "", err
-		})
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
-		}
-		b.wantRows(t)
-		b.wantState(t, "k", semel.StateAbsent)
-		b.goesOn(t)
-	})
-}
-
-// Promise 4 at every isolation level: what was read before others committed is
-// no hindrance, because the claim comes first.
-func TestIsolation(t *testing.T) {
-	t.Parallel()
-	levels := []sql.IsolationLevel{sql.LevelDefault, sql.LevelReadUncommitted, sql.LevelReadCommitted, sql.LevelRepeatableRead, sql.LevelSerializable}
-	eachDoor(t, func(t *testing.T, d door) {
-		t.Helper()
-		for _, level := range levels {
-			b := setUpTx(t, d, nil)
-			transactor := b.store.Transactor(&sql.TxOptions{Isolation: level})
-			answer, err := semel.DoTx(t.Context(), b.guard, transactor, key("k"), asked(), func(ctx context.Context) (string, error) {
-				tx := mysqlstore.TxFrom(ctx)
-				var got string
-				if err := tx.QueryRowContext(ctx, "SELECT @@tx_isolation").Scan(&got); err != nil {
-					return "", err
-				}
-				// Serializable reads lock; the lock shows whether they do, not the variable.
-				return got, insert(ctx, tx, "k")
-			})
-			if err != nil || answer == "" {
-				t.Errorf("%v: got %q, error %v", level, answer, err)
-			}
-			replay, err := semel.DoTx(t.Context(), b.guard, transactor, key("k"), asked(), func(context.Context) (string, error) { return "again", nil })
-			if err != nil || replay != answer {
-				t.Errorf("%v: got %q, error %v, want %q", level, replay, err, answer)
-			}
-			b.wantRows(t, "k")
 		}
 	})
 }

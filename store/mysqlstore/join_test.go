@@ -23,94 +23,21 @@ func begin(t *testing.T, db *sql.DB) *sql.Tx {
 }
 
 // handles show one transaction in the ways that libraries do.
-func handles(tx *sql.Tx) map[string]mysqlstore.Execer {
-	return map[string]mysqlstore.Execer{
-		"*sql.Tx":                         tx,
-		"sqlx":                            embedding{tx},
-		"sqlc":                            &narrow{tx},
-		"a library with state of its own": stateful{Execer: tx, hooks: []string{"not comparable"}},
-	}
+func handles(tx *sql.Tx) []mysqlstore.Execer {
+	return []mysqlstore.Execer{tx, embedding{tx}, &narrow{tx}, stateful{Execer: tx, hooks: []string{"not comparable"}}}
 }
 
+// embedding is that of sqlx.
 type embedding struct{ *sql.Tx }
 
+// narrow is that of sqlc.
 type narrow struct{ mysqlstore.Execer }
 
+// stateful is that of a library with state of its own.
 type stateful struct {
 	mysqlstore.Execer
 
 	hooks []string
-}
-
-// Promise 4: the result is recorded in the caller's transaction: with it, or
-// not at all.
-func TestJoin(t *testing.T) {
-	t.Parallel()
-	eachDoor(t, func(t *testing.T, d door) {
-		t.Helper()
-		b := setUpTx(t, d, nil)
-		db := quietPool(t, b.dsn)
-		for name := range handles(nil) {
-			for _, commit := range []bool{false, true} {
-				tx := begin(t, db)
-				handle := handles(tx)[name]
-				if err := insert(t.Context(), handle, name+" before"); err != nil {
-					t.Fatal(err)
-				}
-				for range 2 { // the second is its own duplicate
-					answer, err := mysqlstore.Join(t.Context(), b.guard, handle, key(name), asked(), func(ctx context.Context) (string, error) {
-						return "answer", insert(ctx, handle, name)
-					})
-					if err != nil || answer != "answer" {
-						t.Errorf("%s: got %q, error %v", name, answer, err)
-					}
-				}
-				b.wantState(t, name, semel.StateAbsent)
-				if !commit {
-					if err := tx.Rollback(); err != nil {
-						t.Error(err)
-					}
-					b.wantRows(t)
-					b.wantState(t, name, semel.StateAbsent)
-					continue
-				}
-				if err := tx.Commit(); err != nil {
-					t.Error(err)
-				}
-				b.wantRows(t, name, name+" before")
-				b.wantState(t, name, semel.StateCompleted)
-				if answer, err := b.do(t.Context(), name, never(t)); err != nil || answer != "answer" {
-					t.Errorf("%s, later: got %q, error %v", name, answer, err)
-				}
-				execute(t, b.db, "DELETE FROM business")
-			}
-		}
-	})
-}
-
-// What failed is undone to where Join began; the transaction goes on.
-func TestJoinFails(t *testing.T) {
-	t.Parallel()
-	b := setUpTx(t, door{pool: quietPool}, nil)
-	tx := begin(t, b.db)
-	for name, fail := range map[string]error{"failed": errBusiness, "final": semel.MarkFinal(errBusiness), "unknown": semel.MarkUnknown(errBusiness)} {
-		_, err := mysqlstore.Join(t.Context(), b.guard, tx, key(name), asked(), func(ctx context.Context) (string, error) {
-			return "", errors.Join(fail, insert(ctx, tx, name))
-		})
-		if !errors.Is(err, errBusiness) {
-			t.Errorf("%s: got %v", name, err)
-		}
-	}
-	if err := insert(t.Context(), tx, "after"); err != nil {
-		t.Error(err)
-	}
-	if err := tx.Commit(); err != nil {
-		t.Error(err)
-	}
-	b.wantRows(t, "after")
-	b.wantState(t, "failed", semel.StateAbsent)
-	b.wantState(t, "final", semel.StateCompleted)
-	b.wantState(t, "unknown", semel.StateUnknown)
 }
 
 // A handle without a transaction would commit one by one, and is refused.
@@ -196,38 +123,6 @@ func TestJoinInASnapshot(t *testing.T) {
 		t.Error(err)
 	}
 	b.wantRows(t, "k")
-}
-
-// A twin in another process waits for the caller's commit, and replays.
-func TestJoinMeetsATwin(t *testing.T) {
-	t.Parallel()
-	eachDoor(t, func(t *testing.T, d door) {
-		t.Helper()
-		b := setUpTx(t, d, nil)
-		tx := begin(t, b.db)
-		_, err := mysqlstore.Join(t.Context(), b.guard, tx, key("k"), asked(), func(ctx context.Context) (string, error) {
-			return "answer", insert(ctx, tx, "k")
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		answers := make(chan string, 1)
-		go func() {
-			answer, err := b.do(t.Context(), "k", never(t))
-			if err != nil {
-				t.Error(err)
-			}
-			answers <- answer
-		}()
-		waiters(t, b.db, 1)
-		if err := tx.Commit(); err != nil {
-			t.Error(err)
-		}
-		if answer := <-answers; answer != "answer" {
-			t.Errorf("the twin got %q", answer)
-		}
-		b.wantRows(t, "k")
-	})
 }
 
 // Inside of Do, with its *sql.Tx, Join is a part of that.

@@ -1,20 +1,18 @@
 package mysqlstore_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/mysqlstore"
+	"github.com/semel-dev/semel/store/storetest"
 )
 
 // ownServer is a server that a test may kill and set as it likes.
@@ -137,53 +135,24 @@ func testWarnings(t *testing.T, server ownServer) {
 	}
 }
 
-// Promises 1 and 2: a server that is killed at any instant gives no fence
-// again, and loses nothing that was acknowledged.
+// Promises 1, 2 and 4: a server that is killed at any instant gives no fence
+// again, loses nothing that was acknowledged, and leaves no row without its
+// record.
 func testServerKilled(t *testing.T, server ownServer) {
 	t.Helper()
-	dsn := server.database(t, "killed")
-	open(t, dsn, nil)
-	all := newAcknowledged()
-	for round := range 3 {
-		killServer(t, server, dsn, fmt.Sprint("round", round), all)
-		s := open(t, dsn, nil)
-		p := params(fmt.Sprint("after round", round))
-		rec := wins(t, s, p)
-		if rec.Fence <= all.highest {
-			t.Fatalf("claim after the kill: got fence %d, want > %d", rec.Fence, all.highest)
-		}
-		all.claim(t, p.Name, rec.Fence)
-		all.wantAll(t, s)
+	p, databases := processes(), 0
+	p.Place = func(tb testing.TB) string {
+		tb.Helper()
+		databases++
+		dsn := server.database(t, fmt.Sprint("killed", databases))
+		execute(tb, quietPool(tb, dsn), business)
+		return dsn
 	}
-	t.Logf("%d claims, %d settlements", len(all.claimed), len(all.settled))
-}
-
-func killServer(t *testing.T, server ownServer, dsn, prefix string, all *acknowledged) {
-	t.Helper()
-	cmd := childCommand(t, "cycle", dsn, prefix)
-	cmd.Stderr = nil // it complains
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	first := bufio.NewReader(out)
-	if _, err := first.Peek(1); err != nil {
-		t.Fatal(err)
-	}
-	killed := make(chan struct{})
-	time.AfterFunc(time.Duration(50+rand.IntN(150))*time.Millisecond, func() {
-		defer close(killed)
+	p.Strike = func(testing.TB) {
 		server.Kill()
-	})
-	all.read(t, first)
-	<-killed
-	if err := cmd.Wait(); err == nil {
-		t.Error("the child ended well, although its server was killed")
+		server.Start()
 	}
-	server.Start()
+	storetest.RunProcesses(t, p)
 }
 
 // Promise 1: the counter survives both a clean restart and a kill when not a

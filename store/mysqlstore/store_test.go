@@ -11,6 +11,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/grouptest"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/mysqlstore"
 	"github.com/semel-dev/semel/store/storetest"
@@ -40,6 +41,16 @@ func TestStoreWithoutReturning(t *testing.T) {
 func TestStoreUnderFaults(t *testing.T) {
 	t.Parallel()
 	storetest.RunFaults(t, harness(t, fast, nil))
+}
+
+// Everything that holds without shared batches holds with them.
+func TestGroupCommit(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, grouptest.Harness(t, harness(t, fast, nil)))
+}
+
+func BenchmarkGroupCommit(b *testing.B) {
+	storetest.Benchmark(b, grouptest.Harness(b, harness(b, fast, nil)))
 }
 
 func BenchmarkStore(b *testing.B) { storetest.Benchmark(b, harness(b, fast, nil)) }

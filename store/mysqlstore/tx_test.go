@@ -5,11 +5,14 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/mysqlstore"
 	"github.com/semel-dev/semel/store/storetest"
@@ -24,16 +27,18 @@ type door struct {
 	// pool is nil for mysqlstore.Open.
 	pool func(tb testing.TB, dsn string) *sql.DB
 	with func(*mysqlstore.Options) *mysqlstore.Options
+	// all asks for all rules; the others are those about isolation, texts and ends.
+	all bool
 }
 
 // doors are all ways that a server and a pool allow.
 func doors() map[string]door {
 	return map[string]door{
-		"open":                         {},
-		"any pool":                     {pool: anyPool},
+		"open":                         {all: true},
+		"any pool":                     {pool: anyPool, all: true},
 		"any pool, several statements": {params: "?" + fast, pool: anyPool},
 		"as on MySQL, open":            {with: mysqlstore.WithoutBounds},
-		"as on MySQL, any pool":        {pool: anyPool, with: mysqlstore.WithoutBounds},
+		"as on MySQL, any pool":        {pool: anyPool, with: mysqlstore.WithoutBounds, all: true},
 		"connector, interpolating, modes": {
 			params: "?interpolateParams=true&clientFoundRows=true&sql_mode=%27ANSI_QUOTES%2CNO_BACKSLASH_ESCAPES%2CORACLE%27", pool: ourPool,
 		},
@@ -105,7 +110,13 @@ func TestTx(t *testing.T) {
 			b := &bench{db: admin, admin: admin}
 			execute(t, b.db, "CREATE TABLE business (n INT AUTO_INCREMENT PRIMARY KEY, prefix VARCHAR(64) NOT NULL, row_text VARCHAR(300) NOT NULL) ENGINE = InnoDB")
 			for _, rule := range storetest.TxRules() {
+				if !d.all && !slices.ContainsFunc([]string{"tx/wait-", "tx/race", "tx/commit", "tx/outcome", "dotx/", "join/", "nested/"}, func(kind string) bool {
+					return strings.HasPrefix(rule.Name, kind)
+				}) {
+					continue
+				}
 				t.Run(rule.Name, func(t *testing.T) {
+					t.Parallel()
 					rule.Check(t, func(tb testing.TB) *storetest.TxInstance {
 						tb.Helper()
 						return d.instance(tb, b, dsn)
@@ -139,8 +150,7 @@ func (d door) instance(tb testing.TB, b *bench, dsn string) *storetest.TxInstanc
 			if tx := mysqlstore.TxFrom(ctx); tx != nil {
 				in = tx
 			}
-			_, err := in.ExecContext(ctx, "INSERT INTO business (prefix, row_text) VALUES (?, ?)", prefix, row)
-			return err
+			return insertFor(ctx, in, prefix, row)
 		},
 		Count: func(ctx context.Context, row string) (n int, err error) {
 			err = b.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM business WHERE prefix = ? AND row_text = ?", prefix, row).Scan(&n)
@@ -149,8 +159,47 @@ func (d door) instance(tb testing.TB, b *bench, dsn string) *storetest.TxInstanc
 		Advance: func(d time.Duration) {
 			execute(tb, b.db, fmt.Sprintf("UPDATE %stick SET ms = ms + %d", prefix, d.Milliseconds()))
 		},
+		Do:          doAs,
+		Own:         b.own(prefix, second),
 		Connections: txConns,
 		Running:     true,
 		Check:       func(tb testing.TB) { tb.Helper(); check(tb, b.db, prefix) },
 	}
+}
+
+// doAs is [mysqlstore.Do] for work that finds its transaction in its context.
+func doAs(ctx context.Context, g *semel.Guard, k semel.Key, fp semel.Fingerprint, fn func(context.Context) (string, error)) (string, error) {
+	return mysqlstore.Do(ctx, g, k, fp, func(ctx context.Context, _ *sql.Tx) (string, error) { return fn(ctx) })
+}
+
+// own begins transactions of the application, whose handle is by turns that of
+// one library or another.
+func (b *bench) own(prefix string, s *mysqlstore.Store) func(context.Context) (*storetest.OwnTx, error) {
+	turn := 0
+	return func(ctx context.Context) (*storetest.OwnTx, error) {
+		tx, err := s.DB().BeginTx(ctx, nil)
+		if err != nil {
+			return nil, err
+		}
+		all := handles(tx)
+		turn++
+		handle := all[turn%len(all)]
+		return &storetest.OwnTx{
+			Join: func(ctx context.Context, g *semel.Guard, k semel.Key, fp semel.Fingerprint, fn func(context.Context) (string, error)) (string, error) {
+				return mysqlstore.Join(ctx, g, handle, k, fp, fn)
+			},
+			Insert: func(ctx context.Context, row string) error { return insertFor(ctx, handle, prefix, row) },
+			End: func(commit bool) error {
+				if commit {
+					return tx.Commit()
+				}
+				return tx.Rollback()
+			},
+		}, nil
+	}
+}
+
+func insertFor(ctx context.Context, in mysqlstore.Execer, prefix, row string) error {
+	_, err := in.ExecContext(ctx, "INSERT INTO business (prefix, row_text) VALUES (?, ?)", prefix, row)
+	return err
 }

@@ -22,8 +22,6 @@ type txBundle struct {
 	db    *sql.DB // the test's own
 	store *mysqlstore.Store
 	guard *semel.Guard
-	// stormy says that connections may be broken when the stores are closed.
-	stormy bool
 }
 
 // eachDoor runs a test over connections of the package and over others.
@@ -44,7 +42,7 @@ func setUpTx(t *testing.T, d door, o *semel.Options) *txBundle {
 	t.Helper()
 	b := &txBundle{door: d, dsn: testserver.MySQLDatabase(t)}
 	b.db = pool(t, b.dsn, "")
-	execute(t, b.db, "CREATE TABLE business (n INT AUTO_INCREMENT PRIMARY KEY, name VARCHAR(300) NOT NULL) ENGINE = InnoDB")
+	execute(t, b.db, business)
 	b.store, b.guard = b.second(t, o)
 	return b
 }
@@ -58,7 +56,7 @@ func (b *txBundle) second(t *testing.T, o *semel.Options) (*mysqlstore.Store, *s
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := errors.Join(g.Close(), s.Close()); err != nil && !b.stormy {
+		if err := errors.Join(g.Close(), s.Close()); err != nil {
 			t.Error(err)
 		}
 	})

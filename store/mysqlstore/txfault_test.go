@@ -6,10 +6,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,104 +18,6 @@ import (
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/mysqlstore"
 )
-
-// Promises 1, 2 and 4 while the server kills connections at random: whatever is
-// cut off, duplicates through several stores get one answer, and rows and
-// records agree.
-func TestTxInAStormOfKills(t *testing.T) {
-	t.Parallel()
-	eachDoor(t, func(t *testing.T, d door) {
-		t.Helper()
-		b := setUpTx(t, d, nil)
-		b.stormy = true
-		cfg, err := mysql.ParseDSN(b.dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
-		storm(t, b, func(ctx context.Context) {
-			var id int64
-			err := b.db.QueryRowContext(ctx,
-				"SELECT id FROM information_schema.processlist WHERE db = ? AND id <> CONNECTION_ID() ORDER BY RAND() LIMIT 1", cfg.DBName).Scan(&id)
-			if err == nil { // otherwise no connection is left
-				_, _ = b.db.ExecContext(ctx, fmt.Sprintf("KILL %s %d", []string{"CONNECTION", "QUERY"}[rand.IntN(2)], id)) // it may have ended already
-			}
-		})
-	})
-}
-
-// storm lets duplicates of many intents run through three guards, and disturbs
-// them all the while.
-func storm(t *testing.T, b *txBundle, disturb func(context.Context)) {
-	t.Helper()
-	guards := []*semel.Guard{b.guard}
-	for range 2 {
-		_, g := b.second(t, nil)
-		guards = append(guards, g)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	made := &progress{}
-	stormy, stop := context.WithCancel(ctx)
-	var disturber sync.WaitGroup
-	disturber.Go(func() { made.every(stormy, 3, func() { disturb(stormy) }) })
-	disturbed := false
-	for round := 0; !disturbed && !t.Failed(); round++ {
-		disturbed = stormyRound(ctx, t, guards, made, round)
-	}
-	stop()
-	disturber.Wait()
-	b.wantAgreement(t)
-}
-
-// stormyRound lets duplicates of 60 new intents run, wants one answer for each,
-// and reports whether a disturbance cost a caller an attempt.
-func stormyRound(ctx context.Context, t *testing.T, guards []*semel.Guard, made *progress, round int) (disturbed bool) {
-	t.Helper()
-	const intents = 60
-	var executed, cut atomic.Int64
-	var wg sync.WaitGroup
-	answers := make([][]string, intents)
-	var mu sync.Mutex // guards answers
-	for i := range 12 {
-		g := guards[i%len(guards)]
-		wg.Go(func() {
-			for n := range intents {
-				name := fmt.Sprintf("round %d, intent %d", round, (n+i)%intents)
-				for {
-					answer, err := mysqlstore.Do(ctx, g, key(name), asked(), func(ctx context.Context, tx *sql.Tx) (string, error) {
-						run := executed.Add(1)
-						if err := insert(ctx, tx, name); err != nil {
-							return "", err
-						}
-						return fmt.Sprint("run ", run), insert(ctx, tx, name)
-					})
-					made.answered.Add(1)
-					if err == nil {
-						mu.Lock()
-						answers[(n+i)%intents] = append(answers[(n+i)%intents], answer)
-						mu.Unlock()
-						break
-					}
-					cut.Add(1)
-					if ctx.Err() != nil || errors.Is(err, semel.ErrUnknown) && !retryable(err) {
-						t.Errorf("%s: %v", name, err)
-						return
-					}
-				}
-			}
-		})
-	}
-	wg.Wait()
-	for n, got := range answers {
-		for _, answer := range got {
-			if answer != got[0] {
-				t.Errorf("intent %d was answered %q and %q", n, got[0], answer)
-			}
-		}
-	}
-	t.Logf("round %d: %d runs, %d attempts failed", round, executed.Load(), cut.Load())
-	return cut.Load() > 0 || executed.Load() > intents
-}
 
 func retryable(err error) bool {
 	e, ok := errors.AsType[*semel.Error](err)
@@ -234,52 +134,6 @@ func TestCommitCutOffAndNobodyAnswers(t *testing.T) {
 			}
 		}
 		b.wantRows(t, "a", "b")
-	})
-}
-
-// Promise 1: attempts with and without a transaction exclude each other.
-func TestTxAmongTwoPhases(t *testing.T) {
-	t.Parallel()
-	eachDoor(t, func(t *testing.T, d door) {
-		t.Helper()
-		b := setUpTx(t, d, nil)
-		_, second := b.second(t, nil)
-		var wg sync.WaitGroup
-		const intents = 20
-		var ran [intents]atomic.Int32
-		for i := range 8 {
-			g := []*semel.Guard{b.guard, second}[i/2%2]
-			wg.Go(func() {
-				for n := range intents {
-					name := fmt.Sprint("intent", n)
-					var answer string
-					var err error
-					if i%2 == 0 {
-						answer, err = mysqlstore.Do(t.Context(), g, key(name), asked(), func(ctx context.Context, tx *sql.Tx) (string, error) {
-							ran[n].Add(1)
-							return "answer", insert(ctx, tx, name)
-						})
-					} else {
-						answer, err = semel.Do(t.Context(), g, key(name), asked(), func(ctx context.Context) (string, error) {
-							ran[n].Add(1)
-							return "answer", insert(ctx, b.db, name)
-						})
-					}
-					if err != nil || answer != "answer" {
-						t.Errorf("%s: got %q, error %v", name, answer, err)
-					}
-				}
-			})
-		}
-		wg.Wait()
-		for n := range ran {
-			if got := ran[n].Load(); got != 1 {
-				t.Errorf("intent %d ran %d times", n, got)
-			}
-		}
-		if rows := b.rows(t); len(rows) != intents {
-			t.Errorf("got %d rows, want %d", len(rows), intents)
-		}
 	})
 }
 

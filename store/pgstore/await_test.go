@@ -48,7 +48,7 @@ func wantTold(t *testing.T, told <-chan error) {
 }
 
 // eventually asks until the answer is yes.
-func eventually(t *testing.T, what string, ask func() bool) {
+func eventually(t testing.TB, what string, ask func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

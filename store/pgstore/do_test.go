@@ -98,7 +98,7 @@ func (s *shop) work(ctx context.Context, fn func(context.Context, pgx.Tx) error)
 }
 
 // names are the orders that were committed, in their order.
-func (s *shop) names(t *testing.T) string {
+func (s *shop) names(t testing.TB) string {
 	t.Helper()
 	rows, err := s.pool.Query(context.WithoutCancel(t.Context()), "SELECT name FROM "+s.orders+" ORDER BY id")
 	if err != nil {

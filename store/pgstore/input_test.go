@@ -35,6 +35,10 @@ func TestTextThatIsNone(t *testing.T) {
 				t.Errorf("%q: got won %v, error %v, want %v", bad, won, err, semel.ErrKeyInvalid)
 			}
 		}
+		answers, err := s.ClaimBatch(t.Context(), []semel.ClaimParams{p, params(fmt.Sprintf("beside %q", bad))})
+		if err != nil || !errors.Is(answers[0].Err, semel.ErrKeyInvalid) || !answers[1].Won {
+			t.Errorf("%q in a batch: got %+v, error %v, want it refused alone", bad, answers, err)
+		}
 		for _, list := range []semel.ListParams{{Scope: bad}, {Name: bad}} {
 			if page, err := s.List(t.Context(), list); err != nil || len(page.Records) != 0 {
 				t.Errorf("%q: got %d records, error %v, want none", bad, len(page.Records), err)

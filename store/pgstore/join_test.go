@@ -4,10 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -61,97 +58,6 @@ func (s *shop) joined(ctx context.Context, tx *sql.Tx, name string, end error) (
 	})
 }
 
-// Promise 4: what joined is committed by the caller, with the caller's rows.
-func TestJoin(t *testing.T) {
-	t.Parallel()
-	s := openShop(t, nil)
-	db := s.db(t)
-	var kept order
-	for _, commit := range []bool{false, true} {
-		tx := begin(t, db)
-		if _, err := s.insertSQLTx(t.Context(), tx, "caller's"); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.joined(t.Context(), tx, "failed", errWork); !errors.Is(err, errWork) {
-			t.Errorf("got %v, want %v", err, errWork)
-		}
-		o, err := s.joined(t.Context(), tx, "joined", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if again, err := s.joined(t.Context(), tx, "joined", nil); err != nil || again != o {
-			t.Errorf("got %v, error %v, want %v", again, err, o)
-		}
-		s.wantState(t, "joined", semel.StateAbsent)
-		if !commit {
-			if err := tx.Rollback(); err != nil {
-				t.Error(err)
-			}
-			s.wantNames(t, "")
-			continue
-		}
-		if err := tx.Commit(); err != nil {
-			t.Error(err)
-		}
-		kept = o
-	}
-	s.wantNames(t, "caller's joined")
-	s.wantState(t, "joined", semel.StateCompleted)
-	s.wantState(t, "failed", semel.StateAbsent)
-	if o, err := s.do(t.Context(), "joined"); err != nil || o != kept {
-		t.Errorf("got %v, error %v, want %v", o, err, kept)
-	}
-}
-
-// Promise 1: twins wait until the caller's transaction has ended.
-func TestJoinTwins(t *testing.T) {
-	t.Parallel()
-	for _, commit := range []bool{true, false} {
-		t.Run(fmt.Sprint("commit ", commit), func(t *testing.T) {
-			t.Parallel()
-			s := openShop(t, &semel.Options{Policy: semel.Policy{Wait: time.Minute}})
-			db := s.db(t)
-			tx := begin(t, db)
-			first, err := s.joined(t.Context(), tx, "k", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var wg sync.WaitGroup
-			var got [3]order
-			var errs [3]error
-			wg.Go(func() { got[0], errs[0] = s.do(t.Context(), "k") })
-			wg.Go(func() { got[1], errs[1] = s.exec(t.Context(), newGuard(t, s.store, nil), "k", "k") })
-			wg.Go(func() {
-				other := begin(t, db)
-				got[2], errs[2] = pgstore.Join(t.Context(), newGuard(t, s.store, &semel.Options{Policy: semel.Policy{Wait: time.Minute}}), other, orderKey("k"), semel.Fingerprint{1},
-					func(ctx context.Context) (order, error) { return s.insertSQLTx(ctx, other, "k") })
-				errs[2] = errors.Join(errs[2], other.Commit())
-			})
-			eventually(t, "the twins wait", func() bool {
-				var n int
-				err := s.pool.QueryRow(t.Context(), "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid IN "+
-					"(SELECT pid FROM pg_stat_activity WHERE query LIKE '%'||$1||'%' OR query LIKE '%advisory%')", s.store.SchemaName()).Scan(&n)
-				return err == nil && n >= 2
-			})
-			if commit {
-				err = tx.Commit()
-			} else {
-				err = tx.Rollback()
-			}
-			wg.Wait()
-			if err := errors.Join(append(errs[:], err)...); err != nil {
-				t.Error(err)
-			}
-			for i, o := range got {
-				if o != got[0] || commit && o != first {
-					t.Errorf("twin %d: got %v, want %v", i, o, got[0])
-				}
-			}
-			s.wantNames(t, "k")
-		})
-	}
-}
-
 // Join refuses a handle without an open transaction.
 func TestJoinNeedsTransaction(t *testing.T) {
 	t.Parallel()
@@ -190,44 +96,6 @@ func TestJoinNeedsTransaction(t *testing.T) {
 		wantWords(t, err, "no transaction is open to join")
 	}
 	s.idle(t)
-}
-
-// JoinPgx does for pgx what Join does.
-func TestJoinPgx(t *testing.T) {
-	t.Parallel()
-	for _, isolation := range []pgx.TxIsoLevel{pgx.ReadCommitted, pgx.Serializable} {
-		t.Run(string(isolation), func(t *testing.T) {
-			t.Parallel()
-			s := openShop(t, nil)
-			for _, end := range []error{errWork, nil} {
-				err := pgx.BeginTxFunc(t.Context(), s.pool, pgx.TxOptions{IsoLevel: isolation}, func(tx pgx.Tx) error {
-					join := func(name string, end error) (order, error) {
-						return pgstore.JoinPgx(t.Context(), s.guard, tx, orderKey(name), semel.Fingerprint{1}, func(ctx context.Context) (order, error) {
-							o, err := s.insert(ctx, pgstore.TxFrom(ctx), name)
-							return o, errors.Join(err, end)
-						})
-					}
-					if _, err := join("failed", errWork); !errors.Is(err, errWork) {
-						t.Errorf("got %v, want %v", err, errWork)
-					}
-					first, err := join("joined", nil)
-					if err != nil {
-						return err
-					}
-					if again, err := join("joined", nil); err != nil || again != first {
-						t.Errorf("got %v, error %v, want %v", again, err, first)
-					}
-					return end
-				})
-				if !errors.Is(err, end) {
-					t.Fatal(err)
-				}
-			}
-			s.wantNames(t, "joined")
-			s.wantState(t, "joined", semel.StateCompleted)
-			s.idle(t)
-		})
-	}
 }
 
 // A transaction of Do's can be joined like any other.

@@ -1,141 +1,132 @@
 package pgstore_test
 
 import (
-	"bufio"
-	"bytes"
 	"context"
+	"database/sql"
 	"fmt"
-	"io"
+	"maps"
 	"math/rand/v2"
-	"os"
-	"os/exec"
+	"net/url"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/storerace"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/pgstore"
+	"github.com/semel-dev/semel/store/storetest"
 )
 
-// raceKeys counts the intents that the processes fight over.
-const raceKeys = 200
-
-// childRace opens the store, waits until its standard input ends, claims every
-// intent, settles what it wins, and prints the names and fences it won. Then it
-// races against itself next to the other processes.
-func childRace(dsn, schema, who string) int {
-	ctx := context.Background()
-	open := func() (semel.Store, error) {
-		return pgstore.Open(ctx, dsn, &pgstore.Options{Schema: schema, MaxConns: 3})
+// processes share a schema, which does not exist at first, and order through
+// every door by turns. A place is a schema and a DSN.
+func processes() storetest.Processes {
+	return storetest.Processes{
+		Name: "pgstore",
+		Place: func(tb testing.TB) string {
+			tb.Helper()
+			dsn, schema := testserver.Postgres(tb), testserver.PostgresSchema(tb)
+			p := pool(tb, dsn, 1)
+			execute(tb, p, "CREATE SCHEMA "+quoted(schema+"_shop")+"; CREATE TABLE "+ordersOf(schema)+" (id bigint GENERATED ALWAYS AS IDENTITY, name text NOT NULL)")
+			tb.Cleanup(func() { execute(tb, p, "DROP SCHEMA "+quoted(schema+"_shop")+" CASCADE") })
+			return schema + " " + dsn + "&application_name=" + schema
+		},
+		Open: func(ctx context.Context, place string) (semel.Store, error) {
+			schema, dsn, _ := strings.Cut(place, " ")
+			return pgstore.Open(ctx, dsn, &pgstore.Options{Schema: schema, MaxConns: 4})
+		},
+		Check: func(tb testing.TB, place string) {
+			tb.Helper()
+			schema, _, _ := strings.Cut(place, " ")
+			check(tb, pool(tb, testserver.Postgres(tb), 1), schema)
+		},
+		Do: func(ctx context.Context, g *semel.Guard, name string) (string, error) {
+			s, _ := semel.StoreAs[*pgstore.Store](g.Store())
+			db := stdlib.OpenDBFromPool(s.Pool())
+			defer db.Close()
+			doors := slices.Collect(maps.Values(doors()))
+			o, err := doors[rand.IntN(len(doors))](ctx, &shop{pool: s.Pool(), store: s, guard: g, orders: ordersOf(s.SchemaName())}, db, name)
+			return fmt.Sprint(o.ID), err
+		},
+		Rows: func(tb testing.TB, place string) map[string]int {
+			tb.Helper()
+			schema, _, _ := strings.Cut(place, " ")
+			p := pool(tb, testserver.Postgres(tb), 1)
+			eventually(tb, "the server has ended the connections", func() bool {
+				var n int
+				err := p.QueryRow(tb.Context(), "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1", schema).Scan(&n)
+				return err == nil && n == 0
+			})
+			rows := map[string]int{}
+			for name := range strings.FieldsSeq((&shop{pool: p, orders: ordersOf(schema)}).names(tb)) {
+				rows[name]++
+			}
+			return rows
+		},
 	}
-	s, err := open()
-	if err == nil {
-		fmt.Fprintln(os.Stdout, "ready")
-		_, err = io.Copy(io.Discard, os.Stdin)
-	}
-	for _, i := range rand.Perm(raceKeys) {
-		if err != nil {
-			break
-		}
-		p := params(fmt.Sprint("k", i))
-		p.Owner = semel.Owner{who[0]}
-		var rec semel.Record
-		var won bool
-		if rec, won, err = s.Claim(ctx, p); err == nil && won {
-			fmt.Fprintf(os.Stdout, "%s %d\n", p.Name, rec.Fence)
-			err = s.Settle(ctx, p.Digest, rec.Fence, completed(who))
-		}
-	}
-	if err == nil {
-		err = s.Close()
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	report, err := storerace.Run(ctx, open, &storerace.Options{Stores: 2, Keys: 16})
-	if err != nil || len(report.Violations) > 0 {
-		fmt.Fprintln(os.Stderr, report.Violations, err)
-		return 1
-	}
-	return 0
 }
 
-// racer is one process of the race.
-type racer struct {
-	cmd *exec.Cmd
-	in  io.Closer
-	out *bufio.Reader
+// door is one way to order once.
+type door func(ctx context.Context, s *shop, db *sql.DB, name string) (order, error)
+
+func doors() map[string]door {
+	return map[string]door{
+		"do": func(ctx context.Context, s *shop, _ *sql.DB, name string) (order, error) { return s.do(ctx, name) },
+		"dowith": func(ctx context.Context, s *shop, _ *sql.DB, name string) (order, error) {
+			return s.doWith(ctx, s.guard, name, name, new(atomic.Int64))
+		},
+		"exec": func(ctx context.Context, s *shop, _ *sql.DB, name string) (order, error) {
+			return s.exec(ctx, s.guard, name, name)
+		},
+		"dosql": func(ctx context.Context, s *shop, db *sql.DB, name string) (order, error) {
+			o, _, err := s.doSQL(ctx, db, name, nil)
+			return o, err
+		},
+		"serializable": func(ctx context.Context, s *shop, _ *sql.DB, name string) (order, error) {
+			t := s.store.Transactor(&pgstore.TxOptions{Isolation: pgx.Serializable})
+			return semel.DoTx(ctx, s.guard, t, orderKey(name), semel.Fingerprint{1}, func(ctx context.Context) (order, error) {
+				return s.insert(ctx, pgstore.TxFrom(ctx), name)
+			})
+		},
+	}
 }
 
-func startRacer(t *testing.T, args ...string) racer {
-	t.Helper()
-	cmd := childCommand(t, "race", args...)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	return racer{cmd: cmd, in: in, out: bufio.NewReader(out)}
-}
+// ordersOf is the table of the shop whose records are in a schema.
+func ordersOf(schema string) string { return quoted(schema+"_shop") + ".orders" }
 
-// Promise 1 between processes: each intent is won once, no fence is given
-// twice, and all see the winner's outcome. The schema does not exist at first,
-// so the processes also race to create it.
-func TestProcessesShareOneSchema(t *testing.T) {
+func TestProcesses(t *testing.T) {
 	t.Parallel()
-	dsn, schema := testserver.Postgres(t), testserver.PostgresSchema(t)
-	racers := make([]racer, 3)
-	for i := range racers {
-		racers[i] = startRacer(t, dsn, schema, string(rune('a'+i)))
+	storetest.RunProcesses(t, processes())
+}
+
+// Promises 1, 2 and 4: nothing is given twice while the server ends connections
+// in the middle of verbs and of transactions.
+func TestTerminatedConnections(t *testing.T) {
+	t.Parallel()
+	p := processes()
+	admin := pool(t, testserver.Postgres(t), 4)
+	p.Disturb = func(_ testing.TB, place string) func() {
+		schema, _, _ := strings.Cut(place, " ")
+		execute(t, admin, fmt.Sprintf("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '%s' ORDER BY state = 'idle', random() LIMIT 1", schema))
+		return func() {}
 	}
-	for i, r := range racers {
-		if line, err := r.out.ReadString('\n'); err != nil || line != "ready\n" {
-			t.Fatalf("process %d: got %q, error %v", i, line, err)
-		}
+	storetest.RunProcesses(t, p)
+}
+
+// So it is while the network breaks them, before or after the server did what
+// it was asked.
+func TestBrokenConnections(t *testing.T) {
+	t.Parallel()
+	u, err := url.Parse(testserver.Postgres(t))
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, r := range racers {
-		if err := r.in.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	outs := make([]bytes.Buffer, len(racers))
-	for i, r := range racers {
-		if _, err := outs[i].ReadFrom(r.out); err != nil {
-			t.Fatal(err)
-		}
-		if err := r.cmd.Wait(); err != nil {
-			t.Fatalf("process %d: %v", i, err)
-		}
-	}
-	winners, fences := map[string]string{}, map[string]string{}
-	for i := range outs {
-		who := string(rune('a' + i))
-		for line := range strings.Lines(outs[i].String()) {
-			name, fence, _ := strings.Cut(strings.TrimSpace(line), " ")
-			if other := winners[name]; other != "" {
-				t.Errorf("%s was won by %s and %s", name, other, who)
-			}
-			if other := fences[fence]; other != "" {
-				t.Errorf("fence %s was given for %s and %s", fence, other, name)
-			}
-			winners[name], fences[fence] = who, name
-		}
-		t.Logf("process %s won %d", who, strings.Count(outs[i].String(), "\n"))
-	}
-	s := open(t, &pgstore.Options{Schema: schema})
-	for i := range raceKeys {
-		name := fmt.Sprint("k", i)
-		rec, err := s.Lookup(t.Context(), params(name).Digest)
-		if err != nil || winners[name] == "" || string(rec.Outcome) != winners[name] {
-			t.Errorf("%s: got %q, error %v, want %q", name, rec.Outcome, err, winners[name])
-		}
-	}
+	p, proxy := processes(), testserver.NewProxy(t, u.Host)
+	direct := p.Place
+	p.Place = func(tb testing.TB) string { tb.Helper(); return strings.Replace(direct(tb), u.Host, proxy.Addr(), 1) }
+	p.Disturb = func(testing.TB, string) func() { return proxy.Disturb() }
+	storetest.RunProcesses(t, p)
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -102,32 +101,6 @@ func TestMigrations(t *testing.T) {
 	}
 	if _, err := pgstore.Migrations("pg_x"); err == nil {
 		t.Error("a name that PostgreSQL keeps for itself was taken")
-	}
-}
-
-// Many may open what is not there yet, at the same time.
-func TestOpeningRaces(t *testing.T) {
-	t.Parallel()
-	p := pool(t, testserver.Postgres(t), 8)
-	for range 3 {
-		o := &pgstore.Options{Schema: testserver.PostgresSchema(t)}
-		var wg sync.WaitGroup
-		for i := range 8 {
-			wg.Go(func() {
-				s, err := pgstore.New(t.Context(), p, o)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if _, won, err := s.Claim(t.Context(), params(fmt.Sprint(i))); err != nil || !won {
-					t.Errorf("won %v, error %v", won, err)
-				}
-				if err := s.Close(); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/grouptest"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/pgstore"
 	"github.com/semel-dev/semel/store/storetest"
@@ -36,17 +37,17 @@ func TestStoreOtherwise(t *testing.T) {
 	setting := func(name, value string) string {
 		return with(t, testserver.Postgres(t), func(_ *url.URL, q url.Values) { q.Set(name, value) })
 	}
-	shapes := []string{"list", "sweep", "outcome", "key"}
+	shapes := []string{"batch", "list", "sweep", "outcome", "key"}
 	for name, c := range map[string]struct {
 		kinds []string
 		h     storetest.Harness
 	}{
 		"exec":            {shapes, harness(t, setting("default_query_exec_mode", "exec"), nil)},
-		"cache describe":  {shapes[:2], harness(t, setting("default_query_exec_mode", "cache_describe"), nil)},
-		"simple protocol": {shapes[:2], harness(t, setting("default_query_exec_mode", "simple_protocol"), nil)},
+		"cache describe":  {shapes[:3], harness(t, setting("default_query_exec_mode", "cache_describe"), nil)},
+		"simple protocol": {shapes[:3], harness(t, setting("default_query_exec_mode", "simple_protocol"), nil)},
 		"repeatable read": {[]string{"race"}, harness(t, setting("default_transaction_isolation", "repeatable read"), nil)},
 		"serializable":    {[]string{"race", "history"}, harness(t, setting("default_transaction_isolation", "serializable"), nil)},
-		"cockroach":       {shapes[:2], harness(t, testserver.Postgres(t), pgstore.Cockroach)},
+		"cockroach":       {shapes[:3], harness(t, testserver.Postgres(t), pgstore.Cockroach)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -55,8 +56,8 @@ func TestStoreOtherwise(t *testing.T) {
 	}
 }
 
-// checkKinds checks the rules of these kinds: list, sweep, outcome and key use
-// every statement, race and history are about many callers at once.
+// checkKinds checks the rules of these kinds: batch, list, sweep, outcome and key
+// use every statement, race and history are about many callers at once.
 func checkKinds(t *testing.T, h storetest.Harness, kinds ...string) {
 	t.Helper()
 	for _, rule := range storetest.Rules() {
@@ -67,6 +68,16 @@ func checkKinds(t *testing.T, h storetest.Harness, kinds ...string) {
 			})
 		}
 	}
+}
+
+// Everything that holds without shared batches holds with them.
+func TestGroupCommit(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, grouptest.Harness(t, harness(t, testserver.Postgres(t), nil)))
+}
+
+func BenchmarkGroupCommit(b *testing.B) {
+	storetest.Benchmark(b, grouptest.Harness(b, harness(b, testserver.Postgres(b), nil)))
 }
 
 func BenchmarkStore(b *testing.B) { storetest.Benchmark(b, harness(b, testserver.Postgres(b), nil)) }
@@ -190,4 +201,9 @@ func execute(tb testing.TB, pool *pgxpool.Pool, sql string) {
 	if _, err := pool.Exec(context.WithoutCancel(tb.Context()), sql, pgx.QueryExecModeSimpleProtocol); err != nil {
 		tb.Fatalf("%s: %v", sql, err)
 	}
+}
+
+// modes are the ways in which the driver sends statements.
+func modes() []string {
+	return []string{"cache_statement", "cache_describe", "describe_exec", "exec", "simple_protocol"}
 }

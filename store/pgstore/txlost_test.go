@@ -188,3 +188,37 @@ func TestTxBroken(t *testing.T) {
 	}
 	p.wantNames(t, "a b d")
 }
+
+// wantPairs fails unless every order has its record, every record its order,
+// no order is there twice, and all that was answered is there.
+func (s *shop) wantPairs(t *testing.T, answered map[string]string) {
+	t.Helper()
+	rows, err := s.pool.Query(t.Context(), fmt.Sprintf(`SELECT coalesce(o.name, r.name), coalesce(o.orders, 0), coalesce(o.id, 0), r.state
+FROM (SELECT name, count(*) AS orders, min(id) AS id FROM %s GROUP BY name) o FULL JOIN %s.record r ON r.name = o.name`,
+		s.orders, quoted(s.store.SchemaName())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := map[string]string{}
+	var name string
+	var orders, id int
+	var state *string
+	if _, err := pgx.ForEachRow(rows, []any{&name, &orders, &id, &state}, func() error {
+		there[name] = fmt.Sprint(id)
+		if orders != 1 || state == nil || *state != "completed" {
+			got := "none"
+			if state != nil {
+				got = *state
+			}
+			t.Errorf("%s: %d orders, record %s", name, orders, got)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for name, id := range answered {
+		if there[name] != id {
+			t.Errorf("%s: got order %q, want the answered one %s", name, there[name], id)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/storerace"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/redisstore"
 )
@@ -277,7 +278,10 @@ func TestScriptFlush(t *testing.T) {
 			}
 		}
 	}()
-	race(t, "redis://"+server.Addr(), nil)
+	report, err := storerace.Run(t.Context(), func() (semel.Store, error) { return redisstore.Open(t.Context(), "redis://"+server.Addr(), nil) }, &storerace.Options{Keys: 24})
+	if err != nil || len(report.Violations) > 0 {
+		t.Errorf("violations %q, error %v", report.Violations, err)
+	}
 	for i := range 50 {
 		p := params(strings.Repeat("x", i))
 		answers, err := s.ClaimBatch(t.Context(), []semel.ClaimParams{p, by(2, params("twin"+p.Name))})

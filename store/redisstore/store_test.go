@@ -10,6 +10,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/grouptest"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/redisstore"
 	"github.com/semel-dev/semel/store/storetest"
@@ -49,6 +50,16 @@ func TestStoreByTheServersClock(t *testing.T) {
 			rule.Check(t, h)
 		})
 	}
+}
+
+// Everything that holds without shared batches holds with them.
+func TestGroupCommit(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, grouptest.Harness(t, single.harness(t)))
+}
+
+func BenchmarkGroupCommit(b *testing.B) {
+	storetest.Benchmark(b, grouptest.Harness(b, single.harness(b)))
 }
 
 func BenchmarkStore(b *testing.B) { storetest.Benchmark(b, single.harness(b)) }

@@ -110,4 +110,10 @@ func closeVerbs(c *check) {
 		_, err = counter.Count(c.ctx)
 		c.wantErr("Count after Close", err, semel.ErrClosed)
 	}
+	if batcher, ok := c.Store.(semel.Batcher); ok {
+		_, err = batcher.ClaimBatch(c.ctx, []semel.ClaimParams{p})
+		c.wantErr("ClaimBatch after Close", err, semel.ErrClosed)
+		_, err = batcher.SettleBatch(c.ctx, []semel.SettleParams{{Digest: p.Digest, Fence: rec.Fence, Settlement: completed("late")}})
+		c.wantErr("SettleBatch after Close", err, semel.ErrClosed)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os/exec"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -33,14 +34,18 @@ type Processes struct {
 	Open func(ctx context.Context, place string) (semel.Store, error)
 	// Check looks at the integrity of a place. nil means nothing to check.
 	Check func(tb testing.TB, place string)
-	// Strike kills the server behind the store and starts it again; its store
-	// is only tested against that. nil kills processes that use the store.
+	// Strike kills the server behind the store and starts it again; the store
+	// is then tested against that alone. nil kills processes that use the store.
 	Strike func(testing.TB)
+	// Disturb breaks connections to a place until end is called; the store is
+	// then tested against that alone. nil leaves them whole.
+	Disturb func(tb testing.TB, place string) (end func())
 	// Do executes an intent once, in a transaction that also writes a row with
-	// its name, and answers with the answer it is given. nil means that the
-	// store has no transactions.
-	Do func(ctx context.Context, g *semel.Guard, name, answer string) (string, error)
-	// Rows returns how many rows of each name a place has. Do needs it.
+	// its name, and returns an answer that no other execution has. nil means
+	// that the store has no transactions.
+	Do func(ctx context.Context, g *semel.Guard, name string) (string, error)
+	// Rows returns how many rows of each name a place has, when the server has
+	// ended what killed processes left. Do needs it.
 	Rows func(tb testing.TB, place string) map[string]int
 }
 
@@ -48,17 +53,28 @@ type Processes struct {
 // many at once, each intent is won once (promise 1), and a process that is
 // killed at any instant loses nothing that was acknowledged and locks nothing
 // (promises 1 and 2), neither a row without its record nor a record without its
-// row (promise 4). TestMain must call [Children].
+// row (promise 4); nor does a connection that breaks. TestMain must call
+// [Children].
 func RunProcesses(t *testing.T, p Processes) {
 	t.Helper()
-	for name, test := range map[string]func(*testing.T, *Processes){
+	tests := map[string]func(*testing.T, *Processes){
 		"opening": testOpening, "share": testShare, "killed": testKilled, "killed-in-transactions": testKilledWork,
-	} {
-		if (p.Strike != nil && name != "killed") || (p.Do == nil && name == "killed-in-transactions") {
+	}
+	switch {
+	case p.Disturb != nil:
+		tests = map[string]func(*testing.T, *Processes){"disturbed": testDisturbed, "disturbed-in-transactions": testDisturbedWork}
+	case p.Strike != nil:
+		delete(tests, "opening")
+		delete(tests, "share")
+	}
+	for name, test := range tests {
+		if p.Do == nil && strings.HasSuffix(name, "-in-transactions") {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+			if p.Strike == nil && p.Disturb == nil { // whatever is broken is broken by one test at a time
+				t.Parallel()
+			}
 			test(t, &p)
 		})
 	}
@@ -138,7 +154,7 @@ func testShare(t *testing.T, p *Processes) {
 	place := p.Place(t)
 	children := make([]child, sharers)
 	for i := range children {
-		children[i] = p.start(t, "share", place, fmt.Sprint("who", i))
+		children[i] = p.start(t, "share", place)
 	}
 	for i, c := range children {
 		if line, err := c.out.ReadString('\n'); err != nil || line != "ready\n" {
@@ -159,11 +175,11 @@ func testShare(t *testing.T, p *Processes) {
 		})
 	}
 	wg.Wait()
-	s := p.open(t, place)
-	wantShared(t, s, heard)
 	if p.Do != nil {
 		wantOneAnswer(t, heard, p.Rows(t, place))
 	}
+	s := p.open(t, place)
+	wantShared(t, s, heard)
 	p.done(t, place, s)
 }
 
@@ -246,7 +262,6 @@ func (p *Processes) kill(t *testing.T, verb, place, prefix string, heard func(sa
 		defer close(struck)
 		if p.Strike != nil {
 			p.Strike(t)
-			return
 		}
 		_ = c.cmd.Process.Kill()
 	})
@@ -315,7 +330,15 @@ func testKilled(t *testing.T, p *Processes) {
 	}
 }
 
-// testKilledWork kills pairs of processes that work on the same intents.
+// twins returns the number of processes that work on the same intents.
+func (p *Processes) twins() int {
+	if p.Strike != nil {
+		return 1
+	}
+	return 2
+}
+
+// testKilledWork kills processes that work on the same intents.
 func testKilledWork(t *testing.T, p *Processes) {
 	t.Helper()
 	place := p.Place(t)
@@ -323,7 +346,7 @@ func testKilledWork(t *testing.T, p *Processes) {
 	for round := range kills {
 		var mu sync.Mutex // guards answered
 		var wg sync.WaitGroup
-		for range 2 {
+		for range p.twins() {
 			wg.Go(func() {
 				p.kill(t, "work", place, fmt.Sprint("round", round), func(s said) {
 					mu.Lock()
@@ -333,8 +356,9 @@ func testKilledWork(t *testing.T, p *Processes) {
 			})
 		}
 		wg.Wait()
+		rows := p.Rows(t, place)
 		s := p.open(t, place)
-		wantRowsOfRecords(t, s, p.Rows(t, place), answered)
+		wantRowsOfRecords(t, s, rows, answered)
 		p.done(t, place, s)
 	}
 	t.Logf("%d answers", len(answered))

@@ -55,6 +55,7 @@ const (
 	needLister
 	needSweeper
 	needCounter
+	needBatcher
 )
 
 // Rules returns every rule of the contract, in the order of the contract.
@@ -62,7 +63,7 @@ func Rules() []Rule {
 	return slices.Concat(
 		claimRules(), takeOverRules(), fenceRules(), renewRules(), settleRules(), resettleRules(),
 		expiryRules(), outcomeRules(), keyRules(), timeRules(), contextRules(), closeRules(),
-		concurrentRules(), verdictRules(), listRules(), sweepRules(), modelRules(), historyRules(),
+		concurrentRules(), verdictRules(), batchRules(), listRules(), sweepRules(), modelRules(), historyRules(),
 	)
 }
 
@@ -114,6 +115,10 @@ func (n need) missing(store semel.Store) string {
 	case needCounter:
 		if _, ok := semel.StoreAs[semel.Counter](store); !ok {
 			return "semel.Counter"
+		}
+	case needBatcher: // itself: shared batches in front of one are not its own
+		if _, ok := store.(semel.Batcher); !ok {
+			return "semel.Batcher"
 		}
 	case needNothing, needReliable:
 	}

@@ -42,6 +42,12 @@ type TxInstance struct {
 	// Advance moves the store's clock forward. It is never called while a
 	// verb runs or a transaction is open.
 	Advance func(time.Duration)
+	// Do is the store's Do: with a context of work, it is a part of that
+	// transaction. nil means that transactions do not nest.
+	Do func(ctx context.Context, g *semel.Guard, k semel.Key, fp semel.Fingerprint, fn func(context.Context) (string, error)) (string, error)
+	// Own begins a transaction as an application does. nil means that
+	// none can be joined.
+	Own func(ctx context.Context) (*OwnTx, error)
 	// Connections bounds the transactions that each of the two can have open at
 	// once.
 	Connections int
@@ -70,13 +76,17 @@ type TxRule struct {
 	// Says is the rule in plain words.
 	Says string
 
-	writers int // at once, at least
+	writers int                    // at once, at least
+	needs   func(*TxInstance) bool // nil means that every database can do it
 	check   func(*txCheck)
 }
 
+// doTx is a way to execute an intent in a transaction.
+type doTx func(ctx context.Context, g *semel.Guard, k semel.Key, fp semel.Fingerprint, fn func(context.Context) (string, error)) (string, error)
+
 // TxRules returns every rule about transactions.
 func TxRules() []TxRule {
-	return slices.Concat(txClaimRules(), txEndRules(), txWaitRules(), txRaceRules(), beginTxRules(), doTxRules())
+	return slices.Concat(txClaimRules(), txEndRules(), txWaitRules(), txRaceRules(), doTxRules(), nestedTxRules())
 }
 
 // RunTx checks every rule about transactions, each as a subtest with an
@@ -99,7 +109,7 @@ func (r TxRule) Check(tb testing.TB, h TxHarness) {
 	inst := h(tb)
 	if inst == nil || inst.Store == nil || inst.Transactor == nil || inst.Second == nil ||
 		inst.Insert == nil || inst.Count == nil || inst.Advance == nil || inst.Connections < 1 {
-		tb.Fatal("storetest: the harness must give all but Check")
+		tb.Fatal("storetest: the harness must give all but Do, Own and Check")
 	}
 	ctx, cancel := context.WithTimeout(tb.Context(), txPatience)
 	c := &txCheck{
@@ -120,6 +130,9 @@ func (r TxRule) Check(tb testing.TB, h TxHarness) {
 	})
 	if inst.OneWriter && r.writers > 1 {
 		tb.Skip("the database lets one transaction at a time write")
+	}
+	if r.needs != nil && !r.needs(inst) {
+		tb.Skip("the harness does not say how")
 	}
 	r.check(c)
 }

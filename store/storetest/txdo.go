@@ -23,11 +23,39 @@ func doTxRules() []TxRule {
 		{Name: "dotx/unknown", Promise: 3, Says: "an error that is marked unknown rolls back and is refused from then on", check: doUnknown},
 		{Name: "dotx/retention", Promise: 2, Says: "after the retention the same key executes again", check: doRetention},
 		{Name: "dotx/cancelled", Promise: 4, Says: "a caller that goes away rolls back", check: doCancelled},
+		{Name: "dotx/left-unknown", Promise: 3, Says: "what a holder left unknown is refused, or executed again, as the policy says", check: doLeftUnknown},
+		{Name: "dotx/mixed", Promise: 1, Says: "attempts with a transaction and without exclude each other", check: doMixed},
 		{Name: "dotx/without", Promise: 2, Says: "what was done without a transaction is replayed in one, and the other way", check: doWithout},
 	}
 }
 
 var errWork = errors.New("storetest: the work failed")
+
+const (
+	txScope = "storetest transactions"
+	txRow   = "row"
+)
+
+func txName(name string) semel.Key { return semel.Key{Scope: txScope, Name: name} }
+
+// txAsked is the fingerprint of what every attempt of these rules asks.
+func txAsked() semel.Fingerprint { return semel.FingerprintOf("asked") }
+
+// guard returns a guard over the store that never sweeps on its own.
+func (c *txCheck) guard(p semel.Policy) *semel.Guard {
+	c.Helper()
+	if p.Retention == 0 {
+		p.Retention = retention
+	}
+	g, err := semel.New(c.Store, &semel.Options{Policy: p, SweepEvery: -1})
+	c.wantErr("a guard must be made", err, nil)
+	c.Cleanup(func() {
+		if err := g.Close(); err != nil {
+			c.Errorf("%s: close the guard: %v", c.rule.Name, err)
+		}
+	})
+	return g
+}
 
 // insertRow is the work of these rules.
 func (c *txCheck) insertRow(ctx context.Context, answer string) (string, error) {
@@ -238,6 +266,58 @@ func doCancelled(c *txCheck) {
 	c.rows("what was cancelled must leave no row", txRow, 0)
 	c.doneWith(g, "a", "answer", "answer")
 	c.rows("the row must be there once", txRow, 1)
+}
+
+func doLeftUnknown(c *txCheck) {
+	g := c.guard(semel.Policy{})
+	rerun, err := g.With(semel.Policy{OnUnknown: semel.Rerun, Retention: retention})
+	c.wantErr("a view of the guard must be made", err, nil)
+	for i, name := range []string{"unknown", "lapsed"} {
+		p := c.params(name)
+		p.Digest, p.Fingerprint = g.Digest(txName(name)), txAsked()
+		rec := c.wins("an absent intent must be won", p)
+		if c.lapse(p.Digest); name == "unknown" {
+			c.settle("a lapsed claim must be settled", rec, unknown("it may have happened"), nil)
+		}
+		_, err := c.do(g, name, c.neverRuns)
+		c.wantErr("what was left must be refused: "+name, err, semel.ErrUnknown)
+		c.doneWith(rerun, name, "answer", "answer")
+		c.doneWith(g, name, "too late", "answer")
+		c.rows("the row must be there once", txRow, i+1)
+	}
+}
+
+func doMixed(c *txCheck) {
+	const intents = 8
+	guards := []*semel.Guard{c.guard(semel.Policy{Wait: txWait}), c.guard(semel.Policy{Wait: txWait})}
+	pools := []semel.Transactor{c.db.Transactor, c.db.Second}
+	var executed [intents]atomic.Int64
+	var answers [intents][txRacers / 2]string
+	var errs [txRacers / 2]error
+	race(txRacers/2, func(i int) {
+		for n := range intents {
+			name, g := fmt.Sprint("intent ", n), guards[i/2%2]
+			work := func(ctx context.Context) (string, error) {
+				return fmt.Sprint("answer ", executed[n].Add(1)), c.db.Insert(ctx, name)
+			}
+			var err error
+			if i%2 == 0 {
+				answers[n][i], err = semel.DoTx(c.ctx, g, pools[i/2%2], txName(name), txAsked(), work)
+			} else {
+				answers[n][i], err = semel.Do(c.ctx, g, txName(name), txAsked(), work)
+			}
+			errs[i] = errors.Join(errs[i], err)
+		}
+	})
+	c.wantErr("every caller must get the answer", errors.Join(errs[:]...), nil)
+	for n := range intents {
+		c.rows("the row must be there once", fmt.Sprint("intent ", n), 1)
+		for _, got := range answers[n] {
+			if got != answers[n][0] {
+				c.fail("all callers must get the one answer", got, answers[n][0])
+			}
+		}
+	}
 }
 
 func doWithout(c *txCheck) {

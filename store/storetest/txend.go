@@ -15,6 +15,7 @@ func txEndRules() []TxRule {
 		{Name: "tx/commit-without-rows", Promise: 4, Says: "a transaction without business rows is recorded as well", check: txCommitWithoutRows},
 		{Name: "tx/commit-not-kept", Promise: 3, Says: "an answer that was not kept is recorded as such", check: txCommitNotKept},
 		{Name: "tx/commit-unknown", Promise: 3, Says: "an unknown outcome is recorded, and can be taken over afterwards", check: txCommitUnknown},
+		{Name: "tx/commit-cancelled", Promise: 3, Says: "a transaction can leave a tombstone", check: txCommitCancelled},
 		{Name: "tx/commit-invalid", Says: "a Commit that no store accepts commits nothing", check: txCommitInvalid},
 		{Name: "tx/commit-context", Promise: 4, Says: "a Commit whose context has ended commits all or nothing", check: txCommitContext},
 		{Name: "tx/outcome-bytes", Promise: 2, Says: "an outcome comes back byte for byte, from nothing to a mebibyte, and the caller's memory is not kept", check: txOutcomeBytes},
@@ -94,6 +95,17 @@ func txCommitUnknown(c *txCheck) {
 	if next.Attempt != 2 {
 		c.fail("a takeover must count as one attempt", next.Attempt, 2)
 	}
+}
+
+func txCommitCancelled(c *txCheck) {
+	p := c.params("a")
+	tx, _ := c.txWins("an absent intent must be won", p)
+	c.commit(tx, cancelled("the order was undone"))
+	rec := c.lookup(p.Digest)
+	if rec.State != semel.StateCancelled || rec.Note != "the order was undone" {
+		c.fail("the tombstone must say why", fmt.Sprintf("%s, note %q", describe(rec), rec.Note), "cancelled")
+	}
+	c.txLoses("what is cancelled must not be won", by("second", p), rec)
 }
 
 func txCommitInvalid(c *txCheck) {

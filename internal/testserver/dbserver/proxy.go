@@ -3,6 +3,7 @@ package dbserver
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"sync"
 	"time"
@@ -110,6 +111,19 @@ func (p *Proxy) LoseReplies() { p.CutAfter(0) }
 // CutAfter breaks a connection when the server sends more than so many bytes on it from now on; these arrive.
 func (p *Proxy) CutAfter(bytes int) {
 	p.set(func() { p.budget = bytes }, func(c *pair) { c.budget = bytes })
+}
+
+// Disturb breaks every connection, or loses replies or parts of them, at random, until end is called.
+func (p *Proxy) Disturb() (end func()) {
+	switch rand.IntN(3) { //nolint:gosec // not a secret.
+	case 0:
+		p.Cut()
+	case 1:
+		p.LoseReplies()
+	default:
+		p.CutAfter(1 + rand.IntN(400)) //nolint:gosec // not a secret.
+	}
+	return p.Clear
 }
 
 // Stall lets nothing through in either direction, and breaks no connection. What is sent meanwhile is lost, so

@@ -140,56 +140,6 @@ func TestDo(t *testing.T) {
 
 var errBusiness = errors.New("no such customer")
 
-// Promises 3 and 4: whatever the end of the work, its rows and its record agree.
-func TestDoEnds(t *testing.T) {
-	t.Parallel()
-	tests := map[string]struct {
-		options *semel.Options
-		fail    func() error // nil for an answer
-		err     error        // of the first attempt
-		state   semel.State
-		again   error // of the second; nil when it executes
-	}{
-		"error":            {fail: func() error { return errBusiness }, err: errBusiness},
-		"final error":      {fail: func() error { return semel.MarkFinal(errBusiness) }, err: errBusiness, state: semel.StateCompleted, again: &semel.FinalError{}},
-		"unknown error":    {fail: func() error { return semel.MarkUnknown(errBusiness) }, err: errBusiness, state: semel.StateUnknown, again: semel.ErrUnknown},
-		"error by policy":  {options: &semel.Options{Policy: semel.PaymentPolicy()}, fail: func() error { return errBusiness }, err: errBusiness, state: semel.StateUnknown, again: semel.ErrUnknown},
-		"released instead": {options: &semel.Options{Policy: semel.PaymentPolicy()}, fail: func() error { return semel.MarkReleased(errBusiness) }, err: errBusiness},
-		"panic":            {fail: func() error { panic(errBusiness) }, err: errBusiness},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := setUp(t, "", test.options)
-			_, err := recovered(func() (string, error) {
-				return b.do(t.Context(), "k", func(ctx context.Context, tx *sql.Tx) (string, error) {
-					if _, err := tx.ExecContext(ctx, "INSERT INTO rows (name) VALUES ('k')"); err != nil {
-						return "", err
-					}
-					return "", test.fail()
-				})
-			})
-			if !errors.Is(err, test.err) {
-				t.Errorf("got %v, want %v", err, test.err)
-			}
-			b.wantRows(t)
-			b.wantState(t, "k", test.state)
-			if test.again == nil {
-				if _, err := addRow(t.Context(), b.guard, "k"); err != nil {
-					t.Error(err)
-				}
-				b.wantRows(t, "k")
-				return
-			}
-			_, err = b.do(t.Context(), "k", never(t))
-			if _, final := errors.AsType[*semel.FinalError](err); !final && !errors.Is(err, test.again) {
-				t.Errorf("the second attempt got %v, want %v", err, test.again)
-			}
-			b.wantRows(t)
-		})
-	}
-}
-
 // recovered turns a panic with an error into that error.
 func recovered(fn func() (string, error)) (answer string, err error) {
 	defer func() {

@@ -2,6 +2,7 @@ package sqlitetx_test
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"path/filepath"
@@ -42,9 +43,9 @@ func processes() storetest.Processes {
 		Place: func(tb testing.TB) string { tb.Helper(); return filepath.Join(tb.TempDir(), "app.db") },
 		Open:  openOwned,
 		Check: verify,
-		Do: func(ctx context.Context, g *semel.Guard, name, answer string) (string, error) {
+		Do: func(ctx context.Context, g *semel.Guard, name string) (string, error) {
 			return sqlitetx.Do(ctx, g, key(name), sameRequest(), func(ctx context.Context, tx *sql.Tx) (string, error) {
-				return answer, insert(ctx, tx, name)
+				return rand.Text(), insert(ctx, tx, name)
 			})
 		},
 		Rows: func(tb testing.TB, path string) map[string]int {

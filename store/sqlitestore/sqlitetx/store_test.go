@@ -97,10 +97,34 @@ func txInstance(tb testing.TB) *storetest.TxInstance {
 		Second:     second.Transactor(),
 		Insert:     func(ctx context.Context, row string) error { return insert(ctx, db, row) },
 		Count:      func(ctx context.Context, row string) (int, error) { return count(ctx, db, row) },
-		Advance:    clock.Advance, Running: true,
+		Do: func(ctx context.Context, g *semel.Guard, k semel.Key, fp semel.Fingerprint, fn func(context.Context) (string, error)) (string, error) {
+			return sqlitetx.Do(ctx, g, k, fp, func(ctx context.Context, _ *sql.Tx) (string, error) { return fn(ctx) })
+		},
+		Own:     func(ctx context.Context) (*storetest.OwnTx, error) { return own(ctx, db) },
+		Advance: clock.Advance, Running: true,
 		Connections: connections, OneWriter: true,
 		Check: func(tb testing.TB) { tb.Helper(); verify(tb, path) },
 	}
+}
+
+// own begins a transaction of the application, whose handle is that of a library.
+func own(ctx context.Context, db *sql.DB) (*storetest.OwnTx, error) {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &storetest.OwnTx{
+		Join: func(ctx context.Context, g *semel.Guard, k semel.Key, fp semel.Fingerprint, fn func(context.Context) (string, error)) (string, error) {
+			return sqlitetx.Join(ctx, g, handle{tx}, k, fp, fn)
+		},
+		Insert: func(ctx context.Context, row string) error { return insert(ctx, tx, row) },
+		End: func(commit bool) error {
+			if commit {
+				return tx.Commit()
+			}
+			return tx.Rollback()
+		},
+	}, nil
 }
 
 // connections is the size of a pool.
