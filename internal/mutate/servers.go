@@ -19,6 +19,13 @@ func servers() []mutant {
 			dbserver.EnvMySQL,
 		},
 		{
+			"mysqlstore: a batch that frees claims reads them in its transaction", 1, "store/mysqlstore/settlebatch.go",
+			"if a.state == semel.StateCompleted || a.state == semel.StateCancelled {", "if a.state != semel.StateAbsent {",
+			"store/mysqlstore",
+			[]string{"TestBatchReleasesBeforeTheNextClaim"},
+			dbserver.EnvMySQL,
+		},
+		{
 			"guard: a snapshot that is too old is ErrSerialization (D11)", 1, "dbguard/retryable.go",
 			"return c.number == mysqlRecordChanged || c.number", "return c.number",
 			"dbguard",
