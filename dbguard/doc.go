@@ -6,7 +6,7 @@
 //	done already, by a key             [Once], [Dedup.First] on a [Dedup] table
 //	changed since it was read          [UpdateVersion]
 //	moves from state to state          [Machine.Transition]
-//	decides by what a row holds        [LockRow], [LockRows]; [LockCheckUpdate] with a key
+//	decides by what a row holds        [LockRows]; [LockCheckUpdate] with a key
 //	a queue that is a table            [LockFree]
 //	one number that many change        [Segments]
 //	one at a time, beyond transactions [Locker] with [LockTable.CheckFence], [FenceTable.Advance] or [FenceTable.Fenced]

@@ -122,31 +122,12 @@ func ExampleUpdateVersion() {
 			Row: dbguard.RowAt("page", "id", 1), Version: 7, Set: []dbguard.Cell{{Column: "body", Value: "by " + name}},
 			Key: semel.Key{Scope: "page", Name: name}, KeyColumn: "last_key",
 		})
-		fmt.Println(changed.Version, changed.Replayed, errors.Is(err, dbguard.ErrStale))
+		fmt.Println(changed.Version, changed.Replayed, errors.Is(err, new(dbguard.StaleError)))
 	}
 	// Output:
 	// 8 false false
 	// 8 true false
 	// 0 false true
-}
-
-// What a decision rests on is locked first.
-func ExampleLockRow() {
-	ctx := context.Background()
-	db, end := memory("CREATE TABLE account (id int PRIMARY KEY, balance int)", "INSERT INTO account VALUES (1, 150)")
-	defer end()
-	for _, id := range []int{1, 2} {
-		fmt.Println(db.InTx(ctx, func(ctx context.Context, tx dbguard.Session) error {
-			if err := dbguard.LockRow(ctx, tx, dbguard.RowAt("account", "id", id), 3*time.Second); err != nil {
-				return err
-			}
-			_, err := tx.Exec(ctx, "UPDATE account SET balance = balance - 100 WHERE id = 1 AND balance >= 100")
-			return err
-		}))
-	}
-	// Output:
-	// <nil>
-	// dbguard: the row does not exist
 }
 
 // Transfers lock both accounts in one order, whichever is named first.
@@ -156,7 +137,7 @@ func ExampleLockRows() {
 	defer end()
 	err := db.InTx(ctx, func(ctx context.Context, tx dbguard.Session) error {
 		rows := []dbguard.Row{dbguard.RowAt("account", "id", 2), dbguard.RowAt("account", "id", 1)}
-		if err := dbguard.LockRows(ctx, tx, rows, dbguard.WaitForever); err != nil {
+		if err := dbguard.LockRows(ctx, tx, 0, rows...); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, "UPDATE account SET balance = CASE id WHEN 1 THEN balance - 100 ELSE balance + 100 END")

@@ -1,7 +1,6 @@
 package dbguard
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -18,8 +17,8 @@ type Steps[T any] struct {
 	// Lock are the rows on which Check and Update rest. They are locked in one
 	// order, whatever their order here.
 	Lock []Row
-	// Wait bounds the wait for each of them. Default WaitForever; a negative
-	// one does not wait.
+	// Wait bounds the wait for each of them. Default as long as ctx lasts; a
+	// negative one does not wait.
 	Wait time.Duration
 
 	// Dedup remembers Key, and the result of Update.
@@ -83,7 +82,7 @@ func LockCheckUpdate[T any](ctx context.Context, db Database, steps Steps[T]) (r
 }
 
 func (s *Steps[T]) run(ctx context.Context, tx Session) (result T, first bool, err error) {
-	if err := LockRows(ctx, tx, s.Lock, cmp.Or(s.Wait, WaitForever)); err != nil {
+	if err := LockRows(ctx, tx, s.Wait, s.Lock...); err != nil {
 		return result, false, err
 	}
 	return Once(ctx, s.Dedup, tx, s.Key, s.Fingerprint, func(ctx context.Context) (T, error) {

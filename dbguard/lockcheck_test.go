@@ -139,7 +139,7 @@ func TestLockCheckUpdateHeld(t *testing.T) {
 			fill(t, db, 1, 150)
 			d := newDedup(t, db)
 			err := db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
-				if err := dbguard.LockRow(ctx, tx, account(0), 0); err != nil {
+				if err := dbguard.LockRows(ctx, tx, -1, account(0)); err != nil {
 					return err
 				}
 				for _, wait := range []time.Duration{-1, time.Millisecond} {

@@ -13,20 +13,22 @@ import (
 	"github.com/semel-dev/semel/internal/dialect"
 )
 
-// WaitForever waits for a lock as long as ctx lasts and the server allows:
-// innodb_lock_wait_timeout, 50 s by default, or lock_timeout.
-const WaitForever time.Duration = math.MaxInt64
-
 // resetTimeout bounds the statement that sets the server's time-out back.
 const resetTimeout = 5 * time.Second
 
 // maxRows bounds the rows that [LockRows] and [LockFree] lock at once.
 const maxRows = 1000
 
-// LockRow locks the row until the transaction ends: no other transaction changes
-// or locks it before. Errors: [ErrNotFound], [ErrHeld] when another transaction
-// holds the row for longer than wait, or at all where wait is not positive.
-// PostgreSQL has then ended the transaction: roll it back.
+// LockRows locks rows until the transaction ends: no other transaction changes
+// or locks them before. Errors: [ErrNotFound], [ErrHeld] when another transaction
+// holds a row for longer than wait, or at all where wait is negative. 0 waits as
+// long as ctx lasts and the server allows: innodb_lock_wait_timeout, 50 s by
+// default, or lock_timeout. PostgreSQL has then ended the transaction: roll it back.
+//
+// Rows are locked in an order that is the same for all callers: two transfers
+// between the same accounts in opposite directions wait for each other, and do
+// not deadlock. The order is that of the printed keys, so all callers give them
+// in one Go type. A row that is named twice is locked once. At most 1000 rows.
 //
 // It is right where a decision depends on what the row holds and the change
 // takes more than one statement: read it after the lock, decide, write. It is
@@ -42,19 +44,7 @@ const maxRows = 1000
 // set the server's time-out for this one lock. In SQLite a transaction holds the
 // whole database from its beginning, so that the lock is there already, and
 // a caller waits at BEGIN instead, for the pool's busy_timeout.
-func LockRow(ctx context.Context, tx Session, row Row, wait time.Duration) error {
-	if err := errors.Join(row.check(), inTransaction(tx)); err != nil {
-		return err
-	}
-	return bounded(ctx, tx, wait, func(how string) error { return lockRow(ctx, tx, row, how) })
-}
-
-// LockRows locks rows as [LockRow] does, each as long as wait, in an order that
-// is the same for all callers, whatever order they name them in: two transfers
-// between the same accounts in opposite directions wait for each other, and do
-// not deadlock. The order is that of the printed keys, so all callers give them
-// in one Go type. A row that is named twice is locked once. At most 1000 rows.
-func LockRows(ctx context.Context, tx Session, rows []Row, wait time.Duration) error {
+func LockRows(ctx context.Context, tx Session, wait time.Duration, rows ...Row) error {
 	if len(rows) > maxRows {
 		return fmt.Errorf("dbguard: %d rows are too many to lock at once, at most %d", len(rows), maxRows)
 	}
@@ -147,10 +137,10 @@ func lockRow(ctx context.Context, tx Session, row Row, how string) error {
 // bounded runs locking statements that wait for so long, and translates their
 // errors.
 func bounded(ctx context.Context, tx Session, wait time.Duration, lock func(how string) error) error {
-	if tx.Dialect() == dialect.SQLite || wait == WaitForever {
+	if tx.Dialect() == dialect.SQLite || wait == 0 {
 		return lockError(lock(""))
 	}
-	if wait <= 0 {
+	if wait < 0 {
 		return lockError(lock(" NOWAIT"))
 	}
 	set, reset := timeouts(tx.Dialect(), wait)

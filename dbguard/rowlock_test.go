@@ -77,7 +77,7 @@ func TestLockRowRace(t *testing.T) {
 			var paid, refused atomic.Int64
 			guardtest.Race(t, guardtest.Callers, guardtest.Keys, func(ctx context.Context, _, key int) error {
 				err := again(ctx, db, func(ctx context.Context, tx dbguard.Session) error {
-					if err := dbguard.LockRow(ctx, tx, account(key), dbguard.WaitForever); err != nil {
+					if err := dbguard.LockRows(ctx, tx, 0, account(key)); err != nil {
 						return err
 					}
 					return withdraw(ctx, tx, key)
@@ -141,7 +141,7 @@ func TestLockRowsInBothDirections(t *testing.T) {
 			guardtest.Race(t, guardtest.Callers, rounds, func(ctx context.Context, caller, round int) error {
 				from, to := (caller+round)%accounts, (caller/2+round)%accounts
 				return db.InTx(ctx, func(ctx context.Context, tx dbguard.Session) error { // once: no deadlock is forgiven
-					if err := dbguard.LockRows(ctx, tx, []dbguard.Row{account(from), account(to)}, dbguard.WaitForever); err != nil {
+					if err := dbguard.LockRows(ctx, tx, 0, account(from), account(to)); err != nil {
 						return err
 					}
 					for id, change := range map[int]int{from: -1, to: 1} {
@@ -173,10 +173,10 @@ func TestLockRowHeld(t *testing.T) {
 			fill(t, db, 2, 150)
 			lock := func(id int, wait time.Duration) error {
 				return db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
-					return dbguard.LockRow(ctx, tx, account(id), wait)
+					return dbguard.LockRows(ctx, tx, wait, account(id))
 				})
 			}
-			for _, wait := range []time.Duration{0, time.Second, dbguard.WaitForever} {
+			for _, wait := range []time.Duration{-1, time.Second, 0} {
 				if err := lock(0, wait); err != nil {
 					t.Errorf("a free row, wait %v: %v", wait, err)
 				}
@@ -188,13 +188,13 @@ func TestLockRowHeld(t *testing.T) {
 				return // a second transaction does not begin
 			}
 			err := db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
-				if err := dbguard.LockRow(ctx, tx, account(0), time.Second); err != nil {
+				if err := dbguard.LockRows(ctx, tx, time.Second, account(0)); err != nil {
 					return err
 				}
-				if err := lock(1, 0); err != nil {
+				if err := lock(1, -1); err != nil {
 					t.Errorf("another row: %v", err)
 				}
-				for _, wait := range []time.Duration{-1, 0, 20 * time.Millisecond} {
+				for _, wait := range []time.Duration{-1, 20 * time.Millisecond} {
 					if err := lock(0, wait); !errors.Is(err, dbguard.ErrHeld) || dbguard.Retryable(err) {
 						t.Errorf("a held row, wait %v: got %v, want ErrHeld, which is not Retryable", wait, err)
 					}
@@ -229,7 +229,7 @@ func TestLockRowLeavesTheTimeoutAlone(t *testing.T) {
 					if _, err := tx.Exec(ctx, statements[0]); err != nil {
 						return err
 					}
-					err := dbguard.LockRow(ctx, tx, account(id), time.Second)
+					err := dbguard.LockRows(ctx, tx, time.Second, account(id))
 					if err != nil && !errors.Is(err, dbguard.ErrNotFound) {
 						return err
 					}
@@ -312,14 +312,14 @@ func TestLockRowRefuses(t *testing.T) {
 	fill(t, db, 1, 0)
 	err := db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
 		for _, row := range []dbguard.Row{{}, {Table: "account"}, {Table: "account", Key: []dbguard.Cell{{Value: 1}}}, {Key: account(0).Key}} {
-			if err := dbguard.LockRow(ctx, tx, row, 0); err == nil {
-				t.Errorf("LockRow of %v was taken", row)
+			if err := dbguard.LockRows(ctx, tx, -1, row); err == nil {
+				t.Errorf("a lock of %v was taken", row)
 			}
-			if err := dbguard.LockRows(ctx, tx, []dbguard.Row{account(0), row}, 0); err == nil {
+			if err := dbguard.LockRows(ctx, tx, -1, account(0), row); err == nil {
 				t.Errorf("LockRows of %v was taken", row)
 			}
 		}
-		if err := dbguard.LockRows(ctx, tx, make([]dbguard.Row, 1001), 0); err == nil {
+		if err := dbguard.LockRows(ctx, tx, -1, make([]dbguard.Row, 1001)...); err == nil {
 			t.Error("LockRows of 1001 rows was taken")
 		}
 		for _, free := range []dbguard.Free{{}, {Table: "account"}, {Column: "id"}, {Table: "account", Column: "id", Limit: -1}, {Table: "account", Column: "id", Limit: 1001}} {
@@ -348,7 +348,7 @@ func TestLockRowLeavesTheConnectionAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	err = dbguard.LockRow(ctx, leaver{dbguard.SQL(dialect.MySQL, tx), cancel}, account(0), 7*time.Second)
+	err = dbguard.LockRows(ctx, leaver{dbguard.SQL(dialect.MySQL, tx), cancel}, 7*time.Second, account(0))
 	if err := errors.Join(err, tx.Rollback()); err != nil {
 		t.Fatal(err)
 	}

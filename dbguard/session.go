@@ -75,14 +75,14 @@ type Database interface {
 	InTx(ctx context.Context, work func(ctx context.Context, tx Session) error) error
 }
 
-// Handle has the methods that [*sql.DB], [*sql.Conn] and [*sql.Tx] share.
-type Handle interface {
+// handle has the methods that [*sql.DB], [*sql.Conn] and [*sql.Tx] share.
+type handle interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
 // SQL makes a session of a pool, a connection or a transaction of database/sql.
-func SQL(d dialect.Dialect, handle Handle) Session { return sqlSession{d, handle} }
+func SQL(d dialect.Dialect, h handle) Session { return sqlSession{d, h} }
 
 // SQLDatabase makes a [Database] of a pool of database/sql. For SQLite, open it
 // so that transactions begin immediately (modernc.org/sqlite: _txlock=immediate).
@@ -92,7 +92,7 @@ func SQLDatabase(d dialect.Dialect, db *sql.DB) Database {
 
 type sqlSession struct {
 	dialect dialect.Dialect
-	handle  Handle
+	handle  handle
 }
 
 // Dialect implements [Session].

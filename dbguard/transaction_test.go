@@ -52,11 +52,8 @@ func TestNoTransaction(t *testing.T) {
 			fence := acquireLock(t, locks.On(db), 1, longLease)
 			key := semel.Key{Scope: "s", Name: "n"}
 			guards := map[string]func(context.Context, dbguard.Session) error{
-				"LockRow": func(ctx context.Context, s dbguard.Session) error {
-					return dbguard.LockRow(ctx, s, account(0), 0)
-				},
 				"LockRows": func(ctx context.Context, s dbguard.Session) error {
-					return dbguard.LockRows(ctx, s, []dbguard.Row{account(0)}, 0)
+					return dbguard.LockRows(ctx, s, -1, account(0))
 				},
 				"LockFree": func(ctx context.Context, s dbguard.Session) error {
 					_, err := dbguard.LockFree[int](ctx, s, dbguard.Free{Table: "account", Column: "id"})
@@ -106,7 +103,7 @@ func TestTransactionOfAConnection(t *testing.T) {
 	defer conn.Release()
 	for name, session := range map[string]dbguard.Session{"acquired": pgxguard.Session(conn), "bare": pgxguard.Session(conn.Conn())} {
 		_, err := session.Exec(t.Context(), "BEGIN")
-		err = errors.Join(err, dbguard.LockRow(t.Context(), session, account(0), 0))
+		err = errors.Join(err, dbguard.LockRows(t.Context(), session, -1, account(0)))
 		if _, end := session.Exec(t.Context(), "COMMIT"); errors.Join(err, end) != nil {
 			t.Errorf("%s: %v", name, errors.Join(err, end))
 		}

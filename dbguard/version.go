@@ -9,24 +9,23 @@ import (
 	"github.com/semel-dev/semel"
 )
 
-// ErrStale means that the row has changed since the caller read it. Nothing was
-// changed. Read it again, and let the person or program decide again; do not
-// repeat the change on the new version unasked. The concrete type is
-// [*StaleError].
-var ErrStale = errors.New("dbguard: the row has changed since it was read")
-
-// StaleError says which version the row has by now.
+// StaleError means that the row has changed since the caller read it, and which
+// version it has by now. Nothing was changed. Read it again, and let the person or
+// program decide again; do not repeat the change on the new version unasked.
 type StaleError struct {
 	Want, Have int64
 }
 
 // Error implements error.
 func (e *StaleError) Error() string {
-	return fmt.Sprintf("%v: it is at version %d, not %d; read it again", ErrStale, e.Have, e.Want)
+	return fmt.Sprintf("dbguard: the row has changed since it was read: it is at version %d, not %d; read it again", e.Have, e.Want)
 }
 
-// Is makes it [ErrStale].
-func (e *StaleError) Is(target error) bool { return target == ErrStale }
+// Is makes all of them one: errors.Is(err, new(dbguard.StaleError)).
+func (*StaleError) Is(target error) bool {
+	_, stale := target.(*StaleError) //nolint:errorlint // errors.Is unwraps.
+	return stale
+}
 
 // Change is a change of one row, made only if the row has not changed since the
 // caller read it.
@@ -41,7 +40,8 @@ type Change struct {
 
 	// Key names the intent, so that a caller whose answer was lost can ask again:
 	// then the change is a replay, not stale. It is remembered in Dedup or in
-	// KeyColumn; without both of them Key must be zero, and a replay is ErrStale.
+	// KeyColumn; without both of them Key must be zero, and a replay is a
+	// [*StaleError].
 	Key semel.Key
 	// Fingerprint is that of what was asked with Key.
 	Fingerprint semel.Fingerprint
@@ -51,7 +51,7 @@ type Change struct {
 	Dedup *Dedup
 	// KeyColumn is a column of the row (bytea, binary(32) or BLOB, NULL at first)
 	// that remembers the last key only: one statement and no transaction, but
-	// when the row has changed again since, a replay is ErrStale, and so
+	// when the row has changed again since, a replay is a [*StaleError], and so
 	// is a key that was used for something else.
 	KeyColumn string
 }
@@ -70,12 +70,12 @@ type Changed struct {
 //	UPDATE … SET …, version = version + 1 WHERE id = 1 AND version = 7
 //
 // When that affects no row, it looks why: a replay of the same intent is a
-// success, another caller's change is [ErrStale], a missing row is [ErrNotFound].
+// success, another caller's change is a [*StaleError], a missing row is [ErrNotFound].
 //
 // It is right where people or programs read a row, think, and write it back:
 // forms, PUT with If-Match, caches. It is not right for counters and stock, on
 // which many write at a time: most are refused and come again; there let one
-// statement compute (balance = balance - 100), or lock ([LockRow], [Segments]).
+// statement compute (balance = balance - 100), or lock ([LockRows], [Segments]).
 // It protects against writers that use the version too, and no others.
 //
 // With Dedup, roll the transaction back when an error is returned. At REPEATABLE READ

@@ -49,6 +49,8 @@ func memories(t *testing.T, db *guardtest.Database) map[string]func(c *dbguard.C
 }
 
 // change makes a change, in a transaction where the memory asks for one.
+var errStale = new(dbguard.StaleError)
+
 func makeChange(ctx context.Context, db *guardtest.Database, c dbguard.Change) (changed dbguard.Changed, err error) {
 	if c.Dedup == nil {
 		return dbguard.UpdateVersion(ctx, db, c)
@@ -82,7 +84,7 @@ func TestVersionRace(t *testing.T) {
 					remember(&c)
 					changed, err := makeChange(ctx, db, c)
 					switch {
-					case errors.Is(err, dbguard.ErrStale):
+					case errors.Is(err, errStale):
 						stale.Add(1)
 						return nil
 					case err == nil && changed.Replayed:
@@ -169,9 +171,9 @@ func TestVersionTellsApart(t *testing.T) {
 					{version: 0, key: "a", want: dbguard.Changed{Version: 1}},
 					{version: 0, key: "a", want: dbguard.Changed{Version: 1, Replayed: true}},
 					{version: 1, key: "a", want: dbguard.Changed{Version: 1, Replayed: true}}, // it has read the row again
-					{version: 0, key: "b", err: dbguard.ErrStale},
-					{version: 5, key: "b", err: dbguard.ErrStale},
-					{version: 0, key: "a", fp: 1, err: map[bool]error{true: semel.ErrMismatch, false: dbguard.ErrStale}[dedup]},
+					{version: 0, key: "b", err: errStale},
+					{version: 5, key: "b", err: errStale},
+					{version: 0, key: "a", fp: 1, err: map[bool]error{true: semel.ErrMismatch, false: errStale}[dedup]},
 					{version: 1, key: "b", want: dbguard.Changed{Version: 2}}, // being stale did not use the key up
 				} {
 					got, err := do(id, step.version, step.key, step.fp)
@@ -183,7 +185,7 @@ func TestVersionTellsApart(t *testing.T) {
 				if dedup && (err != nil || got != dbguard.Changed{Version: 1, Replayed: true}) {
 					t.Errorf("%s: got %+v, %v, want a replay of version 1", name, got, err)
 				}
-				if !dedup && !errors.Is(err, dbguard.ErrStale) {
+				if !dedup && !errors.Is(err, errStale) {
 					t.Errorf("%s: got %+v, %v, want ErrStale: the column remembers the last key only", name, got, err)
 				}
 				if _, err := do(99, 0, "z", 0); !errors.Is(err, dbguard.ErrNotFound) {

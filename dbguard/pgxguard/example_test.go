@@ -21,7 +21,7 @@ func ExampleSession() { //nolint:testableexamples // it needs a server.
 	}
 	defer pool.Close()
 	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-		return dbguard.LockRow(ctx, pgxguard.Session(tx), dbguard.RowAt("account", "id", 1), 0)
+		return dbguard.LockRows(ctx, pgxguard.Session(tx), -1, dbguard.RowAt("account", "id", 1))
 	})
 	fmt.Println(err)
 }

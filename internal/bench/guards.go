@@ -49,7 +49,7 @@ func (b *guardBench) guardEntries() []entry {
 		{name: "Transition, half are there already", one: b.transition, rival: bare},
 		{name: "Dedup.First", one: b.inTx(b.first), rival: tx},
 		{name: "Once", one: b.inTx(b.once), rival: tx},
-		{name: "LockRow, wait forever", one: b.inTx(b.lock), rival: tx},
+		{name: "LockRows, wait forever", one: b.inTx(b.lock), rival: tx},
 		{name: "LockCheckUpdate", one: b.lockCheckUpdate, rival: tx},
 		{name: "one hot row, all take", one: b.inTx(b.take(b.one))},
 		{name: "sixteen segments, all take", one: b.inTx(b.take(b.many)), rival: "one hot row, all take"},
@@ -193,7 +193,7 @@ func (b *guardBench) once(ctx context.Context, tx dbguard.Session) error {
 
 func (b *guardBench) lock(ctx context.Context, tx dbguard.Session) error {
 	id := b.row()
-	if err := dbguard.LockRow(ctx, tx, b.place(id), dbguard.WaitForever); err != nil {
+	if err := dbguard.LockRows(ctx, tx, 0, b.place(id)); err != nil {
 		return err
 	}
 	return b.update(ctx, tx, id)
