@@ -99,6 +99,8 @@ func Rooms() []Room {
 		// Only tests and what breaks servers on purpose import it.
 		{Path: "internal/testserver", Floor: 1},
 
+		// Flags, server and end of the examples' commands.
+		{Path: "examples/internal/program", Floor: 0, Kind: Ground},
 		{Path: "examples/invoices", Floor: 4},
 		{Path: "examples/mathematicians", Floor: 4},
 		{Path: "examples/shop", Floor: 4},

@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/semel-dev/semel/examples/internal/program"
 )
 
 func TestRunServesUntilToldToStop(t *testing.T) {
@@ -82,7 +84,7 @@ func TestRunSaysWhatIsWrong(t *testing.T) {
 			t.Parallel()
 			var stderr strings.Builder
 			err := run(t.Context(), tt.args, io.Discard, &stderr)
-			if err == nil || errors.Is(err, errUsage) != tt.usage {
+			if err == nil || errors.Is(err, program.ErrUsage) != tt.usage {
 				t.Fatalf("got %v, want an error (usage: %t)", err, tt.usage)
 			}
 			if told := stderr.String() + err.Error(); !strings.Contains(told, tt.want) {

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/semel-dev/semel/examples/internal/program"
 )
 
 func TestRunServesUntilToldToStop(t *testing.T) {
@@ -55,14 +57,14 @@ func TestRunSaysWhatIsWrong(t *testing.T) {
 	}{
 		{"flag", []string{"--colour", "red"}, true, "-colour"},
 		{"argument", []string{"serve"}, true, `"serve"`},
-		{"address", []string{"--db", db, "--listen", "127.0.0.1:99999"}, false, "--listen"},
+		{"address", []string{"--db", db, "--listen", "127.0.0.1:99999"}, false, "-listen"},
 		{"file", []string{"--db", t.TempDir()}, false, "SQLite file"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			var stderr strings.Builder
 			err := run(t.Context(), tt.args, io.Discard, &stderr)
-			if err == nil || errors.Is(err, errUsage) != tt.usage {
+			if err == nil || errors.Is(err, program.ErrUsage) != tt.usage {
 				t.Fatalf("got %v, want an error (usage: %t)", err, tt.usage)
 			}
 			if told := stderr.String() + err.Error(); !strings.Contains(told, tt.want) {
