@@ -24,6 +24,7 @@
 // with:
 //
 //	probe.go, volley.go       sending: one attempt, some in parallel, many at the same moment
+//	attempt.go                an intent that was executed once, before the check begins
 //	intent.go, login.go, …    the same wish in every attempt: key, values, user, cookies, page
 //	compare.go, volatile.go   is this the same answer, except for what is generated each time?
 //	marks.go                  does it belong to another user or another intent?

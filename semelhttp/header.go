@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/textproto"
 	"strings"
+
+	"github.com/semel-dev/semel/outcomelog"
 )
 
 // The response headers that Semel sets.
@@ -22,7 +24,10 @@ type words struct {
 }
 
 func newWords() words {
-	all := [...]string{"executed", "replayed", "not-stored", "unprotected", "released", "unknown", "true"}
+	all := [...]string{
+		string(outcomelog.Executed), string(outcomelog.Replayed), string(outcomelog.NotStored), string(outcomelog.Unprotected),
+		string(outcomelog.Released), string(outcomelog.Unknown), "true",
+	}
 	return words{all[0:1:1], all[1:2:2], all[2:3:3], all[3:4:4], all[4:5:5], all[5:6:6], all[6:7:7]}
 }
 

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/semel-dev/semel/outcomelog"
 )
 
 const (
@@ -29,11 +31,11 @@ type Outcome struct {
 
 // The words of an outcome. The first three say that there is nothing left to send.
 const (
-	Executed = "executed"
-	Replayed = "replayed"
+	Executed = string(outcomelog.Executed)
+	Replayed = string(outcomelog.Replayed)
 	Seen     = "seen" // replayed, and the reader saw a notice
-	InFlight = "in-flight"
-	Unknown  = "unknown"
+	InFlight = string(outcomelog.InFlight)
+	Unknown  = string(outcomelog.Unknown)
 	Refused  = "refused"
 )
 
@@ -48,12 +50,12 @@ func WordOf(problem, status string) string {
 	case "response-not-kept", "response-unreadable", "duplicate":
 		return Executed // it was carried out; only its result is gone
 	}
-	switch status {
-	case "executed", "unprotected":
+	switch outcomelog.Outcome(status) { //nolint:exhaustive // no other one is a value of Idempotency-Status
+	case outcomelog.Executed, outcomelog.Unprotected:
 		return Executed
-	case "replayed":
+	case outcomelog.Replayed:
 		return Replayed
-	case "unknown", "not-stored":
+	case outcomelog.Unknown, outcomelog.NotStored:
 		return Unknown
 	}
 	return Refused

@@ -98,7 +98,7 @@ func (ps *places) start(ctx context.Context, p *place, store string, clock *dbse
 		}
 		p.server, p.driver, p.rows = srv, "mysql", srv.DSN()+"semel"
 		return "mysql://root@%s/semel", srv.Exec(ctx, "CREATE DATABASE semel")
-	default:
+	case redis:
 		srv, err := ps.home.Redis(ctx, &dbserver.RedisOptions{AppendOnly: true, Clock: clock})
 		if err != nil {
 			return "", err
@@ -106,6 +106,7 @@ func (ps *places) start(ctx context.Context, p *place, store string, clock *dbse
 		p.server = srv
 		return "redis://%s", nil
 	}
+	return "", fmt.Errorf("no server is known for %q", store)
 }
 
 func (ps *places) openFile(p *place, sc scenario) error {

@@ -9,8 +9,9 @@
 //	   │ Remove              │  │ Renew                 │ Settle(Cancelled): Write
 //	   └─────────────────────┘  └──▶ Claimed(fence n)   └──▶ Cancelled (tombstone)
 //
-// It is used by the guard (begin.go and heartbeat.go of the root package),
-// store/memstore, store/internal/verb for what the other stores read back, the model behind the rule "model/sequences" of
+// It is used by the guard (begin.go, claim.go and record.go of the root package),
+// the locks of dbguard, store/memstore, store/internal/verb for what the other
+// stores read back, the model behind the rule "model/sequences" of
 // store/storetest, and the exhaustive exploration of internal/model. The
 // SQL and Lua of the other stores cannot call it; that rule ties them to it,
 // because it compares whatever a store answers, after every verb of a random

@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	_ semel.Tx       = (*solo)(nil)
+	_ semel.Tx = (*solo)(nil)
 )
 
 // soloist opens transactions that are one statement.

@@ -142,9 +142,9 @@ func set(ctx context.Context, in Execer, pragma string) error {
 	return each(ctx, in, pragma, func(table.Row) error { return nil })
 }
 
-// commit commits. In a journal mode without a write-ahead log it waits for
+// sendCommit commits. In a journal mode without a write-ahead log it waits for
 // readers, within the store's time.
-func (w *writing) commit(ctx context.Context) error {
+func (w *writing) sendCommit(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, w.store.busy)
 	defer cancel()
 	return untilFree(ctx, func() error {
@@ -170,7 +170,7 @@ func (s *Store) write(ctx context.Context, act string, d semel.Digest, verb func
 	quiet := context.WithoutCancel(ctx)
 	err = verb(quiet, &w.Step)
 	if err == nil && w.Dirty {
-		err = w.commit(quiet)
+		err = w.sendCommit(quiet)
 	}
 	if err == nil || result.IsAnswer(err) {
 		return err
