@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 const (
@@ -45,7 +47,7 @@ func (p *probe) watch(ctx context.Context, since tally) error {
 		return nil // nothing had an effect so far
 	}
 	for range 2 {
-		if !pause(ctx, p.run.config.Settle/2) {
+		if !waiting.Sleep(ctx, p.run.config.Settle/2) {
 			return ctx.Err()
 		}
 		now := p.before(ctx)

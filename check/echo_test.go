@@ -66,19 +66,19 @@ func TestEchoes(t *testing.T) {
 		},
 		"fails at 255 bytes": {
 			failsAtKeys(func(key string) bool { return len(key) >= 255 }),
-			"KEY-05", "KEY-06=KEY-05 KEY-07=KEY-05", "a request that should be taken or refused is answered by a server error",
+			"KEY-05", "KEY-06=KEY-05 KEY-07=KEY-05", "a request that should be accepted or refused is answered with a server error",
 		},
 		"fails at 256 bytes": {
 			failsAtKeys(func(key string) bool { return len(key) >= 256 }),
-			"KEY-07", "KEY-06=KEY-07", "a request that should be taken or refused is answered by a server error",
+			"KEY-07", "KEY-06=KEY-07", "a request that should be accepted or refused is answered with a server error",
 		},
 		"fails at another length": {
 			failsAtKeys(func(key string) bool { return len(key) > 36 }),
-			"KEY-05", "KEY-06=KEY-05 KEY-07=KEY-05 KEY-09=KEY-05 KEY-11=KEY-05", "a request that should be taken or refused is answered by a server error",
+			"KEY-05", "KEY-06=KEY-05 KEY-07=KEY-05 KEY-09=KEY-05 KEY-11=KEY-05", "a request that should be accepted or refused is answered with a server error",
 		},
 		"fails at an accent": {
 			failsAtKeys(func(key string) bool { return strings.Contains(key, "é") }),
-			"KEY-09", "", "a request that should be taken or refused is answered by a server error",
+			"KEY-09", "", "a request that should be accepted or refused is answered with a server error",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 // tally holds the number of effects at one moment, by counter.
@@ -138,7 +138,7 @@ func (p *probe) effects(ctx context.Context, since tally, least, most int64, of 
 			p.less.Store(true)
 			return failed("%s instead of %s", effectsText(seen.counts[0]), rangeText(least, most))
 		}
-		if !pause(ctx, settleStep) {
+		if !waiting.Sleep(ctx, settleStep) {
 			return incomplete("%v", ctx.Err())
 		}
 	}
@@ -169,8 +169,6 @@ func (p *probe) once(ctx context.Context, since tally, in *intent) finding {
 
 const settleStep = 50 * time.Millisecond
 
-func pause(ctx context.Context, d time.Duration) bool { return wire.Pause(ctx, d) }
-
 // learnLag remembers how long effects take to be seen, if a service works on after its answer or counts an earlier
 // state.
 func (s *session) learnLag(took time.Duration) {
@@ -184,7 +182,7 @@ func (s *session) letSettle(ctx context.Context) bool {
 	s.mu.Lock()
 	lag := s.lag
 	s.mu.Unlock()
-	return lag == 0 || pause(ctx, lag)
+	return lag == 0 || waiting.Sleep(ctx, lag)
 }
 
 // sighting holds what each counter has counted since a tally.

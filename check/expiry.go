@@ -3,6 +3,8 @@ package check
 import (
 	"context"
 	"time"
+
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 const (
@@ -51,7 +53,7 @@ func remembers(ctx context.Context, p *probe, in *intent) finding {
 	if !first.fine() {
 		return incomplete("the first attempt was answered %s", first)
 	}
-	if !pause(ctx, retention/2) {
+	if !waiting.Sleep(ctx, retention/2) {
 		return incomplete("%v", ctx.Err())
 	}
 	again := p.send(ctx, "within the retention", in)
@@ -68,7 +70,7 @@ func remembers(ctx context.Context, p *probe, in *intent) finding {
 func expires(ctx context.Context, p *probe, a attempt) finding {
 	began, last := time.Now(), a.first
 	for range expiryRounds {
-		if !pause(ctx, untilExpired(p.run.config)) {
+		if !waiting.Sleep(ctx, untilExpired(p.run.config)) {
 			return incomplete("%v", ctx.Err())
 		}
 		last = p.send(ctx, "after the retention", a.in)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 func last() []Check {
@@ -21,7 +23,7 @@ func staysCounted(ctx context.Context, p *probe) finding {
 		return uncounted()
 	}
 	for _, wait := range []time.Duration{0, p.run.config.Settle} {
-		if !pause(ctx, wait) {
+		if !waiting.Sleep(ctx, wait) {
 			return incomplete("%v", ctx.Err())
 		}
 		if now := p.before(ctx); now.err != nil {

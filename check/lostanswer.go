@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 func lostAnswers() []Check {
@@ -85,7 +86,7 @@ func retried(m wire.Manner) func(context.Context, *probe) finding {
 	return withIntent(func(ctx context.Context, p *probe, in *intent) finding {
 		since := p.before(ctx)
 		p.sendIn(ctx, "lost", m, in)
-		if !pause(ctx, min(p.usual()+noticed, p.run.config.Settle)) {
+		if !waiting.Sleep(ctx, min(p.usual()+noticed, p.run.config.Settle)) {
 			return incomplete("%v", ctx.Err())
 		}
 		return p.executedOnce(ctx, since, in, p.untilSettled(ctx, "retry", in))
@@ -95,7 +96,7 @@ func retried(m wire.Manner) func(context.Context, *probe) finding {
 // executedOnce judges an intent whose first attempt may have been lost: there must be one effect, and a last retry that
 // says so.
 func (p *probe) executedOnce(ctx context.Context, since tally, in *intent, retry reply) finding {
-	if !pause(ctx, min(p.usual(), p.run.config.Settle)) { // a lost attempt may still be running
+	if !waiting.Sleep(ctx, min(p.usual(), p.run.config.Settle)) { // a lost attempt may still be running
 		return incomplete("%v", ctx.Err())
 	}
 	f := p.once(ctx, since, in)
@@ -164,7 +165,7 @@ func retriedImpatiently(ctx context.Context, p *probe, in *intent) finding {
 	if keeps := p.run.config.Retention; keeps > 0 {
 		wait = min(wait, keeps/2) // otherwise it would be a new intent
 	}
-	if !pause(ctx, wait) {
+	if !waiting.Sleep(ctx, wait) {
 		return incomplete("%v", ctx.Err())
 	}
 	later := p.untilSettled(ctx, "later", in)
@@ -208,7 +209,7 @@ func (p *probe) overlapping(ctx context.Context, label string, m wire.Manner, la
 		if i == 0 {
 			return p.sendIn(ctx, label, m, in)
 		}
-		if !pause(ctx, later) {
+		if !waiting.Sleep(ctx, later) {
 			return reply{err: fmt.Errorf("retry: %w", ctx.Err())}
 		}
 		return p.untilSettled(ctx, "retry", in)

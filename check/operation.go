@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 const (
@@ -170,7 +171,7 @@ func (p *probe) killDuring(ctx context.Context, in *intent, round int) (reply, f
 	case <-connected:
 	case <-ended:
 	}
-	pause(ctx, p.usual()*time.Duration(round+1)/(killRounds+1)) // if the context ends, so does the rest
+	waiting.Sleep(ctx, p.usual()*time.Duration(round+1)/(killRounds+1)) // if the context ends, so does the rest
 	f := p.takeAway(ctx, "killed", p.run.config.Kill)
 	<-ended // within the time that one exchange may take
 	if !f.ok() {
@@ -202,7 +203,7 @@ func (p *probe) takeAway(ctx context.Context, what string, how func(context.Cont
 			_ = conn.Close()
 			return passed()
 		}
-		if !pause(within, settleStep) {
+		if !waiting.Sleep(within, settleStep) {
 			p.run.lost(fmt.Errorf("after it was %s, it did not come back: %w", what, err))
 			return incomplete("the service was %s, and did not come back", what)
 		}
@@ -224,7 +225,7 @@ func (p *probe) afterOutage(ctx context.Context, label string, in *intent) reply
 		}
 		// With at most an eighth of the time between them, the last tries are few and far apart.
 		wait = min(wait, patience/8)
-		if !pause(ctx, max(wait, min(comeAgain(got), time.Until(deadline)))) {
+		if !waiting.Sleep(ctx, max(wait, min(comeAgain(got), time.Until(deadline)))) {
 			return got
 		}
 		wait *= 2

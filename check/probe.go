@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 // probe gives one check access to the service. It is safe for concurrent use.
@@ -232,7 +233,7 @@ func (s *session) waitOut(ctx context.Context, answer *wire.Answer) bool {
 		return false
 	}
 	s.note("The service answered 429, and requests were repeated after the wait that it asked for: a lower rate avoids this.")
-	return pause(ctx, max(time.Second, wait))
+	return waiting.Sleep(ctx, max(time.Second, wait))
 }
 
 // withBody replaces the body.

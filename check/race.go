@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 // The numbers of racers. Each is also bounded by [Config.Parallel].
@@ -273,7 +274,7 @@ func othersAreNotRefused(ctx context.Context, p *probe) finding {
 			continue
 		case !busy:
 			return failed("%d different intents at once were answered %s", n, countReplies(replies))
-		case !pause(ctx, max(refusalPause, comeAgain(r))):
+		case !waiting.Sleep(ctx, max(refusalPause, comeAgain(r))):
 			return incomplete("%v", ctx.Err())
 		}
 		if again := p.send(ctx, "intent again", all[i]); !again.fine() {
@@ -288,7 +289,7 @@ func losersComeAgain(ctx context.Context, p *probe, in *intent) finding {
 	all := slices.Repeat([]*intent{in}, atOnce(p.run.config, racers))
 	later := make([]reply, len(all)) // of those that tried again
 	comesAgain := func(i int, r reply) {
-		if p.clearRefusal(r) && pause(ctx, p.returnsAfter(r)) {
+		if p.clearRefusal(r) && waiting.Sleep(ctx, p.returnsAfter(r)) {
 			later[i] = p.send(ctx, "again", in)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 // settledTries is the most requests that [probe.untilSettled] sends.
@@ -24,7 +26,7 @@ func (p *probe) insist(ctx context.Context, open func(reply) bool, send func() r
 	wait := p.run.config.Timeout >> (settledTries - 1)
 	for range settledTries - 1 {
 		got := send()
-		if !open(got) || !pause(ctx, max(wait, comeAgain(got))) {
+		if !open(got) || !waiting.Sleep(ctx, max(wait, comeAgain(got))) {
 			return got
 		}
 		wait *= 2

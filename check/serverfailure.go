@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 // failures returns the checks of mistakes by callers and of failures of the service.
@@ -152,7 +153,7 @@ func (p *probe) withoutDependency(ctx context.Context, in *intent) (reply, findi
 		if waited <= 0 {
 			return first, skipped("the service got %s without calling its dependency", first)
 		}
-		if !pause(ctx, settleStep) {
+		if !waiting.Sleep(ctx, settleStep) {
 			return first, incomplete("%v", ctx.Err())
 		}
 	}

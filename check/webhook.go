@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 // staleDelivery is the age of a delivery that must be refused.
@@ -243,7 +244,7 @@ func (p *probe) acceptedFailure(ctx context.Context, since tally, in *intent, fi
 // redeliver repeats a delivery until it is accepted, a few times.
 func (p *probe) redeliver(ctx context.Context, message *Template, in *intent) (last reply, taken bool) {
 	for range redeliveries {
-		if !pause(ctx, redeliveryPause) {
+		if !waiting.Sleep(ctx, redeliveryPause) {
 			return reply{err: ctx.Err()}, false
 		}
 		if last = p.sendOf(ctx, "redelivered", message, in); last.taken() {

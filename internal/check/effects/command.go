@@ -18,11 +18,11 @@ import (
 const (
 	commandTimeout  = 30 * time.Second
 	maxOutputBytes  = 64 << 10
-	commandGivesWay = time.Second // what its children may take after its end
+	commandGivesWay = time.Second // for its children after its end
 )
 
-// Program is a [check.Counter] that runs a command. It is made by [Command], and
-// safe for concurrent use if the command is.
+// Program is a [check.Counter] that runs a command. [Command] makes it; it is safe for concurrent use if the command
+// is.
 type Program struct {
 	args      []string
 	perIntent bool
@@ -30,12 +30,11 @@ type Program struct {
 
 var _ check.Counter = (*Program)(nil)
 
-// Command counts by a command that prints one number, and ends with status 0
-// within half a minute. It is run as it is, by no shell; its arguments may have
-// places ([check.Template]).
+// Command counts with a command that prints one number and exits with status 0 within half a minute. No shell is used;
+// its arguments may have places ([check.Template]).
 func Command(args ...string) (*Program, error) {
 	if len(args) == 0 || args[0] == "" {
-		return nil, errors.New("no command is named that prints the count")
+		return nil, errors.New("the command that prints the count is missing")
 	}
 	perIntent, err := ofIntent(args...)
 	if err != nil {
@@ -44,9 +43,8 @@ func Command(args ...string) (*Program, error) {
 	return &Program{args: slices.Clone(args), perIntent: perIntent}, nil
 }
 
-// Name implements [check.Counter]. Arguments may have secrets, so only the
-// program is named.
-func (p *Program) Name() string { return "what " + filepath.Base(p.args[0]) + " prints" }
+// Name implements [check.Counter]. It names only the program, as arguments may be secret.
+func (p *Program) Name() string { return "the output of " + filepath.Base(p.args[0]) }
 
 // PerIntent implements [check.Counter].
 func (p *Program) PerIntent() bool { return p.perIntent }
@@ -75,12 +73,12 @@ func (p *Program) Count(ctx context.Context, fill func(string) string) (int64, e
 	}
 	n, err := number(out.String())
 	if err != nil {
-		return 0, fmt.Errorf("the command has to print one number, and nothing else: %w", err)
+		return 0, fmt.Errorf("the command must print one number and nothing else: %w", err)
 	}
 	return n, nil
 }
 
-// bounded keeps the beginning of what is written to it.
+// bounded keeps the beginning of its input.
 type bounded struct{ bytes.Buffer }
 
 // Write implements [io.Writer].

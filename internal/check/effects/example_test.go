@@ -14,7 +14,7 @@ import (
 	"github.com/semel-dev/semel/internal/dialect"
 )
 
-// everything fills nothing in: all effects are counted.
+// everything fills in no values: all effects are counted.
 func everything(text string) string { return text }
 
 func ExampleJSON() {
@@ -32,7 +32,7 @@ func ExampleJSON() {
 	// Output:
 	// 2 <nil>
 	// 2 <nil>
-	// 0 nothing stands at /sum: the top has /orders, /total
+	// 0 there is nothing at /sum: the top has /orders, /total
 }
 
 func ExampleHeader() {
@@ -111,6 +111,6 @@ func ExampleCommand() {
 	fmt.Println(one.Name(), one.PerIntent())
 	fmt.Println(one.Count(context.Background(), check.Values{"n": "17"}.Fill))
 	// Output:
-	// what echo prints true
+	// the output of echo true
 	// 17 <nil>
 }

@@ -11,13 +11,11 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// Header counts by a line of the answer's header, such as X-Total-Count, or
-// Content-Range, whose number stands behind the slash. Address and header lines
-// of the request may have places ([check.Template]). Nil for the client is the
-// zero client.
+// Header counts by a header of the answer, such as X-Total-Count, or Content-Range, whose number is after the slash.
+// The URL and the request's header lines may have places ([check.Template]). A nil client means the zero client.
 func Header(client *wire.Client, url, name string, header []wire.Field) (*Page, error) {
 	if name == "" {
-		return nil, errors.New("no header is named: write it as X-Total-Count")
+		return nil, errors.New("the name of the header is missing: write it as X-Total-Count")
 	}
 	p, err := newPage(client, url, header)
 	if err != nil {
@@ -27,7 +25,7 @@ func Header(client *wire.Client, url, name string, header []wire.Field) (*Page, 
 	p.number = func(answer *wire.Answer, _ func(string) string) (int64, error) {
 		value := answer.Header.Get(name)
 		if value == "" {
-			return 0, fmt.Errorf("the answer has no header %s, but %s", p.what, strings.Join(slices.Sorted(maps.Keys(answer.Header)), ", "))
+			return 0, fmt.Errorf("the answer has no header %s, only %s", p.what, strings.Join(slices.Sorted(maps.Keys(answer.Header)), ", "))
 		}
 		_, total, ranged := strings.Cut(value, "/") // items 0-9/42
 		if !ranged {

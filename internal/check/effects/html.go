@@ -12,10 +12,9 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// HTML counts the elements of a page that a CSS selector matches, such as
-// "table#orders tbody tr". Scripts do not run: what they add is not there. Next
-// pages are NOT followed, as with [JSON]. Address, selector and header lines may
-// have places ([check.Template]). Nil for the client is the zero client.
+// HTML counts the elements of a page that match a CSS selector, such as "table#orders tbody tr". Scripts do not run, so
+// elements that they add are missing. Next pages are NOT followed, as with [JSON]. The URL, the selector and header
+// lines may have places ([check.Template]). A nil client means the zero client.
 func HTML(client *wire.Client, url, selector string, header []wire.Field) (*Page, error) {
 	p, err := newPage(client, url, header, selector)
 	if err != nil {
@@ -46,7 +45,7 @@ func parseSelector(selector string) (cascadia.SelectorGroup, error) {
 func countHTML(answer *wire.Answer, selector string) (int64, error) {
 	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
 	if kind != "text/html" && kind != "application/xhtml+xml" {
-		return 0, fmt.Errorf("the answer is no page, but %s: count it by a JSON pointer, or give the page's address", shown(kind))
+		return 0, fmt.Errorf("the answer is not a page, but %s: use a JSON pointer, or give the page's URL", shown(kind))
 	}
 	group, err := parseSelector(selector)
 	if err != nil {

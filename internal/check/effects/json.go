@@ -12,20 +12,17 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// maxMembers bounds how many members an error names.
+// maxMembers limits the members that an error names.
 const maxMembers = 8
 
-// JSON counts what stands at the pointer (RFC 6901) of a JSON document: a number
-// is the count, of an array or an object it is the length. The pointer may be
-// empty, for the whole document; an object has to be pointed into.
+// JSON counts by the value at the pointer (RFC 6901) of a JSON document: a number is the count; of an array or an
+// object, the length is. The pointer may be empty, for the whole document, unless that is an object.
 //
-// The document is one answer to one GET: next pages are NOT followed. A length
-// that stops growing where the page is full looks like effects that are
-// missing; an answer with a Link to a next page, or a member such as has_more or
-// next, is an error. Prefer a number.
+// The document is one answer to one GET: next pages are NOT followed. A length that stops growing because the page is
+// full looks like missing effects; an answer with a Link to a next page, or a member such as has_more or next, is an
+// error. Prefer a number.
 //
-// Address, pointer and header lines may have places ([check.Template]). Nil for
-// the client is the zero client.
+// The URL, the pointer and header lines may have places ([check.Template]). A nil client means the zero client.
 func JSON(client *wire.Client, url, pointer string, header []wire.Field) (*Page, error) {
 	if pointer != "" && !strings.HasPrefix(pointer, "/") {
 		return nil, fmt.Errorf("the pointer %q does not begin with a slash: write it as /total, or as /data/items", pointer)
@@ -56,20 +53,20 @@ func countJSON(answer *wire.Answer, pointer string) (int64, error) {
 	decoder.UseNumber()
 	var doc any
 	if err := decoder.Decode(&doc); err != nil {
-		return 0, fmt.Errorf("the answer is no JSON (Content-Type %s), but begins with %s: give the address of an API, or count a page by a selector",
+		return 0, fmt.Errorf("the answer is not JSON (Content-Type %s), but begins with %s: give the URL of an API, or count a page with a selector",
 			shown(answer.Header.Get("Content-Type")), shown(string(answer.Body)))
 	}
 	value, ok := place.At(doc, pointer)
 	if !ok {
-		return 0, fmt.Errorf("nothing stands at %s: %s", pointer, whatIsThere(doc, pointer))
+		return 0, fmt.Errorf("there is nothing at %s: %s", pointer, whatIsThere(doc, pointer))
 	}
 	switch v := value.(type) {
 	case json.Number:
 		return number(v.String())
-	case string: // as some write numbers that JavaScript would round
+	case string: // some services write numbers that JavaScript would round as texts
 		n, err := number(v)
 		if err != nil {
-			return 0, fmt.Errorf("what stands at %s is a text: %w", orRoot(pointer), err)
+			return 0, fmt.Errorf("the value at %s is a text: %w", orRoot(pointer), err)
 		}
 		return n, nil
 	case []any:
@@ -79,18 +76,18 @@ func countJSON(answer *wire.Answer, pointer string) (int64, error) {
 		return int64(len(v)), nil
 	case map[string]any:
 		if pointer == "" {
-			return 0, fmt.Errorf("the document is an object: point at what is counted in it; it has %s", members(v, ""))
+			return 0, fmt.Errorf("the document is an object: give a pointer into it; it has %s", members(v, ""))
 		}
 		if goesOn(answer) || hasNext(doc, pointer) {
 			return 0, morePages(len(v))
 		}
 		return int64(len(v)), nil
 	}
-	return 0, fmt.Errorf("what stands at %s is %v, which is no count", orRoot(pointer), value)
+	return 0, fmt.Errorf("the value at %s is %v, which is not a count", orRoot(pointer), value)
 }
 
-// hasNext reports whether the object around the list says that there is another page,
-// as most services do that send no Link.
+// hasNext reports whether the object around the list says that there is another page, as most services do that send no
+// Link.
 func hasNext(doc any, pointer string) bool {
 	if pointer == "" {
 		return false
@@ -119,7 +116,7 @@ func orRoot(pointer string) string {
 	return pointer
 }
 
-// whatIsThere says how far the pointer leads, and what could be meant.
+// whatIsThere describes how far the pointer leads, and the alternatives there.
 func whatIsThere(doc any, pointer string) string {
 	for pointer != "" {
 		pointer = pointer[:strings.LastIndexByte(pointer, '/')]

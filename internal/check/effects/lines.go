@@ -19,8 +19,7 @@ const (
 	maxLineBytes = 1 << 20
 )
 
-// File is a [check.Counter] that counts lines. It is made by [Lines], and safe
-// for concurrent use.
+// File is a [check.Counter] that counts lines. [Lines] makes it; it is safe for concurrent use.
 type File struct {
 	path, text string
 	perIntent  bool
@@ -31,14 +30,12 @@ type File struct {
 
 var _ check.Counter = (*File)(nil)
 
-// Lines counts the lines of a file, such as a log or JSON lines, that have the
-// text in them; all of them if it is empty. The text may have places
-// ([check.Template]). The file has to be there from the beginning, and to grow
-// only: one that was rotated or became shorter is an error, from then on. At
-// most 1 GiB is read, and lines of 1 MiB.
+// Lines counts the lines of a file, such as a log or JSON lines, that contain the text, which may be empty and may have
+// places ([check.Template]). The file has to exist from the beginning and may only grow: once it was rotated or
+// truncated, every count is an error. At most 1 GiB is read, in lines of at most 1 MiB.
 func Lines(path, text string) (*File, error) {
 	if path == "" {
-		return nil, errors.New("no file is named whose lines are counted")
+		return nil, errors.New("the name of the file is missing")
 	}
 	perIntent, err := ofIntent(text)
 	if err != nil {
@@ -66,7 +63,7 @@ func (f *File) Count(ctx context.Context, fill func(string) string) (int64, erro
 	}
 	file, err := os.Open(f.path)
 	if err != nil {
-		return 0, fmt.Errorf("open what is counted (make the file before the run if the service makes it at the first effect): %w", err)
+		return 0, fmt.Errorf("open the file (create it before the run if the service creates it at the first effect): %w", err)
 	}
 	defer func() { _ = file.Close() }() // it was only read
 	if err := f.grown(file); err != nil {
@@ -89,20 +86,20 @@ func (f *File) Count(ctx context.Context, fill func(string) string) (int64, erro
 	return n, nil
 }
 
-// grown refuses a file that is not a longer version of the one before.
+// grown rejects a file that is not a longer version of the one before.
 func (f *File) grown(file *os.File) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now, err := file.Stat()
 	switch {
 	case err != nil:
-		return fmt.Errorf("look at the file: %w", err)
+		return fmt.Errorf("examine the file: %w", err)
 	case !now.Mode().IsRegular():
-		return errors.New("what is counted is no file that can be read again and again: give a regular file")
+		return errors.New("the file cannot be read repeatedly: give a regular file")
 	case now.Size() > maxFileBytes:
 		return fmt.Errorf("the file is longer than %d bytes: begin a new one before the run", maxFileBytes)
 	case f.last != nil && !os.SameFile(f.last, now):
-		return errors.New("the file was put in the place of another one during the run: do not rotate it meanwhile")
+		return errors.New("the file was replaced during the run: do not rotate it meanwhile")
 	case f.last != nil && now.Size() < f.last.Size():
 		return errors.New("the file became shorter during the run: do not truncate it meanwhile")
 	}

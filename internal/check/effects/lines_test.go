@@ -34,17 +34,17 @@ func TestLines(t *testing.T) {
 	if err := os.Rename(path, path+".1"); err != nil {
 		t.Fatal(err)
 	}
-	counts(t, some, nil, same, 0, "make the file before the run")
+	counts(t, some, nil, same, 0, "create it before the run")
 	write(t, path, strings.Repeat("order\n", 100))
-	counts(t, some, nil, same, 0, "in the place of another")
+	counts(t, some, nil, same, 0, "was replaced during the run")
 	fresh, err := effects.Lines(path, "")
 	counts(t, fresh, err, same, 100, "")
 	write(t, path, strings.Repeat("x", 2<<20))
 	counts(t, fresh, err, same, 0, "count lines of at most")
 	_, err = effects.Lines("", "")
-	counts(t, nil, err, same, 0, "no file")
+	counts(t, nil, err, same, 0, "name of the file is missing")
 	folder, err := effects.Lines(t.TempDir(), "")
-	counts(t, folder, err, same, 0, "no file that can be read")
+	counts(t, folder, err, same, 0, "cannot be read repeatedly")
 }
 
 func TestCommand(t *testing.T) {
@@ -56,17 +56,17 @@ func TestCommand(t *testing.T) {
 	}{
 		{[]string{"echo", "12"}, 12, ""},
 		{[]string{"echo", "{{n}}"}, 17, ""},
-		{[]string{"echo", "12 orders"}, 0, "one number, and nothing else"},
+		{[]string{"echo", "12 orders"}, 0, "one number and nothing else"},
 		{[]string{"sh", "-c", "echo no such table >&2; exit 3"}, 0, "exit status 3 no such table"},
 		{[]string{"/absent/program"}, 0, "run the command"},
-		{[]string{"echo", "{{m}}"}, 0, "there is no {{m}}"},
-		{nil, 0, "no command"},
+		{[]string{"echo", "{{m}}"}, 0, "unknown place {{m}}"},
+		{nil, 0, "command that prints the count is missing"},
 	} {
 		o, err := effects.Command(test.args...)
 		counts(t, o, err, of17, test.want, test.words)
 	}
 	o, err := effects.Command("/usr/bin/mysql", "-ps3cret")
-	if err != nil || o.Name() != "what mysql prints" {
+	if err != nil || o.Name() != "the output of mysql" {
 		t.Errorf("the name is %q", o.Name())
 	}
 }

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// maxShown bounds what of an answer an error repeats, in runes.
+// maxShown limits how much of an answer an error quotes, in runes.
 const maxShown = 60
 
-// number reads a count: digits, also as 3.00, as databases write a sum.
+// number parses a count: digits, or 3.00, as databases write a sum.
 func number(text string) (int64, error) {
 	text = strings.TrimSpace(text)
 	if len(text) > maxShown || strings.ContainsAny(text, "eE/_xXoObBpP") { // an exponent may take all memory
@@ -25,7 +25,7 @@ func number(text string) (int64, error) {
 	return value.Num().Int64(), nil
 }
 
-// shown is the text in quotes, cut where it is long.
+// shown returns the text in quotes, shortened if it is long.
 func shown(text string) string {
 	if runes := []rune(text); len(runes) > maxShown {
 		text = string(runes[:maxShown]) + "…"

@@ -15,12 +15,11 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// maxPageBytes bounds what is fetched for one count, where the client says
-// nothing.
+// maxPageBytes bounds an answer if the client sets no limit.
 const maxPageBytes = 64 << 20
 
-// Page is an [check.Counter] that fetches a document for each count. It is made
-// by [JSON], [Header] and [HTML], and safe for concurrent use.
+// Page is a [check.Counter] that fetches a document for each count. [JSON], [Header] and [HTML] make it; it is safe for
+// concurrent use.
 type Page struct {
 	client    wire.Client
 	url       string
@@ -32,8 +31,7 @@ type Page struct {
 
 var _ check.Counter = (*Page)(nil)
 
-// newPage is a page of which the number is yet to be said. What has further
-// places are the texts.
+// newPage returns a page whose number is yet to be defined. The texts may have further places.
 func newPage(client *wire.Client, at string, header []wire.Field, texts ...string) (*Page, error) {
 	p := &Page{url: at, header: slices.Clone(header)}
 	if client != nil {
@@ -54,14 +52,14 @@ func newPage(client *wire.Client, at string, header []wire.Field, texts ...strin
 	return p, err
 }
 
-// target reads the address of a page.
+// target parses the URL of a page.
 func target(text string) (*url.URL, error) {
 	at, err := url.Parse(text)
 	switch {
 	case err != nil:
-		return nil, errors.New("the address of the count cannot be read: write it as http://host/path")
+		return nil, errors.New("the URL of the count cannot be read: write it as http://host/path")
 	case at.Scheme != "http" && at.Scheme != "https" || at.Host == "":
-		return nil, fmt.Errorf("the address of the count, %s, is not one: write it as http://host/path", named(text))
+		return nil, fmt.Errorf("the URL of the count, %s, is invalid: write it as http://host/path", named(text))
 	}
 	at.Fragment = ""
 	return at, nil
@@ -85,15 +83,15 @@ func (p *Page) Count(ctx context.Context, fill func(string) string) (int64, erro
 	}
 	switch {
 	case answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden:
-		return 0, fmt.Errorf("the answer is %s: the count needs a header line of its own that says who asks, such as Authorization", status(answer))
+		return 0, fmt.Errorf("the answer is %s: the count needs its own credentials in a header, such as Authorization", status(answer))
 	case answer.Status >= 300 && answer.Status < 400:
-		return 0, fmt.Errorf("the answer is %s to %s: give the address where the count is, or the header line of a log-in", status(answer), named(answer.Header.Get("Location")))
+		return 0, fmt.Errorf("the answer is %s to %s: give the final URL, or a header with credentials", status(answer), named(answer.Header.Get("Location")))
 	case answer.Status != http.StatusOK:
-		return 0, fmt.Errorf("the answer is %s instead of 200 OK: look whether the address is right", status(answer))
+		return 0, fmt.Errorf("the answer is %s instead of 200 OK: check the URL", status(answer))
 	case answer.Cut:
-		return 0, errors.New("the answer is not whole, so what it lists cannot be counted: ask for a number, or for one intent by {{n}}")
+		return 0, errors.New("the answer is incomplete, so its items cannot be counted: ask for a number, or for one intent by {{n}}")
 	case answer.Header.Get("Content-Encoding") != "":
-		return 0, fmt.Errorf("the answer is in %s, which was not asked for: ask an address that answers plainly", answer.Header.Get("Content-Encoding"))
+		return 0, fmt.Errorf("the answer is in %s, which was not requested: use a URL that answers without an encoding", answer.Header.Get("Content-Encoding"))
 	}
 	return p.number(answer, fill)
 }
@@ -122,8 +120,7 @@ func status(answer *wire.Answer) string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s", answer.Status, http.StatusText(answer.Status)))
 }
 
-// goesOn reports whether the answer says that it is one page of several
-// (RFC 8288). Next pages are not followed.
+// hasMore reports whether the answer says that it is one page of several (RFC 8288).
 func goesOn(answer *wire.Answer) bool {
 	return slices.ContainsFunc(answer.Header.Values("Link"), func(line string) bool {
 		for link := range strings.SplitSeq(line, ",") {
@@ -138,19 +135,19 @@ func goesOn(answer *wire.Answer) bool {
 	})
 }
 
-// morePages is the error of a list whose length is not that of everything.
+// morePages returns the error for a list that is only a part of the whole.
 func morePages(length int) error {
 	return fmt.Errorf("the list ends at %d: the answer is one page of several, and the others are not followed; count a total, or one intent by {{n}}", length)
 }
 
-// secretName finds names of parameters that hold what nobody else may know.
+// secretName matches names of secret parameters.
 const secretName = `(?i)(key|token|secret|password|passwd|pwd|auth|sig|session|code)` //nolint:gosec // names, and no secret.
 
-// named is an address as reports have it, without what may be secret.
+// named returns a URL for reports, without values that may be secret.
 func named(text string) string {
 	at, err := url.Parse(text)
 	if err != nil {
-		return "an address that cannot be read"
+		return "an unreadable URL"
 	}
 	if at.User != nil {
 		at.User = url.User("…")

@@ -20,15 +20,15 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/jackc/pgx/v5/pgxpool.(*Pool).backgroundHealthCheck"))
 }
 
-// same is the fill of a count that is about no intent.
+// same fills in no values, for a count of everything.
 func same(text string) string { return text }
 
-// of17 is the fill of an intent.
+// of17 fills in the values of an intent.
 func of17(text string) string {
 	return check.Values{"n": "17", "uuid": "u-17", "key": "k-17", "var:token": "t"}.Fill(text)
 }
 
-// counts looks at what a counter came to: a number, or an error with the words.
+// counts compares the result of a counter: a number, or an error with the words.
 func counts(t *testing.T, o check.Counter, err error, fill func(string) string, want int64, words string) {
 	t.Helper()
 	var got int64
@@ -45,7 +45,7 @@ func counts(t *testing.T, o check.Counter, err error, fill func(string) string, 
 	}
 }
 
-// site answers every path with what stands there.
+// site serves a page for every path.
 func site(t *testing.T, pages map[string]http.HandlerFunc) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -105,20 +105,20 @@ func TestJSON(t *testing.T) {
 		{"/object", "/items", 2, ""},
 		{"/object", "/by", 1, ""},
 		{"/object", "/a~1b", 5, ""},
-		{"/object", "", 0, "point at what is counted in it; it has /a~1b, /big, /by"},
-		{"/object", "/sum", 0, "nothing stands at /sum: the top has /a~1b, /big"},
-		{"/object", "/by/x/y", 0, "nothing stands at /by/x/y: /by has /by/a"},
+		{"/object", "", 0, "give a pointer into it; it has /a~1b, /big, /by"},
+		{"/object", "/sum", 0, "there is nothing at /sum: the top has /a~1b, /big"},
+		{"/object", "/by/x/y", 0, "there is nothing at /by/x/y: /by has /by/a"},
 		{"/object", "/items/9", 0, "/items is a list of 2"},
 		{"/object", "/part", 0, "not a whole number"},
-		{"/object", "/none", 0, "is no count"},
+		{"/object", "/none", 0, "is not a count"},
 		{"/object", "total", 0, "does not begin with a slash"},
 		{"/page", "/total", 99, ""},
 		{"/page", "/items", 0, "the list ends at 2: the answer is one page of several"},
 		{"/more", "/data/items", 0, "the list ends at 2"},
 		{"/more", "/list/items", 0, "the list ends at 1"},
 		{"/more", "/last/items", 3, ""},
-		{"/html", "", 0, "is no JSON"},
-		{"/login", "", 0, "401 Unauthorized: the count needs a header line"},
+		{"/html", "", 0, "is not JSON"},
+		{"/login", "", 0, "401 Unauthorized: the count needs its own credentials"},
 		{"/moved", "", 0, "302 Found to /sign-in"},
 		{"/absent", "", 0, "404 Not Found instead of 200 OK"},
 		{"/gzip", "", 0, "is in gzip"},
@@ -128,12 +128,12 @@ func TestJSON(t *testing.T) {
 		counts(t, o, err, same, test.want, test.words)
 	}
 	o, err := effects.JSON(&wire.Client{MaxBody: 4}, at+"/list", "", nil)
-	counts(t, o, err, same, 0, "is not whole")
+	counts(t, o, err, same, 0, "is incomplete")
 	o, err = effects.JSON(nil, at+"/of?number={{n}}", "/{{n}}", []wire.Field{{Name: "Authorization", Value: "Bearer {{var:token}}"}})
 	counts(t, o, err, of17, 2, "")
 	counts(t, o, err, same, 0, "{{n}} has no value here")
 	if !o.PerIntent() {
-		t.Error("a count by {{n}} is said to be about everything")
+		t.Error("a count by {{n}} claims to be of everything")
 	}
 }
 
@@ -149,7 +149,7 @@ func TestHeader(t *testing.T) {
 	o, err := effects.Header(nil, at+"/", "x-text", nil)
 	counts(t, o, err, same, 0, `the header X-Text: "many" is not a number`)
 	o, err = effects.Header(nil, at+"/", "x-count", nil)
-	counts(t, o, err, same, 0, "has no header X-Count, but Content-Length, Content-Range")
+	counts(t, o, err, same, 0, "has no header X-Count, only Content-Length, Content-Range")
 	if _, err = effects.Header(nil, at, "", nil); err == nil {
 		t.Error("no name is taken")
 	}
@@ -174,7 +174,7 @@ func TestHTML(t *testing.T) {
 		{"/", `tr[data-n="{{n}}"]`, 1, ""},
 		{"/", "tr[", 0, "cannot be read"},
 		{"/", "", 0, "cannot be read"},
-		{"/json", "tr", 0, `no page, but "application/json"`},
+		{"/json", "tr", 0, `not a page, but "application/json"`},
 		{"/pages", "p", 0, "one page of several"},
 	} {
 		o, err := effects.HTML(nil, at+test.path, test.selector, nil)
@@ -200,8 +200,8 @@ func TestPageRefusesWhatItCannotAsk(t *testing.T) {
 		"/list":                  "write it as http://host/path",
 		"ftp://host/":            "write it as http://host/path",
 		"http://host/%zz":        "cannot be read",
-		"http://host/?{{m}}":     "there is no {{m}}",
-		"http://host/?t={{now}}": "{{now}} alone does not tell",
+		"http://host/?{{m}}":     "unknown place {{m}}",
+		"http://host/?t={{now}}": "{{now}} alone does not identify",
 	} {
 		_, err := effects.JSON(nil, at, "", nil)
 		counts(t, nil, err, nil, 0, words)

@@ -9,13 +9,13 @@ import (
 	"github.com/semel-dev/semel/internal/check/place"
 )
 
-// ofIntent reports whether the texts have places that tell one intent from
-// another. The error says what is wrong with the places.
+// ofIntent reports whether the texts have places that distinguish intents. The error says what is wrong with the
+// places.
 func ofIntent(texts ...string) (bool, error) {
 	names := place.Names(texts...)
 	for _, name := range names {
 		if !slices.Contains([]string{"uuid", "n", "now", "key", "minted"}, name) && !strings.HasPrefix(name, "var:") {
-			return false, fmt.Errorf("there is no {{%s}}: use {{uuid}}, {{n}}, {{key}}, {{minted}} or {{var:NAME}}", name)
+			return false, fmt.Errorf("unknown place {{%s}}: use {{uuid}}, {{n}}, {{key}}, {{minted}} or {{var:NAME}}", name)
 		}
 	}
 	for _, name := range []string{"uuid", "n", "key", "minted"} {
@@ -24,17 +24,17 @@ func ofIntent(texts ...string) (bool, error) {
 		}
 	}
 	if slices.Contains(names, "now") {
-		return false, errors.New("{{now}} alone does not tell one request from the next: count by {{n}}, {{uuid}} or {{key}}")
+		return false, errors.New("{{now}} alone does not identify a request: count by {{n}}, {{uuid}} or {{key}}")
 	}
 	return false, nil
 }
 
-// filled is the text with the values of an intent. Places without a value are
-// an error: what they would count is something else.
+// filled returns the text with the values of an intent. A place without a value is an error, as the count would be of
+// something else.
 func filled(fill func(string) string, text string) (string, error) {
 	text = fill(text)
 	if left := place.Names(text); len(left) > 0 {
-		return "", fmt.Errorf("{{%s}} has no value here: the request under test, or its log-in, has to have it", left[0])
+		return "", fmt.Errorf("{{%s}} has no value here: the request under test, or its log-in, must have it", left[0])
 	}
 	return text, nil
 }

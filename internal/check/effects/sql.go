@@ -18,28 +18,24 @@ import (
 // queryTimeout bounds one count in a database.
 const queryTimeout = 30 * time.Second
 
-// Query is a [check.Counter] that asks a database. It is made by [SQL], and safe
-// for concurrent use.
+// Query is a [check.Counter] that queries a database. [SQL] makes it; it is safe for concurrent use.
 type Query struct {
 	name      string
 	db        *sql.DB
 	dialect   dialect.Dialect
 	text      string   // with placeholders
-	places    []string // what the placeholders stand for, in their order
+	places    []string // the places behind the placeholders, in order
 	perIntent bool
 }
 
 var _ check.Counter = (*Query)(nil)
 
-// SQL counts by a query that gives one row with one number, such as
-// SELECT count(*) FROM orders WHERE number = {{n}}. Places become parameters of
-// the statement and are written without quotes; {{var:NAME}} is one, too. They
-// are texts, except that SQLite and MySQL get {{n}} as a number: compare with
-// CAST where that matters.
+// SQL counts with a query that returns one row with one number, such as SELECT count(*) FROM orders WHERE number =
+// {{n}}. Places, including {{var:NAME}}, become parameters of the statement and are written without quotes. They are
+// texts, except that SQLite and MySQL get {{n}} as a number: compare with CAST where that matters.
 //
-// The query runs in a transaction that is read only, where the database knows
-// such, and that is always rolled back. Name is what reports call the database;
-// it must not have secrets. The database stays the caller's to close.
+// The query runs in a transaction that is read-only, if the database supports that, and that is always rolled back.
+// Reports use name for the database; it must not contain secrets. The caller closes the database.
 func SQL(name string, db *sql.DB, d dialect.Dialect, query string) (*Query, error) {
 	q := &Query{name: name, db: db, dialect: d}
 	var err error
@@ -63,13 +59,13 @@ func SQL(name string, db *sql.DB, d dialect.Dialect, query string) (*Query, erro
 // placePattern finds one {{…}}.
 const placePattern = `\{\{[^{}]*\}\}`
 
-// unquoted refuses places inside of quotes, where no parameter can be, and in
-// comments. It knows the quotes that all dialects share.
+// unquoted rejects places inside quotes, which cannot hold parameters, and in comments. It knows the quotes that all
+// dialects share.
 func unquoted(query string) error {
 	tokens := regexp.MustCompile(`'(?:[^']|'')*'|"(?:[^"]|"")*"|` + "`[^`]*`" + `|--[^\n]*|(?s:/\*.*?\*/)`)
 	for _, token := range tokens.FindAllString(query, -1) {
 		if places := place.Names(token); len(places) > 0 {
-			return fmt.Errorf("{{%s}} stands in quotes or in a comment of the query: it becomes a parameter, so write it without quotes, and put texts together in SQL", places[0])
+			return fmt.Errorf("{{%s}} is in quotes or in a comment of the query: it becomes a parameter, so write it without quotes, and concatenate texts in SQL", places[0])
 		}
 	}
 	return nil
@@ -116,12 +112,12 @@ func single(rows *sql.Rows) (int64, error) {
 	case err != nil:
 		return 0, fmt.Errorf("read the count: %w", err)
 	case len(columns) != 1:
-		return 0, fmt.Errorf("the query gives %d columns instead of one number: write SELECT count(*) FROM …", len(columns))
+		return 0, fmt.Errorf("the query returns %d columns instead of one number: write SELECT count(*) FROM …", len(columns))
 	case !rows.Next():
 		if err := rows.Err(); err != nil {
 			return 0, fmt.Errorf("read the count: %w", err)
 		}
-		return 0, errors.New("the query gives no row instead of one number: write SELECT count(*) FROM …")
+		return 0, errors.New("the query returns no row instead of one number: write SELECT count(*) FROM …")
 	}
 	var value sql.NullString
 	if err := rows.Scan(&value); err != nil {
@@ -129,15 +125,15 @@ func single(rows *sql.Rows) (int64, error) {
 	}
 	switch {
 	case !value.Valid:
-		return 0, errors.New("the query gives NULL instead of a number: write count(*), or coalesce(sum(…), 0)")
+		return 0, errors.New("the query returns NULL instead of a number: write count(*), or coalesce(sum(…), 0)")
 	case rows.Next():
-		return 0, errors.New("the query gives several rows instead of one number: write SELECT count(*) FROM …")
+		return 0, errors.New("the query returns several rows instead of one number: write SELECT count(*) FROM …")
 	case rows.Err() != nil:
 		return 0, fmt.Errorf("read the count: %w", rows.Err())
 	}
 	n, err := number(value.String)
 	if err != nil {
-		return 0, fmt.Errorf("the query gives no count: %w", err)
+		return 0, fmt.Errorf("the query returns no count: %w", err)
 	}
 	return n, nil
 }

@@ -34,7 +34,7 @@ func TestSQL(t *testing.T) {
 				{"SELECT count(*) FROM orders WHERE name LIKE 'u''%' AND number = {{n}}", true, 1, ""},
 				{"SELECT count(*) FROM orders WHERE name = '{{uuid}}'", false, 0, "write it without quotes"},
 				{"SELECT count(*) FROM orders /* {{n}} */", false, 0, "in a comment"},
-				{"SELECT count(*) FROM orders WHERE number = {{m}}", false, 0, "there is no {{m}}"},
+				{"SELECT count(*) FROM orders WHERE number = {{m}}", false, 0, "unknown place {{m}}"},
 				{"SELECT count(*) FROM orders WHERE name = {{minted}}", true, 0, "{{minted}} has no value"},
 				{"SELECT id, number FROM orders", false, 0, "2 columns"},
 				{"SELECT id FROM orders", false, 0, "several rows"},
@@ -54,7 +54,7 @@ func TestSQL(t *testing.T) {
 	})
 }
 
-// A count that writes has no lasting effect, even on a connection that may.
+// TestSQLDoesNotWrite: a count that writes has no lasting effect, even on a connection that may.
 func TestSQLDoesNotWrite(t *testing.T) {
 	t.Parallel()
 	databases.Each(t, func(t *testing.T, d *databases.Database) {
@@ -64,7 +64,7 @@ func TestSQLDoesNotWrite(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _ = o.Count(t.Context(), same) // a number where the database does not mind
+		_, _ = o.Count(t.Context(), same) // a number if the database allows it
 		o, err = effects.SQL("shop", d.DB, d.Dialect, "SELECT count(*) FROM orders")
 		counts(t, o, err, same, 0, "")
 	})

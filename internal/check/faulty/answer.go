@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// Answer holds back what a handler writes. It is used by one request at a time
-// until it is recorded, and never changed from then on.
+// Answer buffers the answer of a handler. One request at a time uses it until it is recorded; from then on it never
+// changes.
 type Answer struct {
 	Status int
 	Body   bytes.Buffer
@@ -36,11 +36,11 @@ func (a *Answer) Write(p []byte) (int, error) {
 	return a.Body.Write(p)
 }
 
-// finish is what the server does for handlers that write nothing.
+// finish sets the status that the server adds for handlers that write nothing.
 func (a *Answer) finish() { a.WriteHeader(http.StatusOK) }
 
-// kept is the answer as it is recorded: without what was meant for one
-// connection, or for the first caller's browser only.
+// kept returns the answer as it is recorded: without the headers for one connection, or for the first caller's browser
+// only.
 func (a *Answer) kept() *Answer {
 	copied := &Answer{Status: a.Status, header: a.Header().Clone()}
 	_, _ = copied.Body.Write(a.Body.Bytes()) // never fails
@@ -50,12 +50,12 @@ func (a *Answer) kept() *Answer {
 	return copied
 }
 
-// writeTo sends it; a repetition says that it is one.
+// writeTo sends the answer; a repetition is marked as one.
 func (a *Answer) writeTo(w http.ResponseWriter, again bool) {
 	maps.Copy(w.Header(), a.Header())
 	if again {
 		w.Header().Set("Idempotent-Replayed", "true")
 	}
 	w.WriteHeader(a.Status)
-	_, _ = w.Write(a.Body.Bytes()) // the client may have gone
+	_, _ = w.Write(a.Body.Bytes()) // the client may be gone
 }

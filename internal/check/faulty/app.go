@@ -9,31 +9,30 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
-// Behaviour are what an application is like. The zero value answers at once, and
-// takes every order.
+// Behaviour configures an application. The zero value answers at once, and takes every order.
 type Behaviour struct {
-	// Before is how long an order takes until it is in the books, and ends
-	// early, without an effect, with the request's context; After how long the
-	// answer takes from then on, whatever becomes of the request.
+	// Before is the time until an order is in the books; it ends early, without an effect, with the request's context.
+	// After is the time from then until the answer, whatever happens to the request.
 	Before, After time.Duration
 	// Takes puts an order into the books. Default: [Books.Add].
 	Takes func(*Books, Order) (Order, error)
 	// Cookie sets a session cookie on each creation.
 	Cookie bool
-	// Plain takes an order without a body for one of a coffee.
+	// Plain treats an order without a body as one for a coffee.
 	Plain bool
 	// Volatile puts the id of the request and the time into each answer.
 	Volatile bool
-	// Lists makes every answer lead to the page of the list on which the order is,
-	// and not to the order.
+	// Lists makes every answer refer to the page of the list that contains the order, and not to the order.
 	Lists bool
-	// Ask is called before an order is in the books, such as for a payment; nil
-	// for nothing. Its error is answered 502.
+	// Ask, if not nil, is called before an order is in the books, such as for a payment. Its error is answered with
+	// 502.
 	Ask func(context.Context) error
-	// Breaks puts an order whose number begins with "fail-" into the books
-	// before it fails. All of them fail, with 500.
+	// Breaks enters an order whose number begins with "fail-" into the books before it fails. All of them fail, with
+	// 500.
 	Breaks bool
 }
 
@@ -69,7 +68,7 @@ func NewApp(behaviour Behaviour) *App {
 // ServeHTTP implements [http.Handler].
 func (a *App) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.mux.ServeHTTP(w, r) }
 
-// Name implements check.Counter: the shop tells of its own orders.
+// Name implements check.Counter: the shop reports its own orders.
 func (*App) Name() string { return "the books" }
 
 // PerIntent implements check.Counter.
@@ -87,7 +86,7 @@ func (a *App) create(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !within(r.Context(), a.behaviour.Before) {
-		return // nobody is there, and nothing happened
+		return // the client is gone, and nothing happened
 	}
 	if order.fails() && !a.behaviour.Breaks {
 		answerProblem(w, http.StatusInternalServerError, "the printer is on fire")
@@ -146,7 +145,7 @@ func (a *App) created(w http.ResponseWriter, r *http.Request, order Order) {
 	answerJSON(w, status, view)
 }
 
-// ordersPerPage is how many orders a page of the list shows.
+// ordersPerPage is the number of orders on a page of the list.
 const ordersPerPage = 20
 
 func (a *App) list(w http.ResponseWriter, _ *http.Request) {
@@ -167,19 +166,9 @@ func (a *App) count(w http.ResponseWriter, _ *http.Request) {
 	answerJSON(w, http.StatusOK, map[string]int{"orders": len(a.books.All())})
 }
 
-// within waits so long, or until the context ends: then it is false.
+// within waits for d and returns true, or false if the context ends first.
 func within(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
+	return ctx.Err() == nil && waiting.Sleep(ctx, d)
 }
 
 func answerJSON(w http.ResponseWriter, status int, body any) {

@@ -18,12 +18,12 @@ type Order struct {
 	found bool // it was in the books before
 }
 
-// fails reports whether the shop is to fail at it, for checks of failures.
+// fails reports whether the shop should fail at the order, for checks of failures.
 func (o Order) fails() bool { return strings.HasPrefix(o.Number, "fail-") }
 
-// What becomes of an order whose number is in the books already.
+// The errors for an order whose number is already in the books.
 var (
-	errTaken  = errors.New("there is an order of that number already")
+	errTaken  = errors.New("an order of that number already exists")
 	errNoRows = errors.New("sql: no rows in result set")
 )
 
@@ -34,7 +34,7 @@ type Books struct {
 	rows []Order
 }
 
-// All are the orders so far.
+// All returns the orders so far.
 func (b *Books) All() []Order {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -48,7 +48,7 @@ func (b *Books) Add(order Order) (Order, error) {
 	return b.insert(order), nil
 }
 
-// AddNew refuses a number that is there already, as a unique index does.
+// AddNew rejects an existing number, as a unique index does.
 func (b *Books) AddNew(order Order) (Order, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -58,7 +58,7 @@ func (b *Books) AddNew(order Order) (Order, error) {
 	return b.insert(order), nil
 }
 
-// FindOrAdd gives the order of that number, and makes it where there is none.
+// FindOrAdd returns the order of that number, and creates it if there is none.
 func (b *Books) FindOrAdd(order Order) (Order, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -68,7 +68,7 @@ func (b *Books) FindOrAdd(order Order) (Order, error) {
 	return b.insert(order), nil
 }
 
-// findThenAdd is FindOrAdd, but the look and the insert are two statements.
+// findThenAdd is FindOrAdd in two statements.
 func (b *Books) findThenAdd(order Order) (Order, error) {
 	if i := b.look(order.Number); i >= 0 {
 		return found(b.All()[i]), nil
@@ -81,7 +81,7 @@ func found(order Order) Order {
 	return order
 }
 
-// lookThenAdd is AddNew without the index: the validation looks first.
+// lookThenAdd is AddNew without the index: the validation searches first.
 func (b *Books) lookThenAdd(order Order) (Order, error) {
 	if b.look(order.Number) >= 0 {
 		return Order{}, errTaken
@@ -99,17 +99,17 @@ func (b *Books) addReturning(order Order) (Order, error) {
 	return kept, nil
 }
 
-// addIgnoring is INSERT IGNORE: where nothing was written, it says that it was.
+// addIgnoring is INSERT IGNORE: it reports success even if nothing was written.
 func (b *Books) addIgnoring(order Order) (Order, error) {
 	kept, err := b.AddNew(order)
 	if err == nil {
 		return kept, nil
 	}
 	order.ID = len(b.All()) + 1
-	return order, nil // that is the mistake
+	return order, nil // the mistake
 }
 
-// look is a SELECT: what it found may be old by the time the caller reads it.
+// look is a SELECT, whose result may be outdated when the caller reads it.
 func (b *Books) look(number string) int {
 	b.mu.Lock()
 	found := b.find(number)
@@ -125,13 +125,13 @@ func (b *Books) insert(order Order) Order {
 	return order
 }
 
-// find is the place of a number, or -1; the caller holds mu.
+// find returns the index of a number, or -1; the caller holds mu.
 func (b *Books) find(number string) int {
 	return slices.IndexFunc(b.rows, func(o Order) bool { return o.Number == number })
 }
 
-// lag is the time that a statement takes on its way to a database. Whoever reads
-// in one statement and writes in the next leaves so much room for others.
+// lag waits as long as a statement takes to reach a database. Code that reads in one statement and writes in the next
+// leaves such a gap for others.
 func lag() {
 	timer := time.NewTimer(roundTrip)
 	<-timer.C
@@ -139,7 +139,7 @@ func lag() {
 
 const roundTrip = 30 * time.Millisecond
 
-// answerTaken maps what the books said.
+// answerTaken answers with the error of the books.
 func answerTaken(w http.ResponseWriter, err error) {
 	if errors.Is(err, errTaken) {
 		answerProblem(w, http.StatusConflict, err.Error())

@@ -13,47 +13,45 @@ import (
 	"time"
 )
 
-// Decisions are all that a layer of idempotency has to decide. [Correct] has
-// right ones; a mistake turns one of them.
+// Decisions holds all decisions of an idempotency layer. [Correct] returns correct ones; a mistake replaces one of
+// them.
 type Decisions struct {
-	// Methods are those that are looked at.
+	// Methods are those that use keys.
 	Methods []string
-	// Required refuses requests without a key.
+	// Required rejects requests without a key.
 	Required bool
 	// Dedup only stops duplicates, and keeps no answers.
 	Dedup bool
-	// Silent publishes no policy, and does not link to it.
+	// Silent neither publishes a policy nor links to it.
 	Silent bool
 	// Forgetful keeps records in the process only.
 	Forgetful bool
-	// Wait is how long a duplicate waits for the answer of the one that runs.
+	// Wait bounds how long a duplicate waits for the answer of the running request.
 	Wait time.Duration
-	// Retention is how long records are kept.
+	// Retention is the time for which records are kept.
 	Retention time.Duration
 
-	// Key reads the key of a request: errNoKey where there is none, another
-	// error where it cannot be one.
+	// Key reads the key of a request. It returns errNoKey if there is none, and another error if it is invalid.
 	Key func(*http.Request) (string, error)
-	// Scope says whose key it is.
+	// Scope identifies the owner of the key.
 	Scope func(*http.Request) string
-	// Read takes the whole body.
+	// Read reads the whole body.
 	Read func(*http.Request) ([]byte, error)
-	// Fingerprint tells requests apart.
+	// Fingerprint distinguishes requests.
 	Fingerprint func(r *http.Request, body []byte) string
-	// Claim takes the key, or finds who has it.
+	// Claim takes the key, or finds its holder.
 	Claim func(m *Memory, life Life, id, asked string) (rec *Record, mine bool)
-	// Context is what the handler runs under.
+	// Context returns the handler's context.
 	Context func(life Life, r *http.Request) (context.Context, context.CancelFunc)
-	// Capture is what the handler writes to.
+	// Capture returns the handler's writer.
 	Capture func(*Answer, http.ResponseWriter) http.ResponseWriter
-	// Keeps says whether an answer is recorded; otherwise nothing happened, and
-	// the key is free again.
+	// Keeps reports whether an answer is recorded; otherwise nothing happened, and the key is free again.
 	Keeps func(*Answer) bool
 	// Settle ends the claim.
 	Settle func(d *Door, r *http.Request, rec *Record, got *Answer)
-	// Orphaned reports whether whoever had the claim is gone for ever.
+	// Orphaned reports whether the holder of the claim is gone for good.
 	Orphaned func(*Record) bool
-	// First, Replay, Mismatch, InFlight, Duplicate and Refuse are what callers get.
+	// First, Replay, Mismatch, InFlight, Duplicate and Refuse write the answers to callers.
 	First     func(http.ResponseWriter, *Answer)
 	Replay    func(http.ResponseWriter, *Answer)
 	Mismatch  func(d *Door, w http.ResponseWriter, r *http.Request, rec *Record)
@@ -62,7 +60,7 @@ type Decisions struct {
 	Refuse    func(w http.ResponseWriter, status int, detail string)
 }
 
-// Correct are decisions that keep every promise.
+// Correct returns decisions that keep every promise.
 func Correct() Decisions {
 	return Decisions{
 		Methods:     []string{http.MethodPost, http.MethodPatch},
@@ -94,15 +92,15 @@ func Correct() Decisions {
 }
 
 const (
-	// patience is how long a duplicate waits.
+	// patience bounds how long a duplicate waits.
 	patience = 5 * time.Second
-	// maxRun bounds a handler whose client has gone.
+	// maxRun bounds a handler whose client is gone.
 	maxRun = 30 * time.Second
 	// maxKey is the longest key, in bytes.
 	maxKey = 255
 )
 
-// What is wrong with a key.
+// The mistakes in a key.
 var (
 	errNoKey   = errors.New("key-missing: send an Idempotency-Key")
 	errLongKey = errors.New("key-too-long: a key has 255 characters at most")
@@ -140,7 +138,7 @@ func parseKey(line string) (string, error) {
 	return key, nil
 }
 
-// unquote reads "abc", with what may follow as parameters.
+// unquote reads "abc", which parameters may follow.
 func unquote(text string) (string, bool) {
 	var key strings.Builder
 	for i := 1; i < len(text); i++ {
@@ -161,7 +159,7 @@ func unquote(text string) (string, bool) {
 	return "", false
 }
 
-// ReadBody takes the whole body, up to its bound.
+// ReadBody reads the whole body, up to its bound.
 func ReadBody(r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
 	if err != nil {
@@ -170,12 +168,11 @@ func ReadBody(r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// readable is a body that was read, to be read once more.
+// readable returns a body that was read as one to read again.
 func readable(body []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(body)) }
 
-// Fingerprint is a hash of all that was asked: method, path, query, kind of body
-// and body. The boundary of a form in parts does not count: browsers make a new
-// one each time.
+// Fingerprint returns a hash of the whole request: method, path, query, content type and body. The boundary of a
+// multipart form does not count: browsers make a new one each time.
 func Fingerprint(r *http.Request, body []byte) string {
 	media := r.Header.Get("Content-Type")
 	if kind, parameters, err := mime.ParseMediaType(media); err == nil && parameters["boundary"] != "" {
@@ -193,8 +190,7 @@ func digest(parts ...string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// outliveClient runs on when the caller has gone, but not for ever, and not
-// beyond the process.
+// outliveClient lets a handler outlive its client, but not maxRun, and not the process.
 func outliveClient(life Life, r *http.Request) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), maxRun)
 	go func() {
@@ -207,8 +203,8 @@ func outliveClient(life Life, r *http.Request) (context.Context, context.CancelF
 	return ctx, cancel
 }
 
-// keepsSettled keeps what is final: not failures, and not refusals that another
-// try, with credentials or later, may turn.
+// keepsSettled keeps final answers: not failures, and not refusals that another attempt, with credentials or later, may
+// overcome.
 func keepsSettled(a *Answer) bool {
 	switch a.Status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusTooManyRequests:

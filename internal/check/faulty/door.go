@@ -12,10 +12,9 @@ import (
 //	key ─ body ─ fingerprint ─ Claim ─┬─ mine: the handler runs, its answer is recorded, and then sent
 //	 │     │                          ├─ another request: 422
 //	 ▼     ▼                          ├─ running: wait, or 409
-//	400   413                         └─ done: the recorded answer, or 409 where duplicates are only stopped
+//	400   413                         └─ done: the recorded answer, or 409 if duplicates are only stopped
 //
-// What it does at each step is one of its [Decisions]. Right ones come from
-// [Correct].
+// Each step follows one of its [Decisions]; [Correct] returns correct ones.
 type Door struct {
 	Decisions
 	life   Life // of the process; its end is a crash
@@ -23,8 +22,8 @@ type Door struct {
 	next   http.Handler
 }
 
-// NewDoor stands before next, and keeps its records in memory, which may be that
-// of an earlier door. When life ends it stops in the middle of whatever it does.
+// NewDoor returns a door in front of next that keeps its records in memory, which may be that of an earlier door. When
+// life ends it stops in the middle of its work.
 func NewDoor(life Life, memory *Memory, decisions Decisions, next http.Handler) *Door {
 	memory.retention = decisions.Retention
 	return &Door{Decisions: decisions, life: life, memory: memory, next: next}
@@ -58,7 +57,7 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.once(w, r, d.Scope(r)+"\x00"+key, d.Fingerprint(r, body)) //nolint:contextcheck // the work outlives the caller.
 }
 
-// once runs the request, unless its key was seen before.
+// once runs the request, unless its key is known.
 func (d *Door) once(w http.ResponseWriter, r *http.Request, id, asked string) {
 	rec, mine := d.Claim(d.memory, d.life, id, asked)
 	switch {
@@ -67,7 +66,7 @@ func (d *Door) once(w http.ResponseWriter, r *http.Request, id, asked string) {
 	case rec.asked != asked:
 		d.Mismatch(d, w, r, rec)
 	case d.Orphaned(rec):
-		d.Refuse(w, http.StatusConflict, "outcome-unknown: whoever ran this is gone, and may have done it")
+		d.Refuse(w, http.StatusConflict, "outcome-unknown: the process that ran this is gone, and may have done it")
 	default:
 		d.repeat(w, r, rec)
 	}
@@ -88,7 +87,7 @@ func (d *Door) repeat(w http.ResponseWriter, r *http.Request, rec *Record) {
 	}
 }
 
-// run executes. The claim ends with it, also where the handler panics.
+// run executes the request. The claim ends with it, even if the handler panics.
 func (d *Door) run(w http.ResponseWriter, r *http.Request, rec *Record) {
 	ctx, cancel := d.Context(d.life, r)
 	defer cancel()
@@ -104,7 +103,7 @@ func (d *Door) run(w http.ResponseWriter, r *http.Request, rec *Record) {
 	settled = true
 	d.Settle(d, r, rec, got)
 	if d.life.over() {
-		return // nobody is left to answer
+		return // the caller is gone
 	}
 	d.First(w, got)
 }
@@ -127,7 +126,7 @@ func (d *Door) comeAgain(w http.ResponseWriter, detail string) {
 	d.Refuse(w, http.StatusConflict, detail)
 }
 
-// policyPath is where callers read what they may rely on.
+// policyPath is the path of the policy for callers.
 const policyPath = "/.well-known/idempotency"
 
 // publish answers with the policy.

@@ -15,7 +15,7 @@ import (
 	"github.com/semel-dev/semel/internal/check/faulty"
 )
 
-// shop is a shop behind a door that is right, or turned.
+// shop is a shop behind a door, correct or faulty.
 type shop struct {
 	*faulty.App
 	door http.Handler
@@ -29,7 +29,7 @@ func open(behaviour faulty.Behaviour, turn func(*faulty.Decisions)) shop {
 	return shop{app, faulty.NewDoor(nil, &faulty.Memory{}, decisions, app)}
 }
 
-// order asks once, and says what came of it.
+// order orders once, and describes the answer.
 func (s shop) order(t *testing.T, key, body string, change ...func(*http.Request)) string {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/orders", strings.NewReader(body))
@@ -52,7 +52,7 @@ func mark(h http.Header) string {
 	return ""
 }
 
-// wantOrders fails unless there are so many orders.
+// wantOrders fails unless there are that many orders.
 func (s shop) wantOrders(t *testing.T, want int64) {
 	t.Helper()
 	if got, _ := s.Count(t.Context(), nil); got != want {
@@ -196,7 +196,7 @@ func TestDoorRefusesWhatACrashLeft(t *testing.T) {
 		}
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Idempotency-Key", "a")
-		r.GetBody = nil // net/http must not send it again by itself
+		r.GetBody = nil // net/http must not resend it
 		got, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
 		if err != nil {
 			return 0

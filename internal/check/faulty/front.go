@@ -7,12 +7,11 @@ import (
 	"net"
 )
 
-// lenient is a listener whose connections have no control bytes in the head of
-// their first request: an underscore stands for each.
-func lenient(inner net.Listener) net.Listener { return mendingListener{inner} }
+// lenient returns a listener whose connections replace each control byte in the head of their first request by an
+// underscore.
+func lenient(inner net.Listener) net.Listener { return replacingListener{inner} }
 
-// generous is a listener whose connections end the head of their first request
-// where it was cut.
+// generous returns a listener whose connections complete the head of their first request if it was cut.
 func generous(inner net.Listener) net.Listener { return completingListener{inner} }
 
 type completingListener struct{ net.Listener }
@@ -49,26 +48,26 @@ func (c *completingConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-type mendingListener struct{ net.Listener }
+type replacingListener struct{ net.Listener }
 
 // Accept implements [net.Listener].
-func (l mendingListener) Accept() (net.Conn, error) {
+func (l replacingListener) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	return &mendingConn{Conn: conn}, nil
+	return &replacingConn{Conn: conn}, nil
 }
 
-// mendingConn is read by one goroutine at a time.
-type mendingConn struct {
+// replacingConn is read by one goroutine at a time.
+type replacingConn struct {
 	net.Conn
 
 	body bool // the head is over
 }
 
 // Read implements [net.Conn].
-func (c *mendingConn) Read(p []byte) (int, error) {
+func (c *replacingConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if c.body {
 		return n, err

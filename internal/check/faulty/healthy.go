@@ -8,7 +8,7 @@ import (
 	"github.com/semel-dev/semel/check"
 )
 
-// Healthy are services without a mistake. No two of them are alike.
+// Healthy returns services without a mistake, all different.
 func Healthy() []Service { return slices.Concat(healthyDoors(), healthyShops()) }
 
 // healthyDoors differ in what the door does.
@@ -16,7 +16,7 @@ func healthyDoors() []Service {
 	return []Service{
 		{Name: "waits", Says: "A duplicate waits for the first one's answer.", Start: recipe{}.start},
 		{
-			Name: "409 at once", Says: "A duplicate of what still runs is sent away, and told when to come again.",
+			Name: "409 at once", Says: "A duplicate of a running request is refused, with the time to retry.",
 			Start: recipe{decisions: func(d *Decisions) { d.Wait = 0 }}.start,
 		},
 		{
@@ -24,7 +24,7 @@ func healthyDoors() []Service {
 			Start: recipe{decisions: func(d *Decisions) { d.Required = true }}.start,
 		},
 		{
-			Name: "structured keys only", Says: "Keys without quotes are refused, as the draft has it to the letter.",
+			Name: "structured keys only", Says: "Keys without quotes are refused, as the draft literally says.",
 			Start: recipe{decisions: keyed(quotedOnly)}.start,
 		},
 		{
@@ -32,7 +32,7 @@ func healthyDoors() []Service {
 			Start: recipe{decisions: func(d *Decisions) { d.Keeps = func(a *Answer) bool { return a.Status < 400 } }}.start,
 		},
 		{
-			Name: "all answers are stored", Says: "As payment services do: 400 and 500 are answers, and replayed. Keys are raw.",
+			Name: "all answers are stored", Says: "Like payment services: 400 and 500 are answers, and replayed. Keys are raw.",
 			Start: paying(recipe{profile: "stripe", decisions: func(d *Decisions) {
 				d.Keeps = func(*Answer) bool { return true }
 				d.Mismatch = func(d *Door, w http.ResponseWriter, _ *http.Request, _ *Record) {
@@ -41,7 +41,7 @@ func healthyDoors() []Service {
 			}}),
 		},
 		{
-			Name: "only stops duplicates", Says: "A duplicate is told that it is one; answers are not kept.",
+			Name: "only stops duplicates", Says: "A duplicate is answered as one; answers are not kept.",
 			Start: recipe{profile: "dedup", decisions: func(d *Decisions) {
 				d.Dedup = true
 				d.Fingerprint = func(*http.Request, []byte) string { return "" }
@@ -50,15 +50,15 @@ func healthyDoors() []Service {
 	}
 }
 
-// healthyShops differ in what stands behind, before and around the door.
+// healthyShops differ in the application behind the door, and in the layers before and around it.
 func healthyShops() []Service {
 	return []Service{
 		{
-			Name: "numbers are unique", Says: "The application refuses a number that is there, by an index.",
+			Name: "numbers are unique", Says: "The application refuses an existing number, with an index.",
 			Start: recipe{behaviour: Behaviour{Takes: (*Books).AddNew}}.start,
 		},
 		{
-			Name: "numbers are found", Says: "The application gives the order that is there, in one statement.",
+			Name: "numbers are found", Says: "The application returns the existing order, in one statement.",
 			Start: recipe{behaviour: Behaviour{Takes: (*Books).FindOrAdd}}.start,
 		},
 		{
@@ -68,22 +68,22 @@ func healthyShops() []Service {
 			}.start,
 		},
 		{
-			Name: "the door outside of the log-in", Says: "The token is a part of the scope, and what is refused is not stored.",
+			Name: "the door outside of the log-in", Says: "The token is part of the scope, and refusals are not stored.",
 			Start: recipe{inside: Members, change: TwoMembers}.start,
 		},
 		{
-			Name: "leads to a list", Says: "Location is the page of the list on which the order is: orders that follow one another have the same.",
+			Name: "leads to a list", Says: "Location is the page of the list that contains the order: consecutive orders have the same.",
 			Start: recipe{behaviour: Behaviour{Lists: true}, outside: Members, change: TwoMembers}.start,
 		},
 		{
-			Name: "leads to a list, and says no more", Says: "A form is answered by 303 to the page of the list, without a body: nothing tells two answers apart.",
+			Name: "leads to a list, and returns nothing else", Says: "A form is answered with 303 to the page of the list, without a body: all answers are equal.",
 			Start: recipe{behaviour: Behaviour{Lists: true}, outside: Members, change: byMembersForm}.start,
 		},
 		{
 			Name: "pays for orders", Says: "A dependency that fails is a 502, after which a retry can succeed.",
 			Start: paying(recipe{}),
 		},
-		{Name: "parts", Says: "A form in parts, whose boundary does not count.", Start: recipe{change: inParts}.start},
+		{Name: "parts", Says: "A multipart form, whose boundary does not count.", Start: recipe{change: inParts}.start},
 		{
 			Name: "nothing is an order", Says: "A request without a body orders a coffee.",
 			Start: recipe{behaviour: Behaviour{Plain: true}}.start,
@@ -97,7 +97,7 @@ func healthyShops() []Service {
 			Start: recipe{behaviour: Behaviour{Before: time.Nanosecond, After: time.Nanosecond}}.start,
 		},
 		{
-			Name: "mortal", Says: "It is restarted and killed; what a crash left is refused as unknown.",
+			Name: "mortal", Says: "It is restarted and killed; requests that a crash interrupted are refused as unknown.",
 			Start: recipe{behaviour: unhurried(), process: mortal}.start,
 		},
 		{
@@ -107,7 +107,7 @@ func healthyShops() []Service {
 		{Name: "a page", Says: "A form with a token, which together with the content is the key.", Start: ordering(recipe{})},
 		{Name: "a receiver", Says: "Signed deliveries, each processed once.", Start: receiving(recipe{})},
 		{
-			Name: "a receiver that answers 409", Says: "A redelivery beside the first is told to come later.",
+			Name: "a receiver that answers 409", Says: "A redelivery that overlaps the first is asked to come later.",
 			Start: receiving(recipe{decisions: func(d *Decisions) { d.Wait = 0 }}),
 		},
 	}

@@ -22,12 +22,11 @@ var (
 	show   = flag.Bool("show", false, "print what every check made of every service")
 )
 
-// atOnce is how many services are checked in parallel. Most of the time they wait.
+// atOnce limits the services that are checked in parallel. They mostly wait.
 const atOnce = 16
 
-// TestFaultyServices runs every check on services with a known fault, and on some
-// without: exactly the checks that are listed for a service must fail. With
-// SEMEL_LONG=1 every check runs on every service; otherwise each runs on some
+// TestFaultyServices runs every check on services with a known fault, and on some without: exactly the checks that are
+// listed for a service must fail. With SEMEL_LONG=1 every check runs on every service; otherwise each runs on some
 // correct service, and on one that it must fail.
 func TestFaultyServices(t *testing.T) {
 	t.Parallel()
@@ -65,8 +64,8 @@ func TestFaultyServices(t *testing.T) {
 	}
 }
 
-// few returns correct services that together get every check to run, and for each
-// check a service that it must fail; that service is asked only such checks.
+// few returns correct services that together make every check run, and for each check a service that it must fail; only
+// such checks run on that service.
 func few(t *testing.T) []faulty.Service {
 	t.Helper()
 	correct := []string{"members and cookies", "all answers are stored", "parts", "mortal", "expiring", "a page", "a receiver", "only stops duplicates", "numbers are unique", "409 at once", "semelhttp", "the gateway"}
@@ -90,14 +89,14 @@ func few(t *testing.T) []faulty.Service {
 	return chosen
 }
 
-// asked is the service with these checks only.
+// asked returns the service with these checks only.
 func asked(service faulty.Service, ids []string) faulty.Service {
 	narrow := changed(func(c *check.Config) { c.Only = ids }, service)
 	narrow.Caught, narrow.Echoes = ids, nil
 	return narrow
 }
 
-// watch runs all checks on a service; nil where it could not.
+// watch runs all checks on a service; nil if that failed.
 func watch(t *testing.T, service faulty.Service) *check.Report {
 	t.Helper()
 	running, err := service.Start()
@@ -171,7 +170,7 @@ func ignoreEmpty() cmp.Option {
 
 const page = "../../../docs/check-faulty.md"
 
-// TestDocument: docs/check-faulty.md says what the services are.
+// TestDocument: docs/check-faulty.md describes the services.
 func TestDocument(t *testing.T) {
 	t.Parallel()
 	text := pageText(t)
@@ -189,7 +188,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// pageText is the page.
+// pageText returns the page.
 func pageText(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
@@ -245,8 +244,7 @@ check on every service. Those that fail must be those in the table: no fewer, an
 	return b.String()
 }
 
-// ids lists the ids of checks, in order; three or more that follow each other are
-// written as the first and the last of them.
+// ids lists the ids of checks, in order; three or more consecutive ones are written as the first and the last.
 func ids(all []string) string {
 	var parts []string
 	sorted := slices.Sorted(slices.Values(all))
@@ -272,7 +270,7 @@ func follows(one, next string) bool {
 	return err == nil && next == fmt.Sprintf("%s-%02d", name, n+1)
 }
 
-// TestEveryCheckFindsAFault: a check that finds nothing may be good for nothing.
+// TestEveryCheckFindsAFault: a check that finds nothing may be useless.
 func TestEveryCheckFindsAFault(t *testing.T) {
 	t.Parallel()
 	found := map[string]bool{}

@@ -2,7 +2,7 @@ package faulty
 
 import "net/http"
 
-// Members lets through who has one of the tokens, and refuses others with 401.
+// Members passes on callers with one of the tokens, and refuses others with 401.
 func Members(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.Header.Get("Authorization") {
@@ -15,7 +15,7 @@ func Members(next http.Handler) http.Handler {
 	})
 }
 
-// What the two members send.
+// The tokens of the two members.
 const (
 	tokenOfAnn = "Bearer token-of-ann"
 	tokenOfBob = "Bearer token-of-bob"

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Memory is where records are. It outlives a door, as a database outlives the
-// processes that use it. The zero value is empty. It is safe for concurrent use.
+// Memory stores the records. It outlives a door, as a database outlives the processes that use it. The zero value is
+// empty. It is safe for concurrent use.
 type Memory struct {
 	retention time.Duration
 
@@ -16,21 +16,20 @@ type Memory struct {
 	records map[string]*Record
 }
 
-// Record is what is known of a key.
+// Record is the state of a key.
 type Record struct {
 	id    string
 	asked string
 	life  Life          // of the process that has the claim
 	done  chan struct{} // closed when the claim ends
-	// answer is there once done is closed; nil where nothing happened.
+	// answer is set when done is closed; nil if nothing happened.
 	answer *Answer
 	ends   time.Time // zero until it is done
-	// refused is for the mistake that takes a refusal for a deed.
+	// refused is for the mistake of treating a refusal as a success.
 	refused atomic.Bool
 }
 
-// Claim takes the key if nobody has it, in one step. Otherwise it returns the
-// record of who has, or had.
+// Claim takes the key if it is free, in one step. Otherwise it returns the record of its current or last holder.
 func (m *Memory) Claim(life Life, id, asked string) (*Record, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -40,7 +39,7 @@ func (m *Memory) Claim(life Life, id, asked string) (*Record, bool) {
 	return m.insert(life, id, asked), true
 }
 
-// find is the record of a key that is still kept; the caller holds mu.
+// find returns the record of a key that is still kept; the caller holds mu.
 func (m *Memory) find(id string) *Record {
 	rec := m.records[id]
 	if rec != nil && !rec.ends.IsZero() && time.Now().After(rec.ends) {
@@ -59,9 +58,8 @@ func (m *Memory) insert(life Life, id, asked string) *Record {
 	return rec
 }
 
-// Settle ends a claim with its answer, or, where that is nil, as if it had never
-// been. Whoever lost the claim tells those that wait for it, and changes nothing
-// else.
+// Settle ends a claim with its answer or, if that is nil, as if it had never existed. A holder that lost the claim
+// wakes its waiters, and changes nothing else.
 func (m *Memory) Settle(rec *Record, answer *Answer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -75,15 +73,14 @@ func (m *Memory) Settle(rec *Record, answer *Answer) {
 	close(rec.done)
 }
 
-// forget removes the record of a key, whatever it is.
+// forget removes the record of a key in any state.
 func (m *Memory) forget(id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.records, id)
 }
 
-// await waits for the end of the claim, so long at most. done is false where it
-// is still running.
+// await waits at most that long for the end of the claim. done is false if it is still running.
 func (r *Record) await(ctx context.Context, most time.Duration) (answer *Answer, done bool) {
 	timer := time.NewTimer(most)
 	defer timer.Stop()
@@ -112,21 +109,21 @@ func (r *Record) orphaned() bool {
 	}
 }
 
-// Look is a SELECT: the record of a key, or nil.
+// Look is a SELECT: it returns the record of a key, or nil.
 func (m *Memory) Look(id string) *Record {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.find(id)
 }
 
-// take writes a record, also over another one.
+// take writes a record, even over another one.
 func (m *Memory) take(life Life, id, asked string) *Record {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.insert(life, id, asked)
 }
 
-// overwrite puts an answer into the place of whatever is there.
+// overwrite replaces the answer of any record.
 func (m *Memory) overwrite(rec *Record, answer *Answer) {
 	m.Settle(rec, answer)
 	m.mu.Lock()

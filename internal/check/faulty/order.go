@@ -10,24 +10,23 @@ import (
 	"strconv"
 )
 
-// maxBody bounds a body, and what it unfolds to.
+// maxBody bounds a body before and after decompression.
 const maxBody = 4 << 20
 
-// refusal is why an order is not taken.
+// refusal says why an order is refused.
 type refusal struct {
 	status int
 	detail string
 }
 
-// readOrder reads what is ordered: JSON, a form, or a form in parts, as it is or
-// in gzip.
+// readOrder reads an order: JSON, a form, or a multipart form, plain or in gzip.
 func readOrder(r *http.Request) (Order, *refusal) {
 	if problem := unfold(r); problem != nil {
 		return Order{}, problem
 	}
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil {
-		return Order{}, &refusal{http.StatusUnsupportedMediaType, "there is no Content-Type that can be read"}
+		return Order{}, &refusal{http.StatusUnsupportedMediaType, "the Content-Type is missing or unreadable"}
 	}
 	switch media {
 	case "application/json":
@@ -46,7 +45,7 @@ func readOrder(r *http.Request) (Order, *refusal) {
 	return Order{}, &refusal{http.StatusUnsupportedMediaType, "an order is JSON or a form"}
 }
 
-// unfold bounds the body, and undoes gzip.
+// unfold bounds the body, and decompresses gzip.
 func unfold(r *http.Request) *refusal {
 	r.Body = http.MaxBytesReader(nil, r.Body, maxBody)
 	switch r.Header.Get("Content-Encoding") {
@@ -58,7 +57,7 @@ func unfold(r *http.Request) *refusal {
 		}
 		r.Body = io.NopCloser(io.LimitReader(plain, maxBody))
 	default:
-		return &refusal{http.StatusUnsupportedMediaType, "the body may be in gzip, or as it is"}
+		return &refusal{http.StatusUnsupportedMediaType, "the body may be plain or in gzip"}
 	}
 	return nil
 }
@@ -73,7 +72,7 @@ func fromJSON(body io.Reader) (Order, *refusal) {
 		return Order{}, &refusal{http.StatusBadRequest, "the body did not arrive"}
 	}
 	if err := json.Unmarshal(text, &sent); err != nil {
-		return Order{}, &refusal{http.StatusBadRequest, "the body is no JSON of an order"}
+		return Order{}, &refusal{http.StatusBadRequest, "the body is not an order in JSON"}
 	}
 	if sent.Number == "" || sent.Amount == nil {
 		return Order{}, &refusal{http.StatusBadRequest, "an order has a number and an amount"}

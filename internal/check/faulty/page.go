@@ -6,8 +6,7 @@ import (
 	"net/http"
 )
 
-// Page serves the form that orders, with a token in it that is another one each
-// time, before next.
+// Page serves the order form, with a fresh token in it each time, in front of next.
 func Page(token func() string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet || r.URL.Path != "/orders/new" {
@@ -30,17 +29,17 @@ const pageText = `<!doctype html>
 </form></html>
 `
 
-// freshToken is another one for each page.
+// freshToken returns a new token for each page.
 func freshToken() string { return rand.Text() }
 
-// ReadToken makes the key of a form: its token and what stands in it. The same
-// page sent again is the same intent; edited, it is another one.
+// ReadToken makes the key of a form from its token and its content. The same page sent again is the same intent;
+// edited, it is another one.
 func ReadToken(r *http.Request) (string, error) {
 	token, body, err := tokenOf(r)
 	return token + digest(string(body)), err
 }
 
-// tokenOf is the token of a form, and its body, which can be read once more.
+// tokenOf returns the token of a form, and its body, which stays readable.
 func tokenOf(r *http.Request) (token string, body []byte, err error) {
 	if !isForm(r) {
 		return "", nil, errNoKey

@@ -9,24 +9,22 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// asPages leaves out what browsers never do.
+// asPages leaves out the checks of things that browsers never do.
 func asPages(ids []string) []string {
 	return slices.DeleteFunc(ids, func(id string) bool { return id == "SIZE-04" })
 }
 
-// pageFaults take forms in a wrong way.
+// pageFaults handle forms wrongly.
 func pageFaults() []Service {
 	return []Service{
 		{
-			Name:    "the token is not looked at",
-			Says:    "The page has a token against forgery, which is good for any number of times: a double click orders twice.",
+			Name: "the token is ignored", Says: "The page has a CSRF token, which is valid any number of times: a double click orders twice.",
 			Caught:  slices.Concat(asPages(doneAgain()), doneTogether(), []string{"FORM-01", "FORM-02", "FORM-03"}),
 			Depends: []string{"LOST-03"},
 			Start:   ordering(recipe{decisions: func(d *Decisions) { d.Methods = nil }}),
 		},
 		{
-			Name:   "the second click is an error",
-			Says:   "The token is used up by the first click, and the second one's page says that the form has expired: that is what is seen.",
+			Name: "the second click is an error", Says: "The first click uses the token up, and the answer to the second says that the form has expired: that is the page the person sees.",
 			Caught: []string{"BASIC-03", "BASIC-04", "BASIC-12", "FORM-02", "FORM-06"},
 			Echoes: []string{"BASIC-10", "LOST-03", "LOST-04", "LOST-05", "LOST-06", "LOST-07", "LOST-10", "RACE-06", "SIZE-03", "SIZE-05", "SIZE-06"},
 			Start: ordering(recipe{decisions: func(d *Decisions) {
@@ -35,22 +33,19 @@ func pageFaults() []Service {
 			}}),
 		},
 		{
-			Name:   "Back, edit, and the old order",
-			Says:   "The token alone is the key: who goes back and orders something else gets the page of the first order.",
+			Name: "Back, edit, and the old order", Says: "The token alone is the key: a person who goes back and orders something else gets the page of the first order.",
 			Caught: []string{"SIZE-07", "FORM-04"},
 			Start:  ordering(recipe{decisions: keyed(tokenOnly)}),
 		},
 		{
-			Name:   "Back, edit, and a refusal",
-			Says:   "A form's token is treated like a program's key: other content is refused with 422.",
+			Name: "Back, edit, and a refusal", Says: "A form's token is treated like a program's key: other content is refused with 422.",
 			Caught: []string{"SIZE-07", "FORM-04"},
 			Start: ordering(recipe{decisions: func(d *Decisions) {
 				d.Key, d.Fingerprint = tokenOnly, Fingerprint
 			}}),
 		},
 		{
-			Name:   "one token for all tabs",
-			Says:   "The token is made once for each session, so that two tabs with two orders are one.",
+			Name: "one token for all tabs", Says: "There is one token for each session, so that two tabs with two orders are one.",
 			Caught: []string{"BASIC-01", "BASIC-02", "BASIC-09", "BASIC-10", "FORM-01", "FORM-03", "FORM-05"},
 			Start: only(ordering(recipe{
 				decisions: keyed(tokenOnly),
@@ -63,18 +58,18 @@ func pageFaults() []Service {
 	}
 }
 
-// tokenOnly takes the token, and not what stands in the form.
+// tokenOnly reads the token, and ignores the form's content.
 func tokenOnly(r *http.Request) (string, error) {
 	token, _, err := tokenOf(r)
 	return token, err
 }
 
-// expired is the page that many frameworks have.
+// expired is the error page of many frameworks.
 func expired(_ *Door, w http.ResponseWriter) {
 	http.Error(w, "This form has expired. Please go back and try again.", http.StatusForbidden)
 }
 
-// ordering is a shop with a page. The door looks at the token of its form.
+// ordering starts a shop with a page. The door reads the token of its form.
 func ordering(h recipe) func() (Running, error) {
 	return func() (Running, error) {
 		h.profile = "form"

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// Life is that of a process: it is closed when the process is killed. A nil
-// Life never ends.
+// Life is closed when its process is killed. A nil Life never ends.
 type Life <-chan struct{}
 
 // over reports whether the process was killed.
@@ -23,8 +22,8 @@ func (l Life) over() bool {
 	}
 }
 
-// Process serves a handler over loopback, HTTP/1.1 and HTTP/2 in the clear. It
-// can be restarted and killed; its address stays.
+// Process serves a handler over loopback, HTTP/1.1 and HTTP/2 in the clear. It can be restarted and killed, and keeps
+// its address.
 type Process struct {
 	URL string
 
@@ -37,10 +36,10 @@ type Process struct {
 	running *sync.WaitGroup
 }
 
-// Serve starts a process. begin makes its handler, at each start.
+// Serve starts a process. begin makes its handler at each start.
 func Serve(begin func(Life) http.Handler) *Process { return serveBehind(nil, begin) }
 
-// serveBehind is Serve with something before the server: front may be nil.
+// serveBehind is Serve with a listener in front of the server; front may be nil.
 func serveBehind(front func(net.Listener) net.Listener, begin func(Life) http.Handler) *Process {
 	p := &Process{begin: begin}
 	p.start()
@@ -74,7 +73,7 @@ func (p *Process) serve(w http.ResponseWriter, r *http.Request) {
 	handler.ServeHTTP(w, r)
 }
 
-// Restart lets what runs come to its end, and begins anew.
+// Restart lets running requests finish, and starts again.
 func (p *Process) Restart(context.Context) error {
 	p.mu.Lock()
 	running := p.running
@@ -84,8 +83,8 @@ func (p *Process) Restart(context.Context) error {
 	return nil
 }
 
-// Kill stops everything where it is, cuts all connections, and begins anew when
-// no handler of the dead process can have an effect any more.
+// Kill stops everything at once, cuts all connections, and starts again when no handler of the dead process can have an
+// effect any more.
 func (p *Process) Kill(context.Context) error {
 	p.mu.Lock()
 	close(p.end)
@@ -99,5 +98,5 @@ func (p *Process) Kill(context.Context) error {
 	return nil
 }
 
-// Close waits for what runs, and stops.
+// Close waits for running requests, and stops.
 func (p *Process) Close() { p.server.Close() }

@@ -7,12 +7,11 @@ import (
 	"github.com/semel-dev/semel/check"
 )
 
-// processFaults are wrong about the end of processes, and of records.
+// processFaults mishandle the end of processes and of records.
 func processFaults() []Service {
 	return []Service{
 		{
-			Name:   "forgotten at a restart",
-			Says:   "The records are in a map of the process: each deployment, and each further instance, begins with none.",
+			Name: "forgotten at a restart", Says: "The records are in a map of the process: each deployment and each further instance starts without any.",
 			Caught: []string{"OP-01", "OP-02"},
 			Start: recipe{
 				decisions: func(d *Decisions) { d.Forgetful = true },
@@ -20,8 +19,7 @@ func processFaults() []Service {
 			}.start,
 		},
 		{
-			Name:   "the dead hold their locks",
-			Says:   "The lock lives as long as the record: what a crash left is running for a day, says 409.",
+			Name: "the dead hold their locks", Says: "The lock lives as long as the record: after a crash, 409 says for a day that the request is running.",
 			Caught: []string{"OP-03"},
 			Start: recipe{
 				behaviour: unhurried(),
@@ -30,8 +28,7 @@ func processFaults() []Service {
 			}.start,
 		},
 		{
-			Name:   "whoever died is run again",
-			Says:   "A claim without a holder is taken over: that its work may have been done is not thought of.",
+			Name: "an interrupted request is run again", Says: "A claim without a holder is taken over, although its work may have been done.",
 			Caught: []string{"OP-02"},
 			Start: recipe{
 				decisions: func(d *Decisions) {
@@ -47,8 +44,7 @@ func processFaults() []Service {
 			}.start,
 		},
 		{
-			Name:   "shorter than said",
-			Says:   "The manual says a day, the eviction of the cache says otherwise: within the retention a retry runs.",
+			Name: "shorter than documented", Says: "The manual says a day, but the cache evicts earlier: within the retention a retry runs.",
 			Caught: []string{"EXP-01"},
 			Start: recipe{
 				decisions: func(d *Decisions) { d.Retention = retention / 4 },
@@ -56,8 +52,7 @@ func processFaults() []Service {
 			}.start,
 		},
 		{
-			Name:   "the old answer, and the deed anew",
-			Says:   "The lock expires before the answer does: the order is made again, and the caller gets the old one's number.",
+			Name: "the old answer, and a new effect", Says: "The lock expires before the answer: the order is made again, and the caller gets the number of the old one.",
 			Caught: []string{"EXP-02"},
 			Start: recipe{
 				decisions: func(d *Decisions) {
@@ -79,7 +74,7 @@ func processFaults() []Service {
 	}
 }
 
-// retention is that of services whose records expire while one looks.
+// retention is short, so that records expire during a test.
 const retention = 4 * time.Second
 
 func expiring(c *check.Config) {

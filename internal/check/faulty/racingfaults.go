@@ -6,12 +6,11 @@ import (
 	"sync"
 )
 
-// racingFaults are wrong only where two come at once.
+// racingFaults only matter if two requests overlap.
 func racingFaults() []Service {
 	return []Service{
 		{
-			Name:    "look, then insert",
-			Says:    "SELECT, and INSERT where it found nothing: two that look at the same time both insert.",
+			Name: "look, then insert", Says: "SELECT, and INSERT if it found nothing: two that search at the same time both insert.",
 			Caught:  append(doneTogether(), "MIS-11"),
 			Depends: []string{"LOST-07", "LOST-10"},
 			Start: recipe{behaviour: unhurried(), decisions: func(d *Decisions) {
@@ -25,8 +24,7 @@ func racingFaults() []Service {
 			}}.start,
 		},
 		{
-			Name:    "the record comes last",
-			Says:    "Nothing is written before the work is done: the record is there for retries, and not for doubles.",
+			Name: "the record comes last", Says: "Nothing is written before the work is done: the record helps retries, and not simultaneous requests.",
 			Caught:  append(doneTogether(), "MIS-11"),
 			Depends: []string{"LOST-07", "LOST-10"},
 			Start: recipe{behaviour: unhurried(), decisions: func(d *Decisions) {
@@ -39,8 +37,7 @@ func racingFaults() []Service {
 			}}.start,
 		},
 		{
-			Name:    "racers get 500",
-			Says:    "The unique index does its work, and nobody catches what it throws.",
+			Name: "racers get 500", Says: "The unique index works, but its error is not handled.",
 			Caught:  []string{"RACE-06"},
 			Depends: []string{"LOST-07", "LOST-10"},
 			Start: recipe{behaviour: unhurried(), decisions: busy(func(_ *Door, w http.ResponseWriter, _ *Record) {
@@ -48,8 +45,7 @@ func racingFaults() []Service {
 			})}.start,
 		},
 		{
-			Name:    "racers get an empty 200",
-			Says:    "The record is there, its answer is not, and what is sent is what is in the column: nothing.",
+			Name: "racers get an empty 200", Says: "The record exists without an answer, and the empty column is sent.",
 			Caught:  []string{"RACE-06"},
 			Depends: []string{"LOST-07", "LOST-10"},
 			Start: recipe{behaviour: unhurried(), decisions: busy(func(_ *Door, w http.ResponseWriter, _ *Record) {
@@ -59,20 +55,18 @@ func racingFaults() []Service {
 	}
 }
 
-// refusedFaults refuse racers in a wrong way, or the wrong ones.
+// refusedFaults refuse racers wrongly, or refuse the wrong ones.
 func refusedFaults() []Service {
 	return []Service{
 		{
-			Name:   "racers are not told when",
-			Says:   "409 is right, but when to come again is not said.",
+			Name: "racers do not learn when to retry", Says: "409 is right, but without the time to retry.",
 			Caught: []string{"RACE-07"},
 			Start: recipe{decisions: busy(func(d *Door, w http.ResponseWriter, _ *Record) {
 				d.Refuse(w, http.StatusConflict, "in-flight: the first one is still running")
 			})}.start,
 		},
 		{
-			Name:    "impatience frees the key",
-			Says:    "A waiter that gives up deletes the record, so as to leave nothing behind: it was the owner's, who still runs.",
+			Name: "impatience frees the key", Says: "A waiter that gives up deletes the record to clean up, but it belongs to the holder, which is still running.",
 			Caught:  []string{"RACE-02", "RACE-03", "RACE-04", "RACE-05", "RACE-06", "RACE-09"},
 			Depends: []string{"LOST-07", "LOST-10"},
 			Start: recipe{behaviour: unhurried(), decisions: busy(func(d *Door, w http.ResponseWriter, rec *Record) {
@@ -81,14 +75,12 @@ func refusedFaults() []Service {
 			})}.start,
 		},
 		{
-			Name:   "one lock for all",
-			Says:   "A mutex around everything, taken with TryLock: while one order is made, all others are refused.",
+			Name: "one lock for all", Says: "A mutex around everything, taken with TryLock: during one order, all others are refused.",
 			Caught: []string{"RACE-08"},
 			Start:  recipe{outside: oneAtATime}.start,
 		},
 		{
-			Name:   "HTTP/2 goes past",
-			Says:   "The second listener was added later, and serves the application without the middleware.",
+			Name: "HTTP/2 goes past", Says: "A second listener was added later, and serves the application without the middleware.",
 			Caught: []string{"RACE-05"},
 			Start: recipe{decisions: func(d *Decisions) {
 				d.Claim = func(m *Memory, life Life, id, asked string) (*Record, bool) { return m.Claim(life, id, asked) }
@@ -103,7 +95,7 @@ func refusedFaults() []Service {
 	}
 }
 
-// busy turns what a duplicate gets while the first one runs, for which it does not wait.
+// busy replaces the answer to a duplicate of a running request, which it does not wait for.
 func busy(answer func(*Door, http.ResponseWriter, *Record)) func(*Decisions) {
 	return func(d *Decisions) { d.Wait, d.InFlight = 0, answer }
 }
@@ -113,7 +105,7 @@ func oneAtATime(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !lock.TryLock() {
 			w.Header().Set("Retry-After", "1")
-			refuse(w, http.StatusConflict, "in-flight: somebody is being served")
+			refuse(w, http.StatusConflict, "in-flight: another caller is being served")
 			return
 		}
 		defer lock.Unlock()

@@ -29,8 +29,7 @@ import (
 	"github.com/semel-dev/semel/store/sqlitestore/sqlitetx"
 )
 
-// ownServices are healthy, too: Semel itself, in many of the ways in which it can
-// be used.
+// ownServices returns further healthy services: Semel itself, in many of the ways to use it.
 func ownServices(t *testing.T) []faulty.Service {
 	t.Helper()
 	return []faulty.Service{
@@ -72,7 +71,7 @@ func ownServices(t *testing.T) []faulty.Service {
 	}
 }
 
-// semelRetention is that of records which expire while one looks.
+// semelRetention is short, so that records expire during a test.
 const semelRetention = 3 * time.Second
 
 func changed(change func(*check.Config), service faulty.Service) faulty.Service {
@@ -85,7 +84,7 @@ func changed(change func(*check.Config), service faulty.Service) faulty.Service 
 	return service
 }
 
-// restarted is the middleware over a file, which another guard opens again.
+// restarted is the middleware over a file that a second guard reopens.
 func restarted(t *testing.T) faulty.Service {
 	t.Helper()
 	open := file(t)
@@ -114,7 +113,7 @@ func profiled(name string, service faulty.Service) faulty.Service {
 	return changed(func(c *check.Config) { c.Profile, _ = check.ProfileNamed(name) }, service)
 }
 
-// opened is a store, and what ends it.
+// opened opens a store.
 type opened func() (semel.Store, error)
 
 func memory() (semel.Store, error) { return memstore.New(nil), nil }
@@ -125,7 +124,7 @@ func file(t *testing.T) opened {
 	return func() (semel.Store, error) { return sqlitestore.Open(context.WithoutCancel(t.Context()), path, nil) }
 }
 
-// guarded is the middleware before a handler, and what ends both.
+// guarded returns the middleware in front of a handler, and a function that closes both.
 func guarded(store semel.Store, policy semel.Policy, options semelhttp.Options, app http.Handler) (http.Handler, func(), error) {
 	guard, err := semel.New(store, &semel.Options{Policy: policy})
 	if err != nil {
@@ -158,7 +157,7 @@ func middleware(name, says string, store opened, policy semel.Policy, options se
 	}}
 }
 
-// served is a running whose process can neither be killed nor restarted.
+// served returns a service whose process can neither be killed nor restarted.
 func served(handler http.Handler, end func(), app *faulty.App) faulty.Running {
 	process := faulty.Serve(func(faulty.Life) http.Handler { return handler })
 	return faulty.Running{Config: faulty.Ask(process.URL, "ietf", app), Close: func() {
@@ -167,7 +166,7 @@ func served(handler http.Handler, end func(), app *faulty.App) faulty.Running {
 	}}
 }
 
-// transaction is the middleware whose records and orders commit together.
+// transaction returns the middleware whose records and orders commit together.
 func transaction(t *testing.T) faulty.Service {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "shop.db")
@@ -191,7 +190,7 @@ func transaction(t *testing.T) faulty.Service {
 	}}
 }
 
-// table counts the rows that a query counts.
+// table is a counter by a query.
 type table struct {
 	db    *sql.DB
 	query string
@@ -214,7 +213,7 @@ func insertOrder(w http.ResponseWriter, r *http.Request) {
 		Amount *int64
 	}
 	if err := json.NewDecoder(io.LimitReader(r.Body, 4<<20)).Decode(&order); err != nil || order.Number == "" || order.Amount == nil {
-		http.Error(w, "this is no order", http.StatusBadRequest)
+		http.Error(w, "not an order", http.StatusBadRequest)
 		return
 	}
 	done, err := sqlitetx.TxFrom(r.Context()).ExecContext(r.Context(), "INSERT INTO orders (number, amount) VALUES (?, ?)", order.Number, *order.Amount)
@@ -233,7 +232,7 @@ func insertOrder(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, `{"id":%d}`, id)
 }
 
-// behindGateway is the naive shop behind Semel's gateway with one rule.
+// behindGateway returns the naive shop behind Semel's gateway with one rule.
 func behindGateway(name, says, key string, change func(*check.Config)) faulty.Service {
 	return faulty.Service{Name: name, Says: says, Start: func() (faulty.Running, error) {
 		app := faulty.NewApp(faulty.Behaviour{Before: 20 * time.Millisecond, After: 10 * time.Millisecond})
@@ -275,7 +274,7 @@ func guardedByGateway(upstream, text string) (url string, end func(), err error)
 	}, nil
 }
 
-// invoicesAPI is the protected example, asked by a program.
+// invoicesAPI returns the protected example, used by a program.
 func invoicesAPI() faulty.Service {
 	return faulty.Service{Name: "the protected example", Says: "The invoicing application that was protected by hand, with keys.", Start: func() (faulty.Running, error) {
 		app, err := protected.Open("", nil)
@@ -294,7 +293,7 @@ func invoicesAPI() faulty.Service {
 	}}
 }
 
-// rows counts by a function.
+// rows is a counter by a function.
 type rows struct {
 	count func(context.Context) (int64, error)
 }
@@ -305,7 +304,7 @@ func (o rows) Count(ctx context.Context, _ func(string) string) (int64, error) {
 	return o.count(ctx)
 }
 
-// mathematiciansAPI hands out the id of what will be created.
+// mathematiciansAPI hands out the id of the resource to be created.
 func mathematiciansAPI(t *testing.T) faulty.Service {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "mathematicians.db")
@@ -329,7 +328,7 @@ func mathematiciansAPI(t *testing.T) faulty.Service {
 	}}
 }
 
-// invoicesPage is the protected example, used by a browser.
+// invoicesPage returns the protected example, used by a browser.
 func invoicesPage() faulty.Service {
 	return faulty.Service{Name: "the protected example's page", Says: "The same application, by its form.", Start: func() (faulty.Running, error) {
 		app, err := protected.Open("", nil)
@@ -347,8 +346,7 @@ func invoicesPage() faulty.Service {
 	}}
 }
 
-// invoicesBehindGateway is the naive example behind the gateway, whose page gets
-// its token on the way.
+// invoicesBehindGateway returns the naive example behind the gateway, which adds the token to its page.
 func invoicesBehindGateway() faulty.Service {
 	return faulty.Service{Name: "a page behind the gateway", Says: "A form of an application that does not know of Semel.", Start: func() (faulty.Running, error) {
 		app, err := invoices.Open("", &invoices.Options{Latency: 20 * time.Millisecond})

@@ -13,26 +13,23 @@ import (
 // Service is a kind of service.
 type Service struct {
 	Name string
-	// Says is the mistake in one plain sentence, and who makes it; or, of a
-	// healthy one, what it does.
+	// Says describes the mistake, or a healthy service, in a plain sentence.
 	Says string
 	// Caught are the ids of the checks that have to fail; all others must not.
 	Caught []string
-	// Echoes are the ids of the checks that see what one of those failed for, and
-	// nothing else.
+	// Echoes are the ids of the checks that only see the failure of one of those.
 	Echoes []string
-	// Depends are ids of checks that fail or do not, as it comes: the mistake is
-	// one of timing, and which of two is first is nobody's to say.
+	// Depends are ids of checks that may or may not fail: the mistake is one of timing, and the order of two requests
+	// is undefined.
 	Depends []string
-	// Open are ids of checks that MUST hold and cannot be judged here, and Why
-	// says what is missing.
+	// Open are ids of MUST checks that cannot be judged here, and Why names what is missing.
 	Open []string
 	Why  string
 	// Start starts one. Close ends it.
 	Start func() (running Running, err error)
 }
 
-// Running is where a service lives.
+// Running is a started service.
 type Running struct {
 	Config check.Config
 	Close  func()
@@ -47,14 +44,13 @@ func Services() []Service {
 	)
 }
 
-// anotherAnswer are the checks that compare a repetition with the first answer:
-// the echoes of those that look at one part of it.
+// anotherAnswer returns the checks that compare a repetition with the first answer: the echoes of those that look at
+// one part of it.
 func anotherAnswer() []string {
 	return []string{"BASIC-10", "RACE-06", "LOST-05", "LOST-08", "LOST-10", "SIZE-02", "SIZE-03", "SIZE-04", "SIZE-05", "SIZE-06"}
 }
 
-// doneAgain are the checks that see a repetition done once more, as long as no
-// key tells it from others.
+// doneAgain returns the checks that see a repeated effect, as long as no key distinguishes it.
 func doneAgain() []string {
 	return []string{
 		"BASIC-02", "BASIC-05", "BASIC-08", "BASIC-10", "LOST-04", "LOST-05", "LOST-06", "LOST-07", "LOST-08", "LOST-10",
@@ -62,38 +58,36 @@ func doneAgain() []string {
 	}
 }
 
-// doneTogether are the checks that see two at once done.
+// doneTogether returns the checks that see two effects at once.
 func doneTogether() []string {
 	return []string{"RACE-01", "RACE-02", "RACE-03", "RACE-04", "RACE-05", "RACE-06"}
 }
 
-// Durations of an ordinary order: long enough that two can meet, and that a
-// caller can go away in the middle.
+// Durations of an ordinary order: long enough for two to overlap, and for a caller to go away in the middle.
 const (
 	before = 20 * time.Millisecond
 	after  = 10 * time.Millisecond
 )
 
-// unhurried is for services in which it matters what meets what: a busy machine
-// must not make the difference.
+// unhurried is for services in which overlaps matter: a busy machine must not make the difference.
 func unhurried() Behaviour {
 	return Behaviour{Before: 60 * time.Millisecond, After: 30 * time.Millisecond}
 }
 
-// recipe is what a service is made of. Zero fields are ordinary.
+// recipe configures a service. Zero fields are ordinary.
 type recipe struct {
 	behaviour Behaviour
-	decisions func(*Decisions) // what is turned
+	decisions func(*Decisions) // the changed decisions
 	profile   string           // ietf
-	// wrap stands outside of the door, inside of it; nil for nothing.
+	// outside wraps the door, inside the application; nil for nothing.
 	outside, inside func(http.Handler) http.Handler
 	change          func(*check.Config)
 	front           func(net.Listener) net.Listener // nil for none
-	// config is told of the process, too.
+	// process is change with the process.
 	process func(*check.Config, *Process)
 }
 
-// start opens the shop, puts the door before it, and serves both.
+// start opens the shop, puts the door in front of it, and serves both.
 func (r recipe) start() (Running, error) {
 	if r.behaviour.Before == 0 {
 		r.behaviour.Before = before
@@ -126,7 +120,7 @@ func (r recipe) start() (Running, error) {
 	return Running{Config: config, Close: process.Close}, nil
 }
 
-// impatient gives up early: what is refused for ever takes its time otherwise.
+// impatient stops early: permanent refusals take long otherwise.
 func impatient(setup func() (Running, error)) func() (Running, error) {
 	return func() (Running, error) {
 		running, err := setup()
@@ -135,8 +129,7 @@ func impatient(setup func() (Running, error)) func() (Running, error) {
 	}
 }
 
-// only asks these groups: where not even one order goes right, what the others
-// find says nothing more.
+// only selects these groups: if not even one order works, the others show nothing more.
 func only(setup func() (Running, error), groups ...string) func() (Running, error) {
 	return func() (Running, error) {
 		running, err := setup()
@@ -152,7 +145,7 @@ func wrapped(handler http.Handler, wrap func(http.Handler) http.Handler) http.Ha
 	return wrap(handler)
 }
 
-// Ask is the configuration that orders at a shop.
+// Ask returns a configuration that orders at a shop.
 func Ask(url, profile string, counters ...check.Counter) check.Config {
 	known, _ := check.ProfileNamed(profile)
 	return check.Config{

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// tolerance is how old a delivery may be, or how far ahead its sender's clock.
+// tolerance bounds the age of a delivery, and how far ahead its sender's clock may be.
 const tolerance = 5 * time.Minute
 
-// Signed lets through what is signed as Standard Webhooks has it, and now.
+// Signed passes on deliveries with a current signature as defined by Standard Webhooks.
 func Signed(secret []byte, next http.Handler) http.Handler {
 	return signedWithin(secret, tolerance, next)
 }
@@ -27,7 +27,7 @@ func signedWithin(secret []byte, most time.Duration, next http.Handler) http.Han
 		}
 		r.Body = readable(body)
 		if !fresh(r.Header.Get("webhook-timestamp"), most) || !genuine(secret, r.Header, body) {
-			answerProblem(w, http.StatusUnauthorized, "the signature is not that of the sender, or not of now")
+			answerProblem(w, http.StatusUnauthorized, "the signature is wrong, or not current")
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -11,13 +11,11 @@ import (
 	"github.com/semel-dev/semel/check"
 )
 
-// storingFaults end claims in a wrong way: after failures, refusals, and lost
-// connections.
+// storingFaults end claims wrongly after failures, refusals, and lost connections.
 func storingFaults() []Service {
 	return []Service{
 		{
-			Name:    "who hangs up is forgotten",
-			Says:    "The answer is saved under the request's context, which is over when the client has gone: no record, and the retry runs.",
+			Name: "a client that hangs up is forgotten", Says: "The answer is saved under the request's context, which ends when the client is gone: no record, and the retry runs.",
 			Caught:  []string{"LOST-03"},
 			Depends: []string{"LOST-07"},
 			Start: recipe{behaviour: unhurried(), decisions: func(d *Decisions) {
@@ -32,8 +30,7 @@ func storingFaults() []Service {
 			}}.start,
 		},
 		{
-			Name:    "who hangs up is locked out",
-			Says:    "The work ends with the connection, and so does the line that would have freed the key: 409 for ever.",
+			Name: "a client that hangs up is locked out", Says: "The work ends with the connection, and so does the line that would have freed the key: 409 for ever.",
 			Caught:  []string{"LOST-03"},
 			Depends: []string{"LOST-07"},
 			Start: impatient(recipe{behaviour: unhurried(), decisions: func(d *Decisions) {
@@ -51,8 +48,7 @@ func storingFaults() []Service {
 			}}.start),
 		},
 		{
-			Name:   "half a body is a body",
-			Says:   "The middleware takes what it could read, and does not look at the error: an upload that broke off blocks the key.",
+			Name: "half a body is a body", Says: "The middleware uses what it could read and ignores the error: an interrupted upload blocks the key.",
 			Caught: []string{"LOST-02", "LOST-09"},
 			Start: recipe{decisions: func(d *Decisions) {
 				d.Read = func(r *http.Request) ([]byte, error) {
@@ -66,8 +62,7 @@ func storingFaults() []Service {
 			}}.start,
 		},
 		{
-			Name:   "half a head is a request",
-			Says:   "A gateway ends what was cut, and passes it on, and the key is taken before the body is there: it never comes.",
+			Name: "half a head is a request", Says: "A gateway completes a truncated head and passes it on, and the key is taken before the body, which never comes.",
 			Caught: []string{"LOST-01", "LOST-02", "LOST-09"},
 			Start: recipe{front: generous, decisions: func(d *Decisions) {
 				d.Read = func(r *http.Request) ([]byte, error) {
@@ -80,24 +75,21 @@ func storingFaults() []Service {
 	}
 }
 
-// failingFaults end claims in a wrong way after failures and refusals.
+// failingFaults end claims wrongly after failures and refusals.
 func failingFaults() []Service {
 	return []Service{
 		{
-			Name:   "500 after the deed is forgotten",
-			Says:   "A failure is taken for nothing: but the row was in when the mail could not be sent, and the retry makes another.",
+			Name: "500 after the effect is forgotten", Says: "A failure is treated as no effect, but the row was written before the mail failed, and the retry writes another.",
 			Caught: []string{"ERR-03"},
 			Start:  recipe{behaviour: Behaviour{Breaks: true}}.start,
 		},
 		{
-			Name:   "failures are for ever",
-			Says:   "All answers are stored, also that of a dependency that was away for a second: the key never succeeds.",
+			Name: "failures are for ever", Says: "All answers are stored, even that of a dependency that was down for a second: the key never succeeds.",
 			Caught: []string{"ERR-06"},
 			Start:  paying(recipe{decisions: func(d *Decisions) { d.Keeps = func(*Answer) bool { return true } }}),
 		},
 		{
-			Name:   "a refused order is done",
-			Says:   "The key is marked as done in any case: the order that was mended gets a success, and is never made.",
+			Name: "a refused order is done", Says: "The key is always marked as done: a corrected order gets a success, and is never made.",
 			Caught: []string{"ERR-01", "ERR-02"},
 			Start: recipe{decisions: func(d *Decisions) {
 				right := d.Settle
@@ -124,8 +116,7 @@ func failingFaults() []Service {
 func takenFaults() []Service {
 	return []Service{
 		{
-			Name:   "open when the store is busy",
-			Says:   "No connection to the store is free, so the layer steps aside, in order not to be in the way: doubles run.",
+			Name: "open when the store is busy", Says: "No connection to the store is free, so the layer lets requests pass: duplicates run.",
 			Caught: []string{"RACE-02", "RACE-03", "RACE-04", "RACE-05", "RACE-06"},
 			Start: recipe{decisions: func(d *Decisions) {
 				var busy atomic.Int64
@@ -140,8 +131,7 @@ func takenFaults() []Service {
 			}}.start,
 		},
 		{
-			Name:    "the lease is shorter than the work",
-			Says:    "A lock with a time to live that nobody renews: whoever takes longer is run a second time beside himself.",
+			Name: "the lease is shorter than the work", Says: "A lock with a time to live is never renewed: a request that takes longer runs twice at once.",
 			Caught:  []string{"RACE-09"},
 			Depends: []string{"LOST-07", "LOST-10"},
 			Start: recipe{behaviour: unhurried(), decisions: func(d *Decisions) {
@@ -153,8 +143,7 @@ func takenFaults() []Service {
 			}}.start,
 		},
 		{
-			Name:    "the late one has the last word",
-			Says:    "Whoever was slow is replaced, and comes to an end after all: UPDATE … WHERE key = ?, without asking whether the claim is still theirs.",
+			Name: "the late one has the last word", Says: "A slow holder is replaced, and still finishes: UPDATE … WHERE key = ?, without checking that it still holds the claim.",
 			Caught:  []string{"RACE-02", "RACE-03", "RACE-04", "RACE-05", "RACE-06", "RACE-09"},
 			Depends: []string{"LOST-07", "LOST-10"},
 			Start: recipe{behaviour: unhurried(), decisions: func(d *Decisions) {
@@ -174,22 +163,22 @@ func takenFaults() []Service {
 	}
 }
 
-// poolSize is how many connections to its store a busy layer has.
+// poolSize is the number of store connections of a busy layer.
 const poolSize = 4
 
-// gone reports whether the client has left. The server needs a moment to see it.
+// gone reports whether the client is gone, which the server needs a moment to see.
 func gone(r *http.Request) bool {
 	return !within(r.Context(), 5*time.Millisecond)
 }
 
-// doneAlready is the record of something that was done, with nothing to say.
+// doneAlready returns the record of something that was done, with an empty answer.
 func doneAlready(asked string) *Record {
 	rec := &Record{asked: asked, done: make(chan struct{}), answer: &Answer{Status: http.StatusOK}}
 	close(rec.done)
 	return rec
 }
 
-// payments is what the shop calls for each order. It can be made to fail.
+// payments is the shop's dependency for each order. It can be made to fail.
 type payments struct{ failing atomic.Int64 }
 
 // FailNext implements [check.Dependency].
@@ -197,7 +186,7 @@ func (p *payments) FailNext(n, _ int) { p.failing.Store(int64(n)) }
 
 var errAway = errors.New("the payment service does not answer")
 
-// pay is one call.
+// pay calls the dependency once.
 func (p *payments) pay(context.Context) error {
 	for {
 		left := p.failing.Load()
@@ -210,7 +199,7 @@ func (p *payments) pay(context.Context) error {
 	}
 }
 
-// paying lets each order be paid for.
+// paying makes the shop pay for each order.
 func paying(h recipe) func() (Running, error) {
 	return func() (Running, error) {
 		desk := &payments{}

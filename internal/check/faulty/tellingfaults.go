@@ -9,74 +9,66 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// tellingFaults tell requests apart in a wrong way.
+// tellingFaults confuse requests.
 func tellingFaults() []Service {
 	return []Service{
 		{
-			Name:   "no fingerprint",
-			Says:   "Only the key is looked up: another body, path or query gets the answer of the first.",
+			Name: "no fingerprint", Says: "Only the key is looked up: another body, path or query gets the answer of the first.",
 			Caught: []string{"MIS-02", "MIS-03", "MIS-04", "MIS-05", "MIS-06", "MIS-07", "SIZE-07"},
-			Start:  recipe{decisions: told(func(*http.Request, []byte) string { return "" })}.start,
+			Start:  recipe{decisions: compared(func(*http.Request, []byte) string { return "" })}.start,
 		},
 		{
-			Name:   "no body in the fingerprint",
-			Says:   "Method and URL are compared, the body is not: it would have had to be read twice.",
+			Name: "no body in the fingerprint", Says: "Method and URL are compared, the body is not, as it would have to be read twice.",
 			Caught: []string{"MIS-02", "MIS-03", "SIZE-07"},
-			Start: recipe{decisions: told(func(r *http.Request, _ []byte) string {
+			Start: recipe{decisions: compared(func(r *http.Request, _ []byte) string {
 				return Fingerprint(r, nil)
 			})}.start,
 		},
 		{
-			Name:   "no path in the fingerprint",
-			Says:   "The body is hashed, the path is not: an order's answer is given to another resource.",
+			Name: "no path in the fingerprint", Says: "The body is hashed, the path is not: an order's answer is given to another resource.",
 			Caught: []string{"MIS-05"},
-			Start: recipe{decisions: told(func(r *http.Request, body []byte) string {
+			Start: recipe{decisions: compared(func(r *http.Request, body []byte) string {
 				return digest(r.Method, r.URL.RawQuery, r.Header.Get("Content-Type"), string(body))
 			})}.start,
 		},
 		{
-			Name:   "no query in the fingerprint",
-			Says:   "The router's pattern is compared, and what stands behind the question mark is not a part of it.",
+			Name: "no query in the fingerprint", Says: "The router's pattern is compared, which does not include the query.",
 			Caught: []string{"MIS-04"},
-			Start: recipe{decisions: told(func(r *http.Request, body []byte) string {
+			Start: recipe{decisions: compared(func(r *http.Request, body []byte) string {
 				return digest(r.Method, r.URL.Path, r.Header.Get("Content-Type"), string(body))
 			})}.start,
 		},
 		{
-			Name:   "no method in the fingerprint",
-			Says:   "POST and PATCH go through one middleware, which looks at the URL and the body.",
+			Name: "no method in the fingerprint", Says: "POST and PATCH share one middleware, which compares the URL and the body.",
 			Caught: []string{"MIS-06"},
-			Start: recipe{decisions: told(func(r *http.Request, body []byte) string {
+			Start: recipe{decisions: compared(func(r *http.Request, body []byte) string {
 				return digest(r.URL.Path, r.URL.RawQuery, r.Header.Get("Content-Type"), string(body))
 			})}.start,
 		},
 		{
-			Name:   "no content type in the fingerprint",
-			Says:   "The same bytes as another kind of body are another request, and get the first one's answer.",
+			Name: "no content type in the fingerprint", Says: "The same bytes with another content type are another request, but get the first one's answer.",
 			Caught: []string{"MIS-07"},
-			Start: recipe{decisions: told(func(r *http.Request, body []byte) string {
+			Start: recipe{decisions: compared(func(r *http.Request, body []byte) string {
 				return digest(r.Method, r.URL.Path, r.URL.RawQuery, string(body))
 			})}.start,
 		},
 	}
 }
 
-// readingFaults do not read bodies as they are.
+// readingFaults misread bodies.
 func readingFaults() []Service {
 	return []Service{
 		{
-			Name:   "64 KiB of the body",
-			Says:   "The body is hashed up to a bound that is not said: large ones that differ at their end are the same.",
+			Name: "64 KiB of the body", Says: "The body is hashed up to an undocumented bound: large bodies that differ at their end are the same.",
 			Caught: []string{"SIZE-07"},
-			Start: recipe{decisions: told(func(r *http.Request, body []byte) string {
+			Start: recipe{decisions: compared(func(r *http.Request, body []byte) string {
 				return Fingerprint(r, body[:min(64<<10, len(body))])
 			})}.start,
 		},
 		{
-			Name:   "chunks are not read",
-			Says:   "The body is hashed where there is a Content-Length; a chunked one counts as empty, and as another request.",
+			Name: "chunks are not read", Says: "The body is hashed if there is a Content-Length; a chunked one counts as empty, and as another request.",
 			Caught: []string{"SIZE-02"},
-			Start: recipe{decisions: told(func(r *http.Request, body []byte) string {
+			Start: recipe{decisions: compared(func(r *http.Request, body []byte) string {
 				if r.ContentLength < 0 {
 					body = nil
 				}
@@ -86,20 +78,18 @@ func readingFaults() []Service {
 	}
 }
 
-// mismatchFaults know another request under a known key, and do the wrong thing.
+// mismatchFaults recognise another request under a known key, and do the wrong thing.
 func mismatchFaults() []Service {
 	return []Service{
 		{
-			Name:   "another body executes",
-			Says:   "Key and body together are the key, so that a retry that was mended by mistake is done as well.",
+			Name: "another body executes", Says: "Key and body together are the key, so that a retry with a changed body is executed as well.",
 			Caught: []string{"MIS-01", "MIS-03", "MIS-08", "MIS-11", "SIZE-07"},
 			Start: recipe{decisions: func(d *Decisions) {
 				d.Mismatch = func(d *Door, w http.ResponseWriter, r *http.Request, _ *Record) { d.next.ServeHTTP(w, r) }
 			}}.start,
 		},
 		{
-			Name:   "the boundary is a part of the order",
-			Says:   "The body is hashed as it is, into the key: a form in parts has a new boundary each time, and is a new order each time.",
+			Name: "the boundary is part of the order", Says: "The raw body is hashed into the key: a multipart form has a new boundary each time, and is a new order each time.",
 			Caught: []string{"MIS-01", "MIS-03", "MIS-09", "MIS-11"},
 			Start: recipe{change: inParts, decisions: func(d *Decisions) {
 				d.Key = func(r *http.Request) (string, error) {
@@ -114,8 +104,7 @@ func mismatchFaults() []Service {
 			}}.start,
 		},
 		{
-			Name:   "no body, no order",
-			Says:   "A request without a body has nothing to compare, and goes past the layer.",
+			Name: "no body, no order", Says: "A request without a body has nothing to compare, and bypasses the layer.",
 			Caught: []string{"SIZE-01"},
 			Start: recipe{behaviour: Behaviour{Plain: true}, decisions: keyed(func(r *http.Request) (string, error) {
 				if r.ContentLength == 0 {
@@ -125,8 +114,7 @@ func mismatchFaults() []Service {
 			})}.start,
 		},
 		{
-			Name:   "a mismatch destroys the record",
-			Says:   "What does not fit is taken for a leftover, and cleared away: the next retry runs.",
+			Name: "a mismatch destroys the record", Says: "A record that does not match is treated as stale and deleted: the next retry runs.",
 			Caught: []string{"MIS-10"},
 			Start: recipe{decisions: func(d *Decisions) {
 				right := d.Mismatch
@@ -139,20 +127,18 @@ func mismatchFaults() []Service {
 	}
 }
 
-// contentFaults look at the content, and not at the key; or tell nobody what they saw.
+// contentFaults compare the content instead of the key, or do not report what they found.
 func contentFaults() []Service {
 	return []Service{
 		{
-			Name:   "the old result without a word",
-			Says:   "Workflow engines do so: another payload under a known id gets the first one's result, as if it were its own.",
+			Name: "the old result without a warning", Says: "As in workflow engines: another payload under a known id gets the first one's result, as if it were its own.",
 			Caught: []string{"MIS-02", "MIS-03", "MIS-04", "MIS-05", "MIS-06", "MIS-07", "SIZE-07"},
 			Start: recipe{decisions: func(d *Decisions) {
 				d.Mismatch = func(d *Door, w http.ResponseWriter, r *http.Request, rec *Record) { d.repeat(w, r, rec) }
 			}}.start,
 		},
 		{
-			Name:   "one body, one request",
-			Says:   "A body that was seen a moment ago is taken for a double click, whatever its key: two equal orders cannot be made.",
+			Name: "one body, one request", Says: "A body that was seen a moment ago counts as a double click, whatever its key: two equal orders are impossible.",
 			Caught: []string{"BASIC-07", "MIS-01", "MIS-03", "MIS-08", "MIS-11", "SIZE-07"},
 			Start: recipe{decisions: func(d *Decisions) {
 				d.Key = func(r *http.Request) (string, error) {
@@ -166,8 +152,7 @@ func contentFaults() []Service {
 			}}.start,
 		},
 		{
-			Name:   "two equal orders are a conflict",
-			Says:   "A body that was seen before is refused with 409, whatever its key: the second coffee cannot be ordered.",
+			Name: "two equal orders are a conflict", Says: "A body that was seen before is refused with 409, whatever its key: the second coffee cannot be ordered.",
 			Caught: []string{"BASIC-01"},
 			Start: recipe{
 				decisions: func(d *Decisions) {
@@ -186,8 +171,7 @@ func contentFaults() []Service {
 			}.start,
 		},
 		{
-			Name:   "refusals are plain text",
-			Says:   "The refusals say nothing that a program can read, and nowhere is written what may be relied on.",
+			Name: "refusals are plain text", Says: "The refusals are not machine-readable, and no policy is published.",
 			Caught: []string{"BASIC-11", "KEY-14", "MIS-12"},
 			Start: recipe{decisions: func(d *Decisions) {
 				d.Silent = true
@@ -198,8 +182,7 @@ func contentFaults() []Service {
 			}}.start,
 		},
 		{
-			Name:   "another body is a bad gateway",
-			Says:   "The exception for a reused key has no mapping, and becomes what the framework has for those.",
+			Name: "another body is a bad gateway", Says: "The exception for a reused key has no mapping, and gets the framework's default status.",
 			Caught: []string{"MIS-03", "MIS-07", "ERR-02"},
 			Start: recipe{decisions: func(d *Decisions) {
 				d.Mismatch = func(d *Door, w http.ResponseWriter, _ *http.Request, _ *Record) {
@@ -210,14 +193,14 @@ func contentFaults() []Service {
 	}
 }
 
-// inParts orders by a form in parts.
+// inParts orders with a multipart form.
 func inParts(c *check.Config) {
 	c.Template.Header = []wire.Field{{Name: "Content-Type", Value: "multipart/form-data; boundary=zoo"}}
 	c.Template.Body = []byte("--zoo\r\nContent-Disposition: form-data; name=\"number\"\r\n\r\n{{uuid}}\r\n" +
 		"--zoo\r\nContent-Disposition: form-data; name=\"amount\"\r\n\r\n{{n}}\r\n--zoo--\r\n")
 }
 
-// byForm orders by a form with a key in the header.
+// byForm orders with a form, and a key in the header.
 func byForm(c *check.Config) {
 	form := []wire.Field{{Name: "Content-Type", Value: "application/x-www-form-urlencoded"}}
 	c.Template.Header, c.Template.Body = form, []byte("number={{uuid}}&amount={{n}}")
@@ -225,13 +208,13 @@ func byForm(c *check.Config) {
 	c.Invalid.Header, c.Invalid.Body = form, []byte("number=&amount={{n}}")
 }
 
-// byMembersForm is that of two members.
+// byMembersForm is byForm for two members.
 func byMembersForm(c *check.Config) {
 	byForm(c)
 	TwoMembers(c)
 }
 
-// told turns how requests are told apart.
-func told(fingerprint func(*http.Request, []byte) string) func(*Decisions) {
+// compared replaces the fingerprint.
+func compared(fingerprint func(*http.Request, []byte) string) func(*Decisions) {
 	return func(d *Decisions) { d.Fingerprint = fingerprint }
 }

@@ -7,32 +7,28 @@ import (
 	"github.com/semel-dev/semel/check"
 )
 
-// webhookFaults receive deliveries in a wrong way.
+// webhookFaults mishandle deliveries.
 func webhookFaults() []Service {
 	return []Service{
 		{
-			Name:   "signatures are not looked at",
-			Says:   "The route was open while it was tried out, and still is: whoever knows it orders.",
+			Name: "signatures are ignored", Says: "The route was open during development, and still is: any caller that knows it can order.",
 			Caught: []string{"HOOK-02", "HOOK-03", "HOOK-04"},
 			Start:  receiving(recipe{outside: func(next http.Handler) http.Handler { return next }}),
 		},
 		{
-			Name:   "timestamps are not looked at",
-			Says:   "The signature is verified, its age is not: a delivery that was recorded can be sent again when its id is forgotten.",
+			Name: "timestamps are ignored", Says: "The signature is verified, its age is not: a recorded delivery can be sent again once its id is forgotten.",
 			Caught: []string{"HOOK-04"},
 			Start: receiving(recipe{outside: func(next http.Handler) http.Handler {
 				return signedWithin(Secret(), 1<<62, next)
 			}}),
 		},
 		{
-			Name:   "a redelivery is a conflict",
-			Says:   "A duplicate is answered 409, which the sender takes for a failure: it delivers for days, and then switches the hook off.",
+			Name: "a redelivery is a conflict", Says: "A duplicate is answered 409, which the sender treats as a failure: it retries for days, and then disables the webhook.",
 			Caught: []string{"BASIC-03", "BASIC-10", "RACE-07", "RACE-09", "LOST-03", "LOST-04", "LOST-05", "LOST-06", "LOST-07", "LOST-10", "SIZE-03", "SIZE-04", "SIZE-05", "SIZE-06", "HOOK-01"},
 			Start:  impatient(receiving(recipe{decisions: func(d *Decisions) { d.Dedup = true }})),
 		},
 		{
-			Name:   "seen before it succeeded",
-			Says:   "The id is put among those that were seen, and then the work begins: where it fails, the redelivery is dropped.",
+			Name: "seen before it succeeded", Says: "The id is recorded as seen before the work begins: if that fails, the redelivery is dropped.",
 			Caught: []string{"ERR-01", "ERR-02", "ERR-03", "ERR-04", "HOOK-06", "HOOK-07"},
 			Start: receiving(recipe{decisions: func(d *Decisions) {
 				d.Keeps = func(*Answer) bool { return true }
@@ -45,8 +41,7 @@ func webhookFaults() []Service {
 			}}),
 		},
 		{
-			Name:   "a forgery burns the id",
-			Says:   "The id is marked before the signature is verified: who can guess ids can have deliveries dropped.",
+			Name: "a forgery burns the id", Says: "The id is recorded before the signature is verified: a stranger who guesses ids can suppress deliveries.",
 			Caught: []string{"HOOK-03"},
 			Start: receiving(recipe{
 				outside: func(next http.Handler) http.Handler { return next },
@@ -57,8 +52,7 @@ func webhookFaults() []Service {
 			}),
 		},
 		{
-			Name:   "payloads instead of ids",
-			Says:   "Deliveries are told apart by a hash of what they say: two that say the same are taken for one.",
+			Name: "payloads instead of ids", Says: "Deliveries are identified by a hash of their payload: two equal payloads count as one.",
 			Caught: []string{"BASIC-07", "MIS-01", "MIS-08", "MIS-11", "HOOK-05"},
 			Start: receiving(recipe{decisions: func(d *Decisions) {
 				d.Key = func(r *http.Request) (string, error) {
@@ -69,8 +63,7 @@ func webhookFaults() []Service {
 			}}),
 		},
 		{
-			Name:   "200 while it runs",
-			Says:   "A redelivery during the work is answered 200, as done: if the work fails then, nobody delivers again.",
+			Name: "200 while it runs", Says: "A redelivery during the work is answered 200, as done: if the work then fails, the delivery is lost.",
 			Caught: []string{"HOOK-07"},
 			Start: receiving(recipe{behaviour: unhurried(), decisions: busy(func(_ *Door, w http.ResponseWriter, _ *Record) {
 				w.WriteHeader(http.StatusOK)
@@ -79,17 +72,17 @@ func webhookFaults() []Service {
 	}
 }
 
-// Secret is what the sender and the shop share.
+// Secret returns the secret that the sender and the shop share.
 func Secret() []byte { return []byte("a secret of twenty-four b") }
 
-// Deliveries has orders delivered as signed webhooks.
+// Deliveries sends orders as signed webhooks.
 func Deliveries(c *check.Config) {
 	c.Profile, _ = check.ProfileNamed("webhook")
 	c.Key, c.Secret = check.KeyPlace{}, Secret()
 }
 
-// receiving is a shop that takes orders as signed deliveries. Unless the recipe
-// says something else, signatures are verified outside of the door.
+// receiving starts a shop that takes orders as signed deliveries. Unless the recipe says otherwise, signatures are
+// verified outside of the door.
 func receiving(h recipe) func() (Running, error) {
 	return func() (Running, error) {
 		if h.outside == nil {

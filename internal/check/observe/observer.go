@@ -25,7 +25,7 @@ const (
 	DefaultTimeout = 30 * time.Second
 
 	maxCalls      = 1000      // that are remembered
-	maxNames      = 100_000   // that are told apart by Options.Once
+	maxNames      = 100_000   // that Options.Once distinguishes
 	maxBodyBytes  = 256 << 20 // of a call
 	maxHeadBytes  = 64 << 10
 	headerTimeout = 10 * time.Second
@@ -34,35 +34,31 @@ const (
 
 // Options changes what an [Observer] counts. Nil is complete.
 type Options struct {
-	// Methods are those that count, and that fail on demand. Default POST, PUT,
-	// PATCH and DELETE.
+	// Methods are those that count, and that fail on demand. Default POST, PUT, PATCH and DELETE.
 	Methods []string
-	// Prefix is how the paths begin that count, and that fail on demand. Default
-	// all paths.
+	// Prefix begins the paths that count, and that fail on demand. Default all paths.
 	Prefix string
-	// Once, when set, is a header whose value names a call, such as
-	// Idempotency-Key: calls with a value that was there before are passed on,
-	// but count no more, for a dependency that knows keys does nothing then.
+	// Once, when set, is a header that identifies a call, such as Idempotency-Key: calls with a known value are
+	// forwarded but not counted, since a dependency with keys does nothing then.
 	Once string
-	// Status is what the Observer answers where there is no upstream. Default 201.
+	// Status is the Observer's answer without an upstream. Default 201.
 	Status int
 	// Timeout bounds one call. Default DefaultTimeout.
 	Timeout time.Duration
 }
 
-// Call is one request of the service, without what may be secret.
+// Call is one request of the service, without values that may be secret.
 type Call struct {
 	Method string
 	Path   string
-	Status int  // of the answer; 502 where the upstream gave none
+	Status int  // of the answer; 502 if the upstream gave none
 	Failed bool // on demand
 	Began  time.Time
 	Took   time.Duration // until the answer began
 }
 
-// Observer is a server that stands before a service's dependency. It is made by
-// [Open], and safe for concurrent use. It counts effects, and it can fail: it is
-// both a [check.Counter] and a [check.Dependency].
+// Observer is a server in front of a service's dependency. [Open] makes it; it is safe for concurrent use. It counts
+// effects and can fail on demand: it is both a [check.Counter] and a [check.Dependency].
 type Observer struct {
 	options  Options
 	upstream *url.URL // nil for none
@@ -84,9 +80,8 @@ var (
 	_ check.Dependency = (*Observer)(nil)
 )
 
-// Open listens at the address, such as 127.0.0.1:9000, and passes calls on to
-// the upstream, such as http://127.0.0.1:9001. An empty upstream is none: then
-// calls are answered here. Close the Observer.
+// Open listens at the address, such as 127.0.0.1:9000, and forwards calls to the upstream, such as
+// http://127.0.0.1:9001. Without an upstream, the Observer answers them itself. Close the Observer.
 func Open(ctx context.Context, address, upstream string, o *Options) (*Observer, error) {
 	s := &Observer{names: map[string]bool{}, served: make(chan struct{})}
 	if o != nil {
@@ -130,7 +125,7 @@ func (o *Options) complete() {
 	}
 }
 
-// passTo passes calls on, each over a connection of its own, as they are.
+// passTo forwards calls unchanged, each over a connection of its own.
 func passTo(upstream *url.URL) *httputil.ReverseProxy {
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)
@@ -145,18 +140,17 @@ func passTo(upstream *url.URL) *httputil.ReverseProxy {
 		},
 		Transport:     &http.Transport{DisableKeepAlives: true, DisableCompression: true, Protocols: protocols},
 		FlushInterval: -1,
-		ErrorLog:      log.New(io.Discard, "", 0), // Calls tells
+		ErrorLog:      log.New(io.Discard, "", 0), // Calls reports errors
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) {
 			problem(w, http.StatusBadGateway, "the upstream gave no answer")
 		},
 	}
 }
 
-// Address is where the Observer listens, as host:port.
+// Address returns the Observer's host:port.
 func (s *Observer) Address() string { return s.listener.Addr().String() }
 
-// Close stops listening and waits until the calls have ended, at most five
-// seconds; then it cuts them.
+// Close stops listening and waits up to five seconds for running calls; then it cuts them.
 func (s *Observer) Close() error {
 	within, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
@@ -179,15 +173,15 @@ func (s *Observer) Name() string {
 // PerIntent implements [check.Counter]: all calls are counted together.
 func (s *Observer) PerIntent() bool { return false }
 
-// Count implements [check.Counter]: it is the number of calls that were passed
-// on, or answered here where there is no upstream, whatever came of them.
+// Count implements [check.Counter]. It returns the number of calls that were forwarded, or answered here without an
+// upstream, whatever their outcome.
 func (s *Observer) Count(context.Context, func(string) string) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.count, nil
 }
 
-// FailNext implements [check.Dependency]. A status that is no error is 503.
+// FailNext implements [check.Dependency]. A status below 400 is replaced by 503.
 func (s *Observer) FailNext(n, status int) {
 	if status < 400 || status > 599 {
 		status = http.StatusServiceUnavailable
@@ -197,15 +191,14 @@ func (s *Observer) FailNext(n, status int) {
 	s.failing, s.status = max(0, n), status
 }
 
-// Pending is how many calls are still to fail.
+// Pending returns how many calls are still to fail.
 func (s *Observer) Pending() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.failing
 }
 
-// Calls are the latest calls that count, or failed on demand; at most a
-// thousand, in the order in which they were answered.
+// Calls returns the latest calls that count or failed on demand; at most a thousand, in the order of their answers.
 func (s *Observer) Calls() []Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -231,8 +224,7 @@ func (s *Observer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.pass(kept, r, func() { s.arrived(r) })
 }
 
-// pass hands the call on. It says so when there is a connection, for only then
-// can something have happened.
+// pass forwards the call. It calls arrived once there is a connection, since nothing can happen before.
 func (s *Observer) pass(w http.ResponseWriter, r *http.Request, arrived func()) {
 	if s.proxy != nil {
 		trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { arrived() }}
@@ -240,7 +232,7 @@ func (s *Observer) pass(w http.ResponseWriter, r *http.Request, arrived func()) 
 		return
 	}
 	if _, err := io.Copy(io.Discard, r.Body); err != nil {
-		problem(w, http.StatusBadRequest, "the call did not come to its end")
+		problem(w, http.StatusBadRequest, "the call was incomplete")
 		return
 	}
 	arrived()
@@ -251,10 +243,10 @@ func (s *Observer) pass(w http.ResponseWriter, r *http.Request, arrived func()) 
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	n, _ := s.Count(r.Context(), nil)
-	_, _ = io.WriteString(w, `{"id":`+strconv.FormatInt(n, 10)+"}\n") // nobody to tell
+	_, _ = io.WriteString(w, `{"id":`+strconv.FormatInt(n, 10)+"}\n") // the client may be gone
 }
 
-// fails takes one of the failures that were asked for.
+// fails uses one of the requested failures up.
 func (s *Observer) fails() (status int, fails bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -265,7 +257,7 @@ func (s *Observer) fails() (status int, fails bool) {
 	return s.status, true
 }
 
-// arrived counts a call, unless it is known by its name.
+// arrived counts a call, unless its name is known.
 func (s *Observer) arrived(r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -292,10 +284,10 @@ func (s *Observer) keep(call *Call) {
 func problem(w http.ResponseWriter, status int, detail string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
-	_, _ = fmt.Fprintf(w, `{"status":%d,"detail":%q}`+"\n", status, detail) // nobody to tell
+	_, _ = fmt.Fprintf(w, `{"status":%d,"detail":%q}`+"\n", status, detail) // the client may be gone
 }
 
-// keeper keeps the call when its answer begins, before the service knows of it.
+// keeper records the call when its answer begins, before the service sees the answer.
 type keeper struct {
 	http.ResponseWriter
 
@@ -305,7 +297,7 @@ type keeper struct {
 
 // WriteHeader implements [http.ResponseWriter].
 func (k *keeper) WriteHeader(status int) {
-	if status >= 200 { // those below only say "go on"
+	if status >= 200 { // 1xx are interim
 		k.call.Status, k.call.Took = status, time.Since(k.call.Began)
 		k.observer.keep(&k.call)
 	}

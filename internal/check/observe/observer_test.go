@@ -114,7 +114,7 @@ func TestObserverFailsOnDemand(t *testing.T) {
 	}
 }
 
-// What did not reach the upstream is no effect.
+// TestObserverDoesNotCountWhatCouldNotArrive: a call that did not reach the upstream is not an effect.
 func TestObserverDoesNotCountWhatCouldNotArrive(t *testing.T) {
 	t.Parallel()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -130,7 +130,7 @@ func TestObserverDoesNotCountWhatCouldNotArrive(t *testing.T) {
 	counted(t, s, 0)
 }
 
-// A call whose connection is lost is not sent again, and may have had an effect.
+// TestObserverSendsOnce: a call whose connection is lost is not sent again, and may have had an effect.
 func TestObserverSendsOnce(t *testing.T) {
 	t.Parallel()
 	var came atomic.Int64
@@ -149,7 +149,7 @@ func TestObserverSendsOnce(t *testing.T) {
 	t.Cleanup(upstream.Close)
 	s := open(t, upstream.URL, nil)
 	for range 5 {
-		call(t, s, "GET", "/", "") // would leave a connection that is used again
+		call(t, s, "GET", "/", "") // would leave a connection for reuse
 		if status, _ := call(t, s, "POST", "/", "", "Idempotency-Key", "k"); status != http.StatusBadGateway {
 			t.Errorf("the answer is %d", status)
 		}

@@ -17,7 +17,7 @@ const (
 	maxShownBytes  = 2 << 10
 )
 
-// Then does one step after the other, and stops at the first error.
+// Then runs one step after the other, and stops at the first error.
 func Then(steps ...func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for _, step := range steps {
@@ -29,19 +29,18 @@ func Then(steps ...func(context.Context) error) func(context.Context) error {
 	}
 }
 
-// Command runs the line in a shell (sh -c), with this process's environment and
-// folder, for two minutes at most. It is over when the shell ends: a service may
-// go on in the background, and what it prints goes to a file that nobody reads.
-// The error has the end of what was printed.
+// Command runs the line in a shell (sh -c), with this process's environment and working directory, for at most two
+// minutes. It ends when the shell ends: a service may continue in the background, and its output goes to a file that is
+// not read. The error has the end of the output.
 func Command(line string) func(context.Context) error {
 	return func(ctx context.Context) (err error) {
 		if strings.TrimSpace(line) == "" {
 			return errors.New("the command is empty")
 		}
-		// A pipe would have to be kept open for a service that goes on printing.
+		// A pipe would have to stay open for a service that continues to print.
 		printed, err := os.CreateTemp("", "semel-check-*")
 		if err != nil {
-			return fmt.Errorf("make a file for what the command prints: %w", err)
+			return fmt.Errorf("create a file for the output of the command: %w", err)
 		}
 		defer func() { err = errors.Join(err, printed.Close(), os.Remove(printed.Name())) }()
 		within, cancel := context.WithTimeout(ctx, commandTimeout)
@@ -52,7 +51,7 @@ func Command(line string) func(context.Context) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case within.Err() != nil:
-			return fmt.Errorf("the command did not end within %s (let the service go on in the background): %s", commandTimeout, end(printed))
+			return fmt.Errorf("the command did not end within %s (run the service in the background): %s", commandTimeout, end(printed))
 		case err != nil:
 			return fmt.Errorf("run the command: %w: %s", err, end(printed))
 		}
@@ -60,17 +59,17 @@ func Command(line string) func(context.Context) error {
 	}
 }
 
-// end is the last part of what was printed.
+// end returns the last part of the output.
 func end(printed *os.File) string {
 	info, err := printed.Stat()
 	if err != nil {
-		return "what it printed is lost"
+		return "its output is lost"
 	}
 	from := max(0, info.Size()-maxShownBytes)
 	text, err := io.ReadAll(io.NewSectionReader(printed, from, maxShownBytes))
 	switch {
 	case err != nil:
-		return "what it printed is lost"
+		return "its output is lost"
 	case len(text) == 0:
 		return "it printed nothing"
 	}

@@ -17,7 +17,7 @@ func ExampleCommand() {
 	// run the command: exit status 5: no such unit
 }
 
-// A service is there again when it answers at all.
+// A service is ready when it answers at all.
 func ExampleReady() {
 	shop := httptest.NewServer(http.NotFoundHandler())
 	defer shop.Close()

@@ -23,13 +23,12 @@ import (
 	"github.com/semel-dev/semel/check"
 	"github.com/semel-dev/semel/internal/check/effects"
 	"github.com/semel-dev/semel/internal/check/operate"
-	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/internal/opendb"
 )
 
-// start gives the URL of a service in that mode, its folder, and the lines by
-// which it is killed or restarted.
+// start returns the URL of a service in that mode, its folder, and the lines that kill or restart it.
 func start(t *testing.T, mode string) (at, dir string, line func(signal string) string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -47,7 +46,7 @@ func start(t *testing.T, mode string) (at, dir string, line func(signal string) 
 		t.Fatal(err)
 	}
 	line = func(signal string) string {
-		// The new one writes its id when the old one has let go of the address.
+		// The new one writes its id after the old one has released the address.
 		return fmt.Sprintf(`cd '%s'; old=$(cat pid); kill -%s $old 2>&1; %s='%s' %s='%s' %s='%s' '%s' &
 			while [ "$(cat pid)" = "$old" ]; do sleep 0.01; done`,
 			dir, signal, envDir, dir, envMode, mode, envAddr, address, binary)
@@ -87,7 +86,7 @@ func TestOperation(t *testing.T) {
 		"rerun":       {pass, fail, pass},
 		"memory":      {fail, fail, pass},
 		"409":         {pass, open, fail}, // says "in flight" for ever
-		"410":         {pass, pass, fail}, // without a word
+		"410":         {pass, pass, fail}, // without a reason
 		"500":         {pass, pass, fail},
 	} {
 		t.Run(mode, func(t *testing.T) {
@@ -159,7 +158,7 @@ func ledger(t *testing.T, dir, mode string) check.Counter {
 	return rows
 }
 
-// A service that is killed and does not come back ends the run.
+// TestOperationOfAServiceThatStaysAway: a service that is killed and does not come back ends the run.
 func TestOperationOfAServiceThatStaysAway(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) }))
@@ -184,7 +183,7 @@ func TestOperationOfAServiceThatStaysAway(t *testing.T) {
 	}
 }
 
-// A service that comes, goes, and comes again is not given up.
+// TestOperationOfAServiceThatFlaps: a service that comes and goes is not given up.
 func TestOperationOfAServiceThatFlaps(t *testing.T) {
 	t.Parallel()
 	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) })
@@ -210,10 +209,10 @@ func TestOperationOfAServiceThatFlaps(t *testing.T) {
 	plan, err := check.NewPlan(check.Config{
 		Template: check.Template{Method: "POST", URL: at}, Profile: profile, Only: []string{"OP-03"},
 		Kill: func(context.Context) error {
-			helpers.Wait() // for the one before
+			helpers.Wait() // for the previous one
 			server.Close()
 			brief := listen()
-			helpers.Go(func() { // it is there for one look, and gone for some time
+			helpers.Go(func() { // up for one request, and down for some time
 				if conn, err := brief.Accept(); err == nil {
 					_ = conn.Close()
 				}
@@ -253,7 +252,7 @@ func resultOf(t *testing.T, report *check.Report, id string) check.Result {
 	return report.Results[at]
 }
 
-// A kill that does not work is not blamed on the service.
+// TestOperationThatFails: a failed kill is not blamed on the service.
 func TestOperationThatFails(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) }))
@@ -311,7 +310,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// A command is over when its shell is, and leaves what it started alone.
+// TestCommandLeavesAServiceRunning: a command ends with its shell, and leaves its children alone.
 func TestCommandLeavesAServiceRunning(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pid")
@@ -353,9 +352,9 @@ func TestReadyWaits(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	if err := operate.Ready(nil, server.URL)(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("nobody is there: %v", err)
+		t.Errorf("the service is gone: %v", err)
 	}
 	if err := operate.Ready(nil, "localhost:80")(t.Context()); err == nil {
-		t.Error("what is no URL is taken")
+		t.Error("an invalid URL is accepted")
 	}
 }

@@ -19,9 +19,8 @@ const (
 	probeTimeout = 2 * time.Second
 )
 
-// Ready waits until the service answers a HEAD request for the URL with
-// anything but 502, 503 or 504, which proxies say of one that is not there yet.
-// It gives up after a minute. Nil for the client is the zero client.
+// Ready waits until the service answers a HEAD request for the URL with anything but 502, 503 or 504, which proxies
+// answer for a service that is down. It gives up after a minute. A nil client means the zero client.
 func Ready(client *wire.Client, at string) func(context.Context) error {
 	var asking wire.Client
 	if client != nil {
@@ -31,7 +30,7 @@ func Ready(client *wire.Client, at string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		to, err := url.Parse(at)
 		if err != nil || to.Host == "" {
-			return errors.New("the address of the service cannot be read: write it as http://host:port/")
+			return errors.New("the URL of the service cannot be read: write it as http://host:port/")
 		}
 		within, cancel := context.WithTimeout(ctx, readyTimeout)
 		defer cancel()

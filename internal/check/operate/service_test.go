@@ -28,7 +28,7 @@ import (
 
 // The environment of the process that is killed and restarted: this test binary.
 const (
-	envDir  = "SEMEL_OPERATE_DIR"  // where its data is; set makes it a service
+	envDir  = "SEMEL_OPERATE_DIR"  // the folder of its data; if set, the process is a service
 	envMode = "SEMEL_OPERATE_MODE" // how it protects itself
 	envAddr = "SEMEL_OPERATE_ADDR"
 
@@ -39,7 +39,7 @@ const (
 const (
 	takes    = 300 * time.Millisecond // one request; the effect is in the middle
 	lease    = 300 * time.Millisecond
-	lifetime = 3 * time.Minute // of a service that is forgotten
+	lifetime = 3 * time.Minute // of a forgotten service
 )
 
 func TestMain(m *testing.M) {
@@ -53,7 +53,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// serve is the service. It ends by being killed.
+// serve runs the service until it is killed.
 func serve(dir, mode, address string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), lifetime)
 	defer cancel()
@@ -62,7 +62,7 @@ func serve(dir, mode, address string) error {
 		return err
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
-	for err != nil { // the one before may still be dying
+	for err != nil { // the previous one may still be dying
 		select {
 		case <-ctx.Done():
 			return err
@@ -78,7 +78,7 @@ func serve(dir, mode, address string) error {
 	return server.Serve(listener)
 }
 
-// newService is the application behind its protection.
+// newService returns the application behind its protection.
 func newService(ctx context.Context, dir, mode string) (http.Handler, error) {
 	app := &orders{dir: dir}
 	policy := semel.Policy{Lease: lease}
@@ -125,7 +125,7 @@ func guarded(store semel.Store, app http.Handler, policy semel.Policy, o *semelh
 	return door.Handler(app), nil
 }
 
-// orders is an application whose effect is a row, or else a line of a file.
+// orders is an application whose effect is a row, or a line of a file.
 type orders struct{ dir string }
 
 func (o *orders) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -166,12 +166,11 @@ func wait(ctx context.Context) error {
 	}
 }
 
-// locks keeps a file for each key, which nobody removes: an answer, or the lock
-// of a request that died.
+// locks keeps a file for each key, which is never removed: an answer, or the lock of an interrupted request.
 type locks struct {
 	dir    string
 	app    http.Handler
-	status int // for requests that meet a lock
+	status int // for requests that find a lock
 }
 
 func (l *locks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -190,7 +189,7 @@ func (l *locks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer, err := os.ReadFile(path)
 	switch {
 	case err != nil || len(answer) == 0 && l.status == http.StatusConflict:
-		http.Error(w, "somebody is at it", http.StatusConflict)
+		http.Error(w, "a request is running", http.StatusConflict)
 	case len(answer) == 0:
 		w.WriteHeader(l.status)
 	default:

@@ -1,5 +1,4 @@
-// Package place finds what a text or a document names: the places such as {{n}}
-// that every intent fills anew, and the value at a JSON pointer.
+// Package place finds the places of a text, such as {{n}}, that every intent fills anew, and the value at a JSON pointer.
 package place
 
 import (
@@ -21,7 +20,7 @@ func Names(texts ...string) []string {
 	return names
 }
 
-// Fill replaces the places of text that have a value, and leaves the others.
+// Fill replaces the places of text that have a value, and keeps the others.
 func Fill(text string, values map[string]string) string {
 	return pattern.ReplaceAllStringFunc(text, func(found string) string {
 		if value, ok := values[pattern.FindStringSubmatch(found)[1]]; ok {

@@ -1,7 +1,5 @@
-// Package report writes down what a run of checks found: as text for a
-// terminal, as JSON for programs, as JUnit XML for build servers, and as one
-// page of HTML for everybody else.
+// Package report writes the results of a run of checks: as text for a terminal, as JSON for programs, as JUnit XML for build
+// servers, and as one page of HTML for other readers.
 //
-// All of them start from the same [check.Report], in which secrets are masked
-// already. Nothing here sends or reads anything.
+// All formats start from the same [check.Report], in which secrets are already masked. Nothing here sends or reads anything.
 package report

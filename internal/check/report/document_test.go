@@ -12,7 +12,7 @@ import (
 	"github.com/semel-dev/semel/check"
 )
 
-// The page has every profile and every check, as the code says them.
+// TestDocument: the page has every profile and every check, as in the code.
 func TestDocument(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join("..", "..", "..", "docs", "check.md")
@@ -33,7 +33,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// between puts the text between the two marks of that name.
+// between replaces the text between the two marks of that name.
 func between(t *testing.T, page, name, text string) string {
 	t.Helper()
 	before, rest, ok := strings.Cut(page, "<!-- "+name+": written by go test ./internal/check/report -run TestDocument -update -->\n")
@@ -70,7 +70,7 @@ func checkTable() string {
 	return b.String() + "\n"
 }
 
-// cell keeps text inside a cell of a table.
+// cell escapes text for a cell of a table.
 func cell(text string) string {
 	return strings.NewReplacer("|", `\|`, "<", "&lt;", "\n", " ").Replace(text)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// twice is what a run found of one check; Plan.Run gives such reports.
+// twice returns a report of one check, as Plan.Run does.
 func twice() *check.Report {
 	order := &wire.Request{
 		Method: http.MethodPost, URL: &url.URL{Scheme: "http", Host: "localhost:9000", Path: "/orders"}, Body: []byte("amount=5"),
@@ -58,7 +58,7 @@ func ExampleText() {
 	//        from: draft -07 §2.6
 	//
 	// 1 check: 1 failed.
-	// 4 requests sent of at most 24 that were announced, and 0 look-ups, in 1.0s.
+	// 4 requests sent of at most 24 announced, and 0 look-ups, in 1.0s.
 	// The run left up to 4 records behind, under 3 keys that begin with semel-check-.
 }
 

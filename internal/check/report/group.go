@@ -15,7 +15,7 @@ type group struct {
 	Results []*check.Result
 }
 
-// groups gathers the results, in the order in which they stand.
+// groups returns the results by group, in their order.
 func groups(r *check.Report) []group {
 	var all []group
 	place := map[string]int{}
@@ -42,10 +42,10 @@ func (g *group) count(v check.Verdict) int {
 	return n
 }
 
-// Summary is such as "8 passed, 1 failed".
+// Summary returns, for example, "8 passed, 1 failed".
 func (g *group) Summary() string { return summary(g.count) }
 
-// summary lists the verdicts that there are, the worst first.
+// summary lists the verdicts that occur, the worst first.
 func summary(number func(check.Verdict) int) string {
 	var parts []string
 	for _, v := range verdicts() {
@@ -64,7 +64,7 @@ func verdicts() []check.Verdict {
 	return []check.Verdict{check.Fail, check.Echo, check.Incomplete, check.Known, check.Pass, check.Skipped}
 }
 
-// verdictText is the word that people read.
+// verdictText returns the word for people.
 func verdictText(v check.Verdict) string {
 	switch v {
 	case check.Pass:
@@ -89,7 +89,7 @@ type reason struct {
 	IDs  []string
 }
 
-// reasons gathers the results with a verdict by what they say.
+// reasons groups the results with a verdict by their reason.
 func reasons(r *check.Report, v check.Verdict) []reason {
 	var all []reason
 	place := map[string]int{}
@@ -109,7 +109,7 @@ func reasons(r *check.Report, v check.Verdict) []reason {
 	return all
 }
 
-// echoes gathers the checks that saw what another one failed for, by that one.
+// echoes groups the echoes by the check that failed for the same reason.
 func echoes(r *check.Report) []reason {
 	var all []reason
 	for i := range r.Results {
@@ -126,9 +126,9 @@ func echoes(r *check.Report) []reason {
 	return all
 }
 
-// effort is what the run cost, in two or three sentences.
+// effort describes the cost of the run, in two or three sentences.
 func effort(r *check.Report) []string {
-	lines := []string{fmt.Sprintf("%s sent of at most %d that were announced, and %s, in %s.",
+	lines := []string{fmt.Sprintf("%s sent of at most %d announced, and %s, in %s.",
 		count(r.Sent, "request"), r.Announced, count(r.LookUps, "look-up"), duration(r.Took))}
 	if r.Sent > 0 {
 		left := fmt.Sprintf("The run left up to %s behind", count(r.Sent, "record"))

@@ -8,9 +8,8 @@ import (
 	"github.com/semel-dev/semel/check"
 )
 
-// Headline says in one sentence what came of the run, for a reader who knows
-// nothing of keys, such as that 3 of 41 checks failed, because a repeated request
-// is executed again.
+// Headline summarises the run in one sentence for a reader who knows nothing about keys, such as that 3 of 41 checks
+// failed because a repeated request is executed again.
 func Headline(r *check.Report) string {
 	failed, known, open := r.Count(check.Fail), r.Count(check.Known), r.Count(check.Incomplete)
 	all := len(r.Results) - r.Count(check.Skipped)
@@ -26,14 +25,14 @@ func Headline(r *check.Report) string {
 	case open > 0:
 		return fmt.Sprintf("Nothing failed, but %d of %s could not be judged.", open, count(all, "check"))
 	case known > 0:
-		return fmt.Sprintf("Nothing new failed: %d of %s failed as the baseline says.", known, count(all, "check"))
+		return fmt.Sprintf("Nothing new failed: %d of %s failed as the baseline expects.", known, count(all, "check"))
 	case all == 1:
 		return "The only check passed."
 	}
 	return fmt.Sprintf("All %d checks passed: what was sent twice happened once.", all)
 }
 
-// consequence is what the worst of the failures means.
+// consequence returns the meaning of the worst failure.
 func consequence(r *check.Report) string {
 	for _, c := range consequences() {
 		for i := range r.Results {
@@ -44,16 +43,15 @@ func consequence(r *check.Report) string {
 	}
 	at := slices.IndexFunc(r.Results, func(one check.Result) bool { return one.Verdict == check.Fail })
 	if slices.ContainsFunc(r.Results, func(one check.Result) bool { return one.Verdict == check.Fail && one.ServerError }) {
-		return "a request that should be taken or refused is answered by a server error"
+		return "a request that should be accepted or refused is answered with a server error"
 	}
 	return fmt.Sprintf("see %s, %q", r.Results[at].ID, strings.TrimSuffix(r.Results[at].Says, "."))
 }
 
-// manyFailures is how many need a hint where to begin.
+// manyFailures is the number of failures from which the report says where to begin.
 const manyFailures = 4
 
-// start is the id of the failure to look at first, where there are many; empty
-// if they have no order.
+// start returns the id of the failure to look at first, if there are many; empty if they have no order.
 func start(r *check.Report) string {
 	if r.Count(check.Fail) < manyFailures {
 		return ""
@@ -66,64 +64,63 @@ func start(r *check.Report) string {
 	return ""
 }
 
-// meaning is what it means when one of these checks fails.
+// meaning is the consequence of a failure of one of these checks.
 type meaning struct {
-	says string   // true of each way in which they fail
-	of   []string // ids, or how they begin
+	says string   // true for every way in which they fail
+	of   []string // ids, or prefixes of ids
 }
 
-// consequences are sorted by how bad they are, behind those that make everything
-// else unsure. Every check has one.
+// consequences returns them by severity, after those that make everything else uncertain. Every check has one.
 func consequences() []meaning { return slices.Concat(doneTwice(), mixedUp(), toldWrongly()) }
 
-// doneTwice are effects that are wrong.
+// doneTwice returns the consequences for effects.
 func doneTwice() []meaning {
 	return []meaning{
 		{"even two plain requests do not work as they should", []string{"BASIC-01"}},
 		{"a repeated request is executed again", []string{"BASIC-02"}},
 		{"submitting a form twice makes two records", []string{"FORM-01", "FORM-03"}},
-		{"a delivery that comes again is processed again, or refused", []string{"HOOK-01"}},
+		{"a repeated delivery is processed again, or refused", []string{"HOOK-01"}},
 		{"one user is given the answer of another", []string{"SCOPE-01", "SCOPE-03"}},
-		{"deliveries that nobody signed are processed", []string{"HOOK-02"}},
+		{"deliveries without a valid signature are processed", []string{"HOOK-02"}},
 		{"requests that arrive together are executed more than once", []string{"RACE-01", "RACE-02", "RACE-03", "RACE-04", "RACE-05", "UNIQ-03"}},
 		{"after a failure, a request is lost or executed twice", []string{"ERR-02", "ERR-03", "ERR-04", "HOOK-06", "HOOK-07"}},
-		{"success is reported for what never happened", []string{"UNIQ-02"}},
+		{"success is reported for something that never happened", []string{"UNIQ-02"}},
 		{"after a lost answer, a retry is executed again, or does not get the answer", []string{"LOST-"}},
 		{"when the service is restarted or killed, a request is executed again, or loses its answer", []string{"OP-"}},
 	}
 }
 
-// mixedUp are requests that are taken for others.
+// mixedUp returns the consequences of requests that are confused.
 func mixedUp() []meaning {
 	return []meaning{
-		{"different requests are taken for the same", []string{"BASIC-06", "BASIC-07", "KEY-02", "KEY-06", "KEY-09", "KEY-10", "KEY-11", "FORM-04", "FORM-05", "HOOK-05", "SIZE-07"}},
+		{"different requests are treated as the same", []string{"BASIC-06", "BASIC-07", "KEY-02", "KEY-06", "KEY-09", "KEY-10", "KEY-11", "FORM-04", "FORM-05", "HOOK-05", "SIZE-07"}},
 		{"other data under a known key is executed", []string{"MIS-01", "MIS-11"}},
-		{"a repeated request that is written otherwise is executed again", []string{"MIS-08", "MIS-09"}},
+		{"a repeated request in another spelling is executed again", []string{"MIS-08", "MIS-09"}},
 		{"the answer to one request is given to another", []string{"MIS-02", "MIS-04", "MIS-05", "MIS-06"}},
-		{"a body of unusual size or form is executed again, or answered otherwise", []string{"SIZE-"}},
+		{"a body of unusual size or form is executed again, or answered differently", []string{"SIZE-"}},
 		{"a cookie is stored with an answer, and given out again", []string{"SCOPE-04"}},
 		{"one user blocks another", []string{"SCOPE-02", "SCOPE-05"}},
-		{"a request that was refused once is refused for ever, or taken for done", []string{"ERR-01", "ERR-05", "HOOK-03"}},
-		{"one of many repetitions is executed again, or answered otherwise", []string{"BASIC-10"}},
+		{"a request that was refused once is refused for ever, or treated as done", []string{"ERR-01", "ERR-05", "HOOK-03"}},
+		{"one of many repetitions is executed again, or answered differently", []string{"BASIC-10"}},
 	}
 }
 
-// toldWrongly are answers that are wrong.
+// toldWrongly returns the consequences for answers.
 func toldWrongly() []meaning {
 	return []meaning{
 		{"a repetition gets another answer than the first", []string{"BASIC-03", "BASIC-04", "BASIC-05", "BASIC-12", "FORM-02", "RACE-06", "RACE-09", "MIS-10"}},
 		{"a person who sends a form twice sees an error", []string{"FORM-06"}},
 		{"a key that expired is answered wrongly", []string{"EXP-"}},
-		{"something happened late that no check counted", []string{"LAST-01"}},
-		{"different requests at once refuse one another", []string{"RACE-08"}},
+		{"an effect happened late, after the checks counted", []string{"LAST-01"}},
+		{"different requests at once block one another", []string{"RACE-08"}},
 		{"the same values under another key cause a server error", []string{"UNIQ-01"}},
-		{"a duplicate is not told that it is one", []string{"BASIC-13"}},
-		{"a new request is told that it is a repetition", []string{"BASIC-09"}},
+		{"the answer to a duplicate does not say that it is one", []string{"BASIC-13"}},
+		{"the answer to a new request says that it is a repetition", []string{"BASIC-09"}},
 		{"old deliveries are processed", []string{"HOOK-04"}},
-		{"one key that is spelled in two ways counts as two", []string{"KEY-03", "KEY-13"}},
+		{"one key in two spellings counts as two", []string{"KEY-03", "KEY-13"}},
 		{"unusual keys are not handled as they should be", []string{"KEY-"}},
-		{"a key that is used wrongly is not refused as it should be", []string{"MIS-03", "MIS-07", "MIS-12"}},
-		{"a refusal does not say what is there already, or when to come again", []string{"UNIQ-04", "RACE-07"}},
+		{"a misused key is not refused as it should be", []string{"MIS-03", "MIS-07", "MIS-12"}},
+		{"a refusal does not name the existing record, or the time to retry", []string{"UNIQ-04", "RACE-07"}},
 		{"after a failure, a retry under the same key cannot succeed", []string{"ERR-06"}},
 		{"a replay does not say that it is one, or no policy is published", []string{"BASIC-08", "BASIC-11"}},
 	}

@@ -13,7 +13,7 @@ import (
 //go:embed page.html
 var page string // the template of the page, with its styles
 
-// view is what the page shows.
+// view holds the contents of the page.
 type view struct {
 	*check.Report
 
@@ -27,8 +27,7 @@ type view struct {
 	Open     []reason
 }
 
-// HTML writes the report as one page that needs no other file and no script,
-// and can be used by keyboard and printed.
+// HTML writes the report as one page without other files or scripts, usable by keyboard and printable.
 func HTML(w io.Writer, r *check.Report) error {
 	made, err := template.New("page").Funcs(template.FuncMap{
 		"class":   func(v check.Verdict) string { return string(v) },
@@ -59,7 +58,7 @@ func HTML(w io.Writer, r *check.Report) error {
 	return made.Execute(w, &v)
 }
 
-// clean is text of several lines of which nothing is invisible or turned round.
+// clean returns multi-line text without invisible or direction-changing characters.
 func clean(text string) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	for i, line := range lines {
@@ -68,7 +67,7 @@ func clean(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// mannerText is what was not usual about the sending.
+// mannerText describes what was unusual about the sending.
 func mannerText(manner map[string]any) string {
 	var parts []string
 	for _, name := range []string{"fault", "chunked", "expect", "pieces", "pause_ms", "timeout_ms"} {

@@ -11,11 +11,11 @@ import (
 	"github.com/semel-dev/semel/check"
 )
 
-// Version is that of the JSON document. It grows when a member changes its
-// meaning or goes; a new member does not change it.
+// Version is the version of the JSON document. It grows when a member changes its meaning or is removed, not for a new
+// member.
 const Version = 1
 
-// document is what [JSON] writes.
+// document is the output of [JSON].
 type document struct {
 	Version  int    `json:"version"`
 	Headline string `json:"headline"`
@@ -35,18 +35,18 @@ type counts struct {
 	Skipped    int `json:"skipped"`
 }
 
-// documented is a result with what only some of them need.
+// documented is a result with additional members for some of them.
 type documented struct {
 	*check.Result
 
-	// Reproduce has commands of curl, for what did not pass.
+	// Reproduce has curl commands for checks that did not pass.
 	Reproduce string `json:"reproduce,omitempty"`
-	// Exchanges are written for what did not pass.
+	// Exchanges are written for checks that did not pass.
 	Exchanges []check.Exchange `json:"exchanges,omitempty"`
 }
 
-// JSON writes the report as one JSON object, with a line feed at its end.
-// Requests and answers stand in it for checks that did not pass.
+// JSON writes the report as one JSON object, followed by a line feed. Checks that did not pass include their requests
+// and answers.
 func JSON(w io.Writer, r *check.Report) error {
 	d := document{
 		Version: Version, Headline: Headline(r), Fine: r.Fine(), Report: r, Results: []documented{},
@@ -72,8 +72,8 @@ func JSON(w io.Writer, r *check.Report) error {
 	return err
 }
 
-// escaped writes what a terminal obeys or does not show as JSON has it: encoding/json
-// leaves C1 controls, and what turns text round.
+// escaped writes invisible characters and those that a terminal obeys as JSON escapes: encoding/json leaves C1
+// controls, and those that change the direction of text.
 func escaped(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -90,7 +90,7 @@ func escaped(text string) string {
 	return b.String()
 }
 
-// troubled reports whether people want to see what was sent.
+// troubled reports whether a reader wants to see what was sent.
 func troubled(one *check.Result) bool {
 	return one.Verdict == check.Fail || one.Verdict == check.Known || one.Verdict == check.Echo || one.Verdict == check.Incomplete
 }

@@ -48,10 +48,9 @@ type junitMessage struct {
 	Text    string `xml:",chardata"`
 }
 
-// JUnit writes the report as the XML that build servers read: a suite for each
-// group, a case for each check. What must hold and could not be judged is an
-// error; what else could not be judged, does not apply, is known to fail or is an
-// echo counts as skipped.
+// JUnit writes the report as XML for build servers: a suite for each group, a case for each check. A MUST that could
+// not be judged is an error; any other check that could not be judged, does not apply, is known to fail or is an echo
+// counts as skipped.
 func JUnit(w io.Writer, r *check.Report) error {
 	all := junitSuites{Name: "semel check " + r.Target, Time: seconds(r.Took)}
 	for _, g := range groups(r) {

@@ -24,7 +24,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// nasty is what a hostile service would have a report say.
+// nasty is text by which a hostile service attacks a report.
 const nasty = "\x1b[2J</script><script>alert(1)</script>\u202e]]>\x00\xff"
 
 func sent(label string, status int, body string) check.Exchange {
@@ -105,12 +105,12 @@ func TestHeadline(t *testing.T) {
 		"Nothing failed, but 2 of 7 checks could not be judged.",
 		"All 8 checks passed: what was sent twice happened once.",
 		"Nothing is known yet: 8 checks could not be judged.",
-		"Nothing new failed: 8 of 8 checks failed as the baseline says.",
+		"Nothing new failed: 8 of 8 checks failed as the baseline expects.",
 		"The only check passed.",
 		"2 of 7 checks failed: even two plain requests do not work as they should.",
 		"1 of 7 checks failed: one user is given the answer of another.",
 		"1 of 7 checks failed: a cookie is stored with an answer, and given out again.",
-		"1 of 7 checks failed: a repeated request that is written otherwise is executed again.",
+		"1 of 7 checks failed: a repeated request in another spelling is executed again.",
 		"1 of 7 checks failed: see NEW-01, \"A request that is sent again has no second effect\".",
 		"1 of 7 checks failed: see NEW-01, \"HTTP is spoken\".",
 		"The service stopped answering during the checks: the service could not be reached.",
@@ -120,7 +120,7 @@ func TestHeadline(t *testing.T) {
 	}
 }
 
-// TestHeadlineOfEveryCheck: no check fails without a sentence of its own.
+// TestHeadlineOfEveryCheck: every check has a headline for its failure.
 func TestHeadlineOfEveryCheck(t *testing.T) {
 	t.Parallel()
 	for _, one := range check.Catalog() {
@@ -177,7 +177,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// Where much fails, the reader is told where to begin, and each advice once.
+// TestTextOfManyFailures: with many failures, the reader learns where to begin, and gets each advice once.
 func TestTextOfManyFailures(t *testing.T) {
 	t.Parallel()
 	r := sample()
@@ -191,7 +191,7 @@ func TestTextOfManyFailures(t *testing.T) {
 	}
 	for want, times := range map[string]int{"Begin with BASIC-02: ": 1, "try:  Claim the key first.": 1, "try:  as for BASIC-02": 6} {
 		if got := strings.Count(b.String(), want); got != times {
-			t.Errorf("%q stands there %d times, want %d:\n%s", want, got, times, b.String())
+			t.Errorf("%q occurs %d times, want %d:\n%s", want, got, times, b.String())
 		}
 	}
 }
@@ -257,7 +257,7 @@ func TestJUnit(t *testing.T) {
 	}
 }
 
-// TestHTML looks at the page as a browser reads it.
+// TestHTML parses the page like a browser.
 func TestHTML(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
@@ -299,7 +299,7 @@ func TestHTML(t *testing.T) {
 			t.Errorf("the page does not say %q", want)
 		}
 	}
-	if name := os.Getenv("SEMEL_TEST_PAGE"); name != "" { // for a look at it
+	if name := os.Getenv("SEMEL_TEST_PAGE"); name != "" { // to look at it
 		if err := os.WriteFile(name, b.Bytes(), 0o600); err != nil {
 			t.Fatal(err)
 		}

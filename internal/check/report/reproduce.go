@@ -8,12 +8,11 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// commands is the most commands that one reproduction has.
+// commands limits the commands of one reproduction.
 const commands = 8
 
-// Reproduce writes what was sent as commands of curl, in the order of sending.
-// Equal ones that follow each other are written once. Secrets are environment
-// variables.
+// Reproduce writes what was sent as curl commands, in order. Equal consecutive ones are written once. Secrets are
+// environment variables.
 func Reproduce(one *check.Result) string {
 	var b strings.Builder
 	for written, rest := 0, one.Exchanges; len(rest) > 0; written++ {
@@ -32,7 +31,7 @@ func Reproduce(one *check.Result) string {
 	return b.String()
 }
 
-// labels says what the attempts of one command were, and what came of them.
+// labels describes the attempts of one command and their outcomes.
 func labels(same []check.Exchange) string {
 	if len(same) == 1 {
 		return oneLine(same[0].Label) + ": " + came(&same[0])
@@ -41,7 +40,7 @@ func labels(same []check.Exchange) string {
 		came(&same[0]), came(&same[len(same)-1]))
 }
 
-// came is what became of an exchange, in a few words.
+// came describes the outcome of an exchange in a few words.
 func came(e *check.Exchange) string {
 	switch {
 	case e.Error != "":

@@ -11,24 +11,24 @@ import (
 	"github.com/semel-dev/semel/check"
 )
 
-// TextOptions say how [Text] writes. Nil is complete.
+// TextOptions configures [Text]. Nil is complete.
 type TextOptions struct {
 	// Width is the longest line, in columns. Default and least: 80 and 40.
 	Width int
 	// Color marks verdicts by the colours of a terminal.
 	Color bool
-	// Verbose also lists what passed, and what was skipped.
+	// Verbose also lists passed and skipped checks.
 	Verbose bool
 }
 
 const (
 	defaultWidth, leastWidth = 80, 40
-	// indent is where the text about a check begins.
+	// indent precedes the text about a check.
 	indent = "       "
 )
 
-// Text writes the report for a person at a terminal. What services said is
-// shown without characters that could take over the terminal.
+// Text writes the report for a person at a terminal. The words of services are shown without characters that could
+// control the terminal.
 func Text(w io.Writer, r *check.Report, o *TextOptions) error {
 	if o == nil {
 		o = &TextOptions{}
@@ -56,19 +56,18 @@ func Text(w io.Writer, r *check.Report, o *TextOptions) error {
 	return err
 }
 
-// terminal gathers lines of a width.
+// terminal collects lines of a width.
 type terminal struct {
 	text  strings.Builder
 	color bool
 	width int
-	// advised has the check under which an advice was written.
+	// advised maps an advice to the check under which it was written.
 	advised map[string]string
 }
 
 func (t *terminal) line(s string) { t.text.WriteString(strings.TrimRight(s, " ") + "\n") }
 
-// paragraph wraps the text after a prefix, whose place is empty from the second
-// line on.
+// paragraph wraps the text after a prefix, which becomes an indentation from the second line on.
 func (t *terminal) paragraph(prefix, s string) {
 	column := text.StringWidthWithoutEscSequences(prefix)
 	for line := range strings.SplitSeq(text.WrapSoft(s, t.width-column), "\n") {
@@ -122,7 +121,7 @@ func (t *terminal) failure(one *check.Result) {
 	t.paragraph(indent+"from: ", visible(one.Source))
 }
 
-// remark is a result that needs no advice.
+// remark writes a result that needs no advice.
 func (t *terminal) remark(one *check.Result) {
 	words := map[check.Verdict]string{check.Pass: "ok  ", check.Skipped: "-   ", check.Incomplete: "?   ", check.Known: "fail", check.Echo: "echo"}
 	t.paragraph("  "+t.paint(color(one.Verdict), words[one.Verdict])+" ", one.ID+" "+string(one.Level)+": "+visible(one.Says))
@@ -131,7 +130,7 @@ func (t *terminal) remark(one *check.Result) {
 	}
 }
 
-// open says what is missing for a verdict, once for all checks that miss it.
+// open lists what is missing for a verdict, once for all checks that lack it.
 func (t *terminal) open(r *check.Report) {
 	for _, why := range reasons(r, check.Incomplete) {
 		t.line("")
@@ -153,7 +152,7 @@ func (t *terminal) open(r *check.Report) {
 	}
 	if len(r.Fixed) > 0 {
 		t.line("")
-		t.paragraph("", "The baseline says that these fail, and they passed: "+strings.Join(r.Fixed, ", ")+". Remove them from it.")
+		t.paragraph("", "The baseline expects these to fail, but they passed: "+strings.Join(r.Fixed, ", ")+". Remove them from it.")
 	}
 	for i, note := range r.Notes {
 		if i == 0 {
@@ -171,7 +170,7 @@ func (t *terminal) end(r *check.Report) {
 	}
 }
 
-// visible writes what a terminal does not show, or obeys, as \u and its number.
+// visible escapes characters that a terminal hides or obeys as \u and their number.
 func visible(s string) string {
 	var b strings.Builder
 	for _, r := range s {

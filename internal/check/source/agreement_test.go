@@ -17,8 +17,8 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// TestCurlAgreesWithCurl runs the real curl by a real shell, and compares what
-// arrives with what is read of the same line.
+// TestCurlAgreesWithCurl runs the real curl in a real shell, and compares the received request with the one that is
+// read from the same line.
 func TestCurlAgreesWithCurl(t *testing.T) {
 	t.Parallel()
 	for _, program := range []string{"bash", "curl"} {
@@ -93,7 +93,7 @@ func send(t *testing.T, template *check.Template) {
 	}
 }
 
-// told is what arrived, without what belongs to a client or a connection.
+// told returns the received request, without the parts of a client or a connection.
 func told(r *http.Request, body []byte) string {
 	header := r.Header.Clone()
 	for _, name := range []string{"Content-Length", "Connection", "Expect", "Accept-Encoding"} {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// command is what curl was told, by options or by flags.
+// command is a curl command, from options or from flags.
 type command struct {
 	method, user, bearer, agent, referer, upload string
 
@@ -20,11 +20,11 @@ type command struct {
 	form []formField
 	get  bool
 	head bool
-	// globOff says that [1-3] and {a,b} in the URL mean themselves.
+	// globOff takes [1-3] and {a,b} in the URL literally.
 	globOff bool
-	// stdin reads what @- and - mean; nil where there is nothing to read.
+	// stdin reads the input for @- and -; nil if there is none.
 	stdin func() ([]byte, error)
-	dir   string // where files are looked for; empty means the working directory
+	dir   string // the base of relative file names; empty means the working directory
 	reach Reach
 	notes []string
 	// ignored are the options that were left out.
@@ -79,18 +79,18 @@ func (c *command) request() (*Request, error) {
 	return r, nil
 }
 
-// glob matches what curl would make several URLs of.
+// glob matches URLs that curl would expand to several.
 var glob = regexp.MustCompile(`\[[0-9A-Za-z]+-[0-9A-Za-z]+(:[0-9]+)?\]|(^|[^{])\{[^{}]*,[^{}]*\}`)
 
-// target is the one URL, with its scheme.
+// target returns the one URL, with its scheme.
 func (c *command) target() (string, error) {
 	switch {
 	case len(c.url) == 0:
-		return "", errors.New("there is no URL: give one such as http://localhost:8080/invoices")
+		return "", errors.New("the URL is missing: give one such as http://localhost:8080/invoices")
 	case len(c.url) > 1:
 		return "", fmt.Errorf("there are %d URLs (%s): give one", len(c.url), strings.Join(c.url, ", "))
 	case !c.globOff && glob.MatchString(c.url[0]):
-		return "", fmt.Errorf("curl makes several URLs of %s: write the one that is meant", c.url[0])
+		return "", fmt.Errorf("curl expands %s to several URLs: write a single one", c.url[0])
 	}
 	at := strings.TrimSpace(c.url[0])
 	if !strings.Contains(at, "://") && !strings.HasPrefix(at, "{{") {
@@ -149,7 +149,7 @@ func (c *command) hasJSON() bool {
 	return false
 }
 
-// fillHeader takes the lines that were given, and those that options stand for.
+// fillHeader adds the given header lines, and those that options imply.
 func (c *command) fillHeader(r *Request) error {
 	lines, err := c.headerLines()
 	if err != nil {
@@ -160,7 +160,7 @@ func (c *command) fillHeader(r *Request) error {
 		switch {
 		case ok && strings.TrimSpace(value) != "":
 			r.add(strings.TrimSpace(name), strings.TrimSpace(value))
-		case ok: // it takes out what is set otherwise
+		case ok: // it removes a header
 		case strings.HasSuffix(line, ";"):
 			r.add(strings.TrimSuffix(line, ";"), "")
 		default:
@@ -204,7 +204,7 @@ func (r *Request) addCookie(text string) {
 	r.add("Cookie", text)
 }
 
-// headerLines are the lines, also those of files.
+// headerLines returns the lines, including those of files.
 func (c *command) headerLines() ([]string, error) {
 	var lines []string
 	for _, text := range c.header {
@@ -226,7 +226,7 @@ func (c *command) headerLines() ([]string, error) {
 	return lines, nil
 }
 
-// removed reports whether a line such as "Accept:" takes the header out.
+// removed reports whether a line such as "Accept:" removes the header.
 func removed(header []string, name string) bool {
 	for _, line := range header {
 		given, value, ok := strings.Cut(line, ":")
@@ -237,21 +237,21 @@ func removed(header []string, name string) bool {
 	return false
 }
 
-// defaultHeader adds a line unless it is there, or was taken out.
+// defaultHeader adds a line unless it exists or was removed.
 func (c *command) defaultHeader(r *Request, name, value string) {
 	if !r.has(name) && !removed(c.header, name) {
 		r.add(name, value)
 	}
 }
 
-// dropEmpty takes out what a line such as "User-Agent:" takes out.
+// dropEmpty applies lines such as "User-Agent:" that remove a header.
 func (r *Request) dropEmpty(header []string) {
 	if removed(header, "User-Agent") && !r.has("User-Agent") {
-		r.note("there is no User-Agent, as was asked; some services refuse such requests")
+		r.note("the User-Agent is left out, as requested; some services refuse such requests")
 	}
 }
 
-// fillContentType follows what the body is; a multipart type gets the boundary.
+// fillContentType sets the type of the body; a multipart type gets the boundary.
 func (c *command) fillContentType(r *Request, contentType string) {
 	given := r.value("Content-Type")
 	_, boundary, multipart := strings.Cut(contentType, "; boundary=")
@@ -266,7 +266,7 @@ func (c *command) fillContentType(r *Request, contentType string) {
 	}
 }
 
-// fillBody puts body or query together, and says what type the body has.
+// fillBody builds body or query, and returns the type of the body.
 func (c *command) fillBody(r *Request) (contentType string, err error) {
 	switch {
 	case c.upload != "" && len(c.data)+len(c.form) > 0, len(c.data) > 0 && len(c.form) > 0:
@@ -299,7 +299,7 @@ func (c *command) fillBody(r *Request) (contentType string, err error) {
 	return "application/x-www-form-urlencoded", nil
 }
 
-// joined is the body of the -d family.
+// joined returns the body of the -d options.
 func (c *command) joined() ([]byte, error) {
 	var b bytes.Buffer
 	for i, p := range c.data {
@@ -311,7 +311,7 @@ func (c *command) joined() ([]byte, error) {
 			b.WriteByte('&')
 		}
 		if b.Len()+len(data) > MaxBytes {
-			return nil, fmt.Errorf("the body is larger than %d MiB: take a smaller one", MaxBytes>>20)
+			return nil, fmt.Errorf("the body is larger than %d MiB: use a smaller one", MaxBytes>>20)
 		}
 		b.Write(data)
 	}
@@ -334,7 +334,7 @@ func (c *command) pieceOf(p piece) ([]byte, error) {
 	return data, err
 }
 
-// encode is the rule of --data-urlencode.
+// encode implements --data-urlencode.
 func (c *command) encode(text string) (string, error) {
 	at := strings.IndexByte(text, '=')
 	if at < 0 {
@@ -357,13 +357,13 @@ func (c *command) encode(text string) (string, error) {
 	return name + "=" + escapeForm(content), nil
 }
 
-// open reads a file, or what - stands for.
+// open reads a file, or standard input for -.
 func (c *command) open(name string) ([]byte, error) {
 	if name != "-" {
 		return readFile(c.dir, name)
 	}
 	if c.stdin == nil {
-		return nil, errors.New("standard input is asked for, and there is none: name a file")
+		return nil, errors.New("the command reads standard input, but there is none: name a file")
 	}
 	return c.stdin()
 }

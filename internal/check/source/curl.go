@@ -9,17 +9,14 @@ import (
 	"strings"
 )
 
-// Curl reads a curl command line, as browsers copy it (for a POSIX shell or for
-// the Windows command prompt), or as a README has it. Its files are opened from
-// the working directory.
+// Curl reads a curl command line, as browsers copy it (for a POSIX shell or for the Windows command prompt), or as a
+// README has it. Relative file names start at the working directory.
 //
-// Options that say what is done with the answer are left out and noted. An
-// option that is not known, or that changes the request in a way that cannot be
-// followed, is an error that names it.
+// Options that only concern the answer are left out and noted. An option that is unknown, or that changes the request
+// in a way that cannot be followed, is an error that names it.
 func Curl(line string) (*Request, error) { return curl(line, "") }
 
-// CurlWords reads a curl command whose words a shell has already split. Stdin is
-// read for @-; nil refuses it.
+// CurlWords reads a curl command whose words a shell has already split. Stdin is read for @-; nil refuses it.
 func CurlWords(words []string, stdin io.Reader) (*Request, error) {
 	words, err := afterName(words)
 	if err != nil {
@@ -54,7 +51,7 @@ func curl(line, dir string) (*Request, error) {
 	return c.read(words)
 }
 
-// read applies the options, and makes a request of them.
+// read applies the options, and builds a request from them.
 func (c *command) read(words []string) (*Request, error) {
 	if err := c.options(words); err != nil {
 		return nil, fmt.Errorf("curl command: %w", err)
@@ -69,7 +66,7 @@ func (c *command) read(words []string) (*Request, error) {
 	return r, nil
 }
 
-// split takes the line apart by the rules it was written for.
+// split splits the line by the rules of its shell.
 func split(line string) (typed, error) {
 	if forPrompt(line) {
 		return typed{words: promptWords(line)}, nil
@@ -77,7 +74,7 @@ func split(line string) (typed, error) {
 	return (&shell{text: line}).words()
 }
 
-// afterName steps over what stands before the options.
+// afterName skips the words before the options.
 func afterName(words []string) ([]string, error) {
 	for i, word := range words {
 		name, _, assigns := strings.Cut(word, "=")
@@ -89,10 +86,10 @@ func afterName(words []string) ([]string, error) {
 		}
 		break
 	}
-	return nil, errors.New(`this is no curl command: copy a request "as cURL", and begin with curl`)
+	return nil, errors.New(`this is not a curl command: copy a request "as cURL", and begin with curl`)
 }
 
-// options goes through the words; what is no option is a URL.
+// options reads the words; a word that is not an option is a URL.
 func (c *command) options(words []string) error {
 	known := curlOptions()
 	only := false
@@ -122,8 +119,7 @@ func (c *command) options(words []string) error {
 	return nil
 }
 
-// option applies a long option or a bundle of short ones; took says that it used
-// the next word.
+// option applies a long option or a bundle of short ones; took reports that it used the next word.
 func (c *command) option(known map[string]curlOption, word, next string, more bool) (took bool, err error) {
 	if strings.HasPrefix(word, "--") {
 		o, ok := known[word]
@@ -156,7 +152,7 @@ func (c *command) option(known map[string]curlOption, word, next string, more bo
 }
 
 func unknownOption(name string) error {
-	return fmt.Errorf("the option %s is not known: take it out, or say in another way what it does to the request", name)
+	return fmt.Errorf("unknown option %s: remove it, or write the request without it", name)
 }
 
 func (c *command) apply(o curlOption, name, value string, there bool) error {

@@ -125,7 +125,7 @@ func TestCurl(t *testing.T) {
 	}
 }
 
-// withoutBoundary writes BOUNDARY where the name of the boundary stands.
+// withoutBoundary replaces the boundary by BOUNDARY.
 func withoutBoundary(r *source.Request) {
 	for i, f := range r.Template.Header {
 		if _, boundary, ok := strings.Cut(f.Value, "boundary=------------------------"); ok {
@@ -138,25 +138,25 @@ func withoutBoundary(r *source.Request) {
 func TestCurlRefuses(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
-		"":                                        "no curl command",
-		"wget http://localhost":                   "no curl command",
-		"curl":                                    "no URL",
+		"":                                        "not a curl command",
+		"wget http://localhost":                   "not a curl command",
+		"curl":                                    "the URL is missing",
 		"curl http://a http://b":                  "2 URLs",
-		"curl http://a --frobnicate":              "--frobnicate is not known",
-		"curl http://a -sW":                       "-W is not known",
+		"curl http://a --frobnicate":              "unknown option --frobnicate",
+		"curl http://a -sW":                       "unknown option -W",
 		"curl http://a -d":                        "-d has no value",
 		"curl http://a -d x --next http://b":      "--next begins another request",
-		"curl http://a --digest -u a:b":           "--digest asks for credentials",
+		"curl http://a --digest -u a:b":           "--digest needs new credentials",
 		"curl http://a -u a":                      "without a password",
 		"curl http://a -u '{{var:u}}:b'":          "user and password are encoded",
 		"curl http://a -b jar.txt":                "file of cookies",
 		"curl http://a -H nothing":                "has no colon",
-		"curl http://a -H $'A: b\\nC: d'":         "no header line",
-		"curl http://a -H 'a b: c'":               "no header line",
-		"curl http://a -X 'GET /'":                "no method",
+		"curl http://a -H $'A: b\\nC: d'":         "is invalid: write NAME: VALUE",
+		"curl http://a -H 'a b: c'":               "is invalid: write NAME: VALUE",
+		"curl http://a -X 'GET /'":                "is not an HTTP method",
 		"curl http://a -d @/nowhere/at/all":       "/nowhere/at/all",
-		"curl http://a -d @/dev/zero":             "no regular file",
-		"curl http://a -d @-":                     "standard input is asked for",
+		"curl http://a -d @/dev/zero":             "is not a regular file",
+		"curl http://a -d @-":                     "the command reads standard input",
 		"curl http://a -d a -F b=c":               "more than one kind of body",
 		"curl http://a -F b":                      "no equals sign",
 		"curl http://a -F 'b=c;headers=\"X: y\"'": `"headers" is not supported`,
@@ -166,12 +166,12 @@ func TestCurlRefuses(t *testing.T) {
 		"curl 'http://a":                          "single quote is not closed",
 		`curl "http://a`:                          "double quote is not closed",
 		"curl $'http://a":                         "$' is not closed",
-		`curl http://a -d "$(cat secret)"`:        "which is not run",
+		`curl http://a -d "$(cat secret)"`:        "no shell is run",
 		"curl http://a -d '{{name}}'":             "unknown place {{name}}",
 		"curl ftp://a/b":                          "does not begin with http",
 		"curl http://a -d @- <<EOF\nx":            "not closed",
 		"curl http://a -d @- <<EOF":               "does not begin",
-		"curl http://a\n -d b":                    "by a backslash",
+		"curl http://a\n -d b":                    "with a backslash",
 		"curl http://a (b)":                       "outside of quotes",
 	} {
 		r, err := source.Curl(line)
@@ -180,8 +180,7 @@ func TestCurlRefuses(t *testing.T) {
 	}
 }
 
-// TestCurlRepeatsNoSecret: what is wrong with a line is said without its value,
-// which ends up in the logs of a build.
+// TestCurlRepeatsNoSecret: an error does not contain the value, which would end up in the logs of a build.
 func TestCurlRepeatsNoSecret(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
@@ -205,7 +204,7 @@ func TestCurlReportsReachAndNotes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	noted(t, r, `curl leaves out what stands behind a semicolon in -F "a"`)
+	noted(t, r, `curl ignores the text after a semicolon in -F "a"`)
 	r, err = source.Curl(`curl -sk --cacert ca.pem --resolve a:443:127.0.0.1 --connect-to ::b: -x http://p:3128 -E c.pem --key k.pem ` +
 		`--unix-socket /run/x -L --max-time 5 --no-keepalive https://a/x -H 'Accept-Encoding: gzip' -d "$A" | jq`)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// kind is what a value of a document is.
+// kind is the type of a value.
 type kind int
 
 const (
@@ -23,8 +23,8 @@ const (
 	kindObject
 )
 
-// value is a part of a JSON or YAML document, with its members in order. Its
-// methods may be called on nil, which is what is not there.
+// value is a part of a JSON or YAML document, with its members in order. Its methods may be called on nil, which is an
+// absent value.
 type value struct {
 	kind    kind
 	line    int
@@ -38,7 +38,7 @@ func newText(s string) *value   { return &value{kind: kindText, scalar: s} }
 func newNumber(s string) *value { return &value{kind: kindNumber, scalar: s} }
 func newObject() *value         { return &value{kind: kindObject, members: map[string]*value{}} }
 
-// is reports what the value is.
+// is reports whether the value has that type.
 func (v *value) is(k kind) bool { return v.kindOf() == k }
 
 func (v *value) kindOf() kind {
@@ -48,7 +48,7 @@ func (v *value) kindOf() kind {
 	return v.kind
 }
 
-// get is a member of an object.
+// get returns a member of an object.
 func (v *value) get(name string) *value {
 	if v == nil {
 		return nil
@@ -56,7 +56,7 @@ func (v *value) get(name string) *value {
 	return v.members[name]
 }
 
-// set puts a member at its place, or at the end.
+// set replaces a member, or adds it at the end.
 func (v *value) set(name string, member *value) {
 	if _, ok := v.members[name]; !ok {
 		v.keys = append(v.keys, name)
@@ -64,7 +64,7 @@ func (v *value) set(name string, member *value) {
 	v.members[name] = member
 }
 
-// text is the text of a scalar, and empty for all else.
+// text returns the text of a scalar, and nothing for other values.
 func (v *value) text() string {
 	if v == nil {
 		return ""
@@ -79,7 +79,7 @@ func (v *value) lineOf() int {
 	return v.line
 }
 
-// list are the items of an array.
+// list returns the items of an array.
 func (v *value) list() []*value {
 	if v == nil {
 		return nil
@@ -87,7 +87,7 @@ func (v *value) list() []*value {
 	return v.items
 }
 
-// names are those of an object's members, in order.
+// names returns the names of an object's members, in order.
 func (v *value) names() []string {
 	if v == nil {
 		return nil
@@ -98,7 +98,7 @@ func (v *value) names() []string {
 // truth reports whether it is true.
 func (v *value) truth() bool { return v.is(kindBool) && v.scalar == "true" }
 
-// float is a number's value, or ok false.
+// float returns a number's value, or ok false.
 func (v *value) float() (f float64, ok bool) {
 	if !v.is(kindNumber) {
 		return 0, false
@@ -110,7 +110,7 @@ func (v *value) float() (f float64, ok bool) {
 // encode writes the value as JSON, without white space, up to MaxBytes.
 func (v *value) encode(b *bytes.Buffer) error {
 	if b.Len() > MaxBytes {
-		return fmt.Errorf("the body is larger than %d MiB: give one of your own", MaxBytes>>20)
+		return fmt.Errorf("the body is larger than %d MiB: give your own body", MaxBytes>>20)
 	}
 	switch v.kindOf() {
 	case kindNone, kindNull:
@@ -163,7 +163,7 @@ func writeText(b *bytes.Buffer, s string) {
 	b.Truncate(b.Len() - len("\n"))
 }
 
-// maxNesting is how deep documents may be nested.
+// maxNesting limits the nesting of documents.
 const maxNesting = 500
 
 // parseJSON reads a JSON document.
@@ -254,15 +254,15 @@ func (v *value) at(pointer string) (*value, error) {
 		case kindArray:
 			i, err := strconv.Atoi(step)
 			if err != nil || i < 0 || i >= len(v.items) {
-				return nil, errors.New("there is nothing")
+				return nil, errors.New("nothing is there")
 			}
 			v = v.items[i]
 		case kindNone, kindNull, kindBool, kindNumber, kindText:
-			return nil, errors.New("there is nothing")
+			return nil, errors.New("nothing is there")
 		}
 	}
 	if v == nil {
-		return nil, errors.New("there is nothing")
+		return nil, errors.New("nothing is there")
 	}
 	return v, nil
 }

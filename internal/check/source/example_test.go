@@ -99,7 +99,7 @@ func ExampleSuggest() {
 	for _, hint := range source.Suggest(&template) {
 		fmt.Println(hint)
 	}
-	// Output: /order looks like an id: write {{uuid}} instead, if every request has one of its own
+	// Output: /order looks like an id: write {{uuid}} instead, if every request has its own
 }
 
 func ExampleReach_IsZero() {

@@ -18,7 +18,7 @@ type formField struct {
 	literal bool
 }
 
-// name is what messages call it: what stands behind it may be a secret.
+// name returns the field's name for messages, since its content may be a secret.
 func (f formField) name() string {
 	name, _, _ := strings.Cut(f.text, "=")
 	return name
@@ -32,7 +32,7 @@ type part struct {
 	contentType string
 }
 
-// multipart puts the fields of -F together.
+// multipart builds a body from the fields of -F.
 func (c *command) multipart() (body []byte, contentType string, err error) {
 	parts := make([]part, 0, len(c.form))
 	size := 0
@@ -42,7 +42,7 @@ func (c *command) multipart() (body []byte, contentType string, err error) {
 			return nil, "", fmt.Errorf("-F %q: %w", f.name(), err)
 		}
 		if size += len(p.content); size > MaxBytes {
-			return nil, "", fmt.Errorf("the parts are larger than %d MiB: take smaller ones", MaxBytes>>20)
+			return nil, "", fmt.Errorf("the parts are larger than %d MiB: use smaller ones", MaxBytes>>20)
 		}
 		parts = append(parts, p)
 	}
@@ -84,7 +84,7 @@ func (c *command) partOf(f formField) (part, error) {
 		case "filename":
 			p.fileName = &param.value
 		case "":
-			c.notes = append(c.notes, fmt.Sprintf("curl leaves out what stands behind a semicolon in -F %q: put what it belongs to into double quotes", f.name()))
+			c.notes = append(c.notes, fmt.Sprintf("curl ignores the text after a semicolon in -F %q: put the whole value into double quotes", f.name()))
 		default:
 			return part{}, fmt.Errorf("%q is not supported: use ;type= or ;filename=", param.name)
 		}
@@ -94,13 +94,12 @@ func (c *command) partOf(f formField) (part, error) {
 
 type param struct{ name, value string }
 
-// splitParams takes a part of -F apart, as curl does: the value goes up to a
-// semicolon, unless it is quoted; behind ;type= stand parameters of that type,
-// too. A parameter without a name is what curl leaves out.
+// splitParams splits the content of -F as curl does: the value ends at a semicolon, unless it is quoted; parameters of
+// the type may follow ;type=. curl leaves out a parameter without a name.
 func splitParams(text string) (value string, params []param) {
 	value, text = unquoted(text)
 	for text != "" {
-		text = strings.TrimLeft(text[1:], " ") // behind the semicolon
+		text = strings.TrimLeft(text[1:], " ") // after the semicolon
 		name := ""
 		for _, known := range []string{"type", "filename", "headers", "encoder"} {
 			if rest, ok := strings.CutPrefix(text, known+"="); ok {
@@ -119,8 +118,8 @@ func splitParams(text string) (value string, params []param) {
 	return value, params
 }
 
-// unquoted is the text up to a semicolon, and the rest from there on. In double
-// quotes a semicolon is text, and what stands behind them is left out.
+// unquoted returns the text up to a semicolon, and the rest. In double quotes a semicolon is text; anything after the
+// closing quote is left out.
 func unquoted(text string) (value, rest string) {
 	var b strings.Builder
 	quoted := strings.HasPrefix(text, `"`)
@@ -144,7 +143,7 @@ func unquoted(text string) (value, rest string) {
 	return text[:end], text[end:]
 }
 
-// typeOfFile is what curl believes a file to be.
+// typeOfFile returns the type that curl assumes for a file.
 func typeOfFile(name string) string {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".gif":
@@ -167,8 +166,8 @@ func typeOfFile(name string) string {
 	return "application/octet-stream"
 }
 
-// writeParts writes a multipart body. Its boundary comes from the parts: the
-// same ones give the same bytes, which is what a repetition must have.
+// writeParts writes a multipart body. Its boundary is derived from the parts: the same parts give the same bytes, as a
+// repetition requires.
 func writeParts(parts []part) (body []byte, contentType string, err error) {
 	hash := sha256.New()
 	for _, p := range parts {

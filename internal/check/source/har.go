@@ -15,10 +15,10 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// maxListed is how many entries, operations or requests a message lists.
+// maxListed limits the entries, operations or requests that a message lists.
 const maxListed = 20
 
-// har is what is read of a HAR 1.2 file.
+// har is the part of a HAR 1.2 file that is read.
 type har struct {
 	Log struct {
 		Entries []harEntry `json:"entries"`
@@ -35,14 +35,14 @@ type harRequest struct {
 	URL     string       `json:"url"`
 	Headers []wire.Field `json:"headers"`
 	Cookies []wire.Field `json:"cookies"`
-	// PostData is null or absent where there was no body.
+	// PostData is null or absent without a body.
 	PostData *harPost `json:"postData"`
 }
 
 type harPost struct {
 	MimeType string     `json:"mimeType"`
 	Text     string     `json:"text"`
-	Encoding string     `json:"encoding"` // base64, as some recorders have it
+	Encoding string     `json:"encoding"` // base64, with some recorders
 	Encoded  string     `json:"_encoding"`
 	File     string     `json:"_file"`
 	Params   []harParam `json:"params"`
@@ -57,16 +57,15 @@ type harParam struct {
 
 func (e *harEntry) method() string { return strings.ToUpper(e.Request.Method) }
 
-// label is the entry in messages.
+// label returns the entry's name for messages.
 func (e *harEntry) label() string {
 	at, _, _ := strings.Cut(e.Request.URL, "?")
 	return e.method() + " " + at
 }
 
-// HAR reads one entry of a browser's recording (HTTP Archive 1.2). The entry is
-// its number in the recording, from 1; or a part of its URL, also behind its
-// method, such as "POST /invoices", of which the last that changes something
-// counts; or empty for the last POST.
+// HAR reads one entry of a browser's recording (HTTP Archive 1.2). The entry is its number in the recording, from 1; or
+// a part of its URL, optionally after its method, such as "POST /invoices", which selects the last match that changes
+// something; or empty for the last POST.
 //
 // Cookies and credentials of the recording stay in the request, and are noted.
 func HAR(r io.Reader, entry string) (*Request, error) {
@@ -76,7 +75,7 @@ func HAR(r io.Reader, entry string) (*Request, error) {
 	}
 	var recording har
 	if err := json.Unmarshal(data, &recording); err != nil {
-		return nil, fmt.Errorf("the recording is no HAR file: %w%s: save it again from the browser's network panel", err, lineOfJSON(data, err))
+		return nil, fmt.Errorf("the recording is not a HAR file: %w%s: save it again from the browser's network panel", err, lineOfJSON(data, err))
 	}
 	number, fitting, err := choose(recording.Log.Entries, entry)
 	if err != nil {
@@ -88,12 +87,12 @@ func HAR(r io.Reader, entry string) (*Request, error) {
 		return nil, fmt.Errorf("entry %d (%s): %w", number, e.label(), err)
 	}
 	if fitting > 1 {
-		found.note("%d entries of the recording fit; the last was taken: %d (%s)", fitting, number, e.label())
+		found.note("%d entries of the recording match; the last is used: %d (%s)", fitting, number, e.label())
 	}
 	return found, nil
 }
 
-// lineOfJSON says where the text stops being JSON.
+// lineOfJSON says where the text stops being valid JSON.
 func lineOfJSON(data []byte, err error) string {
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		before := data[:min(max(0, int(syntax.Offset)), len(data))]
@@ -102,15 +101,14 @@ func lineOfJSON(data []byte, err error) string {
 	return ""
 }
 
-// choose finds the number of the entry that is meant, and how many would fit as
-// well.
+// choose returns the number of the selected entry, and how many match.
 func choose(entries []harEntry, entry string) (number, fitting int, err error) {
 	if len(entries) == 0 {
 		return 0, 0, errors.New("the recording has no entries: record the request, then save it")
 	}
 	if number, err := strconv.Atoi(entry); err == nil {
 		if number < 1 || number > len(entries) {
-			return 0, 0, fmt.Errorf("there is no entry %d: the recording has 1 to %d", number, len(entries))
+			return 0, 0, fmt.Errorf("unknown entry %d: the recording has 1 to %d", number, len(entries))
 		}
 		return number, 1, nil
 	}
@@ -136,12 +134,12 @@ func choose(entries []harEntry, entry string) (number, fitting int, err error) {
 		}
 	}
 	if best == 0 {
-		return 0, 0, fmt.Errorf("no entry fits %q: give a number or a part of a URL of %s", entry, listed(entries))
+		return 0, 0, fmt.Errorf("no entry matches %q: give a number or a part of a URL of %s", entry, listed(entries))
 	}
 	return best, fitting, nil
 }
 
-// rankOf prefers what creates to what reads.
+// rankOf ranks methods that create above those that read.
 func rankOf(method string) int {
 	return 1 + slices.Index([]string{http.MethodGet, http.MethodDelete, http.MethodPatch, http.MethodPut, http.MethodPost}, method)
 }
@@ -156,7 +154,7 @@ func listed(entries []harEntry) string {
 	return some(all)
 }
 
-// some is a list for a message.
+// some returns a list for a message.
 func some(all []string) string {
 	if len(all) > maxListed {
 		return strings.Join(all[:maxListed], ", ") + fmt.Sprintf(" and %d others", len(all)-maxListed)
@@ -183,13 +181,13 @@ func (e *harEntry) request() (*Request, error) {
 	}
 	for _, name := range []string{"Cookie", "Authorization"} {
 		if r.has(name) {
-			r.note("the header %s is that of the recording: it may have expired, and whoever has it may act as its user", name)
+			r.note("the header %s comes from the recording: it may have expired, and anyone who has it can act as its user", name)
 		}
 	}
 	return r, nil
 }
 
-// joinCookies makes one line of those that HTTP/2 splits (RFC 9113 §8.2.3).
+// joinCookies joins the cookie lines that HTTP/2 splits (RFC 9113 §8.2.3).
 func (r *Request) joinCookies() {
 	var all []string
 	rest := slices.DeleteFunc(slices.Clone(r.Template.Header), func(f wire.Field) bool {
@@ -205,7 +203,7 @@ func (r *Request) joinCookies() {
 	}
 }
 
-// fill puts the body into the request.
+// fill sets the body of the request.
 func (p *harPost) fill(r *Request) error {
 	if p == nil {
 		return nil
@@ -213,7 +211,7 @@ func (p *harPost) fill(r *Request) error {
 	contentType := p.MimeType
 	switch {
 	case p.File != "":
-		return fmt.Errorf("its body lies in the file %s beside the recording: embed bodies when recording", p.File)
+		return fmt.Errorf("its body is in the file %s next to the recording: embed bodies when recording", p.File)
 	case p.Text != "" && (strings.EqualFold(p.Encoding, "base64") || strings.EqualFold(p.Encoded, "base64")):
 		body, err := base64.StdEncoding.DecodeString(p.Text)
 		if err != nil {
@@ -243,7 +241,7 @@ func (p *harPost) fill(r *Request) error {
 		r.add("Content-Type", contentType)
 	}
 	if strings.HasPrefix(p.MimeType, "multipart/form-data") && bytes.Contains(r.Template.Body, []byte("filename=")) {
-		r.note("recordings leave the content of uploaded files out, or spoil it: see whether the service takes the body as it is")
+		r.note("recordings omit or corrupt the content of uploaded files: check that the service accepts the body as it is")
 	}
 	return nil
 }
@@ -254,7 +252,7 @@ func (p *harPost) parts(r *Request) []part {
 		content := param.Value
 		if param.FileName != nil && content == "" {
 			content = "content"
-			r.note("the recording does not have the content of the file %s: another was made up", *param.FileName)
+			r.note("the recording does not have the content of the file %s: it was made up", *param.FileName)
 		}
 		parts = append(parts, part{name: param.Name, content: []byte(content), fileName: param.FileName, contentType: param.ContentType})
 	}

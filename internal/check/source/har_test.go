@@ -10,7 +10,7 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// recording is as Chromium writes it, of HTTP/2, with what is not read.
+// recording is as written by Chromium for HTTP/2, including parts that are not read.
 const recording = `{"log":{"version":"1.2","creator":{"name":"WebInspector","version":"537.36"},"pages":[],"entries":[
  {"_resourceType":"document","request":{"method":"GET","url":"https://shop.example.com/invoices","headers":[]},"response":{"status":200}},
  {"request":{"method":"POST","url":"https://stats.example.net/collect","headers":[],"postData":{"mimeType":"text/plain","text":"x"}}},
@@ -73,13 +73,13 @@ func TestHARReports(t *testing.T) {
 	if diff := cmp.Diff(wire.Field{Name: "idempotency-key", Value: `"k1"`}, r.Key); diff != "" {
 		t.Error(diff)
 	}
-	noted(t, r, "the header Cookie is that of the recording")
+	noted(t, r, "the header Cookie comes from the recording")
 	noted(t, r, "idempotency-key was left out")
 	r, err = source.HAR(strings.NewReader(recording), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	noted(t, r, "2 entries of the recording fit; the last was taken: 4 (POST https://shop.example.com/api/invoices)")
+	noted(t, r, "2 entries of the recording match; the last is used: 4 (POST https://shop.example.com/api/invoices)")
 	r, err = source.HAR(strings.NewReader(recording), "7")
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestHARReports(t *testing.T) {
 	if r.Name != "upload" {
 		t.Errorf("the name is %q", r.Name)
 	}
-	noted(t, r, "content of the file a.pdf: another was made up")
+	noted(t, r, "content of the file a.pdf: it was made up")
 }
 
 func TestHARRefuses(t *testing.T) {
@@ -103,7 +103,7 @@ func TestHARRefuses(t *testing.T) {
 		{entry(`{"method":"POST","url":"ws://a/"}`), "1", "does not begin with http"},
 		{entry(`{"method":"POST","url":"http://a/","postData":{"text":"!","encoding":"base64"}}`), "", "entry 1 (POST http://a/): its body is not base64"},
 		{entry(`{"method":"POST","url":"http://a/","postData":{"_file":"x.bin"}}`), "", "x.bin"},
-		{entry(`{"method":"POST","url":"http://a/","headers":[{"name":"a","value":"b\nc"}]}`), "", "no header line"},
+		{entry(`{"method":"POST","url":"http://a/","headers":[{"name":"a","value":"b\nc"}]}`), "", "is invalid: write NAME: VALUE"},
 	} {
 		r, err := source.HAR(strings.NewReader(c.text), c.entry)
 		refused(t, r, err, c.want)

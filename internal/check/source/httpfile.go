@@ -16,20 +16,18 @@ import (
 type block struct {
 	name string
 	line int // of lines[0], from 1
-	// lines begin with the request line, behind comments and variables.
+	// lines begin with the request line, after comments and variables.
 	lines []string
 }
 
-// HTTPFile reads one request of a .http or .rest file, as editors know them:
-// requests are separated by ###, and named by # @name, or behind the ###. The
-// name is one of those, or the number of the request, from 1; or empty for the
+// HTTPFile reads one request of a .http or .rest file, in the format of editors: requests are separated by ###, and
+// named by # @name, or after the ###. The name is one of those, or the number of the request, from 1; or empty for the
 // only request, or the only POST.
 //
-// Variables of the file (@name = value) are filled in. {{$guid}} and its like
-// become {{uuid}}, {{$randomInt}} and {{$timestamp}} become {{n}}, dates become
-// {{now}}, and what the file does not define becomes {{var:NAME}}. Bodies of
-// "< FILE" are read from the folder of r where that is a file, and else from the
-// working directory. Scripts are left out.
+// Variables of the file (@name = value) are filled in. {{$guid}} and its like become {{uuid}}, {{$randomInt}} and
+// {{$timestamp}} become {{n}}, dates become {{now}}, and variables that the file does not define become {{var:NAME}}.
+// Bodies of "< FILE" are read from the folder of r if that is a file, and otherwise from the working directory. Scripts
+// are left out.
 func HTTPFile(r io.Reader, name string) (*Request, error) {
 	data, err := readAll(r, "the file of requests")
 	if err != nil {
@@ -53,8 +51,7 @@ type httpFile struct {
 	blocks    []block
 	variables map[string]string
 	notes     []string
-	// left is how many more variables may be filled in, room how many bytes of
-	// them.
+	// left limits the variables that may still be filled in, and room their bytes.
 	left, room int
 }
 
@@ -102,7 +99,7 @@ func (f *httpFile) split(text string) {
 	flush("")
 }
 
-// note notes it once.
+// note adds a note once.
 func (f *httpFile) note(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); !slices.Contains(f.notes, text) {
 		f.notes = append(f.notes, text)
@@ -125,7 +122,7 @@ func (b *block) label(number int) string {
 	return fmt.Sprintf("%d (%s)", number, text)
 }
 
-// choose finds the request that is meant.
+// choose returns the selected request.
 func (f *httpFile) choose(name string) (*block, error) {
 	var all []string
 	var posts, fitting []*block
@@ -149,7 +146,7 @@ func (f *httpFile) choose(name string) (*block, error) {
 	case len(fitting) == 1:
 		return fitting[0], nil
 	}
-	return nil, fmt.Errorf("say which request is meant instead of %q: %s", name, some(all))
+	return nil, fmt.Errorf("%q does not select one request: name one of %s", name, some(all))
 }
 
 func (f *httpFile) request(b *block) (*Request, error) {
@@ -189,8 +186,7 @@ func (r *Request) named(name string) {
 	}
 }
 
-// requestLine takes the method and the URL, which may go on in lines that are
-// indented.
+// requestLine reads the method and the URL, which may continue on indented lines.
 func (f *httpFile) requestLine(r *Request, lines []string) (rest []string, err error) {
 	first, rest := lines[0], lines[1:]
 	for len(rest) > 0 && strings.TrimSpace(rest[0]) != "" && strings.TrimLeft(rest[0], " \t") != rest[0] {
@@ -206,13 +202,13 @@ func (f *httpFile) requestLine(r *Request, lines []string) (rest []string, err e
 	}
 	switch r.Template.Method {
 	case "GRPC", "GRAPHQL", "WEBSOCKET":
-		return nil, fmt.Errorf("%s is no method of HTTP: name a request that has one", r.Template.Method)
+		return nil, fmt.Errorf("%s is not an HTTP method: choose a request that has one", r.Template.Method)
 	}
 	r.Template.URL, err = f.fill(first)
 	return rest, err
 }
 
-// header takes lines up to the empty one.
+// header reads lines up to the empty one.
 func (f *httpFile) header(r *Request, lines []string) (rest []string, err error) {
 	for i, line := range lines {
 		if strings.TrimSpace(line) == "" {
@@ -233,7 +229,7 @@ func (f *httpFile) header(r *Request, lines []string) (rest []string, err error)
 	return nil, nil
 }
 
-// withoutHandlers takes out what is done with the answer.
+// withoutHandlers removes the handlers of the answer.
 func withoutHandlers(lines []string) []string {
 	var kept []string
 	scripted := false
@@ -250,12 +246,12 @@ func withoutHandlers(lines []string) []string {
 	return kept
 }
 
-// body puts the lines together as its type wants them: forms may be broken into
-// lines at &, and multipart has its own line ends.
+// body joins the lines according to their type: forms may be broken into lines at &, and multipart has its own line
+// ends.
 func (f *httpFile) body(r *Request, lines []string) ([]byte, error) {
 	kept := withoutHandlers(lines)
 	if len(kept) < len(lines) {
-		f.note("what is done with the answer was left out")
+		f.note("the handling of the answer was left out")
 	}
 	for len(kept) > 0 && strings.TrimSpace(kept[len(kept)-1]) == "" {
 		kept = kept[:len(kept)-1]
@@ -272,7 +268,7 @@ func (f *httpFile) body(r *Request, lines []string) ([]byte, error) {
 		case err != nil:
 			return nil, err
 		case b.Len()+len(piece) > MaxBytes:
-			return nil, fmt.Errorf("the body is larger than %d MiB: take a smaller one", MaxBytes>>20)
+			return nil, fmt.Errorf("the body is larger than %d MiB: use a smaller one", MaxBytes>>20)
 		case form:
 			piece = bytes.TrimSpace(piece)
 		}
@@ -291,7 +287,7 @@ func (f *httpFile) body(r *Request, lines []string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// piece is one line of a body, or the file that it names.
+// piece returns one line of a body, or the file that it names.
 func (f *httpFile) piece(line string) ([]byte, error) {
 	match := include.FindStringSubmatch(line)
 	if match == nil {
@@ -310,8 +306,7 @@ func (f *httpFile) piece(line string) ([]byte, error) {
 	return []byte(filled), err
 }
 
-// complete makes a URL of a path and the header Host, and encodes the user of
-// Basic authentication, as editors do.
+// complete builds a URL from a path and the header Host, and encodes the user of Basic authentication, as editors do.
 func (r *Request) complete() error {
 	at := &r.Template.URL
 	host := r.value("Host")
@@ -335,13 +330,13 @@ func (r *Request) complete() error {
 			user, password, ok = strings.Cut(rest, " ")
 		}
 		if !ok {
-			return nil // it is encoded
+			return nil // already encoded
 		}
 		encoded, err := basic(user + ":" + strings.TrimSpace(password))
 		line.Value = encoded
 		return err
 	case "digest", "aws", "aws-sigv4":
-		return fmt.Errorf("the scheme %s needs credentials that are made anew for each request: give another header Authorization, or a log-in", scheme)
+		return fmt.Errorf("the scheme %s needs new credentials for each request: give another Authorization header, or a log-in", scheme)
 	}
 	return nil
 }

@@ -12,8 +12,7 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// requests is a file as the REST Client of VS Code and the HTTP client of
-// JetBrains have them.
+// requests is a file for the REST Client of VS Code and the HTTP client of JetBrains.
 const requests = `@host = localhost:8080
 @base = http://{{host}}/api
 // a comment
@@ -117,7 +116,7 @@ func TestHTTPFileReports(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{
-		"{{var:token}} has no value", "a script before the request was left out", "with the answer was left out",
+		"{{var:token}} has no value", "a script before the request was left out", "the handling of the answer was left out",
 		"{{$randomInt 1 100}} became {{n}}", "Idempotency-Key was left out",
 	} {
 		noted(t, r, text)
@@ -145,20 +144,20 @@ func TestHTTPFileRefuses(t *testing.T) {
 	for _, c := range []struct{ text, name, want string }{
 		{"", "", "no requests"},
 		{"# only a comment\n@a = b\n###\n", "", "no requests"},
-		{requests, "", `instead of "": 1 (list), 2 (create invoice), 3 (form)`},
+		{requests, "", `"" does not select one request: name one of 1 (list), 2 (create invoice), 3 (form)`},
 		{requests, "nothing", "4 (upload)"},
-		{"\n\nGRPC a/b", "", "line 3: GRPC is no method"},
+		{"\n\nGRPC a/b", "", "line 3: GRPC is not an HTTP method"},
 		{"POST /x", "", "names no host"},
 		{"POST http://a/\nno colon", "", "a header line has no colon"},
-		{"POST http://a/{{$x.y[0]}}", "", "is not known"},
-		{"@a={{b}}\n@b={{a}}\nPOST http://{{a}}", "", "holds itself"},
+		{"POST http://a/{{$x.y[0]}}", "", "is unknown"},
+		{"@a={{b}}\n@b={{a}}\nPOST http://{{a}}", "", "contains itself"},
 		{"@a={{b}}{{b}}{{b}}{{b}}{{b}}{{b}}{{b}}\n@b={{c}}{{c}}{{c}}{{c}}{{c}}{{c}}{{c}}\n@c={{d}}{{d}}{{d}}{{d}}{{d}}{{d}}{{d}}{{d}}{{d}}{{d}}\n@d={{e}}{{e}}{{e}}{{e}}" +
 			"{{e}}{{e}}{{e}}{{e}}{{e}}{{e}}{{e}}{{e}}{{e}}\n@e={{f}}{{f}}{{f}}{{f}}\n@f=x\nPOST http://{{a}}", "", "too many"},
 		{"@a=" + strings.Repeat("x", 1<<20) + "\nPOST http://a/\n\n" + strings.Repeat("{{a}}", 20), "", "too many"},
 		{"POST http://a/\n\n< /nowhere/at/all", "", "/nowhere/at/all"},
-		{"POST http://a/\nAuthorization: Digest a b", "", "Digest needs credentials"},
+		{"POST http://a/\nAuthorization: Digest a b", "", "Digest needs new credentials"},
 		{"POST http://a/\nAuthorization: Basic {{u}} b", "", "are encoded"},
-		{"curl http://a --frobnicate", "", "line 1: curl command: the option --frobnicate"},
+		{"curl http://a --frobnicate", "", "line 1: curl command: unknown option --frobnicate"},
 		{strings.Repeat("x", source.MaxBytes+1), "", "larger than 16 MiB"},
 	} {
 		r, err := source.HTTPFile(strings.NewReader(c.text), c.name)

@@ -9,18 +9,17 @@ import (
 	"path/filepath"
 )
 
-// MaxBytes is the most that is read of a source or of a file that it names, and
-// the largest body: 16 MiB.
+// MaxBytes limits what is read of a source or of a file that it names, and the size of a body: 16 MiB.
 const MaxBytes = 16 << 20
 
-// readAll reads a source to its end, without the mark some editors put first.
+// readAll reads a whole source, without the byte order mark that some editors add.
 func readAll(r io.Reader, what string) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("read %s: %w", what, err)
 	case len(data) > MaxBytes:
-		return nil, fmt.Errorf("%s is larger than %d MiB: cut it down to the request", what, MaxBytes>>20)
+		return nil, fmt.Errorf("%s is larger than %d MiB: reduce it to the request", what, MaxBytes>>20)
 	}
 	return bytes.TrimPrefix(data, []byte("\ufeff")), nil
 }
@@ -38,24 +37,24 @@ func readFile(dir, name string) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read the body: %w", err)
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no regular file: write the body into one", name)
+		return nil, fmt.Errorf("%s is not a regular file: write the body into one", name)
 	}
 	f, err := os.Open(name) //nolint:gosec // the person who runs the check names the file.
 	if err != nil {
 		return nil, fmt.Errorf("read the body: %w", err)
 	}
-	defer f.Close() //nolint:errcheck // it was only read.
+	defer f.Close() //nolint:errcheck // only read.
 	data, err := io.ReadAll(io.LimitReader(f, MaxBytes+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("read the body: %w", err)
 	case len(data) > MaxBytes:
-		return nil, fmt.Errorf("%s is larger than %d MiB: take a smaller one", name, MaxBytes>>20)
+		return nil, fmt.Errorf("%s is larger than %d MiB: use a smaller one", name, MaxBytes>>20)
 	}
 	return data, nil
 }
 
-// folder is where a source that is a file lies, and empty for any other.
+// folder returns the folder of a source that is a file, and nothing for others.
 func folder(r io.Reader) string {
 	if file, ok := r.(interface{ Name() string }); ok {
 		return filepath.Dir(file.Name())

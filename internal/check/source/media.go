@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// exampleOf is the example that stands beside a schema, in a parameter or a
-// media type; nil if there is none.
+// exampleOf returns the example of a parameter or a media type; nil if there is none.
 func (a *openAPI) exampleOf(v *value) (*value, error) {
 	if example := v.get("example"); example != nil {
-		return example, example.encode(&bytes.Buffer{}) // which finds what is too large
+		return example, example.encode(&bytes.Buffer{}) // to find examples that are too large
 	}
 	examples := v.get("examples")
 	for _, name := range examples.names() {
@@ -22,7 +21,7 @@ func (a *openAPI) exampleOf(v *value) (*value, error) {
 			return held, held.encode(&bytes.Buffer{})
 		}
 	}
-	return nil, nil //nolint:nilnil // there is none, and nothing is wrong.
+	return nil, nil //nolint:nilnil // no example is not an error.
 }
 
 // body fills in the request's body.
@@ -54,7 +53,7 @@ func (a *openAPI) body() error {
 	return nil
 }
 
-// bestMedia prefers what can be built to what cannot.
+// bestMedia prefers a media type that can be built.
 func bestMedia(content *value) (kind string, media *value) {
 	best := 0
 	for _, name := range content.names() {
@@ -82,7 +81,7 @@ func rankOfMedia(kind string) int {
 	return 1
 }
 
-// encode writes a value as the media type has it.
+// encode writes a value in the media type.
 func (a *openAPI) encode(kind string, media, v *value) (body []byte, contentType string, err error) {
 	lower := strings.ToLower(kind)
 	var b bytes.Buffer
@@ -119,11 +118,10 @@ func (a *openAPI) encode(kind string, media, v *value) (body []byte, contentType
 	case strings.HasPrefix(lower, "text/"):
 		return []byte(asText(v)), kind, nil
 	}
-	return nil, "", fmt.Errorf("a body of %s cannot be made up: add an example to the document, or give the body", kind)
+	return nil, "", fmt.Errorf("a body of type %s cannot be generated: add an example to the document, or give the body", kind)
 }
 
-// parts are those of a multipart body: files where the schema says binary, JSON
-// for what has members, and text for all else.
+// parts returns those of a multipart body: files for binary schemas, JSON for objects, and text otherwise.
 func (a *openAPI) parts(media, v *value) ([]part, error) {
 	schema, err := a.flat(media.get("schema"), 0)
 	if err != nil {

@@ -12,37 +12,33 @@ import (
 	"strings"
 )
 
-// operation is one of a document's operations, with what stands around it.
+// operation is one of a document's operations, with its context.
 type operation struct {
 	method, path string
-	does, item   *value // the operation, and the path item that it is of
+	does, item   *value // the operation, and its path item
 }
 
 func (o *operation) label() string { return o.method + " " + o.path }
 
-// openAPI makes a request of an operation.
+// openAPI builds a request from an operation.
 type openAPI struct {
 	doc *value
 	op  operation
 	r   *Request
-	// left is how many more values may be built.
+	// left limits the values that may still be built.
 	left int
-	// path are pairs of a place in the path and what stands there.
+	// path holds pairs of a place in the path and its value.
 	path, query []string
 }
 
-// OpenAPI reads one operation of a document of OpenAPI 3.0 or 3.1, in JSON or
-// YAML. The operation is its operationId, or its method and path, such as
-// "POST /invoices"; empty means the only POST. The server is the URL to use; a
-// part of one of the document's, of its description, or its number from 1; or
-// empty for the first. A server of the document without a host is relative to
-// the one that is given.
+// OpenAPI reads one operation of an OpenAPI 3.0 or 3.1 document, in JSON or YAML. The operation is its operationId, or
+// its method and path, such as "POST /invoices"; empty means the only POST. The server is the URL to use; a part of one
+// of the document's, of its description, or its number from 1; or empty for the first. A server without a host in the
+// document is relative to the given one.
 //
-// Values come from the examples of the document; where there are none, they are
-// made up from the schema: what is required, and what it has a value for, such as
-// a default; or everything where that is nothing. Made-up texts hold {{n}} or
-// {{uuid}}, so that intents differ. References must stay
-// within the document.
+// Values come from the examples of the document; otherwise they are generated from the schema: the required members and
+// those with a value in the document, such as a default; or all members if there are none of those. Generated texts
+// contain {{n}} or {{uuid}}, so that intents differ. References must stay within the document.
 func OpenAPI(r io.Reader, op, server string) (*Request, error) {
 	data, err := readAll(r, "the document")
 	if err != nil {
@@ -54,9 +50,9 @@ func OpenAPI(r io.Reader, op, server string) (*Request, error) {
 	}
 	switch version := doc.get("openapi").text(); {
 	case doc.get("swagger") != nil:
-		return nil, errors.New("the document is of Swagger 2.0: convert it to OpenAPI 3")
+		return nil, errors.New("the document is Swagger 2.0: convert it to OpenAPI 3")
 	case !strings.HasPrefix(version, "3."):
-		return nil, errors.New(`the document is not of OpenAPI 3: it has no "openapi: 3…"`)
+		return nil, errors.New(`the document is not OpenAPI 3: it has no "openapi: 3…"`)
 	}
 	a := &openAPI{doc: doc, r: &Request{}, left: maxBuilt}
 	if a.op, err = a.choose(op); err != nil {
@@ -75,10 +71,10 @@ func parseDocument(data []byte) (*value, error) {
 	return parseYAML(data)
 }
 
-// unfilled matches a place of a path that is none of ours.
+// unfilled matches a place of a path that is not a place of a template.
 var unfilled = regexp.MustCompile(`(?:^|[^{])\{[^{}]+\}(?:$|[^}])`)
 
-// methods are those that a path item may have.
+// methods returns those that a path item may have.
 func methods() []string {
 	return []string{
 		http.MethodGet, http.MethodPut, http.MethodPost, http.MethodDelete, http.MethodOptions, http.MethodHead,
@@ -86,7 +82,7 @@ func methods() []string {
 	}
 }
 
-// choose finds the operation.
+// choose returns the selected operation.
 func (a *openAPI) choose(wanted string) (operation, error) {
 	var all, fitting []operation
 	paths := a.doc.get("paths")
@@ -120,7 +116,7 @@ func (a *openAPI) choose(wanted string) (operation, error) {
 	if len(labels) == 0 {
 		return operation{}, errors.New("the document has no operations under paths")
 	}
-	return operation{}, fmt.Errorf("say which operation is meant instead of %q: %s", wanted, some(labels))
+	return operation{}, fmt.Errorf("%q does not select one operation: name one of %s", wanted, some(labels))
 }
 
 // named reports whether the name means this operation.
@@ -130,7 +126,7 @@ func (o *operation) named(name string) bool {
 		ok && strings.EqualFold(method, o.method) && strings.TrimSpace(path) == o.path
 }
 
-// maxHops is how many references may follow one another.
+// maxHops limits chains of references.
 const maxHops = 32
 
 // resolve follows references within the document.
@@ -142,21 +138,21 @@ func (a *openAPI) resolve(v *value) (*value, error) {
 		}
 		pointer, ok := strings.CutPrefix(to.scalar, "#/")
 		if !ok {
-			return nil, fmt.Errorf("line %d: %q leads out of the document: bundle the documents into one", to.line, to.scalar)
+			return nil, fmt.Errorf("line %d: %q refers to another document: bundle the documents into one", to.line, to.scalar)
 		}
 		if decoded, err := url.PathUnescape(pointer); err == nil {
 			pointer = decoded
 		}
 		next, err := a.doc.at(pointer)
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %q leads nowhere: mend the document", to.line, to.scalar)
+			return nil, fmt.Errorf("line %d: %q refers to nothing: fix the document", to.line, to.scalar)
 		}
 		v = next
 	}
-	return nil, fmt.Errorf("line %d: more than %d references follow one another", v.lineOf(), maxHops)
+	return nil, fmt.Errorf("line %d: more than %d references in a chain", v.lineOf(), maxHops)
 }
 
-// request puts everything together.
+// request assembles the request.
 func (a *openAPI) request(server string) error {
 	base, err := a.server(server)
 	if err != nil {
@@ -173,7 +169,7 @@ func (a *openAPI) request(server string) error {
 	}
 	path := strings.NewReplacer(a.path...).Replace(a.op.path)
 	if left := unfilled.FindString(path); left != "" {
-		return fmt.Errorf("the path has %s, and no parameter says what it is: mend the document", left)
+		return fmt.Errorf("the path has %s, but no parameter defines it: fix the document", left)
 	}
 	r.Template.URL = withQuery(strings.TrimSuffix(base, "/")+path, strings.Join(a.query, "&"))
 	if err := a.body(); err != nil {
@@ -184,7 +180,7 @@ func (a *openAPI) request(server string) error {
 	return r.finish()
 }
 
-// server is the base of the URL.
+// server returns the base of the URL.
 func (a *openAPI) server(wanted string) (string, error) {
 	servers := a.op.does.get("servers")
 	for _, v := range []*value{a.op.item.get("servers"), a.doc.get("servers")} {
@@ -213,7 +209,7 @@ func (a *openAPI) server(wanted string) (string, error) {
 	case own != "" && !isAbsolute(own):
 		return strings.TrimSuffix(wanted, "/") + "/" + strings.Trim(own, "/"), nil
 	case strings.Trim(pathOf(own), "/") != "" && pathOf(wanted) == "/":
-		a.r.note("the document's server %s has a path, and the one given has none: add the path if the service is there", own)
+		a.r.note("the document's server %s has a path, but the given one does not: add the path if the service needs it", own)
 	}
 	return wanted, nil
 }
@@ -238,7 +234,7 @@ func withVariables(server *value) string {
 	return at
 }
 
-// accept asks for what the operation says it answers with.
+// accept sets the Accept header to the operation's answers.
 func (a *openAPI) accept() {
 	responses := a.op.does.get("responses")
 	for _, status := range responses.names() {
@@ -249,8 +245,8 @@ func (a *openAPI) accept() {
 	}
 }
 
-// security says which credentials are asked for. One of the alternatives is
-// enough, and an empty one means that none are needed.
+// security notes which credentials are needed. One of the alternatives is enough, and an empty one means that none are
+// needed.
 func (a *openAPI) security() {
 	required := a.op.does.get("security")
 	if required == nil {
@@ -270,11 +266,11 @@ func (a *openAPI) security() {
 		}
 	}
 	if len(a.r.Auth) > 0 {
-		a.r.note("the service asks for credentials: %s", strings.Join(a.r.Auth, ", or "))
+		a.r.note("the service requires credentials: %s", strings.Join(a.r.Auth, ", or "))
 	}
 }
 
-// credential says in words what a security scheme needs.
+// credential describes the credentials of a security scheme.
 func credential(name string, scheme *value) string {
 	switch kind := scheme.get("type").text(); {
 	case kind == "apiKey":

@@ -144,7 +144,7 @@ func TestOpenAPIReports(t *testing.T) {
 	if diff := cmp.Diff([]string{"the header Authorization: Bearer … (bearer)"}, r.Auth); diff != "" {
 		t.Error(diff)
 	}
-	for _, text := range []string{"Authorization: Bearer", "the key of the intent in the header Idempotency-Key", "the customer in the path is made up", "has a path, and the one given has none"} {
+	for _, text := range []string{"Authorization: Bearer", "the key of the intent in the header Idempotency-Key", "the customer in the path is made up", "has a path, but the given one does not"} {
 		noted(t, r, text)
 	}
 	if r.Name != "createInvoice" {
@@ -168,7 +168,7 @@ func TestOpenAPIReports(t *testing.T) {
 	}
 }
 
-// payments is as payment services have it: JSON, forms and their encodings.
+// payments is like the document of a payment service: JSON, forms and their encodings.
 const payments = `{
   "openapi": "3.0.0",
   "servers": [{"url": "https://api.stripe.example/"}],
@@ -206,7 +206,7 @@ func TestOpenAPIForms(t *testing.T) {
 		"--------------------------BOUNDARY\r\nContent-Disposition: form-data; name=\"purpose\"\r\n\r\nlogo\r\n--------------------------BOUNDARY--\r\n")
 }
 
-// post is a document with one POST, whose JSON body has the schema.
+// post returns a document with one POST, whose JSON body has the schema.
 func post(schema string) string {
 	return "openapi: 3.0.3\nservers: [{url: 'http://a'}]\npaths:\n  /x:\n    post:\n      requestBody: {content: {application/json: {schema: " +
 		schema + "}}}\ncomponents:\n  schemas:\n    Loop: {type: object, required: [next], properties: {next: {$ref: '#/components/schemas/Loop'}}}\n" +
@@ -250,7 +250,7 @@ func TestOpenAPIMakesValuesUp(t *testing.T) {
 	} {
 		r, err := source.OpenAPI(strings.NewReader(post(schema)), "", "")
 		if want == "" {
-			refused(t, r, err, "leads nowhere")
+			refused(t, r, err, "refers to nothing")
 			continue
 		}
 		t.Log(schema)
@@ -291,19 +291,19 @@ func TestOpenAPIRefuses(t *testing.T) {
 		{"a: [", "", "", "line 1"},
 		{"{\n\"a\":", "", "", "line 2"},
 		{"swagger: '2.0'", "", "", "Swagger 2.0"},
-		{"openapi: 2.9.0", "", "", "not of OpenAPI 3"},
+		{"openapi: 2.9.0", "", "", "not OpenAPI 3"},
 		{"openapi: 3.0.0", "", "", "no operations"},
 		{invoices, "", "", "POST /customers/{customer}/invoices, POST /notes"},
 		{invoices, "nothing", "", "GET /customers/{customer}/invoices, POST"},
 		{invoices, "POST /notes", "", "names no host"},
 		{invoices, "createInvoice", "staging", `no server "staging"`},
-		{post(`{$ref: 'other.yaml#/a'}`), "", "", "leads out of the document"},
-		{post(`{$ref: '#/components/schemas/Self'}`), "", "", "holds itself"},
-		{post(`{$ref: '#/components/schemas/Twice'}`), "", "", "holds itself"},
-		{post(`{$ref: '#/components/schemas/Round'}`), "", "", "follow one another"},
-		{"openapi: 3.0.0\nservers: [{url: 'http://a'}]\npaths: {'/x/{id}': {post: {}}}", "", "", "no parameter says"},
+		{post(`{$ref: 'other.yaml#/a'}`), "", "", "refers to another document"},
+		{post(`{$ref: '#/components/schemas/Self'}`), "", "", "contains itself"},
+		{post(`{$ref: '#/components/schemas/Twice'}`), "", "", "contains itself"},
+		{post(`{$ref: '#/components/schemas/Round'}`), "", "", "references in a chain"},
+		{"openapi: 3.0.0\nservers: [{url: 'http://a'}]\npaths: {'/x/{id}': {post: {}}}", "", "", "no parameter defines"},
 		{"openapi: 3.0.0\npaths: {/x: {post: {}}}", "", "", "names no server"},
-		{"openapi: 3.0.0\nservers: [{url: 'http://a'}]\npaths: {/x: {post: {requestBody: {content: {application/xml: {schema: {type: object}}}}}}}", "", "", "cannot be made up"},
+		{"openapi: 3.0.0\nservers: [{url: 'http://a'}]\npaths: {/x: {post: {requestBody: {content: {application/xml: {schema: {type: object}}}}}}}", "", "", "cannot be generated"},
 		{"a: " + strings.Repeat("[", 100_000), "", "", "nested deeper"},
 		{"{\"a\":" + strings.Repeat("[", 100_000), "", "", "nested deeper"},
 		{strings.Repeat("- ", 100_000) + "a", "", "", "nested deeper"},

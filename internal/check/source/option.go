@@ -2,16 +2,16 @@ package source
 
 import "strings"
 
-// curlOption is what one of curl's options means here.
+// curlOption is the effect of one of curl's options.
 type curlOption struct {
-	takes bool // it has a value
-	// does changes the request. Without it the option is left out and noted.
+	takes bool // has a value
+	// does changes the request. An option without it is left out and noted.
 	does func(c *command, value string)
-	// refuse says why a request with it cannot be followed, and what to do.
+	// refuse says why a request with the option cannot be followed, and what to do.
 	refuse string
 }
 
-// curlOptions are all options that are known, by their names.
+// curlOptions returns all known options by their names.
 func curlOptions() map[string]curlOption {
 	all := map[string]curlOption{}
 	for names, does := range requestOptions() {
@@ -111,15 +111,15 @@ const (
 func refusedOptions() map[string]string {
 	return map[string]string{ //nolint:gosec // names of options, and no secret.
 		"-: --next":   "begins another request: keep one",
-		"-K --config": "reads a file of options: write them out",
-		"--digest --ntlm --negotiate --anyauth --aws-sigv4": "asks for credentials that are made anew for each request: " +
+		"-K --config": "reads options from a file: write them out",
+		"--digest --ntlm --negotiate --anyauth --aws-sigv4": "needs new credentials for each request: " +
 			"give the header Authorization, or a log-in",
-		"-n --netrc --netrc-file --netrc-optional":                 "reads a file of passwords: write -u USER:PASSWORD",
-		"--request-target":                                         "sends another target than the URL: put it into the URL",
-		"--socks4 --socks4a --socks5 --socks5-hostname --preproxy": "goes through a proxy of SOCKS: use -x with one of HTTP, or none",
-		"-U --proxy-user":                                          "logs in at a proxy: use one that needs none",
-		"--pass":                                                   "opens a key by its password: use a key without",
-		"--capath":                                                 "names a folder of authorities: name a file by --cacert",
+		"-n --netrc --netrc-file --netrc-optional":                 "reads passwords from a file: write -u USER:PASSWORD",
+		"--request-target":                                         "sends a target other than the URL: put it into the URL",
+		"--socks4 --socks4a --socks5 --socks5-hostname --preproxy": "uses a SOCKS proxy: use -x with an HTTP proxy, or none",
+		"-U --proxy-user":                                          "authenticates at a proxy: use one without authentication",
+		"--pass":                                                   "gives the password of a key: use a key without one",
+		"--capath":                                                 "names a folder of authorities: name a file with --cacert",
 		"--etag-compare -z --time-cond -C --continue-at":           "makes the request conditional: leave it out",
 		"-p --proxytunnel":                                         "is for proxies: leave it out",
 		"--variable":                                               "sets a variable: write its value",

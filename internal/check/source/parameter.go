@@ -8,8 +8,7 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// parameters fills in those of the operation and of its path; the operation's
-// own replace the others.
+// parameters fills in the parameters of the operation and of its path; the operation's own replace the others.
 func (a *openAPI) parameters() error {
 	var all []*value
 	at := map[string]int{}
@@ -46,7 +45,7 @@ func (a *openAPI) parameter(p *value) error {
 		a.r.note("the operation takes the key of the intent in the header %s", name)
 		return nil
 	case in == "header" && (strings.EqualFold(name, "Accept") || strings.EqualFold(name, "Content-Type") || strings.EqualFold(name, "Authorization")):
-		return nil // OpenAPI says that these are not described here
+		return nil // OpenAPI ignores these as parameters
 	}
 	example, err := a.exampleOf(p)
 	if err != nil {
@@ -64,7 +63,7 @@ func (a *openAPI) parameter(p *value) error {
 			return err
 		}
 		if of, err := a.flat(schema, 0); err == nil && in == "path" && givenBy(of) == nil {
-			a.r.note("the %s in the path is made up: give one that there is", name)
+			a.r.note("the %s in the path is made up: give an existing one", name)
 		}
 		if wrapped {
 			example = newText(asText(example))
@@ -73,7 +72,7 @@ func (a *openAPI) parameter(p *value) error {
 	return a.place(p, name, in, example)
 }
 
-// place writes the parameter where it belongs.
+// place adds the parameter to the request.
 func (a *openAPI) place(p *value, name, in string, v *value) error {
 	switch in {
 	case "path":
@@ -91,7 +90,7 @@ func (a *openAPI) place(p *value, name, in string, v *value) error {
 	return nil
 }
 
-// joined is the style "simple": items and members with commas between.
+// joined writes a value in the style "simple": items and members with commas between.
 func joined(v *value) string {
 	var parts []string
 	switch v.kindOf() {
@@ -133,7 +132,7 @@ func pairsOf(name, style string, explode bool, v *value) []string {
 	return pairs
 }
 
-// asText is a scalar's text, and JSON of all else.
+// asText returns a scalar's text, or the JSON of another value.
 func asText(v *value) string {
 	switch v.kindOf() {
 	case kindNone, kindNull:
@@ -143,6 +142,6 @@ func asText(v *value) string {
 	case kindArray, kindObject:
 	}
 	var b bytes.Buffer
-	_ = v.encode(&b) // what is too large is refused with the whole request
+	_ = v.encode(&b) // too large a value is refused with the whole request
 	return b.String()
 }

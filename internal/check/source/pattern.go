@@ -6,12 +6,11 @@ import (
 	"strings"
 )
 
-// maxPattern is how deep a pattern may be nested.
+// maxPattern limits the nesting of a pattern.
 const maxPattern = 100
 
-// matching makes a short text up that the pattern matches, and that has a length
-// within the bounds, in characters. Without ok, the text is a guess: the pattern
-// has what Go does not know, such as a look ahead.
+// matching returns a short text that matches the pattern and has a length within the bounds, in characters. Without ok,
+// the text is a guess: the pattern uses features that Go lacks, such as lookahead.
 func matching(pattern string, least, most int) (made string, ok bool) {
 	const guess = "semel"
 	tree, err := syntax.Parse(pattern, syntax.Perl)
@@ -27,7 +26,7 @@ func matching(pattern string, least, most int) (made string, ok bool) {
 		var b strings.Builder
 		writeMatch(&b, tree, (1<<more)-1, 0)
 		made := b.String()
-		if len(made) < least && compiled.MatchString(made+"x") { // it is not anchored at its end
+		if len(made) < least && compiled.MatchString(made+"x") { // not anchored at its end
 			made += strings.Repeat("x", least-len(made))
 		}
 		if fits(made, least, most) && compiled.MatchString(made) {
@@ -37,8 +36,7 @@ func matching(pattern string, least, most int) (made string, ok bool) {
 	return guess, false
 }
 
-// writeMatch writes the shortest match, with loops that have no end run extra
-// times more.
+// writeMatch writes the shortest match, with unbounded loops repeated extra times more.
 func writeMatch(b *strings.Builder, re *syntax.Regexp, extra, depth int) {
 	if depth > maxPattern || b.Len() > maxText {
 		return
@@ -74,7 +72,7 @@ func writeMatch(b *strings.Builder, re *syntax.Regexp, extra, depth int) {
 	}
 }
 
-// printable is a letter or a digit of a class, or else what it begins with.
+// printable returns a letter or a digit of a class, or else its first character.
 func printable(ranges []rune) rune {
 	for _, wanted := range "aA1x-_ " {
 		for i := 0; i+1 < len(ranges); i += 2 {

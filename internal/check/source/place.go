@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// outsidePlaces changes what is not within {{ and }}, which must stay as it is
-// until an intent fills it.
+// outsidePlaces changes the text outside {{ and }}, which must stay until an intent fills it.
 func outsidePlaces(text string, change func(string) string) string {
 	var b strings.Builder
 	for text != "" {
@@ -24,14 +23,13 @@ func outsidePlaces(text string, change func(string) string) string {
 	return b.String()
 }
 
-// escapeForm writes text as a form has it (application/x-www-form-urlencoded).
+// escapeForm escapes text for a form (application/x-www-form-urlencoded).
 func escapeForm(text string) string { return outsidePlaces(text, url.QueryEscape) }
 
 // escapePath writes text as one segment of a path.
 func escapePath(text string) string { return outsidePlaces(text, url.PathEscape) }
 
-// escapeInvalid writes the bytes that may not stand in a URL as percent signs
-// and digits, and leaves all others.
+// escapeInvalid percent-encodes the bytes that a URL must not contain, and keeps all others.
 func escapeInvalid(text string) string {
 	var b strings.Builder
 	for i := range len(text) {

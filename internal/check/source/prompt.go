@@ -5,30 +5,27 @@ import (
 	"strings"
 )
 
-// caret is what a line for the Windows command prompt has: a caret at the end of
-// a line, or before the quote that begins a word.
+// caret matches a line for the Windows command prompt: a caret at the end of a line, or before the quote that begins a
+// word.
 var caret = regexp.MustCompile(`\^[ \t]*\r?\n|\s\^"`)
 
-// forPrompt reports whether a line is for cmd.exe, and not for a shell, whose
-// quotes would stand before the first caret.
+// forPrompt reports whether a line is for cmd.exe, and not for a shell, whose quotes would precede the first caret.
 func forPrompt(line string) bool {
 	at := caret.FindStringIndex(line)
 	return at != nil && !strings.Contains(line[:at[0]], " '") && !strings.Contains(line[:at[0]], "\\\n")
 }
 
-// promptWords takes a line for cmd.exe apart: first by the rules of cmd, whose
-// carets and quotes say what is text, then by those of the C runtime, which
-// makes arguments of it.
+// promptWords splits a line for cmd.exe: first by the rules of cmd, whose carets and quotes mark text, then by those of
+// the C runtime, which makes arguments of it.
 //
-// Chromium doubles every backslash, although the runtime halves only those before
-// a quote; where it was Chromium, which alone writes a caret before a backslash,
-// all are halved.
+// Chromium doubles every backslash, although the runtime halves only those before a quote; if the line came from
+// Chromium, which alone writes a caret before a backslash, all are halved.
 func promptWords(text string) []string {
 	return arguments(uncaret(text), strings.Contains(text, `^\^\`))
 }
 
-// uncaret removes the carets that cmd removes. Behind a caret at the end of a
-// line, the next character is itself, also a line break.
+// uncaret removes the carets that cmd removes. After a caret at the end of a line, the next character is literal, even
+// a line break.
 func uncaret(text string) string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	var b strings.Builder
@@ -41,7 +38,7 @@ func uncaret(text string) string {
 		case c != '^' || quoted:
 		default:
 			next := i + 1
-			spaces := len(text[next:]) - len(strings.TrimLeft(text[next:], " \t")) // that a copy left
+			spaces := len(text[next:]) - len(strings.TrimLeft(text[next:], " \t")) // left by a copy
 			if strings.HasPrefix(text[next+spaces:], "\n") {
 				next += spaces + 1
 			}
@@ -55,8 +52,7 @@ func uncaret(text string) string {
 	return b.String()
 }
 
-// arguments are those that the C runtime of Windows makes of a line. With
-// doubled, backslashes stand for half as many everywhere.
+// arguments returns those that the C runtime of Windows makes of a line. With doubled, all backslashes are halved.
 func arguments(text string, doubled bool) []string {
 	var all []string
 	var b strings.Builder
@@ -92,8 +88,8 @@ func arguments(text string, doubled bool) []string {
 	return all
 }
 
-// backslashes are what a run of them means: half as many before a quote, which is
-// itself when one is left over; and all of them before anything else.
+// backslashes returns the meaning of a run of them: half as many before a quote, which is literal if one is left over;
+// and all of them before anything else.
 func backslashes(text string, doubled bool) (literal string, size int) {
 	run := len(text) - len(strings.TrimLeft(text, `\`))
 	switch {

@@ -13,32 +13,27 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// agent is the User-Agent where a source names none: some services refuse
-// requests without.
+// agent is the User-Agent if a source has none: some services refuse requests without one.
 const agent = "semel-check"
 
-// Request is a request under test, and what else its source says about it.
+// Request is a request under test, with further information from its source.
 type Request struct {
 	Template check.Template
-	// Name is what the source calls it, such as an operationId; otherwise its
-	// method and path.
+	// Name is the source's name for it, such as an operationId; otherwise its method and path.
 	Name string
-	// Key is the header line that named one intent. It was taken out of the
-	// template, since every intent needs a key of its own. Its name says where
-	// the service looks for keys; it is empty if there was none, and the value
-	// is empty where the source describes the header only.
+	// Key is the header line that identified one intent. It was removed from the template, since every intent needs its
+	// own key. Its name says where the service expects keys, and is empty if there was none; the value is empty if the
+	// source only describes the header.
 	Key wire.Field
-	// Auth says in words which credentials the service asks for, where the source
-	// knows that and does not have them.
+	// Auth describes the credentials that the service requires, if the source knows but lacks them.
 	Auth []string
-	// Reach says how the service has to be reached.
+	// Reach says how to reach the service.
 	Reach Reach
-	// Notes are for people: what was left out, what is made up, what is needed.
+	// Notes are for people: what was left out, made up, or is needed.
 	Notes []string
 }
 
-// Reach is what a curl command says about the way to the service. The zero value
-// is the plain way.
+// Reach holds curl's options for the way to the service. The zero value is the plain way.
 type Reach struct {
 	Insecure         bool     // -k: certificates are not verified
 	CACert           string   // --cacert: a file of authorities
@@ -48,7 +43,7 @@ type Reach struct {
 	UnixSocket       string   // --unix-socket
 }
 
-// IsZero reports whether nothing is special about the way.
+// IsZero reports whether no option is set.
 func (r *Reach) IsZero() bool {
 	return !r.Insecure && len(r.Resolve) == 0 && len(r.Connect) == 0 &&
 		r.CACert == "" && r.Cert == "" && r.Key == "" && r.Proxy == "" && r.UnixSocket == ""
@@ -64,7 +59,7 @@ func (r *Request) note(format string, args ...any) {
 // has reports whether the template has a header line of that name.
 func (r *Request) has(name string) bool { return r.value(name) != nil }
 
-// value is the first header line of that name, or nil.
+// value returns the first header line of that name, or nil.
 func (r *Request) value(name string) *wire.Field {
 	at := slices.IndexFunc(r.Template.Header, func(f wire.Field) bool { return strings.EqualFold(f.Name, name) })
 	if at < 0 {
@@ -77,16 +72,16 @@ func (r *Request) add(name, value string) {
 	r.Template.Header = append(r.Template.Header, wire.Field{Name: name, Value: value})
 }
 
-// finish tidies what a source has put together, and says what is wrong with it.
+// finish cleans up the request of a source, and reports what is wrong with it.
 func (r *Request) finish() error {
 	if err := r.tidyURL(); err != nil {
 		return err
 	}
 	if !isToken(r.Template.Method) {
-		return fmt.Errorf("%q is no method of HTTP: use one such as POST", r.Template.Method)
+		return fmt.Errorf("%q is not an HTTP method: use one such as POST", r.Template.Method)
 	}
 	if len(r.Template.Body) > MaxBytes {
-		return fmt.Errorf("the body is larger than %d MiB: take a smaller one", MaxBytes>>20)
+		return fmt.Errorf("the body is larger than %d MiB: use a smaller one", MaxBytes>>20)
 	}
 	if err := r.tidyHeader(); err != nil {
 		return err
@@ -96,7 +91,7 @@ func (r *Request) finish() error {
 	}
 	for _, name := range place.Names(r.texts()...) {
 		if variable, ok := strings.CutPrefix(name, "var:"); ok {
-			r.note("{{%s}} has no value here: give %s one, by a log-in or as a value of the user", name, variable)
+			r.note("{{%s}} has no value here: give %s one, with a log-in or as a value of the user", name, variable)
 		}
 	}
 	if r.Name == "" {
@@ -113,7 +108,7 @@ func (r *Request) texts() []string {
 	return all
 }
 
-// tidyURL takes out what is never sent, and turns a user in it into a header.
+// tidyURL removes the parts that are never sent, and turns a user into a header.
 func (r *Request) tidyURL() error {
 	text, _, _ := strings.Cut(r.Template.URL, "#")
 	scheme, rest, ok := strings.Cut(text, "://")
@@ -152,10 +147,10 @@ func (r *Request) authorize(user string) error {
 	return err
 }
 
-// basic are credentials of Basic authentication (RFC 7617).
+// basic returns credentials for Basic authentication (RFC 7617).
 func basic(user string) (string, error) {
 	if len(place.Names(user)) > 0 {
-		return "", errors.New("user and password are encoded, so no place such as {{var:password}} can stand in them: write them out, or give the header Authorization")
+		return "", errors.New("user and password are encoded, so they cannot contain a place such as {{var:password}}: write them out, or give the header Authorization")
 	}
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user)), nil
 }
@@ -186,7 +181,7 @@ func (r *Request) tidyHeader() error {
 			continue
 		}
 		if !isToken(f.Name) || strings.ContainsAny(f.Value, "\r\n\x00") {
-			return fmt.Errorf("the header %q is no header line: write NAME: VALUE, without line breaks", f.Name) // the value may be a secret
+			return fmt.Errorf("the header %q is invalid: write NAME: VALUE, without line breaks", f.Name) // the value may be a secret
 		}
 		kept = append(kept, f)
 	}
@@ -194,8 +189,7 @@ func (r *Request) tidyHeader() error {
 	return nil
 }
 
-// hopByHop are the lines about one connection (RFC 9110 §7.6.1), and about the
-// length of one message.
+// hopByHop returns the headers about one connection (RFC 9110 §7.6.1), and about the length of one message.
 func hopByHop() []string {
 	return []string{
 		"connection", "proxy-connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade",
@@ -203,7 +197,7 @@ func hopByHop() []string {
 	}
 }
 
-// isKey reports whether a header names one intent.
+// isKey reports whether a header identifies an intent.
 func isKey(name string) bool {
 	switch strings.ToLower(name) {
 	case "idempotency-key", "x-idempotency-key", "idempotent-key", "x-idempotent-key",
@@ -213,7 +207,7 @@ func isKey(name string) bool {
 	return false
 }
 
-// mintsKey reports whether a value says where the key of each intent goes.
+// mintsKey reports whether a value marks the place of each intent's key.
 func mintsKey(value string) bool {
 	names := place.Names(value)
 	return slices.Contains(names, "key") || slices.Contains(names, "minted")
@@ -227,8 +221,7 @@ func isSignature(name string) bool {
 	return ok && (name == "timestamp" || name == "signature")
 }
 
-// isToken reports whether the text may be a method or a header's name
-// (RFC 9110 §5.6.2).
+// isToken reports whether the text may be a method or a header's name (RFC 9110 §5.6.2).
 func isToken(text string) bool {
 	return text != "" && !strings.ContainsFunc(text, func(c rune) bool {
 		return c <= ' ' || c >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)

@@ -9,8 +9,7 @@ import (
 	"github.com/semel-dev/semel/internal/check/source"
 )
 
-// shown is a request as text: the request line, the header without what every
-// request gets, and the body.
+// shown returns a request as text: the request line, the header without the lines of every request, and the body.
 func shown(r *source.Request) string {
 	var b strings.Builder
 	b.WriteString(r.Template.Method + " " + r.Template.URL + "\n")
@@ -27,7 +26,7 @@ func shown(r *source.Request) string {
 	return text
 }
 
-// wants compares a request with the text that it should be.
+// wants compares a request with its expected text.
 func wants(t *testing.T, r *source.Request, err error, want string) {
 	t.Helper()
 	if err != nil {
@@ -38,7 +37,7 @@ func wants(t *testing.T, r *source.Request, err error, want string) {
 	}
 }
 
-// refused wants an error that has the text.
+// refused expects an error with the text.
 func refused(t *testing.T, r *source.Request, err error, want string) {
 	t.Helper()
 	switch {
@@ -49,7 +48,7 @@ func refused(t *testing.T, r *source.Request, err error, want string) {
 	}
 }
 
-// noted wants a note that has the text.
+// noted expects a note with the text.
 func noted(t *testing.T, r *source.Request, want string) {
 	t.Helper()
 	if !strings.Contains(strings.Join(r.Notes, "\n"), want) {

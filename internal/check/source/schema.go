@@ -11,20 +11,19 @@ import (
 )
 
 const (
-	// maxBuilt is how many values and merged members one request is built of.
+	// maxBuilt limits the values and merged members that one request is built from.
 	maxBuilt = 100_000
-	// maxDepth is how deep what is built may be nested.
+	// maxDepth limits the nesting of generated values.
 	maxDepth = 32
-	// maxItems is how many items an array is given, maxText how many characters
-	// a text, whatever the schema asks for.
+	// maxItems limits the items of an array, and maxText the characters of a text, whatever the schema requires.
 	maxItems = 100
 	maxText  = 64 << 10
 )
 
 // errTooLarge ends the building of a value.
-var errTooLarge = errors.New("the schema makes too large a body: add an example to the document, or give the body")
+var errTooLarge = errors.New("the schema generates too large a body: add an example to the document, or give the body")
 
-// build makes a value up that fits the schema.
+// build generates a value that matches the schema.
 func (a *openAPI) build(schema *value, name string) (*value, error) {
 	v, err := a.valueOf(schema, name, nil)
 	if err == nil && v == nil {
@@ -33,9 +32,8 @@ func (a *openAPI) build(schema *value, name string) (*value, error) {
 	return v, err
 }
 
-// valueOf makes a value up. Above are the schemas around this one; nil without
-// an error means that the schema holds itself, or is nested too deep, so that
-// nothing can be made.
+// valueOf generates a value. Above are the schemas around this one; nil without an error means that the schema contains
+// itself, or is nested too deep, so that no value is possible.
 func (a *openAPI) valueOf(schema *value, name string, above []*value) (*value, error) {
 	if a.left--; a.left < 0 {
 		return nil, errTooLarge
@@ -45,7 +43,7 @@ func (a *openAPI) valueOf(schema *value, name string, above []*value) (*value, e
 		return nil, err
 	}
 	if slices.Contains(above, resolved) && resolved != nil || len(above) > maxDepth {
-		return nil, nil //nolint:nilnil // there is none, and nothing is wrong.
+		return nil, nil //nolint:nilnil // no value is not an error.
 	}
 	above = append(slices.Clone(above), resolved)
 	s, err := a.flat(resolved, 0)
@@ -73,13 +71,12 @@ func (a *openAPI) valueOf(schema *value, name string, above []*value) (*value, e
 	return newText(a.textOf(s, name)), nil
 }
 
-// isOwnID reports whether a number is the id of what is created, for which any
-// large one will do.
+// isOwnID reports whether a number is the id of the created resource, for which any large one will do.
 func isOwnID(s *value, name string) bool {
 	return name == "id" && typeOf(s) == "integer" && s.get("format").text() != "int32" && s.get("maximum") == nil && s.get("multipleOf") == nil
 }
 
-// givenBy is what the schema itself says a value could be.
+// givenBy returns a value from the schema itself.
 func givenBy(s *value) *value {
 	if example := s.get("example"); example != nil {
 		return example
@@ -100,7 +97,7 @@ func givenBy(s *value) *value {
 	return nil
 }
 
-// typeOf is the first type that is not null, or that which the keywords mean.
+// typeOf returns the first type that is not null, or the one that the keywords imply.
 func typeOf(s *value) string {
 	declared := s.get("type")
 	if declared.is(kindText) {
@@ -128,8 +125,8 @@ func typeOf(s *value) string {
 	return ""
 }
 
-// flat merges what allOf has, and the first of oneOf and anyOf, into one schema.
-// What is nearer wins; what is required anywhere is required.
+// flat merges allOf, and the first of oneOf and anyOf, into one schema. The nearer schema wins; a member that is
+// required anywhere is required.
 func (a *openAPI) flat(schema *value, depth int) (*value, error) {
 	s, err := a.resolve(schema)
 	if err != nil {
@@ -143,7 +140,7 @@ func (a *openAPI) flat(schema *value, depth int) (*value, error) {
 		return nil, errTooLarge
 	}
 	if depth > maxDepth {
-		return nil, fmt.Errorf("line %d: a schema holds itself by allOf, oneOf or anyOf: give the body", s.line)
+		return nil, fmt.Errorf("line %d: a schema contains itself by allOf, oneOf or anyOf: give the body", s.line)
 	}
 	merged := newObject()
 	merged.line = s.line
@@ -168,7 +165,7 @@ func (a *openAPI) flat(schema *value, depth int) (*value, error) {
 	return merged, nil
 }
 
-// notNull is the first alternative that says something.
+// notNull returns the first alternative that is not null.
 func notNull(list []*value) *value {
 	for _, one := range list {
 		if one.get("type").text() != "null" {
@@ -178,7 +175,7 @@ func notNull(list []*value) *value {
 	return nil
 }
 
-// discriminate sets the member that says which alternative a value is of.
+// discriminate sets the member that selects the alternative.
 func (a *openAPI) discriminate(merged, discriminator, chosen *value) {
 	property := discriminator.get("propertyName").text()
 	to := chosen.get("$ref").text()
@@ -202,7 +199,7 @@ func (a *openAPI) discriminate(merged, discriminator, chosen *value) {
 	_ = a.merge(merged, alone) // of three members
 }
 
-// merge adds what the other schema has and this one has not.
+// merge adds the keywords of the other schema that this one lacks.
 func (a *openAPI) merge(into, from *value) error {
 	for _, name := range from.names() {
 		member := from.get(name)
@@ -234,8 +231,8 @@ func (a *openAPI) merge(into, from *value) error {
 	return nil
 }
 
-// objectOf has the members that are required, or for which the document has a
-// value; all of them where that is none.
+// objectOf generates the members that are required, or for which the document has a value; all of them if there are
+// none of those.
 func (a *openAPI) objectOf(s *value, above []*value) (*value, error) {
 	required := map[string]bool{}
 	for _, name := range s.get("required").list() {
@@ -264,7 +261,7 @@ func (a *openAPI) membersOf(s *value, required map[string]bool, everything bool,
 		}
 		if member == nil && required[name] {
 			member = &value{kind: kindNull}
-			a.r.note("%s holds itself: null was put there", name)
+			a.r.note("%s contains itself: it is null", name)
 		}
 		if member != nil {
 			made.set(name, member)
@@ -294,7 +291,7 @@ func (a *openAPI) arrayOf(s *value, name string, above []*value) (*value, error)
 	return made, nil
 }
 
-// numberOf is the least number that fits, or 1 if it does.
+// numberOf returns 1 if that is valid, or else the least valid number.
 func numberOf(s *value, whole bool) string {
 	low, high := math.Inf(-1), math.Inf(1)
 	step := 0.0

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// typed is a command line taken apart.
+// typed is a parsed command line.
 type typed struct {
 	words []string
 	stdin *string // of a here-document or a here-string
@@ -18,19 +18,17 @@ type typed struct {
 	notes []string
 }
 
-// shell takes a line apart as a POSIX shell with Bash's $'…' does, and runs
-// nothing.
+// shell splits a line like a POSIX shell with Bash's $'…', and executes nothing.
 type shell struct {
 	text string
 	at   int
 	out  typed
-	// pending is the name that ends the here-document that begins with the next
-	// line; literal says that nothing is expanded in it.
+	// pending is the delimiter of the here-document that begins with the next line; literal disables expansion in it.
 	pending string
 	literal bool
 }
 
-// words takes the first command of the text apart.
+// words splits the first command of the text.
 func (s *shell) words() (typed, error) {
 	for s.at < len(s.text) {
 		switch c := s.text[s.at]; {
@@ -53,13 +51,12 @@ func (s *shell) words() (typed, error) {
 		}
 	}
 	if s.pending != "" {
-		return s.out, fmt.Errorf("the here-document does not begin: end the line, and close it by %s", s.pending)
+		return s.out, fmt.Errorf("the here-document does not begin: end the line, and close it with %s", s.pending)
 	}
 	return s.out, nil
 }
 
-// continued takes a backslash and the end of its line, with spaces between that
-// a copy may have left.
+// continued skips a backslash at the end of a line, with trailing spaces that a copy may have left.
 func (s *shell) continued() bool {
 	rest, ok := strings.CutPrefix(s.text[s.at:], `\`)
 	if !ok {
@@ -90,7 +87,7 @@ func (s *shell) numberedRedirect() bool {
 	return s.at+1 < len(s.text) && s.text[s.at] >= '0' && s.text[s.at] <= '9' && s.text[s.at+1] == '>'
 }
 
-// operator takes what is no word; done says that the command ended.
+// operator reads an operator; done reports that the command ended.
 func (s *shell) operator() (done bool, err error) {
 	rest := s.text[s.at:]
 	switch {
@@ -127,7 +124,7 @@ func (s *shell) operator() (done bool, err error) {
 	case rest[0] == '&' && !strings.HasPrefix(rest, "&&") && strings.TrimSpace(rest[1:]) != "":
 		return true, errors.New("an & outside of quotes ends the command: put the URL into quotes")
 	case rest[0] == '(' || rest[0] == ')':
-		return true, fmt.Errorf("%q stands outside of quotes: put quotes around what it belongs to", rest[:1])
+		return true, fmt.Errorf("%q is outside of quotes: put quotes around the whole value", rest[:1])
 	}
 	if s.pending != "" && strings.HasPrefix(rest, "|") { // curl … <<EOF | jq .
 		s.skipLine()
@@ -136,7 +133,7 @@ func (s *shell) operator() (done bool, err error) {
 	return len(s.out.words) > 0, s.left(strings.TrimLeft(rest, "|&; "))
 }
 
-// left notes what follows the first command, and steps over what precedes it.
+// left notes the text after the first command, and skips the words before it.
 func (s *shell) left(rest string) error {
 	if len(s.out.words) == 0 {
 		s.at = max(s.at, len(s.text)-len(rest))
@@ -151,22 +148,22 @@ func (s *shell) left(rest string) error {
 		line = line[:maxShown] + "…"
 	}
 	if strings.HasPrefix(line, "-") {
-		return fmt.Errorf(`the command ends before %q: end the line before it by a backslash`, line)
+		return fmt.Errorf(`the command ends before %q: end the line before it with a backslash`, line)
 	}
-	s.out.notes = append(s.out.notes, fmt.Sprintf("what follows the command was left out: %s", strings.ToValidUTF8(line, "…")))
+	s.out.notes = append(s.out.notes, fmt.Sprintf("the text after the command was left out: %s", strings.ToValidUTF8(line, "…")))
 	return nil
 }
 
-// maxShown is how many bytes of an input messages quote.
+// maxShown limits how much of an input messages quote, in bytes.
 const maxShown = 60
 
-// operand is the word after an operator.
+// operand returns the word after an operator.
 func (s *shell) operand() (string, error) {
 	s.at += len(s.text[s.at:]) - len(strings.TrimLeft(s.text[s.at:], " \t"))
 	return s.word()
 }
 
-// hereDocument takes the lines up to the one that ends them.
+// hereDocument reads the lines up to the delimiter.
 func (s *shell) hereDocument() error {
 	rest := s.text[s.at:]
 	end := -1
@@ -198,7 +195,7 @@ func (s *shell) hereDocument() error {
 	return nil
 }
 
-// word takes one word, of quoted and unquoted pieces.
+// word reads one word, of quoted and unquoted pieces.
 func (s *shell) word() (string, error) {
 	var b strings.Builder
 	for s.at < len(s.text) && strings.IndexByte(" \t\r\n;|&()<>", s.text[s.at]) < 0 {
@@ -244,8 +241,8 @@ func (s *shell) single() (string, error) {
 	return text, nil
 }
 
-// until takes text in which only \, $ and ` mean something, up to the closing
-// quote; an empty one is the end of the text.
+// until reads text in which only \, $ and ` are special, up to the closing quote; an empty one means the end of the
+// text.
 func (s *shell) until(closing string) (string, error) {
 	var b strings.Builder
 	for s.at < len(s.text) {
@@ -284,7 +281,7 @@ var (
 	dateTime = regexp.MustCompile(`^(?:\$\(\s*date\s+['"]?\+%s(?:%N)?['"]?\s*\)|` + "`\\s*date\\s+['\"]?\\+%s(?:%N)?['\"]?\\s*`" + `|\$RANDOM\b)`)
 )
 
-// expansion takes what a shell would replace.
+// expansion reads a text that a shell would replace.
 func (s *shell) expansion() (string, error) {
 	rest := s.text[s.at:]
 	if match := dateTime.FindString(rest); match != "" {
@@ -308,7 +305,7 @@ func (s *shell) expansion() (string, error) {
 		return rest[:1], nil
 	}
 	shown := rest[:min(len(rest), maxShown)]
-	return "", fmt.Errorf("%q would be replaced by the shell, which is not run: write the value itself, or single quotes around it", shown)
+	return "", fmt.Errorf("the shell would replace %q, but no shell is run: write the value itself, or put it into single quotes", shown)
 }
 
 func (s *shell) remark(format string, args ...any) {
@@ -318,7 +315,7 @@ func (s *shell) remark(format string, args ...any) {
 	}
 }
 
-// ansi takes the rest of $'…'.
+// ansi reads the rest of $'…'.
 func (s *shell) ansi() (string, error) {
 	var b strings.Builder
 	for s.at < len(s.text) {
@@ -339,7 +336,7 @@ func (s *shell) ansi() (string, error) {
 	return "", errors.New("$' is not closed")
 }
 
-// escaped is what a backslash and what follows mean, and how long that is.
+// escaped returns the meaning and the length of a backslash sequence.
 func escaped(rest string) (text string, size int) {
 	if at := strings.IndexByte(`abeEfnrtv\'"?`, rest[1]); at >= 0 {
 		return "\a\b\x1b\x1b\f\n\r\t\v\\'\"?"[at : at+1], len(`\n`)
@@ -359,8 +356,7 @@ func escaped(rest string) (text string, size int) {
 	return rest[:1], 1
 }
 
-// coded is the character whose number follows the start. A shell takes fewer
-// digits, too.
+// coded returns the character with the number after the start. A shell also accepts fewer digits.
 func coded(rest, start string, most int, digits string) (text string, size int) {
 	size = len(start)
 	for size < len(rest) && size < len(start)+most && strings.IndexByte(digits, rest[size]) >= 0 {
@@ -371,7 +367,7 @@ func coded(rest, start string, most int, digits string) (text string, size int) 
 	}
 	padded := strings.Repeat("0", len(start)+most-size) + rest[len(start):size]
 	text, err := strconv.Unquote(`"` + start + padded + `"`)
-	if err != nil { // there is no such character
+	if err != nil { // not a character
 		return string(utf8.RuneError), size
 	}
 	return text, size

@@ -11,10 +11,10 @@ import (
 	"github.com/semel-dev/semel/check"
 )
 
-// maxHints is how many hints there are at most.
+// maxHints limits the hints.
 const maxHints = 20
 
-// likeness is what a value looks like, and what to write instead.
+// likeness describes a kind of value, and the place to write instead.
 type likeness struct {
 	pattern       *regexp.Regexp
 	what, instead string
@@ -30,12 +30,10 @@ func likenesses() []likeness {
 	}
 }
 
-// Suggest looks for values in the body that look as if each intent should have
-// its own, and says for each where it stands and what to write instead. No hint
-// has a value in it, which may be a secret. It changes nothing: whether a value is
-// one of the intent or one that the service has to know, such as the id of a
-// customer, only people can tell. There are at most 21 hints, in the order of the
-// body.
+// Suggest finds values in the body that look as if each intent should have its own, and names for each its position and
+// the place to write instead. No hint contains a value, which may be a secret. It changes nothing: only people can tell
+// whether a value belongs to the intent or must be known to the service, such as the id of a customer. There are at
+// most 21 hints, in the order of the body.
 func Suggest(t *check.Template) []string {
 	var hints []string
 	known := likenesses()
@@ -48,34 +46,33 @@ func Suggest(t *check.Template) []string {
 		}
 	}
 	if !t.Varies() && len(t.Body) > 0 {
-		hints = append(hints, "every intent would ask for the same: write {{n}} or {{uuid}} into a text of the body that may be anything")
+		hints = append(hints, "every intent would send the same request: write {{n}} or {{uuid}} into a free text of the body")
 	}
 	return hints
 }
 
-// found is a value of a body, and where it stands.
+// found is a value of a body, with its position.
 type found struct{ at, name, text string }
 
 func (f found) hint(known []likeness) string {
 	switch name := strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(f.name)); name {
 	case "idempotencykey", "idempotentkey", "clientrequestid", "requestid", "nonce", "clientmutationid", "clienttoken", "deduplicationid":
-		return f.at + " looks like the key of the intent: write {{key}} instead, or say that the key goes there"
+		return f.at + " looks like the key of the intent: write {{key}} instead, or declare it as the place of the key"
 	}
 	for _, like := range known {
 		if like.pattern.MatchString(f.text) {
-			return fmt.Sprintf("%s looks like %s: write %s instead, if every request has one of its own", f.at, like.what, like.instead)
+			return fmt.Sprintf("%s looks like %s: write %s instead, if every request has its own", f.at, like.what, like.instead)
 		}
 	}
 	if user, host, ok := strings.Cut(f.text, "@"); ok && user != "" && strings.Contains(host, ".") && !strings.ContainsAny(f.text, " \t\n") {
-		return f.at + " is an address that may be taken already: write {{n}} into it, if every request has one of its own"
+		return f.at + " is an address that may already be taken: write {{n}} into it, if every request has its own"
 	}
 	return ""
 }
 
-// fieldsOf are the values of a body that have no place: of JSON, of a form, or
-// the lines of any other.
+// fieldsOf returns the values of a body that have no place: of JSON, of a form, or the lines of any other body.
 func fieldsOf(t *check.Template) []found {
-	const filled = "" // what has a place differs already
+	const filled = "" // a value with a place already differs
 	body := check.Values{"n": "0", "uuid": filled, "now": filled, "key": filled, "minted": filled}.Fill(string(t.Body))
 	var all []found
 	if doc, err := parseJSON([]byte(body)); err == nil && (doc.is(kindObject) || doc.is(kindArray)) {
@@ -107,7 +104,7 @@ func contentTypeOf(t *check.Template) string {
 	return ""
 }
 
-// walk collects the texts and numbers below a value, whose pointer is at.
+// walk collects the texts and numbers below the value at the pointer.
 func (v *value) walk(at, name string, all *[]found) {
 	switch v.kindOf() {
 	case kindObject:

@@ -14,7 +14,7 @@ import (
 
 func TestSuggest(t *testing.T) {
 	t.Parallel()
-	const form, same = "application/x-www-form-urlencoded", "every intent would ask for the same"
+	const form, same = "application/x-www-form-urlencoded", "every intent would send the same request"
 	for _, c := range []struct {
 		contentType, body string
 		want              []string
@@ -23,7 +23,7 @@ func TestSuggest(t *testing.T) {
 		{"", `{"id":"01HZX3V7Q0A1B2C3D4E5F6G7H8","m":"507f1f77bcf86cd799439011","x":"{{uuid}}"}`, []string{"/id", "/m"}},
 		{"", `{"at":"2026-05-01T10:00:00.5Z","t":1764000000,"ms":1764000000123,"n":{{n}}}`, []string{"/at looks like a time: write {{now}}", "/t looks like a time: write {{n}}", "/ms"}},
 		{"", `{"idempotency_key":"x","Request-Id":"y","n":{{n}}}`, []string{"/idempotency_key looks like the key", "/Request-Id"}},
-		{"", `{"mail":"joe@example.com","n":{{n}}}`, []string{"/mail is an address that may be taken already: write {{n}}"}},
+		{"", `{"mail":"joe@example.com","n":{{n}}}`, []string{"/mail is an address that may already be taken: write {{n}}"}},
 		{"", `{"a/b":"507f1f77bcf86cd799439011","name":"{{uuid}}","price":1050,"phone":"+46701740605"}`, []string{"/a~1b"}},
 		{"", `{"name":"x"}`, []string{same}},
 		{form, "order=507f1f77bcf86cd799439011&name={{n}}", []string{"the field order"}},

@@ -5,8 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// textOf makes a text up. It holds a place where the schema leaves room for one,
-// so that two intents differ.
+// textOf generates a text. It contains a place if the schema leaves room for one, so that two intents differ.
 func (a *openAPI) textOf(s *value, name string) string {
 	if made := ofFormat(s.get("format").text()); made != "" {
 		return made
@@ -35,7 +34,7 @@ func (a *openAPI) textOf(s *value, name string) string {
 	return "semel-{{n}}" + strings.Repeat("x", max(0, least-len("semel-")-16))
 }
 
-// ofFormat is a text of a format that is known, or empty.
+// ofFormat returns a text of a known format, or nothing.
 func ofFormat(format string) string {
 	switch format {
 	case "uuid", "guid":

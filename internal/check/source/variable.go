@@ -7,10 +7,9 @@ import (
 )
 
 const (
-	// maxFilled is how many variables of a file are filled in; together they have
-	// MaxBytes at most.
+	// maxFilled limits the variables of a file that are filled in; together they have at most MaxBytes.
 	maxFilled = 10_000
-	// maxWithin is how deep variables may hold one another.
+	// maxWithin limits the nesting of variables.
 	maxWithin = 16
 )
 
@@ -19,7 +18,7 @@ var (
 	plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
 )
 
-// fill puts the variables of the file in, and ours for what editors make up.
+// fill replaces the variables of the file, and those of editors by places.
 func (f *httpFile) fill(text string) (string, error) { return f.within(text, 0) }
 
 func (f *httpFile) within(text string, depth int) (string, error) {
@@ -39,7 +38,7 @@ func (f *httpFile) within(text string, depth int) (string, error) {
 		f.room -= len(value)
 		switch {
 		case depth > maxWithin:
-			failed = fmt.Errorf("the variable %s holds itself, or others nested deeper than %d", name, maxWithin)
+			failed = fmt.Errorf("the variable %s contains itself, or others nested deeper than %d", name, maxWithin)
 			return found
 		case min(f.left, f.room) < 0:
 			failed = fmt.Errorf("the request has too many or too large variables, such as %s: write their values", name)
@@ -49,12 +48,12 @@ func (f *httpFile) within(text string, depth int) (string, error) {
 		return value
 	})
 	if failed == nil && len(filled) > MaxBytes {
-		failed = fmt.Errorf("the request is larger than %d MiB: take a smaller one", MaxBytes>>20)
+		failed = fmt.Errorf("the request is larger than %d MiB: use a smaller one", MaxBytes>>20)
 	}
 	return filled, failed
 }
 
-// place is ours for what the file does not define.
+// place returns the place for a variable that the file does not define.
 func (f *httpFile) place(name string) (string, error) {
 	word, rest, _ := strings.Cut(name, " ")
 	word, _, _ = strings.Cut(word, "(")
@@ -69,7 +68,7 @@ func (f *httpFile) place(name string) (string, error) {
 	case "$random.email", "$randomEmail":
 		return "semel-{{n}}@example.com", nil
 	case "$isoTimestamp", "$datetime", "$localDatetime":
-		f.note("{{%s}} became {{now}}, the time as RFC 3339 has it", name)
+		f.note("{{%s}} became {{now}}, the time as in RFC 3339", name)
 		return "{{now}}", nil
 	case "$processEnv", "$dotenv", "$shared":
 		name = strings.TrimPrefix(strings.TrimSpace(rest), "%")
@@ -80,7 +79,7 @@ func (f *httpFile) place(name string) (string, error) {
 		name = variable
 	}
 	if !plainName.MatchString(name) {
-		return "", fmt.Errorf("{{%s}} is not known: define it by @name = value, or write {{uuid}}, {{n}}, {{now}} or {{var:NAME}}", name)
+		return "", fmt.Errorf("{{%s}} is unknown: define it with @name = value, or write {{uuid}}, {{n}}, {{now}} or {{var:NAME}}", name)
 	}
 	return "{{var:" + name + "}}", nil
 }

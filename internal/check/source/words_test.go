@@ -16,9 +16,9 @@ func TestCurlWords(t *testing.T) {
 	r, err = source.CurlWords(words("--data-binary @-"), strings.NewReader("b\r\nc\n"))
 	wants(t, r, err, "POST http://a"+form+"b\r\nc\n")
 	r, err = source.CurlWords(words("-d @-"), nil)
-	refused(t, r, err, "-d: standard input is asked for")
+	refused(t, r, err, "-d: the command reads standard input")
 	r, err = source.CurlWords(words("-d @-"), strings.NewReader(strings.Repeat("x", source.MaxBytes+1)))
 	refused(t, r, err, "larger than 16 MiB")
 	r, err = source.CurlWords([]string{"curl"}, nil)
-	refused(t, r, err, "there is no URL")
+	refused(t, r, err, "the URL is missing")
 }

@@ -13,8 +13,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// maxValues is how many values a YAML document may have, counting what its
-// merge keys copy.
+// maxValues limits the values of a YAML document, including the copies of its merge keys.
 const maxValues = 4 << 20
 
 // parseYAML reads the first YAML document.
@@ -38,10 +37,9 @@ func parseYAML(data []byte) (*value, error) {
 	return nil, errors.New("the document is empty")
 }
 
-// tooDeep is the line at which brackets are nested too deep, or that has too
-// many marks of which each may nest; 0 if there is none. The parser recurses, and
-// takes the square of the depth. Texts may have unbalanced brackets and marks, so
-// there is room for those.
+// tooDeep returns the line at which brackets are nested too deep, or that has too many characters that may nest; 0 if
+// there is none. The parser recurses, and takes quadratic time. Texts may have unbalanced brackets and such characters,
+// so the limit leaves room for those.
 func tooDeep(data []byte) int {
 	line, brackets, marks := 1, 0, 0
 	for i, c := range data {
@@ -68,7 +66,7 @@ func tooDeep(data []byte) int {
 
 type yamlParser struct {
 	anchors map[string]*value
-	left    int // how many more values there may be
+	left    int // the values that are still allowed
 }
 
 func (p *yamlParser) value(n ast.Node, depth int) (*value, error) {
@@ -113,7 +111,7 @@ func (p *yamlParser) value(n ast.Node, depth int) (*value, error) {
 	return v, nil
 }
 
-// scalarOf takes what is neither an object nor an array.
+// scalarOf reads a value that is neither an object nor an array.
 func (v *value) scalarOf(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.StringNode:
@@ -132,7 +130,7 @@ func (v *value) scalarOf(n ast.Node) {
 		if math.IsInf(n.Value, 0) || math.IsNaN(n.Value) {
 			v.kind, v.scalar = kindNull, ""
 		}
-	default: // null, and what JSON has no word for: .inf and .nan
+	default: // null, and values that JSON lacks: .inf and .nan
 		v.kind = kindNull
 	}
 }
@@ -165,7 +163,7 @@ func (p *yamlParser) members(v *value, entries []*ast.MappingValueNode, depth in
 	return nil
 }
 
-// keyOf is the text of a key, which may be a number, such as a status.
+// keyOf returns the text of a key, which may be a number, such as a status.
 func keyOf(n ast.MapKeyNode) string {
 	if s, ok := n.(*ast.StringNode); ok {
 		return s.Value

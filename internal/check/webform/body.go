@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// The codings of a form, as its enctype names them.
+// The codings of a form, as named by its enctype.
 const (
 	URLEncoded = "application/x-www-form-urlencoded"
 	Multipart  = "multipart/form-data"
 	PlainText  = "text/plain"
 )
 
-// ParseBody reads the fields out of a body, in their order. It takes
-// [URLEncoded], which no content type means, too, and [Multipart].
+// ParseBody reads the fields of a body, in order. It accepts [URLEncoded], which a missing content type implies, and
+// [Multipart].
 func ParseBody(contentType string, body []byte) ([]Field, error) {
 	if contentType == "" {
 		return parsePairs(string(body))
@@ -51,7 +51,7 @@ func parsePairs(body string) ([]Field, error) {
 			f.Value, err = url.QueryUnescape(value)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("the body is no %s: %w", URLEncoded, err)
+			return nil, fmt.Errorf("the body is not %s: %w", URLEncoded, err)
 		}
 		fields = append(fields, f)
 	}
@@ -66,11 +66,11 @@ func parseParts(parts *multipart.Reader) ([]Field, error) {
 			return fields, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("the body is no %s: %w", Multipart, err)
+			return nil, fmt.Errorf("the body is not %s: %w", Multipart, err)
 		}
-		value, err := io.ReadAll(part) // a piece of the body, which is in memory
+		value, err := io.ReadAll(part) // a part of the body, which is in memory
 		if err != nil {
-			return nil, fmt.Errorf("the body is no %s: %w", Multipart, err)
+			return nil, fmt.Errorf("the body is not %s: %w", Multipart, err)
 		}
 		f := Field{Name: part.FormName(), Value: string(value)}
 		_, disposition, _ := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
@@ -81,9 +81,8 @@ func parseParts(parts *multipart.Reader) ([]Field, error) {
 	}
 }
 
-// Encode writes the fields as browsers do, and says of which content type that
-// is. The boundary is used for [Multipart] only; a coding that is none of the
-// three counts as [URLEncoded].
+// Encode writes the fields as browsers do, and returns the content type. The boundary is used for [Multipart] only; an
+// unknown coding counts as [URLEncoded].
 func Encode(coding, boundary string, fields []Field) (contentType string, body []byte) {
 	switch coding {
 	case Multipart:
@@ -105,8 +104,7 @@ func Encode(coding, boundary string, fields []Field) (contentType string, body [
 	return URLEncoded, []byte(strings.Join(pairs, "&"))
 }
 
-// sent is the value outside of a multipart body: of a file its name, of a text
-// with the ends of lines that forms have.
+// sent returns the value outside of a multipart body: a file's name, or a text with the line ends of forms.
 func (f *Field) sent() string {
 	if f.File != nil {
 		return f.File.Name

@@ -50,7 +50,7 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// TestEncodeIsReadByOthers: the standard library finds what was written.
+// TestEncodeIsReadByOthers: the standard library reads the encoded fields.
 func TestEncodeIsReadByOthers(t *testing.T) {
 	t.Parallel()
 	fields := []webform.Field{{Name: "b", Value: "é &=+%~*"}, {Name: "a", Value: "2"}, {Name: "b", Value: ""}}
@@ -84,7 +84,7 @@ func TestParseBody(t *testing.T) {
 		"no escape":  {"", "a=%zz", nil, "invalid URL escape"},
 		"nothing":    {"", "", nil, ""},
 		"parts":      {"multipart/form-data; boundary=b", parts, []webform.Field{{Name: "n", Value: "{{n}}"}, {Name: "f", Value: "x\r\n", File: &webform.File{Name: "a.txt", Type: "text/plain"}}}, ""},
-		"cut parts":  {"multipart/form-data; boundary=b", parts[:52], nil, "no multipart/form-data"},
+		"cut parts":  {"multipart/form-data; boundary=b", parts[:52], nil, "not multipart/form-data"},
 		"boundless":  {"multipart/form-data", parts, nil, "no boundary"},
 		"JSON":       {"application/json", "{}", nil, "application/json is not a form"},
 		"not a type": {"a b c", "", nil, "cannot be read"},

@@ -1,12 +1,10 @@
-// Package webform reads the forms of an HTML page, and writes what a browser
-// without scripts sends when one of them is submitted.
+// Package webform reads the forms of an HTML page, and writes the body that a browser without scripts submits.
 //
 //	page ── Parse ──▶ Form ── Press ──▶ Submission ── Overlay ──▶ fields ── Encode ──▶ body
 //	                   │                    │            │
-//	                   │                    │            └ what a person types replaces what stands there
-//	                   │                    └ a button may have a target of its own
+//	                   │                    │            └ typed values replace those of the page
+//	                   │                    └ a button may have its own target
 //	                   └ named by its id, its name or its action
 //
-// Everything in it is a plain function of its arguments, and bounded by their
-// size.
+// Everything in it is a plain function of its arguments, bounded by their size.
 package webform

@@ -1,11 +1,10 @@
 package webform
 
-// Kind is what a field is on its page, such as "hidden", "text", "textarea",
-// "select" or "submit": the type of an input, else the name of the element. It
-// is empty for a field that no page has.
+// Kind is the kind of a field on its page, such as "hidden", "text", "textarea", "select" or "submit": the type of an
+// input, otherwise the name of the element. It is empty for a field that is not on a page.
 type Kind string
 
-// The kinds that are told apart here.
+// The kinds that are distinguished.
 const (
 	Hidden   Kind = "hidden"
 	Text     Kind = "text"
@@ -23,14 +22,12 @@ type Field struct {
 	File *File
 }
 
-// File is what a form says about a file beside its content. The zero value is
-// that of a field in which no file was chosen.
+// File describes a file in a form, apart from its content. The zero value means that no file was chosen.
 type File struct{ Name, Type string }
 
-// Overlay puts what was typed into the fields of a page: the values of a name
-// stand where the page has its first field of that name, and in the place of
-// all of them; names that the page does not have follow at the end. keep, where
-// it is not nil, says that the page's field stays as it is.
+// Overlay puts typed values into the fields of a page: the values of a name replace all of the page's fields of that
+// name, at the place of the first; names that the page does not have follow at the end. If keep is not nil, it reports
+// whether the page's field is kept.
 func Overlay(page, typed []Field, keep func(Field) bool) []Field {
 	kept := map[string]bool{}
 	for _, f := range page {

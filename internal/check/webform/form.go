@@ -13,9 +13,9 @@ type Form struct {
 	controls []control
 }
 
-// target is where a form goes, and how. A button may have one of its own.
+// target says where and how a form is sent. A button may have its own.
 type target struct {
-	action string // as it is written; empty for the page itself
+	action string // as written; empty for the page itself
 	method string
 	coding string
 }
@@ -24,10 +24,10 @@ type target struct {
 type control struct {
 	Field
 
-	button *target // what a button says otherwise; nil for a field
+	button *target // what a button overrides; nil for a field
 }
 
-// Submission is a form as it is sent when a button was pressed.
+// Submission is a form as it is sent when a button is pressed.
 type Submission struct {
 	Method string // GET or POST
 	URL    *url.URL
@@ -35,13 +35,11 @@ type Submission struct {
 	Fields []Field
 }
 
-// Action is where the form goes as the page writes it; empty for the page
-// itself.
+// Action returns the form's action as written on the page; empty for the page itself.
 func (f *Form) Action() string { return f.action }
 
-// Press submits the form at the page with that base: by the first of its
-// buttons whose name is among named, else by its first one, as the Enter key
-// does. An action that is no URL counts as the page itself.
+// Press submits the form at the page with that base: by the first of its buttons whose name is among named, otherwise
+// by its first one, like the Enter key. An invalid action counts as the page itself.
 func (f *Form) Press(base *url.URL, named []string) *Submission {
 	pressed := f.pressed(named)
 	to := f.target
@@ -76,7 +74,7 @@ func (f *Form) pressed(named []string) *control {
 	return first
 }
 
-// or is the target with what the button says otherwise.
+// or returns the target with the overrides of the button.
 func (t target) or(button *target) target {
 	return target{orElse(button.action, t.action), orElse(button.method, t.method), orElse(button.coding, t.coding)}
 }
@@ -89,7 +87,7 @@ func coding(enctype string) string {
 	return URLEncoded
 }
 
-// resolve is the URL that a reference on a page leads to, without a fragment.
+// resolve returns the URL of a reference on a page, without a fragment.
 func resolve(base *url.URL, reference string) *url.URL {
 	to, err := base.Parse(strings.TrimSpace(reference))
 	if err != nil {

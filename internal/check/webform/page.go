@@ -10,15 +10,15 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Page is what a page says about forms.
+// Page holds the forms of a page.
 type Page struct {
-	// Base is what its references start from: its own URL, or what it says.
+	// Base is the base of the page's references: its own URL, or the one that it declares.
 	Base  *url.URL
 	Forms []Form
 }
 
-// Parse reads the page that came from that URL, as a browser does whose scripts
-// are off. Its error is that of a page nested deeper than 512 elements.
+// Parse reads the page from that URL like a browser without scripts. It fails for a page nested deeper than 512
+// elements.
 func Parse(page []byte, at *url.URL) (*Page, error) {
 	doc, err := html.ParseWithOptions(bytes.NewReader(page), html.ParseOptionEnableScripting(false))
 	if err != nil {
@@ -30,8 +30,7 @@ func Parse(page []byte, at *url.URL) (*Page, error) {
 	return &r.page, nil
 }
 
-// walk visits the elements in their order. What a template or a list of
-// suggestions holds is not a part of the page.
+// walk visits the elements in order. The content of templates and of lists of suggestions is not part of the page.
 func walk(n *html.Node, visit func(*html.Node)) {
 	if n.Type == html.ElementNode {
 		visit(n)
@@ -44,19 +43,19 @@ func walk(n *html.Node, visit func(*html.Node)) {
 	}
 }
 
-// reader gathers forms, and then what belongs to them.
+// reader collects forms, and then their controls.
 type reader struct {
 	page  Page
 	based bool
 	of    map[*html.Node]int // the number of a form
 	byID  map[string]int
-	// loose is a form between the rows of a table, where the parser leaves it
-	// empty, and what follows in that table belongs to it.
+	// loose is a form between the rows of a table: the parser leaves it empty, and the rest of that table belongs to
+	// it.
 	loose *html.Node
 }
 
 func (r *reader) form(n *html.Node) {
-	switch n.DataAtom { //nolint:exhaustive // of all elements, these are of a form.
+	switch n.DataAtom { //nolint:exhaustive // the elements of forms.
 	case atom.Base:
 		if href, ok := attribute(n, "href"); ok && !r.based {
 			r.page.Base, r.based = resolve(r.page.Base, href), true
@@ -88,7 +87,7 @@ func (r *reader) control(n *html.Node) {
 		return
 	}
 	f := &r.page.Forms[at]
-	switch n.DataAtom { //nolint:exhaustive // of all elements, these are of a form.
+	switch n.DataAtom { //nolint:exhaustive // the elements of forms.
 	case atom.Input:
 		f.controls = append(f.controls, input(n)...)
 	case atom.Textarea:
@@ -102,7 +101,7 @@ func (r *reader) control(n *html.Node) {
 	}
 }
 
-// owner is the form that a control belongs to.
+// owner returns the form of a control.
 func (r *reader) owner(n *html.Node) (int, bool) {
 	if id, ok := attribute(n, "form"); ok {
 		at, ok := r.byID[id]
@@ -119,7 +118,7 @@ func (r *reader) owner(n *html.Node) (int, bool) {
 	return 0, false
 }
 
-// table is the table around an element.
+// table returns the table around an element.
 func table(n *html.Node) *html.Node {
 	for up := n.Parent; up != nil; up = up.Parent {
 		if up.DataAtom == atom.Table {
@@ -129,8 +128,8 @@ func table(n *html.Node) *html.Node {
 	return nil
 }
 
-// disabled reports whether a control is never sent: for itself, or because it
-// stands in a disabled group, outside of that group's first legend.
+// disabled reports whether a control is never sent: because of itself, or because it is in a disabled group, outside of
+// that group's first legend.
 func disabled(n *html.Node) bool {
 	if _, off := attribute(n, "disabled"); off {
 		return true
@@ -185,8 +184,8 @@ func field(n *html.Node, kind Kind, value string) control {
 	return control{Field: Field{Name: name, Value: value, Kind: kind}}
 }
 
-// button is a button, or a picture that is one. A picture sends where it was
-// pressed, which no server takes for a part of an intent: it is left out.
+// button returns a button, or a picture that is one. The position at which a picture was pressed is left out: no server
+// treats it as part of an intent.
 func button(n *html.Node) control {
 	value, _ := attribute(n, "value")
 	c := field(n, Submit, value)
@@ -200,8 +199,7 @@ func button(n *html.Node) control {
 	return c
 }
 
-// selected are the chosen options of a list; of a list that takes one, the last
-// of them, or else its first option.
+// selected returns the chosen options of a list; if it allows only one, the last of them, or else its first option.
 func selected(n *html.Node) []control {
 	_, several := attribute(n, "multiple")
 	var chosen []control
@@ -244,7 +242,7 @@ func offGroup(option *html.Node) bool {
 	return off
 }
 
-// text is all text below an element.
+// text returns all text below an element.
 func text(n *html.Node) string {
 	var b strings.Builder
 	for child := range n.Descendants() {

@@ -120,7 +120,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// TestFormBetweenRows: the parser leaves a form between the rows of a table empty, and browsers send it all the same.
+// TestFormBetweenRows: the parser leaves a form between the rows of a table empty, but browsers send it.
 func TestFormBetweenRows(t *testing.T) {
 	t.Parallel()
 	page := parse(t, `<table><tr><form method=post action=/a><td><input name=in value=1></td></form></tr></table><input name=out>`)

@@ -1,4 +1,4 @@
-// Package webhook signs deliveries as Standard Webhooks has it.
+// Package webhook signs deliveries as defined by Standard Webhooks.
 package webhook
 
 import (
@@ -14,12 +14,11 @@ import (
 // secretPrefix begins the secrets of Standard Webhooks.
 const secretPrefix = "whsec_"
 
-// DecodeSecret reads the secret of a webhook: whsec_ and base64, or base64
-// alone. Its error does not repeat the text.
+// DecodeSecret reads the secret of a webhook: whsec_ and base64, or base64 alone. Its error does not repeat the text.
 func DecodeSecret(text string) ([]byte, error) {
 	secret, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(strings.TrimSpace(text), secretPrefix))
 	if err != nil || len(secret) == 0 {
-		return nil, errors.New("the webhook secret is not base64: give it as its sender shows it, such as " + secretPrefix + "MfKQ9r8G…")
+		return nil, errors.New("the webhook secret is not base64: copy it from the sender, such as " + secretPrefix + "MfKQ9r8G…")
 	}
 	return secret, nil
 }

@@ -16,28 +16,26 @@ const (
 	DefaultMaxBody = 4 << 20
 )
 
-// Client sends requests, each over a connection of its own. The zero value is
-// complete. It is safe for concurrent use. It ignores HTTP_PROXY and the like:
-// a proxy might send again what must be sent once.
+// Client sends requests, each over its own connection. The zero value is complete. It is safe for concurrent use. It
+// ignores HTTP_PROXY and the like: a proxy might repeat a request that must be sent once.
 type Client struct {
-	// TLS is used for https; nil for the machine's own authorities.
+	// TLS is used for https; nil means the machine's own authorities.
 	TLS *tls.Config
-	// Timeout bounds the making of a connection, and once more the exchange over
-	// it whose manner says nothing. Default DefaultTimeout.
+	// Timeout bounds the making of a connection, and separately the exchange over it unless the manner sets a limit.
+	// Default DefaultTimeout.
 	Timeout time.Duration
-	// MaxBody bounds what is read of an answer's body, in bytes. Default
-	// DefaultMaxBody.
+	// MaxBody bounds how much of an answer's body is read, in bytes. Default DefaultMaxBody.
 	MaxBody int64
-	// Dial opens connections, such as through a [Relay]. Nil for the network.
+	// Dial opens connections, such as through a [Relay]. Nil means the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Connected, when set, is called when a connection stands, its handshake
-	// included, and nothing was sent yet. It must return at once.
+	// Connected, when set, is called when a connection is established, including its handshake, and nothing has been
+	// sent. It must return at once.
 	Connected func()
 }
 
-// Do sends the request once. Its error is one of this package, wrapped, or the
-// context's, when that ended. An answer beside the error is what arrived of it.
-// When Do returns, the connection is closed, and nothing of it runs any more.
+// Do sends the request once. Its error is one of this package, wrapped, or the context's, if that ended. An answer
+// returned with an error is the part that arrived. When Do returns, the connection is closed and nothing of it is
+// running.
 func (c *Client) Do(ctx context.Context, r *Request, m *Manner) (*Answer, error) {
 	if m == nil {
 		m = &Manner{}
@@ -63,7 +61,7 @@ func (c *Client) Do(ctx context.Context, r *Request, m *Manner) (*Answer, error)
 	})
 	answer, err := newExchange(conn, r, m, c.maxBody()).run(within)
 	if m.Fault != None {
-		_ = raw.Close() // a lost connection does not say goodbye
+		_ = raw.Close() // a lost connection is not shut down
 	}
 	_ = conn.Close()
 	if !stop() {
@@ -92,8 +90,7 @@ func (c *Client) maxBody() int64 {
 	return c.MaxBody
 }
 
-// connect returns the connection, and what it goes over: closing that ends
-// everything at once.
+// connect returns the connection, and the one below it: closing that ends everything at once.
 func (c *Client) connect(ctx context.Context, to *url.URL) (conn, raw net.Conn, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout())
 	defer cancel()
@@ -133,7 +130,7 @@ func handshake(ctx context.Context, raw net.Conn, to *url.URL, given *tls.Config
 	return secure, nil
 }
 
-// Address is the host and port that a URL is reached at.
+// Address returns the host and port of a URL.
 func Address(at *url.URL) string {
 	port := at.Port()
 	switch {

@@ -84,7 +84,7 @@ func TestDoSendsWhatItIsGiven(t *testing.T) {
 			at, received := recorder(t)
 			test.request.URL = at
 			manner := test.manner
-			if manner.Fault == wire.None { // the recorder reads on until the client goes
+			if manner.Fault == wire.None { // the recorder reads until the client is gone
 				manner.Timeout = 300 * time.Millisecond
 			}
 			_, err := (&wire.Client{}).Do(t.Context(), &test.request, &manner)
@@ -216,8 +216,8 @@ func neverConnects(ctx context.Context, _, _ string) (net.Conn, error) {
 	return nil, ctx.Err()
 }
 
-// TestDoNeverSendsTwice: the standard library's client sends a request with an
-// Idempotency-Key again when its connection is lost, and one that is told 408.
+// TestDoNeverSendsTwice: the standard library's client resends a request with an Idempotency-Key after a lost
+// connection, and any request after a 408.
 func TestDoNeverSendsTwice(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]string{
@@ -308,7 +308,7 @@ func TestExpect(t *testing.T) {
 	}{
 		"goes on when told":             {"HTTP/1.1 100 Continue\r\n\r\n", true, 201},
 		"keeps the body when refused":   {"HTTP/1.1 417 Expectation Failed\r\nContent-Length: 0\r\n\r\n", false, 417},
-		"goes on when nothing is said":  {"", true, 201},
+		"continues without an answer":   {"", true, 201},
 		"keeps the body when all is in": {"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", false, 200},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -10,22 +10,20 @@ import (
 	"unicode/utf8"
 )
 
-// Hidden stands for a secret that was taken out of a request.
+// Hidden replaces a secret that was removed from a request.
 const Hidden = "***"
 
-// Curl writes the request as a command of curl for a POSIX shell with $'…'
-// (bash, zsh, ksh, busybox). Any byte of the request survives the quoting. A
-// header whose value holds [Hidden] takes it from an environment variable:
-// Authorization from $AUTHORIZATION. What curl cannot do, such as to close a
-// connection in the middle of a head, stands before the command as a comment.
-// The manner may be nil.
+// Curl writes the request as a curl command for a POSIX shell with $'…' (bash, zsh, ksh, busybox). The quoting
+// preserves every byte of the request. A header whose value contains [Hidden] takes it from an environment variable:
+// Authorization from $AUTHORIZATION. Things that curl cannot do, such as closing a connection in the middle of a head,
+// precede the command as a comment. The manner may be nil.
 func Curl(r *Request, m *Manner) string {
 	if m == nil {
 		m = &Manner{}
 	}
 	var b strings.Builder
 	b.WriteString(remarks(r, m))
-	if bytes.IndexByte(r.Body, 0) >= 0 { // no argument of a program can hold it
+	if bytes.IndexByte(r.Body, 0) >= 0 { // program arguments cannot contain it
 		b.WriteString("printf " + octal(r.Body) + " | ")
 	}
 	b.WriteString("curl --http1.1 --globoff --path-as-is")
@@ -61,7 +59,7 @@ func curlHeader(f Field) string {
 	return Quote(f.Name + ": " + f.Value)
 }
 
-// variable is a name that a shell takes.
+// variable returns a valid name of a shell variable.
 func variable(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
@@ -77,7 +75,7 @@ func curlBody(r *Request) string {
 	}
 	text := ""
 	if !r.Has("Content-Type") {
-		text = " \\\n  -H 'Content-Type:'" // or curl takes it for a form
+		text = " \\\n  -H 'Content-Type:'" // otherwise curl declares a form
 	}
 	if bytes.IndexByte(r.Body, 0) >= 0 {
 		return text + " \\\n  --data-binary @-"
@@ -85,7 +83,7 @@ func curlBody(r *Request) string {
 	return text + " \\\n  --data-raw " + Quote(string(r.Body))
 }
 
-// remarks are the comments before the command.
+// remarks returns the comments before the command.
 func remarks(r *Request, m *Manner) string {
 	var lines []string
 	switch m.Fault {
@@ -98,14 +96,14 @@ func remarks(r *Request, m *Manner) string {
 	case CutInAnswer:
 		lines = append(lines, "close the connection at the first piece of the answer")
 	case LoseAnswer:
-		lines = append(lines, "the service answers to the end; take the answer for lost")
+		lines = append(lines, "the service answers completely; treat the answer as lost")
 	case None:
 	}
 	if m.Pieces > 1 {
 		lines = append(lines, fmt.Sprintf("send the body in %d pieces, with %s between them (about: --limit-rate)", m.Pieces, m.Pause))
 	}
 	if strings.Contains(r.URL.String(), Hidden) || bytes.Contains(r.Body, []byte(Hidden)) {
-		lines = append(lines, Hidden+" stands for a secret")
+		lines = append(lines, Hidden+" replaces a secret")
 	}
 	var b strings.Builder
 	for _, line := range lines {
@@ -114,8 +112,7 @@ func remarks(r *Request, m *Manner) string {
 	return b.String()
 }
 
-// Quote writes text as one word of a shell: 'text' where that will do, $'…'
-// where there are bytes that a terminal would not show.
+// Quote writes text as one word of a shell: 'text' if possible, $'…' for bytes that a terminal would not show.
 func Quote(text string) string {
 	if printable(text) {
 		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
@@ -149,7 +146,7 @@ func printable(text string) bool {
 	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
-// octal writes bytes as the format of printf, which knows a zero.
+// octal writes bytes as a format of printf, which can express a zero byte.
 func octal(body []byte) string {
 	var b strings.Builder
 	b.WriteByte('\'')

@@ -17,7 +17,7 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// byteRange is all bytes but the ones that no command line can hold or no header may.
+// byteRange returns all bytes except those that a command line or a header cannot contain.
 func byteRange(from, to int) string {
 	var b strings.Builder
 	for i := from; i <= to; i++ {
@@ -26,12 +26,12 @@ func byteRange(from, to int) string {
 	return b.String()
 }
 
-// What a shell makes of a quoted text is that text, whatever its bytes.
+// TestQuoteSurvivesTheShell: a shell reads a quoted text unchanged, whatever its bytes.
 func TestQuoteSurvivesTheShell(t *testing.T) {
 	t.Parallel()
 	shell, err := exec.LookPath("bash")
 	if err != nil {
-		t.Skip("there is no bash")
+		t.Skip("bash is missing")
 	}
 	for _, text := range []string{
 		"", "plain", "it's", `back\slash`, "$HOME `id` $(id)", "new\nline", "tab\tcr\r", "\x1b[2J", "Zoë 订单", "é\xff9",
@@ -50,7 +50,7 @@ func TestQuoteSurvivesTheShell(t *testing.T) {
 	}
 }
 
-// The command sends what the client of this package sends.
+// TestCurlSendsTheSame: the command sends the same request as this package's client.
 func TestCurlSendsTheSame(t *testing.T) {
 	t.Parallel()
 	shell, err := exec.LookPath("bash")
@@ -58,7 +58,7 @@ func TestCurlSendsTheSame(t *testing.T) {
 		_, err = exec.LookPath("curl")
 	}
 	if err != nil {
-		t.Skip("there is no curl, or no bash")
+		t.Skip("curl or bash is missing")
 	}
 	got := make(chan string, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -97,8 +97,8 @@ func TestCurlSaysWhatItCannotDo(t *testing.T) {
 	}}
 	for fault, want := range map[wire.Fault]string{
 		wire.CutInHead: "# close the connection before", wire.CutInBody: "# close the connection in the middle of the body",
-		wire.HangUp: "# close the connection as soon as", wire.LoseAnswer: "# the service answers to the end",
-		wire.CutInAnswer: "# close the connection at the first piece", wire.None: "# *** stands for a secret",
+		wire.HangUp: "# close the connection as soon as", wire.LoseAnswer: "# the service answers completely",
+		wire.CutInAnswer: "# close the connection at the first piece", wire.None: "# *** replaces a secret",
 	} {
 		if got := wire.Curl(r, &wire.Manner{Fault: fault}); !strings.Contains(got, want) {
 			t.Errorf("%q: got %s, want %s", fault, got, want)
@@ -106,7 +106,7 @@ func TestCurlSaysWhatItCannotDo(t *testing.T) {
 	}
 	got := wire.Curl(r, &wire.Manner{Chunked: true, Expect: true, Timeout: 1500 * time.Millisecond, Pieces: 3, Pause: time.Second})
 	want := `# send the body in 3 pieces, with 1s between them (about: --limit-rate)
-# *** stands for a secret
+# *** replaces a secret
 curl --http1.1 --globoff --path-as-is -X 'POST' --max-time 1.5 \
   -H "Authorization: $AUTHORIZATION" \
   -H "X-Api-Key: $X_API_KEY" \

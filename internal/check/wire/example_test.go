@@ -12,8 +12,8 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// The same request is sent whole, and then with its answer lost: the error says
-// so, and beside it stands what the client never saw.
+// The same request is sent whole, and then with its answer lost: the error says so, and the answer that the client
+// never saw is returned with it.
 func ExampleClient_Do() {
 	orders := 0
 	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -28,7 +28,7 @@ func ExampleClient_Do() {
 	}
 	order := &wire.Request{
 		Method: http.MethodPost, URL: to, Body: []byte(`{"amount":5}`),
-		Header: []wire.Field{{Name: "idempotency-key", Value: `"8e03978e"`}}, // goes out as it is spelled
+		Header: []wire.Field{{Name: "idempotency-key", Value: `"8e03978e"`}}, // sent in this spelling
 	}
 	var client wire.Client
 	answer, err := client.Do(context.Background(), order, nil)
@@ -50,7 +50,7 @@ func ExampleCurl() {
 	//   'http://localhost:9000/orders'
 }
 
-// A relay stands for a proxy that dies when it has passed the request on.
+// A relay imitates a proxy that dies after forwarding the request.
 func ExampleOpenRelay() {
 	shop := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)

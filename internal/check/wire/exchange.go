@@ -11,14 +11,16 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 const (
-	// continueWait is how long "100 Continue" is waited for.
+	// continueWait bounds the wait for "100 Continue".
 	continueWait = time.Second
-	// maxHeadBytes bounds the head of an answer, with those that come before it.
+	// maxHeadBytes bounds the head of an answer, including interim answers.
 	maxHeadBytes = 1 << 20
-	// maxInterim bounds the answers that only say "go on".
+	// maxInterim bounds the interim answers.
 	maxInterim = 16
 )
 
@@ -30,10 +32,9 @@ type exchange struct {
 	r    *Request
 	m    *Manner
 	most int64 // of the answer's body
-	// unsent is the head while it waits for the first piece of the body. Some
-	// services answer without reading the body, and close: what then lies unread
-	// in the kernel, because it came later, resets the connection and may take the
-	// answer with it.
+	// unsent is the head while it waits for the first piece of the body. Some services answer without reading the body,
+	// and close: a body that arrives later is then unread in the kernel, resets the connection and may discard the
+	// answer.
 	unsent []byte
 }
 
@@ -42,8 +43,8 @@ func newExchange(conn net.Conn, r *Request, m *Manner, most int64) *exchange {
 	return &exchange{conn: conn, from: from, in: bufio.NewReader(from), r: r, m: m, most: most}
 }
 
-// source bounds what may be read, and remembers how that ended: readers of lines
-// forget it when it comes in the middle of one.
+// source bounds how much may be read, and remembers how reading ended: line readers forget the error if it occurs in
+// the middle of a line.
 type source struct {
 	io.Reader
 
@@ -62,8 +63,7 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// run sends the request and reads the answer, as far as the manner lets it. It
-// may leave the connection open.
+// run sends the request and reads the answer, as far as the manner allows. It may leave the connection open.
 func (e *exchange) run(ctx context.Context) (*Answer, error) {
 	head := e.r.head(e.m)
 	if e.m.Fault == CutInHead {
@@ -80,7 +80,7 @@ func (e *exchange) run(ctx context.Context) (*Answer, error) {
 	return e.talk(ctx)
 }
 
-// abandon is the end of a fault, once it wrote what it had to.
+// abandon ends a fault after everything it sends.
 func (*exchange) abandon(err error) error {
 	if err != nil {
 		return err
@@ -88,15 +88,15 @@ func (*exchange) abandon(err error) error {
 	return ErrLost
 }
 
-// talk writes the body and reads the answer at the same time: a service may
-// answer, and close, before it has read everything.
+// talk writes the body and reads the answer at the same time: a service may answer and close before it has read
+// everything.
 func (e *exchange) talk(ctx context.Context) (*Answer, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
-		_ = e.writeBody(ctx) // what went wrong shows in the answer, or in that there is none
+		_ = e.writeBody(ctx) // an error shows in the answer, or in its absence
 	}()
 	answer, err := e.read()
 	stop()
@@ -115,7 +115,7 @@ func (e *exchange) write(b []byte) error {
 	return nil
 }
 
-// writeBody sends what of the request was not sent yet, as far as it goes.
+// writeBody sends the unsent part of the request, as far as it goes.
 func (e *exchange) writeBody(ctx context.Context) error {
 	body := e.r.Body
 	if e.m.Fault == CutInBody {
@@ -133,7 +133,7 @@ func (e *exchange) writeBody(ctx context.Context) error {
 			return err
 		}
 		e.unsent = nil
-		if len(body) > 0 && !Pause(ctx, e.m.Pause) {
+		if len(body) > 0 && !waiting.Sleep(ctx, e.m.Pause) {
 			return ctx.Err()
 		}
 	}
@@ -143,23 +143,8 @@ func (e *exchange) writeBody(ctx context.Context) error {
 	return e.write([]byte("0\r\n\r\n"))
 }
 
-// Pause waits for d, and reports whether the context lasted as long.
-func Pause(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
-}
-
-// announce sends the head alone, and waits until the service says that the body
-// may come, or for continueWait. A final answer instead is returned.
+// announce sends the head alone, and waits until the service asks for the body, or for continueWait. It returns a final
+// answer instead.
 func (e *exchange) announce(head []byte) (*http.Response, error) {
 	if err := e.write(head); err != nil {
 		return nil, err
@@ -167,7 +152,7 @@ func (e *exchange) announce(head []byte) (*http.Response, error) {
 	_ = e.conn.SetReadDeadline(time.Now().Add(continueWait))
 	_, _ = e.in.Peek(1)
 	_ = e.conn.SetReadDeadline(time.Time{})
-	if e.in.Buffered() == 0 { // the body goes out, and shows what is wrong
+	if e.in.Buffered() == 0 { // sending the body shows what is wrong
 		return nil, nil
 	}
 	response, err := e.readHead()
@@ -177,7 +162,7 @@ func (e *exchange) announce(head []byte) (*http.Response, error) {
 	return nil, nil
 }
 
-// read takes the answer, past those that only say "go on".
+// read reads the answer, after interim ones.
 func (e *exchange) read() (*Answer, error) {
 	for range maxInterim {
 		response, err := e.readHead() //nolint:bodyclose // its end is that of the connection.
@@ -188,7 +173,7 @@ func (e *exchange) read() (*Answer, error) {
 	return nil, fmt.Errorf("%w: %w", ErrNotHTTP, errInterim)
 }
 
-// tlsAlert is the first byte of what a TLS service says to anything else.
+// tlsAlert is the first byte of a TLS service's answer to anything else.
 const tlsAlert = 0x15
 
 func (e *exchange) readHead() (*http.Response, error) {
@@ -218,20 +203,20 @@ func (e *exchange) finish(response *http.Response, err error) (*Answer, error) {
 	}
 	answer := &Answer{Proto: response.Proto, Status: response.StatusCode, Header: response.Header}
 	defer func() {
-		_ = e.conn.Close() // first, or closing the body would read it to its end
+		_ = e.conn.Close() // first, as closing the body would read it all
 		_ = response.Body.Close()
 	}()
 	if e.m.Fault == CutInAnswer {
 		answer.Cut = true
 		return answer, nil
 	}
-	e.from.left = math.MaxInt64 // the body has a bound of its own
+	e.from.left = math.MaxInt64 // the body has its own bound
 	answer.Body, err = io.ReadAll(io.LimitReader(response.Body, e.most+1))
 	if int64(len(answer.Body)) > e.most {
 		answer.Body, answer.Cut = answer.Body[:e.most], true
 	}
 	switch {
-	case e.r.URL.Scheme == "http" && wrongScheme(answer): // often reset behind it
+	case e.r.URL.Scheme == "http" && wrongScheme(answer): // often followed by a reset
 		return answer, fmt.Errorf("%w: %w", ErrTLS, errPortIsTLS)
 	case err != nil:
 		answer.Cut = true
@@ -240,7 +225,7 @@ func (e *exchange) finish(response *http.Response, err error) (*Answer, error) {
 	return answer, nil
 }
 
-// isBroken reports whether the connection ended, and not what came over it.
+// isBroken reports whether the connection ended, as opposed to a bad answer.
 func isBroken(err error) bool {
 	_, broken := errors.AsType[net.Error](err)
 	return broken || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed)

@@ -10,28 +10,27 @@ import (
 	"net/http"
 )
 
-// What becomes of a request that gets no answer. Everything but ErrUnreachable
-// and ErrTLS leaves open whether the service did something.
+// The errors for a request without an answer. All but ErrUnreachable and ErrTLS leave open whether the service did something.
 var (
 	ErrUnreachable = errors.New("the service could not be reached")
 	ErrTLS         = errors.New("no TLS connection to the service")
 	ErrCut         = errors.New("the connection was closed before the end of the answer")
 	ErrTimeout     = errors.New("no answer in time")
 	ErrNotHTTP     = errors.New("the answer is not HTTP/1.1")
-	// ErrLost is that of a fault which was asked for. With LoseAnswer and
-	// CutInAnswer the answer is returned beside it: what the client never saw.
+	// ErrLost reports a requested fault. With LoseAnswer and CutInAnswer the answer, which the client never saw, is
+	// returned with it.
 	ErrLost = errors.New("the answer was lost on purpose")
-	// ErrNoH2 is OpenH2's for a service that does not speak HTTP/2.
+	// ErrNoH2 is returned by OpenH2 for a service without HTTP/2.
 	ErrNoH2 = errors.New("the service has no HTTP/2 at this address")
 
 	errPortIsTLS   = errors.New("the port speaks TLS: write https:// in the URL")
 	errPortIsPlain = errors.New("the port speaks plain HTTP: write http:// in the URL")
 	errLongHead    = errors.New("the head of the answer does not end")
 	errInterim     = errors.New("interim answers (1xx) do not end")
-	errSwitched    = errors.New("the service switched to another protocol, which nobody asked for")
+	errSwitched    = errors.New("the service switched to another protocol without being asked")
 )
 
-// because prefers the end of the caller's context to what came of it.
+// because prefers the error of an ended context to its consequence.
 func because(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
@@ -39,7 +38,7 @@ func because(ctx context.Context, err error) error {
 	return err
 }
 
-// noTLS says why there is no TLS connection, and what to do.
+// noTLS returns the reason for a failed TLS connection, and what to do.
 func noTLS(err error) error {
 	if record, ok := errors.AsType[tls.RecordHeaderError](err); ok && bytes.HasPrefix(record.RecordHeader[:], []byte("HTTP/")) {
 		return fmt.Errorf("%w: %w", ErrTLS, errPortIsPlain)
@@ -57,7 +56,7 @@ func isCertificate(err error) bool {
 	return verification || name || authority
 }
 
-// noAnswer classifies what reading the head of an answer ended with.
+// noAnswer classifies the error of reading the head of an answer.
 func noAnswer(err error) error {
 	if _, refused := errors.AsType[tls.AlertError](err); refused {
 		return fmt.Errorf("%w: %w", ErrTLS, err)
@@ -68,12 +67,11 @@ func noAnswer(err error) error {
 	return fmt.Errorf("%w: %w", ErrNotHTTP, err)
 }
 
-// maxHintBody is the longest body in which [wrongScheme] looks: those answers
-// are one sentence.
+// maxHintBody is the longest body that [wrongScheme] searches: those answers are one sentence.
 const maxHintBody = 4 << 10
 
-// wrongScheme recognises the answers that net/http, nginx and Apache give to
-// plain HTTP at a TLS port. They have no status of their own for it.
+// wrongScheme recognises the answers of net/http, nginx and Apache to plain HTTP at a TLS port. They have no status of
+// their own for it.
 func wrongScheme(answer *Answer) bool {
 	if answer.Status != http.StatusBadRequest || len(answer.Body) > maxHintBody {
 		return false

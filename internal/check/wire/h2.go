@@ -15,20 +15,17 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// greetingWait is how long a service may take to prove that it speaks HTTP/2.
+// greetingWait bounds the time in which a service has to prove that it speaks HTTP/2.
 const greetingWait = 5 * time.Second
 
-// H2 is one HTTP/2 connection, on which requests travel as streams at once. It
-// never sends a request a second time: unlike http.Transport, which resends what
-// a connection lost, it is that one connection. It is safe for concurrent use.
+// H2 is one HTTP/2 connection, on which requests are sent as streams at once. Unlike http.Transport, it is bound to
+// that connection and never sends a request twice. It is safe for concurrent use.
 type H2 struct {
-	conn *http2.ClientConn //nolint:staticcheck // that of net/http has no Ping, and so no way to see whether anybody speaks HTTP/2.
+	conn *http2.ClientConn //nolint:staticcheck // that of net/http has no Ping, and so cannot tell whether the server speaks HTTP/2.
 }
 
-// OpenH2 connects to the service of a URL: over TLS where the two agree on it
-// (ALPN) for https, and by prior knowledge (RFC 9113 §3.3) for http. ErrNoH2 is
-// wrapped when there is a service, but none that speaks HTTP/2. Proxies of the
-// environment are ignored.
+// OpenH2 connects to the service of a URL: over TLS with ALPN for https, and by prior knowledge (RFC 9113 §3.3) for
+// http. It wraps ErrNoH2 if the service does not speak HTTP/2. It ignores proxies of the environment.
 func OpenH2(ctx context.Context, to *url.URL, config *tls.Config) (*H2, error) {
 	within, cancel := context.WithTimeout(ctx, DefaultTimeout)
 	defer cancel()
@@ -72,11 +69,10 @@ func greet(ctx context.Context, conn net.Conn) (*H2, error) {
 	return &H2{h2}, nil
 }
 
-// Do sends the request once, as a stream of its own, and reads the answer within
-// DefaultTimeout, and its body up to DefaultMaxBody. More streams than the
-// service allows at once wait for their turn. Names of headers go out in lower
-// case, as HTTP/2 has them; Connection and Transfer-Encoding are left out, and
-// values that HTTP/2 forbids are refused. Errors are as those of [Client.Do].
+// Do sends the request once, as its own stream, and reads the answer within DefaultTimeout, and its body up to
+// DefaultMaxBody. Streams beyond the service's limit wait. Names of headers are sent in lower case, as HTTP/2 requires;
+// Connection and Transfer-Encoding are left out, and values that HTTP/2 forbids are refused. Errors are those of
+// [Client.Do].
 func (h *H2) Do(ctx context.Context, r *Request) (*Answer, error) {
 	within, cancel := context.WithTimeout(ctx, DefaultTimeout)
 	defer cancel()
@@ -103,13 +99,13 @@ func (h *H2) Do(ctx context.Context, r *Request) (*Answer, error) {
 	return answer, nil
 }
 
-// asHTTP2 is the request as the stream's library wants it.
+// asHTTP2 returns the request for the stream's library.
 func asHTTP2(ctx context.Context, r *Request) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, r.Method, r.URL.String(), bytes.NewReader(r.Body))
 	if err != nil {
 		return nil, err
 	}
-	request.GetBody = nil // nothing may be able to send it again
+	request.GetBody = nil // so that it cannot be sent again
 	for _, f := range r.Header {
 		request.Header.Add(f.Name, f.Value)
 	}
@@ -125,7 +121,7 @@ func asHTTP2(ctx context.Context, r *Request) (*http.Request, error) {
 	return request, nil
 }
 
-// endOfStream classifies what a stream ended with.
+// endOfStream classifies the error that ended a stream.
 func endOfStream(ctx, within context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -136,5 +132,5 @@ func endOfStream(ctx, within context.Context, err error) error {
 	return fmt.Errorf("%w: %w", ErrCut, err)
 }
 
-// Close closes the connection; streams that run end with ErrCut.
+// Close closes the connection; running streams end with ErrCut.
 func (h *H2) Close() error { return h.conn.Close() }

@@ -16,7 +16,7 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// gathering answers when so many requests have come.
+// gathering answers after that many requests have arrived.
 func gathering(n int32) http.HandlerFunc {
 	var came atomic.Int32
 	all := make(chan struct{})
@@ -133,7 +133,7 @@ func TestOpenH2TellsThatThereIsNone(t *testing.T) {
 	}
 }
 
-// A connection that is lost ends its streams: nothing sends them again.
+// TestH2NeverSendsTwice: a lost connection ends its streams, and nothing repeats them.
 func TestH2NeverSendsTwice(t *testing.T) {
 	t.Parallel()
 	var came atomic.Int32

@@ -8,26 +8,23 @@ import (
 	"time"
 )
 
-// Held is a request of which the end was not sent yet. A service cannot begin
-// with it, or at least not finish reading it, before [Held.Release]; so requests
-// that are released together do race, whatever it took to connect. It is for one
+// Held is a request whose end has not been sent. A service cannot start it, or at least not finish reading it, before
+// [Held.Release]; so requests that are released together do race, however long they took to connect. It is for one
 // goroutine at a time, and ends with Release or Close.
 type Held struct {
 	client *Client
 	conn   net.Conn
-	raw    net.Conn // what conn goes over
+	raw    net.Conn // the connection below conn
 	rest   []byte
 	answer *exchange
 }
 
-// heldBody is the longest body, in bytes, that is held back as a whole, together
-// with the end of the head: a service may act on the head alone. Of a longer one
-// the last byte is held back, since sending takes as long as it takes.
+// heldBody is the longest body, in bytes, that is held back as a whole, together with the end of the head: a service
+// may act on the head alone. Of a longer one only the last byte is held back, since sending takes time.
 const heldBody = 16 << 10
 
-// Prepare connects, and sends the request but for its end. The context and the
-// client's timeout bound that, and nothing after it. The error is one of this
-// package, wrapped; a context that ended is returned as it is.
+// Prepare connects, and sends the request except for its end. The context and the client's timeout bound Prepare, and
+// nothing after it. The error is one of this package, wrapped; if the context ended, its error is returned unchanged.
 func (c *Client) Prepare(ctx context.Context, r *Request) (*Held, error) {
 	within, cancel := context.WithTimeout(ctx, c.timeout())
 	defer cancel()
@@ -52,9 +49,8 @@ func (c *Client) Prepare(ctx context.Context, r *Request) (*Held, error) {
 	}, nil
 }
 
-// Release sends the end of the request, reads the answer, and closes the
-// connection. The client's timeout bounds it from here on. Errors are those of
-// [Client.Do].
+// Release sends the end of the request, reads the answer, and closes the connection. The client's timeout bounds it
+// from here on. Errors are those of [Client.Do].
 func (h *Held) Release(ctx context.Context) (*Answer, error) {
 	timeout := h.client.timeout()
 	within, cancel := context.WithTimeout(ctx, timeout)
@@ -66,7 +62,7 @@ func (h *Held) Release(ctx context.Context) (*Answer, error) {
 	})
 	began := time.Now()
 	unsent := h.answer.write(h.rest)
-	// A service may have answered before it had everything, and closed.
+	// A service may have answered and closed before it got everything.
 	answer, err := h.answer.read()
 	h.Close()
 	if !stop() {
@@ -84,6 +80,5 @@ func (h *Held) Release(ctx context.Context) (*Answer, error) {
 	return answer, because(ctx, err)
 }
 
-// Close gives the request up: the connection is closed, and the service never
-// gets the end of it. Closing again does nothing.
+// Close abandons the request: the connection is closed, and the service never gets its end. Closing again does nothing.
 func (h *Held) Close() { _ = h.conn.Close() }

@@ -19,7 +19,7 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// tap keeps what was written to a connection.
+// tap records the bytes written to a connection.
 type tap struct {
 	net.Conn
 
@@ -128,7 +128,7 @@ func TestHeldRequestsThatGetNoAnswer(t *testing.T) {
 		}
 	})
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // or the server does not notice who goes away
+		_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not notice a closed connection
 		<-r.Context().Done()
 	}))
 	t.Cleanup(silent.Close)
@@ -167,7 +167,7 @@ func TestHeldRequestsThatGetNoAnswer(t *testing.T) {
 	})
 }
 
-// A service may say no, and close, before it has read the request.
+// TestHeldRequestsThatAreAnsweredEarly: a service may refuse and close before it has read the request.
 func TestHeldRequestsThatAreAnsweredEarly(t *testing.T) {
 	t.Parallel()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -2,7 +2,7 @@ package wire
 
 import "time"
 
-// Fault is what goes wrong between the client and the service.
+// Fault is a failure between the client and the service.
 type Fault string
 
 // The faults.
@@ -15,21 +15,17 @@ const (
 	LoseAnswer  Fault = "lose-answer"   // the service answered to the end; the answer never arrives
 )
 
-// Manner is how a request is sent. The zero value sends it whole, and reads the
-// answer to its end.
+// Manner says how a request is sent. The zero value sends it whole, and reads the whole answer.
 type Manner struct {
 	Fault Fault
 	// Chunked sends the body in chunks, without Content-Length.
 	Chunked bool
-	// Expect sends Expect: 100-continue, and the body when the service says so,
-	// or after a second (RFC 9110 §10.1.1). When it answers at once, the body is
-	// never sent.
+	// Expect sends Expect: 100-continue, and the body when the service asks for it, or after a second (RFC 9110
+	// §10.1.1). If the service answers at once, the body is never sent.
 	Expect bool
-	// Pause is waited between the pieces of the body, of which there are
-	// Pieces; zero sends it in one.
+	// Pause separates the pieces of the body, of which there are Pieces; zero sends it in one.
 	Pause  time.Duration
 	Pieces int
-	// Timeout bounds the exchange from when the connection stands. Zero means
-	// that of the [Client].
+	// Timeout bounds the exchange after the connection is established. Zero means that of the [Client].
 	Timeout time.Duration
 }

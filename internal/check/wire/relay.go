@@ -9,13 +9,11 @@ import (
 	"sync"
 )
 
-// maxRelayed bounds the connections that a relay carries at once; more wait to be
-// accepted.
+// maxRelayed bounds the connections that a relay carries at once; more wait to be accepted.
 const maxRelayed = 256
 
-// Relay stands between clients and a service on this machine's loopback, and
-// loses answers when it is told to, as a proxy does that dies. It moves bytes
-// only, so that TLS passes through it. It is safe for concurrent use.
+// Relay is a loopback proxy between clients and a service that loses answers on demand, like a dying proxy. It only
+// moves bytes, so TLS passes through it. It is safe for concurrent use.
 type Relay struct {
 	listener net.Listener
 	target   string
@@ -24,13 +22,11 @@ type Relay struct {
 	all      sync.WaitGroup
 }
 
-// OpenRelay starts a relay to the target, a host and port such as [Address]
-// gives. swallow is asked before each piece from the service is passed on. From
-// its first true on, nothing more is, and when the service has closed its side
-// the client's connection is reset. It must stay true. Over TLS it waits for
-// [Client.Connected]: a handshake needs answers. It is called concurrently; nil
-// passes everything on. The relay ends with Close, or with the context, and then
-// cuts what it carries.
+// OpenRelay starts a relay to the target, a host and port as returned by [Address]. It calls swallow before it forwards
+// a piece from the service. From the first true on, which must be final, nothing more is forwarded, and when the
+// service has closed its side, the client's connection is reset. Over TLS, swallow has to wait for [Client.Connected],
+// as a handshake needs answers. It is called concurrently; nil forwards everything. The relay ends with Close, or with
+// the context, and then cuts its connections.
 func OpenRelay(ctx context.Context, target string, swallow func() bool) (*Relay, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -51,7 +47,7 @@ func (r *Relay) Dial(ctx context.Context, network, _ string) (net.Conn, error) {
 	return (&net.Dialer{}).DialContext(ctx, network, r.listener.Addr().String())
 }
 
-// Close cuts what is carried, and returns when nothing of the relay runs.
+// Close cuts all connections, and returns when nothing of the relay is running.
 func (r *Relay) Close() error {
 	r.stop()
 	err := r.listener.Close()
@@ -81,7 +77,7 @@ func (r *Relay) accept(ctx context.Context) {
 	}
 }
 
-// carry passes bytes both ways until both are done, or one is broken.
+// carry forwards bytes both ways until both are done, or one is broken.
 func (r *Relay) carry(ctx context.Context, client net.Conn) {
 	service, err := (&net.Dialer{}).DialContext(ctx, "tcp", r.target)
 	if err != nil {
@@ -110,7 +106,7 @@ func (r *Relay) carry(ctx context.Context, client net.Conn) {
 	_ = service.Close()
 }
 
-// throat passes on to a client what is not swallowed.
+// throat forwards to a client what is not swallowed.
 type throat struct {
 	client  net.Conn
 	swallow func() bool
@@ -123,7 +119,7 @@ func (t throat) Write(b []byte) (int, error) {
 	return t.client.Write(b)
 }
 
-// CloseWrite tells the client of the end, unless that is to be reset.
+// CloseWrite signals the end to the client, unless its connection is to be reset.
 func (t throat) CloseWrite() error {
 	if !t.swallow() {
 		endOf(t.client)
@@ -131,8 +127,7 @@ func (t throat) CloseWrite() error {
 	return nil
 }
 
-// pass copies until the end, which it passes on, too, and reports whether it came
-// so far.
+// pass copies everything and then signals the end; it reports whether it succeeded.
 func pass(to io.Writer, from net.Conn) bool {
 	if _, err := io.Copy(to, from); err != nil {
 		return false
@@ -141,14 +136,14 @@ func pass(to io.Writer, from net.Conn) bool {
 	return true
 }
 
-// endOf tells a connection that nothing more will come.
+// endOf signals to a connection that nothing more will come.
 func endOf(to io.Writer) {
 	if half, ok := to.(interface{ CloseWrite() error }); ok {
 		_ = half.CloseWrite()
 	}
 }
 
-// reset closes a connection without a goodbye: the other side sees RST.
+// reset closes a connection with RST.
 func reset(conn net.Conn) {
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)

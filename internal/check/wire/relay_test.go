@@ -16,7 +16,7 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// relayed is a client whose connections all go through one relay.
+// relayed returns a client whose connections all use one relay.
 func relayed(t *testing.T, target string, swallow func() bool) *wire.Client {
 	t.Helper()
 	relay, err := wire.OpenRelay(t.Context(), target, swallow)

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// Field is one header line, spelled as it goes out.
+// Field is one header line, in the spelling that is sent.
 type Field struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-// Request is what is sent. Host, Content-Length or Transfer-Encoding, and
-// Connection are added where Header does not have them; nothing else is.
+// Request is a request as it is sent. Host, Content-Length or Transfer-Encoding, and Connection are added if Header
+// lacks them; nothing else is.
 type Request struct {
 	Method string
 	URL    *url.URL
@@ -34,8 +34,7 @@ func (r *Request) Clone() *Request {
 	return &copied
 }
 
-// Value is the value of the first header line of that name; names are compared
-// without case.
+// Value returns the value of the first header line of that name; names are compared without case.
 func (r *Request) Value(name string) string {
 	for _, f := range r.Header {
 		if strings.EqualFold(f.Name, name) {
@@ -50,7 +49,7 @@ func (r *Request) Has(name string) bool {
 	return slices.ContainsFunc(r.Header, func(f Field) bool { return strings.EqualFold(f.Name, name) })
 }
 
-// Set puts one line of that name in the place of all of them.
+// Set replaces all lines of that name by one.
 func (r *Request) Set(name, value string) {
 	at := slices.IndexFunc(r.Header, func(f Field) bool { return strings.EqualFold(f.Name, name) })
 	if at < 0 {
@@ -70,7 +69,7 @@ func (r *Request) Del(name string) {
 	r.Header = slices.DeleteFunc(r.Header, func(f Field) bool { return strings.EqualFold(f.Name, name) })
 }
 
-// head is the request line and the header lines, with the empty line.
+// head returns the request line and the header lines, with the empty line.
 func (r *Request) head(m *Manner) []byte {
 	var b bytes.Buffer
 	b.WriteString(r.Method + " " + r.URL.RequestURI() + " HTTP/1.1\r\n")

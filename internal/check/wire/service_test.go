@@ -15,7 +15,7 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// service answers raw connections, each by one call, and returns its URL.
+// service starts a server that answers each raw connection with one call, and returns its URL.
 func service(t *testing.T, answer func(net.Conn)) *url.URL {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -31,7 +31,7 @@ func service(t *testing.T, answer func(net.Conn)) *url.URL {
 			}
 			all.Go(func() {
 				defer conn.Close()
-				conn.SetDeadline(time.Now().Add(20 * time.Second)) // no test hangs for ever
+				conn.SetDeadline(time.Now().Add(20 * time.Second)) // so that no test hangs for ever
 				answer(conn)
 			})
 		}
@@ -64,8 +64,8 @@ func readHead(in *bufio.Reader) string {
 	}
 }
 
-// recorder is a service that keeps everything that comes over its first
-// connection, until the client closes or rests, and answers 201.
+// recorder starts a service that records the bytes of its first connection, until the client closes or pauses, and
+// answers 201.
 func recorder(t *testing.T) (at *url.URL, received <-chan string) {
 	t.Helper()
 	kept := make(chan string, 1)
@@ -75,7 +75,7 @@ func recorder(t *testing.T) (at *url.URL, received <-chan string) {
 	}), kept
 }
 
-// server is a service of net/http.
+// server starts a service of net/http.
 func server(t *testing.T, handler http.HandlerFunc) *url.URL {
 	t.Helper()
 	s := httptest.NewServer(handler)
@@ -83,7 +83,7 @@ func server(t *testing.T, handler http.HandlerFunc) *url.URL {
 	return parse(t, s.URL)
 }
 
-// tlsServer is one over TLS, and what trusts it.
+// tlsServer starts one over TLS, and returns a configuration that trusts it.
 func tlsServer(t *testing.T, handler http.HandlerFunc) (*url.URL, *tls.Config) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(handler)
