@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// address is where something answers, by name.
+// address is a named URL of a server.
 type address struct{ name, url string }
 
 // announce writes the addresses to a file that appears complete, for programs
@@ -35,13 +35,13 @@ func announce(name string, addresses []address) error {
 		err = os.Rename(temporary.Name(), name)
 	}
 	if err != nil {
-		_ = os.Remove(temporary.Name()) // what failed is said below
+		_ = os.Remove(temporary.Name()) // the error is reported below
 		return usage(fmt.Errorf("write the ready file: %w", err))
 	}
 	return nil
 }
 
-// warnOpen says in the log that others than this machine can reach an address.
+// warnOpen warns in the log that other machines can reach an address.
 func warnOpen(ctx context.Context, log *slog.Logger, flag, value string) {
 	host, _, err := net.SplitHostPort(value)
 	if err != nil || host == "localhost" {

@@ -15,7 +15,7 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// checkFlags are the flags of semel check, by what they are about.
+// checkFlags are the flags of semel check, by topic.
 type checkFlags struct {
 	request requestFlags
 	key     keyPlaceFlags
@@ -44,11 +44,11 @@ Answers can lie, so give --count. Without it, checks that need a count are not
 judged. A URL that is only a path means the service under test:
   json:URL /pointer    the number there, or the length of the list
   header:URL NAME      the number in a response header
-  html:URL SELECTOR    the elements of a page that a CSS selector finds
+  html:URL SELECTOR    the elements of a page that match a CSS selector
   sql:QUERY            the number that the query returns from --dsn
   lines:FILE:TEXT      the lines of a file that contain the text
   command:COMMAND      the number that it prints; split on spaces, no shell is used
-  calls:LISTEN=TARGET  the calls of the service to LISTEN, which go on to TARGET
+  calls:LISTEN=TARGET  the calls of the service to LISTEN, forwarded to TARGET
 
 A run creates records. It announces how many requests it sends at most, and
 sends none to another machine without --yes or a "y" at the terminal. Never
@@ -125,11 +125,11 @@ func (f *checkFlags) run(ctx context.Context, p *process, at string, curl []stri
 	bar = startProgress(p, "checks", len(plan.Checks))
 	found, err := plan.Run(ctx)
 	bar.stop()
-	if err != nil && ctx.Err() == nil { // nothing was found, which is said below
+	if err != nil && ctx.Err() == nil { // an interruption is reported below
 		found.Notes = append(found.Notes, err.Error())
 		return withVerdict(p, f.output.write(p, found, files), unreachable(err))
 	}
-	return withVerdict(p, f.output.tell(p, found, files), verdictOf(ctx, found))
+	return withVerdict(p, f.output.print(p, found, files), verdictOf(ctx, found))
 }
 
 // withVerdict prints an error of the reports and returns the verdict, which
@@ -142,7 +142,7 @@ func withVerdict(p *process, err, verdict error) error {
 	return verdict
 }
 
-// config reads all flags. Open closes what it opens.
+// config reads all flags. open collects closers.
 func (f *checkFlags) config(ctx context.Context, p *process, at string, curl []string, open *closers) (check.Config, []string, error) {
 	request, err := f.request.read(p, at, curl)
 	if err != nil {
@@ -166,7 +166,7 @@ func (f *checkFlags) config(ctx context.Context, p *process, at string, curl []s
 		notes = append(notes, source.Suggest(t)...)
 	}
 	for _, auth := range request.Auth {
-		notes = append(notes, "the service asks for "+auth+": give it with -H, or log in with --as")
+		notes = append(notes, "the service requires "+auth+": give it with -H, or log in with --as")
 	}
 	return config, notes, nil
 }
@@ -177,7 +177,7 @@ func verdictOf(ctx context.Context, r *check.Report) error {
 	case r.Died != "":
 		return unreachable(errors.New(plainLine(checkreport.Headline(r))))
 	case ctx.Err() != nil:
-		return found(errors.New("interrupted: the report has what was found so far"))
+		return found(errors.New("interrupted: the report has the results so far"))
 	case !r.Fine():
 		return found(errors.New(plainLine(checkreport.Headline(r))))
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/semel-dev/semel/check"
 )
 
-// maxBaselineBytes bounds a file of ids.
+// maxBaselineBytes bounds the baseline file.
 const maxBaselineBytes = 64 << 10
 
 // readBaseline reads the ids of known failures: one a line, # begins a comment.
@@ -23,7 +23,7 @@ func (f *checkOutput) readBaseline(c *check.Config) error {
 	if err != nil {
 		return usage(fmt.Errorf("--baseline: %w (make it with --write-baseline)", err))
 	}
-	defer func() { _ = file.Close() }() // it was only read
+	defer func() { _ = file.Close() }() // only read
 	lines := bufio.NewScanner(io.LimitReader(file, maxBaselineBytes))
 	for number := 1; lines.Scan(); number++ {
 		id, _, _ := strings.Cut(lines.Text(), "#")
@@ -31,7 +31,7 @@ func (f *checkOutput) readBaseline(c *check.Config) error {
 			continue
 		}
 		if !isCheck(id) {
-			return usagef("%s:%d: there is no check %q (see: semel check --list)", f.baseline, number, id)
+			return usagef("%s:%d: unknown check %q (see: semel check --list)", f.baseline, number, id)
 		}
 		c.Baseline = append(c.Baseline, strings.ToUpper(id))
 	}
@@ -45,10 +45,10 @@ func isCheck(id string) bool {
 	return slices.ContainsFunc(check.Catalog(), func(one check.Check) bool { return strings.EqualFold(one.ID, id) })
 }
 
-// writeBaseline writes what fails now, with what was seen.
+// writeBaseline writes the checks that fail now, each with its sentence.
 func writeBaseline(w io.Writer, r *check.Report) error {
 	var text strings.Builder
-	text.WriteString("# Checks that are known to fail (semel check --baseline). Take a line out when it is mended.\n")
+	text.WriteString("# Checks that are known to fail (semel check --baseline). Remove a line when it is fixed.\n")
 	for i := range r.Results {
 		if one := &r.Results[i]; one.Verdict == check.Fail || one.Verdict == check.Known {
 			text.WriteString(one.ID + " # " + plainLine(one.Says) + "\n")

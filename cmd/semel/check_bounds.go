@@ -50,10 +50,10 @@ func (f *boundFlags) into(c *check.Config, reach *source.Reach) error {
 	case check.LevelMust, check.LevelShould, check.LevelStrict:
 		c.Level = level
 	default:
-		return usagef("--level %q is none of must, should and strict", f.level)
+		return usagef("--level %q must be must, should or strict", f.level)
 	}
 	switch {
-	case !(f.rate > 0): // nor is NaN
+	case !(f.rate > 0): // also rejects NaN
 		return usagef("--rate %v is not above zero", f.rate)
 	case f.parallel < 2 || f.parallel > maxParallel:
 		return usagef("--parallel %d is not between 2 and %d", f.parallel, maxParallel)
@@ -81,7 +81,7 @@ func (f *boundFlags) tls(reach *source.Reach) (*tls.Config, error) {
 	if !insecure && file == "" && reach.Cert == "" {
 		return nil, nil
 	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: insecure} //nolint:gosec // it was asked for.
+	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: insecure} //nolint:gosec // on request.
 	if file != "" {
 		pem, err := os.ReadFile(file) //nolint:gosec // named by the person who runs the check.
 		if err != nil {

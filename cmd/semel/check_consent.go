@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// maxAnswerBytes bounds what is read of the answer to a question.
+// maxAnswerBytes bounds the answer to a question.
 const maxAnswerBytes = 1 << 10
 
-// consent says what will be sent, and asks whether it may where one of the hosts
-// is not this machine. The first host is that of the request.
+// consent announces what will be sent, and asks for permission if one of the hosts is not this machine. The first host
+// is that of the request.
 func (f *checkOutput) consent(p *process, hosts []string, requests int) error {
 	says := fmt.Sprintf("at most %s will be sent to %s, each of which may make a record", count(requests, "request"), hosts[0])
 	if len(hosts) > 1 {
@@ -27,14 +27,14 @@ func (f *checkOutput) consent(p *process, hosts []string, requests int) error {
 	}
 	stdin, ok := p.stdin.(*os.File)
 	if !ok || !isTerminal(stdin) || !isTerminal(p.stderr) {
-		return usagef("%s, and %s is not this machine: say --yes if that may be (or see what would be sent with --dry-run)", says, strings.Join(away, ", "))
+		return usagef("%s, and %s is not this machine: allow it with --yes (or see what would be sent with --dry-run)", says, strings.Join(away, ", "))
 	}
 	return ask(p, says)
 }
 
-// ask takes nothing but a yes for one.
+// ask accepts nothing but a yes.
 func ask(p *process, says string) error {
-	_, _ = fmt.Fprintf(p.stderr, "semel: %s, and that is not all this machine. Go on? [y/N] ", says)
+	_, _ = fmt.Fprintf(p.stderr, "semel: %s, and not all of these are this machine. Continue? [y/N] ", says)
 	answer, err := bufio.NewReader(io.LimitReader(p.stdin, maxAnswerBytes)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return usage(fmt.Errorf("read the answer: %w", err))

@@ -17,7 +17,7 @@ import (
 	"github.com/semel-dev/semel/internal/opendb"
 )
 
-// effectFlags say how effects are counted.
+// effectFlags configure how effects are counted.
 type effectFlags struct {
 	count []string // KIND:ARG
 	auth  []string
@@ -30,7 +30,7 @@ func (f *effectFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.dsn, "dsn", "", "`DSN` of the database for --count sql: postgres://…, mysql://…, sqlite:PATH")
 }
 
-// into opens what counts, to be closed by open.
+// into opens the counters; open closes them.
 func (f *effectFlags) into(ctx context.Context, c *check.Config, open *closers) error {
 	for _, text := range f.count {
 		kind, arg, _ := strings.Cut(text, ":")
@@ -46,7 +46,7 @@ func (f *effectFlags) into(ctx context.Context, c *check.Config, open *closers) 
 	return nil
 }
 
-// counter opens one that counts.
+// counter opens one counter.
 func (f *effectFlags) counter(ctx context.Context, c *check.Config, kind, arg string, open *closers) (check.Counter, error) {
 	switch kind {
 	case "json", "header", "html":
@@ -64,7 +64,7 @@ func (f *effectFlags) counter(ctx context.Context, c *check.Config, kind, arg st
 	return nil, errors.New("unknown kind: write json:, header:, html:, sql:, lines:, command: or calls: before the argument")
 }
 
-// page counts on an answer of a service.
+// page returns a counter of a page.
 func (f *effectFlags) page(c *check.Config, kind, arg string) (check.Counter, error) {
 	header, err := headerLines(f.auth)
 	if err != nil {
@@ -80,15 +80,15 @@ func (f *effectFlags) page(c *check.Config, kind, arg string) (check.Counter, er
 	return count(clientOf(c), at, what, header)
 }
 
-// pageOf is the address that such a flag names, and what it counts there; same
-// reports whether it is on the host of the request.
+// pageOf returns the URL that such a flag names, and what it counts there; same reports whether it is on the host of
+// the request.
 func pageOf(c *check.Config, value string) (at, what string, same bool) {
 	at, what, _ = strings.Cut(strings.TrimSpace(value), " ")
 	at, same = besides(c.Template.URL, at)
 	return at, strings.TrimSpace(what), same
 }
 
-// addresses lists where pages are counted.
+// addresses lists the URLs of the counters.
 func (f *effectFlags) addresses(c *check.Config) []string {
 	var all []string
 	for _, text := range f.count {
@@ -100,8 +100,7 @@ func (f *effectFlags) addresses(c *check.Config) []string {
 	return all
 }
 
-// besides is an address on the host of the target, where it names none; same
-// reports whether it is the same host.
+// besides resolves an address that may lack its host against the target; same reports whether it is the same host.
 func besides(target, at string) (full string, same bool) {
 	scheme, rest, _ := strings.Cut(target, "://")
 	host := rest
@@ -115,7 +114,7 @@ func besides(target, at string) (full string, same bool) {
 	return at, err == nil && of.Scheme == scheme && of.Host == host
 }
 
-// credentials are the lines of the request that name its caller.
+// credentials returns the lines of the request that identify its caller.
 func credentials(c *check.Config) []wire.Field {
 	header := slices.Clone(c.Template.Header)
 	if c.User != nil {
@@ -145,8 +144,7 @@ func (f *effectFlags) query(ctx context.Context, query string, open *closers) (c
 	return effects.SQL(opendb.Redact(f.dsn), db.DB, db.Dialect, query)
 }
 
-// observer listens between the service and its dependency, which it can also
-// make fail.
+// observer opens a proxy between the service and its dependency, which can also make calls fail.
 func observer(ctx context.Context, c *check.Config, arg string, open *closers) (check.Counter, error) {
 	listen, upstream := observe.Split(arg)
 	if err := checkAddress("count calls", listen); err != nil {

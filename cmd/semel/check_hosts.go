@@ -11,11 +11,11 @@ import (
 	"github.com/semel-dev/semel/internal/check/place"
 )
 
-// unknownHost stands for a host that only an answer will tell.
-const unknownHost = "a host that is not known yet"
+// unknownHost represents a host that only an answer will reveal.
+const unknownHost = "a host that is not yet known"
 
-// hosts are those that a run sends anything to, each once: first that of the
-// request, then those of its variants, of what is asked before, and of look-ups.
+// hosts returns every host that a run contacts, once: first that of the request, then those of its variants, of
+// preparatory requests, and of look-ups.
 func (f *checkFlags) hosts(c *check.Config) []string {
 	addresses := []string{c.Template.URL}
 	for _, variant := range []*check.Template{c.Failing, c.Invalid, c.OtherBody} {
@@ -51,7 +51,7 @@ func (f *checkFlags) hosts(c *check.Config) []string {
 	return hosts
 }
 
-// hostOf is the host of an address, with its port.
+// hostOf returns the host of a URL, with its port.
 func hostOf(at string, known check.Values) string {
 	values := check.Values{"n": "1", "uuid": "x", "key": "x", "now": "x", "minted": "x"}
 	maps.Copy(values, known)

@@ -13,7 +13,7 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// Only what is certainly this machine is tried without asking.
+// TestIsLoopback: only hosts that are certainly this machine are contacted without asking.
 func TestIsLoopback(t *testing.T) {
 	t.Parallel()
 	for host, want := range map[string]bool{
@@ -26,7 +26,7 @@ func TestIsLoopback(t *testing.T) {
 	}
 }
 
-// Nothing but a yes is one.
+// TestAsk: nothing but a yes is one.
 func TestAsk(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]bool{
@@ -66,8 +66,7 @@ func TestBesides(t *testing.T) {
 	}
 }
 
-// Credentials go to the service's own host only, and nothing else of the
-// request goes along.
+// TestCredentials: credentials go to the service's own host only, and without anything else of the request.
 func TestCredentials(t *testing.T) {
 	t.Parallel()
 	c := &check.Config{
@@ -85,7 +84,7 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// What a run came to is an exit code.
+// TestVerdictOf: the result of a run is an exit code.
 func TestVerdictOf(t *testing.T) {
 	t.Parallel()
 	of := func(v check.Verdict, level check.Level) *check.Report {
@@ -122,7 +121,7 @@ func TestVerdictOf(t *testing.T) {
 	}
 }
 
-// TestHosts: whatever a run sends to is known before it is asked whether it may.
+// TestHosts: every host of a run is known before the question for permission.
 func TestHosts(t *testing.T) {
 	t.Parallel()
 	at := func(url string) check.Template { return check.Template{Method: "POST", URL: url} }

@@ -10,7 +10,7 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// keyPlaceFlags name the kind of service, and where it takes keys.
+// keyPlaceFlags select the kind of service, and the place of its keys.
 type keyPlaceFlags struct {
 	profile string
 	in      string
@@ -33,12 +33,11 @@ func profileNames() []string {
 	return names
 }
 
-// into chooses the profile and the place. Without --key-in the key goes where the
-// source of the request had one.
+// into chooses the profile and the place. Without --key-in the key goes to the place of the recorded key.
 func (f *keyPlaceFlags) into(c *check.Config, seen wire.Field) error {
 	profile, ok := check.ProfileNamed(f.profile)
 	if !ok {
-		return usagef("--profile %q is none of %s", f.profile, strings.Join(profileNames(), ", "))
+		return usagef("--profile %q must be one of %s", f.profile, strings.Join(profileNames(), ", "))
 	}
 	c.Profile, c.Key, c.NewKey = profile, profile.Key, f.key
 	in, name, _ := strings.Cut(f.in, ":")

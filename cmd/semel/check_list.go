@@ -7,20 +7,20 @@ import (
 	"github.com/semel-dev/semel/check"
 )
 
-// listed is a check as --list and --dry-run show it with --json.
+// listed is a check in the output of --list and --dry-run with --json.
 type listed struct {
 	ID     string      `json:"id"`
 	Group  string      `json:"group"`
 	Level  check.Level `json:"level"`
 	Says   string      `json:"says"`
 	Source string      `json:"source"`
-	// Counter means that the check is judged only where effects are counted.
+	// Counter means that the check is only judged if effects are counted.
 	Counter bool `json:"needs_count"`
-	// Left is why it does not run.
+	// Left is the reason why it does not run.
 	Left string `json:"left_out,omitempty"`
 }
 
-// planned is what --dry-run prints with --json.
+// planned is the output of --dry-run with --json.
 type planned struct {
 	Checks   []listed `json:"checks"`
 	Left     []listed `json:"left_out"`
@@ -58,7 +58,7 @@ func needs(one *listed) string {
 	return ""
 }
 
-// printPlan prints what would run, what would not, and how much would be sent.
+// printPlan prints the checks that would run, those that would not, and how much would be sent.
 func (f *checkOutput) printPlan(p *process, plan *check.Plan) error {
 	said := planned{Checks: listedOf(plan.Checks), Left: []listed{}, Requests: plan.Requests}
 	left := map[string]string{}

@@ -33,18 +33,17 @@ func (f *checkOutput) register(flags *pflag.FlagSet) {
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "also print what passed, and why checks were skipped")
 }
 
-// reportFiles are open before anything is sent, so that no report gets lost.
+// reportFiles are opened before anything is sent, so that no report gets lost.
 type reportFiles []reportFile
 
 type reportFile struct {
 	file  *os.File
 	write func(io.Writer, *check.Report) error
-	// whole says that the file stays as it was where the run did not come to its
-	// end: what was not tried would be forgotten.
+	// whole keeps the old contents if the run did not finish: a partial result would forget the rest.
 	whole bool
 }
 
-// open makes the files that were asked for.
+// open opens the requested files.
 func (f *checkOutput) open() (reportFiles, error) {
 	var files reportFiles
 	for _, one := range []struct {
@@ -74,8 +73,8 @@ func (f reportFiles) close() error {
 	return errors.Join(errs...)
 }
 
-// tell prints the report and writes the files.
-func (f *checkOutput) tell(p *process, r *check.Report, files reportFiles) error {
+// print prints the report and writes the files.
+func (f *checkOutput) print(p *process, r *check.Report, files reportFiles) error {
 	var err error
 	if !f.json {
 		err = checkreport.Text(p.stdout, r, &checkreport.TextOptions{
@@ -97,7 +96,7 @@ func (f *checkOutput) write(p *process, r *check.Report, files reportFiles) erro
 	return errors.Join(append(errs, files.close())...)
 }
 
-// replace puts the report in the place of what the file had.
+// replace overwrites the file with the report.
 func (f reportFile) replace(r *check.Report) error {
 	if f.whole && !r.Whole {
 		return fmt.Errorf("%s was left unchanged, since the run did not finish", f.file.Name())
@@ -108,7 +107,7 @@ func (f reportFile) replace(r *check.Report) error {
 	return f.write(f.file, r)
 }
 
-// isRegular is false for a pipe or a device, which have nothing to be removed.
+// isRegular is false for a pipe or a device, which cannot be truncated.
 func (f reportFile) isRegular() bool {
 	info, err := f.file.Stat()
 	return err == nil && info.Mode().IsRegular()

@@ -16,7 +16,7 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// requestFlags name the request under test: a curl command behind --, or a file.
+// requestFlags select the request under test: a curl command after --, or a file.
 type requestFlags struct {
 	from   string
 	header []string
@@ -27,29 +27,28 @@ func (f *requestFlags) register(flags *pflag.FlagSet) {
 	flags.StringArrayVarP(&f.header, "header", "H", nil, "add a header `line`, \"Name: value\"; can be repeated")
 }
 
-// splitArgs returns where the service is, which may be empty, and the words of
-// the curl command behind --.
+// splitArgs returns the URL of the service, which may be empty, and the words of the curl command after --.
 func splitArgs(cmd *cobra.Command, args []string) (at string, curl []string, err error) {
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		args, curl = args[:dash], args[dash:]
 	}
 	switch {
 	case len(args) > 1:
-		return "", nil, usagef("%q is one argument too many: write semel check [flags] [URL] -- curl …", args[1])
+		return "", nil, usagef("unexpected argument %q: write semel check [flags] [URL] -- curl …", args[1])
 	case len(args) == 1:
 		at = args[0]
 	}
 	return at, curl, nil
 }
 
-// read returns the request under test. Of a URL alone it is what curl would send.
-// Otherwise the URL only names the service to send to.
+// read returns the request under test. A URL alone is requested as curl would do. Otherwise the URL only names the
+// service to send to.
 func (f *requestFlags) read(p *process, at string, curl []string) (*source.Request, error) {
 	var request *source.Request
 	var err error
 	switch {
 	case f.from != "" && len(curl) > 0:
-		return nil, usagef("--from and a curl command exclude each other: the request comes from one place")
+		return nil, usagef("--from and a curl command exclude each other: give the request once")
 	case f.from != "":
 		if request, err = f.load(p, at); err != nil {
 			return nil, usage(fmt.Errorf("--from: %w", err))
@@ -70,7 +69,7 @@ func (f *requestFlags) read(p *process, at string, curl []string) (*source.Reque
 	return request, f.change(request, at)
 }
 
-// load reads the file, whose name says what it holds.
+// load reads the file, whose name implies its format.
 func (f *requestFlags) load(p *process, at string) (*source.Request, error) {
 	name, entry, _ := strings.Cut(f.from, "#")
 	var read func(io.Reader) (*source.Request, error)
@@ -92,7 +91,7 @@ func (f *requestFlags) load(p *process, at string) (*source.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = file.Close() }() // it was only read
+	defer func() { _ = file.Close() }() // only read
 	return read(file)
 }
 
@@ -102,8 +101,7 @@ func (f *requestFlags) isOpenAPI() bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(name)))
 }
 
-// change adds the header lines, and sends the request to another service where
-// one is named.
+// change adds the header lines, and sends the request to another service if one is given.
 func (f *requestFlags) change(request *source.Request, at string) error {
 	for _, line := range f.header {
 		field, err := headerLine(line)
@@ -120,7 +118,7 @@ func (f *requestFlags) change(request *source.Request, at string) error {
 		return usagef("the URL cannot be read: write it as http://127.0.0.1:9000")
 	}
 	if strings.Trim(to.Path, "/") != "" || to.RawQuery != "" {
-		return usagef("the path comes with the request: name only the service, %s://%s", to.Scheme, to.Host)
+		return usagef("the path comes with the request: give only the service, %s://%s", to.Scheme, to.Host)
 	}
 	_, rest, _ := strings.Cut(request.Template.URL, "://")
 	if end := strings.IndexAny(rest, "/?"); end >= 0 {
@@ -132,7 +130,7 @@ func (f *requestFlags) change(request *source.Request, at string) error {
 	return nil
 }
 
-// textOrFile is the value of a flag, or with @ the text of its file.
+// textOrFile returns the value of a flag, or with @ the text of its file.
 func textOrFile(value string, stdin io.Reader) (string, error) {
 	name, ok := strings.CutPrefix(value, "@")
 	if !ok {
@@ -144,7 +142,7 @@ func textOrFile(value string, stdin io.Reader) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		defer func() { _ = file.Close() }() // it was only read
+		defer func() { _ = file.Close() }() // only read
 		from = file
 	}
 	text, err := io.ReadAll(io.LimitReader(from, source.MaxBytes+1))
@@ -152,7 +150,7 @@ func textOrFile(value string, stdin io.Reader) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("read %s: %w", name, err)
 	case len(text) > source.MaxBytes:
-		return "", fmt.Errorf("%s is larger than %d MiB: cut it down to the request", name, source.MaxBytes>>20)
+		return "", fmt.Errorf("%s is larger than %d MiB: reduce it to the request", name, source.MaxBytes>>20)
 	}
 	return string(text), nil
 }

@@ -14,12 +14,11 @@ import (
 	"testing"
 )
 
-// library is a service that lends books to people who are logged in: ids are
-// minted, and what has an id happens once.
+// library is a service that lends books to people who are logged in: it mints ids, and executes each id once.
 type library struct {
 	mu     sync.Mutex // guards the fields below
 	minted int
-	lent   map[string]string // who has it, by id
+	lent   map[string]string // borrowers by id
 }
 
 func (l *library) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -66,7 +65,7 @@ func checked(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), errs.String()
 }
 
-// TestCheckLogsInAndMints takes the flags about users and ids together.
+// TestCheckLogsInAndMints uses the flags about users and ids together.
 func TestCheckLogsInAndMints(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(&library{lent: map[string]string{}})
@@ -108,7 +107,7 @@ func TestCheckLogsInAndMints(t *testing.T) {
 	}
 }
 
-// TestCheckOverTLS trusts the certificates that it is told to.
+// TestCheckOverTLS trusts the configured certificates.
 func TestCheckOverTLS(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) }))

@@ -45,7 +45,7 @@ func (f *serviceFlags) into(c *check.Config) error {
 		return err
 	}
 	if f.retention != 0 && f.retention < minRetention {
-		return usagef("--retention %s is not at least %s", f.retention, minRetention)
+		return usagef("--retention %s is shorter than %s", f.retention, minRetention)
 	}
 	if f.recovery < 0 {
 		return usagef("--recovery %s is below zero", f.recovery)
@@ -61,8 +61,7 @@ func (f *serviceFlags) into(c *check.Config) error {
 	return nil
 }
 
-// variant returns the request with another body, or another request altogether;
-// nil if the flag is not set.
+// variant returns the request with another body, or another request; nil if the flag is not set.
 func variant(flag, value string, of *check.Template) (*check.Template, error) {
 	if value == "" {
 		return nil, nil
@@ -80,7 +79,7 @@ func variant(flag, value string, of *check.Template) (*check.Template, error) {
 	return &template, nil
 }
 
-// origin returns the scheme and host of an address.
+// origin returns the scheme and host of a URL.
 func origin(at string) string {
 	full, _ := besides(at, "/")
 	return full

@@ -20,15 +20,15 @@ func newCheckStore(p *process, logs *logFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check-store DSN",
 		Short: "Find out which promises your database keeps",
-		Long: `Races on the database that the DSN names, in a scratch part of it that is made
+		Long: `Runs races on the database of the DSN, in a scratch part of it that is created
 for this and removed at the end: many callers claim one key at once, holders
-roll back while others wait, fences must only grow, leases must end when the
-database's clock says, an outcome must come back byte for byte, and business
-rows must commit together with it. Then it says in plain words what held.
+roll back while others wait, fences must only grow, leases must end by the
+database's clock, an outcome must come back byte for byte, and business rows
+must commit together with it. Then it reports which promises held.
 
-It needs the rights that the gateway needs, and the right to remove what it made.
-It takes under a minute and writes a few megabytes. What was not seen to break
-is not proven; run it against the very server, proxy and settings that you use.`,
+It needs the rights that the gateway needs, and the right to remove the scratch
+part. It takes under a minute and writes a few megabytes. A promise that did not
+break is not proven; use the server, proxy and settings that you run in production.`,
 		Example: `  semel check-store postgres://app@db.example/shop
   semel check-store "mysql://app@db.example/shop" --keys 500
   semel check-store redis://127.0.0.1:6379 --json`,
@@ -50,7 +50,7 @@ is not proven; run it against the very server, proxy and settings that you use.`
 			if err != nil {
 				return err
 			}
-			return tellReport(p, &report, asJSON)
+			return printStoreReport(p, &report, asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
@@ -63,7 +63,7 @@ const (
 	sayWidth     = 72 // of the last column
 )
 
-// checkStore works in a scratch part of the store and removes it.
+// checkStore runs in a scratch part of the store and removes it.
 func checkStore(cmd *cobra.Command, p *process, dsn string, keys int) (storecheck.Report, error) {
 	ctx := cmd.Context()
 	scratch, err := openstore.NewScratch(dsn)
@@ -77,7 +77,7 @@ func checkStore(cmd *cobra.Command, p *process, dsn string, keys int) (storechec
 	report, err := storecheck.Run(ctx, storecheck.On(scratch), storecheck.Options{Keys: keys, Progress: bar.set})
 	bar.stop()
 	if removed := scratch.Remove(); removed != nil {
-		err = errors.Join(err, fmt.Errorf("remove what the check made (%s): %w", scratch.Name(), removed))
+		err = errors.Join(err, fmt.Errorf("remove the scratch part (%s): %w", scratch.Name(), removed))
 	}
 	switch {
 	case errors.Is(err, openstore.ErrDSN):
@@ -88,8 +88,8 @@ func checkStore(cmd *cobra.Command, p *process, dsn string, keys int) (storechec
 	return report, nil
 }
 
-// tellReport prints the report; its error is the exit code.
-func tellReport(p *process, r *storecheck.Report, asJSON bool) error {
+// printStoreReport prints the report; its error is the exit code.
+func printStoreReport(p *process, r *storecheck.Report, asJSON bool) error {
 	if asJSON {
 		if err := json.NewEncoder(p.stdout).Encode(r); err != nil {
 			return err
@@ -98,7 +98,7 @@ func tellReport(p *process, r *storecheck.Report, asJSON bool) error {
 		printReport(p, r)
 	}
 	if !r.Fine() {
-		return found(errors.New("this store does not keep what it has to; see above"))
+		return found(errors.New("this store breaks a promise, or could not be checked; see above"))
 	}
 	return nil
 }

@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// maxVarBytes bounds a file with the value of a {{var:NAME}}, and one of users.
+	// maxVarBytes bounds a file with the value of a {{var:NAME}}, and the file of --as.
 	maxVarBytes = 64 << 10
-	// webhookVariable has the secret where no file has it.
+	// webhookVariable has the secret if no file is given.
 	webhookVariable = "SEMEL_WEBHOOK_SECRET"
 )
 
-// userFlags name the caller, and what is asked before the request.
+// userFlags configure the caller, and the requests before the one under test.
 type userFlags struct {
 	as         string
 	vars       []string
@@ -45,7 +45,7 @@ type caller struct {
 	Var    map[string]string `yaml:"var"`
 }
 
-// callers is the file of --as.
+// callers is the content of the file of --as.
 type callers struct {
 	User  caller `yaml:"user"`
 	Other caller `yaml:"other"`
@@ -85,7 +85,7 @@ func (f *userFlags) into(p *process, c *check.Config) error {
 	return err
 }
 
-// callers reads the file. Its errors quote none of it, since it may hold secrets.
+// callers reads the file. Its errors do not quote it, since it may contain secrets.
 func (f *userFlags) callers() (*callers, error) {
 	as := &callers{}
 	if f.as == "" {
@@ -120,7 +120,7 @@ func (f *userFlags) addVars(to *caller) error {
 	return nil
 }
 
-// user is nil where nothing is said about the caller.
+// user returns nil if nothing identifies the caller.
 func (u *caller) user() (*check.User, error) {
 	if len(u.Header)+len(u.Var) == 0 {
 		return nil, nil
@@ -179,7 +179,7 @@ func (as *callers) login(target string) (*check.Login, error) {
 	return login, nil
 }
 
-// curlTemplate reads a curl command, or a file that holds one.
+// curlTemplate reads a curl command, or a file that contains one.
 func curlTemplate(flag, value string) (check.Template, error) {
 	line, err := textOrFile(value, strings.NewReader(""))
 	if err != nil {
@@ -211,7 +211,7 @@ func (f *userFlags) mintOf(c *check.Config) (*check.Mint, error) {
 	return &check.Mint{Template: template, Pointer: words[2]}, nil
 }
 
-// secret signs webhooks; nil where there is none.
+// secret returns the secret that signs webhooks; nil if there is none.
 func (f *userFlags) secret(p *process) ([]byte, error) {
 	text, from := p.getenv(webhookVariable), webhookVariable
 	if f.secretFile != "" {

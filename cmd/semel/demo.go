@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// stopTime bounds how long the demo waits for running requests at its end.
+	// stopTime bounds how long the demo waits for running requests before it stops.
 	stopTime = 5 * time.Second
 	// playTime bounds all scenarios of demo --once together.
 	playTime = 50 * time.Second
@@ -36,20 +36,20 @@ func newDemo(p *process, logs *logFlags) *cobra.Command {
 	f := &demoFlags{logs: logs}
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Show the problem and the cure in your browser",
-		Long: `Serves a small invoicing application three times: as it is, with the browser
-client's script in its pages, and behind the gateway. Open the page it names,
-double-click "Create invoice" in each, and look at the counts. The page can make
-the network of each copy bad.
+		Short: "Show the problem and the solution in your browser",
+		Long: `Serves a small invoicing application three times: unchanged, with the browser
+client's script in its pages, and behind the gateway. Open the page that it prints,
+double-click "Create invoice" in each, and compare the counts. The page can impair
+the network of each copy.
 
 The application has the bug that nearly every application has: a request that
-arrives twice is done twice. It is not changed for the gateway. Everything is
-kept in a temporary directory and gone when the demo ends (Ctrl-C).
+arrives twice is executed twice. It is not changed for the gateway. All data is in
+a temporary directory that is removed when the demo ends (Ctrl-C).
 
-With --once no browser is needed: it plays what people, browsers, proxies and
-programs do, over real connections, and prints what came of it. The copy with the
-script alone is left out: without a browser a script does nothing. The exit code
-is 0 only if behind the gateway everything happened exactly once.`,
+With --once no browser is needed: it replays the behaviour of people, browsers,
+proxies and programs over real connections, and prints the results. The copy with
+only the script is left out, since scripts need a browser. The exit code is 0 only
+if behind the gateway everything happened exactly once.`,
 		Example: `  semel demo
   semel demo --listen 127.0.0.1:0
   semel demo --once
@@ -72,10 +72,10 @@ is 0 only if behind the gateway everything happened exactly once.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.listen, "listen", "127.0.0.1:8080", "`address` of the page; the three copies take the next three ports, or any that are free")
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:8080", "`address` of the page; the three copies use the next three ports, or any free ones")
 	flags.StringVar(&f.readyFile, "ready-file", "", "`file` that gets the addresses once they answer, as lines of name=URL")
 	flags.DurationVar(&f.latency, "latency", 300*time.Millisecond, "how long the application takes to create something")
-	flags.BoolVar(&f.once, "once", false, "play the scenarios without a browser, print the table, and end")
+	flags.BoolVar(&f.once, "once", false, "play the scenarios without a browser, print the table, and exit")
 	flags.BoolVar(&f.json, "json", false, "with --once: print one JSON object")
 	return cmd
 }
@@ -83,14 +83,14 @@ is 0 only if behind the gateway everything happened exactly once.`,
 // serve runs the demo until it is interrupted.
 func (f *demoFlags) serve(ctx context.Context, p *process, opts *demo.Options) error {
 	if f.json {
-		return usagef("--json belongs to --once")
+		return usagef("--json needs --once")
 	}
 	if err := checkAddress("listen", f.listen); err != nil {
 		return err
 	}
 	d, err := demo.Start(ctx, opts)
 	if err != nil {
-		return unreachable(fmt.Errorf("%w (take another with --listen, or any free one with --listen 127.0.0.1:0)", err))
+		return unreachable(fmt.Errorf("%w (choose another address with --listen, or any free port with --listen 127.0.0.1:0)", err))
 	}
 	at := d.URLs()
 	err = announce(f.readyFile, []address{
@@ -113,18 +113,18 @@ func stopDemo(ctx context.Context, d *demo.Demo) error {
 	return d.Stop(end)
 }
 
-// played is what demo --once --json prints.
+// played is the output of demo --once --json.
 type played struct {
 	Scenarios []demo.Result `json:"scenarios"`
-	// Once is whether everything happened exactly once behind the gateway.
+	// Once reports whether everything happened exactly once behind the gateway.
 	Once bool `json:"once"`
 }
 
-// play plays the scenarios and prints what came of them.
+// play plays the scenarios and prints the results.
 func (f *demoFlags) play(ctx context.Context, p *process, opts *demo.Options) error {
 	ctx, cancel := context.WithTimeout(ctx, playTime)
 	defer cancel()
-	opts.Listen = "" // nobody looks at the page
+	opts.Listen = "" // the page is not used
 	d, err := demo.Start(ctx, opts)
 	if err != nil {
 		return unreachable(err)
@@ -139,12 +139,11 @@ func (f *demoFlags) play(ctx context.Context, p *process, opts *demo.Options) er
 	if err := errors.Join(err, stopDemo(ctx, d)); err != nil {
 		return unreachable(err)
 	}
-	return tellPlayed(p, results, f.json)
+	return printPlayed(p, results, f.json)
 }
 
-// tellPlayed prints the results; the error says that the gateway let something
-// happen more or less than once.
-func tellPlayed(p *process, results []demo.Result, asJSON bool) error {
+// printPlayed prints the results; the error reports that something happened more or less than once behind the gateway.
+func printPlayed(p *process, results []demo.Result, asJSON bool) error {
 	said := played{Scenarios: results, Once: true}
 	for i := range results {
 		said.Once = said.Once && results[i].Once()
@@ -177,13 +176,13 @@ func (s *played) print(w io.Writer, terminal bool) error {
 		bare.Invoices, bare.Emails = bare.Invoices+r.Unprotected.Invoices, bare.Emails+r.Unprotected.Emails
 		kept.Invoices, kept.Emails = kept.Invoices+r.Protected.Invoices, kept.Emails+r.Protected.Emails
 	}
-	_, err := fmt.Fprintf(w, "%s\n%d wishes: %d invoices and %d e-mails unprotected, %d and %d behind the gateway.\n"+
-		"Not played: the copy with the script alone, because no browser is here to run it. On its server it is unprotected.\n",
+	_, err := fmt.Fprintf(w, "%s\n%d intents: %d invoices and %d e-mails unprotected, %d and %d behind the gateway.\n"+
+		"Not played: the copy with only the script, because no browser runs it. Its server is unprotected.\n",
 		t.Render(), len(s.Scenarios), bare.Invoices, bare.Emails, kept.Invoices, kept.Emails)
 	return err
 }
 
-// rows is the number of invoices, and that of e-mails where it differs.
+// rows returns the number of invoices, and that of e-mails if it differs.
 func rows(t *demo.Tally) string {
 	if t.Emails == t.Invoices {
 		return fmt.Sprint(t.Invoices)
@@ -191,10 +190,10 @@ func rows(t *demo.Tally) string {
 	return fmt.Sprintf("%d (%d e-mails)", t.Invoices, t.Emails)
 }
 
-// checkAddress refuses what is no address to listen on.
+// checkAddress rejects an invalid address.
 func checkAddress(flag, value string) error {
 	if _, _, err := net.SplitHostPort(value); err != nil {
-		return usagef("--%s %q is no address (write it like 127.0.0.1:8080, or 127.0.0.1:0 for any free port)", flag, value)
+		return usagef("--%s %q is not an address (write it like 127.0.0.1:8080, or 127.0.0.1:0 for any free port)", flag, value)
 	}
 	return nil
 }

@@ -19,14 +19,14 @@ func TestPlayedExitCode(t *testing.T) {
 		code   int
 		shows  string
 	}{
-		"all once":       {once, exitFine, "2 wishes: 4 invoices and 4 e-mails unprotected, 2 and 2 behind the gateway."},
+		"all once":       {once, exitFine, "2 intents: 4 invoices and 4 e-mails unprotected, 2 and 2 behind the gateway."},
 		"a duplicate":    {twice, exitFound, "3 and 3 behind"},
 		"a second mail":  {demo.Tally{Invoices: 1, Emails: 2}, exitFound, "1 (2 e-mails)"},
 		"nothing at all": {demo.Tally{}, exitFound, "1 and 1 behind"},
 	} {
 		for _, asJSON := range []bool{false, true} {
 			var out bytes.Buffer
-			err := tellPlayed(&process{stdout: &out}, []demo.Result{good, {Scenario: "second", Unprotected: twice, Protected: test.second}}, asJSON)
+			err := printPlayed(&process{stdout: &out}, []demo.Result{good, {Scenario: "second", Unprotected: twice, Protected: test.second}}, asJSON)
 			code := exitFine
 			if ended, ok := errors.AsType[*exitError](err); ok {
 				code = ended.code

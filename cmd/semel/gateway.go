@@ -21,19 +21,19 @@ import (
 
 const adminOff = "off"
 
-const gatewayEnvironment = `  SEMEL_SECRET, at least 16 bytes, keys what the store knows of a key, so that who
-  reads the store cannot confirm a guess. All gateways of one store need the same.
-  It has no flag, because flags can be seen by others; a file of --digest-secrets
-  holds several while one is being replaced (docs/operations.md has the steps).
-  SEMEL_FORM_SECRETS, one or several of at least 16 bytes with spaces between, the
-  newest first, are what tokens in forms are made with, where a rule says form.
-  Without it, the gateways of one store share one that the first of them makes.`
+const gatewayEnvironment = `  SEMEL_SECRET, at least 16 bytes, keys the digests of keys in the store, so that a
+  reader of the store cannot confirm a guess. All gateways of one store need the
+  same. It has no flag, because other users can see flags; a file of
+  --digest-secrets holds several while one is being replaced (docs/operations.md has
+  the steps).
+  SEMEL_FORM_SECRETS, one or more of at least 16 bytes separated by spaces, newest
+  first, sign the tokens in forms for rules with form. Without it, the gateways of
+  one store share a secret that the first of them creates.`
 
 // formSecretsVariable has no flag either.
 const formSecretsVariable = "SEMEL_FORM_SECRETS" //nolint:gosec // the name of a variable.
 
-// gatewayFlags are the flags that do not fill a field of the gateway's config
-// as they are.
+// gatewayFlags are the flags that do not directly fill a field of the gateway's config.
 type gatewayFlags struct {
 	config    gateway.Config
 	store     string
@@ -48,30 +48,31 @@ func newGateway(p *process, logs *logFlags) *cobra.Command {
 	f := &gatewayFlags{}
 	cmd := &cobra.Command{
 		Use:   "gateway --upstream URL",
-		Short: "Stand in front of an application and make its requests happen once",
-		Long: `Passes requests on to an application and remembers the answers to those that
-carry an Idempotency-Key: one that comes again gets the first answer and does not
-reach the application. The application is not changed.
+		Short: "Run a reverse proxy that makes an application's requests idempotent",
+		Long: `Forwards requests to an application and records the answers to those with an
+Idempotency-Key: a repeated request gets the first answer and does not reach the
+application. The application is not changed.
 
-Without --rules every POST and PATCH with a key is protected, and callers are told
-apart by their Authorization header, else by a verified client certificate, else
-by a well-known session cookie, else not at all. A rules file says more: keys from
-other places or made of the form's fields, how long answers are kept, how unknown
-outcomes are found out, and which forms of web pages get a token, so that browsers
-are protected as well.
+Without --rules every POST and PATCH with a key is protected, and callers are
+identified by their Authorization header, else by a verified client certificate,
+else by a well-known session cookie, else not at all. A rules file configures more:
+keys from other places or made of the form's fields, how long answers are kept, how
+unknown outcomes are resolved, and which forms of web pages get a token, so that
+browsers are protected as well.
 
-What the gateway promises is published at /.well-known/idempotency. For operators
-the --admin address answers /healthz, /readyz and /metrics (Prometheus); do not
-let callers reach it. With --admin-tokens-file it also takes what "semel records"
-does, under /v1/records and /v1/audit. A line of that file is a name, a token and,
-for a token that may only look, the word read; make one with
+The gateway publishes its policy at /.well-known/idempotency. For operators the
+--admin address answers /healthz, /readyz and /metrics (Prometheus); do not expose
+it to callers. With --admin-tokens-file it also offers what "semel records" does,
+under /v1/records and /v1/audit. A line of that file is a name, a token and, for a
+read-only token, the word read; make one with
 
   (umask 077; echo "alice $(openssl rand -hex 32)" >> admin-tokens)
 
 The log on stderr has one line for every decision.
 
-The first interrupt (Ctrl-C) or SIGTERM drains: no new intents, running requests
-end. A second one ends the process at once; what was running is unknown then.`,
+The first interrupt (Ctrl-C) or SIGTERM drains: no new intents are accepted, and
+running requests finish. A second one ends the process at once; the outcome of
+running requests is then unknown.`,
 		Example: `  semel gateway --upstream http://127.0.0.1:9000
   semel gateway --upstream http://127.0.0.1:9000 --store sqlite:/var/lib/semel/semel.db --rules semel.yaml
   semel gateway --upstream http://app:9000 --listen 0.0.0.0:443 --tls-cert site.pem --tls-key site.key
@@ -100,31 +101,31 @@ end. A second one ends the process at once; what was running is unknown then.`,
 
 func (f *gatewayFlags) register(cmd *cobra.Command) {
 	c, flags := &f.config, cmd.Flags()
-	flags.SortFlags = false // in the order of their weight
+	flags.SortFlags = false // in order of importance
 	flags.StringVar(&c.Upstream, "upstream", "", "`URL` of the application, such as http://127.0.0.1:9000 (required)")
-	flags.StringVar(&c.Listen, "listen", "127.0.0.1:8080", "`address` for callers; port 0 for any that is free")
-	flags.StringVar(&f.store, "store", openstore.Default, "`DSN` of the store: sqlite:PATH, postgres://…, mysql://…, redis://…, or memory: to forget everything at the end")
+	flags.StringVar(&c.Listen, "listen", "127.0.0.1:8080", "`address` for callers; port 0 means any free port")
+	flags.StringVar(&f.store, "store", openstore.Default, "`DSN` of the store: sqlite:PATH, postgres://…, mysql://…, redis://…, or memory: to forget everything on exit")
 	flags.StringVar(&f.rules, "rules", "", "rules `file` (YAML)")
 	flags.StringVar(&c.AdminListen, "admin", "127.0.0.1:8081", "`address` for operators, or off")
-	flags.StringVar(&f.tokens, "admin-tokens-file", "", "`file` with the names and tokens of operators; turns the admin API on")
-	flags.BoolVar(&c.KeyRequired, "key-required", false, "refuse POST and PATCH without a key, where no rule says otherwise")
-	flags.DurationVar(&c.Guard.Policy.Retention, "retention", semel.DefaultRetention, "how long an answer is remembered, where no rule says otherwise")
-	flags.DurationVar(&c.Guard.Policy.Wait, "wait", semel.DefaultWait, "how long a repeated request waits for the first one, where no rule says otherwise")
-	flags.DurationVar(&c.Guard.Policy.Lease, "lease", semel.DefaultLease, "how long a request counts as running after the gateway that ran it has crashed; then its outcome is unknown")
-	flags.IntVar(&c.Guard.LiveClaims, "live-claims", 65536, "how many requests with a key may run at a time; more get 503")
+	flags.StringVar(&f.tokens, "admin-tokens-file", "", "`file` with the names and tokens of operators; enables the admin API")
+	flags.BoolVar(&c.KeyRequired, "key-required", false, "refuse POST and PATCH without a key, unless a rule says otherwise")
+	flags.DurationVar(&c.Guard.Policy.Retention, "retention", semel.DefaultRetention, "how long an answer is remembered, unless a rule says otherwise")
+	flags.DurationVar(&c.Guard.Policy.Wait, "wait", semel.DefaultWait, "how long a repeated request waits for the first one, unless a rule says otherwise")
+	flags.DurationVar(&c.Guard.Policy.Lease, "lease", semel.DefaultLease, "how long a request counts as running after its gateway has crashed; then its outcome is unknown")
+	flags.IntVar(&c.Guard.LiveClaims, "live-claims", 65536, "how many requests with a key may run at once; more get 503")
 	flags.IntVar(&c.Guard.LiveClaimsPerScope, "live-claims-per-scope", 16384, "how many of them one caller may run on one path; more get 429")
 	flags.IntVar(&c.Guard.RecordsPerScope, "records-per-scope", 0, "how many requests of one caller to one path this gateway remembers within --retention; more get 429; 0 for any number")
 	flags.BoolVar(&c.Guard.HideKeys, "hide-keys", false, "keep keys and scopes out of the store; operators then find a record by its digest only")
 	f.keys.register(flags)
-	flags.StringVar(&c.CertFile, "tls-cert", "", "certificate `file` (PEM); turns TLS and HTTP/2 on")
+	flags.StringVar(&c.CertFile, "tls-cert", "", "certificate `file` (PEM); enables TLS and HTTP/2")
 	flags.StringVar(&c.KeyFile, "tls-key", "", "private key `file` (PEM) of --tls-cert")
 	flags.StringVar(&c.ClientCAFile, "tls-client-ca", "", "`file` (PEM) with the authorities of client certificates")
-	flags.StringSliceVar(&f.proxies, "trusted-proxy", nil, "`network` whose forwarded headers are believed, such as 10.0.0.0/8; can be repeated")
-	flags.BoolVar(&c.RewriteHost, "rewrite-host", false, "send the upstream's own host instead of the one that the caller asked for")
-	flags.DurationVar(&c.AnswerTimeout, "answer-timeout", gateway.DefaultAnswerTimeout, "how long the application may take to begin its answer; later is unknown")
+	flags.StringSliceVar(&f.proxies, "trusted-proxy", nil, "`network` whose forwarded headers are trusted, such as 10.0.0.0/8; can be repeated")
+	flags.BoolVar(&c.RewriteHost, "rewrite-host", false, "send the upstream's own host instead of the one that the caller requested")
+	flags.DurationVar(&c.AnswerTimeout, "answer-timeout", gateway.DefaultAnswerTimeout, "how long the application may take to begin its answer; after that, the outcome is unknown")
 	flags.DurationVar(&c.DialTimeout, "dial-timeout", gateway.DefaultDialTimeout, "how long connecting to the application may take")
-	flags.DurationVar(&c.DrainTimeout, "drain-timeout", gateway.DefaultDrainTimeout, "how long running requests may take to end")
-	flags.DurationVar(&c.DrainDelay, "drain-delay", 0, "how long to serve on after /readyz has failed, for load balancers to notice")
+	flags.DurationVar(&c.DrainTimeout, "drain-timeout", gateway.DefaultDrainTimeout, "how long running requests may take to finish")
+	flags.DurationVar(&c.DrainDelay, "drain-delay", 0, "how long to keep serving after /readyz fails, for load balancers to notice")
 	flags.StringVar(&f.readyFile, "ready-file", "", "`file` that gets the addresses once they answer, as lines of name=URL")
 }
 
@@ -145,11 +146,11 @@ func (f *gatewayFlags) run(ctx context.Context) error {
 	return err
 }
 
-// read turns the remaining flags into the config and refuses what cannot work.
+// read converts the remaining flags into the config and rejects invalid ones.
 func (f *gatewayFlags) read() error {
 	c := &f.config
 	if c.Upstream == "" {
-		return usagef("which application? Give its URL with --upstream, such as http://127.0.0.1:9000")
+		return usagef("the application is missing: give its URL with --upstream, such as http://127.0.0.1:9000")
 	}
 	if err := checkAddress("listen", c.Listen); err != nil {
 		return err
@@ -162,7 +163,7 @@ func (f *gatewayFlags) read() error {
 	for _, text := range f.proxies {
 		network, err := parseNetwork(text)
 		if err != nil {
-			return usagef("--trusted-proxy %q is no network (write it like 10.0.0.0/8 or 10.1.2.3)", text)
+			return usagef("--trusted-proxy %q is not a network (write it like 10.0.0.0/8 or 10.1.2.3)", text)
 		}
 		c.TrustedProxies = append(c.TrustedProxies, network)
 	}
@@ -213,10 +214,10 @@ func parseNetwork(text string) (netip.Prefix, error) {
 	return address.Prefix(address.BitLen())
 }
 
-// serve takes the addresses and serves.
+// serve listens on the addresses and serves.
 func (f *gatewayFlags) serve(ctx context.Context) error {
 	c := &f.config
-	g, err := gateway.New(c) //nolint:contextcheck // it drains when ctx has ended.
+	g, err := gateway.New(c) //nolint:contextcheck // it drains when ctx ends.
 	if err != nil {
 		return usage(err)
 	}
@@ -230,7 +231,7 @@ func (f *gatewayFlags) serve(ctx context.Context) error {
 	return nil
 }
 
-// take takes the addresses and announces them. admin is nil when it is off.
+// take listens on the addresses and announces them. admin is nil when it is off.
 func (f *gatewayFlags) take(ctx context.Context) (front, admin net.Listener, err error) {
 	c := &f.config
 	if front, err = listen(ctx, "listen", c.Listen); err != nil {
@@ -255,12 +256,12 @@ func (f *gatewayFlags) take(ctx context.Context) (front, admin net.Listener, err
 func listen(ctx context.Context, flag, address string) (net.Listener, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
-		return nil, unreachable(fmt.Errorf("%w (take another address with --%s, or any free port with --%s 127.0.0.1:0)", err, flag, flag))
+		return nil, unreachable(fmt.Errorf("%w (choose another address with --%s, or any free port with --%s 127.0.0.1:0)", err, flag, flag))
 	}
 	return listener, nil
 }
 
-// announce says where the gateway is, to people and to programs.
+// announce reports the gateway's addresses, to people and to programs.
 func (f *gatewayFlags) announce(ctx context.Context, front, admin net.Listener) error {
 	c := &f.config
 	scheme := "http://"
@@ -274,7 +275,7 @@ func (f *gatewayFlags) announce(ctx context.Context, front, admin net.Listener) 
 		warnOpen(ctx, c.Logger, "admin", c.AdminListen)
 	}
 	if f.store == "memory:" {
-		c.Logger.LogAttrs(ctx, slog.LevelWarn, "the store is in memory: what happened is forgotten when this process ends")
+		c.Logger.LogAttrs(ctx, slog.LevelWarn, "the store is in memory: all records are lost when this process ends")
 	}
 	attrs := []slog.Attr{slog.String("upstream", c.Upstream), slog.String("store", openstore.Redact(f.store)), slog.String("rules", f.rules)}
 	if keys := c.Guard.OutcomeKeys; len(keys) > 0 && keys[0].ID != "" {

@@ -5,8 +5,8 @@ import "github.com/spf13/cobra"
 func newKeys(p *process) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "keys",
-		Short: "Make keys that encrypt what is recorded",
-		Long: `Helps with the file of --outcome-keys: one key a line, an id and 32 bytes in
+		Short: "Make keys that encrypt recorded answers",
+		Long: `Helps with the file of --outcome-keys: one key per line, an id and 32 bytes in
 base64. The first line encrypts new answers, every line decrypts. The file must
 not be readable by others. Keep it apart from the store and its backups.`,
 		Example: `  semel keys new`,

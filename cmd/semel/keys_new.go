@@ -16,14 +16,14 @@ func newKeysNew(p *process) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "new",
 		Short: "Print a fresh line for the file of --outcome-keys",
-		Long: `Prints one line: an id and a random key. The line is secret: send it to a file
-that nobody else can read.
+		Long: `Prints one line: an id and a random key. The line is secret: write it to a file
+that no other user can read.
 
 To replace a key while requests arrive, add the new line at the end of the file
 everywhere and restart; then move it to the top everywhere and restart; remove
-the old line when the longest retention has passed since. To begin with, the
-first line may be the word none: nothing is encrypted yet, but every gateway can
-read what others encrypt.`,
+the old line after the longest retention has passed. At first, the first line
+may be the word none: nothing is encrypted yet, but every gateway can read what
+others encrypt.`,
 		Example: `  (umask 077; semel keys new > outcome.keys)
   semel keys new --id k2 >> outcome.keys`,
 		Args: noArgs,

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// What libraries say by package log reaches the log at debug level, without the
-// bytes that they quote.
+// TestCaptured: messages of libraries through package log reach the log at debug level, without the bytes that they
+// quote.
 func TestCaptured(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

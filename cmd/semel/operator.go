@@ -8,11 +8,11 @@ import (
 	"github.com/semel-dev/semel/operator"
 )
 
-// identity names the operator, as the flags say it.
+// identity is the operator in the flags.
 type identity struct{ by string }
 
 func (i *identity) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&i.by, "by", "", "`name` of who says so, for the audit trail (default: the name of this machine's user)")
+	cmd.Flags().StringVar(&i.by, "by", "", "your `name` for the audit trail (default: the name of this machine's user)")
 }
 
 // who returns the operator for the audit trail.
@@ -25,7 +25,7 @@ func (i *identity) who() (operator.Identity, error) {
 	}
 	switch {
 	case name == "":
-		return operator.Identity{}, usagef("say who you are with --by; it is kept in the audit trail")
+		return operator.Identity{}, usagef("give your name with --by; it is kept in the audit trail")
 	case len(name) > operator.MaxIdentityBytes:
 		return operator.Identity{}, usagef("--by has %d bytes, at most %d are kept", len(name), operator.MaxIdentityBytes)
 	}

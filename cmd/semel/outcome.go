@@ -7,7 +7,7 @@ import (
 	"github.com/semel-dev/semel/internal/operatorview"
 )
 
-// outcomeText is the recorded answer in the few words of a list.
+// outcomeText describes the recorded answer in a few words for a list.
 func outcomeText(rec *semel.Record) string {
 	r := operatorview.ReadOutcome(rec)
 	key, encrypted := semel.SealedWith(rec.Outcome)
@@ -26,7 +26,7 @@ func outcomeText(rec *semel.Record) string {
 	return fmt.Sprintf("%d, %s", r.Status, size(len(r.Body)))
 }
 
-// size writes a number of bytes as people say it.
+// size formats a number of bytes for people.
 func size(n int) string {
 	switch {
 	case n < 1<<10:

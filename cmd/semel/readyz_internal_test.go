@@ -18,9 +18,8 @@ import (
 	"github.com/semel-dev/semel/internal/testserver"
 )
 
-// A Redis server that is told to remove records while the gateway runs turns
-// /readyz red until it is told otherwise, and the log says what to do
-// (promises 1 and 2).
+// TestReadyzSeesEviction: if a Redis server is configured to evict records while the gateway runs, /readyz fails until
+// that is undone, and the log says what to do (promises 1 and 2).
 func TestReadyzSeesEviction(t *testing.T) {
 	t.Parallel()
 	server := testserver.StartRedis(t, &testserver.RedisOptions{AppendOnly: true, Conf: map[string]string{"maxmemory": "64mb"}})
@@ -63,9 +62,9 @@ func TestReadyzSeesEviction(t *testing.T) {
 		{"noeviction", http.StatusOK, "keeps the promises of the store again"},
 	} {
 		setPolicy(t, server.Addr(), step.policy)
-		proxy.Cut() // the connection that replaces this one has the server checked
+		proxy.Cut() // the server is checked again on the next connection
 		deadline := time.Now().Add(20 * time.Second)
-		// Red for a moment is the broken connection itself: only with the log it is the policy.
+		// A brief failure is the broken connection itself: only the log shows that it is the policy.
 		for ready() != step.want || !strings.Contains(log.String(), step.log) {
 			if time.Now().After(deadline) {
 				t.Fatalf("%s: /readyz is %d, want %d and %q in the log: %s", step.policy, ready(), step.want, step.log, log.String())
@@ -86,7 +85,7 @@ func setPolicy(t *testing.T, addr, policy string) {
 	}
 }
 
-// lockedBuffer is a log that is read while it is written.
+// lockedBuffer is a log that can be read while it is written.
 type lockedBuffer struct {
 	mu   sync.Mutex // guards text
 	text bytes.Buffer

@@ -8,8 +8,7 @@ import (
 	"github.com/semel-dev/semel"
 )
 
-// digestShown is how many digits of a digest people get to see: enough to name
-// one record among millions.
+// digestShown limits the printed digits of a digest: enough to identify one record among millions.
 const digestShown = 12
 
 func stateText(rec *semel.Record) string {
@@ -19,8 +18,7 @@ func stateText(rec *semel.Record) string {
 	return rec.State.String()
 }
 
-// plain makes text safe to print on a terminal: what a caller sent could hold
-// control sequences.
+// plain makes text safe to print on a terminal: text from a caller may contain control sequences.
 func plain(s string) string {
 	if strings.ContainsFunc(s, unprintable) {
 		var b strings.Builder
@@ -38,7 +36,7 @@ func plain(s string) string {
 
 func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
-// orDash is what a table shows of a text that may be empty.
+// orDash returns the text, or a dash for an empty one, for tables.
 func orDash(s string) string {
 	if s == "" {
 		return "-"

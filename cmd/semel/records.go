@@ -15,9 +15,9 @@ import (
 	"github.com/semel-dev/semel/operator"
 )
 
-const digestHelp = `  SEMEL_SECRET is the secret of the gateway, where it has one: --scope and --name
-  find a record only with it, or with the gateway's file of --digest-secrets. It
-  has no flag, because flags can be seen by others.`
+const digestHelp = `  SEMEL_SECRET is the secret of the gateway, if it has one: --scope and --name find
+  a record only with it, or with the gateway's file of --digest-secrets. It has no
+  flag, because other users can see flags.`
 
 // recordsFlags are the flags that all verbs about records share.
 type recordsFlags struct {
@@ -31,21 +31,21 @@ func newRecords(p *process, logs *logFlags) *cobra.Command {
 	f := &recordsFlags{logs: logs}
 	cmd := &cobra.Command{
 		Use:   "records",
-		Short: "Look at what the store remembers, and settle what is unknown",
-		Long: `Works on the store of a gateway or a service, which may go on running: every
-step is one transaction of the store.
+		Short: "Inspect the records in the store, and settle unknown outcomes",
+		Long: `Works on the store of a gateway or a service, which may keep running: every step
+is one transaction of the store.
 
-A record is what the store remembers of one intent. Its state is one of
+A record holds the state of one intent, which is one of
 
-  claimed    somebody executes it now
+  claimed    a holder is executing it now
   completed  it happened; retries get the recorded answer
-  unknown    nobody can tell whether it happened; retries are refused until you
-             find out and say so with "semel records resolve". A holder that
-             ended without an answer leaves a lapsed claim: unknown (lapsed)
+  unknown    it may or may not have happened; retries are refused until you find
+             out and settle it with "semel records resolve". A holder that ended
+             without an answer leaves a lapsed claim: unknown (lapsed)
   cancelled  it must not happen any more; retries are refused
 
-A record is named by its digest, of which the first four digits or more are
-enough, or by --scope and --name.`,
+Name a record by its digest, of which the first four digits are enough, or by
+--scope and --name.`,
 		Example: `  semel records list --state unknown
   semel records show 3f9a
   semel records resolve 3f9a --fence 17 --as released --reason "not in the ledger, asked the bank"`,
@@ -53,7 +53,7 @@ enough, or by --scope and --name.`,
 	}
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&f.store, "store", openstore.Default, "`DSN` of the store: sqlite:PATH, postgres://…, mysql://…, redis://…")
-	flags.BoolVar(&f.json, "json", false, "print JSON, one object a line, for programs")
+	flags.BoolVar(&f.json, "json", false, "print JSON, one object per line, for programs")
 	f.keys.register(flags)
 	cmd.AddCommand(newRecordsList(p, f), newRecordsShow(p, f), newRecordsResolve(p, f), newRecordsCancel(p, f), newRecordsAudit(p, f), newRecordsSweep(p, f))
 	return cmd
@@ -67,8 +67,7 @@ type ledger struct {
 	records *operator.Records
 }
 
-// open opens the store, with a guard of the given options beside the keys and
-// secrets.
+// open opens the store, with a guard of the given options plus the keys and secrets.
 func (f *recordsFlags) open(ctx context.Context, p *process, use openstore.Use, opts semel.Options) (*ledger, error) {
 	log, err := f.logs.logger(p)
 	if err != nil {
@@ -94,7 +93,7 @@ func (f *recordsFlags) open(ctx context.Context, p *process, use openstore.Use, 
 	return l, nil
 }
 
-// openStore opens a store with the exit code that a failure leads to.
+// openStore opens a store; its errors carry an exit code.
 func openStore(ctx context.Context, dsn string, use openstore.Use, log *slog.Logger) (semel.Store, error) {
 	store, err := openstore.Open(ctx, dsn, &openstore.Options{Use: use, Logger: log})
 	switch {
@@ -111,7 +110,7 @@ func (l *ledger) close(ctx context.Context) error {
 	return errors.Join(l.guard.Shutdown(context.WithoutCancel(ctx)), l.store.Close())
 }
 
-// with opens the store, works, and closes it in every case.
+// with opens the store, calls work, and always closes it.
 func (f *recordsFlags) with(ctx context.Context, p *process, use openstore.Use, opts semel.Options, work func(*ledger) error) error {
 	l, err := f.open(ctx, p, use, opts)
 	if err != nil {
@@ -120,7 +119,7 @@ func (f *recordsFlags) with(ctx context.Context, p *process, use openstore.Use, 
 	return errors.Join(explain(work(l)), l.close(ctx))
 }
 
-// explain gives a refusal of the guard its exit code and its advice.
+// explain adds an exit code and advice to a refusal of the guard.
 func explain(err error) error {
 	var ended *exitError
 	var refused *semel.Error
@@ -128,19 +127,19 @@ func explain(err error) error {
 	case err == nil || errors.As(err, &ended):
 		return err
 	case errors.Is(err, semel.ErrNotFound):
-		return found(errors.New("the store remembers no such record (expired ones are forgotten; see: semel records list)"))
+		return found(errors.New("the store has no such record (expired ones are forgotten; see: semel records list)"))
 	case errors.Is(err, semel.ErrInFlight) && errors.As(err, &refused):
-		return found(fmt.Errorf("record %.12s is being executed now; its holder has it for %s more unless it renews (look again later with: semel records show %.12s)",
+		return found(fmt.Errorf("record %.12s is being executed now; its holder has it for %s more unless it renews (check again later with: semel records show %.12s)",
 			refused.Digest, span(refused.RetryAfter), refused.Digest))
 	case errors.Is(err, semel.ErrSettled) && errors.As(err, &refused) && refused.Record != nil:
-		return found(fmt.Errorf("record %.12s is %s already; that is final", refused.Digest, refused.Record.State))
+		return found(fmt.Errorf("record %.12s is already %s; that is final", refused.Digest, refused.Record.State))
 	case errors.Is(err, semel.ErrKeyInvalid), errors.Is(err, semel.ErrScopeMissing):
 		return usage(err)
 	}
 	return unreachable(err)
 }
 
-// span writes a duration as people say it: one unit, rounded down.
+// span formats a duration for people: one unit, rounded down.
 func span(d time.Duration) string {
 	for _, unit := range []struct {
 		size time.Duration

@@ -24,16 +24,16 @@ func newRecordsAudit(p *process, shared *recordsFlags) *cobra.Command {
 	f := &auditFlags{recordsFlags: shared}
 	cmd := &cobra.Command{
 		Use:   "audit",
-		Short: "List the verdicts of operators, the newest first",
-		Long: `Lists who settled which record by hand, why and when, and what reconciliation in
-the background found: a table on a terminal, tab-separated columns under one line
-of titles elsewhere, and with --json one object a line.
+		Short: "List the verdicts of operators, newest first",
+		Long: `Lists who settled which record by hand, why and when, and the results of background
+reconciliation: a table on a terminal, tab-separated columns under one line of
+titles elsewhere, and with --json one object per line.
 
-An entry is written before its verdict takes effect, so none is missing. Should a
-process end between the two, the record does not have the entry's fence and state.
-The trail lies in the store, for 365 days unless the gateway was told otherwise.
+An entry is written before its verdict takes effect, so none is missing. If a
+process ends between the two, the record does not have the entry's fence and state.
+The store keeps every entry for 365 days, which no flag changes.
 
-The trail lies among the records. It is read, and continued, as by records list.`,
+The trail is stored among the records. It is read, and continued, like records list.`,
 		Example: `  semel records audit
   semel records audit --json --limit 0 --examine 0 | jq -r 'select(.operator == "alice")'`,
 		Args: noArgs,
@@ -86,7 +86,7 @@ func (f *auditFlags) list(ctx context.Context, p *process, l *ledger) error {
 	return f.remark(p, f.json, at)
 }
 
-// writer returns how an entry is printed, and how the list ends.
+// writer returns functions that print an entry and end the list.
 func (f *auditFlags) writer(p *process) (write func(*operator.Entry) error, end func() error) {
 	if f.json {
 		encoder := json.NewEncoder(p.stdout)

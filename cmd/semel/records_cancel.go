@@ -25,17 +25,17 @@ func newRecordsCancel(p *process, shared *recordsFlags) *cobra.Command {
 	f := &cancelFlags{}
 	cmd := &cobra.Command{
 		Use:   "cancel --scope SCOPE --name NAME | DIGEST",
-		Short: "Make sure that an intent does not happen any more",
+		Short: "Prevent an intent from happening",
 		Long: `Leaves a tombstone: until the retention ends, a request with that key is refused
-with 409 cancelled. With --scope and --name it works before the request has ever
+with 409 cancelled. With --scope and --name it works even before the request has
 arrived. On a record that is unknown or lapsed it needs the --fence that "semel
-records show" prints: it may have happened, so look first. If a retry has begun
-since then, nothing is changed, and the present record is printed. Cancelling
-twice does no harm.`,
+records show" prints: the intent may have happened, so look first. If a retry has
+begun since then, nothing is changed, and the current record is printed.
+Cancelling twice is harmless.`,
 		Example: `  semel records cancel --scope "$scope" --name 8e03978e --reason "customer called, order 8 is void"
   semel records cancel 3f9a --fence 17 --reason "order 8 is void"`,
 		Args:        oneDigest,
-		Annotations: map[string]string{"environment": digestHelp, "exit1": "it is too late: it was completed, or is being executed now; or it is not the record that you looked at"},
+		Annotations: map[string]string{"environment": digestHelp, "exit1": "too late: it was completed, or is being executed; or it is not the record that you looked at"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.read(args); err != nil {
 				return err

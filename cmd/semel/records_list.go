@@ -24,25 +24,25 @@ type listFlags struct {
 	paging
 }
 
-// paging are the flags that a list shares with the audit trail.
+// paging has the flags that a list shares with the audit trail.
 type paging struct {
 	after   string
 	examine int
 }
 
 func (g *paging) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&g.after, "after", "", "continue at this `cursor`, which the page before ended with")
-	cmd.Flags().IntVar(&g.examine, "examine", semel.MaxListExamined, "look at most at `n` records of the store; 0 for all")
+	cmd.Flags().StringVar(&g.after, "after", "", "continue at this `cursor` from the end of the previous page")
+	cmd.Flags().IntVar(&g.examine, "examine", semel.MaxListExamined, "read at most `n` records of the store; 0 for all")
 }
 
 func (g *paging) check() error {
 	if g.examine < 0 {
-		return usagef("--examine %d is negative (0 looks at all)", g.examine)
+		return usagef("--examine %d is negative (0 reads all)", g.examine)
 	}
 	return nil
 }
 
-// remark says on stderr how far a list went, unless it has ended.
+// remark reports on stderr how far a list went, unless it is complete.
 func (g *paging) remark(p *process, asJSON bool, at operator.Progress) error {
 	if at.Next == "" {
 		return nil
@@ -61,11 +61,11 @@ func (g *paging) remark(p *process, asJSON bool, at operator.Progress) error {
 	if g.after != "" {
 		which = "the next "
 	}
-	_, err := fmt.Fprintf(p.stderr, "Looked at %s%d records; continue with --after %s\n", which, at.Examined, at.Next)
+	_, err := fmt.Fprintf(p.stderr, "Read %s%d records; continue with --after %s\n", which, at.Examined, at.Next)
 	return err
 }
 
-// wrongCursor says which flag a store did not like.
+// wrongCursor names the flag that a store rejected.
 func (g *paging) wrongCursor(err error) error {
 	if errors.Is(err, semel.ErrCursor) {
 		return usagef("--after %q is not a cursor of this store", g.after)
@@ -77,15 +77,15 @@ func newRecordsList(p *process, shared *recordsFlags) *cobra.Command {
 	f := &listFlags{recordsFlags: shared}
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List records, the newest claim first",
-		Long: `Lists records, the newest claim first: a table on a terminal, tab-separated
-columns under one line of titles elsewhere, and with --json one object a line.
-The audit trail has a verb of its own.
+		Short: "List records, newest claim first",
+		Long: `Lists records, newest claim first: a table on a terminal, tab-separated columns
+under one line of titles elsewhere, and with --json one object per line. The audit
+trail has its own verb.
 
-A list looks at --examine records at most, however few of them pass the filters.
-When it ends before the store does, the last line on stderr says how many records
-were looked at, and how to continue with --after; with --json that line is an
-object with the fields examined and next.`,
+A list reads at most --examine records, however few of them pass the filters. If
+it ends before the store does, the last line on stderr says how many records were
+read, and how to continue with --after; with --json that line is an object with
+the fields examined and next.`,
 		Example: `  semel records list
   semel records list --state unknown --state cancelled
   semel records list --json --limit 0 --examine 0 | jq -r 'select(.attempt > 1) | .digest'`,
@@ -130,7 +130,7 @@ func (f *listFlags) search() (*operator.Search, error) {
 	for _, name := range f.states {
 		s, ok := operatorview.ParseState(name)
 		if !ok {
-			return nil, usagef("--state %q is none of %s", name, strings.Join(listStates(), ", "))
+			return nil, usagef("--state %q must be one of %s", name, strings.Join(listStates(), ", "))
 		}
 		search.States = append(search.States, s)
 	}
@@ -140,7 +140,7 @@ func (f *listFlags) search() (*operator.Search, error) {
 func (f *listFlags) list(ctx context.Context, p *process, l *ledger, search *operator.Search) error {
 	out := f.writer(p)
 	at, err := l.records.List(ctx, *search, func(rec *semel.Record) error {
-		_ = operatorview.Reveal(l.guard, rec) // what cannot be read is shown as encrypted
+		_ = operatorview.Reveal(l.guard, rec) // unreadable answers are shown as encrypted
 		return out.write(rec)
 	})
 	if err != nil {
@@ -191,5 +191,5 @@ func row(rec *semel.Record) []string {
 
 // complete offers the values of a flag to the shell.
 func complete(cmd *cobra.Command, flag string, values []string) {
-	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // the flag was registered above
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // the flag is registered above
 }

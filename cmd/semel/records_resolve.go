@@ -18,7 +18,7 @@ import (
 	"github.com/semel-dev/semel/operator"
 )
 
-// verdict is how an operator settles a record, as the flags say it.
+// verdict is an operator's decision in the flags.
 type verdict struct {
 	identity
 	sight
@@ -39,31 +39,31 @@ func newRecordsResolve(p *process, f *recordsFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resolve DIGEST | --scope SCOPE --name NAME",
 		Short: "Settle an intent whose outcome is unknown",
-		Long: `Settles a record that is unknown, or whose claim has lapsed, after you found out
-whether it happened:
+		Long: `Settles a record that is unknown, or whose claim has lapsed, after you have found
+out whether the intent happened:
 
   --as completed  it happened. Retries get the answer that you give with
                   --status, --location, --content-type and --body-file. With
-                  --no-body they get 409 response-not-kept, which tells them
-                  the status and the location but not the rest.
+                  --no-body they get 409 response-not-kept, with the status and
+                  the location but not the rest.
   --as released   it did not happen and cannot any more: the record is
                   forgotten, and a retry executes.
   --as cancelled  it did not happen and must not any more: retries are refused.
 
 --fence is that of the record that you looked at: "semel records show" prints the
 command with it. If a retry has begun since then, the verdict is refused, and the
-present record is printed. The claim is taken over first, so a holder that wakes
-up late cannot overwrite the verdict. Your name and the reason are kept in the
-record and in the audit trail (semel records audit), which is written before the
-verdict takes effect. Where the gateway encrypts answers, also give its file with
---outcome-keys: without it, the answer that you give is kept as it is.`,
+current record is printed. The claim is taken over first, so a late holder cannot
+overwrite the verdict. Your name and the reason are kept in the record and in the
+audit trail (semel records audit), which is written before the verdict takes
+effect. If the gateway encrypts answers, give its file with --outcome-keys as well:
+without it, your answer is stored unencrypted.`,
 		Example: `  semel records resolve 3f9a --fence 17 --as released --reason "not in the ledger"
   semel records resolve 3f9a --fence 17 --as completed --status 303 --location /invoices/17 --reason "invoice 17 is there"
   semel records resolve 3f9a --fence 17 --as completed --status 201 \
       --content-type application/json --body-file answer.json --reason "payment 99 is there, answer copied from it"
   semel records resolve 3f9a --fence 17 --as completed --status 201 --no-body --reason "paid, see bank statement"`,
 		Args:        oneDigest,
-		Annotations: map[string]string{"environment": digestHelp, "exit1": "there is no such record, it is not the one that you looked at, it is being executed now, or it is settled already"},
+		Annotations: map[string]string{"environment": digestHelp, "exit1": "the record does not exist, is not the one that you looked at, is being executed, or is already settled"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := s.read(args); err != nil {
 				return err
@@ -100,7 +100,7 @@ func (v *verdict) register(cmd *cobra.Command) {
 	flags.StringVar(&v.location, "location", "", "`URL` in the Location header of that answer")
 	flags.StringVar(&v.contentType, "content-type", "", "media `type` of that answer")
 	flags.StringVar(&v.bodyFile, "body-file", "", "`file` with the body of that answer; - for standard input")
-	flags.BoolVar(&v.noBody, "no-body", false, "the body of the answer is not known")
+	flags.BoolVar(&v.noBody, "no-body", false, "the body of the answer is unknown")
 	complete(cmd, "as", operatorview.Verdicts())
 }
 
@@ -120,7 +120,7 @@ func (v *verdict) settlement(p *process) (semel.Settlement, error) {
 	return s, err
 }
 
-// flagOf is the flag of a verdict's field.
+// flagOf returns the flag for a verdict's field.
 func flagOf(f operatorview.Field) string {
 	if f == operatorview.FieldBody {
 		return "--body-file"
@@ -136,7 +136,7 @@ func readBody(p *process, name string) ([]byte, error) {
 		if err != nil {
 			return nil, usage(fmt.Errorf("read the body: %w", err))
 		}
-		defer file.Close() //nolint:errcheck // it was only read.
+		defer file.Close() //nolint:errcheck // only read.
 		from = file
 	}
 	body, err := io.ReadAll(io.LimitReader(from, semel.DefaultMaxOutcomeBytes+1))
@@ -149,7 +149,7 @@ func readBody(p *process, name string) ([]byte, error) {
 	return body, nil
 }
 
-// checkReason refuses a verdict without a reason, or with one that would be cut.
+// checkReason rejects a verdict without a reason, or with one that would be cut.
 func checkReason(reason string) error {
 	if err := operatorview.CheckReason(reason, flagOf); err != nil {
 		return usage(err)
@@ -169,7 +169,7 @@ func (v *verdict) resolve(ctx context.Context, p *process, l *ledger, s *selecti
 	return report(p.stdout, &after, asJSON)
 }
 
-// report says what a record has become.
+// report prints the new state of a record.
 func report(w io.Writer, rec *semel.Record, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(w).Encode(operatorview.ViewRecord(rec))

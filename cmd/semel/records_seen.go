@@ -12,7 +12,7 @@ import (
 	"github.com/semel-dev/semel/internal/operatorview"
 )
 
-// sight is what the operator looked at before a verdict, as the flag says it.
+// sight is the attempt that the operator looked at before a verdict, as the flag says.
 type sight struct{ fence uint64 }
 
 func (s *sight) register(cmd *cobra.Command, required string) {
@@ -22,15 +22,15 @@ func (s *sight) register(cmd *cobra.Command, required string) {
 // seen returns the fence for the guard; zero for none.
 func (s *sight) seen() semel.Fence { return semel.Fence(s.fence) }
 
-// check refuses a verdict on a record that does not say which attempt was seen.
+// check rejects a verdict on a record without the attempt that was seen.
 func (s *sight) check() error {
 	if s.fence == 0 {
-		return usagef("say with --fence which attempt you looked at; \"semel records show\" prints it. A retry may have begun since then, and the verdict must not apply to that one")
+		return usagef("give the attempt that you looked at with --fence; \"semel records show\" prints it. A retry may have begun since then, and the verdict must not apply to it")
 	}
 	return nil
 }
 
-// changed prints the present record where the verdict was about another one.
+// changed prints the current record if the verdict was about an earlier one.
 func (s *sight) changed(w io.Writer, err error, asJSON bool) error {
 	refused, ok := errors.AsType[*semel.Error](err)
 	if !ok || refused.Record == nil || !errors.Is(err, semel.ErrChanged) {
@@ -47,8 +47,8 @@ func (s *sight) changed(w io.Writer, err error, asJSON bool) error {
 	}
 	digest := rec.Digest.String()[:digestShown]
 	if s.fence == 0 {
-		return found(fmt.Errorf("nothing was changed: record %s is there, and it may have happened (find out, then give --fence %d)", digest, rec.Fence))
+		return found(fmt.Errorf("nothing was changed: record %s exists, and the intent may have happened (find out, then give --fence %d)", digest, rec.Fence))
 	}
-	return found(fmt.Errorf("nothing was changed: record %s has fence %d by now, you looked at %d (it is printed above: find out what that attempt did, then decide again)",
+	return found(fmt.Errorf("nothing was changed: record %s now has fence %d, but you looked at %d (it is printed above: find out what that attempt did, then decide again)",
 		digest, rec.Fence, s.fence))
 }

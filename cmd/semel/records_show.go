@@ -23,21 +23,21 @@ func newRecordsShow(p *process, f *recordsFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show DIGEST | --scope SCOPE --name NAME",
 		Short: "Show one record, with the recorded answer",
-		Long: `Shows everything the store remembers of one intent, with the status and the
-headers of the recorded answer. --body prints that answer's body instead, byte
-for byte: it may hold personal data. An answer that is encrypted needs its key:
-give the gateway's file with --outcome-keys.`,
+		Long: `Shows everything in the store about one intent, with the status and the headers of
+the recorded answer. --body prints only that answer's body, byte for byte, which
+may contain personal data. An encrypted answer needs its key: give the gateway's
+file with --outcome-keys.`,
 		Example: `  semel records show 3f9a
   semel records show --scope "$scope" --name 8e03978e-40d5-43dd-bc93-6894a57f9324
   semel records show 3f9a --body | jq .`,
 		Args:        oneDigest,
-		Annotations: map[string]string{"environment": digestHelp, "exit1": "there is no such record (or, with --body, no recorded body)"},
+		Annotations: map[string]string{"environment": digestHelp, "exit1": "the record does not exist (or, with --body, has no recorded body)"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := s.read(args); err != nil {
 				return err
 			}
 			if body && f.json {
-				return usagef("--body and --json exclude each other: a body is printed as it is")
+				return usagef("--body and --json exclude each other: a body is printed unchanged")
 			}
 			return f.with(cmd.Context(), p, openstore.Inspect, semel.Options{}, func(l *ledger) error {
 				rec, err := s.find(cmd.Context(), l)
@@ -53,7 +53,7 @@ give the gateway's file with --outcome-keys.`,
 		},
 	}
 	s.register(cmd)
-	cmd.Flags().BoolVar(&body, "body", false, "print the recorded body only, as it is")
+	cmd.Flags().BoolVar(&body, "body", false, "print only the recorded body, unchanged")
 	return cmd
 }
 
@@ -70,7 +70,7 @@ func show(w io.Writer, rec *semel.Record, asJSON, body bool) error {
 	case body:
 		r := operatorview.ReadOutcome(rec)
 		if r == nil || r.BodyOmitted {
-			return found(errors.New("this record holds no answer's body"))
+			return found(errors.New("this record has no recorded body"))
 		}
 		_, err := w.Write(r.Body)
 		return err
@@ -81,7 +81,7 @@ func show(w io.Writer, rec *semel.Record, asJSON, body bool) error {
 	return err
 }
 
-// describe writes a record for people, one fact a line.
+// describe formats a record for people, one fact per line.
 func describe(rec *semel.Record) string {
 	var b strings.Builder
 	fact := func(title, value string) {

@@ -13,29 +13,28 @@ import (
 	"github.com/semel-dev/semel/internal/openstore"
 )
 
-// sweepStep is how many records one step removes: short enough not to hold up
-// a gateway that uses the same store.
+// sweepStep is the number of records that one step removes: small, so as not to delay a gateway on the same store.
 const sweepStep = 500
 
 func newRecordsSweep(p *process, f *recordsFlags) *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "sweep",
-		Short: "Free the room that expired records take",
-		Long: `Removes expired records in short steps, beside whatever else uses the store. A
-running gateway does so by itself; this is for a store that grew while nothing
-ran. Nothing that is still remembered is removed.`,
+		Short: "Remove expired records",
+		Long: `Removes expired records in short steps while other programs may use the store. A
+running gateway does this on its own; this verb is for a store that grew while no
+gateway ran. Records that have not expired are kept.`,
 		Example: `  semel records sweep
   semel records sweep --limit 100000 --json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if limit < 0 {
-				return usagef("--limit %d is negative (0 removes all that expired)", limit)
+				return usagef("--limit %d is negative (0 removes all that have expired)", limit)
 			}
 			return f.with(cmd.Context(), p, openstore.Operate, semel.Options{}, func(l *ledger) error {
 				sweeper, ok := semel.StoreAs[semel.Sweeper](l.store)
 				if !ok {
-					fmt.Fprintln(p.stderr, "This store frees expired records by itself.") //nolint:errcheck // a remark.
+					fmt.Fprintln(p.stderr, "This store removes expired records on its own.") //nolint:errcheck // a remark.
 					return tellSwept(cmd.Context(), p, l, 0, f.json)
 				}
 				removed, err := sweep(cmd.Context(), p, sweeper, limit)
@@ -46,7 +45,7 @@ ran. Nothing that is still remembered is removed.`,
 			})
 		},
 	}
-	cmd.Flags().IntVar(&limit, "limit", 0, "remove at most `n` records; 0 for all that expired")
+	cmd.Flags().IntVar(&limit, "limit", 0, "remove at most `n` records; 0 for all that have expired")
 	return cmd
 }
 
@@ -109,8 +108,7 @@ type progressBar struct {
 	done    chan struct{}
 }
 
-// startProgress shows how far the work is; a total of 0 means that nobody
-// knows how much there is.
+// startProgress starts the display; a total of 0 means that the amount is unknown.
 func startProgress(p *process, what string, total int) *progressBar {
 	bar := &progressBar{done: make(chan struct{})}
 	if !isTerminal(p.stderr) {
@@ -135,7 +133,7 @@ func (b *progressBar) add(n int) {
 	}
 }
 
-// set shows how far the work is, where it says so itself.
+// set updates the display, for work that reports its own progress.
 func (b *progressBar) set(done, all int, what string) {
 	if b.tracker != nil {
 		if what != "" {

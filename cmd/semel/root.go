@@ -12,17 +12,16 @@ import (
 const (
 	rootLong = `Semel makes a create safe to send twice: however often the same request
 arrives (double click, refresh, a client, browser or proxy that retries), it
-happens once, and everybody who asked gets the first answer.
+happens once, and every caller gets the first answer.
 
-Start with "semel demo", which shows the problem and the cure in your browser.
-Then put "semel gateway" in front of an application that knows nothing of it.`
+Start with "semel demo", which shows the problem and the solution in your browser.
+Then put "semel gateway" in front of an unchanged application.`
 
 	rootExample = `  semel demo
   semel gateway --upstream http://127.0.0.1:9000 --store sqlite:semel.db
   semel records list --state unknown`
 
-	// helpTemplate is the layout of every help text; the last two sections
-	// belong to verbs that do something.
+	// helpTemplate is the layout of every help text; only verbs that do something have the last two sections.
 	helpTemplate = `{{with or .Long .Short}}{{. | trimTrailingWhitespaces}}
 
 {{end}}Usage:
@@ -47,9 +46,9 @@ Environment:
 {{end}}
 Exit codes:
   0  fine
-  1  {{with index .Annotations "exit1"}}{{.}}{{else}}it found something, or what was asked for is not there{{end}}
+  1  {{with index .Annotations "exit1"}}{{.}}{{else}}a problem was found, or what was asked for does not exist{{end}}
   2  the command line, the environment or a file is wrong
-  3  what it needs could not be reached (a store, an address, a server)
+  3  something that it needs is unreachable (a store, an address, a server)
 `
 )
 
@@ -78,11 +77,11 @@ func newRoot(p *process) *cobra.Command {
 	return root
 }
 
-// wantVerb answers a command line that stops, or goes astray, before a verb.
+// wantVerb rejects a command line without a valid verb.
 func (p *process) wantVerb(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		cmd.SuggestionsMinimumDistance = 2
-		return usagef("there is no verb %q in %q%s", args[0], cmd.CommandPath(), didYouMean(cmd.SuggestionsFor(args[0])))
+		return usagef("unknown verb %q in %q%s", args[0], cmd.CommandPath(), didYouMean(cmd.SuggestionsFor(args[0])))
 	}
 	cmd.SetOut(p.stderr)
 	if err := cmd.Help(); err != nil {
@@ -98,7 +97,7 @@ func didYouMean(suggestions []string) string {
 	return "; did you mean " + strings.Join(suggestions, " or ") + "?"
 }
 
-// readEnvironment gives every flag that was not set the value of its variable.
+// readEnvironment sets every flag that was not given to the value of its variable.
 func (p *process) readEnvironment(flags *pflag.FlagSet) error {
 	var errs []error
 	flags.VisitAll(func(flag *pflag.Flag) {
@@ -111,7 +110,7 @@ func (p *process) readEnvironment(flags *pflag.FlagSet) error {
 			return
 		}
 		if err := flags.Set(flag.Name, value); err != nil {
-			// pflag's text is about a flag that nobody typed.
+			// pflag's text is about a flag on the command line.
 			errs = append(errs, fmt.Errorf("the environment variable %s: %q is not a valid value of --%s (%s)", name, value, flag.Name, flag.Value.Type()))
 		}
 	})
@@ -121,7 +120,7 @@ func (p *process) readEnvironment(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// variable is the environment variable that stands for a flag.
+// variable returns the environment variable for a flag.
 func variable(flag string) string {
 	return "SEMEL_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/semel-dev/semel/rules"
 )
 
-// defaultRules is the rules file that is meant where none is named.
+// defaultRules is the default rules file.
 const defaultRules = "semel.yaml"
 
 // rulesFlags are the flags that verbs about rules share.
@@ -27,19 +27,19 @@ func newRules(p *process) *cobra.Command {
 	f := &rulesFlags{}
 	cmd := &cobra.Command{
 		Use:   "rules",
-		Short: "Compare what must be unique with what your database enforces",
-		Long: `The rules file says in one place what "the same thing" means: which rows of a
-table may not be there twice, in which scope, and how a second one is treated.
+		Short: "Compare your uniqueness rules with what the database enforces",
+		Long: `The rules file defines in one place what "the same thing" means: which rows of a
+table must be unique, in which scope, and how a second one is treated.
 
   init    drafts the file from an existing database
-  verify  compares the file with the database, and ends with 1 where they differ
-  plan    prints the SQL after which the database enforces the file
-  doc     writes the file down for people and for programs
+  verify  compares the file with the database, and exits with 1 if they differ
+  plan    prints the SQL that makes the database enforce the file
+  doc     describes the file for people and for programs
   forms   lists the forms of a page, and the rule that takes each
   schema  prints the JSON schema of the file, for editors
 
-None of them changes the database, or sends a form. Give the DSN by the variable
-SEMEL_DSN where it holds a password: a command line can be seen by others.`,
+None of them changes the database, or sends a form. If the DSN contains a password,
+give it in the variable SEMEL_DSN: other users can see command lines.`,
 		Example: `  semel rules init --dsn postgres://app@db.example/shop
   semel rules verify --dsn sqlite:shop.db
   semel rules plan --dsn mysql://app@db.example/shop --format goose --out migrations`,
@@ -51,7 +51,7 @@ SEMEL_DSN where it holds a password: a command line can be seen by others.`,
 	return cmd
 }
 
-// register adds the flags of verbs that look at a database.
+// register adds the flags of verbs that use a database.
 func (f *rulesFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.dsn, "dsn", "", "`DSN` of the application's database: postgres://…, mysql://…, sqlite:PATH (required)")
 }
@@ -60,7 +60,7 @@ func (f *rulesFlags) registerJSON(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.json, "json", false, "print one JSON object, for programs")
 }
 
-// loadUnique reads the rules file, which must say something about tables.
+// loadUnique reads the rules file, which must have uniqueness rules.
 func (f *rulesFlags) loadUnique() (*rules.File, error) {
 	file, err := rules.Load(f.file)
 	var wrong *rules.Error
@@ -75,7 +75,7 @@ func (f *rulesFlags) loadUnique() (*rules.File, error) {
 	return file, nil
 }
 
-// with opens the database to read, works, and closes it in every case.
+// with opens the database for reading, calls work, and always closes it.
 func (f *rulesFlags) with(ctx context.Context, work func(*opendb.Database) error) error {
 	if f.dsn == "" {
 		return usagef("--dsn is missing: name the application's database (or set %s)", variable("dsn"))
@@ -90,8 +90,7 @@ func (f *rulesFlags) with(ctx context.Context, work func(*opendb.Database) error
 	return errors.Join(asUnreachable(work(db)), db.Close())
 }
 
-// asUnreachable gives an error without an exit code that of a database that
-// does not answer.
+// asUnreachable gives an error without an exit code that of an unreachable database.
 func asUnreachable(err error) error {
 	var ended *exitError
 	if err == nil || errors.As(err, &ended) {
@@ -100,5 +99,5 @@ func asUnreachable(err error) error {
 	return unreachable(err)
 }
 
-// plainLine keeps text of a file or a database on one line.
+// plainLine puts text from a file or a database on one line.
 func plainLine(s string) string { return plain(strings.Join(strings.Fields(s), " ")) }

@@ -13,19 +13,19 @@ func newRulesDoc(p *process, shared *rulesFlags) *cobra.Command {
 	var format, lang string
 	cmd := &cobra.Command{
 		Use:   "doc",
-		Short: "Write the uniqueness rules down for people and programs",
-		Long: `Prints what callers may know of the rules: what is the same, in the words that
-they send, and what a second one gets. Tables, indexes, scopes and SQL stay
-inside.
+		Short: "Describe the uniqueness rules for people and programs",
+		Long: `Prints what callers may know about the rules: what counts as the same, in the words
+that they send, and how a second one is answered. Tables, indexes, scopes and SQL
+are left out.
 
 markdown and html are pages for people, in their language; json is the member
-"unique" of /.well-known/idempotency, where the gateway publishes it too.`,
+"unique" of /.well-known/idempotency, where the gateway also publishes it.`,
 		Example: `  semel rules doc > docs/uniqueness.md
   semel rules doc --format html --lang sv > unik.html`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if !slices.Contains(rules.Languages(), lang) {
-				return usagef("--lang %q is none of %s", lang, strings.Join(rules.Languages(), ", "))
+				return usagef("--lang %q must be one of %s", lang, strings.Join(rules.Languages(), ", "))
 			}
 			file, err := shared.loadUnique()
 			if err != nil {
@@ -40,7 +40,7 @@ markdown and html are pages for people, in their language; json is the member
 			case "json":
 				text = file.PublishJSON()
 			default:
-				return usagef("--format %q is none of markdown, html and json", format)
+				return usagef("--format %q must be markdown, html or json", format)
 			}
 			_, err = p.stdout.Write(text)
 			return err

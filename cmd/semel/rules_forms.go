@@ -41,20 +41,19 @@ func newRulesForms(p *process, shared *rulesFlags) *cobra.Command {
 	f := &formsFlags{rulesFlags: shared}
 	cmd := &cobra.Command{
 		Use:   "forms URL",
-		Short: "List the forms of a page, and the rule that takes each",
+		Short: "List the forms of a page, and the rule for each",
 		Long: `Loads a page, from the application or through the gateway, and lists its forms:
-where each leads, the rule of --rules that takes it, and what its reader is known
-by, which is what the form is bound to. Nothing is sent but this one GET (and
-those of up to 5 redirects).
+where each leads, the rule of --rules that applies, and what identifies its reader,
+to whom the form is bound. Only this one GET is sent (and up to 5 redirects).
 
-  protected    a rule with form: true takes it
-  exempt       a rule with protect: false takes it
-  unprotected  no rule takes it, or one without form
+  protected    a rule with form: true applies
+  exempt       a rule with protect: false applies
+  unprotected  no rule applies, or one without form
   elsewhere    it leads to another host
   reads        it changes nothing: GET, or a dialog
 
-For a page behind a sign-in, give the cookies of a browser that is signed in with
---cookie-file. Where rules name a host, --host is the one that browsers use.
+For a page behind a log-in, give the cookies of a logged-in browser with
+--cookie-file. If rules name a host, --host is the one that browsers use.
 
 Prints a table on a terminal, tab-separated columns elsewhere.`,
 		Example: `  semel rules forms http://127.0.0.1:3000/tickets/new --rules rules.yaml
@@ -67,11 +66,11 @@ Prints a table on a terminal, tab-separated columns elsewhere.`,
 	f.registerJSON(flags)
 	flags.StringVar(&f.host, "host", "", "send this `host` in the Host header")
 	flags.StringVar(&f.cookie, "cookie", "", "send these `cookies`: name=value; name=value")
-	flags.StringVar(&f.cookieFile, "cookie-file", "", "read the cookies from this `file`, so that they are not on the command line")
+	flags.StringVar(&f.cookieFile, "cookie-file", "", "read the cookies from this `file`, to keep them off the command line")
 	return cmd
 }
 
-// formsReport is what --json prints.
+// formsReport is the output of --json.
 type formsReport struct {
 	URL         string             `json:"url"` // after redirects
 	Forms       []gateway.PageForm `json:"forms"`
@@ -106,7 +105,7 @@ func (f *formsFlags) run(ctx context.Context, p *process, address string) error 
 		err = report.print(p)
 	}
 	if err == nil && report.Unprotected > 0 {
-		err = found(fmt.Errorf("%s of %s can be carried out twice (write a rule with form: true, or with protect: false where that does no harm)",
+		err = found(fmt.Errorf("%s of %s can be executed twice (write a rule with form: true, or with protect: false if that is harmless)",
 			count(report.Unprotected, "form"), plainLine(report.URL)))
 	}
 	return err
@@ -124,7 +123,7 @@ func (f *formsFlags) cookies() (string, error) {
 	if err != nil {
 		return "", usage(err)
 	}
-	defer in.Close() //nolint:errcheck // it was only read.
+	defer in.Close() //nolint:errcheck // only read.
 	text, err := io.ReadAll(io.LimitReader(in, maxCookieBytes+1))
 	if err != nil || len(text) > maxCookieBytes {
 		return "", usage(errors.Join(err, fmt.Errorf("%s is longer than %d bytes, or cannot be read", f.cookieFile, maxCookieBytes)))
@@ -136,14 +135,14 @@ func (f *formsFlags) cookies() (string, error) {
 	return strings.TrimSpace(strings.TrimPrefix(line, "Cookie:")), nil
 }
 
-// loadedPage is a page, and the request that got it.
+// loadedPage is a page with its request.
 type loadedPage struct {
 	request *http.Request
 	header  http.Header
 	body    []byte
 }
 
-// load gets the page, without any content coding.
+// load gets the page without content coding.
 func (f *formsFlags) load(ctx context.Context, target *url.URL, cookie string) (*loadedPage, error) {
 	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
 	defer cancel()
@@ -170,7 +169,7 @@ func (f *formsFlags) load(ctx context.Context, target *url.URL, cookie string) (
 	if err != nil {
 		return nil, unreachable(err)
 	}
-	defer res.Body.Close() //nolint:errcheck // it was only read.
+	defer res.Body.Close() //nolint:errcheck // only read.
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxPageBytes+1))
 	media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	at := plainLine(res.Request.URL.Redacted())
@@ -180,7 +179,7 @@ func (f *formsFlags) load(ctx context.Context, target *url.URL, cookie string) (
 	case len(body) > maxPageBytes:
 		return nil, unreachable(fmt.Errorf("%s is longer than %d bytes", at, maxPageBytes))
 	case res.StatusCode >= http.StatusBadRequest:
-		return nil, unreachable(fmt.Errorf("%s answers %d (for a page behind a sign-in, give --cookie-file)", at, res.StatusCode))
+		return nil, unreachable(fmt.Errorf("%s answers %d (for a page behind a log-in, give --cookie-file)", at, res.StatusCode))
 	case media != "text/html" && media != "application/xhtml+xml":
 		return nil, unreachable(fmt.Errorf("%s is not a page: its Content-Type is %q", at, plainLine(media)))
 	}
@@ -218,7 +217,7 @@ func (f *formsFlags) inspect(ctx context.Context, file *rules.File, page *loaded
 	return report, err
 }
 
-// print is for people, and for programs that read columns.
+// print prints for people, and for programs that read columns.
 func (r *formsReport) print(p *process) error {
 	out := newSheet(p, []string{"METHOD", "ACTION", "STATE", "RULE", "READER"}, "No forms.")
 	guessed := false
@@ -236,8 +235,8 @@ func (r *formsReport) print(p *process) error {
 		return err
 	}
 	if guessed && len(r.Cookies) > 0 {
-		_, err := fmt.Fprintf(p.stderr, "None of the cookies %s is known to be a session that stays the same, so the reader gets a cookie of the gateway's. "+
-			"Where one is, name it in the rule: scope: [{cookie: NAME}]\n", plainLine(strings.Join(r.Cookies, ", ")))
+		_, err := fmt.Fprintf(p.stderr, "None of the cookies %s is a known session cookie, so the reader gets a cookie of the gateway. "+
+			"If one is, name it in the rule: scope: [{cookie: NAME}]\n", plainLine(strings.Join(r.Cookies, ", ")))
 		return err
 	}
 	return nil

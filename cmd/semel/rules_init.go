@@ -17,17 +17,16 @@ func newRulesInit(p *process, shared *rulesFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Draft the rules file from an existing database",
-		Long: `Writes a rules file with a rule for each unique index and constraint that the
-database has, except primary keys that only number rows. Sentences and scopes are
-guessed from names: read them, and better them. What looks unique and is not
-enforced, or cannot be said in the file, stands in it as a comment.
+		Long: `Writes a rules file with a rule for each unique index and constraint of the
+database, except primary keys that only number rows. Sentences and scopes are
+guessed from names: read and improve them. Columns that look unique but are not
+enforced, and indexes that the file cannot express, are in it as comments.
 
-The file verifies against the database as it is, but for indexes that are there
-twice, which verify warns of. It looks at no row, and changes
-nothing in the database.`,
+The file verifies against the current database, except for duplicate indexes,
+which verify warns about. No rows are read, and the database is not changed.`,
 		Example: `  semel rules init --dsn postgres://app@db.example/shop
   semel rules init --dsn sqlite:shop.db --rules -`,
-		Annotations: map[string]string{"exit1": "the file is there already (see --force)"},
+		Annotations: map[string]string{"exit1": "the file already exists (see --force)"},
 		Args:        noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := free(shared.file, force); err != nil {
@@ -50,20 +49,20 @@ nothing in the database.`,
 		},
 	}
 	shared.register(cmd.Flags())
-	cmd.Flags().BoolVar(&force, "force", false, "replace the file where it is there already")
+	cmd.Flags().BoolVar(&force, "force", false, "replace an existing file")
 	return cmd
 }
 
-// free reports a file that is there and may not be replaced, before the work.
+// free rejects an existing file that may not be replaced, before the work.
 func free(name string, force bool) error {
 	_, err := os.Lstat(name)
-	if there := err == nil; name == "-" || force || !there { // what else is wrong with the name, writing will say
+	if there := err == nil; name == "-" || force || !there { // writing will report other errors
 		return nil
 	}
-	return found(fmt.Errorf("%s is there already (replace it with --force, or name another file with --rules; - prints)", name))
+	return found(fmt.Errorf("%s already exists (replace it with --force, or name another file with --rules; - prints)", name))
 }
 
-// write writes the file, and replaces none unless it may.
+// write writes the file, and replaces an existing one only if allowed.
 func write(name string, text []byte, force bool) error {
 	flags := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 	if !force {
@@ -81,7 +80,7 @@ func write(name string, text []byte, force bool) error {
 }
 
 func tellDraft(w io.Writer, name string, made *draft.Draft) error {
-	_, err := fmt.Fprintf(w, "%s has %s, and %s as comments to look at. Better the sentences, then run: semel rules verify\n",
+	_, err := fmt.Fprintf(w, "%s has %s, and %s as comments to review. Improve the sentences, then run: semel rules verify\n",
 		name, count(made.Rules, "rule"), fmt.Sprintf("%d more", made.Comments))
 	return err
 }

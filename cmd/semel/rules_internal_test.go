@@ -7,8 +7,7 @@ import (
 	"os"
 )
 
-// runSQLCommand runs the statements of a file in a database of SQLite, which it
-// makes where there is none.
+// runSQLCommand runs the statements of a file in an SQLite database, which it creates if necessary.
 func runSQLCommand(args []string, stderr *os.File) int {
 	if len(args) != 2 {
 		return fail(stderr, errors.New("usage: run-sql FILE SQL"))

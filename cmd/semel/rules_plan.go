@@ -33,21 +33,20 @@ func newRulesPlan(p *process, shared *rulesFlags) *cobra.Command {
 	f := &planFlags{rulesFlags: shared}
 	cmd := &cobra.Command{
 		Use:   "plan",
-		Short: "Print the SQL after which the database enforces the rules",
-		Long: `Prints what is missing as SQL for this very server, with comments, and how to
-undo it. Others can read and write meanwhile where the server can do that:
+		Short: "Print the SQL that makes the database enforce the rules",
+		Long: `Prints the missing parts as SQL for this server version, with comments, and how to
+undo them. Reads and writes continue meanwhile if the server supports that:
 PostgreSQL builds indexes CONCURRENTLY, MySQL and MariaDB without copying the
-table; SQLite lets nobody else write. Nothing is run.
+table; SQLite blocks other writers. Nothing is executed.
 
-Where rows are the same by a rule already, nothing is printed for that rule; the
-message on stderr points at them. Plan again after they were merged, and after a
-run that was interrupted.
+If existing rows break a rule, nothing is printed for that rule; the message on
+stderr lists them. Plan again after merging them, and after an interrupted run.
 
 Formats: sql is plain SQL, goose and tern are one migration, golang-migrate is a
 pair of files for each statement, because it sends a file as one transaction.`,
 		Example: `  semel rules plan --dsn sqlite:shop.db
   semel rules plan --dsn postgres://app@db.example/shop --format goose --out migrations`,
-		Annotations: map[string]string{"exit1": "rows break a rule already, or a rule cannot be enforced; see stderr"},
+		Annotations: map[string]string{"exit1": "existing rows break a rule, or a rule cannot be enforced; see stderr"},
 		Args:        noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			file, err := f.check()
@@ -63,8 +62,8 @@ pair of files for each statement, because it sends a file as one transaction.`,
 	flags.StringVar(&f.format, "format", string(plan.SQL), "`format`: sql, goose, golang-migrate or tern")
 	flags.StringVar(&f.out, "out", "", "write files into this `directory` instead of printing them; none is overwritten")
 	flags.Int64Var(&f.first, "first", 0, "`number` of the first migration (default: the time, as 20260504030201)")
-	flags.BoolVar(&f.constraint, "constraint", false, "make constraints of tables where a rule can be one (PostgreSQL)")
-	flags.DurationVar(&f.lockTimeout, "lock-timeout", 5*time.Second, "how long a statement that others wait for waits itself")
+	flags.BoolVar(&f.constraint, "constraint", false, "use table constraints if a rule can be one (PostgreSQL)")
+	flags.DurationVar(&f.lockTimeout, "lock-timeout", 5*time.Second, "how long a statement may wait for a lock while others wait for it")
 	flags.DurationVar(&f.patience, "patience", 5*time.Minute, "how long to look for duplicates, for each rule")
 	complete(cmd, "format", formatNames())
 	return cmd
@@ -88,7 +87,7 @@ func (f *planFlags) check() (*rules.File, error) {
 	case f.first < 0:
 		return nil, usagef("--first %d is negative", f.first)
 	case f.json && f.out != "":
-		return nil, usagef("--json prints, and --out does not: give one of them")
+		return nil, usagef("--json and --out exclude each other")
 	}
 	return f.loadUnique()
 }
@@ -110,10 +109,10 @@ func (f *planFlags) run(ctx context.Context, p *process, db *opendb.Database, fi
 	if err != nil {
 		return err
 	}
-	return f.tell(p, made)
+	return f.print(p, made)
 }
 
-// write prints the files, or writes them.
+// write prints the files, or writes them to the directory.
 func (f *planFlags) write(p *process, made *plan.Plan) error {
 	first := f.first
 	if first == 0 {
@@ -123,7 +122,7 @@ func (f *planFlags) write(p *process, made *plan.Plan) error {
 	}
 	files, err := made.Files(plan.Format(f.format), first)
 	if errors.Is(err, plan.ErrFormat) {
-		return usagef("--format %s: %w (it is one of %s)", f.format, err, strings.Join(formatNames(), ", "))
+		return usagef("--format %s: %w (it must be one of %s)", f.format, err, strings.Join(formatNames(), ", "))
 	}
 	if err != nil {
 		return err
@@ -147,7 +146,7 @@ func (f *planFlags) write(p *process, made *plan.Plan) error {
 	return nil
 }
 
-// writeNew writes a file that must not be there yet.
+// writeNew writes a file that must not exist yet.
 func writeNew(name, text string) error {
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // named by the operator, and for others to read.
 	if err != nil {
@@ -157,11 +156,11 @@ func writeNew(name, text string) error {
 	return errors.Join(err, file.Close())
 }
 
-// tell says on stderr what was not planned; its error is the exit code.
-func (f *planFlags) tell(p *process, made *plan.Plan) error {
+// print reports on stderr what was not planned; its error is the exit code.
+func (f *planFlags) print(p *process, made *plan.Plan) error {
 	refused := made.Refused()
 	for i := range refused {
-		tellRefused(p.stderr, f.file, &refused[i])
+		printRefused(p.stderr, f.file, &refused[i])
 	}
 	switch planned := len(made.Steps) - len(refused); {
 	case len(refused) > 0:
@@ -179,8 +178,8 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// tellRefused points at what is in the way of one rule.
-func tellRefused(w io.Writer, file string, s *plan.Step) {
+// printRefused reports why a rule has no plan.
+func printRefused(w io.Writer, file string, s *plan.Step) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s:%d: rule %s: %s (%s)\n", file, s.Line, s.Rule, plainLine(s.Refused.Why), plainLine(s.Refused.Fix))
 	if d := s.Refused.Duplicates; d != nil {
@@ -193,5 +192,5 @@ func tellRefused(w io.Writer, file string, s *plan.Step) {
 		}
 		fmt.Fprintf(&b, "  all of them: %s\n", plainLine(d.Select))
 	}
-	_, _ = io.WriteString(w, b.String()) // the exit code says it too
+	_, _ = io.WriteString(w, b.String()) // the exit code reports it as well
 }

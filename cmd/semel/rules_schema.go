@@ -10,12 +10,12 @@ func newRulesSchema(p *process) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON schema of the rules file, for editors",
-		Long: `Prints the JSON schema of the rules file, with which editors complete keys and
-show mistakes while you write. Many read it from a comment at the top of the file:
+		Long: `Prints the JSON schema of the rules file, which lets editors complete keys and show
+mistakes while you type. Many read it from a comment at the top of the file:
 
   # yaml-language-server: $schema=semel.schema.json
 
-What keys say together, only semel itself judges.`,
+Only semel itself checks combinations of keys.`,
 		Example: `  semel rules schema > semel.schema.json`,
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {

@@ -29,14 +29,14 @@ func newRulesVerify(p *process, shared *rulesFlags) *cobra.Command {
 		Use:   "verify",
 		Short: "Find out whether the database enforces the rules",
 		Long: `Compares every rule under unique: with the tables, columns and indexes of the
-database: what is missing, what refuses more or less than the rule says, indexes
-that are invalid or enforce nothing, collations that take different texts for the
-same, and columns that only look unique. Where nothing enforces a rule, it looks
+database: missing indexes, indexes that refuse more or less than the rule, indexes
+that are invalid or enforce nothing, collations that treat different texts as the
+same, and columns that only look unique. If nothing enforces a rule, it searches
 for rows that break it. With --sql it also reads statements in files, and finds
 upserts that the indexes would refuse or that hide errors.
 
-Prints a table on a terminal, tab-separated columns elsewhere; what is worth a
-second look in the routes of the file, on stderr. Nothing is changed.`,
+Prints a table on a terminal, tab-separated columns elsewhere; doubtful routes of
+the file are reported on stderr. Nothing is changed.`,
 		Example: `  semel rules verify --dsn sqlite:shop.db
   semel rules verify --dsn postgres://app@db.example/shop --sql 'db/queries/*.sql' --json`,
 		Annotations: map[string]string{"exit1": "the database and the rules differ, or something could not be read"},
@@ -58,7 +58,7 @@ second look in the routes of the file, on stderr. Nothing is changed.`,
 				if err != nil {
 					return err
 				}
-				return f.tell(p, report)
+				return f.print(p, report)
 			})
 		},
 	}
@@ -66,8 +66,8 @@ second look in the routes of the file, on stderr. Nothing is changed.`,
 	f.register(flags)
 	f.registerJSON(flags)
 	flags.StringArrayVar(&f.sql, "sql", nil, "also read statements in files that match this `pattern`; can be repeated")
-	flags.IntVar(&f.maxRows, "max-rows", verify.DefaultMaxRows, "look for duplicates among `n` rows of a table at most; 0 reads no rows")
-	flags.DurationVar(&f.timeout, "timeout", verify.DefaultTimeout, "how long to look for duplicates in one table")
+	flags.IntVar(&f.maxRows, "max-rows", verify.DefaultMaxRows, "search at most `n` rows of a table for duplicates; 0 reads no rows")
+	flags.DurationVar(&f.timeout, "timeout", verify.DefaultTimeout, "how long to search one table for duplicates")
 	return cmd
 }
 
@@ -92,8 +92,8 @@ func (f *verifyFlags) check() (*rules.File, []verify.SQLFile, error) {
 	return file, files, nil
 }
 
-// tell prints the report; its error is the exit code.
-func (f *verifyFlags) tell(p *process, report *verify.Report) error {
+// print prints the report; its error is the exit code.
+func (f *verifyFlags) print(p *process, report *verify.Report) error {
 	if f.json {
 		if err := json.NewEncoder(p.stdout).Encode(report); err != nil {
 			return err
@@ -130,9 +130,8 @@ func printFindings(p *process, report *verify.Report) error {
 	return nil
 }
 
-// printFindingsTable draws the table of a person, which fits into 80 columns: a
-// finding is one row, on the left where it is, on the right what it is and what
-// to do.
+// printFindingsTable prints the findings for people, within 80 columns: one row each, its place on the left, the
+// finding and the advice on the right.
 func printFindingsTable(p *process, head []string, rows [][]string) {
 	out := table.NewWriter()
 	out.SetOutputMirror(p.stdout)
@@ -152,7 +151,7 @@ func printFindingsTable(p *process, head []string, rows [][]string) {
 	out.Render()
 }
 
-// placeWidth and findingWidth are those of the two columns.
+// placeWidth and findingWidth are the widths of the two columns.
 const (
 	placeWidth   = 27
 	findingWidth = 46

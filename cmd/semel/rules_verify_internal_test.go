@@ -8,7 +8,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// A finding is readable on a terminal of 80 columns, however long its names are.
+// TestFindingsFitATerminal: a finding is readable on a terminal of 80 columns, however long its names are.
 func TestFindingsFitATerminal(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
@@ -22,6 +22,6 @@ func TestFindingsFitATerminal(t *testing.T) {
 		}
 	}
 	if flat := strings.NewReplacer("│", "", " ", "", "\n", "").Replace(out.String()); !strings.Contains(flat, "missing_index") || !strings.Contains(flat, "→run:semelrulesplan") {
-		t.Errorf("not all was said:\n%s", out.String())
+		t.Errorf("the output is incomplete:\n%s", out.String())
 	}
 }

@@ -19,7 +19,7 @@ const (
 	exitSignalled   = 130 // a second interrupt ended it at once
 )
 
-// process is what a verb may touch of the outside world.
+// process is a verb's access to the outside world.
 type process struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
@@ -36,7 +36,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err == nil {
 		return exitFine
 	}
-	ended := &exitError{code: exitUsage, err: err} // what cobra itself finds wrong
+	ended := &exitError{code: exitUsage, err: err} // errors of cobra itself
 	errors.As(err, &ended)
 	if ended.err != nil {
 		p.complain(at, ended)
@@ -44,7 +44,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return ended.code
 }
 
-// complain prints the error and, for a wrong command line, where to read on.
+// complain prints the error and, for a wrong command line, how to get help.
 func (p *process) complain(at *cobra.Command, ended *exitError) {
 	text := strings.TrimSpace(ended.err.Error())
 	if !strings.HasPrefix(text, "semel") {
@@ -56,8 +56,7 @@ func (p *process) complain(at *cobra.Command, ended *exitError) {
 	}
 }
 
-// exitError is an error that knows the exit code it leads to. Its err is nil
-// when everything has been said already.
+// exitError is an error with an exit code. Its err is nil if everything has been printed.
 type exitError struct {
 	code int
 	err  error

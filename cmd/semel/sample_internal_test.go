@@ -21,15 +21,14 @@ type sampleApplication interface {
 	io.Closer
 }
 
-// withHandler is an example that has a handler, and is none.
+// withHandler makes a sample of an example that has a handler.
 type withHandler struct {
 	http.Handler
 	io.Closer
 }
 
-// sampleCommand serves an example: "invoices", which knows nothing of keys, its
-// twin "protected", or "mathematicians", with its database in a file. It writes
-// its URL to the ready file under that name.
+// sampleCommand serves an example: "invoices", which ignores keys, its twin "protected", or "mathematicians", with its
+// database in a file. It writes its URL to the ready file under that name.
 func sampleCommand(args []string, stderr *os.File) int {
 	if len(args) != 2 {
 		return fail(stderr, errors.New("usage: sample NAME READY"))
@@ -67,5 +66,5 @@ func openSample(name string) (sampleApplication, error) {
 	case "mathematicians":
 		return mathematicians.Open("mathematicians.db", nil)
 	}
-	return nil, fmt.Errorf("there is no example %q", name)
+	return nil, fmt.Errorf("unknown example %q", name)
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/semel-dev/semel/store/sqlitestore"
 )
 
-// patience bounds how long a script waits for something that must come.
+// patience bounds how long a script waits for an event.
 const patience = 30 * time.Second
 
 func TestMain(m *testing.M) {
@@ -36,22 +36,21 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScripts runs the scripts of testdata/script, one behaviour each. Beside
-// semel itself they can use:
+// TestScripts runs the scripts of testdata/script, one behaviour each. In addition to semel itself they can use:
 //
 //	fill-store FILE          makes a store with a record in every state
 //	future-store FILE        makes a store whose schema is from the future
-//	run-sql FILE SQL         runs the statements of a file in a database of SQLite
+//	run-sql FILE SQL         runs the statements of a file in an SQLite database
 //	upstream READY LOG       serves an application; writes its URL to READY and
-//	                         what it executes to LOG
+//	                         the requests that it executes to LOG
 //	pages DIR READY          serves the files of a directory, writes its URL to READY;
-//	                         /moved redirects to /form.html, and what starts with
-//	                         private needs the cookie sid
+//	                         /moved redirects to /form.html, and paths that start with
+//	                         private need the cookie sid
 //	sample NAME READY        serves an example, and writes its URL to READY
 //	http METHOD URL [NAME:VALUE…] [BODY]  sends a request and prints the answer
 //	env-from FILE            waits for a ready file; its names become variables
-//	env-digest NAME          sets $digest and $fence to those of the record of this
-//	                         name in semel.db
+//	env-digest NAME          sets $digest and $fence from the record of this name in
+//	                         semel.db
 //	until FILE REGEXP        waits until the file matches
 //	until-http URL STATUS    waits until a GET is answered with the status
 func TestScripts(t *testing.T) {
@@ -87,7 +86,7 @@ func envFrom(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// envDigest sets $digest and $fence to those of the record of this name.
+// envDigest sets $digest and $fence from the record of this name.
 func envDigest(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: env-digest NAME")
@@ -153,7 +152,7 @@ func awaitFile(ts *testscript.TestScript, name string, want *regexp.Regexp) []by
 	}
 }
 
-// TestPlain breaks what could take over a terminal.
+// TestPlain escapes text that could control a terminal.
 func TestPlain(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
@@ -181,7 +180,7 @@ func TestSpan(t *testing.T) {
 	}
 }
 
-// TestTable draws the list as a person sees it on a terminal.
+// TestTable prints the list as on a terminal.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// minPrefix is the fewest digits of a digest that name a record.
+	// minPrefix is the least number of digits that may name a record.
 	minPrefix = 4
 	// maxScan bounds the records that are read to find a prefix.
 	maxScan = 1_000_000
-	// maxShown bounds the records an ambiguous prefix lists.
+	// maxShown bounds the records that are listed for an ambiguous prefix.
 	maxShown = 10
 )
 
-// selection is how a person names one record.
+// selection is a person's name for one record.
 type selection struct {
 	digits      string // of the digest
 	scope, name string
@@ -40,20 +40,20 @@ func (s *selection) read(args []string) error {
 	byKey := s.scope != "" || s.name != ""
 	switch {
 	case s.digits == "" && !byKey:
-		return usagef("which record? Give the first digits of its digest, or --scope and --name")
+		return usagef("the record is missing: give the first digits of its digest, or --scope and --name")
 	case s.digits != "" && byKey:
 		return usagef("name the record either by its digest or by --scope and --name, not by both")
 	case byKey && (s.scope == "" || s.name == ""):
-		return usagef("--scope and --name belong together: a name means something within its scope only")
+		return usagef("--scope and --name belong together: a name is only valid within its scope")
 	case byKey:
 		return nil
 	case len(s.digits) < minPrefix || len(s.digits) > 2*len(semel.Digest{}) || strings.Trim(s.digits, "0123456789abcdef") != "":
-		return usagef("%q is no digest: give %d to %d hexadecimal digits", s.digits, minPrefix, 2*len(semel.Digest{}))
+		return usagef("%q is not a digest: give %d to %d hexadecimal digits", s.digits, minPrefix, 2*len(semel.Digest{}))
 	}
 	return nil
 }
 
-// find returns the one record that is meant, as the store has it.
+// find returns the selected record from the store.
 func (s *selection) find(ctx context.Context, l *ledger) (semel.Record, error) {
 	digest, err := semel.ParseDigest(s.digits)
 	if s.digits == "" {
@@ -114,7 +114,7 @@ func ambiguous(digits string, matches []semel.Record) error {
 	return errors.New(b.String())
 }
 
-// all yields the records that p asks for, page by page.
+// all yields the records that match p, page by page.
 func (l *ledger) all(ctx context.Context, p semel.ListParams) iter.Seq2[semel.Record, error] {
 	return func(yield func(semel.Record, error) bool) {
 		for {

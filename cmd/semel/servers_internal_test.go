@@ -21,7 +21,7 @@ import (
 	"github.com/semel-dev/semel/internal/testserver"
 )
 
-// serverDSNs are DSNs of databases of the test's own.
+// serverDSNs returns DSNs of databases for the test.
 func serverDSNs(t *testing.T) map[string]string {
 	t.Helper()
 	mysql := strings.TrimSuffix(testserver.MySQLDatabase(t), "/")
@@ -75,7 +75,7 @@ func TestCheckStoreOnServers(t *testing.T) {
 	}
 }
 
-// leftBehind lists what of a check is still in the database.
+// leftBehind lists everything of a check that is still in the database.
 func leftBehind(t *testing.T, kind, dsn string) (names []string) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
@@ -166,9 +166,8 @@ func TestRecordsOnServers(t *testing.T) {
 	}
 }
 
-// TestCheckStoreTellsLimits: what a server refuses for its size is a limit, and
-// no broken promise.
-func TestCheckStoreTellsLimits(t *testing.T) {
+// TestCheckStoreReportsLimits: a refusal because of size is a limit, and not a broken promise.
+func TestCheckStoreReportsLimits(t *testing.T) {
 	t.Parallel()
 	server := testserver.StartMySQL(t, &testserver.MySQLOptions{Conf: map[string]string{"max-allowed-packet": "16384"}})
 	db, err := sql.Open("mysql", server.DSN())
@@ -194,6 +193,6 @@ func TestCheckStoreTellsLimits(t *testing.T) {
 		}
 	}
 	if limited == 0 {
-		t.Errorf("no finding tells of the limit: %s", stdout)
+		t.Errorf("no finding reports the limit: %s", stdout)
 	}
 }

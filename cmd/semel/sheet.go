@@ -8,7 +8,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 )
 
-// tableRows bounds the rows of one table on a terminal; more get another one.
+// tableRows bounds the rows of one table on a terminal; further rows get another one.
 const tableRows = 500
 
 // sheet prints rows: a table on a terminal, tab-separated columns elsewhere.
@@ -17,8 +17,7 @@ type sheet interface {
 	end() error
 }
 
-// newSheet returns a sheet with these titles; empty is what a person reads when
-// there was no row.
+// newSheet returns a sheet with these titles; empty replaces a table without rows.
 func newSheet(p *process, titles []string, empty string) sheet {
 	if isTerminal(p.stdout) {
 		return newTableSheet(p, titles, empty)

@@ -23,8 +23,7 @@ func sampleRecord() semel.Record {
 	}
 }
 
-// fillStoreCommand makes a store with a record in every state, an hour ago,
-// and one live claim.
+// fillStoreCommand creates a store with a record in every state, an hour old, and one live claim.
 func fillStoreCommand(args []string, stderr *os.File) int {
 	if len(args) != 1 {
 		return fail(stderr, errors.New("usage: fill-store FILE"))
@@ -85,7 +84,7 @@ func marshal(r *semelhttp.Response) []byte {
 	return text
 }
 
-// futureStoreCommand makes a store that a newer program has written.
+// futureStoreCommand creates a store of a newer program.
 func futureStoreCommand(args []string, stderr *os.File) int {
 	if len(args) != 1 {
 		return fail(stderr, errors.New("usage: future-store FILE"))

@@ -15,7 +15,7 @@ import (
 	"github.com/semel-dev/semel/internal/openstore"
 )
 
-// buildVersion is what version --json prints.
+// buildVersion is the output of version --json.
 type buildVersion struct {
 	Version  string         `json:"version"`
 	Revision string         `json:"revision,omitempty"`
@@ -30,7 +30,7 @@ func newVersion(p *process) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Print which semel this is",
+		Short: "Print the version of semel",
 		Long: `Prints the version, the revision it was built from, the Go version, and the
 newest schema of each store that this program reads and writes. A store with a
 newer schema is refused; an older one is migrated when it is opened for writing.`,
@@ -96,7 +96,7 @@ func (v buildVersion) print(w io.Writer) error {
 	return err
 }
 
-// noArgs is cobra.NoArgs in plain words.
+// noArgs is cobra.NoArgs with a clearer message.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return usagef("%q takes no argument, but %q was given", cmd.CommandPath(), args[0])

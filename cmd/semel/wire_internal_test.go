@@ -85,9 +85,8 @@ func pagesCommand(args []string, stderr *os.File) int {
 	return fail(stderr, server.Serve(listener))
 }
 
-// upstreamCommand is an application that knows nothing of idempotency. It
-// writes a line to its log for everything it executes. It never answers a POST
-// to /slow, and one to /held after somebody has asked for /release.
+// upstreamCommand is an application without idempotency. It writes a line to its log for everything it executes. It
+// never answers a POST to /slow, and answers one to /held after a request for /release.
 func upstreamCommand(args []string, stderr *os.File) int {
 	if len(args) != 2 {
 		return fail(stderr, fmt.Errorf("usage: upstream READY LOG"))

@@ -7,7 +7,6 @@ import (
 	"go/token"
 	"path"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -44,25 +43,8 @@ func phrases() []phrase {
 	return all
 }
 
-// unread lists the folders whose prose still has such wording, and "" for the files beside them. It only shrinks.
-func unread() []string {
-	return []string{
-		"cmd/",
-		"docs/check-faulty.md",
-		"internal/check/",
-	}
-}
-
-// Unread reports whether a file's prose still has to be gone through.
-func Unread(name string) bool {
-	return slices.ContainsFunc(unread(), func(folder string) bool {
-		return folder == "" && !strings.Contains(name, "/") || folder != "" && strings.HasPrefix(name, folder)
-	})
-}
-
 // CheckProse returns every use of a phrase from the list in the comments of Go files, in their texts that hold a sentence, in
-// comments of scripts, SQL and TypeScript, and in the documentation. It
-// reads the files that look wants.
+// comments of scripts, SQL and TypeScript, and in the documentation, among the files that look selects.
 func CheckProse(tree Tree, look func(name string) bool) []Violation {
 	var found []Violation
 	listed := phrases()

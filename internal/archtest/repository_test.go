@@ -42,7 +42,7 @@ func TestRepository(t *testing.T) {
 	})
 	t.Run("prose", func(t *testing.T) {
 		t.Parallel()
-		report(t, archtest.CheckProse(tree, func(name string) bool { return !archtest.Unread(name) }))
+		report(t, archtest.CheckProse(tree, func(string) bool { return true }))
 	})
 	t.Run("citations", func(t *testing.T) {
 		t.Parallel()

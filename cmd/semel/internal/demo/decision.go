@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// maxDecisions is how many decisions the page shows.
+// maxDecisions limits the decisions on the page.
 const maxDecisions = 12
 
 // decision is one line of the gateway's log, in words for the page.
@@ -22,20 +22,19 @@ type decision struct {
 	came time.Time
 }
 
-// decisions is the log of the gateway: it keeps the latest decisions and
-// passes warnings on.
+// decisions is the log of the gateway: it keeps the latest decisions and forwards warnings.
 type decisions struct {
-	next slog.Handler
-	tell func()
+	next   slog.Handler
+	notify func()
 
 	mu   sync.Mutex // guards kept
-	kept []decision // in the order in which the requests came, newest first
+	kept []decision // in the order of their requests, newest first
 }
 
 var _ slog.Handler = (*decisions)(nil)
 
-func newDecisions(next slog.Handler, tell func()) *decisions {
-	return &decisions{next: atLeast{next, slog.LevelWarn}, tell: tell}
+func newDecisions(next slog.Handler, notify func()) *decisions {
+	return &decisions{next: atLeast{next, slog.LevelWarn}, notify: notify}
 }
 
 // Enabled implements [slog.Handler].
@@ -80,27 +79,26 @@ func (d *decisions) keep(line slog.Record) {
 	slices.SortStableFunc(d.kept, func(a, b decision) int { return b.came.Compare(a.came) })
 	d.kept = d.kept[:min(len(d.kept), maxDecisions)]
 	d.mu.Unlock()
-	d.tell()
+	d.notify()
 }
 
-// meaning says what an outcome means to somebody who sees the word for the
-// first time.
+// meaning explains an outcome to a reader who is new to the word.
 func meaning(outcome string) (tone, means string) {
 	switch outcome {
 	case "executed":
-		return "ran", "Passed on to the application; its answer was recorded."
+		return "ran", "Forwarded to the application; its answer was recorded."
 	case "replayed":
-		return "kept", "Not passed on: the caller got the first answer again."
+		return "kept", "Not forwarded: the caller got the first answer again."
 	case "mismatch":
-		return "refused", "Not passed on: the key belongs to another request."
+		return "refused", "Not forwarded: the key belongs to another request."
 	case "in-flight":
-		return "refused", "Not passed on: the same request is still running."
+		return "refused", "Not forwarded: the same request is still running."
 	case "unknown":
-		return "refused", "Nobody can tell whether it happened, so it is not repeated."
+		return "refused", "It is unknown whether it happened, so it is not repeated."
 	case "released":
-		return "ran", "Passed on, but nothing was done; a retry may run."
+		return "ran", "Forwarded, but without effect; a retry may run."
 	}
-	return "refused", "Not passed on."
+	return "refused", "Not forwarded."
 }
 
 // latest returns the decisions, newest first; never nil.
@@ -116,7 +114,7 @@ func (d *decisions) clear() {
 	d.kept = nil
 }
 
-// atLeast passes on what is at least as grave.
+// atLeast forwards lines of at least this level.
 type atLeast struct {
 	slog.Handler
 

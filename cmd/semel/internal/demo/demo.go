@@ -23,10 +23,9 @@ type Options struct {
 	// Listen is the address of the page; the three copies get the next three
 	// ports, or any that are free. Default: any free port on this machine only.
 	Listen string
-	// Latency is how long the pretended accounting service behind every create
-	// takes. Default: 300 ms; negative for none.
+	// Latency is the duration of the simulated accounting call behind every create. Default: 300 ms; negative for none.
 	Latency time.Duration
-	// Logger gets what goes wrong. Default: nothing is written.
+	// Logger logs errors. Default: none.
 	Logger *slog.Logger
 }
 
@@ -53,7 +52,7 @@ func Start(ctx context.Context, o *Options) (*Demo, error) {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	d := &Demo{}
-	d.decisions = newDecisions(opts.Logger.Handler(), d.news.tell)
+	d.decisions = newDecisions(opts.Logger.Handler(), d.news.notify)
 	if err := d.start(ctx, &opts); err != nil {
 		return nil, errors.Join(err, d.Stop(ctx))
 	}
@@ -72,7 +71,7 @@ func (d *Demo) start(ctx context.Context, opts *Options) error {
 	return nil
 }
 
-// startCopies serves all copies beside the page.
+// startCopies serves all copies.
 func (d *Demo) startCopies(ctx context.Context, opts *Options, page string) error {
 	var err error
 	if d.dir, err = os.MkdirTemp("", "semel-demo-"); err != nil {
@@ -104,17 +103,16 @@ func (d *Demo) startGuarded(ctx context.Context, opts *Options, page string) err
 	return err
 }
 
-// startBare serves a copy with nothing in front of it. The copy is returned
-// even with an error, so that it can be stopped.
+// startBare serves a copy without a gateway. The copy is returned even with an error, so that it can be stopped.
 func (d *Demo) startBare(ctx context.Context, opts *Options, page string, after int, name string, look *invoices.Options) (*side, error) {
 	look.Latency, look.Logger = opts.Latency, quiet(opts.Logger)
-	s, err := openSide(d.dir, name, look) //nolint:contextcheck // it opens a local file and knows no context.
+	s, err := openSide(d.dir, name, look) //nolint:contextcheck // it opens a local file without a context.
 	if err != nil {
 		return nil, err
 	}
 	listener, err := listenNear(ctx, page, after)
 	if err == nil {
-		s.serve(ctx, listener, s.app.Handler(), d.news.tell, opts.Logger)
+		s.serve(ctx, listener, s.app.Handler(), d.news.notify, opts.Logger)
 	}
 	return s, err
 }
@@ -132,7 +130,7 @@ func (d *Demo) startProtected(ctx context.Context, opts *Options, page string) e
 	if err != nil {
 		return err
 	}
-	s.upstream = serve(ctx, behind, s.back.around(s.app.Handler(), d.news.tell), opts.Logger)
+	s.upstream = serve(ctx, behind, s.back.around(s.app.Handler(), d.news.notify), opts.Logger)
 	if s.gate, err = openGate(ctx, d.dir, s.upstream.url(), slog.New(d.decisions)); err != nil {
 		return err
 	}
@@ -140,16 +138,16 @@ func (d *Demo) startProtected(ctx context.Context, opts *Options, page string) e
 	if err != nil {
 		return err
 	}
-	s.serve(ctx, listener, s.gate, d.news.tell, opts.Logger)
+	s.serve(ctx, listener, s.gate, d.news.notify, opts.Logger)
 	return nil
 }
 
-// quiet leaves out what the application tells of every create.
+// quiet drops the application's lines about every create.
 func quiet(log *slog.Logger) *slog.Logger {
 	return slog.New(atLeast{log.Handler(), slog.LevelWarn})
 }
 
-// listenNear takes the port so many after the page's, or any that is free.
+// listenNear listens on the port that is after above the page's, or on any free one.
 func listenNear(ctx context.Context, page string, after int) (net.Listener, error) {
 	host, text, err := net.SplitHostPort(page)
 	if err != nil {
@@ -163,35 +161,33 @@ func listenNear(ctx context.Context, page string, after int) (net.Listener, erro
 	return listen(ctx, net.JoinHostPort(host, "0"))
 }
 
-// URLs are where the page and the copies are.
+// URLs has the addresses of the page and the copies.
 type URLs struct{ Page, Unprotected, Guarded, Protected string }
 
-// URLs returns where the page and the copies are.
+// URLs returns the addresses of the page and the copies.
 func (d *Demo) URLs() URLs {
 	return URLs{Page: d.page.url(), Unprotected: d.unprotected.url(), Guarded: d.guarded.url(), Protected: d.protected.url()}
 }
 
-// copies are the ones that were started, by name.
+// copies returns the started copies, by name.
 func (d *Demo) copies() map[string]*side {
 	started := map[string]*side{"unprotected": d.unprotected, "guarded": d.guarded, "protected": d.protected}
 	maps.DeleteFunc(started, func(_ string, s *side) bool { return s == nil })
 	return started
 }
 
-// Reset empties all copies, makes their networks normal and lets the gateway
-// forget everything.
+// Reset empties all copies, makes their networks normal, and replaces the gateway's store.
 func (d *Demo) Reset(ctx context.Context) error {
 	var errs []error
 	for _, s := range d.copies() {
 		errs = append(errs, s.reset(ctx))
 	}
 	d.decisions.clear()
-	d.news.tell()
+	d.news.notify()
 	return errors.Join(errs...)
 }
 
-// Stop ends everything and removes the databases. Running requests end until
-// ctx does.
+// Stop ends everything and removes the databases. Running requests may finish until ctx ends.
 func (d *Demo) Stop(ctx context.Context) error {
 	var errs []error
 	if d.page != nil {
@@ -206,7 +202,7 @@ func (d *Demo) Stop(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// state is what the page shows.
+// state is the content of the page.
 type state struct {
 	Unprotected sideState  `json:"unprotected"`
 	Protected   sideState  `json:"protected"`

@@ -16,8 +16,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// latency is long enough for a second request to come while the first is at
-// work, and short enough for a test.
+// latency is long enough for a second request to overlap the first, and short enough for a test.
 const latency = 100 * time.Millisecond
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -67,7 +66,7 @@ func TestPlay(t *testing.T) {
 	}
 }
 
-// TestOnceSeesADuplicate checks that the verdict can be no.
+// TestOnceSeesADuplicate checks that the verdict can be negative.
 func TestOnceSeesADuplicate(t *testing.T) {
 	t.Parallel()
 	d := start(t)
@@ -139,7 +138,7 @@ func TestListenNearTakesAnyPortWhenItsOwnIsTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer page.Close()
-	for range 2 { // the second time, the next port is taken
+	for range 2 { // the second time, the next port is in use
 		near, err := listenNear(t.Context(), page.Addr().String(), 1)
 		if err != nil {
 			t.Fatal(err)

@@ -16,72 +16,71 @@ import (
 )
 
 const (
-	// maxSubmissionBytes bounds what a network that is not in order keeps of one request.
+	// maxSubmissionBytes bounds how much of a request an impaired network buffers.
 	maxSubmissionBytes = 2 << 20
-	// maxDelay bounds how slow a network can be, and defaultDelay is how slow it is when nobody says.
+	// maxDelay bounds the delay of a network; defaultDelay is used without a value.
 	maxDelay     = 10 * time.Second
 	defaultDelay = 1500 * time.Millisecond
-	// travelTime bounds what a request may take that nobody waits for any more.
+	// travelTime bounds a request after its client has gone.
 	travelTime = time.Minute
-	// maxCut bounds how many submissions are remembered that a browser is about to send again.
+	// maxCut bounds the remembered submissions that a browser is about to resend.
 	maxCut = 64
 )
 
-// condition is what a network does to the requests that may change something.
+// condition is the effect of a network on requests that may change something.
 type condition string
 
 const (
-	netNormal      condition = "normal"       // passes everything on
-	netDelay       condition = "delay"        // passes it on later
-	netLoseAnswer  condition = "lose-answer"  // passes it on, and breaks the answer off
-	netDropRequest condition = "drop-request" // breaks the answer off, and passes nothing on
-	netCloseReused condition = "close-reused" // passes it on, and closes a connection that was used before without an answer
+	netNormal      condition = "normal"       // forwards everything
+	netDelay       condition = "delay"        // forwards it later
+	netLoseAnswer  condition = "lose-answer"  // forwards it, and cuts the answer
+	netDropRequest condition = "drop-request" // cuts the answer, and forwards nothing
+	netCloseReused condition = "close-reused" // forwards it, and closes a reused connection without an answer
 )
 
-// conditions are all that a network may be set to, in the order of the page.
+// conditions returns the possible settings, in the order of the page.
 func conditions() []condition {
 	return []condition{netNormal, netDelay, netLoseAnswer, netDropRequest, netCloseReused}
 }
 
-// weather is how a network is set.
+// weather is the setting of a network.
 type weather struct {
 	condition condition
 	delay     time.Duration // for netDelay
 }
 
-var errWeather = errors.New("no such network")
+var errWeather = errors.New("invalid network setting")
 
-// check refuses what no network can be set to.
+// check rejects an invalid setting.
 func (w weather) check() error {
 	if !slices.Contains(conditions(), w.condition) {
-		return fmt.Errorf("%w: %q is none of %v", errWeather, w.condition, conditions())
+		return fmt.Errorf("%w: %q must be one of %v", errWeather, w.condition, conditions())
 	}
 	if w.delay < 0 || w.delay > maxDelay {
-		return fmt.Errorf("%w: a delay is between 0 and %d ms", errWeather, maxDelay.Milliseconds())
+		return fmt.Errorf("%w: a delay must be between 0 and %d ms", errWeather, maxDelay.Milliseconds())
 	}
 	return nil
 }
 
-// network stands between browsers and one copy, and can be made bad. Its
-// server calls nameConnection for every connection. newNetwork makes one.
+// network is a proxy between browsers and one copy that can be impaired. Its server calls nameConnection for every
+// connection. newNetwork makes one.
 type network struct {
 	ended chan struct{} // closed by end
 
 	mu     sync.Mutex // guards the fields below
 	now    weather
-	moved  chan struct{} // closed when the network is set anew, if somebody waits for it
+	moved  chan struct{} // closed when the setting changes, if a request waits for it
 	resent int
-	cut    map[[sha256.Size]byte]bool // submissions that a browser sends again by itself
+	cut    map[[sha256.Size]byte]bool // submissions that a browser resends on its own
 }
 
-// newNetwork returns a network that is in order. Call end once.
+// newNetwork returns a normal network. Call end once.
 func newNetwork() *network { return &network{ended: make(chan struct{})} }
 
-// end lets nobody wait any longer.
+// end releases all waiting requests.
 func (n *network) end() { close(n.ended) }
 
-// set changes what happens to requests that come from now on; those that are
-// being delayed go on. The weather has been checked.
+// set changes the setting for new requests; delayed ones continue. The caller has checked it.
 func (n *network) set(w weather) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -92,7 +91,7 @@ func (n *network) set(w weather) {
 	}
 }
 
-// untilSet returns what is closed when the network is set anew.
+// untilSet returns a channel that is closed when the setting changes.
 func (n *network) untilSet() <-chan struct{} {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -102,7 +101,7 @@ func (n *network) untilSet() <-chan struct{} {
 	return n.moved
 }
 
-// forget makes the network normal again and its count zero.
+// forget resets the network to normal and its count to zero.
 func (n *network) forget() {
 	n.set(weather{})
 	n.mu.Lock()
@@ -110,8 +109,7 @@ func (n *network) forget() {
 	n.resent = 0
 }
 
-// look returns how the network is set, and how many requests a browser sent
-// again by itself.
+// look returns the setting, and how many requests a browser resent on its own.
 func (n *network) look() (weather, int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -136,7 +134,7 @@ func (n *network) around(next http.Handler) http.Handler {
 			http.Error(w, "the network lost the request: "+err.Error(), http.StatusBadRequest)
 			return
 		}
-		// What was sent arrives, even when the browser stops waiting.
+		// A request that was sent arrives, even if the browser stops waiting.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), travelTime)
 		defer cancel()
 		sent := r.WithContext(ctx)
@@ -147,7 +145,7 @@ func (n *network) around(next http.Handler) http.Handler {
 		case now.condition == netLoseAnswer:
 			next.ServeHTTP(&nowhere{header: http.Header{}}, sent)
 			breakOff(w)
-		case now.condition == netCloseReused && !n.comesAgain(digestOf(sent, body), reused):
+		case now.condition == netCloseReused && !n.isResent(digestOf(sent, body), reused):
 			next.ServeHTTP(&nowhere{header: http.Header{}}, sent)
 			panic(http.ErrAbortHandler) //nolint:forbidigo // net/http closes the connection without an answer.
 		default:
@@ -156,20 +154,18 @@ func (n *network) around(next http.Handler) http.Handler {
 	})
 }
 
-// breakOff closes the connection after the first byte of the answer. After
-// none at all, Chromium sends the request again by itself, also on a
-// connection that it had opened ahead of time.
+// breakOff closes the connection after the first byte of the answer. Without any, Chromium resends the request on its
+// own, even on a connection that it had opened ahead of time.
 func breakOff(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		panic(http.ErrAbortHandler) //nolint:forbidigo // as above.
 	}
-	_, _ = conn.Write([]byte("H")) // it may be gone already
+	_, _ = conn.Write([]byte("H")) // it may already be gone
 	_ = conn.Close()               // as above
 }
 
-// wait reports whether the request may go on: the time passed, or the network
-// was set anew, before the demo ended.
+// wait reports whether the request may continue: the time passed, or the setting changed, before the demo ended.
 func (n *network) wait(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -183,10 +179,9 @@ func (n *network) wait(d time.Duration) bool {
 	}
 }
 
-// comesAgain reports whether the request is to be answered: because it is the
-// second one of a browser that lost its connection, which is counted, or
-// because the connection is new, so that the browser would not send it again.
-func (n *network) comesAgain(digest [sha256.Size]byte, reused bool) bool {
+// isResent reports whether the request is to be answered: because it is the second one of a browser that lost its
+// connection, which is counted, or because the connection is new, so that the browser would not resend it.
+func (n *network) isResent(digest [sha256.Size]byte, reused bool) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.cut[digest] {
@@ -204,7 +199,7 @@ func (n *network) comesAgain(digest [sha256.Size]byte, reused bool) bool {
 	return false
 }
 
-// digestOf tells whether a browser sends the very same request again.
+// digestOf identifies a request that a browser resends.
 func digestOf(r *http.Request, body []byte) [sha256.Size]byte {
 	h := sha256.New()
 	_, _ = fmt.Fprintf(h, "%s %s\n%q\n", r.Method, r.RequestURI, r.Header["Cookie"]) // a hash takes everything
@@ -215,7 +210,7 @@ func digestOf(r *http.Request, body []byte) [sha256.Size]byte {
 // reads reports whether the request changes nothing.
 func reads(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
-// nowhere is where an answer goes that nobody gets.
+// nowhere discards an answer.
 type nowhere struct{ header http.Header }
 
 var _ http.ResponseWriter = (*nowhere)(nil)
@@ -231,13 +226,12 @@ func (n *nowhere) Write(p []byte) (int, error) { return len(p), nil }
 
 type connectionKey struct{}
 
-// nameConnection lets usedBefore count what comes on the connection.
+// nameConnection lets usedBefore count the requests of a connection.
 func nameConnection(ctx context.Context, _ net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, new(atomic.Int64))
 }
 
-// usedBefore reports whether another request came on this connection. It is
-// asked once for every request.
+// usedBefore reports whether an earlier request used this connection. Call it once per request.
 func usedBefore(ctx context.Context) bool {
 	count, ok := ctx.Value(connectionKey{}).(*atomic.Int64)
 	return ok && count.Add(1) > 1

@@ -28,7 +28,7 @@ func newWire(t *testing.T) *wire {
 		if !reads(r) {
 			w.ran.Add(1)
 		}
-		_, _ = io.Copy(rw, r.Body) // the test looks at what came
+		_, _ = io.Copy(rw, r.Body) // the test checks the result
 	})))
 	w.server.Config.ConnContext = nameConnection
 	w.server.Start()
@@ -63,7 +63,7 @@ func TestNetwork(t *testing.T) {
 		{netDelay, 1, true},
 		{netLoseAnswer, 1, false},
 		{netDropRequest, 0, false},
-		{netCloseReused, 1, true}, // on a connection of its own
+		{netCloseReused, 1, true}, // on its own connection
 	} {
 		t.Run(string(tt.condition), func(t *testing.T) {
 			t.Parallel()
@@ -86,8 +86,7 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
-// TestNetworkMakesTheBrowserSendAgain counts what comes a second time, and
-// lets that one through.
+// TestNetworkMakesTheBrowserSendAgain counts resent requests, and forwards them.
 func TestNetworkMakesTheBrowserSendAgain(t *testing.T) {
 	t.Parallel()
 	w := newWire(t)
@@ -100,10 +99,10 @@ func TestNetworkMakesTheBrowserSendAgain(t *testing.T) {
 	}{
 		{http.MethodGet, "", true, 0, 0},
 		{http.MethodPost, "one", false, 1, 0},
-		{http.MethodPost, "one", true, 2, 1}, // the connection is new, and it would be let through anyway
+		{http.MethodPost, "one", true, 2, 1}, // on a new connection, it would be forwarded anyway
 		{http.MethodPost, "one", false, 3, 1},
 		{http.MethodPost, "two", true, 4, 1}, // another one, on a new connection
-		{http.MethodPost, "one", true, 5, 2}, // on a connection that was used
+		{http.MethodPost, "one", true, 5, 2}, // on a reused connection
 	} {
 		text, err := w.send(t.Context(), step.method, step.body)
 		if answered := err == nil && text == step.body; answered != step.answered {
@@ -119,8 +118,7 @@ func TestNetworkMakesTheBrowserSendAgain(t *testing.T) {
 	}
 }
 
-// TestNetworkDeliversWhatTheBrowserGaveUp: a request that is on its way
-// arrives, though nobody waits for it any more.
+// TestNetworkDeliversWhatTheBrowserGaveUp: a request that was sent arrives, even after its client is gone.
 func TestNetworkDeliversWhatTheBrowserGaveUp(t *testing.T) {
 	t.Parallel()
 	n := newNetwork()

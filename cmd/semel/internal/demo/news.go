@@ -2,15 +2,14 @@ package demo
 
 import "sync"
 
-// news tells any number of listeners that something has changed. The zero news
-// is ready for use.
+// news notifies any number of listeners of a change. The zero news is ready for use.
 type news struct {
 	mu   sync.Mutex // guards next
 	next chan struct{}
 }
 
-// tell wakes everybody who listens.
-func (n *news) tell() {
+// notify wakes all listeners.
+func (n *news) notify() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.next != nil {
@@ -19,8 +18,8 @@ func (n *news) tell() {
 	}
 }
 
-// listen returns a channel that is closed at the next change. Call it before
-// looking, so that nothing falls between.
+// listen returns a channel that is closed at the next change. Call it before reading the state, so that no change is
+// missed.
 func (n *news) listen() <-chan struct{} {
 	n.mu.Lock()
 	defer n.mu.Unlock()

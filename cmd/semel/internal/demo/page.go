@@ -20,13 +20,13 @@ var pageFiles embed.FS
 
 const (
 	contentPolicy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
-	// keepAlive is how often a page without news hears that the demo lives.
+	// keepAlive is the interval of signs of life on a page without news.
 	keepAlive = 15 * time.Second
-	// maxSettingBytes bounds what is read of a form of the page.
+	// maxSettingBytes bounds a form of the page.
 	maxSettingBytes = 4 << 10
 )
 
-// pageView is what the page's template shows.
+// pageView is the data of the page's template.
 type pageView struct {
 	State        state
 	Copies       []copyView
@@ -35,10 +35,10 @@ type pageView struct {
 	Emptied      bool
 }
 
-// copyView is what the page's template shows of one copy.
+// copyView is the data of one copy in the page's template.
 type copyView struct {
 	Name, Class, Symbol string
-	Title, Form         string // the heading, and whose form the link opens
+	Title, Form         string // the heading, and the copy whose form the link opens
 	Means               string
 	URL                 string
 	Counts              sideState
@@ -54,7 +54,7 @@ type conditionView struct {
 	Chosen bool
 }
 
-// pageHandler serves the page that explains, and what belongs to it.
+// pageHandler serves the page and its files.
 func (d *Demo) pageHandler() http.Handler {
 	page := must.Get(template.ParseFS(pageFiles, "page/index.html"))
 	mux := http.NewServeMux()
@@ -65,7 +65,7 @@ func (d *Demo) pageHandler() http.Handler {
 		text := must.Get(pageFiles.ReadFile("page/" + name))
 		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", mediaType)
-			_, _ = w.Write(text) // the browser may have gone
+			_, _ = w.Write(text) // the browser may be gone
 		})
 	}
 	mux.HandleFunc("GET /state", d.serveState)
@@ -99,15 +99,15 @@ func (d *Demo) servePage(w http.ResponseWriter, r *http.Request, page *template.
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(text.Bytes()) // the browser may have gone
+	_, _ = w.Write(text.Bytes()) // the browser may be gone
 }
 
-// copyViews are the copies in the order of the page.
+// copyViews returns the copies in the order of the page.
 func (d *Demo) copyViews(r *http.Request, now *state) []copyView {
 	shown := []copyView{
 		{
 			Name: "unprotected", Class: "bare", Symbol: "!", Title: "Unprotected", Form: "the unprotected copy",
-			Means: "As the application was written.", Counts: now.Unprotected,
+			Means: "The unchanged application.", Counts: now.Unprotected,
 		},
 		{
 			Name: "guarded", Class: "guarded", Symbol: "½", Title: "Script only", Form: "the copy with the script only",
@@ -115,7 +115,7 @@ func (d *Demo) copyViews(r *http.Request, now *state) []copyView {
 		},
 		{
 			Name: "protected", Class: "kept", Symbol: "✓", Title: "Behind semel gateway", Form: "the protected copy",
-			Means: "As it was written; the gateway adds field and script.", Counts: now.Protected,
+			Means: "The unchanged application; the gateway adds field and script.", Counts: now.Protected,
 		},
 	}
 	for i := range shown {
@@ -129,7 +129,7 @@ func (d *Demo) copyViews(r *http.Request, now *state) []copyView {
 	return shown
 }
 
-// label says what the network does.
+// label describes the network's effect.
 func (c condition) label() string {
 	switch c {
 	case netNormal:
@@ -141,13 +141,12 @@ func (c condition) label() string {
 	case netDropRequest:
 		return "loses the request"
 	case netCloseReused:
-		return "makes the browser send again"
+		return "makes the browser resend"
 	}
 	return string(c)
 }
 
-// besides is the URL of another site of this demo for the visitor of this one:
-// the same host, as the visitor knows it.
+// besides returns the URL of another site of this demo on the host by which the visitor reached this one.
 func besides(r *http.Request, other *site) string {
 	host, _, err := net.SplitHostPort(r.Host)
 	if err != nil {
@@ -163,7 +162,7 @@ func (d *Demo) serveState(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(now) // the browser may have gone
+	_, _ = w.Write(now) // the browser may be gone
 }
 
 func (d *Demo) stateText(ctx context.Context) ([]byte, error) {
@@ -186,7 +185,7 @@ func (d *Demo) serveEvents(w http.ResponseWriter, r *http.Request) {
 		changed := d.news.listen()
 		now, err := d.stateText(r.Context())
 		if err != nil {
-			return // the browser comes again
+			return // the browser reconnects
 		}
 		line := "data: " + string(now) + "\n\n"
 		if bytes.Equal(now, last) {
@@ -222,14 +221,14 @@ func (d *Demo) serveNetwork(w http.ResponseWriter, r *http.Request) {
 	name := r.PostFormValue("copy")
 	s, known := d.copies()[name]
 	if !known {
-		http.Error(w, fmt.Sprintf("there is no copy %q", name), http.StatusBadRequest)
+		http.Error(w, fmt.Sprintf("unknown copy %q", name), http.StatusBadRequest)
 		return
 	}
 	wanted := weather{condition: condition(r.PostFormValue("condition")), delay: defaultDelay}
 	if text := r.PostFormValue("delay_ms"); text != "" {
 		ms, err := strconv.ParseUint(text, 10, 16)
 		if err != nil {
-			http.Error(w, fmt.Sprintf("%q is no delay in milliseconds", text), http.StatusBadRequest)
+			http.Error(w, fmt.Sprintf("%q is not a delay in milliseconds", text), http.StatusBadRequest)
 			return
 		}
 		wanted.delay = time.Duration(ms) * time.Millisecond
@@ -239,6 +238,6 @@ func (d *Demo) serveNetwork(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.net.set(wanted)
-	d.news.tell()
-	http.Redirect(w, r, "/?network="+name+"#"+name, http.StatusSeeOther) //nolint:gosec // a name of ours.
+	d.news.notify()
+	http.Redirect(w, r, "/?network="+name+"#"+name, http.StatusSeeOther) //nolint:gosec // a name from our list.
 }

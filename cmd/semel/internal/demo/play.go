@@ -6,34 +6,31 @@ import (
 	"sync"
 )
 
-// Tally is what one scenario did to one copy of the application.
+// Tally is the result of one scenario on one copy of the application.
 type Tally struct {
 	Invoices int `json:"invoices"`
 	Emails   int `json:"emails"`
-	// Saw is what the second caller got.
+	// Saw describes the answer to the second caller.
 	Saw string `json:"saw"`
 }
 
-// Result is what one scenario did to both copies.
+// Result is the result of one scenario on both copies.
 type Result struct {
 	Scenario    string `json:"scenario"`
 	Unprotected Tally  `json:"unprotected"`
 	Protected   Tally  `json:"protected"`
 }
 
-// Once reports whether the protected copy did what was wished once, and
-// exactly once.
+// Once reports whether the protected copy did what was wanted exactly once.
 func (r *Result) Once() bool { return r.Protected.Invoices == 1 && r.Protected.Emails == 1 }
 
-// Play plays every scenario against both copies, over real connections, and
-// calls after, unless nil, when each has been played. Nobody else may create
-// anything meanwhile.
+// Play plays every scenario against both copies, over real connections, and calls after, unless nil, after each. No
+// other caller may create anything meanwhile.
 func (d *Demo) Play(ctx context.Context, after func(Result)) ([]Result, error) {
 	var results []Result
 	for i, s := range scenarios() {
 		r := Result{Scenario: s.name}
-		// Every scenario is about an invoice of its own, so that they cannot
-		// be taken for repetitions of each other.
+		// Every scenario has its own invoice, so that none counts as a repetition of another.
 		note := fmt.Sprintf("scenario %d: %s", i+1, s.name)
 		var errs [2]error
 		var both sync.WaitGroup
@@ -53,8 +50,7 @@ func (d *Demo) Play(ctx context.Context, after func(Result)) ([]Result, error) {
 	return results, nil
 }
 
-// playOn plays one scenario on one copy and counts what it left behind once
-// nothing is under way any more.
+// playOn plays one scenario on one copy, and counts the results when nothing is under way any more.
 func playOn(ctx context.Context, s scenario, on *side, note string) (Tally, error) {
 	before, err := on.app.Counts(ctx)
 	if err != nil {

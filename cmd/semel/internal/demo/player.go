@@ -18,13 +18,13 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// maxAnswerBytes bounds what is read of an answer.
+// maxAnswerBytes bounds how much of an answer is read.
 const maxAnswerBytes = 1 << 20
 
-// player is everybody who takes part in one scenario on one side.
+// player acts for all participants of one scenario on one side.
 type player struct {
 	on   *side
-	note string // of the invoice that is wished for
+	note string // of the wanted invoice
 
 	begun bool // something was sent
 
@@ -49,7 +49,7 @@ func (p *player) visitor(ctx context.Context) (*browser, error) {
 	return b, b.openForm(ctx)
 }
 
-// program is an HTTP client without cookies. It never resends by itself.
+// program returns an HTTP client without cookies. It never resends on its own.
 func (p *player) program() *browser {
 	b := &browser{player: p, client: &http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true},
@@ -59,8 +59,7 @@ func (p *player) program() *browser {
 	return b
 }
 
-// send writes the bytes on a connection of their own and waits until the
-// request has arrived.
+// send writes the bytes on a new connection and waits until the request has arrived.
 func (p *player) send(ctx context.Context, sent []byte) (net.Conn, error) {
 	there := p.underWay()
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", p.on.address())
@@ -74,8 +73,19 @@ func (p *player) send(ctx context.Context, sent []byte) (net.Conn, error) {
 	return conn, there(ctx)
 }
 
-// underWay returns what waits until the next request is under way: the first
-// one at work in the application, a later one as far as its twins let it.
+// sendForm sends the form of a new visitor, and leaves the answer unread.
+func (p *player) sendForm(ctx context.Context) (b *browser, sent []byte, conn net.Conn, err error) {
+	if b, err = p.visitor(ctx); err == nil {
+		sent, err = b.formBytes(ctx)
+	}
+	if err == nil {
+		conn, err = p.send(ctx, sent)
+	}
+	return b, sent, conn, err
+}
+
+// underWay returns a function that waits until the next request is under way: the first one at work in the application,
+// a later one as far as its twins let it.
 func (p *player) underWay() func(context.Context) error {
 	where := &p.on.front
 	if p.on.gate != nil && !p.begun {
@@ -90,10 +100,10 @@ func (p *player) underWay() func(context.Context) error {
 type browser struct {
 	player *player
 	client *http.Client
-	hidden url.Values // what the form has that nobody types
+	hidden url.Values // the form's hidden fields
 }
 
-// secondTab is a duplicate of the tab: the same form, the same cookies.
+// secondTab returns a duplicate of the tab: the same form, the same cookies.
 func (b *browser) secondTab() *browser {
 	tab := b.player.program()
 	tab.client.Jar, tab.hidden = b.client.Jar, b.hidden
@@ -111,7 +121,7 @@ func (b *browser) openForm(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer response.Body.Close() //nolint:errcheck // it was read.
+	defer response.Body.Close() //nolint:errcheck // only read.
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("the form answered %d", response.StatusCode)
 	}
@@ -123,7 +133,7 @@ func (b *browser) openForm(ctx context.Context) error {
 	return nil
 }
 
-// hiddenFields are those of all forms of the page, of which there is one.
+// hiddenFields returns those of all forms of the page, of which there is one.
 func hiddenFields(page *html.Node) url.Values {
 	found := url.Values{}
 	for node := range page.Descendants() {
@@ -141,7 +151,7 @@ func hiddenFields(page *html.Node) url.Values {
 	return found
 }
 
-// form is the invoice that is wished for.
+// form returns the request for the wanted invoice.
 func (b *browser) form(ctx context.Context) (*http.Request, error) {
 	fields := url.Values{"customer_id": {"1"}, "amount": {"42.00"}, "currency": {"EUR"}, "note": {b.player.note}}
 	maps.Copy(fields, b.hidden)
@@ -153,7 +163,7 @@ func (b *browser) form(ctx context.Context) (*http.Request, error) {
 	return r, nil
 }
 
-// formBytes is the submission as it goes over the wire.
+// formBytes returns the submission as sent on the wire.
 func (b *browser) formBytes(ctx context.Context) ([]byte, error) {
 	r, err := b.form(ctx)
 	if err != nil {
@@ -180,7 +190,7 @@ func (b *browser) submit(ctx context.Context, extra http.Header) (answer, error)
 	return b.do(r)
 }
 
-// submitAndLand sends the form and opens the page that the answer leads to.
+// submitAndLand sends the form and opens the page that the answer redirects to.
 func (b *browser) submitAndLand(ctx context.Context, extra http.Header) (string, error) {
 	a, err := b.submit(ctx, extra)
 	if err != nil {
@@ -189,7 +199,7 @@ func (b *browser) submitAndLand(ctx context.Context, extra http.Header) (string,
 	return b.land(ctx, a)
 }
 
-// land opens the page that the answer leads to.
+// land opens the page that the answer redirects to.
 func (b *browser) land(ctx context.Context, a answer) (string, error) {
 	if a.location == "" {
 		return a.String(), nil
@@ -197,8 +207,7 @@ func (b *browser) land(ctx context.Context, a answer) (string, error) {
 	return a.String(), b.expectPage(ctx, a.location)
 }
 
-// submitAndLeave sends the form and breaks the connection off when the request
-// is under way.
+// submitAndLeave sends the form and cuts the connection when the request is under way.
 func (b *browser) submitAndLeave(ctx context.Context) error {
 	there := b.player.underWay()
 	leave, cancel := context.WithCancel(ctx)
@@ -206,7 +215,7 @@ func (b *browser) submitAndLeave(ctx context.Context) error {
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
-		_, _ = b.submit(leave, nil) // nobody is there to read it
+		_, _ = b.submit(leave, nil) // the answer is not read
 	}()
 	err := there(ctx)
 	cancel()
@@ -214,7 +223,7 @@ func (b *browser) submitAndLeave(ctx context.Context) error {
 	return err
 }
 
-// create asks the JSON API for an invoice.
+// create requests an invoice from the JSON API.
 func (b *browser) create(ctx context.Context, key string, cents int) (answer, error) {
 	text, err := json.Marshal(map[string]any{"customer_id": 1, "amount_cents": cents, "currency": "EUR", "note": b.player.note})
 	if err != nil {
@@ -229,7 +238,7 @@ func (b *browser) create(ctx context.Context, key string, cents int) (answer, er
 	return b.do(r)
 }
 
-// expectPage opens a page, which must be there.
+// expectPage opens a page, which must exist.
 func (b *browser) expectPage(ctx context.Context, path string) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, b.player.on.url()+path, nil)
 	if err != nil {
@@ -247,11 +256,11 @@ func (b *browser) do(r *http.Request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	defer response.Body.Close() //nolint:errcheck // it was read.
+	defer response.Body.Close() //nolint:errcheck // only read.
 	return newAnswer(response)
 }
 
-// answer is what a caller got, as far as a person would tell of it.
+// answer is a caller's answer, as a person would describe it.
 type answer struct {
 	status   int
 	location string
@@ -265,7 +274,7 @@ func readAnswer(conn net.Conn) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	defer response.Body.Close() //nolint:errcheck // it was read.
+	defer response.Body.Close() //nolint:errcheck // only read.
 	return newAnswer(response)
 }
 
@@ -291,7 +300,7 @@ func newAnswer(response *http.Response) (answer, error) {
 	return a, nil
 }
 
-// String says it in a few words.
+// String describes the answer in a few words.
 func (a answer) String() string {
 	text := fmt.Sprint(a.status)
 	switch {

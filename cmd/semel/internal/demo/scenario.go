@@ -8,8 +8,7 @@ import (
 	"sync"
 )
 
-// scenario is one way in which a wish arrives more than once. play returns
-// what the second caller saw.
+// scenario is one way in which an intent arrives more than once. play returns the answer to the second caller.
 type scenario struct {
 	name string
 	play func(ctx context.Context, p *player) (saw string, err error)
@@ -29,9 +28,8 @@ func scenarios() []scenario {
 	}
 }
 
-// impatience submits the form so many times before the submission that is
-// waited for. A browser breaks the earlier ones off, and the server carries on
-// with them.
+// impatience submits the form abandoned times before the submission that is awaited. A browser cancels the earlier
+// ones, and the server continues with them.
 func impatience(ctx context.Context, p *player, abandoned int) (string, error) {
 	b, err := p.visitor(ctx)
 	if err != nil {
@@ -45,8 +43,7 @@ func impatience(ctx context.Context, p *player, abandoned int) (string, error) {
 	return b.submitAndLand(ctx, nil)
 }
 
-// refresh reloads the page while the form is being sent, and confirms that it
-// may be sent again.
+// refresh reloads the page while the form is being sent, and confirms the resubmission.
 func refresh(ctx context.Context, p *player) (string, error) {
 	b, err := p.visitor(ctx)
 	if err != nil {
@@ -58,18 +55,10 @@ func refresh(ctx context.Context, p *player) (string, error) {
 	return b.submitAndLand(ctx, http.Header{"Cache-Control": {"max-age=0"}})
 }
 
-// lostAnswer loses the connection after everything was done and before the
-// answer was read; then the person tries again.
+// lostAnswer loses the connection after everything was done and before the answer was read; then the person tries
+// again.
 func lostAnswer(ctx context.Context, p *player) (string, error) {
-	b, err := p.visitor(ctx)
-	if err != nil {
-		return "", err
-	}
-	sent, err := b.formBytes(ctx)
-	if err != nil {
-		return "", err
-	}
-	conn, err := p.send(ctx, sent)
+	b, _, conn, err := p.sendForm(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -88,18 +77,9 @@ func twoTabs(ctx context.Context, p *player) (string, error) {
 	return race(first.secondTab(), first, func(b *browser) (answer, error) { return b.submit(ctx, nil) })
 }
 
-// resentBytes is a proxy that loses the connection to the server, and sends
-// the very same bytes again on another one.
+// resentBytes is a proxy that loses the connection to the server and resends the same bytes on another one.
 func resentBytes(ctx context.Context, p *player) (string, error) {
-	b, err := p.visitor(ctx)
-	if err != nil {
-		return "", err
-	}
-	sent, err := b.formBytes(ctx)
-	if err != nil {
-		return "", err
-	}
-	lost, err := p.send(ctx, sent)
+	b, sent, lost, err := p.sendForm(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -118,8 +98,7 @@ func resentBytes(ctx context.Context, p *player) (string, error) {
 	return b.land(ctx, a)
 }
 
-// apiRetry calls the JSON API twice with one key, as a client does whose first
-// call seemed to fail.
+// apiRetry calls the JSON API twice with one key, like a client whose first call seemed to fail.
 func apiRetry(ctx context.Context, p *player) (string, error) {
 	c, key := p.program(), rand.Text()
 	if _, err := c.create(ctx, key, 4200); err != nil {
@@ -135,7 +114,7 @@ func apiRace(ctx context.Context, p *player) (string, error) {
 	return race(p.program(), p.program(), func(b *browser) (answer, error) { return b.create(ctx, key, 4200) })
 }
 
-// apiOtherData uses a key again for another amount.
+// apiOtherData reuses a key for another amount.
 func apiOtherData(ctx context.Context, p *player) (string, error) {
 	c, key := p.program(), rand.Text()
 	if _, err := c.create(ctx, key, 4200); err != nil {
@@ -145,8 +124,7 @@ func apiOtherData(ctx context.Context, p *player) (string, error) {
 	return a.String(), err
 }
 
-// race lets both act at once and returns what the one saw that came second,
-// as far as the answers tell.
+// race runs both at once and returns the answer to the second, as far as the answers show.
 func race(one, other *browser, act func(*browser) (answer, error)) (string, error) {
 	var answers [2]answer
 	var errs [2]error

@@ -17,13 +17,13 @@ import (
 	"github.com/semel-dev/semel/rules"
 )
 
-// side is one copy of the application, with or without a gateway before it.
+// side is one copy of the application, with or without a gateway in front of it.
 type side struct {
 	app   *invoices.App
-	front watch    // what callers send
-	net   *network // what becomes of it on its way
-	back  watch    // what reaches the application
-	site  *site    // where callers come in
+	front watch    // the requests of callers
+	net   *network // between callers and the copy
+	back  watch    // the requests that reach the application
+	site  *site    // for callers
 
 	upstream *site // behind the gateway; nil without one
 	gate     *gate // nil without one
@@ -38,15 +38,15 @@ func openSide(dir, name string, opts *invoices.Options) (*side, error) {
 	return &side{app: app, net: newNetwork()}, nil
 }
 
-// serve lets callers in, over the network.
-func (s *side) serve(ctx context.Context, listener net.Listener, handler http.Handler, tell func(), log *slog.Logger) {
-	s.site = serve(ctx, listener, s.front.around(s.net.around(handler), tell), log)
+// serve accepts callers, over the network.
+func (s *side) serve(ctx context.Context, listener net.Listener, handler http.Handler, notify func(), log *slog.Logger) {
+	s.site = serve(ctx, listener, s.front.around(s.net.around(handler), notify), log)
 }
 
 func (s *side) url() string     { return s.site.url() }
 func (s *side) address() string { return s.site.listener.Addr().String() }
 
-// untilIdle waits until nothing that may change something is under way.
+// untilIdle waits until no request that may change something is under way.
 func (s *side) untilIdle(ctx context.Context) error {
 	if err := s.front.untilIdle(ctx); err != nil {
 		return err
@@ -54,9 +54,9 @@ func (s *side) untilIdle(ctx context.Context) error {
 	return s.back.untilIdle(ctx)
 }
 
-// sideState is what the page shows of one copy.
+// sideState is the content of the page about one copy.
 type sideState struct {
-	Requests int `json:"requests"` // that came and may change something
+	Requests int `json:"requests"` // that arrived and may change something
 	Invoices int `json:"invoices"`
 	Emails   int `json:"emails"`
 }
@@ -66,11 +66,11 @@ func (s *side) state(ctx context.Context) (sideState, error) {
 	return sideState{Requests: s.front.arrived(), Invoices: counts.Invoices, Emails: counts.Emails}, err
 }
 
-// networkState is what the page shows of one copy's network.
+// networkState is the content of the page about one copy's network.
 type networkState struct {
 	Condition condition `json:"condition"`
 	DelayMS   int64     `json:"delay_ms"`
-	Resent    int       `json:"resent"`    // requests that a browser sent again by itself
+	Resent    int       `json:"resent"`    // requests that a browser resent on its own
 	UnderWay  int       `json:"under_way"` // requests without an answer yet
 }
 
@@ -79,8 +79,7 @@ func (s *side) network() networkState {
 	return networkState{Condition: now.condition, DelayMS: now.delay.Milliseconds(), Resent: resent, UnderWay: s.front.underWay()}
 }
 
-// reset empties the database, makes the network normal, and makes the gateway
-// forget.
+// reset empties the database, makes the network normal, and replaces the gateway's store.
 func (s *side) reset(ctx context.Context) error {
 	s.front.forget()
 	s.net.forget()
@@ -110,7 +109,7 @@ func (s *side) stop(ctx context.Context) error {
 
 var _ http.Handler = (*gate)(nil)
 
-// gate is a gateway whose memory can be thrown away while it serves.
+// gate is a gateway whose store can be replaced while it serves.
 type gate struct {
 	dir      string
 	upstream string
@@ -123,7 +122,7 @@ type gate struct {
 	gateway *gateway.Gateway
 }
 
-// openGate puts a gateway with these rules before the upstream.
+// openGate puts a gateway with these rules in front of the upstream.
 func openGate(ctx context.Context, dir, upstream string, log *slog.Logger) (*gate, error) {
 	file, err := rules.Parse("rules.yaml", rulesFile)
 	if err != nil {

@@ -19,10 +19,10 @@ const (
 type site struct {
 	listener net.Listener
 	server   *http.Server
-	done     chan error // what Serve returned
+	done     chan error // the result of Serve
 }
 
-// listen takes the address; a port of 0 means any that is free.
+// listen listens on the address; a port of 0 means any free one.
 func listen(ctx context.Context, address string) (net.Listener, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
@@ -31,7 +31,7 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	return listener, nil
 }
 
-// serve answers on the listener until stop is called, however long ctx lasts.
+// serve serves on the listener until stop is called, regardless of ctx.
 func serve(ctx context.Context, listener net.Listener, handler http.Handler, log *slog.Logger) *site {
 	s := &site{
 		listener: listener,
@@ -41,7 +41,7 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, log
 		},
 		done: make(chan error, 1),
 	}
-	// Pages that stay open for news end when the server is told to.
+	// Event streams end when the server stops.
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	s.server.BaseContext = func(net.Listener) context.Context { return life }
 	s.server.RegisterOnShutdown(end)
@@ -55,7 +55,7 @@ func (s *site) port() string {
 	return port
 }
 
-// url is how this machine reaches the site.
+// url returns the site's URL for this machine.
 func (s *site) url() string {
 	host, port, _ := net.SplitHostPort(s.listener.Addr().String()) // as above
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
@@ -64,12 +64,12 @@ func (s *site) url() string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-// stop lets running requests end until ctx does, then breaks them off.
+// stop lets running requests finish until ctx ends, then cuts them.
 func (s *site) stop(ctx context.Context) error {
 	err := s.server.Shutdown(ctx)
 	if err != nil {
 		err = fmt.Errorf("stop the server on %s: %w", s.listener.Addr(), err)
-		_ = s.server.Close() // Shutdown has said why already
+		_ = s.server.Close() // Shutdown has reported why
 	}
 	if ended := <-s.done; !errors.Is(ended, http.ErrServerClosed) {
 		err = errors.Join(err, fmt.Errorf("serve on %s: %w", s.listener.Addr(), ended))

@@ -6,23 +6,22 @@ import (
 	"sync"
 )
 
-// watch stands in front of a handler and knows the requests that may change
-// something: when one arrives, and when none is under way any more. The zero
-// watch is ready for use.
+// watch wraps a handler and tracks the requests that may change something: when one arrives, and when none is under way
+// any more. The zero watch is ready for use.
 type watch struct {
 	mu       sync.Mutex // guards the fields below
 	arrivals int
 	running  int
-	change   chan struct{} // closed at the next change, when somebody waits for it
+	change   chan struct{} // closed at the next change, if a caller waits for it
 }
 
-// around returns the handler with this watch in front of it. tell, unless nil,
-// is called when a request that may change something comes, and when it ends.
-func (w *watch) around(next http.Handler, tell func()) http.Handler {
+// around returns the handler with this watch in front of it. notify, unless nil, is called when a request that may
+// change something arrives, and when it ends.
+func (w *watch) around(next http.Handler, notify func()) http.Handler {
 	move := func(by int) {
 		w.move(by)
-		if tell != nil {
-			tell()
+		if notify != nil {
+			notify()
 		}
 	}
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -49,28 +48,28 @@ func (w *watch) move(by int) {
 	}
 }
 
-// forget starts counting from zero again. Nobody may be waiting.
+// forget restarts the count at zero. No caller may be waiting.
 func (w *watch) forget() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.arrivals = 0
 }
 
-// arrived returns how many requests have come so far.
+// arrived returns how many requests have arrived so far.
 func (w *watch) arrived() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.arrivals
 }
 
-// underWay returns how many requests have come and not ended.
+// underWay returns how many requests have arrived and not ended.
 func (w *watch) underWay() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.running
 }
 
-// untilArrived waits until so many requests have come.
+// untilArrived waits until that many requests have arrived.
 func (w *watch) untilArrived(ctx context.Context, arrivals int) error {
 	return w.until(ctx, func() bool { return w.arrivals >= arrivals })
 }
@@ -80,7 +79,7 @@ func (w *watch) untilIdle(ctx context.Context) error {
 	return w.until(ctx, func() bool { return w.running == 0 })
 }
 
-// until waits for the condition, which is asked with the lock held.
+// until waits for the condition, which is called with the lock held.
 func (w *watch) until(ctx context.Context, holds func() bool) error {
 	for {
 		w.mu.Lock()

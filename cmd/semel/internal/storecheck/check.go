@@ -17,19 +17,17 @@ type Target struct {
 	Kind string
 	// Open opens a store on the scratch part, with connections of its own.
 	Open func(ctx context.Context, log *slog.Logger) (semel.Store, error)
-	// Isolations are the default isolation levels under which the races are
-	// repeated; OpenAt opens the store so. Empty for stores without them.
+	// Isolations are the default isolation levels under which the races are repeated; Open uses them through OpenAt.
+	// Empty for stores without any.
 	Isolations []string
 	OpenAt     func(ctx context.Context, isolation string) (semel.Store, error)
-	// Failover says what the promotion of a replica can lose; empty for stores
-	// that have none.
+	// Failover says what the promotion of a replica can lose; empty for stores without replicas.
 	Failover string
-	// Business returns business rows beside the records, for the check of
-	// transaction mode; nil for stores without it.
+	// Business returns business rows next to the records, for the check of transaction mode; nil for stores without it.
 	Business func(ctx context.Context, store semel.Store) (Business, error)
 }
 
-// Business is a table of the user's kind in the scratch part.
+// Business is a table like the user's in the scratch part.
 type Business interface {
 	semel.Transactor
 	// Insert writes a row in the transaction of ctx.
@@ -38,11 +36,11 @@ type Business interface {
 	Count(ctx context.Context, row string) (int, error)
 }
 
-// Options say how hard to try. The zero value is complete.
+// Options sets the effort. The zero value is complete.
 type Options struct {
-	Keys     int                              // raced for; 0 means 64
+	Keys     int                              // in the race; 0 means 64
 	Patience time.Duration                    // for one race; 0 means two minutes
-	Progress func(done, all int, what string) // told before every check; may be nil
+	Progress func(done, all int, what string) // called before every check; may be nil
 }
 
 // checker is one run.
@@ -51,7 +49,7 @@ type checker struct {
 	opts   Options
 	scope  string
 	store  semel.Store // the first one opened
-	other  semel.Store // by other connections
+	other  semel.Store // with other connections
 	log    *warnings
 	steps  []step
 }
@@ -62,8 +60,8 @@ type step struct {
 	run     func(context.Context, Finding) Finding
 }
 
-// Run opens the target and tries every promise. The error is that of opening it,
-// or the context's; what does not hold is in the report.
+// Run opens the target and tests every promise. The error is that of opening it, or the context's; broken promises are
+// in the report.
 func Run(ctx context.Context, t Target, o Options) (Report, error) {
 	began := time.Now()
 	c := &checker{target: t, opts: o, scope: "semel check-store " + rand.Text(), log: &warnings{}}
@@ -77,11 +75,11 @@ func Run(ctx context.Context, t Target, o Options) (Report, error) {
 	if c.store, err = c.open(ctx, slog.New(c.log)); err != nil {
 		return Report{}, err
 	}
-	defer func() { _ = c.store.Close() }() // only looked at
+	defer func() { _ = c.store.Close() }() // only read
 	if c.other, err = c.open(ctx, slog.New(slog.DiscardHandler)); err != nil {
 		return Report{}, err
 	}
-	defer func() { _ = c.other.Close() }() // only looked at
+	defer func() { _ = c.other.Close() }() // only read
 	report := Report{Store: t.Kind}
 	c.plan()
 	for i, s := range c.steps {
@@ -110,18 +108,18 @@ func (c *checker) plan() {
 	add := func(name string, promise int, says string, run func(context.Context, Finding) Finding) {
 		c.steps = append(c.steps, step{Finding{Name: name, Promise: promise, Says: says}, run})
 	}
-	add("settings", 7, "what the database acknowledges survives a crash, as far as its settings say", c.settings)
-	add("race", 1, "of many who claim one key at once exactly one wins; waiters get their turn alone; fences only grow", c.race)
+	add("settings", 7, "acknowledged writes survive a crash, according to the database's settings", c.settings)
+	add("race", 1, "of many simultaneous claims on one key exactly one wins; waiters take turns; fences only grow", c.race)
 	for _, level := range c.target.Isolations {
-		add("race at "+level, 1, "the same holds where the database's default isolation is "+level, func(ctx context.Context, f Finding) Finding {
+		add("race at "+level, 1, "the same holds when the database's default isolation is "+level, func(ctx context.Context, f Finding) Finding {
 			return c.raceAt(ctx, f, level)
 		})
 	}
-	add("former holder", 1, "whoever lost its claim can neither renew nor settle it", c.formerHolder)
-	add("reopened", 1, "a store that is opened anew gives greater fences", c.reopened)
-	add("clock", 9, "the database's clock runs forward, and leases end when it says", c.clock)
+	add("former holder", 1, "a holder that lost its claim can neither renew nor settle it", c.formerHolder)
+	add("reopened", 1, "a reopened store gives greater fences", c.reopened)
+	add("clock", 9, "the database's clock runs forward, and leases end by it", c.clock)
 	add("outcome", 2, "an outcome comes back byte for byte", c.outcome)
-	const inTransaction = "in transaction mode many who want one intent leave one row and get one answer"
+	const inTransaction = "in transaction mode many callers of one intent leave one row and get one answer"
 	if c.target.Business != nil {
 		add("transaction", 4, inTransaction, c.transaction)
 		add("rollback with waiters", 4, "when the transaction that holds a key rolls back, exactly one waiter executes", c.rollbackWithWaiters)
@@ -129,7 +127,7 @@ func (c *checker) plan() {
 		add("transaction", 4, inTransaction, c.noTransaction)
 	}
 	if c.target.Failover != "" {
-		add("failover", 1, "what was acknowledged is still there after a replica was promoted", c.failover)
+		add("failover", 1, "acknowledged writes survive the promotion of a replica", c.failover)
 	}
 }
 
@@ -139,10 +137,10 @@ func (c *checker) noTransaction(_ context.Context, f Finding) Finding {
 }
 
 func (c *checker) failover(_ context.Context, f Finding) Finding {
-	return f.untried("a check from outside promotes no replica", c.target.Failover)
+	return f.untried("a check from outside cannot promote a replica", c.target.Failover)
 }
 
-// params are those of a new attempt on a key.
+// params returns those of a new attempt on a key.
 func (c *checker) params(name string, lease time.Duration) semel.ClaimParams {
 	key := semel.Key{Scope: c.scope, Name: name}
 	p := semel.ClaimParams{
@@ -153,7 +151,7 @@ func (c *checker) params(name string, lease time.Duration) semel.ClaimParams {
 	return p
 }
 
-// mustWin is the error of a claim that nobody else wants.
+// mustWin returns the error of an uncontested claim.
 func mustWin(won bool, err error) error {
 	switch {
 	case err != nil:

@@ -12,14 +12,12 @@ import (
 
 const (
 	clockReads = 200
-	// clockRate is how much faster than this host's clock the database's may
-	// run while a lease ends.
+	// clockRate bounds how much faster than this host's clock the database's may run during a lease.
 	clockRate    = 0.1
 	outcomeBytes = 1 << 20
 )
 
-// clock reads the database's clock through two connections in turn, and times
-// a lease.
+// clock reads the database's clock through two connections in turn, and times a lease.
 func (c *checker) clock(ctx context.Context, f Finding) Finding {
 	p := c.params("clock", time.Minute)
 	rec, won, err := c.store.Claim(ctx, p)
@@ -80,7 +78,7 @@ func (c *checker) lapsed(ctx context.Context, d semel.Digest) (time.Time, error)
 	}
 }
 
-// outcome stores every byte there is, and as much as a policy keeps.
+// outcome stores every byte value, and the longest outcome that a policy keeps.
 func (c *checker) outcome(ctx context.Context, f Finding) Finding {
 	want := make([]byte, outcomeBytes)
 	rand.Read(want)
@@ -102,10 +100,10 @@ func (c *checker) outcome(ctx context.Context, f Finding) Finding {
 	}
 	var seen []string
 	if won || again.State != semel.StateCompleted {
-		seen = append(seen, "a completed intent was given away again")
+		seen = append(seen, "a completed intent was claimed again")
 	}
 	if !bytes.Equal(again.Outcome, want) {
 		seen = append(seen, fmt.Sprintf("an outcome of %d bytes came back as %d bytes, or changed", len(want), len(again.Outcome)))
 	}
-	return f.seen(seen, "Look for a proxy or a column type that changes bytes.")
+	return f.seen(seen, "Find the proxy or the column type that changes bytes.")
 }

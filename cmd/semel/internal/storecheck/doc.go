@@ -1,4 +1,3 @@
-// Package storecheck finds out which promises a live store keeps: it works in a
-// scratch part of the user's own database, with real races, and says in plain
-// words what held and what did not. What was not seen to break is not proven.
+// Package storecheck tests which promises a live store keeps: it runs real races in a scratch part of the user's own
+// database, and reports which promises held. A promise that did not break is not proven.
 package storecheck

@@ -7,51 +7,49 @@ import (
 	"github.com/semel-dev/semel"
 )
 
-// Verdict is what a check came to.
+// Verdict is the result of a check.
 type Verdict string
 
 // The verdicts.
 const (
-	Held   Verdict = "held"   // it was tried and did not break
-	Broken Verdict = "broken" // it broke
-	Warned Verdict = "warned" // it held, but the settings let it break
-	Failed Verdict = "failed" // it could not be tried
+	Held   Verdict = "held"   // tested, and did not break
+	Broken Verdict = "broken" // broke
+	Warned Verdict = "warned" // held, but the settings let it break
+	Failed Verdict = "failed" // could not be tested
 	// Limited did not break, but the server refused some of the work.
 	Limited Verdict = "limited"
-	// Untried was not tried, because it cannot be from here.
+	// Untried could not be tested from here.
 	Untried Verdict = "not tried"
 )
 
-// Finding is what one check found.
+// Finding is the result of one check, with its evidence.
 type Finding struct {
 	Name    string   `json:"name"`
 	Promise int      `json:"promise"` // of docs/guarantees.md; 0 for none
 	Says    string   `json:"says"`    // what should hold, in plain words
 	Verdict Verdict  `json:"verdict"`
-	Details []string `json:"details,omitempty"` // what was seen; at most maxDetails
+	Details []string `json:"details,omitempty"` // evidence; at most maxDetails
 	Advice  string   `json:"advice,omitempty"`  // what to do
 }
 
-// maxDetails bounds what one finding tells.
+// maxDetails bounds the details of one finding.
 const maxDetails = 10
 
-// Report is what all checks found.
+// Report holds the results of all checks.
 type Report struct {
-	Store    string    `json:"store"` // what kind it is
+	Store    string    `json:"store"` // its kind
 	Findings []Finding `json:"findings"`
 	Took     float64   `json:"took_s"`
 }
 
-// Fine reports whether nothing was seen to break, and everything could be tried
-// and done.
+// Fine reports whether nothing broke, and everything could be tested.
 func (r *Report) Fine() bool {
 	return !slices.ContainsFunc(r.Findings, func(f Finding) bool {
 		return f.Verdict == Broken || f.Verdict == Failed || f.Verdict == Limited
 	})
 }
 
-// seen is the end of a finding that was tried: details are what broke, if
-// anything.
+// seen completes a finding that was tested: details are the failures, if any.
 func (f Finding) seen(details []string, advice string) Finding {
 	f.Verdict = Held
 	if len(details) > 0 {
@@ -61,22 +59,21 @@ func (f Finding) seen(details []string, advice string) Finding {
 	return f
 }
 
-// untried is the end of a finding about which nothing was found out.
+// untried completes a finding that could not be tested from here.
 func (f Finding) untried(why, advice string) Finding {
 	f.Verdict, f.Details, f.Advice = Untried, []string{why}, advice
 	return f
 }
 
-// limited is the end of a finding about a server that broke nothing and refused
-// work.
+// limited completes a finding about a server that kept its promises and refused work.
 func (f Finding) limited(refused []string) Finding {
 	f.Verdict, f.Details = Limited, refused[:min(len(refused), maxDetails)]
-	f.Advice = "No promise was broken: what the server refused was not executed. Raise the limit that the errors name " +
-		"(a time-out of statements, locks or sessions, max_allowed_packet, the disk), or more requests are refused than need be."
+	f.Advice = "No promise was broken: refused requests were not executed. Raise the limit in the errors " +
+		"(a time-out of statements, locks or sessions, max_allowed_packet, the disk), or more requests than necessary are refused."
 	return f
 }
 
-// failed is the end of a finding that could not be tried.
+// failed completes a finding that could not be tested.
 func (f Finding) failed(err error) Finding {
 	if errors.Is(err, semel.ErrFull) {
 		return f.limited([]string{err.Error()})

@@ -20,7 +20,7 @@ func (c *checker) race(ctx context.Context, f Finding) Finding {
 	})
 }
 
-const adviceLevel = "Poolers refuse connections that ask for another default. The race at the default that the database has was run."
+const adviceLevel = "Poolers refuse connections that request another default. The race did run at the database's own default."
 
 func (c *checker) raceAt(ctx context.Context, f Finding, isolation string) Finding {
 	store, err := c.target.OpenAt(ctx, isolation)
@@ -32,7 +32,7 @@ func (c *checker) raceAt(ctx context.Context, f Finding, isolation string) Findi
 }
 
 func (c *checker) raceWith(ctx context.Context, f Finding, keys int, open func() (semel.Store, error)) Finding {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.opts.Patience, errors.New("the race did not come to an end"))
+	ctx, cancel := context.WithTimeoutCause(ctx, c.opts.Patience, errors.New("the race did not end"))
 	defer cancel()
 	report, err := storerace.Run(ctx, open, &storerace.Options{Keys: keys})
 	if err != nil && len(report.Violations) == 0 {
@@ -45,7 +45,7 @@ func (c *checker) raceWith(ctx context.Context, f Finding, keys int, open func()
 	return f
 }
 
-// formerHolder lets a lease end and the claim be taken over.
+// formerHolder waits for a lease to end and takes the claim over.
 func (c *checker) formerHolder(ctx context.Context, f Finding) Finding {
 	const lease = 200 * time.Millisecond
 	p := c.params("former holder", lease)
@@ -70,7 +70,7 @@ func (c *checker) formerHolder(ctx context.Context, f Finding) Finding {
 	settled := c.store.Settle(ctx, p.Digest, first.Fence, semel.Settlement{State: semel.StateCompleted, Retention: time.Hour})
 	for _, err := range []error{renewed, settled} {
 		if err != nil && !errors.Is(err, semel.ErrLost) && !errors.Is(err, semel.ErrSettled) {
-			return f.failed(err) // it did neither, and says nothing of fences
+			return f.failed(err) // neither renewed nor settled, so nothing is known about fences
 		}
 	}
 	if !errors.Is(renewed, semel.ErrLost) {
@@ -82,7 +82,7 @@ func (c *checker) formerHolder(ctx context.Context, f Finding) Finding {
 	return f.seen(seen, "Do not use this database for claims: it does not compare fences as it should.")
 }
 
-// reopened compares the fences of two lives of a store.
+// reopened compares the fences before and after reopening a store.
 func (c *checker) reopened(ctx context.Context, f Finding) Finding {
 	var last semel.Fence
 	var seen []string
@@ -96,7 +96,7 @@ func (c *checker) reopened(ctx context.Context, f Finding) Finding {
 			return f.failed(errors.Join(err, store.Close()))
 		}
 		if rec.Fence <= last {
-			seen = append(seen, fmt.Sprintf("fence %d, and %d after it was opened again", last, rec.Fence))
+			seen = append(seen, fmt.Sprintf("fence %d, and %d after reopening", last, rec.Fence))
 		}
 		last = rec.Fence
 		if err := store.Settle(ctx, rec.Digest, rec.Fence, semel.Settlement{State: semel.StateReleased}); err != nil {
@@ -106,5 +106,5 @@ func (c *checker) reopened(ctx context.Context, f Finding) Finding {
 			return f.failed(err)
 		}
 	}
-	return f.seen(seen, "Let sequences and counters of this database not be cached per connection.")
+	return f.seen(seen, "Do not cache sequences and counters of this database per connection.")
 }

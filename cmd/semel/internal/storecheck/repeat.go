@@ -9,8 +9,7 @@ import (
 	"github.com/semel-dev/semel/internal/waiting"
 )
 
-// retry bounds how often a step is tried that the server broke off, for some
-// seconds in all: about as long as a guard does.
+// retry bounds the tries of an interrupted step, for some seconds in all: about as long as a guard does.
 var retry = waiting.Backoff{Tries: 12, First: 5 * time.Millisecond, Most: 500 * time.Millisecond} //nolint:gochecknoglobals // it is never changed.
 
 // repeat tries a step until the answer is definite.
@@ -18,10 +17,9 @@ func repeat(ctx context.Context, step func() error) error {
 	return retry.Do(ctx, func(err error) bool { return !definite(err) }, step)
 }
 
-// repeating is a store as a guard uses it: a verb that failed without a definite
-// answer is repeated, which the contract of [semel.Store] makes safe. A check that
-// met the time-out of one statement would judge the server by less than what
-// callers get.
+// repeating is a store as a guard uses it: a verb that failed without a definite answer is repeated, which the contract
+// of [semel.Store] makes safe. Without this, one statement that timed out would make the server look worse than it is
+// for callers.
 type repeating struct{ semel.Store }
 
 // Unwrap lets [semel.StoreAs] find the store.
@@ -55,7 +53,7 @@ func (r repeating) Lookup(ctx context.Context, d semel.Digest) (rec semel.Record
 	return rec, err
 }
 
-// definite reports whether an error would be the same the next time.
+// definite reports whether an error would recur.
 func definite(err error) bool {
 	for _, sentinel := range []error{semel.ErrLost, semel.ErrSettled, semel.ErrNotFound, semel.ErrFull, semel.ErrClosed, semel.ErrKeyInvalid, errOnPurpose} {
 		if errors.Is(err, sentinel) {

@@ -7,7 +7,7 @@ import (
 	"github.com/semel-dev/semel/internal/openstore"
 )
 
-// On makes a target of a scratch part.
+// On returns a target on a scratch part.
 func On(s *openstore.Scratch) Target {
 	t := Target{Kind: s.Kind(), Open: s.Open, Isolations: s.Isolations(), OpenAt: s.OpenAt, Failover: failovers()[s.Kind()]}
 	if s.HasTransactions() {
@@ -16,7 +16,7 @@ func On(s *openstore.Scratch) Target {
 	return t
 }
 
-// failovers say what the promotion of a replica can lose, by the kind of store.
+// failovers returns what the promotion of a replica can lose, by the kind of store.
 func failovers() map[string]string {
 	const sync = "Nothing is lost to a synchronous replica. Another one may lack the last claims and outcomes: intents can be executed twice, except in transaction mode, which loses rows and records together (docs/storage.md)."
 	return map[string]string{

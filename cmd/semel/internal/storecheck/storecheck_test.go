@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// shared is one memory that several stores are opened on.
+// shared is one memory for several stores.
 type shared struct {
 	semel.Store
 	id int64
@@ -25,7 +25,7 @@ type shared struct {
 
 func (shared) Close() error { return nil }
 
-// target opens stores on one memory, through the breaker of each.
+// target opens stores on one memory, each through the breaker.
 func target(breaker func(shared) semel.Store) storecheck.Target {
 	memory := memstore.New(nil)
 	var opened atomic.Int64
@@ -61,7 +61,7 @@ func TestHonestStore(t *testing.T) {
 	}
 }
 
-// A pooler that gives no connection another isolation breaks no promise.
+// TestLevelThatCannotBeHad: a pooler that refuses another isolation level breaks no promise.
 func TestLevelThatCannotBeHad(t *testing.T) {
 	t.Parallel()
 	at := target(func(s shared) semel.Store { return s })
@@ -81,7 +81,7 @@ func TestLevelThatCannotBeHad(t *testing.T) {
 	}
 }
 
-// Every way to break a promise must be seen by the check that is for it.
+// TestBrokenStores: every broken promise must be found by its check.
 func TestBrokenStores(t *testing.T) {
 	t.Parallel()
 	for check, breaker := range map[string]func(shared) semel.Store{
@@ -101,7 +101,7 @@ func TestBrokenStores(t *testing.T) {
 	}
 }
 
-// generous lets everybody win.
+// generous lets every caller win.
 type generous struct{ shared }
 
 func (s generous) Claim(ctx context.Context, p semel.ClaimParams) (semel.Record, bool, error) {
@@ -109,12 +109,12 @@ func (s generous) Claim(ctx context.Context, p semel.ClaimParams) (semel.Record,
 	return rec, true, err
 }
 
-// forgiving renews for anybody.
+// forgiving renews for any caller.
 type forgiving struct{ shared }
 
 func (forgiving) Renew(context.Context, semel.Digest, semel.Fence, time.Duration) error { return nil }
 
-// shrinking gives lower fences the later it was opened.
+// shrinking gives lower fences each time it is opened.
 type shrinking struct{ shared }
 
 func (s shrinking) Claim(ctx context.Context, p semel.ClaimParams) (semel.Record, bool, error) {
@@ -127,7 +127,7 @@ func (s shrinking) Settle(ctx context.Context, d semel.Digest, f semel.Fence, to
 	return s.Store.Settle(ctx, d, f-semel.Fence(1_000_000-1000*s.id), to)
 }
 
-// jumpy has a clock of its own on every second server.
+// jumpy has a different clock on every second server.
 type jumpy struct{ shared }
 
 func (s jumpy) Lookup(ctx context.Context, d semel.Digest) (semel.Record, error) {
@@ -136,7 +136,7 @@ func (s jumpy) Lookup(ctx context.Context, d semel.Digest) (semel.Record, error)
 	return rec, err
 }
 
-// cutting cuts long outcomes.
+// cutting truncates long outcomes.
 type cutting struct{ shared }
 
 func (s cutting) Settle(ctx context.Context, d semel.Digest, f semel.Fence, to semel.Settlement) error {
@@ -144,8 +144,8 @@ func (s cutting) Settle(ctx context.Context, d semel.Digest, f semel.Fence, to s
 	return s.Store.Settle(ctx, d, f, to)
 }
 
-// A server that breaks off the first try of every step, by a time-out of
-// statements say, holds what it promises to a guard, which repeats them.
+// TestStepsAreRepeated: a server that interrupts the first try of every step, for example by a statement time-out,
+// keeps its promises to a guard, which repeats them.
 func TestStepsAreRepeated(t *testing.T) {
 	t.Parallel()
 	for name, f := range verdicts(t, target(func(s shared) semel.Store { return &abrupt{Store: s} })) {
@@ -155,7 +155,7 @@ func TestStepsAreRepeated(t *testing.T) {
 	}
 }
 
-// A server with a limit breaks no promise, and the operator is told of the limit.
+// TestLimits: a server with a limit breaks no promise, and the report names the limit.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	found := verdicts(t, target(func(s shared) semel.Store { return narrow{s} }))
@@ -167,7 +167,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// abrupt breaks off every second step.
+// abrupt interrupts every second step.
 type abrupt struct {
 	semel.Store
 	steps atomic.Int64
@@ -201,7 +201,7 @@ func (s *abrupt) Settle(ctx context.Context, d semel.Digest, f semel.Fence, to s
 	return s.Store.Settle(ctx, d, f, to)
 }
 
-// narrow has room for short outcomes only.
+// narrow only stores short outcomes.
 type narrow struct{ shared }
 
 func (s narrow) Settle(ctx context.Context, d semel.Digest, f semel.Fence, to semel.Settlement) error {

@@ -18,8 +18,7 @@ const (
 
 var errOnPurpose = errors.New("rolled back on purpose")
 
-// business opens guards on two stores, as two servers have them, and the
-// business table.
+// business opens guards on two stores, like two servers, and the business table.
 func (c *checker) business(ctx context.Context) (guards [2]*semel.Guard, rows [2]Business, err error) {
 	for i, store := range []semel.Store{c.store, c.other} {
 		if rows[i], err = c.target.Business(ctx, store); err != nil {
@@ -32,13 +31,12 @@ func (c *checker) business(ctx context.Context) (guards [2]*semel.Guard, rows [2
 	return guards, rows, nil
 }
 
-// transaction lets many callers of two servers want the same intents.
+// transaction runs many callers of two servers on the same intents.
 func (c *checker) transaction(ctx context.Context, f Finding) Finding {
 	return c.inTransaction(ctx, f, "transaction", func(int64) error { return nil })
 }
 
-// rollbackWithWaiters does the same while the first to execute each intent
-// fails.
+// rollbackWithWaiters does the same while the first execution of each intent fails.
 func (c *checker) rollbackWithWaiters(ctx context.Context, f Finding) Finding {
 	return c.inTransaction(ctx, f, "rollback", func(nth int64) error {
 		if nth == 1 {
@@ -67,7 +65,7 @@ func (c *checker) inTransaction(ctx context.Context, f Finding, name string, out
 			return f.failed(err)
 		}
 		answered, differ, failed := compare(i, answers, errs)
-		if count > 1 || count == 0 && (answered || len(failed) == 0) { // none is right where every caller was refused
+		if count > 1 || count == 0 && (answered || len(failed) == 0) { // none is right if every caller was refused
 			seen = append(seen, fmt.Sprintf("intent %d left %d rows, want 1", i, count))
 		}
 		seen, refused = append(seen, differ...), append(refused, failed...)
@@ -78,7 +76,7 @@ func (c *checker) inTransaction(ctx context.Context, f Finding, name string, out
 	return f.seen(append(seen, refused...), "Do not use transaction mode on this database as it is.")
 }
 
-// wantAtOnce lets many callers want one intent, each until it has an answer.
+// wantAtOnce runs many callers of one intent, each until it has an answer.
 func wantAtOnce(ctx context.Context, guards [2]*semel.Guard, rows [2]Business, key semel.Key, outcome func(nth int64) error) (answers []string, errs []error) {
 	answers, errs = make([]string, txCallers), make([]error, txCallers)
 	var executed atomic.Int64
@@ -102,8 +100,7 @@ func wantAtOnce(ctx context.Context, guards [2]*semel.Guard, rows [2]Business, k
 	return answers, errs
 }
 
-// compare reports whether a caller got an answer, which callers got another one,
-// and which got an error that was not made on purpose.
+// compare reports whether a caller got an answer, which callers got another one, and which got an unintended error.
 func compare(intent int, answers []string, errs []error) (answered bool, differ, failed []string) {
 	first := ""
 	for n, err := range errs {

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// warnings keeps what a store logs when it is opened.
+// warnings keeps the log of a store's opening.
 type warnings struct {
 	mu    sync.Mutex // guards lines
 	lines []string
@@ -36,14 +36,14 @@ func (w *warnings) WithAttrs([]slog.Attr) slog.Handler { return w }
 // WithGroup implements [slog.Handler]; no store uses it.
 func (w *warnings) WithGroup(string) slog.Handler { return w }
 
-// settings tells what the store warned of.
+// settings reports the store's warnings.
 func (c *checker) settings(_ context.Context, f Finding) Finding {
 	c.log.mu.Lock()
 	defer c.log.mu.Unlock()
 	f.Verdict = Held
 	if len(c.log.lines) > 0 {
 		f.Verdict, f.Details = Warned, c.log.lines[:min(len(c.log.lines), maxDetails)]
-		f.Advice = "Change the settings named here, or know what a crash can lose."
+		f.Advice = "Change these settings, or accept what a crash can lose."
 	}
 	return f
 }
