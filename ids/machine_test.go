@@ -177,7 +177,7 @@ func TestMachineTermEnds(t *testing.T) {
 		}
 		select {
 		case <-m.Lost():
-			t.Fatal("the claim was lost, so that the term was not looked at")
+			t.Fatal("the claim was lost, so the term was not tested")
 		default:
 		}
 		deaf.Store(false)

@@ -50,7 +50,7 @@ func (a *API) authenticate(r *http.Request, from address) (*Token, error) {
 	a.letIn.Lock()
 	defer a.letIn.Unlock()
 	if wait := max(a.failures.Wait(from.bounded), a.allFailures.Wait(everyone)); wait > 0 {
-		return nil, tooMany("too-many-failures", "Too many wrong tokens", "Nothing was done, and the token was not looked at. Wait, then call again with the right one.", wait)
+		return nil, tooMany("too-many-failures", "Too many wrong tokens", "Nothing was done, and the token was not checked. Wait, then call again with the right one.", wait)
 	}
 	lines := r.Header["Authorization"]
 	if len(lines) == 0 {
