@@ -97,7 +97,7 @@ func caller(r *http.Request) string {
 // account is caller for ScopeBy, which refuses an empty scope.
 func account(r *http.Request) string { return caller(r) + "." }
 
-// bearer is a user of the booth.
+// bearer returns a user of the booth.
 func bearer(name string) *check.User {
 	return &check.User{Header: []wire.Field{{Name: "Authorization", Value: "Bearer " + name}}}
 }

@@ -151,7 +151,7 @@ func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.first(w, answer)
 }
 
-// trial is a configuration for orders; its URL is that of a server of the handler.
+// trial returns a configuration for orders; its URL is that of a server of the handler.
 func trial(t *testing.T, handler http.Handler, counters ...check.Counter) check.Config {
 	t.Helper()
 	profile, _ := check.ProfileNamed("ietf")

@@ -23,7 +23,7 @@ import (
 // spot is one place of a document, with its value.
 type spot struct {
 	place string // a JSON pointer, or words such as "word 12"
-	name  string // of the member, field or attribute; empty where there is none
+	name  string // of the member, field or attribute; empty if there is none
 	value string
 	bare  bool // not a text: a number, true, false or null of JSON
 	page  bool // in an HTML page

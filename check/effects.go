@@ -149,7 +149,7 @@ func (p *probe) answersAll() bool {
 	return slices.Contains([]string{sampling, groupBasics, groupKeySyntax, groupMismatch}, p.check.Group)
 }
 
-// uncounted is the finding of a check that needs a counter and has none.
+// uncounted returns the finding of a check that needs a counter and has none.
 func uncounted() finding {
 	return incomplete("answers can lie: say how effects are counted, such as with --count json:…")
 }

@@ -445,7 +445,7 @@ func TestFormsOfInvoices(t *testing.T) {
 	}
 }
 
-// formGateway is the gateway in front of an application, with a rule for its form.
+// formGateway returns the gateway in front of an application, with a rule for its form.
 func formGateway(t *testing.T, upstream string) http.Handler {
 	t.Helper()
 	file, err := rules.Parse("rules.yaml", []byte(invoiceRules))

@@ -9,7 +9,7 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// inParts is a template of a form in parts.
+// inParts returns a template of a multipart form.
 func inParts(url, parts string) check.Template {
 	return check.Template{
 		Method: "POST", URL: url, Header: []wire.Field{{Name: "Content-Type", Value: "multipart/form-data; boundary=b"}},

@@ -14,7 +14,7 @@ import (
 // request.
 type marks struct {
 	location string
-	body     []byte // nil where the body has nothing of its own
+	body     []byte // nil if the body has nothing of its own
 	ids      []spot
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/semel-dev/semel/semelhttp"
 )
 
-// paying is an application that calls its bank, before or after it sells.
+// paying returns an application that calls its bank, before or after it sells.
 func paying(t *testing.T, app http.Handler, sellsFirst bool) (http.Handler, *observe.Observer) {
 	t.Helper()
 	bank, err := observe.Open(t.Context(), "127.0.0.1:0", "", nil)

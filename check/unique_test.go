@@ -15,7 +15,7 @@ import (
 
 func onlyUnique(c *check.Config) { c.Only = []string{"uniq"} }
 
-// seats is a booth that lets a test answer for seats that are sold.
+// seats returns a booth that lets a test answer for seats that are sold.
 func seats(b *booth, sold func(w http.ResponseWriter, n int)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		before := b.sold()
