@@ -176,7 +176,7 @@ type recordSheet struct{ sheet }
 
 func (s recordSheet) write(rec *semel.Record) error { return s.line(row(rec)) }
 
-// titles are the columns of a list, and their order.
+// titles returns the columns of a list, in order.
 func titles() []string {
 	return []string{"DIGEST", "SCOPE", "NAME", "STATE", "ATTEMPT", "FENCE", "CLAIMED", "AGE", "EXPIRES IN", "ANSWER"}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/semel-dev/semel/store/sqlitestore"
 )
 
-// sampleRecord is a claim whose holder ended without an answer.
+// sampleRecord returns a claim whose holder ended without an answer.
 func sampleRecord() semel.Record {
 	at := time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
 	key := semel.Key{Scope: "shop", Name: "order-1"}

@@ -38,7 +38,7 @@ func (p *player) leave() {
 	}
 }
 
-// visitor is a person who has opened the form in a new browser.
+// visitor opens the form in a new browser.
 func (p *player) visitor(ctx context.Context) (*browser, error) {
 	b := p.program()
 	jar, err := cookiejar.New(nil)

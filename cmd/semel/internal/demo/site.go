@@ -49,7 +49,7 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, log
 	return s
 }
 
-// port is the TCP port of the site.
+// port returns the TCP port of the site.
 func (s *site) port() string {
 	_, port, _ := net.SplitHostPort(s.listener.Addr().String()) // a listener's address has a port
 	return port
