@@ -189,8 +189,8 @@ func TestExecRefused(t *testing.T) {
 	}
 }
 
-// What is too large to keep, and what is not to be kept, happens once all the
-// same (promise 3), and its first caller has it.
+// An outcome that is too large to keep, or not to be kept, still happens once
+// (promise 3), and its first caller gets it.
 func TestExecNotKept(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

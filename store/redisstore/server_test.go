@@ -84,8 +84,8 @@ func wantFull(t *testing.T, what string, err error) {
 	}
 }
 
-// What a server says when it cannot serve is passed on with what to do, and is
-// no answer about the intent.
+// The error of a server that cannot serve is passed on with what to do, and
+// says nothing about the intent.
 func TestServerThatCannotServe(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
