@@ -257,19 +257,15 @@ func (a *attempt) ask(takeOver Fence, began time.Time) step {
 // admit takes the attempt's seats within the quotas of its scope. A takeover
 // creates no new record, so it does not count against the quota of records.
 func (a *attempt) admit(takeOver Fence) error {
-	c, scope := a.guard.core, a.key.Scope
 	if a.unbounded {
 		return nil
 	}
-	if !c.liveQuota.Enter(scope) {
-		return fmt.Errorf("%w: it holds %d claims already", ErrQuota, c.liveQuota.Most)
+	retention := a.guard.policy.Retention
+	if takeOver != 0 {
+		retention = 0
 	}
-	if c.recordQuota == nil || takeOver != 0 {
-		return nil
-	}
-	if !c.recordQuota.Take(scope, time.Since(c.born), a.guard.policy.Retention) {
-		c.liveQuota.Leave(scope)
-		return fmt.Errorf("%w: it has got %d records within %v already", ErrQuota, c.recordQuota.Most, a.guard.policy.Retention)
+	if err := a.guard.core.quota.Enter(a.key.Scope, retention); err != nil {
+		return fmt.Errorf("%w: %w", ErrQuota, err)
 	}
 	return nil
 }
@@ -277,13 +273,12 @@ func (a *attempt) admit(takeOver Fence) error {
 // giveSeats gives back what admit took, for a claim that was not won or not
 // kept.
 func (a *attempt) giveSeats(takeOver Fence) {
-	c, scope := a.guard.core, a.key.Scope
 	if a.unbounded {
 		return
 	}
-	c.liveQuota.Leave(scope)
-	if c.recordQuota != nil && takeOver == 0 {
-		c.recordQuota.Give(scope)
+	a.guard.core.quota.Leave(a.key.Scope)
+	if takeOver == 0 {
+		a.guard.core.quota.Forget(a.key.Scope)
 	}
 }
 

@@ -194,8 +194,8 @@ func (c *Claim) settle(s Settlement, final bool) error {
 	if err != nil {
 		err = &Error{Op: opSettle, Digest: c.digest, Err: fmt.Errorf("%w: %w", ErrNotStored, err)}
 	}
-	if err == nil && s.State == StateReleased && core.recordQuota != nil && !c.unbounded {
-		core.recordQuota.Give(c.scope)
+	if err == nil && s.State == StateReleased && !c.unbounded {
+		core.quota.Forget(c.scope)
 	}
 	c.end(context.Canceled)
 	if hook := core.trace.Settled; hook != nil {

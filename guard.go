@@ -90,9 +90,7 @@ type core struct {
 	maxLive  int64
 	maxQueue int64
 
-	born        time.Time // quotas count time from here
-	liveQuota   *quota.Live
-	recordQuota *quota.Records // nil for none
+	quota *quota.Scopes
 
 	ownerPrefix uint64
 	ownerCount  atomic.Uint64
@@ -152,9 +150,7 @@ func New(store Store, opts *Options) (*Guard, error) {
 		drain:     make(chan struct{}),
 		open:      make(map[*Claim]struct{}),
 
-		born:        time.Now(),
-		recordQuota: quota.NewRecords(opts.RecordsPerScope),
-		liveQuota:   quota.NewLive(cmp.Or(opts.LiveClaimsPerScope, 16384)),
+		quota: quota.New(cmp.Or(opts.LiveClaimsPerScope, 16384), opts.RecordsPerScope),
 	}
 	c.setSecrets(opts.Secrets)
 	c.notifier, _ = StoreAs[Notifier](store)

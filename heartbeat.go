@@ -104,7 +104,7 @@ func (c *core) opened(claim *Claim) {
 func (c *core) ended(claim *Claim) {
 	c.live.Add(-1)
 	if !claim.unbounded {
-		c.liveQuota.Leave(claim.scope)
+		c.quota.Leave(claim.scope)
 	}
 	c.openMu.Lock()
 	defer c.openMu.Unlock()

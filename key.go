@@ -84,49 +84,12 @@ func parseKey(scope, wire string, strict bool) (Key, error) {
 	if len(wire) > maxWireBytes {
 		return Key{}, fmt.Errorf("%w: the value has %d bytes, at most %d are read", ErrKeyInvalid, len(wire), maxWireBytes)
 	}
-	name, err := parseName(wire, strict)
+	name, err := sfv.Key(wire, strict)
 	if err != nil {
-		return Key{}, err
+		return Key{}, fmt.Errorf("%w: %w", ErrKeyInvalid, err)
 	}
 	key := Key{Scope: scope, Name: name}
 	return key, key.Validate()
-}
-
-func parseName(wire string, strict bool) (string, error) {
-	for i := range len(wire) {
-		if wire[i] < 0x20 || wire[i] > 0x7E {
-			return "", fmt.Errorf("%w: byte %d is not printable ASCII", ErrKeyInvalid, i)
-		}
-	}
-	if strings.HasPrefix(wire, `"`) {
-		name, rest, err := sfv.String(wire)
-		if err != nil {
-			return "", fmt.Errorf("%w: %w", ErrKeyInvalid, err)
-		}
-		return name, checkParameters(rest)
-	}
-	switch {
-	case strict:
-		return "", fmt.Errorf("%w: the value must be a quoted string, such as \"8e03978e\"", ErrKeyInvalid)
-	case strings.IndexByte(wire, '"') >= 0 || strings.IndexByte(wire, ',') >= 0:
-		return "", fmt.Errorf("%w: an unquoted key may hold neither comma nor double quote (two header lines joined?)", ErrKeyInvalid)
-	}
-	return wire, nil
-}
-
-// checkParameters reads what follows a quoted string: nothing, or parameters
-// (RFC 8941 section 3.1.2), which are ignored but must be well formed.
-func checkParameters(rest string) error {
-	rest, ok := sfv.Parameters(rest)
-	switch {
-	case !ok:
-		return fmt.Errorf("%w: the parameters after the closing double quote are malformed", ErrKeyInvalid)
-	case strings.HasPrefix(strings.TrimLeft(rest, " "), ","):
-		return fmt.Errorf("%w: more than one key in the header", ErrKeyInvalid)
-	case rest != "":
-		return fmt.Errorf("%w: unexpected text after the closing double quote", ErrKeyInvalid)
-	}
-	return nil
 }
 
 func printable(s string) bool {

@@ -328,9 +328,9 @@ func (c *TxClaim) end(recorded bool) {
 	c.cancel()
 	core := c.guard.core
 	core.live.Add(-1)
-	core.liveQuota.Leave(c.key.Scope)
-	if core.recordQuota != nil && !recorded {
-		core.recordQuota.Give(c.key.Scope)
+	core.quota.Leave(c.key.Scope)
+	if !recorded {
+		core.quota.Forget(c.key.Scope)
 	}
 	core.solo.Leave(c.params.Digest)
 	core.waiters.Wake(c.params.Digest)

@@ -27,10 +27,10 @@ type Size struct {
 func ceilings() []limit {
 	return []limit{
 		{"importable packages", 21},
-		{"exported names", 539},
+		{"exported names", 509},
 		{"exported names of the root package", 105},
-		{"lines of the root package", 4080},
-		{"lines of Go without tests", 114_830},
+		{"lines of the root package", 4020},
+		{"lines of Go without tests", 113_800},
 		{"lines of tests", 88_000},
 	}
 }

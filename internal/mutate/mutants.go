@@ -367,13 +367,13 @@ func bounds() []mutant {
 			"",
 		},
 		{
-			"live claims of one scope", 8, "internal/quota/quota.go", "if n >= q.Most {", "if false {",
+			"live claims of one scope", 8, "internal/quota/quota.go", "if n >= q.most {", "if false {",
 			".",
 			[]string{"TestLiveClaimsPerScope"},
 			"",
 		},
 		{
-			"records of one scope", 8, "internal/quota/quota.go", "if w.total >= q.Most {", "if false {",
+			"records of one scope", 8, "internal/quota/quota.go", "if w.total >= q.most {", "if false {",
 			".",
 			[]string{"TestRecordsPerScope"},
 			"",

@@ -3,6 +3,7 @@
 package quota
 
 import (
+	"fmt"
 	"hash/maphash"
 	"sync"
 	"time"
@@ -17,9 +18,45 @@ const (
 	quotaScopes = 16384
 )
 
-// Live bounds the claims that one scope holds at a time.
-type Live struct {
-	Most   int
+// Scopes bounds what each scope takes.
+type Scopes struct {
+	live    *live
+	records *records // nil for no bound
+	born    time.Time
+}
+
+// New bounds the claims that one scope holds at a time, and the records that it
+// gets within their retention; 0 records for no bound of these.
+func New(claims, most int) *Scopes {
+	return &Scopes{live: newLive(claims), records: newRecords(most), born: time.Now()}
+}
+
+// Enter takes the seat of a live claim, and with a retention that of a new record.
+// Leave, and Forget where there was a retention, give them back.
+func (s *Scopes) Enter(scope string, retention time.Duration) error {
+	if !s.live.enter(scope) {
+		return fmt.Errorf("it holds %d claims already", s.live.most)
+	}
+	if s.records != nil && retention > 0 && !s.records.take(scope, time.Since(s.born), retention) {
+		s.live.leave(scope)
+		return fmt.Errorf("it has got %d records within %v already", s.records.most, retention)
+	}
+	return nil
+}
+
+// Leave gives the seat of a live claim back.
+func (s *Scopes) Leave(scope string) { s.live.leave(scope) }
+
+// Forget takes a record back: it is gone, or never came to be.
+func (s *Scopes) Forget(scope string) {
+	if s.records != nil {
+		s.records.give(scope)
+	}
+}
+
+// live bounds the claims that one scope holds at a time.
+type live struct {
+	most   int
 	seed   maphash.Seed
 	shards [quotaShards]struct {
 		mu   sync.Mutex // guards live
@@ -27,30 +64,30 @@ type Live struct {
 	}
 }
 
-// NewLive returns the bound for at most so many claims.
-func NewLive(most int) *Live {
-	q := &Live{Most: most, seed: maphash.MakeSeed()}
+// newLive returns the bound for at most so many claims.
+func newLive(most int) *live {
+	q := &live{most: most, seed: maphash.MakeSeed()}
 	for i := range q.shards {
 		q.shards[i].live = map[string]int{}
 	}
 	return q
 }
 
-// Enter takes a seat of the scope, if there is one; Leave follows if so.
-func (q *Live) Enter(scope string) bool {
+// enter takes a seat of the scope, if there is one; leave follows if so.
+func (q *live) enter(scope string) bool {
 	s := &q.shards[maphash.String(q.seed, scope)%quotaShards]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := s.live[scope]
-	if n >= q.Most {
+	if n >= q.most {
 		return false
 	}
 	s.live[scope] = n + 1
 	return true
 }
 
-// Leave gives a seat of the scope back.
-func (q *Live) Leave(scope string) {
+// leave gives a seat of the scope back.
+func (q *live) leave(scope string) {
 	s := &q.shards[maphash.String(q.seed, scope)%quotaShards]
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,11 +98,11 @@ func (q *Live) Leave(scope string) {
 	delete(s.live, scope)
 }
 
-// Records bounds the records that a scope gets from this process within one
+// records bounds the records that a scope gets from this process within one
 // retention, counted in quotaSlots slots of time: a sliding window. Where views
 // of the guard give a scope's records several retentions, the longest counts.
-type Records struct {
-	Most int
+type records struct {
+	most int
 
 	mu     sync.Mutex // guards scopes
 	scopes map[string]*scopeWindow
@@ -79,17 +116,17 @@ type scopeWindow struct {
 	slots [quotaSlots]int
 }
 
-// NewRecords returns the bound for at most so many records; nil for none.
-func NewRecords(most int) *Records {
+// newRecords returns the bound for at most so many records; nil for none.
+func newRecords(most int) *records {
 	if most <= 0 {
 		return nil
 	}
-	return &Records{Most: most, scopes: map[string]*scopeWindow{}}
+	return &records{most: most, scopes: map[string]*scopeWindow{}}
 }
 
-// Take counts one record of this retention, unless the scope has had its share.
+// take counts one record of this retention, unless the scope has had its share.
 // now is the time since the guard was made.
-func (q *Records) Take(scope string, now, retention time.Duration) bool {
+func (q *records) take(scope string, now, retention time.Duration) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	w, ok := q.scopes[scope]
@@ -102,7 +139,7 @@ func (q *Records) Take(scope string, now, retention time.Duration) bool {
 	}
 	w.advance(now)
 	w.widen(now, max(1, retention/quotaSlots))
-	if w.total >= q.Most {
+	if w.total >= q.most {
 		return false
 	}
 	w.total++
@@ -110,8 +147,7 @@ func (q *Records) Take(scope string, now, retention time.Duration) bool {
 	return true
 }
 
-// Give takes one record back: it is gone, or never came to be.
-func (q *Records) Give(scope string) {
+func (q *records) give(scope string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	w, ok := q.scopes[scope]
@@ -129,7 +165,7 @@ func (q *Records) Give(scope string) {
 
 // evict makes room by forgetting, of a few scopes that come by chance, the one
 // that was given least, so that a flooding scope is remembered.
-func (q *Records) evict(now time.Duration) {
+func (q *records) evict(now time.Duration) {
 	const few = 8
 	least, seen := "", 0
 	for scope, w := range q.scopes {

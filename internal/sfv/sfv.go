@@ -1,5 +1,5 @@
 // Package sfv reads structured field values of HTTP (RFC 9651, of which RFC 8941 is a part):
-// a string, and the parameters after it.
+// a key with its parameters.
 package sfv
 
 import (
@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// String reads the string at the start of wire, which begins with a double quote, and
+// text reads the string at the start of wire, which begins with a double quote, and
 // returns its text and the rest.
-func String(wire string) (name, rest string, err error) {
+func text(wire string) (name, rest string, err error) {
 	if end := strings.IndexAny(wire[1:], `"\`); end >= 0 && wire[1+end] == '"' {
 		return wire[1 : 1+end], wire[2+end:], nil
 	}
@@ -33,9 +33,9 @@ func String(wire string) (name, rest string, err error) {
 	return "", "", errors.New("the closing double quote is missing")
 }
 
-// Parameters reads the parameters of an item (RFC 9651 section 4.2.3.2) and returns the
+// parameters reads the parameters of an item (RFC 9651 section 4.2.3.2) and returns the
 // rest. They are not kept.
-func Parameters(s string) (rest string, ok bool) {
+func parameters(s string) (rest string, ok bool) {
 	for strings.HasPrefix(s, ";") {
 		s = strings.TrimLeft(s[1:], " ")
 		if s == "" || (!isLower(s[0]) && s[0] != '*') {
@@ -61,7 +61,7 @@ func skipBareItem(s string) (rest string, ok bool) {
 	}
 	switch c := s[0]; {
 	case c == '"':
-		_, rest, err := String(s)
+		_, rest, err := text(s)
 		return rest, err == nil
 	case c == '?':
 		return s[min(2, len(s)):], len(s) > 1 && (s[1] == '0' || s[1] == '1')
@@ -112,19 +112,19 @@ func skipDisplayString(s string) (rest string, ok bool) {
 	if !strings.HasPrefix(s, `"`) {
 		return "", false
 	}
-	var text []byte
+	var decoded []byte
 	for i := 1; i < len(s); i++ {
 		switch s[i] {
 		case '"':
-			return s[i+1:], utf8.Valid(text)
+			return s[i+1:], utf8.Valid(decoded)
 		case '%':
 			if i+2 >= len(s) || !isLowerHex(s[i+1]) || !isLowerHex(s[i+2]) {
 				return "", false
 			}
-			text = append(text, hexValue(s[i+1])<<4|hexValue(s[i+2]))
+			decoded = append(decoded, hexValue(s[i+1])<<4|hexValue(s[i+2]))
 			i += 2
 		default:
-			text = append(text, s[i])
+			decoded = append(decoded, s[i])
 		}
 	}
 	return "", false
