@@ -54,30 +54,6 @@ func plan(tb testing.TB, db *sql.DB, name, text string) string {
 	return strings.Join(steps, "; ")
 }
 
-// Claims stay flat: a step finds its rows by the fence or by one index, reads
-// no more than it needs, and sorts nothing.
-func TestPlans(t *testing.T) {
-	t.Parallel()
-	s, db, _ := ticking(t, fast, nil)
-	for i := range 200 {
-		wins(t, s, params(fmt.Sprint("k", i)))
-	}
-	execute(t, db, "ANALYZE TABLE s1_record")
-	for name, want := range map[string]string{
-		"find": "digest", "claimed": "PRIMARY", "renew": "PRIMARY", "settle": "PRIMARY", "release": "PRIMARY",
-		"replace_absent": "PRIMARY", "replace_former": "PRIMARY", "list": "PRIMARY", "list_count": "PRIMARY", "sweep_find": "sweep",
-	} {
-		text, err := s.Statement(name, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := plan(t, db, name, text)
-		if !strings.Contains(got, " "+want+" ") || strings.Contains(got, "ALL") || strings.Contains(got, "filesort") {
-			t.Errorf("%s: the plan is %q, want %s alone", name, got, want)
-		}
-	}
-}
-
 // Promise 8: a step reads the rows that it is about, however many rows there
 // are and whatever the server knew of the table: that it was empty, or nothing.
 // A batch of many steps must not read the whole table.

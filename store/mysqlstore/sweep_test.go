@@ -3,10 +3,8 @@ package mysqlstore_test
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -62,39 +60,6 @@ func TestSweepPassesTheLiving(t *testing.T) {
 	}
 }
 
-// Several sweepers share the work, and remove each record once.
-func TestSweepersShareTheWork(t *testing.T) {
-	t.Parallel()
-	s, db, advance := ticking(t, fast, nil)
-	const dead = 400
-	claimAll(t, s, "k", dead)
-	advance(lease + retention)
-	live := wins(t, s, params("live"))
-	var swept atomic.Int64
-	var wg sync.WaitGroup
-	for range 4 {
-		wg.Go(func() {
-			for {
-				n, err := s.Sweep(t.Context(), 70)
-				if err != nil {
-					t.Error(err)
-				}
-				swept.Add(int64(n))
-				if n < 70 {
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if swept.Load() != dead || value(t, db, "SELECT COUNT(*) FROM s1_record") != "1" {
-		t.Errorf("swept %d, %s rows are left, want %d swept and 1 left", swept.Load(), value(t, db, "SELECT COUNT(*) FROM s1_record"), dead)
-	}
-	if got, err := s.Lookup(t.Context(), live.Digest); err != nil || got.Fence != live.Fence {
-		t.Errorf("the live record: got fence %d, error %v, want %d", got.Fence, err, live.Fence)
-	}
-}
-
 // A sweep locks nothing but the rows it removes.
 func TestSweepBesideClaims(t *testing.T) {
 	t.Parallel()
@@ -130,30 +95,6 @@ func TestSweepBesideClaims(t *testing.T) {
 	wg.Wait()
 	if removed != len(dead) {
 		t.Errorf("swept %d, want %d", removed, len(dead))
-	}
-}
-
-// A fence beyond every one that was given is one that was never given.
-func TestFencesNeverGiven(t *testing.T) {
-	t.Parallel()
-	s, _, _ := ticking(t, "", nil)
-	rec := wins(t, s, params("k"))
-	for _, huge := range []semel.Fence{math.MaxInt64, 1<<63 + rec.Fence, math.MaxUint64} {
-		if err := s.Renew(t.Context(), rec.Digest, huge, lease); !errors.Is(err, semel.ErrLost) {
-			t.Errorf("renew: got %v, want %v", err, semel.ErrLost)
-		}
-		if err := s.Settle(t.Context(), rec.Digest, huge, completed("x")); !errors.Is(err, semel.ErrLost) {
-			t.Errorf("settle: got %v, want %v", err, semel.ErrLost)
-		}
-		p := by(2, params("k"))
-		p.TakeOver = huge
-		if _, won, err := s.Claim(t.Context(), p); err != nil || won {
-			t.Errorf("claim: won %v, error %v, want it lost", won, err)
-		}
-		page, err := s.List(t.Context(), semel.ListParams{After: fmt.Sprint(uint64(huge))})
-		if len(page.Records) != 1 && !errors.Is(err, semel.ErrCursor) {
-			t.Errorf("list: got %d records, error %v, want 1 or %v", len(page.Records), err, semel.ErrCursor)
-		}
 	}
 }
 

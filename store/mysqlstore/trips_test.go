@@ -1,18 +1,13 @@
 package mysqlstore_test
 
 import (
-	"context"
 	"fmt"
 	"net"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
-
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/mysqlstore"
 )
 
@@ -40,24 +35,12 @@ func (c *tripConn) Read(b []byte) (int, error) {
 // counted is a store opened on one connection, and its round trips so far.
 func counted(t *testing.T, with func(*mysqlstore.Options) *mysqlstore.Options) (*mysqlstore.Store, *atomic.Int64) {
 	t.Helper()
-	trips := &atomic.Int64{}
-	network := "counted" + strings.ReplaceAll(t.Name(), "/", "_")
-	mysql.RegisterDialContext(network, func(ctx context.Context, addr string) (net.Conn, error) {
-		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
-		return &tripConn{Conn: conn, trips: trips}, err
-	})
-	t.Cleanup(func() { mysql.DeregisterDialContext(network) })
-	cfg, err := mysql.ParseDSN(testserver.MySQLDatabase(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg.Net = network
-	cfg.CheckConnLiveness = false
+	dsn, trips := countedDSN(t)
 	o := &mysqlstore.Options{MaxConns: 1}
 	if with != nil {
 		o = with(o)
 	}
-	return open(t, cfg.FormatDSN(), o), trips
+	return open(t, dsn, o), trips
 }
 
 // One verb, one round trip: what each costs on a connection that has run it

@@ -1,7 +1,6 @@
 package pgstore_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -19,7 +18,7 @@ func awaiting(t *testing.T, s *pgstore.Store, d semel.Digest) <-chan error {
 	told := make(chan error, 1)
 	go func() { told <- s.Await(t.Context(), d) }()
 	p := pool(t, testserver.Postgres(t), 1)
-	eventually(t, "the record is marked", func() bool {
+	testserver.Eventually(t, "the record is marked", func() bool {
 		var marked bool
 		sql := fmt.Sprintf("SELECT awaited FROM %s.record WHERE digest = $1", quoted(s.SchemaName()))
 		if err := p.QueryRow(t.Context(), sql, d[:]).Scan(&marked); err != nil {
@@ -47,57 +46,6 @@ func wantTold(t *testing.T, told <-chan error) {
 	}
 }
 
-// eventually asks until the answer is yes.
-func eventually(t testing.TB, what string, ask func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	ticker := time.NewTicker(5 * time.Millisecond)
-	defer ticker.Stop()
-	for !ask() {
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			t.Fatalf("never: %s", what)
-		}
-	}
-}
-
-// A waiter in another process hears of every end of a claim.
-func TestAwaitAcrossStores(t *testing.T) {
-	t.Parallel()
-	a := open(t, nil)
-	b := open(t, &pgstore.Options{Schema: a.SchemaName()})
-	released := semel.Settlement{State: semel.StateReleased}
-	unknown := semel.Settlement{State: semel.StateUnknown, Retention: retention}
-	for name, end := range map[string]func(semel.Record){
-		"completed": func(rec semel.Record) { settles(t, a, rec, completed("x")) },
-		"released":  func(rec semel.Record) { settles(t, a, rec, released) },
-		"unknown":   func(rec semel.Record) { settles(t, a, rec, unknown) },
-		"in a batch": func(rec semel.Record) {
-			errs, err := a.SettleBatch(t.Context(), []semel.SettleParams{{Digest: rec.Digest, Fence: rec.Fence, Settlement: completed("x")}})
-			if err != nil || errs[0] != nil {
-				t.Fatal(err, errs)
-			}
-		},
-	} {
-		rec := wins(t, a, params(name))
-		first, second := awaiting(t, b, rec.Digest), awaiting(t, b, rec.Digest)
-		if err := a.Renew(t.Context(), rec.Digest, rec.Fence, lease); err != nil {
-			t.Fatal(err)
-		}
-		end(rec)
-		wantTold(t, first)
-		wantTold(t, second)
-		if err := b.Await(t.Context(), rec.Digest); err != nil {
-			t.Errorf("Await without a live claim (%s): %v", name, err)
-		}
-	}
-	if err := b.Await(t.Context(), params("absent").Digest); err != nil {
-		t.Errorf("Await of an absent record: %v", err)
-	}
-}
-
 // A claim that lapses ends the waiting, one that is renewed does not.
 func TestAwaitLapsed(t *testing.T) {
 	t.Parallel()
@@ -109,33 +57,6 @@ func TestAwaitLapsed(t *testing.T) {
 	wantTold(t, told)
 	if found, err := s.Lookup(t.Context(), rec.Digest); err != nil || !found.Lapsed() {
 		t.Errorf("Await returned while the claim was live (%v left, error %v)", found.LeaseLeft(), err)
-	}
-}
-
-func TestAwaitEnds(t *testing.T) {
-	t.Parallel()
-	a := open(t, nil)
-	s, err := pgstore.Open(t.Context(), testserver.Postgres(t), &pgstore.Options{Schema: a.SchemaName(), MaxConns: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	rec := wins(t, a, params("k"))
-	ctx, cancel := context.WithCancel(t.Context())
-	told := make(chan error, 1)
-	go func() { told <- s.Await(ctx, rec.Digest) }()
-	other := awaiting(t, s, rec.Digest)
-	cancel()
-	if err := <-told; !errors.Is(err, context.Canceled) {
-		t.Errorf("a context that ended: got %v, want %v", err, context.Canceled)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-other; !errors.Is(err, semel.ErrClosed) {
-		t.Errorf("Await while the store was closed: got %v, want %v", err, semel.ErrClosed)
-	}
-	if err := s.Await(t.Context(), rec.Digest); !errors.Is(err, semel.ErrClosed) {
-		t.Errorf("Await of a closed store: got %v, want %v", err, semel.ErrClosed)
 	}
 }
 
@@ -173,7 +94,7 @@ func TestAwaitConnectionBreaks(t *testing.T) {
 	told, other := awaiting(t, s, rec.Digest), awaiting(t, patient, rec.Digest)
 	p := pool(t, testserver.Postgres(t), 1)
 	ears := fmt.Sprintf("FROM pg_stat_activity WHERE query = 'LISTEN %s'", quoted("semel_"+s.SchemaName()))
-	eventually(t, "both listen", func() bool { // the record is marked as soon as one does
+	testserver.Eventually(t, "both listen", func() bool { // the record is marked as soon as one does
 		var n int
 		if err := p.QueryRow(t.Context(), "SELECT count(*) "+ears).Scan(&n); err != nil {
 			t.Fatal(err)

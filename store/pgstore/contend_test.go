@@ -75,7 +75,7 @@ func TestClaimMeetsAnUncommittedOne(t *testing.T) {
 func waitsForALock(t *testing.T, s *pgstore.Store) {
 	t.Helper()
 	p := pool(t, testserver.Postgres(t), 1)
-	eventually(t, "a statement waits", func() bool {
+	testserver.Eventually(t, "a statement waits", func() bool {
 		var n int
 		err := p.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE $1",
 			"%"+s.SchemaName()+"%").Scan(&n)

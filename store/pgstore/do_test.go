@@ -130,7 +130,7 @@ func (s *shop) wantState(t *testing.T, name string, want semel.State) {
 // is not fit to be used.
 func (s *shop) idle(t *testing.T) {
 	t.Helper()
-	eventually(t, "all connections are given back", func() bool { return s.pool.Stat().AcquiredConns() == 0 })
+	testserver.Eventually(t, "all connections are given back", func() bool { return s.pool.Stat().AcquiredConns() == 0 })
 	execute(t, s.pool, "SELECT 1")
 }
 

@@ -97,44 +97,6 @@ func TestDoSQLCommittedByWork(t *testing.T) {
 	}
 }
 
-// DoSQL inside of DoSQL is a savepoint; inside of the rest it is not.
-func TestDoSQLNested(t *testing.T) {
-	t.Parallel()
-	s := openShop(t, nil)
-	db := s.db(t)
-	for _, end := range []error{errWork, nil} {
-		_, _, err := s.doSQL(t.Context(), db, "outer", func(ctx context.Context, tx *sql.Tx) error {
-			_, _, err := s.doSQL(ctx, db, "failed", func(context.Context, *sql.Tx) error { return errWork })
-			if !errors.Is(err, errWork) {
-				t.Errorf("got %v, want %v", err, errWork)
-			}
-			_, _, err = s.doSQL(ctx, db, "inner", func(ctx context.Context, inner *sql.Tx) error {
-				if inner != tx || pgstore.SQLTxFrom(ctx) != tx {
-					t.Error("the inner work has another transaction")
-				}
-				if _, err := s.joined(ctx, inner, "joined", nil); err != nil {
-					return err
-				}
-				_, _, err := s.doSQL(ctx, db, "innermost", nil)
-				return err
-			})
-			return errors.Join(err, end)
-		})
-		if !errors.Is(err, end) {
-			t.Fatal(err)
-		}
-		if end != nil {
-			s.wantNames(t, "")
-		}
-	}
-	s.wantNames(t, "outer inner joined innermost")
-	for name, want := range map[string]semel.State{
-		"outer": semel.StateCompleted, "inner": semel.StateCompleted, "joined": semel.StateCompleted, "innermost": semel.StateCompleted, "failed": semel.StateAbsent,
-	} {
-		s.wantState(t, name, want)
-	}
-}
-
 // Options that make no sense are refused with what to do.
 func TestSQLTransactorRefuses(t *testing.T) {
 	t.Parallel()

@@ -42,6 +42,9 @@ CREATE OR REPLACE TRIGGER refuse BEFORE UPDATE ON %[1]s.record FOR EACH ROW EXEC
 		if errors.Is(err, semel.ErrFull) != test.full {
 			t.Errorf("%s: got %v, want full %v", test.code, err, test.full)
 		}
+		if test.code == "22012" { // it has been tried for seconds
+			continue
+		}
 		errs, err := s.SettleBatch(t.Context(), []semel.SettleParams{{Digest: rec.Digest, Fence: rec.Fence, Settlement: completed("x")}})
 		if err == nil {
 			t.Errorf("%s: a batch that was refused returned %v", test.code, errs)

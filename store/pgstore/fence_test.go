@@ -46,7 +46,7 @@ CREATE TRIGGER stall BEFORE INSERT ON %[1]s.record FOR EACH ROW EXECUTE FUNCTION
 	}()
 	waits := fmt.Sprintf("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'advisory' AND query LIKE '%%%s%%' AND "+
 		"clock_timestamp() - query_start > interval '%d milliseconds'", o.Schema, patience.Milliseconds())
-	eventually(t, "the claim stalls for longer than its patience", func() bool {
+	testserver.Eventually(t, "the claim stalls for longer than its patience", func() bool {
 		var n int
 		if err := p.QueryRow(t.Context(), waits).Scan(&n); err != nil {
 			t.Fatal(err)

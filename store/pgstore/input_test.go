@@ -67,24 +67,6 @@ func TestOutcomeTooLarge(t *testing.T) {
 	settles(t, s, rec, completed("smaller"))
 }
 
-// Fences that were never given have no holder.
-func TestFencesBeyondTheColumn(t *testing.T) {
-	t.Parallel()
-	s := open(t, nil)
-	rec := wins(t, s, params("k"))
-	for _, f := range []semel.Fence{1 << 63, 1<<64 - 1} {
-		if err := s.Renew(t.Context(), rec.Digest, f, lease); !errors.Is(err, semel.ErrLost) {
-			t.Errorf("renew by %d: got %v, want %v", f, err, semel.ErrLost)
-		}
-		if err := s.Settle(t.Context(), rec.Digest, f, completed("x")); !errors.Is(err, semel.ErrLost) {
-			t.Errorf("settle by %d: got %v, want %v", f, err, semel.ErrLost)
-		}
-	}
-	if _, err := s.List(t.Context(), semel.ListParams{After: "9223372036854775808"}); !errors.Is(err, semel.ErrCursor) {
-		t.Errorf("list after 1<<63: got %v, want %v", err, semel.ErrCursor)
-	}
-}
-
 // A row that another program wrote is an error, and no record.
 func TestForeignRow(t *testing.T) {
 	t.Parallel()

@@ -71,6 +71,7 @@ func TestPlansSurviveTheTableGrowing(t *testing.T) {
 	for name, before := range map[string]string{
 		"vacuumed and analyzed while empty": "VACUUM ANALYZE %s",
 		"never analyzed":                    "SELECT '%s'",
+		"analyzed with a few records":       fill("%[1]s", 1, 20) + "; ANALYZE %[1]s; DELETE FROM %[1]s",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -189,4 +190,17 @@ func misreads(n *planNode) (wrong []string) {
 		wrong = append(wrong, misreads(&n.Plans[i])...)
 	}
 	return wrong
+}
+
+// fill is the SQL that makes completed records.
+func fill(table string, from, to int) string {
+	return fmt.Sprintf(`INSERT INTO %s SELECT sha256(i::text::bytea), i, 'completed', true, false, 1, '\x00', '\x00', i, i, i, i, i, '', '', '', '\x00'
+FROM generate_series(%d, %d) i`, table, from, to)
+}
+
+func execOn(t *testing.T, conn *pgxpool.Conn, sql string) {
+	t.Helper()
+	if _, err := conn.Exec(t.Context(), sql, pgx.QueryExecModeSimpleProtocol); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
 }

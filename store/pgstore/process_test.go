@@ -55,7 +55,7 @@ func processes() storetest.Processes {
 			tb.Helper()
 			schema, _, _ := strings.Cut(place, " ")
 			p := pool(tb, testserver.Postgres(tb), 1)
-			eventually(tb, "the server has ended the connections", func() bool {
+			testserver.Eventually(tb, "the server has ended the connections", func() bool {
 				var n int
 				err := p.QueryRow(tb.Context(), "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1", schema).Scan(&n)
 				return err == nil && n == 0

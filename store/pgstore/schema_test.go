@@ -149,7 +149,7 @@ func TestMigrationIsLocked(t *testing.T) {
 		}
 		refused <- err
 	}()
-	eventually(t, "a process waits for the lock", func() bool {
+	testserver.Eventually(t, "a process waits for the lock", func() bool {
 		var n int
 		err := conn.QueryRow(t.Context(), "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND ((classid::bigint << 32) | objid::bigint) = $1",
 			pgstore.LockOf(o.Schema)).Scan(&n)

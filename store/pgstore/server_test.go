@@ -143,7 +143,7 @@ func TestOwnServer(t *testing.T) {
 	replica := server.Standby(nil)
 	refuses(t, replica.DSN(), nil, "is a replica", "target_session_attrs=read-write", "ReadOnly")
 	reader := openAt(t, replica.DSN(), &pgstore.Options{ReadOnly: true})
-	eventually(t, "the replica shows the record", func() bool {
+	testserver.Eventually(t, "the replica shows the record", func() bool {
 		_, err := reader.Lookup(t.Context(), rec.Digest)
 		if err != nil && !errors.Is(err, semel.ErrNotFound) {
 			t.Fatal(err)
@@ -159,7 +159,7 @@ func TestOwnServer(t *testing.T) {
 		t.Errorf("claim without a server: got %v", err)
 	}
 	server.Start()
-	eventually(t, "the store goes on", func() bool {
+	testserver.Eventually(t, "the store goes on", func() bool {
 		_, err := s.Lookup(t.Context(), rec.Digest)
 		return err == nil
 	})
@@ -174,7 +174,7 @@ DO $$ BEGIN EXECUTE format('COPY (SELECT ''host all alice all scram-sha-256'' UN
 SELECT pg_reload_conf()`, "another"))
 	wrong := with(t, server.DSN(), func(u *url.URL, _ url.Values) { u.User = url.UserPassword("alice", secret) })
 	var err error
-	eventually(t, "the server asks for passwords", func() bool {
+	testserver.Eventually(t, "the server asks for passwords", func() bool {
 		var s *pgstore.Store
 		s, err = pgstore.Open(t.Context(), wrong, nil)
 		if err == nil {

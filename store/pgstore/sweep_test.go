@@ -9,48 +9,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/testserver"
-	"github.com/semel-dev/semel/store/pgstore"
 )
-
-// Several that sweep at the same time share the work and do not stop each
-// other.
-func TestSweepersTogether(t *testing.T) {
-	t.Parallel()
-	const records = 3000
-	o := &pgstore.Options{Schema: testserver.PostgresSchema(t)}
-	stores := []*pgstore.Store{open(t, o), open(t, o), open(t, o)}
-	p := pool(t, testserver.Postgres(t), 1)
-	execute(t, p, fill(quoted(o.Schema)+".record", 1, records))
-	execute(t, p, fmt.Sprintf("SELECT setval('%s.fence', %d)", o.Schema, records))
-	live := wins(t, stores[0], params("live"))
-	removed := make(chan int, len(stores))
-	for _, s := range stores {
-		go func() {
-			all := 0
-			for {
-				n, err := s.Sweep(t.Context(), 700)
-				if err != nil || n > 700 {
-					t.Errorf("got %d, error %v", n, err)
-				}
-				if all += n; err != nil || n < 700 {
-					break
-				}
-			}
-			removed <- all
-		}()
-	}
-	sum := 0
-	for range stores {
-		sum += <-removed
-	}
-	left, err := stores[0].Sweep(t.Context(), records)
-	if sum+left != records || err != nil {
-		t.Errorf("%d and then %d were removed, error %v, want %d in all", sum, left, err, records)
-	}
-	if got, err := stores[0].Lookup(t.Context(), live.Digest); err != nil || got.Fence != live.Fence {
-		t.Errorf("the live record: got fence %d, error %v", got.Fence, err)
-	}
-}
 
 // Whatever is due but lives on is met once, however much of it there is, and
 // what a transaction holds is not waited for.

@@ -99,7 +99,7 @@ func TestTxLostReply(t *testing.T) {
 				}
 				lose()
 				wg.Go(func() {
-					eventually(t, "the commit took place", func() bool {
+					testserver.Eventually(t, "the commit took place", func() bool {
 						rec, err := p.guard.Lookup(t.Context(), orderKey("k"))
 						return err == nil && rec.State == semel.StateCompleted
 					})

@@ -57,24 +57,8 @@ func await(tb testing.TB, s *redisstore.Store, d semel.Digest, marked func() boo
 	tb.Helper()
 	done := make(chan error, 1)
 	go func() { done <- s.Await(tb.Context(), d) }()
-	eventually(tb, "the claim is marked as waited for", marked)
+	testserver.Eventually(tb, "the claim is marked as waited for", marked)
 	return done
-}
-
-// eventually asks until the answer is yes.
-func eventually(tb testing.TB, what string, ask func() bool) {
-	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
-	defer cancel()
-	ticker := time.NewTicker(5 * time.Millisecond)
-	defer ticker.Stop()
-	for !ask() {
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			tb.Fatalf("never: %s", what)
-		}
-	}
 }
 
 // raw is a connection to the server that bypasses the store.
@@ -122,40 +106,6 @@ func (r raw) marked(s *redisstore.Store, d semel.Digest) func() bool {
 
 func places() map[string]place { return map[string]place{"single": single, "cluster": cluster} }
 
-// A waiter hears at once what another store settles, however it ends.
-func TestAwaitHearsAnotherStore(t *testing.T) {
-	t.Parallel()
-	for name, p := range places() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dsn := p.dsn(t)
-			here, there := open(t, dsn, nil), open(t, dsn, nil)
-			look := p.raw(t)
-			for how, to := range map[string]semel.Settlement{
-				"completed": completed("answer"),
-				"released":  {State: semel.StateReleased},
-				"unknown":   {State: semel.StateUnknown, Retention: retention},
-				"cancelled": {State: semel.StateCancelled, Retention: retention},
-			} {
-				rec := claim(t, there, params(how))
-				done := await(t, here, rec.Digest, look.marked(here, rec.Digest))
-				if err := there.Renew(t.Context(), rec.Digest, rec.Fence, lease); err != nil {
-					t.Fatal(err)
-				}
-				select {
-				case err := <-done:
-					t.Fatalf("%s: Await returned %v before anything was settled", how, err)
-				default:
-				}
-				settle(t, there, rec, to)
-				if err := <-done; err != nil {
-					t.Errorf("%s: got %v, want nil", how, err)
-				}
-			}
-		})
-	}
-}
-
 // A settlement that comes together with the wait is not missed.
 func TestAwaitRace(t *testing.T) {
 	t.Parallel()
@@ -169,19 +119,6 @@ func TestAwaitRace(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-func TestAwaitReturnsAtOnceWithoutALiveClaim(t *testing.T) {
-	t.Parallel()
-	s := open(t, single.dsn(t), nil)
-	if err := s.Await(t.Context(), params("absent").Digest); err != nil {
-		t.Errorf("absent: %v", err)
-	}
-	rec := claim(t, s, params("completed"))
-	settle(t, s, rec, completed("answer"))
-	if err := s.Await(t.Context(), rec.Digest); err != nil {
-		t.Errorf("completed: %v", err)
 	}
 }
 
@@ -266,30 +203,7 @@ func TestAwaitOfALostServer(t *testing.T) {
 		t.Error("got nil while the server is down, want an error")
 	}
 	server.Start()
-	eventually(t, "Await works again", func() bool { return s.Await(t.Context(), rec.Digest) == nil }) // the claim was lost
-}
-
-func TestAwaitEndsWithItsContextAndItsStore(t *testing.T) {
-	t.Parallel()
-	s := mustOpen(t, single.dsn(t), nil)
-	rec := claim(t, s, params("k"))
-	ctx, cancel := context.WithCancel(t.Context())
-	first := make(chan error, 1)
-	go func() { first <- s.Await(ctx, rec.Digest) }()
-	second := await(t, s, rec.Digest, single.raw(t).marked(s, rec.Digest))
-	cancel()
-	if err := <-first; !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want %v", err, context.Canceled)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-second; !errors.Is(err, semel.ErrClosed) {
-		t.Errorf("got %v, want %v", err, semel.ErrClosed)
-	}
-	if err := s.Await(t.Context(), rec.Digest); !errors.Is(err, semel.ErrClosed) {
-		t.Errorf("after Close: got %v, want %v", err, semel.ErrClosed)
-	}
+	testserver.Eventually(t, "Await works again", func() bool { return s.Await(t.Context(), rec.Digest) == nil }) // the claim was lost
 }
 
 // A client that the store does not own is left without a subscription.

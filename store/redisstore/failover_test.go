@@ -25,7 +25,7 @@ func startPair(t *testing.T) pair {
 		AppendOnly: true, Conf: map[string]string{"replicaof": strings.Replace(link.Addr(), ":", " ", 1)},
 	})
 	look := rawClient(t, replica.Addr())
-	eventually(t, "the replica has what the primary has", func() bool {
+	testserver.Eventually(t, "the replica has what the primary has", func() bool {
 		info, err := look.do("INFO", "replication").ToString()
 		return err == nil && strings.Contains(info, "master_link_status:up")
 	})
@@ -41,7 +41,7 @@ func (p pair) hasAll(t *testing.T) {
 		value, _, _ := strings.Cut(rest, "\r\n")
 		return value
 	}
-	eventually(t, "the replica has what was written", func() bool {
+	testserver.Eventually(t, "the replica has what was written", func() bool {
 		return offset(p.primary.Addr(), "master_repl_offset") == offset(p.replica.Addr(), "slave_repl_offset")
 	})
 }

@@ -33,7 +33,7 @@ func TestHangingServer(t *testing.T) {
 		t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
 	}
 	proxy.Clear()
-	eventually(t, "it goes on", func() bool {
+	testserver.Eventually(t, "it goes on", func() bool {
 		_, _, err := s.Claim(t.Context(), params("l"))
 		return err == nil
 	})

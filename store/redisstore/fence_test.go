@@ -134,7 +134,7 @@ func TestFencesGrowWhenTheCounterLags(t *testing.T) {
 					t.Fatalf("fence %d was given after %d", rec.Fence, last)
 				}
 				last = rec.Fence
-				eventually(t, "the clock is ahead of the counter", func() bool { // a failover takes longer
+				testserver.Eventually(t, "the clock is ahead of the counter", func() bool { // a failover takes longer
 					return uint64(time.Now().UnixMicro()) > uint64(last)+2000
 				})
 				if err := look.do("SET", redisstore.FenceKey(s), strconv.FormatUint(uint64(last)-10, 10)).Error(); err != nil {
@@ -182,7 +182,7 @@ func TestDrawsAreShared(t *testing.T) {
 		_, _, err := s.Claim(ctx, params("gone"))
 		gone <- err
 	}()
-	eventually(t, "the first draw is under way", func() bool { return draws.Load() == 1 })
+	testserver.Eventually(t, "the first draw is under way", func() bool { return draws.Load() == 1 })
 	const others = 20
 	won := make(chan bool, others)
 	for i := range others {
@@ -191,7 +191,7 @@ func TestDrawsAreShared(t *testing.T) {
 			won <- ok && err == nil
 		}()
 	}
-	eventually(t, "all others wait for the next draw", func() bool { return redisstore.Waiting(s) == others })
+	testserver.Eventually(t, "all others wait for the next draw", func() bool { return redisstore.Waiting(s) == others })
 	cancel()
 	if err := <-gone; err == nil {
 		t.Error("a claim whose context has ended must err")

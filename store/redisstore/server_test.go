@@ -143,7 +143,7 @@ func TestNodeOfAClusterGone(t *testing.T) {
 		t.Errorf("got %v, want an error that answers nothing", err)
 	}
 	servers.Nodes[owner].Start()
-	eventually(t, "the cluster serves again", func() bool {
+	testserver.Eventually(t, "the cluster serves again", func() bool {
 		_, err := s.Lookup(t.Context(), rec.Digest)
 		return errors.Is(err, semel.ErrNotFound) // it kept nothing on disk
 	})
@@ -182,10 +182,10 @@ func TestReplicaOfAClusterGone(t *testing.T) {
 	command(t, replica.Addr(), "CLUSTER", "MEET", host, port, bus["cluster-port"])
 	primary := command(t, servers.Addrs()[0], "CLUSTER", "MYID")
 	admin := rawClient(t, replica.Addr())
-	eventually(t, "the replica knows its primary", func() bool {
+	testserver.Eventually(t, "the replica knows its primary", func() bool {
 		return admin.do("CLUSTER", "REPLICATE", primary).Error() == nil
 	})
-	eventually(t, "the cluster knows the replica", func() bool {
+	testserver.Eventually(t, "the cluster knows the replica", func() bool {
 		return strings.Contains(command(t, servers.Addrs()[1], "CLUSTER", "NODES"), "slave "+primary)
 	})
 	s := open(t, clusterDSN(servers), nil)
@@ -249,11 +249,11 @@ func TestKeysExpire(t *testing.T) {
 	q := params("k")
 	q.Lease, q.Retention = time.Millisecond, time.Millisecond
 	claim(t, s, q)
-	eventually(t, "the record is absent", func() bool {
+	testserver.Eventually(t, "the record is absent", func() bool {
 		_, err := s.Lookup(t.Context(), q.Digest)
 		return errors.Is(err, semel.ErrNotFound)
 	})
-	eventually(t, "the key is gone", func() bool { return look.record(s, q.Digest) == "" })
+	testserver.Eventually(t, "the key is gone", func() bool { return look.record(s, q.Digest) == "" })
 }
 
 // Scripts that the server has forgotten are sent again, while others run.

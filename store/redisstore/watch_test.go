@@ -69,9 +69,9 @@ func TestEvictionSwitchedOn(t *testing.T) {
 	_, m, log := monitored(t, server.Addr(), time.Millisecond)
 	for n := 1; n <= 2; n++ {
 		command(t, server.Addr(), "CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
-		eventually(t, "the store reports the policy", evicting(m))
+		testserver.Eventually(t, "the store reports the policy", evicting(m))
 		command(t, server.Addr(), "CONFIG", "SET", "maxmemory-policy", "noeviction")
-		eventually(t, "the store reports the repair", fit(m))
+		testserver.Eventually(t, "the store reports the repair", fit(m))
 		for _, text := range []string{"breaks a promise of the store", "keeps the promises of the store again"} {
 			if got := log.count(text); got != n {
 				t.Errorf("the log says %q %d times after %d changes", text, got, n)
@@ -79,7 +79,7 @@ func TestEvictionSwitchedOn(t *testing.T) {
 		}
 	}
 	command(t, server.Addr(), "CONFIG", "SET", "appendfsync", "no")
-	eventually(t, "the log says what a crash loses now", func() bool { return log.count("with appendfsync no a crash") == 1 })
+	testserver.Eventually(t, "the log says what a crash loses now", func() bool { return log.count("with appendfsync no a crash") == 1 })
 	if err := m.Health(); err != nil {
 		t.Errorf("a risk that Open accepts makes the server unfit: %v", err)
 	}
@@ -94,7 +94,7 @@ func TestEvictionAfterReconnect(t *testing.T) {
 	s, m, _ := monitored(t, proxy.Addr(), time.Hour)
 	command(t, server.Addr(), "CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
 	proxy.Cut()
-	eventually(t, "the store reports the policy", func() bool {
+	testserver.Eventually(t, "the store reports the policy", func() bool {
 		_, _ = s.Lookup(t.Context(), semel.Digest{}) // it meets the broken connection, or dials
 		return evicting(m)()
 	})
@@ -106,7 +106,7 @@ func TestPrimaryDemoted(t *testing.T) {
 	server := testserver.StartRedis(t, &testserver.RedisOptions{AppendOnly: true})
 	_, m, _ := monitored(t, server.Addr(), time.Millisecond)
 	command(t, server.Addr(), "REPLICAOF", "127.0.0.1", "1")
-	eventually(t, "the store reports the replica", func() bool { return m.Health() != nil })
+	testserver.Eventually(t, "the store reports the replica", func() bool { return m.Health() != nil })
 	command(t, server.Addr(), "REPLICAOF", "NO", "ONE")
-	eventually(t, "the store reports the primary", fit(m))
+	testserver.Eventually(t, "the store reports the primary", fit(m))
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/sqlitestore"
 	"github.com/semel-dev/semel/store/sqlitestore/internal/smalldisk"
 )
@@ -99,7 +100,7 @@ func TestDiskFull(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, "the claims to queue", func() bool { return s.Queued() == batch })
+	testserver.Eventually(t, "the claims to queue", func() bool { return s.Queued() == batch })
 	close(g.leave)
 	wg.Wait()
 	if err := <-done; !errors.Is(err, semel.ErrFull) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/sqlitestore"
 )
 
@@ -52,22 +53,6 @@ func (g *gate) hold(t *testing.T, ctx context.Context, s *sqlitestore.Store, nam
 	return done
 }
 
-// eventually waits for cond, and fails when it takes too long.
-func eventually(tb testing.TB, what string, cond func() bool) {
-	tb.Helper()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	ctx, cancel := context.WithTimeout(tb.Context(), 30*time.Second)
-	defer cancel()
-	for !cond() {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			tb.Fatalf("waited too long for %s", what)
-		}
-	}
-}
-
 func openGated(t *testing.T, o *sqlitestore.Options) (*sqlitestore.Store, *gate, string) {
 	t.Helper()
 	g := newGate()
@@ -93,7 +78,7 @@ func TestStepsShareOneCommit(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, "the steps to queue", func() bool { return s.Queued() == n })
+	testserver.Eventually(t, "the steps to queue", func() bool { return s.Queued() == n })
 	before := g.asked.Load()
 	close(g.leave)
 	wg.Wait()
@@ -123,7 +108,7 @@ func TestBatchKeepsOrder(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		eventually(t, "the claim to queue", func() bool { return s.Queued() == i+1 })
+		testserver.Eventually(t, "the claim to queue", func() bool { return s.Queued() == i+1 })
 	}
 	// The fence is known: the first claim has 1, the next one 2.
 	wg.Go(func() {
@@ -131,7 +116,7 @@ func TestBatchKeepsOrder(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	eventually(t, "the settlement to queue", func() bool { return s.Queued() == n+1 })
+	testserver.Eventually(t, "the settlement to queue", func() bool { return s.Queued() == n+1 })
 	close(g.leave)
 	wg.Wait()
 	if err := <-first; err != nil {
@@ -160,7 +145,7 @@ func TestContextEnds(t *testing.T) {
 		_, _, err := s.Claim(queuedCtx, params("queued"))
 		queued <- err
 	}()
-	eventually(t, "the claim to queue", func() bool { return s.Queued() == 1 })
+	testserver.Eventually(t, "the claim to queue", func() bool { return s.Queued() == 1 })
 
 	cancelQueued()
 	if err := <-queued; !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "not executed") {
@@ -240,7 +225,7 @@ func TestFailureHitsItsCallerOnly(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, "the settlements to queue", func() bool { return s.Queued() == n })
+	testserver.Eventually(t, "the settlements to queue", func() bool { return s.Queued() == n })
 	close(g.leave)
 	wg.Wait()
 	if err := <-first; err != nil {
@@ -272,10 +257,10 @@ func TestCloseDrains(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, "the steps to queue", func() bool { return s.Queued() == n })
+	testserver.Eventually(t, "the steps to queue", func() bool { return s.Queued() == n })
 	closed := make(chan error, 1)
 	go func() { closed <- s.Close() }()
-	eventually(t, "the store to refuse", func() bool {
+	testserver.Eventually(t, "the store to refuse", func() bool {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		return errors.Is(s.Renew(ctx, semel.Digest{}, 1, lease), semel.ErrClosed)

@@ -1,8 +1,10 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/semel-dev/semel"
@@ -25,6 +27,7 @@ func sweepRules() []Rule {
 		{Name: "sweep/live", Promise: 2, Says: "sweeping removes nothing that has not expired", check: sweepLive, needs: needSweeper},
 		{Name: "sweep/moved", Promise: 8, Says: "a record whose expiry was moved nearer is swept when it comes", check: sweepMoved, needs: needSweeper},
 		{Name: "sweep/limit", Promise: 8, Says: "a sweep removes up to its limit; fewer means that none are left", check: sweepLimit, needs: needSweeper},
+		{Name: "sweep/race", Promise: 8, Says: "several that sweep at once share the work, and remove each record once", check: sweepRace, needs: needSweeper},
 		{Name: "count/records", Promise: 8, Says: "the count follows claims, releases and sweeps", check: countRecords, needs: needCounter},
 	}
 }
@@ -282,6 +285,35 @@ func sweepLimit(c *check) {
 		n, err := counter.Count(c.ctx)
 		c.wantErr("Count must not fail", err, nil)
 		c.equal("fewer than the limit must mean that none are left", n, int64(1))
+	}
+	c.equal("sweeping must not remove live records", c.lookup(live.Digest), live)
+}
+
+func sweepRace(c *check) {
+	const dead, limit = 120, 15
+	for i := range dead {
+		c.wins("an absent intent must be won", c.params(fmt.Sprint(i)))
+	}
+	c.Advance(lease + retention)
+	live := c.wins("an absent intent must be won", c.params("live"))
+	sweeper, _ := semel.StoreAs[semel.Sweeper](c.Store)
+	var errs [4]error
+	var removed atomic.Int64
+	race(len(errs), func(i int) {
+		for n := limit; n == limit && errs[i] == nil; {
+			n, errs[i] = sweeper.Sweep(c.ctx, limit)
+			removed.Add(int64(n))
+		}
+	})
+	c.wantErr("Sweep must not fail while others sweep", errors.Join(errs[:]...), nil)
+	for n := limit; n == limit; { // what another had in hand
+		var err error
+		n, err = sweeper.Sweep(c.ctx, limit)
+		c.wantErr("Sweep must not fail", err, nil)
+		removed.Add(int64(n))
+	}
+	if _, ok := semel.StoreAs[semel.Counter](c.Store); !ok { // others may have swept on their own
+		c.equal("every expired record must be removed once", removed.Load(), int64(dead))
 	}
 	c.equal("sweeping must not remove live records", c.lookup(live.Digest), live)
 }

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"math"
 	"time"
 
 	"github.com/semel-dev/semel"
@@ -145,7 +146,7 @@ func renewStale(c *check) {
 func renewWrongFence(c *check) {
 	p := c.params("a")
 	rec := c.wins("an absent intent must be won", p)
-	for _, f := range []semel.Fence{0, rec.Fence - 1, rec.Fence + 1} {
+	for _, f := range []semel.Fence{0, rec.Fence - 1, rec.Fence + 1, 1<<63 + rec.Fence, math.MaxUint64} {
 		c.wantErr("a renewal with another fence must be refused", c.Store.Renew(c.ctx, p.Digest, f, 2*lease), semel.ErrLost)
 	}
 	c.equal("a refused renewal must change nothing", c.lookup(p.Digest), rec)

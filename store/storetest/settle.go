@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"math"
+
 	"github.com/semel-dev/semel"
 )
 
@@ -130,7 +132,7 @@ func settleStale(c *check) {
 
 func settleWrongFence(c *check) {
 	for state, rec := range c.held() {
-		for _, f := range []semel.Fence{0, rec.Fence - 1, rec.Fence + 100} {
+		for _, f := range []semel.Fence{0, rec.Fence - 1, rec.Fence + 100, 1<<63 + rec.Fence, math.MaxUint64} {
 			for name, to := range settlements() {
 				err := c.Store.Settle(c.ctx, rec.Digest, f, to)
 				c.wantErr("a settlement with another fence must be refused: "+state+" to "+name, err, semel.ErrLost)

@@ -56,6 +56,7 @@ const (
 	needSweeper
 	needCounter
 	needBatcher
+	needNotifier
 )
 
 // Rules returns every rule of the contract, in the order of the contract.
@@ -63,7 +64,7 @@ func Rules() []Rule {
 	return slices.Concat(
 		claimRules(), takeOverRules(), fenceRules(), renewRules(), settleRules(), resettleRules(),
 		expiryRules(), outcomeRules(), keyRules(), timeRules(), contextRules(), closeRules(),
-		concurrentRules(), verdictRules(), batchRules(), listRules(), sweepRules(), modelRules(), historyRules(),
+		concurrentRules(), verdictRules(), batchRules(), awaitRules(), listRules(), sweepRules(), modelRules(), historyRules(),
 	)
 }
 
@@ -115,6 +116,10 @@ func (n need) missing(store semel.Store) string {
 	case needCounter:
 		if _, ok := semel.StoreAs[semel.Counter](store); !ok {
 			return "semel.Counter"
+		}
+	case needNotifier:
+		if _, ok := semel.StoreAs[semel.Notifier](store); !ok {
+			return "semel.Notifier"
 		}
 	case needBatcher: // itself: shared batches in front of one are not its own
 		if _, ok := store.(semel.Batcher); !ok {

@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"math"
+
 	"github.com/semel-dev/semel"
 )
 
@@ -90,7 +92,7 @@ func takeOverRepeated(c *check) {
 func takeOverStale(c *check) {
 	p := c.params("a")
 	first := c.wins("an absent intent must be won", p)
-	for _, f := range []semel.Fence{first.Fence + 1, first.Fence - 1, first.Fence << 1} {
+	for _, f := range []semel.Fence{first.Fence + 1, first.Fence - 1, first.Fence << 1, 1<<63 + first.Fence, math.MaxUint64} {
 		c.lapse(p.Digest)
 		c.loses("a takeover with another fence must be refused", takingOver(f, by("second", p)), first)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/sqlitestore/sqlitetx"
 )
 
@@ -44,7 +45,7 @@ func TestNoCircle(t *testing.T) {
 						t.Errorf("the twin got %q, error %v", answer, err)
 					}
 				})
-				eventually(t, "the twin to wait for the writer", func() bool {
+				testserver.Eventually(t, "the twin to wait for the writer", func() bool {
 					return b.store.Queued(b.guard.Digest(key("k"))) == 1
 				})
 				ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
@@ -71,20 +72,4 @@ func begin(t *testing.T, db *sql.DB) *sql.Tx {
 	}
 	t.Cleanup(func() { _ = tx.Rollback() }) // for a test that failed
 	return tx
-}
-
-// eventually waits until something is so.
-func eventually(t *testing.T, what string, so func() bool) {
-	t.Helper()
-	deadline := time.NewTimer(30 * time.Second)
-	defer deadline.Stop()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for !so() {
-		select {
-		case <-tick.C:
-		case <-deadline.C:
-			t.Fatalf("waited in vain for %s", what)
-		}
-	}
 }

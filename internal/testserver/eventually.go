@@ -1,0 +1,23 @@
+package testserver
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+// Eventually asks until the answer is yes, and fails the test after a minute.
+func Eventually(tb testing.TB, what string, ask func() bool) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
+	defer cancel()
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for !ask() {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			tb.Fatalf("never: %s", what)
+		}
+	}
+}
