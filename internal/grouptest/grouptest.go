@@ -3,8 +3,6 @@
 package grouptest
 
 import (
-	"context"
-	"sync/atomic"
 	"testing"
 
 	"github.com/semel-dev/semel"
@@ -12,63 +10,26 @@ import (
 	"github.com/semel-dev/semel/store/storetest"
 )
 
-// counted is a store that counts the batches it is asked for.
-type counted struct {
-	semel.Store
-
-	batcher semel.Batcher
-	n       *atomic.Int64
-}
-
-// Unwrap follows the convention of [semel.StoreAs].
-func (c *counted) Unwrap() semel.Store { return c.Store }
-
-// ClaimBatch implements [semel.Batcher].
-func (c *counted) ClaimBatch(ctx context.Context, ps []semel.ClaimParams) ([]semel.ClaimAnswer, error) {
-	c.n.Add(1)
-	return c.batcher.ClaimBatch(ctx, ps)
-}
-
-// SettleBatch implements [semel.Batcher].
-func (c *counted) SettleBatch(ctx context.Context, ss []semel.SettleParams) ([]error, error) {
-	c.n.Add(1)
-	return c.batcher.SettleBatch(ctx, ss)
-}
-
 // share puts shared batches before a store.
-func share(tb testing.TB, store semel.Store, n *atomic.Int64) semel.Store {
+func share(tb testing.TB, store semel.Store) semel.Store {
 	tb.Helper()
-	batcher, ok := store.(semel.Batcher)
-	if !ok {
-		tb.Fatalf("a %T has no batches to share", store)
-	}
-	g, err := groupcommit.New(&counted{store, batcher, n}, nil)
+	g, err := groupcommit.New(store, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return g
 }
 
-// Harness puts shared batches before the stores of a harness. A test in which
-// no batch is shared fails.
-func Harness(tb testing.TB, h storetest.Harness) storetest.Harness {
-	tb.Helper()
-	var n atomic.Int64
-	if t, ok := tb.(*testing.T); ok {
-		t.Cleanup(func() {
-			if n.Load() == 0 && !t.Failed() {
-				t.Error("no batch was shared")
-			}
-		})
-	}
+// Harness puts shared batches before the stores of a harness.
+func Harness(h storetest.Harness) storetest.Harness {
 	return func(tb testing.TB) *storetest.Instance {
 		tb.Helper()
 		inst := h(tb)
-		inst.Store = share(tb, inst.Store, &n)
+		inst.Store = share(tb, inst.Store)
 		if reopen := inst.Reopen; reopen != nil {
 			inst.Reopen = func(tb testing.TB) semel.Store {
 				tb.Helper()
-				return share(tb, reopen(tb), &n)
+				return share(tb, reopen(tb))
 			}
 		}
 		return inst

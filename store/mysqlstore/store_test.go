@@ -46,11 +46,11 @@ func TestStoreUnderFaults(t *testing.T) {
 // Everything that holds without shared batches holds with them.
 func TestGroupCommit(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, grouptest.Harness(t, harness(t, fast, nil)))
+	storetest.Run(t, grouptest.Harness(harness(t, fast, nil)))
 }
 
 func BenchmarkGroupCommit(b *testing.B) {
-	storetest.Benchmark(b, grouptest.Harness(b, harness(b, fast, nil)))
+	storetest.Benchmark(b, grouptest.Harness(harness(b, fast, nil)))
 }
 
 func BenchmarkStore(b *testing.B) { storetest.Benchmark(b, harness(b, fast, nil)) }

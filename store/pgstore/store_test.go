@@ -73,11 +73,11 @@ func checkKinds(t *testing.T, h storetest.Harness, kinds ...string) {
 // Everything that holds without shared batches holds with them.
 func TestGroupCommit(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, grouptest.Harness(t, harness(t, testserver.Postgres(t), nil)))
+	storetest.Run(t, grouptest.Harness(harness(t, testserver.Postgres(t), nil)))
 }
 
 func BenchmarkGroupCommit(b *testing.B) {
-	storetest.Benchmark(b, grouptest.Harness(b, harness(b, testserver.Postgres(b), nil)))
+	storetest.Benchmark(b, grouptest.Harness(harness(b, testserver.Postgres(b), nil)))
 }
 
 func BenchmarkStore(b *testing.B) { storetest.Benchmark(b, harness(b, testserver.Postgres(b), nil)) }

@@ -55,11 +55,11 @@ func TestStoreByTheServersClock(t *testing.T) {
 // Everything that holds without shared batches holds with them.
 func TestGroupCommit(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, grouptest.Harness(t, single.harness(t)))
+	storetest.Run(t, grouptest.Harness(single.harness(t)))
 }
 
 func BenchmarkGroupCommit(b *testing.B) {
-	storetest.Benchmark(b, grouptest.Harness(b, single.harness(b)))
+	storetest.Benchmark(b, grouptest.Harness(single.harness(b)))
 }
 
 func BenchmarkStore(b *testing.B) { storetest.Benchmark(b, single.harness(b)) }

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -106,21 +107,13 @@ func (r Rule) Check(tb testing.TB, h Harness) {
 func (n need) missing(store semel.Store) string {
 	switch n {
 	case needLister:
-		if _, ok := semel.StoreAs[semel.Lister](store); !ok {
-			return "semel.Lister"
-		}
+		return lacking[semel.Lister](store)
 	case needSweeper:
-		if _, ok := semel.StoreAs[semel.Sweeper](store); !ok {
-			return "semel.Sweeper"
-		}
+		return lacking[semel.Sweeper](store)
 	case needCounter:
-		if _, ok := semel.StoreAs[semel.Counter](store); !ok {
-			return "semel.Counter"
-		}
+		return lacking[semel.Counter](store)
 	case needNotifier:
-		if _, ok := semel.StoreAs[semel.Notifier](store); !ok {
-			return "semel.Notifier"
-		}
+		return lacking[semel.Notifier](store)
 	case needBatcher: // itself: shared batches in front of one are not its own
 		if _, ok := store.(semel.Batcher); !ok {
 			return "semel.Batcher"
@@ -128,6 +121,14 @@ func (n need) missing(store semel.Store) string {
 	case needNothing, needReliable:
 	}
 	return ""
+}
+
+// lacking names the interface when the store is not one.
+func lacking[T any](store semel.Store) string {
+	if _, ok := semel.StoreAs[T](store); ok {
+		return ""
+	}
+	return reflect.TypeFor[T]().String()
 }
 
 // check is the argument of a rule: an instance, and verbs that fail the test in

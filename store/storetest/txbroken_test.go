@@ -192,7 +192,7 @@ func TestBrokenTransactions(t *testing.T) {
 		"tombstone rolls back": {"tx/commit-cancelled"},
 		"unknown rolls back":   {"tx/commit-unknown", "dotx/unknown"},
 		"retention halved":     {"tx/commit", "tx/expiry", "dotx/retention"},
-		"commit denied":        {"tx/commit", "tx/commit-without-rows"},
+		"commit denied":        {"tx/commit"},
 		"everything conflicts": {"tx/conflict"},
 		"rollback commits":     {"tx/rollback", "dotx/error"},
 		"dirty reads":          {"tx/claim-absent"},

@@ -12,7 +12,6 @@ import (
 func txEndRules() []TxRule {
 	return []TxRule{
 		{Name: "tx/commit", Promise: 4, Says: "rows and record become visible together, and the record holds all of the outcome", check: txCommit},
-		{Name: "tx/commit-without-rows", Promise: 4, Says: "a transaction without business rows is recorded as well", check: txCommitWithoutRows},
 		{Name: "tx/commit-not-kept", Promise: 3, Says: "an answer that was not kept is recorded as such", check: txCommitNotKept},
 		{Name: "tx/commit-unknown", Promise: 3, Says: "an unknown outcome is recorded, and can be taken over afterwards", check: txCommitUnknown},
 		{Name: "tx/commit-cancelled", Promise: 3, Says: "a transaction can leave a tombstone", check: txCommitCancelled},
@@ -58,15 +57,6 @@ func txCommit(c *txCheck) {
 	}
 	c.txLoses("what was completed must not be won again", p, rec)
 	c.loses("what was completed must not be won again, without a transaction neither", by("second", p), rec)
-}
-
-func txCommitWithoutRows(c *txCheck) {
-	p := c.params("a")
-	tx, _ := c.txWins("an absent intent must be won", p)
-	c.commit(tx, completed("answer"))
-	if rec := c.lookup(p.Digest); string(rec.Outcome) != "answer" {
-		c.fail("the outcome must be recorded", string(rec.Outcome), "answer")
-	}
 }
 
 func txCommitNotKept(c *txCheck) {
