@@ -263,7 +263,7 @@ func refusesByStatus(_ context.Context, p *probe, _ attempt, other second) findi
 	wanted := p.run.config.Profile.Mismatch
 	switch {
 	case p.replaces(other.reply):
-		return skipped("a PUT with another body replaces what is there (%s)", other)
+		return skipped("a PUT with another body replaces the existing resource (%s)", other)
 	case other.in(wanted...), len(wanted) == 0 && other.refused():
 		return passed()
 	case len(wanted) == 0:

@@ -41,12 +41,12 @@ func Profiles() []Profile {
 	header := KeyPlace{In: keyInHeader, Name: "Idempotency-Key"}
 	return []Profile{
 		{
-			Name: "ietf", Says: "The Idempotency-Key header as the IETF draft has it.",
+			Name: "ietf", Says: "The Idempotency-Key header as defined by the IETF draft.",
 			Key: KeyPlace{In: keyInHeader, Name: header.Name, Quoted: true}, Repeat: repeatSame,
 			Mismatch: []int{422}, Missing: []int{400}, InFlight: []int{409},
 		},
 		{
-			Name: "stripe", Says: "The header as payment services have it: raw keys, 400 for another payload, errors are replayed too.",
+			Name: "stripe", Says: "The header as used by payment services: raw keys, 400 for another payload, errors are replayed too.",
 			Key: header, Repeat: repeatSame,
 			Mismatch: []int{400, 409, 422}, Missing: []int{400}, InFlight: []int{409, 429},
 		},

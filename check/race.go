@@ -55,7 +55,7 @@ func concurrency() []Check {
 		},
 		{
 			ID: "RACE-07", Group: groupConcurrency, Level: LevelStrict,
-			Says:   "A refusal of an attempt whose twin is running says when to come again.",
+			Says:   "A refusal of an attempt whose twin is running says when to retry.",
 			Source: "RFC 9110 §10.2.3", Advice: "Send Retry-After with the refusal, in seconds.",
 			requests: func(c *Config) int { return atOnce(c, racers) },
 			unfit:    wantsParallel, run: afterSample(refusalsSayWhen),
@@ -69,7 +69,7 @@ func concurrency() []Check {
 		},
 		{
 			ID: "RACE-09", Group: groupConcurrency, Level: LevelMust,
-			Says:   "An attempt that was refused in a race, and comes again, gets the first answer.",
+			Says:   "An attempt that was refused in a race gets the first answer when it retries.",
 			Source: "draft -07 §2.6; Semel promise 2", Advice: "A refused attempt must leave the record of the running attempt alone.",
 			requests: func(c *Config) int { return 2*atOnce(c, racers) + 2*settledTries },
 			unfit:    wantsParallel, run: afterSample(withIntent(losersComeAgain)),

@@ -299,7 +299,7 @@ func (p *probe) isAnother(ctx context.Context, since tally, other *intent, got r
 		return f
 	}
 	if p.replaces(got) {
-		return skipped("a PUT with another body replaces what is there (%s)", got)
+		return skipped("a PUT with another body replaces the existing resource (%s)", got)
 	}
 	switch f := p.effects(ctx, since, 0, 0, other); {
 	case f.verdict == Fail:

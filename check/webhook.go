@@ -26,7 +26,7 @@ func webhooks() []Check {
 	return []Check{
 		{
 			ID: "HOOK-01", Group: groupWebhooks, Level: LevelMust, NeedsCount: true,
-			Says:   "A delivery that comes again, with a new time and a new signature, is accepted and has no second effect.",
+			Says:   "A redelivery with a new time and a new signature is accepted and has no second effect.",
 			Source: "Standard Webhooks, \"Webhook Metadata\" and \"Idempotency\"", Advice: "Use the webhook-id as the key, and neither the time nor the signature, and answer a redelivery with 2xx: after any other answer, the sender tries again.",
 			requests: sends(2), unfit: wantsWebhook, run: withIntent(redeliversOnce),
 		},
