@@ -79,7 +79,7 @@ type Guard struct {
 type core struct {
 	store    Store
 	notifier Notifier // nil when the store is not one
-	recaller Recaller // the same
+	recaller recaller // the same
 	digester digester
 	older    []*digester // of the secrets that are being replaced; usually none
 	sealer   seal.Keys
@@ -154,7 +154,7 @@ func New(store Store, opts *Options) (*Guard, error) {
 	}
 	c.setSecrets(opts.Secrets)
 	c.notifier, _ = StoreAs[Notifier](store)
-	c.recaller, _ = StoreAs[Recaller](store)
+	c.recaller, _ = StoreAs[recaller](store)
 	if opts.Trace != nil {
 		c.trace = *opts.Trace
 	}

@@ -237,10 +237,10 @@ type Notifier interface {
 	Await(ctx context.Context, d Digest) error
 }
 
-// Recaller is implemented by stores that answer for some completed records from
+// recaller is implemented by stores that answer for some completed records from
 // memory. [Guard.BeginTx] asks it before it opens a transaction, because a
 // transaction's claim does not pass through the store.
-type Recaller interface {
+type recaller interface {
 	// Recall returns the record as it is now, if it is in memory and has certainly
 	// not expired. Otherwise keep remembers what the database says about the
 	// digest when it is asked after this call.

@@ -70,7 +70,8 @@ func Rooms() []Room {
 		{Path: "store/mysqlstore", Floor: 1, Kind: Store},
 		{Path: "store/redisstore", Floor: 1, Kind: Store},
 		{Path: "store/groupcommit", Floor: 1},
-		{Path: "store/outcomecache", Floor: 1},
+		// Only the switch from a DSN puts it before a store.
+		{Path: "internal/outcomecache", Floor: 1},
 		{Path: "store/storetest", Floor: 1},
 		{Path: "semelhttp", Floor: 1, Kind: Door},
 		{Path: "internal/formguard", Floor: 0, Kind: Ground},

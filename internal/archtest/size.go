@@ -26,9 +26,9 @@ type Size struct {
 // ceiling, and no change raises one.
 func ceilings() []limit {
 	return []limit{
-		{"importable packages", 21},
-		{"exported names", 509},
-		{"exported names of the root package", 105},
+		{"importable packages", 20},
+		{"exported names", 504},
+		{"exported names of the root package", 104},
 		{"lines of the root package", 4020},
 		{"lines of Go without tests", 113_800},
 		{"lines of tests", 88_000},

@@ -13,8 +13,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/outcomecache"
 	"github.com/semel-dev/semel/store/groupcommit"
-	"github.com/semel-dev/semel/store/outcomecache"
 	"github.com/semel-dev/semel/store/pgstore"
 )
 

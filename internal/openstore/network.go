@@ -6,9 +6,9 @@ import (
 	"fmt"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/outcomecache"
 	"github.com/semel-dev/semel/store/groupcommit"
 	"github.com/semel-dev/semel/store/mysqlstore"
-	"github.com/semel-dev/semel/store/outcomecache"
 	"github.com/semel-dev/semel/store/pgstore"
 	"github.com/semel-dev/semel/store/redisstore"
 )

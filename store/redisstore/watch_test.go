@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/outcomecache"
 	"github.com/semel-dev/semel/internal/testserver"
-	"github.com/semel-dev/semel/store/outcomecache"
 	"github.com/semel-dev/semel/store/redisstore"
 )
 

@@ -39,10 +39,7 @@ type Store struct {
 	closed atomic.Bool
 }
 
-var (
-	_ semel.Store    = (*Store)(nil)
-	_ semel.Recaller = (*Store)(nil)
-)
+var _ semel.Store = (*Store)(nil)
 
 // New puts a cache before the store, which Close closes.
 func New(store semel.Store, o *Options) (*Store, error) {
@@ -108,7 +105,7 @@ func (s *Store) Lookup(ctx context.Context, d semel.Digest) (semel.Record, error
 	return rec, err
 }
 
-// Recall implements [semel.Recaller].
+// Recall returns what a guard asks in transaction mode before it claims.
 func (s *Store) Recall(ctx context.Context, d semel.Digest) (rec semel.Record, keep func(*semel.Record), ok bool) {
 	asked := s.now()
 	rec, era, ok := s.hit(ctx, &d, asked)

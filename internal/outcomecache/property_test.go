@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/outcomecache"
 	"github.com/semel-dev/semel/store/memstore"
-	"github.com/semel-dev/semel/store/outcomecache"
 )
 
 // Promise 2: a store behind a cache answers as it would without, in every

@@ -8,8 +8,8 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/memdb"
+	"github.com/semel-dev/semel/internal/outcomecache"
 	"github.com/semel-dev/semel/store/memstore"
-	"github.com/semel-dev/semel/store/outcomecache"
 )
 
 // Transaction mode replays from memory too: what a transaction met once opens

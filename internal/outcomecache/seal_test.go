@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/outcomecache"
 	"github.com/semel-dev/semel/store/memstore"
-	"github.com/semel-dev/semel/store/outcomecache"
 )
 
 // The cache holds what the store has: ciphertext, which the guard decrypts for

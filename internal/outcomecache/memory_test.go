@@ -10,8 +10,8 @@ import (
 	"unsafe"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/outcomecache"
 	"github.com/semel-dev/semel/store/memstore"
-	"github.com/semel-dev/semel/store/outcomecache"
 	"github.com/semel-dev/semel/store/storetest"
 )
 
