@@ -20,6 +20,24 @@ const (
 	SQLite
 )
 
+// SplitDSN cuts a DSN behind its scheme, which names a kind of database or store. Its errors
+// repeat nothing that could be a password: a scheme has letters only.
+func SplitDSN(dsn, kind string) (scheme, rest string, err error) {
+	const maxSchemeBytes = 16
+	scheme, rest, found := strings.Cut(dsn, ":")
+	switch {
+	case !found || len(scheme) <= 1: // C:\shop.db has no scheme either
+		return "", "", fmt.Errorf("it does not say which kind of %s it is", kind)
+	case len(scheme) > maxSchemeBytes || strings.ContainsFunc(scheme, notLetter):
+		return "", "", fmt.Errorf("the part before the colon does not name a kind of %s", kind)
+	}
+	return strings.ToLower(scheme), rest, nil
+}
+
+func notLetter(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+}
+
 // All lists the dialects.
 func All() []Dialect { return []Dialect{PostgreSQL, MySQL, SQLite} }
 

@@ -78,7 +78,7 @@ const (
 func Open(tb testing.TB, d dialect.Dialect) *Database {
 	tb.Helper()
 	if d == dialect.PostgreSQL {
-		db := openPool(tb, "pgx", postgresSchema(tb))
+		db := databases.Connect(tb, "pgx", postgresSchema(tb))
 		return &Database{Database: dbguard.SQLDatabase(d, db), SQL: db, Strict: true}
 	}
 	db := databases.Open(tb, d).DB
@@ -92,24 +92,15 @@ func Open(tb testing.TB, d dialect.Dialect) *Database {
 func Pgx(tb testing.TB) *Database {
 	tb.Helper()
 	dsn := postgresSchema(tb)
-	config, err := pgxpool.ParseConfig(dsn)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	config.MaxConns = maxConns
-	pool, err := pgxpool.NewWithConfig(tb.Context(), config)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(pool.Close)
-	return &Database{Database: pgxguard.Database(pool), SQL: openPool(tb, "pgx", dsn), Pool: pool, Strict: true}
+	pool := databases.Pgx(tb, dsn)
+	return &Database{Database: pgxguard.Database(pool), SQL: databases.Connect(tb, "pgx", dsn), Pool: pool, Strict: true}
 }
 
 // mysqlSnapshots makes an empty database on MariaDB, on connections with
 // innodb_snapshot_isolation.
 func mysqlSnapshots(tb testing.TB) *Database {
 	tb.Helper()
-	db := openPool(tb, "mysql", testserver.MySQLDatabase(tb)+"?innodb_snapshot_isolation=1")
+	db := databases.Connect(tb, "mysql", testserver.MySQLDatabase(tb)+"?innodb_snapshot_isolation=1")
 	return &Database{Database: dbguard.SQLDatabase(dialect.MySQL, db), SQL: db, Strict: true}
 }
 
@@ -133,18 +124,6 @@ func postgresSchema(tb testing.TB) string {
 		tb.Fatal(err)
 	}
 	return dsn.String()
-}
-
-func openPool(tb testing.TB, driver, dsn string) *sql.DB {
-	tb.Helper()
-	db, err := sql.Open(driver, dsn)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	db.SetMaxOpenConns(maxConns)
-	db.SetMaxIdleConns(maxConns)
-	tb.Cleanup(func() { _ = db.Close() })
-	return db
 }
 
 // Run executes statements outside of a transaction and ends the test when one

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/semel-dev/semel/internal/dialect"
@@ -25,8 +24,6 @@ const (
 	maxConns = 4
 
 	examples = "write postgres://…, mysql://… or sqlite:PATH, such as sqlite:shop.db or postgres://app@db.example/shop"
-	// maxSchemeBytes bounds the part of a wrong DSN that an error repeats.
-	maxSchemeBytes = 16
 )
 
 // Use is the purpose for which a database is opened.
@@ -104,22 +101,12 @@ func (db *Database) ready(ctx context.Context) error {
 	return db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables)
 }
 
-// split cuts the DSN behind its scheme. Its errors repeat nothing that could be
-// a password: a scheme has letters only.
 func split(dsn string) (scheme, rest string, err error) {
 	if dsn == "" {
 		return "", "", fmt.Errorf("%w: none is given (%s)", ErrDSN, examples)
 	}
-	scheme, rest, found := strings.Cut(dsn, ":")
-	if !found || len(scheme) <= 1 { // C:\shop.db has no scheme either
-		return "", "", fmt.Errorf("%w: it does not say which kind of database it is (%s)", ErrDSN, examples)
+	if scheme, rest, err = dialect.SplitDSN(dsn, "database"); err != nil {
+		err = fmt.Errorf("%w: %w (%s)", ErrDSN, err, examples)
 	}
-	if len(scheme) > maxSchemeBytes || strings.ContainsFunc(scheme, notLetter) {
-		return "", "", fmt.Errorf("%w: the part before the colon does not name a kind of database (%s)", ErrDSN, examples)
-	}
-	return strings.ToLower(scheme), rest, nil
-}
-
-func notLetter(r rune) bool {
-	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	return scheme, rest, err
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/store/memstore"
 	"github.com/semel-dev/semel/store/mysqlstore"
 	"github.com/semel-dev/semel/store/pgstore"
@@ -104,28 +105,16 @@ func Schemas() (map[string]int, error) {
 
 const (
 	examples = "write memory:, sqlite:PATH, postgres://…, mysql://… or redis://…, such as " + Default + " or postgres://app@db.example/shop"
-	// maxSchemeBytes bounds the part of a wrong DSN that an error repeats.
-	maxSchemeBytes = 16
 )
 
-// split cuts the DSN behind its scheme. Its errors repeat nothing that could
-// be a password: a scheme has letters only.
 func split(dsn string) (scheme, rest string, err error) {
 	if dsn == "" {
 		dsn = Default
 	}
-	scheme, rest, found := strings.Cut(dsn, ":")
-	if !found || len(scheme) <= 1 { // C:\semel.db has no scheme either
-		return "", "", fmt.Errorf("%w: it does not say which kind of store it is (%s)", ErrDSN, examples)
+	if scheme, rest, err = dialect.SplitDSN(dsn, "store"); err != nil {
+		err = fmt.Errorf("%w: %w (%s)", ErrDSN, err, examples)
 	}
-	if len(scheme) > maxSchemeBytes || strings.ContainsFunc(scheme, notLetter) {
-		return "", "", fmt.Errorf("%w: the part before the colon does not name a kind of store (%s)", ErrDSN, examples)
-	}
-	return strings.ToLower(scheme), rest, nil
-}
-
-func notLetter(r rune) bool {
-	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	return scheme, rest, err
 }
 
 func openMemory(rest string, o *Options) (semel.Store, error) {

@@ -59,12 +59,12 @@ func Open(tb testing.TB, d dialect.Dialect) *Database {
 		return openPostgres(tb)
 	case dialect.MySQL:
 		source := testserver.MySQLDatabase(tb)
-		return &Database{Dialect: d, DSN: "mysql:" + source, DB: open(tb, "mysql", source)}
+		return &Database{Dialect: d, DSN: "mysql:" + source, DB: Connect(tb, "mysql", source)}
 	case dialect.SQLite:
 		file := filepath.Join(tb.TempDir(), "test.db")
 		source := "file:" + file + "?_txlock=immediate&_pragma=busy_timeout(30000)&_pragma=journal_mode(wal)&_pragma=foreign_keys(1)" +
 			"&_pragma=synchronous(off)" // no machine dies in these tests
-		return &Database{Dialect: d, DSN: "sqlite:" + file, DB: open(tb, "sqlite", source)}
+		return &Database{Dialect: d, DSN: "sqlite:" + file, DB: Connect(tb, "sqlite", source)}
 	}
 	tb.Fatalf("no database for %s", d)
 	return nil
@@ -73,6 +73,12 @@ func Open(tb testing.TB, d dialect.Dialect) *Database {
 func openPostgres(tb testing.TB) *Database {
 	tb.Helper()
 	dsn := testserver.PostgresDatabase(tb)
+	return &Database{Dialect: dialect.PostgreSQL, DSN: dsn, DB: Connect(tb, "pgx", dsn), Pool: Pgx(tb, dsn)}
+}
+
+// Pgx opens a pool of pgx that ends with the test.
+func Pgx(tb testing.TB, dsn string) *pgxpool.Pool {
+	tb.Helper()
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
 		tb.Fatal(err)
@@ -83,10 +89,11 @@ func openPostgres(tb testing.TB) *Database {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(pool.Close)
-	return &Database{Dialect: dialect.PostgreSQL, DSN: dsn, DB: open(tb, "pgx", dsn), Pool: pool}
+	return pool
 }
 
-func open(tb testing.TB, driver, source string) *sql.DB {
+// Connect opens a pool of database/sql that ends with the test.
+func Connect(tb testing.TB, driver, source string) *sql.DB {
 	tb.Helper()
 	db, err := sql.Open(driver, source)
 	if err != nil {
