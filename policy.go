@@ -39,12 +39,12 @@ const (
 type Verdict uint8
 
 const (
-	// StillUnknown: it could not be found out; the record stays unknown.
+	// StillUnknown means that it could not be found out; the record stays unknown.
 	StillUnknown Verdict = iota
-	// Happened: the effect exists; the record becomes completed.
+	// Happened means that the effect exists; the record becomes completed.
 	Happened
-	// NotHappened: the effect does not exist and can no longer arrive; the intent is
-	// executed now.
+	// NotHappened means that the effect does not exist and can no longer arrive; the
+	// intent is executed now.
 	NotHappened
 )
 

@@ -23,7 +23,7 @@ func (e *StaleError) Error() string {
 
 // Is makes all of them one: errors.Is(err, new(dbguard.StaleError)).
 func (*StaleError) Is(target error) bool {
-	_, stale := target.(*StaleError) //nolint:errorlint // errors.Is unwraps.
+	_, stale := target.(*StaleError)
 	return stale
 }
 

@@ -88,8 +88,12 @@ func (r *Records) newUnattended(o Unattended) (*unattended, error) {
 		name  string
 		value int64
 	}{
-		{"Every", int64(o.Every)}, {"Examine", int64(o.Examine)}, {"First", int64(o.First)},
-		{"Most", int64(o.Most)}, {"Attempts", int64(o.Attempts)}, {"Concurrency", int64(o.Concurrency)},
+		{"Every", int64(o.Every)},
+		{"Examine", int64(o.Examine)},
+		{"First", int64(o.First)},
+		{"Most", int64(o.Most)},
+		{"Attempts", int64(o.Attempts)},
+		{"Concurrency", int64(o.Concurrency)},
 	} {
 		if b.value < 0 {
 			return nil, fmt.Errorf("semel: unattended reconciliation: %s is negative (leave it out for the default)", b.name)

@@ -127,9 +127,9 @@ func (f *checkFlags) run(ctx context.Context, p *process, at string, curl []stri
 	bar.stop()
 	if err != nil && ctx.Err() == nil { // an interruption is reported below
 		found.Notes = append(found.Notes, err.Error())
-		return withVerdict(p, f.output.write(p, found, files), unreachable(err))
+		return withVerdict(p, f.output.emit(p, found, files), unreachable(err))
 	}
-	return withVerdict(p, f.output.print(p, found, files), verdictOf(ctx, found))
+	return withVerdict(p, f.output.emit(p, found, files), verdictOf(ctx, found))
 }
 
 // withVerdict prints an error of the reports and returns the verdict, which

@@ -73,8 +73,8 @@ func (f reportFiles) close() error {
 	return errors.Join(errs...)
 }
 
-// print prints the report and writes the files.
-func (f *checkOutput) print(p *process, r *check.Report, files reportFiles) error {
+// emit prints the report and writes the files.
+func (f *checkOutput) emit(p *process, r *check.Report, files reportFiles) error {
 	var err error
 	if !f.json {
 		err = checkreport.Text(p.stdout, r, &checkreport.TextOptions{

@@ -98,15 +98,15 @@ func (s *shop) work(ctx context.Context, fn func(context.Context, pgx.Tx) error)
 }
 
 // names are the orders that were committed, in their order.
-func (s *shop) names(t testing.TB) string {
-	t.Helper()
-	rows, err := s.pool.Query(context.WithoutCancel(t.Context()), "SELECT name FROM "+s.orders+" ORDER BY id")
+func (s *shop) names(tb testing.TB) string {
+	tb.Helper()
+	rows, err := s.pool.Query(context.WithoutCancel(tb.Context()), "SELECT name FROM "+s.orders+" ORDER BY id")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return strings.Join(names, " ")
 }

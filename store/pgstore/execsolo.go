@@ -18,9 +18,7 @@ import (
 	"github.com/semel-dev/semel/store/internal/verb"
 )
 
-var (
-	_ semel.Tx = (*solo)(nil)
-)
+var _ semel.Tx = (*solo)(nil)
 
 // soloist opens transactions that are one statement.
 type soloist struct {

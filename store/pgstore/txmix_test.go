@@ -14,9 +14,6 @@ import (
 	"github.com/semel-dev/semel/store/pgstore"
 )
 
-// mixKeys counts the intents that processes and doors fight over.
-const mixKeys = 40
-
 // Promise 1: the key that another caller took while the work ran, by a claim without
 // a transaction or by hand, is theirs; nothing of the work is committed.
 func TestTxOvertaken(t *testing.T) {

@@ -22,7 +22,7 @@ func (c *check) awaits(ctx context.Context, d semel.Digest) <-chan error {
 	notifier, _ := semel.StoreAs[semel.Notifier](c.Store)
 	ended := make(chan error, 1)
 	go func() { ended <- notifier.Await(ctx, d) }()
-	waiting.Sleep(c.ctx, txGrace)
+	waiting.Sleep(ctx, txGrace)
 	return ended
 }
 

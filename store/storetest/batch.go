@@ -94,7 +94,7 @@ func batchClaims(c *check) {
 	for i := range 40 {
 		wishes = append(wishes, claimWish{c.params(fmt.Sprint("fresh ", i)), true, semel.StateClaimed, 1})
 	}
-	rand.Shuffle(len(wishes), func(i, j int) { wishes[i], wishes[j] = wishes[j], wishes[i] })
+	rand.Shuffle(len(wishes), func(i, j int) { wishes[i], wishes[j] = wishes[j], wishes[i] }) //nolint:gosec // an order that no test depends on
 	ps := make([]semel.ClaimParams, len(wishes))
 	for i := range wishes {
 		ps[i] = wishes[i].p
@@ -170,7 +170,7 @@ func (c *check) settleWishes() []settleWish {
 
 func batchSettlements(c *check) {
 	wishes := c.settleWishes()
-	rand.Shuffle(len(wishes), func(i, j int) { wishes[i], wishes[j] = wishes[j], wishes[i] })
+	rand.Shuffle(len(wishes), func(i, j int) { wishes[i], wishes[j] = wishes[j], wishes[i] }) //nolint:gosec // an order that no test depends on
 	ss := make([]semel.SettleParams, len(wishes))
 	for i, w := range wishes {
 		ss[i] = semel.SettleParams{Digest: w.rec.Digest, Fence: w.rec.Fence, Settlement: w.to}
@@ -220,7 +220,7 @@ func batchRace(c *check) {
 	errs := make([]error, claimers)
 	race(claimers, func(i int) {
 		ps := make([]semel.ClaimParams, keys)
-		for at, k := range rand.Perm(keys) {
+		for at, k := range rand.Perm(keys) { //nolint:gosec // an order that no test depends on
 			ps[at] = by(fmt.Sprint("claimer ", i), c.params(fmt.Sprint(k)))
 		}
 		for part := range slices.Chunk(ps, keys/2) {

@@ -113,7 +113,8 @@ func nestedCommit(c *txCheck) {
 	deep := func(ctx context.Context) { c.nest(ctx, g, work{name: "deep", end: semel.MarkUnknown(errWork)}) }
 	c.around(g, nil, func(ctx context.Context) {
 		for _, w := range []work{
-			{name: "inner"}, {name: "inner"}, // the second is its own duplicate
+			{name: "inner"},
+			{name: "inner"}, // the second is its own duplicate
 			{name: "failed", end: errWork},
 			{name: "final", end: semel.MarkFinal(errWork)},
 			{name: "unknown", end: semel.MarkUnknown(errWork)},

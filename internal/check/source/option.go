@@ -109,7 +109,7 @@ const (
 )
 
 func refusedOptions() map[string]string {
-	return map[string]string{ //nolint:gosec // names of options, and no secret.
+	return map[string]string{
 		"-: --next":   "begins another request: keep one",
 		"-K --config": "reads options from a file: write them out",
 		"--digest --ntlm --negotiate --anyauth --aws-sigv4": "needs new credentials for each request: " +

@@ -140,16 +140,6 @@ func TestDo(t *testing.T) {
 
 var errBusiness = errors.New("no such customer")
 
-// recovered turns a panic with an error into that error.
-func recovered(fn func() (string, error)) (answer string, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = p.(error)
-		}
-	}()
-	return fn()
-}
-
 // Promise 4: a caller that goes away rolls back, and so does the end of the
 // time for the work; work that ignores it does not block other writers.
 func TestDoContextEnds(t *testing.T) {
