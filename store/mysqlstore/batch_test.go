@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/testserver"
@@ -39,13 +38,8 @@ func TestBatchReleasesBeforeTheNextClaim(t *testing.T) {
 	t.Parallel()
 	dsn := testserver.MySQLDatabase(t)
 	near := open(t, dsn, nil)
-	cfg, err := mysql.ParseDSN(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := testserver.NewProxy(t, cfg.Addr)
-	cfg.Addr = proxy.Addr()
-	far := open(t, cfg.FormatDSN(), nil)
+	farDSN, proxy := proxied(t, dsn)
+	far := open(t, farDSN, nil)
 	proxy.Latency(5 * time.Millisecond) // time enough for the next claim between two round trips of the holder's
 	for n := range 10 {
 		p := params(fmt.Sprint("k", n))

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/testserver"
@@ -39,10 +38,7 @@ func TestStormOfKills(t *testing.T) {
 // answer, so that what was done is not heard of.
 func TestBreakingNetwork(t *testing.T) {
 	t.Parallel()
-	cfg, err := mysql.ParseDSN(testserver.MySQL(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := config(t, testserver.MySQL(t))
 	p, proxy := processes(), testserver.NewProxy(t, cfg.Addr)
 	direct := p.Place
 	p.Place = func(tb testing.TB) string { tb.Helper(); return strings.Replace(direct(tb), cfg.Addr, proxy.Addr(), 1) }
@@ -63,21 +59,15 @@ func pause(ctx context.Context, d time.Duration) {
 // store goes on when it can be reached again.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
-	dsn := testserver.MySQLDatabase(t)
-	cfg, err := mysql.ParseDSN(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := testserver.NewProxy(t, cfg.Addr)
-	cfg.Addr = proxy.Addr()
-	s := open(t, cfg.FormatDSN(), nil)
+	dsn, proxy := proxied(t, testserver.MySQLDatabase(t))
+	s := open(t, dsn, nil)
 	wins(t, s, params("before"))
 	proxy.Down()
-	_, _, err = s.Claim(t.Context(), params("k"))
+	_, _, err := s.Claim(t.Context(), params("k"))
 	if err == nil || errors.Is(err, semel.ErrNotFound) || errors.Is(err, semel.ErrLost) {
 		t.Errorf("claim: got %v, want an error that decides nothing", err)
 	}
-	if _, err := mysqlstore.Open(t.Context(), cfg.FormatDSN(), nil); err == nil || !strings.Contains(err.Error(), "is the server running") {
+	if _, err := mysqlstore.Open(t.Context(), dsn, nil); err == nil || !strings.Contains(err.Error(), "is the server running") {
 		t.Errorf("open: got %v, want it to say what to look at", err)
 	}
 	proxy.Up()

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/testserver"
@@ -64,10 +63,7 @@ func TestDSN(t *testing.T) {
 func TestFormsOfDSN(t *testing.T) {
 	t.Parallel()
 	dsn := testserver.MySQLDatabase(t)
-	cfg, err := mysql.ParseDSN(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := config(t, dsn)
 	rec := wins(t, open(t, dsn, nil), params("k"))
 	for _, scheme := range []string{"mysql", "mariadb"} {
 		user := cfg.User
@@ -86,16 +82,11 @@ func TestFormsOfDSN(t *testing.T) {
 // A hanging server does not hang Open for longer than its context.
 func TestOpenEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	cfg, err := mysql.ParseDSN(testserver.MySQLDatabase(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := testserver.NewProxy(t, cfg.Addr)
+	dsn, proxy := proxied(t, testserver.MySQLDatabase(t))
 	proxy.Stall()
-	cfg.Addr = proxy.Addr()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := mysqlstore.Open(ctx, cfg.FormatDSN(), nil); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := mysqlstore.Open(ctx, dsn, nil); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
 	}
 }
@@ -129,10 +120,7 @@ func TestOptions(t *testing.T) {
 func TestUnfitPool(t *testing.T) {
 	t.Parallel()
 	dsn := testserver.MySQLDatabase(t)
-	cfg, err := mysql.ParseDSN(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := config(t, dsn)
 	cfg.DBName = ""
 	for dsn, want := range map[string]string{
 		dsn + "?autocommit=0":                                              "autocommit is off",

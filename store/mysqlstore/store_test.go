@@ -170,25 +170,30 @@ func pool(tb testing.TB, dsn, params string) *sql.DB {
 	return db
 }
 
-// quietPool is a pool whose driver says nothing of broken connections.
+// quietPool is a pool over the driver's own connector, which says nothing of
+// broken connections.
 func quietPool(tb testing.TB, dsn string) *sql.DB {
+	tb.Helper()
+	return poolOver(tb, dsn, mysql.NewConnector)
+}
+
+// config reads a DSN.
+func config(tb testing.TB, dsn string) *mysql.Config {
 	tb.Helper()
 	cfg, err := mysql.ParseDSN(dsn)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	cfg.Logger = &mysql.NopLogger{}
-	connector, err := mysql.NewConnector(cfg)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	db := sql.OpenDB(connector)
-	tb.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
-	return db
+	return cfg
+}
+
+// proxied is the DSN of the same database behind a proxy.
+func proxied(tb testing.TB, dsn string) (far string, proxy *testserver.Proxy) {
+	tb.Helper()
+	cfg := config(tb, dsn)
+	proxy = testserver.NewProxy(tb, cfg.Addr)
+	cfg.Addr = proxy.Addr()
+	return cfg.FormatDSN(), proxy
 }
 
 func withParams(dsn, params string) string {

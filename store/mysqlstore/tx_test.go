@@ -35,10 +35,10 @@ type door struct {
 func doors() map[string]door {
 	return map[string]door{
 		"open":                         {all: true},
-		"any pool":                     {pool: anyPool, all: true},
-		"any pool, several statements": {params: "?" + fast, pool: anyPool},
+		"any pool":                     {pool: quietPool, all: true},
+		"any pool, several statements": {params: "?" + fast, pool: quietPool},
 		"as on MySQL, open":            {with: mysqlstore.WithoutBounds},
-		"as on MySQL, any pool":        {pool: anyPool, with: mysqlstore.WithoutBounds, all: true},
+		"as on MySQL, any pool":        {pool: quietPool, with: mysqlstore.WithoutBounds, all: true},
 		"connector, interpolating, modes": {
 			params: "?interpolateParams=true&clientFoundRows=true&sql_mode=%27ANSI_QUOTES%2CNO_BACKSLASH_ESCAPES%2CORACLE%27", pool: ourPool,
 		},
@@ -46,15 +46,9 @@ func doors() map[string]door {
 		"open, snapshots":                 {params: "?" + snapshots},
 		"open, serializable snapshots":    {params: "?tx_isolation=%27SERIALIZABLE%27&" + snapshots},
 		"as on MySQL, serializable snapshots": {
-			params: "?tx_isolation=%27SERIALIZABLE%27&" + snapshots, pool: anyPool, with: mysqlstore.WithoutBounds,
+			params: "?tx_isolation=%27SERIALIZABLE%27&" + snapshots, pool: quietPool, with: mysqlstore.WithoutBounds,
 		},
 	}
-}
-
-// anyPool is a pool over the driver's own connector.
-func anyPool(tb testing.TB, dsn string) *sql.DB {
-	tb.Helper()
-	return poolOver(tb, dsn, mysql.NewConnector)
 }
 
 // ourPool is a pool over mysqlstore's connector.
@@ -65,10 +59,7 @@ func ourPool(tb testing.TB, dsn string) *sql.DB {
 
 func poolOver(tb testing.TB, dsn string, connect func(*mysql.Config) (driver.Connector, error)) *sql.DB {
 	tb.Helper()
-	cfg, err := mysql.ParseDSN(dsn)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	cfg := config(tb, dsn)
 	cfg.Logger = &mysql.NopLogger{}
 	connector, err := connect(cfg)
 	if err != nil {

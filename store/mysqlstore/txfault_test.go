@@ -15,7 +15,6 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/mysqlstore"
 )
 
@@ -66,10 +65,7 @@ func TestCommitCutOff(t *testing.T) {
 				})
 				t.Cleanup(func() { mysql.DeregisterDialContext(network) })
 				b := setUpTx(t, d, nil)
-				cfg, err := mysql.ParseDSN(b.dsn)
-				if err != nil {
-					t.Fatal(err)
-				}
+				cfg := config(t, b.dsn)
 				cfg.Net = network
 				far := *b
 				far.dsn = cfg.FormatDSN()
@@ -100,14 +96,9 @@ func TestCommitCutOffAndNobodyAnswers(t *testing.T) {
 	eachDoor(t, func(t *testing.T, d door) {
 		t.Helper()
 		b := setUpTx(t, d, nil)
-		cfg, err := mysql.ParseDSN(b.dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
-		proxy := testserver.NewProxy(t, cfg.Addr)
-		cfg.Addr = proxy.Addr()
 		far := *b
-		far.dsn = cfg.FormatDSN()
+		dsn, proxy := proxied(t, b.dsn)
+		far.dsn = dsn
 		far.store, far.guard = far.second(t, &semel.Options{StoreTimeout: 300 * time.Millisecond})
 		for _, name := range []string{"a", "b"} {
 			answer, err := far.do(t.Context(), name, func(ctx context.Context, tx *sql.Tx) (string, error) {

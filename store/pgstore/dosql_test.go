@@ -111,22 +111,11 @@ func TestSQLTransactorRefuses(t *testing.T) {
 	}
 }
 
-// A caller that goes away rolls back, whatever it did before.
-func TestDoSQLCancelled(t *testing.T) {
+// A caller that goes away while it waits for a connection hears of it.
+func TestDoSQLWithoutAConnection(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, nil)
 	db := s.db(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	_, _, err := s.doSQL(ctx, db, "k", func(ctx context.Context, _ *sql.Tx) error {
-		cancel()
-		<-ctx.Done()
-		return nil
-	})
-	if !errors.Is(err, semel.ErrRolledBack) {
-		t.Errorf("got %v, want %v", err, semel.ErrRolledBack)
-	}
-	s.wantNames(t, "")
-	s.wantState(t, "k", semel.StateAbsent)
 	full, end := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer end()
 	db.SetMaxOpenConns(1)
