@@ -9,15 +9,15 @@ import (
 	"github.com/semel-dev/semel/store/storetest"
 )
 
-// sequences counts the random ones of each variant.
-const sequences = "10"
-
 func TestMain(m *testing.M) {
 	storetest.Children(nil, processes())
-	// The rule about sequences of verbs runs in several variants here, over a
-	// real server; -rapid.checks asks for more.
-	if err := flag.Set("rapid.checks", sequences); err != nil {
-		panic(err)
+	// Tests wait for the server rather than for a processor, and the rule about
+	// sequences of verbs runs in several variants; -parallel and -rapid.checks
+	// override this.
+	for name, value := range map[string]string{"test.parallel": "4", "rapid.checks": "10"} {
+		if err := flag.Set(name, value); err != nil {
+			panic(err)
+		}
 	}
 	goleak.VerifyTestMain(m)
 }
