@@ -65,13 +65,9 @@ func RaceDatabases() map[string]func(testing.TB) *Database {
 	return all
 }
 
-const (
-	// maxConns bounds the connections of a pool: more than [Callers] at once.
-	maxConns = 20
-	// maxConnsSQLite is less: one of them writes at a time, the others poll for
-	// it, and callers beyond these wait in the pool, which wakes them.
-	maxConnsSQLite = 4
-)
+// maxConnsSQLite is less than [Callers]: one of them writes at a time, the others
+// poll for it, and callers beyond these wait in the pool, which wakes them.
+const maxConnsSQLite = 4
 
 // Open makes an empty database, reached through database/sql. In PostgreSQL it is
 // a schema, first in the search path, because a database takes seconds to make.
