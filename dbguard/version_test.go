@@ -186,7 +186,7 @@ func TestVersionTellsApart(t *testing.T) {
 					t.Errorf("%s: got %+v, %v, want a replay of version 1", name, got, err)
 				}
 				if !dedup && !errors.Is(err, errStale) {
-					t.Errorf("%s: got %+v, %v, want ErrStale: the column remembers the last key only", name, got, err)
+					t.Errorf("%s: got %+v, %v, want a StaleError: the column remembers the last key only", name, got, err)
 				}
 				if _, err := do(99, 0, "z", 0); !errors.Is(err, dbguard.ErrNotFound) {
 					t.Errorf("%s: no row: got %v, want ErrNotFound", name, err)
