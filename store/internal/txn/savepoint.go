@@ -90,11 +90,11 @@ func (p *Savepoint[P]) Commit(ctx context.Context, v semel.Settlement) error {
 	case errors.Is(err, semel.ErrLost), errors.Is(err, sql.ErrTxDone):
 		err := fmt.Errorf("%w: %w", semel.ErrLost, p.shared.errorf("commit: the transaction around it has ended under the work"))
 		p.parent.undo(err)
-		p.close(ctx, false)
+		p.parent.keep(p.close(ctx, false)...)
 		return err
 	default:
 		p.note(err)
-		p.close(ctx, true)
+		p.rollback()
 		return fmt.Errorf("%w: %w", semel.ErrRolledBack, p.shared.DB.Translate("commit", err))
 	}
 	p.parent.keep(p.close(ctx, false)...)
@@ -121,24 +121,23 @@ func (p *Savepoint[P]) note(err error) {
 // Rollback implements [semel.Tx]. It undoes what happened since the claim, and
 // leaves the transaction around it open.
 func (p *Savepoint[P]) Rollback() error {
-	ctx, cancel := context.WithTimeout(context.Background(), p.shared.Timeout)
-	defer cancel()
-	for _, m := range p.close(ctx, true) {
-		if p.mark(ctx, &m) {
-			p.parent.keep(m)
-		}
-	}
+	p.rollback()
 	return nil
 }
 
-// mark records once more, in the transaction around it, what became unknown
-// since the claim. Where that fails the transaction has ended.
-func (p *Savepoint[P]) mark(ctx context.Context, m *Mark) bool {
-	rec, won, err := p.shared.DB.Claim(ctx, p.parent.Place, &m.Params, p.shared.Timeout)
-	if err != nil || !won {
-		return false
+// rollback goes back to the savepoint, and then records once more what became
+// unknown since. Where that fails the transaction has ended, and its end does it.
+func (p *Savepoint[P]) rollback() {
+	ctx, cancel := context.WithTimeout(context.Background(), p.shared.Timeout)
+	defer cancel()
+	marks := p.close(ctx, true)
+	for _, m := range marks {
+		rec, won, err := p.shared.DB.Claim(ctx, p.parent.Place, &m.Params, p.shared.Timeout)
+		if err == nil && won {
+			_ = p.shared.DB.Settle(ctx, p.parent.Place, &Claimed{m.Params, rec.Fence}, &m.Settlement, "")
+		}
 	}
-	return p.shared.DB.Settle(ctx, p.parent.Place, &Claimed{m.Params, rec.Fence}, &m.Settlement, "") == nil
+	p.parent.keep(marks...)
 }
 
 // close ends the savepoint, and returns what became unknown inside of it.

@@ -13,6 +13,36 @@ import (
 	"github.com/semel-dev/semel/store/sqlitestore/sqlitetx"
 )
 
+// Promise 3: what became unknown inside of an intent that the database refuses
+// to record stays unknown, whether or not the transaction around it commits.
+func TestNestedNotRecorded(t *testing.T) {
+	t.Parallel()
+	b := setUp(t, "", nil)
+	_, err := b.db.ExecContext(t.Context(), "CREATE TRIGGER refuse BEFORE UPDATE ON semel_record WHEN NEW.name = 'middle' BEGIN SELECT RAISE(ABORT, 'refused'); END")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for deep, outcome := range map[string]error{"deep in a commit": nil, "deep in a rollback": errBusiness} {
+		_, err := b.do(t.Context(), "around "+deep, func(ctx context.Context, _ *sql.Tx) (string, error) {
+			_, err := b.do(ctx, "middle", func(ctx context.Context, _ *sql.Tx) (string, error) {
+				_, err := b.do(ctx, deep, func(context.Context, *sql.Tx) (string, error) { return "", semel.MarkUnknown(errBusiness) })
+				if !errors.Is(err, errBusiness) {
+					t.Errorf("%s: got %v, want %v", deep, err, errBusiness)
+				}
+				return "middle", nil
+			})
+			if !errors.Is(err, semel.ErrRolledBack) {
+				t.Errorf("middle: got %v, want %v", err, semel.ErrRolledBack)
+			}
+			return "around", outcome
+		})
+		if !errors.Is(err, outcome) {
+			t.Errorf("around it: got %v, want %v", err, outcome)
+		}
+		b.wantState(t, deep, semel.StateUnknown)
+	}
+}
+
 // What is used inside of a transaction does not wait for it.
 func TestInsideOfATransaction(t *testing.T) {
 	t.Parallel()
