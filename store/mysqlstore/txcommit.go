@@ -156,7 +156,7 @@ func (o *opened) Recover(ctx context.Context, c *txn.Claimed, v *semel.Settlemen
 func (o *opened) recordUnknown(ctx context.Context, c *txn.Claimed, v *semel.Settlement, why string) error {
 	m := txn.Mark{Params: c.Params, Settlement: semel.Settlement{State: semel.StateUnknown, Note: why, Retention: v.Retention}}
 	m.Params.Owner = semel.Owner{} // a repetition of this commit must not take it for its own claim
-	if err := o.store.transactions.KeepOne(ctx, m); err != nil {
+	if err := (txDB{o.store}).Keep(ctx, &m); err != nil {
 		return translate("commit", err)
 	}
 	return fmt.Errorf("%w: mysqlstore: commit: %s; the record is unknown now", semel.ErrLost, why)
@@ -178,6 +178,15 @@ func (d txDB) Leave() { d.store.gate.Leave() }
 
 // Check implements [txn.DB].
 func (d txDB) Check(v *semel.Settlement) error { return d.store.checkSettlement(v) }
+
+// Keep implements [txn.DB].
+func (d txDB) Keep(ctx context.Context, m *txn.Mark) error {
+	rec, won, err := d.store.Claim(ctx, m.Params)
+	if err != nil || !won {
+		return err
+	}
+	return d.store.Settle(ctx, rec.Digest, rec.Fence, m.Settlement)
+}
 
 // Conflict implements [txn.DB].
 func (txDB) Conflict(err error) bool { return isTxConflict(err) }

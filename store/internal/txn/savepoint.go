@@ -94,7 +94,7 @@ func (p *Savepoint[P]) Commit(ctx context.Context, v semel.Settlement) error {
 		return err
 	default:
 		p.note(err)
-		p.rollback()
+		_ = p.Rollback() // it returns no error
 		return fmt.Errorf("%w: %w", semel.ErrRolledBack, p.shared.DB.Translate("commit", err))
 	}
 	p.parent.keep(p.close(ctx, false)...)
@@ -119,15 +119,9 @@ func (p *Savepoint[P]) note(err error) {
 }
 
 // Rollback implements [semel.Tx]. It undoes what happened since the claim, and
-// leaves the transaction around it open.
+// leaves the transaction around it open. What became unknown since is recorded
+// once more: here, or, where the transaction has ended, after its end.
 func (p *Savepoint[P]) Rollback() error {
-	p.rollback()
-	return nil
-}
-
-// rollback goes back to the savepoint, and then records once more what became
-// unknown since. Where that fails the transaction has ended, and its end does it.
-func (p *Savepoint[P]) rollback() {
 	ctx, cancel := context.WithTimeout(context.Background(), p.shared.Timeout)
 	defer cancel()
 	marks := p.close(ctx, true)
@@ -138,6 +132,7 @@ func (p *Savepoint[P]) rollback() {
 		}
 	}
 	p.parent.keep(marks...)
+	return nil
 }
 
 // close ends the savepoint, and returns what became unknown inside of it.

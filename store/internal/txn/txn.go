@@ -37,6 +37,8 @@ type DB[P comparable] interface {
 	// Settle settles a claim of the transaction, behind the savepoint that was
 	// set for it. [semel.ErrLost]: the claim is gone.
 	Settle(ctx context.Context, in P, c *Claimed, v *semel.Settlement, savepoint string) error
+	// Keep records a mark on its own, unless there is another record by now.
+	Keep(ctx context.Context, m *Mark) error
 	// Conflict reports whether the transaction can succeed when it runs again,
 	// Undone whether the error ended the transaction as a whole.
 	Conflict(err error) bool
@@ -89,20 +91,11 @@ func (s *Transactions[P]) Keep(ctx context.Context, marks []Mark) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
 	defer cancel()
 	for _, m := range marks {
-		if err := s.KeepOne(ctx, m); err != nil {
+		if err := s.DB.Keep(ctx, &m); err != nil {
 			s.Log.LogAttrs(ctx, slog.LevelError, "what became unknown in a transaction that was rolled back could not be recorded",
 				slog.String("digest", m.Params.Digest.String()), slog.Any("error", err))
 		}
 	}
-}
-
-// KeepOne records a mark, unless there is another record by now.
-func (s *Transactions[P]) KeepOne(ctx context.Context, m Mark) error {
-	rec, won, err := s.Store.Claim(ctx, m.Params)
-	if err != nil || !won {
-		return err
-	}
-	return s.Store.Settle(ctx, rec.Digest, rec.Fence, m.Settlement)
 }
 
 // Warn logs what the work has done to a transaction.

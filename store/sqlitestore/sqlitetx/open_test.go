@@ -224,3 +224,24 @@ func TestCloseInTransaction(t *testing.T) {
 		t.Errorf("the next one: got %v, want it refused", err)
 	}
 }
+
+// Promise 3: what became unknown inside of a transaction that is rolled back
+// after Close stays unknown.
+func TestCloseBeforeRollback(t *testing.T) {
+	t.Parallel()
+	b := setUp(t, "", nil)
+	_, err := b.do(t.Context(), "outer", func(ctx context.Context, _ *sql.Tx) (string, error) {
+		_, err := b.do(ctx, "inner", func(context.Context, *sql.Tx) (string, error) { return "", semel.MarkUnknown(errBusiness) })
+		if closed := b.store.Close(); closed != nil {
+			t.Error(closed)
+		}
+		return "", err
+	})
+	if !errors.Is(err, errBusiness) {
+		t.Errorf("got %v, want %v", err, errBusiness)
+	}
+	if b.store, err = sqlitetx.Open(t.Context(), b.db, nil); err != nil {
+		t.Fatal(err)
+	}
+	b.wantState(t, "inner", semel.StateUnknown)
+}

@@ -109,6 +109,23 @@ func (d txDB) Settle(ctx context.Context, in *place, c *txn.Claimed, v *semel.Se
 	return err
 }
 
+// Keep implements [txn.DB]. A transaction may end after Close, so it needs no open store.
+func (d txDB) Keep(ctx context.Context, m *txn.Mark) error {
+	w, err := d.store.begin(ctx, m.Params.Digest, d.store.busy)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	rec, won, err := w.claim(ctx, &m.Params)
+	if err != nil || !won {
+		return err
+	}
+	if err := w.Settle(context.WithoutCancel(ctx), rec.Digest, rec.Fence, &m.Settlement); err != nil {
+		return err
+	}
+	return w.sendCommit(ctx)
+}
+
 // Conflict implements [txn.DB].
 func (txDB) Conflict(err error) bool { return result.IsBusy(err) }
 

@@ -1,6 +1,7 @@
 package sqlitetx
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -69,18 +70,10 @@ func readAll(rows *sql.Rows, err error, found func(table.Row) error) error {
 	}
 	for rows.Next() {
 		if err := found(rows); err != nil {
-			return joined(err, rows.Close())
+			return cmp.Or(err, rows.Close())
 		}
 	}
-	return joined(rows.Err(), rows.Close())
-}
-
-// joined keeps the first of two errors, which explains the second.
-func joined(first, second error) error {
-	if first != nil {
-		return first
-	}
-	return second
+	return cmp.Or(rows.Err(), rows.Close())
 }
 
 // number returns the first column of the first row.

@@ -95,7 +95,7 @@ func (s *Store) inspect(ctx context.Context, acceptLoss bool) error {
 	if err != nil {
 		return s.translate("open", err)
 	}
-	defer giveBack(conn)
+	defer conn.Close() //nolint:errcheck // it only gives it back.
 	inMemory, err := s.settings(ctx, conn, acceptLoss)
 	if err != nil {
 		return err
@@ -115,10 +115,6 @@ func (s *Store) inspect(ctx context.Context, acceptLoss bool) error {
 	return nil
 }
 
-// giveBack returns a connection to the pool. A broken one says so, and is
-// thrown away.
-func giveBack(conn *sql.Conn) { _ = conn.Close() }
-
 // oneDatabase refuses a pool each of whose connections has a database in
 // memory of its own.
 func (s *Store) oneDatabase(ctx context.Context) error {
@@ -129,7 +125,7 @@ func (s *Store) oneDatabase(ctx context.Context) error {
 	if err != nil {
 		return s.translate("open", err)
 	}
-	defer giveBack(other)
+	defer other.Close() //nolint:errcheck // it only gives it back.
 	if n, err := number(ctx, other, "SELECT COUNT(*) FROM sqlite_schema WHERE name = 'semel_meta'"); err != nil || n == 1 {
 		return err
 	}

@@ -46,8 +46,8 @@ func (w *writing) Recover(ctx context.Context, c *txn.Claimed, v *semel.Settleme
 		State: semel.StateUnknown, Note: "SQLite ended the transaction, the work went on", Retention: v.Retention,
 	}}
 	m.Params.Owner = semel.Owner{} // a repetition of this commit must not take it for its own claim
-	if err := w.store.transactions.KeepOne(context.WithoutCancel(ctx), m); err != nil {
-		return err
+	if err := (txDB{w.store}).Keep(context.WithoutCancel(ctx), &m); err != nil {
+		return w.store.translate("commit", err)
 	}
 	return fmt.Errorf("%w: sqlitetx: commit: SQLite ended the transaction on an error which the work did not return; the record is unknown now", semel.ErrLost)
 }

@@ -1,6 +1,7 @@
 package sqlitetx
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -128,13 +129,13 @@ func atOnce(ctx context.Context, in Execer, fn func(context.Context) error) erro
 	quiet := context.WithoutCancel(ctx)
 	own, err := number(quiet, in, "PRAGMA busy_timeout")
 	if err != nil || own == 0 {
-		return joined(err, fn(ctx))
+		return cmp.Or(err, fn(ctx))
 	}
 	if err := set(quiet, in, "PRAGMA busy_timeout = 0"); err != nil {
 		return err
 	}
 	err = fn(ctx)
-	return joined(err, set(quiet, in, fmt.Sprintf("PRAGMA busy_timeout = %d", own)))
+	return cmp.Or(err, set(quiet, in, fmt.Sprintf("PRAGMA busy_timeout = %d", own)))
 }
 
 // set runs a pragma that answers with its new value.
