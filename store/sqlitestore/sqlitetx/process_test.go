@@ -40,7 +40,15 @@ func openOwned(ctx context.Context, path string) (semel.Store, error) {
 func processes() storetest.Processes {
 	return storetest.Processes{
 		Name:  "sqlitetx",
-		Place: func(tb testing.TB) string { tb.Helper(); return filepath.Join(tb.TempDir(), "app.db") },
+		Place: func(tb testing.TB) string {
+			tb.Helper()
+			path := filepath.Join(tb.TempDir(), "app.db")
+			db, err := openDatabase(path, "") // SQLite does not wait for others who turn the write-ahead log on
+			if err = errors.Join(err, db.Close()); err != nil {
+				tb.Fatal(err)
+			}
+			return path
+		},
 		Open:  openOwned,
 		Check: verify,
 		Do: func(ctx context.Context, g *semel.Guard, name string) (string, error) {
