@@ -3,7 +3,6 @@ package semel
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -59,7 +58,7 @@ func (d *Detached) End() {
 	}
 	c := d.claim
 	core := c.guard.core
-	core.abandoned.remove(d)
+	core.abandoned.Remove(d)
 	core.detached.Add(-1)
 	c.mu.Lock()
 	c.detached = nil
@@ -88,9 +87,7 @@ func (d *Detached) Abandon(idle time.Duration) {
 	}
 	d.Moved()
 	d.timer = time.AfterFunc(idle, func() { d.expire(idle) })
-	if cut := d.claim.guard.core.abandoned.add(d); cut != nil {
-		cut.cutOff()
-	}
+	d.claim.guard.core.abandoned.Add(d)
 }
 
 // expire cuts the work off, unless it has moved within idle.
@@ -109,45 +106,4 @@ func (d *Detached) expire(idle time.Duration) {
 
 func (d *Detached) cutOff() {
 	d.claim.cancel(fmt.Errorf("%w: the caller has gone, and the answer made no progress", context.Canceled))
-}
-
-// abandonedWork is the abandoned work of a guard, the oldest first.
-type abandonedWork struct {
-	mu     sync.Mutex // guards the fields below
-	all    []*Detached
-	closed bool // the guard shuts down
-}
-
-// add returns the work that must be cut off to make room, if any.
-func (a *abandonedWork) add(d *Detached) (cut *Detached) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.closed {
-		return d
-	}
-	a.all = append(a.all, d)
-	if len(a.all) > maxAbandoned {
-		cut = a.all[0]
-		a.all = slices.Delete(a.all, 0, 1)
-	}
-	return cut
-}
-
-func (a *abandonedWork) remove(d *Detached) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if i := slices.Index(a.all, d); i >= 0 {
-		a.all = slices.Delete(a.all, i, i+1)
-	}
-}
-
-// close cuts all of it off, and what is added from then on.
-func (a *abandonedWork) close() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.closed = true
-	for _, d := range a.all {
-		d.cutOff()
-	}
-	a.all = nil
 }

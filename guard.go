@@ -107,7 +107,7 @@ type core struct {
 	idle       waiting.Gate // attempts and claims
 	background waiting.Gate // heartbeats, sweeping, claims being undone
 
-	abandoned abandonedWork
+	abandoned waiting.Oldest[*Detached]
 
 	openMu sync.Mutex // guards open
 	open   map[*Claim]struct{}
@@ -148,6 +148,7 @@ func New(store Store, opts *Options) (*Guard, error) {
 		maxQueue:  int64(cmp.Or(opts.StoreQueue, 4096)),
 		giveBacks: make(chan struct{}, maxGiveBacks),
 		drain:     make(chan struct{}),
+		abandoned: waiting.Oldest[*Detached]{Most: maxAbandoned, Cut: (*Detached).cutOff},
 		open:      make(map[*Claim]struct{}),
 
 		quota: quota.New(cmp.Or(opts.LiveClaimsPerScope, 16384), opts.RecordsPerScope),
@@ -242,7 +243,7 @@ func (g *Guard) Shutdown(ctx context.Context) error {
 	c := g.core
 	if !c.closed.Swap(true) {
 		close(c.drain)
-		c.abandoned.close()
+		c.abandoned.Close()
 	}
 	err := c.idle.Wait(ctx)
 	c.loseAll()

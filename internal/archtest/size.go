@@ -29,7 +29,7 @@ func ceilings() []limit {
 		{"importable packages", 20},
 		{"exported names", 504},
 		{"exported names of the root package", 104},
-		{"lines of the root package", 4020},
+		{"lines of the root package", 3990},
 		{"lines of Go without tests", 113_800},
 		{"lines of tests", 88_000},
 	}
