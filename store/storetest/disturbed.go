@@ -26,7 +26,12 @@ type disturber struct {
 
 func (d *disturber) during(do func() error) error {
 	if d.begun.Add(1)%d.every != 0 || !d.mu.TryLock() {
-		return do()
+		err := do()
+		if err != nil { // it is repeated when this disturbance is over: repeats have a bound
+			d.mu.Lock()
+			defer d.mu.Unlock()
+		}
+		return err
 	}
 	defer d.mu.Unlock()
 	end := make(chan func(), 1)

@@ -134,6 +134,9 @@ type child struct {
 func (p *Processes) start(t *testing.T, verb string, args ...string) child {
 	t.Helper()
 	cmd := Command(t, p.Name+" "+verb, args...)
+	if p.Strike != nil {
+		cmd.Stderr = nil // it complains
+	}
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -251,9 +254,6 @@ func wantOneAnswer(t *testing.T, heard [][]said, rows map[string]int) {
 func (p *Processes) kill(t *testing.T, verb, place, prefix string, heard func(said)) {
 	t.Helper()
 	c := p.start(t, verb, place, prefix)
-	if p.Strike != nil {
-		c.cmd.Stderr = nil // it complains
-	}
 	if _, err := c.out.Peek(1); err != nil {
 		t.Errorf("the process prints nothing: %v", err)
 	}

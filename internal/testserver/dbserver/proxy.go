@@ -30,15 +30,15 @@ type Proxy struct {
 
 // OpenProxy listens on a free port and passes connections on to host:port. It gives report what goes wrong later.
 func OpenProxy(upstream string, report func(error)) (*Proxy, error) {
-	port, err := freePort(context.Background()) // which stays free while the proxy does not listen
-	if err != nil {
-		return nil, fmt.Errorf("start a proxy: %w", err)
+	p := &Proxy{report: report, upstream: upstream, pairs: map[*pair]struct{}{}, budget: unlimited}
+	var err error
+	for range portTries { // without freePort: a process that is being started still holds a port that was just closed
+		p.addr = address(firstPort + rand.N(lastPort-firstPort)) //nolint:gosec // not a secret.
+		if err = p.listen(); err == nil {
+			return p, nil
+		}
 	}
-	p := &Proxy{report: report, upstream: upstream, addr: address(port), pairs: map[*pair]struct{}{}, budget: unlimited}
-	if err := p.listen(); err != nil {
-		return nil, fmt.Errorf("start a proxy: %w", err)
-	}
-	return p, nil
+	return nil, fmt.Errorf("start a proxy: %w", err)
 }
 
 // listen accepts connections from now on.
