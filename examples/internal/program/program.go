@@ -58,9 +58,10 @@ func Parse(flags *flag.FlagSet, args []string, stderr io.Writer) (goOn bool, err
 
 // Server is an HTTP server of a command.
 type Server struct {
-	Listen    string // the address
-	ReadyFile string // gets the line page=ADDRESS once the server listens; none where it is empty
-	Title     string // of the line that says where it listens
+	Listen    string        // the address
+	ReadyFile string        // gets the line page=ADDRESS once the server listens; none where it is empty
+	Title     string        // of the line that says where it listens
+	Timeout   time.Duration // limits the reading of a request, and the writing of its answer; 0 is no limit
 }
 
 // Serve answers until ctx ends, then lets running requests finish.
@@ -69,7 +70,7 @@ func (s Server) Serve(ctx context.Context, handler http.Handler, stdout io.Write
 	if err != nil {
 		return fmt.Errorf("listen: %w (choose another with -listen)", err)
 	}
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: readTimeout}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: readTimeout, ReadTimeout: s.Timeout, WriteTimeout: s.Timeout}
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
 	page := "http://" + listener.Addr().String()

@@ -7,10 +7,13 @@ import (
 	"flag"
 	"io"
 	"log/slog"
+	"time"
 
 	"github.com/semel-dev/semel/examples/internal/program"
 	"github.com/semel-dev/semel/examples/mathematicians"
 )
+
+const timeout = 20 * time.Second
 
 func main() { program.Main("mathematicians", run) }
 
@@ -28,5 +31,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(program.Server{Listen: *listen, Title: "Mathematicians"}.Serve(ctx, server, stdout), server.Close())
+	door := program.Server{Listen: *listen, Title: "Mathematicians", Timeout: timeout}
+	return errors.Join(door.Serve(ctx, server, stdout), server.Close())
 }
