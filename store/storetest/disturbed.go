@@ -59,6 +59,9 @@ func (s *disturbed) Settle(ctx context.Context, d semel.Digest, f semel.Fence, t
 	return s.during(func() error { return s.Store.Settle(ctx, d, f, to) })
 }
 
+// Close reports nothing: the store's connections are broken.
+func (s *disturbed) Close() error { _ = s.Store.Close(); return nil }
+
 // testDisturbed races stores whose verbs are repeated until their answer is
 // definite.
 func testDisturbed(t *testing.T, p *Processes) {
