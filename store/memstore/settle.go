@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -19,7 +20,7 @@ func (s *Store) Settle(ctx context.Context, d semel.Digest, f semel.Fence, to se
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := to.Validate(); err != nil {
+	if err := verb.Settlement("memstore", &to, math.MaxInt, ""); err != nil {
 		return err
 	}
 	// The one copy, made before the lock; readers share it afterwards.

@@ -202,6 +202,7 @@ func (n *naive) Settle(ctx context.Context, d semel.Digest, f semel.Fence, to se
 	if err := to.Validate(); err != nil {
 		return err
 	}
+	to.Kept = to.Kept && to.State == semel.StateCompleted
 	rec := n.find(d)
 	same := rec != nil && rec.State == to.State && rec.Kept == to.Kept && bytes.Equal(rec.Outcome, to.Outcome)
 	switch {

@@ -44,11 +44,11 @@ func settleKeeps(state semel.State) func(*check) {
 		rec := c.wins("an absent intent must be won", p)
 		c.Advance(lease / 2)
 		to := settleOf(state)
-		to.Note = "a reason"
+		to.Note, to.Kept = "a reason", true
 		c.settle("a held claim must be settled", rec, to, nil)
 		found := c.lookup(p.Digest)
 		want := rec
-		want.State, want.Outcome, want.Kept, want.Note = to.State, to.Outcome, to.Kept, to.Note
+		want.State, want.Outcome, want.Kept, want.Note = to.State, to.Outcome, state == semel.StateCompleted, to.Note
 		want.SettledAt, want.LeaseUntil = found.SettledAt, found.LeaseUntil
 		want.ExpiresAt = found.SettledAt.Add(retention)
 		c.equal("the record must hold what was settled, and expire a retention later", found, want)
