@@ -66,7 +66,7 @@ func (f *effectFlags) counter(ctx context.Context, c *check.Config, kind, arg st
 
 // page returns a counter of a page.
 func (f *effectFlags) page(c *check.Config, kind, arg string) (check.Counter, error) {
-	header, err := headerLines(f.auth)
+	header, err := headerLines("--count-auth", f.auth)
 	if err != nil {
 		return nil, err
 	}

@@ -103,11 +103,11 @@ func (f *requestFlags) isOpenAPI() bool {
 
 // change adds the header lines, and sends the request to another service if one is given.
 func (f *requestFlags) change(request *source.Request, at string) error {
-	for _, line := range f.header {
-		field, err := headerLine(line)
-		if err != nil {
-			return err
-		}
+	header, err := headerLines("-H", f.header)
+	if err != nil {
+		return err
+	}
+	for _, field := range header {
 		setField(&request.Template.Header, field)
 	}
 	if at == "" {
@@ -155,23 +155,14 @@ func textOrFile(value string, stdin io.Reader) (string, error) {
 	return string(text), nil
 }
 
-// headerLine reads "Name: value".
-func headerLine(line string) (wire.Field, error) {
-	name, value, ok := strings.Cut(line, ":")
-	if name = strings.TrimSpace(name); !ok || name == "" || strings.ContainsAny(line, "\r\n\x00") {
-		return wire.Field{}, usagef("a header line is written as \"Name: value\"") // the line may be a secret
-	}
-	return wire.Field{Name: name, Value: strings.TrimSpace(value)}, nil
-}
-
-func headerLines(lines []string) ([]wire.Field, error) {
-	var all []wire.Field
+// headerLines reads lines of "Name: value".
+func headerLines(flag string, lines []string) (all []wire.Field, err error) {
 	for _, line := range lines {
-		field, err := headerLine(line)
-		if err != nil {
-			return nil, err
+		name, value, ok := strings.Cut(line, ":")
+		if name = strings.TrimSpace(name); !ok || name == "" || strings.ContainsAny(line, "\r\n\x00") {
+			return nil, usagef("%s: a header line is written as \"Name: value\"", flag) // the line may be a secret
 		}
-		all = append(all, field)
+		all = append(all, wire.Field{Name: name, Value: strings.TrimSpace(value)})
 	}
 	return all, nil
 }

@@ -110,7 +110,7 @@ func (f *userFlags) addVars(to *caller) error {
 	for _, text := range f.vars {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok || name == "" {
-			return usagef("a variable is written as NAME=VALUE, or NAME=@FILE") // the text may be a secret
+			return usagef("--var is written as NAME=VALUE, or NAME=@FILE") // the text may be a secret
 		}
 		if to.Var == nil {
 			to.Var = map[string]string{}
@@ -125,7 +125,7 @@ func (u *caller) user() (*check.User, error) {
 	if len(u.Header)+len(u.Var) == 0 {
 		return nil, nil
 	}
-	header, err := headerLines(u.Header)
+	header, err := headerLines("--as", u.Header)
 	if err != nil {
 		return nil, err
 	}

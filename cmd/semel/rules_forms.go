@@ -59,8 +59,13 @@ Prints a table on a terminal, tab-separated columns elsewhere.`,
 		Example: `  semel rules forms http://127.0.0.1:3000/tickets/new --rules rules.yaml
   semel rules forms http://127.0.0.1:8080/checkout --cookie-file cookie.txt --json`,
 		Annotations: map[string]string{"exit1": "a form that changes something is unprotected, or gets no token"},
-		Args:        cobra.ExactArgs(1),
-		RunE:        func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), p, args[0]) },
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("name one page by its URL, such as semel rules forms http://127.0.0.1:3000/tickets/new")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), p, args[0]) },
 	}
 	flags := cmd.Flags()
 	f.registerJSON(flags)
