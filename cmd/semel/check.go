@@ -127,7 +127,7 @@ func (f *checkFlags) run(ctx context.Context, p *process, at string, curl []stri
 	bar.stop()
 	if err != nil && ctx.Err() == nil { // an interruption is reported below
 		found.Notes = append(found.Notes, err.Error())
-		return withVerdict(p, f.output.emit(p, found, files), unreachable(err))
+		return withVerdict(p, f.output.write(p, found, files), unreachable(err))
 	}
 	return withVerdict(p, f.output.emit(p, found, files), verdictOf(ctx, found))
 }

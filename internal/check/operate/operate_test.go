@@ -26,6 +26,7 @@ import (
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/internal/opendb"
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 // start returns the URL of a service in that mode, its folder, and the lines that kill or restart it.
@@ -189,7 +190,11 @@ func TestOperationOfAServiceThatFlaps(t *testing.T) {
 	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) })
 	address := loopback
 	listen := func() net.Listener {
-		listener := must.Get((&net.ListenConfig{}).Listen(t.Context(), "tcp", address)) // not in the test's own goroutine
+		listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", address)
+		for errors.Is(err, syscall.EADDRINUSE) && waiting.Sleep(t.Context(), time.Millisecond) { // held by a child process of another test that is about to begin
+			listener, err = (&net.ListenConfig{}).Listen(t.Context(), "tcp", address)
+		}
+		must.Succeed(err, "listen again") // not in the test's own goroutine
 		address = listener.Addr().String()
 		return listener
 	}
