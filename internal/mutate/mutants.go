@@ -38,6 +38,7 @@ func fences() []mutant {
 	settle := []string{"TestStore/settle/stale", "TestStore/settle/wrong-fence"}
 	renew := []string{"TestStore/renew/stale", "TestStore/renew/wrong-fence"}
 	batch := []string{"TestGroupCommit"}
+	claim := []string{"TestStore/race/takeover-stale"} // no other rule comes between what a claim reads and what it writes
 	of := func(store, what, file, old, with string, tests []string, server string) mutant {
 		return mutant{store + ": the fence of " + what, 1, "store/" + store + "/" + file, old, with, "store/" + store, tests, server}
 	}
@@ -50,6 +51,8 @@ func fences() []mutant {
 		of("pgstore", "Settle", "sql/settle.sql", "AND r.fence = $2::bigint", "AND $2::bigint IS NOT NULL", settle, dbserver.EnvPostgres),
 		of("pgstore", "SettleBatch", "sql/settle_batch.sql", "AND r.fence + 0 = i.fence", "AND i.fence IS NOT NULL", batch, dbserver.EnvPostgres),
 		of("pgstore", "Renew", "sql/renew.sql", "AND r.fence = $2::bigint", "AND $2::bigint IS NOT NULL", renew, dbserver.EnvPostgres),
+		of("pgstore", "Claim", "sql/claim_again.sql", "AND r.fence = $8::bigint", "AND $8::bigint IS NOT NULL", claim, dbserver.EnvPostgres),
+		of("mysqlstore", "Claim", "sql/replace_former.sql", "WHERE fence = ? AND", "WHERE ? IS NOT NULL AND", claim, dbserver.EnvMySQL),
 		of("mysqlstore", "Settle", "sql/settle.sql", "WHERE fence = ? AND", "WHERE ? IS NOT NULL AND", settle, dbserver.EnvMySQL),
 		of("mysqlstore", "Renew", "sql/renew.sql", "WHERE fence = ? AND", "WHERE ? IS NOT NULL AND", renew, dbserver.EnvMySQL),
 		of("redisstore", "Settle", "lua/settle_one.lua", "if fence ~= mark then return 1 end", "", settle, dbserver.EnvRedis),

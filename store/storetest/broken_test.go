@@ -109,7 +109,7 @@ func TestBrokenStores(t *testing.T) {
 		"fence of each key":      {"fence/grows-across-keys", "fence/grows-after-expiry", "race/fences"},
 		"fence forgotten":        {"fence/grows-after-reopen"},
 		"takeover of live":       {"claim/takeover-live", "claim/takeover-boundary", "claim/takeover-renewed", "history/linearizable"},
-		"takeover by any fence":  {"claim/takeover-stale"},
+		"takeover by any fence":  {"claim/takeover-stale", "race/takeover-stale"},
 		"lapsed to any caller":   {"claim/lapsed", "claim/lapsed-same-owner", "claim/takeover-stale", "model/sequences"},
 		"unknown is run again":   {"claim/unknown", "model/sequences"},
 		"note survives":          {"claim/takeover-unknown"},

@@ -15,6 +15,7 @@ func concurrentRules() []Rule {
 	return []Rule{
 		{Name: "race/claim", Promise: 1, Says: "of many that claim an absent intent at once exactly one wins", check: raceClaim},
 		{Name: "race/takeover", Promise: 1, Says: "of many that take a lapsed claim over at once exactly one wins", check: raceTakeOver},
+		{Name: "race/takeover-stale", Promise: 1, Says: "of many that take over what each of them leaves unknown, no two take over one fence", check: raceStaleTakeOver},
 		{Name: "race/settle", Promise: 2, Says: "of many settlements at once exactly one counts", check: raceSettle},
 		{Name: "race/settle-holders", Promise: 1, Says: "a former holder and the present one that settle at once each get their own answer", check: raceHolders},
 		{Name: "race/renew-or-takeover", Promise: 1, Says: "a lapsed claim is renewed or taken over, never both", check: raceRenew},
@@ -87,6 +88,28 @@ func raceTakeOver(c *check) {
 	}
 	if rec.Attempt != 5 {
 		c.fail("every takeover must count as one attempt", rec.Attempt, 5)
+	}
+}
+
+func raceStaleTakeOver(c *check) {
+	p := c.params("a")
+	c.settle("a held claim must be settled", c.wins("an absent intent must be won", p), unknown(""), nil)
+	taken, errs := make([]semel.Fence, 4*racers), make([]error, 4*racers)
+	race(racers, func(i int) {
+		for at := i; at < len(taken); at += racers {
+			met, lookErr := c.Store.Lookup(c.ctx, p.Digest)
+			rec, won, err := c.Store.Claim(c.ctx, takingOver(met.Fence, by(fmt.Sprint(at), p)))
+			if errs[at] = errors.Join(lookErr, err); won {
+				taken[at] = met.Fence
+				_ = c.Store.Settle(c.ctx, p.Digest, rec.Fence, unknown("")) // the others see whether it counted
+			}
+		}
+	})
+	c.wantErr("no verb may fail under contention", errors.Join(errs...), nil)
+	slices.Sort(taken)
+	taken = slices.DeleteFunc(taken, func(f semel.Fence) bool { return f == 0 })
+	if once := slices.Compact(slices.Clone(taken)); len(once) != len(taken) {
+		c.fail("a fence must not be taken over twice", taken, once)
 	}
 }
 

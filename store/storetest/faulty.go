@@ -184,35 +184,29 @@ func (s *Faulty) Settle(ctx context.Context, d semel.Digest, f semel.Fence, to s
 	return s.call(ctx, "settle", d, func() error { return s.inner.Settle(ctx, d, f, to) })
 }
 
-// Lookup implements [semel.Store].
-func (s *Faulty) Lookup(ctx context.Context, d semel.Digest) (rec semel.Record, err error) {
-	err = s.call(ctx, "lookup", d, func() (err error) {
-		rec, err = s.inner.Lookup(ctx, d)
-		return err
-	})
-	if err != nil {
-		return semel.Record{}, err
+// asked is call for a verb with an answer, which is lost with an error.
+func asked[T any](ctx context.Context, s *Faulty, verb string, d semel.Digest, ask func() (T, error)) (answer T, err error) {
+	if err = s.call(ctx, verb, d, func() (err error) { answer, err = ask(); return err }); err != nil {
+		answer = *new(T)
 	}
-	return rec, nil
+	return answer, err
+}
+
+// Lookup implements [semel.Store].
+func (s *Faulty) Lookup(ctx context.Context, d semel.Digest) (semel.Record, error) {
+	return asked(ctx, s, "lookup", d, func() (semel.Record, error) { return s.inner.Lookup(ctx, d) })
 }
 
 // Close closes the inner store.
 func (s *Faulty) Close() error { return s.inner.Close() }
 
 // List implements [semel.Lister].
-func (s *Faulty) List(ctx context.Context, p semel.ListParams) (page semel.ListPage, err error) {
+func (s *Faulty) List(ctx context.Context, p semel.ListParams) (semel.ListPage, error) {
 	lister, ok := s.inner.(semel.Lister)
 	if !ok {
 		return semel.ListPage{}, fmt.Errorf("storetest: the inner store is not a semel.Lister: %w", errors.ErrUnsupported)
 	}
-	err = s.call(ctx, "list", semel.Digest{}, func() (err error) {
-		page, err = lister.List(ctx, p)
-		return err
-	})
-	if err != nil {
-		return semel.ListPage{}, err
-	}
-	return page, nil
+	return asked(ctx, s, "list", semel.Digest{}, func() (semel.ListPage, error) { return lister.List(ctx, p) })
 }
 
 // Sweep implements [semel.Sweeper].
@@ -221,28 +215,14 @@ func (s *Faulty) Sweep(ctx context.Context, limit int) (removed int, err error) 
 	if !ok {
 		return 0, nil
 	}
-	err = s.call(ctx, "sweep", semel.Digest{}, func() (err error) {
-		removed, err = sweeper.Sweep(ctx, limit)
-		return err
-	})
-	if err != nil {
-		return 0, err
-	}
-	return removed, nil
+	return asked(ctx, s, "sweep", semel.Digest{}, func() (int, error) { return sweeper.Sweep(ctx, limit) })
 }
 
 // Count implements [semel.Counter].
-func (s *Faulty) Count(ctx context.Context) (n int64, err error) {
+func (s *Faulty) Count(ctx context.Context) (int64, error) {
 	counter, ok := s.inner.(semel.Counter)
 	if !ok {
 		return 0, fmt.Errorf("storetest: the inner store is not a semel.Counter: %w", errors.ErrUnsupported)
 	}
-	err = s.call(ctx, "count", semel.Digest{}, func() (err error) {
-		n, err = counter.Count(ctx)
-		return err
-	})
-	if err != nil {
-		return 0, err
-	}
-	return n, nil
+	return asked(ctx, s, "count", semel.Digest{}, func() (int64, error) { return counter.Count(ctx) })
 }

@@ -330,23 +330,18 @@ func testKilled(t *testing.T, p *Processes) {
 	}
 }
 
-// twins returns the number of processes that work on the same intents.
-func (p *Processes) twins() int {
-	if p.Strike != nil {
-		return 1
-	}
-	return 2
-}
-
 // testKilledWork kills processes that work on the same intents.
 func testKilledWork(t *testing.T, p *Processes) {
 	t.Helper()
 	place := p.Place(t)
-	answered := map[string]bool{}
+	answered, twins := map[string]bool{}, 2
+	if p.Strike != nil {
+		twins = 1 // they would strike at once
+	}
 	for round := range kills {
 		var mu sync.Mutex // guards answered
 		var wg sync.WaitGroup
-		for range p.twins() {
+		for range twins {
 			wg.Go(func() {
 				p.kill(t, "work", place, fmt.Sprint("round", round), func(s said) {
 					mu.Lock()
