@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/testserver"
 )

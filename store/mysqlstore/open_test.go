@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/mysqlstore"

@@ -39,7 +39,7 @@ func openOwned(ctx context.Context, path string) (semel.Store, error) {
 
 func processes() storetest.Processes {
 	return storetest.Processes{
-		Name:  "sqlitetx",
+		Name: "sqlitetx",
 		Place: func(tb testing.TB) string {
 			tb.Helper()
 			path := filepath.Join(tb.TempDir(), "app.db")
