@@ -85,17 +85,16 @@ func (p *Savepoint[P]) Commit(ctx context.Context, v semel.Settlement) error {
 	if p.work == nil {
 		return p.shared.errorf("commit: nothing was claimed in this transaction")
 	}
-	switch err := p.shared.DB.Settle(ctx, p.parent.Place, &p.claim, &v, p.name); {
-	case err == nil:
-	case errors.Is(err, semel.ErrLost), errors.Is(err, sql.ErrTxDone):
-		err := fmt.Errorf("%w: %w", semel.ErrLost, p.shared.errorf("commit: the transaction around it has ended under the work"))
-		p.parent.undo(err)
-		p.parent.keep(p.close(ctx, false)...)
+	if err := p.shared.DB.Settle(ctx, p.parent.Place, &p.claim, &v, p.name); err != nil {
+		if errors.Is(err, semel.ErrLost) || errors.Is(err, sql.ErrTxDone) {
+			err = fmt.Errorf("%w: %w", semel.ErrLost, p.shared.errorf("commit: the transaction around it has ended under the work"))
+			p.parent.undo(err)
+		} else {
+			p.note(err)
+			err = fmt.Errorf("%w: %w", semel.ErrRolledBack, p.shared.DB.Translate("commit", err))
+		}
+		_ = p.Rollback() //nolint:contextcheck // it has a bound of its own; where the record alone is gone, it takes the rows back.
 		return err
-	default:
-		p.note(err)
-		_ = p.Rollback() // it returns no error
-		return fmt.Errorf("%w: %w", semel.ErrRolledBack, p.shared.DB.Translate("commit", err))
 	}
 	p.parent.keep(p.close(ctx, false)...)
 	if v.State == semel.StateUnknown {

@@ -43,6 +43,34 @@ func TestNestedNotRecorded(t *testing.T) {
 	}
 }
 
+// Promise 4: an intent whose work removes its record leaves no row in the
+// transaction around it, and what became unknown inside of it stays unknown.
+func TestNestedWithoutItsRecord(t *testing.T) {
+	t.Parallel()
+	b := setUp(t, "", nil)
+	_, err := b.do(t.Context(), "around", func(ctx context.Context, _ *sql.Tx) (string, error) {
+		_, err := b.do(ctx, "inner", func(ctx context.Context, tx *sql.Tx) (string, error) {
+			_, _ = b.do(ctx, "deep", func(context.Context, *sql.Tx) (string, error) { return "", semel.MarkUnknown(errBusiness) })
+			if _, err := tx.ExecContext(ctx, "DELETE FROM semel_record WHERE name = 'inner'"); err != nil {
+				t.Error(err)
+			}
+			return "inner", insert(ctx, tx, "inner")
+		})
+		if !errors.Is(err, semel.ErrLost) {
+			t.Errorf("got %v, want %v", err, semel.ErrLost)
+		}
+		return "around", nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	b.wantState(t, "inner", semel.StateAbsent)
+	b.wantState(t, "deep", semel.StateUnknown)
+	if rows := query(t, b.db, "SELECT name FROM rows"); rows != "" {
+		t.Errorf("rows without a record: %s", rows)
+	}
+}
+
 // What is used inside of a transaction does not wait for it.
 func TestInsideOfATransaction(t *testing.T) {
 	t.Parallel()
