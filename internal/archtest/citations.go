@@ -25,7 +25,7 @@ func CheckCitations(tree Tree) []Violation {
 	functions, rules := citable(tree)
 	kinds := []citation{
 		{
-			regexp.MustCompile("`((?:Test|Fuzz|Benchmark|Example)[A-Z]\\w*)`"),
+			regexp.MustCompile("`((?:Test|Fuzz|Benchmark|Example)[A-Z]\\w*)[`/]"),
 			func(_, name string) bool { return functions[name] },
 			"no Go file has %s: name a test that is there",
 		},

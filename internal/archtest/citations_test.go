@@ -17,6 +17,7 @@ func TestCitationsCatchWhatIsNotThere(t *testing.T) {
 		"numbers":      {"| 1 | a | b |", nil},
 		"tests":        {"`TestBegin`, `FuzzKey`, `TestingIsGood` and `BenchmarkClaim`", nil},
 		"a lost test":  {"fine\n`TestGone`\n", []archtest.Violation{{Where: "docs/guarantees.md:2", Rule: "no Go file has TestGone: name a test that is there"}}},
+		"a lost case":  {"`TestGone/first`", []archtest.Violation{{Where: "docs/guarantees.md:1", Rule: "no Go file has TestGone: name a test that is there"}}},
 		"rules":        {"`claim/…`, `claim/ab…`, `claim/absent` and `go test/it`", nil},
 		"a lost rule":  {"`claim/gone`", []archtest.Violation{{Where: "docs/guarantees.md:1", Rule: "store/storetest has no rule claim/gone: name one that is there"}}},
 		"a lost group": {"`renew/…`", []archtest.Violation{{Where: "docs/guarantees.md:1", Rule: "store/storetest has no rule renew/…: name one that is there"}}},
