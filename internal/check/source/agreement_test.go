@@ -15,6 +15,7 @@ import (
 	"github.com/semel-dev/semel/check"
 	"github.com/semel-dev/semel/internal/check/source"
 	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/internal/testserver"
 )
 
 // TestCurlAgreesWithCurl runs the real curl in a real shell, and compares the received request with the one that is
@@ -23,7 +24,7 @@ func TestCurlAgreesWithCurl(t *testing.T) {
 	t.Parallel()
 	for _, program := range []string{"bash", "curl"} {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("SKIPPED: %s is not installed, so nothing is compared with the real curl", program)
+			testserver.Missing(t, program, "apt-get install "+program)
 		}
 	}
 	for _, line := range []string{

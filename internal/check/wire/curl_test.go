@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/internal/testserver"
 )
 
 // byteRange returns all bytes except those that a command line or a header cannot contain.
@@ -31,7 +32,7 @@ func TestQuoteSurvivesTheShell(t *testing.T) {
 	t.Parallel()
 	shell, err := exec.LookPath("bash")
 	if err != nil {
-		t.Skip("bash is missing")
+		testserver.Missing(t, "bash", "apt-get install bash")
 	}
 	for _, text := range []string{
 		"", "plain", "it's", `back\slash`, "$HOME `id` $(id)", "new\nline", "tab\tcr\r", "\x1b[2J", "Zoë 订单", "é\xff9",
@@ -58,7 +59,7 @@ func TestCurlSendsTheSame(t *testing.T) {
 		_, err = exec.LookPath("curl")
 	}
 	if err != nil {
-		t.Skip("curl or bash is missing")
+		testserver.Missing(t, "curl", "apt-get install curl")
 	}
 	got := make(chan string, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
