@@ -98,7 +98,7 @@ func (r Rule) Check(tb testing.TB, h Harness) {
 		}
 	})
 	if missing := r.needs.missing(inst.Store); missing != "" {
-		tb.Skipf("the store is no %s", missing)
+		tb.Skipf("the store is not a %s", missing)
 	}
 	r.check(c)
 }

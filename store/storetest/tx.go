@@ -132,7 +132,7 @@ func (r TxRule) Check(tb testing.TB, h TxHarness) {
 		tb.Skip("the database lets one transaction at a time write")
 	}
 	if r.needs != nil && !r.needs(inst) {
-		tb.Skip("the harness does not say how")
+		tb.Skip("the harness lacks a field that the rule needs (Do, Own)")
 	}
 	r.check(c)
 }
