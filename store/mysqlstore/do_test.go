@@ -67,6 +67,31 @@ func TestDoContextEnds(t *testing.T) {
 	})
 }
 
+// A statement that is cut off by its context breaks the connection, and with it
+// the transaction.
+func TestDoStatementCutOff(t *testing.T) {
+	t.Parallel()
+	eachDoor(t, func(t *testing.T, d door) {
+		t.Helper()
+		b := setUpTx(t, d, nil)
+		_, err := b.do(t.Context(), "k", func(ctx context.Context, tx *sql.Tx) (string, error) {
+			if err := insert(ctx, tx, "k"); err != nil {
+				return "", err
+			}
+			short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+			defer cancel()
+			_, err := tx.ExecContext(short, "SELECT SLEEP(1)") // which the server finishes
+			return "", err
+		})
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
+		}
+		b.wantRows(t)
+		b.wantState(t, "k", semel.StateAbsent)
+		b.goesOn(t)
+	})
+}
+
 // The level that was asked for is the one there is: a row that another
 // transaction commits meanwhile is seen, or not.
 func TestIsolationIsKept(t *testing.T) {
