@@ -23,13 +23,14 @@ func growing(first, most time.Duration) iter.Seq[time.Duration] {
 	}
 }
 
-// Sleep waits for d and reports whether it did: false when ctx ended first.
+// Sleep waits for d and reports whether ctx goes on: false also when it ended
+// before a wait of no time.
 func Sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return true
+		return ctx.Err() == nil
 	case <-ctx.Done():
 		return false
 	}

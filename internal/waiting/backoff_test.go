@@ -42,3 +42,18 @@ func TestBackoff(t *testing.T) {
 		}
 	}
 }
+
+// A wait of no time ends with the context that has ended, and never goes on by chance.
+func TestSleepAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 100 {
+		if waiting.Sleep(ended, 0) {
+			t.Fatal("it goes on although the context has ended")
+		}
+	}
+	if !waiting.Sleep(t.Context(), 0) {
+		t.Error("it does not go on although the context has not ended")
+	}
+}
