@@ -53,6 +53,12 @@ async function left(page: Page, context: BrowserContext, shop: Shop): Promise<Ke
   return keeper;
 }
 
+test("the worker sends when all tabs are closed", async ({ page, context, shop }) => {
+  const keeper = await left(page, context, shop);
+  expect(await shop.orders()).toEqual([]);
+  await keeper.syncUntil(() => rows(shop, ["Ada"], ["tea"], 2000));
+});
+
 test("the worker is stopped while its request is under way: once, when it is woken again", async ({ page, context, shop }) => {
   const keeper = await left(page, context, shop);
   await shop.fault({ mode: "delay", ms: 2000, count: 1 });

@@ -115,33 +115,6 @@ test("without Web Locks: when the tab that sends goes elsewhere, another one goe
   await expect(status(other)).toHaveText("Everything has been sent.");
 });
 
-test("the worker sends when all tabs are closed", async ({ page, context, shop }) => {
-  await open(page, shop, { worker: true });
-  await offline(context, true);
-  await order(page, "Ada", "tea");
-  const browser = await context.browser()!.newBrowserCDPSession();
-  const { targetInfos } = await browser.send("Target.getTargets");
-  const worker = targetInfos.find(({ type, url }) => type === "service_worker" && url === `${shop.home}/worker.js`);
-  expect(worker).toBeDefined();
-  const blank = await context.newPage(); // so that the browser stays
-  const session = await context.newCDPSession(page);
-  let registration = "";
-  session.on("ServiceWorker.workerRegistrationUpdated", ({ registrations }) => {
-    registration = registrations.find(({ scopeURL }) => scopeURL === `${shop.home}/`)?.registrationId ?? registration;
-  });
-  await session.send("ServiceWorker.enable");
-  await expect.poll(() => registration).not.toBe("");
-  const watcher = await context.newCDPSession(blank);
-  await watcher.send("ServiceWorker.enable");
-  await page.close();
-  expect(await shop.orders()).toEqual([]);
-  await offline(context, false);
-  await watcher.send("ServiceWorker.dispatchSyncEvent", {
-    origin: shop.home, registrationId: registration, tag: "semel-queue", lastChance: false,
-  });
-  await rows(shop, ["Ada"], ["tea"]);
-});
-
 test("signed out: it waits and says so; signed in again: it is sent once", async ({ page, shop }) => {
   await page.goto(shop.home);
   await page.getByLabel("Account").fill("ada");
