@@ -36,7 +36,7 @@ type session struct {
 	lookUps int
 	spared  int // requests repeated after a 429
 	died    error
-	// doubtful says why counting is no longer trusted; nil while it is.
+	// doubtful holds the reason why counting is not trusted any more; nil while it is.
 	doubtful error
 	controls int // how often a control was sent
 	sample   *sample

@@ -149,7 +149,7 @@ type segment struct {
 // takeAny takes from one segment by chance; in PostgreSQL from the next free one
 // that has enough.
 func (g *Segments) takeAny(ctx context.Context, tx Session, name string, amount int64) (taken bool, err error) {
-	if tx.Dialect() != dialect.PostgreSQL || g.Count == 1 { // who has no choice waits at once
+	if tx.Dialect() != dialect.PostgreSQL || g.Count == 1 { // without another segment to choose it waits at once
 		return g.takeFrom(ctx, tx, name, g.any(), amount)
 	}
 	n, err := build(tx.Dialect(), "UPDATE ").name(g.table()).add(" SET amount = amount - ").value(amount).
