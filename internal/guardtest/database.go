@@ -4,8 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"net/url"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -36,13 +37,8 @@ type Database struct {
 const MySQLSnapshots = "mysql, snapshots"
 
 // Databases makes an empty database, by the name of each server and driver:
-// pgx, postgresql (through database/sql), mysql, [MySQLSnapshots] and sqlite. A
-// test has a parallel subtest for each:
-//
-//	for name, open := range guardtest.Databases() {
-//		t.Run(name, func(t *testing.T) {
-//			t.Parallel()
-//			db := open(t)
+// pgx, postgresql (through database/sql), mysql, [MySQLSnapshots] and sqlite.
+// [Each] runs a test on all of them.
 func Databases() map[string]func(testing.TB) *Database {
 	all := map[string]func(testing.TB) *Database{"pgx": Pgx, MySQLSnapshots: mysqlSnapshots}
 	for _, d := range dialect.All() {
@@ -63,6 +59,28 @@ func RaceDatabases() map[string]func(testing.TB) *Database {
 		delete(all, MySQLSnapshots)
 	}
 	return all
+}
+
+// Each runs a parallel subtest on each of [Databases].
+func Each(t *testing.T, test func(t *testing.T, db *Database)) {
+	t.Helper()
+	each(t, Databases(), test)
+}
+
+// EachRace runs a parallel subtest on each of [RaceDatabases].
+func EachRace(t *testing.T, test func(t *testing.T, db *Database)) {
+	t.Helper()
+	each(t, RaceDatabases(), test)
+}
+
+func each(t *testing.T, databases map[string]func(testing.TB) *Database, test func(t *testing.T, db *Database)) {
+	t.Helper()
+	for name, open := range databases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, open(t))
+		})
+	}
 }
 
 // maxConnsSQLite is less than [Callers]: one of them writes at a time, the others
@@ -136,11 +154,28 @@ func (d *Database) Run(tb testing.TB, statements ...string) {
 // Number reads the one number that a query returns; NULL is 0.
 func (d *Database) Number(tb testing.TB, query string, args ...any) int64 {
 	tb.Helper()
-	n, err := number(tb.Context(), d, query, args...)
+	n, err := Number(tb.Context(), d, query, args...)
 	if err != nil {
 		tb.Fatalf("%s: %v\n%s", d.Dialect(), err, query)
 	}
 	return n
+}
+
+// Insert executes a statement for each key from 0 on, in place of its {key}, in one
+// transaction.
+func (d *Database) Insert(tb testing.TB, keys int, statement string) {
+	tb.Helper()
+	err := d.InTx(tb.Context(), func(ctx context.Context, tx dbguard.Session) error {
+		for key := range keys {
+			if _, err := tx.Exec(ctx, strings.ReplaceAll(statement, "{key}", strconv.Itoa(key))); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
 }
 
 // InTxAt is InTx at another level of isolation. SQLite has one only, and runs
@@ -150,7 +185,8 @@ func (d *Database) InTxAt(ctx context.Context, level sql.IsolationLevel, work fu
 	case d.Dialect() == dialect.SQLite:
 		return d.InTx(ctx, work)
 	case d.Pool != nil:
-		return d.inPgxTxAt(ctx, level, work)
+		o := pgx.TxOptions{IsoLevel: pgx.TxIsoLevel(strings.ToLower(level.String()))}
+		return pgx.BeginTxFunc(ctx, d.Pool, o, func(tx pgx.Tx) error { return work(ctx, pgxguard.Session(tx)) })
 	}
 	tx, err := d.SQL.BeginTx(ctx, &sql.TxOptions{Isolation: level})
 	if err != nil {
@@ -162,23 +198,19 @@ func (d *Database) InTxAt(ctx context.Context, level sql.IsolationLevel, work fu
 	return tx.Commit()
 }
 
-func (d *Database) inPgxTxAt(ctx context.Context, level sql.IsolationLevel, work func(ctx context.Context, tx dbguard.Session) error) error {
-	levels := map[sql.IsolationLevel]pgx.TxIsoLevel{
-		sql.LevelReadCommitted:  pgx.ReadCommitted,
-		sql.LevelRepeatableRead: pgx.RepeatableRead,
-		sql.LevelSerializable:   pgx.Serializable,
-	}
-	own, ok := levels[level]
-	if !ok {
-		return fmt.Errorf("pgx has no level %s", level)
-	}
-	return pgx.BeginTxFunc(ctx, d.Pool, pgx.TxOptions{IsoLevel: own}, func(tx pgx.Tx) error {
-		return work(ctx, pgxguard.Session(tx))
+// InSnapshot runs work in a transaction at REPEATABLE READ that has read the table, and so
+// does not see what others commit.
+func (d *Database) InSnapshot(ctx context.Context, table string, work func(ctx context.Context, tx dbguard.Session) error) error {
+	return d.InTxAt(ctx, sql.LevelRepeatableRead, func(ctx context.Context, tx dbguard.Session) error {
+		if _, err := Number(ctx, tx, "SELECT count(*) FROM "+table); err != nil {
+			return err
+		}
+		return work(ctx, tx)
 	})
 }
 
-// number reads one number.
-func number(ctx context.Context, s dbguard.Session, query string, args ...any) (int64, error) {
+// Number reads the one number that a query of a session returns; NULL is 0.
+func Number(ctx context.Context, s dbguard.Session, query string, args ...any) (int64, error) {
 	rows, err := s.Query(ctx, query, args...)
 	if err != nil {
 		return 0, err
@@ -187,5 +219,6 @@ func number(ctx context.Context, s dbguard.Session, query string, args ...any) (
 	if !rows.Next() {
 		return 0, errors.Join(errors.New("the query returned no row"), rows.Err(), rows.Close())
 	}
-	return n.Int64, errors.Join(rows.Scan(&n), rows.Close())
+	err = errors.Join(rows.Scan(&n), rows.Close())
+	return n.Int64, err
 }

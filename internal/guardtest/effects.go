@@ -10,39 +10,21 @@ import (
 // Effects is a table without any constraint, in which work leaves one row every
 // time it is done. Its methods are safe for concurrent use.
 type Effects struct {
-	db       *Database
-	add, has string
+	db  *Database
+	add string
 }
 
 // NewEffects makes the table, which is empty.
 func NewEffects(tb testing.TB, db *Database) *Effects {
 	tb.Helper()
 	db.Run(tb, "CREATE TABLE effect (k int NOT NULL)", "CREATE INDEX effect_k ON effect (k)")
-	d := db.Dialect()
-	return &Effects{
-		db:  db,
-		add: "INSERT INTO effect (k) VALUES (" + d.Placeholder(1) + ")",
-		has: "SELECT count(*) FROM effect WHERE k = " + d.Placeholder(1),
-	}
+	return &Effects{db, "INSERT INTO effect (k) VALUES (" + db.Dialect().Placeholder(1) + ")"}
 }
 
 // Add is the work for a key: one row more, in the transaction of s.
 func (e *Effects) Add(ctx context.Context, s dbguard.Session, key int) error {
 	_, err := s.Exec(ctx, e.add, key)
 	return err
-}
-
-// Naive is the usual, wrong guard: check whether the work was done, and
-// do it if it was not.
-func (e *Effects) Naive(ctx context.Context, key int) error {
-	n, err := number(ctx, e.db, e.has, key)
-	if err != nil || n > 0 {
-		return err
-	}
-	if err := Meet(ctx); err != nil {
-		return err
-	}
-	return e.Add(ctx, e.db, key)
 }
 
 // Wrong says how many of the keys 0 to keys-1 do not have exactly one effect.

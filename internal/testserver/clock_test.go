@@ -40,14 +40,10 @@ func TestClock(t *testing.T) {
 func checkClock(t *testing.T, clock *testserver.Clock, seconds func() string) {
 	t.Helper()
 	for _, ahead := range []time.Duration{0, 3 * time.Hour, -time.Hour, 0} {
-		if err := clock.Set(ahead); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, clock.Set(ahead))
 		before := time.Now()
 		now, err := strconv.ParseInt(seconds(), 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		low, high := before.Add(ahead-time.Minute), time.Now().Add(ahead+time.Minute)
 		if got := time.Unix(now, 0); got.Before(low) || got.After(high) {
 			t.Errorf("set to %v ahead, it shows %v at %v", ahead, got, before)

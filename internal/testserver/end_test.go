@@ -5,39 +5,35 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/semel-dev/semel/internal/testserver"
 )
 
 // Servers do not outlive a test process that is killed, nor does what they kept.
 func TestServersEndWithTheProcess(t *testing.T) {
 	t.Parallel()
 	tmp, err := os.MkdirTemp("/tmp", "semel-end-") //nolint:usetesting // t.TempDir is closed to the users of servers.
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() {
 		if err := os.Remove(tmp); err != nil { // it is empty
 			t.Error(err)
 		}
 	})
-	if err := os.Chmod(tmp, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Chmod(tmp, 0o755))
 	cmd, addrs := startChild(t, "TMPDIR="+tmp)
 	for _, addr := range addrs {
 		if !listens(t, addr) {
 			t.Errorf("no process listens on %s", addr)
 		}
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, cmd.Process.Kill())
 	if err := cmd.Wait(); err == nil {
 		t.Error("the child ended on its own")
 	}
 	for _, addr := range addrs {
-		eventually(t, addr+" is free", func() bool { return !listens(t, addr) })
+		testserver.Eventually(t, addr+" is free", func() bool { return !listens(t, addr) })
 	}
-	eventually(t, "the folder of the servers is removed", func() bool {
+	testserver.Eventually(t, "the folder of the servers is removed", func() bool {
 		left, err := filepath.Glob(filepath.Join(tmp, "*"))
 		return err == nil && len(left) == 0
 	})

@@ -22,8 +22,10 @@ type life struct {
 	s  server
 }
 
-func newLife(tb testing.TB, s server) *life {
+// newLife ends the test when there is an error.
+func newLife(tb testing.TB, s server, err error) *life {
 	tb.Helper()
+	require(tb, err)
 	tb.Cleanup(func() {
 		if tb.Failed() {
 			tb.Logf("the end of the log of %s:\n%s", s.Addr(), s.Log())

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -69,9 +68,7 @@ func child() (err error) {
 func startChild(t *testing.T, env ...string) (*exec.Cmd, []string) {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	cmd := exec.CommandContext(t.Context(), self)
 	cmd.Env = append(append(os.Environ(), childEnv+"=1"), env...)
 	cmd.Stderr = os.Stderr
@@ -79,12 +76,8 @@ func startChild(t *testing.T, env ...string) (*exec.Cmd, []string) {
 		t.Fatal(err)
 	}
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
+	noError(t, cmd.Start())
 	var addrs []string
 	for lines := bufio.NewScanner(out); len(addrs) < 3 && lines.Scan(); {
 		if what, found := strings.CutPrefix(lines.Text(), missingPrefix); found {
@@ -101,18 +94,10 @@ func startChild(t *testing.T, env ...string) (*exec.Cmd, []string) {
 	return cmd, addrs
 }
 
-// eventually asks until the answer is yes.
-func eventually(t *testing.T, what string, ask func() bool) {
+// noError ends the test with the error.
+func noError(t *testing.T, err error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	ticker := time.NewTicker(10 * time.Millisecond)
-	defer ticker.Stop()
-	for !ask() {
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			t.Fatalf("never: %s", what)
-		}
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -40,9 +40,7 @@ func TestMissing(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			self, err := os.Executable()
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			log := filepath.Join(t.TempDir(), "log")
 			cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestNeedy$", "-test.v")
 			none := []string{testserver.EnvAllowMissing + "=", testserver.EnvRequireStores + "="}

@@ -17,3 +17,14 @@ func NewProxy(tb testing.TB, upstream string) *Proxy {
 	tb.Cleanup(p.Close)
 	return p
 }
+
+// Clock is a clock of servers that a test moves.
+type Clock = dbserver.Clock
+
+// NewClock makes a clock that is as the machine's until it is set.
+func NewClock(tb testing.TB) *Clock {
+	tb.Helper()
+	c, err := servers(tb).Clock()
+	require(tb, err)
+	return c
+}

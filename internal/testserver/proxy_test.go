@@ -25,9 +25,7 @@ type echo struct {
 func startEcho(t *testing.T) *echo {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	e := &echo{addr: l.Addr().String()}
 	t.Cleanup(func() { l.Close() })
 	go func() {
@@ -51,9 +49,7 @@ func startEcho(t *testing.T) *echo {
 func dial(t *testing.T, addr string) net.Conn {
 	t.Helper()
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() { conn.Close() })
 	return conn
 }
@@ -143,9 +139,7 @@ func TestProxyStall(t *testing.T) {
 	conn := dial(t, p.Addr())
 	checkAnswer(t, conn)
 	p.Stall()
-	if err := conn.SetReadDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, conn.SetReadDeadline(time.Now().Add(50*time.Millisecond)))
 	if got, err := ask(conn); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("got %q, %v; want silence", got, err)
 	}
@@ -153,9 +147,7 @@ func TestProxyStall(t *testing.T) {
 		t.Errorf("the server has heard %d lines, want 1", got)
 	}
 	p.Clear()
-	if err := conn.SetReadDeadline(time.Time{}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, conn.SetReadDeadline(time.Time{}))
 	if got, err := ask(conn); err == nil {
 		t.Errorf("got %q from a connection that lost something", got)
 	}
@@ -197,7 +189,7 @@ func TestProxyUnderTraffic(t *testing.T) {
 		} {
 			breaks()
 			heard := server.heard.Load()
-			eventually(t, "the server hears something", func() bool { return server.heard.Load() > heard })
+			testserver.Eventually(t, "the server hears something", func() bool { return server.heard.Load() > heard })
 		}
 	}
 	stop()

@@ -7,20 +7,7 @@ import (
 )
 
 // RedisOptions are the options of [StartRedis].
-type RedisOptions struct {
-	// AppendOnly keeps an append-only file; without it nothing survives the end of the server.
-	AppendOnly bool
-	// Fsync is appendfsync: always, everysec or no. Default: always.
-	Fsync string
-	// MaxMemoryPolicy is maxmemory-policy. Default: noeviction.
-	MaxMemoryPolicy string
-	// ReplicaOf is the server this one replicates, or nil.
-	ReplicaOf *RedisServer
-	// Conf is added to redis.conf.
-	Conf map[string]string
-	// Clock, when not nil, is the server's clock instead of the machine's.
-	Clock *Clock
-}
+type RedisOptions = dbserver.RedisOptions
 
 // RedisServer is a Redis server that belongs to one test.
 type RedisServer struct {
@@ -32,20 +19,8 @@ type RedisServer struct {
 // StartRedis starts a Redis server for this test.
 func StartRedis(tb testing.TB, o *RedisOptions) *RedisServer {
 	tb.Helper()
-	if o == nil {
-		o = &RedisOptions{}
-	}
-	options := &dbserver.RedisOptions{
-		AppendOnly: o.AppendOnly, Fsync: o.Fsync, MaxMemoryPolicy: o.MaxMemoryPolicy, Conf: o.Conf, Clock: o.Clock,
-	}
-	if o.ReplicaOf != nil {
-		options.ReplicaOf = o.ReplicaOf.server
-	}
-	h, err := home()
-	require(tb, err)
-	s, err := h.Redis(tb.Context(), options)
-	require(tb, err)
-	return &RedisServer{life: newLife(tb, s), server: s}
+	s, err := servers(tb).Redis(tb.Context(), o)
+	return &RedisServer{life: newLife(tb, s, err), server: s}
 }
 
 // Promote makes a replica a master of its own.
@@ -63,13 +38,11 @@ type RedisClusterServers struct {
 // StartRedisCluster starts a cluster of at least three masters for this test.
 func StartRedisCluster(tb testing.TB, nodes int) *RedisClusterServers {
 	tb.Helper()
-	h, err := home()
-	require(tb, err)
-	cluster, err := h.RedisCluster(tb.Context(), nodes, nil)
+	cluster, err := servers(tb).RedisCluster(tb.Context(), nodes, nil)
 	require(tb, err)
 	c := &RedisClusterServers{tb: tb, cluster: cluster}
 	for _, node := range cluster.Nodes {
-		c.Nodes = append(c.Nodes, &RedisServer{life: newLife(tb, node), server: node})
+		c.Nodes = append(c.Nodes, &RedisServer{life: newLife(tb, node, nil), server: node})
 	}
 	return c
 }

@@ -65,7 +65,7 @@ func checkRestart(t *testing.T, db *sql.DB, s killable) {
 			t.Error("the server that ended listens")
 		}
 		s.Start()
-		eventually(t, "the pool has found out", func() bool { return db.PingContext(context.WithoutCancel(t.Context())) == nil })
+		testserver.Eventually(t, "the pool has found out", func() bool { return db.PingContext(context.WithoutCancel(t.Context())) == nil })
 		if got := len(column(t, db, "SELECT id FROM t")); got != i+1 {
 			t.Errorf("got %d rows, want %d", got, i+1)
 		}
@@ -84,7 +84,7 @@ func TestStandby(t *testing.T) {
 			must(t, db, "CREATE TABLE t (id int)")
 			must(t, db, "INSERT INTO t VALUES (1)")
 			if !sync {
-				eventually(t, "the row arrives", func() bool {
+				testserver.Eventually(t, "the row arrives", func() bool {
 					var n int
 					return follower.QueryRowContext(t.Context(), "SELECT count(*) FROM t").Scan(&n) == nil && n == 1
 				})
@@ -107,8 +107,8 @@ func TestRedisReplica(t *testing.T) {
 	t.Parallel()
 	master := testserver.StartRedis(t, nil)
 	set(t, []string{master.Addr()}, "k", "v")
-	replica := testserver.StartRedis(t, &testserver.RedisOptions{ReplicaOf: master})
-	eventually(t, "the key arrives", func() bool { return get(t, []string{replica.Addr()}, "k") == "v" })
+	replica := testserver.StartRedis(t, &testserver.RedisOptions{ReplicaOf: master.Addr()})
+	testserver.Eventually(t, "the key arrives", func() bool { return get(t, []string{replica.Addr()}, "k") == "v" })
 	master.Kill()
 	replica.Promote()
 	set(t, []string{replica.Addr()}, "k", "w")
@@ -150,9 +150,7 @@ func TestMoveSlot(t *testing.T) {
 func set(t *testing.T, addrs []string, key, value string) {
 	t.Helper()
 	client := redisClient(t, addrs...)
-	if err := client.Do(t.Context(), client.B().Set().Key(key).Value(value).Build()).Error(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, client.Do(t.Context(), client.B().Set().Key(key).Value(value).Build()).Error())
 }
 
 // get returns "" for a key that does not exist.

@@ -59,6 +59,7 @@ var (
 	sharedMySQL        = startOnce(dbserver.EnvMySQL)
 	sharedRedis        = startOnce(dbserver.EnvRedis)
 	sharedRedisCluster = startOnce(dbserver.EnvRedisCluster)
+	sharedRabbitMQ     = startOnce(dbserver.EnvRabbitMQ)
 )
 
 func startOnce(env string) func() (string, error) {
@@ -71,6 +72,14 @@ func startOnce(env string) func() (string, error) {
 		defer cancel()
 		return h.Shared(ctx, env)
 	})
+}
+
+// servers is the home in which the servers of this process live.
+func servers(tb testing.TB) *dbserver.Home {
+	tb.Helper()
+	h, err := home()
+	require(tb, err)
+	return h
 }
 
 // require ends the test when there is an error: by a skip when something is not installed and may be missing.

@@ -75,9 +75,7 @@ func checkPrefix(t *testing.T, addrs func(*testing.T) []string) {
 		prefix := testserver.RedisPrefix(t, addrs(t)...)
 		for _, key := range []string{prefix + "a", prefix + "b", "{" + prefix + "c}d"} {
 			keys = append(keys, key)
-			if err := client.Do(t.Context(), client.B().Set().Key(key).Value("1").Build()).Error(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, client.Do(t.Context(), client.B().Set().Key(key).Value("1").Build()).Error())
 		}
 	})
 	for _, key := range keys {
@@ -91,9 +89,7 @@ func checkPrefix(t *testing.T, addrs func(*testing.T) []string) {
 func redisClient(t *testing.T, addrs ...string) rueidis.Client {
 	t.Helper()
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: addrs, DisableCache: true, ForceSingleClient: len(addrs) == 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(client.Close)
 	return client
 }
@@ -101,9 +97,7 @@ func redisClient(t *testing.T, addrs ...string) rueidis.Client {
 func open(t *testing.T, driver, dsn string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open(driver, dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
@@ -122,21 +116,15 @@ func must(t *testing.T, db *sql.DB, statement string, args ...any) {
 func column(t *testing.T, db *sql.DB, query string) []string {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer rows.Close()
 	var values []string
 	for rows.Next() {
 		var v string
-		if err := rows.Scan(&v); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, rows.Scan(&v))
 		values = append(values, v)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, rows.Err())
 	return values
 }
 

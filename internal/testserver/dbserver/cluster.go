@@ -69,7 +69,7 @@ func (c *RedisCluster) join(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if _, err := node.Do(ctx, "CLUSTER", "MEET", host, strconv.Itoa(first.process.port), bus); err != nil {
+			if _, err := node.Do(ctx, "CLUSTER", "MEET", host, strconv.Itoa(first.port), bus); err != nil {
 				return err
 			}
 		}
@@ -151,18 +151,6 @@ type Move struct {
 	from, to int
 }
 
-// MoveSlot moves a slot to the node with this index, as an operator does while clients work.
-func (c *RedisCluster) MoveSlot(ctx context.Context, slot, to int) error {
-	m, err := c.BeginMove(ctx, slot, to)
-	if err != nil {
-		return err
-	}
-	if err := m.Keys(ctx); err != nil {
-		return err
-	}
-	return m.Finish(ctx)
-}
-
 // BeginMove marks the slot as moving: its keys stay, and new ones are made at the target node (clients are sent there
 // by ASK).
 func (c *RedisCluster) BeginMove(ctx context.Context, slot, to int) (*Move, error) {
@@ -182,7 +170,7 @@ func (c *RedisCluster) BeginMove(ctx context.Context, slot, to int) (*Move, erro
 // Keys moves the keys that are in the slot now.
 func (m *Move) Keys(ctx context.Context) error {
 	const atOnce, timeoutMS = "100", "5000"
-	from, port := m.cluster.Nodes[m.from], strconv.Itoa(m.cluster.Nodes[m.to].process.port)
+	from, port := m.cluster.Nodes[m.from], strconv.Itoa(m.cluster.Nodes[m.to].port)
 	for m.from != m.to {
 		reply, err := from.Do(ctx, "CLUSTER", "GETKEYSINSLOT", strconv.Itoa(m.slot), atOnce)
 		if err != nil {

@@ -1,6 +1,6 @@
-// Package dbserver starts real database servers from the installed binaries:
-// PostgreSQL with standbys, MariaDB, Redis and Redis clusters, on free ports of
-// the loopback interface, each with data of its own.
+// Package dbserver starts real database servers and brokers from the installed
+// binaries: PostgreSQL with standbys, MariaDB, Redis and Redis clusters, NATS and
+// RabbitMQ, on free ports of the loopback interface, each with data of its own.
 //
 // Servers live in a [Home], and none outlives the process that opened it, not
 // even when that process is killed: a small keeper waits at the other end of a

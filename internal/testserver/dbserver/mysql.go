@@ -25,7 +25,7 @@ type MySQLOptions struct {
 }
 
 // MySQL is a MariaDB server.
-type MySQL struct{ process *process }
+type MySQL struct{ *process }
 
 // MySQL starts a MariaDB server with the user root, who needs no password.
 func (h *Home) MySQL(ctx context.Context, o *MySQLOptions) (*MySQL, error) {
@@ -76,32 +76,11 @@ func (h *Home) MySQL(ctx context.Context, o *MySQLOptions) (*MySQL, error) {
 		},
 		ready: func(ctx context.Context) error { return s.Exec(ctx, "SELECT 1") },
 	}
-	if err := s.process.launch(ctx); err != nil {
-		return nil, err
-	}
-	return s, nil
+	return s, s.launch(ctx)
 }
 
 // DSN is the DSN of root, without a database. It stays the same over restarts.
 func (s *MySQL) DSN() string { return "root@tcp(" + s.Addr() + ")/" }
-
-// Addr is host:port.
-func (s *MySQL) Addr() string { return address(s.process.port) }
-
-// Kill sends SIGKILL and waits until the server has gone.
-func (s *MySQL) Kill() error { return s.process.kill() }
-
-// Stop shuts the server down.
-func (s *MySQL) Stop() error { return s.process.stop() }
-
-// Start starts the server again, on the same port and data.
-func (s *MySQL) Start(ctx context.Context) error { return s.process.start(ctx) }
-
-// Close ends the server at once and removes its data.
-func (s *MySQL) Close() error { return s.process.discard() }
-
-// Log is the end of what the server wrote.
-func (s *MySQL) Log() string { return s.process.logTail() }
 
 // Exec runs a statement as root, on a connection of its own.
 func (s *MySQL) Exec(ctx context.Context, statement string) error {

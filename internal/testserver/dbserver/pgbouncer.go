@@ -13,8 +13,9 @@ const pgBouncerHint = "apt-get install pgbouncer"
 
 // PgBouncer is a pool of connections in front of a PostgreSQL server.
 type PgBouncer struct {
-	process *process
-	dsn     url.URL
+	*process
+
+	dsn url.URL
 }
 
 // PgBouncer starts a pool in front of the server with this URL. The mode is session, transaction or statement.
@@ -57,29 +58,8 @@ default_pool_size = 20
 		args:  func(int) []string { return []string{file} },
 		ready: func(ctx context.Context) error { return execPostgres(ctx, s.DSN(), "SELECT 1") },
 	}
-	if err := s.process.launch(ctx); err != nil {
-		return nil, err
-	}
-	return s, nil
+	return s, s.launch(ctx)
 }
 
 // DSN is the URL of the same database through the pool. It stays the same over restarts.
 func (s *PgBouncer) DSN() string { return s.dsn.String() }
-
-// Addr is host:port.
-func (s *PgBouncer) Addr() string { return address(s.process.port) }
-
-// Kill sends SIGKILL and waits until the pool has gone.
-func (s *PgBouncer) Kill() error { return s.process.kill() }
-
-// Stop ends the pool once its clients are done with what they do.
-func (s *PgBouncer) Stop() error { return s.process.stop() }
-
-// Start starts the pool again, on the same port.
-func (s *PgBouncer) Start(ctx context.Context) error { return s.process.start(ctx) }
-
-// Close ends the pool at once.
-func (s *PgBouncer) Close() error { return s.process.discard() }
-
-// Log is the end of what the pool wrote.
-func (s *PgBouncer) Log() string { return s.process.logTail() }

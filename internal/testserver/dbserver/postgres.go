@@ -30,9 +30,10 @@ type PostgresOptions struct {
 
 // Postgres is a PostgreSQL server.
 type Postgres struct {
-	process *process
-	data    string
-	made    int // standbys
+	*process
+
+	data string
+	made int // standbys
 }
 
 // Postgres starts a PostgreSQL server with the superuser postgres, who needs no password.
@@ -48,7 +49,7 @@ func (h *Home) Postgres(ctx context.Context, o *PostgresOptions) (*Postgres, err
 	if err != nil {
 		return nil, err
 	}
-	err = run(s.process.as.command(ctx, s.process.dir, initdb, "-D", s.data, "--no-sync", "--wal-segsize=1",
+	err = run(s.as.command(ctx, s.dir, initdb, "-D", s.data, "--no-sync", "--wal-segsize=1",
 		"--locale=C", "-E", "UTF8", "--auth=trust", "-U", "postgres", "--no-instructions"))
 	if err != nil {
 		return nil, fmt.Errorf("make a PostgreSQL cluster: %w", err)
@@ -71,11 +72,8 @@ func (h *Home) Postgres(ctx context.Context, o *PostgresOptions) (*Postgres, err
 	if err := s.configure(conf); err != nil {
 		return nil, err
 	}
-	s.process.env = o.Clock.environment()
-	if err := s.process.launch(ctx); err != nil {
-		return nil, err
-	}
-	return s, nil
+	s.env = o.Clock.environment()
+	return s, s.launch(ctx)
 }
 
 func (h *Home) newPostgres() (*Postgres, error) {
@@ -119,24 +117,12 @@ func (s *Postgres) configure(conf map[string]string) error {
 
 // DSN is the URL of the database postgres, for its superuser. It stays the same over restarts.
 func (s *Postgres) DSN() string {
-	return fmt.Sprintf("postgres://postgres@%s/postgres?sslmode=disable", address(s.process.port))
+	return fmt.Sprintf("postgres://postgres@%s/postgres?sslmode=disable", s.Addr())
 }
-
-// Addr is host:port.
-func (s *Postgres) Addr() string { return address(s.process.port) }
-
-// Kill sends SIGKILL to all processes of the server and waits until they have gone.
-func (s *Postgres) Kill() error { return s.process.kill() }
-
-// Stop shuts the server down; clients are disconnected.
-func (s *Postgres) Stop() error { return s.process.stop() }
-
-// Start starts the server again, on the same port and data.
-func (s *Postgres) Start(ctx context.Context) error { return s.process.start(ctx) }
 
 // Close ends the server at once and removes its data.
 func (s *Postgres) Close() error {
-	return errors.Join(s.process.end(), s.freeMemory(), s.process.discard())
+	return errors.Join(s.end(), s.freeMemory(), s.process.Close())
 }
 
 // freeMemory removes the small piece of shared memory that a killed server leaves to the system. Line 7 of its lock
@@ -155,11 +141,8 @@ func (s *Postgres) freeMemory() error {
 	if err != nil || len(memory) < 2 {
 		return nil //nolint:nilerr // 56 bytes stay
 	}
-	return run(s.process.as.command(context.Background(), s.process.dir, remove, "-m", memory[1]))
+	return run(s.as.command(context.Background(), s.dir, remove, "-m", memory[1]))
 }
-
-// Log is the end of what the server wrote.
-func (s *Postgres) Log() string { return s.process.logTail() }
 
 // Exec runs statements as the superuser, on a connection of its own.
 func (s *Postgres) Exec(ctx context.Context, sql string) error {

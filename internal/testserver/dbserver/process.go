@@ -55,7 +55,7 @@ func (p *process) launch(ctx context.Context) error {
 				return err
 			}
 		}
-		if err = p.start(ctx); err == nil {
+		if err = p.Start(ctx); err == nil {
 			p.home.add(p)
 			return nil
 		}
@@ -66,8 +66,12 @@ func (p *process) launch(ctx context.Context) error {
 	return err
 }
 
-// start runs the program and waits until it is ready. It does nothing when it runs already.
-func (p *process) start(ctx context.Context) error {
+// Addr is host:port. It stays the same over restarts.
+func (p *process) Addr() string { return address(p.port) }
+
+// Start runs the program and waits until it is ready: again, on the same port and data. It does nothing when it runs
+// already.
+func (p *process) Start(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.pid != 0 && !reap(p.pid) {
@@ -86,7 +90,7 @@ func (p *process) start(ctx context.Context) error {
 // lingers reports whether the last start failed because a child of the process before it was still there: one that was
 // born while that was killed.
 func (p *process) lingers() bool {
-	log := p.logTail()
+	log := p.Log()
 	return p.pid == 0 && strings.Contains(log[max(0, len(log)-lastWords):], "pre-existing shared memory block")
 }
 
@@ -110,7 +114,7 @@ func (p *process) startLocked(ctx context.Context) error {
 	if p.pid != 0 {
 		err = errors.Join(err, p.killLocked()) //nolint:contextcheck // ctx has ended, maybe
 	}
-	return fmt.Errorf("start %s: %w; the end of its log:\n%s", filepath.Base(p.path), err, p.logTail())
+	return fmt.Errorf("start %s: %w; the end of its log:\n%s", filepath.Base(p.path), err, p.Log())
 }
 
 // spawn starts the process. Its pid is in the file `running` before the server runs, so that the keeper always knows it.
@@ -132,8 +136,8 @@ func (p *process) spawn(ctx context.Context) error {
 	return cmd.Process.Release() // reap waits for it, without a goroutine
 }
 
-// kill sends SIGKILL to the process and to all its children and waits until they are gone.
-func (p *process) kill() error {
+// Kill sends SIGKILL to the process and to all its children and waits until they are gone.
+func (p *process) Kill() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.killLocked()
@@ -147,14 +151,14 @@ func (p *process) killLocked() error {
 	return p.waitLocked(func() bool { return gone(children) })
 }
 
-// stop ends the process in an orderly way.
-func (p *process) stop() error { return p.signal(p.stopSignal) }
+// Stop ends the process in an orderly way; clients are disconnected.
+func (p *process) Stop() error { return p.signal(p.stopSignal) }
 
 // end ends the process as fast as nothing is left behind.
 func (p *process) end() error { return p.signal(p.endSignal) }
 
-// discard ends the process and removes what it kept.
-func (p *process) discard() error {
+// Close ends the process at once and removes what it kept.
+func (p *process) Close() error {
 	p.home.forget(p)
 	return errors.Join(p.end(), os.RemoveAll(p.dir), os.RemoveAll(p.logFile()))
 }
@@ -187,7 +191,8 @@ func (p *process) waitLocked(more func() bool) error {
 
 func (p *process) logFile() string { return p.dir + ".log" }
 
-func (p *process) logTail() string {
+// Log is the end of what the server wrote.
+func (p *process) Log() string {
 	log, err := os.ReadFile(p.logFile())
 	if err != nil {
 		return err.Error()

@@ -1,6 +1,7 @@
 package dbserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,8 +24,8 @@ type RedisOptions struct {
 	Fsync string
 	// MaxMemoryPolicy is maxmemory-policy. Default: noeviction.
 	MaxMemoryPolicy string
-	// ReplicaOf is the server this one replicates, or nil.
-	ReplicaOf *Redis
+	// ReplicaOf is the address of the server that this one replicates, or empty.
+	ReplicaOf string
 	// Conf is added to redis.conf.
 	Conf map[string]string
 	// Clock, when not nil, is the server's clock instead of the machine's.
@@ -32,7 +33,7 @@ type RedisOptions struct {
 }
 
 // Redis is a Redis (or Valkey) server.
-type Redis struct{ process *process }
+type Redis struct{ *process }
 
 // Redis starts a Redis server without a password.
 func (h *Home) Redis(ctx context.Context, o *RedisOptions) (*Redis, error) {
@@ -57,11 +58,11 @@ func (h *Home) Redis(ctx context.Context, o *RedisOptions) (*Redis, error) {
 	conf := map[string]string{
 		"bind": host, "protected-mode": "no", "dir": dir, "save": `""`,
 		"appendonly":       map[bool]string{true: "yes", false: "no"}[o.AppendOnly],
-		"appendfsync":      or(o.Fsync, "always"),
-		"maxmemory-policy": or(o.MaxMemoryPolicy, "noeviction"),
+		"appendfsync":      cmp.Or(o.Fsync, "always"),
+		"maxmemory-policy": cmp.Or(o.MaxMemoryPolicy, "noeviction"),
 	}
-	if o.ReplicaOf != nil {
-		conf["replicaof"] = strings.Replace(o.ReplicaOf.Addr(), ":", " ", 1)
+	if o.ReplicaOf != "" {
+		conf["replicaof"] = strings.Replace(o.ReplicaOf, ":", " ", 1)
 		conf["repl-diskless-sync-delay"] = "0"
 	}
 	maps.Copy(conf, o.Conf)
@@ -79,29 +80,8 @@ func (h *Home) Redis(ctx context.Context, o *RedisOptions) (*Redis, error) {
 		args:  func(port int) []string { return []string{file, "--port", fmt.Sprint(port)} },
 		ready: func(ctx context.Context) error { _, err := s.Do(ctx, "PING"); return err },
 	}
-	if err := s.process.launch(ctx); err != nil {
-		return nil, err
-	}
-	return s, nil
+	return s, s.launch(ctx)
 }
-
-// Addr is host:port. It stays the same over restarts.
-func (s *Redis) Addr() string { return address(s.process.port) }
-
-// Kill sends SIGKILL and waits until the server has gone.
-func (s *Redis) Kill() error { return s.process.kill() }
-
-// Stop shuts the server down.
-func (s *Redis) Stop() error { return s.process.stop() }
-
-// Start starts the server again, on the same port and data.
-func (s *Redis) Start(ctx context.Context) error { return s.process.start(ctx) }
-
-// Close ends the server at once and removes its data.
-func (s *Redis) Close() error { return s.process.discard() }
-
-// Log is the end of what the server wrote.
-func (s *Redis) Log() string { return s.process.logTail() }
 
 // Promote makes a replica a master of its own.
 func (s *Redis) Promote(ctx context.Context) error {
@@ -119,11 +99,4 @@ func (s *Redis) Do(ctx context.Context, args ...string) (rueidis.RedisMessage, e
 	}
 	defer client.Close()
 	return client.Do(ctx, client.B().Arbitrary(args...).Build()).ToMessage()
-}
-
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }

@@ -1,6 +1,7 @@
 package dbserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ func (s *Postgres) Standby(ctx context.Context, o *StandbyOptions) (*Postgres, e
 	if o == nil {
 		o = &StandbyOptions{}
 	}
-	follower, err := s.process.home.newPostgres()
+	follower, err := s.home.newPostgres()
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +34,7 @@ func (s *Postgres) Standby(ctx context.Context, o *StandbyOptions) (*Postgres, e
 	if err != nil {
 		return nil, err
 	}
-	from, port, err := net.SplitHostPort(or(o.Via, s.Addr()))
+	from, port, err := net.SplitHostPort(cmp.Or(o.Via, s.Addr()))
 	if err != nil {
 		return nil, fmt.Errorf("reach the primary: %w", err)
 	}

@@ -1,0 +1,31 @@
+package testserver_test
+
+import (
+	"testing"
+
+	"github.com/semel-dev/semel/internal/testserver"
+)
+
+// A broker that was killed comes back at the same address.
+func TestKillAndStartBrokers(t *testing.T) {
+	t.Parallel()
+	for name, start := range map[string]func(*testing.T) killable{
+		"nats":     func(t *testing.T) killable { t.Helper(); return testserver.StartNATS(t) },
+		"rabbitmq": func(t *testing.T) killable { t.Helper(); return testserver.StartRabbitMQ(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t)
+			for _, end := range []func(){s.Kill, s.Stop} {
+				end()
+				if listens(t, s.Addr()) {
+					t.Error("the broker that ended listens")
+				}
+				s.Start()
+				if !listens(t, s.Addr()) {
+					t.Error("the broker that was started again does not listen")
+				}
+			}
+		})
+	}
+}
