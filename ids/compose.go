@@ -136,14 +136,10 @@ func Derive(secret []byte, first string, rest ...string) string {
 		h = hmac.New(sha256.New, secret)
 	}
 	var size [8]byte
-	add := func(part string) {
+	for _, part := range append([]string{first}, rest...) {
 		binary.BigEndian.PutUint64(size[:], uint64(len(part)))
 		h.Write(size[:])
 		h.Write([]byte(part))
-	}
-	add(first)
-	for _, part := range rest {
-		add(part)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

@@ -1,6 +1,7 @@
 package ids
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,16 +76,7 @@ func LeaseMachine(ctx context.Context, guard *semel.Guard, o *MachineOptions) (*
 	if o == nil {
 		o = &MachineOptions{}
 	}
-	scope, count, lease := o.Scope, o.Machines, o.Lease
-	if scope == "" {
-		scope = defaultMachineScope
-	}
-	if count == 0 {
-		count = defaultMachines
-	}
-	if lease == 0 {
-		lease = semel.DefaultLease
-	}
+	scope, count, lease := cmp.Or(o.Scope, defaultMachineScope), cmp.Or(o.Machines, defaultMachines), cmp.Or(o.Lease, semel.DefaultLease)
 	if count < 1 || count > 1<<maxMachineBits {
 		return nil, fmt.Errorf("ids: lease a machine: %d machines (1 to %d are possible)", count, 1<<maxMachineBits)
 	}

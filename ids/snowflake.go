@@ -1,6 +1,7 @@
 package ids
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,14 +97,7 @@ func NewSnowflakes(machine int, o *SnowflakeOptions) (*Snowflakes, error) {
 }
 
 func newSnowflakes(machine int, o *SnowflakeOptions, now func() (int64, error)) (*Snowflakes, error) {
-	bits := o.MachineBits
-	if bits == 0 {
-		bits = defaultMachineBits
-	}
-	wait := o.MaxWait
-	if wait == 0 {
-		wait = defaultMaxWait
-	}
+	bits, wait := cmp.Or(o.MachineBits, defaultMachineBits), cmp.Or(o.MaxWait, defaultMaxWait)
 	epoch := o.Epoch
 	if epoch.IsZero() {
 		epoch = defaultEpoch()
