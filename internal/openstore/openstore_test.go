@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/openstore"
 )
 
@@ -45,9 +46,7 @@ func claim(t *testing.T, store semel.Store, name string) {
 func TestOpenEmptyMeansDefault(t *testing.T) {
 	t.Chdir(t.TempDir())
 	store, err := openstore.Open(t.Context(), "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer store.Close()
 	if _, err := os.Stat("semel.db"); err != nil {
 		t.Errorf("the default store is not ./semel.db: %v", err)
@@ -136,15 +135,11 @@ func TestInspectBesideAWriter(t *testing.T) {
 	t.Parallel()
 	dsn := "sqlite:" + filepath.Join(t.TempDir(), "records.db")
 	writer, err := openstore.Open(t.Context(), dsn, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer writer.Close()
 	claim(t, writer, "k1")
 	reader, err := openstore.Open(t.Context(), dsn, &openstore.Options{Use: openstore.Inspect})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer reader.Close()
 	rec, err := reader.Lookup(t.Context(), semel.Key{Scope: semel.ScopeGlobal, Name: "k1"}.Digest())
 	if err != nil || rec.Name != "k1" {
@@ -156,9 +151,7 @@ func TestOpenRefusesAForeignFile(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "letter.txt")
 	text := bytes.Repeat([]byte("Dear Sir or Madam, "), 200)
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, text, 0o600))
 	_, err := openstore.Open(t.Context(), "sqlite:"+file, nil)
 	if err == nil || errors.Is(err, openstore.ErrDSN) || !strings.Contains(err.Error(), file) {
 		t.Errorf("got error %v, want one that names the file", err)
@@ -167,3 +160,5 @@ func TestOpenRefusesAForeignFile(t *testing.T) {
 		t.Error("the file was changed")
 	}
 }
+
+var must = claimtest.NoError

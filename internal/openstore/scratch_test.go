@@ -17,19 +17,13 @@ func TestScratchLeavesRecordsAlone(t *testing.T) {
 	for _, name := range []string{"prefix", "%70refix", "semel_prefix"} {
 		dsn := "redis://" + addr + "?" + name + "=" + testserver.RedisPrefix(t, addr)
 		live, err := openstore.Open(t.Context(), dsn, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer live.Close()
 		claim(t, live, "live")
 		scratch, err := openstore.NewScratch(dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		store, err := scratch.Open(t.Context(), slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		claim(t, store, "live") // which is not claimed there
 		if err := store.Close(); err != nil {
 			t.Error(err)

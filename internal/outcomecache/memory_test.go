@@ -37,14 +37,10 @@ func TestOwnMemory(t *testing.T) {
 		Outcome: page[100:143:143], Kept: true, ReadAt: now, ExpiresAt: now.Add(time.Hour),
 	}}
 	s, err := outcomecache.New(below, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s.Close()
 	first, err := s.Lookup(t.Context(), semel.Digest{1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := string(first.Outcome)
 	below.rec.State = semel.StateAbsent // it is asked no more
 	for i := range page {
@@ -67,9 +63,7 @@ func TestBytesAreMemory(t *testing.T) { //nolint:paralleltest // it measures the
 	for _, size := range []int{0, 300, 5000} {
 		below := &answering{Store: memstore.New(nil)}
 		s, err := outcomecache.New(below, &outcomecache.Options{MaxBytes: 8 << 20})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		before := heap()
 		now := time.Now()
 		for n := range 40_000 {
@@ -153,9 +147,7 @@ func TestSlowAnswer(t *testing.T) {
 		slow = true
 		first, err := read()
 		slow = false
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		c.advance(-25 * time.Minute)
 		again, err := read()
 		if err != nil || again.ReadAt.Sub(first.ReadAt) != 5*time.Minute {
@@ -173,9 +165,7 @@ func TestSlowReader(t *testing.T) {
 		State: semel.StateCompleted, Fence: 2, Outcome: []byte("new"), ReadAt: now, ExpiresAt: now.Add(time.Hour),
 	}}
 	s, err := outcomecache.New(below, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s.Close()
 	// Two readers with different digests of the question, and one record: as
 	// if the second had asked before the first, and was answered after it.

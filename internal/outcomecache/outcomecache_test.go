@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/outcomecache"
 	"github.com/semel-dev/semel/store/memstore"
 	"github.com/semel-dev/semel/store/storetest"
@@ -91,9 +92,7 @@ func TestRefusalsOfAHit(t *testing.T) {
 	if _, _, err := s.Claim(t.Context(), bad); err == nil {
 		t.Error("claim: invalid parameters were not noticed")
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	if _, _, err := s.Claim(t.Context(), p); !errors.Is(err, semel.ErrClosed) {
 		t.Errorf("claim after Close: got %v", err)
 	}
@@ -119,13 +118,9 @@ func TestOnlyCompleted(t *testing.T) {
 	for n, state := range []semel.State{semel.StateClaimed, semel.StateUnknown, semel.StateCancelled} {
 		p := params(n)
 		rec, _, err := s.Claim(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if state != semel.StateClaimed {
-			if err := s.Settle(t.Context(), p.Digest, rec.Fence, semel.Settlement{State: state, Retention: time.Hour}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.Settle(t.Context(), p.Digest, rec.Fence, semel.Settlement{State: state, Retention: time.Hour}))
 		}
 		for range 2 {
 			before := inner.Calls("lookup")
@@ -265,3 +260,5 @@ func ExampleNew() {
 	// ordered <nil>
 	// ordered <nil>
 }
+
+var must = claimtest.NoError

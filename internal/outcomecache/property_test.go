@@ -98,9 +98,7 @@ func TestSlowClock(t *testing.T) {
 	o := outcomecache.Options{}
 	o.SetNow(func() time.Time { return began.Add(store.now().Sub(began) * 995 / 1000) })
 	s, err := outcomecache.New(memstore.New(&memstore.Options{Now: store.now}), &o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s.Close()
 	p := finish(t, s, 1, []byte("answer"))
 	for i := range 3 {
@@ -114,9 +112,7 @@ func TestSlowClock(t *testing.T) {
 			t.Fatalf("after the retention: won %v, %v; want a new claim", won, err)
 		}
 		to := semel.Settlement{State: semel.StateCompleted, Outcome: fmt.Append(nil, "answer ", i+2), Kept: true, Retention: time.Hour}
-		if err := s.Settle(t.Context(), p.Digest, rec.Fence, to); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Settle(t.Context(), p.Digest, rec.Fence, to))
 		if _, err := s.Lookup(t.Context(), p.Digest); err != nil {
 			t.Fatal(err)
 		}

@@ -15,14 +15,10 @@ import (
 func TestCacheOfSealedOutcomes(t *testing.T) {
 	t.Parallel()
 	cache, err := outcomecache.New(memstore.New(nil), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = cache.Close() })
 	g, err := semel.New(cache, &semel.Options{OutcomeKeys: []semel.OutcomeKey{{ID: "k1", Key: [32]byte{1}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = g.Close() })
 	key := semel.Key{Scope: "s", Name: "k"}
 	for range 3 {

@@ -26,13 +26,9 @@ func TestTransactionsReplay(t *testing.T) {
 	var guards []*semel.Guard
 	for range 2 {
 		s, err := outcomecache.New(db, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		g, err := semel.New(s, &semel.Options{SweepEvery: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer g.Close()
 		guards = append(guards, g)
 	}

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/store/groupcommit"
 	"github.com/semel-dev/semel/store/memstore"
 )
@@ -19,6 +19,7 @@ import (
 var (
 	errBroken = errors.New("connection reset")
 	errPoison = errors.New("invalid byte sequence")
+	wantGone  = claimtest.WantGone
 )
 
 // batcher is a store that takes batches, by taking their steps one by one. It
@@ -223,25 +224,20 @@ func slow(context.Context, call) error {
 func wrap(tb testing.TB, b semel.Store, o *groupcommit.Options) *groupcommit.Store {
 	tb.Helper()
 	s, err := groupcommit.New(b, o)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
+	noError(tb, err)
+	closes(tb, s)
 	return s
 }
 
-func params(name string) semel.ClaimParams {
-	key := semel.Key{Scope: "groupcommit", Name: name}
-	return semel.ClaimParams{
-		Digest: key.Digest(), Scope: key.Scope, Name: key.Name, Owner: semel.Owner{1},
-		Lease: time.Minute, Retention: time.Hour,
-	}
-}
+var (
+	params, completed, wins, settles = claimtest.Params, claimtest.Completed, claimtest.Wins, claimtest.Settles
+	noError, closes, wantWords       = claimtest.NoError, claimtest.Closes, claimtest.Words
+)
 
-func completed(outcome string) semel.Settlement {
-	return semel.Settlement{State: semel.StateCompleted, Outcome: []byte(outcome), Kept: true, Retention: time.Hour}
+// claims claims from any goroutine, and must win.
+func claims(t *testing.T, s semel.Store, p semel.ClaimParams) {
+	t.Helper()
+	if _, won, err := s.Claim(t.Context(), p); err != nil || !won {
+		t.Error(p.Name, won, err)
+	}
 }

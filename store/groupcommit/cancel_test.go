@@ -70,10 +70,7 @@ func TestCallerThatGoesAwayTakesItsMemory(t *testing.T) {
 		s := wrap(t, b, &groupcommit.Options{InFlight: 1, Timeout: time.Minute})
 		var recs []semel.Record
 		for i := range 40 {
-			rec, _, err := s.Claim(t.Context(), params(fmt.Sprint(i)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			rec := wins(t, s, params(fmt.Sprint(i)))
 			recs = append(recs, rec)
 		}
 		b.before = g.pass
@@ -147,8 +144,7 @@ func TestCallersThatGoAwayAtAnyTime(t *testing.T) {
 	b.check(t, 2)
 	// Nothing is stuck: every key can still be asked for.
 	for j := range 7 {
-		if _, _, err := s.Claim(t.Context(), params(fmt.Sprint(j))); err != nil {
-			t.Error(err)
-		}
+		_, _, err := s.Claim(t.Context(), params(fmt.Sprint(j)))
+		noError(t, err)
 	}
 }

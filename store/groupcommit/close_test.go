@@ -59,11 +59,7 @@ func TestCloseWaitsForNoCompany(t *testing.T) {
 		s := wrap(t, memory(), &groupcommit.Options{MaxDelay: time.Second})
 		var wg sync.WaitGroup
 		for i := range 3 {
-			wg.Go(func() {
-				if _, won, err := s.Claim(t.Context(), params(fmt.Sprint(i))); err != nil || !won {
-					t.Error(won, err)
-				}
-			})
+			wg.Go(func() { claims(t, s, params(fmt.Sprint(i))) })
 		}
 		synctest.Wait()
 		began := time.Now()

@@ -178,9 +178,7 @@ func TestStoreThatIsDown(t *testing.T) {
 			t.Errorf("a store that is down was asked %d times for %d callers", calls, callers)
 		}
 		b.before = nil
-		if _, won, err := s.Claim(t.Context(), params("later")); err != nil || !won {
-			t.Errorf("when it is up again: got %v, %v", won, err)
-		}
+		wins(t, s, params("later"))
 	})
 }
 
@@ -200,11 +198,7 @@ func TestCallThatHangs(t *testing.T) {
 		}
 		s := wrap(t, b, &groupcommit.Options{InFlight: 1, Timeout: 2 * time.Second})
 		var wg sync.WaitGroup
-		wg.Go(func() {
-			if _, won, err := s.Claim(t.Context(), params("hangs")); err != nil || !won {
-				t.Error(won, err)
-			}
-		})
+		wg.Go(func() { claims(t, s, params("hangs")) })
 		synctest.Wait()
 		began := time.Now()
 		for i := range 3 {
@@ -223,9 +217,7 @@ func TestCallThatHangs(t *testing.T) {
 		}
 		close(g.open)
 		wg.Wait()
-		if _, won, err := s.Claim(t.Context(), params("after all")); err != nil || !won {
-			t.Error(won, err)
-		}
+		wins(t, s, params("after all"))
 	})
 }
 
@@ -247,11 +239,7 @@ func TestCallThatReturnsLate(t *testing.T) {
 		s := wrap(t, b, &groupcommit.Options{InFlight: 1, Timeout: 2 * time.Second})
 		var wg sync.WaitGroup
 		claim := func(name string) {
-			wg.Go(func() {
-				if _, won, err := s.Claim(t.Context(), params(name)); err != nil || !won {
-					t.Error(won, err)
-				}
-			})
+			wg.Go(func() { claims(t, s, params(name)) })
 			synctest.Wait()
 		}
 		claim("hung")
@@ -291,7 +279,5 @@ func TestPanicOfAVerb(t *testing.T) {
 		t.Errorf("got %v, want a panic", err)
 	}()
 	panics.Store(false)
-	if _, won, err := s.Claim(t.Context(), params("a")); err != nil || !won {
-		t.Errorf("afterwards: got %v, %v", won, err)
-	}
+	wins(t, s, params("a"))
 }

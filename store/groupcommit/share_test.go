@@ -19,9 +19,8 @@ func TestNewNeedsABatcher(t *testing.T) {
 	t.Parallel()
 	store := memstore.New(nil)
 	defer store.Close()
-	if _, err := groupcommit.New(store, nil); err == nil || !strings.Contains(err.Error(), "use it as it is") {
-		t.Errorf("got %v, want an error that says what to do", err)
-	}
+	_, err := groupcommit.New(store, nil)
+	wantWords(t, err, "use it as it is")
 	if _, err := groupcommit.New(nil, nil); err == nil {
 		t.Error("got no error for no store")
 	}
@@ -40,13 +39,8 @@ func TestLoneCaller(t *testing.T) {
 	b := memory()
 	s := wrap(t, b, nil)
 	for i := range 10 {
-		rec, won, err := s.Claim(t.Context(), params(fmt.Sprint(i)))
-		if err != nil || !won {
-			t.Fatal(won, err)
-		}
-		if err := s.Settle(t.Context(), rec.Digest, rec.Fence, completed("one")); err != nil {
-			t.Fatal(err)
-		}
+		rec := wins(t, s, params(fmt.Sprint(i)))
+		settles(t, s, rec, completed("one"))
 	}
 	for _, verb := range []string{"claim", "settle"} {
 		if calls, batches := b.count(verb); calls != 10 || batches != 0 {
@@ -123,11 +117,7 @@ func TestSmallBatchesDoNotCompete(t *testing.T) {
 			for range callers {
 				n++
 				name := fmt.Sprint(n)
-				wg.Go(func() {
-					if _, won, err := s.Claim(t.Context(), params(name)); err != nil || !won {
-						t.Error(won, err)
-					}
-				})
+				wg.Go(func() { claims(t, s, params(name)) })
 				synctest.Wait()
 			}
 			synctest.Wait()
@@ -157,10 +147,7 @@ func TestStepsOnOneDigestTakeTurns(t *testing.T) {
 		const callers = 12
 		b, g := memory(), newGate()
 		s := wrap(t, b, &groupcommit.Options{InFlight: 2})
-		rec, _, err := s.Claim(t.Context(), params("a"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		rec := wins(t, s, params("a"))
 		b.before = g.pass
 		var mu sync.Mutex // guards order
 		var order []int
@@ -247,11 +234,7 @@ func TestMaxQueue(t *testing.T) {
 		s := wrap(t, b, &groupcommit.Options{InFlight: 1, MaxQueue: 3, Timeout: time.Minute})
 		var wg sync.WaitGroup
 		for i := range 6 { // one under way, three in the queue, two that wait for a place
-			wg.Go(func() {
-				if _, won, err := s.Claim(t.Context(), params(fmt.Sprint(i))); err != nil || !won {
-					t.Error(won, err)
-				}
-			})
+			wg.Go(func() { claims(t, s, params(fmt.Sprint(i))) })
 		}
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -262,9 +245,7 @@ func TestMaxQueue(t *testing.T) {
 		}
 		close(g.open)
 		wg.Wait()
-		if _, err := s.Lookup(t.Context(), params("patient").Digest); !errors.Is(err, semel.ErrNotFound) {
-			t.Errorf("what was not executed has left a record: %v", err)
-		}
+		wantGone(t, s, params("patient").Digest)
 		for _, c := range b.calls {
 			if len(c.digests) > 3 {
 				t.Errorf("%d steps waited at a time, want at most 3", len(c.digests))
@@ -281,10 +262,7 @@ func TestLargeOutcomesTravelAlone(t *testing.T) {
 		s := wrap(t, b, &groupcommit.Options{InFlight: 1})
 		var recs []semel.Record
 		for i := range 7 {
-			rec, _, err := s.Claim(t.Context(), params(fmt.Sprint(i)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			rec := wins(t, s, params(fmt.Sprint(i)))
 			recs = append(recs, rec)
 		}
 		b.before = g.pass

@@ -33,9 +33,7 @@ func harness(tb testing.TB, o *groupcommit.Options, tune func(*batcher)) storete
 		b := newBatcher(memstore.New(&memstore.Options{Now: func() time.Time { return time.UnixMilli(ms.Load()) }}))
 		tune(b)
 		s, err := groupcommit.New(b, o)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		noError(tb, err)
 		return &storetest.Instance{
 			Store:   s,
 			Advance: func(d time.Duration) { ms.Add(d.Milliseconds()) },
@@ -100,11 +98,7 @@ func TestStoreWithBatchesWhoseReplyIsLost(t *testing.T) {
 func TestRace(t *testing.T) {
 	t.Parallel()
 	shared := memstore.New(nil)
-	t.Cleanup(func() {
-		if err := shared.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	closes(t, shared)
 	report, err := storerace.Run(t.Context(), func() (semel.Store, error) {
 		b := newBatcher(session{shared})
 		b.before = slow

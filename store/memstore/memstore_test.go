@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/store/memstore"
 )
 
@@ -30,10 +31,7 @@ func done(outcome []byte) semel.Settlement {
 
 func win(t *testing.T, s *memstore.Store, name string) semel.Record {
 	t.Helper()
-	rec, won, err := s.Claim(t.Context(), params(name))
-	if err != nil || !won {
-		t.Fatalf("claim %q: won %v, error %v", name, won, err)
-	}
+	rec := claimtest.Wins(t, s, params(name))
 	return rec
 }
 
@@ -41,13 +39,11 @@ func win(t *testing.T, s *memstore.Store, name string) semel.Record {
 // nor an outcome.
 func TestFullOfRecords(t *testing.T) {
 	t.Parallel()
-	c := newClock()
-	s := memstore.New(&memstore.Options{Now: c.now, MaxRecords: 3})
+	c := &claimtest.Clock{}
+	s := memstore.New(&memstore.Options{Now: c.Now, MaxRecords: 3})
 	live := win(t, s, "live")
 	completed := win(t, s, "completed")
-	if err := s.Settle(t.Context(), completed.Digest, completed.Fence, done([]byte("answer"))); err != nil {
-		t.Fatal(err)
-	}
+	claimtest.Settles(t, s, completed, done([]byte("answer")))
 	released := win(t, s, "released")
 
 	for range 3 {
@@ -60,12 +56,8 @@ func TestFullOfRecords(t *testing.T) {
 			t.Errorf("promise 2: %s is gone from a full store: %v", rec.Name, err)
 		}
 	}
-	if _, won, err := s.Claim(t.Context(), params("live")); !won || err != nil {
-		t.Errorf("a repetition needs no room: won %v, error %v", won, err)
-	}
-	if err := s.Settle(t.Context(), released.Digest, released.Fence, semel.Settlement{State: semel.StateReleased}); err != nil {
-		t.Fatal(err)
-	}
+	claimtest.Wins(t, s, params("live"))
+	claimtest.Settles(t, s, released, semel.Settlement{State: semel.StateReleased})
 	win(t, s, "in the room of the released one")
 }
 
@@ -73,15 +65,15 @@ func TestFullOfRecords(t *testing.T) {
 func TestFullOfExpiredRecords(t *testing.T) {
 	t.Parallel()
 	const many = 500
-	c := newClock()
-	s := memstore.New(&memstore.Options{Now: c.now, MaxRecords: many})
+	c := &claimtest.Clock{}
+	s := memstore.New(&memstore.Options{Now: c.Now, MaxRecords: many})
 	for i := range many {
 		win(t, s, fmt.Sprint("old ", i))
 	}
 	if _, _, err := s.Claim(t.Context(), params("early")); !errors.Is(err, semel.ErrFull) {
 		t.Fatalf("got %v, want %v", err, semel.ErrFull)
 	}
-	c.advance(time.Hour + time.Minute)
+	c.Advance(time.Hour + time.Minute)
 	for i := range many {
 		win(t, s, fmt.Sprint("new ", i))
 	}
@@ -93,17 +85,15 @@ func TestFullOfExpiredRecords(t *testing.T) {
 func TestFullOfRecordsWithOneExpired(t *testing.T) {
 	t.Parallel()
 	const many = 2000
-	c := newClock()
-	s := memstore.New(&memstore.Options{Now: c.now, MaxRecords: many})
+	c := &claimtest.Clock{}
+	s := memstore.New(&memstore.Options{Now: c.Now, MaxRecords: many})
 	short := params("short")
 	short.Retention = time.Minute
-	if _, _, err := s.Claim(t.Context(), short); err != nil {
-		t.Fatal(err)
-	}
+	claimtest.Wins(t, s, short)
 	for i := range many - 1 {
 		win(t, s, fmt.Sprint(i))
 	}
-	c.advance(2 * time.Minute)
+	c.Advance(2 * time.Minute)
 	win(t, s, "in the room of the expired one")
 	if _, _, err := s.Claim(t.Context(), params("one too many")); !errors.Is(err, semel.ErrFull) {
 		t.Errorf("got %v, want %v", err, semel.ErrFull)
@@ -113,20 +103,16 @@ func TestFullOfRecordsWithOneExpired(t *testing.T) {
 // Promise 8: an outcome that does not fit is refused, and the claim stays.
 func TestFullOfBytes(t *testing.T) {
 	t.Parallel()
-	c := newClock()
-	s := memstore.New(&memstore.Options{Now: c.now, MaxBytes: 1000})
+	c := &claimtest.Clock{}
+	s := memstore.New(&memstore.Options{Now: c.Now, MaxBytes: 1000})
 	rec := win(t, s, "a")
 	big := done(make([]byte, 995))
-	if err := s.Settle(t.Context(), rec.Digest, rec.Fence, big); !errors.Is(err, semel.ErrFull) {
-		t.Fatalf("promise 8: got %v, want %v", err, semel.ErrFull)
-	}
+	claimtest.WantErr(t, "promise 8: ", s.Settle(t.Context(), rec.Digest, rec.Fence, big), semel.ErrFull)
 	found, err := s.Lookup(t.Context(), rec.Digest)
 	if err != nil || found.State != semel.StateClaimed || !found.ExpiresAt.Equal(rec.ExpiresAt) {
 		t.Errorf("promise 8: the claim is %v, error %v, want it as it was", found.State, err)
 	}
-	if err := s.Settle(t.Context(), rec.Digest, rec.Fence, done(make([]byte, 900))); err != nil {
-		t.Fatal(err)
-	}
+	claimtest.Settles(t, s, rec, done(make([]byte, 900)))
 	if _, _, err := s.Claim(t.Context(), params(string(make([]byte, 200)))); !errors.Is(err, semel.ErrFull) {
 		t.Errorf("promise 8: a key that does not fit: got %v, want %v", err, semel.ErrFull)
 	}
@@ -141,7 +127,7 @@ func TestFullOfBytes(t *testing.T) {
 	if err := s.Settle(t.Context(), other.Digest, other.Fence, note); err != nil {
 		t.Errorf("promise 3: a claim must always be settled as unknown: %v", err)
 	}
-	c.advance(time.Hour)
+	c.Advance(time.Hour)
 	if err := s.Settle(t.Context(), other.Digest, other.Fence, done(make([]byte, 900))); err != nil {
 		t.Errorf("the expired outcome must have made room: %v", err)
 	}
@@ -150,11 +136,11 @@ func TestFullOfBytes(t *testing.T) {
 // Room that was taken is given back, whatever happens to a record.
 func TestRoomIsGivenBack(t *testing.T) {
 	t.Parallel()
-	c := newClock()
-	s := memstore.New(&memstore.Options{Now: c.now, MaxRecords: 1, MaxBytes: 600})
+	c := &claimtest.Clock{}
+	s := memstore.New(&memstore.Options{Now: c.Now, MaxRecords: 1, MaxBytes: 600})
 	for i := range 1000 {
 		rec := win(t, s, "a")
-		c.advance(time.Minute)
+		c.Advance(time.Minute)
 		p := params("another name")
 		p.Digest, p.TakeOver, p.Owner = rec.Digest, rec.Fence, semel.Owner{2}
 		rec, won, err := s.Claim(t.Context(), p)
@@ -169,7 +155,7 @@ func TestRoomIsGivenBack(t *testing.T) {
 			err = s.Settle(t.Context(), rec.Digest, rec.Fence, semel.Settlement{State: semel.StateReleased})
 		} else {
 			err = s.Settle(t.Context(), rec.Digest, rec.Fence, done(make([]byte, 550)))
-			c.advance(time.Hour)
+			c.Advance(time.Hour)
 		}
 		if err != nil {
 			t.Fatalf("round %d: settle: %v", i, err)
@@ -205,10 +191,10 @@ func TestBoundsUnderLoad(t *testing.T) {
 // Promise 1: fences grow across restarts, as the clock does.
 func TestFencesGrowAcrossRestarts(t *testing.T) {
 	t.Parallel()
-	c := newClock()
+	c := &claimtest.Clock{}
 	var last semel.Fence
 	for life := range 5 {
-		s := memstore.New(&memstore.Options{Now: c.now})
+		s := memstore.New(&memstore.Options{Now: c.Now})
 		for i := range 100 {
 			rec := win(t, s, fmt.Sprint(i))
 			if rec.Fence <= last {
@@ -216,7 +202,7 @@ func TestFencesGrowAcrossRestarts(t *testing.T) {
 			}
 			last = rec.Fence
 		}
-		c.advance(time.Millisecond)
+		c.Advance(time.Millisecond)
 	}
 }
 
@@ -231,9 +217,7 @@ func TestClockOfTheHost(t *testing.T) {
 			t.Errorf("lease left: got %v, want 1ms", found.LeaseLeft())
 		}
 		time.Sleep(time.Hour + time.Millisecond)
-		if _, err := s.Lookup(t.Context(), rec.Digest); !errors.Is(err, semel.ErrNotFound) {
-			t.Errorf("got %v, want %v", err, semel.ErrNotFound)
-		}
+		claimtest.WantGone(t, s, rec.Digest)
 	})
 }
 
@@ -264,9 +248,7 @@ func TestClaimNeverAllocatesMoreThanTwice(t *testing.T) {
 		}
 	}
 	rec = win(t, s, "b")
-	if err := s.Settle(ctx, rec.Digest, rec.Fence, to); err != nil {
-		t.Fatal(err)
-	}
+	claimtest.NoError(t, s.Settle(ctx, rec.Digest, rec.Fence, to))
 	p = params("b")
 	if got := testing.AllocsPerRun(100, func() { rec, _, err = s.Claim(ctx, p) }); got != 0 || err != nil {
 		t.Errorf("replay: got %v allocations, error %v, want none", got, err)

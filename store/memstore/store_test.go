@@ -1,30 +1,16 @@
 package memstore_test
 
 import (
-	"sync/atomic"
 	"testing"
-	"time"
 
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/store/memstore"
 	"github.com/semel-dev/semel/store/storetest"
 )
 
-// clock is moved by hand.
-type clock struct{ ms atomic.Int64 }
-
-func newClock() *clock {
-	c := &clock{}
-	c.ms.Store(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).UnixMilli())
-	return c
-}
-
-func (c *clock) now() time.Time { return time.UnixMilli(c.ms.Load()) }
-
-func (c *clock) advance(d time.Duration) { c.ms.Add(d.Milliseconds()) }
-
 func open(testing.TB) *storetest.Instance {
-	c := newClock()
-	return &storetest.Instance{Store: memstore.New(&memstore.Options{Now: c.now}), Advance: c.advance}
+	c := &claimtest.Clock{}
+	return &storetest.Instance{Store: memstore.New(&memstore.Options{Now: c.Now}), Advance: c.Advance}
 }
 
 func TestStore(t *testing.T) {

@@ -86,12 +86,8 @@ func (m *bench) replay(b *testing.B) {
 	b.Helper()
 	p := m.fresh()
 	rec, _, err := m.Store.Claim(b.Context(), p)
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := m.Store.Settle(b.Context(), p.Digest, rec.Fence, m.settlement()); err != nil {
-		b.Fatal(err)
-	}
+	noError(b, err)
+	noError(b, m.Store.Settle(b.Context(), p.Digest, rec.Fence, m.settlement()))
 	for b.Loop() {
 		if rec, won, err := m.Store.Claim(b.Context(), p); err != nil || won || len(rec.Outcome) != benchmarkOutcome {
 			b.Fatalf("Claim of a completed intent: won %v, error %v", won, err)

@@ -51,8 +51,8 @@ func (v *verdict) add(failure string) {
 	}
 }
 
-// judge returns what the rule says against the store; nothing when it passes.
-func judge(t *testing.T, rule storetest.Rule, h storetest.Harness) string {
+// judge returns what a rule says against a store; nothing when it passes.
+func judge(t *testing.T, check func(testing.TB)) string {
 	t.Helper()
 	v := &verdict{TB: t}
 	done := make(chan struct{})
@@ -63,7 +63,7 @@ func judge(t *testing.T, rule storetest.Rule, h storetest.Harness) string {
 				fn()
 			}
 		}()
-		rule.Check(v, h)
+		check(v)
 	}()
 	<-done
 	if !v.Failed() {
@@ -72,16 +72,21 @@ func judge(t *testing.T, rule storetest.Rule, h storetest.Harness) string {
 	return strings.Join(append(v.failures, "failed"), "\n")
 }
 
-// judgeOften is judge for rules that search at random: one search misses the
-// rarest bug about one time in twenty, and so is tried again.
-func judgeOften(t *testing.T, rule storetest.Rule, h storetest.Harness) string {
+// wantNoticed fails unless a rule says something against a store, and names
+// itself and its promise. Rules that search at random are tried several times: one
+// search misses the rarest bug about one time in twenty.
+func wantNoticed(t *testing.T, tries int, name string, promise int, check func(testing.TB)) {
 	t.Helper()
-	for range searches {
-		if said := judge(t, rule, h); said != "" {
-			return said
-		}
+	said := ""
+	for n := 0; n < tries && said == ""; n++ {
+		said = judge(t, check)
 	}
-	return ""
+	switch {
+	case said == "":
+		t.Errorf("rule %s did not notice it", name)
+	case !strings.Contains(said, name+": "), promise != 0 && !strings.Contains(said, fmt.Sprintf("(promise %d)", promise)):
+		t.Errorf("rule %s does not name itself and promise %d: %s", name, promise, said)
+	}
 }
 
 // searches bounds how often a rule searches for a bug: at one miss in twenty,
@@ -140,15 +145,7 @@ func TestBrokenStores(t *testing.T) {
 			t.Parallel()
 			for _, name := range rules {
 				rule := ruleNamed(t, name)
-				said := judgeOften(t, rule, naiveWith(bug))
-				if said == "" {
-					t.Errorf("rule %s did not notice it", name)
-					continue
-				}
-				want := name + ": "
-				if !strings.Contains(said, want) || (rule.Promise != 0 && !strings.Contains(said, fmt.Sprintf("(promise %d)", rule.Promise))) {
-					t.Errorf("rule %s does not name itself and promise %d: %s", name, rule.Promise, said)
-				}
+				wantNoticed(t, searches, name, rule.Promise, func(tb testing.TB) { tb.Helper(); rule.Check(tb, naiveWith(bug)) })
 			}
 		})
 	}
@@ -169,13 +166,19 @@ func TestNaiveUnderFaults(t *testing.T) {
 func TestRulesAreNamed(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
+	named := func(name, says string, promise int) {
+		if seen[name] {
+			t.Errorf("two rules are named %q", name)
+		}
+		seen[name] = true
+		if says == "" || promise < 0 || promise > 10 || !strings.Contains(name, "/") {
+			t.Errorf("rule %q says %q for promise %d", name, says, promise)
+		}
+	}
 	for _, rule := range storetest.Rules() {
-		if seen[rule.Name] {
-			t.Errorf("two rules are named %q", rule.Name)
-		}
-		seen[rule.Name] = true
-		if rule.Says == "" || rule.Promise < 0 || rule.Promise > 10 || !strings.Contains(rule.Name, "/") {
-			t.Errorf("rule %q says %q for promise %d", rule.Name, rule.Says, rule.Promise)
-		}
+		named(rule.Name, rule.Says, rule.Promise)
+	}
+	for _, rule := range storetest.TxRules() {
+		named(rule.Name, rule.Says, rule.Promise)
 	}
 }

@@ -124,6 +124,13 @@ func (c *check) wins(reason string, p semel.ClaimParams) semel.Record {
 	return rec
 }
 
+// claimed returns a claim that was just won, and its parameters.
+func (c *check) claimed(name string) (semel.ClaimParams, semel.Record) {
+	c.Helper()
+	p := c.params(name)
+	return p, c.wins("an absent intent must be won", p)
+}
+
 // loses claims, must not win, must return the present record, and must not
 // change it.
 func (c *check) loses(reason string, p semel.ClaimParams, stands semel.Record) {
@@ -189,17 +196,33 @@ func (c *check) margin() time.Duration {
 // sweep frees expired records, where the store can.
 func (c *check) sweep() {
 	c.Helper()
-	sweeper, ok := semel.StoreAs[semel.Sweeper](c.Store)
-	if !ok {
+	if _, ok := semel.StoreAs[semel.Sweeper](c.Store); !ok {
 		return
 	}
-	for {
-		n, err := sweeper.Sweep(c.ctx, semel.MaxListLimit)
-		c.wantErr("Sweep must not fail", err, nil)
-		if n < semel.MaxListLimit {
-			return
-		}
+	for c.sweepOnce(semel.MaxListLimit) == semel.MaxListLimit {
+		continue
 	}
+}
+
+// sweepOnce frees up to limit expired records, and returns how many.
+func (c *check) sweepOnce(limit int) int {
+	c.Helper()
+	sweeper, _ := semel.StoreAs[semel.Sweeper](c.Store)
+	n, err := sweeper.Sweep(c.ctx, limit)
+	c.wantErr("Sweep must not fail", err, nil)
+	return n
+}
+
+// count fails unless the store, where it counts, holds so many records.
+func (c *check) count(reason string, want int64) (counts bool) {
+	c.Helper()
+	counter, counts := semel.StoreAs[semel.Counter](c.Store)
+	if counts {
+		n, err := counter.Count(c.ctx)
+		c.wantErr("Count must not fail", err, nil)
+		c.equal(reason, n, want)
+	}
+	return counts
 }
 
 // reopen closes the store and opens it again, or skips.

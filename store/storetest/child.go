@@ -59,9 +59,7 @@ func exit(err error) {
 func Command(tb testing.TB, verb string, args ...string) *exec.Cmd {
 	tb.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	cmd := exec.CommandContext(tb.Context(), self, args...) //nolint:gosec // the test starts itself.
 	cmd.Env = append(os.Environ(), childEnv+"="+verb, "GORACE=atexit_sleep_ms=0")
 	cmd.Stderr = os.Stderr

@@ -15,9 +15,9 @@ func claimRules() []Rule {
 		{Name: "claim/no-owner", Promise: 1, Says: "the zero Owner means none, so it is never recognised", check: claimNoOwner, needs: needReliable},
 		{Name: "claim/lapsed", Promise: 3, Says: "a lapsed claim is given only to a caller that asks to take it over", check: claimLapsed},
 		{Name: "claim/lapsed-same-owner", Promise: 3, Says: "a lapsed claim is not handed back to its owner either", check: claimLapsedSameOwner},
-		{Name: "claim/completed", Promise: 2, Says: "a completed intent is not won again, not even by its owner, and shows its outcome", check: claimCompleted},
-		{Name: "claim/unknown", Promise: 3, Says: "an unknown intent is not won unless it is taken over", check: claimUnknown},
-		{Name: "claim/cancelled", Promise: 3, Says: "a cancelled intent is not won", check: claimCancelled},
+		{Name: "claim/completed", Promise: 2, Says: "a completed intent is not won again, not even by its owner, and shows its outcome", check: claimSettled(completed("answer"))},
+		{Name: "claim/unknown", Promise: 3, Says: "an unknown intent is not won unless it is taken over", check: claimSettled(unknown("crash"))},
+		{Name: "claim/cancelled", Promise: 3, Says: "a cancelled intent is not won", check: claimSettled(cancelled("not wanted"))},
 		{Name: "claim/fingerprint", Promise: 6, Says: "a Claim with another fingerprint changes nothing", check: claimFingerprint},
 		{Name: "claim/digest", Promise: 5, Says: "the digest alone is the identity", check: claimDigest},
 		{Name: "claim/similar-digests", Promise: 5, Says: "digests that differ in one bit are two intents", check: claimSimilarDigests},
@@ -26,8 +26,7 @@ func claimRules() []Rule {
 }
 
 func claimAbsent(c *check) {
-	p := c.params("a")
-	rec := c.wins("an absent intent must be won", p)
+	p, rec := c.claimed("a")
 	if rec.Fence == 0 {
 		c.fail("a won claim must have a fence", rec.Fence, "> 0")
 	}
@@ -48,16 +47,14 @@ func claimAbsent(c *check) {
 }
 
 func claimLive(c *check) {
-	p := c.params("a")
-	rec := c.wins("an absent intent must be won", p)
+	p, rec := c.claimed("a")
 	c.loses("a live claim must not be won by another owner", by("second", p), rec)
 	c.Advance(lease - c.margin())
 	c.loses("a live claim must not be won just before its lease ends", by("second", p), rec)
 }
 
 func claimSameOwner(c *check) {
-	p := c.params("a")
-	rec := c.wins("an absent intent must be won", p)
+	p, rec := c.claimed("a")
 	c.Advance(lease / 2)
 	again := p
 	again.Lease, again.Retention = 2*lease, 2*retention
@@ -74,8 +71,7 @@ func claimNoOwner(c *check) {
 }
 
 func claimLapsed(c *check) {
-	p := c.params("a")
-	rec := c.wins("an absent intent must be won", p)
+	p, rec := c.claimed("a")
 	c.lapse(p.Digest)
 	c.loses("a lapsed claim must not be handed to another owner that does not take it over", by("second", p), rec)
 	if found := c.lookup(p.Digest); !found.Lapsed() {
@@ -84,42 +80,25 @@ func claimLapsed(c *check) {
 }
 
 func claimLapsedSameOwner(c *check) {
-	p := c.params("a")
-	rec := c.wins("an absent intent must be won", p)
+	p, rec := c.claimed("a")
 	c.lapse(p.Digest)
 	c.loses("a lapsed claim must not be handed back to its owner", p, rec)
 }
 
-func claimCompleted(c *check) {
-	p := c.params("a")
-	c.settle("a held claim must be settled", c.wins("an absent intent must be won", p), completed("answer"), nil)
-	stands := c.lookup(p.Digest)
-	c.loses("a completed intent must not be won", by("second", p), stands)
-	c.loses("a completed intent must not be won by its own owner", p, stands)
-	if string(stands.Outcome) != "answer" || !stands.Kept {
-		c.fail("the outcome must be shown", stands.Outcome, "answer")
+// claimSettled is about an intent that was settled, and is not taken over.
+func claimSettled(to semel.Settlement) func(*check) {
+	return func(c *check) {
+		p, rec := c.claimed("a")
+		c.settle("a held claim must be settled", rec, to, nil)
+		stands := c.lookup(p.Digest)
+		c.loses("a settled intent must not be won without TakeOver", by("second", p), stands)
+		c.loses("a settled intent must not be won by its own owner", p, stands)
+		c.equal("the outcome must be shown", []any{string(stands.Outcome), stands.Kept}, []any{string(to.Outcome), to.Kept})
 	}
 }
 
-func claimUnknown(c *check) {
-	p := c.params("a")
-	c.settle("a held claim must be settled", c.wins("an absent intent must be won", p), unknown("crash"), nil)
-	stands := c.lookup(p.Digest)
-	c.loses("an unknown intent must not be won without TakeOver", by("second", p), stands)
-	c.loses("an unknown intent must not be won by its own owner", p, stands)
-}
-
-func claimCancelled(c *check) {
-	p := c.params("a")
-	c.settle("a held claim must be settled", c.wins("an absent intent must be won", p), cancelled("not wanted"), nil)
-	stands := c.lookup(p.Digest)
-	c.loses("a cancelled intent must not be won", by("second", p), stands)
-	c.loses("a cancelled intent must not be won by its own owner", p, stands)
-}
-
 func claimFingerprint(c *check) {
-	p := c.params("a")
-	rec := c.wins("an absent intent must be won", p)
+	p, rec := c.claimed("a")
 	other := by("second", p)
 	other.Fingerprint = semel.FingerprintOf("something else")
 	c.loses("another fingerprint must not win", other, rec)
@@ -128,8 +107,7 @@ func claimFingerprint(c *check) {
 }
 
 func claimDigest(c *check) {
-	p := c.params("a")
-	rec := c.wins("an absent intent must be won", p)
+	p, rec := c.claimed("a")
 	other := by("second", p)
 	other.Scope, other.Name = "another scope", "another name"
 	c.loses("the same digest must be the same intent, whatever scope and name say", other, rec)

@@ -49,13 +49,9 @@ func contextClaim(c *check) {
 	p := c.params("a")
 	_, won, err := c.Store.Claim(c.ended(), p)
 	c.undecided(err)
-	if won {
-		c.fail("an error must not come with a win", won, false)
-	}
+	c.equal("an error must not come with a win", won, false)
 	rec := c.wins("the same Claim must be won when it is repeated", p)
-	if rec.Attempt != 1 {
-		c.fail("a repeated Claim must still be the first attempt", rec.Attempt, 1)
-	}
+	c.equal("a repeated Claim must still be the first attempt", rec.Attempt, 1)
 }
 
 func contextRenew(c *check) {
@@ -87,8 +83,7 @@ func closeTwice(c *check) {
 }
 
 func closeVerbs(c *check) {
-	p := c.params("a")
-	rec := c.wins("an absent intent must be won", p)
+	p, rec := c.claimed("a")
 	c.wantErr("Close must return nil", c.Store.Close(), nil)
 	_, _, err := c.Store.Claim(c.ctx, p)
 	c.wantErr("Claim after Close", err, semel.ErrClosed)

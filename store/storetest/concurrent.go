@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/storerace"
 )
 
 const racers = 64
@@ -25,16 +25,7 @@ func concurrentRules() []Rule {
 
 // race runs fn in many goroutines that start together, and waits for them.
 func race(n int, fn func(i int)) {
-	var wg sync.WaitGroup
-	start := make(chan struct{})
-	for i := range n {
-		wg.Go(func() {
-			<-start
-			fn(i)
-		})
-	}
-	close(start)
-	wg.Wait()
+	_ = storerace.Together(n, func(i int) error { fn(i); return nil }) // fn keeps its errors
 }
 
 // raceToClaim lets many claim, each with its own owner, and returns the one
@@ -56,9 +47,7 @@ func (c *check) raceToClaim(p semel.ClaimParams) semel.Record {
 			winner = recs[i]
 		}
 	}
-	if winners != 1 {
-		c.fail("exactly one must win", winners, 1)
-	}
+	c.equal("exactly one must win", winners, 1)
 	for i := range recs {
 		c.equal("a loser must get the winner's record", recs[i], winner)
 	}
@@ -77,8 +66,7 @@ func raceClaim(c *check) {
 }
 
 func raceTakeOver(c *check) {
-	p := c.params("a")
-	rec := c.wins("an absent intent must be won", p)
+	p, rec := c.claimed("a")
 	for range 4 {
 		c.lapse(p.Digest)
 		// A loser sees the winner's live claim: the former one is gone.
@@ -86,9 +74,7 @@ func raceTakeOver(c *check) {
 		c.grows(rec.Fence, next.Fence)
 		rec = next
 	}
-	if rec.Attempt != 5 {
-		c.fail("every takeover must count as one attempt", rec.Attempt, 5)
-	}
+	c.equal("every takeover must count as one attempt", rec.Attempt, 5)
 }
 
 func raceStaleTakeOver(c *check) {
@@ -186,8 +172,7 @@ func (c *check) settleTwice(how string, settle func([]semel.SettleParams) []erro
 }
 
 func raceRenew(c *check) {
-	p := c.params("a")
-	rec := c.wins("an absent intent must be won", p)
+	p, rec := c.claimed("a")
 	for i := range 16 {
 		c.lapse(p.Digest)
 		var renewed, failed error
@@ -214,17 +199,28 @@ func raceRenew(c *check) {
 }
 
 func raceFences(c *check) {
-	const perRacer = 8
-	fences := make([][]semel.Fence, racers)
-	errs := make([]error, racers)
+	c.raceKeys(racers, 8, func(_ int, p semel.ClaimParams) (semel.Fence, error) {
+		rec, won, err := c.Store.Claim(c.ctx, p)
+		return rec.Fence, errors.Join(err, wonOr(won))
+	})
+}
+
+// wonOr is an error unless a claim of an absent intent was won.
+func wonOr(won bool) error {
+	if won {
+		return nil
+	}
+	return errors.New("an absent intent was not won")
+}
+
+// raceKeys lets many claim keys of their own, named "racer/key".
+func (c *check) raceKeys(racers, keys int, claim func(i int, p semel.ClaimParams) (semel.Fence, error)) {
+	c.Helper()
+	fences, errs := make([][]semel.Fence, racers), make([]error, racers)
 	race(racers, func(i int) {
-		for j := range perRacer {
-			rec, won, err := c.Store.Claim(c.ctx, c.params(fmt.Sprint(i, "/", j)))
-			if err != nil || !won {
-				errs[i] = fmt.Errorf("claim of an absent intent: won %v: %w", won, err)
-				return
-			}
-			fences[i] = append(fences[i], rec.Fence)
+		for j := range keys {
+			f, err := claim(i, c.params(fmt.Sprint(i, "/", j)))
+			fences[i], errs[i] = append(fences[i], f), errors.Join(errs[i], err)
 		}
 	})
 	c.wantErr("every claim of its own key must be won", errors.Join(errs...), nil)

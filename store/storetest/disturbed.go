@@ -42,25 +42,19 @@ func (d *disturber) during(do func() error) error {
 }
 
 // disturbed is a store whose connections break while some verbs are under way.
-type disturbed struct {
-	semel.Store
-	*disturber
-}
+type disturbed struct{ around }
 
-func (s *disturbed) Claim(ctx context.Context, p semel.ClaimParams) (rec semel.Record, won bool, err error) {
-	err = s.during(func() (err error) {
-		rec, won, err = s.Store.Claim(ctx, p)
-		return err
-	})
-	return rec, won, err
-}
-
-func (s *disturbed) Settle(ctx context.Context, d semel.Digest, f semel.Fence, to semel.Settlement) error {
-	return s.during(func() error { return s.Store.Settle(ctx, d, f, to) })
+func (d *disturber) before(s semel.Store) semel.Store {
+	return &disturbed{around{s, func(_ context.Context, verb string, _ semel.Digest, ask func() error) error {
+		if verb == "claim" || verb == "settle" {
+			return d.during(ask)
+		}
+		return ask()
+	}}}
 }
 
 // Close reports nothing: the store's connections are broken.
-func (s *disturbed) Close() error { _ = s.Store.Close(); return nil }
+func (s *disturbed) Close() error { _ = s.inner.Close(); return nil }
 
 // testDisturbed races stores whose verbs are repeated until their answer is
 // definite.
@@ -72,7 +66,7 @@ func testDisturbed(t *testing.T, p *Processes) {
 	for round, repeats := 0, 0; repeats == 0 && !t.Failed(); round++ { // a pool may have repeated what was disturbed
 		report, err := storerace.Run(t.Context(), func() (semel.Store, error) {
 			s, err := p.Open(t.Context(), place)
-			return &disturbed{s, d}, err
+			return d.before(s), err
 		}, &storerace.Options{Stores: 3, Keys: 24})
 		repeats = report.Repeats
 		t.Logf("%d wins, %d repeats", report.Wins, repeats)
@@ -88,7 +82,7 @@ func testDisturbedWork(t *testing.T, p *Processes) {
 	t.Helper()
 	const stores, callers, intents = 3, 9, 24
 	place := p.Place(t)
-	d := &disturber{p: p, t: t, place: place, every: 2}
+	d := &disturber{p: p, t: t, place: place, every: 4}
 	guards, all := make([]*semel.Guard, stores), make([]semel.Store, stores)
 	for i := range guards {
 		all[i] = p.open(t, place)

@@ -36,9 +36,7 @@ func expires(state semel.State, swept bool) func(*check) {
 		c.expires(state, swept, "won", func(rec semel.Record) {
 			again := c.wins("an expired intent must be won", c.params("won"))
 			c.grows(rec.Fence, again.Fence)
-			if again.Attempt != 1 {
-				c.fail("an expired intent must be claimed as a first attempt", again.Attempt, 1)
-			}
+			c.equal("an expired intent must be claimed as a first attempt", again.Attempt, 1)
 		})
 		c.expires(state, swept, "looked up", func(rec semel.Record) {
 			c.absent("an expired intent must be absent", rec.Digest)
@@ -64,8 +62,7 @@ func expires(state semel.State, swept bool) func(*check) {
 // expires, and then calls the caller's check.
 func (c *check) expires(state semel.State, swept bool, name string, then func(semel.Record)) {
 	c.Helper()
-	p := c.params(name)
-	rec := c.wins("an absent intent must be won", p)
+	p, rec := c.claimed(name)
 	if state != semel.StateClaimed {
 		to := settleOf(state)
 		to.Retention = 7 * time.Hour
@@ -100,13 +97,10 @@ func longest(c *check) {
 }
 
 func expiredTakeOver(c *check) {
-	p := c.params("a")
-	rec := c.wins("an absent intent must be won", p)
+	p, rec := c.claimed("a")
 	c.settle("a held claim must be settled", rec, unknown("crash"), nil)
 	c.expire(p.Digest)
 	again := c.wins("an expired intent must be won with TakeOver set", takingOver(rec.Fence, by("second", p)))
 	c.grows(rec.Fence, again.Fence)
-	if again.Attempt != 1 {
-		c.fail("an expired intent must be claimed as a first attempt", again.Attempt, 1)
-	}
+	c.equal("an expired intent must be claimed as a first attempt", again.Attempt, 1)
 }

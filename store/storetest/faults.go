@@ -70,58 +70,32 @@ func faulty(h Harness, plan Faults) Harness {
 		if inst == nil || inst.Store == nil {
 			return inst
 		}
-		inst.Store = &steady{Break(inst.Store, plan)}
+		inst.Store = steady(Break(inst.Store, plan))
 		if reopen := inst.Reopen; reopen != nil {
 			inst.Reopen = func(tb testing.TB) semel.Store {
 				tb.Helper()
-				return &steady{Break(reopen(tb), plan)}
+				return steady(Break(reopen(tb), plan))
 			}
 		}
 		return inst
 	}
 }
 
-// steady repeats every verb until its answer is definite.
-type steady struct{ store semel.Store }
-
 var errNeverDefinite = errors.New("storetest: no definite answer")
 
-func repeat(ctx context.Context, verb func() error) error {
-	err := errNeverDefinite
-	for range maxRepeats {
-		err = verb()
-		if !errors.Is(err, ErrInjected) || ctx.Err() != nil {
-			return err
+// steady repeats every verb until its answer is definite.
+func steady(inner semel.Store) semel.Store {
+	return &around{inner, func(ctx context.Context, _ string, _ semel.Digest, ask func() error) error {
+		err := errNeverDefinite
+		for range maxRepeats {
+			err = ask()
+			if !errors.Is(err, ErrInjected) || ctx.Err() != nil {
+				return err
+			}
 		}
-	}
-	return fmt.Errorf("%w: %w", errNeverDefinite, err)
+		return fmt.Errorf("%w: %w", errNeverDefinite, err)
+	}}
 }
-
-func (s *steady) Claim(ctx context.Context, p semel.ClaimParams) (rec semel.Record, won bool, err error) {
-	err = repeat(ctx, func() (err error) {
-		rec, won, err = s.store.Claim(ctx, p)
-		return err
-	})
-	return rec, won, err
-}
-
-func (s *steady) Renew(ctx context.Context, d semel.Digest, f semel.Fence, lease time.Duration) error {
-	return repeat(ctx, func() error { return s.store.Renew(ctx, d, f, lease) })
-}
-
-func (s *steady) Settle(ctx context.Context, d semel.Digest, f semel.Fence, to semel.Settlement) error {
-	return repeat(ctx, func() error { return s.store.Settle(ctx, d, f, to) })
-}
-
-func (s *steady) Lookup(ctx context.Context, d semel.Digest) (rec semel.Record, err error) {
-	err = repeat(ctx, func() (err error) {
-		rec, err = s.store.Lookup(ctx, d)
-		return err
-	})
-	return rec, err
-}
-
-func (s *steady) Close() error { return s.store.Close() }
 
 // exactlyOnce lets many clients want the same intents. Every third winner
 // first finds that nothing happened, and releases.
@@ -147,9 +121,7 @@ func exactlyOnce(c *check) {
 			c.fail("an intent must be executed exactly once", got, 1)
 		}
 		for i := range clients {
-			if outcomes[i][k] != outcomes[0][k] {
-				c.fail("all clients must get the same outcome", outcomes[i][k], outcomes[0][k])
-			}
+			c.equal("all clients must get the same outcome", outcomes[i][k], outcomes[0][k])
 		}
 	}
 }

@@ -59,7 +59,8 @@ type Faults struct {
 // Other optional interfaces of the inner store are hidden, as their calls would
 // not fail.
 type Faulty struct {
-	inner  semel.Store
+	around
+
 	faults Faults
 
 	mu          sync.Mutex // guards the fields below
@@ -81,12 +82,13 @@ func Break(inner semel.Store, f Faults) *Faulty {
 	if f.MaxDelay <= 0 {
 		f.MaxDelay = time.Millisecond
 	}
-	return &Faulty{
-		inner:  inner,
+	s := &Faulty{
 		faults: f,
 		random: rand.New(rand.NewPCG(f.Seed, 0)), //nolint:gosec // failures are to be repeatable, not secret.
 		calls:  map[string]int{},
 	}
+	s.around = around{inner, s.ask}
+	return s
 }
 
 // Partition lets every call fail before it reaches the inner store, until
@@ -116,8 +118,8 @@ func (s *Faulty) Failed() int {
 	return s.failed
 }
 
-// call asks the inner store, unless the call is to fail before.
-func (s *Faulty) call(ctx context.Context, verb string, d semel.Digest, ask func() error) error {
+// ask asks the inner store, unless the call is to fail before.
+func (s *Faulty) ask(ctx context.Context, verb string, d semel.Digest, ask func() error) error {
 	before, after, delay, call := s.draw(verb, d)
 	if delay > 0 && !waiting.Sleep(ctx, delay) {
 		return fmt.Errorf("storetest: %s delayed: %w", verb, ctx.Err())
@@ -162,43 +164,49 @@ func (s *Faulty) draw(verb string, d semel.Digest) (before, after bool, delay ti
 	return s.partitioned || b < s.faults.FailBefore, a < s.faults.FailAfter, delay, Call{Verb: verb, N: s.calls[verb], Digest: d}
 }
 
-// Claim implements [semel.Store].
-func (s *Faulty) Claim(ctx context.Context, p semel.ClaimParams) (rec semel.Record, won bool, err error) {
-	err = s.call(ctx, "claim", p.Digest, func() (err error) {
-		rec, won, err = s.inner.Claim(ctx, p)
-		return err
-	})
-	if err != nil {
-		return semel.Record{}, false, err
-	}
-	return rec, won, nil
-}
-
-// Renew implements [semel.Store].
-func (s *Faulty) Renew(ctx context.Context, d semel.Digest, f semel.Fence, lease time.Duration) error {
-	return s.call(ctx, "renew", d, func() error { return s.inner.Renew(ctx, d, f, lease) })
-}
-
-// Settle implements [semel.Store].
-func (s *Faulty) Settle(ctx context.Context, d semel.Digest, f semel.Fence, to semel.Settlement) error {
-	return s.call(ctx, "settle", d, func() error { return s.inner.Settle(ctx, d, f, to) })
-}
-
 // asked is call for a verb with an answer, which is lost with an error.
-func asked[T any](ctx context.Context, s *Faulty, verb string, d semel.Digest, ask func() (T, error)) (answer T, err error) {
-	if err = s.call(ctx, verb, d, func() (err error) { answer, err = ask(); return err }); err != nil {
+func asked[T any](ctx context.Context, call caller, verb string, d semel.Digest, ask func() (T, error)) (answer T, err error) {
+	if err = call(ctx, verb, d, func() (err error) { answer, err = ask(); return err }); err != nil {
 		answer = *new(T)
 	}
 	return answer, err
 }
 
+// caller makes a call of a verb by asking the store, or not.
+type caller func(ctx context.Context, verb string, d semel.Digest, ask func() error) error
+
+// around is a store of which every verb goes through call.
+type around struct {
+	inner semel.Store
+	call  caller
+}
+
+// Claim implements [semel.Store].
+func (s *around) Claim(ctx context.Context, p semel.ClaimParams) (rec semel.Record, won bool, err error) {
+	rec, err = asked(ctx, s.call, "claim", p.Digest, func() (semel.Record, error) {
+		rec, won, err = s.inner.Claim(ctx, p)
+		return rec, err
+	})
+	return rec, won && err == nil, err
+}
+
+// Renew implements [semel.Store].
+func (s *around) Renew(ctx context.Context, d semel.Digest, f semel.Fence, lease time.Duration) error {
+	return s.call(ctx, "renew", d, func() error { return s.inner.Renew(ctx, d, f, lease) })
+}
+
+// Settle implements [semel.Store].
+func (s *around) Settle(ctx context.Context, d semel.Digest, f semel.Fence, to semel.Settlement) error {
+	return s.call(ctx, "settle", d, func() error { return s.inner.Settle(ctx, d, f, to) })
+}
+
 // Lookup implements [semel.Store].
-func (s *Faulty) Lookup(ctx context.Context, d semel.Digest) (semel.Record, error) {
-	return asked(ctx, s, "lookup", d, func() (semel.Record, error) { return s.inner.Lookup(ctx, d) })
+func (s *around) Lookup(ctx context.Context, d semel.Digest) (semel.Record, error) {
+	return asked(ctx, s.call, "lookup", d, func() (semel.Record, error) { return s.inner.Lookup(ctx, d) })
 }
 
 // Close closes the inner store.
-func (s *Faulty) Close() error { return s.inner.Close() }
+func (s *around) Close() error { return s.inner.Close() }
 
 // List implements [semel.Lister].
 func (s *Faulty) List(ctx context.Context, p semel.ListParams) (semel.ListPage, error) {
@@ -206,7 +214,7 @@ func (s *Faulty) List(ctx context.Context, p semel.ListParams) (semel.ListPage, 
 	if !ok {
 		return semel.ListPage{}, fmt.Errorf("storetest: the inner store is not a semel.Lister: %w", errors.ErrUnsupported)
 	}
-	return asked(ctx, s, "list", semel.Digest{}, func() (semel.ListPage, error) { return lister.List(ctx, p) })
+	return asked(ctx, s.call, "list", semel.Digest{}, func() (semel.ListPage, error) { return lister.List(ctx, p) })
 }
 
 // Sweep implements [semel.Sweeper].
@@ -215,7 +223,7 @@ func (s *Faulty) Sweep(ctx context.Context, limit int) (removed int, err error) 
 	if !ok {
 		return 0, nil
 	}
-	return asked(ctx, s, "sweep", semel.Digest{}, func() (int, error) { return sweeper.Sweep(ctx, limit) })
+	return asked(ctx, s.call, "sweep", semel.Digest{}, func() (int, error) { return sweeper.Sweep(ctx, limit) })
 }
 
 // Count implements [semel.Counter].
@@ -224,5 +232,5 @@ func (s *Faulty) Count(ctx context.Context) (int64, error) {
 	if !ok {
 		return 0, fmt.Errorf("storetest: the inner store is not a semel.Counter: %w", errors.ErrUnsupported)
 	}
-	return asked(ctx, s, "count", semel.Digest{}, func() (int64, error) { return counter.Count(ctx) })
+	return asked(ctx, s.call, "count", semel.Digest{}, func() (int64, error) { return counter.Count(ctx) })
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/semel-dev/semel/internal/claimtest"
 )
 
 // TestMain keeps rapid from writing the intended failures of broken stores into
@@ -15,5 +17,6 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
+	claimtest.Limit(0, 25)
 	goleak.VerifyTestMain(m)
 }

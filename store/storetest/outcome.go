@@ -32,34 +32,43 @@ func timeRules() []Rule {
 	}
 }
 
-func outcomeBytes(c *check) {
+// outcomes are texts and bytes that stores have been seen to change.
+func outcomes() map[string][]byte {
 	all := make([]byte, 256)
 	for i := range all {
 		all[i] = byte(i)
 	}
-	for name, outcome := range map[string][]byte{
+	return map[string][]byte{
 		"nil":      nil,
 		"empty":    {},
 		"one zero": {0},
 		"all":      all,
 		"not text": {0xFF, 0xFE, 0, '\'', '"', '\\', '\n', 0xC3, 0x28},
 		"mebibyte": bytes.Repeat(all, 4096),
-	} {
+	}
+}
+
+// kept fails unless the record has that outcome.
+func (c *check) kept(name string, d semel.Digest, outcome []byte) {
+	c.Helper()
+	if found := c.lookup(d); !bytes.Equal(found.Outcome, outcome) || !found.Kept {
+		c.fail("the outcome must come back byte for byte: "+name,
+			fmt.Sprintf("%d bytes, kept %v", len(found.Outcome), found.Kept), fmt.Sprintf("%d bytes, kept true", len(outcome)))
+	}
+}
+
+func outcomeBytes(c *check) {
+	for name, outcome := range outcomes() {
 		to := semel.Settlement{State: semel.StateCompleted, Outcome: outcome, Kept: true, Retention: retention}
-		rec := c.wins("an absent intent must be won", c.params(name))
+		p, rec := c.claimed(name)
 		c.settle("a held claim must be settled: "+name, rec, to, nil)
-		found := c.lookup(rec.Digest)
-		if !bytes.Equal(found.Outcome, outcome) || !found.Kept {
-			c.fail("the outcome must come back byte for byte: "+name,
-				fmt.Sprintf("%d bytes, kept %v", len(found.Outcome), found.Kept), fmt.Sprintf("%d bytes, kept true", len(outcome)))
-		}
+		c.kept(name, p.Digest, outcome)
 		c.settle("the same settlement again must return nil: "+name, rec, to, nil)
 	}
 }
 
 func outcomeAliasingIn(c *check) {
-	p := c.params("a")
-	rec := c.wins("an absent intent must be won", p)
+	p, rec := c.claimed("a")
 	mine := []byte("the first answer")
 	c.settle("a held claim must be settled", rec,
 		semel.Settlement{State: semel.StateCompleted, Outcome: mine, Kept: true, Retention: retention}, nil)
@@ -70,8 +79,7 @@ func outcomeAliasingIn(c *check) {
 }
 
 func outcomeAliasingOut(c *check) {
-	p := c.params("a")
-	rec := c.wins("an absent intent must be won", p)
+	p, rec := c.claimed("a")
 	c.settle("a held claim must be settled", rec, completed("the first answer"), nil)
 	handed := c.lookup(p.Digest).Outcome
 	mine := append(handed, " for me"...)
@@ -82,9 +90,7 @@ func outcomeAliasingOut(c *check) {
 	c.expire(p.Digest)
 	again := c.wins("an expired intent must be won", p)
 	c.settle("a held claim must be settled", again, completed("another answer!!"), nil)
-	if string(handed) != "the first answer" {
-		c.fail("what was handed out must not change with the record", string(handed), "the first answer")
-	}
+	c.equal("what was handed out must not change with the record", string(handed), "the first answer")
 }
 
 func outcomeEmpty(c *check) {
@@ -131,23 +137,27 @@ func keyText(c *check) {
 func timeUnits(c *check) {
 	c.Advance(1234567 * time.Millisecond)
 	for name, rec := range c.held() {
-		for field, at := range map[string]time.Time{
-			"ClaimedAt": rec.ClaimedAt, "LeaseUntil": rec.LeaseUntil, "ExpiresAt": rec.ExpiresAt,
-			"ReadAt": rec.ReadAt, "SettledAt": rec.SettledAt,
-		} {
-			if at.Location() != time.UTC || !at.Equal(at.Truncate(time.Millisecond)) {
-				c.fail(name+": "+field+" must be UTC and whole milliseconds", at, at.UTC().Truncate(time.Millisecond))
-			}
-		}
+		c.wholeMS(name, rec)
 		if rec.SettledAt.IsZero() != (rec.State == semel.StateClaimed) {
 			c.fail(name+": SettledAt must be zero exactly while claimed", rec.SettledAt, "zero while claimed")
 		}
 	}
 }
 
+// wholeMS fails unless the record's times are UTC and whole milliseconds.
+func (c *check) wholeMS(name string, rec semel.Record) {
+	c.Helper()
+	for field, at := range map[string]time.Time{
+		"ClaimedAt": rec.ClaimedAt, "LeaseUntil": rec.LeaseUntil, "ExpiresAt": rec.ExpiresAt, "ReadAt": rec.ReadAt, "SettledAt": rec.SettledAt,
+	} {
+		if at.Location() != time.UTC || !at.Equal(at.Truncate(time.Millisecond)) {
+			c.fail(name+": "+field+" must be UTC and whole milliseconds", at, at.UTC().Truncate(time.Millisecond))
+		}
+	}
+}
+
 func timeReadAt(c *check) {
-	p := c.params("a")
-	rec := c.wins("an absent intent must be won", p)
+	p, rec := c.claimed("a")
 	if rec.ReadAt.Before(rec.ClaimedAt) {
 		c.fail("ReadAt must not be before ClaimedAt", rec.ReadAt, rec.ClaimedAt)
 	}

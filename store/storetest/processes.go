@@ -80,12 +80,18 @@ func RunProcesses(t *testing.T, p Processes) {
 	}
 }
 
+// noError ends the test unless err is nil.
+func noError(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
 func (p *Processes) open(t *testing.T, place string) semel.Store {
 	t.Helper()
 	s, err := p.Open(t.Context(), place)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return s
 }
 
@@ -138,16 +144,10 @@ func (p *Processes) start(t *testing.T, verb string, args ...string) child {
 		cmd.Stderr = nil // it complains
 	}
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
+	noError(t, cmd.Start())
 	return child{cmd, in, bufio.NewReader(out)}
 }
 
@@ -373,9 +373,7 @@ func wantRowsOfRecords(t *testing.T, s semel.Store, rows map[string]int, answere
 	records := 0
 	for p := (semel.ListParams{}); ; {
 		page, err := lister.List(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		for _, rec := range page.Records {
 			records++
 			if rec.State != semel.StateCompleted || rows[rec.Name] != 1 {

@@ -90,8 +90,7 @@ func renewRules() []Rule {
 }
 
 func renewLive(c *check) {
-	p := c.params("a")
-	rec := c.wins("an absent intent must be won", p)
+	p, rec := c.claimed("a")
 	c.Advance(lease / 2)
 	c.renew("a held claim must be renewed", rec, nil)
 	found := c.lookup(p.Digest)
@@ -106,8 +105,7 @@ func renewLive(c *check) {
 }
 
 func renewShorter(c *check) {
-	p := c.params("a")
-	rec := c.wins("an absent intent must be won", p)
+	p, rec := c.claimed("a")
 	const short = 10 * time.Minute
 	c.wantErr("a held claim must be renewed", c.Store.Renew(c.ctx, rec.Digest, rec.Fence, short), nil)
 	found := c.lookup(p.Digest)
@@ -118,8 +116,7 @@ func renewShorter(c *check) {
 }
 
 func renewLapsed(c *check) {
-	p := c.params("a")
-	rec := c.wins("an absent intent must be won", p)
+	p, rec := c.claimed("a")
 	c.lapse(p.Digest)
 	c.Advance(lease)
 	c.renew("a lapsed claim must be renewed by its fence", rec, nil)
@@ -129,8 +126,7 @@ func renewLapsed(c *check) {
 }
 
 func renewStale(c *check) {
-	p := c.params("a")
-	former := c.wins("an absent intent must be won", p)
+	p, former := c.claimed("a")
 	c.lapse(p.Digest)
 	rec := c.wins("a lapsed claim must be won by taking it over", takingOver(former.Fence, by("second", p)))
 	c.renew("a former holder's renewal must be refused", former, semel.ErrLost)
@@ -144,8 +140,7 @@ func renewStale(c *check) {
 }
 
 func renewWrongFence(c *check) {
-	p := c.params("a")
-	rec := c.wins("an absent intent must be won", p)
+	p, rec := c.claimed("a")
 	for _, f := range []semel.Fence{0, rec.Fence - 1, rec.Fence + 1, 1<<63 + rec.Fence, math.MaxUint64} {
 		c.wantErr("a renewal with another fence must be refused", c.Store.Renew(c.ctx, p.Digest, f, 2*lease), semel.ErrLost)
 	}
@@ -188,8 +183,7 @@ func renewKeepsAlive(c *check) {
 }
 
 func renewInvalid(c *check) {
-	p := c.params("a")
-	rec := c.wins("an absent intent must be won", p)
+	p, rec := c.claimed("a")
 	for _, d := range []time.Duration{0, -lease, time.Millisecond - 1} {
 		if err := c.Store.Renew(c.ctx, p.Digest, rec.Fence, d); err == nil {
 			c.fail("a lease below a millisecond must be refused", err, "an error")

@@ -40,8 +40,7 @@ func settleOf(state semel.State) semel.Settlement {
 
 func settleKeeps(state semel.State) func(*check) {
 	return func(c *check) {
-		p := c.params("a")
-		rec := c.wins("an absent intent must be won", p)
+		p, rec := c.claimed("a")
 		c.Advance(lease / 2)
 		to := settleOf(state)
 		to.Note, to.Kept = "a reason", true
@@ -64,24 +63,19 @@ func settleNotKept(c *check) {
 		rec := c.wins("an absent intent must be won", c.params(name))
 		c.settle("a held claim must be settled", rec, to, nil)
 		found := c.lookup(rec.Digest)
-		if found.Kept {
-			c.fail("an outcome that was not kept must not be said to be", found.Kept, false)
-		}
+		c.equal("an outcome that was not kept must not be said to be", found.Kept, false)
 		c.equal("what is known of the answer must be kept", string(found.Outcome), string(to.Outcome))
 	}
 }
 
 func settleReleased(c *check) {
-	p := c.params("a")
-	rec := c.wins("an absent intent must be won", p)
+	p, rec := c.claimed("a")
 	c.settle("a held claim must be released", rec, released(), nil)
 	c.absent("a released intent must be absent at once", p.Digest)
 	c.settle("the same release again must return nil", rec, released(), nil)
 	c.settle("a released claim must not be completed", rec, completed("late"), semel.ErrLost)
 	again := c.wins("a released intent must be won", by("second", p))
-	if again.Attempt != 1 {
-		c.fail("a released intent must be claimed as a first attempt", again.Attempt, 1)
-	}
+	c.equal("a released intent must be claimed as a first attempt", again.Attempt, 1)
 	c.grows(rec.Fence, again.Fence)
 	c.settle("a former holder's release must be refused", rec, released(), semel.ErrLost)
 	c.equal("a refused release must change nothing", c.lookup(p.Digest), again)
@@ -89,8 +83,7 @@ func settleReleased(c *check) {
 
 func settleLapsed(c *check) {
 	for name, to := range settlements() {
-		p := c.params(name)
-		rec := c.wins("an absent intent must be won", p)
+		p, rec := c.claimed(name)
 		c.lapse(p.Digest)
 		c.settle("a lapsed claim must be settled by its fence: "+name, rec, to, nil)
 		if to.State == semel.StateReleased {
@@ -112,8 +105,7 @@ func settlements() map[string]semel.Settlement {
 }
 
 func settleStale(c *check) {
-	p := c.params("a")
-	former := c.wins("an absent intent must be won", p)
+	p, former := c.claimed("a")
 	c.lapse(p.Digest)
 	rec := c.wins("a lapsed claim must be won by taking it over", takingOver(former.Fence, by("second", p)))
 	refuse := func(stands semel.Record) {
@@ -157,8 +149,7 @@ func settleAbsent(c *check) {
 }
 
 func settleInvalid(c *check) {
-	p := c.params("a")
-	rec := c.wins("an absent intent must be won", p)
+	p, rec := c.claimed("a")
 	note := make([]byte, semel.MaxNoteBytes+1)
 	for i := range note {
 		note[i] = 'n'
@@ -203,8 +194,7 @@ func settleOtherwise(c *check) {
 		"unknown":           unknown("note"),
 		"cancelled":         cancelled("note"),
 	}
-	p := c.params("completed")
-	rec := c.wins("an absent intent must be won", p)
+	p, rec := c.claimed("completed")
 	c.settle("a held claim must be settled", rec, completed("answer"), nil)
 	stands := c.lookup(p.Digest)
 	for name, to := range others {
@@ -234,8 +224,7 @@ func settleReleaseSettled(c *check) {
 
 func settleUnknownResolved(c *check) {
 	for name, to := range settlements() {
-		p := c.params(name)
-		rec := c.wins("an absent intent must be won", p)
+		p, rec := c.claimed(name)
 		c.settle("a held claim must be settled", rec, unknown("crash"), nil)
 		first := c.lookup(p.Digest)
 		c.Advance(lease)

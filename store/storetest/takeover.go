@@ -15,8 +15,8 @@ func takeOverRules() []Rule {
 		{Name: "claim/takeover-stale", Promise: 1, Says: "a takeover with another fence than the record's is refused", check: takeOverStale},
 		{Name: "claim/takeover-live", Promise: 1, Says: "a live claim cannot be taken over", check: takeOverLive},
 		{Name: "claim/takeover-renewed", Promise: 1, Says: "a claim that lapsed and was renewed is live", check: takeOverRenewed},
-		{Name: "claim/takeover-completed", Promise: 2, Says: "a completed intent cannot be taken over", check: takeOverCompleted},
-		{Name: "claim/takeover-cancelled", Promise: 3, Says: "a cancelled intent cannot be taken over", check: takeOverCancelled},
+		{Name: "claim/takeover-completed", Promise: 2, Says: "a completed intent cannot be taken over", check: takeOverSettled(completed("answer"))},
+		{Name: "claim/takeover-cancelled", Promise: 3, Says: "a cancelled intent cannot be taken over", check: takeOverSettled(cancelled("not wanted"))},
 		{Name: "claim/takeover-absent", Promise: 1, Says: "an absent intent is won as a first attempt, whatever TakeOver says", check: takeOverAbsent},
 	}
 }
@@ -39,8 +39,7 @@ func taken(p semel.ClaimParams, former, now semel.Record) semel.Record {
 }
 
 func takeOverLapsed(c *check) {
-	p := c.params("a")
-	former := c.wins("an absent intent must be won", p)
+	p, former := c.claimed("a")
 	for _, who := range []string{"second", "third", "first"} {
 		c.lapse(p.Digest)
 		q := takingOver(former.Fence, by(who, p))
@@ -58,8 +57,7 @@ func takeOverLapsed(c *check) {
 }
 
 func takeOverBoundary(c *check) {
-	p := c.params("a")
-	rec := c.wins("an absent intent must be won", p)
+	p, rec := c.claimed("a")
 	q := takingOver(rec.Fence, by("second", p))
 	c.Advance(lease - c.margin())
 	c.loses("a claim must not lapse before its lease ends", q, rec)
@@ -68,8 +66,7 @@ func takeOverBoundary(c *check) {
 }
 
 func takeOverUnknown(c *check) {
-	p := c.params("a")
-	former := c.wins("an absent intent must be won", p)
+	p, former := c.claimed("a")
 	c.settle("a held claim must be settled", former, unknown("the upstream hung up"), nil)
 	q := takingOver(former.Fence, by("second", p))
 	rec := c.wins("an unknown intent must be won by taking it over", q)
@@ -79,8 +76,7 @@ func takeOverUnknown(c *check) {
 }
 
 func takeOverRepeated(c *check) {
-	p := c.params("a")
-	former := c.wins("an absent intent must be won", p)
+	p, former := c.claimed("a")
 	c.lapse(p.Digest)
 	q := takingOver(former.Fence, by("second", p))
 	rec := c.wins("a lapsed claim must be won by taking it over", q)
@@ -90,8 +86,7 @@ func takeOverRepeated(c *check) {
 }
 
 func takeOverStale(c *check) {
-	p := c.params("a")
-	first := c.wins("an absent intent must be won", p)
+	p, first := c.claimed("a")
 	for _, f := range []semel.Fence{first.Fence + 1, first.Fence - 1, first.Fence << 1, 1<<63 + first.Fence, math.MaxUint64} {
 		c.lapse(p.Digest)
 		c.loses("a takeover with another fence must be refused", takingOver(f, by("second", p)), first)
@@ -105,48 +100,36 @@ func takeOverStale(c *check) {
 }
 
 func takeOverLive(c *check) {
-	p := c.params("a")
-	rec := c.wins("an absent intent must be won", p)
+	p, rec := c.claimed("a")
 	c.loses("a live claim must not be taken over", takingOver(rec.Fence, by("second", p)), rec)
 	c.equal("the owner's own takeover of a live claim must be a repetition",
 		c.wins("the same owner must be recognised while the claim is live", takingOver(rec.Fence, p)), rec)
 }
 
 func takeOverRenewed(c *check) {
-	p := c.params("a")
-	rec := c.wins("an absent intent must be won", p)
+	p, rec := c.claimed("a")
 	c.lapse(p.Digest)
 	c.renew("a lapsed claim must be renewed by its fence", rec, nil)
 	c.loses("a renewed claim must not be taken over", takingOver(rec.Fence, by("second", p)), c.lookup(p.Digest))
 }
 
-func takeOverCompleted(c *check) {
-	p := c.params("a")
-	rec := c.wins("an absent intent must be won", p)
-	c.settle("a held claim must be settled", rec, completed("answer"), nil)
-	c.Advance(2 * lease)
-	stands := c.lookup(p.Digest)
-	c.loses("a completed intent must not be taken over", takingOver(rec.Fence, by("second", p)), stands)
-	c.loses("a completed intent must not be taken over by its owner", takingOver(rec.Fence, p), stands)
-}
-
-func takeOverCancelled(c *check) {
-	p := c.params("a")
-	rec := c.wins("an absent intent must be won", p)
-	c.settle("a held claim must be settled", rec, cancelled("not wanted"), nil)
-	c.Advance(2 * lease)
-	c.loses("a cancelled intent must not be taken over", takingOver(rec.Fence, by("second", p)), c.lookup(p.Digest))
+// takeOverSettled is about an intent that was settled for good.
+func takeOverSettled(to semel.Settlement) func(*check) {
+	return func(c *check) {
+		p, rec := c.claimed("a")
+		c.settle("a held claim must be settled", rec, to, nil)
+		c.Advance(2 * lease)
+		stands := c.lookup(p.Digest)
+		c.loses("a settled intent must not be taken over", takingOver(rec.Fence, by("second", p)), stands)
+		c.loses("a settled intent must not be taken over by its owner", takingOver(rec.Fence, p), stands)
+	}
 }
 
 func takeOverAbsent(c *check) {
 	p := takingOver(12345, c.params("a"))
 	rec := c.wins("an absent intent must be won with TakeOver set", p)
-	if rec.Attempt != 1 {
-		c.fail("an absent intent must be claimed as a first attempt", rec.Attempt, 1)
-	}
+	c.equal("an absent intent must be claimed as a first attempt", rec.Attempt, 1)
 	c.settle("a held claim must be released", rec, released(), nil)
 	again := c.wins("a released intent must be won with TakeOver set", takingOver(rec.Fence, by("second", p)))
-	if again.Attempt != 1 {
-		c.fail("a released intent must be claimed as a first attempt", again.Attempt, 1)
-	}
+	c.equal("a released intent must be claimed as a first attempt", again.Attempt, 1)
 }

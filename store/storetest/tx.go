@@ -168,6 +168,14 @@ func (c *txCheck) txWins(reason string, p semel.ClaimParams) (semel.Tx, semel.Re
 	return tx, rec
 }
 
+// txClaimed opens a transaction with a claim that was just won.
+func (c *txCheck) txClaimed(name string) (semel.ClaimParams, semel.Tx, semel.Record) {
+	c.Helper()
+	p := c.params(name)
+	tx, rec := c.txWins("an absent intent must be won", p)
+	return p, tx, rec
+}
+
 // txLoses claims in a transaction, must not win, must return the present
 // record, and must not change it.
 func (c *txCheck) txLoses(reason string, p semel.ClaimParams, stands semel.Record) {
@@ -194,9 +202,7 @@ func (c *txCheck) rows(reason, row string, want int) {
 	c.Helper()
 	n, err := c.db.Count(c.ctx, row)
 	c.wantErr("the rows must be countable", err, nil)
-	if n != want {
-		c.fail(fmt.Sprintf("%s: rows %q", reason, row), n, want)
-	}
+	c.equal(fmt.Sprintf("%s: rows %q", reason, row), n, want)
 }
 
 // commit commits, and must succeed.

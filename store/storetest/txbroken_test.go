@@ -3,9 +3,6 @@ package storetest_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -150,26 +147,6 @@ func buggedTxs(bug string) storetest.TxHarness {
 	}
 }
 
-func judgeTx(t *testing.T, rule storetest.TxRule, h storetest.TxHarness) string {
-	t.Helper()
-	v := &verdict{TB: t}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer func() {
-			for _, fn := range slices.Backward(v.cleanups) {
-				fn()
-			}
-		}()
-		rule.Check(v, h)
-	}()
-	<-done
-	if !v.Failed() {
-		return ""
-	}
-	return strings.Join(append(v.failures, "failed"), "\n")
-}
-
 // TestBrokenTransactions shows that the rules about transactions can fail.
 func TestBrokenTransactions(t *testing.T) {
 	t.Parallel()
@@ -205,17 +182,7 @@ func TestBrokenTransactions(t *testing.T) {
 				if !ok {
 					t.Fatalf("no rule is named %q", name)
 				}
-				said := judgeTx(t, rule, buggedTxs(bug))
-				want := name + ": "
-				if rule.Promise != 0 {
-					want = fmt.Sprintf("(promise %d)", rule.Promise)
-				}
-				switch {
-				case said == "":
-					t.Errorf("rule %s did not notice it", name)
-				case !strings.Contains(said, name+": ") || !strings.Contains(said, want):
-					t.Errorf("rule %s does not name itself and promise %d: %s", name, rule.Promise, said)
-				}
+				wantNoticed(t, 1, name, rule.Promise, func(tb testing.TB) { tb.Helper(); rule.Check(tb, buggedTxs(bug)) })
 			}
 		})
 	}
@@ -225,18 +192,4 @@ func TestBrokenTransactions(t *testing.T) {
 func TestTransactions(t *testing.T) {
 	t.Parallel()
 	storetest.RunTx(t, buggedTxs(""))
-}
-
-func TestTxRulesAreNamed(t *testing.T) {
-	t.Parallel()
-	seen := map[string]bool{}
-	for _, rule := range storetest.TxRules() {
-		if seen[rule.Name] {
-			t.Errorf("two rules are named %q", rule.Name)
-		}
-		seen[rule.Name] = true
-		if rule.Says == "" || rule.Promise < 0 || rule.Promise > 10 || !strings.Contains(rule.Name, "/") {
-			t.Errorf("rule %q says %q for promise %d", rule.Name, rule.Says, rule.Promise)
-		}
-	}
 }

@@ -23,8 +23,7 @@ func txClaimRules() []TxRule {
 }
 
 func txClaimAbsent(c *txCheck) {
-	p := c.params("a")
-	tx, rec := c.txWins("an absent intent must be won", p)
+	p, tx, rec := c.txClaimed("a")
 	c.equal("the claim must hold what was claimed",
 		[]any{rec.Digest, rec.Scope, rec.Name, rec.Fingerprint, rec.State, rec.Owner, rec.Attempt},
 		[]any{p.Digest, p.Scope, p.Name, p.Fingerprint, semel.StateClaimed, p.Owner, 1})
@@ -40,9 +39,7 @@ func txClaimReleased(c *txCheck) {
 	c.settle("a held claim must be released", before, released(), nil)
 	tx, rec := c.txWins("a released intent must be won", by("second", p))
 	c.grows(before.Fence, rec.Fence)
-	if rec.Attempt != 1 {
-		c.fail("what was released counts for nothing", rec.Attempt, 1)
-	}
+	c.equal("what was released counts for nothing", rec.Attempt, 1)
 	c.commit(tx, completed("answer"))
 }
 
@@ -62,9 +59,7 @@ func txClaimExpired(c *txCheck) {
 		tx, rec := c.txWins("what has expired must be won: "+name, by("second", c.params(before.Name)))
 		c.grows(last, rec.Fence)
 		last = rec.Fence
-		if rec.Attempt != 1 {
-			c.fail("what has expired counts for nothing: "+name, rec.Attempt, 1)
-		}
+		c.equal("what has expired counts for nothing: "+name, rec.Attempt, 1)
 		c.insert(tx, "second "+name)
 		c.commit(tx, completed("second answer"))
 		found := c.lookup(before.Digest)
@@ -115,9 +110,7 @@ func txClaimContext(c *txCheck) {
 	tx := c.txOpen(c.db.Transactor)
 	_, won, err := tx.Claim(c.ended(), p, txWait)
 	c.undecidedTx(err)
-	if won {
-		c.fail("an error must not come with a win", won, false)
-	}
+	c.equal("an error must not come with a win", won, false)
 	c.rollback(tx)
 	c.absent("a Claim that errs must change nothing", p.Digest)
 	if tx, err := c.db.Transactor.Transaction(c.ended()); err == nil {
@@ -161,9 +154,7 @@ func txContext(c *txCheck) {
 	if inner.Value(txValue{}) != "value" {
 		c.fail("the values must be kept", inner.Value(txValue{}), "value")
 	}
-	if inner.Err() != nil {
-		c.fail("the context must not have ended", inner.Err(), nil)
-	}
+	c.wantErr("the context must not have ended", inner.Err(), nil)
 	cancel()
 	select {
 	case <-inner.Done():

@@ -41,22 +41,6 @@ func txName(name string) semel.Key { return semel.Key{Scope: txScope, Name: name
 // txAsked is the fingerprint of what every attempt of these rules asks.
 func txAsked() semel.Fingerprint { return semel.FingerprintOf("asked") }
 
-// guard returns a guard over the store that never sweeps on its own.
-func (c *txCheck) guard(p semel.Policy) *semel.Guard {
-	c.Helper()
-	if p.Retention == 0 {
-		p.Retention = retention
-	}
-	g, err := semel.New(c.Store, &semel.Options{Policy: p, SweepEvery: -1})
-	c.wantErr("a guard must be made", err, nil)
-	c.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			c.Errorf("%s: close the guard: %v", c.rule.Name, err)
-		}
-	})
-	return g
-}
-
 // insertRow is the work of these rules.
 func (c *txCheck) insertRow(ctx context.Context, answer string) (string, error) {
 	return answer, c.db.Insert(ctx, txRow)
@@ -72,9 +56,7 @@ func (c *txCheck) doneWith(g *semel.Guard, name, answer, want string) {
 	c.Helper()
 	got, err := c.do(g, name, func(ctx context.Context) (string, error) { return c.insertRow(ctx, answer) })
 	c.wantErr("DoTx must not fail", err, nil)
-	if got != want {
-		c.fail("the answer must be the first one", got, want)
-	}
+	c.equal("the answer must be the first one", got, want)
 }
 
 // many lets many callers want the same, each over one of the guards and pools.
@@ -92,13 +74,9 @@ func (c *txCheck) many(guards []*semel.Guard, fn func(context.Context) (string, 
 func (c *txCheck) once(executed int64, answers []string, errs []error) {
 	c.Helper()
 	c.wantErr("every caller must get the answer", errors.Join(errs...), nil)
-	if executed != 1 {
-		c.fail("exactly one must execute", executed, 1)
-	}
+	c.equal("exactly one must execute", executed, int64(1))
 	for _, got := range answers {
-		if got != answers[0] {
-			c.fail("all must get the one answer", got, answers[0])
-		}
+		c.equal("all must get the one answer", got, answers[0])
 	}
 	c.rows("the row must be there once", txRow, 1)
 }
@@ -148,9 +126,7 @@ func doFailures(c *txCheck) {
 		case first == "":
 			first = answers[i]
 		}
-		if answers[i] != first {
-			c.fail("all must get the one answer", answers[i], first)
-		}
+		c.equal("all must get the one answer", answers[i], first)
 	}
 	if told != 5 || done.Load() != 1 {
 		c.fail("exactly those that failed must be told, and one must succeed", fmt.Sprint(told, " failed, ", done.Load(), " done"), "5 failed, 1 done")
@@ -170,15 +146,21 @@ func doMismatch(c *txCheck) {
 	c.rows("another request must not execute", txRow, 1)
 }
 
+// fails has work done that writes its row, and ends with an error.
+func (c *txCheck) fails(g *semel.Guard, end error) {
+	c.Helper()
+	_, err := c.do(g, "a", func(ctx context.Context) (string, error) {
+		_, err := c.insertRow(ctx, "")
+		return "", errors.Join(err, end)
+	})
+	c.wantErr("the caller must get the error of the work", err, errWork)
+	c.rows("work that failed must leave no row", txRow, 0)
+}
+
 func doError(c *txCheck) {
 	g := c.guard(semel.Policy{})
 	for range 2 {
-		_, err := c.do(g, "a", func(ctx context.Context) (string, error) {
-			_, err := c.insertRow(ctx, "")
-			return "", errors.Join(errWork, err)
-		})
-		c.wantErr("the caller must get the error of the work", err, errWork)
-		c.rows("what failed must leave no row", txRow, 0)
+		c.fails(g, errWork)
 	}
 	c.doneWith(g, "a", "answer", "answer")
 	c.rows("the row must be there once", txRow, 1)
@@ -208,14 +190,9 @@ func doPanic(c *txCheck) {
 
 func doFinal(c *txCheck) {
 	g := c.guard(semel.Policy{})
-	_, err := c.do(g, "a", func(ctx context.Context) (string, error) {
-		_, err := c.insertRow(ctx, "")
-		return "", errors.Join(err, semel.MarkFinal(errWork))
-	})
-	c.wantErr("the caller must get the error of the work", err, errWork)
-	c.rows("what is final must leave no row", txRow, 0)
+	c.fails(g, semel.MarkFinal(errWork))
 	for range 2 {
-		_, err = c.do(g, "a", func(ctx context.Context) (string, error) { return c.insertRow(ctx, "another") })
+		_, err := c.do(g, "a", func(ctx context.Context) (string, error) { return c.insertRow(ctx, "another") })
 		if final, ok := errors.AsType[*semel.FinalError](err); !ok || final.Message != errWork.Error() {
 			c.fail("every later caller must get the same error", err, errWork)
 		}
@@ -225,13 +202,8 @@ func doFinal(c *txCheck) {
 
 func doUnknown(c *txCheck) {
 	g := c.guard(semel.Policy{})
-	_, err := c.do(g, "a", func(ctx context.Context) (string, error) {
-		_, err := c.insertRow(ctx, "")
-		return "", errors.Join(err, semel.MarkUnknown(errWork))
-	})
-	c.wantErr("the caller must get the error of the work", err, errWork)
-	c.rows("what is unknown must leave no row", txRow, 0)
-	_, err = c.do(g, "a", func(ctx context.Context) (string, error) { return c.insertRow(ctx, "another") })
+	c.fails(g, semel.MarkUnknown(errWork))
+	_, err := c.do(g, "a", func(ctx context.Context) (string, error) { return c.insertRow(ctx, "another") })
 	c.wantErr("what is unknown must be refused", err, semel.ErrUnknown)
 	c.rows("what is unknown must not execute again", txRow, 0)
 	rerun, err := g.With(semel.Policy{OnUnknown: semel.Rerun, Retention: retention})
@@ -313,9 +285,7 @@ func doMixed(c *txCheck) {
 	for n := range intents {
 		c.rows("the row must be there once", fmt.Sprint("intent ", n), 1)
 		for _, got := range answers[n] {
-			if got != answers[n][0] {
-				c.fail("all callers must get the one answer", got, answers[n][0])
-			}
+			c.equal("all callers must get the one answer", got, answers[n][0])
 		}
 	}
 }

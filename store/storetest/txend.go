@@ -27,8 +27,7 @@ func txEndRules() []TxRule {
 }
 
 func txCommit(c *txCheck) {
-	p := c.params("a")
-	tx, won := c.txWins("an absent intent must be won", p)
+	p, tx, won := c.txClaimed("a")
 	c.insert(tx, "first")
 	c.insert(tx, "second")
 	c.wantErr("Commit must not fail", tx.Commit(c.ctx, completed("answer")), nil)
@@ -50,18 +49,13 @@ func txCommit(c *txCheck) {
 	if left := rec.ExpiresAt.Sub(rec.SettledAt); left != retention {
 		c.fail("the record must expire after its retention", left, retention)
 	}
-	for name, at := range map[string]time.Time{"claimed": rec.ClaimedAt, "settled": rec.SettledAt, "expires": rec.ExpiresAt, "read": rec.ReadAt} {
-		if at.Location() != time.UTC || !at.Equal(at.Truncate(time.Millisecond)) {
-			c.fail("times must be UTC and whole milliseconds: "+name, at, at.UTC().Truncate(time.Millisecond))
-		}
-	}
+	c.wholeMS("committed", rec)
 	c.txLoses("what was completed must not be won again", p, rec)
 	c.loses("what was completed must not be won again, without a transaction neither", by("second", p), rec)
 }
 
 func txCommitNotKept(c *txCheck) {
-	p := c.params("a")
-	tx, _ := c.txWins("an absent intent must be won", p)
+	p, tx, _ := c.txClaimed("a")
 	c.insert(tx, "a")
 	c.commit(tx, semel.Settlement{State: semel.StateCompleted, Outcome: []byte("summary"), Retention: retention})
 	rec := c.lookup(p.Digest)
@@ -72,8 +66,7 @@ func txCommitNotKept(c *txCheck) {
 }
 
 func txCommitUnknown(c *txCheck) {
-	p := c.params("a")
-	tx, _ := c.txWins("an absent intent must be won", p)
+	p, tx, _ := c.txClaimed("a")
 	c.commit(tx, unknown("the reply never came, see log ⚠"))
 	rec := c.lookup(p.Digest)
 	if rec.State != semel.StateUnknown || rec.Note != "the reply never came, see log ⚠" {
@@ -82,14 +75,11 @@ func txCommitUnknown(c *txCheck) {
 	c.txLoses("what is unknown must not be won", by("second", p), rec)
 	next := c.wins("what is unknown must be open to a takeover without a transaction", takingOver(rec.Fence, by("second", p)))
 	c.grows(rec.Fence, next.Fence)
-	if next.Attempt != 2 {
-		c.fail("a takeover must count as one attempt", next.Attempt, 2)
-	}
+	c.equal("a takeover must count as one attempt", next.Attempt, 2)
 }
 
 func txCommitCancelled(c *txCheck) {
-	p := c.params("a")
-	tx, _ := c.txWins("an absent intent must be won", p)
+	p, tx, _ := c.txClaimed("a")
 	c.commit(tx, cancelled("the order was undone"))
 	rec := c.lookup(p.Digest)
 	if rec.State != semel.StateCancelled || rec.Note != "the order was undone" {
@@ -117,8 +107,7 @@ func txCommitInvalid(c *txCheck) {
 }
 
 func txCommitContext(c *txCheck) {
-	p := c.params("a")
-	tx, _ := c.txWins("an absent intent must be won", p)
+	p, tx, _ := c.txClaimed("a")
 	c.insert(tx, "a")
 	err := tx.Commit(c.ended(), completed("answer"))
 	c.rollback(tx)
@@ -140,28 +129,12 @@ func txCommitContext(c *txCheck) {
 }
 
 func txOutcomeBytes(c *txCheck) {
-	all := make([]byte, 256)
-	for i := range all {
-		all[i] = byte(i)
-	}
-	for name, outcome := range map[string][]byte{
-		"nil":      nil,
-		"empty":    {},
-		"one zero": {0},
-		"all":      all,
-		"not text": {0xFF, 0xFE, 0, '\'', '"', '\\', '\n', 0xC3, 0x28},
-		"mebibyte": bytes.Repeat(all, 4096),
-	} {
-		p := c.params(name)
-		tx, _ := c.txWins("an absent intent must be won", p)
+	for name, outcome := range outcomes() {
+		p, tx, _ := c.txClaimed(name)
 		mine := bytes.Clone(outcome)
 		c.commit(tx, semel.Settlement{State: semel.StateCompleted, Outcome: mine, Kept: true, Retention: retention})
 		clear(mine)
-		found := c.lookup(p.Digest)
-		if !bytes.Equal(found.Outcome, outcome) || !found.Kept {
-			c.fail("the outcome must come back byte for byte: "+name,
-				fmt.Sprintf("%d bytes, kept %v", len(found.Outcome), found.Kept), fmt.Sprintf("%d bytes, kept true", len(outcome)))
-		}
+		c.kept(name, p.Digest, outcome)
 	}
 }
 
@@ -248,8 +221,7 @@ func txRollbackAnyTime(c *txCheck) {
 func txConnections(c *txCheck) {
 	c.done(c.params("done"))
 	for i := range 2*c.db.Connections + 2 {
-		p := c.params(fmt.Sprint("a", i))
-		tx, _ := c.txWins("an absent intent must be won", p)
+		p, tx, _ := c.txClaimed(fmt.Sprint("a", i))
 		c.rollback(tx)
 		tx, _ = c.txWins("an absent intent must be won", p)
 		c.commit(tx, completed("answer"))

@@ -20,8 +20,7 @@ func txWaitRules() []TxRule {
 }
 
 func txWaitCommit(c *txCheck) {
-	p := c.params("a")
-	tx, _ := c.txWins("an absent intent must be won", p)
+	p, tx, _ := c.txClaimed("a")
 	c.insert(tx, "a")
 	second := c.meanwhile(c.ctx, by("second", p), txWait, nil)
 	c.commit(tx, completed("answer"))
@@ -31,15 +30,12 @@ func txWaitCommit(c *txCheck) {
 		c.fail("only one must win", "both won", "one")
 	}
 	c.equal("the waiter must get the present record", second.rec, c.lookup(p.Digest))
-	if string(second.rec.Outcome) != "answer" {
-		c.fail("the waiter must get the outcome", string(second.rec.Outcome), "answer")
-	}
+	c.equal("the waiter must get the outcome", string(second.rec.Outcome), "answer")
 	c.rows("the holder's row must be there once", "a", 1)
 }
 
 func txWaitRollback(c *txCheck) {
-	p := c.params("a")
-	tx, rec := c.txWins("an absent intent must be won", p)
+	p, tx, rec := c.txClaimed("a")
 	c.insert(tx, "a")
 	second := c.meanwhile(c.ctx, by("second", p), txWait, func(tx semel.Tx) error {
 		return errors.Join(c.db.Insert(tx.Context(c.ctx), "b"), tx.Commit(c.ctx, completed("second answer")))
@@ -56,16 +52,13 @@ func txWaitRollback(c *txCheck) {
 }
 
 func txWaitBound(c *txCheck) {
-	p := c.params("a")
-	tx, _ := c.txWins("an absent intent must be won", p)
+	p, tx, _ := c.txClaimed("a")
 	c.insert(tx, "a")
 	second := c.meanwhile(c.ctx, by("second", p), txBrief, nil)
 	<-second.done // the holder goes on only when it has given up
 	c.wait(second)
 	c.wantErr("a wait that was too short must say so", second.err, semel.ErrInFlight)
-	if second.won {
-		c.fail("an error must not come with a win", second.won, false)
-	}
+	c.equal("an error must not come with a win", second.won, false)
 	c.commit(tx, completed("answer"))
 	c.rows("the holder's row must be there once", "a", 1)
 	// What gave up has left no lock behind.
@@ -76,8 +69,7 @@ func txWaitBound(c *txCheck) {
 }
 
 func txWaitContext(c *txCheck) {
-	p := c.params("a")
-	tx, _ := c.txWins("an absent intent must be won", p)
+	p, tx, _ := c.txClaimed("a")
 	c.insert(tx, "a")
 	ctx, cancel := context.WithCancel(c.ctx)
 	defer cancel()
@@ -92,8 +84,7 @@ func txWaitContext(c *txCheck) {
 
 func txWaitWithout(c *txCheck) {
 	for i, keep := range []bool{true, false} {
-		p := c.params(fmt.Sprint("a", i))
-		tx, _ := c.txWins("an absent intent must be won", p)
+		p, tx, _ := c.txClaimed(fmt.Sprint("a", i))
 		c.insert(tx, p.Name)
 		var (
 			rec  semel.Record
@@ -119,9 +110,7 @@ func txWaitWithout(c *txCheck) {
 		switch {
 		case ended == nil && !won:
 			c.rows("the row of the transaction that has committed must be there", p.Name, 1)
-			if string(stands.Outcome) != "answer" {
-				c.fail("the outcome must stay", string(stands.Outcome), "answer")
-			}
+			c.equal("the outcome must stay", string(stands.Outcome), "answer")
 		case errors.Is(ended, semel.ErrLost) && keep && won, !keep && won:
 			c.rows("the row of the transaction that has not committed must be gone", p.Name, 0)
 			if stands.State != semel.StateClaimed || stands.Owner != owner("second") {

@@ -18,9 +18,12 @@ func verdictRules() []Rule {
 }
 
 // guard returns a guard over the store that never sweeps on its own.
-func (c *check) guard() *semel.Guard {
+func (c *check) guard(p semel.Policy) *semel.Guard {
 	c.Helper()
-	g, err := semel.New(c.Store, &semel.Options{SweepEvery: -1})
+	if p.Retention == 0 {
+		p.Retention = retention
+	}
+	g, err := semel.New(c.Store, &semel.Options{Policy: p, SweepEvery: -1})
 	c.wantErr("a guard must be made", err, nil)
 	c.Cleanup(func() {
 		if err := g.Close(); err != nil {
@@ -45,7 +48,7 @@ func verdictOn(c *check, g *semel.Guard, seen semel.Record, as semel.State) erro
 }
 
 func verdictStale(c *check) {
-	g := c.guard()
+	g := c.guard(semel.Policy{})
 	for name, then := range map[string]*semel.Settlement{
 		"running":       nil,
 		"completed":     new(completed("answer")),
@@ -74,7 +77,7 @@ func verdictStale(c *check) {
 
 func verdictRace(c *check) {
 	const retries, rounds = 3, 16
-	g := c.guard()
+	g := c.guard(semel.Policy{})
 	for round := range rounds {
 		p := c.params(fmt.Sprint("round ", round))
 		seen := c.wins("an absent intent must be won", p)
@@ -114,7 +117,7 @@ func verdictRace(c *check) {
 }
 
 func verdictHolder(c *check) {
-	g := c.guard()
+	g := c.guard(semel.Policy{})
 	key := semel.Key{Scope: scope, Name: "a"}
 	claim, rec, err := g.Begin(c.ctx, key, semel.FingerprintOf("a"))
 	c.wantErr("an absent intent must be claimed", err, nil)
