@@ -21,9 +21,7 @@ func awaiting(t *testing.T, s *pgstore.Store, d semel.Digest) <-chan error {
 	testserver.Eventually(t, "the record is marked", func() bool {
 		var marked bool
 		sql := fmt.Sprintf("SELECT awaited FROM %s.record WHERE digest = $1", quoted(s.SchemaName()))
-		if err := p.QueryRow(t.Context(), sql, d[:]).Scan(&marked); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, p.QueryRow(t.Context(), sql, d[:]).Scan(&marked))
 		return marked
 	})
 	select {
@@ -66,9 +64,7 @@ func TestSettleTellsOnlyWhoWaits(t *testing.T) {
 	s := open(t, nil)
 	p := pool(t, testserver.Postgres(t), 1)
 	conn, err := p.Acquire(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer conn.Release()
 	if _, err := conn.Exec(t.Context(), "LISTEN "+quoted("semel_"+s.SchemaName())); err != nil {
 		t.Fatal(err)
@@ -96,9 +92,7 @@ func TestAwaitConnectionBreaks(t *testing.T) {
 	ears := fmt.Sprintf("FROM pg_stat_activity WHERE query = 'LISTEN %s'", quoted("semel_"+s.SchemaName()))
 	testserver.Eventually(t, "both listen", func() bool { // the record is marked as soon as one does
 		var n int
-		if err := p.QueryRow(t.Context(), "SELECT count(*) "+ears).Scan(&n); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, p.QueryRow(t.Context(), "SELECT count(*) "+ears).Scan(&n))
 		return n == 2
 	})
 	execute(t, p, "SELECT pg_terminate_backend(pid) "+ears)

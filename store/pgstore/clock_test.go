@@ -19,9 +19,7 @@ func TestClockSetBackAfterClaim(t *testing.T) {
 	running, done, lapsed := wins(t, s, params("running")), wins(t, s, params("done")), wins(t, s, params("lapsed"))
 	inst.Advance(-2 * retention)
 	for _, rec := range []semel.Record{running, lapsed} {
-		if err := s.Renew(t.Context(), rec.Digest, rec.Fence, lease); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.Renew(t.Context(), rec.Digest, rec.Fence, lease))
 	}
 	settles(t, s, done, completed("x"))
 	claims := func(name string, rec semel.Record, wantWon bool, want semel.State) {

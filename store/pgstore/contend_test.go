@@ -31,16 +31,12 @@ func TestClaimMeetsAnUncommittedOne(t *testing.T) {
 				s := open(t, nil)
 				p := pool(t, testserver.Postgres(t), 2)
 				tx, err := p.Begin(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				first, mine := params("k"), params("k")
 				mine.Owner = semel.Owner{2}
 				_, err = tx.Exec(t.Context(), s.Statement("claim"), first.Digest[:], first.Owner[:], first.Fingerprint[:],
 					lease.Milliseconds(), retention.Milliseconds(), first.Scope, first.Name)
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				done := make(chan struct{})
 				var rec semel.Record
 				var got bool
@@ -54,9 +50,7 @@ func TestClaimMeetsAnUncommittedOne(t *testing.T) {
 				if won {
 					finish = tx.Rollback
 				}
-				if err := finish(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, finish(t.Context()))
 				<-done
 				want := first.Owner
 				if won {
@@ -79,9 +73,7 @@ func waitsForALock(t *testing.T, s *pgstore.Store) {
 		var n int
 		err := p.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE $1",
 			"%"+s.SchemaName()+"%").Scan(&n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		return n > 0
 	})
 }

@@ -24,9 +24,7 @@ func TestWhatChangesNothingWritesNothing(t *testing.T) {
 	d := rec.Digest[:]
 	var before, after string
 	system := fmt.Sprintf("SELECT xmin || ' ' || xmax || ' ' || ctid || ' ' || (SELECT last_value FROM %[1]s.fence) FROM %[1]s.record WHERE digest = $1", quoted(s.SchemaName()))
-	if err := p.QueryRow(t.Context(), system, d).Scan(&before); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, p.QueryRow(t.Context(), system, d).Scan(&before))
 	for name, args := range map[string][]any{
 		"find":        {d},
 		"find_batch":  {[][]byte{d}},
@@ -58,20 +56,23 @@ func TestWhatChangesNothingWritesNothing(t *testing.T) {
 	wantSilent(t, p, s, "await", awaited[:])
 }
 
-// wantSilent runs a statement, which must write nothing to the log.
+// wantSilent runs a statement, which must write nothing to the log. The first reader
+// of a page that was updated may prune it, which is logged once.
 func wantSilent(t *testing.T, p *pgxpool.Pool, s *pgstore.Store, name string, args ...any) {
 	t.Helper()
-	rows, err := p.Query(t.Context(), "EXPLAIN (ANALYZE, WAL) "+s.Statement(name), args...)
-	if err != nil {
-		t.Fatal(err)
+	var plan string
+	for range 3 {
+		rows, err := p.Query(t.Context(), "EXPLAIN (ANALYZE, WAL) "+s.Statement(name), args...)
+		noError(t, err)
+		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if plan = strings.Join(lines, "\n"); !strings.Contains(plan, "WAL:") {
+			return
+		}
 	}
-	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	if plan := strings.Join(lines, "\n"); strings.Contains(plan, "WAL:") {
-		t.Errorf("%s.sql wrote to the log:\n%s", name, plan)
-	}
+	t.Errorf("%s.sql wrote to the log:\n%s", name, plan)
 }
 
 // What follows a claim stays on its page and changes no index.
@@ -80,9 +81,7 @@ func TestUpdatesStayOnTheirPage(t *testing.T) {
 	p := pool(t, testserver.Postgres(t), 1)
 	s := newStore(t, p, &pgstore.Options{Schema: testserver.PostgresSchema(t)})
 	tx, err := p.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer tx.Rollback(t.Context())
 	const n = 100
 	outcome := []byte(strings.Repeat("x", 300))

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/pgstore"
 )
@@ -38,32 +39,8 @@ func openShopAt(t *testing.T, dsn string, o *semel.Options) *shop {
 	execute(t, s.pool, "CREATE TABLE "+s.orders+" (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL, "+
 		"CONSTRAINT once UNIQUE (name) DEFERRABLE INITIALLY DEFERRED)")
 	s.guard = newGuard(t, s.store, o)
-	t.Cleanup(func() {
-		if err := s.store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	closes(t, s.store)
 	return s
-}
-
-// newGuard never sweeps on its own.
-func newGuard(t *testing.T, s semel.Store, o *semel.Options) *semel.Guard {
-	t.Helper()
-	full := semel.Options{}
-	if o != nil {
-		full = *o
-	}
-	full.SweepEvery = -1
-	g, err := semel.New(s, &full)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return g
 }
 
 func orderKey(name string) semel.Key { return semel.Key{Scope: "orders", Name: name} }
@@ -101,13 +78,9 @@ func (s *shop) work(ctx context.Context, fn func(context.Context, pgx.Tx) error)
 func (s *shop) names(tb testing.TB) string {
 	tb.Helper()
 	rows, err := s.pool.Query(context.WithoutCancel(tb.Context()), "SELECT name FROM "+s.orders+" ORDER BY id")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	return strings.Join(names, " ")
 }
 
@@ -120,10 +93,7 @@ func (s *shop) wantNames(t *testing.T, want string) {
 
 func (s *shop) wantState(t *testing.T, name string, want semel.State) {
 	t.Helper()
-	rec, err := s.guard.Lookup(context.WithoutCancel(t.Context()), orderKey(name))
-	if err != nil && !errors.Is(err, semel.ErrNotFound) || rec.State != want {
-		t.Errorf("record %s: got %v, error %v, want %v", name, rec.State, err, want)
-	}
+	claimtest.WantState(t, s.store, s.guard, orderKey(name), want)
 }
 
 // idle waits until every connection was given back, and fails when one of them
@@ -179,9 +149,7 @@ func TestDoOffersAllOfPgx(t *testing.T) {
 		_, err := s.work(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
 			return errors.Join(s.everything(ctx, tx), fail)
 		})
-		if !errors.Is(err, fail) {
-			t.Fatalf("got %v, want %v", err, fail)
-		}
+		wantErr(t, "", err, fail)
 		if fail != nil {
 			s.wantNames(t, "")
 		}
@@ -408,9 +376,7 @@ func TestDoAfterwards(t *testing.T) {
 		"SendBatch": kept.SendBatch(late, &pgx.Batch{}).Close(),
 		"Rollback":  kept.Rollback(late), "LargeObjects": largeErr,
 	} {
-		if !errors.Is(err, pgx.ErrTxClosed) {
-			t.Errorf("%s: got %v, want %v", name, err, pgx.ErrTxClosed)
-		}
+		wantErr(t, name+": ", err, pgx.ErrTxClosed)
 	}
 	if kept.Conn() != nil {
 		t.Error("another caller has the connection by now")

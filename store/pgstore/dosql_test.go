@@ -92,9 +92,7 @@ func TestDoSQLCommittedByWork(t *testing.T) {
 		_, err = newGuard(t, s.store, nil).Lookup(t.Context(), orderKey("k")) //nolint:contextcheck // what runs here must not end with the context.
 		return err
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	noError(t, err)
 }
 
 // Options that make no sense are refused with what to do.
@@ -120,9 +118,7 @@ func TestDoSQLWithoutAConnection(t *testing.T) {
 	defer end()
 	db.SetMaxOpenConns(1)
 	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer conn.Close()
 	if _, _, err := s.doSQL(full, db, "k", nil); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want %v", err, context.DeadlineExceeded)

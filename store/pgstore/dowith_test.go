@@ -98,9 +98,7 @@ func TestDoWithoutWaiting(t *testing.T) {
 		}
 		return ctx.Err()
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	noError(t, err)
 	s.wantNames(t, "")
 	s.idle(t)
 }
@@ -181,9 +179,7 @@ func TestDoWithRows(t *testing.T) {
 		}
 		return 0, nil
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	noError(t, err)
 	_, err = pgstore.DoWith(t.Context(), s.guard, orderKey("other"), semel.Fingerprint{1}, q, func(_ context.Context, _ pgx.Tx, rows pgx.Rows) (int, error) {
 		rows.Next()
 		err := rows.Scan(new(time.Time), new(string))

@@ -281,9 +281,7 @@ func TestExecOtherwise(t *testing.T) {
 			t.Parallel()
 			s := openShopAt(t, testserver.Postgres(t)+"&default_query_exec_mode="+strings.ReplaceAll(mode, " ", "_"), nil)
 			first, err := s.exec(t.Context(), s.guard, "k", "a")
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			if again, err := s.exec(t.Context(), s.guard, "k", "a"); err != nil || again != first {
 				t.Errorf("got %v, error %v, want %v", again, err, first)
 			}
@@ -326,16 +324,12 @@ func TestExecTrace(t *testing.T) {
 		Settled: func(_ context.Context, i semel.SettleInfo) { settled.Add(1); last = i },
 	}})
 	o, err := s.exec(t.Context(), s.guard, "k", "a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	rec, err := s.guard.Lookup(t.Context(), orderKey("k"))
 	if err != nil || began.Load() != 1 || settled.Load() != 1 || last.Fence != rec.Fence || !last.Kept || last.Bytes != len(rec.Outcome) || last.Err != nil {
 		t.Errorf("%v: began %d, settled %d: %+v, error %v, want %+v", o, began.Load(), settled.Load(), last, err, rec)
 	}
-	if err := s.guard.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.guard.Close())
 	if _, err := s.exec(t.Context(), s.guard, "other", "b"); !errors.Is(err, semel.ErrClosed) {
 		t.Errorf("got %v, want %v", err, semel.ErrClosed)
 	}

@@ -1,7 +1,6 @@
 package pgstore_test
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -22,9 +21,7 @@ func TestClaimThatStoodStill(t *testing.T) {
 	p := pool(t, testserver.Postgres(t), 2)
 	name := quoted(o.Schema)
 	gate, err := p.Acquire(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer gate.Release()
 	execute(t, p, fmt.Sprintf(`CREATE FUNCTION %[1]s.stall() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
   IF NEW.name = 'slow' THEN PERFORM pg_advisory_xact_lock_shared(hashtext('%[2]s')); END IF;
@@ -48,9 +45,7 @@ CREATE TRIGGER stall BEFORE INSERT ON %[1]s.record FOR EACH ROW EXECUTE FUNCTION
 		"clock_timestamp() - query_start > interval '%d milliseconds'", o.Schema, patience.Milliseconds())
 	testserver.Eventually(t, "the claim stalls for longer than its patience", func() bool {
 		var n int
-		if err := p.QueryRow(t.Context(), waits).Scan(&n); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, p.QueryRow(t.Context(), waits).Scan(&n))
 		return n == 1
 	})
 	rec := wins(t, quick, params("k"))
@@ -79,21 +74,13 @@ func TestSweepLeavesYoungRows(t *testing.T) {
 	soon := completed("x")
 	soon.Retention = time.Millisecond
 	settles(t, s, wins(t, s, params("settled")), soon)
-	sweeps := func(want int) {
-		t.Helper()
-		if n, err := s.Sweep(t.Context(), 10); err != nil || n != want {
-			t.Errorf("got %d, error %v, want %d", n, err, want)
-		}
-	}
 	inst.Advance(4 * time.Minute)
 	for _, p := range []semel.ClaimParams{brief, released, params("settled")} {
-		if _, err := s.Lookup(t.Context(), p.Digest); !errors.Is(err, semel.ErrNotFound) {
-			t.Errorf("%s: got %v, want %v", p.Name, err, semel.ErrNotFound)
-		}
+		wantGone(t, s, p.Digest)
 	}
-	sweeps(0)
+	sweeps(t, s, 10, 0)
 	inst.Advance(time.Minute)
-	sweeps(3)
+	sweeps(t, s, 10, 3)
 }
 
 // Promise 1: a sequence that was set back gives nothing again: an open store

@@ -54,9 +54,7 @@ func TestOutcomeTooLarge(t *testing.T) {
 	rec, other := wins(t, s, params("k")), wins(t, s, params("l"))
 	large := completed("")
 	large.Outcome = make([]byte, pgstore.MaxOutcomeBytes+1)
-	if err := s.Settle(t.Context(), rec.Digest, rec.Fence, large); !errors.Is(err, semel.ErrFull) {
-		t.Errorf("got %v, want %v", err, semel.ErrFull)
-	}
+	wantErr(t, "", s.Settle(t.Context(), rec.Digest, rec.Fence, large), semel.ErrFull)
 	errs, err := s.SettleBatch(t.Context(), []semel.SettleParams{
 		{Digest: rec.Digest, Fence: rec.Fence, Settlement: large},
 		{Digest: other.Digest, Fence: other.Fence, Settlement: completed("beside it")},

@@ -18,27 +18,11 @@ import (
 func (s *shop) db(t *testing.T) *sql.DB {
 	t.Helper()
 	config, err := pgx.ParseConfig(testserver.Postgres(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	db := stdlib.OpenDB(*config)
 	db.SetMaxOpenConns(6)
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	closes(t, db)
 	return db
-}
-
-func begin(t *testing.T, db *sql.DB) *sql.Tx {
-	t.Helper()
-	tx, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = tx.Rollback() }) // of a test that failed
-	return tx
 }
 
 func (s *shop) insertSQLTx(ctx context.Context, tx *sql.Tx, name string) (order, error) {
@@ -64,14 +48,10 @@ func TestJoinNeedsTransaction(t *testing.T) {
 	s := openShop(t, nil)
 	db := s.db(t)
 	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer conn.Close()
 	done := begin(t, db)
-	if err := done.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, done.Commit())
 	for name, tx := range map[string]pgstore.Execer{"a pool": db, "a connection": conn, "one that has ended": done, "nil": nil} {
 		_, err := pgstore.Join(t.Context(), s.guard, tx, orderKey("k"), semel.Fingerprint{1}, func(context.Context) (int, error) {
 			t.Errorf("%s: the work ran", name)
@@ -82,12 +62,8 @@ func TestJoinNeedsTransaction(t *testing.T) {
 		}
 	}
 	ended, err := s.pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := ended.Rollback(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
+	noError(t, ended.Rollback(t.Context()))
 	for name, tx := range map[string]pgx.Tx{"one that has ended": ended, "nil": nil} {
 		_, err := pgstore.JoinPgx(t.Context(), s.guard, tx, orderKey("k"), semel.Fingerprint{1}, func(context.Context) (int, error) {
 			t.Errorf("%s: the work ran", name)
@@ -108,9 +84,7 @@ func TestJoinPgxOfDo(t *testing.T) {
 		})
 		return err
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	noError(t, err)
 	s.wantNames(t, "joined")
 	s.wantState(t, "joined", semel.StateCompleted)
 }
@@ -123,9 +97,7 @@ func TestJoinUnknown(t *testing.T) {
 	if _, err := s.joined(t.Context(), tx, "unknown", semel.MarkUnknown(errWork)); !errors.Is(err, errWork) {
 		t.Errorf("got %v, want %v", err, errWork)
 	}
-	if err := tx.Rollback(); err != nil {
-		t.Error(err)
-	}
+	noError(t, tx.Rollback())
 	s.wantState(t, "unknown", semel.StateUnknown)
 	s.wantNames(t, "")
 }
@@ -157,12 +129,8 @@ func TestJoinAfterUnknown(t *testing.T) {
 			t.Parallel()
 			s := openShop(t, &semel.Options{Policy: semel.Policy{OnUnknown: semel.Rerun}})
 			claim, _, err := s.guard.Begin(t.Context(), orderKey("k"), semel.Fingerprint{1})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := claim.Unknown("the first attempt broke off"); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
+			noError(t, claim.Unknown("the first attempt broke off"))
 			if err := join(t, s); err != nil {
 				t.Error(err)
 			}

@@ -1,22 +1,16 @@
 package pgstore_test
 
 import (
-	"flag"
 	"testing"
 
 	"go.uber.org/goleak"
 
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/store/storetest"
 )
 
 func TestMain(m *testing.M) {
 	storetest.Children(nil, processes())
-	// Tests wait for the server rather than for a processor, and each of their
-	// verbs costs a commit; -parallel and -rapid.checks override this.
-	for name, value := range map[string]string{"test.parallel": "4", "rapid.checks": "15"} {
-		if err := flag.Set(name, value); err != nil {
-			panic(err)
-		}
-	}
+	claimtest.Limit(4, 15)
 	goleak.VerifyTestMain(m)
 }

@@ -7,17 +7,24 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/pgstore"
 )
 
 const (
-	lease     = time.Hour
-	retention = 24 * time.Hour
-	secret    = "open-sesame"
+	lease, retention = claimtest.Lease, claimtest.Retention
+	secret           = "open-sesame"
+)
+
+var (
+	params, completed, wins, settles     = claimtest.Params, claimtest.Completed, claimtest.Wins, claimtest.Settles
+	noError, closes, wantWords, newGuard = claimtest.NoError, claimtest.Closes, claimtest.Words, claimtest.Guard
+	begin                                = claimtest.Begin
+	lists, sweeps, wantGone              = claimtest.Lists, claimtest.Sweeps, claimtest.WantGone
+	wantErr                              = claimtest.WantErr
 )
 
 // open opens a store in a schema of its own on the shared server.
@@ -38,66 +45,9 @@ func openAt(t *testing.T, dsn string, o *pgstore.Options) *pgstore.Store {
 	few := *o
 	few.MaxConns = 4
 	s, err := pgstore.Open(t.Context(), dsn, &few)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	noError(t, err)
+	closes(t, s)
 	return s
-}
-
-func params(name string) semel.ClaimParams {
-	key := semel.Key{Scope: "alice", Name: name}
-	return semel.ClaimParams{
-		Digest:      key.Digest(),
-		Scope:       key.Scope,
-		Name:        key.Name,
-		Fingerprint: semel.FingerprintOf(name),
-		Owner:       semel.Owner{1},
-		Lease:       lease,
-		Retention:   retention,
-	}
-}
-
-func completed(outcome string) semel.Settlement {
-	return semel.Settlement{State: semel.StateCompleted, Outcome: []byte(outcome), Kept: true, Retention: retention}
-}
-
-// wins claims, and must win.
-func wins(tb testing.TB, s semel.Store, p semel.ClaimParams) semel.Record {
-	tb.Helper()
-	rec, won, err := s.Claim(tb.Context(), p)
-	if err != nil || !won {
-		tb.Fatalf("claim of %q: won %v, error %v", p.Name, won, err)
-	}
-	return rec
-}
-
-func settles(tb testing.TB, s semel.Store, rec semel.Record, v semel.Settlement) {
-	tb.Helper()
-	if err := s.Settle(tb.Context(), rec.Digest, rec.Fence, v); err != nil {
-		tb.Fatalf("settle %q: %v", rec.Name, err)
-	}
-}
-
-// wantWords fails unless the error has the words that an operator needs, and
-// not the secret ones.
-func wantWords(tb testing.TB, err error, words ...string) {
-	tb.Helper()
-	if err == nil {
-		tb.Fatalf("got no error, want one with %q", words)
-	}
-	for _, w := range words {
-		if !strings.Contains(err.Error(), w) {
-			tb.Errorf("got %q, want %q in it", err, w)
-		}
-	}
-	if strings.Contains(err.Error(), secret[:6]) || strings.Contains(fmt.Sprintf("%+v", err), secret[:6]) {
-		tb.Errorf("%q shows the password", err)
-	}
 }
 
 // refuses opens a store, and must not succeed.
@@ -115,9 +65,7 @@ func refuses(t *testing.T, dsn string, o *pgstore.Options, words ...string) {
 func with(t *testing.T, dsn string, change func(u *url.URL, q url.Values)) string {
 	t.Helper()
 	u, err := url.Parse(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	q := u.Query()
 	change(u, q)
 	u.RawQuery = strings.ReplaceAll(q.Encode(), "+", "%20")
@@ -156,9 +104,7 @@ func TestOpenRefusesAnAddress(t *testing.T) {
 		u.Host = "127.0.0.1:1"
 	}), nil, "connect", "check host, port and sslmode")
 	silent, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer silent.Close()
 	refuses(t, with(t, dsn, func(u *url.URL, q url.Values) {
 		password(u, q)
@@ -188,15 +134,11 @@ func TestNewLeavesThePoolOpen(t *testing.T) {
 	p := pool(t, testserver.Postgres(t), 2)
 	s := newStore(t, p, &pgstore.Options{Schema: testserver.PostgresSchema(t)})
 	wins(t, s, params("k"))
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.Close())
 	if _, _, err := s.Claim(t.Context(), params("l")); !errors.Is(err, semel.ErrClosed) {
 		t.Errorf("claim after Close: got %v, want %v", err, semel.ErrClosed)
 	}
-	if err := p.Ping(t.Context()); err != nil {
-		t.Error(err)
-	}
+	noError(t, p.Ping(t.Context()))
 }
 
 // Any name that PostgreSQL takes will do.
@@ -225,9 +167,7 @@ func TestReadOnly(t *testing.T) {
 	if got, err := s.Lookup(t.Context(), rec.Digest); err != nil || got.Fence != rec.Fence {
 		t.Errorf("lookup: got fence %d, error %v, want %d", got.Fence, err, rec.Fence)
 	}
-	if page, err := s.List(t.Context(), semel.ListParams{}); err != nil || len(page.Records) != 1 {
-		t.Errorf("list: got %d records, error %v, want 1", len(page.Records), err)
-	}
+	lists(t, s, 1)
 	_, _, err := s.Claim(t.Context(), params("new"))
 	wantWords(t, err, "claim", "read-only")
 	_, err = s.Sweep(t.Context(), 1)

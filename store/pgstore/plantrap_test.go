@@ -81,9 +81,7 @@ func TestPlansSurviveTheTableGrowing(t *testing.T) {
 			conns := map[string]*pgxpool.Conn{"force_generic_plan": nil, "auto": nil}
 			for mode := range conns {
 				conn, err := p.Acquire(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				defer conn.Release()
 				conns[mode] = conn
 				execOn(t, conn, "SET plan_cache_mode = "+mode)

@@ -121,9 +121,7 @@ func TestTerminatedConnections(t *testing.T) {
 func TestBrokenConnections(t *testing.T) {
 	t.Parallel()
 	u, err := url.Parse(testserver.Postgres(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	p, proxy := processes(), testserver.NewProxy(t, u.Host)
 	direct := p.Place
 	p.Place = func(tb testing.TB) string { tb.Helper(); return strings.Replace(direct(tb), u.Host, proxy.Addr(), 1) }

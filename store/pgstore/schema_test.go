@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/pgstore"
 )
@@ -29,17 +28,11 @@ func schemaOf(t *testing.T, p *pgxpool.Pool, schema string) string {
     WHERE relnamespace = $1::regnamespace AND reloptions IS NOT NULL
   UNION ALL SELECT 'pages of ' || relname || ' ' || pg_relation_size(oid) / 8192 FROM pg_class WHERE relnamespace = $1::regnamespace AND relname = 'record'
 ) AS found (line) ORDER BY line`, schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	versions := ""
-	if err := p.QueryRow(t.Context(), "SELECT string_agg(version::text, ' ' ORDER BY version) FROM "+quoted(schema)+".migration").Scan(&versions); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, p.QueryRow(t.Context(), "SELECT string_agg(version::text, ' ' ORDER BY version) FROM "+quoted(schema)+".migration").Scan(&versions))
 	return strings.Join(append(lines, "scripts "+versions), "\n") + "\n"
 }
 
@@ -48,14 +41,11 @@ func schemaOf(t *testing.T, p *pgxpool.Pool, schema string) string {
 func TestSchemaFromEmpty(t *testing.T) {
 	t.Parallel()
 	p := pool(t, testserver.Postgres(t), 2)
-	golden := filepath.Join("testdata", "schema.golden")
 	for name, build := range map[string]func(schema string){
 		"opened": func(schema string) { open(t, &pgstore.Options{Schema: schema}) },
 		"by hand": func(schema string) {
 			all, err := pgstore.Migrations(schema)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			for _, m := range all {
 				execute(t, p, m.SQL)
 			}
@@ -68,28 +58,14 @@ func TestSchemaFromEmpty(t *testing.T) {
 	} {
 		schema := testserver.PostgresSchema(t)
 		build(schema)
-		got := schemaOf(t, p, schema)
-		if os.Getenv("SEMEL_UPDATE_GOLDEN") != "" {
-			if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(golden)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), got); diff != "" {
-			t.Errorf("%s: schema (-want +got):\n%s", name, diff)
-		}
+		claimtest.Golden(t, name, schemaOf(t, p, schema))
 	}
 }
 
 func TestMigrations(t *testing.T) {
 	t.Parallel()
 	all, err := pgstore.Migrations(`odd "name"`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	newest, err := pgstore.Schema()
 	if err != nil || newest != len(all)-1 {
 		t.Errorf("got schema %d, error %v, want %d", newest, err, len(all)-1)
@@ -135,9 +111,7 @@ func TestMigrationIsLocked(t *testing.T) {
 	p := pool(t, testserver.Postgres(t), 2)
 	o := &pgstore.Options{Schema: testserver.PostgresSchema(t)}
 	conn, err := p.Acquire(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer conn.Release()
 	execOn(t, conn, fmt.Sprintf("SELECT pg_advisory_lock(%d)", pgstore.LockOf(o.Schema)))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -153,15 +127,11 @@ func TestMigrationIsLocked(t *testing.T) {
 		var n int
 		err := conn.QueryRow(t.Context(), "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND ((classid::bigint << 32) | objid::bigint) = $1",
 			pgstore.LockOf(o.Schema)).Scan(&n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		return n == 1
 	})
 	cancel()
-	if err := <-refused; !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want %v", err, context.Canceled)
-	}
+	wantErr(t, "", <-refused, context.Canceled)
 	execOn(t, conn, "SELECT pg_advisory_unlock_all()")
 	wins(t, open(t, o), params("k"))
 }

@@ -23,9 +23,7 @@ func database(t *testing.T) (dsn string, set func(setting string)) {
 	t.Helper()
 	dsn = testserver.PostgresDatabase(t)
 	u, err := url.Parse(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	p := pool(t, testserver.Postgres(t), 1)
 	return dsn, func(setting string) {
 		t.Helper()
@@ -52,9 +50,7 @@ func TestSettingsOfTheDatabase(t *testing.T) {
 	if strings.Contains(log.String(), "isolation") {
 		t.Errorf("a store with connections of its own warned: %s", &log)
 	}
-	if err := newStoreWith(t, dsn, o).Close(); err != nil {
-		t.Error(err)
-	}
+	noError(t, newStoreWith(t, dsn, o).Close())
 	if !strings.Contains(log.String(), "serializable") {
 		t.Errorf("got the log %q, want a warning about the isolation", &log)
 	}
@@ -69,9 +65,7 @@ func TestSettingsOfTheDatabase(t *testing.T) {
 	set("statement_timeout = 1")
 	p := pool(t, with(t, dsn, func(_ *url.URL, q url.Values) { q.Set("statement_timeout", "0") }), 1)
 	tx, err := p.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer tx.Rollback(t.Context())
 	if _, err := tx.Exec(t.Context(), "LOCK semel.record"); err != nil {
 		t.Fatal(err)
@@ -104,9 +98,7 @@ func TestRights(t *testing.T) {
 	dsn := with(t, admin, func(u *url.URL, _ url.Values) { u.User = url.UserPassword(role, secret) })
 
 	refuses(t, dsn, nil, "permission denied", "Migrations", "grant")
-	if err := newStoreWith(t, admin, nil).Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, newStoreWith(t, admin, nil).Close())
 	refuses(t, dsn, nil, "permission denied for schema semel", "grant")
 	execute(t, p, "GRANT USAGE ON SCHEMA semel TO "+role+"; GRANT SELECT ON semel.migration TO "+role)
 	refuses(t, dsn, nil, "lacks rights", "SELECT on table record, INSERT on table record, UPDATE on table record, DELETE on table record, USAGE on sequence fence")
@@ -114,9 +106,7 @@ func TestRights(t *testing.T) {
 	refuses(t, dsn, nil, "lacks rights", "DELETE on table record, USAGE on sequence fence")
 	execute(t, p, "GRANT DELETE ON semel.record TO "+role)
 	refuses(t, dsn, nil, "lacks rights", `"semel": USAGE on sequence fence (let`)
-	if err := openAt(t, dsn, &pgstore.Options{ReadOnly: true}).Close(); err != nil {
-		t.Error(err)
-	}
+	noError(t, openAt(t, dsn, &pgstore.Options{ReadOnly: true}).Close())
 	execute(t, p, "GRANT USAGE ON SEQUENCE semel.fence TO "+role)
 	s := openAt(t, dsn, &pgstore.Options{})
 	rec := wins(t, s, params("k"))
@@ -150,9 +140,7 @@ func TestOwnServer(t *testing.T) {
 		}
 		return err == nil
 	})
-	if page, err := reader.List(t.Context(), semel.ListParams{}); err != nil || len(page.Records) != 1 {
-		t.Errorf("list: got %d records, error %v, want 1", len(page.Records), err)
-	}
+	lists(t, reader, 1)
 
 	server.Kill()
 	if _, _, err := s.Claim(t.Context(), params("l")); err == nil || errors.Is(err, semel.ErrClosed) {
@@ -193,9 +181,7 @@ func TestDeadlineInTheMiddle(t *testing.T) {
 	p := pool(t, testserver.Postgres(t), 1)
 	rec := wins(t, s, params("k"))
 	tx, err := p.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if _, err := tx.Exec(t.Context(), "SELECT FROM "+quoted(s.SchemaName())+".record FOR UPDATE"); err != nil {
 		t.Fatal(err)
 	}
@@ -206,21 +192,15 @@ func TestDeadlineInTheMiddle(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		err := verb(ctx)
 		cancel()
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%s: got %v, want %v", name, err, context.DeadlineExceeded)
-		}
+		wantErr(t, name+": ", err, context.DeadlineExceeded)
 		for _, sentinel := range []error{semel.ErrLost, semel.ErrSettled, semel.ErrFull, semel.ErrClosed, semel.ErrNotFound} {
 			if errors.Is(err, sentinel) {
 				t.Errorf("%s: %v must not be %v", name, err, sentinel)
 			}
 		}
 	}
-	if _, won, err := s.Claim(t.Context(), params("k")); err != nil || !won {
-		t.Errorf("a claim waits for no lock: won %v, error %v", won, err)
-	}
-	if err := tx.Rollback(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	wins(t, s, params("k"))
+	noError(t, tx.Rollback(t.Context()))
 	settles(t, s, rec, completed("x"))
 }
 
@@ -236,9 +216,7 @@ func TestIsolationOfTheDatabase(t *testing.T) {
 		s := openAt(t, dsn, &pgstore.Options{})
 		guard := newGuard(t, s, nil)
 		var pool string
-		if err := s.Pool().QueryRow(t.Context(), "SHOW transaction_isolation").Scan(&pool); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.Pool().QueryRow(t.Context(), "SHOW transaction_isolation").Scan(&pool))
 		key := semel.Key{Scope: semel.ScopeGlobal, Name: want[1]}
 		work, err := pgstore.Do(t.Context(), guard, key, semel.Fingerprint{1}, func(ctx context.Context, tx pgx.Tx) (level string, err error) {
 			err = tx.QueryRow(ctx, "SHOW transaction_isolation").Scan(&level)

@@ -13,8 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/grouptest"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/pgstore"
 	"github.com/semel-dev/semel/store/storetest"
@@ -49,6 +48,9 @@ func TestStoreOtherwise(t *testing.T) {
 		"serializable":    {[]string{"race", "history"}, harness(t, setting("default_transaction_isolation", "serializable"), nil)},
 		"cockroach":       {shapes[:3], harness(t, testserver.Postgres(t), pgstore.Cockroach)},
 	} {
+		if !claimtest.Long() && !slices.Contains([]string{"simple protocol", "serializable", "cockroach"}, name) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			checkKinds(t, c.h, c.kinds...)
@@ -73,11 +75,11 @@ func checkKinds(t *testing.T, h storetest.Harness, kinds ...string) {
 // Everything that holds without shared batches holds with them.
 func TestGroupCommit(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, grouptest.Harness(harness(t, testserver.Postgres(t), nil)))
+	storetest.Run(t, claimtest.Grouped(harness(t, testserver.Postgres(t), nil)))
 }
 
 func BenchmarkGroupCommit(b *testing.B) {
-	storetest.Benchmark(b, grouptest.Harness(harness(b, testserver.Postgres(b), nil)))
+	storetest.Benchmark(b, claimtest.Grouped(harness(b, testserver.Postgres(b), nil)))
 }
 
 func BenchmarkStore(b *testing.B) { storetest.Benchmark(b, harness(b, testserver.Postgres(b), nil)) }
@@ -108,23 +110,13 @@ func (b *bench) instance(tb testing.TB) *storetest.Instance {
 		o = b.with(o)
 	}
 	o = pgstore.Ticking(o)
-	s := newStore(tb, b.pool, o)
-	return &storetest.Instance{
-		Store:   s,
-		Running: true,
-		Advance: func(d time.Duration) {
-			execute(tb, b.pool, fmt.Sprintf("UPDATE %q.tick SET ms = ms + %d", o.Schema, d.Milliseconds()))
-		},
-		Check: func(tb testing.TB) { tb.Helper(); check(tb, b.pool, o.Schema) },
-		Reopen: func(tb testing.TB) semel.Store {
-			tb.Helper()
-			if err := s.Close(); err != nil {
-				tb.Fatal(err)
-			}
-			s = newStore(tb, b.pool, o)
-			return s
-		},
+	inst := claimtest.Instance(tb, func(tb testing.TB) *pgstore.Store { tb.Helper(); return newStore(tb, b.pool, o) })
+	inst.Running = true
+	inst.Advance = func(d time.Duration) {
+		execute(tb, b.pool, fmt.Sprintf("UPDATE %q.tick SET ms = ms + %d", o.Schema, d.Milliseconds()))
 	}
+	inst.Check = func(tb testing.TB) { tb.Helper(); check(tb, b.pool, o.Schema) }
+	return inst
 }
 
 // schema gives an empty schema, and takes it back after the rule.
@@ -138,9 +130,7 @@ func (b *bench) schema(tb testing.TB) string {
 		execute(tb, b.pool, fmt.Sprintf("DELETE FROM %[1]q.record; UPDATE %[1]q.tick SET ms = 0", name))
 	} else {
 		name = testserver.PostgresSchema(b.owner)
-		if err := newStore(tb, b.pool, &pgstore.Options{Schema: name}).Close(); err != nil {
-			tb.Fatal(err)
-		}
+		noError(tb, newStore(tb, b.pool, &pgstore.Options{Schema: name}).Close())
 		execute(tb, b.pool, fmt.Sprintf("CREATE TABLE %[1]q.tick (ms bigint NOT NULL); INSERT INTO %[1]q.tick VALUES (0)", name))
 	}
 	tb.Cleanup(func() {
@@ -170,14 +160,10 @@ UNION ALL SELECT 'fence ' || max(fence) || ' was never given' FROM %[1]q.record 
 func pool(tb testing.TB, dsn string, conns int32) *pgxpool.Pool {
 	tb.Helper()
 	config, err := pgxpool.ParseConfig(dsn)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	config.MaxConns = conns
 	p, err := pgxpool.NewWithConfig(tb.Context(), config)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	tb.Cleanup(p.Close)
 	return p
 }
@@ -186,9 +172,7 @@ func pool(tb testing.TB, dsn string, conns int32) *pgxpool.Pool {
 func newStore(tb testing.TB, pool *pgxpool.Pool, o *pgstore.Options) *pgstore.Store {
 	tb.Helper()
 	s, err := pgstore.New(tb.Context(), pool, o)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	return s
 }
 

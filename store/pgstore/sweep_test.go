@@ -1,8 +1,6 @@
 package pgstore_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -21,27 +19,15 @@ func TestSweepPassesBy(t *testing.T) {
 	table := quoted(s.SchemaName()) + ".record"
 	execute(t, p, fill(table, 1, living+expired))
 	execute(t, p, fmt.Sprintf("UPDATE %s SET expires_ms = 1::bigint << 60 WHERE fence <= %d", table, living))
-	sweeps := func(limit, want int) {
-		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if n, err := s.Sweep(ctx, limit); err != nil || n != want {
-			t.Errorf("got %d, error %v, want %d", n, err, want)
-		}
-	}
 	tx, err := p.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if _, err := tx.Exec(t.Context(), fmt.Sprintf("SELECT FROM %s WHERE fence = %d FOR UPDATE", table, living+1)); err != nil {
 		t.Fatal(err)
 	}
-	sweeps(1, 1)
-	sweeps(10, 1)
-	if err := tx.Rollback(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	sweeps(10, 1)
+	sweeps(t, s, 1, 1)
+	sweeps(t, s, 10, 1)
+	noError(t, tx.Rollback(t.Context()))
+	sweeps(t, s, 10, 1)
 	var due int
 	if err := p.QueryRow(t.Context(), "SELECT count(*) FROM "+table+" WHERE sweep_ms < 1::bigint << 50").Scan(&due); err != nil || due != 0 {
 		t.Errorf("%d records that live on are still due, error %v", due, err)
@@ -58,15 +44,11 @@ func TestClockSetBack(t *testing.T) {
 	rec := wins(t, s, params("k"))
 	settles(t, s, rec, semel.Settlement{State: semel.StateReleased})
 	inst.Advance(-2 * lease)
-	if _, err := s.Lookup(t.Context(), rec.Digest); !errors.Is(err, semel.ErrNotFound) {
-		t.Errorf("got %v, want %v", err, semel.ErrNotFound)
-	}
+	wantGone(t, s, rec.Digest)
 	if page, err := s.(semel.Lister).List(t.Context(), semel.ListParams{}); err != nil || len(page.Records) != 0 {
 		t.Errorf("got %d records, error %v, want none", len(page.Records), err)
 	}
-	if err := s.Renew(t.Context(), rec.Digest, rec.Fence, lease); !errors.Is(err, semel.ErrLost) {
-		t.Errorf("got %v, want %v", err, semel.ErrLost)
-	}
+	wantErr(t, "", s.Renew(t.Context(), rec.Digest, rec.Fence, lease), semel.ErrLost)
 	settles(t, s, rec, semel.Settlement{State: semel.StateReleased})
 	if again := wins(t, s, params("k")); again.Fence <= rec.Fence || again.Attempt != 1 {
 		t.Errorf("got fence %d, attempt %d, want a first attempt with a fence > %d", again.Fence, again.Attempt, rec.Fence)
@@ -80,24 +62,14 @@ func TestSweepAfterShorterLease(t *testing.T) {
 	inst := harness(t, testserver.Postgres(t), nil)(t)
 	t.Cleanup(func() { inst.Store.Close() })
 	s := inst.Store
-	sweeps := func(want int) {
-		t.Helper()
-		if n, err := s.(semel.Sweeper).Sweep(t.Context(), 10); err != nil || n != want {
-			t.Errorf("swept %d, error %v, want %d", n, err, want)
-		}
-	}
 	p := params("k")
 	p.Lease = 2 * retention
 	rec := wins(t, s, p)
 	inst.Advance(retention + time.Minute)
-	sweeps(0)
-	if err := s.Renew(t.Context(), rec.Digest, rec.Fence, time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	sweeps(t, s.(semel.Sweeper), 10, 0)
+	noError(t, s.Renew(t.Context(), rec.Digest, rec.Fence, time.Minute))
 	got, err := s.Lookup(t.Context(), rec.Digest)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	inst.Advance(got.ExpiresAt.Sub(got.ReadAt) + time.Second)
-	sweeps(1)
+	sweeps(t, s.(semel.Sweeper), 10, 1)
 }

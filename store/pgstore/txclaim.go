@@ -45,6 +45,7 @@ type transaction struct {
 	tried            bool // to commit
 	committed        bool
 	left             bool // the store's gate
+	adopted          bool // the claim was committed before
 
 	// The memory of parameters.
 	numbers [3][8]byte
@@ -78,17 +79,7 @@ func (t *transaction) Claim(ctx context.Context, p semel.ClaimParams, wait time.
 	until := time.Now().Add(wait)
 	var rec semel.Record
 	var won bool
-	var reconnected error
-	err := backoff.Do(ctx, func(err error) bool {
-		if errors.Is(err, semel.ErrInFlight) || t.nest != nil || reconnected != nil || !t.passes(ctx, err) {
-			return false
-		}
-		t.undo() //nolint:contextcheck // what runs here must not end with the context.
-		return true
-	}, func() (err error) {
-		if reconnected = t.reconnect(ctx); reconnected != nil {
-			return reconnected
-		}
+	err := t.tries(ctx, func() (err error) {
 		rec, won, err = t.claim(ctx, time.Until(until))
 		return err
 	})
@@ -100,6 +91,38 @@ func (t *transaction) Claim(ctx context.Context, p semel.ClaimParams, wait time.
 		return claimedRecord(&p, t.fence, t.claimedMS), true, nil
 	}
 	return rec, false, nil
+}
+
+// Adopt begins the transaction for a claim that was committed before, whose record
+// Commit settles as it does in the way of the row.
+func (t *transaction) Adopt(ctx context.Context, d semel.Digest, f semel.Fence) error {
+	if t.state != txIdle || t.nest != nil {
+		return errTxUsed
+	}
+	t.params.Digest, t.fence, t.rowFirst, t.adopted = d, verb.Column(f), true, true
+	err := t.tries(ctx, func() error { return t.trip(ctx, t.queueBegin) })
+	if err != nil {
+		return translate("begin", err)
+	}
+	t.state, t.won = txClaimed, true
+	return nil
+}
+
+// tries begins the transaction, if need be several times or on another connection.
+func (t *transaction) tries(ctx context.Context, begin func() error) error {
+	var reconnected error
+	return backoff.Do(ctx, func(err error) bool {
+		if errors.Is(err, semel.ErrInFlight) || t.nest != nil || reconnected != nil || !t.passes(ctx, err) {
+			return false
+		}
+		t.undo() //nolint:contextcheck // what runs here must not end with the context.
+		return true
+	}, func() error {
+		if reconnected = t.reconnect(ctx); reconnected != nil {
+			return reconnected
+		}
+		return begin()
+	})
 }
 
 // passes reports whether a claim can succeed at once when it is tried again:

@@ -52,6 +52,9 @@ func (t *transaction) Commit(ctx context.Context, v semel.Settlement) error {
 		return nil
 	case err == nil:
 		err = errReverted
+	case t.adopted && t.endedAndBegun(err):
+		t.undo() //nolint:contextcheck // what runs here must not end with the context.
+		return fmt.Errorf("%w: pgstore: commit: another attempt has the claim, or an operator settled it", semel.ErrLost)
 	case t.endedAndBegun(err):
 		t.undo() //nolint:contextcheck // what runs here must not end with the context.
 		return t.afterAll(ctx, &v)

@@ -32,9 +32,7 @@ type proxied struct {
 func openProxied(t *testing.T) *proxied {
 	t.Helper()
 	u, err := url.Parse(testserver.Postgres(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	p := &proxied{shop: openShop(t, nil), proxy: testserver.NewProxy(t, u.Host)}
 	execute(t, p.pool, "ALTER TABLE "+p.orders+" DROP CONSTRAINT once")
 	dsn := with(t, testserver.Postgres(t), func(u *url.URL, _ url.Values) { u.Host = p.proxy.Addr() })
@@ -178,9 +176,7 @@ func TestTxBroken(t *testing.T) {
 	p.proxy.Down()
 	for name, by := range doors() {
 		_, err := by(t.Context(), p.far, p.db, "c")
-		if !errors.Is(err, semel.ErrUnavailable) {
-			t.Errorf("%s: got %v, want %v", name, err, semel.ErrUnavailable)
-		}
+		wantErr(t, name+": ", err, semel.ErrUnavailable)
 	}
 	p.proxy.Up()
 	if _, err := p.far.do(t.Context(), "d"); err != nil {
@@ -196,9 +192,7 @@ func (s *shop) wantPairs(t *testing.T, answered map[string]string) {
 	rows, err := s.pool.Query(t.Context(), fmt.Sprintf(`SELECT coalesce(o.name, r.name), coalesce(o.orders, 0), coalesce(o.id, 0), r.state
 FROM (SELECT name, count(*) AS orders, min(id) AS id FROM %s GROUP BY name) o FULL JOIN %s.record r ON r.name = o.name`,
 		s.orders, quoted(s.store.SchemaName())))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	there := map[string]string{}
 	var name string
 	var orders, id int

@@ -74,16 +74,14 @@ func TestTxThatStoodStill(t *testing.T) {
 	_, err := pgstore.Do(t.Context(), g, orderKey("k"), semel.Fingerprint{1}, func(context.Context, pgx.Tx) (int, error) {
 		p := params("k")
 		p.Digest = g.Digest(orderKey("k"))
-		rec := wins(t, s.store, p) //nolint:contextcheck // the test has one context.
+		rec := wins(t, s.store, p)
 		younger = rec.Fence
-		settles(t, s.store, rec, semel.Settlement{State: semel.StateReleased}) //nolint:contextcheck // the test has one context.
+		settles(t, s.store, rec, semel.Settlement{State: semel.StateReleased})
 		// The time of the sweep has come.
 		execute(t, s.pool, fmt.Sprintf("UPDATE %[1]q.tick SET ms = 300000; DELETE FROM %[1]q.record", s.store.SchemaName())) //nolint:contextcheck // the test has one context.
 		return 0, nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if rec, err := g.Lookup(t.Context(), orderKey("k")); err != nil || rec.Fence <= younger {
 		t.Errorf("got fence %d, error %v, want > %d", rec.Fence, err, younger)
 	}

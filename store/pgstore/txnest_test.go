@@ -40,9 +40,7 @@ func TestDoNestedFails(t *testing.T) {
 		_, err := s.inner(ctx, "last", nil)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	s.wantNames(t, "last")
 	s.wantState(t, "last", semel.StateCompleted)
 	s.idle(t)
@@ -94,14 +92,10 @@ func TestDoNestedOpenRows(t *testing.T) {
 			return 0, errors.Join(err, errWork)
 		})
 		open.Close()
-		if !errors.Is(err, errWork) {
-			t.Errorf("got %v, want %v", err, errWork)
-		}
+		wantErr(t, "", err, errWork)
 		return nil
 	})
-	if !errors.Is(err, semel.ErrRolledBack) {
-		t.Errorf("got %v, want %v", err, semel.ErrRolledBack)
-	}
+	wantErr(t, "", err, semel.ErrRolledBack)
 	s.wantNames(t, "")
 	s.idle(t)
 }

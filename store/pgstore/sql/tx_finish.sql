@@ -1,5 +1,6 @@
--- Promise 4: the outcome, in the row of tx_first.sql. Without that row there is
--- an error, so that nothing is committed.
+-- Promise 4: the outcome, in the row of tx_first.sql, or of a claim that was committed
+-- before; its waiters wake with the commit. Without that row there is an error, so that
+-- nothing is committed.
 --
 -- $1 digest  $2 fence  $3 state  $4 kept  $5 outcome  $6 note  $7 retention
 WITH done AS (
@@ -15,6 +16,6 @@ WITH done AS (
   WHERE r.digest = $1::bytea
     AND r.fence = $2::bigint
     AND r.state = 'claimed'
-  RETURNING 1
+  RETURNING CASE WHEN r.awaited THEN ({{notify}})::text END AS told
 )
-SELECT 1 / count(*) FROM done
+SELECT 1 / (count(*) + 0 * count(told)) FROM done
