@@ -17,17 +17,13 @@ func TestBatchWithTooLargeAnOutcome(t *testing.T) {
 	t.Parallel()
 	s, _, _ := ticking(t, fast, nil)
 	answers, err := s.ClaimBatch(t.Context(), batchOf("k", 3))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	ss := settlementsOf(answers, retention)
 	ss[1].Settlement.Outcome = make([]byte, 17<<20)
 	if errs, err := s.SettleBatch(t.Context(), ss); err != nil || errs[0] != nil || !errors.Is(errs[1], semel.ErrFull) || errs[2] != nil {
 		t.Errorf("got %v, error %v, want only the second to be %v", errs, err, semel.ErrFull)
 	}
-	if got, err := s.Lookup(t.Context(), ss[1].Digest); err != nil || got.State != semel.StateClaimed {
-		t.Errorf("got %v, error %v, want the claim as it was", got.State, err)
-	}
+	wantFound(t, s, ss[1].Digest, semel.StateClaimed)
 }
 
 // A batch that releases an intent tells its holder so, although another caller

@@ -34,14 +34,10 @@ func TestOneStatementAtATime(t *testing.T) {
 				refusesMany(ctx, t, tx)
 				return "", insert(ctx, tx, "k; DELETE FROM business")
 			})
-			if err != nil {
-				t.Error(err)
-			}
+			noError(t, err)
 			b.wantRows(t, "k; DELETE FROM business")
 			conn, err := db.Conn(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			defer conn.Close()
 			err = conn.Raw(func(c any) error {
 				execer, ok := c.(driver.ExecerContext)
@@ -149,22 +145,16 @@ func TestConnectionsAreGivenBackAsTheyWere(t *testing.T) {
 				idle(t, db)
 			}
 			// And serves others as before: each statement commits.
-			if err := insert(t.Context(), db, "alone"); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, insert(t.Context(), db, "alone"))
 			if n := value(t, b.db, "SELECT COUNT(*) FROM business WHERE name = 'alone'"); n != "1" {
 				t.Errorf("a statement outside of transactions was not committed")
 			}
 			tx, err := db.BeginTx(t.Context(), &sql.TxOptions{ReadOnly: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			if err := insert(t.Context(), tx, "read-only"); err == nil {
 				t.Error("a read-only transaction of the application's own has written")
 			}
-			if err := tx.Rollback(); err != nil {
-				t.Error(err)
-			}
+			noError(t, tx.Rollback())
 		})
 	}
 }
@@ -178,9 +168,7 @@ func TestNewConnector(t *testing.T) {
 	}
 	cfg.Net = "no such network"
 	connector, err := mysqlstore.NewConnector(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if _, err := connector.Connect(t.Context()); err == nil {
 		t.Error("it connected over a network that does not exist")
 	}

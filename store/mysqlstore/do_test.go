@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/store/memstore"
 	"github.com/semel-dev/semel/store/mysqlstore"
 )
@@ -52,14 +53,10 @@ func TestDoContextEnds(t *testing.T) {
 					if _, err := mysqlstore.Do(apart, second, key("k"), asked(), add("other")); err != nil {
 						t.Error(err)
 					}
-					if err := insert(context.WithoutCancel(ctx), tx, "late"); !errors.Is(err, sql.ErrTxDone) {
-						t.Errorf("a late statement: got %v, want %v", err, sql.ErrTxDone)
-					}
+					wantErr(t, "a late statement: ", insert(context.WithoutCancel(ctx), tx, "late"), sql.ErrTxDone)
 					return "late", nil
 				})
-				if !errors.Is(err, semel.ErrRolledBack) {
-					t.Errorf("got %v, want %v", err, semel.ErrRolledBack)
-				}
+				wantErr(t, "", err, semel.ErrRolledBack)
 				b.wantRows(t, "other")
 				b.goesOn(t)
 			})
@@ -83,9 +80,7 @@ func TestDoStatementCutOff(t *testing.T) {
 			_, err := tx.ExecContext(short, "SELECT SLEEP(1)") // which the server finishes
 			return "", err
 		})
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
-		}
+		wantErr(t, "", err, context.DeadlineExceeded)
 		b.wantRows(t)
 		b.wantState(t, "k", semel.StateAbsent)
 		b.goesOn(t)
@@ -145,31 +140,22 @@ func TestDoRefuses(t *testing.T) {
 func TestDoNeedsTheStore(t *testing.T) {
 	t.Parallel()
 	s := memstore.New(nil)
-	g, err := semel.New(s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := errors.Join(g.Close(), s.Close()); err != nil {
-			t.Error(err)
-		}
-	})
-	if _, err := mysqlstore.Do(t.Context(), g, key("k"), asked(), never(t)); err == nil || !strings.Contains(err.Error(), "mysqlstore.Open") {
-		t.Errorf("Do without its store: got %v", err)
-	}
-	if _, err := mysqlstore.Join(t.Context(), g, nil, key("k"), asked(), func(context.Context) (string, error) {
-		t.Error("it was executed")
-		return "", nil
-	}); err == nil || !strings.Contains(err.Error(), "mysqlstore.Open") {
-		t.Errorf("Join without its store: got %v", err)
-	}
+	closes(t, s)
+	g := claimtest.Guard(t, s, nil)
+	_, err := mysqlstore.Do(t.Context(), g, key("k"), asked(), never(t))
+	wantWords(t, err, "mysqlstore.Open")
+	_, err = mysqlstore.Join(t.Context(), g, nil, key("k"), asked(), func(ctx context.Context) (string, error) { return never(t)(ctx, nil) })
+	wantWords(t, err, "mysqlstore.Open")
 }
 
 // Promise 2: an outcome too large for the text of a statement comes back as it
 // was, and one too large for the server is refused, and nothing happened.
 func TestDoLargeOutcomes(t *testing.T) {
 	t.Parallel()
-	for name, d := range map[string]door{"open": {}, "any pool": {pool: quietPool}} {
+	for name, d := range map[string]door{"open": {}, "any pool": {pool: quietPool, long: true}} {
+		if d.long && !claimtest.Long() {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setUpTx(t, d, &semel.Options{Policy: semel.Policy{MaxOutcomeBytes: 1 << 30}, StoreTimeout: time.Minute})

@@ -3,7 +3,6 @@ package mysqlstore_test
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -23,9 +22,7 @@ VALUES (?, ?, 'claimed', 0, 1, REPEAT('o', 16), REPEAT('f', 32), 0, 0, 0, 9e12, 
 func held(t *testing.T, db *sql.DB, d semel.Digest) *sql.Tx {
 	t.Helper()
 	tx, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if _, err := tx.ExecContext(t.Context(), insertRaw, nil, d[:]); err != nil {
 		t.Fatal(err)
 	}
@@ -40,9 +37,7 @@ func waiters(t *testing.T, db *sql.DB, n int) {
 	table := "of table `" + value(t, db, "SELECT DATABASE()") + "`.`"
 	for {
 		var kind, name, status string
-		if err := db.QueryRowContext(t.Context(), "SHOW ENGINE INNODB STATUS").Scan(&kind, &name, &status); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, db.QueryRowContext(t.Context(), "SHOW ENGINE INNODB STATUS").Scan(&kind, &name, &status))
 		waiting := 0
 		for line := range strings.Lines(status) {
 			if strings.Contains(line, table) && strings.HasSuffix(strings.TrimSpace(line), " waiting") {
@@ -80,9 +75,7 @@ func TestRollbackWithWaiters(t *testing.T) {
 			})
 		}
 		waiters(t, db, claimers)
-		if err := tx.Rollback(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, tx.Rollback())
 		wg.Wait()
 		winners := 0
 		for i := range claimers {
@@ -117,20 +110,14 @@ func TestLockedForLong(t *testing.T) {
 	}()
 	waiters(t, db, 1)
 	cancel()
-	if err := <-answered; !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want %v", err, context.Canceled)
-	}
+	wantErr(t, "", <-answered, context.Canceled)
 	go func() {
 		_, _, err := s.Claim(t.Context(), p)
 		answered <- err
 	}()
 	waiters(t, db, 1)
-	if err := tx.Rollback(); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-answered; err != nil {
-		t.Error(err)
-	}
+	noError(t, tx.Rollback())
+	noError(t, <-answered)
 	// Either claim may be the one that is kept: both are the same attempt.
 	wins(t, s, p)
 }
@@ -148,13 +135,9 @@ func TestLapseWhileWaiting(t *testing.T) {
 		t.Fatalf("before the lease ended: won %v, error %v", won, err)
 	}
 	tx, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	var fence int64
-	if err := tx.QueryRowContext(t.Context(), "SELECT fence FROM s1_record WHERE digest = ? FOR UPDATE", rec.Digest[:]).Scan(&fence); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, tx.QueryRowContext(t.Context(), "SELECT fence FROM s1_record WHERE digest = ? FOR UPDATE", rec.Digest[:]).Scan(&fence))
 	// The lease ends, and the row is renewed, while the takeover waits.
 	advance(time.Hour)
 	type answer struct {
@@ -171,16 +154,12 @@ func TestLapseWhileWaiting(t *testing.T) {
 	if _, err := tx.ExecContext(t.Context(), "UPDATE s1_record SET lease_until_ms = lease_until_ms + 7200000, expires_ms = expires_ms + 7200000"); err != nil {
 		t.Fatal(err)
 	}
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, tx.Commit())
 	if a := <-answered; a.err != nil || a.won || a.rec.Lapsed() {
 		t.Errorf("a renewed claim was taken over: won %v, lapsed %v, error %v", a.won, a.rec.Lapsed(), a.err)
 	}
 	advance(2 * time.Hour)
-	if _, won, err := s.Claim(t.Context(), p); err != nil || !won {
-		t.Errorf("after the lease ended: won %v, error %v", won, err)
-	}
+	wins(t, s, p)
 }
 
 // Promise 1: fences of one digest grow, even when a statement that was given
@@ -195,15 +174,11 @@ func TestFencesOfOneDigestGrow(t *testing.T) {
 	short.Retention = time.Second
 	settles(t, s, expired, short)
 	advance(time.Minute)
-	if n, err := s.Sweep(t.Context(), 100); err != nil || n != 0 {
-		t.Fatalf("swept %d, error %v, want none yet", n, err)
-	}
+	sweeps(t, s, 100, 0)
 	stalled := func(rec semel.Record, wantRow bool) {
 		t.Helper()
 		tx, err := db.BeginTx(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		defer func() { _ = tx.Rollback() }()
 		_, err = tx.ExecContext(t.Context(), "INSERT INTO s1_record (fence"+insertRaw[len("INSERT INTO semel_record (fence"):], 1_000_000, rec.Digest[:])
 		if (err != nil) != wantRow {
@@ -221,9 +196,7 @@ func TestFencesOfOneDigestGrow(t *testing.T) {
 		stalled(again, true)
 	}
 	advance(5 * time.Minute)
-	if n, err := s.Sweep(t.Context(), 100); err != nil || n != 2 {
-		t.Errorf("swept %d, error %v, want both", n, err)
-	}
+	sweeps(t, s, 100, 2)
 	stalled(released, false)
 }
 

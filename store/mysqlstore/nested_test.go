@@ -54,9 +54,7 @@ func TestNestedAtOnce(t *testing.T) {
 			return "", nil
 		})
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	noError(t, err)
 }
 
 // The context of work that is over is the one of no transaction.
@@ -71,9 +69,7 @@ func TestContextOutlivesItsTransaction(t *testing.T) {
 		kept = context.WithoutCancel(ctx) //nolint:fatcontext // it is kept on purpose.
 		return "", nil
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	noError(t, err)
 	if mysqlstore.TxFrom(kept) != nil || mysqlstore.TxFrom(t.Context()) != nil {
 		t.Error("a context without a transaction gave one")
 	}

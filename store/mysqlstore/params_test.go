@@ -7,50 +7,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/store/mysqlstore"
 )
 
-const (
-	lease     = time.Hour
-	retention = 24 * time.Hour
+const lease, retention = claimtest.Lease, claimtest.Retention
+
+var (
+	params, by, completed, wins         = claimtest.Params, claimtest.By, claimtest.Completed, claimtest.Wins
+	settles, noError, closes, wantWords = claimtest.Settles, claimtest.NoError, claimtest.Closes, claimtest.Words
+	begin, never                        = claimtest.Begin, claimtest.Never
+	lists, sweeps, wantFound            = claimtest.Lists, claimtest.Sweeps, claimtest.WantFound
+	wantErr                             = claimtest.WantErr
 )
-
-// params are good parameters of a claim.
-func params(name string) semel.ClaimParams {
-	key := semel.Key{Scope: "mysqlstore", Name: name}
-	return semel.ClaimParams{
-		Digest: key.Digest(), Scope: key.Scope, Name: key.Name, Fingerprint: semel.FingerprintOf(name),
-		Owner: semel.Owner{1}, Lease: lease, Retention: retention,
-	}
-}
-
-// by are the same parameters in the hands of another attempt.
-func by(who byte, p semel.ClaimParams) semel.ClaimParams {
-	p.Owner = semel.Owner{who}
-	return p
-}
-
-func completed(outcome string) semel.Settlement {
-	return semel.Settlement{State: semel.StateCompleted, Outcome: []byte(outcome), Kept: true, Retention: retention}
-}
-
-// wins claims, and must win.
-func wins(tb testing.TB, s semel.Store, p semel.ClaimParams) semel.Record {
-	tb.Helper()
-	rec, won, err := s.Claim(tb.Context(), p)
-	if err != nil || !won {
-		tb.Fatalf("claim %q: won %v, %v, error %v, want to win", p.Name, won, rec.State, err)
-	}
-	return rec
-}
-
-func settles(tb testing.TB, s semel.Store, rec semel.Record, to semel.Settlement) {
-	tb.Helper()
-	if err := s.Settle(tb.Context(), rec.Digest, rec.Fence, to); err != nil {
-		tb.Fatalf("settle %q: %v", rec.Name, err)
-	}
-}
 
 // open opens a store by DSN, and closes it after the test.
 func open(tb testing.TB, dsn string, o *mysqlstore.Options) *mysqlstore.Store {
@@ -60,14 +29,8 @@ func open(tb testing.TB, dsn string, o *mysqlstore.Options) *mysqlstore.Store {
 		full = *o
 	}
 	s, err := mysqlstore.Open(tb.Context(), dsn, &full)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
+	noError(tb, err)
+	closes(tb, s)
 	return s
 }
 

@@ -28,18 +28,14 @@ func plan(tb testing.TB, db *sql.DB, name, text string) string {
 	}
 	defer rows.Close()
 	columns, err := rows.Columns()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	var steps []string
 	for rows.Next() {
 		row := make([]any, len(columns))
 		for i := range row {
 			row[i] = new(sql.NullString)
 		}
-		if err := rows.Scan(row...); err != nil {
-			tb.Fatal(err)
-		}
+		noError(tb, rows.Scan(row...))
 		step := map[string]string{}
 		for i, column := range columns {
 			step[column] = row[i].(*sql.NullString).String
@@ -48,9 +44,7 @@ func plan(tb testing.TB, db *sql.DB, name, text string) string {
 			steps = append(steps, fmt.Sprintf("%s %s %s", step["type"], step["key"], step["Extra"]))
 		}
 	}
-	if err := rows.Err(); err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, rows.Err())
 	return strings.Join(steps, "; ")
 }
 
@@ -81,9 +75,7 @@ func TestPlansSurviveTheTableGrowing(t *testing.T) {
 			} {
 				for _, n := range []int{1, 16, 64} {
 					text, err := s.Statement(name, n)
-					if err != nil {
-						t.Fatal(err)
-					}
+					noError(t, err)
 					got := plan(t, db, name, text)
 					if !strings.Contains(got, " "+want+" ") || strings.Contains(got, "ALL") || strings.HasPrefix(got, "index ") {
 						t.Errorf("%s for %d: the plan is %q, want %s", name, n, got, want)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/mysqlstore"
 	"github.com/semel-dev/semel/store/storetest"
@@ -39,7 +40,7 @@ func processes() storetest.Processes {
 			if err != nil {
 				return nil, errors.Join(err, db.Close())
 			}
-			return &owned{s, db}, nil
+			return &claimtest.Owned{Store: s, DB: db}, nil
 		},
 		Check: func(tb testing.TB, dsn string) { tb.Helper(); check(tb, quietPool(tb, dsn), "semel_") },
 		Do: func(ctx context.Context, g *semel.Guard, name string) (string, error) {
@@ -66,17 +67,6 @@ func processes() storetest.Processes {
 
 // business makes the table of the application's rows.
 const business = "CREATE TABLE business (n INT AUTO_INCREMENT PRIMARY KEY, name VARCHAR(300) NOT NULL) ENGINE = InnoDB"
-
-// owned is a store that closes its pool.
-type owned struct {
-	semel.Store
-	db *sql.DB
-}
-
-// Unwrap follows the convention of [semel.StoreAs].
-func (o *owned) Unwrap() semel.Store { return o.Store }
-
-func (o *owned) Close() error { return errors.Join(o.Store.Close(), o.db.Close()) }
 
 func TestProcesses(t *testing.T) {
 	t.Parallel()

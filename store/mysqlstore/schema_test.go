@@ -3,15 +3,11 @@ package mysqlstore_test
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/mysqlstore"
 )
@@ -29,19 +25,7 @@ ORDER BY TABLE_NAME, ORDINAL_POSITION SEPARATOR '\n') FROM information_schema.CO
 ORDER BY TABLE_NAME, INDEX_NAME, SEQ_IN_INDEX SEPARATOR '\n') FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE()`) + "\n" +
 		value(t, db, `SELECT GROUP_CONCAT(CONCAT_WS(' ', TABLE_NAME, ENGINE, ROW_FORMAT) ORDER BY TABLE_NAME SEPARATOR '\n')
 FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE()`) + "\n"
-	golden := filepath.Join("testdata", "schema.golden")
-	if os.Getenv("SEMEL_UPDATE_GOLDEN") != "" {
-		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), got); diff != "" {
-		t.Errorf("schema (-want +got):\n%s", diff)
-	}
+	claimtest.Golden(t, "opened", got)
 }
 
 // Many processes may migrate at once, even after a crash cut one off between
@@ -49,9 +33,7 @@ FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE()`) + "\n"
 func TestMigrateConcurrently(t *testing.T) {
 	t.Parallel()
 	latest, err := mysqlstore.Schema()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	steps, err := mysqlstore.Migrations("")
 	if err != nil || len(steps) != latest {
 		t.Fatalf("got %d steps, error %v, want %d", len(steps), err, latest)
@@ -89,9 +71,7 @@ func TestMigrationsByOneself(t *testing.T) {
 	refuses(t, dsn, &mysqlstore.Options{SkipMigrations: true}, "run the statements of mysqlstore.Migrations")
 	refuses(t, dsn, &mysqlstore.Options{ReadOnly: true}, "run the statements of mysqlstore.Migrations")
 	steps, err := mysqlstore.Migrations("own_")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	db := quietPool(t, dsn)
 	for range 2 {
 		for _, step := range steps {
@@ -140,9 +120,7 @@ func TestMigrationIsLocked(t *testing.T) {
 	dsn := testserver.MySQLDatabase(t)
 	db := quietPool(t, dsn)
 	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer conn.Close()
 	name := mysqlstore.MigrationLock(value(t, db, "SELECT DATABASE()"), "semel_")
 	if _, err := conn.ExecContext(t.Context(), "DO GET_LOCK(?, 0)", name); err != nil {

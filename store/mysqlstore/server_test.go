@@ -39,7 +39,7 @@ func (s ownServer) database(t *testing.T, name string) string {
 func TestServer(t *testing.T) { //nolint:tparallel // they set and kill the server.
 	t.Parallel()
 	s := ownServer{testserver.StartMySQL(t, &testserver.MySQLOptions{Fsync: true, Conf: map[string]string{
-		"innodb-file-per-table": "OFF", "innodb-data-file-path": "ibdata1:12M:autoextend:max:48M",
+		"innodb-file-per-table": "OFF", "innodb-data-file-path": "ibdata1:12M:autoextend:max:128M",
 	}})}
 	for _, test := range []struct { //nolint:paralleltest // they set and kill the server.
 		name string
@@ -68,10 +68,9 @@ func testReadOnly(t *testing.T, server ownServer) {
 	app := "mysql://app:secret@" + server.Addr() + "/readonly"
 	before := open(t, app, nil)
 	server.exec(t, "SET GLOBAL read_only = 1")
-	if _, err := mysqlstore.Open(t.Context(), dsn, nil); err == nil || !strings.Contains(err.Error(), "connect to the primary") {
-		t.Errorf("open: got %v, want it to say that the server is read-only", err)
-	}
-	_, _, err := before.Claim(t.Context(), params("other"))
+	_, err := mysqlstore.Open(t.Context(), dsn, nil)
+	wantWords(t, err, "connect to the primary")
+	_, _, err = before.Claim(t.Context(), params("other"))
 	if err == nil || errors.Is(err, semel.ErrFull) || !strings.Contains(err.Error(), "read-only") {
 		t.Errorf("claim: got %v, want it to say that the server is read-only", err)
 	}
@@ -79,9 +78,7 @@ func testReadOnly(t *testing.T, server ownServer) {
 	if got, err := replica.Lookup(t.Context(), rec.Digest); err != nil || got.Fence != rec.Fence {
 		t.Errorf("lookup: got fence %d, error %v, want %d", got.Fence, err, rec.Fence)
 	}
-	if page, err := replica.List(t.Context(), semel.ListParams{}); err != nil || len(page.Records) != 1 {
-		t.Errorf("list: got %d records, error %v, want 1", len(page.Records), err)
-	}
+	lists(t, replica, 1)
 	if _, _, err := replica.Claim(t.Context(), params("other")); err == nil || !strings.Contains(err.Error(), "opened read-only") {
 		t.Errorf("claim: got %v, want it refused", err)
 	}
@@ -110,9 +107,7 @@ func testPrivileges(t *testing.T, server ownServer) {
 	settles(t, s, wins(t, s, params("k")), completed("x"))
 	server.exec(t, "REVOKE INSERT, UPDATE, DELETE ON privileges.* FROM worker")
 	reader := open(t, worker, &mysqlstore.Options{ReadOnly: true})
-	if page, err := reader.List(t.Context(), semel.ListParams{}); err != nil || len(page.Records) != 1 {
-		t.Errorf("a reader lists %d records, error %v, want 1", len(page.Records), err)
-	}
+	lists(t, reader, 1)
 }
 
 // A server that is not durable causes a warning.
@@ -186,7 +181,7 @@ func testFull(t *testing.T, server ownServer) {
 	s := open(t, server.database(t, "full"), nil)
 	outcome := strings.Repeat("x", 1<<20)
 	var full semel.Record
-	for i := range 100 {
+	for i := range 200 {
 		rec := wins(t, s, params(fmt.Sprint("k", i)))
 		err := s.Settle(t.Context(), rec.Digest, rec.Fence, completed(outcome))
 		if err == nil {

@@ -10,8 +10,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/grouptest"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/mysqlstore"
 	"github.com/semel-dev/semel/store/storetest"
@@ -46,11 +45,11 @@ func TestStoreUnderFaults(t *testing.T) {
 // Everything that holds without shared batches holds with them.
 func TestGroupCommit(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, grouptest.Harness(harness(t, fast, nil)))
+	storetest.Run(t, claimtest.Grouped(harness(t, fast, nil)))
 }
 
 func BenchmarkGroupCommit(b *testing.B) {
-	storetest.Benchmark(b, grouptest.Harness(harness(b, fast, nil)))
+	storetest.Benchmark(b, claimtest.Grouped(harness(b, fast, nil)))
 }
 
 func BenchmarkStore(b *testing.B) { storetest.Benchmark(b, harness(b, fast, nil)) }
@@ -87,23 +86,13 @@ func (b *bench) instance(tb testing.TB) *storetest.Instance {
 		o = b.with(o)
 	}
 	o = mysqlstore.Ticking(o)
-	s := newStore(tb, b.db, o)
-	return &storetest.Instance{
-		Store:   s,
-		Running: true,
-		Advance: func(d time.Duration) {
-			execute(tb, b.admin, fmt.Sprintf("UPDATE %stick SET ms = ms + %d", o.TablePrefix, d.Milliseconds()))
-		},
-		Check: func(tb testing.TB) { tb.Helper(); check(tb, b.admin, o.TablePrefix) },
-		Reopen: func(tb testing.TB) semel.Store {
-			tb.Helper()
-			if err := s.Close(); err != nil {
-				tb.Fatal(err)
-			}
-			s = newStore(tb, b.db, o)
-			return s
-		},
+	inst := claimtest.Instance(tb, func(tb testing.TB) *mysqlstore.Store { tb.Helper(); return newStore(tb, b.db, o) })
+	inst.Running = true
+	inst.Advance = func(d time.Duration) {
+		execute(tb, b.admin, fmt.Sprintf("UPDATE %stick SET ms = ms + %d", o.TablePrefix, d.Milliseconds()))
 	}
+	inst.Check = func(tb testing.TB) { tb.Helper(); check(tb, b.admin, o.TablePrefix) }
+	return inst
 }
 
 // tables gives the prefix of empty tables, and takes it back after the tb.
@@ -121,9 +110,7 @@ func (b *bench) tables(tb testing.TB) string {
 	} else {
 		b.made++
 		prefix = fmt.Sprintf("s%d_", b.made)
-		if err := newStore(tb, b.admin, &mysqlstore.Options{TablePrefix: prefix}).Close(); err != nil {
-			tb.Fatal(err)
-		}
+		noError(tb, newStore(tb, b.admin, &mysqlstore.Options{TablePrefix: prefix}).Close())
 		execute(tb, b.admin, fmt.Sprintf("CREATE TABLE %stick (ms BIGINT NOT NULL) ENGINE = InnoDB", prefix))
 		execute(tb, b.admin, fmt.Sprintf("INSERT INTO %stick VALUES (0)", prefix))
 	}
@@ -181,9 +168,7 @@ func quietPool(tb testing.TB, dsn string) *sql.DB {
 func config(tb testing.TB, dsn string) *mysql.Config {
 	tb.Helper()
 	cfg, err := mysql.ParseDSN(dsn)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	return cfg
 }
 
@@ -207,9 +192,7 @@ func withParams(dsn, params string) string {
 func newStore(tb testing.TB, db *sql.DB, o *mysqlstore.Options) *mysqlstore.Store {
 	tb.Helper()
 	s, err := mysqlstore.New(tb.Context(), db, o)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	return s
 }
 

@@ -16,9 +16,7 @@ import (
 func claimAll(t *testing.T, s *mysqlstore.Store, prefix string, n int) []semel.Record {
 	t.Helper()
 	answers, err := s.ClaimBatch(t.Context(), batchOf(prefix, n))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	recs := make([]semel.Record, n)
 	for i, a := range answers {
 		if a.Err != nil || !a.Won {
@@ -38,26 +36,18 @@ func TestSweepPassesTheLiving(t *testing.T) {
 	recs := claimAll(t, s, "k", living+dead)
 	advance(lease)
 	for _, rec := range recs[:living] {
-		if err := s.Renew(t.Context(), rec.Digest, rec.Fence, lease); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.Renew(t.Context(), rec.Digest, rec.Fence, lease))
 	}
 	advance(retention)
 	for want := dead; want > 0; want-- {
-		if removed, err := s.Sweep(t.Context(), 1); err != nil || removed != 1 {
-			t.Fatalf("swept %d, error %v, want 1 of %d", removed, err, want)
-		}
+		sweeps(t, s, 1, 1)
 	}
-	if removed, err := s.Sweep(t.Context(), 1000); err != nil || removed != 0 {
-		t.Errorf("swept %d, error %v, want none", removed, err)
-	}
+	sweeps(t, s, 1000, 0)
 	if n := value(t, db, "SELECT COUNT(*) FROM s1_record WHERE sweep_ms < expires_ms"); n != "0" {
 		t.Errorf("%s rows would be looked at again before their time, want none", n)
 	}
 	advance(lease)
-	if removed, err := s.Sweep(t.Context(), 1000); err != nil || removed != living {
-		t.Errorf("swept %d, error %v, want %d", removed, err, living)
-	}
+	sweeps(t, s, 1000, living)
 }
 
 // A sweep locks nothing but the rows it removes.
@@ -70,9 +60,7 @@ func TestSweepBesideClaims(t *testing.T) {
 	// A transaction holds an expired row: the others are removed only when it is
 	// free, but no other caller waits.
 	tx, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if _, err := tx.ExecContext(t.Context(), "UPDATE s1_record SET note = 'held' WHERE fence = ?", uint64(dead[50].Fence)); err != nil {
 		t.Fatal(err)
 	}
@@ -89,9 +77,7 @@ func TestSweepBesideClaims(t *testing.T) {
 	for i := range 5 {
 		settles(t, s, wins(t, s, params(fmt.Sprint("new", i))), completed("x"))
 	}
-	if err := tx.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, tx.Rollback())
 	wg.Wait()
 	if removed != len(dead) {
 		t.Errorf("swept %d, want %d", removed, len(dead))

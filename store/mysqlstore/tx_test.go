@@ -13,6 +13,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/mysqlstore"
 	"github.com/semel-dev/semel/store/storetest"
@@ -29,6 +30,8 @@ type door struct {
 	with func(*mysqlstore.Options) *mysqlstore.Options
 	// all asks for all rules; the others are those about isolation, texts and ends.
 	all bool
+	// long is for the long form alone.
+	long bool
 }
 
 // doors are all ways that a server and a pool allow.
@@ -36,17 +39,17 @@ func doors() map[string]door {
 	return map[string]door{
 		"open":                         {all: true},
 		"any pool":                     {pool: quietPool, all: true},
-		"any pool, several statements": {params: "?" + fast, pool: quietPool},
-		"as on MySQL, open":            {with: mysqlstore.WithoutBounds},
+		"any pool, several statements": {params: "?" + fast, pool: quietPool, long: true},
+		"as on MySQL, open":            {with: mysqlstore.WithoutBounds, long: true},
 		"as on MySQL, any pool":        {pool: quietPool, with: mysqlstore.WithoutBounds, all: true},
 		"connector, interpolating, modes": {
-			params: "?interpolateParams=true&clientFoundRows=true&sql_mode=%27ANSI_QUOTES%2CNO_BACKSLASH_ESCAPES%2CORACLE%27", pool: ourPool,
+			params: "?interpolateParams=true&clientFoundRows=true&sql_mode=%27ANSI_QUOTES%2CNO_BACKSLASH_ESCAPES%2CORACLE%27", pool: ourPool, long: true,
 		},
-		"open, read committed and latin1": {params: "?charset=latin1&tx_isolation=%27READ-COMMITTED%27"},
-		"open, snapshots":                 {params: "?" + snapshots},
+		"open, read committed and latin1": {params: "?charset=latin1&tx_isolation=%27READ-COMMITTED%27", long: true},
+		"open, snapshots":                 {params: "?" + snapshots, long: true},
 		"open, serializable snapshots":    {params: "?tx_isolation=%27SERIALIZABLE%27&" + snapshots},
 		"as on MySQL, serializable snapshots": {
-			params: "?tx_isolation=%27SERIALIZABLE%27&" + snapshots, pool: quietPool, with: mysqlstore.WithoutBounds,
+			params: "?tx_isolation=%27SERIALIZABLE%27&" + snapshots, pool: quietPool, with: mysqlstore.WithoutBounds, long: true,
 		},
 	}
 }
@@ -62,9 +65,7 @@ func poolOver(tb testing.TB, dsn string, connect func(*mysql.Config) (driver.Con
 	cfg := config(tb, dsn)
 	cfg.Logger = &mysql.NopLogger{}
 	connector, err := connect(cfg)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	db := sql.OpenDB(connector)
 	tb.Cleanup(func() { _ = db.Close() }) // some tests break connections
 	return db
@@ -85,15 +86,16 @@ func (d door) open(tb testing.TB, dsn string, o *mysqlstore.Options) *mysqlstore
 	full := *o
 	full.MaxConns = txConns
 	s, err := mysqlstore.Open(tb.Context(), dsn+d.params, &full)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	return s
 }
 
 func TestTx(t *testing.T) {
 	t.Parallel()
 	for name, d := range doors() {
+		if d.long && !claimtest.Long() {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dsn := testserver.MySQLDatabase(t)
@@ -127,11 +129,7 @@ func (d door) instance(tb testing.TB, b *bench, dsn string) *storetest.TxInstanc
 	// What was deleted of a digest locks its neighbours until it is purged.
 	execute(tb, b.db, fmt.Sprintf("TRUNCATE TABLE %srecord", prefix))
 	s, second := d.open(tb, dsn, o), d.open(tb, dsn, o)
-	tb.Cleanup(func() {
-		if err := second.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
+	closes(tb, second)
 	return &storetest.TxInstance{
 		Store:      s,
 		Transactor: s.Transactor(nil),

@@ -3,14 +3,11 @@ package mysqlstore_test
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
-	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/mysqlstore"
 )
@@ -28,9 +25,12 @@ type txBundle struct {
 func eachDoor(t *testing.T, test func(t *testing.T, d door)) {
 	t.Helper()
 	for name, d := range map[string]door{
-		"open": {}, "connector": {pool: ourPool}, "any pool": {pool: quietPool},
-		"as on MySQL, any pool": {pool: quietPool, with: mysqlstore.WithoutBounds},
+		"open": {}, "connector": {pool: ourPool, long: true}, "any pool": {pool: quietPool},
+		"as on MySQL, any pool": {pool: quietPool, with: mysqlstore.WithoutBounds, long: true},
 	} {
+		if d.long && !claimtest.Long() {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, d)
@@ -51,16 +51,8 @@ func setUpTx(t *testing.T, d door, o *semel.Options) *txBundle {
 func (b *txBundle) second(t *testing.T, o *semel.Options) (*mysqlstore.Store, *semel.Guard) {
 	t.Helper()
 	s := b.door.open(t, b.dsn, &mysqlstore.Options{})
-	g, err := semel.New(s, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := errors.Join(g.Close(), s.Close()); err != nil {
-			t.Error(err)
-		}
-	})
-	return s, g
+	closes(t, s)
+	return s, claimtest.Guard(t, s, o)
 }
 
 func key(name string) semel.Key { return semel.Key{Scope: "mysqlstore", Name: name} }
@@ -84,55 +76,14 @@ func insert(ctx context.Context, in mysqlstore.Execer, name string) error {
 	return err
 }
 
-// never is work that must not run.
-func never(t *testing.T) func(context.Context, *sql.Tx) (string, error) {
-	t.Helper()
-	return func(context.Context, *sql.Tx) (string, error) {
-		t.Error("it was executed again")
-		return "", nil
-	}
-}
-
-// rows are the names of the committed rows.
-func (b *txBundle) rows(t *testing.T) (names []string) {
-	t.Helper()
-	rows, err := b.db.QueryContext(t.Context(), "SELECT name FROM business ORDER BY name")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			t.Fatal(err)
-		}
-		names = append(names, name)
-	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return names
-}
-
 func (b *txBundle) wantRows(t *testing.T, want ...string) {
 	t.Helper()
-	slices.Sort(want)
-	if diff := cmp.Diff(want, b.rows(t)); diff != "" {
-		t.Errorf("rows (-want +got):\n%s", diff)
-	}
+	claimtest.WantRows(t, b.db, "SELECT name FROM business", want...)
 }
 
-// wantState fails unless the record of the key is in that state; absent is one.
-func (b *txBundle) wantState(t *testing.T, name string, want semel.State) semel.Record {
+func (b *txBundle) wantState(t *testing.T, name string, want semel.State) {
 	t.Helper()
-	rec, err := b.store.Lookup(t.Context(), b.guard.Digest(key(name)))
-	if errors.Is(err, semel.ErrNotFound) {
-		err = nil
-	}
-	if err != nil || rec.State != want {
-		t.Errorf("the record of %s is %v, error %v, want %v", name, rec.State, err, want)
-	}
-	return rec
+	claimtest.WantState(t, b.store, b.guard, key(name), want)
 }
 
 // goesOn fails unless connections and locks are free again.
@@ -153,14 +104,10 @@ func idle(t *testing.T, db *sql.DB) {
 	t.Helper()
 	for range txConns {
 		conn, err := db.Conn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		defer conn.Close()
 		var autocommit, open int
-		if err := conn.QueryRowContext(t.Context(), "SELECT @@autocommit, @@in_transaction").Scan(&autocommit, &open); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, conn.QueryRowContext(t.Context(), "SELECT @@autocommit, @@in_transaction").Scan(&autocommit, &open))
 		if autocommit != 1 || open != 0 {
 			t.Errorf("a connection was given back with autocommit %d, in a transaction %d", autocommit, open)
 		}

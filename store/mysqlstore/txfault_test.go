@@ -153,9 +153,7 @@ func TestFenceAfterWaiting(t *testing.T) {
 				n++
 			}
 		}
-		if err := holder.Rollback(); err != nil {
-			t.Error(err)
-		}
+		noError(t, holder.Rollback())
 		if got := <-waited; got <= greatest {
 			t.Errorf("the one that waited got fence %d, want more than %d", got, greatest)
 		}

@@ -32,16 +32,12 @@ func TestTxRoundTrips(t *testing.T) {
 			dsn, trips := countedDSN(t)
 			s := test.door.open(t, dsn, &mysqlstore.Options{})
 			g, err := semel.New(s, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			t.Cleanup(func() { g.Close(); s.Close() })
 			execute(t, s.DB(), "CREATE TABLE business (name VARCHAR(300))")
 			bare := func() {
 				tx, err := s.DB().BeginTx(t.Context(), nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				if err := insert(t.Context(), tx, "bare"); err != nil {
 					t.Error(err)
 				}

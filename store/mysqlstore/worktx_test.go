@@ -14,12 +14,29 @@ import (
 	"github.com/semel-dev/semel/store/mysqlstore"
 )
 
-// ending is work that ends its transaction, and what comes of it.
+// ending is work that ends its transaction, and what comes of it. It runs after
+// the row k was inserted.
 type ending struct {
-	// work runs after the row k was inserted.
+	sql  []string // statements of the work
+	late string   // a row that it inserts after them
+	fail error    // its end
+	// work is in the place of those.
 	work func(ctx context.Context, b *txBundle, tx *sql.Tx) error
 	// ours and others: on connections of the package and on other ones.
 	ours, others result
+}
+
+func (e *ending) run(ctx context.Context, b *txBundle, tx *sql.Tx) (err error) {
+	if e.work != nil {
+		return e.work(ctx, b, tx)
+	}
+	for _, statement := range e.sql {
+		err = errors.Join(err, run(ctx, tx, statement))
+	}
+	if e.late != "" {
+		err = errors.Join(err, insert(ctx, tx, e.late))
+	}
+	return errors.Join(err, e.fail)
 }
 
 type result struct {
@@ -36,63 +53,34 @@ func run(ctx context.Context, in mysqlstore.Execer, statement string) error {
 func endings() map[string]ending {
 	nothing := result{err: semel.ErrRolledBack}
 	unknown := result{err: semel.ErrUnknown, rows: []string{"k"}, state: semel.StateUnknown}
+	lost := result{err: semel.ErrUnknown, state: semel.StateUnknown}
+	done := result{rows: []string{"k"}, state: semel.StateCompleted}
+	late := result{rows: []string{"k", "late"}, state: semel.StateCompleted}
+	claimed := result{err: errBusiness, rows: []string{"k"}, state: semel.StateClaimed}
 	return map[string]ending{
 		"Commit": {
 			work: func(_ context.Context, _ *txBundle, tx *sql.Tx) error { _ = tx.Commit(); return nil },
-			ours: nothing, others: result{rows: []string{"k"}, state: semel.StateCompleted},
+			ours: nothing, others: done,
 		},
 		"Commit, then fail": {
 			work: func(_ context.Context, _ *txBundle, tx *sql.Tx) error { _ = tx.Commit(); return errBusiness },
-			ours: result{err: errBusiness}, others: result{err: errBusiness, rows: []string{"k"}, state: semel.StateClaimed},
+			ours: result{err: errBusiness}, others: claimed,
 		},
 		"Rollback": {
 			work: func(_ context.Context, _ *txBundle, tx *sql.Tx) error { return tx.Rollback() },
 			ours: nothing, others: nothing,
 		},
-		"COMMIT in SQL": {
-			work: func(ctx context.Context, _ *txBundle, tx *sql.Tx) error { return run(ctx, tx, "COMMIT") },
-			ours: unknown, others: result{rows: []string{"k"}, state: semel.StateCompleted},
-		},
-		"COMMIT in SQL, and on": {
-			work: func(ctx context.Context, _ *txBundle, tx *sql.Tx) error {
-				return errors.Join(run(ctx, tx, "COMMIT"), insert(ctx, tx, "late"))
-			},
-			ours: unknown, others: result{rows: []string{"k", "late"}, state: semel.StateCompleted},
-		},
-		"the record is deleted": {
-			work: func(ctx context.Context, _ *txBundle, tx *sql.Tx) error {
-				return run(ctx, tx, "DELETE FROM semel_record")
-			},
-			ours: unknown, others: result{err: semel.ErrUnknown, state: semel.StateUnknown},
-		},
-		"a table is created": {
-			work: func(ctx context.Context, _ *txBundle, tx *sql.Tx) error {
-				return errors.Join(run(ctx, tx, "CREATE TABLE other (n INT)"), insert(ctx, tx, "late"))
-			},
-			ours: unknown, others: result{rows: []string{"k", "late"}, state: semel.StateCompleted},
-		},
+		"COMMIT in SQL":                 {sql: []string{"COMMIT"}, ours: unknown, others: done},
+		"COMMIT in SQL, and on":         {sql: []string{"COMMIT"}, late: "late", ours: unknown, others: late},
+		"the record is deleted":         {sql: []string{"DELETE FROM semel_record"}, ours: unknown, others: lost},
+		"a table is created":            {sql: []string{"CREATE TABLE other (n INT)"}, late: "late", ours: unknown, others: late},
+		"a table is created, then fail": {sql: []string{"CREATE TABLE other (n INT)"}, fail: errBusiness, ours: claimed, others: claimed},
 		"a temporary table is created": {
-			work: func(ctx context.Context, _ *txBundle, tx *sql.Tx) error {
-				return errors.Join(run(ctx, tx, "CREATE TEMPORARY TABLE other (n INT)"), run(ctx, tx, "DROP TEMPORARY TABLE other"))
-			},
-			ours: result{rows: []string{"k"}, state: semel.StateCompleted}, others: result{rows: []string{"k"}, state: semel.StateCompleted},
+			sql:  []string{"CREATE TEMPORARY TABLE other (n INT)", "DROP TEMPORARY TABLE other"},
+			ours: done, others: done,
 		},
-		"a table is created, then fail": {
-			work: func(ctx context.Context, _ *txBundle, tx *sql.Tx) error {
-				return errors.Join(run(ctx, tx, "CREATE TABLE other (n INT)"), errBusiness)
-			},
-			ours: result{err: errBusiness, rows: []string{"k"}, state: semel.StateClaimed}, others: result{err: errBusiness, rows: []string{"k"}, state: semel.StateClaimed},
-		},
-		"ROLLBACK in SQL": {
-			work: func(ctx context.Context, _ *txBundle, tx *sql.Tx) error { return run(ctx, tx, "ROLLBACK") },
-			ours: nothing, others: result{err: semel.ErrUnknown, state: semel.StateUnknown},
-		},
-		"ROLLBACK in SQL, and on": {
-			work: func(ctx context.Context, _ *txBundle, tx *sql.Tx) error {
-				return errors.Join(run(ctx, tx, "ROLLBACK"), insert(ctx, tx, "k"))
-			},
-			ours: nothing, others: unknown,
-		},
+		"ROLLBACK in SQL":         {sql: []string{"ROLLBACK"}, ours: nothing, others: lost},
+		"ROLLBACK in SQL, and on": {sql: []string{"ROLLBACK"}, late: "k", ours: nothing, others: unknown},
 		"a deadlock, and on": {
 			work: func(ctx context.Context, b *txBundle, tx *sql.Tx) error {
 				if err := deadlock(ctx, b, tx); err == nil {
@@ -103,26 +91,17 @@ func endings() map[string]ending {
 			ours: nothing, others: unknown,
 		},
 		"autocommit, and on": {
-			work: func(ctx context.Context, _ *txBundle, tx *sql.Tx) error {
-				return errors.Join(run(ctx, tx, "SET autocommit = 1"), insert(ctx, tx, "late"))
-			},
-			ours: result{err: semel.ErrUnknown, rows: []string{"k", "late"}, state: semel.StateUnknown},
-			// Nothing changes there: it is on already.
-			others: result{rows: []string{"k", "late"}, state: semel.StateCompleted},
+			sql: []string{"SET autocommit = 1"}, late: "late",
+			ours:   result{err: semel.ErrUnknown, rows: []string{"k", "late"}, state: semel.StateUnknown},
+			others: late, // nothing changes there: it is on already
 		},
 		"another transaction": {
-			work: func(ctx context.Context, _ *txBundle, tx *sql.Tx) error {
-				return errors.Join(run(ctx, tx, "START TRANSACTION"), insert(ctx, tx, "late"))
-			},
-			ours: unknown,
-			// The commit is that of the other transaction.
-			others: result{rows: []string{"k", "late"}, state: semel.StateCompleted},
+			sql: []string{"START TRANSACTION"}, late: "late",
+			ours: unknown, others: late, // the commit is that of the other transaction
 		},
 		"a savepoint of its own": {
-			work: func(ctx context.Context, _ *txBundle, tx *sql.Tx) error {
-				return errors.Join(run(ctx, tx, "SAVEPOINT a"), insert(ctx, tx, "undone"), run(ctx, tx, "ROLLBACK TO SAVEPOINT a"))
-			},
-			ours: result{rows: []string{"k"}, state: semel.StateCompleted}, others: result{rows: []string{"k"}, state: semel.StateCompleted},
+			sql:  []string{"SAVEPOINT a", "INSERT INTO business (name) VALUES ('undone')", "ROLLBACK TO SAVEPOINT a"},
+			ours: done, others: done,
 		},
 	}
 }
@@ -170,11 +149,9 @@ func TestWorkEndsTheTransaction(t *testing.T) {
 					if err := insert(ctx, tx, "k"); err != nil {
 						return "", err
 					}
-					return "answer", test.work(ctx, b, tx)
+					return "answer", test.run(ctx, b, tx)
 				})
-				if !errors.Is(err, want.err) {
-					t.Errorf("got %v, want %v", err, want.err)
-				}
+				wantErr(t, "", err, want.err)
 				b.wantRows(t, want.rows...)
 				b.wantState(t, "k", want.state)
 				if want.state != semel.StateAbsent { // then nothing runs again unnoticed
@@ -218,9 +195,7 @@ func TestConflict(t *testing.T) {
 	t.Parallel()
 	b := setUpTx(t, door{}, nil)
 	tx, err := b.store.Transactor(nil).Transaction(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for number, want := range map[uint16]bool{1213: true, 1205: true, 1020: true, 3101: true, 1062: false, 1064: false, 1317: false} {
 		bare := &mysql.MySQLError{Number: number, Message: "said the server"}
 		for _, err := range []error{bare, wrapped{bare}, errors.Join(errBusiness, wrapped{bare})} {
