@@ -9,48 +9,18 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/redisstore"
 )
 
-const (
-	lease     = time.Hour
-	retention = 24 * time.Hour
+const lease, retention = claimtest.Lease, claimtest.Retention
+
+var (
+	params, by, completed, wins         = claimtest.Params, claimtest.By, claimtest.Completed, claimtest.Wins
+	settles, noError, closes, wantWords = claimtest.Settles, claimtest.NoError, claimtest.Closes, claimtest.Words
+	lists, wantFound, wantErr           = claimtest.Lists, claimtest.WantFound, claimtest.WantErr
 )
-
-func params(name string) semel.ClaimParams {
-	key := semel.Key{Scope: "redisstore", Name: name}
-	return semel.ClaimParams{
-		Digest: key.Digest(), Scope: key.Scope, Name: key.Name, Fingerprint: semel.FingerprintOf(name),
-		Owner: semel.Owner{1}, Lease: lease, Retention: retention,
-	}
-}
-
-// by are the same parameters in the hands of another attempt.
-func by(owner byte, p semel.ClaimParams) semel.ClaimParams {
-	p.Owner = semel.Owner{owner}
-	return p
-}
-
-func completed(outcome string) semel.Settlement {
-	return semel.Settlement{State: semel.StateCompleted, Outcome: []byte(outcome), Kept: true, Retention: retention}
-}
-
-func claim(tb testing.TB, s semel.Store, p semel.ClaimParams) semel.Record {
-	tb.Helper()
-	rec, won, err := s.Claim(tb.Context(), p)
-	if err != nil || !won {
-		tb.Fatalf("claim %q: won %v, error %v, want it won", p.Name, won, err)
-	}
-	return rec
-}
-
-func settle(tb testing.TB, s semel.Store, rec semel.Record, to semel.Settlement) {
-	tb.Helper()
-	if err := s.Settle(tb.Context(), rec.Digest, rec.Fence, to); err != nil {
-		tb.Fatalf("settle %q: %v", rec.Name, err)
-	}
-}
 
 // await starts an Await and returns when the claim is marked as waited for.
 func await(tb testing.TB, s *redisstore.Store, d semel.Digest, marked func() bool) <-chan error {
@@ -75,9 +45,7 @@ func (p place) raw(tb testing.TB) raw {
 func rawClient(tb testing.TB, addrs ...string) raw {
 	tb.Helper()
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: addrs, ForceSingleClient: len(addrs) == 1, DisableCache: true})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	tb.Cleanup(client.Close)
 	return raw{tb, client}
 }
@@ -112,13 +80,11 @@ func TestAwaitRace(t *testing.T) {
 	dsn := single.dsn(t)
 	here, there := open(t, dsn, nil), open(t, dsn, nil)
 	for range 300 {
-		rec := claim(t, there, params("k"))
+		rec := wins(t, there, params("k"))
 		done := make(chan error, 1)
 		go func() { done <- here.Await(t.Context(), rec.Digest) }()
-		settle(t, there, rec, semel.Settlement{State: semel.StateReleased})
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
+		settles(t, there, rec, semel.Settlement{State: semel.StateReleased})
+		noError(t, <-done)
 	}
 }
 
@@ -128,10 +94,8 @@ func TestAwaitReturnsWhenTheLeaseEnds(t *testing.T) {
 	s := open(t, single.dsn(t), nil)
 	p := params("k")
 	p.Lease = 50 * time.Millisecond
-	claim(t, s, p)
-	if err := s.Await(t.Context(), p.Digest); err != nil {
-		t.Fatal(err)
-	}
+	wins(t, s, p)
+	noError(t, s.Await(t.Context(), p.Digest))
 	rec, err := s.Lookup(t.Context(), p.Digest)
 	if err != nil || !rec.Lapsed() {
 		t.Errorf("lease left %v, error %v, want a lapsed claim", rec.LeaseLeft(), err)
@@ -144,17 +108,15 @@ func TestAwaitSurvivesATakeover(t *testing.T) {
 	clock := newHands()
 	dsn := single.dsn(t)
 	s := open(t, dsn, redisstore.WithClock(redisstore.Options{}, clock.ms.Load))
-	rec := claim(t, s, params("k"))
+	rec := wins(t, s, params("k"))
 	look := single.raw(t)
 	done := await(t, s, rec.Digest, look.marked(s, rec.Digest))
 	clock.Advance(lease)
 	p := by(2, params("k"))
 	p.TakeOver = rec.Fence
-	next := claim(t, s, p)
-	settle(t, s, next, completed("answer"))
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	next := wins(t, s, p)
+	settles(t, s, next, completed("answer"))
+	noError(t, <-done)
 }
 
 // Without waiters, nothing is published.
@@ -174,13 +136,11 @@ func TestNothingIsPublishedForNobody(t *testing.T) {
 		})
 	}()
 	<-ready
-	settle(t, s, claim(t, s, params("nobody waits")), completed("answer"))
-	rec := claim(t, s, params("somebody waits"))
+	settles(t, s, wins(t, s, params("nobody waits")), completed("answer"))
+	rec := wins(t, s, params("somebody waits"))
 	done := await(t, s, rec.Digest, single.raw(t).marked(s, rec.Digest))
-	settle(t, s, rec, completed("answer"))
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	settles(t, s, rec, completed("answer"))
+	noError(t, <-done)
 	if got, want := <-heard, redisstore.Key(s, rec.Digest); got != want {
 		t.Errorf("the first message is about %q, want %q", got, want)
 	}
@@ -193,7 +153,7 @@ func TestAwaitOfALostServer(t *testing.T) {
 	t.Parallel()
 	server := testserver.StartRedis(t, nil)
 	s := open(t, "redis://"+server.Addr(), nil)
-	rec := claim(t, s, params("k"))
+	rec := wins(t, s, params("k"))
 	done := await(t, s, rec.Digest, rawClient(t, server.Addr()).marked(s, rec.Digest))
 	server.Kill()
 	if err := <-done; err == nil || errors.Is(err, semel.ErrClosed) {
@@ -214,19 +174,13 @@ func TestCloseUnsubscribes(t *testing.T) {
 			t.Parallel()
 			look := p.raw(t)
 			s, err := redisstore.New(look.client, &redisstore.Options{Prefix: testserver.RedisPrefix(t, p.addrs(t)...)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Await(t.Context(), params("k").Digest); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
+			noError(t, s.Await(t.Context(), params("k").Digest))
 			subscribers := func() int {
 				n := 0
 				for _, node := range look.client.Nodes() {
 					counts, err := node.Do(t.Context(), node.B().PubsubNumsub().Channel(redisstore.Channel(s)).Build()).AsIntMap()
-					if err != nil {
-						t.Fatal(err)
-					}
+					noError(t, err)
 					n += int(counts[redisstore.Channel(s)])
 				}
 				return n
@@ -234,9 +188,7 @@ func TestCloseUnsubscribes(t *testing.T) {
 			if n := subscribers(); n != 1 {
 				t.Errorf("%d subscriptions while the store is open, want 1", n)
 			}
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, s.Close())
 			if n := subscribers(); n != 0 {
 				t.Errorf("%d subscriptions after Close, want 0", n)
 			}

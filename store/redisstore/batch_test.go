@@ -1,7 +1,6 @@
 package redisstore_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -18,9 +17,7 @@ func TestBatchWithAForeignKey(t *testing.T) {
 			t.Parallel()
 			s := open(t, p.dsn(t), nil)
 			spoilt := params("spoilt")
-			if err := p.raw(t).do("RPUSH", redisstore.Key(s, spoilt.Digest), "x").Error(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, p.raw(t).do("RPUSH", redisstore.Key(s, spoilt.Digest), "x").Error())
 			answers, err := s.ClaimBatch(t.Context(), []semel.ClaimParams{params("a"), spoilt, params("b")})
 			if err != nil || !answers[0].Won || answers[1].Err == nil || !strings.Contains(answers[1].Err.Error(), "choose another") || !answers[2].Won {
 				t.Fatalf("got %+v, error %v, want only the second to fail", answers, err)
@@ -41,10 +38,8 @@ func TestBatchWithAForeignKey(t *testing.T) {
 func TestOutcomeTooLarge(t *testing.T) {
 	t.Parallel()
 	s := open(t, single.dsn(t), nil)
-	rec := claim(t, s, params("k"))
+	rec := wins(t, s, params("k"))
 	to := semel.Settlement{State: semel.StateCompleted, Outcome: make([]byte, 64<<20+1), Kept: true, Retention: time.Hour}
-	if err := s.Settle(t.Context(), rec.Digest, rec.Fence, to); !errors.Is(err, semel.ErrFull) {
-		t.Errorf("got %v, want %v", err, semel.ErrFull)
-	}
-	settle(t, s, rec, completed("smaller"))
+	wantErr(t, "", s.Settle(t.Context(), rec.Digest, rec.Fence, to), semel.ErrFull)
+	settles(t, s, rec, completed("smaller"))
 }

@@ -34,12 +34,12 @@ func TestSlotMoves(t *testing.T) {
 	slot := servers.Slot(redisstore.Key(one, tagged(tag, 0).Digest))
 	to := (servers.Owner(slot) + 1) % 3
 
-	before, done := claim(t, one, tagged(tag, 1)), claim(t, one, tagged(tag, 2))
-	settle(t, one, done, completed("answer"))
+	before, done := wins(t, one, tagged(tag, 1)), wins(t, one, tagged(tag, 2))
+	settles(t, one, done, completed("answer"))
 	var all []semel.Record
 	stage := func(n uint64) {
 		t.Helper()
-		rec := claim(t, two, tagged(tag, n))
+		rec := wins(t, two, tagged(tag, n))
 		all = append(all, rec)
 		for i := range all {
 			if i > 0 && all[i].Fence <= all[i-1].Fence {
@@ -65,9 +65,9 @@ func TestSlotMoves(t *testing.T) {
 	move.Finish()
 	stage(13)
 	for _, rec := range all {
-		settle(t, one, rec, completed("answer"))
+		settles(t, one, rec, completed("answer"))
 	}
-	settle(t, one, before, semel.Settlement{State: semel.StateReleased})
+	settles(t, one, before, semel.Settlement{State: semel.StateReleased})
 }
 
 // Promise 1, while the slot of all the intents goes from node to node: of many

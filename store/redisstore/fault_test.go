@@ -25,7 +25,7 @@ func TestHangingServer(t *testing.T) {
 	t.Parallel()
 	proxy := testserver.NewProxy(t, testserver.Redis(t))
 	s := open(t, "redis://"+proxy.Addr()+"?prefix="+testserver.RedisPrefix(t), nil)
-	claim(t, s, params("k"))
+	wins(t, s, params("k"))
 	proxy.Stall()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()

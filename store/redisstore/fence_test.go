@@ -31,12 +31,12 @@ func TestFencesGrowWithoutTheirCounter(t *testing.T) {
 			var last semel.Fence
 			for range 5 {
 				for range 20 {
-					rec := claim(t, s, params("k"))
+					rec := wins(t, s, params("k"))
 					if rec.Fence <= last {
 						t.Fatalf("fence %d was given after %d", rec.Fence, last)
 					}
 					last = rec.Fence
-					settle(t, s, rec, semel.Settlement{State: semel.StateReleased})
+					settles(t, s, rec, semel.Settlement{State: semel.StateReleased})
 				}
 				for _, addr := range test.addrs {
 					command(t, addr, "FLUSHALL")
@@ -54,16 +54,14 @@ func TestFencesGrowWhenTheClockIsSetBack(t *testing.T) {
 			t.Parallel()
 			clock := newHands()
 			s := open(t, p.dsn(t), redisstore.WithClock(redisstore.Options{}, clock.ms.Load))
-			before := claim(t, s, params("before"))
+			before := wins(t, s, params("before"))
 			clock.Advance(-10 * time.Minute)
-			after := claim(t, s, params("after"))
+			after := wins(t, s, params("after"))
 			if after.Fence <= before.Fence {
 				t.Errorf("fence %d was given after %d", after.Fence, before.Fence)
 			}
-			settle(t, s, before, completed("answer"))
-			if rec, err := s.Lookup(t.Context(), before.Digest); err != nil || rec.State != semel.StateCompleted {
-				t.Errorf("got %v, error %v, want the settlement", rec.State, err)
-			}
+			settles(t, s, before, completed("answer"))
+			wantFound(t, s, before.Digest, semel.StateCompleted)
 		})
 	}
 }
@@ -88,12 +86,12 @@ func TestLateFence(t *testing.T) {
 			redisstore.AfterDraw(late, func() {
 				if first {
 					first = false
-					between = claim(t, quick, by(2, p))
-					settle(t, quick, between, end)
+					between = wins(t, quick, by(2, p))
+					settles(t, quick, between, end)
 					clock.Advance(2 * time.Millisecond)
 				}
 			})
-			rec := claim(t, late, p)
+			rec := wins(t, late, p)
 			if between.Fence == 0 || rec.Fence <= between.Fence {
 				t.Errorf("won with fence %d after %d was given", rec.Fence, between.Fence)
 			}
@@ -113,7 +111,7 @@ func TestStaleFence(t *testing.T) {
 			clock.Advance(time.Minute)
 		}
 	})
-	rec := claim(t, s, params("k"))
+	rec := wins(t, s, params("k"))
 	if draws != 2 || uint64(rec.Fence) < uint64(clock.ms.Load())*1000 {
 		t.Errorf("won with fence %d after %d draws at %d ms", rec.Fence, draws, clock.ms.Load())
 	}
@@ -129,7 +127,7 @@ func TestFencesGrowWhenTheCounterLags(t *testing.T) {
 			s, look := open(t, p.dsn(t), nil), p.raw(t)
 			var last semel.Fence
 			for i := range 20 {
-				rec := claim(t, s, params(strconv.Itoa(i)))
+				rec := wins(t, s, params(strconv.Itoa(i)))
 				if rec.Fence <= last {
 					t.Fatalf("fence %d was given after %d", rec.Fence, last)
 				}
@@ -137,9 +135,7 @@ func TestFencesGrowWhenTheCounterLags(t *testing.T) {
 				testserver.Eventually(t, "the clock is ahead of the counter", func() bool { // a failover takes longer
 					return uint64(time.Now().UnixMicro()) > uint64(last)+2000
 				})
-				if err := look.do("SET", redisstore.FenceKey(s), strconv.FormatUint(uint64(last)-10, 10)).Error(); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, look.do("SET", redisstore.FenceKey(s), strconv.FormatUint(uint64(last)-10, 10)).Error())
 			}
 		})
 	}
@@ -154,12 +150,10 @@ func TestSlowCounter(t *testing.T) {
 	dsn := cluster.dsn(t)
 	one := open(t, dsn, redisstore.WithClock(redisstore.Options{}, fast.ms.Load))
 	two := open(t, dsn, redisstore.WithClock(redisstore.Options{}, slow.ms.Load))
-	before := claim(t, one, params("k"))
-	settle(t, one, before, semel.Settlement{State: semel.StateReleased})
-	if err := cluster.raw(t).do("DEL", redisstore.FenceKey(one)).Error(); err != nil {
-		t.Fatal(err)
-	}
-	if after := claim(t, two, params("k")); after.Fence <= before.Fence {
+	before := wins(t, one, params("k"))
+	settles(t, one, before, semel.Settlement{State: semel.StateReleased})
+	noError(t, cluster.raw(t).do("DEL", redisstore.FenceKey(one)).Error())
+	if after := wins(t, two, params("k")); after.Fence <= before.Fence {
 		t.Errorf("fence %d was given after %d", after.Fence, before.Fence)
 	}
 }

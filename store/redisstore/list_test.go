@@ -32,9 +32,7 @@ func TestListOfManyRecords(t *testing.T) {
 			list := semel.ListParams{Limit: page}
 			for {
 				got, err := s.List(t.Context(), list)
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				for i, rec := range got.Records {
 					if seen[rec.Name] || i > 0 && rec.Fence >= got.Records[i-1].Fence {
 						t.Fatalf("%s with fence %d is out of its order", rec.Name, rec.Fence)
@@ -57,9 +55,9 @@ func TestListOfManyRecords(t *testing.T) {
 func TestListAmongOthers(t *testing.T) {
 	t.Parallel()
 	s, look := open(t, single.dsn(t), nil), single.raw(t)
-	kept := claim(t, s, params("kept"))
-	settle(t, s, kept, completed(strings.Repeat("long", 5000)))
-	newer := claim(t, s, params("newer"))
+	kept := wins(t, s, params("kept"))
+	settles(t, s, kept, completed(strings.Repeat("long", 5000)))
+	newer := wins(t, s, params("newer"))
 	keyOf := func(name string) string { return redisstore.Key(s, params(name).Digest) }
 	for _, words := range [][]string{
 		{"SETRANGE", redisstore.Key(s, newer.Digest), "32", "K"},
@@ -67,9 +65,7 @@ func TestListAmongOthers(t *testing.T) {
 		{"SET", keyOf("short"), "x"},
 		{"SET", strings.TrimRight(keyOf("cut"), "0123456789abcdef"), "x"},
 	} {
-		if err := look.do(words...).Error(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, look.do(words...).Error())
 	}
 	for _, outcomes := range []bool{false, true} {
 		page, err := s.List(t.Context(), semel.ListParams{Outcomes: outcomes})
@@ -101,13 +97,9 @@ func TestFirstLayout(t *testing.T) {
 	clock.ms.Store(at.UnixMilli() + 2000)
 	s := open(t, single.dsn(t), redisstore.WithClock(redisstore.Options{}, clock.ms.Load))
 	value, err := hex.DecodeString(claimed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	d := params("k").Digest
-	if err := single.raw(t).do("SET", redisstore.Key(s, d), string(value)).Error(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, single.raw(t).do("SET", redisstore.Key(s, d), string(value)).Error())
 	want := semel.Record{
 		Digest: d, Scope: "scope", Name: "name", State: semel.StateCompleted, Fence: 0x6426ae4b5b7d0, Owner: semel.Owner{1}, Attempt: 2,
 		Outcome: []byte("outcome"), Kept: true, Note: "note",
@@ -134,16 +126,12 @@ func TestDrop(t *testing.T) {
 			t.Parallel()
 			dsn := p.dsn(t)
 			s, other, look := open(t, dsn, nil), open(t, dsn+":other", nil), p.raw(t)
-			kept := claim(t, other, params("kept"))
+			kept := wins(t, other, params("kept"))
 			for i := range 100 {
-				settle(t, s, claim(t, s, params(fmt.Sprint(i))), completed("answer"))
+				settles(t, s, wins(t, s, params(fmt.Sprint(i))), completed("answer"))
 			}
-			if err := s.Drop(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if page, err := s.List(t.Context(), semel.ListParams{}); err != nil || len(page.Records) != 0 {
-				t.Errorf("%d records are left, error %v", len(page.Records), err)
-			}
+			noError(t, s.Drop(t.Context()))
+			lists(t, s, 0)
 			if n, err := look.do("EXISTS", redisstore.FenceKey(s)).AsInt64(); err != nil || n != 0 {
 				t.Errorf("the counter is left, error %v", err)
 			}

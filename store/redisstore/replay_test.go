@@ -21,8 +21,8 @@ func TestReplay(t *testing.T) {
 				dsn := p.dsn(t)
 				o := redisstore.WithClock(redisstore.Options{}, clock.ms.Load)
 				s, other := open(t, dsn, o), open(t, dsn, o)
-				first := claim(t, s, params("k"))
-				settle(t, s, first, semel.Settlement{State: state, Outcome: []byte("answer"), Kept: state == semel.StateCompleted, Retention: time.Minute})
+				first := wins(t, s, params("k"))
+				settles(t, s, first, semel.Settlement{State: state, Outcome: []byte("answer"), Kept: state == semel.StateCompleted, Retention: time.Minute})
 				clock.Advance(time.Minute - time.Millisecond)
 				for _, s := range []*redisstore.Store{s, other, other} {
 					rec, won, err := s.Claim(t.Context(), by(2, params("k")))
@@ -32,7 +32,7 @@ func TestReplay(t *testing.T) {
 					}
 				}
 				clock.Advance(time.Millisecond)
-				again := claim(t, other, by(2, params("k")))
+				again := wins(t, other, by(2, params("k")))
 				if again.Fence <= first.Fence || again.State != semel.StateClaimed {
 					t.Errorf("got %+v", again)
 				}
@@ -54,15 +54,11 @@ func TestReplayOfWhatIsGone(t *testing.T) {
 			t.Parallel()
 			s, look := open(t, p.dsn(t), nil), p.raw(t)
 			for _, k := range []string{"lost", "spoilt"} {
-				settle(t, s, claim(t, s, params(k)), completed("answer"))
-				if err := look.do("DEL", redisstore.Key(s, params(k).Digest)).Error(); err != nil {
-					t.Fatal(err)
-				}
+				settles(t, s, wins(t, s, params(k)), completed("answer"))
+				noError(t, look.do("DEL", redisstore.Key(s, params(k).Digest)).Error())
 			}
-			claim(t, s, params("lost"))
-			if err := look.do("SET", redisstore.Key(s, params("spoilt").Digest), "short").Error(); err != nil {
-				t.Fatal(err)
-			}
+			wins(t, s, params("lost"))
+			noError(t, look.do("SET", redisstore.Key(s, params("spoilt").Digest), "short").Error())
 			if rec, won, err := s.Claim(t.Context(), params("spoilt")); err == nil || errors.Is(err, semel.ErrNotFound) {
 				t.Errorf("got %+v, won %v, want an error", rec, won)
 			}

@@ -21,20 +21,18 @@ func TestFullServer(t *testing.T) {
 	t.Parallel()
 	server := testserver.StartRedis(t, nil)
 	s := open(t, "redis://"+server.Addr(), nil)
-	done := claim(t, s, params("done"))
-	settle(t, s, done, completed("answer"))
+	done := wins(t, s, params("done"))
+	settles(t, s, done, completed("answer"))
 	var open []semel.Record
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
-		open = append(open, claim(t, s, params(name)))
+		open = append(open, wins(t, s, params(name)))
 	}
 	command(t, server.Addr(), "CONFIG", "SET", "maxmemory", "1mb")
 
 	_, _, err := s.Claim(t.Context(), params("new"))
 	wantFull(t, "a new claim", err)
 	wantFull(t, "an outcome", s.Settle(t.Context(), open[0].Digest, open[0].Fence, completed("answer")))
-	if rec, err := s.Lookup(t.Context(), open[0].Digest); err != nil || rec.State != semel.StateClaimed {
-		t.Errorf("got %v, error %v, want the claim as it was", rec.State, err)
-	}
+	wantFound(t, s, open[0].Digest, semel.StateClaimed)
 	rec, won, err := s.Claim(t.Context(), by(2, params("done")))
 	if err != nil || won || string(rec.Outcome) != "answer" {
 		t.Errorf("replay: got %q, won %v, error %v", rec.Outcome, won, err)
@@ -42,9 +40,9 @@ func TestFullServer(t *testing.T) {
 	if err := s.Renew(t.Context(), open[1].Digest, open[1].Fence, 2*lease); err != nil {
 		t.Errorf("renew: %v", err)
 	}
-	settle(t, s, open[1], semel.Settlement{State: semel.StateCompleted, Retention: retention})
-	settle(t, s, open[2], semel.Settlement{State: semel.StateUnknown, Note: "a reason", Retention: retention})
-	settle(t, s, open[3], semel.Settlement{State: semel.StateReleased})
+	settles(t, s, open[1], semel.Settlement{State: semel.StateCompleted, Retention: retention})
+	settles(t, s, open[2], semel.Settlement{State: semel.StateUnknown, Note: "a reason", Retention: retention})
+	settles(t, s, open[3], semel.Settlement{State: semel.StateReleased})
 	waiting := await(t, s, open[4].Digest, rawClient(t, server.Addr()).marked(s, open[4].Digest))
 
 	// Together it is the same, for each step.
@@ -56,25 +54,23 @@ func TestFullServer(t *testing.T) {
 	if claims[1].Err != nil || string(claims[1].Record.Outcome) != "answer" {
 		t.Errorf("replay: got %q, error %v", claims[1].Record.Outcome, claims[1].Err)
 	}
-	settles, err := s.SettleBatch(t.Context(), []semel.SettleParams{
+	settled, err := s.SettleBatch(t.Context(), []semel.SettleParams{
 		{Digest: open[0].Digest, Fence: open[0].Fence, Settlement: completed("answer")},
 		{Digest: open[4].Digest, Fence: open[4].Fence, Settlement: semel.Settlement{State: semel.StateCompleted, Retention: retention}},
 	})
-	if err != nil || settles[1] != nil {
-		t.Errorf("got %v, error %v", settles, err)
+	if err != nil || settled[1] != nil {
+		t.Errorf("got %v, error %v", settled, err)
 	}
-	wantFull(t, "an outcome", settles[0])
+	wantFull(t, "an outcome", settled[0])
 	if err := <-waiting; err != nil {
 		t.Errorf("await: %v", err)
 	}
 
 	again := mustOpen(t, "redis://"+server.Addr(), nil) // a full server can be opened
-	if err := again.Close(); err != nil {
-		t.Error(err)
-	}
+	noError(t, again.Close())
 	command(t, server.Addr(), "CONFIG", "SET", "maxmemory", "0")
-	settle(t, s, open[0], completed("answer"))
-	claim(t, s, params("new"))
+	settles(t, s, open[0], completed("answer"))
+	wins(t, s, params("new"))
 }
 
 func wantFull(t *testing.T, what string, err error) {
@@ -106,7 +102,7 @@ func TestServerThatCannotServe(t *testing.T) {
 			s := open(t, "redis://"+server.Addr(), nil)
 			p := params("k")
 			if name == "newer layout" {
-				claim(t, s, p)
+				wins(t, s, p)
 			}
 			for i, word := range test.spoil {
 				test.spoil[i] = strings.NewReplacer("KEY", redisstore.Key(s, p.Digest), "FENCE", "semel:fence").Replace(word)
@@ -137,7 +133,7 @@ func TestNodeOfAClusterGone(t *testing.T) {
 	s := open(t, "redis://"+servers.Addrs()[0]+"?cluster=true&addr="+servers.Addrs()[1]+"&addr="+servers.Addrs()[2], nil)
 	p := params("k")
 	owner := servers.Owner(servers.Slot(redisstore.Key(s, p.Digest)))
-	rec := claim(t, s, p)
+	rec := wins(t, s, p)
 	servers.Nodes[owner].Kill()
 	if _, err := s.Lookup(t.Context(), rec.Digest); err == nil || errors.Is(err, semel.ErrNotFound) {
 		t.Errorf("got %v, want an error that answers nothing", err)
@@ -156,14 +152,10 @@ func TestNodeOfAClusterGone(t *testing.T) {
 func freePort(t *testing.T) string {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer listener.Close()
 	_, port, err := net.SplitHostPort(listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return port
 }
 
@@ -176,9 +168,7 @@ func TestReplicaOfAClusterGone(t *testing.T) {
 	}})
 	host, port, _ := strings.Cut(servers.Addrs()[0], ":")
 	bus, err := rawClient(t, servers.Addrs()[0]).do("CONFIG", "GET", "cluster-port").AsStrMap()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	command(t, replica.Addr(), "CLUSTER", "MEET", host, port, bus["cluster-port"])
 	primary := command(t, servers.Addrs()[0], "CLUSTER", "MYID")
 	admin := rawClient(t, replica.Addr())
@@ -190,13 +180,11 @@ func TestReplicaOfAClusterGone(t *testing.T) {
 	})
 	s := open(t, clusterDSN(servers), nil)
 	for i := range 50 {
-		claim(t, s, params(fmt.Sprint(i)))
+		wins(t, s, params(fmt.Sprint(i)))
 	}
 	want := func() {
 		t.Helper()
-		if page, err := s.List(t.Context(), semel.ListParams{}); err != nil || len(page.Records) != 50 {
-			t.Errorf("got %d records, error %v, want 50", len(page.Records), err)
-		}
+		lists(t, s, 50)
 	}
 	want()
 	replica.Kill()
@@ -214,9 +202,7 @@ func TestKeysExpire(t *testing.T) {
 			left := func(d semel.Digest) time.Duration {
 				t.Helper()
 				ms, err := look.client.Do(t.Context(), look.client.B().Pttl().Key(redisstore.Key(s, d)).Build()).AsInt64()
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				return time.Duration(ms) * time.Millisecond
 			}
 			// A key outlives its record; in a cluster by more than the age at
@@ -228,18 +214,16 @@ func TestKeysExpire(t *testing.T) {
 					t.Errorf("%s: the key lives for %v, want a little more than %v", what, got, ttl+outlive)
 				}
 			}
-			rec := claim(t, s, params("k"))
+			rec := wins(t, s, params("k"))
 			want("claimed", rec.Digest, lease+retention)
-			if err := s.Renew(t.Context(), rec.Digest, rec.Fence, 9*lease); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, s.Renew(t.Context(), rec.Digest, rec.Fence, 9*lease))
 			want("renewed", rec.Digest, 9*lease+retention)
 			to := completed("answer")
 			to.Retention = 3 * time.Hour
-			settle(t, s, rec, to)
+			settles(t, s, rec, to)
 			want("settled", rec.Digest, 3*time.Hour)
-			rec = claim(t, s, params("l"))
-			settle(t, s, rec, semel.Settlement{State: semel.StateReleased})
+			rec = wins(t, s, params("l"))
+			settles(t, s, rec, semel.Settlement{State: semel.StateReleased})
 			if got := left(rec.Digest); got > time.Minute || got < outlive-20*time.Second {
 				t.Errorf("released: the key lives for %v, want %v to a minute", got, outlive)
 			}
@@ -248,7 +232,7 @@ func TestKeysExpire(t *testing.T) {
 	s, look := open(t, single.dsn(t), nil), single.raw(t)
 	q := params("k")
 	q.Lease, q.Retention = time.Millisecond, time.Millisecond
-	claim(t, s, q)
+	wins(t, s, q)
 	testserver.Eventually(t, "the record is absent", func() bool {
 		_, err := s.Lookup(t.Context(), q.Digest)
 		return errors.Is(err, semel.ErrNotFound)

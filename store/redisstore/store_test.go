@@ -10,7 +10,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/grouptest"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/redisstore"
 	"github.com/semel-dev/semel/store/storetest"
@@ -55,11 +55,11 @@ func TestStoreByTheServersClock(t *testing.T) {
 // Everything that holds without shared batches holds with them.
 func TestGroupCommit(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, grouptest.Harness(single.harness(t)))
+	storetest.Run(t, claimtest.Grouped(single.harness(t)))
 }
 
 func BenchmarkGroupCommit(b *testing.B) {
-	storetest.Benchmark(b, grouptest.Harness(single.harness(b)))
+	storetest.Benchmark(b, claimtest.Grouped(single.harness(b)))
 }
 
 func BenchmarkStore(b *testing.B) { storetest.Benchmark(b, single.harness(b)) }
@@ -133,9 +133,7 @@ func (p place) sharing(tb testing.TB) func(testing.TB, *redisstore.Options) *sto
 		open := func(tb testing.TB) *redisstore.Store {
 			tb.Helper()
 			s, err := redisstore.New(client, o)
-			if err != nil {
-				tb.Fatal(err)
-			}
+			noError(tb, err)
 			return s
 		}
 		s := open(tb)
@@ -143,9 +141,7 @@ func (p place) sharing(tb testing.TB) func(testing.TB, *redisstore.Options) *sto
 			Store: s,
 			Reopen: func(tb testing.TB) semel.Store {
 				tb.Helper()
-				if err := s.Close(); err != nil {
-					tb.Fatal(err)
-				}
+				noError(tb, s.Close())
 				s = open(tb)
 				return s
 			},
@@ -156,9 +152,7 @@ func (p place) sharing(tb testing.TB) func(testing.TB, *redisstore.Options) *sto
 func mustOpen(tb testing.TB, dsn string, o *redisstore.Options) *redisstore.Store {
 	tb.Helper()
 	s, err := redisstore.Open(tb.Context(), dsn, o)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	return s
 }
 
@@ -166,11 +160,7 @@ func mustOpen(tb testing.TB, dsn string, o *redisstore.Options) *redisstore.Stor
 func open(tb testing.TB, dsn string, o *redisstore.Options) *redisstore.Store {
 	tb.Helper()
 	s := mustOpen(tb, dsn, o)
-	tb.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
+	closes(tb, s)
 	return s
 }
 
@@ -178,9 +168,7 @@ func open(tb testing.TB, dsn string, o *redisstore.Options) *redisstore.Store {
 func command(tb testing.TB, addr string, words ...string) string {
 	tb.Helper()
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, ForceSingleClient: true, DisableCache: true})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	defer client.Close()
 	m, err := client.Do(tb.Context(), client.B().Arbitrary(words...).Build()).ToMessage()
 	if err != nil && !rueidis.IsRedisNil(err) {

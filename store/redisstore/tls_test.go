@@ -29,7 +29,7 @@ func TestTLS(t *testing.T) {
 	}})
 	addr := net.JoinHostPort("127.0.0.1", port)
 	s := open(t, "rediss://"+addr, &redisstore.Options{TLS: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}})
-	settle(t, s, claim(t, s, params("k")), completed("answer"))
+	settles(t, s, wins(t, s, params("k")), completed("answer"))
 	refused(t, "rediss://u:s3cr3t@"+addr, nil, "certificate")
 	refused(t, "redis://u:s3cr3t@"+addr, nil, "connect to "+addr)
 }
@@ -38,18 +38,14 @@ func TestTLS(t *testing.T) {
 func certificate(t *testing.T) (cert, key string, roots *x509.CertPool) {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "semel-tls-") //nolint:usetesting // t.TempDir is closed to the users of servers.
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Error(err)
 		}
 	})
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
@@ -60,9 +56,7 @@ func certificate(t *testing.T) (cert, key string, roots *x509.CertPool) {
 	certPEM := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 	err = errors.Join(err1, err2, os.Chmod(dir, 0o755), os.WriteFile(cert, certPEM, 0o644),
 		os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), 0o644))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	roots = x509.NewCertPool()
 	roots.AppendCertsFromPEM(certPEM)
 	return cert, key, roots

@@ -38,9 +38,7 @@ func monitored(t *testing.T, addr string, every time.Duration) (*redisstore.Stor
 	b := &book{}
 	s := open(t, "redis://"+addr, redisstore.WithWatch(redisstore.Options{Logger: slog.New(slog.NewTextHandler(b, nil))}, every))
 	cached, err := outcomecache.New(s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	m, ok := semel.StoreAs[semel.Monitor](cached)
 	if !ok {
 		t.Fatal("the store below the cache is not found to be a Monitor")
