@@ -17,18 +17,11 @@ func TestLogStaysBounded(t *testing.T) {
 	outcome := completed(strings.Repeat("x", size))
 	for i := range outcomes {
 		p := params(fmt.Sprint(i))
-		rec, _, err := s.Claim(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Settle(t.Context(), p.Digest, rec.Fence, outcome); err != nil {
-			t.Fatal(err)
-		}
+		rec := wins(t, s, p)
+		noError(t, s.Settle(t.Context(), p.Digest, rec.Fence, outcome))
 	}
 	info, err := os.Stat(path + "-wal")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if most := int64(outcomes * size * 3 / 4); info.Size() > most {
 		t.Errorf("the log has %d MiB after %d MiB were written, want less than %d", info.Size()>>20, outcomes*size>>20, most>>20)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/store/sqlitestore"
 )
 
@@ -17,19 +18,14 @@ import (
 func TestClockSetBackBetweenRuns(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "semel.db")
-	clock := newHands()
+	clock := &claimtest.Clock{}
 	s := open(t, path, &sqlitestore.Options{Now: clock.Now})
-	rec, _, err := s.Claim(t.Context(), params("k"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := wins(t, s, params("k"))
 	clock.Advance(2 * lease)
 	if got, err := s.Lookup(t.Context(), rec.Digest); err != nil || !got.Lapsed() {
 		t.Fatalf("got %+v, error %v, want a lapsed claim", got, err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.Close())
 
 	clock.Advance(-time.Hour)
 	var logged bytes.Buffer
@@ -52,12 +48,9 @@ func TestClockSetBackBetweenRuns(t *testing.T) {
 // goes on at its own pace after it.
 func TestClockSetBackWhileOpen(t *testing.T) {
 	t.Parallel()
-	clock := newHands()
+	clock := &claimtest.Clock{}
 	s := open(t, filepath.Join(t.TempDir(), "semel.db"), &sqlitestore.Options{Now: clock.Now})
-	rec, _, err := s.Claim(t.Context(), params("k"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := wins(t, s, params("k"))
 	for _, step := range []struct{ advance, want time.Duration }{
 		{-time.Hour, 0}, {time.Second, time.Second}, {-time.Minute, time.Second}, {time.Second, 2 * time.Second},
 	} {
@@ -74,14 +67,11 @@ func TestClockSetBackWhileOpen(t *testing.T) {
 func TestClocksOfTwoStoresAgree(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "semel.db")
-	ahead, behind := newHands(), newHands()
+	ahead, behind := &claimtest.Clock{}, &claimtest.Clock{}
 	b := open(t, path, &sqlitestore.Options{Now: behind.Now})
 	ahead.Advance(time.Minute)
 	a := open(t, path, &sqlitestore.Options{Now: ahead.Now})
-	rec, _, err := a.Claim(t.Context(), params("k"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := wins(t, a, params("k"))
 	if got, err := b.Lookup(t.Context(), rec.Digest); err != nil || got.ReadAt.Before(rec.ClaimedAt) {
 		t.Errorf("read at %v, before it was claimed at %v (error %v)", got.ReadAt, rec.ClaimedAt, err)
 	}

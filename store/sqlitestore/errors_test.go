@@ -22,15 +22,11 @@ import (
 func run(tb testing.TB, path, query string) {
 	tb.Helper()
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	if _, err := db.ExecContext(tb.Context(), query); err != nil {
 		tb.Fatal(err)
 	}
-	if err := db.Close(); err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, db.Close())
 }
 
 // filled makes a store file with so many completed records.
@@ -39,17 +35,10 @@ func filled(tb testing.TB, path string, n int) {
 	s := mustOpen(tb, path, nil)
 	for i := range n {
 		p := params(fmt.Sprint("k", i))
-		rec, _, err := s.Claim(tb.Context(), p)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		if err := s.Settle(tb.Context(), p.Digest, rec.Fence, completed(strings.Repeat("x", 300))); err != nil {
-			tb.Fatal(err)
-		}
+		rec := wins(tb, s, p)
+		noError(tb, s.Settle(tb.Context(), p.Digest, rec.Fence, completed(strings.Repeat("x", 300))))
 	}
-	if err := s.Close(); err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, s.Close())
 }
 
 // refusal is a file that Open must refuse, with the words that an operator
@@ -65,23 +54,17 @@ func refusals() []refusal {
 	write := func(content string) func(testing.TB, string) {
 		return func(tb testing.TB, path string) {
 			tb.Helper()
-			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-				tb.Fatal(err)
-			}
+			noError(tb, os.WriteFile(path, []byte(content), 0o600))
 		}
 	}
 	return []refusal{
 		{name: "directory missing", make: func(tb testing.TB, path string) {
 			tb.Helper()
-			if err := os.Remove(filepath.Dir(path)); err != nil {
-				tb.Fatal(err)
-			}
+			noError(tb, os.Remove(filepath.Dir(path)))
 		}, wants: []string{"does not exist", "mkdir -p"}},
 		{name: "a directory", make: func(tb testing.TB, path string) {
 			tb.Helper()
-			if err := os.Mkdir(path, 0o700); err != nil {
-				tb.Fatal(err)
-			}
+			noError(tb, os.Mkdir(path, 0o700))
 		}, wants: []string{"is a directory", "semel.db"}},
 		{name: "text", make: write(strings.Repeat("not a database\n", 1000)), wants: []string{"not a database", "name another file"}, exists: true},
 		{name: "other application", make: func(tb testing.TB, path string) {
@@ -100,9 +83,7 @@ func refusals() []refusal {
 		{name: "truncated", make: func(tb testing.TB, path string) {
 			tb.Helper()
 			filled(tb, path, 100)
-			if err := os.Truncate(path, 3*4096+17); err != nil {
-				tb.Fatal(err)
-			}
+			noError(tb, os.Truncate(path, 3*4096+17))
 		}, wants: []string{"malformed", "restore a backup"}, exists: true},
 		{name: "header damaged", make: func(tb testing.TB, path string) {
 			tb.Helper()
@@ -116,15 +97,11 @@ func refusals() []refusal {
 func damage(tb testing.TB, path string, offset int64, size int) {
 	tb.Helper()
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	if _, err := f.WriteAt(bytes.Repeat([]byte{0xA5}, size), offset); err != nil {
 		tb.Fatal(err)
 	}
-	if err := f.Close(); err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, f.Close())
 }
 
 func TestOpenRefuses(t *testing.T) {
@@ -133,9 +110,7 @@ func TestOpenRefuses(t *testing.T) {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "dir", "semel.db")
-			if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.Mkdir(filepath.Dir(path), 0o700))
 			r.make(t, path)
 			var before []byte
 			if r.exists {
@@ -154,24 +129,10 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-func wantWords(tb testing.TB, err error, words ...string) {
-	tb.Helper()
-	if err == nil {
-		tb.Fatalf("got no error, want one with %q", words)
-	}
-	for _, w := range words {
-		if !strings.Contains(err.Error(), w) {
-			tb.Errorf("got %q, want %q in it", err, w)
-		}
-	}
-}
-
 func read(tb testing.TB, path string) []byte {
 	tb.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	return b
 }
 
@@ -200,12 +161,8 @@ func TestCheckFindsDamage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "semel.db")
 	filled(t, path, 200)
 	s := open(t, path, nil)
-	if err := s.Check(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.Check(t.Context()))
+	noError(t, s.Close())
 	damage(t, path, int64(len(read(t, path)))-8*4096, 4096)
 	wantWords(t, open(t, path, nil).Check(t.Context()), "check", path, "restore a backup")
 }
@@ -245,9 +202,7 @@ func TestLocked(t *testing.T) {
 			t.Errorf("%v must not be %v", err, sentinel)
 		}
 	}
-	if _, err := s.Lookup(t.Context(), params("k").Digest); !errors.Is(err, semel.ErrNotFound) {
-		t.Errorf("lookup during the lock: got %v, want %v", err, semel.ErrNotFound)
-	}
+	wantGone(t, s, params("k").Digest)
 	_, err = sqlitestore.Open(t.Context(), path, &sqlitestore.Options{BusyTimeout: 50 * time.Millisecond})
 	wantWords(t, err, "open", path, "another process")
 	unlock()
@@ -260,21 +215,15 @@ func TestLocked(t *testing.T) {
 func lock(tb testing.TB, path string) (unlock func()) {
 	tb.Helper()
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	other, err := db.Conn(tb.Context())
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	if _, err := other.ExecContext(tb.Context(), "BEGIN IMMEDIATE"); err != nil {
 		tb.Fatal(err)
 	}
 	return func() {
 		_, err := other.ExecContext(tb.Context(), "ROLLBACK")
-		if err := errors.Join(err, other.Close(), db.Close()); err != nil {
-			tb.Fatal(err)
-		}
+		noError(tb, errors.Join(err, other.Close(), db.Close()))
 	}
 }
 
@@ -291,21 +240,15 @@ func TestReadOnly(t *testing.T) {
 	if n, err := s.Count(t.Context()); err != nil || n != 2 {
 		t.Errorf("count: got %d, error %v, want 2", n, err)
 	}
-	if page, err := s.List(t.Context(), semel.ListParams{}); err != nil || len(page.Records) != 2 {
-		t.Errorf("list: got %d records, error %v, want 2", len(page.Records), err)
-	}
-	if err := s.Check(t.Context()); err != nil {
-		t.Error(err)
-	}
+	lists(t, s, 2)
+	noError(t, s.Check(t.Context()))
 	_, _, err := s.Claim(t.Context(), params("new"))
 	wantWords(t, err, "claim", "read-only")
 	_, err = s.Sweep(t.Context(), 1)
 	wantWords(t, err, "sweep", "read-only")
 	wantWords(t, s.Settle(t.Context(), d, 1, completed("y")), "settle", "read-only")
 	wantWords(t, s.Renew(t.Context(), d, 1, lease), "renew", "read-only")
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.Close())
 	if diff := cmp.Diff(before, read(t, path)); diff != "" {
 		t.Error("the file was changed")
 	}

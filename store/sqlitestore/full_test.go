@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/sqlitestore"
 	"github.com/semel-dev/semel/store/sqlitestore/internal/smalldisk"
@@ -25,9 +26,7 @@ func untilFull(t *testing.T, s *sqlitestore.Store, prefix string) (claimed int, 
 		_, won, err := s.Claim(t.Context(), p)
 		switch {
 		case errors.Is(err, semel.ErrFull):
-			if _, err := s.Lookup(t.Context(), p.Digest); !errors.Is(err, semel.ErrNotFound) {
-				t.Errorf("the refused claim: got %v, want %v", err, semel.ErrNotFound)
-			}
+			wantGone(t, s, p.Digest)
 			return i, err
 		case err != nil || !won:
 			t.Fatalf("claim %d: won %v, error %v", i, won, err)
@@ -41,7 +40,7 @@ func untilFull(t *testing.T, s *sqlitestore.Store, prefix string) (claimed int, 
 // sweep makes room, without a restart.
 func TestMaxBytes(t *testing.T) {
 	t.Parallel()
-	clock := newHands()
+	clock := &claimtest.Clock{}
 	path := filepath.Join(t.TempDir(), "semel.db")
 	const bound = 256 << 10
 	s := open(t, path, &sqlitestore.Options{Now: clock.Now, MaxBytes: bound})
@@ -51,22 +50,12 @@ func TestMaxBytes(t *testing.T) {
 		t.Errorf("got %d records, error %v, want %d", got, err, n)
 	}
 	first := params("k0")
-	if err := s.Settle(t.Context(), first.Digest, 1, completed(strings.Repeat("x", bound))); !errors.Is(err, semel.ErrFull) {
-		t.Errorf("settle: got %v, want %v", err, semel.ErrFull)
-	}
-	if rec, err := s.Lookup(t.Context(), first.Digest); err != nil || rec.State != semel.StateClaimed {
-		t.Errorf("got %v, error %v, want the claim as it was", rec.State, err)
-	}
+	wantErr(t, "settle: ", s.Settle(t.Context(), first.Digest, 1, completed(strings.Repeat("x", bound))), semel.ErrFull)
+	wantFound(t, s, first.Digest, semel.StateClaimed)
 	clock.Advance(lease + retention)
-	if removed, err := s.Sweep(t.Context(), n+1); err != nil || removed != n {
-		t.Errorf("swept %d, error %v, want %d", removed, err, n)
-	}
-	if _, won, err := s.Claim(t.Context(), first); err != nil || !won {
-		t.Errorf("after the sweep: won %v, error %v", won, err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	sweeps(t, s, n+1, n)
+	wins(t, s, first)
+	noError(t, s.Close())
 	if size := len(read(t, path)); size > bound {
 		t.Errorf("the file has %d bytes, want at most %d", size, bound)
 	}
@@ -82,10 +71,7 @@ func TestDiskFull(t *testing.T) {
 	path := filepath.Join(disk.Dir, "semel.db")
 	g := newGate()
 	s := open(t, path, &sqlitestore.Options{Now: g.Now, BusyTimeout: time.Second})
-	first, _, err := s.Claim(t.Context(), params("first"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := wins(t, s, params("first"))
 	disk.Fill(t)
 	n, full := untilFull(t, s, "k")
 	wantWords(t, full, "claim", path, "free space on the disk")
@@ -103,19 +89,13 @@ func TestDiskFull(t *testing.T) {
 	testserver.Eventually(t, "the claims to queue", func() bool { return s.Queued() == batch })
 	close(g.leave)
 	wg.Wait()
-	if err := <-done; !errors.Is(err, semel.ErrFull) {
-		t.Errorf("got %v, want %v", err, semel.ErrFull)
-	}
-	if err := s.Settle(t.Context(), first.Digest, first.Fence, completed(strings.Repeat("x", 100_000))); !errors.Is(err, semel.ErrFull) {
-		t.Errorf("settle: got %v, want %v", err, semel.ErrFull)
-	}
+	wantErr(t, "", <-done, semel.ErrFull)
+	wantErr(t, "settle: ", s.Settle(t.Context(), first.Digest, first.Fence, completed(strings.Repeat("x", 100_000))), semel.ErrFull)
 	if got, err := s.Count(t.Context()); err != nil || got != int64(n+1) {
 		t.Errorf("got %d records, error %v, want %d", got, err, n+1)
 	}
 	for i := range batch {
-		if _, err := s.Lookup(t.Context(), params(fmt.Sprint("batch", i)).Digest); !errors.Is(err, semel.ErrNotFound) {
-			t.Errorf("batch%d: got %v, want %v", i, err, semel.ErrNotFound)
-		}
+		wantGone(t, s, params(fmt.Sprint("batch", i)).Digest)
 	}
 
 	disk.Empty(t)
@@ -127,9 +107,7 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("claim with room again: won %v, fence %d, error %v", won, next.Fence, err)
 	}
 	for i := range n {
-		if rec, err := s.Lookup(t.Context(), params(fmt.Sprint("k", i)).Digest); err != nil || rec.State != semel.StateClaimed {
-			t.Fatalf("k%d: got %v, error %v, want the acknowledged claim", i, rec.State, err)
-		}
+		wantFound(t, s, params(fmt.Sprint("k", i)).Digest, semel.StateClaimed)
 	}
 	check(t, path)
 }

@@ -40,18 +40,11 @@ func TestFileTakenAway(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "x.db")
 			s, err := sqlitestore.Open(t.Context(), path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			defer func() { _ = s.Close() }() // what it could not write down does not matter here
 			p := params("k")
-			rec, _, err := s.Claim(t.Context(), p)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := take(path); err != nil {
-				t.Fatal(err)
-			}
+			rec := wins(t, s, p)
+			noError(t, take(path))
 			_, _, claimErr := s.Claim(t.Context(), params("other"))
 			_, lookupErr := s.Lookup(t.Context(), p.Digest)
 			for verb, err := range map[string]error{
@@ -80,10 +73,6 @@ func TestFileBehindLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := open(t, link, nil)
-	if _, won, err := s.Claim(t.Context(), params("new")); err != nil || !won {
-		t.Errorf("claim: won %v, error %v", won, err)
-	}
-	if rec, err := s.Lookup(t.Context(), params("k0").Digest); err != nil || rec.State != semel.StateCompleted {
-		t.Errorf("look up: got %v, error %v", rec.State, err)
-	}
+	wins(t, s, params("new"))
+	wantFound(t, s, params("k0").Digest, semel.StateCompleted)
 }

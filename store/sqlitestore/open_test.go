@@ -5,48 +5,29 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/store/sqlitestore"
 )
 
-const (
-	lease     = 10 * time.Second
-	retention = 24 * time.Hour
+const lease, retention = claimtest.Lease, claimtest.Retention
+
+var (
+	params, completed, wins, settles = claimtest.Params, claimtest.Completed, claimtest.Wins, claimtest.Settles
+	noError, closes, wantWords       = claimtest.NoError, claimtest.Closes, claimtest.Words
+	lists, sweeps, wantGone          = claimtest.Lists, claimtest.Sweeps, claimtest.WantGone
+	wantFound, wantErr               = claimtest.WantFound, claimtest.WantErr
 )
 
 func open(t *testing.T, path string, o *sqlitestore.Options) *sqlitestore.Store {
 	t.Helper()
 	s, err := sqlitestore.Open(t.Context(), path, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	noError(t, err)
+	closes(t, s)
 	return s
-}
-
-func params(name string) semel.ClaimParams {
-	key := semel.Key{Scope: "alice", Name: name}
-	return semel.ClaimParams{
-		Digest:      key.Digest(),
-		Scope:       key.Scope,
-		Name:        key.Name,
-		Fingerprint: semel.FingerprintOf(name),
-		Owner:       semel.Owner{1},
-		Lease:       lease,
-		Retention:   retention,
-	}
-}
-
-func completed(outcome string) semel.Settlement {
-	return semel.Settlement{State: semel.StateCompleted, Outcome: []byte(outcome), Kept: true, Retention: retention}
 }
 
 // Promise 2: an outcome is there after the file was closed and opened again,
@@ -60,20 +41,11 @@ func TestOutcomeSurvivesReopening(t *testing.T) {
 			path := filepath.Join(dir, name)
 			s := open(t, path, nil)
 			p := params("k")
-			claimed, won, err := s.Claim(t.Context(), p)
-			if err != nil || !won {
-				t.Fatalf("claim: won %v, error %v", won, err)
-			}
-			if err := s.Settle(t.Context(), p.Digest, claimed.Fence, completed("hello")); err != nil {
-				t.Fatal(err)
-			}
+			claimed := wins(t, s, p)
+			noError(t, s.Settle(t.Context(), p.Digest, claimed.Fence, completed("hello")))
 			want, err := s.Lookup(t.Context(), p.Digest)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
+			noError(t, s.Close())
 			names, err := os.ReadDir(dir)
 			if err != nil || len(names) != 1 || names[0].Name() != name {
 				t.Fatalf("the directory holds %v, want %q alone (error %v)", names, name, err)
@@ -82,9 +54,7 @@ func TestOutcomeSurvivesReopening(t *testing.T) {
 				t.Fatalf("mode is %v, want 0600 (error %v)", info.Mode(), err)
 			}
 			got, err := open(t, path, nil).Lookup(t.Context(), p.Digest)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			got.ReadAt = want.ReadAt
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("record (-want +got):\n%s", diff)
@@ -99,9 +69,7 @@ func TestOutcomeSurvivesReopening(t *testing.T) {
 func TestClosed(t *testing.T) {
 	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "x.db"), nil)
-	if err := errors.Join(s.Close(), s.Close()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(s.Close(), s.Close()))
 	if _, _, err := s.Claim(t.Context(), params("k")); !errors.Is(err, semel.ErrClosed) {
 		t.Errorf("claim: got %v, want %v", err, semel.ErrClosed)
 	}

@@ -1,55 +1,23 @@
 package sqlitestore_test
 
 import (
-	"bytes"
 	"database/sql"
-	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/semel-dev/semel/internal/claimtest"
 )
 
 // query returns the rows that a query of text and numbers finds, one a line.
 func query(tb testing.TB, path, q string, args ...any) string {
 	tb.Helper()
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	defer db.Close()
-	rows, err := db.QueryContext(tb.Context(), q, args...)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var out strings.Builder
-	for rows.Next() {
-		row := make([]any, len(columns))
-		for i := range row {
-			row[i] = new(any)
-		}
-		if err := rows.Scan(row...); err != nil {
-			tb.Fatal(err)
-		}
-		for i, v := range row {
-			if i > 0 {
-				out.WriteByte('|')
-			}
-			fmt.Fprint(&out, *v.(*any))
-		}
-		out.WriteByte('\n')
-	}
-	if err := rows.Err(); err != nil {
-		tb.Fatal(err)
-	}
-	return out.String()
+	return claimtest.Query(tb, db, q, args...)
 }
 
 // schemaOf is everything that the migrations leave behind.
@@ -66,26 +34,15 @@ func schemaOf(tb testing.TB, path string) string {
 // released migration never changes: this test fails when one does.
 func TestSchemaFromEmpty(t *testing.T) {
 	t.Parallel()
-	golden := filepath.Join("testdata", "schema.golden")
 	dir := t.TempDir()
 	empty := filepath.Join(dir, "empty.db")
-	if err := os.WriteFile(empty, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(empty, nil, 0o600))
 	// A process that died between choosing the journal and the migration.
 	begun := filepath.Join(dir, "begun.db")
 	run(t, begun, "PRAGMA journal_mode = WAL")
 	for _, path := range []string{filepath.Join(dir, "none.db"), empty, begun} {
 		filled(t, path, 0)
-		got := schemaOf(t, path)
-		if os.Getenv("SEMEL_UPDATE_GOLDEN") != "" {
-			if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if diff := cmp.Diff(string(bytes.ReplaceAll(read(t, golden), []byte("\r\n"), []byte("\n"))), got); diff != "" {
-			t.Errorf("%s: schema (-want +got):\n%s", filepath.Base(path), diff)
-		}
+		claimtest.Golden(t, filepath.Base(path), schemaOf(t, path))
 	}
 }
 

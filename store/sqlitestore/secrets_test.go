@@ -21,14 +21,8 @@ func TestSecretsRace(t *testing.T) {
 	var guards []*semel.Guard
 	for _, secrets := range [][][]byte{{before, after}, {after, before}} {
 		g, err := semel.New(open(t, path, nil), &semel.Options{Secrets: secrets, SweepEvery: -1, Policy: semel.Policy{Wait: time.Minute}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := g.Close(); err != nil {
-				t.Error(err)
-			}
-		})
+		noError(t, err)
+		closes(t, g)
 		guards = append(guards, g)
 	}
 	const keys, attempts = 20, 8

@@ -16,6 +16,8 @@ type tx struct {
 	conn  *conn
 	clock *clock.Clock
 	count int64 // records when the transaction began
+	floor int64 // the latest time the file had seen then
+	meta  []any // where load reads the row of these to, made once
 
 	begin, end, undo *stmt
 }
@@ -25,6 +27,7 @@ func newTx(ctx context.Context, c *conn, k *clock.Clock) (*tx, error) {
 		Session: c,
 		Next:    func(greatest int64) (int64, error) { return names.NextFence(greatest, 0) },
 	}}
+	t.meta = []any{&t.Fence, &t.count, &t.floor}
 	for _, p := range []struct {
 		stmt  **stmt
 		query string
@@ -79,21 +82,22 @@ func (t *tx) run(ctx context.Context, jobs []*job, answers []error) (stepFailed 
 // of the file is held. It returns the latest time the file had seen.
 func (t *tx) load(ctx context.Context) (floor int64, err error) {
 	found := false
-	err = t.Each(ctx, table.MetaRead, func(row table.Row) error {
+	t.floor = 0
+	err = t.conn.Each(ctx, table.MetaRead, func(row table.Row) error {
 		found = true
-		return row.Scan(&t.Fence, &t.count, &floor)
+		return row.Scan(t.meta...)
 	})
 	if err == nil && !found {
 		err = errors.New("the row of table meta is gone; restore a backup")
 	}
-	t.Now = t.clock.Read(floor)
+	t.Now = t.clock.Read(t.floor)
 	t.Dirty, t.Added = false, 0
-	return floor, err
+	return t.floor, err
 }
 
 func (t *tx) finish(ctx context.Context) error {
 	if t.Dirty {
-		if _, err := t.Exec(ctx, table.MetaWrite, t.Fence, t.count+t.Added, t.Now); err != nil {
+		if _, err := t.conn.Exec(ctx, table.MetaWrite, t.Fence, t.count+t.Added, t.Now); err != nil {
 			return err
 		}
 		t.Pages++

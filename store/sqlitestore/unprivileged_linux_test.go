@@ -51,9 +51,7 @@ func TestPermissions(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			dir, err := os.MkdirTemp("/tmp", "semel-permissions-") //nolint:usetesting // t.TempDir is closed to other users.
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			t.Cleanup(func() {
 				if err := os.RemoveAll(dir); err != nil {
 					t.Error(err)
@@ -62,20 +60,12 @@ func TestPermissions(t *testing.T) {
 			path := filepath.Join(dir, "semel.db")
 			if c.exists {
 				filled(t, path, 1)
-				if err := os.Chmod(path, c.file); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, os.Chmod(path, c.file))
 			}
-			if err := os.Chmod(dir, c.dir); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.Chmod(dir, c.dir))
 			out, err := storetest.Command(t, "unprivileged", path).Output()
-			if err := os.Chmod(dir, 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.Chmod(dir, 0o700))
+			noError(t, err)
 			for _, w := range c.wants {
 				if !strings.Contains(string(out), w) {
 					t.Errorf("got %q, want %q in it", out, w)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/sqlitestore"
 )
@@ -20,7 +21,7 @@ import (
 // running the first step of a batch: the store asks for the time there, once
 // in each transaction.
 type gate struct {
-	hands   *hands
+	hands   *claimtest.Clock
 	held    atomic.Bool
 	entered chan struct{}
 	leave   chan struct{}
@@ -28,7 +29,7 @@ type gate struct {
 }
 
 func newGate() *gate {
-	return &gate{hands: newHands(), entered: make(chan struct{}), leave: make(chan struct{})}
+	return &gate{hands: &claimtest.Clock{}, entered: make(chan struct{}), leave: make(chan struct{})}
 }
 
 func (g *gate) Now() time.Time {
@@ -82,9 +83,7 @@ func TestStepsShareOneCommit(t *testing.T) {
 	before := g.asked.Load()
 	close(g.leave)
 	wg.Wait()
-	if err := <-first; err != nil {
-		t.Fatal(err)
-	}
+	noError(t, <-first)
 	if got := g.asked.Load() - before; got != 1 {
 		t.Errorf("%d steps took %d transactions, want 1", n, got)
 	}
@@ -119,17 +118,13 @@ func TestBatchKeepsOrder(t *testing.T) {
 	testserver.Eventually(t, "the settlement to queue", func() bool { return s.Queued() == n+1 })
 	close(g.leave)
 	wg.Wait()
-	if err := <-first; err != nil {
-		t.Fatal(err)
-	}
+	noError(t, <-first)
 	for i, w := range won {
 		if w != (i == 0) {
 			t.Errorf("claim %d of %d: won is %v", i, n, w)
 		}
 	}
-	if rec, err := s.Lookup(t.Context(), params("same").Digest); err != nil || rec.State != semel.StateCompleted {
-		t.Errorf("got %v, error %v, want completed", rec.State, err)
-	}
+	wantFound(t, s, params("same").Digest, semel.StateCompleted)
 }
 
 // A step whose caller gave up before it was started is not executed; one that
@@ -165,9 +160,7 @@ func TestContextEnds(t *testing.T) {
 		t.Errorf("repeated: got won %v, fence %d, error %v, want the claim with fence 1", won, rec.Fence, err)
 	}
 	for _, name := range []string{"queued", "late"} {
-		if _, err := s.Lookup(t.Context(), params(name).Digest); !errors.Is(err, semel.ErrNotFound) {
-			t.Errorf("%s: got %v, want %v", name, err, semel.ErrNotFound)
-		}
+		wantGone(t, s, params(name).Digest)
 	}
 }
 
@@ -187,9 +180,7 @@ func TestContextEndsBeforeTheLock(t *testing.T) {
 	if rec, won, err := s.Claim(t.Context(), params("next")); err != nil || !won || rec.Fence != 1 {
 		t.Errorf("got won %v, fence %d, error %v, want the first fence", won, rec.Fence, err)
 	}
-	if _, err := s.Lookup(t.Context(), params("k").Digest); !errors.Is(err, semel.ErrNotFound) {
-		t.Errorf("got %v, want %v", err, semel.ErrNotFound)
-	}
+	wantGone(t, s, params("k").Digest)
 }
 
 // A step that fails on its own fails its own caller only (here: an outcome
@@ -228,17 +219,13 @@ func TestFailureHitsItsCallerOnly(t *testing.T) {
 	testserver.Eventually(t, "the settlements to queue", func() bool { return s.Queued() == n })
 	close(g.leave)
 	wg.Wait()
-	if err := <-first; err != nil {
-		t.Fatal(err)
-	}
+	noError(t, <-first)
 	for i, rec := range recs {
 		want := semel.StateCompleted
 		if i == large {
 			want = semel.StateClaimed
 		}
-		if got, err := s.Lookup(t.Context(), rec.Digest); err != nil || got.State != want {
-			t.Errorf("record %d: got %v, error %v, want %v", i, got.State, err, want)
-		}
+		wantFound(t, s, rec.Digest, want)
 	}
 	check(t, path)
 }
@@ -267,9 +254,7 @@ func TestCloseDrains(t *testing.T) {
 	})
 	close(g.leave)
 	wg.Wait()
-	if err := errors.Join(<-first, <-closed); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(<-first, <-closed))
 	if got, err := open(t, path, nil).Count(t.Context()); err != nil || got != n+1 {
 		t.Errorf("got %d records, error %v, want %d", got, err, n+1)
 	}
@@ -280,10 +265,7 @@ func TestCloseDrains(t *testing.T) {
 func TestOutcomeIsCopied(t *testing.T) {
 	t.Parallel()
 	s, g, _ := openGated(t, nil)
-	rec, _, err := s.Claim(t.Context(), params("k"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := wins(t, s, params("k"))
 	ctx, cancel := context.WithCancel(t.Context())
 	to := completed("the outcome")
 	g.held.Store(true)
@@ -291,9 +273,7 @@ func TestOutcomeIsCopied(t *testing.T) {
 	go func() { done <- s.Settle(ctx, rec.Digest, rec.Fence, to) }()
 	<-g.entered
 	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want %v", err, context.Canceled)
-	}
+	wantErr(t, "", <-done, context.Canceled)
 	copy(to.Outcome, "overwritten")
 	close(g.leave)
 	if err := s.Settle(t.Context(), rec.Digest, rec.Fence, completed("the outcome")); err != nil {

@@ -24,9 +24,7 @@ func TestNoCircle(t *testing.T) {
 		"joined": func(t *testing.T, b *bundle, work func(context.Context) (string, error)) (string, error) {
 			t.Helper()
 			tx := begin(t, b.db)
-			if err := insert(t.Context(), tx, "outer"); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, insert(t.Context(), tx, "outer"))
 			answer, err := sqlitetx.Join(t.Context(), b.guard, tx, key("outer"), sameRequest(), work)
 			if err != nil {
 				return "", err
@@ -61,15 +59,4 @@ func TestNoCircle(t *testing.T) {
 			}
 		})
 	}
-}
-
-// begin begins a transaction as an application does.
-func begin(t *testing.T, db *sql.DB) *sql.Tx {
-	t.Helper()
-	tx, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = tx.Rollback() }) // for a test that failed
-	return tx
 }

@@ -6,15 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/store/memstore"
 	"github.com/semel-dev/semel/store/sqlitestore/sqlitetx"
 )
@@ -37,63 +35,19 @@ func setUp(t *testing.T, settings string, o *semel.Options) *bundle {
 	return b
 }
 
-// rows are the names of all committed rows, sorted.
-func (b *bundle) rows(t *testing.T) []string {
-	t.Helper()
-	found, err := b.db.QueryContext(t.Context(), "SELECT name FROM rows ORDER BY name")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer found.Close()
-	names := []string{}
-	for found.Next() {
-		var name string
-		if err := found.Scan(&name); err != nil {
-			t.Fatal(err)
-		}
-		names = append(names, name)
-	}
-	if err := found.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return names
-}
-
 func (b *bundle) wantRows(t *testing.T, want ...string) {
 	t.Helper()
-	if want == nil {
-		want = []string{}
-	}
-	if diff := cmp.Diff(want, b.rows(t)); diff != "" {
-		t.Errorf("rows (-want +got):\n%s", diff)
-	}
+	claimtest.WantRows(t, b.db, "SELECT name FROM rows", want...)
 }
 
-// wantState fails unless the record of the key is in that state; absent is one.
-func (b *bundle) wantState(t *testing.T, name string, want semel.State) semel.Record {
+func (b *bundle) wantState(t *testing.T, name string, want semel.State) {
 	t.Helper()
-	rec, err := b.store.Lookup(t.Context(), b.guard.Digest(key(name)))
-	if errors.Is(err, semel.ErrNotFound) {
-		err = nil
-	}
-	if err != nil || rec.State != want {
-		t.Errorf("the record of %s is %v, error %v, want %v", name, rec.State, err, want)
-	}
-	return rec
+	claimtest.WantState(t, b.store, b.guard, key(name), want)
 }
 
 // do runs fn once for the key; T is a string, as in most tests.
 func (b *bundle) do(ctx context.Context, name string, fn func(context.Context, *sql.Tx) (string, error)) (string, error) {
 	return sqlitetx.Do(ctx, b.guard, key(name), sameRequest(), fn)
-}
-
-// never is work that must not run.
-func never(t *testing.T) func(context.Context, *sql.Tx) (string, error) {
-	t.Helper()
-	return func(context.Context, *sql.Tx) (string, error) {
-		t.Error("it was executed again")
-		return "", nil
-	}
 }
 
 // Promises 2 and 4: of 32 callers at once one executes, and all get its answer,
@@ -131,9 +85,11 @@ func TestDo(t *testing.T) {
 			}
 			wg.Wait()
 			b.wantState(t, "k", semel.StateCompleted)
-			if rows := b.rows(t); len(rows) != 33 || !slices.IsSorted(rows) || rows[0] != "k" {
-				t.Errorf("got rows %q, want one k and 32 others", rows)
+			want := []string{"k"}
+			for i := range 32 {
+				want = append(want, fmt.Sprintf("other %02d", i))
 			}
+			b.wantRows(t, want...)
 		})
 	}
 }
@@ -171,9 +127,7 @@ func TestDoContextEnds(t *testing.T) {
 				}
 				return "late", nil
 			})
-			if !errors.Is(err, semel.ErrRolledBack) {
-				t.Errorf("got %v, want %v", err, semel.ErrRolledBack)
-			}
+			wantErr(t, "", err, semel.ErrRolledBack)
 			b.wantRows(t, "other")
 			b.wantState(t, "k", semel.StateAbsent)
 		})
@@ -255,9 +209,7 @@ func TestInterruptedWrite(t *testing.T) {
 			INSERT INTO rows (name) SELECT 'endless' FROM n`)
 		return "", err
 	})
-	if !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
-	}
+	wantErr(t, "", err, context.DeadlineExceeded)
 	b.wantRows(t)
 	b.wantState(t, "k", semel.StateAbsent)
 	if _, err := addRow(t.Context(), b.guard, "k"); err != nil {

@@ -40,9 +40,7 @@ func TestConflict(t *testing.T) {
 	t.Parallel()
 	b := setUp(t, "", nil)
 	tx, err := b.store.Transactor().Transaction(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	const busy, busySnapshot, locked, lockedShared, full = 5, 517, 6, 262, 13
 	for name, test := range map[string]struct {
 		err  error
@@ -65,9 +63,7 @@ func TestConflict(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", name, got, test.want)
 		}
 	}
-	if err := tx.Rollback(); err != nil {
-		t.Error(err)
-	}
+	noError(t, tx.Rollback())
 }
 
 // Promise 8: the lock of another process is waited for as long as the policy
@@ -81,31 +77,21 @@ func TestLockedByAnother(t *testing.T) {
 			b := setUp(t, strings.ReplaceAll(durable, "5000", "3600000")+"&_txlock="+txlock,
 				&semel.Options{Policy: semel.Policy{Wait: 20 * time.Millisecond}})
 			other := begin(t, database(t, b.path, ""))
-			if err := insert(t.Context(), other, "other"); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, insert(t.Context(), other, "other"))
 			_, err := b.do(t.Context(), "k", never(t))
-			if !errors.Is(err, semel.ErrInFlight) {
-				t.Errorf("Do: got %v, want %v", err, semel.ErrInFlight)
-			}
+			wantErr(t, "Do: ", err, semel.ErrInFlight)
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 			defer cancel()
 			_, err = sqlitetx.Do(ctx, guard(t, b.store, nil), key("k"), sameRequest(), never(t))
-			if !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("Do: got %v, want %v", err, context.DeadlineExceeded)
-			}
+			wantErr(t, "Do: ", err, context.DeadlineExceeded)
 			if txlock == "deferred" {
 				mine := begin(t, b.db)
 				if _, err := b.join(t.Context(), mine, "k"); !errors.Is(err, semel.ErrInFlight) {
 					t.Errorf("Join: got %v, want %v", err, semel.ErrInFlight)
 				}
-				if err := mine.Rollback(); err != nil {
-					t.Error(err)
-				}
+				noError(t, mine.Rollback())
 			}
-			if err := other.Commit(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, other.Commit())
 			if _, err := addRow(t.Context(), b.guard, "k"); err != nil {
 				t.Error(err)
 			}
@@ -126,22 +112,15 @@ func TestVerbLockedByAnother(t *testing.T) {
 	s := mustOpen(t, db, &sqlitetx.Options{BusyTimeout: 20 * time.Millisecond})
 	p := semel.ClaimParams{Digest: key("k").Digest(), Owner: semel.Owner{1}, Lease: time.Minute, Retention: time.Hour}
 	other := begin(t, database(t, path, ""))
-	if err := insert(t.Context(), other, "other"); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, insert(t.Context(), other, "other"))
 	if _, _, err := s.Claim(t.Context(), p); err == nil || !strings.Contains(err.Error(), "fuser") {
 		t.Errorf("got %v, want a hint", err)
 	}
 	// Nor can a store be opened meanwhile.
-	if _, err := sqlitetx.Open(t.Context(), db, &sqlitetx.Options{BusyTimeout: 20 * time.Millisecond}); err == nil || !strings.Contains(err.Error(), "fuser") {
-		t.Errorf("open: got %v, want a hint", err)
-	}
-	if err := other.Rollback(); err != nil {
-		t.Fatal(err)
-	}
-	if _, won, err := s.Claim(t.Context(), p); err != nil || !won {
-		t.Errorf("won %v, error %v", won, err)
-	}
+	_, err := sqlitetx.Open(t.Context(), db, &sqlitetx.Options{BusyTimeout: 20 * time.Millisecond})
+	wantWords(t, err, "fuser")
+	noError(t, other.Rollback())
+	wins(t, s, p)
 }
 
 // Promise 4: in a database without a write-ahead log a reader can keep a
@@ -174,9 +153,7 @@ func TestReaderInTheWayOfTheCommit(t *testing.T) {
 			if !errors.Is(err, semel.ErrRolledBack) || ran < 2 {
 				t.Errorf("got %v after %d rounds, want %v after several", err, ran, semel.ErrRolledBack)
 			}
-			if err := reader.Rollback(); err != nil {
-				t.Error(err)
-			}
+			noError(t, reader.Rollback())
 			continue
 		}
 		if err != nil || answer != "answer" || ran != 2 {
@@ -202,9 +179,7 @@ func TestConstraintAtTheCommit(t *testing.T) {
 		_, err := tx.ExecContext(ctx, "INSERT INTO child (parent) VALUES (4711)")
 		return "answer", errors.Join(err, insert(ctx, tx, "k"))
 	})
-	if !errors.Is(err, semel.ErrRolledBack) {
-		t.Errorf("got %v, want %v", err, semel.ErrRolledBack)
-	}
+	wantErr(t, "", err, semel.ErrRolledBack)
 	b.wantRows(t)
 	b.wantState(t, "k", semel.StateAbsent)
 	if _, err := addRow(t.Context(), b.guard, "k"); err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/store/sqlitestore/internal/smalldisk"
 	"github.com/semel-dev/semel/store/sqlitestore/sqlitetx"
 )
@@ -39,9 +40,7 @@ func TestFileFull(t *testing.T) {
 			return big, insert(ctx, tx, "nested")
 		})
 	})
-	if !errors.Is(err, semel.ErrFull) {
-		t.Errorf("a nested outcome that does not fit: got %v, want %v", err, semel.ErrFull)
-	}
+	wantErr(t, "a nested outcome that does not fit: ", err, semel.ErrFull)
 	b.wantRows(t)
 	for _, name := range []string{"row", "outcome", "outer", "nested"} {
 		b.wantState(t, name, semel.StateAbsent)
@@ -98,7 +97,7 @@ func TestDiskFull(t *testing.T) {
 // A store in a database is swept, and takes no lock where nothing is due.
 func TestSweep(t *testing.T) {
 	t.Parallel()
-	clock := newHands()
+	clock := &claimtest.Clock{}
 	path := filepath.Join(t.TempDir(), "app.db")
 	db := database(t, path, quick)
 	s := mustOpen(t, db, &sqlitetx.Options{Now: clock.Now, BusyTimeout: 20 * time.Millisecond, AcceptLoss: true})
@@ -110,22 +109,14 @@ func TestSweep(t *testing.T) {
 		}
 	}
 	other := begin(t, database(t, path, ""))
-	if err := insert(t.Context(), other, "other"); err != nil {
-		t.Fatal(err)
-	}
-	if n, err := s.Sweep(t.Context(), records); err != nil || n != 0 {
-		t.Errorf("next to a writer, with nothing due: swept %d, error %v", n, err)
-	}
+	noError(t, insert(t.Context(), other, "other"))
+	sweeps(t, s, records, 0)
 	clock.Advance(semel.DefaultRetention)
 	if n, err := s.Sweep(t.Context(), records); err == nil {
 		t.Errorf("next to a writer: swept %d", n)
 	}
-	if err := other.Commit(); err != nil {
-		t.Fatal(err)
-	}
-	if n, err := s.Sweep(t.Context(), records+1); err != nil || n != records {
-		t.Errorf("swept %d, error %v, want %d", n, err, records)
-	}
+	noError(t, other.Commit())
+	sweeps(t, s, records+1, records)
 	if n, err := s.Count(t.Context()); err != nil || n != 0 {
 		t.Errorf("%d are left, error %v", n, err)
 	}

@@ -29,14 +29,10 @@ func TestJoinNeedsATransaction(t *testing.T) {
 	t.Parallel()
 	b := setUp(t, "", nil)
 	conn, err := b.db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer conn.Close()
 	over := begin(t, b.db)
-	if err := over.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, over.Rollback())
 	for name, h := range map[string]sqlitetx.Execer{
 		"pool": b.db, "wrapped pool": struct{ *sql.DB }{b.db}, "connection": conn, "ended": over, "none": nil,
 	} {
@@ -44,14 +40,10 @@ func TestJoinNeedsATransaction(t *testing.T) {
 			t.Errorf("%s: it was executed", name)
 			return "", nil
 		})
-		if !errors.Is(err, semel.ErrUnavailable) {
-			t.Errorf("%s: got %v, want %v", name, err, semel.ErrUnavailable)
-		}
+		wantErr(t, name+": ", err, semel.ErrUnavailable)
 		b.wantState(t, name, semel.StateAbsent)
 	}
-	if err := conn.Close(); err != nil {
-		t.Error(err)
-	}
+	noError(t, conn.Close())
 }
 
 // SQLite refuses a write after reading rows that were overwritten since: the
@@ -61,9 +53,7 @@ func TestJoinAfterReading(t *testing.T) {
 	b := setUp(t, "", nil)
 	var n int
 	stale := begin(t, b.db)
-	if err := stale.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM rows").Scan(&n); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, stale.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM rows").Scan(&n))
 	if _, err := addRow(t.Context(), b.guard, "meanwhile"); err != nil {
 		t.Fatal(err)
 	}
@@ -71,16 +61,12 @@ func TestJoinAfterReading(t *testing.T) {
 	if !errors.Is(err, semel.ErrUnavailable) || !strings.Contains(err.Error(), "begin again") {
 		t.Errorf("got %v, want %v", err, semel.ErrUnavailable)
 	}
-	if err := stale.Rollback(); err != nil {
-		t.Error(err)
-	}
+	noError(t, stale.Rollback())
 	tx := begin(t, b.db)
 	if _, err := b.join(t.Context(), tx, "k"); err != nil {
 		t.Error(err)
 	}
-	if err := tx.Commit(); err != nil {
-		t.Error(err)
-	}
+	noError(t, tx.Commit())
 	b.wantRows(t, "k", "meanwhile")
 }
 
@@ -127,20 +113,14 @@ func TestDoInJoin(t *testing.T) {
 		}
 		return addRow(ctx, b.guard, "inner")
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	noError(t, err)
 	_, err = sqlitetx.Join(t.Context(), b.guard, handle{tx}, key("wrapped"), sameRequest(), func(ctx context.Context) (string, error) {
 		if sqlitetx.TxFrom(ctx) != nil {
 			t.Error("TxFrom returns a transaction although none was given")
 		}
 		return b.do(ctx, "nothing", never(t))
 	})
-	if err == nil || !strings.Contains(err.Error(), "use Join") {
-		t.Errorf("got %v, want a hint to Join", err)
-	}
-	if err := tx.Commit(); err != nil {
-		t.Error(err)
-	}
+	wantWords(t, err, "use Join")
+	noError(t, tx.Commit())
 	b.wantRows(t, "inner")
 }

@@ -5,10 +5,12 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/store/storetest"
 )
 
 func TestMain(m *testing.M) {
 	storetest.Children(map[string]storetest.Verb{"broken": childBroken}, processes())
+	claimtest.Limit(0, 25)
 	goleak.VerifyTestMain(m)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/store/sqlitestore/sqlitetx"
 )
 
@@ -19,26 +20,18 @@ func TestNestedNotRecorded(t *testing.T) {
 	t.Parallel()
 	b := setUp(t, "", nil)
 	_, err := b.db.ExecContext(t.Context(), "CREATE TRIGGER refuse BEFORE UPDATE ON semel_record WHEN NEW.name = 'middle' BEGIN SELECT RAISE(ABORT, 'refused'); END")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for deep, outcome := range map[string]error{"deep in a commit": nil, "deep in a rollback": errBusiness} {
 		_, err := b.do(t.Context(), "around "+deep, func(ctx context.Context, _ *sql.Tx) (string, error) {
 			_, err := b.do(ctx, "middle", func(ctx context.Context, _ *sql.Tx) (string, error) {
 				_, err := b.do(ctx, deep, func(context.Context, *sql.Tx) (string, error) { return "", semel.MarkUnknown(errBusiness) })
-				if !errors.Is(err, errBusiness) {
-					t.Errorf("%s: got %v, want %v", deep, err, errBusiness)
-				}
+				wantErr(t, deep+": ", err, errBusiness)
 				return "middle", nil
 			})
-			if !errors.Is(err, semel.ErrRolledBack) {
-				t.Errorf("middle: got %v, want %v", err, semel.ErrRolledBack)
-			}
+			wantErr(t, "middle: ", err, semel.ErrRolledBack)
 			return "around", outcome
 		})
-		if !errors.Is(err, outcome) {
-			t.Errorf("around it: got %v, want %v", err, outcome)
-		}
+		wantErr(t, "around it: ", err, outcome)
 		b.wantState(t, deep, semel.StateUnknown)
 	}
 }
@@ -56,17 +49,13 @@ func TestNestedWithoutItsRecord(t *testing.T) {
 			}
 			return "inner", insert(ctx, tx, "inner")
 		})
-		if !errors.Is(err, semel.ErrLost) {
-			t.Errorf("got %v, want %v", err, semel.ErrLost)
-		}
+		wantErr(t, "", err, semel.ErrLost)
 		return "around", nil
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	noError(t, err)
 	b.wantState(t, "inner", semel.StateAbsent)
 	b.wantState(t, "deep", semel.StateUnknown)
-	if rows := query(t, b.db, "SELECT name FROM rows"); rows != "" {
+	if rows := claimtest.Query(t, b.db, "SELECT name FROM rows"); rows != "" {
 		t.Errorf("rows without a record: %s", rows)
 	}
 }
@@ -134,9 +123,7 @@ func TestNestedAtOnce(t *testing.T) {
 			return "", insert(inner, tx, "inner")
 		})
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	noError(t, err)
 	b.wantRows(t, "inner")
 }
 

@@ -21,14 +21,8 @@ import (
 func openRaw(t *testing.T, dsn string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	noError(t, err)
+	closes(t, db)
 	return db
 }
 
@@ -67,15 +61,11 @@ func TestOpenSettings(t *testing.T) {
 			}
 			var logged bytes.Buffer
 			s, err = sqlitetx.Open(t.Context(), db, &sqlitetx.Options{AcceptLoss: true, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			if !strings.Contains(logged.String(), "level=WARN") || !strings.Contains(logged.String(), test.refused) {
 				t.Errorf("got %q, want a warning with %q", logged.String(), test.refused)
 			}
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
+			noError(t, s.Close())
 		})
 	}
 }
@@ -84,35 +74,26 @@ func TestOpenSettings(t *testing.T) {
 func TestOpenReadOnly(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "app.db")
-	if err := mustOpen(t, database(t, path, ""), nil).Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, mustOpen(t, database(t, path, ""), nil).Close())
 	db := openRaw(t, "file:"+filepath.ToSlash(path)+"?mode=ro&_pragma=synchronous(FULL)")
-	if _, err := sqlitetx.Open(t.Context(), db, nil); err == nil || !strings.Contains(err.Error(), "writable") {
-		t.Errorf("got %v, want a hint to make it writable", err)
-	}
+	_, err := sqlitetx.Open(t.Context(), db, nil)
+	wantWords(t, err, "writable")
 	// Nor in a transaction that only reads.
 	b := setUp(t, "", nil)
 	conn, err := b.db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer conn.Close()
 	for _, pragma := range []string{"query_only = 1", "query_only = 0"} {
 		if _, err := conn.ExecContext(t.Context(), "PRAGMA "+pragma); err != nil {
 			t.Fatal(err)
 		}
 		tx, err := conn.BeginTx(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		_, err = b.join(t.Context(), tx, "k")
 		if pragma == "query_only = 1" && !errors.Is(err, semel.ErrUnavailable) || pragma != "query_only = 1" && err != nil {
 			t.Errorf("%s: got %v", pragma, err)
 		}
-		if err := tx.Commit(); err != nil {
-			t.Error(err)
-		}
+		noError(t, tx.Commit())
 	}
 	b.wantRows(t, "k")
 }
@@ -121,9 +102,8 @@ func TestOpenReadOnly(t *testing.T) {
 func TestInMemory(t *testing.T) {
 	t.Parallel()
 	many := openRaw(t, ":memory:")
-	if _, err := sqlitetx.Open(t.Context(), many, nil); err == nil || !strings.Contains(err.Error(), "SetMaxOpenConns(1)") {
-		t.Errorf("got %v, want a hint to SetMaxOpenConns", err)
-	}
+	_, err := sqlitetx.Open(t.Context(), many, nil)
+	wantWords(t, err, "SetMaxOpenConns(1)")
 	for _, dsn := range []string{":memory:", "file:inmemory?mode=memory&cache=shared"} {
 		t.Run(dsn, func(t *testing.T) {
 			t.Parallel()
@@ -136,9 +116,7 @@ func TestInMemory(t *testing.T) {
 				t.Fatal(err)
 			}
 			raceThrough(t, db, guard(t, s, nil))
-			if err := s.Check(t.Context()); err != nil {
-				t.Error(err)
-			}
+			noError(t, s.Check(t.Context()))
 		})
 	}
 }
@@ -185,16 +163,12 @@ func TestNoConnection(t *testing.T) {
 	g := guard(t, s, &semel.Options{StoreTimeout: 20 * time.Millisecond, Policy: semel.Policy{Wait: 10 * time.Millisecond}})
 	db.SetMaxOpenConns(1)
 	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	_, err = sqlitetx.Do(t.Context(), g, key("k"), sameRequest(), never(t))
 	if !errors.Is(err, semel.ErrUnavailable) || !strings.Contains(err.Error(), "no connection") {
 		t.Errorf("got %v, want %v", err, semel.ErrUnavailable)
 	}
-	if err := conn.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, conn.Close())
 	if _, err := addRow(t.Context(), g, "k"); err != nil {
 		t.Error(err)
 	}
@@ -237,9 +211,7 @@ func TestCloseBeforeRollback(t *testing.T) {
 		}
 		return "", err
 	})
-	if !errors.Is(err, errBusiness) {
-		t.Errorf("got %v, want %v", err, errBusiness)
-	}
+	wantErr(t, "", err, errBusiness)
 	if b.store, err = sqlitetx.Open(t.Context(), b.db, nil); err != nil {
 		t.Fatal(err)
 	}

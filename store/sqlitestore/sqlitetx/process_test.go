@@ -10,20 +10,10 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/store/sqlitestore/sqlitetx"
 	"github.com/semel-dev/semel/store/storetest"
 )
-
-// owned is a store that closes its database.
-type owned struct {
-	semel.Store
-	db *sql.DB
-}
-
-// Unwrap follows the convention of [semel.StoreAs].
-func (o *owned) Unwrap() semel.Store { return o.Store }
-
-func (o *owned) Close() error { return errors.Join(o.Store.Close(), o.db.Close()) }
 
 func openOwned(ctx context.Context, path string) (semel.Store, error) {
 	db, err := openDatabase(path, "") //nolint:contextcheck // it has a bound of its own.
@@ -34,7 +24,7 @@ func openOwned(ctx context.Context, path string) (semel.Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return &owned{s, db}, nil
+	return &claimtest.Owned{Store: s, DB: db}, nil
 }
 
 func processes() storetest.Processes {
@@ -59,7 +49,7 @@ func processes() storetest.Processes {
 		Rows: func(tb testing.TB, path string) map[string]int {
 			tb.Helper()
 			rows := map[string]int{}
-			for name := range strings.FieldsSeq(query(tb, database(tb, path, ""), "SELECT name FROM rows")) {
+			for name := range strings.FieldsSeq(claimtest.Query(tb, database(tb, path, ""), "SELECT name FROM rows")) {
 				rows[name]++
 			}
 			return rows
@@ -88,10 +78,10 @@ func addRow(ctx context.Context, g *semel.Guard, name string) (string, error) {
 // record its row, each once. It returns their names.
 func wantRowsOfRecords(t *testing.T, db *sql.DB) []string {
 	t.Helper()
-	if alone := query(t, db, `SELECT name FROM rows GROUP BY name HAVING COUNT(*) <> 1
+	if alone := claimtest.Query(t, db, `SELECT name FROM rows GROUP BY name HAVING COUNT(*) <> 1
 UNION SELECT name FROM rows WHERE name NOT IN (SELECT name FROM semel_record WHERE state = 'completed')
 UNION SELECT name FROM semel_record WHERE state <> 'completed' OR name NOT IN (SELECT name FROM rows)`); alone != "" {
 		t.Errorf("rows and records do not agree about %s", alone)
 	}
-	return strings.Split(strings.TrimSpace(query(t, db, "SELECT name FROM rows")), "\n")
+	return strings.Split(strings.TrimSpace(claimtest.Query(t, db, "SELECT name FROM rows")), "\n")
 }

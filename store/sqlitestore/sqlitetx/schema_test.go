@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -14,46 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/store/sqlitestore/sqlitetx"
 )
-
-// query returns the rows that a query finds, one a line.
-func query(tb testing.TB, db *sql.DB, q string, args ...any) string {
-	tb.Helper()
-	rows, err := db.QueryContext(tb.Context(), q, args...)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var out strings.Builder
-	for rows.Next() {
-		row := make([]any, len(columns))
-		for i := range row {
-			row[i] = new(any)
-		}
-		if err := rows.Scan(row...); err != nil {
-			tb.Fatal(err)
-		}
-		for i, v := range row {
-			if i > 0 {
-				out.WriteByte('|')
-			}
-			fmt.Fprint(&out, *v.(*any))
-		}
-		out.WriteByte('\n')
-	}
-	if err := rows.Err(); err != nil {
-		tb.Fatal(err)
-	}
-	return out.String()
-}
 
 // The schema that leads here is the one in testdata, and what belongs to the
 // application is as it was. A released migration never changes: this test
@@ -66,32 +29,20 @@ func TestSchema(t *testing.T) {
 	}
 	mustOpen(t, db, nil)
 	schema := func() string {
-		return query(t, db, "SELECT sql || ';' FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type DESC, name") +
-			"application_id " + query(t, db, "PRAGMA application_id") +
-			"user_version " + query(t, db, "PRAGMA user_version") +
-			"journal_mode " + query(t, db, "PRAGMA journal_mode") +
-			"meta " + query(t, db, "SELECT id, schema, fence, count FROM semel_meta")
+		return claimtest.Query(t, db, "SELECT sql || ';' FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type DESC, name") +
+			"application_id " + claimtest.Query(t, db, "PRAGMA application_id") +
+			"user_version " + claimtest.Query(t, db, "PRAGMA user_version") +
+			"journal_mode " + claimtest.Query(t, db, "PRAGMA journal_mode") +
+			"meta " + claimtest.Query(t, db, "SELECT id, schema, fence, count FROM semel_meta")
 	}
-	golden := filepath.Join("testdata", "schema.golden")
 	got := schema()
-	if os.Getenv("SEMEL_UPDATE_GOLDEN") != "" {
-		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(bytes.ReplaceAll(want, []byte("\r\n"), []byte("\n"))), got); diff != "" {
-		t.Errorf("schema (-want +got):\n%s", diff)
-	}
-	before := query(t, db, "PRAGMA schema_version")
+	claimtest.Golden(t, "opened", got)
+	before := claimtest.Query(t, db, "PRAGMA schema_version")
 	mustOpen(t, db, nil)
-	if after := query(t, db, "PRAGMA schema_version"); after != before || schema() != got {
+	if after := claimtest.Query(t, db, "PRAGMA schema_version"); after != before || schema() != got {
 		t.Error("opening it again changed the schema")
 	}
-	if latest, err := sqlitetx.Schema(); err != nil || fmt.Sprint(latest) != strings.TrimSpace(query(t, db, "SELECT schema FROM semel_meta")) {
+	if latest, err := sqlitetx.Schema(); err != nil || fmt.Sprint(latest) != strings.TrimSpace(claimtest.Query(t, db, "SELECT schema FROM semel_meta")) {
 		t.Errorf("Schema says %d, error %v", latest, err)
 	}
 }
@@ -104,10 +55,9 @@ func TestSchemaFromTheFuture(t *testing.T) {
 	if _, err := db.ExecContext(t.Context(), "UPDATE semel_meta SET schema = 99"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sqlitetx.Open(t.Context(), db, nil); err == nil || !strings.Contains(err.Error(), "schema 99") {
-		t.Errorf("got %v, want it refused", err)
-	}
-	if got := query(t, db, "SELECT schema FROM semel_meta"); got != "99\n" {
+	_, err := sqlitetx.Open(t.Context(), db, nil)
+	wantWords(t, err, "schema 99")
+	if got := claimtest.Query(t, db, "SELECT schema FROM semel_meta"); got != "99\n" {
 		t.Errorf("the schema is %s now", got)
 	}
 }
@@ -155,20 +105,15 @@ func TestRecordsChangedByHand(t *testing.T) {
 // anything back to life; the store's clock goes on from where it was.
 func TestClockSetBack(t *testing.T) {
 	t.Parallel()
-	clock := newHands()
+	clock := &claimtest.Clock{}
 	db := database(t, filepath.Join(t.TempDir(), "app.db"), "")
 	p := semel.ClaimParams{Digest: key("k").Digest(), Owner: semel.Owner{1}, Lease: time.Minute, Retention: time.Hour}
 	s := mustOpen(t, db, &sqlitetx.Options{Now: clock.Now})
-	rec, _, err := s.Claim(t.Context(), p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := wins(t, s, p)
 	clock.Advance(2 * time.Minute)
 	other := p
 	other.Digest = key("other").Digest()
-	if _, _, err := s.Claim(t.Context(), other); err != nil {
-		t.Fatal(err)
-	}
+	wins(t, s, other)
 	clock.Advance(-time.Hour)
 	var logged bytes.Buffer
 	s = mustOpen(t, db, &sqlitetx.Options{Now: clock.Now, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
@@ -210,9 +155,7 @@ func TestFencesGrowOverRollbacks(t *testing.T) {
 func TestNoDriver(t *testing.T) {
 	t.Parallel()
 	deps, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for line := range strings.Lines(string(deps)) {
 		if strings.Contains(strings.SplitN(line, "/", 2)[0], ".") && !strings.HasPrefix(line, "github.com/semel-dev/semel") {
 			t.Errorf("imports %s", line)

@@ -3,17 +3,21 @@ package sqlitetx_test
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"path/filepath"
-	"sync"
 	"testing"
-	"time"
 
 	_ "modernc.org/sqlite"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/store/sqlitestore/sqlitetx"
 	"github.com/semel-dev/semel/store/storetest"
+)
+
+var (
+	wins, noError, closes, wantWords = claimtest.Wins, claimtest.NoError, claimtest.Closes, claimtest.Words
+	guard, begin, never              = claimtest.Guard, claimtest.Begin, claimtest.Never
+	sweeps, wantErr                  = claimtest.Sweeps, claimtest.WantErr
 )
 
 func TestStore(t *testing.T) {
@@ -31,62 +35,23 @@ func TestTx(t *testing.T) {
 	storetest.RunTx(t, txInstance)
 }
 
-// hands is a clock that tests move; a running one also moves on its own.
-type hands struct {
-	runs bool
-
-	mu  sync.Mutex // guards now
-	now time.Time
-	off time.Duration
-}
-
-func newHands() *hands {
-	return &hands{now: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)}
-}
-
-func (h *hands) Now() time.Time {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.runs {
-		return time.Now().Add(h.off)
-	}
-	return h.now.Add(h.off)
-}
-
-func (h *hands) Advance(d time.Duration) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.off += d
-}
-
 // instance is the harness: a fresh file, and a look into it after every rule.
 func instance(tb testing.TB) *storetest.Instance {
 	tb.Helper()
-	clock := newHands()
+	clock := &claimtest.Clock{}
 	o := &sqlitetx.Options{Now: clock.Now, AcceptLoss: true}
 	path := filepath.Join(tb.TempDir(), "app.db")
 	db := database(tb, path, quick)
-	s := mustOpen(tb, db, o)
-	return &storetest.Instance{
-		Store:   s,
-		Advance: clock.Advance,
-		Check:   func(tb testing.TB) { tb.Helper(); verify(tb, path) },
-		Reopen: func(tb testing.TB) semel.Store {
-			tb.Helper()
-			if err := s.Close(); err != nil {
-				tb.Fatal(err)
-			}
-			s = mustOpen(tb, db, o)
-			return s
-		},
-	}
+	inst := claimtest.Instance(tb, func(tb testing.TB) *sqlitetx.Store { tb.Helper(); return mustOpen(tb, db, o) })
+	inst.Advance = clock.Advance
+	inst.Check = func(tb testing.TB) { tb.Helper(); verify(tb, path) }
+	return inst
 }
 
 // txInstance is the harness for rules about transactions: two pools on a file.
 func txInstance(tb testing.TB) *storetest.TxInstance {
 	tb.Helper()
-	clock := newHands()
-	clock.runs = true
+	clock := &claimtest.Clock{Runs: true}
 	o := &sqlitetx.Options{Now: clock.Now, AcceptLoss: true}
 	path := filepath.Join(tb.TempDir(), "app.db")
 	db := database(tb, path, quick)
@@ -140,14 +105,8 @@ const quick = "_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=sync
 func database(tb testing.TB, path, settings string) *sql.DB {
 	tb.Helper()
 	db, err := openDatabase(path, settings)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
+	noError(tb, err)
+	closes(tb, db)
 	return db
 }
 
@@ -186,14 +145,8 @@ func count(ctx context.Context, db *sql.DB, row string) (n int, err error) {
 func mustOpen(tb testing.TB, db *sql.DB, o *sqlitetx.Options) *sqlitetx.Store {
 	tb.Helper()
 	s, err := sqlitetx.Open(tb.Context(), db, o)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
+	noError(tb, err)
+	closes(tb, s)
 	return s
 }
 
@@ -202,38 +155,10 @@ func verify(tb testing.TB, path string) {
 	tb.Helper()
 	ctx := context.WithoutCancel(tb.Context())
 	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(path)+"?"+durable)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	defer db.Close()
 	s, err := sqlitetx.Open(ctx, db, nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := s.Check(ctx); err != nil {
-		tb.Error(err)
-	}
-	if err := s.Close(); err != nil {
-		tb.Error(err)
-	}
-}
-
-// guard makes a guard that sweeps only when told, and shuts it down.
-func guard(tb testing.TB, s semel.Store, o *semel.Options) *semel.Guard {
-	tb.Helper()
-	var opts semel.Options
-	if o != nil {
-		opts = *o
-	}
-	opts.SweepEvery = -1
-	g, err := semel.New(s, &opts)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := g.Close(); err != nil && !errors.Is(err, context.Canceled) {
-			tb.Error(err)
-		}
-	})
-	return g
+	noError(tb, err)
+	noError(tb, s.Check(ctx))
+	noError(tb, s.Close())
 }

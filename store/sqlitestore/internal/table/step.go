@@ -30,6 +30,8 @@ type Step struct {
 	Pages int   // written to the log, about
 	// Next returns a fence for a claim, above the greatest one.
 	Next func(greatest int64) (int64, error)
+
+	args []any // memory for the arguments of one statement
 }
 
 func (t *Step) wrote(pages int) {
@@ -52,8 +54,9 @@ func (t *Step) Claim(ctx context.Context, p *semel.ClaimParams) (rec semel.Recor
 		return rec, false, err
 	}
 	until := transition.ClaimedAt(t.Now, p.Lease.Milliseconds(), p.Retention.Milliseconds())
-	res, err := t.Exec(ctx, Claim, fence, p.Digest[:], p.Owner[:], p.Fingerprint[:], t.Now, until.Lapses,
+	t.args = append(t.args[:0], fence, p.Digest[:], p.Owner[:], p.Fingerprint[:], t.Now, until.Lapses,
 		until.Expires, transition.SettledAt(t.Now, p.Retention.Milliseconds()), p.Scope, p.Name, verb.Column(p.TakeOver))
+	res, err := t.Exec(ctx, Claim, t.args...)
 	if err != nil {
 		return rec, false, err
 	}
@@ -131,11 +134,12 @@ func (t *Step) Complete(ctx context.Context, d semel.Digest, f semel.Fence, v *s
 	return semel.ErrLost
 }
 
-// settlement returns the arguments of settle.sql; the record must expire after
-// the time given.
+// settlement returns the arguments of settle.sql, valid until the next ones; the
+// record must expire after the time given.
 func (t *Step) settlement(d semel.Digest, f semel.Fence, v *semel.Settlement, after int64) []any {
 	expires := transition.SettledAt(t.Now, v.Retention.Milliseconds())
-	return []any{verb.Column(f), d[:], t.Now, v.State.String(), flag(v.Kept), v.Outcome, v.Note, expires, after}
+	t.args = append(t.args[:0], verb.Column(f), d[:], t.Now, v.State.String(), flag(v.Kept), v.Outcome, v.Note, expires, after)
+	return t.args
 }
 
 // sweep corrects the first records that are due, and removes up to n of them.
