@@ -2,14 +2,12 @@ package dbguard_test
 
 import (
 	"context"
-	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"net/url"
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/dbguard"
@@ -17,6 +15,7 @@ import (
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/guardtest"
 	"github.com/semel-dev/semel/internal/testserver"
+	"github.com/semel-dev/semel/internal/testserver/databases"
 )
 
 // proxied are databases behind a proxy, by driver.
@@ -31,30 +30,16 @@ func proxied() map[string]func(*testing.T) (*testserver.Proxy, dbguard.Database)
 		dsn.Host = proxy.Addr()
 		return proxy, dsn.String()
 	}
-	pool := func(t *testing.T, d dialect.Dialect, name, dsn string) dbguard.Database {
-		t.Helper()
-		db, err := sql.Open(name, dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = db.Close() })
-		return dbguard.SQLDatabase(d, db)
-	}
 	return map[string]func(*testing.T) (*testserver.Proxy, dbguard.Database){
 		"pgx": func(t *testing.T) (*testserver.Proxy, dbguard.Database) {
 			t.Helper()
 			proxy, dsn := postgres(t)
-			db, err := pgxpool.New(t.Context(), dsn)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(db.Close)
-			return proxy, pgxguard.Database(db)
+			return proxy, pgxguard.Database(databases.Pgx(t, dsn))
 		},
 		"postgresql": func(t *testing.T) (*testserver.Proxy, dbguard.Database) {
 			t.Helper()
 			proxy, dsn := postgres(t)
-			return proxy, pool(t, dialect.PostgreSQL, "pgx", dsn)
+			return proxy, dbguard.SQLDatabase(dialect.PostgreSQL, databases.Connect(t, "pgx", dsn))
 		},
 		"mysql": func(t *testing.T) (*testserver.Proxy, dbguard.Database) {
 			t.Helper()
@@ -64,7 +49,7 @@ func proxied() map[string]func(*testing.T) (*testserver.Proxy, dbguard.Database)
 			}
 			proxy := testserver.NewProxy(t, config.Addr)
 			config.Net, config.Addr = "tcp", proxy.Addr()
-			return proxy, pool(t, dialect.MySQL, "mysql", config.FormatDSN())
+			return proxy, dbguard.SQLDatabase(dialect.MySQL, databases.Connect(t, "mysql", config.FormatDSN()))
 		},
 	}
 }
@@ -78,9 +63,7 @@ func TestCommitUnheard(t *testing.T) {
 			t.Parallel()
 			proxy, db := open(t)
 			d := &dbguard.Dedup{}
-			if err := d.Create(t.Context(), db); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, d.Create(t.Context(), db))
 			var first bool
 			work := func(last func()) error {
 				return db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) (err error) {
@@ -121,21 +104,17 @@ func TestCommitError(t *testing.T) {
 // A commit that the database refuses is known not to have taken place.
 func TestCommitRefused(t *testing.T) {
 	t.Parallel()
-	for name, open := range guardtest.Databases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			if db.Dialect() == dialect.MySQL {
-				return // it has no constraints that wait for the commit
-			}
-			db.Run(t, "CREATE TABLE a (id int PRIMARY KEY)", "CREATE TABLE b (id int REFERENCES a (id) DEFERRABLE INITIALLY DEFERRED)")
-			err := db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
-				_, err := tx.Exec(ctx, "INSERT INTO b VALUES (1)")
-				return err
-			})
-			if err == nil || errors.Is(err, semel.ErrUnknown) {
-				t.Errorf("a commit that was refused = %v, want no ErrUnknown", err)
-			}
+	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
+		if db.Dialect() == dialect.MySQL {
+			return // it has no constraints that wait for the commit
+		}
+		db.Run(t, "CREATE TABLE a (id int PRIMARY KEY)", "CREATE TABLE b (id int REFERENCES a (id) DEFERRABLE INITIALLY DEFERRED)")
+		err := db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
+			_, err := tx.Exec(ctx, "INSERT INTO b VALUES (1)")
+			return err
 		})
-	}
+		if err == nil || errors.Is(err, semel.ErrUnknown) {
+			t.Errorf("a commit that was refused = %v, want no ErrUnknown", err)
+		}
+	})
 }

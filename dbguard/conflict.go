@@ -1,11 +1,13 @@
 package dbguard
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/semel-dev/semel/internal/texts"
 	"github.com/semel-dev/semel/rules"
 )
 
@@ -94,11 +96,7 @@ func (t *Translator) Translate(err error) error {
 }
 
 func (t *Translator) conflict(v violation, cause error) *Conflict {
-	table := v.table
-	if table == "" {
-		table = t.table
-	}
-	c := &Conflict{Table: table, Index: v.index, Fields: v.columns, cause: cause}
+	c := &Conflict{Table: cmp.Or(v.table, t.table), Index: v.index, Fields: v.columns, cause: cause}
 	if rule := t.find(v); rule != nil {
 		c.set(rule)
 	}
@@ -145,10 +143,7 @@ func (t *Translator) findColumns(table string, columns []string) *rules.Unique {
 	}
 	want := slices.Sorted(slices.Values(columns))
 	for _, rule := range t.rules {
-		var plain []string
-		for _, term := range rule.Terms() {
-			plain = append(plain, term.Column)
-		}
+		plain := texts.Of(rule.Terms(), func(t rules.Term) string { return t.Column })
 		slices.Sort(plain)
 		if lastName(rule.Table) == table && slices.EqualFunc(plain, want, strings.EqualFold) {
 			return rule
@@ -175,10 +170,7 @@ func fieldsOf(rule *rules.Unique) []string {
 }
 
 func indexOf(rule *rules.Unique) string {
-	if rule.Index != "" {
-		return rule.Index
-	}
-	return rule.Name
+	return cmp.Or(rule.Index, rule.Name)
 }
 
 // lastName is the name of a table without its schema.

@@ -75,50 +75,46 @@ func TestTranslate(t *testing.T) {
 	}
 	translator := dbguard.NewTranslator(invoiceRules())
 	quoted := strings.ReplaceAll(secret, "'", "''")
-	for name, open := range guardtest.Databases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			invoices(t, db)
-			db.Run(t, fmt.Sprintf(invoice+"(1, 1, '%[1]s', '%[1]s', '%[1]s', NULL)", quoted))
-			for _, test := range tests {
-				_, err := db.Exec(t.Context(), strings.ReplaceAll(test.statement, "%s", quoted))
-				if err == nil {
-					t.Fatalf("%s: the statement did not fail", test.name)
-				}
-				got := translator.For("invoices").Translate(fmt.Errorf("save: %w", err))
-				conflict, ok := errors.AsType[*dbguard.Conflict](got)
-				if ok != (test.rule != "") {
-					t.Errorf("%s: Translate = %v", test.name, got)
-					continue
-				}
-				if !ok {
-					continue
-				}
-				if strings.Contains(got.Error(), "example") || strings.Contains(fmt.Sprintf("%+v", got), "example") {
-					t.Errorf("%s: the text has a value: %v", test.name, got)
-				}
-				rule := "-"
-				if conflict.Rule != nil {
-					rule = conflict.Rule.Name
-					if diff := cmp.Diff(test.fields, conflict.Fields); diff != "" {
-						t.Errorf("%s: fields (-want +got):\n%s", test.name, diff)
-					}
-				}
-				if rule != test.rule {
-					t.Errorf("%s: rule = %s, want %s (%v)", test.name, rule, test.rule, err)
-				}
-				if again := translator.Translate(got); conflict.Rule != nil && !cmp.Equal(again, got, cmp.Comparer(sameError)) {
-					t.Errorf("%s: translated twice it is %v", test.name, again)
+	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
+		invoices(t, db)
+		db.Run(t, fmt.Sprintf(invoice+"(1, 1, '%[1]s', '%[1]s', '%[1]s', NULL)", quoted))
+		for _, test := range tests {
+			_, err := db.Exec(t.Context(), strings.ReplaceAll(test.statement, "%s", quoted))
+			if err == nil {
+				t.Fatalf("%s: the statement did not fail", test.name)
+			}
+			got := translator.For("invoices").Translate(fmt.Errorf("save: %w", err))
+			conflict, ok := errors.AsType[*dbguard.Conflict](got)
+			if ok != (test.rule != "") {
+				t.Errorf("%s: Translate = %v", test.name, got)
+				continue
+			}
+			if !ok {
+				continue
+			}
+			if strings.Contains(got.Error(), "example") || strings.Contains(fmt.Sprintf("%+v", got), "example") {
+				t.Errorf("%s: the text has a value: %v", test.name, got)
+			}
+			rule := "-"
+			if conflict.Rule != nil {
+				rule = conflict.Rule.Name
+				if diff := cmp.Diff(test.fields, conflict.Fields); diff != "" {
+					t.Errorf("%s: fields (-want +got):\n%s", test.name, diff)
 				}
 			}
-			_, err := db.Exec(t.Context(), "INSERT INTO others (id, number) VALUES (1, 'x'), (2, 'x')")
-			conflict, ok := errors.AsType[*dbguard.Conflict](translator.For("others").Translate(err))
-			if d := db.Dialect(); !ok || (conflict.Rule == nil) != (d == dialect.PostgreSQL) { // there the index has another name
-				t.Errorf("the other table: %v", conflict)
+			if rule != test.rule {
+				t.Errorf("%s: rule = %s, want %s (%v)", test.name, rule, test.rule, err)
 			}
-		})
-	}
+			if again := translator.Translate(got); conflict.Rule != nil && !cmp.Equal(again, got, cmp.Comparer(sameError)) {
+				t.Errorf("%s: translated twice it is %v", test.name, again)
+			}
+		}
+		_, err := db.Exec(t.Context(), "INSERT INTO others (id, number) VALUES (1, 'x'), (2, 'x')")
+		conflict, ok := errors.AsType[*dbguard.Conflict](translator.For("others").Translate(err))
+		if d := db.Dialect(); !ok || (conflict.Rule == nil) != (d == dialect.PostgreSQL) { // there the index has another name
+			t.Errorf("the other table: %v", conflict)
+		}
+	})
 	if err := translator.Translate(nil); err != nil {
 		t.Errorf("Translate(nil) = %v", err)
 	}

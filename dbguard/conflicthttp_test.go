@@ -63,9 +63,7 @@ func TestWriteConflict(t *testing.T) {
 	}
 	w := answer(t, c, opts, "Accept-Language", "sv-SE, en;q=0.5")
 	var got map[string]any
-	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(w.Body.Bytes(), &got))
 	want := map[string]any{
 		"type": "urn:semel:problem:already-exists", "title": "Det finns redan", "status": 409.0, "detail": "Faktura F-7 finns.", "retryable": false,
 		"rule": "invoice_number", "fields": []any{"number"}, "existing": "/invoices/8e03978e", "location": "/invoices/8e03978e",
@@ -216,43 +214,39 @@ func conflictIsReplayed(t *testing.T, db *guardtest.Database, guard *semel.Guard
 func TestSavepoint(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
-	for name, open := range guardtest.Databases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			db.Run(t, "CREATE TABLE things (a int PRIMARY KEY)")
-			insert := func(n string) func(context.Context, dbguard.Session) error {
-				return func(ctx context.Context, s dbguard.Session) error {
-					_, err := s.Exec(ctx, "INSERT INTO things VALUES ("+n+")")
-					return err
-				}
+	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
+		db.Run(t, "CREATE TABLE things (a int PRIMARY KEY)")
+		insert := func(n string) func(context.Context, dbguard.Session) error {
+			return func(ctx context.Context, s dbguard.Session) error {
+				_, err := s.Exec(ctx, "INSERT INTO things VALUES ("+n+")")
+				return err
 			}
-			err := db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
-				err := dbguard.Savepoint(ctx, tx, func(ctx context.Context, s dbguard.Session) error {
-					err := dbguard.Savepoint(ctx, s, insert("1"))
-					failed := dbguard.Savepoint(ctx, s, insert("1"))
-					if !is[*dbguard.Conflict](dbguard.NewTranslator(nil).Translate(failed)) {
-						t.Errorf("the conflict in the savepoint: %v", failed)
-					}
-					return errors.Join(err, insert("2")(ctx, s))
-				})
-				if err != nil {
-					return err
+		}
+		err := db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
+			err := dbguard.Savepoint(ctx, tx, func(ctx context.Context, s dbguard.Session) error {
+				err := dbguard.Savepoint(ctx, s, insert("1"))
+				failed := dbguard.Savepoint(ctx, s, insert("1"))
+				if !is[*dbguard.Conflict](dbguard.NewTranslator(nil).Translate(failed)) {
+					t.Errorf("the conflict in the savepoint: %v", failed)
 				}
-				err = dbguard.Savepoint(ctx, tx, func(ctx context.Context, s dbguard.Session) error {
-					return errors.Join(insert("3")(ctx, s), broken)
-				})
-				if !errors.Is(err, broken) {
-					t.Errorf("the error of work became %v", err)
-				}
-				return insert("4")(ctx, tx)
+				return errors.Join(err, insert("2")(ctx, s))
 			})
 			if err != nil {
-				t.Error(err)
+				return err
 			}
-			if n := db.Number(t, "SELECT sum(a) FROM things"); n != 1+2+4 {
-				t.Errorf("the sum is %d, want 7", n)
+			err = dbguard.Savepoint(ctx, tx, func(ctx context.Context, s dbguard.Session) error {
+				return errors.Join(insert("3")(ctx, s), broken)
+			})
+			if !errors.Is(err, broken) {
+				t.Errorf("the error of work became %v", err)
 			}
+			return insert("4")(ctx, tx)
 		})
-	}
+		if err != nil {
+			t.Error(err)
+		}
+		if n := db.Number(t, "SELECT sum(a) FROM things"); n != 1+2+4 {
+			t.Errorf("the sum is %d, want 7", n)
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package dbguard
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -63,30 +64,24 @@ func (t *Translator) Resolve(ctx context.Context, s Session, err error) error {
 
 // lookUp asks the database about the index of a violation.
 func (t *Translator) lookUp(ctx context.Context, s Session, v violation) (violation, error) {
-	table := v.table
-	if table == "" {
-		table = t.table
-	}
+	table := cmp.Or(v.table, t.table)
+	found := violation{table: table, index: v.index}
+	statement, args, dest := rootOfIndex, []any{v.schema, table, v.index}, []any{&found.schema, &found.table, &found.index}
 	if s.Dialect() == dialect.MySQL {
 		if table == "" {
 			return violation{}, nil
 		}
-		found := violation{table: table, index: v.index}
-		err := eachRow(ctx, s, columnsOfIndex, []any{table, v.index}, func(rows Rows) error {
-			var column string
-			err := rows.Scan(&column)
-			found.columns = append(found.columns, column)
-			return err
-		})
-		return found, err
+		statement, args, dest = columnsOfIndex, args[1:], nil
 	}
-	var found violation
-	err := eachRow(ctx, s, rootOfIndex, []any{v.schema, table, v.index}, func(rows Rows) error {
+	err := eachRow(ctx, s, statement, args, func(rows Rows) error {
 		var column string
-		err := rows.Scan(&found.schema, &found.table, &found.index, &column)
+		err := rows.Scan(append(dest, &column)...)
 		found.columns = append(found.columns, column)
 		return err
 	})
+	if found.columns == nil { // the database has none
+		found = violation{}
+	}
 	return found, err
 }
 

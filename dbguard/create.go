@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/texts"
 	"github.com/semel-dev/semel/outcomelog"
 )
 
@@ -67,7 +68,7 @@ func CreateOrReuse[T any](ctx context.Context, s Session, in *Insert, scan func(
 		row, err = scan(rows)
 		return err
 	})
-	c.tell(ctx, outcomeOf(found), err)
+	c.tell(ctx, found == inserted, err)
 	if err != nil {
 		var none T
 		return none, false, err
@@ -75,21 +76,17 @@ func CreateOrReuse[T any](ctx context.Context, s Session, in *Insert, scan func(
 	return row, found == inserted, nil
 }
 
-func outcomeOf(found finding) outcomelog.Outcome {
-	if found == inserted {
-		return outcomelog.Created
-	}
-	return outcomelog.ReturnedExisting
-}
-
 // tell reports what the row came to.
-func (c *creation) tell(ctx context.Context, outcome outcomelog.Outcome, err error) {
-	t := told{sink: c.Log, rule: c.Unique.Rule, fields: c.Unique.Columns, outcome: outcome}
-	if err != nil {
+func (c *creation) tell(ctx context.Context, wrote bool, err error) {
+	t := told{sink: c.Log, rule: c.Unique.Rule, fields: c.Unique.Columns, outcome: outcomelog.ReturnedExisting}
+	switch {
+	case err != nil:
 		t.outcome = outcomelog.Rejected
 		if conflict, ok := errors.AsType[*Conflict](err); ok {
 			t.rule, t.fields = conflict.Rule, conflict.Fields
 		}
+	case wrote:
+		t.outcome = outcomelog.Created
 	}
 	t.tell(ctx)
 }
@@ -240,11 +237,7 @@ func (c *creation) find(lock string) query {
 }
 
 func (c *creation) names(columns []string) string {
-	quoted := make([]string, len(columns))
-	for i, column := range columns {
-		quoted[i] = c.dialect.Quote(column)
-	}
-	return strings.Join(quoted, ", ")
+	return strings.Join(texts.Of(columns, c.dialect.Quote), ", ")
 }
 
 // fail gives an error of the driver to the caller.

@@ -67,86 +67,78 @@ func scanID(rows dbguard.Rows) (id int64, err error) { return id, rows.Scan(&id)
 
 func TestCreateOrReuse(t *testing.T) {
 	t.Parallel()
-	for name, open := range guardtest.Databases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			customers(t, db)
-			create := func(in *dbguard.Insert) (int64, bool, error) {
-				return dbguard.CreateOrReuse(t.Context(), db.Database, in, scanID)
-			}
-			first, created, err := create(customer("Ada@Example.test", 1))
-			if err != nil || !created || first == 0 {
-				t.Fatalf("first: %d, %v, %v", first, created, err)
-			}
-			again, created, err := create(customer(" ada@example.TEST ", 2))
-			if err != nil || created || again != first {
-				t.Errorf("again: %d, %v, %v; want %d, false", again, created, err, first)
-			}
-			_, _, err = create(customer("eva@example.test", 1))
-			conflict, ok := errors.AsType[*dbguard.Conflict](err)
-			if !ok || conflict.Rule != nil {
-				t.Errorf("another index: %v", err)
-			}
-			db.Run(t, "UPDATE customers SET deleted_at = 'today'")
-			next, created, err := create(customer("ada@example.test", 3))
-			if err != nil || !created || next == first {
-				t.Errorf("after it was deleted: %d, %v, %v", next, created, err)
-			}
-			other := customer("ada@example.test", 4)
-			other.Values[0] = 2
-			if id, created, err := create(other); err != nil || !created || id == next {
-				t.Errorf("another scope: %d, %v, %v", id, created, err)
-			}
-			if n := db.Number(t, "SELECT count(*) FROM customers"); n != 3 {
-				t.Errorf("there are %d rows, want 3", n)
-			}
-		})
-	}
+	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
+		customers(t, db)
+		create := func(in *dbguard.Insert) (int64, bool, error) {
+			return dbguard.CreateOrReuse(t.Context(), db.Database, in, scanID)
+		}
+		first, created, err := create(customer("Ada@Example.test", 1))
+		if err != nil || !created || first == 0 {
+			t.Fatalf("first: %d, %v, %v", first, created, err)
+		}
+		again, created, err := create(customer(" ada@example.TEST ", 2))
+		if err != nil || created || again != first {
+			t.Errorf("again: %d, %v, %v; want %d, false", again, created, err, first)
+		}
+		_, _, err = create(customer("eva@example.test", 1))
+		conflict, ok := errors.AsType[*dbguard.Conflict](err)
+		if !ok || conflict.Rule != nil {
+			t.Errorf("another index: %v", err)
+		}
+		db.Run(t, "UPDATE customers SET deleted_at = 'today'")
+		next, created, err := create(customer("ada@example.test", 3))
+		if err != nil || !created || next == first {
+			t.Errorf("after it was deleted: %d, %v, %v", next, created, err)
+		}
+		other := customer("ada@example.test", 4)
+		other.Values[0] = 2
+		if id, created, err := create(other); err != nil || !created || id == next {
+			t.Errorf("another scope: %d, %v, %v", id, created, err)
+		}
+		if n := db.Number(t, "SELECT count(*) FROM customers"); n != 3 {
+			t.Errorf("there are %d rows, want 3", n)
+		}
+	})
 }
 
 // Concurrent callers that send the same thing get the same row, and it is new for
 // one of them.
 func TestCreateOrReuseRace(t *testing.T) {
 	t.Parallel()
-	for name, open := range guardtest.RaceDatabases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			customers(t, db)
-			var mu sync.Mutex
-			ids, created := make(map[int]int64), make(map[int]int)
-			guardtest.Race(t, guardtest.Callers, guardtest.Keys, func(ctx context.Context, caller, key int) error {
-				var id int64
-				var isNew bool
-				work := func(ctx context.Context, s dbguard.Session) (err error) {
-					id, isNew, err = dbguard.CreateOrReuse(ctx, s, customer(fmt.Sprint(key), nil), scanID)
-					return err
-				}
-				if err := inTurn(ctx, db, caller, work); err != nil {
-					return err
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				if isNew {
-					created[key]++
-				}
-				if known, ok := ids[key]; ok && known != id {
-					return fmt.Errorf("caller %d got %d, another %d", caller, id, known)
-				}
-				ids[key] = id
-				return nil
-			})
-			if n := db.Number(t, "SELECT count(*) FROM customers"); n != guardtest.Keys {
-				t.Errorf("there are %d rows, want %d", n, guardtest.Keys)
+	guardtest.EachRace(t, func(t *testing.T, db *guardtest.Database) {
+		customers(t, db)
+		var mu sync.Mutex
+		ids, created := make(map[int]int64), make(map[int]int)
+		guardtest.Race(t, guardtest.Callers, guardtest.Keys, func(ctx context.Context, caller, key int) error {
+			var id int64
+			var isNew bool
+			work := func(ctx context.Context, s dbguard.Session) (err error) {
+				id, isNew, err = dbguard.CreateOrReuse(ctx, s, customer(fmt.Sprint(key), nil), scanID)
+				return err
 			}
-			for key := range guardtest.Keys {
-				if created[key] != 1 {
-					t.Fatalf("key %d: %d callers report that they created it", key, created[key])
-				}
+			if err := inTurn(ctx, db, caller, work); err != nil {
+				return err
 			}
+			mu.Lock()
+			defer mu.Unlock()
+			if isNew {
+				created[key]++
+			}
+			if known, ok := ids[key]; ok && known != id {
+				return fmt.Errorf("caller %d got %d, another %d", caller, id, known)
+			}
+			ids[key] = id
+			return nil
 		})
-	}
+		if n := db.Number(t, "SELECT count(*) FROM customers"); n != guardtest.Keys {
+			t.Errorf("there are %d rows, want %d", n, guardtest.Keys)
+		}
+		for key := range guardtest.Keys {
+			if created[key] != 1 {
+				t.Fatalf("key %d: %d callers report that they created it", key, created[key])
+			}
+		}
+	})
 }
 
 // inTurn does the work on the pool, in a transaction, or in one at REPEATABLE
@@ -160,12 +152,7 @@ func inTurn(ctx context.Context, db *guardtest.Database, caller int, work func(c
 		case 1:
 			err = db.InTx(ctx, work)
 		default:
-			err = db.InTxAt(ctx, sql.LevelRepeatableRead, func(ctx context.Context, tx dbguard.Session) error {
-				if err := look(ctx, tx); err != nil {
-					return err
-				}
-				return work(ctx, tx)
-			})
+			err = db.InSnapshot(ctx, "customers", work)
 		}
 		if !errors.Is(err, dbguard.ErrSerialization) {
 			return err
@@ -174,59 +161,34 @@ func inTurn(ctx context.Context, db *guardtest.Database, caller int, work func(c
 	return errors.New("a hundred transactions in a row met another one")
 }
 
-// look gives a transaction its snapshot.
-func look(ctx context.Context, tx dbguard.Session) error {
-	rows, err := tx.Query(ctx, "SELECT id FROM customers WHERE id = -1")
-	if err != nil {
-		return err
-	}
-	for rows.Next() { // nothing
-	}
-	return errors.Join(rows.Close(), rows.Err())
-}
-
-// The usual code: select, and insert when there is nothing. Between the
-// two is room for all the others. This is the counter-example of
-// [TestCreateOrReuseRace]: without an index every caller makes a row, with one
-// all but the first get an error.
-func TestSelectThenInsertMakesDuplicates(t *testing.T) {
+// The usual code: select, and insert when there is nothing. Without an index it
+// makes duplicates ([TestLookThenWriteLoses]); with one, all callers but the first get an error.
+func TestSelectThenInsertFails(t *testing.T) {
 	t.Parallel()
-	for name, open := range guardtest.Databases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			customers(t, db)
-			db.Run(t, "CREATE TABLE naive (email varchar(100))")
-			d := db.Dialect()
-			for table, wants := range map[string]struct{ rows, errs int64 }{"naive": {guardtest.Callers, 0}, "customers": {1, guardtest.Callers - 1}} {
-				var looked sync.WaitGroup
-				looked.Add(guardtest.Callers)
-				var conflicts atomic.Int64
-				columns, values := "email", d.Placeholder(1)
-				if table == "customers" {
-					columns, values = "email, tenant_id", d.Placeholder(1)+", 1"
-				}
-				guardtest.Race(t, guardtest.Callers, 1, func(ctx context.Context, _, _ int) error {
-					var n int64
-					err := db.SQL.QueryRowContext(ctx, "SELECT count(*) FROM "+table+" WHERE email = "+d.Placeholder(1), "ada").Scan(&n)
-					looked.Done()
-					if err != nil || n > 0 {
-						return err
-					}
-					looked.Wait()
-					_, err = db.Exec(ctx, "INSERT INTO "+table+" ("+columns+") VALUES ("+values+")", "ada")
-					if is[*dbguard.Conflict](dbguard.NewTranslator(nil).Translate(err)) {
-						conflicts.Add(1)
-						return nil
-					}
-					return err
-				})
-				if n := db.Number(t, "SELECT count(*) FROM "+table); n != wants.rows || conflicts.Load() != wants.errs {
-					t.Errorf("%s: %d rows and %d errors, want %d and %d", table, n, conflicts.Load(), wants.rows, wants.errs)
-				}
+	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
+		customers(t, db)
+		p := db.Dialect().Placeholder(1)
+		var looked sync.WaitGroup
+		looked.Add(guardtest.Callers)
+		var conflicts atomic.Int64
+		guardtest.Race(t, guardtest.Callers, 1, func(ctx context.Context, _, _ int) error {
+			n, err := guardtest.Number(ctx, db, "SELECT count(*) FROM customers WHERE email = "+p, "ada")
+			looked.Done()
+			if err != nil || n > 0 {
+				return err
 			}
+			looked.Wait()
+			_, err = db.Exec(ctx, "INSERT INTO customers (email, tenant_id) VALUES ("+p+", 1)", "ada")
+			if is[*dbguard.Conflict](dbguard.NewTranslator(nil).Translate(err)) {
+				conflicts.Add(1)
+				return nil
+			}
+			return err
 		})
-	}
+		if n := db.Number(t, "SELECT count(*) FROM customers"); n != 1 || conflicts.Load() != guardtest.Callers-1 {
+			t.Errorf("%d rows and %d errors, want 1 and %d", n, conflicts.Load(), guardtest.Callers-1)
+		}
+	})
 }
 
 // The popular one-statement form finds nothing when another transaction is just
@@ -266,15 +228,13 @@ func TestOneStatementFindsNothing(t *testing.T) {
 			id, err = guard(t.Context())
 			done <- err
 		}()
-		for db.Number(t, "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'transactionid' AND transactionid IN "+
-			"(SELECT transactionid FROM pg_locks WHERE granted AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database()))") == 0 {
+		waiting := fmt.Sprintf("SELECT count(*) FROM pg_stat_activity WHERE %d = ANY (pg_blocking_pids(pid))", tx.Conn().PgConn().PID())
+		for db.Number(t, waiting) == 0 {
 			if t.Context().Err() != nil {
 				t.Fatal("the other never waited")
 			}
 		}
-		if err := tx.Commit(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, tx.Commit(t.Context()))
 		err = <-done
 		if found := err == nil && id != 0; found != (name == "CreateOrReuse") {
 			t.Errorf("%s: id %d, %v", name, id, err)
@@ -286,32 +246,26 @@ func TestOneStatementFindsNothing(t *testing.T) {
 // an error that says what to do where the database ends such a transaction.
 func TestCreateOrReuseRepeatableRead(t *testing.T) {
 	t.Parallel()
-	all := guardtest.Databases()
-	delete(all, dialect.SQLite.String()) // its transactions exclude each other
-	for name, open := range all {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			customers(t, db)
-			err := db.InTxAt(t.Context(), sql.LevelRepeatableRead, func(ctx context.Context, tx dbguard.Session) error {
-				if err := look(ctx, tx); err != nil {
-					return err
-				}
-				want, _, err := dbguard.CreateOrReuse(ctx, db.Database, customer("ada", nil), scanID)
-				if err != nil {
-					return err
-				}
-				got, created, err := dbguard.CreateOrReuse(ctx, tx, customer("ada", nil), scanID)
-				if err == nil && (created || got != want) {
-					t.Errorf("got %d, %v; want %d, false", got, created, want)
-				}
+	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
+		if db.Dialect() == dialect.SQLite {
+			return // its transactions exclude each other
+		}
+		customers(t, db)
+		err := db.InSnapshot(t.Context(), "customers", func(ctx context.Context, tx dbguard.Session) error {
+			want, _, err := dbguard.CreateOrReuse(ctx, db.Database, customer("ada", nil), scanID)
+			if err != nil {
 				return err
-			})
-			if errors.Is(err, dbguard.ErrSerialization) != db.Strict || err != nil && !errors.Is(err, dbguard.ErrSerialization) {
-				t.Errorf("error %v", err)
 			}
+			got, created, err := dbguard.CreateOrReuse(ctx, tx, customer("ada", nil), scanID)
+			if err == nil && (created || got != want) {
+				t.Errorf("got %d, %v; want %d, false", got, created, want)
+			}
+			return err
 		})
-	}
+		if errors.Is(err, dbguard.ErrSerialization) != db.Strict || err != nil && !errors.Is(err, dbguard.ErrSerialization) {
+			t.Errorf("error %v", err)
+		}
+	})
 }
 
 // With NULLs that are the same, a row without a value is found too.

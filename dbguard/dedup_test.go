@@ -2,7 +2,6 @@ package dbguard_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
 
@@ -42,44 +40,36 @@ func again(ctx context.Context, db dbguard.Database, work func(ctx context.Conte
 func newDedup(t *testing.T, db *guardtest.Database) *dbguard.Dedup {
 	t.Helper()
 	d := &dbguard.Dedup{}
-	for range 2 { // it may be there
-		if err := d.Create(t.Context(), db); err != nil {
-			t.Fatal(err)
-		}
-	}
+	noError(t, d.Create(t.Context(), db))
 	return d
 }
 
 // In dedup mode, of all callers with a key one is first, and the work is done
-// once; guardtest.TestNaiveLoses is the counter-example.
+// once; TestLookThenWriteLoses has the counter-example.
 func TestFirstRace(t *testing.T) {
 	t.Parallel()
-	for name, open := range guardtest.RaceDatabases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			d, effects := newDedup(t, db), guardtest.NewEffects(t, db)
-			var firsts atomic.Int64
-			guardtest.Race(t, guardtest.Callers, guardtest.Keys, func(ctx context.Context, _, key int) error {
-				var first bool
-				err := again(ctx, db, func(ctx context.Context, tx dbguard.Session) error {
-					var err error
-					if first, err = d.First(ctx, tx, keyOf(key), semel.Fingerprint{1}); err != nil || !first {
-						return err
-					}
-					return effects.Add(ctx, tx, key)
-				})
-				if first {
-					firsts.Add(1)
+	guardtest.EachRace(t, func(t *testing.T, db *guardtest.Database) {
+		d, effects := newDedup(t, db), guardtest.NewEffects(t, db)
+		var firsts atomic.Int64
+		guardtest.Race(t, guardtest.Callers, guardtest.Keys, func(ctx context.Context, _, key int) error {
+			var first bool
+			err := again(ctx, db, func(ctx context.Context, tx dbguard.Session) error {
+				var err error
+				if first, err = d.First(ctx, tx, keyOf(key), semel.Fingerprint{1}); err != nil || !first {
+					return err
 				}
-				return err
+				return effects.Add(ctx, tx, key)
 			})
-			effects.Check(t, guardtest.Keys)
-			if got := firsts.Load(); got != guardtest.Keys {
-				t.Errorf("%d callers report that they are first, want %d", got, guardtest.Keys)
+			if first {
+				firsts.Add(1)
 			}
+			return err
 		})
-	}
+		effects.Check(t, guardtest.Keys)
+		if got := firsts.Load(); got != guardtest.Keys {
+			t.Errorf("%d callers report that they are first, want %d", got, guardtest.Keys)
+		}
+	})
 }
 
 // In idempotent mode, all callers get the first result, even when the first to
@@ -87,88 +77,77 @@ func TestFirstRace(t *testing.T) {
 func TestOnceRace(t *testing.T) {
 	t.Parallel()
 	errUndone := errors.New("undone")
-	for name, open := range guardtest.RaceDatabases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			d, effects := newDedup(t, db), guardtest.NewEffects(t, db)
-			attempts := make([]atomic.Int64, guardtest.Keys)
-			results := make([][guardtest.Callers]string, guardtest.Keys)
-			guardtest.Race(t, guardtest.Callers, guardtest.Keys, func(ctx context.Context, caller, key int) error {
-				for {
-					err := again(ctx, db, func(ctx context.Context, tx dbguard.Session) error {
-						result, _, err := dbguard.Once(ctx, d, tx, keyOf(key), semel.Fingerprint{1}, func(ctx context.Context) (string, error) {
-							err := effects.Add(ctx, tx, key)
-							if attempts[key].Add(1) == 1 && err == nil {
-								err = errUndone
-							}
-							return fmt.Sprint("by ", caller), err
-						})
-						results[key][caller] = result
-						return err
+	guardtest.EachRace(t, func(t *testing.T, db *guardtest.Database) {
+		d, effects := newDedup(t, db), guardtest.NewEffects(t, db)
+		attempts := make([]atomic.Int64, guardtest.Keys)
+		results := make([][guardtest.Callers]string, guardtest.Keys)
+		guardtest.Race(t, guardtest.Callers, guardtest.Keys, func(ctx context.Context, caller, key int) error {
+			for {
+				err := again(ctx, db, func(ctx context.Context, tx dbguard.Session) error {
+					result, _, err := dbguard.Once(ctx, d, tx, keyOf(key), semel.Fingerprint{1}, func(ctx context.Context) (string, error) {
+						err := effects.Add(ctx, tx, key)
+						if attempts[key].Add(1) == 1 && err == nil {
+							err = errUndone
+						}
+						return fmt.Sprint("by ", caller), err
 					})
-					if !errors.Is(err, errUndone) {
-						return err
-					}
-				}
-			})
-			effects.Check(t, guardtest.Keys)
-			for key := range results {
-				told := results[key][:]
-				if slices.ContainsFunc(told, func(s string) bool { return s == "" || s != told[0] }) {
-					t.Fatalf("key %d: callers got different results: %q", key, told)
+					results[key][caller] = result
+					return err
+				})
+				if !errors.Is(err, errUndone) {
+					return err
 				}
 			}
 		})
-	}
+		effects.Check(t, guardtest.Keys)
+		for key := range results {
+			told := results[key][:]
+			if slices.ContainsFunc(told, func(s string) bool { return s == "" || s != told[0] }) {
+				t.Fatalf("key %d: callers got different results: %q", key, told)
+			}
+		}
+	})
 }
 
 // A duplicate that began before the first committed: its answer at each
 // level of isolation is as the comment of Dedup says.
 func TestFirstAtRepeatableRead(t *testing.T) {
 	t.Parallel()
-	for name, open := range guardtest.Databases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			if db.Dialect() == dialect.SQLite {
-				return // the duplicate would wait for the first to begin
-			}
-			d, effects := newDedup(t, db), guardtest.NewEffects(t, db)
-			once := func(ctx context.Context, tx dbguard.Session) (string, bool, error) {
-				return dbguard.Once(ctx, d, tx, keyOf(1), semel.Fingerprint{1}, func(context.Context) (string, error) { return "first", nil })
-			}
-			err := db.InTxAt(t.Context(), sql.LevelRepeatableRead, func(ctx context.Context, tx dbguard.Session) error {
-				if err := effects.Add(ctx, tx, 1); err != nil {
-					return err
-				}
-				if rows, err := tx.Query(ctx, "SELECT k FROM effect"); err != nil || rows.Close() != nil {
-					return errors.New("take the snapshot")
-				}
-				if _, first, err := onceInTx(ctx, db, once); err != nil || !first {
-					return fmt.Errorf("the first: %v, %w", first, err)
-				}
-				result, first, err := once(ctx, tx)
-				if err == nil && (first || result != "first") {
-					t.Errorf("got %q, first %v, want the first result", result, first)
-				}
+	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
+		if db.Dialect() == dialect.SQLite {
+			return // the duplicate would wait for the first to begin
+		}
+		d, effects := newDedup(t, db), guardtest.NewEffects(t, db)
+		once := func(ctx context.Context, tx dbguard.Session) (string, bool, error) {
+			return dbguard.Once(ctx, d, tx, keyOf(1), semel.Fingerprint{1}, func(context.Context) (string, error) { return "first", nil })
+		}
+		err := db.InSnapshot(t.Context(), "effect", func(ctx context.Context, tx dbguard.Session) error {
+			if err := effects.Add(ctx, tx, 1); err != nil {
 				return err
-			})
-			if !db.Strict {
-				if err != nil {
-					t.Errorf("MariaDB answers from a locking read; got %v", err)
-				}
-				return
 			}
-			if !dbguard.Retryable(err) || !errors.Is(err, dbguard.ErrSerialization) {
-				t.Errorf("got %v, want ErrSerialization, which is Retryable", err)
+			if _, first, err := onceInTx(ctx, db, once); err != nil || !first {
+				return fmt.Errorf("the first: %v, %w", first, err)
 			}
-			result, first, err := onceInTx(t.Context(), db, once)
-			if err != nil || first || result != "first" {
-				t.Errorf("a new transaction: got %q, first %v, %v, want the first result", result, first, err)
+			result, first, err := once(ctx, tx)
+			if err == nil && (first || result != "first") {
+				t.Errorf("got %q, first %v, want the first result", result, first)
 			}
+			return err
 		})
-	}
+		if !db.Strict {
+			if err != nil {
+				t.Errorf("MariaDB answers from a locking read; got %v", err)
+			}
+			return
+		}
+		if !dbguard.Retryable(err) || !errors.Is(err, dbguard.ErrSerialization) {
+			t.Errorf("got %v, want ErrSerialization, which is Retryable", err)
+		}
+		result, first, err := onceInTx(t.Context(), db, once)
+		if err != nil || first || result != "first" {
+			t.Errorf("a new transaction: got %q, first %v, %v, want the first result", result, first, err)
+		}
+	})
 }
 
 func onceInTx(ctx context.Context, db dbguard.Database, once func(context.Context, dbguard.Session) (string, bool, error)) (result string, first bool, err error) {
@@ -182,23 +161,20 @@ func onceInTx(ctx context.Context, db dbguard.Database, once func(context.Contex
 // MySQL's drivers count rows in two ways; a duplicate is one in both.
 func TestFirstWithClientFoundRows(t *testing.T) {
 	t.Parallel()
-	config, err := mysql.ParseDSN(strings.TrimPrefix(databases.Open(t, dialect.MySQL).DSN, "mysql:"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.ClientFoundRows = true
-	pool, err := sql.Open("mysql", config.FormatDSN())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
-	db := &guardtest.Database{Database: dbguard.SQLDatabase(dialect.MySQL, pool), SQL: pool}
+	db := foundRows(t)
 	d := newDedup(t, db)
 	for _, want := range []bool{true, false, false} {
 		if got := firstOf(t, d, db, keyOf(1), semel.Fingerprint{}); got != want {
 			t.Errorf("First = %v, want %v", got, want)
 		}
 	}
+}
+
+// foundRows makes a database of MySQL, on connections that count rows which did not change.
+func foundRows(t *testing.T) *guardtest.Database {
+	t.Helper()
+	pool := databases.Connect(t, "mysql", testserver.MySQLDatabase(t)+"?clientFoundRows=true")
+	return &guardtest.Database{Database: dbguard.SQLDatabase(dialect.MySQL, pool), SQL: pool}
 }
 
 func firstOf(t *testing.T, d *dbguard.Dedup, db dbguard.Database, key semel.Key, fp semel.Fingerprint) (first bool) {
@@ -216,45 +192,41 @@ func firstOf(t *testing.T, d *dbguard.Dedup, db dbguard.Database, key semel.Key,
 // What a key is and what is asked with it decide what a duplicate is.
 func TestDedupKeys(t *testing.T) {
 	t.Parallel()
-	for name, open := range guardtest.Databases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			d := newDedup(t, db)
-			for _, key := range []semel.Key{
-				{Scope: "a", Name: "bc"}, {Scope: "ab", Name: "c"}, {Scope: "a", Name: "BC"}, {Scope: "a", Name: "bc "}, {Scope: "b", Name: "bc"},
-			} {
-				if !firstOf(t, d, db, key, semel.Fingerprint{1}) {
-					t.Errorf("%q was taken for another key", key)
-				}
-				if firstOf(t, d, db, key, semel.Fingerprint{1}) {
-					t.Errorf("%q was first twice", key)
-				}
+	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
+		d := newDedup(t, db)
+		for _, key := range []semel.Key{
+			{Scope: "a", Name: "bc"}, {Scope: "ab", Name: "c"}, {Scope: "a", Name: "BC"}, {Scope: "a", Name: "bc "}, {Scope: "b", Name: "bc"},
+		} {
+			if !firstOf(t, d, db, key, semel.Fingerprint{1}) {
+				t.Errorf("%q was taken for another key", key)
 			}
-			work := func(context.Context) ([]byte, error) { t.Error("the work ran"); return nil, nil }
-			for name, test := range map[string]struct {
-				s    func(dbguard.Session) dbguard.Session
-				key  semel.Key
-				fp   semel.Fingerprint
-				want error
-			}{
-				"other fingerprint": {tx, semel.Key{Scope: "a", Name: "bc"}, semel.Fingerprint{2}, semel.ErrMismatch},
-				"no result":         {tx, semel.Key{Scope: "a", Name: "bc"}, semel.Fingerprint{1}, dbguard.ErrNoResult},
-				"no scope":          {tx, semel.Key{Name: "bc"}, semel.Fingerprint{1}, semel.ErrScopeMissing},
-				"no name":           {tx, semel.Key{Scope: "a"}, semel.Fingerprint{1}, semel.ErrKeyInvalid},
-				"database":          {func(dbguard.Session) dbguard.Session { return db.Database }, keyOf(1), semel.Fingerprint{1}, dbguard.ErrNoTransaction},
-				"pool":              {func(dbguard.Session) dbguard.Session { return dbguard.SQL(db.Dialect(), db.SQL) }, keyOf(1), semel.Fingerprint{1}, dbguard.ErrNoTransaction},
-			} {
-				err := db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
-					_, _, err := d.Do(ctx, test.s(tx), test.key, test.fp, work)
-					return err
-				})
-				if !errors.Is(err, test.want) {
-					t.Errorf("%s: got %v, want %v", name, err, test.want)
-				}
+			if firstOf(t, d, db, key, semel.Fingerprint{1}) {
+				t.Errorf("%q was first twice", key)
 			}
-		})
-	}
+		}
+		work := func(context.Context) ([]byte, error) { t.Error("the work ran"); return nil, nil }
+		for name, test := range map[string]struct {
+			s    func(dbguard.Session) dbguard.Session
+			key  semel.Key
+			fp   semel.Fingerprint
+			want error
+		}{
+			"other fingerprint": {tx, semel.Key{Scope: "a", Name: "bc"}, semel.Fingerprint{2}, semel.ErrMismatch},
+			"no result":         {tx, semel.Key{Scope: "a", Name: "bc"}, semel.Fingerprint{1}, dbguard.ErrNoResult},
+			"no scope":          {tx, semel.Key{Name: "bc"}, semel.Fingerprint{1}, semel.ErrScopeMissing},
+			"no name":           {tx, semel.Key{Scope: "a"}, semel.Fingerprint{1}, semel.ErrKeyInvalid},
+			"database":          {func(dbguard.Session) dbguard.Session { return db.Database }, keyOf(1), semel.Fingerprint{1}, dbguard.ErrNoTransaction},
+			"pool":              {func(dbguard.Session) dbguard.Session { return dbguard.SQL(db.Dialect(), db.SQL) }, keyOf(1), semel.Fingerprint{1}, dbguard.ErrNoTransaction},
+		} {
+			err := db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
+				_, _, err := d.Do(ctx, test.s(tx), test.key, test.fp, work)
+				return err
+			})
+			if !errors.Is(err, test.want) {
+				t.Errorf("%s: got %v, want %v", name, err, test.want)
+			}
+		}
+	})
 }
 
 func tx(s dbguard.Session) dbguard.Session { return s }
@@ -263,34 +235,30 @@ func tx(s dbguard.Session) dbguard.Session { return s }
 // is too large leaves nothing.
 func TestDedupResults(t *testing.T) {
 	t.Parallel()
-	for name, open := range guardtest.Databases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			d := newDedup(t, db)
-			do := func(key int, made []byte) (result []byte, first bool, err error) {
-				err = db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
-					result, first, err = d.Do(ctx, tx, keyOf(key), semel.Fingerprint{}, func(context.Context) ([]byte, error) { return made, nil })
-					return err
-				})
-				return result, first, err
-			}
-			for i, made := range [][]byte{nil, {}, {0}, []byte("é\x00\xff'\\"), make([]byte, 1<<20)} {
-				for _, wantFirst := range []bool{true, false} {
-					got, first, err := do(i, made)
-					if err != nil || first != wantFirst || got == nil || string(got) != string(made) {
-						t.Errorf("result %d: got %d bytes, first %v, %v, want %d bytes, first %v", i, len(got), first, err, len(made), wantFirst)
-					}
+	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
+		d := newDedup(t, db)
+		do := func(key int, made []byte) (result []byte, first bool, err error) {
+			err = db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
+				result, first, err = d.Do(ctx, tx, keyOf(key), semel.Fingerprint{}, func(context.Context) ([]byte, error) { return made, nil })
+				return err
+			})
+			return result, first, err
+		}
+		for i, made := range [][]byte{nil, {}, {0}, []byte("é\x00\xff'\\"), make([]byte, 1<<20)} {
+			for _, wantFirst := range []bool{true, false} {
+				got, first, err := do(i, made)
+				if err != nil || first != wantFirst || got == nil || string(got) != string(made) {
+					t.Errorf("result %d: got %d bytes, first %v, %v, want %d bytes, first %v", i, len(got), first, err, len(made), wantFirst)
 				}
 			}
-			if _, _, err := do(9, make([]byte, 1<<20+1)); err == nil || !strings.Contains(err.Error(), "longer than 1048576 bytes") {
-				t.Errorf("got %v, want that the result is too long", err)
-			}
-			if _, first, err := do(9, []byte("x")); err != nil || !first {
-				t.Errorf("after a result that was too large: first %v, %v, want the key to be free", first, err)
-			}
-		})
-	}
+		}
+		if _, _, err := do(9, make([]byte, 1<<20+1)); err == nil || !strings.Contains(err.Error(), "longer than 1048576 bytes") {
+			t.Errorf("got %v, want that the result is too long", err)
+		}
+		if _, first, err := do(9, []byte("x")); err != nil || !first {
+			t.Errorf("after a result that was too large: first %v, %v, want the key to be free", first, err)
+		}
+	})
 }
 
 // A sweep forgets what is older than the retention, in batches, and sweeps
@@ -303,98 +271,98 @@ func TestDedupSweep(t *testing.T) {
 		dialect.MySQL:      "UPDATE semel_dedup SET seen_at = seen_at - INTERVAL 2 HOUR",
 		dialect.SQLite:     "UPDATE semel_dedup SET seen_at = seen_at - 7200",
 	}
-	for name, open := range guardtest.Databases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			d := newDedup(t, db)
-			for i := range keys {
-				firstOf(t, d, db, keyOf(i), semel.Fingerprint{})
-			}
-			if n, err := d.Sweep(t.Context(), db, time.Hour, batch); n != 0 || err != nil {
-				t.Errorf("young keys: swept %d, %v, want 0", n, err)
-			}
-			db.Run(t, old[db.Dialect()])
-			young := keyOf(keys)
-			firstOf(t, d, db, young, semel.Fingerprint{})
-			if n, err := d.Sweep(t.Context(), db, time.Hour, batch); n != batch || err != nil {
-				t.Errorf("swept %d, %v, want %d", n, err, batch)
-			}
-			var total atomic.Int64
-			group, ctx := errgroup.WithContext(t.Context())
-			for range 4 {
-				group.Go(func() error {
-					return again(ctx, db, func(ctx context.Context, tx dbguard.Session) error {
-						n, err := d.Sweep(ctx, tx, time.Hour, batch)
-						if err == nil {
-							total.Add(n)
-						}
-						return err
-					})
+	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
+		d := newDedup(t, db)
+		for i := range keys {
+			firstOf(t, d, db, keyOf(i), semel.Fingerprint{})
+		}
+		if n, err := d.Sweep(t.Context(), db, time.Hour, batch); n != 0 || err != nil {
+			t.Errorf("young keys: swept %d, %v, want 0", n, err)
+		}
+		db.Run(t, old[db.Dialect()])
+		young := keyOf(keys)
+		firstOf(t, d, db, young, semel.Fingerprint{})
+		if n, err := d.Sweep(t.Context(), db, time.Hour, batch); n != batch || err != nil {
+			t.Errorf("swept %d, %v, want %d", n, err, batch)
+		}
+		var total atomic.Int64
+		group, ctx := errgroup.WithContext(t.Context())
+		for range 4 {
+			group.Go(func() error {
+				return again(ctx, db, func(ctx context.Context, tx dbguard.Session) error {
+					n, err := d.Sweep(ctx, tx, time.Hour, batch)
+					if err == nil {
+						total.Add(n)
+					}
+					return err
 				})
-			}
-			if err := group.Wait(); err != nil {
-				t.Fatal(err)
-			}
-			if got := total.Load(); got != keys-batch {
-				t.Errorf("concurrent sweeps removed %d, want %d", got, keys-batch)
-			}
-			if firstOf(t, d, db, young, semel.Fingerprint{}) {
-				t.Error("a young key was swept")
-			}
-			if !firstOf(t, d, db, keyOf(0), semel.Fingerprint{}) {
-				t.Error("an old key was not swept")
-			}
-			if _, err := d.Sweep(t.Context(), db, -time.Second, batch); err == nil {
-				t.Error("a negative retention was taken")
-			}
-		})
-	}
+			})
+		}
+		noError(t, group.Wait())
+		if got := total.Load(); got != keys-batch {
+			t.Errorf("concurrent sweeps removed %d, want %d", got, keys-batch)
+		}
+		if firstOf(t, d, db, young, semel.Fingerprint{}) {
+			t.Error("a young key was swept")
+		}
+		if !firstOf(t, d, db, keyOf(0), semel.Fingerprint{}) {
+			t.Error("an old key was not swept")
+		}
+		if _, err := d.Sweep(t.Context(), db, -time.Second, batch); err == nil {
+			t.Error("a negative retention was taken")
+		}
+	})
 }
 
 // A guard's table may be in any schema and have any name.
 func TestTablesQualified(t *testing.T) {
 	t.Parallel()
-	for name, open := range guardtest.Databases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			place := "main" // SQLite's ATTACH holds for one connection only
-			switch db.Dialect() {
-			case dialect.SQLite:
-			case dialect.MySQL:
-				place = "odd`place" + strconv.FormatInt(time.Now().UnixNano(), 36)
-				db.Run(t, "CREATE DATABASE "+db.Dialect().Quote(place))
-				t.Cleanup(func() {
-					if _, err := db.SQL.ExecContext(context.WithoutCancel(t.Context()), "DROP DATABASE "+db.Dialect().Quote(place)); err != nil {
-						t.Error(err)
-					}
-				})
-			case dialect.PostgreSQL:
-				place = testserver.PostgresSchema(t)
-				db.Run(t, "CREATE SCHEMA "+place)
-			}
-			odd := place + ".done order"
-			d := &dbguard.Dedup{Table: odd}
-			segments := &dbguard.Segments{Table: place + ".odd stock", Count: 2}
-			for range 2 { // they may be there
-				for _, table := range []interface {
-					Create(ctx context.Context, s dbguard.Session) error
-				}{
-					d, segments, dbguard.Tokens{Table: odd + " token"}, dbguard.LockTable{Name: odd + " lock"}, dbguard.FenceTable{Name: odd + " fence"},
-				} {
-					if err := table.Create(t.Context(), db); err != nil {
-						t.Fatal(err)
-					}
+	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
+		place := "main" // SQLite's ATTACH holds for one connection only
+		switch db.Dialect() {
+		case dialect.SQLite:
+		case dialect.MySQL:
+			place = "odd`place" + strconv.FormatInt(time.Now().UnixNano(), 36)
+			db.Run(t, "CREATE DATABASE "+db.Dialect().Quote(place))
+			t.Cleanup(func() {
+				if _, err := db.SQL.ExecContext(context.WithoutCancel(t.Context()), "DROP DATABASE "+db.Dialect().Quote(place)); err != nil {
+					t.Error(err)
 				}
+			})
+		case dialect.PostgreSQL:
+			place = testserver.PostgresSchema(t)
+			db.Run(t, "CREATE SCHEMA "+place)
+		}
+		odd := place + ".done order"
+		d, segments, tokens := &dbguard.Dedup{Table: odd}, &dbguard.Segments{Table: odd + " stock", Count: 2}, dbguard.Tokens{Table: odd + " token"}
+		locks, fences := dbguard.LockTable{Name: odd + " lock"}, dbguard.FenceTable{Name: odd + " fence"}
+		for _, table := range []interface {
+			Create(ctx context.Context, s dbguard.Session) error
+			Schema(d dialect.Dialect) (string, error)
+		}{d, segments, tokens, locks, fences} {
+			if err := errors.Join(table.Create(t.Context(), db), table.Create(t.Context(), db)); err != nil { // it may be there
+				t.Fatal(err)
 			}
-			got := []bool{firstOf(t, d, db, keyOf(1), semel.Fingerprint{}), firstOf(t, d, db, keyOf(1), semel.Fingerprint{})}
-			if diff := cmp.Diff([]bool{true, false}, got); diff != "" {
-				t.Errorf("First twice (-want +got):\n%s", diff)
+			if text, err := table.Schema(db.Dialect()); err != nil || !strings.Contains(text, db.Dialect().Quote(place)) {
+				t.Errorf("Schema of %T = %q, %v, want %s in it", table, text, err, place)
 			}
-			if _, err := d.Sweep(t.Context(), db, 0, 1); err != nil {
-				t.Error(err)
+			if _, err := table.Schema(0); err == nil {
+				t.Errorf("Schema of %T for no dialect has no error", table)
 			}
-		})
-	}
+		}
+		fence := acquireLock(t, locks.On(db), 1, longLease)
+		token, err := tokens.Mint(t.Context(), db, tokenAlice, time.Hour)
+		check := func(ctx context.Context, tx dbguard.Session) error { return locks.CheckFence(ctx, tx, "n", fence) }
+		if err := errors.Join(err, db.InTx(t.Context(), check), fences.Advance(t.Context(), db, "n", fence),
+			tokens.Consume(t.Context(), db, tokenAlice, token), segments.Add(t.Context(), db, "n", 1)); err != nil {
+			t.Error(err)
+		}
+		got := []bool{firstOf(t, d, db, keyOf(1), semel.Fingerprint{}), firstOf(t, d, db, keyOf(1), semel.Fingerprint{})}
+		if diff := cmp.Diff([]bool{true, false}, got); diff != "" {
+			t.Errorf("First twice (-want +got):\n%s", diff)
+		}
+		if _, err := d.Sweep(t.Context(), db, 0, 1); err != nil {
+			t.Error(err)
+		}
+	})
 }

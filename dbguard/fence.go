@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/dialect"
@@ -14,9 +13,7 @@ import (
 // lock or claim is lost. Nothing may be written in its name any more: roll back.
 var ErrFenced = errors.New("dbguard: a later holder has taken over")
 
-const (
-	fenceTableName = "semel_fence"
-)
+const fenceTableName = "semel_fence"
 
 // FenceTable remembers the greatest fence with which each resource was written.
 // The zero FenceTable is the table semel_fence. It has one row for each
@@ -36,10 +33,8 @@ func (t FenceTable) Schema(d dialect.Dialect) (string, error) {
 
 // Create makes the table where it is not there.
 func (t FenceTable) Create(ctx context.Context, s Session) error {
-	if _, err := execVerb(ctx, s, t.name(), "fence_schema"); err != nil {
-		return fmt.Errorf("create the table of fences: %w", err)
-	}
-	return nil
+	_, err := execVerb(ctx, s, t.name(), "fence_schema")
+	return wrap("create the table of fences", err)
 }
 
 // Advance returns [ErrFenced] when the resource was written with a greater
@@ -64,26 +59,19 @@ func (t FenceTable) Advance(ctx context.Context, tx Session, resource string, fe
 		return err
 	}
 	if err := checkLockName(resource); err != nil {
-		return fmt.Errorf("advance the fence: %w", err)
+		return wrap("advance the fence", err)
 	}
 	affected, err := execVerb(ctx, tx, t.name(), "fence_advance", resource, mine)
-	if err != nil {
-		return fmt.Errorf("advance the fence: %w", err)
+	fenced := affected == 0
+	if err == nil && tx.Dialect() == dialect.MySQL {
+		var present int64
+		_, err = queryVerb(ctx, tx, t.name(), "fence_seen", []any{resource}, &present)
+		fenced = present > mine
 	}
-	if tx.Dialect() != dialect.MySQL {
-		if affected == 0 {
-			return ErrFenced
-		}
-		return nil
-	}
-	var present int64
-	if _, err := queryVerb(ctx, tx, t.name(), "fence_seen", []any{resource}, &present); err != nil {
-		return fmt.Errorf("advance the fence: %w", err)
-	}
-	if present > mine {
+	if err == nil && fenced {
 		return ErrFenced
 	}
-	return nil
+	return wrap("advance the fence", err)
 }
 
 // Fenced runs work in a transaction that begins with [FenceTable.Advance]: its

@@ -2,22 +2,17 @@ package dbguard_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"math/rand/v2"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/go-sql-driver/mysql"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/dbguard"
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/guardtest"
-	"github.com/semel-dev/semel/internal/testserver/databases"
 )
 
 const (
@@ -104,108 +99,88 @@ func renewSoon(ctx context.Context, store dbguard.LockStore) error {
 
 func TestCheckFence(t *testing.T) {
 	t.Parallel()
-	for name, open := range guardtest.Databases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			makeLocks(t, db)
-			fence := acquireLock(t, dbguard.LockTable{}.On(db), 1, longLease)
-			check := func(name string, fence semel.Fence) error {
-				return db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
-					return (dbguard.LockTable{}).CheckFence(ctx, tx, name, fence)
-				})
+	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
+		makeLocks(t, db)
+		fence := acquireLock(t, dbguard.LockTable{}.On(db), 1, longLease)
+		check := func(name string, fence semel.Fence) error {
+			return db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
+				return (dbguard.LockTable{}).CheckFence(ctx, tx, name, fence)
+			})
+		}
+		if err := check("n", fence); err != nil {
+			t.Errorf("the holder's = %v, want nil", err)
+		}
+		for what, err := range map[string]error{
+			"an older fence": check("n", fence-1), "another lock's": check("N", fence),
+		} {
+			if !errors.Is(err, dbguard.ErrFenced) {
+				t.Errorf("%s = %v, want ErrFenced", what, err)
 			}
-			if err := check("n", fence); err != nil {
-				t.Errorf("the holder's = %v, want nil", err)
+		}
+		for what, err := range map[string]error{"no fence": check("n", 0), "a fence not given yet": check("n", fence+1)} {
+			if err == nil || errors.Is(err, dbguard.ErrFenced) {
+				t.Errorf("%s = %v, want an error that tells the mistake", what, err)
 			}
-			for what, err := range map[string]error{
-				"an older fence": check("n", fence-1), "another lock's": check("N", fence),
-			} {
-				if !errors.Is(err, dbguard.ErrFenced) {
-					t.Errorf("%s = %v, want ErrFenced", what, err)
-				}
-			}
-			for what, err := range map[string]error{"no fence": check("n", 0), "a fence not given yet": check("n", fence+1)} {
-				if err == nil || errors.Is(err, dbguard.ErrFenced) {
-					t.Errorf("%s = %v, want an error that tells the mistake", what, err)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 func TestAdvanceFence(t *testing.T) {
 	t.Parallel()
-	for name, open := range guardtest.Databases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			makeLocks(t, db)
-			for i, c := range []struct {
-				resource string
-				fence    semel.Fence
-				want     error
-			}{
-				{"r", 5, nil},
-				{"r", 5, nil},
-				{"r", 7, nil},
-				{"r", 6, dbguard.ErrFenced},
-				{"r", 7, nil},
-				{"R", 1, nil},
-				{"r ", 1, nil},
-			} {
-				if err := (dbguard.FenceTable{}).Advance(t.Context(), db, c.resource, c.fence); !errors.Is(err, c.want) {
-					t.Errorf("step %d: AdvanceFence(%q, %d) = %v, want %v", i, c.resource, c.fence, err, c.want)
-				}
+	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
+		makeLocks(t, db)
+		for i, c := range []struct {
+			resource string
+			fence    semel.Fence
+			want     error
+		}{
+			{"r", 5, nil},
+			{"r", 5, nil},
+			{"r", 7, nil},
+			{"r", 6, dbguard.ErrFenced},
+			{"r", 7, nil},
+			{"R", 1, nil},
+			{"r ", 1, nil},
+		} {
+			if err := (dbguard.FenceTable{}).Advance(t.Context(), db, c.resource, c.fence); !errors.Is(err, c.want) {
+				t.Errorf("step %d: AdvanceFence(%q, %d) = %v, want %v", i, c.resource, c.fence, err, c.want)
 			}
-			for resource, fence := range map[string]semel.Fence{"": 9, "a\x00": 9, "r": 0} {
-				if err := (dbguard.FenceTable{}).Advance(t.Context(), db, resource, fence); err == nil || errors.Is(err, dbguard.ErrFenced) {
-					t.Errorf("AdvanceFence(%q, %d) = %v, want an error that tells the mistake", resource, fence, err)
-				}
+		}
+		for resource, fence := range map[string]semel.Fence{"": 9, "a\x00": 9, "r": 0} {
+			if err := (dbguard.FenceTable{}).Advance(t.Context(), db, resource, fence); err == nil || errors.Is(err, dbguard.ErrFenced) {
+				t.Errorf("AdvanceFence(%q, %d) = %v, want an error that tells the mistake", resource, fence, err)
 			}
-			undone := errors.New("undone")
-			if err := (dbguard.FenceTable{}).Fenced(t.Context(), db, "r", 9, func(context.Context, dbguard.Session) error { return undone }); !errors.Is(err, undone) {
-				t.Errorf("Fenced = %v, want the error of its work", err)
-			}
-			if err := (dbguard.FenceTable{}).Advance(t.Context(), db, "r", 8); err != nil {
-				t.Errorf("a fence whose transaction was rolled back refuses an older one: %v", err)
-			}
-		})
-	}
+		}
+		undone := errors.New("undone")
+		if err := (dbguard.FenceTable{}).Fenced(t.Context(), db, "r", 9, func(context.Context, dbguard.Session) error { return undone }); !errors.Is(err, undone) {
+			t.Errorf("Fenced = %v, want the error of its work", err)
+		}
+		if err := (dbguard.FenceTable{}).Advance(t.Context(), db, "r", 8); err != nil {
+			t.Errorf("a fence whose transaction was rolled back refuses an older one: %v", err)
+		}
+	})
 }
 
 // A transaction whose snapshot shows an older fence is refused: by ErrFenced in
 // MySQL, and by ErrSerialization where the database ends such a transaction.
 func TestAdvanceFenceInSnapshots(t *testing.T) {
 	t.Parallel()
-	for name, open := range guardtest.Databases() {
-		if name == dialect.SQLite.String() {
-			continue // there, no two write at a time
+	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
+		if db.Dialect() == dialect.SQLite {
+			return // there, no two write at a time
 		}
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			makeLocks(t, db)
-			if err := (dbguard.FenceTable{}).Advance(t.Context(), db, "r", 1); err != nil {
-				t.Fatal(err)
+		makeLocks(t, db)
+		noError(t, (dbguard.FenceTable{}).Advance(t.Context(), db, "r", 1))
+		err := db.InSnapshot(t.Context(), "semel_fence", func(ctx context.Context, tx dbguard.Session) error {
+			if err := (dbguard.FenceTable{}).Advance(ctx, db, "r", 9); err != nil {
+				return err
 			}
-			err := db.InTxAt(t.Context(), sql.LevelRepeatableRead, func(ctx context.Context, tx dbguard.Session) error {
-				rows, err := tx.Query(ctx, "SELECT fence FROM semel_fence")
-				if err != nil {
-					return err
-				}
-				for rows.Next() { // the snapshot is taken by reading
-				}
-				if err := errors.Join(rows.Close(), (dbguard.FenceTable{}).Advance(ctx, db, "r", 9)); err != nil {
-					return err
-				}
-				return (dbguard.FenceTable{}).Advance(ctx, tx, "r", 5)
-			})
-			if errors.Is(err, dbguard.ErrFenced) == db.Strict || errors.Is(err, dbguard.ErrSerialization) != db.Strict {
-				t.Errorf("AdvanceFence with an older fence = %v, want that it is refused", err)
-			}
+			return (dbguard.FenceTable{}).Advance(ctx, tx, "r", 5)
 		})
-	}
+		if errors.Is(err, dbguard.ErrFenced) == db.Strict || errors.Is(err, dbguard.ErrSerialization) != db.Strict {
+			t.Errorf("AdvanceFence with an older fence = %v, want that it is refused", err)
+		}
+	})
 }
 
 // Of writers with all kinds of fences at once, none writes after one with a
@@ -265,17 +240,7 @@ func TestFencedRace(t *testing.T) {
 // A connection on which MySQL counts rows that did not change answers the same.
 func TestLockTableCountsFoundRows(t *testing.T) {
 	t.Parallel()
-	config, err := mysql.ParseDSN(strings.TrimPrefix(databases.Open(t, dialect.MySQL).DSN, "mysql:"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.ClientFoundRows = true
-	pool, err := sql.Open("mysql", config.FormatDSN())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { pool.Close() })
-	db := dbguard.SQLDatabase(dialect.MySQL, pool)
+	db := foundRows(t)
 	makeLocks(t, db)
 	store := dbguard.LockTable{}.On(db)
 	fence := acquireLock(t, store, 1, longLease)

@@ -2,11 +2,8 @@ package dbguard_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"net"
-	"net/url"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -28,12 +25,7 @@ import (
 // openSQL makes a pool with the tables.
 func openSQL(tb testing.TB, d dialect.Dialect, driver, dsn string) dbguard.Database {
 	tb.Helper()
-	pool, err := sql.Open(driver, dsn)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { pool.Close() })
-	db := dbguard.SQLDatabase(d, pool)
+	db := dbguard.SQLDatabase(d, databases.Connect(tb, driver, dsn))
 	makeLocks(tb, db)
 	return db
 }
@@ -79,9 +71,7 @@ func TestLockClock(t *testing.T) {
 			store := open(t, clock)
 			set := func(ahead time.Duration) {
 				t.Helper()
-				if err := clock.Set(ahead); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, clock.Set(ahead))
 			}
 			free := func(what string, owner byte, want bool) {
 				t.Helper()
@@ -117,33 +107,22 @@ func TestLockClock(t *testing.T) {
 func TestLockLosesItsStore(t *testing.T) {
 	t.Parallel()
 	const lease = time.Second
-	for name, open := range map[string]func(*testing.T) (*testserver.Proxy, dbguard.LockStore){
-		"postgresql": func(t *testing.T) (*testserver.Proxy, dbguard.LockStore) {
-			t.Helper()
-			dsn, err := url.Parse(testserver.PostgresDatabase(t))
-			if err != nil {
-				t.Fatal(err)
-			}
-			proxy := testserver.NewProxy(t, dsn.Host)
-			dsn.Host = proxy.Addr()
-			return proxy, dbguard.LockTable{}.On(openSQL(t, dialect.PostgreSQL, "pgx", dsn.String()))
-		},
-		"mysql": func(t *testing.T) (*testserver.Proxy, dbguard.LockStore) {
-			t.Helper()
-			config, err := mysql.ParseDSN(testserver.MySQLDatabase(t))
-			if err != nil {
-				t.Fatal(err)
-			}
-			proxy := testserver.NewProxy(t, config.Addr)
-			config.Net, config.Addr = "tcp", proxy.Addr()
-			return proxy, dbguard.LockTable{}.On(openSQL(t, dialect.MySQL, "mysql", config.FormatDSN()))
-		},
+	stores := map[string]func(*testing.T) (*testserver.Proxy, dbguard.LockStore){
 		"redis": func(t *testing.T) (*testserver.Proxy, dbguard.LockStore) {
 			t.Helper()
 			proxy := testserver.NewProxy(t, testserver.Redis(t))
 			return proxy, openRedis(t, proxy.Addr(), testserver.RedisPrefix(t))
 		},
-	} {
+	}
+	for name, open := range proxied() {
+		stores[name] = func(t *testing.T) (*testserver.Proxy, dbguard.LockStore) {
+			t.Helper()
+			proxy, db := open(t)
+			makeLocks(t, db)
+			return proxy, dbguard.LockTable{}.On(db)
+		}
+	}
+	for name, open := range stores {
 		for how, fail := range map[string]func(*testserver.Proxy){"stall": (*testserver.Proxy).Stall, "down": (*testserver.Proxy).Down} {
 			t.Run(name+"/"+how, func(t *testing.T) {
 				t.Parallel()
@@ -350,78 +329,43 @@ func TestLockerDo(t *testing.T) {
 // Sweep forgets unused names, and fences still grow.
 func TestLockTableSweep(t *testing.T) {
 	t.Parallel()
-	for name, open := range guardtest.Databases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			makeLocks(t, db)
-			table := dbguard.LockTable{}
-			store := table.On(db)
-			fence := acquireLock(t, store, 1, time.Hour)
-			for _, owner := range []string{"a", "b", "c"} {
-				if _, won, err := store.Acquire(t.Context(), owner, semel.Owner{2}, time.Hour); !won || err != nil {
-					t.Fatalf("Acquire = %v, %v, want true", won, err)
-				}
-			}
-			sweep := func(want int64) {
-				t.Helper()
-				if n, err := table.Sweep(t.Context(), db, time.Hour, 2); n != want || err != nil {
-					t.Errorf("Sweep = %d, %v, want %d", n, err, want)
-				}
-			}
-			sweep(0)
-			db.Run(t, "UPDATE semel_lock SET lease_until_us = 0 WHERE name <> 'n'")
-			sweep(0) // used lately
-			db.Run(t, "UPDATE semel_lock SET fence = fence - 7200000000")
-			fence -= 7_200_000_000
-			sweep(2)
-			sweep(1)
-			sweep(0) // the one that is held stays
-			if held, err := store.Release(t.Context(), "n", semel.Owner{1}); !held || err != nil {
-				t.Errorf("Release = %v, %v, want true", held, err)
-			}
-			sweep(1)
-			if again := acquireLock(t, store, 3, time.Hour); again <= fence {
-				t.Errorf("fence after a sweep is %d, want more than %d", again, fence)
-			}
-			for _, wrong := range []time.Duration{0, time.Minute} {
-				if _, err := table.Sweep(t.Context(), db, wrong, 1); err == nil {
-					t.Errorf("Sweep of what rests for %v has no error", wrong)
-				}
-			}
-		})
-	}
-}
-
-// A table may have another name and be in a schema.
-func TestNamedTables(t *testing.T) {
-	t.Parallel()
-	made := databases.Open(t, dialect.PostgreSQL)
-	made.Exec(t, `CREATE SCHEMA "my app"`)
-	db := dbguard.SQLDatabase(dialect.PostgreSQL, made.DB)
-	locks, tokens, fences := dbguard.LockTable{Name: "my app.locks"}, dbguard.Tokens{Table: "my app.tokens"}, dbguard.FenceTable{Name: "my app.fences"}
-	for _, err := range []error{locks.Create(t.Context(), db), tokens.Create(t.Context(), db), fences.Create(t.Context(), db)} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	fence := acquireLock(t, locks.On(db), 1, longLease)
-	token, err := tokens.Mint(t.Context(), db, tokenAlice, time.Hour)
-	check := func(ctx context.Context, tx dbguard.Session) error { return locks.CheckFence(ctx, tx, "n", fence) }
-	if err = errors.Join(err, db.InTx(t.Context(), check), fences.Advance(t.Context(), db, "n", fence),
-		tokens.Consume(t.Context(), db, tokenAlice, token)); err != nil {
-		t.Error(err)
-	}
-	for _, d := range dialect.All() {
-		for _, schema := range []func(dialect.Dialect) (string, error){locks.Schema, tokens.Schema, fences.Schema} {
-			if text, err := schema(d); err != nil || !strings.Contains(text, d.Quote("my app")) {
-				t.Errorf("Schema(%s) = %q, %v, want the name in it", d, text, err)
-			}
-			if _, err := schema(0); err == nil {
-				t.Error("Schema of no dialect has no error")
+	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
+		makeLocks(t, db)
+		table := dbguard.LockTable{}
+		store := table.On(db)
+		fence := acquireLock(t, store, 1, time.Hour)
+		for _, owner := range []string{"a", "b", "c"} {
+			if _, won, err := store.Acquire(t.Context(), owner, semel.Owner{2}, time.Hour); !won || err != nil {
+				t.Fatalf("Acquire = %v, %v, want true", won, err)
 			}
 		}
-	}
+		sweep := func(want int64) {
+			t.Helper()
+			if n, err := table.Sweep(t.Context(), db, time.Hour, 2); n != want || err != nil {
+				t.Errorf("Sweep = %d, %v, want %d", n, err, want)
+			}
+		}
+		sweep(0)
+		db.Run(t, "UPDATE semel_lock SET lease_until_us = 0 WHERE name <> 'n'")
+		sweep(0) // used lately
+		db.Run(t, "UPDATE semel_lock SET fence = fence - 7200000000")
+		fence -= 7_200_000_000
+		sweep(2)
+		sweep(1)
+		sweep(0) // the one that is held stays
+		if held, err := store.Release(t.Context(), "n", semel.Owner{1}); !held || err != nil {
+			t.Errorf("Release = %v, %v, want true", held, err)
+		}
+		sweep(1)
+		if again := acquireLock(t, store, 3, time.Hour); again <= fence {
+			t.Errorf("fence after a sweep is %d, want more than %d", again, fence)
+		}
+		for _, wrong := range []time.Duration{0, time.Minute} {
+			if _, err := table.Sweep(t.Context(), db, wrong, 1); err == nil {
+				t.Errorf("Sweep of what rests for %v has no error", wrong)
+			}
+		}
+	})
 }
 
 // memoryLocks is a store for tests of time, which is frozen in a bubble.

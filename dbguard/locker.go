@@ -1,6 +1,7 @@
 package dbguard
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -114,7 +115,7 @@ func (l *Locker) Lock(ctx context.Context, name string, o *LockOptions) (*Lock, 
 	}
 	patience, cancel := l.patience(ctx, wait)
 	defer cancel()
-	leave, err := l.queue(patience, name)
+	leave, err := l.queue(patience, name, false)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +151,7 @@ func (l *Locker) TryLock(ctx context.Context, name string, o *LockOptions) (*Loc
 	}
 	patience, cancel := l.patience(ctx, 0)
 	defer cancel()
-	leave, err := l.tryQueue(name)
+	leave, err := l.queue(patience, name, true)
 	if err != nil {
 		return nil, err
 	}
@@ -230,29 +231,27 @@ func heldError(patience context.Context) error {
 	return ErrHeld
 }
 
-// queue waits for the caller's turn. The caller calls leave once it is over;
-// further calls do nothing.
-func (l *Locker) queue(patience context.Context, name string) (leave func(), err error) {
+// queue waits for the caller's turn; with try it fails where another caller has
+// it. The caller calls leave once its turn is over; further calls do nothing.
+func (l *Locker) queue(patience context.Context, name string, try bool) (leave func(), err error) {
 	turn := l.join(name)
+	leave = sync.OnceFunc(func() { <-turn.taken; l.part(name, turn) })
 	select {
 	case turn.taken <- struct{}{}:
-		return sync.OnceFunc(func() { <-turn.taken; l.part(name, turn) }), nil
-	case <-patience.Done():
-		l.part(name, turn)
-		return nil, fmt.Errorf("lock: %w", heldError(patience))
-	}
-}
-
-// tryQueue is queue without waiting.
-func (l *Locker) tryQueue(name string) (leave func(), err error) {
-	turn := l.join(name)
-	select {
-	case turn.taken <- struct{}{}:
-		return sync.OnceFunc(func() { <-turn.taken; l.part(name, turn) }), nil
+		return leave, nil
 	default:
-		l.part(name, turn)
-		return nil, fmt.Errorf("lock: %w", ErrHeld)
+		err = ErrHeld
 	}
+	if !try {
+		select {
+		case turn.taken <- struct{}{}:
+			return leave, nil
+		case <-patience.Done():
+			err = heldError(patience)
+		}
+	}
+	l.part(name, turn)
+	return nil, fmt.Errorf("lock: %w", err)
 }
 
 func (l *Locker) join(name string) *lockTurn {
@@ -335,10 +334,7 @@ func (o *LockOptions) check(name string) (lease, wait time.Duration, err error) 
 	if o == nil {
 		o = &LockOptions{}
 	}
-	lease = o.Lease
-	if lease == 0 {
-		lease = defaultLease
-	}
+	lease = cmp.Or(o.Lease, defaultLease)
 	if err := checkLockName(name); err != nil {
 		return 0, 0, fmt.Errorf("lock: %w", err)
 	}
@@ -360,13 +356,8 @@ func checkLockName(name string) error {
 }
 
 // lockPersist calls f until it succeeds, a few times at most.
-func lockPersist(ctx context.Context, f func() error) (err error) {
-	failed := 0
-	for pause := range lockPauses.Pauses() {
-		if err = f(); err == nil || failed == maxLockErrors || !waiting.Sleep(ctx, pause) {
-			return err
-		}
-		failed++
-	}
-	return err
+func lockPersist(ctx context.Context, f func() error) error {
+	pauses := lockPauses
+	pauses.Tries = maxLockErrors + 1
+	return pauses.Do(ctx, func(error) bool { return true }, f)
 }

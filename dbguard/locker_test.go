@@ -26,10 +26,6 @@ func TestLockTable(t *testing.T) {
 // makeLocks makes the tables of locks and of fences.
 func makeLocks(tb testing.TB, db dbguard.Session) {
 	tb.Helper()
-	if err := (dbguard.LockTable{}).Create(tb.Context(), db); err != nil {
-		tb.Fatal(err)
-	}
-	if err := (dbguard.FenceTable{}).Create(tb.Context(), db); err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, (dbguard.LockTable{}).Create(tb.Context(), db))
+	noError(tb, (dbguard.FenceTable{}).Create(tb.Context(), db))
 }

@@ -161,9 +161,7 @@ func startHolder(t *testing.T, p *pausedPlace, mode string) *holder {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, cmd.Start())
 	h := &holder{cmd: cmd, in: in, out: bufio.NewScanner(out)}
 	if _, err := fmt.Sscanf(h.line(t), "held %d", &h.fence); err != nil {
 		t.Fatal(err)
@@ -181,9 +179,7 @@ func (h *holder) line(t *testing.T) string {
 
 func (h *holder) signal(t *testing.T, s syscall.Signal) {
 	t.Helper()
-	if err := h.cmd.Process.Signal(s); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, h.cmd.Process.Signal(s))
 }
 
 // A holder that was suspended for longer than its lease wakes up and writes. The

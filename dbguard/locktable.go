@@ -40,10 +40,8 @@ func (t LockTable) Schema(d dialect.Dialect) (string, error) {
 
 // Create makes the table where it is not there.
 func (t LockTable) Create(ctx context.Context, s Session) error {
-	if _, err := execVerb(ctx, s, t.name(), "lock_schema"); err != nil {
-		return fmt.Errorf("create the table of locks: %w", err)
-	}
-	return nil
+	_, err := execVerb(ctx, s, t.name(), "lock_schema")
+	return wrap("create the table of locks", err)
 }
 
 // Sweep forgets names that were last locked longer ago than idle, at most limit
@@ -60,10 +58,7 @@ func (t LockTable) Sweep(ctx context.Context, s Session, idle time.Duration, lim
 		args = []any{idle.Microseconds(), idle.Microseconds(), limit}
 	}
 	n, err := execVerb(ctx, s, t.name(), "lock_sweep", args...)
-	if err != nil {
-		return 0, fmt.Errorf("sweep locks: %w", err)
-	}
-	return n, nil
+	return n, wrap("sweep locks", err)
 }
 
 // On is the store of a [Locker] in this table. The session is a pool: each

@@ -5,7 +5,11 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/semel-dev/semel/internal/claimtest"
 )
+
+var noError = claimtest.NoError
 
 // TestMain lets more tests run at once than there are processors: most of their
 // time they wait for a database.

@@ -137,17 +137,12 @@ func (s *statement) exec(ctx context.Context, session Session) (int64, error) {
 	return affected, serialization(err)
 }
 
-// query runs it and returns its rows.
-func (s *statement) query(ctx context.Context, session Session) (Rows, error) {
-	rows, err := session.Query(ctx, s.text.String(), s.args...)
-	return rows, serialization(err)
+// each runs it and reads its rows.
+func (s *statement) each(ctx context.Context, session Session, read func(Rows) error) error {
+	return serialization(eachRow(ctx, session, s.text.String(), s.args, read))
 }
 
 // first reads the first row, if there is one.
 func (s *statement) first(ctx context.Context, session Session, dest ...any) (found bool, err error) {
-	rows, err := s.query(ctx, session)
-	if err != nil {
-		return false, err
-	}
-	return scanFirst(rows, dest...)
+	return scanFirst(ctx, session, s.text.String(), s.args, dest...)
 }

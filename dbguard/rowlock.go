@@ -104,18 +104,15 @@ func LockFree[K any](ctx context.Context, tx Session, free Free) ([]K, error) {
 		pick.add(" WHERE ").cells(free.Where, " AND ")
 	}
 	pick.add(" ORDER BY ").column(cmp.Or(free.OrderBy, free.Column)).add(" LIMIT " + strconv.Itoa(limit)).forUpdate(" SKIP LOCKED")
-	rows, err := pick.query(ctx, tx)
+	var taken []K
+	err := pick.each(ctx, tx, func(rows Rows) error {
+		var key K
+		err := rows.Scan(&key)
+		taken = append(taken, key)
+		return err
+	})
 	if err != nil {
 		return nil, wrap("take free rows", err)
-	}
-	var taken []K
-	for rows.Next() && err == nil {
-		var key K
-		err = rows.Scan(&key)
-		taken = append(taken, key)
-	}
-	if err := errors.Join(err, rows.Err(), rows.Close()); err != nil {
-		return nil, wrap("take free rows", serialization(err))
 	}
 	return taken, nil
 }

@@ -22,15 +22,8 @@ const makeAccounts = "CREATE TABLE account (id int PRIMARY KEY, balance bigint N
 func account(id int) dbguard.Row { return dbguard.RowAt("account", "id", id) }
 
 // balance reads what an account holds.
-func balance(ctx context.Context, s dbguard.Session, id int) (n int64, err error) {
-	rows, err := s.Query(ctx, "SELECT balance FROM account WHERE id = "+s.Dialect().Placeholder(1), id)
-	if err != nil {
-		return 0, err
-	}
-	if !rows.Next() {
-		return 0, errors.Join(errors.New("no account"), rows.Err(), rows.Close())
-	}
-	return n, errors.Join(rows.Scan(&n), rows.Close())
+func balance(ctx context.Context, s dbguard.Session, id int) (int64, error) {
+	return guardtest.Number(ctx, s, "SELECT balance FROM account WHERE id = "+s.Dialect().Placeholder(1), id)
 }
 
 var errPoor = errors.New("not enough")
@@ -51,81 +44,40 @@ func withdraw(ctx context.Context, s dbguard.Session, id int) error {
 func fill(t *testing.T, db *guardtest.Database, keys, balance int) {
 	t.Helper()
 	db.Run(t, makeAccounts)
-	d := db.Dialect()
-	err := db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
-		for id := range keys {
-			if _, err := tx.Exec(ctx, "INSERT INTO account (id, balance) VALUES ("+d.Placeholders(1, 2)+")", id, balance); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db.Insert(t, keys, fmt.Sprintf("INSERT INTO account (id, balance) VALUES ({key}, %d)", balance))
 }
 
 // Balance 150, transfer 100, twice or sixteen times at once: one succeeds. The
 // same without the lock overdraws.
 func TestLockRowRace(t *testing.T) {
 	t.Parallel()
-	for name, open := range guardtest.RaceDatabases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			fill(t, db, guardtest.Keys, 150)
-			var paid, refused atomic.Int64
-			guardtest.Race(t, guardtest.Callers, guardtest.Keys, func(ctx context.Context, _, key int) error {
-				err := again(ctx, db, func(ctx context.Context, tx dbguard.Session) error {
-					if err := dbguard.LockRows(ctx, tx, 0, account(key)); err != nil {
-						return err
-					}
-					return withdraw(ctx, tx, key)
-				})
-				switch {
-				case errors.Is(err, errPoor):
-					refused.Add(1)
-					return nil
-				case err == nil:
-					paid.Add(1)
-				}
-				return err
-			})
-			if got := db.Number(t, "SELECT count(*) FROM account WHERE balance = 50"); got != guardtest.Keys {
-				t.Errorf("%d accounts hold 50, want %d", got, guardtest.Keys)
-			}
-			if paid.Load() != guardtest.Keys || refused.Load() != guardtest.Keys*(guardtest.Callers-1) {
-				t.Errorf("%d transfers succeeded and %d were refused, want %d and %d", paid.Load(), refused.Load(),
-					guardtest.Keys, guardtest.Keys*(guardtest.Callers-1))
-			}
-		})
-	}
-}
-
-func TestWithoutRowLockOverdraws(t *testing.T) {
-	t.Parallel()
-	const keys = 20
-	for name, open := range guardtest.Databases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			fill(t, db, keys, 150)
-			guardtest.Race(t, guardtest.Callers, keys, func(ctx context.Context, _, key int) error {
-				n, err := balance(ctx, db, key)
-				if err != nil || n < 100 {
+	guardtest.EachRace(t, func(t *testing.T, db *guardtest.Database) {
+		fill(t, db, guardtest.Keys, 150)
+		var paid, refused atomic.Int64
+		guardtest.Race(t, guardtest.Callers, guardtest.Keys, func(ctx context.Context, _, key int) error {
+			err := again(ctx, db, func(ctx context.Context, tx dbguard.Session) error {
+				if err := dbguard.LockRows(ctx, tx, 0, account(key)); err != nil {
 					return err
 				}
-				if err := guardtest.Meet(ctx); err != nil {
-					return err
-				}
-				_, err = db.Exec(ctx, "UPDATE account SET balance = balance - 100 WHERE id = "+db.Dialect().Placeholder(1), key)
-				return err
+				return withdraw(ctx, tx, key)
 			})
-			if got := db.Number(t, "SELECT count(*) FROM account WHERE balance < 0"); got == 0 {
-				t.Error("look, then change overdrew no account: this race shows nothing")
+			switch {
+			case errors.Is(err, errPoor):
+				refused.Add(1)
+				return nil
+			case err == nil:
+				paid.Add(1)
 			}
+			return err
 		})
-	}
+		if got := db.Number(t, "SELECT count(*) FROM account WHERE balance = 50"); got != guardtest.Keys {
+			t.Errorf("%d accounts hold 50, want %d", got, guardtest.Keys)
+		}
+		if paid.Load() != guardtest.Keys || refused.Load() != guardtest.Keys*(guardtest.Callers-1) {
+			t.Errorf("%d transfers succeeded and %d were refused, want %d and %d", paid.Load(), refused.Load(),
+				guardtest.Keys, guardtest.Keys*(guardtest.Callers-1))
+		}
+	})
 }
 
 // Transfers between the same accounts in both directions do not deadlock: each
@@ -133,79 +85,71 @@ func TestWithoutRowLockOverdraws(t *testing.T) {
 func TestLockRowsInBothDirections(t *testing.T) {
 	t.Parallel()
 	const accounts, rounds = 4, 2 * guardtest.Keys
-	for name, open := range guardtest.RaceDatabases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			fill(t, db, accounts, 1000)
-			guardtest.Race(t, guardtest.Callers, rounds, func(ctx context.Context, caller, round int) error {
-				from, to := (caller+round)%accounts, (caller/2+round)%accounts
-				return db.InTx(ctx, func(ctx context.Context, tx dbguard.Session) error { // once: no deadlock is forgiven
-					if err := dbguard.LockRows(ctx, tx, 0, account(from), account(to)); err != nil {
+	guardtest.EachRace(t, func(t *testing.T, db *guardtest.Database) {
+		fill(t, db, accounts, 1000)
+		guardtest.Race(t, guardtest.Callers, rounds, func(ctx context.Context, caller, round int) error {
+			from, to := (caller+round)%accounts, (caller/2+round)%accounts
+			return db.InTx(ctx, func(ctx context.Context, tx dbguard.Session) error { // once: no deadlock is forgiven
+				if err := dbguard.LockRows(ctx, tx, 0, account(from), account(to)); err != nil {
+					return err
+				}
+				for id, change := range map[int]int{from: -1, to: 1} {
+					if from == to {
+						break
+					}
+					if _, err := tx.Exec(ctx, fmt.Sprintf("UPDATE account SET balance = balance + %d WHERE id = %d", change, id)); err != nil {
 						return err
 					}
-					for id, change := range map[int]int{from: -1, to: 1} {
-						if from == to {
-							break
-						}
-						if _, err := tx.Exec(ctx, fmt.Sprintf("UPDATE account SET balance = balance + %d WHERE id = %d", change, id)); err != nil {
-							return err
-						}
-					}
-					return nil
-				})
+				}
+				return nil
 			})
-			if got := db.Number(t, "SELECT sum(balance) FROM account"); got != accounts*1000 {
-				t.Errorf("the accounts hold %d, want %d", got, accounts*1000)
-			}
 		})
-	}
+		if got := db.Number(t, "SELECT sum(balance) FROM account"); got != accounts*1000 {
+			t.Errorf("the accounts hold %d, want %d", got, accounts*1000)
+		}
+	})
 }
 
 // A row that is held differs from one that is free and one that is not
 // there; a wait ends when the row is free, or after its time.
 func TestLockRowHeld(t *testing.T) {
 	t.Parallel()
-	for name, open := range guardtest.Databases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			fill(t, db, 2, 150)
-			lock := func(id int, wait time.Duration) error {
-				return db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
-					return dbguard.LockRows(ctx, tx, wait, account(id))
-				})
-			}
-			for _, wait := range []time.Duration{-1, time.Second, 0} {
-				if err := lock(0, wait); err != nil {
-					t.Errorf("a free row, wait %v: %v", wait, err)
-				}
-				if err := lock(7, wait); !errors.Is(err, dbguard.ErrNotFound) {
-					t.Errorf("no row, wait %v: got %v, want ErrNotFound", wait, err)
-				}
-			}
-			if db.Dialect() == dialect.SQLite {
-				return // a second transaction does not begin
-			}
-			err := db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
-				if err := dbguard.LockRows(ctx, tx, time.Second, account(0)); err != nil {
-					return err
-				}
-				if err := lock(1, -1); err != nil {
-					t.Errorf("another row: %v", err)
-				}
-				for _, wait := range []time.Duration{-1, 20 * time.Millisecond} {
-					if err := lock(0, wait); !errors.Is(err, dbguard.ErrHeld) || dbguard.Retryable(err) {
-						t.Errorf("a held row, wait %v: got %v, want ErrHeld, which is not Retryable", wait, err)
-					}
-				}
-				return nil
+	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
+		fill(t, db, 2, 150)
+		lock := func(id int, wait time.Duration) error {
+			return db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
+				return dbguard.LockRows(ctx, tx, wait, account(id))
 			})
-			if err != nil {
-				t.Error(err)
+		}
+		for _, wait := range []time.Duration{-1, time.Second, 0} {
+			if err := lock(0, wait); err != nil {
+				t.Errorf("a free row, wait %v: %v", wait, err)
 			}
+			if err := lock(7, wait); !errors.Is(err, dbguard.ErrNotFound) {
+				t.Errorf("no row, wait %v: got %v, want ErrNotFound", wait, err)
+			}
+		}
+		if db.Dialect() == dialect.SQLite {
+			return // a second transaction does not begin
+		}
+		err := db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
+			if err := dbguard.LockRows(ctx, tx, time.Second, account(0)); err != nil {
+				return err
+			}
+			if err := lock(1, -1); err != nil {
+				t.Errorf("another row: %v", err)
+			}
+			for _, wait := range []time.Duration{-1, 20 * time.Millisecond} {
+				if err := lock(0, wait); !errors.Is(err, dbguard.ErrHeld) || dbguard.Retryable(err) {
+					t.Errorf("a held row, wait %v: got %v, want ErrHeld, which is not Retryable", wait, err)
+				}
+			}
+			return nil
 		})
-	}
+		if err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // The time-out is for the one lock: afterwards the server's is as it was.
@@ -215,43 +159,32 @@ func TestLockRowLeavesTheTimeoutAlone(t *testing.T) {
 		dialect.PostgreSQL: {"SET LOCAL lock_timeout = 12345", "SELECT setting::int FROM pg_settings WHERE name = 'lock_timeout'"},
 		dialect.MySQL:      {"SET SESSION innodb_lock_wait_timeout = 12345", "SELECT @@SESSION.innodb_lock_wait_timeout"},
 	}
-	for name, open := range guardtest.Databases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			statements, ok := show[db.Dialect()]
-			if !ok {
-				return // it has no such setting
-			}
-			fill(t, db, 1, 150)
-			for _, id := range []int{0, 7} {
-				err := db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
-					if _, err := tx.Exec(ctx, statements[0]); err != nil {
-						return err
-					}
-					err := dbguard.LockRows(ctx, tx, time.Second, account(id))
-					if err != nil && !errors.Is(err, dbguard.ErrNotFound) {
-						return err
-					}
-					rows, err := tx.Query(ctx, statements[1])
-					if err != nil {
-						return err
-					}
-					var got int
-					if rows.Next() {
-						err = rows.Scan(&got)
-					}
-					if got != 12345 {
-						t.Errorf("account %d: the time-out is %d, want 12345", id, got)
-					}
-					return errors.Join(err, rows.Close())
-				})
-				if err != nil {
-					t.Error(err)
+	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
+		statements, ok := show[db.Dialect()]
+		if !ok {
+			return // it has no such setting
+		}
+		fill(t, db, 1, 150)
+		for _, id := range []int{0, 7} {
+			err := db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
+				if _, err := tx.Exec(ctx, statements[0]); err != nil {
+					return err
 				}
+				err := dbguard.LockRows(ctx, tx, time.Second, account(id))
+				if err != nil && !errors.Is(err, dbguard.ErrNotFound) {
+					return err
+				}
+				got, err := guardtest.Number(ctx, tx, statements[1])
+				if got != 12345 {
+					t.Errorf("account %d: the time-out is %d, want 12345", id, got)
+				}
+				return err
+			})
+			if err != nil {
+				t.Error(err)
 			}
-		})
-	}
+		}
+	})
 }
 
 // Workers take free rows of a queue: every row is taken once, and none waits for
@@ -259,50 +192,46 @@ func TestLockRowLeavesTheTimeoutAlone(t *testing.T) {
 func TestLockFree(t *testing.T) {
 	t.Parallel()
 	const jobs = 800
-	for name, open := range guardtest.RaceDatabases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			fill(t, db, jobs, 150)
-			free := dbguard.Free{Table: "account", Column: "id", Where: []dbguard.Cell{{Column: "balance", Value: 150}}, Limit: 3}
-			var mu sync.Mutex // guards taken
-			var taken []int
-			guardtest.Race(t, guardtest.Callers, 1, func(ctx context.Context, _, _ int) error {
-				for {
-					var got []int
-					err := again(ctx, db, func(ctx context.Context, tx dbguard.Session) (err error) {
-						if got, err = dbguard.LockFree[int](ctx, tx, free); err != nil {
-							return err
-						}
-						for _, id := range got {
-							if err := withdraw(ctx, tx, id); err != nil {
-								return err
-							}
-						}
-						return nil
-					})
-					if err != nil {
+	guardtest.EachRace(t, func(t *testing.T, db *guardtest.Database) {
+		fill(t, db, jobs, 150)
+		free := dbguard.Free{Table: "account", Column: "id", Where: []dbguard.Cell{{Column: "balance", Value: 150}}, Limit: 3}
+		var mu sync.Mutex // guards taken
+		var taken []int
+		guardtest.Race(t, guardtest.Callers, 1, func(ctx context.Context, _, _ int) error {
+			for {
+				var got []int
+				err := again(ctx, db, func(ctx context.Context, tx dbguard.Session) (err error) {
+					if got, err = dbguard.LockFree[int](ctx, tx, free); err != nil {
 						return err
 					}
-					mu.Lock()
-					taken = append(taken, got...)
-					done := len(taken) >= jobs
-					mu.Unlock()
-					if done {
-						return nil
+					for _, id := range got {
+						if err := withdraw(ctx, tx, id); err != nil {
+							return err
+						}
 					}
+					return nil
+				})
+				if err != nil {
+					return err
 				}
-			})
-			slices.Sort(taken)
-			want := make([]int, jobs)
-			for i := range want {
-				want[i] = i
-			}
-			if diff := cmp.Diff(want, taken); diff != "" {
-				t.Errorf("jobs taken (-want +got):\n%s", diff)
+				mu.Lock()
+				taken = append(taken, got...)
+				done := len(taken) >= jobs
+				mu.Unlock()
+				if done {
+					return nil
+				}
 			}
 		})
-	}
+		slices.Sort(taken)
+		want := make([]int, jobs)
+		for i := range want {
+			want[i] = i
+		}
+		if diff := cmp.Diff(want, taken); diff != "" {
+			t.Errorf("jobs taken (-want +got):\n%s", diff)
+		}
+	})
 }
 
 // What would lock nothing, or everything, is refused.
@@ -349,9 +278,7 @@ func TestLockRowLeavesTheConnectionAlone(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	err = dbguard.LockRows(ctx, leaver{dbguard.SQL(dialect.MySQL, tx), cancel}, 7*time.Second, account(0))
-	if err := errors.Join(err, tx.Rollback()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(err, tx.Rollback()))
 	if got := db.Number(t, setting); got != want {
 		t.Errorf("the next transaction waits for %d s, want %d s", got, want)
 	}

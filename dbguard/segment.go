@@ -244,17 +244,14 @@ func (g *Segments) read(ctx context.Context, tx Session, name, locking string) (
 	if tx.Dialect() != dialect.SQLite {
 		query.add(locking)
 	}
-	rows, err := query.query(ctx, tx)
-	if err != nil {
-		return nil, err
-	}
 	var all []segment
-	for rows.Next() && err == nil {
+	err := query.each(ctx, tx, func(rows Rows) error {
 		var s segment
-		err = rows.Scan(&s.number, &s.amount)
+		err := rows.Scan(&s.number, &s.amount)
 		all = append(all, s)
-	}
-	return all, serialization(errors.Join(err, rows.Err(), rows.Close()))
+		return err
+	})
+	return all, err
 }
 
 // any returns a random segment.

@@ -3,7 +3,6 @@ package dbguard_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"strings"
 	"sync/atomic"
@@ -17,11 +16,7 @@ import (
 func newSegments(t *testing.T, db *guardtest.Database, count int) *dbguard.Segments {
 	t.Helper()
 	g := &dbguard.Segments{Count: count}
-	for range 2 { // it may be there
-		if err := g.Create(t.Context(), db); err != nil {
-			t.Fatal(err)
-		}
-	}
+	noError(t, g.Create(t.Context(), db))
 	return g
 }
 
@@ -44,111 +39,69 @@ func take(ctx context.Context, g *dbguard.Segments, db *guardtest.Database, name
 func TestSegmentsRace(t *testing.T) {
 	t.Parallel()
 	const stock = 5
-	for name, open := range guardtest.RaceDatabases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			g := newSegments(t, db, 4)
-			for key := range guardtest.Keys {
-				if err := g.Add(t.Context(), db, keyOf(key).Name, stock); err != nil {
-					t.Fatal(err)
-				}
+	guardtest.EachRace(t, func(t *testing.T, db *guardtest.Database) {
+		g := newSegments(t, db, 4)
+		for key := range guardtest.Keys {
+			noError(t, g.Add(t.Context(), db, keyOf(key).Name, stock))
+		}
+		taken := make([]atomic.Int64, guardtest.Keys)
+		guardtest.Race(t, guardtest.Callers, guardtest.Keys, func(ctx context.Context, caller, key int) error {
+			amount := int64(1 + caller%2)
+			err := take(ctx, g, db, keyOf(key).Name, amount)
+			if errors.Is(err, dbguard.ErrShort) {
+				return nil
 			}
-			taken := make([]atomic.Int64, guardtest.Keys)
-			guardtest.Race(t, guardtest.Callers, guardtest.Keys, func(ctx context.Context, caller, key int) error {
-				amount := int64(1 + caller%2)
-				err := take(ctx, g, db, keyOf(key).Name, amount)
-				if errors.Is(err, dbguard.ErrShort) {
-					return nil
-				}
-				taken[key].Add(amount)
-				return err
-			})
-			for key := range taken {
-				if n := taken[key].Load(); n != stock {
-					t.Fatalf("thing %d: %d were taken, want all %d: eight callers wanted one each", key, n, stock)
-				}
-			}
-			if n := db.Number(t, "SELECT count(*) FROM semel_segment WHERE amount <> 0"); n != 0 {
-				t.Errorf("%d segments have something left", n)
-			}
+			taken[key].Add(amount)
+			return err
 		})
-	}
-}
-
-// Looking whether there is enough and then writing what is left sells things
-// twice.
-func TestSegmentsComparedOutsideOversell(t *testing.T) {
-	t.Parallel()
-	const keys, stock = 20, 5
-	for name, open := range guardtest.Databases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			fill(t, db, keys, stock)
-			var taken atomic.Int64
-			guardtest.Race(t, guardtest.Callers, keys, func(ctx context.Context, _, key int) error {
-				n, err := balance(ctx, db, key)
-				if err != nil || n < 1 {
-					return err
-				}
-				if err := guardtest.Meet(ctx); err != nil {
-					return err
-				}
-				taken.Add(1)
-				_, err = db.Exec(ctx, fmt.Sprintf("UPDATE account SET balance = %d WHERE id = %d", n-1, key))
-				return err
-			})
-			if n := taken.Load(); n <= keys*stock {
-				t.Errorf("%d of %d were sold: this race shows nothing", n, keys*stock)
+		for key := range taken {
+			if n := taken[key].Load(); n != stock {
+				t.Fatalf("thing %d: %d were taken, want all %d: eight callers wanted one each", key, n, stock)
 			}
-		})
-	}
+		}
+		if n := db.Number(t, "SELECT count(*) FROM semel_segment WHERE amount <> 0"); n != 0 {
+			t.Errorf("%d segments have something left", n)
+		}
+	})
 }
 
 // What no segment has alone is gathered from several; the sum stays right.
 func TestSegmentsGather(t *testing.T) {
 	t.Parallel()
-	for name, open := range guardtest.Databases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			g := newSegments(t, db, 8)
-			if err := g.Add(t.Context(), db, "seats", 83); err != nil {
-				t.Fatal(err)
+	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
+		g := newSegments(t, db, 8)
+		noError(t, g.Add(t.Context(), db, "seats", 83))
+		if n := db.Number(t, "SELECT count(*) FROM semel_segment WHERE amount IN (10, 11)"); n != 8 {
+			t.Errorf("%d segments have an equal share, want 8", n)
+		}
+		for i, step := range []struct {
+			take, left int64
+			err        error
+		}{
+			{take: 11, left: 72},
+			{take: 50, left: 22},
+			{take: 23, left: 22, err: dbguard.ErrShort},
+			{take: 22, left: 0},
+			{take: 1, left: 0, err: dbguard.ErrShort},
+		} {
+			if err := take(t.Context(), g, db, "seats", step.take); !errors.Is(err, step.err) {
+				t.Errorf("step %d: got %v, want %v", i, err, step.err)
 			}
-			if n := db.Number(t, "SELECT count(*) FROM semel_segment WHERE amount IN (10, 11)"); n != 8 {
-				t.Errorf("%d segments have an equal share, want 8", n)
+			if got := left(t, g, db, "seats"); got != step.left {
+				t.Errorf("step %d: %d are left, want %d", i, got, step.left)
 			}
-			for i, step := range []struct {
-				take, left int64
-				err        error
-			}{
-				{take: 11, left: 72},
-				{take: 50, left: 22},
-				{take: 23, left: 22, err: dbguard.ErrShort},
-				{take: 22, left: 0},
-				{take: 1, left: 0, err: dbguard.ErrShort},
-			} {
-				if err := take(t.Context(), g, db, "seats", step.take); !errors.Is(err, step.err) {
-					t.Errorf("step %d: got %v, want %v", i, err, step.err)
-				}
-				if got := left(t, g, db, "seats"); got != step.left {
-					t.Errorf("step %d: %d are left, want %d", i, got, step.left)
-				}
-			}
-			if err := g.Add(t.Context(), db, "seats", 3); err != nil || left(t, g, db, "seats") != 3 {
-				t.Errorf("given back: %v, %d are left, want 3", err, left(t, g, db, "seats"))
-			}
-			fewer := &dbguard.Segments{Count: 1} // what is in the others is found
-			if err := take(t.Context(), fewer, db, "seats", 3); err != nil {
-				t.Errorf("with fewer segments: %v", err)
-			}
-			if err := take(t.Context(), g, db, "Seats", 1); !errors.Is(err, dbguard.ErrNotFound) || left(t, g, db, "Seats") != 0 {
-				t.Errorf("another name: got %v, want ErrNotFound", err)
-			}
-		})
-	}
+		}
+		if err := g.Add(t.Context(), db, "seats", 3); err != nil || left(t, g, db, "seats") != 3 {
+			t.Errorf("given back: %v, %d are left, want 3", err, left(t, g, db, "seats"))
+		}
+		fewer := &dbguard.Segments{Count: 1} // what is in the others is found
+		if err := take(t.Context(), fewer, db, "seats", 3); err != nil {
+			t.Errorf("with fewer segments: %v", err)
+		}
+		if err := take(t.Context(), g, db, "Seats", 1); !errors.Is(err, dbguard.ErrNotFound) || left(t, g, db, "Seats") != 0 {
+			t.Errorf("another name: got %v, want ErrNotFound", err)
+		}
+	})
 }
 
 func TestSegmentsRefuse(t *testing.T) {
@@ -177,30 +130,22 @@ func TestSegmentsRefuse(t *testing.T) {
 // in all may be more than that, and can be taken.
 func TestSegmentsAreFull(t *testing.T) {
 	t.Parallel()
-	for name, open := range guardtest.Databases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			const count, most = 4, math.MaxInt64 - 3
-			g := newSegments(t, db, count)
-			add := func() error { return g.Add(t.Context(), db, "a", most) }
-			if err := errors.Join(add(), add(), add()); err != nil {
-				t.Fatal(err)
+	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
+		const count, most = 4, math.MaxInt64 - 3
+		g := newSegments(t, db, count)
+		add := func() error { return g.Add(t.Context(), db, "a", most) }
+		noError(t, errors.Join(add(), add(), add()))
+		for range 3 {
+			if err := take(t.Context(), g, db, "a", most); err != nil {
+				t.Errorf("Take = %v", err)
 			}
-			for range 3 {
-				if err := take(t.Context(), g, db, "a", most); err != nil {
-					t.Errorf("Take = %v", err)
-				}
-			}
-			if got := left(t, g, db, "a"); got != 0 {
-				t.Errorf("%d are left, want 0", got)
-			}
-			if err := errors.Join(add(), add(), add(), add()); err != nil {
-				t.Fatal(err)
-			}
-			if err := add(); err == nil {
-				t.Error("what does not fit was added")
-			}
-		})
-	}
+		}
+		if got := left(t, g, db, "a"); got != 0 {
+			t.Errorf("%d are left, want 0", got)
+		}
+		noError(t, errors.Join(add(), add(), add(), add()))
+		if err := add(); err == nil {
+			t.Error("what does not fit was added")
+		}
+	})
 }

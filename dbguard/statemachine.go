@@ -1,6 +1,7 @@
 package dbguard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,9 +79,7 @@ func NewMachine[S comparable](declared Declaration[S]) (*Machine[S], error) {
 	m.declared.States = slices.Clone(declared.States)
 	m.declared.Moves = slices.Clone(declared.Moves)
 	m.declared.Final = slices.Clone(declared.Final)
-	if declared.Column == "" {
-		m.declared.Column = "status"
-	}
+	m.declared.Column = cmp.Or(declared.Column, "status")
 	for _, move := range declared.Moves {
 		m.to[move.From] = append(m.to[move.From], move.To)
 		m.from[move.To] = append(m.from[move.To], move.From)

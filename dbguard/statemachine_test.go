@@ -44,17 +44,7 @@ func order(id int) dbguard.Row { return dbguard.RowAt("orders", "id", id) }
 func newOrders(t *testing.T, db *guardtest.Database, keys int) {
 	t.Helper()
 	db.Run(t, "CREATE TABLE orders (id int PRIMARY KEY, status varchar(20) NOT NULL, by_caller int)")
-	err := db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
-		for id := range keys {
-			if _, err := tx.Exec(ctx, "INSERT INTO orders (id, status) VALUES ("+db.Dialect().Placeholder(1)+", 'new')", id); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db.Insert(t, keys, "INSERT INTO orders (id, status) VALUES ({key}, 'new')")
 }
 
 // Eight callers pay and eight cancel at once: one of them moves the order, those
@@ -62,130 +52,83 @@ func newOrders(t *testing.T, db *guardtest.Database, keys int) {
 func TestTransitionRace(t *testing.T) {
 	t.Parallel()
 	m := orders(t)
-	for name, open := range guardtest.RaceDatabases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			newOrders(t, db, guardtest.Keys)
-			effects := guardtest.NewEffects(t, db)
-			var moved, there, illegal atomic.Int64
-			guardtest.Race(t, guardtest.Callers, guardtest.Keys, func(ctx context.Context, caller, key int) error {
-				to := []orderState{statePaid, stateCancelled}[caller%2]
-				err := again(ctx, db, func(ctx context.Context, tx dbguard.Session) error {
-					already, err := m.Transition(ctx, tx, order(key), to, dbguard.Cell{Column: "by_caller", Value: caller})
-					if err != nil {
-						return err
-					}
-					if already {
-						there.Add(1)
-						return nil
-					}
-					moved.Add(1)
-					return effects.Add(ctx, tx, key)
-				})
-				if refused, ok := errors.AsType[*dbguard.TransitionError[orderState]](err); ok {
-					illegal.Add(1)
-					if refused.From == refused.To || refused.To != to {
-						t.Errorf("refused from %s to %s, want another state to %s", refused.From, refused.To, to)
-					}
-					return nil
-				}
-				return err
-			})
-			effects.Check(t, guardtest.Keys)
-			got := []int64{moved.Load(), there.Load(), illegal.Load()}
-			const half = guardtest.Callers / 2
-			if diff := cmp.Diff([]int64{guardtest.Keys, guardtest.Keys * (half - 1), guardtest.Keys * half}, got); diff != "" {
-				t.Errorf("moved, already there, illegal (-want +got):\n%s", diff)
-			}
-			if n := db.Number(t, "SELECT count(*) FROM orders WHERE NOT (status = 'paid' AND by_caller % 2 = 0 OR status = 'cancelled' AND by_caller % 2 = 1)"); n != 0 {
-				t.Errorf("%d orders are in a state that their mover did not want", n)
-			}
-		})
-	}
-}
-
-// Looking at the state first and writing it then lets both win.
-func TestTransitionComparedOutside(t *testing.T) {
-	t.Parallel()
-	const keys = 20
-	for name, open := range guardtest.Databases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			newOrders(t, db, keys)
-			effects := guardtest.NewEffects(t, db)
-			p := db.Dialect().Placeholder
-			guardtest.Race(t, guardtest.Callers, keys, func(ctx context.Context, caller, key int) error {
-				rows, err := db.Query(ctx, "SELECT status FROM orders WHERE id = "+p(1), key)
+	guardtest.EachRace(t, func(t *testing.T, db *guardtest.Database) {
+		newOrders(t, db, guardtest.Keys)
+		effects := guardtest.NewEffects(t, db)
+		var moved, there, illegal atomic.Int64
+		guardtest.Race(t, guardtest.Callers, guardtest.Keys, func(ctx context.Context, caller, key int) error {
+			to := []orderState{statePaid, stateCancelled}[caller%2]
+			err := again(ctx, db, func(ctx context.Context, tx dbguard.Session) error {
+				already, err := m.Transition(ctx, tx, order(key), to, dbguard.Cell{Column: "by_caller", Value: caller})
 				if err != nil {
 					return err
 				}
-				var have string
-				if rows.Next() {
-					err = rows.Scan(&have)
+				if already {
+					there.Add(1)
+					return nil
 				}
-				if err := errors.Join(err, rows.Close()); err != nil || have != "new" {
-					return err
-				}
-				if err := guardtest.Meet(ctx); err != nil {
-					return err
-				}
-				to := []string{"paid", "cancelled"}[caller%2]
-				if _, err := db.Exec(ctx, "UPDATE orders SET status = "+p(1)+" WHERE id = "+p(2), to, key); err != nil {
-					return err
-				}
-				return effects.Add(ctx, db, key)
+				moved.Add(1)
+				return effects.Add(ctx, tx, key)
 			})
-			if effects.Wrong(t, keys) == 0 {
-				t.Error("look, then write moved every order once: this race shows nothing")
+			if refused, ok := errors.AsType[*dbguard.TransitionError[orderState]](err); ok {
+				illegal.Add(1)
+				if refused.From == refused.To || refused.To != to {
+					t.Errorf("refused from %s to %s, want another state to %s", refused.From, refused.To, to)
+				}
+				return nil
 			}
+			return err
 		})
-	}
+		effects.Check(t, guardtest.Keys)
+		got := []int64{moved.Load(), there.Load(), illegal.Load()}
+		const half = guardtest.Callers / 2
+		if diff := cmp.Diff([]int64{guardtest.Keys, guardtest.Keys * (half - 1), guardtest.Keys * half}, got); diff != "" {
+			t.Errorf("moved, already there, illegal (-want +got):\n%s", diff)
+		}
+		if n := db.Number(t, "SELECT count(*) FROM orders WHERE NOT (status = 'paid' AND by_caller % 2 = 0 OR status = 'cancelled' AND by_caller % 2 = 1)"); n != 0 {
+			t.Errorf("%d orders are in a state that their mover did not want", n)
+		}
+	})
 }
 
 func TestTransition(t *testing.T) {
 	t.Parallel()
 	m := orders(t)
-	for name, open := range guardtest.Databases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			newOrders(t, db, 2)
-			db.Run(t, "INSERT INTO orders (id, status) VALUES (3, 'lost')")
-			for i, step := range []struct {
-				id   int
-				to   orderState
-				want bool
-				err  error
-				text string
-			}{
-				{to: stateNew, want: true},
-				{to: stateShipped, err: dbguard.ErrIllegalTransition, text: "order is new and cannot become shipped, only paid or cancelled"},
-				{to: statePaid},
-				{to: statePaid, want: true},
-				{to: stateNew, err: dbguard.ErrIllegalTransition, text: "order is paid and cannot become new, only shipped"},
-				{to: stateShipped},
-				{to: statePaid, err: dbguard.ErrIllegalTransition, text: "order is shipped, which is final, and cannot become paid"},
-				{id: 99, to: statePaid, err: dbguard.ErrNotFound},
-				{id: 3, to: statePaid, err: dbguard.ErrIllegalTransition, text: "order is lost, which is not a state that is declared"},
-			} {
-				already, err := m.Transition(t.Context(), db, order(step.id), step.to)
-				if already != step.want || !errors.Is(err, step.err) || err != nil && !strings.Contains(err.Error(), step.text) {
-					t.Errorf("step %d: got %v, %v, want %v, %v (%s)", i, already, err, step.want, step.err, step.text)
-				}
+	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
+		newOrders(t, db, 2)
+		db.Run(t, "INSERT INTO orders (id, status) VALUES (3, 'lost')")
+		for i, step := range []struct {
+			id   int
+			to   orderState
+			want bool
+			err  error
+			text string
+		}{
+			{to: stateNew, want: true},
+			{to: stateShipped, err: dbguard.ErrIllegalTransition, text: "order is new and cannot become shipped, only paid or cancelled"},
+			{to: statePaid},
+			{to: statePaid, want: true},
+			{to: stateNew, err: dbguard.ErrIllegalTransition, text: "order is paid and cannot become new, only shipped"},
+			{to: stateShipped},
+			{to: statePaid, err: dbguard.ErrIllegalTransition, text: "order is shipped, which is final, and cannot become paid"},
+			{id: 99, to: statePaid, err: dbguard.ErrNotFound},
+			{id: 3, to: statePaid, err: dbguard.ErrIllegalTransition, text: "order is lost, which is not a state that is declared"},
+		} {
+			already, err := m.Transition(t.Context(), db, order(step.id), step.to)
+			if already != step.want || !errors.Is(err, step.err) || err != nil && !strings.Contains(err.Error(), step.text) {
+				t.Errorf("step %d: got %v, %v, want %v, %v (%s)", i, already, err, step.want, step.err, step.text)
 			}
-			if _, err := m.Transition(t.Context(), db, order(1), "sold"); err == nil {
-				t.Error("a state that is not declared was taken")
-			}
-			if _, err := m.Transition(t.Context(), db, dbguard.Row{Table: "orders"}, statePaid); err == nil {
-				t.Error("a row without a key was taken")
-			}
-			if _, err := m.Transition(t.Context(), db, dbguard.RowAt("orders", "status", "new"), statePaid); err != nil {
-				t.Errorf("one row by its state: %v", err)
-			}
-		})
-	}
+		}
+		if _, err := m.Transition(t.Context(), db, order(1), "sold"); err == nil {
+			t.Error("a state that is not declared was taken")
+		}
+		if _, err := m.Transition(t.Context(), db, dbguard.Row{Table: "orders"}, statePaid); err == nil {
+			t.Error("a row without a key was taken")
+		}
+		if _, err := m.Transition(t.Context(), db, dbguard.RowAt("orders", "status", "new"), statePaid); err != nil {
+			t.Errorf("one row by its state: %v", err)
+		}
+	})
 }
 
 // stateID is a state as packages for UUIDs have them: a type that scans itself.
@@ -216,18 +159,14 @@ func TestTransitionOfOtherTypes(t *testing.T) {
 		dialect.MySQL:      {"char(36)", "boolean", "smallint"},
 		dialect.SQLite:     {"text", "boolean", "smallint"},
 	}
-	for name, open := range guardtest.Databases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			c := columns[db.Dialect()]
-			db.Run(t, fmt.Sprintf("CREATE TABLE t (id int PRIMARY KEY, u %s NOT NULL, b %s NOT NULL, n %s NOT NULL)", c[0], c[1], c[2]),
-				fmt.Sprintf("INSERT INTO t VALUES (1, '%s', false, 1)", first.text))
-			checkOneMove(t, db, "u", first, second)
-			checkOneMove(t, db, "b", false, true)
-			checkOneMove(t, db, "n", int16(1), int16(0))
-		})
-	}
+	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
+		c := columns[db.Dialect()]
+		db.Run(t, fmt.Sprintf("CREATE TABLE t (id int PRIMARY KEY, u %s NOT NULL, b %s NOT NULL, n %s NOT NULL)", c[0], c[1], c[2]),
+			fmt.Sprintf("INSERT INTO t VALUES (1, '%s', false, 1)", first.text))
+		checkOneMove(t, db, "u", first, second)
+		checkOneMove(t, db, "b", false, true)
+		checkOneMove(t, db, "n", int16(1), int16(0))
+	})
 }
 
 func checkOneMove[S comparable](t *testing.T, db *guardtest.Database, column string, from, to S) {
@@ -308,20 +247,16 @@ func TestMachineDraws(t *testing.T) {
 func TestTransitionOfPaddedText(t *testing.T) {
 	t.Parallel()
 	m := orders(t)
-	for name, open := range guardtest.Databases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			db.Run(t, "CREATE TABLE orders (id int PRIMARY KEY, status char(20))", "INSERT INTO orders VALUES (1, 'new'), (2, NULL)")
-			for i, want := range []bool{false, true, true} {
-				if got, err := m.Transition(t.Context(), db, order(1), statePaid); got != want || err != nil {
-					t.Errorf("call %d = %v, %v, want %v", i, got, err, want)
-				}
+	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
+		db.Run(t, "CREATE TABLE orders (id int PRIMARY KEY, status char(20))", "INSERT INTO orders VALUES (1, 'new'), (2, NULL)")
+		for i, want := range []bool{false, true, true} {
+			if got, err := m.Transition(t.Context(), db, order(1), statePaid); got != want || err != nil {
+				t.Errorf("call %d = %v, %v, want %v", i, got, err, want)
 			}
-			_, err := m.Transition(t.Context(), db, order(2), statePaid)
-			if !errors.Is(err, dbguard.ErrIllegalTransition) || !strings.Contains(err.Error(), "NULL") {
-				t.Errorf("out of NULL: got %v, want an ErrIllegalTransition that says so", err)
-			}
-		})
-	}
+		}
+		_, err := m.Transition(t.Context(), db, order(2), statePaid)
+		if !errors.Is(err, dbguard.ErrIllegalTransition) || !strings.Contains(err.Error(), "NULL") {
+			t.Errorf("out of NULL: got %v, want an ErrIllegalTransition that says so", err)
+		}
+	})
 }

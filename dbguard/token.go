@@ -52,10 +52,8 @@ func (t Tokens) Schema(d dialect.Dialect) (string, error) {
 
 // Create makes the table where it is not there.
 func (t Tokens) Create(ctx context.Context, s Session) error {
-	if _, err := execVerb(ctx, s, t.table(), "token_schema"); err != nil {
-		return fmt.Errorf("create the table of tokens: %w", err)
-	}
-	return nil
+	_, err := execVerb(ctx, s, t.table(), "token_schema")
+	return wrap("create the table of tokens", err)
 }
 
 // Mint makes a token that the scope can consume once within the lifetime, by
@@ -149,10 +147,7 @@ func (t Tokens) Sweep(ctx context.Context, s Session, keep time.Duration, limit 
 		return 0, fmt.Errorf("dbguard: sweep tokens: keep is %v and limit %d, want at least %v and 1", keep, limit, minTokenKeep)
 	}
 	n, err := execVerb(ctx, s, t.table(), "token_sweep", keep.Microseconds(), limit)
-	if err != nil {
-		return 0, fmt.Errorf("sweep tokens: %w", err)
-	}
-	return n, nil
+	return n, wrap("sweep tokens", err)
 }
 
 // consume consumes the token, or says that it was not the first and what came

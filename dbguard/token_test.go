@@ -3,14 +3,10 @@ package dbguard_test
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"errors"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/go-sql-driver/mysql"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/dbguard"
@@ -40,12 +36,7 @@ func tokenSigner(tb testing.TB, purpose string, keys ...dbguard.SigningKey) *dbg
 func makeTokens(tb testing.TB, db dbguard.Session) dbguard.Tokens {
 	tb.Helper()
 	tokens := dbguard.Tokens{Signer: tokenSigner(tb, "test", dbguard.SigningKey{ID: 7, Secret: tokenSecret(7)})}
-	if err := tokens.Create(tb.Context(), db); err != nil {
-		tb.Fatal(err)
-	}
-	if err := tokens.Create(tb.Context(), db); err != nil {
-		tb.Fatal("again: ", err)
-	}
+	noError(tb, tokens.Create(tb.Context(), db))
 	return tokens
 }
 
@@ -71,180 +62,126 @@ func mintTokens(tb testing.TB, db dbguard.Session, tokens dbguard.Tokens, n int)
 // first of them may give up; in idempotent mode, all get that one's result.
 func TestTokensRace(t *testing.T) {
 	t.Parallel()
-	for name, open := range guardtest.RaceDatabases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			tokens, effects := makeTokens(t, db), guardtest.NewEffects(t, db)
-			minted := mintTokens(t, db, tokens, guardtest.Keys)
-			results := make([][guardtest.Callers]int, guardtest.Keys)
-			guardtest.Race(t, guardtest.Callers, guardtest.Keys, func(ctx context.Context, caller, key int) error {
-				work := func(tx dbguard.Session) func(context.Context) (int, error) {
-					return func(ctx context.Context) (int, error) {
-						if err := effects.Add(ctx, tx, key); err != nil {
-							return 0, err
-						}
-						if key%5 == 0 && caller == 0 {
-							return 0, errTokenGivenUp
-						}
-						return 1 + caller, nil
+	guardtest.EachRace(t, func(t *testing.T, db *guardtest.Database) {
+		tokens, effects := makeTokens(t, db), guardtest.NewEffects(t, db)
+		minted := mintTokens(t, db, tokens, guardtest.Keys)
+		results := make([][guardtest.Callers]int, guardtest.Keys)
+		inTx := db.InTx
+		if db.Dialect() == dialect.MySQL { // which ends transactions that wait for a consumed row (1213)
+			inTx = func(ctx context.Context, work func(context.Context, dbguard.Session) error) error {
+				return again(ctx, db, work)
+			}
+		}
+		guardtest.Race(t, guardtest.Callers, guardtest.Keys, func(ctx context.Context, caller, key int) error {
+			work := func(tx dbguard.Session) func(context.Context) (int, error) {
+				return func(ctx context.Context) (int, error) {
+					if err := effects.Add(ctx, tx, key); err != nil {
+						return 0, err
 					}
+					if key%5 == 0 && caller == 0 {
+						return 0, errTokenGivenUp
+					}
+					return 1 + caller, nil
 				}
-				err := tokenTxAgain(ctx, db, func(ctx context.Context, tx dbguard.Session) (err error) {
-					if key%4 < 2 {
-						if err := tokens.Consume(ctx, tx, tokenAlice, minted[key]); err != nil {
-							return err
-						}
-						_, err = work(tx)(ctx)
+			}
+			err := inTx(ctx, func(ctx context.Context, tx dbguard.Session) (err error) {
+				if key%4 < 2 {
+					if err := tokens.Consume(ctx, tx, tokenAlice, minted[key]); err != nil {
 						return err
 					}
-					results[key][caller], _, err = dbguard.ConsumeDo(ctx, tokens, tx, tokenAlice, minted[key], work(tx))
+					_, err = work(tx)(ctx)
 					return err
-				})
-				if errors.Is(err, errTokenGivenUp) || (key%4 < 2 && errors.Is(err, dbguard.ErrConsumed)) {
-					return nil
 				}
+				results[key][caller], _, err = dbguard.ConsumeDo(ctx, tokens, tx, tokenAlice, minted[key], work(tx))
 				return err
 			})
-			effects.Check(t, guardtest.Keys)
-			for key, all := range results {
-				for caller, got := range all {
-					if key%4 >= 2 && got != all[1] && got != 0 {
-						t.Errorf("key %d: caller %d got the result of %d, caller 1 that of %d", key, caller, got, all[1])
-					}
-				}
+			if errors.Is(err, errTokenGivenUp) || (key%4 < 2 && errors.Is(err, dbguard.ErrConsumed)) {
+				return nil
 			}
-		})
-	}
-}
-
-// tokenTxAgain runs a transaction again while MySQL undoes it because of a deadlock.
-func tokenTxAgain(ctx context.Context, db dbguard.Database, work func(context.Context, dbguard.Session) error) error {
-	const deadlock = 1213
-	for {
-		err := db.InTx(ctx, work)
-		if told, ok := errors.AsType[*mysql.MySQLError](err); !ok || told.Number != deadlock {
 			return err
-		}
-	}
-}
-
-// The counter-example checks whether the token was consumed, and then consumes
-// it.
-func TestNaiveTokensLose(t *testing.T) {
-	t.Parallel()
-	const keys = 20
-	for name, open := range guardtest.Databases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			effects := guardtest.NewEffects(t, db)
-			db.Run(t, "CREATE TABLE token (id INT NOT NULL PRIMARY KEY, consumed INT NOT NULL)")
-			p := db.Dialect().Placeholder(1)
-			for key := range keys {
-				db.Run(t, "INSERT INTO token VALUES ("+strconv.Itoa(key)+", 0)")
-			}
-			guardtest.Race(t, guardtest.Callers, keys, func(ctx context.Context, _, key int) error {
-				if db.Number(t, "SELECT consumed FROM token WHERE id = "+p, key) != 0 { //nolint:contextcheck // it is the test's.
-					return nil
-				}
-				if err := guardtest.Meet(ctx); err != nil {
-					return err
-				}
-				return tokenTxAgain(ctx, db, func(ctx context.Context, tx dbguard.Session) error {
-					if err := effects.Add(ctx, tx, key); err != nil {
-						return err
-					}
-					_, err := tx.Exec(ctx, "UPDATE token SET consumed = 1 WHERE id = "+p, key)
-					return err
-				})
-			})
-			if effects.Wrong(t, keys) == 0 {
-				t.Error("look, then consume had every effect once: the race shows nothing")
-			}
 		})
-	}
+		effects.Check(t, guardtest.Keys)
+		for key, all := range results {
+			for caller, got := range all {
+				if key%4 >= 2 && got != all[1] && got != 0 {
+					t.Errorf("key %d: caller %d got the result of %d, caller 1 that of %d", key, caller, got, all[1])
+				}
+			}
+		}
+	})
 }
 
 func TestTokens(t *testing.T) {
 	t.Parallel()
-	for name, open := range guardtest.Databases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			tokens := makeTokens(t, db)
-			for _, token := range mintTokens(t, db, tokens, 4) {
-				want := func(what, scope string, want error) {
-					t.Helper()
-					if err := tokens.Consume(t.Context(), db, scope, token); !errors.Is(err, want) {
-						t.Errorf("%.5s: %s = %v, want %v", token, what, err, want)
-					}
-				}
-				want("another scope's", tokenBob, dbguard.ErrTokenUnknown)
-				want("no scope's", "", semel.ErrScopeMissing)
-				want("the first", tokenAlice, nil)
-				want("the second", tokenAlice, dbguard.ErrConsumed)
-				want("another scope's afterwards", tokenBob, dbguard.ErrTokenUnknown)
-				_, _, err := dbguard.ConsumeDo(t.Context(), tokens, db, tokenAlice, token, func(context.Context) (int, error) { return 1, nil })
-				if !errors.Is(err, dbguard.ErrConsumed) {
-					t.Errorf("in idempotent mode after dedup mode: %v, want ErrConsumed", err)
+	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
+		tokens := makeTokens(t, db)
+		for _, token := range mintTokens(t, db, tokens, 4) {
+			want := func(what, scope string, want error) {
+				t.Helper()
+				if err := tokens.Consume(t.Context(), db, scope, token); !errors.Is(err, want) {
+					t.Errorf("%.5s: %s = %v, want %v", token, what, err, want)
 				}
 			}
-		})
-	}
+			want("another scope's", tokenBob, dbguard.ErrTokenUnknown)
+			want("no scope's", "", semel.ErrScopeMissing)
+			want("the first", tokenAlice, nil)
+			want("the second", tokenAlice, dbguard.ErrConsumed)
+			want("another scope's afterwards", tokenBob, dbguard.ErrTokenUnknown)
+			_, _, err := dbguard.ConsumeDo(t.Context(), tokens, db, tokenAlice, token, func(context.Context) (int, error) { return 1, nil })
+			if !errors.Is(err, dbguard.ErrConsumed) {
+				t.Errorf("in idempotent mode after dedup mode: %v, want ErrConsumed", err)
+			}
+		}
+	})
 }
 
 // An expired token is reported as such until it is swept, and is never consumed; a
 // consumed one gives its result until then.
 func TestTokensExpire(t *testing.T) {
 	t.Parallel()
-	for name, open := range guardtest.Databases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			tokens := makeTokens(t, db)
-			minted := mintTokens(t, db, tokens, 4)
-			late, err := tokens.Signer.Mint(tokenAlice, time.Millisecond)
-			if err != nil {
-				t.Fatal(err)
+	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
+		tokens := makeTokens(t, db)
+		minted := mintTokens(t, db, tokens, 4)
+		late, err := tokens.Signer.Mint(tokenAlice, time.Millisecond)
+		if err != nil {
+			t.Fatal(err)
+		}
+		consume := func(token string) (string, bool, error) {
+			return dbguard.ConsumeDo(t.Context(), tokens, db, tokenAlice, token, func(context.Context) (string, error) { return "first", nil })
+		}
+		for _, token := range minted[:2] {
+			if got, first, err := consume(token); got != "first" || !first || err != nil {
+				t.Fatalf("ConsumeDo = %q, %v, %v, want first", got, first, err)
 			}
-			consume := func(token string) (string, bool, error) {
-				return dbguard.ConsumeDo(t.Context(), tokens, db, tokenAlice, token, func(context.Context) (string, error) { return "first", nil })
+		}
+		const longAgo = "UPDATE semel_token SET expires_us = expires_us - 7200000000" // two hours
+		db.Run(t, longAgo)
+		for i, want := range []error{nil, nil, dbguard.ErrTokenExpired} {
+			if got, first, err := consume(minted[i]); !errors.Is(err, want) || first || (got == "first") != (want == nil) {
+				t.Errorf("token %d = %q, %v, %v, want %v", i, got, first, err, want)
 			}
-			for _, token := range minted[:2] {
-				if got, first, err := consume(token); got != "first" || !first || err != nil {
-					t.Fatalf("ConsumeDo = %q, %v, %v, want first", got, first, err)
-				}
-			}
-			const longAgo = "UPDATE semel_token SET expires_us = expires_us - 7200000000" // two hours
-			db.Run(t, longAgo)
-			for i, want := range []error{nil, nil, dbguard.ErrTokenExpired} {
-				if got, first, err := consume(minted[i]); !errors.Is(err, want) || first || (got == "first") != (want == nil) {
-					t.Errorf("token %d = %q, %v, %v, want %v", i, got, first, err, want)
-				}
-			}
-			tokenEventually(t, "a signed token expires", func() bool {
-				rolledBack := db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
-					err := tokens.Consume(ctx, tx, tokenAlice, late)
-					return tokenOrElse(err, errTokenGivenUp)
-				})
-				return errors.Is(rolledBack, dbguard.ErrTokenExpired)
+		}
+		tokenEventually(t, "a signed token expires", func() bool {
+			rolledBack := db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
+				err := tokens.Consume(ctx, tx, tokenAlice, late)
+				return tokenOrElse(err, errTokenGivenUp)
 			})
-			for _, wrong := range [][2]int64{{int64(time.Second), 10}, {int64(time.Hour), 0}} {
-				if _, err := tokens.Sweep(t.Context(), db, time.Duration(wrong[0]), int(wrong[1])); err == nil {
-					t.Errorf("Sweep%v has no error", wrong)
-				}
-			}
-			for _, want := range []int64{2, 1, 0} {
-				if n, err := tokens.Sweep(t.Context(), db, 30*time.Minute, 2); n != want || err != nil {
-					t.Errorf("Sweep = %d, %v, want %d", n, err, want)
-				}
-			}
-			if _, _, err := consume(minted[0]); !errors.Is(err, dbguard.ErrTokenUnknown) {
-				t.Errorf("what was swept = %v, want ErrTokenUnknown", err)
-			}
+			return errors.Is(rolledBack, dbguard.ErrTokenExpired)
 		})
-	}
+		for _, wrong := range [][2]int64{{int64(time.Second), 10}, {int64(time.Hour), 0}} {
+			if _, err := tokens.Sweep(t.Context(), db, time.Duration(wrong[0]), int(wrong[1])); err == nil {
+				t.Errorf("Sweep%v has no error", wrong)
+			}
+		}
+		for _, want := range []int64{2, 1, 0} {
+			if n, err := tokens.Sweep(t.Context(), db, 30*time.Minute, 2); n != want || err != nil {
+				t.Errorf("Sweep = %d, %v, want %d", n, err, want)
+			}
+		}
+		if _, _, err := consume(minted[0]); !errors.Is(err, dbguard.ErrTokenUnknown) {
+			t.Errorf("what was swept = %v, want ErrTokenUnknown", err)
+		}
+	})
 }
 
 // tokenOrElse is the first error, or the second where there is none.
@@ -276,42 +213,29 @@ func tokenEventually(t *testing.T, what string, ask func() bool) {
 // transaction asks for another try.
 func TestTokensInSnapshots(t *testing.T) {
 	t.Parallel()
-	for name, open := range guardtest.Databases() {
-		if name == dialect.SQLite.String() {
-			continue // there, no two write at a time
+	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
+		if db.Dialect() == dialect.SQLite {
+			return // there, no two write at a time
 		}
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			tokens := makeTokens(t, db)
-			for _, token := range mintTokens(t, db, tokens, 2) {
-				ran := 0
-				work := func(context.Context) (int, error) { ran++; return ran, nil }
-				err := db.InTxAt(t.Context(), sql.LevelRepeatableRead, func(ctx context.Context, tx dbguard.Session) error {
-					rows, err := tx.Query(ctx, "SELECT count(*) FROM semel_token")
-					if err != nil {
-						return err
-					}
-					for rows.Next() { // the snapshot is taken by reading
-					}
-					if err := rows.Close(); err != nil {
-						return err
-					}
-					if _, _, err := dbguard.ConsumeDo(ctx, tokens, db, tokenAlice, token, work); err != nil {
-						return err
-					}
-					got, first, err := dbguard.ConsumeDo(ctx, tokens, tx, tokenAlice, token, work)
-					if err == nil && (got != 1 || first) {
-						t.Errorf("ConsumeDo = %d, %v, want the 1 of the first", got, first)
-					}
+		tokens := makeTokens(t, db)
+		for _, token := range mintTokens(t, db, tokens, 2) {
+			ran := 0
+			work := func(context.Context) (int, error) { ran++; return ran, nil }
+			err := db.InSnapshot(t.Context(), "semel_token", func(ctx context.Context, tx dbguard.Session) error {
+				if _, _, err := dbguard.ConsumeDo(ctx, tokens, db, tokenAlice, token, work); err != nil {
 					return err
-				})
-				if ran != 1 || errors.Is(err, dbguard.ErrSerialization) != db.Strict || (err != nil) != db.Strict {
-					t.Errorf("%.5s: ran %d times, error %v", token, ran, err)
 				}
+				got, first, err := dbguard.ConsumeDo(ctx, tokens, tx, tokenAlice, token, work)
+				if err == nil && (got != 1 || first) {
+					t.Errorf("ConsumeDo = %d, %v, want the 1 of the first", got, first)
+				}
+				return err
+			})
+			if ran != 1 || errors.Is(err, dbguard.ErrSerialization) != db.Strict || (err != nil) != db.Strict {
+				t.Errorf("%.5s: ran %d times, error %v", token, ran, err)
 			}
-		})
-	}
+		}
+	})
 }
 
 // A text that is not a token is refused without a query, and so is a signed token
@@ -389,29 +313,25 @@ func TestTokenSigner(t *testing.T) {
 // A work that fails and a result that is too long leave the token as it was.
 func TestConsumeDoFails(t *testing.T) {
 	t.Parallel()
-	for name, open := range guardtest.Databases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			tokens := makeTokens(t, db)
-			for _, token := range mintTokens(t, db, tokens, 2) {
-				for what, work := range map[string]func(context.Context) (any, error){
-					"an error":      func(context.Context) (any, error) { return nil, errTokenGivenUp },
-					"no JSON":       func(context.Context) (any, error) { return func() {}, nil },
-					"a long result": func(context.Context) (any, error) { return strings.Repeat("x", 1<<16), nil },
-				} {
-					err := db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
-						_, _, err := dbguard.ConsumeDo(ctx, tokens, tx, tokenAlice, token, work)
-						return err
-					})
-					if err == nil || errors.Is(err, dbguard.ErrConsumed) {
-						t.Errorf("%.5s: %s = %v, want its error", token, what, err)
-					}
-				}
-				if err := tokens.Consume(t.Context(), db, tokenAlice, token); err != nil {
-					t.Errorf("%.5s: afterwards: %v, want that it is consumed", token, err)
+	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
+		tokens := makeTokens(t, db)
+		for _, token := range mintTokens(t, db, tokens, 2) {
+			for what, work := range map[string]func(context.Context) (any, error){
+				"an error":      func(context.Context) (any, error) { return nil, errTokenGivenUp },
+				"no JSON":       func(context.Context) (any, error) { return func() {}, nil },
+				"a long result": func(context.Context) (any, error) { return strings.Repeat("x", 1<<16), nil },
+			} {
+				err := db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
+					_, _, err := dbguard.ConsumeDo(ctx, tokens, tx, tokenAlice, token, work)
+					return err
+				})
+				if err == nil || errors.Is(err, dbguard.ErrConsumed) {
+					t.Errorf("%.5s: %s = %v, want its error", token, what, err)
 				}
 			}
-		})
-	}
+			if err := tokens.Consume(t.Context(), db, tokenAlice, token); err != nil {
+				t.Errorf("%.5s: afterwards: %v, want that it is consumed", token, err)
+			}
+		}
+	})
 }

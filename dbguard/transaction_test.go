@@ -39,55 +39,47 @@ func outside(t *testing.T, db *guardtest.Database) map[string]dbguard.Session {
 // A guard that would be none outside of a transaction says so.
 func TestNoTransaction(t *testing.T) {
 	t.Parallel()
-	for name, open := range guardtest.Databases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			fill(t, db, 1, 150)
-			dedup, locks := newDedup(t, db), dbguard.LockTable{}
-			segments := newSegments(t, db, 2)
-			if err := locks.Create(t.Context(), db); err != nil {
-				t.Fatal(err)
-			}
-			fence := acquireLock(t, locks.On(db), 1, longLease)
-			key := semel.Key{Scope: "s", Name: "n"}
-			guards := map[string]func(context.Context, dbguard.Session) error{
-				"LockRows": func(ctx context.Context, s dbguard.Session) error {
-					return dbguard.LockRows(ctx, s, -1, account(0))
-				},
-				"LockFree": func(ctx context.Context, s dbguard.Session) error {
-					_, err := dbguard.LockFree[int](ctx, s, dbguard.Free{Table: "account", Column: "id"})
-					return err
-				},
-				"First": func(ctx context.Context, s dbguard.Session) error {
-					_, err := dedup.First(ctx, s, key, semel.Fingerprint{})
-					return err
-				},
-				"Take": func(ctx context.Context, s dbguard.Session) error { return segments.Take(ctx, s, "a", 1) },
-				"CheckFence": func(ctx context.Context, s dbguard.Session) error {
-					return (dbguard.LockTable{}).CheckFence(ctx, s, "n", fence)
-				},
-				"Savepoint": func(ctx context.Context, s dbguard.Session) error {
-					return dbguard.Savepoint(ctx, s, func(context.Context, dbguard.Session) error { return nil })
-				},
-			}
-			if err := segments.Add(t.Context(), db, "a", 10); err != nil {
-				t.Fatal(err)
-			}
-			for where, session := range outside(t, db) {
-				for guard, call := range guards {
-					if err := call(t.Context(), session); !errors.Is(err, dbguard.ErrNoTransaction) {
-						t.Errorf("%s on a %s = %v, want ErrNoTransaction", guard, where, err)
-					}
-				}
-			}
+	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
+		fill(t, db, 1, 150)
+		dedup, locks := newDedup(t, db), dbguard.LockTable{}
+		segments := newSegments(t, db, 2)
+		noError(t, locks.Create(t.Context(), db))
+		fence := acquireLock(t, locks.On(db), 1, longLease)
+		key := semel.Key{Scope: "s", Name: "n"}
+		guards := map[string]func(context.Context, dbguard.Session) error{
+			"LockRows": func(ctx context.Context, s dbguard.Session) error {
+				return dbguard.LockRows(ctx, s, -1, account(0))
+			},
+			"LockFree": func(ctx context.Context, s dbguard.Session) error {
+				_, err := dbguard.LockFree[int](ctx, s, dbguard.Free{Table: "account", Column: "id"})
+				return err
+			},
+			"First": func(ctx context.Context, s dbguard.Session) error {
+				_, err := dedup.First(ctx, s, key, semel.Fingerprint{})
+				return err
+			},
+			"Take": func(ctx context.Context, s dbguard.Session) error { return segments.Take(ctx, s, "a", 1) },
+			"CheckFence": func(ctx context.Context, s dbguard.Session) error {
+				return (dbguard.LockTable{}).CheckFence(ctx, s, "n", fence)
+			},
+			"Savepoint": func(ctx context.Context, s dbguard.Session) error {
+				return dbguard.Savepoint(ctx, s, func(context.Context, dbguard.Session) error { return nil })
+			},
+		}
+		noError(t, segments.Add(t.Context(), db, "a", 10))
+		for where, session := range outside(t, db) {
 			for guard, call := range guards {
-				if err := db.InTx(t.Context(), call); err != nil {
-					t.Errorf("%s in a transaction = %v", guard, err)
+				if err := call(t.Context(), session); !errors.Is(err, dbguard.ErrNoTransaction) {
+					t.Errorf("%s on a %s = %v, want ErrNoTransaction", guard, where, err)
 				}
 			}
-		})
-	}
+		}
+		for guard, call := range guards {
+			if err := db.InTx(t.Context(), call); err != nil {
+				t.Errorf("%s in a transaction = %v", guard, err)
+			}
+		}
+	})
 }
 
 // A connection of pgx in which a transaction was begun is in one, however that

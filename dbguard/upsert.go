@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/outcomelog"
+	"github.com/semel-dev/semel/internal/texts"
 	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/semelhttp"
 )
@@ -97,7 +97,7 @@ func Upsert[T any](ctx context.Context, s Session, in *Upsertion, scan func(Rows
 		return err
 	}
 	change, err = u.run(ctx, s, read)
-	u.tellChange(ctx, change, err)
+	u.tell(ctx, change != Upserted{}, err)
 	if err != nil {
 		var none T
 		return none, Upserted{}, err
@@ -149,12 +149,12 @@ func (u *upsert) run(ctx context.Context, s Session, read func(Rows) error) (Ups
 			return Upserted{}, err
 		case found == inserted:
 			return Upserted{Created: true}, nil
-		case len(set(differ)) == 0:
+		case !slices.ContainsFunc(differ, func(flag int64) bool { return flag != 0 }):
 			return Upserted{}, nil
 		}
-		refused := set(differ[:len(u.must)])
+		refused := different(u.must, differ)
 		if len(refused) > 0 && u.exact {
-			return Upserted{}, u.refuse(refused)
+			return Upserted{}, &RefusedError{Rule: u.Unique.Rule, Table: u.Table, Fields: refused}
 		}
 		if len(refused) == 0 && (u.exact || u.dialect == dialect.PostgreSQL) {
 			changed, err := u.change(ctx, s, read)
@@ -216,23 +216,15 @@ func (u *upsert) change(ctx context.Context, s Session, read func(Rows) error) (
 	return found > 0 && err == nil, u.failing(s, err)
 }
 
-// set lists what is not 0.
-func set(flags []int64) []int {
-	var found []int
-	for i, flag := range flags {
-		if flag != 0 {
-			found = append(found, i)
+// different lists the columns whose flag is not 0.
+func different(columns []string, flags []int64) []string {
+	var found []string
+	for i, column := range columns {
+		if flags[i] != 0 {
+			found = append(found, column)
 		}
 	}
 	return found
-}
-
-func (u *upsert) refuse(which []int) error {
-	e := &RefusedError{Rule: u.Unique.Rule, Table: u.Table}
-	for _, i := range which {
-		e.Fields = append(e.Fields, u.must[i])
-	}
-	return e
 }
 
 // update changes the row where it may be changed, if all else is as it must be.
@@ -240,43 +232,29 @@ func (u *upsert) refuse(which []int) error {
 // would be stored, such as rounded to the scale of the column.
 func (u *upsert) update() query {
 	if u.dialect == dialect.PostgreSQL {
-		assign, same, other := make([]string, 0, len(u.may)), []string{"true"}, make([]string, 0, len(u.may))
-		for _, column := range u.may {
-			name := u.dialect.Quote(column)
-			assign = append(assign, name+" = excluded."+name)
-			other = append(other, "kept."+name+asText+" IS DISTINCT FROM excluded."+name+asText)
+		compared := func(operator string) func(string) string {
+			return func(column string) string {
+				name := u.dialect.Quote(column)
+				return "kept." + name + asText + operator + "excluded." + name + asText
+			}
 		}
-		for _, column := range u.must {
-			name := u.dialect.Quote(column)
-			same = append(same, "kept."+name+asText+" IS NOT DISTINCT FROM excluded."+name+asText)
-		}
+		assign := texts.Of(u.may, func(column string) string { return u.dialect.Quote(column) + " = excluded." + u.dialect.Quote(column) })
+		same := append([]string{"true"}, texts.Of(u.must, compared(" IS NOT DISTINCT FROM "))...)
 		return query{
 			"INSERT INTO " + u.table + " AS kept (" + u.names(u.Columns) + ") VALUES (" + u.dialect.Placeholders(1, len(u.Columns)) + ") ON CONFLICT " +
 				u.arbiter() + " DO UPDATE SET " + strings.Join(assign, ", ") + " WHERE " + strings.Join(same, " AND ") + " AND (" +
-				strings.Join(other, " OR ") + ") RETURNING " + u.names(u.Returning), u.Values,
+				strings.Join(texts.Of(u.may, compared(" IS DISTINCT FROM ")), " OR ") + ") RETURNING " + u.names(u.Returning), u.Values,
 		}
 	}
-	assign, conditions, args := make([]string, 0, len(u.may)), []string{u.match}, make([]any, 0, len(u.args)+2*len(u.may)+len(u.must))
-	for _, column := range u.may {
-		assign = append(assign, u.dialect.Quote(column)+" = ?")
-		args = append(args, u.value(column))
-	}
-	args = append(args, u.args...)
-	for _, column := range u.must {
-		conditions = append(conditions, u.same(column, "?"))
-		args = append(args, u.value(column))
-	}
-	alike := make([]string, 0, len(u.may))
-	for _, column := range u.may {
-		alike = append(alike, u.same(column, "?"))
-		args = append(args, u.value(column))
-	}
+	same := func(column string) string { return u.same(column, "?") }
+	assign := texts.Of(u.may, func(column string) string { return u.dialect.Quote(column) + " = ?" })
+	conditions := append([]string{u.match}, texts.Of(u.must, same)...)
 	text := "UPDATE " + u.table + " SET " + strings.Join(assign, ", ") + " WHERE " + strings.Join(conditions, " AND ") +
-		" AND NOT (" + strings.Join(alike, " AND ") + ")"
+		" AND NOT (" + strings.Join(texts.Of(u.may, same), " AND ") + ")"
 	if u.dialect == dialect.SQLite {
 		text += " RETURNING " + u.names(u.Returning)
 	}
-	return query{text, args}
+	return query{text, slices.Concat(u.values(u.may), u.args, u.values(u.must), u.values(u.may))}
 }
 
 // same is the condition that a column has the value of an argument, as it would
@@ -307,25 +285,23 @@ func (u *upsert) same(column, placeholder string) string {
 	return "CAST(CONVERT(" + name + " USING utf8mb4) AS BINARY) <=> CAST(CONVERT(" + placeholder + " USING utf8mb4) AS BINARY)"
 }
 
-func (u *upsert) value(column string) any { return u.Values[slices.Index(u.Columns, column)] }
+// values are those of the columns.
+func (u *upsert) values(columns []string) []any {
+	values := make([]any, len(columns))
+	for i, column := range columns {
+		values[i] = u.Values[slices.Index(u.Columns, column)]
+	}
+	return values
+}
 
 // flag makes the statement that reads the row say what is different.
 func (u *upsert) flag() {
 	u.exact = u.types != nil || u.dialect == dialect.SQLite
-	u.flags, u.flagArgs, u.noFlags = "", nil, strings.Repeat(", 0", len(u.must)+len(u.may))
-	for _, column := range slices.Concat(u.must, u.may) {
-		u.flagArgs = append(u.flagArgs, u.value(column))
-		u.flags += ", CASE WHEN " + u.same(column, u.dialect.Placeholder(len(u.args)+len(u.flagArgs))) + " THEN 0 ELSE 1 END"
+	columns := slices.Concat(u.must, u.may)
+	u.flags, u.flagArgs, u.noFlags = "", u.values(columns), strings.Repeat(", 0", len(columns))
+	for i, column := range columns {
+		u.flags += ", CASE WHEN " + u.same(column, u.dialect.Placeholder(len(u.args)+i+1)) + " THEN 0 ELSE 1 END"
 	}
-}
-
-// tellChange reports what the row came to.
-func (u *upsert) tellChange(ctx context.Context, change Upserted, err error) {
-	outcome := outcomelog.Created
-	if change == (Upserted{}) {
-		outcome = outcomelog.ReturnedExisting
-	}
-	u.tell(ctx, outcome, err)
 }
 
 // flagged are rows with columns at the end that tell what is different.

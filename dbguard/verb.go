@@ -70,15 +70,15 @@ func queryVerb(ctx context.Context, s Session, table, verb string, args []any, d
 	if err != nil {
 		return false, err
 	}
+	return scanFirst(ctx, s, statement, args, dest...)
+}
+
+// scanFirst runs a statement and reads its first row, if there is one.
+func scanFirst(ctx context.Context, s Session, statement string, args []any, dest ...any) (found bool, err error) {
 	rows, err := s.Query(ctx, statement, args...)
 	if err != nil {
 		return false, serialization(err)
 	}
-	return scanFirst(rows, dest...)
-}
-
-// scanFirst reads the first row, if there is one, and closes the rows.
-func scanFirst(rows Rows, dest ...any) (found bool, err error) {
 	if found = rows.Next(); found {
 		err = rows.Scan(dest...)
 	}

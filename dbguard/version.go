@@ -160,7 +160,12 @@ func (c *Change) update(ctx context.Context, s Session) (Changed, error) {
 func (c *Change) look(ctx context.Context, s Session) (Changed, error) {
 	var have int64
 	var last []byte
-	found, err := c.read(ctx, s, &have, &last)
+	read, dest := build(s.Dialect(), "SELECT ").column(c.versionColumn()), []any{&have}
+	if c.KeyColumn != "" {
+		read.add(", ").column(c.KeyColumn)
+		dest = append(dest, &last)
+	}
+	found, err := read.add(" FROM ").name(c.Row.Table).add(" WHERE ").cells(c.Row.Key, " AND ").current().first(ctx, s, dest...)
 	switch {
 	case err != nil:
 		return Changed{}, wrap("look why no row was changed", err)
@@ -170,14 +175,4 @@ func (c *Change) look(ctx context.Context, s Session) (Changed, error) {
 		return Changed{Version: have, Replayed: true}, nil
 	}
 	return Changed{}, &StaleError{Want: c.Version, Have: have}
-}
-
-func (c *Change) read(ctx context.Context, s Session, version *int64, last *[]byte) (found bool, err error) {
-	read := build(s.Dialect(), "SELECT ").column(c.versionColumn())
-	dest := []any{version}
-	if c.KeyColumn != "" {
-		read.add(", ").column(c.KeyColumn)
-		dest = append(dest, last)
-	}
-	return read.add(" FROM ").name(c.Row.Table).add(" WHERE ").cells(c.Row.Key, " AND ").current().first(ctx, s, dest...)
 }

@@ -19,17 +19,7 @@ func newPages(t *testing.T, db *guardtest.Database, keys int) {
 	t.Helper()
 	binary := map[dialect.Dialect]string{dialect.PostgreSQL: "bytea", dialect.MySQL: "binary(32)", dialect.SQLite: "BLOB"}[db.Dialect()]
 	db.Run(t, "CREATE TABLE page (tenant int NOT NULL, id int NOT NULL, body int NOT NULL, version bigint NOT NULL, last_key "+binary+", PRIMARY KEY (tenant, id))")
-	err := db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
-		for id := range keys {
-			if _, err := tx.Exec(ctx, "INSERT INTO page (tenant, id, body, version) VALUES (7, "+db.Dialect().Placeholder(1)+", 0, 0)", id); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db.Insert(t, keys, "INSERT INTO page (tenant, id, body, version) VALUES (7, {key}, 0, 0)")
 }
 
 func page(id int) dbguard.Row {
@@ -67,137 +57,94 @@ func makeChange(ctx context.Context, db *guardtest.Database, c dbguard.Change) (
 func TestVersionRace(t *testing.T) {
 	t.Parallel()
 	const twins = 4
-	for name, open := range guardtest.RaceDatabases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			newPages(t, db, 2*guardtest.Keys)
-			rows := 0
-			for name, remember := range memories(t, db) {
-				firstRow := rows
-				rows += guardtest.Keys
-				var firsts, replays, stale atomic.Int64
-				guardtest.Race(t, guardtest.Callers, guardtest.Keys, func(ctx context.Context, caller, key int) error {
-					intent := caller / twins
-					c := dbguard.Change{Row: page(firstRow + key), Set: body(intent + 1), Key: semel.Key{Scope: "pages", Name: string(rune('a' + intent))}}
-					c.Key.Name += keyOf(key).Name
-					remember(&c)
-					changed, err := makeChange(ctx, db, c)
-					switch {
-					case errors.Is(err, errStale):
-						stale.Add(1)
-						return nil
-					case err == nil && changed.Replayed:
-						replays.Add(1)
-					case err == nil:
-						firsts.Add(1)
-					}
-					return err
-				})
-				got := []int64{firsts.Load(), replays.Load(), stale.Load()}
-				want := []int64{guardtest.Keys, guardtest.Keys * (twins - 1), guardtest.Keys * (guardtest.Callers - twins)}
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("%s: changed, replayed, stale (-want +got):\n%s", name, diff)
+	guardtest.EachRace(t, func(t *testing.T, db *guardtest.Database) {
+		newPages(t, db, 2*guardtest.Keys)
+		rows := 0
+		for name, remember := range memories(t, db) {
+			firstRow := rows
+			rows += guardtest.Keys
+			var firsts, replays, stale atomic.Int64
+			guardtest.Race(t, guardtest.Callers, guardtest.Keys, func(ctx context.Context, caller, key int) error {
+				intent := caller / twins
+				c := dbguard.Change{Row: page(firstRow + key), Set: body(intent + 1), Key: semel.Key{Scope: "pages", Name: string(rune('a' + intent))}}
+				c.Key.Name += keyOf(key).Name
+				remember(&c)
+				changed, err := makeChange(ctx, db, c)
+				switch {
+				case errors.Is(err, errStale):
+					stale.Add(1)
+					return nil
+				case err == nil && changed.Replayed:
+					replays.Add(1)
+				case err == nil:
+					firsts.Add(1)
 				}
-			}
-			if n := db.Number(t, "SELECT count(*) FROM page WHERE version <> 1 OR body = 0"); n != 0 {
-				t.Errorf("%d rows were not changed exactly once", n)
-			}
-		})
-	}
-}
-
-// The version that is compared before the statement, and not in it, stops no caller.
-func TestVersionComparedOutsideLosesUpdates(t *testing.T) {
-	t.Parallel()
-	const keys = 20
-	for name, open := range guardtest.Databases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			newPages(t, db, keys)
-			p := db.Dialect().Placeholder(1)
-			guardtest.Race(t, guardtest.Callers, keys, func(ctx context.Context, _, key int) error {
-				rows, err := db.Query(ctx, "SELECT version FROM page WHERE id = "+p, key)
-				if err != nil {
-					return err
-				}
-				version := -1
-				if rows.Next() {
-					err = rows.Scan(&version)
-				}
-				if err := errors.Join(err, rows.Close()); err != nil || version != 0 {
-					return err
-				}
-				if err := guardtest.Meet(ctx); err != nil {
-					return err
-				}
-				_, err = db.Exec(ctx, "UPDATE page SET version = version + 1 WHERE id = "+p, key)
 				return err
 			})
-			if n := db.Number(t, "SELECT count(*) FROM page WHERE version > 1"); n == 0 {
-				t.Error("read, compare, write lost no update: this race shows nothing")
+			got := []int64{firsts.Load(), replays.Load(), stale.Load()}
+			want := []int64{guardtest.Keys, guardtest.Keys * (twins - 1), guardtest.Keys * (guardtest.Callers - twins)}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s: changed, replayed, stale (-want +got):\n%s", name, diff)
 			}
-		})
-	}
+		}
+		if n := db.Number(t, "SELECT count(*) FROM page WHERE version <> 1 OR body = 0"); n != 0 {
+			t.Errorf("%d rows were not changed exactly once", n)
+		}
+	})
 }
 
 // Replay, stale, gone, reused: each has its own answer, even after others' changes.
 func TestVersionTellsApart(t *testing.T) {
 	t.Parallel()
-	for name, open := range guardtest.Databases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := open(t)
-			newPages(t, db, 2)
-			row := 0
-			for name, remember := range memories(t, db) {
-				key := func(s string) semel.Key { return semel.Key{Scope: name, Name: s} }
-				do := func(id int, version int64, k string, fp byte) (dbguard.Changed, error) {
-					c := dbguard.Change{Row: page(id), Version: version, Set: body(1), Key: key(k), Fingerprint: semel.Fingerprint{fp}}
-					remember(&c)
-					return makeChange(t.Context(), db, c)
-				}
-				id := row
-				row++
-				dedup := name == "dedup"
-				for i, step := range []struct {
-					version int64
-					key     string
-					fp      byte
-					want    dbguard.Changed
-					err     error
-				}{
-					{version: 0, key: "a", want: dbguard.Changed{Version: 1}},
-					{version: 0, key: "a", want: dbguard.Changed{Version: 1, Replayed: true}},
-					{version: 1, key: "a", want: dbguard.Changed{Version: 1, Replayed: true}}, // it has read the row again
-					{version: 0, key: "b", err: errStale},
-					{version: 5, key: "b", err: errStale},
-					{version: 0, key: "a", fp: 1, err: map[bool]error{true: semel.ErrMismatch, false: errStale}[dedup]},
-					{version: 1, key: "b", want: dbguard.Changed{Version: 2}}, // being stale did not use the key up
-				} {
-					got, err := do(id, step.version, step.key, step.fp)
-					if !errors.Is(err, step.err) || got != step.want {
-						t.Errorf("%s: step %d: got %+v, %v, want %+v, %v", name, i, got, err, step.want, step.err)
-					}
-				}
-				got, err := do(id, 0, "a", 0) // after another caller's change
-				if dedup && (err != nil || got != dbguard.Changed{Version: 1, Replayed: true}) {
-					t.Errorf("%s: got %+v, %v, want a replay of version 1", name, got, err)
-				}
-				if !dedup && !errors.Is(err, errStale) {
-					t.Errorf("%s: got %+v, %v, want a StaleError: the column remembers the last key only", name, got, err)
-				}
-				if _, err := do(99, 0, "z", 0); !errors.Is(err, dbguard.ErrNotFound) {
-					t.Errorf("%s: no row: got %v, want ErrNotFound", name, err)
+	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
+		newPages(t, db, 2)
+		row := 0
+		for name, remember := range memories(t, db) {
+			key := func(s string) semel.Key { return semel.Key{Scope: name, Name: s} }
+			do := func(id int, version int64, k string, fp byte) (dbguard.Changed, error) {
+				c := dbguard.Change{Row: page(id), Version: version, Set: body(1), Key: key(k), Fingerprint: semel.Fingerprint{fp}}
+				remember(&c)
+				return makeChange(t.Context(), db, c)
+			}
+			id := row
+			row++
+			dedup := name == "dedup"
+			for i, step := range []struct {
+				version int64
+				key     string
+				fp      byte
+				want    dbguard.Changed
+				err     error
+			}{
+				{version: 0, key: "a", want: dbguard.Changed{Version: 1}},
+				{version: 0, key: "a", want: dbguard.Changed{Version: 1, Replayed: true}},
+				{version: 1, key: "a", want: dbguard.Changed{Version: 1, Replayed: true}}, // it has read the row again
+				{version: 0, key: "b", err: errStale},
+				{version: 5, key: "b", err: errStale},
+				{version: 0, key: "a", fp: 1, err: map[bool]error{true: semel.ErrMismatch, false: errStale}[dedup]},
+				{version: 1, key: "b", want: dbguard.Changed{Version: 2}}, // being stale did not use the key up
+			} {
+				got, err := do(id, step.version, step.key, step.fp)
+				if !errors.Is(err, step.err) || got != step.want {
+					t.Errorf("%s: step %d: got %+v, %v, want %+v, %v", name, i, got, err, step.want, step.err)
 				}
 			}
-			_, err := dbguard.UpdateVersion(t.Context(), db, dbguard.Change{Row: page(0), Version: 7, Set: body(1)})
-			if stale, ok := errors.AsType[*dbguard.StaleError](err); !ok || *stale != (dbguard.StaleError{Want: 7, Have: 2}) {
-				t.Errorf("got %v, want a StaleError that wants 7 and has 2", err)
+			got, err := do(id, 0, "a", 0) // after another caller's change
+			if dedup && (err != nil || got != dbguard.Changed{Version: 1, Replayed: true}) {
+				t.Errorf("%s: got %+v, %v, want a replay of version 1", name, got, err)
 			}
-		})
-	}
+			if !dedup && !errors.Is(err, errStale) {
+				t.Errorf("%s: got %+v, %v, want a StaleError: the column remembers the last key only", name, got, err)
+			}
+			if _, err := do(99, 0, "z", 0); !errors.Is(err, dbguard.ErrNotFound) {
+				t.Errorf("%s: no row: got %v, want ErrNotFound", name, err)
+			}
+		}
+		_, err := dbguard.UpdateVersion(t.Context(), db, dbguard.Change{Row: page(0), Version: 7, Set: body(1)})
+		if stale, ok := errors.AsType[*dbguard.StaleError](err); !ok || *stale != (dbguard.StaleError{Want: 7, Have: 2}) {
+			t.Errorf("got %v, want a StaleError that wants 7 and has 2", err)
+		}
+	})
 }
 
 // Changes that could not mean what they say are refused before the database is

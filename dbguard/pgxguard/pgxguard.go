@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/semel-dev/semel/dbguard"
+	"github.com/semel-dev/semel/internal/texts"
 )
 
 // Handle has the methods that pgxpool.Pool, [*pgx.Conn] and [pgx.Tx] share.
@@ -107,12 +108,7 @@ type rows struct{ pgx.Rows }
 
 // Columns implements [dbguard.Rows].
 func (r rows) Columns() ([]string, error) {
-	fields := r.FieldDescriptions()
-	names := make([]string, len(fields))
-	for i, field := range fields {
-		names[i] = field.Name
-	}
-	return names, r.Err()
+	return texts.Of(r.FieldDescriptions(), func(f pgconn.FieldDescription) string { return f.Name }), r.Err()
 }
 
 // Close implements [dbguard.Rows].

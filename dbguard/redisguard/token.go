@@ -1,6 +1,7 @@
 package redisguard
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/dbguard"
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 const (
@@ -65,15 +67,7 @@ func NewTokens(client rueidis.Client, o *TokensOptions) (*Tokens, error) {
 	if o != nil {
 		t.o = *o
 	}
-	if t.o.Prefix == "" {
-		t.o.Prefix = defaultPrefix
-	}
-	if t.o.Keep == 0 {
-		t.o.Keep = defaultTokenKeep
-	}
-	if t.o.Wait == 0 {
-		t.o.Wait = defaultTokenWait
-	}
+	t.o.Prefix, t.o.Keep, t.o.Wait = cmp.Or(t.o.Prefix, defaultPrefix), cmp.Or(t.o.Keep, defaultTokenKeep), cmp.Or(t.o.Wait, defaultTokenWait)
 	if t.o.Keep < minTokenKeep {
 		return nil, fmt.Errorf("redisguard: new tokens: Keep is %v, want at least %v", t.o.Keep, minTokenKeep)
 	}
@@ -191,19 +185,15 @@ func (t *Tokens) await(ctx context.Context, id tokenID) ([]byte, error) {
 	}
 	patience, cancel := context.WithTimeout(ctx, t.o.Wait)
 	defer cancel()
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for pause := tokenPauseFirst; ; pause = min(2*pause, tokenPauseMost) {
-		timer.Reset(pause)
-		select {
-		case <-timer.C:
-		case <-patience.Done():
-			return nil, errors.Join(dbguard.ErrConsumed, ctx.Err())
+	for pause := range (waiting.Backoff{First: tokenPauseFirst, Most: tokenPauseMost}).Pauses() {
+		if !waiting.Sleep(patience, pause) {
+			break
 		}
 		if _, result, err := t.take(ctx, id); err != nil || result != nil {
 			return result, err
 		}
 	}
+	return nil, errors.Join(dbguard.ErrConsumed, ctx.Err())
 }
 
 // keep records the result, even when the caller has gone.
