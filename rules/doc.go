@@ -1,6 +1,6 @@
 // Package rules reads the rules file: how the requests to each endpoint are
 // made safe to send twice, and what may exist only once in the database. The
-// whole format, with examples, is in docs/rules.md; [Schema] is for editors.
+// format, with examples, is in docs/rules.md; [Schema] is for editors.
 //
 // The file is YAML and read strictly: an unknown key, a value of the wrong
 // kind, settings that contradict each other and routes that match the same
@@ -37,7 +37,15 @@
 //	  header: Idempotency-Key
 //	  json_pointer: /id       # in a JSON body
 //	  form_field: token       # in a form body
-//	  webhook_id: true        # the webhook-id header of Standard Webhooks
+//	  webhook_id: true        # the webhook-id header of Standard Webhooks, which the upstream verifies
+//	  webhook:                # what the sender signed; the gateway verifies it, and the scope is the route
+//	    scheme: standard      # Standard Webhooks; or stripe, github
+//	    secret_env: [SHOP_WEBHOOK_SECRET]  # the variables that hold the secrets, up to 8; or
+//	    secret_file: hooks.secrets         # a file with one per line
+//	    tolerance: 5m         # how far the time of a signature may be from now
+//	    event: /id            # the event's name in the signed body, or body for all of it;
+//	                          # default /id of stripe, body of github
+//	    redelivery: 4d        # when the sender has given up; the retention is 7d unless written
 //	  derive:                 # a hash of what was sent, for callers without keys
 //	    fields: [customer, amount]  # form fields; JSON pointers start with a slash;
 //	                                # without fields the whole body counts
@@ -131,23 +139,4 @@
 // A uniqueness rule says which rows of a table are the same thing, and what a
 // second one gets. Package internal/rules/verify holds the live database against it,
 // internal/rules/plan writes the index, dbguard tells conflicts in its words.
-//
-//	unique:
-//	  - name: invoice_number  # required, unique; problems and logs carry it
-//	    says: One invoice number per tenant per year.  # required, for people
-//	    table: invoices       # required; or billing.invoices
-//	    scope: [tenant_id]    # required: within what it holds; global: the whole table
-//	    fields: [number, year(issued_on)]  # required: columns, and expressions as in
-//	                          # internal/rules/expression, or {postgresql: …, mysql: …, sqlite: …,
-//	                          # columns: […]}
-//	    nulls: forbidden      # distinct (default of reject), same, or forbidden (default of
-//	                          # the others): NOT NULL
-//	    except: [deleted_at is set, archived is true, "status = 'cancelled'"]
-//	    on_conflict: reject   # default; or return_existing, or upsert
-//	    may_change: [note]    # what an upsert may change
-//	    must_not_change: [amount]  # what it refuses to change
-//	    index: invoices_number_key # default: name
-//	    labels: {sv: {number: fakturanummer}}
-//	    show: [number]        # values that a message may repeat to who sent them
-//	    messages: {en: "Number {number} is taken."}  # or {fields}; en, sv, hi, zh
 package rules

@@ -64,6 +64,19 @@ func Parse(name string, data []byte) (*File, error) {
 	return file, nil
 }
 
+// firstInvalid returns the line of the first byte that is not UTF-8.
+func firstInvalid(data []byte) int {
+	valid := 0
+	for valid < len(data) {
+		r, size := utf8.DecodeRune(data[valid:])
+		if r == utf8.RuneError && size == 1 {
+			break
+		}
+		valid += size
+	}
+	return 1 + bytes.Count(data[:valid], []byte("\n"))
+}
+
 // parse turns text into nodes.
 func (r *reader) parse(data []byte) ast.Node {
 	start := Position{Line: 1, Column: 1}
@@ -73,8 +86,7 @@ func (r *reader) parse(data []byte) ast.Node {
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if !utf8.Valid(data) {
-		line := 1 + bytes.Count(data[:firstInvalid(data)], []byte("\n"))
-		r.report(Position{Line: line, Column: 1},
+		r.report(Position{Line: firstInvalid(data), Column: 1},
 			"save it as UTF-8, which editors also call UTF-8 without BOM", "the file is not UTF-8 text")
 		return nil
 	}
@@ -121,18 +133,6 @@ func (r *reader) top(root ast.Node, file *File) {
 	if found != nil && !found.has("version") {
 		r.report(Position{Line: 1, Column: 1}, "start with: version: 1", "the file does not say its version")
 	}
-}
-
-// firstInvalid returns the offset at which data stops being UTF-8, or len(data).
-func firstInvalid(data []byte) int {
-	for i := 0; i < len(data); {
-		r, size := utf8.DecodeRune(data[i:])
-		if r == utf8.RuneError && size <= 1 {
-			return i
-		}
-		i += size
-	}
-	return len(data)
 }
 
 // version reads the version of the format, of which there is one.

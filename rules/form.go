@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"time"
@@ -65,12 +66,9 @@ func (r *reader) form(n ast.Node) *Form {
 
 // formField reads the name of the hidden field.
 func (r *reader) formField(n ast.Node) string {
-	name, ok := r.text(n, "field")
-	if ok && (!isToken(name) || len(name) > maxNameBytes) {
-		r.report(position(n), "write a name of letters, digits, dashes and underscores, such as "+defaultFormField, "field %q is not a name for a hidden field", cut(name))
-		return defaultFormField
-	}
-	return name
+	valid := func(name string) bool { return isToken(name) && len(name) <= maxNameBytes }
+	fix := "write a name of letters, digits, dashes and underscores, such as " + defaultFormField
+	return cmp.Or(r.word(n, "field", valid, fix, "field %q is not a name for a hidden field"), defaultFormField)
 }
 
 // ignored reads names of form fields; an empty list ignores none.

@@ -12,11 +12,12 @@ import (
 // Key says where the name of an intent comes from. Exactly one of its fields
 // is set.
 type Key struct {
-	Header      string  // the header of this name
-	JSONPointer string  // this place in a JSON body
-	FormField   string  // this field of a form body
-	WebhookID   bool    // the webhook-id header of Standard Webhooks
-	Derive      *Derive // a hash of what was sent
+	Header      string   // the header of this name
+	JSONPointer string   // this place in a JSON body
+	FormField   string   // this field of a form body
+	WebhookID   bool     // the webhook-id header of Standard Webhooks; the upstream verifies it
+	Webhook     *Webhook // what the sender of a webhook signed, as the gateway verifies it
+	Derive      *Derive  // a hash of what was sent
 }
 
 // Derive makes the key from the content: who sends the same content again
@@ -41,10 +42,11 @@ func (r *reader) key(n ast.Node) Key {
 		{"json_pointer", func(n ast.Node) { k.JSONPointer = r.pointer(n, "json_pointer") }},
 		{"form_field", func(n ast.Node) { k.FormField, _ = r.text(n, "form_field") }},
 		{"webhook_id", func(n ast.Node) { k.WebhookID = r.yes(n, "webhook_id") }},
+		{"webhook", func(n ast.Node) { k.Webhook = r.webhook(n) }},
 		{"derive", func(n ast.Node) { k.Derive = r.derive(n) }},
 	})
 	if found != nil && len(found) != 1 {
-		r.report(position(n), "keep exactly one of header, json_pointer, form_field, webhook_id, derive", "key names %d sources", len(found))
+		r.report(position(n), "keep exactly one of header, json_pointer, form_field, webhook_id, webhook, derive", "key names %d sources", len(found))
 	}
 	return k
 }
@@ -66,12 +68,14 @@ func (r *reader) derive(n ast.Node) *Derive {
 	return d
 }
 
+const pointerFix = `write it like /order/id; "~" is written ~0 and "/" inside a name ~1`
+
 // fields reads names of form fields and JSON pointers.
 func (r *reader) fields(n ast.Node) []string {
 	fields := r.texts(n, "fields")
 	for _, f := range fields {
 		if f[0] == '/' && !template.IsPointer(f) {
-			r.report(position(n), `write it like /order/id; "~" is written ~0 and "/" inside a name ~1`, "%q is not a JSON pointer", cut(f))
+			r.report(position(n), pointerFix, "%q is not a JSON pointer", cut(f))
 		}
 	}
 	return fields
@@ -90,20 +94,10 @@ func (r *reader) tokens(n ast.Node, what string) []string {
 
 // header reads the name of a header.
 func (r *reader) header(n ast.Node, what string) string {
-	name, ok := r.text(n, what)
-	if ok && !isToken(name) {
-		r.report(position(n), "write the bare name of the header, such as Idempotency-Key", "%s %q is not a header name", what, cut(name))
-		return ""
-	}
-	return http.CanonicalHeaderKey(name)
+	return http.CanonicalHeaderKey(r.word(n, what, isToken, "write the bare name of the header, such as Idempotency-Key", what+" %q is not a header name"))
 }
 
 // pointer reads a JSON pointer.
 func (r *reader) pointer(n ast.Node, what string) string {
-	p, ok := r.text(n, what)
-	if ok && !template.IsPointer(p) {
-		r.report(position(n), `write it like /order/id; "~" is written ~0 and "/" inside a name ~1`, "%s %q is not a JSON pointer", what, cut(p))
-		return ""
-	}
-	return p
+	return r.word(n, what, template.IsPointer, pointerFix, what+" %q is not a JSON pointer")
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/semel-dev/semel/internal/texts"
 )
 
 // Match says which requests a route is about.
@@ -23,11 +25,7 @@ type Match struct {
 // Patterns returns the patterns of the match in the form of net/http's
 // ServeMux, one per method.
 func (m Match) Patterns() []string {
-	out := make([]string, len(m.Methods))
-	for i, method := range m.Methods {
-		out[i] = method + " " + m.Host + m.Path
-	}
-	return out
+	return texts.Of(m.Methods, func(method string) string { return method + " " + m.Host + m.Path })
 }
 
 // Wildcards returns the names of the path's wildcards, in their order.

@@ -9,6 +9,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/semel-dev/semel/internal/rules/spelling"
+	"github.com/semel-dev/semel/internal/texts"
 )
 
 // Bounds of messages to people.
@@ -79,10 +80,7 @@ func (u *Unique) Label(lang, column string) string {
 
 // fieldNames lists the names of what must not be the same twice.
 func (u *Unique) fieldNames(lang string) string {
-	var names []string
-	for _, column := range columnsOf(u.Fields) {
-		names = append(names, u.Label(lang, column))
-	}
+	names := texts.Of(columnsOf(u.Fields), func(column string) string { return u.Label(lang, column) })
 	if len(names) < 2 {
 		return strings.Join(names, "")
 	}
@@ -212,10 +210,7 @@ func (r *reader) shown(u *Unique, n ast.Node) []string {
 		switch {
 		case !slices.Contains(columns, name):
 			fix := "show columns of fields: " + strings.Join(columns, ", ")
-			if near := spelling.Nearest(name, columns); near != "" {
-				fix = fmt.Sprintf("did you mean %q?", near)
-			}
-			r.report(position(n), fix, "show has %q, which is not among the fields", cut(name))
+			r.report(position(n), spelling.Ask(spelling.Nearest(name, columns), fix), "show has %q, which is not among the fields", cut(name))
 		case looksPersonal(name):
 			r.report(position(n), "remove it: {fields} says which field it is without its value", "a message would repeat %q, which looks like data about a person", cut(name))
 		default:

@@ -8,6 +8,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/semel-dev/semel/internal/rules/spelling"
+	"github.com/semel-dev/semel/internal/texts"
 )
 
 // maxProblems bounds the problems reported for one file.
@@ -71,10 +72,7 @@ func (r *reader) entry(entry *ast.MappingValueNode, what string, fields []field,
 	switch {
 	case i < 0:
 		fix := "known keys are: " + strings.Join(names(fields), ", ")
-		if near := spelling.Nearest(key.Value, names(fields)); near != "" {
-			fix = fmt.Sprintf("did you mean %q?", near)
-		}
-		r.report(at, fix, "unknown key %q in %s", cut(key.Value), what)
+		r.report(at, spelling.Ask(spelling.Nearest(key.Value, names(fields)), fix), "unknown key %q in %s", cut(key.Value), what)
 	case found.has(key.Value):
 		r.report(at, "keep one of the two", "key %q is listed twice in %s, first on line %d", key.Value, what, found[key.Value].Line)
 	default:
@@ -112,6 +110,16 @@ func (r *reader) text(n ast.Node, what string) (string, bool) {
 		return "", false
 	}
 	return value, true
+}
+
+// word reads a text of a certain form; it returns "" for any other.
+func (r *reader) word(n ast.Node, what string, valid func(string) bool, fix, format string) string {
+	value, ok := r.text(n, what)
+	if ok && !valid(value) {
+		r.report(position(n), fix, format, cut(value))
+		return ""
+	}
+	return value
 }
 
 // texts reads one string or a list of strings, none twice.
@@ -162,10 +170,7 @@ func (r *reader) choice(n ast.Node, what string, words ...string) int {
 		return i
 	}
 	fix := "write one of: " + strings.Join(words, ", ")
-	if near := spelling.Nearest(value, words); near != "" {
-		fix = fmt.Sprintf("did you mean %q?", near)
-	}
-	r.report(position(n), fix, "%s is %s", what, describe(n))
+	r.report(position(n), spelling.Ask(spelling.Nearest(value, words), fix), "%s is %s", what, describe(n))
 	return 0
 }
 
@@ -190,13 +195,7 @@ func (r *reader) integer(n ast.Node, what string, least, most int) int {
 	return value
 }
 
-func names(fields []field) []string {
-	out := make([]string, len(fields))
-	for i, f := range fields {
-		out[i] = f.name
-	}
-	return out
-}
+func names(fields []field) []string { return texts.Of(fields, func(f field) string { return f.name }) }
 
 // literal returns the text of a string node.
 func literal(n ast.Node) (string, bool) {

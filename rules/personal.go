@@ -11,15 +11,11 @@ import (
 // what show lists.
 func looksPersonal(column string) bool {
 	words := wordsOf(column)
-	for _, word := range words {
-		if slices.Contains(personalWords(), word) {
-			return true
-		}
+	if slices.ContainsFunc(words, func(w string) bool { return slices.Contains(personalWords(), w) }) {
+		return true
 	}
-	if !slices.Contains(words, "name") {
-		return false
-	}
-	return len(words) == 1 || slices.ContainsFunc(words, func(w string) bool { return slices.Contains(whoseName(), w) })
+	whose := slices.ContainsFunc(words, func(w string) bool { return slices.Contains(whoseName(), w) })
+	return slices.Contains(words, "name") && (whose || len(words) == 1)
 }
 
 // personalWords are words that only data about persons have.

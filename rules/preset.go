@@ -46,6 +46,10 @@ func (f *File) Warnings() []Warning {
 			all = append(all, Warning{route.At, fmt.Sprintf("route %q has preset: payments without unknown.reconcile: "+
 				"each payment whose answer is lost has to be settled by an operator (semel records resolve)", route.Name)})
 		}
+		if w := route.Key.Webhook; w != nil && route.Policy.Retention < w.Redelivery {
+			all = append(all, Warning{route.At, fmt.Sprintf("route %q remembers webhooks for %v, and their sender may deliver one again %v later "+
+				"(key.webhook.redelivery): it then runs again", route.Name, route.Policy.Retention, w.Redelivery)})
+		}
 		if route.Reconcile != nil && len(route.Scope) == 1 && route.Scope[0].Constant != "" {
 			all = append(all, Warning{route.At, fmt.Sprintf("route %q reconciles, and all callers share one scope (constant): "+
 				"the upstream is asked with the credentials of the caller that repeats, and must not answer \"not happened\" to one that may not see it", route.Name)})

@@ -56,3 +56,20 @@ routes:
 		}
 	}
 }
+
+// TestWebhookRule: what a route with a verified webhook leaves open has defaults of its own.
+func TestWebhookRule(t *testing.T) {
+	t.Parallel()
+	file, err := rules.Parse("semel.yaml", []byte("version: 1\nroutes:\n  - {name: a, match: {path: /a}, preset: payments, key: {webhook: {scheme: github, secret_env: [A, B], event: /delivery}}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	route := &file.Routes[0]
+	want := &rules.Webhook{Scheme: "github", SecretEnv: []string{"A", "B"}, Tolerance: 5 * time.Minute, Event: "/delivery", Redelivery: 4 * 24 * time.Hour}
+	if diff := cmp.Diff(route.Key.Webhook, want); diff != "" {
+		t.Errorf("(-got +want):\n%s", diff)
+	}
+	if !route.Required || route.Policy.Retention != 7*24*time.Hour || route.BodyLimit != 1<<20 {
+		t.Errorf("required %v, retention %v, body limit %d", route.Required, route.Policy.Retention, route.BodyLimit)
+	}
+}

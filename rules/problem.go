@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/semel-dev/semel/internal/texts"
 )
 
 // Position is a place in a rules file; lines and columns count from 1.
@@ -29,11 +31,7 @@ type Error struct{ Problems []Problem }
 
 // Error lists the problems, one per line.
 func (e *Error) Error() string {
-	lines := make([]string, len(e.Problems))
-	for i, p := range e.Problems {
-		lines[i] = p.String()
-	}
-	return strings.Join(lines, "\n")
+	return strings.Join(texts.Of(e.Problems, Problem.String), "\n")
 }
 
 // sorted puts the problems into the order of the file.

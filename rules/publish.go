@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/must"
+	"github.com/semel-dev/semel/internal/texts"
 )
 
 // PublishedUnique describes a uniqueness rule to callers: what is the same, in the
@@ -133,10 +134,7 @@ func (f *File) PublishMarkdown(lang string) []byte {
 	}
 	fmt.Fprintf(&out, "%s\n", p.Texts.Intro)
 	for _, rule := range p.Rules {
-		var labels []string
-		for _, field := range rule.Fields {
-			labels = append(labels, field.Labels[p.Lang])
-		}
+		labels := texts.Of(rule.Fields, func(f PublishedField) string { return f.Labels[p.Lang] })
 		fmt.Fprintf(&out, "\n## %s\n\n`%s`\n\n", markdown(rule.Says), rule.Name)
 		fmt.Fprintf(&out, "- %s: %s\n", p.Texts.Fields, markdown(strings.Join(labels, ", ")))
 		fmt.Fprintf(&out, "- %s: %s\n", p.Texts.Conflict, p.Texts.Outcomes[rule.OnConflict])

@@ -32,6 +32,7 @@ func (r *Route) templates() map[string][]Template {
 //	key                              what both requests agree in, besides method, host, path and query
 //	header, json_pointer,            the whole body: the fingerprint counts it
 //	form_field, webhook_id
+//	webhook                          the whole body, or what names the event in it; not the path
 //	derive without fields            the whole body: the key counts it
 //	derive with fields               those fields, and what is below them
 //	form (a request with a token)    every field but the token and form.ignore
@@ -40,6 +41,8 @@ func (r *reader) placeholders(route *Route, templates []Template, at Position) {
 	for _, t := range templates {
 		for _, part := range t.Parts {
 			switch {
+			case part.Source == template.Wildcard && route.Key.Webhook != nil:
+				r.report(at, "use {key}, or {json:/pointer}", "{%s} is a part of the path, which the sender of a webhook does not sign", cut(part.Value))
 			case part.Source == template.Wildcard && !slices.Contains(wildcards, part.Value):
 				fix := "the path has no wildcard; use {key}, {json:/pointer} or {form:field}"
 				if len(wildcards) > 0 {
@@ -63,6 +66,9 @@ func (r *Route) holds(part template.Part) bool {
 	}
 	if part.Source == template.Form && r.Form != nil && (part.Value == r.Form.Field || slices.Contains(r.Form.ignored(), part.Value)) {
 		return false
+	}
+	if w := r.Key.Webhook; w != nil && w.pointer() != "" {
+		return part.Source == template.JSON && part.Value == w.pointer()
 	}
 	d := r.Key.Derive
 	if d == nil || d.Fields == nil {
@@ -88,6 +94,8 @@ func (r *Route) heldFix(part template.Part) string {
 		return "use another field: this one holds the gateway's token, which the upstream never sees"
 	case part.Source == template.Form && r.Form != nil && slices.Contains(r.Form.ignored(), part.Value):
 		return "use a field that form.ignore does not name, or a wildcard of the path"
+	case r.Key.Webhook != nil:
+		return "use {key}, or let the whole body name the event with key.webhook.event: body"
 	}
 	return fmt.Sprintf("add %q to key.derive.fields, or use one of those fields or a wildcard of the path", part.Value)
 }

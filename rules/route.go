@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -164,6 +165,7 @@ func (r *reader) route(n ast.Node) Route {
 	})
 	if found != nil {
 		r.preset(&route, found)
+		r.webhookDefaults(&route, found)
 		r.routeComplete(&route, found)
 		r.contradictions(&route, found)
 	}
@@ -214,9 +216,9 @@ func (r *reader) routeComplete(route *Route, found present) {
 // contradictions reports settings that cannot hold together.
 func (r *reader) contradictions(route *Route, found present) {
 	if !route.Protect {
-		for _, name := range settings() {
-			if at, ok := found[name]; ok {
-				r.report(at, "remove it, or remove protect: false", "%q says nothing in a route that is not protected", name)
+		for _, name := range slices.Sorted(maps.Keys(found)) {
+			if name != "name" && name != "match" && name != "protect" {
+				r.report(found[name], "remove it, or remove protect: false", "%q says nothing in a route that is not protected", name)
 			}
 		}
 		return
@@ -239,15 +241,8 @@ func (r *reader) contradictions(route *Route, found present) {
 		r.report(at("canonical_json"), "remove it, or take the key from a header or a json_pointer", "canonical_json says nothing about forms, where the key comes from")
 	}
 	r.formContradictions(route, found)
+	r.webhookContradictions(route, found)
 	for name, templates := range route.templates() {
 		r.placeholders(route, templates, at(name))
-	}
-}
-
-// settings are the keys that say something about protection.
-func settings() []string {
-	return []string{
-		"preset", "key", "required", "scope", "mode", "retention", "unknown_retention", "wait", "lease", "max_run", "body_limit", "response_limit",
-		"on_5xx", "released_when", "unknown", "authorize", "fail_open", "canonical_json", "form",
 	}
 }

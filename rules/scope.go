@@ -33,10 +33,11 @@ func (r *reader) scope(n ast.Node) []ScopeSource {
 }
 
 func (r *reader) scopeSource(n ast.Node) ScopeSource {
+	const cookieFix = "write the bare name of the cookie, such as sessionid"
 	var s ScopeSource
 	found := r.mapping(n, "scope", []field{
 		{"header", func(n ast.Node) { s.Header = r.header(n, "scope header") }},
-		{"cookie", func(n ast.Node) { s.Cookie = r.cookie(n) }},
+		{"cookie", func(n ast.Node) { s.Cookie = r.word(n, "cookie", isToken, cookieFix, "%q is not a cookie name") }},
 		{"client_certificate", func(n ast.Node) { s.ClientCertificate = r.yes(n, "client_certificate") }},
 		{"constant", func(n ast.Node) { s.Constant, _ = r.text(n, "constant") }},
 	})
@@ -44,13 +45,4 @@ func (r *reader) scopeSource(n ast.Node) ScopeSource {
 		r.report(position(n), "write a list, one source after each dash, in the order to try them", "a scope source has %d keys, not one", len(found))
 	}
 	return s
-}
-
-func (r *reader) cookie(n ast.Node) string {
-	name, ok := r.text(n, "cookie")
-	if ok && !isToken(name) {
-		r.report(position(n), "write the bare name of the cookie, such as sessionid", "%q is not a cookie name", cut(name))
-		return ""
-	}
-	return name
 }

@@ -118,22 +118,12 @@ func (r *reader) sentence(n ast.Node, what string, most int) string {
 }
 
 func (r *reader) table(n ast.Node) string {
-	name, ok := r.text(n, "table")
-	if ok && !tableName.MatchString(name) {
-		r.report(position(n), "write the table's name without quotes, such as invoices or billing.invoices", "table %q is not a name of a table", cut(name))
-		return ""
-	}
-	return name
+	return r.word(n, "table", tableName.MatchString, "write the table's name without quotes, such as invoices or billing.invoices", "table %q is not a name of a table")
 }
 
 // index reads the name of the index.
 func (r *reader) index(n ast.Node) string {
-	name, ok := r.text(n, "index")
-	if ok && !indexName.MatchString(name) {
-		r.report(position(n), "write letters, digits and underscores, at most 63, without the schema", "index %q is not a name of an index", cut(name))
-		return ""
-	}
-	return name
+	return r.word(n, "index", indexName.MatchString, "write letters, digits and underscores, at most 63, without the schema", "index %q is not a name of an index")
 }
 
 // columns reads names of columns.

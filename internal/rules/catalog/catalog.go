@@ -64,11 +64,7 @@ type Column struct {
 	Nullable bool
 	// Collation is its name; "" where the type has none.
 	Collation string
-	// Loose says that the collation treats different texts as equal: letters of
-	// another case or with other accents.
-	Loose bool
-	// IgnoresCase and IgnoresAccents say why Loose is set.
-	IgnoresCase, IgnoresAccents bool
+	Folding
 	// Generated is the expression of a generated column; Stored says that its
 	// values are kept.
 	Generated string
@@ -79,6 +75,15 @@ type Column struct {
 	Minted bool
 	// References is the table that a foreign key of the column names, or "".
 	References string
+}
+
+// Folding says what a collation takes no notice of.
+type Folding struct {
+	// Loose says that it treats different texts as equal: letters of another case or
+	// with other accents.
+	Loose bool
+	// IgnoresCase and IgnoresAccents say why Loose is set.
+	IgnoresCase, IgnoresAccents bool
 }
 
 // Index is an index, or the constraint that an index keeps.
@@ -119,8 +124,7 @@ type Part struct {
 	// Collation, when set, is another one than the column's, or for an expression
 	// than the default.
 	Collation string
-	// Loose, IgnoresCase and IgnoresAccents are as in [Column], for this part.
-	Loose, IgnoresCase, IgnoresAccents bool
+	Folding
 	// Prefix is the number of characters or bytes of the column that count; 0 for all.
 	Prefix     int
 	Descending bool

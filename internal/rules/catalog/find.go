@@ -6,6 +6,7 @@ import (
 
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/rules/spelling"
+	"github.com/semel-dev/semel/internal/texts"
 )
 
 // Table finds a table or view by its name, which may be qualified by its schema:
@@ -31,47 +32,18 @@ func (s *Schema) Table(name string) (*Table, bool) {
 // Near is the name of a table that is most like this one, qualified where it must
 // be, or "".
 func (s *Schema) Near(name string) string {
-	names := make([]string, 0, len(s.Tables))
+	bare := name[strings.IndexByte(name, '.')+1:]
 	for i := range s.Tables {
-		t := &s.Tables[i]
-		_, bare, qualified := strings.Cut(name, ".")
-		if !qualified {
-			bare = name
-		}
-		if s.same(t.Name, bare) { // in another schema
+		if t := &s.Tables[i]; s.same(t.Name, bare) { // in another schema
 			return t.Path()
 		}
-		names = append(names, t.Path())
 	}
-	return spelling.Nearest(name, names)
+	return spelling.Nearest(name, texts.Of(s.Tables, func(t Table) string { return t.Path() }))
 }
 
 // same compares names as the dialect does.
 func (s *Schema) same(a, b string) bool {
 	return a == b || s.Dialect != dialect.PostgreSQL && strings.EqualFold(a, b)
-}
-
-// RootIndex returns table and index of a constraint that a driver's error
-// names: for the partition of a table the index of the root, otherwise the
-// arguments. ok is false when the index does not exist.
-func (s *Schema) RootIndex(schema, table, constraint string) (root, index string, ok bool) {
-	for i := range s.Tables {
-		t := &s.Tables[i]
-		if t.Name != table || schema != "" && t.Schema != schema {
-			continue
-		}
-		for j := range t.Indexes {
-			x := &t.Indexes[j]
-			switch {
-			case x.Name != constraint && x.Constraint != constraint:
-			case x.Root != "":
-				return t.Root, x.Root, true
-			default:
-				return t.Name, x.Name, true
-			}
-		}
-	}
-	return "", "", false
 }
 
 // Path is the table's name, qualified unless the bare name means it.
@@ -97,11 +69,7 @@ func (t *Table) Column(name string) (*Column, bool) {
 
 // NearColumn is the name of the column that is most like this one, or "".
 func (t *Table) NearColumn(name string) string {
-	names := make([]string, len(t.Columns))
-	for i := range t.Columns {
-		names[i] = t.Columns[i].Name
-	}
-	return spelling.Nearest(name, names)
+	return spelling.Nearest(name, texts.Of(t.Columns, func(c Column) string { return c.Name }))
 }
 
 // Index finds an index by its name or that of its constraint.
@@ -120,11 +88,7 @@ func (t *Table) Index(name string) (*Index, bool) {
 func (t *Table) PrimaryKey() []string {
 	for i := range t.Indexes {
 		if x := &t.Indexes[i]; x.Primary {
-			columns := make([]string, len(x.Parts))
-			for j, p := range x.Parts {
-				columns[j] = p.Column
-			}
-			return columns
+			return texts.Of(x.Parts, func(p Part) string { return p.Column })
 		}
 	}
 	return nil

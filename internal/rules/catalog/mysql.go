@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
@@ -110,8 +111,7 @@ func (r *reader) mysqlColumn(rows *sql.Rows) error {
 		return nil
 	}
 	c.Base = base(c.Type)
-	c.IgnoresCase, c.IgnoresAccents = mysqlFolds(c.Collation)
-	c.Loose = c.IgnoresCase || c.IgnoresAccents
+	c.Folding = mysqlFolds(c.Collation)
 	extra = strings.ToUpper(extra)
 	c.Stored = strings.Contains(extra, "STORED GENERATED") || strings.Contains(extra, "PERSISTENT")
 	c.Minted = strings.Contains(extra, "AUTO_INCREMENT") || mintedBy(c.Default)
@@ -121,14 +121,14 @@ func (r *reader) mysqlColumn(rows *sql.Rows) error {
 
 // mysqlFolds reads the name of a collation: _bin and _cs respect case, _as
 // accents, and other names ignore both, as general_ci does.
-func mysqlFolds(collation string) (ignoresCase, ignoresAccents bool) {
+func mysqlFolds(collation string) Folding {
 	words := "_" + strings.ToLower(collation) + "_"
 	if collation == "" || strings.Contains(words, "_bin_") || strings.Contains(words, "_binary_") {
-		return false, false
+		return Folding{}
 	}
-	ignoresCase = !strings.Contains(words, "_cs_")
-	ignoresAccents = strings.Contains(words, "_ai_") || ignoresCase && !strings.Contains(words, "_as_")
-	return ignoresCase, ignoresAccents
+	ignoresCase := !strings.Contains(words, "_cs_")
+	ignoresAccents := strings.Contains(words, "_ai_") || ignoresCase && !strings.Contains(words, "_as_")
+	return Folding{ignoresCase || ignoresAccents, ignoresCase, ignoresAccents}
 }
 
 // mysqlPart reads a row of STATISTICS, whose columns differ between servers.
@@ -150,12 +150,12 @@ func (r *reader) mysqlPart(rows *sql.Rows) error {
 	}
 	p := Part{Column: row["COLUMN_NAME"], Expression: row["EXPRESSION"], Descending: row["COLLATION"] == "D"}
 	if row["SUB_PART"] != "" {
-		if _, err := fmt.Sscanf(row["SUB_PART"], "%d", &p.Prefix); err != nil {
+		if p.Prefix, err = strconv.Atoi(row["SUB_PART"]); err != nil {
 			return err
 		}
 	}
 	if c, ok := t.Column(p.Column); ok {
-		p.Loose, p.IgnoresCase, p.IgnoresAccents = c.Loose, c.IgnoresCase, c.IgnoresAccents
+		p.Folding = c.Folding
 	}
 	t.part(x, p)
 	return nil

@@ -110,10 +110,7 @@ func (r *reader) postgresColumn(rows *sql.Rows, folds foldings) error {
 	}
 	at := len(t.Columns)
 	t.Columns = append(t.Columns, c)
-	folds.note(c.Base, collationSchema, c.Collation, loose, func(ignoresCase, ignoresAccents bool) {
-		c := &r.table(schema, table).Columns[at]
-		c.Loose, c.IgnoresCase, c.IgnoresAccents = true, ignoresCase, ignoresAccents
-	})
+	folds.note(c.Base, collationSchema, c.Collation, loose, func(f Folding) { r.table(schema, table).Columns[at].Folding = f })
 	return nil
 }
 
@@ -145,37 +142,34 @@ func (r *reader) postgresPart(rows *sql.Rows, folds foldings) error {
 	}
 	t.part(x, p)
 	index := len(t.Indexes) - 1
-	folds.note(base, collationSchema, collation, loose, func(ignoresCase, ignoresAccents bool) {
-		p := &r.table(schema, table).Indexes[index].Parts[place-1]
-		p.Loose, p.IgnoresCase, p.IgnoresAccents = true, ignoresCase, ignoresAccents
-	})
+	folds.note(base, collationSchema, collation, loose, func(f Folding) { r.table(schema, table).Indexes[index].Parts[place-1].Folding = f })
 	return nil
 }
 
 // foldings collects who uses which nondeterministic collation, by its quoted
 // name, to ask for each only once what it makes equal.
-type foldings map[string][]func(ignoresCase, ignoresAccents bool)
+type foldings map[string][]func(Folding)
 
-func (f foldings) note(base, schema, collation string, loose bool, tell func(ignoresCase, ignoresAccents bool)) {
+func (f foldings) note(base, schema, collation string, loose bool, tell func(Folding)) {
 	switch {
 	case loose:
 		path := dialect.PostgreSQL.Quote(schema) + "." + dialect.PostgreSQL.Quote(collation)
 		f[path] = append(f[path], tell)
 	case base == "citext":
-		tell(true, false)
+		tell(Folding{Loose: true, IgnoresCase: true})
 	}
 }
 
 func (r *reader) ask(ctx context.Context, folds foldings) error {
 	for path, users := range folds {
-		var ignoresCase, ignoresAccents bool
+		found := Folding{Loose: true}
 		question := "SELECT 'a' COLLATE " + path + " = 'A', 'e' COLLATE " + path + " = U&'\\00E9'"
-		err := r.run(ctx, "collation "+path, question, func(rows *sql.Rows) error { return rows.Scan(&ignoresCase, &ignoresAccents) })
+		err := r.run(ctx, "collation "+path, question, func(rows *sql.Rows) error { return rows.Scan(&found.IgnoresCase, &found.IgnoresAccents) })
 		if err != nil {
 			return err
 		}
 		for _, tell := range users {
-			tell(ignoresCase, ignoresAccents)
+			tell(found)
 		}
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 )
 
 //go:embed sql/*.sql
-var texts embed.FS
+var statements embed.FS
 
 // MaxRows bounds the tables, columns or parts of indexes that are read.
 const MaxRows = 200_000
@@ -87,32 +87,33 @@ func (t *Table) part(x Index, p Part) {
 
 // query runs an embedded statement, and each for every row.
 func (r *reader) query(ctx context.Context, name string, each func(*sql.Rows) error, args ...any) error {
-	text, err := texts.ReadFile("sql/" + name + ".sql")
+	text, err := statements.ReadFile("sql/" + name + ".sql")
 	if err != nil {
 		return err
 	}
 	return r.run(ctx, name, string(text), each, args...)
 }
 
-func (r *reader) run(ctx context.Context, name, text string, each func(*sql.Rows) error, args ...any) error {
+func (r *reader) run(ctx context.Context, name, text string, each func(*sql.Rows) error, args ...any) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("read %s: %w", strings.ReplaceAll(name, "_", " "), err)
+		}
+	}()
 	rows, err := r.tx.QueryContext(ctx, text, args...)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", strings.ReplaceAll(name, "_", " "), err)
+		return err
 	}
 	defer rows.Close() //nolint:errcheck // Err says what went wrong.
-	count := 0
-	for rows.Next() {
-		if count++; count > MaxRows {
-			return fmt.Errorf("read %s: more than %d rows; use a database user who sees fewer tables", strings.ReplaceAll(name, "_", " "), MaxRows)
+	for count := 0; rows.Next(); count++ {
+		if count == MaxRows {
+			return fmt.Errorf("more than %d rows; use a database user who sees fewer tables", MaxRows)
 		}
 		if err := each(rows); err != nil {
-			return fmt.Errorf("read %s: %w", strings.ReplaceAll(name, "_", " "), err)
+			return err
 		}
 	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("read %s: %w", strings.ReplaceAll(name, "_", " "), err)
-	}
-	return nil
+	return rows.Err()
 }
 
 // list splits text that the queries join with a control character.

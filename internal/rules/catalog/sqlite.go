@@ -132,16 +132,11 @@ func (t *Table) sqlitePart(rows *sql.Rows, made map[string]string) error {
 // indexDefinition cuts the text of CREATE INDEX into its parts, without
 // collation and order, and the predicate.
 func indexDefinition(text string) (parts []string, where string) {
-	tokens, err := sqltext.Scan(dialect.SQLite, text)
-	open := slices.IndexFunc(tokens, func(t sqltext.Token) bool { return t.Is("(") })
-	if err != nil || open < 0 {
+	list, rest := inParentheses(text)
+	if list == nil {
 		return nil, ""
 	}
-	end := sqltext.Closing(tokens, open)
-	if end < 0 {
-		return nil, ""
-	}
-	for _, part := range sqltext.Split(tokens[open+1:end], ",") {
+	for _, part := range sqltext.Split(list, ",") {
 		if n := len(part); n > 1 && (part[n-1].Is("ASC") || part[n-1].Is("DESC")) {
 			part = part[:n-1]
 		}
@@ -150,10 +145,25 @@ func indexDefinition(text string) (parts []string, where string) {
 		}
 		parts = append(parts, sqltext.Source(text, part))
 	}
-	if len(tokens) > end+2 && tokens[end+1].Is("WHERE") {
-		where = sqltext.Source(text, tokens[end+2:])
+	if len(rest) > 1 && rest[0].Is("WHERE") {
+		where = sqltext.Source(text, rest[1:])
 	}
 	return parts, where
+}
+
+// inParentheses cuts a text into the tokens in its first parentheses, and those
+// after them.
+func inParentheses(text string) (list, rest []sqltext.Token) {
+	tokens, err := sqltext.Scan(dialect.SQLite, text)
+	open := slices.IndexFunc(tokens, func(t sqltext.Token) bool { return t.Is("(") })
+	if err != nil || open < 0 {
+		return nil, nil
+	}
+	end := sqltext.Closing(tokens, open)
+	if end < 0 {
+		return nil, nil
+	}
+	return tokens[open+1 : end], tokens[end+1:]
 }
 
 // definition holds the attributes of a column that pragmas omit.
@@ -162,17 +172,9 @@ type definition struct{ collation, generated string }
 // columnDefinitions reads the columns in the text of CREATE TABLE, by their names
 // in lower case.
 func columnDefinitions(text string) map[string]definition {
-	tokens, err := sqltext.Scan(dialect.SQLite, text)
-	open := slices.IndexFunc(tokens, func(t sqltext.Token) bool { return t.Is("(") })
-	if err != nil || open < 0 {
-		return nil
-	}
-	end := sqltext.Closing(tokens, open)
-	if end < 0 {
-		return nil
-	}
+	list, _ := inParentheses(text)
 	found := make(map[string]definition)
-	for _, column := range sqltext.Split(tokens[open+1:end], ",") {
+	for _, column := range sqltext.Split(list, ",") {
 		if len(column) == 0 {
 			continue
 		}

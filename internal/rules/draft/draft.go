@@ -39,14 +39,13 @@ func Make(ctx context.Context, db *sql.DB, d dialect.Dialect) (*Draft, error) {
 	for {
 		text := s.text()
 		file, err := rules.Parse("draft", []byte(text))
-		var wrong *rules.Error
-		switch {
-		case errors.As(err, &wrong):
+		if wrong, ok := errors.AsType[*rules.Error](err); ok {
 			if err := s.dropWrong(wrong); err != nil {
 				return nil, err
 			}
 			continue
-		case err != nil:
+		}
+		if err != nil {
 			return nil, err
 		}
 		report, err := verify.Verify(ctx, db, d, file, &verify.Options{MaxRows: -1})
@@ -86,14 +85,20 @@ type entry struct {
 // next one.
 var ofTheDraft = regexp.MustCompile(` on line [0-9]+`)
 
+// drop turns the rule on a line into a comment, and reports whether there was one.
+func (s *sketch) drop(line int, why string) bool {
+	e := s.at(line)
+	if e != nil {
+		e.why = why
+	}
+	return e != nil
+}
+
 // dropWrong turns into comments the rules that the file cannot say.
 func (s *sketch) dropWrong(wrong *rules.Error) error {
 	dropped := false
 	for _, p := range wrong.Problems {
-		if e := s.at(p.Position.Line); e != nil && e.why == "" {
-			e.why = ofTheDraft.ReplaceAllString(p.Message, "") + " (" + p.Fix + ")"
-			dropped = true
-		}
+		dropped = s.drop(p.Position.Line, ofTheDraft.ReplaceAllString(p.Message, "")+" ("+p.Fix+")") || dropped
 	}
 	if !dropped {
 		return fmt.Errorf("draft: the draft does not load: %w", wrong)
@@ -120,11 +125,7 @@ func (s *sketch) note(report *verify.Report) {
 func (s *sketch) dropFound(report *verify.Report) error {
 	dropped := false
 	for i := range report.Findings {
-		f := &report.Findings[i]
-		if e := s.at(f.Line); e != nil && e.why == "" {
-			e.why = f.Message
-			dropped = true
-		}
+		dropped = s.drop(report.Findings[i].Line, report.Findings[i].Message) || dropped
 	}
 	if !dropped {
 		return fmt.Errorf("draft: the draft does not verify: %s", report.Findings[0].Message)

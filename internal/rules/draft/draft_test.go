@@ -80,7 +80,6 @@ func TestDraftVerifies(t *testing.T) {
 	t.Parallel()
 	schemas := map[dialect.Dialect][]string{dialect.PostgreSQL: postgresSchema(), dialect.MySQL: mysqlSchema(), dialect.SQLite: sqliteSchema()}
 	databases.Each(t, func(t *testing.T, d *databases.Database) {
-		t.Helper()
 		d.Exec(t, schemas[d.Dialect]...)
 		made, err := draft.Make(t.Context(), d.DB, d.Dialect)
 		if err != nil {

@@ -107,7 +107,7 @@ func (s *sketch) read(t *catalog.Table, x *catalog.Index) (terms []term, where e
 		if one.raw != "" {
 			one.columns = mentioned(t, one.raw)
 		}
-		one.nullable = nullable(t, one.columns)
+		one.nullable = len(t.Nullable(one.columns)) > 0
 		terms = append(terms, one)
 	}
 	return terms, where, ok
@@ -115,24 +115,9 @@ func (s *sketch) read(t *catalog.Table, x *catalog.Index) (terms []term, where e
 
 // readPart reads one part of an index, and which rows it leaves out.
 func readPart(d dialect.Dialect, t *catalog.Table, p *catalog.Part) (one term, guard expression.Predicate) {
-	text := p.Expression
-	if p.Column != "" {
-		one.expr = expression.Column(p.Column)
-		if column, known := t.Column(p.Column); known && column.Generated != "" {
-			text = column.Generated
-		}
-	}
-	if text != "" {
-		where, value, guarded := expression.GuardedFromCatalog(d, text)
-		expr, readable := expression.FromCatalog(d, text)
-		switch {
-		case guarded:
-			one.expr, guard = value, where
-		case readable:
-			one.expr = expr
-		default:
-			one.expr, one.raw = expression.Expr{}, text
-		}
+	var text string
+	if one.expr, text, guard = t.Compared(d, p); one.expr.IsZero() && guard == nil {
+		one.raw = text
 	}
 	if _, isColumn := one.expr.Column(); isColumn && p.IgnoresCase {
 		one.expr = lower(one.expr)
@@ -147,13 +132,6 @@ func lower(expr expression.Expr) expression.Expr {
 		return expr
 	}
 	return folded
-}
-
-func nullable(t *catalog.Table, columns []string) bool {
-	return slices.ContainsFunc(columns, func(name string) bool {
-		column, ok := t.Column(name)
-		return ok && column.Nullable
-	})
 }
 
 // pairs joins the two parts that make NULL the same as NULL: a constant in place

@@ -7,6 +7,7 @@ import (
 
 	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/rules/expression"
+	"github.com/semel-dev/semel/internal/texts"
 )
 
 // rule is a rule as the file will have it.
@@ -63,20 +64,16 @@ func (r *rule) lines() []string {
 		"  table: " + quoted(r.table),
 	}
 	if scope := r.parts(true); len(scope) > 0 {
-		lines = append(lines, "  scope: ["+texts(scope)+"]")
+		lines = append(lines, "  scope: ["+written(scope)+"]")
 	} else {
 		lines = append(lines, "  scope: global")
 	}
-	lines = append(lines, "  fields: ["+texts(r.parts(false))+"]")
+	lines = append(lines, "  fields: ["+written(r.parts(false))+"]")
 	if r.nulls != "" {
 		lines = append(lines, "  nulls: "+r.nulls)
 	}
 	if len(r.except) > 0 {
-		items := make([]string, len(r.except))
-		for i, text := range r.except {
-			items[i] = quoted(text)
-		}
-		lines = append(lines, "  except: ["+strings.Join(items, ", ")+"]")
+		lines = append(lines, "  except: ["+joined(r.except)+"]")
 	}
 	if r.index != r.name && r.index != "" {
 		lines = append(lines, "  index: "+quoted(r.index))
@@ -84,15 +81,13 @@ func (r *rule) lines() []string {
 	return lines
 }
 
-func texts(terms []term) string {
-	items := make([]string, len(terms))
-	for i, one := range terms {
-		items[i] = one.text
-		if one.raw == "" {
-			items[i] = quoted(one.text)
+func written(terms []term) string {
+	return strings.Join(texts.Of(terms, func(one term) string {
+		if one.raw != "" {
+			return one.text
 		}
-	}
-	return strings.Join(items, ", ")
+		return quoted(one.text)
+	}), ", ")
 }
 
 // quoted writes a text for YAML: plain if that is safe, else in double quotes.
@@ -107,13 +102,7 @@ func quoted(s string) string {
 	return strconv.Quote(s)
 }
 
-func joined(names []string) string {
-	items := make([]string, len(names))
-	for i, name := range names {
-		items[i] = quoted(name)
-	}
-	return strings.Join(items, ", ")
-}
+func joined(names []string) string { return strings.Join(texts.Of(names, quoted), ", ") }
 
 // sentence guesses what the rule says, in plain words.
 func (r *rule) sentence() string {
@@ -140,10 +129,7 @@ func (r *rule) sentence() string {
 }
 
 func words(terms []term) string {
-	items := make([]string, len(terms))
-	for i, one := range terms {
-		items[i] = one.words()
-	}
+	items := texts.Of(terms, func(one term) string { return one.words() })
 	if n := len(items) - 1; n > 0 {
 		return strings.Join(items[:n], ", ") + " and " + items[n]
 	}
@@ -160,11 +146,7 @@ func (t *term) words() string {
 		}
 		return name
 	}
-	columns := make([]string, len(t.columns))
-	for i, name := range t.columns {
-		columns[i] = plain(name)
-	}
-	text := strings.Join(columns, " and ")
+	text := strings.Join(texts.Of(t.columns, plain), " and ")
 	if function, _, _ := t.expr.Argument(); t.isPeriod() {
 		return function + " of " + text
 	}
@@ -219,5 +201,5 @@ func machineName(name string) string {
 // columnTerm is the term that is a column.
 func columnTerm(t *catalog.Table, name string) term {
 	expr := expression.Column(name)
-	return term{expr: expr, text: expr.String(), columns: []string{name}, nullable: nullable(t, []string{name})}
+	return term{expr: expr, text: expr.String(), columns: []string{name}, nullable: len(t.Nullable([]string{name})) > 0}
 }

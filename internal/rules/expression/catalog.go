@@ -1,10 +1,12 @@
 package expression
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/rules/sqltext"
 )
 
 // FromCatalog reads an expression as the dialect's server writes it back, or as
@@ -162,33 +164,32 @@ func SameSQL(d dialect.Dialect, a, b string) bool {
 }
 
 // words are the tokens of SQL that count.
-func words(d dialect.Dialect, s string) ([]token, bool) {
+func words(d dialect.Dialect, s string) ([]sqltext.Token, bool) {
 	if len(s) > maxSQLBytes {
 		return nil, false
 	}
-	tokens, _, ok := scan(s, d)
-	var out []token
+	tokens, err := scan(d, s)
+	var out []sqltext.Token
 	for i := 0; i < len(tokens); i++ {
-		t := tokens[i]
-		t.at = 0
+		t := sqltext.Token{Kind: tokens[i].Kind, Text: tokens[i].Text}
 		switch {
-		case t.is("("), t.is(")"):
+		case t.Is("("), t.Is(")"):
 			continue
-		case t.is("::"):
+		case t.Is("::"):
 			p := &sqlParser{tokens: tokens, next: i + 1}
 			if name := p.typeName(); !p.bad && isTextType(name) {
 				i = p.next - 1
 				continue
 			}
-		case t.kind == tokenQuoted:
-			t.kind = tokenWord
-			t.text = fold(d, t.text)
-		case t.kind == tokenWord:
-			t.text = fold(dialect.SQLite, t.text)
+		case t.Kind == sqltext.Name:
+			t.Kind = sqltext.Word
+			t.Text = fold(d, t.Text)
+		case t.Kind == sqltext.Word:
+			t.Text = fold(dialect.SQLite, t.Text)
 		}
 		out = append(out, t)
 	}
-	return out, ok
+	return out, err == nil
 }
 
 // CheckSQL reports why a piece of SQL cannot be the expression of an index, as
@@ -199,26 +200,30 @@ func CheckSQL(d dialect.Dialect, s string) error {
 	if len(s) > MaxBytes {
 		return p.wrong(0, "store the value in a column, and name the column", "it has %d bytes, more than %d", len(s), MaxBytes)
 	}
-	tokens, at, ok := scan(s, d)
-	if !ok {
-		return p.wrong(at, "close it", "a quote is open")
+	tokens, err := scan(d, s)
+	if wrong, ok := errors.AsType[*sqltext.Error](err); ok && !strings.Contains(wrong.What, "comment") {
+		return p.wrong(len(s), "close it", "a quote is open")
 	}
-	open := 0
+	open, end := 0, 0
 	for i, t := range tokens {
+		comment := strings.TrimSpace(s[end:t.Start]) != ""
+		end = t.End
 		switch {
-		case t.is("("):
+		case comment:
+			return p.wrong(t.Start, "write the expression alone", "it holds the end of a statement or a comment")
+		case t.Is("("):
 			open++
-		case t.is(")"):
+		case t.Is(")"):
 			open--
-		case t.is(";"), strings.HasPrefix(s[t.at:], "--"), strings.HasPrefix(s[t.at:], "/*"), t.kind == tokenMark && t.text == "#":
-			return p.wrong(t.at, "write the expression alone", "it holds the end of a statement or a comment")
-		case t.kind == tokenWord:
+		case t.Is(";"), strings.HasPrefix(s[t.Start:], "--"), t.Is("#"):
+			return p.wrong(t.Start, "write the expression alone", "it holds the end of a statement or a comment")
+		case t.Kind == sqltext.Word:
 			if err := p.checkWord(t, tokens[i+1]); err != nil {
 				return err
 			}
 		}
-		if open < 0 || strings.ContainsFunc(t.text, isControl) {
-			return p.wrong(t.at, "write the expression alone, on one line", "parentheses do not match, or it holds control characters")
+		if open < 0 || strings.ContainsFunc(t.Text, isControl) {
+			return p.wrong(t.Start, "write the expression alone, on one line", "parentheses do not match, or it holds control characters")
 		}
 	}
 	if open > 0 {
@@ -229,11 +234,11 @@ func CheckSQL(d dialect.Dialect, s string) error {
 
 // checkWord reports a word of SQL that no database can index, whatever
 // surrounds it.
-func (p *parser) checkWord(t, next token) error {
-	message, fix, known := notHere(t.text)
-	isCall := next.is("(") || strings.HasPrefix(strings.ToLower(t.text), "current_")
-	if known && (isCall && strings.Contains(message, "index") || t.is("select")) {
-		return p.wrong(t.at, fix, "%s %s", t.text, message)
+func (p *parser) checkWord(t, next sqltext.Token) error {
+	message, fix, known := notHere(t.Text)
+	isCall := next.Is("(") || strings.HasPrefix(strings.ToLower(t.Text), "current_")
+	if known && (isCall && strings.Contains(message, "index") || t.Is("select")) {
+		return p.wrong(t.Start, fix, "%s %s", t.Text, message)
 	}
 	return nil
 }

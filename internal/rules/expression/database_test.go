@@ -117,7 +117,6 @@ func TestRoundTrip(t *testing.T) {
 		all = append(all, parse(t, text))
 	}
 	databases.Each(t, func(t *testing.T, d *databases.Database) {
-		t.Helper()
 		d.Exec(t, table(d.Dialect))
 		checkRoundTrip(t, d, "i", all)
 	})
@@ -127,7 +126,6 @@ func TestRoundTrip(t *testing.T) {
 func TestGeneratedRoundTrip(t *testing.T) {
 	t.Parallel()
 	databases.Each(t, func(t *testing.T, d *databases.Database) {
-		t.Helper()
 		d.Exec(t, table(d.Dialect))
 		var all []expression.Expr
 		for seed := range 50 {
@@ -152,7 +150,6 @@ func rows() [][]any {
 func TestMeaning(t *testing.T) {
 	t.Parallel()
 	databases.Each(t, func(t *testing.T, d *databases.Database) {
-		t.Helper()
 		d.Exec(t, table(d.Dialect))
 		for i, row := range rows() {
 			insert := "INSERT INTO t (id, email, n, b, ts) VALUES (" + d.Dialect.Placeholders(1, 5) + ")"
@@ -229,7 +226,6 @@ func predicates() map[string][]int {
 func TestExceptions(t *testing.T) {
 	t.Parallel()
 	databases.Each(t, func(t *testing.T, d *databases.Database) {
-		t.Helper()
 		d.Exec(t, table(d.Dialect))
 		for i, row := range rows() {
 			if _, err := d.DB.ExecContext(t.Context(), "INSERT INTO t (id, email, n, b, ts) VALUES ("+d.Dialect.Placeholders(1, 5)+")", append([]any{i}, row...)...); err != nil {
@@ -286,11 +282,7 @@ func readBack(t *testing.T, d *databases.Database, name string, p expression.Pre
 	query := "SELECT pg_get_expr(indpred, indrelid) FROM pg_index WHERE indexrelid = '" + name + "'::regclass"
 	switch d.Dialect {
 	case dialect.MySQL:
-		flag, err := p.RenderFlag(d.Dialect, types(d.Dialect))
-		if err != nil {
-			t.Fatal(err)
-		}
-		back = stored(t, d, name+"_", []string{flag})[0]
+		back = stored(t, d, name+"_", []string{"CASE WHEN " + rendered + " THEN 1 END"})[0]
 		read, value, ok := expression.GuardedFromCatalog(d.Dialect, back)
 		return read, ok && value.IsZero(), back
 	case dialect.SQLite:

@@ -1,5 +1,7 @@
 package expression
 
+import "github.com/semel-dev/semel/internal/rules/sqltext"
+
 // ParseException reads which rows do not count, as a rules file says it, and
 // returns the condition of those that do:
 //
@@ -13,30 +15,30 @@ func ParseException(s string) (Condition, error) {
 	if len(s) > MaxBytes {
 		return Condition{}, p.wrong(0, fix, "it has %d bytes, more than %d", len(s), MaxBytes)
 	}
-	tokens, at, ok := scan(s, rulesFile)
-	if !ok {
-		return Condition{}, p.wrong(at, "close it", "a quote is open")
+	tokens, err := scan(sqltext.RulesFile, s)
+	if err != nil {
+		return Condition{}, p.wrong(len(s), "close it", "a quote is open")
 	}
 	p.tokens = tokens
 	for _, t := range tokens {
-		if t.kind == tokenMark && t.text != "=" {
+		if t.Kind == sqltext.Symbol && t.Text != "=" {
 			return Condition{}, p.unexcepted(t, fix)
 		}
-		if t.kind != tokenMark {
+		if t.Kind != sqltext.Symbol {
 			if err := p.checkToken(t); err != nil {
 				return Condition{}, err
 			}
 		}
 	}
 	name := p.take()
-	if name.kind != tokenWord && name.kind != tokenQuoted {
-		return Condition{}, p.wrong(name.at, fix, "a column is missing")
+	if name.Kind != sqltext.Word && name.Kind != sqltext.Name {
+		return Condition{}, p.wrong(name.Start, fix, "a column is missing")
 	}
-	c, err := p.exception(Condition{Column: name.text}, fix)
+	c, err := p.exception(Condition{Column: name.Text}, fix)
 	if err != nil {
 		return Condition{}, err
 	}
-	if t := p.peek(); t.kind != tokenEnd {
+	if t := p.peek(); t.Kind != sqltext.End {
 		return Condition{}, p.unexcepted(t, fix)
 	}
 	return c, nil
@@ -45,28 +47,28 @@ func ParseException(s string) (Condition, error) {
 // exception reads what follows the column.
 func (p *parser) exception(c Condition, fix string) (Condition, error) {
 	operator := p.take()
-	if operator.is("=") {
+	if operator.Is("=") {
 		value := p.take()
-		if value.kind != tokenText && value.kind != tokenNumber {
-			return c, p.wrong(value.at, "write a text in single quotes or a whole number", "the value to compare %s with is missing", c.Column)
+		if value.Kind != sqltext.String && value.Kind != sqltext.Number {
+			return c, p.wrong(value.Start, "write a text in single quotes or a whole number", "the value to compare %s with is missing", c.Column)
 		}
-		c.Test, c.Value = Differs, Constant{Text: value.text, Number: value.kind == tokenNumber}
+		c.Test, c.Value = Differs, Constant{Text: value.Text, Number: value.Kind == sqltext.Number}
 		return c, nil
 	}
-	if !operator.is("is") {
+	if !operator.Is("is") {
 		return c, p.unexcepted(operator, fix)
 	}
 	switch word := p.take(); {
-	case word.is("set"):
+	case word.Is("set"):
 		c.Test = Null
-	case word.is("null"):
+	case word.Is("null"):
 		c.Test = NotNull
-	case word.is("true"):
+	case word.Is("true"):
 		c.Test = NotTrue
-	case word.is("false"):
+	case word.Is("false"):
 		c.Test = NotFalse
-	case word.is("not"):
-		return c, p.wrong(word.at, "write is set for is not null, is null for is not set, is false for is not true", "exceptions have no not")
+	case word.Is("not"):
+		return c, p.wrong(word.Start, "write is set for is not null, is null for is not set, is false for is not true", "exceptions have no not")
 	default:
 		return c, p.unexcepted(word, fix)
 	}
@@ -74,14 +76,14 @@ func (p *parser) exception(c Condition, fix string) (Condition, error) {
 }
 
 // unexcepted explains syntax that exceptions do not have.
-func (p *parser) unexcepted(t token, fix string) error {
+func (p *parser) unexcepted(t sqltext.Token, fix string) error {
 	switch {
-	case t.kind == tokenEnd:
-		return p.wrong(t.at, fix, "it says nothing about the column")
-	case t.is("and"), t.is("or"):
-		return p.wrong(t.at, "write one exception for each; a row does not count when one of them holds", "exceptions have no %s", t.text)
-	case t.is("("), t.is(")"):
-		return p.wrong(t.at, "store the value in a column, and name the column", "exceptions look at a column, not at an expression")
+	case t.Kind == sqltext.End:
+		return p.wrong(t.Start, fix, "it says nothing about the column")
+	case t.Is("and"), t.Is("or"):
+		return p.wrong(t.Start, "write one exception for each; a row does not count when one of them holds", "exceptions have no %s", t.Text)
+	case t.Is("("), t.Is(")"):
+		return p.wrong(t.Start, "store the value in a column, and name the column", "exceptions look at a column, not at an expression")
 	}
-	return p.wrong(t.at, fix, "%q means nothing in an exception", t.text)
+	return p.wrong(t.Start, fix, "%q means nothing in an exception", t.Text)
 }

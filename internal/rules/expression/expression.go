@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/semel-dev/semel/internal/texts"
 )
 
 // Expr is a valid expression. It is an immutable value. The zero Expr is none.
@@ -124,11 +126,7 @@ func (e Expr) String() string {
 		return e.constant.String()
 	case call:
 	}
-	args := make([]string, len(e.args))
-	for i, arg := range e.args {
-		args[i] = arg.String()
-	}
-	return e.name + "(" + strings.Join(args, ", ") + ")"
+	return e.name + "(" + strings.Join(texts.Of(e.args, Expr.String), ", ") + ")"
 }
 
 // isWord reports whether a name needs no quotes in a rules file.

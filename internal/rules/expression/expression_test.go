@@ -198,6 +198,7 @@ func TestCheckSQL(t *testing.T) {
 	for text, want := range map[string]string{
 		"date(starts_at)": "", "((at AT TIME ZONE 'UTC')::date)": "", "regexp_replace(a, '-- ;', '')": "", "lower(now)": "", "a || b": "",
 		"now()": "gives something else every time", "a; drop table t": "the end of a statement", "a -- b": "comment", "a /* b */": "comment",
+		"lower/* x */(email)": "comment", "lower(email -- x\n)": "comment",
 		"(select 1)": "is a query", "lower(a": "a parenthesis is open", "a)": "parentheses do not match", "(a": "a parenthesis is open", "'a": "a quote is open",
 		"a\nb\x00": "control", "current_date": "every time", "random() + a": "every time",
 	} {

@@ -3,6 +3,8 @@ package expression
 import (
 	"slices"
 	"strings"
+
+	"github.com/semel-dev/semel/internal/texts"
 )
 
 // result says what kind of value an expression has, as far as the language
@@ -45,13 +47,7 @@ func functions() []function {
 }
 
 // Functions lists the functions of the language.
-func Functions() []string {
-	var names []string
-	for _, f := range functions() {
-		names = append(names, f.name)
-	}
-	return names
-}
+func Functions() []string { return texts.Of(functions(), func(f function) string { return f.name }) }
 
 func functionNamed(name string) (function, bool) {
 	all := functions()
@@ -77,6 +73,14 @@ func (e Expr) gives() result {
 		return e.args[0].gives()
 	}
 	return f.gives
+}
+
+// MayBeText reports whether the expression can be a text, which a collation compares.
+func (e Expr) MayBeText() bool { return e.gives() <= text }
+
+// NeverNull reports whether the expression is not NULL whatever its columns are.
+func (e Expr) NeverNull() bool {
+	return e.kind == call && (e.name == "coalesce" || e.name == "is_null")
 }
 
 // notHere explains words that people write and the language lacks: the fault,

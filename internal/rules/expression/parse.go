@@ -6,7 +6,9 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/rules/spelling"
+	"github.com/semel-dev/semel/internal/rules/sqltext"
 )
 
 const (
@@ -48,7 +50,7 @@ func Parse(s string) (Expr, error) {
 	if err != nil {
 		return Expr{}, err
 	}
-	if p.peek().kind != tokenEnd {
+	if p.peek().Kind != sqltext.End {
 		return Expr{}, p.trailing()
 	}
 	return e, checkTop(p, e)
@@ -65,32 +67,10 @@ func checkTop(p *parser, e Expr) error {
 	return nil
 }
 
-type tokenKind uint8
-
-const (
-	tokenEnd tokenKind = iota
-	tokenWord
-	tokenQuoted // a quoted name
-	tokenText   // a constant
-	tokenNumber
-	tokenMark
-)
-
-type token struct {
-	kind tokenKind
-	text string // without quotes
-	at   int
-}
-
-// is reports whether the token is this mark, or this word in whatever case.
-func (t token) is(text string) bool {
-	return (t.kind == tokenMark || t.kind == tokenWord) && strings.EqualFold(t.text, text)
-}
-
 // parser reads the language of rules files.
 type parser struct {
 	text   string
-	tokens []token
+	tokens []sqltext.Token
 	next   int
 }
 
@@ -98,21 +78,27 @@ func (p *parser) wrong(at int, fix, format string, args ...any) *Error {
 	return &Error{Text: p.text, Offset: at, Message: fmt.Sprintf(format, args...), Fix: fix}
 }
 
-func (p *parser) peek() token { return p.tokens[p.next] }
+func (p *parser) peek() sqltext.Token { return p.tokens[p.next] }
 
-func (p *parser) take() token {
+func (p *parser) take() sqltext.Token {
 	t := p.tokens[p.next]
-	if t.kind != tokenEnd {
+	if t.Kind != sqltext.End {
 		p.next++
 	}
 	return t
 }
 
-// scan splits the text; the last token is the end.
+// scan splits a text into tokens, of which the last is the end.
+func scan(d dialect.Dialect, s string) ([]sqltext.Token, error) {
+	tokens, err := sqltext.Scan(d, s)
+	return append(tokens, sqltext.Token{Kind: sqltext.End, Start: len(s), End: len(s)}), err
+}
+
+// scan splits the text.
 func (p *parser) scan() error {
-	tokens, at, ok := scan(p.text, rulesFile)
-	if !ok {
-		return p.wrong(at, "close it", "a quote is open")
+	tokens, err := scan(sqltext.RulesFile, p.text)
+	if err != nil {
+		return p.wrong(len(p.text), "close it", "a quote is open")
 	}
 	p.tokens = tokens
 	for _, t := range tokens {
@@ -123,25 +109,25 @@ func (p *parser) scan() error {
 	return nil
 }
 
-func (p *parser) checkToken(t token) error {
-	switch t.kind {
-	case tokenWord, tokenQuoted:
-		if t.text == "" || len(t.text) > MaxNameBytes || strings.ContainsFunc(t.text, isControl) {
-			return p.wrong(t.at, "write the name of a column of the table", "a name is empty, longer than %d bytes or holds control characters", MaxNameBytes)
+func (p *parser) checkToken(t sqltext.Token) error {
+	switch t.Kind {
+	case sqltext.Word, sqltext.Name:
+		if t.Text == "" || len(t.Text) > MaxNameBytes || strings.ContainsFunc(t.Text, isControl) {
+			return p.wrong(t.Start, "write the name of a column of the table", "a name is empty, longer than %d bytes or holds control characters", MaxNameBytes)
 		}
-	case tokenText:
-		if len(t.text) > MaxConstantBytes || strings.ContainsFunc(t.text, isControl) || strings.Contains(t.text, `\`) {
-			return p.wrong(t.at, "write a short plain text", "a constant is longer than %d bytes, or holds control characters or a backslash, which databases read differently", MaxConstantBytes)
+	case sqltext.String:
+		if len(t.Text) > MaxConstantBytes || strings.ContainsFunc(t.Text, isControl) || strings.Contains(t.Text, `\`) {
+			return p.wrong(t.Start, "write a short plain text", "a constant is longer than %d bytes, or holds control characters or a backslash, which databases read differently", MaxConstantBytes)
 		}
-	case tokenNumber:
-		if !isWhole(t.text) {
-			return p.wrong(t.at, "write a whole number of 64 bits without leading zeros, or a text in single quotes", "%s is not a number for an index", t.text)
+	case sqltext.Number:
+		if !isWhole(t.Text) {
+			return p.wrong(t.Start, "write a whole number of 64 bits without leading zeros, or a text in single quotes", "%s is not a number for an index", t.Text)
 		}
-	case tokenMark:
-		if !strings.Contains("(),", t.text) {
+	case sqltext.Symbol:
+		if !strings.Contains("(),", t.Text) {
 			return p.strange(t)
 		}
-	case tokenEnd:
+	case sqltext.End:
 	}
 	return nil
 }
@@ -151,61 +137,61 @@ func isControl(c rune) bool {
 }
 
 // strange explains a mark that the language does not have.
-func (p *parser) strange(t token) error {
+func (p *parser) strange(t sqltext.Token) error {
 	switch {
-	case t.text == "||":
+	case t.Text == "||":
 		message, fix, _ := notHere("concat")
-		return p.wrong(t.at, fix, "|| %s", message)
-	case t.text == "::":
+		return p.wrong(t.Start, fix, "|| %s", message)
+	case t.Text == "::":
 		message, fix, _ := notHere("cast")
-		return p.wrong(t.at, fix, "a cast %s", message)
-	case t.text == ".":
-		return p.wrong(t.at, "write the column without its table: a rule is about one table", "a name has a dot")
-	case strings.Contains("+-*/%", t.text):
-		return p.wrong(t.at, "store the value in a column, and name the column", "arithmetic differs between databases")
+		return p.wrong(t.Start, fix, "a cast %s", message)
+	case t.Text == ".":
+		return p.wrong(t.Start, "write the column without its table: a rule is about one table", "a name has a dot")
+	case strings.Contains("+-*/%", t.Text):
+		return p.wrong(t.Start, "store the value in a column, and name the column", "arithmetic differs between databases")
 	}
-	return p.wrong(t.at, "use columns, constants and "+strings.Join(Functions(), ", "), "%q means nothing here", t.text)
+	return p.wrong(t.Start, "use columns, constants and "+strings.Join(Functions(), ", "), "%q means nothing here", t.Text)
 }
 
 func (p *parser) trailing() error {
 	t := p.peek()
-	if t.is("as") || t.is("from") || t.is("collate") || t.is("at") {
-		return p.wrong(t.at, "write it for each dialect: {postgresql: …, mysql: …, sqlite: …, columns: […]}", "%q is SQL that databases read differently", t.text)
+	if t.Is("as") || t.Is("from") || t.Is("collate") || t.Is("at") {
+		return p.wrong(t.Start, "write it for each dialect: {postgresql: …, mysql: …, sqlite: …, columns: […]}", "%q is SQL that databases read differently", t.Text)
 	}
-	return p.wrong(t.at, "write one column or function; separate fields by commas in the list", "something follows where the expression ends")
+	return p.wrong(t.Start, "write one column or function; separate fields by commas in the list", "something follows where the expression ends")
 }
 
 func (p *parser) expr(depth int) (Expr, error) {
 	if depth > maxNesting {
-		return Expr{}, p.wrong(p.peek().at, "store the value in a column, and name the column", "functions are nested deeper than %d", maxNesting)
+		return Expr{}, p.wrong(p.peek().Start, "store the value in a column, and name the column", "functions are nested deeper than %d", maxNesting)
 	}
 	t := p.take()
-	switch t.kind {
-	case tokenText:
-		return Expr{kind: constant, constant: Constant{Text: t.text}}, nil
-	case tokenNumber:
-		return Expr{kind: constant, constant: Constant{Text: t.text, Number: true}}, nil
-	case tokenQuoted:
-		return Column(t.text), nil
-	case tokenWord:
-		if p.peek().is("(") {
+	switch t.Kind {
+	case sqltext.String:
+		return Expr{kind: constant, constant: Constant{Text: t.Text}}, nil
+	case sqltext.Number:
+		return Expr{kind: constant, constant: Constant{Text: t.Text, Number: true}}, nil
+	case sqltext.Name:
+		return Column(t.Text), nil
+	case sqltext.Word:
+		if p.peek().Is("(") {
 			return p.call(t, depth)
 		}
-		if meansMore(t.text) {
-			message, fix, _ := notHere(t.text)
-			if p.peek().kind == tokenEnd {
-				fix = `write "` + t.text + `" in double quotes if it is a column; else ` + fix
+		if meansMore(t.Text) {
+			message, fix, _ := notHere(t.Text)
+			if p.peek().Kind == sqltext.End {
+				fix = `write "` + t.Text + `" in double quotes if it is a column; else ` + fix
 			}
-			return Expr{}, p.wrong(t.at, fix, "%s %s", t.text, message)
+			return Expr{}, p.wrong(t.Start, fix, "%s %s", t.Text, message)
 		}
-		return Column(t.text), nil
-	case tokenMark:
-		if t.is("(") {
+		return Column(t.Text), nil
+	case sqltext.Symbol:
+		if t.Is("(") {
 			return p.parenthesised(depth)
 		}
-	case tokenEnd:
+	case sqltext.End:
 	}
-	return Expr{}, p.wrong(t.at, "write a column, or a function of one such as lower(email)", "a column is missing")
+	return Expr{}, p.wrong(t.Start, "write a column, or a function of one such as lower(email)", "a column is missing")
 }
 
 // meansMore reports whether a word without quotes is not a column.
@@ -223,9 +209,9 @@ func (p *parser) parenthesised(depth int) (Expr, error) {
 }
 
 func (p *parser) close() error {
-	if t := p.take(); !t.is(")") {
-		if t.kind == tokenEnd {
-			return p.wrong(t.at, "close it", "a parenthesis is open")
+	if t := p.take(); !t.Is(")") {
+		if t.Kind == sqltext.End {
+			return p.wrong(t.Start, "close it", "a parenthesis is open")
 		}
 		p.next--
 		return p.trailing()
@@ -234,20 +220,20 @@ func (p *parser) close() error {
 }
 
 // call reads the arguments of the function that name says.
-func (p *parser) call(name token, depth int) (Expr, error) {
-	f, ok := functionNamed(strings.ToLower(name.text))
+func (p *parser) call(name sqltext.Token, depth int) (Expr, error) {
+	f, ok := functionNamed(strings.ToLower(name.Text))
 	if !ok {
 		return Expr{}, p.unknown(name)
 	}
 	p.take()
 	var args []Expr
-	for !p.peek().is(")") || len(args) > 0 {
+	for !p.peek().Is(")") || len(args) > 0 {
 		arg, err := p.expr(depth + 1)
 		if err != nil {
 			return Expr{}, err
 		}
 		args = append(args, arg)
-		if !p.peek().is(",") {
+		if !p.peek().Is(",") {
 			break
 		}
 		p.take()
@@ -259,45 +245,43 @@ func (p *parser) call(name token, depth int) (Expr, error) {
 	return e, p.checkCall(name, f, args)
 }
 
-func (p *parser) unknown(name token) error {
-	if message, fix, known := notHere(name.text); known {
-		return p.wrong(name.at, fix, "%s %s", name.text, message)
+func (p *parser) unknown(name sqltext.Token) error {
+	if message, fix, known := notHere(name.Text); known {
+		return p.wrong(name.Start, fix, "%s %s", name.Text, message)
 	}
 	fix := "use one of " + strings.Join(Functions(), ", ") + ", or write it for each dialect: {postgresql: …, mysql: …, sqlite: …, columns: […]}"
-	if near := spelling.Nearest(strings.ToLower(name.text), Functions()); near != "" {
-		fix = fmt.Sprintf("did you mean %q?", near)
-	}
-	return p.wrong(name.at, fix, "the function %q is not known", name.text)
+	fix = spelling.Ask(spelling.Nearest(strings.ToLower(name.Text), Functions()), fix)
+	return p.wrong(name.Start, fix, "the function %q is not known", name.Text)
 }
 
 // checkCall reports arguments that the function does not take.
-func (p *parser) checkCall(name token, f function, args []Expr) error {
+func (p *parser) checkCall(name sqltext.Token, f function, args []Expr) error {
 	if f.name == "coalesce" {
 		return p.checkCoalesce(name, args)
 	}
 	switch {
 	case len(args) != 1:
-		return p.wrong(name.at, "write "+f.name+"(column)", "%s takes one argument, not %d", f.name, len(args))
+		return p.wrong(name.Start, "write "+f.name+"(column)", "%s takes one argument, not %d", f.name, len(args))
 	case args[0].kind == constant:
-		return p.wrong(name.at, "name a column", "%s of a constant is the same in every row", f.name)
+		return p.wrong(name.Start, "name a column", "%s of a constant is the same in every row", f.name)
 	case f.takesColumn && args[0].kind != column, !f.accepts(args[0].gives()):
-		return p.wrong(name.at, "write "+f.name+" of a column", "%s cannot be taken of %s", f.name, args[0])
+		return p.wrong(name.Start, "write "+f.name+" of a column", "%s cannot be taken of %s", f.name, args[0])
 	}
 	return nil
 }
 
-func (p *parser) checkCoalesce(name token, args []Expr) error {
+func (p *parser) checkCoalesce(name sqltext.Token, args []Expr) error {
 	const fix = "write coalesce(column, 'constant')"
 	if len(args) != 2 || args[0].kind == constant || args[1].kind != constant {
-		return p.wrong(name.at, fix, "coalesce takes a column and a constant")
+		return p.wrong(name.Start, fix, "coalesce takes a column and a constant")
 	}
 	f, _ := functionNamed("coalesce")
 	got := args[0].gives()
 	if !f.accepts(got) || args[0].kind == call && args[0].name == "coalesce" {
-		return p.wrong(name.at, fix, "coalesce cannot be taken of %s", args[0])
+		return p.wrong(name.Start, fix, "coalesce cannot be taken of %s", args[0])
 	}
 	if got == text && args[1].constant.Number || got == whole && !args[1].constant.Number {
-		return p.wrong(name.at, "write a constant of the same kind", "%s is not a value that %s has", args[1], args[0])
+		return p.wrong(name.Start, "write a constant of the same kind", "%s is not a value that %s has", args[1], args[0])
 	}
 	return nil
 }

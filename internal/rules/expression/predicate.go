@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/texts"
 )
 
 // Test is a test that a row must pass to count.
@@ -44,34 +45,21 @@ type Predicate []Condition
 // so that an upsert can name the index by it. The error is an [*Error] that says
 // what cannot be tested on columns of these types.
 func (p Predicate) Render(d dialect.Dialect, types ColumnTypes) (string, error) {
-	parts := make([]string, 0, len(p))
 	for _, c := range p.ordered() {
 		if err := c.check(d, types); err != nil {
 			return "", err
 		}
-		parts = append(parts, c.render(d))
 	}
-	return strings.Join(parts, " AND "), nil
-}
-
-// RenderFlag writes 1 for a row that counts and NULL for another: the expression
-// of a generated column that makes a unique index partial where a dialect has no
-// partial indexes, since NULL collides with nothing.
-func (p Predicate) RenderFlag(d dialect.Dialect, types ColumnTypes) (string, error) {
-	text, err := p.Render(d, types)
-	if err != nil || text == "" {
-		return "", err
-	}
-	return "CASE WHEN " + text + " THEN 1 END", nil
+	return p.render(d), nil
 }
 
 // String writes the predicate for people, as PostgreSQL would have it.
 func (p Predicate) String() string {
-	parts := make([]string, 0, len(p))
-	for _, c := range p.ordered() {
-		parts = append(parts, c.render(dialect.PostgreSQL))
-	}
-	return strings.Join(parts, " AND ")
+	return p.render(dialect.PostgreSQL)
+}
+
+func (p Predicate) render(d dialect.Dialect) string {
+	return strings.Join(texts.Of(p.ordered(), func(c Condition) string { return c.render(d) }), " AND ")
 }
 
 // Columns returns the columns that are looked at, each once.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/rules/sqltext"
 )
 
 // maxSQLBytes is the longest text of a catalogue that is read.
@@ -23,7 +24,7 @@ type node struct {
 // sqlParser reads what the servers write back, and what people write into
 // SQLite's catalogue. What it does not know it does not guess: bad is set.
 type sqlParser struct {
-	tokens []token
+	tokens []sqltext.Token
 	next   int
 	depth  int
 	bad    bool
@@ -37,20 +38,20 @@ func readSQL(d dialect.Dialect, s string) (n node, ok bool) {
 	if d == dialect.MySQL && strings.Contains(s, `_utf8mb4\'`) { // MySQL 8 escapes in information_schema
 		s = strings.ReplaceAll(s, `\'`, `'`)
 	}
-	tokens, _, ok := scan(s, d)
-	if !ok {
+	tokens, err := scan(d, s)
+	if err != nil {
 		return node{}, false
 	}
 	p := &sqlParser{tokens: tokens}
 	n = p.or()
-	return n, !p.bad && p.peek().kind == tokenEnd
+	return n, !p.bad && p.peek().Kind == sqltext.End
 }
 
-func (p *sqlParser) peek() token { return p.tokens[p.next] }
+func (p *sqlParser) peek() sqltext.Token { return p.tokens[p.next] }
 
-func (p *sqlParser) take() token {
+func (p *sqlParser) take() sqltext.Token {
 	t := p.tokens[p.next]
-	if t.kind != tokenEnd {
+	if t.Kind != sqltext.End {
 		p.next++
 	}
 	return t
@@ -59,7 +60,7 @@ func (p *sqlParser) take() token {
 // accept takes the words, in this order, or nothing.
 func (p *sqlParser) accept(words ...string) bool {
 	for i, word := range words {
-		if p.next+i >= len(p.tokens) || !p.tokens[p.next+i].is(word) {
+		if p.next+i >= len(p.tokens) || !p.tokens[p.next+i].Is(word) {
 			return false
 		}
 	}
@@ -122,8 +123,8 @@ func (p *sqlParser) comparison() node {
 		case p.accept("is", "distinct", "from"):
 			n = node{op: "differs", args: []node{n, p.postfix()}}
 		case p.accept("is", "not", "true"), p.accept("is", "not", "false"), p.accept("is", "true"), p.accept("is", "false"):
-			name := strings.ToLower(p.tokens[p.next-1].text)
-			if p.tokens[p.next-2].is("not") {
+			name := strings.ToLower(p.tokens[p.next-1].Text)
+			if p.tokens[p.next-2].Is("not") {
 				name = "not " + name
 			}
 			n = node{op: "is", name: name, args: []node{n}}
@@ -168,7 +169,7 @@ func (p *sqlParser) list(opens, closes string) []node {
 	var all []node
 	for !p.bad && !p.accept(closes) {
 		all = append(all, p.or())
-		if !p.accept(",") && !p.peek().is(closes) {
+		if !p.accept(",") && !p.peek().Is(closes) {
 			p.bad = true
 		}
 	}
@@ -198,11 +199,11 @@ func (p *sqlParser) postfix() node {
 // typeName reads a type, such as character varying(40)[].
 func (p *sqlParser) typeName() string {
 	first := p.take()
-	if first.kind != tokenWord && first.kind != tokenQuoted {
+	if first.Kind != sqltext.Word && first.Kind != sqltext.Name {
 		p.bad = true
 		return ""
 	}
-	name := strings.ToLower(first.text)
+	name := strings.ToLower(first.Text)
 	for _, more := range [][]string{{"varying"}, {"precision"}, {"without", "time", "zone"}, {"with", "time", "zone"}} {
 		if p.accept(more...) {
 			name = strings.Join(append([]string{name}, more...), " ")
@@ -211,7 +212,7 @@ func (p *sqlParser) typeName() string {
 	if p.accept("(") { // a length may cut values
 		name += "()"
 		for !p.bad && !p.accept(")") {
-			p.bad = p.take().kind == tokenEnd
+			p.bad = p.take().Kind == sqltext.End
 		}
 	}
 	if p.accept("[", "]") {
@@ -222,20 +223,20 @@ func (p *sqlParser) typeName() string {
 
 func (p *sqlParser) primary() node {
 	t := p.take()
-	switch t.kind {
-	case tokenQuoted:
-		return node{op: "column", name: t.text}
-	case tokenText:
-		return node{op: "constant", text: Constant{Text: t.text}}
-	case tokenNumber:
-		if !isWhole(t.text) {
+	switch t.Kind {
+	case sqltext.Name:
+		return node{op: "column", name: t.Text}
+	case sqltext.String:
+		return node{op: "constant", text: Constant{Text: t.Text}}
+	case sqltext.Number:
+		if !isWhole(t.Text) {
 			p.bad = true
 		}
-		return node{op: "constant", text: Constant{Text: t.text, Number: true}}
-	case tokenWord:
+		return node{op: "constant", text: Constant{Text: t.Text, Number: true}}
+	case sqltext.Word:
 		return p.word(t)
-	case tokenMark:
-		switch t.text {
+	case sqltext.Symbol:
+		switch t.Text {
 		case "(":
 			n := p.or()
 			p.need(")")
@@ -243,15 +244,15 @@ func (p *sqlParser) primary() node {
 		case "!":
 			return node{op: "not", args: []node{p.postfix()}}
 		}
-	case tokenEnd:
+	case sqltext.End:
 	}
 	p.bad = true
 	return node{}
 }
 
 // word reads what starts with a word: a column, a keyword or a function.
-func (p *sqlParser) word(t token) node {
-	name := strings.ToLower(t.text)
+func (p *sqlParser) word(t sqltext.Token) node {
+	name := strings.ToLower(t.Text)
 	switch {
 	case name == "null", name == "true", name == "false":
 		return node{op: name}
@@ -259,10 +260,10 @@ func (p *sqlParser) word(t token) node {
 		return p.when()
 	case name == "array":
 		return node{op: "array", args: p.list("[", "]")}
-	case strings.HasPrefix(name, "_") && p.peek().kind == tokenText: // a character set
+	case strings.HasPrefix(name, "_") && p.peek().Kind == sqltext.String: // a character set
 		return p.primary()
-	case !p.peek().is("("):
-		return node{op: "column", name: t.text}
+	case !p.peek().Is("("):
+		return node{op: "column", name: t.Text}
 	case name == "cast":
 		p.need("(")
 		n := node{op: "cast", args: []node{p.or()}}
@@ -272,7 +273,7 @@ func (p *sqlParser) word(t token) node {
 		return n
 	case name == "extract":
 		p.need("(")
-		n := node{op: "extract", name: strings.ToLower(p.take().text)}
+		n := node{op: "extract", name: strings.ToLower(p.take().Text)}
 		p.need("from")
 		n.args = []node{p.or()}
 		p.need(")")

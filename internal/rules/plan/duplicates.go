@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/rules/catalog"
+	"github.com/semel-dev/semel/internal/texts"
 	"github.com/semel-dev/semel/rules"
 )
 
@@ -74,15 +75,11 @@ func (m *maker) explain(ctx context.Context, err error) error {
 
 // sample reads the primary keys of the first groups.
 func (m *maker) sample(ctx context.Context, s *shape, found *Duplicates) error {
-	keys := make([]string, len(found.Key))
-	for i, name := range found.Key {
-		keys[i] = s.dialect.Quote(name)
-	}
-	values := s.values()
-	query := "SELECT g, " + strings.Join(keys, ", ") + " FROM (SELECT " + strings.Join(keys, ", ") + //nolint:gosec // names are quoted, and expressions are the rules file's own.
+	keys, values := strings.Join(texts.Of(found.Key, s.dialect.Quote), ", "), s.values()
+	query := "SELECT g, " + keys + " FROM (SELECT " + keys + //nolint:gosec // names are quoted, and expressions are the rules file's own.
 		", count(*) OVER (PARTITION BY " + values + ") AS n" +
 		", dense_rank() OVER (ORDER BY " + values + ") AS g" +
-		", row_number() OVER (PARTITION BY " + values + " ORDER BY " + strings.Join(keys, ", ") + ") AS r" +
+		", row_number() OVER (PARTITION BY " + values + " ORDER BY " + keys + ") AS r" +
 		" FROM " + s.path + s.counted() + ") AS d WHERE n > 1 AND r <= " + strconv.Itoa(maxGroupRows) +
 		" ORDER BY g, r LIMIT " + strconv.Itoa(m.opts.Samples*maxGroupRows)
 	rows, err := m.db.QueryContext(ctx, query)
@@ -93,7 +90,7 @@ func (m *maker) sample(ctx context.Context, s *shape, found *Duplicates) error {
 	last := int64(-1)
 	for rows.Next() {
 		var group int64
-		cells := make([]sql.NullString, len(keys))
+		cells := make([]sql.NullString, len(found.Key))
 		targets := []any{&group}
 		for i := range cells {
 			targets = append(targets, &cells[i])
@@ -108,10 +105,7 @@ func (m *maker) sample(ctx context.Context, s *shape, found *Duplicates) error {
 			found.Samples = append(found.Samples, nil)
 			last = group
 		}
-		row := make([]string, len(cells))
-		for i := range cells {
-			row[i] = cells[i].String
-		}
+		row := texts.Of(cells, func(cell sql.NullString) string { return cell.String })
 		n := len(found.Samples) - 1
 		found.Samples[n] = append(found.Samples[n], row)
 	}
@@ -130,12 +124,7 @@ func (m *maker) countNulls(ctx context.Context, s *shape, column string) (int64,
 
 // values lists what must not be the same twice.
 func (s *shape) values() string {
-	parts := s.keyParts()
-	values := make([]string, len(parts))
-	for i, p := range parts {
-		values[i] = p.value
-	}
-	return strings.Join(values, ", ")
+	return strings.Join(texts.Of(s.keyParts(), func(p part) string { return p.value }), ", ")
 }
 
 // counted is the WHERE that leaves out the rows that cannot collide.

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/texts"
 )
 
 // Format is a way to write a plan down.
@@ -103,9 +104,6 @@ func (s *Step) titled() []Statement {
 	return all
 }
 
-// inTransaction reports whether the statements may run in a transaction.
-func (p *Plan) inTransaction() bool { return p.Dialect != dialect.PostgreSQL }
-
 func (p *Plan) plain(up, down []Statement) string {
 	var b strings.Builder
 	b.WriteString(comment("Made by semel rules plan for " + p.Dialect.String() + " " + p.Server + "."))
@@ -128,25 +126,17 @@ func (p *Plan) plain(up, down []Statement) string {
 }
 
 func (p *Plan) goose(up, down []Statement) string {
-	var b strings.Builder
-	if !p.inTransaction() {
-		b.WriteString("-- +goose NO TRANSACTION\n\n")
+	head := ""
+	if p.Dialect == dialect.PostgreSQL {
+		head = "-- +goose NO TRANSACTION\n\n"
 	}
-	b.WriteString("-- +goose Up\n")
-	b.WriteString("\n" + text(up...))
-	b.WriteString("\n-- +goose Down\n")
-	b.WriteString("\n" + text(down...))
-	return b.String()
+	return head + "-- +goose Up\n\n" + text(up...) + "\n-- +goose Down\n\n" + text(down...)
 }
 
 func (p *Plan) tern(up, down []Statement) string {
 	const noTransaction = "---- tern: disable-tx ----\n" // it applies to the half that contains it
-	var b strings.Builder
-	b.WriteString(noTransaction)
-	b.WriteString("\n" + text(up...))
-	b.WriteString("\n---- create above / drop below ----\n\n" + noTransaction)
-	b.WriteString("\n" + text(down...))
-	return strings.ReplaceAll(b.String(), "{{", `{{"{{"}}`) // tern takes files for templates
+	all := noTransaction + "\n" + text(up...) + "\n---- create above / drop below ----\n\n" + noTransaction + "\n" + text(down...)
+	return strings.ReplaceAll(all, "{{", `{{"{{"}}`) // tern takes files for templates
 }
 
 // pairs writes one pair of files for each statement. Statements that only set
@@ -176,11 +166,7 @@ func (p *Plan) pairs(version int64) []File {
 // text writes statements, each with its comment before it and an empty line
 // between.
 func text(all ...Statement) string {
-	written := make([]string, len(all))
-	for i := range all {
-		written[i] = comment(all[i].Comment) + all[i].SQL + ";\n"
-	}
-	return strings.Join(written, "\n")
+	return strings.Join(texts.Of(all, func(s Statement) string { return comment(s.Comment) + s.SQL + ";\n" }), "\n")
 }
 
 // comment writes lines of comment; whatever is in them, they stay comments.

@@ -19,7 +19,6 @@ import (
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	databases.Each(t, func(t *testing.T, d *databases.Database) {
-		t.Helper()
 		d.Exec(t, schema(d.Dialect)...)
 		p := mustMake(t, d, parse(t, rich), nil)
 		for _, format := range plan.Formats() {
@@ -47,9 +46,7 @@ func golden(t *testing.T, name string, files []plan.File) {
 	got := regexp.MustCompile(`(Made by .* for \w+) .*\.`).ReplaceAllString(b.String(), "$1 VERSION.")
 	path := filepath.Join("testdata", name+".txt")
 	if os.Getenv("SEMEL_UPDATE_GOLDEN") != "" {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(path, []byte(got), 0o600))
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/rules/expression"
+	"github.com/semel-dev/semel/internal/rules/spelling"
 	"github.com/semel-dev/semel/rules"
 )
 
@@ -103,15 +104,11 @@ func groups(n int64) string {
 
 // majorVersion is the first number of a version.
 func majorVersion(server string) int {
-	digits := strings.TrimLeft(server, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ -")
-	end := strings.IndexFunc(digits, func(r rune) bool { return r < '0' || r > '9' })
-	if end < 0 {
-		end = len(digits)
-	}
-	n, err := strconv.Atoi(digits[:end])
-	if err != nil {
+	digits := strings.FieldsFunc(server, func(r rune) bool { return r < '0' || r > '9' })
+	if len(digits) == 0 {
 		return 0
 	}
+	n, _ := strconv.Atoi(digits[0]) // 0 where it is none
 	return n
 }
 
@@ -122,10 +119,7 @@ func (m *maker) findTable(name string) (*catalog.Table, *Refusal) {
 	if table, ok := m.schema.Table(name); ok {
 		return table, nil
 	}
-	fix := "correct the rule, or create the table first"
-	if near := m.schema.Near(name); near != "" {
-		fix = fmt.Sprintf("did you mean %q?", near)
-	}
+	fix := spelling.Ask(m.schema.Near(name), "correct the rule, or create the table first")
 	return nil, refusal(fix, "the database has no table %s", name)
 }
 
@@ -134,9 +128,6 @@ func findColumn(t *catalog.Table, name string) (*catalog.Column, *Refusal) {
 	if column, ok := t.Column(name); ok {
 		return column, nil
 	}
-	fix := "correct the rule, or add the column first"
-	if near := t.NearColumn(name); near != "" {
-		fix = fmt.Sprintf("did you mean %q?", near)
-	}
+	fix := spelling.Ask(t.NearColumn(name), "correct the rule, or add the column first")
 	return nil, refusal(fix, "the table %s has no column %s", t.Name, name)
 }

@@ -63,8 +63,7 @@ type readPart struct {
 	ignoresCase bool
 }
 
-// read turns an index of the catalogue into the language of rules. A generated
-// column returns the expression it is generated from.
+// read turns an index of the catalogue into the language of rules.
 func (s *shape) read(x *catalog.Index) (index, bool) {
 	var found index
 	where, ok := expression.PredicateFromCatalog(s.dialect, x.Where)
@@ -76,31 +75,15 @@ func (s *shape) read(x *catalog.Index) (index, bool) {
 		if p.Prefix > 0 {
 			return found, false
 		}
-		part := readPart{raw: p.Expression, loose: p.Loose, ignoresCase: caseOnly(&p)}
-		if p.Column != "" {
-			part.expr = expression.Column(p.Column)
-			if column, ok := s.table.Column(p.Column); ok && column.Generated != "" {
-				part.expr, part.raw = expression.Expr{}, column.Generated
-			}
+		expr, text, counted := s.table.Compared(s.dialect, &p)
+		found.predicate = append(found.predicate, counted...)
+		if expr.IsZero() && counted != nil {
+			continue
 		}
-		if part.raw != "" {
-			if guard, value, ok := expression.GuardedFromCatalog(s.dialect, part.raw); ok {
-				found.predicate = append(found.predicate, guard...)
-				if value.IsZero() {
-					continue
-				}
-				part.expr, part.raw = value, ""
-			} else if expr, ok := expression.FromCatalog(s.dialect, part.raw); ok {
-				part.expr = expr
-			}
-		}
-		found.parts = append(found.parts, part)
+		found.parts = append(found.parts, readPart{expr: expr, raw: text, loose: p.Loose, ignoresCase: p.IgnoresCase && !p.IgnoresAccents})
 	}
 	return found, true
 }
-
-// caseOnly reports whether case is all that a part takes no notice of.
-func caseOnly(p *catalog.Part) bool { return p.IgnoresCase && !p.IgnoresAccents }
 
 // samePart reports whether a part of an index is one of the shape.
 func (s *shape) samePart(found readPart, want part) bool {
@@ -110,7 +93,7 @@ func (s *shape) samePart(found readPart, want part) bool {
 	case found.expr.IsZero():
 		return false
 	}
-	if !found.loose || !givesText(want.expr) {
+	if !found.loose || !want.expr.MayBeText() {
 		return expression.Same(s.dialect, found.expr, want.expr, s.types)
 	}
 	folds := slices.ContainsFunc(want.expr.Functions(), func(name string) bool { return name == "lower" || name == "upper" })

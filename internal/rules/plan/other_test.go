@@ -29,9 +29,7 @@ func TestMySQL(t *testing.T) {
 		}
 	}
 	var table, text string
-	if err := d.DB.QueryRowContext(t.Context(), "SHOW CREATE TABLE seats").Scan(&table, &text); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, d.DB.QueryRowContext(t.Context(), "SHOW CREATE TABLE seats").Scan(&table, &text))
 	for _, want := range []string{
 		"`show_id` int(11) NOT NULL COMMENT 'which, NULL for none'", "`place` varchar(10) CHARACTER SET latin1", "NOT NULL DEFAULT 'A1'",
 		"UNIQUE KEY `seat` (`show_id`,`semel_seat_2`)",

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -52,16 +53,9 @@ func (o *Options) withDefaults() Options {
 	if full.Progress == nil {
 		full.Progress = func(int, int, string) {}
 	}
-	if full.LockTimeout <= 0 {
-		full.LockTimeout = defaultLockTimeout
-	}
-	if full.Patience <= 0 {
-		full.Patience = defaultPatience
-	}
-	if full.Samples <= 0 {
-		full.Samples = defaultSamples
-	}
-	full.Samples = min(full.Samples, maxSamples)
+	full.LockTimeout = cmp.Or(max(0, full.LockTimeout), defaultLockTimeout)
+	full.Patience = cmp.Or(max(0, full.Patience), defaultPatience)
+	full.Samples = min(cmp.Or(max(0, full.Samples), defaultSamples), maxSamples)
 	return full
 }
 
@@ -138,9 +132,7 @@ func Make(ctx context.Context, db *sql.DB, d dialect.Dialect, file *rules.File, 
 		return nil, err
 	}
 	m := &maker{db: db, schema: schema, opts: o.withDefaults()}
-	if m.version = m.opts.Version; m.version == 0 {
-		m.version = majorVersion(schema.Server)
-	}
+	m.version = cmp.Or(m.opts.Version, majorVersion(schema.Server))
 	plan := &Plan{Dialect: d, Server: schema.Server}
 	all := len(file.Unique)
 	for i := range file.Unique {

@@ -111,17 +111,13 @@ func try(t *testing.T, d *databases.Database, table, columns string, rows ...str
 			_, err := tx.ExecContext(t.Context(), statement)
 			return err
 		}
-		if err := exec("SAVEPOINT row"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, exec("SAVEPOINT row"))
 		err := exec(fmt.Sprintf("INSERT INTO %s (id, %s) VALUES (%d, %s)", table, columns, 1000+i, row))
 		if err != nil {
 			if !isDuplicate(err) {
 				t.Fatalf("%s: %v", row, err)
 			}
-			if err := exec("ROLLBACK TO SAVEPOINT row"); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, exec("ROLLBACK TO SAVEPOINT row"))
 		}
 		taken = append(taken, err == nil)
 	}
@@ -138,7 +134,6 @@ func isDuplicate(err error) bool {
 func TestPlanEnforces(t *testing.T) {
 	t.Parallel()
 	databases.Each(t, func(t *testing.T, d *databases.Database) {
-		t.Helper()
 		d.Exec(t, schema(d.Dialect)...)
 		enforces(t, d, nil)
 	})

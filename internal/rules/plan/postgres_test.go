@@ -57,9 +57,7 @@ func TestInterruptedPlanHeals(t *testing.T) {
 
 func exists(t *testing.T, d *databases.Database, index string) (there bool) {
 	t.Helper()
-	if err := d.DB.QueryRowContext(t.Context(), "SELECT EXISTS (SELECT 1 FROM pg_class WHERE relname = $1)", index).Scan(&there); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, d.DB.QueryRowContext(t.Context(), "SELECT EXISTS (SELECT 1 FROM pg_class WHERE relname = $1)", index).Scan(&there))
 	return there
 }
 
@@ -147,9 +145,7 @@ func TestConstraintNotNullAndReplacement(t *testing.T) {
 		t.Fatal(err)
 	}
 	var checks int
-	if err := d.DB.QueryRowContext(t.Context(), "SELECT count(*) FROM pg_constraint WHERE contype = 'c' AND conrelid = 'seats'::regclass").Scan(&checks); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, d.DB.QueryRowContext(t.Context(), "SELECT count(*) FROM pg_constraint WHERE contype = 'c' AND conrelid = 'seats'::regclass").Scan(&checks))
 	if unique != 1 || notNull != 2 || checks != 0 {
 		t.Errorf("%d constraints, %d columns NOT NULL, %d checks left, want 1, 2, 0", unique, notNull, checks)
 	}

@@ -16,7 +16,6 @@ import (
 func TestDuplicatesAreRefused(t *testing.T) {
 	t.Parallel()
 	databases.Each(t, func(t *testing.T, d *databases.Database) {
-		t.Helper()
 		d.Exec(t, schema(d.Dialect)...)
 		d.Exec(t,
 			`INSERT INTO users (id, tenant_id, email) VALUES (1, 7, 'zoe@example.com'), (2, 7, 'ZOE@example.com '), (3, 8, 'zoe@example.com'),

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/rules/expression"
+	"github.com/semel-dev/semel/internal/texts"
 	"github.com/semel-dev/semel/rules"
 )
 
@@ -62,10 +64,7 @@ func (m *maker) shape(u *rules.Unique) (*shape, *Refusal) {
 	}
 	s := &shape{
 		dialect: m.schema.Dialect, rule: u, table: table, display: u.Table, path: m.schema.Dialect.QuotePath(table.Path()),
-		index: u.Index, types: columnTypes(table),
-	}
-	if s.index == "" {
-		s.index = u.Name
+		index: cmp.Or(u.Index, u.Name), types: table.Types(),
 	}
 	if refused := s.setPredicate(); refused != nil {
 		return nil, refused
@@ -94,6 +93,22 @@ func (s *shape) sibling(name string) string {
 	return strings.TrimSuffix(s.path, s.dialect.Quote(s.table.Name)) + s.dialect.Quote(name)
 }
 
+// setPredicate works out which rows count: those for which no exception holds.
+func (s *shape) setPredicate() *Refusal {
+	for _, exception := range s.rule.Except {
+		if _, refused := findColumn(s.table, exception.Counts.Column); refused != nil {
+			return refused
+		}
+	}
+	s.predicate = s.rule.Predicate()
+	where, err := s.predicate.Render(s.dialect, s.types)
+	if err != nil {
+		return unsayable(err)
+	}
+	s.where = where
+	return nil
+}
+
 // addTerm adds the parts for one term.
 func (m *maker) addTerm(s *shape, term *rules.Term) *Refusal {
 	for _, name := range term.Columns {
@@ -109,7 +124,7 @@ func (m *maker) addTerm(s *shape, term *rules.Term) *Refusal {
 		return m.addRaw(s, term, raw)
 	}
 	expr := term.Expr
-	if s.rule.Nulls != rules.NullsSame || s.nullsSame || !m.canBeNull(s, expr) {
+	if s.rule.Nulls != rules.NullsSame || s.nullsSame || !s.canBeNull(expr) {
 		return m.addExpr(s, expr)
 	}
 	return m.addPair(s, expr)
@@ -131,7 +146,7 @@ func (m *maker) addPair(s *shape, expr expression.Expr) *Refusal {
 	if refused != nil {
 		return refused
 	}
-	if expr.Functions() != nil && slices.Contains(expr.Functions(), "coalesce") {
+	if slices.Contains(expr.Functions(), "coalesce") {
 		return m.addExpr(s, expr)
 	}
 	constant, ok := standIn(expr, column, s.dialect)
@@ -157,10 +172,7 @@ func standIn(expr expression.Expr, column *catalog.Column, d dialect.Dialect) (e
 		}
 		return text, false
 	}
-	kind := column.Base
-	if kind == "" {
-		kind = strings.ToLower(column.Type)
-	}
+	kind := cmp.Or(column.Base, strings.ToLower(column.Type))
 	for _, known := range []struct {
 		prefixes string
 		constant expression.Constant
@@ -187,7 +199,7 @@ func (m *maker) addExpr(s *shape, expr expression.Expr) *Refusal {
 	if err != nil {
 		return unsayable(err)
 	}
-	p := part{expr: expr, value: rendered, nullable: m.canBeNull(s, expr)}
+	p := part{expr: expr, value: rendered, nullable: s.canBeNull(expr)}
 	name, isColumn := expr.Column()
 	column, refused := findColumn(s.table, expr.Columns()[0])
 	if refused != nil {
@@ -198,7 +210,7 @@ func (m *maker) addExpr(s *shape, expr expression.Expr) *Refusal {
 		return m.addMySQL(s, p, column)
 	case dialect.SQLite:
 		p.sql = p.value
-		if column.Loose && givesText(expr) { // NOCASE or RTRIM of the column would count
+		if column.Loose && expr.MayBeText() { // NOCASE or RTRIM of the column would count
 			p.sql, p.value = p.sql+" COLLATE BINARY", p.value+" COLLATE BINARY"
 		}
 	case dialect.PostgreSQL:
@@ -207,7 +219,7 @@ func (m *maker) addExpr(s *shape, expr expression.Expr) *Refusal {
 		} else {
 			p.sql = "(" + rendered + ")"
 		}
-		if column.Loose && givesText(expr) {
+		if column.Loose && expr.MayBeText() {
 			exact(&p, column)
 		}
 	}
@@ -225,15 +237,6 @@ func exact(p *part, column *catalog.Column) {
 	}
 	p.sql += ` COLLATE "C"`
 	p.value = "(" + p.value + `) COLLATE "C"`
-}
-
-// givesText reports whether an expression can be a text.
-func givesText(expr expression.Expr) bool {
-	functions := expr.Functions()
-	if len(functions) > 0 && functions[0] == "coalesce" {
-		functions = functions[1:]
-	}
-	return len(functions) == 0 || slices.Contains([]string{"lower", "upper", "trim"}, functions[0])
 }
 
 // addRaw adds a part for an expression in the words of the dialect.
@@ -256,17 +259,9 @@ func (m *maker) addRaw(s *shape, term *rules.Term, raw string) *Refusal {
 }
 
 // canBeNull reports whether an expression is NULL for some row.
-func (m *maker) canBeNull(s *shape, expr expression.Expr) bool {
-	functions := expr.Functions()
-	if len(functions) > 0 && (functions[0] == "coalesce" || functions[0] == "is_null") {
-		return false
-	}
-	for _, name := range expr.Columns() {
-		if column, refused := findColumn(s.table, name); refused == nil && column.Nullable {
-			return true
-		}
-	}
-	return s.dialect == dialect.SQLite && !givesText(expr) // a malformed date gives NULL there
+func (s *shape) canBeNull(expr expression.Expr) bool {
+	malformed := s.dialect == dialect.SQLite && !expr.MayBeText() // a malformed date gives NULL there
+	return !expr.NeverNull() && (malformed || len(s.table.Nullable(expr.Columns())) > 0)
 }
 
 // nullable lists the columns that the rule forbids to be NULL and that can be.
@@ -274,15 +269,7 @@ func (s *shape) nullable(u *rules.Unique) []string {
 	if u.Nulls != rules.NullsForbidden {
 		return nil
 	}
-	var names []string
-	for _, term := range u.Terms() {
-		for _, name := range term.Columns {
-			if column, refused := findColumn(s.table, name); refused == nil && column.Nullable && !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
+	return s.table.Nullable(u.Columns())
 }
 
 // checkPartitionKey refuses what cannot be unique over partitions.
@@ -308,11 +295,7 @@ func (m *maker) checkPartitionKey(s *shape) *Refusal {
 
 // keys lists the parts as the index has them.
 func (s *shape) keys() string {
-	keys := make([]string, len(s.parts))
-	for i, p := range s.parts {
-		keys[i] = p.sql
-	}
-	return strings.Join(keys, ", ")
+	return strings.Join(texts.Of(s.parts, func(p part) string { return p.sql }), ", ")
 }
 
 // generatedName names the generated column of the nth part.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/rules/catalog"
+	"github.com/semel-dev/semel/internal/texts"
 )
 
 func (s *Step) up(comment, text string) {
@@ -17,14 +18,11 @@ func (s *Step) session(comment, text string) {
 // lost says in the undo that it does not bring back the index that the plan
 // replaces.
 func (s *Step) lost(old *catalog.Index) {
-	parts := make([]string, len(old.Parts))
-	for i, p := range old.Parts {
-		parts[i] = p.Column + p.Expression
-	}
-	text := "an index on (" + strings.Join(parts, ", ") + ")"
+	text := "an index on ("
 	if old.Unique {
-		text = "a unique index on (" + strings.Join(parts, ", ") + ")"
+		text = "a unique index on ("
 	}
+	text += strings.Join(texts.Of(old.Parts, func(p catalog.Part) string { return p.Column + p.Expression }), ", ") + ")"
 	if old.Where != "" {
 		text += " where " + old.Where
 	}

@@ -1,7 +1,10 @@
 // Package spelling suggests the known name that an unknown one was meant to be.
 package spelling
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // Nearest returns the name that is most like word, whatever their case, or ""
 // when none is near enough.
@@ -20,6 +23,15 @@ func Nearest(word string, names []string) string {
 		}
 	}
 	return best
+}
+
+// Ask asks whether a name that [Nearest] found was meant; without one it returns
+// the other advice.
+func Ask(near, otherwise string) string {
+	if near == "" {
+		return otherwise
+	}
+	return fmt.Sprintf("did you mean %q?", near)
 }
 
 // distance is the number of letters to insert, remove or change between a and b,

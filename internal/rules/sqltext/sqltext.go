@@ -21,8 +21,13 @@ const (
 	Name               // a name in quotes
 	String             // a text
 	Number             // starts with a digit
-	Symbol             // one character of anything else, or :: in PostgreSQL
+	Symbol             // an operator such as <=>, or one character of anything else
+	End                // no token: a parser's mark for the end of the text
 )
+
+// RulesFile is the dialect of expressions in rules files: it has no comments and no
+// quotes but ' and ".
+const RulesFile dialect.Dialect = 0
 
 // Token is a piece of SQL that is neither space nor comment.
 type Token struct {
@@ -135,6 +140,8 @@ func (s *scanner) skip() error {
 		switch {
 		case strings.ContainsRune(" \t\r\n\f\v\ufeff", firstRune(rest)):
 			s.move(utf8.RuneLen(firstRune(rest)))
+		case s.dialect == RulesFile:
+			return nil
 		case s.lineComment(rest):
 			end := strings.IndexByte(rest, '\n')
 			if end < 0 {
@@ -197,35 +204,39 @@ func (s *scanner) token() error {
 		return s.quoted(String, 0, '\'', s.dialect == dialect.MySQL)
 	case first == '"' && s.dialect == dialect.MySQL:
 		return s.quoted(String, 0, '"', true)
-	case first == '"', first == '`' && s.dialect != dialect.PostgreSQL:
-		return s.quoted(Name, 0, byte(first), false)
+	case first == '"', first == '`' && (s.dialect == dialect.MySQL || s.dialect == dialect.SQLite):
+		return s.quoted(Name, 0, rest[0], false)
 	case first == '[' && s.dialect == dialect.SQLite:
 		return s.until(Name, "[", "]")
-	case unicode.IsLetter(first), first == '_':
-		s.run(Word)
-		return nil
-	case unicode.IsDigit(first):
+	}
+	switch digits := strings.TrimPrefix(rest, "-"); {
+	case digits != "" && digits[0] >= '0' && digits[0] <= '9':
 		s.run(Number)
-		return nil
+	case isWord(first):
+		s.run(Word)
+	default:
+		size := 1
+		for _, operator := range []string{"<=>", "::", "||", "&&", "<>", "!=", "<=", ">="} {
+			if strings.HasPrefix(rest, operator) {
+				size = len(operator)
+				break
+			}
+		}
+		s.add(Symbol, rest[:size], size)
 	}
-	size := utf8.RuneLen(first)
-	if first == utf8.RuneError {
-		size = 1
-	}
-	if strings.HasPrefix(rest, "::") {
-		size = 2
-	}
-	s.add(Symbol, rest[:size], size)
 	return nil
 }
 
-// run reads letters, digits, underscores and dollars.
+// isWord reports whether a rune can be in a name without quotes.
+func isWord(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r == '$' || r >= utf8.RuneSelf
+}
+
+// run reads a word or a number.
 func (s *scanner) run(kind Kind) {
 	rest := s.rest()
-	end := strings.IndexFunc(rest, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '$'
-	})
-	if end < 0 {
+	end := strings.IndexFunc(rest[1:], func(r rune) bool { return !isWord(r) }) + 1
+	if end == 0 {
 		end = len(rest)
 	}
 	s.add(kind, rest[:end], end)
@@ -240,7 +251,11 @@ func (s *scanner) quoted(kind Kind, prefix int, mark byte, backslash bool) error
 		switch {
 		case backslash && rest[i] == '\\' && i+1 < len(rest):
 			i++
-			text.WriteByte(rest[i])
+			escaped, ok := s.escaped(rest[i])
+			if !ok {
+				return &Error{s.line, "an escape by the number of a character"}
+			}
+			text.WriteString(escaped)
 		case rest[i] != mark:
 			text.WriteByte(rest[i])
 		case i+1 < len(rest) && rest[i+1] == mark:
@@ -252,6 +267,26 @@ func (s *scanner) quoted(kind Kind, prefix int, mark byte, backslash bool) error
 		}
 	}
 	return &Error{s.line, "a quote that does not end"}
+}
+
+// escaped returns the text of a backslash and the character after it. An escape
+// that goes on after that character is not read.
+func (s *scanner) escaped(c byte) (text string, ok bool) {
+	switch i := strings.IndexByte("bnrt", c); {
+	case i >= 0:
+		return "\b\n\r\t"[i : i+1], true
+	case s.dialect == dialect.PostgreSQL && c == 'f':
+		return "\f", true
+	case s.dialect == dialect.PostgreSQL && strings.IndexByte("01234567xuU", c) >= 0:
+		return "", false
+	case s.dialect == dialect.MySQL && c == '0':
+		return "\x00", true
+	case s.dialect == dialect.MySQL && c == 'Z':
+		return "\x1a", true
+	case s.dialect == dialect.MySQL && (c == '%' || c == '_'): // of LIKE
+		return "\\" + string(c), true
+	}
+	return string([]byte{c}), true
 }
 
 // until reads what is between two marks that cannot be escaped.

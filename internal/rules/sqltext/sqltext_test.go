@@ -9,6 +9,7 @@ import (
 
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/rules/sqltext"
+	"github.com/semel-dev/semel/internal/texts"
 )
 
 func ExampleScan() {
@@ -50,19 +51,18 @@ func TestScanQuotes(t *testing.T) {
 		"a # b\nc":            {dialect.PostgreSQL: "a # b c", dialect.MySQL: "a c", dialect.SQLite: "a # b c"},
 		`'a\'`:                {dialect.PostgreSQL: `a\`, dialect.MySQL: "line 1: a quote that does not end", dialect.SQLite: `a\`},
 		`e'a\'b' x`:           {dialect.PostgreSQL: `a'b x`, dialect.MySQL: "e a'b x", dialect.SQLite: "line 1: a quote that does not end"},
+		`e'\n' '\n'`:          {dialect.PostgreSQL: "\n \\n", dialect.MySQL: "e \n \n", dialect.SQLite: `e \n \n`},
+		`e'\x41'`:             {dialect.PostgreSQL: "line 1: an escape by the number of a character", dialect.MySQL: "e x41", dialect.SQLite: `e \x41`},
 		`/* a /* b */ c */ d`: {dialect.PostgreSQL: "d", dialect.MySQL: "c * / d", dialect.SQLite: "c * / d"},
-		"$1 $x$ ; $x$":        {dialect.PostgreSQL: "$ 1  ; ", dialect.MySQL: "$ 1 $ x$ ; $ x$", dialect.SQLite: "$ 1 $ x$ ; $ x$"},
+		"$1 $x$ ; $x$":        {dialect.PostgreSQL: "$1  ; ", dialect.MySQL: "$1 $x$ ; $x$", dialect.SQLite: "$1 $x$ ; $x$"},
+		"x<=>-2 -- `y`":       {dialect.PostgreSQL: "x <=> -2", dialect.MySQL: "x <=> -2", dialect.SQLite: "x <=> -2", sqltext.RulesFile: "x <=> -2 - - ` y `"},
 		"[a b] `c`":           {dialect.PostgreSQL: "[ a b ] ` c `", dialect.MySQL: "[ a b ] c", dialect.SQLite: "a b c"},
 		"\n/* x":              {dialect.PostgreSQL: "line 2: a comment that does not end", dialect.MySQL: "line 2: a comment that does not end", dialect.SQLite: "line 2: a comment that does not end"},
 		"/*!40101 SET x */":   {dialect.PostgreSQL: "", dialect.MySQL: "line 1: a comment that some servers run (/*! … */)", dialect.SQLite: ""},
 	} {
 		for d, want := range want {
 			tokens, err := sqltext.Scan(d, text)
-			words := make([]string, len(tokens))
-			for i, token := range tokens {
-				words[i] = token.Text
-			}
-			got := strings.Join(words, " ")
+			got := strings.Join(texts.Of(tokens, func(t sqltext.Token) string { return t.Text }), " ")
 			if err != nil {
 				got = err.Error()
 			}

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
+
+	"github.com/semel-dev/semel/internal/texts"
 )
 
 // Source names the origin of a placeholder's value.
@@ -42,12 +45,7 @@ func (t Template) IsZero() bool { return len(t.Parts) == 0 }
 
 // Uses reports whether a placeholder has the source.
 func (t Template) Uses(s Source) bool {
-	for _, part := range t.Parts {
-		if part.Source == s {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.Parts, func(p Part) bool { return p.Source == s })
 }
 
 // Expand fills the placeholders in. Values are escaped so that none can leave
@@ -85,11 +83,7 @@ func (t Template) Expand(value func(Part) (string, error)) (string, error) {
 
 // String writes the template as the file has it.
 func (t Template) String() string {
-	var out strings.Builder
-	for _, part := range t.Parts {
-		out.WriteString(part.String())
-	}
-	return out.String()
+	return strings.Join(texts.Of(t.Parts, Part.String), "")
 }
 
 // String writes the part as the file has it.
@@ -99,16 +93,9 @@ func (p Part) String() string {
 		return p.Value
 	case Key:
 		return "{key}"
-	case Wildcard:
-		return "{" + p.Value + "}"
-	case JSON:
-		return "{json:" + p.Value + "}"
-	case Form:
-		return "{form:" + p.Value + "}"
-	case Answer:
-		return "{answer:" + p.Value + "}"
+	case Wildcard, JSON, Form, Answer:
 	}
-	return "{?}"
+	return "{" + map[Source]string{JSON: "json:", Form: "form:", Answer: "answer:"}[p.Source] + p.Value + "}"
 }
 
 // Parse reads a template; the error says what is wrong with it.
@@ -173,13 +160,6 @@ func parsePart(name string) (Part, error) {
 
 // IsPointer reports whether s is a JSON pointer (RFC 6901) into a document.
 func IsPointer(s string) bool {
-	if !strings.HasPrefix(s, "/") {
-		return false
-	}
-	for i := range len(s) {
-		if s[i] == '~' && (i+1 == len(s) || (s[i+1] != '0' && s[i+1] != '1')) {
-			return false
-		}
-	}
-	return true
+	escapes := strings.NewReplacer("~0", "", "~1", "")
+	return strings.HasPrefix(s, "/") && !strings.Contains(escapes.Replace(s), "~")
 }

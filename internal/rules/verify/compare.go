@@ -7,6 +7,7 @@ import (
 
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/rules/catalog"
+	"github.com/semel-dev/semel/internal/texts"
 	"github.com/semel-dev/semel/rules"
 )
 
@@ -146,12 +147,8 @@ func (f *fit) shares() bool {
 }
 
 func (c *check) wider(f *fit, fix string) {
-	missing := make([]string, len(f.missing))
-	for i, w := range f.missing {
-		missing[i] = w.term.Text
-	}
 	c.add(codeWider, f.shape.index.Name, fix, "%s is on (%s) without %s, and refuses rows that the rule allows",
-		shown(f.shape.index), f.shape.list(), strings.Join(missing, ", "))
+		shown(f.shape.index), f.shape.list(), terms(f.missing))
 }
 
 func (c *check) narrower(f *fit) {
@@ -216,21 +213,15 @@ func (c *check) refuses(f *fit) bool {
 }
 
 // terms are the terms of the rule for people.
-func (c *check) terms() string {
-	texts := make([]string, len(c.wants))
-	for i, w := range c.wants {
-		texts[i] = w.term.Text
-	}
-	return strings.Join(texts, ", ")
+func (c *check) terms() string { return terms(c.wants) }
+
+func terms(wants []want) string {
+	return strings.Join(texts.Of(wants, func(w want) string { return w.term.Text }), ", ")
 }
 
 // list are the parts of an index for people.
 func (s *shape) list() string {
-	names := make([]string, len(s.parts))
-	for i := range s.parts {
-		names[i] = s.parts[i].name()
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(texts.Of(s.parts, func(p part) string { return p.name() }), ", ")
 }
 
 func (p *part) name() string {

@@ -42,8 +42,14 @@ func document(t *testing.T) string {
 
 <!-- Written by: go test ./internal/rules/verify -run TestDocument -update -->
 
-` + "`semel rules verify`" + ` compares the uniqueness rules of a rules file with a live database and, with ` + "`--sql`" + `, with files of
-SQL. It reads, and changes nothing. Each finding has one of these codes, a place, a sentence and what to do.
+` + "`semel rules verify`" + ` compares the [uniqueness rules](rules.md#uniqueness-rules) of a rules file with a live database and, with ` + "`--sql`" + `, with files
+of SQL. Run it in continuous integration and after every migration; look its findings up here.
+
+` + "```sh" + `
+semel rules verify --dsn postgres://app@db.example/shop
+` + "```" + `
+
+Each finding has one of these codes, a place, a sentence and what to do.
 
 | code | severity | what it means |
 |---|---|---|
@@ -52,29 +58,24 @@ SQL. It reads, and changes nothing. Each finding has one of these codes, a place
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", about.Code, about.Severity, about.Means)
 	}
 	counts := make(map[dialect.Dialect]int)
-	wrong, right := &strings.Builder{}, &strings.Builder{}
-	for _, f := range fixtures(t, "wrong") {
-		fmt.Fprintf(wrong, "| [%s](../internal/rules/verify/testdata/wrong/%s.txtar) | %s |", f.name, f.name, f.about)
-		for _, d := range dialect.All() {
-			cell := "–"
-			if f.schema(d) != "" {
-				counts[d]++
-				cell = strings.Join(f.want(d), "<br>")
+	tables := map[string]*strings.Builder{"wrong": {}, "right": {}}
+	for dir, rows := range tables {
+		for _, f := range fixtures(t, dir) {
+			fmt.Fprintf(rows, "| [%s](../internal/rules/verify/testdata/%s/%s.txtar) | %s |", f.name, dir, f.name, f.about)
+			for _, d := range dialect.All() {
+				cell := "–"
+				switch {
+				case f.schema(d) == "":
+				case dir == "right":
+					cell = "none"
+				default:
+					counts[d]++
+					cell = strings.Join(f.want(d), "<br>")
+				}
+				fmt.Fprintf(rows, " %s |", cell)
 			}
-			fmt.Fprintf(wrong, " %s |", cell)
+			rows.WriteString("\n")
 		}
-		wrong.WriteString("\n")
-	}
-	for _, f := range fixtures(t, "right") {
-		fmt.Fprintf(right, "| [%s](../internal/rules/verify/testdata/right/%s.txtar) | %s |", f.name, f.name, f.about)
-		for _, d := range dialect.All() {
-			cell := "–"
-			if f.schema(d) != "" {
-				cell = "none"
-			}
-			fmt.Fprintf(right, " %s |", cell)
-		}
-		right.WriteString("\n")
 	}
 	fmt.Fprintf(&b, `
 ## Wrong schemas
@@ -92,11 +93,14 @@ These have no findings.
 | schema | what it has | PostgreSQL | MariaDB | SQLite |
 |---|---|---|---|---|
 %s
-## What is not seen
+## What it does not do
 
-Spaces at the end of a text: most collations of MySQL and MariaDB say that 'a' is 'a ', and char(n) of PostgreSQL does.
-Triggers, and settings that a session changes. Rows that are written while the search runs. SQL that a program puts together:
-a file's templates and dynamic statements are reported as unread.
-`, counts[dialect.PostgreSQL], counts[dialect.MySQL], counts[dialect.SQLite], wrong, right)
+It changes nothing: `+"`semel rules plan`"+` writes the SQL that is missing. It does not see
+
+- spaces at the end of a text: for most collations of MySQL and MariaDB, and char(n) of PostgreSQL, 'a' equals 'a ';
+- triggers, and settings that a session changes;
+- rows that are written while the search runs;
+- SQL that a program puts together: a file's templates and dynamic statements are reported as unread.
+`, counts[dialect.PostgreSQL], counts[dialect.MySQL], counts[dialect.SQLite], tables["wrong"], tables["right"])
 	return b.String()
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/rules/expression"
+	"github.com/semel-dev/semel/internal/texts"
 )
 
 // fit matches the parts of an index with the terms of a rule.
@@ -98,10 +99,7 @@ func reads(text string, columns []string) bool {
 
 func sameNames(a, b []string) bool {
 	fold := func(names []string) []string {
-		folded := make([]string, len(names))
-		for i, name := range names {
-			folded[i] = strings.ToLower(name)
-		}
+		folded := texts.Of(names, strings.ToLower)
 		slices.Sort(folded)
 		return slices.Compact(folded)
 	}

@@ -84,7 +84,7 @@ func (c *check) partProblems(s *shape, p pair, add func(code Code, fix, format s
 	}
 	folds := foldsCase(p.want.term.Expr)
 	switch column := p.want.term.Column; {
-	case !p.part.Loose || folds && !p.part.IgnoresAccents || isWhole(p.want.term.Expr):
+	case !p.part.Loose || folds && !p.part.IgnoresAccents || !p.want.term.Expr.MayBeText():
 	case column != "" && c.uuid(column):
 		add(codeUUIDText, "use a UUID or binary type, or an exact collation", "%s holds UUIDs as text, and its collation is loose", column)
 	case folds:
@@ -92,11 +92,9 @@ func (c *check) partProblems(s *shape, p pair, add func(code Code, fix, format s
 	default:
 		add(codeCollationLoose, plan, "%s takes values of %s for equal that differ in %s", name, text, looseIn(p.part.Part))
 	}
-	function, _, _ := p.part.expr.Argument()
-	stands := function == "coalesce" || function == "is_null"
 	switch {
 	case !p.want.nullable:
-	case c.rule.Nulls == rules.NullsSame && !s.index.NullsNotDistinct && !stands:
+	case c.rule.Nulls == rules.NullsSame && !s.index.NullsNotDistinct && !p.part.expr.NeverNull():
 		add(codeNullsDistinct, plan, "rows with NULL in %s are the same by the rule, and %s lets them in", text, name)
 	case c.rule.Nulls == rules.NullsDistinct && s.index.NullsNotDistinct:
 		add(codeNullsSame, plan, "rows with NULL in %s are not the same by the rule, and %s refuses them", text, name)
@@ -113,13 +111,6 @@ func looseIn(p catalog.Part) string {
 		return "accents"
 	}
 	return "how letters are composed"
-}
-
-// isWhole reports whether an expression gives numbers or dates, which have no
-// collation whatever the server says of the column.
-func isWhole(e expression.Expr) bool {
-	function, _, _ := e.Argument()
-	return slices.Contains([]string{"year", "month", "day", "hour", "date", "is_null"}, function)
 }
 
 func counted(predicate, words string, ok bool) string {

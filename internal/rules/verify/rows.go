@@ -11,6 +11,7 @@ import (
 
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/rules/catalog"
+	"github.com/semel-dev/semel/internal/texts"
 	"github.com/semel-dev/semel/rules"
 )
 
@@ -134,11 +135,7 @@ func (c *check) groupQuery(path string) string {
 
 // selectGroups returns the query that shows all duplicates.
 func (c *check) selectGroups() string {
-	terms := make([]string, len(c.wants))
-	for i, w := range c.wants {
-		terms[i] = w.sql
-	}
-	return "SELECT " + strings.Join(terms, ", ") + ", count(*) FROM " + c.schema.Dialect.QuotePath(c.rule.Table) + c.grouped()
+	return "SELECT " + strings.Join(texts.Of(c.wants, func(w want) string { return w.sql }), ", ") + ", count(*) FROM " + c.schema.Dialect.QuotePath(c.rule.Table) + c.grouped()
 }
 
 // grouped is the end of a query that groups the rows that count by the rule.
@@ -167,7 +164,7 @@ func (c *check) exact(w want) string {
 		column, ok := c.table.Column(name)
 		return ok && column.Loose
 	})
-	if !loose || isWhole(w.term.Expr) {
+	if !loose || !w.term.Expr.MayBeText() {
 		return w.sql
 	}
 	switch c.schema.Dialect {
@@ -209,9 +206,6 @@ func sampleOf(groups *Groups, key []string) string {
 	if len(groups.Sample) == 0 {
 		return ""
 	}
-	pairs := make([]string, len(groups.Sample))
-	for i, sample := range groups.Sample {
-		pairs[i] = sample[0] + " and " + sample[1]
-	}
+	pairs := texts.Of(groups.Sample, func(s [2]string) string { return s[0] + " and " + s[1] })
 	return ", such as those with " + key[0] + " " + strings.Join(pairs, "; ")
 }

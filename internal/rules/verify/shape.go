@@ -29,9 +29,7 @@ type part struct {
 	generated string
 }
 
-// readShapes reads all indexes of the table.
-func (c *check) readShapes() { c.shapes = c.shapesOf(c.table) }
-
+// shapesOf reads all indexes of a table.
 func (c *check) shapesOf(table *catalog.Table) []shape {
 	shapes := make([]shape, 0, len(table.Indexes))
 	for i := range table.Indexes {
@@ -45,24 +43,17 @@ func (c *check) shape(table *catalog.Table, x *catalog.Index) shape {
 	s := shape{index: x}
 	s.where, s.whereOK = expression.PredicateFromCatalog(c.schema.Dialect, x.Where)
 	for _, p := range x.Parts {
-		read := part{Part: p, text: p.Expression}
-		if p.Column != "" {
-			read.expr = expression.Column(p.Column)
-			if column, ok := table.Column(p.Column); ok && column.Generated != "" && !c.names(p.Column) {
-				read.text, read.generated = column.Generated, p.Column
-			}
-		}
-		if read.text == "" {
-			s.parts = append(s.parts, read)
-			continue
-		}
-		read.expr, _ = expression.FromCatalog(c.schema.Dialect, read.text)
-		if guard, value, ok := expression.GuardedFromCatalog(c.schema.Dialect, read.text); ok {
-			s.where = append(s.where, guard...)
-			if value.IsZero() {
+		read := part{Part: p, expr: expression.Column(p.Column)}
+		if p.Column == "" || !c.names(p.Column) {
+			var counted expression.Predicate
+			read.expr, read.text, counted = table.Compared(c.schema.Dialect, &p)
+			s.where = append(s.where, counted...)
+			if read.expr.IsZero() && counted != nil {
 				continue
 			}
-			read.expr = value
+			if read.text != "" {
+				read.generated = p.Column
+			}
 		}
 		s.parts = append(s.parts, read)
 	}

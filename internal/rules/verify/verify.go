@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -52,12 +53,7 @@ func Verify(ctx context.Context, db *sql.DB, d dialect.Dialect, file *rules.File
 	if options != nil {
 		o = *options
 	}
-	if o.MaxRows == 0 {
-		o.MaxRows = DefaultMaxRows
-	}
-	if o.Timeout <= 0 {
-		o.Timeout = DefaultTimeout
-	}
+	o.MaxRows, o.Timeout = cmp.Or(o.MaxRows, DefaultMaxRows), cmp.Or(max(0, o.Timeout), DefaultTimeout)
 	schema, err := catalog.Read(ctx, db, d, schemas(d, file)...)
 	if err != nil {
 		return nil, fmt.Errorf("verify: %w", err)
@@ -141,7 +137,7 @@ func (v *verifier) rule(ctx context.Context, rule *rules.Unique) error {
 	if !c.findTable() || !c.findColumns() {
 		return nil
 	}
-	c.readShapes()
+	c.shapes = c.shapesOf(c.table)
 	v.checks = append(v.checks, c)
 	c.columns()
 	if c.minted() {
@@ -196,10 +192,7 @@ func (c *check) findTable() bool {
 
 // findColumns finds the columns that the rule names, and reads its terms.
 func (c *check) findColumns() bool {
-	c.types = make(expression.ColumnTypes, len(c.table.Columns))
-	for _, column := range c.table.Columns {
-		c.types[column.Name] = expression.ColumnType{Type: column.Type, NotNull: !column.Nullable}
-	}
+	c.types = c.table.Types()
 	var seen []string
 	needed := slices.Concat(c.rule.Columns(), c.predicate.Columns())
 	complete := true
@@ -219,27 +212,18 @@ func (c *check) findColumns() bool {
 		return false
 	}
 	for _, term := range c.rule.Terms() {
-		w := want{term: term, raw: term.Raw[c.schema.Dialect]}
+		w := want{
+			term: term, raw: term.Raw[c.schema.Dialect],
+			nullable: !term.Expr.NeverNull() && len(c.table.Nullable(term.Columns)) > 0,
+		}
 		text, err := term.Render(c.schema.Dialect, c.types)
 		if wrong, ok := errors.AsType[*expression.Error](err); ok {
 			c.add(codeNotIndexable, "", wrong.Fix, "%s cannot be indexed: %s", term.Text, wrong.Message)
 		}
 		w.sql = text
-		w.nullable = c.canBeNull(term)
 		c.wants = append(c.wants, w)
 	}
 	return true
-}
-
-// canBeNull reports whether a term is NULL for some rows.
-func (c *check) canBeNull(term rules.Term) bool {
-	if function, _, _ := term.Expr.Argument(); function == "coalesce" || function == "is_null" {
-		return false
-	}
-	return slices.ContainsFunc(term.Columns, func(name string) bool {
-		column, ok := c.table.Column(name)
-		return ok && column.Nullable
-	})
 }
 
 // want is a term that an index must have.

@@ -132,7 +132,6 @@ func TestProgress(t *testing.T) {
 func TestDuplicatesAreCounted(t *testing.T) {
 	t.Parallel()
 	databases.Each(t, func(t *testing.T, db *databases.Database) {
-		t.Helper()
 		invoices(t, db)
 		report := run(t, db, nil)
 		if diff := cmp.Diff([]verify.Code{"missing_index", "duplicates"}, codes(report)); diff != "" {
@@ -175,7 +174,6 @@ func sortSample(g *verify.Groups) {
 func TestSearchIsBounded(t *testing.T) {
 	t.Parallel()
 	databases.Each(t, func(t *testing.T, db *databases.Database) {
-		t.Helper()
 		invoices(t, db)
 		if diff := cmp.Diff([]verify.Code{"missing_index", "unsearched"}, codes(run(t, db, &verify.Options{MaxRows: 1}))); diff != "" {
 			t.Errorf("codes with one row (-want +got):\n%s", diff)
@@ -193,7 +191,6 @@ func TestSearchIsBounded(t *testing.T) {
 func TestSampleHasNoTexts(t *testing.T) {
 	t.Parallel()
 	databases.Each(t, func(t *testing.T, db *databases.Database) {
-		t.Helper()
 		db.Exec(t, "CREATE TABLE invoices (email varchar(40) PRIMARY KEY, tenant_id bigint NOT NULL, number varchar(20) NOT NULL)",
 			"INSERT INTO invoices VALUES ('ada@example.com', 1, 'secret'), ('bob@example.com', 1, 'secret')")
 		text, err := json.Marshal(run(t, db, nil))

@@ -122,7 +122,7 @@ func spell(tokens []sqltext.Token) string {
 			words[i] = dialect.SQLite.Quote(t.Text)
 		case sqltext.String:
 			words[i] = "'" + strings.ReplaceAll(t.Text, "'", "''") + "'"
-		case sqltext.Word, sqltext.Number, sqltext.Symbol:
+		case sqltext.Word, sqltext.Number, sqltext.Symbol, sqltext.End:
 			words[i] = t.Text
 		}
 	}

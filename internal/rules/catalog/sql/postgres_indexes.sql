@@ -1,5 +1,7 @@
 -- Indexes, one row for each key part. Columns of INCLUDE are not key parts. What
--- older servers do not have (indnullsnotdistinct) is read through JSON.
+-- older servers do not have (indnullsnotdistinct) is read through JSON. The planner
+-- expects ten rows of unnest; of generate_series a thousand, for which it compiled
+-- this statement for seconds.
 SELECT
     n.nspname,
     c.relname,
@@ -18,7 +20,7 @@ SELECT
     CASE WHEN x.relispartition THEN coalesce((SELECT r.relname FROM pg_catalog.pg_class r WHERE r.oid = pg_catalog.pg_partition_root(x.oid)), '') ELSE '' END,
     p.place,
     coalesce(a.attname, ''),
-    CASE WHEN i.indkey[p.place - 1] = 0 THEN pg_catalog.pg_get_indexdef(i.indexrelid, p.place, false) ELSE '' END,
+    CASE WHEN p.attnum = 0 THEN pg_catalog.pg_get_indexdef(i.indexrelid, p.place::integer, false) ELSE '' END,
     (i.indoption[p.place - 1] & 1) = 1,
     coalesce(co.collname, ''),
     coalesce(con.nspname, ''),
@@ -30,8 +32,8 @@ JOIN pg_catalog.pg_class c ON c.oid = i.indrelid
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_catalog.pg_am am ON am.oid = x.relam
 LEFT JOIN pg_catalog.pg_constraint k ON k.conindid = i.indexrelid AND k.conrelid = i.indrelid AND k.contype IN ('p', 'u', 'x')
-CROSS JOIN LATERAL generate_series(1, i.indnkeyatts) AS p (place)
-LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[p.place - 1] AND a.attnum > 0
+JOIN LATERAL unnest(i.indkey) WITH ORDINALITY AS p (attnum, place) ON p.place <= i.indnkeyatts
+LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = p.attnum AND a.attnum > 0
 LEFT JOIN pg_catalog.pg_collation co ON co.oid = i.indcollation[p.place - 1]
 LEFT JOIN pg_catalog.pg_namespace con ON con.oid = co.collnamespace
 WHERE n.nspname NOT IN ('pg_catalog', 'information_schema')
