@@ -10,7 +10,7 @@ type attempt struct {
 }
 
 // withIntent returns a check of a new intent.
-func withIntent(run func(ctx context.Context, p *probe, in *intent) finding) func(context.Context, *probe) finding {
+func withIntent(run func(ctx context.Context, p *probe, in *intent) finding) step {
 	return func(ctx context.Context, p *probe) finding {
 		in, err := p.intent(ctx)
 		if err != nil {
@@ -35,7 +35,7 @@ func (p *probe) executed(ctx context.Context) (attempt, finding) {
 }
 
 // withAttempt returns a check of a new intent that has been executed once.
-func withAttempt(run func(ctx context.Context, p *probe, a attempt) finding) func(context.Context, *probe) finding {
+func withAttempt(run func(ctx context.Context, p *probe, a attempt) finding) step {
 	return func(ctx context.Context, p *probe) finding {
 		a, f := p.executed(ctx)
 		if !f.ok() {
@@ -46,7 +46,7 @@ func withAttempt(run func(ctx context.Context, p *probe, a attempt) finding) fun
 }
 
 // pair returns a check that sends one intent twice and judges both answers.
-func pair(judge func(p *probe, first, again reply) finding) func(context.Context, *probe) finding {
+func pair(judge func(p *probe, first, again reply) finding) step {
 	return withAttempt(func(ctx context.Context, p *probe, a attempt) finding {
 		again := p.send(ctx, "again", a.in)
 		if f := again.judged(); !f.ok() {

@@ -11,111 +11,53 @@ import (
 // recordIt is the advice of most of these checks.
 const recordIt = "Record the key and the outcome before answering, in one transaction with the effect, and answer from the record."
 
-func basics() []Check { return slices.Concat(oneKeyOneEffect(), oneKeyOneAnswer()) }
-
-func oneKeyOneEffect() []Check {
+func basics() []Check {
 	return []Check{
-		{
-			ID: sampleCheck, Group: groupBasics, Level: LevelMust, NeedsCount: true,
-			Says:   "A request with a new key is executed once.",
-			Source: "draft -07 §2.6; Semel promise 1", Advice: "Fix the request first: it has to succeed on its own before anything else can be judged.",
-			requests: sends(0), // the sample is announced apart
-			unfit:    always, run: executesOnce,
-		},
-		{
-			ID: "BASIC-02", Group: groupBasics, Level: LevelMust, NeedsCount: true,
-			Says:   "A request that is sent again has no second effect.",
-			Source: "draft -07 §2.6; RFC 9110 §9.2.2; Semel promise 2", Advice: recordIt,
-			requests: sends(2), unfit: always, run: withAttempt(repeatsWithoutEffect),
-		},
-		{
-			ID: "BASIC-03", Group: groupBasics, Level: LevelMust,
-			Says:   "A request that is sent again gets the same status.",
-			Source: "draft -07 §2.6; Semel promise 2", Advice: recordIt,
-			requests: sends(2), unfit: notRefused, run: pair(repeatsStatus),
-		},
-		{
-			ID: "BASIC-04", Group: groupBasics, Level: LevelMust,
-			Says:   "A request that is sent again gets the same body: the same record.",
-			Source: "draft -07 §2.6; Semel promise 2", Advice: recordIt,
-			requests: sends(2), unfit: repeatsSame, run: pair(repeatsBody),
-		},
-		{
-			ID: "BASIC-05", Group: groupBasics, Level: LevelMust,
-			Says:   "A request that is sent again gets the same Location.",
-			Source: "draft -07 §2.6; RFC 9110 §10.2.2; Semel promise 2", Advice: "Record the headers of the answer along with its body, Location above all.",
-			requests: sends(2), unfit: repeatsSame, run: pair(repeatsLocation),
-		},
-		{
-			ID: "BASIC-06", Group: groupBasics, Level: LevelMust, NeedsCount: true,
-			Says:   "Two keys are two intents: there are two effects, and the second does not get the answer of the first.",
-			Source: "draft -07 §2.2; Semel promise 1", Advice: "Look records up by the whole key, and never by the payload or the caller alone.",
-			requests: sends(2), unfit: wantsKey, run: withAttempt(tellsKeysApart),
-		},
-		{
-			ID: "BASIC-07", Group: groupBasics, Level: LevelShould,
-			Says:   "The same body under another key is an intent of its own.",
-			Source: "draft -07 §2.2", Advice: "A caller that sends another key means it: do not treat equal payloads as repetitions.",
-			requests: sends(2), unfit: wantsKey, run: withAttempt(tellsEqualBodiesApart),
-		},
-	}
-}
-
-func oneKeyOneAnswer() []Check {
-	return []Check{
-		{
-			ID: "BASIC-08", Group: groupBasics, Level: LevelStrict,
-			Says:   "A replayed answer says that it is one.",
-			Source: "the IETF working group's issue 46; docs/http.md", Advice: "Send Idempotent-Replayed: true with answers from the record.",
-			requests: sends(3), unfit: repeatsSame, run: withAttempt(marksReplays),
-		},
-		{
-			ID: "BASIC-09", Group: groupBasics, Level: LevelMust,
-			Says:   "The first answer does not say that it is a replay.",
-			Source: "docs/http.md", Advice: "Mark only answers that come from the record.",
-			requests: sends(0), unfit: always, run: leavesFirstUnmarked,
-		},
-		{
-			ID: "BASIC-10", Group: groupBasics, Level: LevelMust, NeedsCount: true,
-			Says:   "A request that is sent six times has one effect, and all repetitions are answered alike.",
-			Source: "draft -07 §2.6; Semel promise 2", Advice: "A repetition must not change or remove the record.",
-			requests: sends(1 + manyRepetitions), unfit: always, run: withAttempt(repeatsOften),
-		},
-		{
-			ID: "BASIC-11", Group: groupBasics, Level: LevelStrict,
-			Says:   "The service publishes how its keys work and how long it remembers them.",
-			Source: "draft -07 §2.3 and §2.5", Advice: "Link refusals to the policy (Link: rel=\"describedby\"), or publish it at /.well-known/idempotency, with the retention.",
-			requests: sends(2), unfit: wantsPolicy, run: withAttempt(publishesPolicy),
-		},
-		{
-			ID: "BASIC-12", Group: groupBasics, Level: LevelShould,
-			Says:   "A request that is sent again gets the same headers about the content.",
-			Source: "draft -07 §2.6; RFC 9110 §8; Semel promise 2", Advice: "Record the headers of the answer along with its body.",
-			requests: sends(2), unfit: repeatsSame, run: pair(repeatsHeaders),
-		},
-		{
-			ID: "BASIC-13", Group: groupBasics, Level: LevelMust,
-			Says:   "The answer to a duplicate says that it is one.",
-			Source: "docs/http.md", Advice: "Refuse a duplicate with a status of its own, so that the caller knows that the first request arrived.",
-			requests: sends(2),
-			unfit: func(c *Config) string {
+		row(sampleCheck, LevelMust, byCount, "A request with a new key is executed once.",
+			"draft -07 §2.6; Semel promise 1", "Fix the request first: it has to succeed on its own before anything else can be judged.",
+			sends(0), always, executesOnce), // the sample is announced apart,
+		row("BASIC-02", LevelMust, byCount, "A request that is sent again has no second effect.",
+			"draft -07 §2.6; RFC 9110 §9.2.2; Semel promise 2", recordIt, sends(2), always, withAttempt(repeatsWithoutEffect)),
+		row("BASIC-03", LevelMust, byAnswer, "A request that is sent again gets the same status.",
+			"draft -07 §2.6; Semel promise 2", recordIt, sends(2), notRefused, pair(repeatsStatus)),
+		row("BASIC-04", LevelMust, byAnswer, "A request that is sent again gets the same body: the same record.",
+			"draft -07 §2.6; Semel promise 2", recordIt, sends(2), repeatsSame, pair(repeatsBody)),
+		row("BASIC-05", LevelMust, byAnswer, "A request that is sent again gets the same Location.",
+			"draft -07 §2.6; RFC 9110 §10.2.2; Semel promise 2",
+			"Record the headers of the answer along with its body, Location above all.", sends(2), repeatsSame, pair(repeatsLocation)),
+		row("BASIC-06", LevelMust, byCount, "Two keys are two intents: there are two effects, and the second does not get the answer of the first.",
+			"draft -07 §2.2; Semel promise 1", "Look records up by the whole key, and never by the payload or the caller alone.", sends(2),
+			wantsKey, withAttempt(tellsKeysApart)),
+		row("BASIC-07", LevelShould, byAnswer, "The same body under another key is an intent of its own.",
+			"draft -07 §2.2", "A caller that sends another key means it: do not treat equal payloads as repetitions.", sends(2), wantsKey,
+			withAttempt(tellsEqualBodiesApart)),
+		row("BASIC-08", LevelStrict, byAnswer, "A replayed answer says that it is one.",
+			"the IETF working group's issue 46; docs/http.md", "Send Idempotent-Replayed: true with answers from the record.", sends(3),
+			repeatsSame, withAttempt(marksReplays)),
+		row("BASIC-09", LevelMust, byAnswer, "The first answer does not say that it is a replay.",
+			"docs/http.md", "Mark only answers that come from the record.", sends(0), always, leavesFirstUnmarked),
+		row("BASIC-10", LevelMust, byCount, "A request that is sent six times has one effect, and all repetitions are answered alike.",
+			"draft -07 §2.6; Semel promise 2", "A repetition must not change or remove the record.", sends(1+manyRepetitions), always,
+			withAttempt(repeatsOften)),
+		row("BASIC-11", LevelStrict, byAnswer, "The service publishes how its keys work and how long it remembers them.",
+			"draft -07 §2.3 and §2.5",
+			"Link refusals to the policy (Link: rel=\"describedby\"), or publish it at /.well-known/idempotency, with the retention.",
+			sends(2), wantsPolicy, withAttempt(publishesPolicy)),
+		row("BASIC-12", LevelShould, byAnswer, "A request that is sent again gets the same headers about the content.",
+			"draft -07 §2.6; RFC 9110 §8; Semel promise 2", "Record the headers of the answer along with its body.", sends(2), repeatsSame,
+			pair(repeatsHeaders)),
+		row("BASIC-13", LevelMust, byAnswer, "The answer to a duplicate says that it is one.",
+			"docs/http.md", "Refuse a duplicate with a status of its own, so that the caller knows that the first request arrived.",
+			sends(2),
+			func(c *Config) string {
 				return unless(c.Profile.Repeat == repeatRefused, "the profile does not refuse duplicates")
 			},
-			run: pair((*probe).repeats),
-		},
+			pair((*probe).repeats)),
 	}
 }
 
 // manyRepetitions is the number of repetitions in BASIC-10.
 const manyRepetitions = 5
-
-// unless returns the reason not to run a check unless its condition holds.
-func unless(holds bool, reason string) string {
-	if holds {
-		return ""
-	}
-	return reason
-}
 
 // repeatsSame limits a check to services that repeat the first answer.
 func repeatsSame(c *Config) string {

@@ -55,26 +55,69 @@ type Check struct {
 	waits func(*Config) time.Duration
 	// unfit says why the check does not apply with this configuration; empty if it does.
 	unfit func(*Config) string
-	run   func(context.Context, *probe) finding
+	run   step
+}
+
+// step carries a check out.
+type step = func(context.Context, *probe) finding
+
+// What a check judges by.
+const (
+	byAnswer = false
+	byCount  = true // too: NeedsCount
+)
+
+// row returns a check without its group.
+func row(
+	id string, level Level, needsCount bool, says, source, advice string, requests func(*Config) int, unfit func(*Config) string, run step,
+) Check {
+	return Check{
+		ID: id, Level: level, Says: says, Source: source, Advice: advice, NeedsCount: needsCount,
+		requests: requests, unfit: unfit, run: run,
+	}
+}
+
+// inGroup puts checks into a group.
+func inGroup(group string, checks []Check) []Check {
+	for i := range checks {
+		checks[i].Group = group
+	}
+	return checks
+}
+
+// afterSample is inGroup for checks that mean nothing if the undisturbed request does not succeed.
+func afterSample(group string, checks []Check) []Check {
+	for i := range checks {
+		run := checks[i].run
+		checks[i].run = func(ctx context.Context, p *probe) finding {
+			for _, r := range p.run.sample.replies() {
+				if !r.fine() {
+					return incomplete("even undisturbed, the request is answered %s", r).saying(r)
+				}
+			}
+			return run(ctx, p)
+		}
+	}
+	return inGroup(group, checks)
 }
 
 // Catalog lists every check, in the order in which they run.
 func Catalog() []Check {
 	return slices.Concat(
-		basics(),
-		keys(),
-		mismatches(),
-		concurrency(),
-		lostAnswers(),
-		failures(),
-		scopes(),
-		expiries(),
-		sizes(),
-		operations(),
-		forms(),
-		uniqueValues(),
-		webhooks(),
-		last(),
+		inGroup(groupBasics, basics()),
+		afterSample(groupKeySyntax, keys()),
+		inGroup(groupMismatch, mismatches()),
+		afterSample(groupConcurrency, concurrency()),
+		afterSample(groupLost, lostAnswers()),
+		afterSample(groupFailures, failures()),
+		afterSample(groupScopes, scopes()),
+		afterSample(groupExpiry, expiries()),
+		afterSample(groupSizes, sizes()),
+		afterSample(groupOperation, operations()),
+		inGroup(groupKeyless, forms()),
+		afterSample(groupKeyless, uniqueValues()),
+		inGroup(groupWebhooks, webhooks()),
+		inGroup(groupLast, last()),
 	)
 }
 
@@ -86,16 +129,18 @@ func always(*Config) string { return "" }
 
 // wantsKey requires a key whose value the client chooses.
 func wantsKey(c *Config) string {
-	if c.Key.In == keyNowhere {
-		return "the profile has no keys"
-	}
-	return ""
+	return unless(c.Key.In != keyNowhere, "the profile has no keys")
 }
 
 // wantsHeader requires a key in a header.
 func wantsHeader(c *Config) string {
-	if c.Key.In != keyInHeader {
-		return "the key is not in a header"
+	return unless(c.Key.In == keyInHeader, "the key is not in a header")
+}
+
+// unless returns the reason not to run a check unless its condition holds.
+func unless(holds bool, reason string) string {
+	if holds {
+		return ""
 	}
-	return ""
+	return reason
 }

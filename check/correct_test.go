@@ -67,30 +67,6 @@ func TestDeskPasses(t *testing.T) {
 	wantHaving(t, report, check.Skipped, []string{"BASIC-13", "MIS-09"})
 }
 
-// stripeLike takes raw keys, answers another payload with 400, and repeats errors as well.
-func stripeLike() *desk {
-	d := newDesk()
-	d.key = func(lines []string) (string, int) {
-		if len(lines) != 1 || lines[0] == "" || len(lines[0]) > 255 {
-			return "", http.StatusBadRequest
-		}
-		return lines[0], 0
-	}
-	d.mismatch = func(w http.ResponseWriter, _ map[string]*filed, _ string) bool {
-		d.refuse(w, http.StatusBadRequest)
-		return false
-	}
-	return d
-}
-
-func TestStripeLikePasses(t *testing.T) {
-	t.Parallel()
-	d := stripeLike()
-	config := trial(t, d, d)
-	config.Profile, _ = check.ProfileNamed("stripe")
-	expectBad(t, config)
-}
-
 // TestReplacingResourcePasses runs against a service whose PUT creates or replaces a resource.
 func TestReplacingResourcePasses(t *testing.T) {
 	t.Parallel()

@@ -15,29 +15,22 @@ const (
 )
 
 func expiries() []Check {
-	return []Check{
-		{
-			ID: "EXP-01", Group: groupExpiry, Level: LevelMust, NeedsCount: true,
-			Says:   "Until the retention has passed, a repetition gets the first answer.",
-			Source: "draft -07 §2.3; Semel promise 2", Advice: "Keep the record for as long as the published policy says, counted from the end of the request.",
-			requests: sends(2), waits: func(c *Config) time.Duration { return c.Retention / 2 },
-			unfit: wantsRetention, run: afterSample(withIntent(remembers)),
-		},
-		{
-			ID: "EXP-02", Group: groupExpiry, Level: LevelMust, NeedsCount: true,
-			Says:   "After the retention, a repetition is executed anew, or refused clearly; the old answer does not hide a new effect.",
-			Source: "draft -07 §2.3", Advice: "Let claim and answer expire together, in one step.",
-			requests: sends(1 + expiryRounds), waits: untilExpired,
-			unfit: wantsRetention, run: afterSample(withAttempt(expires)),
-		},
+	all := []Check{
+		row("EXP-01", LevelMust, byCount, "Until the retention has passed, a repetition gets the first answer.",
+			"draft -07 §2.3; Semel promise 2",
+			"Keep the record for as long as the published policy says, counted from the end of the request.", sends(2), wantsRetention,
+			withIntent(remembers)),
+		row("EXP-02", LevelMust, byCount, "After the retention, a repetition is executed anew, or refused clearly; the old answer does not hide a new effect.",
+			"draft -07 §2.3", "Let claim and answer expire together, in one step.", sends(1+expiryRounds), wantsRetention,
+			withAttempt(expires)),
 	}
+	all[0].waits = func(c *Config) time.Duration { return c.Retention / 2 }
+	all[1].waits = untilExpired
+	return all
 }
 
 func wantsRetention(c *Config) string {
-	if c.Retention <= 0 {
-		return "the retention was not given (it has to be short for this check)"
-	}
-	return ""
+	return unless(c.Retention > 0, "the retention was not given (it has to be short for this check)")
 }
 
 // untilExpired returns the time after which a record should be gone.

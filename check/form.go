@@ -11,51 +11,33 @@ import (
 // forms returns the checks of a page's form, as a person with a browser uses it.
 func forms() []Check {
 	return []Check{
-		{
-			ID: "FORM-01", Group: groupKeyless, Level: LevelMust, NeedsCount: true,
-			Says:   "A double click, and one more click later, have one effect.",
-			Source: "Semel promise 2; docs/forms.md", Advice: "Give every page a token of its own in a hidden field, and let token and content together be the key of the intent.",
-			requests: sends(3), unfit: wantsBrowser, run: withIntent(submitsOnce),
-		},
-		{
-			ID: "FORM-02", Group: groupKeyless, Level: LevelMust,
-			Says:   "A form that is sent twice leads to the same place both times.",
-			Source: "Semel promise 2; docs/forms.md", Advice: "Answer the repetition from the record of the first: the person sees only the last answer.",
-			requests: sends(2), unfit: wantsBrowser, run: pair(leadsToOnePlace),
-		},
-		{
-			ID: "FORM-03", Group: groupKeyless, Level: LevelMust, NeedsCount: true,
-			Says:   "A form that the browser resends on its own, because its connection was lost, has one effect.",
-			Source: "RFC 9110 §9.2.2; RFC 9112 §9.3.1; docs/forms.md", Advice: "Buttons that lock and scripts do not stop this: browsers send the same bytes again without asking the page. The server has to know the intent.",
-			requests: sends(3), unfit: wantsBrowser, run: withIntent(resendsOnce),
-		},
-		{
-			ID: "FORM-04", Group: groupKeyless, Level: LevelMust, NeedsCount: true,
-			Says:   "Going back, changing a value in the same page and sending it is a new intent, and is carried out.",
-			Source: "docs/forms.md", Advice: "Make the content of the form a part of the key: there are good reasons to send a page's token twice.",
-			requests: sends(2), unfit: wantsBrowser, run: withAttempt(executesEdited),
-		},
-		{
-			ID: "FORM-05", Group: groupKeyless, Level: LevelMust, NeedsCount: true,
-			Says:   "Two open pages with different contents are two intents.",
-			Source: "docs/forms.md", Advice: "Do not keep one token for each session: every page that is shown needs its own.",
-			requests: sends(2), unfit: wantsBrowser, run: executesBothTabs,
-		},
-		{
-			ID: "FORM-06", Group: groupKeyless, Level: LevelMust,
-			Says:   "A person who sent a form twice sees no error.",
-			Source: "Semel promise 2; docs/forms.md", Advice: "Do not let the repetition run into a unique column or a used-up token: the first was carried out, and the person has to see that.",
-			requests: sends(2), unfit: wantsBrowser, run: pair(showsNoError),
-		},
+		row("FORM-01", LevelMust, byCount, "A double click, and one more click later, have one effect.",
+			"Semel promise 2; docs/forms.md",
+			"Give every page a token of its own in a hidden field, and let token and content together be the key of the intent.", sends(3),
+			wantsBrowser, withIntent(submitsOnce)),
+		row("FORM-02", LevelMust, byAnswer, "A form that is sent twice leads to the same place both times.",
+			"Semel promise 2; docs/forms.md", "Answer the repetition from the record of the first: the person sees only the last answer.",
+			sends(2), wantsBrowser, pair(leadsToOnePlace)),
+		row("FORM-03", LevelMust, byCount, "A form that the browser resends on its own, because its connection was lost, has one effect.",
+			"RFC 9110 §9.2.2; RFC 9112 §9.3.1; docs/forms.md",
+			"Buttons that lock and scripts do not stop this: browsers send the same bytes again without asking the page. The server has to know the intent.",
+			sends(3), wantsBrowser, withIntent(resendsOnce)),
+		row("FORM-04", LevelMust, byCount, "Going back, changing a value in the same page and sending it is a new intent, and is carried out.",
+			"docs/forms.md", "Make the content of the form a part of the key: there are good reasons to send a page's token twice.",
+			sends(2), wantsBrowser, withAttempt(executesEdited)),
+		row("FORM-05", LevelMust, byCount, "Two open pages with different contents are two intents.",
+			"docs/forms.md", "Do not keep one token for each session: every page that is shown needs its own.", sends(2), wantsBrowser,
+			executesBothTabs),
+		row("FORM-06", LevelMust, byAnswer, "A person who sent a form twice sees no error.",
+			"Semel promise 2; docs/forms.md",
+			"Do not let the repetition run into a unique column or a used-up token: the first was carried out, and the person has to see that.",
+			sends(2), wantsBrowser, pair(showsNoError)),
 	}
 }
 
 // wantsBrowser requires the profile of a page's form.
 func wantsBrowser(c *Config) string {
-	if !c.Profile.Browser {
-		return "the profile is not for a page's form"
-	}
-	return ""
+	return unless(c.Profile.Browser, "the profile is not for a page's form")
 }
 
 func submitsOnce(ctx context.Context, p *probe, in *intent) finding {

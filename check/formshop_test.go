@@ -18,10 +18,9 @@ type formShop struct {
 	strict  int    // the status of a form without an amount and a file; zero takes it
 	coding  string // the enctype of the form
 
-	mu      sync.Mutex
-	orders  int64
-	done    map[string]int64  // the order of a token and its typed fields
-	current map[string]string // the newest token of a visitor
+	mu     sync.Mutex
+	orders int64
+	done   map[string]int64 // the order of a token and its typed fields
 }
 
 type mistake string
@@ -29,8 +28,6 @@ type mistake string
 const (
 	noTokens     mistake = "the token is ignored"
 	tokenOnly    mistake = "the typed fields do not count"
-	usedUp       mistake = "a used token is an error"
-	oneTab       mistake = "a visitor has one token"
 	newCookie    mistake = "a page's cookie is of no use to another page"
 	forgetsGone  mistake = "a request is forgotten when its client is gone"
 	errorInPage  mistake = "a repetition shows the form again, with an error"
@@ -38,7 +35,7 @@ const (
 )
 
 func newFormShop(m mistake) *formShop {
-	return &formShop{mistake: m, done: map[string]int64{}, current: map[string]string{}}
+	return &formShop{mistake: m, done: map[string]int64{}}
 }
 
 // Name, PerIntent and Count make it a counter.
@@ -70,9 +67,6 @@ func (s *formShop) page(w http.ResponseWriter, r *http.Request, status int, wron
 		http.SetCookie(w, visitor)
 	}
 	token := rand.Text()
-	s.mu.Lock()
-	s.current[visitor.Value] = token
-	s.mu.Unlock()
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = fmt.Fprintf(w, `<!DOCTYPE html><p>%s</p><form action="/search"><input name=q></form>
@@ -99,13 +93,7 @@ func (s *formShop) take(w http.ResponseWriter, r *http.Request) {
 		key = token
 	}
 	order, again := s.done[key]
-	stale := s.mistake == oneTab && s.current[visitor.Value] != token
-	if s.mistake == usedUp || s.mistake == oneTab {
-		_, used := s.done[token]
-		stale = stale || used
-		s.done[token] = 0
-	}
-	if !again && !stale || s.mistake == noTokens {
+	if !again || s.mistake == noTokens {
 		s.orders++
 		order = s.orders
 		s.done[key] = order
@@ -114,14 +102,11 @@ func (s *formShop) take(w http.ResponseWriter, r *http.Request) {
 		s.orders--
 	}
 	s.mu.Unlock()
-	switch {
-	case stale:
-		http.Error(w, "This form was sent before.", http.StatusUnprocessableEntity)
-	case again && s.mistake == errorInPage:
+	if again && s.mistake == errorInPage {
 		s.page(w, r, http.StatusOK, "There is such an order already.")
-	default:
-		s.answer(w, r, key, order, again)
+		return
 	}
+	s.answer(w, r, key, order, again)
 }
 
 // fileName returns the name of the form's file; empty for none.

@@ -3,7 +3,6 @@ package check_test
 import (
 	"context"
 	"errors"
-	"net/http/httptest"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,13 +14,12 @@ import (
 func TestInterruptedRunIsReported(t *testing.T) {
 	t.Parallel()
 	app := &counter{}
-	server := httptest.NewServer(app)
-	t.Cleanup(server.Close)
+	url := serve(t, app)
 	profile, _ := check.ProfileNamed("ietf")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	plan, err := check.NewPlan(check.Config{
-		Template: check.Template{Method: "POST", URL: server.URL + "/things"}, Profile: profile,
+		Template: check.Template{Method: "POST", URL: url + "/things"}, Profile: profile,
 		Counters: []check.Counter{app}, Only: []string{"BASIC-01", "BASIC-02"},
 		Progress: func(_, _ int, id string) {
 			if id == "BASIC-02" {

@@ -69,27 +69,18 @@ func (p *probe) failsByLength(ctx context.Context, key string, send func(string,
 }
 
 // lookalikes returns a check of two keys that only look alike. The key that is more likely to be refused goes first, so
-// that a refusal is not mistaken for that of a known key.
-func lookalikes(vary func(key string) (first, second string)) func(context.Context, *probe) finding {
+// that a refusal is not mistaken for that of a known key. Keys in a header may have to be quoted.
+func lookalikes(quoted bool, vary func(key string) (first, second string)) step {
 	return func(ctx context.Context, p *probe) finding {
+		var spell func(string) change
+		if quoted && p.run.config.Key.In == keyInHeader {
+			spell = func(key string) change { return p.spelled(`"` + key + `"`) }
+		}
 		first, second := vary(keyPrefix + random(12))
-		f, refused := p.apart(ctx, first, second, nil)
+		f, refused := p.apart(ctx, first, second, spell)
 		if f.ok() && refused {
 			return passedBut("such keys are refused")
 		}
 		return f
 	}
-}
-
-func keepsSpace(ctx context.Context, p *probe) finding {
-	key := keyPrefix + random(12)
-	var spell func(string) change
-	if p.run.config.Key.In == keyInHeader {
-		spell = func(key string) change { return p.spelled(`"` + key + `"`) }
-	}
-	f, refused := p.apart(ctx, key+" ", key, spell)
-	if f.ok() && refused {
-		return passedBut("such keys are refused")
-	}
-	return f
 }

@@ -1,10 +1,10 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/semel-dev/semel/internal/check/wire"
@@ -26,137 +26,63 @@ const (
 
 // keys returns the checks of how a key is spelled. They mean nothing if the usual spelling does not succeed.
 func keys() []Check {
-	all := slices.Concat(keysTaken(), keysApart(), keysSpelled())
-	for i := range all {
-		all[i].run = afterSample(all[i].run)
-	}
-	return all
-}
-
-func keysTaken() []Check {
 	return []Check{
-		{
-			ID: "KEY-01", Group: groupKeySyntax, Level: LevelShould, NeedsCount: true,
-			Says:   "A request without a key is executed, or refused without an effect.",
-			Source: "draft -07 §2.7", Advice: "Answer a missing key by 400 and a problem document, before anything is done.",
-			requests: sends(1), unfit: wantsHeader, run: withIntent(takesNoKey),
-		},
-		{
-			ID: "KEY-02", Group: groupKeySyntax, Level: LevelMust,
-			Says:   "An empty key is not one key that all callers share.",
-			Source: "draft -07 §2.1; Semel promise 5", Advice: "Refuse an empty key, or treat it as none.",
-			requests: sends(4), unfit: wantsChosenKey, run: takesNoEmptyKey,
-		},
-		{
-			ID: "KEY-03", Group: groupKeySyntax, Level: LevelShould,
-			Says:   `"abc" and abc are the same key.`,
-			Source: "RFC 8941 §3.3.3; docs/http.md", Advice: parseOnce,
-			requests: sends(2), unfit: wantsQuoted, run: takesQuotesOff,
-		},
-		{
-			ID: "KEY-04", Group: groupKeySyntax, Level: LevelShould, NeedsCount: true,
-			Says:   "A request with two keys is refused without an effect.",
-			Source: "draft -07 §2.1; RFC 8941 §4.2", Advice: "Read all lines of the header, not just the first.",
-			requests: sends(cutTries), unfit: wantsUnsigned, run: refusesTwoLines,
-		},
-		{
-			ID: "KEY-05", Group: groupKeySyntax, Level: LevelMust,
-			Says:   "A key of 255 bytes works like any other, or is refused each time.",
-			Source: "docs/http.md", Advice: "Check the length before anything is done.",
-			requests: sends(2 * cutTries), unfit: wantsChosenKey, run: takesLongKey(draftKey),
-		},
-	}
-}
-
-func keysApart() []Check {
-	return []Check{
-		{
-			ID: "KEY-06", Group: groupKeySyntax, Level: LevelMust,
-			Says:   "Long keys that differ only at their end are refused, or are two keys.",
-			Source: "Semel promise 5", Advice: "Never truncate a key: refuse one that is too long, or keep its digest.",
-			requests: sends(2 * len(longKeys())), unfit: wantsChosenKey, run: cutsNoKey,
-		},
-		{
-			ID: "KEY-07", Group: groupKeySyntax, Level: LevelShould,
-			Says:   "A key of 8192 bytes is refused by 4xx, or works.",
-			Source: "RFC 9110 §5.4; Semel promise 8", Advice: "Check the length before anything is done, and answer 400.",
-			requests: sends(2 * cutTries), unfit: wantsHeader, run: takesLongKey(hugeKey),
-		},
-		{
-			ID: "KEY-08", Group: groupKeySyntax, Level: LevelShould, NeedsCount: true,
-			Says:   "A key with a control byte is refused by 4xx, without an effect.",
-			Source: "RFC 8941 §3.3.3; RFC 9110 §5.5", Advice: parseOnce,
-			requests: sends(cutTries), unfit: wantsHeader, run: refusesControlByte,
-		},
-		{
-			ID: "KEY-09", Group: groupKeySyntax, Level: LevelMust, NeedsCount: true,
-			Says:   "Keys that differ only in an accent are refused, or are two keys.",
-			Source: "RFC 8941 §3.3.3; Semel promise 5", Advice: compareBytes,
-			requests: sends(3), unfit: wantsChosenKey, run: lookalikes(func(key string) (string, string) { return key + "-é", key + "-e" }),
-		},
-		{
-			ID: "KEY-10", Group: groupKeySyntax, Level: LevelMust, NeedsCount: true,
-			Says:   "Keys that differ only in case are refused, or are two keys.",
-			Source: "Semel promise 5", Advice: compareBytes,
-			requests: sends(3), unfit: wantsChosenKey, run: lookalikes(func(key string) (string, string) { return strings.ToUpper(key), strings.ToLower(key) }),
-		},
-	}
-}
-
-func keysSpelled() []Check {
-	return []Check{
-		{
-			ID: "KEY-11", Group: groupKeySyntax, Level: LevelMust, NeedsCount: true,
-			Says:   "Quoted keys that differ only in a trailing space are refused, or are two keys.",
-			Source: "RFC 8941 §3.3.3; Semel promise 5", Advice: compareBytes,
-			requests: sends(3), unfit: wantsChosenKey, run: keepsSpace,
-		},
-		{
-			ID: "KEY-12", Group: groupKeySyntax, Level: LevelStrict,
-			Says:   "A malformed structured value is refused by 400.",
-			Source: "draft -07 §2.1; RFC 8941 §4.2", Advice: parseOnce,
-			requests: sends(2 * cutTries), unfit: wantsQuoted, run: refusesMalformed,
-		},
-		{
-			ID: "KEY-13", Group: groupKeySyntax, Level: LevelShould,
-			Says:   "Parameters after a quoted key are ignored.",
-			Source: "RFC 8941 §3.1.2", Advice: parseOnce,
-			requests: sends(2), unfit: wantsQuoted, run: ignoresParameters,
-		},
-		{
-			ID: "KEY-14", Group: groupKeySyntax, Level: LevelStrict,
-			Says:   "A refusal of a key is a problem document, or links to the policy.",
-			Source: "draft -07 §2.7; RFC 9457", Advice: "Answer with application/problem+json, or with Link: rel=\"describedby\".",
-			requests: sends(3), unfit: wantsHeader, run: explainsKeys,
-		},
+		row("KEY-01", LevelShould, byCount, "A request without a key is executed, or refused without an effect.",
+			"draft -07 §2.7", "Answer a missing key by 400 and a problem document, before anything is done.", sends(1), wantsHeader,
+			withIntent(takesNoKey)),
+		row("KEY-02", LevelMust, byAnswer, "An empty key is not one key that all callers share.",
+			"draft -07 §2.1; Semel promise 5", "Refuse an empty key, or treat it as none.", sends(4), wantsChosenKey, takesNoEmptyKey),
+		row("KEY-03", LevelShould, byAnswer, `"abc" and abc are the same key.`,
+			"RFC 8941 §3.3.3; docs/http.md", parseOnce, sends(2), wantsQuoted, withIntent(spelledTwice("%s", `"%s"`, true))),
+		row("KEY-04", LevelShould, byCount, "A request with two keys is refused without an effect.",
+			"draft -07 §2.1; RFC 8941 §4.2", "Read all lines of the header, not just the first.", sends(cutTries), wantsUnsigned,
+			refusesKey("two header lines", inTwoLines)),
+		row("KEY-05", LevelMust, byAnswer, "A key of 255 bytes works like any other, or is refused each time.",
+			"docs/http.md", "Check the length before anything is done.", sends(2*cutTries), wantsChosenKey, takesLongKey(draftKey)),
+		row("KEY-06", LevelMust, byAnswer, "Long keys that differ only at their end are refused, or are two keys.",
+			"Semel promise 5", "Never truncate a key: refuse one that is too long, or keep its digest.", sends(2*len(longKeys())),
+			wantsChosenKey, cutsNoKey),
+		row("KEY-07", LevelShould, byAnswer, "A key of 8192 bytes is refused by 4xx, or works.",
+			"RFC 9110 §5.4; Semel promise 8", "Check the length before anything is done, and answer 400.", sends(2*cutTries),
+			wantsHeader, takesLongKey(hugeKey)),
+		row("KEY-08", LevelShould, byCount, "A key with a control byte is refused by 4xx, without an effect.",
+			"RFC 8941 §3.3.3; RFC 9110 §5.5", parseOnce, sends(cutTries), wantsHeader, refusesKey("a control byte in the key", withControlByte)),
+		row("KEY-09", LevelMust, byCount, "Keys that differ only in an accent are refused, or are two keys.",
+			"RFC 8941 §3.3.3; Semel promise 5", compareBytes, sends(3), wantsChosenKey,
+			lookalikes(false, func(key string) (string, string) { return key + "-é", key + "-e" })),
+		row("KEY-10", LevelMust, byCount, "Keys that differ only in case are refused, or are two keys.",
+			"Semel promise 5", compareBytes, sends(3), wantsChosenKey,
+			lookalikes(false, func(key string) (string, string) { return strings.ToUpper(key), strings.ToLower(key) })),
+		row("KEY-11", LevelMust, byCount, "Quoted keys that differ only in a trailing space are refused, or are two keys.",
+			"RFC 8941 §3.3.3; Semel promise 5", compareBytes, sends(3), wantsChosenKey,
+			lookalikes(true, func(key string) (string, string) { return key + " ", key })),
+		row("KEY-12", LevelStrict, byAnswer, "A malformed structured value is refused by 400.",
+			"draft -07 §2.1; RFC 8941 §4.2", parseOnce, sends(2*cutTries), wantsQuoted, refusesMalformed),
+		row("KEY-13", LevelShould, byAnswer, "Parameters after a quoted key are ignored.",
+			"RFC 8941 §3.1.2", parseOnce, sends(2), wantsQuoted, withIntent(spelledTwice(`"%s"`, `"%s";v=1`, false))),
+		row("KEY-14", LevelStrict, byAnswer, "A refusal of a key is a problem document, or links to the policy.",
+			"draft -07 §2.7; RFC 9457", "Answer with application/problem+json, or with Link: rel=\"describedby\".", sends(3), wantsHeader,
+			explainsKeys),
 	}
 }
 
 // wantsChosenKey requires keys that the client may choose freely, which excludes keys in a path.
 func wantsChosenKey(c *Config) string {
-	if c.Key.In == keyInTemplate {
-		return "the key is a part of the request itself"
-	}
-	if c.Template.Has("minted") {
-		return "the service hands out its keys"
-	}
-	return wantsKey(c)
+	return cmp.Or(
+		unless(c.Key.In != keyInTemplate, "the key is a part of the request itself"),
+		unless(!c.Template.Has("minted"), "the service hands out its keys"),
+		wantsKey(c),
+	)
 }
 
 // wantsUnsigned requires a header to which lines can be added, which a signing sender never does.
 func wantsUnsigned(c *Config) string {
-	if c.Profile.Webhook {
-		return "a delivery has the one id that its sender signed"
-	}
-	return wantsHeader(c)
+	return cmp.Or(unless(!c.Profile.Webhook, "a delivery has the one id that its sender signed"), wantsHeader(c))
 }
 
 // wantsQuoted requires keys that are Strings of RFC 8941.
 func wantsQuoted(c *Config) string {
-	if why := wantsHeader(c); why != "" {
-		return why
-	}
-	return unless(c.Key.Quoted, "keys are raw with this profile")
+	return cmp.Or(wantsHeader(c), unless(c.Key.Quoted, "keys are raw with this profile"))
 }
 
 // spelled sends the given value in the key's header.
@@ -190,16 +116,36 @@ func (p *probe) sendPastCuts(ctx context.Context, label string, in *intent, chan
 	return r
 }
 
-// expectRefusal sends a new intent with changes to its key that must be refused.
-func (p *probe) expectRefusal(ctx context.Context, label string, alter func(*intent) (*intent, []change)) (reply, finding) {
+// expectRefusal sends a new intent with a change to its key that must be refused.
+func (p *probe) expectRefusal(ctx context.Context, label string, spell spelling) (reply, finding) {
 	in, err := p.intent(ctx)
 	if err != nil {
 		return reply{}, incomplete("%v", err)
 	}
 	since := p.before(ctx)
-	in, changes := alter(in)
-	r := p.sendPastCuts(ctx, label, in, changes...)
+	r := p.sendPastCuts(ctx, label, in, spell(p, in))
 	return r, p.refusedWell(ctx, since, r, in)
+}
+
+// spelling spells the key of an intent.
+type spelling func(*probe, *intent) change
+
+// inTwoLines adds a second key.
+func inTwoLines(p *probe, in *intent) change {
+	key := p.run.config.Key
+	return func(r *wire.Request) { r.Add(key.Name, key.spell(in.key+"-2")) }
+}
+
+func withControlByte(p *probe, in *intent) change {
+	return p.spelled(p.run.config.Key.spell(in.key + "\x01"))
+}
+
+// refusesKey returns a check of a key that must be refused.
+func refusesKey(label string, spell spelling) step {
+	return func(ctx context.Context, p *probe) finding {
+		_, f := p.expectRefusal(ctx, label, spell)
+		return f
+	}
 }
 
 func takesNoKey(ctx context.Context, p *probe, in *intent) finding {
@@ -251,62 +197,38 @@ func (p *probe) emptyKeys(ctx context.Context, spell change) finding {
 	return failed("with an empty key, one request is answered %s and another %s", first, second)
 }
 
-func takesQuotesOff(ctx context.Context, p *probe) finding {
-	return p.spelledTwice(ctx, func(key string) string { return key }, func(key string) string { return `"` + key + `"` }, true)
-}
-
-func ignoresParameters(ctx context.Context, p *probe) finding {
-	return p.spelledTwice(ctx, func(key string) string { return `"` + key + `"` }, func(key string) string { return `"` + key + `";v=1` }, false)
-}
-
-// spelledTwice sends one intent with two spellings of the same key. If lenient, the second spelling may be refused.
-func (p *probe) spelledTwice(ctx context.Context, one, other func(string) string, lenient bool) finding {
-	in, err := p.intent(ctx)
-	if err != nil {
-		return incomplete("%v", err)
-	}
-	since := p.before(ctx)
-	first := p.send(ctx, "first", in, p.spelled(one(in.key)))
-	switch {
-	case !first.judged().ok():
-		return first.judged()
-	case first.refused():
-		return skipped("a key spelled as %s is refused (%s)", one("abc"), first)
-	case !first.fine():
-		return failedBy(first, "a key spelled as %s is answered %s", one("abc"), first)
-	}
-	again := p.send(ctx, "the same key in another spelling", in, p.spelled(other(in.key)))
-	repeated := p.oneIntent(ctx, since, first, again, in)
-	if lenient && again.refused() && repeated.verdict == Fail {
-		if counted := p.counted(ctx, since, 1, 1, in); !counted.ok() {
-			return counted
+// spelledTwice returns a check that sends one intent with two spellings of the same key. If lenient, the second spelling
+// may be refused.
+func spelledTwice(one, other string, lenient bool) func(context.Context, *probe, *intent) finding {
+	return func(ctx context.Context, p *probe, in *intent) finding {
+		since := p.before(ctx)
+		first := p.send(ctx, "first", in, p.spelled(fmt.Sprintf(one, in.key)))
+		switch {
+		case !first.judged().ok():
+			return first.judged()
+		case first.refused():
+			return skipped("a key spelled as "+one+" is refused (%s)", "abc", first)
+		case !first.fine():
+			return failedBy(first, "a key spelled as "+one+" is answered %s", "abc", first)
 		}
-		return skipped("a key spelled as %s is refused (%s)", other("abc"), again)
+		again := p.send(ctx, "the same key in another spelling", in, p.spelled(fmt.Sprintf(other, in.key)))
+		repeated := p.oneIntent(ctx, since, first, again, in)
+		if lenient && again.refused() && repeated.verdict == Fail {
+			if counted := p.counted(ctx, since, 1, 1, in); !counted.ok() {
+				return counted
+			}
+			return skipped("a key spelled as "+other+" is refused (%s)", "abc", again)
+		}
+		return repeated
 	}
-	return repeated
-}
-
-func refusesTwoLines(ctx context.Context, p *probe) finding {
-	key := p.run.config.Key
-	_, f := p.expectRefusal(ctx, "two header lines", func(in *intent) (*intent, []change) {
-		return in, []change{func(r *wire.Request) { r.Add(key.Name, key.spell(in.key+"-2")) }}
-	})
-	return f
-}
-
-func refusesControlByte(ctx context.Context, p *probe) finding {
-	_, f := p.expectRefusal(ctx, "a control byte in the key", func(in *intent) (*intent, []change) {
-		return in, []change{p.spelled(p.run.config.Key.spell(in.key + "\x01"))}
-	})
-	return f
 }
 
 func refusesMalformed(ctx context.Context, p *probe) finding {
-	for _, spelling := range []string{`"%s`, `"%s", "b"`} {
-		r, f := p.expectRefusal(ctx, "a malformed key", func(in *intent) (*intent, []change) {
-			return in, []change{p.spelled(fmt.Sprintf(spelling, in.key))}
+	for _, text := range []string{`"%s`, `"%s", "b"`} {
+		r, f := p.expectRefusal(ctx, "a malformed key", func(p *probe, in *intent) change {
+			return p.spelled(fmt.Sprintf(text, in.key))
 		})
-		said := fmt.Sprintf(spelling, "abc")
+		said := fmt.Sprintf(text, "abc")
 		switch {
 		case !f.ok():
 			return f.after(said + ": ")
@@ -318,7 +240,7 @@ func refusesMalformed(ctx context.Context, p *probe) finding {
 }
 
 // takesLongKey sends a key of that length twice.
-func takesLongKey(length int) func(context.Context, *probe) finding {
+func takesLongKey(length int) step {
 	return withIntent(func(ctx context.Context, p *probe, in *intent) finding {
 		in = in.renamed(stretched(in.key, length))
 		since := p.before(ctx)
@@ -347,21 +269,20 @@ func stretched(key string, length int) string {
 }
 
 func explainsKeys(ctx context.Context, p *probe) finding {
-	key := p.run.config.Key
 	refusals := 0
 	for _, one := range []struct {
 		label string
-		spell func(*intent) change
+		spell spelling
 	}{
-		{"an empty key", func(*intent) change { return p.spelled("") }},
-		{"without a key", func(*intent) change { return withoutHeader(key.Name) }},
-		{"two header lines", func(in *intent) change { return func(r *wire.Request) { r.Add(key.Name, key.spell(in.key+"-2")) } }},
+		{"an empty key", func(p *probe, _ *intent) change { return p.spelled("") }},
+		{"without a key", func(p *probe, _ *intent) change { return withoutHeader(p.run.config.Key.Name) }},
+		{"two header lines", inTwoLines},
 	} {
 		in, err := p.intent(ctx)
 		if err != nil {
 			return incomplete("%v", err)
 		}
-		r := p.send(ctx, one.label, in, one.spell(in))
+		r := p.send(ctx, one.label, in, one.spell(p, in))
 		if !r.refused() {
 			continue
 		}

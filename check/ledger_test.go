@@ -16,9 +16,7 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/check"
 	"github.com/semel-dev/semel/internal/check/wire"
-	"github.com/semel-dev/semel/internal/memdb"
 	"github.com/semel-dev/semel/semelhttp"
-	"github.com/semel-dev/semel/store/memstore"
 )
 
 // ledger is an application that records the n of each request.
@@ -124,12 +122,9 @@ type memo struct {
 	bypass func(r *http.Request, body []byte, took time.Duration) bool
 	// fingerprint distinguishes requests. Default: the body.
 	fingerprint func(r *http.Request, body []byte) string
-	early       bool // takes the key before the body is there, and never gives it back
 	looksEarly  bool // looks the answer up before the body is there, and not again
 	unclaimed   bool // does not take the key while it executes
-	forgetful   bool // forgets the answer when the client is gone
 	already     bool // answers a repetition in words of its own
-	stuck       bool // never settles a key whose client is gone
 
 	mu    sync.Mutex // guards the fields below
 	known map[string]*remembered
@@ -162,8 +157,8 @@ func (m *memo) take(key string, unless bool) *remembered {
 func (m *memo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	key := r.Header.Get("Idempotency-Key")
 	var had *remembered
-	if m.early || m.looksEarly {
-		had = m.take(key, m.looksEarly)
+	if m.looksEarly {
+		had = m.take(key, true)
 	}
 	began := time.Now()
 	body, err := io.ReadAll(r.Body)
@@ -180,7 +175,7 @@ func (m *memo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if m.fingerprint != nil {
 		fingerprint = m.fingerprint(r, body)
 	}
-	if !m.early && !m.looksEarly {
+	if !m.looksEarly {
 		had = m.take(key, false)
 	}
 	if had != nil {
@@ -207,17 +202,11 @@ func (m *memo) repeat(w http.ResponseWriter, had *remembered, fingerprint string
 
 func (m *memo) execute(w http.ResponseWriter, r *http.Request, key, fingerprint string) {
 	answer := httptest.NewRecorder()
-	if m.forgetful || m.stuck {
-		m.app.ServeHTTP(answer, r)
-	} else {
-		m.app.ServeHTTP(answer, r.WithContext(context.WithoutCancel(r.Context())))
-	}
+	m.app.ServeHTTP(answer, r.WithContext(context.WithoutCancel(r.Context())))
 	m.mu.Lock()
-	switch gone := r.Context().Err() != nil; {
-	case answer.Code >= 300, gone && m.forgetful:
+	if answer.Code >= 300 {
 		delete(m.known, key)
-	case gone && m.stuck:
-	default:
+	} else {
 		if m.known == nil {
 			m.known = map[string]*remembered{}
 		}
@@ -244,23 +233,8 @@ func correct() map[string]func(*testing.T) (*ledger, http.Handler, string) {
 		}
 	}
 	return map[string]func(*testing.T) (*ledger, http.Handler, string){
-		"semel":                       over("ietf", semel.Policy{}, nil),
-		"semel, strict":               over("ietf", semel.Policy{Wait: semel.NoWait}, &semelhttp.Options{Required: true, On5xx: semelhttp.StoreOn5xx}),
-		"semel, canonical JSON":       over("stripe", semel.Policy{}, &semelhttp.Options{Fingerprint: semelhttp.FingerprintOptions{CanonicalJSON: true}}),
 		"semel, small bodies":         over("ietf", semel.Policy{}, &semelhttp.Options{MaxBodyBytes: 1000}),
-		"semel, duplicates stopped":   over("dedup", semel.Policy{Dedup: true}, nil),
 		"semel, duplicates stopped 2": over("dedup", semel.Policy{Dedup: true, Wait: semel.NoWait}, nil),
-		"semel, in a transaction": func(t *testing.T) (*ledger, http.Handler, string) {
-			t.Helper()
-			db := memdb.New(memstore.New(nil), nil)
-			app := &ledger{takes: work, insert: db.Insert, count: db.Count}
-			return app, semelOver(t, app, db, semel.Policy{}, &semelhttp.Options{Transactor: db}), "ietf"
-		},
-		"semel, fast": func(t *testing.T) (*ledger, http.Handler, string) {
-			t.Helper()
-			app := &ledger{}
-			return app, semelOver(t, app, nil, semel.Policy{}, nil), "ietf"
-		},
 		"a memo": func(*testing.T) (*ledger, http.Handler, string) {
 			app := &ledger{takes: work, empties: true}
 			return app, &memo{app: app}, "ietf"

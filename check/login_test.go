@@ -220,8 +220,7 @@ func TestRunsThatCannotBegin(t *testing.T) {
 	t.Parallel()
 	app := &booth{}
 	house := &gatehouse{booth: app}
-	server := httptest.NewServer(house)
-	t.Cleanup(server.Close)
+	url := serve(t, house)
 	for name, broken := range map[string]struct {
 		edit func(*check.Config)
 		says string
@@ -242,7 +241,7 @@ func TestRunsThatCannotBegin(t *testing.T) {
 		},
 		"nothing to take": {
 			func(c *check.Config) {
-				c.Login = loginAt(server.URL, "token")
+				c.Login = loginAt(url, "token")
 				c.Login.Take = map[string]string{"token": "/jwt"}
 			},
 			"log in: take {{var:token}}: the answer has nothing at /jwt",
@@ -252,7 +251,7 @@ func TestRunsThatCannotBegin(t *testing.T) {
 			"log in: take {{var:token}}: the answer is 303 See Other",
 		},
 		"no use": {
-			func(c *check.Config) { c.Login = loginAt(server.URL, "token") },
+			func(c *check.Config) { c.Login = loginAt(url, "token") },
 			"sets no cookie, and the log-in does not say what to take",
 		},
 		"a place without a value": {
@@ -262,7 +261,7 @@ func TestRunsThatCannotBegin(t *testing.T) {
 		"no ids": {
 			func(c *check.Config) {
 				c.Template.Body = []byte(`{"seat":"{{minted}}"}`)
-				c.Mint = &check.Mint{Template: check.Template{Method: "POST", URL: server.URL + "/ids"}, Pointer: "/ids/1"}
+				c.Mint = &check.Mint{Template: check.Template{Method: "POST", URL: url + "/ids"}, Pointer: "/ids/1"}
 			},
 			"mint an id: the answer has nothing at /ids/1",
 		},
@@ -270,7 +269,7 @@ func TestRunsThatCannotBegin(t *testing.T) {
 			func(c *check.Config) {
 				c.Login, c.User = nil, nil
 				c.Template.Body = []byte(`{"seat":"{{minted}}"}`)
-				c.Mint = &check.Mint{Template: check.Template{Method: "POST", URL: server.URL + "/ids"}, Pointer: "/ids/0"}
+				c.Mint = &check.Mint{Template: check.Template{Method: "POST", URL: url + "/ids"}, Pointer: "/ids/0"}
 			},
 			"mint an id: the answer is 401 Unauthorized",
 		},
@@ -278,15 +277,11 @@ func TestRunsThatCannotBegin(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			config := check.Config{
-				Template: check.Template{Method: "POST", URL: server.URL + "/tickets", Body: []byte(`{"seat":{{n}}}`)},
-				Profile:  check.Profiles()[0], User: password("ann"), Login: loginAt(server.URL, "cookie"),
+				Template: check.Template{Method: "POST", URL: url + "/tickets", Body: []byte(`{"seat":{{n}}}`)},
+				Profile:  check.Profiles()[0], User: password("ann"), Login: loginAt(url, "cookie"),
 			}
 			broken.edit(&config)
-			plan, err := check.NewPlan(config)
-			if err != nil {
-				t.Fatal(err)
-			}
-			report, err := plan.Run(t.Context())
+			report, err := tryOut(t, config)
 			if err == nil || !strings.Contains(err.Error(), broken.says) {
 				t.Errorf("the run ended with %v, want %q in it", err, broken.says)
 			}
@@ -365,15 +360,11 @@ func TestLoginByPage(t *testing.T) {
 				login.Page = nil
 			}
 			profile, _ := check.ProfileNamed("ietf")
-			plan, err := check.NewPlan(check.Config{
+			report, err := tryOut(t, check.Config{
 				Template: check.Template{Method: http.MethodPost, URL: server.URL + "/things", Body: []byte(`{"n":{{n}}}`)},
 				Profile:  profile, Login: login, User: &check.User{Values: check.Values{"var:password": given.password}},
 				Counters: []check.Counter{app}, Only: []string{"BASIC-01"},
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			report, err := plan.Run(t.Context())
 			if given.words != "" {
 				if err == nil || !strings.Contains(err.Error(), given.words) {
 					t.Errorf("got %v, want an error with %q", err, given.words)

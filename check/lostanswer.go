@@ -11,12 +11,8 @@ import (
 )
 
 func lostAnswers() []Check {
-	lost := func(id, says, source, advice string, run func(context.Context, *probe) finding) Check {
-		return Check{
-			ID: id, Group: groupLost, Level: LevelMust, NeedsCount: true,
-			Says: says, Source: source, Advice: advice,
-			requests: sends(1 + settledTries), unfit: always, run: afterSample(run),
-		}
+	lost := func(id, says, source, advice string, run step) Check {
+		return row(id, LevelMust, byCount, says, source, advice, sends(1+settledTries), always, run)
 	}
 	const (
 		claimLate  = "Take the key when the whole request has arrived, and release it if the rest never arrives."
@@ -24,7 +20,7 @@ func lostAnswers() []Check {
 		storeFirst = "Record the answer before its first byte goes out, in one transaction with the effect."
 		serialise  = "Take the key in one atomic step, such as an insert under a unique index, once the body is there; let a second attempt wait for the first, or refuse it by 409."
 	)
-	all := []Check{
+	return []Check{
 		lost("LOST-01", "A request whose head was cut is executed once, by its retry.",
 			"RFC 9112 §8; Semel promise 3", claimLate, retried(wire.Manner{Fault: wire.CutInHead})),
 		lost("LOST-02", "A request whose body was cut is executed once by its retry, which is not refused for ever.",
@@ -37,21 +33,15 @@ func lostAnswers() []Check {
 			"draft -07 §2.6; Semel promises 2 and 7", storeFirst, withIntent(getsTheLostAnswer)),
 		lost("LOST-06", "If a proxy resets the connection after the service answered, there is one effect, and the retry learns of it.",
 			"RFC 9110 §9.2.2; Semel promises 2 and 7", storeFirst, withIntent(retriedAfterReset)),
-		lost("LOST-07", "A client that gives up waiting, and tries again at once and later, has one effect and then the answer.",
-			"draft -07 §2.6; Semel promises 1 and 2", detach, withIntent(retriedImpatiently)),
+		row("LOST-07", LevelMust, byCount, "A client that gives up waiting, and tries again at once and later, has one effect and then the answer.",
+			"draft -07 §2.6; Semel promises 1 and 2", detach, sends(2+settledTries), always, withIntent(retriedImpatiently)),
 		lost("LOST-08", "A slow upload that overlaps a fast retry of the same intent has one effect, and both get one answer.",
-			"draft -07 §2.6; Semel promise 1", serialise, needsBody(slowOverFast)),
+			"draft -07 §2.6; Semel promise 1", serialise, needsBody(withIntent(slowOverFast))),
 		lost("LOST-09", "If a proxy answers 408 because the body came too slowly, and drops its connection to the service, the intent is executed once, and a retry learns of it.",
 			"RFC 9110 §15.5.9; Semel promise 3", claimLate, needsBody(retried(wire.Manner{Fault: wire.CutInBody, Pieces: slowPieces, Pause: slowPause}))),
 		lost("LOST-10", "If a proxy answers 504 while the service is still working, there is one effect, and a retry gets the answer.",
-			"RFC 9110 §15.6.5; Semel promise 1", serialise, retriedPastProxy),
+			"RFC 9110 §15.6.5; Semel promise 1", serialise, withIntent(retriedPastProxy)),
 	}
-	for i := range all {
-		if all[i].ID == "LOST-07" {
-			all[i].requests = sends(2 + settledTries)
-		}
-	}
-	return all
 }
 
 const (
@@ -67,7 +57,7 @@ const (
 )
 
 // needsBody skips requests without a body: there is nothing to cut or slow down.
-func needsBody(run func(context.Context, *probe) finding) func(context.Context, *probe) finding {
+func needsBody(run step) step {
 	return func(ctx context.Context, p *probe) finding {
 		r, err := p.request(p.run.sample.a)
 		switch {
@@ -82,7 +72,7 @@ func needsBody(run func(context.Context, *probe) finding) func(context.Context, 
 
 // retried loses an attempt in that manner, and retries after the service has had time to notice: retries that overtake
 // the first attempt are left to LOST-07.
-func retried(m wire.Manner) func(context.Context, *probe) finding {
+func retried(m wire.Manner) step {
 	return withIntent(func(ctx context.Context, p *probe, in *intent) finding {
 		since := p.before(ctx)
 		p.sendIn(ctx, "lost", m, in)
@@ -187,23 +177,19 @@ func (p *probe) alike(one, other reply) finding {
 }
 
 // slowOverFast starts an upload, and sends the same intent whole while the upload is running.
-func slowOverFast(ctx context.Context, p *probe) finding {
+func slowOverFast(ctx context.Context, p *probe, in *intent) finding {
 	upload := wire.Manner{Pieces: slowPieces, Pause: slowPause}
-	return p.overlapping(ctx, "slow upload", upload, slowPieces*slowPause/2)
+	return p.overlapping(ctx, in, "slow upload", upload, slowPieces*slowPause/2)
 }
 
 // retriedPastProxy leaves the first attempt's connection open, like a proxy that answered 504 for the service, and
 // retries meanwhile.
-func retriedPastProxy(ctx context.Context, p *probe) finding {
-	return p.overlapping(ctx, "behind a proxy", wire.Manner{Fault: wire.LoseAnswer}, p.usual()/2)
+func retriedPastProxy(ctx context.Context, p *probe, in *intent) finding {
+	return p.overlapping(ctx, in, "behind a proxy", wire.Manner{Fault: wire.LoseAnswer}, p.usual()/2)
 }
 
 // overlapping sends one attempt in that manner, and another after the delay.
-func (p *probe) overlapping(ctx context.Context, label string, m wire.Manner, later time.Duration) finding {
-	in, err := p.intent(ctx)
-	if err != nil {
-		return incomplete("%v", err)
-	}
+func (p *probe) overlapping(ctx context.Context, in *intent, label string, m wire.Manner, later time.Duration) finding {
 	since := p.before(ctx)
 	both := p.together(2, func(i int) reply {
 		if i == 0 {

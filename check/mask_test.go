@@ -32,19 +32,14 @@ func parrot(w http.ResponseWriter, r *http.Request) {
 func reported(t *testing.T, handler http.Handler, alter func(*check.Config)) string {
 	t.Helper()
 	effects := &unguarded{Handler: handler}
-	server := httptest.NewServer(effects)
-	t.Cleanup(server.Close)
+	url := serve(t, effects)
 	profile, _ := check.ProfileNamed("ietf")
 	config := check.Config{
-		Template: check.Template{Method: "POST", URL: strings.Replace(server.URL, "://", "://me:hush-in-url@", 1) + "/things?api_key=hush-query&page=shown-page"},
+		Template: check.Template{Method: "POST", URL: strings.Replace(url, "://", "://me:hush-in-url@", 1) + "/things?api_key=hush-query&page=shown-page"},
 		Profile:  profile, Counters: []check.Counter{effects}, Only: []string{"BASIC-02"},
 	}
 	alter(&config)
-	plan, err := check.NewPlan(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	report, err := plan.Run(t.Context())
+	report, err := tryOut(t, config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,14 +79,10 @@ func TestErrorHasNoSecrets(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
 	profile, _ := check.ProfileNamed("ietf")
-	plan, err := check.NewPlan(check.Config{
+	report, err := tryOut(t, check.Config{
 		Template: check.Template{Method: "POST", URL: server.URL + "/things?token=hush-token"}, Profile: profile,
 		User: &check.User{Values: check.Values{"password": strings.TrimPrefix(server.URL, "http://")}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	report, err := plan.Run(t.Context())
 	if !errors.Is(err, wire.ErrUnreachable) || report.Died == "" {
 		t.Fatalf("got %v, %q", err, report.Died)
 	}

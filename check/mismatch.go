@@ -2,6 +2,7 @@ package check
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"mime"
@@ -13,111 +14,55 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-func mismatches() []Check { return slices.Concat(otherBodies(), otherRequests(), sameContents()) }
-
 const fingerprintIt = "Record a fingerprint of the request along with its key (method, path, query, content type, body), and refuse a known key that comes with another one with 422."
 
-func otherBodies() []Check {
+func mismatches() []Check {
 	return []Check{
-		{
-			ID: "MIS-01", Group: groupMismatch, Level: LevelMust, NeedsCount: true,
-			Says:   "A known key with another body is not executed.",
-			Source: "draft -07 §2.7; Semel promise 6", Advice: fingerprintIt,
-			requests: sends(2), unfit: onePerKey, run: withAttempt(otherBodyIsNotExecuted),
-		},
-		{
-			ID: "MIS-02", Group: groupMismatch, Level: LevelMust,
-			Says:   "A known key with another body does not get the stored answer.",
-			Source: "draft -07 §2.7; Semel promise 6", Advice: fingerprintIt,
-			requests: sends(2), unfit: comparesPayload, run: mismatched(otherBody, keepsAnswer),
-		},
-		{
-			ID: "MIS-03", Group: groupMismatch, Level: LevelShould,
-			Says:   "A known key with another body is refused with the right status.",
-			Source: "draft -07 §2.7", Advice: "Answer 422 and a problem document, so that the caller sees the mistake.",
-			requests: sends(2), unfit: comparesPayload, run: mismatched(otherBody, refusesByStatus),
-		},
-	}
-}
-
-func otherRequests() []Check {
-	return []Check{
-		{
-			ID: "MIS-04", Group: groupMismatch, Level: LevelShould,
-			Says:   "A known key with another query does not get the stored answer.",
-			Source: "draft -07 §2.4; Semel promise 6", Advice: fingerprintIt,
-			requests: sends(2), unfit: comparesTarget, run: mismatched(otherQuery, keepsAnswer),
-		},
-		{
-			ID: "MIS-05", Group: groupMismatch, Level: LevelMust,
-			Says:   "A known key on another path does not get the stored answer.",
-			Source: "draft -07 §2.4; Semel promise 5", Advice: "Make method and path part of the key's scope or fingerprint.",
-			requests: sends(2), unfit: comparesTarget, run: mismatched(otherPath, keepsAnswer),
-		},
-		{
-			ID: "MIS-06", Group: groupMismatch, Level: LevelMust, NeedsCount: true,
-			Says:   "A known key with another method does not get the stored answer, and what is refused has no effect.",
-			Source: "draft -07 §2.4; Semel promise 5", Advice: "Make method and path part of the key's scope or fingerprint.",
-			requests: sends(3), unfit: comparesTarget, run: withAttempt(otherMethods),
-		},
-		{
-			ID: "MIS-07", Group: groupMismatch, Level: LevelShould,
-			Says:   "The same bytes as another content type are refused.",
-			Source: "draft -07 §2.4; RFC 9110 §8.3", Advice: "The content type is part of the request: include it in the fingerprint.",
-			requests: sends(2), unfit: comparesType, run: mismatched(otherType, refusesType),
-		},
-	}
-}
-
-func sameContents() []Check {
-	return []Check{
-		{
-			ID: "MIS-08", Group: groupMismatch, Level: LevelMust, NeedsCount: true,
-			Says:   "The same JSON in another order and with other white space has no second effect.",
-			Source: "draft -07 §2.4; RFC 8259 §4", Advice: "Replay it or refuse it; a new spelling of a known key's request is not a new intent.",
-			requests: sends(2), unfit: onePerKey, run: mismatched(otherSpelling, nothing),
-		},
-		{
-			ID: "MIS-09", Group: groupMismatch, Level: LevelMust, NeedsCount: true,
-			Says:   "The same form data with another multipart boundary has no second effect.",
-			Source: "draft -07 §2.4; RFC 2046 §5.1.1", Advice: "A browser makes a new boundary for every attempt: leave it out of the fingerprint, or refuse.",
-			requests: sends(2), unfit: onePerKey, run: mismatched(otherBoundary, nothing),
-		},
-		{
-			ID: "MIS-10", Group: groupMismatch, Level: LevelMust,
-			Says:   "After such a mistake, the first answer is still available.",
-			Source: "Semel promise 2", Advice: "A mismatch must not change or remove the record.",
-			requests: sends(3), unfit: comparesPayload, run: withAttempt(survivesMismatch),
-		},
-		{
-			ID: "MIS-11", Group: groupMismatch, Level: LevelMust, NeedsCount: true,
-			Says:   "Another body is not executed under a key whose first request is still running.",
-			Source: "draft -07 §2.6 and §2.7; Semel promises 1 and 6", Advice: "Record the fingerprint together with the claim, before the work begins.",
-			requests: sends(2), unfit: onePerKey, run: withIntent(otherBodyMeanwhile),
-		},
-		{
-			ID: "MIS-12", Group: groupMismatch, Level: LevelStrict,
-			Says:   "The refusal is a problem document, or links to the policy.",
-			Source: "draft -07 §2.7; RFC 9457", Advice: "Answer with application/problem+json, or with Link: rel=\"describedby\".",
-			requests: sends(2), unfit: comparesPayload, run: mismatched(otherBody, explainsMismatch),
-		},
+		row("MIS-01", LevelMust, byCount, "A known key with another body is not executed.",
+			"draft -07 §2.7; Semel promise 6", fingerprintIt, sends(2), onePerKey, withAttempt(otherBodyIsNotExecuted)),
+		row("MIS-02", LevelMust, byAnswer, "A known key with another body does not get the stored answer.",
+			"draft -07 §2.7; Semel promise 6", fingerprintIt, sends(2), comparesPayload, mismatched(otherBody, keepsAnswer)),
+		row("MIS-03", LevelShould, byAnswer, "A known key with another body is refused with the right status.",
+			"draft -07 §2.7", "Answer 422 and a problem document, so that the caller sees the mistake.", sends(2), comparesPayload,
+			mismatched(otherBody, refusesByStatus)),
+		row("MIS-04", LevelShould, byAnswer, "A known key with another query does not get the stored answer.",
+			"draft -07 §2.4; Semel promise 6", fingerprintIt, sends(2), comparesTarget, mismatched(otherQuery, keepsAnswer)),
+		row("MIS-05", LevelMust, byAnswer, "A known key on another path does not get the stored answer.",
+			"draft -07 §2.4; Semel promise 5", "Make method and path part of the key's scope or fingerprint.", sends(2), comparesTarget,
+			mismatched(otherPath, keepsAnswer)),
+		row("MIS-06", LevelMust, byCount, "A known key with another method does not get the stored answer, and what is refused has no effect.",
+			"draft -07 §2.4; Semel promise 5", "Make method and path part of the key's scope or fingerprint.", sends(3), comparesTarget,
+			withAttempt(otherMethods)),
+		row("MIS-07", LevelShould, byAnswer, "The same bytes as another content type are refused.",
+			"draft -07 §2.4; RFC 9110 §8.3", "The content type is part of the request: include it in the fingerprint.", sends(2),
+			comparesType, mismatched(otherType, refusesType)),
+		row("MIS-08", LevelMust, byCount, "The same JSON in another order and with other white space has no second effect.",
+			"draft -07 §2.4; RFC 8259 §4", "Replay it or refuse it; a new spelling of a known key's request is not a new intent.",
+			sends(2), onePerKey, mismatched(otherSpelling, nothing)),
+		row("MIS-09", LevelMust, byCount, "The same form data with another multipart boundary has no second effect.",
+			"draft -07 §2.4; RFC 2046 §5.1.1",
+			"A browser makes a new boundary for every attempt: leave it out of the fingerprint, or refuse.", sends(2), onePerKey,
+			mismatched(otherBoundary, nothing)),
+		row("MIS-10", LevelMust, byAnswer, "After such a mistake, the first answer is still available.",
+			"Semel promise 2", "A mismatch must not change or remove the record.", sends(3), comparesPayload,
+			withAttempt(survivesMismatch)),
+		row("MIS-11", LevelMust, byCount, "Another body is not executed under a key whose first request is still running.",
+			"draft -07 §2.6 and §2.7; Semel promises 1 and 6", "Record the fingerprint together with the claim, before the work begins.",
+			sends(2), onePerKey, withIntent(otherBodyMeanwhile)),
+		row("MIS-12", LevelStrict, byAnswer, "The refusal is a problem document, or links to the policy.",
+			"draft -07 §2.7; RFC 9457", "Answer with application/problem+json, or with Link: rel=\"describedby\".", sends(2),
+			comparesPayload, mismatched(otherBody, explainsMismatch)),
 	}
 }
 
 // onePerKey requires a service where a key has at most one effect.
 func onePerKey(c *Config) string {
-	if c.Profile.MismatchNew {
-		return "another request is an intent of its own with this profile, even under a known key"
-	}
-	return wantsKey(c)
+	return cmp.Or(unless(!c.Profile.MismatchNew, "another request is an intent of its own with this profile, even under a known key"), wantsKey(c))
 }
 
 // comparesPayload requires a service that compares requests.
 func comparesPayload(c *Config) string {
-	if c.Profile.MismatchIgnored {
-		return "only the key counts with this profile"
-	}
-	return onePerKey(c)
+	return cmp.Or(unless(!c.Profile.MismatchIgnored, "only the key counts with this profile"), onePerKey(c))
 }
 
 // comparesTarget requires a key that is not in the URL, for checks that change the target.
@@ -141,7 +86,7 @@ type variant func(p *probe, in *intent) (*intent, change, finding)
 
 // mismatched returns a check that sends an intent and then a variant of it, which must have no effect if it is refused
 // or if the check needs a counter.
-func mismatched(vary variant, judge func(ctx context.Context, p *probe, a attempt, other second) finding) func(context.Context, *probe) finding {
+func mismatched(vary variant, judge func(ctx context.Context, p *probe, a attempt, other second) finding) step {
 	return withAttempt(func(ctx context.Context, p *probe, a attempt) finding {
 		in, change, f := vary(p, a.in)
 		if !f.ok() {

@@ -28,39 +28,26 @@ const (
 
 func operations() []Check {
 	return []Check{
-		{
-			ID: "OP-01", Group: groupOperation, Level: LevelMust, NeedsCount: true,
-			Says:   "An answer survives a restart of the service.",
-			Source: "Semel promises 2 and 7", Advice: "Keep keys and answers with the data, in a database, and not in the memory of one process.",
-			requests: sends(1 + outageTries), unfit: wantsRestart, run: afterSample(withAttempt(survivesRestart)),
-		},
-		{
-			ID: "OP-02", Group: groupOperation, Level: LevelMust, NeedsCount: true,
-			Says:   "If the service is killed in the middle of a request, the request has at most one effect, however often it is retried.",
-			Source: "Semel promises 3 and 4", Advice: "Commit the effect and the record of it in one transaction. Where that is impossible, do not run again what may have happened, but answer that the outcome is unknown.",
-			requests: sends(killRounds * (1 + outageTries)), unfit: wantsKill, run: afterSample(killedWithoutDouble),
-		},
-		{
-			ID: "OP-03", Group: groupOperation, Level: LevelMust,
-			Says:   "After the service was killed in the middle of a request, a retry gets an answer or a clear refusal.",
-			Source: "draft -07 §2.7; Semel promise 3", Advice: "Hold a key by a lease that expires soon after its holder dies, not for as long as answers are kept; then execute, or refuse with a problem.",
-			requests: sends(killRounds * (1 + outageTries)), unfit: wantsKill, run: afterSample(killedWithAnswer),
-		},
+		row("OP-01", LevelMust, byCount, "An answer survives a restart of the service.",
+			"Semel promises 2 and 7", "Keep keys and answers with the data, in a database, and not in the memory of one process.",
+			sends(1+outageTries), wantsRestart, withAttempt(survivesRestart)),
+		row("OP-02", LevelMust, byCount, "If the service is killed in the middle of a request, the request has at most one effect, however often it is retried.",
+			"Semel promises 3 and 4",
+			"Commit the effect and the record of it in one transaction. Where that is impossible, do not run again what may have happened, but answer that the outcome is unknown.",
+			sends(killRounds*(1+outageTries)), wantsKill, killedWithoutDouble),
+		row("OP-03", LevelMust, byAnswer, "After the service was killed in the middle of a request, a retry gets an answer or a clear refusal.",
+			"draft -07 §2.7; Semel promise 3",
+			"Hold a key by a lease that expires soon after its holder dies, not for as long as answers are kept; then execute, or refuse with a problem.",
+			sends(killRounds*(1+outageTries)), wantsKill, killedWithAnswer),
 	}
 }
 
 func wantsRestart(c *Config) string {
-	if c.Restart == nil {
-		return "no command was given that restarts the service"
-	}
-	return ""
+	return unless(c.Restart != nil, "no command was given that restarts the service")
 }
 
 func wantsKill(c *Config) string {
-	if c.Kill == nil {
-		return "no command was given that kills the service and starts it again"
-	}
-	return ""
+	return unless(c.Kill != nil, "no command was given that kills the service and starts it again")
 }
 
 func survivesRestart(ctx context.Context, p *probe, a attempt) finding {

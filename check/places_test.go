@@ -83,14 +83,6 @@ func (fromQuery) Key(r *http.Request, _ *semelhttp.Body) (string, bool, error) {
 	return query.Get("request_id"), query.Has("request_id"), nil
 }
 
-func TestWebhookPasses(t *testing.T) {
-	t.Parallel()
-	app := &orders{}
-	config := trial(t, protectedOrders(t, app, semel.Policy{}, &semelhttp.Options{Key: semelhttp.FromWebhookID()}), app)
-	config.Profile, _ = check.ProfileNamed("webhook")
-	mustPass(t, expectBad(t, config), "BASIC-03", "BASIC-06", "KEY-06", "MIS-01", "MIS-08")
-}
-
 const multipartBody = "--gears\r\nContent-Disposition: form-data; name=\"n\"\r\n\r\n{{n}}\r\n--gears--\r\n"
 
 // TestMultipart runs against a service that ignores boundaries, and one that treats another boundary as another intent.

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -19,10 +20,7 @@ var retentionText = regexp.MustCompile(`(?i)(retention|retain|remember|expir|lif
 
 // wantsPolicy requires a service that publishes something to those who choose keys.
 func wantsPolicy(c *Config) string {
-	if c.Profile.Webhook {
-		return "the receiver of a webhook publishes nothing to its sender"
-	}
-	return wantsKey(c)
+	return cmp.Or(unless(!c.Profile.Webhook, "the receiver of a webhook publishes nothing to its sender"), wantsKey(c))
 }
 
 // publishesPolicy provokes a refusal, and follows its link to the policy.

@@ -24,69 +24,39 @@ const (
 
 func concurrency() []Check {
 	rush := func(id, says string, n func(*Config) int) Check {
-		return Check{
-			ID: id, Group: groupConcurrency, Level: LevelMust, NeedsCount: true, Says: says, Source: raceSource, Advice: raceAdvice,
-			requests: func(c *Config) int { return n(c) + settledTries },
-			unfit:    wantsParallel, run: afterSample(oneEffect(n)),
-		}
+		most := func(c *Config) int { return n(c) + settledTries }
+		return row(id, LevelMust, byCount, says, raceSource, raceAdvice, most, wantsParallel, oneEffect(n))
 	}
 	return []Check{
 		rush("RACE-01", "Two attempts of one intent at once have one effect.", fixed(2)),
 		rush("RACE-02", "Ten attempts of one intent at once have one effect.", fixed(racers)),
 		rush("RACE-03", "As many attempts at once as are allowed have one effect.", func(c *Config) int { return c.Parallel }),
-		{
-			ID: "RACE-04", Group: groupConcurrency, Level: LevelMust, NeedsCount: true,
-			Says:   "Twenty intents at once, each attempted five times, have one effect each.",
-			Source: raceSource, Advice: raceAdvice,
-			requests: sends(manyKeys*racersPerKey + latecomers*settledTries), unfit: wantsParallel, run: afterSample(oneEffectEach),
-		},
-		{
-			ID: "RACE-05", Group: groupConcurrency, Level: LevelMust, NeedsCount: true,
-			Says:   "Ten attempts at once as streams of one HTTP/2 connection have one effect.",
-			Source: raceSource + "; RFC 9113 §5", Advice: raceAdvice,
-			requests: sends(racers + settledTries), unfit: wantsParallel, run: afterSample(withIntent(oneEffectOverH2)),
-		},
-		{
-			ID: "RACE-06", Group: groupConcurrency, Level: LevelMust,
-			Says:   "Every attempt of a race gets the first answer, or a clear refusal.",
-			Source: refusedSource, Advice: "Let the others wait for the first answer, or refuse them with 409 and Retry-After; a lost race is not a server error.",
-			requests: func(c *Config) int { return atOnce(c, racers) + settledTries },
-			unfit:    wantsParallel, run: afterSample(racersAreTold),
-		},
-		{
-			ID: "RACE-07", Group: groupConcurrency, Level: LevelStrict,
-			Says:   "A refusal of an attempt whose twin is running says when to retry.",
-			Source: "RFC 9110 §10.2.3", Advice: "Send Retry-After with the refusal, in seconds.",
-			requests: func(c *Config) int { return atOnce(c, racers) },
-			unfit:    wantsParallel, run: afterSample(refusalsSayWhen),
-		},
-		{
-			ID: "RACE-08", Group: groupConcurrency, Level: LevelMust, NeedsCount: true,
-			Says:   "Different intents at once do not refuse one another.",
-			Source: "draft -07 §2.6; Semel promise 5", Advice: "Lock the key, not the operation, the table or the caller.",
-			requests: func(c *Config) int { return 2 * atOnce(c, racers) },
-			unfit:    wantsParallel, run: afterSample(othersAreNotRefused),
-		},
-		{
-			ID: "RACE-09", Group: groupConcurrency, Level: LevelMust,
-			Says:   "An attempt that was refused in a race gets the first answer when it retries.",
-			Source: "draft -07 §2.6; Semel promise 2", Advice: "A refused attempt must leave the record of the running attempt alone.",
-			requests: func(c *Config) int { return 2*atOnce(c, racers) + 2*settledTries },
-			unfit:    wantsParallel, run: afterSample(withIntent(losersComeAgain)),
-		},
+		row("RACE-04", LevelMust, byCount, "Twenty intents at once, each attempted five times, have one effect each.",
+			raceSource, raceAdvice, sends(manyKeys*racersPerKey+latecomers*settledTries), wantsParallel, oneEffectEach),
+		row("RACE-05", LevelMust, byCount, "Ten attempts at once as streams of one HTTP/2 connection have one effect.",
+			raceSource+"; RFC 9113 §5", raceAdvice, sends(racers+settledTries), wantsParallel, withIntent(oneEffectOverH2)),
+		row("RACE-06", LevelMust, byAnswer, "Every attempt of a race gets the first answer, or a clear refusal.",
+			refusedSource,
+			"Let the others wait for the first answer, or refuse them with 409 and Retry-After; a lost race is not a server error.",
+			func(c *Config) int { return atOnce(c, racers) + settledTries }, wantsParallel, withIntent(racersAreTold)),
+		row("RACE-07", LevelStrict, byAnswer, "A refusal of an attempt whose twin is running says when to retry.",
+			"RFC 9110 §10.2.3", "Send Retry-After with the refusal, in seconds.", func(c *Config) int { return atOnce(c, racers) },
+			wantsParallel, withIntent(refusalsSayWhen)),
+		row("RACE-08", LevelMust, byCount, "Different intents at once do not refuse one another.",
+			"draft -07 §2.6; Semel promise 5", "Lock the key, not the operation, the table or the caller.",
+			func(c *Config) int { return 2 * atOnce(c, racers) }, wantsParallel, othersAreNotRefused),
+		row("RACE-09", LevelMust, byAnswer, "An attempt that was refused in a race gets the first answer when it retries.",
+			"draft -07 §2.6; Semel promise 2", "A refused attempt must leave the record of the running attempt alone.",
+			func(c *Config) int { return 2*atOnce(c, racers) + 2*settledTries }, wantsParallel, withIntent(losersComeAgain)),
 	}
 }
 
 // fixed returns n, bounded by the requests allowed at once.
 func fixed(n int) func(*Config) int { return func(c *Config) int { return atOnce(c, n) } }
 
-// race sends n attempts of a new intent at once.
-func (p *probe) race(ctx context.Context, n int) (*intent, []reply, error) {
-	in, err := p.intent(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	return in, p.volley(ctx, "racer", slices.Repeat([]*intent{in}, n)...), nil
+// race sends n attempts of an intent at once.
+func (p *probe) race(ctx context.Context, in *intent, n int) []reply {
+	return p.volley(ctx, "racer", slices.Repeat([]*intent{in}, n)...)
 }
 
 // outcomeOf returns the outcome of an intent: the first success among the replies, or the reply to a later attempt, as
@@ -98,15 +68,11 @@ func (p *probe) outcomeOf(ctx context.Context, in *intent, replies []reply) repl
 	return p.untilSettled(ctx, "again", in)
 }
 
-func oneEffect(n func(*Config) int) func(context.Context, *probe) finding {
-	return func(ctx context.Context, p *probe) finding {
+func oneEffect(n func(*Config) int) step {
+	return withIntent(func(ctx context.Context, p *probe, in *intent) finding {
 		since := p.before(ctx)
-		in, replies, err := p.race(ctx, n(p.run.config))
-		if err != nil {
-			return incomplete("%v", err)
-		}
-		return p.cameToOne(ctx, since, in, replies)
-	}
+		return p.cameToOne(ctx, since, in, p.race(ctx, in, n(p.run.config)))
+	})
 }
 
 // cameToOne judges whether a race had exactly one effect. If no attempt was answered, even later, there may be none.
@@ -211,11 +177,8 @@ func (p *probe) stream(ctx context.Context, over *wire.H2, r *wire.Request) repl
 	return reply{answer, err, r}
 }
 
-func racersAreTold(ctx context.Context, p *probe) finding {
-	in, replies, err := p.race(ctx, atOnce(p.run.config, racers))
-	if err != nil {
-		return incomplete("%v", err)
-	}
+func racersAreTold(ctx context.Context, p *probe, in *intent) finding {
+	replies := p.race(ctx, in, atOnce(p.run.config, racers))
 	for _, r := range replies {
 		switch {
 		case r.fine() || p.clearRefusal(r):
@@ -238,11 +201,8 @@ func racersAreTold(ctx context.Context, p *probe) finding {
 	return alike
 }
 
-func refusalsSayWhen(ctx context.Context, p *probe) finding {
-	_, replies, err := p.race(ctx, atOnce(p.run.config, racers))
-	if err != nil {
-		return incomplete("%v", err)
-	}
+func refusalsSayWhen(ctx context.Context, p *probe, in *intent) finding {
+	replies := p.race(ctx, in, atOnce(p.run.config, racers))
 	refused := 0
 	for _, r := range replies {
 		if !p.inFlight(r) {

@@ -11,58 +11,28 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/internal/memdb"
 	"github.com/semel-dev/semel/semelhttp"
 	"github.com/semel-dev/semel/store/memstore"
 )
 
-func TestRacesPassWhereverTheyAreSafe(t *testing.T) {
+// TestRacesPassWhereFewMayWait: those that may not wait are refused.
+func TestRacesPassWhereFewMayWait(t *testing.T) {
 	t.Parallel()
-	const takes = 30 * time.Millisecond
-	for name, front := range map[string]struct {
-		policy  semel.Policy
-		options *semelhttp.Options
-	}{
-		"waits":    {semel.Policy{Wait: 5 * time.Second}, nil},
-		"refuses":  {semel.Policy{Wait: semel.NoWait}, nil},
-		"required": {semel.Policy{Wait: semel.NoWait}, &semelhttp.Options{Required: true}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			app := &booth{takes: takes}
-			report := visit(t, app, guarded(t, app, front.policy, front.options), nil)
-			failsOnly(t, report)
-			passes(t, report, "RACE-03", "RACE-05", "RACE-06", "RACE-08", "SCOPE-02", "SCOPE-05", "ERR-05")
-			if front.policy.Wait == semel.NoWait {
-				passes(t, report, "RACE-07", "RACE-09")
-			}
-		})
+	store := memstore.New(nil)
+	t.Cleanup(func() { _ = store.Close() })
+	guard, err := semel.New(store, &semel.Options{WaitersPerKey: 2})
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Run("few may wait", func(t *testing.T) {
-		t.Parallel()
-		store := memstore.New(nil)
-		t.Cleanup(func() { _ = store.Close() })
-		guard, err := semel.New(store, &semel.Options{WaitersPerKey: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = guard.Close() })
-		door, err := semelhttp.New(guard, semelhttp.ScopeBy(account), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		app := &booth{takes: takes}
-		report := visit(t, app, front(app, door.Handler(app)), nil)
-		failsOnly(t, report)
-		passes(t, report, "RACE-06", "RACE-07", "RACE-09")
-	})
-	t.Run("in one transaction", func(t *testing.T) {
-		t.Parallel()
-		db := memdb.New(memstore.New(nil), nil)
-		app := &booth{takes: time.Millisecond}
-		handler := behind(t, db, app, semel.Policy{}, &semelhttp.Options{Transactor: db})
-		failsOnly(t, visit(t, app, front(app, handler), nil))
-	})
+	t.Cleanup(func() { _ = guard.Close() })
+	door, err := semelhttp.New(guard, semelhttp.ScopeBy(account), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	app := &booth{takes: 30 * time.Millisecond}
+	report := visit(t, app, front(app, door.Handler(app)), nil)
+	failsOnly(t, report)
+	passes(t, report, "RACE-06", "RACE-07", "RACE-09")
 }
 
 // locker answers from its own map, and makes one mistake.
@@ -100,13 +70,6 @@ func (l *locker) begin(name string) (running chan struct{}) {
 	}
 	l.doing[name] = make(chan struct{})
 	return nil
-}
-
-// forget removes a claim of any holder.
-func (l *locker) forget(name string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.doing, name)
 }
 
 // settle records the answer of a claim.
@@ -154,67 +117,17 @@ func busy(status int, header ...string) func(*locker, http.ResponseWriter, *http
 	}
 }
 
-// impatient stops waiting for a twin, and takes its claim away.
-func impatient(l *locker, w http.ResponseWriter, r *http.Request, name string) {
-	if answer, ok := l.find(name); ok {
-		answer.write(w)
-		return
-	}
-	if running := l.begin(name); running != nil {
-		select {
-		case <-running:
-		case <-time.After(10 * time.Millisecond):
-			l.forget(name)
-		}
-		w.Header().Set("Retry-After", "0")
-		http.Error(w, "busy", http.StatusConflict)
-		return
-	}
-	l.run(w, r, name)
-}
-
-// oneAtATime lets one request through, whatever its key.
-func oneAtATime(l *locker, w http.ResponseWriter, r *http.Request, name string) {
-	if answer, ok := l.find(name); ok {
-		answer.write(w)
-		return
-	}
-	if l.begin("") != nil {
-		w.Header().Set("Retry-After", "0")
-		http.Error(w, "busy", http.StatusConflict)
-		return
-	}
-	defer l.forget("")
-	l.run(w, r, name)
-}
-
-func TestRacesFailWhereTwoGetIn(t *testing.T) {
+// TestRacersAreTold: of the answers to a request whose twin is running, some are clear refusals.
+func TestRacersAreTold(t *testing.T) {
 	t.Parallel()
-	for name, broken := range map[string]struct {
-		claim func(*locker, http.ResponseWriter, *http.Request, string)
-		takes time.Duration
-		fails []string
-		only  []string
-	}{
-		"looks first": {looksFirst, 20 * time.Millisecond, []string{"RACE-01", "RACE-02", "RACE-03", "RACE-04", "RACE-05", "RACE-06"}, nil},
-		"crashes":     {busy(http.StatusInternalServerError), 50 * time.Millisecond, []string{"RACE-06"}, nil},
-		"wrong word":  {busy(http.StatusForbidden), 50 * time.Millisecond, []string{"RACE-06"}, nil},
-		"silent":      {busy(http.StatusConflict), 50 * time.Millisecond, []string{"RACE-07"}, nil},
-		"busy":        {busy(http.StatusServiceUnavailable, "Retry-After", "0"), 50 * time.Millisecond, nil, nil},
-		"early":       {busy(http.StatusTooEarly, "Retry-After", "0"), 50 * time.Millisecond, nil, nil},
-		"impatient":   {impatient, time.Second, []string{"RACE-09"}, []string{"RACE-02", "RACE-09"}},
-		"one lock":    {oneAtATime, 50 * time.Millisecond, []string{"RACE-08"}, []string{"RACE-01", "RACE-06", "RACE-08"}},
+	for status, fails := range map[int][]string{
+		http.StatusForbidden: {"RACE-06"}, http.StatusServiceUnavailable: nil, http.StatusTooEarly: nil,
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(http.StatusText(status), func(t *testing.T) {
 			t.Parallel()
-			app := &booth{takes: broken.takes}
-			report := visit(t, app, front(app, newLocker(app, broken.claim)), func(c *check.Config) {
-				c.Only = []string{"race"}
-				if broken.only != nil {
-					c.Only = broken.only
-				}
-			})
-			failsOnly(t, report, broken.fails...)
+			app := &booth{takes: 50 * time.Millisecond}
+			report := visit(t, app, front(app, newLocker(app, busy(status, "Retry-After", "0"))), func(c *check.Config) { c.Only = []string{"race"} })
+			failsOnly(t, report, fails...)
 		})
 	}
 }
@@ -251,10 +164,9 @@ func TestBusyIsNotRefused(t *testing.T) {
 func TestRacesAreSkippedWhereThereIsNone(t *testing.T) {
 	t.Parallel()
 	app := &booth{open: true}
-	server := httptest.NewServer(app)
-	t.Cleanup(server.Close)
+	url := serve(t, app)
 	config := check.Config{
-		Template: check.Template{Method: "POST", URL: server.URL, Body: []byte(`{"seat":{{n}}}`)}, Profile: check.Profiles()[0],
+		Template: check.Template{Method: "POST", URL: url, Body: []byte(`{"seat":{{n}}}`)}, Profile: check.Profiles()[0],
 		Counters: []check.Counter{app}, Only: []string{"race", "UNIQ-03", "SCOPE-05"}, Level: check.LevelStrict,
 		Other: bearer("bob"), Parallel: 1,
 	}
@@ -262,11 +174,7 @@ func TestRacesAreSkippedWhereThereIsNone(t *testing.T) {
 		t.Errorf("a single request is not a race, but %d checks were planned", len(plan.Checks))
 	}
 	config.Parallel, config.Only = 2, []string{"RACE-05"}
-	plan, err := check.NewPlan(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	report, err := plan.Run(t.Context())
+	report, err := tryOut(t, config)
 	if err != nil || report.Results[0].Verdict != check.Skipped {
 		t.Errorf("without HTTP/2: %v, %v", report.Results[0], err)
 	}
@@ -286,14 +194,10 @@ func TestRacesEndWithTheService(t *testing.T) {
 	})
 	server.Start()
 	t.Cleanup(server.Close)
-	plan, err := check.NewPlan(check.Config{
+	report, err := tryOut(t, check.Config{
 		Template: check.Template{Method: "POST", URL: server.URL, Body: []byte(`{"seat":{{n}}}`)}, Profile: check.Profiles()[0],
 		Counters: []check.Counter{app}, Only: []string{"RACE-01", "RACE-06"},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	report, err := plan.Run(t.Context())
 	if err != nil || !strings.Contains(report.Died, "could not be reached") || len(having(report, check.Incomplete)) != 2 {
 		t.Errorf("died: %q, %v, %v", report.Died, having(report, check.Incomplete), err)
 	}

@@ -11,33 +11,24 @@ import (
 
 func refusals() []Check {
 	return []Check{
-		{
-			ID: "ERR-01", Group: groupFailures, Level: LevelMust, NeedsCount: true,
-			Says:   "A refused request that is sent again unchanged is refused again, and has no effect.",
-			Source: "draft -07 §2.7", Advice: "Store the refusal, or judge the request anew; never treat a record without an answer as a success.",
-			requests: sends(2), unfit: canBeBroken, run: afterSample(withIntent(refusedAgain)),
-		},
-		{
-			ID: "ERR-02", Group: groupFailures, Level: LevelMust, NeedsCount: true,
-			Says:   "A refused request that is corrected, under the same key, is refused, or executed once.",
-			Source: "draft -07 §2.7; Semel promise 6", Advice: "Release the key of a refused request, or refuse the corrected one; a success has to have an effect.",
-			requests: sends(2), unfit: canBeBroken, run: afterSample(withIntent(correctedIsHonest)),
-		},
-		{
-			ID: "ERR-05", Group: groupFailures, Level: LevelMust, NeedsCount: true,
-			Says:   "A refusal for missing credentials is not remembered: with credentials, the same key is executed.",
-			Source: "Semel promise 5; RFC 9110 §15.5.2", Advice: "Authenticate the caller before the key is claimed, or release the key after 401 and 403.",
-			requests: sends(1 + settledTries), unfit: always, run: afterSample(withIntent(loginIsEnough)),
-		},
+		row("ERR-01", LevelMust, byCount, "A refused request that is sent again unchanged is refused again, and has no effect.",
+			"draft -07 §2.7", "Store the refusal, or judge the request anew; never treat a record without an answer as a success.",
+			sends(2), canBeBroken, withIntent(refusedAgain)),
+		row("ERR-02", LevelMust, byCount, "A refused request that is corrected, under the same key, is refused, or executed once.",
+			"draft -07 §2.7; Semel promise 6",
+			"Release the key of a refused request, or refuse the corrected one; a success has to have an effect.", sends(2), canBeBroken,
+			withIntent(correctedIsHonest)),
+		row("ERR-05", LevelMust, byCount, "A refusal for missing credentials is not remembered: with credentials, the same key is executed.",
+			"Semel promise 5; RFC 9110 §15.5.2",
+			"Authenticate the caller before the key is claimed, or release the key after 401 and 403.", sends(1+settledTries), always,
+			withIntent(loginIsEnough)),
 	}
 }
 
 // canBeBroken requires a request that can be made invalid.
 func canBeBroken(c *Config) string {
-	if c.Invalid == nil && len(c.Template.Body) < 2 {
-		return "the request has no body that could be made invalid, and no invalid request was given"
-	}
-	return ""
+	return unless(c.Invalid != nil || len(c.Template.Body) >= 2,
+		"the request has no body that could be made invalid, and no invalid request was given")
 }
 
 // broken renders an attempt of the intent that the service should refuse.

@@ -109,15 +109,3 @@ func (p *probe) usual() time.Duration {
 	}
 	return slices.Max(took)
 }
-
-// afterSample wraps checks that mean nothing if the undisturbed request does not succeed.
-func afterSample(run func(context.Context, *probe) finding) func(context.Context, *probe) finding {
-	return func(ctx context.Context, p *probe) finding {
-		for _, r := range p.run.sample.replies() {
-			if !r.fine() {
-				return incomplete("even undisturbed, the request is answered %s", r).saying(r)
-			}
-		}
-		return run(ctx, p)
-	}
-}

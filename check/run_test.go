@@ -128,11 +128,7 @@ func TestOnlyHTTP2(t *testing.T) {
 			}
 			t.Cleanup(server.Close)
 			config.Template = check.Template{Method: "POST", URL: server.URL + "/things", Body: []byte(`{"n":{{n}}}`)}
-			plan, err := check.NewPlan(config)
-			if err != nil {
-				t.Fatal(err)
-			}
-			report, err := plan.Run(t.Context())
+			report, err := tryOut(t, config)
 			if err == nil || !strings.Contains(err.Error(), "speaks HTTP/2 only") {
 				t.Errorf("error %v", err)
 			}

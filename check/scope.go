@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -13,63 +14,32 @@ const scopeAdvice = "Look the key up together with the caller's account, which o
 
 func scopes() []Check {
 	return []Check{
-		{
-			ID: "SCOPE-01", Group: groupScopes, Level: LevelMust,
-			Says:   "Another user with the same key and body does not get the first one's answer.",
-			Source: "draft -07 §5; Semel promise 5", Advice: scopeAdvice,
-			requests: sends(4), unfit: wantsOther, run: afterSample(othersSeeNothing),
-		},
-		{
-			ID: "SCOPE-02", Group: groupScopes, Level: LevelMust, NeedsCount: true,
-			Says:   "Another user with the same key is not refused: their request is executed for them.",
-			Source: "draft -07 §5; Semel promise 5", Advice: scopeAdvice,
-			requests: sends(4), unfit: wantsOtherKey, run: afterSample(othersAreServed),
-		},
-		{
-			ID: "SCOPE-03", Group: groupScopes, Level: LevelMust,
-			Says:   "A caller who is logged out does not get the stored answer.",
-			Source: "draft -07 §5; Semel promise 5", Advice: "Authenticate and authorise the caller before the key is looked up.",
-			requests: sends(3), unfit: always, run: afterSample(withIntent(loggedOutSeesNothing)),
-		},
-		{
-			ID: "SCOPE-04", Group: groupScopes, Level: LevelMust,
-			Says:   "A repetition does not set the cookies of the first answer again.",
-			Source: "Semel promise 5", Advice: "Leave Set-Cookie out of what is stored.",
-			requests: sends(2), unfit: always, run: afterSample(withAttempt(cookiesAreNotRepeated)),
-		},
-		{
-			ID: "SCOPE-05", Group: groupScopes, Level: LevelMust,
-			Says:   "Another user with the same key is not blocked while the first one's request is running.",
-			Source: "draft -07 §5; Semel promise 5", Advice: scopeAdvice,
-			requests: sends(4), unfit: wantsOtherAtOnce, run: afterSample(othersAreNotBlocked),
-		},
+		row("SCOPE-01", LevelMust, byAnswer, "Another user with the same key and body does not get the first one's answer.",
+			"draft -07 §5; Semel promise 5", scopeAdvice, sends(4), wantsOther, othersSeeNothing),
+		row("SCOPE-02", LevelMust, byCount, "Another user with the same key is not refused: their request is executed for them.",
+			"draft -07 §5; Semel promise 5", scopeAdvice, sends(4), wantsOtherKey, othersAreServed),
+		row("SCOPE-03", LevelMust, byAnswer, "A caller who is logged out does not get the stored answer.",
+			"draft -07 §5; Semel promise 5", "Authenticate and authorise the caller before the key is looked up.", sends(3), always,
+			withIntent(loggedOutSeesNothing)),
+		row("SCOPE-04", LevelMust, byAnswer, "A repetition does not set the cookies of the first answer again.",
+			"Semel promise 5", "Leave Set-Cookie out of what is stored.", sends(2), always, withAttempt(cookiesAreNotRepeated)),
+		row("SCOPE-05", LevelMust, byAnswer, "Another user with the same key is not blocked while the first one's request is running.",
+			"draft -07 §5; Semel promise 5", scopeAdvice, sends(4), wantsOtherAtOnce, othersAreNotBlocked),
 	}
 }
 
 // wantsOther requires a second user.
 func wantsOther(c *Config) string {
-	if c.Other == nil {
-		return "no other user was given"
-	}
-	return wantsKey(c)
+	return cmp.Or(unless(c.Other != nil, "no other user was given"), wantsKey(c))
 }
 
 // wantsOtherKey requires a service where one user's key may come with other content.
 func wantsOtherKey(c *Config) string {
-	if why := wantsOther(c); why != "" {
-		return why
-	}
-	if c.Key.In == keyInTemplate {
-		return "the key is the id of the created resource, which all users share"
-	}
-	return ""
+	return cmp.Or(wantsOther(c), unless(c.Key.In != keyInTemplate, "the key is the id of the created resource, which all users share"))
 }
 
 func wantsOtherAtOnce(c *Config) string {
-	if why := wantsOtherKey(c); why != "" {
-		return why
-	}
-	return wantsParallel(c)
+	return cmp.Or(wantsOtherKey(c), wantsParallel(c))
 }
 
 // othersOwn sends an intent of the other user's own, so that a user without rights, or one with the same credentials,

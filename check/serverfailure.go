@@ -2,6 +2,7 @@ package check
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -21,49 +22,34 @@ func failures() []Check {
 
 func serverFailures() []Check {
 	return []Check{
-		{
-			ID: "ERR-03", Group: groupFailures, Level: LevelMust, NeedsCount: true,
-			Says:   "A request that failed with a 5xx fails the same way each time, or a retry executes it once.",
-			Source: "draft -07 §2.6; Semel promise 3", Advice: "Undo everything when a request fails, with one transaction, and release its key; or record the failure. Do not release the key if the effect may have happened.",
-			requests: sends(1 + 2*settledTries), unfit: wantsFailing, run: afterSample(withIntent(failsHonestly)),
-		},
-		{
-			ID: "ERR-04", Group: groupFailures, Level: LevelMust, NeedsCount: true,
-			Says:   "A request whose dependency failed is executed once by a retry, or the retry is refused; it is neither lost nor doubled.",
-			Source: "draft -07 §2.6; Semel promise 3", Advice: "Mark a key as done when the work is done, not when it begins; undo the work when a part of it fails.",
-			requests: sends(1 + 2*settledTries), unfit: wantsObserved, run: afterSample(withIntent(survivesItsDependency)),
-		},
-		{
-			ID: "ERR-06", Group: groupFailures, Level: LevelStrict,
-			Says:   "After a failure, a retry under the same key can succeed.",
-			Source: "Semel, HTTP: 5xx answers are released", Advice: "Release the key of a request that failed and had no effect: a client that retries until it succeeds is stuck otherwise.",
-			requests: sends(2 + settledTries), unfit: canRecover, run: afterSample(withIntent(recovers)),
-		},
+		row("ERR-03", LevelMust, byCount, "A request that failed with a 5xx fails the same way each time, or a retry executes it once.",
+			"draft -07 §2.6; Semel promise 3",
+			"Undo everything when a request fails, with one transaction, and release its key; or record the failure. Do not release the key if the effect may have happened.",
+			sends(1+2*settledTries), wantsFailing, withIntent(failsHonestly)),
+		row("ERR-04", LevelMust, byCount, "A request whose dependency failed is executed once by a retry, or the retry is refused; it is neither lost nor doubled.",
+			"draft -07 §2.6; Semel promise 3",
+			"Mark a key as done when the work is done, not when it begins; undo the work when a part of it fails.",
+			sends(1+2*settledTries), wantsObserved, withIntent(survivesItsDependency)),
+		row("ERR-06", LevelStrict, byAnswer, "After a failure, a retry under the same key can succeed.",
+			"Semel, HTTP: 5xx answers are released",
+			"Release the key of a request that failed and had no effect: a client that retries until it succeeds is stuck otherwise.",
+			sends(2+settledTries), canRecover, withIntent(recovers)),
 	}
 }
 
 func wantsFailing(c *Config) string {
-	if c.Failing == nil {
-		return "no request was given that the service answers with a 5xx"
-	}
-	return ""
+	return unless(c.Failing != nil, "no request was given that the service answers with a 5xx")
 }
 
 func wantsObserved(c *Config) string {
-	if c.Observed == nil {
-		return "the service's dependency is not observed, so it cannot be made to fail"
-	}
-	return ""
+	return unless(c.Observed != nil, "the service's dependency is not observed, so it cannot be made to fail")
 }
 
 func canRecover(c *Config) string {
-	switch {
-	case c.Profile.Name == "stripe":
-		return "the profile repeats failures"
-	case c.Observed == nil && c.Failing == nil:
-		return "neither a failing request nor an observed dependency was given"
-	}
-	return ""
+	return cmp.Or(
+		unless(c.Profile.Name != "stripe", "the profile repeats failures"),
+		unless(c.Observed != nil || c.Failing != nil, "neither a failing request nor an observed dependency was given"),
+	)
 }
 
 // failsHonestly sends the failing request, and retries twice.

@@ -19,7 +19,7 @@ import (
 // paying returns an application that calls its bank, before or after it sells.
 func paying(t *testing.T, app http.Handler, sellsFirst bool) (http.Handler, *observe.Observer) {
 	t.Helper()
-	bank, err := observe.Open(t.Context(), "127.0.0.1:0", "", nil)
+	bank, err := observe.Open(t.Context(), "127.0.0.1:0", "")
 	if err != nil {
 		t.Fatal(err)
 	}

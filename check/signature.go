@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/semel-dev/semel/internal/check/webhook"
 	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/internal/webhooksig"
 )
 
 // sign turns the request into a delivery sent at that time. Without a secret it only adds the time. The names of the
@@ -18,6 +18,6 @@ func (c *Config) sign(r *wire.Request, at time.Time) {
 	}
 	r.Set(prefix+"timestamp", strconv.FormatInt(at.Unix(), 10))
 	if len(c.Secret) > 0 {
-		r.Set(prefix+"signature", webhook.Sign(c.Secret, r.Value(id), at, r.Body))
+		r.Set(prefix+"signature", webhooksig.Sign(c.Secret, r.Value(id), at, r.Body))
 	}
 }

@@ -2,6 +2,7 @@ package check
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -16,32 +17,29 @@ import (
 )
 
 func sizes() []Check {
-	size := func(id string, level Level, says, source, advice string, most int, unfit func(*Config) string, run func(context.Context, *probe) finding) Check {
-		return Check{
-			ID: id, Group: groupSizes, Level: level, NeedsCount: true,
-			Says: says, Source: source, Advice: advice,
-			requests: sends(most), unfit: unfit, run: afterSample(run),
-		}
-	}
 	const (
 		content = "Compare what was sent, and not how: framing, transfer encoding and pace are not part of a request's content."
 		all     = "Include the whole body in the fingerprint, however long it is, or refuse longer bodies."
 	)
 	return []Check{
-		size("SIZE-01", LevelMust, "An empty body with a key, sent twice, has at most one effect.",
-			"draft -07 §2.6; Semel promise 2", "Use the key whether or not there is a body.", 2, keyOutsideBody, withIntent(emptyTwice)),
-		size("SIZE-02", LevelMust, "A request that is sent with Content-Length, and again in chunks, has one effect and one answer.",
-			"RFC 9112 §6; Semel promise 2", content, 2, always, withAttempt(againInChunks)),
-		size("SIZE-03", LevelShould, "A request with Expect: 100-continue, sent twice, has one effect and one answer.",
-			"RFC 9110 §10.1.1; Semel promise 2", "Read the body after checking the key; a refusal may come without it.", 2, hasBody, expectsTwice),
-		size("SIZE-04", LevelMust, "A compressed request, sent twice, has one effect and one answer.",
-			"RFC 9110 §8.4; Semel promise 2", content, 2, hasPlainBody, gzippedTwice),
-		size("SIZE-05", LevelMust, "A body of 1 MiB, sent twice, has one effect and one answer, or is refused both times.",
-			"draft -07 §2.6; Semel promises 2 and 8", "Refuse a body that is too large for the fingerprint; never execute it without protection.", 2, hasBody, withIntent(largeTwice)),
-		size("SIZE-06", LevelShould, "A request whose body comes in slow pieces is executed once, and replayed.",
-			"draft -07 §2.6; Semel promise 2", content, 1+settledTries, hasBody, withIntent(slowThenAgain)),
-		size("SIZE-07", LevelMust, "Large bodies that differ only at their end are not the same request.",
-			"draft -07 §2.4; Semel promise 6", all, 2*len(largeSizes()), endsMayDiffer, largeEndsDiffer),
+		row("SIZE-01", LevelMust, byCount, "An empty body with a key, sent twice, has at most one effect.",
+			"draft -07 §2.6; Semel promise 2", "Use the key whether or not there is a body.", sends(2), keyOutsideBody,
+			withIntent(emptyTwice)),
+		row("SIZE-02", LevelMust, byCount, "A request that is sent with Content-Length, and again in chunks, has one effect and one answer.",
+			"RFC 9112 §6; Semel promise 2", content, sends(2), always, withAttempt(againInChunks)),
+		row("SIZE-03", LevelShould, byCount, "A request with Expect: 100-continue, sent twice, has one effect and one answer.",
+			"RFC 9110 §10.1.1; Semel promise 2", "Read the body after checking the key; a refusal may come without it.", sends(2), hasBody,
+			expectsTwice),
+		row("SIZE-04", LevelMust, byCount, "A compressed request, sent twice, has one effect and one answer.",
+			"RFC 9110 §8.4; Semel promise 2", content, sends(2), hasPlainBody, gzippedTwice),
+		row("SIZE-05", LevelMust, byCount, "A body of 1 MiB, sent twice, has one effect and one answer, or is refused both times.",
+			"draft -07 §2.6; Semel promises 2 and 8",
+			"Refuse a body that is too large for the fingerprint; never execute it without protection.", sends(2), hasBody,
+			withIntent(largeTwice)),
+		row("SIZE-06", LevelShould, byCount, "A request whose body comes in slow pieces is executed once, and replayed.",
+			"draft -07 §2.6; Semel promise 2", content, sends(1+settledTries), hasBody, withIntent(slowThenAgain)),
+		row("SIZE-07", LevelMust, byCount, "Large bodies that differ only at their end are not the same request.",
+			"draft -07 §2.4; Semel promise 6", all, sends(2*len(largeSizes())), endsMayDiffer, largeEndsDiffer),
 	}
 }
 
@@ -53,23 +51,16 @@ func largeSizes() []int { return []int{largeBytes, 80 << 10} }
 
 // hasBody requires a body.
 func hasBody(c *Config) string {
-	if len(c.Template.Body) < 2 {
-		return "the request has no body"
-	}
-	return ""
+	return unless(len(c.Template.Body) >= 2, "the request has no body")
 }
 
 // hasPlainBody requires a body that can be compressed, which browsers do not do to forms.
 func hasPlainBody(c *Config) string {
-	if c.Profile.Browser {
-		return "browsers do not compress forms"
-	}
-	for _, f := range c.Template.Header {
-		if strings.EqualFold(f.Name, "Content-Encoding") {
-			return "the request is encoded already"
-		}
-	}
-	return hasBody(c)
+	return cmp.Or(
+		unless(!c.Profile.Browser, "browsers do not compress forms"),
+		unless(!(&wire.Request{Header: c.Template.Header}).Has("Content-Encoding"), "the request is encoded already"),
+		hasBody(c),
+	)
 }
 
 // keyOutsideBody requires a key outside the body, for checks that replace the body.

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 )
@@ -9,39 +10,21 @@ func uniqueValues() []Check {
 	const advice = "Treat a violation of a unique index as an answer of the application, not as a crash: refuse with 409 and name the existing record, or return it."
 	const source = "Semel promise 2; RFC 9110 §15.5.10"
 	return []Check{
-		{
-			ID: "UNIQ-01", Group: groupKeyless, Level: LevelMust,
-			Says:   "The same business values under two keys cause no server error, one after the other or at once.",
-			Source: source, Advice: advice,
-			requests: sends(4), unfit: wantsKey, run: afterSample(sameValuesCauseNoError),
-		},
-		{
-			ID: "UNIQ-02", Group: groupKeyless, Level: LevelMust, NeedsCount: true,
-			Says:   "The same business values under another key are executed, refused, or answered with the existing record.",
-			Source: source, Advice: "Do not answer with a success that names a record which does not exist.",
-			requests: sends(2), unfit: wantsKey, run: afterSample(sameValuesAreAnswered),
-		},
-		{
-			ID: "UNIQ-03", Group: groupKeyless, Level: LevelMust, NeedsCount: true,
-			Says:   "The same business values sent at once have no more effects than one after the other.",
-			Source: source, Advice: "Let a unique index decide, and not a look-up before the insert.",
-			requests: func(c *Config) int { return 2 + atOnce(c, racers) },
-			unfit:    wantsKeyAndParallel, run: afterSample(sameValuesAtOnce),
-		},
-		{
-			ID: "UNIQ-04", Group: groupKeyless, Level: LevelShould,
-			Says:   "A refusal of the same business values names the existing record.",
-			Source: "RFC 9110 §15.5.10; RFC 9457", Advice: "Refuse with 409 or 422, and a body that names the existing record.",
-			requests: sends(2), unfit: wantsKey, run: afterSample(refusalSaysWhatIsThere),
-		},
+		row("UNIQ-01", LevelMust, byAnswer, "The same business values under two keys cause no server error, one after the other or at once.",
+			source, advice, sends(4), wantsKey, sameValuesCauseNoError),
+		row("UNIQ-02", LevelMust, byCount, "The same business values under another key are executed, refused, or answered with the existing record.",
+			source, "Do not answer with a success that names a record which does not exist.", sends(2), wantsKey, sameValuesAreAnswered),
+		row("UNIQ-03", LevelMust, byCount, "The same business values sent at once have no more effects than one after the other.",
+			source, "Let a unique index decide, and not a look-up before the insert.",
+			func(c *Config) int { return 2 + atOnce(c, racers) }, wantsKeyAndParallel, sameValuesAtOnce),
+		row("UNIQ-04", LevelShould, byAnswer, "A refusal of the same business values names the existing record.",
+			"RFC 9110 §15.5.10; RFC 9457", "Refuse with 409 or 422, and a body that names the existing record.", sends(2), wantsKey,
+			refusalSaysWhatIsThere),
 	}
 }
 
 func wantsKeyAndParallel(c *Config) string {
-	if why := wantsKey(c); why != "" {
-		return why
-	}
-	return wantsParallel(c)
+	return cmp.Or(wantsKey(c), wantsParallel(c))
 }
 
 // likeness returns an intent with the same values under another key.

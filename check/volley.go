@@ -141,8 +141,5 @@ func atOnce(c *Config, n int) int { return min(n, c.Parallel) }
 
 // wantsParallel requires more than one request at once.
 func wantsParallel(c *Config) string {
-	if c.Parallel < 2 {
-		return "only one request at a time was allowed"
-	}
-	return ""
+	return unless(c.Parallel >= 2, "only one request at a time was allowed")
 }

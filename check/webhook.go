@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -24,73 +25,48 @@ const (
 // webhooks returns the checks of signed deliveries, as defined by Standard Webhooks.
 func webhooks() []Check {
 	return []Check{
-		{
-			ID: "HOOK-01", Group: groupWebhooks, Level: LevelMust, NeedsCount: true,
-			Says:   "A redelivery with a new time and a new signature is accepted and has no second effect.",
-			Source: "Standard Webhooks, \"Webhook Metadata\" and \"Idempotency\"", Advice: "Use the webhook-id as the key, and neither the time nor the signature, and answer a redelivery with 2xx: after any other answer, the sender tries again.",
-			requests: sends(2), unfit: wantsWebhook, run: withIntent(redeliversOnce),
-		},
-		{
-			ID: "HOOK-02", Group: groupWebhooks, Level: LevelMust, NeedsCount: true,
-			Says:   "A delivery with a wrong signature is refused, and has no effect.",
-			Source: "Standard Webhooks, \"Verifying webhook authenticity\"", Advice: "Verify the signature over id, time and body as received, before anything else.",
-			requests: sends(1), unfit: wantsSecret, run: refusesForged,
-		},
-		{
-			ID: "HOOK-03", Group: groupWebhooks, Level: LevelMust, NeedsCount: true,
-			Says:   "A delivery with a wrong signature does not use up the id of the true one.",
-			Source: "Standard Webhooks, \"Verifying webhook authenticity\"; Semel promise 5", Advice: "Look the id up after verifying the signature: otherwise a stranger who guesses ids can suppress deliveries.",
-			requests: sends(2), unfit: wantsSecret, run: withIntent(sparesID),
-		},
-		{
-			ID: "HOOK-04", Group: groupWebhooks, Level: LevelShould, NeedsCount: true,
-			Says:   "A delivery whose time is an hour old is refused, and has no effect.",
-			Source: "Standard Webhooks, \"Replay attacks\"", Advice: "Refuse a time that is more than five minutes away. Senders sign redeliveries anew.",
-			requests: sends(1), unfit: wantsSecret, run: refusesStale,
-		},
-		{
-			ID: "HOOK-05", Group: groupWebhooks, Level: LevelMust, NeedsCount: true,
-			Says:   "The same payload under another id has an effect of its own.",
-			Source: "Standard Webhooks, \"Idempotency\"", Advice: "Compare whole ids, and nothing else: two events may look alike.",
-			requests: sends(2), unfit: wantsWebhook, run: withIntent(executesOtherID),
-		},
-		{
-			ID: "HOOK-06", Group: groupWebhooks, Level: LevelMust, NeedsCount: true,
-			Says:   "A delivery whose processing failed is processed when it is sent again.",
-			Source: "Standard Webhooks, \"Idempotency\"; Semel promise 3", Advice: "Remember the id together with the effect, in one transaction, and not before it: otherwise the message is lost.",
-			requests: sends(1 + redeliveries), unfit: wantsFailure, run: withIntent(processesAfterFailure),
-		},
-		{
-			ID: "HOOK-07", Group: groupWebhooks, Level: LevelMust, NeedsCount: true,
-			Says:   "A delivery that is sent again while the first is being processed is accepted only if it takes effect, which happens once.",
-			Source: "Standard Webhooks, \"Idempotency\"; Semel promises 1 and 7", Advice: "Let the second wait for the first, or refuse it so that it is sent again. A receiver that answers 2xx before the effect is certain loses the message if the first fails.",
-			requests: sends(2 * (2 + redeliveries)), unfit: wantsWebhook, run: redeliversWhileRunning,
-		},
+		row("HOOK-01", LevelMust, byCount, "A redelivery with a new time and a new signature is accepted and has no second effect.",
+			"Standard Webhooks, \"Webhook Metadata\" and \"Idempotency\"",
+			"Use the webhook-id as the key, and neither the time nor the signature, and answer a redelivery with 2xx: after any other answer, the sender tries again.",
+			sends(2), wantsWebhook, withIntent(redeliversOnce)),
+		row("HOOK-02", LevelMust, byCount, "A delivery with a wrong signature is refused, and has no effect.",
+			"Standard Webhooks, \"Verifying webhook authenticity\"",
+			"Verify the signature over id, time and body as received, before anything else.", sends(1), wantsSecret, withIntent(refusesForged)),
+		row("HOOK-03", LevelMust, byCount, "A delivery with a wrong signature does not use up the id of the true one.",
+			"Standard Webhooks, \"Verifying webhook authenticity\"; Semel promise 5",
+			"Look the id up after verifying the signature: otherwise a stranger who guesses ids can suppress deliveries.", sends(2),
+			wantsSecret, withIntent(sparesID)),
+		row("HOOK-04", LevelShould, byCount, "A delivery whose time is an hour old is refused, and has no effect.",
+			"Standard Webhooks, \"Replay attacks\"", "Refuse a time that is more than five minutes away. Senders sign redeliveries anew.",
+			sends(1), wantsSecret, withIntent(refusesStale)),
+		row("HOOK-05", LevelMust, byCount, "The same payload under another id has an effect of its own.",
+			"Standard Webhooks, \"Idempotency\"", "Compare whole ids, and nothing else: two events may look alike.", sends(2),
+			wantsWebhook, withIntent(executesOtherID)),
+		row("HOOK-06", LevelMust, byCount, "A delivery whose processing failed is processed when it is sent again.",
+			"Standard Webhooks, \"Idempotency\"; Semel promise 3",
+			"Remember the id together with the effect, in one transaction, and not before it: otherwise the message is lost.",
+			sends(1+redeliveries), wantsFailure, withIntent(processesAfterFailure)),
+		row("HOOK-07", LevelMust, byCount, "A delivery that is sent again while the first is being processed is accepted only if it takes effect, which happens once.",
+			"Standard Webhooks, \"Idempotency\"; Semel promises 1 and 7",
+			"Let the second wait for the first, or refuse it so that it is sent again. A receiver that answers 2xx before the effect is certain loses the message if the first fails.",
+			sends(2*(2+redeliveries)), wantsWebhook, redeliversWhileRunning),
 	}
 }
 
 // wantsWebhook requires the profile of a webhook.
 func wantsWebhook(c *Config) string {
-	if !c.Profile.Webhook {
-		return "the profile is not for webhooks"
-	}
-	return ""
+	return unless(c.Profile.Webhook, "the profile is not for webhooks")
 }
 
 // wantsSecret requires the secret that signs.
 func wantsSecret(c *Config) string {
-	if why := wantsWebhook(c); why != "" || len(c.Secret) > 0 {
-		return why
-	}
-	return "without the webhook's secret nothing can be signed"
+	return cmp.Or(wantsWebhook(c), unless(len(c.Secret) > 0, "without the webhook's secret nothing can be signed"))
 }
 
 // wantsFailure requires a way to make processing fail.
 func wantsFailure(c *Config) string {
-	if why := wantsWebhook(c); why != "" || c.Observed != nil || c.Failing != nil {
-		return why
-	}
-	return "nothing can be made to fail: observe a dependency, or give a failing request"
+	return cmp.Or(wantsWebhook(c), unless(c.Observed != nil || c.Failing != nil,
+		"nothing can be made to fail: observe a dependency, or give a failing request"))
 }
 
 // deliverAt sends a delivery signed at that time, with the changes made after the signature.
@@ -125,19 +101,15 @@ func (p *probe) forge(r *wire.Request) {
 	other.sign(r, time.Now())
 }
 
-func refusesForged(ctx context.Context, p *probe) finding {
-	return p.refusesDelivery(ctx, "a delivery with a wrong signature", time.Now(), p.forge)
+func refusesForged(ctx context.Context, p *probe, in *intent) finding {
+	return p.refusesDelivery(ctx, in, "a delivery with a wrong signature", time.Now(), p.forge)
 }
 
-func refusesStale(ctx context.Context, p *probe) finding {
-	return p.refusesDelivery(ctx, "a delivery of an hour ago", time.Now().Add(-staleDelivery))
+func refusesStale(ctx context.Context, p *probe, in *intent) finding {
+	return p.refusesDelivery(ctx, in, "a delivery of an hour ago", time.Now().Add(-staleDelivery))
 }
 
-func (p *probe) refusesDelivery(ctx context.Context, what string, at time.Time, changes ...change) finding {
-	in, err := p.intent(ctx)
-	if err != nil {
-		return incomplete("%v", err)
-	}
+func (p *probe) refusesDelivery(ctx context.Context, in *intent, what string, at time.Time, changes ...change) finding {
 	since := p.before(ctx)
 	switch r := p.deliverAt(ctx, what, at, in, changes...); {
 	case !r.answered():

@@ -46,13 +46,9 @@ func TestRefusedSampleSaysWhy(t *testing.T) {
 			}))
 			defer server.Close()
 			profile, _ := check.ProfileNamed("ietf")
-			plan, err := check.NewPlan(check.Config{
+			report, err := tryOut(t, check.Config{
 				Template: check.Template{Method: http.MethodPost, URL: server.URL}, User: bearer("ann-was-here"), Profile: profile, Only: []string{"BASIC-01"},
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			report, err := plan.Run(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

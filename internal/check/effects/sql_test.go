@@ -12,7 +12,6 @@ import (
 func TestSQL(t *testing.T) {
 	t.Parallel()
 	databases.Each(t, func(t *testing.T, d *databases.Database) {
-		t.Helper()
 		d.Exec(t, "CREATE TABLE orders (id integer PRIMARY KEY, number bigint, name varchar(40))",
 			"INSERT INTO orders VALUES (1, 16, 'u-16'), (2, 17, 'u-17'), (3, 17, 'u''17')")
 		reader, err := opendb.Open(t.Context(), d.DSN, opendb.Read)
@@ -58,7 +57,6 @@ func TestSQL(t *testing.T) {
 func TestSQLDoesNotWrite(t *testing.T) {
 	t.Parallel()
 	databases.Each(t, func(t *testing.T, d *databases.Database) {
-		t.Helper()
 		d.Exec(t, "CREATE TABLE orders (id integer)")
 		o, err := effects.SQL("shop", d.DB, d.Dialect, "INSERT INTO orders VALUES (1) RETURNING id")
 		if err != nil {

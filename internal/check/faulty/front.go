@@ -9,20 +9,29 @@ import (
 
 // lenient returns a listener whose connections replace each control byte in the head of their first request by an
 // underscore.
-func lenient(inner net.Listener) net.Listener { return replacingListener{inner} }
+func lenient(inner net.Listener) net.Listener {
+	return wrapping{inner, func(conn net.Conn) net.Conn { return &replacingConn{Conn: conn} }}
+}
 
 // generous returns a listener whose connections complete the head of their first request if it was cut.
-func generous(inner net.Listener) net.Listener { return completingListener{inner} }
+func generous(inner net.Listener) net.Listener {
+	return wrapping{inner, func(conn net.Conn) net.Conn { return &completingConn{Conn: conn} }}
+}
 
-type completingListener struct{ net.Listener }
+// wrapping wraps the connections that it accepts.
+type wrapping struct {
+	net.Listener
+
+	wrap func(net.Conn) net.Conn
+}
 
 // Accept implements [net.Listener].
-func (l completingListener) Accept() (net.Conn, error) {
+func (l wrapping) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	return &completingConn{Conn: conn}, nil
+	return l.wrap(conn), nil
 }
 
 // completingConn is read by one goroutine at a time.
@@ -46,17 +55,6 @@ func (c *completingConn) Read(p []byte) (int, error) {
 		return copy(p, "\r\n"), nil
 	}
 	return n, err
-}
-
-type replacingListener struct{ net.Listener }
-
-// Accept implements [net.Listener].
-func (l replacingListener) Accept() (net.Conn, error) {
-	conn, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return &replacingConn{Conn: conn}, nil
 }
 
 // replacingConn is read by one goroutine at a time.

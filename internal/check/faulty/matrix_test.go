@@ -196,13 +196,19 @@ func pageText(t *testing.T) string {
 
 <!-- Written by: go test ./internal/check/faulty -run TestDocument -update -->
 
-What is a check worth? Services whose mistake is known tell. Each of them is a small shop behind a layer of idempotency
-that is right, but for one decision; the layer and its mistakes are in ` + "`internal/check/faulty`" + `. The test ` + "`TestFaultyServices`" + ` runs every
-check on every service. Those that fail must be those in the table: no fewer, and no more.
+Services with a known mistake show what each check is worth. Read this page when you doubt a finding of [semel check](check.md), or add a check.
+Each service is a small shop behind an idempotency layer that is right but for one decision. To watch the checks on one of them:
+
+` + "```sh" + `
+go test ./internal/check/faulty -run TestFaultyServices -v -only 'a replay is 200' -show
+` + "```" + `
+
+With ` + "`SEMEL_LONG=1`" + ` and no ` + "`-only`" + `, it runs every check on every service. The checks that fail must be those in the table: no fewer, and no more.
+*Seen again by* lists [echoes](check.md#reports), *as it comes* the checks that depend on timing.
 
 ## What people write
 
-| the mistake | who makes it, and why | found by |
+| the mistake | why people make it | found by |
 |---|---|---|
 `)
 	finders := map[string]int{}
@@ -235,13 +241,37 @@ check on every service. Those that fail must be those in the table: no fewer, an
 	b.WriteString(`
 ## Which check finds how many
 
-| check | says | finds |
-|---|---|---|
+Behind each [check](check.md#all-checks) is the number of services that it finds.
+
+| group | checks |
+|---|---|
+` + found(finders) + `
+## What it does not do
+
+- It does not try every mistake: an application can be wrong in a way that no check looks for.
+- Without ` + "`SEMEL_LONG=1`" + ` the test is a sample: each check runs on some correct service, and on one that it must fail.
 `)
-	for _, one := range check.Catalog() {
-		fmt.Fprintf(&b, "| %s | %s | %d |\n", one.ID, one.Says, finders[one.ID])
-	}
 	return b.String()
+}
+
+// found lists the numbers of services that checks find, a line for each group.
+func found(finders map[string]int) string {
+	var b strings.Builder
+	var group string
+	for _, one := range check.Catalog() {
+		prefix, number, _ := strings.Cut(one.ID, "-")
+		switch {
+		case prefix == group:
+			b.WriteString(", ")
+		case group == "":
+			fmt.Fprintf(&b, "| %s | ", prefix)
+		default:
+			fmt.Fprintf(&b, " |\n| %s | ", prefix)
+		}
+		group = prefix
+		fmt.Fprintf(&b, "%s: %d", number, finders[one.ID])
+	}
+	return b.String() + " |\n"
 }
 
 // ids lists the ids of checks, in order; three or more consecutive ones are written as the first and the last.

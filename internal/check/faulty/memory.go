@@ -101,12 +101,7 @@ func (r *Record) await(ctx context.Context, most time.Duration) (answer *Answer,
 
 // orphaned reports whether the process with the claim is gone.
 func (r *Record) orphaned() bool {
-	select {
-	case <-r.done:
-		return false
-	default:
-		return r.life.over()
-	}
+	return !r.over() && r.life.over()
 }
 
 // Look is a SELECT: it returns the record of a key, or nil.

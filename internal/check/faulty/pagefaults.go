@@ -17,44 +17,29 @@ func asPages(ids []string) []string {
 // pageFaults handle forms wrongly.
 func pageFaults() []Service {
 	return []Service{
-		{
-			Name: "the token is ignored", Says: "The page has a CSRF token, which is valid any number of times: a double click orders twice.",
-			Caught:  slices.Concat(asPages(doneAgain()), doneTogether(), []string{"FORM-01", "FORM-02", "FORM-03"}),
-			Depends: []string{"LOST-03"},
-			Start:   ordering(recipe{decisions: func(d *Decisions) { d.Methods = nil }}),
-		},
-		{
-			Name: "the second click is an error", Says: "The first click uses the token up, and the answer to the second says that the form has expired: that is the page the person sees.",
-			Caught: []string{"BASIC-03", "BASIC-04", "BASIC-12", "FORM-02", "FORM-06"},
-			Echoes: []string{"BASIC-10", "LOST-03", "LOST-04", "LOST-05", "LOST-06", "LOST-07", "LOST-10", "RACE-06", "SIZE-03", "SIZE-05", "SIZE-06"},
-			Start: ordering(recipe{decisions: func(d *Decisions) {
+		fault("the token is ignored", "The page has a CSRF token, which is valid any number of times: a double click orders twice.",
+			by(slices.Concat(asPages(doneAgain()), doneTogether(), []string{"FORM-01", "FORM-02", "FORM-03"})...).perhaps("LOST-03"),
+			ordering(recipe{decisions: func(d *Decisions) { d.Methods = nil }})),
+		fault("the second click is an error", "The first click uses the token up, and the answer to the second says that the form has expired: that is the page the person sees.",
+			by("BASIC-03", "BASIC-04", "BASIC-12", "FORM-02", "FORM-06").echoed("BASIC-10", "LOST-03", "LOST-04", "LOST-05", "LOST-06", "LOST-07", "LOST-10", "RACE-06", "SIZE-03", "SIZE-05", "SIZE-06"),
+			ordering(recipe{decisions: func(d *Decisions) {
 				d.Dedup = true
 				d.Duplicate = expired
-			}}),
-		},
-		{
-			Name: "Back, edit, and the old order", Says: "The token alone is the key: a person who goes back and orders something else gets the page of the first order.",
-			Caught: []string{"SIZE-07", "FORM-04"},
-			Start:  ordering(recipe{decisions: keyed(tokenOnly)}),
-		},
-		{
-			Name: "Back, edit, and a refusal", Says: "A form's token is treated like a program's key: other content is refused with 422.",
-			Caught: []string{"SIZE-07", "FORM-04"},
-			Start: ordering(recipe{decisions: func(d *Decisions) {
+			}})),
+		fault("Back, edit, and the old order", "The token alone is the key: a person who goes back and orders something else gets the page of the first order.",
+			by("SIZE-07", "FORM-04"), ordering(recipe{decisions: keyed(tokenOnly)})),
+		fault("Back, edit, and a refusal", "A form's token is treated like a program's key: other content is refused with 422.",
+			by("SIZE-07", "FORM-04"), ordering(recipe{decisions: func(d *Decisions) {
 				d.Key, d.Fingerprint = tokenOnly, Fingerprint
-			}}),
-		},
-		{
-			Name: "one token for all tabs", Says: "There is one token for each session, so that two tabs with two orders are one.",
-			Caught: []string{"BASIC-01", "BASIC-02", "BASIC-09", "BASIC-10", "FORM-01", "FORM-03", "FORM-05"},
-			Start: only(ordering(recipe{
+			}})),
+		fault("one token for all tabs", "There is one token for each session, so that two tabs with two orders are one.",
+			by("BASIC-01", "BASIC-02", "BASIC-09", "BASIC-10", "FORM-01", "FORM-03", "FORM-05"), only(ordering(recipe{
 				decisions: keyed(tokenOnly),
 				outside: func(next http.Handler) http.Handler {
 					token := freshToken()
 					return Page(func() string { return token }, next)
 				},
-			}), "BASIC", "FORM"),
-		},
+			}), "BASIC", "FORM")),
 	}
 }
 

@@ -10,27 +10,19 @@ import (
 // processFaults mishandle the end of processes and of records.
 func processFaults() []Service {
 	return []Service{
-		{
-			Name: "forgotten at a restart", Says: "The records are in a map of the process: each deployment and each further instance starts without any.",
-			Caught: []string{"OP-01", "OP-02"},
-			Start: recipe{
+		fault("forgotten at a restart", "The records are in a map of the process: each deployment and each further instance starts without any.",
+			by("OP-01", "OP-02"), recipe{
 				decisions: func(d *Decisions) { d.Forgetful = true },
 				process:   mortal,
-			}.start,
-		},
-		{
-			Name: "the dead hold their locks", Says: "The lock lives as long as the record: after a crash, 409 says for a day that the request is running.",
-			Caught: []string{"OP-03"},
-			Start: recipe{
+			}.start),
+		fault("the dead hold their locks", "The lock lives as long as the record: after a crash, 409 says for a day that the request is running.",
+			by("OP-03"), recipe{
 				behaviour: unhurried(),
 				decisions: func(d *Decisions) { d.Wait, d.Orphaned = 0, func(*Record) bool { return false } },
 				process:   mortal,
-			}.start,
-		},
-		{
-			Name: "an interrupted request is run again", Says: "A claim without a holder is taken over, although its work may have been done.",
-			Caught: []string{"OP-02"},
-			Start: recipe{
+			}.start),
+		fault("an interrupted request is run again", "A claim without a holder is taken over, although its work may have been done.",
+			by("OP-02"), recipe{
 				decisions: func(d *Decisions) {
 					d.Claim = func(m *Memory, life Life, id, asked string) (*Record, bool) {
 						if rec := m.Look(id); rec != nil && rec.orphaned() {
@@ -41,20 +33,14 @@ func processFaults() []Service {
 				},
 				behaviour: Behaviour{Before: time.Millisecond, After: 100 * time.Millisecond},
 				process:   mortal,
-			}.start,
-		},
-		{
-			Name: "shorter than documented", Says: "The manual says a day, but the cache evicts earlier: within the retention a retry runs.",
-			Caught: []string{"EXP-01"},
-			Start: recipe{
+			}.start),
+		fault("shorter than documented", "The manual says a day, but the cache evicts earlier: within the retention a retry runs.",
+			by("EXP-01"), recipe{
 				decisions: func(d *Decisions) { d.Retention = retention / 4 },
 				change:    expiring,
-			}.start,
-		},
-		{
-			Name: "the old answer, and a new effect", Says: "The lock expires before the answer: the order is made again, and the caller gets the number of the old one.",
-			Caught: []string{"EXP-02"},
-			Start: recipe{
+			}.start),
+		fault("the old answer, and a new effect", "The lock expires before the answer: the order is made again, and the caller gets the number of the old one.",
+			by("EXP-02"), recipe{
 				decisions: func(d *Decisions) {
 					d.Retention = retention
 					remembered := &Memory{retention: time.Hour}
@@ -69,8 +55,7 @@ func processFaults() []Service {
 					}
 				},
 				change: expiring,
-			}.start,
-		},
+			}.start),
 	}
 }
 

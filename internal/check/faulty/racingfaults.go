@@ -6,14 +6,12 @@ import (
 	"sync"
 )
 
-// racingFaults only matter if two requests overlap.
+// racingFaults only matter if two requests overlap: racers get in, or are refused wrongly.
 func racingFaults() []Service {
 	return []Service{
-		{
-			Name: "look, then insert", Says: "SELECT, and INSERT if it found nothing: two that search at the same time both insert.",
-			Caught:  append(doneTogether(), "MIS-11"),
-			Depends: []string{"LOST-07", "LOST-10"},
-			Start: recipe{behaviour: unhurried(), decisions: func(d *Decisions) {
+		fault("look, then insert", "SELECT, and INSERT if it found nothing: two that search at the same time both insert.",
+			by(append(doneTogether(), "MIS-11")...).perhaps("LOST-07", "LOST-10"),
+			recipe{behaviour: unhurried(), decisions: func(d *Decisions) {
 				d.Claim = func(m *Memory, life Life, id, asked string) (*Record, bool) {
 					if rec := m.Look(id); rec != nil {
 						return rec, false
@@ -21,68 +19,41 @@ func racingFaults() []Service {
 					within(context.Background(), 2*unhurried().Before) // the time between two statements
 					return m.take(life, id, asked), true
 				}
-			}}.start,
-		},
-		{
-			Name: "the record comes last", Says: "Nothing is written before the work is done: the record helps retries, and not simultaneous requests.",
-			Caught:  append(doneTogether(), "MIS-11"),
-			Depends: []string{"LOST-07", "LOST-10"},
-			Start: recipe{behaviour: unhurried(), decisions: func(d *Decisions) {
+			}}.start),
+		fault("the record comes last", "Nothing is written before the work is done: the record helps retries, and not simultaneous requests.",
+			by(append(doneTogether(), "MIS-11")...).perhaps("LOST-07", "LOST-10"),
+			recipe{behaviour: unhurried(), decisions: func(d *Decisions) {
 				d.Claim = func(m *Memory, life Life, id, asked string) (*Record, bool) {
 					if rec := m.Look(id); rec != nil && rec.over() {
 						return rec, false
 					}
 					return m.take(life, id, asked), true
 				}
-			}}.start,
-		},
-		{
-			Name: "racers get 500", Says: "The unique index works, but its error is not handled.",
-			Caught:  []string{"RACE-06"},
-			Depends: []string{"LOST-07", "LOST-10"},
-			Start: recipe{behaviour: unhurried(), decisions: busy(func(_ *Door, w http.ResponseWriter, _ *Record) {
+			}}.start),
+		fault("racers get 500", "The unique index works, but its error is not handled.",
+			by("RACE-06").perhaps("LOST-07", "LOST-10"),
+			recipe{behaviour: unhurried(), decisions: busy(func(_ *Door, w http.ResponseWriter, _ *Record) {
 				answerProblem(w, http.StatusInternalServerError, "duplicate key value violates unique constraint")
-			})}.start,
-		},
-		{
-			Name: "racers get an empty 200", Says: "The record exists without an answer, and the empty column is sent.",
-			Caught:  []string{"RACE-06"},
-			Depends: []string{"LOST-07", "LOST-10"},
-			Start: recipe{behaviour: unhurried(), decisions: busy(func(_ *Door, w http.ResponseWriter, _ *Record) {
+			})}.start),
+		fault("racers get an empty 200", "The record exists without an answer, and the empty column is sent.",
+			by("RACE-06").perhaps("LOST-07", "LOST-10"),
+			recipe{behaviour: unhurried(), decisions: busy(func(_ *Door, w http.ResponseWriter, _ *Record) {
 				w.WriteHeader(http.StatusOK)
-			})}.start,
-		},
-	}
-}
-
-// refusedFaults refuse racers wrongly, or refuse the wrong ones.
-func refusedFaults() []Service {
-	return []Service{
-		{
-			Name: "racers do not learn when to retry", Says: "409 is right, but without the time to retry.",
-			Caught: []string{"RACE-07"},
-			Start: recipe{decisions: busy(func(d *Door, w http.ResponseWriter, _ *Record) {
+			})}.start),
+		fault("racers do not learn when to retry", "409 is right, but without the time to retry.",
+			by("RACE-07"), recipe{decisions: busy(func(d *Door, w http.ResponseWriter, _ *Record) {
 				d.Refuse(w, http.StatusConflict, "in-flight: the first one is still running")
-			})}.start,
-		},
-		{
-			Name: "impatience frees the key", Says: "A waiter that gives up deletes the record to clean up, but it belongs to the holder, which is still running.",
-			Caught:  []string{"RACE-02", "RACE-03", "RACE-04", "RACE-05", "RACE-06", "RACE-09"},
-			Depends: []string{"LOST-07", "LOST-10"},
-			Start: recipe{behaviour: unhurried(), decisions: busy(func(d *Door, w http.ResponseWriter, rec *Record) {
+			})}.start),
+		fault("impatience frees the key", "A waiter that gives up deletes the record to clean up, but it belongs to the holder, which is still running.",
+			by("RACE-02", "RACE-03", "RACE-04", "RACE-05", "RACE-06", "RACE-09").perhaps("LOST-07", "LOST-10"),
+			recipe{behaviour: unhurried(), decisions: busy(func(d *Door, w http.ResponseWriter, rec *Record) {
 				d.memory.forget(rec.id)
 				d.comeAgain(w, "in-flight: the first one is still running")
-			})}.start,
-		},
-		{
-			Name: "one lock for all", Says: "A mutex around everything, taken with TryLock: during one order, all others are refused.",
-			Caught: []string{"RACE-08"},
-			Start:  recipe{outside: oneAtATime}.start,
-		},
-		{
-			Name: "HTTP/2 goes past", Says: "A second listener was added later, and serves the application without the middleware.",
-			Caught: []string{"RACE-05"},
-			Start: recipe{decisions: func(d *Decisions) {
+			})}.start),
+		fault("one lock for all", "A mutex around everything, taken with TryLock: during one order, all others are refused.",
+			by("RACE-08"), recipe{outside: oneAtATime}.start),
+		fault("HTTP/2 goes past", "A second listener was added later, and serves the application without the middleware.",
+			by("RACE-05"), recipe{decisions: func(d *Decisions) {
 				d.Claim = func(m *Memory, life Life, id, asked string) (*Record, bool) { return m.Claim(life, id, asked) }
 				d.Key = func(r *http.Request) (string, error) {
 					if r.ProtoMajor == 2 {
@@ -90,8 +61,7 @@ func refusedFaults() []Service {
 					}
 					return ReadKey(r)
 				}
-			}}.start,
-		},
+			}}.start),
 	}
 }
 

@@ -10,39 +10,26 @@ import (
 // scopeFaults confuse the owners of keys.
 func scopeFaults() []Service {
 	return []Service{
-		{
-			Name: "keys have no owner", Says: "The key alone is looked up: a caller that guesses, reads or repeats another caller's key gets its answer.",
-			Caught: []string{"SCOPE-01", "SCOPE-02", "SCOPE-05"},
-			Start:  recipe{outside: Members, decisions: unscoped, change: TwoMembers}.start,
-		},
-		{
-			Name: "keys have no owner, before a list", Says: "The key alone is looked up, and all answers are 303 to the page of a list: another caller's order is not made, but looks as if it were.",
-			Caught: []string{"SCOPE-01", "SCOPE-02", "SCOPE-05"},
-			Start:  recipe{behaviour: Behaviour{Lists: true}, outside: Members, decisions: unscoped, change: byMembersForm}.start,
-		},
-		{
-			Name: "another caller's key is taken", Says: "The caller is part of the fingerprint and not of the scope: two clients with one key block each other.",
-			Caught: []string{"SCOPE-02", "SCOPE-05"},
-			Start: recipe{outside: Members, change: TwoMembers, decisions: func(d *Decisions) {
+		fault("keys have no owner", "The key alone is looked up: a caller that guesses, reads or repeats another caller's key gets its answer.",
+			by("SCOPE-01", "SCOPE-02", "SCOPE-05"), recipe{outside: Members, decisions: unscoped, change: TwoMembers}.start),
+		fault("keys have no owner, before a list", "The key alone is looked up, and all answers are 303 to the page of a list: another caller's order is not made, but looks as if it were.",
+			by("SCOPE-01", "SCOPE-02", "SCOPE-05"),
+			recipe{behaviour: Behaviour{Lists: true}, outside: Members, decisions: unscoped, change: byMembersForm}.start),
+		fault("another caller's key is taken", "The caller is part of the fingerprint and not of the scope: two clients with one key block each other.",
+			by("SCOPE-02", "SCOPE-05"), recipe{outside: Members, change: TwoMembers, decisions: func(d *Decisions) {
 				unscoped(d)
 				d.Fingerprint = func(r *http.Request, body []byte) string {
 					return Fingerprint(r, body) + r.Header.Get("Authorization")
 				}
-			}}.start,
-		},
-		{
-			Name: "replays before authorisation", Says: "The layer is in front of the log-in, so that any caller gets a stored answer.",
-			Caught: []string{"SCOPE-01", "SCOPE-02", "SCOPE-03", "SCOPE-05"},
-			Start:  recipe{inside: Members, decisions: unscoped, change: TwoMembers}.start,
-		},
-		{
-			Name: "401 is remembered", Says: "All 4xx are stored alike: a client that logs in again and retries is refused for ever.",
-			Caught: []string{"ERR-05", "SCOPE-01", "SCOPE-02", "SCOPE-03", "SCOPE-05"},
-			Start: recipe{inside: Members, change: TwoMembers, decisions: func(d *Decisions) {
+			}}.start),
+		fault("replays before authorisation", "The layer is in front of the log-in, so that any caller gets a stored answer.",
+			by("SCOPE-01", "SCOPE-02", "SCOPE-03", "SCOPE-05"), recipe{inside: Members, decisions: unscoped, change: TwoMembers}.start),
+		fault("401 is remembered", "All 4xx are stored alike: a client that logs in again and retries is refused for ever.",
+			by("ERR-05", "SCOPE-01", "SCOPE-02", "SCOPE-03", "SCOPE-05"),
+			recipe{inside: Members, change: TwoMembers, decisions: func(d *Decisions) {
 				unscoped(d)
 				d.Keeps = func(a *Answer) bool { return a.Status < http.StatusInternalServerError }
-			}}.start,
-		},
+			}}.start),
 	}
 }
 

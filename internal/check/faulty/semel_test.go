@@ -185,21 +185,28 @@ func transaction(t *testing.T) faulty.Service {
 		}
 		handler, end, err := guarded(store, semel.Policy{}, semelhttp.Options{Transactor: store.Transactor(), Required: true}, http.HandlerFunc(insertOrder))
 		running := served(handler, func() { end(); _ = db.Close() }, nil)
-		running.Config.Counters = []check.Counter{table{db, "SELECT count(*) FROM orders"}}
+		running.Config.Counters = []check.Counter{table(db, "SELECT count(*) FROM orders")}
 		return running, err
 	}}
 }
 
-// table is a counter by a query.
-type table struct {
-	db    *sql.DB
-	query string
+// table counts by a query.
+func table(db *sql.DB, query string) rows {
+	return rows{func(ctx context.Context) (n int64, err error) {
+		err = db.QueryRowContext(ctx, query).Scan(&n)
+		return n, err
+	}}
 }
 
-func (table) Name() string    { return "the table" }
-func (table) PerIntent() bool { return false }
-func (o table) Count(ctx context.Context, _ func(string) string) (n int64, err error) {
-	return n, o.db.QueryRowContext(ctx, o.query).Scan(&n)
+// invoiceRows counts the invoices of an example.
+func invoiceRows(app interface {
+	Counts(ctx context.Context) (invoices.Counts, error)
+},
+) rows {
+	return rows{func(ctx context.Context) (int64, error) {
+		counts, err := app.Counts(ctx)
+		return int64(counts.Invoices), err
+	}}
 }
 
 // insertOrder writes in the transaction of its request.
@@ -282,10 +289,7 @@ func invoicesAPI() faulty.Service {
 			return faulty.Running{}, err
 		}
 		process := faulty.Serve(func(faulty.Life) http.Handler { return app.Handler() })
-		config := faulty.Ask(process.URL, "ietf", rows{func(ctx context.Context) (int64, error) {
-			counts, err := app.Counts(ctx)
-			return int64(counts.Invoices), err
-		}})
+		config := faulty.Ask(process.URL, "ietf", invoiceRows(app))
 		config.Template.URL = process.URL + "/api/invoices"
 		config.Template.Body = []byte(`{"customer_id":1,"amount_cents":100,"currency":"SEK","note":"{{uuid}}"}`)
 		config.Failing, config.Invalid = nil, nil
@@ -318,7 +322,7 @@ func mathematiciansAPI(t *testing.T) faulty.Service {
 			return faulty.Running{}, err
 		}
 		process := faulty.Serve(func(faulty.Life) http.Handler { return server })
-		config := faulty.Ask(process.URL, "resource", table{db, "SELECT count(*) FROM mathematicians"})
+		config := faulty.Ask(process.URL, "resource", table(db, "SELECT count(*) FROM mathematicians"))
 		config.Template.URL = process.URL + "/api/mathematicians"
 		config.Template.Body = []byte(`{"unique":"{{minted}}","name":"Emmy {{n}}"}`)
 		config.Level = check.LevelShould // it publishes nothing, and marks nothing
@@ -337,11 +341,8 @@ func invoicesPage() faulty.Service {
 		}
 		process := faulty.Serve(func(faulty.Life) http.Handler { return app.Handler() })
 		return faulty.Running{
-			Config: invoiceForm(process.URL, func(ctx context.Context) (int64, error) {
-				counts, err := app.Counts(ctx)
-				return int64(counts.Invoices), err
-			}),
-			Close: func() { process.Close(); _ = app.Close() },
+			Config: invoiceForm(process.URL, invoiceRows(app)),
+			Close:  func() { process.Close(); _ = app.Close() },
 		}, nil
 	}}
 }
@@ -356,17 +357,14 @@ func invoicesBehindGateway() faulty.Service {
 		process := faulty.Serve(func(faulty.Life) http.Handler { return app.Handler() })
 		url, end, err := guardedByGateway(process.URL, "version: 1\nroutes:\n  - name: invoices\n    match: {methods: [POST], path: /invoices}\n    form: true\n")
 		return faulty.Running{
-			Config: invoiceForm(url, func(ctx context.Context) (int64, error) {
-				counts, err := app.Counts(ctx)
-				return int64(counts.Invoices), err
-			}),
-			Close: func() { end(); process.Close(); _ = app.Close() },
+			Config: invoiceForm(url, invoiceRows(app)),
+			Close:  func() { end(); process.Close(); _ = app.Close() },
 		}, err
 	}}
 }
 
-func invoiceForm(url string, count func(context.Context) (int64, error)) check.Config {
-	config := faulty.Ask(url, "form", rows{count})
+func invoiceForm(url string, counter check.Counter) check.Config {
+	config := faulty.Ask(url, "form", counter)
 	config.Template.URL = url + "/invoices"
 	config.Template.Header = []wire.Field{{Name: "Content-Type", Value: "application/x-www-form-urlencoded"}}
 	config.Template.Body = []byte("customer_id=1&amount=100&currency=SEK&note={{uuid}}")

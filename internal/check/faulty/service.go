@@ -29,6 +29,24 @@ type Service struct {
 	Start func() (running Running, err error)
 }
 
+// fault returns a service with a mistake, and healthy one without.
+func fault(name, says string, found checks, start func() (Running, error)) Service {
+	return Service{Name: name, Says: says, Caught: found.caught, Echoes: found.echoes, Depends: found.depends, Start: start}
+}
+
+func healthy(name, says string, start func() (Running, error)) Service {
+	return Service{Name: name, Says: says, Start: start}
+}
+
+// checks are those that find a mistake: see [Service].
+type checks struct{ caught, echoes, depends []string }
+
+func by(ids ...string) checks { return checks{caught: ids} }
+
+func (c checks) echoed(ids ...string) checks { return checks{c.caught, ids, c.depends} }
+
+func (c checks) perhaps(ids ...string) checks { return checks{c.caught, c.echoes, ids} }
+
 // Running is a started service.
 type Running struct {
 	Config check.Config
@@ -38,9 +56,9 @@ type Running struct {
 // Services returns every service with a mistake.
 func Services() []Service {
 	return slices.Concat(
-		keyFaults(), comparingFaults(), refusingFaults(), tellingFaults(), readingFaults(), mismatchFaults(), contentFaults(),
-		answerFaults(), keepingFaults(), racingFaults(), refusedFaults(), storingFaults(), failingFaults(), takenFaults(),
-		scopeFaults(), appFaults(), serverFaults(), processFaults(), pageFaults(), webhookFaults(),
+		keyFaults(), refusingFaults(), tellingFaults(), mismatchFaults(), contentFaults(),
+		answerFaults(), racingFaults(), storingFaults(), failingFaults(),
+		scopeFaults(), appFaults(), processFaults(), pageFaults(), webhookFaults(),
 	)
 }
 

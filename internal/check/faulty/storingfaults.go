@@ -14,11 +14,8 @@ import (
 // storingFaults end claims wrongly after failures, refusals, and lost connections.
 func storingFaults() []Service {
 	return []Service{
-		{
-			Name: "a client that hangs up is forgotten", Says: "The answer is saved under the request's context, which ends when the client is gone: no record, and the retry runs.",
-			Caught:  []string{"LOST-03"},
-			Depends: []string{"LOST-07"},
-			Start: recipe{behaviour: unhurried(), decisions: func(d *Decisions) {
+		fault("a client that hangs up is forgotten", "The answer is saved under the request's context, which ends when the client is gone: no record, and the retry runs.",
+			by("LOST-03").perhaps("LOST-07"), recipe{behaviour: unhurried(), decisions: func(d *Decisions) {
 				right := d.Settle
 				d.Settle = func(d *Door, r *http.Request, rec *Record, got *Answer) {
 					if gone(r) {
@@ -27,13 +24,9 @@ func storingFaults() []Service {
 					}
 					right(d, r, rec, got)
 				}
-			}}.start,
-		},
-		{
-			Name: "a client that hangs up is locked out", Says: "The work ends with the connection, and so does the line that would have freed the key: 409 for ever.",
-			Caught:  []string{"LOST-03"},
-			Depends: []string{"LOST-07"},
-			Start: impatient(recipe{behaviour: unhurried(), decisions: func(d *Decisions) {
+			}}.start),
+		fault("a client that hangs up is locked out", "The work ends with the connection, and so does the line that would have freed the key: 409 for ever.",
+			by("LOST-03").perhaps("LOST-07"), impatient(recipe{behaviour: unhurried(), decisions: func(d *Decisions) {
 				right := d.Settle
 				d.Wait = 100 * time.Millisecond
 				d.Context = func(_ Life, r *http.Request) (context.Context, context.CancelFunc) {
@@ -45,12 +38,9 @@ func storingFaults() []Service {
 					}
 					right(d, r, rec, got)
 				}
-			}}.start),
-		},
-		{
-			Name: "half a body is a body", Says: "The middleware uses what it could read and ignores the error: an interrupted upload blocks the key.",
-			Caught: []string{"LOST-02", "LOST-09"},
-			Start: recipe{decisions: func(d *Decisions) {
+			}}.start)),
+		fault("half a body is a body", "The middleware uses what it could read and ignores the error: an interrupted upload blocks the key.",
+			by("LOST-02", "LOST-09"), recipe{decisions: func(d *Decisions) {
 				d.Read = func(r *http.Request) ([]byte, error) {
 					var body bytes.Buffer
 					_, err := body.ReadFrom(http.MaxBytesReader(nil, r.Body, maxBody))
@@ -59,39 +49,27 @@ func storingFaults() []Service {
 					}
 					return body.Bytes(), nil
 				}
-			}}.start,
-		},
-		{
-			Name: "half a head is a request", Says: "A gateway completes a truncated head and passes it on, and the key is taken before the body, which never comes.",
-			Caught: []string{"LOST-01", "LOST-02", "LOST-09"},
-			Start: recipe{front: generous, decisions: func(d *Decisions) {
+			}}.start),
+		fault("half a head is a request", "A gateway completes a truncated head and passes it on, and the key is taken before the body, which never comes.",
+			by("LOST-01", "LOST-02", "LOST-09"), recipe{front: generous, decisions: func(d *Decisions) {
 				d.Read = func(r *http.Request) ([]byte, error) {
 					var body bytes.Buffer
 					_, _ = body.ReadFrom(http.MaxBytesReader(nil, r.Body, maxBody))
 					return body.Bytes(), nil
 				}
-			}}.start,
-		},
+			}}.start),
 	}
 }
 
-// failingFaults end claims wrongly after failures and refusals.
+// failingFaults end claims wrongly after failures and refusals, lose them, or never had one.
 func failingFaults() []Service {
 	return []Service{
-		{
-			Name: "500 after the effect is forgotten", Says: "A failure is treated as no effect, but the row was written before the mail failed, and the retry writes another.",
-			Caught: []string{"ERR-03"},
-			Start:  recipe{behaviour: Behaviour{Breaks: true}}.start,
-		},
-		{
-			Name: "failures are for ever", Says: "All answers are stored, even that of a dependency that was down for a second: the key never succeeds.",
-			Caught: []string{"ERR-06"},
-			Start:  paying(recipe{decisions: func(d *Decisions) { d.Keeps = func(*Answer) bool { return true } }}),
-		},
-		{
-			Name: "a refused order is done", Says: "The key is always marked as done: a corrected order gets a success, and is never made.",
-			Caught: []string{"ERR-01", "ERR-02"},
-			Start: recipe{decisions: func(d *Decisions) {
+		fault("500 after the effect is forgotten", "A failure is treated as no effect, but the row was written before the mail failed, and the retry writes another.",
+			by("ERR-03"), recipe{behaviour: Behaviour{Breaks: true}}.start),
+		fault("failures are for ever", "All answers are stored, even that of a dependency that was down for a second: the key never succeeds.",
+			by("ERR-06"), paying(recipe{decisions: func(d *Decisions) { d.Keeps = func(*Answer) bool { return true } }})),
+		fault("a refused order is done", "The key is always marked as done: a corrected order gets a success, and is never made.",
+			by("ERR-01", "ERR-02"), recipe{decisions: func(d *Decisions) {
 				right := d.Settle
 				d.Settle = func(d *Door, r *http.Request, rec *Record, got *Answer) {
 					if got.Status >= 400 && got.Status < 500 {
@@ -107,18 +85,9 @@ func failingFaults() []Service {
 					}
 					return rec, mine
 				}
-			}}.start,
-		},
-	}
-}
-
-// takenFaults lose their claim, or never had one.
-func takenFaults() []Service {
-	return []Service{
-		{
-			Name: "open when the store is busy", Says: "No connection to the store is free, so the layer lets requests pass: duplicates run.",
-			Caught: []string{"RACE-02", "RACE-03", "RACE-04", "RACE-05", "RACE-06"},
-			Start: recipe{decisions: func(d *Decisions) {
+			}}.start),
+		fault("open when the store is busy", "No connection to the store is free, so the layer lets requests pass: duplicates run.",
+			by("RACE-02", "RACE-03", "RACE-04", "RACE-05", "RACE-06"), recipe{decisions: func(d *Decisions) {
 				var busy atomic.Int64
 				d.Claim = func(m *Memory, life Life, id, asked string) (*Record, bool) {
 					defer busy.Add(-1)
@@ -128,25 +97,18 @@ func takenFaults() []Service {
 					lag()
 					return m.Claim(life, id, asked)
 				}
-			}}.start,
-		},
-		{
-			Name: "the lease is shorter than the work", Says: "A lock with a time to live is never renewed: a request that takes longer runs twice at once.",
-			Caught:  []string{"RACE-09"},
-			Depends: []string{"LOST-07", "LOST-10"},
-			Start: recipe{behaviour: unhurried(), decisions: func(d *Decisions) {
+			}}.start),
+		fault("the lease is shorter than the work", "A lock with a time to live is never renewed: a request that takes longer runs twice at once.",
+			by("RACE-09").perhaps("LOST-07", "LOST-10"), recipe{behaviour: unhurried(), decisions: func(d *Decisions) {
 				d.Wait = 30 * time.Millisecond
 				d.InFlight = func(d *Door, w http.ResponseWriter, rec *Record) {
 					d.memory.forget(rec.id)
 					d.comeAgain(w, "in-flight: the first one is still running")
 				}
-			}}.start,
-		},
-		{
-			Name: "the late one has the last word", Says: "A slow holder is replaced, and still finishes: UPDATE … WHERE key = ?, without checking that it still holds the claim.",
-			Caught:  []string{"RACE-02", "RACE-03", "RACE-04", "RACE-05", "RACE-06", "RACE-09"},
-			Depends: []string{"LOST-07", "LOST-10"},
-			Start: recipe{behaviour: unhurried(), decisions: func(d *Decisions) {
+			}}.start),
+		fault("the late one has the last word", "A slow holder is replaced, and still finishes: UPDATE … WHERE key = ?, without checking that it still holds the claim.",
+			by("RACE-02", "RACE-03", "RACE-04", "RACE-05", "RACE-06", "RACE-09").perhaps("LOST-07", "LOST-10"),
+			recipe{behaviour: unhurried(), decisions: func(d *Decisions) {
 				busy(func(d *Door, w http.ResponseWriter, rec *Record) {
 					d.memory.forget(rec.id)
 					d.comeAgain(w, "in-flight: the first one is still running")
@@ -158,8 +120,7 @@ func takenFaults() []Service {
 					}
 					d.memory.overwrite(rec, got.kept())
 				}
-			}}.start,
-		},
+			}}.start),
 	}
 }
 

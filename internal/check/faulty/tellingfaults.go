@@ -9,89 +9,55 @@ import (
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
-// tellingFaults confuse requests.
+// tellingFaults confuse requests, or misread their bodies.
 func tellingFaults() []Service {
 	return []Service{
-		{
-			Name: "no fingerprint", Says: "Only the key is looked up: another body, path or query gets the answer of the first.",
-			Caught: []string{"MIS-02", "MIS-03", "MIS-04", "MIS-05", "MIS-06", "MIS-07", "SIZE-07"},
-			Start:  recipe{decisions: compared(func(*http.Request, []byte) string { return "" })}.start,
-		},
-		{
-			Name: "no body in the fingerprint", Says: "Method and URL are compared, the body is not, as it would have to be read twice.",
-			Caught: []string{"MIS-02", "MIS-03", "SIZE-07"},
-			Start: recipe{decisions: compared(func(r *http.Request, _ []byte) string {
+		fault("no fingerprint", "Only the key is looked up: another body, path or query gets the answer of the first.",
+			by("MIS-02", "MIS-03", "MIS-04", "MIS-05", "MIS-06", "MIS-07", "SIZE-07"),
+			recipe{decisions: compared(func(*http.Request, []byte) string { return "" })}.start),
+		fault("no body in the fingerprint", "Method and URL are compared, the body is not, as it would have to be read twice.",
+			by("MIS-02", "MIS-03", "SIZE-07"), recipe{decisions: compared(func(r *http.Request, _ []byte) string {
 				return Fingerprint(r, nil)
-			})}.start,
-		},
-		{
-			Name: "no path in the fingerprint", Says: "The body is hashed, the path is not: an order's answer is given to another resource.",
-			Caught: []string{"MIS-05"},
-			Start: recipe{decisions: compared(func(r *http.Request, body []byte) string {
+			})}.start),
+		fault("no path in the fingerprint", "The body is hashed, the path is not: an order's answer is given to another resource.",
+			by("MIS-05"), recipe{decisions: compared(func(r *http.Request, body []byte) string {
 				return digest(r.Method, r.URL.RawQuery, r.Header.Get("Content-Type"), string(body))
-			})}.start,
-		},
-		{
-			Name: "no query in the fingerprint", Says: "The router's pattern is compared, which does not include the query.",
-			Caught: []string{"MIS-04"},
-			Start: recipe{decisions: compared(func(r *http.Request, body []byte) string {
+			})}.start),
+		fault("no query in the fingerprint", "The router's pattern is compared, which does not include the query.",
+			by("MIS-04"), recipe{decisions: compared(func(r *http.Request, body []byte) string {
 				return digest(r.Method, r.URL.Path, r.Header.Get("Content-Type"), string(body))
-			})}.start,
-		},
-		{
-			Name: "no method in the fingerprint", Says: "POST and PATCH share one middleware, which compares the URL and the body.",
-			Caught: []string{"MIS-06"},
-			Start: recipe{decisions: compared(func(r *http.Request, body []byte) string {
+			})}.start),
+		fault("no method in the fingerprint", "POST and PATCH share one middleware, which compares the URL and the body.",
+			by("MIS-06"), recipe{decisions: compared(func(r *http.Request, body []byte) string {
 				return digest(r.URL.Path, r.URL.RawQuery, r.Header.Get("Content-Type"), string(body))
-			})}.start,
-		},
-		{
-			Name: "no content type in the fingerprint", Says: "The same bytes with another content type are another request, but get the first one's answer.",
-			Caught: []string{"MIS-07"},
-			Start: recipe{decisions: compared(func(r *http.Request, body []byte) string {
+			})}.start),
+		fault("no content type in the fingerprint", "The same bytes with another content type are another request, but get the first one's answer.",
+			by("MIS-07"), recipe{decisions: compared(func(r *http.Request, body []byte) string {
 				return digest(r.Method, r.URL.Path, r.URL.RawQuery, string(body))
-			})}.start,
-		},
-	}
-}
-
-// readingFaults misread bodies.
-func readingFaults() []Service {
-	return []Service{
-		{
-			Name: "64 KiB of the body", Says: "The body is hashed up to an undocumented bound: large bodies that differ at their end are the same.",
-			Caught: []string{"SIZE-07"},
-			Start: recipe{decisions: compared(func(r *http.Request, body []byte) string {
+			})}.start),
+		fault("64 KiB of the body", "The body is hashed up to an undocumented bound: large bodies that differ at their end are the same.",
+			by("SIZE-07"), recipe{decisions: compared(func(r *http.Request, body []byte) string {
 				return Fingerprint(r, body[:min(64<<10, len(body))])
-			})}.start,
-		},
-		{
-			Name: "chunks are not read", Says: "The body is hashed if there is a Content-Length; a chunked one counts as empty, and as another request.",
-			Caught: []string{"SIZE-02"},
-			Start: recipe{decisions: compared(func(r *http.Request, body []byte) string {
+			})}.start),
+		fault("chunks are not read", "The body is hashed if there is a Content-Length; a chunked one counts as empty, and as another request.",
+			by("SIZE-02"), recipe{decisions: compared(func(r *http.Request, body []byte) string {
 				if r.ContentLength < 0 {
 					body = nil
 				}
 				return Fingerprint(r, body)
-			})}.start,
-		},
+			})}.start),
 	}
 }
 
 // mismatchFaults recognise another request under a known key, and do the wrong thing.
 func mismatchFaults() []Service {
 	return []Service{
-		{
-			Name: "another body executes", Says: "Key and body together are the key, so that a retry with a changed body is executed as well.",
-			Caught: []string{"MIS-01", "MIS-03", "MIS-08", "MIS-11", "SIZE-07"},
-			Start: recipe{decisions: func(d *Decisions) {
+		fault("another body executes", "Key and body together are the key, so that a retry with a changed body is executed as well.",
+			by("MIS-01", "MIS-03", "MIS-08", "MIS-11", "SIZE-07"), recipe{decisions: func(d *Decisions) {
 				d.Mismatch = func(d *Door, w http.ResponseWriter, r *http.Request, _ *Record) { d.next.ServeHTTP(w, r) }
-			}}.start,
-		},
-		{
-			Name: "the boundary is part of the order", Says: "The raw body is hashed into the key: a multipart form has a new boundary each time, and is a new order each time.",
-			Caught: []string{"MIS-01", "MIS-03", "MIS-09", "MIS-11"},
-			Start: recipe{change: inParts, decisions: func(d *Decisions) {
+			}}.start),
+		fault("the boundary is part of the order", "The raw body is hashed into the key: a multipart form has a new boundary each time, and is a new order each time.",
+			by("MIS-01", "MIS-03", "MIS-09", "MIS-11"), recipe{change: inParts, decisions: func(d *Decisions) {
 				d.Key = func(r *http.Request) (string, error) {
 					key, err := ReadKey(r)
 					if err != nil {
@@ -101,46 +67,34 @@ func mismatchFaults() []Service {
 					r.Body = readable(body)
 					return key + digest(string(body)), err
 				}
-			}}.start,
-		},
-		{
-			Name: "no body, no order", Says: "A request without a body has nothing to compare, and bypasses the layer.",
-			Caught: []string{"SIZE-01"},
-			Start: recipe{behaviour: Behaviour{Plain: true}, decisions: keyed(func(r *http.Request) (string, error) {
+			}}.start),
+		fault("no body, no order", "A request without a body has nothing to compare, and bypasses the layer.",
+			by("SIZE-01"), recipe{behaviour: Behaviour{Plain: true}, decisions: keyed(func(r *http.Request) (string, error) {
 				if r.ContentLength == 0 {
 					return "", errNoKey
 				}
 				return ReadKey(r)
-			})}.start,
-		},
-		{
-			Name: "a mismatch destroys the record", Says: "A record that does not match is treated as stale and deleted: the next retry runs.",
-			Caught: []string{"MIS-10"},
-			Start: recipe{decisions: func(d *Decisions) {
+			})}.start),
+		fault("a mismatch destroys the record", "A record that does not match is treated as stale and deleted: the next retry runs.",
+			by("MIS-10"), recipe{decisions: func(d *Decisions) {
 				right := d.Mismatch
 				d.Mismatch = func(d *Door, w http.ResponseWriter, r *http.Request, rec *Record) {
 					d.memory.forget(rec.id)
 					right(d, w, r, rec)
 				}
-			}}.start,
-		},
+			}}.start),
 	}
 }
 
 // contentFaults compare the content instead of the key, or do not report what they found.
 func contentFaults() []Service {
 	return []Service{
-		{
-			Name: "the old result without a warning", Says: "As in workflow engines: another payload under a known id gets the first one's result, as if it were its own.",
-			Caught: []string{"MIS-02", "MIS-03", "MIS-04", "MIS-05", "MIS-06", "MIS-07", "SIZE-07"},
-			Start: recipe{decisions: func(d *Decisions) {
+		fault("the old result without a warning", "As in workflow engines: another payload under a known id gets the first one's result, as if it were its own.",
+			by("MIS-02", "MIS-03", "MIS-04", "MIS-05", "MIS-06", "MIS-07", "SIZE-07"), recipe{decisions: func(d *Decisions) {
 				d.Mismatch = func(d *Door, w http.ResponseWriter, r *http.Request, rec *Record) { d.repeat(w, r, rec) }
-			}}.start,
-		},
-		{
-			Name: "one body, one request", Says: "A body that was seen a moment ago counts as a double click, whatever its key: two equal orders are impossible.",
-			Caught: []string{"BASIC-07", "MIS-01", "MIS-03", "MIS-08", "MIS-11", "SIZE-07"},
-			Start: recipe{decisions: func(d *Decisions) {
+			}}.start),
+		fault("one body, one request", "A body that was seen a moment ago counts as a double click, whatever its key: two equal orders are impossible.",
+			by("BASIC-07", "MIS-01", "MIS-03", "MIS-08", "MIS-11", "SIZE-07"), recipe{decisions: func(d *Decisions) {
 				d.Key = func(r *http.Request) (string, error) {
 					if _, err := ReadKey(r); err != nil {
 						return "", err
@@ -149,12 +103,9 @@ func contentFaults() []Service {
 					r.Body = readable(body)
 					return digest(string(body)), err
 				}
-			}}.start,
-		},
-		{
-			Name: "two equal orders are a conflict", Says: "A body that was seen before is refused with 409, whatever its key: the second coffee cannot be ordered.",
-			Caught: []string{"BASIC-01"},
-			Start: recipe{
+			}}.start),
+		fault("two equal orders are a conflict", "A body that was seen before is refused with 409, whatever its key: the second coffee cannot be ordered.",
+			by("BASIC-01"), recipe{
 				decisions: func(d *Decisions) {
 					seen := &Memory{retention: time.Hour}
 					right := d.Claim
@@ -168,28 +119,21 @@ func contentFaults() []Service {
 					}
 				},
 				change: func(c *check.Config) { c.Template.Body = []byte(`{"number":"coffee","amount":1}`) },
-			}.start,
-		},
-		{
-			Name: "refusals are plain text", Says: "The refusals are not machine-readable, and no policy is published.",
-			Caught: []string{"BASIC-11", "KEY-14", "MIS-12"},
-			Start: recipe{decisions: func(d *Decisions) {
+			}.start),
+		fault("refusals are plain text", "The refusals are not machine-readable, and no policy is published.",
+			by("BASIC-11", "KEY-14", "MIS-12"), recipe{decisions: func(d *Decisions) {
 				d.Silent = true
 				d.Refuse = func(w http.ResponseWriter, status int, detail string) {
 					name, _, _ := strings.Cut(detail, ":")
 					http.Error(w, name, status)
 				}
-			}}.start,
-		},
-		{
-			Name: "another body is a bad gateway", Says: "The exception for a reused key has no mapping, and gets the framework's default status.",
-			Caught: []string{"MIS-03", "MIS-07", "ERR-02"},
-			Start: recipe{decisions: func(d *Decisions) {
+			}}.start),
+		fault("another body is a bad gateway", "The exception for a reused key has no mapping, and gets the framework's default status.",
+			by("MIS-03", "MIS-07", "ERR-02"), recipe{decisions: func(d *Decisions) {
 				d.Mismatch = func(d *Door, w http.ResponseWriter, _ *http.Request, _ *Record) {
 					d.Refuse(w, http.StatusInternalServerError, "unexpected")
 				}
-			}}.start,
-		},
+			}}.start),
 	}
 }
 

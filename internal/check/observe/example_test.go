@@ -10,7 +10,7 @@ import (
 )
 
 func ExampleOpen() {
-	bank, err := observe.Open(context.Background(), "127.0.0.1:0", "", nil) // no upstream: it is the bank
+	bank, err := observe.Open(context.Background(), "127.0.0.1:0", "") // no upstream: it is the bank
 	if err != nil {
 		panic(err)
 	}

@@ -20,47 +20,19 @@ import (
 	"github.com/semel-dev/semel/check"
 )
 
-// Defaults and bounds of an [Observer].
+// Bounds of an [Observer].
 const (
-	DefaultTimeout = 30 * time.Second
-
-	maxCalls      = 1000      // that are remembered
-	maxNames      = 100_000   // that Options.Once distinguishes
+	callTimeout   = 30 * time.Second
 	maxBodyBytes  = 256 << 20 // of a call
 	maxHeadBytes  = 64 << 10
 	headerTimeout = 10 * time.Second
 	drainTimeout  = 5 * time.Second
 )
 
-// Options changes what an [Observer] counts. Nil is complete.
-type Options struct {
-	// Methods are those that count, and that fail on demand. Default POST, PUT, PATCH and DELETE.
-	Methods []string
-	// Prefix begins the paths that count, and that fail on demand. Default all paths.
-	Prefix string
-	// Once, when set, is a header that identifies a call, such as Idempotency-Key: calls with a known value are
-	// forwarded but not counted, since a dependency with keys does nothing then.
-	Once string
-	// Status is the Observer's answer without an upstream. Default 201.
-	Status int
-	// Timeout bounds one call. Default DefaultTimeout.
-	Timeout time.Duration
-}
-
-// Call is one request of the service, without values that may be secret.
-type Call struct {
-	Method string
-	Path   string
-	Status int  // of the answer; 502 if the upstream gave none
-	Failed bool // on demand
-	Began  time.Time
-	Took   time.Duration // until the answer began
-}
-
 // Observer is a server in front of a service's dependency. [Open] makes it; it is safe for concurrent use. It counts
-// effects and can fail on demand: it is both a [check.Counter] and a [check.Dependency].
+// POST, PUT, PATCH and DELETE as effects, and can make them fail on demand: it is both a [check.Counter] and a
+// [check.Dependency].
 type Observer struct {
-	options  Options
 	upstream *url.URL // nil for none
 	proxy    *httputil.ReverseProxy
 	listener net.Listener
@@ -69,10 +41,8 @@ type Observer struct {
 
 	mu      sync.Mutex // guards the fields below
 	count   int64
-	names   map[string]bool // by Options.Once
-	failing int             // calls that are still to fail
-	status  int             // with which
-	calls   []Call          // the latest
+	failing int // calls that are still to fail
+	status  int // with which
 }
 
 var (
@@ -82,12 +52,8 @@ var (
 
 // Open listens at the address, such as 127.0.0.1:9000, and forwards calls to the upstream, such as
 // http://127.0.0.1:9001. Without an upstream, the Observer answers them itself. Close the Observer.
-func Open(ctx context.Context, address, upstream string, o *Options) (*Observer, error) {
-	s := &Observer{names: map[string]bool{}, served: make(chan struct{})}
-	if o != nil {
-		s.options = *o
-	}
-	s.options.complete()
+func Open(ctx context.Context, address, upstream string) (*Observer, error) {
+	s := &Observer{served: make(chan struct{})}
 	if upstream != "" {
 		at, err := url.Parse(upstream)
 		if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" {
@@ -113,16 +79,9 @@ func Split(text string) (listen, upstream string) {
 	return listen, upstream
 }
 
-func (o *Options) complete() {
-	if len(o.Methods) == 0 {
-		o.Methods = []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
-	}
-	if o.Status == 0 {
-		o.Status = http.StatusCreated
-	}
-	if o.Timeout <= 0 {
-		o.Timeout = DefaultTimeout
-	}
+// counts reports whether a call may have an effect.
+func counts(r *http.Request) bool {
+	return slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}, r.Method)
 }
 
 // passTo forwards calls unchanged, each over a connection of its own.
@@ -140,7 +99,7 @@ func passTo(upstream *url.URL) *httputil.ReverseProxy {
 		},
 		Transport:     &http.Transport{DisableKeepAlives: true, DisableCompression: true, Protocols: protocols},
 		FlushInterval: -1,
-		ErrorLog:      log.New(io.Discard, "", 0), // Calls reports errors
+		ErrorLog:      log.New(io.Discard, "", 0),
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) {
 			problem(w, http.StatusBadGateway, "the upstream gave no answer")
 		},
@@ -198,30 +157,21 @@ func (s *Observer) Pending() int {
 	return s.failing
 }
 
-// Calls returns the latest calls that count or failed on demand; at most a thousand, in the order of their answers.
-func (s *Observer) Calls() []Call {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.calls)
-}
-
 // ServeHTTP implements [http.Handler].
 func (s *Observer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), s.options.Timeout)
+	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
 	defer cancel()
 	r = r.WithContext(ctx)
 	r.Body = http.MaxBytesReader(w, r.Body, maxBodyBytes)
-	if !slices.Contains(s.options.Methods, r.Method) || !strings.HasPrefix(r.URL.Path, s.options.Prefix) {
+	if !counts(r) {
 		s.pass(w, r, func() {})
 		return
 	}
-	kept := &keeper{ResponseWriter: w, observer: s, call: Call{Method: r.Method, Path: r.URL.Path, Began: time.Now()}}
 	if status, fails := s.fails(); fails {
-		kept.call.Failed = true
-		problem(kept, status, "this call fails on purpose")
+		problem(w, status, "this call fails on purpose")
 		return
 	}
-	s.pass(kept, r, func() { s.arrived(r) })
+	s.pass(w, r, s.arrived)
 }
 
 // pass forwards the call. It calls arrived once there is a connection, since nothing can happen before.
@@ -237,8 +187,8 @@ func (s *Observer) pass(w http.ResponseWriter, r *http.Request, arrived func()) 
 	}
 	arrived()
 	status := http.StatusOK
-	if slices.Contains(s.options.Methods, r.Method) {
-		status = s.options.Status
+	if counts(r) {
+		status = http.StatusCreated
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
@@ -257,28 +207,11 @@ func (s *Observer) fails() (status int, fails bool) {
 	return s.status, true
 }
 
-// arrived counts a call, unless its name is known.
-func (s *Observer) arrived(r *http.Request) {
+// arrived counts a call.
+func (s *Observer) arrived() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if name := r.Header.Get(s.options.Once); s.options.Once != "" && name != "" {
-		if s.names[name] {
-			return
-		}
-		if len(s.names) < maxNames {
-			s.names[name] = true
-		}
-	}
 	s.count++
-}
-
-func (s *Observer) keep(call *Call) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.calls) == maxCalls {
-		s.calls = slices.Delete(s.calls, 0, 1)
-	}
-	s.calls = append(s.calls, *call)
 }
 
 func problem(w http.ResponseWriter, status int, detail string) {
@@ -286,23 +219,3 @@ func problem(w http.ResponseWriter, status int, detail string) {
 	w.WriteHeader(status)
 	_, _ = fmt.Fprintf(w, `{"status":%d,"detail":%q}`+"\n", status, detail) // the client may be gone
 }
-
-// keeper records the call when its answer begins, before the service sees the answer.
-type keeper struct {
-	http.ResponseWriter
-
-	observer *Observer
-	call     Call
-}
-
-// WriteHeader implements [http.ResponseWriter].
-func (k *keeper) WriteHeader(status int) {
-	if status >= 200 { // 1xx are interim
-		k.call.Status, k.call.Took = status, time.Since(k.call.Began)
-		k.observer.keep(&k.call)
-	}
-	k.ResponseWriter.WriteHeader(status)
-}
-
-// Unwrap serves [http.ResponseController].
-func (k *keeper) Unwrap() http.ResponseWriter { return k.ResponseWriter }

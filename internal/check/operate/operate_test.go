@@ -98,7 +98,7 @@ func TestOperation(t *testing.T) {
 			plan, err := check.NewPlan(check.Config{
 				Template: check.Template{Method: "POST", URL: at, Body: []byte(`{"n":{{n}}}`)},
 				Profile:  profile, Only: []string{"operation"}, Counters: []check.Counter{ledger(t, dir, mode)},
-				Settle: 200 * time.Millisecond, Recovery: 2 * time.Second,
+				Settle: 200 * time.Millisecond, Recovery: 6 * time.Second,
 				Restart: operate.Then(operate.Command(line("TERM")), ready),
 				Kill:    operate.Then(operate.Command(line("KILL")), ready),
 			})

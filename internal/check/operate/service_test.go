@@ -38,7 +38,7 @@ const (
 
 const (
 	takes    = 300 * time.Millisecond // one request; the effect is in the middle
-	lease    = 300 * time.Millisecond
+	lease    = 2 * time.Second
 	lifetime = 3 * time.Minute // of a forgotten service
 )
 

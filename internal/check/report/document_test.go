@@ -23,9 +23,7 @@ func TestDocument(t *testing.T) {
 	want := between(t, string(raw), "profiles", profileRows())
 	want = between(t, want, "checks", checkTable())
 	if *update {
-		if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(name, []byte(want), 0o644))
 		return
 	}
 	if diff := cmp.Diff(want, string(raw)); diff != "" {

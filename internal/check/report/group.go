@@ -9,7 +9,7 @@ import (
 	"github.com/semel-dev/semel/check"
 )
 
-// group is the results about one thing.
+// group is the results about one thing, or for one reason.
 type group struct {
 	Name    string
 	Results []*check.Result
@@ -17,19 +17,43 @@ type group struct {
 
 // groups returns the results by group, in their order.
 func groups(r *check.Report) []group {
-	var all []group
-	place := map[string]int{}
-	for i := range r.Results {
-		one := &r.Results[i]
-		at, ok := place[one.Group]
-		if !ok {
-			at = len(all)
-			place[one.Group] = at
-			all = append(all, group{Name: one.Group})
+	return grouped(r, func(one *check.Result) (string, bool) { return one.Group, true })
+}
+
+// reasons groups the results with a verdict by their reason, and echoes by the check that failed for the same reason.
+func reasons(r *check.Report, v check.Verdict) []group {
+	return grouped(r, func(one *check.Result) (string, bool) {
+		if v == check.Echo {
+			return one.EchoOf, one.Verdict == v
 		}
-		all[at].Results = append(all[at].Results, one)
+		return one.Reason, one.Verdict == v
+	})
+}
+
+// grouped groups the results that have a name.
+func grouped(r *check.Report, name func(*check.Result) (string, bool)) []group {
+	var all []group
+	for i := range r.Results {
+		of, ok := name(&r.Results[i])
+		if !ok {
+			continue
+		}
+		at := slices.IndexFunc(all, func(g group) bool { return g.Name == of })
+		if at < 0 {
+			all, at = append(all, group{Name: of}), len(all)
+		}
+		all[at].Results = append(all[at].Results, &r.Results[i])
 	}
 	return all
+}
+
+// IDs returns the ids of the checks.
+func (g *group) IDs() []string {
+	ids := make([]string, len(g.Results))
+	for i, one := range g.Results {
+		ids[i] = one.ID
+	}
+	return ids
 }
 
 func (g *group) count(v check.Verdict) int {
@@ -81,49 +105,6 @@ func verdictText(v check.Verdict) string {
 		return "skipped"
 	}
 	return string(v)
-}
-
-// reason is one cause that several checks share.
-type reason struct {
-	Text string
-	IDs  []string
-}
-
-// reasons groups the results with a verdict by their reason.
-func reasons(r *check.Report, v check.Verdict) []reason {
-	var all []reason
-	place := map[string]int{}
-	for i := range r.Results {
-		one := &r.Results[i]
-		if one.Verdict != v {
-			continue
-		}
-		at, ok := place[one.Reason]
-		if !ok {
-			at = len(all)
-			place[one.Reason] = at
-			all = append(all, reason{Text: one.Reason})
-		}
-		all[at].IDs = append(all[at].IDs, one.ID)
-	}
-	return all
-}
-
-// echoes groups the echoes by the check that failed for the same reason.
-func echoes(r *check.Report) []reason {
-	var all []reason
-	for i := range r.Results {
-		one := &r.Results[i]
-		if one.Verdict != check.Echo {
-			continue
-		}
-		at := slices.IndexFunc(all, func(of reason) bool { return of.Text == one.EchoOf })
-		if at < 0 {
-			all, at = append(all, reason{Text: one.EchoOf}), len(all)
-		}
-		all[at].IDs = append(all[at].IDs, one.ID)
-	}
-	return all
 }
 
 // effort describes the cost of the run, in two or three sentences.

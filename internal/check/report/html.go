@@ -24,7 +24,7 @@ type view struct {
 	Effort   []string
 	When     string
 	Groups   []group
-	Open     []reason
+	Open     []group
 }
 
 // HTML writes the report as one page without other files or scripts, usable by keyboard and printable.

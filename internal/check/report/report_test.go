@@ -20,7 +20,10 @@ import (
 	"github.com/semel-dev/semel/check"
 	"github.com/semel-dev/semel/internal/check/report"
 	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/internal/claimtest"
 )
+
+var noError = claimtest.NoError
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
@@ -136,9 +139,7 @@ func golden(t *testing.T, name, got string) {
 	t.Helper()
 	name = filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(name, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(name)
 	if err != nil {
@@ -155,9 +156,7 @@ func TestText(t *testing.T) {
 		"80.txt": nil, "80-verbose.txt": {Verbose: true}, "50.txt": {Width: 50}, "color.txt": {Color: true},
 	} {
 		var b bytes.Buffer
-		if err := report.Text(&b, sample(), o); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, report.Text(&b, sample(), o))
 		golden(t, name, b.String())
 		width := 80
 		if o != nil && o.Width > 0 {
@@ -186,9 +185,7 @@ func TestTextOfManyFailures(t *testing.T) {
 	}
 	r.Results[0].Verdict = check.Pass
 	var b bytes.Buffer
-	if err := report.Text(&b, r, nil); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, report.Text(&b, r, nil))
 	for want, times := range map[string]int{"Begin with BASIC-02: ": 1, "try:  Claim the key first.": 1, "try:  as for BASIC-02": 6} {
 		if got := strings.Count(b.String(), want); got != times {
 			t.Errorf("%q occurs %d times, want %d:\n%s", want, got, times, b.String())
@@ -213,25 +210,19 @@ func TestReproduce(t *testing.T) {
 func TestJSON(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	if err := report.JSON(&b, sample()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, report.JSON(&b, sample()))
 	if strings.Count(b.String(), "\n") != 1 {
 		t.Errorf("not one line: %s", b.String())
 	}
 	var indented bytes.Buffer
-	if err := json.Indent(&indented, b.Bytes(), "", "  "); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Indent(&indented, b.Bytes(), "", "  "))
 	golden(t, "report.json", indented.String())
 }
 
 func TestJUnit(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	if err := report.JUnit(&b, sample()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, report.JUnit(&b, sample()))
 	golden(t, "junit.xml", b.String())
 	var got struct {
 		Tests    int `xml:"tests,attr"`
@@ -246,9 +237,7 @@ func TestJUnit(t *testing.T) {
 			} `xml:"testcase"`
 		} `xml:"testsuite"`
 	}
-	if err := xml.Unmarshal(b.Bytes(), &got); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, xml.Unmarshal(b.Bytes(), &got))
 	if got.Tests != 8 || got.Failures != 1 || got.Errors != 1 || got.Skipped != 4 || len(got.Suites) != 4 {
 		t.Errorf("got %+v", got)
 	}
@@ -261,9 +250,7 @@ func TestJUnit(t *testing.T) {
 func TestHTML(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	if err := report.HTML(&b, sample()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, report.HTML(&b, sample()))
 	doc, err := html.Parse(bytes.NewReader(b.Bytes()))
 	if err != nil {
 		t.Fatal(err)
@@ -300,8 +287,6 @@ func TestHTML(t *testing.T) {
 		}
 	}
 	if name := os.Getenv("SEMEL_TEST_PAGE"); name != "" { // to look at it
-		if err := os.WriteFile(name, b.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(name, b.Bytes(), 0o600))
 	}
 }

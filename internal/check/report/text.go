@@ -134,17 +134,17 @@ func (t *terminal) remark(one *check.Result) {
 func (t *terminal) open(r *check.Report) {
 	for _, why := range reasons(r, check.Incomplete) {
 		t.line("")
-		t.paragraph("", t.paint(text.FgYellow, "Not judged")+": "+strings.Join(why.IDs, ", "))
-		t.paragraph("  ", visible(why.Text))
+		t.paragraph("", t.paint(text.FgYellow, "Not judged")+": "+strings.Join(why.IDs(), ", "))
+		t.paragraph("  ", visible(why.Name))
 	}
-	for _, why := range echoes(r) {
+	for _, why := range reasons(r, check.Echo) {
 		t.line("")
-		t.paragraph("", t.paint(text.FgYellow, "Echoes of "+why.Text)+": "+strings.Join(why.IDs, ", "))
-		t.paragraph("  ", "They saw what "+why.Text+" failed for, and nothing else.")
+		t.paragraph("", t.paint(text.FgYellow, "Echoes of "+why.Name)+": "+strings.Join(why.IDs(), ", "))
+		t.paragraph("  ", "They saw what "+why.Name+" failed for, and nothing else.")
 	}
 	var known []string
 	for _, why := range reasons(r, check.Known) {
-		known = append(known, why.IDs...)
+		known = append(known, why.IDs()...)
 	}
 	if len(known) > 0 {
 		t.line("")

@@ -45,8 +45,8 @@ func ExampleHAR() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(r.Name, string(r.Template.Body))
-	// Output: POST /orders {"sku": 7}
+	fmt.Println(r.Template.Method, r.Template.URL, string(r.Template.Body))
+	// Output: POST https://shop.example.com/orders {"sku": 7}
 }
 
 func ExampleOpenAPI() {
@@ -100,14 +100,4 @@ func ExampleSuggest() {
 		fmt.Println(hint)
 	}
 	// Output: /order looks like an id: write {{uuid}} instead, if every request has its own
-}
-
-func ExampleReach_IsZero() {
-	r, err := source.Curl("curl -k https://localhost/")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(r.Reach.IsZero(), r.Reach.Insecure)
-	// Output: false true
 }

@@ -26,7 +26,6 @@ type har struct {
 }
 
 type harEntry struct {
-	Comment string     `json:"comment"`
 	Request harRequest `json:"request"`
 }
 
@@ -164,7 +163,7 @@ func some(all []string) string {
 
 func (e *harEntry) request() (*Request, error) {
 	in := &e.Request
-	r := &Request{Name: e.Comment}
+	r := &Request{}
 	r.Template.Method, r.Template.URL = e.method(), in.URL
 	r.Template.Header = in.Headers
 	if err := in.PostData.fill(r); err != nil {

@@ -158,11 +158,10 @@ func (f *httpFile) request(b *block) (*Request, error) {
 		r, err := curl(line, f.dir)
 		if err == nil {
 			r.Notes = append(r.Notes, f.notes...)
-			r.named(b.name)
 		}
 		return r, err
 	}
-	r := &Request{Name: b.name}
+	r := &Request{}
 	rest, err := f.requestLine(r, b.lines)
 	if err != nil {
 		return nil, err
@@ -178,12 +177,6 @@ func (f *httpFile) request(b *block) (*Request, error) {
 	}
 	r.Notes = append(r.Notes, f.notes...)
 	return r, r.finish()
-}
-
-func (r *Request) named(name string) {
-	if name != "" {
-		r.Name = name
-	}
 }
 
 // requestLine reads the method and the URL, which may continue on indented lines.

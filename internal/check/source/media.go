@@ -7,50 +7,37 @@ import (
 )
 
 // exampleOf returns the example of a parameter or a media type; nil if there is none.
-func (a *openAPI) exampleOf(v *value) (*value, error) {
-	if example := v.get("example"); example != nil {
-		return example, example.encode(&bytes.Buffer{}) // to find examples that are too large
-	}
+func (a *openAPI) exampleOf(v *value) *value {
+	example := v.get("example")
 	examples := v.get("examples")
 	for _, name := range examples.names() {
-		example, err := a.resolve(examples.get(name))
-		if err != nil {
-			return nil, err
-		}
-		if held := example.get("value"); held != nil {
-			return held, held.encode(&bytes.Buffer{})
+		if example == nil {
+			example = a.resolve(examples.get(name)).get("value")
 		}
 	}
-	return nil, nil //nolint:nilnil // no example is not an error.
+	if example != nil {
+		a.fail(example.encode(&bytes.Buffer{})) // if it is too large
+	}
+	return example
 }
 
 // body fills in the request's body.
-func (a *openAPI) body() error {
-	described, err := a.resolve(a.op.does.get("requestBody"))
-	if err != nil {
-		return err
-	}
-	content := described.get("content")
-	kind, media := bestMedia(content)
+func (a *openAPI) body() {
+	kind, media := bestMedia(a.resolve(a.op.does.get("requestBody")).get("content"))
 	if media == nil {
-		return nil
+		return
 	}
-	example, err := a.exampleOf(media)
-	if err != nil {
-		return err
-	}
+	example := a.exampleOf(media)
 	if example == nil {
-		if example, err = a.build(media.get("schema"), "body"); err != nil {
-			return err
-		}
+		example = a.build(media.get("schema"), "body")
+	}
+	if a.err != nil {
+		return
 	}
 	body, contentType, err := a.encode(kind, media, example)
-	if err != nil {
-		return err
-	}
+	a.fail(err)
 	a.r.Template.Body = body
 	a.r.add("Content-Type", contentType)
-	return nil
 }
 
 // bestMedia prefers a media type that can be built.
@@ -108,11 +95,7 @@ func (a *openAPI) encode(kind string, media, v *value) (body []byte, contentType
 		}
 		return []byte(strings.Join(pairs, "&")), kind, nil
 	case strings.HasPrefix(lower, "multipart/"):
-		parts, err := a.parts(media, v)
-		if err != nil {
-			return nil, "", err
-		}
-		body, written, err := writeParts(parts)
+		body, written, err := writeParts(a.parts(media, v))
 		_, boundary, _ := strings.Cut(written, ";")
 		return body, kind + ";" + boundary, err
 	case strings.HasPrefix(lower, "text/"):
@@ -122,17 +105,11 @@ func (a *openAPI) encode(kind string, media, v *value) (body []byte, contentType
 }
 
 // parts returns those of a multipart body: files for binary schemas, JSON for objects, and text otherwise.
-func (a *openAPI) parts(media, v *value) ([]part, error) {
-	schema, err := a.flat(media.get("schema"), 0)
-	if err != nil {
-		return nil, err
-	}
+func (a *openAPI) parts(media, v *value) []part {
+	schema := a.flat(media.get("schema"), 0)
 	var parts []part
 	for _, name := range v.names() {
-		of, err := a.flat(schema.get("properties").get(name), 0)
-		if err != nil {
-			return nil, err
-		}
+		of := a.flat(schema.get("properties").get(name), 0)
 		p := part{name: name, content: []byte(asText(v.get(name)))}
 		switch {
 		case of.get("format").text() == "binary", of.get("contentMediaType") != nil && of.get("contentEncoding") == nil:
@@ -147,5 +124,5 @@ func (a *openAPI) parts(media, v *value) ([]part, error) {
 		}
 		parts = append(parts, p)
 	}
-	return parts, nil
+	return parts
 }

@@ -29,6 +29,14 @@ type openAPI struct {
 	left int
 	// path holds pairs of a place in the path and its value.
 	path, query []string
+	err         error // the first one: nothing more is built
+}
+
+// fail remembers the first error.
+func (a *openAPI) fail(err error) {
+	if a.err == nil {
+		a.err = err
+	}
 }
 
 // OpenAPI reads one operation of an OpenAPI 3.0 or 3.1 document, in JSON or YAML. The operation is its operationId, or
@@ -87,7 +95,7 @@ func (a *openAPI) choose(wanted string) (operation, error) {
 	var all, fitting []operation
 	paths := a.doc.get("paths")
 	for _, path := range paths.names() {
-		item, err := a.resolve(paths.get(path))
+		item, err := a.follow(paths.get(path))
 		if err != nil {
 			return operation{}, fmt.Errorf("the path %s: %w", path, err)
 		}
@@ -129,8 +137,15 @@ func (o *operation) named(name string) bool {
 // maxHops limits chains of references.
 const maxHops = 32
 
-// resolve follows references within the document.
-func (a *openAPI) resolve(v *value) (*value, error) {
+// resolve is follow, and remembers its error.
+func (a *openAPI) resolve(v *value) *value {
+	v, err := a.follow(v)
+	a.fail(err)
+	return v
+}
+
+// follow follows references within the document.
+func (a *openAPI) follow(v *value) (*value, error) {
 	for range maxHops {
 		to := v.get("$ref")
 		if !to.is(kindText) {
@@ -159,21 +174,17 @@ func (a *openAPI) request(server string) error {
 		return err
 	}
 	r := a.r
-	r.Name = a.op.does.get("operationId").text()
-	if r.Name == "" {
-		r.Name = a.op.label()
-	}
 	r.Template.Method = a.op.method
-	if err := a.parameters(); err != nil {
-		return err
+	if a.parameters(); a.err != nil {
+		return a.err
 	}
 	path := strings.NewReplacer(a.path...).Replace(a.op.path)
 	if left := unfilled.FindString(path); left != "" {
 		return fmt.Errorf("the path has %s, but no parameter defines it: fix the document", left)
 	}
 	r.Template.URL = withQuery(strings.TrimSuffix(base, "/")+path, strings.Join(a.query, "&"))
-	if err := a.body(); err != nil {
-		return err
+	if a.body(); a.err != nil {
+		return a.err
 	}
 	a.accept()
 	a.security()
@@ -238,7 +249,7 @@ func withVariables(server *value) string {
 func (a *openAPI) accept() {
 	responses := a.op.does.get("responses")
 	for _, status := range responses.names() {
-		response, err := a.resolve(responses.get(status))
+		response, err := a.follow(responses.get(status))
 		if types := response.get("content").names(); err == nil && strings.HasPrefix(status, "2") && len(types) > 0 && !a.r.has("Accept") {
 			a.r.add("Accept", types[0])
 		}
@@ -256,7 +267,7 @@ func (a *openAPI) security() {
 	for _, alternative := range required.list() {
 		var needs []string
 		for _, name := range alternative.names() {
-			scheme, err := a.resolve(schemes.get(name))
+			scheme, err := a.follow(schemes.get(name))
 			if err == nil {
 				needs = append(needs, credential(name, scheme))
 			}

@@ -9,15 +9,12 @@ import (
 )
 
 // parameters fills in the parameters of the operation and of its path; the operation's own replace the others.
-func (a *openAPI) parameters() error {
+func (a *openAPI) parameters() {
 	var all []*value
 	at := map[string]int{}
 	for _, list := range []*value{a.op.item.get("parameters"), a.op.does.get("parameters")} {
 		for _, v := range list.list() {
-			p, err := a.resolve(v)
-			if err != nil {
-				return err
-			}
+			p := a.resolve(v)
 			id := p.get("in").text() + " " + p.get("name").text()
 			if i, ok := at[id]; ok {
 				all[i] = p
@@ -28,14 +25,16 @@ func (a *openAPI) parameters() error {
 		}
 	}
 	for _, p := range all {
-		if err := a.parameter(p); err != nil {
-			return fmt.Errorf("the parameter %s: %w", p.get("name").text(), err)
+		if a.err != nil {
+			return
+		}
+		if a.parameter(p); a.err != nil {
+			a.err = fmt.Errorf("the parameter %s: %w", p.get("name").text(), a.err)
 		}
 	}
-	return nil
 }
 
-func (a *openAPI) parameter(p *value) error {
+func (a *openAPI) parameter(p *value) {
 	name, in := p.get("name").text(), p.get("in").text()
 	switch {
 	case in == "header" && isKey(name):
@@ -43,33 +42,28 @@ func (a *openAPI) parameter(p *value) error {
 			a.r.Key = wire.Field{Name: name}
 		}
 		a.r.note("the operation takes the key of the intent in the header %s", name)
-		return nil
+		return
 	case in == "header" && (strings.EqualFold(name, "Accept") || strings.EqualFold(name, "Content-Type") || strings.EqualFold(name, "Authorization")):
-		return nil // OpenAPI ignores these as parameters
+		return // OpenAPI ignores these as parameters
 	}
-	example, err := a.exampleOf(p)
-	if err != nil {
-		return err
-	}
+	example := a.exampleOf(p)
 	if example == nil && in != "path" && !p.get("required").truth() {
-		return nil
+		return
 	}
 	if example == nil {
 		schema, wrapped := p.get("schema"), false
 		for _, kind := range p.get("content").names() {
 			schema, wrapped = p.get("content").get(kind).get("schema"), true
 		}
-		if example, err = a.build(schema, name); err != nil {
-			return err
-		}
-		if of, err := a.flat(schema, 0); err == nil && in == "path" && givenBy(of) == nil {
+		example = a.build(schema, name)
+		if in == "path" && givenBy(a.flat(schema, 0)) == nil {
 			a.r.note("the %s in the path is made up: give an existing one", name)
 		}
 		if wrapped {
 			example = newText(asText(example))
 		}
 	}
-	return a.place(p, name, in, example)
+	a.fail(a.place(p, name, in, example))
 }
 
 // place adds the parameter to the request.

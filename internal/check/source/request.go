@@ -19,8 +19,6 @@ const agent = "semel-check"
 // Request is a request under test, with further information from its source.
 type Request struct {
 	Template check.Template
-	// Name is the source's name for it, such as an operationId; otherwise its method and path.
-	Name string
 	// Key is the header line that identified one intent. It was removed from the template, since every intent needs its
 	// own key. Its name says where the service expects keys, and is empty if there was none; the value is empty if the
 	// source only describes the header.
@@ -41,12 +39,6 @@ type Reach struct {
 	Proxy            string   // -x
 	Resolve, Connect []string // --resolve, --connect-to, as curl has them
 	UnixSocket       string   // --unix-socket
-}
-
-// IsZero reports whether no option is set.
-func (r *Reach) IsZero() bool {
-	return !r.Insecure && len(r.Resolve) == 0 && len(r.Connect) == 0 &&
-		r.CACert == "" && r.Cert == "" && r.Key == "" && r.Proxy == "" && r.UnixSocket == ""
 }
 
 func (r *Request) note(format string, args ...any) {
@@ -93,9 +85,6 @@ func (r *Request) finish() error {
 		if variable, ok := strings.CutPrefix(name, "var:"); ok {
 			r.note("{{%s}} has no value here: give %s one, with a log-in or as a value of the user", name, variable)
 		}
-	}
-	if r.Name == "" {
-		r.Name = r.Template.Method + " " + pathOf(r.Template.URL)
 	}
 	return r.Template.Validate()
 }

@@ -24,34 +24,25 @@ const (
 var errTooLarge = errors.New("the schema generates too large a body: add an example to the document, or give the body")
 
 // build generates a value that matches the schema.
-func (a *openAPI) build(schema *value, name string) (*value, error) {
-	v, err := a.valueOf(schema, name, nil)
-	if err == nil && v == nil {
-		v = &value{kind: kindNull}
+func (a *openAPI) build(schema *value, name string) *value {
+	if v := a.valueOf(schema, name, nil); v != nil {
+		return v
 	}
-	return v, err
+	return &value{kind: kindNull}
 }
 
-// valueOf generates a value. Above are the schemas around this one; nil without an error means that the schema contains
-// itself, or is nested too deep, so that no value is possible.
-func (a *openAPI) valueOf(schema *value, name string, above []*value) (*value, error) {
-	if a.left--; a.left < 0 {
-		return nil, errTooLarge
-	}
-	resolved, err := a.resolve(schema)
-	if err != nil {
-		return nil, err
-	}
-	if slices.Contains(above, resolved) && resolved != nil || len(above) > maxDepth {
-		return nil, nil //nolint:nilnil // no value is not an error.
+// valueOf generates a value. Above are the schemas around this one; nil means that the schema contains itself, or is
+// nested too deep, so that no value is possible, or that the building has failed.
+func (a *openAPI) valueOf(schema *value, name string, above []*value) *value {
+	a.take(1)
+	resolved := a.resolve(schema)
+	if a.err != nil || slices.Contains(above, resolved) && resolved != nil || len(above) > maxDepth {
+		return nil
 	}
 	above = append(slices.Clone(above), resolved)
-	s, err := a.flat(resolved, 0)
-	if err != nil {
-		return nil, err
-	}
+	s := a.flat(resolved, 0)
 	if given := givenBy(s); given != nil {
-		return given, nil
+		return given
 	}
 	switch typeOf(s) {
 	case "object":
@@ -60,15 +51,22 @@ func (a *openAPI) valueOf(schema *value, name string, above []*value) (*value, e
 		return a.arrayOf(s, name, above)
 	case "integer", "number":
 		if len(above) > 1 && isOwnID(s, name) {
-			return newNumber("{{n}}"), nil
+			return newNumber("{{n}}")
 		}
-		return newNumber(numberOf(s, typeOf(s) == "integer")), nil
+		return newNumber(numberOf(s, typeOf(s) == "integer"))
 	case "boolean":
-		return &value{kind: kindBool, scalar: "true"}, nil
+		return &value{kind: kindBool, scalar: "true"}
 	case "null", "":
-		return &value{kind: kindNull}, nil
+		return &value{kind: kindNull}
 	}
-	return newText(a.textOf(s, name)), nil
+	return newText(a.textOf(s, name))
+}
+
+// take counts values that are built; too many of them fail.
+func (a *openAPI) take(n int) {
+	if a.left -= n; a.left < 0 {
+		a.fail(errTooLarge)
+	}
 }
 
 // isOwnID reports whether a number is the id of the created resource, for which any large one will do.
@@ -127,26 +125,21 @@ func typeOf(s *value) string {
 
 // flat merges allOf, and the first of oneOf and anyOf, into one schema. The nearer schema wins; a member that is
 // required anywhere is required.
-func (a *openAPI) flat(schema *value, depth int) (*value, error) {
-	s, err := a.resolve(schema)
-	if err != nil {
-		return nil, err
-	}
+func (a *openAPI) flat(schema *value, depth int) *value {
+	s := a.resolve(schema)
 	all, one, anyOne := s.get("allOf").list(), s.get("oneOf").list(), s.get("anyOf").list()
 	if len(all)+len(one)+len(anyOne) == 0 {
-		return s, nil
+		return s
 	}
-	if a.left--; a.left < 0 {
-		return nil, errTooLarge
+	if a.take(1); depth > maxDepth {
+		a.fail(fmt.Errorf("line %d: a schema contains itself by allOf, oneOf or anyOf: give the body", s.line))
 	}
-	if depth > maxDepth {
-		return nil, fmt.Errorf("line %d: a schema contains itself by allOf, oneOf or anyOf: give the body", s.line)
+	if a.err != nil {
+		return nil
 	}
 	merged := newObject()
 	merged.line = s.line
-	if err := a.merge(merged, s); err != nil {
-		return nil, err
-	}
+	a.merge(merged, s)
 	for _, list := range [][]*value{one, anyOne} {
 		if first := notNull(list); first != nil {
 			a.discriminate(merged, s.get("discriminator"), first)
@@ -154,15 +147,9 @@ func (a *openAPI) flat(schema *value, depth int) (*value, error) {
 		}
 	}
 	for _, part := range all {
-		of, err := a.flat(part, depth+1)
-		if err != nil {
-			return nil, err
-		}
-		if err := a.merge(merged, of); err != nil {
-			return nil, err
-		}
+		a.merge(merged, a.flat(part, depth+1))
 	}
-	return merged, nil
+	return merged
 }
 
 // notNull returns the first alternative that is not null.
@@ -196,28 +183,26 @@ func (a *openAPI) discriminate(merged, discriminator, chosen *value) {
 	alone.set("properties", newObject())
 	alone.get("properties").set(property, constant)
 	alone.set("required", &value{kind: kindArray, items: []*value{newText(property)}})
-	_ = a.merge(merged, alone) // of three members
+	a.merge(merged, alone)
 }
 
 // merge adds the keywords of the other schema that this one lacks.
-func (a *openAPI) merge(into, from *value) error {
+func (a *openAPI) merge(into, from *value) {
 	for _, name := range from.names() {
 		member := from.get(name)
-		if a.left--; a.left < 0 {
-			return errTooLarge
+		if a.take(1); a.err != nil {
+			return
 		}
 		switch held := into.get(name); {
 		case name == "allOf", name == "oneOf", name == "anyOf", name == "discriminator":
 		case held == nil:
 			into.set(name, member)
 		case name == "properties":
+			a.take(len(member.names()))
 			both := newObject()
 			both.keys = slices.Clone(held.keys)
 			maps.Copy(both.members, held.members)
 			for _, property := range member.names() {
-				if a.left--; a.left < 0 {
-					return errTooLarge
-				}
 				if both.get(property) == nil {
 					both.set(property, member.get(property))
 				}
@@ -228,38 +213,34 @@ func (a *openAPI) merge(into, from *value) error {
 			into.set(name, &value{kind: kindArray, line: held.line, items: slices.Concat(held.items, member.list())})
 		}
 	}
-	return nil
 }
 
 // objectOf generates the members that are required, or for which the document has a value; all of them if there are
 // none of those.
-func (a *openAPI) objectOf(s *value, above []*value) (*value, error) {
+func (a *openAPI) objectOf(s *value, above []*value) *value {
 	required := map[string]bool{}
 	for _, name := range s.get("required").list() {
 		required[name.text()] = true
 	}
-	made, err := a.membersOf(s, required, false, above)
-	if err == nil && len(made.keys) == 0 {
+	made := a.membersOf(s, required, false, above)
+	if len(made.keys) == 0 {
 		return a.membersOf(s, required, true, above)
 	}
-	return made, err
+	return made
 }
 
-func (a *openAPI) membersOf(s *value, required map[string]bool, everything bool, above []*value) (*value, error) {
+func (a *openAPI) membersOf(s *value, required map[string]bool, everything bool, above []*value) *value {
 	made, properties := newObject(), s.get("properties")
 	for _, name := range properties.names() {
-		property, err := a.flat(properties.get(name), 0)
-		if err != nil {
-			return nil, err
+		property := a.flat(properties.get(name), 0)
+		if a.err != nil {
+			return made
 		}
 		if property.get("readOnly").truth() || !everything && !required[name] && givenBy(property) == nil {
 			continue
 		}
-		member, err := a.valueOf(properties.get(name), name, above)
-		if err != nil {
-			return nil, err
-		}
-		if member == nil && required[name] {
+		member := a.valueOf(properties.get(name), name, above)
+		if member == nil && required[name] && a.err == nil {
 			member = &value{kind: kindNull}
 			a.r.note("%s contains itself: it is null", name)
 		}
@@ -267,10 +248,10 @@ func (a *openAPI) membersOf(s *value, required map[string]bool, everything bool,
 			made.set(name, member)
 		}
 	}
-	return made, nil
+	return made
 }
 
-func (a *openAPI) arrayOf(s *value, name string, above []*value) (*value, error) {
+func (a *openAPI) arrayOf(s *value, name string, above []*value) *value {
 	n := 1
 	if least, ok := s.get("minItems").float(); ok {
 		n = int(max(1, min(least, maxItems)))
@@ -280,15 +261,11 @@ func (a *openAPI) arrayOf(s *value, name string, above []*value) (*value, error)
 	}
 	made := &value{kind: kindArray}
 	for range n {
-		item, err := a.valueOf(s.get("items"), name, above)
-		if err != nil {
-			return nil, err
-		}
-		if item != nil && (s.get("items") != nil || !item.is(kindNull)) {
+		if item := a.valueOf(s.get("items"), name, above); item != nil && (s.get("items") != nil || !item.is(kindNull)) {
 			made.items = append(made.items, item)
 		}
 	}
-	return made, nil
+	return made
 }
 
 // numberOf returns 1 if that is valid, or else the least valid number.

@@ -2,11 +2,13 @@ package wire_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -44,11 +46,7 @@ func TestStreamsRunAtOnceOnOneConnection(t *testing.T) {
 	for name, at := range map[string]string{"h2c": plain.URL, "h2": secure.String()} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conn, err := wire.OpenH2(t.Context(), parse(t, at), trust)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { conn.Close() })
+			conn := openH2(t, parse(t, at), trust)
 			bodies := make([]string, streams)
 			var all sync.WaitGroup
 			for i := range bodies {
@@ -71,6 +69,16 @@ func TestStreamsRunAtOnceOnOneConnection(t *testing.T) {
 	}
 }
 
+func openH2(t *testing.T, at *url.URL, trust *tls.Config) *wire.H2 {
+	t.Helper()
+	conn, err := wire.OpenH2(t.Context(), at, trust)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
 func TestH2SendsWhatItIsGiven(t *testing.T) {
 	t.Parallel()
 	type seen struct {
@@ -83,11 +91,7 @@ func TestH2SendsWhatItIsGiven(t *testing.T) {
 		kept <- seen{r.Host, r.RequestURI, string(body), r.Header}
 		w.WriteHeader(http.StatusCreated)
 	})
-	conn, err := wire.OpenH2(t.Context(), at, trust)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close() })
+	conn := openH2(t, at, trust)
 	at.Path, at.RawQuery = "/things", "a=b"
 	request := post(at, "body")
 	request.Header = []wire.Field{{"Host", "other"}, {"idempotency-KEY", `"1"`}, {"Idempotency-Key", "2"}, {"Connection", "close"}}
@@ -141,11 +145,7 @@ func TestH2NeverSendsTwice(t *testing.T) {
 		came.Add(1)
 		panic(http.ErrAbortHandler)
 	})
-	conn, err := wire.OpenH2(t.Context(), at, trust)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close() })
+	conn := openH2(t, at, trust)
 	request := post(at, "")
 	request.Set("Idempotency-Key", "1")
 	if _, err := conn.Do(t.Context(), request); !errors.Is(err, wire.ErrCut) {
@@ -167,11 +167,7 @@ func TestH2EndsWithItsContext(t *testing.T) {
 		cancel()
 		<-r.Context().Done()
 	})
-	conn, err := wire.OpenH2(t.Context(), at, trust)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close() })
+	conn := openH2(t, at, trust)
 	if _, err := conn.Do(ctx, post(at, "body")); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want that of the context", err)
 	}

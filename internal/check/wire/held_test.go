@@ -132,39 +132,29 @@ func TestHeldRequestsThatGetNoAnswer(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	t.Cleanup(silent.Close)
-	t.Run("silence", func(t *testing.T) {
-		t.Parallel()
-		held, err := (&wire.Client{Timeout: 50 * time.Millisecond}).Prepare(t.Context(), posting(t, silent.URL, "abc"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if answer, err := held.Release(t.Context()); !errors.Is(err, wire.ErrTimeout) {
-			t.Errorf("answer %v, %v", answer, err)
-		}
-	})
-	t.Run("context ended later", func(t *testing.T) {
-		t.Parallel()
-		held, err := (&wire.Client{}).Prepare(t.Context(), posting(t, silent.URL, "abc"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if answer, err := held.Release(ctx); !errors.Is(err, context.Canceled) {
-			t.Errorf("answer %v, %v", answer, err)
-		}
-	})
-	t.Run("closed", func(t *testing.T) {
-		t.Parallel()
-		held, err := (&wire.Client{}).Prepare(t.Context(), posting(t, silent.URL, "abc"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		held.Close()
-		if answer, err := held.Release(t.Context()); !errors.Is(err, wire.ErrCut) {
-			t.Errorf("answer %v, %v", answer, err)
-		}
-	})
+	for name, test := range map[string]struct {
+		client wire.Client
+		before func(held *wire.Held, cancel func()) // the release
+		want   error
+	}{
+		"silence":             {wire.Client{Timeout: 50 * time.Millisecond}, func(*wire.Held, func()) {}, wire.ErrTimeout},
+		"context ended later": {wire.Client{}, func(_ *wire.Held, cancel func()) { cancel() }, context.Canceled},
+		"closed":              {wire.Client{}, func(held *wire.Held, _ func()) { held.Close() }, wire.ErrCut},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			held, err := test.client.Prepare(t.Context(), posting(t, silent.URL, "abc"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			test.before(held, cancel)
+			if answer, err := held.Release(ctx); !errors.Is(err, test.want) {
+				t.Errorf("answer %v, %v", answer, err)
+			}
+		})
+	}
 }
 
 // TestHeldRequestsThatAreAnsweredEarly: a service may refuse and close before it has read the request.
