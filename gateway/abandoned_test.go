@@ -46,14 +46,8 @@ func stalling(t *testing.T) (url string, hungUp chan string) {
 // hangs up.
 func abandon(t *testing.T, d *door, path, key string) (status int) {
 	t.Helper()
-	conn := dial(t, d)
+	conn, res := d.talk(t, "POST "+path+" HTTP/1.1\r\nHost: h\r\nIdempotency-Key: "+key+"\r\nContent-Length: 0\r\n\r\n") //nolint:bodyclose // closing it would read the rest.
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(patience))
-	_, _ = io.WriteString(conn, "POST "+path+" HTTP/1.1\r\nHost: h\r\nIdempotency-Key: "+key+"\r\nContent-Length: 0\r\n\r\n")
-	res, err := http.ReadResponse(bufio.NewReader(conn), nil) //nolint:bodyclose // closing it would read the rest.
-	if err != nil {
-		t.Fatalf("%s: %v", key, err)
-	}
 	if res.StatusCode == http.StatusOK {
 		_, _ = io.ReadFull(res.Body, make([]byte, 8))
 	}
@@ -98,32 +92,12 @@ func TestHungUpBehindAByte(t *testing.T) {
 	target, hungUp := stalling(t)
 	d := open(t, target, func(c *gateway.Config) { c.BodyIdleTimeout = 100 * time.Millisecond })
 	for _, key := range []string{"", "Idempotency-Key: k\r\n"} {
-		conn := dial(t, d)
-		_, _ = io.WriteString(conn, "POST /events HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n"+key+"\r\n")
-		if _, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil { //nolint:bodyclose // it has no end.
-			t.Fatal(err)
-		}
+		conn, _ := d.talk(t, "POST /events HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n"+key+"\r\n") //nolint:bodyclose // it has no end.
 		_, _ = io.WriteString(conn, "G")
 		<-time.After(20 * time.Millisecond) // for net/http to read it; too short, the test sees less
 		_ = conn.Close()
 		receive(t, hungUp)
 	}
-}
-
-// TestSilentStreamUnderAKey: a stream that has a reader may be silent.
-func TestSilentStreamUnderAKey(t *testing.T) {
-	t.Parallel()
-	const idle = 100 * time.Millisecond
-	target := upstream(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		for range 2 {
-			_, _ = io.WriteString(w, "data: 1\n\n")
-			_ = http.NewResponseController(w).Flush()
-			<-time.After(4 * idle)
-		}
-	})
-	d := open(t, target, func(c *gateway.Config) { c.BodyIdleTimeout = idle })
-	check(t, "stream", d.send(t, http.MethodPost, "/", "", "Idempotency-Key", "k"), http.StatusOK, "data: 1\n\ndata: 1\n\n")
 }
 
 // TestAbandonedSeats (promise 8): a stream whose caller has gone keeps its seat
@@ -138,11 +112,7 @@ func TestAbandonedSeats(t *testing.T) {
 	if got := abandon(t, d, "/events", "a"); got != http.StatusOK {
 		t.Fatalf("got %d", got)
 	}
-	reader := dial(t, d)
-	_, _ = io.WriteString(reader, "POST /events HTTP/1.1\r\nHost: h\r\nIdempotency-Key: b\r\nContent-Length: 0\r\n\r\n")
-	if _, err := http.ReadResponse(bufio.NewReader(reader), nil); err != nil { //nolint:bodyclose // it has no end.
-		t.Fatal(err)
-	}
+	reader, _ := d.talk(t, "POST /events HTTP/1.1\r\nHost: h\r\nIdempotency-Key: b\r\nContent-Length: 0\r\n\r\n") //nolint:bodyclose // it has no end.
 	check(t, "a third", d.send(t, http.MethodPost, "/events", "", "Idempotency-Key", "c", "Host", "h"), 429, "quota-exceeded")
 	d.until(t, "semel_detached 2")
 	d.stop()

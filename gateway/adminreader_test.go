@@ -11,6 +11,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/gateway"
+	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/store/memstore"
 )
 
@@ -39,10 +40,7 @@ func TestAdminReaderThatStops(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		records := memstore.New(nil)
-		g, err := gateway.New(&gateway.Config{Upstream: "http://127.0.0.1:1", Store: records, Guard: semel.Options{SweepEvery: -1}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must.Get(gateway.New(&gateway.Config{Upstream: "http://127.0.0.1:1", Store: records, Guard: semel.Options{SweepEvery: -1}}))
 		front, admin := &pipes{make(chan net.Conn)}, &pipes{make(chan net.Conn)}
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)

@@ -2,7 +2,6 @@ package gateway_test
 
 import (
 	"bytes"
-	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/gateway"
 	"github.com/semel-dev/semel/internal/adminapi"
+	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/store/memstore"
 )
 
@@ -19,30 +19,8 @@ const operatorToken = "0123456789abcdef0123456789abcdef"
 
 func tokens(t *testing.T) []adminapi.Token {
 	t.Helper()
-	alice, err := adminapi.NewToken("alice", operatorToken, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	alice := must.Get(adminapi.NewToken("alice", operatorToken, false))
 	return []adminapi.Token{alice}
-}
-
-// operate calls the admin API of a running gateway.
-func (d *door) operate(t *testing.T, method, base, path, token string) reply {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, base+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
-	}
-	res, err := d.client.Do(req)
-	if err != nil {
-		return reply{err: err}
-	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
-	return reply{status: res.StatusCode, header: res.Header, body: string(text), err: err}
 }
 
 // TestAdminTokens cancels an intent over the admin address; the request that
@@ -51,24 +29,24 @@ func TestAdminTokens(t *testing.T) {
 	t.Parallel()
 	var executed atomic.Int64
 	d := open(t, upstream(t, func(http.ResponseWriter, *http.Request) { executed.Add(1) }), func(c *gateway.Config) { c.AdminTokens = tokens(t) })
-	check(t, "no token", d.operate(t, http.MethodGet, d.admin, "/v1/records", ""), 401, "token-missing")
+	check(t, "no token", d.operate(t, http.MethodGet, "/v1/records"), 401, "token-missing")
 	if r := d.send(t, http.MethodPost, "/orders", "item=1", "Idempotency-Key", "k1"); r.status != http.StatusOK {
 		t.Fatalf("got %d %s", r.status, r.body)
 	}
-	r := d.operate(t, http.MethodGet, d.admin, "/v1/records", operatorToken)
+	r := d.operate(t, http.MethodGet, "/v1/records", "Authorization", "Bearer "+operatorToken)
 	_, after, found := strings.Cut(r.body, `"scope":"`)
 	scope, _, _ := strings.Cut(after, `"`)
 	if r.status != 200 || !found || !strings.Contains(r.body, `"name":"k1"`) {
 		t.Fatalf("got %d %s", r.status, r.body)
 	}
-	if r = d.operate(t, http.MethodDelete, d.admin, "/v1/records?scope="+strings.ReplaceAll(scope, " ", "+")+"&name=k2&reason=void", operatorToken); r.status != 200 {
+	if r = d.operate(t, http.MethodDelete, "/v1/records?scope="+strings.ReplaceAll(scope, " ", "+")+"&name=k2&reason=void", "Authorization", "Bearer "+operatorToken); r.status != 200 {
 		t.Fatalf("cancel: got %d %s", r.status, r.body)
 	}
 	check(t, "the late request", d.send(t, http.MethodPost, "/orders", "item=2", "Idempotency-Key", "k2"), 409, "cancelled")
 	if executed.Load() != 1 {
 		t.Errorf("%d executions, want 1", executed.Load())
 	}
-	if r = d.operate(t, http.MethodGet, d.url, "/v1/records", operatorToken); strings.Contains(r.body, "k1") {
+	if r = d.send(t, http.MethodGet, "/v1/records", "", "Authorization", "Bearer "+operatorToken); strings.Contains(r.body, "k1") {
 		t.Errorf("the front door shows records: %s", r.body)
 	}
 }
@@ -77,7 +55,7 @@ func TestAdminTokens(t *testing.T) {
 func TestAdminTokensOff(t *testing.T) {
 	t.Parallel()
 	d := open(t, upstream(t, func(http.ResponseWriter, *http.Request) {}), nil)
-	check(t, "off", d.operate(t, http.MethodGet, d.admin, "/v1/records", operatorToken), 404, "admin-api-off")
+	check(t, "off", d.operate(t, http.MethodGet, "/v1/records", "Authorization", "Bearer "+operatorToken), 404, "admin-api-off")
 }
 
 // TestAdminTokensInTheClear warns of tokens that can be read on their way.
@@ -89,12 +67,9 @@ func TestAdminTokensInTheClear(t *testing.T) {
 	} {
 		var log bytes.Buffer
 		s := memstore.New(nil)
-		g, err := gateway.New(&gateway.Config{
+		g := must.Get(gateway.New(&gateway.Config{
 			Upstream: "http://127.0.0.1:1", Store: s, AdminListen: address, AdminTokens: tokens(t), Logger: slog.New(slog.NewTextHandler(&log, nil)),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		if got := strings.Contains(log.String(), "can be read on the way"); got != warned {
 			t.Errorf("%q: warned is %v, want %v: %s", address, got, warned, log.String())
 		}

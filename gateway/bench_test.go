@@ -18,6 +18,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/gateway"
+	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/store/memstore"
 	"github.com/semel-dev/semel/store/sqlitestore"
 )
@@ -41,14 +42,8 @@ func BenchmarkGateway(b *testing.B) {
 		_, _ = io.WriteString(w, `{"id":"inv_1","amount":1250,"currency":"SEK","customer":"cus_1","status":"open"}`)
 	}))
 	defer application.Close()
-	target, err := url.Parse(application.URL)
-	if err != nil {
-		b.Fatal(err)
-	}
-	lite, err := sqlitestore.Open(b.Context(), b.TempDir()+"/semel.db", nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	target := must.Get(url.Parse(application.URL))
+	lite := must.Get(sqlitestore.Open(b.Context(), b.TempDir()+"/semel.db", nil))
 	defer lite.Close()
 	plain := httptest.NewServer(&httputil.ReverseProxy{
 		Rewrite: func(pr *httputil.ProxyRequest) {
@@ -93,15 +88,8 @@ func BenchmarkGateway(b *testing.B) {
 
 func benchGateway(b *testing.B, application string, store semel.Store) string {
 	b.Helper()
-	g, err := gateway.New(&gateway.Config{Upstream: application, Store: store})
-	if err != nil {
-		b.Fatal(err)
-	}
-	var config net.ListenConfig
-	front, err := config.Listen(b.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
+	g := must.Get(gateway.New(&gateway.Config{Upstream: application, Store: store}))
+	front := must.Get(new(net.ListenConfig).Listen(b.Context(), "tcp", "127.0.0.1:0"))
 	ctx, stop := context.WithCancel(b.Context())
 	done := make(chan error, 1)
 	go func() { done <- g.Serve(ctx, front, nil) }()

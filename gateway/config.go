@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -116,37 +117,18 @@ func (c *Config) withDefaults() (*Config, *url.URL, error) {
 		return nil, nil, errors.New("gateway: config is nil")
 	}
 	out := *c
-	for _, d := range []struct {
-		value *time.Duration
-		def   time.Duration
-	}{
-		{&out.DialTimeout, DefaultDialTimeout},
-		{&out.AnswerTimeout, DefaultAnswerTimeout},
-		{&out.UpstreamIdleTimeout, DefaultUpstreamIdleTimeout},
-		{&out.ReadHeaderTimeout, DefaultReadHeaderTimeout},
-		{&out.BodyIdleTimeout, DefaultBodyIdleTimeout},
-		{&out.IdleTimeout, DefaultIdleTimeout},
-		{&out.DrainTimeout, DefaultDrainTimeout},
-	} {
-		if *d.value == 0 {
-			*d.value = d.def
-		}
-	}
-	if out.MaxHeaderBytes == 0 {
-		out.MaxHeaderBytes = DefaultMaxHeaderBytes
-	}
-	if out.MaxPageBytes == 0 {
-		out.MaxPageBytes = DefaultMaxPageBytes
-	}
-	if out.Listen == "" {
-		out.Listen = "127.0.0.1:8080"
-	}
-	if out.AdminListen == "" {
-		out.AdminListen = "127.0.0.1:8081"
-	}
-	if out.Logger == nil {
-		out.Logger = slog.New(slog.DiscardHandler)
-	}
+	out.DialTimeout = cmp.Or(out.DialTimeout, DefaultDialTimeout)
+	out.AnswerTimeout = cmp.Or(out.AnswerTimeout, DefaultAnswerTimeout)
+	out.UpstreamIdleTimeout = cmp.Or(out.UpstreamIdleTimeout, DefaultUpstreamIdleTimeout)
+	out.ReadHeaderTimeout = cmp.Or(out.ReadHeaderTimeout, DefaultReadHeaderTimeout)
+	out.BodyIdleTimeout = cmp.Or(out.BodyIdleTimeout, DefaultBodyIdleTimeout)
+	out.IdleTimeout = cmp.Or(out.IdleTimeout, DefaultIdleTimeout)
+	out.DrainTimeout = cmp.Or(out.DrainTimeout, DefaultDrainTimeout)
+	out.MaxHeaderBytes = cmp.Or(out.MaxHeaderBytes, DefaultMaxHeaderBytes)
+	out.MaxPageBytes = cmp.Or(out.MaxPageBytes, DefaultMaxPageBytes)
+	out.Listen = cmp.Or(out.Listen, "127.0.0.1:8080")
+	out.AdminListen = cmp.Or(out.AdminListen, "127.0.0.1:8081")
+	out.Logger = cmp.Or(out.Logger, slog.New(slog.DiscardHandler))
 	target, err := out.check()
 	if err != nil {
 		return nil, nil, err

@@ -17,17 +17,13 @@ import (
 // later one with 201.
 func script(t *testing.T, commits *atomic.Int32, first func(net.Conn)) string {
 	t.Helper()
-	return rawUpstream(t, func(conn net.Conn, br *bufio.Reader) {
-		for {
-			if _, err := readRequest(br); err != nil {
-				return
-			}
-			if commits.Add(1) == 1 {
-				first(conn)
-				return
-			}
-			_, _ = io.WriteString(conn, "HTTP/1.1 201 Created\r\nContent-Length: 5\r\n\r\nlater")
+	return rawAnswers(t, func(conn net.Conn, _ *http.Request) bool {
+		if commits.Add(1) == 1 {
+			first(conn)
+			return false
 		}
+		_, err := io.WriteString(conn, "HTTP/1.1 201 Created\r\nContent-Length: 5\r\n\r\nlater")
+		return err == nil
 	})
 }
 
@@ -79,7 +75,7 @@ func TestUpstreamBreaks(t *testing.T) {
 				}
 			} else {
 				check(t, "first", got, tt.status, "outcome-unknown")
-				if word := got.header.Get("Idempotency-Status"); word != "unknown" {
+				if word := got.word(); word != "unknown" {
 					t.Errorf("first: Idempotency-Status %q", word)
 				}
 			}
@@ -97,24 +93,18 @@ func TestUpstreamBreaks(t *testing.T) {
 func TestUpstreamUnreachable(t *testing.T) {
 	t.Parallel()
 	// No connection of another test takes a port of this address while no server has it.
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.48.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := listenAt(t, "127.48.0.1:0")
 	address := l.Addr().String()
 	_ = l.Close()
 	d := open(t, "http://"+address, nil)
 	got := d.send(t, http.MethodPost, "/pay", "a=1", "Idempotency-Key", "k")
 	check(t, "refused", got, 502, "upstream-unreachable")
-	if got.header.Get("Idempotency-Status") != "released" || got.header.Get("Retry-After") == "" {
+	if got.word() != "released" || got.header.Get("Retry-After") == "" {
 		t.Errorf("refused: header %v", got.header)
 	}
 	check(t, "without key", d.send(t, http.MethodGet, "/", ""), 502, "upstream-unreachable")
 
-	again, err := new(net.ListenConfig).Listen(t.Context(), "tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := listenAt(t, address)
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) })}
 	go func() { _ = server.Serve(again) }()
 	t.Cleanup(func() { _ = server.Close() })
@@ -135,18 +125,13 @@ func TestTLSRefused(t *testing.T) {
 func TestUpstreamAnswersTwice(t *testing.T) {
 	t.Parallel()
 	var commits atomic.Int32
-	target := rawUpstream(t, func(conn net.Conn, br *bufio.Reader) {
-		for {
-			if _, err := readRequest(br); err != nil {
-				return
-			}
-			if commits.Add(1) == 1 {
-				_, _ = io.WriteString(conn, "HTTP/1.1 201 Created\r\nContent-Length: 5\r\n\r\nfirst"+
-					"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nsecond")
-				continue
-			}
-			_, _ = io.WriteString(conn, "HTTP/1.1 201 Created\r\nContent-Length: 4\r\n\r\nnext")
+	target := rawAnswers(t, func(conn net.Conn, _ *http.Request) bool {
+		text := "HTTP/1.1 201 Created\r\nContent-Length: 4\r\n\r\nnext"
+		if commits.Add(1) == 1 {
+			text = "HTTP/1.1 201 Created\r\nContent-Length: 5\r\n\r\nfirst" + "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nsecond"
 		}
+		_, err := io.WriteString(conn, text)
+		return err == nil
 	})
 	d := open(t, target, nil)
 	check(t, "first", d.send(t, http.MethodPost, "/", "a", "Idempotency-Key", "1"), 201, "first")

@@ -18,6 +18,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/gateway"
+	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/store/memstore"
 )
 
@@ -32,19 +33,12 @@ const (
 func serveWithFewFiles(t *testing.T, target string, files uint64, set func(*gateway.Config)) {
 	t.Helper()
 	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
 	limit.Cur = files
-	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit))
 	config := &gateway.Config{Upstream: target, Store: memstore.New(nil), Guard: semel.Options{SweepEvery: -1}}
 	set(config)
-	g, err := gateway.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(gateway.New(config))
 	front := listen(t)
 	_, _ = fmt.Fprintf(os.Stdout, "\nlistening %s\n", front.Addr())
 	ctx, stop := signal.NotifyContext(t.Context(), syscall.SIGTERM)
@@ -54,9 +48,7 @@ func serveWithFewFiles(t *testing.T, target string, files uint64, set func(*gate
 		_ = g.Close()
 		os.Exit(0)
 	}()
-	if err := g.Serve(ctx, front, nil); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, g.Serve(ctx, front, nil))
 	os.Exit(drained)
 }
 
@@ -68,17 +60,9 @@ func startWithFewFiles(t *testing.T, target string) (*door, *exec.Cmd) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
 	cmd.Env = append(os.Environ(), fewFilesUpstream+"="+target)
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	stdin := must.Get(cmd.StdinPipe())
+	stdout := must.Get(cmd.StdoutPipe())
+	noError(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = stdin.Close()
 		_ = cmd.Wait()
@@ -118,9 +102,7 @@ func TestFewFilesStreams(t *testing.T) {
 			check(t, "without a key", d.send(t, http.MethodPost, "/", ""), 201, "ok")
 		}
 	}
-	if err := child.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, child.Process.Signal(syscall.SIGTERM))
 	ended := make(chan error, 1)
 	go func() { ended <- child.Wait() }()
 	_ = receive(t, ended)

@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel/gateway"
+	"github.com/semel-dev/semel/internal/must"
 )
 
 const formRules = `version: 1
@@ -75,6 +77,14 @@ func (s *shop) posts() []received {
 	return append([]received(nil), s.seen...)
 }
 
+// wantPosts checks how many POSTs arrived.
+func (s *shop) wantPosts(t *testing.T, want int) {
+	t.Helper()
+	if got := s.posts(); len(got) != want {
+		t.Errorf("the application got %d POSTs, want %d: %+v", len(got), want, got)
+	}
+}
+
 // last returns the last request with a method other than POST.
 func (s *shop) last() received {
 	s.mu.Lock()
@@ -93,9 +103,7 @@ type person struct {
 // openShop starts a gateway with rules in front of a shop.
 func openShop(t *testing.T, s *shop, text string, set func(*gateway.Config)) *door {
 	t.Helper()
-	if text == "" {
-		text = formRules
-	}
+	text = cmp.Or(text, formRules)
 	app := httptest.NewServer(s)
 	t.Cleanup(app.Close)
 	return open(t, app.URL, func(c *gateway.Config) {
@@ -109,10 +117,7 @@ func openShop(t *testing.T, s *shop, text string, set func(*gateway.Config)) *do
 // person returns a person without cookies.
 func (d *door) person(t *testing.T, header ...string) *person {
 	t.Helper()
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	jar := must.Get(cookiejar.New(nil))
 	client := *d.client
 	client.Jar = jar
 	return &person{t: t, door: d, client: &client, header: header}
@@ -147,10 +152,7 @@ func (p *person) post(path, form string, header ...string) reply {
 
 // cookie returns the value of a cookie, or "".
 func (p *person) cookie(name string) string {
-	u, err := url.Parse(p.door.url)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	u := must.Get(url.Parse(p.door.url))
 	for _, c := range p.client.Jar.Cookies(u) {
 		if c.Name == name {
 			return c.Value
@@ -201,9 +203,7 @@ func TestFormOnce(t *testing.T) {
 			t.Errorf("got %d %q %s", got.status, got.header.Get("Location"), got.body)
 		}
 	}
-	if got := second.header.Get("Idempotency-Status"); got != "replayed" {
-		t.Errorf("second: got %q, want replayed", got)
-	}
+	wantWord(t, "second", second, "replayed")
 	posts := s.posts()
 	if len(posts) != 1 {
 		t.Fatalf("the application got %d POSTs, want 1", len(posts))

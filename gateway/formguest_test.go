@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -43,22 +44,16 @@ func TestFormWithoutCookies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := &shop{page: func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Content-Type", "text/html")
-				w.Header()["Set-Cookie"] = c.set
-				_, _ = io.WriteString(w, formPage)
-			}}
+			s := showing("text/html", formPage, http.Header{"Set-Cookie": c.set})
 			d := openShop(t, s, "", nil)
 			body := "_semel=" + tokensIn(d.without(t, http.MethodGet, "/new", "").body)[0] + "&a=1"
 			for _, want := range []string{"executed", "replayed"} {
 				got := d.without(t, http.MethodPost, "/invoices", body, c.header...)
-				if got.status != http.StatusSeeOther || got.header.Get("Location") != "/invoices/1" || got.header.Get("Idempotency-Status") != want {
-					t.Errorf("got %d %q, want it %s: %s", got.status, got.header.Get("Idempotency-Status"), want, got.body)
+				if got.status != http.StatusSeeOther || got.header.Get("Location") != "/invoices/1" || got.word() != want {
+					t.Errorf("got %d %q, want it %s: %s", got.status, got.word(), want, got.body)
 				}
 			}
-			if got := d.without(t, http.MethodPost, "/invoices", strings.Replace(body, "a=1", "a=2", 1), c.header...); got.header.Get("Idempotency-Status") != "executed" {
-				t.Errorf("other content: got %d %s", got.status, got.body)
-			}
+			wantWord(t, "other content", d.without(t, http.MethodPost, "/invoices", strings.Replace(body, "a=1", "a=2", 1), c.header...), "executed")
 			if got := bodies(s.posts()); !slices.Equal(got, []string{"a=1", "a=2"}) {
 				t.Errorf("the application got %q", got)
 			}
@@ -74,15 +69,9 @@ func TestFormThatLostItsCookie(t *testing.T) {
 	d := openShop(t, s, "", nil)
 	p := d.person(t)
 	body := "_semel=" + p.token("/new") + "&a=1"
-	if got := p.post("/invoices", body); got.header.Get("Idempotency-Status") != "executed" {
-		t.Fatalf("got %d %s", got.status, got.body)
-	}
-	if got := d.without(t, http.MethodPost, "/invoices", body); got.header.Get("Idempotency-Status") != "replayed" {
-		t.Errorf("got %d %q, want it replayed", got.status, got.header.Get("Idempotency-Status"))
-	}
-	if n := len(s.posts()); n != 1 {
-		t.Errorf("the application got %d POSTs, want 1", n)
-	}
+	wantWord(t, "the form", p.post("/invoices", body), "executed")
+	wantWord(t, "the form", d.without(t, http.MethodPost, "/invoices", body), "replayed")
+	s.wantPosts(t, 1)
 }
 
 // TestGuestsOnly: only a token that was made for a request without cookies is good
@@ -127,17 +116,13 @@ func TestGuestsAreApart(t *testing.T) {
 	token := func() string { return tokensIn(d.without(t, http.MethodGet, "/new", "").body)[0] }
 	mine, theirs := token(), token()
 	for _, token := range []string{mine, theirs} {
-		if got := d.without(t, http.MethodPost, "/invoices", "_semel="+token+"&a=1"); got.header.Get("Idempotency-Status") != "executed" {
-			t.Errorf("got %d %q", got.status, got.header.Get("Idempotency-Status"))
-		}
+		wantWord(t, "the form", d.without(t, http.MethodPost, "/invoices", "_semel="+token+"&a=1"), "executed")
 	}
 	forged := mine[:len("sm1.")+11] + theirs[len("sm1.")+11:] // my visitor, the rest another's
 	if got := d.without(t, http.MethodPost, "/invoices", "_semel="+forged+"&a=1"); got.status != http.StatusConflict {
 		t.Errorf("forged: got %d %s", got.status, got.body)
 	}
-	if n := len(s.posts()); n != 2 {
-		t.Errorf("the application got %d POSTs, want 2", n)
-	}
+	s.wantPosts(t, 2)
 }
 
 // TestGuestsPage: a page is not made one to load again where its reader could not be
@@ -155,8 +140,8 @@ func TestGuestsPage(t *testing.T) {
 	}
 	for _, want := range []string{"executed", "replayed"} {
 		got := d.without(t, http.MethodPost, "/invoices", url.Values{"_semel": {fresh.Token}, "a": {"1"}}.Encode())
-		if got.status != http.StatusOK || got.header.Get("Idempotency-Status") != want {
-			t.Errorf("got %d %q to %s, want the page, %s", got.status, got.header.Get("Idempotency-Status"), got.header.Get("Location"), want)
+		if got.status != http.StatusOK || got.word() != want {
+			t.Errorf("got %d %q to %s, want the page, %s", got.status, got.word(), got.header.Get("Location"), want)
 		}
 	}
 }
@@ -175,8 +160,6 @@ func TestGuestsOfTwoGateways(t *testing.T) {
 	body := "_semel=" + tokensIn(first.without(t, http.MethodGet, "/new", "", "Host", "shop.test").body)[0] + "&a=1"
 	for i, d := range []*door{first, second, first} {
 		want := []string{"executed", "replayed", "replayed"}[i]
-		if got := d.without(t, http.MethodPost, "/invoices", body, "Host", "shop.test"); got.header.Get("Idempotency-Status") != want {
-			t.Errorf("%d: got %d %q, want %s", i, got.status, got.header.Get("Idempotency-Status"), want)
-		}
+		wantWord(t, fmt.Sprint(i), d.without(t, http.MethodPost, "/invoices", body, "Host", "shop.test"), want)
 	}
 }

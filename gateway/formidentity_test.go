@@ -1,11 +1,7 @@
 package gateway_test
 
 import (
-	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
-	"io"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -13,9 +9,8 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/gateway"
-	"github.com/semel-dev/semel/store/memstore"
+	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/store/sqlitestore"
-	"github.com/semel-dev/semel/store/storetest"
 )
 
 // TestFormIdentities: the reader of a form is found again when it is sent, and no other reader
@@ -49,11 +44,7 @@ func TestFormIdentities(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := &shop{page: func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Content-Type", "text/html")
-				w.Header()["Set-Cookie"] = c.set
-				_, _ = io.WriteString(w, formPage)
-			}}
+			s := showing("text/html", formPage, http.Header{"Set-Cookie": c.set})
 			d := openShop(t, s, formRules[:strings.Index(formRules, "  - name: orders")]+c.scope, nil)
 			p := d.person(t)
 			page := p.get("/new", c.page...)
@@ -77,7 +68,7 @@ func TestFormIdentities(t *testing.T) {
 				got := d.send(t, http.MethodPost, "/invoices", body, header...)
 				if c.refused {
 					check(t, "sent", got, http.StatusConflict, "form-stale")
-				} else if got.header.Get("Idempotency-Status") != want {
+				} else if got.word() != want {
 					t.Errorf("%d: got %d %s, want %s", i, got.status, got.body, want)
 				}
 			}
@@ -133,11 +124,7 @@ func TestNewToken(t *testing.T) {
 	if got.header.Get("Cache-Control") != "no-store" || fresh.Field != "_semel" || fresh.Route != "invoices" || fresh.Expires != 24*60*60*1000 {
 		t.Errorf("got %+v %v", fresh, got.header)
 	}
-	for _, want := range []string{"executed", "replayed"} {
-		if got := p.post("/invoices", "_semel="+fresh.Token); got.header.Get("Idempotency-Status") != want {
-			t.Errorf("got %d %s, want %s", got.status, got.body, want)
-		}
-	}
+	wantOnce(t, "the form", func() reply { return p.post("/invoices", "_semel="+fresh.Token) })
 	for _, about := range []string{"", "?for=/search", "?for=https://evil.test/invoices", "?for=invoices", "?for=//evil.test/invoices"} {
 		got := d.send(t, http.MethodGet, "/.well-known/semel/new"+about, "")
 		check(t, about, got, http.StatusNotFound, "not-protected")
@@ -181,10 +168,7 @@ func TestSharedSecret(t *testing.T) {
 	s := &shop{}
 	with := func() *door {
 		return openShop(t, s, "", func(c *gateway.Config) {
-			store, err := sqlitestore.Open(t.Context(), path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			store := must.Get(sqlitestore.Open(t.Context(), path, nil))
 			t.Cleanup(func() { _ = store.Close() })
 			c.Store = store
 		})
@@ -194,12 +178,8 @@ func TestSharedSecret(t *testing.T) {
 	header := []string{"Content-Type", "application/x-www-form-urlencoded", "Cookie", "", "Host", "shop.test"}
 	body := "_semel=" + p.token("/new") + "&a=1"
 	header[3] = "semel_visitor=" + p.cookie("semel_visitor")
-	if got := second.send(t, http.MethodPost, "/invoices", body, header...); got.header.Get("Idempotency-Status") != "executed" {
-		t.Errorf("another gateway: got %d %s", got.status, got.body)
-	}
-	if got := first.send(t, http.MethodPost, "/invoices", body, header...); got.header.Get("Idempotency-Status") != "replayed" {
-		t.Errorf("the first: got %d %s", got.status, got.body)
-	}
+	wantWord(t, "another gateway", second.send(t, http.MethodPost, "/invoices", body, header...), "executed")
+	wantWord(t, "the first", first.send(t, http.MethodPost, "/invoices", body, header...), "replayed")
 	check(t, "another store", other.send(t, http.MethodPost, "/invoices", body, header...), http.StatusConflict, "form-stale")
 }
 
@@ -208,9 +188,7 @@ func TestSharedSecret(t *testing.T) {
 // (promise 10).
 func TestFormWithoutStore(t *testing.T) {
 	t.Parallel()
-	inner := memstore.New(nil)
-	t.Cleanup(func() { _ = inner.Close() })
-	store := storetest.Break(inner, storetest.Faults{})
+	store := breakable(t)
 	s := &shop{}
 	d := openShop(t, s, strings.Replace(formRules, "form: true", "form: true\n    required: true", 1), func(c *gateway.Config) { c.Store = store })
 	p := d.person(t)
@@ -238,9 +216,7 @@ func TestFormWithoutStore(t *testing.T) {
 		t.Errorf("a page while the store is gone: %s", page.body)
 	}
 	store.Heal()
-	if got := p.post("/invoices", body); got.header.Get("Idempotency-Status") != "executed" {
-		t.Errorf("the same form afterwards: got %d %s", got.status, got.body)
-	}
+	wantWord(t, "the same form afterwards", p.post("/invoices", body), "executed")
 	if !strings.Contains(d.metrics(t), `semel_pages_total{result="no-secret"}`) {
 		t.Error("pages without tokens are not counted")
 	}
@@ -250,15 +226,7 @@ func TestFormWithoutStore(t *testing.T) {
 func TestFormOverTLS(t *testing.T) {
 	t.Parallel()
 	s := &shop{}
-	dir, roots := t.TempDir(), x509.NewCertPool()
-	roots.AddCert(certificate(t, dir, "server").Leaf)
-	d := openShop(t, s, "", func(c *gateway.Config) {
-		c.CertFile, c.KeyFile = filepath.Join(dir, "server.pem"), filepath.Join(dir, "server.key")
-	})
-	d.url = strings.Replace(d.url, "http://", "https://", 1)
-	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true, DisableCompression: true}
-	t.Cleanup(transport.CloseIdleConnections)
-	d.client.Transport = transport
+	d := openTLS(t, upstream(t, s.ServeHTTP), func(c *gateway.Config) { c.Rules = parse(t, formRules) })
 	p := d.person(t)
 	page := p.get("/new")
 	if got := page.header.Get("Set-Cookie"); !strings.HasPrefix(got, "__Host-semel_visitor=") || !strings.Contains(got, "; Secure") {
@@ -267,23 +235,12 @@ func TestFormOverTLS(t *testing.T) {
 	body := "_semel=" + tokensIn(page.body)[0] + "&a=1"
 	for _, want := range []string{"executed", "replayed"} {
 		got := p.post("/invoices", body)
-		if got.header.Get("Idempotency-Status") != want {
-			t.Errorf("got %d %s, want %s", got.status, got.body, want)
-		}
+		wantWord(t, "the form", got, want)
 		if cookie := got.header.Get("Set-Cookie"); !strings.HasPrefix(cookie, "semel_outcome=") || !strings.Contains(cookie, "; Secure") {
 			t.Errorf("the cookie with the outcome: %q", cookie)
 		}
 	}
-	req, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodGet, d.url+"/new", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := p.client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	if res.ProtoMajor != 2 || len(s.posts()) != 1 || s.posts()[0].body != "a=1" {
+	if res := d.stream(t, http.MethodGet, "/new", http.NoBody); res.ProtoMajor != 2 || len(s.posts()) != 1 || s.posts()[0].body != "a=1" {
 		t.Errorf("got %s, %+v", res.Proto, s.posts())
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/semel-dev/semel/gateway"
 	"github.com/semel-dev/semel/internal/formguard"
+	"github.com/semel-dev/semel/internal/must"
 )
 
 // bodies returns the bodies of requests.
@@ -85,9 +86,7 @@ func TestFormRace(t *testing.T) {
 			t.Errorf("got %d %s", got.status, got.body)
 		}
 	}
-	if got := len(s.posts()); got != 1 {
-		t.Errorf("the application got %d POSTs, want 1", got)
-	}
+	s.wantPosts(t, 1)
 }
 
 // TestFormRefused: a token that is worth nothing refuses the form, and nothing of it
@@ -95,10 +94,7 @@ func TestFormRace(t *testing.T) {
 func TestFormRefused(t *testing.T) {
 	t.Parallel()
 	secret := []byte("0123456789abcdef0123456789abcdef")
-	old, err := formguard.NewMinter([][]byte{secret}, &formguard.MinterOptions{Now: func() time.Time { return time.Now().Add(-25 * time.Hour) }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := must.Get(formguard.NewMinter([][]byte{secret}, &formguard.MinterOptions{Now: func() time.Time { return time.Now().Add(-25 * time.Hour) }}))
 	s := &shop{page: func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = io.WriteString(w, `<form method=post action=`+r.URL.Query().Get("to")+`></form>`)
@@ -121,9 +117,7 @@ func TestFormRefused(t *testing.T) {
 			t.Errorf("%s: got %d %s", name, got.status, got.body)
 		}
 	}
-	if got := s.posts(); len(got) != 0 {
-		t.Errorf("the application got %+v", got)
-	}
+	s.wantPosts(t, 0)
 	if got := p.post("/invoices", "_semel="+mine+"&_semel="+theirs+"&a=1"); got.status != http.StatusSeeOther {
 		t.Errorf("one that counts among others: got %d %s", got.status, got.body)
 	}
@@ -162,12 +156,9 @@ func TestFormHeaderKey(t *testing.T) {
 		}
 	}
 	for _, key := range []string{`"k"`, token} {
-		for _, want := range []string{"executed", "replayed"} {
-			got := p.do(http.MethodPost, "/invoices", json, `{"key":"`+strings.Trim(key, `"`)+`"}`, "Idempotency-Key", key)
-			if got.header.Get("Idempotency-Status") != want {
-				t.Errorf("%s: got %d %q, want %s", key, got.status, got.header.Get("Idempotency-Status"), want)
-			}
-		}
+		wantOnce(t, key, func() reply {
+			return p.do(http.MethodPost, "/invoices", json, `{"key":"`+strings.Trim(key, `"`)+`"}`, "Idempotency-Key", key)
+		})
 	}
 	other := d.person(t)
 	other.token("/new")
@@ -177,13 +168,9 @@ func TestFormHeaderKey(t *testing.T) {
 	// A browser's own keys differ with every sending.
 	for i, want := range []string{"executed", "replayed"} {
 		got := p.post("/invoices", "_semel="+token+"&a=1", "Idempotency-Key", `"`+strings.Repeat("1", i+1)+`"`)
-		if got.header.Get("Idempotency-Status") != want {
-			t.Errorf("browser's key: got %d %q, want %s", got.status, got.header.Get("Idempotency-Status"), want)
-		}
+		wantWord(t, "browser's key", got, want)
 	}
-	if got := len(s.posts()); got != 3 {
-		t.Errorf("the application got %d POSTs, want 3", got)
-	}
+	s.wantPosts(t, 3)
 }
 
 // TestFormBesideDerived: a form with a token is one for as long as the retention,
@@ -212,9 +199,7 @@ routes:
 		{"amount=1", "executed"},
 		{"amount=1&x=2", "replayed"},
 	} {
-		if got := p.post("/invoices", c.body); got.header.Get("Idempotency-Status") != c.want {
-			t.Errorf("%s: got %d %q, want %s", c.body, got.status, got.header.Get("Idempotency-Status"), c.want)
-		}
+		wantWord(t, c.body, p.post("/invoices", c.body), c.want)
 	}
 }
 
@@ -231,9 +216,7 @@ func TestFormIgnore(t *testing.T) {
 		{"&nonce=2&csrf_token=1", "replayed"},
 		{"&nonce=1&csrf_token=2", "executed"},
 	} {
-		if got := p.post("/invoices", "wish="+token+c.body); got.header.Get("Idempotency-Status") != c.want {
-			t.Errorf("%s: got %d %q, want %s", c.body, got.status, got.header.Get("Idempotency-Status"), c.want)
-		}
+		wantWord(t, c.body, p.post("/invoices", "wish="+token+c.body), c.want)
 	}
 	if got := bodies(s.posts()); len(got) != 2 || strings.Contains(got[0], "wish") {
 		t.Errorf("arrived: %q", got)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel/gateway"
+	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/store/memstore"
 )
 
@@ -76,12 +77,9 @@ func shown(tb testing.TB, page string, packed bool) func() int {
 		_, _ = w.Write(body)
 	}))
 	tb.Cleanup(application.Close)
-	g, err := gateway.New(&gateway.Config{
+	g := must.Get(gateway.New(&gateway.Config{
 		Upstream: application.URL, Store: memstore.New(nil), Rules: parse(tb, manyRules), FormSecrets: [][]byte{[]byte("the secret of a test")},
-	})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	}))
 	tb.Cleanup(func() {
 		if err := g.Close(); err != nil {
 			tb.Error(err)

@@ -14,13 +14,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/andybalholm/brotli"
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/semel-dev/semel/gateway"
+	"github.com/semel-dev/semel/internal/must"
 )
 
 // coded returns a page in a content coding.
@@ -34,10 +34,7 @@ func coded(t *testing.T, coding, page string) []byte {
 	case "br":
 		w = brotli.NewWriter(&out)
 	case "zstd":
-		encoder, err := zstd.NewWriter(&out)
-		if err != nil {
-			t.Fatal(err)
-		}
+		encoder := must.Get(zstd.NewWriter(&out))
 		w = encoder
 	default:
 		return []byte(page)
@@ -56,15 +53,8 @@ func plain(t *testing.T, got reply) string {
 	case "":
 		return got.body
 	case "gzip":
-		r, err := gzip.NewReader(strings.NewReader(got.body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		page, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(page)
+		r := must.Get(gzip.NewReader(strings.NewReader(got.body)))
+		return string(must.Get(io.ReadAll(r)))
 	default:
 		t.Fatalf("content coding %q", coding)
 		return ""
@@ -290,22 +280,10 @@ func TestPageStreams(t *testing.T) {
 				panic(http.ErrAbortHandler)
 			}}
 			d := openShop(t, s, "", nil)
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.url+"/", http.NoBody)
-			if err != nil {
-				t.Fatal(err)
-			}
-			req.Header.Set("Accept", "text/html")
-			req.Header.Set("Accept-Encoding", coding)
-			res, err := d.client.Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer res.Body.Close()
+			res := d.stream(t, http.MethodGet, "/", http.NoBody, "Accept", "text/html", "Accept-Encoding", coding)
 			from := io.Reader(res.Body)
 			if coding != "" {
-				if from, err = gzip.NewReader(res.Body); err != nil {
-					t.Fatal(err)
-				}
+				from = must.Get(gzip.NewReader(res.Body))
 			}
 			readUntil(t, from, "</script>")
 			close(next)
@@ -377,7 +355,7 @@ func TestPageUnreliable(t *testing.T) {
 			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 1000\r\n\r\n"+formPage[:60])
 		}
 	})
-	d := open(t, app, func(c *gateway.Config) { c.Rules = parse(t, formRules) })
+	d := openRuled(t, app, formRules)
 	got := d.send(t, http.MethodGet, "/", "", "Accept", "text/html")
 	if got.err == nil || !strings.HasPrefix(got.body, formPage[:40]) {
 		t.Errorf("got %q, %v", got.body, got.err)
@@ -388,22 +366,9 @@ func TestPageUnreliable(t *testing.T) {
 // in constant memory, and the window of a coding is bounded.
 func TestPageBomb(t *testing.T) { //nolint:paralleltest // it measures the memory of the whole process
 	const size = 32 << 20
-	var bomb bytes.Buffer
-	z := gzip.NewWriter(&bomb)
-	piece := make([]byte, 1<<20)
-	for range size / len(piece) {
-		if _, err := z.Write(piece); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	bomb := coded(t, "gzip", strings.Repeat("\x00", size))
 	var wide bytes.Buffer
-	encoder, err := zstd.NewWriter(&wide, zstd.WithWindowSize(64<<20), zstd.WithSingleSegment(false))
-	if err != nil {
-		t.Fatal(err)
-	}
+	encoder := must.Get(zstd.NewWriter(&wide, zstd.WithWindowSize(64<<20), zstd.WithSingleSegment(false)))
 	if _, err := io.WriteString(encoder, formPage); err != nil {
 		t.Fatal(err)
 	}
@@ -413,21 +378,13 @@ func TestPageBomb(t *testing.T) { //nolint:paralleltest // it measures the memor
 	s := &shop{page: func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		w.Header().Set("Content-Encoding", strings.TrimPrefix(r.URL.Path, "/"))
-		_, _ = w.Write(map[string][]byte{"/gzip": bomb.Bytes(), "/zstd": wide.Bytes()}[r.URL.Path])
+		_, _ = w.Write(map[string][]byte{"/gzip": bomb, "/zstd": wide.Bytes()}[r.URL.Path])
 	}}
 	d := openShop(t, s, "", nil)
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.url+"/gzip", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := d.client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
+	res := d.stream(t, http.MethodGet, "/gzip", http.NoBody)
 	n, err := io.Copy(io.Discard, res.Body)
 	if n != size || err != nil {
 		t.Errorf("got %d bytes, %v", n, err)
@@ -461,18 +418,10 @@ func TestPageBombInOnePiece(t *testing.T) { //nolint:paralleltest // it measures
 		close(held)
 	}}
 	d := openShop(t, s, "", nil)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.url+"/", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
 	runtime.GC()
 	var before, during runtime.MemStats
 	runtime.ReadMemStats(&before)
-	res, err := d.client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
+	res := d.stream(t, http.MethodGet, "/", http.NoBody)
 	receive(t, held)
 	var most uint64
 	n := int64(0)
@@ -498,36 +447,3 @@ type zeros struct{}
 
 // Read implements io.Reader.
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
-
-// TestPageUpgrade: an upgrade passes.
-func TestPageUpgrade(t *testing.T) {
-	t.Parallel()
-	app := rawUpstream(t, func(conn net.Conn, br *bufio.Reader) {
-		if _, err := readRequest(br); err != nil {
-			return
-		}
-		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
-		_, _ = io.Copy(conn, br)
-	})
-	d := open(t, app, func(c *gateway.Config) { c.Rules = parse(t, formRules) })
-	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(d.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
-		t.Fatal(err)
-	}
-	_, _ = io.WriteString(conn, "GET /ws HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
-	br := bufio.NewReader(conn)
-	res, err := http.ReadResponse(br, nil)
-	if err != nil || res.StatusCode != http.StatusSwitchingProtocols {
-		t.Fatalf("got %v, %v", res, err)
-	}
-	defer res.Body.Close()
-	_, _ = io.WriteString(conn, "hello")
-	piece := make([]byte, 5)
-	if _, err := io.ReadFull(br, piece); err != nil || string(piece) != "hello" {
-		t.Errorf("got %q, %v", piece, err)
-	}
-}

@@ -11,8 +11,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/gateway"
-	"github.com/semel-dev/semel/store/memstore"
-	"github.com/semel-dev/semel/store/storetest"
+	"github.com/semel-dev/semel/internal/must"
 )
 
 const urlencoded = "application/x-www-form-urlencoded"
@@ -21,9 +20,7 @@ const urlencoded = "application/x-www-form-urlencoded"
 // before, it is not carried out, unless the rule says that it may be (promise 10).
 func TestFormWithoutSecret(t *testing.T) {
 	t.Parallel()
-	inner := memstore.New(nil)
-	t.Cleanup(func() { _ = inner.Close() })
-	store := storetest.Break(inner, storetest.Faults{})
+	store := breakable(t)
 	store.Partition()
 	s := &shop{}
 	d := openShop(t, s, formRules+`  - name: strict
@@ -52,9 +49,7 @@ func TestFormWithoutSecret(t *testing.T) {
 			check(t, path+" with the token in the header", got, http.StatusServiceUnavailable, "store-unavailable")
 		}
 	}
-	if got := s.posts(); len(got) != 0 {
-		t.Errorf("the application got %+v", got)
-	}
+	s.wantPosts(t, 0)
 	if got := d.send(t, http.MethodPost, "/invoices", "a=1", "Content-Type", urlencoded); got.status != http.StatusSeeOther {
 		t.Errorf("a form without a token: got %d %s", got.status, got.body)
 	}
@@ -64,8 +59,8 @@ func TestFormWithoutSecret(t *testing.T) {
 			header = append(header, "Idempotency-Key", send[2])
 		}
 		got := d.send(t, http.MethodPost, "/lax", send[0], header...)
-		if got.status != http.StatusSeeOther || got.header.Get("Idempotency-Status") != "unprotected" {
-			t.Errorf("fail_open, %s: got %d %q %s", name, got.status, got.header.Get("Idempotency-Status"), got.body)
+		if got.status != http.StatusSeeOther || got.word() != "unprotected" {
+			t.Errorf("fail_open, %s: got %d %q %s", name, got.status, got.word(), got.body)
 		}
 	}
 	if got := bodies(s.posts()); strings.Join(got, " ") != "a=1 a=2 a=2" {
@@ -93,9 +88,7 @@ func TestTokenInQuery(t *testing.T) {
 		{"/invoices?_semel=" + mine, "application/json", "{}", "executed"},
 		{"/invoices?_semel=" + mine, "application/json", "{}", "replayed"},
 	} {
-		if got := p.do(http.MethodPost, c.target, c.contentType, c.body); got.header.Get("Idempotency-Status") != c.want {
-			t.Errorf("%s %s: got %d %q, want %s", c.target, c.body, got.status, got.header.Get("Idempotency-Status"), c.want)
-		}
+		wantWord(t, c.target+" "+c.body, p.do(http.MethodPost, c.target, c.contentType, c.body), c.want)
 	}
 	if got := p.post("/invoices?_semel="+theirs, "a=1", "Accept", "application/json"); got.problem() != "form-stale" {
 		t.Errorf("another reader's: got %d %s", got.status, got.body)
@@ -163,9 +156,7 @@ func TestAmbiguousForm(t *testing.T) {
 // TestSecretPause: a store that does not answer is not asked by every page.
 func TestSecretPause(t *testing.T) {
 	t.Parallel()
-	inner := memstore.New(nil)
-	t.Cleanup(func() { _ = inner.Close() })
-	store := storetest.Break(inner, storetest.Faults{})
+	store := breakable(t)
 	store.Partition()
 	p := openShop(t, &shop{}, "", func(c *gateway.Config) { c.Store = store }).person(t)
 	for began := time.Now(); time.Since(began) < patience; {
@@ -187,13 +178,10 @@ func TestFormInChunks(t *testing.T) {
 	d := openShop(t, s, "", nil)
 	p := d.person(t)
 	token := p.token("/new")
-	for _, want := range []string{"executed", "replayed"} {
-		got := d.sendContext(t.Context(), http.MethodPost, "/invoices", struct{ io.Reader }{strings.NewReader("a=1&_semel=" + token)},
+	wantOnce(t, "the form", func() reply {
+		return d.sendContext(t.Context(), http.MethodPost, "/invoices", struct{ io.Reader }{strings.NewReader("a=1&_semel=" + token)},
 			"Content-Type", urlencoded, "Cookie", "semel_visitor="+p.cookie("semel_visitor"))
-		if got.header.Get("Idempotency-Status") != want {
-			t.Errorf("got %d %s, want %s", got.status, got.body, want)
-		}
-	}
+	})
 	if got := s.posts(); len(got) != 1 || got[0].body != "a=1" || got[0].chunked || got[0].length != 3 || got[0].header.Get("Content-Length") != "3" {
 		t.Errorf("arrived: %+v", got)
 	}
@@ -204,23 +192,16 @@ func TestFormInChunks(t *testing.T) {
 func TestSecretThatIsNone(t *testing.T) {
 	t.Parallel()
 	inner := store(t)
-	g, err := semel.New(inner, &semel.Options{SweepEvery: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(semel.New(inner, &semel.Options{SweepEvery: -1}))
 	t.Cleanup(func() { _ = g.Close() })
 	claim, _, err := g.Begin(t.Context(), semel.Key{Scope: "semel:gateway", Name: "form secret"}, semel.FingerprintOf("form secret"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := claim.Complete([]byte("short"), nil); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, claim.Complete([]byte("short"), nil))
 	s := &shop{}
 	d := openShop(t, s, strings.Replace(formRules, "form: true", "form: true\n    fail_open: true", 1), func(c *gateway.Config) { c.Store = inner })
 	got := d.send(t, http.MethodPost, "/invoices", "_semel=sm1."+strings.Repeat("A", 50), "Content-Type", urlencoded, "Accept", "application/json")
 	check(t, "form", got, http.StatusServiceUnavailable, "store-unavailable")
-	if len(s.posts()) != 0 {
-		t.Errorf("the application got %+v", s.posts())
-	}
+	s.wantPosts(t, 0)
 }

@@ -1,7 +1,6 @@
 package gateway_test
 
 import (
-	"bufio"
 	"encoding/json"
 	"io"
 	"net"
@@ -12,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/semel-dev/semel/gateway"
 	"github.com/semel-dev/semel/internal/formguard"
+	"github.com/semel-dev/semel/internal/must"
 )
 
 const restoreRules = `version: 1
@@ -53,8 +52,8 @@ func TestRestoreRedirect(t *testing.T) {
 	for _, want := range []string{"executed", "replayed"} {
 		got := p.post("/invoices/7?x=1", body)
 		location := got.header.Get("Location")
-		if got.status != http.StatusSeeOther || got.header.Get("Idempotency-Status") != want || got.body != "" || where != "" && location != where {
-			t.Fatalf("got %d %q %q, want 303 %s %s", got.status, location, got.header.Get("Idempotency-Status"), want, where)
+		if got.status != http.StatusSeeOther || got.word() != want || got.body != "" || where != "" && location != where {
+			t.Fatalf("got %d %q %q, want 303 %s %s", got.status, location, got.word(), want, where)
 		}
 		if !strings.HasPrefix(location, "/invoices/7?x=1&_semel=") || strings.Contains(location, "sm1.") {
 			t.Fatalf("it leads to %q", location)
@@ -141,25 +140,15 @@ func TestRestoreOnlyPages(t *testing.T) {
 func TestRestoreCutOff(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("<p>text", 10<<10) // more than is read before it is passed on
-	app := rawUpstream(t, func(conn net.Conn, br *bufio.Reader) {
-		for {
-			r, err := readRequest(br)
-			if err != nil {
-				return
-			}
-			page, length := `<form method=post action=/invoices/7>`, 37
-			if r.Method == http.MethodPost {
-				page, length = long, len(long)+9
-			}
-			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: "+strconv.Itoa(length)+"\r\n\r\n"+page)
-			if length != len(page) {
-				return
-			}
+	app := rawAnswers(t, func(conn net.Conn, r *http.Request) bool {
+		page, length := `<form method=post action=/invoices/7>`, 37
+		if r.Method == http.MethodPost {
+			page, length = long, len(long)+9
 		}
+		_, err := io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: "+strconv.Itoa(length)+"\r\n\r\n"+page)
+		return err == nil && length == len(page)
 	})
-	d := open(t, app, func(c *gateway.Config) {
-		c.Rules = parse(t, strings.Replace(restoreRules, "64KiB", "256KiB", 1))
-	})
+	d := openRuled(t, app, strings.Replace(restoreRules, "64KiB", "256KiB", 1))
 	p := d.person(t)
 	got := d.sendContext(t.Context(), http.MethodPost, "/invoices/7", strings.NewReader("_semel="+p.token("/new")+"&a=1"),
 		"Content-Type", urlencoded, "Cookie", "semel_visitor="+p.cookie("semel_visitor"))
@@ -236,14 +225,11 @@ func TestNoticeStyle(t *testing.T) {
 		"style-src-elem 'none'; style-src 'self'":    {adds: "style-src-elem HOST; style-src 'self'"},
 		"style-src https://cdn.test; img-src 'self'": {adds: "style-src https://cdn.test HOST; img-src 'self'"},
 	} {
-		s := &shop{page: func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "text/html")
-			if policy != "" {
-				w.Header().Set("Content-Security-Policy", policy)
-			}
-			_, _ = io.WriteString(w, "<html><body>Invoice 1")
-		}}
-		d := openShop(t, s, "", nil)
+		header := http.Header{}
+		if policy != "" {
+			header.Set("Content-Security-Policy", policy)
+		}
+		d := openShop(t, showing("text/html", "<html><body>Invoice 1", header), "", nil)
 		got := d.send(t, http.MethodGet, "/invoices/1", "", "Accept", "text/html", "Cookie", "semel_outcome="+id+":replayed:303")
 		want := policy
 		if c.adds != "" {
@@ -324,9 +310,7 @@ func TestFormWords(t *testing.T) {
 	}
 	for i := range 12 {
 		var fresh struct{ Token string }
-		if err := json.Unmarshal([]byte(p.get("/.well-known/semel/new?for=/orders").body), &fresh); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, json.Unmarshal([]byte(p.get("/.well-known/semel/new?for=/orders").body), &fresh))
 		p.post("/orders", "_semel="+fresh.Token+"&a="+strconv.Itoa(i))
 	}
 	if got := strings.Split(p.cookie("semel_outcome"), "/"); len(got) != 8 {
@@ -343,10 +327,7 @@ func TestRestoreStaysHere(t *testing.T) {
 	p := d.person(t)
 	token := p.token("/new")
 	got := p.post("//elsewhere.test/7", "_semel="+token+"&a=1")
-	at, err := url.Parse(d.url + "//elsewhere.test/7")
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := must.Get(url.Parse(d.url + "//elsewhere.test/7"))
 	to, err := at.Parse(got.header.Get("Location"))
 	if err != nil || got.status != http.StatusSeeOther || "http://"+to.Host != d.url || to.Path != "//elsewhere.test/7" {
 		t.Errorf("got %d %q: %v", got.status, got.header.Get("Location"), to)

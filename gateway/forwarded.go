@@ -1,8 +1,8 @@
 package gateway
 
 import (
+	"cmp"
 	"net"
-	"net/http"
 	"net/http/httputil"
 	"net/netip"
 	"slices"
@@ -50,7 +50,7 @@ func (f *forwarding) apply(pr *httputil.ProxyRequest) {
 		if prior := in["Forwarded"]; len(prior) > 0 {
 			out["Forwarded"] = []string{strings.Join(prior, ", ") + ", " + element(peer, host, proto)}
 		}
-		host, proto = first(in, "X-Forwarded-Host", host), first(in, "X-Forwarded-Proto", proto)
+		host, proto = cmp.Or(in.Get("X-Forwarded-Host"), host), cmp.Or(in.Get("X-Forwarded-Proto"), proto)
 	}
 	out["X-Forwarded-For"] = []string{chain}
 	out["X-Forwarded-Host"] = []string{host}
@@ -61,17 +61,15 @@ func (f *forwarding) apply(pr *httputil.ProxyRequest) {
 // a request came from and is not to be passed on. Application servers that
 // turn dashes into underscores cannot tell the two, so neither does this.
 func claimsOrigin(name string, trusted bool) bool {
-	dashed := name
-	if strings.Contains(name, "_") {
-		dashed, trusted = http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-")), false
-	}
-	switch dashed {
+	plain := dashed(name)
+	trusted = trusted && plain == name
+	switch plain {
 	case "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded":
 		return true // written anew
 	case "X-Real-Ip", "True-Client-Ip", "X-Client-Ip", "X-Cluster-Client-Ip":
 		return !trusted
 	}
-	return !trusted && strings.HasPrefix(dashed, "X-Forwarded-")
+	return !trusted && strings.HasPrefix(plain, "X-Forwarded-")
 }
 
 // element is one hop in a Forwarded header (RFC 7239).
@@ -84,11 +82,4 @@ func element(peer, host, proto string) string {
 		e += `;host="` + host + `"`
 	}
 	return e + ";proto=" + proto
-}
-
-func first(h http.Header, name, otherwise string) string {
-	if v := h.Get(name); v != "" {
-		return v
-	}
-	return otherwise
 }

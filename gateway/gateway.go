@@ -144,14 +144,6 @@ func (g *Gateway) Close() error {
 	return nil
 }
 
-// shutdownGuard stops taking intents, waits for those running, and ends the guard.
-func (g *Gateway) shutdownGuard(ctx context.Context) error {
-	if err := g.guard.Shutdown(ctx); err != nil {
-		return fmt.Errorf("gateway: %w", err)
-	}
-	return nil
-}
-
 // storeAnswers reports why the store cannot be used now, or nil.
 func (g *Gateway) storeAnswers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)

@@ -31,6 +31,9 @@ func judgedHeaders(file *rules.File) (judged, keys []string) {
 		if rule.Key.WebhookID {
 			keys = append(keys, "Webhook-Id")
 		}
+		if rule.Key.Webhook != nil {
+			keys = append(keys, schemeOf(rule.Key.Webhook).Headers()...)
+		}
 		if rule.Key.Derive != nil {
 			for _, name := range rule.Key.Derive.Headers {
 				judged = append(judged, textproto.CanonicalMIMEHeaderKey(name))

@@ -16,19 +16,24 @@ import (
 	"github.com/semel-dev/semel/gateway"
 )
 
-// TestConnectionNames (F1, F3, threat 10): what Connection names is dropped
-// before it is judged, and what the gateway judges by must not be named there.
-func TestConnectionNames(t *testing.T) {
-	t.Parallel()
-	seen := make(chan http.Header, 1)
-	target := upstream(t, func(_ http.ResponseWriter, r *http.Request) {
+// noting is an upstream that tells the header of a request.
+func noting(t *testing.T) (url string, seen chan http.Header) {
+	t.Helper()
+	seen = make(chan http.Header, 1)
+	return upstream(t, func(_ http.ResponseWriter, r *http.Request) {
 		select {
 		case seen <- r.Header.Clone():
 		default: // of a request that should not have come
 		}
-	})
-	d := open(t, target, func(c *gateway.Config) {
-		c.Rules = parse(t, `version: 1
+	}), seen
+}
+
+// TestConnectionNames (F1, F3, threat 10): what Connection names is dropped
+// before it is judged, and what the gateway judges by must not be named there.
+func TestConnectionNames(t *testing.T) {
+	t.Parallel()
+	target, seen := noting(t)
+	d := openRuled(t, target, `version: 1
 routes:
   - name: orders
     match: {path: /orders}
@@ -41,7 +46,6 @@ routes:
     match: {path: /form}
     form: true
 `)
-	})
 	for _, option := range []string{
 		"Content-Encoding", "content-type", "Content-Length", "Content-MD5", "Content_Type", "close, Content-Encoding", "Idempotency-Key",
 		"X-Idempotency-Key", "Order-Key", "X-Account", "X-Part", "Cookie", "Authorization", "Host", "Forwarded", "X-Forwarded-For",
@@ -69,15 +73,8 @@ routes:
 // with one that the gateway judges by is not passed on, or refused.
 func TestUnderscores(t *testing.T) {
 	t.Parallel()
-	seen := make(chan http.Header, 1)
-	target := upstream(t, func(_ http.ResponseWriter, r *http.Request) {
-		select {
-		case seen <- r.Header.Clone():
-		default: // of a request that should not have come
-		}
-	})
-	d := open(t, target, func(c *gateway.Config) {
-		c.Rules = parse(t, `version: 1
+	target, seen := noting(t)
+	d := openRuled(t, target, `version: 1
 routes:
   - name: orders
     match: {methods: [POST], path: /orders}
@@ -87,7 +84,6 @@ routes:
     match: {methods: [POST], path: /pay}
     required: true
 `)
-	})
 	for _, header := range []string{"Idempotency_Key: k", "X-Idempotency_Key: k", "Order_Key: k", "order_key: k"} {
 		check(t, header, d.sendRaw(t, "POST /", header), http.StatusBadRequest, "ambiguous-request")
 	}
@@ -117,9 +113,7 @@ routes:
 func TestMalformedHTTP2(t *testing.T) {
 	t.Parallel()
 	target, n := counting(t)
-	dir := t.TempDir()
-	certificate(t, dir, "server")
-	d := open(t, target, func(c *gateway.Config) { c.CertFile, c.KeyFile = dir+"/server.pem", dir+"/server.key" })
+	d := openTLS(t, target, func(*gateway.Config) {})
 	for name, tt := range map[string][3]string{
 		"method":    {"POST /x HTTP/1.1", "h.test", "400"},
 		"authority": {"POST", "x/y", "400"},
@@ -129,9 +123,7 @@ func TestMalformedHTTP2(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", name, status, tt[2])
 		}
 	}
-	if n.Load() != 0 {
-		t.Errorf("the upstream got %d requests", n.Load())
-	}
+	wantActed(t, n, 0)
 }
 
 // http2Status sends one request without a body by hand, and returns the status.
@@ -140,7 +132,7 @@ func http2Status(t *testing.T, d *door, method, authority string) string {
 	conn, err := (&tls.Dialer{
 		NetDialer: &net.Dialer{Timeout: patience},
 		Config:    &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}},
-	}).DialContext(t.Context(), "tcp", strings.TrimPrefix(d.url, "http://"))
+	}).DialContext(t.Context(), "tcp", strings.TrimPrefix(d.url, "https://"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,16 +11,8 @@ import (
 // before is neither sent with a 1xx nor lost after it.
 type informedAnswer struct {
 	http.ResponseWriter
-	outer   http.Header // set before ReverseProxy ran; nil for nothing
+	outer   http.Header // set before ReverseProxy ran
 	cleared bool        // a 1xx has gone out since Header was last called
-}
-
-func newInformedAnswer(w http.ResponseWriter) *informedAnswer {
-	a := &informedAnswer{ResponseWriter: w}
-	if h := w.Header(); len(h) > 0 {
-		a.outer = maps.Clone(h)
-	}
-	return a
 }
 
 // Header implements http.ResponseWriter.

@@ -2,7 +2,6 @@ package gateway_test
 
 import (
 	"bufio"
-	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -13,8 +12,6 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/gateway"
-	"github.com/semel-dev/semel/store/memstore"
-	"github.com/semel-dev/semel/store/storetest"
 )
 
 // informing starts an upstream that sends the 1xx answers that the path asks
@@ -70,12 +67,9 @@ func TestBothLengths(t *testing.T) {
 			t.Run(fmt.Sprint(tt.name, ", key ", key != ""), func(t *testing.T) {
 				t.Parallel()
 				d := open(t, target, func(c *gateway.Config) { c.IdleTimeout = 300 * time.Millisecond })
-				conn := dial(t, d)
-				_, _ = io.WriteString(conn, "POST "+tt.path+" HTTP/"+tt.proto+"\r\nHost: h\r\n"+key+tt.lines+
+				all, _ := d.hear(t, "POST "+tt.path+" HTTP/"+tt.proto+"\r\nHost: h\r\n"+key+tt.lines+
 					"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nZ\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: h\r\n\r\n")
-				_ = conn.SetReadDeadline(time.Now().Add(patience))
-				all, _ := io.ReadAll(conn)
-				answers := strings.SplitAfter(string(all), "\r\n\r\n")
+				answers := strings.SplitAfter(all, "\r\n\r\n")
 				final := -1
 				for i, answer := range answers {
 					switch {
@@ -97,9 +91,7 @@ func TestBothLengths(t *testing.T) {
 		}
 	}
 	t.Cleanup(func() {
-		if n := smuggled.Load(); n != 0 {
-			t.Errorf("the upstream got %d smuggled requests", n)
-		}
+		wantActed(t, smuggled, 0)
 	})
 }
 
@@ -108,7 +100,7 @@ func TestBothLengths(t *testing.T) {
 func TestInformationalAnswers(t *testing.T) {
 	t.Parallel()
 	target, _ := informing(t)
-	dead := storetest.Break(memstore.New(nil), storetest.Faults{})
+	dead := breakable(t)
 	d := open(t, target, func(c *gateway.Config) {
 		c.Store, c.Guard.StoreTimeout = dead, 50*time.Millisecond
 		c.Rules = parse(t, "version: 1\nroutes:\n  - {name: open, match: {path: \"/{x...}\"}, fail_open: true}\n")
@@ -116,11 +108,8 @@ func TestInformationalAnswers(t *testing.T) {
 	dead.Partition()
 	defer dead.Heal()
 	for _, path := range []string{"/", "/103", "/100/103"} {
-		conn := dial(t, d)
-		_, _ = io.WriteString(conn, "POST "+path+" HTTP/1.1\r\nHost: h\r\nIdempotency-Key: k\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
-		_ = conn.SetReadDeadline(time.Now().Add(patience))
-		all, err := io.ReadAll(conn)
-		informed, final, _ := strings.Cut(string(all), "HTTP/1.1 201")
+		all, err := d.hear(t, "POST "+path+" HTTP/1.1\r\nHost: h\r\nIdempotency-Key: k\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+		informed, final, _ := strings.Cut(all, "HTTP/1.1 201")
 		if err != nil || strings.Contains(informed, "Idempotency") || strings.Contains(final, "Link:") ||
 			strings.Count(final, "Idempotency-Status: unprotected\r\n") != 1 {
 			t.Errorf("%s: got %q, %v", path, all, err)
@@ -136,20 +125,14 @@ func TestInformationalAnswers(t *testing.T) {
 func TestInformationalAnswersHTTP2(t *testing.T) {
 	t.Parallel()
 	target, _ := informing(t)
-	dir := t.TempDir()
-	certificate(t, dir, "server")
-	d := open(t, target, func(c *gateway.Config) { c.CertFile, c.KeyFile = dir+"/server.pem", dir+"/server.key" })
-	transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
-	t.Cleanup(transport.CloseIdleConnections)
-	d.client.Transport = transport
-	d.url = strings.Replace(d.url, "http://", "https://", 1)
+	d := openTLS(t, target, func(*gateway.Config) {})
 	for _, key := range []string{"", "k"} {
 		got := d.sendContext(t.Context(), http.MethodPost, "/103", io.NopCloser(strings.NewReader("x")), "Idempotency-Key", key)
 		if key == "" {
 			got = d.sendContext(t.Context(), http.MethodPost, "/103", io.NopCloser(strings.NewReader("x")))
 		}
 		check(t, "key "+key, got, http.StatusCreated, "done")
-		if _, ok := got.header["Connection"]; ok || (key != "") != (got.header.Get("Idempotency-Status") == "executed") {
+		if _, ok := got.header["Connection"]; ok || (key != "") != (got.word() == "executed") {
 			t.Errorf("key %q: header %v", key, got.header)
 		}
 	}

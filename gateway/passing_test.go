@@ -89,96 +89,22 @@ func TestHost(t *testing.T) {
 	check(t, "own", own.send(t, http.MethodGet, "/", "", "Host", "shop.test"), 200, strings.TrimPrefix(target, "http://")+"/")
 }
 
-// TestSmuggling sends what two servers might read as different requests: the
-// upstream sees what the gateway saw, or nothing.
-func TestSmuggling(t *testing.T) {
-	t.Parallel()
-	var mu atomic.Pointer[[]string]
-	mu.Store(&[]string{})
-	target := upstream(t, func(_ http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		for {
-			old := mu.Load()
-			next := append(append([]string{}, *old...), r.Method+" "+r.URL.Path+" "+string(body))
-			if mu.CompareAndSwap(old, &next) {
-				return
-			}
-		}
-	})
-	d := open(t, target, nil)
-	const inner = "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
-	tests := []struct {
-		name, head, body string
-		want             []string
-	}{
-		{"both lengths", "Content-Length: 6\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n" + inner, nil},
-		{"two lengths", "Content-Length: 0\r\nContent-Length: " + fmt.Sprint(len(inner)) + "\r\n", inner, nil},
-		{"signed length", "Content-Length: +0\r\n", inner, nil},
-		{"negative length", "Content-Length: -1\r\n", inner, nil},
-		{"list of lengths", "Content-Length: 0, 0\r\n", inner, nil},
-		{"odd encoding", "Transfer-Encoding: xchunked\r\n", "0\r\n\r\n" + inner, nil},
-		{"two encodings", "Transfer-Encoding: chunked, identity\r\n", "0\r\n\r\n" + inner, nil},
-		{"space before colon", "Transfer-Encoding : chunked\r\n", "0\r\n\r\n" + inner, nil},
-		{"folded line", "X: a\r\n Transfer-Encoding: chunked\r\nContent-Length: 0\r\n", "", []string{"POST /outer "}},
-		{"newline in value", "X: a\nTransfer-Encoding: chunked\r\nContent-Length: 0\r\n", "", nil},
-		{"bad chunk", "Transfer-Encoding: chunked\r\n", "zz\r\n" + inner, nil},
-		{"chunk extension", "Transfer-Encoding: chunked\r\n", "3;x=\"y\"\r\nabc\r\n0\r\n\r\n", []string{"POST /outer abc"}},
-		{"plain", "Content-Length: 3\r\n", "abc", []string{"POST /outer abc"}},
-	}
-	for i, tt := range tests {
-		for j, key := range []string{"", "Idempotency-Key: " + strings.ReplaceAll(tt.name, " ", "-") + "\r\n"} {
-			conn := dial(t, d)
-			// A path of its own: the upstream may notice late that a request
-			// broke off, when the next one has been sent.
-			path := fmt.Sprintf("/outer/%d/%d", i, j)
-			_, _ = io.WriteString(conn, "POST "+path+" HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"+key+tt.head+"\r\n"+tt.body)
-			if tt.want == nil { // nothing more comes: do not wait for it
-				_ = conn.(*net.TCPConn).CloseWrite()
-			}
-			_ = conn.SetReadDeadline(time.Now().Add(patience))
-			answer, _ := io.ReadAll(conn)
-			_ = conn.Close()
-			var seen []string
-			for _, got := range *mu.Load() {
-				if strings.Contains(got, "/smuggled") {
-					t.Errorf("%s: the upstream saw a smuggled request; the answer was %q", tt.name, answer)
-				}
-				if body, ok := strings.CutPrefix(got, "POST "+path+" "); ok {
-					seen = append(seen, "POST /outer "+body)
-				}
-			}
-			if tt.want != nil {
-				if diff := cmp.Diff(tt.want, seen); diff != "" {
-					t.Errorf("%s (-want +got):\n%s\nanswer %q", tt.name, diff, answer)
-				}
-			}
-		}
-	}
-}
-
 // TestExpectation: an upstream is asked whether it wants a body only while the
 // body is not here yet; 417 is not an outcome (RFC 9110, section 10.1.1).
 func TestExpectation(t *testing.T) {
 	t.Parallel()
 	expected, refuse := make(chan string, 8), new(atomic.Bool)
 	refuse.Store(true)
-	target := rawUpstream(t, func(conn net.Conn, br *bufio.Reader) {
-		for {
-			req, err := readRequest(br)
-			if err != nil {
-				return
-			}
-			expected <- req.Header.Get("Expect")
-			status := "201 Created"
-			if req.URL.Path == "/417" && refuse.Swap(false) {
-				status = "417 Expectation Failed"
-			}
-			_, _ = io.WriteString(conn, "HTTP/1.1 "+status+"\r\nContent-Length: 0\r\n\r\n")
+	target := rawAnswers(t, func(conn net.Conn, req *http.Request) bool {
+		expected <- req.Header.Get("Expect")
+		status := "201 Created"
+		if req.URL.Path == "/417" && refuse.Swap(false) {
+			status = "417 Expectation Failed"
 		}
+		_, err := io.WriteString(conn, "HTTP/1.1 "+status+"\r\nContent-Length: 0\r\n\r\n")
+		return err == nil
 	})
-	d := open(t, target, func(c *gateway.Config) {
-		c.Rules = parse(t, "version: 1\nroutes:\n  - {name: json, match: {path: /json}, key: {json_pointer: /id}}\n")
-	})
+	d := openRuled(t, target, "version: 1\nroutes:\n  - {name: json, match: {path: /json}, key: {json_pointer: /id}}\n")
 	send := func(path, body, key string) reply {
 		header := []string{"Expect", "100-continue", "Content-Type", "application/json"}
 		if key != "" {
@@ -202,17 +128,6 @@ func TestExpectation(t *testing.T) {
 	}
 }
 
-func dial(t *testing.T, d *door) net.Conn {
-	t.Helper()
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(t.Context(), "tcp", strings.TrimPrefix(d.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	return conn
-}
-
 // TestUpgrade: what switches protocols goes both ways.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
@@ -224,26 +139,28 @@ func TestUpgrade(t *testing.T) {
 		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
 		_, _ = io.Copy(conn, br)
 	})
-	d := open(t, target, nil)
-	conn := dial(t, d)
-	_, _ = io.WriteString(conn, "GET /ws HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
-	br := bufio.NewReader(conn)
-	res, err := http.ReadResponse(br, nil) //nolint:bodyclose // a switched protocol has no body.
-	if err != nil || res.StatusCode != http.StatusSwitchingProtocols {
-		t.Fatalf("upgrade: %v %v", res, err)
-	}
-	for _, word := range []string{"hello\n", "again\n"} {
-		_, _ = io.WriteString(conn, word)
-		if got, err := br.ReadString('\n'); got != word {
-			t.Errorf("echo %q: got %q %v", word, got, err)
+	for _, text := range []string{pathRules, formRules} { // with forms, answers are looked at
+		d := openRuled(t, target, text)
+		conn := dial(t, d)
+		_, _ = io.WriteString(conn, "GET /ws HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+		br := bufio.NewReader(conn)
+		res, err := http.ReadResponse(br, nil) //nolint:bodyclose // a switched protocol has no body.
+		if err != nil || res.StatusCode != http.StatusSwitchingProtocols {
+			t.Fatalf("upgrade: %v %v", res, err)
 		}
-	}
-	d.stop() // an upgrade does not hold up the drain
-	if err := d.wait(t); err != nil {
-		t.Error(err)
-	}
-	if _, err := br.ReadByte(); err == nil {
-		t.Error("the connection outlives the gateway")
+		for _, word := range []string{"hello\n", "again\n"} {
+			_, _ = io.WriteString(conn, word)
+			if got, err := br.ReadString('\n'); got != word {
+				t.Errorf("echo %q: got %q %v", word, got, err)
+			}
+		}
+		d.stop() // an upgrade does not hold up the drain
+		if err := d.wait(t); err != nil {
+			t.Error(err)
+		}
+		if _, err := br.ReadByte(); err == nil {
+			t.Error("the connection outlives the gateway")
+		}
 	}
 }
 
@@ -265,17 +182,11 @@ func TestEvents(t *testing.T) {
 	})
 	d := open(t, target, nil)
 	for _, key := range []string{"", "k"} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, d.url+"/events", http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		var header []string
 		if key != "" {
-			req.Header.Set("Idempotency-Key", key)
+			header = []string{"Idempotency-Key", key}
 		}
-		res, err := d.client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := d.stream(t, http.MethodPost, "/events", http.NoBody, header...)
 		br := bufio.NewReader(res.Body)
 		for i := range 3 {
 			if line, err := br.ReadString('\n'); line != fmt.Sprintf("data: %d\n", i) {
@@ -401,22 +312,12 @@ func TestConstantMemory(t *testing.T) {
 // measure sends length bytes and counts those of the answer.
 func (d *door) measure(t *testing.T, method, path string, length int64, header []string) (int64, int) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, d.url+path, io.NopCloser(&endless{length}))
-	if err != nil {
-		t.Fatal(err)
+	var body io.Reader = http.NoBody
+	if length > 0 {
+		body = io.NopCloser(&endless{length})
 	}
-	for i := 0; i+1 < len(header); i += 2 {
-		req.Header.Set(header[i], header[i+1])
-	}
-	if length == 0 {
-		req.Body = http.NoBody
-	}
-	patient := http.Client{Transport: d.client.Transport}
-	res, err := patient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
+	patient := &door{url: d.url, client: &http.Client{Transport: d.client.Transport}}
+	res := patient.stream(t, method, path, body, header...)
 	n, err := io.Copy(io.Discard, res.Body)
 	if err != nil {
 		t.Fatal(err)

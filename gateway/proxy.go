@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -55,7 +56,9 @@ func (g *Gateway) newProxy(target *url.URL, transport http.RoundTripper) http.Ha
 			return nil
 		},
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { proxy.ServeHTTP(newInformedAnswer(w), r) })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		proxy.ServeHTTP(&informedAnswer{ResponseWriter: w, outer: maps.Clone(w.Header())}, r)
+	})
 }
 
 // fail answers in the upstream's place.

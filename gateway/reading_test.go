@@ -7,9 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/semel-dev/semel/gateway"
 )
 
 // sendRaw sends a request line and header lines as they are, and returns the
@@ -17,7 +14,6 @@ import (
 func (d *door) sendRaw(t *testing.T, line string, header ...string) reply {
 	t.Helper()
 	conn := dial(t, d)
-	_ = conn.SetDeadline(time.Now().Add(patience))
 	host := "Host: h.test\r\n"
 	for _, h := range header {
 		if strings.HasPrefix(h, "Host:") {
@@ -60,7 +56,7 @@ func TestReadings(t *testing.T) {
 		w.WriteHeader(http.StatusCreated)
 		_, _ = io.WriteString(w, "passed "+r.Method+" "+r.RequestURI)
 	})
-	d := open(t, target, func(c *gateway.Config) { c.Rules = parse(t, pathRules) })
+	d := openRuled(t, target, pathRules)
 	const rule, refused, passed, bad = "key-missing", "ambiguous-request", "passed", "bad"
 	for _, tt := range []struct {
 		want, line string

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -88,9 +89,7 @@ func (c *reconciler) ask(ctx context.Context, a *attempt) (*finding, error) {
 func (c *reconciler) replay(a *attempt, found *finding) ([]byte, error) {
 	want := &c.rule.Replay
 	out := semelhttp.Response{Status: want.Status, Header: http.Header{}}
-	if out.Status == 0 {
-		out.Status = found.status
-	}
+	out.Status = cmp.Or(out.Status, found.status)
 	if !want.Location.IsZero() {
 		location, err := want.Location.Expand(func(p template.Part) (string, error) { return c.value(a, p, found.document) })
 		if err != nil {

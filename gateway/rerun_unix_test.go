@@ -28,7 +28,7 @@ func TestUnsentIsNotARerun(t *testing.T) {
 	t.Cleanup(func() { _ = server.Close() })
 	front := listen()
 	go func() { _ = server.Serve(front) }() // ends by Close
-	if got := send(); got.status != http.StatusOK || got.header.Get("Idempotency-Status") != "executed" {
+	if got := send(); got.status != http.StatusOK || got.word() != "executed" {
 		t.Errorf("repeated: got %d %v, want it executed", got.status, got.header)
 	}
 	if text := lines.String(); strings.Contains(text, "executed again") {

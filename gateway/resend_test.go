@@ -26,13 +26,10 @@ func TestOneCommitOnDyingConnection(t *testing.T) {
 	for _, protocol := range []string{"http/1.1", "h2"} {
 		for _, header := range []string{"", "Idempotency-Key", "X-Idempotency-Key", "idempotency-key"} {
 			for _, body := range []string{"", "a=1"} {
-				for _, required := range []bool{false, true} {
-					name := strings.Join([]string{protocol, "header=" + header, "body=" + body, map[bool]string{true: "required", false: ""}[required]}, " ")
-					t.Run(name, func(t *testing.T) {
-						t.Parallel()
-						oneCommit(t, protocol, header, body)
-					})
-				}
+				t.Run(protocol+" header="+header+" body="+body, func(t *testing.T) {
+					t.Parallel()
+					oneCommit(t, protocol, header, body)
+				})
 			}
 		}
 	}
@@ -81,14 +78,10 @@ func oneCommit(t *testing.T, protocol, header, body string) {
 		want = "outcome-unknown"
 	}
 	check(t, "first", d.send(t, http.MethodPost, "/", body, with...), 502, want)
-	if n := commits.Load(); n != 1 {
-		t.Errorf("upstream committed %d times, want once", n)
-	}
+	wantActed(t, &commits, 1)
 	if want == "outcome-unknown" {
 		check(t, "retry", d.send(t, http.MethodPost, "/", body, with...), 409, want)
-		if n := commits.Load(); n != 1 {
-			t.Errorf("after the retry, upstream committed %d times, want once", n)
-		}
+		wantActed(t, &commits, 1)
 	}
 }
 

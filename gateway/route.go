@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -80,15 +81,12 @@ func (g *Gateway) newRoute(rule rules.Route, proxy http.Handler) (*route, error)
 		ScopeText:   strings.Join(scope.Describe(rule.Scope), ", else ") + "; together with method, host and path",
 		OnDecision:  g.decided(&rule),
 	}
-	if rule.Key.Derive != nil {
-		options.Fingerprint.Func = derivedFingerprint
-	}
 	if rule.Authorize != nil {
 		options.BeforeReplay = (&authorizer{asker: g.newAsker(&rule), rule: rule.Authorize}).beforeReplay
 	}
-	from := scope.Of(rule.Scope)
-	if rule.Form != nil {
-		from = forms.Scope(from)
+	from, err := identify(&rule, options)
+	if err != nil {
+		return nil, fmt.Errorf("gateway: route %q: %w", rule.Name, err)
 	}
 	m, err := semelhttp.New(plainGuard, from, options)
 	if err != nil {
@@ -110,6 +108,25 @@ func (g *Gateway) newRoute(rule rules.Route, proxy http.Handler) (*route, error)
 	return built, g.background(built)
 }
 
+// identify sets how the intents of a route are distinguished, and returns their scope.
+func identify(rule *rules.Route, o *semelhttp.Options) (semelhttp.ScopeFunc, error) {
+	verifier, err := verifierOf(rule)
+	switch {
+	case err != nil:
+		return nil, err
+	case verifier != nil:
+		o.Key, o.Fingerprint.Func, o.ScopeText = withQuestions(rule, verifier), verifier.Fingerprint, "the route"
+		return verifier.Scope(rule.Name), nil
+	case rule.Key.Derive != nil:
+		o.Fingerprint.Func = derivedFingerprint
+	}
+	from := scope.Of(rule.Scope)
+	if rule.Form != nil {
+		from = forms.Scope(from)
+	}
+	return from, nil
+}
+
 // formHandler handles requests with a form token, and gives all others to plain.
 func (g *Gateway) formHandler(built *route, guard *semel.Guard, options semelhttp.Options, plain, proxy http.Handler) (http.Handler, error) {
 	lifetime, err := forms.Lifetime(&built.rule, guard.Policy().Retention)
@@ -123,21 +140,13 @@ func (g *Gateway) formHandler(built *route, guard *semel.Guard, options semelhtt
 
 // merge fills what a rule leaves open from the guard's policy.
 func merge(p, base semel.Policy) semel.Policy {
-	if p.Retention == 0 {
-		p.Retention = base.Retention
-	}
+	p.Retention = cmp.Or(p.Retention, base.Retention)
 	if p.UnknownRetention == 0 && p.Retention <= base.UnknownRetention {
 		p.UnknownRetention = base.UnknownRetention
 	}
-	if p.Wait == 0 {
-		p.Wait = base.Wait
-	}
-	if p.Lease == 0 {
-		p.Lease = base.Lease
-	}
-	if p.MaxRun == 0 {
-		p.MaxRun = base.MaxRun
-	}
+	p.Wait = cmp.Or(p.Wait, base.Wait)
+	p.Lease = cmp.Or(p.Lease, base.Lease)
+	p.MaxRun = cmp.Or(p.MaxRun, base.MaxRun)
 	p.MaxOutcomeBytes, p.UnknownOnError, p.ReconcileTimeout = base.MaxOutcomeBytes, base.UnknownOnError, base.ReconcileTimeout
 	return p
 }

@@ -33,9 +33,7 @@ func TestDefaultRoute(t *testing.T) {
 	check(t, "first", d.send(t, http.MethodPost, "/a", "x", key...), 201, "1")
 	replay := d.send(t, http.MethodPost, "/a", "x", key...)
 	check(t, "replay", replay, 201, "1")
-	if replay.header.Get("Idempotency-Status") != "replayed" {
-		t.Errorf("replay: header %v", replay.header)
-	}
+	wantWord(t, "replay", replay, "replayed")
 	check(t, "other body", d.send(t, http.MethodPost, "/a", "y", key...), 422, "key-reused")
 	check(t, "other path", d.send(t, http.MethodPost, "/b", "x", key...), 201, "2")
 	check(t, "other method", d.send(t, http.MethodPatch, "/a", "x", key...), 201, "3")
@@ -53,8 +51,7 @@ func TestDefaultRoute(t *testing.T) {
 func TestScopes(t *testing.T) {
 	t.Parallel()
 	target, _ := counting(t)
-	d := open(t, target, func(c *gateway.Config) {
-		c.Rules = parse(t, `
+	d := openRuled(t, target, `
 version: 1
 routes:
   - name: strict
@@ -64,7 +61,6 @@ routes:
     match: {path: /shared}
     scope: {constant: all}
 `)
-	})
 	post := func(path string, header ...string) reply {
 		return d.send(t, http.MethodPost, path, "x", append(header, "Idempotency-Key", "k")...)
 	}
@@ -94,8 +90,7 @@ routes:
 func TestRules(t *testing.T) {
 	t.Parallel()
 	target, n := counting(t)
-	d := open(t, target, func(c *gateway.Config) {
-		c.Rules = parse(t, `
+	d := openRuled(t, target, `
 version: 1
 routes:
   - {name: off, match: {path: /off}, protect: false}
@@ -109,7 +104,6 @@ routes:
   - {name: host, match: {host: b.test, path: /host}, required: true}
   - {name: tree, match: {path: /tree/}, required: true}
 `)
-	})
 	form := []string{"Content-Type", "application/x-www-form-urlencoded"}
 	asJSON := []string{"Content-Type", "application/json"}
 	steps := []struct {
@@ -167,7 +161,7 @@ func TestPublishedUniqueness(t *testing.T) {
 	t.Parallel()
 	target, _ := counting(t)
 	text := "version: 1\nunique:\n  - name: invoice\n    says: One number <per> tenant.\n    table: inner_table\n    scope: [inner_tenant]\n    fields: [number]\n    index: inner_index\n"
-	d := open(t, target, func(c *gateway.Config) { c.Rules = parse(t, text) })
+	d := openRuled(t, target, text)
 	got := d.send(t, http.MethodGet, "/.well-known/idempotency", "")
 	page := d.send(t, http.MethodGet, "/.well-known/idempotency", "", "Accept", "text/html", "Accept-Language", "sv-SE, en;q=0.5")
 	for body, want := range map[string]string{
@@ -190,9 +184,7 @@ func TestPublishedUniqueness(t *testing.T) {
 func TestPublishedPolicy(t *testing.T) {
 	t.Parallel()
 	target, n := counting(t)
-	d := open(t, target, func(c *gateway.Config) {
-		c.Rules = parse(t, "version: 1\nroutes:\n  - {name: pay, match: {host: h.test, path: /pay}, retention: 3d}\n  - {name: off, match: {path: /off}, protect: false}\n")
-	})
+	d := openRuled(t, target, "version: 1\nroutes:\n  - {name: pay, match: {host: h.test, path: /pay}, retention: 3d}\n  - {name: off, match: {path: /off}, protect: false}\n")
 	got := d.send(t, http.MethodGet, "/.well-known/idempotency", "")
 	for _, want := range []string{`"name": "pay"`, `"host": "h.test"`, `"retention_seconds": 259200`, `"protected": false`, `"default": {`, "header Idempotency-Key"} {
 		if !strings.Contains(got.body, want) {
@@ -206,7 +198,5 @@ func TestPublishedPolicy(t *testing.T) {
 	if !strings.Contains(page.body, "a repetition is carried out; except 502, 504, after which the outcome is unknown") {
 		t.Errorf("the page promises that a lost answer is repeated: %s", page.body)
 	}
-	if n.Load() != 0 {
-		t.Error("the upstream was asked")
-	}
+	wantActed(t, n, 0)
 }

@@ -35,9 +35,7 @@ routes:
 		d.send(t, http.MethodGet, "/page/77", "", "Accept", "text/html")
 	}
 	d.stop()
-	if err := d.wait(t); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, d.wait(t))
 	text := lines.String()
 	for want, n := range map[string]int{
 		"msg=route ":                 4,

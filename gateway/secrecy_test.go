@@ -1,7 +1,6 @@
 package gateway_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/base64"
@@ -77,39 +76,27 @@ func (s *tattling) Claim(ctx context.Context, p semel.ClaimParams) (semel.Record
 // talkative is an upstream whose answers are secret, and sometimes no answers.
 func talkative(t *testing.T) string {
 	t.Helper()
-	return rawUpstream(t, func(conn net.Conn, br *bufio.Reader) {
-		for {
-			req, err := readRequest(br)
-			if err != nil {
-				return
-			}
-			switch req.URL.Path {
-			case "/garbage":
-				_, _ = io.WriteString(conn, marked("garbage")+"\r\n\r\n")
-				return
-			case "/garbage-header":
-				_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\n"+marked("garbage-header")+"\r\n\r\n")
-				return
-			case "/garbage-status":
-				_, _ = io.WriteString(conn, "HTTP/1.1 "+marked("garbage")+" OK\r\n\r\n")
-				return
-			case "/garbage-length":
-				_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: "+marked("garbage")+"\r\n\r\n")
-				return
-			case "/garbage-chunk":
-				_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"+marked("garbage")+"\r\n")
-				return
-			case "/reset":
-				return
-			}
-			status := "201 Created"
-			if req.URL.Path == "/broken" {
-				status = "500 Internal Server Error"
-			}
-			body := marked("answer")
-			_, _ = fmt.Fprintf(conn, "HTTP/1.1 %s\r\nLocation: /%s\r\nSet-Cookie: a=%s\r\nContent-Length: %d\r\n\r\n%s",
-				status, marked("location"), marked("set-cookie"), len(body), body)
+	return rawAnswers(t, func(conn net.Conn, req *http.Request) bool {
+		body := marked("answer")
+		text := "201 Created"
+		if req.URL.Path == "/broken" {
+			text = "500 Internal Server Error"
 		}
+		text = fmt.Sprintf("HTTP/1.1 %s\r\nLocation: /%s\r\nSet-Cookie: a=%s\r\nContent-Length: %d\r\n\r\n%s",
+			text, marked("location"), marked("set-cookie"), len(body), body)
+		last, found := map[string]string{
+			"/garbage":        marked("garbage") + "\r\n\r\n",
+			"/garbage-header": "HTTP/1.1 200 OK\r\n" + marked("garbage-header") + "\r\n\r\n",
+			"/garbage-status": "HTTP/1.1 " + marked("garbage") + " OK\r\n\r\n",
+			"/garbage-length": "HTTP/1.1 200 OK\r\nContent-Length: " + marked("garbage") + "\r\n\r\n",
+			"/garbage-chunk":  "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + marked("garbage") + "\r\n",
+			"/reset":          "",
+		}[req.URL.Path]
+		if found {
+			text = last
+		}
+		_, err := io.WriteString(conn, text)
+		return err == nil && !found
 	})
 }
 
@@ -187,7 +174,7 @@ routes:
 	send("/pay", body, marked("key")+"-other", 503)
 	store.down.Store(false)
 	for _, page := range []string{"/metrics", "/healthz", "/readyz", "/"} {
-		got := (&door{url: d.admin, client: d.client}).send(t, http.MethodGet, page, "", "Authorization", marked("authorization"))
+		got := d.operate(t, http.MethodGet, page, "Authorization", marked("authorization"))
 		wantNoMarker(t, page, got.body+fmt.Sprint(got.header))
 	}
 	page, err := store.List(t.Context(), semel.ListParams{Outcomes: true})

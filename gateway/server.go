@@ -152,7 +152,10 @@ func (g *Gateway) drain(life context.Context, front *http.Server) error {
 	defer cancel()
 	served := make(chan error, 1)
 	go func() { served <- front.Shutdown(ctx) }()
-	err := g.shutdownGuard(ctx)
+	err := g.guard.Shutdown(ctx) // no new intents, and those running end
+	if err != nil {
+		err = fmt.Errorf("gateway: %w", err)
+	}
 	if late := <-served; late != nil {
 		err = errors.Join(err, fmt.Errorf("gateway: drain: %w (requests were cut off)", late), front.Close())
 	}

@@ -1,7 +1,6 @@
 package gateway_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/ecdsa"
@@ -30,6 +29,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/gateway"
+	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/store/memstore"
 	"github.com/semel-dev/semel/store/storetest"
 )
@@ -48,18 +48,7 @@ func TestDrain(t *testing.T) {
 		c.Guard.Policy.Wait = patience
 		c.DrainDelay = time.Millisecond
 	})
-	ready := func() int {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.admin+"/readyz", http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
-		res, err := d.client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = res.Body.Close()
-		return res.StatusCode
-	}
+	ready := func() int { return d.operate(t, http.MethodGet, "/readyz").status }
 	if got := ready(); got != http.StatusOK {
 		t.Errorf("ready: %d", got)
 	}
@@ -96,20 +85,7 @@ func (d *door) until(t *testing.T, line string) {
 
 func (d *door) metrics(t *testing.T) string {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.admin+"/metrics", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := d.client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	return d.operate(t, http.MethodGet, "/metrics").body
 }
 
 // TestDrainCutsOff: what does not end in time is cut off, and unknown.
@@ -122,10 +98,7 @@ func TestDrainCutsOff(t *testing.T) {
 	})
 	clock := newClock()
 	records := memstore.New(&memstore.Options{Now: clock.now})
-	g, err := gateway.New(&gateway.Config{Upstream: target, Store: records, DrainTimeout: 20 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(gateway.New(&gateway.Config{Upstream: target, Store: records, DrainTimeout: 20 * time.Millisecond}))
 	front := listen(t)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -161,10 +134,7 @@ func TestCrash(t *testing.T) {
 	clock := newClock()
 	records := memstore.New(&memstore.Options{Now: clock.now})
 	dead := storetest.Break(records, storetest.Faults{})
-	g, err := gateway.New(&gateway.Config{Upstream: target, Store: dead, Guard: semel.Options{StoreTimeout: 50 * time.Millisecond}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(gateway.New(&gateway.Config{Upstream: target, Store: dead, Guard: semel.Options{StoreTimeout: 50 * time.Millisecond}}))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	served := make(chan struct{})
@@ -194,9 +164,7 @@ func TestCrash(t *testing.T) {
 	check(t, "while the lease runs", d.sendContext(t.Context(), http.MethodPost, "/", http.NoBody, "Idempotency-Key", "k", "Host", "h"), 409, "in-flight")
 	clock.add(semel.DefaultLease + time.Second)
 	check(t, "after it", d.send(t, http.MethodPost, "/", "", "Idempotency-Key", "k", "Host", "h"), 409, "outcome-unknown")
-	if n.Load() != 1 {
-		t.Errorf("the upstream acted %d times", n.Load())
-	}
+	wantActed(t, &n, 1)
 }
 
 type discard struct{}
@@ -227,23 +195,14 @@ func TestHurriedCallers(t *testing.T) {
 	}
 	var callers sync.WaitGroup
 	for _, tt := range tests {
-		conn := dial(t, d)
 		callers.Go(func() {
-			_, _ = io.WriteString(conn, tt.text)
-			_ = conn.SetReadDeadline(time.Now().Add(patience))
-			answer, err := io.ReadAll(conn)
-			if err != nil {
-				t.Errorf("%s: the connection was not closed: %v", tt.name, err)
-			}
-			if !strings.Contains(string(answer), tt.want) {
-				t.Errorf("%s: answer %q", tt.name, answer)
+			if answer, err := d.hear(t, tt.text); err != nil || !strings.Contains(answer, tt.want) {
+				t.Errorf("%s: answer %q; was the connection closed: %v", tt.name, answer, err)
 			}
 		})
 	}
 	callers.Wait()
-	if n.Load() != 0 {
-		t.Errorf("the upstream acted %d times", n.Load())
-	}
+	wantActed(t, n, 0)
 	check(t, "a retry with the whole body", d.send(t, http.MethodPost, "/", "0123456789", "Idempotency-Key", "k"), 201, "1")
 }
 
@@ -289,7 +248,7 @@ func TestSlowBody(t *testing.T) {
 func TestStoreDown(t *testing.T) {
 	t.Parallel()
 	target, n := counting(t)
-	dead := storetest.Break(memstore.New(nil), storetest.Faults{})
+	dead := breakable(t)
 	d := open(t, target, func(c *gateway.Config) {
 		c.Store = dead
 		c.Guard.StoreTimeout = 50 * time.Millisecond
@@ -303,9 +262,7 @@ func TestStoreDown(t *testing.T) {
 	}
 	got = d.send(t, http.MethodPost, "/open", "", "Idempotency-Key", "k")
 	check(t, "open", got, 201, "1")
-	if got.header.Get("Idempotency-Status") != "unprotected" {
-		t.Errorf("open: header %v", got.header)
-	}
+	wantWord(t, "open", got, "unprotected")
 	check(t, "without key", d.send(t, http.MethodPost, "/", ""), 201, "2")
 	d.until(t, `semel_requests_total{outcome="unprotected",route="open"} 1`)
 	dead.Heal()
@@ -374,15 +331,10 @@ func TestTLS(t *testing.T) {
 	authorities := filepath.Join(dir, "clients.pem")
 	var both []byte
 	for _, name := range []string{"alice", "bob"} {
-		text, err := os.ReadFile(filepath.Join(dir, name+".pem"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join(dir, name+".pem")))
 		both = append(both, text...)
 	}
-	if err := os.WriteFile(authorities, both, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(authorities, both, 0o600))
 	d := open(t, target, func(c *gateway.Config) {
 		c.CertFile, c.KeyFile, c.ClientCAFile = filepath.Join(dir, "server.pem"), filepath.Join(dir, "server.key"), authorities
 	})
@@ -415,36 +367,21 @@ func TestTLS(t *testing.T) {
 // certificate writes a self-signed certificate and its key.
 func certificate(t *testing.T, dir, name string) tls.Certificate {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{"localhost"},
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := must.Get(x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key))
+	keyDER := must.Get(x509.MarshalPKCS8PrivateKey(key))
 	certPEM := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 	keyPEM := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})
 	for file, text := range map[string][]byte{name + ".pem": certPEM, name + ".key": keyPEM} {
-		if err := os.WriteFile(filepath.Join(dir, file), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(filepath.Join(dir, file), text, 0o600))
 	}
-	cert, err := tls.X509KeyPair(certPEM, keyPEM)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cert
+	return must.Get(tls.X509KeyPair(certPEM, keyPEM))
 }
 
 // TestNoClearHTTP2: HTTP/2 is not spoken in the clear.
@@ -452,13 +389,10 @@ func TestNoClearHTTP2(t *testing.T) {
 	t.Parallel()
 	target, n := counting(t)
 	d := open(t, target, nil)
-	conn := dial(t, d)
-	_, _ = io.WriteString(conn, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00")
-	_ = conn.SetReadDeadline(time.Now().Add(patience))
-	line, _ := bufio.NewReader(conn).ReadString('\n')
-	if !strings.HasPrefix(line, "HTTP/1.1 505") || n.Load() != 0 {
-		t.Errorf("answer %q, upstream acted %d times", line, n.Load())
+	if answer, _ := d.hear(t, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"); !strings.HasPrefix(answer, "HTTP/1.1 505") {
+		t.Errorf("answer %q", answer)
 	}
+	wantActed(t, n, 0)
 }
 
 // TestConfigProblems: New reports a config that cannot work, with what to do.
@@ -495,10 +429,7 @@ func TestConfigProblems(t *testing.T) {
 		t.Error("got no error for a guard that cannot be made")
 	}
 	taken := listen(t)
-	g, err := gateway.New(&gateway.Config{Store: records, Upstream: "http://h", Listen: taken.Addr().String(), AdminListen: "off"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(gateway.New(&gateway.Config{Store: records, Upstream: "http://h", Listen: taken.Addr().String(), AdminListen: "off"}))
 	if err := g.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "is another program using it?") {
 		t.Errorf("listen twice: %v", err)
 	}

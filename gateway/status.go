@@ -33,6 +33,11 @@ func (g *Gateway) status(w http.ResponseWriter, r *http.Request) {
 			Name: "not-protected", Page: "for-programs", Title: "Nothing is remembered of it", Status: http.StatusNotFound,
 			Detail: "Requests to this path pass untouched, and their outcomes are not recorded.",
 		})
+	case rt.rule.Key.Webhook != nil:
+		semelhttp.WriteProblem(w, r, semelhttp.Problem{
+			Name: "status-invalid", Page: "for-programs", Title: "The question cannot be answered", Status: http.StatusBadRequest,
+			Detail: "The outcome of a webhook is for its sender. Deliver it again: it gets the first answer.",
+		})
 	case rt.rule.Key.Derive != nil:
 		semelhttp.WriteProblem(w, r, semelhttp.Problem{
 			Name: "status-invalid", Page: "for-programs", Title: "The question cannot be answered", Status: http.StatusBadRequest,

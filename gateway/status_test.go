@@ -37,7 +37,7 @@ routes:
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	b := &bank{}
-	d := open(t, upstream(t, b.ServeHTTP), func(c *gateway.Config) { c.Rules = parse(t, statusRules) })
+	d := openRuled(t, upstream(t, b.ServeHTTP), statusRules)
 	status := func(query string, header ...string) (semelhttp.IntentStatus, reply) {
 		t.Helper()
 		got := d.send(t, http.MethodGet, "/.well-known/idempotency/status"+query, "", header...)

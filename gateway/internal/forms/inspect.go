@@ -1,6 +1,7 @@
 package forms
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -94,9 +95,7 @@ func untouchedPage(reason string) error {
 		pageCoding:    "its Content-Encoding cannot be read",
 		pageCharset:   "its charset cannot be read as ASCII bytes (UTF-16, say)",
 	}[reason]
-	if words == "" {
-		words = reason
-	}
+	words = cmp.Or(words, reason)
 	return fmt.Errorf("gateway: the page is passed on as it is, and its forms get no token: %s", words)
 }
 
@@ -133,9 +132,7 @@ func (f *formFinder) Submitter(s *rewrite.Submitter) []byte {
 		method = form.method
 	}
 	if known || s.HasFormAction {
-		if method == "" {
-			method = "post" // as for its token
-		}
+		method = cmp.Or(method, "post") // as for its token
 		f.note(string(action), method)
 	}
 	return nil

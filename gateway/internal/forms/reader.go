@@ -18,10 +18,20 @@ import (
 // client certificate, a steady session cookie, or a cookie of the gateway's own. See
 // docs/forms.md.
 
-// steadyCookies are those of [rules.SessionCookies] whose value stays the same for
-// as long as the session does. The others get a new value with every answer.
-func steadyCookies() []string {
-	return []string{"sessionid", "PHPSESSID", "JSESSIONID", "connect.sid", "ASP.NET_SessionId", "SESSION"}
+// steadySources identify a reader where the rule names none. The cookies are those of
+// [rules.SessionCookies] whose value stays the same for as long as the session does. The
+// others get a new value with every answer.
+func steadySources() []rules.ScopeSource {
+	return []rules.ScopeSource{
+		{Header: "Authorization"},
+		{ClientCertificate: true},
+		{Cookie: "sessionid"},
+		{Cookie: "PHPSESSID"},
+		{Cookie: "JSESSIONID"},
+		{Cookie: "connect.sid"},
+		{Cookie: "ASP.NET_SessionId"},
+		{Cookie: "SESSION"},
+	}
 }
 
 // identities returns whom a form that the request sends may have been made for,
@@ -36,14 +46,9 @@ func identities(r *http.Request, visitor string, sources []rules.ScopeSource) []
 		return nil
 	}
 	var all []string
-	for _, source := range []rules.ScopeSource{{Header: "Authorization"}, {ClientCertificate: true}} {
+	for _, source := range steadySources() {
 		if who := scope.Principal(r, &source); who != "" {
-			all = append(all, who)
-		}
-	}
-	for _, name := range steadyCookies() {
-		if who := scope.Principal(r, &rules.ScopeSource{Cookie: name}); who != "" {
-			all = withEach(append(all, who), r, name)
+			all = withEach(append(all, who), r, source.Cookie)
 		}
 	}
 	if visitor != "" {
@@ -89,10 +94,7 @@ func (p *reader) identity(sources []rules.ScopeSource) (who string, ok bool) {
 		return "", true // whatever cookie the page sets may not be taken
 	}
 	if !explicit {
-		sources = []rules.ScopeSource{{Header: "Authorization"}, {ClientCertificate: true}}
-		for _, name := range steadyCookies() {
-			sources = append(sources, rules.ScopeSource{Cookie: name})
-		}
+		sources = steadySources()
 	}
 	for i := range sources {
 		source := &sources[i]
