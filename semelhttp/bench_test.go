@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/semelhttp"
 	"github.com/semel-dev/semel/store/memstore"
 )
@@ -131,16 +132,10 @@ func BenchmarkMiddleware(b *testing.B) {
 	newHandler := func(b *testing.B) http.Handler {
 		b.Helper()
 		store := memstore.New(nil)
-		guard, err := semel.New(store, nil)
-		if err != nil {
-			b.Fatal(err)
-		}
+		guard := must.Get(semel.New(store, nil))
 		b.Cleanup(func() { _ = guard.Close(); _ = store.Close() })
 		principal := func(r *http.Request) string { return r.Header.Get("Authorization") }
-		m, err := semelhttp.New(guard, semelhttp.ScopeBy(principal), nil)
-		if err != nil {
-			b.Fatal(err)
-		}
+		m := must.Get(semelhttp.New(guard, semelhttp.ScopeBy(principal), nil))
 		return m.Handler(invoiceHandler())
 	}
 	report := func(b *testing.B, run *drive, n int) {

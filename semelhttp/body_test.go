@@ -15,7 +15,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
@@ -82,10 +84,7 @@ func openFiles(t *testing.T, dir string) int {
 	if runtime.GOOS != "linux" {
 		return 0
 	}
-	links, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
+	links := must.Get(os.ReadDir("/proc/self/fd"))
 	n := 0
 	for _, link := range links {
 		if target, err := os.Readlink("/proc/self/fd/" + link.Name()); err == nil && strings.HasPrefix(target, dir) {
@@ -155,22 +154,24 @@ func TestNoRoomToSpool(t *testing.T) {
 	invoices.wantRan(t, "no room", 0)
 }
 
-// raw sends bytes over a connection of its own, and returns the status of the
-// first answer.
-func raw(t *testing.T, server *httptest.Server, text string, closeWrite bool) int {
+// sendRaw sends bytes over a connection of its own.
+func sendRaw(t *testing.T, server *httptest.Server, text string) net.Conn {
 	t.Helper()
-	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(new(net.Dialer).DialContext(t.Context(), "tcp", server.Listener.Addr().String()))
 	t.Cleanup(func() { _ = conn.Close() })
+	_ = conn.SetDeadline(time.Now().Add(30 * time.Second))
 	if _, err := io.WriteString(conn, text); err != nil {
 		t.Fatal(err)
 	}
+	return conn
+}
+
+// raw is sendRaw, and returns the status of the first answer.
+func raw(t *testing.T, server *httptest.Server, text string, closeWrite bool) int {
+	t.Helper()
+	conn := sendRaw(t, server, text)
 	if tcp, ok := conn.(*net.TCPConn); ok && closeWrite {
-		if err := tcp.CloseWrite(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, tcp.CloseWrite())
 	}
 	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
@@ -190,9 +191,7 @@ func TestBodyCutOff(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var invoices counter
-			d := newDoor(t, doorOptions{})
-			server := d.serve(t, invoices.create)
+			d, server, invoices := serveInvoices(t, doorOptions{})
 			got := raw(t, server, "POST /invoices HTTP/1.1\r\nHost: a\r\nIdempotency-Key: k1\r\n"+body, true)
 			if got != http.StatusBadRequest {
 				t.Errorf("got %d, want 400", got)
@@ -231,9 +230,7 @@ func TestOuterLimit(t *testing.T) {
 // TestExpectContinue: a body that will be refused is not even asked for.
 func TestExpectContinue(t *testing.T) {
 	t.Parallel()
-	var invoices counter
-	d := newDoor(t, doorOptions{Options: semelhttp.Options{MaxBodyBytes: 10}})
-	server := d.serve(t, invoices.create)
+	_, server, invoices := serveInvoices(t, doorOptions{Options: semelhttp.Options{MaxBodyBytes: 10}})
 	const head = "POST /invoices HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n"
 	for header, want := range map[string]int{
 		"Idempotency-Key: k1\r\nContent-Length: 11\r\n\r\n":                     http.StatusRequestEntityTooLarge,
@@ -303,14 +300,7 @@ func TestAbortedUpload(t *testing.T) {
 		OnDecision: func(context.Context, semelhttp.Decision) { close(told) },
 	}})
 	server := d.serve(t, invoices.create)
-	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.WriteString(conn, "POST / HTTP/1.1\r\nHost: a\r\nIdempotency-Key: k1\r\nContent-Length: 10\r\n\r\nhel"); err != nil {
-		t.Fatal(err)
-	}
-	_ = conn.Close()
+	_ = sendRaw(t, server, "POST / HTTP/1.1\r\nHost: a\r\nIdempotency-Key: k1\r\nContent-Length: 10\r\n\r\nhel").Close()
 	<-told
 	invoices.wantRan(t, "aborted", 0)
 	wantOutcomes(t, d, "body-incomplete")

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/iotest"
 	"unicode/utf8"
+
+	"github.com/semel-dev/semel/internal/must"
 )
 
 // decoded holds a JSON text as an independent reader parses it.
@@ -102,10 +104,7 @@ func FuzzCanonicalJSON(f *testing.F) {
 			return
 		}
 		// Written again, indented and with its members sorted, it is the same.
-		again, err := json.MarshalIndent(readA.value, " ", "\t")
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := must.Get(json.MarshalIndent(readA.value, " ", "\t"))
 		if sum, ok := canonicalOrNot(t, again); !ok || sum != sumA {
 			t.Fatalf("%q, written again as %q: digest %x, %v, want %x", a, again, sum, ok, sumA)
 		}

@@ -3,6 +3,7 @@ package semelhttp
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 const testCanonicalBytes = 1 << 20
 
+// What TestCanonicalVectors has no text for.
 func TestCanonicalJSON(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat("[", maxJSONDepth) + strings.Repeat("]", maxJSONDepth)
@@ -21,78 +23,37 @@ func TestCanonicalJSON(t *testing.T) {
 		name, a, b string
 		want       string // equal, differ, or raw: the first has no canonical form
 	}{
-		{"white space", `{"a":[1,2]}`, " {\t\"a\" :\r\n [ 1 , 2 ] } \n", "equal"},
-		{"member order", `{"a":1,"b":{"c":2,"d":3}}`, `{"b":{"d":3,"c":2},"a":1}`, "equal"},
-		{"escapes", `"a\u00e9\n\/\ud83d\ude00"`, `"aé\u000A/😀"`, "equal"},
-		{"escaped names", `{"\u0061":1,"b":2}`, `{"b":2,"a":1}`, "equal"},
-		{"nul", `"\u0000"`, `""`, "differ"},
-		{"element order", `[1,2]`, `[2,1]`, "differ"},
-		{"number literal", `1.0`, `1`, "differ"},
-		{"number exponent", `1e2`, `1E2`, "differ"},
 		{"number and string", `1`, `"1"`, "differ"},
-		{"null and absent", `{"a":null}`, `{}`, "differ"},
-		{"empties", `{}`, `[]`, "differ"},
-		{"nesting", `[[],[]]`, `[[[]]]`, "differ"},
-		{"empty array's end", `[[[],1]]`, `[[],[1]]`, "differ"},
-		{"member moved", `{"a":{"b":1},"c":{}}`, `{"a":{},"c":{"b":1}}`, "differ"},
 		{"values swapped", `{"a":1,"b":2}`, `{"a":2,"b":1}`, "differ"},
 		{"array boundary", `[[1],2]`, `[[1,2]]`, "differ"},
-		{"unicode forms", `"é"`, `"e\u0301"`, "differ"},
 		{"long strings", `"` + strings.Repeat("é", 3000) + `"`, `"` + strings.Repeat(`\u00e9`, 3000) + `"`, "equal"},
 		{"deepest", deep, " " + deep, "equal"},
-		{"too deep", "[" + deep + "]", "", "raw"},
-		{"duplicate names", `{"a":1,"a":1}`, "", "raw"},
-		{"duplicate escaped", `{"a":1,"\u0061":2}`, "", "raw"},
-		{"duplicate inside", `[{"x":{"a":1,"b":2,"a":3}}]`, "", "raw"},
 		{"invalid UTF-8", "\"\xff\"", "", "raw"},
 		{"overlong UTF-8", "\"\xc0\xaf\"", "", "raw"},
-		{"lone high surrogate", `"\ud83d"`, "", "raw"},
-		{"lone low surrogate", `"\ude00"`, "", "raw"},
-		{"surrogate then letter", `"\ud83d\u0061"`, "", "raw"},
-		{"byte order mark", "\ufeff{}", "", "raw"},
-		{"empty", ``, "", "raw"},
-		{"blank", " \n", "", "raw"},
-		{"two values", `{} {}`, "", "raw"},
-		{"trailing comma", `[1,]`, "", "raw"},
-		{"trailing comma in object", `{"a":1,}`, "", "raw"},
 		{"leading comma", `[,1]`, "", "raw"},
 		{"missing comma", `[1 2]`, "", "raw"},
 		{"open", `{"a":[1,2`, "", "raw"},
-		{"leading zero", `01`, "", "raw"},
-		{"plus", `+1`, "", "raw"},
-		{"bare point", `1.`, "", "raw"},
-		{"no fraction", `.5`, "", "raw"},
-		{"bare exponent", `1e`, "", "raw"},
-		{"minus", `-`, "", "raw"},
-		{"NaN", `NaN`, "", "raw"},
-		{"control character", "\"a\nb\"", "", "raw"},
-		{"unknown escape", `"\x41"`, "", "raw"},
 		{"short escape", `"\u12"`, "", "raw"},
-		{"literal cut", `tru`, "", "raw"},
-		{"literal run on", `nullx`, "", "raw"},
-		{"comment", `[1] // one`, "", "raw"},
-		{"unquoted name", `{a:1}`, "", "raw"},
-		{"long number", strings.Repeat("1", maxJSONNumber+1), "", "raw"},
 		{"many members", `{` + manyMembers(maxJSONMembers+1) + `}`, "", "raw"},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			a, err := canonicalJSON(iotest.OneByteReader(strings.NewReader(tt.a)), testCanonicalBytes)
-			if tt.want == "raw" {
-				if !errors.Is(err, errNotCanonical) {
-					t.Fatalf("got %x, %v, want errNotCanonical", a, err)
-				}
-				return
-			}
-			b, errB := canonicalJSON(strings.NewReader(tt.b), testCanonicalBytes)
-			if err != nil || errB != nil {
-				t.Fatalf("errors: %v, %v", err, errB)
-			}
-			if got := a == b; got != (tt.want == "equal") {
-				t.Errorf("equal = %v, want %s", got, tt.want)
-			}
-		})
+		a, err := canonicalJSON(iotest.OneByteReader(strings.NewReader(tt.a)), testCanonicalBytes)
+		b, errB := canonicalJSON(strings.NewReader(tt.b), testCanonicalBytes)
+		checkForms(t, tt.name, tt.want, a, b, err, errB)
+	}
+}
+
+// checkForms compares two canonical forms: they should be equal, or differ, or the first body is raw and has none.
+func checkForms(t *testing.T, name, want string, a, b [32]byte, err, errB error) {
+	t.Helper()
+	if want == "raw" {
+		if !errors.Is(err, errNotCanonical) {
+			t.Errorf("%s: got %x, %v, want errNotCanonical", name, a, err)
+		}
+		return
+	}
+	if err != nil || errB != nil || (a == b) != (want == "equal") {
+		t.Errorf("%s: equal = %v, errors %v, %v, want %s", name, a == b, err, errB, want)
 	}
 }
 
@@ -139,54 +100,20 @@ func formOf(boundary string, parts ...string) string {
 
 func TestCanonicalMultipart(t *testing.T) {
 	t.Parallel()
-	const name, file = "Content-Disposition: form-data; name=\"a\"\r\n\r\nx", "Content-Disposition: form-data; name=\"f\"; filename=\"f.txt\"\r\nContent-Type: text/plain\r\n\r\nbytes"
+	const name = "Content-Disposition: form-data; name=\"a\"\r\n\r\nx"
 	big := name + strings.Repeat("0123456789abcdef\r\n", 4000)
 	longest := strings.Repeat("b", maxBoundaryBytes)
 	tests := []struct {
 		name, a, boundA, b, boundB, want string
 	}{
-		{"boundary", formOf("A", name, file), "A", formOf("----x1", name, file), "----x1", "equal"},
-		{"no last line end", formOf("A", name), "A", strings.TrimSuffix(formOf("A", name), "\r\n"), "A", "equal"},
 		{"several windows", formOf("A", big, name), "A", formOf(longest, big, name), longest, "equal"},
-		{"bytes", formOf("A", name), "A", formOf("A", name+"y"), "A", "differ"},
-		{"file name", formOf("A", file), "A", formOf("A", strings.Replace(file, "f.txt", "g.txt", 1)), "A", "differ"},
-		{"content type", formOf("A", file), "A", formOf("A", strings.Replace(file, "plain", "html", 1)), "A", "differ"},
-		{"part order", formOf("A", name, file), "A", formOf("A", file, name), "A", "differ"},
 		{"split", formOf("A", "ab", "c"), "A", formOf("A", "a", "bc"), "A", "differ"},
-		{"other boundary inside", formOf("A", name+"\r\n--B\r\ny"), "A", formOf("B", name, "y"), "B", "differ"},
-		{"preamble", "hello\r\n" + formOf("A", name), "A", "", "", "raw"},
-		{"epilogue", formOf("A", name) + "x", "A", "", "", "raw"},
-		{"padding", strings.Replace(formOf("A", name), "--A\r\n", "--A \r\n", 1), "A", "", "", "raw"},
-		{"line feeds", strings.ReplaceAll(formOf("A", name), "\r\n", "\n"), "A", "", "", "raw"},
-		{"boundary inside", formOf("A", name+"--A"), "A", "", "", "raw"},
-		{"boundary after a line feed", formOf("A", name+"\n--A--"), "A", "", "", "raw"},
 		{"last delimiter after a line feed", "--A\r\n" + name + "\n--A--\r\n", "A", "", "", "raw"},
-		{"longer boundary inside", formOf("A", name+"\r\n--AB"), "A", "", "", "raw"},
-		{"no end", strings.TrimSuffix(formOf("A", name), "--\r\n"), "A", "", "", "raw"},
-		{"cut", formOf("A", name, file)[:80], "A", "", "", "raw"},
-		{"no part", "--A--\r\n", "A", "", "", "raw"},
-		{"empty", "", "A", "", "", "raw"},
-		{"wrong boundary", formOf("A", name), "B", "", "", "raw"},
-		{"long boundary", formOf(longest+"b", name), longest + "b", "", "", "raw"},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			a, err := canonicalMultipart(iotest.OneByteReader(strings.NewReader(tt.a)), tt.boundA, testCanonicalBytes)
-			if tt.want == "raw" {
-				if !errors.Is(err, errNotCanonical) {
-					t.Fatalf("got %x, %v, want errNotCanonical", a, err)
-				}
-				return
-			}
-			b, errB := canonicalMultipart(strings.NewReader(tt.b), tt.boundB, testCanonicalBytes)
-			if err != nil || errB != nil {
-				t.Fatalf("errors: %v, %v", err, errB)
-			}
-			if got := a == b; got != (tt.want == "equal") {
-				t.Errorf("equal = %v, want %s", got, tt.want)
-			}
-		})
+		a, err := canonicalMultipart(iotest.OneByteReader(strings.NewReader(tt.a)), tt.boundA, testCanonicalBytes)
+		b, errB := canonicalMultipart(strings.NewReader(tt.b), tt.boundB, testCanonicalBytes)
+		checkForms(t, tt.name, tt.want, a, b, err, errB)
 	}
 }
 
@@ -197,9 +124,7 @@ func TestCanonicalMultipartAcrossWindows(t *testing.T) {
 		part := strings.Repeat("x", n)
 		a, err := canonicalMultipart(strings.NewReader(formOf("boundary-of-some-length", part, "y")), "boundary-of-some-length", testCanonicalBytes)
 		b, errB := canonicalMultipart(strings.NewReader(formOf("A", part, "y")), "A", testCanonicalBytes)
-		if err != nil || errB != nil || a != b {
-			t.Fatalf("part of %d bytes: equal = %v, errors %v, %v", n, a == b, err, errB)
-		}
+		checkForms(t, fmt.Sprintf("part of %d bytes", n), "equal", a, b, err, errB)
 	}
 }
 

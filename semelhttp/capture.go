@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/textproto"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -135,40 +136,28 @@ func (c *capture) writeHeader(status int) {
 
 // Write implements [http.ResponseWriter].
 func (c *capture) Write(p []byte) (int, error) {
-	if !c.enter() {
-		return 0, errAnswered
-	}
-	defer c.exit()
-	if c.mode == streaming {
-		return c.stream.wrote(c.under.Write(p))
-	}
-	if err := c.admit(len(p)); err != nil {
-		return 0, err
-	}
-	if c.mode == streaming {
-		return c.stream.wrote(c.under.Write(p))
-	}
-	c.mem.envelope = append(c.mem.envelope, p...)
-	return len(p), nil
+	return capturePiece(c, p, io.Writer.Write)
 }
 
 // WriteString implements [io.StringWriter].
 func (c *capture) WriteString(s string) (int, error) {
+	return capturePiece(c, s, io.WriteString)
+}
+
+// capturePiece holds back a piece of the body, or writes it where the answer is a stream.
+func capturePiece[T []byte | string](c *capture, piece T, write func(io.Writer, T) (int, error)) (int, error) {
 	if !c.enter() {
 		return 0, errAnswered
 	}
 	defer c.exit()
-	if c.mode == streaming {
-		return c.stream.wrote(io.WriteString(c.under, s))
-	}
-	if err := c.admit(len(s)); err != nil {
+	if err := c.admit(len(piece)); err != nil {
 		return 0, err
 	}
 	if c.mode == streaming {
-		return c.stream.wrote(io.WriteString(c.under, s))
+		return c.stream.wrote(write(c.under, piece))
 	}
-	c.mem.envelope = append(c.mem.envelope, s...)
-	return len(s), nil
+	c.mem.envelope = append(c.mem.envelope, piece...)
+	return len(piece), nil
 }
 
 // ReadFrom implements [io.ReaderFrom], so that io.Copy neither bypasses the
@@ -468,26 +457,13 @@ func patchCount(room []byte, n int) {
 }
 
 func index(fields []field, name string) int {
-	for i := range fields {
-		if fields[i].name == name {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(fields, func(f field) bool { return f.name == name })
 }
 
 // same reports whether outer handlers had set the same field.
 func same(outer []field, name string, values []string) bool {
 	i := index(outer, name)
-	if i < 0 || len(outer[i].values) != len(values) {
-		return false
-	}
-	for j, v := range values {
-		if outer[i].values[j] != v {
-			return false
-		}
-	}
-	return true
+	return i >= 0 && slices.Equal(outer[i].values, values)
 }
 
 // identical reports whether both are the same slice, not replaced values.

@@ -26,9 +26,7 @@ import (
 func TestAnswersLikeBare(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "page.html")
-	if err := os.WriteFile(file, []byte("<html><body>hello</body></html>"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(file, []byte("<html><body>hello</body></html>"), 0o600))
 	for name, handler := range map[string]http.HandlerFunc{
 		"nothing":        func(http.ResponseWriter, *http.Request) {},
 		"implicit 200":   func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") },

@@ -2,7 +2,6 @@ package semelhttp_test
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -42,13 +41,11 @@ func TestDerivedFromOddForms(t *testing.T) {
 			}})
 			handler := d.Handler(http.HandlerFunc(invoices.create))
 			for _, body := range []string{tt.first, tt.second} {
-				r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/invoices", strings.NewReader(body))
+				var header []string
 				if tt.contentType != "" {
-					r.Header.Set("Content-Type", tt.contentType)
+					header = []string{"Content-Type", tt.contentType}
 				}
-				answer := httptest.NewRecorder()
-				handler.ServeHTTP(answer, r)
-				if answer.Code != http.StatusCreated {
+				if answer := handle(t, handler, "/invoices", body, header...); answer.Code != http.StatusCreated {
 					t.Fatalf("got %d %s", answer.Code, answer.Body)
 				}
 			}

@@ -13,10 +13,14 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/claimtest"
+	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/outcomelog"
 	"github.com/semel-dev/semel/semelhttp"
 	"github.com/semel-dev/semel/store/memstore"
 )
+
+var noError = claimtest.NoError
 
 // door is a middleware over a store in memory, and what it decided.
 type door struct {
@@ -35,10 +39,10 @@ type doorOptions struct {
 	store   semel.Store
 	scope   semelhttp.ScopeFunc
 	quota   int // of records per scope
+	live    int // claims
 	keys    []semel.OutcomeKey
 	secrets [][]byte
-	wrap    func(semel.Store) semel.Store // what the guard sees of the store
-	timeout time.Duration                 // of the store; 200 ms when zero
+	timeout time.Duration // of the store; 200 ms when zero
 }
 
 func anonymous(*http.Request) string { return "anonymous" }
@@ -53,16 +57,9 @@ func newDoor(tb testing.TB, o doorOptions) *door {
 	if o.scope == nil {
 		o.scope = semelhttp.ScopeBy(anonymous)
 	}
-	seen := d.store
-	if o.wrap != nil {
-		seen = o.wrap(seen)
-	}
-	guard, err := semel.New(seen, &semel.Options{
-		Policy: o.policy, RecordsPerScope: o.quota, StoreTimeout: cmp.Or(o.timeout, 200*time.Millisecond), OutcomeKeys: o.keys, Secrets: o.secrets,
-	})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	guard := must.Get(semel.New(d.store, &semel.Options{
+		Policy: o.policy, RecordsPerScope: o.quota, LiveClaims: o.live, StoreTimeout: cmp.Or(o.timeout, 200*time.Millisecond), OutcomeKeys: o.keys, Secrets: o.secrets,
+	}))
 	tb.Cleanup(func() { _ = guard.Close() })
 	d.guard = guard
 	tell := o.OnDecision
@@ -74,10 +71,7 @@ func newDoor(tb testing.TB, o doorOptions) *door {
 			tell(ctx, decision)
 		}
 	}
-	d.Middleware, err = semelhttp.New(guard, o.scope, &o.Options)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	d.Middleware = must.Get(semelhttp.New(guard, o.scope, &o.Options))
 	return d
 }
 
@@ -98,25 +92,49 @@ func (d *door) serve(tb testing.TB, handler http.HandlerFunc) *httptest.Server {
 	return newServer(tb, d.Handler(handler))
 }
 
+// serveInvoices serves a handler that creates invoices.
+func serveInvoices(tb testing.TB, o doorOptions) (*door, *httptest.Server, *counter) {
+	tb.Helper()
+	d, invoices := newDoor(tb, o), &counter{}
+	return d, d.serve(tb, invoices.create), invoices
+}
+
+// busy serves the invoices, whose creation is at work on the key k1 until finish is called.
+func (d *door) busy(t *testing.T, invoices *counter) (server *httptest.Server, finish func()) {
+	t.Helper()
+	running, end := make(chan struct{}), make(chan struct{})
+	server = d.serve(t, func(w http.ResponseWriter, r *http.Request) {
+		close(running) // a second run panics
+		<-end
+		invoices.create(w, r)
+	})
+	var first sync.WaitGroup
+	first.Go(func() { ask(t, server, "k1", "x") })
+	<-running
+	return server, func() {
+		close(end)
+		first.Wait()
+	}
+}
+
 // newServer starts a server over HTTP/1.1.
 func newServer(tb testing.TB, handler http.Handler) *httptest.Server {
 	tb.Helper()
-	server := httptest.NewUnstartedServer(handler)
-	server.Config.ErrorLog = log.New(io.Discard, "", 0) // panics are meant
-	server.Start()
-	tb.Cleanup(server.Close)
-	tb.Cleanup(server.Client().CloseIdleConnections)
-	server.Client().CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return server
+	return start(tb, handler, (*httptest.Server).Start)
 }
 
 // newTLSServer starts a server over HTTP/2.
 func newTLSServer(tb testing.TB, handler http.Handler) *httptest.Server {
 	tb.Helper()
+	return start(tb, handler, (*httptest.Server).StartTLS)
+}
+
+func start(tb testing.TB, handler http.Handler, begin func(*httptest.Server)) *httptest.Server {
+	tb.Helper()
 	server := httptest.NewUnstartedServer(handler)
-	server.Config.ErrorLog = log.New(io.Discard, "", 0)
-	server.EnableHTTP2 = true
-	server.StartTLS()
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // panics are meant
+	server.EnableHTTP2 = true                           // over TLS
+	begin(server)
 	tb.Cleanup(server.Close)
 	tb.Cleanup(server.Client().CloseIdleConnections)
 	server.Client().CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -147,10 +165,7 @@ func (a *reply) problem() string {
 // newAsk builds a POST; header is name, value, name, value and so on.
 func newAsk(tb testing.TB, url, body string, header ...string) *http.Request {
 	tb.Helper()
-	r, err := http.NewRequestWithContext(tb.Context(), http.MethodPost, url, strings.NewReader(body))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	r := must.Get(http.NewRequestWithContext(tb.Context(), http.MethodPost, url, strings.NewReader(body)))
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Add(header[i], header[i+1])
 	}
@@ -166,6 +181,25 @@ func sendAsk(tb testing.TB, server *httptest.Server, r *http.Request) *reply {
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
 	return &reply{status: res.StatusCode, header: res.Header, trailer: res.Trailer, body: string(body), err: err}
+}
+
+// handle has the handler answer a POST without a connection.
+func handle(tb testing.TB, h http.Handler, path, body string, header ...string) *httptest.ResponseRecorder {
+	tb.Helper()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, newAsk(tb, "http://a"+path, body, header...))
+	return w
+}
+
+// stream sends a POST with the key k1, and returns its answer, unread.
+func stream(tb testing.TB, server *httptest.Server) *http.Response {
+	tb.Helper()
+	res, err := server.Client().Do(newAsk(tb, server.URL+"/invoices", "x", "Idempotency-Key", "k1"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = res.Body.Close() })
+	return res
 }
 
 // ask sends a POST with the key, "" for none.

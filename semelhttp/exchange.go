@@ -1,6 +1,7 @@
 package semelhttp
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"net/http"
@@ -184,12 +185,8 @@ func (ex *exchange) refuse(w http.ResponseWriter, err error) {
 // adopt leaves on the original request what servers and outer handlers look
 // for there: net/http removes the form's temporary files when it is done.
 func (ex *exchange) adopt(r *http.Request) {
-	if ex.request.MultipartForm == nil {
-		ex.request.MultipartForm = r.MultipartForm
-	}
-	if ex.request.Pattern == "" {
-		ex.request.Pattern = r.Pattern
-	}
+	ex.request.MultipartForm = cmp.Or(ex.request.MultipartForm, r.MultipartForm)
+	ex.request.Pattern = cmp.Or(ex.request.Pattern, r.Pattern)
 }
 
 // tell reports the decision.

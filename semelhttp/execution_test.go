@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/semelhttp"
 	"github.com/semel-dev/semel/store/memstore"
 	"github.com/semel-dev/semel/store/storetest"
@@ -143,7 +143,7 @@ func TestPanicPasses(t *testing.T) {
 			t.Errorf("got %v, want the handler's panic", got)
 		}
 	}()
-	handler.ServeHTTP(httptest.NewRecorder(), newAsk(t, "http://a/", "x", "Idempotency-Key", "k1"))
+	handle(t, handler, "/", "x", "Idempotency-Key", "k1")
 }
 
 // TestPanicInStream: what was recorded before the stream stays so.
@@ -221,8 +221,7 @@ func TestDeadline(t *testing.T) {
 					end(w, r)
 				})))
 				for i, want := range []string{"unknown", "outcome-unknown"} {
-					w := httptest.NewRecorder()
-					handler.ServeHTTP(w, newAsk(t, "http://a/", "x", "Idempotency-Key", "k1"))
+					w := handle(t, handler, "/", "x", "Idempotency-Key", "k1")
 					if i == 0 && w.Header().Get(semelhttp.StatusHeader) != want {
 						t.Errorf("promise 3: got %v, want %s", w.Header(), want)
 					}
@@ -233,9 +232,7 @@ func TestDeadline(t *testing.T) {
 				if ran != 1 {
 					t.Errorf("promise 3: the handler ran %d times, want 1", ran)
 				}
-				if err := d.guard.Close(); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, d.guard.Close())
 			})
 		})
 	}
@@ -256,14 +253,11 @@ func TestLostClaim(t *testing.T) {
 			}
 			w.WriteHeader(http.StatusCreated)
 		}))
-		w := httptest.NewRecorder()
-		handler.ServeHTTP(w, newAsk(t, "http://a/", "x", "Idempotency-Key", "k1"))
+		w := handle(t, handler, "/", "x", "Idempotency-Key", "k1")
 		if got := w.Header().Get(semelhttp.StatusHeader); w.Code != http.StatusCreated || got != "not-stored" {
 			t.Errorf("promise 7: got %d %q, want 201 not-stored", w.Code, got)
 		}
-		if err := d.guard.Close(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, d.guard.Close())
 	})
 }
 
@@ -321,10 +315,7 @@ func TestPanicKeepsTheNote(t *testing.T) {
 // TestOwnSettlement: a handler that settles its claim itself is respected.
 func TestOwnSettlement(t *testing.T) {
 	t.Parallel()
-	mine, err := (&semelhttp.Response{Status: http.StatusAccepted, Body: []byte("mine")}).MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	mine := must.Get((&semelhttp.Response{Status: http.StatusAccepted, Body: []byte("mine")}).MarshalBinary())
 	d := newDoor(t, doorOptions{})
 	server := d.serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if err := semel.ClaimFrom(r.Context()).Complete(mine, nil); err != nil { //nolint:contextcheck // a claim has its own.
@@ -400,11 +391,7 @@ func TestDecision(t *testing.T) {
 	ask(t, server, "k1", "x")
 	ask(t, server, "k1", "y")
 	digest := d.guard.Digest(semel.Key{Name: "k1", Scope: func() string {
-		scope, err := semelhttp.ScopeBy(anonymous)(newAsk(t, server.URL+"/invoices", ""))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return scope
+		return must.Get(semelhttp.ScopeBy(anonymous)(newAsk(t, server.URL+"/invoices", "")))
 	}()})
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -42,11 +42,9 @@ func TestFingerprint(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			var invoices counter
-			d := newDoor(t, doorOptions{Options: semelhttp.Options{
+			d, server, _ := serveInvoices(t, doorOptions{Options: semelhttp.Options{
 				SpoolBytes: 5000, SpoolDir: t.TempDir(), Fingerprint: semelhttp.FingerprintOptions{CanonicalJSON: test.canonical},
 			}})
-			server := d.serve(t, invoices.create)
 			ask(t, server, "k1", test.bodyA, "Content-Type", test.typeA)
 			ask(t, server, "k1", test.bodyB, "Content-Type", test.typeB)
 			want := []outcomelog.Outcome{"executed", "mismatch"}
@@ -63,14 +61,12 @@ func TestFingerprint(t *testing.T) {
 // TestFingerprintFunc: the service may say itself what counts.
 func TestFingerprintFunc(t *testing.T) {
 	t.Parallel()
-	var invoices counter
-	d := newDoor(t, doorOptions{Options: semelhttp.Options{Fingerprint: semelhttp.FingerprintOptions{
+	d, server, _ := serveInvoices(t, doorOptions{Options: semelhttp.Options{Fingerprint: semelhttp.FingerprintOptions{
 		Func: func(r *http.Request, body *semelhttp.Body) (semel.Fingerprint, error) {
 			length, err := body.Len()
 			return semel.FingerprintOf(r.Method, fmt.Sprint(length)), err
 		},
 	}}})
-	server := d.serve(t, invoices.create)
 	ask(t, server, "k1", "aaa")
 	ask(t, server, "k1", "bbb")
 	ask(t, server, "k1", "bbbb")

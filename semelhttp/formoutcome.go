@@ -8,20 +8,6 @@ import (
 	"github.com/semel-dev/semel/internal/outcomecookie"
 )
 
-// isFormField reports whether the key comes from a field of a form.
-func isFormField(source KeySource) bool {
-	for {
-		switch s := source.(type) {
-		case formSource:
-			return true
-		case interface{ Unwrap() KeySource }:
-			source = s.Unwrap()
-		default:
-			return false
-		}
-	}
-}
-
 // outcomeWriter tells the pages of a browser the outcome of a form whose field holds
 // the key: see docs/browser.md. An application that sets the cookie has its way.
 type outcomeWriter struct {

@@ -75,9 +75,7 @@ func wantReplay(t *testing.T, first, second *reply) {
 // TestReplay: promise 2, the first and the second row of the table.
 func TestReplay(t *testing.T) {
 	t.Parallel()
-	var invoices counter
-	d := newDoor(t, doorOptions{})
-	server := d.serve(t, invoices.create)
+	d, server, invoices := serveInvoices(t, doorOptions{})
 	first := ask(t, server, "k1", `{"amount":1}`)
 	if first.status != http.StatusCreated || first.word() != "executed" {
 		t.Errorf("first: got %d %q, want 201 executed", first.status, first.word())
@@ -90,12 +88,10 @@ func TestReplay(t *testing.T) {
 // TestMismatch: promise 6, whatever differs.
 func TestMismatch(t *testing.T) {
 	t.Parallel()
-	var invoices counter
-	d := newDoor(t, doorOptions{
+	_, server, invoices := serveInvoices(t, doorOptions{
 		scope:   func(*http.Request) (string, error) { return semel.ScopeGlobal, nil },
 		Options: semelhttp.Options{Fingerprint: semelhttp.FingerprintOptions{Headers: []string{"x-tenant"}}},
 	})
-	server := d.serve(t, invoices.create)
 	ask(t, server, "k1", "secret answer", "X-Tenant", "a", "Content-Type", "text/plain")
 	for name, r := range map[string]*http.Request{
 		"body":         newAsk(t, server.URL+"/invoices", "other", "X-Tenant", "a", "Content-Type", "text/plain"),
@@ -122,9 +118,7 @@ func TestMismatch(t *testing.T) {
 // TestRequired: the fifth row.
 func TestRequired(t *testing.T) {
 	t.Parallel()
-	var invoices counter
-	d := newDoor(t, doorOptions{Options: semelhttp.Options{Required: true}})
-	server := d.serve(t, invoices.create)
+	d, server, invoices := serveInvoices(t, doorOptions{Options: semelhttp.Options{Required: true}})
 	got := ask(t, server, "", "x")
 	wantProblem(t, got, http.StatusBadRequest, "key-missing")
 	if link := got.header.Get("Link"); link != `</.well-known/idempotency>; rel="describedby"` {
@@ -137,9 +131,7 @@ func TestRequired(t *testing.T) {
 // TestWithoutKey: optional keys and other methods pass untouched.
 func TestWithoutKey(t *testing.T) {
 	t.Parallel()
-	var invoices counter
-	d := newDoor(t, doorOptions{})
-	server := d.serve(t, invoices.create)
+	d, server, invoices := serveInvoices(t, doorOptions{})
 	for range 2 {
 		if got := ask(t, server, "", "x"); got.status != http.StatusCreated || got.word() != "" {
 			t.Errorf("got %d %q, want 201 and no word", got.status, got.word())
@@ -157,9 +149,7 @@ func TestWithoutKey(t *testing.T) {
 // TestCancelled: the last row.
 func TestCancelled(t *testing.T) {
 	t.Parallel()
-	var invoices counter
-	d := newDoor(t, doorOptions{scope: func(*http.Request) (string, error) { return "s", nil }})
-	server := d.serve(t, invoices.create)
+	d, server, invoices := serveInvoices(t, doorOptions{scope: func(*http.Request) (string, error) { return "s", nil }})
 	if _, err := must.Get(operator.New(d.guard, nil)).Cancel(t.Context(), operator.Identity{Name: "alice"}, semel.Key{Scope: "s", Name: "k1"}, 0, "no more"); err != nil {
 		t.Fatal(err)
 	}
@@ -187,9 +177,7 @@ func TestUnknown(t *testing.T) {
 // TestDedupMode: a duplicate is stopped and told so.
 func TestDedupMode(t *testing.T) {
 	t.Parallel()
-	var invoices counter
-	d := newDoor(t, doorOptions{policy: semel.Policy{Dedup: true}})
-	server := d.serve(t, invoices.create)
+	_, server, invoices := serveInvoices(t, doorOptions{policy: semel.Policy{Dedup: true}})
 	ask(t, server, "k1", "x")
 	got := ask(t, server, "k1", "x")
 	wantProblem(t, got, http.StatusConflict, "duplicate")

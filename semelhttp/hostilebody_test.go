@@ -14,22 +14,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
 func zipped(t *testing.T, text string, level int) string {
 	t.Helper()
 	var out bytes.Buffer
-	w, err := gzip.NewWriterLevel(&out, level)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(gzip.NewWriterLevel(&out, level))
 	if _, err := io.WriteString(w, text); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, w.Close())
 	return out.String()
 }
 
@@ -88,9 +84,7 @@ func TestBodiesReadDifferently(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var invoices counter
-			d := newDoor(t, doorOptions{Options: semelhttp.Options{Fingerprint: semelhttp.FingerprintOptions{CanonicalJSON: true}}})
-			server := d.serve(t, invoices.create)
+			_, server, invoices := serveInvoices(t, doorOptions{Options: semelhttp.Options{Fingerprint: semelhttp.FingerprintOptions{CanonicalJSON: true}}})
 			send := func(body, contentType, encoding string) *reply {
 				if contentType == "" {
 					contentType = asJSON

@@ -9,7 +9,8 @@ import (
 
 // KeySource finds the key of a request. Implementations must be safe for
 // concurrent use. One that wraps another says so by a method
-// Unwrap() KeySource.
+// Unwrap() KeySource; one that refuses requests with problems of its own (see
+// [UnverifiedError]) lists them by a method Refusals() []Problem.
 type KeySource interface {
 	// Key returns the name of the intent, or found = false when the request
 	// carries none. An error that wraps [semel.ErrKeyInvalid] is answered with
@@ -59,17 +60,16 @@ func FromWebhookID() KeySource {
 	return &headerSource{name: "Webhook-Id", literal: true}
 }
 
-// keyHeader returns the name of the header that holds the key, or "" where the
-// key comes from elsewhere. A source that wraps another has a method Unwrap.
-func keyHeader(source KeySource) string {
+// sourceAs finds a source of type T in the source or in what it wraps.
+func sourceAs[T KeySource](source KeySource) (found T, ok bool) {
 	for {
-		switch s := source.(type) {
-		case *headerSource:
-			return s.name
-		case interface{ Unwrap() KeySource }:
-			source = s.Unwrap()
-		default:
-			return ""
+		if found, ok = source.(T); ok {
+			return found, true
 		}
+		wrapper, wraps := source.(interface{ Unwrap() KeySource })
+		if !wraps {
+			return found, false
+		}
+		source = wrapper.Unwrap()
 	}
 }

@@ -25,9 +25,7 @@ func TestHeaderKeys(t *testing.T) {
 	for _, spellings := range same {
 		t.Run(spellings[0], func(t *testing.T) {
 			t.Parallel()
-			var invoices counter
-			d := newDoor(t, doorOptions{})
-			server := d.serve(t, invoices.create)
+			_, server, invoices := serveInvoices(t, doorOptions{})
 			first := ask(t, server, spellings[0], "x")
 			if first.word() != "executed" {
 				t.Fatalf("got %d %s, want executed", first.status, first.body)
@@ -65,9 +63,7 @@ func TestInvalidHeaderKeys(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var invoices counter
-			d := newDoor(t, doorOptions{})
-			server := d.serve(t, invoices.create)
+			d, server, invoices := serveInvoices(t, doorOptions{})
 			r := newAsk(t, server.URL+"/invoices", "x")
 			r.Header["Idempotency-Key"] = keys
 			got := sendAsk(t, server, r)
@@ -104,17 +100,11 @@ func multipartForm(tb testing.TB, boundary string, fields ...string) (contentTyp
 	tb.Helper()
 	var b bytes.Buffer
 	w := mimemultipart.NewWriter(&b)
-	if err := w.SetBoundary(boundary); err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, w.SetBoundary(boundary))
 	for i := 0; i < len(fields); i += 2 {
-		if err := w.WriteField(fields[i], fields[i+1]); err != nil {
-			tb.Fatal(err)
-		}
+		noError(tb, w.WriteField(fields[i], fields[i+1]))
 	}
-	if err := w.Close(); err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, w.Close())
 	return w.FormDataContentType(), b.String()
 }
 
@@ -222,9 +212,7 @@ func TestCompressedForms(t *testing.T) {
 // TestWebhookID: the key of Standard Webhooks, unparsed.
 func TestWebhookID(t *testing.T) {
 	t.Parallel()
-	var invoices counter
-	d := newDoor(t, doorOptions{Options: semelhttp.Options{Key: semelhttp.FromWebhookID(), Required: true}})
-	server := d.serve(t, invoices.create)
+	_, server, _ := serveInvoices(t, doorOptions{Options: semelhttp.Options{Key: semelhttp.FromWebhookID(), Required: true}})
 	first := ask(t, server, "", "x", "webhook-id", "msg_2KWPBgLlAfxdpx2AI54pPJ85f4W")
 	wantReplay(t, first, ask(t, server, "", "x", "Webhook-Id", "msg_2KWPBgLlAfxdpx2AI54pPJ85f4W"))
 	wantProblem(t, ask(t, server, "", "x"), http.StatusBadRequest, "key-missing")

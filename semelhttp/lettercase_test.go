@@ -2,8 +2,6 @@ package semelhttp_test
 
 import (
 	"net/http"
-	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"github.com/semel-dev/semel/semelhttp"
@@ -42,10 +40,7 @@ func TestLetterCase(t *testing.T) {
 			t.Parallel()
 			var invoices counter
 			d := newDoor(t, doorOptions{Options: semelhttp.Options{Key: tt.key}})
-			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/invoices", strings.NewReader(tt.body))
-			r.Header.Set("Content-Type", tt.contentType)
-			answer := httptest.NewRecorder()
-			d.Handler(http.HandlerFunc(invoices.create)).ServeHTTP(answer, r)
+			answer := handle(t, d.Handler(http.HandlerFunc(invoices.create)), "/invoices", tt.body, "Content-Type", tt.contentType)
 			want, runs := http.StatusCreated, int64(1)
 			if tt.refused {
 				want, runs = http.StatusBadRequest, 0

@@ -1,6 +1,7 @@
 package semelhttp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -191,20 +192,23 @@ func (o *Options) withDefaults(policy *semel.Policy) (settings, error) {
 		s.Key = FromHeader(DefaultHeader)
 	}
 	s.source, _ = s.Key.(*headerSource) // nil for another kind
-	s.keyHeader, s.formField = keyHeader(s.Key), isFormField(s.Key)
+	if header, ok := sourceAs[*headerSource](s.Key); ok {
+		s.keyHeader = header.name
+	}
+	_, s.formField = sourceAs[formSource](s.Key)
 	s.varyOnKey = []string{s.keyHeader}
 	if len(s.Methods) == 0 {
 		s.Methods = []string{http.MethodPost, http.MethodPatch}
 	}
 	s.Methods = slices.Clone(s.Methods)
-	orDefault(&s.MaxBodyBytes, defaultMaxBodyBytes)
-	orDefault(&s.SpoolBytes, defaultSpoolBytes)
-	orDefault(&s.Fingerprint.MaxCanonicalBytes, defaultMaxCanonicalBytes)
-	orDefault(&s.MaxResponseBytes, max(policy.MaxOutcomeBytes-envelopeRoom, policy.MaxOutcomeBytes/2))
-	orDefault(&s.MaxHeldBytes, max(defaultMaxHeldBytes, s.MaxResponseBytes))
-	orDefault(&s.AbandonAfter, defaultAbandonAfter)
-	orDefault(&s.PolicyURL, DefaultPolicyURL)
-	orDefault(&s.ScopeText, "the caller and the operation")
+	s.MaxBodyBytes = cmp.Or(s.MaxBodyBytes, defaultMaxBodyBytes)
+	s.SpoolBytes = cmp.Or(s.SpoolBytes, defaultSpoolBytes)
+	s.Fingerprint.MaxCanonicalBytes = cmp.Or(s.Fingerprint.MaxCanonicalBytes, defaultMaxCanonicalBytes)
+	s.MaxResponseBytes = cmp.Or(s.MaxResponseBytes, max(policy.MaxOutcomeBytes-envelopeRoom, policy.MaxOutcomeBytes/2))
+	s.MaxHeldBytes = cmp.Or(s.MaxHeldBytes, max(defaultMaxHeldBytes, s.MaxResponseBytes))
+	s.AbandonAfter = cmp.Or(s.AbandonAfter, defaultAbandonAfter)
+	s.PolicyURL = cmp.Or(s.PolicyURL, DefaultPolicyURL)
+	s.ScopeText = cmp.Or(s.ScopeText, "the caller and the operation")
 	for _, name := range s.Fingerprint.Headers {
 		s.headers = append(s.headers, http.CanonicalHeaderKey(name))
 	}
@@ -234,11 +238,4 @@ func (s *settings) check(policy *semel.Policy) error {
 		return fmt.Errorf("semelhttp: PolicyURL %q is not a URL", s.PolicyURL)
 	}
 	return nil
-}
-
-func orDefault[T comparable](v *T, def T) {
-	var zero T
-	if *v == zero {
-		*v = def
-	}
 }

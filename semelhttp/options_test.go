@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/memdb"
+	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/semelhttp"
 	"github.com/semel-dev/semel/store/memstore"
 )
@@ -12,40 +14,33 @@ import (
 // TestNew: what cannot work is refused at once.
 func TestNew(t *testing.T) {
 	t.Parallel()
-	guard, err := semel.New(memstore.New(nil), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := memdb.New(memstore.New(nil), nil)
+	guard := must.Get(semel.New(db, nil))
 	t.Cleanup(func() { _ = guard.Close() })
 	scope := semelhttp.ScopeBy(anonymous)
-	for name, try := range map[string]func() error{
-		"no guard":       func() error { _, err := semelhttp.New(nil, scope, nil); return err },
-		"no scope":       func() error { _, err := semelhttp.New(guard, nil, nil); return err },
-		"negative bound": func() error { _, err := semelhttp.New(guard, scope, &semelhttp.Options{MaxBodyBytes: -1}); return err },
-		"response bound": func() error {
-			_, err := semelhttp.New(guard, scope, &semelhttp.Options{MaxResponseBytes: 1 << 30})
-			return err
-		},
-		"on 5xx": func() error { _, err := semelhttp.New(guard, scope, &semelhttp.Options{On5xx: 9}); return err },
-		"policy URL": func() error {
-			_, err := semelhttp.New(guard, scope, &semelhttp.Options{PolicyURL: "a\r\nb"})
-			return err
-		},
-		"pointer": func() error {
-			_, err := semelhttp.New(guard, scope, &semelhttp.Options{Key: semelhttp.FromJSONPointer("id")})
-			return err
-		},
-		"no fields": func() error {
-			_, err := semelhttp.New(guard, scope, &semelhttp.Options{Key: semelhttp.Derived(semelhttp.DerivedKey{Fields: []string{}})})
-			return err
-		},
-		"fields that fold": func() error {
-			_, err := semelhttp.New(guard, scope, &semelhttp.Options{Key: semelhttp.Derived(semelhttp.DerivedKey{Fields: []string{"/a/id", "/a/ID"}})})
-			return err
-		},
+	for want, o := range map[string]semelhttp.Options{
+		"must not be negative":    {MaxBodyBytes: -1},
+		"MaxResponseBytes is":     {MaxResponseBytes: 1 << 30},
+		"On5xx has a value":       {On5xx: 9},
+		"is not a URL":            {PolicyURL: "a\r\nb"},
+		"JSON pointer":            {Key: semelhttp.FromJSONPointer("id")},
+		"Fields is empty":         {Key: semelhttp.Derived(semelhttp.DerivedKey{Fields: []string{}})},
+		"in letter case alone":    {Key: semelhttp.Derived(semelhttp.DerivedKey{Fields: []string{"/a/id", "/a/ID"}})},
+		"FailOpen and Transactor": {Transactor: db, FailOpen: true},
+		"MaxHeldBytes is smaller": {Transactor: db, MaxResponseBytes: 100, MaxHeldBytes: 99},
 	} {
-		if err := try(); err == nil || !strings.HasPrefix(err.Error(), "semelhttp: ") {
-			t.Errorf("%s: got %v, want an error of this package", name, err)
+		_, err := semelhttp.New(guard, scope, &o)
+		if err == nil || !strings.HasPrefix(err.Error(), "semelhttp: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an error of this package that says %q", err, want)
 		}
+	}
+	if _, err := semelhttp.New(nil, scope, nil); err == nil || !strings.Contains(err.Error(), "guard is nil") {
+		t.Errorf("no guard: got %v", err)
+	}
+	if _, err := semelhttp.New(guard, nil, nil); err == nil || !strings.Contains(err.Error(), "scope is nil") {
+		t.Errorf("no scope: got %v", err)
+	}
+	if _, err := semelhttp.New(guard, scope, &semelhttp.Options{Transactor: db}); err != nil {
+		t.Error(err)
 	}
 }

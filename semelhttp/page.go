@@ -2,6 +2,7 @@ package semelhttp
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -142,9 +143,7 @@ func SetPageHeader(h http.Header, r *http.Request, page []byte) {
 		sum := sha256.Sum256(style)
 		styles += " 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	if styles == "" {
-		styles = " 'none'"
-	}
+	styles = cmp.Or(styles, " 'none'")
 	policy := "default-src 'none'; style-src" + styles + "; base-uri 'none'; form-action 'none'"
 	if framedByItself(r) {
 		h.Del("X-Frame-Options")
@@ -163,10 +162,15 @@ func framedByItself(r *http.Request) bool {
 		r.Header.Get("Sec-Fetch-Site") == "same-origin"
 }
 
+// pageTexts returns the texts of pages by language.
+func pageTexts() (all map[string]language) {
+	must.Succeed(json.Unmarshal(must.Get(templates.ReadFile("templates/texts.json")), &all), "the embedded texts are JSON")
+	return all
+}
+
 // chooseLanguage returns the language the reader likes best of those we have.
 func chooseLanguage(accept []string) (string, language) {
-	var all map[string]language
-	must.Succeed(json.Unmarshal(must.Get(templates.ReadFile("templates/texts.json")), &all), "the embedded texts are JSON")
+	all := pageTexts()
 	best, bestQuality := defaultLanguage, 0.0
 	eachQuality(accept, func(tag string, q float64) {
 		primary, _, _ := strings.Cut(tag, "-")

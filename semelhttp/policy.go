@@ -150,6 +150,14 @@ func (m *Middleware) PublishedPolicy() PublishedPolicy {
 			d.Problems = append(d.Problems, PublishedProblem{problemType + row.name, row.title, row.status, retryable})
 		}
 	}
+	if refusing, ok := sourceAs[interface {
+		KeySource
+		Refusals() []Problem
+	}](s.Key); ok {
+		for _, p := range refusing.Refusals() {
+			d.Problems = append(d.Problems, PublishedProblem{problemType + p.Name, p.Title, p.Status, p.Retryable})
+		}
+	}
 	return d
 }
 

@@ -1,7 +1,6 @@
 package semelhttp_test
 
 import (
-	"context"
 	"net/http"
 	"slices"
 	"sync"
@@ -11,6 +10,8 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/semelhttp"
+	"github.com/semel-dev/semel/store/memstore"
+	"github.com/semel-dev/semel/store/storetest"
 )
 
 // differ compares two answers but for the moment they were given in.
@@ -22,46 +23,24 @@ func differ(want, got *reply) string {
 	return cmp.Diff(a, b, cmp.AllowUnexported(reply{}))
 }
 
-// verbs is a store that notes which of its verbs were called.
-type verbs struct {
-	semel.Store
-	mu    sync.Mutex // guards calls
-	calls []string
-}
-
-func (s *verbs) note(verb string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.calls = append(s.calls, verb)
-}
-
-func (s *verbs) taken() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.calls)
-}
-
-func (s *verbs) Claim(ctx context.Context, p semel.ClaimParams) (semel.Record, bool, error) {
-	s.note("claim")
-	return s.Store.Claim(ctx, p)
-}
-
-func (s *verbs) Settle(ctx context.Context, d semel.Digest, f semel.Fence, p semel.Settlement) error {
-	s.note("settle")
-	return s.Store.Settle(ctx, d, f, p)
-}
-
-func (s *verbs) Lookup(ctx context.Context, d semel.Digest) (semel.Record, error) {
-	s.note("lookup")
-	return s.Store.Lookup(ctx, d)
-}
-
 // TestProbing: promise 5: a stranger who knows or guesses a key learns nothing:
 // whatever the key is to its owner, the answer and the verbs of the store are
 // those of a fresh one.
 func TestProbing(t *testing.T) {
 	t.Parallel()
-	spy := &verbs{}
+	var mu sync.Mutex // guards verbs
+	var verbs []string
+	spy := storetest.Break(memstore.New(nil), storetest.Faults{Before: func(c storetest.Call) error {
+		mu.Lock()
+		defer mu.Unlock()
+		verbs = append(verbs, c.Verb)
+		return nil
+	}})
+	taken := func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(verbs)
+	}
 	running, finish := make(chan struct{}), make(chan struct{})
 	asked := false
 	d := newDoor(t, doorOptions{
@@ -71,7 +50,7 @@ func TestProbing(t *testing.T) {
 			On5xx: semelhttp.UnknownOn5xx, MaxResponseBytes: 100,
 			BeforeReplay: func(*http.Request, *semel.Record) error { asked = true; return nil },
 		},
-		wrap: func(s semel.Store) semel.Store { spy.Store = s; return spy },
+		store: spy,
 	})
 	server := d.serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-User") == "owner" {
@@ -100,9 +79,9 @@ func TestProbing(t *testing.T) {
 	}()
 	<-running
 	probe := func(key, body string) (*reply, []string) {
-		before := len(spy.taken())
+		before := len(taken())
 		got := ask(t, server, key, body, "X-User", "stranger")
-		return got, spy.taken()[before:]
+		return got, taken()[before:]
 	}
 	fresh, freshVerbs := probe("fresh", "x")
 	if fresh.word() != "executed" || len(freshVerbs) == 0 {

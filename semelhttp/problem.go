@@ -1,6 +1,7 @@
 package semelhttp
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,6 +25,22 @@ var errKeyMissing = errors.New("semelhttp: the request carries no key")
 // which the service itself put into a form, when the token is none of its own, or
 // too old, or another caller's (409 form-stale).
 var ErrFormStale = errors.New("semelhttp: the form's token is not valid here, or not any more")
+
+// UnverifiedError is the error of a [KeySource] that takes the key from signed
+// material, for a request whose signature is missing, wrong or too old. The caller
+// gets the problem; nothing runs, and the store is not asked.
+type UnverifiedError struct {
+	Problem Problem
+	Err     error // why, for [Decision]; it holds nothing secret
+}
+
+// Error implements error.
+func (e *UnverifiedError) Error() string {
+	return "semelhttp: the sender is not verified: " + e.Err.Error()
+}
+
+// Unwrap returns why.
+func (e *UnverifiedError) Unwrap() error { return e.Err }
 
 // optionError is an error of a function that the options name; its text is not
 // for callers.
@@ -192,6 +209,9 @@ const foundOutDetail = "An earlier attempt was interrupted. Whether it happened 
 func problemOf(err error) (Problem, outcomelog.Outcome) {
 	guardError, fromGuard := errors.AsType[*semel.Error](err)
 	_, fromOption := errors.AsType[*optionError](err)
+	if unverified, ok := errors.AsType[*UnverifiedError](err); ok && !fromOption {
+		return unverified.Problem, outcomelog.Unverified
+	}
 	for _, row := range problems() {
 		if fromOption || !errors.Is(err, row.err) {
 			continue
@@ -204,27 +224,29 @@ func problemOf(err error) (Problem, outcomelog.Outcome) {
 			p.Extra = map[string]any{"reason": strings.TrimPrefix(err.Error(), semel.ErrKeyInvalid.Error()+": ")}
 		}
 		if fromGuard {
-			p.RetryAfter = max(p.RetryAfter, guardError.RetryAfter)
-			if p.RetryAfter > 0 && errors.Is(err, semel.ErrUnknown) && !p.Retryable { // the next attempt looks it up
-				p.Retryable, p.Detail = true, foundOutDetail
-			}
-			if known := recorded(guardError.Record); known != nil {
-				p.Extra = known
-			}
+			p.learn(guardError)
 		}
 		return p, row.outcome
 	}
-	p := Problem{
-		Name: "internal", Page: "internal", Title: "Something went wrong", Status: http.StatusInternalServerError,
-		Detail: "Nothing was done. This is a fault of the service.",
-	}
 	if !fromOption && fromGuard { // the caller's context ended while it waited
-		p.Name, p.Page, p.Title, p.Status = "store-unavailable", "store-unavailable", "Temporarily unavailable", http.StatusServiceUnavailable
-		p.Detail = "Nothing was done. Wait a moment, then send the same request again with the same key."
-		p.Retryable, p.RetryAfter = true, time.Second
+		p, _ := problemOf(semel.ErrUnavailable)
 		return p, outcomelog.Aborted
 	}
-	return p, outcomelog.Internal
+	return Problem{
+		Name: "internal", Page: "internal", Title: "Something went wrong", Status: http.StatusInternalServerError,
+		Detail: "Nothing was done. This is a fault of the service.",
+	}, outcomelog.Internal
+}
+
+// learn adds the guard's knowledge of the earlier attempt.
+func (p *Problem) learn(refusal *semel.Error) {
+	p.RetryAfter = max(p.RetryAfter, refusal.RetryAfter)
+	if p.RetryAfter > 0 && errors.Is(refusal, semel.ErrUnknown) && !p.Retryable { // the next attempt looks it up
+		p.Retryable, p.Detail = true, foundOutDetail
+	}
+	if known := recorded(refusal.Record); known != nil {
+		p.Extra = known
+	}
 }
 
 // recorded returns what is known of an answer that was not kept.
@@ -247,9 +269,7 @@ func recorded(rec *semel.Record) map[string]any {
 // small page to a caller that prefers HTML. Nothing of it may be cached. A writer
 // with a method NoteProblem(name string) receives the problem's name.
 func WriteProblem(w http.ResponseWriter, r *http.Request, p Problem) {
-	if p.PolicyURL == "" {
-		p.PolicyURL = DefaultPolicyURL
-	}
+	p.PolicyURL = cmp.Or(p.PolicyURL, DefaultPolicyURL)
 	if writer, ok := w.(interface{ NoteProblem(name string) }); ok {
 		writer.NoteProblem(p.Name)
 	}

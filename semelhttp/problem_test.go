@@ -36,9 +36,7 @@ func TestWriteProblem(t *testing.T) {
 		t.Errorf("header (-want +got):\n%s", diff)
 	}
 	var got map[string]any
-	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(w.Body.Bytes(), &got))
 	if diff := cmp.Diff(map[string]any{
 		"type": "urn:semel:problem:in-flight", "title": "Busy", "status": 409.0, "detail": "Wait.", "retryable": true, "a": 1.0,
 	}, got); diff != "" || w.Code != http.StatusConflict {
@@ -159,9 +157,7 @@ func TestPolicyHandler(t *testing.T) {
 	}
 	got := get(http.MethodGet)
 	var document map[string]any
-	if err := json.Unmarshal([]byte(got.body), &document); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal([]byte(got.body), &document))
 	problems, ok := document["problems"].([]any)
 	if !ok || len(problems) < 11 {
 		t.Errorf("got the problems %v", document["problems"])
@@ -237,11 +233,7 @@ func TestStaleForm(t *testing.T) {
 	ran := false
 	handler := d.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { ran = true }))
 	for language, want := range map[string]string{"en": "reload the page", "sv": "ladda om sidan", "hi": "फिर से लोड", "zh": "刷新页面"} {
-		w := httptest.NewRecorder()
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/orders", strings.NewReader("a=1"))
-		r.Header.Set("Accept", "text/html")
-		r.Header.Set("Accept-Language", language)
-		handler.ServeHTTP(w, r)
+		w := handle(t, handler, "/orders", "a=1", "Accept", "text/html", "Accept-Language", language)
 		if ran || w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%s: ran %v, got %d %s", language, ran, w.Code, w.Body)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
@@ -24,10 +25,7 @@ func responses() []*semelhttp.Response {
 func TestResponseRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, want := range responses() {
-		data, err := want.MarshalBinary()
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(want.MarshalBinary())
 		got, err := semelhttp.ParseResponse(data)
 		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" || err != nil {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
@@ -48,10 +46,7 @@ func TestResponseRoundTrip(t *testing.T) {
 // cut, and never more than it was.
 func TestResponseCutOff(t *testing.T) {
 	t.Parallel()
-	data, err := (&semelhttp.Response{Status: 201, Header: http.Header{"Location": {"/a"}}, Body: []byte("hello")}).MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get((&semelhttp.Response{Status: 201, Header: http.Header{"Location": {"/a"}}, Body: []byte("hello")}).MarshalBinary())
 	for n := range data {
 		if got, err := semelhttp.ParseResponse(data[:n]); err == nil {
 			t.Errorf("cut at %d of %d: got %v", n, len(data), got)
@@ -73,10 +68,7 @@ func TestResponseCutOff(t *testing.T) {
 // its length, and what it accepts it writes again with the same meaning.
 func FuzzParseResponse(f *testing.F) {
 	for _, r := range responses() {
-		data, err := r.MarshalBinary()
-		if err != nil {
-			f.Fatal(err)
-		}
+		data := must.Get(r.MarshalBinary())
 		f.Add(data)
 	}
 	f.Add([]byte(`{"semel":1}`))

@@ -53,10 +53,5 @@ func ScopeBy(principal func(*http.Request) string) ScopeFunc {
 
 // readable reports whether s stays clear as one word of a scope.
 func readable(s string) bool {
-	for i := range len(s) {
-		if s[i] <= 0x20 || s[i] > 0x7E {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(r rune) bool { return r <= 0x20 || r > 0x7E })
 }

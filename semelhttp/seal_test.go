@@ -12,6 +12,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/memdb"
+	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/outcomelog"
 	"github.com/semel-dev/semel/semelhttp"
 	"github.com/semel-dev/semel/store/memstore"
@@ -127,10 +128,7 @@ func TestSecretsOverHTTP(t *testing.T) {
 	if diff := cmp.Diff(before.decisions[0].Digest, after.decisions[0].Digest); diff != "" {
 		t.Errorf("the doors name two records (-before +after):\n%s", diff)
 	}
-	guard, err := semel.New(store, &semel.Options{Secrets: secrets})
-	if err != nil {
-		t.Fatal(err)
-	}
+	guard := must.Get(semel.New(store, &semel.Options{Secrets: secrets}))
 	t.Cleanup(func() { _ = guard.Close() })
 	db := memdb.New(memstore.New(nil), nil)
 	if _, err := semelhttp.New(guard, semelhttp.ScopeBy(anonymous), &semelhttp.Options{Transactor: db}); err == nil || !strings.Contains(err.Error(), "one secret") {

@@ -4,16 +4,15 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
@@ -21,21 +20,7 @@ import (
 // that comes back until the server closes it.
 func exchangeBytes(t *testing.T, server *httptest.Server, request string) string {
 	t.Helper()
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(t.Context(), "tcp", server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(30 * time.Second))
-	if _, err := io.WriteString(conn, request); err != nil {
-		t.Fatal(err)
-	}
-	all, err := io.ReadAll(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(all)
+	return string(must.Get(io.ReadAll(sendRaw(t, server, request))))
 }
 
 // planted is a door whose store holds a completed record of the key "k" with
@@ -55,9 +40,7 @@ func planted(t *testing.T, outcome []byte) (*httptest.Server, *counter) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := claim.Complete(outcome, nil); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, claim.Complete(outcome, nil))
 	return d.serve(t, invoices.create), &invoices
 }
 
@@ -149,10 +132,7 @@ func TestSoundRecord(t *testing.T) {
 		"trailer":   {"POST", semelhttp.Response{Status: 200, Header: http.Header{}, Trailer: http.Header{"X-Sum": {"1"}}, Body: []byte("a")}},
 		"no values": {"POST", semelhttp.Response{Status: 200, Header: http.Header{"X-Removed": nil, "Content-Length": nil}, Body: []byte("a")}},
 	} {
-		outcome, err := test.answer.MarshalBinary()
-		if err != nil {
-			t.Fatal(err)
-		}
+		outcome := must.Get(test.answer.MarshalBinary())
 		server, _ := planted(t, outcome)
 		r := newAsk(t, server.URL, "", "Idempotency-Key", "k")
 		r.Method = test.method

@@ -3,6 +3,8 @@ package semelhttp
 import (
 	"net/url"
 	"testing"
+
+	"github.com/semel-dev/semel/internal/must"
 )
 
 // TestSignInVectors: which redirects mean that nothing happened (promise 3).
@@ -19,10 +21,7 @@ func TestSignInVectors(t *testing.T) {
 		t.Fatalf("signin.json has %d cases only", len(file.Cases))
 	}
 	for _, c := range file.Cases {
-		from, err := url.Parse(c.From)
-		if err != nil {
-			t.Fatal(err)
-		}
+		from := must.Get(url.Parse(c.From))
 		if got := leadsToSignIn(from, c.Location); got != c.SignIn {
 			t.Errorf("%s, redirected to %q: got %v, want %v", c.From, c.Location, got, c.SignIn)
 		}

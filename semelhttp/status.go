@@ -1,6 +1,7 @@
 package semelhttp
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -132,7 +133,10 @@ func (m *Middleware) statusKey(r *http.Request) (*http.Request, semel.Key, *Prob
 	if err != nil {
 		return bad("%s", err)
 	}
-	source := headerOf(m.set.Key)
+	source, ok := sourceAs[*headerSource](m.set.Key)
+	if !ok {
+		source = &headerSource{name: DefaultHeader}
+	}
 	name, found, err := source.Key(about, nil)
 	switch {
 	case err != nil:
@@ -147,20 +151,6 @@ func (m *Middleware) statusKey(r *http.Request) (*http.Request, semel.Key, *Prob
 		return bad("Send the credentials of the request you ask about.")
 	}
 	return about, key, nil
-}
-
-// headerOf returns the header in which the key of a question is sent.
-func headerOf(source KeySource) *headerSource {
-	for {
-		switch s := source.(type) {
-		case *headerSource:
-			return s
-		case interface{ Unwrap() KeySource }:
-			source = s.Unwrap()
-		default:
-			return &headerSource{name: DefaultHeader}
-		}
-	}
 }
 
 // AboutRequest returns the request that a status request asks about, as far as
@@ -182,10 +172,7 @@ func AboutRequest(r *http.Request) (*http.Request, error) {
 		return nil, errors.New("Say with the parameter path which path the request went to, such as /orders.") //nolint:staticcheck // as above.
 	}
 	about := r.Clone(r.Context())
-	about.Method = query.Get(statusMethod)
-	if about.Method == "" {
-		about.Method = http.MethodPost
-	}
+	about.Method = cmp.Or(query.Get(statusMethod), http.MethodPost)
 	about.URL, about.RequestURI, about.Body = u, path, http.NoBody
 	return about, nil
 }

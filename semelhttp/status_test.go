@@ -26,20 +26,13 @@ func statusDoor(t *testing.T, o doorOptions, handler http.HandlerFunc) (*door, *
 	mux := http.NewServeMux()
 	mux.Handle("/status", d.StatusHandler())
 	mux.Handle("/", d.Handler(handler))
-	server := httptest.NewServer(mux)
-	t.Cleanup(server.Close)
-	return d, server
+	return d, newServer(t, mux)
 }
 
 func askStatus(t *testing.T, server *httptest.Server, query string, header ...string) *reply {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/status"+query, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := 0; i < len(header); i += 2 {
-		r.Header.Add(header[i], header[i+1])
-	}
+	r := newAsk(t, server.URL+"/status"+query, "", header...)
+	r.Method = http.MethodGet
 	return sendAsk(t, server, r)
 }
 
@@ -120,11 +113,7 @@ func TestStatus(t *testing.T) {
 func scopeOfInvoices(t *testing.T, server *httptest.Server, who string) string {
 	t.Helper()
 	r := newAsk(t, server.URL+"/invoices", "", "Authorization", who)
-	scope, err := semelhttp.ScopeBy(func(*http.Request) string { return who })(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return scope
+	return must.Get(semelhttp.ScopeBy(func(*http.Request) string { return who })(r))
 }
 
 // TestStatusRefuses: an invalid question gets a reason, in plain words.
@@ -184,8 +173,6 @@ func TestStatusIsRateLimited(t *testing.T) {
 func TestStatusWithoutStore(t *testing.T) {
 	t.Parallel()
 	d, server := statusDoor(t, doorOptions{}, func(http.ResponseWriter, *http.Request) {})
-	if err := d.store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, d.store.Close())
 	wantProblem(t, askStatus(t, server, "?path=/invoices", "Authorization", "me", "Idempotency-Key", "k"), http.StatusServiceUnavailable, "store-unavailable")
 }

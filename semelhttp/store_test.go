@@ -3,9 +3,7 @@ package semelhttp_test
 import (
 	"context"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -48,18 +46,9 @@ func TestStoreDown(t *testing.T) {
 		var invoices counter
 		half := storetest.Break(memstore.New(nil), storetest.Faults{Before: failing("lookup")})
 		d := newDoor(t, doorOptions{store: half, Options: semelhttp.Options{FailOpen: true}})
-		running, finish := make(chan struct{}), make(chan struct{})
-		server := d.serve(t, func(w http.ResponseWriter, r *http.Request) {
-			close(running)
-			<-finish
-			invoices.create(w, r)
-		})
-		var first sync.WaitGroup
-		first.Go(func() { ask(t, server, "k1", "x") })
-		<-running
+		server, finish := d.busy(t, &invoices)
 		wantProblem(t, ask(t, server, "k1", "x"), http.StatusServiceUnavailable, "store-unavailable")
-		close(finish)
-		first.Wait()
+		finish()
 		invoices.wantRan(t, "promise 10", 1)
 	})
 }
@@ -106,31 +95,10 @@ func TestFailOpenKnowsTheRecord(t *testing.T) {
 func TestFailOpenIsNotForTheFull(t *testing.T) {
 	t.Parallel()
 	var invoices counter
-	begun, finish := make(chan struct{}), make(chan struct{})
-	var ran atomic.Bool
-	guard, err := semel.New(memstore.New(nil), &semel.Options{LiveClaims: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = guard.Close() })
-	m, err := semelhttp.New(guard, func(*http.Request) (string, error) { return "alice", nil }, &semelhttp.Options{FailOpen: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(m.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if ran.CompareAndSwap(false, true) {
-			close(begun)
-			<-finish
-		}
-		invoices.create(w, r)
-	})))
-	t.Cleanup(server.Close)
-	var first sync.WaitGroup
-	first.Go(func() { ask(t, server, "k1", "x") })
-	<-begun
+	d := newDoor(t, doorOptions{live: 1, Options: semelhttp.Options{FailOpen: true}})
+	server, finish := d.busy(t, &invoices)
 	wantProblem(t, ask(t, server, "k1", "x"), http.StatusServiceUnavailable, "store-unavailable")
-	close(finish)
-	first.Wait()
+	finish()
 	invoices.wantRan(t, "promise 3", 1)
 }
 
@@ -185,12 +153,8 @@ func (r *recorder) Write(p []byte) (int, error) {
 // TestShuttingDown: a guard that drains refuses.
 func TestShuttingDown(t *testing.T) {
 	t.Parallel()
-	var invoices counter
-	d := newDoor(t, doorOptions{Options: semelhttp.Options{FailOpen: true}})
-	server := d.serve(t, invoices.create)
-	if err := d.guard.Close(); err != nil {
-		t.Fatal(err)
-	}
+	d, server, invoices := serveInvoices(t, doorOptions{Options: semelhttp.Options{FailOpen: true}})
+	noError(t, d.guard.Close())
 	wantProblem(t, ask(t, server, "k1", "x"), http.StatusServiceUnavailable, "shutting-down")
 	invoices.wantRan(t, "shutting down", 0)
 }

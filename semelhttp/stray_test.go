@@ -3,13 +3,8 @@ package semelhttp_test
 import (
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/semelhttp"
-	"github.com/semel-dev/semel/store/memstore"
 )
 
 // heldReader gives a little, and the rest when it is released.
@@ -55,19 +50,10 @@ func TestStrayWriter(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			store := memstore.New(nil)
-			guard, err := semel.New(store, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _, _ = guard.Close(), store.Close() })
-			mw, err := semelhttp.New(guard, func(*http.Request) (string, error) { return "alice", nil }, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := newDoor(t, doorOptions{scope: func(*http.Request) (string, error) { return "alice", nil }})
 			from := &heldReader{entered: make(chan struct{}), release: make(chan struct{})}
 			strayed := make(chan error)
-			handler := mw.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			handler := d.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.URL.Path != "/stray" {
 					_, _ = io.WriteString(w, "clean")
 					return
@@ -76,11 +62,7 @@ func TestStrayWriter(t *testing.T) {
 				<-from.entered
 			}))
 			send := func(path, key string) string {
-				r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader("{}"))
-				r.Header.Set("Idempotency-Key", key)
-				answer := httptest.NewRecorder()
-				handler.ServeHTTP(answer, r)
-				return answer.Body.String()
+				return handle(t, handler, path, "{}", "Idempotency-Key", key).Body.String()
 			}
 			send("/stray", "k0")
 			close(from.release)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/semelhttp"
 	"github.com/semel-dev/semel/store/memstore"
 	"github.com/semel-dev/semel/store/storetest"
@@ -98,13 +99,7 @@ func TestServerSentEvents(t *testing.T) {
 					}
 				}
 			})
-			r := newAsk(t, server.URL+"/invoices", "x", "Idempotency-Key", "k1")
-			res, err := server.Client().Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer res.Body.Close()
-			lines := bufio.NewReader(res.Body)
+			lines := bufio.NewReader(stream(t, server).Body)
 			for i := range 3 {
 				line, err := lines.ReadString('\n')
 				if want := fmt.Sprintf("data: %d\n", i); line != want || err != nil {
@@ -136,11 +131,7 @@ func TestStreamedRefusal(t *testing.T) {
 		_ = http.NewResponseController(w).Flush()
 		<-wait
 	})
-	res, err := server.Client().Do(newAsk(t, server.URL+"/invoices", "x", "Idempotency-Key", "k1"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
+	res := stream(t, server)
 	if word := res.Header.Get(semelhttp.StatusHeader); word != "released" {
 		t.Errorf("got %q, want released", word)
 	}
@@ -158,7 +149,7 @@ func TestStreamedRefusal(t *testing.T) {
 // TestConstantMemory: promise 8: neither a large download nor a large upload is
 // held in memory.
 func TestConstantMemory(t *testing.T) { //nolint:paralleltest // it measures the memory of the process.
-	const size = 256 << 20
+	const size = 64 << 20
 	d := newDoor(t, doorOptions{Options: semelhttp.Options{MaxBodyBytes: size, SpoolDir: t.TempDir()}})
 	chunk := make([]byte, 64<<10)
 	server := d.serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -268,10 +259,7 @@ func TestDetachedHandler(t *testing.T) {
 		}
 		<-let
 	})
-	res, err := server.Client().Do(newAsk(t, server.URL+"/invoices", "x", "Idempotency-Key", "k1"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := stream(t, server)
 	_, _ = io.ReadFull(res.Body, make([]byte, len("begun")))
 	_ = res.Body.Close()
 	select {
@@ -294,14 +282,8 @@ func TestDetachedHandler(t *testing.T) {
 func TestCopiedStreamMoves(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		guard, err := semel.New(memstore.New(nil), &semel.Options{SweepEvery: -1, Policy: semel.Policy{MaxRun: 24 * time.Hour}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		mw, err := semelhttp.New(guard, semelhttp.ScopeBy(func(*http.Request) string { return "s" }), &semelhttp.Options{AbandonAfter: time.Minute})
-		if err != nil {
-			t.Fatal(err)
-		}
+		guard := must.Get(semel.New(memstore.New(nil), &semel.Options{SweepEvery: -1, Policy: semel.Policy{MaxRun: 24 * time.Hour}}))
+		mw := must.Get(semelhttp.New(guard, semelhttp.ScopeBy(func(*http.Request) string { return "s" }), &semelhttp.Options{AbandonAfter: time.Minute}))
 		ctx, hangUp := context.WithCancel(t.Context())
 		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/invoices", http.NoBody)
 		r.Header.Set("Idempotency-Key", "k1")

@@ -1,7 +1,6 @@
 package semelhttp
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,13 +12,6 @@ import (
 
 	"github.com/semel-dev/semel/internal/must"
 )
-
-// pageTexts returns the texts of pages by language.
-func pageTexts() map[string]language {
-	var all map[string]language
-	must.Succeed(json.Unmarshal(must.Get(templates.ReadFile("templates/texts.json")), &all), "the embedded texts are JSON")
-	return all
-}
 
 // ofMachines are words of programs, which no text for people contains.
 var ofMachines = regexp.MustCompile(`(?i)\b(keys?|tokens?|scopes?|claims?|operators?|idempoten\w*|nyck(el|lar)\w*|begäran med samma)\b|कुंजी|टोकन|密钥|键|令牌|什么都没有做|答复|应答|पृष्ठ`)

@@ -291,25 +291,3 @@ func TestTransactionTwice(t *testing.T) {
 	}
 	d.wantRows(t, "x", 1)
 }
-
-func TestTransactorOptions(t *testing.T) {
-	t.Parallel()
-	db := memdb.New(memstore.New(nil), nil)
-	guard, err := semel.New(db, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = guard.Close() })
-	for want, o := range map[string]semelhttp.Options{
-		"FailOpen and Transactor": {Transactor: db, FailOpen: true},
-		"MaxHeldBytes is smaller": {Transactor: db, MaxResponseBytes: 100, MaxHeldBytes: 99},
-	} {
-		_, err := semelhttp.New(guard, semelhttp.ScopeBy(anonymous), &o)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want an error that says %q", err, want)
-		}
-	}
-	if _, err := semelhttp.New(guard, semelhttp.ScopeBy(anonymous), &semelhttp.Options{Transactor: db}); err != nil {
-		t.Error(err)
-	}
-}

@@ -1,6 +1,7 @@
 package semelhttp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -124,13 +125,10 @@ func (t *Transport) base() http.RoundTripper {
 }
 
 func (t *Transport) covers(method string) bool {
-	if method == "" {
-		method = http.MethodGet
-	}
 	if t.Methods == nil {
 		return method == http.MethodPost || method == http.MethodPatch
 	}
-	return slices.Contains(t.Methods, method)
+	return slices.Contains(t.Methods, cmp.Or(method, http.MethodGet))
 }
 
 // begin finds the key and the body of a request. On an error the caller closes
@@ -146,16 +144,13 @@ func (t *Transport) begin(base http.RoundTripper, req *http.Request) (*transport
 	}
 	r.header, r.key = header, key
 	r.ctx = WithIntent(req.Context(), key)
-	r.body, err = newTransportBody(req, orTransportDefault(t.MaxBufferedBody, defaultMaxBufferedBody))
+	r.body, err = newTransportBody(req, cmp.Or(t.MaxBufferedBody, defaultMaxBufferedBody))
 	return r, err
 }
 
 // keyed returns the header to send, with the key under its lower-case name.
 func (t *Transport) keyed(req *http.Request) (header http.Header, key string, err error) {
-	name := t.Header
-	if name == "" {
-		name = DefaultHeader
-	}
+	name := cmp.Or(t.Header, DefaultHeader)
 	header = make(http.Header, len(req.Header)+1)
 	for k, v := range req.Header {
 		switch lower := strings.ToLower(k); lower {
@@ -271,15 +266,15 @@ func (r *transportRun) attempt() (*http.Response, attemptVerdict) {
 // pause waits for the next attempt, or says why there is none.
 func (r *transportRun) pause(retryAfter time.Duration) (reason string) {
 	t := r.t
-	if most := orTransportDefault(t.MaxAttempts, defaultMaxAttempts); r.attempts >= most {
+	if most := cmp.Or(t.MaxAttempts, defaultMaxAttempts); r.attempts >= most {
 		return fmt.Sprintf("at most %d are made", most)
 	}
 	if r.body.once != "" {
 		return r.body.once
 	}
-	wait := jitter(r.attempts, orTransportDefault(t.Backoff, defaultBackoff), orTransportDefault(t.MaxBackoff, defaultMaxBackoff))
-	wait = max(wait, min(retryAfter, orTransportDefault(t.MaxRetryAfter, defaultMaxRetryAfter)))
-	if most := orTransportDefault(t.MaxElapsed, defaultMaxElapsed); most > 0 && time.Since(r.started)+wait > most {
+	wait := jitter(r.attempts, cmp.Or(t.Backoff, defaultBackoff), cmp.Or(t.MaxBackoff, defaultMaxBackoff))
+	wait = max(wait, min(retryAfter, cmp.Or(t.MaxRetryAfter, defaultMaxRetryAfter)))
+	if most := cmp.Or(t.MaxElapsed, defaultMaxElapsed); most > 0 && time.Since(r.started)+wait > most {
 		return fmt.Sprintf("the next would begin later than %v after the first", most)
 	}
 	if end, ok := r.ctx.Deadline(); ok && time.Until(end) < wait {
@@ -301,11 +296,4 @@ func (r *transportRun) fail(reason string) error {
 		reason = " (" + reason + ")"
 	}
 	return fmt.Errorf("semelhttp: nothing was sent in %d attempts%s: %w", r.attempts, reason, r.last)
-}
-
-func orTransportDefault[T int | int64 | time.Duration](v, def T) T {
-	if v == 0 {
-		return def
-	}
-	return v
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
@@ -93,17 +94,24 @@ func problem(status int, name string, header ...string) *http.Response {
 
 func post(t *testing.T, ctx context.Context, body io.Reader) *http.Request { //nolint:revive // t comes first in helpers.
 	t.Helper()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://shop.test/orders", body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return req
+	return must.Get(http.NewRequestWithContext(ctx, http.MethodPost, "http://shop.test/orders", body))
 }
 
 // noPause is a transport over the script that repeats at once.
 func noPause(script func(n int, req *http.Request) (*http.Response, error)) (*semelhttp.Transport, *attemptLog) {
 	log := &attemptLog{script: script}
 	return &semelhttp.Transport{Base: log, Backoff: -1}, log
+}
+
+// sent returns the definitive answer to a request.
+func sent(t *testing.T, send func(*http.Request) (*http.Response, error), req *http.Request) *http.Response {
+	t.Helper()
+	resp, err := send(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { resp.Body.Close() })
+	return resp
 }
 
 func TestTransportRepeatsUntilDefinitive(t *testing.T) {
@@ -153,11 +161,7 @@ func TestTransportRepeatsUntilDefinitive(t *testing.T) {
 				}
 				return answer(201, "done"), nil
 			})
-			resp, err := tr.RoundTrip(post(t, t.Context(), strings.NewReader("x")))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer resp.Body.Close()
+			sent(t, tr.RoundTrip, post(t, t.Context(), strings.NewReader("x")))
 			if len(log.keys) != tt.attempts {
 				t.Fatalf("got %d attempts, want %d", len(log.keys), tt.attempts)
 			}
@@ -186,11 +190,7 @@ func TestTransportReturnsTheWholeAnswer(t *testing.T) {
 	tr, _ := noPause(func(int, *http.Request) (*http.Response, error) {
 		return answer(409, long, "Content-Type", "application/problem+json"), nil
 	})
-	resp, err := tr.RoundTrip(post(t, t.Context(), nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
+	resp := sent(t, tr.RoundTrip, post(t, t.Context(), nil))
 	got, err := io.ReadAll(resp.Body)
 	if err != nil || string(got) != long {
 		t.Errorf("got %d bytes, %v, want %d", len(got), err, len(long))

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
@@ -99,25 +100,14 @@ func TestTransportResumesAnUnknownIntent(t *testing.T) {
 	})
 	base := &losingBase{RoundTripper: server.Client().Transport, lose: 2, seen: map[string]int{}}
 	client := &http.Client{Transport: &semelhttp.Transport{Base: base, Backoff: -1, MaxAttempts: 2}}
-	send := func(r *http.Request) (*http.Response, error) { return client.Do(r) }
-	first, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, strings.NewReader("x"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = send(first) //nolint:bodyclose // an error has none.
+	first := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, strings.NewReader("x")))
+	_, err := client.Do(first) //nolint:bodyclose // an error has none.
 	unknown, ok := errors.AsType[*semelhttp.UnknownError](err)
 	if !ok || !errors.Is(err, semel.ErrUnknown) {
 		t.Fatalf("got %v, want an UnknownError through http.Client", err)
 	}
-	again, err := http.NewRequestWithContext(semelhttp.WithIntent(t.Context(), unknown.Key), http.MethodPost, server.URL, strings.NewReader("x"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := send(again)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
+	again := must.Get(http.NewRequestWithContext(semelhttp.WithIntent(t.Context(), unknown.Key), http.MethodPost, server.URL, strings.NewReader("x")))
+	resp := sent(t, client.Do, again)
 	body, _ := io.ReadAll(resp.Body)
 	if string(body) != "1" || effects.Load() != 1 || !semelhttp.Replayed(resp) {
 		t.Errorf("got %q after %d effects", body, effects.Load())
@@ -155,11 +145,7 @@ func TestTransportRepeatsReleasedFailures(t *testing.T) {
 				handler.ServeHTTP(rec, in)
 				return rec.Result(), nil
 			})
-			resp, err := tr.RoundTrip(post(t, t.Context(), nil))
-			if err != nil {
-				t.Fatal(err)
-			}
-			resp.Body.Close()
+			sent(t, tr.RoundTrip, post(t, t.Context(), nil))
 			if diff := cmp.Diff(tt.want, ran); diff != "" {
 				t.Errorf("the handler ran: -want +got\n%s", diff)
 			}

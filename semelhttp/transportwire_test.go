@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
@@ -52,12 +53,18 @@ func (s *commitServer) seen() []string {
 	return slices.Clone(s.commits)
 }
 
-func startCommitServer(t *testing.T, answers func(commit int) bool) *commitServer {
+func listen(t *testing.T) net.Listener {
 	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return l
+}
+
+func startCommitServer(t *testing.T, answers func(commit int) bool) *commitServer {
+	t.Helper()
+	listener := listen(t)
 	s := &commitServer{listener: listener, answers: answers}
 	var serving sync.WaitGroup
 	serving.Go(func() {
@@ -138,10 +145,7 @@ func TestTransportCountsEveryCommit(t *testing.T) {
 			t.Cleanup(tr.CloseIdleConnections)
 			send := func(key string) {
 				ctx := semelhttp.WithIntent(t.Context(), key)
-				req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+s.listener.Addr().String()+"/", strings.NewReader(body))
-				if err != nil {
-					t.Fatal(err)
-				}
+				req := must.Get(http.NewRequestWithContext(ctx, http.MethodPost, "http://"+s.listener.Addr().String()+"/", strings.NewReader(body)))
 				resp, err := tr.RoundTrip(req)
 				if err != nil {
 					t.Fatal(err)
@@ -175,10 +179,7 @@ func TestTransportSendsOnceWhenToldSo(t *testing.T) {
 			tr := &semelhttp.Transport{Base: &http.Transport{}, MaxAttempts: 1}
 			t.Cleanup(tr.CloseIdleConnections)
 			for i := range 2 {
-				req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.listener.Addr().String()+"/", nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.listener.Addr().String()+"/", nil))
 				req.Header.Set(name, "mine")
 				resp, err := tr.RoundTrip(req)
 				if i == 0 {
@@ -217,15 +218,8 @@ func TestTransportOverHTTP2(t *testing.T) {
 	base := &countingBase{RoundTripper: srv.Client().Transport}
 	tr := &semelhttp.Transport{Base: base, Backoff: -1}
 	ctx := semelhttp.WithIntent(t.Context(), "k")
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, srv.URL, strings.NewReader("x"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := tr.RoundTrip(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
+	req := must.Get(http.NewRequestWithContext(ctx, http.MethodPost, srv.URL, strings.NewReader("x")))
+	sent(t, tr.RoundTrip, req)
 	if diff := cmp.Diff([]string{`2 ["k"] x`, `2 ["k"] x`}, keys); diff != "" || base.n.Load() != 2 {
 		t.Errorf("%d attempts: -want +got\n%s", base.n.Load(), diff)
 	}
@@ -234,10 +228,7 @@ func TestTransportOverHTTP2(t *testing.T) {
 // What was certainly not sent does not have an unknown outcome.
 func TestTransportNothingSent(t *testing.T) {
 	t.Parallel()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := listen(t)
 	refused := "http://" + listener.Addr().String()
 	listener.Close()
 	untrusted := httptest.NewTLSServer(http.NotFoundHandler())
@@ -260,11 +251,8 @@ func TestTransportNothingSent(t *testing.T) {
 			if !tt.bare {
 				tr.Base = &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}}
 			}
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, tt.url, strings.NewReader("x"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = tr.RoundTrip(req) //nolint:bodyclose // an error has none.
+			req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, tt.url, strings.NewReader("x")))
+			_, err := tr.RoundTrip(req) //nolint:bodyclose // an error has none.
 			if err == nil || errors.Is(err, semel.ErrUnknown) || !strings.Contains(err.Error(), "nothing was sent "+tt.attempts) {
 				t.Errorf("got %v, want a plain error after %q", err, tt.attempts)
 			}
@@ -285,11 +273,8 @@ func TestTransportCancelledWhileDialling(t *testing.T) {
 			return nil, io.ErrClosedPipe
 		},
 	}}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://shop.test/", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = tr.RoundTrip(req) //nolint:bodyclose // an error has none.
+	req := must.Get(http.NewRequestWithContext(ctx, http.MethodPost, "http://shop.test/", nil))
+	_, err := tr.RoundTrip(req) //nolint:bodyclose // an error has none.
 	if !errors.Is(err, context.Canceled) || errors.Is(err, semel.ErrUnknown) {
 		t.Errorf("got %v, want %v and not unknown", err, context.Canceled)
 	}
@@ -313,15 +298,8 @@ func TestTransportKeepsTheKeyOverRedirects(t *testing.T) {
 			}))
 			t.Cleanup(srv.Close)
 			client := &http.Client{Transport: &semelhttp.Transport{Base: srv.Client().Transport}}
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL+"/a", strings.NewReader("x"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			resp, err := client.Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			resp.Body.Close()
+			req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL+"/a", strings.NewReader("x")))
+			sent(t, client.Do, req)
 			key := strings.TrimPrefix(seen[0], "POST /a ")
 			want := []string{"POST /a " + key, "POST /b " + key}
 			if status == http.StatusSeeOther {

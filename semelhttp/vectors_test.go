@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
@@ -28,16 +29,11 @@ type requestVector struct {
 // fingerprint that changed would turn every replay into a mismatch.
 func TestRequestVectors(t *testing.T) {
 	t.Parallel()
-	raw, err := os.ReadFile("../testdata/vectors/fingerprints.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile("../testdata/vectors/fingerprints.json"))
 	var file struct {
 		Requests []requestVector `json:"requests"`
 	}
-	if err := json.Unmarshal(raw, &file); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(raw, &file))
 	if len(file.Requests) < 10 {
 		t.Fatalf("fingerprints.json has %d requests only", len(file.Requests))
 	}
@@ -58,10 +54,7 @@ func recordedFingerprint(t *testing.T, v requestVector) string {
 		Fingerprint: semelhttp.FingerprintOptions{CanonicalJSON: v.CanonicalJSON},
 	}})
 	handler := d.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) }))
-	target, err := url.ParseRequestURI(v.Path + "?" + v.Query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := must.Get(url.ParseRequestURI(v.Path + "?" + v.Query))
 	r := httptest.NewRequestWithContext(t.Context(), v.Method, target.String(), strings.NewReader(v.Body))
 	r.Host = v.Host
 	for name, value := range v.Headers {
@@ -73,9 +66,6 @@ func recordedFingerprint(t *testing.T, v requestVector) string {
 	if rec.Code != http.StatusCreated || len(d.decisions) != 1 {
 		t.Fatalf("got %d: %s", rec.Code, rec.Body)
 	}
-	record, err := d.store.Lookup(t.Context(), d.decisions[0].Digest)
-	if err != nil {
-		t.Fatal(err)
-	}
+	record := must.Get(d.store.Lookup(t.Context(), d.decisions[0].Digest))
 	return record.Fingerprint.String()
 }

@@ -21,7 +21,7 @@ func TestDuplicatesWait(t *testing.T) {
 			t.Parallel()
 			var invoices counter
 			running, finish := make(chan struct{}), make(chan struct{})
-			d := newDoor(t, doorOptions{policy: semel.Policy{Wait: time.Minute}})
+			d := newDoor(t, doorOptions{policy: semel.Policy{Wait: time.Minute}, timeout: time.Minute})
 			server := d.serve(t, func(w http.ResponseWriter, r *http.Request) {
 				close(running) // a second run panics
 				<-finish
@@ -61,16 +61,8 @@ func TestDuplicatesWait(t *testing.T) {
 func TestInFlight(t *testing.T) {
 	t.Parallel()
 	var invoices counter
-	running, finish := make(chan struct{}), make(chan struct{})
 	d := newDoor(t, doorOptions{policy: semel.Policy{Wait: semel.NoWait}})
-	server := d.serve(t, func(w http.ResponseWriter, r *http.Request) {
-		close(running)
-		<-finish
-		invoices.create(w, r)
-	})
-	var first sync.WaitGroup
-	first.Go(func() { ask(t, server, "k1", "x") })
-	<-running
+	server, finish := d.busy(t, &invoices)
 	second := ask(t, server, "k1", "x")
 	wantProblem(t, second, http.StatusConflict, "in-flight")
 	if after := second.header.Get("Retry-After"); after != "1" {
@@ -78,8 +70,7 @@ func TestInFlight(t *testing.T) {
 	}
 	other := ask(t, server, "k1", "y") // promise 6, while it runs
 	wantProblem(t, other, http.StatusUnprocessableEntity, "key-reused")
-	close(finish)
-	first.Wait()
+	finish()
 	invoices.wantRan(t, "promise 1", 1)
 }
 
@@ -88,19 +79,12 @@ func TestInFlight(t *testing.T) {
 func TestLeavingWhileWaiting(t *testing.T) {
 	t.Parallel()
 	var invoices counter
-	running, finish, told := make(chan struct{}), make(chan struct{}), make(chan struct{}, 2)
+	told := make(chan struct{}, 2)
 	d := newDoor(t, doorOptions{
 		policy:  semel.Policy{Wait: time.Minute},
 		Options: semelhttp.Options{OnDecision: func(context.Context, semelhttp.Decision) { told <- struct{}{} }},
 	})
-	server := d.serve(t, func(w http.ResponseWriter, r *http.Request) {
-		close(running)
-		<-finish
-		invoices.create(w, r)
-	})
-	var first sync.WaitGroup
-	first.Go(func() { ask(t, server, "k1", "x") })
-	<-running
+	server, finish := d.busy(t, &invoices)
 	ctx, leave := context.WithCancel(t.Context())
 	var second sync.WaitGroup
 	second.Go(func() {
@@ -116,8 +100,7 @@ func TestLeavingWhileWaiting(t *testing.T) {
 	leave()
 	second.Wait()
 	<-told
-	close(finish)
-	first.Wait()
+	finish()
 	<-told
 	wantOutcomes(t, d, "aborted", "executed")
 	invoices.wantRan(t, "promise 1", 1)
