@@ -20,7 +20,7 @@ const auditLease = 30 * time.Second
 type Entry struct {
 	At       time.Time // the store's clock
 	Operator Identity
-	Act      string // "resolve", "cancel" or "reconcile"
+	Act      string // "resolve", "cancel", "reconcile", or that of [Records.Decide]
 	Reason   string
 	Digest   semel.Digest
 	Scope    string      // empty when the guard hides keys

@@ -91,7 +91,8 @@ func New(guard *semel.Guard, opts *Options) (*Records, error) {
 
 // Resolve settles an intent that is unknown or whose claim has lapsed: as completed
 // (it happened), released (it did not; a retry executes) or cancelled (it must not any
-// more). s.Note is the reason, and required. A zero s.Retention means the policy's.
+// more). s.Note is the reason, and required. A zero s.Retention means the policy's, or
+// what is left of the record's where that is longer.
 //
 // seen is the fence of the unknown or lapsed record that the operator looked at before
 // deciding. A retry that has taken the intent over since then has another one, and the
@@ -185,6 +186,33 @@ func (r *Records) Cancel(ctx context.Context, by Identity, k semel.Key, seen sem
 	return rec, err
 }
 
+// Decide records an operator's decision about something else than an intent: as the record of
+// the key, settled as s says, under an audit entry with that act. The first decision of a key stays.
+// s.Note is the reason, and required.
+//
+// Errors: [ErrVerdict]; [semel.ErrSettled] with the record of an earlier decision;
+// [semel.ErrInFlight] while another operator decides.
+func (r *Records) Decide(ctx context.Context, by Identity, act string, k semel.Key, s semel.Settlement) (semel.Record, error) {
+	if err := errors.Join(k.Validate(), by.validate(s.Note)); err != nil {
+		return semel.Record{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	entry := Entry{Operator: by, Act: act}
+	rec, err := r.guard.Lookup(ctx, k)
+	switch {
+	case errors.Is(err, semel.ErrNotFound):
+		return r.settle(ctx, &entry, k, nil, s)
+	case err != nil && !errors.Is(err, semel.ErrUnreadable):
+		return semel.Record{}, fmt.Errorf("semel: %s: %w", act, err)
+	}
+	if refused := unresolvable(act, &rec, rec.Fence); refused != nil {
+		return rec, refused
+	}
+	entry.Before = semel.StateUnknown // its process died in the middle
+	return r.settle(ctx, &entry, k, &rec, s)
+}
+
 // settle claims, writes the entry and settles. before is nil for the absent intent of
 // the key.
 func (r *Records) settle(ctx context.Context, entry *Entry, k semel.Key, before *semel.Record, s semel.Settlement) (semel.Record, error) {
@@ -204,8 +232,12 @@ func (r *Records) settle(ctx context.Context, entry *Entry, k semel.Key, before 
 		return *rec, &semel.Error{Op: entry.Act, Digest: rec.Digest, Record: rec, RetryAfter: time.Second, Err: semel.ErrInFlight}
 	}
 	entry.Reason, entry.As = s.Note, s.State
+	policy := r.guard.Policy()
+	if s.Retention == 0 && before != nil { // a verdict is not forgotten before what it is about
+		s.Retention = max(policy.Retention, before.RetentionLeft())
+	}
 	if err := r.writeAudit(ctx, entry, rec); err != nil {
-		putBack(claim, before) //nolint:contextcheck // an operator who goes away does not stop it.
+		putBack(claim, before, policy.UnknownRetention) //nolint:contextcheck // an operator who goes away does not stop it.
 		return *rec, fmt.Errorf("semel: %s: nothing was changed: %w", entry.Act, err)
 	}
 	if err := claim.Settle(verdict.Operator(), s); err != nil { //nolint:contextcheck // it has a bound of its own.
@@ -224,10 +256,10 @@ func (r *Records) settle(ctx context.Context, entry *Entry, k semel.Key, before 
 
 // putBack ends a claim whose entry could not be written: what was there before is
 // unknown again, and what was not is absent.
-func putBack(claim *semel.Claim, before *semel.Record) {
+func putBack(claim *semel.Claim, before *semel.Record, retention time.Duration) {
 	s := semel.Settlement{State: semel.StateReleased}
 	if before != nil {
-		s = semel.Settlement{State: semel.StateUnknown, Note: before.Note}
+		s = semel.Settlement{State: semel.StateUnknown, Note: before.Note, Retention: max(retention, before.RetentionLeft())}
 	}
 	_ = claim.Settle(verdict.Operator(), s) // otherwise it lapses, which is unknown too
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"time"
 
@@ -43,7 +44,8 @@ const (
 type Unattended struct {
 	// Policy returns the policy of a record; one whose OnUnknown is not
 	// [semel.Reconcile], or false, leaves the record alone. It sees the record without
-	// its outcome. nil means the guard's own policy for every record.
+	// its outcome. nil means the guard's own policy for every record, except those that
+	// parts of this module keep for themselves, such as the steps of a flow.
 	Policy func(*semel.Record) (semel.Policy, bool)
 	// Every is the rest between two passes. Default 15 s.
 	Every time.Duration
@@ -79,6 +81,9 @@ type unattended struct {
 	after     string // where the next pass continues; empty for behind the newest records
 	unordered bool   // the store has no newest records
 
+	seats   chan struct{} // holds one for each reconciliation under way
+	running sync.WaitGroup
+
 	mu     sync.Mutex // guards report
 	report Report
 }
@@ -109,7 +114,9 @@ func (r *Records) newUnattended(o Unattended) (*unattended, error) {
 		if own.OnUnknown != semel.Reconcile {
 			return nil, errors.New("semel: unattended reconciliation: neither the guard's policy nor a Policy function says how to reconcile")
 		}
-		u.opts.Policy = func(*semel.Record) (semel.Policy, bool) { return own, true }
+		u.opts.Policy = func(rec *semel.Record) (semel.Policy, bool) {
+			return own, !strings.HasPrefix(rec.Scope, verdict.OwnScopes)
+		}
 	}
 	u.opts.Every = cmp.Or(o.Every, 15*time.Second)
 	u.opts.Examine = cmp.Or(o.Examine, 50_000)
@@ -117,6 +124,7 @@ func (r *Records) newUnattended(o Unattended) (*unattended, error) {
 	u.opts.Most = max(u.opts.First, cmp.Or(o.Most, time.Hour))
 	u.opts.Attempts = cmp.Or(o.Attempts, 20)
 	u.opts.Concurrency = cmp.Or(o.Concurrency, 4)
+	u.seats = make(chan struct{}, u.opts.Concurrency)
 	return u, nil
 }
 
@@ -145,19 +153,19 @@ func (r *Records) ReconcileUnknown(ctx context.Context, opts Unattended) (Report
 	if err != nil {
 		return Report{}, err
 	}
-	return u.run(func(pool *unattendedPool) error {
-		_, err := u.walk(ctx, pool, "", math.MaxInt)
+	return u.run(func() error {
+		_, err := u.walk(ctx, "", math.MaxInt)
 		return err
 	})
 }
 
 // pass looks at the newest records, and then at those behind the last pass.
 func (u *unattended) pass(ctx context.Context) (Report, error) {
-	return u.run(func(pool *unattendedPool) error {
+	return u.run(func() error {
 		rest := u.opts.Examine
 		if !u.unordered {
 			newest := max(1, rest/unattendedNewest)
-			next, err := u.walk(ctx, pool, "", newest)
+			next, err := u.walk(ctx, "", newest)
 			if err != nil {
 				return err
 			}
@@ -169,7 +177,7 @@ func (u *unattended) pass(ctx context.Context) (Report, error) {
 			}
 			rest -= newest
 		}
-		next, err := u.walk(ctx, pool, u.after, max(1, rest))
+		next, err := u.walk(ctx, u.after, max(1, rest))
 		if errors.Is(err, semel.ErrCursor) { // the store's servers changed
 			next = ""
 		}
@@ -178,18 +186,11 @@ func (u *unattended) pass(ctx context.Context) (Report, error) {
 	})
 }
 
-// unattendedPool are the reconciliations under way.
-type unattendedPool struct {
-	seats   chan struct{}
-	running sync.WaitGroup
-}
-
 // run makes one pass, and waits for what it began.
-func (u *unattended) run(look func(*unattendedPool) error) (Report, error) {
+func (u *unattended) run(look func() error) (Report, error) {
 	u.report = Report{}
-	pool := &unattendedPool{seats: make(chan struct{}, u.opts.Concurrency)}
-	err := look(pool)
-	pool.running.Wait()
+	err := look()
+	u.running.Wait()
 	if err != nil {
 		return u.report, fmt.Errorf("semel: unattended reconciliation: %w", err)
 	}
@@ -198,7 +199,7 @@ func (u *unattended) run(look func(*unattendedPool) error) (Report, error) {
 
 // walk looks at up to most records from the cursor on, reconciles those that are
 // due, and returns where it ended. After an error, repeat that page.
-func (u *unattended) walk(ctx context.Context, pool *unattendedPool, after string, most int) (next string, err error) {
+func (u *unattended) walk(ctx context.Context, after string, most int) (next string, err error) {
 	for most > 0 && !u.draining() {
 		list := semel.ListParams{States: []semel.State{semel.StateUnknown, semel.StateClaimed}, After: after, Examine: min(most, semel.MaxListExamined)}
 		page, err := u.lister.List(ctx, list)
@@ -208,7 +209,7 @@ func (u *unattended) walk(ctx context.Context, pool *unattendedPool, after strin
 		u.unordered = page.Unordered
 		u.count(func(r *Report) { r.Examined += page.Examined })
 		for i := range page.Records {
-			if err := u.start(ctx, pool, &page.Records[i]); err != nil {
+			if err := u.start(ctx, &page.Records[i]); err != nil {
 				return after, err
 			}
 		}
@@ -225,26 +226,26 @@ func (u *unattended) walk(ctx context.Context, pool *unattendedPool, after strin
 }
 
 // start reconciles the record if it is due, as soon as a seat is free.
-func (u *unattended) start(ctx context.Context, pool *unattendedPool, rec *semel.Record) error {
+func (u *unattended) start(ctx context.Context, rec *semel.Record) error {
 	guard, due := u.due(rec)
 	if !due {
 		return nil
 	}
-	if err := u.seat(ctx, pool.seats); err != nil {
+	if err := u.seat(ctx); err != nil {
 		return err
 	}
 	before := *rec
-	pool.running.Go(func() {
-		defer func() { <-pool.seats }()
+	u.running.Go(func() {
+		defer func() { <-u.seats }()
 		u.reconcile(ctx, guard, &before)
 	})
 	return nil
 }
 
 // seat takes one of the seats, unless nothing new is to start.
-func (u *unattended) seat(ctx context.Context, seats chan<- struct{}) error {
+func (u *unattended) seat(ctx context.Context) error {
 	select {
-	case seats <- struct{}{}:
+	case u.seats <- struct{}{}:
 	case <-u.records.guard.Done():
 		return semel.ErrClosed
 	case <-ctx.Done():

@@ -36,7 +36,7 @@ func (a *API) admit(c *call) error {
 	}
 	c.by = operator.Identity{Name: token.Name, Via: "admin API " + address.text}
 	if wait, ok := a.calls.Allow(token.Name); !ok {
-		return tooMany("too-many-calls", "Too many calls with this token", "Nothing was done. Wait, then call again.", wait)
+		return refuse(http.StatusTooManyRequests, "too-many-calls", "Too many calls with this token", "Nothing was done. Wait, then call again.").after(wait)
 	}
 	if token.ReadOnly && !reads(c.Method) {
 		return errReadOnly
@@ -50,7 +50,8 @@ func (a *API) authenticate(r *http.Request, from address) (*Token, error) {
 	a.letIn.Lock()
 	defer a.letIn.Unlock()
 	if wait := max(a.failures.Wait(from.bounded), a.allFailures.Wait(everyone)); wait > 0 {
-		return nil, tooMany("too-many-failures", "Too many wrong tokens", "Nothing was done, and the token was not checked. Wait, then call again with the right one.", wait)
+		return nil, refuse(http.StatusTooManyRequests, "too-many-failures", "Too many wrong tokens",
+			"Nothing was done, and the token was not checked. Wait, then call again with the right one.").after(wait)
 	}
 	lines := r.Header["Authorization"]
 	if len(lines) == 0 {

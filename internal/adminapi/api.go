@@ -1,6 +1,7 @@
 package adminapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -135,20 +136,12 @@ func New(guard *semel.Guard, opts *Options) (*API, error) {
 		allFailures: newLimiter(opts.AllFailures, Rate{DefaultAllFailuresEvery, DefaultAllFailuresBurst}, 1),
 		calls:       newLimiter(opts.Calls, Rate{DefaultCallsEvery, DefaultCallsBurst}, MaxTokens),
 	}
-	if a.log == nil {
-		a.log = slog.New(slog.DiscardHandler)
-	}
+	a.log = cmp.Or(a.log, slog.New(slog.DiscardHandler))
 	return a, nil
 }
 
 func newLimiter(r, def Rate, keys int) *ratelimit.Limiter {
-	if r.Every <= 0 {
-		r.Every = def.Every
-	}
-	if r.Burst <= 0 {
-		r.Burst = def.Burst
-	}
-	return ratelimit.New(r.Every, r.Burst, keys)
+	return ratelimit.New(cmp.Or(r.Every, def.Every), cmp.Or(r.Burst, def.Burst), keys) // neither is negative, see Check
 }
 
 // call is one request that was let in.

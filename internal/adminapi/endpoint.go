@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,9 +47,8 @@ func (a *API) find(c *call) (endpoint, error) {
 			allowed = append(allowed, http.MethodHead)
 		}
 		slices.Sort(allowed)
-		r := refuse(http.StatusMethodNotAllowed, "method-not-allowed", "Not by this method", "Nothing was done. Use "+strings.Join(allowed, ", ")+".")
-		r.header = map[string]string{"Allow": strings.Join(allowed, ", ")}
-		return endpoint{}, r
+		names := strings.Join(allowed, ", ")
+		return endpoint{}, refuse(http.StatusMethodNotAllowed, "method-not-allowed", "Not by this method", "Nothing was done. Use "+names+".").with("Allow", names)
 	}
 	if !end.body && c.ContentLength != 0 {
 		return endpoint{}, badField("", "this call takes no body; everything is in its path and query")
@@ -86,7 +86,7 @@ func (a *API) endpoints(c *call) map[string]endpoint {
 
 // readQuery reads the parameters, each of which comes once, except state.
 func (c *call) readQuery(known []string) error {
-	values, err := parseQuery(c.URL.RawQuery)
+	values, err := url.ParseQuery(c.URL.RawQuery)
 	if err != nil {
 		return badField("", "the query cannot be read")
 	}

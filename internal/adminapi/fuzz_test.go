@@ -11,6 +11,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/adminapi"
+	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/operator"
 	"github.com/semel-dev/semel/store/memstore"
 )
@@ -42,27 +43,16 @@ func FuzzVerdict(f *testing.F) {
 	f.Add(`{"as":"released","reason":"not there"}`)
 	f.Add(`{"as":"completed","reason":"there","status":201,"body":"17","location":"/a"}`)
 	f.Add(`{"as":"cancelled","reason":"void","retention":"24h"}`)
+	f.Add(`{"as":"completed","reason":"x","result":{"a":[1]}}`)
 	f.Add(`{"as":"completed","reason":"x","status":204,"no_body":true,"body_base64":"AA=="}`)
 	var serial atomic.Int64
 	short := semel.Policy{Retention: time.Minute, UnknownRetention: time.Minute}
-	guard, err := semel.New(memstore.New(nil), &semel.Options{Policy: short})
-	if err != nil {
-		f.Fatal(err)
-	}
+	guard := must.Get(semel.New(memstore.New(nil), &semel.Options{Policy: short}))
 	f.Cleanup(func() { _ = guard.Close() })
-	token, err := adminapi.NewToken("alice", aliceToken, false)
-	if err != nil {
-		f.Fatal(err)
-	}
+	token := must.Get(adminapi.NewToken("alice", aliceToken, false))
 	many := adminapi.Rate{Every: 1, Burst: 1 << 30}
-	api, err := adminapi.New(guard, &adminapi.Options{Tokens: []adminapi.Token{token}, Calls: many, AuditRetention: time.Minute})
-	if err != nil {
-		f.Fatal(err)
-	}
-	records, err := operator.New(guard, nil)
-	if err != nil {
-		f.Fatal(err)
-	}
+	api := must.Get(adminapi.New(guard, &adminapi.Options{Tokens: []adminapi.Token{token}, Calls: many, AuditRetention: time.Minute}))
+	records := must.Get(operator.New(guard, nil))
 	f.Fuzz(func(t *testing.T, body string) {
 		key := semel.Key{Scope: "shop", Name: strconv.FormatInt(serial.Add(1), 10)}
 		claim, _, err := guard.Begin(t.Context(), key, semel.Fingerprint{})
@@ -72,19 +62,13 @@ func FuzzVerdict(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before, err := records.Audit(t.Context(), operator.AuditParams{Limit: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := must.Get(records.Audit(t.Context(), operator.AuditParams{Limit: 1}))
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/records/"+claim.Digest().String()+"/resolve", strings.NewReader(body))
 		r.Header.Set("Authorization", "Bearer "+aliceToken)
 		r.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()
 		api.ServeHTTP(w, r)
-		after, err := records.Audit(t.Context(), operator.AuditParams{Limit: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		after := must.Get(records.Audit(t.Context(), operator.AuditParams{Limit: 1}))
 		rec, _ := guard.Lookup(t.Context(), key) // absent when released
 		written := len(after.Entries) > 0 && (len(before.Entries) == 0 || after.Entries[0].Position != before.Entries[0].Position)
 		if settled := rec.State != semel.StateUnknown; settled != (w.Code == http.StatusOK) || settled != written {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/internal/adminapi"
+	"github.com/semel-dev/semel/internal/must"
 )
 
 // TestGuessing tries many tokens: after a few an address gets 429, and with the
@@ -38,13 +39,10 @@ func TestGuessing(t *testing.T) {
 func TestGuessingFromManyAddresses(t *testing.T) {
 	t.Parallel()
 	guard := newGuard(t)
-	api, err := adminapi.New(guard, &adminapi.Options{
+	api := must.Get(adminapi.New(guard, &adminapi.Options{
 		Tokens:   []adminapi.Token{token(t, "alice", aliceToken, false)},
 		Failures: adminapi.Rate{Every: time.Hour, Burst: 2}, AllFailures: adminapi.Rate{Every: time.Hour, Burst: 20},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	call := func(remote, token string) int {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/records", nil)
 		r.RemoteAddr = remote
@@ -80,13 +78,10 @@ func TestGuessingFromManyAddresses(t *testing.T) {
 // those who call by address.
 func TestPagesCannotLockOperatorsOut(t *testing.T) {
 	t.Parallel()
-	api, err := adminapi.New(newGuard(t), &adminapi.Options{
+	api := must.Get(adminapi.New(newGuard(t), &adminapi.Options{
 		Tokens:   []adminapi.Token{token(t, "alice", aliceToken, false)},
 		Failures: adminapi.Rate{Every: time.Hour, Burst: 2},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	call := func(host, authorization string) int {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/records", nil)
 		r.Host = host

@@ -43,25 +43,23 @@ var (
 		"Nothing was done. This looks like a request of a web page, and the admin API takes none: it carries an Origin header, or Sec-Fetch-Site says that it comes from elsewhere.")
 	errReadOnly = refuse(http.StatusForbidden, "read-only", "This token may only look",
 		"Nothing was done. Use a token whose line does not end with the word read.")
-	errTokenMissing = &refusal{
-		Problem: semelhttp.Problem{
-			Status: http.StatusUnauthorized, Name: "token-missing", Title: "A token is needed",
-			Detail: "Nothing was done. Send the token of an operator: Authorization: Bearer TOKEN.",
-		},
-		header: map[string]string{"WWW-Authenticate": `Bearer realm="semel admin API"`},
-	}
-	errTokenWrong = &refusal{
-		Problem: semelhttp.Problem{
-			Status: http.StatusUnauthorized, Name: "token-wrong", Title: "The token is not known",
-			Detail: "Nothing was done. Send the token of an operator in one header line: Authorization: Bearer TOKEN.",
-		},
-		header: map[string]string{"WWW-Authenticate": `Bearer realm="semel admin API", error="invalid_token"`},
-	}
+	errTokenMissing = refuse(http.StatusUnauthorized, "token-missing", "A token is needed",
+		"Nothing was done. Send the token of an operator: Authorization: Bearer TOKEN.").
+		with("WWW-Authenticate", `Bearer realm="semel admin API"`)
+	errTokenWrong = refuse(http.StatusUnauthorized, "token-wrong", "The token is not known",
+		"Nothing was done. Send the token of an operator in one header line: Authorization: Bearer TOKEN.").
+		with("WWW-Authenticate", `Bearer realm="semel admin API", error="invalid_token"`)
 )
 
-func tooMany(name, title, detail string, wait time.Duration) *refusal {
-	r := refuse(http.StatusTooManyRequests, name, title, detail)
-	r.Retryable, r.RetryAfter = true, wait
+// with adds a header.
+func (r *refusal) with(name, value string) *refusal {
+	r.header = map[string]string{name: value}
+	return r
+}
+
+// after says that the call can be made again after a pause.
+func (r *refusal) after(pause time.Duration) *refusal {
+	r.Retryable, r.RetryAfter = true, pause
 	return r
 }
 
@@ -97,8 +95,8 @@ func (a *API) problemOf(ctx context.Context, c *call, err error) *refusal {
 		refused = a.changed(c, decided.Record)
 	case errors.As(err, &decided) && errors.Is(err, semel.ErrInFlight):
 		refused = refuse(http.StatusConflict, "being-executed", "It is being executed now",
-			"Nothing was done. Its holder has the claim until the time in Retry-After, unless it renews it. Look again then.")
-		refused.Retryable, refused.RetryAfter = true, max(time.Second, decided.RetryAfter)
+			"Nothing was done. Its holder has the claim until the time in Retry-After, unless it renews it. Look again then.").
+			after(max(time.Second, decided.RetryAfter))
 	case errors.As(err, &decided) && errors.Is(err, semel.ErrSettled) && decided.Record != nil:
 		refused = refuse(http.StatusConflict, "settled", "It is settled already",
 			fmt.Sprintf("Nothing was done. The record is %v, and that is final.", decided.Record.State))
@@ -130,7 +128,5 @@ func (a *API) storeProblem(ctx context.Context, c *call, err error) *refusal {
 }
 
 func later(name, title, detail string) *refusal {
-	r := refuse(http.StatusServiceUnavailable, name, title, detail)
-	r.Retryable, r.RetryAfter = true, time.Second
-	return r
+	return refuse(http.StatusServiceUnavailable, name, title, detail).after(time.Second)
 }

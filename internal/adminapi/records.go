@@ -3,7 +3,6 @@ package adminapi
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"strings"
 
 	"github.com/semel-dev/semel"
@@ -14,13 +13,15 @@ import (
 // page is a part of a list. The next call gives Next as after; without it the
 // list has ended.
 type page struct {
-	Records   []operatorview.Record `json:"records"`
-	Examined  int                   `json:"examined"`            // the number of records that were looked at
-	Next      string                `json:"next,omitempty"`      // the cursor of the rest
-	Unordered bool                  `json:"unordered,omitempty"` // the rest may hold newer records
+	Records []operatorview.Record `json:"records"`
+	progress
 }
 
-func parseQuery(raw string) (url.Values, error) { return url.ParseQuery(raw) }
+type progress struct {
+	Examined  int    `json:"examined"`            // the number of records that were looked at
+	Next      string `json:"next,omitempty"`      // the cursor of the rest
+	Unordered bool   `json:"unordered,omitempty"` // the rest may hold newer records
+}
 
 // list shows records, the newest claim first.
 func (a *API) list(ctx context.Context, c *call) (any, error) {
@@ -39,14 +40,14 @@ func (a *API) list(ctx context.Context, c *call) (any, error) {
 		search.States = append(search.States, state)
 	}
 	out := &page{Records: []operatorview.Record{}}
-	progress, err := a.records.List(ctx, search, func(rec *semel.Record) error {
+	found, err := a.records.List(ctx, search, func(rec *semel.Record) error {
 		out.Records = append(out.Records, a.view(rec))
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	out.Examined, out.Next, out.Unordered = progress.Examined, progress.Next, progress.Unordered
+	out.progress = progress{found.Examined, found.Next, found.Unordered}
 	return out, nil
 }
 
@@ -77,12 +78,10 @@ func (a *API) view(rec *semel.Record) operatorview.Record {
 	return operatorview.ViewRecord(rec)
 }
 
-// trail is a part of the audit trail; the rest is as in page.
+// trail is a part of the audit trail.
 type trail struct {
-	Entries   []operatorview.AuditEntry `json:"entries"`
-	Examined  int                       `json:"examined"`
-	Next      string                    `json:"next,omitempty"`
-	Unordered bool                      `json:"unordered,omitempty"`
+	Entries []operatorview.AuditEntry `json:"entries"`
+	progress
 }
 
 // audit shows the verdicts, the newest first.
@@ -95,7 +94,7 @@ func (a *API) audit(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &trail{Entries: []operatorview.AuditEntry{}, Examined: found.Examined, Next: found.Next, Unordered: found.Unordered}
+	out := &trail{[]operatorview.AuditEntry{}, progress{found.Examined, found.Next, found.Unordered}}
 	for i := range found.Entries {
 		out.Entries = append(out.Entries, operatorview.ViewAudit(&found.Entries[i]))
 	}

@@ -2,6 +2,7 @@ package adminapi_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -12,7 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/flow"
 	"github.com/semel-dev/semel/internal/adminapi"
+	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/operator"
 	"github.com/semel-dev/semel/semelhttp"
 	"github.com/semel-dev/semel/store/memstore"
@@ -43,10 +46,7 @@ func TestList(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		t.Helper()
 		created := &semelhttp.Response{Status: 201, Header: http.Header{"Location": {"/orders/1"}}, Body: []byte("one")}
-		outcome, err := created.MarshalBinary()
-		if err != nil {
-			t.Fatal(err)
-		}
+		outcome := must.Get(created.MarshalBinary())
 		w.settle(t, "shop", "done", semel.StateCompleted, outcome)
 		w.settle(t, "shop", "lost", semel.StateUnknown, nil)
 		w.settle(t, "bank", "lost", semel.StateUnknown, nil)
@@ -99,11 +99,7 @@ func TestListReadsABoundedNumber(t *testing.T) {
 	w := open(t, memstore.New(nil), nil)
 	w.settle(t, "shop", "lost", semel.StateUnknown, nil)
 	for i := range 2100 {
-		key := semel.Key{Scope: "shop", Name: fmt.Sprint("busy ", i)}
-		p := semel.ClaimParams{Digest: key.Digest(), Scope: key.Scope, Name: key.Name, Owner: semel.Owner{1}, Lease: time.Hour, Retention: time.Hour}
-		if _, _, err := w.store.Claim(t.Context(), p); err != nil {
-			t.Fatal(err)
-		}
+		w.hold(t, semel.Key{Scope: "shop", Name: fmt.Sprint("busy ", i)}, time.Hour)
 	}
 	first := get[page](t, w.send(t, http.MethodGet, "/v1/records?state=unknown", ""))
 	if len(first.Records) != 0 || first.Next == "" {
@@ -121,11 +117,7 @@ func TestListLooksAtABoundedNumber(t *testing.T) {
 	t.Parallel()
 	w := open(t, memstore.New(nil), nil)
 	for i := range 2*semel.MaxListExamined + 100 {
-		key := semel.Key{Scope: "shop", Name: fmt.Sprint("busy ", i)}
-		p := semel.ClaimParams{Digest: key.Digest(), Scope: key.Scope, Name: key.Name, Owner: semel.Owner{1}, Lease: time.Hour, Retention: time.Hour}
-		if _, _, err := w.store.Claim(t.Context(), p); err != nil {
-			t.Fatal(err)
-		}
+		w.hold(t, semel.Key{Scope: "shop", Name: fmt.Sprint("busy ", i)}, time.Hour)
 	}
 	found, examined, pages := 0, 0, 0
 	for next := ""; ; next = "&after=" + next {
@@ -274,10 +266,7 @@ func TestResolve(t *testing.T) {
 					t.Errorf("the record is %v, want %v", got, c.state)
 				}
 				if c.check != nil {
-					stored, err := w.store.Lookup(t.Context(), digest)
-					if err != nil {
-						t.Fatal(err)
-					}
+					stored := must.Get(w.store.Lookup(t.Context(), digest))
 					response, err := semelhttp.ParseResponse(stored.Outcome)
 					if err != nil {
 						t.Fatal(err)
@@ -305,15 +294,41 @@ func TestResolve(t *testing.T) {
 	}
 }
 
+// TestResolveStep: a parked flow goes on with the result that an operator gives for its step.
+func TestResolveStep(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		t.Helper()
+		buy := flow.Define("buy", func(r *flow.Run, item string) (string, error) {
+			return flow.Call(r, "charge", item, func(context.Context, string) (string, error) { return "", errors.New("no answer") })
+		})
+		flows := must.Get(flow.New(w.guard, nil, buy))
+		start := func() (string, error) {
+			return flow.Start(t.Context(), flows, buy, semel.Key{Scope: "ada", Name: "order-1"}, "tea")
+		}
+		_, err := start()
+		parked, ok := errors.AsType[*flow.Parked](err)
+		if !ok {
+			t.Fatalf("got %v, want a parked flow", err)
+		}
+		path := "/v1/records/" + parked.Digest.String() + "/resolve"
+		large := `{"as":"completed","reason":"x","result":"` + strings.Repeat("x", semel.DefaultMaxOutcomeBytes) + `"}`
+		refused(t, "a result over the bound", w.send(t, http.MethodPost, path, large), 413, "body-too-large", "result")
+		if rec := get[record](t, w.send(t, http.MethodPost, path, `{"as":"completed","reason":"the service shows it","result":"ch_17"}`)); !rec.Kept {
+			t.Errorf("got %+v, want the result kept", rec)
+		}
+		if got, err := start(); err != nil || got != "ch_17" {
+			t.Errorf("got %q, %v, want the operator's result", got, err)
+		}
+	})
+}
+
 // TestResolveLapsed resolves what a crashed holder left.
 func TestResolveLapsed(t *testing.T) {
 	t.Parallel()
 	w := open(t, memstore.New(nil), nil)
 	key := semel.Key{Scope: "shop", Name: "crashed"}
-	p := semel.ClaimParams{Digest: key.Digest(), Scope: key.Scope, Name: key.Name, Owner: semel.Owner{1}, Lease: time.Millisecond, Retention: time.Hour}
-	if _, _, err := w.store.Claim(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
+	w.hold(t, key, time.Millisecond)
 	path := "/v1/records/" + key.Digest().String()
 	until(t, func() bool { return get[record](t, w.send(t, http.MethodGet, path, "")).State == "unknown" })
 	if got := get[page](t, w.send(t, http.MethodGet, "/v1/records?state=unknown", "")); len(got.Records) != 1 {

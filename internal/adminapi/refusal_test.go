@@ -11,6 +11,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/adminapi"
+	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/operator"
 	"github.com/semel-dev/semel/store/memstore"
 	"github.com/semel-dev/semel/store/storetest"
@@ -236,6 +237,9 @@ func TestFields(t *testing.T) {
 		`{"as":"completed","reason":"x","status":199,"no_body":true}`:                                  "status",
 		`{"as":"completed","reason":"x","status":600,"no_body":true}`:                                  "status",
 		`{"as":"completed","reason":"x","status":"200","no_body":true}`:                                "status",
+		`{"as":"completed","reason":"x","result":"ch_17"}`:                                             "result", // neither a flow nor a step
+		`{"as":"completed","reason":"x","status":201,"result":null}`:                                   "result",
+		`{"as":"released","reason":"x","result":1}`:                                                    "as",
 		`{"as":"completed","reason":"x","status":200.5,"no_body":true}`:                                "status",
 		`{"as":"completed","reason":"x","status":200}`:                                                 "body",
 		`{"as":"completed","reason":"x","status":200,"no_body":true,"body":"x"}`:                       "no_body",
@@ -437,10 +441,7 @@ type blindStore struct{ semel.Store }
 func newGuard(t *testing.T) *semel.Guard {
 	t.Helper()
 	store := memstore.New(nil)
-	guard, err := semel.New(store, &semel.Options{SweepEvery: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	guard := must.Get(semel.New(store, &semel.Options{SweepEvery: -1}))
 	t.Cleanup(func() { _ = errors.Join(guard.Close(), store.Close()) })
 	return guard
 }

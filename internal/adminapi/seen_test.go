@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/must"
 )
 
 // TestVerdictOnWhatWasSeen refuses a verdict on an attempt that a retry has
@@ -48,10 +49,7 @@ func TestVerdictOnWhatWasSeen(t *testing.T) {
 // again lets a retry take the unknown record over, and loses its outcome too.
 func (w *world) again(t *testing.T, d semel.Digest) {
 	t.Helper()
-	before, err := w.store.Lookup(t.Context(), d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(w.store.Lookup(t.Context(), d))
 	p := semel.ClaimParams{
 		Digest: d, Scope: before.Scope, Name: before.Name, Fingerprint: before.Fingerprint,
 		Owner: semel.Owner{9}, Lease: patience, Retention: patience, TakeOver: before.Fence,

@@ -18,6 +18,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/adminapi"
+	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/operator"
 	"github.com/semel-dev/semel/store/memstore"
 	"github.com/semel-dev/semel/store/sqlitestore"
@@ -66,11 +67,7 @@ func stores() map[string]func(*testing.T) semel.Store {
 		"memory": func(*testing.T) semel.Store { return memstore.New(nil) },
 		"sqlite": func(t *testing.T) semel.Store {
 			t.Helper()
-			s, err := sqlitestore.Open(t.Context(), filepath.Join(t.TempDir(), "semel.db"), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return s
+			return must.Get(sqlitestore.Open(t.Context(), filepath.Join(t.TempDir(), "semel.db"), nil))
 		},
 	}
 }
@@ -83,10 +80,7 @@ func open(t *testing.T, store semel.Store, set func(*adminapi.Options)) *world {
 
 func openGuard(t *testing.T, store semel.Store, guardOptions *semel.Options, set func(*adminapi.Options)) *world {
 	t.Helper()
-	guard, err := semel.New(store, guardOptions)
-	if err != nil {
-		t.Fatal(err)
-	}
+	guard := must.Get(semel.New(store, guardOptions))
 	w := &world{guard: guard, store: store, log: &logBuffer{}}
 	opts := &adminapi.Options{
 		Tokens: []adminapi.Token{token(t, "alice", aliceToken, false), token(t, "robin", robinToken, true)},
@@ -95,10 +89,7 @@ func openGuard(t *testing.T, store semel.Store, guardOptions *semel.Options, set
 	if set != nil {
 		set(opts)
 	}
-	api, err := adminapi.New(guard, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	api := must.Get(adminapi.New(guard, opts))
 	server := httptest.NewServer(api)
 	transport := &http.Transport{}
 	w.url, w.client = server.URL, &http.Client{Transport: transport, Timeout: patience}
@@ -114,11 +105,7 @@ func openGuard(t *testing.T, store semel.Store, guardOptions *semel.Options, set
 
 func token(t *testing.T, name, secret string, readOnly bool) adminapi.Token {
 	t.Helper()
-	made, err := adminapi.NewToken(name, secret, readOnly)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return made
+	return must.Get(adminapi.NewToken(name, secret, readOnly))
 }
 
 // reply is an answer, read to its end.
@@ -178,10 +165,7 @@ func (w *world) raw(t *testing.T, method, path, body string, header ...string) r
 	if body != "" {
 		from = strings.NewReader(body)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), method, w.url+path, from)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must.Get(http.NewRequestWithContext(t.Context(), method, w.url+path, from))
 	for i := 0; i+1 < len(header); i += 2 {
 		req.Header.Add(header[i], header[i+1])
 	}
@@ -190,11 +174,7 @@ func (w *world) raw(t *testing.T, method, path, body string, header ...string) r
 		t.Fatal(err)
 	}
 	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return reply{res.StatusCode, res.Header, string(text)}
+	return reply{res.StatusCode, res.Header, string(must.Get(io.ReadAll(res.Body)))}
 }
 
 // send calls as alice, who looks at a record before her verdict.
@@ -276,23 +256,24 @@ func (w *world) claim(t *testing.T, key semel.Key) *semel.Claim {
 	return claim
 }
 
-func (w *world) records(t *testing.T) *operator.Records {
+// hold has another process claim a key.
+func (w *world) hold(t *testing.T, key semel.Key, lease time.Duration) {
 	t.Helper()
-	records, err := operator.New(w.guard, nil)
-	if err != nil {
+	p := semel.ClaimParams{Digest: key.Digest(), Scope: key.Scope, Name: key.Name, Owner: semel.Owner{1}, Lease: lease, Retention: time.Hour}
+	if _, _, err := w.store.Claim(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	return records
+}
+
+func (w *world) records(t *testing.T) *operator.Records {
+	t.Helper()
+	return must.Get(operator.New(w.guard, nil))
 }
 
 // entries returns the audit trail, as the guard has it.
 func (w *world) entries(t *testing.T) []operator.Entry {
 	t.Helper()
-	page, err := w.records(t).Audit(t.Context(), operator.AuditParams{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return page.Entries
+	return must.Get(w.records(t).Audit(t.Context(), operator.AuditParams{})).Entries
 }
 
 // lookup returns the record's state; absent for none.

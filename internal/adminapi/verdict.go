@@ -82,6 +82,15 @@ func (a *API) resolve(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if verdict.Result != nil {
+		rec, err := a.guard.Store().Lookup(ctx, digest) // its scope and name, which no later attempt changes
+		if err != nil {
+			return nil, fmt.Errorf("look up record: %w", err)
+		}
+		if err := verdict.Keep(&settlement, &rec); err != nil {
+			return nil, err
+		}
+	}
 	rec, err := a.records.Resolve(ctx, c.by, digest, seen, settlement)
 	if err != nil {
 		return nil, err
@@ -100,6 +109,7 @@ func (a *API) readVerdict(c *call) (*operatorview.Verdict, error) {
 		string(operatorview.FieldAs): &v.As, string(operatorview.FieldReason): &v.Reason, string(operatorview.FieldRetention): &retention,
 		string(operatorview.FieldStatus): &v.Status, string(operatorview.FieldLocation): &v.Location, string(operatorview.FieldContentType): &v.ContentType,
 		string(operatorview.FieldBody): &text, "body_base64": &code, string(operatorview.FieldNoBody): &v.NoBody,
+		string(operatorview.FieldResult): &v.Result,
 	})
 	if err != nil {
 		return nil, err
@@ -108,6 +118,9 @@ func (a *API) readVerdict(c *call) (*operatorview.Verdict, error) {
 		if v.Retention, err = time.ParseDuration(retention); err != nil || v.Retention == 0 {
 			return nil, badField(string(operatorview.FieldRetention), "%q is a duration, such as \"24h\"", operatorview.FieldRetention)
 		}
+	}
+	if _, err := a.bounded(v.Result, string(operatorview.FieldResult)); err != nil {
+		return nil, err
 	}
 	switch {
 	case text != nil && code != nil:
@@ -131,7 +144,7 @@ func (a *API) bounded(body []byte, field string) ([]byte, error) {
 		return body, nil
 	}
 	r := refuse(http.StatusRequestEntityTooLarge, "body-too-large", "The answer is too large",
-		fmt.Sprintf("Nothing was done: the body has %d bytes, at most %d are kept. Use \"no_body\".", len(body), most))
+		fmt.Sprintf("Nothing was done: it has %d bytes, at most %d are kept. The body of an HTTP answer can be left out with \"no_body\".", len(body), most))
 	r.Extra = map[string]any{"field": field}
 	return nil, r
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/internal/formguard"
+	"github.com/semel-dev/semel/internal/must"
 )
 
 // TestGuests: a token of a guest's page leads back to the guest, under every secret
@@ -15,11 +16,7 @@ func TestGuests(t *testing.T) {
 	t.Parallel()
 	old, current := []byte("the old secret of the site"), []byte("the new secret of the site")
 	with := func(secrets ...[]byte) *formguard.Minter {
-		m, err := formguard.NewMinter(secrets, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return m
+		return must.Get(formguard.NewMinter(secrets, nil))
 	}
 	before, after := with(old), with(current, old)
 	guest, other := before.NewGuest(), before.NewGuest()

@@ -2,6 +2,7 @@ package formguard
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -83,9 +84,7 @@ func Scan(r io.Reader, contentType, rawQuery string, o *BodyOptions) (Result, er
 		n.ignore = ChangingFields()
 	}
 	most := o.MaxTokens
-	if most <= 0 {
-		most = defaultMaxTokens
-	}
+	most = cmp.Or(max(0, most), defaultMaxTokens)
 	kind := parseType(contentType)
 	if kind.ambiguous {
 		return Result{}, errBoundary

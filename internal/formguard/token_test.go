@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/internal/formguard"
+	"github.com/semel-dev/semel/internal/must"
 )
 
 const tokenAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
@@ -24,11 +25,7 @@ func minter(tb testing.TB, c *clock, secrets ...[]byte) *formguard.Minter {
 	if len(secrets) == 0 {
 		secrets = [][]byte{secret("a")}
 	}
-	m, err := formguard.NewMinter(secrets, &formguard.MinterOptions{Now: c.now})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return m
+	return must.Get(formguard.NewMinter(secrets, &formguard.MinterOptions{Now: c.now}))
 }
 
 func newClock() *clock { return &clock{at: time.Unix(1_800_000_000, 0)} }
@@ -178,10 +175,7 @@ func TestMinterRefusesBadSecrets(t *testing.T) {
 		}
 	}
 	own := secret("a")
-	m, err := formguard.NewMinter([][]byte{own}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(formguard.NewMinter([][]byte{own}, nil))
 	text := m.Mint("r", "w")
 	own[0] = 'x'
 	if _, _, err := m.Verify(text, "r", time.Hour, "w"); err != nil {

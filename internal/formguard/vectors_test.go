@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/internal/formguard"
+	"github.com/semel-dev/semel/internal/must"
 )
 
 // vectorFile holds the cases that every implementation must agree on.
@@ -44,10 +45,7 @@ type digestVector struct {
 
 func readVectors(tb testing.TB) formVectors {
 	tb.Helper()
-	file, err := os.Open(vectorFile)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	file := must.Get(os.Open(vectorFile))
 	defer file.Close()
 	dec := json.NewDecoder(file)
 	dec.DisallowUnknownFields()
@@ -65,10 +63,7 @@ func vectorMinter(tb testing.TB, v *formVectors, c *clock) *formguard.Minter {
 	tb.Helper()
 	var secrets [][]byte
 	for _, text := range v.Secrets {
-		raw, err := hex.DecodeString(text)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		raw := must.Get(hex.DecodeString(text))
 		secrets = append(secrets, raw)
 	}
 	return minter(tb, c, secrets...)

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/semel-dev/semel/internal/formguard/rewrite"
+	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/internal/testserver"
 )
 
@@ -60,9 +61,7 @@ func TestChromiumAgrees(t *testing.T) {
 		var out bytes.Buffer
 		w := rewrite.NewWriter(&out, onlyForms{}, nil)
 		fmt.Fprint(w, plain)
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, w.Close())
 		loaded[name] = struct{ Plain, Rewritten string }{plain, out.String()}
 	}
 	judged := load(t, loaded)
@@ -98,15 +97,10 @@ func (onlyForms) Base(string)                         {}
 func load(t *testing.T, pages any) map[string]seen {
 	t.Helper()
 	chromium := testserver.Chromium(t)
-	text, err := json.Marshal(pages) // it writes "<" as \u003c
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(pages)) // it writes "<" as \u003c
 	dir := t.TempDir()
 	file := filepath.Join(dir, "judge.html")
-	if err := os.WriteFile(file, fmt.Appendf(nil, judge, text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(file, fmt.Appendf(nil, judge, text), 0o600))
 	command := exec.CommandContext(t.Context(), chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
 		"--user-data-dir="+filepath.Join(dir, "profile"), "--timeout=120000", "--virtual-time-budget=600000", "--dump-dom", "file://"+file)
 	command.WaitDelay = 10 * time.Second
@@ -116,16 +110,11 @@ func load(t *testing.T, pages any) map[string]seen {
 	if err != nil {
 		t.Fatalf("chromium: %v\n%s", err, complaints.String())
 	}
-	root, err := html.Parse(bytes.NewReader(dump))
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(html.Parse(bytes.NewReader(dump)))
 	result := make(map[string]seen)
 	for node := range root.Descendants() {
 		if node.Type == html.ElementNode && node.Data == "pre" {
-			if err := json.Unmarshal([]byte(node.FirstChild.Data), &result); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, json.Unmarshal([]byte(node.FirstChild.Data), &result))
 			return result
 		}
 	}

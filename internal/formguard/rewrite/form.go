@@ -3,25 +3,13 @@ package rewrite
 // Form is a form start tag that begins a form. Values are decoded, and are the page's own bytes: they are UTF-8 when the
 // page is. They and the Form itself are used again: see [Inserter].
 type Form struct {
-	Action    []byte // as written, not resolved
-	HasAction bool
-	Method    string // get, post or dialog: what a browser makes of the attribute
-	Enctype   string // one of the three that a browser knows
-	ID        []byte
-	Name      []byte
-	Target    []byte
-	Draft     []byte // the attribute data-semel-draft
+	Action []byte // as written, not resolved
+	Method string // get, post or dialog: what a browser makes of the attribute
+	ID     []byte
 	// Inert is set for a form in a template or a noscript element. A script element put there does not run when
 	// the page is loaded by a browser with scripts.
 	Inert bool
 }
-
-// The encodings of a form that browsers know.
-const (
-	enctypeURL       = "application/x-www-form-urlencoded"
-	enctypeMultipart = "multipart/form-data"
-	enctypeText      = "text/plain"
-)
 
 // openForm is a form that is open, with the room for its values.
 type openForm struct {
@@ -33,27 +21,9 @@ type openForm struct {
 
 // read fills in what the tag says; nil is a tag that nothing is known of.
 func (f *openForm) read(tag []byte, inert bool) {
-	var (
-		action  = attribute{name: "action"}
-		method  = attribute{name: "method"}
-		enctype = attribute{name: "enctype"}
-		id      = attribute{name: "id"}
-		name    = attribute{name: "name"}
-		target  = attribute{name: "target"}
-		draft   = attribute{name: "data-semel-draft"}
-	)
-	f.room = find(tag, f.room[:0], &action, &method, &enctype, &id, &name, &target, &draft)
-	f.Form = Form{
-		Action:    action.value,
-		HasAction: action.has,
-		Method:    keyword(method.value, "get", "post", "dialog"),
-		Enctype:   keyword(enctype.value, enctypeURL, enctypeMultipart, enctypeText),
-		ID:        id.value,
-		Name:      name.value,
-		Target:    target.value,
-		Draft:     draft.value,
-		Inert:     inert,
-	}
+	action, method, id := attribute{name: "action"}, attribute{name: "method"}, attribute{name: "id"}
+	f.room = find(tag, f.room[:0], &action, &method, &id)
+	f.Form = Form{Action: action.value, Method: keyword(method.value, "get", "post", "dialog"), ID: id.value, Inert: inert}
 }
 
 // forms lends forms, so that a page with many of them needs memory only for those that are open at a time.

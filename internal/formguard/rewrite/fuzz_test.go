@@ -78,8 +78,6 @@ func through(t *testing.T, page []byte, piece int, inserter rewrite.Inserter, op
 		}
 		rest = rest[n:]
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, w.Close())
 	return out.Bytes()
 }

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"cmp"
 	"errors"
 	"io"
 )
@@ -115,9 +116,7 @@ func NewWriter(dst io.Writer, insert Inserter, options *Options) *Writer {
 		noscript:  endTagScan{name: []byte("noscript")},
 	}
 	w.outline.lender, w.outside.lender = &w.forms, &w.forms
-	if w.max == 0 {
-		w.max = DefaultMaxBytes
-	}
+	w.max = cmp.Or(w.max, DefaultMaxBytes)
 	return w
 }
 

@@ -8,8 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/formguard/rewrite"
 )
+
+var noError = claimtest.NoError
 
 // The marks that the tests insert: each is an element of the kind that is inserted in earnest.
 const (
@@ -21,8 +24,8 @@ const (
 // form and submitter are copies of a rewrite.Form and a rewrite.Submitter that can be kept.
 type (
 	form struct {
-		Action, ID, Name, Target, Draft, Method, Enctype string
-		HasAction, Inert                                 bool
+		Action, ID, Method string
+		Inert              bool
 	}
 	submitter struct {
 		FormAction, FormMethod, FormID string
@@ -35,10 +38,7 @@ func kept(f *rewrite.Form) *form {
 	if f == nil {
 		return nil
 	}
-	return &form{
-		Action: string(f.Action), ID: string(f.ID), Name: string(f.Name), Target: string(f.Target), Draft: string(f.Draft),
-		Method: f.Method, Enctype: f.Enctype, HasAction: f.HasAction, Inert: f.Inert,
-	}
+	return &form{Action: string(f.Action), ID: string(f.ID), Method: f.Method, Inert: f.Inert}
 }
 
 // recorder inserts marks and keeps what it was asked.
@@ -89,9 +89,7 @@ func rewritten(tb testing.TB, page string, piece int, options *rewrite.Options) 
 		}
 		rest = rest[n:]
 	}
-	if err := w.Close(); err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, w.Close())
 	return out.String(), r, w.Stats()
 }
 
@@ -252,13 +250,9 @@ func TestEverySplit(t *testing.T) {
 			var out bytes.Buffer
 			w := rewrite.NewWriter(&out, &recorder{}, nil)
 			fmt.Fprint(w, page[:i])
-			if err := w.Flush(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, w.Flush())
 			fmt.Fprint(w, page[i:])
-			if err := w.Close(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, w.Close())
 			if got := out.String(); got != want {
 				t.Errorf("%s, split at %d: got\n%s\nwant\n%s", name, i, got, want)
 			}
