@@ -1,0 +1,57 @@
+package flow
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/semel-dev/semel/internal/verdict"
+)
+
+// conclude runs the last step. Only an attempt that ran every step before it itself, and
+// whose claim is the first, commits it together with the flow, without a record.
+func (r *Run) conclude(s *step) ending {
+	if r.replays { // the attempt that ran them may have done so, or may yet, unless this one has the flow
+		if err := r.held(); err != nil {
+			return ending{open: err}
+		}
+	} else if r.claim.Attempt() == 1 && r.number > 1 {
+		return r.fuse(s)
+	}
+	return r.once(s, false)
+}
+
+// fuse runs the last step in a transaction that completes the flow. As long as this
+// attempt's claim holds, no later one has recorded the step or begun to undo; those before
+// an operator released the flow replay a step that this one ran, and so find that they
+// lost it. What is not committed so is recorded as every other step.
+func (r *Run) fuse(s *step) ending {
+	w := &work{step: s, most: r.flows.maxBytes}
+	var value, outcome json.RawMessage
+	done, err := r.claim.CompleteIn(verdict.Reconciler(), s.transactor, func(ctx context.Context) ([]byte, error) {
+		result, err := w.run(context.WithValue(ctx, keyKey{}, r.Key(s.name)))
+		if err != nil {
+			return nil, err
+		}
+		value = result.Value
+		outcome, err = json.Marshal(answer[json.RawMessage]{Version: answerVersion, Value: &value})
+		return outcome, err
+	})
+	switch {
+	case done && err == nil:
+		s.value, r.settled = value, outcome
+		if err := s.decode(value); err != nil { // the answer is recorded, and Start says so
+			return ending{open: errors.New("flow: the recorded result does not fit")}
+		}
+		return ending{}
+	case w.failed != nil && markOf(w.failed.err) != 0: // its answer
+		failed := w.failed.err
+		s.work = func(context.Context) (json.RawMessage, error) { return nil, failed }
+		return r.once(s, false)
+	case done && w.failed != nil:
+		return r.unfinished(s, w.failed.err)
+	case done:
+		return r.unfinished(s, err)
+	}
+	return r.once(s, false)
+}

@@ -1,0 +1,186 @@
+package flow_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/flow"
+	"github.com/semel-dev/semel/internal/waiting"
+)
+
+const (
+	folderVar = "SEMEL_FLOW_FOLDER" // makes the test binary a process of the shop
+	pointVar  = "SEMEL_FLOW_POINT"  // where it dies, for one order; empty for many orders until it is killed
+	failVar   = "SEMEL_FLOW_FAIL"   // the last step fails for good
+
+	orders      = 60
+	shortLease  = time.Second
+	loadedLease = 2 * time.Second
+)
+
+func TestMain(m *testing.M) {
+	if folder := os.Getenv(folderVar); folder != "" {
+		var err error
+		if name := os.Getenv(trialVar); name != "" {
+			run, _ := strconv.Atoi(os.Getenv(runVar))
+			err = dies(folder, name, run)
+		} else {
+			err = process(folder, os.Getenv(pointVar), os.Getenv(failVar) != "")
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func killOptions(lease time.Duration) shopOptions {
+	return shopOptions{policy: semel.Policy{Lease: lease, Wait: 20 * time.Second}, charge: []flow.Option{flow.CalleeDedupes(time.Hour)}}
+}
+
+// process is one process of the shop.
+func process(folder, point string, fail bool) error {
+	ctx := context.Background()
+	lease := shortLease
+	if point == "" {
+		lease = loadedLease
+	}
+	s, err := newShop(ctx, folder, killOptions(lease))
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if fail {
+		s.points = noSuchCustomer
+	}
+	if point != "" {
+		s.at = func(at string) {
+			if at == point {
+				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+				select {} // until it arrives
+			}
+		}
+		_, err := flow.Start(ctx, s.flows, s.order, adasKey, ada)
+		return err
+	}
+	var all sync.WaitGroup
+	seats := make(chan struct{}, 8)
+	for i := range orders {
+		all.Go(func() {
+			seats <- struct{}{}
+			defer func() { <-seats }()
+			for pause := range waiting.Backoffs() {
+				if _, err := flow.Start(ctx, s.flows, s.order, numbered(i), ada); err == nil || !waiting.Sleep(ctx, pause) {
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	return nil
+}
+
+func noSuchCustomer() error { return semel.MarkFinal(errors.New("no such customer")) }
+
+func numbered(i int) semel.Key { return semel.Key{Scope: "ada", Name: strconv.Itoa(i)} }
+
+func child(t *testing.T, folder string, env ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(append(os.Environ(), folderVar+"="+folder), env...)
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd
+}
+
+// TestKilledAtEveryPoint: a process dies by kill -9 at each point of the flow, and
+// another one finishes it: each step has happened once (promises 3 and 4).
+func TestKilledAtEveryPoint(t *testing.T) {
+	t.Parallel()
+	forward := []string{
+		"begun", "before orders", "after orders", "order inserted", "before stock", "after stock", "stock taken",
+		"before charge", "after charge", "charged", "before points", "after points", "points added",
+	}
+	backward := []string{"after points", "before refund", "after refund", "before undo stock", "after undo stock", "before undo orders", "after undo orders"}
+	for _, point := range forward {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			killedAt(t, point, false)
+		})
+	}
+	for _, point := range backward {
+		t.Run("undoing/"+point, func(t *testing.T) {
+			t.Parallel()
+			killedAt(t, point, true)
+		})
+	}
+}
+
+func killedAt(t *testing.T, point string, fail bool) {
+	t.Helper()
+	folder := t.TempDir()
+	env := []string{pointVar + "=" + point}
+	if fail {
+		env = append(env, failVar+"=1")
+	}
+	if err := child(t, folder, env...).Wait(); err == nil {
+		t.Fatalf("the process was not killed at %q", point)
+	}
+	s := openIn(t, folder, killOptions(shortLease))
+	if fail {
+		s.points = noSuchCustomer
+	}
+	_, err := s.start(t)
+	if !fail {
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.want(t, once)
+		return
+	}
+	if err == nil {
+		t.Fatal("the flow has not failed")
+	}
+	s.want(t, books{rows: 6})
+}
+
+// TestKilledAtRandom: many orders at a time, in processes that are killed again and
+// again; every order leaves its books once.
+func TestKilledAtRandom(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	kills := 5
+	if os.Getenv("SEMEL_LONG") != "" {
+		kills = 60
+	}
+	for range kills {
+		cmd := child(t, folder)
+		<-time.After(100*time.Millisecond + rand.N(500*time.Millisecond))
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}
+	if err := child(t, folder).Wait(); err != nil {
+		t.Fatal(err)
+	}
+	s := openIn(t, folder, killOptions(loadedLease))
+	for i := range orders {
+		if _, err := flow.Start(t.Context(), s.flows, s.order, numbered(i), ada); err != nil {
+			t.Errorf("order %d: %v", i, err)
+		}
+	}
+	s.want(t, books{orders: orders, stock: -orders, charges: orders * ada.Amount, points: orders * ada.Amount, rows: 4 * orders})
+}

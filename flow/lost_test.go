@@ -1,0 +1,340 @@
+package flow_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/flow"
+	"github.com/semel-dev/semel/operator"
+)
+
+// A final error whose message is larger than an outcome may be.
+func TestLargeFinal(t *testing.T) {
+	t.Parallel()
+	g, _, _ := inMemory(t, semel.Options{Policy: semel.Policy{MaxOutcomeBytes: 500}}, nil)
+	undone, down := 0, errDown
+	def := flow.Define("buy", func(r *flow.Run, _ int) (string, error) {
+		if _, err := flow.Call(r, "order", 1, func(context.Context, int) (int, error) { return 1, nil },
+			flow.Undo(func(context.Context, int) error {
+				if down != nil {
+					return semel.MarkReleased(down)
+				}
+				undone++
+				return nil
+			})); err != nil {
+			return "", err
+		}
+		return flow.Call(r, "charge", 1, func(context.Context, int) (string, error) {
+			return "", semel.MarkFinal(errors.New(strings.Repeat("x", 600)))
+		})
+	})
+	f := run(t, g, nil, def)
+	_, err := flow.Start(t.Context(), f, def, adasKey, 1)
+	if !isUnfinished(err) {
+		t.Fatal(err)
+	}
+	down = nil
+	_, err = flow.Start(t.Context(), f, def, adasKey, 1)
+	if _, ok := errors.AsType[*flow.Failed](err); !ok {
+		t.Errorf("undoing does not go on: %v", err)
+	}
+}
+
+// A process that lost the flow undoes it, after another one finished it.
+func TestFormerHolderUndoes(t *testing.T) {
+	t.Parallel()
+	g, store, clock := inMemory(t, semel.Options{}, nil)
+	g2 := another(t, store, semel.Policy{})
+	var orders atomic.Int32
+	asleep, awake := make(chan struct{}), make(chan struct{})
+	var calls atomic.Int32
+	def := flow.Define("buy", func(r *flow.Run, _ int) (string, error) {
+		if _, err := flow.Call(r, "order", 1, func(context.Context, int) (int, error) { orders.Add(1); return 1, nil },
+			flow.Undo(func(context.Context, int) error { orders.Add(-1); return nil })); err != nil {
+			return "", err
+		}
+		return flow.Call(r, "charge", 1, func(context.Context, int) (string, error) {
+			if calls.Add(1) == 1 { // the process is stopped, and its request is refused by the service's rate limit for this card
+				close(asleep)
+				<-awake
+				return "", semel.MarkFinal(errors.New("declined"))
+			}
+			return "paid", nil
+		}, flow.CalleeDedupes(time.Hour))
+	})
+	f1, f2 := run(t, g, nil, def), run(t, g2, nil, def)
+	first := make(chan error)
+	go func() { _, err := flow.Start(t.Context(), f1, def, adasKey, 1); first <- err }()
+	<-asleep
+	clock.Advance(time.Minute)
+	got, err := flow.Start(t.Context(), f2, def, adasKey, 1)
+	t.Logf("the second process: %q %v", got, err)
+	close(awake)
+	t.Log("the first process:", <-first)
+	if orders.Load() != 1 {
+		t.Errorf("the flow succeeded with %q, and there are %d orders", got, orders.Load())
+	}
+}
+
+// chargeOnce is a flow of a call whose first answer is lost.
+func chargeOnce(charges *int) *flow.Definition[int, string] {
+	return flow.Define("buy", func(r *flow.Run, _ int) (string, error) {
+		return flow.Call(r, "charge", 1, func(context.Context, int) (string, error) {
+			if *charges++; *charges == 1 {
+				return "", errDown
+			}
+			return "paid", nil
+		})
+	})
+}
+
+// An operator's verdict is forgotten before the flow's other steps: the step runs again.
+func TestVerdictForgotten(t *testing.T) {
+	t.Parallel()
+	for name, to := range map[string]semel.State{"happened": semel.StateCompleted, "must not": semel.StateCancelled} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g, _, clock := inMemory(t, semel.Options{}, nil) // all defaults
+			charges := 0
+			def := chargeOnce(&charges)
+			f := run(t, g, nil, def)
+			_, err := flow.Start(t.Context(), f, def, adasKey, 1)
+			p, ok := errors.AsType[*flow.Parked](err)
+			if !ok {
+				t.Fatal(err)
+			}
+			s := semel.Settlement{State: to, Note: "asked the bank"}
+			if to == semel.StateCompleted {
+				s.Outcome, s.Kept = outcome(t, g, p.Digest, "paid"), true
+			}
+			if err := settle(t, g, p.Digest, s); err != nil {
+				t.Fatal(err)
+			}
+			clock.Advance(25 * time.Hour)
+			got, err := flow.Start(t.Context(), f, def, adasKey, 1)
+			if charges != 1 {
+				t.Errorf("%d charges, %q %v: the operator said that it %s", charges, got, err, name)
+			}
+		})
+	}
+}
+
+// lostTransactor loses the answer of a commit, and the database with it.
+type lostTransactor struct {
+	semel.Transactor
+	down *atomic.Bool
+}
+
+type lostTx struct {
+	semel.Tx
+	down *atomic.Bool
+}
+
+func (l lostTransactor) Transaction(ctx context.Context) (semel.Tx, error) {
+	if l.down.Load() {
+		return nil, errDown
+	}
+	tx, err := l.Transactor.Transaction(ctx)
+	return lostTx{tx, l.down}, err
+}
+
+func (l lostTx) Commit(ctx context.Context, s semel.Settlement) error {
+	_ = l.Tx.Commit(ctx, s)
+	l.down.Store(true)
+	return errDown
+}
+
+// A lost answer of a commit is reported to need an operator.
+func TestCommitLost(t *testing.T) {
+	t.Parallel()
+	var s *shop
+	var down atomic.Bool
+	s = open(t, shopOptions{body: func(r *flow.Run, in order) (receipt, error) {
+		id, err := flow.Tx(r, "insert order", in, s.insert("orders", 1), flow.On(s.guard, lostTransactor{s.store.Transactor(), &down}))
+		return receipt{Order: id}, err
+	}})
+	_, err := s.start(t)
+	p, parked := errors.AsType[*flow.Parked](err)
+	if parked {
+		t.Errorf("a Tx step is never unknown, but: %v", err)
+		t.Log("resolving it:", func() error { _, err := s.store.Lookup(t.Context(), p.Digest); return err }())
+	}
+	down.Store(false)
+	got, err := s.start(t)
+	t.Log("a retry:", got, err)
+}
+
+// A process dies while it leaves a tombstone for a Tx step.
+func TestTombstoneUnfinished(t *testing.T) {
+	t.Parallel()
+	other := open(t, shopOptions{})
+	var down atomic.Bool
+	guard, err := semel.New(&lossyStore{other.store, func(_ semel.Digest, to semel.Settlement) bool { return down.Load() }}, &semel.Options{StoreTimeout: 50 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = guard.Close() })
+	failing := true
+	var s *shop
+	s = open(t, shopOptions{body: func(r *flow.Run, in order) (receipt, error) {
+		if _, err := flow.Tx(r, "insert order", in, s.insert("orders", 1), flow.Undo(s.reverse("orders"))); err != nil {
+			return receipt{}, err
+		}
+		_, err := flow.Tx(r, "take stock", in, func(ctx context.Context, in order) (int64, error) {
+			if failing {
+				return 0, errDown
+			}
+			return other.insert("stock", -1)(ctx, in)
+		}, flow.On(guard, other.store.Transactor()))
+		return receipt{}, err
+	}})
+	_, err = s.start(t)
+	t.Log(err)
+	s.clock.Advance(flow.DefaultMaxAge + time.Second)
+	down.Store(true)
+	_, err = s.start(t)
+	t.Log("the process that dies:", err)
+	down.Store(false)
+	other.clock.Advance(time.Minute) // the lease lapses
+	_, err = s.start(t)
+	if _, ok := errors.AsType[*flow.Failed](err); !ok {
+		t.Errorf("a Tx step that never ran, and is never unknown: %v", err)
+	}
+}
+
+// An Undo that an operator cancelled is reported to be undone.
+func TestCancelledUndoIsListed(t *testing.T) {
+	t.Parallel()
+	g, _, _ := inMemory(t, semel.Options{}, nil)
+	def := flow.Define("buy", func(r *flow.Run, _ int) (string, error) {
+		if _, err := flow.Call(r, "charge", 1, func(context.Context, int) (int, error) { return 1, nil },
+			flow.Undo(func(context.Context, int) error { return errDown })); err != nil {
+			return "", err
+		}
+		return "", semel.MarkFinal(errors.New("no"))
+	})
+	f := run(t, g, nil, def)
+	_, err := flow.Start(t.Context(), f, def, adasKey, 1)
+	p, ok := errors.AsType[*flow.Parked](err)
+	if !ok {
+		t.Fatal(err)
+	}
+	if err := settle(t, g, p.Digest, semel.Settlement{State: semel.StateCancelled, Note: "the customer keeps it"}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = flow.Start(t.Context(), f, def, adasKey, 1)
+	if x, ok := errors.AsType[*flow.Failed](err); ok && len(x.Undone) > 0 {
+		t.Errorf("undone is %v, but the operator said that it is not to be undone", x.Undone)
+	}
+}
+
+// panicVar makes the test binary the process of TestAcceptPanics.
+const panicVar = "SEMEL_FLOW_PANIC"
+
+// A panic under Accept.
+func TestAcceptPanics(t *testing.T) {
+	t.Parallel()
+	if os.Getenv(panicVar) != "" {
+		g, _, _ := inMemory(t, semel.Options{}, nil)
+		def := flow.Define("buy", func(r *flow.Run, _ int) (string, error) { panic("a bug") })
+		f := run(t, g, &flow.Options{Background: &operator.Unattended{}}, def)
+		_ = flow.Accept(t.Context(), f, def, adasKey, 1)
+		_ = g.Shutdown(t.Context())
+		return
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=TestAcceptPanics$")
+	cmd.Env = append(os.Environ(), panicVar+"=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("a panic in a flow's function ends the process under Accept: %v\n%.300s", err, out)
+	}
+}
+
+// Accept and Shutdown.
+func TestAcceptAndShutdown(t *testing.T) {
+	t.Parallel()
+	g, _, _ := inMemory(t, semel.Options{}, nil)
+	def := flow.Define("buy", func(r *flow.Run, _ int) (string, error) {
+		<-r.Context().Done()
+		_, err := flow.Call(r, "x", 1, func(context.Context, int) (int, error) {
+			t.Error("a step began after the claim was lost")
+			return 1, nil
+		})
+		return "", err
+	})
+	f := run(t, g, &flow.Options{Background: &operator.Unattended{Every: time.Millisecond}}, def)
+	if err := flow.Accept(t.Context(), f, def, adasKey, 1); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	t.Log(g.Shutdown(ctx))
+	t.Log(flow.Accept(t.Context(), f, def, adasKey, 1))
+}
+
+// A user's own reconciliation of all records takes a parked step for one of its own.
+func TestForeignReconciliation(t *testing.T) {
+	t.Parallel()
+	own := semel.Policy{OnUnknown: semel.Reconcile, Reconcile: func(_ context.Context, rec semel.Record) (semel.Reconciliation, error) {
+		return semel.Reconciliation{Verdict: semel.NotHappened}, nil // "no payment named 1"
+	}}
+	g, _, clock := inMemory(t, semel.Options{Policy: own}, nil)
+	charges := 0
+	def := chargeOnce(&charges)
+	f := run(t, g, nil, def)
+	_, _ = flow.Start(t.Context(), f, def, adasKey, 1)
+	records, err := operator.New(g, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock.Advance(time.Minute)
+	rep, err := records.ReconcileUnknown(t.Context(), operator.Unattended{})
+	_, err2 := flow.Start(t.Context(), f, def, adasKey, 1)
+	if charges != 1 {
+		t.Errorf("%d charges: %+v %v %v", charges, rep, err, err2)
+	}
+}
+
+// Steps that run at the same time: undoing begins although nothing failed, and the next attempt goes forward.
+func TestConcurrentSteps(t *testing.T) {
+	t.Parallel()
+	g, _, _ := inMemory(t, semel.Options{}, nil)
+	n := map[string]int{}
+	concurrent, undoDown := true, true
+	def := flow.Define("buy", func(r *flow.Run, _ int) (string, error) {
+		if err := pair(r, n, downWhile(&undoDown)); err != nil {
+			return "", err
+		}
+		errs := make(chan error, 1)
+		began, end := make(chan struct{}), make(chan struct{})
+		go func() {
+			_, err := flow.Call(r, "c", 1, func(context.Context, int) (int, error) { close(began); <-end; return 1, nil })
+			errs <- err
+		}()
+		if concurrent {
+			<-began
+			_, err := flow.Call(r, "d", 1, func(context.Context, int) (int, error) { return 1, nil })
+			close(end)
+			return "", errors.Join(err, <-errs)
+		}
+		close(end)
+		if err := <-errs; err != nil {
+			return "", err
+		}
+		return flow.Call(r, "d", 1, func(context.Context, int) (string, error) { return "done", nil })
+	})
+	f := run(t, g, nil, def)
+	_, err := flow.Start(t.Context(), f, def, adasKey, 1)
+	t.Log(err, n)
+	concurrent, undoDown = false, false
+	got, err := flow.Start(t.Context(), f, def, adasKey, 1)
+	if err == nil && (n["a"] != 1 || n["b"] != 1) {
+		t.Errorf("got %q with the effects %v: one was undone before the flow went on forward", got, n)
+	}
+}

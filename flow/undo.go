@@ -1,0 +1,118 @@
+package flow
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/semel-dev/semel"
+)
+
+// undo undoes the finished steps, the last one first, and returns their names.
+// Steps that never ran need none. Each Undo is an intent, so another
+// attempt goes on where this one ended.
+func (r *Run) undo() ([]string, error) {
+	if err := r.seal(); err != nil {
+		return nil, err
+	}
+	if err := r.held(); err != nil {
+		return nil, err
+	}
+	var undone []string
+	for _, s := range slices.Backward(r.done) {
+		if s.undo == nil {
+			continue
+		}
+		end := r.undoStep(s)
+		if end.open != nil {
+			return nil, end.open
+		}
+		if !end.cancelled { // an operator decided that it is not undone
+			undone = append(undone, s.name)
+		}
+	}
+	return undone, nil
+}
+
+// sealNote is that of the tombstone behind the last step.
+const sealNote = "the flow failed before this step"
+
+// seal leaves a tombstone behind the last step, unless it has one: nothing goes
+// forward from here on, neither a process that lost the flow nor a function that was
+// changed.
+func (r *Run) seal() error {
+	if r.stopped {
+		return nil
+	}
+	policy := r.flows.policy
+	policy.OnUnknown, policy.Reconcile = semel.Reconcile, func(context.Context, semel.Record) (semel.Reconciliation, error) {
+		return semel.Reconciliation{Verdict: semel.NotHappened}, nil // without a fingerprint: no work
+	}
+	guard, err := r.flows.steps.With(policy)
+	next := &step{settings: settings{base: r.flows.steps}, name: "the end", key: semel.Key{Scope: r.scope, Name: strconv.Itoa(r.number + 1)}}
+	if err != nil {
+		return r.unfinished(next, err).open
+	}
+	r.sealing = true
+	w := &work{step: next, note: sealNote}
+	_, err = semel.Do(r.ctx, guard, next.key, semel.Fingerprint{}, w.stop)
+	switch {
+	case w.stopped, !w.ran && errors.Is(err, semel.ErrCancelled):
+		return nil
+	case w.ran:
+		return r.unfinished(next, err).open
+	case err == nil: // a record without a fingerprint, which no step has
+		err = semel.ErrMismatch
+	}
+	return r.refused(next, err).open
+}
+
+func (r *Run) undoStep(s *step) ending {
+	u := &step{
+		settings: settings{base: s.base, transactor: s.transactor, tx: s.tx},
+		name:     undoPrefix + s.name,
+		input:    s.value,
+		key:      semel.Key{Scope: r.scope, Name: undoPrefix + s.key.Name},
+		work: func(ctx context.Context) (json.RawMessage, error) {
+			return json.RawMessage("null"), s.undo(ctx, s.value)
+		},
+		decode: func(json.RawMessage) error { return nil },
+	}
+	u.apply(s.undoWith)
+	if err := u.check(); err != nil {
+		return r.parked(u, fmt.Errorf("it cannot be undone: %w", err))
+	}
+	end := r.once(u, false)
+	if end.final != nil && !end.cancelled {
+		return r.parked(u, fmt.Errorf("it cannot be undone: %w", end.final))
+	}
+	return end
+}
+
+// held reports whether the flow is still this attempt's, after the seal: another one
+// that finishes it looks for the seal after it took the flow over.
+func (r *Run) held() error {
+	rec, err := r.flows.guard.Store().Lookup(r.ctx, r.claim.Digest())
+	if err == nil && (rec.Fence != r.claim.Fence() || rec.State != semel.StateClaimed) {
+		err = semel.ErrLost
+	}
+	if err != nil {
+		return &Unfinished{Flow: r.flow, RetryAfter: retryUnfinished, Err: err}
+	}
+	return nil
+}
+
+// sealed reports whether an attempt before has begun to undo.
+func (r *Run) sealed() (bool, error) {
+	if r.claim.Attempt() == 1 && !r.replays {
+		return false, nil
+	}
+	rec, err := r.flows.steps.Lookup(r.ctx, semel.Key{Scope: r.scope, Name: strconv.Itoa(r.number + 1)})
+	if errors.Is(err, semel.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && rec.Fingerprint == (semel.Fingerprint{}), err
+}

@@ -1,0 +1,93 @@
+package flow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/semel-dev/semel"
+)
+
+// maxMessage bounds the message of a final error, in bytes.
+const maxMessage = 1024
+
+// work is the work of a step under its guard.
+type work struct {
+	step    *step
+	most    int      // bytes of a result
+	note    string   // of a tombstone
+	ran     bool     // the guard let it run
+	failed  *failure // how it last failed
+	stopped bool     // it has a tombstone
+}
+
+// run does the work, and says how an error of it is to be recorded: the guard must not
+// take an error of the work's own guards for one of its own.
+func (w *work) run(ctx context.Context) (kept, error) {
+	w.ran, w.failed = true, nil
+	value, err := w.step.work(ctx)
+	if err == nil && len(value) > w.most && w.step.tx {
+		err = semel.MarkFinal(fmt.Errorf("its result has %d bytes, and %d can be kept", len(value), w.most))
+	}
+	if err != nil {
+		w.failed = fail(err, w.step.tx)
+		return kept{}, w.failed
+	}
+	return kept{Step: w.step.name, Value: value}, nil
+}
+
+// stop leaves a tombstone for a step that must not begin any more.
+func (w *work) stop(ctx context.Context) (kept, error) {
+	w.ran = true
+	err := semel.ClaimFrom(ctx).Cancel(w.note)
+	w.stopped = err == nil
+	return kept{}, errors.Join(errLate, err)
+}
+
+// failure is an error of a step's work, and how it is recorded.
+type failure struct {
+	err    error // as the work returned it
+	marked error // as the guard gets it
+	state  semel.State
+}
+
+func (f *failure) Error() string { return f.marked.Error() }
+func (f *failure) Unwrap() error { return f.marked }
+
+// fail decides how an error of a step's work is recorded. The outermost mark counts.
+func fail(err error, tx bool) *failure {
+	f := &failure{err: err, marked: err, state: markOf(err)}
+	switch {
+	case f.state == semel.StateCompleted:
+		f.marked = semel.MarkFinal(errors.New(cut(err)))
+	case f.state == semel.StateAbsent && tx: // the guard sees a conflict in err
+		f.state = semel.StateReleased
+	case f.state == semel.StateAbsent:
+		f.state, f.marked = semel.StateUnknown, semel.MarkUnknown(err)
+	}
+	return f
+}
+
+// markOf returns the mark of an error, or that of the replay of a final error;
+// StateAbsent for none.
+func markOf(err error) semel.State {
+	if marked, ok := errors.AsType[interface {
+		error
+		Marked() semel.State
+	}](err); ok {
+		return marked.Marked()
+	}
+	if final, ok := errors.AsType[*semel.FinalError](err); ok && final != nil {
+		return semel.StateCompleted
+	}
+	return semel.StateAbsent
+}
+
+func cut(err error) string {
+	message := err.Error()
+	if len(message) > maxMessage {
+		message = strings.ToValidUTF8(message[:maxMessage], "") + "…"
+	}
+	return message
+}
