@@ -1,0 +1,286 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/semel-dev/semel"
+)
+
+// Handle runs fn for a message whose effect lies outside of the store's database, and says
+// what the driver does with the message. What fn returns decides:
+//
+//   - nil: it happened; every later delivery is acknowledged;
+//   - an error made with [semel.MarkFinal]: it had no effect, and never will; quarantine;
+//   - an error made with [semel.MarkUnknown], a context's end, a time-out, or a panic: it may
+//     have happened. Options.Ask finds out at the next delivery; quarantine without;
+//   - any other error: it had no effect. Delivered again after a pause, until fn has begun
+//     Options.MaxAttempts times; then quarantine.
+//
+// fn's context has the values of ctx but not its end: a consumer that stops waits for fn.
+// It ends after [semel.Policy].MaxRun, and when the claim is lost.
+func (in *Inbox) Handle(ctx context.Context, m Message, fn Handler) Verdict {
+	return in.judge(ctx, &delivery{message: m, fn: fn})
+}
+
+func (in *Inbox) judge(ctx context.Context, d *delivery) Verdict {
+	began := time.Now()
+	d.in, d.ctx, d.last, d.release = in, context.WithoutCancel(ctx), semel.Fence(math.MaxUint64), in.releaseFrom(ctx, &d.message)
+	v := d.judge(ctx)
+	if in.opts.Observe != nil {
+		in.opts.Observe(d.message, v, time.Since(began))
+	}
+	return v
+}
+
+// delivery is one call of Handle or HandleTx.
+type delivery struct {
+	in      *Inbox
+	ctx     context.Context //nolint:containedctx // a delivery is one call, this is its context.
+	message Message
+	fn      Handler
+	key     semel.Key
+	fp      semel.Fingerprint
+	again   bool // the intent was taken over once
+	// last is the fence of the last attempt's record, or greater than all.
+	last semel.Fence
+	// release is the operator's decision on a message from quarantine; nil for a delivery of the broker.
+	release *release
+	// transactor is set by HandleTx.
+	transactor semel.Transactor
+}
+
+func (d *delivery) judge(caller context.Context) Verdict {
+	if caller.Err() != nil {
+		return Verdict{Reason: unavailable, Err: context.Cause(caller)}
+	}
+	d.fp = d.message.fingerprint()
+	d.key = d.in.key(d.message.ID)
+	if d.release != nil {
+		d.key.Name = d.release.intent
+	} else if reason, err := d.malformed(); err != nil {
+		return d.quarantine(reason, 0, err)
+	}
+	first := d.in.guard
+	if d.transactor != nil {
+		first = d.in.rows
+	}
+	return d.attempt(first, progress{}) //nolint:contextcheck // a delivery has a context of its own.
+}
+
+// malformed returns why the message is not handled at all.
+func (d *delivery) malformed() (Reason, error) {
+	if d.message.ID == "" {
+		return noID, errors.New("the message has no ID")
+	}
+	if err := d.key.Validate(); err != nil {
+		return badID, err
+	}
+	if n := d.message.size(); n > d.in.opts.MaxBytes {
+		return tooLarge, fmt.Errorf("the message has %d bytes, at most %d are handled", n, d.in.opts.MaxBytes)
+	}
+	return "", nil
+}
+
+// attempt handles the message if the guard lets it. so tells how far it got before.
+func (d *delivery) attempt(guard *semel.Guard, so progress) Verdict {
+	if d.transactor != nil {
+		return d.attemptTx(guard, so)
+	}
+	var v Verdict
+	ran := false
+	_, err := semel.Do(d.ctx, guard, d.key, d.fp, func(ctx context.Context) (struct{}, error) {
+		ran = true
+		var err error
+		v, err = d.run(ctx, so)
+		return struct{}{}, err
+	})
+	switch {
+	case !ran:
+		return d.refused(err)
+	case v.Act == Ack && err != nil: // the record lapses into unknown
+		return d.in.away(unrecorded, err)
+	}
+	d.in.outages.Store(0)
+	return v
+}
+
+// run is an attempt under its claim. The error says how the claim is settled.
+func (d *delivery) run(ctx context.Context, so progress) (Verdict, error) {
+	d.last = semel.FenceFrom(ctx)
+	if so.begun >= d.in.opts.MaxAttempts {
+		return d.keep(attempts, doomed, so, errors.New(so.why))
+	}
+	so.begun, so.asked = so.begun+1, 0
+	panicked, err := d.call(ctx)
+	mark := markOf(err)
+	switch {
+	case err == nil:
+		return Verdict{Act: Ack, Reason: handled}, nil
+	case mark == semel.StateCompleted:
+		return d.keep(final, doomed, so, err)
+	case mark == semel.StateUnknown, panicked, mark == semel.StateAbsent && timedOut(err):
+		if d.in.opts.Ask == nil {
+			return d.keep(unknown, open, so, err)
+		}
+		return so.retry(unknown, open, d.in.pause(1), err)
+	}
+	if so.begun >= d.in.opts.MaxAttempts {
+		return d.keep(attempts, undone, so, err)
+	}
+	return so.retry(failed, undone, d.in.pause(so.begun), err)
+}
+
+// call runs the handler, whose panic becomes an error.
+func (d *delivery) call(ctx context.Context) (panicked bool, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			panicked, err = true, fmt.Errorf("panic: %v", cause)
+		}
+	}()
+	return false, d.fn(ctx, d.message)
+}
+
+// keep puts the message into quarantine, under its claim. If that fails, its next delivery
+// tries again without handling it.
+func (d *delivery) keep(reason Reason, ended fate, so progress, err error) (Verdict, error) {
+	v := d.quarantine(reason, so.begun, err)
+	if v.Act == Quarantine {
+		ended = kept
+	}
+	_, note := so.retry(reason, ended, 0, err)
+	return v, note
+}
+
+// retry returns the verdict after an attempt that did not end the message, and the error that
+// settles its claim.
+func (p progress) retry(reason Reason, ended fate, after time.Duration, err error) (Verdict, error) {
+	p.fate, p.why = ended, err.Error()
+	return Verdict{After: after, Reason: reason, Err: err}, semel.MarkUnknown(errors.New(p.note()))
+}
+
+// refused says what it means that the guard did not let the message be handled.
+func (d *delivery) refused(err error) Verdict {
+	refusal, ok := errors.AsType[*semel.Error](err)
+	switch {
+	case !ok:
+		return d.in.away(unavailable, err)
+	case errors.Is(err, semel.ErrDuplicate):
+		return d.in.reached(Verdict{Act: Ack, Reason: duplicate})
+	case errors.Is(err, semel.ErrCancelled):
+		return d.in.reached(Verdict{Act: Ack, Reason: cancelled})
+	case errors.Is(err, semel.ErrMismatch):
+		return d.quarantine(mismatch, 0, err)
+	case errors.Is(err, semel.ErrInFlight):
+		return d.in.reached(Verdict{After: refusal.RetryAfter, Reason: inFlight, Err: err})
+	case errors.Is(err, semel.ErrUnknown) && d.again:
+		return d.in.reached(Verdict{After: refusal.RetryAfter, Reason: unknown, Err: err})
+	case errors.Is(err, semel.ErrUnknown) && refusal.Record != nil:
+		return d.goOn(refusal.Record)
+	}
+	return d.in.away(unavailable, err)
+}
+
+// goOn decides about a message whose last attempt, with this record, did not end it.
+func (d *delivery) goOn(rec *semel.Record) Verdict {
+	d.again, d.last = true, rec.Fence
+	so, o := progressOf(rec), &d.in.opts
+	if d.release != nil && rec.Fence < d.release.fence { // an operator decided about this attempt
+		return d.takeOver(rec, progress{}, d.retried)
+	}
+	why := errors.New(so.why)
+	switch so.fate {
+	case kept:
+		return d.in.reached(Verdict{Act: Quarantine, Reason: quarantined})
+	case doomed:
+		return d.quarantine(final, so.begun, why)
+	case undone:
+		if so.begun >= o.MaxAttempts {
+			return d.quarantine(attempts, so.begun, why)
+		}
+		if rest := restOf(rec, d.in.pause(so.begun)); rest > 0 {
+			return d.in.reached(Verdict{After: rest, Reason: pausing, Err: why})
+		}
+		return d.takeOver(rec, so, d.retried)
+	case open:
+	}
+	if o.Ask == nil || so.asked >= maxQuestions {
+		return d.quarantine(unknown, so.begun, fmt.Errorf("%w: %s", semel.ErrUnknown, so.why))
+	}
+	if so.asked > 0 {
+		if rest := restOf(rec, d.in.pause(so.asked)); rest > 0 {
+			return d.in.reached(Verdict{After: rest, Reason: unknown, Err: why})
+		}
+	}
+	return d.takeOver(rec, so, d.asked)
+}
+
+// restOf returns what is left of a pause since the record was settled, by the store's clock. A
+// clock that was set back ends it.
+func restOf(rec *semel.Record, pause time.Duration) time.Duration {
+	passed := rec.ReadAt.Sub(rec.SettledAt)
+	if rec.SettledAt.IsZero() || passed < 0 {
+		return 0
+	}
+	return pause - passed
+}
+
+// takeOver makes one more attempt at a message, if find says that the one with this record did
+// not happen.
+func (d *delivery) takeOver(seen *semel.Record, so progress, find func(context.Context, *semel.Record, progress) semel.Reconciliation) Verdict {
+	p := d.in.policy
+	p.OnUnknown, p.UnknownOnError = semel.Reconcile, d.transactor == nil
+	p.Reconcile = func(ctx context.Context, before semel.Record) (semel.Reconciliation, error) {
+		if before.Fence != seen.Fence { // another consumer was faster
+			return semel.Reconciliation{}, nil
+		}
+		return find(ctx, &before, so), nil
+	}
+	guard, err := d.in.guard.With(p)
+	if err != nil {
+		return d.in.away(unavailable, err)
+	}
+	return d.attempt(guard, so)
+}
+
+// retried answers for an attempt that is known to have had no effect.
+func (*delivery) retried(context.Context, *semel.Record, progress) semel.Reconciliation {
+	return semel.Reconciliation{Verdict: semel.NotHappened}
+}
+
+// asked answers as Options.Ask does.
+func (d *delivery) asked(ctx context.Context, rec *semel.Record, so progress) (found semel.Reconciliation) {
+	so.asked++
+	defer func() {
+		if cause := recover(); cause != nil {
+			found, so.why = semel.Reconciliation{}, fmt.Sprintf("Ask: panic: %v", cause)
+		}
+		if found.Verdict == semel.Happened || found.Verdict == semel.NotHappened {
+			return
+		}
+		found = semel.Reconciliation{Note: so.note(), Again: max(found.Again, d.in.pause(so.asked))}
+	}()
+	found, err := d.in.opts.Ask(ctx, *rec, d.message)
+	switch {
+	case err != nil:
+		found, so.why = semel.Reconciliation{}, "Ask: "+err.Error()
+	case found.Note != "":
+		so.why = found.Note
+	}
+	return found
+}
+
+// away is the verdict when the store could not be asked, or not told. The pauses grow with
+// every delivery that finds it so.
+func (in *Inbox) away(reason Reason, err error) Verdict {
+	return Verdict{After: in.pause(int(min(in.outages.Add(1), 16))), Reason: reason, Err: err}
+}
+
+// reached notes that the store answered.
+func (in *Inbox) reached(v Verdict) Verdict {
+	in.outages.Store(0)
+	return v
+}

@@ -1,0 +1,146 @@
+package inbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/verdict"
+)
+
+// form is the version in which messages and decisions are kept.
+const form = 1
+
+// held is a message as its record in quarantine keeps it. Fields are only ever added.
+type held struct {
+	Form       int               `json:"semel_inbox"`
+	Consumer   string            `json:"consumer"`
+	Retention  int64             `json:"retention_ms"` // of what is remembered of a message that was handled
+	ID         string            `json:"id"`
+	Subject    string            `json:"subject"`
+	Header     map[string]string `json:"header,omitempty"`
+	Body       []byte            `json:"body"`
+	Deliveries int               `json:"deliveries,omitempty"`
+	Reason     Reason            `json:"reason"`
+	Why        string            `json:"why,omitempty"`
+	Attempts   int               `json:"attempts,omitempty"`
+	Earlier    int               `json:"earlier,omitempty"` // how often it was released before
+}
+
+func (h *held) message() Message {
+	return Message{ID: h.ID, Subject: h.Subject, Body: h.Body, Header: h.Header}
+}
+
+// nameless reports whether the message cannot be handled under its ID.
+func (r Reason) nameless() bool { return r == mismatch || r == noID || r == badID }
+
+// copyKey is that of a message's copy in quarantine, after so many earlier ones that an operator
+// released.
+func (in *Inbox) copyKey(id string, fp semel.Fingerprint, earlier int) semel.Key {
+	return semel.Key{
+		Scope: quarantineScope + in.opts.Consumer,
+		Name:  semel.FingerprintOf(id, fp.String(), strconv.Itoa(earlier)).String(),
+	}
+}
+
+// quarantine keeps the message. Only when that is recorded, the driver may acknowledge it.
+func (d *delivery) quarantine(reason Reason, begun int, why error) Verdict {
+	h := held{
+		Form: form, Consumer: d.in.opts.Consumer, Retention: d.in.opts.Retention.Milliseconds(),
+		ID: d.message.ID, Subject: d.message.Subject, Header: d.message.Header, Body: d.message.Body,
+		Deliveries: d.message.Deliveries, Reason: reason, Why: why.Error(), Attempts: begun,
+	}
+	for ; ; h.Earlier++ {
+		rec, err := d.in.hold(d.ctx, d.in.copyKey(h.ID, d.fp, h.Earlier), d.fp, &h)
+		var dec decision
+		if err == nil && rec != nil {
+			dec, err = d.in.decided(d.ctx, rec)
+		}
+		switch {
+		case err == nil && rec == nil, errors.Is(err, semel.ErrNotFound): // kept now, or before and not decided on
+			return d.in.reached(Verdict{Act: Quarantine, Reason: reason, Err: why})
+		case err != nil:
+			return d.in.away(unavailable, fmt.Errorf("inbox: the message could not be put into quarantine: %w", err))
+		case d.release == nil && (reason.nameless() || reason == tooLarge), d.last < dec.fence:
+			return d.in.reached(Verdict{Act: Quarantine, Reason: quarantined}) // the operator decided about this very attempt
+		}
+	}
+}
+
+// hold records the copy, and returns none, or the record of one that was there before.
+func (in *Inbox) hold(ctx context.Context, key semel.Key, fp semel.Fingerprint, h *held) (*semel.Record, error) {
+	claim, rec, err := in.copies.Begin(ctx, key, fp)
+	if err != nil || rec != nil {
+		return rec, err
+	}
+	outcome, err := json.Marshal(h)
+	if err != nil {
+		return nil, errors.Join(err, claim.Release("it cannot be kept")) //nolint:contextcheck // a claim has a context of its own.
+	}
+	// Settled word for word: an answer that is too large would otherwise be left out.
+	s := semel.Settlement{State: semel.StateCompleted, Outcome: outcome, Kept: true, Retention: in.opts.QuarantineRetention}
+	if err := claim.Settle(verdict.Reconciler(), s); err != nil { //nolint:contextcheck // a claim has a context of its own.
+		return nil, err
+	}
+	in.log.WarnContext(ctx, "inbox: a message was put into quarantine",
+		slog.String("consumer", in.opts.Consumer), slog.String("digest", claim.Digest().String()[:16]),
+		slog.String("reason", string(h.Reason)), slog.Int("attempts", h.Attempts), slog.String("why", h.Why))
+	return nil, nil //nolint:nilnil // it is recorded now.
+}
+
+// decision is an operator's word on a message in quarantine. Fields are only ever added.
+type decision struct {
+	Form int    `json:"semel_inbox"`
+	Act  string `json:"act"` // release or drop
+	By   string `json:"by"`
+	Why  string `json:"why"`
+	Copy string `json:"copy"` // its name
+
+	fence semel.Fence
+}
+
+const (
+	released = "release"
+	dropped  = "drop"
+)
+
+// decisionKey is that of the decision on a copy. A later copy of the same message has another fence.
+func decisionKey(consumer string, copied *semel.Record) semel.Key {
+	return semel.Key{Scope: decisionScope + consumer, Name: fmt.Sprintf("%s %d", copied.Name, copied.Fence)}
+}
+
+// decided returns the decision on a copy; semel.ErrNotFound for none.
+func (in *Inbox) decided(ctx context.Context, copied *semel.Record) (decision, error) {
+	return decisionOn(ctx, in.guard, in.opts.Consumer, copied)
+}
+
+func decisionOn(ctx context.Context, guard *semel.Guard, consumer string, copied *semel.Record) (decision, error) {
+	rec, err := guard.Lookup(ctx, decisionKey(consumer, copied))
+	if err == nil && rec.State != semel.StateCompleted { // its process died before it was made
+		err = semel.ErrNotFound
+	}
+	if err != nil {
+		return decision{}, err
+	}
+	return readDecision(&rec)
+}
+
+func readDecision(rec *semel.Record) (decision, error) {
+	dec := decision{fence: rec.Fence}
+	return dec, read(rec, &dec, &dec.Form)
+}
+
+// read decodes what the inbox keeps in a record.
+func read(rec *semel.Record, into any, version *int) error {
+	if err := json.Unmarshal(rec.Outcome, into); err != nil {
+		return fmt.Errorf("inbox: record %.12s cannot be read: %w", rec.Digest, err)
+	}
+	if *version != form {
+		return fmt.Errorf("inbox: record %.12s has version %d, this program knows %d", rec.Digest, *version, form)
+	}
+	return nil
+}

@@ -1,0 +1,316 @@
+package inbox_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/inbox"
+	"github.com/semel-dev/semel/internal/claimtest"
+	"github.com/semel-dev/semel/internal/testserver"
+	"github.com/semel-dev/semel/operator"
+)
+
+var grace = operator.Identity{Name: "Grace", Via: "test"}
+
+// held returns the messages in quarantine.
+func (c *consumer) held(t *testing.T) []*inbox.Held {
+	t.Helper()
+	var all []*inbox.Held
+	_, err := inbox.List(t.Context(), c.guard, "billing", operator.Search{}, func(h *inbox.Held) error { all = append(all, h); return nil })
+	claimtest.NoError(t, err)
+	return all
+}
+
+// one returns the only message in quarantine.
+func (c *consumer) one(t *testing.T) *inbox.Held {
+	t.Helper()
+	all := c.held(t)
+	if len(all) != 1 {
+		t.Fatalf("got %d messages in quarantine, want one", len(all))
+	}
+	return all[0]
+}
+
+func (c *consumer) release(t *testing.T, h *inbox.Held) {
+	t.Helper()
+	_, err := inbox.Release(t.Context(), c.guard, grace, h.Digest, "the ledger says no")
+	claimtest.NoError(t, err)
+}
+
+// released runs Released until done reports true.
+func (c *consumer) released(t *testing.T, fn inbox.Handler, done func() bool) {
+	t.Helper()
+	c.releasedTo(t, func(ctx context.Context, m inbox.Message) inbox.Verdict { return c.Handle(ctx, m, fn) }, done)
+}
+
+func (c *consumer) releasedTo(t *testing.T, handle func(context.Context, inbox.Message) inbox.Verdict, done func() bool) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- c.Released(ctx, time.Millisecond, handle) }()
+	testserver.Eventually(t, "the released message is handled", done)
+	stop()
+	claimtest.NoError(t, <-ended)
+}
+
+// TestUnknownIsQuarantinedAndReleased: a message that may have happened never runs again on a
+// guess; an operator's decision has it handled once more, and only once (promise 3).
+func TestUnknownIsQuarantinedAndReleased(t *testing.T) {
+	t.Parallel()
+	for name, fails := range map[string]inbox.Handler{
+		"panic":   func(context.Context, inbox.Message) error { panic("nil map") },
+		"timeout": func(context.Context, inbox.Message) error { return context.DeadlineExceeded },
+		"marked":  func(context.Context, inbox.Message) error { return semel.MarkUnknown(errDown) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, n := inMemory(t, inbox.Options{}), 0
+			want(t, c.Handle(t.Context(), message("1", "a"), fails), inbox.Quarantine, "unknown")
+			for range 3 {
+				want(t, c.Handle(t.Context(), message("1", "a"), returns(&n, nil)), inbox.Quarantine, "quarantined")
+			}
+			h := c.one(t)
+			if h.Message.ID != "1" || string(h.Message.Body) != "a" || h.Message.Header["trace"] != "1" || h.Attempts != 1 || h.Decision != "" {
+				t.Errorf("got %+v", h)
+			}
+			c.release(t, h)
+			want(t, c.Handle(t.Context(), message("1", "a"), returns(&n, nil)), inbox.Quarantine, "quarantined")
+			c.released(t, returns(&n, nil), func() bool { return c.one(t).Decision == "handled" })
+			want(t, c.Handle(t.Context(), message("1", "a"), returns(&n, nil)), inbox.Ack, "duplicate")
+			if _, err := inbox.Drop(t.Context(), c.guard, grace, h.Digest, "late"); !errors.Is(err, semel.ErrSettled) {
+				t.Errorf("a message that was handled was dropped: %v", err)
+			}
+			c.clock.Advance(8 * 24 * time.Hour) // the intent and the decision are forgotten
+			if again := c.one(t); again.Decision != "handled" {
+				t.Errorf("after its decision was forgotten, the message is %q again", again.Decision)
+			}
+			if n != 1 {
+				t.Errorf("it was handled %d times after its release, want once", n)
+			}
+		})
+	}
+}
+
+// TestReleasedAndFailsAgain: what is released and fails again is in quarantine again, and the first
+// decision does not apply to it.
+func TestReleasedAndFailsAgain(t *testing.T) {
+	t.Parallel()
+	t.Run("for good", func(t *testing.T) {
+		t.Parallel()
+		failsAgain(t, semel.MarkFinal(errDown), "final", 1)
+	})
+	t.Run("for now", func(t *testing.T) {
+		t.Parallel()
+		failsAgain(t, errDown, "attempts", 2)
+	})
+}
+
+func failsAgain(t *testing.T, err error, reason inbox.Reason, runs int) {
+	t.Helper()
+	c, n := inMemory(t, inbox.Options{MaxAttempts: 2}), 0
+	bad := func(context.Context, inbox.Message) error {
+		if n++; n > 2*runs {
+			t.Errorf("it ran %d times", n)
+		}
+		return err
+	}
+	for range runs {
+		c.Handle(t.Context(), message("1", "a"), bad)
+		c.clock.Advance(time.Minute)
+	}
+	want(t, c.Handle(t.Context(), message("1", "a"), bad), inbox.Quarantine, "quarantined")
+	c.release(t, c.one(t))
+	c.released(t, bad, func() bool {
+		c.clock.Advance(time.Minute)
+		return t.Failed() || len(c.held(t)) == 2 && c.held(t)[1].Decision == "handled"
+	})
+	if t.Failed() {
+		return
+	}
+	second := c.held(t)[0]
+	if n != 2*runs || second.Reason != reason || second.Decision != "" || second.Earlier != 1 {
+		t.Errorf("handled %d times, then %+v", n, second)
+	}
+	dropped, err := inbox.Drop(t.Context(), c.guard, grace, second.Digest, "customer is gone")
+	if err != nil || dropped.Decision != "dropped" {
+		t.Fatal(dropped, err)
+	}
+	want(t, c.Handle(t.Context(), message("1", "a"), bad), inbox.Quarantine, "quarantined")
+	if _, err := inbox.Release(t.Context(), c.guard, grace, second.Digest, "no, wait"); !errors.Is(err, semel.ErrSettled) {
+		t.Errorf("a dropped message was released: %v", err)
+	}
+	records, err := operator.New(c.guard, nil)
+	claimtest.NoError(t, err)
+	trail, err := records.Audit(t.Context(), operator.AuditParams{})
+	if err != nil || len(trail.Entries) != 2 || trail.Entries[0].Act != "drop" || trail.Entries[1].Act != "release" || trail.Entries[0].Reason != "customer is gone" {
+		t.Errorf("the audit trail is %+v, %v", trail, err)
+	}
+}
+
+// TestNeverHandled: what has no usable ID, or is too large, is kept without being handled; an
+// operator's release handles it, once.
+func TestNeverHandled(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		m      inbox.Message
+		reason inbox.Reason
+	}{
+		{"no id", message("", "a"), "no-id"},
+		{"malformed", message("a\nb", "a"), "bad-id"},
+		{"long id", message(strings.Repeat("x", 256), "a"), "bad-id"},
+		{"large", message("1", strings.Repeat("x", 100)), "too-large"},
+		{"large headers", inbox.Message{ID: "1", Header: map[string]string{"a": strings.Repeat("x", 100)}}, "too-large"},
+		{"other body", message("taken", "b"), "mismatch"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			c, n := inMemory(t, inbox.Options{MaxBytes: 100}), 0
+			if test.reason != "too-large" {
+				c = inMemory(t, inbox.Options{})
+			}
+			want(t, c.Handle(t.Context(), message("taken", "a"), returns(new(int), nil)), inbox.Ack, "handled")
+			for range 3 {
+				want(t, c.Handle(t.Context(), test.m, returns(&n, nil)), inbox.Quarantine, test.reason)
+			}
+			h := c.one(t)
+			if n != 0 || h.Message.ID != test.m.ID || string(h.Message.Body) != string(test.m.Body) || h.Attempts != 0 {
+				t.Errorf("handled %d times, got %+v", n, h)
+			}
+			c.release(t, h)
+			c.released(t, returns(&n, nil), func() bool { return c.one(t).Decision == "handled" })
+			if v := c.Handle(t.Context(), test.m, returns(&n, nil)); v.Act != inbox.Quarantine || n != 1 {
+				t.Errorf("handled %d times, then %+v, want once", n, v)
+			}
+		})
+	}
+}
+
+// TestReleaseIsForgotten: a released message that no consumer takes up in time waits for an
+// operator again, and does not run.
+func TestReleaseIsForgotten(t *testing.T) {
+	t.Parallel()
+	c, n := inMemory(t, inbox.Options{Retention: time.Hour}), 0
+	want(t, c.Handle(t.Context(), message("1", "a"), returns(new(int), semel.MarkFinal(errDown))), inbox.Quarantine, "final")
+	c.release(t, c.one(t))
+	c.clock.Advance(2 * time.Hour)
+	ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer stop()
+	claimtest.NoError(t, c.Released(ctx, time.Millisecond, func(ctx context.Context, m inbox.Message) inbox.Verdict {
+		return c.Handle(ctx, m, returns(&n, nil))
+	}))
+	if h := c.one(t); n != 0 || h.Decision != "" {
+		t.Errorf("handled %d times, the message is %q, want it to wait again", n, h.Decision)
+	}
+}
+
+// TestReleasedWithoutItsContext: a function that drops the context of a released message does not
+// have it marked as handled.
+func TestReleasedWithoutItsContext(t *testing.T) {
+	t.Parallel()
+	c, n := inMemory(t, inbox.Options{}), 0
+	want(t, c.Handle(t.Context(), message("1", "a"), returns(new(int), semel.MarkFinal(errDown))), inbox.Quarantine, "final")
+	c.release(t, c.one(t))
+	var tries atomic.Int32
+	c.releasedTo(t, func(_ context.Context, m inbox.Message) inbox.Verdict {
+		tries.Add(1)
+		return c.Handle(context.Background(), m, returns(&n, nil)) //nolint:contextcheck,usetesting // the mistake
+	}, func() bool { return tries.Load() > 2 })
+	if h := c.one(t); n != 0 || h.Decision != "released" {
+		t.Errorf("handled %d times, the message is %q, want it to wait", n, h.Decision)
+	}
+	c.released(t, returns(&n, nil), func() bool { return c.one(t).Decision == "handled" })
+}
+
+// away fails verbs of the store while it is set.
+type away struct {
+	semel.Store
+	claims, settles atomic.Pointer[string] // of records in scopes that begin so
+	scopes          map[semel.Digest]string
+}
+
+func (s *away) Unwrap() semel.Store { return s.Store }
+
+func (s *away) Claim(ctx context.Context, p semel.ClaimParams) (semel.Record, bool, error) {
+	if prefix := s.claims.Load(); prefix != nil && strings.HasPrefix(p.Scope, *prefix) {
+		return semel.Record{}, false, semel.ErrFull
+	}
+	s.scopes[p.Digest] = p.Scope
+	return s.Store.Claim(ctx, p)
+}
+
+func (s *away) Settle(ctx context.Context, d semel.Digest, f semel.Fence, to semel.Settlement) error {
+	if prefix := s.settles.Load(); prefix != nil && strings.HasPrefix(s.scopes[d], *prefix) {
+		return semel.ErrFull
+	}
+	return s.Store.Settle(ctx, d, f, to)
+}
+
+func unstable(t *testing.T, o inbox.Options) (*consumer, *away) {
+	t.Helper()
+	c := inMemory(t, o)
+	s := &away{Store: c.store, scopes: map[semel.Digest]string{}}
+	c.guard = claimtest.Guard(t, s, &semel.Options{StoreTimeout: 20 * time.Millisecond})
+	o.Consumer = "billing"
+	var err error
+	c.Inbox, err = inbox.New(c.guard, &o)
+	claimtest.NoError(t, err)
+	return c, s
+}
+
+// TestStoreIsAway: while the store is away, nothing is handled or acknowledged, the pauses grow, and
+// nothing is lost (promise 7).
+func TestStoreIsAway(t *testing.T) {
+	t.Parallel()
+	c, s := unstable(t, inbox.Options{MaxAttempts: 1})
+	n, all, quarantines := 0, "", "semel:quarantine:"
+	s.claims.Store(&all)
+	first := c.Handle(t.Context(), message("1", "a"), returns(&n, nil))
+	want(t, first, inbox.Retry, "unavailable")
+	second := c.Handle(t.Context(), message("1", "a"), returns(&n, nil))
+	if n != 0 || second.After <= first.After {
+		t.Errorf("handled %d times, pauses of %v and %v, want growing ones", n, first.After, second.After)
+	}
+	for name, fail := range map[string]*atomic.Pointer[string]{"claim": &s.claims, "settle": &s.settles} {
+		s.claims.Store(nil)
+		fail.Store(&quarantines)
+		n = 0
+		m := message(name, "a")
+		want(t, c.Handle(t.Context(), m, returns(&n, errDown)), inbox.Retry, "unavailable")
+		fail.Store(nil)
+		c.clock.Advance(time.Hour)
+		want(t, c.Handle(t.Context(), m, returns(&n, nil)), inbox.Quarantine, "attempts")
+		if n != 1 {
+			t.Errorf("%s: handled %d times, want once: it was not in quarantine, but had no attempt left", name, n)
+		}
+	}
+	if got := len(c.held(t)); got != 2 {
+		t.Errorf("%d messages in quarantine, want 2", got)
+	}
+}
+
+// TestStoreDiesWhileHandling: what was handled and could not be recorded is not acknowledged,
+// and never handled again on a guess (promise 7).
+func TestStoreDiesWhileHandling(t *testing.T) {
+	t.Parallel()
+	c, s := unstable(t, inbox.Options{})
+	n, all := 0, ""
+	v := c.Handle(t.Context(), message("1", "a"), func(context.Context, inbox.Message) error {
+		n++
+		s.settles.Store(&all)
+		return nil
+	})
+	want(t, v, inbox.Retry, "unrecorded")
+	want(t, c.Handle(t.Context(), message("1", "a"), returns(&n, nil)), inbox.Retry, "in-flight")
+	s.settles.Store(nil)
+	c.clock.Advance(time.Minute)
+	want(t, c.Handle(t.Context(), message("1", "a"), returns(&n, nil)), inbox.Quarantine, "unknown")
+	if n != 1 {
+		t.Errorf("handled %d times, want once", n)
+	}
+}

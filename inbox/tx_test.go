@@ -1,0 +1,211 @@
+package inbox_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	_ "modernc.org/sqlite"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/inbox"
+	"github.com/semel-dev/semel/internal/claimtest"
+	"github.com/semel-dev/semel/internal/testserver"
+	"github.com/semel-dev/semel/store/mysqlstore"
+	"github.com/semel-dev/semel/store/pgstore"
+	"github.com/semel-dev/semel/store/sqlitestore/sqlitetx"
+)
+
+const (
+	createEffects = "CREATE TABLE effects (message VARCHAR(64) NOT NULL)"
+	countEffects  = "SELECT COUNT(*) FROM effects"
+)
+
+// database keeps the effects of messages together with their records.
+type database struct {
+	store      semel.Store
+	transactor semel.Transactor
+	insert     func(ctx context.Context, id string) error // in the handler's transaction
+	count      func(ctx context.Context) (int, error)
+}
+
+func overSQL(t *testing.T, db *sql.DB, open func() (semel.Store, semel.Transactor, error), txFrom func(context.Context) *sql.Tx) database {
+	t.Helper()
+	_, err := db.ExecContext(t.Context(), createEffects)
+	claimtest.NoError(t, err)
+	store, transactor, err := open()
+	claimtest.NoError(t, err)
+	return database{
+		store, transactor,
+		func(ctx context.Context, id string) error {
+			_, err := txFrom(ctx).ExecContext(ctx, "INSERT INTO effects (message) VALUES (?)", id)
+			return err
+		},
+		func(ctx context.Context) (n int, err error) {
+			err = db.QueryRowContext(ctx, countEffects).Scan(&n)
+			return n, err
+		},
+	}
+}
+
+func sqlite(t *testing.T) database {
+	t.Helper()
+	db, err := openSQLite(t.TempDir())
+	claimtest.NoError(t, err)
+	claimtest.Closes(t, db)
+	return overSQL(t, db, func() (semel.Store, semel.Transactor, error) {
+		s, err := sqlitetx.Open(t.Context(), db, nil)
+		return s, s.Transactor(), err
+	}, sqlitetx.TxFrom)
+}
+
+func openSQLite(folder string) (*sql.DB, error) {
+	return sql.Open("sqlite", "file:"+filepath.Join(folder, "inbox.db")+"?_pragma=journal_mode(WAL)&_pragma=busy_timeout(10000)&_txlock=immediate")
+}
+
+func mysql(t *testing.T) database {
+	t.Helper()
+	db, err := sql.Open("mysql", testserver.MySQLDatabase(t))
+	claimtest.NoError(t, err)
+	claimtest.Closes(t, db)
+	return overSQL(t, db, func() (semel.Store, semel.Transactor, error) {
+		s, err := mysqlstore.New(t.Context(), db, nil)
+		return s, s.Transactor(nil), err
+	}, mysqlstore.TxFrom)
+}
+
+func postgres(t *testing.T) database {
+	t.Helper()
+	s, err := pgstore.Open(t.Context(), testserver.PostgresDatabase(t), nil)
+	claimtest.NoError(t, err)
+	_, err = s.Pool().Exec(t.Context(), createEffects)
+	claimtest.NoError(t, err)
+	return database{
+		s, s.Transactor(nil),
+		func(ctx context.Context, id string) error {
+			_, err := pgstore.TxFrom(ctx).Exec(ctx, "INSERT INTO effects (message) VALUES ($1)", id)
+			return err
+		},
+		func(ctx context.Context) (n int, err error) {
+			err = s.Pool().QueryRow(ctx, countEffects).Scan(&n)
+			return n, err
+		},
+	}
+}
+
+// TestDatabases: on every database, effects and records of messages commit together; attempts that
+// fail are counted, and a message that cannot be handled is in quarantine (promises 3, 4 and 7).
+func TestDatabases(t *testing.T) {
+	t.Parallel()
+	for name, open := range map[string]func(*testing.T) database{"sqlite": sqlite, "postgresql": postgres, "mysql": mysql} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := open(t)
+			c := &consumer{guard: claimtest.Guard(t, d.store, nil)}
+			t.Cleanup(func() { _ = d.store.Close() })
+			var err error
+			c.Inbox, err = inbox.New(c.guard, &inbox.Options{Consumer: "billing", MaxAttempts: 3, Pause: time.Millisecond})
+			claimtest.NoError(t, err)
+			n := 0
+			var fails error
+			insert := func(ctx context.Context, m inbox.Message) error {
+				n++
+				claimtest.NoError(t, d.insert(ctx, m.ID))
+				if fails != nil && fails.Error() == "panic" {
+					panic(fails)
+				}
+				return fails
+			}
+			handle := func(m inbox.Message, deliveries int) inbox.Verdict {
+				m.Deliveries = deliveries
+				return c.HandleTx(t.Context(), d.transactor, m, insert)
+			}
+			wantEffects := func(effects, runs int) {
+				t.Helper()
+				got, err := d.count(t.Context())
+				if err != nil || got != effects || n != runs {
+					t.Fatalf("%d effects of %d runs, %v, want %d of %d", got, n, err, effects, runs)
+				}
+			}
+			want(t, handle(message("1", "a"), 1), inbox.Ack, "handled")
+			for deliveries := range 6 {
+				want(t, handle(message("1", "a"), deliveries), inbox.Ack, "duplicate")
+			}
+			want(t, handle(message("1", "b"), 2), inbox.Quarantine, "mismatch")
+			wantEffects(1, 1)
+			fails = errDown
+			for deliveries := 1; deliveries <= 2; deliveries++ {
+				want(t, handle(message("2", "a"), deliveries), inbox.Retry, "failed")
+				<-time.After(20 * time.Millisecond)
+			}
+			fails = nil
+			want(t, handle(message("2", "a"), 3), inbox.Ack, "handled")
+			wantEffects(2, 4)
+			for _, fails = range []error{errDown, context.DeadlineExceeded, errors.New("panic")} {
+				id := fails.Error()
+				for range 2 {
+					want(t, handle(message(id, "a"), 0), inbox.Retry, "failed")
+					<-time.After(20 * time.Millisecond)
+				}
+				want(t, handle(message(id, "a"), 0), inbox.Quarantine, "attempts")
+				want(t, handle(message(id, "a"), 1), inbox.Quarantine, "quarantined")
+			}
+			fails = semel.MarkFinal(errDown)
+			want(t, handle(message("3", "a"), 1), inbox.Quarantine, "final")
+			fails = semel.MarkUnknown(errDown)
+			want(t, handle(message("4", "a"), 1), inbox.Quarantine, "unknown")
+			want(t, handle(message("4", "a"), 2), inbox.Quarantine, "unknown")
+			wantEffects(2, 15)
+			fails = nil
+			for _, h := range c.held(t) {
+				c.release(t, h)
+			}
+			c.releasedTo(t, func(ctx context.Context, m inbox.Message) inbox.Verdict {
+				return c.HandleTx(ctx, d.transactor, m, insert)
+			}, func() bool {
+				for _, h := range c.held(t) {
+					if h.Decision != "handled" {
+						return false
+					}
+				}
+				return true
+			})
+			wantEffects(2+6, 15+6)
+		})
+	}
+}
+
+// Deliveries that find the message being handled begin no attempt, and use none up.
+func TestRedeliveredWhileHandled(t *testing.T) {
+	t.Parallel()
+	d := postgres(t)
+	t.Cleanup(func() { _ = d.store.Close() })
+	in, err := inbox.New(claimtest.Guard(t, d.store, nil), &inbox.Options{Consumer: "billing", Pause: time.Millisecond})
+	claimtest.NoError(t, err)
+	begun, hold, held := make(chan struct{}), make(chan struct{}), make(chan inbox.Verdict, 1)
+	goOn := sync.OnceFunc(func() { close(hold) })
+	t.Cleanup(goOn)
+	m := message("1", "a")
+	m.Deliveries = 1
+	go func() {
+		held <- in.HandleTx(t.Context(), d.transactor, m, func(ctx context.Context, m inbox.Message) error {
+			close(begun)
+			<-hold
+			return d.insert(ctx, m.ID)
+		})
+	}()
+	<-begun
+	m.Deliveries = 2
+	for range 8 { // more than MaxAttempts
+		want(t, in.HandleTx(t.Context(), d.transactor, m, nil), inbox.Retry, "in-flight")
+	}
+	goOn()
+	want(t, <-held, inbox.Ack, "handled")
+	if n, err := d.count(t.Context()); n != 1 || err != nil {
+		t.Errorf("got %d effects, %v; want 1", n, err)
+	}
+}
