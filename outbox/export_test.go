@@ -1,0 +1,4 @@
+package outbox
+
+// PartitionKey is the key of a partition's lease.
+var PartitionKey = (*Outbox).partitionKey

@@ -1,0 +1,133 @@
+package outbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Bounds of a [Message]. [Outbox.Add] refuses a message beyond them; nothing is cut.
+const (
+	// MaxIDBytes bounds Message.ID: it fits every broker's message id.
+	MaxIDBytes = 255
+	// MaxTopicBytes bounds Message.Topic.
+	MaxTopicBytes = 1024
+	// MaxKeyBytes bounds Message.Key.
+	MaxKeyBytes = 255
+	// MaxHeaderBytes bounds the names and values of Message.Header together.
+	MaxHeaderBytes = 16 << 10
+	// DefaultMaxBodyBytes is Options.MaxBodyBytes unless set.
+	DefaultMaxBodyBytes = 1 << 20
+)
+
+// partitions is the number of partitions. It is part of the schema: every program
+// that shares a table computes the same partition for a key.
+const partitions = 16
+
+// ErrInvalid says that a message cannot be added. Nothing was added.
+var ErrInvalid = errors.New("outbox: invalid message")
+
+// Message is to be published once its transaction has committed.
+type Message struct {
+	// ID travels as the broker's message id, the same at every attempt, so that the
+	// receiver recognises a repetition. Add sets it when it is empty. At most MaxIDBytes
+	// of printable ASCII.
+	ID     string
+	Topic  string // subject, topic, or exchange and routing key, as the publisher reads it
+	Key    string // messages of one key are published in the order of their commits; empty for no order
+	Body   []byte
+	Header map[string]string
+}
+
+// Publisher gives messages to a broker or a receiver.
+type Publisher interface {
+	// Publish sends a batch and waits until the receiver has it for good. It returns an
+	// error for each message that it cannot say that of, nil for the others, in the order of the batch;
+	// a nil slice when all are there. Messages of one key are next to each other in the order in which
+	// they must arrive, and when one fails, Publish must not have sent a later one of its key.
+	// An error made with Permanent will not go away by trying again.
+	//
+	// It may be called for several batches at a time, which have no key in common, and must
+	// return soon after ctx has ended. It must not keep or change the messages.
+	Publish(ctx context.Context, batch []Message) []error
+}
+
+// Permanent says that publishing a message again will not help: the receiver refuses
+// it for good. It returns nil for nil.
+func Permanent(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &permanent{err}
+}
+
+type permanent struct{ error }
+
+func (p *permanent) Unwrap() error { return p.error }
+
+// check reports why a message cannot be added.
+func (m *Message) check(maxBody int) error {
+	header := 0
+	for name, value := range m.Header {
+		header += len(name) + len(value)
+		switch {
+		case name == "" || strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c > '~' || c == ':' }):
+			return fmt.Errorf("%w: the name of header %q needs printable ASCII without spaces and colons", ErrInvalid, name)
+		case !plain(value):
+			return fmt.Errorf("%w: header %s holds a control character, or is not UTF-8", ErrInvalid, name)
+		}
+	}
+	switch {
+	case len(m.ID) > MaxIDBytes:
+		return tooLong("id", len(m.ID), MaxIDBytes)
+	case strings.ContainsFunc(m.ID, func(c rune) bool { return c < ' ' || c > '~' }):
+		return fmt.Errorf("%w: the id needs printable ASCII", ErrInvalid)
+	case m.Topic == "":
+		return fmt.Errorf("%w: the topic is missing", ErrInvalid)
+	case len(m.Topic) > MaxTopicBytes:
+		return tooLong("topic", len(m.Topic), MaxTopicBytes)
+	case len(m.Key) > MaxKeyBytes:
+		return tooLong("key", len(m.Key), MaxKeyBytes)
+	case !plain(m.Topic) || !plain(m.Key):
+		return fmt.Errorf("%w: topic or key holds a control character, or is not UTF-8", ErrInvalid)
+	case header > MaxHeaderBytes:
+		return tooLong("header", header, MaxHeaderBytes)
+	case len(m.Body) > maxBody:
+		return fmt.Errorf("%w (raise Options.MaxBodyBytes, or keep the body elsewhere and send its place)", tooLong("body", len(m.Body), maxBody))
+	}
+	return nil
+}
+
+func tooLong(what string, have, most int) error {
+	return fmt.Errorf("%w: the %s has %d bytes, at most %d are possible", ErrInvalid, what, have, most)
+}
+
+func plain(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
+}
+
+// partition returns the partition of the message, from 0.
+func (m *Message) partition() int64 {
+	h := fnv.New64a()
+	if m.Key != "" {
+		h.Write([]byte(m.Key))
+	} else {
+		h.Write([]byte(m.ID))
+	}
+	const shift = 64 - 4 // of the four highest bits, which depend on every byte
+	return int64(h.Sum64() >> shift)
+}
+
+// header returns the header as the table keeps it: empty for none.
+func (m *Message) header() (string, error) {
+	if len(m.Header) == 0 {
+		return "", nil
+	}
+	text, err := json.Marshal(m.Header)
+	return string(text), err
+}

@@ -1,0 +1,72 @@
+package outbox
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/semel-dev/semel/ids"
+)
+
+// maxMaxBody bounds Options.MaxBodyBytes: no database takes more in one value.
+const maxMaxBody = 512 << 20
+
+// ErrConflict says that another message with this id waits already. Nothing was added.
+// Roll the transaction back.
+var ErrConflict = errors.New("outbox: the id belongs to another message")
+
+// Options are the settings of [Open]. A nil *Options is complete.
+type Options struct {
+	// Table names the table, after a schema and a dot if need be; two more tables
+	// have its name with _hold and _meta. Default semel_outbox.
+	Table string
+	// MaxBodyBytes bounds the body of a message. The receivers have bounds of their
+	// own: 1 MiB is the default of NATS and Kafka. Default DefaultMaxBodyBytes, at most
+	// 512 MiB.
+	MaxBodyBytes int
+	// SkipMigrations leaves the tables to the application's own migrations; see [Schema].
+	SkipMigrations bool
+}
+
+// Outbox is a table of messages in the database whose transactions they belong to. Its
+// methods are safe for concurrent use. Make one with Open.
+type Outbox struct {
+	db      *sql.DB
+	names   names
+	maxBody int
+	uuids   ids.UUIDs
+
+	mu     sync.Mutex  // guards the field below
+	counts map[any]int // of the messages that an execution has added
+}
+
+// Open finds out which database db is of, makes the tables where they are missing, and
+// refuses those that a newer program has made. The outbox does not own db.
+func Open(ctx context.Context, db *sql.DB, o *Options) (*Outbox, error) {
+	if o == nil {
+		o = &Options{}
+	}
+	maxBody := o.MaxBodyBytes
+	if maxBody == 0 {
+		maxBody = DefaultMaxBodyBytes
+	}
+	switch {
+	case db == nil:
+		return nil, errors.New("outbox: Open needs a database")
+	case maxBody < 0 || maxBody > min(maxMaxBody, math.MaxInt):
+		return nil, fmt.Errorf("outbox: MaxBodyBytes %d is not between 1 and %d", maxBody, maxMaxBody)
+	}
+	d, err := find(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	names, err := namesOf(d, o.Table)
+	if err != nil {
+		return nil, err
+	}
+	out := &Outbox{db: db, names: names, maxBody: maxBody, counts: map[any]int{}}
+	return out, out.prepare(ctx, o.SkipMigrations)
+}

@@ -1,0 +1,100 @@
+package outbox_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/semel-dev/semel/internal/claimtest"
+	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/testserver/databases"
+	"github.com/semel-dev/semel/outbox"
+)
+
+func open(tb testing.TB, db *sql.DB, o *outbox.Options) *outbox.Outbox {
+	tb.Helper()
+	out, err := outbox.Open(tb.Context(), db, o)
+	claimtest.NoError(tb, err)
+	return out
+}
+
+// add adds in a transaction of its own.
+func add(tb testing.TB, out *outbox.Outbox, db *sql.DB, messages ...outbox.Message) error {
+	tb.Helper()
+	tx := claimtest.Begin(tb, db)
+	if err := out.Add(tb.Context(), tx, messages...); err != nil {
+		claimtest.NoError(tb, tx.Rollback())
+		return err
+	}
+	return tx.Commit()
+}
+
+// Messages are there when their transaction has committed, and not otherwise.
+func TestAdd(t *testing.T) {
+	t.Parallel()
+	databases.Each(t, func(t *testing.T, d *databases.Database) {
+		out := open(t, d.DB, nil)
+		open(t, d.DB, nil) // the tables are there
+		many := make([]outbox.Message, 1200)
+		for i := range many {
+			many[i] = outbox.Message{Topic: "t", Key: "k"}
+		}
+		claimtest.NoError(t, add(t, out, d.DB, many...))
+		claimtest.WantRows(t, d.DB, "SELECT COUNT(*) FROM semel_outbox", "1200")
+		tx := claimtest.Begin(t, d.DB)
+		claimtest.NoError(t, out.Add(t.Context(), tx, outbox.Message{Topic: "t"}))
+		claimtest.NoError(t, tx.Rollback())
+		claimtest.WantRows(t, d.DB, "SELECT COUNT(*) FROM semel_outbox", "1200")
+
+		same := outbox.Message{ID: "a'b", Topic: "orders", Body: []byte("1"), Header: map[string]string{"Type": "ü"}}
+		other := same
+		other.Body = []byte("2")
+		claimtest.NoError(t, add(t, out, d.DB, same))
+		claimtest.NoError(t, add(t, out, d.DB, same, outbox.Message{Topic: "new"}))
+		for _, messages := range [][]outbox.Message{{other}, {{Topic: "t"}, other}} {
+			claimtest.WantErr(t, "", add(t, out, d.DB, messages...), outbox.ErrConflict)
+		}
+		claimtest.WantRows(t, d.DB, "SELECT id FROM semel_outbox WHERE topic = 'orders'", "a'b")
+		claimtest.WantRows(t, d.DB, "SELECT COUNT(*) FROM semel_outbox", "1202")
+	})
+}
+
+func TestInvalid(t *testing.T) {
+	t.Parallel()
+	d := databases.Open(t, dialect.SQLite)
+	out := open(t, d.DB, nil)
+	long := strings.Repeat("x", 20<<10)
+	for want, m := range map[string]outbox.Message{
+		"topic is missing":              {},
+		"the id has 20480 bytes":        {Topic: "t", ID: long},
+		"the topic has 20480":           {Topic: long},
+		"the key has 20480":             {Topic: "t", Key: long},
+		"the header has 20481":          {Topic: "t", Header: map[string]string{"a": long}},
+		"the body has 5242880":          {Topic: "t", Body: make([]byte, 5<<20)},
+		"needs printable ASCII":         {Topic: "t", ID: "ü"},
+		"holds a control":               {Topic: "t", Key: "\x00"},
+		"or is not UTF-8":               {Topic: "\xff"},
+		"header a holds":                {Topic: "t", Header: map[string]string{"a": "\r\nb: c"}},
+		`the name of header "a b"`:      {Topic: "t", Header: map[string]string{"a b": "c"}},
+		`the name of header ""`:         {Topic: "t", Header: map[string]string{"": "c"}},
+		"raise Options.MaxBodyBytes":    {Topic: "t", Body: make([]byte, 1<<20+1)},
+		"(message 1 of 2)":              {},
+		"topic is missing (message 1 o": {},
+	} {
+		err := add(t, out, d.DB, m, outbox.Message{Topic: "t"})
+		claimtest.WantErr(t, want+": ", err, outbox.ErrInvalid)
+		claimtest.Words(t, err, want)
+	}
+	twice := outbox.Message{Topic: "t", ID: "a"}
+	claimtest.WantErr(t, "an id twice: ", add(t, out, d.DB, twice, twice), outbox.ErrInvalid)
+	claimtest.WantRows(t, d.DB, "SELECT id FROM semel_outbox")
+}
+
+func TestPermanent(t *testing.T) {
+	t.Parallel()
+	if err := outbox.Permanent(context.Canceled); !errors.Is(err, context.Canceled) || outbox.Permanent(nil) != nil {
+		t.Errorf("got %v", err)
+	}
+}

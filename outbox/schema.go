@@ -1,0 +1,181 @@
+package outbox
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/must"
+)
+
+// schemaVersion is the newest schema that this package reads and writes.
+const schemaVersion = 1
+
+const defaultTable = "semel_outbox"
+
+//go:embed sql/*.sql
+var files embed.FS
+
+// Schema returns the SQL that makes the tables of an outbox, for a migration of one's
+// own; it can be repeated. dialect is postgresql, mysql (or mariadb) or sqlite. table
+// is that of [Options.Table]; "" for the default.
+func Schema(dialectName, table string) (string, error) {
+	d, err := dialect.Parse(dialectName)
+	if err != nil {
+		return "", fmt.Errorf("outbox: %w", err)
+	}
+	names, err := namesOf(d, table)
+	if err != nil {
+		return "", err
+	}
+	return names.fill("schema_" + d.String()), nil
+}
+
+// names are the names of the tables, and how statements write them.
+type names struct {
+	dialect  dialect.Dialect
+	table    string // as the user wrote it
+	replacer *strings.Replacer
+}
+
+// tablePattern has room for the suffixes of the other tables.
+var tablePattern = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]{0,49}\.)?[A-Za-z_][A-Za-z0-9_]{0,49}$`)
+
+func namesOf(d dialect.Dialect, table string) (names, error) {
+	if table == "" {
+		table = defaultTable
+	}
+	if !tablePattern.MatchString(table) {
+		return names{}, fmt.Errorf("outbox: %q does not name a table (letters, digits and underscores, at most 50, after a schema and a dot if need be)", table)
+	}
+	_, bare := cutSchema(table)
+	return names{dialect: d, table: table, replacer: strings.NewReplacer(
+		"{{table}}", d.QuotePath(table),
+		"{{hold}}", d.QuotePath(table+"_hold"),
+		"{{meta}}", d.QuotePath(table+"_meta"),
+		"{{index}}", d.Quote(bare+"_part"),
+		"{{now}}", nowOf(d),
+		"{{bytes}}", map[bool]string{true: "length", false: "octet_length"}[d == dialect.SQLite],
+	)}, nil
+}
+
+// cutSchema divides a name that may be qualified.
+func cutSchema(table string) (schema, bare string) {
+	if schema, bare, ok := strings.Cut(table, "."); ok {
+		return schema, bare
+	}
+	return "", table
+}
+
+// nowOf is the database's clock in milliseconds since 1970.
+func nowOf(d dialect.Dialect) string {
+	switch d {
+	case dialect.PostgreSQL:
+		return "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+	case dialect.MySQL:
+		return "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000)"
+	case dialect.SQLite:
+	}
+	return "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
+}
+
+// fill returns the text of a file with the names in it.
+func (n names) fill(name string) string {
+	return n.text(string(must.Get(files.ReadFile("sql/" + name + ".sql")))) // embedded
+}
+
+func (n names) text(s string) string { return n.replacer.Replace(s) }
+
+// find asks the database which dialect it speaks.
+func find(ctx context.Context, db *sql.DB) (dialect.Dialect, error) {
+	if err := db.PingContext(ctx); err != nil {
+		return 0, fmt.Errorf("outbox: open: %w", err)
+	}
+	var version string
+	if err := db.QueryRowContext(ctx, "SELECT version()").Scan(&version); err == nil {
+		switch {
+		case strings.HasPrefix(version, "PostgreSQL"):
+			return dialect.PostgreSQL, nil
+		case version != "" && '0' <= version[0] && version[0] <= '9': // 8.0.36, 10.11.6-MariaDB
+			return dialect.MySQL, nil
+		}
+		return 0, fmt.Errorf("outbox: open: the database calls itself %q, and is neither PostgreSQL, MySQL, MariaDB nor SQLite", version)
+	}
+	if err := db.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version); err != nil {
+		return 0, fmt.Errorf("outbox: open: the database is neither PostgreSQL, MySQL, MariaDB nor SQLite: %w", err)
+	}
+	return dialect.SQLite, nil
+}
+
+// prepare looks at the tables, and makes them if it may.
+func (o *Outbox) prepare(ctx context.Context, skip bool) error {
+	have, err := o.version(ctx)
+	if err != nil {
+		return fmt.Errorf("outbox: read the schema of %s: %w", o.names.table, err)
+	}
+	if have == 0 && !skip {
+		if err := o.migrate(ctx); err != nil {
+			return fmt.Errorf("outbox: make the tables of %s: %w", o.names.table, err)
+		}
+		have = schemaVersion
+	}
+	switch {
+	case have > schemaVersion:
+		return fmt.Errorf("outbox: the tables of %s are at schema %d, this program knows up to %d (run a newer program, or name another table in Options.Table)", o.names.table, have, schemaVersion)
+	case have == 0:
+		return fmt.Errorf("outbox: the database has no tables of %s (run the statements of outbox.Schema, which semel outbox schema prints, or leave out Options.SkipMigrations)", o.names.table)
+	}
+	return nil
+}
+
+// version returns the schema of the tables, 0 where there are none.
+func (o *Outbox) version(ctx context.Context) (version int, err error) {
+	schema, bare := cutSchema(o.names.table + "_meta")
+	there := "SELECT COUNT(*) FROM sqlite_schema WHERE type = 'table' AND name = ?"
+	args := []any{bare}
+	switch o.names.dialect {
+	case dialect.PostgreSQL:
+		there, args = "SELECT COUNT(to_regclass($1))", []any{o.names.text("{{meta}}")}
+	case dialect.MySQL:
+		there = "SELECT COUNT(*) FROM information_schema.tables WHERE table_name = ? AND table_schema = COALESCE(NULLIF(?, ''), DATABASE())"
+		args = append(args, schema)
+	case dialect.SQLite:
+	}
+	var tables int
+	if err := o.db.QueryRowContext(ctx, there, args...).Scan(&tables); err != nil || tables == 0 {
+		return 0, err
+	}
+	err = o.db.QueryRowContext(ctx, o.names.text("SELECT value FROM {{meta}} WHERE name = 'schema'")).Scan(&version)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return version, err
+}
+
+// migrate makes the tables. Several processes may do it at once.
+func (o *Outbox) migrate(ctx context.Context) error {
+	tx, err := o.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() //nolint:errcheck // after a commit it does nothing; otherwise the first error counts.
+	if o.names.dialect == dialect.PostgreSQL {
+		if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock(hashtext($1))", "semel migration of "+o.names.table); err != nil {
+			return err
+		}
+	}
+	for statement := range strings.SplitSeq(o.names.fill("schema_"+o.names.dialect.String()), ";\n") {
+		if strings.TrimSpace(statement) == "" {
+			continue
+		}
+		if _, err := tx.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return tx.Commit()
+}
