@@ -1,0 +1,252 @@
+package semelasynq_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hibiken/asynq"
+	"github.com/redis/rueidis"
+	"go.uber.org/goleak"
+
+	"github.com/semel-dev/semel"
+	semelasynq "github.com/semel-dev/semel/adapters/asynq"
+	"github.com/semel-dev/semel/internal/claimtest"
+	"github.com/semel-dev/semel/internal/testserver"
+	"github.com/semel-dev/semel/store/redisstore"
+	"github.com/semel-dev/semel/store/storetest"
+)
+
+func TestMain(m *testing.M) {
+	storetest.Children(map[string]storetest.Verb{"work": workUntilKilled})
+	goleak.VerifyTestMain(m)
+}
+
+// shop is a Redis server with Asynq's queues, Semel's records and the effects, a counter for each order.
+type shop struct {
+	addr  string
+	redis rueidis.Client
+	store *redisstore.Store
+	guard *semel.Guard
+}
+
+func openShop(ctx context.Context, addr string) (s *shop, err error) {
+	s = &shop{addr: addr}
+	if s.redis, err = rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true}); err != nil {
+		return nil, err
+	}
+	if s.store, err = redisstore.Open(ctx, "redis://"+addr, nil); err != nil {
+		return nil, err
+	}
+	s.guard, err = semel.New(s.store, nil)
+	return s, err
+}
+
+func (s *shop) Close() error {
+	defer s.redis.Close()
+	return errors.Join(s.guard.Close(), s.store.Close())
+}
+
+func newShop(t *testing.T) *shop {
+	t.Helper()
+	s, err := openShop(t.Context(), testserver.StartRedis(t, nil).Addr())
+	claimtest.NoError(t, err)
+	claimtest.Closes(t, s)
+	return s
+}
+
+// server works on tasks; after its effect, each waits for hold.
+func (s *shop) server(o *semelasynq.Options, hold func()) (*asynq.Server, *asynq.ServeMux, error) {
+	tasks, err := semelasynq.New(s.guard, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	mux := asynq.NewServeMux()
+	mux.Use(tasks.Middleware)
+	mux.HandleFunc("charge", func(ctx context.Context, _ *asynq.Task) error {
+		id, _ := asynq.GetTaskID(ctx)
+		err := s.redis.Do(ctx, s.redis.B().Incr().Key("effect:"+id).Build()).Error()
+		if hold != nil {
+			hold()
+		}
+		return err
+	})
+	return asynq.NewServer(asynq.RedisClientOpt{Addr: s.addr}, asynq.Config{
+		LogLevel: asynq.FatalLevel, TaskCheckInterval: 10 * time.Millisecond, DelayedTaskCheckInterval: 50 * time.Millisecond,
+		IsFailure: semelasynq.IsFailure,
+		RetryDelayFunc: func(n int, err error, task *asynq.Task) time.Duration {
+			if semelasynq.IsFailure(err) {
+				return 0
+			}
+			return semelasynq.RetryDelay(n, err, task)
+		},
+	}), mux, nil
+}
+
+// start works until the end of the test.
+func (s *shop) start(t *testing.T, o *semelasynq.Options, hold func()) {
+	t.Helper()
+	server, mux, err := s.server(o, hold)
+	claimtest.NoError(t, err)
+	claimtest.NoError(t, server.Start(mux))
+	t.Cleanup(server.Shutdown)
+}
+
+func (s *shop) enqueue(t *testing.T, id, payload string) {
+	t.Helper()
+	client := asynq.NewClient(asynq.RedisClientOpt{Addr: s.addr})
+	defer client.Close()
+	_, err := client.Enqueue(asynq.NewTask("charge", []byte(payload)), asynq.TaskID(id))
+	claimtest.NoError(t, err)
+}
+
+// wantEnd waits until Asynq has removed the task after a success (state is 0), or put it into this state, with this word in
+// its last error.
+func (s *shop) wantEnd(t *testing.T, id string, state asynq.TaskState, word string) {
+	t.Helper()
+	inspector := asynq.NewInspector(asynq.RedisClientOpt{Addr: s.addr})
+	defer inspector.Close()
+	testserver.Eventually(t, "the task "+id+" has ended", func() bool {
+		info, err := inspector.GetTaskInfo("default", id)
+		if state == 0 {
+			return errors.Is(err, asynq.ErrTaskNotFound)
+		}
+		if err != nil || info.State != state || !strings.Contains(info.LastErr, word) {
+			return false
+		}
+		if info.Retried > 1 {
+			t.Errorf("%d retries are counted, want that of the lease alone", info.Retried)
+		}
+		return true
+	})
+}
+
+func (s *shop) wantEffects(t *testing.T, id string, want int64) {
+	t.Helper()
+	if got, err := s.redis.Do(t.Context(), s.redis.B().Get().Key("effect:"+id).Build()).AsInt64(); err != nil || got != want {
+		t.Errorf("got %d effects, error %v, want %d", got, err, want)
+	}
+}
+
+// expire lets the lease of a task run out, as Asynq sees it.
+func (s *shop) expire(t *testing.T, id string) {
+	t.Helper()
+	long := float64(time.Now().Add(-time.Hour).Unix())
+	claimtest.NoError(t, s.redis.Do(t.Context(), s.redis.B().Zadd().Key("asynq:{default}:lease").ScoreMember().ScoreMember(long, id).Build()).Error())
+}
+
+// Asynq forgets a task with its success; the middleware knows it, and what it was asked for.
+func TestEnqueuedAgain(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.start(t, nil, nil)
+	for range 2 {
+		s.enqueue(t, "order-1", "1250")
+		s.wantEnd(t, "order-1", 0, "")
+	}
+	s.enqueue(t, "order-1", "9999")
+	s.wantEnd(t, "order-1", asynq.TaskStateArchived, "another request")
+	s.wantEffects(t, "order-1", 1)
+}
+
+// A handler that runs for longer than Asynq believes is not followed by a second one.
+func TestLeaseLostWhileRunning(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	o := &semelasynq.Options{Policy: semel.Policy{Lease: 300 * time.Millisecond}}
+	working, held := make(chan struct{}, 8), make(chan struct{})
+	release := sync.OnceFunc(func() { close(held) })
+	s.start(t, o, func() {
+		working <- struct{}{}
+		<-held
+	})
+	t.Cleanup(release)
+	s.enqueue(t, "order-1", "1250")
+	<-working
+	s.expire(t, "order-1")
+	s.start(t, o, nil)
+	s.wantEnd(t, "order-1", asynq.TaskStateRetry, "in flight")
+	release()
+	s.wantEnd(t, "order-1", 0, "")
+	s.wantEffects(t, "order-1", 1)
+}
+
+// A task whose worker was killed is not run again on a guess: it is archived, or its effect is looked up.
+func TestKilledWorker(t *testing.T) {
+	t.Parallel()
+	asked := semel.Policy{OnUnknown: semel.Reconcile, Reconcile: func(context.Context, semel.Record) (semel.Reconciliation, error) {
+		return semel.Reconciliation{Verdict: semel.Happened}, nil
+	}}
+	for name, c := range map[string]struct {
+		policy semel.Policy
+		state  asynq.TaskState
+	}{
+		"archived": {semel.Policy{}, asynq.TaskStateArchived},
+		"asked":    {asked, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t)
+			s.enqueue(t, "order-1", "1250")
+			child := storetest.Command(t, "work", s.addr)
+			out, err := child.StdoutPipe()
+			claimtest.NoError(t, err)
+			claimtest.NoError(t, child.Start())
+			if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "working\n" {
+				t.Errorf("the worker said %q, error %v", line, err)
+			}
+			claimtest.NoError(t, child.Process.Kill())
+			_ = child.Wait() // it was killed
+
+			s.expire(t, "order-1")
+			s.start(t, &semelasynq.Options{Policy: c.policy}, nil)
+			s.wantEnd(t, "order-1", c.state, "semel records show")
+			s.wantEffects(t, "order-1", 1)
+		})
+	}
+}
+
+func workUntilKilled(ctx context.Context, args []string) error {
+	s, err := openShop(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	server, mux, err := s.server(&semelasynq.Options{Policy: semel.Policy{Lease: 300 * time.Millisecond}}, func() {
+		fmt.Fprintln(os.Stdout, "working")
+		select {}
+	})
+	if err != nil {
+		return err
+	}
+	return server.Run(mux)
+}
+
+// Tasks with a key of their own happen once together, and those without one as often as Asynq runs them.
+func TestKey(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.start(t, &semelasynq.Options{Key: func(_ context.Context, task *asynq.Task) string {
+		order, _, _ := strings.Cut(string(task.Payload()), " ")
+		return strings.TrimPrefix(order, "unprotected")
+	}}, nil)
+	for id, payload := range map[string]string{"a1": "a 1250", "a2": "a 1250", "b1": "unprotected", "b2": "unprotected"} {
+		s.enqueue(t, id, payload)
+		s.wantEnd(t, id, 0, "")
+	}
+	total := int64(0)
+	for _, id := range []string{"a1", "a2"} {
+		n, _ := s.redis.Do(t.Context(), s.redis.B().Get().Key("effect:"+id).Build()).AsInt64()
+		total += n
+	}
+	if total != 1 {
+		t.Errorf("order a was charged %d times", total)
+	}
+	s.wantEffects(t, "b1", 1)
+	s.wantEffects(t, "b2", 1)
+}

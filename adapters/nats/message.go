@@ -1,0 +1,98 @@
+package natsjs
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/semel-dev/semel/inbox"
+	"github.com/semel-dev/semel/outbox"
+)
+
+// The headers of a message that a [Publisher] sent.
+const (
+	// IDHeader holds the message's ID.
+	IDHeader = "Semel-Id"
+	// KeyHeader holds the key that orders messages, when there is one.
+	KeyHeader = "Semel-Key"
+)
+
+// reserved begins the headers by which JetStream is commanded: one of them can purge a stream.
+const reserved = "Nats-"
+
+// received returns what a consumer got, as the inbox wants it.
+func received(msg jetstream.Msg) (inbox.Message, error) {
+	at, err := msg.Metadata()
+	if err != nil {
+		return inbox.Message{}, err
+	}
+	header := msg.Headers()
+	m := inbox.Message{
+		ID: header.Get(IDHeader), Subject: msg.Subject(), Body: msg.Data(), Header: make(map[string]string, len(header)),
+		Deliveries: int(min(at.NumDelivered, 1<<30)),
+	}
+	for name, values := range header {
+		if len(values) > 0 {
+			m.Header[name] = values[0]
+		}
+	}
+	if m.ID == "" {
+		m.ID = header.Get(jetstream.MsgIDHeader)
+	}
+	if m.ID == "" {
+		m.ID = fmt.Sprintf("%s:%d:%d", at.Stream, at.Sequence.Stream, at.Timestamp.UnixNano())
+	}
+	return m, nil
+}
+
+// wire returns the message as it is sent, or why it never can be.
+func wire(m *outbox.Message) (*nats.Msg, error) {
+	msg := nats.NewMsg(m.Topic)
+	msg.Data = m.Body
+	for name, value := range m.Header {
+		if strings.HasPrefix(strings.ToLower(name), strings.ToLower(reserved)) {
+			return nil, fmt.Errorf("natsjs: header %s: names that begin with %s command JetStream", name, reserved)
+		}
+		if name == "" || strings.ContainsAny(name, ": \r\n") || strings.ContainsAny(value, "\r\n") {
+			return nil, fmt.Errorf("natsjs: header %q cannot be sent", name)
+		}
+		msg.Header.Set(name, value)
+	}
+	switch {
+	case m.ID == "":
+		return nil, errors.New("natsjs: the message has no ID")
+	case strings.ContainsAny(m.ID+m.Key, "\r\n"):
+		return nil, errors.New("natsjs: ID or key of the message cannot be sent in a header")
+	case m.Topic == "" || strings.HasPrefix(m.Topic, "$") || strings.ContainsAny(m.Topic, " \t\r\n*>"): // $JS.API.… commands JetStream
+		return nil, fmt.Errorf("natsjs: %q is not a subject to publish to", m.Topic)
+	}
+	msg.Header.Set(IDHeader, m.ID)
+	if m.Key != "" {
+		msg.Header.Set(KeyHeader, m.Key)
+	}
+	msg.Header.Set(jetstream.MsgIDHeader, m.ID+"/"+digest(m))
+	return msg, nil
+}
+
+// digest depends on all of a message but its ID.
+func digest(m *outbox.Message) string {
+	h := sha256.New()
+	add := func(part string) { _, _ = fmt.Fprintf(h, "%d:%s", len(part), part) } // a hash takes everything
+	add(m.Topic)
+	add(m.Key)
+	for _, name := range slices.Sorted(maps.Keys(m.Header)) {
+		add(name)
+		add(m.Header[name])
+	}
+	_, _ = io.WriteString(h, "body:")
+	_, _ = h.Write(m.Body)
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}

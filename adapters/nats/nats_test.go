@@ -1,0 +1,111 @@
+package natsjs_test
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"go.uber.org/goleak"
+
+	natsjs "github.com/semel-dev/semel/adapters/nats"
+	"github.com/semel-dev/semel/internal/drivertest"
+	"github.com/semel-dev/semel/internal/testserver"
+	"github.com/semel-dev/semel/outbox"
+)
+
+// consumerName is that of every stream's consumer.
+const consumerName = "billing"
+
+func TestMain(m *testing.M) {
+	drivertest.Child(driver())
+	goleak.VerifyTestMain(m)
+}
+
+func TestDriver(t *testing.T) {
+	t.Parallel()
+	drivertest.Run(t, driver())
+}
+
+func driver() drivertest.Driver {
+	return drivertest.Driver{
+		Addr: func(tb testing.TB) string { tb.Helper(); return testserver.StartNATS(tb).Addr() },
+		Own:  func(tb testing.TB) drivertest.Server { tb.Helper(); return testserver.StartNATS(tb) },
+		Make: func(tb testing.TB, addr string) (string, func() int) {
+			tb.Helper()
+			js, name := connect(tb, addr), "s"+strings.ToLower(rand.Text())
+			makeStream(tb, js, name, jetstream.ConsumerConfig{AckWait: 2 * time.Second})
+			return name, func() int {
+				consumer, err := js.Consumer(context.WithoutCancel(tb.Context()), name, consumerName)
+				must(tb, err)
+				info := consumer.CachedInfo()
+				return int(info.NumPending) + info.NumAckPending
+			}
+		},
+		Consume:   consume,
+		Publisher: publisher,
+		Anonymous: func(tb testing.TB, addr, topic string) {
+			tb.Helper()
+			_, err := connect(tb, addr).Publish(tb.Context(), topic, []byte("body of a message without an ID"))
+			must(tb, err)
+		},
+		Names:   true,
+		Refused: "no.stream",
+	}
+}
+
+// makeStream makes a stream with one subject, its name, and a consumer.
+func makeStream(tb testing.TB, js jetstream.JetStream, name string, c jetstream.ConsumerConfig) {
+	tb.Helper()
+	_, err := js.CreateStream(tb.Context(), jetstream.StreamConfig{Name: name, Subjects: []string{name, name + ".>"}, MaxAge: time.Hour})
+	must(tb, err)
+	c.Durable = consumerName
+	_, err = js.CreateConsumer(tb.Context(), name, c)
+	must(tb, err)
+}
+
+func consume(ctx context.Context, addr, topic string, handlers int, handle drivertest.Handle) error {
+	conn, err := dial(addr)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return err
+	}
+	return natsjs.Consume(ctx, natsjs.Source{JetStream: js, Stream: topic, Consumer: consumerName}, handle,
+		&natsjs.ConsumeOptions{Concurrency: handlers, Logger: slog.New(slog.DiscardHandler)})
+}
+
+func publisher(tb testing.TB, addr string) outbox.Publisher {
+	tb.Helper()
+	p, err := natsjs.NewPublisher(connect(tb, addr).Conn(), &natsjs.PublisherOptions{Timeout: 3 * time.Second})
+	must(tb, err)
+	return p
+}
+
+func dial(addr string) (*nats.Conn, error) {
+	return nats.Connect("nats://"+addr, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond), nats.ReconnectJitter(0, 0))
+}
+
+func connect(tb testing.TB, addr string) jetstream.JetStream {
+	tb.Helper()
+	conn, err := dial(addr)
+	must(tb, err)
+	tb.Cleanup(conn.Close)
+	js, err := jetstream.New(conn)
+	must(tb, err)
+	return js
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}

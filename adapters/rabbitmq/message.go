@@ -1,0 +1,88 @@
+package rabbitmq
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/semel-dev/semel/inbox"
+	"github.com/semel-dev/semel/outbox"
+)
+
+// KeyHeader holds the key that orders the messages of a [Publisher], when there is one.
+const KeyHeader = "Semel-Key"
+
+const (
+	// countHeader is set by quorum queues: how often a message was delivered before.
+	countHeader = "x-delivery-count"
+	// maxShortBytes bounds names in AMQP.
+	maxShortBytes = 255
+	// mostDeliveries bounds what a header may claim.
+	mostDeliveries = 1 << 30
+)
+
+// received returns what a consumer got, as the inbox wants it.
+func received(d *amqp.Delivery) inbox.Message {
+	m := inbox.Message{ID: d.MessageId, Subject: topic(d.Exchange, d.RoutingKey), Body: d.Body, Header: make(map[string]string, len(d.Headers)), Deliveries: 1}
+	for name, value := range d.Headers {
+		switch v := value.(type) {
+		case string:
+			m.Header[name] = v
+		case []byte:
+			m.Header[name] = string(v)
+		case nil, amqp.Table, []any: // x-death and the like
+		default:
+			m.Header[name] = fmt.Sprint(v)
+		}
+	}
+	if d.Redelivered {
+		m.Deliveries = 2
+	}
+	if before, ok := d.Headers[countHeader].(int64); ok && before > 0 {
+		m.Deliveries = int(min(before, mostDeliveries)) + 1
+	}
+	return m
+}
+
+// topic is the reverse of address.
+func topic(exchange, key string) string {
+	if exchange == "" && !strings.Contains(key, "/") {
+		return key
+	}
+	return exchange + "/" + key
+}
+
+// address returns where a topic's messages go.
+func address(topic string) (exchange, key string) {
+	exchange, key, ok := strings.Cut(topic, "/")
+	if !ok {
+		return "", topic
+	}
+	return exchange, key
+}
+
+// wire returns the message as it is sent, or why it never can be.
+func wire(m *outbox.Message) (amqp.Publishing, error) {
+	exchange, key := address(m.Topic)
+	switch {
+	case m.ID == "":
+		return amqp.Publishing{}, errors.New("rabbitmq: the message has no ID")
+	case len(m.ID) > maxShortBytes:
+		return amqp.Publishing{}, fmt.Errorf("rabbitmq: the ID has %d bytes, at most %d are possible", len(m.ID), maxShortBytes)
+	case len(exchange) > maxShortBytes || len(key) > maxShortBytes:
+		return amqp.Publishing{}, fmt.Errorf("rabbitmq: exchange or routing key of the topic has more than %d bytes", maxShortBytes)
+	}
+	headers := make(amqp.Table, len(m.Header)+1)
+	for name, value := range m.Header {
+		if len(name) > maxShortBytes {
+			return amqp.Publishing{}, fmt.Errorf("rabbitmq: the name of a header has %d bytes, at most %d are possible", len(name), maxShortBytes)
+		}
+		headers[name] = value
+	}
+	if m.Key != "" {
+		headers[KeyHeader] = m.Key
+	}
+	return amqp.Publishing{Headers: headers, MessageId: m.ID, DeliveryMode: amqp.Persistent, Body: m.Body}, nil
+}

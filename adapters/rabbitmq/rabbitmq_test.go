@@ -1,0 +1,105 @@
+package rabbitmq_test
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+	"go.uber.org/goleak"
+
+	"github.com/semel-dev/semel/adapters/rabbitmq"
+	"github.com/semel-dev/semel/internal/drivertest"
+	"github.com/semel-dev/semel/internal/testserver"
+	"github.com/semel-dev/semel/outbox"
+)
+
+func TestMain(m *testing.M) {
+	drivertest.Child(driver())
+	goleak.VerifyTestMain(m)
+}
+
+func TestDriver(t *testing.T) {
+	t.Parallel()
+	drivertest.Run(t, driver())
+}
+
+func driver() drivertest.Driver {
+	return drivertest.Driver{
+		Addr: func(tb testing.TB) string { tb.Helper(); return testserver.RabbitMQ(tb) },
+		Own:  func(tb testing.TB) drivertest.Server { tb.Helper(); return testserver.StartRabbitMQ(tb) },
+		Make: func(tb testing.TB, addr string) (string, func() int) {
+			tb.Helper()
+			kind := "quorum"
+			if addr != testserver.RabbitMQ(tb) { // a quorum of one node was not back within a minute after its node was killed
+				kind = "classic"
+			}
+			name := makeQueue(tb, addr, amqp.Table{"x-queue-type": kind})
+			ch := channel(tb, addr)
+			return name, func() int {
+				if ch.IsClosed() { // the broker was killed
+					ch = channel(tb, addr)
+				}
+				queue, err := ch.QueueDeclarePassive(name, true, false, false, false, nil)
+				must(tb, err)
+				return queue.Messages
+			}
+		},
+		Consume: func(ctx context.Context, addr, topic string, handlers int, handle drivertest.Handle) error {
+			return rabbitmq.Consume(ctx, rabbitmq.Source{Dial: dial(addr), Queue: topic}, handle,
+				&rabbitmq.ConsumeOptions{Concurrency: handlers, Logger: slog.New(slog.DiscardHandler)})
+		},
+		Publisher: func(tb testing.TB, addr string) outbox.Publisher { tb.Helper(); return publisher(tb, addr) },
+		Anonymous: func(tb testing.TB, addr, topic string) {
+			tb.Helper()
+			must(tb, channel(tb, addr).PublishWithContext(tb.Context(), "", topic, true, false, amqp.Publishing{Body: []byte("body of a message without an ID")}))
+		},
+		Refused: "no such queue",
+	}
+}
+
+// makeQueue makes a queue for the test and returns its name.
+func makeQueue(tb testing.TB, addr string, args amqp.Table) string {
+	tb.Helper()
+	name := "semel-" + rand.Text()
+	_, err := channel(tb, addr).QueueDeclare(name, true, false, false, false, args)
+	must(tb, err)
+	tb.Cleanup(func() {
+		_, err := channel(tb, addr).QueueDelete(name, false, false, false)
+		must(tb, err)
+	})
+	return name
+}
+
+func publisher(tb testing.TB, addr string) *rabbitmq.Publisher {
+	tb.Helper()
+	p, err := rabbitmq.NewPublisher(dial(addr), &rabbitmq.PublisherOptions{Timeout: 3 * time.Second})
+	must(tb, err)
+	tb.Cleanup(func() { must(tb, p.Close()) })
+	return p
+}
+
+func dial(addr string) rabbitmq.Dial {
+	return func() (*amqp.Connection, error) { return amqp.Dial("amqp://guest:guest@" + addr) }
+}
+
+// channel is for what only tests do. Its connection is closed after the test.
+func channel(tb testing.TB, addr string) *amqp.Channel {
+	tb.Helper()
+	conn, err := dial(addr)()
+	must(tb, err)
+	tb.Cleanup(func() { _ = conn.Close() }) // the broker may have been killed
+	channel, err := conn.Channel()
+	must(tb, err)
+	return channel
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Error(err)
+		tb.FailNow()
+	}
+}
