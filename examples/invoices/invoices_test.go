@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/semel-dev/semel/examples/invoices"
+	"github.com/semel-dev/semel/internal/claimtest"
 )
 
 const (
@@ -32,9 +33,7 @@ func open(t *testing.T) *invoices.App {
 func openWith(t *testing.T, path string, opts *invoices.Options) *invoices.App {
 	t.Helper()
 	app, err := invoices.Open(path, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := app.Close(); err != nil {
 			t.Errorf("close: %v", err)
@@ -46,9 +45,7 @@ func openWith(t *testing.T, path string, opts *invoices.Options) *invoices.App {
 func counts(t *testing.T, app *invoices.App) invoices.Counts {
 	t.Helper()
 	c, err := app.Counts(context.WithoutCancel(t.Context())) // also in cleanups
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c
 }
 
@@ -141,9 +138,7 @@ func TestReset(t *testing.T) {
 	if diff := cmp.Diff(counts(t, app), invoices.Counts{Invoices: 1, Payments: 1, Customers: 4, Emails: 2}); diff != "" {
 		t.Fatalf("before reset (-got +want):\n%s", diff)
 	}
-	if err := app.Reset(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, app.Reset(t.Context()))
 	if diff := cmp.Diff(counts(t, app), invoices.Counts{Customers: 3}); diff != "" {
 		t.Errorf("after reset (-got +want):\n%s", diff)
 	}
@@ -158,9 +153,7 @@ func TestOpenKeepsWhatTheFileHolds(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "odd name?#%41.db")
 	first := openWith(t, path, &invoices.Options{Latency: -1})
 	send(t, first, http.MethodPost, "/customers", formMedia, "name=Eve&email=eve@example.com")
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, first.Close())
 	second := openWith(t, path, nil)
 	if diff := cmp.Diff(counts(t, second), invoices.Counts{Customers: 4}); diff != "" {
 		t.Errorf("after reopening (-got +want):\n%s", diff)
@@ -188,9 +181,7 @@ func TestCountsAPI(t *testing.T) {
 	app := open(t)
 	send(t, app, http.MethodPost, "/invoices", formMedia, invoiceForm().Encode())
 	var got map[string]int
-	if err := json.Unmarshal(send(t, app, http.MethodGet, "/api/counts", "", "").Body.Bytes(), &got); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(send(t, app, http.MethodGet, "/api/counts", "", "").Body.Bytes(), &got))
 	if diff := cmp.Diff(got, map[string]int{"invoices": 1, "payments": 0, "customers": 3, "emails": 1}); diff != "" {
 		t.Errorf("counts (-got +want):\n%s", diff)
 	}
@@ -199,9 +190,7 @@ func TestCountsAPI(t *testing.T) {
 func TestUnreachableDatabaseSaysSoWithoutDetails(t *testing.T) {
 	t.Parallel()
 	app := openWith(t, "", &invoices.Options{Latency: -1})
-	if err := app.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, app.Close())
 	for _, path := range []string{"/invoices", "/api/invoices"} {
 		w := send(t, app, http.MethodGet, path, "", "")
 		if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "sql") {
@@ -212,3 +201,5 @@ func TestUnreachableDatabaseSaysSoWithoutDetails(t *testing.T) {
 		t.Error("counted rows in a closed database")
 	}
 }
+
+var must = claimtest.NoError

@@ -77,9 +77,7 @@ func TestCloseEndsWaitingCreates(t *testing.T) {
 		app := openWith(t, path, &invoices.Options{Latency: 20 * time.Second})
 		served := postInBackground(t.Context(), app)
 		synctest.Wait()
-		if err := app.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, app.Close())
 		if got := <-served; got != http.StatusServiceUnavailable {
 			t.Errorf("got %d, want 503", got)
 		}

@@ -64,9 +64,7 @@ func TestPages(t *testing.T) {
 func checkPage(t *testing.T, page string) {
 	t.Helper()
 	root, err := html.Parse(strings.NewReader(page))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ids, labels, seen := map[string]bool{}, map[string]bool{}, map[string]int{}
 	var fields, references []string
 	for node := range root.Descendants() {

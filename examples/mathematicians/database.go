@@ -6,19 +6,9 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"net/url"
-	"path/filepath"
-	"time"
 
-	_ "modernc.org/sqlite" // registers the "sqlite" driver
-
+	"github.com/semel-dev/semel/examples/internal/sqlite"
 	"github.com/semel-dev/semel/ids"
-)
-
-const (
-	maxConnections = 8
-	openTimeout    = 10 * time.Second
-	busyTimeout    = 5 * time.Second
 )
 
 var (
@@ -51,23 +41,8 @@ type database struct{ db *sql.DB }
 
 // openDatabase opens the file at path, creating it and its tables if absent.
 func openDatabase(path string) (*database, error) {
-	absolute, err := filepath.Abs(path)
+	db, err := sqlite.Open(context.Background(), path, schemaSQL)
 	if err != nil {
-		return nil, fmt.Errorf("find the file: %w", err)
-	}
-	settings := url.Values{"_txlock": {"immediate"}, "_pragma": {
-		fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
-	}}
-	dsn := url.URL{Scheme: "file", Path: filepath.ToSlash(absolute), RawQuery: settings.Encode()}
-	db, err := sql.Open("sqlite", dsn.String())
-	if err != nil {
-		return nil, fmt.Errorf("load the driver: %w", err)
-	}
-	db.SetMaxOpenConns(maxConnections)
-	ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
-	defer cancel()
-	if _, err := db.ExecContext(ctx, schemaSQL); err != nil {
-		_ = db.Close() // the first error says more
 		return nil, fmt.Errorf("open %s: %w (is it a writable SQLite file of this application?)", path, err)
 	}
 	return &database{db}, nil
@@ -106,16 +81,5 @@ func useHandout(ctx context.Context, tx *sql.Tx, kind string, id ids.UUID) error
 
 // inTransaction commits what work did, or rolls it back when work fails.
 func (d *database) inTransaction(ctx context.Context, work func(tx *sql.Tx) error) error {
-	tx, err := d.db.BeginTx(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("begin: %w", err)
-	}
-	defer func() { _ = tx.Rollback() }() // no-op once committed
-	if err := work(tx); err != nil {
-		return err
-	}
-	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("commit: %w", err)
-	}
-	return nil
+	return sqlite.InTransaction(ctx, d.db, work)
 }

@@ -78,20 +78,23 @@ func (s *Server) createMathematician(r *http.Request) (answer, error) {
 	return answer{status: http.StatusCreated, location: m.href(), body: m.view()}, err
 }
 
-func (s *Server) showMathematician(r *http.Request) (answer, error) {
-	id, err := readUnique("the path", r.PathValue("unique"))
-	if err != nil {
-		return answer{}, err
+// ofPath serves what the path names.
+func ofPath(serve func(r *http.Request, id ids.UUID) (answer, error)) func(*http.Request) (answer, error) {
+	return func(r *http.Request) (answer, error) {
+		id, err := readUnique("the path", r.PathValue("unique"))
+		if err != nil {
+			return answer{}, err
+		}
+		return serve(r, id)
 	}
+}
+
+func (s *Server) showMathematician(r *http.Request, id ids.UUID) (answer, error) {
 	m, err := s.db.findMathematician(r.Context(), id)
 	return answer{status: http.StatusOK, etag: m.etag(), body: m.view()}, err
 }
 
-func (s *Server) renameMathematician(r *http.Request) (answer, error) {
-	id, err := readUnique("the path", r.PathValue("unique"))
-	if err != nil {
-		return answer{}, err
-	}
+func (s *Server) renameMathematician(r *http.Request, id ids.UUID) (answer, error) {
 	asked := struct{ Unique, Name string }{Unique: id.String()}
 	if err := readJSON(r, &asked); err != nil {
 		return answer{}, err
@@ -167,20 +170,12 @@ func (s *Server) createPaper(r *http.Request) (answer, error) {
 	return answer{status: http.StatusCreated, location: p.href(), body: p.view()}, err
 }
 
-func (s *Server) showPaper(r *http.Request) (answer, error) {
-	id, err := readUnique("the path", r.PathValue("unique"))
-	if err != nil {
-		return answer{}, err
-	}
+func (s *Server) showPaper(r *http.Request, id ids.UUID) (answer, error) {
 	p, err := s.db.findPaper(r.Context(), id)
 	return answer{status: http.StatusOK, body: p.view()}, err
 }
 
-func (s *Server) listPapers(r *http.Request) (answer, error) {
-	author, err := readUnique("the path", r.PathValue("unique"))
-	if err != nil {
-		return answer{}, err
-	}
+func (s *Server) listPapers(r *http.Request, author ids.UUID) (answer, error) {
 	after, err := readAfter(r)
 	if err != nil {
 		return answer{}, err

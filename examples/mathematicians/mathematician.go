@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/semel-dev/semel/dbguard"
+	"github.com/semel-dev/semel/examples/internal/sqlite"
 	"github.com/semel-dev/semel/ids"
 )
 
@@ -30,7 +31,7 @@ type mathematician struct {
 	version     int64
 }
 
-func (m *mathematician) scan(row interface{ Scan(dest ...any) error }) error {
+func (m *mathematician) scan(row sqlite.Row) error {
 	err := row.Scan(&m.row, &m.unique, &m.name, &m.createdName, &m.version)
 	if errors.Is(err, sql.ErrNoRows) {
 		return errNotFound
@@ -102,22 +103,6 @@ func (d *database) renameMathematician(ctx context.Context, id ids.UUID, name st
 
 // listMathematicians returns at most limit rows after the one with this id, in
 // the order of their ids.
-func (d *database) listMathematicians(ctx context.Context, after ids.UUID, limit int) (_ []mathematician, err error) {
-	rows, err := d.db.QueryContext(ctx, listMathematiciansSQL, after[:], limit)
-	if err != nil {
-		return nil, fmt.Errorf("list mathematicians: %w", err)
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells.
-	var found []mathematician
-	for rows.Next() {
-		var m mathematician
-		if err := m.scan(rows); err != nil {
-			return nil, err
-		}
-		found = append(found, m)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list mathematicians: %w", err)
-	}
-	return found, nil
+func (d *database) listMathematicians(ctx context.Context, after ids.UUID, limit int) ([]mathematician, error) {
+	return sqlite.List(ctx, d.db, "list mathematicians", (*mathematician).scan, listMathematiciansSQL, after[:], limit)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/semel-dev/semel/dbguard"
+	"github.com/semel-dev/semel/examples/internal/sqlite"
 	"github.com/semel-dev/semel/ids"
 )
 
@@ -25,7 +26,7 @@ type paper struct {
 	title  string
 }
 
-func (p *paper) scan(row interface{ Scan(dest ...any) error }) error {
+func (p *paper) scan(row sqlite.Row) error {
 	err := row.Scan(&p.unique, &p.author, &p.title)
 	if errors.Is(err, sql.ErrNoRows) {
 		return errNotFound
@@ -83,21 +84,5 @@ func (d *database) listPapers(ctx context.Context, author, after ids.UUID, limit
 	if err != nil {
 		return nil, err
 	}
-	rows, err := d.db.QueryContext(ctx, listPapersSQL, m.row, after[:], limit)
-	if err != nil {
-		return nil, fmt.Errorf("list papers: %w", err)
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells.
-	var found []paper
-	for rows.Next() {
-		var p paper
-		if err := p.scan(rows); err != nil {
-			return nil, err
-		}
-		found = append(found, p)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list papers: %w", err)
-	}
-	return found, nil
+	return sqlite.List(ctx, d.db, "list papers", (*paper).scan, listPapersSQL, m.row, after[:], limit)
 }

@@ -53,12 +53,12 @@ func Open(path string, opts *Options) (*Server, error) {
 	s.route("GET /api/mathematicians/new", s.newID(kindMathematician, "/api/mathematicians"))
 	s.route("POST /api/mathematicians", s.createMathematician)
 	s.route("GET /api/mathematicians", s.listMathematicians)
-	s.route("GET /api/mathematicians/{unique}", s.showMathematician)
-	s.route("PUT /api/mathematicians/{unique}", s.renameMathematician)
-	s.route("GET /api/mathematicians/{unique}/papers", s.listPapers)
+	s.route("GET /api/mathematicians/{unique}", ofPath(s.showMathematician))
+	s.route("PUT /api/mathematicians/{unique}", ofPath(s.renameMathematician))
+	s.route("GET /api/mathematicians/{unique}/papers", ofPath(s.listPapers))
 	s.route("GET /api/papers/new", s.newID(kindPaper, "/api/papers"))
 	s.route("POST /api/papers", s.createPaper)
-	s.route("GET /api/papers/{unique}", s.showPaper)
+	s.route("GET /api/papers/{unique}", ofPath(s.showPaper))
 	return s, nil
 }
 

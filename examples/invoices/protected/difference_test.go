@@ -62,14 +62,10 @@ func TestDifference(t *testing.T) {
 		t.Errorf("the lesson has %d lines, more than %d", lines, maxLessonLines)
 	}
 	if *update {
-		if err := os.WriteFile(lessonFile, []byte(text.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(lessonFile, []byte(text.String()), 0o600))
 	}
 	written, err := os.ReadFile(lessonFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff(string(written), text.String()); diff != "" {
 		t.Errorf("PROTECTED.md is not what the sources say (run: go test ./examples/invoices/protected -run Difference -update):\n%s", diff)
 	}
@@ -127,14 +123,10 @@ func sources(t *testing.T, dir string) []string {
 	var files []string
 	for _, pattern := range []string{"*.go", "sql/*.sql", "*.yaml"} {
 		found, err := filepath.Glob(filepath.Join(dir, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, path := range found {
 			file, err := filepath.Rel(dir, path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if !strings.HasSuffix(file, "_test.go") && file != "doc.go" {
 				files = append(files, file)
 			}
@@ -150,9 +142,7 @@ func withoutImports(source []byte) []byte {
 func read(t *testing.T, file string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return text
 }
 
@@ -216,9 +206,7 @@ func function(t *testing.T, file, name string) string {
 	source := read(t, file)
 	set := token.NewFileSet()
 	parsed, err := parser.ParseFile(set, file, source, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, declared := range parsed.Decls {
 		if f, ok := declared.(*ast.FuncDecl); ok && f.Name.Name == name {
 			return string(source[set.Position(f.Doc.Pos()).Offset:set.Position(f.End()).Offset]) + "\n"

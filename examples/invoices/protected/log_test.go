@@ -27,9 +27,7 @@ func TestLog(t *testing.T) {
 	t.Parallel()
 	read, write := io.Pipe()
 	app, err := protected.Open("", &protected.Options{Logger: slog.New(slog.NewJSONHandler(write, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	at := serve(t, app)
 	lines := make(chan map[string]any, 100)
 	go func() {
@@ -82,9 +80,7 @@ func TestLog(t *testing.T) {
 	if diff := cmp.Diff(told, expected); diff != "" {
 		t.Errorf("outcomes (-got +want):\n%s", diff)
 	}
-	if err := write.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, write.Close())
 	for range lines { // until the reader has ended
 	}
 }
@@ -111,26 +107,18 @@ func TestPolicy(t *testing.T) {
 func TestSchemaKeepsTheRules(t *testing.T) {
 	t.Parallel()
 	file, err := rules.Load("semel.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	db, err := tallybook.OpenDatabase(filepath.Join(t.TempDir(), "invoices.db"), string(read(t, "sql/schema.sql")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	squeeze := strings.NewReplacer(" ", "", `"`, "", "\n", "")
 	for _, rule := range file.Unique {
 		var terms []string
 		for _, term := range rule.Terms() {
 			parsed, err := expression.Parse(term.Text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			text, err := parsed.Render(dialect.SQLite, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			terms = append(terms, text)
 		}
 		var ddl string

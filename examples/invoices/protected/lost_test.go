@@ -28,9 +28,7 @@ import (
 func cut(t *testing.T, at *place, answers int) *place {
 	t.Helper()
 	target, err := url.Parse(at.url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	lost := make(chan struct{}, answers)
 	transport := &http.Transport{DisableKeepAlives: true}
 	proxy := &httputil.ReverseProxy{
@@ -57,20 +55,16 @@ func cut(t *testing.T, at *place, answers int) *place {
 // one arrives (promises 2 and 7).
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
-	for name, start := range copies() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			at := start(t)
-			person := cut(t, at, 2).visitor(t)
-			form := person.fill(t, "/invoices/new", invoiceForm())
-			until(t, func() (*reply, error) { return form.press(t.Context()) })
-			program := cut(t, at, 2).visitor(t)
-			until(t, func() (*reply, error) { return program.call(t.Context(), "/api/invoices", "one-wish", invoiceJSON) })
-			want(t, at, tallybook.Counts{Invoices: 6, Customers: 3, Emails: 6},
-				tallybook.Counts{Invoices: 2, Customers: 3, Emails: 2},
-			)
-		})
-	}
+	inBothCopies(t, func(t *testing.T, at *place) {
+		person := cut(t, at, 2).visitor(t)
+		form := person.fill(t, "/invoices/new", invoiceForm())
+		until(t, func() (*reply, error) { return form.press(t.Context()) })
+		program := cut(t, at, 2).visitor(t)
+		until(t, func() (*reply, error) { return program.call(t.Context(), "/api/invoices", "one-wish", invoiceJSON) })
+		want(t, at, tallybook.Counts{Invoices: 6, Customers: 3, Emails: 6},
+			tallybook.Counts{Invoices: 2, Customers: 3, Emails: 2},
+		)
+	})
 }
 
 // until tries again until there is an answer; the first two get none.
@@ -89,14 +83,10 @@ func TestRestart(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "invoices.db")
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	start := func() (*protected.App, *visitor) {
 		app, err := protected.Open(path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		person := serveHere(app)
 		person.client.Jar = jar
 		person.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -106,9 +96,7 @@ func TestRestart(t *testing.T) {
 	sent := person.fill(t, "/invoices/new", invoiceForm())
 	shown := person.fill(t, "/invoices/new", invoiceForm())
 	first := sent.send(t).where()
-	if err := app.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, app.Close())
 
 	app, person = start()
 	sent.by, shown.by = person, person
@@ -118,9 +106,7 @@ func TestRestart(t *testing.T) {
 	if got := shown.send(t); got.StatusCode != http.StatusSeeOther || got.where() == first {
 		t.Errorf("the form that was shown before: got %d to %q", got.StatusCode, got.where())
 	}
-	if err := app.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, app.Close())
 }
 
 // childDatabase names the database of a child process that is to be killed.
@@ -151,9 +137,7 @@ func TestKilledAtAnyInstant(t *testing.T) {
 	for kill := range kills {
 		wanted := createUntilKilled(t, path, kill)
 		app, err := protected.Open(path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		program := serveHere(app)
 		for _, key := range wanted { // what was answered, and the one that was under way
 			if got := program.mustCall(t, "/api/invoices", key, invoiceJSON); got.StatusCode != http.StatusCreated {
@@ -161,9 +145,7 @@ func TestKilledAtAnyInstant(t *testing.T) {
 			}
 		}
 		invoices += len(wanted)
-		if err := app.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, app.Close())
 		checkWhole(t, path, invoices)
 	}
 }
@@ -196,20 +178,14 @@ func createUntilKilled(t *testing.T, path string, round int) []string {
 	child := exec.CommandContext(t.Context(), os.Args[0])
 	child.Env = append(os.Environ(), childDatabase+"="+path)
 	out, err := child.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, child.Start())
 	address, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Fatalf("the child says nothing: %v", err)
 	}
 	to, err := url.Parse(strings.TrimSpace(address))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dial := &net.Dialer{}
 	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return dial.DialContext(ctx, network, to.Host)
@@ -241,15 +217,11 @@ func createUntilKilled(t *testing.T, path string, round int) []string {
 func checkWhole(t *testing.T, path string, invoices int) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	for _, table := range []string{"invoices", "emails", "accounting", "semel_record"} {
 		var got int
-		if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM "+table).Scan(&got); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM "+table).Scan(&got))
 		if got != invoices {
 			t.Errorf("%s has %d rows, want %d", table, got, invoices)
 		}

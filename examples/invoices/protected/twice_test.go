@@ -50,24 +50,20 @@ func TestManyClicks(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			for name, start := range copies() {
-				t.Run(name, func(t *testing.T) {
-					t.Parallel()
-					at := start(t)
-					form := at.visitor(t).fill(t, tt.page, tt.typed)
-					places := map[string]bool{}
-					for _, got := range atOnce(t, callers, func(ctx context.Context, _ int) (*reply, error) { return form.press(ctx) }) {
-						if got.StatusCode != http.StatusSeeOther {
-							t.Errorf("got %d, want 303: %s", got.StatusCode, got.text)
-						}
-						places[got.where()] = true
+			inBothCopies(t, func(t *testing.T, at *place) {
+				form := at.visitor(t).fill(t, tt.page, tt.typed)
+				places := map[string]bool{}
+				for _, got := range atOnce(t, callers, func(ctx context.Context, _ int) (*reply, error) { return form.press(ctx) }) {
+					if got.StatusCode != http.StatusSeeOther {
+						t.Errorf("got %d, want 303: %s", got.StatusCode, got.text)
 					}
-					if at.protected && len(places) != 1 {
-						t.Errorf("led to %d places, want 1: %v", len(places), places)
-					}
-					want(t, at, tt.naive, tt.one)
-				})
-			}
+					places[got.where()] = true
+				}
+				if at.protected && len(places) != 1 {
+					t.Errorf("led to %d places, want 1: %v", len(places), places)
+				}
+				want(t, at, tt.naive, tt.one)
+			})
 		})
 	}
 }
@@ -75,19 +71,15 @@ func TestManyClicks(t *testing.T) {
 // TestManyClicksOnAPayment: the payment is made once, and its receipt is sent once.
 func TestManyClicksOnAPayment(t *testing.T) {
 	t.Parallel()
-	for name, start := range copies() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			at := start(t)
-			person := at.visitor(t)
-			invoice := person.fill(t, "/invoices/new", invoiceForm()).send(t).where()
-			form := person.fill(t, invoice, url.Values{"amount": {"50"}, "method": {"card"}})
-			atOnce(t, callers, func(ctx context.Context, _ int) (*reply, error) { return form.press(ctx) })
-			want(t, at, tallybook.Counts{Invoices: 1, Payments: callers, Customers: 3, Emails: 1 + callers},
-				tallybook.Counts{Invoices: 1, Payments: 1, Customers: 3, Emails: 2},
-			)
-		})
-	}
+	inBothCopies(t, func(t *testing.T, at *place) {
+		person := at.visitor(t)
+		invoice := person.fill(t, "/invoices/new", invoiceForm()).send(t).where()
+		form := person.fill(t, invoice, url.Values{"amount": {"50"}, "method": {"card"}})
+		atOnce(t, callers, func(ctx context.Context, _ int) (*reply, error) { return form.press(ctx) })
+		want(t, at, tallybook.Counts{Invoices: 1, Payments: callers, Customers: 3, Emails: 1 + callers},
+			tallybook.Counts{Invoices: 1, Payments: 1, Customers: 3, Emails: 2},
+		)
+	})
 }
 
 // TestReload: the answer of a form is reloaded, and the page says so.
@@ -99,73 +91,61 @@ func TestReload(t *testing.T) {
 		"hi":             "आपने इसे एक से अधिक बार भेजा; यह केवल एक बार सहेजा गया।",
 		"zh-CN":          "您多次提交了此表单，但只保存了一次。",
 	}
-	for name, start := range copies() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			at := start(t)
-			for language, sentence := range said {
-				person := at.visitor(t)
-				person.language = language
-				form := person.fill(t, "/invoices/new", invoiceForm())
-				first := form.send(t).where()
-				if page := person.get(t, first).text; !strings.Contains(page, "created.") {
-					t.Errorf("the first answer says nothing:\n%s", page)
-				}
-				again := form.send(t).where()
-				if at.protected != (first == again) {
-					t.Errorf("sent twice: %s and %s", first, again)
-				}
-				if page := person.get(t, again).text; at.protected != strings.Contains(page, sentence) {
-					t.Errorf("language %q: %q on the page is %v, want %v", language, sentence, !at.protected, at.protected)
-				}
+	inBothCopies(t, func(t *testing.T, at *place) {
+		for language, sentence := range said {
+			person := at.visitor(t)
+			person.language = language
+			form := person.fill(t, "/invoices/new", invoiceForm())
+			first := form.send(t).where()
+			if page := person.get(t, first).text; !strings.Contains(page, "created.") {
+				t.Errorf("the first answer says nothing:\n%s", page)
 			}
-			want(t, at, tallybook.Counts{Invoices: 8, Customers: 3, Emails: 8},
-				tallybook.Counts{Invoices: 4, Customers: 3, Emails: 4},
-			)
-		})
-	}
+			again := form.send(t).where()
+			if at.protected != (first == again) {
+				t.Errorf("sent twice: %s and %s", first, again)
+			}
+			if page := person.get(t, again).text; at.protected != strings.Contains(page, sentence) {
+				t.Errorf("language %q: %q on the page is %v, want %v", language, sentence, !at.protected, at.protected)
+			}
+		}
+		want(t, at, tallybook.Counts{Invoices: 8, Customers: 3, Emails: 8},
+			tallybook.Counts{Invoices: 4, Customers: 3, Emails: 4},
+		)
+	})
 }
 
 // TestBackAndEdit: another content is another wish; the same one is not.
 func TestBackAndEdit(t *testing.T) {
 	t.Parallel()
-	for name, start := range copies() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			at := start(t)
-			form := at.visitor(t).fill(t, "/invoices/new", invoiceForm())
-			first := form.send(t).where()
-			edited := form.with(url.Values{"amount": {"151.00"}}).send(t).where()
-			if first == edited {
-				t.Errorf("the edited form led to the first invoice, %s", first)
-			}
-			if back := form.send(t).where(); at.protected != (back == first) {
-				t.Errorf("the first form again led to %s, the first time to %s", back, first)
-			}
-			want(t, at, tallybook.Counts{Invoices: 3, Customers: 3, Emails: 3},
-				tallybook.Counts{Invoices: 2, Customers: 3, Emails: 2},
-			)
-		})
-	}
+	inBothCopies(t, func(t *testing.T, at *place) {
+		form := at.visitor(t).fill(t, "/invoices/new", invoiceForm())
+		first := form.send(t).where()
+		edited := form.with(url.Values{"amount": {"151.00"}}).send(t).where()
+		if first == edited {
+			t.Errorf("the edited form led to the first invoice, %s", first)
+		}
+		if back := form.send(t).where(); at.protected != (back == first) {
+			t.Errorf("the first form again led to %s, the first time to %s", back, first)
+		}
+		want(t, at, tallybook.Counts{Invoices: 3, Customers: 3, Emails: 3},
+			tallybook.Counts{Invoices: 2, Customers: 3, Emails: 2},
+		)
+	})
 }
 
 // TestTwoTabs: two renderings of a form are two wishes; a duplicated tab is one.
 func TestTwoTabs(t *testing.T) {
 	t.Parallel()
-	for name, start := range copies() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			at := start(t)
-			person := at.visitor(t)
-			left := person.fill(t, "/invoices/new", invoiceForm())
-			right := person.fill(t, "/invoices/new", invoiceForm())
-			tabs := []*filled{left, left, right}
-			atOnce(t, len(tabs), func(ctx context.Context, i int) (*reply, error) { return tabs[i].press(ctx) })
-			want(t, at, tallybook.Counts{Invoices: 3, Customers: 3, Emails: 3},
-				tallybook.Counts{Invoices: 2, Customers: 3, Emails: 2},
-			)
-		})
-	}
+	inBothCopies(t, func(t *testing.T, at *place) {
+		person := at.visitor(t)
+		left := person.fill(t, "/invoices/new", invoiceForm())
+		right := person.fill(t, "/invoices/new", invoiceForm())
+		tabs := []*filled{left, left, right}
+		atOnce(t, len(tabs), func(ctx context.Context, i int) (*reply, error) { return tabs[i].press(ctx) })
+		want(t, at, tallybook.Counts{Invoices: 3, Customers: 3, Emails: 3},
+			tallybook.Counts{Invoices: 2, Customers: 3, Emails: 2},
+		)
+	})
 }
 
 // TestRefusedFormAgain: a form with something wrong in it can be fixed and
@@ -214,9 +194,7 @@ func TestWithoutCookies(t *testing.T) {
 	send := func(header ...string) *reply {
 		bare.client.Jar = nil
 		got, err := bare.do(t.Context(), http.MethodPost, form.action, "application/x-www-form-urlencoded", strings.NewReader(form.content.Encode()), header...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return got
 	}
 	if got := send("Sec-Fetch-Site", "cross-site"); got.StatusCode != http.StatusConflict {
@@ -234,39 +212,35 @@ func TestWithoutCookies(t *testing.T) {
 // TestAPI: sixteen at once, a late retry, another payload, and no key.
 func TestAPI(t *testing.T) {
 	t.Parallel()
-	for name, start := range copies() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			at := start(t)
-			program := at.visitor(t)
-			numbers := map[any]bool{}
-			for _, got := range atOnce(t, callers, func(ctx context.Context, _ int) (*reply, error) {
-				return program.call(ctx, "/api/invoices", "one-wish", invoiceJSON)
-			}) {
-				numbers[got.member(t, "number")] = true
+	inBothCopies(t, func(t *testing.T, at *place) {
+		program := at.visitor(t)
+		numbers := map[any]bool{}
+		for _, got := range atOnce(t, callers, func(ctx context.Context, _ int) (*reply, error) {
+			return program.call(ctx, "/api/invoices", "one-wish", invoiceJSON)
+		}) {
+			numbers[got.member(t, "number")] = true
+		}
+		late := program.mustCall(t, "/api/invoices", "one-wish", invoiceJSON)
+		numbers[late.member(t, "number")] = true
+		if late.StatusCode != http.StatusCreated || at.protected != (late.Header.Get("Idempotent-Replayed") == "true") {
+			t.Errorf("late: got %d %v", late.StatusCode, late.Header)
+		}
+		if at.protected != (len(numbers) == 1) {
+			t.Errorf("%d invoices were announced: %v", len(numbers), numbers)
+		}
+		refusals := map[string]int{"one-wish": http.StatusUnprocessableEntity, "": http.StatusBadRequest}
+		for key, status := range refusals {
+			if !at.protected {
+				status = http.StatusCreated
 			}
-			late := program.mustCall(t, "/api/invoices", "one-wish", invoiceJSON)
-			numbers[late.member(t, "number")] = true
-			if late.StatusCode != http.StatusCreated || at.protected != (late.Header.Get("Idempotent-Replayed") == "true") {
-				t.Errorf("late: got %d %v", late.StatusCode, late.Header)
+			if got := program.mustCall(t, "/api/invoices", key, `{"customer_id":2,"amount_cents":1}`); got.StatusCode != status {
+				t.Errorf("key %q with another payload: got %d, want %d: %s", key, got.StatusCode, status, got.text)
 			}
-			if at.protected != (len(numbers) == 1) {
-				t.Errorf("%d invoices were announced: %v", len(numbers), numbers)
-			}
-			refusals := map[string]int{"one-wish": http.StatusUnprocessableEntity, "": http.StatusBadRequest}
-			for key, status := range refusals {
-				if !at.protected {
-					status = http.StatusCreated
-				}
-				if got := program.mustCall(t, "/api/invoices", key, `{"customer_id":2,"amount_cents":1}`); got.StatusCode != status {
-					t.Errorf("key %q with another payload: got %d, want %d: %s", key, got.StatusCode, status, got.text)
-				}
-			}
-			want(t, at, tallybook.Counts{Invoices: callers + 3, Customers: 3, Emails: callers + 3},
-				tallybook.Counts{Invoices: 1, Customers: 3, Emails: 1},
-			)
-		})
-	}
+		}
+		want(t, at, tallybook.Counts{Invoices: callers + 3, Customers: 3, Emails: callers + 3},
+			tallybook.Counts{Invoices: 1, Customers: 3, Emails: 1},
+		)
+	})
 }
 
 // TestOtherCallersKeys: one key of two callers is two intents (promise 5).
@@ -277,9 +251,7 @@ func TestOtherCallersKeys(t *testing.T) {
 	for _, who := range []string{"Bearer ann", "Bearer bob", "Bearer ann"} {
 		_, err := program.do(t.Context(), http.MethodPost, "/api/invoices", "application/json", strings.NewReader(invoiceJSON),
 			"idempotency-key", "one-wish", "Authorization", who)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	want(t, at, tallybook.Counts{}, tallybook.Counts{Invoices: 2, Customers: 3, Emails: 2})
 }

@@ -14,11 +14,11 @@ import (
 	"sync"
 	"testing"
 
-	"golang.org/x/net/html"
-
 	"github.com/semel-dev/semel/examples/invoices"
 	"github.com/semel-dev/semel/examples/invoices/protected"
 	"github.com/semel-dev/semel/examples/invoices/tallybook"
+	"github.com/semel-dev/semel/internal/check/webform"
+	"github.com/semel-dev/semel/internal/claimtest"
 )
 
 // application is implemented by both copies.
@@ -28,28 +28,25 @@ type application interface {
 	Close() error
 }
 
-// copies start the naive application, which shows that a test can fail, and the
-// protected one.
-func copies() map[string]func(t *testing.T) *place {
-	return map[string]func(t *testing.T) *place{
-		"naive": func(t *testing.T) *place {
-			t.Helper()
-			app, err := invoices.Open("", &invoices.Options{Latency: -1})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return serve(t, app)
-		},
-		"protected": open,
-	}
+// inBothCopies runs a test on the naive application, which shows that a test can
+// fail, and on the protected one.
+func inBothCopies(t *testing.T, test func(t *testing.T, at *place)) {
+	t.Run("naive", func(t *testing.T) {
+		t.Parallel()
+		app, err := invoices.Open("", &invoices.Options{Latency: -1})
+		must(t, err)
+		test(t, serve(t, app))
+	})
+	t.Run("protected", func(t *testing.T) {
+		t.Parallel()
+		test(t, open(t))
+	})
 }
 
 func open(t *testing.T) *place {
 	t.Helper()
 	app, err := protected.Open("", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	at := serve(t, app)
 	at.protected = true
 	return at
@@ -77,9 +74,7 @@ func serve(t *testing.T, app application) *place {
 func (p *place) counts(t *testing.T) tallybook.Counts {
 	t.Helper()
 	counts, err := p.app.Counts(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return counts
 }
 
@@ -93,9 +88,7 @@ type visitor struct {
 func (p *place) visitor(t *testing.T) *visitor {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	transport := &http.Transport{DisableKeepAlives: true}
 	client := &http.Client{
 		Jar: jar, Transport: transport,
@@ -140,9 +133,7 @@ func (v *visitor) do(ctx context.Context, method, path, media string, body io.Re
 func (v *visitor) get(t *testing.T, path string) *reply {
 	t.Helper()
 	got, err := v.do(t.Context(), http.MethodGet, path, "", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return got
 }
 
@@ -150,25 +141,18 @@ func (v *visitor) get(t *testing.T, path string) *reply {
 func (v *visitor) fill(t *testing.T, page string, typed url.Values) *filled {
 	t.Helper()
 	shown := v.get(t, page)
-	root, err := html.Parse(strings.NewReader(shown.text))
-	if err != nil {
-		t.Fatal(err)
+	at, err := url.Parse(v.at + page)
+	must(t, err)
+	read, err := webform.Parse([]byte(shown.text), at)
+	must(t, err)
+	if len(read.Forms) != 1 || read.Forms[0].Action() == "" {
+		t.Fatalf("%s has %d forms, want one:\n%s", page, len(read.Forms), shown.text)
 	}
-	f := &filled{by: v, content: url.Values{}}
-	for node := range root.Descendants() {
-		attributes := map[string]string{}
-		for _, a := range node.Attr {
-			attributes[a.Key] = a.Val
+	f := &filled{by: v, action: read.Forms[0].Action(), content: url.Values{}}
+	for _, one := range read.Forms[0].Press(read.Base, nil).Fields {
+		if one.Kind == webform.Hidden {
+			f.content.Set(one.Name, one.Value)
 		}
-		if node.Data == "form" {
-			f.action = attributes["action"]
-		}
-		if node.Data == "input" && attributes["type"] == "hidden" {
-			f.content.Set(attributes["name"], attributes["value"])
-		}
-	}
-	if f.action == "" {
-		t.Fatalf("%s has no form:\n%s", page, shown.text)
 	}
 	return f.with(typed)
 }
@@ -195,9 +179,7 @@ func (f *filled) press(ctx context.Context) (*reply, error) {
 func (f *filled) send(t *testing.T) *reply {
 	t.Helper()
 	got, err := f.press(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return got
 }
 
@@ -213,9 +195,7 @@ func (v *visitor) call(ctx context.Context, path, key, body string) (*reply, err
 func (v *visitor) mustCall(t *testing.T, path, key, body string) *reply {
 	t.Helper()
 	got, err := v.call(t.Context(), path, key, body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return got
 }
 
@@ -257,3 +237,5 @@ func invoiceForm() url.Values {
 }
 
 const invoiceJSON = `{"customer_id":1,"amount_cents":15000,"currency":"SEK"}`
+
+var must = claimtest.NoError

@@ -2,11 +2,11 @@ package tallybook
 
 import (
 	"context"
-	"database/sql"
 	_ "embed"
 	"errors"
-	"fmt"
 	"strings"
+
+	"github.com/semel-dev/semel/examples/internal/sqlite"
 )
 
 // maxCustomersListed bounds the list and the choice on the invoice form.
@@ -46,22 +46,11 @@ func (c CustomerDraft) check() FieldErrors {
 
 // FindCustomer returns ErrNotFound for an unknown id.
 func FindCustomer(ctx context.Context, h Handle, id int64) (Customer, error) {
-	found, err := scanCustomer(h.QueryRowContext(ctx, findCustomerSQL, id))
-	if errors.Is(err, sql.ErrNoRows) {
-		return Customer{}, ErrNotFound
-	}
-	if err != nil {
-		return Customer{}, fmt.Errorf("find customer: %w", err)
-	}
-	return found, nil
+	return sqlite.One(ctx, h, "find customer", ErrNotFound, (*Customer).scan, findCustomerSQL, id)
 }
 
 func (d *Database) listCustomers(ctx context.Context) ([]Customer, error) {
-	return list(ctx, d, scanCustomer, listCustomersSQL, maxCustomersListed)
+	return sqlite.List(ctx, d, "list customers", (*Customer).scan, listCustomersSQL, maxCustomersListed)
 }
 
-func scanCustomer(row scanner) (Customer, error) {
-	var c Customer
-	err := row.Scan(&c.ID, &c.Name, &c.Email)
-	return c, err
-}
+func (c *Customer) scan(row sqlite.Row) error { return row.Scan(&c.ID, &c.Name, &c.Email) }

@@ -4,6 +4,8 @@ import (
 	"context"
 	_ "embed"
 	"time"
+
+	"github.com/semel-dev/semel/examples/internal/sqlite"
 )
 
 // maxEmailsListed bounds the outbox page, newest first.
@@ -21,16 +23,15 @@ type Email struct {
 }
 
 func (d *Database) listEmails(ctx context.Context) ([]Email, error) {
-	return list(ctx, d, scanEmail, listEmailsSQL, maxEmailsListed)
+	return sqlite.List(ctx, d, "list e-mails", (*Email).scan, listEmailsSQL, maxEmailsListed)
 }
 
-func scanEmail(row scanner) (Email, error) {
-	var e Email
+func (e *Email) scan(row sqlite.Row) error {
 	var created string
 	if err := row.Scan(&e.ID, &e.Recipient, &e.Subject, &created); err != nil {
-		return Email{}, err
+		return err
 	}
 	var err error
 	e.CreatedAt, err = time.Parse(time.RFC3339, created)
-	return e, err
+	return err
 }

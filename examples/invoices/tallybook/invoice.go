@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/semel-dev/semel/examples/internal/sqlite"
 )
 
 // maxInvoicesListed bounds the list of invoices, newest first.
@@ -98,27 +100,19 @@ func InsertInvoice(ctx context.Context, h Handle, draft InvoiceDraft) (Invoice, 
 
 // FindInvoice returns [ErrNotFound] when no invoice has the id.
 func FindInvoice(ctx context.Context, h Handle, id int64) (Invoice, error) {
-	found, err := scanInvoice(h.QueryRowContext(ctx, findInvoiceSQL, id))
-	if errors.Is(err, sql.ErrNoRows) {
-		return Invoice{}, ErrNotFound
-	}
-	if err != nil {
-		return Invoice{}, fmt.Errorf("find invoice: %w", err)
-	}
-	return found, nil
+	return sqlite.One(ctx, h, "find invoice", ErrNotFound, (*Invoice).scan, findInvoiceSQL, id)
 }
 
 func (d *Database) listInvoices(ctx context.Context) ([]Invoice, error) {
-	return list(ctx, d, scanInvoice, listInvoicesSQL, maxInvoicesListed)
+	return sqlite.List(ctx, d, "list invoices", (*Invoice).scan, listInvoicesSQL, maxInvoicesListed)
 }
 
-func scanInvoice(row scanner) (Invoice, error) {
-	var i Invoice
+func (i *Invoice) scan(row sqlite.Row) error {
 	var created string
 	err := row.Scan(&i.ID, &i.Number, &i.CustomerID, &i.Customer, &i.AmountCents, &i.Currency, &i.Note, &created, &i.PaidCents)
 	if err != nil {
-		return Invoice{}, err
+		return err
 	}
 	i.CreatedAt, err = time.Parse(time.RFC3339, created)
-	return i, err
+	return err
 }

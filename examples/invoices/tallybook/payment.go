@@ -2,12 +2,12 @@ package tallybook
 
 import (
 	"context"
-	"database/sql"
 	_ "embed"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/semel-dev/semel/examples/internal/sqlite"
 )
 
 // maxPaymentsListed bounds the payments shown with an invoice, newest first.
@@ -50,14 +50,7 @@ func (p PaymentDraft) tidy() PaymentDraft {
 
 // FindPayment returns [ErrNotFound] when no payment has the id.
 func FindPayment(ctx context.Context, h Handle, id int64) (Payment, error) {
-	found, err := scanPayment(h.QueryRowContext(ctx, findPaymentSQL, id))
-	if errors.Is(err, sql.ErrNoRows) {
-		return Payment{}, ErrNotFound
-	}
-	if err != nil {
-		return Payment{}, fmt.Errorf("find payment: %w", err)
-	}
-	return found, nil
+	return sqlite.One(ctx, h, "find payment", ErrNotFound, (*Payment).scan, findPaymentSQL, id)
 }
 
 // EnqueueReceipt puts the receipt for a payment into the outbox.
@@ -69,16 +62,15 @@ func EnqueueReceipt(ctx context.Context, h Handle, paymentID int64) error {
 }
 
 func (d *Database) listPayments(ctx context.Context, invoiceID int64) ([]Payment, error) {
-	return list(ctx, d, scanPayment, listPaymentsSQL, invoiceID, maxPaymentsListed)
+	return sqlite.List(ctx, d, "list payments", (*Payment).scan, listPaymentsSQL, invoiceID, maxPaymentsListed)
 }
 
-func scanPayment(row scanner) (Payment, error) {
-	var p Payment
+func (p *Payment) scan(row sqlite.Row) error {
 	var created string
 	err := row.Scan(&p.ID, &p.InvoiceID, &p.AmountCents, &p.Method, &p.Reference, &created)
 	if err != nil {
-		return Payment{}, err
+		return err
 	}
 	p.CreatedAt, err = time.Parse(time.RFC3339, created)
-	return p, err
+	return err
 }

@@ -30,19 +30,13 @@ type child struct {
 func start(t *testing.T, kind, file, address string, killAt int) *child {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), self)
 	cmd.Env = append(os.Environ(), envChild+"="+kind, envFile+"="+file, envAddress+"="+address, envKillAt+"="+strconv.Itoa(killAt))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
+	noError(t, cmd.Start())
 	_, _ = bufio.NewReader(out).ReadString('\n')
 	c := &child{cmd, make(chan error, 1)}
 	go func() { c.done <- cmd.Wait() }()
@@ -66,9 +60,7 @@ func (c *child) wait() error {
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer listener.Close()
 	return listener.Addr().String()
 }
@@ -80,29 +72,21 @@ type row struct{ Text, Parent string }
 func rowsOf(t *testing.T, file string) []row {
 	t.Helper()
 	db, err := sql.Open("sqlite", file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer db.Close()
 	found, err := db.QueryContext(t.Context(), `
 		SELECT name, '' FROM mathematicians
 		UNION ALL SELECT p.title, m.name FROM papers p JOIN mathematicians m ON m.id = p.author
 		ORDER BY 1`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer found.Close()
 	var rows []row
 	for found.Next() {
 		var r row
-		if err := found.Scan(&r.Text, &r.Parent); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, found.Scan(&r.Text, &r.Parent))
 		rows = append(rows, r)
 	}
-	if err := found.Err(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, found.Err())
 	return rows
 }
 
@@ -178,9 +162,7 @@ func TestEverythingKilledAtAnyInstant(t *testing.T) {
 		sender.kill()
 	}
 	proxy.Clear()
-	if err := start(t, "client", queue, proxy.Addr(), 0).wait(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, start(t, "client", queue, proxy.Addr(), 0).wait())
 	if diff := cmp.Diff(wanted(), rowsOf(t, file)); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}

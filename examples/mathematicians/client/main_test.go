@@ -121,3 +121,11 @@ func (k *killer) pass() {
 	fmt.Fprintln(os.Stderr, "could not kill myself:", err)
 	select {}
 }
+
+// noError ends the test with the error.
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -12,8 +12,7 @@ import (
 	"strings"
 	"time"
 
-	_ "modernc.org/sqlite" // registers the "sqlite" driver
-
+	"github.com/semel-dev/semel/examples/internal/sqlite"
 	"github.com/semel-dev/semel/ids"
 )
 
@@ -23,9 +22,6 @@ const (
 	MaxStock     = 1000
 	MaxRefBytes  = 200
 	MaxBodyBytes = 1000 // of names and titles; the server has a narrower one
-
-	openTimeout = 10 * time.Second
-	busyTimeout = 5 * time.Second
 )
 
 var (
@@ -151,27 +147,10 @@ func Open(path, base string, o *Options) (*Queue, error) {
 	if q.path, err = filepath.Abs(path); err != nil {
 		return nil, fmt.Errorf("client: find the queue: %w", err)
 	}
-	if q.db, err = openFile(q.path, url.Values{"_txlock": {"immediate"}, "_pragma": {
-		fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
-	}}); err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
-	defer cancel()
-	if _, err := q.db.ExecContext(ctx, schemaSQL); err != nil {
-		_ = q.db.Close() // the first error says more
+	if q.db, err = sqlite.Open(context.Background(), q.path, schemaSQL); err != nil {
 		return nil, fmt.Errorf("client: open %s: %w (is it a writable SQLite file of this program?)", path, err)
 	}
 	return q, nil
-}
-
-func openFile(path string, settings url.Values) (*sql.DB, error) {
-	dsn := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: settings.Encode()}
-	db, err := sql.Open("sqlite", dsn.String())
-	if err != nil {
-		return nil, fmt.Errorf("client: load the driver: %w", err)
-	}
-	return db, nil
 }
 
 // Close closes the file. What waits is sent by the next process that syncs.
@@ -195,7 +174,7 @@ func (q *Queue) Add(ctx context.Context, e Entry) (Entry, error) {
 		return Entry{}, fmt.Errorf("%w: a ref has at most %d bytes, a name or title 1 to %d", ErrInvalid, MaxRefBytes, MaxBodyBytes)
 	}
 	var kept Entry
-	err := q.inTransaction(ctx, func(tx *sql.Tx) error {
+	err := sqlite.InTransaction(ctx, q.db, func(tx *sql.Tx) error {
 		err := kept.scan(tx.QueryRowContext(ctx, findSQL, e.Ref))
 		if errors.Is(err, sql.ErrNoRows) {
 			kept, err = insert(ctx, tx, e)
@@ -246,7 +225,7 @@ func parentRow(ctx context.Context, tx *sql.Tx, ref string) (row int64, err erro
 	return row, nil
 }
 
-func (e *Entry) scan(row interface{ Scan(dest ...any) error }) error {
+func (e *Entry) scan(row sqlite.Row) error {
 	err := row.Scan(&e.Ref, &e.Kind, &e.Parent, &e.Text, &e.Unique, &e.State, &e.Reason)
 	if err != nil {
 		return fmt.Errorf("client: read an entry: %w", err)
@@ -256,23 +235,7 @@ func (e *Entry) scan(row interface{ Scan(dest ...any) error }) error {
 
 // List returns all entries in the order in which they were added.
 func (q *Queue) List(ctx context.Context) ([]Entry, error) {
-	rows, err := q.db.QueryContext(ctx, listSQL)
-	if err != nil {
-		return nil, fmt.Errorf("client: list: %w", err)
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells.
-	var all []Entry
-	for rows.Next() {
-		var e Entry
-		if err := e.scan(rows); err != nil {
-			return nil, err
-		}
-		all = append(all, e)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("client: list: %w", err)
-	}
-	return all, nil
+	return sqlite.List(ctx, q.db, "client: list", (*Entry).scan, listSQL)
 }
 
 // Counts says how many entries are in each state.
@@ -285,20 +248,4 @@ func (q *Queue) Counts(ctx context.Context) (Counts, error) {
 		return Counts{}, fmt.Errorf("client: count: %w", err)
 	}
 	return c, nil
-}
-
-// inTransaction commits what work did, or rolls it back when work fails.
-func (q *Queue) inTransaction(ctx context.Context, work func(tx *sql.Tx) error) error {
-	tx, err := q.db.BeginTx(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("client: begin: %w", err)
-	}
-	defer func() { _ = tx.Rollback() }() // no-op once committed
-	if err := work(tx); err != nil {
-		return err
-	}
-	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("client: commit: %w", err)
-	}
-	return nil
 }

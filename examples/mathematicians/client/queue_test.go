@@ -167,9 +167,7 @@ func TestOfflineCreates(t *testing.T) {
 func TestStock(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	if err := errors.Join(b.queue.Stock(t.Context(), 2), b.queue.Stock(t.Context(), 2)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(b.queue.Stock(t.Context(), 2), b.queue.Stock(t.Context(), 2)))
 	if got := len(b.asked); got != 4 {
 		t.Errorf("%d ids were fetched, want two of each kind", got)
 	}
@@ -440,9 +438,7 @@ func TestRefusedByTheRealServer(t *testing.T) {
 	server := httptest.NewServer(b.server)
 	defer server.Close()
 	q, err := client.Open(b.path, server.URL, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer q.Close()
 	b.add(client.Entry{Ref: "a", Kind: client.Mathematician, Text: "name\x00"})
 	b.add(paper("p", "a"))

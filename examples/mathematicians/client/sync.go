@@ -9,7 +9,9 @@ import (
 	"net/url"
 	"time"
 
-	"modernc.org/sqlite"
+	driver "modernc.org/sqlite"
+
+	"github.com/semel-dev/semel/examples/internal/sqlite"
 )
 
 var (
@@ -71,7 +73,7 @@ func (q *Queue) Sync(ctx context.Context) (Counts, error) {
 // lock holds the right to send until unlock, or until the process dies. It is
 // SQLite's lock on a file of its own, so that it works wherever the queue does.
 func (q *Queue) lock(ctx context.Context) (unlock func(), err error) {
-	db, err := openFile(q.path+".sender", url.Values{"_pragma": {"busy_timeout(0)"}})
+	db, err := sqlite.OpenWith(q.path+".sender", url.Values{"_pragma": {"busy_timeout(0)"}})
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +86,7 @@ func (q *Queue) lock(ctx context.Context) (unlock func(), err error) {
 	}
 	if err != nil {
 		_ = db.Close() // as above
-		if e, ok := errors.AsType[*sqlite.Error](err); ok && e.Code()&0xFF == sqliteBusy {
+		if e, ok := errors.AsType[*driver.Error](err); ok && e.Code()&0xFF == sqliteBusy {
 			return nil, ErrSending
 		}
 		return nil, fmt.Errorf("client: take the right to send: %w", err)
@@ -193,23 +195,9 @@ func (q *Queue) postpone(p *pause, atLeast time.Duration) {
 
 // sendable returns what waits and whose parent is done.
 func (q *Queue) sendable(ctx context.Context) ([]parcel, error) {
-	rows, err := q.db.QueryContext(ctx, sendableSQL)
-	if err != nil {
-		return nil, fmt.Errorf("client: look for waiting entries: %w", err)
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells.
-	var found []parcel
-	for rows.Next() {
-		var p parcel
-		if err := rows.Scan(&p.row, &p.kind, &p.text, &p.unique, &p.parent); err != nil {
-			return nil, fmt.Errorf("client: look for waiting entries: %w", err)
-		}
-		found = append(found, p)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("client: look for waiting entries: %w", err)
-	}
-	return found, nil
+	return sqlite.List(ctx, q.db, "client: look for waiting entries", func(p *parcel, row sqlite.Row) error {
+		return row.Scan(&p.row, &p.kind, &p.text, &p.unique, &p.parent)
+	}, sendableSQL)
 }
 
 func (q *Queue) keep(ctx context.Context, statement string, args ...any) error {
