@@ -48,3 +48,34 @@ func Protect(tb testing.TB, address, file string) string {
 	}
 	return u.Host
 }
+
+// Door is a way to an application: its own, or one through a gateway.
+type Door struct{ Protected bool }
+
+// BothDoors runs a test at each door, in parallel.
+func BothDoors(t *testing.T, test func(t *testing.T, d Door)) {
+	t.Helper()
+	for name, d := range map[string]Door{"without Semel": {}, "with Semel": {Protected: true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, d)
+		})
+	}
+}
+
+// At returns the address of the door to the application at this address (host:port): see [Protect].
+func (d Door) At(tb testing.TB, address, rules string) string {
+	tb.Helper()
+	if d.Protected {
+		return Protect(tb, address, rules)
+	}
+	return address
+}
+
+// Want returns the first number without Semel, and the second with it.
+func (d Door) Want(without, with int) int {
+	if d.Protected {
+		return with
+	}
+	return without
+}

@@ -59,9 +59,7 @@ func TestEveryInterleaving(t *testing.T) {
 
 func interleave(t *testing.T, guard guarded, resource string, order []int, fences [2]semel.Fence) {
 	t.Helper()
-	if err := guard.prepare(t.Context(), resource); err != nil {
-		t.Fatal(err)
-	}
+	must(t, guard.prepare(t.Context(), resource))
 	var highest semel.Fence
 	level := 0
 	for step, who := range order {
@@ -108,9 +106,7 @@ func TestGrowingFences(t *testing.T) {
 func race(t *testing.T, guard guarded, resource string) {
 	t.Helper()
 	const holders, base = 100, 1 << 50
-	if err := guard.prepare(t.Context(), resource); err != nil {
-		t.Fatal(err)
-	}
+	must(t, guard.prepare(t.Context(), resource))
 	if _, err := guard.write(t.Context(), resource, 1, base+1); err != nil { // so that the reader finds a row
 		t.Fatal(err)
 	}
@@ -180,9 +176,7 @@ func (s *sqlSystem) refuseStepsBack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.insertRow(t.Context(), "trigger"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.insertRow(t.Context(), "trigger"))
 	if _, err := s.db.ExecContext(t.Context(), "UPDATE stock SET fence = -1 WHERE sku = 'trigger'"); err == nil {
 		t.Fatal("the trigger lets a step back pass: the test proves nothing")
 	}
@@ -235,9 +229,7 @@ func TestWithoutAFence(t *testing.T) {
 			t.Parallel()
 			s := open(t)
 			for way, guard := range s.guards {
-				if err := guard.prepare(t.Context(), way); err != nil {
-					t.Fatal(err)
-				}
+				must(t, guard.prepare(t.Context(), way))
 				for _, fence := range []semel.Fence{semel.FenceFrom(t.Context()), math.MaxUint64} {
 					if written, err := guard.write(t.Context(), way, 7, fence); written || err == nil {
 						t.Errorf("%s with fence %d: written %t, %v; want an error", way, uint64(fence), written, err)

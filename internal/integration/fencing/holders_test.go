@@ -28,9 +28,7 @@ func newGuard(t *testing.T, store semel.Store) *semel.Guard {
 	g, err := semel.New(store, &semel.Options{SweepEvery: -1, Policy: semel.Policy{
 		Lease: 300 * time.Millisecond, Wait: time.Minute, OnUnknown: semel.Rerun,
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := g.Close(); err != nil {
 			t.Error(err)
@@ -60,9 +58,7 @@ func TestFormerHolderIsFencedOut(t *testing.T) {
 
 func takeOver(t *testing.T, store semel.Store, guard guarded, resource string) {
 	t.Helper()
-	if err := guard.prepare(t.Context(), resource); err != nil {
-		t.Fatal(err)
-	}
+	must(t, guard.prepare(t.Context(), resource))
 	key := semel.Key{Scope: "fencing", Name: resource}
 	asked := semel.FingerprintOf(resource)
 	work := func(ctx context.Context, level int) (int, error) {

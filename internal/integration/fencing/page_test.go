@@ -34,9 +34,7 @@ var readPage = sync.OnceValues(func() (map[string]string, error) {
 func snippet(t *testing.T, name string) string {
 	t.Helper()
 	all, err := snippets()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text, ok := all[name]
 	if !ok {
 		t.Fatalf("docs/fencing.md has no statement %q", name)
@@ -58,17 +56,13 @@ func TestPageHasNoOtherStatements(t *testing.T) {
 	}
 	want = append(want, "mysql column/accepted", "mysql table/accepted")
 	all, err := snippets()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	slices.Sort(want)
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(all)), want); diff != "" {
 		t.Errorf("statements of docs/fencing.md, and those that are run (-page +tests):\n%s", diff)
 	}
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "fencing.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if fences := len(regexp.MustCompile("(?m)^```(?:sql|lua)").FindAll(text, -1)); fences != len(all) {
 		t.Errorf("%d blocks of SQL or Lua, %d of them with a system and a name of their own", fences, len(all))
 	}

@@ -37,9 +37,7 @@ func TestHTTPServiceRefuses(t *testing.T) {
 		want  int
 	}{{"9", 200}, {"10", 200}, {"9", 409}, {"10", 200}, {"", 400}, {"0", 400}, {"18446744073709551615", 400}, {"10", 200}} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, service.URL, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r.Header.Set("X-Fence", step.fence)
 		res, err := service.Client().Do(r)
 		if err != nil {
@@ -58,12 +56,8 @@ func TestFileNames(t *testing.T) {
 	dir := t.TempDir()
 	for _, fence := range []semel.Fence{10, 1795293840152597, 9, 1<<64 - 1, 1} { // the order in which they are written
 		draft := filepath.Join(dir, fmt.Sprint("draft-", uint64(fence)))
-		if err := os.WriteFile(draft, fmt.Append(nil, uint64(fence)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(draft, filepath.Join(dir, fmt.Sprintf("report.%020d.csv", uint64(fence)))); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(draft, fmt.Append(nil, uint64(fence)), 0o600))
+		must(t, os.Rename(draft, filepath.Join(dir, fmt.Sprintf("report.%020d.csv", uint64(fence)))))
 	}
 	names, err := filepath.Glob(filepath.Join(dir, "report.*.csv"))
 	if err != nil || len(names) != 5 {

@@ -15,6 +15,7 @@ import (
 	_ "modernc.org/sqlite" // the driver sqlite
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/mysqlstore"
 	"github.com/semel-dev/semel/store/pgstore"
@@ -60,9 +61,7 @@ func mysqlSystem(t *testing.T) *system {
 	t.Helper()
 	dsn := testserver.MySQLDatabase(t)
 	config, err := mysql.ParseDSN(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	config.ClientFoundRows = true
 	s := newSQLSystem(t, "mysql", "mysql", config.FormatDSN())
 	store, err := mysqlstore.Open(t.Context(), dsn, nil)
@@ -88,9 +87,7 @@ type sqlSystem struct {
 func newSQLSystem(t *testing.T, dialect, driver, dsn string) *sqlSystem {
 	t.Helper()
 	db, err := sql.Open(driver, dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
@@ -107,9 +104,7 @@ func newSQLSystem(t *testing.T, dialect, driver, dsn string) *sqlSystem {
 
 func (s *sqlSystem) system(t *testing.T, store semel.Store, err error) *system {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := store.Close(); err != nil {
 			t.Error(err)
@@ -209,14 +204,10 @@ func redisSystem(t *testing.T) *system {
 	t.Helper()
 	addr, prefix := testserver.Redis(t), testserver.RedisPrefix(t)
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(client.Close)
 	store, err := redisstore.New(client, &redisstore.Options{Prefix: prefix + "records"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := store.Close(); err != nil {
 			t.Error(err)
@@ -243,3 +234,5 @@ func redisSystem(t *testing.T) *system {
 		},
 	}}}
 }
+
+var must = claimtest.NoError

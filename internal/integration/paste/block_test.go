@@ -16,9 +16,7 @@ type block struct {
 func blocks(t *testing.T, page string) []block {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(home, page))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var found []block
 	var section string
 	var open *block

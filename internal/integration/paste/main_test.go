@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/semel-dev/semel/internal/claimtest"
 )
 
 // scriptVariable makes the test binary run the shell script that it names, in a
@@ -73,3 +75,5 @@ func run(m *testing.M) int {
 	}
 	return m.Run()
 }
+
+var must = claimtest.NoError

@@ -14,15 +14,11 @@ func module(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	text, err := os.ReadFile(filepath.Join(home, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	own := strings.Replace(string(text), "module github.com/semel-dev/semel", "module example.com/paste", 1) +
 		"\nrequire github.com/semel-dev/semel v0.0.0\nreplace github.com/semel-dev/semel => " + home + "\n"
 	sums, err := os.ReadFile(filepath.Join(home, "go.sum"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	write(t, dir, "go.mod", own)
 	write(t, dir, "go.sum", string(sums))
 	return dir
@@ -30,9 +26,7 @@ func module(t *testing.T) string {
 
 func write(t *testing.T, dir, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 }
 
 // The commands in front of an application give the answers that their comments
@@ -61,9 +55,7 @@ func TestReadmeGateway(t *testing.T) {
 func readmeText(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(home, readme))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(text)
 }
 

@@ -20,13 +20,9 @@ const patience = 5 * time.Minute
 func paste(t *testing.T, dir, lines string) (output string, err error) {
 	t.Helper()
 	script := filepath.Join(t.TempDir(), "script")
-	if err := os.WriteFile(script, []byte(lines), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(script, []byte(lines), 0o600))
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	shell := exec.CommandContext(ctx, self)

@@ -64,9 +64,7 @@ func TestEnvelope(t *testing.T) {
 		Body: []byte("a body"), Trailer: map[string][]string{"X-Sum": {"9f"}},
 	}
 	got, err := semelhttp.ParseResponse([]byte(golden))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("read (-want +got):\n%s", diff)
 	}

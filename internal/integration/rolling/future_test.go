@@ -18,9 +18,7 @@ import (
 func newGuard(t *testing.T, store semel.Store, policy semel.Policy) *semel.Guard {
 	t.Helper()
 	g, err := semel.New(store, &semel.Options{Policy: policy, SweepEvery: -1, StoreTimeout: time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := g.Close(); err != nil {
 			t.Error(err)
@@ -37,9 +35,7 @@ func nextFence(t *testing.T, store semel.Store) semel.Fence {
 		fence = semel.FenceFrom(ctx)
 		return 0, nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return fence
 }
 
@@ -68,9 +64,7 @@ func ask(t *testing.T, g *semel.Guard, key semel.Key, asked semel.Fingerprint) (
 			Func: func(*http.Request, *semelhttp.Body) (semel.Fingerprint, error) { return asked, nil },
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", http.NoBody)
 	r.Header.Set("Idempotency-Key", key.Name)
 	w = httptest.NewRecorder()
@@ -84,9 +78,7 @@ func ask(t *testing.T, g *semel.Guard, key semel.Key, asked semel.Fingerprint) (
 func TestEnvelopesOfTheFuture(t *testing.T) {
 	t.Parallel()
 	http1, err := (&semelhttp.Response{Status: 201, Body: []byte("half of it")}).MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	changed := func(at int, to byte) []byte {
 		e := append([]byte(nil), http1...)
 		e[at] = to
@@ -130,11 +122,7 @@ func recorded(t *testing.T, outcome []byte) (*semel.Guard, semel.Key) {
 	g := newGuard(t, memstore.New(nil), semel.Policy{OnUnknown: semel.Rerun})
 	key := semel.Key{Scope: "rolling", Name: "k1"}
 	claim, _, err := g.Begin(t.Context(), key, semel.Fingerprint{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := claim.Complete(outcome, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, claim.Complete(outcome, nil))
 	return g, key
 }

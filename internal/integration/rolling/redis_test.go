@@ -13,7 +13,6 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/integration/rolling/fill"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/redisstore"
 )
@@ -27,9 +26,7 @@ type keyspace struct {
 func newKeyspace(t *testing.T) *keyspace {
 	t.Helper()
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{testserver.Redis(t)}, DisableCache: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(client.Close)
 	return &keyspace{client: client, prefix: strings.TrimSuffix(testserver.RedisPrefix(t), ":")}
 }
@@ -37,9 +34,7 @@ func newKeyspace(t *testing.T) *keyspace {
 func (k *keyspace) open(t *testing.T) semel.Store {
 	t.Helper()
 	store, err := redisstore.New(k.client, &redisstore.Options{Prefix: k.prefix})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return store
 }
 
@@ -49,14 +44,10 @@ func (k *keyspace) values(t *testing.T) map[string]string {
 	found := map[string]string{}
 	for cursor := uint64(0); ; {
 		page, err := k.client.Do(t.Context(), k.client.B().Scan().Cursor(cursor).Match(k.prefix+":*").Count(1000).Build()).AsScanEntry()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, key := range page.Elements {
 			value, err := k.client.Do(t.Context(), k.client.B().Get().Key(key).Build()).ToString()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			found[strings.TrimPrefix(key, k.prefix)] = value
 		}
 		if cursor = page.Cursor; cursor == 0 {
@@ -113,18 +104,12 @@ func (k *keyspace) commands(t *testing.T) string {
 func (k *keyspace) load(t *testing.T) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "v1", redisGolden))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for line := range strings.Lines(string(text)) {
 		words := strings.Fields(line)
 		value, err := hex.DecodeString(words[2])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := k.client.Do(t.Context(), k.client.B().Set().Key(k.prefix+words[1]).Value(string(value)).Ex(time.Hour).Build()).Error(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, k.client.Do(t.Context(), k.client.B().Set().Key(k.prefix+words[1]).Value(string(value)).Ex(time.Hour).Build()).Error())
 	}
 }
 
@@ -132,55 +117,32 @@ func (k *keyspace) load(t *testing.T) {
 // records has its bytes.
 func TestRedis(t *testing.T) {
 	t.Parallel()
-	present := newKeyspace(t)
-	store := present.open(t)
-	if err := fill.Fill(t.Context(), store); err != nil {
-		t.Fatal(err)
-	}
 	if updating() {
-		if err := os.WriteFile(filepath.Join("testdata", "v1", redisGolden), []byte(present.commands(t)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := fill.Replay(t.Context(), store); err != nil {
-		t.Errorf("what this version recorded: %v", err)
+		k := newKeyspace(t)
+		write(t, k, redisGolden, k.commands)
 	}
 	released := newKeyspace(t)
 	released.load(t)
-	before := released.dump(t)
-	wantSame(t, before, present.dump(t))
-	highest := semel.Fence(0)
-	for key, v := range released.values(t) {
+	bothWays(t, released, newKeyspace(t))
+}
+
+func (k *keyspace) highest(t *testing.T) (highest semel.Fence) {
+	t.Helper()
+	for key, v := range k.values(t) {
 		if strings.Contains(key, "{") {
 			highest = max(highest, semel.Fence(number(v[:8])))
 		}
 	}
-	old := released.open(t)
-	if err := fill.Replay(t.Context(), old); err != nil {
-		t.Errorf("what the released version recorded: %v", err)
-	}
-	if fence := nextFence(t, old); fence <= highest {
-		t.Errorf("promise 1: fence %d after %d of the released version", fence, highest)
-	}
-	released.setState(t, 'f')
-	refusesUnknownRecord(t, old)
-	for _, s := range []semel.Store{store, old} {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	}
+	return highest
 }
 
-// setState gives the unknown record a state of the future.
-func (k *keyspace) setState(t *testing.T, letter byte) {
+func (k *keyspace) freeze(t *testing.T) {
 	t.Helper()
 	changed := 0
 	for key, v := range k.values(t) {
 		if strings.Contains(key, "{") && len(v) > 106 && v[32] == 'u' {
-			v = v[:32] + string(letter) + v[33:]
-			if err := k.client.Do(t.Context(), k.client.B().Set().Key(k.prefix+key).Value(v).Keepttl().Build()).Error(); err != nil {
-				t.Fatal(err)
-			}
+			v = v[:32] + "f" + v[33:]
+			must(t, k.client.Do(t.Context(), k.client.B().Set().Key(k.prefix+key).Value(v).Keepttl().Build()).Error())
 			changed++
 		}
 	}

@@ -1,6 +1,7 @@
 package rolling_test
 
 import (
+	"context"
 	"database/sql"
 	"encoding/hex"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	_ "modernc.org/sqlite"             // the driver sqlite
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/integration/rolling/fill"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/mysqlstore"
@@ -26,6 +28,14 @@ import (
 // version are history: add a folder for the next one instead.
 func updating() bool { return os.Getenv("SEMEL_UPDATE_GOLDEN") != "" }
 
+// place holds the records of one store.
+type place interface {
+	open(t *testing.T) semel.Store
+	dump(t *testing.T) string // what the records are
+	highest(t *testing.T) semel.Fence
+	freeze(t *testing.T) // puts the unknown record into a state of the future
+}
+
 // database is an empty place for one store, and what a golden file is for it.
 type database struct {
 	db     *sql.DB
@@ -34,7 +44,14 @@ type database struct {
 	golden string // a script
 	script func(t *testing.T) string
 	value  func(column string, v any) string // as a literal
-	open   func(t *testing.T) semel.Store
+	store  func(context.Context) (semel.Store, error)
+}
+
+func (d *database) open(t *testing.T) semel.Store {
+	t.Helper()
+	store, err := d.store(t.Context())
+	must(t, err)
+	return store
 }
 
 // dump says what the rows are, without what differs from run to run: fences,
@@ -43,9 +60,7 @@ func (d *database) dump(t *testing.T) string {
 	t.Helper()
 	rows, err := d.db.QueryContext(t.Context(), "SELECT name, scope, state, kept, attempt, digest, fingerprint, note, outcome, "+d.times+
 		" FROM "+d.table+" ORDER BY digest")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer rows.Close()
 	var out strings.Builder
 	for rows.Next() {
@@ -64,9 +79,7 @@ func (d *database) dump(t *testing.T) string {
 			name, scope, state, kept, attempt, digest, fingerprint, note, inOrder(name, outcome), outcome == nil, settled != 0,
 			since(leaseUntil), since(expires), since(sweepFor))
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, rows.Err())
 	return out.String()
 }
 
@@ -74,32 +87,24 @@ func (d *database) dump(t *testing.T) string {
 func (d *database) inserts(t *testing.T) string {
 	t.Helper()
 	rows, err := d.db.QueryContext(t.Context(), "SELECT * FROM "+d.table+" ORDER BY fence")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer rows.Close()
 	columns, err := rows.Columns()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var out strings.Builder
 	for rows.Next() {
 		row := make([]any, len(columns))
 		for i := range row {
 			row[i] = new(any)
 		}
-		if err := rows.Scan(row...); err != nil {
-			t.Fatal(err)
-		}
+		must(t, rows.Scan(row...))
 		literals := make([]string, len(row))
 		for i := range row {
 			literals[i] = d.value(columns[i], *row[i].(*any))
 		}
 		fmt.Fprintf(&out, "INSERT INTO %s (%s) VALUES (%s);\n", d.table, strings.Join(columns, ", "), strings.Join(literals, ", "))
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, rows.Err())
 	return out.String()
 }
 
@@ -120,21 +125,12 @@ func postgresDatabase(t *testing.T) *database {
 			}
 			return fmt.Sprint(v)
 		},
-		open: func(t *testing.T) semel.Store {
-			t.Helper()
-			store, err := pgstore.Open(t.Context(), dsn, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return store
-		},
+		store: func(ctx context.Context) (semel.Store, error) { return pgstore.Open(ctx, dsn, nil) },
 	}
 	d.script = func(t *testing.T) string {
 		t.Helper()
 		all, err := pgstore.Migrations("")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var out strings.Builder
 		for _, m := range all {
 			out.WriteString(m.SQL)
@@ -162,21 +158,12 @@ func mysqlDatabase(t *testing.T) *database {
 			}
 			return fmt.Sprintf("x'%x'", text)
 		},
-		open: func(t *testing.T) semel.Store {
-			t.Helper()
-			store, err := mysqlstore.Open(t.Context(), dsn, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return store
-		},
+		store: func(ctx context.Context) (semel.Store, error) { return mysqlstore.Open(ctx, dsn, nil) },
 	}
 	d.script = func(t *testing.T) string {
 		t.Helper()
 		all, err := mysqlstore.Migrations("")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var out strings.Builder
 		for _, m := range all {
 			for _, statement := range m.Statements {
@@ -194,23 +181,14 @@ func sqliteDatabase(t *testing.T, path string) *database {
 	t.Helper()
 	return &database{
 		db: openDB(t, "sqlite", path), table: "records", times: "claimed_at_ms, settled_at_ms, lease_until_ms, expires_at_ms, sweep_at_ms",
-		open: func(t *testing.T) semel.Store {
-			t.Helper()
-			store, err := sqlitestore.Open(t.Context(), path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return store
-		},
+		store: func(ctx context.Context) (semel.Store, error) { return sqlitestore.Open(ctx, path, nil) },
 	}
 }
 
 func openDB(t *testing.T, driver, dsn string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open(driver, dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
@@ -225,12 +203,8 @@ func TestSQLite(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	released, err := os.ReadFile(filepath.Join("testdata", "v1", "sqlite-a45ca0a.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "released.db"), released, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(dir, "released.db"), released, 0o600))
 	bothWays(t, sqliteDatabase(t, filepath.Join(dir, "released.db")), sqliteDatabase(t, filepath.Join(dir, "present.db")))
 }
 
@@ -241,14 +215,13 @@ func TestServers(t *testing.T) {
 	for name, empty := range map[string]func(*testing.T) *database{"postgres": postgresDatabase, "mysql": mysqlDatabase} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if updating() {
-				write(t, empty(t))
-			}
 			released := empty(t)
-			script, err := os.ReadFile(filepath.Join("testdata", "v1", released.golden))
-			if err != nil {
-				t.Fatal(err)
+			if updating() {
+				d := empty(t)
+				write(t, d, d.golden, d.script)
 			}
+			script, err := os.ReadFile(filepath.Join("testdata", "v1", released.golden))
+			must(t, err)
 			if _, err := released.db.ExecContext(t.Context(), string(script)); err != nil {
 				t.Fatal(err)
 			}
@@ -257,77 +230,56 @@ func TestServers(t *testing.T) {
 	}
 }
 
-func write(t *testing.T, d *database) {
+// write records everything, and makes a golden file of it.
+func write(t *testing.T, p place, golden string, text func(*testing.T) string) {
 	t.Helper()
-	store := d.open(t)
-	if err := fill.Fill(t.Context(), store); err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join("testdata", "v1", d.golden), []byte(d.script(t)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	store := p.open(t)
+	must(t, fill.Fill(t.Context(), store))
+	must(t, store.Close())
+	must(t, os.WriteFile(filepath.Join("testdata", "v1", golden), []byte(text(t)), 0o600))
 }
 
 // bothWays replays what a released version recorded, and compares what this
 // one records with it.
-func bothWays(t *testing.T, released, present *database) {
+func bothWays(t *testing.T, released, present place) {
 	t.Helper()
 	store := present.open(t)
-	if err := fill.Fill(t.Context(), store); err != nil {
-		t.Fatal(err)
-	}
+	must(t, fill.Fill(t.Context(), store))
 	if err := fill.Replay(t.Context(), store); err != nil {
 		t.Errorf("what this version recorded: %v", err)
 	}
-	if err := store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, store.Close())
 	before := released.dump(t)
-	wantSame(t, before, present.dump(t))
+	if diff := cmp.Diff(strings.Split(before, "\n"), strings.Split(present.dump(t), "\n")); diff != "" {
+		t.Errorf("records (-released +present):\n%s", diff)
+	}
+	if n := strings.Count(before, "\n"); n < fill.Records {
+		t.Errorf("the released version has %d records, want %d", n, fill.Records)
+	}
 
 	store = released.open(t)
 	if err := fill.Replay(t.Context(), store); err != nil {
 		t.Errorf("what the released version recorded: %v", err)
 	}
-	fencesGrow(t, store, released)
-	refusesStatesOfTheFuture(t, store, released)
-	if err := store.Close(); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// wantSame compares two dumps.
-func wantSame(t *testing.T, released, present string) {
-	t.Helper()
-	if diff := cmp.Diff(strings.Split(released, "\n"), strings.Split(present, "\n")); diff != "" {
-		t.Errorf("records (-released +present):\n%s", diff)
-	}
-	if n := strings.Count(released, "\n"); n < fill.Records {
-		t.Errorf("the released version has %d records, want %d", n, fill.Records)
-	}
-}
-
-// fencesGrow checks whether the next fence is above all of the released version.
-func fencesGrow(t *testing.T, store semel.Store, released *database) {
-	t.Helper()
-	var highest semel.Fence
-	if err := released.db.QueryRowContext(t.Context(), "SELECT MAX(fence) FROM "+released.table).Scan(&highest); err != nil {
-		t.Fatal(err)
-	}
+	highest := released.highest(t)
 	if fence := nextFence(t, store); fence <= highest {
 		t.Errorf("promise 1: fence %d after %d of the released version", fence, highest)
 	}
+	released.freeze(t)
+	refusesUnknownRecord(t, store)
+	must(t, store.Close())
 }
 
-// refusesStatesOfTheFuture: a record in a state that this version does not know
-// is refused, and never executed.
-func refusesStatesOfTheFuture(t *testing.T, store semel.Store, released *database) {
+func (d *database) highest(t *testing.T) (highest semel.Fence) {
 	t.Helper()
-	if _, err := released.db.ExecContext(t.Context(), "UPDATE "+released.table+" SET state = 'frozen' WHERE name = 'unknown'"); err != nil {
-		t.Fatal(err)
-	}
-	refusesUnknownRecord(t, store)
+	must(t, d.db.QueryRowContext(t.Context(), "SELECT MAX(fence) FROM "+d.table).Scan(&highest))
+	return highest
 }
+
+func (d *database) freeze(t *testing.T) {
+	t.Helper()
+	_, err := d.db.ExecContext(t.Context(), "UPDATE "+d.table+" SET state = 'frozen' WHERE name = 'unknown'")
+	must(t, err)
+}
+
+var must = claimtest.NoError

@@ -16,6 +16,7 @@ import (
 	_ "modernc.org/sqlite" // the driver of the application
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/semelhttp"
 	"github.com/semel-dev/semel/store/mysqlstore"
@@ -38,9 +39,7 @@ func shops() map[string]func(*testing.T) *shop {
 func postgresShop(t *testing.T) *shop {
 	t.Helper()
 	store, err := pgstore.Open(t.Context(), testserver.PostgresDatabase(t), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := store.Pool().Exec(t.Context(), "CREATE TABLE orders (name text NOT NULL)"); err != nil {
 		t.Fatal(err)
 	}
@@ -60,23 +59,17 @@ func postgresShop(t *testing.T) *shop {
 func mysqlShop(t *testing.T) *shop {
 	t.Helper()
 	store, err := mysqlstore.Open(t.Context(), testserver.MySQLDatabase(t), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return sqlShop(t, store, store.DB(), store.Transactor(nil), mysqlstore.TxFrom)
 }
 
 func sqliteShop(t *testing.T) *shop {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "shop.db")+"?_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=busy_timeout(10000)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	store, err := sqlitetx.Open(t.Context(), db, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return sqlShop(t, store, db, store.Transactor(), sqlitetx.TxFrom)
 }
 
@@ -107,15 +100,11 @@ func (s *shop) serve(t *testing.T, ran *atomic.Int64) [2]*httptest.Server {
 	var servers [2]*httptest.Server
 	for i := range servers {
 		guard, err := semel.New(s.store, &semel.Options{SweepEvery: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { _ = guard.Close() })
 		door, err := semelhttp.New(guard, semelhttp.ScopeBy(func(*http.Request) string { return "shop" }),
 			&semelhttp.Options{Transactor: s.transactor, Required: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		servers[i] = httptest.NewServer(door.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			nth := ran.Add(1)
 			order, err := io.ReadAll(r.Body)
@@ -144,9 +133,7 @@ func (s *shop) serve(t *testing.T, ran *atomic.Int64) [2]*httptest.Server {
 func post(t *testing.T, server *httptest.Server, key, order string) (status int, body string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/orders", strings.NewReader(order))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r.Host = "shop.test"
 	r.Header["idempotency-key"] = []string{key} // net/http resends on its own what has the canonical name
 	res, err := server.Client().Do(r)
@@ -219,10 +206,10 @@ func TestFailuresLeaveNothing(t *testing.T) {
 func (s *shop) wantRows(t *testing.T, order string, want int) {
 	t.Helper()
 	got, err := s.count(t.Context(), order)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got != want {
 		t.Errorf("promise 4: %d rows of %q, want %d", got, order, want)
 	}
 }
+
+var must = claimtest.NoError

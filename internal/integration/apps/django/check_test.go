@@ -16,35 +16,32 @@ import (
 // answered is the same list both times, so only the table can tell.
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	for _, d := range doors() {
-		t.Run(d.name, func(t *testing.T) {
-			t.Parallel()
-			site := start(t)
-			address := site.address
-			if d.protected {
-				address = apps.Protect(t, address, rules)
-			}
-			report := apps.Check(t, "form", &check.Config{
-				Template: check.Template{
-					Method: "POST", URL: "http://" + address + "/admin/shop/invoice/add/",
-					Body: []byte("customer=Emmy+{{n}}&amount=12.50&state=open&note=two+lines&_save=Save"),
-				},
-				Page:     &check.Page{URL: "http://" + address + "/admin/shop/invoice/add/", Form: "invoice_form"},
-				Login:    logInByPage(address),
-				Counters: []check.Counter{site.invoices()}, Level: check.LevelStrict,
-			})
-			if d.protected {
-				apps.Wants(t, report, "", "checks passed: what was sent twice happened once.")
-				return
-			}
-			apps.Wants(t, report, `
-				BASIC-02 BASIC-08 BASIC-10
-				RACE-01 RACE-02 RACE-03 RACE-04
-				LOST-03 LOST-04 LOST-05 LOST-06 LOST-07 LOST-08 LOST-10
-				SIZE-03 SIZE-06
-				FORM-01 FORM-03`, "checks failed: a repeated request is executed again.")
+	apps.BothDoors(t, func(t *testing.T, d apps.Door) {
+		site := start(t)
+		address := site.address
+		if d.Protected {
+			address = apps.Protect(t, address, rules)
+		}
+		report := apps.Check(t, "form", &check.Config{
+			Template: check.Template{
+				Method: "POST", URL: "http://" + address + "/admin/shop/invoice/add/",
+				Body: []byte("customer=Emmy+{{n}}&amount=12.50&state=open&note=two+lines&_save=Save"),
+			},
+			Page:     &check.Page{URL: "http://" + address + "/admin/shop/invoice/add/", Form: "invoice_form"},
+			Login:    logInByPage(address),
+			Counters: []check.Counter{site.invoices()}, Level: check.LevelStrict,
 		})
-	}
+		if d.Protected {
+			apps.Wants(t, report, "", "checks passed: what was sent twice happened once.")
+			return
+		}
+		apps.Wants(t, report, `
+			BASIC-02 BASIC-08 BASIC-10
+			RACE-01 RACE-02 RACE-03 RACE-04
+			LOST-03 LOST-04 LOST-05 LOST-06 LOST-07 LOST-08 LOST-10
+			SIZE-03 SIZE-06
+			FORM-01 FORM-03`, "checks failed: a repeated request is executed again.")
+	})
 }
 
 // logInByPage sends Django's own form, with its token.

@@ -139,31 +139,15 @@ func logIn(tb testing.TB, address string) *apps.Person {
 	return person
 }
 
-// door is a way to a site.
-type door struct {
-	name      string
-	protected bool
-}
-
-func doors() []door { return []door{{"without Semel", false}, {"with Semel", true}} }
-
 // open starts a site, and returns a person who has logged in through the door.
-func (d door) open(tb testing.TB) (*site, *apps.Person) {
+func open(tb testing.TB, d apps.Door) (*site, *apps.Person) {
 	tb.Helper()
 	s := start(tb)
 	address := s.address
-	if d.protected {
+	if d.Protected {
 		address = apps.Protect(tb, address, rules)
 	}
 	return s, logIn(tb, address)
-}
-
-// want is the first number without Semel, and the second with it.
-func (d door) want(without, with int) int {
-	if d.protected {
-		return with
-	}
-	return without
 }
 
 // filled is the form for a new invoice, filled in.

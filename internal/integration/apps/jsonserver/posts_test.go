@@ -8,7 +8,7 @@ import (
 )
 
 // first reports answers that are not 201, or not that of the first.
-func first(t *testing.T, d door, answers []*apps.Answer) {
+func first(t *testing.T, d apps.Door, answers []*apps.Answer) {
 	t.Helper()
 	bodies, locations := make(map[string]bool), make(map[string]bool)
 	for i, a := range answers {
@@ -18,7 +18,7 @@ func first(t *testing.T, d door, answers []*apps.Answer) {
 		bodies[string(a.Body)] = true
 		locations[a.Location()] = true
 	}
-	want := d.want(len(answers), 1)
+	want := d.Want(len(answers), 1)
 	if len(bodies) != want || len(locations) != want {
 		t.Errorf("got %d different answers with %d locations, want %d", len(bodies), len(locations), want)
 	}
@@ -27,56 +27,50 @@ func first(t *testing.T, d door, answers []*apps.Answer) {
 // A form sent two times is one post; opened again, it is another.
 func TestForm(t *testing.T) {
 	t.Parallel()
-	for _, d := range doors() {
-		t.Run(d.name, func(t *testing.T) {
-			t.Parallel()
-			server, person := d.open(t)
-			write := func() *apps.Submission {
-				return person.Open("/").Form("post").Set("title", "Symmetries & more").Set("text", "two\r\nlines").Press("")
+	apps.BothDoors(t, func(t *testing.T, d apps.Door) {
+		server, person := open(t, d)
+		write := func() *apps.Submission {
+			return person.Open("/").Form("post").Set("title", "Symmetries & more").Set("text", "two\r\nlines").Press("")
+		}
+		sent := write()
+		first(t, d, []*apps.Answer{person.Send(sent), person.Send(sent)})
+		if got, want := len(server.rows("posts")), d.Want(2, 1); got != want {
+			t.Errorf("got %d posts, want %d", got, want)
+		}
+		first(t, d, person.SendAtOnce(write(), 4))
+		posts := server.rows("posts")
+		if got, want := len(posts), d.Want(6, 2); got != want {
+			t.Fatalf("got %d posts after four more at once, want %d", got, want)
+		}
+		for _, post := range posts { // title, text and id: nothing of Semel's
+			if len(post) != 3 || post["title"] != "Symmetries & more" || post["text"] != "two\r\nlines" {
+				t.Errorf("got %v, want what was written and no more", post)
 			}
-			sent := write()
-			first(t, d, []*apps.Answer{person.Send(sent), person.Send(sent)})
-			if got, want := len(server.rows("posts")), d.want(2, 1); got != want {
-				t.Errorf("got %d posts, want %d", got, want)
-			}
-			first(t, d, person.SendAtOnce(write(), 4))
-			posts := server.rows("posts")
-			if got, want := len(posts), d.want(6, 2); got != want {
-				t.Fatalf("got %d posts after four more at once, want %d", got, want)
-			}
-			for _, post := range posts { // title, text and id: nothing of Semel's
-				if len(post) != 3 || post["title"] != "Symmetries & more" || post["text"] != "two\r\nlines" {
-					t.Errorf("got %v, want what was written and no more", post)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 // A program's key does the same for JSON.
 func TestKey(t *testing.T) {
 	t.Parallel()
-	for _, d := range doors() {
-		t.Run(d.name, func(t *testing.T) {
-			t.Parallel()
-			server, person := d.open(t)
-			for _, list := range []string{"posts", "comments"} {
-				before := len(server.rows(list))
-				sent := &apps.Submission{
-					Method: http.MethodPost, Path: "/" + list, ContentType: "application/json", Body: []byte(`{"text": "hello"}`),
-					Headers: []string{"Idempotency-Key", `"of ` + list + `"`},
-				}
-				first(t, d, append(person.SendAtOnce(sent, 3), person.Send(sent)))
-				if got, want := len(server.rows(list))-before, d.want(4, 1); got != want {
-					t.Errorf("%s: got %d rows, want %d", list, got, want)
-				}
+	apps.BothDoors(t, func(t *testing.T, d apps.Door) {
+		server, person := open(t, d)
+		for _, list := range []string{"posts", "comments"} {
+			before := len(server.rows(list))
+			sent := &apps.Submission{
+				Method: http.MethodPost, Path: "/" + list, ContentType: "application/json", Body: []byte(`{"text": "hello"}`),
+				Headers: []string{"Idempotency-Key", `"of ` + list + `"`},
 			}
-			keyless := person.Do(http.MethodPost, "/comments", "application/json", []byte(`{"text": "no key"}`))
-			if want := d.want(http.StatusCreated, http.StatusBadRequest); keyless.Status != want {
-				t.Errorf("got %d without a key, want %d: %s", keyless.Status, want, keyless.Body)
+			first(t, d, append(person.SendAtOnce(sent, 3), person.Send(sent)))
+			if got, want := len(server.rows(list))-before, d.Want(4, 1); got != want {
+				t.Errorf("%s: got %d rows, want %d", list, got, want)
 			}
-		})
-	}
+		}
+		keyless := person.Do(http.MethodPost, "/comments", "application/json", []byte(`{"text": "no key"}`))
+		if want := d.Want(http.StatusCreated, http.StatusBadRequest); keyless.Status != want {
+			t.Errorf("got %d without a key, want %d: %s", keyless.Status, want, keyless.Body)
+		}
+	})
 }
 
 // Answers to reads are the same byte for byte, and so are those to writes that may be sent twice

@@ -123,35 +123,19 @@ func (s *server) rows(list string) (rows []map[string]any) {
 	return rows
 }
 
-// door is a way to a server.
-type door struct {
-	name      string
-	protected bool
-}
-
-func doors() []door { return []door{{"without Semel", false}, {"with Semel", true}} }
-
 // open starts a server, and returns a person at the door.
-func (d door) open(tb testing.TB) (*server, *apps.Person) {
+func open(tb testing.TB, d apps.Door) (*server, *apps.Person) {
 	tb.Helper()
-	s, address := d.at(tb)
+	s, address := at(tb, d)
 	return s, apps.NewPerson(tb, address)
 }
 
 // at starts a server, and returns the address of the door.
-func (d door) at(tb testing.TB) (s *server, address string) {
+func at(tb testing.TB, d apps.Door) (s *server, address string) {
 	tb.Helper()
 	s = start(tb)
-	if d.protected {
+	if d.Protected {
 		return s, apps.Protect(tb, s.address, rules)
 	}
 	return s, s.address
-}
-
-// want is the first number without Semel, and the second with it.
-func (d door) want(without, with int) int {
-	if d.protected {
-		return with
-	}
-	return without
 }

@@ -20,7 +20,7 @@ const (
 )
 
 // first reports answers that are not 200, or not that of the first.
-func first(t *testing.T, d door, answers []*apps.Answer) {
+func first(t *testing.T, d apps.Door, answers []*apps.Answer) {
 	t.Helper()
 	bodies := make(map[string]bool)
 	for i, a := range answers {
@@ -29,7 +29,7 @@ func first(t *testing.T, d door, answers []*apps.Answer) {
 		}
 		bodies[string(a.Body)] = true
 	}
-	if got, want := len(bodies), d.want(len(answers), 1); got != want {
+	if got, want := len(bodies), d.Want(len(answers), 1); got != want {
 		t.Errorf("got %d different answers, want %d", got, want)
 	}
 }
@@ -37,84 +37,75 @@ func first(t *testing.T, d door, answers []*apps.Answer) {
 // The same record two times is one, by a key that is derived from it.
 func TestDerivedKey(t *testing.T) {
 	t.Parallel()
-	for _, d := range doors() {
-		t.Run(d.name, func(t *testing.T) {
-			t.Parallel()
-			server, person, _ := d.open(t)
-			sent := encoded(invoices, map[string]any{"customer": "Emmy", "amount": 12.5})
-			first(t, d, []*apps.Answer{person.Send(sent), person.Send(sent)})
-			if got, want := len(server.records("invoices")), d.want(2, 1); got != want {
-				t.Errorf("got %d records, want %d", got, want)
-			}
-			post(person, invoices, map[string]any{"customer": "Emmy", "amount": 13})
-			if got, want := len(server.records("invoices")), d.want(3, 2); got != want {
-				t.Errorf("got %d records after another one, want %d", got, want)
-			}
-			sent = encoded(invoices, map[string]any{"customer": "Sofya"})
-			first(t, d, person.SendAtOnce(sent, 4))
-			if got, want := len(server.records("invoices")), d.want(7, 3); got != want {
-				t.Errorf("got %d records after four at once, want %d", got, want)
-			}
-		})
-	}
+	apps.BothDoors(t, func(t *testing.T, d apps.Door) {
+		server, person, _ := open(t, d)
+		sent := encoded(invoices, map[string]any{"customer": "Emmy", "amount": 12.5})
+		first(t, d, []*apps.Answer{person.Send(sent), person.Send(sent)})
+		if got, want := len(server.records("invoices")), d.Want(2, 1); got != want {
+			t.Errorf("got %d records, want %d", got, want)
+		}
+		post(person, invoices, map[string]any{"customer": "Emmy", "amount": 13})
+		if got, want := len(server.records("invoices")), d.Want(3, 2); got != want {
+			t.Errorf("got %d records after another one, want %d", got, want)
+		}
+		sent = encoded(invoices, map[string]any{"customer": "Sofya"})
+		first(t, d, person.SendAtOnce(sent, 4))
+		if got, want := len(server.records("invoices")), d.Want(7, 3); got != want {
+			t.Errorf("got %d records after four at once, want %d", got, want)
+		}
+	})
 }
 
 // The same file two times is one, although browsers draw another boundary for
 // each submission.
 func TestUpload(t *testing.T) {
 	t.Parallel()
-	for _, d := range doors() {
-		t.Run(d.name, func(t *testing.T) {
-			t.Parallel()
-			server, person, _ := d.open(t)
-			content := strings.Repeat("two\r\n--lines\r\n", 5_000)
-			var answers []*apps.Answer
-			for _, boundary := range []string{"first-boundary", "second-boundary"} {
-				part := func(header, value string) string {
-					return "--" + boundary + "\r\nContent-Disposition: form-data; " + header + "\r\n\r\n" + value + "\r\n"
-				}
-				body := part(`name="customer"`, "Emmy") + part(`name="scan"; filename="scan.txt"`, content) + "--" + boundary + "--\r\n"
-				answers = append(answers, person.Do(http.MethodPost, invoices, "multipart/form-data; boundary="+boundary, []byte(body)))
+	apps.BothDoors(t, func(t *testing.T, d apps.Door) {
+		server, person, _ := open(t, d)
+		content := strings.Repeat("two\r\n--lines\r\n", 5_000)
+		var answers []*apps.Answer
+		for _, boundary := range []string{"first-boundary", "second-boundary"} {
+			part := func(header, value string) string {
+				return "--" + boundary + "\r\nContent-Disposition: form-data; " + header + "\r\n\r\n" + value + "\r\n"
 			}
-			first(t, d, answers)
-			files := server.files()
-			if got, want := len(files), d.want(2, 1); got != want {
-				t.Fatalf("got %d files, want %d", got, want)
-			}
-			if got, err := os.ReadFile(files[0]); err != nil || string(got) != content {
-				t.Errorf("got a file of %d bytes and error %v, want the %d that were sent", len(got), err, len(content))
-			}
-			var record struct{ ID, Scan string }
-			if err := json.Unmarshal(answers[1].Body, &record); err != nil {
-				t.Fatal(err)
-			}
-			if got := person.Get("/api/files/invoices/" + record.ID + "/" + record.Scan); string(got.Body) != content {
-				t.Errorf("got %d and %d bytes, want the file", got.Status, len(got.Body))
-			}
-		})
-	}
+			body := part(`name="customer"`, "Emmy") + part(`name="scan"; filename="scan.txt"`, content) + "--" + boundary + "--\r\n"
+			answers = append(answers, person.Do(http.MethodPost, invoices, "multipart/form-data; boundary="+boundary, []byte(body)))
+		}
+		first(t, d, answers)
+		files := server.files()
+		if got, want := len(files), d.Want(2, 1); got != want {
+			t.Fatalf("got %d files, want %d", got, want)
+		}
+		if got, err := os.ReadFile(files[0]); err != nil || string(got) != content {
+			t.Errorf("got a file of %d bytes and error %v, want the %d that were sent", len(got), err, len(content))
+		}
+		var record struct{ ID, Scan string }
+		if err := json.Unmarshal(answers[1].Body, &record); err != nil {
+			t.Fatal(err)
+		}
+		if got := person.Get("/api/files/invoices/" + record.ID + "/" + record.Scan); string(got.Body) != content {
+			t.Errorf("got %d and %d bytes, want the file", got.Status, len(got.Body))
+		}
+	})
 }
 
 // A key in the header is PocketBase's to ignore, and Semel's to keep; what it
 // refuses is remembered too, and another key is another intent.
 func TestHeader(t *testing.T) {
 	t.Parallel()
-	for _, d := range doors() {
-		t.Run(d.name, func(t *testing.T) {
-			t.Parallel()
-			server, person, _ := d.open(t)
-			sent := encoded(payments, map[string]any{"customer": "Emmy", "amount": 5}, "Idempotency-Key", `"8e03978e"`)
-			first(t, d, []*apps.Answer{person.Send(sent), person.Send(sent)})
-			if got, want := len(server.records("payments")), d.want(2, 1); got != want {
-				t.Errorf("got %d records, want %d", got, want)
-			}
-			sent.Headers = []string{"Idempotency-Key", `"another"`}
-			first(t, d, person.SendAtOnce(sent, 3))
-			if got, want := len(server.records("payments")), d.want(5, 2); got != want {
-				t.Errorf("got %d records, want %d", got, want)
-			}
-		})
-	}
+	apps.BothDoors(t, func(t *testing.T, d apps.Door) {
+		server, person, _ := open(t, d)
+		sent := encoded(payments, map[string]any{"customer": "Emmy", "amount": 5}, "Idempotency-Key", `"8e03978e"`)
+		first(t, d, []*apps.Answer{person.Send(sent), person.Send(sent)})
+		if got, want := len(server.records("payments")), d.Want(2, 1); got != want {
+			t.Errorf("got %d records, want %d", got, want)
+		}
+		sent.Headers = []string{"Idempotency-Key", `"another"`}
+		first(t, d, person.SendAtOnce(sent, 3))
+		if got, want := len(server.records("payments")), d.Want(5, 2); got != want {
+			t.Errorf("got %d records, want %d", got, want)
+		}
+	})
 }
 
 // A caller who is not logged in gets PocketBase's own refusal where no rule
@@ -122,7 +113,7 @@ func TestHeader(t *testing.T) {
 // record is not another's.
 func TestWho(t *testing.T) {
 	t.Parallel()
-	server, person, address := door{protected: true}.open(t)
+	server, person, address := open(t, apps.Door{Protected: true})
 	stranger := apps.NewPerson(t, address)
 	if got := post(stranger, payments, map[string]any{"customer": "x"}); got.Status != http.StatusBadRequest {
 		t.Errorf("got %d, want PocketBase's 400: %s", got.Status, got.Body)
@@ -148,39 +139,36 @@ func TestWho(t *testing.T) {
 // A subscriber is notified of every record: with Semel, of one.
 func TestRealtime(t *testing.T) {
 	t.Parallel()
-	for _, d := range doors() {
-		t.Run(d.name, func(t *testing.T) {
-			t.Parallel()
-			_, person, address := d.open(t)
-			events := listen(t, address)
-			var hello struct{ ClientID string }
-			if err := json.Unmarshal([]byte(events.next("PB_CONNECT")), &hello); err != nil {
+	apps.BothDoors(t, func(t *testing.T, d apps.Door) {
+		_, person, address := open(t, d)
+		events := listen(t, address)
+		var hello struct{ ClientID string }
+		if err := json.Unmarshal([]byte(events.next("PB_CONNECT")), &hello); err != nil {
+			t.Fatal(err)
+		}
+		subscribed := post(person, "/api/realtime", map[string]any{"clientId": hello.ClientID, "subscriptions": []string{"invoices/*"}})
+		if subscribed.Status != http.StatusNoContent {
+			t.Fatalf("got %d, want 204: %s", subscribed.Status, subscribed.Body)
+		}
+		for _, customer := range []string{"Emmy", "Emmy", "Sofya"} {
+			post(person, invoices, map[string]any{"customer": customer})
+		}
+		var heard []string
+		for len(heard) == 0 || heard[len(heard)-1] != "Sofya" {
+			var event struct {
+				Action string
+				Record struct{ Customer string }
+			}
+			if err := json.Unmarshal([]byte(events.next("invoices/*")), &event); err != nil {
 				t.Fatal(err)
 			}
-			subscribed := post(person, "/api/realtime", map[string]any{"clientId": hello.ClientID, "subscriptions": []string{"invoices/*"}})
-			if subscribed.Status != http.StatusNoContent {
-				t.Fatalf("got %d, want 204: %s", subscribed.Status, subscribed.Body)
-			}
-			for _, customer := range []string{"Emmy", "Emmy", "Sofya"} {
-				post(person, invoices, map[string]any{"customer": customer})
-			}
-			var heard []string
-			for len(heard) == 0 || heard[len(heard)-1] != "Sofya" {
-				var event struct {
-					Action string
-					Record struct{ Customer string }
-				}
-				if err := json.Unmarshal([]byte(events.next("invoices/*")), &event); err != nil {
-					t.Fatal(err)
-				}
-				heard = append(heard, event.Record.Customer)
-			}
-			want := []string{"Emmy", "Emmy", "Sofya"}[d.want(0, 1):]
-			if diff := cmp.Diff(heard, want); diff != "" {
-				t.Errorf("got (-) and want (+):\n%s", diff)
-			}
-		})
-	}
+			heard = append(heard, event.Record.Customer)
+		}
+		want := []string{"Emmy", "Emmy", "Sofya"}[d.Want(0, 1):]
+		if diff := cmp.Diff(heard, want); diff != "" {
+			t.Errorf("got (-) and want (+):\n%s", diff)
+		}
+	})
 }
 
 // stream is a stream of server-sent events.

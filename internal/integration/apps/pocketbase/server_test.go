@@ -159,30 +159,14 @@ func (s *server) files() []string {
 	return files
 }
 
-// door is a way to a server.
-type door struct {
-	name      string
-	protected bool
-}
-
-func doors() []door { return []door{{"without Semel", false}, {"with Semel", true}} }
-
 // open starts a server, and returns a person who has logged in through the
 // door, and its address.
-func (d door) open(tb testing.TB) (*server, *apps.Person, string) {
+func open(tb testing.TB, d apps.Door) (*server, *apps.Person, string) {
 	tb.Helper()
 	s := start(tb)
 	address := s.address
-	if d.protected {
+	if d.Protected {
 		address = apps.Protect(tb, address, rules)
 	}
 	return s, logIn(tb, address, "users", user), address
-}
-
-// want is the first number without Semel, and the second with it.
-func (d door) want(without, with int) int {
-	if d.protected {
-		return with
-	}
-	return without
 }

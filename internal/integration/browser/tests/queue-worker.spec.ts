@@ -1,5 +1,5 @@
 import type { BrowserContext, CDPSession, Page } from "@playwright/test";
-import { expect, offline, open, order, rows, type Shop, status, test } from "./queue-shop";
+import { expect, type Fault, offline, open, order, rows, type Shop, status, test } from "./queue-shop";
 
 /** A page of no site, from which the worker is woken and stopped as the browser does. */
 class Keeper {
@@ -42,26 +42,26 @@ class Keeper {
   }
 }
 
-/** Leaves an order and its line waiting, no page open, the network there. */
-async function left(page: Page, context: BrowserContext, shop: Shop): Promise<Keeper> {
+/** Leaves an order and its line waiting, no page open, and then the network there: the browser may wake the worker at once. */
+async function left(page: Page, context: BrowserContext, shop: Shop, fault?: Fault): Promise<Keeper> {
   await open(page, shop, { worker: true });
   await offline(context, true);
   await order(page, "Ada", "tea");
   const keeper = await Keeper.of(context, shop, page);
   await page.close();
+  expect(await shop.orders()).toEqual([]);
+  if (fault) await shop.fault(fault);
   await offline(context, false);
   return keeper;
 }
 
 test("the worker sends when all tabs are closed", async ({ page, context, shop }) => {
   const keeper = await left(page, context, shop);
-  expect(await shop.orders()).toEqual([]);
   await keeper.syncUntil(() => rows(shop, ["Ada"], ["tea"], 2000));
 });
 
 test("the worker is stopped while its request is under way: once, when it is woken again", async ({ page, context, shop }) => {
-  const keeper = await left(page, context, shop);
-  await shop.fault({ mode: "delay", ms: 2000, count: 1 });
+  const keeper = await left(page, context, shop, { mode: "delay", ms: 2000, count: 1 });
   await keeper.begin();
   await keeper.stop();
   await keeper.syncUntil(() => rows(shop, ["Ada"], ["tea"], 2000));
@@ -72,8 +72,7 @@ test("the worker is stopped while its request is under way: once, when it is wok
 });
 
 test("the worker is stopped while its request is under way: a page that opens sends it, once", async ({ page, context, shop }) => {
-  const keeper = await left(page, context, shop);
-  await shop.fault({ mode: "delay", ms: 2000, count: 1 });
+  const keeper = await left(page, context, shop, { mode: "delay", ms: 2000, count: 1 });
   await keeper.begin();
   await keeper.stop();
   const next = await context.newPage();
@@ -111,8 +110,7 @@ test("the right to send is stolen: the thief's end gives it back", async ({ page
 });
 
 test("another version of the worker comes while it sends: once", async ({ page, context, shop }) => {
-  const keeper = await left(page, context, shop);
-  await shop.fault({ mode: "delay", ms: 2000, count: 1 });
+  const keeper = await left(page, context, shop, { mode: "delay", ms: 2000, count: 1 });
   await keeper.begin();
   const next = await context.newPage();
   await next.goto(`${shop.home}/icon.svg`);

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -297,27 +298,18 @@ func text(w *httptest.ResponseRecorder) string {
 	defer res.Body.Close() //nolint:errcheck // in memory.
 	var b strings.Builder
 	fmt.Fprint(&b, res.StatusCode, " ")
-	for _, name := range sorted(res.Header) {
+	for _, name := range slices.Sorted(maps.Keys(res.Header)) {
 		switch name {
 		case "Trailer", "Age", "Vary": // not recorded
 		default:
 			fmt.Fprintf(&b, "%s=%v ", name, res.Header[name])
 		}
 	}
-	for _, name := range sorted(res.Trailer) {
+	for _, name := range slices.Sorted(maps.Keys(res.Trailer)) {
 		fmt.Fprintf(&b, "trailer %s=%v ", name, res.Trailer[name])
 	}
 	b.Write(w.Body.Bytes())
 	return b.String()
-}
-
-func sorted(h http.Header) []string {
-	names := make([]string, 0, len(h))
-	for name := range h {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // Unknown is the intent that was settled as unknown.
