@@ -28,9 +28,7 @@ func TestAnswers(t *testing.T) {
 		{"answered and cancelled", "k v\n", []guardStep{at(1, 2, "k", wordDone, "v"), at(1, 4, "k", wordCancelled, "")}, "both answered and cancelled"},
 	} {
 		found, err := readEffects(strings.NewReader(c.effects))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		got := strings.Join(checkAnswers(c.steps, found), "\n")
 		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)

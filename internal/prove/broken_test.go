@@ -100,9 +100,7 @@ func interview(t *testing.T, store semel.Store, long time.Duration) result {
 	t.Helper()
 	dir := t.TempDir()
 	events, err := newRecorder[call, reply](dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	c := &clocks{offsets: [2]int64{wallOffset()}}
 	ctx, cancel := context.WithTimeout(t.Context(), long)
 	defer cancel()
@@ -123,13 +121,9 @@ func interview(t *testing.T, store semel.Store, long time.Duration) result {
 	wg.Wait()
 	c.offsets[1] = wallOffset()
 	steps, err := readSteps[call, reply](dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	var j result
-	if err := judge(&j, steps, c, dir); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, judge(&j, steps, c, dir))
 	return j
 }
 

@@ -143,13 +143,9 @@ func judged(t *testing.T, s *script) result {
 	t.Helper()
 	dir := t.TempDir()
 	var j result
-	if err := judge(&j, s.steps, &clocks{}, dir); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, judge(&j, s.steps, &clocks{}, dir))
 	pictures, err := filepath.Glob(filepath.Join(dir, "intent-*.html"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if broken := strings.Contains(strings.Join(j.violations, "\n"), "no order"); broken != (len(pictures) == 1) {
 		t.Errorf("violations %q, and these pictures: %v", j.violations, pictures)
 	}
@@ -246,16 +242,12 @@ func TestTornRecord(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	events, err := newRecorder[call, reply](dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	in := call{Verb: renew, Key: 3, Fence: 7, Lease: leaseMS}
 	if _, err := events.record(1, in, func() reply { return reply{Err: wordLost} }); err != nil {
 		t.Fatal(err)
 	}
-	if err := events.write(event[call, reply]{ID: 9, Client: 2, At: monotonic(), Call: &in}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, events.write(event[call, reply]{ID: 9, Client: 2, At: monotonic(), Call: &in}))
 	if _, err := events.out.Write([]byte(`{"id":9,"client":2,"rep`)); err != nil {
 		t.Fatal(err)
 	}

@@ -14,18 +14,14 @@ import (
 func TestPromises(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/guarantees.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	rows := regexp.MustCompile(`(?m)^\| (\d+)\. [^|]*\|([^|]*)\|([^|]*)\|([^|]*)\|$`).FindAllStringSubmatch(string(page), -1)
 	if len(rows) != 10 {
 		t.Errorf("the table of attacks has %d promises, want 10", len(rows))
 	}
 	for _, row := range rows {
 		promise, err := strconv.Atoi(row[1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		var kinds []string
 		for _, sc := range scenarios() {
 			if slices.Contains(sc.promises(), promise) && !slices.Contains(kinds, sc.kind) {

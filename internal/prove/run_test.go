@@ -58,3 +58,11 @@ func TestHolds(t *testing.T) {
 		t.Error("a good run must pass, and none at all must not")
 	}
 }
+
+// noError ends the test with the error.
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
