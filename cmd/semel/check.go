@@ -17,6 +17,7 @@ import (
 
 // checkFlags are the flags of semel check, by topic.
 type checkFlags struct {
+	config  check.Config // what they fill in directly
 	request requestFlags
 	key     keyPlaceFlags
 	effects effectFlags
@@ -27,7 +28,7 @@ type checkFlags struct {
 }
 
 func newCheck(p *process, logs *logFlags) *cobra.Command {
-	f := &checkFlags{}
+	f := &checkFlags{config: check.Defaults()}
 	cmd := &cobra.Command{
 		Use:                   "check [flags] [URL] -- curl …",
 		Short:                 "Find out whether an API survives being called twice",
@@ -83,11 +84,11 @@ point it at a service whose records matter.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	f.request.register(flags)
-	f.key.register(flags)
+	f.key.register(flags, &f.config)
 	f.effects.register(flags)
 	f.users.register(flags)
-	f.service.register(flags)
-	f.bounds.register(flags)
+	f.service.register(flags, &f.config)
+	f.bounds.register(flags, &f.config)
 	f.output.register(flags)
 	return cmd
 }
@@ -96,7 +97,7 @@ point it at a service whose records matter.`,
 func (f *checkFlags) run(ctx context.Context, p *process, at string, curl []string) (err error) {
 	var open closers
 	defer func() { err = errors.Join(err, open.close()) }()
-	config, notes, err := f.config(ctx, p, at, curl, &open)
+	config, notes, err := f.read(ctx, p, at, curl, &open)
 	if err != nil {
 		return err
 	}
@@ -142,13 +143,14 @@ func withVerdict(p *process, err, verdict error) error {
 	return verdict
 }
 
-// config reads all flags. open collects closers.
-func (f *checkFlags) config(ctx context.Context, p *process, at string, curl []string, open *closers) (check.Config, []string, error) {
+// read reads all flags. open collects closers.
+func (f *checkFlags) read(ctx context.Context, p *process, at string, curl []string, open *closers) (check.Config, []string, error) {
 	request, err := f.request.read(p, at, curl)
 	if err != nil {
 		return check.Config{}, nil, err
 	}
-	config := check.Config{Template: request.Template}
+	config := f.config
+	config.Template = request.Template
 	for _, step := range []func() error{
 		func() error { return f.bounds.into(&config, &request.Reach) },
 		func() error { return f.key.into(&config, request.Key) },

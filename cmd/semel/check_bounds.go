@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 
@@ -16,35 +15,29 @@ import (
 
 // boundFlags choose the checks and limit what they send.
 type boundFlags struct {
-	level           string
-	only, skip      []string
-	ignore, mask    []string
-	rate            float64
-	parallel        int
-	timeout, settle time.Duration
-	authorities     string
-	insecure        bool
+	level       string
+	authorities string
+	insecure    bool
 }
 
 // maxParallel bounds the requests in flight.
 const maxParallel = 1000
 
-func (f *boundFlags) register(flags *pflag.FlagSet) {
-	bounds := check.Defaults()
+func (f *boundFlags) register(flags *pflag.FlagSet, c *check.Config) {
 	flags.StringVar(&f.level, "level", strings.ToLower(string(check.LevelShould)), "lowest `level` that runs and counts: must, should or strict")
-	flags.StringSliceVar(&f.only, "only", nil, "run only these checks or groups, such as `RACE,BASIC-02`")
-	flags.StringSliceVar(&f.skip, "skip", nil, "leave out these `checks` or groups")
-	flags.StringSliceVar(&f.ignore, "ignore", nil, "JSON `pointers` and header names that may differ between an answer and its replay")
-	flags.StringSliceVar(&f.mask, "mask", nil, "mask the values of these headers, JSON members and form fields (`names`) in reports, in addition to known secrets")
-	flags.Float64Var(&f.rate, "rate", bounds.Rate, "send at most `n` requests a second")
-	flags.IntVar(&f.parallel, "parallel", bounds.Parallel, "send at most `n` requests at once")
-	flags.DurationVar(&f.timeout, "timeout", bounds.Timeout, "give up on a request after this long")
-	flags.DurationVar(&f.settle, "settle", bounds.Settle, "how long an effect may take to show up in a count")
+	flags.StringSliceVar(&c.Only, "only", nil, "run only these checks or groups, such as `RACE,BASIC-02`")
+	flags.StringSliceVar(&c.Skip, "skip", nil, "leave out these `checks` or groups")
+	flags.StringSliceVar(&c.Ignore, "ignore", nil, "JSON `pointers` and header names that may differ between an answer and its replay")
+	flags.StringSliceVar(&c.Mask, "mask", nil, "mask the values of these headers, JSON members and form fields (`names`) in reports, in addition to known secrets")
+	flags.Float64Var(&c.Rate, "rate", c.Rate, "send at most `n` requests a second")
+	flags.IntVar(&c.Parallel, "parallel", c.Parallel, "send at most `n` requests at once")
+	flags.DurationVar(&c.Timeout, "timeout", c.Timeout, "give up on a request after this long")
+	flags.DurationVar(&c.Settle, "settle", c.Settle, "how long an effect may take to show up in a count")
 	flags.StringVar(&f.authorities, "cacert", "", "verify the service's certificate with the authorities in this PEM `file`")
 	flags.BoolVarP(&f.insecure, "insecure", "k", false, "skip TLS certificate verification")
 }
 
-// into also applies the connection options of a curl command.
+// into checks the bounds. It also applies the connection options of a curl command.
 func (f *boundFlags) into(c *check.Config, reach *source.Reach) error {
 	switch level := check.Level(strings.ToUpper(f.level)); level {
 	case check.LevelMust, check.LevelShould, check.LevelStrict:
@@ -53,19 +46,17 @@ func (f *boundFlags) into(c *check.Config, reach *source.Reach) error {
 		return usagef("--level %q must be must, should or strict", f.level)
 	}
 	switch {
-	case !(f.rate > 0): // also rejects NaN
-		return usagef("--rate %v is not above zero", f.rate)
-	case f.parallel < 2 || f.parallel > maxParallel:
-		return usagef("--parallel %d is not between 2 and %d", f.parallel, maxParallel)
-	case f.timeout <= 0:
-		return usagef("--timeout %s is not above zero", f.timeout)
-	case f.settle <= 0:
-		return usagef("--settle %s is not above zero", f.settle)
+	case !(c.Rate > 0): // also rejects NaN
+		return usagef("--rate %v is not above zero", c.Rate)
+	case c.Parallel < 2 || c.Parallel > maxParallel:
+		return usagef("--parallel %d is not between 2 and %d", c.Parallel, maxParallel)
+	case c.Timeout <= 0:
+		return usagef("--timeout %s is not above zero", c.Timeout)
+	case c.Settle <= 0:
+		return usagef("--settle %s is not above zero", c.Settle)
 	case reach.Proxy != "", len(reach.Resolve) > 0, len(reach.Connect) > 0, reach.UnixSocket != "":
 		return usagef("semel check connects directly: remove --proxy, --resolve, --connect-to and --unix-socket from the curl command")
 	}
-	c.Only, c.Skip, c.Ignore, c.Mask = f.only, f.skip, f.ignore, f.mask
-	c.Rate, c.Parallel, c.Timeout, c.Settle = f.rate, f.parallel, f.timeout, f.settle
 	var err error
 	c.TLS, err = f.tls(reach)
 	return err

@@ -134,11 +134,8 @@ func (f *effectFlags) query(ctx context.Context, query string, open *closers) (c
 		return nil, fmt.Errorf("name the database with --dsn (or set %s)", variable("dsn"))
 	}
 	db, err := opendb.Open(ctx, f.dsn, opendb.Read)
-	switch {
-	case errors.Is(err, opendb.ErrDSN):
-		return nil, usage(err)
-	case err != nil:
-		return nil, unreachable(err)
+	if err != nil {
+		return nil, openError(err)
 	}
 	open.add(db.Close)
 	return effects.SQL(opendb.Redact(f.dsn), db.DB, db.Dialect, query)
@@ -150,7 +147,7 @@ func observer(ctx context.Context, c *check.Config, arg string, open *closers) (
 	if err := checkAddress("count calls", listen); err != nil {
 		return nil, err
 	}
-	observer, err := observe.Open(ctx, listen, upstream, nil)
+	observer, err := observe.Open(ctx, listen, upstream)
 	if err != nil {
 		return nil, unreachable(err)
 	}

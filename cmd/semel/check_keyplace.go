@@ -15,13 +15,12 @@ type keyPlaceFlags struct {
 	profile string
 	in      string
 	raw     bool
-	key     string // of a new intent
 }
 
-func (f *keyPlaceFlags) register(flags *pflag.FlagSet) {
+func (f *keyPlaceFlags) register(flags *pflag.FlagSet, c *check.Config) {
 	flags.StringVar(&f.profile, "profile", check.Profiles()[0].Name, "`name` of the kind of service: "+strings.Join(profileNames(), ", "))
 	flags.StringVar(&f.in, "key-in", "", "the `place` of the key: header:NAME, json:/pointer, form:NAME or query:NAME (default: that of the profile)")
-	flags.StringVar(&f.key, "key", "", "`text` of a new key, with {{uuid}} or {{n}} in it (default: semel-check- and 24 digits)")
+	flags.StringVar(&c.NewKey, "key", "", "`text` of a new key, with {{uuid}} or {{n}} in it (default: semel-check- and 24 digits)")
 	flags.BoolVar(&f.raw, "raw-key", false, "write the key into its header as it is, not as \"text in quotes\"")
 }
 
@@ -39,7 +38,7 @@ func (f *keyPlaceFlags) into(c *check.Config, seen wire.Field) error {
 	if !ok {
 		return usagef("--profile %q must be one of %s", f.profile, strings.Join(profileNames(), ", "))
 	}
-	c.Profile, c.Key, c.NewKey = profile, profile.Key, f.key
+	c.Profile, c.Key = profile, profile.Key
 	in, name, _ := strings.Cut(f.in, ":")
 	switch {
 	case f.in == "" && seen.Name != "" && c.Key.In == "header":

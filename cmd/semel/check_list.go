@@ -42,13 +42,11 @@ func (f *checkOutput) printCatalog(p *process) error {
 	if f.json {
 		return json.NewEncoder(p.stdout).Encode(all)
 	}
-	sheet := newSheet(p, []string{"ID", "LEVEL", "NEEDS", "WHAT IS CHECKED"}, "No checks.")
+	var rows [][]string
 	for _, one := range all {
-		if err := sheet.line([]string{one.ID, string(one.Level), needs(&one), one.Says}); err != nil {
-			return err
-		}
+		rows = append(rows, []string{one.ID, string(one.Level), needs(&one), one.Says})
 	}
-	return sheet.end()
+	return printSheet(p, []string{"ID", "LEVEL", "NEEDS", "WHAT IS CHECKED"}, "No checks.", rows)
 }
 
 func needs(one *listed) string {
@@ -74,18 +72,14 @@ func (f *checkOutput) printPlan(p *process, plan *check.Plan) error {
 	if f.json {
 		return json.NewEncoder(p.stdout).Encode(said)
 	}
-	sheet := newSheet(p, []string{"ID", "RUNS", "WHAT IS CHECKED, OR WHY NOT"}, "No checks.")
+	var rows [][]string
 	for _, one := range said.Checks {
-		if err := sheet.line([]string{one.ID, "yes", one.Says}); err != nil {
-			return err
-		}
+		rows = append(rows, []string{one.ID, "yes", one.Says})
 	}
 	for _, one := range said.Left {
-		if err := sheet.line([]string{one.ID, "no", one.Left}); err != nil {
-			return err
-		}
+		rows = append(rows, []string{one.ID, "no", one.Left})
 	}
-	if err := sheet.end(); err != nil {
+	if err := printSheet(p, []string{"ID", "RUNS", "WHAT IS CHECKED, OR WHY NOT"}, "No checks.", rows); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(p.stdout, "%s would send at most %s.\n", count(len(said.Checks), "check"), count(said.Requests, "request"))

@@ -73,9 +73,7 @@ func TestCheckLogsInAndMints(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	password := write("password", "secret of ann\n")
@@ -116,12 +114,8 @@ func TestCheckOverTLS(t *testing.T) {
 	dir := t.TempDir()
 	authorities, empty := filepath.Join(dir, "ca.pem"), filepath.Join(dir, "empty.pem")
 	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	if err := os.WriteFile(authorities, certificate, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(empty, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(authorities, certificate, 0o600))
+	noError(t, os.WriteFile(empty, nil, 0o600))
 	for _, c := range []struct {
 		args []string
 		code int

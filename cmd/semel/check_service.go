@@ -19,38 +19,34 @@ type serviceFlags struct {
 	failing, invalid string
 	otherBody        string
 	restart, kill    string
-	retention        time.Duration
-	recovery         time.Duration
 }
 
-func (f *serviceFlags) register(flags *pflag.FlagSet) {
+func (f *serviceFlags) register(flags *pflag.FlagSet, c *check.Config) {
 	flags.StringVar(&f.failing, "failing", "", "a request that the service answers with a 5xx: a `body`, a curl command, or @FILE with one of them")
 	flags.StringVar(&f.invalid, "invalid", "", "a request that it refuses with a 4xx: the same (default: half of the `body`, or a form with empty fields)")
 	flags.StringVar(&f.otherBody, "other-body", "", "another `body` to send under a known key: the same (default: the request's with something changed)")
 	flags.StringVar(&f.restart, "restart", "", "shell `command` that restarts the service")
 	flags.StringVar(&f.kill, "kill", "", "shell `command` that kills the service without warning and starts it again")
-	flags.DurationVar(&f.retention, "retention", 0, "how long the service remembers a key; set it short for the test")
-	flags.DurationVar(&f.recovery, "recovery", 0, "how long after a kill it may refuse retries as still running (default: unknown)")
+	flags.DurationVar(&c.Retention, "retention", 0, "how long the service remembers a key; set it short for the test")
+	flags.DurationVar(&c.Recovery, "recovery", 0, "how long after a kill it may refuse retries as still running (default: unknown)")
 }
 
 func (f *serviceFlags) into(c *check.Config) error {
-	var err error
-	if c.Failing, err = variant("--failing", f.failing, &c.Template); err != nil {
-		return err
+	for _, one := range []struct {
+		flag, value string
+		to          **check.Template
+	}{{"--failing", f.failing, &c.Failing}, {"--invalid", f.invalid, &c.Invalid}, {"--other-body", f.otherBody, &c.OtherBody}} {
+		var err error
+		if *one.to, err = variant(one.flag, one.value, &c.Template); err != nil {
+			return err
+		}
 	}
-	if c.Invalid, err = variant("--invalid", f.invalid, &c.Template); err != nil {
-		return err
+	if c.Retention != 0 && c.Retention < minRetention {
+		return usagef("--retention %s is shorter than %s", c.Retention, minRetention)
 	}
-	if c.OtherBody, err = variant("--other-body", f.otherBody, &c.Template); err != nil {
-		return err
+	if c.Recovery < 0 {
+		return usagef("--recovery %s is below zero", c.Recovery)
 	}
-	if f.retention != 0 && f.retention < minRetention {
-		return usagef("--retention %s is shorter than %s", f.retention, minRetention)
-	}
-	if f.recovery < 0 {
-		return usagef("--recovery %s is below zero", f.recovery)
-	}
-	c.Retention, c.Recovery = f.retention, f.recovery
 	ready := operate.Ready(clientOf(c), origin(c.Template.URL))
 	if f.restart != "" {
 		c.Restart = operate.Then(operate.Command(f.restart), ready)

@@ -79,13 +79,10 @@ func checkStore(cmd *cobra.Command, p *process, dsn string, keys int) (storechec
 	if removed := scratch.Remove(); removed != nil {
 		err = errors.Join(err, fmt.Errorf("remove the scratch part (%s): %w", scratch.Name(), removed))
 	}
-	switch {
-	case errors.Is(err, openstore.ErrDSN):
-		return report, usage(err)
-	case err != nil:
-		return report, unreachable(err)
+	if err != nil {
+		err = openError(err)
 	}
-	return report, nil
+	return report, err
 }
 
 // printStoreReport prints the report; its error is the exit code.
@@ -104,11 +101,7 @@ func printStoreReport(p *process, r *storecheck.Report, asJSON bool) error {
 }
 
 func printReport(p *process, r *storecheck.Report) {
-	out := table.NewWriter()
-	out.SetOutputMirror(p.stdout)
-	out.SetStyle(table.StyleLight)
-	out.Style().Format.Header = text.FormatDefault
-	out.AppendHeader(table.Row{"check", "promise", "", "what should hold, and what was seen"})
+	out := newTable(p, table.Row{"check", "promise", "", "what should hold, and what was seen"})
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		promise := ""

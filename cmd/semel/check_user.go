@@ -12,7 +12,7 @@ import (
 
 	"github.com/semel-dev/semel/check"
 	"github.com/semel-dev/semel/internal/check/source"
-	"github.com/semel-dev/semel/internal/check/webhook"
+	"github.com/semel-dev/semel/internal/webhooksig"
 )
 
 const (
@@ -224,7 +224,7 @@ func (f *userFlags) secret(p *process) ([]byte, error) {
 	if text == "" {
 		return nil, nil
 	}
-	secret, err := webhook.DecodeSecret(text)
+	secret, err := webhooksig.DecodeSecret(text)
 	if err != nil {
 		return nil, usage(fmt.Errorf("%s: %w", from, err))
 	}

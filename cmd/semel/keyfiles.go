@@ -1,24 +1,19 @@
 package main
 
 import (
-	"bytes"
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"runtime"
 	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/secretfile"
 )
 
 const (
 	secretVariable = "SEMEL_SECRET"
-	// maxKeyFileBytes bounds a file of keys or secrets.
-	maxKeyFileBytes = 64 << 10
 	// none is the line for outcomes that are not encrypted, and for digests without a secret.
 	none = "none"
 )
@@ -35,17 +30,10 @@ func (f *keyFiles) register(flags *pflag.FlagSet) {
 
 // into reads the files, and SEMEL_SECRET, into the options of a guard.
 func (f *keyFiles) into(o *semel.Options, p *process) error {
+	var err error
 	if f.outcome != "" {
-		lines, err := secretLines("outcome-keys", f.outcome)
-		if err != nil {
+		if o.OutcomeKeys, err = parsedLines("outcome-keys", f.outcome, " (make a line with: semel keys new)", parseOutcomeKey); err != nil {
 			return err
-		}
-		for _, line := range lines {
-			key, err := parseOutcomeKey(line.text)
-			if err != nil {
-				return usagef("--outcome-keys %s, line %d: %w (make a line with: semel keys new)", f.outcome, line.number, err)
-			}
-			o.OutcomeKeys = append(o.OutcomeKeys, key)
 		}
 	}
 	secret := p.getenv(secretVariable)
@@ -55,65 +43,26 @@ func (f *keyFiles) into(o *semel.Options, p *process) error {
 	case f.digest != "" && secret != "":
 		return usagef("--digest-secrets and %s exclude each other: make the secret a line of the file, and unset the variable", secretVariable)
 	case f.digest != "":
-		lines, err := secretLines("digest-secrets", f.digest)
+		o.Secrets, err = parsedLines("digest-secrets", f.digest, "", parseSecret)
+	}
+	return err
+}
+
+// parsedLines reads a file of secrets, each on a line of its own.
+func parsedLines[T any](flag, name, advice string, parse func(string) (T, error)) ([]T, error) {
+	lines, err := secretfile.Lines(name)
+	if err != nil {
+		return nil, usage(fmt.Errorf("--%s: %w", flag, err))
+	}
+	var all []T
+	for _, line := range lines {
+		one, err := parse(line.Text)
 		if err != nil {
-			return err
+			return nil, usagef("--%s %s, line %d: %w%s", flag, name, line.Number, err, advice)
 		}
-		for _, line := range lines {
-			secret, err := parseSecret(line.text)
-			if err != nil {
-				return usagef("--digest-secrets %s, line %d: %w", f.digest, line.number, err)
-			}
-			o.Secrets = append(o.Secrets, secret)
-		}
+		all = append(all, one)
 	}
-	return nil
-}
-
-// secretLine is a non-empty line. It is never printed.
-type secretLine struct {
-	number int
-	text   string
-}
-
-// secretLines reads a file that must not be readable by others.
-func secretLines(flag, name string) ([]secretLine, error) {
-	file, err := os.Open(name) //nolint:gosec // the operator names the file.
-	if err != nil {
-		return nil, usage(fmt.Errorf("--%s: %w", flag, err))
-	}
-	defer file.Close() //nolint:errcheck // only read.
-	info, err := file.Stat()
-	if err != nil {
-		return nil, usage(fmt.Errorf("--%s: %w", flag, err))
-	}
-	if mode := info.Mode().Perm(); mode&0o027 != 0 && runtime.GOOS != "windows" {
-		return nil, usagef("--%s %s: others can read or change this file (mode %04o), and so get the keys. Run: chmod 600 %s", flag, name, mode, name)
-	}
-	text, err := io.ReadAll(io.LimitReader(file, maxKeyFileBytes+1))
-	switch {
-	case err != nil:
-		return nil, usage(fmt.Errorf("--%s: %w", flag, err))
-	case len(text) > maxKeyFileBytes:
-		return nil, usagef("--%s %s is larger than %s; it must have one key per line", flag, name, size(maxKeyFileBytes))
-	}
-	if bytes.HasPrefix(text, []byte("\ufeff")) {
-		return nil, usagef("--%s %s begins with a byte order mark, which would count as part of the line; save it as UTF-8 without one", flag, name)
-	}
-	var lines []secretLine
-	for i, line := range strings.Split(string(text), "\n") {
-		line = strings.TrimSuffix(line, "\r")
-		if strings.HasPrefix(line, "#") {
-			return nil, usagef("--%s %s, line %d begins with #: comments are not supported, as every line counts; remove it", flag, name, i+1)
-		}
-		if line != "" {
-			lines = append(lines, secretLine{i + 1, line})
-		}
-	}
-	if len(lines) == 0 {
-		return nil, usagef("--%s %s is empty; it must have one key per line", flag, name)
-	}
-	return lines, nil
+	return all, nil
 }
 
 // parseOutcomeKey parses a line of [outcomeKeyLine]. Its errors do not show the key.

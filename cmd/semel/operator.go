@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os/user"
 
 	"github.com/spf13/cobra"
@@ -9,7 +10,10 @@ import (
 )
 
 // identity is the operator in the flags.
-type identity struct{ by string }
+type identity struct {
+	by  string
+	via string // the command, unless it is semel records
+}
 
 func (i *identity) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&i.by, "by", "", "your `name` for the audit trail (default: the name of this machine's user)")
@@ -29,5 +33,5 @@ func (i *identity) who() (operator.Identity, error) {
 	case len(name) > operator.MaxIdentityBytes:
 		return operator.Identity{}, usagef("--by has %d bytes, at most %d are kept", len(name), operator.MaxIdentityBytes)
 	}
-	return operator.Identity{Name: name, Via: "semel records"}, nil
+	return operator.Identity{Name: name, Via: cmp.Or(i.via, "semel records")}, nil
 }

@@ -80,9 +80,7 @@ func setPolicy(t *testing.T, addr, policy string) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	if err := client.Do(t.Context(), client.B().ConfigSet().ParameterValue().ParameterValue("maxmemory-policy", policy).Build()).Error(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, client.Do(t.Context(), client.B().ConfigSet().ParameterValue().ParameterValue("maxmemory-policy", policy).Build()).Error())
 }
 
 // lockedBuffer is a log that can be read while it is written.

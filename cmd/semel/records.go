@@ -51,12 +51,16 @@ Name a record by its digest, of which the first four digits are enough, or by
   semel records resolve 3f9a --fence 17 --as released --reason "not in the ledger, asked the bank"`,
 		RunE: p.wantVerb,
 	}
+	f.registerStore(cmd)
+	cmd.AddCommand(newRecordsList(p, f), newRecordsShow(p, f), newRecordsResolve(p, f), newRecordsCancel(p, f), newRecordsAudit(p, f), newRecordsSweep(p, f))
+	return cmd
+}
+
+func (f *recordsFlags) registerStore(cmd *cobra.Command) {
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&f.store, "store", openstore.Default, "`DSN` of the store: sqlite:PATH, postgres://…, mysql://…, redis://…")
 	flags.BoolVar(&f.json, "json", false, "print JSON, one object per line, for programs")
 	f.keys.register(flags)
-	cmd.AddCommand(newRecordsList(p, f), newRecordsShow(p, f), newRecordsResolve(p, f), newRecordsCancel(p, f), newRecordsAudit(p, f), newRecordsSweep(p, f))
-	return cmd
 }
 
 // ledger is an open store with a guard that decides nothing on its own.
@@ -96,11 +100,8 @@ func (f *recordsFlags) open(ctx context.Context, p *process, use openstore.Use, 
 // openStore opens a store; its errors carry an exit code.
 func openStore(ctx context.Context, dsn string, use openstore.Use, log *slog.Logger) (semel.Store, error) {
 	store, err := openstore.Open(ctx, dsn, &openstore.Options{Use: use, Logger: log})
-	switch {
-	case errors.Is(err, openstore.ErrDSN):
-		return nil, usage(err)
-	case err != nil:
-		return nil, unreachable(err)
+	if err != nil {
+		return nil, openError(err)
 	}
 	return store, nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -55,7 +54,7 @@ The trail is stored among the records. It is read, and continued, like records l
 }
 
 func (f *auditFlags) list(ctx context.Context, p *process, l *ledger) error {
-	write, end := f.writer(p)
+	out := f.writer(p)
 	at := operator.Progress{Next: f.after}
 	for shown := 0; ; {
 		params := operator.AuditParams{After: at.Next}
@@ -70,7 +69,7 @@ func (f *auditFlags) list(ctx context.Context, p *process, l *ledger) error {
 			return f.wrongCursor(err)
 		}
 		for i := range page.Entries {
-			if err := write(&page.Entries[i]); err != nil {
+			if err := out.write(&page.Entries[i]); err != nil {
 				return err
 			}
 		}
@@ -80,23 +79,22 @@ func (f *auditFlags) list(ctx context.Context, p *process, l *ledger) error {
 			break
 		}
 	}
-	if err := end(); err != nil {
+	if err := out.end(); err != nil {
 		return err
 	}
 	return f.remark(p, f.json, at)
 }
 
-// writer returns functions that print an entry and end the list.
-func (f *auditFlags) writer(p *process) (write func(*operator.Entry) error, end func() error) {
+// writer returns the listing of entries.
+func (f *auditFlags) writer(p *process) listing[operator.Entry] {
 	if f.json {
-		encoder := json.NewEncoder(p.stdout)
-		return func(e *operator.Entry) error { return encoder.Encode(operatorview.ViewAudit(e)) }, func() error { return nil }
+		return jsonOf(p, operatorview.ViewAudit)
 	}
-	out := newSheet(p, []string{"AT", "OPERATOR", "VIA", "ACT", "DIGEST", "SCOPE", "NAME", "AS", "REASON", "POSITION"}, "No verdicts.")
-	return func(e *operator.Entry) error {
-		return out.line([]string{
+	titles := []string{"AT", "OPERATOR", "VIA", "ACT", "DIGEST", "SCOPE", "NAME", "AS", "REASON", "POSITION"}
+	return sheetOf(newSheet(p, titles, "No verdicts."), func(e *operator.Entry) []string {
+		return []string{
 			operatorview.Time(e.At), plain(e.Operator.Name), orDash(plain(e.Operator.Via)), e.Act, e.Digest.String()[:digestShown],
 			orDash(plain(e.Scope)), orDash(plain(e.Name)), e.As.String(), plain(e.Reason), fmt.Sprint(e.Position),
-		})
-	}, out.end
+		}
+	})
 }

@@ -152,29 +152,12 @@ func (f *listFlags) list(ctx context.Context, p *process, l *ledger, search *ope
 	return f.remark(p, f.json, at)
 }
 
-// recordWriter prints records one after the other.
-type recordWriter interface {
-	write(rec *semel.Record) error
-	end() error
-}
-
-func (f *listFlags) writer(p *process) recordWriter {
+func (f *listFlags) writer(p *process) listing[semel.Record] {
 	if f.json {
-		return jsonWriter{json.NewEncoder(p.stdout)}
+		return jsonOf(p, operatorview.ViewRecord)
 	}
-	return recordSheet{newSheet(p, titles(), "No records.")}
+	return sheetOf(newSheet(p, titles(), "No records."), row)
 }
-
-type jsonWriter struct{ encoder *json.Encoder }
-
-func (j jsonWriter) write(rec *semel.Record) error {
-	return j.encoder.Encode(operatorview.ViewRecord(rec))
-}
-func (j jsonWriter) end() error { return nil }
-
-type recordSheet struct{ sheet }
-
-func (s recordSheet) write(rec *semel.Record) error { return s.line(row(rec)) }
 
 // titles returns the columns of a list, in order.
 func titles() []string {

@@ -31,6 +31,22 @@ type verdict struct {
 	contentType string
 	bodyFile    string
 	noBody      bool
+	result      string
+}
+
+// decision is the verdict in the words of every operators' door.
+func (v *verdict) decision(p *process) *operatorview.Verdict {
+	d := &operatorview.Verdict{
+		As: v.as, Reason: v.reason, Retention: v.retention,
+		Status: v.status, Location: v.location, ContentType: v.contentType, NoBody: v.noBody, Naming: flagOf,
+	}
+	if v.bodyFile != "" {
+		d.Body = func() ([]byte, error) { return readBody(p, v.bodyFile) }
+	}
+	if v.result != "" {
+		d.Result = json.RawMessage(v.result)
+	}
+	return d
 }
 
 func newRecordsResolve(p *process, f *recordsFlags) *cobra.Command {
@@ -45,7 +61,8 @@ out whether the intent happened:
   --as completed  it happened. Retries get the answer that you give with
                   --status, --location, --content-type and --body-file. With
                   --no-body they get 409 response-not-kept, with the status and
-                  the location but not the rest.
+                  the location but not the rest. For a flow or a step of one, give
+                  --result instead: what its function would have returned.
   --as released   it did not happen and cannot any more: the record is
                   forgotten, and a retry executes.
   --as cancelled  it did not happen and must not any more: retries are refused.
@@ -61,16 +78,18 @@ without it, your answer is stored unencrypted.`,
   semel records resolve 3f9a --fence 17 --as completed --status 303 --location /invoices/17 --reason "invoice 17 is there"
   semel records resolve 3f9a --fence 17 --as completed --status 201 \
       --content-type application/json --body-file answer.json --reason "payment 99 is there, answer copied from it"
-  semel records resolve 3f9a --fence 17 --as completed --status 201 --no-body --reason "paid, see bank statement"`,
+  semel records resolve 3f9a --fence 17 --as completed --status 201 --no-body --reason "paid, see bank statement"
+  semel records resolve 2cf1 --fence 21 --as completed --result '"ch_17"' --reason "the service shows charge ch_17"`,
 		Args:        oneDigest,
 		Annotations: map[string]string{"environment": digestHelp, "exit1": "the record does not exist, is not the one that you looked at, is being executed, or is already settled"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := s.read(args); err != nil {
 				return err
 			}
-			settlement, err := v.settlement(p)
+			decision := v.decision(p)
+			settlement, err := decision.Settlement()
 			if err != nil {
-				return err
+				return misused(err)
 			}
 			if err := v.check(); err != nil {
 				return err
@@ -80,7 +99,7 @@ without it, your answer is stored unencrypted.`,
 				return err
 			}
 			return f.with(cmd.Context(), p, openstore.Operate, semel.Options{}, func(l *ledger) error {
-				return v.resolve(cmd.Context(), p, l, s, by, settlement, f.json)
+				return v.resolve(cmd.Context(), p, l, s, by, decision, settlement, f.json)
 			})
 		},
 	}
@@ -101,23 +120,16 @@ func (v *verdict) register(cmd *cobra.Command) {
 	flags.StringVar(&v.contentType, "content-type", "", "media `type` of that answer")
 	flags.StringVar(&v.bodyFile, "body-file", "", "`file` with the body of that answer; - for standard input")
 	flags.BoolVar(&v.noBody, "no-body", false, "the body of the answer is unknown")
+	flags.StringVar(&v.result, "result", "", "result of a flow or of its step, as `JSON`")
 	complete(cmd, "as", operatorview.Verdicts())
 }
 
-// settlement reads the flags.
-func (v *verdict) settlement(p *process) (semel.Settlement, error) {
-	d := operatorview.Verdict{
-		As: v.as, Reason: v.reason, Retention: v.retention,
-		Status: v.status, Location: v.location, ContentType: v.contentType, NoBody: v.noBody, Naming: flagOf,
-	}
-	if v.bodyFile != "" {
-		d.Body = func() ([]byte, error) { return readBody(p, v.bodyFile) }
-	}
-	s, err := d.Settlement()
+// misused makes a wrong field of a verdict an error of usage.
+func misused(err error) error {
 	if wrong, ok := errors.AsType[*operatorview.FieldError](err); ok {
-		return s, usage(wrong)
+		return usage(wrong)
 	}
-	return s, err
+	return err
 }
 
 // flagOf returns the flag for a verdict's field.
@@ -151,16 +163,16 @@ func readBody(p *process, name string) ([]byte, error) {
 
 // checkReason rejects a verdict without a reason, or with one that would be cut.
 func checkReason(reason string) error {
-	if err := operatorview.CheckReason(reason, flagOf); err != nil {
-		return usage(err)
-	}
-	return nil
+	return misused(operatorview.CheckReason(reason, flagOf))
 }
 
-func (v *verdict) resolve(ctx context.Context, p *process, l *ledger, s *selection, by operator.Identity, settlement semel.Settlement, asJSON bool) error {
+func (v *verdict) resolve(ctx context.Context, p *process, l *ledger, s *selection, by operator.Identity, d *operatorview.Verdict, settlement semel.Settlement, asJSON bool) error {
 	rec, err := s.find(ctx, l)
 	if err != nil {
 		return err
+	}
+	if err := d.Keep(&settlement, &rec); err != nil {
+		return misused(err)
 	}
 	after, err := l.records.Resolve(ctx, by, rec.Digest, v.seen(), settlement)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/flow"
 	"github.com/semel-dev/semel/internal/openstore"
 	"github.com/semel-dev/semel/internal/operatorview"
 	"github.com/semel-dev/semel/operator"
@@ -48,7 +49,11 @@ file with --outcome-keys.`,
 				if body && unreadable != nil {
 					return found(unreadable)
 				}
-				return show(p.stdout, &rec, f.json, body)
+				steps, err := flow.Steps(cmd.Context(), l.guard, &rec)
+				if err != nil {
+					return err
+				}
+				return show(p.stdout, &rec, steps, f.json, body)
 			})
 		},
 	}
@@ -65,7 +70,7 @@ func oneDigest(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func show(w io.Writer, rec *semel.Record, asJSON, body bool) error {
+func show(w io.Writer, rec *semel.Record, steps []flow.Step, asJSON, body bool) error {
 	switch {
 	case body:
 		r := operatorview.ReadOutcome(rec)
@@ -75,10 +80,50 @@ func show(w io.Writer, rec *semel.Record, asJSON, body bool) error {
 		_, err := w.Write(r.Body)
 		return err
 	case asJSON:
-		return json.NewEncoder(w).Encode(operatorview.ViewRecord(rec))
+		return json.NewEncoder(w).Encode(viewSteps(rec, steps))
 	}
-	_, err := io.WriteString(w, describe(rec))
+	_, err := io.WriteString(w, describe(rec)+describeSteps(steps))
 	return err
+}
+
+// flowView is a record in JSON, with the steps of a flow.
+type flowView struct {
+	operatorview.Record
+
+	Steps []stepView `json:"steps,omitempty"`
+}
+
+type stepView struct {
+	Number int    `json:"number"`
+	Step   string `json:"step"` // empty as long as no result is recorded
+	Undo   bool   `json:"undo"`
+	operatorview.Record
+}
+
+func viewSteps(rec *semel.Record, steps []flow.Step) flowView {
+	view := flowView{Record: operatorview.ViewRecord(rec)}
+	for i := range steps {
+		s := &steps[i]
+		view.Steps = append(view.Steps, stepView{s.Number, s.Name, s.Undo, operatorview.ViewRecord(&s.Record)})
+	}
+	return view
+}
+
+// describeSteps formats the steps of a flow for people, one in a line.
+func describeSteps(steps []flow.Step) string {
+	var b strings.Builder
+	for i := range steps {
+		s := &steps[i]
+		name, note := orDash(s.Name), s.Record.Note
+		if s.Undo {
+			name = orDash(strings.TrimPrefix(s.Name, "undo ")) + ", undone"
+		}
+		fmt.Fprintf(&b, "%-12s %s  %s  %s\n", fmt.Sprintf("step %d", s.Number), s.Record.Digest.String()[:digestShown], stateText(&s.Record), plain(name))
+		if note != "" {
+			fmt.Fprintf(&b, "%-12s %s\n", "", plain(note))
+		}
+	}
+	return b.String()
 }
 
 // describe formats a record for people, one fact per line.
@@ -118,7 +163,11 @@ func describe(rec *semel.Record) string {
 		}
 	}
 	if operator.State(rec) == semel.StateUnknown {
-		fact("next", fmt.Sprintf("find out whether it happened, then: semel records resolve %s --fence %d --as completed|released|cancelled --reason TEXT", rec.Digest.String()[:digestShown], rec.Fence))
+		result := ""
+		if _, err := flow.Outcome(rec, nil); err == nil {
+			result = " --result JSON"
+		}
+		fact("next", fmt.Sprintf("find out whether it happened, then: semel records resolve %s --fence %d --as completed|released|cancelled%s --reason TEXT", rec.Digest.String()[:digestShown], rec.Fence, result))
 	}
 	return b.String()
 }

@@ -81,11 +81,8 @@ func (f *rulesFlags) with(ctx context.Context, work func(*opendb.Database) error
 		return usagef("--dsn is missing: name the application's database (or set %s)", variable("dsn"))
 	}
 	db, err := opendb.Open(ctx, f.dsn, opendb.Read)
-	switch {
-	case errors.Is(err, opendb.ErrDSN):
-		return usage(err)
-	case err != nil:
-		return unreachable(err)
+	if err != nil {
+		return openError(err)
 	}
 	return errors.Join(asUnreachable(work(db)), db.Close())
 }

@@ -224,7 +224,7 @@ func (f *formsFlags) inspect(ctx context.Context, file *rules.File, page *loaded
 
 // print prints for people, and for programs that read columns.
 func (r *formsReport) print(p *process) error {
-	out := newSheet(p, []string{"METHOD", "ACTION", "STATE", "RULE", "READER"}, "No forms.")
+	var rows [][]string
 	guessed := false
 	for _, form := range r.Forms {
 		rule := form.Rule
@@ -232,11 +232,9 @@ func (r *formsReport) print(p *process) error {
 			rule = "none; near " + form.Nearest
 		}
 		guessed = guessed || form.Reader == gateway.ReaderVisitor
-		if err := out.line([]string{form.Method, plainLine(form.Action), string(form.State), orDash(plainLine(rule)), orDash(plainLine(form.Reader))}); err != nil {
-			return err
-		}
+		rows = append(rows, []string{form.Method, plainLine(form.Action), string(form.State), orDash(plainLine(rule)), orDash(plainLine(form.Reader))})
 	}
-	if err := out.end(); err != nil {
+	if err := printSheet(p, []string{"METHOD", "ACTION", "STATE", "RULE", "READER"}, "No forms.", rows); err != nil {
 		return err
 	}
 	if guessed && len(r.Cookies) > 0 {

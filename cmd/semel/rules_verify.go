@@ -133,12 +133,8 @@ func printFindings(p *process, report *verify.Report) error {
 // printFindingsTable prints the findings for people, within 80 columns: one row each, its place on the left, the
 // finding and the advice on the right.
 func printFindingsTable(p *process, head []string, rows [][]string) {
-	out := table.NewWriter()
-	out.SetOutputMirror(p.stdout)
-	out.SetStyle(table.StyleLight)
-	out.Style().Format.Header = text.FormatDefault
 	last := len(head) - 1
-	out.AppendHeader(table.Row{strings.Join(head[:last-1], ", "), head[last-1]})
+	out := newTable(p, table.Row{strings.Join(head[:last-1], ", "), head[last-1]})
 	for _, row := range rows {
 		where := make([]string, last-1)
 		for i := range where {

@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/semel-dev/semel/internal/opendb"
+	"github.com/semel-dev/semel/internal/openstore"
 )
 
 // The exit codes, a contract with scripts.
@@ -76,5 +79,13 @@ func (e *exitError) Unwrap() error { return e.err }
 func found(err error) error       { return &exitError{code: exitFound, err: err} }
 func usage(err error) error       { return &exitError{code: exitUsage, err: err} }
 func unreachable(err error) error { return &exitError{code: exitUnreachable, err: err} }
+
+// openError is the error of opening a database or a store: of its DSN, or of its server.
+func openError(err error) error {
+	if errors.Is(err, openstore.ErrDSN) || errors.Is(err, opendb.ErrDSN) {
+		return usage(err)
+	}
+	return unreachable(err)
+}
 
 func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }

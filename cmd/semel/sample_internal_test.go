@@ -29,24 +29,25 @@ type withHandler struct {
 
 // sampleCommand serves an example: "invoices", which ignores keys, its twin "protected", or "mathematicians", with its
 // database in a file. It writes its URL to the ready file under that name.
-func sampleCommand(args []string, stderr *os.File) int {
-	if len(args) != 2 {
-		return fail(stderr, errors.New("usage: sample NAME READY"))
-	}
-	name, ready := args[0], args[1]
-	app, err := openSample(name)
+func sampleCommand(args []string) error {
+	app, err := openSample(args[0])
 	if err != nil {
-		return fail(stderr, err)
+		return err
 	}
+	return errors.Join(serveSample(args[0], args[1], app), app.Close())
+}
+
+// serveSample serves a handler, whose URL it writes to the ready file under that name.
+func serveSample(name, ready string, handler http.Handler) error {
 	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
-		return fail(stderr, errors.Join(err, app.Close()))
+		return err
 	}
 	if err := os.WriteFile(ready, []byte(name+"=http://"+listener.Addr().String()+"\n"), 0o600); err != nil {
-		return fail(stderr, errors.Join(err, app.Close()))
+		return err
 	}
-	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: app}
-	return fail(stderr, errors.Join(server.Serve(listener), app.Close()))
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: handler}
+	return server.Serve(listener)
 }
 
 func openSample(name string) (sampleApplication, error) {

@@ -26,19 +26,35 @@ const patience = 30 * time.Second
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"semel":        main,
-		"http":         func() { os.Exit(httpCommand(os.Args[1:], os.Stdout, os.Stderr)) },
-		"upstream":     func() { os.Exit(upstreamCommand(os.Args[1:], os.Stderr)) },
-		"pages":        func() { os.Exit(pagesCommand(os.Args[1:], os.Stderr)) },
-		"sample":       func() { os.Exit(sampleCommand(os.Args[1:], os.Stderr)) },
-		"fill-store":   func() { os.Exit(fillStoreCommand(os.Args[1:], os.Stderr)) },
-		"future-store": func() { os.Exit(futureStoreCommand(os.Args[1:], os.Stderr)) },
-		"run-sql":      func() { os.Exit(runSQLCommand(os.Args[1:], os.Stderr)) },
+		"http":         command(2, httpCommand),
+		"upstream":     command(2, upstreamCommand),
+		"pages":        command(2, pagesCommand),
+		"sample":       command(2, sampleCommand),
+		"fill-store":   command(1, fillStoreCommand),
+		"fill-inbox":   command(1, fillInboxCommand),
+		"future-store": command(1, futureStoreCommand),
+		"run-sql":      command(2, runSQLCommand),
 	})
+}
+
+// command is a program for scripts, with at least that many arguments.
+func command(least int, run func(args []string) error) func() {
+	return func() {
+		err := errors.New("arguments are missing: see TestScripts")
+		if len(os.Args) > least {
+			err = run(os.Args[1:])
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
 }
 
 // TestScripts runs the scripts of testdata/script, one behaviour each. In addition to semel itself they can use:
 //
 //	fill-store FILE          makes a store with a record in every state
+//	fill-inbox FILE          puts two messages into quarantine, or handles what was released
 //	future-store FILE        makes a store whose schema is from the future
 //	run-sql FILE SQL         runs the statements of a file in an SQLite database
 //	upstream READY LOG       serves an application; writes its URL to READY and
@@ -184,15 +200,11 @@ func TestSpan(t *testing.T) {
 func TestTable(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	w := recordSheet{newTableSheet(&process{stdout: &out}, titles(), "No records.")}
+	w := sheetOf(newTableSheet(&process{stdout: &out}, titles(), "No records."), row)
 	rec := sampleRecord()
 	rec.Scope = strings.Repeat("long scope ", 10)
-	if err := w.write(&rec); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.end(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, w.write(&rec))
+	noError(t, w.end())
 	for _, want := range []string{"│ DIGEST", "order-1", "unknown (lapsed)", "long scope long scope", "…"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the table does not show %q:\n%s", want, out.String())
@@ -201,9 +213,4 @@ func TestTable(t *testing.T) {
 	if lines := strings.Count(out.String(), "\n"); lines != 5 {
 		t.Errorf("the table of one record has %d lines, want 5:\n%s", lines, out.String())
 	}
-}
-
-func fail(w interface{ WriteString(string) (int, error) }, err error) int {
-	_, _ = w.WriteString(fmt.Sprintln(err))
-	return 1
 }

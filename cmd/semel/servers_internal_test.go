@@ -17,9 +17,12 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/cmd/semel/internal/storecheck"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/openstore"
 	"github.com/semel-dev/semel/internal/testserver"
 )
+
+var noError = claimtest.NoError
 
 // serverDSNs returns DSNs of databases for the test.
 func serverDSNs(t *testing.T) map[string]string {
@@ -104,9 +107,7 @@ func leftBehind(t *testing.T, kind, dsn string) (names []string) {
 		}
 		defer db.Close()
 		var list sql.NullString
-		if err := db.QueryRowContext(ctx, "SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = DATABASE()").Scan(&list); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, db.QueryRowContext(ctx, "SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = DATABASE()").Scan(&list))
 		if list.String != "" {
 			names = strings.Split(list.String, ",")
 		}
@@ -141,12 +142,8 @@ func TestRecordsOnServers(t *testing.T) {
 				t.Fatalf("claim: won %v, %v", won, err)
 			}
 			unknown := semel.Settlement{State: semel.StateUnknown, Note: "connection lost", Retention: time.Hour}
-			if err := store.Settle(t.Context(), rec.Digest, rec.Fence, unknown); err != nil {
-				t.Fatal(err)
-			}
-			if err := store.Close(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, store.Settle(t.Context(), rec.Digest, rec.Fence, unknown))
+			noError(t, store.Close())
 			for _, step := range []struct {
 				args []string
 				want string
@@ -175,9 +172,7 @@ func TestCheckStoreReportsLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = db.ExecContext(t.Context(), "CREATE DATABASE small")
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(err, db.Close()))
 	code, stdout, stderr := semelCommand(t, "check-store", "--json", "--keys", "4", "mysql://root@"+server.Addr()+"/small")
 	var report storecheck.Report
 	if err := json.Unmarshal([]byte(stdout), &report); err != nil || code != exitFound {

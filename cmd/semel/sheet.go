@@ -1,11 +1,13 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 )
 
 // tableRows bounds the rows of one table on a terminal; further rows get another one.
@@ -49,6 +51,43 @@ func (s *plainSheet) end() error {
 	}
 	s.begun = true
 	return s.line(s.titles)
+}
+
+// printSheet prints all rows of a sheet.
+func printSheet(p *process, titles []string, empty string, rows [][]string) error {
+	out := newSheet(p, titles, empty)
+	for _, row := range rows {
+		if err := out.line(row); err != nil {
+			return err
+		}
+	}
+	return out.end()
+}
+
+// listing prints values one after the other, and ends: as JSON, or as the rows of a sheet.
+type listing[T any] struct {
+	write func(*T) error
+	end   func() error
+}
+
+// jsonOf is a listing of the JSON that view makes of the values, and sheetOf one of rows.
+func jsonOf[T, V any](p *process, view func(*T) V) listing[T] {
+	encoder := json.NewEncoder(p.stdout)
+	return listing[T]{func(one *T) error { return encoder.Encode(view(one)) }, func() error { return nil }}
+}
+
+func sheetOf[T any](out sheet, row func(*T) []string) listing[T] {
+	return listing[T]{func(one *T) error { return out.line(row(one)) }, out.end}
+}
+
+// newTable returns a table for people with this header.
+func newTable(p *process, header table.Row) table.Writer {
+	t := table.NewWriter()
+	t.SetOutputMirror(p.stdout)
+	t.SetStyle(table.StyleLight)
+	t.Style().Format.Header = text.FormatDefault
+	t.AppendHeader(header)
+	return t
 }
 
 // tableSheet prints a table for people.

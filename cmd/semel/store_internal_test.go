@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"net/http"
-	"os"
 	"time"
 
 	"github.com/semel-dev/semel"
@@ -24,14 +23,8 @@ func sampleRecord() semel.Record {
 }
 
 // fillStoreCommand creates a store with a record in every state, an hour old, and one live claim.
-func fillStoreCommand(args []string, stderr *os.File) int {
-	if len(args) != 1 {
-		return fail(stderr, errors.New("usage: fill-store FILE"))
-	}
-	if err := fillStore(context.Background(), args[0]); err != nil {
-		return fail(stderr, err)
-	}
-	return 0
+func fillStoreCommand(args []string) error {
+	return fillStore(context.Background(), args[0])
 }
 
 func fillStore(ctx context.Context, file string) error {
@@ -85,21 +78,15 @@ func marshal(r *semelhttp.Response) []byte {
 }
 
 // futureStoreCommand creates a store of a newer program.
-func futureStoreCommand(args []string, stderr *os.File) int {
-	if len(args) != 1 {
-		return fail(stderr, errors.New("usage: future-store FILE"))
-	}
+func futureStoreCommand(args []string) error {
 	ctx := context.Background()
 	if err := fillStore(ctx, args[0]); err != nil {
-		return fail(stderr, err)
+		return err
 	}
 	db, err := sql.Open("sqlite", args[0])
 	if err != nil {
-		return fail(stderr, err)
+		return err
 	}
 	_, err = db.ExecContext(ctx, "PRAGMA user_version = 99")
-	if err := errors.Join(err, db.Close()); err != nil {
-		return fail(stderr, err)
-	}
-	return 0
+	return errors.Join(err, db.Close())
 }

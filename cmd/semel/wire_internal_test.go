@@ -5,26 +5,21 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"os"
 	"sort"
 	"strings"
 	"sync/atomic"
-	"time"
 )
 
 // httpCommand sends one request and prints the answer: status line, headers in
 // order, an empty line, the body.
-func httpCommand(args []string, stdout, stderr *os.File) int {
-	if len(args) < 2 {
-		return fail(stderr, fmt.Errorf("usage: http METHOD URL [NAME:VALUE…] [BODY]"))
-	}
+func httpCommand(args []string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, args[0], args[1], nil)
 	if err != nil {
-		return fail(stderr, err)
+		return err
 	}
 	for _, arg := range args[2:] {
 		name, value, found := strings.Cut(arg, ":")
@@ -41,36 +36,24 @@ func httpCommand(args []string, stdout, stderr *os.File) int {
 	}
 	response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request)
 	if err != nil {
-		return fail(stderr, err)
+		return err
 	}
 	defer response.Body.Close()
-	fmt.Fprintln(stdout, response.Status)
+	fmt.Fprintln(os.Stdout, response.Status)
 	var lines []string
 	for name, values := range response.Header {
 		lines = append(lines, name+": "+strings.Join(values, ", "))
 	}
 	sort.Strings(lines)
-	fmt.Fprintf(stdout, "%s\n\n", strings.Join(lines, "\n"))
-	if _, err := io.Copy(stdout, response.Body); err != nil {
-		return fail(stderr, err)
-	}
-	return 0
+	fmt.Fprintf(os.Stdout, "%s\n\n", strings.Join(lines, "\n"))
+	_, err = io.Copy(os.Stdout, response.Body)
+	return err
 }
 
 // pagesCommand serves the files of a directory: see TestScripts.
-func pagesCommand(args []string, stderr *os.File) int {
-	if len(args) != 2 {
-		return fail(stderr, fmt.Errorf("usage: pages DIR READY"))
-	}
-	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		return fail(stderr, err)
-	}
-	if err := os.WriteFile(args[1], []byte("pages=http://"+listener.Addr().String()+"\n"), 0o600); err != nil {
-		return fail(stderr, err)
-	}
+func pagesCommand(args []string) error {
 	files := http.FileServer(http.Dir(args[0]))
-	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return serveSample("pages", args[1], http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch _, err := r.Cookie("sid"); {
 		case r.URL.Path == "/moved":
 			http.Redirect(w, r, "/form.html", http.StatusFound)
@@ -81,30 +64,19 @@ func pagesCommand(args []string, stderr *os.File) int {
 			http.SetCookie(w, &http.Cookie{Name: "wordpress_logged_in_x", Value: "1"})
 			files.ServeHTTP(w, r)
 		}
-	})}
-	return fail(stderr, server.Serve(listener))
+	}))
 }
 
 // upstreamCommand is an application without idempotency. It writes a line to its log for everything it executes. It
 // never answers a POST to /slow, and answers one to /held after a request for /release.
-func upstreamCommand(args []string, stderr *os.File) int {
-	if len(args) != 2 {
-		return fail(stderr, fmt.Errorf("usage: upstream READY LOG"))
-	}
+func upstreamCommand(args []string) error {
 	log, err := os.OpenFile(args[1], os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return fail(stderr, err)
-	}
-	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		return fail(stderr, err)
-	}
-	if err := os.WriteFile(args[0], []byte("upstream=http://"+listener.Addr().String()+"\n"), 0o600); err != nil {
-		return fail(stderr, err)
+		return err
 	}
 	var orders atomic.Int64
 	release := make(chan struct{})
-	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return serveSample("upstream", args[0], http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
 			if r.URL.Path == "/release" {
 				close(release)
@@ -125,6 +97,5 @@ func upstreamCommand(args []string, stderr *os.File) int {
 		w.Header().Set("Location", fmt.Sprintf("/orders/%d", n))
 		w.WriteHeader(http.StatusCreated)
 		fmt.Fprintf(w, "order %d\n", n)
-	})}
-	return fail(stderr, server.Serve(listener))
+	}))
 }

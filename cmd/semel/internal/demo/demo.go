@@ -77,25 +77,15 @@ func (d *Demo) startCopies(ctx context.Context, opts *Options, page string) erro
 	if d.dir, err = os.MkdirTemp("", "semel-demo-"); err != nil {
 		return fmt.Errorf("make a directory for the databases: %w", err)
 	}
-	if err := d.startUnprotected(ctx, opts, page); err != nil {
+	d.unprotected, err = d.startBare(ctx, opts, page, 1, "unprotected", &invoices.Options{
+		Banner: "This copy is unprotected: a second click makes a second invoice.", BannerTone: invoices.ToneWarning,
+	})
+	if err != nil {
 		return err
 	}
 	if err := d.startProtected(ctx, opts, page); err != nil {
 		return err
 	}
-	return d.startGuarded(ctx, opts, page)
-}
-
-func (d *Demo) startUnprotected(ctx context.Context, opts *Options, page string) error {
-	var err error
-	d.unprotected, err = d.startBare(ctx, opts, page, 1, "unprotected", &invoices.Options{
-		Banner: "This copy is unprotected: a second click makes a second invoice.", BannerTone: invoices.ToneWarning,
-	})
-	return err
-}
-
-func (d *Demo) startGuarded(ctx context.Context, opts *Options, page string) error {
-	var err error
 	d.guarded, err = d.startBare(ctx, opts, page, 3, "guarded", &invoices.Options{
 		Guard:  true,
 		Banner: "This copy has the script in its pages, and nothing on its server: the script stops what it can see.",

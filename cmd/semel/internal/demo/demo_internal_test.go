@@ -24,9 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func start(t *testing.T) *Demo {
 	t.Helper()
 	d, err := Start(t.Context(), &Options{Latency: latency})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
 		defer cancel()
@@ -46,9 +44,7 @@ func TestPlay(t *testing.T) {
 	d := start(t)
 	told := 0
 	results, err := d.Play(t.Context(), func(Result) { told++ })
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if len(results) != len(scenarios()) || told != len(results) {
 		t.Errorf("got %d results and %d calls for %d scenarios", len(results), told, len(scenarios()))
 	}
@@ -71,9 +67,7 @@ func TestOnceSeesADuplicate(t *testing.T) {
 	t.Parallel()
 	d := start(t)
 	got, err := playOn(t.Context(), scenarios()[0], d.unprotected, "no gateway before it")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for name, r := range map[string]Result{
 		"no gateway": {Protected: got}, "nothing": {}, "two e-mails": {Protected: Tally{Invoices: 1, Emails: 2}},
 	} {
@@ -93,15 +87,11 @@ func TestEventsFollowTheState(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.Page+"/events", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
 	response, err := transport.RoundTrip(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer response.Body.Close()
 	lines := bufio.NewScanner(response.Body)
 	until := func(want string) {
@@ -115,34 +105,24 @@ func TestEventsFollowTheState(t *testing.T) {
 	}
 	until(`"unprotected":{"requests":0,"invoices":0,"emails":0}`)
 	call, err := http.NewRequestWithContext(ctx, http.MethodPost, at.Unprotected+"/api/invoices", strings.NewReader(`{"customer_id":1,"amount_cents":100}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	call.Header.Set("Content-Type", "application/json")
 	answer, err := transport.RoundTrip(call)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	answer.Body.Close()
 	until(`"unprotected":{"requests":1,"invoices":1,"emails":1}`)
-	if err := d.Reset(ctx); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, d.Reset(ctx))
 	until(`"unprotected":{"requests":0,"invoices":0,"emails":0}`)
 }
 
 func TestListenNearTakesAnyPortWhenItsOwnIsTaken(t *testing.T) {
 	t.Parallel()
 	page, err := listen(t.Context(), "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer page.Close()
 	for range 2 { // the second time, the next port is in use
 		near, err := listenNear(t.Context(), page.Addr().String(), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		defer near.Close()
 	}
 }
@@ -199,5 +179,13 @@ func TestWatchWaits(t *testing.T) {
 	w.move(-1)
 	if err := <-idle; err != nil {
 		t.Errorf("it has ended: got error %v", err)
+	}
+}
+
+// noError ends the test with the error.
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -66,10 +66,10 @@ func (w weather) check() error {
 // connection. newNetwork makes one.
 type network struct {
 	ended chan struct{} // closed by end
+	moved news          // of the setting
 
 	mu     sync.Mutex // guards the fields below
 	now    weather
-	moved  chan struct{} // closed when the setting changes, if a request waits for it
 	resent int
 	cut    map[[sha256.Size]byte]bool // submissions that a browser resends on its own
 }
@@ -83,22 +83,9 @@ func (n *network) end() { close(n.ended) }
 // set changes the setting for new requests; delayed ones continue. The caller has checked it.
 func (n *network) set(w weather) {
 	n.mu.Lock()
-	defer n.mu.Unlock()
 	n.now, n.cut = w, nil
-	if n.moved != nil {
-		close(n.moved)
-		n.moved = nil
-	}
-}
-
-// untilSet returns a channel that is closed when the setting changes.
-func (n *network) untilSet() <-chan struct{} {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.moved == nil {
-		n.moved = make(chan struct{})
-	}
-	return n.moved
+	n.mu.Unlock()
+	n.moved.notify()
 }
 
 // forget resets the network to normal and its count to zero.
@@ -172,7 +159,7 @@ func (n *network) wait(d time.Duration) bool {
 	select {
 	case <-timer.C:
 		return true
-	case <-n.untilSet():
+	case <-n.moved.listen():
 		return true
 	case <-n.ended:
 		return false

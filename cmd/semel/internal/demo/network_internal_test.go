@@ -147,7 +147,7 @@ func TestNetworkLetsGoWhatItDelays(t *testing.T) {
 	t.Parallel()
 	n := newNetwork()
 	goesOn := make(chan bool)
-	moved := n.untilSet()
+	moved := n.moved.listen()
 	go func() { goesOn <- n.wait(time.Hour) }()
 	for {
 		n.set(weather{condition: netNormal})
@@ -190,9 +190,7 @@ func TestSetNetwork(t *testing.T) {
 		}
 	}
 	now, err := d.state(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	want := map[string]networkState{
 		"unprotected": {Condition: netLoseAnswer, DelayMS: defaultDelay.Milliseconds()},
 		"guarded":     {Condition: netDelay, DelayMS: 250},
@@ -201,9 +199,7 @@ func TestSetNetwork(t *testing.T) {
 	if got := fmt.Sprint(now.Networks); got != fmt.Sprint(want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	if err := d.Reset(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, d.Reset(t.Context()))
 	if got := d.unprotected.network().Condition; got != netNormal {
 		t.Errorf("after Reset: got %q, want %q", got, netNormal)
 	}

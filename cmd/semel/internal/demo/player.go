@@ -14,8 +14,7 @@ import (
 	"net/url"
 	"strings"
 
-	"golang.org/x/net/html"
-	"golang.org/x/net/html/atom"
+	"github.com/semel-dev/semel/internal/check/webform"
 )
 
 // maxAnswerBytes bounds how much of an answer is read.
@@ -125,30 +124,23 @@ func (b *browser) openForm(ctx context.Context) error {
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("the form answered %d", response.StatusCode)
 	}
-	page, err := html.Parse(io.LimitReader(response.Body, maxAnswerBytes))
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes))
 	if err != nil {
 		return fmt.Errorf("read the form: %w", err)
 	}
-	b.hidden = hiddenFields(page)
-	return nil
-}
-
-// hiddenFields returns those of all forms of the page, of which there is one.
-func hiddenFields(page *html.Node) url.Values {
-	found := url.Values{}
-	for node := range page.Descendants() {
-		if node.DataAtom != atom.Input {
-			continue
-		}
-		attributes := map[string]string{}
-		for _, a := range node.Attr {
-			attributes[a.Key] = a.Val
-		}
-		if attributes["type"] == "hidden" {
-			found.Add(attributes["name"], attributes["value"])
+	page, err := webform.Parse(text, r.URL)
+	if err != nil {
+		return fmt.Errorf("read the form: %w", err)
+	}
+	b.hidden = url.Values{}
+	for i := range page.Forms {
+		for _, f := range page.Forms[i].Press(page.Base, nil).Fields {
+			if f.Kind == webform.Hidden {
+				b.hidden.Add(f.Name, f.Value)
+			}
 		}
 	}
-	return found
+	return nil
 }
 
 // form returns the request for the wanted invoice.

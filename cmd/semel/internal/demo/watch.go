@@ -12,7 +12,8 @@ type watch struct {
 	mu       sync.Mutex // guards the fields below
 	arrivals int
 	running  int
-	change   chan struct{} // closed at the next change, if a caller waits for it
+
+	change news
 }
 
 // around returns the handler with this watch in front of it. notify, unless nil, is called when a request that may
@@ -37,15 +38,10 @@ func (w *watch) around(next http.Handler, notify func()) http.Handler {
 
 func (w *watch) move(by int) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	w.running += by
-	if by > 0 {
-		w.arrivals++
-	}
-	if w.change != nil {
-		close(w.change)
-		w.change = nil
-	}
+	w.arrivals += max(by, 0)
+	w.mu.Unlock()
+	w.change.notify()
 }
 
 // forget restarts the count at zero. No caller may be waiting.
@@ -82,16 +78,13 @@ func (w *watch) untilIdle(ctx context.Context) error {
 // until waits for the condition, which is called with the lock held.
 func (w *watch) until(ctx context.Context, holds func() bool) error {
 	for {
+		change := w.change.listen()
 		w.mu.Lock()
-		if holds() {
-			w.mu.Unlock()
+		held := holds()
+		w.mu.Unlock()
+		if held {
 			return nil
 		}
-		if w.change == nil {
-			w.change = make(chan struct{})
-		}
-		change := w.change
-		w.mu.Unlock()
 		select {
 		case <-change:
 		case <-ctx.Done():
