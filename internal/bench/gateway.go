@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/gateway"
+	"github.com/semel-dev/semel/internal/bench/contest"
 	"github.com/semel-dev/semel/store/sqlitestore"
 )
 
@@ -24,7 +25,7 @@ const (
 
 // benchGateway sends the same requests to an upstream directly, through a
 // plain ReverseProxy, and through the gateway on SQLite.
-func benchGateway(ctx context.Context, s *settings) (*table, error) {
+func benchGateway(ctx context.Context, s *contest.Settings) (*contest.Table, error) {
 	upstream := serve(http.HandlerFunc(invoiceHandler))
 	defer upstream.Close()
 	target, err := url.Parse(upstream.URL)
@@ -33,7 +34,7 @@ func benchGateway(ctx context.Context, s *settings) (*table, error) {
 	}
 	plain := serve(plainProxy(target))
 	defer plain.Close()
-	store, err := sqlitestore.Open(ctx, filepath.Join(s.dir, "gateway.db"), nil)
+	store, err := sqlitestore.Open(ctx, filepath.Join(s.Dir, "gateway.db"), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +47,7 @@ func benchGateway(ctx context.Context, s *settings) (*table, error) {
 	front := serve(gw.Handler())
 	defer front.Close()
 
-	t := &table{title: fmt.Sprintf("gateway on sqlite: %d connections, load, proxy and upstream on the same machine", connections)}
+	t := &contest.Table{Title: fmt.Sprintf("gateway on sqlite: %d connections, load, proxy and upstream on the same machine", connections)}
 	for _, kind := range []struct {
 		name, prefix string
 		aim          float64
@@ -55,33 +56,33 @@ func benchGateway(ctx context.Context, s *settings) (*table, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.rows = append(t.rows, rows...)
+		t.Rows = append(t.Rows, rows...)
 	}
 	return t, nil
 }
 
-func compareProxies(ctx context.Context, s *settings, kind, prefix string, aim float64, urls []string) ([]row, error) {
-	var subjects []subject
+func compareProxies(ctx context.Context, s *contest.Settings, kind, prefix string, aim float64, urls []string) ([]contest.Row, error) {
+	var subjects []contest.Subject
 	for i, u := range urls {
 		l := newLoad(u+"/invoices", connections, prefix)
 		if prefix != "" {
 			l.prefix = fmt.Sprintf("%s%d-", prefix, i)
 		}
 		defer l.close()
-		subjects = append(subjects, subject{u, l.run})
+		subjects = append(subjects, contest.Subject{Name: u, Do: l.run})
 	}
-	samples, err := measure(ctx, s, subjects)
+	samples, err := contest.Measure(ctx, s, subjects)
 	if err != nil {
 		return nil, err
 	}
 	rate := func(i int) string {
-		return fmt.Sprintf("%s (%.0f/s)", nanosText(samples[i].nanos), float64(time.Second)/samples[i].nanos)
+		return fmt.Sprintf("%s (%.0f/s)", contest.NanosText(samples[i].Nanos), float64(time.Second)/samples[i].Nanos)
 	}
-	ratio := samples[1].nanos / samples[2].nanos
-	return []row{
-		{kind + ", direct", rate(0), "", "", "", noAim},
-		{kind + ", plain ReverseProxy", rate(1), "", "", "", noAim},
-		{kind + ", gateway", rate(2), "", fmt.Sprintf("%.2f× the plain proxy's rate", ratio), fmt.Sprintf("≥ %.2f×", aim), verdictOf(ratio >= aim)},
+	ratio := samples[1].Nanos / samples[2].Nanos
+	return []contest.Row{
+		{Subject: kind + ", direct", Time: rate(0)},
+		{Subject: kind + ", plain ReverseProxy", Time: rate(1)},
+		{Subject: kind + ", gateway", Time: rate(2), Against: fmt.Sprintf("%.2f× the plain proxy's rate", ratio), Aim: fmt.Sprintf("≥ %.2f×", aim), Met: contest.VerdictOf(ratio >= aim)},
 	}, nil
 }
 

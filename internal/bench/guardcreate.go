@@ -8,6 +8,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/dbguard"
+	"github.com/semel-dev/semel/internal/bench/contest"
 )
 
 // redeeming and heldLock are shared by the entries of tokens and fences.
@@ -18,25 +19,25 @@ const (
 
 // createEntries returns the guards of creates, locks and tokens, each with the
 // bare statement that it guards.
-func (b *guardBench) createEntries() []entry {
+func (b *guardBench) createEntries() []contest.Entry {
 	const (
 		bare, clash  = "bare INSERT", "bare INSERT that fails"
 		tx           = "bare transaction"
 		fresh, again = true, false
 	)
-	return []entry{
-		{name: bare, one: func(ctx context.Context) error { return b.insert(ctx, b.serial.Add(1)) }},
-		{name: "CreateOrReuse, new", one: b.create(fresh), rival: bare},
-		{name: "CreateOrReuse, there already", one: b.create(again), rival: bare},
-		{name: "Upsert, new", one: b.upsert(fresh), rival: bare},
-		{name: "Upsert, there and changes", one: b.upsert(again), rival: bare},
-		{name: clash, one: b.clash(func(err error) error { return err })},
-		{name: "the same, translated", one: b.clash(dbguard.NewTranslator(nil).For("bench_made").Translate), rival: clash},
-		{name: "Locker.Do, a lock each", one: b.locked, rival: tx},
-		{name: "CheckFence", one: b.inTx(b.checkFence), rival: tx},
-		{name: "AdvanceFence", one: b.inTx(b.advanceFence), rival: tx},
-		{name: "Tokens.Mint", one: b.mint, rival: bare},
-		{name: "Tokens.Mint, then Consume", one: b.mintAndConsume, rival: tx},
+	return []contest.Entry{
+		{Name: bare, One: func(ctx context.Context) error { return b.insert(ctx, b.serial.Add(1)) }},
+		{Name: "CreateOrReuse, new", One: b.create(fresh), Rival: bare},
+		{Name: "CreateOrReuse, there already", One: b.create(again), Rival: bare},
+		{Name: "Upsert, new", One: b.upsert(fresh), Rival: bare},
+		{Name: "Upsert, there and changes", One: b.upsert(again), Rival: bare},
+		{Name: clash, One: b.clash(func(err error) error { return err })},
+		{Name: "the same, translated", One: b.clash(dbguard.NewTranslator(nil).For("bench_made").Translate), Rival: clash},
+		{Name: "Locker.Do, a lock each", One: b.locked, Rival: tx},
+		{Name: "CheckFence", One: b.inTx(b.checkFence), Rival: tx},
+		{Name: "AdvanceFence", One: b.inTx(b.advanceFence), Rival: tx},
+		{Name: "Tokens.Mint", One: b.mint, Rival: bare},
+		{Name: "Tokens.Mint, then Consume", One: b.mintAndConsume, Rival: tx},
 	}
 }
 

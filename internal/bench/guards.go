@@ -14,6 +14,7 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/dbguard"
 	"github.com/semel-dev/semel/dbguard/pgxguard"
+	"github.com/semel-dev/semel/internal/bench/contest"
 	"github.com/semel-dev/semel/internal/dialect"
 )
 
@@ -39,26 +40,26 @@ type guardBench struct {
 
 // guardEntries returns the guards, each with the bare statement that it guards.
 // A new guard adds its entry here.
-func (b *guardBench) guardEntries() []entry {
+func (b *guardBench) guardEntries() []contest.Entry {
 	const bare, tx = "bare UPDATE", "bare transaction"
-	return []entry{
-		{name: bare, one: func(ctx context.Context) error { return b.update(ctx, b.db, b.row()) }},
-		{name: tx, one: b.inTx(func(ctx context.Context, s dbguard.Session) error { return b.update(ctx, s, b.row()) })},
-		{name: "UpdateVersion, no key", one: b.version, rival: bare},
-		{name: "UpdateVersion, key column", one: b.versionByColumn, rival: bare},
-		{name: "Transition, half are there already", one: b.transition, rival: bare},
-		{name: "Dedup.First", one: b.inTx(b.first), rival: tx},
-		{name: "Once", one: b.inTx(b.once), rival: tx},
-		{name: "LockRows, wait forever", one: b.inTx(b.lock), rival: tx},
-		{name: "LockCheckUpdate", one: b.lockCheckUpdate, rival: tx},
-		{name: "one hot row, all take", one: b.inTx(b.take(b.one))},
-		{name: "sixteen segments, all take", one: b.inTx(b.take(b.many)), rival: "one hot row, all take"},
+	return []contest.Entry{
+		{Name: bare, One: func(ctx context.Context) error { return b.update(ctx, b.db, b.row()) }},
+		{Name: tx, One: b.inTx(func(ctx context.Context, s dbguard.Session) error { return b.update(ctx, s, b.row()) })},
+		{Name: "UpdateVersion, no key", One: b.version, Rival: bare},
+		{Name: "UpdateVersion, key column", One: b.versionByColumn, Rival: bare},
+		{Name: "Transition, half are there already", One: b.transition, Rival: bare},
+		{Name: "Dedup.First", One: b.inTx(b.first), Rival: tx},
+		{Name: "Once", One: b.inTx(b.once), Rival: tx},
+		{Name: "LockRows, wait forever", One: b.inTx(b.lock), Rival: tx},
+		{Name: "LockCheckUpdate", One: b.lockCheckUpdate, Rival: tx},
+		{Name: "one hot row, all take", One: b.inTx(b.take(b.one))},
+		{Name: "sixteen segments, all take", One: b.inTx(b.take(b.many)), Rival: "one hot row, all take"},
 	}
 }
 
 // run compares all guards with their bare statements, and the segments also for
 // one caller at a time, which they do not help.
-func (b *guardBench) run(ctx context.Context, s *settings, title string) (*table, error) {
+func (b *guardBench) run(ctx context.Context, s *contest.Settings, title string) (*contest.Table, error) {
 	if err := b.prepare(ctx); err != nil {
 		return nil, err
 	}
@@ -66,24 +67,24 @@ func (b *guardBench) run(ctx context.Context, s *settings, title string) (*table
 		return nil, err
 	}
 	defer shut(b.locker)
-	t := &table{title: fmt.Sprintf("guards on %s: %d callers, durable commits", title, manyCallers)}
-	if err := (&contest{entries: slices.Concat(b.guardEntries(), b.createEntries())}).run(ctx, s, t, nil); err != nil {
+	t := &contest.Table{Title: fmt.Sprintf("guards on %s: %d callers, durable commits", title, manyCallers)}
+	if err := (&contest.Contest{Callers: manyCallers, Entries: slices.Concat(b.guardEntries(), b.createEntries())}).Run(ctx, s, t); err != nil {
 		return nil, err
 	}
 	alone := func(g *dbguard.Segments) func(context.Context, int) error {
 		one := b.inTx(b.take(g))
-		return func(ctx context.Context, n int) error { return spread(ctx, 1, n, one) }
+		return func(ctx context.Context, n int) error { return contest.Spread(ctx, 1, n, one) }
 	}
-	samples, err := measure(ctx, s, []subject{{"one row", alone(b.one)}, {"segments", alone(b.many)}})
+	samples, err := contest.Measure(ctx, s, []contest.Subject{{Name: "one row", Do: alone(b.one)}, {Name: "segments", Do: alone(b.many)}})
 	if err != nil {
 		return nil, err
 	}
-	t.rows = append(
-		t.rows,
-		row{subject: "one row, one caller takes", time: nanosText(samples[0].nanos), allocs: allocsText(samples[0].allocs)},
-		row{
-			subject: "sixteen segments, one caller takes", time: nanosText(samples[1].nanos), allocs: allocsText(samples[1].allocs),
-			against: fmt.Sprintf("%.2f × one row, one caller takes", samples[0].nanos/samples[1].nanos),
+	t.Rows = append(
+		t.Rows,
+		contest.Row{Subject: "one row, one caller takes", Time: contest.NanosText(samples[0].Nanos), Allocs: contest.AllocsText(samples[0].Allocs)},
+		contest.Row{
+			Subject: "sixteen segments, one caller takes", Time: contest.NanosText(samples[1].Nanos), Allocs: contest.AllocsText(samples[1].Allocs),
+			Against: fmt.Sprintf("%.2f × one row, one caller takes", samples[0].Nanos/samples[1].Nanos),
 		},
 	)
 	return t, nil
@@ -221,7 +222,7 @@ func (b *guardBench) take(g *dbguard.Segments) func(context.Context, dbguard.Ses
 	}
 }
 
-func benchGuardsPostgres(ctx context.Context, s *settings) (*table, error) {
+func benchGuardsPostgres(ctx context.Context, s *contest.Settings) (*contest.Table, error) {
 	p, err := openPostgresBench(ctx)
 	if err != nil {
 		return nil, err
@@ -230,7 +231,7 @@ func benchGuardsPostgres(ctx context.Context, s *settings) (*table, error) {
 	return (&guardBench{db: pgxguard.Database(p.pool)}).run(ctx, s, "PostgreSQL through pgx")
 }
 
-func benchGuardsMySQL(ctx context.Context, s *settings) (*table, error) {
+func benchGuardsMySQL(ctx context.Context, s *contest.Settings) (*contest.Table, error) {
 	m, err := openMySQLBench(ctx)
 	if err != nil {
 		return nil, err
@@ -239,8 +240,8 @@ func benchGuardsMySQL(ctx context.Context, s *settings) (*table, error) {
 	return (&guardBench{db: dbguard.SQLDatabase(dialect.MySQL, m.db)}).run(ctx, s, "MySQL/MariaDB")
 }
 
-func benchGuardsSQLite(ctx context.Context, s *settings) (*table, error) {
-	file := filepath.Join(s.dir, "guards.db")
+func benchGuardsSQLite(ctx context.Context, s *contest.Settings) (*contest.Table, error) {
+	file := filepath.Join(s.Dir, "guards.db")
 	db, err := sql.Open("sqlite", "file:"+file+"?_txlock=immediate&_pragma=busy_timeout(30000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)")
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/semel-dev/semel/internal/bench/contest"
 	"github.com/semel-dev/semel/internal/waiting"
 )
 
@@ -36,7 +37,7 @@ func (l *load) close() { l.client.CloseIdleConnections() }
 
 // run sends n requests, each with a fresh key.
 func (l *load) run(ctx context.Context, n int) error {
-	return spread(ctx, l.connections, n, l.one)
+	return contest.Spread(ctx, l.connections, n, l.one)
 }
 
 // rate returns how many requests a second were answered, after a time to warm

@@ -6,10 +6,12 @@ import (
 	"context"
 	"os"
 	"os/signal"
+
+	"github.com/semel-dev/semel/internal/bench/contest"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(contest.Main(ctx, sections(), "^(middleware|sqlite|gateway)$", os.Args[1:], os.Stdout, os.Stderr))
 }

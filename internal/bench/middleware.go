@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/bench/contest"
 	"github.com/semel-dev/semel/semelhttp"
 	"github.com/semel-dev/semel/store/memstore"
 )
@@ -72,25 +73,25 @@ func (p *post) send(h http.Handler, key string) error {
 	return nil
 }
 
-func benchMiddleware(ctx context.Context, s *settings) (*table, error) {
+func benchMiddleware(ctx context.Context, s *contest.Settings) (*contest.Table, error) {
 	bare := http.HandlerFunc(invoiceHandler)
 	fresh, same := make([]string, maxPosts), make([]string, maxPosts)
 	for i := range maxPosts {
 		fresh[i], same[i] = "k"+strconv.Itoa(i), "replayed"
 	}
-	samples, err := measure(ctx, s, []subject{
-		{"bare handler", func(ctx context.Context, n int) error { return posts(ctx, bare, fresh, n) }},
-		{"first", func(ctx context.Context, n int) error { return guarded(ctx, bare, fresh, n) }},
-		{"replay", func(ctx context.Context, n int) error { return guarded(ctx, bare, same, n) }},
-		{"yardstick", func(ctx context.Context, n int) error { return recorded(ctx, bare, n) }},
+	samples, err := contest.Measure(ctx, s, []contest.Subject{
+		{Name: "bare handler", Do: func(ctx context.Context, n int) error { return posts(ctx, bare, fresh, n) }},
+		{Name: "first", Do: func(ctx context.Context, n int) error { return guarded(ctx, bare, fresh, n) }},
+		{Name: "replay", Do: func(ctx context.Context, n int) error { return guarded(ctx, bare, same, n) }},
+		{Name: "yardstick", Do: func(ctx context.Context, n int) error { return recorded(ctx, bare, n) }},
 	})
 	if err != nil {
 		return nil, err
 	}
 	base, yardstick := samples[0], samples[3]
-	return &table{title: "net/http middleware on memory: (one goroutine, 56-byte JSON body)", rows: []row{
-		{"bare handler", nanosText(base.nanos), allocsText(base.allocs), "", "", noAim},
-		{"yardstick: bare handler, httptest request and recorder", nanosText(yardstick.nanos), allocsText(yardstick.allocs), "", "", noAim},
+	return &contest.Table{Title: "net/http middleware on memory: (one goroutine, 56-byte JSON body)", Rows: []contest.Row{
+		{Subject: "bare handler", Time: contest.NanosText(base.Nanos), Allocs: contest.AllocsText(base.Allocs)},
+		{Subject: "yardstick: bare handler, httptest request and recorder", Time: contest.NanosText(yardstick.Nanos), Allocs: contest.AllocsText(yardstick.Allocs)},
 		added("with middleware, first execution", base, yardstick, samples[1], aimFirstNanos, aimFirstAllocs),
 		added("with middleware, replay", base, yardstick, samples[2], aimReplayNanos, aimReplayAllocs),
 	}}, nil
@@ -99,13 +100,13 @@ func benchMiddleware(ctx context.Context, s *settings) (*table, error) {
 // added returns the cost of the middleware beyond that of the bare handler, and
 // its share of the yardstick, which separates a slow machine from a slow
 // middleware.
-func added(name string, base, yardstick, with sample, nanos, allocs float64) row {
-	moreNanos, moreAllocs := with.nanos-base.nanos, with.allocs-base.allocs
-	return row{
-		name, nanosText(with.nanos), allocsText(with.allocs),
-		fmt.Sprintf("adds %s (%.2f yardsticks), %.1f allocs", nanosText(moreNanos), moreNanos/yardstick.nanos, moreAllocs),
-		fmt.Sprintf("adds ≤ %s, ≤ %.0f allocs", nanosText(nanos), allocs),
-		verdictOf(moreNanos <= nanos && moreAllocs <= allocs+0.5),
+func added(name string, base, yardstick, with contest.Sample, nanos, allocs float64) contest.Row {
+	moreNanos, moreAllocs := with.Nanos-base.Nanos, with.Allocs-base.Allocs
+	return contest.Row{
+		Subject: name, Time: contest.NanosText(with.Nanos), Allocs: contest.AllocsText(with.Allocs),
+		Against: fmt.Sprintf("adds %s (%.2f yardsticks), %.1f allocs", contest.NanosText(moreNanos), moreNanos/yardstick.Nanos, moreAllocs),
+		Aim:     fmt.Sprintf("adds ≤ %s, ≤ %.0f allocs", contest.NanosText(nanos), allocs),
+		Met:     contest.VerdictOf(moreNanos <= nanos && moreAllocs <= allocs+0.5),
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/bench/contest"
 	"github.com/semel-dev/semel/store/mysqlstore"
 )
 
@@ -82,12 +83,12 @@ func (b *mysqlBench) close() {
 	shut(b.db)
 }
 
-func (b *mysqlBench) meter(ctx context.Context) ([]counter, error) {
+func (b *mysqlBench) meter(ctx context.Context) ([]contest.Counter, error) {
 	writes := b.wire.writes.Load()
 	var name string
 	var log float64
 	err := b.db.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE 'Innodb_os_log_written'").Scan(&name, &log)
-	return []counter{{"round trips", float64(writes)}, {"bytes of redo log", log}}, err
+	return []contest.Counter{{Name: "round trips", Value: float64(writes)}, {Name: "bytes of redo log", Value: log}}, err
 }
 
 // sqlExecer is a pool or a transaction.
@@ -139,20 +140,20 @@ func (b *mysqlBench) twoPhases(g *semel.Guard) func(context.Context) error {
 }
 
 // benchMySQL compares every way to make a row once with the bare row.
-func benchMySQL(ctx context.Context, s *settings) (*table, error) {
+func benchMySQL(ctx context.Context, s *contest.Settings) (*contest.Table, error) {
 	b, err := openMySQLBench(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer b.close()
-	t := &table{title: fmt.Sprintf("MySQL/MariaDB: %d callers, %d connections, %d-byte rows, durable commits", manyCallers, benchConns, rowBytes)}
-	err = (&contest{entries: []entry{
-		{name: "bare INSERT", one: b.one},
-		{name: "bare transaction", one: b.transaction},
-		{name: "Do", one: b.do, rival: "bare transaction", aim: aimTransaction},
-		{name: "two phases, group commit", one: b.twoPhases(b.group), rival: "bare INSERT", aim: aimTwoPhases},
-		{name: "two phases, one commit each", one: b.twoPhases(b.plain), rival: "bare INSERT"},
-	}}).run(ctx, s, t, b.meter)
+	t := &contest.Table{Title: fmt.Sprintf("MySQL/MariaDB: %d callers, %d connections, %d-byte rows, durable commits", manyCallers, benchConns, rowBytes)}
+	err = (&contest.Contest{Callers: manyCallers, Meter: b.meter, Entries: []contest.Entry{
+		{Name: "bare INSERT", One: b.one},
+		{Name: "bare transaction", One: b.transaction},
+		{Name: "Do", One: b.do, Rival: "bare transaction", Aim: aimTransaction},
+		{Name: "two phases, group commit", One: b.twoPhases(b.group), Rival: "bare INSERT", Aim: aimTwoPhases},
+		{Name: "two phases, one commit each", One: b.twoPhases(b.plain), Rival: "bare INSERT"},
+	}}).Run(ctx, s, t)
 	if err != nil {
 		return nil, err
 	}

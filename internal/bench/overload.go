@@ -16,6 +16,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/semel-dev/semel/gateway"
+	"github.com/semel-dev/semel/internal/bench/contest"
 	"github.com/semel-dev/semel/internal/openstore"
 )
 
@@ -32,7 +33,7 @@ func overloadCallers() []int { return []int{connections / 4, 4 * connections, 40
 
 // benchOverload sends through gateways on every available store, by ever more
 // callers, which respect Retry-After.
-func benchOverload(ctx context.Context, s *settings) (*table, error) {
+func benchOverload(ctx context.Context, s *contest.Settings) (*contest.Table, error) {
 	upstream := serve(http.HandlerFunc(invoiceHandler))
 	defer upstream.Close()
 	stores, forget, err := overloadStores(ctx, s)
@@ -40,13 +41,13 @@ func benchOverload(ctx context.Context, s *settings) (*table, error) {
 		return nil, err
 	}
 	defer forget()
-	t := &table{title: fmt.Sprintf("overload: POST with a fresh key through the gateway, %v callers", overloadCallers())}
+	t := &contest.Table{Title: fmt.Sprintf("overload: POST with a fresh key through the gateway, %v callers", overloadCallers())}
 	for _, store := range stores {
 		rows, err := overloadOf(ctx, s, store.name, store.dsn, upstream.URL)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", store.name, err)
 		}
-		t.rows = append(t.rows, rows...)
+		t.Rows = append(t.Rows, rows...)
 	}
 	return t, nil
 }
@@ -55,8 +56,8 @@ type namedStore struct{ name, dsn string }
 
 // overloadStores returns the stores that are at hand; forget removes what was
 // made for them.
-func overloadStores(ctx context.Context, s *settings) (stores []namedStore, forget func(), err error) {
-	stores, forget = []namedStore{{"SQLite", "sqlite:" + filepath.Join(s.dir, "overload.db")}}, func() {}
+func overloadStores(ctx context.Context, s *contest.Settings) (stores []namedStore, forget func(), err error) {
+	stores, forget = []namedStore{{"SQLite", "sqlite:" + filepath.Join(s.Dir, "overload.db")}}, func() {}
 	if dsn := os.Getenv("SEMEL_TEST_POSTGRES"); dsn != "" {
 		stores = append(stores, namedStore{"PostgreSQL", dsn})
 	}
@@ -90,7 +91,7 @@ func overloadStores(ctx context.Context, s *settings) (stores []namedStore, forg
 
 // overloadOf sends by each number of callers for a while, in turn, and compares
 // the rate of the last with the best.
-func overloadOf(ctx context.Context, s *settings, name, dsn, upstream string) ([]row, error) {
+func overloadOf(ctx context.Context, s *contest.Settings, name, dsn, upstream string) ([]contest.Row, error) {
 	store, err := openstore.Open(ctx, dsn, nil)
 	if err != nil {
 		return nil, err
@@ -109,7 +110,7 @@ func overloadOf(ctx context.Context, s *settings, name, dsn, upstream string) ([
 		for i, callers := range overloadCallers() {
 			l := newLoad(front.URL+"/invoices", callers, fmt.Sprintf("%d-%d-", callers, round))
 			l.patient = true
-			rate, err := l.rate(ctx, overloadWarmUp, s.round*overloadLength)
+			rate, err := l.rate(ctx, overloadWarmUp, s.Round*overloadLength)
 			l.close()
 			if err != nil {
 				return nil, err
@@ -117,18 +118,18 @@ func overloadOf(ctx context.Context, s *settings, name, dsn, upstream string) ([
 			rates[i], refused[i] = append(rates[i], rate), refused[i]+l.refused.Load()
 		}
 	}
-	rows := make([]row, len(rates))
+	rows := make([]contest.Row, len(rates))
 	best, last := 0.0, len(rates)-1
 	for i, callers := range overloadCallers() {
-		rate := median(rates[i])
+		rate := contest.Median(rates[i])
 		best = max(best, rate)
-		rows[i] = row{
-			subject: fmt.Sprintf("%s, %d callers", name, callers),
-			time:    fmt.Sprintf("%.0f/s", rate), allocs: fmt.Sprintf("%d refused", refused[i]),
+		rows[i] = contest.Row{
+			Subject: fmt.Sprintf("%s, %d callers", name, callers),
+			Time:    fmt.Sprintf("%.0f/s", rate), Allocs: fmt.Sprintf("%d refused", refused[i]),
 		}
 	}
-	ratio := median(rates[last]) / best
-	rows[last].against, rows[last].aim = fmt.Sprintf("%.2f × the best rate", ratio), fmt.Sprintf("≥ %.1f ×", aimOverload)
-	rows[last].met = verdictOf(ratio >= aimOverload)
+	ratio := contest.Median(rates[last]) / best
+	rows[last].Against, rows[last].Aim = fmt.Sprintf("%.2f × the best rate", ratio), fmt.Sprintf("≥ %.1f ×", aimOverload)
+	rows[last].Met = contest.VerdictOf(ratio >= aimOverload)
 	return rows, nil
 }

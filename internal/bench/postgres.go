@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/bench/contest"
 	"github.com/semel-dev/semel/internal/outcomecache"
 	"github.com/semel-dev/semel/store/groupcommit"
 	"github.com/semel-dev/semel/store/pgstore"
@@ -87,12 +88,15 @@ func (b *postgresBench) close() {
 }
 
 // meter counts what the server and the wire count.
-func (b *postgresBench) meter(ctx context.Context) ([]counter, error) {
-	writes := b.wire.writes.Load()
-	var wal, commits float64
-	err := b.pool.QueryRow(ctx, `SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn,
-		(SELECT xact_commit FROM pg_stat_database WHERE datname = current_database())`).Scan(&wal, &commits)
-	return []counter{{"round trips", float64(writes)}, {"bytes of WAL", wal}}, err
+func (b *postgresBench) meter(ctx context.Context) ([]contest.Counter, error) {
+	return postgresMeter(ctx, &b.wire, b.pool)
+}
+
+func postgresMeter(ctx context.Context, w *wire, pool *pgxpool.Pool) ([]contest.Counter, error) {
+	writes := w.writes.Load()
+	var wal float64
+	err := pool.QueryRow(ctx, `SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn`).Scan(&wal)
+	return []contest.Counter{{Name: "round trips", Value: float64(writes)}, {Name: "bytes of WAL", Value: wal}}, err
 }
 
 func (b *postgresBench) insert(ctx context.Context) error {
@@ -162,23 +166,23 @@ func (b *postgresBench) twoPhases(g *semel.Guard) func(context.Context) error {
 }
 
 // benchPostgres compares every way to make a row once with the bare row.
-func benchPostgres(ctx context.Context, s *settings) (*table, error) {
+func benchPostgres(ctx context.Context, s *contest.Settings) (*contest.Table, error) {
 	b, err := openPostgresBench(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer b.close()
-	t := &table{title: fmt.Sprintf("PostgreSQL: %d callers, %d connections, %d-byte rows, durable commits", manyCallers, benchConns, rowBytes)}
-	err = (&contest{entries: []entry{
-		{name: "bare INSERT", one: b.insert},
-		{name: "bare transaction", one: b.insertInTransaction},
-		{name: "Do", one: b.do, rival: "bare transaction", aim: aimTransaction},
-		{name: "Do, record first", one: b.doRecordFirst, rival: "bare transaction"},
-		{name: "DoWith", one: b.doWith, rival: "bare transaction", aim: aimTransaction},
-		{name: "Exec", one: b.exec, rival: "bare INSERT", aim: aimStatement},
-		{name: "two phases, group commit", one: b.twoPhases(b.group), rival: "bare INSERT", aim: aimTwoPhases},
-		{name: "two phases, one commit each", one: b.twoPhases(b.plain), rival: "bare INSERT"},
-	}}).run(ctx, s, t, b.meter)
+	t := &contest.Table{Title: fmt.Sprintf("PostgreSQL: %d callers, %d connections, %d-byte rows, durable commits", manyCallers, benchConns, rowBytes)}
+	err = (&contest.Contest{Callers: manyCallers, Meter: b.meter, Entries: []contest.Entry{
+		{Name: "bare INSERT", One: b.insert},
+		{Name: "bare transaction", One: b.insertInTransaction},
+		{Name: "Do", One: b.do, Rival: "bare transaction", Aim: aimTransaction},
+		{Name: "Do, record first", One: b.doRecordFirst, Rival: "bare transaction"},
+		{Name: "DoWith", One: b.doWith, Rival: "bare transaction", Aim: aimTransaction},
+		{Name: "Exec", One: b.exec, Rival: "bare INSERT", Aim: aimStatement},
+		{Name: "two phases, group commit", One: b.twoPhases(b.group), Rival: "bare INSERT", Aim: aimTwoPhases},
+		{Name: "two phases, one commit each", One: b.twoPhases(b.plain), Rival: "bare INSERT"},
+	}}).Run(ctx, s, t)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +197,7 @@ func benchPostgres(ctx context.Context, s *settings) (*table, error) {
 }
 
 // replays compares a replay, from the store and from memory, with reading a row.
-func replays(ctx context.Context, s *settings, t *table, store semel.Store, key semel.Key, m meter, rival string, read func(context.Context) error) error {
+func replays(ctx context.Context, s *contest.Settings, t *contest.Table, store semel.Store, key semel.Key, m contest.Meter, rival string, read func(context.Context) error) error {
 	cached, err := outcomecache.New(store, nil)
 	if err != nil {
 		return err
@@ -202,11 +206,11 @@ func replays(ctx context.Context, s *settings, t *table, store semel.Store, key 
 	if err != nil {
 		return err
 	}
-	return (&contest{entries: []entry{
-		{name: rival, one: read},
-		{name: "replay", one: replay(store, p), rival: rival, aim: aimReplay},
-		{name: "replay from memory", one: replay(cached, p), rival: rival, aim: aimCached},
-	}}).run(ctx, s, t, m)
+	return (&contest.Contest{Callers: manyCallers, Meter: m, Entries: []contest.Entry{
+		{Name: rival, One: read},
+		{Name: "replay", One: replay(store, p), Rival: rival, Aim: aimReplay},
+		{Name: "replay from memory", One: replay(cached, p), Rival: rival, Aim: aimCached},
+	}}).Run(ctx, s, t)
 }
 
 // guards returns two guards on a store, with one commit each and with group commit.

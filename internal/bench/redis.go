@@ -13,6 +13,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/bench/contest"
 	"github.com/semel-dev/semel/store/redisstore"
 )
 
@@ -20,7 +21,7 @@ const aimRedis = 0.6
 
 // benchRedis compares claim and settle with two commands that store as much,
 // through the same client.
-func benchRedis(ctx context.Context, s *settings) (*table, error) {
+func benchRedis(ctx context.Context, s *contest.Settings) (*contest.Table, error) {
 	address := os.Getenv("SEMEL_TEST_REDIS")
 	if address == "" {
 		return nil, fmt.Errorf("SEMEL_TEST_REDIS: %w", errNoServer)
@@ -45,23 +46,23 @@ func benchRedis(ctx context.Context, s *settings) (*table, error) {
 	body := string(bytes.Repeat([]byte{'x'}, rowBytes))
 	k := &keys{prefix: prefix}
 	cycles := newCycler(store, prefix, manyCallers)
-	meter := func(context.Context) ([]counter, error) {
-		return []counter{{"writes", float64(w.writes.Load())}, {"bytes sent", float64(w.bytes.Load())}}, nil
+	meter := func(context.Context) ([]contest.Counter, error) {
+		return []contest.Counter{{Name: "writes", Value: float64(w.writes.Load())}, {Name: "bytes sent", Value: float64(w.bytes.Load())}}, nil
 	}
 	set := func(ctx context.Context, key string) error {
 		return client.Do(ctx, client.B().Set().Key(key).Value(body).Px(time.Minute).Build()).Error()
 	}
-	t := &table{title: fmt.Sprintf("Redis: %d callers, one client, %d bytes", manyCallers, rowBytes)}
-	err = (&contest{entries: []entry{
-		{name: "two SETs", one: func(ctx context.Context) error {
+	t := &contest.Table{Title: fmt.Sprintf("Redis: %d callers, one client, %d bytes", manyCallers, rowBytes)}
+	err = (&contest.Contest{Callers: manyCallers, Meter: meter, Entries: []contest.Entry{
+		{Name: "two SETs", One: func(ctx context.Context) error {
 			key := k.next().Name
 			if err := set(ctx, key); err != nil {
 				return err
 			}
 			return set(ctx, key)
 		}},
-		{name: "claim + settle", one: cycles.one, rival: "two SETs", aim: aimRedis},
-	}}).run(ctx, s, t, meter)
+		{Name: "claim + settle", One: cycles.one, Rival: "two SETs", Aim: aimRedis},
+	}}).Run(ctx, s, t)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/bench/contest"
 	"github.com/semel-dev/semel/store/sqlitestore"
 )
 
@@ -32,7 +33,9 @@ func newCycler(store semel.Store, prefix string, callers int) *cycler {
 }
 
 // run does n full cycles, spread over the callers.
-func (c *cycler) run(ctx context.Context, n int) error { return spread(ctx, c.callers, n, c.one) }
+func (c *cycler) run(ctx context.Context, n int) error {
+	return contest.Spread(ctx, c.callers, n, c.one)
+}
 
 func (c *cycler) one(ctx context.Context) error {
 	key := semel.Key{Scope: "tenant-7 POST /invoices", Name: c.prefix + strconv.FormatInt(c.serial.Add(1), 10)}
@@ -67,31 +70,31 @@ func (s *single) Settle(ctx context.Context, d semel.Digest, f semel.Fence, v se
 	return s.Store.Settle(ctx, d, f, v)
 }
 
-func benchSQLite(ctx context.Context, s *settings) (*table, error) {
-	store, err := sqlitestore.Open(ctx, filepath.Join(s.dir, "cycles.db"), nil)
+func benchSQLite(ctx context.Context, s *contest.Settings) (*contest.Table, error) {
+	store, err := sqlitestore.Open(ctx, filepath.Join(s.Dir, "cycles.db"), nil)
 	if err != nil {
 		return nil, err
 	}
 	defer shut(store)
 	alone := &single{Store: store, seat: make(chan struct{}, 1)}
-	samples, err := measure(ctx, s, []subject{
-		{"1", newCycler(store, "a", 1).run},
-		{"64 alone", newCycler(alone, "b", manyCallers).run},
-		{"64 shared", newCycler(store, "c", manyCallers).run},
+	samples, err := contest.Measure(ctx, s, []contest.Subject{
+		{Name: "1", Do: newCycler(store, "a", 1).run},
+		{Name: "64 alone", Do: newCycler(alone, "b", manyCallers).run},
+		{Name: "64 shared", Do: newCycler(store, "c", manyCallers).run},
 	})
 	if err != nil {
 		return nil, err
 	}
-	ratio := samples[1].nanos / samples[2].nanos
+	ratio := samples[1].Nanos / samples[2].Nanos
 	perSecond := func(i int) string {
-		return fmt.Sprintf("%s (%.0f/s)", nanosText(samples[i].nanos), float64(time.Second)/samples[i].nanos)
+		return fmt.Sprintf("%s (%.0f/s)", contest.NanosText(samples[i].Nanos), float64(time.Second)/samples[i].Nanos)
 	}
-	return &table{title: "sqlite: full cycle, claim + settle, fsynced, 300-byte outcome", rows: []row{
-		{"1 goroutine", perSecond(0), allocsText(samples[0].allocs), "", "", noAim},
-		{"64 goroutines, one commit per operation", perSecond(1), allocsText(samples[1].allocs), "", "", noAim},
+	return &contest.Table{Title: "sqlite: full cycle, claim + settle, fsynced, 300-byte outcome", Rows: []contest.Row{
+		{Subject: "1 goroutine", Time: perSecond(0), Allocs: contest.AllocsText(samples[0].Allocs)},
+		{Subject: "64 goroutines, one commit per operation", Time: perSecond(1), Allocs: contest.AllocsText(samples[1].Allocs)},
 		{
-			"64 goroutines, group commit", perSecond(2), allocsText(samples[2].allocs),
-			fmt.Sprintf("%.1f× one commit per operation", ratio), fmt.Sprintf("≥ %.0f×", aimGroupCommit), verdictOf(ratio >= aimGroupCommit),
+			Subject: "64 goroutines, group commit", Time: perSecond(2), Allocs: contest.AllocsText(samples[2].Allocs),
+			Against: fmt.Sprintf("%.1f× one commit per operation", ratio), Aim: fmt.Sprintf("≥ %.0f×", aimGroupCommit), Met: contest.VerdictOf(ratio >= aimGroupCommit),
 		},
 	}}, nil
 }

@@ -1,0 +1,108 @@
+// Package contest measures several ways to do the same work, in turn, and prints
+// ratios: a number means nothing without that of its rival.
+package contest
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Subject is one way to do the work. Do executes it n times and returns when
+// all are done.
+type Subject struct {
+	Name string
+	Do   func(ctx context.Context, n int) error
+}
+
+// Sample is the median over the rounds.
+type Sample struct {
+	Nanos  float64 // per operation
+	Allocs float64 // per operation
+}
+
+// Measure runs the subjects in turn, round after round, so that other work of
+// the machine disturbs all of them alike.
+func Measure(ctx context.Context, s *Settings, subjects []Subject) ([]Sample, error) {
+	counts := make([]int, len(subjects))
+	for i, sub := range subjects {
+		n, err := calibrate(ctx, s, sub)
+		if err != nil {
+			return nil, err
+		}
+		counts[i] = n
+	}
+	nanos := make([][]float64, len(subjects))
+	allocs := make([][]float64, len(subjects))
+	for range s.Rounds {
+		for i, sub := range subjects {
+			one, err := once(ctx, sub, counts[i])
+			if err != nil {
+				return nil, err
+			}
+			nanos[i] = append(nanos[i], one.Nanos)
+			allocs[i] = append(allocs[i], one.Allocs)
+		}
+	}
+	out := make([]Sample, len(subjects))
+	for i := range subjects {
+		out[i] = Sample{Nanos: Median(nanos[i]), Allocs: Median(allocs[i])}
+	}
+	return out, nil
+}
+
+// calibrate finds how many operations fill a round; it warms the subject up.
+func calibrate(ctx context.Context, s *Settings, sub Subject) (int, error) {
+	round := s.Round
+	for n := s.Least; ; n *= 2 {
+		one, err := once(ctx, sub, n)
+		if err != nil {
+			return 0, err
+		}
+		if took := time.Duration(one.Nanos * float64(n)); took >= round/4 {
+			return max(n, int(float64(n)*float64(round)/float64(took))), nil
+		}
+	}
+}
+
+func once(ctx context.Context, sub Subject, n int) (Sample, error) {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	began := time.Now()
+	err := sub.Do(ctx, n)
+	took := time.Since(began)
+	runtime.ReadMemStats(&after)
+	return Sample{
+		Nanos:  float64(took.Nanoseconds()) / float64(n),
+		Allocs: float64(after.Mallocs-before.Mallocs) / float64(n),
+	}, err
+}
+
+// Spread does n operations by so many callers at a time.
+func Spread(ctx context.Context, callers, n int, one func(context.Context) error) error {
+	var left atomic.Int64
+	left.Store(int64(n))
+	group, ctx := errgroup.WithContext(ctx)
+	for range callers {
+		group.Go(func() error {
+			for left.Add(-1) >= 0 {
+				if err := one(ctx); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// Median sorts the values and returns the middle one.
+func Median(v []float64) float64 {
+	slices.Sort(v)
+	return v[len(v)/2]
+}
