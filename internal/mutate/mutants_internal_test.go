@@ -25,6 +25,9 @@ func TestMutantsAreFound(t *testing.T) {
 		if n := strings.Count(string(text), m.old); err != nil || n != 1 || m.old == m.with {
 			t.Errorf("%s: its text is in %s %d times, %v; want once, and another text in its place", m.mechanism, m.file, n, err)
 		}
+		if m.server != "" && serverNames()[m.server] == "" {
+			t.Errorf("%s: no server belongs to the variable %q", m.mechanism, m.server)
+		}
 		if m.promise < 1 || m.promise > 10 {
 			t.Errorf("%s: promise %d does not exist", m.mechanism, m.promise)
 		}

@@ -165,11 +165,14 @@ func (s *settings) baseline(ctx context.Context, t *tree, results []result) erro
 
 // absentServer names the server that is needed and not there.
 func absentServer(env string) string {
-	names := map[string]string{dbserver.EnvPostgres: "PostgreSQL", dbserver.EnvMySQL: "MariaDB", dbserver.EnvRedis: "Redis"}
 	if env == "" || os.Getenv(env) != "" {
 		return ""
 	}
-	return names[env]
+	return serverNames()[env]
+}
+
+func serverNames() map[string]string {
+	return map[string]string{dbserver.EnvPostgres: "PostgreSQL", dbserver.EnvMySQL: "MariaDB", dbserver.EnvRedis: "Redis"}
 }
 
 // try applies the mutant, runs its tests and takes it back.
