@@ -149,7 +149,7 @@ func staleRows(tree Tree, dependencies []Dependency) []Violation {
 		if match != nil && !slices.ContainsFunc(dependencies, func(d Dependency) bool { return d.Name == match[1] }) {
 			found = append(found, Violation{
 				Where: fmt.Sprintf("%s:%d", dependencyPage, number),
-				Rule:  fmt.Sprintf("`%s` is no direct dependency any more: take its row away", match[1]),
+				Rule:  fmt.Sprintf("`%s` no longer is a direct dependency: remove its row", match[1]),
 			})
 		}
 	}

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/semel-dev/semel/internal/archtest"
 )
 
@@ -33,28 +31,19 @@ func TestDependenciesNeedALineInTheDecisions(t *testing.T) {
 	for name, text := range texts {
 		onDisk[name] = &fstest.MapFile{Data: []byte(text)}
 	}
-	if err := os.CopyFS(dir, onDisk); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.CopyFS(dir, onDisk))
 	tree := treeOf(t, texts)
 	packages := []archtest.Package{{ImportPath: semel + "/ids", XTestImports: []string{"example.com/imported/v2/part", "fmt"}}}
 	dependencies, err := archtest.Dependencies(t.Context(), dir, tree, packages)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 
 	const demand = " has no line in docs/decisions: say there why, under which licence, and how to leave it"
-	want := []archtest.Violation{
-		{Where: "go.mod", Rule: "`example.com/bumped` at `v1.1.0`" + demand},
-		{Where: "go.mod", Rule: "`example.com/imported/v2` at `v2.0.0`" + demand},
-		{Where: "tools/go.mod", Rule: "`example.com/tool` at `v1.3.0`" + demand},
-		{Where: "web/package.json", Rule: "`idb` at `8.0.4`" + demand},
-		{
-			Where: "docs/decisions/0001-dependencies.md:4",
-			Rule:  "`example.com/left` is no direct dependency any more: take its row away",
-		},
-	}
-	if diff := cmp.Diff(want, archtest.CheckDependencies(tree, dependencies)); diff != "" {
-		t.Errorf("violations (-want +got):\n%s", diff)
-	}
+	wantViolations(
+		t, archtest.CheckDependencies(tree, dependencies),
+		"go.mod: `example.com/bumped` at `v1.1.0`"+demand,
+		"go.mod: `example.com/imported/v2` at `v2.0.0`"+demand,
+		"tools/go.mod: `example.com/tool` at `v1.3.0`"+demand,
+		"web/package.json: `idb` at `8.0.4`"+demand,
+		"docs/decisions/0001-dependencies.md:4: `example.com/left` no longer is a direct dependency: remove its row",
+	)
 }

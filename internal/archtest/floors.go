@@ -78,17 +78,18 @@ func Rooms() []Room {
 		{Path: "rules", Floor: 1},
 		// A conflict in the database is reported in the words of the rules file, and over HTTP as every other problem.
 		{Path: "dbguard", Floor: 1, Also: []string{"rules", "semelhttp"}},
+		// What publishers of several brokers do alike.
+		{Path: "internal/keyorder", Floor: 3},
 		// Only tests import these: they open real databases.
+		{Path: "internal/drivertest", Floor: 3},
 		{Path: "internal/guardtest", Floor: 2},
 		{Path: "internal/locktest", Floor: 2},
+		{Path: "internal/claimtest", Floor: 2},
 		// A store without a network, for tests of what lies above stores; the race that every store must pass.
 		{Path: "internal/memdb", Floor: 1},
 		{Path: "internal/storerace", Floor: 0, Also: []string{"."}},
-
-		// Only tests import it.
-		{Path: "internal/grouptest", Floor: 2},
 		// What operators' doors share: how a record looks, what a verdict means.
-		{Path: "internal/operatorview", Floor: 2},
+		{Path: "internal/operatorview", Floor: 2, Also: []string{"flow"}},
 		// The views need semelhttp, and the gateway mounts the API: only one floor is between them.
 		{Path: "internal/adminapi", Floor: 2, Kind: Door, Also: []string{"internal/operatorview"}},
 		{Path: "check", Floor: 2},
@@ -100,23 +101,46 @@ func Rooms() []Room {
 		// Only tests and what breaks servers on purpose import it.
 		{Path: "internal/testserver", Floor: 1},
 
-		// Flags, server and end of the examples' commands.
+		// The demo serves the invoice application.
+		{Path: "cmd/semel", Floor: 4, Kind: Top, Also: []string{"examples/invoices"}},
+	}, exampleRooms(), operations(), mechanisms(), topRooms())
+}
+
+func exampleRooms() []Room {
+	return []Room{
+		// Flags, server and end of the examples' commands; their SQLite files.
 		{Path: "examples/internal/program", Floor: 0, Kind: Ground},
+		{Path: "examples/internal/sqlite", Floor: 0},
 		{Path: "examples/invoices", Floor: 4},
 		{Path: "examples/mathematicians", Floor: 4},
 		{Path: "examples/shop", Floor: 4},
-		// The demo serves the invoice application.
-		{Path: "cmd/semel", Floor: 4, Kind: Top, Also: []string{"examples/invoices"}},
-	}, mechanisms(), topRooms())
+		// The programs of docs/which.md, as tests.
+		{Path: "examples/which", Floor: 4},
+	}
 }
 
-// mechanisms are the parts of the guard that know nothing of records.
+// operations lists the rooms for more than one call, built on the guard: steps and messages.
+func operations() []Room {
+	return []Room{
+		{Path: "flow", Floor: 2},
+		{Path: "inbox", Floor: 2},
+		{Path: "outbox", Floor: 2},
+		// A Sender publishes the messages of an outbox.
+		{Path: "webhook", Floor: 2, Also: []string{"outbox"}},
+	}
+}
+
+// mechanisms are the parts of the guard that know nothing of records, and what adapters in nested modules share.
 func mechanisms() []Room {
 	return []Room{
 		{Path: "internal/quota", Floor: 0, Kind: Ground},
 		{Path: "internal/seal", Floor: 0, Kind: Ground},
+		{Path: "internal/secretfile", Floor: 0, Kind: Ground},
 		{Path: "internal/sfv", Floor: 0, Kind: Ground},
+		{Path: "internal/texts", Floor: 0, Kind: Ground},
+		{Path: "internal/webhooksig", Floor: 0, Kind: Ground},
 		{Path: "internal/waiting", Floor: 0, Kind: Ground},
+		{Path: "internal/job", Floor: 1},
 	}
 }
 

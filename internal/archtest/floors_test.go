@@ -5,8 +5,6 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/semel-dev/semel/internal/archtest"
 )
 
@@ -16,7 +14,7 @@ func TestFloorsCatchForbiddenImports(t *testing.T) {
 	type packages = []archtest.Package
 	for name, test := range map[string]struct {
 		packages packages
-		want     []archtest.Violation
+		want     []string
 	}{
 		"down is fine": {packages: packages{
 			{ImportPath: semel, Imports: []string{"context"}, Deps: []string{"context", "vendor/golang.org/x/sys/cpu"}},
@@ -47,90 +45,58 @@ func TestFloorsCatchForbiddenImports(t *testing.T) {
 		}},
 		"unknown package": {
 			packages{{ImportPath: semel + "/attic"}, {ImportPath: semel + "/rulesets"}},
-			[]archtest.Violation{
-				{Where: semel + "/attic", Rule: "has no floor: add it to Rooms in internal/archtest/floors.go"},
-				{Where: semel + "/rulesets", Rule: "has no floor: add it to Rooms in internal/archtest/floors.go"},
+			[]string{
+				semel + "/attic: has no floor: add it to Rooms in internal/archtest/floors.go",
+				semel + "/rulesets: has no floor: add it to Rooms in internal/archtest/floors.go",
 			},
 		},
 		"upwards": {
 			packages{{ImportPath: semel + "/rules", Imports: []string{semel + "/check"}}},
-			[]archtest.Violation{{
-				Where: semel + "/rules",
-				Rule:  "imports " + semel + "/check: it is on floor 2, and floor 1 may import lower floors only",
-			}},
+			[]string{semel + "/rules: imports " + semel + "/check: it is on floor 2, and floor 1 may import lower floors only"},
 		},
 		"sideways": {
 			packages{{ImportPath: semel + "/check", Imports: []string{semel + "/internal/adminapi"}}},
-			[]archtest.Violation{{
-				Where: semel + "/check",
-				Rule:  "imports " + semel + "/internal/adminapi: it is on floor 2, and floor 2 may import lower floors only",
-			}},
+			[]string{semel + "/check: imports " + semel + "/internal/adminapi: it is on floor 2, and floor 2 may import lower floors only"},
 		},
 		"an exception holds one way": {
 			packages{{ImportPath: semel + "/rules", Imports: []string{semel + "/dbguard"}}},
-			[]archtest.Violation{{
-				Where: semel + "/rules",
-				Rule:  "imports " + semel + "/dbguard: it is on floor 1, and floor 1 may import lower floors only",
-			}},
+			[]string{semel + "/rules: imports " + semel + "/dbguard: it is on floor 1, and floor 1 may import lower floors only"},
 		},
 		"a store imports a store": {
 			packages{{ImportPath: semel + "/store/pgstore/claims", Imports: []string{semel + "/store/memstore"}}},
-			[]archtest.Violation{{
-				Where: semel + "/store/pgstore/claims",
-				Rule:  "imports " + semel + "/store/memstore: stores do not know each other",
-			}},
+			[]string{semel + "/store/pgstore/claims: imports " + semel + "/store/memstore: stores do not know each other"},
 		},
 		"a store imports a door": {
 			packages{{ImportPath: semel + "/store/memstore", Imports: []string{semel + "/semelhttp"}}},
-			[]archtest.Violation{{
-				Where: semel + "/store/memstore",
-				Rule:  "imports " + semel + "/semelhttp: stores do not know who calls them",
-			}},
+			[]string{semel + "/store/memstore: imports " + semel + "/semelhttp: stores do not know who calls them"},
 		},
 		"a door reaches a store through another room": {
-			packages{{
-				ImportPath: semel + "/gateway",
-				Imports:    []string{semel + "/check"},
-				Deps:       []string{semel + "/check", semel + "/store/pgstore"},
-			}},
-			[]archtest.Violation{{
-				Where: semel + "/gateway",
-				Rule: "reaches " + semel + "/store/pgstore: doors know semel.Store only; " +
-					"open the store in internal/openstore",
-			}},
+			packages{{ImportPath: semel + "/gateway", Imports: []string{semel + "/check"}, Deps: []string{semel + "/check", semel + "/store/pgstore"}}},
+			[]string{semel + "/gateway: reaches " + semel + "/store/pgstore: doors know semel.Store only; open the store in internal/openstore"},
 		},
 		"a test imports the command": {
 			packages{{ImportPath: semel + "/gateway", XTestImports: []string{semel + "/cmd/semel"}}},
-			[]archtest.Violation{{Where: semel + "/gateway", Rule: "imports " + semel + "/cmd/semel: nothing imports cmd/semel"}},
+			[]string{semel + "/gateway: imports " + semel + "/cmd/semel: nothing imports cmd/semel"},
 		},
 		"the integration tests are imported": {
 			packages{{ImportPath: semel + "/cmd/semel", Imports: []string{semel + "/internal/integration"}}},
-			[]archtest.Violation{{
-				Where: semel + "/cmd/semel",
-				Rule:  "imports " + semel + "/internal/integration: nothing imports internal/integration",
-			}},
+			[]string{semel + "/cmd/semel: imports " + semel + "/internal/integration: nothing imports internal/integration"},
 		},
 		"the root reaches beyond the standard library": {
 			packages{{ImportPath: semel, Deps: []string{"fmt", "example.com/other", semel + "/ids"}}},
-			[]archtest.Violation{
-				{Where: semel, Rule: "reaches example.com/other: this room knows the standard library only"},
-				{Where: semel, Rule: "reaches " + semel + "/ids: this room knows the standard library only"},
+			[]string{
+				semel + ": reaches example.com/other: this room knows the standard library only",
+				semel + ": reaches " + semel + "/ids: this room knows the standard library only",
 			},
 		},
 		"the ground reaches beyond the standard library": {
 			packages{{ImportPath: semel + "/internal/must", Deps: []string{"fmt", "example.com/other"}}},
-			[]archtest.Violation{{
-				Where: semel + "/internal/must",
-				Rule:  "reaches example.com/other: this room knows the standard library only",
-			}},
+			[]string{semel + "/internal/must: reaches example.com/other: this room knows the standard library only"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := archtest.CheckFloors(archtest.Rooms(), test.packages)
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("violations (-want +got):\n%s", diff)
-			}
+			wantViolations(t, archtest.CheckFloors(archtest.Rooms(), test.packages), test.want...)
 		})
 	}
 }
@@ -149,35 +115,19 @@ func TestFloorsCatchATreeOnDisk(t *testing.T) {
 			semel + "/store/memstore\"\n")},
 		"gateway/gateway.go": {Data: []byte("package gateway\n\nimport _ \"" + semel + "/store/memstore\"\n")},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	packages, err := archtest.ListPackages(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []archtest.Violation{
-		{
-			Where: semel + "/gateway",
-			Rule: "reaches " + semel + "/store/memstore: doors know semel.Store only; " +
-				"open the store in internal/openstore",
-		},
-		{
-			Where: semel + "/store/memstore",
-			Rule:  "imports " + semel + "/semelhttp: stores do not know who calls them",
-		},
-	}
-	if diff := cmp.Diff(want, archtest.CheckFloors(archtest.Rooms(), packages)); diff != "" {
-		t.Errorf("violations (-want +got):\n%s", diff)
-	}
+	noError(t, err)
+	wantViolations(
+		t, archtest.CheckFloors(archtest.Rooms(), packages),
+		semel+"/gateway: reaches "+semel+"/store/memstore: doors know semel.Store only; open the store in internal/openstore",
+		semel+"/store/memstore: imports "+semel+"/semelhttp: stores do not know who calls them",
+	)
 }
 
 func TestEmptyRoomIsFound(t *testing.T) {
 	t.Parallel()
 	rooms := []archtest.Room{{Path: ".", Kind: archtest.Root}, {Path: "attic", Floor: 1}, {Path: "check", Floor: 2}}
 	got := archtest.CheckRooms(rooms, []archtest.Package{{ImportPath: archtest.Module}, {ImportPath: archtest.Module + "/internal/check/wire"}})
-	want := []archtest.Violation{{Where: "attic", Rule: "no package is in this room: remove it from Rooms in internal/archtest/floors.go"}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("violations (-want +got):\n%s", diff)
-	}
+	wantViolations(t, got, "attic: no package is in this room: remove it from Rooms in internal/archtest/floors.go")
 }

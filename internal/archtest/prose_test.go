@@ -26,9 +26,7 @@ func TestProse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tree, err := archtest.TreeOf(fstest.MapFS{test.file: {Data: []byte(test.text)}}, []string{test.file})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			if got := archtest.CheckProse(tree, func(string) bool { return true }); len(got) != test.want {
 				t.Errorf("got %q, want %d of them", got, test.want)
 			}
@@ -44,8 +42,6 @@ func TestProseBelow(t *testing.T) {
 		return
 	}
 	tree, err := archtest.OpenTree(t.Context(), "../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	report(t, archtest.CheckProse(tree, func(name string) bool { return strings.HasPrefix(name, below) }))
 }

@@ -3,8 +3,6 @@ package archtest_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/semel-dev/semel/internal/archtest"
 )
 
@@ -15,10 +13,7 @@ func TestRecipes(t *testing.T) {
 			"2. Run `go test ./gone` on `Claim`, a `semel.Store`.\n\n## Tools\n\n`gone/too.go`\n",
 		"store/claim.sql": "SELECT 1;\n",
 	})
-	want := []archtest.Violation{{Where: "CONTRIBUTING.md:5", Rule: "a recipe names floors.go, which is gone: name the place that has taken over its part"}}
-	if diff := cmp.Diff(want, archtest.CheckRecipes(tree)); diff != "" {
-		t.Errorf("violations (-want +got):\n%s", diff)
-	}
+	wantViolations(t, archtest.CheckRecipes(tree), "CONTRIBUTING.md:5: a recipe names floors.go, which is gone: name the place that has taken over its part")
 	if found := archtest.CheckRecipes(treeOf(t, map[string]string{"CONTRIBUTING.md": "# Contributing\n"})); len(found) != 1 {
 		t.Errorf("a page without recipes: got %v, want one violation", found)
 	}

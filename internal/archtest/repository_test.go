@@ -11,17 +11,11 @@ import (
 func TestRepository(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	tree, err := archtest.OpenTree(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	packages, err := archtest.ListPackages(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 
 	t.Run("floors", func(t *testing.T) {
 		t.Parallel()
@@ -31,9 +25,7 @@ func TestRepository(t *testing.T) {
 	t.Run("shape", func(t *testing.T) {
 		t.Parallel()
 		found, err := archtest.CheckShape(tree)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		report(t, found)
 	})
 	t.Run("text", func(t *testing.T) {
@@ -55,9 +47,7 @@ func TestRepository(t *testing.T) {
 	t.Run("dependencies", func(t *testing.T) {
 		t.Parallel()
 		dependencies, err := archtest.Dependencies(t.Context(), dir, tree, packages)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		report(t, archtest.CheckDependencies(tree, dependencies))
 	})
 }
@@ -66,5 +56,13 @@ func report(t *testing.T, found []archtest.Violation) {
 	t.Helper()
 	for _, violation := range found {
 		t.Error(violation)
+	}
+}
+
+// noError ends the test with the error.
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

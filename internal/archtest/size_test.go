@@ -14,17 +14,11 @@ import (
 func TestSize(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	tree, err := archtest.OpenTree(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	size, err := archtest.Measure(tree)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Logf("sizes and their ceilings\n%s", size)
 	report(t, archtest.CheckSize(size))
 }
@@ -43,9 +37,7 @@ func TestMeasure(t *testing.T) {
 		"tools/f/f.go":         "package f\n\nvar V int\n",
 		"testdata/g/broken.go": "package\n",
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	want := archtest.Size{Exported: map[string]int{".": 3, "b": 1}, RootLines: 14, Lines: 29, TestLines: 3}
 	if diff := cmp.Diff(want, size); diff != "" {
 		t.Errorf("size (-want +got):\n%s", diff)
