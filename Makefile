@@ -2,11 +2,12 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help test test-long slowest check lint shell vet arch fmt build demo model bench bench-stores bench-overload bench-guards races prove mutate rolling microbench fuzz vuln clean
+.PHONY: help test test-long slowest check lint shell vet arch fmt build demo model bench bench-stores bench-overload bench-guards bench-engines bench-temporal races prove mutate rolling microbench fuzz vuln clean
 
 TOOLS := .cache/bin
 FUZZTIME ?= 1m
 ONLY ?= ^(middleware|sqlite|gateway)$$
+ENGINES ?= .
 BENCH ?= .
 MUTANT ?= .
 REV ?=
@@ -71,6 +72,14 @@ bench-overload: ## ever more callers through the gateway on every store: the rat
 
 bench-guards: ## each guard of dbguard against the bare statement on the same database, as ratios
 	@scripts/prepare --on-disk --only 'postgresql mariadb' go run -buildvcs=true ./internal/bench -only '^guards-'
+
+bench-engines: ## a flow against River, and how long a takeover takes after kill -9 (ENGINES=steps|takeover)
+	@go build -C internal/bench/engines -buildvcs=true -o ../../../.cache/bin/bench-engines .
+	@scripts/prepare --on-disk --only postgresql .cache/bin/bench-engines -only '$(ENGINES)'
+
+bench-temporal: ## the same against Temporal; the first build of its server takes minutes (ENGINES=steps|takeover)
+	@go build -C internal/bench/temporal -buildvcs=true -o ../../../.cache/bin/bench-temporal .
+	@scripts/prepare --on-disk --only postgresql .cache/bin/bench-temporal -only '$(ENGINES)'
 
 races: ## every guard of dbguard: sixteen callers for each of thousands of keys, without the race detector
 	@scripts/prepare --only 'postgresql mariadb redis' go test -tags long -count 1 -timeout 30m -run 'Race' ./dbguard/...
