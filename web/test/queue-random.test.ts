@@ -9,7 +9,7 @@ import { Browser, home, randomOf, Server, type Fault, type Seen } from "./queue-
 
 const faults: Fault[] = ["drop", "lose", "cut", "503", "retry-after", "in-flight", "401", "throttled", "none", "none"];
 const groups = ["a", "b", "c"];
-const seeds = Number(process.env.SEMEL_QUEUE_SEEDS ?? 24);
+const seeds = Number(process.env.SEMEL_QUEUE_SEEDS ?? 8);
 
 interface Wish {
   word: string;

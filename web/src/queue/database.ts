@@ -5,6 +5,8 @@ export const version = 1;
 
 /** How long add() waits for tabs of an older version that do not let go of the database. */
 const blockedMs = 5_000;
+/** How long a transaction may take: another tab may hold the database, or the browser no longer answer. */
+const transactMs = 10_000;
 
 /** What work sees of the database: one transaction. */
 export interface Tx {
@@ -35,32 +37,24 @@ export class Database {
 
   /**
    * Runs work in one transaction, and resolves when that is complete: with
-   * readwrite, on the disk. When work rejects, nothing is written.
+   * readwrite, on the disk. When it rejects, nothing is written, not later either.
    */
   async transact<T>(mode: "readonly" | "readwrite", work: (tx: Tx) => Promise<T>): Promise<T> {
+    let patience: ReturnType<typeof setTimeout> | undefined;
     try {
-      const database = await this.#open();
-      const tx = this.#begin(database, mode);
-      const complete = new Promise<void>((resolve, reject) => {
-        tx.oncomplete = () => resolve();
-        tx.onabort = () => reject(tx.error ?? new DOMException("the transaction was aborted", "AbortError"));
+      const tx = this.#begin(await this.#open(), mode);
+      const silence = new Promise<never>((_, reject) => {
+        patience = setTimeout(() => {
+          if (!aborts(tx)) return; // it is being committed, or was: it says so itself
+          this.#forget(); // the next call has another connection
+          reject(new QueueError("storage-failed", "the browser's storage does not answer"));
+        }, transactMs);
       });
-      complete.catch(() => undefined); // work's own error says more
-      let result: T;
-      try {
-        result = await work({ store: (name) => tx.objectStore(name) });
-      } catch (error) {
-        try {
-          tx.abort();
-        } catch {
-          // it ended on its own
-        }
-        throw tx.error ?? error;
-      }
-      await complete;
-      return result;
+      return await Promise.race([run(tx, work), silence]);
     } catch (error) {
       throw translated(error);
+    } finally {
+      clearTimeout(patience);
     }
   }
 
@@ -99,7 +93,9 @@ export class Database {
   #openAnew(): Promise<IDBDatabase> {
     return new Promise((resolve, reject) => {
       const request = this.factory().open(this.name, version); // throws where storage is switched off
+      let late = false;
       const patience = setTimeout(() => {
+        late = true; // a connection that comes later would be in the way of other versions
         reject(new QueueError("storage-blocked", "another tab with an older version of this page is in the way; close it"));
       }, blockedMs);
       request.onupgradeneeded = () => {
@@ -123,7 +119,7 @@ export class Database {
           this.#opening = undefined;
         };
         database.onclose = () => (this.#opening = undefined);
-        if (this.#closed) database.close();
+        if (this.#closed || late) database.close();
         resolve(database);
       };
     });
@@ -132,6 +128,33 @@ export class Database {
   #forget(): void {
     this.#opening?.then((database) => database.close(), () => undefined);
     this.#opening = undefined;
+  }
+}
+
+async function run<T>(tx: IDBTransaction, work: (tx: Tx) => Promise<T>): Promise<T> {
+  const complete = new Promise<void>((resolve, reject) => {
+    tx.oncomplete = () => resolve();
+    tx.onabort = () => reject(tx.error ?? new DOMException("the transaction was aborted", "AbortError"));
+  });
+  complete.catch(() => undefined); // work's own error says more
+  let result: T;
+  try {
+    result = await work({ store: (name) => tx.objectStore(name) });
+  } catch (error) {
+    aborts(tx);
+    throw tx.error ?? error;
+  }
+  await complete;
+  return result;
+}
+
+/** Undoes a transaction. False when it ended on its own, or is being committed. */
+function aborts(tx: IDBTransaction): boolean {
+  try {
+    tx.abort();
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -21,7 +21,7 @@ export declare class Database {
     constructor(name: string, factory: () => IDBFactory, created?: (() => void) | undefined);
     /**
      * Runs work in one transaction, and resolves when that is complete: with
-     * readwrite, on the disk. When work rejects, nothing is written.
+     * readwrite, on the disk. When it rejects, nothing is written, not later either.
      */
     transact<T>(mode: "readonly" | "readwrite", work: (tx: Tx) => Promise<T>): Promise<T>;
     /** Writes one value of state while the page goes away: one request is all there is time for, without waiting. */
