@@ -22,22 +22,14 @@ var alice = operator.Identity{Name: "alice", Via: "semel records"}
 func TestAudit(t *testing.T) {
 	t.Parallel()
 	g := newGuard(t, memstore.New(nil), nil)
-	if err := mustClaim(t, g, testKey("a")).Unknown("upstream reset"); err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, mustClaim(t, g, testKey("a")).Unknown("upstream reset"))
 	lost := mustLookup(t, g, testKey("a"))
 	resolved, err := operate(g).Resolve(t.Context(), alice, lost.Digest, lost.Fence, semel.Settlement{State: semel.StateCompleted, Outcome: []byte("17"), Kept: true, Note: "in the ledger"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, err)
 	cancelled, err := operate(g).Cancel(t.Context(), operator.Identity{Name: "bob"}, testKey("b"), 0, "the customer called")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, err)
 	page, err := operate(g).Audit(t.Context(), operator.AuditParams{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, err)
 	entries := page.Entries
 	for i := range entries {
 		if entries[i].At.IsZero() || entries[i].Position == 0 {
@@ -69,9 +61,7 @@ func TestAuditPages(t *testing.T) {
 	var names []string
 	for p := (operator.AuditParams{Limit: 2}); ; {
 		page, err := operate(g).Audit(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, err)
 		for i := range page.Entries {
 			names = append(names, page.Entries[i].Name)
 		}
@@ -90,9 +80,7 @@ func TestNoVerdictWithoutAnEntry(t *testing.T) {
 	t.Parallel()
 	store := newHooked()
 	g := newGuard(t, store, nil)
-	if err := mustClaim(t, g, testKey("a")).Unknown("upstream reset"); err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, mustClaim(t, g, testKey("a")).Unknown("upstream reset"))
 	before := store.count("claim")
 	store.set(store.before, "claim", func() error {
 		if store.count("claim") == before+2 { // the first takes the record over

@@ -39,9 +39,7 @@ func TestBeginTxEnds(t *testing.T) {
 			if semel.FenceFrom(claim.Context()) != claim.Fence() || semel.TxClaimFrom(claim.Context()) != claim {
 				t.Error("the work does not find its claim")
 			}
-			if err := test.end(claim); err != nil {
-				t.Fatal(err)
-			}
+			mustSucceed(t, test.end(claim))
 			if err := claim.Complete([]byte("late"), nil); !errors.Is(err, semel.ErrSettled) || claim.Context().Err() == nil {
 				t.Errorf("a second end: got %v, context %v, want %v and an end", err, claim.Context().Err(), semel.ErrSettled)
 			}
@@ -77,14 +75,10 @@ func TestBeginTxInFlight(t *testing.T) {
 	g, other := newTxGuard(t, db, hasty), newTxGuard(t, db, hasty)
 	ctx, cancel := context.WithCancel(t.Context())
 	claim, _, err := g.BeginTx(ctx, db, testKey("a"), testFingerprint())
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, err)
 	mustRefuseTx(t, g, db, "a", semel.ErrInFlight)
 	mustRefuseTx(t, other, db.Pool(), "a", semel.ErrInFlight)
-	if err := db.Insert(claim.Context(), "a"); err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, db.Insert(claim.Context(), "a"))
 	cancel()
 	if err := claim.Complete([]byte("answer"), nil); !errors.Is(err, semel.ErrRolledBack) || db.Count("a") != 0 {
 		t.Errorf("got %v, %d rows, want %v and none", err, db.Count("a"), semel.ErrRolledBack)

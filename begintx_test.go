@@ -67,9 +67,7 @@ func mustBeginTx(t *testing.T, g *semel.Guard, db *memdb.DB, name string) *semel
 	if err != nil || claim == nil {
 		t.Fatalf("begin: got claim %v, record %v, error %v; want a claim", claim, rec, err)
 	}
-	if err := db.Insert(claim.Context(), name); err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, db.Insert(claim.Context(), name))
 	return claim
 }
 
@@ -109,9 +107,7 @@ func TestBeginTxWaitsWithinItsBound(t *testing.T) {
 				if took := time.Since(began); took != 3*time.Second || waited != took || e.RetryAfter == 0 {
 					t.Errorf("took %v, waited %v, retry after %v; want 3s, 3s, some", took, waited, e.RetryAfter)
 				}
-				if err := claim.Complete([]byte("one"), nil); err != nil {
-					t.Fatal(err)
-				}
+				mustSucceed(t, claim.Complete([]byte("one"), nil))
 				if _, rec, err := twin.BeginTx(t.Context(), pool, testKey("a"), testFingerprint()); err != nil || string(rec.Outcome) != "one" {
 					t.Errorf("got %v, %v; want the first outcome", rec, err)
 				}
@@ -336,16 +332,12 @@ func TestNestedInATransaction(t *testing.T) {
 			t.Errorf("got %v, %v; want ErrInFlight", claim, err)
 		}
 		inner, _, err := g.Begin(outer.Context(), testKey("b"), testFingerprint())
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, err)
 		if got := semel.FenceFrom(inner.Context()); got != inner.Fence() {
 			t.Errorf("got fence %d, want that of the innermost claim, %d", got, inner.Fence())
 		}
 		innermost, _, err := g.BeginTx(inner.Context(), db, testKey("c"), testFingerprint())
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, err)
 		if got := semel.FenceFrom(innermost.Context()); got != innermost.Fence() {
 			t.Errorf("got fence %d, want that of the innermost claim, %d", got, innermost.Fence())
 		}
@@ -376,18 +368,12 @@ func TestTraceTellsOfTransactions(t *testing.T) {
 	db, f, g := openTx(t, memdb.Options{}, &semel.Options{Policy: semel.Policy{Wait: semel.NoWait}, Trace: trace})
 	claim := mustBeginTx(t, g, db, "a")
 	mustRefuseTx(t, g, db, "a", semel.ErrInFlight)
-	if err := claim.Complete([]byte("one"), nil); err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, claim.Complete([]byte("one"), nil))
 	if _, rec, err := g.BeginTx(t.Context(), db, testKey("a"), testFingerprint()); err != nil || rec == nil {
 		t.Fatal(rec, err)
 	}
-	if err := mustBeginTx(t, g, db, "b").Rollback("no"); err != nil {
-		t.Fatal(err)
-	}
-	if err := mustBeginTx(t, g, db, "b").Unknown("no"); err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, mustBeginTx(t, g, db, "b").Rollback("no"))
+	mustSucceed(t, mustBeginTx(t, g, db, "b").Unknown("no"))
 	claim = mustBeginTx(t, g, db, "c")
 	f.set(memdb.Begin, func() error { return errBroken })
 	if err := claim.Final([]byte("no"), nil); err == nil {

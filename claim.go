@@ -177,6 +177,12 @@ func (c *Claim) Cancel(note string) error {
 // final unset the claim stays open after ErrFull, so that a smaller
 // settlement can follow.
 func (c *Claim) settle(s Settlement, final bool) error {
+	return c.settleBy(s, c.record, func(err error) bool { return errors.Is(err, ErrFull) && !final })
+}
+
+// settleBy records the settlement by record. The claim stays open after an error of
+// which open says so.
+func (c *Claim) settleBy(s Settlement, record func(Settlement, time.Time) error, open func(error) bool) error {
 	if !c.startSettling() {
 		return &Error{Op: opSettle, Digest: c.digest, Err: ErrSettled}
 	}
@@ -184,8 +190,8 @@ func (c *Claim) settle(s Settlement, final bool) error {
 	s.Note = verdict.CutNote(s.Note, MaxNoteBytes)
 	s.Retention = cmp.Or(s.Retention, c.guard.policy.retention(s.State))
 	began := time.Now()
-	err := c.record(s, began)
-	if errors.Is(err, ErrFull) && !final {
+	err := record(s, began)
+	if err != nil && open(err) {
 		c.mu.Lock()
 		c.phase = phaseOpen
 		c.mu.Unlock()

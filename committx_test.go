@@ -110,9 +110,7 @@ func TestCommitThatLost(t *testing.T) {
 			t.Parallel()
 			db, _, g := openTx(t, memdb.Options{Optimistic: true}, nil)
 			claim := mustBeginTx(t, g, db, "a")
-			if err := mustClaim(t, newGuard(t, db, nil), testKey("a")).Complete([]byte("other"), nil); err != nil {
-				t.Fatal(err)
-			}
+			mustSucceed(t, mustClaim(t, newGuard(t, db, nil), testKey("a")).Complete([]byte("other"), nil))
 			err := end(claim)
 			e, ok := errors.AsType[*semel.Error](err)
 			if !ok || !errors.Is(err, semel.ErrLost) || !errors.Is(err, semel.ErrRolledBack) || !e.Retryable() {

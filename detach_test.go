@@ -19,14 +19,10 @@ func TestDetachedContextOutlivesSettlement(t *testing.T) {
 		t.Helper()
 		store := memstore.New(nil)
 		guard, err := semel.New(store, &semel.Options{SweepEvery: -1, Policy: semel.Policy{MaxRun: maxRun}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, err)
 		t.Cleanup(func() { _ = guard.Close() })
 		claim, _, err := guard.Begin(t.Context(), semel.Key{Scope: "s", Name: "k"}, semel.Fingerprint{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, err)
 		return claim
 	}
 	t.Run("until its end is called", func(t *testing.T) {
@@ -34,9 +30,7 @@ func TestDetachedContextOutlivesSettlement(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			claim := begin(t, time.Hour)
 			detached := claim.Detach()
-			if err := claim.CompleteWithout(nil); err != nil {
-				t.Fatal(err)
-			}
+			mustSucceed(t, claim.CompleteWithout(nil))
 			time.Sleep(59 * time.Minute)
 			synctest.Wait()
 			if err := claim.Context().Err(); err != nil {
@@ -54,9 +48,7 @@ func TestDetachedContextOutlivesSettlement(t *testing.T) {
 			claim := begin(t, time.Hour)
 			detached := claim.Detach()
 			defer detached.End()
-			if err := claim.CompleteWithout(nil); err != nil {
-				t.Fatal(err)
-			}
+			mustSucceed(t, claim.CompleteWithout(nil))
 			time.Sleep(time.Hour)
 			synctest.Wait()
 			if err := context.Cause(claim.Context()); !errors.Is(err, context.DeadlineExceeded) {
@@ -70,9 +62,7 @@ func TestDetachedContextOutlivesSettlement(t *testing.T) {
 			claim := begin(t, time.Hour)
 			detached := claim.Detach()
 			detached.End()
-			if err := claim.Complete(nil, nil); err != nil {
-				t.Fatal(err)
-			}
+			mustSucceed(t, claim.Complete(nil, nil))
 			if err := claim.Context().Err(); !errors.Is(err, context.Canceled) {
 				t.Errorf("after the settlement: %v, want canceled", err)
 			}
@@ -86,9 +76,7 @@ func TestDetachedKeepsItsSeat(t *testing.T) {
 	t.Parallel()
 	store := memstore.New(nil)
 	g, err := semel.New(store, &semel.Options{SweepEvery: -1, LiveClaims: 2, LiveClaimsPerScope: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, err)
 	t.Cleanup(func() { _ = g.Close() })
 	begin := func(scope, name string) (*semel.Claim, error) {
 		claim, _, err := g.Begin(t.Context(), semel.Key{Scope: scope, Name: name}, semel.Fingerprint{})
@@ -97,13 +85,9 @@ func TestDetachedKeepsItsSeat(t *testing.T) {
 	var streams []*semel.Detached
 	for _, scope := range []string{"a", "b"} {
 		claim, err := begin(scope, "first")
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, err)
 		streams = append(streams, claim.Detach())
-		if err := claim.CompleteWithout(nil); err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, claim.CompleteWithout(nil))
 		if _, err := begin(scope, "second"); scope == "a" && !errors.Is(err, semel.ErrQuota) {
 			t.Errorf("a second of the scope: got %v, want ErrQuota", err)
 		}
@@ -125,17 +109,13 @@ func TestDetachedKeepsItsSeat(t *testing.T) {
 func TestDetachAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	g, err := semel.New(memstore.New(nil), &semel.Options{SweepEvery: -1, LiveClaimsPerScope: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, err)
 	t.Cleanup(func() { _ = g.Close() })
 	settled, _, err := g.Begin(t.Context(), semel.Key{Scope: "s", Name: "settled"}, semel.Fingerprint{})
 	if err == nil {
 		err = settled.CompleteWithout(nil)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, err)
 	if _, _, err := g.Begin(t.Context(), semel.Key{Scope: "s", Name: "live"}, semel.Fingerprint{}); err != nil {
 		t.Fatal(err)
 	}
@@ -159,20 +139,14 @@ func TestAbandoned(t *testing.T) {
 	begin := func(t *testing.T, n int) (*semel.Guard, []*semel.Claim, []*semel.Detached) {
 		t.Helper()
 		g, err := semel.New(memstore.New(nil), &semel.Options{SweepEvery: -1, Policy: semel.Policy{MaxRun: 24 * time.Hour}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, err)
 		var claims []*semel.Claim
 		var streams []*semel.Detached
 		for i := range n {
 			claim, _, err := g.Begin(t.Context(), semel.Key{Scope: "s", Name: fmt.Sprint(i)}, semel.Fingerprint{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			mustSucceed(t, err)
 			claims, streams = append(claims, claim), append(streams, claim.Detach())
-			if err := claim.CompleteWithout(nil); err != nil {
-				t.Fatal(err)
-			}
+			mustSucceed(t, claim.CompleteWithout(nil))
 		}
 		t.Cleanup(func() {
 			for _, stream := range streams {
@@ -219,9 +193,7 @@ func TestAbandoned(t *testing.T) {
 		t.Parallel()
 		g, claims, streams := begin(t, 3)
 		streams[0].Abandon(time.Hour)
-		if err := g.Shutdown(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, g.Shutdown(t.Context()))
 		streams[1].Abandon(time.Hour)
 		for i, claim := range claims {
 			if cut := claim.Context().Err() != nil; cut != (i < 2) { // the last has a reader
@@ -233,9 +205,7 @@ func TestAbandoned(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			g, claims, _ := begin(t, 1)
-			if err := g.Shutdown(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			mustSucceed(t, g.Shutdown(t.Context()))
 			time.Sleep(24*time.Hour - time.Second)
 			if err := claims[0].Context().Err(); err != nil {
 				t.Errorf("before MaxRun: %v", err)

@@ -70,9 +70,7 @@ func TestDigestWithSecret(t *testing.T) {
 	store := memstore.New(nil)
 	t.Cleanup(func() { store.Close() })
 	guard, err := semel.New(store, &semel.Options{Secrets: [][]byte{secret}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, err)
 	t.Cleanup(func() { guard.Close() })
 	for range 3 { // keyed hashes are reused
 		if got := guard.Digest(key); got != want || got == key.Digest() {

@@ -104,6 +104,9 @@ type markedError struct {
 func (e *markedError) Error() string { return e.err.Error() }
 func (e *markedError) Unwrap() error { return e.err }
 
+// Marked returns how the claim is to be settled, for packages that put several intents together.
+func (e *markedError) Marked() State { return e.state }
+
 // MarkUnknown says that the effect may have happened despite err. It returns
 // nil for nil.
 func MarkUnknown(err error) error { return mark(err, StateUnknown) }

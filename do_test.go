@@ -185,9 +185,7 @@ func TestDoMeetsARecordOfAnotherDoor(t *testing.T) {
 	t.Parallel()
 	for _, outcome := range []string{"\x01HTTP", `{"semel":2,"value":1}`, `{}`, ``} {
 		g := newGuard(t, memstore.New(nil), nil)
-		if err := mustClaim(t, g, testKey("a")).Complete([]byte(outcome), nil); err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, mustClaim(t, g, testKey("a")).Complete([]byte(outcome), nil))
 		if _, err := semel.Do(t.Context(), g, testKey("a"), testFingerprint(),
 			func(context.Context) (int, error) { return 1, nil }); err == nil {
 			t.Errorf("%q: got no error", outcome)
@@ -208,9 +206,7 @@ func TestFenceTravelsInTheContext(t *testing.T) {
 			last = fence
 			return 0, nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, err)
 	}
 	if semel.FenceFrom(t.Context()) != 0 {
 		t.Error("a context without a claim has a fence")

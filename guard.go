@@ -212,6 +212,9 @@ func (g *Guard) With(p Policy) (*Guard, error) {
 	return &Guard{core: g.core, policy: p}, nil
 }
 
+// HidesKeys reports whether the guard keeps scopes and names out of the store.
+func (g *Guard) HidesKeys() bool { return g.core.hideKeys }
+
 // Policy returns the policy in force, defaults filled in.
 func (g *Guard) Policy() Policy { return g.policy }
 

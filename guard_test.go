@@ -20,18 +20,14 @@ func TestBeginReplaysTheFirstOutcomeUntilRetentionEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newGuard(t, memstore.New(nil), &semel.Options{Policy: semel.Policy{Retention: time.Hour}})
-		if err := mustClaim(t, g, testKey("a")).Complete([]byte("invoice 1"), nil); err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, mustClaim(t, g, testKey("a")).Complete([]byte("invoice 1"), nil))
 		for range 3 {
 			mustReplay(t, g, testKey("a"), "invoice 1")
 		}
 		time.Sleep(time.Hour - time.Millisecond)
 		mustReplay(t, g, testKey("a"), "invoice 1")
 		time.Sleep(time.Millisecond)
-		if err := mustClaim(t, g, testKey("a")).Release(""); err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, mustClaim(t, g, testKey("a")).Release(""))
 	})
 }
 
@@ -48,9 +44,7 @@ func TestBeginRefusesAnotherFingerprint(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := newGuard(t, memstore.New(nil), nil)
-			if err := settle(mustClaim(t, g, testKey("a"))); err != nil {
-				t.Fatal(err)
-			}
+			mustSucceed(t, settle(mustClaim(t, g, testKey("a"))))
 			claim, rec, err := g.Begin(t.Context(), testKey("a"), semel.FingerprintOf("amount=9999"))
 			if claim != nil || rec != nil || !errors.Is(err, semel.ErrMismatch) {
 				t.Fatalf("got claim %v, record %v, error %v; want ErrMismatch", claim, rec, err)
@@ -74,13 +68,9 @@ func TestBeginKeepsScopesApart(t *testing.T) {
 	claim := mustClaim(t, g, mine)
 	for _, scope := range []string{"bob", "alic", "alicek", semel.ScopeGlobal} {
 		other := mustClaim(t, g, semel.Key{Scope: scope, Name: "k"})
-		if err := other.Complete([]byte(scope), nil); err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, other.Complete([]byte(scope), nil))
 	}
-	if err := claim.Complete([]byte("alice's"), nil); err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, claim.Complete([]byte("alice's"), nil))
 	mustReplay(t, g, mine, "alice's")
 }
 
@@ -160,9 +150,7 @@ func TestBeginWaitsForARunningTwin(t *testing.T) {
 					t.Fatalf("%d attempts wait, want 1", n)
 				}
 				began := time.Now()
-				if err := tt.settle(claim); err != nil {
-					t.Fatal(err)
-				}
+				mustSucceed(t, tt.settle(claim))
 				if r := <-got; !tt.check(r) {
 					t.Errorf("the waiter got %+v", r)
 				}
@@ -204,18 +192,14 @@ func TestBeginPatienceEnds(t *testing.T) {
 			t.Errorf("want a retryable error with a time, got %+v", e)
 		}
 		impatient, err := g.With(semel.Policy{Wait: semel.NoWait})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, err)
 		began = time.Now()
 		mustRefuse(t, impatient, testKey("a"), semel.ErrInFlight)
 		if took := time.Since(began); took != 0 {
 			t.Errorf("waited %v, want 0", took)
 		}
 		// A waiter that gives up leaves the running owner's record alone.
-		if err := claim.Complete([]byte("one"), nil); err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, claim.Complete([]byte("one"), nil))
 		mustReplay(t, g, testKey("a"), "one")
 	})
 }
@@ -250,9 +234,7 @@ func TestBeginBoundsWaiters(t *testing.T) {
 				if g.Waiting() != 3 || refused.Load() != 7 {
 					t.Errorf("%d wait and %d were refused, want 3 and 7", g.Waiting(), refused.Load())
 				}
-				if err := claim.Complete(nil, nil); err != nil {
-					t.Fatal(err)
-				}
+				mustSucceed(t, claim.Complete(nil, nil))
 				wg.Wait()
 				if waited.Load() != 3 || g.Waiting() != 0 {
 					t.Errorf("%d got the outcome and %d still wait, want 3 and 0", waited.Load(), g.Waiting())
@@ -269,9 +251,7 @@ func TestBeginBoundsLiveClaims(t *testing.T) {
 	first := mustClaim(t, g, testKey("a"))
 	mustClaim(t, g, testKey("b"))
 	mustRefuse(t, g, testKey("c"), semel.ErrUnavailable)
-	if err := first.Release(""); err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, first.Release(""))
 	mustClaim(t, g, testKey("c"))
 }
 
@@ -316,9 +296,7 @@ func TestBeginRefusesBadKeys(t *testing.T) {
 func TestDedupModeStopsDuplicates(t *testing.T) {
 	t.Parallel()
 	g := newGuard(t, memstore.New(nil), &semel.Options{Policy: semel.Policy{Dedup: true}})
-	if err := mustClaim(t, g, testKey("a")).Complete([]byte("large answer"), nil); err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, mustClaim(t, g, testKey("a")).Complete([]byte("large answer"), nil))
 	e := mustRefuse(t, g, testKey("a"), semel.ErrDuplicate)
 	if e.Record == nil || e.Record.Outcome != nil {
 		t.Errorf("dedup mode keeps no answer, got %+v", e.Record)
@@ -330,9 +308,7 @@ func TestSecretAndHiddenKeys(t *testing.T) {
 	store := memstore.New(nil)
 	g := newGuard(t, store, &semel.Options{Secrets: [][]byte{[]byte("0123456789abcdef")}, HideKeys: true})
 	k := testKey("a")
-	if err := mustClaim(t, g, k).Complete([]byte("one"), nil); err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, mustClaim(t, g, k).Complete([]byte("one"), nil))
 	if _, err := store.Lookup(t.Context(), k.Digest()); !errors.Is(err, semel.ErrNotFound) {
 		t.Errorf("the record is found by the plain digest: %v", err)
 	}
@@ -415,13 +391,9 @@ func TestShutdown(t *testing.T) {
 			t.Errorf("shutdown: %v", err)
 		}
 		next, err := semel.New(store, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, err)
 		mustReplay(t, next, testKey("a"), "one")
-		if err := next.Close(); err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, next.Close())
 	})
 }
 

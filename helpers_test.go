@@ -111,9 +111,7 @@ func times(n int, err error) func() error {
 func newGuard(t *testing.T, store semel.Store, opts *semel.Options) *semel.Guard {
 	t.Helper()
 	g, err := semel.New(store, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, err)
 	t.Cleanup(func() {
 		if err := g.Close(); err != nil {
 			t.Errorf("close guard: %v", err)
@@ -123,6 +121,14 @@ func newGuard(t *testing.T, store semel.Store, opts *semel.Options) *semel.Guard
 		}
 	})
 	return g
+}
+
+// mustSucceed ends the test with the error.
+func mustSucceed(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func mustClaim(t *testing.T, g *semel.Guard, k semel.Key) *semel.Claim {

@@ -28,9 +28,7 @@ func TestResolve(t *testing.T) {
 			t.Parallel()
 			g := newGuard(t, memstore.New(nil), nil)
 			stale := mustClaim(t, g, testKey("a"))
-			if err := stale.Unknown("upstream reset"); err != nil {
-				t.Fatal(err)
-			}
+			mustSucceed(t, stale.Unknown("upstream reset"))
 			tt.as.Note = "looked it up"
 			rec, err := operate(g).Resolve(t.Context(), alice, stale.Digest(), stale.Fence(), tt.as)
 			if err != nil || rec.State != tt.as.State || rec.Note != "looked it up" || rec.Fence <= stale.Fence() {
@@ -66,9 +64,7 @@ func TestResolveReleases(t *testing.T) {
 		if _, err := operate(g).Resolve(t.Context(), alice, d, seen, release); !errors.Is(err, semel.ErrNotFound) {
 			t.Errorf("an absent record was resolved: %v", err)
 		}
-		if err := mustClaim(t, g, testKey("a")).Release(""); err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, mustClaim(t, g, testKey("a")).Release(""))
 	})
 }
 
@@ -76,9 +72,7 @@ func TestResolveReleases(t *testing.T) {
 func TestLongNote(t *testing.T) {
 	t.Parallel()
 	g := newGuard(t, memstore.New(nil), nil)
-	if err := mustClaim(t, g, testKey("a")).Unknown(strings.Repeat("é", semel.MaxNoteBytes)); err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, mustClaim(t, g, testKey("a")).Unknown(strings.Repeat("é", semel.MaxNoteBytes)))
 	note := mustLookup(t, g, testKey("a")).Note
 	if len(note) > semel.MaxNoteBytes || !utf8.ValidString(note) || !strings.HasSuffix(note, "…") {
 		t.Errorf("the note was cut to %q", note)
@@ -101,9 +95,7 @@ func TestCancel(t *testing.T) {
 	if _, err := operate(g).Cancel(t.Context(), alice, testKey("b"), 0, "a mistake"); !errors.Is(err, semel.ErrInFlight) {
 		t.Errorf("cancelling a running intent: got %v, want ErrInFlight", err)
 	}
-	if err := claim.Complete([]byte("one"), nil); err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, claim.Complete([]byte("one"), nil))
 	if _, err := operate(g).Cancel(t.Context(), alice, testKey("b"), 0, "a mistake"); !errors.Is(err, semel.ErrSettled) {
 		t.Errorf("cancelling a completed intent: got %v, want ErrSettled", err)
 	}
@@ -139,9 +131,7 @@ func TestCancelWhileItArrives(t *testing.T) {
 		runtime.Gosched()
 	}
 	close(goOn)
-	if err := <-cancelled; err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, <-cancelled)
 	if err := <-refused; !errors.Is(err, semel.ErrCancelled) {
 		t.Errorf("got %v, want ErrCancelled", err)
 	}

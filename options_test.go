@@ -72,11 +72,11 @@ func walkEveryWay(t *testing.T, c combination) {
 		}
 	}
 	lose()
-	mustSettle(t, mustClaim(t, g, testKey("completed")).Complete([]byte("one"), nil))
+	mustSucceed(t, mustClaim(t, g, testKey("completed")).Complete([]byte("one"), nil))
 	mustReplay(t, g, testKey("completed"), "one")
 	lose()
-	mustSettle(t, mustClaim(t, g, testKey("released")).Release("not now"))
-	mustSettle(t, mustClaim(t, g, testKey("released")).Complete([]byte("two"), nil))
+	mustSucceed(t, mustClaim(t, g, testKey("released")).Release("not now"))
+	mustSucceed(t, mustClaim(t, g, testKey("released")).Complete([]byte("two"), nil))
 	mustReplay(t, g, testKey("released"), "two")
 	if _, err := operate(g).Cancel(t.Context(), alice, testKey("cancelled"), 0, "not wanted"); err != nil {
 		t.Fatal(err)
@@ -84,19 +84,19 @@ func walkEveryWay(t *testing.T, c combination) {
 	mustRefuse(t, g, testKey("cancelled"), semel.ErrCancelled)
 	lose()
 	unknown := mustClaim(t, g, testKey("resolved"))
-	mustSettle(t, unknown.Unknown("reset"))
+	mustSucceed(t, unknown.Unknown("reset"))
 	if _, err := operate(g).Resolve(t.Context(), alice, unknown.Digest(), unknown.Fence(), semel.Settlement{State: semel.StateReleased, Note: "not there"}); err != nil {
 		t.Fatal(err)
 	}
-	mustSettle(t, mustClaim(t, g, testKey("resolved")).Complete([]byte("three"), nil))
+	mustSucceed(t, mustClaim(t, g, testKey("resolved")).Complete([]byte("three"), nil))
 	mustReplay(t, g, testKey("resolved"), "three")
-	mustSettle(t, mustClaim(t, g, testKey("found alone")).Unknown("reset"))
+	mustSucceed(t, mustClaim(t, g, testKey("found alone")).Unknown("reset"))
 	clock.add(time.Minute)
 	if r, err := operate(g).ReconcileUnknown(t.Context(), operator.Unattended{}); err != nil || r.Happened != 1 {
 		t.Fatalf("in the background: got %+v, %v", r, err)
 	}
 	mustReplay(t, g, testKey("found alone"), "found")
-	mustSettle(t, mustClaim(t, g, testKey("found when asked")).Unknown("reset"))
+	mustSucceed(t, mustClaim(t, g, testKey("found when asked")).Unknown("reset"))
 	mustReplay(t, g, testKey("found when asked"), "found")
 	if asks != 2 {
 		t.Errorf("asked %d times, want twice", asks)

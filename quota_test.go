@@ -17,9 +17,7 @@ func TestLiveClaimsPerScope(t *testing.T) {
 	t.Parallel()
 	g := newGuard(t, memstore.New(nil), &semel.Options{LiveClaimsPerScope: 2})
 	done := mustClaim(t, g, testKey("done"))
-	if err := done.Complete([]byte("17"), nil); err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, done.Complete([]byte("17"), nil))
 	first := mustClaim(t, g, testKey("a"))
 	mustClaim(t, g, testKey("b"))
 	if e := mustRefuse(t, g, testKey("c"), semel.ErrQuota); !e.Retryable() || e.RetryAfter <= 0 {
@@ -27,9 +25,7 @@ func TestLiveClaimsPerScope(t *testing.T) {
 	}
 	mustReplay(t, g, testKey("done"), "17")
 	mustClaim(t, g, semel.Key{Scope: "another", Name: "c"})
-	if err := first.Release(""); err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, first.Release(""))
 	mustClaim(t, g, testKey("c"))
 	mustRefuse(t, g, testKey("d"), semel.ErrQuota)
 }
@@ -79,9 +75,7 @@ func TestRecordsPerScope(t *testing.T) {
 		store := memstore.New(nil)
 		g := newGuard(t, store, &semel.Options{RecordsPerScope: most, Policy: semel.Policy{Retention: time.Minute}})
 		for i := range most {
-			if err := mustClaim(t, g, testKey(fmt.Sprint(i))).Complete([]byte("17"), nil); err != nil {
-				t.Fatal(err)
-			}
+			mustSucceed(t, mustClaim(t, g, testKey(fmt.Sprint(i))).Complete([]byte("17"), nil))
 		}
 		if e := mustRefuse(t, g, testKey("one more"), semel.ErrQuota); e.RetryAfter <= 0 {
 			t.Errorf("retry after %v", e.RetryAfter)
@@ -100,15 +94,11 @@ func TestRecordQuotaCountsWhatStays(t *testing.T) {
 		const most = 4
 		g := newGuard(t, memstore.New(nil), &semel.Options{RecordsPerScope: most, Policy: semel.Policy{Retention: time.Hour}})
 		for range 3 * most {
-			if err := mustClaim(t, g, testKey("released")).Release(""); err != nil {
-				t.Fatal(err)
-			}
+			mustSucceed(t, mustClaim(t, g, testKey("released")).Release(""))
 		}
 		complete := func(name string) {
 			t.Helper()
-			if err := mustClaim(t, g, testKey(name)).Complete([]byte("17"), nil); err != nil {
-				t.Fatal(err)
-			}
+			mustSucceed(t, mustClaim(t, g, testKey(name)).Complete([]byte("17"), nil))
 		}
 		complete("a")
 		for range 3 * most {
@@ -131,9 +121,7 @@ func TestTakingOverMakesNoRecord(t *testing.T) {
 	g := newGuard(t, memstore.New(nil), &semel.Options{RecordsPerScope: 2, Policy: asked(func(semel.Record) (semel.Reconciliation, error) {
 		return semel.Reconciliation{}, nil
 	})})
-	if err := mustClaim(t, g, testKey("a")).Unknown("upstream reset"); err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, mustClaim(t, g, testKey("a")).Unknown("upstream reset"))
 	for range 3 {
 		mustRefuse(t, g, testKey("a"), semel.ErrUnknown)
 	}
@@ -150,14 +138,10 @@ func TestRecordsOfSeveralRetentions(t *testing.T) {
 		const most = 4
 		short := newGuard(t, memstore.New(nil), &semel.Options{RecordsPerScope: most, Policy: semel.Policy{Retention: time.Minute}})
 		long, err := short.With(semel.Policy{Retention: time.Hour})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, err)
 		complete := func(g *semel.Guard, name string) {
 			t.Helper()
-			if err := mustClaim(t, g, testKey(name)).Complete([]byte("17"), nil); err != nil {
-				t.Fatal(err)
-			}
+			mustSucceed(t, mustClaim(t, g, testKey(name)).Complete([]byte("17"), nil))
 		}
 		time.Sleep(30 * time.Minute)
 		complete(short, "a")
@@ -180,18 +164,14 @@ func TestRecordQuotaCountsARecordOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		policy := asked(func(semel.Record) (semel.Reconciliation, error) { return semel.Reconciliation{}, nil })
 		g := newGuard(t, memstore.New(nil), &semel.Options{RecordsPerScope: 2, Policy: policy})
-		if err := mustClaim(t, g, testKey("a")).Unknown("upstream reset"); err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, mustClaim(t, g, testKey("a")).Unknown("upstream reset"))
 		for range 5 {
 			time.Sleep(time.Hour)
 			if r, err := operate(g).ReconcileUnknown(t.Context(), operator.Unattended{}); err != nil || r.Still != 1 {
 				t.Fatalf("got %+v, %v; want one tried in vain", r, err)
 			}
 		}
-		if err := mustClaim(t, g, testKey("b")).Unknown("upstream reset"); err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, mustClaim(t, g, testKey("b")).Unknown("upstream reset"))
 		mustRefuse(t, g, testKey("c"), semel.ErrQuota)
 		time.Sleep(time.Hour)
 		if r, err := operate(g).ReconcileUnknown(t.Context(), operator.Unattended{}); err != nil || r.Still != 2 {
@@ -206,14 +186,10 @@ func TestFlooderIsNotForgotten(t *testing.T) {
 	const most = 3
 	g := newGuard(t, memstore.New(nil), &semel.Options{RecordsPerScope: most})
 	for i := range most {
-		if err := mustClaim(t, g, testKey(fmt.Sprint(i))).Complete(nil, nil); err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, mustClaim(t, g, testKey(fmt.Sprint(i))).Complete(nil, nil))
 	}
 	for i := range 40_000 { // more than twice what is remembered
-		if err := mustClaim(t, g, semel.Key{Scope: fmt.Sprint("scope ", i), Name: "a"}).Complete(nil, nil); err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, mustClaim(t, g, semel.Key{Scope: fmt.Sprint("scope ", i), Name: "a"}).Complete(nil, nil))
 	}
 	mustRefuse(t, g, testKey("one more"), semel.ErrQuota)
 }

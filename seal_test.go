@@ -47,9 +47,7 @@ func sealing(ids ...string) *semel.Options {
 func sealed(t *testing.T, store semel.Store, k semel.Key, id string) semel.Record {
 	t.Helper()
 	rec, err := store.Lookup(t.Context(), k.Digest())
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, err)
 	got, ok := semel.SealedWith(rec.Outcome)
 	if !ok || got != id || bytes.Contains(rec.Outcome, []byte("IBAN")) {
 		t.Errorf("the store keeps %q (key %q, sealed: %v), want it encrypted with %q", rec.Outcome, got, ok, id)
@@ -64,9 +62,7 @@ func TestOutcomesAreEncrypted(t *testing.T) {
 	resolve := func(s semel.Settlement) func(*testing.T, *semel.Guard, *memdb.DB) {
 		return func(t *testing.T, g *semel.Guard, _ *memdb.DB) {
 			t.Helper()
-			if err := mustClaim(t, g, testKey("a")).Unknown("reset"); err != nil {
-				t.Fatal(err)
-			}
+			mustSucceed(t, mustClaim(t, g, testKey("a")).Unknown("reset"))
 			rec, err := operate(g).Resolve(t.Context(), alice, testKey("a").Digest(), mustLookup(t, g, testKey("a")).Fence, s)
 			if err != nil || !bytes.Equal(rec.Outcome, s.Outcome) {
 				t.Fatalf("got %q, %v", rec.Outcome, err)
@@ -81,39 +77,37 @@ func TestOutcomesAreEncrypted(t *testing.T) {
 	}{
 		"complete": {settle: func(t *testing.T, g *semel.Guard, _ *memdb.DB) {
 			t.Helper()
-			mustSettle(t, mustClaim(t, g, testKey("a")).Complete(answer, nil))
+			mustSucceed(t, mustClaim(t, g, testKey("a")).Complete(answer, nil))
 		}},
 		"complete without": {want: semel.ErrNotKept, settle: func(t *testing.T, g *semel.Guard, _ *memdb.DB) {
 			t.Helper()
-			mustSettle(t, mustClaim(t, g, testKey("a")).CompleteWithout(answer))
+			mustSucceed(t, mustClaim(t, g, testKey("a")).CompleteWithout(answer))
 		}},
 		"too large": {want: semel.ErrNotKept, settle: func(t *testing.T, g *semel.Guard, _ *memdb.DB) {
 			t.Helper()
-			mustSettle(t, mustClaim(t, g, testKey("a")).Complete(make([]byte, len(answer)+1), answer))
+			mustSucceed(t, mustClaim(t, g, testKey("a")).Complete(make([]byte, len(answer)+1), answer))
 		}},
 		"transaction": {settle: func(t *testing.T, g *semel.Guard, db *memdb.DB) {
 			t.Helper()
-			mustSettle(t, mustBeginTx(t, g, db, "a").Complete(answer, nil))
+			mustSucceed(t, mustBeginTx(t, g, db, "a").Complete(answer, nil))
 		}},
 		"transaction, without": {want: semel.ErrNotKept, settle: func(t *testing.T, g *semel.Guard, db *memdb.DB) {
 			t.Helper()
-			mustSettle(t, mustBeginTx(t, g, db, "a").CompleteWithout(answer))
+			mustSucceed(t, mustBeginTx(t, g, db, "a").CompleteWithout(answer))
 		}},
 		"transaction, final": {settle: func(t *testing.T, g *semel.Guard, db *memdb.DB) {
 			t.Helper()
-			mustSettle(t, mustBeginTx(t, g, db, "a").Final(answer, nil))
+			mustSucceed(t, mustBeginTx(t, g, db, "a").Final(answer, nil))
 		}},
 		"reconciled": {settle: func(t *testing.T, g *semel.Guard, _ *memdb.DB) {
 			t.Helper()
-			mustSettle(t, mustClaim(t, g, testKey("a")).Unknown("reset"))
+			mustSucceed(t, mustClaim(t, g, testKey("a")).Unknown("reset"))
 			p := g.Policy()
 			p.OnUnknown, p.Reconcile = semel.Reconcile, func(context.Context, semel.Record) (semel.Reconciliation, error) {
 				return semel.Reconciliation{Verdict: semel.Happened, Outcome: answer, Kept: true}, nil
 			}
 			asking, err := g.With(p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			mustSucceed(t, err)
 			mustReplay(t, asking, testKey("a"), secretAnswer)
 		}},
 		"resolved":          {settle: resolve(semel.Settlement{State: semel.StateCompleted, Note: "looked up", Outcome: answer, Kept: true})},
@@ -144,13 +138,6 @@ func TestOutcomesAreEncrypted(t *testing.T) {
 	}
 }
 
-func mustSettle(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func mustReplayTx(t *testing.T, g *semel.Guard, tr semel.Transactor, name, want string) {
 	t.Helper()
 	claim, rec, err := g.BeginTx(t.Context(), tr, testKey(name), testFingerprint())
@@ -165,7 +152,7 @@ func TestSealedSummaryWhenTheStoreIsFull(t *testing.T) {
 	store := newHooked()
 	g := newGuard(t, store, sealing("k1"))
 	store.set(store.before, "settle", times(1, semel.ErrFull))
-	mustSettle(t, mustClaim(t, g, testKey("a")).Complete([]byte("long"), []byte(secretAnswer)))
+	mustSucceed(t, mustClaim(t, g, testKey("a")).Complete([]byte("long"), []byte(secretAnswer)))
 	sealed(t, store, testKey("a"), "k1")
 	if e := mustRefuse(t, g, testKey("a"), semel.ErrNotKept); string(e.Record.Outcome) != secretAnswer {
 		t.Errorf("got %q, want the summary", e.Record.Outcome)
@@ -182,7 +169,7 @@ func TestOutcomeKeyRotation(t *testing.T) {
 	for i, ids := range steps {
 		guards = append(guards, newGuard(t, store, sealing(ids...)))
 		name := fmt.Sprint("step ", i)
-		mustSettle(t, mustClaim(t, guards[i], testKey(name)).Complete([]byte(name), nil))
+		mustSucceed(t, mustClaim(t, guards[i], testKey(name)).Complete([]byte(name), nil))
 		if encrypts := len(ids) > 0 && ids[0] != ""; guards[i].Seals() != encrypts {
 			t.Errorf("step %d seals: %v, want %v", i, !encrypts, encrypts)
 		} else if encrypts {
@@ -211,8 +198,8 @@ func TestSealedOutcomeWithoutItsKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db, _, owner := openTx(t, memdb.Options{}, sealing("k1"))
-			mustSettle(t, mustClaim(t, owner, testKey("a")).Complete([]byte(secretAnswer), nil))
-			mustSettle(t, mustClaim(t, owner, testKey("b")).CompleteWithout([]byte(secretAnswer)))
+			mustSucceed(t, mustClaim(t, owner, testKey("a")).Complete([]byte(secretAnswer), nil))
+			mustSucceed(t, mustClaim(t, owner, testKey("b")).CompleteWithout([]byte(secretAnswer)))
 			opts := sealing(ids...)
 			var told []semel.BeginInfo
 			opts.Trace = &semel.Trace{Began: func(_ context.Context, i semel.BeginInfo) { told = append(told, i) }}
@@ -273,9 +260,9 @@ func TestSealedOutcomeIsBoundToItsRecord(t *testing.T) {
 	store := &doctored{Store: memstore.New(nil), change: func(*semel.Record) {}}
 	g := newGuard(t, store, sealing("k1", "l1")) // two ids with one key's bytes
 	for _, name := range []string{"a", "b"} {
-		mustSettle(t, mustClaim(t, g, testKey(name)).Complete([]byte(secretAnswer), nil))
+		mustSucceed(t, mustClaim(t, g, testKey(name)).Complete([]byte(secretAnswer), nil))
 	}
-	mustSettle(t, mustClaim(t, g, testKey("c")).CompleteWithout([]byte(secretAnswer)))
+	mustSucceed(t, mustClaim(t, g, testKey("c")).CompleteWithout([]byte(secretAnswer)))
 	own, other := sealed(t, store, testKey("a"), "k1"), sealed(t, store, testKey("b"), "k1")
 	if bytes.Equal(own.Outcome[len(own.Outcome)-8:], other.Outcome[len(other.Outcome)-8:]) {
 		t.Error("equal answers have equal ciphertexts")
@@ -331,7 +318,7 @@ func TestSealedOnceForASettlement(t *testing.T) {
 	store := &settlements{hooked: newHooked()}
 	g := newGuard(t, store, sealing("k1"))
 	store.set(store.after, "settle", times(3, errBroken))
-	mustSettle(t, mustClaim(t, g, testKey("a")).Complete([]byte(secretAnswer), nil))
+	mustSucceed(t, mustClaim(t, g, testKey("a")).Complete([]byte(secretAnswer), nil))
 	if len(store.sent) != 4 {
 		t.Fatalf("%d settlements were sent, want 4", len(store.sent))
 	}
@@ -349,15 +336,15 @@ func TestOutcomeThatLooksSealed(t *testing.T) {
 	t.Parallel()
 	store := memstore.New(nil)
 	g := newGuard(t, store, sealing("k1"))
-	mustSettle(t, mustClaim(t, g, testKey("a")).Complete([]byte(secretAnswer), nil))
+	mustSucceed(t, mustClaim(t, g, testKey("a")).Complete([]byte(secretAnswer), nil))
 	forged := string(sealed(t, store, testKey("a"), "k1").Outcome)
 	bare := newGuard(t, store, sealing())
 	for i, outcome := range []string{"", "\xff", forged[:6], forged[:7], forged, forged[:6] + "\x00" + forged} {
 		name := fmt.Sprint("forged ", i)
-		mustSettle(t, mustClaim(t, bare, testKey(name)).Complete([]byte(outcome), nil))
+		mustSucceed(t, mustClaim(t, bare, testKey(name)).Complete([]byte(outcome), nil))
 		mustReplay(t, bare, testKey(name), outcome)
 		mustReplay(t, g, testKey(name), outcome)
-		mustSettle(t, mustClaim(t, g, testKey(name+" with a key")).Complete([]byte(outcome), nil))
+		mustSucceed(t, mustClaim(t, g, testKey(name+" with a key")).Complete([]byte(outcome), nil))
 		mustReplay(t, g, testKey(name+" with a key"), outcome)
 	}
 }
@@ -367,9 +354,7 @@ func TestSealedVector(t *testing.T) {
 	t.Parallel()
 	const vector = "ff53454d454c01026b31d599954939492265a80566e47ea08c66aaadceb5ac7901a6aa2e4b849997e398d13f62c55279126c69f6239e74"
 	stored, err := hex.DecodeString(vector)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, err)
 	g := newGuard(t, memstore.New(nil), sealing("k1"))
 	rec := semel.Record{Digest: testKey("vector").Digest(), State: semel.StateCompleted, Kept: true, Outcome: stored}
 	if err := g.Reveal(&rec); err != nil || string(rec.Outcome) != secretAnswer {
@@ -412,9 +397,7 @@ func TestOutcomeKeyDoesNotPrint(t *testing.T) {
 		slog.New(h).Info("key", slog.Any("key", k), slog.Any("pointer", &k), slog.Any("options", options.OutcomeKeys))
 	}
 	asJSON, err := json.Marshal(options.OutcomeKeys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, err)
 	said := []string{log.String(), string(asJSON), fmt.Sprint(options.OutcomeKeys)}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%d", "%q"} {
 		said = append(said, fmt.Sprintf(verb, k), fmt.Sprintf(verb, &k), fmt.Sprintf(verb, options.OutcomeKeys))

@@ -177,11 +177,9 @@ func leaveUnknown(secrets ...[]byte) func(*testing.T, semel.Store) {
 		t.Helper()
 		for _, secret := range secrets {
 			g, err := semel.New(store, secretOptions(semel.Policy{}, secret))
-			if err != nil {
-				t.Fatal(err)
-			}
-			mustSettle(t, mustClaim(t, g, testKey("k")).Unknown("reset"))
-			mustSettle(t, g.Close())
+			mustSucceed(t, err)
+			mustSucceed(t, mustClaim(t, g, testKey("k")).Unknown("reset"))
+			mustSucceed(t, g.Close())
 		}
 	}
 }
@@ -271,7 +269,7 @@ func TestSecretRotation(t *testing.T) {
 						t.Errorf("step %d meets %v, want the record of step %d", j, e.Digest, i)
 					}
 				}
-				mustSettle(t, claim.Complete([]byte("one"), nil))
+				mustSucceed(t, claim.Complete([]byte("one"), nil))
 				for j := max(0, i-1); j <= min(i+1, len(guards)-1); j++ {
 					mustReplay(t, guards[j], k, "one")
 					if rec, err := guards[j].Lookup(t.Context(), k); err != nil || rec.Fence != claim.Fence() {
@@ -299,7 +297,7 @@ func TestSecondLookThatFails(t *testing.T) {
 		t.Errorf("got %v after %d claims, want a retryable refusal after one", e, store.count("claim"))
 	}
 	store.set(store.before, "lookup", nil)
-	mustSettle(t, mustClaim(t, g, testKey("a")).Complete(nil, nil))
+	mustSucceed(t, mustClaim(t, g, testKey("a")).Complete(nil, nil))
 }
 
 // sequence returns a hook with one answer after another, and nil after the last.
@@ -347,7 +345,7 @@ func TestYieldWhoseReplyIsLost(t *testing.T) {
 				if err := claim.Context().Err(); err != nil {
 					t.Errorf("the claim ended: %v", err)
 				}
-				mustSettle(t, claim.Complete([]byte("one"), nil))
+				mustSucceed(t, claim.Complete([]byte("one"), nil))
 				mustReplay(t, g, testKey("a"), "one")
 			})
 		})
@@ -367,13 +365,13 @@ func TestHoldsUnderEitherSecret(t *testing.T) {
 			t.Errorf("holds: a %v, b %v, outside %v; want only a, inside", g.Holds(ctx, testKey("a")), g.Holds(ctx, testKey("b")), g.Holds(t.Context(), testKey("a")))
 		}
 	}
-	mustSettle(t, claim.Complete(nil, nil))
+	mustSucceed(t, claim.Complete(nil, nil))
 	db, _, single := openTx(t, memdb.Options{}, nil)
 	tx := mustBeginTx(t, single, db, "a")
 	if !single.Holds(tx.Context(), testKey("a")) || single.Holds(tx.Context(), testKey("b")) {
 		t.Error("the transaction's intent is not known")
 	}
-	mustSettle(t, tx.Complete(nil, nil))
+	mustSucceed(t, tx.Complete(nil, nil))
 }
 
 // The claim of an open transaction is invisible, so more than one secret is refused.
@@ -409,10 +407,8 @@ func TestTakeOverLooksAgain(t *testing.T) {
 				g := newGuard(t, store, secretOptions(policy, newFirst()...))
 				elsewhere := newGuard(t, store.Store, secretOptions(policy, tt.running))
 				hidden, err := store.Store.Lookup(t.Context(), elsewhere.Digest(testKey("k")))
-				if err != nil {
-					t.Fatal(err)
-				}
-				mustSettle(t, store.Store.Settle(t.Context(), hidden.Digest, hidden.Fence, semel.Settlement{State: semel.StateReleased}))
+				mustSucceed(t, err)
+				mustSucceed(t, store.Store.Settle(t.Context(), hidden.Digest, hidden.Fence, semel.Settlement{State: semel.StateReleased}))
 				running := make(chan *semel.Claim, 1)
 				store.set(store.before, "claim", func() error {
 					store.set(store.before, "claim", nil)
@@ -446,12 +442,12 @@ func TestRecordsUnderBothSecrets(t *testing.T) {
 	states := map[string]func(*testing.T, *semel.Guard){
 		"completed": func(t *testing.T, g *semel.Guard) {
 			t.Helper()
-			mustSettle(t, mustClaim(t, g, testKey("k")).Complete([]byte("one"), nil))
+			mustSucceed(t, mustClaim(t, g, testKey("k")).Complete([]byte("one"), nil))
 		},
 		"cancelled": func(t *testing.T, g *semel.Guard) {
 			t.Helper()
 			_, err := operate(g).Cancel(t.Context(), alice, testKey("k"), 0, "void")
-			mustSettle(t, err)
+			mustSucceed(t, err)
 		},
 		"running": func(t *testing.T, g *semel.Guard) {
 			t.Helper()
@@ -459,7 +455,7 @@ func TestRecordsUnderBothSecrets(t *testing.T) {
 		},
 		"unknown": func(t *testing.T, g *semel.Guard) {
 			t.Helper()
-			mustSettle(t, mustClaim(t, g, testKey("k")).Unknown("reset"))
+			mustSucceed(t, mustClaim(t, g, testKey("k")).Unknown("reset"))
 		},
 	}
 	wants := map[string]error{"completed": nil, "cancelled": semel.ErrCancelled, "running": semel.ErrInFlight, "unknown": semel.ErrUnknown}
@@ -493,7 +489,7 @@ func TestUnattendedWhileSecretsAreReplaced(t *testing.T) {
 	store := memstore.New(&memstore.Options{Now: clock.now})
 	for _, secret := range [][]byte{oldSecret(), newSecret()} {
 		crashed := newGuard(t, store, secretOptions(semel.Policy{}, secret))
-		mustSettle(t, mustClaim(t, crashed, testKey("a")).Unknown("it died"))
+		mustSucceed(t, mustClaim(t, crashed, testKey("a")).Unknown("it died"))
 	}
 	var asks atomic.Int64
 	policy := asked(func(semel.Record) (semel.Reconciliation, error) {
@@ -518,9 +514,9 @@ func TestUnattendedLooksUnderEverySecret(t *testing.T) {
 	for _, secrets := range [][][]byte{newFirst(), oldFirst()} {
 		clock := newClock()
 		store := memstore.New(&memstore.Options{Now: clock.now})
-		mustSettle(t, mustClaim(t, newGuard(t, store, secretOptions(semel.Policy{}, secrets[0])), testKey("k")).Complete([]byte("one"), nil))
+		mustSucceed(t, mustClaim(t, newGuard(t, store, secretOptions(semel.Policy{}, secrets[0])), testKey("k")).Complete([]byte("one"), nil))
 		left := newGuard(t, store, secretOptions(semel.Policy{}, secrets[1]))
-		mustSettle(t, mustClaim(t, left, testKey("k")).Unknown("reset"))
+		mustSucceed(t, mustClaim(t, left, testKey("k")).Unknown("reset"))
 		clock.add(time.Minute)
 		g := newGuard(t, store, secretOptions(asked(func(semel.Record) (semel.Reconciliation, error) {
 			return semel.Reconciliation{Verdict: semel.Happened, Outcome: []byte("two"), Kept: true}, nil

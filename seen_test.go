@@ -55,8 +55,8 @@ func mustStay(t *testing.T, g *semel.Guard, want, got semel.Record, err error) {
 func TestVerdictOnAnotherAttempt(t *testing.T) {
 	t.Parallel()
 	for then, end := range map[string]func(*testing.T, *semel.Claim){
-		"unknown again": func(t *testing.T, c *semel.Claim) { t.Helper(); mustSettle(t, c.Unknown("reset again")) },
-		"completed":     func(t *testing.T, c *semel.Claim) { t.Helper(); mustSettle(t, c.Complete([]byte("one"), nil)) },
+		"unknown again": func(t *testing.T, c *semel.Claim) { t.Helper(); mustSucceed(t, c.Unknown("reset again")) },
+		"completed":     func(t *testing.T, c *semel.Claim) { t.Helper(); mustSucceed(t, c.Complete([]byte("one"), nil)) },
 		"running":       func(*testing.T, *semel.Claim) {},
 	} {
 		for name := range verdicts(nil, semel.Key{}) {
@@ -64,7 +64,7 @@ func TestVerdictOnAnotherAttempt(t *testing.T) {
 				t.Parallel()
 				g := newGuard(t, memstore.New(nil), &semel.Options{Policy: semel.Policy{OnUnknown: semel.Rerun}})
 				first := mustClaim(t, g, testKey("a"))
-				mustSettle(t, first.Unknown("reset"))
+				mustSucceed(t, first.Unknown("reset"))
 				seen := mustLookup(t, g, testKey("a"))
 				end(t, mustClaim(t, g, testKey("a"))) // a retry executes meanwhile
 				want := mustLookup(t, g, testKey("a"))
@@ -85,11 +85,11 @@ func TestVerdictRacesWithATakeover(t *testing.T) {
 			store := newHooked()
 			g := newGuard(t, store, &semel.Options{Policy: semel.Policy{OnUnknown: semel.Rerun}})
 			first := mustClaim(t, g, testKey("a"))
-			mustSettle(t, first.Unknown("reset"))
+			mustSucceed(t, first.Unknown("reset"))
 			var want semel.Record
 			store.set(store.before, "claim", func() error {
 				store.set(store.before, "claim", nil)
-				mustSettle(t, mustClaim(t, g, testKey("a")).Unknown("reset again"))
+				mustSucceed(t, mustClaim(t, g, testKey("a")).Unknown("reset again"))
 				want = mustLookup(t, g, testKey("a"))
 				return nil
 			})
@@ -104,7 +104,7 @@ func TestVerdictRacesWithATakeover(t *testing.T) {
 func TestVerdictUnseen(t *testing.T) {
 	t.Parallel()
 	g := newGuard(t, memstore.New(nil), nil)
-	mustSettle(t, mustClaim(t, g, testKey("a")).Unknown("reset"))
+	mustSucceed(t, mustClaim(t, g, testKey("a")).Unknown("reset"))
 	want := mustLookup(t, g, testKey("a"))
 	for name, give := range verdicts(g, testKey("a")) {
 		got, err := give(t.Context(), 0)
@@ -134,7 +134,7 @@ func TestVerdictOnALapsedClaimThatIsReported(t *testing.T) {
 		g := newGuard(t, store, nil)
 		time.Sleep(semel.DefaultLease)
 		seen := mustLookup(t, g, testKey("a"))
-		mustSettle(t, store.Settle(t.Context(), seen.Digest, seen.Fence, semel.Settlement{State: semel.StateUnknown, Retention: time.Hour}))
+		mustSucceed(t, store.Settle(t.Context(), seen.Digest, seen.Fence, semel.Settlement{State: semel.StateUnknown, Retention: time.Hour}))
 		release := semel.Settlement{State: semel.StateReleased, Note: "not in the ledger"}
 		if _, err := operate(g).Resolve(t.Context(), alice, seen.Digest, seen.Fence, release); err != nil {
 			t.Errorf("resolve: %v", err)
@@ -151,7 +151,7 @@ func TestClaimCancel(t *testing.T) {
 		crash(t, store, testKey("b"))
 		g := newGuard(t, store, &semel.Options{Policy: semel.Policy{Retention: time.Hour, OnUnknown: semel.Rerun}})
 		claim := mustClaim(t, g, testKey("a"))
-		mustSettle(t, claim.Cancel("the order was undone"))
+		mustSucceed(t, claim.Cancel("the order was undone"))
 		e := mustRefuse(t, g, testKey("a"), semel.ErrCancelled)
 		if e.Record == nil || e.Record.Note != "the order was undone" || e.Record.Fence != claim.Fence() {
 			t.Errorf("the tombstone is %+v", e.Record)
@@ -175,9 +175,9 @@ func TestClaimCancel(t *testing.T) {
 		if err := store.Settle(t.Context(), former.Digest, former.Fence, late); !errors.Is(err, semel.ErrLost) {
 			t.Errorf("a former holder cancels: got %v, want ErrLost", err)
 		}
-		mustSettle(t, holder.Complete([]byte("one"), nil))
+		mustSucceed(t, holder.Complete([]byte("one"), nil))
 		time.Sleep(time.Hour)
-		mustSettle(t, mustClaim(t, g, testKey("a")).Release("")) // the tombstone has expired
+		mustSucceed(t, mustClaim(t, g, testKey("a")).Release("")) // the tombstone has expired
 	})
 }
 
@@ -189,7 +189,7 @@ func TestClaimCancelRepeats(t *testing.T) {
 		g := newGuard(t, store, nil)
 		claim := mustClaim(t, g, testKey("a"))
 		store.set(store.after, "settle", times(2, errBroken))
-		mustSettle(t, claim.Cancel("void"))
+		mustSucceed(t, claim.Cancel("void"))
 		if mustRefuse(t, g, testKey("a"), semel.ErrCancelled); store.count("settle") != 3 {
 			t.Errorf("got %d settlements, want 3", store.count("settle"))
 		}

@@ -2,6 +2,7 @@ package semel
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/semel-dev/semel/internal/verdict"
@@ -44,6 +45,50 @@ func (a *attempt) about(rec *Record) {
 // Settle records a verdict of package operator unchanged: the policy neither
 // shortens its outcome nor replaces its retention.
 func (c *Claim) Settle(_ verdict.By, s Settlement) error { return c.settle(s, true) }
+
+// adopter is implemented by a [Tx] that settles a claim which was committed before.
+type adopter interface {
+	// Adopt begins the transaction, in place of Claim. Its Commit settles the record of
+	// that digest, or rolls back with [ErrLost] when it is not claimed with the fence.
+	Adopt(ctx context.Context, d Digest, f Fence) error
+}
+
+// CompleteIn completes the claim in a transaction of t, whose database keeps this
+// record: the rows of the work commit together with the outcome that it returns, and
+// only as long as no other attempt has taken the claim over (promise 4). After an error
+// the claim is open: the rows were rolled back, or, unless it wraps [ErrRolledBack],
+// [ErrLost] or is the work's own, its next settlement finds out. False means that nothing
+// was done, because these transactions cannot, or another one was in the way. Package
+// flow calls it.
+func (c *Claim) CompleteIn(_ verdict.By, t Transactor, work func(context.Context) ([]byte, error)) (bool, error) {
+	tx, err := t.Transaction(&c.ctx)
+	if err != nil {
+		return true, fmt.Errorf("%w: open a transaction: %w", ErrUnavailable, err)
+	}
+	defer tx.Rollback() //nolint:errcheck // after the commit it gives the connection back.
+	in, ok := tx.(adopter)
+	if !ok {
+		return false, nil
+	}
+	if err := in.Adopt(&c.ctx, c.digest, c.fence); err != nil {
+		return true, fmt.Errorf("%w: begin a transaction: %w", ErrUnavailable, err)
+	}
+	outcome, err := work(tx.Context(&c.ctx))
+	if err != nil {
+		return !tx.Conflict(err), err
+	}
+	s := c.guard.policy.completion(outcome, nil)
+	err = c.settleBy(s, func(s Settlement, _ time.Time) error {
+		ctx, cancel := context.WithTimeout(&c.ctx, c.guard.core.timeout)
+		defer cancel()
+		var err error
+		if s.Outcome, err = c.guard.core.sealer.Close(c.digest, s.Kept, s.Outcome); err != nil {
+			return err
+		}
+		return tx.Commit(ctx, s)
+	}, func(error) bool { return true })
+	return err == nil || !tx.Conflict(err), err
+}
 
 // Background runs work until it returns, with a context that ends with the guard;
 // [Guard.Shutdown] waits for it.

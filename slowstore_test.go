@@ -43,9 +43,7 @@ func TestHangingStore(t *testing.T) {
 		store.set(store.before, "lookup", hang)
 		refused("who waits for a twin")
 		store.set(store.before, "lookup", nil)
-		if err := twin.Complete([]byte("17"), nil); err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, twin.Complete([]byte("17"), nil))
 		mustReplay(t, g, testKey("a"), "17")
 	})
 }
@@ -156,9 +154,7 @@ func TestVerbContext(t *testing.T) {
 		parent, cancel := context.WithTimeout(context.WithValue(t.Context(), key{}, "value"), time.Minute)
 		defer cancel()
 		claim, _, err := g.Begin(parent, testKey("a"), testFingerprint())
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, err)
 		ctx := <-seen
 		if ctx.Value(key{}) != "value" {
 			t.Error("the values of the caller's context are lost")
@@ -169,9 +165,7 @@ func TestVerbContext(t *testing.T) {
 		child, stop := context.WithCancel(ctx)
 		defer stop()
 		<-child.Done() // the call has ended
-		if err := claim.Release(""); err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, claim.Release(""))
 	})
 }
 

@@ -42,9 +42,7 @@ func TestTraceTellsWhatHappens(t *testing.T) {
 		mustRefuse(t, g, testKey("a"), semel.ErrInFlight)
 		time.Sleep(semel.DefaultLease / 3)
 		synctest.Wait()
-		if err := claim.Complete([]byte("one"), nil); err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, claim.Complete([]byte("one"), nil))
 		mustReplay(t, g, testKey("a"), "one")
 		if _, _, err := g.Begin(t.Context(), testKey("a"), semel.Fingerprint{}); !errors.Is(err, semel.ErrMismatch) {
 			t.Fatal(err)
@@ -81,9 +79,7 @@ func TestTraceNamesTheFence(t *testing.T) {
 	})
 	claim := mustClaim(t, g, testKey("a"))
 	mustRefuse(t, g, testKey("a"), semel.ErrInFlight)
-	if err := claim.Complete([]byte("one"), nil); err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, claim.Complete([]byte("one"), nil))
 	mustReplay(t, g, testKey("a"), "one")
 	for _, info := range infos {
 		if info.Fence != claim.Fence() || info.Attempt != 1 {

@@ -42,18 +42,12 @@ func TestUnattendedLooksAtABoundedNumber(t *testing.T) {
 		})
 		g := newGuard(t, store, &semel.Options{Policy: policy})
 		crash(t, store.Store, testKey("crashed"))
-		if err := mustClaim(t, g, testKey("unknown")).Unknown("upstream reset"); err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, mustClaim(t, g, testKey("unknown")).Unknown("upstream reset"))
 		for i := range records {
-			if err := mustClaim(t, g, testKey(fmt.Sprint("other", i))).Complete([]byte("done"), nil); err != nil {
-				t.Fatal(err)
-			}
+			mustSucceed(t, mustClaim(t, g, testKey(fmt.Sprint("other", i))).Complete([]byte("done"), nil))
 		}
 		const every = 10 * time.Second
-		if err := operate(g).ReconcileInBackground(operator.Unattended{Every: every, Examine: examine}); err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, operate(g).ReconcileInBackground(operator.Unattended{Every: every, Examine: examine}))
 		// Four fifths of a pass go on behind the one before; a pass begins at most
 		// 1.5 times Every after it.
 		passes := records/(examine*4/5) + 2

@@ -44,13 +44,9 @@ func TestUnattended(t *testing.T) {
 		store := memstore.New(nil)
 		crash(t, store, testKey("crashed"))
 		g := newGuard(t, store, &semel.Options{Policy: policy})
-		if err := operate(g).ReconcileInBackground(operator.Unattended{}); err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, operate(g).ReconcileInBackground(operator.Unattended{}))
 		for _, name := range []string{"there", "not there", "still", "panics"} {
-			if err := mustClaim(t, g, testKey(name)).Unknown("upstream reset"); err != nil {
-				t.Fatal(err)
-			}
+			mustSucceed(t, mustClaim(t, g, testKey(name)).Unknown("upstream reset"))
 		}
 		live := mustClaim(t, g, testKey("live"))
 		time.Sleep(2 * time.Minute)
@@ -69,9 +65,7 @@ func TestUnattended(t *testing.T) {
 			t.Errorf("a live claim was disturbed: %v", err)
 		}
 		page, err := operate(g).Audit(t.Context(), operator.AuditParams{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, err)
 		as := map[string]semel.State{}
 		for _, e := range page.Entries {
 			as[e.Name] = e.As
@@ -107,9 +101,7 @@ func TestUnattendedPauses(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := mustClaim(t, g, testKey("a")).Unknown("upstream reset"); err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, mustClaim(t, g, testKey("a")).Unknown("upstream reset"))
 		expires := mustLookup(t, g, testKey("a")).ExpiresAt
 		time.Sleep(time.Hour)
 		mu.Lock()
@@ -139,9 +131,7 @@ func (notOwnedLister) Close() error { return nil }
 func mustLookup(t *testing.T, g *semel.Guard, k semel.Key) semel.Record {
 	t.Helper()
 	rec, err := g.Lookup(t.Context(), k)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, err)
 	return rec
 }
 
@@ -158,9 +148,7 @@ func TestReconcileUnknownOnce(t *testing.T) {
 	clock := newClock()
 	g := newGuard(t, memstore.New(&memstore.Options{Now: clock.now}), &semel.Options{Policy: policy})
 	for i := range records {
-		if err := mustClaim(t, g, testKey(fmt.Sprint(i))).Unknown("upstream reset"); err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, mustClaim(t, g, testKey(fmt.Sprint(i))).Unknown("upstream reset"))
 	}
 	clock.add(time.Minute)
 	var happened atomic.Int64
@@ -193,9 +181,7 @@ func TestUnattendedStopsAtTheDrain(t *testing.T) {
 		})
 		g := newGuard(t, memstore.New(nil), &semel.Options{Policy: policy})
 		for i := range 20 {
-			if err := mustClaim(t, g, testKey(fmt.Sprint(i))).Unknown("upstream reset"); err != nil {
-				t.Fatal(err)
-			}
+			mustSucceed(t, mustClaim(t, g, testKey(fmt.Sprint(i))).Unknown("upstream reset"))
 		}
 		time.Sleep(time.Minute)
 		var pass sync.WaitGroup
@@ -225,9 +211,7 @@ func TestUnattendedWithoutAnEntry(t *testing.T) {
 	g := newGuard(t, store, &semel.Options{Policy: asked(func(semel.Record) (semel.Reconciliation, error) {
 		return semel.Reconciliation{Verdict: semel.NotHappened}, nil
 	})})
-	if err := mustClaim(t, g, testKey("a")).Unknown("upstream reset"); err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, mustClaim(t, g, testKey("a")).Unknown("upstream reset"))
 	before := store.count("claim")
 	store.set(store.before, "claim", func() error {
 		if store.count("claim") == before+2 { // the first takes the record over
@@ -252,9 +236,7 @@ func TestUnattendedVerdictThatDoesNotExist(t *testing.T) {
 	g := newGuard(t, memstore.New(&memstore.Options{Now: clock.now}), &semel.Options{Policy: asked(func(semel.Record) (semel.Reconciliation, error) {
 		return semel.Reconciliation{Verdict: semel.NotHappened + 100, Note: "who knows"}, nil
 	})})
-	if err := mustClaim(t, g, testKey("a")).Unknown("upstream reset"); err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, mustClaim(t, g, testKey("a")).Unknown("upstream reset"))
 	clock.add(time.Minute)
 	if report, err := operate(g).ReconcileUnknown(t.Context(), operator.Unattended{}); err != nil || report.Still != 1 {
 		t.Errorf("pass: %+v, %v", report, err)

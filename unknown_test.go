@@ -17,13 +17,9 @@ import (
 func crash(t *testing.T, store semel.Store, k semel.Key) {
 	t.Helper()
 	g, err := semel.New(store, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, err)
 	mustClaim(t, g, k)
-	if err := g.Close(); err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, g.Close())
 }
 
 // Promise 3: what may have executed is never executed again silently.
@@ -51,20 +47,14 @@ func TestUnknownOutlivesAShortRetention(t *testing.T) {
 	for name, leave := range map[string]func(*testing.T, *semel.Guard, semel.Store){
 		"settled": func(t *testing.T, g *semel.Guard, _ semel.Store) {
 			t.Helper()
-			if err := mustClaim(t, g, testKey("a")).Unknown("upstream reset"); err != nil {
-				t.Fatal(err)
-			}
+			mustSucceed(t, mustClaim(t, g, testKey("a")).Unknown("upstream reset"))
 		},
 		"lapsed": func(t *testing.T, g *semel.Guard, store semel.Store) {
 			t.Helper()
 			dying, err := semel.New(store, &semel.Options{Policy: g.Policy()})
-			if err != nil {
-				t.Fatal(err)
-			}
+			mustSucceed(t, err)
 			mustClaim(t, dying, testKey("a"))
-			if err := dying.Close(); err != nil {
-				t.Fatal(err)
-			}
+			mustSucceed(t, dying.Close())
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -76,9 +66,7 @@ func TestUnknownOutlivesAShortRetention(t *testing.T) {
 				time.Sleep(semel.DefaultRetention - time.Minute)
 				mustRefuse(t, g, testKey("a"), semel.ErrUnknown)
 				time.Sleep(time.Minute + semel.DefaultLease)
-				if err := mustClaim(t, g, testKey("a")).Complete(nil, nil); err != nil {
-					t.Fatal(err)
-				}
+				mustSucceed(t, mustClaim(t, g, testKey("a")).Complete(nil, nil))
 				time.Sleep(10 * time.Second)
 				mustClaim(t, g, testKey("a"))
 			})
@@ -107,18 +95,14 @@ func TestRerunTakesOver(t *testing.T) {
 		store := memstore.New(nil)
 		old := newGuard(t, store, nil)
 		stale := mustClaim(t, old, testKey("a"))
-		if err := stale.Unknown("upstream reset"); err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, stale.Unknown("upstream reset"))
 		g := newGuard(t, store, &semel.Options{Policy: semel.Policy{OnUnknown: semel.Rerun}})
 		claim := mustClaim(t, g, testKey("a"))
 		if claim.Fence() <= stale.Fence() || claim.Attempt() != 2 {
 			t.Errorf("got fence %d after %d, attempt %d; want a greater fence and attempt 2",
 				claim.Fence(), stale.Fence(), claim.Attempt())
 		}
-		if err := claim.Complete([]byte("two"), nil); err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, claim.Complete([]byte("two"), nil))
 		mustReplay(t, g, testKey("a"), "two")
 	})
 }
@@ -142,9 +126,7 @@ func TestFormerHolderIsRefused(t *testing.T) {
 		if err := stale.Complete([]byte("stale"), nil); !errors.Is(err, semel.ErrLost) || !errors.Is(err, semel.ErrNotStored) {
 			t.Errorf("the stale holder settled with %v, want ErrLost and ErrNotStored", err)
 		}
-		if err := claim.Complete([]byte("fresh"), nil); err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, claim.Complete([]byte("fresh"), nil))
 		mustReplay(t, g, testKey("a"), "fresh")
 	})
 }
@@ -184,9 +166,7 @@ func TestReconcile(t *testing.T) {
 				},
 			}})
 			first := mustClaim(t, g, testKey("a"))
-			if err := first.Unknown("upstream reset"); err != nil {
-				t.Fatal(err)
-			}
+			mustSucceed(t, first.Unknown("upstream reset"))
 			claim, rec, err := g.Begin(t.Context(), testKey("a"), testFingerprint())
 			if !errors.Is(err, tt.want) {
 				t.Fatalf("got error %v, want %v", err, tt.want)
@@ -237,9 +217,7 @@ func TestSettleRepeatsALostReply(t *testing.T) {
 		g := newGuard(t, store, nil)
 		claim := mustClaim(t, g, testKey("a"))
 		store.set(store.after, "settle", times(3, errBroken))
-		if err := claim.Complete([]byte("one"), nil); err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, claim.Complete([]byte("one"), nil))
 		if n := store.count("settle"); n != 4 {
 			t.Errorf("settle was called %d times, want 4", n)
 		}
@@ -254,9 +232,7 @@ func TestClaimRepeatsALostReply(t *testing.T) {
 		store := newHooked()
 		g := newGuard(t, store, nil)
 		store.set(store.after, "claim", times(2, errBroken))
-		if err := mustClaim(t, g, testKey("a")).Complete([]byte("one"), nil); err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, mustClaim(t, g, testKey("a")).Complete([]byte("one"), nil))
 	})
 }
 
@@ -278,9 +254,7 @@ func TestUnreachableStore(t *testing.T) {
 		}
 		store.set(store.after, "claim", nil)
 		time.Sleep(time.Second)
-		if err := mustClaim(t, g, testKey("a")).Release(""); err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, mustClaim(t, g, testKey("a")).Release(""))
 	})
 }
 
@@ -290,9 +264,7 @@ func TestUnreachableStoreDuringTakeover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newHooked()
 		g := newGuard(t, store, &semel.Options{Policy: semel.Policy{OnUnknown: semel.Rerun}})
-		if err := mustClaim(t, g, testKey("a")).Unknown("upstream reset"); err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, mustClaim(t, g, testKey("a")).Unknown("upstream reset"))
 		calls := 0
 		store.set(store.after, "claim", func() error {
 			if calls++; calls == 1 {
@@ -358,9 +330,7 @@ func TestHeartbeatUnderFaults(t *testing.T) {
 			t.Fatalf("lost after a passing fault: %v", err)
 		}
 		rec, err := g.Lookup(t.Context(), testKey("a"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, err)
 		store.set(store.before, "renew", func() error { return errBroken })
 		<-claim.Context().Done()
 		if !time.Now().Before(rec.LeaseUntil.Add(semel.DefaultLease / 3)) {
@@ -396,9 +366,7 @@ func TestClaimSettlesOnce(t *testing.T) {
 	t.Parallel()
 	g := newGuard(t, memstore.New(nil), nil)
 	claim := mustClaim(t, g, testKey("a"))
-	if err := claim.Complete([]byte("one"), nil); err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, claim.Complete([]byte("one"), nil))
 	for _, again := range []error{
 		claim.Complete([]byte("one"), nil), claim.Complete([]byte("two"), nil), claim.Release(""), claim.Unknown(""), claim.CompleteWithout(nil),
 	} {
@@ -426,9 +394,7 @@ func TestOutcomeTooLarge(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := newGuard(t, tt.store, &semel.Options{Policy: semel.Policy{MaxOutcomeBytes: 100}})
-			if err := mustClaim(t, g, testKey("a")).Complete(make([]byte, tt.outcome), []byte("201")); err != nil {
-				t.Fatal(err)
-			}
+			mustSucceed(t, mustClaim(t, g, testKey("a")).Complete(make([]byte, tt.outcome), []byte("201")))
 			e := mustRefuse(t, g, testKey("a"), semel.ErrNotKept)
 			if e.Record == nil || string(e.Record.Outcome) != "201" {
 				t.Errorf("got %+v, want the summary", e.Record)
@@ -465,9 +431,7 @@ func TestClaimOutlivesItsCaller(t *testing.T) {
 	type key struct{}
 	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "trace 7"))
 	claim, _, err := g.Begin(ctx, testKey("a"), testFingerprint())
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, err)
 	cancel()
 	if err := claim.Context().Err(); err != nil {
 		t.Errorf("the work was stopped: %v", err)
@@ -475,9 +439,7 @@ func TestClaimOutlivesItsCaller(t *testing.T) {
 	if got := claim.Context().Value(key{}); got != "trace 7" {
 		t.Errorf("the work's context lost the caller's values: %v", got)
 	}
-	if err := claim.Complete([]byte("one"), nil); err != nil {
-		t.Fatal(err)
-	}
+	mustSucceed(t, claim.Complete([]byte("one"), nil))
 	mustReplay(t, g, testKey("a"), "one")
 }
 
@@ -487,9 +449,7 @@ func TestShutdownWithAHangingStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newHooked()
 		g, err := semel.New(store, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustSucceed(t, err)
 		mustClaim(t, g, testKey("a"))
 		hang := make(chan struct{})
 		store.set(store.before, "renew", func() error { <-hang; return errBroken })
