@@ -22,7 +22,6 @@ func TestMain(m *testing.M) {
 func TestReadDoesNotWrite(t *testing.T) {
 	t.Parallel()
 	databases.Each(t, func(t *testing.T, d *databases.Database) {
-		t.Helper()
 		d.Exec(t, "CREATE TABLE things (id integer PRIMARY KEY)", "INSERT INTO things VALUES (1)")
 		reader, err := opendb.Open(t.Context(), d.DSN, opendb.Read)
 		if err != nil {

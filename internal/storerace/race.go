@@ -139,7 +139,7 @@ func (r *racer) doubleClaim(ctx context.Context) error {
 	for key := range r.keys {
 		recs := make([]semel.Record, r.opts.Claims)
 		wons := make([]bool, r.opts.Claims)
-		err := together(r.opts.Claims, func(i int) (err error) {
+		err := Together(r.opts.Claims, func(i int) (err error) {
 			recs[i], wons[i], err = r.claim(ctx, i, r.params(key))
 			return err
 		})
@@ -194,7 +194,7 @@ func (r *racer) releaseWithWaiters(ctx context.Context) error {
 	for first := 0; first < len(r.keys); first += keysAtOnce {
 		keys := min(keysAtOnce, len(r.keys)-first)
 		inside := make([]atomic.Int64, keys)
-		err := together(keys*r.opts.Waiters, func(i int) error {
+		err := Together(keys*r.opts.Waiters, func(i int) error {
 			return r.takeTurn(ctx, first+i%keys, i, &inside[i%keys])
 		})
 		if err != nil {
@@ -339,8 +339,8 @@ func (r *racer) violation(format string, args ...any) {
 	}
 }
 
-// together runs fn in goroutines that start at once, and waits for all.
-func together(n int, fn func(i int) error) error {
+// Together runs fn in goroutines that start at once, and waits for all.
+func Together(n int, fn func(i int) error) error {
 	var wg sync.WaitGroup
 	start := make(chan struct{})
 	errs := make([]error, n)
