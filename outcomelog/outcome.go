@@ -68,6 +68,8 @@ const (
 	KeyInvalid Outcome = "key-invalid"
 	// FormStale: the token of its form is no longer valid.
 	FormStale Outcome = "form-stale"
+	// Unverified: its signature is missing, wrong or too old.
+	Unverified Outcome = "unverified"
 	// BodyTooLarge: its body is longer than allowed.
 	BodyTooLarge Outcome = "body-too-large"
 	// BodyIncomplete: its body did not arrive completely.

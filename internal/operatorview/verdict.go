@@ -1,12 +1,14 @@
 package operatorview
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/flow"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
@@ -33,6 +35,7 @@ const (
 	FieldContentType Field = "content_type"
 	FieldBody        Field = "body"
 	FieldNoBody      Field = "no_body"
+	FieldResult      Field = "result"
 )
 
 // FieldError names the field of a verdict that is not valid, and says why.
@@ -58,6 +61,9 @@ type Verdict struct {
 	// right; its error is returned as it is. nil for no body.
 	Body   func() ([]byte, error)
 	NoBody bool // the body is not known
+	// Result takes the place of an answer: the value that the function of a flow or of
+	// its step would have returned, as JSON. nil for none.
+	Result json.RawMessage
 
 	// Naming returns the door's name of a field, for the text of an error.
 	Naming func(Field) string
@@ -66,8 +72,8 @@ type Verdict struct {
 // Verdicts returns the values of [Verdict.As].
 func Verdicts() []string { return []string{"completed", "released", "cancelled"} }
 
-// Settlement returns what the verdict means. Its errors are [*FieldError], or
-// that of Body.
+// Settlement returns what the verdict means, but for a Result, which [Verdict.Keep]
+// adds. Its errors are [*FieldError], or that of Body.
 func (v *Verdict) Settlement() (semel.Settlement, error) {
 	s := semel.Settlement{Note: v.Reason, Retention: v.Retention}
 	if err := CheckReason(v.Reason, v.Naming); err != nil {
@@ -82,6 +88,9 @@ func (v *Verdict) Settlement() (semel.Settlement, error) {
 	switch v.As {
 	case "completed":
 		s.State = semel.StateCompleted
+		if v.Result != nil {
+			return v.withResult(s)
+		}
 		return v.withAnswer(s)
 	case "released":
 		s.State = semel.StateReleased
@@ -92,11 +101,43 @@ func (v *Verdict) Settlement() (semel.Settlement, error) {
 	default:
 		return s, v.wrong(FieldAs, "%s %q is none of %s", v.Naming(FieldAs), v.As, strings.Join(Verdicts(), ", "))
 	}
-	if v.Status != 0 || v.Location != "" || v.ContentType != "" || v.Body != nil || v.NoBody {
+	if v.Result != nil {
+		return s, v.wrong(FieldAs, "%s belongs to %s completed only", v.Naming(FieldResult), v.Naming(FieldAs))
+	}
+	if v.answers() {
 		return s, v.wrong(FieldAs, "an answer (%s, %s, %s, %s, %s) belongs to %s completed only",
 			v.Naming(FieldStatus), v.Naming(FieldLocation), v.Naming(FieldContentType), v.Naming(FieldBody), v.Naming(FieldNoBody), v.Naming(FieldAs))
 	}
 	return s, nil
+}
+
+// answers reports whether there is a part of an answer.
+func (v *Verdict) answers() bool {
+	return v.Status != 0 || v.Location != "" || v.ContentType != "" || v.Body != nil || v.NoBody
+}
+
+func (v *Verdict) withResult(s semel.Settlement) (semel.Settlement, error) {
+	switch {
+	case v.answers():
+		return s, v.wrong(FieldResult, "%s is that of a flow or a step, and excludes an HTTP answer (%s, %s, %s, %s, %s)", v.Naming(FieldResult),
+			v.Naming(FieldStatus), v.Naming(FieldLocation), v.Naming(FieldContentType), v.Naming(FieldBody), v.Naming(FieldNoBody))
+	case !json.Valid(v.Result):
+		return s, v.wrong(FieldResult, "%s %q is not JSON (a text needs quotes of its own: '\"ch_17\"')", v.Naming(FieldResult), v.Result)
+	}
+	s.Kept = true
+	return s, nil
+}
+
+// Keep adds the Result, if there is one, to the settlement of the record: flows and
+// steps keep it differently. Its errors are [*FieldError].
+func (v *Verdict) Keep(s *semel.Settlement, rec *semel.Record) (err error) {
+	if v.Result == nil {
+		return nil
+	}
+	if s.Outcome, err = flow.Outcome(rec, v.Result); err != nil {
+		return v.wrong(FieldResult, "%s: %v", v.Naming(FieldResult), err)
+	}
+	return nil
 }
 
 // withAnswer adds the answer that later attempts get.

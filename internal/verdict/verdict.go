@@ -4,8 +4,12 @@
 // audit trail first.
 package verdict
 
-// AuditScope is the scope of the audit trail's own records. No intent can have it.
-const AuditScope = "semel:audit"
+const (
+	// OwnScopes begins the scopes of records that parts of this module keep for themselves.
+	OwnScopes = "semel:"
+	// AuditScope is the scope of the audit trail's own records. No intent can have it.
+	AuditScope = OwnScopes + "audit"
+)
 
 // By says on whose account a record is settled that its holder did not settle. It is
 // a struct, because a constant of another module would convert to a number or a string.
