@@ -73,9 +73,9 @@ bench-overload: ## ever more callers through the gateway on every store: the rat
 bench-guards: ## each guard of dbguard against the bare statement on the same database, as ratios
 	@scripts/prepare --on-disk --only 'postgresql mariadb' go run -buildvcs=true ./internal/bench -only '^guards-'
 
-bench-engines: ## a flow against River, and how long a takeover takes after kill -9 (ENGINES=steps|takeover)
+bench-engines: ## a flow against River, takeovers after kill -9, inbox and outbox against bare NATS (ENGINES=steps|takeover|inbox|outbox)
 	@go build -C internal/bench/engines -buildvcs=true -o ../../../.cache/bin/bench-engines .
-	@scripts/prepare --on-disk --only postgresql .cache/bin/bench-engines -only '$(ENGINES)'
+	@scripts/prepare --on-disk --only 'postgresql nats' .cache/bin/bench-engines -only '$(ENGINES)'
 
 bench-temporal: ## the same against Temporal; the first build of its server takes minutes (ENGINES=steps|takeover)
 	@go build -C internal/bench/temporal -buildvcs=true -o ../../../.cache/bin/bench-temporal .

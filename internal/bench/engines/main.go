@@ -1,6 +1,7 @@
 // Command engines measures a flow against a job queue that does the same work, in one
 // run, and how long each takes until another process goes on with work whose
-// process was killed. It is a module of its own, so that Semel's does not need
+// process was killed; and the inbox and the outbox against a bare consumer, writer and publisher
+// of NATS. It is a module of its own, so that Semel's does not need
 // what it compares.
 package main
 
@@ -21,5 +22,7 @@ func main() {
 	os.Exit(contest.Main(ctx, []contest.Section{
 		{Name: "steps", Run: benchSteps},
 		{Name: "takeover", Run: benchTakeover},
+		{Name: "inbox", Run: benchInbox},
+		{Name: "outbox", Run: benchOutbox},
 	}, ".", os.Args[1:], os.Stdout, os.Stderr))
 }
