@@ -189,12 +189,22 @@ func (d *delivery) goOn(rec *semel.Record) Verdict {
 	d.again, d.last = true, rec.Fence
 	so, o := progressOf(rec), &d.in.opts
 	if d.release != nil && rec.Fence < d.release.fence { // an operator decided about this attempt
+		d.last = d.release.fence
 		return d.takeOver(rec, progress{}, d.retried)
 	}
+	switch shelved, err := d.shelved(so); {
+	case err != nil:
+		return d.in.away(unavailable, err)
+	case shelved:
+		return d.in.reached(Verdict{Act: Quarantine, Reason: quarantined})
+	}
+	return d.decide(rec, so, o)
+}
+
+// decide says how a message goes on that is not in quarantine.
+func (d *delivery) decide(rec *semel.Record, so progress, o *Options) Verdict {
 	why := errors.New(so.why)
 	switch so.fate {
-	case kept:
-		return d.in.reached(Verdict{Act: Quarantine, Reason: quarantined})
 	case doomed:
 		return d.quarantine(final, so.begun, why)
 	case undone:
@@ -205,7 +215,7 @@ func (d *delivery) goOn(rec *semel.Record) Verdict {
 			return d.in.reached(Verdict{After: rest, Reason: pausing, Err: why})
 		}
 		return d.takeOver(rec, so, d.retried)
-	case open:
+	case open, kept:
 	}
 	if o.Ask == nil || so.asked >= maxQuestions {
 		return d.quarantine(unknown, so.begun, fmt.Errorf("%w: %s", semel.ErrUnknown, so.why))

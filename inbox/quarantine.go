@@ -71,6 +71,30 @@ func (d *delivery) quarantine(reason Reason, begun int, why error) Verdict {
 	}
 }
 
+// shelved reports whether a copy of the message is in quarantine that holds its last attempt, whatever an operator
+// decided on it since. The note of the attempt alone does not say: it may not have been written after the copy.
+func (d *delivery) shelved(so progress) (bool, error) {
+	if so.fate == kept {
+		return true, nil
+	}
+	for earlier := 0; ; earlier++ {
+		copied, err := d.in.copies.Lookup(d.ctx, d.in.copyKey(d.message.ID, d.fp, earlier))
+		if errors.Is(err, semel.ErrNotFound) || err == nil && copied.State != semel.StateCompleted { // not yet, or its writer died
+			return false, nil
+		}
+		var dec decision
+		if err == nil {
+			dec, err = d.in.decided(d.ctx, &copied)
+		}
+		switch {
+		case errors.Is(err, semel.ErrNotFound), err == nil && d.last < dec.fence:
+			return true, nil
+		case err != nil:
+			return false, err
+		}
+	}
+}
+
 // hold records the copy, and returns none, or the record of one that was there before.
 func (in *Inbox) hold(ctx context.Context, key semel.Key, fp semel.Fingerprint, h *held) (*semel.Record, error) {
 	claim, rec, err := in.copies.Begin(ctx, key, fp)

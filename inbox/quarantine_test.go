@@ -314,3 +314,38 @@ func TestStoreDiesWhileHandling(t *testing.T) {
 		t.Errorf("handled %d times, want once", n)
 	}
 }
+
+// TestCopyWithoutNote: a message whose copy is in quarantine does not run again although the note about that could not be
+// written, and Ask knows that it did not happen (promise 3).
+func TestCopyWithoutNote(t *testing.T) {
+	t.Parallel()
+	for _, act := range []string{"wait", "drop", "release"} {
+		t.Run(act, func(t *testing.T) {
+			t.Parallel()
+			n, asked, intents := 0, 0, "semel:inbox:"
+			c, s := unstable(t, inbox.Options{Ask: func(context.Context, semel.Record, inbox.Message) (semel.Reconciliation, error) {
+				asked++
+				return semel.Reconciliation{Verdict: semel.NotHappened}, nil
+			}})
+			s.settles.Store(&intents)
+			want(t, c.Handle(t.Context(), message("1", "a"), returns(&n, semel.MarkFinal(errDown))), inbox.Quarantine, "final")
+			s.settles.Store(nil)
+			c.clock.Advance(time.Hour) // its claim lapses
+			switch act {
+			case "drop":
+				_, err := inbox.Drop(t.Context(), c.guard, grace, c.one(t).Digest, "a test message")
+				claimtest.NoError(t, err)
+			case "release":
+				c.release(t, c.one(t))
+			}
+			want(t, c.Handle(t.Context(), message("1", "a"), returns(&n, nil)), inbox.Quarantine, "quarantined")
+			if n != 1 || asked != 0 {
+				t.Errorf("handled %d times, asked %d times, want once and never", n, asked)
+			}
+			if act == "release" {
+				c.released(t, returns(&n, nil), func() bool { return c.one(t).Decision == "handled" })
+				want(t, c.Handle(t.Context(), message("1", "a"), returns(&n, nil)), inbox.Ack, "duplicate")
+			}
+		})
+	}
+}

@@ -78,28 +78,41 @@ func (d *delivery) failedTx(err error, counted bool, so progress) Verdict {
 	}
 	switch {
 	case markOf(err) == semel.StateCompleted:
-		return d.shelve(final, so, err)
+		return d.shelve(final, doomed, so, err)
 	case markOf(err) == semel.StateUnknown && d.in.opts.Ask == nil:
-		return d.quarantine(unknown, so.begun, err)
+		return d.shelve(unknown, open, so, err)
 	case markOf(err) == semel.StateUnknown:
+		if refusal := d.bar(open, so, err); refusal != nil {
+			return d.refused(refusal)
+		}
 		return d.in.reached(Verdict{After: d.in.pause(1), Reason: unknown, Err: err})
 	case so.begun >= d.in.opts.MaxAttempts:
-		return d.shelve(attempts, so, err)
+		return d.shelve(attempts, undone, so, err)
 	}
 	return d.in.reached(Verdict{After: d.in.pause(so.begun), Reason: failed, Err: err})
 }
 
-// shelve puts the message into quarantine, and then leaves a record of its intent that says
-// so: a late delivery does not run. Without that record, it would, after it was rolled back.
-func (d *delivery) shelve(reason Reason, so progress, err error) Verdict {
-	v := d.quarantine(reason, so.begun, err)
-	if v.Act == Quarantine {
-		so.fate, so.why = kept, err.Error()
-		_, _ = semel.Do(d.ctx, d.in.guard, d.key, d.fp, func(context.Context) (struct{}, error) {
-			return struct{}{}, semel.MarkUnknown(errors.New(so.note()))
-		})
+// shelve puts a message that was rolled back into quarantine. Its intent is barred before: otherwise a late delivery would
+// run it if only the copy could be written.
+func (d *delivery) shelve(reason Reason, ended fate, so progress, err error) Verdict {
+	if refusal := d.bar(ended, so, err); refusal != nil {
+		return d.refused(refusal)
 	}
-	return v
+	return d.quarantine(reason, so.begun, err)
+}
+
+// bar leaves a record of an intent that was rolled back: no delivery runs it without asking the inbox. The error says why
+// it has none; a record that it has already is enough.
+func (d *delivery) bar(ended fate, so progress, why error) error {
+	claim, _, err := d.in.guard.Begin(d.ctx, d.key, d.fp)
+	if errors.Is(err, semel.ErrUnknown) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	so.fate, so.why = ended, why.Error()
+	return claim.Unknown(so.note()) //nolint:contextcheck // a claim has a context of its own.
 }
 
 // countFirst counts an attempt before it begins; done says that it must not begin. A message with a
@@ -130,7 +143,7 @@ func (d *delivery) countFirst(guard *semel.Guard, so *progress) (v Verdict, done
 		return d.in.reached(Verdict{After: rest, Reason: pausing}), true
 	case n > d.in.opts.MaxAttempts:
 		so.begun = d.in.opts.MaxAttempts
-		return d.shelve(attempts, *so, errors.New("its handler has begun as often as it may")), true
+		return d.shelve(attempts, undone, *so, errors.New("its handler has begun as often as it may")), true
 	}
 	so.begun = n - 1
 	return Verdict{}, false

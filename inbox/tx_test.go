@@ -6,6 +6,7 @@ import (
 	"errors"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -158,7 +159,7 @@ func TestDatabases(t *testing.T) {
 			want(t, handle(message("3", "a"), 1), inbox.Quarantine, "final")
 			fails = semel.MarkUnknown(errDown)
 			want(t, handle(message("4", "a"), 1), inbox.Quarantine, "unknown")
-			want(t, handle(message("4", "a"), 2), inbox.Quarantine, "unknown")
+			want(t, handle(message("4", "a"), 2), inbox.Quarantine, "quarantined")
 			wantEffects(2, 15)
 			fails = nil
 			for _, h := range c.held(t) {
@@ -207,5 +208,72 @@ func TestRedeliveredWhileHandled(t *testing.T) {
 	want(t, <-held, inbox.Ack, "handled")
 	if n, err := d.count(t.Context()); n != 1 || err != nil {
 		t.Errorf("got %d effects, %v; want 1", n, err)
+	}
+}
+
+// flaky opens no transaction while it is set.
+type flaky struct {
+	semel.Transactor
+	fails atomic.Bool
+}
+
+func (f *flaky) Transaction(ctx context.Context) (semel.Tx, error) {
+	if f.fails.Load() {
+		return nil, errDown
+	}
+	return f.Transactor.Transaction(ctx)
+}
+
+// TestRolledBackWithoutRecord: a message that was rolled back and must not run on a guess does not, although the store was away
+// when that was to be recorded (promise 3).
+func TestRolledBackWithoutRecord(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name  string
+		fails error
+		asks  bool
+		act   inbox.Act
+		why   inbox.Reason
+	}{
+		{"final", semel.MarkFinal(errDown), false, inbox.Quarantine, "unknown"},
+		{"unknown", semel.MarkUnknown(errDown), false, inbox.Quarantine, "unknown"},
+		{"unknown, with Ask", semel.MarkUnknown(errDown), true, inbox.Ack, "duplicate"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			d := sqlite(t)
+			t.Cleanup(func() { _ = d.store.Close() })
+			transactor, intents := &flaky{Transactor: d.transactor}, "semel:inbox:"
+			s := &away{Store: d.store, scopes: map[semel.Digest]string{}}
+			guard := claimtest.Guard(t, s, &semel.Options{Policy: semel.Policy{Lease: 100 * time.Millisecond}, StoreTimeout: 20 * time.Millisecond})
+			o := &inbox.Options{Consumer: "billing", Pause: time.Millisecond}
+			if test.asks {
+				o.Ask = func(context.Context, semel.Record, inbox.Message) (semel.Reconciliation, error) {
+					return semel.Reconciliation{Verdict: semel.Happened}, nil
+				}
+			}
+			in, err := inbox.New(guard, o)
+			claimtest.NoError(t, err)
+			n := 0
+			handle := func(deliveries int) inbox.Verdict {
+				m := message("1", "a")
+				m.Deliveries = deliveries
+				return in.HandleTx(t.Context(), transactor, m, func(context.Context, inbox.Message) error {
+					n++
+					transactor.fails.Store(true)
+					s.settles.Store(&intents)
+					return test.fails
+				})
+			}
+			want(t, handle(1), inbox.Retry, "unavailable")
+			s.settles.Store(nil)
+			transactor.fails.Store(false)
+			var v inbox.Verdict
+			testserver.Eventually(t, "the claim lapses", func() bool { v = handle(2); return v.Reason != "in-flight" })
+			want(t, v, test.act, test.why)
+			if n != 1 {
+				t.Errorf("handled %d times, want once", n)
+			}
+		})
 	}
 }
