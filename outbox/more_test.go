@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -147,6 +150,51 @@ func TestOvertaken(t *testing.T) {
 		to.wants(t, "k", ids...) // taken anew, and published: the verdict of the former epoch was refused
 		if held := p.list(t); len(held) != 0 {
 			t.Errorf("got %+v, want none", slices.Clone(held))
+		}
+	})
+}
+
+// Relays of two databases share a guard's store, and both publish, although the tables have one name. Relays of one
+// table share its partitions, whatever name it was opened under.
+func TestLeasesBelongToTables(t *testing.T) {
+	t.Parallel()
+	databases.Each(t, func(t *testing.T, d *databases.Database) {
+		p, q := at(t, d, nil), at(t, databases.Open(t, d.Dialect), nil)
+		q.guard = p.guard
+		for i, its := range []*place{p, q} {
+			to, id := &receiver{}, strconv.Itoa(i)
+			its.runs(t, to, quick())
+			its.adds(t, message("k", id))
+			to.wants(t, "k", id)
+		}
+		schema := strings.TrimSpace(claimtest.Query(t, d.DB, map[dialect.Dialect]string{
+			dialect.PostgreSQL: "SELECT current_schema()", dialect.MySQL: "SELECT DATABASE()", dialect.SQLite: "SELECT 'main'",
+		}[d.Dialect]))
+		alias := &place{d, open(t, d.DB, &outbox.Options{Table: schema + ".semel_outbox"}), p.guard}
+		if got, want := alias.lease(t, 3), p.lease(t, 3); got != want {
+			t.Errorf("got the lease %v, want %v", got, want)
+		}
+	})
+}
+
+// Relays that begin at the same time agree on the identity of tables that have none.
+func TestIdentityIsDrawnOnce(t *testing.T) {
+	t.Parallel()
+	databases.Each(t, func(t *testing.T, d *databases.Database) {
+		text, err := outbox.Schema(d.Dialect.String(), "")
+		claimtest.NoError(t, err)
+		for statement := range strings.SplitSeq(strings.TrimSpace(text), ";\n") {
+			d.Exec(t, statement)
+		}
+		p := at(t, d, &outbox.Options{SkipMigrations: true})
+		keys := make([]semel.Key, 8)
+		var all sync.WaitGroup
+		for i := range keys {
+			all.Go(func() { keys[i], _ = outbox.LeaseKey(t.Context(), p.out, 0) })
+		}
+		all.Wait()
+		if keys = slices.Compact(keys); len(keys) != 1 || keys[0] == (semel.Key{}) {
+			t.Errorf("got %v", keys)
 		}
 	})
 }

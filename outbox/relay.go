@@ -95,13 +95,14 @@ type Relay struct {
 	o         RelayOptions
 	lanes     []*lane
 	running   atomic.Bool
+	tables    int64        // the identity of the outbox's tables: 0 until it is read
 	acked     atomic.Int64 // the last time at which the publisher took a message, in Unix nanoseconds
 }
 
 // NewRelay returns a relay from o to the publisher. Its 16 partitions are leased as
 // intents of the guard, whose store may be in another database: any number of relays of
 // one outbox may run, in any process, and each partition has one of them at a time. All of them
-// need guards of the same store. opts may be nil.
+// need guards of the same store, which other outboxes may use as well. opts may be nil.
 func NewRelay(o *Outbox, guard *semel.Guard, p Publisher, opts *RelayOptions) (*Relay, error) {
 	r := &Relay{out: o, publisher: p}
 	if opts != nil {
@@ -198,13 +199,18 @@ func (r *Relay) claim(ctx context.Context) error {
 }
 
 // claimFree claims every partition that no relay holds.
-func (r *Relay) claimFree(ctx context.Context) error {
+func (r *Relay) claimFree(ctx context.Context) (err error) {
+	if r.tables == 0 {
+		if r.tables, err = r.out.identity(ctx); err != nil {
+			return err
+		}
+	}
 	for number := range partitions {
 		l := r.lanes[number%len(r.lanes)]
 		if l.has[number].Load() {
 			continue
 		}
-		claim, _, err := r.guard.Begin(ctx, r.out.partitionKey(number), semel.Fingerprint{})
+		claim, _, err := r.guard.Begin(ctx, partitionKey(r.tables, number), semel.Fingerprint{})
 		switch {
 		case claim != nil:
 			l.has[number].Store(true)
@@ -216,9 +222,10 @@ func (r *Relay) claimFree(ctx context.Context) error {
 	return nil
 }
 
-// partitionKey is the key of a partition's lease.
-func (o *Outbox) partitionKey(number int) semel.Key {
-	return semel.Key{Scope: verdict.OwnScopes + "outbox:" + o.names.table, Name: "partition-" + strconv.Itoa(number)}
+// partitionKey is the key of a partition's lease. Its scope is that of the tables, whatever
+// their database and name.
+func partitionKey(tables int64, number int) semel.Key {
+	return semel.Key{Scope: fmt.Sprintf("%soutbox:%016x", verdict.OwnScopes, tables), Name: "partition-" + strconv.Itoa(number)}
 }
 
 // took notes that the publisher takes messages.

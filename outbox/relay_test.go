@@ -155,7 +155,7 @@ func (p *place) takes(tb testing.TB, first, end int) (release func()) {
 	tb.Helper()
 	var claims []*semel.Claim
 	for number := first; number < end; number++ {
-		claim, _, err := p.guard.Begin(tb.Context(), outbox.PartitionKey(p.out, number), semel.Fingerprint{})
+		claim, _, err := p.guard.Begin(tb.Context(), p.lease(tb, number), semel.Fingerprint{})
 		claimtest.NoError(tb, err)
 		claims = append(claims, claim)
 	}
@@ -164,6 +164,14 @@ func (p *place) takes(tb testing.TB, first, end int) (release func()) {
 			claimtest.NoError(tb, claim.Release("the test gives it back"))
 		}
 	}
+}
+
+// lease is the key of a partition's lease.
+func (p *place) lease(tb testing.TB, number int) semel.Key {
+	tb.Helper()
+	key, err := outbox.LeaseKey(tb.Context(), p.out, number)
+	claimtest.NoError(tb, err)
+	return key
 }
 
 func message(key, id string) outbox.Message {

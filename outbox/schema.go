@@ -6,6 +6,8 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"regexp"
 	"strings"
 
@@ -178,4 +180,22 @@ func (o *Outbox) migrate(ctx context.Context) error {
 		}
 	}
 	return tx.Commit()
+}
+
+// identity returns the random number that identifies the tables, under whatever name they were
+// opened. The first relay draws it.
+func (o *Outbox) identity(ctx context.Context) (int64, error) {
+	read := o.names.query("SELECT value FROM {{meta}} WHERE name = 'identity'")
+	n, err := read.number(ctx, o.db)
+	if errors.Is(err, sql.ErrNoRows) {
+		drawn := 1 + rand.Int64N(math.MaxInt64) //nolint:gosec // not a secret.
+		failed := o.names.query("INSERT INTO {{meta}} (name, value) VALUES ('identity', ").int(drawn).add(")").exec(ctx, o.db)
+		if n, err = read.number(ctx, o.db); err != nil { // otherwise it is there, perhaps by another relay that was faster
+			err = errors.Join(failed, err)
+		}
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read the identity of the tables: %w", err)
+	}
+	return n, nil
 }

@@ -28,7 +28,8 @@ CREATE TABLE IF NOT EXISTS {{hold}} (
   reason      TEXT    NOT NULL
 );
 
--- The schema, the epoch of each partition's owner, and the number of operators' verdicts.
+-- The schema, the epoch of each partition's owner, the number of operators' verdicts, and the
+-- identity of the tables, a random number that their first relay adds.
 CREATE TABLE IF NOT EXISTS {{meta}} (
   name  TEXT    NOT NULL PRIMARY KEY,
   value INTEGER NOT NULL
