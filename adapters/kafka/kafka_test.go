@@ -20,11 +20,16 @@ import (
 	"github.com/semel-dev/semel/adapters/kafka"
 	"github.com/semel-dev/semel/inbox"
 	"github.com/semel-dev/semel/internal/claimtest"
+	"github.com/semel-dev/semel/internal/drivertest"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/memstore"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	beBroker()
+	drivertest.Child(driver())
+	goleak.VerifyTestMain(m)
+}
 
 const topic, group = "orders", "billing"
 
