@@ -139,7 +139,13 @@ func decisionKey(consumer string, copied *semel.Record) semel.Key {
 
 // decided returns the decision on a copy; semel.ErrNotFound for none.
 func (in *Inbox) decided(ctx context.Context, copied *semel.Record) (decision, error) {
-	return decisionOn(ctx, in.guard, in.opts.Consumer, copied)
+	dec, err := decisionOn(ctx, in.guard, in.opts.Consumer, copied)
+	if !errors.Is(err, semel.ErrNotFound) {
+		return dec, err
+	}
+	// A release is forgotten before the copy; that the message was handled is not.
+	done, err := in.guard.Lookup(ctx, doneKey(in.opts.Consumer, copied))
+	return decision{fence: done.Fence}, err
 }
 
 func decisionOn(ctx context.Context, guard *semel.Guard, consumer string, copied *semel.Record) (decision, error) {

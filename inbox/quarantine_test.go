@@ -349,3 +349,21 @@ func TestCopyWithoutNote(t *testing.T) {
 		})
 	}
 }
+
+// TestForgottenAndFailsAgain: a message that was released and handled, and is delivered after both were forgotten, is in quarantine
+// anew when it fails: the copy of its first time hides nothing (promise 7).
+func TestForgottenAndFailsAgain(t *testing.T) {
+	t.Parallel()
+	c, n := inMemory(t, inbox.Options{}), 0
+	want(t, c.Handle(t.Context(), message("1", "a"), returns(&n, semel.MarkFinal(errDown))), inbox.Quarantine, "final")
+	c.release(t, c.one(t))
+	c.released(t, returns(&n, nil), func() bool { return c.one(t).Decision == "handled" })
+	c.clock.Advance(8 * 24 * time.Hour)
+	want(t, c.Handle(t.Context(), message("1", "a"), returns(&n, errDown)), inbox.Retry, "failed")
+	c.clock.Advance(time.Second)
+	want(t, c.Handle(t.Context(), message("1", "a"), returns(&n, semel.MarkFinal(errDown))), inbox.Quarantine, "final")
+	want(t, c.Handle(t.Context(), message("1", "a"), returns(&n, nil)), inbox.Quarantine, "quarantined")
+	if all := c.held(t); n != 4 || len(all) != 2 || all[0].Decision != "" || all[0].Earlier != 1 {
+		t.Errorf("handled %d times, in quarantine: %+v, want 4 times, and a second copy that waits", n, all)
+	}
+}
