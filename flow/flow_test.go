@@ -269,6 +269,10 @@ func TestTooOld(t *testing.T) {
 	if err != nil || len(page.Records) != 1 || page.Records[0].Name != "4" {
 		t.Errorf("cancelled are %+v, %v, want the tombstone of the fourth step", page.Records, err)
 	}
+	rec := s.record(t)
+	if steps, err := flow.Steps(t.Context(), s.guard, &rec); err != nil || len(steps) != 7 || steps[3].Record.State != semel.StateCancelled {
+		t.Errorf("got %+v, %v, want three steps, the tombstone, and three undone", steps, err)
+	}
 }
 
 // A flow whose process is gone is finished by the background, without its caller.

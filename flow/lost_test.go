@@ -171,42 +171,72 @@ func TestCommitLost(t *testing.T) {
 	t.Log("a retry:", got, err)
 }
 
-// A process dies while it leaves a tombstone for a Tx step.
+// A process that dies while it leaves the tombstone of a step, or writes the marker of one, has done
+// nothing else: the flow is undone without an operator (promise 3).
 func TestTombstoneUnfinished(t *testing.T) {
 	t.Parallel()
-	other := open(t, shopOptions{})
-	var down atomic.Bool
-	guard, err := semel.New(&lossyStore{other.store, func(_ semel.Digest, to semel.Settlement) bool { return down.Load() }}, &semel.Options{StoreTimeout: 50 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = guard.Close() })
-	failing := true
-	var s *shop
-	s = open(t, shopOptions{body: func(r *flow.Run, in order) (receipt, error) {
-		if _, err := flow.Tx(r, "insert order", in, s.insert("orders", 1), flow.Undo(s.reverse("orders"))); err != nil {
-			return receipt{}, err
-		}
-		_, err := flow.Tx(r, "take stock", in, func(ctx context.Context, in order) (int64, error) {
-			if failing {
-				return 0, errDown
+	cancels := func(to semel.Settlement) bool { return to.State == semel.StateCancelled }
+	completes := func(to semel.Settlement) bool { return to.State == semel.StateCompleted }
+	for name, c := range map[string]struct {
+		step  func(s *shop, other *shop, r *flow.Run, fn func(context.Context, order) (int64, error)) error
+		first func(semel.Settlement) bool // the settlements of the first attempt that are lost
+	}{
+		"a transaction": {step: func(_, _ *shop, r *flow.Run, fn func(context.Context, order) (int64, error)) error {
+			_, err := flow.Tx(r, "take stock", ada, fn)
+			return err
+		}},
+		"a transaction elsewhere": {step: elsewhere},
+		"the marker of one":       {step: elsewhere, first: completes},
+		"a call": {step: func(_, _ *shop, r *flow.Run, fn func(context.Context, order) (int64, error)) error {
+			_, err := flow.Call(r, "take stock", ada, fn)
+			return err
+		}},
+		"a call of a callee that deduplicates": {step: func(_, _ *shop, r *flow.Run, fn func(context.Context, order) (int64, error)) error {
+			_, err := flow.Call(r, "take stock", ada, fn, flow.CalleeDedupes(time.Hour))
+			return err
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var lost atomic.Pointer[func(semel.Settlement) bool]
+			var s, other *shop
+			wrap := func(store semel.Store) semel.Store {
+				return &lossyStore{store, func(d semel.Digest, to semel.Settlement) bool {
+					fails := lost.Load()
+					return fails != nil && (store == other.store || d == s.step(2)) && (*fails)(to)
+				}}
 			}
-			return other.insert("stock", -1)(ctx, in)
-		}, flow.On(guard, other.store.Transactor()))
-		return receipt{}, err
-	}})
-	_, err = s.start(t)
-	t.Log(err)
-	s.clock.Advance(flow.DefaultMaxAge + time.Second)
-	down.Store(true)
-	_, err = s.start(t)
-	t.Log("the process that dies:", err)
-	down.Store(false)
-	other.clock.Advance(time.Minute) // the lease lapses
-	_, err = s.start(t)
-	if _, ok := errors.AsType[*flow.Failed](err); !ok {
-		t.Errorf("a Tx step that never ran, and is never unknown: %v", err)
+			other = open(t, shopOptions{wrap: wrap, timeout: 50 * time.Millisecond})
+			s = open(t, shopOptions{
+				wrap: wrap, timeout: 50 * time.Millisecond,
+				body: func(r *flow.Run, in order) (receipt, error) {
+					if _, err := flow.Tx(r, "insert order", in, s.insert("orders", 1), flow.Undo(s.reverse("orders"))); err != nil {
+						return receipt{}, err
+					}
+					return receipt{}, c.step(s, other, r, func(context.Context, order) (int64, error) { return 0, semel.MarkReleased(errDown) })
+				},
+			})
+			if c.first != nil {
+				lost.Store(&c.first)
+			}
+			s.startsUnfinished(t)
+			s.clock.Advance(flow.DefaultMaxAge + time.Second)
+			lost.Store(&cancels)
+			s.startsUnfinished(t)
+			lost.Store(nil)
+			s.clock.Advance(time.Minute) // the lease lapses
+			other.clock.Advance(time.Minute)
+			if _, err := s.start(t); !isFailed(err) {
+				t.Errorf("got %v, want a flow that failed: the step never ran", err)
+			}
+			s.want(t, books{rows: 2})
+		})
 	}
+}
+
+func elsewhere(_, other *shop, r *flow.Run, fn func(context.Context, order) (int64, error)) error {
+	_, err := flow.Tx(r, "take stock", ada, fn, flow.On(other.guard, other.store.Transactor()))
+	return err
 }
 
 // An Undo that an operator cancelled is reported to be undone.

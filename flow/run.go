@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -132,10 +131,11 @@ func (r *Run) do(s *step) error {
 const elsewhere = `"in another database"`
 
 // marker takes the number of a step in another database, so that tombstones and
-// changed functions meet it there. Writing it twice does no harm.
+// changed functions meet it there. The step begins only behind a marker that is recorded, so
+// writing it twice does no harm.
 func (r *Run) marker(s *step) *step {
 	return &step{
-		settings: settings{base: r.flows.steps, dedupes: math.MaxInt64}, name: s.name, input: s.input, key: s.key,
+		settings: settings{base: r.flows.steps, ask: again}, name: s.name, input: s.input, key: s.key,
 		work: func(context.Context) (json.RawMessage, error) { return json.RawMessage(elsewhere), nil },
 		decode: func(value json.RawMessage) error {
 			if string(value) != elsewhere {
@@ -144,6 +144,11 @@ func (r *Run) marker(s *step) *step {
 			return nil
 		},
 	}
+}
+
+// again is the Ask of what may be written twice.
+func again(context.Context) (json.RawMessage, semel.Verdict, error) {
+	return nil, semel.NotHappened, nil
 }
 
 // ending tells how a step ended; the zero ending is a result.
@@ -213,7 +218,7 @@ func (r *Run) once(s *step, late bool) ending {
 	var result kept
 	switch {
 	case late:
-		result, err = semel.Do(ctx, guard, s.key, fp, w.stop)
+		result, err = r.stop(ctx, guard, s, fp, w)
 	case s.tx:
 		result, err = semel.DoTx(ctx, guard, s.transactor, s.key, fp, w.run)
 	default:
@@ -238,25 +243,44 @@ func (r *Run) once(s *step, late bool) ending {
 func (r *Run) guard(s *step, late bool) (*semel.Guard, error) {
 	p := r.policy
 	p.UnknownOnError = !s.tx
-	switch {
-	case s.ask != nil || s.dedupes > 0:
+	if s.ask != nil || s.dedupes > 0 {
 		p.OnUnknown = semel.Reconcile
 		p.Reconcile = func(ctx context.Context, before semel.Record) (semel.Reconciliation, error) {
 			return r.reconcile(ctx, s, &before, late)
 		}
-	case late && s.tx:
-		p.OnUnknown, p.Reconcile = semel.Reconcile, unsaid
 	}
 	return s.base.With(p)
 }
 
-// unsaid finds out about a transactional step that lapsed: only a process that died
-// while it left a tombstone claims one without a transaction.
-func unsaid(_ context.Context, before semel.Record) (semel.Reconciliation, error) {
-	if before.State == semel.StateClaimed {
+// stop leaves a tombstone for a step that must not begin any more, and deals with one that began as
+// any attempt does.
+func (r *Run) stop(ctx context.Context, guard *semel.Guard, s *step, fp semel.Fingerprint, w *work) (result kept, err error) {
+	rec, err := s.base.Lookup(ctx, s.key)
+	switch {
+	case errors.Is(err, semel.ErrNotFound), err == nil && rec.Fingerprint == semel.Fingerprint{}:
+		err = r.bury(ctx, s, w)
+		if w.ran || err != nil && !errors.Is(err, semel.ErrMismatch) {
+			return result, err
+		}
+	case err != nil && !errors.Is(err, semel.ErrUnreadable):
+		return result, &semel.Error{Op: "look up", Digest: s.base.Digest(s.key), Err: fmt.Errorf("%w: %w", semel.ErrUnavailable, err)}
+	}
+	return semel.Do(ctx, guard, s.key, fp, w.stop)
+}
+
+// bury leaves a tombstone. Its claim has no fingerprint, by which the next attempt knows that a
+// process which died with it did nothing else.
+func (r *Run) bury(ctx context.Context, s *step, w *work) error {
+	p := r.policy
+	p.OnUnknown, p.Reconcile = semel.Reconcile, func(context.Context, semel.Record) (semel.Reconciliation, error) {
 		return semel.Reconciliation{Verdict: semel.NotHappened}, nil
 	}
-	return semel.Reconciliation{}, nil
+	guard, err := s.base.With(p)
+	if err != nil {
+		return err
+	}
+	_, err = semel.Do(ctx, guard, s.key, semel.Fingerprint{}, w.stop)
+	return err
 }
 
 // reconcile finds out about a call whose attempt ended without an answer.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -57,6 +58,7 @@ type shopOptions struct {
 	policy   semel.Policy
 	callback bool                                         // the flow is that of the payment callback
 	wrap     func(semel.Store) semel.Store                // of the records
+	timeout  time.Duration                                // of the store
 	body     func(r *flow.Run, in order) (receipt, error) // in place of the shop's own
 }
 
@@ -91,7 +93,7 @@ func newShop(ctx context.Context, folder string, o shopOptions) (*shop, error) {
 	if o.wrap != nil {
 		records = o.wrap(records)
 	}
-	if s.guard, err = semel.New(records, &semel.Options{Policy: o.policy}); err != nil {
+	if s.guard, err = semel.New(records, &semel.Options{Policy: o.policy, StoreTimeout: o.timeout}); err != nil {
 		return nil, err
 	}
 	body := func(r *flow.Run, in order) (receipt, error) { return s.run(r, in, o.charge) }
@@ -294,6 +296,12 @@ func (s *shop) record(t *testing.T) semel.Record {
 		t.Fatal(err)
 	}
 	return rec
+}
+
+// step returns the digest of a step of Ada's flow.
+func (s *shop) step(number int) semel.Digest {
+	flow := semel.Key{Scope: "semel:flow:create order:" + adasKey.Scope, Name: adasKey.Name}
+	return s.guard.Digest(semel.Key{Scope: "semel:step:" + flow.Digest().String(), Name: strconv.Itoa(number)})
 }
 
 // resolve settles a record as an operator does.

@@ -44,7 +44,7 @@ func Steps(ctx context.Context, guard *semel.Guard, flow *semel.Record) ([]Step,
 			return nil, err
 		}
 		missing = 0
-		if step.Record.Fingerprint == (semel.Fingerprint{}) { // a tombstone behind the last step
+		if step.Record.Fingerprint == (semel.Fingerprint{}) && step.Record.Note != errLate.Error() { // the seal behind the last step
 			continue
 		}
 		step.Number = number

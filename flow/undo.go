@@ -47,18 +47,10 @@ func (r *Run) seal() error {
 	if r.stopped {
 		return nil
 	}
-	policy := r.flows.policy
-	policy.OnUnknown, policy.Reconcile = semel.Reconcile, func(context.Context, semel.Record) (semel.Reconciliation, error) {
-		return semel.Reconciliation{Verdict: semel.NotHappened}, nil // without a fingerprint: no work
-	}
-	guard, err := r.flows.steps.With(policy)
 	next := &step{settings: settings{base: r.flows.steps}, name: "the end", key: semel.Key{Scope: r.scope, Name: strconv.Itoa(r.number + 1)}}
-	if err != nil {
-		return r.unfinished(next, err).open
-	}
 	r.sealing = true
 	w := &work{step: next, note: sealNote}
-	_, err = semel.Do(r.ctx, guard, next.key, semel.Fingerprint{}, w.stop)
+	err := r.bury(r.ctx, next, w)
 	switch {
 	case w.stopped, !w.ran && errors.Is(err, semel.ErrCancelled):
 		return nil
