@@ -56,6 +56,8 @@ func (c *fleetConfig) faults() faults { return faults{dir: filepath.Join(c.Dir, 
 
 func (c *fleetConfig) file(role string) string { return filepath.Join(c.Dir, role+".db") }
 
+func (c *fleetConfig) inboxFile(consumer string) string { return c.file(consumer + "-inbox") }
+
 func (c *fleetConfig) url(role, path string) string { return "http://" + c.Addresses[role] + path }
 
 // Options are the settings of [Start].
@@ -225,7 +227,10 @@ func (f *Fleet) Kill(role string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if p := f.processes[role]; p != nil {
-		return p.Kill()
+		if err := p.Kill(); !errors.Is(err, os.ErrProcessDone) {
+			return err
+		}
+		return nil // it is about to be started again
 	}
 	return fmt.Errorf("no process has the role %q", role)
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"path/filepath"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -230,7 +229,7 @@ func (b *breakable) Publish(ctx context.Context, batch []outbox.Message) []error
 // openInbox opens an inbox whose records lie in a file of their own, next to
 // the databases of the service.
 func (s *service) openInbox(ctx context.Context, c *fleetConfig, consumer string, ask func(context.Context, inbox.Message) error) (*inbox.Inbox, func() error, error) {
-	store, err := sqlitestore.Open(ctx, filepath.Join(c.Dir, consumer+"-inbox.db"), nil)
+	store, err := sqlitestore.Open(ctx, c.inboxFile(consumer), nil)
 	if err != nil {
 		return nil, nil, err
 	}
