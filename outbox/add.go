@@ -19,9 +19,14 @@ const (
 	maxStatementBytes = 4 << 20
 
 	columns = 6 // of a row that are parameters
+
+	// addTries bounds how often Add looks at messages that others add or delete meanwhile.
+	addTries = 3
 )
 
-// Execer is a transaction of database/sql, such as [*sql.Tx]; [Pgx] makes one of pgx's.
+// Execer is a transaction of database/sql, such as [*sql.Tx]; [Pgx] makes one of pgx's. On MySQL
+// and MariaDB, a type of your own should have the methods QueryContext and QueryRowContext as well:
+// without them Add locks the messages that wait already.
 type Execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
@@ -68,83 +73,159 @@ func (n affected) RowsAffected() (int64, error) { return int64(n), nil }
 //
 // The error wraps [ErrInvalid] or [ErrConflict], or is the database's own: roll back.
 func (o *Outbox) Add(ctx context.Context, tx Execer, messages ...Message) error {
-	rows := make([]any, 0, columns*min(len(messages), maxRows))
-	size := 0
+	rows := make([]added, 0, min(len(messages), maxRows))
+	size, repeats := 0, false
 	given := map[string]bool{}
 	for i := range messages {
-		m := messages[i]
+		m := added{Message: messages[i]}
 		if err := m.check(o.maxBody); err != nil {
 			return fmt.Errorf("%w (message %d of %d)", err, i+1, len(messages))
 		}
+		known := true
 		switch {
 		case m.ID == "":
-			m.ID = o.newID(ctx)
+			m.ID, known = o.newID(ctx)
 		case given[m.ID]:
 			return fmt.Errorf("%w: two have the id %s (message %d of %d)", ErrInvalid, m.ID, i+1, len(messages))
 		default:
 			given[m.ID] = true
 		}
-		header, err := m.header()
-		if err != nil {
+		var err error
+		if m.head, err = m.header(); err != nil {
 			return fmt.Errorf("%w: %w", ErrInvalid, err)
 		}
-		body := m.Body
-		if body == nil {
-			body = []byte{}
+		if m.Body == nil {
+			m.Body = []byte{}
 		}
-		bytes := len(body) + len(header) + len(m.Topic)
-		if len(rows) == columns*maxRows || size+bytes > maxStatementBytes && len(rows) > 0 {
-			if err := o.insert(ctx, tx, rows); err != nil {
+		bytes := len(m.Body) + len(m.head) + len(m.Topic)
+		if len(rows) == maxRows || size+bytes > maxStatementBytes && len(rows) > 0 {
+			if err := o.insert(ctx, tx, rows, repeats); err != nil {
 				return err
 			}
-			rows, size = rows[:0], 0
+			rows, size, repeats = rows[:0], 0, false
 		}
-		rows = append(rows, m.ID, m.partition(), m.Topic, m.Key, header, body)
-		size += bytes
+		rows = append(rows, m)
+		size, repeats = size+bytes, repeats || known
+	}
+	return o.insert(ctx, tx, rows, repeats)
+}
+
+// added is a message to be added.
+type added struct {
+	Message
+
+	head string // the header as the table keeps it
+}
+
+// values are the columns that make two messages the same.
+func (m *added) values() []any { return []any{m.ID, m.Topic, m.Key, m.head, m.Body} }
+
+// insert writes rows in one statement, or a few more when some are there already, which repeats
+// says is possible.
+func (o *Outbox) insert(ctx context.Context, tx Execer, rows []added, repeats bool) (err error) {
+	if e, ok := tx.(execer); ok && repeats && o.names.dialect == dialect.MySQL {
+		if rows, err = o.leaveOut(ctx, e, rows); err != nil {
+			return err
+		}
 	}
 	if len(rows) == 0 {
 		return nil
 	}
-	return o.insert(ctx, tx, rows)
+	n := int64(len(rows))
+	for range addTries {
+		if written, err := o.write(ctx, tx, rows); err != nil || written == n {
+			return err
+		}
+		if o.names.dialect == dialect.SQLite {
+			break
+		}
+		// The others are there, or were: a relay may have deleted them since.
+		if same, err := o.same(ctx, tx, rows); err != nil || same == n {
+			return err
+		}
+	}
+	return ErrConflict
 }
 
-// insert writes rows in one statement.
-func (o *Outbox) insert(ctx context.Context, tx Execer, rows []any) error {
-	n := len(rows) / columns
+// write inserts the rows and returns their number, in PostgreSQL without those of which the id is
+// there, in SQLite without those of another message.
+func (o *Outbox) write(ctx context.Context, tx Execer, rows []added) (int64, error) {
 	var text strings.Builder
-	text.WriteString(o.names.text("INSERT INTO {{table}} (id, part, topic, message_key, header, body, added_ms) VALUES "))
-	for i := range n {
+	text.WriteString(o.names.text("INSERT INTO {{table}} (id, topic, message_key, header, body, part, added_ms) VALUES "))
+	args := make([]any, 0, columns*len(rows))
+	for i := range rows {
 		if i > 0 {
 			text.WriteString(", ")
 		}
-		text.WriteString("(" + o.names.dialect.Placeholders(i*columns+1, columns) + ", " + nowOf(o.names.dialect) + ")")
+		text.WriteString("(" + o.names.dialect.Placeholders(len(args)+1, columns) + ", " + nowOf(o.names.dialect) + ")")
+		args = append(append(args, rows[i].values()...), rows[i].partition())
 	}
-	text.WriteString(o.names.fill("add_again_" + o.again()))
-	result, err := tx.ExecContext(ctx, text.String(), rows...)
+	text.WriteString(o.names.fill("add_again_" + o.names.dialect.String()))
+	result, err := tx.ExecContext(ctx, text.String(), args...)
 	if isNull(err) {
-		return ErrConflict
+		return 0, ErrConflict
+	}
+	written := int64(len(rows))
+	if err == nil && o.names.dialect != dialect.MySQL { // which counts otherwise
+		written, err = result.RowsAffected()
 	}
 	if err != nil {
-		return fmt.Errorf("outbox: add: %w", err)
+		return 0, fmt.Errorf("outbox: add: %w", err)
 	}
-	if o.names.dialect == dialect.MySQL {
-		return nil
-	}
-	written, err := result.RowsAffected()
-	if err != nil {
-		return fmt.Errorf("outbox: add: %w", err)
-	}
-	if written != int64(n) {
-		return ErrConflict
-	}
-	return nil
+	return written, nil
 }
 
-func (o *Outbox) again() string {
-	if o.names.dialect == dialect.MySQL {
-		return "mysql"
+// same counts the rows that are there, as the same messages. An [Execer] of PostgreSQL has the
+// number of rows of a SELECT.
+func (o *Outbox) same(ctx context.Context, tx Execer, rows []added) (int64, error) {
+	q := o.names.query("SELECT 1 FROM {{table}} WHERE (id, topic, message_key, header, body) IN (")
+	for i := range rows {
+		if i > 0 {
+			q.add(", ")
+		}
+		q.add("(").list(rows[i].values()...).add(")")
 	}
-	return "sql"
+	result, err := tx.ExecContext(ctx, q.add(")").text.String(), q.args...)
+	if err != nil {
+		return 0, fmt.Errorf("outbox: add: %w", err)
+	}
+	return result.RowsAffected()
+}
+
+// leaveOut returns the rows that are not there. It only reads: an INSERT of MySQL and MariaDB
+// locks the rows that are there, and no relay could delete them before the transaction ends.
+func (o *Outbox) leaveOut(ctx context.Context, tx execer, rows []added) ([]added, error) {
+	ids := make([]string, len(rows))
+	for i := range rows {
+		ids[i] = fmt.Sprintf("x'%x'", rows[i].ID)
+	}
+	found, err := tx.QueryContext(ctx, o.names.text("SELECT id, topic, message_key, header, body FROM {{table}} WHERE id IN ("+strings.Join(ids, ", ")+")"))
+	if err != nil {
+		return nil, fmt.Errorf("outbox: add: %w", err)
+	}
+	defer func() { _ = found.Close() }()
+	there := map[string]added{}
+	for found.Next() {
+		var m added
+		if err := found.Scan(&m.ID, &m.Topic, &m.Key, &m.head, &m.Body); err != nil {
+			return nil, fmt.Errorf("outbox: add: %w", err)
+		}
+		there[m.ID] = m
+	}
+	if err := found.Err(); err != nil {
+		return nil, fmt.Errorf("outbox: add: %w", err)
+	}
+	var left []added
+	for i := range rows {
+		have, ok := there[rows[i].ID]
+		switch {
+		case !ok:
+			left = append(left, rows[i])
+		case !reflect.DeepEqual(have.values(), rows[i].values()):
+			return nil, ErrConflict
+		}
+	}
+	return left, nil
 }
 
 // isNull reports whether MySQL or MariaDB refused a NULL. The driver's error has a field
@@ -163,8 +244,8 @@ func isNull(err error) bool {
 	return n == errNull || n == errCheck || n == errCheckMariaDB
 }
 
-// newID returns the id of a message that has none.
-func (o *Outbox) newID(ctx context.Context) string {
+// newID returns the id of a message that has none, and whether it was perhaps given before.
+func (o *Outbox) newID(ctx context.Context) (id string, known bool) {
 	var claim interface{ Context() context.Context }
 	var digest semel.Digest
 	if c := semel.TxClaimFrom(ctx); c != nil {
@@ -173,9 +254,9 @@ func (o *Outbox) newID(ctx context.Context) string {
 		claim, digest = c, c.Digest()
 	}
 	if claim == nil || claim.Context().Err() != nil { // what goes on behind the end of its claim has no number
-		return o.uuids.New().String()
+		return o.uuids.New().String(), false
 	}
-	return ids.Derive(nil, "semel outbox", o.names.table, digest.String(), strconv.Itoa(o.count(claim))) //nolint:contextcheck // a claim has a context of its own
+	return ids.Derive(nil, "semel outbox", o.names.table, digest.String(), strconv.Itoa(o.count(claim))), true //nolint:contextcheck // a claim has a context of its own
 }
 
 // count returns the number of the next message of an execution, from 0.

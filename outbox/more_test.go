@@ -198,3 +198,26 @@ func TestIdentityIsDrawnOnce(t *testing.T) {
 		}
 	})
 }
+
+// A transaction that adds a waiting message again and stays open holds no other message up, nor the deletion of this one.
+func TestAddedAgainAndOpen(t *testing.T) {
+	t.Parallel()
+	for _, which := range []dialect.Dialect{dialect.PostgreSQL, dialect.MySQL} {
+		t.Run(which.String(), func(t *testing.T) {
+			t.Parallel()
+			p := at(t, databases.Open(t, which), nil)
+			to := &receiver{}
+			p.adds(t, message("k", "a"))
+			again := claimtest.Begin(t, p.DB)
+			claimtest.NoError(t, p.out.Add(t.Context(), again, message("k", "a"), message("k", "new")))
+			p.runs(t, to, quick())
+			to.wants(t, "k", "a")
+			p.empties(t)
+			p.adds(t, message("l", "other"))
+			to.wants(t, "l", "other")
+			claimtest.NoError(t, again.Commit())
+			to.wants(t, "k", "a", "new")
+			p.empties(t)
+		})
+	}
+}

@@ -61,6 +61,28 @@ func TestAdd(t *testing.T) {
 	})
 }
 
+// A message that another transaction is about to add is the same one, or a conflict, once that has committed.
+func TestAddAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	databases.Each(t, func(t *testing.T, d *databases.Database) {
+		out := open(t, d.DB, nil)
+		first := claimtest.Begin(t, d.DB)
+		claimtest.NoError(t, out.Add(t.Context(), first, message("k", "a")))
+		results := make(chan error, 2)
+		for _, topic := range []string{"t", "another"} {
+			m := message("k", "a")
+			m.Topic = topic
+			go func() { results <- add(t, out, d.DB, m) }()
+		}
+		claimtest.NoError(t, first.Commit())
+		one, two := <-results, <-results
+		if both := errors.Join(one, two); !errors.Is(both, outbox.ErrConflict) || one != nil && two != nil {
+			t.Errorf("got %v and %v, want a conflict and none", one, two)
+		}
+		claimtest.WantRows(t, d.DB, "SELECT topic FROM semel_outbox", "t")
+	})
+}
+
 func TestInvalid(t *testing.T) {
 	t.Parallel()
 	d := databases.Open(t, dialect.SQLite)

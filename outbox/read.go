@@ -58,6 +58,17 @@ func (q *query) arg(v any) *query {
 	return q
 }
 
+// list adds parameters.
+func (q *query) list(values ...any) *query {
+	for i, v := range values {
+		if i > 0 {
+			q.add(", ")
+		}
+		q.arg(v)
+	}
+	return q
+}
+
 // these adds a condition on the rows.
 func (q *query) these(rows []*row) *query {
 	postgres := q.names.dialect == dialect.PostgreSQL

@@ -1,5 +1,5 @@
 
--- A message that waits already is left alone if it is the same one: otherwise its id would
--- become NULL, and the server refuses.
+-- A message that another transaction has added meanwhile is left alone if it is the same one:
+-- otherwise its id would become NULL, and the server refuses.
 ON DUPLICATE KEY UPDATE id = IF(topic = VALUES(topic) AND message_key = VALUES(message_key)
   AND header = VALUES(header) AND body = VALUES(body), id, NULL)
