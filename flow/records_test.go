@@ -259,29 +259,49 @@ func TestStepExpiresAfterTheTakeover(t *testing.T) {
 	}
 }
 
-// An Undo of a Call that dedupes, begun because the flow is late, is never tried a second time.
-func TestUndoDedupesAfterMaxAge(t *testing.T) {
+// A call of a callee that dedupes is made again, however often it was tried and however old the flow is, as
+// long as the step before it, or the seal before an Undo, is younger than the callee remembers (promise 3).
+func TestDedupesInAnOldFlow(t *testing.T) {
 	t.Parallel()
-	g, _, clock := inMemory(t, semel.Options{}, nil)
-	down := errDown
-	def := flow.Define("buy", func(r *flow.Run, _ int) (string, error) {
-		if _, err := flow.Call(r, "charge", 1, func(context.Context, int) (int, error) { return 1, nil },
-			flow.Undo(func(context.Context, int) error { return down }, flow.CalleeDedupes(20*time.Hour))); err != nil {
-			return "", err
-		}
-		_, err := flow.Call(r, "ship", 1, func(context.Context, int) (int, error) { return 0, semel.MarkReleased(errDown) })
-		return "", err
-	})
-	f := run(t, g, nil, def)
-	_, _ = flow.Start(t.Context(), f, def, adasKey, 1)
-	clock.Advance(73 * time.Hour)
-	_, err := flow.Start(t.Context(), f, def, adasKey, 1)
-	t.Log(err)
-	down = nil
-	clock.Advance(time.Second)
-	_, err = flow.Start(t.Context(), f, def, adasKey, 1)
-	if _, ok := errors.AsType[*flow.Failed](err); !ok {
-		t.Errorf("the refund was first tried a second ago, its callee dedupes for 20 h: %v", err)
+	for name, late := range map[string]bool{"forward": false, "an Undo": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g, _, clock := inMemory(t, semel.Options{}, nil)
+			tries, fails := 0, errDown
+			try := func(ctx context.Context, _ int) (int, error) { tries++; return 1, fails }
+			dedupes, began := flow.CalleeDedupes(20*time.Hour), false
+			def := flow.Define("buy", func(r *flow.Run, _ int) (int, error) {
+				if _, err := flow.Call(r, "charge", 1, func(context.Context, int) (int, error) {
+					if !late && !began {
+						return 0, semel.MarkReleased(errDown)
+					}
+					return 1, nil
+				}, dedupes, flow.Undo(func(ctx context.Context, n int) error { _, err := try(ctx, n); return err }, dedupes)); err != nil {
+					return 0, err
+				}
+				if !began {
+					return 0, errDown
+				}
+				return flow.Call(r, "ship", 1, try, dedupes)
+			})
+			f := run(t, g, nil, def)
+			start := func() error { _, err := flow.Start(t.Context(), f, def, adasKey, 1); return err }
+			if err := start(); !isUnfinished(err) {
+				t.Fatalf("got %v, want it unfinished", err)
+			}
+			clock.Advance(map[bool]time.Duration{false: 30 * time.Hour, true: 73 * time.Hour}[late])
+			began = true
+			for want := 1; want <= 3; want++ {
+				if err := start(); !isUnfinished(err) || tries != want {
+					t.Fatalf("got %v after %d tries, want it unfinished after %d", err, tries, want)
+				}
+				clock.Advance(time.Hour)
+			}
+			clock.Advance(18 * time.Hour)
+			if err := start(); !isOpen(err) || isUnfinished(err) || tries != 3 {
+				t.Errorf("21 hours later: got %v after %d tries, want it parked after 3", err, tries)
+			}
+		})
 	}
 }
 

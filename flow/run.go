@@ -32,6 +32,7 @@ type Run struct {
 	running bool       // a step is
 	names   map[string]bool
 	number  int             // of the last step that was begun
+	behind  semel.Key       // of the record that was settled before the present step began
 	done    []*step         // in their order
 	open    error           // the first step that did not end: *Unfinished or *Parked
 	sealing bool            // undoing may have begun
@@ -110,6 +111,9 @@ func (r *Run) do(s *step) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.running = false
+	if !r.stopped { // then it is the seal
+		r.behind = semel.Key{Scope: r.scope, Name: strconv.Itoa(r.number)}
+	}
 	switch {
 	case end.open != nil:
 		if r.open == nil {
@@ -303,9 +307,9 @@ func (r *Run) reconcile(ctx context.Context, s *step, before *semel.Record, late
 	if s.dedupes == 0 {
 		return found, nil
 	}
-	since := r.begun // it was not called before
-	if before.Attempt == 1 {
-		since = before.ClaimedAt
+	since, err := r.since(ctx, before)
+	if err != nil {
+		return found, err
 	}
 	switch age := before.ReadAt.Sub(since); {
 	case late:
@@ -318,6 +322,25 @@ func (r *Run) reconcile(ctx context.Context, s *step, before *semel.Record, late
 		found.Verdict = semel.NotHappened // so it is made again, with the same key
 	}
 	return found, nil
+}
+
+// since returns a time before which the call was not made: its own claim's in the first attempt,
+// which a takeover overwrites, else that at which the record before it was settled, or the flow began.
+func (r *Run) since(ctx context.Context, before *semel.Record) (time.Time, error) {
+	if before.Attempt == 1 {
+		return before.ClaimedAt, nil
+	}
+	if r.behind == (semel.Key{}) {
+		return r.begun, nil
+	}
+	rec, err := r.flows.steps.Lookup(ctx, r.behind)
+	switch {
+	case errors.Is(err, semel.ErrNotFound):
+		return r.begun, nil
+	case errors.Is(err, semel.ErrUnreadable):
+		err = nil
+	}
+	return rec.SettledAt, err
 }
 
 // end says what the error of a step means for the flow. Only what is recorded is

@@ -115,8 +115,8 @@ func On(guard *semel.Guard, transactor semel.Transactor) Option {
 
 // CalleeDedupes says that the callee of a [Call] recognises [KeyFrom] for that long
 // after it first saw it. A call without an answer is then made again with the same key,
-// as long as the flow is younger; after that it is parked. Give less than the callee
-// promises.
+// until that long after the step before it ended; after that it is parked. Give less than
+// the callee promises.
 func CalleeDedupes(d time.Duration) Option { return func(s *settings) { s.dedupes = d } }
 
 // Ask says how to find out whether a [Call] without an answer happened: fn looks

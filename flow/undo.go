@@ -30,6 +30,9 @@ func (r *Run) undo() ([]string, error) {
 		if end.open != nil {
 			return nil, end.open
 		}
+		if !s.on { // the other database has another clock
+			r.behind = semel.Key{Scope: r.scope, Name: undoPrefix + s.key.Name}
+		}
 		if !end.cancelled { // an operator decided that it is not undone
 			undone = append(undone, s.name)
 		}
@@ -53,6 +56,7 @@ func (r *Run) seal() error {
 	err := r.bury(r.ctx, next, w)
 	switch {
 	case w.stopped, !w.ran && errors.Is(err, semel.ErrCancelled):
+		r.behind = next.key
 		return nil
 	case w.ran:
 		return r.unfinished(next, err).open
