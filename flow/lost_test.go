@@ -126,6 +126,45 @@ func TestVerdictForgotten(t *testing.T) {
 	}
 }
 
+// A verdict on a flow whose entry in the audit trail could not be written leaves it to its next attempt,
+// whether its record was put back or its claim lapses.
+func TestVerdictFails(t *testing.T) {
+	t.Parallel()
+	for name, putBack := range map[string]bool{"put back": true, "lapsed": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var judging atomic.Bool
+			g, _, clock := inMemory(t, semel.Options{StoreTimeout: 50 * time.Millisecond}, func(s semel.Store) semel.Store {
+				return &lossyStore{s, func(d semel.Digest, to semel.Settlement) bool {
+					entry := strings.Contains(string(to.Outcome), `"act":"resolve"`)
+					return judging.Load() && (entry || !putBack && d == flowKey.Digest())
+				}}
+			})
+			down := errDown
+			def := flow.Define("buy", func(r *flow.Run, _ int) (int, error) {
+				if _, err := flow.Call(r, "order", 1, func(context.Context, int) (int, error) { return 1, nil }); err != nil {
+					return 0, err
+				}
+				return 1, down
+			})
+			f := run(t, g, nil, def)
+			if _, err := flow.Start(t.Context(), f, def, adasKey, 1); !isUnfinished(err) {
+				t.Fatalf("got %v, want it unfinished", err)
+			}
+			judging.Store(true)
+			if err := settle(t, g, flowKey.Digest(), semel.Settlement{State: semel.StateReleased, Note: "start again"}); !errors.Is(err, errDown) {
+				t.Fatalf("got %v, want the verdict refused", err)
+			}
+			judging.Store(false)
+			down = nil
+			clock.Advance(time.Minute)
+			if got, err := flow.Start(t.Context(), f, def, adasKey, 1); err != nil || got != 1 {
+				t.Errorf("got %d, %v, want the flow finished", got, err)
+			}
+		})
+	}
+}
+
 // lostTransactor loses the answer of a commit, and the database with it.
 type lostTransactor struct {
 	semel.Transactor

@@ -14,29 +14,26 @@ import (
 )
 
 const (
-	flowPrefix = verdict.OwnScopes + "flow:"
-	stepPrefix = verdict.OwnScopes + "step:"
-	originName = "origin"
 	undoPrefix = "undo "
 	onPrefix   = "on "
 )
 
 // flowScope is the scope of a flow's record: semel:flow:NAME:SCOPE.
-func flowScope(name, scope string) string { return flowPrefix + name + ":" + scope }
+func flowScope(name, scope string) string { return verdict.FlowScopes + name + ":" + scope }
 
 // stepScope is the scope of the records of a flow's steps. It is made from the key
 // and no secret, so that it stays when a secret is replaced.
-func stepScope(flow semel.Key) string { return stepPrefix + flow.Digest().String() }
+func stepScope(flow semel.Key) string { return verdict.StepScopes + flow.Digest().String() }
 
 // originKey names the origin of a flow with that input: the key of one that was
 // released may come again with another.
 func originKey(flow semel.Key, fp semel.Fingerprint) semel.Key {
-	return semel.Key{Scope: stepScope(flow), Name: originName + " " + fp.String()}
+	return semel.Key{Scope: stepScope(flow), Name: verdict.OriginName + fp.String()}
 }
 
 // flowOf returns the name of the flow whose record it is, if it is one.
 func flowOf(scope string) (name string, ok bool) {
-	rest, ok := strings.CutPrefix(scope, flowPrefix)
+	rest, ok := strings.CutPrefix(scope, verdict.FlowScopes)
 	if !ok {
 		return "", false
 	}
@@ -45,7 +42,8 @@ func flowOf(scope string) (name string, ok bool) {
 }
 
 // origin holds what is remembered of a flow besides its steps. It is recorded in the
-// first attempt where there is a background, and before the second otherwise.
+// first attempt where there is a background, and before the second otherwise; package operator
+// records Begun before a verdict takes the first one over.
 type origin struct {
 	Begun time.Time       `json:"begun"`           // the store's clock in the first attempt; zero for the time of this record
 	Input json.RawMessage `json:"input,omitempty"` // only with a background

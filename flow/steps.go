@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/verdict"
 )
 
 // missingSteps bounds the numbers without a record that [Steps] passes over: those of
@@ -73,7 +74,7 @@ func Outcome(rec *semel.Record, result any) ([]byte, error) {
 	if _, ok := flowOf(rec.Scope); ok {
 		return json.Marshal(answer[json.RawMessage]{Version: answerVersion, Value: &raw})
 	}
-	if strings.HasPrefix(rec.Scope, stepPrefix) {
+	if strings.HasPrefix(rec.Scope, verdict.StepScopes) {
 		return semel.OutcomeOf(kept{Value: raw})
 	}
 	return nil, errors.New("flow: the record is neither that of a flow nor that of a step, or its scope is hidden")

@@ -216,6 +216,9 @@ func (r *Records) Decide(ctx context.Context, by Identity, act string, k semel.K
 // settle claims, writes the entry and settles. before is nil for the absent intent of
 // the key.
 func (r *Records) settle(ctx context.Context, entry *Entry, k semel.Key, before *semel.Record, s semel.Settlement) (semel.Record, error) {
+	if err := r.keepOrigin(ctx, before); err != nil {
+		return semel.Record{}, fmt.Errorf("semel: %s: nothing was changed: when the flow began: %w", entry.Act, err)
+	}
 	claim, rec, err := r.guard.Seize(ctx, verdict.Operator(), k, before)
 	switch {
 	case err != nil:
@@ -252,6 +255,31 @@ func (r *Records) settle(ctx context.Context, entry *Entry, k semel.Key, before 
 		return settled, fmt.Errorf("semel: %s: look up: %w", entry.Act, err)
 	}
 	return settled, nil
+}
+
+// keepOrigin records when a flow began before its first attempt is taken over: that overwrites the time,
+// which the flow needs to go on when the verdict does not take effect.
+func (r *Records) keepOrigin(ctx context.Context, before *semel.Record) error {
+	if before == nil || before.Attempt > 1 || !strings.HasPrefix(before.Scope, verdict.FlowScopes) {
+		return nil
+	}
+	left := max(before.RetentionLeft(), time.Millisecond)
+	guard, err := r.guard.With(semel.Policy{OnUnknown: semel.Rerun, Retention: left, UnknownRetention: left})
+	if err != nil {
+		return err
+	}
+	origin := semel.Key{
+		Scope: verdict.StepScopes + semel.Key{Scope: before.Scope, Name: before.Name}.Digest().String(),
+		Name:  verdict.OriginName + before.Fingerprint.String(),
+	}
+	type begun struct {
+		Begun time.Time `json:"begun"`
+	}
+	_, err = semel.Do(ctx, guard, origin, semel.Fingerprint{}, func(context.Context) (begun, error) { return begun{before.ClaimedAt}, nil })
+	if errors.Is(err, semel.ErrQuota) { // it does not stop an operator
+		return nil
+	}
+	return err
 }
 
 // putBack ends a claim whose entry could not be written: what was there before is

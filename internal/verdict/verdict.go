@@ -9,6 +9,11 @@ const (
 	OwnScopes = "semel:"
 	// AuditScope is the scope of the audit trail's own records. No intent can have it.
 	AuditScope = OwnScopes + "audit"
+	// FlowScopes begins the scope of a flow's record. StepScopes and the digest of its key are the scope of
+	// its steps; there, OriginName and its fingerprint name the record that tells when it began.
+	FlowScopes = OwnScopes + "flow:"
+	StepScopes = OwnScopes + "step:"
+	OriginName = "origin "
 )
 
 // By says on whose account a record is settled that its holder did not settle. It is
