@@ -333,18 +333,21 @@ func (l *lane) fail(ctx context.Context, rows []*row, failure error, trusted boo
 	if !never && !trusted {
 		return nil
 	}
-	next := &hold{number: holdOf(m), key: m.Key, state: stateWaiting, attempts: 1}
+	next := &hold{number: holdOf(m), key: m.Key, state: stateWaiting}
 	if h := m.source.hold; h != nil {
-		next = &hold{number: h.number, key: h.key, state: stateWaiting, attempts: h.attempts + 1}
+		next = &hold{number: h.number, key: h.key, state: stateWaiting, attempts: h.attempts}
 	}
-	pause := o.First
-	for n := int64(1); n < next.attempts && pause < o.Most; n++ {
-		pause = min(2*pause, o.Most)
+	_, untried := errors.AsType[*postponed](failure)
+	if !untried {
+		next.attempts++
 	}
+	pause := o.pause(next.attempts, untried, failure)
 	if never || next.attempts >= int64(o.MaxAttempts) {
 		next.state = stateStopped
 	}
-	l.r.log(ctx, slog.LevelWarn, "outbox: a message was not published", slog.String("id", m.ID), slog.String("topic", m.Topic), slog.Int64("attempt", next.attempts), slog.Bool("given_up", next.state == stateStopped), slog.Any("error", failure))
+	if !untried {
+		l.r.log(ctx, slog.LevelWarn, "outbox: a message was not published", slog.String("id", m.ID), slog.String("topic", m.Topic), slog.Int64("attempt", next.attempts), slog.Bool("given_up", next.state == stateStopped), slog.Any("error", failure))
+	}
 	err := l.fenced(ctx, m.source.part, func(tx *sql.Tx) error {
 		text := cut(failure.Error())
 		if next.state == stateStopped && o.OnPoison == SkipMessage {
@@ -356,6 +359,21 @@ func (l *lane) fail(ctx context.Context, rows []*row, failure error, trusted boo
 		return fmt.Errorf("hold a message: %w", err)
 	}
 	return l.load(ctx, l.r.out.db, m.source.part)
+}
+
+// pause returns the wait after an attempt, which doubles, or is as long as the error asks for.
+func (o *RelayOptions) pause(attempts int64, untried bool, failure error) time.Duration {
+	pause := o.First
+	for n := int64(1); n < attempts && pause < o.Most && !untried; n++ {
+		pause *= 2
+	}
+	if e, ok := errors.AsType[interface {
+		error
+		RetryAfter() time.Duration
+	}](failure); ok {
+		pause = max(pause, e.RetryAfter())
+	}
+	return min(pause, o.Most)
 }
 
 // writeHold writes the hold of messages, and puts them into it.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -50,7 +51,8 @@ type Publisher interface {
 	// error for each message that it cannot say that of, nil for the others, in the order of the batch;
 	// a nil slice when all are there. Messages of one key are next to each other in the order in which
 	// they must arrive, and when one fails, Publish must not have sent a later one of its key.
-	// An error made with Permanent will not go away by trying again.
+	// An error made with Permanent will not go away by trying again; one made with Postponed is no
+	// attempt; one with a method RetryAfter() time.Duration says how long to wait at least.
 	//
 	// It may be called for several batches at a time, which have no key in common, and must
 	// return soon after ctx has ended. It must not keep or change the messages.
@@ -69,6 +71,26 @@ func Permanent(err error) error {
 type permanent struct{ error }
 
 func (p *permanent) Unwrap() error { return p.error }
+
+// Postponed says that a message was not tried, since its receiver is busy or rests: it does not count
+// as an attempt. after is the wait before the next one; 0 for the shortest that the relay takes. It
+// returns nil for nil.
+func Postponed(err error, after time.Duration) error {
+	if err == nil {
+		return nil
+	}
+	return &postponed{err, after}
+}
+
+type postponed struct {
+	error
+	after time.Duration
+}
+
+func (p *postponed) Unwrap() error { return p.error }
+
+// RetryAfter returns the wait that the publisher asks for.
+func (p *postponed) RetryAfter() time.Duration { return p.after }
 
 // check reports why a message cannot be added.
 func (m *Message) check(maxBody int) error {

@@ -63,7 +63,7 @@ type RelayOptions struct {
 	// outage, in which the publisher takes no message at all, do not count. Default 20.
 	MaxAttempts int
 	// First and Most bound the pause before a message that failed is tried again; it doubles
-	// with each attempt. Defaults 1 s and 5 min.
+	// with each attempt, and is longer if an error asks for it. Defaults 1 s and 5 min.
 	First, Most time.Duration
 	// OnPoison is StopKey unless set. A message that failed with a [Permanent] error is
 	// given up at once.

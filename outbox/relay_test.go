@@ -229,6 +229,14 @@ func refuses(ids ...string) func(outbox.Message) error {
 	}
 }
 
+// others go through all the time.
+func others(t *testing.T, p *place) {
+	t.Helper()
+	for t.Context().Err() == nil && p.out.Add(t.Context(), p.DB, outbox.Message{Topic: "others"}) == nil {
+		<-time.After(20 * time.Millisecond)
+	}
+}
+
 // A message that fails holds its key back and no other; an operator releases or skips it.
 func TestPoison(t *testing.T) {
 	t.Parallel()
@@ -239,11 +247,7 @@ func TestPoison(t *testing.T) {
 		b, idsB := numbered("b", 10)
 		p.adds(t, slices.Concat(a[:5], b, []outbox.Message{message("", "single")})...)
 		_, stop := p.runs(t, to, quick())
-		go func() { // others go through all the time
-			for t.Context().Err() == nil && p.out.Add(t.Context(), p.DB, outbox.Message{Topic: "others"}) == nil {
-				<-time.After(20 * time.Millisecond)
-			}
-		}()
+		go others(t, p)
 		held := p.held(t, 2)
 		p.adds(t, a[5:]...)
 		to.wants(t, "a", "a-0000")
@@ -300,6 +304,54 @@ func (p *place) held(tb testing.TB, n int) (held []outbox.Held) {
 		return nil
 	})
 	return held
+}
+
+// later is an error that says when to try again.
+type later struct{ time.Duration }
+
+// Error implements error.
+func (later) Error() string { return "later" }
+
+// RetryAfter returns the wait.
+func (l later) RetryAfter() time.Duration { return l.Duration }
+
+// An error that asks for time gets it, within bounds, and one of a message that was not tried does not count.
+func TestAskedToWait(t *testing.T) {
+	t.Parallel()
+	p := at(t, databases.Open(t, dialect.SQLite), nil)
+	asked := map[string]error{
+		"later": fmt.Errorf("wrapped: %w", later{time.Hour}), "much-later": later{1000 * time.Hour}, "now": later{-1},
+		"postponed": outbox.Postponed(errRefused, 20*time.Minute), "busy": outbox.Postponed(errRefused, 0),
+	}
+	to := &receiver{refuse: func(m outbox.Message) error { return asked[m.Key] }}
+	for key := range asked {
+		p.adds(t, message(key, key))
+	}
+	o := quick()
+	o.First, o.Most, o.MaxAttempts = 10*time.Minute, 2*time.Hour, 2
+	p.runs(t, to, o)
+	go others(t, p)
+	var held []outbox.Held
+	eventually(t, func() error {
+		if held = p.list(t); len(held) != len(asked) {
+			return fmt.Errorf("got %+v", held)
+		}
+		return nil
+	})
+	type wait struct {
+		Pause    time.Duration
+		Attempts int64
+	}
+	got := map[string]wait{}
+	for _, h := range held {
+		got[h.ID] = wait{h.Next.Sub(h.Since).Round(time.Second), h.Attempts}
+	}
+	want := map[string]wait{
+		"later": {time.Hour, 1}, "much-later": {2 * time.Hour, 1}, "now": {10 * time.Minute, 1}, "postponed": {20 * time.Minute, 0}, "busy": {10 * time.Minute, 0},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("pauses and attempts (-want +got):\n%s", diff)
+	}
 }
 
 // A message that cannot be published is put aside at once under SkipMessage, and its key goes on.

@@ -4,9 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -41,9 +44,7 @@ func TestFromOutboxToHandler(t *testing.T) {
 			w.WriteHeader(answer.Code)
 		})
 	}
-	db := must.Get(sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "shop.db")+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_txlock=immediate"))
-	t.Cleanup(func() { _ = db.Close() })
-	out := must.Get(outbox.Open(t.Context(), db, nil))
+	db, out := openOutbox(t)
 	for i := range 3 {
 		tx := must.Get(db.BeginTx(t.Context(), nil))
 		must.Succeed(out.Add(t.Context(), tx, webhook.Fan(outbox.Message{Key: "order-1", Body: fmt.Append(nil, i)}, "acme", "globex")...), "add")
@@ -55,16 +56,68 @@ func TestFromOutboxToHandler(t *testing.T) {
 	}
 	o := webhook.RelayOptions()
 	o.First = 10 * time.Millisecond
-	relay := must.Get(outbox.NewRelay(out, guard, sender(t, e, nil), o))
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- relay.Run(ctx) }()
+	stop := runRelay(t, out, guard, sender(t, e, nil), o)
 	testserver.Eventually(t, "all messages are published", func() bool {
 		var left int
 		return db.QueryRowContext(t.Context(), "SELECT count(*) FROM semel_outbox").Scan(&left) == nil && left == 0
 	})
 	stop()
-	if err := <-done; err != nil || ran.Load() != 4 || tries.Load() < 3 {
-		t.Errorf("the handlers ran %d times, want 4; acme was asked %d times; relay: %v", ran.Load(), tries.Load(), err)
+	if ran.Load() != 4 || tries.Load() < 3 {
+		t.Errorf("the handlers ran %d times, want 4; acme was asked %d times", ran.Load(), tries.Load())
 	}
+}
+
+func openOutbox(t *testing.T) (*sql.DB, *outbox.Outbox) {
+	t.Helper()
+	db := must.Get(sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "shop.db")+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_txlock=immediate"))
+	t.Cleanup(func() { _ = db.Close() })
+	return db, must.Get(outbox.Open(t.Context(), db, nil))
+}
+
+// runRelay starts a relay, and returns what stops it.
+func runRelay(t *testing.T, out *outbox.Outbox, guard *semel.Guard, s *webhook.Sender, o *outbox.RelayOptions) (stop func()) {
+	t.Helper()
+	relay := must.Get(outbox.NewRelay(out, guard, s, o))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- relay.Run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+// TestRestIsNoAttempt: while an endpoint rests after a failure, messages to it are neither sent nor counted as attempts.
+func TestRestIsNoAttempt(t *testing.T) {
+	t.Parallel()
+	e := &endpoints{}
+	e.serve(t, "acme", func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Webhook-Id") == "refused" {
+			w.Header().Set("Retry-After", "3")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})
+	e.serve(t, "globex", status(200))
+	guard := must.Get(semel.New(memstore.New(nil), &semel.Options{SweepEvery: -1}))
+	t.Cleanup(func() { _ = guard.Close() })
+	db, out := openOutbox(t)
+	add := func(messages ...outbox.Message) { must.Succeed(out.Add(t.Context(), db, messages...), "add") }
+	add(message("acme", "refused", ""))
+	o := webhook.RelayOptions()
+	o.First, o.MaxAttempts, o.OnPoison, o.Logger = 10*time.Millisecond, 1, outbox.StopKey, slog.New(slog.DiscardHandler)
+	runRelay(t, out, guard, sender(t, e, nil), o)
+	stopped := func() bool {
+		add(outbox.Message{Topic: "globex"}) // what the publisher takes, so that a failure is not an outage
+		held := must.Get(out.List(t.Context(), 0))
+		return len(held) == 1 && held[0].ID == "refused" && held[0].State == "stopped" && held[0].Attempts == 1
+	}
+	testserver.Eventually(t, "the message is given up", stopped)
+	add(message("acme", "later", ""))
+	testserver.Eventually(t, "another one is delivered after the rest", func() bool {
+		return stopped() && slices.Contains(e.arrived(), "acme later")
+	})
 }

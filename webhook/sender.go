@@ -202,13 +202,13 @@ func (s *Sender) deliver(ctx context.Context, m *outbox.Message, latest time.Tim
 	case t.slot <- struct{}{}:
 		defer func() { <-t.slot }()
 	case <-waiting.Done():
-		return errBusy
+		return outbox.Postponed(errBusy, 0)
 	}
 	if !time.Now().Before(latest) || ctx.Err() != nil {
-		return errBusy
+		return outbox.Postponed(errBusy, 0)
 	}
 	if left := time.Until(t.rest); left > 0 {
-		return &retryError{errRests, left}
+		return outbox.Postponed(errRests, left)
 	}
 	to, err := s.lookup(ctx, m.Topic)
 	if err != nil {
