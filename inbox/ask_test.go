@@ -108,7 +108,11 @@ func TestTwins(t *testing.T) {
 		return nil
 	})
 	want(t, v, inbox.Ack, "handled")
-	failing := inMemory(t, inbox.Options{MaxAttempts: 5})
+	failing := inMemory(t, inbox.Options{})
+	guard, err := failing.guard.With(semel.Policy{Lease: time.Hour}) // longer than all pauses: no claim lapses while its handler runs
+	claimtest.NoError(t, err)
+	failing.Inbox, err = inbox.New(guard, &inbox.Options{Consumer: "billing", MaxAttempts: 5})
+	claimtest.NoError(t, err)
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	for range 8 {
@@ -201,5 +205,37 @@ func TestObserve(t *testing.T) {
 	c.Handle(gone, message("2", "a"), returns(new(int), nil))
 	if got := strings.Join(seen, ", "); got != "1 ack handled,  quarantine no-id, 2 retry unavailable" {
 		t.Errorf("observed %q", got)
+	}
+}
+
+// explode is found in the stack of its panic.
+func explode() { panic("nil map") }
+
+// TestPanicsAreLogged: with their stack, which the record of a message does not have.
+func TestPanicsAreLogged(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	c := inMemory(t, inbox.Options{
+		Logger: slog.New(slog.NewTextHandler(&out, nil)),
+		Ask: func(context.Context, semel.Record, inbox.Message) (semel.Reconciliation, error) {
+			explode()
+			return semel.Reconciliation{}, nil
+		},
+	})
+	bad := func(context.Context, inbox.Message) error { explode(); return nil }
+	for who, handle := range map[string]func() inbox.Verdict{
+		"a handler": func() inbox.Verdict { return c.Handle(t.Context(), message("1", "a"), bad) },
+		"Ask":       func() inbox.Verdict { return c.Handle(t.Context(), message("2", "a"), returns(new(int), nil)) },
+	} {
+		if who == "Ask" {
+			c.Handle(t.Context(), message("2", "a"), returns(new(int), semel.MarkUnknown(errDown)))
+		}
+		out.Reset()
+		want(t, handle(), inbox.Retry, "unknown")
+		for _, part := range []string{"inbox: " + who + " panicked", "consumer=billing", "nil map", "inbox_test.explode"} {
+			if !strings.Contains(out.String(), part) {
+				t.Errorf("%s: the log has no %q: %s", who, part, &out)
+			}
+		}
 	}
 }

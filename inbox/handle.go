@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
+	"runtime/debug"
 	"time"
 
 	"github.com/semel-dev/semel"
@@ -112,7 +114,7 @@ func (d *delivery) attempt(guard *semel.Guard, so progress) Verdict {
 func (d *delivery) run(ctx context.Context, so progress) (Verdict, error) {
 	d.last = semel.FenceFrom(ctx)
 	if so.begun >= d.in.opts.MaxAttempts {
-		return d.keep(attempts, doomed, so, errors.New(so.why))
+		return d.keep(attempts, undone, so, errors.New(so.why))
 	}
 	so.begun, so.asked = so.begun+1, 0
 	panicked, err := d.call(ctx)
@@ -138,10 +140,17 @@ func (d *delivery) run(ctx context.Context, so progress) (Verdict, error) {
 func (d *delivery) call(ctx context.Context) (panicked bool, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			panicked, err = true, fmt.Errorf("panic: %v", cause)
+			panicked, err = true, d.panicked(ctx, "a handler", cause)
 		}
 	}()
 	return false, d.fn(ctx, d.message)
+}
+
+// panicked logs a panic with its stack, which its record has no room for, and returns it as an error.
+func (d *delivery) panicked(ctx context.Context, who string, cause any) error {
+	d.in.log.ErrorContext(ctx, "inbox: "+who+" panicked", slog.String("consumer", d.in.opts.Consumer),
+		slog.String("digest", d.in.guard.Digest(d.key).String()[:16]), slog.String("panic", fmt.Sprint(cause)), slog.String("stack", string(debug.Stack())))
+	return fmt.Errorf("panic: %v", cause)
 }
 
 // keep puts the message into quarantine, under its claim. If that fails, its next delivery
@@ -266,7 +275,7 @@ func (d *delivery) asked(ctx context.Context, rec *semel.Record, so progress) (f
 	so.asked++
 	defer func() {
 		if cause := recover(); cause != nil {
-			found, so.why = semel.Reconciliation{}, fmt.Sprintf("Ask: panic: %v", cause)
+			found, so.why = semel.Reconciliation{}, "Ask: "+d.panicked(ctx, "Ask", cause).Error()
 		}
 		if found.Verdict == semel.Happened || found.Verdict == semel.NotHappened {
 			return

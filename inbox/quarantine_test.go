@@ -26,6 +26,9 @@ func (c *consumer) held(t *testing.T) []*inbox.Held {
 	return all
 }
 
+// bell is the key of the record that exists while released messages wait.
+func bell() semel.Key { return semel.Key{Scope: "semel:quarantine-released:billing", Name: "waiting"} }
+
 // one returns the only message in quarantine.
 func (c *consumer) one(t *testing.T) *inbox.Held {
 	t.Helper()
@@ -199,11 +202,10 @@ func TestReleaseIsForgotten(t *testing.T) {
 	want(t, c.Handle(t.Context(), message("1", "a"), returns(new(int), semel.MarkFinal(errDown))), inbox.Quarantine, "final")
 	c.release(t, c.one(t))
 	c.clock.Advance(2 * time.Hour)
-	ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer stop()
-	claimtest.NoError(t, c.Released(ctx, time.Millisecond, func(ctx context.Context, m inbox.Message) inbox.Verdict {
-		return c.Handle(ctx, m, returns(&n, nil))
-	}))
+	c.released(t, returns(&n, nil), func() bool { // it has looked, and found nothing to wait for
+		_, err := c.guard.Lookup(t.Context(), bell())
+		return errors.Is(err, semel.ErrNotFound)
+	})
 	if h := c.one(t); n != 0 || h.Decision != "" {
 		t.Errorf("handled %d times, the message is %q, want it to wait again", n, h.Decision)
 	}
@@ -365,5 +367,26 @@ func TestForgottenAndFailsAgain(t *testing.T) {
 	want(t, c.Handle(t.Context(), message("1", "a"), returns(&n, nil)), inbox.Quarantine, "quarantined")
 	if all := c.held(t); n != 4 || len(all) != 2 || all[0].Decision != "" || all[0].Earlier != 1 {
 		t.Errorf("handled %d times, in quarantine: %+v, want 4 times, and a second copy that waits", n, all)
+	}
+}
+
+// TestPoisonIsReportedAsSuch: a message that has used up its attempts is in quarantine for that reason, although it could not be
+// copied at first.
+func TestPoisonIsReportedAsSuch(t *testing.T) {
+	t.Parallel()
+	n, intents, copies := 0, "semel:inbox:", "semel:quarantine:"
+	c, s := unstable(t, inbox.Options{MaxAttempts: 1, Ask: func(context.Context, semel.Record, inbox.Message) (semel.Reconciliation, error) {
+		return semel.Reconciliation{Verdict: semel.NotHappened}, nil
+	}})
+	s.settles.Store(&intents) // as if its process died
+	want(t, c.Handle(t.Context(), message("1", "a"), returns(&n, nil)), inbox.Retry, "unrecorded")
+	s.settles.Store(nil)
+	c.clock.Advance(time.Hour)
+	s.claims.Store(&copies)
+	want(t, c.Handle(t.Context(), message("1", "a"), returns(&n, nil)), inbox.Retry, "unavailable")
+	s.claims.Store(nil)
+	want(t, c.Handle(t.Context(), message("1", "a"), returns(&n, nil)), inbox.Quarantine, "attempts")
+	if h := c.one(t); n != 1 || h.Reason != "attempts" || h.Attempts != 1 {
+		t.Errorf("handled %d times, then %+v", n, h)
 	}
 }

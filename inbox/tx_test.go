@@ -121,9 +121,14 @@ func TestDatabases(t *testing.T) {
 				}
 				return fails
 			}
-			handle := func(m inbox.Message, deliveries int) inbox.Verdict {
+			handle := func(m inbox.Message, deliveries int) (v inbox.Verdict) {
+				t.Helper()
 				m.Deliveries = deliveries
-				return c.HandleTx(t.Context(), d.transactor, m, insert)
+				testserver.Eventually(t, "the message's pause is over", func() bool {
+					v = c.HandleTx(t.Context(), d.transactor, m, insert)
+					return v.Reason != "pausing"
+				})
+				return v
 			}
 			wantEffects := func(effects, runs int) {
 				t.Helper()
@@ -141,7 +146,6 @@ func TestDatabases(t *testing.T) {
 			fails = errDown
 			for deliveries := 1; deliveries <= 2; deliveries++ {
 				want(t, handle(message("2", "a"), deliveries), inbox.Retry, "failed")
-				<-time.After(20 * time.Millisecond)
 			}
 			fails = nil
 			want(t, handle(message("2", "a"), 3), inbox.Ack, "handled")
@@ -150,7 +154,6 @@ func TestDatabases(t *testing.T) {
 				id := fails.Error()
 				for range 2 {
 					want(t, handle(message(id, "a"), 0), inbox.Retry, "failed")
-					<-time.After(20 * time.Millisecond)
 				}
 				want(t, handle(message(id, "a"), 0), inbox.Quarantine, "attempts")
 				want(t, handle(message(id, "a"), 1), inbox.Quarantine, "quarantined")
