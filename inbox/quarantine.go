@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/verdict"
@@ -29,10 +30,38 @@ type held struct {
 	Why        string            `json:"why,omitempty"`
 	Attempts   int               `json:"attempts,omitempty"`
 	Earlier    int               `json:"earlier,omitempty"` // how often it was released before
+	Exact      *exact            `json:"exact,omitempty"`   // in place of ID, Subject and Header when they are not all UTF-8
+}
+
+// exact holds the texts of a message byte for byte, which JSON does only for UTF-8.
+type exact struct {
+	ID      []byte      `json:"id"`
+	Subject []byte      `json:"subject"`
+	Header  [][2][]byte `json:"header"`
+}
+
+func exactOf(m *Message) *exact {
+	plain := utf8.ValidString(m.ID) && utf8.ValidString(m.Subject)
+	e := &exact{ID: []byte(m.ID), Subject: []byte(m.Subject)}
+	for name, value := range m.Header {
+		plain = plain && utf8.ValidString(name) && utf8.ValidString(value)
+		e.Header = append(e.Header, [2][]byte{[]byte(name), []byte(value)})
+	}
+	if plain {
+		return nil
+	}
+	return e
 }
 
 func (h *held) message() Message {
-	return Message{ID: h.ID, Subject: h.Subject, Body: h.Body, Header: h.Header}
+	if h.Exact == nil {
+		return Message{ID: h.ID, Subject: h.Subject, Body: h.Body, Header: h.Header}
+	}
+	m := Message{ID: string(h.Exact.ID), Subject: string(h.Exact.Subject), Body: h.Body, Header: map[string]string{}}
+	for _, field := range h.Exact.Header {
+		m.Header[string(field[0])] = string(field[1])
+	}
+	return m
 }
 
 // nameless reports whether the message cannot be handled under its ID.
@@ -53,9 +82,10 @@ func (d *delivery) quarantine(reason Reason, begun int, why error) Verdict {
 		Form: form, Consumer: d.in.opts.Consumer, Retention: d.in.opts.Retention.Milliseconds(),
 		ID: d.message.ID, Subject: d.message.Subject, Header: d.message.Header, Body: d.message.Body,
 		Deliveries: d.message.Deliveries, Reason: reason, Why: why.Error(), Attempts: begun,
+		Exact: exactOf(&d.message),
 	}
 	for ; ; h.Earlier++ {
-		rec, err := d.in.hold(d.ctx, d.in.copyKey(h.ID, d.fp, h.Earlier), d.fp, &h)
+		rec, err := d.in.hold(d.ctx, d.in.copyKey(d.message.ID, d.fp, h.Earlier), d.fp, &h)
 		var dec decision
 		if err == nil && rec != nil {
 			dec, err = d.in.decided(d.ctx, rec)

@@ -21,6 +21,9 @@ const (
 	defaultInterval = 5 * time.Second
 	// decisionMargin is the time for which a decision outlives what it is about.
 	decisionMargin = time.Hour
+	// maxExamined bounds the records that one pass of Released looks at, and maxErrors those of its errors that are logged.
+	maxExamined = 5 * semel.MaxListExamined
+	maxErrors   = 10
 	// bellName names the record that tells consumers of released messages.
 	bellName = "waiting"
 )
@@ -236,8 +239,9 @@ func (in *Inbox) Released(ctx context.Context, interval time.Duration, handle fu
 	if interval < 0 {
 		return fmt.Errorf("inbox: an interval of %v is negative", interval)
 	}
+	s := &searcher{in: in, records: records, handle: handle}
 	for {
-		if err := in.handleReleased(ctx, records, handle); err != nil && ctx.Err() == nil {
+		if err := s.pass(ctx); err != nil && ctx.Err() == nil {
 			in.log.WarnContext(ctx, "inbox: released messages could not be handled; trying again",
 				slog.String("consumer", in.opts.Consumer), slog.Any("error", err))
 		}
@@ -247,28 +251,62 @@ func (in *Inbox) Released(ctx context.Context, interval time.Duration, handle fu
 	}
 }
 
-func (in *Inbox) handleReleased(ctx context.Context, records *operator.Records, handle func(context.Context, Message) Verdict) error {
-	bell, err := in.guard.Lookup(ctx, bellKey(in.opts.Consumer))
+// searcher looks for released messages, a bounded part of the store in each pass.
+type searcher struct {
+	in      *Inbox
+	records *operator.Records
+	handle  func(context.Context, Message) Verdict
+
+	after string       // where the next pass goes on; empty for the newest decisions
+	first semel.Record // the bell, as it was when this round began
+	heard semel.Fence  // of the bell, as the last pass saw it
+	waits bool         // a message of this round was not handled
+}
+
+// pass looks at one part. A round that found nothing to wait for silences the bell.
+func (s *searcher) pass(ctx context.Context) error {
+	bell, err := s.in.guard.Lookup(ctx, bellKey(s.in.opts.Consumer))
 	if errors.Is(err, semel.ErrNotFound) {
+		s.after = ""
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	waits := false
-	search := operator.Search{Scope: decisionScope + in.opts.Consumer, States: []semel.State{semel.StateCompleted}}
-	_, err = records.List(ctx, search, func(rec *semel.Record) error {
+	var newer error
+	switch {
+	case s.after == "":
+		s.first, s.waits = bell, false
+	case bell.Fence != s.heard: // released since; this round has passed it
+		_, newer = s.part(ctx, "")
+	}
+	s.heard = bell.Fence
+	at, err := s.part(ctx, s.after)
+	if s.after = at.Next; s.after == "" && !s.waits {
+		err = errors.Join(err, s.in.silence(ctx, &s.first))
+	}
+	return errors.Join(newer, err)
+}
+
+// part handles the messages of one part, from the cursor on. One that cannot be handled does not stop the others.
+func (s *searcher) part(ctx context.Context, after string) (operator.Progress, error) {
+	var failed []error
+	search := operator.Search{
+		Scope: decisionScope + s.in.opts.Consumer, States: []semel.State{semel.StateCompleted}, After: after, Examine: maxExamined,
+	}
+	at, err := s.records.List(ctx, search, func(rec *semel.Record) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		ended, err := in.take(ctx, rec, handle)
-		waits = waits || !ended
-		return err
+		ended, err := s.in.take(ctx, rec, s.handle)
+		s.waits = s.waits || !ended
+		if err != nil && len(failed) < maxErrors {
+			failed = append(failed, fmt.Errorf("decision %.12s: %w", rec.Digest, err))
+		}
+		return nil
 	})
-	if err != nil || waits {
-		return err
-	}
-	return in.silence(ctx, &bell)
+	s.waits = s.waits || err != nil
+	return at, errors.Join(append(failed, err)...)
 }
 
 // take handles the message of one decision, and reports whether it has ended.
@@ -291,7 +329,7 @@ func (in *Inbox) take(ctx context.Context, rec *semel.Record, handle func(contex
 	if err != nil || h.Decision == "handled" {
 		return err == nil, err
 	}
-	r := &release{inbox: in, id: from.ID, fp: copied.Fingerprint, intent: from.ID, fence: dec.fence, earlier: from.Earlier}
+	r := &release{inbox: in, id: h.Message.ID, fp: copied.Fingerprint, intent: h.Message.ID, fence: dec.fence, earlier: from.Earlier}
 	if from.Reason.nameless() {
 		r.intent = copied.Name
 	}

@@ -1,0 +1,158 @@
+package inbox_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/inbox"
+	"github.com/semel-dev/semel/internal/claimtest"
+)
+
+// TestExactBytes: a message whose ID, subject or headers are not UTF-8 is released as it came (promise 7).
+func TestExactBytes(t *testing.T) {
+	t.Parallel()
+	for name, m := range map[string]inbox.Message{
+		"subject":      {ID: "1", Subject: "Bestellung \xfc\x00", Body: []byte{0xff}, Header: map[string]string{"trace": "1"}},
+		"header":       {ID: "1", Subject: "a", Body: []byte{}, Header: map[string]string{"trace": "\xff\xfe", "\x80": "ä"}},
+		"no header":    {ID: "1", Subject: "\xff", Body: []byte("a"), Header: map[string]string{}},
+		"id":           {ID: "\xff1", Subject: "a", Body: []byte("a"), Header: map[string]string{"trace": "1"}},
+		"all is UTF-8": {ID: "1", Subject: "\u2028\ufffd", Body: []byte("a"), Header: map[string]string{"<&>": "\"\\"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, n := inMemory(t, inbox.Options{}), 0
+			if v := c.Handle(t.Context(), m, returns(&n, semel.MarkFinal(errDown))); v.Act != inbox.Quarantine {
+				t.Fatalf("got %+v", v)
+			}
+			if diff := cmp.Diff(c.one(t).Message, m); diff != "" {
+				t.Errorf("in quarantine (-got +want):\n%s", diff)
+			}
+			c.release(t, c.one(t))
+			var got []inbox.Message
+			c.released(t, func(_ context.Context, m inbox.Message) error { got = append(got, m); return nil }, func() bool { return c.one(t).Decision == "handled" })
+			if diff := cmp.Diff(got, []inbox.Message{m}); diff != "" {
+				t.Errorf("handled (-got +want):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestBadRelease: a message that cannot be handled after its release does not hold up others, released before it or after, and is
+// logged (promise 7).
+func TestBadRelease(t *testing.T) {
+	t.Parallel()
+	c, n := inMemory(t, inbox.Options{}), 0
+	var lines bytes.Buffer
+	var err error
+	c.Inbox, err = inbox.New(c.guard, &inbox.Options{Consumer: "billing", Logger: slog.New(slog.NewTextHandler(&lines, nil))})
+	claimtest.NoError(t, err)
+	for _, id := range []string{"1", "bad", "2"} {
+		want(t, c.Handle(t.Context(), message(id, "a"), returns(new(int), semel.MarkFinal(errDown))), inbox.Quarantine, "final")
+		c.release(t, c.held(t)[0])
+	}
+	handled := func() (ids string) {
+		for _, h := range c.held(t) {
+			if h.Decision == "handled" {
+				ids += h.Message.ID
+			}
+		}
+		return ids
+	}
+	c.releasedTo(t, func(ctx context.Context, m inbox.Message) inbox.Verdict {
+		if m.ID == "bad" {
+			ctx = context.Background() //nolint:contextcheck,usetesting // the mistake
+		}
+		return c.Handle(ctx, m, returns(&n, nil))
+	}, func() bool { return handled() == "21" })
+	if n != 2 || !strings.Contains(lines.String(), "must call Handle or HandleTx of this inbox") {
+		t.Errorf("handled %d messages, want 2; the log: %s", n, &lines)
+	}
+}
+
+// narrow is a store that looks at two records in each List, and counts them since the bell was last looked up.
+type narrow struct {
+	semel.Store
+	bell  semel.Digest
+	lists atomic.Int32
+	mu    sync.Mutex // guards most
+	most  int32
+}
+
+func (s *narrow) Unwrap() semel.Store { return s.Store }
+
+func (s *narrow) Lookup(ctx context.Context, d semel.Digest) (semel.Record, error) {
+	if d == s.bell {
+		s.mu.Lock()
+		s.most = max(s.most, s.lists.Swap(0))
+		s.mu.Unlock()
+	}
+	return s.Store.Lookup(ctx, d)
+}
+
+func (s *narrow) List(ctx context.Context, p semel.ListParams) (semel.ListPage, error) {
+	s.lists.Add(1)
+	p.Examine = 2
+	lister, _ := semel.StoreAs[semel.Lister](s.Store)
+	return lister.List(ctx, p)
+}
+
+// TestManyRecords: a pass looks for released messages in a bounded part of the store, the next one goes on there, and messages that
+// are released meanwhile are found. When all were handled, no pass lists any more (promise 8).
+func TestManyRecords(t *testing.T) {
+	t.Parallel()
+	c := inMemory(t, inbox.Options{})
+	s := &narrow{Store: c.store, bell: c.guard.Digest(bell())}
+	c.guard = claimtest.Guard(t, s, nil)
+	var err error
+	c.Inbox, err = inbox.New(c.guard, &inbox.Options{Consumer: "billing"})
+	claimtest.NoError(t, err)
+	quarantined := func(id string) semel.Digest {
+		want(t, c.Handle(t.Context(), message(id, "a"), returns(new(int), semel.MarkFinal(errDown))), inbox.Quarantine, "final")
+		var d semel.Digest
+		for _, h := range c.held(t) {
+			if h.Message.ID == id {
+				d = h.Digest
+			}
+		}
+		return d
+	}
+	release := func(d semel.Digest) {
+		_, err := inbox.Release(t.Context(), c.guard, grace, d, "the ledger says no")
+		claimtest.NoError(t, err)
+	}
+	late := quarantined("late")
+	release(quarantined("early"))
+	for i := range 60 {
+		want(t, c.Handle(t.Context(), message(fmt.Sprint(i), "a"), returns(new(int), nil)), inbox.Ack, "handled")
+	}
+	s.lists.Store(0)
+	s.most = 0
+	var handled []string
+	c.releasedTo(t, func(ctx context.Context, m inbox.Message) inbox.Verdict {
+		handled = append(handled, m.ID)
+		return c.Handle(ctx, m, func(context.Context, inbox.Message) error {
+			if m.ID == "early" { // an operator releases another one while this pass is under way
+				release(late)
+			}
+			return nil
+		})
+	}, func() bool {
+		_, err := c.guard.Lookup(t.Context(), bell())
+		return errors.Is(err, semel.ErrNotFound)
+	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if diff := cmp.Diff(handled, []string{"early", "late"}); diff != "" || s.most > 2*5 {
+		t.Errorf("a pass made %d lists, want at most 10; handled (-got +want):\n%s", s.most, diff)
+	}
+}
