@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/semel-dev/semel/internal/mark"
 )
 
 // Do executes fn once for the key, and gives every later caller its result:
@@ -76,22 +78,10 @@ func settleError(claim *Claim, err error) error {
 		return claim.Complete(outcome, nil)
 	case ok && marked.state == StateReleased:
 		return claim.Release(err.Error())
-	case ok && marked.state == StateUnknown, timedOut(err), claim.guard.policy.UnknownOnError:
+	case ok && marked.state == StateUnknown, mark.TimedOut(err), claim.guard.policy.UnknownOnError:
 		return claim.Unknown(err.Error())
 	}
 	return claim.Release(err.Error())
-}
-
-// timedOut reports whether an error leaves open whether the effect happened.
-func timedOut(err error) bool {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return true
-	}
-	t, ok := errors.AsType[interface {
-		error
-		Timeout() bool
-	}](err)
-	return ok && t.Timeout()
 }
 
 // markedError is an error that says how to settle the claim of the work that
@@ -109,17 +99,17 @@ func (e *markedError) Marked() State { return e.state }
 
 // MarkUnknown says that the effect may have happened despite err. It returns
 // nil for nil.
-func MarkUnknown(err error) error { return mark(err, StateUnknown) }
+func MarkUnknown(err error) error { return withMark(err, StateUnknown) }
 
 // MarkReleased says that nothing happened, whatever kind of error err is. It
 // returns nil for nil.
-func MarkReleased(err error) error { return mark(err, StateReleased) }
+func MarkReleased(err error) error { return withMark(err, StateReleased) }
 
 // MarkFinal says that err is the answer: later attempts get a [*FinalError]
 // with its message instead of an execution. It returns nil for nil.
-func MarkFinal(err error) error { return mark(err, StateCompleted) }
+func MarkFinal(err error) error { return withMark(err, StateCompleted) }
 
-func mark(err error, s State) error {
+func withMark(err error, s State) error {
 	if err == nil {
 		return nil
 	}

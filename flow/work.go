@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/mark"
 )
 
 // maxMessage bounds the message of a final error, in bytes.
@@ -72,11 +73,8 @@ func fail(err error, tx bool) *failure {
 // markOf returns the mark of an error, or that of the replay of a final error;
 // StateAbsent for none.
 func markOf(err error) semel.State {
-	if marked, ok := errors.AsType[interface {
-		error
-		Marked() semel.State
-	}](err); ok {
-		return marked.Marked()
+	if marked := mark.Of[semel.State](err); marked != semel.StateAbsent {
+		return marked
 	}
 	if final, ok := errors.AsType[*semel.FinalError](err); ok && final != nil {
 		return semel.StateCompleted

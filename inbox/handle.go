@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/mark"
 )
 
 // Handle runs fn for a message whose effect lies outside of the store's database, and says
@@ -118,13 +119,13 @@ func (d *delivery) run(ctx context.Context, so progress) (Verdict, error) {
 	}
 	so.begun, so.asked = so.begun+1, 0
 	panicked, err := d.call(ctx)
-	mark := markOf(err)
+	marked := mark.Of[semel.State](err)
 	switch {
 	case err == nil:
 		return Verdict{Act: Ack, Reason: handled}, nil
-	case mark == semel.StateCompleted:
+	case marked == semel.StateCompleted:
 		return d.keep(final, doomed, so, err)
-	case mark == semel.StateUnknown, panicked, mark == semel.StateAbsent && timedOut(err):
+	case marked == semel.StateUnknown, panicked, marked == semel.StateAbsent && mark.TimedOut(err):
 		if d.in.opts.Ask == nil {
 			return d.keep(unknown, open, so, err)
 		}

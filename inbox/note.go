@@ -2,8 +2,6 @@ package inbox
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -48,29 +46,4 @@ func progressOf(rec *semel.Record) progress {
 		}
 	}
 	return progress{begun: rec.Attempt, why: cmp.Or(rec.Note, "its process died, or could not reach the store")} // at most so many were begun
-}
-
-// markOf returns what a handler says about the message by marking its error: StateCompleted for a
-// final one, StateUnknown, StateReleased, StateAbsent for nothing. The outermost mark counts.
-func markOf(err error) semel.State {
-	marked, ok := errors.AsType[interface {
-		error
-		Marked() semel.State
-	}](err)
-	if !ok {
-		return semel.StateAbsent
-	}
-	return marked.Marked()
-}
-
-// timedOut reports whether an error leaves open whether the effect happened.
-func timedOut(err error) bool {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return true
-	}
-	t, ok := errors.AsType[interface {
-		error
-		Timeout() bool
-	}](err)
-	return ok && t.Timeout()
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/mark"
 )
 
 // HandleTx is [Inbox.Handle] for a message whose effect is rows in the database of the guard's
@@ -55,11 +56,11 @@ func (d *delivery) attemptTx(guard *semel.Guard, so progress) Verdict {
 
 // settle says by the error of a handler how its transaction ends.
 func (p progress) settle(err error) error {
-	mark := markOf(err)
-	if mark == semel.StateCompleted { // the inbox records it, after the message is in quarantine
+	marked := mark.Of[semel.State](err)
+	if marked == semel.StateCompleted { // the inbox records it, after the message is in quarantine
 		return semel.MarkReleased(err)
 	}
-	if mark == semel.StateUnknown {
+	if marked == semel.StateUnknown {
 		p.fate, p.begun, p.why = open, p.begun+1, err.Error()
 		return semel.MarkUnknown(errors.New(p.note()))
 	}
@@ -77,11 +78,11 @@ func (d *delivery) failedTx(err error, counted bool, so progress) Verdict {
 		so.begun = n
 	}
 	switch {
-	case markOf(err) == semel.StateCompleted:
+	case mark.Of[semel.State](err) == semel.StateCompleted:
 		return d.shelve(final, doomed, so, err)
-	case markOf(err) == semel.StateUnknown && d.in.opts.Ask == nil:
+	case mark.Of[semel.State](err) == semel.StateUnknown && d.in.opts.Ask == nil:
 		return d.shelve(unknown, open, so, err)
-	case markOf(err) == semel.StateUnknown:
+	case mark.Of[semel.State](err) == semel.StateUnknown:
 		if refusal := d.bar(open, so, err); refusal != nil {
 			return d.refused(refusal)
 		}

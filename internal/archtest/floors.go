@@ -133,6 +133,7 @@ func operations() []Room {
 // mechanisms are the parts of the guard that know nothing of records, and what adapters in nested modules share.
 func mechanisms() []Room {
 	return []Room{
+		{Path: "internal/mark", Floor: 0, Kind: Ground},
 		{Path: "internal/quota", Floor: 0, Kind: Ground},
 		{Path: "internal/seal", Floor: 0, Kind: Ground},
 		{Path: "internal/secretfile", Floor: 0, Kind: Ground},

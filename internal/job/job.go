@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/mark"
 	"github.com/semel-dev/semel/internal/verdict"
 )
 
@@ -77,7 +78,7 @@ func Run(ctx context.Context, do Do, g *semel.Guard, k semel.Key, fp semel.Finge
 		return refused(err)
 	case failed == nil && errors.Is(err, semel.ErrNotStored):
 		return Verdict{Act: Done, Err: err}
-	case final(failed):
+	case mark.Of[semel.State](failed) == semel.StateCompleted:
 		return Verdict{Act: Never, Err: err}
 	}
 	return Verdict{Act: Fail, Err: err}
@@ -115,15 +116,6 @@ func done(err error) bool {
 func parked(err error) bool {
 	return errors.Is(err, semel.ErrUnknown) || errors.Is(err, semel.ErrMismatch) || errors.Is(err, semel.ErrCancelled) ||
 		errors.Is(err, semel.ErrKeyInvalid) || errors.Is(err, semel.ErrScopeMissing)
-}
-
-// final reports whether the work's error was made with semel.MarkFinal.
-func final(err error) bool {
-	marked, ok := errors.AsType[interface {
-		error
-		Marked() semel.State
-	}](err)
-	return ok && marked.Marked() == semel.StateCompleted
 }
 
 // Key returns the key of a job: the intents of runners are in scopes of their own.
