@@ -8,24 +8,24 @@ import (
 	"strings"
 	"time"
 
+	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/verdict"
+	"github.com/semel-dev/semel/operator"
 )
 
 const (
 	// MaxList is the largest number of messages that [Outbox.List] returns.
 	MaxList = 1000
 	// maxCount bounds what [Outbox.Stats] counts.
-	maxCount        = 100_000
-	maxVerdictBytes = 255
+	maxCount = 100_000
+
+	// verdictScope begins the scope of the records of verdicts.
+	verdictScope = verdict.OwnScopes + "outbox-verdict:"
 )
 
-var (
-	// ErrNotHeld says that no message with this id is held back, or that another one of its
-	// key is before it.
-	ErrNotHeld = errors.New("outbox: no message with this id is held back")
-	// ErrVerdict says that a verdict lacks its operator or its reason.
-	ErrVerdict = errors.New("outbox: a verdict needs an operator and a reason")
-)
+// ErrNotHeld says that no message with this id is held back, or that another one of its
+// key is before it.
+var ErrNotHeld = errors.New("outbox: no message with this id is held back")
 
 // Held is a message that is held back, with the later ones of its key behind it. Times are the
 // database's clock.
@@ -81,13 +81,15 @@ func (o *Outbox) List(ctx context.Context, limit int) ([]Held, error) {
 }
 
 // Release has a message that is held back published again, with all its attempts before
-// it: a stopped one with its key, a skipped one late, on its own. Name the operator and
-// a reason, which are kept with it. A relay begins within a second or two.
+// it: a stopped one with its key, a skipped one late, on its own. A relay begins within a second
+// or two. by and the reason are written to the audit trail in the guard's store before anything is
+// changed, and are kept with the message; the guard is that of the relays, or one of the same store.
 //
-// Errors: [ErrVerdict], [ErrNotHeld], or the database's.
-func (o *Outbox) Release(ctx context.Context, id, operator, reason string) error {
-	return o.verdict(ctx, id, operator, reason, func(tx *sql.Tx, _ *row, h *hold) error {
-		return o.names.query("UPDATE {{hold}} SET state = 'waiting', attempts = 0, next_ms = 0, operator = ").arg(operator).
+// Errors: [operator.ErrVerdict]; [ErrNotHeld], perhaps after the entry was written, when the
+// message is held no more; or those of the store and the database.
+func (o *Outbox) Release(ctx context.Context, guard *semel.Guard, by operator.Identity, id, reason string) error {
+	return o.verdict(ctx, guard, by, "release", id, reason, func(tx *sql.Tx, _ *row, h *hold) error {
+		return o.names.query("UPDATE {{hold}} SET state = 'waiting', attempts = 0, next_ms = 0, operator = ").arg(by.Name).
 			add(", reason = ").arg(reason).add(" WHERE hold = ").int(h.number).exec(ctx, tx)
 	})
 }
@@ -95,45 +97,59 @@ func (o *Outbox) Release(ctx context.Context, id, operator, reason string) error
 // Skip lets the key of a message that is held back go on without it. The message is kept
 // as skipped for the time given, 0 for 7 days, and then deleted unless it was released;
 // see [Outbox.Release] for the rest.
-func (o *Outbox) Skip(ctx context.Context, id, operator, reason string, keep time.Duration) error {
+func (o *Outbox) Skip(ctx context.Context, guard *semel.Guard, by operator.Identity, id, reason string, keep time.Duration) error {
 	if keep < 0 {
 		return fmt.Errorf("outbox: skip: %v is negative", keep)
 	}
 	if keep == 0 {
 		keep = defaultSkipped
 	}
-	return o.verdict(ctx, id, operator, reason, func(tx *sql.Tx, m *row, h *hold) error {
-		return o.setAside(ctx, tx, m, &aside{stateSkipped, h.attempts, keep, h.text, operator, reason})
+	return o.verdict(ctx, guard, by, "skip", id, reason, func(tx *sql.Tx, m *row, h *hold) error {
+		return o.setAside(ctx, tx, m, &aside{stateSkipped, h.attempts, keep, h.text, by.Name, reason})
 	})
 }
 
-// verdict finds the hold of a message, and tells relays that it has changed.
-func (o *Outbox) verdict(ctx context.Context, id, operator, reason string, change func(tx *sql.Tx, m *row, h *hold) error) error {
-	if operator == "" || reason == "" || max(len(operator), len(reason)) > maxVerdictBytes {
-		return fmt.Errorf("%w of at most %d bytes each", ErrVerdict, maxVerdictBytes)
+// verdict finds the hold of a message, writes the verdict to the audit trail, changes the hold, and
+// tells relays of it. The store is not asked within the transaction, for they may share a file.
+func (o *Outbox) verdict(ctx context.Context, guard *semel.Guard, by operator.Identity, act, id, reason string, change func(tx *sql.Tx, m *row, h *hold) error) error {
+	records, err := operator.New(guard, nil)
+	if err != nil {
+		return err
 	}
-	err := o.tx(ctx, func(tx *sql.Tx) error {
-		// One verdict at a time: it locks the row.
-		if err := o.names.query("UPDATE {{meta}} SET value = value + 1 WHERE name = 'verdicts'").exec(ctx, tx); err != nil {
-			return err
-		}
-		m, h := &row{}, &hold{}
-		q := o.names.query("SELECT m.seq, m.id, m.message_key, h.hold, h.attempts, h.error FROM {{table}} m JOIN {{hold}} h ON h.hold = -m.part WHERE m.id = ").arg(id).
-			add(" AND NOT EXISTS (SELECT 1 FROM {{table}} b WHERE b.part = m.part AND b.seq < m.seq)")
-		err := tx.QueryRowContext(ctx, q.text.String(), q.args...).Scan(&m.seq, &m.ID, &m.Key, &h.number, &h.attempts, &h.text)
-		if errors.Is(err, sql.ErrNoRows) {
-			return ErrNotHeld
-		}
-		if err != nil {
-			return err
-		}
-		m.source = &source{hold: h}
-		return change(tx, m, h)
-	})
+	if _, _, err = o.first(ctx, o.db, id); err == nil {
+		key := semel.Key{Scope: verdictScope + o.names.table, Name: fmt.Sprintf("%.200s %s", id, o.uuids.New())}
+		_, err = records.Decide(ctx, by, act, key, semel.Settlement{State: semel.StateCompleted, Note: reason})
+	}
+	if err == nil {
+		err = o.tx(ctx, func(tx *sql.Tx) error {
+			// One verdict at a time: it locks the row.
+			if err := o.names.query("UPDATE {{meta}} SET value = value + 1 WHERE name = 'verdicts'").exec(ctx, tx); err != nil {
+				return err
+			}
+			m, h, err := o.first(ctx, tx, id)
+			if err != nil {
+				return err
+			}
+			return change(tx, m, h)
+		})
+	}
 	if err != nil && !errors.Is(err, ErrNotHeld) {
-		return fmt.Errorf("outbox: give a verdict: %w", err)
+		return fmt.Errorf("outbox: %s: %w", act, err)
 	}
 	return err
+}
+
+// first returns the message with this id if it is the first one of a hold.
+func (o *Outbox) first(ctx context.Context, e execer, id string) (*row, *hold, error) {
+	m, h := &row{}, &hold{}
+	q := o.names.query("SELECT m.seq, m.id, m.message_key, h.hold, h.attempts, h.error FROM {{table}} m JOIN {{hold}} h ON h.hold = -m.part WHERE m.id = ").arg(id).
+		add(" AND NOT EXISTS (SELECT 1 FROM {{table}} b WHERE b.part = m.part AND b.seq < m.seq)")
+	err := e.QueryRowContext(ctx, q.text.String(), q.args...).Scan(&m.seq, &m.ID, &m.Key, &h.number, &h.attempts, &h.text)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrNotHeld
+	}
+	m.source = &source{hold: h}
+	return m, h, err
 }
 
 // Stats are the numbers of an outbox at one time.

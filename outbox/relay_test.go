@@ -19,6 +19,7 @@ import (
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/internal/testserver/databases"
+	"github.com/semel-dev/semel/operator"
 	"github.com/semel-dev/semel/outbox"
 	"github.com/semel-dev/semel/store/memstore"
 )
@@ -265,12 +266,13 @@ func TestPoison(t *testing.T) {
 				t.Errorf("got %+v", h)
 			}
 		}
-		claimtest.WantErr(t, "", p.out.Release(t.Context(), "a-0002", "Grace", "r"), outbox.ErrNotHeld)
-		claimtest.WantErr(t, "", p.out.Release(t.Context(), "a-0001", "Grace", ""), outbox.ErrVerdict)
-		claimtest.NoError(t, p.out.Skip(t.Context(), "a-0001", "Grace", "broken", time.Hour))
+		claimtest.WantErr(t, "", p.out.Release(t.Context(), p.guard, grace, "a-0002", "r"), outbox.ErrNotHeld)
+		claimtest.WantErr(t, "", p.out.Release(t.Context(), p.guard, grace, "a-0001", ""), operator.ErrVerdict)
+		claimtest.WantErr(t, "", p.out.Skip(t.Context(), p.guard, operator.Identity{}, "a-0001", "r", 0), operator.ErrVerdict)
+		claimtest.NoError(t, p.out.Skip(t.Context(), p.guard, grace, "a-0001", "broken", time.Hour))
 		to.wants(t, "a", slices.Delete(slices.Clone(ids), 1, 2)...)
 		to.let(nil)
-		claimtest.NoError(t, p.out.Release(t.Context(), "single", "Grace", "mended"))
+		claimtest.NoError(t, p.out.Release(t.Context(), p.guard, grace, "single", "fixed"))
 		eventually(t, func() error {
 			if held = p.list(t); len(held) != 1 {
 				return fmt.Errorf("got %+v", held)
@@ -280,10 +282,56 @@ func TestPoison(t *testing.T) {
 		if h := held[0]; h.ID != "a-0001" || h.State != "skipped" || h.Operator != "Grace" || h.Reason != "broken" || h.Behind != 0 {
 			t.Errorf("got %+v", h)
 		}
-		claimtest.NoError(t, p.out.Release(t.Context(), "a-0001", "Grace", "after all"))
+		claimtest.NoError(t, p.out.Release(t.Context(), p.guard, grace, "a-0001", "after all"))
 		to.wants(t, "a", append(slices.Delete(slices.Clone(ids), 1, 2), "a-0001")...)
 		stop()
+		p.wantAudit(t, "release a-0001: after all", "release single: fixed", "skip a-0001: broken")
 	})
+}
+
+// grace is an operator.
+var grace = operator.Identity{Name: "Grace", Via: "a test"}
+
+// wantAudit compares the audit trail, the newest entry first.
+func (p *place) wantAudit(tb testing.TB, want ...string) {
+	tb.Helper()
+	records, err := operator.New(p.guard, nil)
+	claimtest.NoError(tb, err)
+	page, err := records.Audit(tb.Context(), operator.AuditParams{})
+	claimtest.NoError(tb, err)
+	var got []string
+	for _, e := range page.Entries {
+		id, _, _ := strings.Cut(e.Name, " ")
+		got = append(got, fmt.Sprintf("%s %s: %s", e.Act, id, e.Reason))
+		if e.Operator != grace || e.Scope != "semel:outbox-verdict:semel_outbox" || e.As != semel.StateCompleted {
+			tb.Errorf("got %+v", e)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		tb.Errorf("audit trail (-want +got):\n%s", diff)
+	}
+}
+
+// A verdict that cannot be written to the audit trail changes nothing.
+func TestNoVerdictWithoutAnEntry(t *testing.T) {
+	t.Parallel()
+	p := at(t, databases.Open(t, dialect.SQLite), nil)
+	to := &receiver{refuse: func(outbox.Message) error { return outbox.Permanent(errRefused) }}
+	p.adds(t, message("k", "a"))
+	_, stop := p.runs(t, to, quick())
+	want := p.held(t, 1)
+	stop()
+	claimtest.NoError(t, p.guard.Store().Close())
+	for _, err := range []error{
+		p.out.Release(t.Context(), p.guard, grace, "a", "fixed"), p.out.Skip(t.Context(), p.guard, grace, "a", "broken", 0),
+	} {
+		if err == nil {
+			t.Error("a verdict was taken without an entry in the audit trail")
+		}
+	}
+	if diff := cmp.Diff(want, p.list(t)); diff != "" {
+		t.Errorf("what is held (-before +now):\n%s", diff)
+	}
 }
 
 func (p *place) list(tb testing.TB) []outbox.Held {

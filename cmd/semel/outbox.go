@@ -2,14 +2,18 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/opendb"
+	"github.com/semel-dev/semel/internal/openstore"
 	"github.com/semel-dev/semel/internal/operatorview"
+	"github.com/semel-dev/semel/operator"
 	"github.com/semel-dev/semel/outbox"
 )
 
@@ -18,15 +22,10 @@ type outboxFlags struct {
 	dsn, table string
 	json       bool
 	limit      int
-
-	identity
-
-	reason  string
-	keep    time.Duration
-	dialect string
+	dialect    string
 }
 
-func newOutbox(p *process) *cobra.Command {
+func newOutbox(p *process, logs *logFlags) *cobra.Command {
 	f := &outboxFlags{}
 	cmd := &cobra.Command{
 		Use:   "outbox",
@@ -36,13 +35,13 @@ that fails is tried again with growing pauses, and the later ones of its key wai
 behind it. One that is given up is stopped, with its key, until you release or skip
 it; or it is skipped at once, if the relay says so.`,
 		Example: `  semel outbox list --dsn postgres://app@db.example/shop
-  semel outbox release ID --dsn sqlite:shop.db --reason "the queue exists now"`,
+  semel outbox release ID --dsn sqlite:shop.db --store sqlite:semel.db --reason "the queue exists now"`,
 		RunE: p.wantVerb,
 	}
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&f.dsn, "dsn", "", "`DSN` of the application's database: postgres://…, mysql://…, sqlite:PATH (required, but for schema)")
 	flags.StringVar(&f.table, "table", "semel_outbox", "`name` of the table")
-	cmd.AddCommand(newOutboxList(p, f), newOutboxVerdict(p, f, "release"), newOutboxVerdict(p, f, "skip"), newOutboxSchema(p, f))
+	cmd.AddCommand(newOutboxList(p, f), newOutboxRelease(p, f, logs), newOutboxSkip(p, f, logs), newOutboxSchema(p, f))
 	return cmd
 }
 
@@ -132,52 +131,88 @@ func (f *outboxFlags) print(p *process, all []outbox.Held) error {
 	return out.end()
 }
 
-func newOutboxVerdict(p *process, f *outboxFlags, verb string) *cobra.Command {
-	short, long := "Publish a message again that is held back", `A stopped message is published again with the later ones of its key behind it, a
-skipped one late, on its own. Its attempts count from the beginning.`
-	if verb == "skip" {
-		short, long = "Let a key go on without a message that is held back", `The message is kept as skipped for --keep, in which "semel outbox release" publishes
-it after all, and is then deleted.`
+// outboxVerdict is an operator's decision on a message.
+type outboxVerdict struct {
+	*outboxFlags
+	recordsFlags
+	identity
+
+	reason string
+	keep   time.Duration
+	did    string // what happened to the message
+	decide func(ctx context.Context, out *outbox.Outbox, guard *semel.Guard, by operator.Identity, id string) error
+}
+
+func newOutboxRelease(p *process, shared *outboxFlags, logs *logFlags) *cobra.Command {
+	v := &outboxVerdict{outboxFlags: shared, recordsFlags: recordsFlags{logs: logs}, did: "released"}
+	v.decide = func(ctx context.Context, out *outbox.Outbox, guard *semel.Guard, by operator.Identity, id string) error {
+		return out.Release(ctx, guard, by, id, v.reason)
 	}
+	cmd := v.command(p)
+	cmd.Use, cmd.Short = "release ID", "Publish a message again that is held back"
+	cmd.Long = `A stopped message is published again with the later ones of its key behind it, a
+skipped one late, on its own. Its attempts count from the beginning. --store is the
+relays' store, in which the audit trail is kept.`
+	cmd.Example = `  semel outbox release 01936f3e-… --dsn sqlite:shop.db --store sqlite:semel.db --reason "the queue exists now"`
+	return cmd
+}
+
+func newOutboxSkip(p *process, shared *outboxFlags, logs *logFlags) *cobra.Command {
+	v := &outboxVerdict{outboxFlags: shared, recordsFlags: recordsFlags{logs: logs}, did: "skipped"}
+	v.decide = func(ctx context.Context, out *outbox.Outbox, guard *semel.Guard, by operator.Identity, id string) error {
+		return out.Skip(ctx, guard, by, id, v.reason, v.keep)
+	}
+	cmd := v.command(p)
+	cmd.Use, cmd.Short = "skip ID", "Let a key go on without a message that is held back"
+	cmd.Long = `The message is kept as skipped for --keep, in which "semel outbox release" publishes
+it after all, and is then deleted. --store is the relays' store, in which the audit
+trail is kept.`
+	cmd.Example = `  semel outbox skip 01936f3e-… --dsn sqlite:shop.db --store sqlite:semel.db --reason "the receiver has it"`
+	cmd.Flags().DurationVar(&v.keep, "keep", 7*24*time.Hour, "how long the message is kept")
+	return cmd
+}
+
+func (v *outboxVerdict) command(p *process) *cobra.Command {
+	v.via = "semel outbox"
 	cmd := &cobra.Command{
-		Use:         verb + " ID",
-		Short:       short,
-		Long:        long,
-		Example:     "  semel outbox " + verb + " 01936f3e-… --dsn sqlite:shop.db --reason \"asked the receiver\"",
 		Annotations: map[string]string{"exit1": "no message with this id is held back, or another one of its key is before it"},
 		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usagef("name one message by its id (semel outbox list shows them)")
 			}
-			if f.reason == "" {
-				return usagef("--reason is missing; it is kept with the message")
+			if err := checkReason(v.reason); err != nil {
+				return err
 			}
-			by, err := f.who()
+			by, err := v.who()
 			if err != nil {
 				return err
 			}
-			return f.with(cmd.Context(), opendb.Write, func(out *outbox.Outbox) error {
-				act := func() error { return out.Release(cmd.Context(), args[0], by.Name, f.reason) }
-				if verb == "skip" {
-					act = func() error { return out.Skip(cmd.Context(), args[0], by.Name, f.reason, f.keep) }
-				}
-				if err := act(); errors.Is(err, outbox.ErrNotHeld) {
-					return found(fmt.Errorf("no message %s is held back, or another one of its key is before it (see: semel outbox list)", plain(args[0])))
-				} else if err != nil {
-					return err
-				}
-				_, err := fmt.Fprintf(p.stdout, "%s: %s. Relays notice within seconds.\n", plain(args[0]), map[string]string{"release": "released", "skip": "skipped"}[verb])
-				return err
+			return v.outboxFlags.with(cmd.Context(), opendb.Write, func(out *outbox.Outbox) error {
+				return v.recordsFlags.with(cmd.Context(), p, openstore.Operate, semel.Options{}, func(l *ledger) error {
+					return v.settle(cmd.Context(), p, out, l, by, args[0])
+				})
 			})
 		},
 	}
-	cmd.Flags().StringVar(&f.reason, "reason", "", "why; `text` of at most 255 bytes, kept with the message (required)")
-	if verb == "skip" {
-		cmd.Flags().DurationVar(&f.keep, "keep", 7*24*time.Hour, "how long the message is kept")
-	}
-	f.register(cmd)
+	cmd.Flags().StringVar(&v.reason, "reason", "", "why; `text` of at most 255 bytes, kept with the message and in the audit trail (required)")
+	v.registerStore(cmd)
+	v.register(cmd)
 	return cmd
+}
+
+func (v *outboxVerdict) settle(ctx context.Context, p *process, out *outbox.Outbox, l *ledger, by operator.Identity, id string) error {
+	err := v.decide(ctx, out, l.guard, by, id)
+	switch {
+	case errors.Is(err, outbox.ErrNotHeld):
+		return found(fmt.Errorf("no message %s is held back, or another one of its key is before it (see: semel outbox list)", plain(id)))
+	case err != nil:
+		return err
+	case v.recordsFlags.json:
+		return json.NewEncoder(p.stdout).Encode(map[string]string{"id": id, "decision": v.did})
+	}
+	_, err = fmt.Fprintf(p.stdout, "%s: %s. Relays notice within seconds.\n", plain(id), v.did)
+	return err
 }
 
 func newOutboxSchema(p *process, f *outboxFlags) *cobra.Command {

@@ -32,6 +32,7 @@ func TestMain(m *testing.M) {
 		"sample":       command(2, sampleCommand),
 		"fill-store":   command(1, fillStoreCommand),
 		"fill-inbox":   command(1, fillInboxCommand),
+		"run-outbox":   command(3, runOutboxCommand),
 		"future-store": command(1, futureStoreCommand),
 		"run-sql":      command(2, runSQLCommand),
 	})
@@ -55,6 +56,7 @@ func command(least int, run func(args []string) error) func() {
 //
 //	fill-store FILE          makes a store with a record in every state
 //	fill-inbox FILE          puts two messages into quarantine, or handles what was released
+//	run-outbox FILE STORE REFUSED [ID…]  adds messages to an outbox and publishes them, but for one
 //	future-store FILE        makes a store whose schema is from the future
 //	run-sql FILE SQL         runs the statements of a file in an SQLite database
 //	upstream READY LOG       serves an application; writes its URL to READY and
