@@ -14,7 +14,7 @@ import (
 )
 
 // short is a retention that a test can wait for, and that a busy machine still meets.
-const short = 800 * time.Millisecond
+const short = 2 * time.Second
 
 // forgetful remembers answers for a while; the test chooses how it answers a key that it has forgotten.
 func forgetful(app http.Handler, remembers time.Duration, later func(w http.ResponseWriter, r *http.Request, old kept)) http.Handler {
@@ -90,7 +90,7 @@ func TestExpiry(t *testing.T) {
 				c.Profile, _ = check.ProfileNamed(test.profile)
 				c.Only, c.Retention = []string{"expiry"}, short
 				plan, err := check.NewPlan(*c)
-				if want := short/2 + short + 250*time.Millisecond; err != nil || plan.Waits != want {
+				if want := short/2 + short + short/4; err != nil || plan.Waits != want {
 					t.Errorf("the plan says that it waits %s, %v, want %s", plan.Waits, err, want)
 				}
 			})
