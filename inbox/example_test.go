@@ -181,3 +181,66 @@ func ExampleDrop() {
 	}
 	// Output: no-id dropped
 }
+
+// poisoned returns a guard with a message in quarantine.
+func poisoned(ctx context.Context) (*semel.Guard, error) {
+	guard, err := semel.New(memstore.New(nil), nil)
+	if err != nil {
+		return nil, err
+	}
+	in, err := inbox.New(guard, &inbox.Options{Consumer: "warehouse", Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return nil, errors.Join(err, guard.Close())
+	}
+	in.Handle(ctx, inbox.Message{ID: "order-17", Subject: "orders.paid", Body: []byte("tea")}, func(context.Context, inbox.Message) error {
+		return semel.MarkFinal(errors.New("no such item"))
+	})
+	return guard, nil
+}
+
+// A program of your own shows what semel inbox quarantine list does.
+func ExampleList() {
+	ctx := context.Background()
+	guard, err := poisoned(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer guard.Close()
+	at, err := inbox.List(ctx, guard, "warehouse", operator.Search{Examine: 10_000}, func(h *inbox.Held) error {
+		fmt.Printf("%s %s: %s (%s), attempts: %d\n", h.Message.Subject, h.Message.ID, h.Reason, h.Why, h.Attempts)
+		return nil
+	})
+	fmt.Println(at.Next == "", err) // otherwise Next is the After of the next search
+	// Output:
+	// orders.paid order-17: final (no such item), attempts: 1
+	// true <nil>
+}
+
+// Two operators release a message; the second one learns of the first.
+func ExampleRelease() {
+	ctx := context.Background()
+	guard, err := poisoned(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer guard.Close()
+	var waiting []semel.Digest
+	_, err = inbox.List(ctx, guard, "warehouse", operator.Search{}, func(h *inbox.Held) error {
+		waiting = append(waiting, h.Digest)
+		return nil
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, name := range []string{"Grace", "Edsger"} {
+		h, err := inbox.Release(ctx, guard, operator.Identity{Name: name}, waiting[0], "the item is there now")
+		fmt.Println(h.Decision, errors.Is(err, semel.ErrSettled))
+	}
+	// A running Inbox.Released handles it.
+	// Output:
+	// released false
+	// released true
+}
