@@ -13,6 +13,9 @@ import (
 	"github.com/semel-dev/semel/internal/verdict"
 )
 
+// maxWhyBytes bounds what is kept of an error, which may hold a whole answer of a service.
+const maxWhyBytes = 1 << 10
+
 // form is the version in which messages and decisions are kept.
 const form = 1
 
@@ -81,7 +84,7 @@ func (d *delivery) quarantine(reason Reason, begun int, why error) Verdict {
 	h := held{
 		Form: form, Consumer: d.in.opts.Consumer, Retention: d.in.opts.Retention.Milliseconds(),
 		ID: d.message.ID, Subject: d.message.Subject, Header: d.message.Header, Body: d.message.Body,
-		Deliveries: d.message.Deliveries, Reason: reason, Why: why.Error(), Attempts: begun,
+		Deliveries: d.message.Deliveries, Reason: reason, Why: verdict.CutNote(why.Error(), maxWhyBytes), Attempts: begun,
 		Exact: exactOf(&d.message),
 	}
 	for ; ; h.Earlier++ {

@@ -156,3 +156,14 @@ func TestManyRecords(t *testing.T) {
 		t.Errorf("a pass made %d lists, want at most 10; handled (-got +want):\n%s", s.most, diff)
 	}
 }
+
+// TestLongError: an error of any length does not keep a message out of quarantine (promise 8).
+func TestLongError(t *testing.T) {
+	t.Parallel()
+	c := inMemory(t, inbox.Options{})
+	long := semel.MarkFinal(errors.New(strings.Repeat("ü", 8<<20)))
+	want(t, c.Handle(t.Context(), message("1", "a"), returns(new(int), long)), inbox.Quarantine, "final")
+	if why := c.one(t).Why; len(why) > 1<<10 || !strings.HasPrefix(why, "üü") {
+		t.Errorf("the reason has %d bytes: %.20q", len(why), why)
+	}
+}
