@@ -5,9 +5,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nats-io/nats.go"
@@ -84,15 +84,19 @@ func wire(m *outbox.Message) (*nats.Msg, error) {
 
 // digest depends on all of a message but its ID.
 func digest(m *outbox.Message) string {
-	h := sha256.New()
-	add := func(part string) { _, _ = fmt.Fprintf(h, "%d:%s", len(part), part) } // a hash takes everything
+	var b []byte
+	add := func(part string) {
+		b = append(strconv.AppendInt(b, int64(len(part)), 10), ':')
+		b = append(b, part...)
+	}
 	add(m.Topic)
 	add(m.Key)
 	for _, name := range slices.Sorted(maps.Keys(m.Header)) {
 		add(name)
 		add(m.Header[name])
 	}
-	_, _ = io.WriteString(h, "body:")
+	h := sha256.New()
+	_, _ = h.Write(append(b, "body:"...)) // a hash takes everything
 	_, _ = h.Write(m.Body)
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
