@@ -16,6 +16,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/net/http/httpguts"
+
 	"github.com/semel-dev/semel/ids"
 	"github.com/semel-dev/semel/internal/webhooksig"
 	"github.com/semel-dev/semel/outbox"
@@ -186,6 +188,7 @@ var (
 	errOff    = errors.New("webhook: the endpoint is switched off")
 	errBusy   = errors.New("webhook: the endpoint is slow: the time was up before this delivery")
 	errRests  = errors.New("webhook: the endpoint rests after a failure")
+	errHeader = errors.New("webhook: the message has a header that HTTP does not allow")
 	errDots   = errors.New("webhook: the id of the message has a full stop, which separates what is signed")
 )
 
@@ -253,13 +256,10 @@ func (s *Sender) post(ctx context.Context, m *outbox.Message, to *Endpoint) (aft
 	}
 	res, err := s.client.Do(req)
 	if err != nil {
-		if e, ok := errors.AsType[*url.Error](err); ok {
-			err = e.Err // its text has the URL, which may hold credentials
+		if err = failure(err); errors.Is(err, errAddress) {
+			return 0, err
 		}
-		if errors.Is(err, errAddress) {
-			return 0, errAddress
-		}
-		return firstRest, fmt.Errorf("webhook: deliver: %w", err)
+		return firstRest, err
 	}
 	defer func() { _ = res.Body.Close() }()
 	defer time.AfterFunc(drainTime, cancel).Stop()
@@ -306,9 +306,12 @@ func (s *Sender) request(ctx context.Context, m *outbox.Message, to *Endpoint) (
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "Semel-Webhooks")
 	for name, value := range m.Header {
+		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
+			return nil, outbox.Permanent(errHeader)
+		}
 		req.Header.Set(name, value)
 	}
-	for _, name := range []string{"Connection", "Keep-Alive", "Te", "Trailer", "Upgrade", "Expect"} {
+	for _, name := range []string{"Connection", "Keep-Alive", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Expect"} {
 		req.Header.Del(name)
 	}
 	req.Header[idHeader], req.Header[timeHeader] = []string{m.ID}, []string{strconv.FormatInt(at.Unix(), 10)}
