@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"time"
 
 	"github.com/semel-dev/semel/outbox"
 	"github.com/semel-dev/semel/webhook"
@@ -29,4 +30,29 @@ func ExampleSender() {
 	// Output:
 	// arrived: true v1,
 	// [<nil>]
+}
+
+// An event for two customers is two messages: each has an id, attempts and an order of its own, the same in every run.
+func ExampleFan() {
+	event := outbox.Message{ID: "event-1", Key: "order-17", Body: []byte(`{"type":"order.paid"}`)}
+	messages := webhook.Fan(event, "acme", "globex") // then out.Add(ctx, tx, messages...)
+	for _, m := range messages {
+		fmt.Printf("%s: %s\n", m.Topic, m.Body)
+	}
+	again := webhook.Fan(event, "acme", "globex")
+	fmt.Println(messages[0].ID == again[0].ID, messages[0].ID == messages[1].ID)
+	// Output:
+	// acme: {"type":"order.paid"}
+	// globex: {"type":"order.paid"}
+	// true false
+}
+
+// A shop that notifies a warehouse tries at least once an hour, and keeps the order of each key.
+func ExampleRelayOptions() {
+	o := webhook.RelayOptions()
+	fmt.Println(o.MaxAttempts, o.First, o.Most, o.OnPoison == outbox.SkipMessage)
+	o.Most = time.Hour // between two attempts
+	o.OnPoison = outbox.StopKey
+	// relay, err := outbox.NewRelay(out, guard, sender, o)
+	// Output: 25 5s 6h0m0s true
 }
