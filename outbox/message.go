@@ -30,7 +30,8 @@ const (
 // that shares a table computes the same partition for a key.
 const partitions = 16
 
-// ErrInvalid says that a message cannot be added. Nothing was added.
+// ErrInvalid says that a message cannot be added. Roll the transaction back: messages before
+// it may have been added.
 var ErrInvalid = errors.New("outbox: invalid message")
 
 // Message is to be published once its transaction has committed.

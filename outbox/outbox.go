@@ -14,8 +14,8 @@ import (
 // maxMaxBody bounds Options.MaxBodyBytes: no database takes more in one value.
 const maxMaxBody = 512 << 20
 
-// ErrConflict says that another message with this id waits already. Nothing was added.
-// Roll the transaction back.
+// ErrConflict says that another message with this id waits already. Roll the transaction
+// back: other messages of the same call may have been added.
 var ErrConflict = errors.New("outbox: the id belongs to another message")
 
 // Options are the settings of [Open]. A nil *Options is complete.

@@ -128,9 +128,9 @@ func (o *Outbox) prepare(ctx context.Context, skip bool) error {
 	}
 	switch {
 	case have > schemaVersion:
-		return fmt.Errorf("outbox: the tables of %s are at schema %d, this program knows up to %d (run a newer program, or name another table in Options.Table)", o.names.table, have, schemaVersion)
+		return fmt.Errorf("outbox: the tables of %s are at schema %d, this program knows up to %d (run a newer program, or name other tables)", o.names.table, have, schemaVersion)
 	case have == 0:
-		return fmt.Errorf("outbox: the database has no tables of %s (run the statements of outbox.Schema, which semel outbox schema prints, or leave out Options.SkipMigrations)", o.names.table)
+		return fmt.Errorf("outbox: the database has no tables of %s (make them with the SQL that \"semel outbox schema\" prints, or name others)", o.names.table)
 	}
 	return nil
 }

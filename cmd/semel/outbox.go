@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/opendb"
 	"github.com/semel-dev/semel/internal/openstore"
 	"github.com/semel-dev/semel/internal/operatorview"
@@ -49,6 +50,9 @@ it; or it is skipped at once, if the relay says so.`,
 func (f *outboxFlags) with(ctx context.Context, use opendb.Use, work func(*outbox.Outbox) error) error {
 	if f.dsn == "" {
 		return usagef("--dsn is missing: name the application's database (or set %s)", variable("dsn"))
+	}
+	if _, err := outbox.Schema(dialect.PostgreSQL.String(), f.table); err != nil {
+		return usage(err)
 	}
 	db, err := opendb.Open(ctx, f.dsn, use)
 	if err != nil {
@@ -168,7 +172,7 @@ func newOutboxSkip(p *process, shared *outboxFlags, logs *logFlags) *cobra.Comma
 it after all, and is then deleted. --store is the relays' store, in which the audit
 trail is kept.`
 	cmd.Example = `  semel outbox skip 01936f3e-… --dsn sqlite:shop.db --store sqlite:semel.db --reason "the receiver has it"`
-	cmd.Flags().DurationVar(&v.keep, "keep", 7*24*time.Hour, "how long the message is kept")
+	cmd.Flags().DurationVar(&v.keep, "keep", 7*24*time.Hour, "how long the message is kept; 0 for the default")
 	return cmd
 }
 
@@ -180,6 +184,9 @@ func (v *outboxVerdict) command(p *process) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usagef("name one message by its id (semel outbox list shows them)")
+			}
+			if v.keep < 0 {
+				return usagef("--keep %v is negative", v.keep)
 			}
 			if err := checkReason(v.reason); err != nil {
 				return err
