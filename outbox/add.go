@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/ids"
@@ -256,20 +257,36 @@ func (o *Outbox) newID(ctx context.Context) (id string, known bool) {
 	if claim == nil || claim.Context().Err() != nil { // what goes on behind the end of its claim has no number
 		return o.uuids.New().String(), false
 	}
-	return ids.Derive(nil, "semel outbox", o.names.table, digest.String(), strconv.Itoa(o.count(claim))), true //nolint:contextcheck // a claim has a context of its own
+	number := execution{claim, o.names.table}.number() //nolint:contextcheck // a claim has a context of its own
+	return ids.Derive(nil, "semel outbox", o.names.table, digest.String(), strconv.Itoa(number)), true
 }
 
-// count returns the number of the next message of an execution, from 0.
-func (o *Outbox) count(claim interface{ Context() context.Context }) int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	n, known := o.counts[claim]
-	o.counts[claim] = n + 1
+// execution identifies the numbers of an execution's messages in one table.
+type execution struct {
+	claim interface{ Context() context.Context }
+	table string
+}
+
+// executions belong to the process, since work may open its table more than once.
+//
+//nolint:gochecknoglobals // see above
+var executions = struct {
+	sync.Mutex // guards the field below
+
+	next map[execution]int
+}{next: map[execution]int{}}
+
+// number returns the number of the next message, from 0.
+func (e execution) number() int {
+	executions.Lock()
+	defer executions.Unlock()
+	n, known := executions.next[e]
+	executions.next[e] = n + 1
 	if !known {
-		context.AfterFunc(claim.Context(), func() {
-			o.mu.Lock()
-			defer o.mu.Unlock()
-			delete(o.counts, claim)
+		context.AfterFunc(e.claim.Context(), func() {
+			executions.Lock()
+			defer executions.Unlock()
+			delete(executions.next, e)
 		})
 	}
 	return n

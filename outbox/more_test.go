@@ -69,6 +69,22 @@ func TestRerunAddsOnce(t *testing.T) {
 	})
 }
 
+// An execution that opens a table twice gives each message an id of its own.
+func TestOpenedTwiceInOneExecution(t *testing.T) {
+	t.Parallel()
+	d := databases.Open(t, dialect.SQLite)
+	guard := claimtest.Guard(t, memstore.New(nil), nil)
+	open(t, d.DB, nil)
+	_, err := semel.Do(t.Context(), guard, semel.Key{Scope: "orders", Name: "1"}, semel.Fingerprint{}, func(ctx context.Context) (int, error) {
+		for _, topic := range []string{"a", "b"} {
+			claimtest.NoError(t, open(t, d.DB, nil).Add(ctx, d.DB, outbox.Message{Topic: topic})) //nolint:contextcheck // the test's
+		}
+		return 0, nil
+	})
+	claimtest.NoError(t, err)
+	claimtest.WantRows(t, d.DB, "SELECT topic FROM semel_outbox ORDER BY topic", "a", "b")
+}
+
 // A transaction of pgx takes messages as one of database/sql does.
 func TestPgx(t *testing.T) {
 	t.Parallel()

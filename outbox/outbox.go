@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync"
 
 	"github.com/semel-dev/semel/ids"
 )
@@ -38,9 +37,6 @@ type Outbox struct {
 	names   names
 	maxBody int
 	uuids   ids.UUIDs
-
-	mu     sync.Mutex  // guards the field below
-	counts map[any]int // of the messages that an execution has added
 }
 
 // Open finds out which database db is of, makes the tables where they are missing, and
@@ -67,6 +63,6 @@ func Open(ctx context.Context, db *sql.DB, o *Options) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Outbox{db: db, names: names, maxBody: maxBody, counts: map[any]int{}}
+	out := &Outbox{db: db, names: names, maxBody: maxBody}
 	return out, out.prepare(ctx, o.SkipMigrations)
 }
