@@ -510,3 +510,28 @@ func (r *rude) Publish(ctx context.Context, batch []outbox.Message) []error {
 	}
 	return r.receiver.Publish(ctx, batch)
 }
+
+// A publisher that does not return, although its context has ended, keeps no other relay from the partitions, and its own
+// relay goes on once it has returned.
+func TestHungPublisher(t *testing.T) {
+	t.Parallel()
+	p := at(t, databases.Open(t, dialect.SQLite), nil)
+	entered, release := make(chan struct{}), make(chan struct{})
+	hangs := sync.OnceFunc(func() {
+		close(entered)
+		<-release
+	})
+	to, other := &receiver{refuse: func(outbox.Message) error { hangs(); return nil }}, &receiver{}
+	o := quick()
+	o.PublishTimeout, o.Parallel = 10*time.Millisecond, 1
+	p.adds(t, message("k", "a"))
+	p.runs(t, to, o)
+	<-entered
+	_, stop := p.runs(t, other, quick())
+	other.wants(t, "k", "a")
+	p.empties(t)
+	stop()
+	close(release)
+	p.adds(t, message("k", "b"))
+	to.wants(t, "k", "a", "b")
+}
