@@ -107,7 +107,7 @@ func (l *lane) load(ctx context.Context, e execer, p *part) error {
 			return err
 		}
 		// A clock that was set back prolongs no pause beyond the longest one.
-		h.due = time.Now().Add(min(time.Duration(max(left, 0))*time.Millisecond, l.r.o.Most))
+		h.due = time.Now().Add(min(time.Duration(max(left, 0))*time.Millisecond, l.r.o.MaxPause))
 		p.keep(h)
 	}
 	return found.Err()
@@ -363,8 +363,8 @@ func (l *lane) fail(ctx context.Context, rows []*row, failure error, trusted boo
 
 // pause returns the wait after an attempt, which doubles, or is as long as the error asks for.
 func (o *RelayOptions) pause(attempts int64, untried bool, failure error) time.Duration {
-	pause := o.First
-	for n := int64(1); n < attempts && pause < o.Most && !untried; n++ {
+	pause := o.MinPause
+	for n := int64(1); n < attempts && pause < o.MaxPause && !untried; n++ {
 		pause *= 2
 	}
 	if e, ok := errors.AsType[interface {
@@ -373,7 +373,7 @@ func (o *RelayOptions) pause(attempts int64, untried bool, failure error) time.D
 	}](failure); ok {
 		pause = max(pause, e.RetryAfter())
 	}
-	return min(pause, o.Most)
+	return min(pause, o.MaxPause)
 }
 
 // writeHold writes the hold of messages, and puts them into it.

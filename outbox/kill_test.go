@@ -68,7 +68,7 @@ func process(folder string) error {
 	if err != nil {
 		return err
 	}
-	relay, err := outbox.NewRelay(out, guard, to, &outbox.RelayOptions{Lease: killLease, Batch: 20, First: time.Millisecond, Most: 5 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
+	relay, err := outbox.NewRelay(out, guard, to, &outbox.RelayOptions{Lease: killLease, Batch: 20, MinPause: time.Millisecond, MaxPause: 5 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}

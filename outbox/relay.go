@@ -23,8 +23,8 @@ const (
 	defaultLease          = 10 * time.Second
 	defaultPublishTimeout = 30 * time.Second
 	defaultMaxAttempts    = 20
-	defaultFirst          = time.Second
-	defaultMost           = 5 * time.Minute
+	defaultMinPause       = time.Second
+	defaultMaxPause       = 5 * time.Minute
 	defaultSkipped        = 7 * 24 * time.Hour
 
 	// maxClaimPause bounds the wait before free partitions are looked for again.
@@ -62,9 +62,9 @@ type RelayOptions struct {
 	// MaxAttempts is the number of attempts after which a message is given up. Those of an
 	// outage, in which the publisher takes no message at all, do not count. Default 20.
 	MaxAttempts int
-	// First and Most bound the pause before a message that failed is tried again; it doubles
+	// MinPause and MaxPause bound the pause before a message that failed is tried again; it doubles
 	// with each attempt, and is longer if an error asks for it. Defaults 1 s and 5 min.
-	First, Most time.Duration
+	MinPause, MaxPause time.Duration
 	// OnPoison is StopKey unless set. A message that failed with a [Permanent] error is
 	// given up at once.
 	OnPoison OnPoison
@@ -113,7 +113,7 @@ func NewRelay(o *Outbox, guard *semel.Guard, p Publisher, opts *RelayOptions) (*
 		return nil, errors.New("outbox: NewRelay needs an outbox, a guard and a publisher")
 	case r.o.Batch < 0 || r.o.Batch > maxBatch || r.o.Parallel < 0 || r.o.Parallel > partitions:
 		return nil, fmt.Errorf("outbox: RelayOptions.Batch %d or Parallel %d is out of bounds (at most %d and %d)", r.o.Batch, r.o.Parallel, maxBatch, partitions)
-	case min(r.o.Lease, r.o.PublishTimeout, r.o.First, r.o.Most, r.o.SkippedRetention) < 0 || r.o.MaxAttempts < 0:
+	case min(r.o.Lease, r.o.PublishTimeout, r.o.MinPause, r.o.MaxPause, r.o.SkippedRetention) < 0 || r.o.MaxAttempts < 0:
 		return nil, errors.New("outbox: a negative bound in RelayOptions")
 	case r.o.OnPoison > SkipMessage:
 		return nil, fmt.Errorf("outbox: RelayOptions.OnPoison %d is neither StopKey nor SkipMessage", r.o.OnPoison)
@@ -123,8 +123,8 @@ func NewRelay(o *Outbox, guard *semel.Guard, p Publisher, opts *RelayOptions) (*
 	r.o.Lease = cmp.Or(r.o.Lease, defaultLease)
 	r.o.PublishTimeout = cmp.Or(r.o.PublishTimeout, defaultPublishTimeout)
 	r.o.MaxAttempts = cmp.Or(r.o.MaxAttempts, defaultMaxAttempts)
-	r.o.First = cmp.Or(r.o.First, defaultFirst)
-	r.o.Most = max(cmp.Or(r.o.Most, defaultMost), r.o.First)
+	r.o.MinPause = cmp.Or(r.o.MinPause, defaultMinPause)
+	r.o.MaxPause = max(cmp.Or(r.o.MaxPause, defaultMaxPause), r.o.MinPause)
 	r.o.SkippedRetention = cmp.Or(r.o.SkippedRetention, defaultSkipped)
 	r.o.Logger = cmp.Or(r.o.Logger, slog.Default())
 	if r.o.Observe == nil {

@@ -128,7 +128,7 @@ func (p *place) empties(tb testing.TB) {
 // quick are options under which failures are tried again soon.
 func quick() outbox.RelayOptions {
 	return outbox.RelayOptions{
-		Lease: 300 * time.Millisecond, First: time.Millisecond, Most: 2 * time.Millisecond, MaxAttempts: 3,
+		Lease: 300 * time.Millisecond, MinPause: time.Millisecond, MaxPause: 2 * time.Millisecond, MaxAttempts: 3,
 		Logger: slog.New(slog.DiscardHandler),
 	}
 }
@@ -376,7 +376,7 @@ func TestAskedToWait(t *testing.T) {
 		p.adds(t, message(key, key))
 	}
 	o := quick()
-	o.First, o.Most, o.MaxAttempts = 10*time.Minute, 2*time.Hour, 2
+	o.MinPause, o.MaxPause, o.MaxAttempts = 10*time.Minute, 2*time.Hour, 2
 	p.runs(t, to, o)
 	go others(t, p)
 	var held []outbox.Held

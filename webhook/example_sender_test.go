@@ -50,8 +50,8 @@ func ExampleFan() {
 // A shop that notifies a warehouse tries at least once an hour, and keeps the order of each key.
 func ExampleRelayOptions() {
 	o := webhook.RelayOptions()
-	fmt.Println(o.MaxAttempts, o.First, o.Most, o.OnPoison == outbox.SkipMessage)
-	o.Most = time.Hour // between two attempts
+	fmt.Println(o.MaxAttempts, o.MinPause, o.MaxPause, o.OnPoison == outbox.SkipMessage)
+	o.MaxPause = time.Hour // between two attempts
 	o.OnPoison = outbox.StopKey
 	// relay, err := outbox.NewRelay(out, guard, sender, o)
 	// Output: 25 5s 6h0m0s true

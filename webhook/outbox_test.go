@@ -55,7 +55,7 @@ func TestFromOutboxToHandler(t *testing.T) {
 		}
 	}
 	o := webhook.RelayOptions()
-	o.First = 10 * time.Millisecond
+	o.MinPause = 10 * time.Millisecond
 	stop := runRelay(t, out, guard, sender(t, e, nil), o)
 	testserver.Eventually(t, "all messages are published", func() bool {
 		var left int
@@ -108,7 +108,7 @@ func TestRestIsNoAttempt(t *testing.T) {
 	add := func(messages ...outbox.Message) { must.Succeed(out.Add(t.Context(), db, messages...), "add") }
 	add(message("acme", "refused", ""))
 	o := webhook.RelayOptions()
-	o.First, o.MaxAttempts, o.OnPoison, o.Logger = 10*time.Millisecond, 1, outbox.StopKey, slog.New(slog.DiscardHandler)
+	o.MinPause, o.MaxAttempts, o.OnPoison, o.Logger = 10*time.Millisecond, 1, outbox.StopKey, slog.New(slog.DiscardHandler)
 	runRelay(t, out, guard, sender(t, e, nil), o)
 	stopped := func() bool {
 		add(outbox.Message{Topic: "globex"}) // what the publisher takes, so that a failure is not an outage

@@ -107,7 +107,7 @@ func (s *Sender) Close() { s.client.CloseIdleConnections() }
 // messages behind it go on. Set Logger and Observe in it.
 func RelayOptions() *outbox.RelayOptions {
 	return &outbox.RelayOptions{
-		Batch: 64, Parallel: 8, PublishTimeout: 3 * defaultTimeout, MaxAttempts: 25, First: 5 * time.Second, Most: 6 * time.Hour,
+		Batch: 64, Parallel: 8, PublishTimeout: 3 * defaultTimeout, MaxAttempts: 25, MinPause: 5 * time.Second, MaxPause: 6 * time.Hour,
 		OnPoison: outbox.SkipMessage,
 	}
 }
