@@ -49,7 +49,8 @@ func (c *Claim) Settle(_ verdict.By, s Settlement) error { return c.settle(s, tr
 // adopter is implemented by a [Tx] that settles a claim which was committed before.
 type adopter interface {
 	// Adopt begins the transaction, in place of Claim. Its Commit settles the record of
-	// that digest, or rolls back with [ErrLost] when it is not claimed with the fence.
+	// that digest, or rolls back with [ErrLost] when it is not claimed with the fence. It
+	// returns [ErrUnknown] where the work has ended the transaction itself.
 	Adopt(ctx context.Context, d Digest, f Fence) error
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/verdict"
 )
 
@@ -45,13 +46,19 @@ func (r *Run) fuse(s *step) ending {
 		}
 		return ending{}
 	case w.failed != nil && markOf(w.failed.err) != 0: // its answer
-		failed := w.failed.err
-		s.work = func(context.Context) (json.RawMessage, error) { return nil, failed }
-		return r.once(s, false)
+		return r.record(s, w.failed.err)
+	case w.failed == nil && errors.Is(err, semel.ErrUnknown): // the work ended the transaction
+		return r.record(s, semel.MarkUnknown(err))
 	case done && w.failed != nil:
 		return r.unfinished(s, w.failed.err)
 	case done:
 		return r.unfinished(s, err)
 	}
+	return r.once(s, false)
+}
+
+// record records the step as one that fails so, without its work.
+func (r *Run) record(s *step, failed error) ending {
+	s.work = func(context.Context) (json.RawMessage, error) { return nil, failed }
 	return r.once(s, false)
 }

@@ -72,51 +72,63 @@ func (s *till) want(t *testing.T, sum, rows, steps int) {
 }
 
 // TestFinish: the last step commits with the flow's answer, without a record of its own
-// where the database can (promise 4); every later caller gets that answer.
+// (promise 4); every later caller gets that answer.
 func TestFinish(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		open  func(*testing.T) ledger
-		steps int
-	}{"postgresql": {postgresLedger, 1}, "mysql": {mysqlLedger, 2}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := openTill(t, c.open(t), nil)
-			for range 2 {
-				if got, err := s.start(t); err != nil || got != 2 {
-					t.Fatalf("got %d, %v, want the result of the last step", got, err)
-				}
+	onServers(t, func(t *testing.T, l ledger) {
+		s := openTill(t, l, nil)
+		for range 2 {
+			if got, err := s.start(t); err != nil || got != 2 {
+				t.Fatalf("got %d, %v, want the result of the last step", got, err)
 			}
-			s.want(t, 11, 2, c.steps)
-		})
-	}
+		}
+		s.want(t, 11, 2, 1)
+	})
 }
 
 // What the last step does when it fails: for now, it rolls back and runs again; for good, it
 // is recorded, and what was done is undone.
 func TestFinishFails(t *testing.T) {
 	t.Parallel()
-	s := openTill(t, postgresLedger(t), nil)
-	ran := 0
-	s.last = func(context.Context) error { ran++; return errDown }
-	if _, err := s.start(t); !isUnfinished(err) || ran != 1 {
-		t.Fatalf("got %v after %d runs, want it unfinished after one", err, ran)
-	}
-	s.want(t, 1, 1, 1)
-	s.last = func(context.Context) error { return nil }
-	if got, err := s.start(t); err != nil || got != 2 {
-		t.Fatalf("got %d, %v", got, err)
-	}
-	s.want(t, 11, 2, 2) // by its second attempt, with a record
-	s.last = func(context.Context) error { ran++; return semel.MarkFinal(errDown) }
-	for range 2 {
-		if _, err := flow.Start(t.Context(), s.flows, s.def, numbered(1), 5); !isFailed(err) {
-			t.Errorf("got %v, want the flow failed", err)
+	onServers(t, func(t *testing.T, l ledger) {
+		s := openTill(t, l, nil)
+		ran := 0
+		s.last = func(context.Context) error { ran++; return errDown }
+		if _, err := s.start(t); !isUnfinished(err) || ran != 1 {
+			t.Fatalf("got %v after %d runs, want it unfinished after one", err, ran)
 		}
-	}
-	if sum, rows, err := s.sum(t.Context()); err != nil || sum != 11 || rows != 4 || ran != 2 {
-		t.Errorf("the ledger has the sum %d in %d rows, %v, after %d runs, want the order undone once", sum, rows, err, ran)
-	}
+		s.want(t, 1, 1, 1)
+		s.last = func(context.Context) error { return nil }
+		if got, err := s.start(t); err != nil || got != 2 {
+			t.Fatalf("got %d, %v", got, err)
+		}
+		s.want(t, 11, 2, 2) // by its second attempt, with a record
+		s.last = func(context.Context) error { ran++; return semel.MarkFinal(errDown) }
+		for range 2 {
+			if _, err := flow.Start(t.Context(), s.flows, s.def, numbered(1), 5); !isFailed(err) {
+				t.Errorf("got %v, want the flow failed", err)
+			}
+		}
+		if sum, rows, err := s.sum(t.Context()); err != nil || sum != 11 || rows != 4 || ran != 2 {
+			t.Errorf("the ledger has the sum %d in %d rows, %v, after %d runs, want the order undone once", sum, rows, err, ran)
+		}
+	})
+}
+
+// A last step that ends the transaction itself may have committed its rows: an operator decides (promise 3).
+func TestFinishEndsTheTransaction(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, l ledger) {
+		s := openTill(t, l, nil)
+		s.last = l.end
+		for range 2 {
+			_, err := s.start(t)
+			if p, ok := errors.AsType[*flow.Parked](err); !ok || p.Step != "points" || !errors.Is(err, semel.ErrUnknown) {
+				t.Fatalf("got %v, want it parked at the last step", err)
+			}
+		}
+		s.want(t, 1, 1, 2)
+	})
 }
 
 // deaf believes that it renews its claims.
@@ -128,133 +140,141 @@ func (deaf) Renew(context.Context, semel.Digest, semel.Fence, time.Duration) err
 // that attempt finds what it recorded.
 func TestFinishIsFenced(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ late, other string }{ // where each waits for the other
-		"lost in the last step":      {"last", "last"},
-		"lost before the first step": {"begin", "between"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			l := postgresLedger(t)
-			policy := semel.Options{Policy: semel.Policy{Lease: 200 * time.Millisecond, Wait: time.Minute}}
-			late := l
-			late.store = deaf{l.store}
-			s, other := openTill(t, late, &policy), openTill(t, l, &policy)
-			there, end, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
-			other.at = func(place string) {
-				if place == c.other {
-					close(there)
-					<-end
-				}
+	onServers(t, func(t *testing.T, l ledger) {
+		fenced(t, l, adasKey, "begin", "between", 2)
+		if !l.oneWriter {
+			fenced(t, l, numbered(1), "last", "last", 4)
+		}
+	})
+}
+
+// fenced lets another attempt take the flow over while one is at a place, and waits with it at another.
+func fenced(t *testing.T, l ledger, key semel.Key, at, meets string, rows int) {
+	t.Helper()
+	policy := semel.Options{Policy: semel.Policy{Lease: 200 * time.Millisecond, Wait: time.Minute}}
+	late := l
+	late.store = deaf{l.store}
+	s, other := openTill(t, late, &policy), openTill(t, l, &policy)
+	there, end, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	other.at = func(place string) {
+		if place == meets {
+			close(there)
+			<-end
+		}
+	}
+	s.at = func(place string) {
+		if place != at {
+			return
+		}
+		go func() {
+			defer close(ended)
+			if got, err := flow.Start(t.Context(), other.flows, other.def, key, 1); err != nil || got != 2 {
+				t.Errorf("got %d, %v, want the flow taken over and finished", got, err)
 			}
-			s.at = func(place string) {
-				if place != c.late {
-					return
-				}
-				go func() {
-					defer close(ended)
-					if got, err := other.start(t); err != nil || got != 2 {
-						t.Errorf("got %d, %v, want the flow taken over and finished", got, err)
-					}
-				}()
-				<-there
-			}
-			_, err := s.start(t)
-			if open, ok := errors.AsType[*flow.Unfinished](err); !ok || !errors.Is(open.Err, semel.ErrLost) {
-				t.Errorf("got %v, want it unfinished, because another attempt has it", err)
-			}
-			close(end)
-			<-ended
-			s.want(t, 11, 2, 2)
-		})
+		}()
+		<-there
+	}
+	_, err := flow.Start(t.Context(), s.flows, s.def, key, 1)
+	if open, ok := errors.AsType[*flow.Unfinished](err); !ok || !errors.Is(open.Err, semel.ErrLost) {
+		t.Errorf("got %v, want it unfinished, because another attempt has it", err)
+	}
+	close(end)
+	<-ended
+	if sum, n, err := l.sum(t.Context()); err != nil || n != rows || sum != 11*rows/2 {
+		t.Errorf("the ledger has the sum %d in %d rows, %v, want %d rows", sum, n, err, rows)
 	}
 }
 
 // A flow that was released by mistake begins anew, and finds the last step done.
 func TestFinishAfterARelease(t *testing.T) {
 	t.Parallel()
-	s := openTill(t, postgresLedger(t), nil)
-	s.last = func(context.Context) error { return errDown }
-	if _, err := s.start(t); !isUnfinished(err) {
-		t.Fatalf("got %v, want it unfinished", err)
-	}
-	s.last = func(context.Context) error { return nil }
-	s.after = func() { panic("the process ends here") }
-	func() {
-		defer func() { _ = recover() }()
-		_, _ = s.start(t)
-	}()
-	s.after = func() {}
-	if err := settle(t, s.guard, flowKey.Digest(), semel.Settlement{State: semel.StateReleased, Note: "by mistake"}); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := s.start(t); err != nil || got != 2 {
-		t.Errorf("got %d, %v, want the result", got, err)
-	}
-	s.want(t, 11, 2, 2)
+	onServers(t, func(t *testing.T, l ledger) {
+		s := openTill(t, l, nil)
+		s.last = func(context.Context) error { return errDown }
+		if _, err := s.start(t); !isUnfinished(err) {
+			t.Fatalf("got %v, want it unfinished", err)
+		}
+		s.last = func(context.Context) error { return nil }
+		s.after = func() { panic("the process ends here") }
+		func() {
+			defer func() { _ = recover() }()
+			_, _ = s.start(t)
+		}()
+		s.after = func() {}
+		if err := settle(t, s.guard, flowKey.Digest(), semel.Settlement{State: semel.StateReleased, Note: "by mistake"}); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.start(t); err != nil || got != 2 {
+			t.Errorf("got %d, %v, want the result", got, err)
+		}
+		s.want(t, 11, 2, 2)
+	})
 }
 
 // A former holder that still runs when the flow was released by mistake, and has ended, does
 // not do the last step again (promise 3).
 func TestFinishOfAFormerHolder(t *testing.T) {
 	t.Parallel()
-	l := postgresLedger(t)
-	policy := semel.Options{Policy: semel.Policy{Lease: 200 * time.Millisecond}}
-	late := l
-	late.store = deaf{l.store}
-	s, other := openTill(t, late, &policy), openTill(t, l, &policy)
-	s.at = func(place string) {
-		if place != "begin" {
-			return
+	onServers(t, func(t *testing.T, l ledger) {
+		policy := semel.Options{Policy: semel.Policy{Lease: 200 * time.Millisecond}}
+		late := l
+		late.store = deaf{l.store}
+		s, other := openTill(t, late, &policy), openTill(t, l, &policy)
+		s.at = func(place string) {
+			if place != "begin" {
+				return
+			}
+			testserver.Eventually(t, "the lease lapses, and the flow is released", func() bool {
+				return settle(t, other.guard, flowKey.Digest(), semel.Settlement{State: semel.StateReleased, Note: "by mistake"}) == nil
+			})
+			if got, err := other.start(t); err != nil || got != 2 {
+				t.Errorf("got %d, %v, want the flow finished", got, err)
+			}
 		}
-		testserver.Eventually(t, "the lease lapses, and the flow is released", func() bool {
-			return settle(t, other.guard, flowKey.Digest(), semel.Settlement{State: semel.StateReleased, Note: "by mistake"}) == nil
-		})
-		if got, err := other.start(t); err != nil || got != 2 {
-			t.Errorf("got %d, %v, want the flow finished", got, err)
+		if _, err := s.start(t); !isUnfinished(err) {
+			t.Errorf("got %v, want it unfinished", err)
 		}
-	}
-	if _, err := s.start(t); !isUnfinished(err) {
-		t.Errorf("got %v, want it unfinished", err)
-	}
-	s.want(t, 11, 2, 1)
+		s.want(t, 11, 2, 1)
+	})
 }
 
 // Finish ends the flow: with its own result, which has the type of the flow's, and with no step behind it.
 func TestFinishIsTheEnd(t *testing.T) {
 	t.Parallel()
-	l := postgresLedger(t)
-	s := openTill(t, l, nil)
-	book := func(ctx context.Context, amount int) (int, error) { return amount, l.add(ctx, amount) }
-	mistaken := flow.Define("mistaken", func(r *flow.Run, _ int) (string, error) {
-		_, err := flow.Finish(r, "points", 1, book)
-		return "", err
-	})
-	_, err := flow.Start(t.Context(), run(t, s.guard, &flow.Options{Transactor: l.transactor}, mistaken), mistaken, adasKey, 1)
-	if !isFailed(err) || !strings.Contains(err.Error(), "with int, and its result is string") {
-		t.Errorf("got %v, want a result of another type refused", err)
-	}
-	for steps, name := range []string{"alone", "behind another step"} {
-		def := flow.Define(name, func(r *flow.Run, _ int) (int, error) {
-			if steps > 0 {
-				if _, err := flow.Tx(r, "order", 1, book); err != nil {
+	onServers(t, func(t *testing.T, l ledger) {
+		s := openTill(t, l, nil)
+		book := func(ctx context.Context, amount int) (int, error) { return amount, l.add(ctx, amount) }
+		mistaken := flow.Define("mistaken", func(r *flow.Run, _ int) (string, error) {
+			_, err := flow.Finish(r, "points", 1, book)
+			return "", err
+		})
+		_, err := flow.Start(t.Context(), run(t, s.guard, &flow.Options{Transactor: l.transactor}, mistaken), mistaken, adasKey, 1)
+		if !isFailed(err) || !strings.Contains(err.Error(), "with int, and its result is string") {
+			t.Errorf("got %v, want a result of another type refused", err)
+		}
+		for steps, name := range []string{"alone", "behind another step"} {
+			def := flow.Define(name, func(r *flow.Run, _ int) (int, error) {
+				if steps > 0 {
+					if _, err := flow.Tx(r, "order", 1, book); err != nil {
+						return 0, err
+					}
+				}
+				if _, err := flow.Finish(r, "points", 2, book); err != nil {
 					return 0, err
 				}
-			}
-			if _, err := flow.Finish(r, "points", 2, book); err != nil {
-				return 0, err
-			}
-			_, err := flow.Tx(r, "more", 1, book)
-			return 3, err
-		})
-		for range 2 {
-			if got, err := flow.Start(t.Context(), run(t, s.guard, &flow.Options{Transactor: l.transactor}, def), def, adasKey, 1); err != nil || got != 2 {
-				t.Errorf("%s: got %d, %v, want the result of Finish", name, got, err)
+				_, err := flow.Tx(r, "more", 1, book)
+				return 3, err
+			})
+			for range 2 {
+				if got, err := flow.Start(t.Context(), run(t, s.guard, &flow.Options{Transactor: l.transactor}, def), def, adasKey, 1); err != nil || got != 2 {
+					t.Errorf("%s: got %d, %v, want the result of Finish", name, got, err)
+				}
 			}
 		}
-	}
-	if sum, rows, err := l.sum(t.Context()); err != nil || sum != 5 || rows != 3 {
-		t.Errorf("the ledger has the sum %d in %d rows, %v, want 5 in 3", sum, rows, err)
-	}
+		if sum, rows, err := l.sum(t.Context()); err != nil || sum != 5 || rows != 3 {
+			t.Errorf("the ledger has the sum %d in %d rows, %v, want 5 in 3", sum, rows, err)
+		}
+	})
 }
 
 // answerLost loses the answer of the commit that completes a flow.
@@ -285,14 +305,15 @@ func (a *adopted) Commit(ctx context.Context, to semel.Settlement) error {
 // A flow whose last commit got no answer has happened once, and the next attempt hears of it (promises 2 and 4).
 func TestFinishLosesTheAnswer(t *testing.T) {
 	t.Parallel()
-	l := postgresLedger(t)
-	l.transactor = answerLost{l.transactor}
-	s := openTill(t, l, nil)
-	if _, err := s.start(t); !isUnfinished(err) {
-		t.Errorf("got %v, want it unfinished", err)
-	}
-	if got, err := s.start(t); err != nil || got != 2 {
-		t.Errorf("got %d, %v, want the result", got, err)
-	}
-	s.want(t, 11, 2, 1)
+	onServers(t, func(t *testing.T, l ledger) {
+		l.transactor = answerLost{l.transactor}
+		s := openTill(t, l, nil)
+		if _, err := s.start(t); !isUnfinished(err) {
+			t.Errorf("got %v, want it unfinished", err)
+		}
+		if got, err := s.start(t); err != nil || got != 2 {
+			t.Errorf("got %d, %v, want the result", got, err)
+		}
+		s.want(t, 11, 2, 1)
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"path/filepath"
 	"testing"
 
 	"github.com/semel-dev/semel"
@@ -11,6 +12,7 @@ import (
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/mysqlstore"
 	"github.com/semel-dev/semel/store/pgstore"
+	"github.com/semel-dev/semel/store/sqlitestore/sqlitetx"
 )
 
 // ledger is a table of amounts in a database that keeps the records of its flows.
@@ -18,7 +20,9 @@ type ledger struct {
 	store      semel.Store
 	transactor semel.Transactor
 	add        func(ctx context.Context, amount int) error // in the step's transaction
+	end        func(ctx context.Context) error             // ends that transaction behind the store's back
 	sum        func(ctx context.Context) (sum, rows int, err error)
+	oneWriter  bool // waits for a step that writes
 }
 
 const (
@@ -41,12 +45,16 @@ func openPostgresLedger(t *testing.T, dsn string) ledger {
 		t.Fatal(err)
 	}
 	return ledger{
-		store, store.Transactor(nil),
-		func(ctx context.Context, amount int) error {
+		store: store, transactor: store.Transactor(nil),
+		add: func(ctx context.Context, amount int) error {
 			_, err := pgstore.TxFrom(ctx).Exec(ctx, "INSERT INTO ledger (amount) VALUES ($1)", amount)
 			return err
 		},
-		func(ctx context.Context) (sum, rows int, err error) {
+		end: func(ctx context.Context) error {
+			_, err := pgstore.TxFrom(ctx).Exec(ctx, "ROLLBACK")
+			return err
+		},
+		sum: func(ctx context.Context) (sum, rows int, err error) {
 			err = store.Pool().QueryRow(ctx, sumLedger).Scan(&sum, &rows)
 			return sum, rows, err
 		},
@@ -64,76 +72,109 @@ func mysqlLedger(t *testing.T) ledger {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return sqlLedger(t, store, store.Transactor(nil), db, mysqlstore.TxFrom)
+}
+
+func sqliteLedger(t *testing.T) ledger {
+	t.Helper()
+	db, err := database(filepath.Join(t.TempDir(), "ledger.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := sqlitetx.Open(t.Context(), db, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = store.Close(), db.Close() })
+	l := sqlLedger(t, store, store.Transactor(), db, sqlitetx.TxFrom)
+	l.oneWriter = true
+	return l
+}
+
+// sqlLedger is a ledger of a store over database/sql.
+func sqlLedger(t *testing.T, store semel.Store, transactor semel.Transactor, db *sql.DB, from func(context.Context) *sql.Tx) ledger {
+	t.Helper()
 	if _, err := db.ExecContext(t.Context(), createLedger); err != nil {
 		t.Fatal(err)
 	}
 	return ledger{
-		store, store.Transactor(nil),
-		func(ctx context.Context, amount int) error {
-			_, err := mysqlstore.TxFrom(ctx).ExecContext(ctx, "INSERT INTO ledger (amount) VALUES (?)", amount)
+		store: store, transactor: transactor,
+		add: func(ctx context.Context, amount int) error {
+			_, err := from(ctx).ExecContext(ctx, "INSERT INTO ledger (amount) VALUES (?)", amount)
 			return err
 		},
-		func(ctx context.Context) (sum, rows int, err error) {
+		end: func(ctx context.Context) error {
+			_, err := from(ctx).ExecContext(ctx, "ROLLBACK")
+			return err
+		},
+		sum: func(ctx context.Context) (sum, rows int, err error) {
 			err = db.QueryRowContext(ctx, sumLedger).Scan(&sum, &rows)
 			return sum, rows, err
 		},
 	}
 }
 
+// onServers runs a test on a ledger of each server.
+func onServers(t *testing.T, test func(t *testing.T, l ledger)) {
+	t.Helper()
+	for name, open := range map[string]func(*testing.T) ledger{"postgresql": postgresLedger, "mysql": mysqlLedger, "sqlite": sqliteLedger} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, open(t))
+		})
+	}
+}
+
 // TestServers: a flow is finished by its second attempt, and undone by its own failure, on every server.
 func TestServers(t *testing.T) {
 	t.Parallel()
-	for name, open := range map[string]func(*testing.T) ledger{"postgresql": postgresLedger, "mysql": mysqlLedger} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			l := open(t)
-			var fails error
-			book := flow.Define("book", func(r *flow.Run, amounts []int) (int, error) {
-				booked, err := flow.Each(r, "book", amounts, func(name string, amount int) (int, error) {
-					return flow.Tx(r, name, amount, func(ctx context.Context, amount int) (int, error) { return amount, l.add(ctx, amount) },
-						flow.Undo(func(ctx context.Context, amount int) error { return l.add(ctx, -amount) }))
-				})
-				if err != nil {
-					return 0, err
-				}
-				return flow.Tx(r, "close", booked, func(ctx context.Context, booked []int) (int, error) {
-					return len(booked), errors.Join(l.add(ctx, 0), fails)
-				})
+	onServers(t, func(t *testing.T, l ledger) {
+		var fails error
+		book := flow.Define("book", func(r *flow.Run, amounts []int) (int, error) {
+			booked, err := flow.Each(r, "book", amounts, func(name string, amount int) (int, error) {
+				return flow.Tx(r, name, amount, func(ctx context.Context, amount int) (int, error) { return amount, l.add(ctx, amount) },
+					flow.Undo(func(ctx context.Context, amount int) error { return l.add(ctx, -amount) }))
 			})
-			guard, err := semel.New(l.store, nil)
 			if err != nil {
-				t.Fatal(err)
+				return 0, err
 			}
-			t.Cleanup(func() { _, _ = guard.Close(), l.store.Close() })
-			flows, err := flow.New(guard, &flow.Options{Transactor: l.transactor}, book)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := func(sum, rows int) {
-				t.Helper()
-				gotSum, gotRows, err := l.sum(t.Context())
-				if err != nil || gotSum != sum || gotRows != rows {
-					t.Errorf("the ledger has the sum %d in %d rows, %v, want %d in %d", gotSum, gotRows, err, sum, rows)
-				}
-			}
-			fails = errDown
-			if _, err := flow.Start(t.Context(), flows, book, adasKey, []int{1, 2}); !isUnfinished(err) {
-				t.Fatalf("got %v, want it unfinished", err)
-			}
-			want(3, 2)
-			fails = nil
-			for range 2 {
-				if n, err := flow.Start(t.Context(), flows, book, adasKey, []int{1, 2}); err != nil || n != 2 {
-					t.Fatalf("got %d, %v, want two booked", n, err)
-				}
-			}
-			want(3, 3)
-			fails = semel.MarkFinal(errDown)
-			_, err = flow.Start(t.Context(), flows, book, numbered(1), []int{1, 2})
-			if failed, ok := errors.AsType[*flow.Failed](err); !ok || len(failed.Undone) != 2 {
-				t.Errorf("got %v, want two steps undone", err)
-			}
-			want(3, 7)
+			return flow.Tx(r, "close", booked, func(ctx context.Context, booked []int) (int, error) {
+				return len(booked), errors.Join(l.add(ctx, 0), fails)
+			})
 		})
-	}
+		guard, err := semel.New(l.store, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _, _ = guard.Close(), l.store.Close() })
+		flows, err := flow.New(guard, &flow.Options{Transactor: l.transactor}, book)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := func(sum, rows int) {
+			t.Helper()
+			gotSum, gotRows, err := l.sum(t.Context())
+			if err != nil || gotSum != sum || gotRows != rows {
+				t.Errorf("the ledger has the sum %d in %d rows, %v, want %d in %d", gotSum, gotRows, err, sum, rows)
+			}
+		}
+		fails = errDown
+		if _, err := flow.Start(t.Context(), flows, book, adasKey, []int{1, 2}); !isUnfinished(err) {
+			t.Fatalf("got %v, want it unfinished", err)
+		}
+		want(3, 2)
+		fails = nil
+		for range 2 {
+			if n, err := flow.Start(t.Context(), flows, book, adasKey, []int{1, 2}); err != nil || n != 2 {
+				t.Fatalf("got %d, %v, want two booked", n, err)
+			}
+		}
+		want(3, 3)
+		fails = semel.MarkFinal(errDown)
+		_, err = flow.Start(t.Context(), flows, book, numbered(1), []int{1, 2})
+		if failed, ok := errors.AsType[*flow.Failed](err); !ok || len(failed.Undone) != 2 {
+			t.Errorf("got %v, want two steps undone", err)
+		}
+		want(3, 7)
+	})
 }

@@ -25,8 +25,9 @@ func Tx[In, Out any](r *Run, name string, in In, fn func(context.Context, In) (O
 
 // Finish is a [Tx] step that ends the flow: its result is the flow's, whatever the
 // function returns after it, and no step may follow. Where the store's transactions can
-// (those of pgstore), the first attempt commits its effect together with the answer of
-// the flow, without a record of its own: one record and one commit less.
+// (those of pgstore, mysqlstore and sqlitetx), the first attempt commits its effect together
+// with the answer of the flow, without a record of its own: one record and one commit less.
+// A fn that ends the transaction by SQL of its own parks the flow.
 func Finish[In, Out any](r *Run, name string, in In, fn func(context.Context, In) (Out, error)) (Out, error) {
 	s := step{settings: settings{base: r.flows.steps, transactor: r.flows.transactor, tx: true, last: true}}
 	return perform(r, &s, name, in, fn, nil)

@@ -54,6 +54,12 @@ func (t transactor) Transaction(ctx context.Context) (semel.Tx, error) {
 			return rec, nil, err
 		}
 		return rec, o, err
+	}, func(ctx context.Context, _ semel.Digest) (txn.Open[place], error) {
+		o, err := s.adopt(ctx, &t.options)
+		if err != nil {
+			return nil, translate("begin", err)
+		}
+		return o, nil
 	}), nil
 }
 

@@ -103,7 +103,7 @@ func TestTx(t *testing.T) {
 			b := &bench{db: admin, admin: admin}
 			execute(t, b.db, "CREATE TABLE business (n INT AUTO_INCREMENT PRIMARY KEY, prefix VARCHAR(64) NOT NULL, row_text VARCHAR(300) NOT NULL) ENGINE = InnoDB")
 			for _, rule := range storetest.TxRules() {
-				if !d.all && !slices.ContainsFunc([]string{"tx/wait-", "tx/race", "tx/commit", "tx/outcome", "dotx/", "join/", "nested/"}, func(kind string) bool {
+				if !d.all && !slices.ContainsFunc([]string{"tx/wait-", "tx/race", "tx/commit", "tx/adopt", "tx/outcome", "dotx/", "join/", "nested/"}, func(kind string) bool {
 					return strings.HasPrefix(rule.Name, kind)
 				}) {
 					continue

@@ -161,22 +161,46 @@ func (k *seeker) open(ctx context.Context, options *sql.TxOptions) (o *opened, e
 		defer cancel()
 		ctx = limited
 	}
+	o, err = s.openTx(ctx, options, s.txClaim(k.params, k.old, k.patience), func(life context.Context, o *opened) error {
+		if !k.late(began) {
+			return nil
+		}
+		if k.heldUp++; k.heldUp > freshStarts {
+			return o.refence(life, s, k.params)
+		}
+		return errHeldUp
+	})
+	if err != nil && errors.Is(context.Cause(ctx), errLockTime) {
+		err = errLockTime
+	}
+	return o, err
+}
+
+// adopt opens a transaction for a claim that was committed before. Its savepoint tells the commit whether the
+// transaction is still the same.
+func (s *Store) adopt(ctx context.Context, options *sql.TxOptions) (*opened, error) {
+	var statements []string
+	if !s.txOurs {
+		statements = []string{"SAVEPOINT " + savepointName}
+	}
+	return s.openTx(ctx, options, statements, func(context.Context, *opened) error { return nil })
+}
+
+// openTx opens a transaction that begins with the statements, and then. Whatever the error, it is rolled back.
+func (s *Store) openTx(
+	ctx context.Context, options *sql.TxOptions, statements []string, then func(life context.Context, o *opened) error,
+) (o *opened, err error) {
 	// The transaction outlives ctx: the end of the work's context ends it.
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, cancel)
 	o = &opened{store: s, cancel: cancel}
-	statements := s.txClaim(k.params, k.old, k.patience)
 	if s.txOurs {
 		err = o.begin(life, s.txDB, options, statements)
 	} else {
 		err = o.beginPlain(life, s.txDB, options, statements)
 	}
-	if err == nil && k.late(began) {
-		if k.heldUp++; k.heldUp > freshStarts {
-			err = o.refence(life, s, k.params)
-		} else {
-			err = errHeldUp
-		}
+	if err == nil {
+		err = then(life, o)
 	}
 	if !stop() && err == nil {
 		err = context.Cause(ctx)
@@ -186,9 +210,6 @@ func (k *seeker) open(ctx context.Context, options *sql.TxOptions) (o *opened, e
 			o.Close()
 		}
 		cancel()
-		if errors.Is(context.Cause(ctx), errLockTime) {
-			err = errLockTime
-		}
 		return nil, err
 	}
 	return o, nil

@@ -13,6 +13,9 @@ import (
 
 // Commit implements [txn.Open].
 func (o *opened) Commit(ctx context.Context, c *txn.Claimed, v *semel.Settlement) (txn.End, error) {
+	if c.Adopted {
+		return o.commitAdopted(ctx, c, v)
+	}
 	if o.conn == nil {
 		return o.commitPlain(ctx, c, v)
 	}
@@ -25,9 +28,7 @@ func (o *opened) Commit(ctx context.Context, c *txn.Claimed, v *semel.Settlement
 		return unsettled(err)
 	}
 	st := &step{statements: statements, ctx: ctx}
-	o.conn.closing.Store(st)
-	err := o.tx.Commit()
-	o.conn.closing.Store(nil)
+	err := o.commitWith(st)
 	switch {
 	case err == nil && settled && (len(st.rows) < len(statements) || st.rows[1] != 1):
 		o.committed = true
@@ -36,6 +37,34 @@ func (o *opened) Commit(ctx context.Context, c *txn.Claimed, v *semel.Settlement
 		return txn.Gone, nil
 	}
 	return ending(err)
+}
+
+// commitWith commits with a step, on a connection of this package.
+func (o *opened) commitWith(st *step) error {
+	o.conn.closing.Store(st)
+	defer o.conn.closing.Store(nil)
+	return o.tx.Commit()
+}
+
+// commitAdopted settles first, and commits only what that has changed.
+func (o *opened) commitAdopted(ctx context.Context, c *txn.Claimed, v *semel.Settlement) (txn.End, error) {
+	in := o.Place()
+	_, _, err := in.run(ctx, "RELEASE SAVEPOINT "+savepointName)
+	var changed int64
+	if err == nil {
+		changed, err = o.store.settle1(ctx, in, c, v)
+	}
+	switch {
+	case number(err) == errNoSavepoint:
+		return txn.Gone, nil
+	case err != nil:
+		return unsettled(err)
+	case changed == 0:
+		return txn.RolledBack, fmt.Errorf("%w: another attempt has the claim, or an operator settled it", semel.ErrLost)
+	case o.conn == nil:
+		return ending(o.commitBefore(ctx))
+	}
+	return ending(o.commitWith(&step{statements: []string{"COMMIT"}, ctx: ctx}))
 }
 
 // commitPlain sends settlement and commit one after the other.

@@ -59,9 +59,9 @@ func TestTxOtherwise(t *testing.T) {
 			kinds := []string{"tx/commit", "tx/outcome", "dotx/two-guards", "dotx/final", "dotx/unknown", "nested/commit", "nested/rollback", "join/"}
 			switch {
 			case strings.HasPrefix(name, "serializable"):
-				kinds = []string{"tx/wait", "dotx/duplicates", "dotx/two-guards", "dotx/fail", "dotx/error", "dotx/retention"}
+				kinds = []string{"tx/wait", "tx/adopt", "dotx/duplicates", "dotx/two-guards", "dotx/fail", "dotx/error", "dotx/retention"}
 			case strings.Contains(name, "read"):
-				kinds = []string{"tx/wait", "dotx/", "nested/", "join/"}
+				kinds = []string{"tx/wait", "tx/adopt", "dotx/", "nested/", "join/"}
 			}
 			for _, rule := range storetest.TxRules() {
 				if !slices.ContainsFunc(kinds, func(kind string) bool { return strings.HasPrefix(rule.Name, kind) }) {

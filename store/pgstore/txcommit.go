@@ -120,6 +120,9 @@ func (t *transaction) afterAll(ctx context.Context, v *semel.Settlement) error {
 	if err := t.wire.ready(ctx); err != nil {
 		return translate("commit", err)
 	}
+	if t.adopted { // the record does not tell what the work did
+		return fmt.Errorf("%w: pgstore: commit: %w", semel.ErrUnknown, errEndedBy)
+	}
 	t.began = nil   // it is recorded outside of any transaction
 	if t.rowFirst { // the work has committed the claim, or rolled it back
 		err := t.store.settle(ctx, t.params.Digest, semel.Fence(t.fence), v) //nolint:gosec // it was given to us.

@@ -2,8 +2,10 @@ package storetest
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/semel-dev/semel"
@@ -22,6 +24,8 @@ func txEndRules() []TxRule {
 		{Name: "tx/store-verbs", Promise: 2, Says: "what a transaction recorded is like any other record to the verbs of the store", check: txStoreVerbs},
 		{Name: "tx/rollback", Promise: 4, Says: "a rollback leaves neither rows nor record, and the key is free", check: txRollback},
 		{Name: "tx/rollback-any-time", Promise: 4, Says: "Rollback works before a Claim, twice, and after Commit, which it does not undo", check: txRollbackAnyTime},
+		{Name: "tx/adopt", Promise: 4, Says: "a transaction can settle a claim that was committed before, together with its rows", check: txAdopt},
+		{Name: "tx/adopt-lost", Promise: 4, Says: "but only as long as that claim holds; otherwise nothing happened", check: txAdoptLost},
 		{Name: "tx/connections", Promise: 8, Says: "whatever the end, the connection is given back", check: txConnections},
 	}
 }
@@ -216,6 +220,90 @@ func txRollbackAnyTime(c *txCheck) {
 	c.rollback(tx)
 	c.rollback(tx)
 	c.equal("a Rollback after a Claim that was not won must undo nothing", c.lookup(p.Digest), rec)
+}
+
+// adopter is implemented by transactions that settle a claim which was committed before.
+type adopter interface {
+	Adopt(ctx context.Context, d semel.Digest, f semel.Fence) error
+}
+
+// adopts opens a transaction that adopts the claim.
+func (c *txCheck) adopts(rec semel.Record) semel.Tx {
+	c.Helper()
+	tx := c.txOpen(c.db.Transactor)
+	a, ok := tx.(adopter)
+	if !ok {
+		c.Skip("the transactions adopt no claims")
+	}
+	c.wantErr("Adopt must not fail", a.Adopt(c.ctx, rec.Digest, rec.Fence), nil)
+	return tx
+}
+
+func txAdopt(c *txCheck) {
+	large := completed(strings.Repeat("x", 1<<20))
+	for name, to := range map[string]semel.Settlement{"small": completed("answer"), "large": large, "without a row": completed("answer")} {
+		p := c.params(name)
+		rec := c.wins("an absent intent must be won", p)
+		tx := c.adopts(rec)
+		if a, ok := tx.(adopter); ok && a.Adopt(c.ctx, rec.Digest, rec.Fence) == nil {
+			c.fail("a transaction must be used once", nil, "an error")
+		}
+		rows := 0
+		if name != "without a row" {
+			c.insert(tx, name)
+			rows = 1
+		}
+		c.rows("the row must be invisible before the commit", name, 0)
+		c.equal("the record must be what it was before the commit", c.lookup(rec.Digest).State, semel.StateClaimed)
+		c.commit(tx, to)
+		c.rows("the row must be committed", name, rows)
+		c.kept(name, p.Digest, to.Outcome)
+		c.equal("the record must keep its fence", c.lookup(p.Digest).Fence, rec.Fence)
+	}
+	rec := c.wins("an absent intent must be won", c.params("undone"))
+	tx := c.adopts(rec)
+	c.insert(tx, "undone")
+	c.rollback(tx)
+	c.rows("a rollback must leave no row", "undone", 0)
+	c.renew("a rollback must leave the claim", rec, nil)
+	c.settle("a rollback must leave the claim", rec, completed("answer"), nil)
+}
+
+func txAdoptLost(c *txCheck) {
+	for name, lose := range map[string]func(semel.Record){
+		"taken over": func(rec semel.Record) {
+			c.wins("a lapsed claim must be taken over", takingOver(rec.Fence, by("second", c.params(rec.Name))))
+		},
+		"completed": func(rec semel.Record) { c.settle("a claim must be settled", rec, completed("another"), nil) },
+		"unknown":   func(rec semel.Record) { c.settle("a claim must be settled", rec, unknown("lost"), nil) },
+		"released":  func(rec semel.Record) { c.settle("a claim must be released", rec, released(), nil) },
+	} {
+		for _, meanwhile := range []bool{false, true} {
+			if meanwhile && c.db.OneWriter {
+				continue // it waits for the end of the transaction
+			}
+			p := c.params(fmt.Sprint(name, meanwhile))
+			rec := c.wins("an absent intent must be won", p)
+			c.lapse(rec.Digest)
+			if !meanwhile {
+				lose(rec)
+			}
+			tx := c.adopts(rec)
+			c.insert(tx, p.Name)
+			if meanwhile {
+				lose(rec)
+			}
+			before, lookupErr := c.Store.Lookup(c.ctx, p.Digest)
+			if err := tx.Commit(c.ctx, completed("answer")); !errors.Is(err, semel.ErrLost) && !tx.Conflict(err) {
+				c.fail("a claim that is lost must not be settled: "+p.Name, err, semel.ErrLost)
+			}
+			c.rollback(tx)
+			c.rows("a claim that is lost must commit nothing", p.Name, 0)
+			after, err := c.Store.Lookup(c.ctx, p.Digest)
+			c.equal("a claim that is lost must leave the record", after, before)
+			c.equal("a claim that is lost must leave the record", err == nil, lookupErr == nil)
+		}
+	}
 }
 
 func txConnections(c *txCheck) {

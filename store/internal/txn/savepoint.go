@@ -68,7 +68,7 @@ func (p *Savepoint[P]) claimIn(ctx context.Context, c *semel.ClaimParams, wait t
 		p.undo(ctx)
 		return rec, false, err
 	}
-	p.claim = Claimed{*c, rec.Fence}
+	p.claim = Claimed{Params: *c, Fence: rec.Fence}
 	p.work = &Work[P]{Place: p.parent.Place, store: p.shared.Store, outer: outer, parent: p.parent, depth: depth}
 	return rec, true, nil
 }
@@ -127,7 +127,7 @@ func (p *Savepoint[P]) Rollback() error {
 	for _, m := range marks {
 		rec, won, err := p.shared.DB.Claim(ctx, p.parent.Place, &m.Params, p.shared.Timeout)
 		if err == nil && won {
-			_ = p.shared.DB.Settle(ctx, p.parent.Place, &Claimed{m.Params, rec.Fence}, &m.Settlement, "")
+			_ = p.shared.DB.Settle(ctx, p.parent.Place, &Claimed{Params: m.Params, Fence: rec.Fence}, &m.Settlement, "")
 		}
 	}
 	p.parent.keep(marks...)

@@ -14,10 +14,14 @@ import (
 // way, with nothing open.
 type Begin[P comparable] func(ctx context.Context, p *semel.ClaimParams, wait time.Duration) (rec semel.Record, o Open[P], err error)
 
+// Adopt opens a transaction for the claim of that digest, which was committed before.
+type Adopt[P comparable] func(ctx context.Context, d semel.Digest) (Open[P], error)
+
 // Transaction is a transaction of the store's own. It implements [semel.Tx].
 type Transaction[P comparable] struct {
 	shared *Transactions[P]
 	begin  Begin[P]
+	adopt  Adopt[P]
 
 	mu     sync.Mutex // guards the fields below: the work and the end of its context can end it at once
 	opened Open[P]    // nil unless it is open
@@ -28,8 +32,8 @@ type Transaction[P comparable] struct {
 }
 
 // New returns a transaction that takes nothing before its claim.
-func (s *Transactions[P]) New(begin Begin[P]) *Transaction[P] {
-	return &Transaction[P]{shared: s, begin: begin}
+func (s *Transactions[P]) New(begin Begin[P], adopt Adopt[P]) *Transaction[P] {
+	return &Transaction[P]{shared: s, begin: begin, adopt: adopt}
 }
 
 // Claim implements [semel.Tx].
@@ -50,9 +54,34 @@ func (t *Transaction[P]) Claim(ctx context.Context, p semel.ClaimParams, wait ti
 	if err != nil || o == nil {
 		return rec, false, err
 	}
-	t.opened, t.claim = o, Claimed{p, o.Fence()}
-	t.work = &Work[P]{Place: o.Place(), store: t.shared.Store, outer: workFrom[P](ctx)}
+	t.use(ctx, o, Claimed{Params: p, Fence: o.Fence()})
 	return wonRecord(&p, o.Fence()), true, nil
+}
+
+// Adopt begins the transaction, in place of Claim, for a claim that was committed before. Commit settles
+// that, or rolls back with [semel.ErrLost] when it is not claimed with the fence; it returns [semel.ErrUnknown]
+// where the work has ended the transaction, because the record does not tell how.
+func (t *Transaction[P]) Adopt(ctx context.Context, d semel.Digest, f semel.Fence) error {
+	if err := t.shared.DB.Enter(ctx, "begin"); err != nil {
+		return err
+	}
+	defer t.shared.DB.Leave()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.opened != nil || t.ended != nil {
+		return t.shared.errorf("begin: the transaction was used before")
+	}
+	o, err := t.adopt(ctx, d)
+	if err != nil {
+		return err
+	}
+	t.use(ctx, o, Claimed{Params: semel.ClaimParams{Digest: d}, Fence: f, Adopted: true})
+	return nil
+}
+
+func (t *Transaction[P]) use(ctx context.Context, o Open[P], c Claimed) {
+	t.opened, t.claim = o, c
+	t.work = &Work[P]{Place: o.Place(), store: t.shared.Store, outer: workFrom[P](ctx)}
 }
 
 // wonRecord is a claim inside of a transaction. It has no times, because no
@@ -100,6 +129,9 @@ func (t *Transaction[P]) Commit(ctx context.Context, v semel.Settlement) error {
 	}
 	marks := t.end(t.shared.errorf("commit: the transaction has been committed"))
 	switch {
+	case t.claim.Adopted && end != Committed:
+		t.shared.Keep(ctx, marks)
+		return fmt.Errorf("%w: %w", semel.ErrUnknown, t.shared.errorf("commit: the transaction ended under the work (which must call neither Commit nor Rollback, and return the errors that it meets)"))
 	case end == EndedByWork:
 		return t.endedByWork(ctx, &v, marks)
 	case end == Gone:

@@ -8,10 +8,12 @@ import (
 	"github.com/semel-dev/semel"
 )
 
-// Claimed is a claim that was won inside of a transaction.
+// Claimed is the claim that a transaction settles.
 type Claimed struct {
-	Params semel.ClaimParams
+	Params semel.ClaimParams // of an adopted claim the digest alone
 	Fence  semel.Fence
+	// Adopted: it was committed before. Otherwise it was won inside of the transaction.
+	Adopted bool
 }
 
 // Mark is an intent inside of a transaction that became unknown.
@@ -51,9 +53,10 @@ type DB[P comparable] interface {
 type Open[P comparable] interface {
 	Place() P
 	Fence() semel.Fence
-	// Commit settles the claim and commits.
+	// Commit settles the claim and commits. Where an adopted claim is not there any more, it rolls back
+	// with [semel.ErrLost].
 	Commit(ctx context.Context, c *Claimed, v *semel.Settlement) (End, error)
-	// Recover is called after Commit returned Gone, and after Close: it records
+	// Recover is called after Commit returned Gone for a claim of its own, and after Close: it records
 	// what can be said of work whose transaction ended under it.
 	Recover(ctx context.Context, c *Claimed, v *semel.Settlement) error
 	// Close rolls back, unless it was committed, and gives the connection back.

@@ -29,7 +29,7 @@ func (t transactor) Transaction(ctx context.Context) (semel.Tx, error) {
 	if outer := s.transactions.WorkOf(ctx); outer != nil {
 		return s.transactions.Within(outer), nil
 	}
-	return s.transactions.New(s.claim), nil
+	return s.transactions.New(s.claim, s.adopt), nil
 }
 
 // TxFrom returns the transaction under which ctx works, or nil: outside of one,
@@ -40,6 +40,9 @@ func TxFrom(ctx context.Context) *sql.Tx {
 	}
 	return nil
 }
+
+// adopting is the savepoint that is set where a transaction adopts a claim.
+const adopting = "semel"
 
 // peekTime bounds the look-up of the record by a claim that may not wait.
 const peekTime = time.Second
@@ -67,4 +70,17 @@ func (s *Store) claim(ctx context.Context, p *semel.ClaimParams, wait time.Durat
 		err = s.translate("claim", err)
 	}
 	return rec, nil, err
+}
+
+// adopt is a [txn.Adopt].
+func (s *Store) adopt(ctx context.Context, d semel.Digest) (txn.Open[*place], error) {
+	w, err := s.begin(ctx, d, s.busy)
+	if err != nil {
+		return nil, s.translate("begin", err)
+	}
+	if err := (txDB{s}).Save(ctx, &w.in, adopting); err != nil {
+		w.Close()
+		return nil, err
+	}
+	return w, nil
 }

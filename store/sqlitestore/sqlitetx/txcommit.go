@@ -9,6 +9,7 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/store/internal/txn"
 	"github.com/semel-dev/semel/store/sqlitestore/internal/result"
+	"github.com/semel-dev/semel/store/sqlitestore/internal/table"
 )
 
 // Place implements [txn.Open].
@@ -21,6 +22,11 @@ func (w *writing) Fence() semel.Fence { return w.fence }
 func (w *writing) Commit(ctx context.Context, c *txn.Claimed, v *semel.Settlement) (txn.End, error) {
 	ctx = context.WithoutCancel(ctx)
 	w.Now = w.store.clock.Read(w.Now)
+	if c.Adopted {
+		if end, err := w.hold(ctx, c); end != txn.Committed {
+			return end, err
+		}
+	}
 	err := w.Complete(ctx, c.Params.Digest, c.Fence, v)
 	switch {
 	case errors.Is(err, sql.ErrTxDone):
@@ -36,6 +42,24 @@ func (w *writing) Commit(ctx context.Context, c *txn.Claimed, v *semel.Settlemen
 		return txn.RolledBack, err
 	}
 	return txn.Committed, err
+}
+
+// hold reports, by txn.Committed, that the transaction is still open and the claim that it adopted is still there.
+func (w *writing) hold(ctx context.Context, c *txn.Claimed) (txn.End, error) {
+	if _, err := w.in.ExecContext(ctx, "RELEASE "+adopting); err != nil { // there is none, so the transaction is another one
+		return txn.Gone, nil //nolint:nilerr // it is what Gone means.
+	}
+	rec, err := table.Find(ctx, w, c.Params.Digest, w.Now)
+	if err == nil && (rec.State != semel.StateClaimed || rec.Fence != c.Fence) {
+		err = semel.ErrNotFound
+	}
+	if errors.Is(err, semel.ErrNotFound) {
+		err = fmt.Errorf("%w: another attempt has the claim, or an operator settled it", semel.ErrLost)
+	}
+	if err != nil {
+		return txn.RolledBack, err
+	}
+	return txn.Committed, nil
 }
 
 // Recover implements [txn.Open]. It records that the outcome is unknown: the
