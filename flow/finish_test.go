@@ -76,6 +76,7 @@ func (s *till) want(t *testing.T, sum, rows, steps int) {
 func TestFinish(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, l ledger) {
+		t.Helper()
 		s := openTill(t, l, nil)
 		for range 2 {
 			if got, err := s.start(t); err != nil || got != 2 {
@@ -91,6 +92,7 @@ func TestFinish(t *testing.T) {
 func TestFinishFails(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, l ledger) {
+		t.Helper()
 		s := openTill(t, l, nil)
 		ran := 0
 		s.last = func(context.Context) error { ran++; return errDown }
@@ -119,6 +121,7 @@ func TestFinishFails(t *testing.T) {
 func TestFinishEndsTheTransaction(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, l ledger) {
+		t.Helper()
 		s := openTill(t, l, nil)
 		s.last = l.end
 		for range 2 {
@@ -141,6 +144,7 @@ func (deaf) Renew(context.Context, semel.Digest, semel.Fence, time.Duration) err
 func TestFinishIsFenced(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, l ledger) {
+		t.Helper()
 		fenced(t, l, adasKey, "begin", "between", 2)
 		if !l.oneWriter {
 			fenced(t, l, numbered(1), "last", "last", 4)
@@ -189,6 +193,7 @@ func fenced(t *testing.T, l ledger, key semel.Key, at, meets string, rows int) {
 func TestFinishAfterARelease(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, l ledger) {
+		t.Helper()
 		s := openTill(t, l, nil)
 		s.last = func(context.Context) error { return errDown }
 		if _, err := s.start(t); !isUnfinished(err) {
@@ -216,6 +221,7 @@ func TestFinishAfterARelease(t *testing.T) {
 func TestFinishOfAFormerHolder(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, l ledger) {
+		t.Helper()
 		policy := semel.Options{Policy: semel.Policy{Lease: 200 * time.Millisecond}}
 		late := l
 		late.store = deaf{l.store}
@@ -242,6 +248,7 @@ func TestFinishOfAFormerHolder(t *testing.T) {
 func TestFinishIsTheEnd(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, l ledger) {
+		t.Helper()
 		s := openTill(t, l, nil)
 		book := func(ctx context.Context, amount int) (int, error) { return amount, l.add(ctx, amount) }
 		mistaken := flow.Define("mistaken", func(r *flow.Run, _ int) (string, error) {
@@ -306,6 +313,7 @@ func (a *adopted) Commit(ctx context.Context, to semel.Settlement) error {
 func TestFinishLosesTheAnswer(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, l ledger) {
+		t.Helper()
 		l.transactor = answerLost{l.transactor}
 		s := openTill(t, l, nil)
 		if _, err := s.start(t); !isUnfinished(err) {

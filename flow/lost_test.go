@@ -217,7 +217,7 @@ func TestTombstoneUnfinished(t *testing.T) {
 	cancels := func(to semel.Settlement) bool { return to.State == semel.StateCancelled }
 	completes := func(to semel.Settlement) bool { return to.State == semel.StateCompleted }
 	for name, c := range map[string]struct {
-		step  func(s *shop, other *shop, r *flow.Run, fn func(context.Context, order) (int64, error)) error
+		step  func(s, other *shop, r *flow.Run, fn func(context.Context, order) (int64, error)) error
 		first func(semel.Settlement) bool // the settlements of the first attempt that are lost
 	}{
 		"a transaction": {step: func(_, _ *shop, r *flow.Run, fn func(context.Context, order) (int64, error)) error {

@@ -129,6 +129,7 @@ func onServers(t *testing.T, test func(t *testing.T, l ledger)) {
 func TestServers(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, l ledger) {
+		t.Helper()
 		var fails error
 		book := flow.Define("book", func(r *flow.Run, amounts []int) (int, error) {
 			booked, err := flow.Each(r, "book", amounts, func(name string, amount int) (int, error) {
