@@ -254,7 +254,7 @@ func txAdopt(c *txCheck) {
 			rows = 1
 		}
 		c.rows("the row must be invisible before the commit", name, 0)
-		c.equal("the record must be what it was before the commit", c.lookup(rec.Digest).State, semel.StateClaimed)
+		c.equal("the record must stay claimed before the commit", c.lookup(rec.Digest).State, semel.StateClaimed)
 		c.commit(tx, to)
 		c.rows("the row must be committed", name, rows)
 		c.kept(name, p.Digest, to.Outcome)

@@ -47,7 +47,7 @@ func (w *writing) Commit(ctx context.Context, c *txn.Claimed, v *semel.Settlemen
 // hold reports, by txn.Committed, that the transaction is still open and the claim that it adopted is still there.
 func (w *writing) hold(ctx context.Context, c *txn.Claimed) (txn.End, error) {
 	if _, err := w.in.ExecContext(ctx, "RELEASE "+adopting); err != nil { // there is none, so the transaction is another one
-		return txn.Gone, nil //nolint:nilerr // it is what Gone means.
+		return txn.Gone, nil //nolint:nilerr // Gone says so.
 	}
 	rec, err := table.Find(ctx, w, c.Params.Digest, w.Now)
 	if err == nil && (rec.State != semel.StateClaimed || rec.Fence != c.Fence) {
