@@ -13,11 +13,14 @@ import (
 
 	"github.com/semel-dev/semel/inbox"
 	"github.com/semel-dev/semel/internal/waiting"
+	"github.com/semel-dev/semel/internal/wire"
 )
 
 const (
 	// IDHeader is the header that names a record, unless ConsumeOptions.ID says otherwise.
-	IDHeader = "id"
+	IDHeader = wire.IDHeader
+	// plainIDHeader names records of other producers, such as Debezium's.
+	plainIDHeader = "id"
 
 	defaultConcurrency    = 8
 	mostConcurrency       = 1 << 16
@@ -54,7 +57,7 @@ type ConsumeOptions struct {
 	// CommitInterval is the time between two commits of offsets; what is read again after a crash, at most 1001 records of a partition,
 	// the inbox recognises. Default: 1 s, at least 100 ms.
 	CommitInterval time.Duration
-	// ID names a record. Default: its header "id", else its place.
+	// ID names a record. Default: its header [IDHeader], else its header "id", else its place.
 	ID func(*kgo.Record) string
 	// Logger gets what goes wrong. Default: slog.Default().
 	Logger *slog.Logger
@@ -193,21 +196,29 @@ func (c *consumption) revoked(ctx context.Context, client *kgo.Client, names map
 // lost gives up partitions that another consumer may have by now.
 func (c *consumption) lost(_ context.Context, _ *kgo.Client, names map[string][]int32) {
 	for _, p := range c.take(names) {
-		p.abandon()
+		c.abandon(p)
 	}
 }
 
-// take removes partitions and tells them to end.
+// abandon forgets a partition, of which no later verdict counts.
+func (c *consumption) abandon(p *partition) {
+	p.abandon()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.partitions[p.name] == p {
+		delete(c.partitions, p.name)
+	}
+}
+
+// take tells partitions to end.
 func (c *consumption) take(names map[string][]int32) []*partition {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var taken []*partition
 	for topic, partitions := range names {
 		for _, n := range partitions {
-			name := place{topic, n}
-			if p := c.partitions[name]; p != nil {
+			if p := c.partitions[place{topic, n}]; p != nil {
 				p.stop()
-				delete(c.partitions, name)
 				taken = append(taken, p)
 			}
 		}
@@ -231,7 +242,7 @@ func (c *consumption) give(names map[string][]int32, limit time.Duration) {
 			c.log.LogAttrs(c.ctx, slog.LevelWarn, "kafka: a partition was taken away while its handler ran; another consumer reads the record again",
 				slog.String("topic", p.name.topic), slog.Int("partition", int(p.name.partition)))
 		}
-		p.abandon()
+		c.abandon(p)
 	}
 }
 

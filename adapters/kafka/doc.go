@@ -14,8 +14,8 @@
 //
 // # Names of records
 //
-// A record is named by its header "id" ([IDHeader]), which its producer sets, else by its place: TOPIC/PARTITION/OFFSET/TIME,
-// where TIME is its timestamp in milliseconds, so that a topic that was made again names its records anew. The place names the
+// A record is named by its header [IDHeader], which a [Publisher] sets, else by its header "id", which other producers set, else by its
+// place: TOPIC/PARTITION/OFFSET/TIME, where TIME is its timestamp in milliseconds, so that a topic that was made again names its records anew. The place names the
 // record and not the wish: a producer that sends twice makes two records, and an idempotent producer does so when the application
 // sends again.
 package kafka

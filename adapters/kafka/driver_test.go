@@ -55,14 +55,13 @@ func driver() drivertest.Driver {
 				kgo.HeartbeatInterval(100*time.Millisecond), kgo.SessionTimeout(3*time.Second), kgo.RebalanceTimeout(3*time.Second),
 			)}, handle, &kafka.ConsumeOptions{Concurrency: handlers, CommitInterval: 100 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
 		},
-		Publisher: func(tb testing.TB, addr string) outbox.Publisher {
-			tb.Helper()
+		Publisher: func(addr string) (outbox.Publisher, func(), error) {
 			client, err := kgo.NewClient(dial(addr)...)
-			claimtest.NoError(tb, err)
-			tb.Cleanup(client.Close)
+			if err != nil {
+				return nil, nil, err
+			}
 			p, err := kafka.NewPublisher(client, &kafka.PublisherOptions{Timeout: 3 * time.Second})
-			claimtest.NoError(tb, err)
-			return p
+			return p, client.Close, err
 		},
 		Anonymous: func(tb testing.TB, addr, topic string) {
 			tb.Helper()

@@ -275,6 +275,68 @@ func TestLateHandler(t *testing.T) {
 	testserver.Eventually(t, "all offsets are committed", func() bool { return b.committed() == 2 })
 }
 
+// A consumer that stops while its handler runs, and whose partition goes to another one meanwhile, takes back none of its offsets.
+func TestStopsWhileRebalanced(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t, 1)
+	b.produce(0, "a", "b", "c")
+	begun, stopping, goOn, stopped := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
+	release := sync.OnceFunc(func() { close(goOn) })
+	eager := kgo.Balancers(kgo.RangeBalancer()) // gives the partition to the first name
+	stop := b.consume(func(ctx context.Context, _ inbox.Message) inbox.Verdict {
+		close(begun)
+		<-ctx.Done()
+		close(stopping)
+		<-goOn
+		return inbox.Verdict{Act: inbox.Ack}
+	}, eager, kgo.InstanceID("second"))
+	t.Cleanup(release)
+	<-begun
+	go func() {
+		defer close(stopped)
+		stop()
+	}()
+	<-stopping
+	b.consume(func(context.Context, inbox.Message) inbox.Verdict { return inbox.Verdict{Act: inbox.Ack} }, eager, kgo.InstanceID("first"))
+	testserver.Eventually(t, "another consumer has committed all offsets", func() bool { return b.committed() == 3 })
+	release()
+	<-stopped
+	if got := b.committed(); got != 3 {
+		t.Errorf("got offset %d, want 3", got)
+	}
+}
+
+// Of a partition, at most 1001 records were handled and are not committed, even when nothing else commits: as many as say at the start
+// that they may have come before.
+func TestWindow(t *testing.T) {
+	t.Parallel()
+	const window, records = 1001, 2100
+	b := newBroker(t, 1)
+	for range records {
+		b.client.Produce(t.Context(), &kgo.Record{Partition: 0}, nil)
+	}
+	claimtest.NoError(t, b.client.Flush(t.Context()))
+	ctx, cancel := context.WithCancel(t.Context())
+	n := 0
+	claimtest.NoError(t, kafka.Consume(ctx, kafka.Source{Group: group, Topics: []string{topic}, Client: []kgo.Opt{kgo.SeedBrokers(b.addrs...)}},
+		func(_ context.Context, m inbox.Message) inbox.Verdict {
+			n++
+			if before := m.Deliveries > 1; before != (n <= window) {
+				t.Errorf("record %d has %d deliveries", n, m.Deliveries)
+			}
+			if open := int64(n) - b.committed(); open > window {
+				t.Errorf("%d records are open", open)
+			}
+			if n == records || t.Failed() {
+				cancel()
+			}
+			return inbox.Verdict{Act: inbox.Ack}
+		}, &kafka.ConsumeOptions{CommitInterval: time.Hour, Logger: slog.New(slog.DiscardHandler)}))
+	if n != records {
+		t.Errorf("got %d records, want %d", n, records)
+	}
+}
+
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

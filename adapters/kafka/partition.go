@@ -169,11 +169,13 @@ func received(r *kgo.Record, id string) inbox.Message {
 	return m
 }
 
-// idOf names a record by its header, else by its place.
+// idOf names a record by its headers, else by its place.
 func idOf(r *kgo.Record) string {
-	for _, h := range r.Headers {
-		if h.Key == IDHeader && len(h.Value) > 0 {
-			return string(h.Value)
+	for _, name := range []string{IDHeader, plainIDHeader} {
+		for _, h := range r.Headers {
+			if h.Key == name && len(h.Value) > 0 {
+				return string(h.Value)
+			}
 		}
 	}
 	return fmt.Sprintf("%s/%d/%d/%d", r.Topic, r.Partition, r.Offset, r.Timestamp.UnixMilli())

@@ -5,12 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/semel-dev/semel/internal/keyorder"
+	"github.com/semel-dev/semel/internal/wire"
 	"github.com/semel-dev/semel/outbox"
 )
 
@@ -32,7 +33,7 @@ var _ outbox.Publisher = (*Publisher)(nil)
 
 // NewPublisher returns a publisher over a client that waits for all in-sync replicas and writes idempotently, as franz-go does by
 // default; another client is an error. It does not close the client. A message's Topic is the topic, its Key the key of the
-// record, so that the messages of a key are in one partition in their order; its ID travels as the header "id".
+// record, so that the messages of a key are in one partition in their order; its ID travels as the header [IDHeader].
 func NewPublisher(client *kgo.Client, o *PublisherOptions) (*Publisher, error) {
 	if client == nil {
 		return nil, errors.New("kafka: NewPublisher needs a client")
@@ -49,47 +50,36 @@ func NewPublisher(client *kgo.Client, o *PublisherOptions) (*Publisher, error) {
 
 // Publish sends a batch and waits until the in-sync replicas have it, as [outbox.Publisher] says. All keys go side by side; a message
 // of a key is sent when the one before it was acknowledged. A record that the broker refuses for what it is fails with [outbox.Permanent].
+// One that is not acknowledged in time may arrive later; the id says that it is the same.
 func (p *Publisher) Publish(ctx context.Context, batch []outbox.Message) []error {
-	errs := make([]error, len(batch))
-	var all sync.WaitGroup
-	for i := 0; i < len(batch); {
-		end := i + 1
-		for batch[i].Key != "" && end < len(batch) && batch[end].Key == batch[i].Key {
-			end++
+	return keyorder.Publish(batch, func(round []int, errs []error) {
+		ctx, cancel := context.WithTimeout(ctx, p.timeout)
+		defer cancel()
+		stored := make([]<-chan error, len(round))
+		for n, i := range round {
+			stored[n], errs[i] = p.send(ctx, &batch[i])
 		}
-		messages, results := batch[i:end], errs[i:end]
-		all.Go(func() { p.inOrder(ctx, messages, results) })
-		i = end
-	}
-	all.Wait()
-	if errors.Join(errs...) == nil {
-		return nil
-	}
-	return errs
+		for n, i := range round {
+			if errs[i] == nil {
+				errs[i] = await(ctx, batch[i].Topic, stored[n])
+			}
+		}
+	})
 }
 
-// inOrder sends the messages of a key, until one fails.
-func (p *Publisher) inOrder(ctx context.Context, messages []outbox.Message, errs []error) {
-	for i := range messages {
-		if i > 0 && errs[i-1] != nil {
-			errs[i] = fmt.Errorf("kafka: not sent, because an earlier message of key %q failed", messages[i].Key)
-			continue
-		}
-		errs[i] = p.send(ctx, &messages[i])
-	}
-}
-
-// send returns nil when the broker has stored the message. A record that it still waits for when ctx ends may arrive later; the id
-// says that it is the same.
-func (p *Publisher) send(ctx context.Context, m *outbox.Message) error {
-	r, err := wire(m)
+// send begins to send a message. The channel gets nil when the broker has stored it.
+func (p *Publisher) send(ctx context.Context, m *outbox.Message) (<-chan error, error) {
+	r, err := sent(m)
 	if err != nil {
-		return outbox.Permanent(err)
+		return nil, outbox.Permanent(err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, p.timeout)
-	defer cancel()
 	stored := make(chan error, 1)
 	p.client.Produce(ctx, r, func(_ *kgo.Record, err error) { stored <- err })
+	return stored, nil
+}
+
+// await returns nil when the broker has stored the message.
+func await(ctx context.Context, topic string, stored <-chan error) (err error) {
 	select {
 	case err = <-stored:
 	case <-ctx.Done():
@@ -98,7 +88,7 @@ func (p *Publisher) send(ctx context.Context, m *outbox.Message) error {
 	if err == nil {
 		return nil
 	}
-	err = fmt.Errorf("kafka: publish to %s: %w", m.Topic, err)
+	err = fmt.Errorf("kafka: publish to %s: %w", topic, err)
 	for _, refusal := range []error{kerr.MessageTooLarge, kerr.RecordListTooLarge, kerr.InvalidRecord, kerr.InvalidTopicException} {
 		if errors.Is(err, refusal) {
 			return outbox.Permanent(err)
@@ -107,22 +97,20 @@ func (p *Publisher) send(ctx context.Context, m *outbox.Message) error {
 	return err
 }
 
-// wire returns the message as it is sent, or why it never can be.
-func wire(m *outbox.Message) (*kgo.Record, error) {
+// sent returns the message as it is sent, or why it never can be.
+func sent(m *outbox.Message) (*kgo.Record, error) {
 	if m.ID == "" || m.Topic == "" {
 		return nil, errors.New("kafka: the message has no ID or no topic")
 	}
-	if id, ok := m.Header[IDHeader]; ok && id != m.ID {
-		return nil, fmt.Errorf("kafka: header %q holds the ID of the message: name yours otherwise", IDHeader)
+	if err := wire.CheckHeader(m.Header); err != nil {
+		return nil, fmt.Errorf("kafka: %w", err)
 	}
 	r := &kgo.Record{Topic: m.Topic, Value: m.Body, Headers: []kgo.RecordHeader{{Key: IDHeader, Value: []byte(m.ID)}}}
 	if m.Key != "" {
 		r.Key = []byte(m.Key)
 	}
 	for name, value := range m.Header {
-		if name != IDHeader {
-			r.Headers = append(r.Headers, kgo.RecordHeader{Key: name, Value: []byte(value)})
-		}
+		r.Headers = append(r.Headers, kgo.RecordHeader{Key: name, Value: []byte(value)})
 	}
 	return r, nil
 }

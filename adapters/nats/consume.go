@@ -96,7 +96,7 @@ type consumption struct {
 	handle   func(context.Context, inbox.Message) inbox.Verdict
 	prefetch int
 	slots    chan struct{} // one for each handler
-	beat     time.Duration // between the signs of life of a message
+	wait     time.Duration // after which a message without a sign of life comes back
 	log      *slog.Logger
 }
 
@@ -129,7 +129,7 @@ func open(ctx context.Context, source Source, handle func(context.Context, inbox
 	}
 	c := &consumption{
 		source: consumer, handle: handle, prefetch: max(cmp.Or(o.Prefetch, concurrency), leastPrefetch),
-		slots: make(chan struct{}, concurrency), beat: slices.Min(append(config.BackOff, config.AckWait)) / beatsPerWait,
+		slots: make(chan struct{}, concurrency), wait: slices.Min(append(config.BackOff, config.AckWait)),
 		log: cmp.Or(o.Logger, slog.Default()),
 	}
 	c.log = c.log.With(slog.String("stream", source.Stream), slog.String("consumer", source.Consumer))
@@ -153,10 +153,10 @@ func (c *consumption) warn(ctx context.Context, stream jetstream.StreamConfig, c
 			"natsjs: JetStream silently stops delivering a message after MaxDeliver deliveries: leave it unlimited, the inbox quarantines poison",
 			slog.Int("max_deliver", consumer.MaxDeliver))
 	}
-	if wait := c.beat * beatsPerWait; wait < shortWait {
+	if c.wait < shortWait {
 		c.log.LogAttrs(ctx, slog.LevelWarn,
 			"natsjs: AckWait is short: a process that is paused for a moment has its messages delivered to others while it handles them",
-			slog.Duration("ack_wait", wait))
+			slog.Duration("ack_wait", c.wait))
 	}
 }
 
@@ -222,7 +222,7 @@ func (c *consumption) deliver(ctx context.Context, msg jetstream.Msg) {
 func (c *consumption) verdict(ctx context.Context, msg jetstream.Msg, m inbox.Message) inbox.Verdict {
 	done := make(chan inbox.Verdict, 1)
 	go func() { done <- c.handle(ctx, m) }()
-	ticker := time.NewTicker(c.beat)
+	ticker := time.NewTicker(c.wait / beatsPerWait)
 	defer ticker.Stop()
 	for {
 		select {

@@ -29,6 +29,7 @@ func TestConfiguration(t *testing.T) {
 		fails    string
 	}{
 		"fine":                        {stream: jetstream.StreamConfig{MaxAge: time.Hour}},
+		"the shortest wait":           {stream: jetstream.StreamConfig{MaxAge: time.Hour}, consumer: jetstream.ConsumerConfig{AckWait: 5 * time.Second}},
 		"a stream without an end":     {warns: []string{"after the inbox has forgotten it"}},
 		"a stream beyond retention":   {stream: jetstream.StreamConfig{MaxAge: time.Hour}, options: natsjs.ConsumeOptions{Retention: time.Minute}, warns: []string{"after the inbox has forgotten it"}},
 		"bounded deliveries":          {stream: jetstream.StreamConfig{MaxAge: time.Hour}, consumer: jetstream.ConsumerConfig{MaxDeliver: 3}, warns: []string{"MaxDeliver"}},
@@ -99,16 +100,25 @@ func TestNoConsumer(t *testing.T) {
 func TestKeptAlive(t *testing.T) {
 	t.Parallel()
 	js := connect(t, testserver.StartNATS(t).Addr())
-	const wait = 500 * time.Millisecond
+	const wait = 2 * time.Second
 	makeStream(t, js, "slow", jetstream.ConsumerConfig{AckWait: wait})
-	_, err := js.Publish(t.Context(), "slow", nil)
+	makeStream(t, js, "neglected", jetstream.ConsumerConfig{AckWait: wait})
+	neglected, err := js.Consumer(t.Context(), "neglected", consumerName)
 	must(t, err)
+	for _, subject := range []string{"slow", "neglected"} {
+		_, err := js.Publish(t.Context(), subject, nil)
+		must(t, err)
+	}
 	var deliveries atomic.Int32
 	ctx, cancel := context.WithCancel(t.Context())
 	must(t, natsjs.Consume(ctx, natsjs.Source{JetStream: js, Stream: "slow", Consumer: consumerName}, func(context.Context, inbox.Message) inbox.Verdict {
 		defer cancel()
 		deliveries.Add(1)
-		<-time.After(4 * wait)
+		for range 3 { // the server delivers a message without a sign of life after AckWait
+			if _, err := neglected.Next(jetstream.FetchMaxWait(time.Minute)); err != nil {
+				t.Error(err)
+			}
+		}
 		return inbox.Verdict{Act: inbox.Ack}
 	}, &natsjs.ConsumeOptions{Logger: slog.New(slog.DiscardHandler)}))
 	if n := deliveries.Load(); n != 1 {

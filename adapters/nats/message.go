@@ -14,19 +14,20 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/semel-dev/semel/inbox"
+	"github.com/semel-dev/semel/internal/wire"
 	"github.com/semel-dev/semel/outbox"
 )
 
 // The headers of a message that a [Publisher] sent.
 const (
 	// IDHeader holds the message's ID.
-	IDHeader = "Semel-Id"
+	IDHeader = wire.IDHeader
 	// KeyHeader holds the key that orders messages, when there is one.
-	KeyHeader = "Semel-Key"
+	KeyHeader = wire.KeyHeader
 )
 
-// reserved begins the headers by which JetStream is commanded: one of them can purge a stream.
-const reserved = "Nats-"
+// commands are the headers by which JetStream is commanded: one of them can purge a stream.
+const commands = "Nats-*"
 
 // received returns what a consumer got, as the inbox wants it.
 func received(msg jetstream.Msg) (inbox.Message, error) {
@@ -53,14 +54,14 @@ func received(msg jetstream.Msg) (inbox.Message, error) {
 	return m, nil
 }
 
-// wire returns the message as it is sent, or why it never can be.
-func wire(m *outbox.Message) (*nats.Msg, error) {
+// sent returns the message as it is sent, or why it never can be.
+func sent(m *outbox.Message) (*nats.Msg, error) {
+	if err := wire.CheckHeader(m.Header, commands); err != nil {
+		return nil, fmt.Errorf("natsjs: %w", err)
+	}
 	msg := nats.NewMsg(m.Topic)
 	msg.Data = m.Body
 	for name, value := range m.Header {
-		if strings.HasPrefix(strings.ToLower(name), strings.ToLower(reserved)) {
-			return nil, fmt.Errorf("natsjs: header %s: names that begin with %s command JetStream", name, reserved)
-		}
 		if name == "" || strings.ContainsAny(name, ": \r\n") || strings.ContainsAny(value, "\r\n") {
 			return nil, fmt.Errorf("natsjs: header %q cannot be sent", name)
 		}

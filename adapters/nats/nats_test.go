@@ -46,15 +46,23 @@ func driver() drivertest.Driver {
 				return int(info.NumPending) + info.NumAckPending
 			}
 		},
-		Consume:   consume,
-		Publisher: publisher,
+		Consume: consume,
+		Publisher: func(addr string) (outbox.Publisher, func(), error) {
+			conn, err := dial(addr)
+			if err != nil {
+				return nil, nil, err
+			}
+			p, err := natsjs.NewPublisher(conn, &natsjs.PublisherOptions{Timeout: 3 * time.Second})
+			return p, conn.Close, err
+		},
 		Anonymous: func(tb testing.TB, addr, topic string) {
 			tb.Helper()
 			_, err := connect(tb, addr).Publish(tb.Context(), topic, []byte("body of a message without an ID"))
 			must(tb, err)
 		},
-		Names:   true,
-		Refused: "no.stream",
+		Names:    true,
+		Refused:  "no.stream",
+		Reserved: []string{"Nats-Msg-Id", "nats-rollup"},
 	}
 }
 
@@ -84,8 +92,9 @@ func consume(ctx context.Context, addr, topic string, handlers int, handle drive
 
 func publisher(tb testing.TB, addr string) outbox.Publisher {
 	tb.Helper()
-	p, err := natsjs.NewPublisher(connect(tb, addr).Conn(), &natsjs.PublisherOptions{Timeout: 3 * time.Second})
+	p, end, err := driver().Publisher(addr)
 	must(tb, err)
+	tb.Cleanup(end)
 	return p
 }
 

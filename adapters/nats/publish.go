@@ -85,7 +85,7 @@ func (p *Publisher) send(ctx context.Context, m *outbox.Message) (jetstream.PubA
 	if status := p.conn.Status(); status != nats.CONNECTED {
 		return nil, fmt.Errorf("natsjs: publish: the connection is %s", status)
 	}
-	msg, err := wire(m)
+	msg, err := sent(m)
 	if err != nil {
 		return nil, outbox.Permanent(err)
 	}

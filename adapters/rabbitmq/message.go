@@ -8,11 +8,12 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/semel-dev/semel/inbox"
+	"github.com/semel-dev/semel/internal/wire"
 	"github.com/semel-dev/semel/outbox"
 )
 
 // KeyHeader holds the key that orders the messages of a [Publisher], when there is one.
-const KeyHeader = "Semel-Key"
+const KeyHeader = wire.KeyHeader
 
 const (
 	// countHeader is set by quorum queues: how often a message was delivered before.
@@ -63,8 +64,16 @@ func address(topic string) (exchange, key string) {
 	return exchange, key
 }
 
-// wire returns the message as it is sent, or why it never can be.
-func wire(m *outbox.Message) (amqp.Publishing, error) {
+// reserved returns the headers that RabbitMQ writes, or that send copies of a message elsewhere.
+func reserved() []string {
+	return []string{"CC", "BCC", countHeader, "x-death", "x-first-death-*", "x-last-death-*"}
+}
+
+// sent returns the message as it is sent, or why it never can be.
+func sent(m *outbox.Message) (amqp.Publishing, error) {
+	if err := wire.CheckHeader(m.Header, reserved()...); err != nil {
+		return amqp.Publishing{}, fmt.Errorf("rabbitmq: %w", err)
+	}
 	exchange, key := address(m.Topic)
 	switch {
 	case m.ID == "":

@@ -191,7 +191,7 @@ func (l *lane) publish(ctx context.Context, batch []outbox.Message, part []int, 
 	confirmations := make([]*amqp.DeferredConfirmation, len(part))
 	for n, i := range part {
 		m := &batch[i]
-		message, err := wire(m)
+		message, err := sent(m)
 		if err != nil {
 			errs[i] = outbox.Permanent(err)
 			continue

@@ -51,12 +51,16 @@ func driver() drivertest.Driver {
 			return rabbitmq.Consume(ctx, rabbitmq.Source{Dial: dial(addr), Queue: topic}, handle,
 				&rabbitmq.ConsumeOptions{Concurrency: handlers, Logger: slog.New(slog.DiscardHandler)})
 		},
-		Publisher: func(tb testing.TB, addr string) outbox.Publisher { tb.Helper(); return publisher(tb, addr) },
+		Publisher: func(addr string) (outbox.Publisher, func(), error) {
+			p, err := rabbitmq.NewPublisher(dial(addr), &rabbitmq.PublisherOptions{Timeout: 3 * time.Second})
+			return p, func() { _ = p.Close() }, err // the broker may be gone
+		},
 		Anonymous: func(tb testing.TB, addr, topic string) {
 			tb.Helper()
 			must(tb, channel(tb, addr).PublishWithContext(tb.Context(), "", topic, true, false, amqp.Publishing{Body: []byte("body of a message without an ID")}))
 		},
-		Refused: "no such queue",
+		Refused:  "no such queue",
+		Reserved: []string{"CC", "x-death", "x-First-Death-Reason"},
 	}
 }
 

@@ -80,6 +80,7 @@ func Rooms() []Room {
 		{Path: "dbguard", Floor: 1, Also: []string{"rules", "semelhttp"}},
 		// What publishers of several brokers do alike.
 		{Path: "internal/keyorder", Floor: 3},
+		{Path: "internal/wire", Floor: 3},
 		// Only tests import these: they open real databases.
 		{Path: "internal/drivertest", Floor: 3},
 		{Path: "internal/guardtest", Floor: 2},

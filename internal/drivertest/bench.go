@@ -51,10 +51,13 @@ func newBench(t *testing.T, d Driver, addr string) *bench {
 	t.Helper()
 	b := &bench{T: t, driver: d, direct: addr, proxy: testserver.NewProxy(t, addr), effects: map[string]int{}}
 	b.topic, b.left = d.Make(t, addr)
-	b.publisher = d.Publisher(t, b.proxy.Addr())
+	var end func()
+	var err error
+	b.publisher, end, err = d.Publisher(b.proxy.Addr())
+	b.must(err)
+	t.Cleanup(end)
 	b.path = filepath.Join(t.TempDir(), "inbox.db")
 	var guard *semel.Guard
-	var err error
 	b.store, guard, b.inbox, err = openInbox(t.Context(), b.path, &inbox.Options{})
 	b.must(err)
 	t.Cleanup(func() {
@@ -137,6 +140,16 @@ func (b *bench) persist(batch []outbox.Message) {
 	})
 }
 
+// persisting does so in the background; what it returns is closed when it is done.
+func (b *bench) persisting(batch []outbox.Message) <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		b.persist(batch)
+	}()
+	return done
+}
+
 // effect is the handler of the inbox.
 func (b *bench) effect(_ context.Context, m inbox.Message) error {
 	if m.Header["Trace"] != m.ID && m.Header["Trace"] != "" || !strings.HasPrefix(string(m.Body), "body of ") {
@@ -191,6 +204,19 @@ func (b *bench) wantEffects(messages []outbox.Message) {
 	if diff := cmp.Diff(want, maps.Clone(b.effects)); diff != "" {
 		b.Errorf("effects (-want +got):\n%s", diff)
 	}
+}
+
+// count returns how many messages have had effects.
+func (b *bench) count() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.effects)
+}
+
+// wantSome waits for so many effects, so that what is broken then is broken in the middle.
+func (b *bench) wantSome(n int) {
+	b.Helper()
+	testserver.Eventually(b, fmt.Sprint(n, " messages have had effects"), func() bool { return b.count() >= n })
 }
 
 // finish stops a consumer when no message is left for it. What it held then goes to another one, which leaves nothing.

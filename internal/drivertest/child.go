@@ -3,19 +3,26 @@ package drivertest
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
+	"time"
+
+	_ "modernc.org/sqlite" // opens the outbox
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/inbox"
 	"github.com/semel-dev/semel/internal/testserver"
+	"github.com/semel-dev/semel/outbox"
+	"github.com/semel-dev/semel/store/sqlitestore"
 )
 
 const (
@@ -27,9 +34,9 @@ const (
 	poisonID       = "poison"
 )
 
-// assignment tells a child what to consume and where to note its effects, a line for each.
+// assignment tells a child what to consume and where to note its effects, a line for each; or of which outbox it is a relay.
 type assignment struct {
-	Addr, Topic, Store, Effects string
+	Addr, Topic, Store, Effects, Outbox string
 }
 
 // poison publishes a message that kills its process, among others.
@@ -74,25 +81,82 @@ func (a *assignment) lines(b *bench) []string {
 	return strings.Fields(string(text))
 }
 
-// runChild consumes in another process until it has died, or enough is done. It reports whether it died.
-func (b *bench) runChild(a assignment, enough func() bool) (died bool) {
+// relayed publishes from an outbox, by relays of which all but the last one are killed in the middle.
+func relayed(b *bench) {
+	const deaths, perKey = 3, 30
+	var batch []outbox.Message
+	a := assignment{Addr: b.direct, Outbox: filepath.Join(b.TempDir(), "outbox.db")}
+	db, out, err := openOutbox(b.Context(), a.Outbox)
+	b.must(err)
+	stop := b.consume(1, b.handle)
+	for range deaths {
+		before := len(batch)
+		for range perKey {
+			for _, key := range []string{"a", "b", "c", "d"} {
+				batch = append(batch, b.message(fmt.Sprint(key, len(batch)), key))
+			}
+		}
+		tx, err := db.BeginTx(b.Context(), nil)
+		b.must(err)
+		b.must(out.Add(b.Context(), tx, batch[before:]...))
+		b.must(tx.Commit())
+		child := b.startChild(a)
+		b.wantSome(before + 1)
+		b.must(child.cmd.Process.Kill())
+		<-child.ended
+	}
+	b.runChild(a, func() bool {
+		stats, err := out.Stats(b.Context())
+		b.must(err)
+		return stats.Waiting == 0
+	})
+	b.must(db.Close())
+	b.wantEffects(batch)
+	b.wantOrder(batch)
+	b.finish(stop)
+}
+
+func openOutbox(ctx context.Context, path string) (*sql.DB, *outbox.Outbox, error) {
+	db, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate&_pragma=busy_timeout(30000)&_pragma=journal_mode(wal)")
+	if err != nil {
+		return nil, nil, err
+	}
+	out, err := outbox.Open(ctx, db, nil)
+	return db, out, err
+}
+
+// child is another process.
+type child struct {
+	cmd   *exec.Cmd
+	input io.Closer // the child ends when it is closed
+	ended chan error
+	log   bytes.Buffer
+}
+
+func (b *bench) startChild(a assignment) *child {
 	b.Helper()
 	self, err := os.Executable()
 	b.must(err)
 	text, err := json.Marshal(a)
 	b.must(err)
-	cmd := exec.CommandContext(b.Context(), self) //nolint:gosec // the test starts itself.
-	cmd.Env = append(os.Environ(), childEnv+"="+string(text), "GORACE=atexit_sleep_ms=0")
-	var log bytes.Buffer
-	cmd.Stderr = &log
-	pipe, err := cmd.StdinPipe() // the child ends when it is closed
+	c := &child{cmd: exec.CommandContext(b.Context(), self), ended: make(chan error, 1)} //nolint:gosec // the test starts itself.
+	c.cmd.Env = append(os.Environ(), childEnv+"="+string(text), "GORACE=atexit_sleep_ms=0")
+	c.cmd.Stderr = &c.log
+	c.input, err = c.cmd.StdinPipe()
 	b.must(err)
-	b.must(cmd.Start())
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	b.must(c.cmd.Start())
+	go func() { c.ended <- c.cmd.Wait() }()
+	return c
+}
+
+// runChild works in another process until it has died, or enough is done. It reports whether it died.
+func (b *bench) runChild(a assignment, enough func() bool) (died bool) {
+	b.Helper()
+	c := b.startChild(a)
+	var err error
 	testserver.Eventually(b, "the child dies or is done", func() bool {
 		select {
-		case err = <-ended:
+		case err = <-c.ended:
 			died = true
 			return true
 		default:
@@ -100,40 +164,74 @@ func (b *bench) runChild(a assignment, enough func() bool) (died bool) {
 		}
 	})
 	if !died {
-		b.must(pipe.Close())
-		err = <-ended
+		b.must(c.input.Close())
+		err = <-c.ended
 	}
 	if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || !died || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL) { //nolint:errcheck // Unix has it.
-		b.Fatalf("a child ended with %v:\n%s", err, log.String())
+		b.Fatalf("a child ended with %v:\n%s", err, c.log.String())
 	}
 	return died
 }
 
-// Child consumes and exits where a test has started this process for that, and returns at once otherwise. TestMain of a package
+// Child works and exits where a test has started this process for that, and returns at once otherwise. TestMain of a package
 // that calls [Run] calls it first.
 func Child(d Driver) {
 	text := os.Getenv(childEnv)
 	if text == "" {
 		return
 	}
-	if err := consumeAs(d, text); err != nil {
+	var a assignment
+	err := json.Unmarshal([]byte(text), &a)
+	if err == nil {
+		err = a.work(d)
+	}
+	if err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	os.Exit(0)
 }
 
-func consumeAs(d Driver, text string) error {
-	var a assignment
-	if err := json.Unmarshal([]byte(text), &a); err != nil {
-		return err
-	}
+func (a *assignment) work(d Driver) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go func() {
 		_, _ = os.Stdin.Read(make([]byte, 1)) // it is closed
 		cancel()
 	}()
+	if a.Outbox != "" {
+		return a.relay(ctx, d)
+	}
+	return a.consume(ctx, d)
+}
+
+// relay publishes a few messages at a time.
+func (a *assignment) relay(ctx context.Context, d Driver) error {
+	db, out, err := openOutbox(context.WithoutCancel(ctx), a.Outbox)
+	if err != nil {
+		return err
+	}
+	store, err := sqlitestore.Open(context.WithoutCancel(ctx), a.Outbox+".leases", nil)
+	if err != nil {
+		return err
+	}
+	guard, err := semel.New(store, nil)
+	if err != nil {
+		return err
+	}
+	p, end, err := d.Publisher(a.Addr)
+	if err != nil {
+		return err
+	}
+	relay, err := outbox.NewRelay(out, guard, p, &outbox.RelayOptions{Lease: time.Second, Batch: 10, MinPause: time.Millisecond, MaxPause: 5 * time.Millisecond})
+	if err == nil {
+		err = relay.Run(ctx)
+	}
+	end()
+	return errors.Join(err, guard.Close(), store.Close(), db.Close())
+}
+
+func (a *assignment) consume(ctx context.Context, d Driver) error {
 	store, guard, in, err := openInbox(context.WithoutCancel(ctx), a.Store, &inbox.Options{MaxAttempts: poisonAttempts, Ask: a.ask})
 	if err != nil {
 		return err

@@ -27,14 +27,16 @@ type Driver struct {
 	// Consume consumes the topic with so many handlers at once, until ctx ends. It has no testing.TB
 	// because it also runs in another process.
 	Consume func(ctx context.Context, addr, topic string, handlers int, handle Handle) error
-	// Publisher returns a publisher for the test.
-	Publisher func(tb testing.TB, addr string) outbox.Publisher
+	// Publisher returns a publisher, and what closes it. It has no testing.TB for the same reason.
+	Publisher func(addr string) (p outbox.Publisher, end func(), err error)
 	// Anonymous sends a message without an ID, as another producer may.
 	Anonymous func(tb testing.TB, addr, topic string)
 	// Names reports whether the driver gives an anonymous message a name of its own. Otherwise the inbox quarantines it.
 	Names bool
 	// Refused is the Topic of a message that the broker does not take.
 	Refused string
+	// Reserved are headers that the broker obeys or writes, which no message may have.
+	Reserved []string
 }
 
 // Handle judges the messages of a driver.
@@ -52,7 +54,7 @@ func Run(t *testing.T, d Driver) {
 	t.Helper()
 	for name, rule := range map[string]func(*bench){
 		"every message arrives and has one effect, even when it is published again":           once,
-		"a message that is given back comes again after its delay":                            retried,
+		"a message that is given back comes again, and not before its delay":                  retried,
 		"a message whose consumer is cut off goes to another one":                             cutOff,
 		"connections that break lose and repeat nothing":                                      disturbed,
 		"a message in quarantine is acknowledged and kept":                                    quarantined,
@@ -60,10 +62,12 @@ func Run(t *testing.T, d Driver) {
 		"a message without an ID is handled or quarantined, not lost":                         anonymous,
 		"messages of a key arrive in their order, over failures":                              ordered,
 		"of a batch, only the refused message and the later ones of its key fail":             refused,
+		"a message with a reserved header is refused for good":                                reserved,
 		"a publisher says that the broker cannot be reached, and goes on when it can":         unreachable,
 		"a publisher does not say that a message arrived before it knows":                     unacknowledged,
 		"a consumer that has to stop waits for its handlers":                                  stopped,
 		"a message that kills the process is quarantined, and takes no other message with it": poison,
+		"relays that are killed lose nothing, and keep the order of keys":                     relayed,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -26,6 +26,7 @@ type Proxy struct {
 	budget   int // bytes that a server may still send on each connection
 	latency  time.Duration
 	stalled  bool
+	broken   int // connections
 }
 
 // OpenProxy listens on a free port and passes connections on to host:port. It gives report what goes wrong later.
@@ -72,6 +73,13 @@ func (p *Proxy) Addr() string {
 	return p.addr
 }
 
+// Broken counts the connections that the proxy has broken.
+func (p *Proxy) Broken() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.broken
+}
+
 // set changes the proxy and every connection.
 func (p *Proxy) set(change func(), each func(*pair)) {
 	p.mu.Lock()
@@ -83,7 +91,7 @@ func (p *Proxy) set(change func(), each func(*pair)) {
 }
 
 // Cut breaks every connection. New ones are accepted.
-func (p *Proxy) Cut() { p.set(func() {}, (*pair).close) }
+func (p *Proxy) Cut() { p.set(func() {}, (*pair).cut) }
 
 // Down breaks every connection and refuses new ones.
 func (p *Proxy) Down() {
@@ -92,7 +100,7 @@ func (p *Proxy) Down() {
 			_ = p.listener.Close() // which ends the accepting goroutine
 			p.listener = nil
 		}
-	}, (*pair).close)
+	}, (*pair).cut)
 }
 
 // Up undoes Down.
@@ -135,7 +143,7 @@ func (p *Proxy) Clear() {
 	stalled := false
 	p.set(func() { stalled, p.stalled, p.latency, p.budget = p.stalled, false, 0, unlimited }, func(c *pair) {
 		if c.budget = unlimited; stalled {
-			c.close()
+			c.cut()
 		}
 	})
 }
@@ -153,6 +161,12 @@ type pair struct {
 	budget         int           // guarded by the proxy
 	closed         chan struct{} // closed once
 	once           sync.Once
+}
+
+// cut breaks the connection; the proxy's mutex is held.
+func (c *pair) cut() {
+	c.proxy.broken++
+	c.close()
 }
 
 func (c *pair) close() {
@@ -222,7 +236,9 @@ func (c *pair) pass(to net.Conn, b []byte, down bool) bool {
 	p.mu.Lock()
 	stalled, whole := p.stalled, true
 	if down && !stalled && c.budget != unlimited {
-		whole = len(b) <= c.budget
+		if whole = len(b) <= c.budget; !whole {
+			p.broken++
+		}
 		b = b[:min(len(b), c.budget)]
 		c.budget -= len(b)
 	}
