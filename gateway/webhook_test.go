@@ -5,18 +5,22 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/gateway"
 	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/internal/webhooksig"
+	"github.com/semel-dev/semel/webhook"
 )
 
 const whsec = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -122,5 +126,57 @@ func TestShortWebhookRetention(t *testing.T) {
 		if got := bytes.Contains(fmt.Append(nil, file.Warnings()), []byte("key.webhook.redelivery")); got != warns {
 			t.Errorf("%s: warned %v, want %v", retention, got, warns)
 		}
+	}
+}
+
+// TestWebhookDefaults: a rule that says nothing and a webhook.Verifier with its zero options have the same bounds.
+func TestWebhookDefaults(t *testing.T) {
+	t.Parallel()
+	rule := parse(t, "version: 1\nroutes:\n  - {name: a, match: {path: /a}, key: {webhook: {secret_env: A}}}\n").Routes[0]
+	hook := rule.Key.Webhook
+	now := time.Unix(1614265330, 0)
+	verifier := func(o webhook.VerifierOptions) *webhook.Verifier {
+		o.Secrets, o.Now = []string{whsec}, func() time.Time { return now }
+		return must.Get(webhook.NewVerifier(&o))
+	}
+	header := func(at time.Time, body string) http.Header {
+		h, pairs := http.Header{}, signedAt("m1", at, body)
+		for i := 0; i < len(pairs); i += 2 {
+			h.Set(pairs[i], pairs[i+1])
+		}
+		return h
+	}
+	for late, want := range map[time.Duration]error{hook.Tolerance: nil, hook.Tolerance + time.Second: webhook.ErrTimestamp} {
+		for _, at := range []time.Time{now.Add(-late), now.Add(late)} {
+			if err := verifier(webhook.VerifierOptions{}).Verify(header(at, "{}"), []byte("{}")); !errors.Is(err, want) {
+				t.Errorf("signed at %v: got %v, want %v", at.Sub(now), err, want)
+			}
+		}
+	}
+	var log bytes.Buffer
+	warned := func(retention time.Duration) bool {
+		log.Reset()
+		verifier(webhook.VerifierOptions{Retention: retention, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		return log.Len() > 0
+	}
+	if warned(hook.Redelivery) || !warned(hook.Redelivery-time.Second) {
+		t.Errorf("the rule's redelivery is %v, the verifier's another: %s", hook.Redelivery, &log)
+	}
+	guard := must.Get(semel.New(store(t), &semel.Options{SweepEvery: -1}))
+	t.Cleanup(func() { _ = guard.Close() })
+	door := must.Get(verifier(webhook.VerifierOptions{}).Handler(guard, "a", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), nil))
+	for bytes, want := range map[int]int{int(rule.BodyLimit): 200, int(rule.BodyLimit) + 1: 413} {
+		body := strings.Repeat("x", bytes)
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(body))
+		r.Header = header(now, body)
+		w := httptest.NewRecorder()
+		door.ServeHTTP(w, r)
+		if w.Code != want {
+			t.Errorf("a body of %d bytes: got %d, want %d", bytes, w.Code, want)
+		}
+	}
+	rec := must.Get(guard.Lookup(t.Context(), semel.Key{Scope: "webhook:a", Name: "m1"}))
+	if left := rec.RetentionLeft(); left > rule.Policy.Retention || left < rule.Policy.Retention-time.Hour {
+		t.Errorf("the event is remembered for %v, the rule's retention is %v", left, rule.Policy.Retention)
 	}
 }
