@@ -27,6 +27,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"semel":        main,
 		"http":         command(2, httpCommand),
+		"deliver":      command(4, deliverCommand),
 		"upstream":     command(2, upstreamCommand),
 		"pages":        command(2, pagesCommand),
 		"sample":       command(2, sampleCommand),
@@ -65,6 +66,7 @@ func command(least int, run func(args []string) error) func() {
 //	                         /moved redirects to /form.html, and paths that start with
 //	                         private need the cookie sid
 //	sample NAME READY        serves an example, and writes its URL to READY
+//	deliver URL ID AGE BODY  sends a webhook, signed so long ago with $SHOP_WEBHOOK_SECRET
 //	http METHOD URL [NAME:VALUE…] [BODY]  sends a request and prints the answer
 //	env-from FILE            waits for a ready file; its names become variables
 //	env-digest NAME          sets $digest and $fence from the record of this name in

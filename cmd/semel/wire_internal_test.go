@@ -8,8 +8,12 @@ import (
 	"net/http"
 	"os"
 	"sort"
+	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
+
+	"github.com/semel-dev/semel/internal/webhooksig"
 )
 
 // httpCommand sends one request and prints the answer: status line, headers in
@@ -48,6 +52,23 @@ func httpCommand(args []string) error {
 	fmt.Fprintf(os.Stdout, "%s\n\n", strings.Join(lines, "\n"))
 	_, err = io.Copy(os.Stdout, response.Body)
 	return err
+}
+
+// deliverCommand sends a signed webhook: see TestScripts.
+func deliverCommand(args []string) error {
+	secret, err := webhooksig.DecodeSecret(os.Getenv("SHOP_WEBHOOK_SECRET"))
+	if err != nil {
+		return err
+	}
+	age, err := time.ParseDuration(args[2])
+	if err != nil {
+		return err
+	}
+	id, at, body := args[1], time.Now().Add(-age), args[3]
+	return httpCommand([]string{
+		http.MethodPost, args[0], "Webhook-Id:" + id, "Webhook-Timestamp:" + strconv.FormatInt(at.Unix(), 10),
+		"Webhook-Signature:" + webhooksig.Sign(secret, id, at, []byte(body)), body,
+	})
 }
 
 // pagesCommand serves the files of a directory: see TestScripts.
