@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +18,8 @@ const (
 	webhookTolerance  = 5 * time.Minute
 	webhookBodyLimit  = 1 << 20
 	maxWebhookSecrets = 8
+	// webhookMargin is the most by which clocks may differ.
+	webhookMargin = time.Minute
 )
 
 // Webhook takes the key from a delivery whose signature the gateway verifies. A request
@@ -127,8 +131,13 @@ func (r *reader) webhookContradictions(route *Route, found present) {
 	if route.Reconcile != nil && route.Reconcile.Background != nil {
 		r.report(found["unknown"], "leave background out: a redelivery asks", "background needs the path of the request, which is not signed, and is not kept")
 	}
-	if p := route.Policy.Retention; w.Scheme != "github" && p > 0 && p < 2*w.Tolerance {
-		r.report(found["retention"], "raise retention, or lower key.webhook.tolerance",
-			"retention %v is shorter than twice the tolerance %v: a delivery that is still valid would be forgotten, and run again", p, w.Tolerance)
+	if !slices.Contains(route.Match.Methods, http.MethodPost) {
+		r.report(found["match"], "add POST; the others are refused, because the method is not signed", "match has no POST, which all webhooks are")
+	}
+	for name, p := range map[string]time.Duration{"retention": route.Policy.Retention, "unknown_retention": route.Policy.UnknownRetention} {
+		if w.Scheme != "github" && p > 0 && p < 2*w.Tolerance+webhookMargin {
+			r.report(found[name], "raise "+name+", or lower key.webhook.tolerance",
+				"%s %v is shorter than twice the tolerance %v and %v: a delivery that is still valid would be forgotten, and run again", name, p, w.Tolerance, webhookMargin)
+		}
 	}
 }

@@ -179,6 +179,9 @@ func (ex *exchange) refuse(w http.ResponseWriter, err error) {
 		ex.decision.Fence, ex.decision.Attempt = e.Record.Fence, e.Record.Attempt
 	}
 	ex.m.vary(w.Header())
+	if p.Status == http.StatusMethodNotAllowed { // a source of signed keys takes no other
+		w.Header().Set("Allow", http.MethodPost)
+	}
 	WriteProblem(w, ex.request, p)
 }
 

@@ -60,15 +60,17 @@ func receive(t *testing.T, o webhook.VerifierOptions, change func(*receiver, *se
 		got, _ := io.ReadAll(req.Body)
 		_, _ = fmt.Fprintf(w, "%d: %s", n, got)
 	})
-	handler := must.Get(must.Get(webhook.NewVerifier(&o)).Handler(r.guard, "payments", next, &set))
+	t.Cleanup(func() { _ = r.guard.Close() })
+	r.serve(t, must.Get(must.Get(webhook.NewVerifier(&o)).Handler(r.guard, "payments", next, &set)))
+	return r
+}
+
+// serve serves the endpoint until the test ends.
+func (r *receiver) serve(t *testing.T, handler http.Handler) {
+	t.Helper()
 	server := httptest.NewServer(handler)
 	r.url = server.URL
-	t.Cleanup(func() {
-		server.Close()
-		_ = r.guard.Close()
-		_ = r.store.Close()
-	})
-	return r
+	t.Cleanup(server.Close)
 }
 
 // answer is that of the receiver, as the sender sees it.

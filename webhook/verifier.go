@@ -25,6 +25,8 @@ const (
 	defaultMaxBodyBytes = 1 << 20
 
 	maxSecrets = 8
+	// clockMargin is the most by which clocks may differ: of two hosts that verify, or of theirs and the store's.
+	clockMargin = time.Minute
 )
 
 // EventBody is the [VerifierOptions.Event] that lets the whole body name the event.
@@ -123,8 +125,9 @@ func (o *VerifierOptions) check() error {
 		return fmt.Errorf("option Secrets has %d elements, more than %d (remove those that the sender no longer signs with)", len(o.Secrets), maxSecrets)
 	case o.Tolerance < time.Second || o.Redelivery < 0:
 		return errors.New("option Tolerance must be a second or more, and Redelivery must not be negative (leave them out for the defaults)")
-	case o.Scheme != GitHub && o.Retention < 2*o.Tolerance:
-		return fmt.Errorf("option Retention is %v, less than twice the Tolerance of %v: a delivery that is still valid would be forgotten, and run again", o.Retention, o.Tolerance)
+	case o.Scheme != GitHub && o.Retention < 2*o.Tolerance+clockMargin:
+		return fmt.Errorf("option Retention is %v, less than twice the Tolerance of %v and %v: a delivery that is still valid would be forgotten, and run again",
+			o.Retention, o.Tolerance, clockMargin)
 	case o.Retention < time.Second:
 		return errors.New("option Retention must be a second or more")
 	case o.Scheme == Standard && o.Event != "":
@@ -175,6 +178,9 @@ func (v *Verifier) verify(d delivery, body []byte) error {
 // signed. The error of a delivery that is not signed, or not recently, is a
 // [*semelhttp.UnverifiedError].
 func (v *Verifier) Key(r *http.Request, body *semelhttp.Body) (string, bool, error) {
+	if r.Method != http.MethodPost { // it is not signed: a stranger could make a DELETE of a recorded delivery
+		return "", true, refusal(errMethod)
+	}
 	d, err := v.read(r.Header)
 	if err != nil {
 		return "", true, refusal(err)
