@@ -33,7 +33,7 @@ func driver() drivertest.Driver {
 		Make: func(tb testing.TB, addr string) (string, func() int) {
 			tb.Helper()
 			kind := "quorum"
-			if addr != testserver.RabbitMQ(tb) { // a quorum of one node was not back within a minute after its node was killed
+			if addr != testserver.RabbitMQ(tb) { // a quorum queue of a single node finds no leader when that was killed: docs/brokers.md
 				kind = "classic"
 			}
 			name := makeQueue(tb, addr, amqp.Table{"x-queue-type": kind})

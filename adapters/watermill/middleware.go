@@ -1,6 +1,3 @@
-// Package semelwatermill makes the handlers of a Watermill router take effect once, by package inbox. Its [Middleware] replaces
-// Watermill's Deduplicator, which notes a message before its handler has run and so loses it when that fails, and its PoisonQueue,
-// which gives up on the first error and keeps nothing of what happened before.
 package semelwatermill
 
 import (

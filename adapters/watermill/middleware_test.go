@@ -2,8 +2,10 @@ package semelwatermill_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"log/slog"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message/router/middleware"
 	"github.com/ThreeDotsLabs/watermill/pubsub/gochannel"
 	"go.uber.org/goleak"
+	_ "modernc.org/sqlite" // opens the database of the handler's rows
 
 	"github.com/semel-dev/semel"
 	semelwatermill "github.com/semel-dev/semel/adapters/watermill"
@@ -19,6 +22,7 @@ import (
 	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/memstore"
+	"github.com/semel-dev/semel/store/sqlitestore/sqlitetx"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -152,6 +156,45 @@ func TestQuarantineGoesOn(t *testing.T) {
 	testserver.Eventually(t, "all are settled", func() bool { return s.handled.Load() == 2 && s.duplicate.Load() == 1 && s.quarantined.Load() == 3 })
 	if got := effects.Load(); got != 2 {
 		t.Errorf("got %d effects, want 2", got)
+	}
+}
+
+// With HandleTx, the rows of a handler and the record of its message commit together: a failure leaves none, a repetition adds none.
+func TestHandleTx(t *testing.T) {
+	t.Parallel()
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "shop.db")+"?_txlock=immediate&_pragma=busy_timeout(30000)&_pragma=journal_mode(wal)")
+	claimtest.NoError(t, err)
+	claimtest.Closes(t, db)
+	_, err = db.ExecContext(t.Context(), "CREATE TABLE paid (order_id TEXT)")
+	claimtest.NoError(t, err)
+	store, err := sqlitetx.Open(t.Context(), db, nil)
+	claimtest.NoError(t, err)
+	claimtest.Closes(t, store)
+	guard, err := semel.New(store, nil)
+	claimtest.NoError(t, err)
+	claimtest.Closes(t, guard)
+	s := &seen{}
+	in, err := inbox.New(guard, &inbox.Options{Consumer: "billing", Pause: time.Millisecond, Observe: s.observe, Logger: slog.New(slog.DiscardHandler)})
+	claimtest.NoError(t, err)
+	handle := func(ctx context.Context, m inbox.Message, fn inbox.Handler) inbox.Verdict {
+		return in.HandleTx(ctx, store.Transactor(), m, fn)
+	}
+	var begun atomic.Int32
+	pubSub := start(t, semelwatermill.Middleware(handle, nil), func(msg *message.Message) error {
+		_, err := sqlitetx.TxFrom(msg.Context()).ExecContext(msg.Context(), "INSERT INTO paid VALUES (?)", string(msg.Payload))
+		if begun.Add(1) == 1 {
+			err = errors.New("no connection") // after the row
+		}
+		return err
+	})
+	for range 2 {
+		claimtest.NoError(t, pubSub.Publish("orders.paid", message.NewMessage("1", []byte("order 1"))))
+	}
+	testserver.Eventually(t, "both are settled", func() bool { return s.handled.Load() == 1 && s.duplicate.Load() == 1 })
+	rows := 0
+	claimtest.NoError(t, db.QueryRowContext(t.Context(), "SELECT count(*) FROM paid").Scan(&rows))
+	if rows != 1 || begun.Load() != 2 {
+		t.Errorf("got %d rows of %d attempts, want one of two", rows, begun.Load())
 	}
 }
 

@@ -76,11 +76,11 @@ func (t *tree) replace(file, old, with string) (undo func() error, err error) {
 	return func() error { return put(before) }, put(bytes.Replace(before, []byte(old), []byte(with), 1))
 }
 
-// build compiles the tests of a package.
+// build compiles the tests of a package, which may be in a nested module.
 func (t *tree) build(ctx context.Context, pkg string) (binary string, err error) {
 	binary = filepath.Join(t.dir, "mutated.test")
-	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-o", binary, "./"+pkg) //nolint:gosec // our own command.
-	cmd.Dir = t.dir
+	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-o", binary, ".") //nolint:gosec // our own command.
+	cmd.Dir = filepath.Join(t.dir, pkg)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("DOES NOT COMPILE: %w\n%s", err, cut(string(out)))
 	}
