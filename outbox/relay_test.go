@@ -83,11 +83,16 @@ func eventually(tb testing.TB, try func() error) {
 	})
 }
 
-// wants waits until the messages of the key have arrived.
+// wants waits until the messages of the key have arrived, and ends the test when others have.
 func (r *receiver) wants(tb testing.TB, key string, want ...string) {
 	tb.Helper()
 	eventually(tb, func() error {
-		if diff := cmp.Diff(want, r.ids(key)); diff != "" {
+		got := r.ids(key)
+		diff := cmp.Diff(want, got)
+		if arrived := min(len(got), len(want)); len(got) > len(want) || !slices.Equal(got, want[:arrived]) {
+			tb.Fatalf("messages of %s (-want +got):\n%s", key, diff)
+		}
+		if diff != "" {
 			return fmt.Errorf("messages of %s (-want +got):\n%s", key, diff)
 		}
 		return nil
@@ -256,6 +261,9 @@ func TestPoison(t *testing.T) {
 		stop() // what is held survives
 		_, stop = p.runs(t, to, quick())
 		eventually(t, func() error {
+			if got := to.ids("a"); len(got) > 1 {
+				t.Fatalf("%v arrived, although the key is held", got)
+			}
 			if held = p.list(t); held[0].Behind+held[1].Behind != 8 {
 				return fmt.Errorf("got %+v", held)
 			}
