@@ -29,6 +29,7 @@ func (d *door) exchangeRaw(t *testing.T, text string) (statuses []int) {
 			return statuses
 		}
 		_, _ = io.Copy(io.Discard, res.Body)
+		_ = res.Body.Close()
 		if statuses = append(statuses, res.StatusCode); res.Close {
 			return statuses
 		}

@@ -224,15 +224,15 @@ func TestPanicsAreLogged(t *testing.T) {
 	})
 	bad := func(context.Context, inbox.Message) error { explode(); return nil }
 	for who, handle := range map[string]func() inbox.Verdict{
-		"a handler": func() inbox.Verdict { return c.Handle(t.Context(), message("1", "a"), bad) },
-		"Ask":       func() inbox.Verdict { return c.Handle(t.Context(), message("2", "a"), returns(new(int), nil)) },
+		"handler": func() inbox.Verdict { return c.Handle(t.Context(), message("1", "a"), bad) },
+		"Ask":     func() inbox.Verdict { return c.Handle(t.Context(), message("2", "a"), returns(new(int), nil)) },
 	} {
 		if who == "Ask" {
 			c.Handle(t.Context(), message("2", "a"), returns(new(int), semel.MarkUnknown(errDown)))
 		}
 		out.Reset()
 		want(t, handle(), inbox.Retry, "unknown")
-		for _, part := range []string{"inbox: " + who + " panicked", "consumer=billing", "nil map", "inbox_test.explode"} {
+		for _, part := range []string{"function=" + who, "consumer=billing", "nil map", "inbox_test.explode"} {
 			if !strings.Contains(out.String(), part) {
 				t.Errorf("%s: the log has no %q: %s", who, part, &out)
 			}

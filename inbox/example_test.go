@@ -217,7 +217,7 @@ func ExampleList() {
 	// true <nil>
 }
 
-// Two operators release a message; the second one learns of the first.
+// Two operators release a message, which a running [inbox.Inbox.Released] then handles; the second one learns of the first.
 func ExampleRelease() {
 	ctx := context.Background()
 	guard, err := poisoned(ctx)
@@ -239,7 +239,6 @@ func ExampleRelease() {
 		h, err := inbox.Release(ctx, guard, operator.Identity{Name: name}, waiting[0], "the item is there now")
 		fmt.Println(h.Decision, errors.Is(err, semel.ErrSettled))
 	}
-	// A running Inbox.Released handles it.
 	// Output:
 	// released false
 	// released true

@@ -141,7 +141,7 @@ func (d *delivery) run(ctx context.Context, so progress) (Verdict, error) {
 func (d *delivery) call(ctx context.Context) (panicked bool, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			panicked, err = true, d.panicked(ctx, "a handler", cause)
+			panicked, err = true, d.panicked(ctx, "handler", cause)
 		}
 	}()
 	return false, d.fn(ctx, d.message)
@@ -149,7 +149,7 @@ func (d *delivery) call(ctx context.Context) (panicked bool, err error) {
 
 // panicked logs a panic with its stack, which its record has no room for, and returns it as an error.
 func (d *delivery) panicked(ctx context.Context, who string, cause any) error {
-	d.in.log.ErrorContext(ctx, "inbox: "+who+" panicked", slog.String("consumer", d.in.opts.Consumer),
+	d.in.log.ErrorContext(ctx, "inbox: a function of the application panicked", slog.String("function", who), slog.String("consumer", d.in.opts.Consumer),
 		slog.String("digest", d.in.guard.Digest(d.key).String()[:16]), slog.String("panic", fmt.Sprint(cause)), slog.String("stack", string(debug.Stack())))
 	return fmt.Errorf("panic: %v", cause)
 }

@@ -70,7 +70,7 @@ func TestBadRelease(t *testing.T) {
 	}
 	c.releasedTo(t, func(ctx context.Context, m inbox.Message) inbox.Verdict {
 		if m.ID == "bad" {
-			ctx = context.Background() //nolint:contextcheck,usetesting // the mistake
+			ctx = context.Background() //nolint:usetesting // the mistake
 		}
 		return c.Handle(ctx, m, returns(&n, nil))
 	}, func() bool { return handled() == "21" })

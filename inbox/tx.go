@@ -113,7 +113,7 @@ func (d *delivery) bar(ended fate, so progress, why error) error {
 		return err
 	}
 	so.fate, so.why = ended, why.Error()
-	return claim.Unknown(so.note()) //nolint:contextcheck // a claim has a context of its own.
+	return claim.Unknown(so.note())
 }
 
 // countFirst counts an attempt before it begins; done says that it must not begin. A message with a

@@ -53,6 +53,8 @@ func ExampleRelayOptions() {
 	fmt.Println(o.MaxAttempts, o.MinPause, o.MaxPause, o.OnPoison == outbox.SkipMessage)
 	o.MaxPause = time.Hour // between two attempts
 	o.OnPoison = outbox.StopKey
-	// relay, err := outbox.NewRelay(out, guard, sender, o)
-	// Output: 25 5s 6h0m0s true
+	fmt.Println(o.MaxPause, o.OnPoison == outbox.StopKey) // for outbox.NewRelay(out, guard, sender, o)
+	// Output:
+	// 25 5s 6h0m0s true
+	// 1h0m0s true
 }

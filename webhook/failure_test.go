@@ -19,7 +19,7 @@ import (
 // raw is a server that answers every connection with a text, whatever it is asked, and hangs up.
 func raw(t *testing.T, text string) string {
 	t.Helper()
-	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))
+	l := must.Get(new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"))
 	t.Cleanup(func() { _ = l.Close() })
 	go func() {
 		for {

@@ -46,6 +46,7 @@ func (r *receiver) wire(t *testing.T, text string) (statuses []int) {
 			return statuses
 		}
 		_, _ = io.Copy(io.Discard, res.Body)
+		_ = res.Body.Close()
 		if statuses = append(statuses, res.StatusCode); res.Close {
 			return statuses
 		}
@@ -86,12 +87,14 @@ func TestHostileBytes(t *testing.T) {
 		{
 			"a request in the body of one that is refused",
 			lines(unsigned, fmt.Sprintf("Content-Length: %d", len(lines(standard())+sized))) + "\r\n" + lines(standard()) + sized + lines(signed("b", signedAt, body)) + sized,
-			1, []int{401, 200},
+			1,
+			[]int{401, 200},
 		},
 		{
 			"several on one connection",
 			strings.ReplaceAll(lines(standard())+sized+lines(standard())+sized, "Connection: close\r\n", "") + lines(unsigned) + sized,
-			1, []int{200, 200, 401},
+			1,
+			[]int{200, 200, 401},
 		},
 		{"a method in another letter case", strings.Replace(lines(standard()), "POST", "post", 1) + sized, 0, []int{405}},
 		{"a GET with a body", strings.Replace(lines(standard(), "X-HTTP-Method-Override: POST"), "POST", "GET", 1) + sized, 0, []int{405}},

@@ -55,7 +55,7 @@ func FuzzHeaders(f *testing.F) {
 		})
 		check(stripeV, http.Header{"Stripe-Signature": {at}}, func() bool {
 			var times, macs []string
-			for _, pair := range strings.Split(at, ",") {
+			for pair := range strings.SplitSeq(at, ",") {
 				if value, found := strings.CutPrefix(pair, "t="); found || pair == "t" {
 					times = append(times, value)
 				}
