@@ -71,8 +71,8 @@ type Options struct {
 	// again later, with growing pauses, at most 20 times; then the message is quarantined, as
 	// it is at once without Ask. See [semel.Policy].Reconcile.
 	Ask func(ctx context.Context, rec semel.Record, m Message) (semel.Reconciliation, error)
-	// Logger gets what operators should know: messages put into quarantine, and settings that
-	// break a promise. Default [slog.Default].
+	// Logger gets what operators should know: messages put into quarantine, panics of handlers and of
+	// Ask with their stack, and settings that break a promise. Default [slog.Default].
 	Logger *slog.Logger
 	// Observe, when set, is called after every delivery, with its verdict and how long it
 	// took, for metrics. It is called concurrently.
