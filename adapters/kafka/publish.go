@@ -1,10 +1,14 @@
 package kafka
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -27,6 +31,19 @@ type PublisherOptions struct {
 type Publisher struct {
 	client  *kgo.Client
 	timeout time.Duration
+
+	mu   sync.Mutex // guards open
+	open map[name]*sending
+}
+
+// name is that of a message on its topic.
+type name struct{ topic, id string }
+
+// sending is a record that the client has and the broker has not acknowledged.
+type sending struct {
+	record *kgo.Record
+	ended  chan struct{} // closed when err is set
+	err    error
 }
 
 var _ outbox.Publisher = (*Publisher)(nil)
@@ -45,50 +62,74 @@ func NewPublisher(client *kgo.Client, o *PublisherOptions) (*Publisher, error) {
 	if o.Timeout < 0 {
 		return nil, errors.New("kafka: PublisherOptions.Timeout is negative")
 	}
-	return &Publisher{client: client, timeout: cmp.Or(o.Timeout, defaultTimeout)}, nil
+	return &Publisher{client: client, timeout: cmp.Or(o.Timeout, defaultTimeout), open: map[name]*sending{}}, nil
 }
 
 // Publish sends a batch and waits until the in-sync replicas have it, as [outbox.Publisher] says. All keys go side by side; a message
 // of a key is sent when the one before it was acknowledged. A record that the broker refuses for what it is fails with [outbox.Permanent].
-// One that is not acknowledged in time may arrive later; the id says that it is the same.
+// One that is not acknowledged in time may arrive later; the id says that it is the same. While the client tries, publishing it again waits
+// for that record and makes no other.
 func (p *Publisher) Publish(ctx context.Context, batch []outbox.Message) []error {
 	return keyorder.Publish(batch, func(round []int, errs []error) {
 		ctx, cancel := context.WithTimeout(ctx, p.timeout)
 		defer cancel()
-		stored := make([]<-chan error, len(round))
+		sent := make([]*sending, len(round))
 		for n, i := range round {
-			stored[n], errs[i] = p.send(ctx, &batch[i])
+			sent[n], errs[i] = p.send(ctx, &batch[i])
 		}
 		for n, i := range round {
 			if errs[i] == nil {
-				errs[i] = await(ctx, batch[i].Topic, stored[n])
+				errs[i] = sent[n].await(ctx)
 			}
 		}
 	})
 }
 
-// send begins to send a message. The channel gets nil when the broker has stored it.
-func (p *Publisher) send(ctx context.Context, m *outbox.Message) (<-chan error, error) {
+// send begins to send a message, unless the client still sends the same.
+func (p *Publisher) send(ctx context.Context, m *outbox.Message) (*sending, error) {
 	r, err := sent(m)
 	if err != nil {
 		return nil, outbox.Permanent(err)
 	}
-	stored := make(chan error, 1)
-	p.client.Produce(ctx, r, func(_ *kgo.Record, err error) { stored <- err })
-	return stored, nil
+	as := name{m.Topic, m.ID}
+	p.mu.Lock()
+	if s := p.open[as]; s != nil && s.is(r) {
+		p.mu.Unlock()
+		return s, nil
+	}
+	s := &sending{record: r, ended: make(chan struct{})}
+	p.open[as] = s
+	p.mu.Unlock()
+	p.client.Produce(ctx, r, func(_ *kgo.Record, err error) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.open[as] == s {
+			delete(p.open, as)
+		}
+		s.err = err
+		close(s.ended)
+	})
+	return s, nil
 }
 
-// await returns nil when the broker has stored the message.
-func await(ctx context.Context, topic string, stored <-chan error) (err error) {
+// is reports whether a record would repeat the one that is sent.
+func (s *sending) is(r *kgo.Record) bool {
+	return bytes.Equal(s.record.Key, r.Key) && bytes.Equal(s.record.Value, r.Value) &&
+		slices.EqualFunc(s.record.Headers, r.Headers, func(a, b kgo.RecordHeader) bool { return a.Key == b.Key && bytes.Equal(a.Value, b.Value) })
+}
+
+// await returns nil when the broker has stored the record.
+func (s *sending) await(ctx context.Context) (err error) {
 	select {
-	case err = <-stored:
+	case <-s.ended:
+		err = s.err
 	case <-ctx.Done():
 		err = fmt.Errorf("not acknowledged: %w", context.Cause(ctx))
 	}
 	if err == nil {
 		return nil
 	}
-	err = fmt.Errorf("kafka: publish to %s: %w", topic, err)
+	err = fmt.Errorf("kafka: publish to %s: %w", s.record.Topic, err)
 	for _, refusal := range []error{kerr.MessageTooLarge, kerr.RecordListTooLarge, kerr.InvalidRecord, kerr.InvalidTopicException} {
 		if errors.Is(err, refusal) {
 			return outbox.Permanent(err)
@@ -105,12 +146,13 @@ func sent(m *outbox.Message) (*kgo.Record, error) {
 	if err := wire.CheckHeader(m.Header); err != nil {
 		return nil, fmt.Errorf("kafka: %w", err)
 	}
-	r := &kgo.Record{Topic: m.Topic, Value: m.Body, Headers: []kgo.RecordHeader{{Key: IDHeader, Value: []byte(m.ID)}}}
+	// The client may have the record for longer than the caller's call.
+	r := &kgo.Record{Topic: m.Topic, Value: bytes.Clone(m.Body), Headers: []kgo.RecordHeader{{Key: IDHeader, Value: []byte(m.ID)}}}
 	if m.Key != "" {
 		r.Key = []byte(m.Key)
 	}
-	for name, value := range m.Header {
-		r.Headers = append(r.Headers, kgo.RecordHeader{Key: name, Value: []byte(value)})
+	for _, key := range slices.Sorted(maps.Keys(m.Header)) {
+		r.Headers = append(r.Headers, kgo.RecordHeader{Key: key, Value: []byte(m.Header[key])})
 	}
 	return r, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/semel-dev/semel/adapters/kafka"
 	"github.com/semel-dev/semel/inbox"
 	"github.com/semel-dev/semel/internal/claimtest"
+	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/outbox"
 )
 
@@ -125,6 +126,45 @@ func TestPublishUnreachable(t *testing.T) {
 		t.Cleanup(client.Close)
 		if _, err := kafka.NewPublisher(client, nil); err == nil {
 			t.Errorf("%s: got no error", name)
+		}
+	}
+}
+
+// A client keeps what it could not send. Publishing that again waits for it, so an outage does not fill the topic with copies.
+func TestOutageMakesNoCopies(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t, 3)
+	proxy := testserver.NewProxy(t, b.addrs[0])
+	client, err := kgo.NewClient(dial(proxy.Addr())...)
+	claimtest.NoError(t, err)
+	t.Cleanup(client.Close)
+	p, err := kafka.NewPublisher(client, &kafka.PublisherOptions{Timeout: 200 * time.Millisecond})
+	claimtest.NoError(t, err)
+	batch := []outbox.Message{message("a", "x"), message("b", "y"), message("c", "")}
+	testserver.Eventually(t, "it is connected", func() bool { return p.Publish(t.Context(), []outbox.Message{message("first", "x")}) == nil })
+	proxy.Down()
+	for range 5 {
+		if errs := p.Publish(t.Context(), batch); errs == nil {
+			t.Error("no error from a broker that cannot be reached")
+		}
+	}
+	if n := client.BufferedProduceRecords(); n > int64(len(batch)) {
+		t.Errorf("the client keeps %d records of %d messages", n, len(batch))
+	}
+	other := message("a", "x")
+	other.Body = []byte("body of another message")
+	_ = p.Publish(t.Context(), []outbox.Message{other})
+	proxy.Up()
+	testserver.Eventually(t, "all are published", func() bool { return p.Publish(t.Context(), append(batch, other)) == nil })
+	bodies := make(chan string, 1000)
+	b.consume(func(ctx context.Context, m inbox.Message) inbox.Verdict {
+		bodies <- string(m.Body)
+		return b.handle(ctx, m)
+	})
+	b.wantEffects("first", "a", "b", "c")
+	for body := range bodies {
+		if body == "body of another message" {
+			return
 		}
 	}
 }
