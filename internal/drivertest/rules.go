@@ -254,9 +254,11 @@ func unacknowledged(b *bench) {
 	b.finish(stop)
 }
 
-// stopped tells a consumer to stop while it handles a message, and publishes another one.
+// stopped tells a consumer to stop while it handles a message, and publishes others.
 func stopped(b *bench) {
 	begun, goOn := make(chan struct{}), make(chan struct{})
+	release := sync.OnceFunc(func() { close(goOn) })
+	defer release()
 	first := make(chan struct{}, 1)
 	first <- struct{}{}
 	ctx, cancel := context.WithCancel(b.Context())
@@ -274,24 +276,27 @@ func stopped(b *bench) {
 			return b.handle(context.WithoutCancel(ctx), m)
 		})
 	}()
-	messages := b.messages(2)
-	b.publish(messages[:1])
+	messages := b.messages(1)
+	b.publish(messages)
 	<-begun
 	cancel()
+	for i := range 24 { // of several keys: another consumer may get some partitions only
+		messages = append(messages, b.message(fmt.Sprint("later", i), fmt.Sprint("key ", i)))
+	}
 	b.publish(messages[1:])
-	delivered := make(chan struct{}, 1000)
+	var delivered atomic.Int32
 	stop := b.consumeFrom(b.direct, 1, func(ctx context.Context, m inbox.Message) inbox.Verdict {
-		delivered <- struct{}{}
+		delivered.Add(1)
 		return b.handle(ctx, m)
 	})
-	<-delivered // to another consumer, so by now one that does not wait would have ended
+	// By now, a consumer that does not wait would have ended.
+	testserver.Eventually(b, "another consumer gets a message", func() bool { return delivered.Load() > 0 })
 	select {
 	case err := <-ended:
-		close(goOn)
 		b.Fatalf("the consumer ended, with error %v, while a handler runs", err)
 	default:
 	}
-	close(goOn)
+	release()
 	b.must(<-ended)
 	b.wantEffects(messages)
 	b.finish(stop)
