@@ -155,7 +155,7 @@ func (p *process) Start() {
 	p.Helper()
 	self, err := os.Executable()
 	claimtest.NoError(p, err)
-	p.cmd = exec.CommandContext(context.WithoutCancel(p.Context()), self) //nolint:gosec // the test starts itself.
+	p.cmd = exec.CommandContext(context.WithoutCancel(p.Context()), self)
 	p.cmd.Env, p.cmd.Stderr = append(os.Environ(), brokerVar+"="+p.assignment), os.Stderr
 	_, err = p.cmd.StdinPipe() // the broker ends when this process does
 	claimtest.NoError(p, err)

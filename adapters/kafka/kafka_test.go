@@ -324,7 +324,7 @@ func TestWindow(t *testing.T) {
 			if before := m.Deliveries > 1; before != (n <= window) {
 				t.Errorf("record %d has %d deliveries", n, m.Deliveries)
 			}
-			if open := int64(n) - b.committed(); open > window {
+			if open := int64(n) - b.committed(); open > window { //nolint:contextcheck // it asks for the test
 				t.Errorf("%d records are open", open)
 			}
 			if n == records || t.Failed() {
