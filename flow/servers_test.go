@@ -26,13 +26,22 @@ type ledger struct {
 }
 
 const (
-	createLedger = "CREATE TABLE ledger (amount INT NOT NULL)"
+	createLedger = "CREATE TABLE IF NOT EXISTS ledger (amount INT NOT NULL)"
 	sumLedger    = "SELECT COALESCE(SUM(amount), 0), COUNT(*) FROM ledger"
 )
 
-func postgresLedger(t *testing.T) ledger {
-	t.Helper()
-	return openPostgresLedger(t, testserver.PostgresDatabase(t))
+// server is a database for ledgers, which several processes can open.
+type server struct {
+	dsn  func(testing.TB) string
+	open func(*testing.T, string) ledger
+}
+
+func servers() map[string]server {
+	return map[string]server{
+		"postgresql": {testserver.PostgresDatabase, openPostgresLedger},
+		"mysql":      {testserver.MySQLDatabase, openMySQLLedger},
+		"sqlite":     {func(t testing.TB) string { t.Helper(); return filepath.Join(t.TempDir(), "ledger.db") }, openSQLiteLedger},
+	}
 }
 
 func openPostgresLedger(t *testing.T, dsn string) ledger {
@@ -61,9 +70,9 @@ func openPostgresLedger(t *testing.T, dsn string) ledger {
 	}
 }
 
-func mysqlLedger(t *testing.T) ledger {
+func openMySQLLedger(t *testing.T, dsn string) ledger {
 	t.Helper()
-	db, err := sql.Open("mysql", testserver.MySQLDatabase(t))
+	db, err := sql.Open("mysql", dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,9 +84,9 @@ func mysqlLedger(t *testing.T) ledger {
 	return sqlLedger(t, store, store.Transactor(nil), db, mysqlstore.TxFrom)
 }
 
-func sqliteLedger(t *testing.T) ledger {
+func openSQLiteLedger(t *testing.T, dsn string) ledger {
 	t.Helper()
-	db, err := database(filepath.Join(t.TempDir(), "ledger.db"))
+	db, err := database(dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,10 +126,10 @@ func sqlLedger(t *testing.T, store semel.Store, transactor semel.Transactor, db 
 // onServers runs a test on a ledger of each server.
 func onServers(t *testing.T, test func(t *testing.T, l ledger)) {
 	t.Helper()
-	for name, open := range map[string]func(*testing.T) ledger{"postgresql": postgresLedger, "mysql": mysqlLedger, "sqlite": sqliteLedger} {
+	for name, s := range servers() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, open(t))
+			test(t, s.open(t, s.dsn(t)))
 		})
 	}
 }
