@@ -111,3 +111,24 @@ func isFinal(err error) bool {
 	_, ok := errors.AsType[*semel.FinalError](err)
 	return ok
 }
+
+// An input that cannot be kept is refused before anything is recorded: no background could go on with it.
+func TestAcceptTooLarge(t *testing.T) {
+	t.Parallel()
+	g, _, _ := inMemory(t, semel.Options{Policy: semel.Policy{MaxOutcomeBytes: 500}}, nil)
+	def := flow.Define("buy", func(*flow.Run, string) (int, error) { return 1, nil })
+	f := run(t, g, &flow.Options{Background: &operator.Unattended{Every: time.Hour}}, def)
+	start := func(in string) error { _, err := flow.Start(t.Context(), f, def, adasKey, in); return err }
+	accept := func(in string) error { return flow.Accept(t.Context(), f, def, adasKey, in) }
+	for _, door := range []func(string) error{accept, start} {
+		if err := door(strings.Repeat("x", 500)); err == nil || !strings.Contains(err.Error(), "its input has 502 bytes, and 500 can be kept") {
+			t.Errorf("got %v, want the input refused", err)
+		}
+		if _, err := g.Lookup(t.Context(), flowKey); !errors.Is(err, semel.ErrNotFound) {
+			t.Errorf("got %v, want nothing recorded", err)
+		}
+	}
+	if err := accept(strings.Repeat("x", 498)); err != nil {
+		t.Error(err)
+	}
+}

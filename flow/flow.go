@@ -72,8 +72,8 @@ type Options struct {
 	MaxAge time.Duration
 	// Background, when set, goes on with flows that no caller retries, in this
 	// process, whichever process began them; see [operator.Unattended], whose Policy is
-	// ours. The input of every flow is then kept in the store. The guard must not
-	// hide keys, and its store must be a [semel.Lister].
+	// ours. The input of every flow is then kept in the store; one of more than
+	// semel.Policy.MaxOutcomeBytes is refused. The guard must not hide keys, and its store must be a [semel.Lister].
 	Background *operator.Unattended
 }
 

@@ -208,21 +208,29 @@ func TestCalleeForgets(t *testing.T) {
 	s.want(t, books{orders: 1, stock: -1, charges: 30, rows: 3})
 }
 
-// A function that was changed, or reads a clock, asks a finished step for something else.
+// A function that was changed, or reads a clock, asks a finished step for something else, or ends before it.
 func TestNotDeterministic(t *testing.T) {
 	t.Parallel()
+	insert := func(r *flow.Run, s *shop, name string, in order) error {
+		_, err := flow.Tx(r, name, in, s.insert("orders", 1))
+		return err
+	}
+	take := func(r *flow.Run, s *shop) error {
+		_, err := flow.Tx(r, "take stock", ada, s.insert("stock", -1))
+		return err
+	}
 	for name, second := range map[string]func(r *flow.Run, s *shop) error{
-		"another input": func(r *flow.Run, s *shop) error {
-			_, err := flow.Tx(r, "insert order", order{Customer: "Bob"}, s.insert("orders", 1))
-			return err
-		},
-		"a step renamed": func(r *flow.Run, s *shop) error {
-			_, err := flow.Tx(r, "insert the order", ada, s.insert("orders", 1))
-			return err
-		},
+		"another input":  func(r *flow.Run, s *shop) error { return insert(r, s, "insert order", order{Customer: "Bob"}) },
+		"a step renamed": func(r *flow.Run, s *shop) error { return insert(r, s, "insert the order", ada) },
 		"a step before it": func(r *flow.Run, s *shop) error {
-			_, err := flow.Tx(r, "take stock", ada, s.insert("stock", 1))
-			return err
+			return errors.Join(call(r, "greet"), insert(r, s, "insert order", ada))
+		},
+		"in another order":  func(r *flow.Run, s *shop) error { return errors.Join(take(r, s), insert(r, s, "insert order", ada)) },
+		"without the first": take,
+		"without the last":  func(r *flow.Run, s *shop) error { return insert(r, s, "insert order", ada) },
+		"without any":       func(*flow.Run, *shop) error { return nil },
+		"failing after one": func(r *flow.Run, s *shop) error {
+			return errors.Join(insert(r, s, "insert order", ada), semel.MarkFinal(errDown))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -234,7 +242,7 @@ func TestNotDeterministic(t *testing.T) {
 					return receipt{}, second(r, s)
 				}
 				first = false
-				if _, err := flow.Tx(r, "insert order", in, s.insert("orders", 1)); err != nil {
+				if err := errors.Join(insert(r, s, "insert order", in), take(r, s)); err != nil {
 					return receipt{}, err
 				}
 				return receipt{}, errDown
@@ -244,7 +252,7 @@ func TestNotDeterministic(t *testing.T) {
 			if _, ok := errors.AsType[*flow.Parked](err); !ok || !errors.Is(err, semel.ErrMismatch) {
 				t.Errorf("got %v, want it parked as a mismatch", err)
 			}
-			s.want(t, books{orders: 1, rows: 1})
+			s.want(t, books{orders: 1, stock: -1, rows: 2})
 		})
 	}
 }

@@ -92,6 +92,9 @@ func (f *Flows) begin(ctx context.Context, firsts *semel.Guard, def Defined, key
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("flow %s: the input cannot be kept: %w", name, err)
 	}
+	if f.background && len(input) > f.maxBytes {
+		return nil, nil, nil, fmt.Errorf("flow %s: its input has %d bytes, and %d can be kept for the background", name, len(input), f.maxBytes)
+	}
 	whole := semel.Key{Scope: flowScope(name, key.Scope), Name: key.Name}
 	fp := semel.FingerprintOf(name, string(input))
 	a := &attempt{flows: f, origin: originKey(whole, fp), input: input}
@@ -177,9 +180,9 @@ func (d *Definition[In, Out]) execute(r *Run, input json.RawMessage) (json.RawMe
 	}
 	var outcome json.RawMessage
 	if err == nil && !r.stopped {
-		var lookup error
-		if r.undoing, lookup = r.sealed(); lookup != nil {
-			return nil, &Unfinished{Flow: d.name, RetryAfter: retryUnfinished, Err: lookup}
+		var open error
+		if r.undoing, open = r.sealed(); open != nil {
+			return nil, open
 		}
 	}
 	if err == nil && !r.stopped && !r.undoing {

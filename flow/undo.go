@@ -50,7 +50,7 @@ func (r *Run) seal() error {
 	if r.stopped {
 		return nil
 	}
-	next := &step{settings: settings{base: r.flows.steps}, name: "the end", key: semel.Key{Scope: r.scope, Name: strconv.Itoa(r.number + 1)}}
+	next := r.next()
 	r.sealing = true
 	w := &work{step: next, note: sealNote}
 	err := r.bury(r.ctx, next, w)
@@ -101,14 +101,26 @@ func (r *Run) held() error {
 	return nil
 }
 
-// sealed reports whether an attempt before has begun to undo.
+// sealed reports whether an attempt before has begun to undo. One that went on behind the last step
+// ran another function.
 func (r *Run) sealed() (bool, error) {
 	if r.claim.Attempt() == 1 && !r.replays {
 		return false, nil
 	}
-	rec, err := r.flows.steps.Lookup(r.ctx, semel.Key{Scope: r.scope, Name: strconv.Itoa(r.number + 1)})
-	if errors.Is(err, semel.ErrNotFound) {
+	next := r.next()
+	rec, err := r.flows.steps.Lookup(r.ctx, next.key)
+	switch {
+	case errors.Is(err, semel.ErrNotFound):
 		return false, nil
+	case err != nil && !errors.Is(err, semel.ErrUnreadable):
+		return false, r.unfinished(next, err).open
+	case rec.Fingerprint != semel.Fingerprint{}:
+		return false, r.parked(next, fmt.Errorf("%w: an attempt before began step %d, and the function ended before it", semel.ErrMismatch, r.number+1)).open
 	}
-	return err == nil && rec.Fingerprint == (semel.Fingerprint{}), err
+	return true, nil
+}
+
+// next is the step that would follow the last one.
+func (r *Run) next() *step {
+	return &step{settings: settings{base: r.flows.steps}, name: "the end", key: semel.Key{Scope: r.scope, Name: strconv.Itoa(r.number + 1)}}
 }
