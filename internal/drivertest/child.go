@@ -103,7 +103,7 @@ func relayed(b *bench) {
 		child := b.startChild(a)
 		b.wantSome(before + 1)
 		b.must(child.cmd.Process.Kill())
-		<-child.ended
+		_ = <-child.ended // it was killed
 	}
 	b.runChild(a, func() bool {
 		stats, err := out.Stats(b.Context())
@@ -228,7 +228,7 @@ func (a *assignment) relay(ctx context.Context, d Driver) error {
 		err = relay.Run(ctx)
 	}
 	end()
-	return errors.Join(err, guard.Close(), store.Close(), db.Close())
+	return errors.Join(err, guard.Close(), store.Close(), db.Close()) //nolint:contextcheck // ctx has ended
 }
 
 func (a *assignment) consume(ctx context.Context, d Driver) error {
@@ -239,7 +239,7 @@ func (a *assignment) consume(ctx context.Context, d Driver) error {
 	err = d.Consume(ctx, a.Addr, a.Topic, 2, func(ctx context.Context, m inbox.Message) inbox.Verdict {
 		return in.Handle(ctx, m, a.effect)
 	})
-	return errors.Join(err, guard.Close(), store.Close())
+	return errors.Join(err, guard.Close(), store.Close()) //nolint:contextcheck // ctx has ended
 }
 
 // effect appends a line, or kills the process.
