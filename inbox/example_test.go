@@ -183,7 +183,7 @@ func ExampleDrop() {
 }
 
 // poisoned returns a guard with a message in quarantine.
-func poisoned(ctx context.Context) (*semel.Guard, error) {
+func poisoned() (*semel.Guard, error) {
 	guard, err := semel.New(memstore.New(nil), nil)
 	if err != nil {
 		return nil, err
@@ -192,7 +192,7 @@ func poisoned(ctx context.Context) (*semel.Guard, error) {
 	if err != nil {
 		return nil, errors.Join(err, guard.Close())
 	}
-	in.Handle(ctx, inbox.Message{ID: "order-17", Subject: "orders.paid", Body: []byte("tea")}, func(context.Context, inbox.Message) error {
+	in.Handle(context.Background(), inbox.Message{ID: "order-17", Subject: "orders.paid", Body: []byte("tea")}, func(context.Context, inbox.Message) error {
 		return semel.MarkFinal(errors.New("no such item"))
 	})
 	return guard, nil
@@ -201,7 +201,7 @@ func poisoned(ctx context.Context) (*semel.Guard, error) {
 // A program of your own shows what semel inbox quarantine list does.
 func ExampleList() {
 	ctx := context.Background()
-	guard, err := poisoned(ctx)
+	guard, err := poisoned()
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -220,7 +220,7 @@ func ExampleList() {
 // Two operators release a message, which a running [inbox.Inbox.Released] then handles; the second one learns of the first.
 func ExampleRelease() {
 	ctx := context.Background()
-	guard, err := poisoned(ctx)
+	guard, err := poisoned()
 	if err != nil {
 		fmt.Println(err)
 		return

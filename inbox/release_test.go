@@ -68,7 +68,7 @@ func TestBadRelease(t *testing.T) {
 		}
 		return ids
 	}
-	c.releasedTo(t, func(ctx context.Context, m inbox.Message) inbox.Verdict {
+	c.releasedTo(t, func(ctx context.Context, m inbox.Message) inbox.Verdict { //nolint:contextcheck // see below.
 		if m.ID == "bad" {
 			ctx = context.Background() //nolint:usetesting // the mistake
 		}
