@@ -16,6 +16,7 @@ require (
 	filippo.io/edwards25519 v1.2.0 // indirect
 	github.com/go-sql-driver/mysql v1.10.1 // indirect
 	github.com/redis/rueidis v1.0.79 // indirect
+	golang.org/x/net v0.62.0 // indirect
 )
 
 require (
