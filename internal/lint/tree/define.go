@@ -1,0 +1,108 @@
+package tree
+
+// Define changes the schema. What it makes or changes is in the field of its kind; a
+// statement whose kind is none of them has Kind alone.
+type Define struct {
+	// Kind is in lower case: "create table", "create index", "create trigger", "create view",
+	// "alter table", "drop table", "truncate", "create function", "create sequence", …
+	Kind        string
+	Name        Name // of the object; empty for one that the database names itself
+	Guarded     bool // IF NOT EXISTS, IF EXISTS, OR REPLACE
+	Table       *Table
+	Index       *Key     // with Table.Name set
+	Trigger     *Trigger // with Table.Name set
+	View        *Select
+	Changes     []Change // of ALTER TABLE
+	Unreadable  string   // why the definition was not understood
+	Destructive bool     // TRUNCATE and DROP remove rows
+	Function    *Routine // of CREATE FUNCTION
+	Others      []Name   // further objects of one DROP or TRUNCATE
+}
+
+// Table describes a table as far as a schema knows it.
+type Table struct {
+	Name     Name
+	Columns  []*ColumnDef
+	Keys     []*Key
+	Foreign  []*Foreign
+	Triggers []*Trigger
+	View     *Select // of a view; then Columns may be empty
+	Rules    bool    // PostgreSQL rewrites statements on it
+	// Parents are the tables that it is a partition of or inherits from: what writes to them can fire its triggers.
+	Parents []Name
+	// NoRowID says that SQLite keeps the rows by their primary key.
+	NoRowID bool
+	// RowID is the column that is the row id in SQLite. Other names of it are rowid, _rowid_ and oid, as
+	// far as no column has them.
+	RowID   string
+	Unknown string // why parts of it are not known
+}
+
+// ColumnDef describes a column as far as a schema knows it.
+type ColumnDef struct {
+	Name      string
+	Type      string // in lower case, as in [Cast]
+	NotNull   bool
+	Default   Expr // nil for none
+	Serial    bool // numbered by the database: serial, identity, AUTO_INCREMENT, an INTEGER PRIMARY KEY of SQLite
+	Generated Expr // of a generated column
+	OnUpdate  bool // ON UPDATE CURRENT_TIMESTAMP
+	Collation string
+}
+
+// Key is a primary key, a unique constraint or an index. Only unique ones are kept with a [Table].
+type Key struct {
+	Name    string
+	Unique  bool
+	Primary bool
+	Parts   []Expr // *Column, or an expression
+	Where   Expr   // of a partial index
+	// NullsSame says that two NULLs are the same (NULLS NOT DISTINCT).
+	NullsSame bool
+	Deferred  bool
+	// Hidden says that the key is on the row id of SQLite under one of its own names, which an
+	// INSERT without columns and a SELECT * leave out.
+	Hidden bool
+}
+
+// Foreign is a foreign key.
+type Foreign struct {
+	Columns  []string
+	Table    Name
+	Targets  []string // nil for the primary key
+	OnDelete string   // "", "cascade", "set null", "set default", "restrict"
+	OnUpdate string
+}
+
+// Trigger is a trigger. Body holds its statements when they are known.
+type Trigger struct {
+	Name      string
+	Before    bool
+	Instead   bool
+	EachRow   bool
+	Insert    bool
+	Update    bool
+	Delete    bool
+	Columns   []string // of UPDATE OF
+	When      Expr
+	Body      []Statement
+	Sets      []Assign // NEW.c := e in a BEFORE trigger
+	Unknown   string   // why the body is not known; empty when Body and Sets are all of it
+	Function  string   // that it calls
+	Reordered bool     // its assignments happen under conditions
+	// Transitions are the names that the body has for tables of the changed rows (REFERENCING NEW TABLE AS).
+	Transitions []string
+}
+
+// Change is one action of ALTER TABLE.
+type Change struct {
+	// Kind is in lower case: "add column", "drop column", "alter column", "add constraint", "rename column", "rename table", …
+	Kind    string
+	Guarded bool   // IF NOT EXISTS, IF EXISTS
+	Name    string // of the column or constraint; empty for one that the database names
+	To      string // of a renaming
+	Column  *ColumnDef
+	Key     *Key
+	Foreign *Foreign
+	Known   bool // the fields say all that it changes
+}

@@ -1,0 +1,96 @@
+package tree
+
+// Exprs calls visit with e and all expressions in it, those of queries within it included, until it
+// returns false, which leaves out what is in that expression.
+func Exprs(e Expr, visit func(Expr) bool) {
+	if e == nil || !visit(e) {
+		return
+	}
+	all := func(list []Expr) {
+		for _, one := range list {
+			Exprs(one, visit)
+		}
+	}
+	switch e := e.(type) {
+	case *Call:
+		all(e.Args)
+		Exprs(e.Filter, visit)
+		for _, o := range e.OrderBy {
+			Exprs(o.Expr, visit)
+		}
+	case *Op:
+		all(e.Args)
+	case *Case:
+		Exprs(e.Operand, visit)
+		for _, w := range e.Whens {
+			Exprs(w.If, visit)
+			Exprs(w.Then, visit)
+		}
+		Exprs(e.Else, visit)
+	case *Query:
+		Exprs(e.Left, visit)
+		e.Select.Exprs(visit)
+	case *Cast:
+		Exprs(e.Value, visit)
+	case *List:
+		all(e.Items)
+	}
+}
+
+// Exprs calls visit with all expressions of the query, as the function of that name does.
+func (s *Select) Exprs(visit func(Expr) bool) {
+	if s == nil {
+		return
+	}
+	for _, w := range s.With {
+		if q, ok := w.Body.(*Select); ok {
+			q.Exprs(visit)
+		}
+	}
+	s.Left.Exprs(visit)
+	s.Right.Exprs(visit)
+	for _, row := range s.Values {
+		for _, e := range row {
+			Exprs(e, visit)
+		}
+	}
+	for _, item := range s.Items {
+		Exprs(item.Expr, visit)
+	}
+	for _, from := range s.From {
+		sourceExprs(from, visit)
+	}
+	Exprs(s.Where, visit)
+	for _, list := range [][]Expr{s.GroupBy, s.DistinctOn, {s.Having, s.Limit, s.Offset}} {
+		for _, e := range list {
+			Exprs(e, visit)
+		}
+	}
+	for _, o := range s.OrderBy {
+		Exprs(o.Expr, visit)
+	}
+}
+
+func sourceExprs(from Source, visit func(Expr) bool) {
+	switch from := from.(type) {
+	case *Derived:
+		from.Query.Exprs(visit)
+	case *Function:
+		Exprs(from.Call, visit)
+	case *Join:
+		sourceExprs(from.Left, visit)
+		sourceExprs(from.Right, visit)
+		Exprs(from.On, visit)
+	}
+}
+
+// Sources calls visit with each source of the list that is not a join.
+func Sources(list []Source, visit func(Source)) {
+	for _, from := range list {
+		if join, ok := from.(*Join); ok {
+			Sources([]Source{join.Left, join.Right}, visit)
+		} else if from != nil {
+			visit(from)
+		}
+	}
+}
