@@ -1,0 +1,51 @@
+package judge
+
+import (
+	"strings"
+
+	"github.com/semel-dev/semel/internal/lint/tree"
+)
+
+// define judges statements that change the schema: a name makes the second one fail.
+func define(d *tree.Define) Judgement {
+	if d.Unreadable != "" {
+		return judged(CannotTell, Opaque, "the definition is not understood: "+d.Unreadable)
+	}
+	switch {
+	case d.Kind == "truncate":
+		return judged(Safe, Deletes, "an empty table stays empty")
+	case d.Kind == "create index" && d.Name.Name == "" && (d.Index == nil || d.Index.Name == ""):
+		return guardedBy(judged(NotSafe, Undefined, "an index without a name is made once more under another one"), "name the index")
+	case d.Kind == "alter table":
+		return alter(d)
+	case strings.HasPrefix(d.Kind, "drop "):
+		return judged(Safe, Definition, "a second run finds nothing to drop")
+	case strings.HasPrefix(d.Kind, "create ") && d.Guarded:
+		return judged(Safe, Definition, "a second run finds the object and does nothing, or makes the same one")
+	case d.Kind == "create table", d.Kind == "create index", d.Kind == "create view", d.Kind == "create trigger", d.Kind == "create sequence", d.Kind == "create function", d.Kind == "create schema", d.Kind == "create type":
+		return judged(Safe, Definition, "a second run is refused: the object exists")
+	}
+	return judged(CannotTell, Opaque, "what "+d.Kind+" does twice is not known")
+}
+
+func alter(d *tree.Define) Judgement {
+	res := judged(Safe, Definition, "a second run is refused, or changes nothing")
+	if len(d.Changes) == 0 {
+		return judged(CannotTell, Opaque, "the change of the table is not understood")
+	}
+	for _, c := range d.Changes {
+		switch {
+		case c.Kind == "add constraint" && c.Name == "":
+			primary := c.Key != nil && c.Key.Primary
+			if !primary {
+				res = worse(res, guardedBy(judged(NotSafe, Undefined, "a constraint without a name is added once more under another one"), "name the constraint"))
+			}
+		case c.Kind == "add column", c.Kind == "drop column", c.Kind == "add constraint", c.Kind == "drop constraint", c.Kind == "rename column", c.Kind == "rename table":
+		default:
+			if !c.Known {
+				res = worse(res, judged(CannotTell, Opaque, "what "+c.Kind+" does twice is not known"))
+			}
+		}
+	}
+	return res
+}

@@ -1,0 +1,404 @@
+package judge
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/lint/schema"
+	"github.com/semel-dev/semel/internal/lint/tree"
+)
+
+// insertion is an INSERT that is being judged.
+type insertion struct {
+	*tree.Insert
+
+	t     *target
+	rows  []map[string]tree.Expr // the values by column; one for a query
+	query bool                   // the row is that of a query
+}
+
+// insert judges INSERT: a second row must be refused, or never be selected again.
+func (j *judge) insert(in *tree.Insert) Judgement {
+	res := j.within(in.With)
+	t, _, why := j.behind(in.Table, in.As, nil, nil)
+	i := &insertion{Insert: in, t: t}
+	if fed, ok := j.fed(in); ok {
+		return worse(res, worse(fed, j.triggers(t, onInsert).whenOnce))
+	}
+	if why != "" {
+		res = worse(res, judged(CannotTell, UnknownTable, why))
+	}
+	if t.table == nil {
+		return res
+	}
+	if why := i.spread(); why != "" {
+		return worse(res, judged(CannotTell, Unproven, why))
+	}
+	fired := j.triggers(t, onInsert)
+	i.overridden()
+	res = worse(res, j.returned(in.Returning))
+	res = worse(res, worse(fired.whenOnce, j.source(i)))
+	switch {
+	case in.Replace:
+		return worse(worse(res, fired.always), j.replace(i))
+	case in.Conflict != nil && !in.Conflict.Nothing:
+		return worse(worse(res, fired.always), j.upsert(i))
+	}
+	covered := j.covered(i)
+	if covered.Verdict == Safe && (in.Ignore || in.Conflict != nil) {
+		res = worse(res, fired.beforeIgnored())
+	}
+	return worse(res, covered)
+}
+
+// beforeIgnored is the verdict on triggers of a row that is then left out: those that fire before
+// have done their work.
+func (f firing) beforeIgnored() Judgement { return f.always }
+
+// fed judges an INSERT from the rows that a common table expression deleted, or changed, once.
+func (j *judge) fed(in *tree.Insert) (_ Judgement, ok bool) {
+	s := in.Source
+	if s == nil || len(s.From) == 0 || s.SetOp != "" || len(s.Values) > 0 || in.Conflict != nil || aggregated(s) {
+		return Judgement{}, false
+	}
+	if effects := sourceEffects(s); !effects.pure() && (effects.acts || effects.stranger) {
+		return Judgement{}, false
+	}
+	for _, from := range s.From {
+		ref, isTable := from.(*tree.TableRef)
+		if !isTable || ref.Name.Schema != "" {
+			continue
+		}
+		w := j.with[strings.ToLower(ref.Name.Name)]
+		if w == nil {
+			continue
+		}
+		if _, reads := w.Body.(*tree.Select); reads {
+			continue
+		}
+		if one := j.statement(w.Body); one.Once && one.Verdict == Safe {
+			res := judged(Safe, FedOnce, "its rows come from "+w.Name+", which a second run leaves empty")
+			res.Once, res.Assumes = true, one.Assumes
+			return res, true
+		}
+	}
+	return Judgement{}, false
+}
+
+// aggregated reports whether a query has a row even when it selects none.
+func aggregated(s *tree.Select) bool {
+	if len(s.GroupBy) > 0 {
+		return false
+	}
+	return slices.ContainsFunc(s.Items, func(item tree.Item) (found bool) {
+		tree.Exprs(item.Expr, func(e tree.Expr) bool {
+			c, ok := e.(*tree.Call)
+			found = found || ok && !c.Over && (aggregates[c.Name] || strings.HasSuffix(c.Name, "_agg") || c.Name == "group_concat" || c.Name == "total" || effectOf(c) == stranger)
+			return !found
+		})
+		return found
+	})
+}
+
+func sourceEffects(s *tree.Select) (f effects) {
+	s.Exprs(f.add)
+	return f
+}
+
+// spread assigns the values to their columns.
+//
+//nolint:gocognit // a list of columns, a list of rows.
+func (i *insertion) spread() (why string) {
+	columns := i.Columns
+	if columns == nil && i.Source != nil {
+		if i.t.table.Unknown != "" || len(i.t.table.Columns) == 0 {
+			return "the columns of the table are not known"
+		}
+		for _, def := range i.t.table.Columns {
+			if def.Generated != nil {
+				return "the columns are not named, and some are generated"
+			}
+			columns = append(columns, def.Name)
+		}
+	}
+	lists := [][]tree.Expr{nil}
+	if i.Source != nil {
+		lists = i.Source.Values
+		if lists == nil {
+			i.query = true
+			var list []tree.Expr
+			for _, item := range leftmost(i.Source).Items {
+				list = append(list, item.Expr)
+			}
+			lists = [][]tree.Expr{list}
+		}
+	}
+	for _, list := range lists {
+		row := map[string]tree.Expr{}
+		for n, e := range list {
+			if _, star := e.(*tree.Star); star || n >= len(columns) {
+				break // what follows is not known
+			}
+			row[strings.ToLower(columns[n])] = e
+		}
+		if i.query && i.Source.SetOp != "" {
+			row = map[string]tree.Expr{}
+		}
+		i.rows = append(i.rows, row)
+	}
+	return ""
+}
+
+func leftmost(s *tree.Select) *tree.Select {
+	for s.Left != nil {
+		s = s.Left
+	}
+	return s
+}
+
+// overridden puts in what BEFORE triggers set.
+func (i *insertion) overridden() {
+	for column, a := range i.t.set {
+		for _, row := range i.rows {
+			row[column] = a.value
+		}
+	}
+}
+
+// value returns what a column of a row gets; nil when that is not known.
+func (i *insertion) value(row map[string]tree.Expr, column string) tree.Expr {
+	e, given := row[column]
+	if _, def := e.(*tree.Default); given && !def {
+		return e
+	}
+	def := schema.Column(i.t.table, column)
+	switch {
+	case def == nil || i.query && i.Columns == nil, def.Serial, i.query && i.Source.SetOp != "":
+		return nil
+	case def.Generated != nil:
+		return nil
+	case def.Default == nil:
+		return &tree.Literal{Kind: tree.Null}
+	}
+	return def.Default
+}
+
+// source judges the query of INSERT … SELECT.
+func (j *judge) source(i *insertion) Judgement {
+	if !i.query {
+		return judged(Safe, PlainValues, "")
+	}
+	rows := *i.Source
+	if rows.SetOp == "" {
+		rows.Items = nil // the values are judged with the keys
+	}
+	if f := sourceEffects(&rows); !f.pure() {
+		return f.judgement()
+	}
+	if f := sourceEffects(i.Source); f.acts || f.stranger {
+		return f.judgement()
+	}
+	own := false
+	unknown := j.tablesOf(i.Source, func(ref *tree.TableRef, _ *tree.Select) { own = own || strings.ToLower(ref.Name.Name) == i.t.name })
+	switch {
+	case unknown != "":
+		return judged(CannotTell, UnknownTable, unknown)
+	case own && !j.checks(i):
+		return judged(CannotTell, MovingSelection, "it inserts what it selects from the same table: the next run selects more")
+	}
+	return worse(j.limited(i.Source), judged(Safe, PlainValues, ""))
+}
+
+// checks reports whether the query reads the table only to see that nothing is there: WHERE NOT
+// EXISTS (…).
+func (j *judge) checks(i *insertion) bool {
+	s := *i.Source
+	if s.SetOp != "" {
+		return false
+	}
+	var rest []tree.Expr
+	for _, c := range tree.Conjuncts(s.Where) {
+		op, ok := c.(*tree.Op)
+		if ok && op.Name == "not" && len(op.Args) == 1 {
+			if q, ok := op.Args[0].(*tree.Query); ok && q.Kind == "exists" {
+				continue
+			}
+		}
+		rest = append(rest, c)
+	}
+	s.Where = tree.And(rest...)
+	own := false
+	unknown := j.tablesOf(&s, func(ref *tree.TableRef, _ *tree.Select) { own = own || strings.ToLower(ref.Name.Name) == i.t.name })
+	return unknown == "" && !own
+}
+
+// covered judges whether a unique key refuses every row at a second run.
+func (j *judge) covered(i *insertion) Judgement {
+	if i.Source == nil && len(i.rows) == 0 {
+		i.rows = []map[string]tree.Expr{{}}
+	}
+	var assumes []string
+	missing := ""
+	for _, row := range i.rows {
+		found := false
+		for _, k := range i.t.table.Keys {
+			why, assumed := j.covers(i, k, row)
+			if why == "" {
+				found, assumes = true, append(assumes, assumed...)
+				break
+			}
+			missing = cmp.Or(missing, why)
+		}
+		if !found {
+			return j.uncovered(i, missing)
+		}
+	}
+	res := judged(Safe, UniqueKey, "a second row has the same unique key: it is refused, or left out")
+	res.Assumes, res.Once = assumes, true
+	return res
+}
+
+// uncovered names what is missing.
+func (j *judge) uncovered(i *insertion, why string) Judgement {
+	if why == "" {
+		why = "the table has no unique key"
+	}
+	guard := "add a unique key over what makes the row the same, or run it under a claimed key (semel.Do)"
+	if len(i.Columns) > 0 {
+		guard = "CREATE UNIQUE INDEX " + i.Table.Name + "_once ON " + i.Table.Name + " (" + strings.Join(i.Columns, ", ") + ") with the columns that make the row the same, or run it under a claimed key (semel.Do)"
+	}
+	return guardedBy(judged(NotSafe, NoUniqueKey, "a second run inserts the row again: "+why), guard)
+}
+
+// covers returns why a key does not refuse a second copy of the row.
+func (j *judge) covers(i *insertion, k *tree.Key, row map[string]tree.Expr) (why string, assumes []string) {
+	name := "key " + k.Name
+	if !k.Unique && !k.Primary || len(k.Parts) == 0 {
+		return name + " is not unique", nil
+	}
+	for _, part := range k.Parts {
+		columns, ok := plainPart(part)
+		if !ok {
+			return name + " is over an expression that may be NULL", nil
+		}
+		for _, column := range columns {
+			why, assumed := j.given(i, i.value(row, column), column, k.NullsSame)
+			if why != "" {
+				return why, nil
+			}
+			assumes = append(assumes, assumed...)
+		}
+	}
+	for _, c := range tree.Conjuncts(k.Where) {
+		if !j.implied(i, c, row) {
+			return name + " does not cover every row", nil
+		}
+	}
+	return "", assumes
+}
+
+// plainPart returns the columns of a part of a key that is NULL only when one of them is.
+func plainPart(part tree.Expr) (columns []string, ok bool) {
+	switch e := part.(type) {
+	case *tree.Column:
+		return []string{strings.ToLower(e.Name)}, true
+	case *tree.Call:
+		if len(e.Args) > 0 && slices.Contains([]string{"lower", "upper", "trim", "btrim", "prefix"}, e.Name) {
+			return plainPart(e.Args[0])
+		}
+	case *tree.Cast:
+		return plainPart(e.Value)
+	}
+	return nil, false
+}
+
+// given returns why the value of a column is not the same at a second run, or is NULL.
+func (j *judge) given(i *insertion, e tree.Expr, column string, nulls bool) (why string, assumes []string) {
+	def := schema.Column(i.t.table, column)
+	f := effectsOf(e)
+	switch {
+	case e == nil:
+		return column + " is numbered by the database, or is not known", nil
+	case !f.pure():
+		return column + " has another value at every run (" + f.name + ")", nil
+	case isTimeText(e, def):
+		return column + " is the time of the run", nil
+	case hasQuery(e) && j.selection(e, i.t, true).Verdict != Safe:
+		return column + " is read from what changes", nil
+	case isNull(e) && j.dialect == dialect.MySQL, def != nil && def.Serial && j.dialect == dialect.MySQL && isZero(e):
+		return column + " gets a value of the database's for that one", nil
+	case nulls || def != nil && def.NotNull && !def.Serial || neverNull(e):
+		return "", nil
+	case isNull(e):
+		return column + " is NULL, and NULLs are different from each other", nil
+	case isParam(e):
+		return "", []string{"the parameter for " + column + " is not NULL"}
+	case i.query && j.notNull(e, i.Source):
+		return "", nil
+	}
+	return column + " may be NULL", nil
+}
+
+// isZero reports whether MySQL takes a value for a new number.
+func isZero(e tree.Expr) bool {
+	n := number(literal(uncast(e)))
+	return literal(uncast(e)) != nil && (n == nil || n.Sign() == 0)
+}
+
+func isTimeText(e tree.Expr, def *tree.ColumnDef) bool {
+	l := literal(uncast(e))
+	return l != nil && l.Kind == tree.String && timeWord(l.Text) && (def == nil || typeOf(def.Type) == otherType)
+}
+
+// notNull reports whether an expression over the tables of a query is never NULL.
+func (j *judge) notNull(e tree.Expr, s *tree.Select) bool {
+	c, ok := e.(*tree.Column)
+	if !ok {
+		op, ok := e.(*tree.Op)
+		return ok && slices.Contains([]string{"+", "-", "*", "||"}, op.Name) && j.dialect != dialect.MySQL && !slices.ContainsFunc(op.Args, func(e tree.Expr) bool { return !neverNull(e) && !j.notNull(e, s) })
+	}
+	found := false
+	for _, from := range s.From {
+		ref, ok := from.(*tree.TableRef)
+		if !ok || c.Table != "" && !strings.EqualFold(sourceName(ref), c.Table) {
+			continue
+		}
+		def := schema.Column(j.schema.Table(ref.Name), c.Name)
+		if def != nil {
+			found = def.NotNull
+		}
+	}
+	return found
+}
+
+// implied reports whether a condition of a partial key certainly holds for the row.
+func (j *judge) implied(i *insertion, c tree.Expr, row map[string]tree.Expr) bool {
+	if column, ok := c.(*tree.Column); ok {
+		return isBool(i.value(row, strings.ToLower(column.Name)), "true")
+	}
+	op, ok := c.(*tree.Op)
+	if !ok || len(op.Args) == 0 {
+		return false
+	}
+	column, ok := op.Args[0].(*tree.Column)
+	if !ok {
+		return false
+	}
+	v := i.value(row, strings.ToLower(column.Name))
+	if v == nil {
+		return false
+	}
+	switch op.Name {
+	case "is null":
+		return isNull(v)
+	case "is not null":
+		return neverNull(v)
+	case "not":
+		return isBool(v, "false")
+	case "=":
+		return len(op.Args) == 2 && same(literal(uncast(v)), literal(uncast(op.Args[1]))) && keeps(j.dialect, schema.Column(i.t.table, column.Name), literal(uncast(v)))
+	}
+	return false
+}

@@ -1,0 +1,26 @@
+package judge
+
+import "github.com/semel-dev/semel/internal/lint/tree"
+
+// merge judges MERGE: a branch that computes from the old row is not safe; of the others the
+// linter does not know enough.
+func (j *judge) merge(m *tree.Merge) Judgement {
+	res := j.within(m.With)
+	t, _, why := j.behind(m.Table, m.As, []tree.Source{m.Using}, m.On)
+	if why != "" {
+		res = worse(res, judged(CannotTell, UnknownTable, why))
+	}
+	for _, b := range m.Branches {
+		for _, a := range b.Set {
+			t.assign(a.Column, a.Value, a.Of)
+		}
+	}
+	for _, b := range m.Branches {
+		for _, a := range b.Set {
+			if one := j.value(a.Column, t, m.On); b.If == nil && one.Verdict == NotSafe {
+				res = worse(res, one)
+			}
+		}
+	}
+	return worse(res, judged(CannotTell, Unproven, "MERGE inserts in one run what it updates in the next, and two that run at once may both insert"))
+}

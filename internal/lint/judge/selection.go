@@ -1,0 +1,258 @@
+package judge
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/semel-dev/semel/internal/lint/schema"
+	"github.com/semel-dev/semel/internal/lint/tree"
+)
+
+const otherRows = "pick the row first, or claim it in the same transaction, and change it by its key: WHERE id = …"
+
+// selection judges the queries in an expression: whether they find the same at the second run.
+// deletes says that rows are removed, so that every column of them counts as written.
+func (j *judge) selection(e tree.Expr, t *target, deletes bool) Judgement {
+	res := judged(Safe, PlainValues, "its queries read nothing that it writes")
+	tree.Exprs(e, func(e tree.Expr) bool {
+		q, ok := e.(*tree.Query)
+		if !ok {
+			return true
+		}
+		if !j.byKey(q, t) || deletes {
+			res = worse(res, j.subquery(q.Select, t, deletes))
+		} else {
+			res = worse(res, effectsOf(q.Select.Where).judgement())
+		}
+		res = worse(res, j.selection(q.Left, t, deletes))
+		return false
+	})
+	return res
+}
+
+// sources judges what FROM and USING read.
+func (j *judge) sources(list []tree.Source, t *target, deletes bool) Judgement {
+	res := judged(Safe, PlainValues, "it reads nothing that it writes")
+	tree.Sources(list, func(from tree.Source) {
+		switch from := from.(type) {
+		case *tree.Function:
+			res = worse(res, worse(j.selection(from.Call, t, deletes), effectsOf(from.Call).judgement()))
+		case *tree.Derived:
+			res = worse(res, j.subquery(from.Query, t, deletes))
+		case *tree.TableRef:
+			whole := &tree.Select{Items: []tree.Item{{Expr: &tree.Star{}}}, From: []tree.Source{from}}
+			res = worse(res, j.subquery(whole, t, deletes))
+		}
+	})
+	for _, from := range list {
+		res = worse(res, j.conditions(from, t, deletes))
+	}
+	return res
+}
+
+// conditions judges those of joins.
+func (j *judge) conditions(from tree.Source, t *target, deletes bool) Judgement {
+	join, ok := from.(*tree.Join)
+	if !ok {
+		return judged(Safe, PlainValues, "")
+	}
+	res := worse(j.selection(join.On, t, deletes), effectsOf(join.On).judgement())
+	return worse(res, worse(j.conditions(join.Left, t, deletes), j.conditions(join.Right, t, deletes)))
+}
+
+// subquery judges one query that a write uses.
+func (j *judge) subquery(s *tree.Select, t *target, deletes bool) Judgement {
+	res := judged(Safe, PlainValues, "its queries read nothing that it writes")
+	var f effects
+	s.Exprs(f.add)
+	res = worse(res, f.judgement())
+	var own []*tree.Select
+	other := false
+	unknown := j.tablesOf(s, func(ref *tree.TableRef, in *tree.Select) {
+		name := strings.ToLower(ref.Name.Name)
+		switch {
+		case name == t.name:
+			own = append(own, in)
+		case j.changed[name]:
+			other = true
+		}
+	})
+	if unknown != "" {
+		res = worse(res, judged(CannotTell, UnknownTable, unknown))
+	}
+	if other {
+		res = worse(res, judged(CannotTell, MovingSelection, "it reads a table that another part of the statement, a foreign key or a trigger changes"))
+	}
+	if len(own) == 0 {
+		return worse(res, j.limited(s))
+	}
+	for _, in := range own {
+		res = worse(res, j.ownRows(s, in, t, deletes))
+	}
+	return res
+}
+
+// limited judges the LIMIT of a query that reads other tables, which stay as they are.
+func (j *judge) limited(s *tree.Select) Judgement {
+	res := judged(Safe, PlainValues, "")
+	eachQuery(s, func(q *tree.Select) {
+		if (q.Limit != nil || q.Offset != nil || len(q.DistinctOn) > 0) && len(q.OrderBy) == 0 && !isOne(q) {
+			res = worse(res, judged(CannotTell, OpenOrder, "LIMIT without ORDER BY may find other rows the next time"))
+		}
+	})
+	return res
+}
+
+// isOne reports whether a query has at most one row: aggregates without groups.
+func isOne(q *tree.Select) bool {
+	if len(q.GroupBy) > 0 || len(q.Items) == 0 {
+		return false
+	}
+	for _, item := range q.Items {
+		c, ok := item.Expr.(*tree.Call)
+		if !ok || c.Over || !aggregates[c.Name] || len(c.Args) > 1 {
+			return false
+		}
+	}
+	return true
+}
+
+//nolint:gochecknoglobals // a constant.
+var aggregates = set("count sum avg min max bool_and bool_or every")
+
+// eachQuery calls visit with a query and those in its FROM and its set operations.
+func eachQuery(s *tree.Select, visit func(*tree.Select)) {
+	if s == nil {
+		return
+	}
+	visit(s)
+	eachQuery(s.Left, visit)
+	eachQuery(s.Right, visit)
+	for _, w := range s.With {
+		if q, ok := w.Body.(*tree.Select); ok {
+			eachQuery(q, visit)
+		}
+	}
+	tree.Sources(s.From, func(from tree.Source) {
+		if d, ok := from.(*tree.Derived); ok {
+			eachQuery(d.Query, visit)
+		}
+	})
+	s.Exprs(func(e tree.Expr) bool {
+		if q, ok := e.(*tree.Query); ok {
+			eachQuery(q.Select, visit)
+			return false
+		}
+		return true
+	})
+}
+
+// ownRows judges a query that reads the table that is written, in its part in.
+func (j *judge) ownRows(whole, in *tree.Select, t *target, deletes bool) Judgement {
+	touches := deletes || t.table == nil
+	everything := func(e tree.Expr) bool {
+		switch e := e.(type) {
+		case *tree.Star, *tree.Raw:
+			touches = true
+		case *tree.Column:
+			touches = touches || t.written[strings.ToLower(e.Name)]
+		}
+		return true
+	}
+	whole.Exprs(everything)
+	limits := false
+	eachQuery(whole, func(q *tree.Select) {
+		limits = limits || q.Limit != nil || q.Offset != nil || len(q.DistinctOn) > 0 || q.Skips
+	})
+	switch {
+	case limits && touches:
+		return guardedBy(judged(NotSafe, MovingSelection, "the query picks rows by what the statement changes: the next run picks others"), otherRows)
+	case limits && !j.ordered(in, t):
+		return guardedBy(judged(NotSafe, OpenOrder, "LIMIT without an order by a unique column that stays as it is: the next run may pick other rows"), otherRows)
+	case touches:
+		return guardedBy(judged(CannotTell, MovingSelection, "a query reads the table that the statement changes, in columns that it changes"), otherRows)
+	}
+	return judged(Safe, PlainValues, "its queries read nothing that it writes")
+}
+
+func guardedBy(j Judgement, guard string) Judgement {
+	j.Guard = guard
+	return j
+}
+
+// ordered reports whether the order of a query over the target's rows is total and stays.
+func (j *judge) ordered(q *tree.Select, t *target) bool {
+	if len(q.From) != 1 || t.table == nil {
+		return false
+	}
+	var names []string
+	for _, o := range q.OrderBy {
+		c, ok := o.Expr.(*tree.Column)
+		if !ok || t.written[strings.ToLower(c.Name)] {
+			return false
+		}
+		names = append(names, strings.ToLower(c.Name))
+	}
+	return t.unique(names)
+}
+
+// unique reports whether some key of the table lies in these columns, none of which is NULL.
+func (t *target) unique(names []string) bool {
+	if t.table == nil {
+		return false
+	}
+	return slices.ContainsFunc(t.table.Keys, func(k *tree.Key) bool {
+		if k.Where != nil || !k.Unique && !k.Primary || len(k.Parts) == 0 {
+			return false
+		}
+		return !slices.ContainsFunc(k.Parts, func(part tree.Expr) bool {
+			c, ok := part.(*tree.Column)
+			def := schema.Column(t.table, name(c))
+			return !ok || !slices.Contains(names, strings.ToLower(c.Name)) || !k.Primary && (def == nil || !def.NotNull)
+		})
+	})
+}
+
+func name(c *tree.Column) string {
+	if c == nil {
+		return ""
+	}
+	return c.Name
+}
+
+// byKey reports whether a query is a condition on the target's row, written with its key: id IN
+// (SELECT id FROM t WHERE …), of one table, row by row. It then says what that condition says.
+func (j *judge) byKey(q *tree.Query, t *target) bool {
+	s := q.Select
+	if q.Kind != "in" && (q.Kind != "any" || q.Op != "=") || s == nil {
+		return false
+	}
+	if len(s.From) != 1 || len(s.Items) != 1 || len(s.GroupBy) > 0 || s.Having != nil || s.Distinct || len(s.DistinctOn) > 0 ||
+		s.Limit != nil || s.Offset != nil || s.SetOp != "" || len(s.With) > 0 || s.Skips || hasQuery(s.Where) {
+		return false
+	}
+	ref, ok := s.From[0].(*tree.TableRef)
+	if !ok || strings.ToLower(ref.Name.Name) != t.name || j.with[t.name] != nil {
+		return false
+	}
+	c, ok := s.Items[0].Expr.(*tree.Column)
+	if !ok || t.column(q.Left) != strings.ToLower(c.Name) {
+		return false
+	}
+	return t.unique([]string{strings.ToLower(c.Name)}) && !t.written[strings.ToLower(c.Name)]
+}
+
+// judgement of functions in a condition or a query.
+func (f effects) judgement() Judgement {
+	switch {
+	case f.acts:
+		return judged(NotSafe, SideEffect, f.name+" changes something at every call")
+	case f.random:
+		return judged(NotSafe, RandomValue, f.name+" gives another value at every run")
+	case f.stranger:
+		return judged(CannotTell, UnknownFunction, f.name+" is not known")
+	case f.clock:
+		return judged(Time, Timestamp, f.name+" is the time of the run")
+	}
+	return judged(Safe, PlainValues, "")
+}

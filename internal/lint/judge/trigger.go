@@ -1,0 +1,189 @@
+package judge
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/semel-dev/semel/internal/lint/tree"
+)
+
+// event names the change for which triggers wait.
+type event uint8
+
+const (
+	onInsert event = iota
+	onUpdate
+	onDelete
+)
+
+// firing holds the effect of a table's triggers on the verdict.
+type firing struct {
+	always   Judgement // when a second run touches rows
+	whenOnce Judgement // when it touches none
+	settled  bool      // what a row is after the change is known
+}
+
+// triggers judges the triggers of the table for an event. What a BEFORE trigger sets replaces what
+// the statement sets.
+func (j *judge) triggers(t *target, on event) firing {
+	none := judged(Safe, PlainValues, "")
+	none.Once = true
+	f := firing{always: none, whenOnce: none, settled: true}
+	if t.table == nil {
+		return f
+	}
+	if t.table.Rules {
+		rule := judged(NotSafe, Triggered, "a rule of the table adds statements, which run each time")
+		f.always, f.whenOnce = rule, rule
+	}
+	for _, trigger := range t.table.Triggers {
+		if !waits(trigger, on, t) {
+			continue
+		}
+		one := j.trigger(trigger, t)
+		f.always, f.whenOnce, f.settled = worse(f.always, one.always), worse(f.whenOnce, one.whenOnce), f.settled && one.settled
+	}
+	return f
+}
+
+// waits reports whether a trigger may fire.
+func waits(trigger *tree.Trigger, on event, t *target) bool {
+	switch on {
+	case onInsert:
+		return trigger.Insert
+	case onDelete:
+		return trigger.Delete
+	case onUpdate:
+	}
+	if !trigger.Update || len(trigger.Columns) == 0 {
+		return trigger.Update
+	}
+	return slices.ContainsFunc(trigger.Columns, func(name string) bool { return t.written[strings.ToLower(name)] })
+}
+
+func (j *judge) trigger(trigger *tree.Trigger, t *target) firing {
+	name := "trigger " + trigger.Name
+	if trigger.Unknown != "" || trigger.Reordered || trigger.Instead || trigger.When != nil && len(trigger.Sets) > 0 {
+		why := trigger.Unknown
+		if why == "" {
+			why = "it acts under a condition"
+		}
+		unknown := judged(CannotTell, Triggered, "what "+name+" does is not known: "+why)
+		return firing{always: unknown, whenOnce: unknown}
+	}
+	f := firing{always: judged(Safe, PlainValues, ""), whenOnce: judged(Safe, PlainValues, ""), settled: true}
+	f.always.Once, f.whenOnce.Once = true, true
+	for _, a := range trigger.Sets {
+		f.always = worse(f.always, t.override(a, name))
+	}
+	for _, st := range trigger.Body {
+		if j.writes(st, t.name) {
+			own := judged(CannotTell, Triggered, name+" changes the table itself")
+			f.settled, f.always, f.whenOnce = false, worse(f.always, own), worse(f.whenOnce, own)
+			continue
+		}
+		one := j.statement(st)
+		if readsOld(st) {
+			one = worse(one, judged(CannotTell, Triggered, "it uses the row as it was before"))
+		}
+		if one.Verdict != Safe {
+			one.Why = name + " runs each time: " + one.Why
+			one.Rule = Triggered
+		}
+		f.always = worse(f.always, one)
+		if !trigger.EachRow {
+			f.whenOnce = worse(f.whenOnce, one)
+		}
+	}
+	return f
+}
+
+// writes reports whether a statement writes the table.
+func (j *judge) writes(st tree.Statement, name string) bool {
+	switch st := st.(type) {
+	case *tree.Insert:
+		return j.base(st.Table) == name
+	case *tree.Update:
+		return j.base(st.Table) == name
+	case *tree.Delete:
+		return j.base(st.Table) == name
+	case *tree.Select, *tree.Neutral:
+		return false
+	}
+	return true
+}
+
+// readsOld reports whether a statement of a trigger uses the row before the change, which is another one at the
+// second run.
+func readsOld(st tree.Statement) (found bool) {
+	visit := func(e tree.Expr) bool {
+		switch e := e.(type) {
+		case *tree.Column:
+			found = found || strings.EqualFold(e.Table, "old") || strings.EqualFold(e.Name, "old")
+		case *tree.Star:
+			found = found || strings.EqualFold(e.Table, "old")
+		case *tree.Raw:
+			found = true
+		}
+		return true
+	}
+	each := func(list []tree.Assign) {
+		for _, a := range list {
+			tree.Exprs(a.Value, visit)
+		}
+	}
+	sources := func(list []tree.Source) { (&tree.Select{From: list}).Exprs(visit) }
+	switch st := st.(type) {
+	case *tree.Select:
+		st.Exprs(visit)
+	case *tree.Insert:
+		st.Source.Exprs(visit)
+		if st.Conflict != nil {
+			each(st.Conflict.Set)
+			tree.Exprs(st.Conflict.If, visit)
+		}
+		return found || len(st.With) > 0
+	case *tree.Update:
+		each(st.Set)
+		sources(st.From)
+		tree.Exprs(st.Where, visit)
+		return found || len(st.With) > 0
+	case *tree.Delete:
+		sources(st.Using)
+		tree.Exprs(st.Where, visit)
+		return found || len(st.With) > 0
+	default:
+		return true
+	}
+	return found
+}
+
+// override puts the value of a BEFORE trigger in the place of the statement's, and judges it.
+func (t *target) override(a tree.Assign, trigger string) Judgement {
+	column := strings.ToLower(a.Column)
+	rows, self := false, false
+	tree.Exprs(a.Value, func(e tree.Expr) bool {
+		switch e := e.(type) {
+		case *tree.Column:
+			rows = true
+			self = self || strings.EqualFold(e.Table, "old") && strings.EqualFold(e.Name, column)
+		case *tree.Star, *tree.Raw, *tree.Query:
+			rows = true
+		}
+		return true
+	})
+	value := a.Value
+	if rows {
+		value = &tree.Raw{Why: trigger}
+	}
+	t.assign(column, value, false)
+	t.derive()
+	op, arithmetic := a.Value.(*tree.Op)
+	switch {
+	case self && arithmetic && slices.Contains([]string{"+", "-", "*", "/", "||", "not"}, op.Name):
+		return judged(NotSafe, Triggered, trigger+" changes "+column+" again at every run")
+	case rows || hasQuery(a.Value):
+		return judged(CannotTell, Triggered, trigger+" computes "+column+" from the row")
+	}
+	return valueEffects(effectsOf(a.Value), column)
+}

@@ -1,0 +1,398 @@
+package judge
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/semel-dev/semel/internal/lint/schema"
+	"github.com/semel-dev/semel/internal/lint/tree"
+)
+
+// update judges UPDATE.
+func (j *judge) update(u *tree.Update) Judgement {
+	res := j.within(u.With)
+	t, where, why := j.behind(u.Table, u.As, u.From, u.Where)
+	switch {
+	case u.Cursor:
+		return worse(res, judged(CannotTell, Opaque, "WHERE CURRENT OF changes the row of a cursor"))
+	case why != "":
+		res = worse(res, judged(CannotTell, UnknownTable, why))
+	}
+	t.sets(u)
+	limit := u.Limit
+	if u.Offset != nil {
+		limit = u.Offset
+	}
+	one := j.changes(t, where, u.OrderBy, limit)
+	if one.Verdict != NotSafe || t.table == nil {
+		one = worse(one, j.returned(u.Returning))
+	}
+	return worse(res, one)
+}
+
+// returned judges RETURNING, which may call functions.
+func (j *judge) returned(items []tree.Item) Judgement {
+	var f effects
+	for _, item := range items {
+		f = f.and(effectsOf(item.Expr))
+	}
+	if f.acts || f.stranger {
+		return f.judgement()
+	}
+	res := judged(Safe, PlainValues, "")
+	res.Once = true
+	return res
+}
+
+// behind returns the table that is written: of a view that is a plain selection, the one that it
+// selects from, with the view's condition. why says what is not known.
+func (j *judge) behind(name tree.Name, as string, others []tree.Source, where tree.Expr) (t *target, _ tree.Expr, why string) {
+	t = j.target(name, as, others)
+	for depth := 0; t.table != nil && t.table.View != nil; depth++ {
+		v := t.table.View
+		if depth > maxDepth || len(t.table.Triggers) > 0 || t.table.Rules || !plainView(v) {
+			return t, where, name.Name + " is a view of which the linter does not know what a change does"
+		}
+		ref, ok := v.From[0].(*tree.TableRef)
+		if !ok {
+			return t, where, name.Name + " is a view of a query"
+		}
+		where = tree.And(where, v.Where)
+		t.table = j.schema.Table(ref.Name)
+		t.aliases[strings.ToLower(ref.Name.Name)] = true
+		if ref.As != "" {
+			t.aliases[strings.ToLower(ref.As)] = true
+		}
+	}
+	switch {
+	case t.table == nil:
+		return t, where, "table " + name.Name + " is not in the schema: its triggers and keys are not known"
+	case j.heirs(t):
+		return t, where, "table " + name.Name + " has partitions or heirs, whose keys and triggers are their own"
+	case j.schema.Lacks != "":
+		return t, where, "the schema was not understood in full: " + j.schema.Lacks
+	case t.table.Unknown != "":
+		return t, where, "table " + name.Name + " is not known in full: " + t.table.Unknown
+	}
+	return t, where, ""
+}
+
+// heirs reports whether other tables hold rows of this one.
+func (j *judge) heirs(t *target) (found bool) {
+	j.schema.All(func(other *tree.Table) {
+		found = found || slices.ContainsFunc(other.Parents, func(n tree.Name) bool { return strings.EqualFold(n.Name, t.table.Name.Name) })
+	})
+	return found || len(t.table.Parents) > 0
+}
+
+// plainView reports whether a view selects columns of one table, under their names.
+func plainView(v *tree.Select) bool {
+	if len(v.From) != 1 || len(v.With) > 0 || v.SetOp != "" || len(v.GroupBy) > 0 || v.Having != nil || v.Distinct || len(v.DistinctOn) > 0 || v.Limit != nil || v.Offset != nil {
+		return false
+	}
+	return !slices.ContainsFunc(v.Items, func(item tree.Item) bool {
+		c, ok := item.Expr.(*tree.Column)
+		_, star := item.Expr.(*tree.Star)
+		return !star && (!ok || item.As != "" && !strings.EqualFold(item.As, c.Name))
+	})
+}
+
+// sets notes what an UPDATE assigns. In MySQL an assignment sees those before it, so they are put
+// in the place of their columns.
+func (t *target) sets(u *tree.Update) {
+	seen := map[string]tree.Expr{}
+	for _, a := range u.Set {
+		column, value := strings.ToLower(a.Column), a.Value
+		if u.LeftToRight {
+			value = t.put(value, seen)
+			seen[column] = value
+		}
+		t.assign(column, value, a.Of)
+	}
+	t.derive()
+}
+
+func (t *target) assign(column string, value tree.Expr, part bool) {
+	t.set[column] = assign{value, part}
+	t.written[column] = true
+}
+
+// derive adds the columns that change with others: generated ones, and those that the database
+// sets at every change.
+func (t *target) derive() {
+	if t.table == nil {
+		return
+	}
+	for range t.table.Columns {
+		for _, def := range t.table.Columns {
+			name := strings.ToLower(def.Name)
+			if def.Generated != nil && len(t.readsWritten(def.Generated)) > 0 || def.OnUpdate && !t.written[name] {
+				t.written[name] = true
+			}
+		}
+		for _, f := range t.table.Foreign { // of the table to itself
+			if strings.EqualFold(f.Table.Name, t.table.Name.Name) && acts(f.OnUpdate) {
+				for _, name := range f.Columns {
+					t.written[strings.ToLower(name)] = true
+				}
+			}
+		}
+	}
+}
+
+// acts reports whether an action of a foreign key changes rows.
+func acts(action string) bool {
+	return action == "cascade" || action == "set null" || action == "set default"
+}
+
+// put returns an expression with the values of columns in their place.
+func (t *target) put(e tree.Expr, seen map[string]tree.Expr) tree.Expr {
+	if len(seen) == 0 {
+		return e
+	}
+	switch e := e.(type) {
+	case *tree.Column:
+		if v, ok := seen[t.column(e)]; ok {
+			return v
+		}
+		return e
+	case *tree.Op:
+		return &tree.Op{Name: e.Name, Args: t.putAll(e.Args, seen)}
+	case *tree.Call:
+		c := *e
+		c.Args = t.putAll(e.Args, seen)
+		return &c
+	case *tree.Cast:
+		return &tree.Cast{Value: t.put(e.Value, seen), Type: e.Type}
+	case *tree.List:
+		return &tree.List{Items: t.putAll(e.Items, seen)}
+	case *tree.Literal, *tree.Param, *tree.Default:
+		return e
+	}
+	for name := range t.reads(e) {
+		if _, ok := seen[name]; ok || name == "*" {
+			return &tree.Raw{Why: "an assignment that reads one before it"}
+		}
+	}
+	return e
+}
+
+func (t *target) putAll(list []tree.Expr, seen map[string]tree.Expr) []tree.Expr {
+	all := make([]tree.Expr, len(list))
+	for i, e := range list {
+		all[i] = t.put(e, seen)
+	}
+	return all
+}
+
+// changes judges the assignments of t under a condition.
+func (j *judge) changes(t *target, where tree.Expr, order []tree.Order, limit tree.Expr) Judgement {
+	fired := j.triggers(t, onUpdate)
+	selected := worse(worse(j.selection(where, t, false), j.sources(t.others, t, false)), j.limits(t, where, order, limit))
+	conditions := effectsOf(where).judgement()
+	rowLocal := selected.Verdict == Safe && limit == nil
+	if rowLocal && (conditions.Verdict == Safe || conditions.Verdict == Time) && fired.settled {
+		if why, assumes := j.guard(tree.Conjuncts(where), t); why != "" {
+			res := judged(Safe, Guarded, "a second run finds no row: "+why)
+			res.Once, res.Assumes = conditions.Verdict == Safe, assumes
+			return worse(worse(res, conditions), fired.whenOnce)
+		}
+	}
+	res := worse(worse(selected, conditions), fired.always)
+	return worse(res, j.values(t, where))
+}
+
+// limits judges ORDER BY and LIMIT of the statement itself.
+func (j *judge) limits(t *target, where tree.Expr, order []tree.Order, limit tree.Expr) Judgement {
+	if limit == nil {
+		return judged(Safe, PlainValues, "")
+	}
+	q := &tree.Select{From: []tree.Source{&tree.TableRef{}}, OrderBy: order, Limit: limit}
+	moves := len(t.readsWritten(where)) > 0
+	for _, o := range order {
+		moves = moves || len(t.readsWritten(o.Expr)) > 0
+	}
+	switch {
+	case moves:
+		return guardedBy(judged(NotSafe, MovingSelection, "LIMIT picks rows by what the statement changes: the next run picks others"), otherRows)
+	case !j.ordered(q, t):
+		return guardedBy(judged(NotSafe, OpenOrder, "LIMIT without an order by a unique column: the next run may pick other rows"), otherRows)
+	}
+	return judged(Safe, PlainValues, "")
+}
+
+// values judges each assignment.
+func (j *judge) values(t *target, where tree.Expr) Judgement {
+	res := judged(Safe, PlainValues, "it sets the same values each time")
+	names := make([]string, 0, len(t.set))
+	for name := range t.set {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		res = worse(res, j.value(name, t, where))
+	}
+	return res
+}
+
+// value judges one assignment.
+func (j *judge) value(column string, t *target, where tree.Expr) Judgement {
+	a := t.set[column]
+	def := schema.Column(t.table, column)
+	if _, ok := a.value.(*tree.Default); ok {
+		if def == nil {
+			return judged(CannotTell, UnknownTable, "the default of "+column+" is not known")
+		}
+		if def.Serial {
+			return judged(NotSafe, RandomValue, column+" gets another number at every run")
+		}
+		return valueEffects(effectsOf(def.Default), column)
+	}
+	res := worse(j.selection(a.value, t, false), valueEffects(effectsOf(a.value), column))
+	if l := literal(uncast(a.value)); l != nil && l.Kind == tree.String && timeWord(l.Text) && (def == nil || typeOf(def.Type) == otherType) {
+		res = worse(res, judged(Time, Timestamp, column+" is set to the time of the run"))
+	}
+	written := t.readsWritten(a.value)
+	switch {
+	case len(written) == 0:
+		return worse(res, j.joined(a.value, t, where))
+	case len(written) == 1 && written[0] == column && !hasQuery(a.value) && !a.part:
+		return worse(worse(withoutEffects(a.value, column), j.settled(a.value, column, t)), j.joined(a.value, t, where))
+	case t.takesWritten(a.value) != "":
+		from := t.takesWritten(a.value)
+		if t.column(t.set[from].value) == from {
+			return res // it stays as it is
+		}
+		return guardedBy(judged(NotSafe, RelativeValue, column+" takes the old "+from+", and the next run the new one"), relativeGuard)
+	case !hasQuery(a.value) && t.readsOwn(a.value, column):
+		return guardedBy(judged(NotSafe, RelativeValue, "each run changes "+column+" again: it is computed from the old value"), relativeGuard)
+	}
+	return worse(res, judged(CannotTell, RelativeValue, column+" is computed from "+strings.Join(written, ", ")+", which the statement changes"))
+}
+
+// takesWritten returns the column that a value is, when the statement sets that as well.
+func (t *target) takesWritten(e tree.Expr) string {
+	from := t.column(e)
+	if a, ok := t.set[from]; ok && from != "" && !a.part {
+		return from
+	}
+	return ""
+}
+
+// withoutEffects leaves clocks and random numbers to [judge.settled]: coalesce(token, random()) has a
+// value once.
+func withoutEffects(e tree.Expr, column string) Judgement {
+	f := effectsOf(e)
+	if c, ok := e.(*tree.Call); ok && c.Name == "coalesce" && !f.acts && !f.stranger {
+		return judged(Safe, SettledValue, "")
+	}
+	return valueEffects(f, column)
+}
+
+// readsOwn reports whether a value is arithmetic on its own column.
+func (t *target) readsOwn(e tree.Expr, column string) bool {
+	op, ok := e.(*tree.Op)
+	return ok && slices.Contains([]string{"+", "-", "*", "/"}, op.Name) && len(op.Args) == 2 && t.column(op.Args[0]) == column
+}
+
+func valueEffects(f effects, column string) Judgement {
+	switch {
+	case f.acts:
+		return judged(NotSafe, SideEffect, f.name+" changes something at every call")
+	case f.random:
+		return guardedBy(judged(NotSafe, RandomValue, column+" gets another value of "+f.name+" at every run"), "make the value before, and pass it as a parameter")
+	case f.stranger:
+		return judged(CannotTell, UnknownFunction, f.name+" is not known")
+	case f.clock:
+		return judged(Time, Timestamp, column+" is set to the time of the run")
+	}
+	return judged(Safe, PlainValues, "it sets the same values each time")
+}
+
+// joined judges a value from other tables: there must be one row of them for each row that is written.
+func (j *judge) joined(e tree.Expr, t *target, where tree.Expr) Judgement {
+	res := judged(Safe, PlainValues, "it sets the same values each time")
+	if len(t.others) == 0 {
+		return res
+	}
+	conditions := tree.Conjuncts(where)
+	for _, from := range t.others {
+		conditions = append(conditions, joinConditions(from)...)
+	}
+	tree.Sources(t.others, func(from tree.Source) {
+		if !j.used(e, from, t) || j.single(from, conditions) {
+			return
+		}
+		res = worse(res, judged(CannotTell, OpenOrder, "several joined rows may match one row: which of their values it gets is open"))
+	})
+	return res
+}
+
+func joinConditions(from tree.Source) []tree.Expr {
+	join, ok := from.(*tree.Join)
+	if !ok {
+		return nil
+	}
+	all := append(joinConditions(join.Left), joinConditions(join.Right)...)
+	return append(all, tree.Conjuncts(join.On)...)
+}
+
+// used reports whether an expression may read a source.
+func (*judge) used(e tree.Expr, from tree.Source, t *target) (used bool) {
+	as := sourceName(from)
+	tree.Exprs(e, func(e tree.Expr) bool {
+		switch e := e.(type) {
+		case *tree.Column:
+			used = used || e.Table == "" && schema.Column(t.table, e.Name) == nil || strings.EqualFold(e.Table, as)
+		case *tree.Star:
+			used = true
+		}
+		return !used
+	})
+	return used
+}
+
+func sourceName(from tree.Source) string {
+	switch from := from.(type) {
+	case *tree.TableRef:
+		if from.As != "" {
+			return from.As
+		}
+		return from.Name.Name
+	case *tree.Derived:
+		return from.As
+	case *tree.Function:
+		return from.As
+	}
+	return ""
+}
+
+// single reports whether conditions leave one row of a source for each row of the others: they
+// fix all columns of a unique key.
+func (j *judge) single(from tree.Source, conditions []tree.Expr) bool {
+	if d, ok := from.(*tree.Derived); ok && len(d.Query.Values) == 1 {
+		return true
+	}
+	ref, ok := from.(*tree.TableRef)
+	if !ok || j.with[strings.ToLower(ref.Name.Name)] != nil {
+		return false
+	}
+	other := j.target(ref.Name, sourceName(from), nil)
+	if other.table == nil || other.table.View != nil {
+		return false
+	}
+	var fixed []string
+	for _, c := range conditions {
+		op, ok := c.(*tree.Op)
+		if !ok || op.Name != "=" || len(op.Args) != 2 {
+			continue
+		}
+		for i, side := range op.Args {
+			col, ok := side.(*tree.Column)
+			if ok && strings.EqualFold(col.Table, sourceName(from)) && len(other.reads(op.Args[1-i])) == 0 {
+				fixed = append(fixed, strings.ToLower(col.Name))
+			}
+		}
+	}
+	return other.unique(fixed)
+}

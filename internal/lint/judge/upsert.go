@@ -1,0 +1,221 @@
+package judge
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/lint/schema"
+	"github.com/semel-dev/semel/internal/lint/tree"
+)
+
+// upsert judges ON CONFLICT DO UPDATE and ON DUPLICATE KEY UPDATE: a second run updates the row that
+// the first one inserted or updated, and must leave it as it is.
+func (j *judge) upsert(i *insertion) Judgement {
+	covered := j.covered(i)
+	if covered.Verdict != Safe {
+		return covered
+	}
+	res := judged(Safe, SameRow, "the update writes what the insert has written")
+	res.Assumes = covered.Assumes
+	if j.dialect == dialect.MySQL && j.severalKeys(i) {
+		res = worse(res, judged(CannotTell, Unproven, "the row may match another one by another key"))
+	}
+	t := i.t
+	inserted := i.rows
+	for _, a := range i.Conflict.Set {
+		t.assign(strings.ToLower(a.Column), a.Value, a.Of)
+	}
+	t.derive()
+	fired := j.triggers(t, onUpdate)
+	if j.keyChanges(i) {
+		res = worse(res, judged(CannotTell, Unproven, "it changes the key by which it finds the row"))
+	}
+	if i.Conflict.If != nil {
+		conditions := effectsOf(i.Conflict.If).judgement()
+		why, assumes := j.guard(tree.Conjuncts(i.Conflict.If), t)
+		if why != "" && conditions.Verdict == Safe && fired.settled && !hasQuery(i.Conflict.If) && j.excludedOnly(i) {
+			done := judged(Safe, Guarded, "a second run leaves the row: "+why)
+			done.Assumes = assumes
+			return worse(worse(res, done), fired.whenOnce)
+		}
+		res = worse(worse(res, conditions), j.selection(i.Conflict.If, t, true))
+		if len(t.readsWritten(i.Conflict.If)) > 0 {
+			res = worse(res, judged(CannotTell, Unproven, "the condition of the update reads what the update changes"))
+		}
+	}
+	res = worse(res, fired.always)
+	for _, a := range i.Conflict.Set {
+		for _, row := range inserted {
+			res = worse(res, j.sameRow(i, row, strings.ToLower(a.Column)))
+		}
+	}
+	return res
+}
+
+// severalKeys reports whether more than one unique key may match.
+func (j *judge) severalKeys(i *insertion) bool {
+	n := 0
+	for _, k := range i.t.table.Keys {
+		if why, _ := j.covers(i, k, i.rows[0]); why == "" {
+			n++
+		}
+	}
+	return n > 1
+}
+
+// keyChanges reports whether the update sets a column of a unique key.
+func (*judge) keyChanges(i *insertion) bool {
+	for _, k := range i.t.table.Keys {
+		for _, part := range append(slices.Clone(k.Parts), k.Where) {
+			if len(i.t.readsWritten(part)) > 0 {
+				for name := range i.t.reads(part) {
+					if a, ok := i.t.set[name]; ok && !isExcluded(a.value, name) {
+						return true
+					}
+				}
+			}
+		}
+	}
+	return false
+}
+
+// excludedOnly reports whether each column of the condition that is written gets the value that was
+// to be inserted, so that the condition says the same of a row that was just inserted.
+func (*judge) excludedOnly(i *insertion) bool {
+	for _, name := range i.t.readsWritten(i.Conflict.If) {
+		a, ok := i.t.set[name]
+		if !ok || !isExcluded(a.value, name) {
+			return false
+		}
+	}
+	return true
+}
+
+func isExcluded(e tree.Expr, column string) bool {
+	c, ok := e.(*tree.Column)
+	return ok && c.Table == tree.Excluded && strings.EqualFold(c.Name, column)
+}
+
+// sameRow judges one assignment of the update against the value that the insert gives.
+func (j *judge) sameRow(i *insertion, row map[string]tree.Expr, column string) Judgement {
+	t, a := i.t, i.t.set[column]
+	inserted := i.value(row, column)
+	res := judged(Safe, SameRow, "the update writes what the insert has written")
+	switch {
+	case a.part:
+		return judged(CannotTell, Unproven, column+" is set from a query for several columns")
+	case isExcluded(a.value, column):
+		if inserted == nil {
+			return judged(CannotTell, Unproven, "the value of "+column+" that is inserted is not known")
+		}
+		return worse(res, worse(valueEffects(effectsOf(inserted), column), timeText(inserted, t, column)))
+	case len(t.readsWritten(a.value)) == 0 && !readsRow(a.value, t):
+		return worse(worse(valueEffects(effectsOf(a.value), column), timeText(a.value, t, column)), j.sameValue(i, a.value, inserted, column))
+	case len(t.readsWritten(a.value)) == 0 || hasQuery(a.value):
+		return judged(CannotTell, DifferentValues, column+" is computed from the row, and inserted with another value")
+	}
+	return worse(valueEffects(effectsOf(a.value), column), j.grown(i, a.value, column))
+}
+
+func timeText(e tree.Expr, t *target, column string) Judgement {
+	if isTimeText(e, schema.Column(t.table, column)) {
+		return judged(Time, Timestamp, column+" is set to the time of the run")
+	}
+	return judged(Safe, SameRow, "")
+}
+
+// readsRow reports whether an expression reads the row that is there.
+func readsRow(e tree.Expr, t *target) bool {
+	for range t.reads(e) {
+		return true
+	}
+	return hasQuery(e)
+}
+
+// sameValue compares a value that does not depend on the row with the inserted one.
+func (j *judge) sameValue(i *insertion, set, inserted tree.Expr, column string) Judgement {
+	set = i.resolve(set)
+	clocks := func(e tree.Expr) bool { f := effectsOf(e); f.name = ""; return f == effects{clock: true} }
+	switch {
+	case inserted != nil && (tree.Text(set) == tree.Text(inserted) || clocks(set) && clocks(inserted)):
+		return judged(Safe, SameRow, "the update writes what the insert has written")
+	case inserted != nil && clocks(set):
+		return judged(NotSafe, DifferentValues, "the first run inserts one value of "+column+" and the second sets the time")
+	case literal(set) != nil && (literal(inserted) != nil):
+		return guardedBy(judged(NotSafe, DifferentValues, "the first run inserts one value of "+column+" and the second sets another"), "set "+column+" = excluded."+column)
+	}
+	return guardedBy(judged(CannotTell, DifferentValues, "the first run may insert one value of "+column+" and the second set another"), "set "+column+" = excluded."+column)
+}
+
+// resolve is for values of several rows, which have no one text.
+func (*insertion) resolve(e tree.Expr) tree.Expr { return e }
+
+// grown judges a value that reads the row: greatest(t.n, excluded.n) of a row that was inserted
+// with excluded.n is that.
+func (j *judge) grown(i *insertion, e tree.Expr, column string) Judgement {
+	res := j.settled(e, column, i.t)
+	if res.Verdict != Safe {
+		return res
+	}
+	c, ok := e.(*tree.Call)
+	if !ok || !slices.Contains([]string{"greatest", "least", "coalesce", "ifnull", "max", "min"}, c.Name) {
+		if _, self := e.(*tree.Column); self {
+			return res
+		}
+		return judged(CannotTell, DifferentValues, column+" is inserted with one value and then changed to another")
+	}
+	for _, arg := range c.Args {
+		if i.t.column(arg) != column && !isExcluded(arg, column) {
+			return judged(CannotTell, DifferentValues, column+" is inserted with one value and then changed to another")
+		}
+	}
+	return res
+}
+
+// replace judges REPLACE: the row is deleted and inserted anew.
+func (j *judge) replace(i *insertion) Judgement {
+	res := j.covered(i)
+	if res.Verdict != Safe {
+		return res
+	}
+	res.Once = false
+	for _, row := range i.rows {
+		for _, def := range i.t.table.Columns {
+			v := i.value(row, strings.ToLower(def.Name))
+			switch {
+			case def.Generated != nil:
+			case v == nil:
+				return guardedBy(judged(NotSafe, RandomValue, "REPLACE gives the row a new "+def.Name+" each time"), "use an upsert, which keeps the row")
+			default:
+				res = worse(res, valueEffects(effectsOf(v), def.Name))
+			}
+		}
+	}
+	n := 0
+	for _, k := range i.t.table.Keys {
+		if why, _ := j.covers(i, k, i.rows[0]); why == "" {
+			n++
+		}
+	}
+	if n > 1 {
+		res = worse(res, judged(CannotTell, Unproven, "the row may replace two others by two keys"))
+	}
+	for _, t := range j.referring(i.t) {
+		res = worse(res, judged(CannotTell, Cascades, "REPLACE deletes the row first, and with it what "+t+" keeps of it"))
+	}
+	return res
+}
+
+// referring names the tables whose foreign keys act when a row of the target is deleted.
+func (j *judge) referring(t *target) (names []string) {
+	j.schema.All(func(other *tree.Table) {
+		for _, f := range other.Foreign {
+			if j.base(f.Table) == t.name && acts(f.OnDelete) {
+				names = append(names, other.Name.Name)
+			}
+		}
+	})
+	slices.Sort(names)
+	return names
+}
