@@ -104,7 +104,7 @@ func Rooms() []Room {
 
 		// The demo serves the invoice application.
 		{Path: "cmd/semel", Floor: 4, Kind: Top, Also: []string{"examples/invoices"}},
-	}, exampleRooms(), operations(), mechanisms(), topRooms())
+	}, exampleRooms(), operations(), linting(), mechanisms(), topRooms())
 }
 
 func exampleRooms() []Room {
@@ -128,6 +128,20 @@ func operations() []Room {
 		{Path: "outbox", Floor: 2},
 		// A Sender publishes the messages of an outbox.
 		{Path: "webhook", Floor: 2, Also: []string{"outbox"}},
+	}
+}
+
+// linting lists the rooms of semel lint. No library imports them: their parsers cannot be linked next to others of
+// PostgreSQL's grammar.
+func linting() []Room {
+	return []Room{
+		{Path: "internal/lint/tree", Floor: 0, Kind: Ground},
+		{Path: "internal/lint/schema", Floor: 1},
+		{Path: "internal/lint/postgres", Floor: 1},
+		{Path: "internal/lint/mysql", Floor: 1},
+		{Path: "internal/lint/sqlite", Floor: 1},
+		{Path: "internal/lint/judge", Floor: 2},
+		{Path: "lint", Floor: 3},
 	}
 }
 
