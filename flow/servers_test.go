@@ -40,7 +40,7 @@ func servers() map[string]server {
 	return map[string]server{
 		"postgresql": {testserver.PostgresDatabase, openPostgresLedger},
 		"mysql":      {testserver.MySQLDatabase, openMySQLLedger},
-		"sqlite":     {func(t testing.TB) string { t.Helper(); return filepath.Join(t.TempDir(), "ledger.db") }, openSQLiteLedger},
+		"sqlite":     {func(tb testing.TB) string { tb.Helper(); return filepath.Join(tb.TempDir(), "ledger.db") }, openSQLiteLedger},
 	}
 }
 

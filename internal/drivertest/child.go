@@ -103,7 +103,7 @@ func relayed(b *bench) {
 		child := b.startChild(a)
 		b.wantSome(before + 1)
 		b.must(child.cmd.Process.Kill())
-		_ = <-child.ended // it was killed
+		<-child.ended //nolint:errcheck // it was killed
 	}
 	b.runChild(a, func() bool {
 		stats, err := out.Stats(b.Context())

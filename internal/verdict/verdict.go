@@ -9,10 +9,11 @@ const (
 	OwnScopes = "semel:"
 	// AuditScope is the scope of the audit trail's own records. No intent can have it.
 	AuditScope = OwnScopes + "audit"
-	// FlowScopes begins the scope of a flow's record. StepScopes and the digest of its key are the scope of
-	// its steps; there, OriginName and its fingerprint name the record that tells when it began.
+	// FlowScopes begins the scope of a flow's record.
 	FlowScopes = OwnScopes + "flow:"
+	// StepScopes and the digest of a flow's key are the scope of its steps.
 	StepScopes = OwnScopes + "step:"
+	// OriginName and a flow's fingerprint name the record among them that tells when it began.
 	OriginName = "origin "
 )
 
