@@ -34,9 +34,6 @@ func (f *Fleet) Settled(ctx context.Context, orders int) (e Effects, err error) 
 	return e, nil
 }
 
-// everywhere reports whether each effect happened n times.
-func (e Effects) everywhere(n int) bool { return e == Effects{n, n, n, n, n, n, n, n} }
-
 // Between reports whether each effect happened least to most times.
 func (e Effects) Between(least, most int) bool {
 	list := e.List()
@@ -51,9 +48,9 @@ func (f *Fleet) Held(ctx context.Context, consumer string) (n int, err error) {
 	}
 	guard, err := semel.New(store, nil)
 	if err != nil {
-		return 0, errors.Join(err, store.Close())
+		return 0, errors.Join(err, store.Close()) //nolint:contextcheck // closing is not the caller's to cancel
 	}
-	defer func() { err = errors.Join(err, guard.Close(), store.Close()) }()
+	defer func() { err = errors.Join(err, guard.Close(), store.Close()) }() //nolint:contextcheck // closing is not the caller's to cancel
 	_, err = inbox.List(ctx, guard, consumer, operator.Search{}, func(*inbox.Held) error {
 		n++
 		return nil

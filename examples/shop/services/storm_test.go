@@ -16,6 +16,8 @@ import (
 
 // Promises 1, 2, 4: customers order while processes, the broker and the database are killed at
 // random. Everything happens once for each order, unless a message waits in quarantine.
+//
+//nolint:paralleltest // one after the other: each kills what it runs with.
 func TestStorm(t *testing.T) {
 	orders := 16
 	if os.Getenv("SEMEL_LONG") != "" {
@@ -35,7 +37,7 @@ func TestStorm(t *testing.T) {
 func storm(t *testing.T, f *services.Fleet, orders int, database func()) {
 	t.Helper()
 	const customers = 8
-	seed := rand.Uint64() //nolint:gosec // not a secret
+	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	var left, kills atomic.Int64
 	left.Store(int64(orders))
@@ -43,7 +45,7 @@ func storm(t *testing.T, f *services.Fleet, orders int, database func()) {
 	defer stop()
 	var buying, killing sync.WaitGroup
 	for customer := range customers {
-		dice := rand.New(rand.NewPCG(seed, uint64(customer))) //nolint:gosec // not a secret
+		dice := rand.New(rand.NewPCG(seed, uint64(customer)))
 		buying.Go(func() {
 			for left.Add(-1) >= 0 && pause(ctx, time.Duration(dice.IntN(1500))*time.Millisecond) {
 				if err := f.Order(ctx, fmt.Sprint(customer)); err != nil {
@@ -53,7 +55,7 @@ func storm(t *testing.T, f *services.Fleet, orders int, database func()) {
 		})
 	}
 	killing.Go(func() {
-		dice := rand.New(rand.NewPCG(seed, customers)) //nolint:gosec // not a secret
+		dice := rand.New(rand.NewPCG(seed, customers))
 		kill := []func(){database}
 		for _, role := range []string{"broker", "orders", "payment", "logistics"} {
 			kill = append(kill, func() {
