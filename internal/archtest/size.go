@@ -39,7 +39,7 @@ func ceilings() []limit {
 		{"exported names", 504 + 28*flows + 20*webhooks + 16*inboxes + 30*outboxes + 9*lints},
 		{"exported names of the root package", 104},
 		{"lines of the root package", 3980 + 55*flows},
-		{"lines of Go without tests", 111_140 + 2_220*flows + 1_640*webhooks + 1_250*jobs + 1_860*inboxes + 2_700*outboxes + 1_360*engines + 2_500*brokers + 1_760*shops + 12_000*lints},
+		{"lines of Go without tests", 111_140 + 2_220*flows + 1_640*webhooks + 1_250*jobs + 1_860*inboxes + 2_700*outboxes + 1_360*engines + 2_500*brokers + 1_760*shops + 12_300*lints},
 		{"lines of tests", 79_000 + 4_250*flows + 2_400*webhooks + 1_550*jobs + 1_700*inboxes + 2_400*outboxes + 620*engines + 1_250*brokers + 160*shops + 2_000*lints},
 	}
 }

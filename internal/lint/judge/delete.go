@@ -41,7 +41,9 @@ func (*judge) orphans(t *target, where tree.Expr) Judgement {
 	}
 	reads := t.reads(where)
 	for _, f := range t.table.Foreign {
-		if !strings.EqualFold(f.Table.Name, t.table.Name.Name) || f.OnDelete != "set null" && f.OnDelete != "set default" {
+		own := strings.EqualFold(f.Table.Name, t.table.Name.Name)
+		sets := f.OnDelete == "set null" || f.OnDelete == "set default" || !own && acts(f.OnUpdate)
+		if !sets || !own && !t.changed[strings.ToLower(f.Table.Name)] {
 			continue
 		}
 		for _, column := range f.Columns {

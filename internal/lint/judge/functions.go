@@ -126,7 +126,12 @@ func (f *effects) add(e tree.Expr) bool {
 		if l, ok := e.Value.(*tree.Literal); ok && l.Kind == tree.String && timeWord(l.Text) {
 			f.clock, f.name = true, l.Text
 		}
+	case *tree.Op:
+		f.words(e.Args)
+	case *tree.List:
+		f.words(e.Items)
 	case *tree.Call:
+		f.words(e.Args)
 		switch effectOf(e) {
 		case pure:
 			return true
@@ -144,11 +149,22 @@ func (f *effects) add(e tree.Expr) bool {
 	return true
 }
 
+// words looks for texts that may mean the time of the run: at < 'now'.
+func (f *effects) words(list []tree.Expr) {
+	for _, e := range list {
+		if l, ok := e.(*tree.Literal); ok && l.Kind == tree.String && timeWord(l.Text) {
+			f.clock, f.name = true, l.Text
+		}
+	}
+}
+
 // timeWord reports whether a text means another time at each run: 'now'::timestamptz.
 func timeWord(s string) bool {
-	switch strings.ToLower(strings.TrimSpace(s)) {
-	case "now", "today", "tomorrow", "yesterday":
-		return true
+	for word := range strings.FieldsSeq(strings.ToLower(s)) {
+		switch word {
+		case "now", "today", "tomorrow", "yesterday":
+			return !strings.ContainsFunc(s, func(r rune) bool { return r == ',' || r == '.' }) && len(s) < 30
+		}
 	}
 	return false
 }

@@ -55,7 +55,7 @@ func (j *judge) fails(c tree.Expr, t *target) (why string, assumes []string) {
 	if len(op.Args) == 1 {
 		return j.failsAlone(name, column, v, t)
 	}
-	if failsOnNull(name) && isNull(v) {
+	if def := schema.Column(t.table, column); failsOnNull(name) && isNull(v) && (j.dialect != dialect.MySQL || def != nil && !def.NotNull) {
 		return "it sets " + column + " to NULL, for which " + name + " is never true", nil
 	}
 	why = j.failsAgainst(op, column, v, t)
@@ -96,21 +96,27 @@ func isBool(e tree.Expr, text string) bool {
 
 // new returns the value that the statement gives a column, nil for none that can be looked at.
 func (t *target) new(column string) tree.Expr {
-	if a, ok := t.set[column]; ok && column != "" && !a.part {
+	if a, ok := t.set[column]; ok && column != "" && !a.part && !t.moved[column] {
 		return a.value
 	}
 	return nil
 }
 
 // failsAlone judges conditions without a second operand.
+//
+//nolint:gocognit // a line for each form of a condition.
 func (j *judge) failsAlone(op, column string, v tree.Expr, t *target) (why string, assumes []string) {
 	l := literal(v)
 	switch op {
 	case "is null":
+		def := schema.Column(t.table, column)
+		if def == nil || j.dialect == dialect.MySQL && def.NotNull && (strings.HasPrefix(def.Type, "date") || strings.HasPrefix(def.Type, "timestamp")) {
+			return "", nil // the date 0000-00-00 counts as NULL
+		}
 		if l != nil && l.Kind != tree.Null || neverNull(v) {
 			return "it sets " + column + ", which was NULL", nil
 		}
-		if def := schema.Column(t.table, column); def != nil && def.NotNull {
+		if def.NotNull && typeOf(def.Type) != otherType { // a row of NULLs counts as NULL
 			return column + " is never NULL", nil
 		}
 		if p, ok := uncast(v).(*tree.Param); ok {
@@ -252,9 +258,21 @@ func (*judge) steps(v tree.Expr, column string, right tree.Expr, t *target) bool
 		return false
 	}
 	if t.column(op.Args[0]) == column {
-		return t.stable(right) || literal(right) != nil || isParam(right)
+		if l := literal(right); l != nil {
+			return whole(l)
+		}
+		if other := schema.Column(t.table, t.column(right)); other != nil {
+			return t.stable(right) && typeOf(other.Type) == integer
+		}
+		return isParam(right)
 	}
 	return isParam(right) && tree.Text(op.Args[0]) == tree.Text(right)
+}
+
+// whole reports whether a literal is an integer, which is compared as one.
+func whole(l *tree.Literal) bool {
+	n := number(&tree.Literal{Kind: tree.Number, Text: l.Text})
+	return (l.Kind == tree.Number || l.Kind == tree.String) && n != nil && n.IsInt() && !strings.ContainsAny(l.Text, ".eE")
 }
 
 func isParam(e tree.Expr) bool {
@@ -265,7 +283,7 @@ func isParam(e tree.Expr) bool {
 // failsByGenerated finds g = … of a generated column of one other that is stepped.
 func (j *judge) failsByGenerated(op *tree.Op, t *target) string {
 	def := schema.Column(t.table, t.column(op.Args[0]))
-	if def == nil || def.Generated == nil || op.Name != "=" || len(op.Args) != 2 || literal(op.Args[1]) == nil {
+	if def == nil || def.Generated == nil || op.Name != "=" || len(op.Args) != 2 || literal(op.Args[1]) == nil || !whole(literal(op.Args[1])) {
 		return ""
 	}
 	g, ok := def.Generated.(*tree.Op)
@@ -273,7 +291,7 @@ func (j *judge) failsByGenerated(op *tree.Op, t *target) string {
 		return ""
 	}
 	base, factor := t.column(g.Args[0]), number(literal(g.Args[1]))
-	linear := g.Name == "*" && factor != nil && factor.Sign() != 0 || (g.Name == "+" || g.Name == "-") && factor != nil
+	linear := g.Name == "*" && factor != nil && factor.IsInt() && factor.Sign() != 0 || (g.Name == "+" || g.Name == "-") && factor != nil && factor.IsInt()
 	if v := t.new(base); linear && v != nil && j.steps(v, base, &tree.Literal{Kind: tree.Number, Text: "0"}, t) {
 		return "it moves " + base + ", and with it the generated column that it looks for"
 	}

@@ -25,6 +25,9 @@ func (j *judge) insert(in *tree.Insert) Judgement {
 	t, _, why := j.behind(in.Table, in.As, nil, nil)
 	i := &insertion{Insert: in, t: t}
 	if fed, ok := j.fed(in); ok {
+		if why != "" {
+			fed = worse(fed, judged(CannotTell, UnknownTable, why))
+		}
 		return worse(res, worse(fed, j.triggers(t, onInsert).whenOnce))
 	}
 	if why != "" {
@@ -32,6 +35,9 @@ func (j *judge) insert(in *tree.Insert) Judgement {
 	}
 	if t.table == nil {
 		return res
+	}
+	if in.Columns == nil && j.isView(in.Table) {
+		return worse(res, judged(CannotTell, Unproven, "the columns of the view are in an order of its own"))
 	}
 	if why := i.spread(); why != "" {
 		return worse(res, judged(CannotTell, Unproven, why))
@@ -53,6 +59,11 @@ func (j *judge) insert(in *tree.Insert) Judgement {
 	return worse(res, covered)
 }
 
+func (j *judge) isView(name tree.Name) bool {
+	t := j.schema.Table(name)
+	return t != nil && t.View != nil
+}
+
 // beforeIgnored is the verdict on triggers of a row that is then left out: those that fire before
 // have done their work.
 func (f firing) beforeIgnored() Judgement { return f.always }
@@ -60,7 +71,7 @@ func (f firing) beforeIgnored() Judgement { return f.always }
 // fed judges an INSERT from the rows that a common table expression deleted, or changed, once.
 func (j *judge) fed(in *tree.Insert) (_ Judgement, ok bool) {
 	s := in.Source
-	if s == nil || len(s.From) == 0 || s.SetOp != "" || len(s.Values) > 0 || in.Conflict != nil || aggregated(s) {
+	if s == nil || len(s.From) == 0 || s.SetOp != "" || len(s.With) > 0 || len(s.Values) > 0 || in.Conflict != nil || aggregated(s) {
 		return Judgement{}, false
 	}
 	if effects := sourceEffects(s); !effects.pure() && (effects.acts || effects.stranger) {
@@ -89,18 +100,28 @@ func (j *judge) fed(in *tree.Insert) (_ Judgement, ok bool) {
 
 // aggregated reports whether a query has a row even when it selects none.
 func aggregated(s *tree.Select) bool {
-	if len(s.GroupBy) > 0 {
-		return false
+	if len(s.GroupBy) > 0 { // by columns: ROLLUP, CUBE and GROUPING SETS have a row without any
+		return slices.ContainsFunc(s.GroupBy, func(e tree.Expr) bool { _, ok := e.(*tree.Column); return !ok })
 	}
-	return slices.ContainsFunc(s.Items, func(item tree.Item) (found bool) {
-		tree.Exprs(item.Expr, func(e tree.Expr) bool {
-			c, ok := e.(*tree.Call)
-			found = found || ok && !c.Over && (aggregates[c.Name] || strings.HasSuffix(c.Name, "_agg") || c.Name == "group_concat" || c.Name == "total" || effectOf(c) == stranger)
-			return !found
-		})
-		return found
-	})
+	found := s.Having != nil
+	look := func(e tree.Expr) bool {
+		c, ok := e.(*tree.Call)
+		found = found || ok && !c.Over && (orderless[c.Name] || ordered[c.Name] || others[c.Name] || effectOf(c) == stranger)
+		return !found
+	}
+	for _, item := range s.Items {
+		tree.Exprs(item.Expr, look)
+	}
+	for _, o := range s.OrderBy {
+		tree.Exprs(o.Expr, look)
+	}
+	return found
 }
+
+// others are aggregates apart from orderless and ordered ones.
+//
+//nolint:gochecknoglobals // a constant.
+var others = set("total percentile_cont percentile_disc rank dense_rank percent_rank cume_dist mode grouping")
 
 func sourceEffects(s *tree.Select) (f effects) {
 	s.Exprs(f.add)
@@ -200,29 +221,48 @@ func (j *judge) source(i *insertion) Judgement {
 	if f := sourceEffects(i.Source); f.acts || f.stranger {
 		return f.judgement()
 	}
-	own := false
-	unknown := j.tablesOf(i.Source, func(ref *tree.TableRef, _ *tree.Select) { own = own || strings.ToLower(ref.Name.Name) == i.t.name })
+	own, other := false, false
+	unknown := j.tablesOf(i.Source, func(ref *tree.TableRef, _ *tree.Select) {
+		name := strings.ToLower(ref.Name.Name)
+		own, other = own || name == i.t.name, other || name != i.t.name && j.changed[name]
+	})
 	switch {
 	case unknown != "":
 		return judged(CannotTell, UnknownTable, unknown)
-	case own && !j.checks(i):
+	case other:
+		return judged(CannotTell, MovingSelection, "it selects from a table that another part of the statement, a foreign key or a trigger changes")
+	case own && (i.Replace || i.Conflict != nil && !i.Conflict.Nothing || !j.checks(i)):
 		return judged(CannotTell, MovingSelection, "it inserts what it selects from the same table: the next run selects more")
 	}
-	return worse(j.limited(i.Source), judged(Safe, PlainValues, ""))
+	return worse(j.limited(i.Source), j.chosen(i.Source))
+}
+
+// chosen judges what decides which rows a query finds, its results left out.
+func (j *judge) chosen(s *tree.Select) Judgement {
+	var f effects
+	for _, q := range j.reached(s) {
+		if q == s && s.SetOp == "" && !s.Distinct && len(s.DistinctOn) == 0 {
+			rest := *s
+			rest.Items = nil
+			q = &rest
+		}
+		q.Exprs(f.add)
+	}
+	return f.judgement()
 }
 
 // checks reports whether the query reads the table only to see that nothing is there: WHERE NOT
 // EXISTS (…).
 func (j *judge) checks(i *insertion) bool {
 	s := *i.Source
-	if s.SetOp != "" {
+	if s.SetOp != "" || s.Limit != nil || s.Offset != nil || s.Having != nil || len(s.GroupBy) > 0 || len(s.DistinctOn) > 0 || aggregated(&s) {
 		return false
 	}
 	var rest []tree.Expr
 	for _, c := range tree.Conjuncts(s.Where) {
 		op, ok := c.(*tree.Op)
 		if ok && op.Name == "not" && len(op.Args) == 1 {
-			if q, ok := op.Args[0].(*tree.Query); ok && q.Kind == "exists" {
+			if q, ok := op.Args[0].(*tree.Query); ok && q.Kind == "exists" && j.plainCheck(q.Select) {
 				continue
 			}
 		}
@@ -232,6 +272,17 @@ func (j *judge) checks(i *insertion) bool {
 	own := false
 	unknown := j.tablesOf(&s, func(ref *tree.TableRef, _ *tree.Select) { own = own || strings.ToLower(ref.Name.Name) == i.t.name })
 	return unknown == "" && !own
+}
+
+// plainCheck reports whether more rows can only make a query find more.
+func (j *judge) plainCheck(s *tree.Select) bool {
+	if s.SetOp != "" || len(s.With) > 0 || s.Limit != nil || s.Offset != nil || s.Having != nil || len(s.GroupBy) > 0 || hasQuery(s.Where) || aggregated(s) {
+		return false
+	}
+	return len(s.From) > 0 && !slices.ContainsFunc(s.From, func(from tree.Source) bool {
+		ref, plain := from.(*tree.TableRef)
+		return !plain || j.with[strings.ToLower(ref.Name.Name)] != nil || j.isView(ref.Name)
+	})
 }
 
 // covered judges whether a unique key refuses every row at a second run.
@@ -327,12 +378,14 @@ func (j *judge) given(i *insertion, e tree.Expr, column string, nulls bool) (why
 		return column + " is the time of the run", nil
 	case hasQuery(e) && j.selection(e, i.t, true).Verdict != Safe:
 		return column + " is read from what changes", nil
-	case isNull(e) && j.dialect == dialect.MySQL, def != nil && def.Serial && j.dialect == dialect.MySQL && isZero(e):
+	case isNull(e) && j.dialect == dialect.MySQL, j.dialect == dialect.MySQL && def != nil && def.Serial && !j.nonzero(e, i):
 		return column + " gets a value of the database's for that one", nil
 	case nulls || def != nil && def.NotNull && !def.Serial || neverNull(e):
 		return "", nil
 	case isNull(e):
 		return column + " is NULL, and NULLs are different from each other", nil
+	case isParam(e) && def != nil && def.Serial && j.dialect == dialect.MySQL:
+		return "", []string{"the parameter for " + column + " is neither NULL nor 0"}
 	case isParam(e):
 		return "", []string{"the parameter for " + column + " is not NULL"}
 	case i.query && j.notNull(e, i.Source):
@@ -341,10 +394,23 @@ func (j *judge) given(i *insertion, e tree.Expr, column string, nulls bool) (why
 	return column + " may be NULL", nil
 }
 
-// isZero reports whether MySQL takes a value for a new number.
-func isZero(e tree.Expr) bool {
-	n := number(literal(uncast(e)))
-	return literal(uncast(e)) != nil && (n == nil || n.Sign() == 0)
+// nonzero reports whether a value is never 0, for which AUTO_INCREMENT takes the next number.
+func (j *judge) nonzero(e tree.Expr, i *insertion) bool {
+	if n := number(literal(e)); n != nil {
+		return n.IsInt() && n.Sign() != 0
+	}
+	c, ok := e.(*tree.Column)
+	if !ok || !i.query || !j.notNull(e, i.Source) {
+		return isParam(e)
+	}
+	for _, from := range i.Source.From {
+		ref, plain := from.(*tree.TableRef)
+		if plain && (c.Table == "" || strings.EqualFold(sourceName(ref), c.Table)) {
+			def := schema.Column(j.schema.Table(ref.Name), c.Name)
+			return def != nil && def.Serial
+		}
+	}
+	return false
 }
 
 func isTimeText(e tree.Expr, def *tree.ColumnDef) bool {
@@ -364,6 +430,9 @@ func (j *judge) notNull(e tree.Expr, s *tree.Select) bool {
 		ref, ok := from.(*tree.TableRef)
 		if !ok || c.Table != "" && !strings.EqualFold(sourceName(ref), c.Table) {
 			continue
+		}
+		if hidden := func(w tree.With) bool { return strings.EqualFold(w.Name, ref.Name.Name) }; j.with[strings.ToLower(ref.Name.Name)] != nil || slices.ContainsFunc(s.With, hidden) {
+			return false
 		}
 		def := schema.Column(j.schema.Table(ref.Name), c.Name)
 		if def != nil {

@@ -20,13 +20,65 @@ type judge struct {
 	depth   int
 	// changed are the tables that parts of the statement write, in lower case.
 	changed map[string]bool
+	seen    []*tree.Select // collected by [judge.reached]
 }
 
 // Statement says whether a statement is safe to run twice, with what is known of the tables.
 func Statement(d dialect.Dialect, s *schema.Schema, st tree.Statement) Judgement {
 	j := &judge{dialect: d, schema: s, with: map[string]*tree.With{}, changed: map[string]bool{}}
 	j.note(st)
-	return j.statement(st)
+	return worse(j.statement(st), j.apartFrom(st))
+}
+
+// apartFrom judges whether the parts of a statement that write keep away from each other's tables.
+func (j *judge) apartFrom(st tree.Statement) Judgement {
+	res := judged(Safe, ReadsOnly, "")
+	res.Once = true
+	var own []string
+	var all []map[string]bool
+	j.parts(st, func(part tree.Statement, table tree.Name) {
+		own = append(own, j.base(table))
+		all = append(all, j.reach(part))
+	})
+	for i, table := range own {
+		for k := range all {
+			if i != k && all[k][table] {
+				return judged(CannotTell, MovingSelection, "two parts of the statement change "+table)
+			}
+		}
+	}
+	return res
+}
+
+// parts calls visit with the parts of a statement that write.
+func (j *judge) parts(st tree.Statement, visit func(tree.Statement, tree.Name)) {
+	var with []tree.With
+	switch st := st.(type) {
+	case *tree.Select:
+		with = st.With
+	case *tree.Insert:
+		with = st.With
+		visit(&tree.Insert{Table: st.Table}, st.Table)
+	case *tree.Update:
+		with = st.With
+		visit(&tree.Update{Table: st.Table}, st.Table)
+	case *tree.Delete:
+		with = st.With
+		visit(&tree.Delete{Table: st.Table}, st.Table)
+	case *tree.Merge:
+		with = st.With
+		visit(&tree.Merge{Table: st.Table}, st.Table)
+	}
+	for i := range with {
+		j.parts(with[i].Body, visit)
+	}
+}
+
+// reach returns the tables that a statement changes, and those that its triggers and foreign keys change.
+func (j *judge) reach(st tree.Statement) map[string]bool {
+	sub := &judge{dialect: j.dialect, schema: j.schema, changed: map[string]bool{}}
+	sub.note(st)
+	return sub.changed
 }
 
 // note collects the tables that a statement and its parts write.
@@ -70,13 +122,16 @@ func (j *judge) noteTable(name string) {
 			}
 		}
 	})
-	if t := j.schema.Table(tree.Name{Name: name}); t != nil {
+	j.schema.All(func(t *tree.Table) {
+		if !strings.EqualFold(t.Name.Name, name) {
+			return
+		}
 		for _, trigger := range t.Triggers {
 			for _, st := range trigger.Body {
 				j.note(st)
 			}
 		}
-	}
+	})
 }
 
 // base is the table behind a name: of a view, the table that it selects from.
@@ -132,7 +187,7 @@ func (j *judge) statement(st tree.Statement) Judgement {
 	case *tree.Merge:
 		return j.merge(st)
 	case *tree.Define:
-		return define(st)
+		return j.define(st)
 	case *tree.Opaque:
 		return judged(CannotTell, Opaque, st.Why)
 	}
@@ -143,7 +198,9 @@ func (j *judge) statement(st tree.Statement) Judgement {
 func (j *judge) query(s *tree.Select) Judgement {
 	res := j.within(s.With)
 	var f effects
-	s.Exprs(f.add)
+	for _, q := range j.reached(s) {
+		q.Exprs(f.add)
+	}
 	switch {
 	case s.Into:
 		return worse(res, judged(CannotTell, Opaque, "SELECT INTO creates something: a second run is refused, or it is local to a procedure"))

@@ -192,4 +192,4 @@ func folded(d dialect.Dialect, c *tree.ColumnDef, s string) (_ string, ok bool) 
 }
 
 //nolint:gochecknoglobals // a constant.
-var sameLetters = strings.NewReplacer("w", "v", "u", "v", "j", "i", " ", "", "-", "", ".", "", "_", "")
+var sameLetters = strings.NewReplacer("w", "v", "u", "v", "j", "i", "y", "i", " ", "", "-", "", ".", "", "_", "")

@@ -16,6 +16,8 @@ type target struct {
 	others  []tree.Source     // of FROM and USING
 	written map[string]bool   // columns, in lower case
 	set     map[string]assign // explicitly
+	moved   map[string]bool   // that a foreign key may change after the statement has set them
+	changed map[string]bool   // tables that the statement changes with it
 }
 
 // assign is the value that a column gets.
@@ -27,7 +29,7 @@ type assign struct {
 func (j *judge) target(name tree.Name, as string, others []tree.Source) *target {
 	t := &target{
 		name: j.base(name), table: j.schema.Table(name), aliases: map[string]bool{}, others: others,
-		written: map[string]bool{}, set: map[string]assign{},
+		written: map[string]bool{}, set: map[string]assign{}, moved: map[string]bool{}, changed: j.changed,
 	}
 	if as != "" {
 		t.aliases[strings.ToLower(as)] = true
@@ -50,6 +52,14 @@ func (t *target) has(c *tree.Column) bool {
 //nolint:gochecknoglobals // a constant.
 var hidden = set("xmin xmax cmin cmax ctid tableoid rowid _rowid_ oid")
 
+// system reports whether a column is one of the database's own, which may be another name of a column.
+func (t *target) system(c *tree.Column) bool {
+	if c.Table != "" && !t.aliases[strings.ToLower(c.Table)] || schema.Column(t.table, c.Name) != nil {
+		return false
+	}
+	return hidden[strings.ToLower(c.Name)]
+}
+
 // column returns the name of the written row's column that an expression is, "" for another.
 func (t *target) column(e tree.Expr) string {
 	c, ok := e.(*tree.Column)
@@ -66,7 +76,10 @@ func (t *target) reads(e tree.Expr) map[string]bool {
 	tree.Exprs(e, func(e tree.Expr) bool {
 		switch e := e.(type) {
 		case *tree.Column:
-			if t.has(e) {
+			switch {
+			case t.system(e):
+				found["*"] = true
+			case t.has(e):
 				found[strings.ToLower(e.Name)] = true
 			}
 		case *tree.Star:
@@ -124,6 +137,7 @@ func (j *judge) tables(s *tree.Select, visit func(*tree.TableRef, *tree.Select),
 			unknown = why
 		}
 	}
+	j.seen = append(j.seen, s)
 	defer j.scope(s.With)()
 	for _, w := range s.With {
 		if q, ok := w.Body.(*tree.Select); ok {
@@ -166,10 +180,27 @@ func (j *judge) table(ref *tree.TableRef, in *tree.Select, visit func(*tree.Tabl
 	case t == nil:
 		return "table " + ref.Name.Name + " is not known"
 	case t.View != nil:
+		defer j.apart()()
 		return j.tables(t.View, visit, depth+1)
 	}
 	visit(ref, in)
 	return ""
+}
+
+// apart hides the common table expressions of the statement from a view or a trigger.
+func (j *judge) apart() (end func()) {
+	before := j.with
+	j.with = map[string]*tree.With{}
+	return func() { j.with = before }
+}
+
+// reached returns a query and all that it reads through common table expressions and views.
+func (j *judge) reached(s *tree.Select) []*tree.Select {
+	before := j.seen
+	defer func() { j.seen = before }()
+	j.seen = nil
+	_ = j.tables(s, func(*tree.TableRef, *tree.Select) {}, 0)
+	return append(j.seen, s)
 }
 
 // scope makes common table expressions known, and returns what takes them back.

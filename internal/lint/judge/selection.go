@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/lint/schema"
 	"github.com/semel-dev/semel/internal/lint/tree"
 )
@@ -24,10 +25,23 @@ func (j *judge) selection(e tree.Expr, t *target, deletes bool) Judgement {
 		} else {
 			res = worse(res, effectsOf(q.Select.Where).judgement())
 		}
+		if j.dialect == dialect.SQLite && q.Kind == "scalar" && j.first(q.Select, t) {
+			res = worse(res, judged(CannotTell, OpenOrder, "of several rows the query takes the first, which may be another one the next time"))
+		}
 		res = worse(res, j.selection(q.Left, t, deletes))
 		return false
 	})
 	return res
+}
+
+// first reports whether a query takes any of several rows of the target.
+func (j *judge) first(s *tree.Select, t *target) bool {
+	own := false
+	_ = j.tablesOf(s, func(ref *tree.TableRef, _ *tree.Select) { own = own || strings.ToLower(ref.Name.Name) == t.name })
+	if !own || isOne(s) || j.ordered(s, t) {
+		return false
+	}
+	return len(s.From) != 1 || !j.single(s.From[0], tree.Conjuncts(s.Where))
 }
 
 // sources judges what FROM and USING read.
@@ -64,7 +78,9 @@ func (j *judge) conditions(from tree.Source, t *target, deletes bool) Judgement 
 func (j *judge) subquery(s *tree.Select, t *target, deletes bool) Judgement {
 	res := judged(Safe, PlainValues, "its queries read nothing that it writes")
 	var f effects
-	s.Exprs(f.add)
+	for _, q := range j.reached(s) {
+		q.Exprs(f.add)
+	}
 	res = worse(res, f.judgement())
 	var own []*tree.Select
 	other := false
@@ -86,6 +102,9 @@ func (j *judge) subquery(s *tree.Select, t *target, deletes bool) Judgement {
 	if len(own) == 0 {
 		return worse(res, j.limited(s))
 	}
+	if j.inOrder(s, t) {
+		res = worse(res, judged(CannotTell, OpenOrder, "it depends on the order of the rows, which the statement may change"))
+	}
 	for _, in := range own {
 		res = worse(res, j.ownRows(s, in, t, deletes))
 	}
@@ -95,7 +114,7 @@ func (j *judge) subquery(s *tree.Select, t *target, deletes bool) Judgement {
 // limited judges the LIMIT of a query that reads other tables, which stay as they are.
 func (j *judge) limited(s *tree.Select) Judgement {
 	res := judged(Safe, PlainValues, "")
-	eachQuery(s, func(q *tree.Select) {
+	j.eachReached(s, func(q *tree.Select) {
 		if (q.Limit != nil || q.Offset != nil || len(q.DistinctOn) > 0) && len(q.OrderBy) == 0 && !isOne(q) {
 			res = worse(res, judged(CannotTell, OpenOrder, "LIMIT without ORDER BY may find other rows the next time"))
 		}
@@ -119,6 +138,54 @@ func isOne(q *tree.Select) bool {
 
 //nolint:gochecknoglobals // a constant.
 var aggregates = set("count sum avg min max bool_and bool_or every")
+
+// eachReached calls visit with the queries of s, of common table expressions and of views.
+func (j *judge) eachReached(s *tree.Select, visit func(*tree.Select)) {
+	done := map[*tree.Select]bool{}
+	for _, one := range j.reached(s) {
+		eachQuery(one, func(q *tree.Select) {
+			if !done[q] {
+				done[q] = true
+				visit(q)
+			}
+		})
+	}
+}
+
+//nolint:gochecknoglobals // constants.
+var (
+	orderless = set("count sum avg min max bool_and bool_or every bit_and bit_or bit_xor stddev variance")
+	ordered   = set(`any_value array_agg string_agg group_concat json_agg jsonb_agg json_object_agg jsonb_object_agg json_arrayagg json_objectagg
+		json_group_array json_group_object xmlagg`)
+)
+
+// inOrder reports whether the result of a query over the target's rows depends on their order.
+func (j *judge) inOrder(s *tree.Select, t *target) (found bool) {
+	look := func(e tree.Expr) bool {
+		c, ok := e.(*tree.Call)
+		switch {
+		case !ok:
+		case c.Over && !orderless[c.Name], ordered[c.Name] && !j.total(c.OrderBy, t):
+			found = true
+		case c.Name == "sum" || c.Name == "avg" || c.Name == "stddev" || c.Name == "variance":
+			tree.Exprs(&tree.List{Items: c.Args}, func(e tree.Expr) bool {
+				col, ok := e.(*tree.Column)
+				def := schema.Column(t.table, name(col))
+				found = found || ok && def != nil && typeOf(def.Type) == float
+				return !found
+			})
+		}
+		return !found
+	}
+	for _, q := range j.reached(s) {
+		q.Exprs(look)
+	}
+	return found
+}
+
+func (j *judge) total(by []tree.Order, t *target) bool {
+	return len(by) > 0 && j.ordered(&tree.Select{From: []tree.Source{&tree.TableRef{}}, OrderBy: by}, t)
+}
 
 // eachQuery calls visit with a query and those in its FROM and its set operations.
 func eachQuery(s *tree.Select, visit func(*tree.Select)) {
@@ -155,19 +222,23 @@ func (j *judge) ownRows(whole, in *tree.Select, t *target, deletes bool) Judgeme
 		case *tree.Star, *tree.Raw:
 			touches = true
 		case *tree.Column:
-			touches = touches || t.written[strings.ToLower(e.Name)]
+			touches = touches || t.written[strings.ToLower(e.Name)] || t.system(&tree.Column{Name: e.Name})
 		}
 		return true
 	}
-	whole.Exprs(everything)
-	limits := false
-	eachQuery(whole, func(q *tree.Select) {
-		limits = limits || q.Limit != nil || q.Offset != nil || len(q.DistinctOn) > 0 || q.Skips
+	limits, outer := false, false
+	for _, q := range j.reached(whole) {
+		q.Exprs(everything)
+	}
+	j.eachReached(whole, func(q *tree.Select) {
+		if q.Limit != nil || q.Offset != nil || len(q.DistinctOn) > 0 || q.Skips {
+			limits, outer = true, outer || q != in
+		}
 	})
 	switch {
 	case limits && touches:
 		return guardedBy(judged(NotSafe, MovingSelection, "the query picks rows by what the statement changes: the next run picks others"), otherRows)
-	case limits && !j.ordered(in, t):
+	case limits && (outer || !j.ordered(in, t)):
 		return guardedBy(judged(NotSafe, OpenOrder, "LIMIT without an order by a unique column that stays as it is: the next run may pick other rows"), otherRows)
 	case touches:
 		return guardedBy(judged(CannotTell, MovingSelection, "a query reads the table that the statement changes, in columns that it changes"), otherRows)
@@ -185,11 +256,19 @@ func (j *judge) ordered(q *tree.Select, t *target) bool {
 	if len(q.From) != 1 || t.table == nil {
 		return false
 	}
+	if _, plain := q.From[0].(*tree.TableRef); !plain {
+		return false
+	}
 	var names []string
 	for _, o := range q.OrderBy {
 		c, ok := o.Expr.(*tree.Column)
 		if !ok || t.written[strings.ToLower(c.Name)] {
 			return false
+		}
+		for _, item := range q.Items { // the name of a result hides that of a column
+			if of, same := item.Expr.(*tree.Column); strings.EqualFold(item.As, c.Name) && (!same || !strings.EqualFold(of.Name, c.Name)) {
+				return false
+			}
 		}
 		names = append(names, strings.ToLower(c.Name))
 	}
@@ -232,11 +311,11 @@ func (j *judge) byKey(q *tree.Query, t *target) bool {
 		return false
 	}
 	ref, ok := s.From[0].(*tree.TableRef)
-	if !ok || strings.ToLower(ref.Name.Name) != t.name || j.with[t.name] != nil {
+	if !ok || strings.ToLower(ref.Name.Name) != t.name || ref.Name.Schema != "" && t.table != nil && !strings.EqualFold(ref.Name.Schema, t.table.Name.Schema) || j.with[t.name] != nil {
 		return false
 	}
 	c, ok := s.Items[0].Expr.(*tree.Column)
-	if !ok || t.column(q.Left) != strings.ToLower(c.Name) {
+	if !ok || t.column(q.Left) != strings.ToLower(c.Name) || c.Table != "" && !strings.EqualFold(c.Table, sourceName(ref)) {
 		return false
 	}
 	return t.unique([]string{strings.ToLower(c.Name)}) && !t.written[strings.ToLower(c.Name)]

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/lint/schema"
 	"github.com/semel-dev/semel/internal/lint/tree"
 )
@@ -51,7 +52,7 @@ func (*judge) settledCall(c *tree.Call, t *target, self func(tree.Expr) bool, st
 		// What comes behind the column counts only while that is NULL; it is not afterwards.
 		at := slices.IndexFunc(c.Args, self)
 		if at >= 0 && !slices.ContainsFunc(c.Args[:at], func(e tree.Expr) bool { return !t.stable(e) }) && !slices.ContainsFunc(c.Args[at+1:], func(e tree.Expr) bool {
-			return len(t.readsWritten(e)) > 0 || hasQuery(e) || effectsOf(e).acts || effectsOf(e).stranger
+			return len(t.readsWritten(e)) > 0 || hasQuery(e) || effectsOf(e).acts || effectsOf(e).stranger || !effectsOf(e).pure() && !neverNull(e)
 		}) {
 			return stays("coalesce")
 		}
@@ -75,6 +76,9 @@ func (*judge) settledCall(c *tree.Call, t *target, self func(tree.Expr) bool, st
 			return stays(c.Name)
 		}
 	case "replace":
+		if def := schema.Column(t.table, t.column(c.Args[0])); def == nil || typeOf(def.Type) != text {
+			return unknown // a number becomes a text and a number again
+		}
 		if from, to := stringOf(c.Args, 1), stringOf(c.Args, 2); first && from != nil && to != nil && len([]rune(from.Text)) == 1 && !strings.Contains(strings.ToLower(to.Text), strings.ToLower(from.Text)) {
 			return stays("replace of one character")
 		}
@@ -136,7 +140,10 @@ func (j *judge) settledOp(op *tree.Op, column string, t *target, self func(tree.
 			return stays("bits are set or cleared")
 		}
 	case "%":
-		if self(left) && t.stable(right) {
+		def, of := schema.Column(t.table, column), schema.Column(t.table, t.column(right))
+		l := literal(right)
+		exact := l != nil && whole(l) || l == nil && isParam(right) && j.dialect == dialect.PostgreSQL || of != nil && typeOf(of.Type) == integer
+		if self(left) && t.stable(right) && def != nil && typeOf(def.Type) == integer && exact {
 			return stays("the remainder of a remainder")
 		}
 	case "||":
@@ -224,14 +231,14 @@ func onlyReads(t *target, c *tree.Case, column string) bool {
 }
 
 // mapped judges CASE column WHEN 1 THEN 2 WHEN 2 THEN 3 ELSE column END.
-func (*judge) mapped(c *tree.Case, column string, t *target, unknown Judgement) Judgement {
+func (j *judge) mapped(c *tree.Case, column string, t *target, unknown Judgement) Judgement {
 	if t.column(c.Operand) != column || t.column(c.Else) != column {
 		return unknown
 	}
 	to := map[string]string{}
 	for _, w := range c.Whens {
 		from, result := literal(w.If), literal(w.Then)
-		if number(from) == nil || number(result) == nil {
+		if number(from) == nil || number(result) == nil || !keeps(j.dialect, schema.Column(t.table, column), result) {
 			return unknown
 		}
 		if _, twice := to[number(from).RatString()]; !twice {

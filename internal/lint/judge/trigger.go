@@ -77,15 +77,12 @@ func (j *judge) trigger(trigger *tree.Trigger, t *target) firing {
 		f.always = worse(f.always, t.override(a, name))
 	}
 	for _, st := range trigger.Body {
-		if j.writes(st, t.name) {
+		if j.reach(st)[t.name] || j.writes(st, t.name) {
 			own := judged(CannotTell, Triggered, name+" changes the table itself")
 			f.settled, f.always, f.whenOnce = false, worse(f.always, own), worse(f.whenOnce, own)
 			continue
 		}
-		one := j.statement(st)
-		if readsOld(st) {
-			one = worse(one, judged(CannotTell, Triggered, "it uses the row as it was before"))
-		}
+		one := j.body(st)
 		if one.Verdict != Safe {
 			one.Why = name + " runs each time: " + one.Why
 			one.Rule = Triggered
@@ -96,6 +93,16 @@ func (j *judge) trigger(trigger *tree.Trigger, t *target) firing {
 		}
 	}
 	return f
+}
+
+// body judges a statement of a trigger. What it reads of the old row differs at the second run.
+func (j *judge) body(st tree.Statement) Judgement {
+	defer j.apart()()
+	res := j.statement(st)
+	if readsOld(st) {
+		res = worse(res, judged(CannotTell, Triggered, "it reads the old row, which is another one at the second run"))
+	}
+	return res
 }
 
 // writes reports whether a statement writes the table.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/lint/schema"
 	"github.com/semel-dev/semel/internal/lint/tree"
 )
@@ -58,6 +59,13 @@ func (j *judge) behind(name tree.Name, as string, others []tree.Source, where tr
 			return t, where, name.Name + " is a view of a query"
 		}
 		where = tree.And(where, v.Where)
+		hides := false
+		tree.Sources(others, func(from tree.Source) {
+			hides = hides || strings.EqualFold(sourceName(from), ref.Name.Name) || ref.As != "" && strings.EqualFold(sourceName(from), ref.As)
+		})
+		if hides {
+			return t, where, "the statement and the view " + name.Name + " use one name for different rows"
+		}
 		t.table = j.schema.Table(ref.Name)
 		t.aliases[strings.ToLower(ref.Name.Name)] = true
 		if ref.As != "" {
@@ -71,6 +79,8 @@ func (j *judge) behind(name tree.Name, as string, others []tree.Source, where tr
 		return t, where, "table " + name.Name + " has partitions or heirs, whose keys and triggers are their own"
 	case j.schema.Lacks != "":
 		return t, where, "the schema was not understood in full: " + j.schema.Lacks
+	case j.dialect == dialect.PostgreSQL && alike(t.table):
+		return t, where, "table " + name.Name + " has columns whose names differ in case only"
 	case t.table.Unknown != "":
 		return t, where, "table " + name.Name + " is not known in full: " + t.table.Unknown
 	}
@@ -83,6 +93,18 @@ func (j *judge) heirs(t *target) (found bool) {
 		found = found || slices.ContainsFunc(other.Parents, func(n tree.Name) bool { return strings.EqualFold(n.Name, t.table.Name.Name) })
 	})
 	return found || len(t.table.Parents) > 0
+}
+
+// alike reports whether two columns of a table differ only in the case of their names.
+func alike(t *tree.Table) bool {
+	names := map[string]bool{}
+	for _, c := range t.Columns {
+		if names[strings.ToLower(c.Name)] {
+			return true
+		}
+		names[strings.ToLower(c.Name)] = true
+	}
+	return false
 }
 
 // plainView reports whether a view selects columns of one table, under their names.
@@ -101,15 +123,35 @@ func plainView(v *tree.Select) bool {
 // in the place of their columns.
 func (t *target) sets(u *tree.Update) {
 	seen := map[string]tree.Expr{}
+	// MariaDB turns a statement whose queries read the same table into a join, in which no
+	// assignment sees another.
+	queries := hasQuery(u.Where) || slices.ContainsFunc(u.Set, func(a tree.Assign) bool { return hasQuery(a.Value) })
 	for _, a := range u.Set {
 		column, value := strings.ToLower(a.Column), a.Value
 		if u.LeftToRight {
-			value = t.put(value, seen)
-			seen[column] = value
+			before := value
+			if value = t.put(value, seen); queries && tree.Text(value) != tree.Text(before) {
+				value = &tree.Raw{Why: "an assignment that reads one before it, which a join may have made of the statement"}
+			}
+			seen[column] = t.stored(column, value)
 		}
 		t.assign(column, value, a.Of)
 	}
 	t.derive()
+}
+
+// stored is a value as later assignments see it in its column, which may have rounded or cut it.
+func (t *target) stored(column string, value tree.Expr) tree.Expr {
+	def := schema.Column(t.table, column)
+	if c, ok := value.(*tree.Column); ok {
+		if from := schema.Column(t.table, c.Name); from != nil && def != nil && from.Type == def.Type {
+			return value
+		}
+	}
+	if l := literal(value); l != nil && (l.Kind == tree.Null || keeps(dialect.MySQL, def, l)) {
+		return value
+	}
+	return &tree.Op{Name: "stored", Args: []tree.Expr{value}}
 }
 
 func (t *target) assign(column string, value tree.Expr, part bool) {
@@ -119,6 +161,8 @@ func (t *target) assign(column string, value tree.Expr, part bool) {
 
 // derive adds the columns that change with others: generated ones, and those that the database
 // sets at every change.
+//
+//nolint:gocognit // three reasons for a change.
 func (t *target) derive() {
 	if t.table == nil {
 		return
@@ -130,10 +174,10 @@ func (t *target) derive() {
 				t.written[name] = true
 			}
 		}
-		for _, f := range t.table.Foreign { // of the table to itself
-			if strings.EqualFold(f.Table.Name, t.table.Name.Name) && acts(f.OnUpdate) {
+		for _, f := range t.table.Foreign { // of the table to itself, or to others that change with it
+			if own := strings.ToLower(f.Table.Name); acts(f.OnUpdate) && own == t.name || t.changed[own] && own != t.name && (acts(f.OnUpdate) || acts(f.OnDelete)) {
 				for _, name := range f.Columns {
-					t.written[strings.ToLower(name)] = true
+					t.written[strings.ToLower(name)], t.moved[strings.ToLower(name)] = true, true
 				}
 			}
 		}
@@ -283,7 +327,7 @@ func (t *target) takesWritten(e tree.Expr) string {
 // value once.
 func withoutEffects(e tree.Expr, column string) Judgement {
 	f := effectsOf(e)
-	if c, ok := e.(*tree.Call); ok && c.Name == "coalesce" && !f.acts && !f.stranger {
+	if c, ok := e.(*tree.Call); ok && c.Name == "coalesce" && !f.acts && !f.stranger && !slices.ContainsFunc(c.Args, func(e tree.Expr) bool { return !effectsOf(e).pure() && !neverNull(e) }) {
 		return judged(Safe, SettledValue, "")
 	}
 	return valueEffects(f, column)
@@ -315,12 +359,17 @@ func (j *judge) joined(e tree.Expr, t *target, where tree.Expr) Judgement {
 	if len(t.others) == 0 {
 		return res
 	}
-	conditions := tree.Conjuncts(where)
-	for _, from := range t.others {
-		conditions = append(conditions, joinConditions(from)...)
+	fixed := map[tree.Source]bool{}
+	for more := true; more; {
+		more = false
+		tree.Sources(t.others, func(from tree.Source) {
+			if !fixed[from] && j.single(from, t.determined(from, where, fixed)) {
+				fixed[from], more = true, true
+			}
+		})
 	}
 	tree.Sources(t.others, func(from tree.Source) {
-		if !j.used(e, from, t) || j.single(from, conditions) {
+		if !j.used(e, from, t) || fixed[from] {
 			return
 		}
 		res = worse(res, judged(CannotTell, OpenOrder, "several joined rows may match one row: which of their values it gets is open"))
@@ -328,12 +377,48 @@ func (j *judge) joined(e tree.Expr, t *target, where tree.Expr) Judgement {
 	return res
 }
 
-func joinConditions(from tree.Source) []tree.Expr {
+// determined returns the conditions on a source that depend on the written row, and on sources of
+// which one row is left.
+func (t *target) determined(of tree.Source, where tree.Expr, fixed map[tree.Source]bool) (all []tree.Expr) {
+	conditions := tree.Conjuncts(where)
+	for _, from := range t.others {
+		conditions = append(conditions, joinConditions(from, of)...)
+	}
+	open := map[string]bool{}
+	tree.Sources(t.others, func(from tree.Source) {
+		if from != of && !fixed[from] {
+			open[strings.ToLower(sourceName(from))] = true
+		}
+	})
+	for _, c := range conditions {
+		reads := false
+		tree.Exprs(c, func(e tree.Expr) bool {
+			col, ok := e.(*tree.Column)
+			reads = reads || ok && (open[strings.ToLower(col.Table)] || col.Table == "" && len(open) > 0 && schema.Column(t.table, col.Name) == nil)
+			return !reads
+		})
+		if !reads {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// joinConditions returns those that every row of a source in a join satisfies.
+func joinConditions(from, of tree.Source) []tree.Expr {
 	join, ok := from.(*tree.Join)
 	if !ok {
 		return nil
 	}
-	all := append(joinConditions(join.Left), joinConditions(join.Right)...)
+	all := append(joinConditions(join.Left, of), joinConditions(join.Right, of)...)
+	within := func(side tree.Source) (found bool) {
+		tree.Sources([]tree.Source{side}, func(one tree.Source) { found = found || one == of })
+		return found
+	}
+	switch {
+	case join.Kind == "full", join.Kind == "left" && within(join.Left), join.Kind == "right" && within(join.Right):
+		return all
+	}
 	return append(all, tree.Conjuncts(join.On)...)
 }
 

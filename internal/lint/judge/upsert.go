@@ -34,7 +34,7 @@ func (j *judge) upsert(i *insertion) Judgement {
 	if i.Conflict.If != nil {
 		conditions := effectsOf(i.Conflict.If).judgement()
 		why, assumes := j.guard(tree.Conjuncts(i.Conflict.If), t)
-		if why != "" && conditions.Verdict == Safe && fired.settled && !hasQuery(i.Conflict.If) && j.excludedOnly(i) {
+		if why != "" && conditions.Verdict == Safe && fired.settled && !hasQuery(i.Conflict.If) && j.excludedOnly(i) && (j.dialect == dialect.PostgreSQL || !i.query && len(i.rows) == 1) {
 			done := judged(Safe, Guarded, "a second run leaves the row: "+why)
 			done.Assumes = assumes
 			return worse(worse(res, done), fired.whenOnce)
@@ -55,13 +55,18 @@ func (j *judge) upsert(i *insertion) Judgement {
 
 // severalKeys reports whether more than one unique key may match.
 func (j *judge) severalKeys(i *insertion) bool {
-	n := 0
-	for _, k := range i.t.table.Keys {
-		if why, _ := j.covers(i, k, i.rows[0]); why == "" {
-			n++
+	for _, row := range i.rows {
+		n := 0
+		for _, k := range i.t.table.Keys {
+			if why, _ := j.covers(i, k, row); why == "" {
+				n++
+			}
+		}
+		if n > 1 {
+			return true
 		}
 	}
-	return n > 1
+	return false
 }
 
 // keyChanges reports whether the update sets a column of a unique key.
@@ -106,10 +111,10 @@ func (j *judge) sameRow(i *insertion, row map[string]tree.Expr, column string) J
 	case a.part:
 		return judged(CannotTell, Unproven, column+" is set from a query for several columns")
 	case isExcluded(a.value, column):
-		if inserted == nil {
+		if def := schema.Column(t.table, column); inserted == nil || def != nil && def.Serial && j.numbered(i, inserted, column) {
 			return judged(CannotTell, Unproven, "the value of "+column+" that is inserted is not known")
 		}
-		return worse(res, worse(valueEffects(effectsOf(inserted), column), timeText(inserted, t, column)))
+		return worse(worse(res, j.selection(inserted, t, true)), worse(valueEffects(effectsOf(inserted), column), timeText(inserted, t, column)))
 	case len(t.readsWritten(a.value)) == 0 && !readsRow(a.value, t):
 		return worse(worse(valueEffects(effectsOf(a.value), column), timeText(a.value, t, column)), j.sameValue(i, a.value, inserted, column))
 	case len(t.readsWritten(a.value)) == 0 || hasQuery(a.value):
@@ -160,7 +165,7 @@ func (j *judge) grown(i *insertion, e tree.Expr, column string) Judgement {
 	}
 	c, ok := e.(*tree.Call)
 	if !ok || !slices.Contains([]string{"greatest", "least", "coalesce", "ifnull", "max", "min"}, c.Name) {
-		if _, self := e.(*tree.Column); self {
+		if i.t.column(e) == column {
 			return res
 		}
 		return judged(CannotTell, DifferentValues, column+" is inserted with one value and then changed to another")
@@ -171,6 +176,12 @@ func (j *judge) grown(i *insertion, e tree.Expr, column string) Judgement {
 		}
 	}
 	return res
+}
+
+// numbered reports whether the database may put a number in the place of a value.
+func (j *judge) numbered(i *insertion, v tree.Expr, column string) bool {
+	why, _ := j.given(i, v, strings.ToLower(column), false)
+	return why != ""
 }
 
 // replace judges REPLACE: the row is deleted and inserted anew.
@@ -185,22 +196,17 @@ func (j *judge) replace(i *insertion) Judgement {
 			v := i.value(row, strings.ToLower(def.Name))
 			switch {
 			case def.Generated != nil:
-			case v == nil:
+			case v == nil || def.Serial && j.numbered(i, v, def.Name):
 				return guardedBy(judged(NotSafe, RandomValue, "REPLACE gives the row a new "+def.Name+" each time"), "use an upsert, which keeps the row")
 			default:
-				res = worse(res, valueEffects(effectsOf(v), def.Name))
+				res = worse(res, worse(valueEffects(effectsOf(v), def.Name), j.selection(v, i.t, true)))
 			}
 		}
 	}
-	n := 0
-	for _, k := range i.t.table.Keys {
-		if why, _ := j.covers(i, k, i.rows[0]); why == "" {
-			n++
-		}
-	}
-	if n > 1 {
+	if j.severalKeys(i) {
 		res = worse(res, judged(CannotTell, Unproven, "the row may replace two others by two keys"))
 	}
+	res = worse(res, j.triggers(i.t, onDelete).always)
 	for _, t := range j.referring(i.t) {
 		res = worse(res, judged(CannotTell, Cascades, "REPLACE deletes the row first, and with it what "+t+" keeps of it"))
 	}

@@ -55,6 +55,9 @@ func (s *Schema) Add(t *tree.Table) {
 	if s.tables == nil {
 		s.tables = map[string]*tree.Table{}
 	}
+	if old := s.tables[id(t.Name)]; old != nil && old.Name != t.Name {
+		t.Unknown = "another table has a name that differs in case only"
+	}
 	s.tables[id(t.Name)] = t
 }
 
@@ -141,6 +144,14 @@ func (s *Schema) drop(def *tree.Define) {
 				delete(s.tables, id(t.Name))
 			}
 		}
+	case "drop trigger":
+		s.All(func(t *tree.Table) {
+			for _, trigger := range t.Triggers {
+				if strings.EqualFold(trigger.Name, bare(def.Name.Name)) {
+					trigger.Unknown = "a trigger of its name was dropped"
+				}
+			}
+		})
 	case "drop index":
 		s.All(func(t *tree.Table) {
 			t.Keys = slices.DeleteFunc(t.Keys, func(k *tree.Key) bool {

@@ -1,0 +1,215 @@
+package judge_test
+
+import (
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/semel-dev/semel/internal/claimtest"
+	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/lint/judge"
+	"github.com/semel-dev/semel/internal/lint/schema"
+	"github.com/semel-dev/semel/internal/lint/tree"
+)
+
+var (
+	ending     = regexp.MustCompile(`( order by [a-z, ]*)?( limit \d+)?$`)
+	ofTable    = regexp.MustCompile(`^(update|delete from) t\b`)
+	ownColumn  = regexp.MustCompile(`\bt\.(\w+)`)
+	inList     = regexp.MustCompile(` in \((select [^()]*)\)`)
+	keyword    = regexp.MustCompile(`'[^']*'|[a-z_]+`)
+	identifier = regexp.MustCompile(`'[^']*'|\b(n|m|status|price|grp)\b`)
+	blank      = regexp.MustCompile(`'[^']*'|not | `) // oliphant refuses NOT /* */ IN
+)
+
+// andTrue adds a condition to the outermost WHERE of UPDATE and DELETE.
+func andTrue(s string) string {
+	if !strings.HasPrefix(s, "update") && !strings.HasPrefix(s, "delete") {
+		return s
+	}
+	depth := 0
+	for i := range s {
+		switch s[i] {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		case ' ':
+			if depth == 0 && strings.HasPrefix(s[i:], " where ") {
+				end := ending.FindStringIndex(s)[0]
+				return s[:i] + " where (" + s[i+7:end] + ") and true" + s[end:]
+			}
+		}
+	}
+	return s
+}
+
+// outside replaces what is not in a string.
+func outside(re *regexp.Regexp, s string, how func(string) string) string {
+	return re.ReplaceAllStringFunc(s, func(found string) string {
+		if strings.HasPrefix(found, "'") {
+			return found
+		}
+		return how(found)
+	})
+}
+
+// rewrites say the same in another way, as far as they apply. Of those that hide something, the verdict may get worse.
+var rewrites = []struct {
+	name string
+	do   func(d dialect.Dialect, s string) string
+}{
+	{"and true", func(_ dialect.Dialect, s string) string { return andTrue(s) }},
+	{"alias", func(d dialect.Dialect, s string) string {
+		if !ofTable.MatchString(s) || strings.Contains(s, " from t x") || d == my && strings.HasPrefix(s, "delete") {
+			return s
+		}
+		return ownColumn.ReplaceAllString(ofTable.ReplaceAllString(s, "$1 t as zz"), "zz.$1")
+	}},
+	{"common table expression", func(d dialect.Dialect, s string) string {
+		found := inList.FindStringSubmatch(s)
+		if found == nil || d == my || strings.HasPrefix(s, "with") || strings.Contains(found[1], "t.") || strings.Count(s, "(select") > 1 || strings.HasPrefix(s, "replace") {
+			return s
+		}
+		return "with zz as (" + found[1] + ") " + strings.Replace(s, found[1], "select * from zz", 1)
+	}},
+	{"view", func(d dialect.Dialect, s string) string {
+		if d == lite || !ofTable.MatchString(s) || strings.Contains(s, " from t x") {
+			return s
+		}
+		return ownColumn.ReplaceAllString(ofTable.ReplaceAllString(s, "$1 tall"), "tall.$1")
+	}},
+	{"quoted", func(d dialect.Dialect, s string) string {
+		quote := map[dialect.Dialect]string{pg: `"`, my: "`", lite: `"`}[d]
+		return outside(identifier, s, func(name string) string { return quote + name + quote })
+	}},
+	{"upper case", func(_ dialect.Dialect, s string) string { return outside(keyword, s, strings.ToUpper) }},
+	{"comments", func(_ dialect.Dialect, s string) string {
+		return outside(blank, s, func(found string) string {
+			if found != " " {
+				return found
+			}
+			return " /* ; ' */\n"
+		})
+	}},
+}
+
+// A statement that is written in another way is not judged better.
+func TestMetamorphic(t *testing.T) {
+	t.Parallel()
+	n := 1000
+	if claimtest.Long() {
+		n = 20000
+	}
+	start := seed(t)
+	for _, d := range dialect.All() {
+		t.Run(d.String(), func(t *testing.T) {
+			t.Parallel()
+			s := learned(d)
+			worse, applied := map[string]int{}, map[string]int{}
+			for i := range n {
+				g := &generator{rand.New(rand.NewPCG(start, uint64(i))), d}
+				statement := g.statement()
+				was := verdict(t, d, s, statement)
+				for _, re := range rewrites {
+					other := re.do(d, statement)
+					if other == statement {
+						continue
+					}
+					applied[re.name]++
+					got := verdict(t, d, s, other)
+					switch {
+					case got.Verdict == judge.Safe && was.Verdict != judge.Safe:
+						t.Errorf("seed %d, statement %d, %s: %s (%s) becomes safe (%s):\n%s\n%s", start, i, re.name, was.Verdict, was.Why, got.Why, statement, other)
+					case got.Verdict != judge.Safe && was.Verdict == judge.Safe:
+						if worse[re.name]++; worse[re.name] < 5 {
+							t.Logf("%s: no longer safe (%s): %s", re.name, got.Why, other)
+						}
+					}
+				}
+			}
+			t.Logf("rewritten: %v; no longer safe: %v", applied, worse)
+			for _, same := range []string{"and true", "quoted", "upper case", "comments"} {
+				if worse[same] > 0 {
+					t.Errorf("%s: %d statements are no longer safe", same, worse[same])
+				}
+			}
+		})
+	}
+}
+
+func learned(d dialect.Dialect) *schema.Schema {
+	s := &schema.Schema{}
+	ddl := randomSchema(d) + ";create view tall as select id, n, m, status, name, price, tag, flag, r, grp from t;"
+	for _, p := range parse(d, ddl) {
+		s.Apply(p.Statement)
+	}
+	return s
+}
+
+var token = regexp.MustCompile(`'[^']*'|\d+\.\d+|\w+|[<>=]+|[^\w\s]`)
+
+// No text makes the linter panic, and none that a parser refuses is called safe.
+func TestMutated(t *testing.T) {
+	t.Parallel()
+	n := 3000
+	if claimtest.Long() {
+		n = 120_000
+	}
+	start := seed(t)
+	for _, d := range dialect.All() {
+		t.Run(d.String(), func(t *testing.T) {
+			t.Parallel()
+			s := learned(d)
+			refused, judgedOnes := 0, 0
+			for i := range n {
+				r := rand.New(rand.NewPCG(start, uint64(i)))
+				g := &generator{r, d}
+				text := mutate(r, g.statement(), g.statement())
+				for _, p := range parse(d, text) {
+					got := judge.Statement(d, s, p.Statement)
+					judgedOnes++
+					if _, opaque := p.Statement.(*tree.Opaque); opaque {
+						refused++
+						if got.Verdict == judge.Safe {
+							t.Errorf("seed %d, statement %d: called safe, though it is not understood: %s", start, i, text)
+						}
+					}
+				}
+			}
+			t.Logf("%d texts, %d statements, %d not understood", n, judgedOnes, refused)
+		})
+	}
+}
+
+// mutate leaves out, doubles, exchanges and replaces tokens.
+func mutate(r *rand.Rand, text, other string) string {
+	words, more := token.FindAllString(text, -1), token.FindAllString(other, -1)
+	for range 1 + r.IntN(3) {
+		i, k := r.IntN(len(words)), r.IntN(len(words))
+		switch r.IntN(9) {
+		case 0:
+			words[i] = ""
+		case 1:
+			words[i] += " " + words[k]
+		case 2:
+			words[i], words[k] = words[k], words[i]
+		default: // one of its kind
+			for range 20 {
+				if with := more[r.IntN(len(more))]; words[i] != "" && kind(with) == kind(words[i]) {
+					words[i] = with
+					break
+				}
+			}
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+func kind(word string) int {
+	return strings.IndexFunc("'0a", func(r rune) bool {
+		c := rune(word[0])
+		return c == r || r == '0' && '0' <= c && c <= '9' || r == 'a' && 'a' <= c && c <= 'z'
+	})
+}
