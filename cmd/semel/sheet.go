@@ -107,6 +107,7 @@ func newTableSheet(p *process, titles []string, empty string) *tableSheet {
 		{Name: "SCOPE", WidthMax: 36, WidthMaxEnforcer: shorten},
 		{Name: "NAME", WidthMax: 40, WidthMaxEnforcer: shorten},
 		{Name: "REASON", WidthMax: 60, WidthMaxEnforcer: shorten},
+		{Name: "WHY", WidthMax: 60, WidthMaxEnforcer: text.WrapSoft},
 	})
 	return &tableSheet{p: p, table: t, empty: empty}
 }

@@ -39,7 +39,7 @@ func variable(t *testing.T, name string, unless uint64) uint64 {
 func TestDifferential(t *testing.T) {
 	t.Parallel()
 	start := seed(t)
-	times := int(variable(t, "SEMEL_LINT_TIMES", 1)) //nolint:gosec // it has 32 bits.
+	times := int(variable(t, "SEMEL_LINT_TIMES", 1))
 	counts := map[dialect.Dialect]int{lite: 1000, pg: 100, my: 100}
 	for _, d := range dialect.All() {
 		t.Run(d.String(), func(t *testing.T) {
