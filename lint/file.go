@@ -176,7 +176,7 @@ func (f *Finding) answer(reason string) {
 		f.Verdict = max(f.Verdict, CannotTell)
 		f.Rule, f.Why, f.Guard = "answer-without-reason", "the comment semel:safe gives no reason: write it behind the word", ""
 	case f.Verdict < CannotTell:
-		f.Rule, f.Why = NotNeeded, "the comment semel:safe is no longer needed: the statement is "+f.Verdict.String()
+		f.Rule, f.Why = NotNeeded, "remove the comment semel:safe: without it, the statement is "+f.Verdict.String()
 	default:
 		f.Answer = reason
 	}
