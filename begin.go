@@ -108,7 +108,7 @@ func (a *attempt) enter() error {
 		c.idle.Exit()
 		return fmt.Errorf("%w: %w: %d", ErrUnavailable, ErrBusy, c.maxLive)
 	}
-	a.digest = c.digester.digest(a.key)
+	a.digest = c.digest(a.key)
 	a.owner = c.newOwner()
 	return nil
 }
@@ -323,7 +323,9 @@ func (a *attempt) claimAgain(ctx context.Context, p ClaimParams, began time.Time
 		if again == nil {
 			return step{rec: rec, began: began, won: won}
 		}
-		err = again
+		if ctx.Err() == nil || definite(again) { // an attempt that the end of the time cut off says less than the one before it
+			err = again
+		}
 	}
 	if !definite(err) {
 		c.giveBack(p)

@@ -1,13 +1,11 @@
 package semel
 
 import (
-	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"hash"
-	"sync"
+
+	"github.com/semel-dev/semel/internal/digest"
 )
 
 // Digest is the identity of an intent at rest: SHA-256 over scope and name,
@@ -32,37 +30,5 @@ func ParseDigest(s string) (Digest, error) {
 
 // Digest returns the identity of the key without a secret.
 func (k Key) Digest() Digest {
-	var few [128]byte
-	return sha256.Sum256(k.appendTo(few[:0]))
-}
-
-// appendTo writes scope and name, each after its length.
-func (k Key) appendTo(b []byte) []byte {
-	b = binary.BigEndian.AppendUint64(b, uint64(len(k.Scope)))
-	b = append(b, k.Scope...)
-	b = binary.BigEndian.AppendUint64(b, uint64(len(k.Name)))
-	return append(b, k.Name...)
-}
-
-// digester turns keys into digests; it keeps keyed hashes for reuse.
-// A digester without a secret hashes plainly.
-type digester struct {
-	secret []byte
-	pool   sync.Pool // of hash.Hash
-}
-
-func (d *digester) digest(k Key) Digest {
-	if len(d.secret) == 0 {
-		return k.Digest()
-	}
-	h, ok := d.pool.Get().(hash.Hash)
-	if !ok {
-		h = hmac.New(sha256.New, d.secret)
-	}
-	defer d.pool.Put(h)
-	h.Reset()
-	h.Write(k.appendTo(nil))
-	var out Digest
-	h.Sum(out[:0])
-	return out
+	return digest.Sum(k.Scope, k.Name)
 }

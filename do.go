@@ -2,10 +2,10 @@ package semel
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
+	"github.com/semel-dev/semel/internal/envelope"
 	"github.com/semel-dev/semel/internal/mark"
 )
 
@@ -70,8 +70,7 @@ func settleError(claim *Claim, err error) error {
 	marked, ok := errors.AsType[*markedError](err)
 	switch {
 	case ok && marked.state == StateCompleted:
-		message := err.Error()
-		outcome, err := json.Marshal(envelope[struct{}]{Version: envelopeVersion, Error: &message})
+		outcome, err := envelope.OfError(err.Error())
 		if err != nil {
 			return claim.CompleteWithout(nil)
 		}
@@ -128,38 +127,16 @@ func (e *FinalError) Error() string { return e.Message }
 // of Do then get v. Give it as [Reconciliation.Outcome], with Kept set. The error
 // is that of encoding/json.
 func OutcomeOf[T any](v T) ([]byte, error) {
-	return json.Marshal(envelope[T]{Version: envelopeVersion, Value: &v})
-}
-
-const envelopeVersion = 1
-
-// envelope is a result as Do keeps it: JSON with a version, so that a later
-// release can change it.
-type envelope[T any] struct {
-	Version int     `json:"semel"`
-	Value   *T      `json:"value,omitempty"`
-	Error   *string `json:"error,omitempty"`
+	return envelope.Of(v)
 }
 
 func decodeOutcome[T any](outcome []byte) (T, error) {
-	var (
-		e    envelope[T]
-		zero T
-	)
-	if err := json.Unmarshal(outcome, &e); err != nil {
-		return zero, fmt.Errorf("semel: decode the recorded result: %w", err)
-	}
+	v, final, err := envelope.Read[T](outcome)
 	switch {
-	case e.Version > envelopeVersion:
-		return zero, fmt.Errorf("semel: the recorded result has version %d, this program knows up to %d: a newer one recorded it, upgrade this one",
-			e.Version, envelopeVersion)
-	case e.Version != envelopeVersion:
-		return zero, fmt.Errorf("semel: the recorded result has version %d, this program knows %d (was it recorded through another door?)",
-			e.Version, envelopeVersion)
-	case e.Error != nil:
-		return zero, &FinalError{Message: *e.Error}
-	case e.Value == nil:
-		return zero, nil // null
+	case err != nil:
+		err = fmt.Errorf("semel: %w", err)
+	case final != nil:
+		err = &FinalError{Message: *final}
 	}
-	return *e.Value, nil
+	return v, err
 }

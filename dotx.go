@@ -2,11 +2,11 @@ package semel
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
+	"github.com/semel-dev/semel/internal/envelope"
 	"github.com/semel-dev/semel/internal/waiting"
 )
 
@@ -95,7 +95,7 @@ func settleTxError(claim *TxClaim, err error) (again bool, settleErr error) {
 	note := err.Error()
 	switch {
 	case ok && marked.state == StateCompleted:
-		outcome, jsonErr := json.Marshal(envelope[struct{}]{Version: envelopeVersion, Error: &note})
+		outcome, jsonErr := envelope.OfError(note)
 		if jsonErr != nil {
 			return false, claim.Rollback(note)
 		}

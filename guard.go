@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/semel-dev/semel/internal/digest"
 	"github.com/semel-dev/semel/internal/quota"
 	"github.com/semel-dev/semel/internal/seal"
 	"github.com/semel-dev/semel/internal/waiting"
@@ -80,8 +81,8 @@ type core struct {
 	store    Store
 	notifier Notifier // nil when the store is not one
 	recaller recaller // the same
-	digester digester
-	older    []*digester // of the secrets that are being replaced; usually none
+	digester *digest.Digester
+	older    []*digest.Digester // of the secrets that are being replaced; usually none
 	sealer   seal.Keys
 	hideKeys bool
 	trace    Trace
@@ -135,8 +136,14 @@ func New(store Store, opts *Options) (*Guard, error) {
 	if err != nil {
 		return nil, err
 	}
+	digesters, err := digest.Digesters(opts.Secrets)
+	if err != nil {
+		return nil, fmt.Errorf("semel: new guard: %w", err)
+	}
 	c := &core{
 		store:    store,
+		digester: digesters[0],
+		older:    digesters[1:],
 		sealer:   sealer,
 		hideKeys: opts.HideKeys,
 		waiters: waiting.NewRooms(
@@ -153,7 +160,6 @@ func New(store Store, opts *Options) (*Guard, error) {
 
 		quota: quota.New(cmp.Or(opts.LiveClaimsPerScope, 16384), opts.RecordsPerScope),
 	}
-	c.setSecrets(opts.Secrets)
 	c.notifier, _ = StoreAs[Notifier](store)
 	c.recaller, _ = StoreAs[recaller](store)
 	if opts.Trace != nil {
@@ -169,9 +175,12 @@ func New(store Store, opts *Options) (*Guard, error) {
 	return &Guard{core: c, policy: policy}, nil
 }
 
-// check refuses negative bounds and unusable secrets.
+// check refuses negative bounds.
 func (o *Options) check() error {
-	err := checkBounds("new guard", []bound{
+	for _, bound := range []struct {
+		name  string
+		value int64
+	}{
 		{"WaitersPerKey", int64(o.WaitersPerKey)},
 		{"WaitersPerScope", int64(o.WaitersPerScope)},
 		{"Waiters", int64(o.Waiters)},
@@ -180,23 +189,9 @@ func (o *Options) check() error {
 		{"RecordsPerScope", int64(o.RecordsPerScope)},
 		{"StoreQueue", int64(o.StoreQueue)},
 		{"StoreTimeout", int64(o.StoreTimeout)},
-	})
-	if err != nil {
-		return err
-	}
-	return checkSecrets(o.Secrets)
-}
-
-// bound is an option with its name.
-type bound struct {
-	name  string
-	value int64
-}
-
-func checkBounds(of string, bounds []bound) error {
-	for _, b := range bounds {
-		if b.value < 0 {
-			return fmt.Errorf("semel: %s: %s is negative (leave it out for the default)", of, b.name)
+	} {
+		if bound.value < 0 {
+			return fmt.Errorf("semel: new guard: %s is negative (leave it out for the default)", bound.name)
 		}
 	}
 	return nil
@@ -223,7 +218,7 @@ func (g *Guard) Store() Store { return g.core.store }
 
 // Digest returns the identity under which the store knows the key; while
 // secrets are replaced, that of a new record.
-func (g *Guard) Digest(k Key) Digest { return g.core.digester.digest(k) }
+func (g *Guard) Digest(k Key) Digest { return g.core.digest(k) }
 
 // LiveClaims returns the number of claims this guard holds now. One whose work
 // is detached counts until the work has ended.

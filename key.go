@@ -3,7 +3,6 @@ package semel
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/semel-dev/semel/internal/sfv"
 	"github.com/semel-dev/semel/internal/verdict"
@@ -51,9 +50,9 @@ func (k Key) Validate() error {
 		return fmt.Errorf("%w: the key is empty", ErrKeyInvalid)
 	case len(k.Name) > MaxKeyBytes:
 		return fmt.Errorf("%w: the key has %d bytes, at most %d are allowed", ErrKeyInvalid, len(k.Name), MaxKeyBytes)
-	case !printable(k.Scope):
+	case !sfv.Printable(k.Scope):
 		return fmt.Errorf("%w: the scope holds control characters or is not UTF-8", ErrKeyInvalid)
-	case !printable(k.Name):
+	case !sfv.Printable(k.Name):
 		return fmt.Errorf("%w: the key holds control characters or is not UTF-8", ErrKeyInvalid)
 	}
 	return nil
@@ -90,15 +89,4 @@ func parseKey(scope, wire string, strict bool) (Key, error) {
 	}
 	key := Key{Scope: scope, Name: name}
 	return key, key.Validate()
-}
-
-func printable(s string) bool {
-	var all byte
-	for i := range len(s) {
-		if s[i] < 0x20 || s[i] == 0x7F {
-			return false
-		}
-		all |= s[i]
-	}
-	return all < utf8.RuneSelf || utf8.ValidString(s)
 }

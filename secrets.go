@@ -1,7 +1,6 @@
 package semel
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,8 +12,6 @@ import (
 )
 
 const (
-	minSecretBytes = 16
-	maxSecrets     = 4
 	// yieldRounds bounds how often one attempt yields its claim to one under
 	// another secret, which may be doing the same; yieldPause is the longest first
 	// pause, and doubles.
@@ -59,47 +56,23 @@ func (g *Guard) Holds(ctx context.Context, k Key) bool {
 	return outer != nil && g.core.names(k, outer.Digest())
 }
 
-func checkSecrets(secrets [][]byte) error {
-	if len(secrets) > maxSecrets {
-		return fmt.Errorf("semel: new guard: %d secrets are given, at most %d are used (drop those that no record has any more)", len(secrets), maxSecrets)
-	}
-	for i, secret := range secrets {
-		if n := len(secret); n > 0 && n < minSecretBytes {
-			return fmt.Errorf("semel: new guard: secret has %d bytes, at least %d are needed", n, minSecretBytes)
-		}
-		for _, before := range secrets[:i] {
-			if bytes.Equal(before, secret) {
-				return errors.New("semel: new guard: a secret is given twice (the first names new records, each of the others is one that is being replaced)")
-			}
-		}
-	}
-	return nil
-}
-
-func (c *core) setSecrets(secrets [][]byte) {
-	for i, secret := range secrets {
-		if i == 0 {
-			c.digester.secret = bytes.Clone(secret)
-			continue
-		}
-		c.older = append(c.older, &digester{secret: bytes.Clone(secret)})
-	}
-}
+// digest returns the digest under which a new record of the intent is made.
+func (c *core) digest(k Key) Digest { return c.digester.Of(k.Scope, k.Name) }
 
 // digests returns the digests under which the intent may have a record, a new
 // record's first.
 func (c *core) digests(k Key) []Digest {
 	ds := make([]Digest, 0, 1+len(c.older))
-	ds = append(ds, c.digester.digest(k))
+	ds = append(ds, c.digest(k))
 	for _, older := range c.older {
-		ds = append(ds, older.digest(k))
+		ds = append(ds, older.Of(k.Scope, k.Name))
 	}
 	return ds
 }
 
 // names reports whether the digest is one of the intent's.
 func (c *core) names(k Key, d Digest) bool {
-	if c.digester.digest(k) == d {
+	if c.digest(k) == d {
 		return true
 	}
 	return len(c.older) > 0 && slices.Contains(c.digests(k), d)

@@ -21,7 +21,7 @@ func (g *Guard) Seize(ctx context.Context, by verdict.By, k Key, before *Record)
 	//nolint:contextcheck // an attempt carries its context, which looks up with a bound of its own.
 	switch {
 	case before == nil:
-		a.digest = c.digester.digest(k)
+		a.digest = c.digest(k)
 		s = a.claimFresh(a.start)
 	case by == verdict.Operator():
 		a.about(before)

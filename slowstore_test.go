@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -45,6 +46,24 @@ func TestHangingStore(t *testing.T) {
 		store.set(store.before, "lookup", nil)
 		mustSucceed(t, twin.Complete([]byte("17"), nil))
 		mustReplay(t, g, testKey("a"), "17")
+	})
+}
+
+// TestReasonOfStore: the error gives the reason of the store even when its time ends while the claim is tried again.
+func TestReasonOfStore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := newHooked()
+		g := newGuard(t, stalling{store}, &semel.Options{StoreTimeout: 2 * time.Second})
+		store.set(store.before, "claim", func() error {
+			if store.count("claim") > 1 {
+				return errStall
+			}
+			return errors.New("the disk is full")
+		})
+		if e := mustRefuse(t, g, testKey("a"), semel.ErrUnavailable); !strings.Contains(e.Error(), "the disk is full") {
+			t.Errorf("got %v, want the reason", e)
+		}
 	})
 }
 

@@ -4,16 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/semel-dev/semel/internal/waiting"
-)
-
-const (
-	// sweepStep bounds the records that one step removes.
-	sweepStep = 500
-	// Between the steps of one sweep there is a pause for other load: sweepRest
-	// times as long as the step took, and at least sweepPause.
-	sweepRest  = 4
-	sweepPause = 2 * time.Millisecond
+	"github.com/semel-dev/semel/internal/sweep"
 )
 
 // startSweeping sweeps expired records in the background, where the store can.
@@ -22,25 +13,11 @@ func (c *core) startSweeping(every time.Duration) {
 	if !ok || every < 0 {
 		return
 	}
-	every = cmp.Or(every, 10*time.Second)
 	c.inBackground(func() {
-		for waiting.Sleep(c.life, every) {
-			c.sweep(sweeper)
-		}
+		sweep.Every(c.life, cmp.Or(every, 10*time.Second), sweeper.Sweep, func(removed int, took time.Duration, err error) {
+			if hook := c.trace.Swept; hook != nil && (removed > 0 || err != nil) && c.life.Err() == nil {
+				hook(c.life, SweepInfo{Removed: removed, Took: took, Err: err})
+			}
+		})
 	})
-}
-
-// sweep removes expired records in short steps.
-func (c *core) sweep(sweeper Sweeper) {
-	for {
-		began := time.Now()
-		removed, err := sweeper.Sweep(c.life, sweepStep)
-		took := time.Since(began)
-		if hook := c.trace.Swept; hook != nil && (removed > 0 || err != nil) && c.life.Err() == nil {
-			hook(c.life, SweepInfo{Removed: removed, Took: took, Err: err})
-		}
-		if err != nil || removed < sweepStep || !waiting.Sleep(c.life, max(sweepPause, sweepRest*took)) {
-			return
-		}
-	}
 }

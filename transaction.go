@@ -188,10 +188,7 @@ func (c *TxClaim) Cancel(note string) error {
 	if c.ended {
 		return c.fail(ErrSettled)
 	}
-	if err := c.apart(Settlement{State: StateCancelled, Note: verdict.CutNote(note, MaxNoteBytes)}); err != nil {
-		return c.fail(err)
-	}
-	return nil
+	return c.fail(c.apart(Settlement{State: StateCancelled, Note: verdict.CutNote(note, MaxNoteBytes)}))
 }
 
 // Final rolls the transaction back and records, in one of its own, an outcome
@@ -201,10 +198,7 @@ func (c *TxClaim) Final(outcome, summary []byte) error {
 	if c.ended {
 		return c.fail(ErrSettled)
 	}
-	if err := c.apart(c.guard.policy.completion(outcome, summary)); err != nil {
-		return c.fail(err)
-	}
-	return nil
+	return c.fail(c.apart(c.guard.policy.completion(outcome, summary)))
 }
 
 // apart settles in a transaction without the business rows.
@@ -245,10 +239,7 @@ func (c *TxClaim) commit(s Settlement) error {
 	}
 	ctx, cancel := c.atLast()
 	defer cancel()
-	if err := c.commitIn(ctx, s); err != nil {
-		return c.fail(err)
-	}
-	return nil
+	return c.fail(c.commitIn(ctx, s))
 }
 
 func (c *TxClaim) commitIn(ctx context.Context, s Settlement) error {
@@ -346,7 +337,11 @@ func (c *TxClaim) tell(s Settlement, size int, began time.Time, err error) {
 	}
 }
 
+// fail makes the caller's error; nil of nil.
 func (c *TxClaim) fail(err error) error {
+	if err == nil {
+		return nil
+	}
 	e := &Error{Op: opCommit, Digest: c.params.Digest, Err: err}
 	if e.Retryable() {
 		e.RetryAfter = retryUnavailable

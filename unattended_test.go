@@ -139,33 +139,34 @@ func mustLookup(t *testing.T, g *semel.Guard, k semel.Key) semel.Record {
 // asked about by one of them.
 func TestReconcileUnknownOnce(t *testing.T) {
 	t.Parallel()
-	const records, processes = 40, 8
-	var asks atomic.Int64
-	policy := asked(func(semel.Record) (semel.Reconciliation, error) {
-		asks.Add(1)
-		return semel.Reconciliation{Verdict: semel.Happened, Outcome: []byte("17"), Kept: true}, nil
-	})
-	clock := newClock()
-	g := newGuard(t, memstore.New(&memstore.Options{Now: clock.now}), &semel.Options{Policy: policy})
-	for i := range records {
-		mustSucceed(t, mustClaim(t, g, testKey(fmt.Sprint(i))).Unknown("upstream reset"))
-	}
-	clock.add(time.Minute)
-	var happened atomic.Int64
-	var all sync.WaitGroup
-	for range processes {
-		all.Go(func() {
-			report, err := operate(g).ReconcileUnknown(t.Context(), operator.Unattended{})
-			if err != nil || report.Failed > 0 {
-				t.Errorf("pass: %+v, %v", report, err)
-			}
-			happened.Add(int64(report.Happened))
+	synctest.Test(t, func(t *testing.T) {
+		const records, processes = 40, 8
+		var asks, happened atomic.Int64
+		policy := asked(func(semel.Record) (semel.Reconciliation, error) {
+			asks.Add(1)
+			time.Sleep(time.Second) // the other passes reach the record meanwhile
+			return semel.Reconciliation{Verdict: semel.Happened, Outcome: []byte("17"), Kept: true}, nil
 		})
-	}
-	all.Wait()
-	if asks.Load() != records || happened.Load() != records {
-		t.Errorf("%d records: asked %d times, %d reported", records, asks.Load(), happened.Load())
-	}
+		g := newGuard(t, memstore.New(nil), &semel.Options{Policy: policy})
+		for i := range records {
+			mustSucceed(t, mustClaim(t, g, testKey(fmt.Sprint(i))).Unknown("upstream reset"))
+		}
+		time.Sleep(time.Minute)
+		var all sync.WaitGroup
+		for range processes {
+			all.Go(func() {
+				report, err := operate(g).ReconcileUnknown(t.Context(), operator.Unattended{})
+				if err != nil || report.Failed > 0 {
+					t.Errorf("pass: %+v, %v", report, err)
+				}
+				happened.Add(int64(report.Happened))
+			})
+		}
+		all.Wait()
+		if asks.Load() != records || happened.Load() != records {
+			t.Errorf("%d records: asked %d times, %d reported", records, asks.Load(), happened.Load())
+		}
+	})
 }
 
 // TestUnattendedStopsAtTheDrain: what is not begun when the guard takes nothing

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // Key reads the value of an Idempotency-Key header, without the white space around
@@ -42,4 +43,16 @@ func ended(rest string) error {
 		return errors.New("unexpected text after the closing double quote")
 	}
 	return nil
+}
+
+// Printable reports whether a scope or a key that a program made is UTF-8 without control characters.
+func Printable(s string) bool {
+	var all byte
+	for i := range len(s) {
+		if s[i] < 0x20 || s[i] == 0x7F {
+			return false
+		}
+		all |= s[i]
+	}
+	return all < utf8.RuneSelf || utf8.ValidString(s)
 }

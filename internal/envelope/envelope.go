@@ -1,0 +1,45 @@
+// Package envelope is the form in which package semel keeps the results of Do: JSON with a version, so that a later release can
+// change it.
+package envelope
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+const version = 1
+
+type envelope[T any] struct {
+	Version int     `json:"semel"`
+	Value   *T      `json:"value,omitempty"`
+	Error   *string `json:"error,omitempty"`
+}
+
+// Of returns a result as it is kept. The error is that of encoding/json.
+func Of[T any](v T) ([]byte, error) {
+	return json.Marshal(envelope[T]{Version: version, Value: &v})
+}
+
+// OfError returns the message of an error that is the answer, as it is kept.
+func OfError(message string) ([]byte, error) {
+	return json.Marshal(envelope[struct{}]{Version: version, Error: &message})
+}
+
+// Read returns a kept result, or the message of a kept error.
+func Read[T any](outcome []byte) (v T, message *string, err error) {
+	var e envelope[T]
+	if err := json.Unmarshal(outcome, &e); err != nil {
+		return v, nil, fmt.Errorf("decode the recorded result: %w", err)
+	}
+	switch {
+	case e.Version > version:
+		return v, nil, fmt.Errorf("the recorded result has version %d, this program knows up to %d: a newer one recorded it, upgrade this one",
+			e.Version, version)
+	case e.Version != version:
+		return v, nil, fmt.Errorf("the recorded result has version %d, this program knows %d (was it recorded through another door?)",
+			e.Version, version)
+	case e.Error == nil && e.Value != nil: // else an error, or null
+		v = *e.Value
+	}
+	return v, e.Error, nil
+}
