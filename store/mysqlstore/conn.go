@@ -102,7 +102,8 @@ type step struct {
 	statements []string
 	ctx        context.Context //nolint:containedctx // a commit of database/sql has none.
 
-	conn      *conn // where it ran; nil on connections that are not of this package
+	conn      *conn     // where it ran; nil on connections that are not of this package
+	sent      time.Time // when it was sent there
 	rows, ids []int64
 }
 
@@ -119,6 +120,7 @@ func stepOf(ctx context.Context) *step {
 
 // run sends a step, with what goes before and after it.
 func (c *conn) run(ctx context.Context, st *step, before []string, after string) (driver.Result, error) {
+	st.sent = time.Now()
 	res, err := c.driverConn.ExecContext(ctx, oneText(slices.Concat(before, st.statements, []string{after})...), nil)
 	if err != nil {
 		return nil, err

@@ -83,6 +83,7 @@ func (s *Store) prepareTx(ctx context.Context, opts *Options) (err error) {
 	if s.tx, err = s.txStatements(); err != nil || opts.ReadOnly {
 		return err
 	}
+	s.slow = opts.slow
 	s.ways.bounded = s.server.mariadb && !opts.deny.bounded
 	if s.txDB != s.db {
 		s.txOurs = true

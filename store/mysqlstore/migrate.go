@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
+	"database/sql/driver"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -20,13 +21,18 @@ func (s *Store) migrate(ctx context.Context) (err error) {
 	if err != nil {
 		return translate("migrate", err)
 	}
-	defer func() { err = errors.Join(err, conn.Close()) }()
+	defer func() { // The pool would keep the lock for as long as it keeps the connection.
+		if bad := conn.Raw(func(any) error { return driver.ErrBadConn }); !errors.Is(bad, driver.ErrBadConn) {
+			err = errors.Join(err, bad, conn.Close())
+		}
+	}()
 	lock, err := s.lock(ctx, conn)
 	if err != nil {
 		return err
 	}
 	defer func() {
-		// A connection that broke has given the lock back.
+		// So that others need not wait for the server to notice that the connection is closed.
+		//semel:safe the connection is closed behind it, not given back to the pool, and gives back the lock
 		_, _ = conn.ExecContext(context.WithoutCancel(ctx), "DO RELEASE_LOCK(?)", lock)
 	}()
 	steps, err := s.dialect.migrations()
@@ -56,6 +62,7 @@ func (s *Store) lock(ctx context.Context, conn *sql.Conn) (name string, err erro
 	name = lockName(database.String, s.dialect.names.Replace("{{migration}}"))
 	for {
 		var got sql.NullInt64
+		//semel:safe a second lock of the same connection goes with it: migrate closes it
 		if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK(?, ?)", name, lockSeconds).Scan(&got); err != nil {
 			return "", translate("wait for another migration", err)
 		}

@@ -31,6 +31,7 @@ type Store struct {
 	txDB         *sql.DB // for transactions; the same one as db, or a second one
 	txOurs       bool    // connections of txDB are of this package
 	tx           txTexts
+	slow         time.Duration // what a claim may take without having waited
 	transactions txn.Transactions[place]
 	ownDB        bool // both pools are closed with the store
 	log          *slog.Logger

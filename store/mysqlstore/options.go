@@ -1,9 +1,11 @@
 package mysqlstore
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"regexp"
+	"time"
 )
 
 const (
@@ -35,8 +37,9 @@ type Options struct {
 	// not durable. Default: none is written.
 	Logger *slog.Logger
 
-	now  string // the expression for the database's clock; tests move it
-	deny ways   // what the store does not use although it could; tests set it
+	now  string        // the expression for the database's clock; tests move it
+	deny ways          // what the store does not use although it could; tests set it
+	slow time.Duration // instead of heldUp; tests set it
 }
 
 func (o *Options) withDefaults() (Options, error) {
@@ -53,6 +56,7 @@ func (o *Options) withDefaults() (Options, error) {
 	if full.Logger == nil {
 		full.Logger = slog.New(slog.DiscardHandler)
 	}
+	full.slow = cmp.Or(full.slow, heldUp)
 	if full.now == "" {
 		full.now = nowSQL
 	}

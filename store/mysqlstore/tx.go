@@ -85,6 +85,7 @@ type opened struct {
 	conn   *conn     // one that is
 	cancel context.CancelFunc
 	fence  semel.Fence
+	sent   time.Time // when its claim was: a wait for a connection is not one for the digest
 	// committed: the rows were committed without a record.
 	committed bool
 }

@@ -28,6 +28,8 @@ type door struct {
 	// pool is nil for mysqlstore.Open.
 	pool func(tb testing.TB, dsn string) *sql.DB
 	with func(*mysqlstore.Options) *mysqlstore.Options
+	// notHeldUp: no claim counts as one that has waited, however slow the machine is.
+	notHeldUp bool
 	// all asks for all rules; the others are those about isolation, texts and ends.
 	all bool
 	// long is for the long form alone.
@@ -77,6 +79,9 @@ func (d door) open(tb testing.TB, dsn string, o *mysqlstore.Options) *mysqlstore
 	if d.with != nil {
 		o = d.with(o)
 	}
+	if d.notHeldUp {
+		o = mysqlstore.HeldUpAfter(o, time.Hour)
+	}
 	if d.pool != nil {
 		db := d.pool(tb, dsn+d.params)
 		db.SetMaxOpenConns(txConns)
@@ -107,6 +112,10 @@ func TestTx(t *testing.T) {
 					return strings.HasPrefix(rule.Name, kind)
 				}) {
 					continue
+				}
+				d := d
+				if rule.Name == "tx/wait-other-key" { // it holds where claims are not as slow as if they had waited
+					d.notHeldUp = true
 				}
 				t.Run(rule.Name, func(t *testing.T) {
 					t.Parallel()

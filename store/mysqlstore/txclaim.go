@@ -154,7 +154,6 @@ func (s *Store) findLocked(ctx context.Context, in Execer, d semel.Digest, wait 
 // open opens a transaction with the claim. Whatever the error, it is rolled back.
 func (k *seeker) open(ctx context.Context, options *sql.TxOptions) (o *opened, err error) {
 	s := k.store
-	began := time.Now()
 	if !s.ways.bounded {
 		wait := max(leastWait, time.Until(k.deadline))
 		limited, cancel := context.WithTimeoutCause(ctx, wait, errLockTime)
@@ -162,7 +161,7 @@ func (k *seeker) open(ctx context.Context, options *sql.TxOptions) (o *opened, e
 		ctx = limited
 	}
 	o, err = s.openTx(ctx, options, s.txClaim(k.params, k.old, k.patience), func(life context.Context, o *opened) error {
-		if !k.late(began) {
+		if !k.late(o.sent) {
 			return nil
 		}
 		if k.heldUp++; k.heldUp > freshStarts {
@@ -216,9 +215,9 @@ func (s *Store) openTx(
 }
 
 // late reports whether others may have claimed, and given up, the digest under
-// greater fences since a claim began.
-func (k *seeker) late(began time.Time) bool {
-	return k.patience > 0 || !k.store.ways.bounded && time.Since(began) > heldUp
+// greater fences since a claim was sent.
+func (k *seeker) late(sent time.Time) bool {
+	return k.patience > 0 || !k.store.ways.bounded && time.Since(sent) > k.store.slow
 }
 
 // begin sends claim and beginning together.
@@ -227,7 +226,7 @@ func (o *opened) begin(ctx context.Context, db *sql.DB, options *sql.TxOptions, 
 	if o.tx, err = db.BeginTx(st.in(ctx), options); err != nil {
 		return err
 	}
-	o.conn, o.fence = st.conn, fenceOf(st.ids)
+	o.conn, o.sent, o.fence = st.conn, st.sent, fenceOf(st.ids)
 	return nil
 }
 
@@ -240,6 +239,7 @@ func (o *opened) beginPlain(ctx context.Context, db *sql.DB, options *sql.TxOpti
 		discard(o.held) // it may have begun nevertheless
 		return errors.Join(err, o.held.Close())
 	}
+	o.sent = time.Now()
 	_, ids, err := place{execer: o.tx}.run(ctx, statements...)
 	if err != nil {
 		return err

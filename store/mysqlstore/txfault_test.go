@@ -15,6 +15,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/mysqlstore"
 )
 
@@ -158,6 +159,34 @@ func TestFenceAfterWaiting(t *testing.T) {
 			t.Errorf("the one that waited got fence %d, want more than %d", got, greatest)
 		}
 	})
+}
+
+// Promise 5: a claim that waited for a connection has not waited for its digest. Otherwise it would begin again, and in the end
+// keep its neighbours waiting.
+func TestWaitForConnectionIsNone(t *testing.T) {
+	t.Parallel()
+	const slow = time.Second
+	db := quietPool(t, testserver.MySQLDatabase(t))
+	db.SetMaxOpenConns(1)
+	b := &txBundle{db: db}
+	b.store = newStore(t, db, mysqlstore.HeldUpAfter(mysqlstore.WithoutBounds(&mysqlstore.Options{}), slow))
+	closes(t, b.store)
+	tx, before := b.claims(t, b.store, "before")
+	noError(t, tx.Rollback())
+	conn, err := db.Conn(t.Context())
+	noError(t, err)
+	fence := make(chan semel.Fence, 1)
+	go func() {
+		tx, rec := b.claims(t, b.store, "k")
+		_ = tx.Rollback()
+		fence <- rec.Fence
+	}()
+	testserver.Eventually(t, "the claim waits for a connection", func() bool { return db.Stats().WaitCount > 0 })
+	pause(t.Context(), slow)
+	noError(t, conn.Close())
+	if got := <-fence; got != before.Fence+1 {
+		t.Errorf("got fence %d after %d: the claim began again", got, before.Fence)
+	}
 }
 
 // claims opens a transaction and claims, and must win.

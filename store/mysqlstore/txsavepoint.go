@@ -59,9 +59,9 @@ func (d txDB) Settle(ctx context.Context, in place, c *txn.Claimed, v *semel.Set
 // way. A claim that waited takes another fence when it has the lock.
 func (k *seeker) seek(ctx context.Context, in place) (rec semel.Record, fence semel.Fence, err error) {
 	for range rounds {
-		began := time.Now()
+		sent := time.Now()
 		_, ids, err := in.run(ctx, k.store.txClaim(k.params, k.old, k.patience)...)
-		if err == nil && k.late(began) {
+		if err == nil && k.late(sent) {
 			ids, err = k.store.refence(ctx, in, k.params, fenceOf(ids))
 		}
 		if err == nil {

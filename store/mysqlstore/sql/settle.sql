@@ -4,6 +4,7 @@
 --
 -- ? state  ? kept  ? outcome  ? note  ? retention_ms  ? retention_ms
 -- ? fence  ? digest  ? state that was seen
+-- semel:safe the second run finds no row, or writes the same outcome and later times
 UPDATE {{record}}
 SET state      = ?,
     kept       = ?,

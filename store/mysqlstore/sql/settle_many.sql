@@ -4,6 +4,7 @@
 --
 -- ? state  ? kept  ? fence, ? outcome, …  ? note  ? retention_ms  ? retention_ms
 -- ? fence, …  ? fence, ? digest, …
+-- semel:safe the second run finds no row: what is settled is not claimed any more
 UPDATE {{record}}
 SET state      = ?,
     kept       = ?,
