@@ -22,6 +22,7 @@ var (
 
 // Codes of PostgreSQL's errors.
 const (
+	codeNegativeRoot    = "2201F" // a transaction is another one; see tx_finish.sql
 	codeDivisionByZero  = "22012" // a claim stalled, or a transaction is another one; see claim.sql, tx_record.sql
 	codeSerialization   = "40001"
 	codeDeadlock        = "40P01"

@@ -57,7 +57,7 @@ func trapArgs() map[string]string {
 		"check_fences": "",
 		"tx_clear":     one,
 		"tx_draw":      none,
-		"tx_finish":    one + `, 77, 'completed', true, '\x00', '', 1`,
+		"tx_finish":    one + `, 77, 'completed', true, '\x00', '', 1, NULL`,
 		"tx_first":     none + `, '\x00', '\x00', 1, '', '', 1`,
 	}
 }

@@ -44,6 +44,7 @@ func Migrations(schema string) ([]Migration, error) {
 	out := make([]Migration, 0, len(scripts))
 	for _, script := range scripts {
 		noted := fmt.Sprintf("\nINSERT INTO {{schema}}.migration (version) VALUES (%d) ON CONFLICT DO NOTHING;\n", script.Version)
+		//semel:safe each script runs once, under a lock, and notes that in its transaction
 		out = append(out, Migration{Version: script.Version, Name: script.Name, SQL: o.fill(script.SQL + noted)})
 	}
 	return out, nil

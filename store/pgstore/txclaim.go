@@ -100,7 +100,12 @@ func (t *transaction) Adopt(ctx context.Context, d semel.Digest, f semel.Fence) 
 		return errTxUsed
 	}
 	t.params.Digest, t.fence, t.rowFirst, t.adopted = d, verb.Column(f), true, true
-	err := t.tries(ctx, func() error { return t.trip(ctx, t.queueBegin) })
+	err := t.tries(ctx, func() error {
+		return t.trip(ctx, func() {
+			t.queueBegin()
+			t.wire.queue(t.sql.began)
+		})
+	})
 	if err != nil {
 		return translate("begin", err)
 	}

@@ -52,10 +52,10 @@ func (t *transaction) Commit(ctx context.Context, v semel.Settlement) error {
 		return nil
 	case err == nil:
 		err = errReverted
-	case t.adopted && t.endedAndBegun(err):
+	case t.adopted && t.without(err):
 		t.undo() //nolint:contextcheck // what runs here must not end with the context.
 		return fmt.Errorf("%w: pgstore: commit: another attempt has the claim, or an operator settled it", semel.ErrLost)
-	case t.endedAndBegun(err):
+	case t.without(err), t.another(err):
 		t.undo() //nolint:contextcheck // what runs here must not end with the context.
 		return t.afterAll(ctx, &v)
 	}
@@ -83,11 +83,18 @@ func (t *transaction) mayCommit(ctx context.Context) error {
 	return nil
 }
 
-// endedAndBegun reports whether the work has ended the transaction by SQL and
-// begun another one.
-func (t *transaction) endedAndBegun(err error) bool {
+// without reports whether the claim's row was not there, or the lock not held, for the outcome:
+// unless the claim was adopted, the work has ended the transaction by SQL and begun another one.
+func (t *transaction) without(err error) bool {
 	f, ok := errors.AsType[*failure](err)
 	return ok && (f.at == t.sql.record || f.at == t.sql.finish) && code(err) == codeDivisionByZero
+}
+
+// another reports whether the claim's row was there, but in another transaction than the one
+// that adopted it.
+func (t *transaction) another(err error) bool {
+	f, ok := errors.AsType[*failure](err)
+	return ok && f.at == t.sql.finish && code(err) == codeNegativeRoot
 }
 
 // refused says what an error of the round trip that commits means.
@@ -199,7 +206,7 @@ func (t *transaction) queueRecord(v *semel.Settlement) {
 func (t *transaction) queueFinish(v *semel.Settlement) {
 	t.wire.queue(t.sql.finish,
 		t.params.Digest[:], t.number(0, t.fence), t.bytes(v.State.String()), flag(v.Kept), v.Outcome, t.bytes(v.Note),
-		t.number(1, v.Retention.Milliseconds()))
+		t.number(1, v.Retention.Milliseconds()), t.began)
 }
 
 func (t *transaction) queueBegin() {
@@ -253,6 +260,8 @@ func (t *transaction) row(s *statement, values [][]byte) {
 	case t.sql.draw, t.sql.drawElse:
 		t.drawn, t.fence, t.claimedMS = true, integer(values[0]), integer(values[1])
 		t.began = append(t.began[:0], values[2]...)
+	case t.sql.began:
+		t.began = append(t.began[:0], values[0]...)
 	case t.sql.first:
 		t.drawn, t.fence, t.claimedMS = true, integer(values[0]), integer(values[1])
 	default:

@@ -192,7 +192,7 @@ func (t *sqlTransaction) Commit(ctx context.Context, v semel.Settlement) error {
 	}
 	t.state = txEnded
 	ones := 0
-	_, err = t.row(ctx, []any{&ones}, "tx_finish", t.params.Digest[:], t.fence, v.State.String(), v.Kept, v.Outcome, v.Note, v.Retention.Milliseconds())
+	_, err = t.row(ctx, []any{&ones}, "tx_finish", t.params.Digest[:], t.fence, v.State.String(), v.Kept, v.Outcome, v.Note, v.Retention.Milliseconds(), nil)
 	switch {
 	case errors.Is(err, sql.ErrTxDone):
 		return t.afterAll(ctx, &v)

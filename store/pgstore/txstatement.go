@@ -29,6 +29,7 @@ type txStatements struct {
 	clear, lookup  *statement
 	record         *statement
 	first, finish  *statement
+	began          *statement
 	locks          int64 // what is common to the numbers of their locks
 }
 
@@ -67,7 +68,8 @@ func prepareTx(schema string, sql texts, named bool) *txStatements {
 	all.lookup.describe = true
 	all.record = add(sql["tx_record"], b, i, t, f, b, b, i, i, t, t, t, b, at)
 	all.first = add(sql["tx_first"], b, b, b, i, t, t, i)
-	all.finish = add(sql["tx_finish"], b, i, t, f, b, t, i)
+	all.finish = add(sql["tx_finish"], b, i, t, f, b, t, i, at)
+	all.began = add(sql["tx_began"])
 	return all
 }
 

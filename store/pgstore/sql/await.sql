@@ -6,6 +6,7 @@
 -- settle_batch.sql).
 --
 -- $1 digest
+-- semel:safe the second run finds awaited set, and writes nothing
 WITH clock AS MATERIALIZED (
   SELECT {{now}} AS ms
 ), live AS MATERIALIZED (

@@ -4,6 +4,7 @@
 --
 -- $1 digest  $2 owner  $3 fingerprint  $4 lease  $5 retention  $6 scope
 -- $7 name  $8 the fence seen  $9 to be taken over
+-- semel:safe the second run finds no row: the fence that was seen is gone
 UPDATE {{schema}}.record r SET
   fence          = nextval({{sequence}}),
   state          = 'claimed',

@@ -2,6 +2,7 @@
 --
 -- $1 digests  $2 owners  $3 fingerprints  $4 leases  $5 retentions  $6 scopes
 -- $7 names
+-- semel:safe the digest refuses the second row; a fence that is drawn for nothing is left out
 WITH clock AS MATERIALIZED (
   SELECT {{now}} AS ms
 )

@@ -3,6 +3,7 @@
 -- leaves sweep_ms as it is, and so the index.
 --
 -- $1 digest  $2 fence  $3 lease
+-- semel:safe only times move, and the retention between them stays
 UPDATE {{schema}}.record r SET
   lease_until_ms = clock.ms + $3::bigint,
   expires_ms     = r.expires_ms - r.lease_until_ms + clock.ms + $3::bigint,

@@ -7,6 +7,7 @@
 --
 -- $1 digest  $2 fence  $3 state  $4 kept  $5 outcome  $6 note
 -- $7 retention, 0 for released
+-- semel:safe the second run finds no row: the state, or the outcome that is not certain, is that of the first
 UPDATE {{schema}}.record r SET
   state      = $3::text,
   kept       = $4::boolean,

@@ -6,6 +6,7 @@
 -- could read a whole index in their order, and would be kept.
 --
 -- $1 digests  $2 fences  $3 states  $4 kept  $5 outcomes  $6 notes  $7 retentions
+-- semel:safe the second run finds no row: the state, or the outcome that is not certain, is that of the first
 WITH clock AS MATERIALIZED (
   SELECT {{now}} AS ms
 ), item AS MATERIALIZED (

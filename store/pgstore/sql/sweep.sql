@@ -6,6 +6,7 @@
 -- doc.go): sweep_ms is never earlier.
 --
 -- $1 how many to look at  $2 how many to remove at most
+-- semel:safe a sweep step: each run takes further rows, of which none counts any more
 WITH clock AS MATERIALIZED (
   SELECT {{now}} AS ms
 ), due AS MATERIALIZED (

@@ -3,6 +3,7 @@
 -- log; a known intent is not a fault.
 --
 -- $1 digest
+-- semel:safe a fence that is drawn for nothing is left out
 SELECT nextval({{sequence}}), {{now}}, transaction_timestamp(),
   (CASE WHEN EXISTS (SELECT FROM {{schema}}.record r WHERE r.digest = $1)
         THEN 'semel: this intent is known already, which is no fault' ELSE 't' END)::boolean

@@ -2,4 +2,5 @@
 -- ours, so the setting is put back by tx_patience_end.sql.
 --
 -- $1 milliseconds, as lock_timeout takes them
+-- semel:safe a setting that ends with the transaction
 SELECT set_config('semel.lock_timeout', current_setting('lock_timeout'), true), set_config('lock_timeout', $1, true)
