@@ -63,8 +63,9 @@ func TestNestedWithoutItsRecord(t *testing.T) {
 // What is used inside of a transaction does not wait for it.
 func TestInsideOfATransaction(t *testing.T) {
 	t.Parallel()
-	b := setUp(t, "", &semel.Options{StoreTimeout: 50 * time.Millisecond})
+	b := setUp(t, "", nil)
 	b.db.SetMaxOpenConns(1)
+	hasty := guard(t, b.store, &semel.Options{StoreTimeout: 250 * time.Millisecond})
 	if _, err := addRow(t.Context(), b.guard, "before"); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +89,7 @@ func TestInsideOfATransaction(t *testing.T) {
 			t.Errorf("sweep: got %d, error %v", n, err)
 		}
 		// Two phases need a commit of their own, but the only writer is taken.
-		_, err := semel.Do(ctx, b.guard, key("two phases"), sameRequest(), func(context.Context) (string, error) {
+		_, err := semel.Do(ctx, hasty, key("two phases"), sameRequest(), func(context.Context) (string, error) {
 			t.Error("it was executed without a claim that is durable")
 			return "", nil
 		})

@@ -160,18 +160,36 @@ func TestNoConnection(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "app.db")
 	db := database(t, path, "")
 	s := mustOpen(t, db, &sqlitetx.Options{BusyTimeout: 20 * time.Millisecond})
-	g := guard(t, s, &semel.Options{StoreTimeout: 20 * time.Millisecond, Policy: semel.Policy{Wait: 10 * time.Millisecond}})
+	hasty := guard(t, s, &semel.Options{StoreTimeout: 250 * time.Millisecond, Policy: semel.Policy{Wait: 10 * time.Millisecond}})
 	db.SetMaxOpenConns(1)
 	conn, err := db.Conn(t.Context())
 	noError(t, err)
-	_, err = sqlitetx.Do(t.Context(), g, key("k"), sameRequest(), never(t))
+	_, err = sqlitetx.Do(t.Context(), hasty, key("k"), sameRequest(), never(t))
 	if !errors.Is(err, semel.ErrUnavailable) || !strings.Contains(err.Error(), "no connection") {
 		t.Errorf("got %v, want %v", err, semel.ErrUnavailable)
 	}
 	noError(t, conn.Close())
-	if _, err := addRow(t.Context(), g, "k"); err != nil {
+	if _, err := addRow(t.Context(), guard(t, s, nil), "k"); err != nil {
 		t.Error(err)
 	}
+}
+
+// Promise 10: the settings of a new connection wait for another's commit, where the journal keeps readers out.
+func TestConnectionMetByACommit(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "app.db")
+	db := database(t, path, "_pragma=journal_mode(TRUNCATE)&_pragma=synchronous(EXTRA)")
+	db.SetMaxIdleConns(0)
+	s := mustOpen(t, db, &sqlitetx.Options{BusyTimeout: 20 * time.Millisecond}) // the look-up gives up soon
+	other := database(t, path, "_pragma=busy_timeout(5000)&_txlock=exclusive")
+	tx, err := other.BeginTx(t.Context(), nil)
+	noError(t, err)
+	rolledBack := make(chan error, 1)
+	time.AfterFunc(200*time.Millisecond, func() { rolledBack <- tx.Rollback() })
+	if _, err := addRow(t.Context(), guard(t, s, nil), "k"); err != nil {
+		t.Error(err)
+	}
+	noError(t, <-rolledBack)
 }
 
 // A second Close returns nil, and a transaction that was begun before can be

@@ -85,28 +85,43 @@ func (s *Store) begin(ctx context.Context, d semel.Digest, wait time.Duration) (
 	return w, nil
 }
 
-func (w *writing) open(ctx context.Context, deadline time.Time, patience time.Duration) (err error) {
-	short, cancel := context.WithTimeoutCause(ctx, patience, errors.New("no connection became free"))
+func (w *writing) open(ctx context.Context, deadline time.Time, patience time.Duration) error {
+	until, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
-	if w.conn, err = w.store.db.Conn(short); err != nil {
-		if short.Err() != nil {
-			err = context.Cause(short)
-		}
+	if err := w.connect(ctx, until, patience); err != nil {
 		return err
 	}
 	return atOnce(ctx, w.conn, func(ctx context.Context) error {
-		until, cancel := context.WithDeadline(ctx, deadline)
-		defer cancel()
 		quiet := context.WithoutCancel(ctx)
 		err := untilFree(until, func() error { return w.try(quiet) })
-		switch {
-		case err != nil && ctx.Err() != nil:
-			return context.Cause(ctx)
-		case result.IsBusy(err):
-			return fmt.Errorf("%w: %w", errBusy, err)
-		}
+		return whyNot(ctx, err)
+	})
+}
+
+// connect takes a connection. The settings of a new one wait for the commit of another, where the journal keeps
+// readers out.
+func (w *writing) connect(ctx, until context.Context, patience time.Duration) error {
+	short, cancel := context.WithTimeoutCause(ctx, patience, errors.New("no connection became free"))
+	defer cancel()
+	err := untilFree(until, func() (err error) {
+		w.conn, err = w.store.db.Conn(short)
 		return err
 	})
+	if err != nil && !result.IsBusy(err) && short.Err() != nil {
+		return context.Cause(short)
+	}
+	return whyNot(ctx, err)
+}
+
+// whyNot says why the lock was not taken.
+func whyNot(ctx context.Context, err error) error {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return context.Cause(ctx)
+	case result.IsBusy(err):
+		return fmt.Errorf("%w: %w", errBusy, err)
+	}
+	return err
 }
 
 // try begins the transaction, and takes the lock or fails at once.

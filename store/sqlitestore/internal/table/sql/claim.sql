@@ -4,6 +4,7 @@
 --
 -- ?1 fence  ?2 digest  ?3 owner  ?4 fingerprint  ?5 now_ms  ?6 lease_until_ms
 -- ?7 expires_at_ms  ?8 sweep_at_ms  ?9 scope  ?10 name  ?11 fence to take over
+-- semel:safe the second run meets a live claim with another fence than the one to take over, and writes nothing, so no trigger fires
 INSERT INTO {record} (
   fence, digest, state, attempt, owner, fingerprint,
   claimed_at_ms, settled_at_ms, lease_until_ms, expires_at_ms, sweep_at_ms,

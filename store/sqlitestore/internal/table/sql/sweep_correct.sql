@@ -4,6 +4,7 @@
 -- now on can let it expire.
 --
 -- ?1 now_ms  ?2 limit
+-- semel:safe a sweep step: each run corrects further rows
 UPDATE {record}
 SET sweep_at_ms = IIF(state = 'claimed', MIN(expires_at_ms, expires_at_ms - lease_until_ms + ?1), expires_at_ms)
 WHERE expires_at_ms > ?1
