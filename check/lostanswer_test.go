@@ -37,7 +37,9 @@ func TestLostAnswersPassOverTLS(t *testing.T) {
 
 func TestLostAnswersFindWhatIsBroken(t *testing.T) {
 	t.Parallel()
-	const work = 120 * time.Millisecond
+	// A retry after half of this has to overlap the first attempt, and one in the middle of a slow upload, after 240 ms, has to end
+	// before the upload does, after 480 ms: both have 80 ms to spare.
+	const work = 160 * time.Millisecond
 	app := func() *ledger { return &ledger{takes: work} }
 	for name, test := range map[string]struct {
 		broken func(*ledger) http.Handler
