@@ -16,6 +16,7 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/inbox"
 	"github.com/semel-dev/semel/internal/testserver"
+	"github.com/semel-dev/semel/internal/waiting"
 	"github.com/semel-dev/semel/outbox"
 	"github.com/semel-dev/semel/store/sqlitestore"
 )
@@ -26,6 +27,8 @@ const (
 	lease = 3 * time.Second
 	// publishTimeout bounds one batch.
 	publishTimeout = 30 * time.Second
+	// tryPause is between two attempts to publish.
+	tryPause = 5 * time.Millisecond
 )
 
 // bench is a topic with a publisher, behind a proxy, and an inbox whose handler counts.
@@ -128,26 +131,41 @@ func (b *bench) try(batch []outbox.Message) []error {
 
 // persist publishes until every message is acknowledged, as a relay does.
 func (b *bench) persist(batch []outbox.Message) {
-	testserver.Eventually(b, "the batch is published", func() bool {
-		var left []outbox.Message
-		for i, err := range b.try(batch) {
-			if err != nil {
-				left = append(left, batch[i])
-			}
-		}
-		batch = left
-		return len(batch) == 0
-	})
+	b.Helper()
+	b.wantClosed(b.persisting(batch))
 }
 
-// persisting does so in the background; what it returns is closed when it is done.
+// persisting does so in the background, however long the broker is away; what it returns is closed when it is done.
 func (b *bench) persisting(batch []outbox.Message) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
-		defer close(done)
-		b.persist(batch)
+		for len(batch) > 0 {
+			var left []outbox.Message
+			for i, err := range b.try(batch) {
+				if err != nil {
+					left = append(left, batch[i])
+				}
+			}
+			if batch = left; !waiting.Sleep(b.Context(), tryPause) {
+				return // the test has failed
+			}
+		}
+		close(done)
 	}()
 	return done
+}
+
+// wantClosed waits for what persisting returned, once the broker can be reached.
+func (b *bench) wantClosed(published <-chan struct{}) {
+	b.Helper()
+	testserver.Eventually(b, "the batch is published", func() bool {
+		select {
+		case <-published:
+			return true
+		default:
+			return false
+		}
+	})
 }
 
 // effect is the handler of the inbox.

@@ -99,7 +99,7 @@ func disturbed(b *bench) {
 		published := b.persisting(messages[i*size : (i+1)*size])
 		b.wantSome(i*size + 1)
 		b.disturb(func() bool { return b.count() >= (i+1)*size })
-		<-published
+		b.wantClosed(published)
 	}
 	b.wantEffects(messages)
 	b.finish(stop)
@@ -180,7 +180,7 @@ func ordered(b *bench) {
 			}
 		})
 	}
-	<-published
+	b.wantClosed(published)
 	b.consume(1, b.handle)
 	b.wantEffects(batch)
 	b.wantOrder(batch)
@@ -316,7 +316,7 @@ func restarted(b *bench, server Server) {
 			server.Kill()
 			server.Start()
 		}
-		<-published
+		b.wantClosed(published)
 	}
 	b.wantEffects(messages)
 	b.finish(stop)

@@ -133,6 +133,7 @@ func postgresSchema(tb testing.TB) string {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	//semel:safe a second run is refused: the schema is there
 	_, err = conn.Exec(tb.Context(), "CREATE SCHEMA "+schema)
 	if err := errors.Join(err, conn.Close(tb.Context())); err != nil {
 		tb.Fatal(err)

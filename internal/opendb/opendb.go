@@ -48,6 +48,10 @@ type Database struct {
 // wraps [ErrDSN] when the DSN itself is wrong; any other error means that the
 // database could not be reached. No error repeats a password.
 func Open(ctx context.Context, dsn string, use Use) (*Database, error) {
+	return open(ctx, dsn, use, Login{})
+}
+
+func open(ctx context.Context, dsn string, use Use, l Login) (*Database, error) {
 	scheme, rest, err := split(dsn)
 	if err != nil {
 		return nil, err
@@ -55,9 +59,9 @@ func Open(ctx context.Context, dsn string, use Use) (*Database, error) {
 	var db *Database
 	switch scheme {
 	case "postgres", "postgresql":
-		db, err = openPostgres(scheme+":"+rest, use)
+		db, err = openPostgres(scheme+":"+rest, use, l)
 	case "mysql", "mariadb":
-		db, err = openMySQL(scheme, rest, use)
+		db, err = openMySQL(scheme, rest, use, l)
 	case "sqlite":
 		db, err = openSQLite(rest, use)
 	case "redis", "rediss", "nats", "memory":

@@ -7,21 +7,22 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/store/mysqlstore"
 )
 
-func openPostgres(dsn string, use Use) (*Database, error) {
+var errPostgres = fmt.Errorf("%w: it cannot be read (write postgres://user@host:5432/database, and special characters of a password as %%XX)", ErrDSN)
+
+func openPostgres(dsn string, use Use, l Login) (*Database, error) {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil { // the driver's own error may hold a part of the password
-		return nil, fmt.Errorf("%w: it cannot be read (write postgres://user@host:5432/database, and special characters of a password as %%XX)", ErrDSN)
+		return nil, errPostgres
 	}
+	l.postgres(config)
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectTimeout
 	}
@@ -39,15 +40,12 @@ func openPostgres(dsn string, use Use) (*Database, error) {
 	return &Database{DB: stdlib.OpenDB(*config), Dialect: dialect.PostgreSQL}, nil
 }
 
-func openMySQL(scheme, rest string, use Use) (*Database, error) {
-	dsn := rest
-	if strings.HasPrefix(rest, "//") {
-		dsn = scheme + ":" + rest
-	}
-	config, err := mysqlstore.ParseDSN(dsn)
+func openMySQL(scheme, rest string, use Use, l Login) (*Database, error) {
+	config, err := mysqlConfig(scheme, rest)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrDSN, err)
+		return nil, err
 	}
+	l.mysql(config)
 	if config.Timeout == 0 {
 		config.Timeout = connectTimeout
 	}

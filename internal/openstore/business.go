@@ -61,6 +61,7 @@ func postgresBusiness(ctx context.Context, store *pgstore.Store, schema string) 
 	return &Business{
 		Transactor: store.Transactor(nil),
 		insert: func(ctx context.Context, row string) error {
+			//semel:safe the work of an intent: the check counts that it is done once
 			_, err := pgstore.TxFrom(ctx).Exec(ctx, "INSERT INTO "+table+" VALUES ($1)", row)
 			return err
 		},
@@ -80,6 +81,7 @@ func mysqlBusiness(ctx context.Context, store *mysqlstore.Store, prefix string) 
 	return &Business{
 		Transactor: store.Transactor(nil),
 		insert: func(ctx context.Context, row string) error {
+			//semel:safe the work of an intent: the check counts that it is done once
 			_, err := mysqlstore.TxFrom(ctx).ExecContext(ctx, "INSERT INTO "+table+" VALUES (?)", row)
 			return err
 		},

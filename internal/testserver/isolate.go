@@ -24,6 +24,7 @@ const cleanupTimeout = time.Minute
 func PostgresDatabase(tb testing.TB) string {
 	tb.Helper()
 	server, name := Postgres(tb), freshName()
+	//semel:safe a second run is refused: the name is new, and then taken
 	if err := postgresExec(tb.Context(), server, "CREATE DATABASE "+name); err != nil {
 		tb.Fatalf("make a database: %v", err)
 	}
@@ -53,6 +54,7 @@ func PostgresSchema(tb testing.TB) string {
 func MySQLDatabase(tb testing.TB) string {
 	tb.Helper()
 	server, name := MySQL(tb), freshName()
+	//semel:safe a second run is refused: the name is new, and then taken
 	if err := mysqlExec(tb.Context(), server, "CREATE DATABASE "+name); err != nil {
 		tb.Fatalf("make a database: %v", err)
 	}

@@ -59,6 +59,7 @@ func (s *Postgres) Standby(ctx context.Context, o *StandbyOptions) (*Postgres, e
 		want = "sync"
 		err := s.Exec(ctx, "ALTER SYSTEM SET synchronous_standby_names = "+name)
 		if err == nil {
+			//semel:safe it reads the same settings again
 			err = s.Exec(ctx, "SELECT pg_reload_conf()")
 		}
 		if err != nil {
@@ -96,6 +97,7 @@ func (s *Postgres) Promote(ctx context.Context) error {
 		return fmt.Errorf("promote a standby: %w", err)
 	}
 	var promoted bool
+	//semel:safe a second run is refused: the server is a primary by then
 	err = conn.QueryRow(ctx, "SELECT pg_promote(true, 60)").Scan(&promoted)
 	err = errors.Join(err, conn.Close(context.WithoutCancel(ctx)))
 	if err != nil {
