@@ -9,6 +9,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/semel-dev/semel/internal/rules/template"
+	"github.com/semel-dev/semel/internal/rules/yamlfile"
 )
 
 // Bounds and defaults of a [Form].
@@ -51,15 +52,15 @@ func (r *reader) form(n ast.Node) *Form {
 	switch n.(type) {
 	case *ast.MappingNode, *ast.MappingValueNode:
 	default:
-		r.report(position(n), "write true, false, or its keys below it", "form is %s", describe(n))
+		r.Report(yamlfile.At(n), "write true, false, or its keys below it", "form is %s", yamlfile.Describe(n))
 		return nil
 	}
-	r.mapping(n, "form", []field{
+	r.Mapping(n, "form", []yamlfile.Field{
 		{"field", func(n ast.Node) { f.Field = r.formField(n) }},
 		{"lifetime", func(n ast.Node) { f.Lifetime = r.duration(n, "lifetime", minFormLifetime, maxRetention) }},
-		{"script", func(n ast.Node) { f.Script = r.boolean(n, "script") }},
+		{"script", func(n ast.Node) { f.Script = r.Boolean(n, "script") }},
 		{"ignore", func(n ast.Node) { f.Ignore = r.ignored(n) }},
-		{"restore_redirect", func(n ast.Node) { f.RestoreRedirect = r.boolean(n, "restore_redirect") }},
+		{"restore_redirect", func(n ast.Node) { f.RestoreRedirect = r.Boolean(n, "restore_redirect") }},
 	})
 	return f
 }
@@ -68,7 +69,7 @@ func (r *reader) form(n ast.Node) *Form {
 func (r *reader) formField(n ast.Node) string {
 	valid := func(name string) bool { return isToken(name) && len(name) <= maxNameBytes }
 	fix := "write a name of letters, digits, dashes and underscores, such as " + defaultFormField
-	return cmp.Or(r.word(n, "field", valid, fix, "field %q is not a name for a hidden field"), defaultFormField)
+	return cmp.Or(r.Word(n, "field", valid, fix, "field %q is not a name for a hidden field"), defaultFormField)
 }
 
 // ignored reads names of form fields; an empty list ignores none.
@@ -76,16 +77,16 @@ func (r *reader) ignored(n ast.Node) []string {
 	if list, ok := n.(*ast.SequenceNode); ok && len(list.Values) == 0 {
 		return []string{}
 	}
-	names := r.texts(n, "ignore")
+	names := r.Texts(n, "ignore")
 	if len(names) > maxFormIgnored {
-		r.report(position(n), "keep those that change with every rendering", "ignore has %d names, more than %d", len(names), maxFormIgnored)
+		r.Report(yamlfile.At(n), "keep those that change with every rendering", "ignore has %d names, more than %d", len(names), maxFormIgnored)
 		return nil
 	}
 	return names
 }
 
 // formContradictions reports what cannot hold together with form.
-func (r *reader) formContradictions(route *Route, found present) {
+func (r *reader) formContradictions(route *Route, found yamlfile.Present) {
 	f := route.Form
 	if f == nil {
 		return
@@ -94,22 +95,22 @@ func (r *reader) formContradictions(route *Route, found present) {
 	p := &route.Policy
 	switch {
 	case route.Key.WebhookID:
-		r.report(at, "remove one of the two: webhooks are not sent by forms", "form contradicts key.webhook_id")
+		r.Report(at, "remove one of the two: webhooks are not sent by forms", "form contradicts key.webhook_id")
 	case route.Key.FormField == f.Field && f.Field != "":
-		r.report(at, "remove key, or give the hidden field another name with form.field", "key.form_field is the field %q, which form adds", f.Field)
+		r.Report(at, "remove key, or give the hidden field another name with form.field", "key.form_field is the field %q, which form adds", f.Field)
 	}
 	if route.Match.Path != "" && !postable(route.Match.Methods) {
-		r.report(at, "add POST to the methods, or remove form", "form says nothing in a route without POST, the one method of forms that changes something")
+		r.Report(at, "add POST to the methods, or remove form", "form says nothing in a route without POST, the one method of forms that changes something")
 	}
 	if f.Lifetime > 0 && p.Retention > 0 && f.Lifetime > p.Retention {
-		r.report(at, "make lifetime at most as long as the retention; later, it is no longer known whether the form was sent",
+		r.Report(at, "make lifetime at most as long as the retention; after that, Semel no longer knows whether the form was sent",
 			"lifetime %v is longer than the retention %v", f.Lifetime, p.Retention)
 	}
 	if f.RestoreRedirect && p.Dedup {
-		r.report(at, "remove restore_redirect, or write mode: idempotent", "restore_redirect says nothing in mode dedup, which keeps no answer")
+		r.Report(at, "remove restore_redirect, or write mode: idempotent", "restore_redirect says nothing in mode dedup, which keeps no answer")
 	}
 	if f.RestoreRedirect && route.Authorize != nil && (route.Authorize.Get.Uses(template.JSON) || route.Authorize.Get.Uses(template.Form)) {
-		r.report(at, "use a wildcard of the path in authorize, or remove restore_redirect",
+		r.Report(at, "use a wildcard of the path in authorize, or remove restore_redirect",
 			"when the page is shown again the form's fields, which authorize asks for, are not known any more")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/semel-dev/semel/internal/rules/template"
+	"github.com/semel-dev/semel/internal/rules/yamlfile"
 )
 
 // Key says where the name of an intent comes from. Exactly one of its fields
@@ -37,23 +38,23 @@ type Derive struct {
 
 func (r *reader) key(n ast.Node) Key {
 	var k Key
-	found := r.mapping(n, "key", []field{
+	found := r.Mapping(n, "key", []yamlfile.Field{
 		{"header", func(n ast.Node) { k.Header = r.header(n, "key header") }},
 		{"json_pointer", func(n ast.Node) { k.JSONPointer = r.pointer(n, "json_pointer") }},
-		{"form_field", func(n ast.Node) { k.FormField, _ = r.text(n, "form_field") }},
-		{"webhook_id", func(n ast.Node) { k.WebhookID = r.yes(n, "webhook_id") }},
+		{"form_field", func(n ast.Node) { k.FormField, _ = r.Text(n, "form_field") }},
+		{"webhook_id", func(n ast.Node) { k.WebhookID = r.Yes(n, "webhook_id") }},
 		{"webhook", func(n ast.Node) { k.Webhook = r.webhook(n) }},
 		{"derive", func(n ast.Node) { k.Derive = r.derive(n) }},
 	})
 	if found != nil && len(found) != 1 {
-		r.report(position(n), "keep exactly one of header, json_pointer, form_field, webhook_id, webhook, derive", "key names %d sources", len(found))
+		r.Report(yamlfile.At(n), "keep exactly one of header, json_pointer, form_field, webhook_id, webhook, derive", "key names %d sources", len(found))
 	}
 	return k
 }
 
 func (r *reader) derive(n ast.Node) *Derive {
 	d := &Derive{}
-	found := r.mapping(n, "derive", []field{
+	found := r.Mapping(n, "derive", []yamlfile.Field{
 		{"fields", func(n ast.Node) { d.Fields = r.fields(n) }},
 		{"cookies", func(n ast.Node) { d.Cookies = r.tokens(n, "cookies") }},
 		{"headers", func(n ast.Node) { d.Headers = r.tokens(n, "headers") }},
@@ -62,8 +63,8 @@ func (r *reader) derive(n ast.Node) *Derive {
 	if found == nil {
 		return d
 	}
-	if !found.has("window") {
-		r.report(position(n), "add how long the same content means the same intent, such as window: 10s", "derive has no window")
+	if !found.Has("window") {
+		r.Report(yamlfile.At(n), "add how long the same content means the same intent, such as window: 10s", "derive has no window")
 	}
 	return d
 }
@@ -72,10 +73,10 @@ const pointerFix = `write it like /order/id; "~" is written ~0 and "/" inside a 
 
 // fields reads names of form fields and JSON pointers.
 func (r *reader) fields(n ast.Node) []string {
-	fields := r.texts(n, "fields")
+	fields := r.Texts(n, "fields")
 	for _, f := range fields {
 		if f[0] == '/' && !template.IsPointer(f) {
-			r.report(position(n), pointerFix, "%q is not a JSON pointer", cut(f))
+			r.Report(yamlfile.At(n), pointerFix, "%q is not a JSON pointer", yamlfile.Cut(f))
 		}
 	}
 	return fields
@@ -83,10 +84,10 @@ func (r *reader) fields(n ast.Node) []string {
 
 // tokens reads names of headers or cookies.
 func (r *reader) tokens(n ast.Node, what string) []string {
-	values := r.texts(n, what)
+	values := r.Texts(n, what)
 	for _, v := range values {
 		if !isToken(v) {
-			r.report(position(n), "write the bare name", "%q in %s is not a name", cut(v), what)
+			r.Report(yamlfile.At(n), "write the bare name", "%q in %s is not a name", yamlfile.Cut(v), what)
 		}
 	}
 	return values
@@ -94,10 +95,10 @@ func (r *reader) tokens(n ast.Node, what string) []string {
 
 // header reads the name of a header.
 func (r *reader) header(n ast.Node, what string) string {
-	return http.CanonicalHeaderKey(r.word(n, what, isToken, "write the bare name of the header, such as Idempotency-Key", what+" %q is not a header name"))
+	return http.CanonicalHeaderKey(r.Word(n, what, isToken, "write the bare name of the header, such as Idempotency-Key", what+" %q is not a header name"))
 }
 
 // pointer reads a JSON pointer.
 func (r *reader) pointer(n ast.Node, what string) string {
-	return r.word(n, what, template.IsPointer, pointerFix, what+" %q is not a JSON pointer")
+	return r.Word(n, what, template.IsPointer, pointerFix, what+" %q is not a JSON pointer")
 }

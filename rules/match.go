@@ -8,6 +8,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/semel-dev/semel/internal/rules/yamlfile"
 	"github.com/semel-dev/semel/internal/texts"
 )
 
@@ -51,27 +52,27 @@ func wildcard(segment string) (string, bool) {
 
 func (r *reader) match(n ast.Node, route *Route) {
 	m := &route.Match
-	found := r.mapping(n, "match", []field{
+	found := r.Mapping(n, "match", []yamlfile.Field{
 		{"methods", func(n ast.Node) { m.Methods = r.methods(n) }},
 		{"host", func(n ast.Node) { m.Host = r.host(n) }},
 		{"path", func(n ast.Node) { m.Path = r.path(n) }},
 	})
-	if found != nil && !found.has("path") {
-		r.report(position(n), `add one, such as path: /orders, or path: "/{rest...}" for every path`, "match has no path")
+	if found != nil && !found.Has("path") {
+		r.Report(yamlfile.At(n), `add one, such as path: /orders, or path: "/{rest...}" for every path`, "match has no path")
 	}
 }
 
 // methods reads the methods of a match.
 func (r *reader) methods(n ast.Node) []string {
 	var sound []string
-	for _, method := range r.texts(n, "methods") {
+	for _, method := range r.Texts(n, "methods") {
 		switch {
 		case safe(method):
-			r.report(position(n), "remove it; requests that only read are never held up", "method %s reads, so there is nothing to protect", method)
+			r.Report(yamlfile.At(n), "remove it; requests that only read are never held up", "method %s reads, so there is nothing to protect", method)
 		case !isToken(method):
-			r.report(position(n), "write methods such as POST, PUT, PATCH or DELETE", "%q is not a method", cut(method))
+			r.Report(yamlfile.At(n), "write methods such as POST, PUT, PATCH or DELETE", "%q is not a method", yamlfile.Cut(method))
 		case method != strings.ToUpper(method):
-			r.report(position(n), "write "+strings.ToUpper(method), "method %q would never match: methods are in capitals", cut(method))
+			r.Report(yamlfile.At(n), "write "+strings.ToUpper(method), "method %q would never match: methods are in capitals", yamlfile.Cut(method))
 		default:
 			sound = append(sound, method)
 		}
@@ -85,7 +86,7 @@ func safe(method string) bool {
 
 // host reads the host of a match.
 func (r *reader) host(n ast.Node) string {
-	host, ok := r.text(n, "host")
+	host, ok := r.Text(n, "host")
 	if !ok {
 		return ""
 	}
@@ -93,10 +94,10 @@ func (r *reader) host(n ast.Node) string {
 		switch {
 		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '.', c == '-', c == '_':
 		case c >= 'A' && c <= 'Z':
-			r.report(position(n), "write "+strings.ToLower(host), "host %q has capitals", cut(host))
+			r.Report(yamlfile.At(n), "write "+strings.ToLower(host), "host %q has capitals", yamlfile.Cut(host))
 			return ""
 		default:
-			r.report(position(n), "write a name or an IPv4 address without scheme, port or wildcard, such as api.example.com", "host %q can never match", cut(host))
+			r.Report(yamlfile.At(n), "write a name or an IPv4 address without scheme, port or wildcard, such as api.example.com", "host %q can never match", yamlfile.Cut(host))
 			return ""
 		}
 	}
@@ -105,19 +106,19 @@ func (r *reader) host(n ast.Node) string {
 
 // path reads the path pattern of a match.
 func (r *reader) path(n ast.Node) string {
-	path, ok := r.text(n, "path")
+	path, ok := r.Text(n, "path")
 	switch {
 	case !ok:
 		return ""
 	case !strings.HasPrefix(path, "/"):
-		r.report(position(n), "start it with a slash; methods and host have keys of their own", "path %q is not a path", cut(path))
+		r.Report(yamlfile.At(n), "start it with a slash; methods and host have keys of their own", "path %q is not a path", yamlfile.Cut(path))
 		return ""
 	case strings.ContainsAny(path, "?# \t\r\n"):
-		r.report(position(n), "match on the path alone; write a space as %20", "path %q holds a query, a fragment or a space", cut(path))
+		r.Report(yamlfile.At(n), "match on the path alone; write a space as %20", "path %q holds a query, a fragment or a space", yamlfile.Cut(path))
 		return ""
 	}
 	if refusal := refused(http.NewServeMux(), http.MethodPost+" "+path); refusal != "" {
-		r.report(position(n), `write a path such as /orders, /orders/{order}, "/files/{path...}" or "/{$}"`, "path %q is impossible: %s", cut(path), refusal)
+		r.Report(yamlfile.At(n), `write a path such as /orders, /orders/{order}, "/files/{path...}" or "/{$}"`, "path %q is impossible: %s", yamlfile.Cut(path), refusal)
 		return ""
 	}
 	return path
@@ -168,12 +169,12 @@ func (r *reader) reportConflict(before []Route, route *Route, pattern, why strin
 			sample, _, _ = strings.Cut(sample, `"`)
 			such = ", such as " + sample
 		}
-		r.report(route.At, "make one of the paths more specific, or merge the two routes",
+		r.Report(route.At, "make one of the paths more specific, or merge the two routes",
 			"routes %q (line %d) and %q (line %d) both match %s%s, and neither is more specific",
 			other.Name, other.At.Line, route.Name, route.At.Line, strings.Fields(pattern)[0], such)
 		return
 	}
-	r.report(route.At, "change its methods, host or path", "route %q is impossible: %s", route.Name, why)
+	r.Report(route.At, "change its methods, host or path", "route %q is impossible: %s", route.Name, why)
 }
 
 // overlap reports whether a pattern conflicts with those of the match.

@@ -9,6 +9,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/semel-dev/semel/internal/rules/spelling"
+	"github.com/semel-dev/semel/internal/rules/yamlfile"
 	"github.com/semel-dev/semel/internal/texts"
 )
 
@@ -163,16 +164,16 @@ func (r *reader) told(u *Unique, labels, show, messages ast.Node) {
 		return
 	}
 	u.Messages = map[string]Message{}
-	var fields []field
+	var fields []yamlfile.Field
 	for _, lang := range Languages() {
-		fields = append(fields, field{lang, func(n ast.Node) {
+		fields = append(fields, yamlfile.Field{lang, func(n ast.Node) {
 			if text := r.sentence(n, "the message in "+lang, maxMessageRunes); text != "" {
 				r.messagePlaceholders(u, n, text)
-				u.Messages[lang] = Message{Text: text, At: position(n)}
+				u.Messages[lang] = Message{Text: text, At: yamlfile.At(n)}
 			}
 		}})
 	}
-	r.mapping(messages, "messages", fields)
+	r.Mapping(messages, "messages", fields)
 }
 
 // labels reads names of fields for people.
@@ -181,38 +182,38 @@ func (r *reader) labels(u *Unique, n ast.Node) map[string]map[string]string {
 		return nil
 	}
 	all := map[string]map[string]string{}
-	var fields []field
+	var fields []yamlfile.Field
 	for _, lang := range Languages() {
-		fields = append(fields, field{lang, func(n ast.Node) {
+		fields = append(fields, yamlfile.Field{lang, func(n ast.Node) {
 			all[lang] = map[string]string{}
-			var columns []field
+			var columns []yamlfile.Field
 			for _, column := range u.Columns() {
-				columns = append(columns, field{column, func(n ast.Node) {
+				columns = append(columns, yamlfile.Field{column, func(n ast.Node) {
 					label := r.sentence(n, "a label", maxLabelRunes)
 					if strings.ContainsAny(label, "{}") {
-						r.report(position(n), "write it without braces", "a label is not a message and takes no placeholders")
+						r.Report(yamlfile.At(n), "write it without braces", "a label is not a message and takes no placeholders")
 						return
 					}
 					all[lang][column] = label
 				}})
 			}
-			r.mapping(n, "the labels in "+lang, columns)
+			r.Mapping(n, "the labels in "+lang, columns)
 		}})
 	}
-	r.mapping(n, "labels", fields)
+	r.Mapping(n, "labels", fields)
 	return all
 }
 
 // shown reads the columns whose values a message may repeat.
 func (r *reader) shown(u *Unique, n ast.Node) []string {
 	columns := columnsOf(u.Fields)
-	return slices.DeleteFunc(r.texts(n, "show"), func(name string) bool {
+	return slices.DeleteFunc(r.Texts(n, "show"), func(name string) bool {
 		switch {
 		case !slices.Contains(columns, name):
 			fix := "show columns of fields: " + strings.Join(columns, ", ")
-			r.report(position(n), spelling.Ask(spelling.Nearest(name, columns), fix), "show has %q, which is not among the fields", cut(name))
+			r.Report(yamlfile.At(n), spelling.Ask(spelling.Nearest(name, columns), fix), "show has %q, which is not among the fields", yamlfile.Cut(name))
 		case looksPersonal(name):
-			r.report(position(n), "remove it: {fields} says which field it is without its value", "a message would repeat %q, which looks like data about a person", cut(name))
+			r.Report(yamlfile.At(n), "remove it: {fields} says which field it is without its value", "a message would repeat %q, which looks like data about a person", yamlfile.Cut(name))
 		default:
 			return false
 		}
@@ -226,7 +227,7 @@ func (r *reader) messagePlaceholders(u *Unique, n ast.Node, text string) {
 	for text != "" {
 		before, after, found := strings.Cut(text, "{")
 		if strings.Contains(before, "}") {
-			r.report(position(n), "remove it, or open it", "a closing brace has no opening one")
+			r.Report(yamlfile.At(n), "remove it, or open it", "a closing brace has no opening one")
 			return
 		}
 		if !found {
@@ -234,7 +235,7 @@ func (r *reader) messagePlaceholders(u *Unique, n ast.Node, text string) {
 		}
 		name, rest, closed := strings.Cut(after, "}")
 		if !closed || strings.Contains(name, "{") {
-			r.report(position(n), "close it, as in {fields}; braces cannot be written otherwise", "the closing brace of a placeholder is missing")
+			r.Report(yamlfile.At(n), "close it, as in {fields}; braces cannot be written otherwise", "the closing brace of a placeholder is missing")
 			return
 		}
 		r.placeholder(u, n, name)
@@ -247,15 +248,15 @@ func (r *reader) placeholder(u *Unique, n ast.Node, name string) {
 	switch {
 	case name == "fields", slices.Contains(u.Show, name):
 	case slices.Contains(columns, name) && looksPersonal(name):
-		r.report(position(n), "write {fields}, which names the field without its value", "{%s} would repeat data about a person", name)
+		r.Report(yamlfile.At(n), "write {fields}, which names the field without its value", "{%s} would repeat data about a person", name)
 	case slices.Contains(columns, name):
-		r.report(position(n), fmt.Sprintf("write {fields}, or allow it with show: [%s]", name), "{%s} would repeat a value that show does not allow", name)
+		r.Report(yamlfile.At(n), fmt.Sprintf("write {fields}, or allow it with show: [%s]", name), "{%s} would repeat a value that show does not allow", name)
 	default:
 		known := append([]string{"fields"}, u.Show...)
 		fix := "use " + "{" + strings.Join(known, "}, {") + "}"
 		if near := spelling.Nearest(name, append(known, columns...)); near != "" {
 			fix = fmt.Sprintf("did you mean {%s}?", near)
 		}
-		r.report(position(n), fix, "the placeholder {%s} is not known", cut(name))
+		r.Report(yamlfile.At(n), fix, "the placeholder {%s} is not known", yamlfile.Cut(name))
 	}
 }

@@ -5,18 +5,19 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/rules/yamlfile"
 )
 
 // preset fills what a route with preset: payments leaves open, and reports what
 // takes the preset's promise back: that an effect is never repeated on a guess.
-func (r *reader) preset(route *Route, found present) {
+func (r *reader) preset(route *Route, found yamlfile.Present) {
 	if !route.Payments {
 		return
 	}
-	if !found.has("on_5xx") {
+	if !found.Has("on_5xx") {
 		route.On5xx = Unknown5xx
 	}
-	if !found.has("retention") && (route.Key.Derive == nil || route.Form != nil) {
+	if !found.Has("retention") && (route.Key.Derive == nil || route.Form != nil) {
 		route.Policy.Retention = 72 * time.Hour
 	}
 	for name, wrong := range map[string]bool{
@@ -25,7 +26,7 @@ func (r *reader) preset(route *Route, found present) {
 		"fail_open": route.FailOpen,
 	} {
 		if wrong {
-			r.report(found[name], "remove it, or remove preset", "%s lets a request run again, or unprotected, on a guess, which contradicts preset: payments", name)
+			r.Report(found[name], "remove it, or remove preset", "%s lets a request run again, or unprotected, on a guess, which contradicts preset: payments", name)
 		}
 	}
 }

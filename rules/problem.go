@@ -1,43 +1,14 @@
 package rules
 
-import (
-	"cmp"
-	"fmt"
-	"slices"
-	"strings"
+import "github.com/semel-dev/semel/internal/rules/yamlfile"
 
-	"github.com/semel-dev/semel/internal/texts"
-)
+// Position is a place in a rules file: Line and Column count from 1.
+type Position = yamlfile.Position
 
-// Position is a place in a rules file; lines and columns count from 1.
-type Position struct{ Line, Column int }
+// Problem is one thing that is wrong with a rules file: its File and Position, a Message that says what
+// is wrong, and a Fix that says what to do about it. String writes file:line:column: message (fix).
+type Problem = yamlfile.Problem
 
-// Problem is one thing that is wrong with a rules file.
-type Problem struct {
-	File     string
-	Position Position
-	Message  string // what is wrong
-	Fix      string // what to do about it
-}
-
-// String writes the problem as file:line:column: message (fix).
-func (p Problem) String() string {
-	return fmt.Sprintf("%s:%d:%d: %s (%s)", p.File, p.Position.Line, p.Position.Column, p.Message, p.Fix)
-}
-
-// Error holds all problems of a file, in the order of the file. [Parse] and [Load]
+// Error holds all Problems of a file, in its order, and lists them one per line. [Parse] and [Load]
 // return it.
-type Error struct{ Problems []Problem }
-
-// Error lists the problems, one per line.
-func (e *Error) Error() string {
-	return strings.Join(texts.Of(e.Problems, Problem.String), "\n")
-}
-
-// sorted puts the problems into the order of the file.
-func sorted(problems []Problem) []Problem {
-	slices.SortStableFunc(problems, func(a, b Problem) int {
-		return cmp.Or(cmp.Compare(a.Position.Line, b.Position.Line), cmp.Compare(a.Position.Column, b.Position.Column))
-	})
-	return problems
-}
+type Error = yamlfile.Error

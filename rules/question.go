@@ -7,6 +7,7 @@ import (
 
 	"github.com/semel-dev/semel/internal/formguard"
 	"github.com/semel-dev/semel/internal/rules/template"
+	"github.com/semel-dev/semel/internal/rules/yamlfile"
 )
 
 // Template is a path, with or without a query, that has placeholders such as {key} or {json:/order/id}.
@@ -42,17 +43,17 @@ func (r *reader) placeholders(route *Route, templates []Template, at Position) {
 		for _, part := range t.Parts {
 			switch {
 			case part.Source == template.Wildcard && route.Key.Webhook != nil:
-				r.report(at, "use {key}, or {json:/pointer}", "{%s} is a part of the path, which the sender of a webhook does not sign", cut(part.Value))
+				r.Report(at, "use {key}, or {json:/pointer}", "{%s} is a part of the path, which the sender of a webhook does not sign", yamlfile.Cut(part.Value))
 			case part.Source == template.Wildcard && !slices.Contains(wildcards, part.Value):
 				fix := "the path has no wildcard; use {key}, {json:/pointer} or {form:field}"
 				if len(wildcards) > 0 {
 					fix = "wildcards of the path: " + strings.Join(wildcards, ", ")
 				}
-				r.report(at, fix, "{%s} is not a wildcard of path %q", cut(part.Value), cut(route.Match.Path))
+				r.Report(at, fix, "{%s} is not a wildcard of path %q", yamlfile.Cut(part.Value), yamlfile.Cut(route.Match.Path))
 			case part.Source == template.Key && (route.Key.Derive != nil || route.Form != nil):
-				r.report(at, "use {json:/pointer}, {form:field} or a wildcard", "{key} is a key that the upstream has never seen")
+				r.Report(at, "use {json:/pointer}, {form:field} or a wildcard", "{key} is a key that the upstream has never seen")
 			case !route.holds(part):
-				r.report(at, route.heldFix(part), "%s may differ between a request and its repetition, because the key leaves it out: the question would be about something else", part)
+				r.Report(at, route.heldFix(part), "%s may differ between a request and its repetition, because the key leaves it out: the question would be about something else", part)
 			}
 		}
 	}

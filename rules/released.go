@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/semel-dev/semel/internal/rules/yamlfile"
 )
 
 // ReleasedWhen says which answers mean that nothing happened, in addition to
@@ -53,17 +55,17 @@ func matches(mux *http.ServeMux, path string) bool {
 // releasedWhen reads which answers mean that nothing happened.
 func (r *reader) releasedWhen(n ast.Node) *ReleasedWhen {
 	w := &ReleasedWhen{}
-	if _, ok := literal(n); ok {
-		r.choice(n, "released_when", "none")
+	if _, ok := yamlfile.Literal(n); ok {
+		r.Choice(n, "released_when", "none")
 		w.None = true
 		return w
 	}
-	found := r.mapping(n, "released_when", []field{
+	found := r.Mapping(n, "released_when", []yamlfile.Field{
 		{"status", func(n ast.Node) { w.Status = r.statuses(n, 300) }},
 		{"location", func(n ast.Node) { w.Location = r.locations(n) }},
 	})
 	if found != nil && len(found) == 0 {
-		r.report(position(n), "add status, location or both", "released_when holds for every answer")
+		r.Report(yamlfile.At(n), "add status, location or both", "released_when holds for every answer")
 	}
 	for _, path := range w.Location {
 		mux := http.NewServeMux()
@@ -76,8 +78,8 @@ func (r *reader) releasedWhen(n ast.Node) *ReleasedWhen {
 // locations reads one path pattern or a list of them.
 func (r *reader) locations(n ast.Node) []string {
 	nodes := []ast.Node{n}
-	if _, ok := literal(n); !ok {
-		nodes = r.sequence(n, "location")
+	if _, ok := yamlfile.Literal(n); !ok {
+		nodes = r.Sequence(n, "location")
 	}
 	var out []string
 	for _, node := range nodes {

@@ -10,6 +10,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/rules/yamlfile"
 )
 
 // Bounds of what a route may say.
@@ -117,9 +118,9 @@ func SessionCookies() []string {
 }
 
 func (r *reader) routes(n ast.Node) []Route {
-	nodes := r.sequence(n, "routes")
+	nodes := r.Sequence(n, "routes")
 	if len(nodes) > maxRoutes {
-		r.report(position(n), "split the file, or match with wildcards", "routes has %d elements, more than %d", len(nodes), maxRoutes)
+		r.Report(yamlfile.At(n), "split the file, or match with wildcards", "routes has %d elements, more than %d", len(nodes), maxRoutes)
 		return nil
 	}
 	routes := make([]Route, 0, len(nodes))
@@ -127,7 +128,7 @@ func (r *reader) routes(n ast.Node) []Route {
 		route := r.route(node)
 		i := slices.IndexFunc(routes, func(o Route) bool { return o.Name == route.Name })
 		if i >= 0 && route.Name != "" {
-			r.report(route.At, "give every route a name of its own", "route name %q is used on line %d already", route.Name, routes[i].At.Line)
+			r.Report(route.At, "give every route a name of its own", "route name %q is used on line %d already", route.Name, routes[i].At.Line)
 		}
 		routes = append(routes, route)
 	}
@@ -137,17 +138,17 @@ func (r *reader) routes(n ast.Node) []Route {
 
 func (r *reader) route(n ast.Node) Route {
 	route := Default()
-	route.Name, route.At, route.Match.Path = "", position(n), ""
+	route.Name, route.At, route.Match.Path = "", yamlfile.At(n), ""
 	p := &route.Policy
-	found := r.mapping(n, "route", []field{
+	found := r.Mapping(n, "route", []yamlfile.Field{
 		{"name", func(n ast.Node) { route.Name = r.name(n) }},
 		{"match", func(n ast.Node) { r.match(n, &route) }},
-		{"preset", func(n ast.Node) { route.Payments = r.choice(n, "preset", "payments") == 0 }},
-		{"protect", func(n ast.Node) { route.Protect = r.boolean(n, "protect") }},
+		{"preset", func(n ast.Node) { route.Payments = r.Choice(n, "preset", "payments") == 0 }},
+		{"protect", func(n ast.Node) { route.Protect = r.Boolean(n, "protect") }},
 		{"key", func(n ast.Node) { route.Key = r.key(n) }},
-		{"required", func(n ast.Node) { route.Required = r.boolean(n, "required") }},
+		{"required", func(n ast.Node) { route.Required = r.Boolean(n, "required") }},
 		{"scope", func(n ast.Node) { route.Scope = r.scope(n) }},
-		{"mode", func(n ast.Node) { p.Dedup = r.choice(n, "mode", "idempotent", "dedup") == 1 }},
+		{"mode", func(n ast.Node) { p.Dedup = r.Choice(n, "mode", "idempotent", "dedup") == 1 }},
 		{"retention", func(n ast.Node) { p.Retention = r.duration(n, "retention", time.Second, maxRetention) }},
 		{"unknown_retention", func(n ast.Node) { p.UnknownRetention = r.duration(n, "unknown_retention", time.Second, maxRetention) }},
 		{"wait", func(n ast.Node) { p.Wait = r.wait(n) }},
@@ -155,12 +156,12 @@ func (r *reader) route(n ast.Node) Route {
 		{"max_run", func(n ast.Node) { p.MaxRun = r.duration(n, "max_run", minLease, maxMaxRun) }},
 		{"body_limit", func(n ast.Node) { route.BodyLimit = r.size(n, "body_limit", maxBodyLimit) }},
 		{"response_limit", func(n ast.Node) { route.ResponseLimit = r.size(n, "response_limit", maxResponseLimit) }},
-		{"on_5xx", func(n ast.Node) { route.On5xx = On5xx(r.choice(n, "on_5xx", "release", "store", "unknown")) }}, //nolint:gosec // 0 to 2.
+		{"on_5xx", func(n ast.Node) { route.On5xx = On5xx(r.Choice(n, "on_5xx", "release", "store", "unknown")) }}, //nolint:gosec // 0 to 2.
 		{"released_when", func(n ast.Node) { route.ReleasedWhen = r.releasedWhen(n) }},
 		{"unknown", func(n ast.Node) { r.unknown(n, &route) }},
 		{"authorize", func(n ast.Node) { route.Authorize = r.authorize(n) }},
-		{"fail_open", func(n ast.Node) { route.FailOpen = r.boolean(n, "fail_open") }},
-		{"canonical_json", func(n ast.Node) { route.CanonicalJSON = r.boolean(n, "canonical_json") }},
+		{"fail_open", func(n ast.Node) { route.FailOpen = r.Boolean(n, "fail_open") }},
+		{"canonical_json", func(n ast.Node) { route.CanonicalJSON = r.Boolean(n, "canonical_json") }},
 		{"form", func(n ast.Node) { route.Form = r.form(n) }},
 	})
 	if found != nil {
@@ -176,17 +177,17 @@ func (r *reader) route(n ast.Node) Route {
 }
 
 func (r *reader) name(n ast.Node) string {
-	name, ok := r.text(n, "name")
+	name, ok := r.Text(n, "name")
 	if !ok {
 		return ""
 	}
 	switch {
 	case len(name) > maxNameBytes:
-		r.report(position(n), "shorten it", "name has %d bytes, more than %d", len(name), maxNameBytes)
+		r.Report(yamlfile.At(n), "shorten it", "name has %d bytes, more than %d", len(name), maxNameBytes)
 	case name == Default().Name:
-		r.report(position(n), "choose another one", "name %q belongs to requests that no route matches", name)
+		r.Report(yamlfile.At(n), "choose another one", "name %q belongs to requests that no route matches", name)
 	case strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c == 0x7F }):
-		r.report(position(n), "write it with visible characters", "name %q holds control characters", name)
+		r.Report(yamlfile.At(n), "write it with visible characters", "name %q holds control characters", name)
 	default:
 		return name
 	}
@@ -195,50 +196,50 @@ func (r *reader) name(n ast.Node) string {
 
 // wait reads how long a duplicate waits; 0 is an answer of its own.
 func (r *reader) wait(n ast.Node) time.Duration {
-	before := len(r.problems)
+	before := r.Count()
 	d := r.duration(n, "wait", 0, maxWait)
-	if d == 0 && len(r.problems) == before {
+	if d == 0 && r.Count() == before {
 		return semel.NoWait
 	}
 	return d
 }
 
 // routeComplete reports what a route lacks.
-func (r *reader) routeComplete(route *Route, found present) {
-	if !found.has("name") {
-		r.report(route.At, "add a name that logs and metrics can show, such as name: payments", "a route has no name")
+func (r *reader) routeComplete(route *Route, found yamlfile.Present) {
+	if !found.Has("name") {
+		r.Report(route.At, "add a name that logs and metrics can show, such as name: payments", "a route has no name")
 	}
-	if !found.has("match") {
-		r.report(route.At, "add match with a path", "route %q matches nothing", route.Name)
+	if !found.Has("match") {
+		r.Report(route.At, "add match with a path", "route %q matches nothing", route.Name)
 	}
 }
 
 // contradictions reports settings that cannot hold together.
-func (r *reader) contradictions(route *Route, found present) {
+func (r *reader) contradictions(route *Route, found yamlfile.Present) {
 	if !route.Protect {
 		for _, name := range slices.Sorted(maps.Keys(found)) {
 			if name != "name" && name != "match" && name != "protect" {
-				r.report(found[name], "remove it, or remove protect: false", "%q says nothing in a route that is not protected", name)
+				r.Report(found[name], "remove it, or remove protect: false", "%q says nothing in a route that is not protected", name)
 			}
 		}
 		return
 	}
 	p := &route.Policy
 	at := func(name string) Position { return found[name] }
-	if route.Key.Derive != nil && route.Form == nil && found.has("retention") {
-		r.report(at("retention"), "remove retention: key.derive.window is the retention", "retention contradicts key.derive")
+	if route.Key.Derive != nil && route.Form == nil && found.Has("retention") {
+		r.Report(at("retention"), "remove retention: key.derive.window is the retention", "retention contradicts key.derive")
 	}
 	if p.MaxRun > 0 && p.Lease > p.MaxRun {
-		r.report(at("lease"), "make lease shorter than max_run; it is renewed while a request runs", "lease %v is longer than max_run %v", p.Lease, p.MaxRun)
+		r.Report(at("lease"), "make lease shorter than max_run; it is renewed while a request runs", "lease %v is longer than max_run %v", p.Lease, p.MaxRun)
 	}
-	if p.Dedup && found.has("response_limit") {
-		r.report(at("response_limit"), "remove it, or write mode: idempotent", "response_limit says nothing in mode dedup, which keeps no answer")
+	if p.Dedup && found.Has("response_limit") {
+		r.Report(at("response_limit"), "remove it, or write mode: idempotent", "response_limit says nothing in mode dedup, which keeps no answer")
 	}
 	if p.Dedup && route.On5xx == Store5xx {
-		r.report(at("on_5xx"), "write release or unknown, or mode: idempotent", "on_5xx: store says nothing in mode dedup, which keeps no answer")
+		r.Report(at("on_5xx"), "write release or unknown, or mode: idempotent", "on_5xx: store says nothing in mode dedup, which keeps no answer")
 	}
 	if route.Key.FormField != "" && route.CanonicalJSON {
-		r.report(at("canonical_json"), "remove it, or take the key from a header or a json_pointer", "canonical_json says nothing about forms, where the key comes from")
+		r.Report(at("canonical_json"), "remove it, or take the key from a header or a json_pointer", "canonical_json says nothing about forms, where the key comes from")
 	}
 	r.formContradictions(route, found)
 	r.webhookContradictions(route, found)

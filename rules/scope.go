@@ -2,6 +2,8 @@ package rules
 
 import (
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/semel-dev/semel/internal/rules/yamlfile"
 )
 
 // ScopeSource identifies a caller. Exactly one of
@@ -19,14 +21,14 @@ type ScopeSource struct {
 func (r *reader) scope(n ast.Node) []ScopeSource {
 	nodes := []ast.Node{n}
 	if _, ok := n.(*ast.SequenceNode); ok {
-		nodes = r.sequence(n, "scope")
+		nodes = r.Sequence(n, "scope")
 	}
 	var sources []ScopeSource
 	for i, node := range nodes {
 		source := r.scopeSource(node)
 		sources = append(sources, source)
 		if source.Constant != "" && i < len(nodes)-1 {
-			r.report(position(node), "move it to the end of the list", "what follows the constant is never reached: every request has a constant")
+			r.Report(yamlfile.At(node), "move it to the end of the list", "what follows the constant is never reached: every request has a constant")
 		}
 	}
 	return sources
@@ -35,14 +37,14 @@ func (r *reader) scope(n ast.Node) []ScopeSource {
 func (r *reader) scopeSource(n ast.Node) ScopeSource {
 	const cookieFix = "write the bare name of the cookie, such as sessionid"
 	var s ScopeSource
-	found := r.mapping(n, "scope", []field{
+	found := r.Mapping(n, "scope", []yamlfile.Field{
 		{"header", func(n ast.Node) { s.Header = r.header(n, "scope header") }},
-		{"cookie", func(n ast.Node) { s.Cookie = r.word(n, "cookie", isToken, cookieFix, "%q is not a cookie name") }},
-		{"client_certificate", func(n ast.Node) { s.ClientCertificate = r.yes(n, "client_certificate") }},
-		{"constant", func(n ast.Node) { s.Constant, _ = r.text(n, "constant") }},
+		{"cookie", func(n ast.Node) { s.Cookie = r.Word(n, "cookie", isToken, cookieFix, "%q is not a cookie name") }},
+		{"client_certificate", func(n ast.Node) { s.ClientCertificate = r.Yes(n, "client_certificate") }},
+		{"constant", func(n ast.Node) { s.Constant, _ = r.Text(n, "constant") }},
 	})
 	if found != nil && len(found) != 1 {
-		r.report(position(n), "write a list, one source after each dash, in the order to try them", "a scope source has %d keys, not one", len(found))
+		r.Report(yamlfile.At(n), "write a list, one source after each dash, in the order to try them", "a scope source has %d keys, not one", len(found))
 	}
 	return s
 }

@@ -9,11 +9,12 @@ import (
 
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/rules/expression"
+	"github.com/semel-dev/semel/internal/rules/yamlfile"
 )
 
 // uniqueScope reads within what a rule holds: terms, or the word global.
 func (r *reader) uniqueScope(n ast.Node) []Term {
-	if word, ok := literal(n); ok && word == "global" {
+	if word, ok := yamlfile.Literal(n); ok && word == "global" {
 		return nil
 	}
 	return r.terms(n, "scope")
@@ -23,10 +24,10 @@ func (r *reader) uniqueScope(n ast.Node) []Term {
 func (r *reader) terms(n ast.Node, what string) []Term {
 	nodes := []ast.Node{n}
 	if _, ok := n.(*ast.SequenceNode); ok {
-		nodes = r.sequence(n, what)
+		nodes = r.Sequence(n, what)
 	}
 	if len(nodes) > maxTerms {
-		r.report(position(n), "name what makes the thing the same, and nothing else", "%s has %d terms, more than %d", what, len(nodes), maxTerms)
+		r.Report(yamlfile.At(n), "name what makes the thing the same, and nothing else", "%s has %d terms, more than %d", what, len(nodes), maxTerms)
 		return nil
 	}
 	var terms []Term
@@ -44,7 +45,7 @@ func (r *reader) term(n ast.Node, what string) (Term, bool) {
 	case *ast.MappingNode, *ast.MappingValueNode:
 		return r.raw(n, what)
 	}
-	text, ok := r.text(n, "an element of "+what)
+	text, ok := r.Text(n, "an element of "+what)
 	if !ok {
 		return Term{}, false
 	}
@@ -53,34 +54,34 @@ func (r *reader) term(n ast.Node, what string) (Term, bool) {
 		r.wrongExpression(n, err)
 		return Term{}, false
 	}
-	t := Term{Text: text, At: position(n), Columns: e.Columns(), Expr: e}
+	t := Term{Text: text, At: yamlfile.At(n), Columns: e.Columns(), Expr: e}
 	t.Column, _ = e.Column()
 	return t, true
 }
 
 // wrongExpression reports the error of an expression at its position.
 func (r *reader) wrongExpression(n ast.Node, err error) {
-	at := position(n)
+	at := yamlfile.At(n)
 	wrong, ok := errors.AsType[*expression.Error](err)
 	if !ok {
-		r.report(at, "write it as the documentation of internal/rules/expression says", "%v", err)
+		r.Report(at, "write it as the documentation of internal/rules/expression says", "%v", err)
 		return
 	}
 	fix := wrong.Fix
 	if strings.Count(wrong.Text, "(") != strings.Count(wrong.Text, ")") {
 		fix = `in a list in brackets, put it in double quotes, such as ["coalesce(note, 'none')"]`
 	}
-	r.report(at, fix, "%s: %s", cut(wrong.Text), wrong.Message)
+	r.Report(at, fix, "%s: %s", yamlfile.Cut(wrong.Text), wrong.Message)
 }
 
 // raw reads an expression in the words of each dialect.
 func (r *reader) raw(n ast.Node, what string) (Term, bool) {
-	t := Term{At: position(n), Raw: map[dialect.Dialect]string{}}
-	before := len(r.problems)
-	fields := []field{{"columns", func(n ast.Node) { t.Columns = r.columns(n, "columns") }}}
+	t := Term{At: yamlfile.At(n), Raw: map[dialect.Dialect]string{}}
+	before := r.Count()
+	fields := []yamlfile.Field{{"columns", func(n ast.Node) { t.Columns = r.columns(n, "columns") }}}
 	for _, d := range dialect.All() {
-		fields = append(fields, field{d.String(), func(n ast.Node) {
-			if text, ok := r.text(n, d.String()); ok {
+		fields = append(fields, yamlfile.Field{d.String(), func(n ast.Node) {
+			if text, ok := r.Text(n, d.String()); ok {
 				if err := expression.CheckSQL(d, text); err != nil {
 					r.wrongExpression(n, err)
 				}
@@ -88,16 +89,16 @@ func (r *reader) raw(n ast.Node, what string) (Term, bool) {
 			}
 		}})
 	}
-	found := r.mapping(n, "an element of "+what, fields)
-	if found == nil || len(r.problems) > before {
+	found := r.Mapping(n, "an element of "+what, fields)
+	if found == nil || r.Count() > before {
 		return Term{}, false
 	}
-	if !found.has("columns") {
-		r.report(t.At, "add columns: [...] with every column that the expression reads", "an expression in the words of a database does not say its columns")
+	if !found.Has("columns") {
+		r.Report(t.At, "add columns: [...] with every column that the expression reads", "an expression in the words of a database does not say its columns")
 		return Term{}, false
 	}
 	if len(t.Raw) == 0 {
-		r.report(t.At, `add the expression for each database you use, such as postgresql: "..."`, "an element of %s has columns and no expression", what)
+		r.Report(t.At, `add the expression for each database you use, such as postgresql: "..."`, "an element of %s has columns and no expression", what)
 		return Term{}, false
 	}
 	r.rawColumns(&t)
@@ -113,7 +114,7 @@ func (r *reader) rawColumns(t *Term) {
 		}
 		for _, name := range t.Columns {
 			if ok && !strings.Contains(strings.ToLower(text), strings.ToLower(name)) {
-				r.report(t.At, "name the columns that the expression reads, and no others", "%s does not read the column %q", d, cut(name))
+				r.Report(t.At, "name the columns that the expression reads, and no others", "%s does not read the column %q", d, yamlfile.Cut(name))
 			}
 		}
 	}
@@ -122,9 +123,9 @@ func (r *reader) rawColumns(t *Term) {
 // exceptions reads which rows do not count.
 func (r *reader) exceptions(n ast.Node) []Exception {
 	var all []Exception
-	texts := r.texts(n, "except")
+	texts := r.Texts(n, "except")
 	if len(texts) > maxExceptions {
-		r.report(position(n), "store in one column whether a row counts", "except has %d elements, more than %d", len(texts), maxExceptions)
+		r.Report(yamlfile.At(n), "store in one column whether a row counts", "except has %d elements, more than %d", len(texts), maxExceptions)
 		return nil
 	}
 	nodes := []ast.Node{n}
@@ -132,7 +133,7 @@ func (r *reader) exceptions(n ast.Node) []Exception {
 		nodes = list.Values
 	}
 	for _, node := range nodes {
-		text, ok := literal(node)
+		text, ok := yamlfile.Literal(node)
 		if !ok || text == "" {
 			continue // texts has said so
 		}
@@ -141,9 +142,9 @@ func (r *reader) exceptions(n ast.Node) []Exception {
 			r.wrongExpression(node, err)
 			continue
 		}
-		e := Exception{At: position(node), Counts: c}
+		e := Exception{At: yamlfile.At(node), Counts: c}
 		if slices.ContainsFunc(all, func(o Exception) bool { return o.Counts == c }) {
-			r.report(e.At, "remove one of the two", "the exception %q is listed twice", cut(text))
+			r.Report(e.At, "remove one of the two", "the exception %q is listed twice", yamlfile.Cut(text))
 			continue
 		}
 		all = append(all, e)

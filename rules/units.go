@@ -7,23 +7,25 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/semel-dev/semel/internal/rules/yamlfile"
 )
 
 // duration reads a time span with a unit, from least to most.
 func (r *reader) duration(n ast.Node, what string, least, most time.Duration) time.Duration {
 	const fix = `write a number and a unit, such as "10s", "5m", "24h" or "3d"`
-	value, ok := literal(n)
+	value, ok := yamlfile.Literal(n)
 	if !ok {
-		r.report(position(n), fix, "%s is %s", what, describe(n))
+		r.Report(yamlfile.At(n), fix, "%s is %s", what, yamlfile.Describe(n))
 		return 0
 	}
 	d, ok := parseDuration(value)
 	switch {
 	case !ok:
-		r.report(position(n), fix, "%s is %s, which is not a time span", what, describe(n))
+		r.Report(yamlfile.At(n), fix, "%s is %s, which is not a time span", what, yamlfile.Describe(n))
 		return 0
 	case d < least || d > most:
-		r.report(position(n), "choose a span from "+least.String()+" to "+most.String(), "%s is %s", what, d)
+		r.Report(yamlfile.At(n), "choose a span from "+least.String()+" to "+most.String(), "%s is %s", what, d)
 		return 0
 	}
 	return d.Truncate(time.Millisecond)
@@ -42,18 +44,18 @@ func parseDuration(s string) (time.Duration, bool) {
 // size reads a number of bytes with a unit, from 1 to most.
 func (r *reader) size(n ast.Node, what string, most int64) int64 {
 	const fix = `write a whole number and a unit, such as "64KiB", "1MiB" or "2GB"`
-	value, ok := literal(n)
+	value, ok := yamlfile.Literal(n)
 	if !ok {
-		r.report(position(n), fix, "%s is %s", what, describe(n))
+		r.Report(yamlfile.At(n), fix, "%s is %s", what, yamlfile.Describe(n))
 		return 0
 	}
 	bytes, ok := parseSize(value)
 	switch {
 	case !ok:
-		r.report(position(n), fix, "%s is %s, which is not a size", what, describe(n))
+		r.Report(yamlfile.At(n), fix, "%s is %s, which is not a size", what, yamlfile.Describe(n))
 		return 0
 	case bytes < 1 || bytes > most:
-		r.report(position(n), "choose a size from 1B to "+formatSize(most), "%s is %s", what, describe(n))
+		r.Report(yamlfile.At(n), "choose a size from 1B to "+formatSize(most), "%s is %s", what, yamlfile.Describe(n))
 		return 0
 	}
 	return bytes

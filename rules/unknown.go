@@ -10,6 +10,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/rules/template"
+	"github.com/semel-dev/semel/internal/rules/yamlfile"
 )
 
 // defaultAbsentAfter is the default of [Reconcile.AbsentAfter].
@@ -66,26 +67,26 @@ type Replay struct {
 
 // unknown reads what is done about an unknown outcome.
 func (r *reader) unknown(n ast.Node, route *Route) {
-	if _, ok := literal(n); ok {
-		if r.choice(n, "unknown", "refuse", "rerun", "reconcile") == 2 {
-			r.report(position(n), "write reconcile as a mapping below unknown, with get and happened_when", "reconcile does not say how")
+	if _, ok := yamlfile.Literal(n); ok {
+		if r.Choice(n, "unknown", "refuse", "rerun", "reconcile") == 2 {
+			r.Report(yamlfile.At(n), "write reconcile as a mapping below unknown, with get and happened_when", "reconcile does not say how")
 		}
-		if word, _ := literal(n); word == "rerun" {
+		if word, _ := yamlfile.Literal(n); word == "rerun" {
 			route.Policy.OnUnknown = semel.Rerun
 		}
 		return
 	}
-	found := r.mapping(n, "unknown", []field{
+	found := r.Mapping(n, "unknown", []yamlfile.Field{
 		{"reconcile", func(n ast.Node) { route.Reconcile = r.reconcile(n) }},
 	})
-	if found.has("reconcile") {
+	if found.Has("reconcile") {
 		route.Policy.OnUnknown = semel.Reconcile
 	}
 }
 
 func (r *reader) reconcile(n ast.Node) *Reconcile {
 	rec := &Reconcile{AbsentAfter: defaultAbsentAfter, Replay: Replay{Body: true}}
-	found := r.mapping(n, "reconcile", []field{
+	found := r.Mapping(n, "reconcile", []yamlfile.Field{
 		{"get", func(n ast.Node) { rec.Get = r.template(n, "get") }},
 		{"happened_when", func(n ast.Node) { rec.Happened = r.condition(n, "happened_when") }},
 		{"not_happened_when", func(n ast.Node) { rec.NotHappened = r.condition(n, "not_happened_when") }},
@@ -96,14 +97,14 @@ func (r *reader) reconcile(n ast.Node) *Reconcile {
 	if found == nil {
 		return rec
 	}
-	if !found.has("get") {
-		r.report(position(n), `add the path that shows whether it happened, such as get: "/payments/by-key/{key}"`, "reconcile has no get")
+	if !found.Has("get") {
+		r.Report(yamlfile.At(n), `add the path that shows whether it happened, such as get: "/payments/by-key/{key}"`, "reconcile has no get")
 	}
-	if !found.has("happened_when") {
-		r.report(position(n), "add the answer that proves it, such as happened_when: {status: 200}", "reconcile has no happened_when")
+	if !found.Has("happened_when") {
+		r.Report(yamlfile.At(n), "add the answer that proves it, such as happened_when: {status: 200}", "reconcile has no happened_when")
 	}
 	if rec.Get.Uses(template.Answer) {
-		r.report(found["get"], "use {answer:…} in replay.location only", "get cannot use its own answer")
+		r.Report(found["get"], "use {answer:…} in replay.location only", "get cannot use its own answer")
 	}
 	if rec.NotHappened.IsZero() {
 		rec.NotHappened = Condition{Status: []int{404}}
@@ -111,7 +112,7 @@ func (r *reader) reconcile(n ast.Node) *Reconcile {
 	r.distinct(rec, found["happened_when"])
 	for _, t := range []Template{rec.Get, rec.Replay.Location} {
 		if rec.Background != nil && (t.Uses(template.JSON) || t.Uses(template.Form)) {
-			r.report(found["background"], "use {key} and the wildcards of the path, or leave background out",
+			r.Report(found["background"], "use {key} and the wildcards of the path, or leave background out",
 				"in the background the request's body is not known any more")
 			break
 		}
@@ -124,11 +125,11 @@ var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func (r *reader) background(n ast.Node) *Background {
 	b := &Background{}
-	r.mapping(n, "background", []field{
+	r.Mapping(n, "background", []yamlfile.Field{
 		{"authorization_env", func(n ast.Node) {
-			name, ok := r.text(n, "authorization_env")
+			name, ok := r.Text(n, "authorization_env")
 			if ok && !variableName.MatchString(name) {
-				r.report(position(n), "write the name of the variable that holds the credentials, such as SHOP_AUTHORIZATION, not the credentials",
+				r.Report(yamlfile.At(n), "write the name of the variable that holds the credentials, such as SHOP_AUTHORIZATION, not the credentials",
 					"authorization_env is not a name of an environment variable")
 			}
 			b.AuthorizationEnv = name
@@ -147,22 +148,22 @@ func (r *reader) distinct(rec *Reconcile, at Position) {
 		slices.ContainsFunc(yes.Status, func(s int) bool { return slices.Contains(no.Status, s) })
 	apart := yes.Pointer != "" && yes.Pointer == no.Pointer && yes.Equals != nil && no.Equals != nil && yes.Equals != no.Equals
 	if shared && !apart {
-		r.report(at, "name other statuses, or another value at the same JSON pointer", "happened_when and not_happened_when (404 unless written) can hold for the same answer")
+		r.Report(at, "name other statuses, or another value at the same JSON pointer", "happened_when and not_happened_when (404 unless written) can hold for the same answer")
 	}
 }
 
 func (r *reader) condition(n ast.Node, what string) Condition {
 	var c Condition
-	found := r.mapping(n, what, []field{
+	found := r.Mapping(n, what, []yamlfile.Field{
 		{"status", func(n ast.Node) { c.Status = r.statuses(n, 200) }},
 		{"json_pointer", func(n ast.Node) { c.Pointer = r.pointer(n, "json_pointer") }},
 		{"equals", func(n ast.Node) { c.Equals = r.scalar(n) }},
 	})
-	if found.has("equals") && !found.has("json_pointer") {
-		r.report(found["equals"], "add json_pointer: the place in the answer to compare", "equals says nothing without json_pointer")
+	if found.Has("equals") && !found.Has("json_pointer") {
+		r.Report(found["equals"], "add json_pointer: the place in the answer to compare", "equals says nothing without json_pointer")
 	}
 	if found != nil && len(found) == 0 {
-		r.report(position(n), "add status, json_pointer or both", "%s holds for every answer", what)
+		r.Report(yamlfile.At(n), "add status, json_pointer or both", "%s holds for every answer", what)
 	}
 	return c
 }
@@ -171,11 +172,11 @@ func (r *reader) condition(n ast.Node, what string) Condition {
 func (r *reader) statuses(n ast.Node, least int) []int {
 	nodes := []ast.Node{n}
 	if _, ok := n.(*ast.IntegerNode); !ok {
-		nodes = r.sequence(n, "status")
+		nodes = r.Sequence(n, "status")
 	}
 	var out []int
 	for _, node := range nodes {
-		if s := r.integer(node, "status", least, 599); s > 0 {
+		if s := r.Integer(node, "status", least, 599); s > 0 {
 			out = append(out, s)
 		}
 	}
@@ -194,31 +195,31 @@ func (r *reader) scalar(n ast.Node) any {
 			return f
 		}
 	}
-	if value, ok := literal(n); ok {
+	if value, ok := yamlfile.Literal(n); ok {
 		return value
 	}
-	r.report(position(n), "write text, a number, true or false", "equals is %s", describe(n))
+	r.Report(yamlfile.At(n), "write text, a number, true or false", "equals is %s", yamlfile.Describe(n))
 	return nil
 }
 
 func (r *reader) replay(n ast.Node) Replay {
 	out := Replay{Body: true}
-	r.mapping(n, "replay", []field{
-		{"status", func(n ast.Node) { out.Status = max(0, r.integer(n, "status", 200, 499)) }},
+	r.Mapping(n, "replay", []yamlfile.Field{
+		{"status", func(n ast.Node) { out.Status = max(0, r.Integer(n, "status", 200, 499)) }},
 		{"location", func(n ast.Node) { out.Location = r.template(n, "location") }},
-		{"body", func(n ast.Node) { out.Body = r.boolean(n, "body") }},
+		{"body", func(n ast.Node) { out.Body = r.Boolean(n, "body") }},
 	})
 	return out
 }
 
 func (r *reader) template(n ast.Node, what string) Template {
-	s, ok := r.text(n, what)
+	s, ok := r.Text(n, what)
 	if !ok {
 		return Template{}
 	}
 	t, err := template.Parse(s)
 	if err != nil {
-		r.report(position(n), `write a path with placeholders, such as "/payments/by-key/{key}"`, "%s %q cannot be used: %v", what, cut(s), err)
+		r.Report(yamlfile.At(n), `write a path with placeholders, such as "/payments/by-key/{key}"`, "%s %q cannot be used: %v", what, yamlfile.Cut(s), err)
 		return Template{}
 	}
 	return t

@@ -28,7 +28,8 @@ type Table struct {
 	Indexes []Index
 	// Partitions are the names of the leaves, for a partitioned table.
 	Partitions []string
-	// PartitionBy are the columns of the partition key, "" for an expression.
+	// PartitionBy are the columns that a unique index has to hold: those of the partition key, in MySQL also those in its
+	// expression. "" for an expression over which nothing can be unique.
 	PartitionBy []string
 	// Root is the partitioned table that a partition belongs to in the end.
 	Root string

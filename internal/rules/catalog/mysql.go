@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -81,20 +82,21 @@ func (r *reader) mysqlTable(rows *sql.Rows) error {
 	return nil
 }
 
-// partitionColumns returns the names in a partition expression; "" for anything
-// that is more than a name.
-func partitionColumns(expression string) []string {
-	tokens, err := sqltext.Scan(dialect.MySQL, expression)
+// partitionColumns returns the columns of a partition expression, each of which a unique key has to hold: the server
+// quotes them. An expression without such names gives "".
+func partitionColumns(text string) []string {
+	tokens, err := sqltext.Scan(dialect.MySQL, text)
 	if err != nil {
 		return []string{""}
 	}
 	var columns []string
-	for _, part := range sqltext.Split(tokens, ",") {
-		column := ""
-		if len(part) == 1 && part[0].IsName() {
-			column = part[0].Text
+	for _, token := range tokens {
+		if token.Kind == sqltext.Name && !slices.Contains(columns, token.Text) {
+			columns = append(columns, token.Text)
 		}
-		columns = append(columns, column)
+	}
+	if len(columns) == 0 {
+		return []string{""}
 	}
 	return columns
 }

@@ -23,7 +23,8 @@ type Duplicates struct {
 	Groups int64 `json:"groups"`
 	Rows   int64 `json:"rows"`
 	// Key names the columns of the primary key, in its order; nil where the table
-	// has none, or one that is not of numbers and UUIDs: it may be personal.
+	// has none, or one that is not of numbers and UUIDs: it may be personal
+	// (see [Options.Personal]).
 	Key []string `json:"key,omitempty"`
 	// Samples are the primary keys of the first rows of the first groups: group,
 	// row, column. They are the only values of rows here.
@@ -45,7 +46,7 @@ func (m *maker) duplicates(ctx context.Context, s *shape) (*Duplicates, error) {
 	if found.Groups == 0 {
 		return nil, nil //nolint:nilnil // there are none.
 	}
-	if !s.impersonal(found.Key) {
+	if !m.opts.Personal && !s.impersonal(found.Key) {
 		found.Key = nil
 	}
 	if found.Key == nil {
@@ -129,6 +130,14 @@ func (s *shape) values() string {
 
 // counted is the WHERE that leaves out the rows that cannot collide.
 func (s *shape) counted() string {
+	if where := s.counts(); where != "" {
+		return " WHERE " + where
+	}
+	return ""
+}
+
+// counts is the condition of the rows that can collide.
+func (s *shape) counts() string {
 	var conditions []string
 	if s.where != "" {
 		conditions = append(conditions, s.where)
@@ -140,10 +149,7 @@ func (s *shape) counted() string {
 			}
 		}
 	}
-	if len(conditions) == 0 {
-		return ""
-	}
-	return " WHERE " + strings.Join(conditions, " AND ")
+	return strings.Join(conditions, " AND ")
 }
 
 // selectDuplicates is the query for people: every row of every group, the

@@ -2,10 +2,12 @@ package plan
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/rules/expression"
+	"github.com/semel-dev/semel/rules"
 )
 
 // enforced reports whether an index of the table enforces the rule already,
@@ -75,7 +77,10 @@ func (s *shape) read(x *catalog.Index) (index, bool) {
 		if p.Prefix > 0 {
 			return found, false
 		}
-		expr, text, counted := s.table.Compared(s.dialect, &p)
+		expr, text, counted := expression.Column(p.Column), "", expression.Predicate(nil)
+		if !s.names(p.Column) {
+			expr, text, counted = s.table.Compared(s.dialect, &p)
+		}
 		found.predicate = append(found.predicate, counted...)
 		if expr.IsZero() && counted != nil {
 			continue
@@ -83,6 +88,11 @@ func (s *shape) read(x *catalog.Index) (index, bool) {
 		found.parts = append(found.parts, readPart{expr: expr, raw: text, loose: p.Loose, ignoresCase: p.IgnoresCase && !p.IgnoresAccents})
 	}
 	return found, true
+}
+
+// names reports whether a term of the rule is this column. One that is generated is compared as a column then.
+func (s *shape) names(column string) bool {
+	return slices.ContainsFunc(s.rule.Terms(), func(t rules.Term) bool { return t.Column != "" && strings.EqualFold(t.Column, column) })
 }
 
 // samePart reports whether a part of an index is one of the shape.

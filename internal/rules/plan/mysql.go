@@ -171,8 +171,12 @@ func (m *maker) mysqlColumn(step *Step, s *shape, p part) string {
 		if p.live {
 			comment = "Instead of a partial index, which does not exist here, this column is 1 for rows that count, and NULL, which collides with nothing, for others."
 		}
-		step.up(comment, "ALTER TABLE "+s.path+" ADD COLUMN "+s.dialect.Quote(p.column)+" "+p.kind+
-			" GENERATED ALWAYS AS ("+p.definition+") VIRTUAL"+invisible+", ALGORITHM=INSTANT")
+		add := "ALTER TABLE " + s.path + " ADD COLUMN " + s.dialect.Quote(p.column) + " " + p.kind + " GENERATED ALWAYS AS (" + p.definition + ") VIRTUAL" + invisible
+		if s.table.Kind == catalog.Partitioned { // error 1846
+			step.Refused = refusal("run "+add+", ALGORITHM=COPY while nothing writes, then go on",
+				"the rule needs a generated column, which the server adds to the partitioned table %s only by copying it", s.display)
+		}
+		step.up(comment, add+", ALGORITHM=INSTANT")
 	}
 	return p.column
 }

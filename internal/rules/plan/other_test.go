@@ -76,3 +76,23 @@ func TestSQLite(t *testing.T) {
 		t.Errorf("refused: %+v", refused)
 	}
 }
+
+// A rule that names a generated column is enforced by an index of that column, as by that of its expression otherwise.
+func TestRuleNamesGeneratedColumn(t *testing.T) {
+	t.Parallel()
+	databases.Each(t, func(t *testing.T, d *databases.Database) {
+		kind := "STORED"
+		if d.Dialect != dialect.PostgreSQL {
+			kind = "VIRTUAL"
+		}
+		d.Exec(t, "CREATE TABLE seats (id integer PRIMARY KEY, show_id integer, written varchar(10), place varchar(10) GENERATED ALWAYS AS (lower(trim(written))) "+kind+")")
+		apply(t, d, mustMake(t, d, parse(t, seats), nil))
+		if again := mustMake(t, d, parse(t, seats), nil); again.Enforced != 1 {
+			t.Errorf("the second plan: %+v", again.Steps)
+		}
+		taken := try(t, d, "seats", "show_id, written", "1, 'A1'", "1, 'B1'", "1, ' a1'")
+		if !taken[0] || !taken[1] || taken[2] {
+			t.Errorf("rows taken: %v, want the third refused only", taken)
+		}
+	})
+}

@@ -36,6 +36,8 @@ type Options struct {
 	Patience time.Duration
 	// Samples bounds the groups of duplicates listed, at most 100. Default 5.
 	Samples int
+	// Personal lists keys of texts as well, which may say something of a person.
+	Personal bool
 	// Version, when set, is the major version of the server to write for,
 	// instead of that of the server that was asked.
 	Version int

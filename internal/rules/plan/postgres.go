@@ -23,7 +23,7 @@ func (m *maker) postgres(ctx context.Context, step *Step, s *shape, nullable []s
 		m.postgresNotNull(step, s, name)
 	}
 	switch {
-	case s.enforced():
+	case s.enforced() && !s.lookup:
 		return nil
 	case s.table.Kind == catalog.Partitioned:
 		return m.partitions(ctx, step, s)
@@ -56,13 +56,21 @@ func (m *maker) build(step *Step, s *shape, name string) {
 	step.up("An interrupted run leaves an index that enforces nothing; then run all of this again.",
 		"DROP INDEX CONCURRENTLY IF EXISTS "+s.sibling(name))
 	step.up("Others read and write meanwhile. It fails when a duplicate was added since the plan was made.",
-		"CREATE UNIQUE INDEX CONCURRENTLY "+s.dialect.Quote(name)+" ON "+s.path+s.tail())
+		"CREATE "+s.kind()+" CONCURRENTLY "+s.dialect.Quote(name)+" ON "+s.path+s.tail())
+}
+
+// kind returns what to create.
+func (s *shape) kind() string {
+	if s.lookup {
+		return "INDEX"
+	}
+	return "UNIQUE INDEX"
 }
 
 // tail returns the text after the table in CREATE INDEX.
 func (s *shape) tail() string {
 	text := " (" + s.keys() + ")"
-	if s.nullsSame {
+	if s.nullsSame && !s.lookup {
 		text += " NULLS NOT DISTINCT"
 	}
 	if s.where != "" {
@@ -148,7 +156,7 @@ func (m *maker) partitions(ctx context.Context, step *Step, s *shape) error {
 	for _, p := range tree {
 		if !p.leaf && !p.there {
 			step.up("It takes effect when every partition has its part.",
-				"CREATE UNIQUE INDEX "+s.dialect.Quote(p.index)+" ON ONLY "+p.path(s)+s.tail())
+				"CREATE "+s.kind()+" "+s.dialect.Quote(p.index)+" ON ONLY "+p.path(s)+s.tail())
 		}
 	}
 	m.leaves(step, s, tree)
@@ -180,7 +188,7 @@ func (m *maker) leaves(step *Step, s *shape, tree []partition) {
 		if p.there {
 			step.up("An interrupted run left it, and it enforces nothing.", "DROP INDEX CONCURRENTLY "+p.sibling(s))
 		}
-		step.up("", "CREATE UNIQUE INDEX CONCURRENTLY "+s.dialect.Quote(p.index)+" ON "+p.path(s)+s.tail())
+		step.up("", "CREATE "+s.kind()+" CONCURRENTLY "+s.dialect.Quote(p.index)+" ON "+p.path(s)+s.tail())
 	}
 }
 

@@ -31,6 +31,8 @@ type shape struct {
 	// nullsSame says that the server is to treat NULL as a value (NULLS NOT
 	// DISTINCT); where it cannot, parts hold pairs that are never NULL.
 	nullsSame bool
+	// lookup says that the index is not to be unique.
+	lookup bool
 }
 
 // part is one part of the index.
@@ -51,6 +53,15 @@ type part struct {
 
 // shape works out what the index must be.
 func (m *maker) shape(u *rules.Unique) (*shape, *Refusal) {
+	s, refused := m.parts(u)
+	if refused != nil || s.enforced() {
+		return s, refused
+	}
+	return s, m.checkPartitionKey(s)
+}
+
+// parts works out which rows are the same.
+func (m *maker) parts(u *rules.Unique) (*shape, *Refusal) {
 	table, refused := m.findTable(u.Table)
 	if refused != nil {
 		return nil, refused
@@ -78,10 +89,7 @@ func (m *maker) shape(u *rules.Unique) (*shape, *Refusal) {
 	if s.dialect == dialect.MySQL && s.where != "" {
 		s.addGenerated(part{live: true, value: "CASE WHEN " + s.where + " THEN 1 END"}, "tinyint", false)
 	}
-	if s.enforced() {
-		return s, nil
-	}
-	return s, m.checkPartitionKey(s)
+	return s, nil
 }
 
 // nullsNotDistinctSince is the first PostgreSQL that has NULLS NOT DISTINCT.

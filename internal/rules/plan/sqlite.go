@@ -20,7 +20,7 @@ func (m *maker) sqlite(step *Step, s *shape, nullable []string) {
 		step.up("The index of this name enforces something else.", "DROP INDEX "+name)
 		step.lost(old)
 	}
-	text := "CREATE UNIQUE INDEX " + name + " ON " + s.dialect.Quote(s.table.Name) + " (" + s.keys() + ")"
+	text := "CREATE " + s.kind() + " " + name + " ON " + s.dialect.Quote(s.table.Name) + " (" + s.keys() + ")"
 	if s.where != "" {
 		text += " WHERE " + s.where
 	}

@@ -2,6 +2,7 @@
 -- older servers do not have (indnullsnotdistinct) is read through JSON. The planner
 -- expects ten rows of unnest; of generate_series a thousand, for which it compiled
 -- this statement for seconds.
+-- semel:safe it only reads
 SELECT
     n.nspname,
     c.relname,

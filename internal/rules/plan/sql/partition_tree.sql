@@ -1,5 +1,6 @@
 -- The partition tree of a table, parents first, with the indexes of each table:
 -- their names, whether they enforce, and whether they are a part of another.
+-- semel:safe it only reads
 SELECT
     n.nspname,
     c.relname,
