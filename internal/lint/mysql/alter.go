@@ -40,7 +40,7 @@ func (t *translator) change(n *ast.AlterTableSpec) []tree.Change {
 	case ast.AlterTableRenameIndex:
 		return []tree.Change{{Kind: "rename index", Name: n.FromKey.L, To: n.ToKey.L, Known: true}}
 	case ast.AlterTableAlterColumn:
-		return []tree.Change{{Kind: "alter column", Name: n.NewColumns[0].Name.Name.L}}
+		return []tree.Change{t.defaultOf(n.NewColumns[0])}
 	case ast.AlterTableOption:
 		return []tree.Change{{Kind: "set options", Known: harmless(n.Options)}}
 	case ast.AlterTableLock, ast.AlterTableAlgorithm, ast.AlterTableForce, ast.AlterTableEnableKeys,
@@ -133,6 +133,15 @@ func (t *translator) redefine(n *ast.AlterTableSpec, guarded bool) []tree.Change
 		change.Name, change.To = n.OldColumnName.Name.L, c.Name
 	}
 	return append([]tree.Change{change}, added(keys, foreign)...)
+}
+
+// defaultOf translates ALTER COLUMN … SET DEFAULT and DROP DEFAULT.
+func (t *translator) defaultOf(n *ast.ColumnDef) tree.Change {
+	c := tree.Change{Kind: "drop default", Name: n.Name.Name.L, Known: true}
+	if len(n.Options) > 0 {
+		c.Kind, c.Column = "set default", &tree.ColumnDef{Name: c.Name, Default: t.expr(n.Options[0].Expr)}
+	}
+	return c
 }
 
 // harmless reports whether options of a table leave its columns and keys as they are.

@@ -196,6 +196,9 @@ func (t *translator) unary(n *ast.UnaryOperationExpr) tree.Expr {
 	arg := t.expr(n.V)
 	switch n.Op { //nolint:exhaustive // the others have two operands
 	case opcode.Not, opcode.Not2:
+		if n.Op == opcode.Not && open(n.V) {
+			return &tree.Op{Name: "not?", Args: []tree.Expr{arg}}
+		}
 		return &tree.Op{Name: "not", Args: []tree.Expr{arg}}
 	case opcode.BitNeg:
 		return &tree.Op{Name: "~", Args: []tree.Expr{arg}}
@@ -208,6 +211,16 @@ func (t *translator) unary(n *ast.UnaryOperationExpr) tree.Expr {
 		return &tree.Op{Name: "neg", Args: []tree.Expr{arg}}
 	}
 	return raw("operator %s", n.Op)
+}
+
+// open reports whether an operand of NOT has a first operand of its own, which NOT may be about.
+func open(n ast.ExprNode) bool {
+	switch n.(type) {
+	case *ast.BinaryOperationExpr, *ast.BetweenExpr, *ast.PatternInExpr, *ast.PatternLikeOrIlikeExpr, *ast.PatternRegexpExpr,
+		*ast.IsNullExpr, *ast.IsTruthExpr, *ast.CompareSubqueryExpr:
+		return true
+	}
+	return false
 }
 
 func (t *translator) caseExpr(n *ast.CaseExpr) tree.Expr {

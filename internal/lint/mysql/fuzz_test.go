@@ -1,7 +1,6 @@
 package mysql_test
 
 import (
-	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -28,33 +27,6 @@ func checkPlaces(t *testing.T, text string) {
 		}
 		end = p.End
 		dump(p.Statement)
-	}
-}
-
-// TestMutants parses statements with tokens that are lost, doubled, or exchanged with those of others.
-func TestMutants(t *testing.T) {
-	t.Parallel()
-	var all [][]string
-	for _, file := range []string{"corpus", "truth", "comments", "writes", "schema", "triggers"} {
-		for _, block := range blocksOf(t, "testdata/"+file+".txt") {
-			all = append(all, strings.SplitAfter(block, " "))
-		}
-	}
-	r := rand.New(rand.NewPCG(1, 2)) // the same mutants in each run
-	for range 20000 {
-		tokens := append([]string(nil), all[r.IntN(len(all))]...)
-		for range 1 + r.IntN(3) {
-			i := r.IntN(len(tokens))
-			switch other := all[r.IntN(len(all))]; r.IntN(3) {
-			case 0:
-				tokens[i] = ""
-			case 1:
-				tokens[i] += tokens[i]
-			case 2:
-				tokens[i] = other[r.IntN(len(other))]
-			}
-		}
-		checkPlaces(t, strings.Join(tokens, ""))
 	}
 }
 

@@ -53,6 +53,7 @@ type lexer struct {
 	until     int
 	delimiter string
 	flavor    flavor
+	verbatim  bool // a backslash is a character like any other
 	inside    bool // an executable comment
 	versioned bool // a comment was met that not all servers read
 	strange   bool // a byte 0, which ends a statement for the parser
@@ -75,7 +76,7 @@ func (l *lexer) next() token {
 		l.pos += len(l.delimiter)
 		return token{delimiter, start, l.pos}
 	case c == '\'' || c == '"':
-		l.pos += quotedLen(rest, true)
+		l.pos += quotedLen(rest, !l.verbatim)
 		return token{quoted, start, l.pos}
 	case c == '`':
 		l.pos += quotedLen(rest, false)

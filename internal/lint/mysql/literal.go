@@ -28,10 +28,10 @@ func (t *translator) literal(n *ast.ValueExprBase) tree.Expr {
 	case ast.KindMysqlDecimal:
 		return number(t.numberAt(n, n.GetMysqlDecimal().String()))
 	case ast.KindString:
-		return stringLiteral(n)
+		return t.underMode(n, stringLiteral(n))
 	case ast.KindBytes, ast.KindBinaryLiteral:
 		if n.Type.GetFlag()&mysql.UnderScoreCharsetFlag != 0 {
-			return stringLiteral(n)
+			return t.underMode(n, stringLiteral(n))
 		}
 		return &tree.Literal{Kind: tree.Bytes, Text: n.GetString()}
 	}
@@ -56,6 +56,26 @@ func (t *translator) numberAt(n ast.ExprNode, otherwise string) string {
 		return otherwise
 	}
 	return written
+}
+
+// underMode notes how a string was written when the sql_mode decides what that means.
+func (t *translator) underMode(n ast.ExprNode, e tree.Expr) tree.Expr {
+	l, ok := e.(*tree.Literal)
+	if !ok || l.Kind != tree.String {
+		return e
+	}
+	rest := t.text[min(n.OriginTextPosition(), len(t.text)):]
+	if rest == "" || rest[0] != '\'' && rest[0] != '"' { // a character set before it
+		if l.Text == "" || strings.ContainsAny(t.text, "\"\\") {
+			l.Written = "'?"
+		}
+		return e
+	}
+	written := rest[:quotedLen(rest, true)]
+	if written[0] == '"' || written == "''" || strings.Contains(written, `\`) {
+		l.Written = written
+	}
+	return e
 }
 
 // stringLiteral translates a string. Bytes in a character set other than UTF-8 are not a text that can be

@@ -1,6 +1,7 @@
 package mysql
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -42,6 +43,8 @@ func prepare(text string, one piece, f flavor) *source {
 	}
 	s.text = string(copied)
 	switch {
+	case s.ambiguous(from, f):
+		s.refused = "a string ends elsewhere under the sql_mode NO_BACKSLASH_ESCAPES"
 	case l.strange:
 		s.refused = "a byte 0 in the statement"
 	case l.hints:
@@ -50,6 +53,23 @@ func prepare(text string, one piece, f flavor) *source {
 		s.refused = s.excessive()
 	}
 	return s
+}
+
+// ambiguous reports whether a server that takes a backslash for a character like any other reads other strings,
+// and closes all of them.
+func (s *source) ambiguous(text string, f flavor) bool {
+	if !slices.ContainsFunc(s.tokens, func(t token) bool {
+		return t.kind == quoted && quotedLen(text[t.start:], false) != t.end-t.start
+	}) {
+		return false
+	}
+	l := &lexer{text: text, until: len(text), delimiter: "\x00none", flavor: f, verbatim: true}
+	for t := l.next(); t.kind != end; t = l.next() {
+		if t.kind == quoted && (t.end-t.start < 2 || text[t.end-1] != text[t.start]) {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *source) paramName(written string) string {

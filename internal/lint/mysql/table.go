@@ -89,8 +89,11 @@ func (t *translator) columnDef(n *ast.ColumnDef, collation string) (*tree.Column
 		foreign []*tree.Foreign
 	)
 	self := []tree.Expr{&tree.Column{Name: c.Name}}
+	c.NullIsNow = n.Tp.GetType() == mysql.TypeTimestamp
 	for _, o := range n.Options {
 		switch o.Tp { //nolint:exhaustive // the others change no value
+		case ast.ColumnOptionNull:
+			c.NullIsNow = false
 		case ast.ColumnOptionNotNull:
 			c.NotNull = true
 		case ast.ColumnOptionPrimaryKey:

@@ -66,6 +66,9 @@ func (t *translator) changes(table string, c *pg.AlterTableCmd) []tree.Change {
 			change.To = name.Schema + "." + name.Name
 		}
 		change.Known = false
+	case pg.AlterTableType_AT_AddInherit:
+		change.Kind, change.To = "add inherit", c.GetDef().GetRangeVar().GetRelname()
+		change.Known = false
 	default:
 		change.Kind = spaced(strings.TrimPrefix(c.GetSubtype().String(), "AT_"))
 		change.Known = harmless[c.GetSubtype()]

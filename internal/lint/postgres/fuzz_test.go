@@ -1,11 +1,8 @@
 package postgres_test
 
 import (
-	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -57,35 +54,6 @@ func check(t *testing.T, text string) {
 		last = p.End
 		if o, ok := p.Statement.(*tree.Opaque); ok && (o.Why == "" || strings.HasPrefix(o.Why, "cannot be translated")) {
 			t.Fatalf("%q: %s", text, o.Why)
-		}
-	}
-}
-
-// TestMutants parses statements in which a token was left out, repeated, or replaced by one of another statement.
-func TestMutants(t *testing.T) {
-	t.Parallel()
-	random := rand.New(rand.NewPCG(1, 2))
-	tokens := regexp.MustCompile(`\s+|\w+|.`)
-	texts := examples(t)
-	for _, text := range texts {
-		for range 20 {
-			words := tokens.FindAllString(text, -1)
-			if len(words) == 0 {
-				continue
-			}
-			other := tokens.FindAllString(texts[random.IntN(len(texts))], -1)
-			at := random.IntN(len(words))
-			switch random.IntN(3) {
-			case 0:
-				words = slices.Delete(words, at, at+1)
-			case 1:
-				words = slices.Insert(words, at, words[at])
-			default:
-				if len(other) > 0 {
-					words[at] = other[random.IntN(len(other))]
-				}
-			}
-			check(t, strings.Join(words, ""))
 		}
 	}
 }

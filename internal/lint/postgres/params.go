@@ -119,3 +119,9 @@ func (r *rewriter) operandEnds(i int) bool {
 	return t.keyword == pg.KeywordKind_UNRESERVED_KEYWORD || t.keyword == pg.KeywordKind_COL_NAME_KEYWORD ||
 		t.keyword == pg.KeywordKind_TYPE_FUNC_NAME_KEYWORD
 }
+
+// Placeholders writes the placeholders of client libraries as $n, and returns the names that they had by their
+// numbers.
+func Placeholders(text string) (numbered string, names map[int]string) {
+	return rewrite(text, scan(text))
+}

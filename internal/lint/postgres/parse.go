@@ -69,6 +69,9 @@ func parseOne(text string, tokens []token, in place) (statement tree.Statement, 
 	if parentheses(tokens) > maxParentheses {
 		return nil, errors.New("nested too deeply")
 	}
+	if ambiguous(text, tokens) {
+		return nil, errors.New("a string ends elsewhere without standard_conforming_strings")
+	}
 	rewritten, params := text, map[int]string(nil)
 	if in == inClient {
 		rewritten, params = rewrite(text, tokens)
@@ -90,6 +93,17 @@ func parseOne(text string, tokens []token, in place) (statement tree.Statement, 
 		t.scope.rows()
 	}
 	return t.statement(node), nil
+}
+
+// ambiguous reports whether a string without E has a backslash before a quote: without
+// standard_conforming_strings the string does not end there.
+func ambiguous(text string, tokens []token) bool {
+	for _, t := range tokens {
+		if t.kind == pg.Token_SCONST && text[t.start] == '\'' && strings.Contains(text[t.start:t.end], `\'`) {
+			return true
+		}
+	}
+	return false
 }
 
 // maxParentheses bounds their nesting: the parser takes the square of it in time.

@@ -11,6 +11,9 @@ import (
 func (t *translator) createTable(s *pg.CreateStmt) *tree.Define {
 	table := &tree.Table{Name: relation(s.GetRelation())}
 	d := &tree.Define{Kind: "create table", Name: table.Name, Guarded: s.GetIfNotExists(), Table: table}
+	if s.GetRelation().GetRelpersistence() == "t" {
+		d.Kind = "create temporary table"
+	}
 	switch {
 	case s.GetPartbound() != nil:
 		table.Unknown = "it is a partition"

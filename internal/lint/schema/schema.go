@@ -3,33 +3,46 @@
 package schema
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/semel-dev/semel/internal/lint/tree"
 )
 
 // Schema holds tables by their names. The zero value knows none.
 type Schema struct {
-	tables   map[string]*tree.Table
-	routines map[string]*tree.Routine // by their bare names, in lower case
+	tables    map[string]*tree.Table
+	named     map[string][]*tree.Table // by their bare names, in lower case
+	routines  map[string]*tree.Routine // likewise
+	strangers map[string]bool          // functions that were not understood, likewise
+	types     map[string]bool          // without defaults of their own, likewise
+
+	related atomic.Pointer[relations] // nil until they are asked for
 
 	// Lacks says why a statement of the schema that may be about any table was not understood.
 	Lacks string
 }
 
-// Table returns the table or view of a name, nil for one that is not known. A name without a
-// schema finds a table of any schema if there is one only.
+// Table returns the table or view that a statement means by a name, nil for one that is not known. A name without a
+// schema finds a table of any schema if there is one only: the search path is not known.
 func (s *Schema) Table(name tree.Name) *tree.Table {
 	if s == nil {
 		return nil
 	}
-	if t := s.tables[id(name)]; t != nil {
+	if t := s.tables[id(name)]; t != nil && name.Schema != "" {
 		return t
 	}
-	var found *tree.Table
-	for _, t := range s.tables {
-		if !strings.EqualFold(t.Name.Name, name.Name) || name.Schema != "" && t.Name.Schema != "" {
+	return s.only(name)
+}
+
+// only returns the one table that a name may mean.
+func (s *Schema) only(name tree.Name) (found *tree.Table) {
+	all := s.named[strings.ToLower(name.Name)]
+	for _, t := range all {
+		if name.Schema != "" && t.Name.Schema != "" {
 			continue
 		}
 		if found != nil {
@@ -39,6 +52,38 @@ func (s *Schema) Table(name tree.Name) *tree.Table {
 	}
 	return found
 }
+
+// own returns the table that a definition is about: a temporary one hides others, and one without a schema is that
+// of the definitions before.
+func (s *Schema) own(name tree.Name) *tree.Table {
+	if t := s.tables[id(tree.Name{Schema: temporary, Name: name.Name})]; t != nil && name.Schema == "" {
+		return t
+	}
+	if t := s.tables[id(name)]; t != nil {
+		return t
+	}
+	return s.only(name)
+}
+
+// temporary is the schema of temporary tables.
+const temporary = "temp"
+
+// Shadows reports whether the schema defines a function of a name.
+func (s *Schema) Shadows(function string) bool {
+	return s != nil && (s.routines[bare(function)] != nil || s.strangers[bare(function)])
+}
+
+// Immutable reports whether the schema declares all functions of a name immutable.
+func (s *Schema) Immutable(function string) bool {
+	if s == nil || s.strangers[bare(function)] {
+		return false
+	}
+	r := s.routines[bare(function)]
+	return r != nil && r.Volatility == "immutable" && !r.Trigger
+}
+
+// Defines reports whether the schema defines a type of a name, which is not a domain and so has no default.
+func (s *Schema) Defines(name string) bool { return s != nil && s.types[bare(name)] }
 
 // All calls visit with every table.
 func (s *Schema) All(visit func(*tree.Table)) {
@@ -52,16 +97,34 @@ func (s *Schema) All(visit func(*tree.Table)) {
 
 // Add makes a table known, in the place of one of its name.
 func (s *Schema) Add(t *tree.Table) {
+	s.related.Store(nil)
 	if s.tables == nil {
-		s.tables = map[string]*tree.Table{}
+		s.tables, s.named = map[string]*tree.Table{}, map[string][]*tree.Table{}
 	}
-	if old := s.tables[id(t.Name)]; old != nil && old.Name != t.Name {
-		t.Unknown = "another table has a name that differs in case only"
+	if old := s.tables[id(t.Name)]; old != nil {
+		if old.Name != t.Name {
+			t.Unknown = "another table has a name that differs in case only"
+		}
+		s.remove(old)
 	}
 	s.tables[id(t.Name)] = t
+	name := strings.ToLower(t.Name.Name)
+	s.named[name] = append(s.named[name], t)
 }
 
-func id(name tree.Name) string { return strings.ToLower(name.Schema + "." + name.Name) }
+// remove forgets a table.
+func (s *Schema) remove(t *tree.Table) {
+	delete(s.tables, id(t.Name))
+	name := strings.ToLower(t.Name.Name)
+	s.named[name] = slices.DeleteFunc(s.named[name], func(one *tree.Table) bool { return one == t })
+}
+
+func id(name tree.Name) string {
+	if name.Schema == "pg_temp" {
+		name.Schema = temporary
+	}
+	return strings.ToLower(name.Schema + "." + name.Name)
+}
 
 // Column returns the column of a table, nil for one that is not known.
 func Column(t *tree.Table, name string) *tree.ColumnDef {
@@ -76,43 +139,84 @@ func Column(t *tree.Table, name string) *tree.ColumnDef {
 	return nil
 }
 
-// Apply learns from one statement. Statements that define nothing change nothing.
+// index learns a unique index.
+func (s *Schema) index(def *tree.Define) {
+	s.change(def.Table, func(t *tree.Table) {
+		if def.Index.Unique {
+			t.Keys = append(t.Keys, def.Index)
+		}
+	})
+}
+
+// trigger learns a trigger, in the place of an older one of its name.
+func (s *Schema) trigger(def *tree.Define) {
+	s.join(def.Trigger)
+	s.change(def.Table, func(t *tree.Table) {
+		t.Triggers = slices.DeleteFunc(t.Triggers, func(old *tree.Trigger) bool { return strings.EqualFold(old.Name, def.Trigger.Name) })
+		t.Triggers = append(t.Triggers, def.Trigger)
+	})
+}
+
+// renameIndex gives the keys of a name another one.
+func (s *Schema) renameIndex(def *tree.Define) {
+	s.All(func(t *tree.Table) {
+		for i := range def.Changes {
+			for _, k := range t.Keys {
+				if called(k, def.Name.Name) && def.Changes[i].To != "" {
+					k.Name = def.Changes[i].To
+				}
+			}
+		}
+	})
+}
+
+// Apply learns from one statement. Those that define nothing change nothing, apart from a ROLLBACK: what it takes back
+// is not known.
 func (s *Schema) Apply(st tree.Statement) {
+	if n, ok := st.(*tree.Neutral); ok && strings.HasPrefix(strings.ToLower(n.What), "rollback") {
+		s.Doubt("a ROLLBACK takes back definitions")
+		return
+	}
 	def, ok := st.(*tree.Define)
 	if !ok {
 		return
 	}
+	s.related.Store(nil)
 	if def.Unreadable != "" && !strings.HasPrefix(def.Kind, "drop ") {
 		s.unread(def)
 		return
 	}
 	switch {
 	case (def.Kind == "create table" || def.Kind == "create temporary table") && def.Table != nil:
-		if !def.Guarded || s.Table(def.Table.Name) == nil {
+		if def.Kind == "create temporary table" {
+			def.Table.Name.Schema = temporary
+		}
+		if !def.Guarded || s.own(def.Table.Name) == nil {
 			s.Add(def.Table)
 		}
 	case def.Kind == "create view" && def.View != nil:
 		s.Add(&tree.Table{Name: def.Name, View: def.View})
 	case def.Kind == "create index" && def.Index != nil:
-		s.change(def.Table, func(t *tree.Table) {
-			if def.Index.Unique {
-				t.Keys = append(t.Keys, def.Index)
-			}
-		})
+		s.index(def)
 	case def.Kind == "create trigger" && def.Trigger != nil:
-		s.join(def.Trigger)
-		s.change(def.Table, func(t *tree.Table) {
-			t.Triggers = slices.DeleteFunc(t.Triggers, func(old *tree.Trigger) bool { return strings.EqualFold(old.Name, def.Trigger.Name) })
-			t.Triggers = append(t.Triggers, def.Trigger)
-		})
+		s.trigger(def)
 	case def.Kind == "create function" && def.Function != nil:
 		s.define(def.Function)
+	case def.Kind == "create type":
+		if s.types == nil {
+			s.types = map[string]bool{}
+		}
+		s.types[bare(def.Name.Name)] = true
 	case def.Kind == "create rule":
 		s.change(def.Table, func(t *tree.Table) { t.Rules = true })
 	case strings.HasPrefix(def.Kind, "drop "):
 		s.drop(def)
 	case def.Kind == "alter table":
 		s.alter(def)
+	case def.Kind == "alter index":
+		s.renameIndex(def)
+	case def.Kind == "alter view": // it may give a column a default of its own
+		s.change(&tree.Table{Name: def.Name}, func(t *tree.Table) { t.Unknown = "ALTER VIEW" })
 	}
 }
 
@@ -123,8 +227,13 @@ func (s *Schema) unread(def *tree.Define) {
 		s.change(def.Table, func(t *tree.Table) { t.Unknown = def.Unreadable })
 	case strings.HasPrefix(def.Kind, "create table") || def.Kind == "alter table" || def.Kind == "create view":
 		s.change(&tree.Table{Name: def.Name}, func(t *tree.Table) { t.Unknown = def.Unreadable })
-	case def.Kind == "create trigger", def.Kind == "create rule", def.Kind == "alter trigger":
+	case def.Kind == "create trigger", def.Kind == "create rule", def.Kind == "alter trigger", def.Kind == "create schema":
 		s.Doubt(def.Unreadable)
+	case def.Kind == "create function":
+		if s.strangers == nil {
+			s.strangers = map[string]bool{}
+		}
+		s.strangers[bare(def.Name.Name)] = true
 	}
 }
 
@@ -140,8 +249,16 @@ func (s *Schema) drop(def *tree.Define) {
 	switch def.Kind {
 	case "drop table", "drop view":
 		for _, name := range names {
-			if t := s.Table(name); t != nil {
-				delete(s.tables, id(t.Name))
+			if t := s.own(name); t != nil {
+				s.remove(t)
+			}
+		}
+	case "drop schema":
+		for _, t := range slices.Collect(maps.Values(s.tables)) {
+			if slices.ContainsFunc(names, func(n tree.Name) bool {
+				return strings.EqualFold(n.Name, cmp.Or(t.Name.Schema, "public"))
+			}) {
+				s.remove(t)
 			}
 		}
 	case "drop trigger":
@@ -155,7 +272,7 @@ func (s *Schema) drop(def *tree.Define) {
 	case "drop index":
 		s.All(func(t *tree.Table) {
 			t.Keys = slices.DeleteFunc(t.Keys, func(k *tree.Key) bool {
-				return slices.ContainsFunc(names, func(n tree.Name) bool { return strings.EqualFold(k.Name, n.Name) })
+				return slices.ContainsFunc(names, func(n tree.Name) bool { return called(k, n.Name) })
 			})
 		})
 	}
@@ -179,7 +296,11 @@ func (s *Schema) define(r *tree.Routine) {
 	if s.routines == nil {
 		s.routines = map[string]*tree.Routine{}
 	}
-	s.routines[bare(r.Name.Name)] = r
+	name := bare(r.Name.Name)
+	if old := s.routines[name]; old != nil && old.Volatility != "immutable" { // of several, the worst counts
+		r.Volatility = old.Volatility
+	}
+	s.routines[name] = r
 	s.All(func(t *tree.Table) {
 		for _, trigger := range t.Triggers {
 			if trigger.Function != "" && bare(trigger.Function) == bare(r.Name.Name) {
@@ -198,7 +319,7 @@ func (s *Schema) change(named *tree.Table, how func(*tree.Table)) {
 	if named == nil {
 		return
 	}
-	t := s.Table(named.Name)
+	t := s.own(named.Name)
 	if t == nil {
 		t = &tree.Table{Name: named.Name, Unknown: "the statement that creates it is missing"}
 		s.Add(t)
@@ -219,50 +340,4 @@ func (s *Schema) alter(def *tree.Define) {
 			t.Unknown = def.Unreadable
 		}
 	})
-}
-
-// apply makes one change of ALTER TABLE. What it does not know makes the table unknown in part.
-func (s *Schema) apply(t *tree.Table, c *tree.Change) {
-	named := func(k *tree.Key) bool { return strings.EqualFold(k.Name, c.Name) }
-	switch c.Kind {
-	case "add column":
-		if c.Column == nil {
-			t.Unknown = "ALTER TABLE: " + c.Kind
-		} else if Column(t, c.Column.Name) == nil {
-			t.Columns = append(t.Columns, c.Column)
-		}
-	case "drop column":
-		t.Columns = slices.DeleteFunc(t.Columns, func(d *tree.ColumnDef) bool { return strings.EqualFold(d.Name, c.Name) })
-		t.Keys = slices.DeleteFunc(t.Keys, func(k *tree.Key) bool { return mentions(k, c.Name) })
-	case "drop constraint", "drop index":
-		t.Keys = slices.DeleteFunc(t.Keys, named)
-	case "rename table":
-		delete(s.tables, id(t.Name))
-		t.Name.Name = c.To
-		s.Add(t)
-	case "add constraint", "add index", "set options", "validate constraint", "owner":
-		if !c.Known && c.Key == nil && c.Foreign == nil {
-			t.Unknown = "ALTER TABLE: " + c.Kind
-		}
-	default:
-		t.Unknown = "ALTER TABLE: " + c.Kind
-	}
-	if c.Key != nil && c.Key.Unique {
-		t.Keys = append(t.Keys, c.Key)
-	}
-	if c.Foreign != nil {
-		t.Foreign = append(t.Foreign, c.Foreign)
-	}
-}
-
-// mentions reports whether a key has the column in it.
-func mentions(k *tree.Key, column string) (found bool) {
-	for _, part := range append(slices.Clone(k.Parts), k.Where) {
-		tree.Exprs(part, func(e tree.Expr) bool {
-			c, ok := e.(*tree.Column)
-			found = found || ok && strings.EqualFold(c.Name, column)
-			return true
-		})
-	}
-	return found
 }

@@ -98,8 +98,10 @@ func (t *translator) change(s *ast.AlterTableStmt) tree.Change {
 		return tree.Change{Kind: "add constraint", Name: ident(s.ConstraintName)}
 	case ast.AlterDropConstraint:
 		return tree.Change{Kind: "drop constraint", Name: ident(s.ConstraintName)}
-	case ast.AlterSetNotNull, ast.AlterDropNotNull:
-		return tree.Change{Kind: "alter column", Name: column}
+	case ast.AlterSetNotNull:
+		return tree.Change{Kind: "set not null", Name: column, Known: true}
+	case ast.AlterDropNotNull:
+		return tree.Change{Kind: "drop not null", Name: column, Known: true}
 	}
 	t.fail("an unknown kind of ALTER TABLE")
 	return tree.Change{}

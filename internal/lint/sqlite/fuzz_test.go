@@ -1,13 +1,10 @@
 package sqlite_test
 
 import (
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/sqlc-dev/meyer/lexer"
 
 	"github.com/semel-dev/semel/internal/lint/sqlite"
 	"github.com/semel-dev/semel/internal/lint/tree"
@@ -20,31 +17,6 @@ func FuzzParse(f *testing.F) {
 	f.Add("SELECT 1; SELECT \x00 2;")
 	f.Add("\ufeffSELECT '\xff' AS \xfe")
 	f.Fuzz(check)
-}
-
-// TestParseMutated parses the statements of testdata with tokens left out, doubled and exchanged.
-func TestParseMutated(t *testing.T) {
-	t.Parallel()
-	random := rand.New(rand.NewPCG(1, 2))
-	for _, text := range statements(t, "testdata/*.golden") {
-		tokens := lexer.Lex(text)
-		for range 50 {
-			words := make([]string, 0, len(tokens))
-			for _, token := range tokens {
-				words = append(words, text[token.Pos:token.End])
-			}
-			i, j := random.IntN(len(words)), random.IntN(len(words))
-			switch random.IntN(3) {
-			case 0:
-				words[i] = ""
-			case 1:
-				words[i] += " " + words[j]
-			case 2:
-				words[i], words[j] = words[j], words[i]
-			}
-			check(t, strings.Join(words, " "))
-		}
-	}
 }
 
 func check(t *testing.T, text string) {

@@ -46,6 +46,8 @@ type ColumnDef struct {
 	Default   Expr // nil for none
 	Serial    bool // numbered by the database: serial, identity, AUTO_INCREMENT, an INTEGER PRIMARY KEY of SQLite
 	Generated Expr // of a generated column
+	// NullIsNow says that MySQL without explicit_defaults_for_timestamp takes NULL for the time.
+	NullIsNow bool
 	OnUpdate  bool // ON UPDATE CURRENT_TIMESTAMP
 	Collation string
 }
@@ -60,6 +62,9 @@ type Key struct {
 	// NullsSame says that two NULLs are the same (NULLS NOT DISTINCT).
 	NullsSame bool
 	Deferred  bool
+	// First is the column that came first when the key was made, if that is called otherwise now: MySQL names a key without a
+	// name by it.
+	First string
 	// Hidden says that the key is on the row id of SQLite under one of its own names, which an
 	// INSERT without columns and a SELECT * leave out.
 	Hidden bool
@@ -72,6 +77,14 @@ type Foreign struct {
 	Targets  []string // nil for the primary key
 	OnDelete string   // "", "cascade", "set null", "set default", "restrict"
 	OnUpdate string
+}
+
+// Acts reports whether the key changes rows of its own table when others are deleted or changed.
+func (f *Foreign) Acts() bool { return Acts(f.OnDelete) || Acts(f.OnUpdate) }
+
+// Acts reports whether an action of a foreign key changes rows.
+func Acts(action string) bool {
+	return action == "cascade" || action == "set null" || action == "set default"
 }
 
 // Trigger is a trigger. Body holds its statements when they are known.

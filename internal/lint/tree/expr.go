@@ -27,6 +27,9 @@ const (
 type Literal struct {
 	Kind LiteralKind
 	Text string
+	// Written is a string as MySQL was given it, when the sql_mode decides what it means: one in double quotes
+	// (ANSI_QUOTES), one with a backslash (NO_BACKSLASH_ESCAPES), an empty one (EMPTY_STRING_IS_NULL).
+	Written string
 }
 
 // Param is a placeholder: $1, ?, :name, @name, sqlc.arg(name). Two with one name have one value;
@@ -43,6 +46,8 @@ type Call struct {
 	Over     bool // a window function
 	Filter   Expr
 	OrderBy  []Order
+	// Immutable says that it is a function of the schema that is declared so.
+	Immutable bool
 }
 
 // Op is an operator on its operands. Name is in lower case and one for all dialects:
@@ -53,6 +58,7 @@ type Call struct {
 // concatenation and JSON; -> ->> #> #>> @> <@ ? and others as written; "collate", whose second
 // operand is the name of the collation as a *[Literal]; and "pos" for a plus that takes the affinity from a
 // column in SQLite.
+// "not?" is a NOT that MySQL reads as that of the first operand alone under the sql_mode HIGH_NOT_PRECEDENCE.
 // and, or and not take the numbers of operands that were written: "a and b and c" is one
 // Op with three.
 type Op struct {

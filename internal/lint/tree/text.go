@@ -61,7 +61,7 @@ func literalText(l *Literal) string {
 	case Null:
 		return "null"
 	case String:
-		return strconv.Quote(l.Text)
+		return strconv.Quote(l.Text) + l.Written
 	case Bytes:
 		return fmt.Sprintf("x'%x'", l.Text)
 	case Bool, Number:

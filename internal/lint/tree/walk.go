@@ -94,3 +94,56 @@ func Sources(list []Source, visit func(Source)) {
 		}
 	}
 }
+
+// StatementExprs calls visit with all expressions of a statement, as [Exprs] does, those of its common table
+// expressions included.
+func StatementExprs(st Statement, visit func(Expr) bool) {
+	with := func(list []With) {
+		for i := range list {
+			if _, query := list[i].Body.(*Select); !query {
+				StatementExprs(list[i].Body, visit)
+			}
+		}
+		(&Select{With: list}).Exprs(visit)
+	}
+	assigns := func(list []Assign) {
+		for _, a := range list {
+			Exprs(a.Value, visit)
+		}
+	}
+	rest := func(s *Select, returning []Item) {
+		s.Exprs(visit)
+		(&Select{Items: returning}).Exprs(visit)
+	}
+	switch st := st.(type) {
+	case *Select:
+		with(st.With)
+		rest := *st
+		rest.With = nil
+		rest.Exprs(visit)
+	case *Insert:
+		with(st.With)
+		rest(st.Source, st.Returning)
+		if c := st.Conflict; c != nil {
+			assigns(c.Set)
+			Exprs(c.If, visit)
+		}
+	case *Update:
+		with(st.With)
+		assigns(st.Set)
+		rest(&Select{From: st.From, Where: st.Where, OrderBy: st.OrderBy, Limit: st.Limit, Offset: st.Offset}, st.Returning)
+	case *Delete:
+		with(st.With)
+		rest(&Select{From: st.Using, Where: st.Where, OrderBy: st.OrderBy, Limit: st.Limit, Offset: st.Offset}, st.Returning)
+	case *Merge:
+		with(st.With)
+		rest(&Select{From: []Source{st.Using}, Where: st.On}, st.Returning)
+		for _, b := range st.Branches {
+			Exprs(b.If, visit)
+			assigns(b.Set)
+			if b.Insert != nil {
+				StatementExprs(b.Insert, visit)
+			}
+		}
+	}
+}
