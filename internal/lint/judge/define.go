@@ -48,7 +48,9 @@ func alter(d *tree.Define) Judgement {
 	}
 	kinds := map[string]int{}
 	for _, c := range d.Changes {
-		kinds[c.Kind]++
+		if kinds[c.Kind]++; c.Kind == "alter column" && c.To != "" {
+			kinds["rename column"]++
+		}
 	}
 	if kinds["rename column"]+kinds["rename table"] > 1 || kinds["drop column"] > 0 && kinds["add column"] > 0 {
 		return judged(CannotTell, Undefined, "a second run may exchange the names again, or make the column anew")

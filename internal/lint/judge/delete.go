@@ -13,12 +13,13 @@ func (j *judge) delete(d *tree.Delete) Judgement {
 	if why != "" {
 		res = worse(res, judged(CannotTell, UnknownTable, why))
 	}
+	where = j.inlined(t, where)
 	if d.Cursor {
 		return worse(res, judged(CannotTell, Opaque, "WHERE CURRENT OF deletes the row of a cursor"))
 	}
 	fired := j.triggers(t, onDelete)
 	one := judged(Safe, Deletes, "what is deleted is not there at a second run")
-	conditions := effectsOf(where).judgement()
+	conditions := j.effectsOf(where).judgement()
 	one.Once = conditions.Verdict == Safe
 	if d.Limit != nil || d.Offset != nil {
 		one = worse(one, guardedBy(judged(NotSafe, MovingSelection, "LIMIT: the next run deletes further rows"), otherRows))
@@ -42,7 +43,7 @@ func (*judge) orphans(t *target, where tree.Expr) Judgement {
 	reads := t.reads(where)
 	for _, f := range t.table.Foreign {
 		own := strings.EqualFold(f.Table.Name, t.table.Name.Name)
-		sets := f.OnDelete == "set null" || f.OnDelete == "set default" || !own && acts(f.OnUpdate)
+		sets := f.OnDelete == "set null" || f.OnDelete == "set default" || !own && tree.Acts(f.OnUpdate)
 		if !sets || !own && !t.changed[strings.ToLower(f.Table.Name)] {
 			continue
 		}

@@ -37,6 +37,8 @@ func (g *generator) statement() string {
 		return g.others()
 	case x < 64 && g.d == pg:
 		return g.writing()
+	case x < 72 && g.d != my:
+		return g.picking()
 	}
 	return g.insert()
 }
@@ -65,7 +67,7 @@ func (g *generator) update() string {
 	joins := ""
 	if g.some(8) && g.d != my && table == "t" {
 		out = "update t set " + g.pick("n=x.v", "m=x.v", "n=t.n+1, status=x.w", "grp=x.w, n=coalesce(x.v,0)") + " from " + g.pick("s x", "(select id, t_id, v, w from s where w<2) x", "(select t_id, max(v) as v, max(w) as w, 1 as id from s group by t_id) x")
-		joins = g.pick("x.id=t.id", "x.t_id=t.id", "x.t_id=t.id and x.w=t.status")
+		joins = g.pick("x.id=t.id", "x.t_id=t.id", "x.t_id=t.id and x.w=t.status", "x.id=t.n", "x.id=t.grp+1")
 	}
 	where := g.where(g.r.IntN(4), joins != "")
 	if joins != "" {
@@ -176,6 +178,36 @@ func (g *generator) others() string {
 		"update par set code='z' where id="+k, "update par set code='z', n=n+1 where code='c1'", "update chi set code=null, n=n+1 where code is not null", "update chi set n=(select n from par where par.id=chi.par_id)",
 		"update node set parent=null", "update node set parent=1 where parent is null and id>1", "update node set n="+k+" where parent is null", "update node set n=(select n from s where s.id=1)", "update par set code='q', n=(select count(*) from chi where code='q') where id=1",
 		"update node set n=1 where parent in (select id from s)", "update up set b="+k+" where m=2", "update up set m=1 where m="+k, "update up set n=n+1, k='q' where k='k1'")
+}
+
+// picking finds rows by a query of them, and changes them by their key.
+func (g *generator) picking() string {
+	a, b, k := g.column(), g.column(), g.number()
+	if g.some(25) { // a value that spreads from row to row
+		value, set := g.pick("0", "1", "2"), g.pick("m", "n", "status", "grp")
+		near := g.pick("x.id=t.grp", "x.grp=t.id", "x.id=t.id-1", "x.id<t.id") + " and x." + set + "=" + value
+		return "update t set " + set + "=" + value + " where " + g.pick("id in (select t.id from t x where "+near+")", "exists (select 1 from t x where "+near+")", "id in (select t.id from t x join s on s.id=x.id where "+near+")", "(id,id) in (select t.id, x.id from t x where "+near+")",
+			"id in (select x.id+1 from t x where x."+set+"="+value+")", "id in (select x.grp from t x where x."+set+"="+value+")", "grp in (select x.id from t x where x."+set+"="+value+")", "id in (select y.id from t x join t y on y.grp=x.id where x."+set+"="+value+")")
+	}
+	rows := "select x.id, x." + a + " as v, x.n from t x where " + g.pick("x."+b+"="+k, "x."+b+" is null", "x."+b+"<>"+k, "x.status in (1,2)", "x.n<x.m", "not x.flag")
+	if g.some(50) {
+		rows = "select x.id, " + g.pick("x."+a, "s.v", "s.w+1", "x."+a+"+1", "x.n") + " as v, x.n from t x join s on " + g.pick("s.id=x.id", "s.t_id=x.id", "s.id=x.grp", "s.t_id=x.id and s.v=x.n") + " where " + g.pick("s.w=1", "x."+b+"="+k, "s.v<x."+b, "x."+b+" is null and s.w<3")
+	}
+	rows += g.pick("", "", "", " order by x.id", " order by x.n limit 2", " group by 1,2,3")
+	set := g.column()
+	joined := "update t set " + set + "=" + g.pick("p.v", "p.v+1", k, "p.n", "t."+a, "p.v+t.n", "coalesce(t."+set+",p.v)", "v") + g.pick("", ", tag='z'", ", m=7")
+	key := g.pick("p.id=t.id", "t.id=p.id", "p.id=t.id and t.status<3", "p.id=t.grp", "p.id=t.id and p.v=t."+set)
+	switch g.r.IntN(5) {
+	case 0:
+		return "with p as (" + rows + ") " + joined + " from p where " + key
+	case 1:
+		return joined + " from (" + rows + ") p where " + key
+	case 2:
+		return "with p as (" + rows + ") update t set " + set + "=" + g.pick(k, set+"+1", "null", a) + " where id in (select " + g.pick("id", "id", "id", "v") + " from p)" + g.pick("", " and "+b+"="+k)
+	case 3:
+		return "with p as (" + rows + ") delete from t where id in (select id from p)"
+	}
+	return "with p as (" + rows + ") update t set " + set + "=" + g.pick("1", "2") + ", n=n+1 where id in (select p.id from p) and " + set + "=" + g.pick("0", "1", "2")
 }
 
 // writing is a statement of several parts.

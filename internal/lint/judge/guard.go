@@ -113,7 +113,7 @@ func (j *judge) failsAlone(op, column string, v tree.Expr, t *target) (why strin
 		if def == nil || j.dialect == dialect.MySQL && def.NotNull && (strings.HasPrefix(def.Type, "date") || strings.HasPrefix(def.Type, "timestamp")) {
 			return "", nil // the date 0000-00-00 counts as NULL
 		}
-		if l != nil && l.Kind != tree.Null || neverNull(v) {
+		if neverNull(v) || l != nil && neverNull(l) {
 			return "it sets " + column + ", which was NULL", nil
 		}
 		if def.NotNull && typeOf(def.Type) != otherType { // a row of NULLs counts as NULL
@@ -142,7 +142,7 @@ func (j *judge) failsAlone(op, column string, v tree.Expr, t *target) (why strin
 func neverNull(e tree.Expr) bool {
 	switch e := e.(type) {
 	case *tree.Literal:
-		return e.Kind != tree.Null
+		return e.Kind != tree.Null && (e.Text != "" || e.Written == "")
 	case *tree.Cast: // in MySQL some conversions to other types give NULL
 		return keepsNotNull(e.Type) && neverNull(e.Value)
 	case *tree.Call:

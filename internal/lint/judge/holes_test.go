@@ -5,6 +5,7 @@ import (
 
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/lint/judge"
+	"github.com/semel-dev/semel/internal/lint/schema"
 )
 
 // hole is a statement that changes the database at its second run, though a careless rule calls it safe.
@@ -34,6 +35,71 @@ func TestMisleading(t *testing.T) {
 	}
 }
 
+// What cannot be a word for the time stays safe.
+func TestHarmlessTimes(t *testing.T) {
+	t.Parallel()
+	ddl := map[dialect.Dialect]string{
+		pg:   "create table d(id int primary key, at timestamptz, n int, tag text);",
+		lite: "create table d(id integer primary key, at text, n int, tag text);",
+	}
+	for _, c := range []struct {
+		d         dialect.Dialect
+		statement string
+	}{
+		{pg, "update d set n=1 where at::date='2024-01-01'"},
+		{pg, "update d set n=1 where date_trunc('day', at)::date=$1::date"},
+		{pg, "update d set at='2024-01-01'::timestamptz where id=1"},
+		{pg, "update d set at=$1::timestamptz where id=1"},
+		{pg, "update d set tag=x.tag from (values ('now')) x(tag) where id=1"},
+		{lite, "update d set at=date('2024-01-01', '+1 day') where id=1"},
+		{lite, "update d set at=strftime('%Y', date('2024-01-01')) where id=1"},
+	} {
+		s := &schema.Schema{}
+		for _, p := range parse(c.d, ddl[c.d]) {
+			s.Apply(p.Statement)
+		}
+		if got := verdict(t, c.d, s, c.statement); got.Verdict != judge.Safe {
+			t.Errorf("%s: called %s (%s): %s", c.d, got.Verdict, got.Why, c.statement)
+		}
+	}
+}
+
+// A range of words is another one on another day.
+func TestDays(t *testing.T) {
+	t.Parallel()
+	for _, statement := range []string{"update d set r='[today,tomorrow)'::daterange", "update d set r='[today,tomorrow)'", "update d set r='[ yesterday , today )'::daterange where id=1"} {
+		s := &schema.Schema{}
+		for _, p := range parse(pg, "create table d(id int primary key, r daterange);") {
+			s.Apply(p.Statement)
+		}
+		if got := verdict(t, pg, s, statement); got.Verdict != judge.Time || got.Rule != judge.Timestamp {
+			t.Errorf("called %s (%s): %s", got.Verdict, got.Why, statement)
+		}
+	}
+}
+
+// Views that form a cycle change nothing that is known.
+func TestCycle(t *testing.T) {
+	t.Parallel()
+	for _, ddl := range []string{
+		"create view a as select * from b; create view b as select * from a;",
+		"create view a as select * from a;",
+		"create view a as select id, n from b where n=1; create view b as select id, n from c; create view c as select id, n from a;",
+	} {
+		for _, d := range dialect.All() {
+			s := &schema.Schema{}
+			for _, p := range parse(d, ddl) {
+				s.Apply(p.Statement)
+			}
+			for _, statement := range []string{"delete from a", "delete from a where id=1", "update a set n=1", "update a set n=2 where n=1", "insert into a(id,n) values (1,1)"} {
+				if got := verdict(t, d, s, statement); got.Verdict < judge.CannotTell {
+					t.Errorf("%s: called %s (%s): %s\n%s", d, got.Verdict, got.Why, statement, ddl)
+				}
+			}
+		}
+	}
+}
+
 const (
 	pg   = dialect.PostgreSQL
 	my   = dialect.MySQL
@@ -47,6 +113,55 @@ create table log(msg int);
 )
 
 var holes = []hole{
+	{"key over a bound of a range", pg, "create table d(r int4range, n int); create unique index u on d (lower(r));", "insert into d (r,n) values ('(,5)',1) on conflict do nothing"},
+	{"key over JSON", pg, "create table d(doc jsonb not null, n int); create unique index u on d ((doc->>'ref'));", "insert into d (doc,n) values ('{}',1) on conflict do nothing"},
+	{"key over a CASE", pg, "create table d(ref text not null, live boolean not null); create unique index u on d ((case when live then ref end));", "insert into d (ref,live) values ('a',false) on conflict do nothing"},
+	{"key over coalesce of two columns that are null", pg, "create table d(a text, b text, n int); create unique index u on d (coalesce(a,b));", "insert into d (n) values (1) on conflict do nothing"},
+	{"key over a join of texts, one of which is null", pg, "create table d(a text not null, b text, n int); create unique index u on d ((a||b));", "insert into d (a,n) values ('a',1) on conflict do nothing"},
+	{"key over md5 of a random value", pg, "create table d(a uuid not null default gen_random_uuid(), n int); create unique index u on d (md5(a::text));", "insert into d (n) values (1) on conflict do nothing"},
+	{"key over a generated column that is null", pg, "create table d(a text, b text generated always as (lower(a)) stored unique, n int);", "insert into d (n) values (1) on conflict do nothing"},
+	{"key over nullif", pg, "create table d(a text not null, n int); create unique index u on d (nullif(a,''));", "insert into d (a,n) values ('',1) on conflict do nothing"},
+	{"key over a function of another schema", pg, "create table d(a text not null, n int); do $x$ begin execute format('create schema %I', 'o'||current_database()); end $x$; do $x$ begin execute format('create function %I.lower(text) returns text immutable language sql as $f$ select null::text $f$', 'o'||current_database()); execute format('create unique index u on d (%I.lower(a))', 'o'||current_database()); end $x$;", "insert into d (a,n) values ('a',1) on conflict do nothing"},
+	{"key over JSON", lite, "create table d(doc text not null, n int); create unique index u on d (json_extract(doc,'$.ref'));", "insert or ignore into d (doc,n) values ('{}',1)"},
+	{"key over nullif", lite, "create table d(a text not null, n int); create unique index u on d (nullif(a,''));", "insert or ignore into d (a,n) values ('',1)"},
+	{"key over a difference that is null", lite, "create table d(a real not null, n int); create unique index u on d (a-a);", "insert or ignore into d (a,n) values (9e999,1)"},
+	{"key over a date that is none", lite, "create table d(a text not null, n int); create unique index u on d (date(a));", "insert or ignore into d (a,n) values ('x',1)"},
+	{"key over a generated column that is null", lite, "create table d(a text, b text generated always as (lower(a)) stored unique, n int);", "insert or ignore into d (n) values (1)"},
+	{"generated key of MySQL that is null", my, "create table d(a varchar(20), b varchar(20) generated always as (lower(a)) stored unique, n int);", "insert ignore into d (n) values (1)"},
+	{"condition of a partial key that the row is outside of", pg, "create table d(a text not null, n int); create unique index u on d (a) where a <> 'x';", "insert into d (a,n) values ('x',1) on conflict do nothing"},
+	{"condition of a partial key about a column that is null", pg, "create table d(a text not null, b text, n int); create unique index u on d (a) where b is not null;", "insert into d (a,n) values ('x',1) on conflict do nothing"},
+	{"rows of a CTE in an upsert that counts", pg, base + "create table o(id int primary key, n int default 0); insert into o values (1,0);", "with d as (update t set m=5 where id=1 returning id) insert into o(id,n) select id,1 from d on conflict (id) do update set n=o.n+1"},
+	{"statement trigger of an insert from an empty CTE", pg, base + "create table o(id int primary key); create function f() returns trigger language plpgsql as $$ begin insert into log values (1); return null; end $$; create trigger b after insert on o for each statement execute function f();", "with d as (delete from t where id=3 returning id) insert into o select id from d on conflict do nothing"},
+	{"key dropped by the old name of its column", my, "create table note(id bigint auto_increment primary key, ref varchar(50) not null unique); alter table note change ref r varchar(50) not null; alter table note drop index ref;", "insert into note (r) values ('a')"},
+	{"column made nullable", my, "create table note(id bigint auto_increment primary key, ref varchar(50) not null unique default 'a', n int); alter table note modify ref varchar(50) null;", "insert into note (n) values (1)"},
+	{"default dropped", pg, "create table note(id bigserial primary key, ref text unique default 'a', n int); alter table note alter ref drop default;", "insert into note (n) values (1)"},
+	{"default changed", my, "create table note(id bigint auto_increment primary key, ref varchar(50) unique default 'a', n int); alter table note alter ref set default null;", "insert into note (n) values (1)"},
+	{"identity added", pg, "create table note(id bigint not null default 7 unique, n int); alter table note alter id drop default; alter table note alter id add generated by default as identity;", "insert into note (n) values (1)"},
+	{"column renamed behind a trigger of another table", lite, "create table b(id integer primary key, n int); create table a(id integer primary key, n int); insert into a values (1,0); insert into b values (1,0); create trigger g after update on a begin update b set n=n+1; end; alter table b rename column n to m;", "update a set n=(select m from b)"},
+	{"column renamed in a partial key", pg, "create table note(ref text not null, live boolean not null, n int); create unique index u on note (ref) where live; alter table note rename live to alive;", "insert into note (ref,alive) values ('a',false)"},
+	{"two names exchanged", my, "create table d(a int, b int); insert into d values (1,2);", "alter table d change a b int, change b a int"},
+	{"merge that one row inserts and another updates", pg, "create table uq(k int primary key, n int); create table s(k int, n int, live boolean); insert into s values (1,5,true),(1,6,false);", "merge into uq using s on uq.k=s.k when matched and not s.live then update set n=s.n when not matched and s.live then insert (k,n) values (s.k,s.n)"},
+	{"merge that inserts another value", pg, "create table uq(k int primary key, n int); create table s(k int primary key, n int); insert into s values (1,5);", "merge into uq using s on uq.k=s.k when matched then update set n=s.n+1 when not matched then insert (k,n) values (s.k,s.n)"},
+	{"merge that inserts without a key", pg, "create table d(k int, n int); create table s(k int, n int); insert into s values (null,5);", "merge into d using s on d.k=s.k when matched then update set n=s.n when not matched then insert (k,n) values (s.k,s.n)"},
+	{"merge with a NULL for its key", pg, "create table d(k int unique, n int); create table s(k int, n int); insert into s values (null,5);", "merge into d using s on d.k=s.k when matched then update set n=s.n when not matched then insert (k,n) values (s.k,s.n)"},
+	{"merge that inserts under another key", pg, "create table d(id serial primary key, k int, n int); create table s(k int primary key, n int); insert into s values (1,5);", "merge into d using s on d.k=s.k when not matched then insert (k,n) values (s.k+1,s.n)"},
+	{"merge that inserts what another row finds", pg, "create table d(k int primary key, n int); create table s(k int primary key, n int); insert into s values (0,5),(1,6);", "merge into d using s on d.k=s.k when matched then update set n=s.n when not matched then insert (k,n) values (1-s.k,s.n)"},
+	{"merge that moves its key", pg, "create table d(k int primary key, n int); insert into d values (1,0); create table s(k int primary key, n int); insert into s values (1,5),(2,7);", "merge into d using s on d.k=s.k when matched then update set k=d.k+1, n=s.n"},
+	{"merge that deletes what it inserts", pg, "create table d(k int primary key, n int); create table s(k int primary key, n int); insert into s values (1,5);", "merge into d using s on d.k=s.k when matched then delete when not matched then insert (k,n) values (s.k,s.n)"},
+	{"merge of a table with itself", pg, "create table d(k int primary key, n int); insert into d values (1,0),(2,1);", "merge into d using d as s on d.k=s.k+1 when matched then update set n=s.n+1 when not matched then insert (k,n) values (s.k+1,s.n)"},
+	{"merge with a condition on what it sets", pg, "create table d(k int primary key, n int); insert into d values (1,0); create table s(k int primary key, n int); insert into s values (1,1);", "merge into d using s on d.k=s.k when matched and d.n=s.n then delete when matched then update set n=s.n"},
+	{"merge that fires a trigger", pg, base + "create table d(k int primary key, n int); insert into d values (1,0); create table s2(k int primary key, n int); insert into s2 values (1,1); create function f() returns trigger language plpgsql as $$ begin insert into log values (1); return new; end $$; create trigger b after update on d for each row execute function f();", "merge into d using s2 on d.k=s2.k when matched then update set n=s2.n when not matched then insert (k,n) values (s2.k,s2.n)"},
+	{"merge that sets a random value", pg, "create table d(k int primary key, n float); insert into d values (1,0); create table s(k int primary key); insert into s values (1);", "merge into d using s on d.k=s.k when matched then update set n=random()"},
+	{"merge that counts by its source", pg, "create table d(k int primary key, n int); insert into d values (1,0); create table s(k int primary key, n int); insert into s values (1,1); create view v as select s.k, d.n+1 as n from s join d on d.k=s.k;", "merge into d using v on d.k=v.k when matched then update set n=v.n"},
+	{"key over a second column that is null", pg, "create table note(id bigserial primary key, ref text not null, sep text, n int); create unique index u on note (btrim(ref, sep));", "insert into note (ref,n) values ('a',1) on conflict do nothing"},
+	{"key over a second column that is null", lite, "create table note(id integer primary key, ref text not null, sep text, n int); create unique index u on note (trim(ref, sep));", "insert or ignore into note (ref,n) values ('a',1)"},
+	{"key over a function of its own", pg, "create function lower(text, int) returns text immutable language sql as 'select null::text'; create table note(id bigserial primary key, ref text not null, n int); create unique index u on note (lower(ref, 1));", "insert into note (ref,n) values ('a',1) on conflict do nothing"},
+	{"default of a view", pg, "create table note(ref text not null default 'a' unique, n int); create view v as select * from note; alter view v alter column ref set default gen_random_uuid()::text;", "insert into v (n) values (1)"},
+	{"default of a view by alter table", pg, "create table note(ref text not null default 'a' unique, n int); create view v as select * from note; alter table v alter column ref set default gen_random_uuid()::text;", "insert into v (n) values (1)"},
+	{"heir by alter table", pg, "create table told(id int primary key, n int); create table c(id int primary key, n int, p int); alter table c inherit told; create function bump() returns trigger language plpgsql as $$ begin new.p := coalesce(old.p,0)+1; return new; end $$; create trigger b before update on c for each row execute function bump(); insert into c values (7,1,0);", "update told set n = 5"},
+	{"dropped index under a new name", pg, "create table note(id int, n int); create unique index u on note (id); alter index u rename to w; drop index w;", "insert into note (id,n) values (1,1)"},
+	{"dropped key without a name", my, "create table note(id bigint auto_increment primary key, ref varchar(50) not null unique); alter table note drop index ref;", "insert into note (ref) values ('a')"},
+	{"dropped index without a name", my, "create table note(id bigint auto_increment primary key, ref varchar(50) not null unique); drop index ref on note;", "insert into note (ref) values ('a')"},
 	{"limit in a CTE", pg, base, "with p as (select id from t where n=0 order by id limit 1) update t set n=1 where id in (select id from p)"},
 	{"limit in a CTE", lite, base, "with p as (select id from t where n=0 order by id limit 1) update t set n=1 where id in (select id from p)"},
 	{"limit in a view", lite, base + "create view p as select id from t where n=0 order by id limit 1;", "update t set n=1 where id in (select id from p)"},
@@ -147,4 +262,74 @@ create table a(id integer primary key, b_id int references b(id) on delete set n
 	{"INSTEAD OF trigger", lite, base + "create view tv as select id,n from t; create trigger tu instead of update on tv begin update t set m=m+1 where id=new.id; end;", "update tv set n=1 where id=1"},
 	{"trigger under a condition", lite, base + "create trigger tu after update on t when new.n>0 begin update t set status=0 where id=new.id; end;", "update t set status=1, n=n+1 where status=0"},
 	{"join that is not single", pg, base + "create table b(id int, aid int); insert into b values (1,1),(1,2);create table done(n int);", "with x as (update t set n=s.v+t.n from s join b on s.id=b.aid where b.id=t.id returning 1) insert into done select 1 from x"},
+	{"ANSI_QUOTES", my, "set sql_mode='ANSI_QUOTES'; create table e(id int primary key, x varchar(5), a varchar(5), b varchar(5), n int default 0); insert into e(id,x,a,b) values (1,'q','q','q');", `update e set x="a", n=n+1 where x="b"`},
+	{"NO_BACKSLASH_ESCAPES", my, "set sql_mode='NO_BACKSLASH_ESCAPES'; create table e(id int primary key, x varchar(50), n int default 0); insert into e(id,x) values (1,'q');", `update e set x='\', n=n+1 where id=1 -- '`},
+	{"HIGH_NOT_PRECEDENCE", my, "set sql_mode='HIGH_NOT_PRECEDENCE';" + base, "update t set n=n+1, status=6 where not status <> 5"},
+	{"EMPTY_STRING_IS_NULL", my, "set sql_mode='EMPTY_STRING_IS_NULL'; create table e(id int primary key, x varchar(50), n int default 0); insert into e(id,x) values (1,null);", "update e set x='', n=n+1 where x is null"},
+	{"SIMULTANEOUS_ASSIGNMENT", my, "set sql_mode='SIMULTANEOUS_ASSIGNMENT';" + base, "update t set n=5, m=n"},
+	{"a schema of the search path", pg, "create table t(id int primary key, n int); create schema holes_b; create table holes_b.t(id int, n int); set search_path to holes_b;", "insert into t(id,n) values (1,1)"},
+	{"a temporary table", pg, "create table t(id int primary key, n int); create temporary table t(id int, n int);", "insert into t(id,n) values (1,1)"},
+	{"a collation of that name", pg, `create collation "x-x-icu" (provider=icu, locale='und-u-ks-level2', deterministic=false); create table e(id int primary key, x text collate "x-x-icu", n int default 0); insert into e(id,x) values (1,'a');`, "update e set x='A', n=n+1 where x='a'"},
+	{"default of a domain", pg, "create domain d as float default random(); create table e(id int primary key, x d);", "insert into e(id) values (1) on conflict (id) do update set x=excluded.x"},
+	{"default of a domain that is set", pg, "create sequence sq; create domain d as int default nextval('sq'); create table e(id int primary key, x d); insert into e(id,x) values (1,0);", "update e set x=default"},
+	{"parent behind its child", my, "create table nd(id int primary key, parent int, foreign key (parent) references nd(id));", "insert ignore into nd values (5,9),(9,null)"},
+	{"NULL for the time", my, "set explicit_defaults_for_timestamp=0; create table e(id int primary key, at timestamp, n int); insert into e(id,n) values (1,1);", "update e set at=null"},
+	{"NULL for the time in a later column", my, "set explicit_defaults_for_timestamp=0; create table e(id int primary key, x timestamp null, at timestamp default 0, n int); insert into e(id,n) values (1,1);", "update e set at=null"},
+	{"standard_conforming_strings", pg, "set standard_conforming_strings=off; create table e(id int primary key, x text, n int default 0); insert into e(id,x) values (1,'abc');", `update e set x='a\' where id=1 --', n=n+1`},
+	{"function under a known name", pg, base + "create function lower(int) returns int language sql as 'select $1+1';", "update t set n=lower(n)"},
+	{"trigger that does not fire", pg, base + "create function bt() returns trigger language plpgsql as $$ begin new.m := 5; return new; end $$; create trigger tr before update on t for each row execute function bt(); set session_replication_role=replica;", "update t set m=m+1"},
+	{"operator of the schema", pg, base + "create function f(int) returns int language sql as 'update t set n=n+1 returning n'; create operator ### (rightarg=int, function=f);", "select ### 1"},
+	{"function written as a column", pg, base + "create function f(t) returns int language sql as 'update t set m=m+1 returning m';", "select t.f from t"},
+	{"IGNORE passes over a duplicate", my, "create table e(id int primary key, k int unique, m int); insert into e values (1,1,2),(2,2,3);", "update ignore e set k=m"},
+	{"OR IGNORE passes over a duplicate", lite, "create table e(id int primary key, k int unique, m int); insert into e values (1,1,2),(2,2,3);", "update or ignore e set k=m"},
+	{"IGNORE passes over a parent", my, "create table nd(id int primary key, parent int, foreign key (parent) references nd(id)); insert into nd values (1,null); insert into nd values (2,1); insert into nd values (3,2);", "delete ignore from nd"},
+	{"several tables", my, base, "update t join s on s.id=t.id set t.n=s.v, s.v=t.n"},
+	{"OVERRIDING USER VALUE", pg, "create table e(id int generated by default as identity primary key, n int);", "insert into e(id,n) overriding user value values (50,1)"},
+	{"NULL in a primary key", lite, "create table e(k text primary key, n int);", "insert into e(k,n) values (null,1)"},
+	{"primary key that is not the row id", lite, "create table e(k integer primary key desc, n int);", "insert into e(k,n) values (null,1)"},
+	{"part of an array", pg, "create table e(id int primary key, a int[]); insert into e values (1,'{1}');", "update e set a[array_length(a,1)+1]=5"},
+	{"EXPLAIN ANALYZE", pg, base, "explain analyze update t set n=n+1"},
+	{"ANALYZE", my, base, "analyze update t set n=n+1"},
+	{"REPLACE with a default", lite, "create table e(k text primary key, n int, m int default (random()));", "replace into e(k,n) values ('a',2)"},
+	{"zero in a text", my, "create table e(id int auto_increment primary key, n int);", "insert into e(id,n) values ('0',2)"},
+	{"row of NULLs", pg, "create type cp as (x int, y int); create table e(id int primary key, c cp, n int default 0); insert into e values (1,null,0);", "update e set c=row(null,null), n=n+1 where c is null"},
+	{"citext", pg, "create extension if not exists citext; create table e(id int primary key, x citext, n int default 0); insert into e(id,x) values (1,'ab');", "update e set x='AB', n=n+1 where x='ab'"},
+	{"expression of a key that may be NULL", pg, "create table e(id serial primary key, k text, m int); create unique index ek on e(nullif(k,'a'));", "insert into e(k) values ('a')"},
+	{"rows picked by what is set", pg, base, "with p as (select id, n+1 as v from t) update t set n=p.v from p where p.id=t.id"},
+	{"rows picked before they move", pg, base, "with p as (select x.id, s.v from t x join s on s.id=x.n+1) update t set n=p.v from p where p.id=t.id"},
+	{"rows picked by a part of the key", pg, "create table e(a int, b int, n int, primary key(a,b)); insert into e values (1,1,0),(1,2,1),(1,3,2);", "with p as (select a, min(n) as n from e group by a) update e set n=p.n+1 from p where p.a=e.a and e.n=p.n"},
+	{"neighbours picked by what is set", pg, base, "update t set n=1 where id in (select t.id from t x join s on s.id=x.id where x.id=t.parent and (x.n=1 or x.id=1))"},
+	{"neighbours picked from a query", lite, base, "update t set n=1 where id in (select t.id from (select * from t) x where x.id=t.parent and (x.n=1 or x.id=1))"},
+	{"another row is joined", pg, base, "update t set n=s.v from s where s.id=t.n+1"},
+	{"another row is joined", lite, base, "update t set n=s.v from s where s.id=t.n+1"},
+	{"another row is joined", my, base, "update t join s on s.id=t.n+1 set t.n=s.v"},
+	{"another row is read", pg, base, "update t set n=(select v from s where s.id=t.n+1)"},
+	{"key that is taken back", pg, "create table r(id int not null, n int); begin; alter table r add primary key (id); rollback;", "insert into r(id,n) values (1,1)"},
+	{"key that is taken back", lite, "create table r(id int not null, n int); begin; create unique index u on r(id); rollback;", "insert into r(id,n) values (1,1)"},
+	{"table within CREATE SCHEMA", pg, "create table r(id int primary key, n int); create schema holes_a create table r(id int, n int); set search_path to holes_a;", "insert into holes_a.r(id,n) values (1,1)"},
+	{"joined text as a time", pg, "create table d(id int primary key, at timestamptz, tag text, n int default 0); insert into d(id,tag) values (1,'now');", "update d set at=('n'||'ow')::timestamptz"},
+	{"concatenated text as a time", pg, "create table d(id int primary key, at timestamptz, tag text, n int default 0); insert into d(id,tag) values (1,'now');", "update d set at=concat('n','ow')::timestamptz where id=1"},
+	{"query as a time", pg, "create table d(id int primary key, at timestamptz, tag text, n int default 0); insert into d(id,tag) values (1,'now');", "update d set at=(select 'now')::timestamptz"},
+	{"values as a time", pg, "create table d(id int primary key, at timestamptz, tag text, n int default 0); insert into d(id,tag) values (1,'now');", "update d set at=v::timestamptz from (values ('now')) x(v)"},
+	{"values under the name of a time", pg, "create table d(id int primary key, at timestamptz, tag text, n int default 0); insert into d(id,tag) values (1,'now');", "update d set n=n+1, at=x.at::timestamptz from (values ('now')) x(at) where d.at is null or d.at<x.at::timestamptz"},
+	{"column as a time", pg, "create table d(id int primary key, at timestamptz, tag text, n int default 0); insert into d(id,tag) values (1,'now');", "update d set at=tag::timestamptz"},
+	{"column as a time by a function", pg, "create table d(id int primary key, at timestamptz, tag text, n int default 0); insert into d(id,tag) values (1,'now');", "update d set at=cast(lower(tag) as timestamp)"},
+	{"guard by a column as a time", pg, "create table d(id int primary key, at timestamptz, tag text, n int default 0); insert into d(id,tag) values (1,'now');update d set at='2000-01-01';", "update d set at=tag::timestamptz, n=n+1 where at<tag::timestamptz"},
+	{"domain as a time", pg, "create domain moment as timestamptz;create table d(id int primary key, at timestamptz, tag text, n int default 0); insert into d(id,tag) values (1,'now');", "update d set at=tag::moment"},
+	{"case as a time", pg, "create table d(id int primary key, at timestamptz, tag text, n int default 0); insert into d(id,tag) values (1,'now');", "update d set at=(case when n=0 then 'now' else tag end)::timestamptz"},
+	{"case with a time", pg, "create table d(id int primary key, at timestamptz, tag text, n int default 0); insert into d(id,tag) values (1,'now');", "update d set at=case when n=0 then 'now' else at end"},
+	{"array of times", pg, "create table d(id int primary key, ats timestamptz[], r daterange, at timestamptz); insert into d values (1);", "update d set ats='{now}'::timestamptz[]"},
+	{"array of times, without a cast", pg, "create table d(id int primary key, ats timestamptz[], r daterange, at timestamptz); insert into d values (1);", "update d set ats='{now}'"},
+	{"comma behind now", pg, "create table d(id int primary key, ats timestamptz[], r daterange, at timestamptz); insert into d values (1);", "update d set at='now,'::timestamptz"},
+	{"blanks before now", pg, "create table d(id int primary key, ats timestamptz[], r daterange, at timestamptz); insert into d values (1);", "update d set at='  now'"},
+	{"fraction of now", lite, "create table d(id integer primary key, at text, tag text); insert into d(id,tag) values (1,'now');", "update d set at=strftime('%f', tag)"},
+	{"column as a date", lite, "create table d(id integer primary key, at text, tag text); insert into d(id,tag) values (1,'now');", "update d set at=julianday(tag)"},
+	{"computed date", lite, "create table d(id integer primary key, at text, tag text); insert into d(id,tag) values (1,'now');", "update d set at=julianday(lower('NOW'))"},
+	{"date of a condition", lite, "create table d(id integer primary key, at real, tag text, n int default 0); insert into d(id,tag,at) values (1,'now',0);", "update d set at=julianday(tag), n=n+1 where at<julianday(tag)"},
+	{"function of another dialect", pg, base + "do $x$ begin execute 'create function total(int) returns int language sql as $f$ update t set n=n+1 returning n $f$'; end $x$;", "select total(1)"},
+	{"clock of another dialect", pg, base + "do $x$ begin execute 'create function sysdate() returns int language sql as $f$ update t set n=n+1 returning n $f$'; end $x$;", "select sysdate()"},
+	{"random of another dialect", pg, base + "do $x$ begin execute 'create function rand() returns int language sql as $f$ update t set n=n+1 returning n $f$'; end $x$;", "select rand()"},
+	{"text next to a time in a union", pg, "create table d(id int primary key, at timestamptz, tag text, n int default 0); insert into d(id,tag) values (1,'now');", "update d set at=x.at from (select null::timestamptz as at where false union all select 'now') x"},
+	{"text next to a time in a list", pg, "create table d(id int primary key, at timestamptz, tag text, n int default 0); insert into d(id,tag) values (1,'now');", "update d set at=x.at from (values (null::timestamptz), ('now')) x(at) where x.at is not null"},
+	{"text of a trigger as a time", pg, "create table d(id int primary key, at timestamptz, n int default 0); create function st() returns trigger language plpgsql as $$ begin new.at := concat('n','ow'); return new; end $$; create trigger tt before update on d for each row execute function st(); insert into d values (1);", "update d set n=1"},
 }

@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -46,6 +45,9 @@ func (j *judge) insert(in *tree.Insert) Judgement {
 	i.overridden()
 	res = worse(res, j.returned(in.Returning))
 	res = worse(res, worse(fired.whenOnce, j.source(i)))
+	if in.Ignore && j.dialect == dialect.MySQL && (i.query || len(i.rows) > 1) && i.refersToItself() {
+		res = worse(res, judged(CannotTell, Cascades, "IGNORE leaves out rows whose parent is inserted after them: the next run inserts those"))
+	}
 	switch {
 	case in.Replace:
 		return worse(worse(res, fired.always), j.replace(i))
@@ -57,6 +59,11 @@ func (j *judge) insert(in *tree.Insert) Judgement {
 		res = worse(res, fired.beforeIgnored())
 	}
 	return worse(res, covered)
+}
+
+// refersToItself reports whether the table has a foreign key to itself.
+func (i *insertion) refersToItself() bool {
+	return slices.ContainsFunc(i.t.table.Foreign, func(f *tree.Foreign) bool { return strings.EqualFold(f.Table.Name, i.t.table.Name.Name) })
 }
 
 func (j *judge) isView(name tree.Name) bool {
@@ -71,10 +78,10 @@ func (f firing) beforeIgnored() Judgement { return f.always }
 // fed judges an INSERT from the rows that a common table expression deleted, or changed, once.
 func (j *judge) fed(in *tree.Insert) (_ Judgement, ok bool) {
 	s := in.Source
-	if s == nil || len(s.From) == 0 || s.SetOp != "" || len(s.With) > 0 || len(s.Values) > 0 || in.Conflict != nil || aggregated(s) {
+	if s == nil || len(s.From) == 0 || s.SetOp != "" || len(s.With) > 0 || len(s.Values) > 0 || in.Conflict != nil && !in.Conflict.Nothing || j.aggregated(s) {
 		return Judgement{}, false
 	}
-	if effects := sourceEffects(s); !effects.pure() && (effects.acts || effects.stranger) {
+	if effects := j.sourceEffects(s); !effects.pure() && (effects.acts || effects.stranger) {
 		return Judgement{}, false
 	}
 	for _, from := range s.From {
@@ -99,14 +106,14 @@ func (j *judge) fed(in *tree.Insert) (_ Judgement, ok bool) {
 }
 
 // aggregated reports whether a query has a row even when it selects none.
-func aggregated(s *tree.Select) bool {
+func (j *judge) aggregated(s *tree.Select) bool {
 	if len(s.GroupBy) > 0 { // by columns: ROLLUP, CUBE and GROUPING SETS have a row without any
 		return slices.ContainsFunc(s.GroupBy, func(e tree.Expr) bool { _, ok := e.(*tree.Column); return !ok })
 	}
 	found := s.Having != nil
 	look := func(e tree.Expr) bool {
 		c, ok := e.(*tree.Call)
-		found = found || ok && !c.Over && (orderless[c.Name] || ordered[c.Name] || others[c.Name] || effectOf(c) == stranger)
+		found = found || ok && !c.Over && (orderless[c.Name] || ordered[c.Name] || others[c.Name] || j.effectOf(c) == stranger)
 		return !found
 	}
 	for _, item := range s.Items {
@@ -123,8 +130,8 @@ func aggregated(s *tree.Select) bool {
 //nolint:gochecknoglobals // a constant.
 var others = set("total percentile_cont percentile_disc rank dense_rank percent_rank cume_dist mode grouping")
 
-func sourceEffects(s *tree.Select) (f effects) {
-	s.Exprs(f.add)
+func (j *judge) sourceEffects(s *tree.Select) (f effects) {
+	j.addQuery(s, &f)
 	return f
 }
 
@@ -188,17 +195,22 @@ func (i *insertion) overridden() {
 	}
 }
 
-// value returns what a column of a row gets; nil when that is not known.
-func (i *insertion) value(row map[string]tree.Expr, column string) tree.Expr {
+// inserted returns what a column of a row gets; nil when that is not known.
+func (j *judge) inserted(i *insertion, row map[string]tree.Expr, column string) tree.Expr {
 	e, given := row[column]
-	if _, def := e.(*tree.Default); given && !def {
+	def := schema.Column(i.t.table, column)
+	if _, byDefault := e.(*tree.Default); given && !byDefault {
+		if def != nil && def.NullIsNow && isNull(e) {
+			return &tree.Call{Name: "now"}
+		}
 		return e
 	}
-	def := schema.Column(i.t.table, column)
 	switch {
 	case def == nil || i.query && i.Columns == nil, def.Serial, i.query && i.Source.SetOp != "":
 		return nil
 	case def.Generated != nil:
+		return nil
+	case def.Default == nil && j.mayDefault(def):
 		return nil
 	case def.Default == nil:
 		return &tree.Literal{Kind: tree.Null}
@@ -215,10 +227,10 @@ func (j *judge) source(i *insertion) Judgement {
 	if rows.SetOp == "" {
 		rows.Items = nil // the values are judged with the keys
 	}
-	if f := sourceEffects(&rows); !f.pure() {
+	if f := j.sourceEffects(&rows); !f.pure() {
 		return f.judgement()
 	}
-	if f := sourceEffects(i.Source); f.acts || f.stranger {
+	if f := j.sourceEffects(i.Source); f.acts || f.stranger {
 		return f.judgement()
 	}
 	own, other := false, false
@@ -246,7 +258,7 @@ func (j *judge) chosen(s *tree.Select) Judgement {
 			rest.Items = nil
 			q = &rest
 		}
-		q.Exprs(f.add)
+		j.addQuery(q, &f)
 	}
 	return f.judgement()
 }
@@ -255,7 +267,7 @@ func (j *judge) chosen(s *tree.Select) Judgement {
 // EXISTS (…).
 func (j *judge) checks(i *insertion) bool {
 	s := *i.Source
-	if s.SetOp != "" || s.Limit != nil || s.Offset != nil || s.Having != nil || len(s.GroupBy) > 0 || len(s.DistinctOn) > 0 || aggregated(&s) {
+	if s.SetOp != "" || s.Limit != nil || s.Offset != nil || s.Having != nil || len(s.GroupBy) > 0 || len(s.DistinctOn) > 0 || j.aggregated(&s) {
 		return false
 	}
 	var rest []tree.Expr
@@ -276,7 +288,7 @@ func (j *judge) checks(i *insertion) bool {
 
 // plainCheck reports whether more rows can only make a query find more.
 func (j *judge) plainCheck(s *tree.Select) bool {
-	if s.SetOp != "" || len(s.With) > 0 || s.Limit != nil || s.Offset != nil || s.Having != nil || len(s.GroupBy) > 0 || hasQuery(s.Where) || aggregated(s) {
+	if s.SetOp != "" || len(s.With) > 0 || s.Limit != nil || s.Offset != nil || s.Having != nil || len(s.GroupBy) > 0 || hasQuery(s.Where) || j.aggregated(s) {
 		return false
 	}
 	return len(s.From) > 0 && !slices.ContainsFunc(s.From, func(from tree.Source) bool {
@@ -285,95 +297,15 @@ func (j *judge) plainCheck(s *tree.Select) bool {
 	})
 }
 
-// covered judges whether a unique key refuses every row at a second run.
-func (j *judge) covered(i *insertion) Judgement {
-	if i.Source == nil && len(i.rows) == 0 {
-		i.rows = []map[string]tree.Expr{{}}
-	}
-	var assumes []string
-	missing := ""
-	for _, row := range i.rows {
-		found := false
-		for _, k := range i.t.table.Keys {
-			why, assumed := j.covers(i, k, row)
-			if why == "" {
-				found, assumes = true, append(assumes, assumed...)
-				break
-			}
-			missing = cmp.Or(missing, why)
-		}
-		if !found {
-			return j.uncovered(i, missing)
-		}
-	}
-	res := judged(Safe, UniqueKey, "a second row has the same unique key: it is refused, or left out")
-	res.Assumes, res.Once = assumes, true
-	return res
-}
-
-// uncovered names what is missing.
-func (j *judge) uncovered(i *insertion, why string) Judgement {
-	if why == "" {
-		why = "the table has no unique key"
-	}
-	guard := "add a unique key over what makes the row the same, or run it under a claimed key (semel.Do)"
-	if len(i.Columns) > 0 {
-		guard = "CREATE UNIQUE INDEX " + i.Table.Name + "_once ON " + i.Table.Name + " (" + strings.Join(i.Columns, ", ") + ") with the columns that make the row the same, or run it under a claimed key (semel.Do)"
-	}
-	return guardedBy(judged(NotSafe, NoUniqueKey, "a second run inserts the row again: "+why), guard)
-}
-
-// covers returns why a key does not refuse a second copy of the row.
-func (j *judge) covers(i *insertion, k *tree.Key, row map[string]tree.Expr) (why string, assumes []string) {
-	name := "key " + k.Name
-	if !k.Unique && !k.Primary || len(k.Parts) == 0 {
-		return name + " is not unique", nil
-	}
-	for _, part := range k.Parts {
-		columns, ok := plainPart(part)
-		if !ok {
-			return name + " is over an expression that may be NULL", nil
-		}
-		for _, column := range columns {
-			why, assumed := j.given(i, i.value(row, column), column, k.NullsSame)
-			if why != "" {
-				return why, nil
-			}
-			assumes = append(assumes, assumed...)
-		}
-	}
-	for _, c := range tree.Conjuncts(k.Where) {
-		if !j.implied(i, c, row) {
-			return name + " does not cover every row", nil
-		}
-	}
-	return "", assumes
-}
-
-// plainPart returns the columns of a part of a key that is NULL only when one of them is.
-func plainPart(part tree.Expr) (columns []string, ok bool) {
-	switch e := part.(type) {
-	case *tree.Column:
-		return []string{strings.ToLower(e.Name)}, true
-	case *tree.Call:
-		if len(e.Args) > 0 && slices.Contains([]string{"lower", "upper", "trim", "btrim", "prefix"}, e.Name) {
-			return plainPart(e.Args[0])
-		}
-	case *tree.Cast:
-		return plainPart(e.Value)
-	}
-	return nil, false
-}
-
 // given returns why the value of a column is not the same at a second run, or is NULL.
 func (j *judge) given(i *insertion, e tree.Expr, column string, nulls bool) (why string, assumes []string) {
 	def := schema.Column(i.t.table, column)
-	f := effectsOf(e)
+	f := j.effectsOf(e)
 	switch {
 	case e == nil:
 		return column + " is numbered by the database, or is not known", nil
 	case !f.pure():
-		return column + " has another value at every run (" + f.name + ")", nil
+		return column + " has another value at every run (" + f.worst() + ")", nil
 	case isTimeText(e, def):
 		return column + " is the time of the run", nil
 	case hasQuery(e) && j.selection(e, i.t, true).Verdict != Safe:
@@ -440,34 +372,4 @@ func (j *judge) notNull(e tree.Expr, s *tree.Select) bool {
 		}
 	}
 	return found
-}
-
-// implied reports whether a condition of a partial key certainly holds for the row.
-func (j *judge) implied(i *insertion, c tree.Expr, row map[string]tree.Expr) bool {
-	if column, ok := c.(*tree.Column); ok {
-		return isBool(i.value(row, strings.ToLower(column.Name)), "true")
-	}
-	op, ok := c.(*tree.Op)
-	if !ok || len(op.Args) == 0 {
-		return false
-	}
-	column, ok := op.Args[0].(*tree.Column)
-	if !ok {
-		return false
-	}
-	v := i.value(row, strings.ToLower(column.Name))
-	if v == nil {
-		return false
-	}
-	switch op.Name {
-	case "is null":
-		return isNull(v)
-	case "is not null":
-		return neverNull(v)
-	case "not":
-		return isBool(v, "false")
-	case "=":
-		return len(op.Args) == 2 && same(literal(uncast(v)), literal(uncast(op.Args[1]))) && keeps(j.dialect, schema.Column(i.t.table, column.Name), literal(uncast(v)))
-	}
-	return false
 }

@@ -1,7 +1,9 @@
 package judge
 
 import (
+	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
@@ -20,14 +22,88 @@ type judge struct {
 	depth   int
 	// changed are the tables that parts of the statement write, in lower case.
 	changed map[string]bool
+	// columns are those of a changed table that the statement may change; nil for all, and for which rows there are.
+	columns map[string]map[string]bool
 	seen    []*tree.Select // collected by [judge.reached]
+	st      tree.Statement // all of it
+	// renamed are the names that the statement and the views give to other columns and to values; nil until they are asked for.
+	renamed map[string]bool
+	skips   bool // some query leaves out the rows that other sessions hold
 }
 
 // Statement says whether a statement is safe to run twice, with what is known of the tables.
-func Statement(d dialect.Dialect, s *schema.Schema, st tree.Statement) Judgement {
-	j := &judge{dialect: d, schema: s, with: map[string]*tree.With{}, changed: map[string]bool{}}
+func Statement(d dialect.Dialect, s *schema.Schema, st tree.Statement) (res Judgement) {
+	defer func() {
+		if v := recover(); v != nil {
+			res = judged(CannotTell, Opaque, fmt.Sprintf("the linter failed on it: %v", v))
+		}
+	}()
+	j := &judge{dialect: d, schema: s, st: st, with: map[string]*tree.With{}, changed: map[string]bool{}, columns: map[string]map[string]bool{}}
 	j.note(st)
-	return worse(j.statement(st), j.apartFrom(st))
+	assumes := j.declared(st)
+	defer func() {
+		if res.Verdict >= CannotTell {
+			return
+		}
+		res.Assumes = append(slices.Clip(res.Assumes), assumes...)
+		if j.skips && len(writesOf(st)) > 0 {
+			res.Assumes = append(res.Assumes, "no other session holds rows that SKIP LOCKED leaves out: a repeat takes those")
+		}
+	}()
+	return j.advised(st, j.axes(st, worse(worse(j.statement(st), j.apartFrom(st)), j.names(st))))
+}
+
+// declared marks the functions that the schema declares immutable, and says what that and the session decide.
+func (j *judge) declared(st tree.Statement) (assumes []string) {
+	writes := len(writesOf(st)) > 0
+	tree.StatementExprs(st, func(e tree.Expr) bool {
+		c, ok := e.(*tree.Call)
+		one := ""
+		switch {
+		case !ok:
+		case !builtins[j.dialect][c.Name] && j.schema.Immutable(c.Name):
+			c.Immutable = true
+			one = "function " + c.Name + " is immutable, as it is declared"
+		case writes && sessions[c.Name] && j.effectOf(c) == pure:
+			one = c.Name + "() gives the same in each session that runs it"
+		}
+		if one != "" && !slices.Contains(assumes, one) {
+			assumes = append(assumes, one)
+		}
+		return true
+	})
+	return assumes
+}
+
+// names judges the names and strings of a statement that may mean something else than they seem to: a function of
+// the schema, or a column in double quotes under the sql_mode ANSI_QUOTES.
+func (j *judge) names(st tree.Statement) Judgement {
+	res := judged(Safe, ReadsOnly, "")
+	res.Once = true
+	tree.StatementExprs(st, func(e tree.Expr) bool {
+		switch e := e.(type) {
+		case *tree.Call:
+			if e.Schema == "" && !e.Immutable && j.effectOf(e) != stranger && j.schema.Shadows(e.Name) {
+				res = worse(res, judged(CannotTell, UnknownFunction, "the schema defines a function "+e.Name+" of its own"))
+			}
+		case *tree.Column:
+			if e.Table != "" && j.schema.Shadows(e.Name) && !j.isColumn(e.Name) {
+				res = worse(res, judged(CannotTell, UnknownFunction, tree.Text(e)+" calls a function of the schema"))
+			}
+		case *tree.Literal:
+			if e.Written != "" && e.Written[0] == '"' && j.isColumn(e.Text) {
+				res = worse(res, judged(CannotTell, Opaque, e.Written+" is a column under the sql_mode ANSI_QUOTES: write strings in single quotes"))
+			}
+		}
+		return true
+	})
+	return res
+}
+
+// isColumn reports whether some table has a column of a name.
+func (j *judge) isColumn(name string) (found bool) {
+	j.schema.All(func(t *tree.Table) { found = found || schema.Column(t, name) != nil })
+	return found
 }
 
 // apartFrom judges whether the parts of a statement that write keep away from each other's tables.
@@ -35,11 +111,18 @@ func (j *judge) apartFrom(st tree.Statement) Judgement {
 	res := judged(Safe, ReadsOnly, "")
 	res.Once = true
 	var own []string
-	var all []map[string]bool
+	var parts []tree.Statement
 	j.parts(st, func(part tree.Statement, table tree.Name) {
 		own = append(own, j.base(table))
-		all = append(all, j.reach(part))
+		parts = append(parts, part)
 	})
+	if len(parts) < 2 {
+		return res
+	}
+	all := make([]map[string]bool, len(parts))
+	for i, part := range parts {
+		all[i] = j.reach(part)
+	}
 	for i, table := range own {
 		for k := range all {
 			if i != k && all[k][table] {
@@ -76,7 +159,7 @@ func (j *judge) parts(st tree.Statement, visit func(tree.Statement, tree.Name)) 
 
 // reach returns the tables that a statement changes, and those that its triggers and foreign keys change.
 func (j *judge) reach(st tree.Statement) map[string]bool {
-	sub := &judge{dialect: j.dialect, schema: j.schema, changed: map[string]bool{}}
+	sub := &judge{dialect: j.dialect, schema: j.schema, changed: map[string]bool{}, columns: map[string]map[string]bool{}}
 	sub.note(st)
 	return sub.changed
 }
@@ -105,7 +188,30 @@ func (j *judge) note(st tree.Statement) {
 	if table.Name == "" {
 		return
 	}
+	j.noteColumns(st, j.base(table))
 	j.noteTable(j.base(table))
+}
+
+// noteColumns notes what a statement changes of a table: of an UPDATE without triggers and generated columns, what it
+// sets.
+func (j *judge) noteColumns(st tree.Statement, name string) {
+	set, noted := j.columns[name]
+	u, ok := st.(*tree.Update)
+	var t *tree.Table
+	if ok {
+		t = j.schema.Table(u.Table)
+	}
+	if noted && set == nil || t == nil || t.View != nil || t.Unknown != "" || t.Rules || len(t.Triggers) > 0 || slices.ContainsFunc(t.Columns, func(c *tree.ColumnDef) bool { return c.Generated != nil || c.OnUpdate }) {
+		j.columns[name] = nil
+		return
+	}
+	if set == nil {
+		set = map[string]bool{}
+	}
+	for _, a := range u.Set {
+		set[strings.ToLower(a.Column)] = true
+	}
+	j.columns[name] = set
 }
 
 // noteTable notes a table that is written, those that its foreign keys change with it, and those
@@ -115,23 +221,19 @@ func (j *judge) noteTable(name string) {
 		return
 	}
 	j.changed[name] = true
-	j.schema.All(func(t *tree.Table) {
-		for _, f := range t.Foreign {
-			if (acts(f.OnDelete) || acts(f.OnUpdate)) && j.base(f.Table) == name {
-				j.noteTable(strings.ToLower(t.Name.Name))
-			}
+	for _, f := range j.schema.Acting() {
+		if j.base(f.Table) == name {
+			j.columns[f.From] = nil
+			j.noteTable(f.From)
 		}
-	})
-	j.schema.All(func(t *tree.Table) {
-		if !strings.EqualFold(t.Name.Name, name) {
-			return
-		}
+	}
+	for _, t := range j.schema.Named(name) {
 		for _, trigger := range t.Triggers {
 			for _, st := range trigger.Body {
 				j.note(st)
 			}
 		}
-	})
+	}
 }
 
 // base is the table behind a name: of a view, the table that it selects from.
@@ -199,15 +301,15 @@ func (j *judge) query(s *tree.Select) Judgement {
 	res := j.within(s.With)
 	var f effects
 	for _, q := range j.reached(s) {
-		q.Exprs(f.add)
+		j.addQuery(q, &f)
 	}
 	switch {
 	case s.Into:
 		return worse(res, judged(CannotTell, Opaque, "SELECT INTO creates something: a second run is refused, or it is local to a procedure"))
 	case f.acts:
-		return worse(res, judged(NotSafe, SideEffect, f.name+" changes something at every call"))
+		return worse(res, judged(NotSafe, SideEffect, f.names[changes]+" changes something at every call"))
 	case f.stranger:
-		return worse(res, judged(CannotTell, UnknownFunction, f.name+" is not known: it may change something"))
+		return worse(res, judged(CannotTell, UnknownFunction, f.names[stranger]+" is not known: it may change something"))
 	}
 	for _, side := range []*tree.Select{s.Left, s.Right} {
 		if side != nil {

@@ -55,6 +55,24 @@ func number(l *tree.Literal) *big.Rat {
 	return r
 }
 
+// builtin are the types of PostgreSQL whose columns have no default but their own.
+//
+//nolint:gochecknoglobals // a constant.
+var builtin = set(`smallint int bigint integer real double numeric decimal money text varchar character char bytea boolean uuid json jsonb xml
+	timestamp timestamptz date time timetz interval inet cidr macaddr macaddr8 bit point line lseg box path polygon circle tsvector tsquery
+	int4range int8range numrange tsrange tstzrange daterange int4multirange int8multirange nummultirange tsmultirange tstzmultirange datemultirange
+	name oid pg_lsn smallserial serial bigserial hstore citext ltree jsonpath regclass bpchar varbit`)
+
+// mayDefault reports whether the type of a column may have a default: a domain does.
+func (j *judge) mayDefault(def *tree.ColumnDef) bool {
+	if j.dialect != dialect.PostgreSQL {
+		return false
+	}
+	base, _, _ := strings.Cut(strings.TrimRight(def.Type, "[]"), "(")
+	first, _, _ := strings.Cut(base, " ")
+	return !builtin[first] && !j.schema.Defines(base)
+}
+
 // kindOf sorts the types of columns.
 type kindOf uint8
 
@@ -88,7 +106,9 @@ func typeOf(name string) kindOf {
 
 // bits bounds the integers that every column of a type keeps as they are.
 func bits(name string) int {
-	switch base, _, _ := strings.Cut(name, "("); strings.Fields(base + " ")[0] {
+	base, _, _ := strings.Cut(name, "(")
+	base, _, _ = strings.Cut(base, " ")
+	switch base {
 	case "tinyint":
 		return 7
 	case "smallint", "int2", "smallserial", "serial2":
@@ -144,6 +164,9 @@ func differ(d dialect.Dialect, c *tree.ColumnDef, a, b *tree.Literal) bool {
 	if a.Kind != tree.String || b.Kind != tree.String {
 		return false
 	}
+	if d == dialect.PostgreSQL && strings.Contains(a.Text+b.Text, `\`) {
+		return false // without standard_conforming_strings they may be the same
+	}
 	x, okX := folded(d, c, a.Text)
 	y, okY := folded(d, c, b.Text)
 	return okX && okY && x != y
@@ -159,7 +182,7 @@ func truth(l *tree.Literal) *big.Rat {
 
 // same reports whether two literals are certainly the same value.
 func same(a, b *tree.Literal) bool {
-	return a != nil && b != nil && a.Kind == b.Kind && a.Kind != tree.Null && a.Text == b.Text
+	return a != nil && b != nil && a.Kind == b.Kind && a.Kind != tree.Null && a.Text == b.Text && a.Written == b.Written
 }
 
 var plain = regexp.MustCompile(`^[A-Za-z0-9_. -]*$`)
@@ -173,7 +196,7 @@ func folded(d dialect.Dialect, c *tree.ColumnDef, s string) (_ string, ok bool) 
 	name := strings.ToLower(c.Collation)
 	switch d {
 	case dialect.PostgreSQL:
-		return s, name == "" || name == "c" || name == "posix" || name == "default" || name == "ucs_basic" || strings.HasSuffix(name, "-x-icu")
+		return s, name == "" || name == "c" || name == "posix" || name == "default" || name == "ucs_basic"
 	case dialect.SQLite:
 		switch name {
 		case "", "binary":

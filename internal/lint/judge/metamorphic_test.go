@@ -10,7 +10,6 @@ import (
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/lint/judge"
 	"github.com/semel-dev/semel/internal/lint/schema"
-	"github.com/semel-dev/semel/internal/lint/tree"
 )
 
 var (
@@ -146,70 +145,4 @@ func learned(d dialect.Dialect) *schema.Schema {
 		s.Apply(p.Statement)
 	}
 	return s
-}
-
-var token = regexp.MustCompile(`'[^']*'|\d+\.\d+|\w+|[<>=]+|[^\w\s]`)
-
-// No text makes the linter panic, and none that a parser refuses is called safe.
-func TestMutated(t *testing.T) {
-	t.Parallel()
-	n := 3000
-	if claimtest.Long() {
-		n = 120_000
-	}
-	start := seed(t)
-	for _, d := range dialect.All() {
-		t.Run(d.String(), func(t *testing.T) {
-			t.Parallel()
-			s := learned(d)
-			refused, judgedOnes := 0, 0
-			for i := range n {
-				r := rand.New(rand.NewPCG(start, uint64(i)))
-				g := &generator{r, d}
-				text := mutate(r, g.statement(), g.statement())
-				for _, p := range parse(d, text) {
-					got := judge.Statement(d, s, p.Statement)
-					judgedOnes++
-					if _, opaque := p.Statement.(*tree.Opaque); opaque {
-						refused++
-						if got.Verdict == judge.Safe {
-							t.Errorf("seed %d, statement %d: called safe, though it is not understood: %s", start, i, text)
-						}
-					}
-				}
-			}
-			t.Logf("%d texts, %d statements, %d not understood", n, judgedOnes, refused)
-		})
-	}
-}
-
-// mutate leaves out, doubles, exchanges and replaces tokens.
-func mutate(r *rand.Rand, text, other string) string {
-	words, more := token.FindAllString(text, -1), token.FindAllString(other, -1)
-	for range 1 + r.IntN(3) {
-		i, k := r.IntN(len(words)), r.IntN(len(words))
-		switch r.IntN(9) {
-		case 0:
-			words[i] = ""
-		case 1:
-			words[i] += " " + words[k]
-		case 2:
-			words[i], words[k] = words[k], words[i]
-		default: // one of its kind
-			for range 20 {
-				if with := more[r.IntN(len(more))]; words[i] != "" && kind(with) == kind(words[i]) {
-					words[i] = with
-					break
-				}
-			}
-		}
-	}
-	return strings.Join(words, " ")
-}
-
-func kind(word string) int {
-	return strings.IndexFunc("'0a", func(r rune) bool {
-		c := rune(word[0])
-		return c == r || r == '0' && '0' <= c && c <= '9' || r == 'a' && 'a' <= c && c <= 'z'
-	})
 }

@@ -10,7 +10,9 @@ import (
 
 // target is the table that a statement writes, and the names by which the statement calls it.
 type target struct {
+	judge   *judge
 	name    string      // in lower case
+	called  string      // by the statement
 	table   *tree.Table // nil for one that is not known
 	aliases map[string]bool
 	others  []tree.Source     // of FROM and USING
@@ -28,13 +30,13 @@ type assign struct {
 
 func (j *judge) target(name tree.Name, as string, others []tree.Source) *target {
 	t := &target{
-		name: j.base(name), table: j.schema.Table(name), aliases: map[string]bool{}, others: others,
+		judge: j, name: j.base(name), table: j.schema.Table(name), aliases: map[string]bool{}, others: others,
 		written: map[string]bool{}, set: map[string]assign{}, moved: map[string]bool{}, changed: j.changed,
 	}
 	if as != "" {
-		t.aliases[strings.ToLower(as)] = true
+		t.aliases[strings.ToLower(as)], t.called = true, as
 	} else {
-		t.aliases[strings.ToLower(name.Name)] = true
+		t.aliases[strings.ToLower(name.Name)], t.called = true, name.Name
 	}
 	return t
 }
@@ -106,7 +108,7 @@ func (t *target) readsWritten(e tree.Expr) (names []string) {
 
 // stable reports whether an expression has the same value at each run, for one row.
 func (t *target) stable(e tree.Expr) bool {
-	return effectsOf(e).pure() && len(t.readsWritten(e)) == 0 && !hasQuery(e)
+	return t.judge.effectsOf(e).pure() && len(t.readsWritten(e)) == 0 && !hasQuery(e)
 }
 
 func hasQuery(e tree.Expr) (found bool) {
@@ -138,6 +140,7 @@ func (j *judge) tables(s *tree.Select, visit func(*tree.TableRef, *tree.Select),
 		}
 	}
 	j.seen = append(j.seen, s)
+	j.skips = j.skips || s.Skips
 	defer j.scope(s.With)()
 	for _, w := range s.With {
 		if q, ok := w.Body.(*tree.Select); ok {

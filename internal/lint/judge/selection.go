@@ -23,7 +23,7 @@ func (j *judge) selection(e tree.Expr, t *target, deletes bool) Judgement {
 		if !j.byKey(q, t) || deletes {
 			res = worse(res, j.subquery(q.Select, t, deletes))
 		} else {
-			res = worse(res, effectsOf(q.Select.Where).judgement())
+			res = worse(res, j.effectsOf(q.Select.Where).judgement())
 		}
 		if j.dialect == dialect.SQLite && q.Kind == "scalar" && j.first(q.Select, t) {
 			res = worse(res, judged(CannotTell, OpenOrder, "of several rows the query takes the first, which may be another one the next time"))
@@ -50,7 +50,7 @@ func (j *judge) sources(list []tree.Source, t *target, deletes bool) Judgement {
 	tree.Sources(list, func(from tree.Source) {
 		switch from := from.(type) {
 		case *tree.Function:
-			res = worse(res, worse(j.selection(from.Call, t, deletes), effectsOf(from.Call).judgement()))
+			res = worse(res, worse(j.selection(from.Call, t, deletes), j.effectsOf(from.Call).judgement()))
 		case *tree.Derived:
 			res = worse(res, j.subquery(from.Query, t, deletes))
 		case *tree.TableRef:
@@ -70,7 +70,7 @@ func (j *judge) conditions(from tree.Source, t *target, deletes bool) Judgement 
 	if !ok {
 		return judged(Safe, PlainValues, "")
 	}
-	res := worse(j.selection(join.On, t, deletes), effectsOf(join.On).judgement())
+	res := worse(j.selection(join.On, t, deletes), j.effectsOf(join.On).judgement())
 	return worse(res, worse(j.conditions(join.Left, t, deletes), j.conditions(join.Right, t, deletes)))
 }
 
@@ -79,7 +79,7 @@ func (j *judge) subquery(s *tree.Select, t *target, deletes bool) Judgement {
 	res := judged(Safe, PlainValues, "its queries read nothing that it writes")
 	var f effects
 	for _, q := range j.reached(s) {
-		q.Exprs(f.add)
+		j.addQuery(q, &f)
 	}
 	res = worse(res, f.judgement())
 	var own []*tree.Select
@@ -90,7 +90,7 @@ func (j *judge) subquery(s *tree.Select, t *target, deletes bool) Judgement {
 		case name == t.name:
 			own = append(own, in)
 		case j.changed[name]:
-			other = true
+			other = other || !j.unchanged(s, name)
 		}
 	})
 	if unknown != "" {
@@ -102,6 +102,9 @@ func (j *judge) subquery(s *tree.Select, t *target, deletes bool) Judgement {
 	if len(own) == 0 {
 		return worse(res, j.limited(s))
 	}
+	if j.dialect == dialect.PostgreSQL && j.numbers(s) {
+		res = worse(res, guardedBy(judged(NotSafe, OpenOrder, "it numbers rows without an order, so that a row may get another number the next time"), "number them in the order of a unique column: OVER (ORDER BY id)"))
+	}
 	if j.inOrder(s, t) {
 		res = worse(res, judged(CannotTell, OpenOrder, "it depends on the order of the rows, which the statement may change"))
 	}
@@ -109,6 +112,32 @@ func (j *judge) subquery(s *tree.Select, t *target, deletes bool) Judgement {
 		res = worse(res, j.ownRows(s, in, t, deletes))
 	}
 	return res
+}
+
+// unchanged reports whether a query reads only columns of a table that the parts of the statement leave as they are.
+func (j *judge) unchanged(s *tree.Select, name string) bool {
+	columns, known := j.columns[name]
+	if !known || columns == nil {
+		return false
+	}
+	same := true
+	for _, q := range j.reached(s) {
+		q.Exprs(func(e tree.Expr) bool {
+			switch e := e.(type) {
+			case *tree.Column:
+				same = same && !columns[strings.ToLower(e.Name)] && !hidden[strings.ToLower(e.Name)]
+			case *tree.Star: // of common table expressions, whose results are looked at on their own
+				tree.Sources(q.From, func(from tree.Source) {
+					ref, ok := from.(*tree.TableRef)
+					same = same && (!ok || j.with[strings.ToLower(ref.Name.Name)] != nil)
+				})
+			case *tree.Raw:
+				same = false
+			}
+			return same
+		})
+	}
+	return same
 }
 
 // limited judges the LIMIT of a query that reads other tables, which stay as they are.
@@ -183,6 +212,18 @@ func (j *judge) inOrder(s *tree.Select, t *target) (found bool) {
 	return found
 }
 
+// numbers reports whether a query numbers its rows in an open order.
+func (j *judge) numbers(s *tree.Select) (found bool) {
+	for _, q := range j.reached(s) {
+		q.Exprs(func(e tree.Expr) bool {
+			c, ok := e.(*tree.Call)
+			found = found || ok && c.Over && c.Name == "row_number" && len(c.OrderBy) == 0
+			return !found
+		})
+	}
+	return found
+}
+
 func (j *judge) total(by []tree.Order, t *target) bool {
 	return len(by) > 0 && j.ordered(&tree.Select{From: []tree.Source{&tree.TableRef{}}, OrderBy: by}, t)
 }
@@ -231,7 +272,7 @@ func (j *judge) ownRows(whole, in *tree.Select, t *target, deletes bool) Judgeme
 		q.Exprs(everything)
 	}
 	j.eachReached(whole, func(q *tree.Select) {
-		if q.Limit != nil || q.Offset != nil || len(q.DistinctOn) > 0 || q.Skips {
+		if q.Limit != nil || q.Offset != nil || len(q.DistinctOn) > 0 {
 			limits, outer = true, outer || q != in
 		}
 	})
@@ -307,7 +348,7 @@ func (j *judge) byKey(q *tree.Query, t *target) bool {
 		return false
 	}
 	if len(s.From) != 1 || len(s.Items) != 1 || len(s.GroupBy) > 0 || s.Having != nil || s.Distinct || len(s.DistinctOn) > 0 ||
-		s.Limit != nil || s.Offset != nil || s.SetOp != "" || len(s.With) > 0 || s.Skips || hasQuery(s.Where) {
+		s.Limit != nil || s.Offset != nil || s.SetOp != "" || len(s.With) > 0 || hasQuery(s.Where) {
 		return false
 	}
 	ref, ok := s.From[0].(*tree.TableRef)
@@ -318,6 +359,7 @@ func (j *judge) byKey(q *tree.Query, t *target) bool {
 	if !ok || t.column(q.Left) != strings.ToLower(c.Name) || c.Table != "" && !strings.EqualFold(c.Table, sourceName(ref)) {
 		return false
 	}
+	j.skips = j.skips || s.Skips
 	return t.unique([]string{strings.ToLower(c.Name)}) && !t.written[strings.ToLower(c.Name)]
 }
 
@@ -325,13 +367,13 @@ func (j *judge) byKey(q *tree.Query, t *target) bool {
 func (f effects) judgement() Judgement {
 	switch {
 	case f.acts:
-		return judged(NotSafe, SideEffect, f.name+" changes something at every call")
+		return judged(NotSafe, SideEffect, f.names[changes]+" changes something at every call")
 	case f.random:
-		return judged(NotSafe, RandomValue, f.name+" gives another value at every run")
+		return judged(NotSafe, RandomValue, f.names[random]+" gives another value at every run")
 	case f.stranger:
-		return judged(CannotTell, UnknownFunction, f.name+" is not known")
+		return judged(CannotTell, UnknownFunction, f.names[stranger]+" is not known")
 	case f.clock:
-		return judged(Time, Timestamp, f.name+" is the time of the run")
+		return judged(Time, Timestamp, f.names[clock]+" is the time of the run")
 	}
 	return judged(Safe, PlainValues, "")
 }

@@ -38,7 +38,7 @@ func (j *judge) settled(v tree.Expr, column string, t *target) Judgement {
 type verdictOf func(why string) Judgement
 
 //nolint:gocognit // a case for each function.
-func (*judge) settledCall(c *tree.Call, t *target, self func(tree.Expr) bool, stays, moves verdictOf) Judgement {
+func (j *judge) settledCall(c *tree.Call, t *target, self func(tree.Expr) bool, stays, moves verdictOf) Judgement {
 	unknown := judged(CannotTell, Unproven, c.Name+"() of the old value: the linter does not know whether that changes it each time")
 	if len(c.Args) == 0 || c.Over || c.Distinct || c.Filter != nil {
 		return unknown
@@ -52,7 +52,7 @@ func (*judge) settledCall(c *tree.Call, t *target, self func(tree.Expr) bool, st
 		// What comes behind the column counts only while that is NULL; it is not afterwards.
 		at := slices.IndexFunc(c.Args, self)
 		if at >= 0 && !slices.ContainsFunc(c.Args[:at], func(e tree.Expr) bool { return !t.stable(e) }) && !slices.ContainsFunc(c.Args[at+1:], func(e tree.Expr) bool {
-			return len(t.readsWritten(e)) > 0 || hasQuery(e) || effectsOf(e).acts || effectsOf(e).stranger || !effectsOf(e).pure() && !neverNull(e)
+			return len(t.readsWritten(e)) > 0 || hasQuery(e) || j.effectsOf(e).acts || j.effectsOf(e).stranger || !j.effectsOf(e).pure() && !neverNull(e)
 		}) {
 			return stays("coalesce")
 		}
@@ -63,6 +63,9 @@ func (*judge) settledCall(c *tree.Call, t *target, self func(tree.Expr) bool, st
 	case "nullif", "array_remove":
 		if first && rest(1) {
 			return stays(c.Name)
+		}
+		if in, ok := c.Args[0].(*tree.Call); ok && c.Name == "nullif" && in.Name == "coalesce" && len(in.Args) == 2 && self(in.Args[1]) && t.stable(in.Args[0]) && rest(1) {
+			return stays("either the column is left, or it gets one value")
 		}
 	case "date_trunc":
 		if len(c.Args) == 2 && self(c.Args[1]) && literal(c.Args[0]) != nil {
@@ -192,7 +195,7 @@ func (*judge) settledJoin(right tree.Expr, column string, t *target, self bool, 
 // settledCase judges CASE … END whose results are the column itself, or are stable.
 func (j *judge) settledCase(c *tree.Case, column string, t *target) Judgement {
 	unknown := judged(CannotTell, Unproven, "CASE reads what the statement changes")
-	if hasQuery(c) || !effectsOf(c).pure() {
+	if hasQuery(c) || !j.effectsOf(c).pure() {
 		return unknown
 	}
 	self := func(e tree.Expr) bool { return e != nil && t.column(e) == column }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/lint/schema"
 	"github.com/semel-dev/semel/internal/lint/tree"
 )
 
@@ -183,8 +185,12 @@ func (t *target) override(a tree.Assign, trigger string) Judgement {
 	if rows {
 		value = &tree.Raw{Why: trigger}
 	}
+	own, sets := t.set[column]
 	t.assign(column, value, false)
 	t.derive()
+	if sets && len(t.readsWritten(own.value)) > 0 { // without the trigger (session_replication_role), that counts
+		return judged(CannotTell, Triggered, trigger+" replaces what the statement computes for "+column)
+	}
 	op, arithmetic := a.Value.(*tree.Op)
 	switch {
 	case self && arithmetic && slices.Contains([]string{"+", "-", "*", "/", "||", "not"}, op.Name):
@@ -192,5 +198,9 @@ func (t *target) override(a tree.Assign, trigger string) Judgement {
 	case rows || hasQuery(a.Value):
 		return judged(CannotTell, Triggered, trigger+" computes "+column+" from the row")
 	}
-	return valueEffects(effectsOf(a.Value), column)
+	f := t.judge.effectsOf(a.Value)
+	if def := schema.Column(t.table, column); t.judge.dialect == dialect.PostgreSQL && (def == nil || typeOf(def.Type) == otherType) && t.judge.mayBeNow(a.Value) {
+		f.clock = true // PL/pgSQL converts any text
+	}
+	return valueEffects(f, column)
 }

@@ -20,6 +20,7 @@ func (j *judge) update(u *tree.Update) Judgement {
 		res = worse(res, judged(CannotTell, UnknownTable, why))
 	}
 	t.sets(u)
+	where = j.inlined(t, where)
 	limit := u.Limit
 	if u.Offset != nil {
 		limit = u.Offset
@@ -28,6 +29,13 @@ func (j *judge) update(u *tree.Update) Judgement {
 	if one.Verdict != NotSafe || t.table == nil {
 		one = worse(one, j.returned(u.Returning))
 	}
+	if u.LeftToRight && len(u.Set) > 1 && worse(res, one).Verdict < CannotTell {
+		at := *u
+		at.LeftToRight = false
+		if j.update(&at).Verdict >= CannotTell {
+			return judged(CannotTell, RelativeValue, "an assignment reads a column that another one sets: its value depends on the sql_mode SIMULTANEOUS_ASSIGNMENT")
+		}
+	}
 	return worse(res, one)
 }
 
@@ -35,7 +43,7 @@ func (j *judge) update(u *tree.Update) Judgement {
 func (j *judge) returned(items []tree.Item) Judgement {
 	var f effects
 	for _, item := range items {
-		f = f.and(effectsOf(item.Expr))
+		f = f.and(j.effectsOf(item.Expr))
 	}
 	if f.acts || f.stranger {
 		return f.judgement()
@@ -53,6 +61,9 @@ func (j *judge) behind(name tree.Name, as string, others []tree.Source, where tr
 		v := t.table.View
 		if depth > maxDepth || len(t.table.Triggers) > 0 || t.table.Rules || !plainView(v) {
 			return t, where, name.Name + " is a view of which the linter does not know what a change does"
+		}
+		if t.table.Unknown != "" {
+			return t, where, "view " + name.Name + " is not known in full: " + t.table.Unknown
 		}
 		ref, ok := v.From[0].(*tree.TableRef)
 		if !ok {
@@ -88,11 +99,8 @@ func (j *judge) behind(name tree.Name, as string, others []tree.Source, where tr
 }
 
 // heirs reports whether other tables hold rows of this one.
-func (j *judge) heirs(t *target) (found bool) {
-	j.schema.All(func(other *tree.Table) {
-		found = found || slices.ContainsFunc(other.Parents, func(n tree.Name) bool { return strings.EqualFold(n.Name, t.table.Name.Name) })
-	})
-	return found || len(t.table.Parents) > 0
+func (j *judge) heirs(t *target) bool {
+	return j.schema.HasHeirs(t.table.Name.Name) || len(t.table.Parents) > 0
 }
 
 // alike reports whether two columns of a table differ only in the case of their names.
@@ -175,18 +183,13 @@ func (t *target) derive() {
 			}
 		}
 		for _, f := range t.table.Foreign { // of the table to itself, or to others that change with it
-			if own := strings.ToLower(f.Table.Name); acts(f.OnUpdate) && own == t.name || t.changed[own] && own != t.name && (acts(f.OnUpdate) || acts(f.OnDelete)) {
+			if own := strings.ToLower(f.Table.Name); tree.Acts(f.OnUpdate) && own == t.name || t.changed[own] && own != t.name && (tree.Acts(f.OnUpdate) || tree.Acts(f.OnDelete)) {
 				for _, name := range f.Columns {
 					t.written[strings.ToLower(name)], t.moved[strings.ToLower(name)] = true, true
 				}
 			}
 		}
 	}
-}
-
-// acts reports whether an action of a foreign key changes rows.
-func acts(action string) bool {
-	return action == "cascade" || action == "set null" || action == "set default"
 }
 
 // put returns an expression with the values of columns in their place.
@@ -233,12 +236,13 @@ func (t *target) putAll(list []tree.Expr, seen map[string]tree.Expr) []tree.Expr
 func (j *judge) changes(t *target, where tree.Expr, order []tree.Order, limit tree.Expr) Judgement {
 	fired := j.triggers(t, onUpdate)
 	selected := worse(worse(j.selection(where, t, false), j.sources(t.others, t, false)), j.limits(t, where, order, limit))
-	conditions := effectsOf(where).judgement()
+	conditions := j.effectsOf(where).judgement()
 	rowLocal := selected.Verdict == Safe && limit == nil
 	if rowLocal && (conditions.Verdict == Safe || conditions.Verdict == Time) && fired.settled {
 		if why, assumes := j.guard(tree.Conjuncts(where), t); why != "" {
 			res := judged(Safe, Guarded, "a second run finds no row: "+why)
-			res.Once, res.Assumes = conditions.Verdict == Safe, assumes
+			conditions.Once = conditions.Verdict == Safe
+			res.Once, res.Assumes = conditions.Once, assumes
 			return worse(worse(res, conditions), fired.whenOnce)
 		}
 	}
@@ -287,12 +291,18 @@ func (j *judge) value(column string, t *target, where tree.Expr) Judgement {
 		if def == nil {
 			return judged(CannotTell, UnknownTable, "the default of "+column+" is not known")
 		}
-		if def.Serial {
+		switch {
+		case def.Serial:
 			return judged(NotSafe, RandomValue, column+" gets another number at every run")
+		case def.Default == nil && j.mayDefault(def):
+			return judged(CannotTell, UnknownTable, "the default of the type "+def.Type+" is not known")
 		}
-		return valueEffects(effectsOf(def.Default), column)
+		return valueEffects(j.effectsOf(def.Default), column)
 	}
-	res := worse(j.selection(a.value, t, false), valueEffects(effectsOf(a.value), column))
+	res := worse(j.selection(a.value, t, false), valueEffects(j.effectsOf(a.value), column))
+	if def != nil && def.NullIsNow && isNull(a.value) {
+		res = worse(res, judged(Time, Timestamp, column+" may be set to the time of the run: a TIMESTAMP that is not declared NULL takes NULL for it"))
+	}
 	if l := literal(uncast(a.value)); l != nil && l.Kind == tree.String && timeWord(l.Text) && (def == nil || typeOf(def.Type) == otherType) {
 		res = worse(res, judged(Time, Timestamp, column+" is set to the time of the run"))
 	}
@@ -301,7 +311,7 @@ func (j *judge) value(column string, t *target, where tree.Expr) Judgement {
 	case len(written) == 0:
 		return worse(res, j.joined(a.value, t, where))
 	case len(written) == 1 && written[0] == column && !hasQuery(a.value) && !a.part:
-		return worse(worse(withoutEffects(a.value, column), j.settled(a.value, column, t)), j.joined(a.value, t, where))
+		return worse(worse(j.withoutEffects(a.value, column), j.settled(a.value, column, t)), j.joined(a.value, t, where))
 	case t.takesWritten(a.value) != "":
 		from := t.takesWritten(a.value)
 		if t.column(t.set[from].value) == from {
@@ -325,9 +335,9 @@ func (t *target) takesWritten(e tree.Expr) string {
 
 // withoutEffects leaves clocks and random numbers to [judge.settled]: coalesce(token, random()) has a
 // value once.
-func withoutEffects(e tree.Expr, column string) Judgement {
-	f := effectsOf(e)
-	if c, ok := e.(*tree.Call); ok && c.Name == "coalesce" && !f.acts && !f.stranger && !slices.ContainsFunc(c.Args, func(e tree.Expr) bool { return !effectsOf(e).pure() && !neverNull(e) }) {
+func (j *judge) withoutEffects(e tree.Expr, column string) Judgement {
+	f := j.effectsOf(e)
+	if c, ok := e.(*tree.Call); ok && c.Name == "coalesce" && !f.acts && !f.stranger && !slices.ContainsFunc(c.Args, func(e tree.Expr) bool { return !j.effectsOf(e).pure() && !neverNull(e) }) {
 		return judged(Safe, SettledValue, "")
 	}
 	return valueEffects(f, column)
@@ -342,142 +352,13 @@ func (t *target) readsOwn(e tree.Expr, column string) bool {
 func valueEffects(f effects, column string) Judgement {
 	switch {
 	case f.acts:
-		return judged(NotSafe, SideEffect, f.name+" changes something at every call")
+		return judged(NotSafe, SideEffect, f.names[changes]+" changes something at every call")
 	case f.random:
-		return guardedBy(judged(NotSafe, RandomValue, column+" gets another value of "+f.name+" at every run"), "make the value before, and pass it as a parameter")
+		return guardedBy(judged(NotSafe, RandomValue, column+" gets another value of "+f.names[random]+" at every run"), "make the value before, and pass it as a parameter")
 	case f.stranger:
-		return judged(CannotTell, UnknownFunction, f.name+" is not known")
+		return judged(CannotTell, UnknownFunction, f.names[stranger]+" is not known")
 	case f.clock:
 		return judged(Time, Timestamp, column+" is set to the time of the run")
 	}
 	return judged(Safe, PlainValues, "it sets the same values each time")
-}
-
-// joined judges a value from other tables: there must be one row of them for each row that is written.
-func (j *judge) joined(e tree.Expr, t *target, where tree.Expr) Judgement {
-	res := judged(Safe, PlainValues, "it sets the same values each time")
-	if len(t.others) == 0 {
-		return res
-	}
-	fixed := map[tree.Source]bool{}
-	for more := true; more; {
-		more = false
-		tree.Sources(t.others, func(from tree.Source) {
-			if !fixed[from] && j.single(from, t.determined(from, where, fixed)) {
-				fixed[from], more = true, true
-			}
-		})
-	}
-	tree.Sources(t.others, func(from tree.Source) {
-		if !j.used(e, from, t) || fixed[from] {
-			return
-		}
-		res = worse(res, judged(CannotTell, OpenOrder, "several joined rows may match one row: which of their values it gets is open"))
-	})
-	return res
-}
-
-// determined returns the conditions on a source that depend on the written row, and on sources of
-// which one row is left.
-func (t *target) determined(of tree.Source, where tree.Expr, fixed map[tree.Source]bool) (all []tree.Expr) {
-	conditions := tree.Conjuncts(where)
-	for _, from := range t.others {
-		conditions = append(conditions, joinConditions(from, of)...)
-	}
-	open := map[string]bool{}
-	tree.Sources(t.others, func(from tree.Source) {
-		if from != of && !fixed[from] {
-			open[strings.ToLower(sourceName(from))] = true
-		}
-	})
-	for _, c := range conditions {
-		reads := false
-		tree.Exprs(c, func(e tree.Expr) bool {
-			col, ok := e.(*tree.Column)
-			reads = reads || ok && (open[strings.ToLower(col.Table)] || col.Table == "" && len(open) > 0 && schema.Column(t.table, col.Name) == nil)
-			return !reads
-		})
-		if !reads {
-			all = append(all, c)
-		}
-	}
-	return all
-}
-
-// joinConditions returns those that every row of a source in a join satisfies.
-func joinConditions(from, of tree.Source) []tree.Expr {
-	join, ok := from.(*tree.Join)
-	if !ok {
-		return nil
-	}
-	all := append(joinConditions(join.Left, of), joinConditions(join.Right, of)...)
-	within := func(side tree.Source) (found bool) {
-		tree.Sources([]tree.Source{side}, func(one tree.Source) { found = found || one == of })
-		return found
-	}
-	switch {
-	case join.Kind == "full", join.Kind == "left" && within(join.Left), join.Kind == "right" && within(join.Right):
-		return all
-	}
-	return append(all, tree.Conjuncts(join.On)...)
-}
-
-// used reports whether an expression may read a source.
-func (*judge) used(e tree.Expr, from tree.Source, t *target) (used bool) {
-	as := sourceName(from)
-	tree.Exprs(e, func(e tree.Expr) bool {
-		switch e := e.(type) {
-		case *tree.Column:
-			used = used || e.Table == "" && schema.Column(t.table, e.Name) == nil || strings.EqualFold(e.Table, as)
-		case *tree.Star:
-			used = true
-		}
-		return !used
-	})
-	return used
-}
-
-func sourceName(from tree.Source) string {
-	switch from := from.(type) {
-	case *tree.TableRef:
-		if from.As != "" {
-			return from.As
-		}
-		return from.Name.Name
-	case *tree.Derived:
-		return from.As
-	case *tree.Function:
-		return from.As
-	}
-	return ""
-}
-
-// single reports whether conditions leave one row of a source for each row of the others: they
-// fix all columns of a unique key.
-func (j *judge) single(from tree.Source, conditions []tree.Expr) bool {
-	if d, ok := from.(*tree.Derived); ok && len(d.Query.Values) == 1 {
-		return true
-	}
-	ref, ok := from.(*tree.TableRef)
-	if !ok || j.with[strings.ToLower(ref.Name.Name)] != nil {
-		return false
-	}
-	other := j.target(ref.Name, sourceName(from), nil)
-	if other.table == nil || other.table.View != nil {
-		return false
-	}
-	var fixed []string
-	for _, c := range conditions {
-		op, ok := c.(*tree.Op)
-		if !ok || op.Name != "=" || len(op.Args) != 2 {
-			continue
-		}
-		for i, side := range op.Args {
-			col, ok := side.(*tree.Column)
-			if ok && strings.EqualFold(col.Table, sourceName(from)) && len(other.reads(op.Args[1-i])) == 0 {
-				fixed = append(fixed, strings.ToLower(col.Name))
-			}
-		}
-	}
-	return other.unique(fixed)
 }

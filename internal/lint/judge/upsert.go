@@ -32,7 +32,7 @@ func (j *judge) upsert(i *insertion) Judgement {
 		res = worse(res, judged(CannotTell, Unproven, "it changes the key by which it finds the row"))
 	}
 	if i.Conflict.If != nil {
-		conditions := effectsOf(i.Conflict.If).judgement()
+		conditions := j.effectsOf(i.Conflict.If).judgement()
 		why, assumes := j.guard(tree.Conjuncts(i.Conflict.If), t)
 		if why != "" && conditions.Verdict == Safe && fired.settled && !hasQuery(i.Conflict.If) && j.excludedOnly(i) && (j.dialect == dialect.PostgreSQL || !i.query && len(i.rows) == 1) {
 			done := judged(Safe, Guarded, "a second run leaves the row: "+why)
@@ -58,7 +58,7 @@ func (j *judge) severalKeys(i *insertion) bool {
 	for _, row := range i.rows {
 		n := 0
 		for _, k := range i.t.table.Keys {
-			if why, _ := j.covers(i, k, row); why == "" {
+			if j.covers(i, k, row).why == "" {
 				n++
 			}
 		}
@@ -70,12 +70,12 @@ func (j *judge) severalKeys(i *insertion) bool {
 }
 
 // keyChanges reports whether the update sets a column of a unique key.
-func (*judge) keyChanges(i *insertion) bool {
+func (j *judge) keyChanges(i *insertion) bool {
 	for _, k := range i.t.table.Keys {
 		for _, part := range append(slices.Clone(k.Parts), k.Where) {
 			if len(i.t.readsWritten(part)) > 0 {
 				for name := range i.t.reads(part) {
-					if a, ok := i.t.set[name]; ok && !isExcluded(a.value, name) {
+					if a, ok := i.t.set[name]; ok && !isExcluded(a.value, name) && !j.asInserted(i, a.value, name) {
 						return true
 					}
 				}
@@ -83,6 +83,14 @@ func (*judge) keyChanges(i *insertion) bool {
 		}
 	}
 	return false
+}
+
+// asInserted reports whether a value is the very one that each row has been inserted with.
+func (j *judge) asInserted(i *insertion, e tree.Expr, column string) bool {
+	return i.t.stable(e) && !readsRow(e, i.t) && !i.query && !slices.ContainsFunc(i.rows, func(row map[string]tree.Expr) bool {
+		v := j.inserted(i, row, column)
+		return v == nil || tree.Text(v) != tree.Text(e)
+	})
 }
 
 // excludedOnly reports whether each column of the condition that is written gets the value that was
@@ -105,7 +113,7 @@ func isExcluded(e tree.Expr, column string) bool {
 // sameRow judges one assignment of the update against the value that the insert gives.
 func (j *judge) sameRow(i *insertion, row map[string]tree.Expr, column string) Judgement {
 	t, a := i.t, i.t.set[column]
-	inserted := i.value(row, column)
+	inserted := j.inserted(i, row, column)
 	res := judged(Safe, SameRow, "the update writes what the insert has written")
 	switch {
 	case a.part:
@@ -114,13 +122,29 @@ func (j *judge) sameRow(i *insertion, row map[string]tree.Expr, column string) J
 		if def := schema.Column(t.table, column); inserted == nil || def != nil && def.Serial && j.numbered(i, inserted, column) {
 			return judged(CannotTell, Unproven, "the value of "+column+" that is inserted is not known")
 		}
-		return worse(worse(res, j.selection(inserted, t, true)), worse(valueEffects(effectsOf(inserted), column), timeText(inserted, t, column)))
+		return worse(worse(res, j.selection(inserted, t, true)), worse(valueEffects(j.effectsOf(inserted), column), timeText(inserted, t, column)))
 	case len(t.readsWritten(a.value)) == 0 && !readsRow(a.value, t):
-		return worse(worse(valueEffects(effectsOf(a.value), column), timeText(a.value, t, column)), j.sameValue(i, a.value, inserted, column))
+		return worse(worse(valueEffects(j.effectsOf(a.value), column), timeText(a.value, t, column)), j.sameValue(i, a.value, inserted, column))
 	case len(t.readsWritten(a.value)) == 0 || hasQuery(a.value):
 		return judged(CannotTell, DifferentValues, column+" is computed from the row, and inserted with another value")
 	}
-	return worse(valueEffects(effectsOf(a.value), column), j.grown(i, a.value, column))
+	if j.unlessNull(i, a.value, inserted, column) {
+		return worse(res, valueEffects(j.effectsOf(inserted), column))
+	}
+	return worse(valueEffects(j.effectsOf(a.value), column), j.grown(i, a.value, column))
+}
+
+// unlessNull reports whether the update is coalesce(v, column) for a row that was inserted with v, or with coalesce(v, …):
+// it then finds v, or leaves the column as it is.
+func (j *judge) unlessNull(i *insertion, e, inserted tree.Expr, column string) bool {
+	c, ok := e.(*tree.Call)
+	if !ok || c.Name != "coalesce" && c.Name != "ifnull" || len(c.Args) != 2 || i.t.column(c.Args[1]) != column || !i.t.stable(c.Args[0]) || readsRow(c.Args[0], i.t) || i.query {
+		return false
+	}
+	if in, ok := inserted.(*tree.Call); ok && (in.Name == "coalesce" || in.Name == "ifnull") && len(in.Args) > 0 {
+		inserted = in.Args[0]
+	}
+	return inserted != nil && tree.Text(inserted) == tree.Text(c.Args[0])
 }
 
 func timeText(e tree.Expr, t *target, column string) Judgement {
@@ -141,16 +165,25 @@ func readsRow(e tree.Expr, t *target) bool {
 // sameValue compares a value that does not depend on the row with the inserted one.
 func (j *judge) sameValue(i *insertion, set, inserted tree.Expr, column string) Judgement {
 	set = i.resolve(set)
-	clocks := func(e tree.Expr) bool { f := effectsOf(e); f.name = ""; return f == effects{clock: true} }
+	clocks := func(e tree.Expr) bool { f := j.effectsOf(e); return f.clock && j.timeOnly(e) }
 	switch {
 	case inserted != nil && (tree.Text(set) == tree.Text(inserted) || clocks(set) && clocks(inserted)):
 		return judged(Safe, SameRow, "the update writes what the insert has written")
 	case inserted != nil && clocks(set):
-		return judged(NotSafe, DifferentValues, "the first run inserts one value of "+column+" and the second sets the time")
+		return guardedBy(judged(NotSafe, DifferentValues, "the first run inserts one value of "+column+" and the second sets the time"), j.again(column))
 	case literal(set) != nil && (literal(inserted) != nil):
-		return guardedBy(judged(NotSafe, DifferentValues, "the first run inserts one value of "+column+" and the second sets another"), "set "+column+" = excluded."+column)
+		return guardedBy(judged(NotSafe, DifferentValues, "the first run inserts one value of "+column+" and the second sets another"), j.again(column))
 	}
-	return guardedBy(judged(CannotTell, DifferentValues, "the first run may insert one value of "+column+" and the second set another"), "set "+column+" = excluded."+column)
+	return guardedBy(judged(CannotTell, DifferentValues, "the first run may insert one value of "+column+" and the second set another"), j.again(column))
+}
+
+// again is the assignment that writes what was to be inserted.
+func (j *judge) again(column string) string {
+	name := j.quoted(column)
+	if j.dialect == dialect.MySQL {
+		return "SET " + name + " = VALUES(" + name + ")"
+	}
+	return "SET " + name + " = excluded." + name
 }
 
 // resolve is for values of several rows, which have no one text.
@@ -193,13 +226,13 @@ func (j *judge) replace(i *insertion) Judgement {
 	res.Once = false
 	for _, row := range i.rows {
 		for _, def := range i.t.table.Columns {
-			v := i.value(row, strings.ToLower(def.Name))
+			v := j.inserted(i, row, strings.ToLower(def.Name))
 			switch {
 			case def.Generated != nil:
 			case v == nil || def.Serial && j.numbered(i, v, def.Name):
 				return guardedBy(judged(NotSafe, RandomValue, "REPLACE gives the row a new "+def.Name+" each time"), "use an upsert, which keeps the row")
 			default:
-				res = worse(res, worse(valueEffects(effectsOf(v), def.Name), j.selection(v, i.t, true)))
+				res = worse(res, worse(valueEffects(j.effectsOf(v), def.Name), j.selection(v, i.t, true)))
 			}
 		}
 	}
@@ -215,13 +248,10 @@ func (j *judge) replace(i *insertion) Judgement {
 
 // referring names the tables whose foreign keys act when a row of the target is deleted.
 func (j *judge) referring(t *target) (names []string) {
-	j.schema.All(func(other *tree.Table) {
-		for _, f := range other.Foreign {
-			if j.base(f.Table) == t.name && acts(f.OnDelete) {
-				names = append(names, other.Name.Name)
-			}
+	for _, f := range j.schema.Acting() {
+		if j.base(f.Table) == t.name && tree.Acts(f.OnDelete) {
+			names = append(names, f.From)
 		}
-	})
-	slices.Sort(names)
+	}
 	return names
 }

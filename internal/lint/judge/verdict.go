@@ -72,6 +72,10 @@ type Judgement struct {
 	Once bool
 	// Assumes are conditions under which the verdict holds.
 	Assumes []string
+	Repeat  Repeat
+	Refusal string // the error of a second run that is refused, where one is certain
+	Late    Late
+	LateWhy string // what that depends on
 }
 
 // worse returns the worse of two judgements.

@@ -1,0 +1,446 @@
+package judge
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/lint/schema"
+	"github.com/semel-dev/semel/internal/lint/tree"
+)
+
+// Repeat says what the second run of a statement answers, if nothing else has run in between.
+type Repeat uint8
+
+// The answers of a second run.
+const (
+	// RepeatUnknown: it depends, or cannot be told.
+	RepeatUnknown Repeat = iota
+	// RepeatSame: the same count of rows, and the same rows.
+	RepeatSame
+	// RepeatDiffers: another count of rows once the first run has changed some, mostly 0.
+	RepeatDiffers
+	// RepeatRefused: an error once the first run has inserted or defined something.
+	RepeatRefused
+)
+
+// String is the answer as people read it.
+func (r Repeat) String() string {
+	return [...]string{"cannot tell", "the same", "other rows", "refused"}[r]
+}
+
+// Late says what a run does that arrives late: the statement has run before, and others have written since.
+type Late uint8
+
+// The effects of a late run.
+const (
+	// LateUnknown: it depends on what others write, or cannot be told.
+	LateUnknown Late = iota
+	// LateHarmless: it changes nothing.
+	LateHarmless
+	// LateHarmful: it can undo what others have written since.
+	LateHarmful
+)
+
+// String is the effect as people read it.
+func (l Late) String() string { return [...]string{"cannot tell", "harmless", "harmful"}[l] }
+
+// axes completes a judgement: what the second run answers, and what one that arrives late does.
+func (j *judge) axes(st tree.Statement, res Judgement) Judgement {
+	switch res.Verdict {
+	case NotSafe:
+		res.Late, res.LateWhy = LateHarmful, "as any second run"
+		return res
+	case CannotTell:
+		return res
+	case Safe, Time:
+	}
+	writes := writesOf(st)
+	if len(writes) != 1 {
+		if len(writes) == 0 {
+			return j.axesOfReads(st, res)
+		}
+		return j.axesOfParts(writes, res)
+	}
+	a := j.part(writes[0], res)
+	if writes[0] != st { // a query over what it returns
+		if s, ok := st.(*tree.Select); !ok || a.repeat == RepeatSame && !j.readsOnly(s) {
+			a.repeat, a.code = RepeatUnknown, ""
+		}
+	}
+	return a.into(res)
+}
+
+// axesOfParts judges a statement of several writes by the worst of them.
+func (j *judge) axesOfParts(writes []tree.Statement, res Judgement) Judgement {
+	worst := answered{late: LateHarmless}
+	for _, st := range writes {
+		a := j.part(st, Judgement{Verdict: res.Verdict})
+		if a.late == LateHarmful || worst.late == LateHarmless {
+			worst.late, worst.why = a.late, a.why
+		}
+	}
+	return worst.into(res)
+}
+
+// answered holds what a statement says and does when it is run again.
+type answered struct {
+	repeat Repeat
+	code   string
+	late   Late
+	why    string
+}
+
+func (a answered) into(res Judgement) Judgement {
+	res.Repeat, res.Refusal, res.Late, res.LateWhy = a.repeat, a.code, a.late, a.why
+	return res
+}
+
+// with takes into account that triggers may act without a change of the row.
+func (a answered) with(t *tree.Table) answered {
+	if a.late == LateHarmless && (t == nil || len(t.Triggers) > 0) {
+		a.late, a.why = LateUnknown, "it depends on what its triggers do"
+	}
+	return a
+}
+
+// writesOf returns a statement and those of its common table expressions, as far as they write.
+func writesOf(st tree.Statement) (all []tree.Statement) {
+	var with []tree.With
+	writes := true
+	switch st := st.(type) {
+	case *tree.Select:
+		with, writes = st.With, false
+	case *tree.Insert:
+		with = st.With
+	case *tree.Update:
+		with = st.With
+	case *tree.Delete:
+		with = st.With
+	case *tree.Merge:
+		with = st.With
+	case *tree.Neutral:
+		writes = false
+	}
+	for i := range with {
+		all = append(all, writesOf(with[i].Body)...)
+	}
+	if writes {
+		all = append(all, st)
+	}
+	return all
+}
+
+// axesOfReads judges a query: what it reads stays, but for the time and random numbers.
+func (j *judge) axesOfReads(st tree.Statement, res Judgement) Judgement {
+	res.Late = LateHarmless
+	if s, ok := st.(*tree.Select); ok {
+		var f effects
+		for _, q := range j.reached(s) {
+			j.addQuery(q, &f)
+		}
+		if f.pure() && !s.Into && j.limited(s).Verdict == Safe {
+			res.Repeat = RepeatSame
+		}
+	}
+	return res
+}
+
+// readsOnly reports whether a query around one write reads nothing that this changes, and no clock.
+func (j *judge) readsOnly(s *tree.Select) bool {
+	var f effects
+	ok := true
+	for _, q := range j.reached(s) {
+		j.addQuery(q, &f)
+		tree.Sources(q.From, func(from tree.Source) {
+			ref, isTable := from.(*tree.TableRef)
+			ok = ok && (!isTable || !j.changed[j.base(ref.Name)])
+		})
+	}
+	return ok && f.pure()
+}
+
+// part judges one write of a statement.
+func (j *judge) part(st tree.Statement, res Judgement) answered {
+	switch st := st.(type) {
+	case *tree.Insert:
+		return j.insertAgain(st, res).with(j.schema.Table(st.Table))
+	case *tree.Update:
+		return j.updateAgain(st, res).with(j.schema.Table(st.Table))
+	case *tree.Delete:
+		return j.deleteAgain(st)
+	case *tree.Define:
+		return defineAgain(st, res)
+	}
+	return answered{}
+}
+
+// updateAgain judges an UPDATE that is safe.
+func (j *judge) updateAgain(u *tree.Update, res Judgement) answered {
+	t, where, _ := j.behind(u.Table, u.As, u.From, u.Where)
+	t.sets(u)
+	where = j.inlined(t, where)
+	fired := j.triggers(t, onUpdate)
+	a := answered{late: LateHarmful, why: "it sets values again that others may have changed"}
+	guard := ""
+	for _, c := range tree.Conjuncts(where) {
+		why, _ := j.fails(c, t)
+		if why == "" || !fired.settled {
+			continue
+		}
+		column, grows := j.growing(c, t)
+		switch {
+		case grows && j.namesRow(where, t):
+			a.late, a.why = LateHarmless, "once it has changed its row, "+stays+", and "+column+" only grows"
+		case a.late != LateHarmless:
+			a.late, a.why = LateUnknown, "harmless unless a row fulfils its condition again"
+		}
+		guard = why
+	}
+	switch {
+	case res.Once && guard != "", j.dialect == dialect.MySQL:
+		a.repeat = RepeatDiffers // MySQL counts rows that it changed, not those that it found
+	case res.Verdict == Safe && len(t.readsWritten(where)) == 0 && !j.readsOwn(where, t) && j.apartFromSources(t) && u.Limit == nil && t.returnsSame(u.Returning):
+		a.repeat = RepeatSame
+	}
+	return a
+}
+
+// stays names the condition of every harmless late run.
+const stays = "as long as that is not deleted and keeps its key"
+
+// growing reports whether a condition that fails afterwards stays false for as long as its column grows.
+func (j *judge) growing(c tree.Expr, t *target) (column string, ok bool) {
+	op, isOp := c.(*tree.Op)
+	if !isOp || len(op.Args) != 2 {
+		return "", false
+	}
+	left, right, name := op.Args[0], op.Args[1], op.Name
+	if t.new(t.column(left)) == nil {
+		left, right, name = right, left, mirrored[name]
+	}
+	column = t.column(left)
+	v := t.new(column)
+	if v == nil {
+		return "", false
+	}
+	switch name {
+	case "=":
+		step, isOp := v.(*tree.Op)
+		n := literal(nil)
+		if isOp && len(step.Args) == 2 {
+			n = literal(step.Args[1])
+		}
+		fixed := literal(right) != nil || isParam(right)
+		return column, fixed && isOp && step.Name == "+" && number(n) != nil && number(n).Sign() > 0 && j.steps(v, column, right, t)
+	case "<":
+		return column, j.copies(v, right, column, schema.Column(t.table, column))
+	}
+	return "", false
+}
+
+// readsOwn reports whether queries of an expression read a table that the statement changes.
+func (j *judge) readsOwn(e tree.Expr, t *target) (found bool) {
+	tree.Exprs(e, func(e tree.Expr) bool {
+		if q, ok := e.(*tree.Query); ok {
+			found = found || j.readsChanged(q.Select, t)
+		}
+		return !found
+	})
+	return found
+}
+
+func (j *judge) readsChanged(s *tree.Select, t *target) (found bool) {
+	unknown := j.tablesOf(s, func(ref *tree.TableRef, _ *tree.Select) {
+		name := j.base(ref.Name)
+		found = found || name == t.name || j.changed[name]
+	})
+	return found || unknown != ""
+}
+
+// apartFromSources reports whether what FROM reads is not changed by the statement.
+func (j *judge) apartFromSources(t *target) bool {
+	if len(t.others) == 0 {
+		return true
+	}
+	if j.readsChanged(&tree.Select{From: t.others}, t) {
+		return false
+	}
+	apart := true
+	(&tree.Select{From: t.others}).Exprs(func(e tree.Expr) bool {
+		apart = apart && len(t.readsWritten(e)) == 0
+		return true
+	})
+	return apart
+}
+
+// returnsSame reports whether RETURNING gives the same for the same rows.
+func (t *target) returnsSame(items []tree.Item) bool {
+	for _, item := range items {
+		same := t.judge.effectsOf(item.Expr).pure() && !hasQuery(item.Expr)
+		tree.Exprs(item.Expr, func(e tree.Expr) bool {
+			switch e := e.(type) {
+			case *tree.Column: // of the old row, maybe
+				same = same && (e.Table == "" || t.aliases[strings.ToLower(e.Table)])
+			case *tree.Star:
+				same = same && (e.Table == "" || t.aliases[strings.ToLower(e.Table)])
+			}
+			return same
+		})
+		if !same {
+			return false
+		}
+	}
+	return true
+}
+
+// deleteAgain judges a DELETE that is safe.
+func (j *judge) deleteAgain(d *tree.Delete) answered {
+	a := answered{repeat: RepeatDiffers, late: LateHarmful, why: "it deletes the rows that match by then"}
+	t, where, _ := j.behind(d.Table, d.As, d.Using, d.Where)
+	where = j.inlined(t, where)
+	if j.namesRow(where, t) {
+		a.late, a.why = LateUnknown, "harmless unless a row of that key is inserted again"
+	}
+	return a
+}
+
+// namesRow reports whether a condition names one row by a unique key, which the statement leaves as it is.
+func (*judge) namesRow(where tree.Expr, t *target) bool {
+	var fixed []string
+	for _, c := range tree.Conjuncts(where) {
+		op, ok := c.(*tree.Op)
+		if !ok || op.Name != "=" || len(op.Args) != 2 {
+			continue
+		}
+		for i, side := range op.Args {
+			column := t.column(side)
+			if column != "" && !t.written[column] && (literal(op.Args[1-i]) != nil || isParam(op.Args[1-i])) {
+				fixed = append(fixed, column)
+			}
+		}
+	}
+	return t.unique(fixed)
+}
+
+// defineAgain judges DDL that is safe.
+func defineAgain(d *tree.Define, res Judgement) answered {
+	switch {
+	case d.Kind == "truncate":
+		return answered{repeat: RepeatUnknown, late: LateHarmful, why: "it deletes the rows that are there by then"}
+	case strings.HasPrefix(d.Kind, "drop ") && d.Guarded:
+		return answered{repeat: RepeatSame, late: LateHarmful, why: "it drops an object of the name that is there by then"}
+	case strings.HasPrefix(d.Kind, "drop "):
+		return answered{repeat: RepeatRefused, late: LateHarmful, why: "it drops an object of the name that is there by then"}
+	case strings.HasPrefix(d.Kind, "create ") && !d.Guarded && res.Verdict == Safe:
+		return answered{repeat: RepeatRefused, late: LateHarmless, why: "as long as it is not dropped or renamed"}
+	}
+	return answered{}
+}
+
+// insertAgain judges an INSERT that is safe.
+func (j *judge) insertAgain(in *tree.Insert, res Judgement) answered {
+	query := in.Source != nil && in.Source.Values == nil
+	a := answered{late: LateHarmless, why: "once its row is there, " + stays}
+	if query || in.Source != nil && slices.ContainsFunc(in.Source.Values, func(row []tree.Expr) bool { return slices.ContainsFunc(row, hasQuery) }) {
+		a.late, a.why = LateUnknown, "it inserts what its query finds by then"
+	}
+	switch {
+	case res.Rule == FedOnce:
+		return answered{repeat: RepeatDiffers, late: LateUnknown, why: "it inserts what is there to move by then"}
+	case in.Replace:
+		a = answered{late: LateHarmful, why: "it puts the row back as it was"}
+		if j.dialect == dialect.MySQL {
+			a.repeat = RepeatDiffers
+		}
+		return a
+	case in.Ignore, in.Conflict != nil && in.Conflict.Nothing:
+		a.repeat = RepeatDiffers
+		return a
+	case in.Conflict != nil:
+		return j.upsertAgain(in, res)
+	}
+	if query && (len(in.Source.From) == 0 || in.Source.Where != nil) { // WHERE NOT EXISTS: no row instead of an error
+		own := false
+		_ = j.tablesOf(in.Source, func(ref *tree.TableRef, _ *tree.Select) { own = own || j.changed[j.base(ref.Name)] })
+		if own {
+			a.repeat = RepeatDiffers
+			return a
+		}
+	}
+	a.repeat, a.code = RepeatRefused, map[dialect.Dialect]string{dialect.PostgreSQL: "SQLSTATE 23505", dialect.MySQL: "error 1062", dialect.SQLite: "SQLITE_CONSTRAINT"}[j.dialect]
+	return a
+}
+
+// upsertAgain judges an INSERT that updates a row that is there.
+func (j *judge) upsertAgain(in *tree.Insert, res Judgement) answered {
+	a := answered{late: LateHarmful, why: "it sets values again that others may have changed"}
+	t, _, _ := j.behind(in.Table, in.As, nil, nil)
+	i := &insertion{Insert: in, t: t}
+	if t.table == nil || i.spread() != "" {
+		return a
+	}
+	found := j.findsByTarget(i)
+	for _, set := range in.Conflict.Set {
+		t.assign(strings.ToLower(set.Column), set.Value, set.Of)
+	}
+	t.derive()
+	guard, _ := j.guard(tree.Conjuncts(in.Conflict.If), t)
+	if guard != "" && j.excludedOnly(i) {
+		for _, c := range tree.Conjuncts(in.Conflict.If) {
+			if column, grows := j.growing(c, t); grows {
+				a.late, a.why = LateHarmless, "once its row is there, "+stays+", and "+column+" only grows"
+			}
+		}
+	}
+	switch {
+	case j.dialect == dialect.MySQL:
+		a.repeat = RepeatDiffers
+	case !found:
+	case guard != "":
+		a.repeat = RepeatDiffers
+	case in.Conflict.If == nil && !i.query && res.Verdict == Safe && t.returnsSame(in.Returning):
+		a.repeat = RepeatSame
+	}
+	return a
+}
+
+// findsByTarget reports whether the key that ON CONFLICT names is one that every row has, so that the second run
+// finds its row by it and is not refused by another key.
+func (j *judge) findsByTarget(i *insertion) bool {
+	for _, row := range i.rows {
+		found := false
+		for _, k := range i.t.table.Keys {
+			if j.covers(i, k, row).why == "" && named(k, i.Conflict) {
+				found = true
+			}
+		}
+		if !found {
+			return false
+		}
+	}
+	return len(i.rows) > 0
+}
+
+// named reports whether ON CONFLICT means a key.
+func named(k *tree.Key, c *tree.Conflict) bool {
+	if c.Constraint != "" {
+		return strings.EqualFold(c.Constraint, k.Name)
+	}
+	if c.Target == nil {
+		return true
+	}
+	if len(c.Target) != len(k.Parts) {
+		return false
+	}
+	parts := map[string]bool{}
+	for _, part := range k.Parts {
+		parts[strings.ToLower(tree.Text(part))] = true
+	}
+	for _, part := range c.Target {
+		if !parts[strings.ToLower(tree.Text(part))] {
+			return false
+		}
+	}
+	return true
+}
