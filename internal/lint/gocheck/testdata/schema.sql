@@ -1,0 +1,3 @@
+CREATE TABLE orders (id bigserial PRIMARY KEY, ref text, n int NOT NULL);
+CREATE TABLE account (id bigint PRIMARY KEY, email text NOT NULL, balance int NOT NULL);
+CREATE TABLE invoice (id bigserial PRIMARY KEY, ref text NOT NULL UNIQUE);
