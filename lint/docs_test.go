@@ -1,44 +1,101 @@
 package lint_test
 
 import (
+	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/semel-dev/semel/internal/lint/judge"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/texts"
 	"github.com/semel-dev/semel/lint"
 )
 
-// Every rule has an example in docs/lint.md, with the verdict that it gets.
+var update = flag.Bool("update", false, "write docs/lint.md")
+
+const page = "../docs/lint.md"
+
+// The page has the rules of the rulebook.
 func TestDocs(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../docs/lint.md")
+	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(page), "in PostgreSQL:\n\n```sql\n")
-	ddl, _, _ := strings.Cut(rest, "```")
-	folder := t.TempDir()
-	schema, statement := filepath.Join(folder, "schema.sql"), filepath.Join(folder, "statement.sql")
-	write(t, schema, ddl)
-	var seen []string
-	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\| ([a-z ]+) \\| `(.+?)` \\|").FindAllStringSubmatch(rest, -1) {
-		write(t, statement, m[3])
-		found, err := lint.Run(t.Context(), []string{statement}, &lint.Options{Dialect: "postgresql", Schema: []string{schema}})
-		if err != nil || len(found) != 1 {
-			t.Fatalf("%s: %v, %v", m[3], found, err)
-		}
-		if got := found[0]; got.Rule != m[1] || got.Verdict.String() != m[2] {
-			t.Errorf("%s: got %s, %s (%s), want %s, %s", m[3], got.Rule, got.Verdict, got.Why, m[1], m[2])
-		}
-		seen = append(seen, m[1])
+	const heading, next = "## The rules\n", "\n## "
+	before, rest, ok := strings.Cut(string(text), heading)
+	_, after, more := strings.Cut(rest, next)
+	if !ok || !more {
+		t.Fatalf("%s has no section of the rules with one after it", page)
 	}
-	for _, rule := range judge.Rules() {
-		if !slices.Contains(seen, string(rule)) {
-			t.Errorf("rule %s has no example", rule)
+	want := before + heading + rulesSection() + next + after
+	if *update {
+		if err := os.WriteFile(page, []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(want, string(text)); diff != "" {
+		t.Errorf("%s is not up to date (run: go test ./lint -run TestDocs -update):\n%s", page, diff)
+	}
+}
+
+// rulesSection is the section of the rules.
+func rulesSection() string {
+	var b strings.Builder
+	b.WriteString("\n<!-- Written by: go test ./lint -run TestDocs -update -->\n\n`semel lint --explain RULE` prints a rule with its example in each database.\n\n" +
+		"| rule | verdict | it means that | example | in | what makes it safe |\n|---|---|---|---|---|---|\n")
+	for _, r := range lint.Rules() {
+		example, in := "", "all"
+		if len(r.Examples) > 0 {
+			example = "`" + strings.ReplaceAll(r.Examples[0].Statement, "|", "\\|") + "`"
+		}
+		if n := len(r.Examples); n > 0 && n < len(dialect.All()) {
+			in = strings.Join(texts.Of(r.Examples, func(e lint.Example) string { return e.Dialect }), ", ")
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", r.ID, r.Verdict, r.Means, example, in, r.Cure)
+	}
+	b.WriteString("\nThe examples are judged by a test, with this schema in PostgreSQL, and the like of it in the others:\n\n```sql\n" + lint.SchemaOfExamples("postgresql") + "```\n")
+	return b.String()
+}
+
+// The textbook examples get the verdicts that the page says, in every dialect.
+func TestTextbook(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "## The textbook examples\n")
+	_, rest, _ = strings.Cut(rest, "```sql\n")
+	ddl, rest, _ := strings.Cut(rest, "```")
+	rest, _, _ = strings.Cut(rest, "\n## ")
+	file := filepath.Join(t.TempDir(), "schema.sql")
+	write(t, file, ddl)
+	rows := regexp.MustCompile("(?m)^\\| `(.+?)` \\| [^|]+ \\| ([a-z ]+) \\|").FindAllStringSubmatch(rest, -1)
+	const least = 13
+	if len(rows) < least {
+		t.Errorf("got %d examples, want %d at least", len(rows), least)
+	}
+	for _, d := range dialect.All() {
+		s, err := lint.ReadSchema(t.Context(), &lint.Options{Dialect: d.String(), Schema: []string{file}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range rows {
+			statement := row[1]
+			if d != dialect.PostgreSQL {
+				statement = regexp.MustCompile(`\$\d`).ReplaceAllString(statement, "?")
+			}
+			found := s.Statements("x.sql", statement)
+			if len(found) != 1 || found[0].Verdict.String() != row[2] {
+				t.Errorf("%s: %s\ngot %+v, want %s", d, statement, found, row[2])
+			}
 		}
 	}
 }

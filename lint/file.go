@@ -30,26 +30,38 @@ type file struct {
 // load reads files, and those of folders whose names end in .sql, in the order of their names. Of
 // migrations that can be undone, only the way forward is read.
 func load(paths []string) (files []file, err error) {
+	names, err := list(paths)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		f, err := read(name)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+// list lists files, and those of folders.
+func list(paths []string) (names []string, err error) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		if err != nil {
 			return nil, fmt.Errorf("lint: %w", err)
 		}
-		names := []string{path}
-		if info.IsDir() {
-			if names, err = within(path); err != nil {
-				return nil, err
-			}
+		if !info.IsDir() {
+			names = append(names, path)
+			continue
 		}
-		for _, name := range names {
-			f, err := read(name)
-			if err != nil {
-				return nil, err
-			}
-			files = append(files, f)
+		below, err := within(path)
+		if err != nil {
+			return nil, err
 		}
+		names = append(names, below...)
 	}
-	return files, nil
+	return names, nil
 }
 
 // within lists the files of a folder.
@@ -100,6 +112,10 @@ func read(path string) (file, error) {
 		out.why = fmt.Sprintf("the file is larger than %d MiB", maxFileBytes>>20)
 	case !utf8.Valid(text) || strings.ContainsRune(string(text), 0):
 		out.why = "the file is not text in UTF-8"
+	case strings.HasSuffix(path, ".go"):
+		if out.text, err = definitions(path, string(text)); err != nil {
+			out.why = err.Error()
+		}
 	default:
 		out.text = forward(string(text))
 	}
@@ -132,26 +148,51 @@ func forward(text string) string {
 	return string(out)
 }
 
-// finding is the judgement on a statement of the file; before is the end of the one before it.
-func (f *file) finding(p tree.Parsed, before int, j judge.Judgement) Finding {
-	start, end := min(p.Start, len(f.text)), min(p.End, len(f.text))
-	line := 1 + strings.Count(f.text[:start], "\n")
-	first, _, _ := strings.Cut(strings.TrimSpace(f.text[start:end]), "\n")
-	out := Finding{
-		File: f.path, Line: line, Column: 1 + utf8.RuneCountInString(f.text[strings.LastIndex(f.text[:start], "\n")+1:start]), Text: strings.TrimSpace(first),
-		Verdict: Verdict(j.Verdict), Rule: string(j.Rule), Why: j.Why, Guard: j.Guard, Assumes: j.Assumes,
+// place counts lines and columns as it goes forward through a text.
+type place struct{ at, line, column int }
+
+// advance goes on to an offset.
+func (p *place) advance(text string, to int) {
+	if to < p.at || p.line == 0 {
+		*p = place{line: 1, column: 1}
 	}
-	lead := f.text[min(before, start):start]
+	part := text[p.at:to]
+	if i := strings.LastIndexByte(part, '\n'); i >= 0 {
+		p.line += strings.Count(part, "\n")
+		p.column, part = 1, part[i+1:]
+	}
+	p.column += utf8.RuneCountInString(part)
+	p.at = to
+}
+
+// finding is the judgement on a statement of the file, which lies between before, the end of the one before it, and
+// after, the start of the next one. It moves at to its place.
+func (v *view) finding(p tree.Parsed, before, after int, at *place, j judge.Judgement) Finding {
+	start, end := min(p.Start, len(v.text)), min(p.End, len(v.text))
+	at.advance(v.source, v.origin(start))
+	written := v.source[v.origin(start):max(v.origin(start), v.origin(end))]
+	first, _, _ := strings.Cut(strings.TrimSpace(written), "\n")
+	out := Finding{
+		File: v.path, Line: at.line, Column: at.column, Text: strings.TrimSpace(first), SQL: v.text[start:end],
+		Verdict: Verdict(j.Verdict), Rule: string(j.Rule), Why: j.Why, Guard: j.Guard, Assumes: j.Assumes,
+		Fingerprint: fingerprint(string(j.Rule), written),
+		Repeat:      Repeat(j.Repeat), Refusal: j.Refusal, Late: Late(j.Late), LateWhy: j.LateWhy,
+	}
+	if out.Guard == "" && isRefused(out.Why) {
+		out.Guard = replaceAdvice(out.SQL)
+	}
+	lead := v.text[min(before, start):start]
 	if before > 0 { // a comment behind the statement before it belongs to that
 		_, lead, _ = strings.Cut(lead, "\n")
 	}
+	out.Reads, out.Writes = tree.Tables(p.Statement)
 	if m := nameMark.FindAllStringSubmatch(lead, -1); m != nil {
 		out.Name = m[len(m)-1][1]
 	}
-	behind, _, _ := strings.Cut(f.text[end:], "\n")
+	behind, _, _ := strings.Cut(v.text[end:max(end, min(after, len(v.text)))], "\n")
 	for _, comment := range []string{lead, behind} {
 		if reason, ok := answer(comment); ok {
-			out.answer(reason)
+			out.Accept(reason)
 			break
 		}
 	}
@@ -167,17 +208,4 @@ func answer(text string) (reason string, ok bool) {
 		return "", false
 	}
 	return strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(m[1]), "*/")), true
-}
-
-// answer takes a comment into account: it needs a reason, and something to answer.
-func (f *Finding) answer(reason string) {
-	switch {
-	case reason == "":
-		f.Verdict = max(f.Verdict, CannotTell)
-		f.Rule, f.Why, f.Guard = "answer-without-reason", "the comment semel:safe gives no reason: write it behind the word", ""
-	case f.Verdict < CannotTell:
-		f.Rule, f.Why = NotNeeded, "remove the comment semel:safe: without it, the statement is "+f.Verdict.String()
-	default:
-		f.Answer = reason
-	}
 }

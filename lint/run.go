@@ -2,9 +2,9 @@ package lint
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,96 +12,76 @@ import (
 	"github.com/semel-dev/semel/internal/lint/judge"
 	"github.com/semel-dev/semel/internal/lint/mysql"
 	"github.com/semel-dev/semel/internal/lint/postgres"
-	"github.com/semel-dev/semel/internal/lint/schema"
 	"github.com/semel-dev/semel/internal/lint/sqlite"
 	"github.com/semel-dev/semel/internal/lint/tree"
 )
 
 // Options are the settings of [Run]. Nil means all defaults.
 type Options struct {
-	// Dialect is postgresql, mysql (or mariadb) or sqlite. Empty: a word in the path of a file says it,
-	// and otherwise the worst verdict of all dialects that can read the file counts.
+	// Dialect is postgresql, mysql (or mariadb) or sqlite. Empty: the configuration, or else a word in
+	// the path of a file says it, and otherwise the worst verdict of all dialects that can read the
+	// file counts.
 	Dialect string
 	// Schema names files and folders with the statements that define the tables, in their order:
 	// DDL, or migrations of goose or golang-migrate. Without the definition of its table, no write is
-	// called safe.
+	// called safe. Empty: what the configuration names.
 	Schema []string
+	// Models says that the tables of GORM's models, as far as Schema does not define them, are as AutoMigrate
+	// makes them.
+	Models bool
+	// Database is a live database whose tables are read in the place of those of Schema, for the
+	// statements of its dialect. Nil: none is asked.
+	Database *Database
+	// Config names a configuration, semel-lint.yaml; empty for none.
+	Config string
+	// Guards are the functions of a Go program that make what they are given happen once, in addition to Semel's, as
+	// "import/path.Func" or "import/path.Type.Method".
+	Guards []string
+	// Progress, when set, is called before each file, with the number of files that are done.
+	Progress func(done, all int, file string)
 }
 
-// Run judges the statements of files, and of those of folders whose names end in .sql. An
-// error means that something could not be read; a statement that no dialect can read is a finding.
-// It returns the findings in the order of the files and statements, safe ones included.
+// ErrDatabase means that the live database of [Options] could not be asked.
+var ErrDatabase = errors.New("lint: the database could not be read")
+
+// Database is an open database and its dialect. It is only read.
+type Database struct {
+	DB      *sql.DB
+	Dialect string // postgresql, mysql (or mariadb) or sqlite
+}
+
+// Run judges the statements of files, and of those of folders whose names end in .sql, but for those
+// that the configuration excludes. An error means that something could not be read; a statement that
+// no dialect can read is a finding. It returns the findings in the order of the files and statements,
+// safe ones included.
 func Run(ctx context.Context, paths []string, o *Options) ([]Finding, error) {
-	if o == nil {
-		o = &Options{}
-	}
-	dialects := dialect.All()
-	if o.Dialect != "" {
-		d, err := dialect.Parse(o.Dialect)
-		if err != nil {
-			return nil, fmt.Errorf("lint: %w", err)
-		}
-		dialects = []dialect.Dialect{d}
-	}
-	known, err := learn(dialects, o.Schema)
+	s, err := ReadSchema(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	files, err := load(paths)
+	names, err := list(paths)
 	if err != nil {
 		return nil, err
 	}
-	if len(files) == 0 {
+	names = slices.DeleteFunc(names, s.config.Excludes)
+	if len(names) == 0 {
 		return nil, errors.New("lint: no file whose name ends in .sql was found")
 	}
 	var all []Finding
-	for i := range files {
+	for i, name := range names {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("lint: %w", err)
 		}
-		found := dialects
-		if d, ok := dialectOf(files[i].path); ok && len(dialects) > 1 {
-			found = []dialect.Dialect{d}
+		if o != nil && o.Progress != nil {
+			o.Progress(i, len(names), name)
 		}
-		all = append(all, files[i].judge(found, known)...)
+		f, err := read(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s.judge(&f)...)
 	}
 	return all, nil
-}
-
-var aboutTables = regexp.MustCompile(`(?i)\b(trigger|rule|alter|create)\b`)
-
-// knowledge holds what the schema's files define, as one dialect reads them.
-type knowledge struct {
-	schema  *schema.Schema
-	refused int // statements that its parser refuses
-}
-
-// learn reads the definitions of the tables, for each dialect.
-func learn(dialects []dialect.Dialect, paths []string) (map[dialect.Dialect]knowledge, error) {
-	files, err := load(paths)
-	if err != nil {
-		return nil, err
-	}
-	known := map[dialect.Dialect]knowledge{}
-	for _, d := range dialects {
-		k := knowledge{schema: &schema.Schema{}}
-		for i := range files {
-			if files[i].why != "" {
-				return nil, fmt.Errorf("lint: %s: %s", files[i].path, files[i].why)
-			}
-			statements := parse(d, files[i].text)
-			k.refused += refused(statements)
-			for _, p := range statements {
-				k.schema.Apply(p.Statement)
-				// What a parser refuses may be a trigger, of any table.
-				if o, ok := p.Statement.(*tree.Opaque); ok && aboutTables.MatchString(files[i].text[p.Start:p.End]) {
-					k.schema.Doubt(fmt.Sprintf("%s: %s", files[i].path, o.Why))
-				}
-			}
-		}
-		known[d] = k
-	}
-	return known, nil
 }
 
 func parse(d dialect.Dialect, text string) []tree.Parsed {
@@ -115,30 +95,16 @@ func parse(d dialect.Dialect, text string) []tree.Parsed {
 	return sqlite.Parse(text)
 }
 
-// dialectOf looks for the name of a database in a path.
-func dialectOf(path string) (dialect.Dialect, bool) {
-	for word := range strings.FieldsFuncSeq(strings.ToLower(path), func(r rune) bool { return r < 'a' || r > 'z' }) {
-		switch {
-		case word == "pg" || strings.HasPrefix(word, "postgres") || word == "pgx" || word == "psql":
-			return dialect.PostgreSQL, true
-		case word == "mysql" || word == "mariadb":
-			return dialect.MySQL, true
-		case word == "sqlite":
-			return dialect.SQLite, true
-		}
-	}
-	return 0, false
-}
-
 // judge judges the statements of a file in the dialects that read it best.
 func (f *file) judge(dialects []dialect.Dialect, known map[dialect.Dialect]knowledge) []Finding {
 	if f.why != "" {
-		return []Finding{{File: f.path, Line: 1, Column: 1, Verdict: CannotTell, Rule: string(judge.Opaque), Why: f.why}}
+		return []Finding{{File: f.path, Line: 1, Column: 1, Verdict: CannotTell, Rule: string(judge.Opaque), Why: f.why, Fingerprint: fingerprint(string(judge.Opaque), f.why)}}
 	}
-	readings := map[dialect.Dialect][]tree.Parsed{}
+	readings, views := map[dialect.Dialect][]tree.Parsed{}, map[dialect.Dialect]*view{}
 	fewest := -1
 	for _, d := range dialects {
-		readings[d] = parse(d, f.text)
+		views[d] = f.with(known[d].replace)
+		readings[d] = parse(d, views[d].text)
 		if n := refused(readings[d]) + known[d].refused; fewest < 0 || n < fewest {
 			fewest = n
 		}
@@ -148,13 +114,21 @@ func (f *file) judge(dialects []dialect.Dialect, known map[dialect.Dialect]knowl
 		if refused(readings[d])+known[d].refused > fewest {
 			continue
 		}
-		var found []Finding
+		found := make([]Finding, 0, len(readings[d]))
+		at := place{}
 		for n, p := range readings[d] {
-			end := 0
+			before, after := 0, len(views[d].text)
 			if n > 0 {
-				end = readings[d][n-1].End
+				before = readings[d][n-1].End
 			}
-			found = append(found, f.finding(p, end, judge.Statement(d, known[d].schema, p.Statement)))
+			if n+1 < len(readings[d]) {
+				after = readings[d][n+1].Start
+			}
+			j, k := judge.Statement(d, known[d].schema, p.Statement), known[d]
+			one := views[d].finding(p, before, after, &at, j)
+			one.Fix = views[d].fix(d, &k, p, j)
+			one.Dialects = []string{d.String()}
+			found = append(found, one)
 		}
 		all = worst(all, found)
 	}
@@ -174,12 +148,15 @@ func refused(list []tree.Parsed) (n int) {
 				why += st.Table.Unknown
 			}
 		}
-		if strings.HasPrefix(why, "syntax error") {
+		if isRefused(why) {
 			n++
 		}
 	}
 	return n
 }
+
+// isRefused reports whether a reason is that of a parser.
+func isRefused(why string) bool { return strings.HasPrefix(why, "syntax error") }
 
 // worst returns the worse verdict on each statement. Two dialects that divide a file differently
 // are kept side by side.
@@ -192,9 +169,11 @@ func worst(a, b []Finding) []Finding {
 		return append(a, b...)
 	}
 	for i := range a {
+		dialects := slices.Concat(a[i].Dialects, b[i].Dialects)
 		if b[i].Verdict > a[i].Verdict {
 			a[i] = b[i]
 		}
+		a[i].Dialects = dialects
 	}
 	return a
 }
