@@ -1,0 +1,297 @@
+package dedupe
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"github.com/semel-dev/semel/internal/texts"
+)
+
+// merge merges groups in the transaction of the session: it locks and reads, decides the fate of every row, writes the audit
+// and then the rows.
+func (r *runner) merge(ctx context.Context, groups []group) error {
+	var ids []int64
+	for _, g := range groups {
+		ids = append(ids, g.number)
+	}
+	if err := r.execAll(ctx, r.announce(r.run)); err != nil {
+		return err
+	}
+	for _, t := range r.tables {
+		//semel:safe a temporary table of the session: the second run finds it empty
+		if _, err := r.exec(ctx, t.forget()); err != nil {
+			return err
+		}
+	}
+	if r.swept != nil {
+		if err := r.sweepGroups(ctx, ids); err != nil {
+			return err
+		}
+		return r.execAll(ctx, r.conclude())
+	}
+	//semel:safe a batch is one transaction, which ends with the states that keep it from running again
+	if _, err := r.exec(ctx, r.insertRoot(ids), r.run); err != nil {
+		return err
+	}
+	changed := map[int64]string{}
+	err := r.each(ctx, r.changedGroups(ids), []any{r.run}, func(rows *sql.Rows) error {
+		var number int64
+		err := rows.Scan(&number)
+		changed[number] = "a row was changed or deleted after the run began: the rows are not the same any more"
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if len(changed) > 0 {
+		return &refusedError{changed}
+	}
+	if err := r.decide(ctx); err != nil {
+		return err
+	}
+	if err := r.write(ctx); err != nil {
+		return err
+	}
+	//semel:safe the second run finds no group in state 0
+	if _, err = r.exec(ctx, "UPDATE semel_dedupe_map SET state = 1 WHERE run = $1 AND state = 0 AND grp IN ("+numbers(ids)+")", r.run); err != nil {
+		return err
+	}
+	return r.execAll(ctx, r.conclude())
+}
+
+// decide fills the fates.
+func (r *runner) decide(ctx context.Context) error {
+	if err := r.spread(ctx); err != nil {
+		return err
+	}
+	return r.fill(ctx)
+}
+
+// spread moves and merges in the fates, table by table, until nothing more moves or collides.
+func (r *runner) spread(ctx context.Context) error {
+	for round := range maxRounds {
+		changes := int64(0)
+		for _, t := range r.tables {
+			n, err := r.decideTable(ctx, t)
+			if err != nil {
+				return err
+			}
+			changes += n
+		}
+		if changes == 0 || !r.rounds {
+			break
+		}
+		if round == maxRounds-1 {
+			return fmt.Errorf("rows of these groups collide more than %d levels deep", maxRounds)
+		}
+	}
+	return nil
+}
+
+// fill gives the winners of the fates their new values.
+func (r *runner) fill(ctx context.Context) error {
+	if err := r.decideAsked(ctx); err != nil {
+		return err
+	}
+	for _, t := range r.tables {
+		for _, p := range t.fills {
+			statement := t.fillAnswers(p.column, r.answers[p.column])
+			if p.kind != askPolicy {
+				statement = t.fill(p)
+			}
+			if statement == "" {
+				continue
+			}
+			//semel:safe a batch is one transaction, which ends with the states that keep it from running again
+			if _, err := r.exec(ctx, statement); err != nil {
+				if r.classify(err) == ofSQL {
+					err = r.written(err)
+				}
+				return fmt.Errorf("column %s of %s: %w", p.column, t.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// decideTable moves the references of a table's rows and merges those that collide; it returns how much changed.
+func (r *runner) decideTable(ctx context.Context, t *table) (int64, error) {
+	var statements []string
+	for _, e := range r.edges {
+		if e.child == t {
+			statements = append(statements, e.insertMovers(), e.setMovers())
+		}
+	}
+	for _, k := range t.keys {
+		statements = append(statements, t.insertMet(k), t.collide(k))
+	}
+	all := int64(0)
+	for _, statement := range statements {
+		n, err := r.exec(ctx, statement)
+		if err != nil {
+			return 0, err
+		}
+		all += n
+	}
+	for len(t.keys) > 0 {
+		//semel:safe a batch is one transaction, which ends with the states that keep it from running again
+		n, err := r.exec(ctx, t.compress())
+		if err != nil {
+			return 0, err
+		}
+		if n == 0 {
+			break
+		}
+	}
+	return all, nil
+}
+
+// write writes the audit and the rows.
+func (r *runner) write(ctx context.Context) error {
+	for _, t := range r.tables {
+		if !t.deep {
+			continue
+		}
+		for _, statement := range []string{t.auditMerged(), t.auditKept()} {
+			//semel:safe a batch is one transaction, which ends with the states that keep it from running again
+			if _, err := r.exec(ctx, statement, r.run); err != nil {
+				return err
+			}
+		}
+	}
+	if err := r.change(ctx, r.marks()); err != nil {
+		return err
+	}
+	if err := r.change(ctx, r.moves()); err != nil {
+		return err
+	}
+	if err := r.cycles(ctx); err != nil {
+		return err
+	}
+	for _, t := range r.tables {
+		if err := r.auditMoved(ctx, t); err != nil {
+			return err
+		}
+	}
+	if err := r.change(ctx, r.fillings()); err != nil {
+		return err
+	}
+	return r.check(ctx)
+}
+
+// auditMoved keeps the references of a table that move.
+func (r *runner) auditMoved(ctx context.Context, t *table) error {
+	statements := []string{t.auditMoved()}
+	switch {
+	case len(t.moves) == 0:
+		return nil
+	case r.swept != nil:
+		statements = t.auditMovedAgain(r.clock())
+	}
+	for _, statement := range statements {
+		//semel:safe a batch is one transaction, which ends with the states that keep it from running again
+		if _, err := r.exec(ctx, statement, r.run); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// change changes rows of several tables, and compares what was done with what was due.
+func (r *runner) change(ctx context.Context, writes []write) error {
+	counts, err := r.apply(ctx, texts.Of(writes, func(w write) string { return w.statement }), r.run)
+	if err != nil {
+		return err
+	}
+	for i, w := range writes {
+		var due int64
+		if err := r.one(ctx, "SELECT count(*) FROM "+w.fate()+" AS f WHERE "+w.due, nil, &due); err != nil {
+			return err
+		}
+		if counts[i] != due {
+			return fmt.Errorf("%d of %d rows of %s were changed: a trigger or a rule keeps the others from it", counts[i], due, w.name)
+		}
+	}
+	return nil
+}
+
+// amount is a number without the zeros at its end.
+func amount(text string) string {
+	if strings.Contains(text, ".") {
+		text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+	}
+	return text
+}
+
+// cycles finds rows that came to refer to themselves over others, and refuses their groups or cuts the youngest reference.
+func (r *runner) cycles(ctx context.Context) error {
+	for _, e := range r.edges {
+		for e.child == e.parent {
+			var number int64
+			var row string
+			err := r.one(ctx, e.cycle(), nil, &number, &row)
+			if err == sql.ErrNoRows { //nolint:errorlint // it comes from one.
+				break
+			}
+			if err != nil {
+				return err
+			}
+			if err := r.cutAt(ctx, e, number, row); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// cutAt sets the reference of a row to NULL, where the request allows it.
+func (r *runner) cutAt(ctx context.Context, e *edge, number int64, row string) error {
+	cut := e.cut(row)
+	if r.request.Cycles == refuseCycles || cut == nil {
+		return &refusedError{map[int64]string{number: fmt.Sprintf("%s of the row %s of %s would close a circle of references (plan with --cycles break to set it to NULL)", strings.Join(e.cols, ", "), row, e.child.name)}}
+	}
+	for _, statement := range cut {
+		n, err := r.exec(ctx, statement)
+		if err != nil {
+			return err
+		}
+		if n != 1 {
+			return fmt.Errorf("%d rows of %s were changed to break the circle at %s: a trigger or a rule keeps it from that", n, e.child.name, row)
+		}
+	}
+	return nil
+}
+
+// check looks for broken references, and compares what must not change.
+func (r *runner) check(ctx context.Context) error {
+	if !r.enforces() {
+		if err := r.referred(ctx); err != nil {
+			return err
+		}
+	}
+	reasons := map[int64]string{}
+	for _, t := range r.tables {
+		for i, query := range t.lostChecks() {
+			what := "the number of rows of " + t.name
+			if t.checks[i] != "" {
+				what = "the sum of " + t.checks[i] + " in " + t.name
+			}
+			err := r.each(ctx, query, nil, func(rows *sql.Rows) error {
+				var number int64
+				var row, before, after string
+				err := rows.Scan(&number, &row, &before, &after)
+				reasons[number] = fmt.Sprintf("%s would change: the rows that become %s have %s, and it would have %s", what, row, amount(before), amount(after))
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	if len(reasons) > 0 {
+		return &refusedError{reasons}
+	}
+	return nil
+}

@@ -1,0 +1,246 @@
+package dedupe_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/semel-dev/semel/internal/claimtest"
+	"github.com/semel-dev/semel/internal/dedupe"
+)
+
+// Groups are never cut, whatever their size, and a limit ends a call after whole groups.
+func TestBatches(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(b *bench) {
+		b.exec("CREATE TABLE a (id int PRIMARY KEY, k int)", "CREATE TABLE b (id int PRIMARY KEY, a_id int REFERENCES a (id))", "CREATE INDEX b_a ON b (a_id)")
+		b.fill("a", 4000, func(i int) string {
+			if i <= 1500 {
+				return fmt.Sprintf("%d, 0", i)
+			}
+			return fmt.Sprintf("%d, %d", i, i%700+1)
+		})
+		b.fill("b", 4000, func(i int) string { return fmt.Sprintf("%d, %d", i, i) })
+		b.reversible(func() {
+			p := b.plan("a", "k", request())
+			report, err := b.in.Run(b.Context(), p, &dedupe.Options{By: "test", Limit: 10})
+			noError(b, err)
+			if report.Merged != 1499 || report.Open != 1800 {
+				b.Errorf("the first call merged %d and left %d, want the group of 1499 and 1800", report.Merged, report.Open)
+			}
+			var steps []int
+			report, err = b.in.Run(b.Context(), p, &dedupe.Options{By: "test", Progress: func(done, _ int, _ string) { steps = append(steps, done) }})
+			noError(b, err)
+			if !report.Resumed || report.Merged != 1800 || len(steps) < 3 {
+				b.Errorf("the second call: %+v in the steps %v", report, steps)
+			}
+			b.want("SELECT concat(count(*), '/', count(DISTINCT k)) FROM a", "701/701")
+			b.want("SELECT concat(count(*), '/', count(DISTINCT a_id)) FROM b", "4000/701")
+			b.undo(report.Run)
+		})
+	})
+}
+
+// A row whose key changes, or that is deleted, after the run began refuses its group.
+func TestRowsChangeMeanwhile(t *testing.T) {
+	t.Parallel()
+	shops(t, func(b *bench) {
+		p := b.plan("customer", "email", request())
+		_, err := b.in.Run(b.Context(), p, &dedupe.Options{By: "test", Limit: 1})
+		noError(b, err)
+		b.exec("UPDATE customer SET email = 'c' WHERE id = 5")
+		report := b.try(p)
+		if len(report.Refusals) != 1 || !strings.Contains(report.Refusals[0].Reason, "not the same any more") {
+			b.Errorf("got %+v", report)
+		}
+		b.want("SELECT customer_id FROM orders WHERE id = 50", "5")
+	})
+}
+
+// A sum that a merge would change refuses the group, and only that.
+func TestChecks(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(b *bench) {
+		b.exec("CREATE TABLE a (id int PRIMARY KEY, k varchar(9))", "CREATE TABLE line (id int PRIMARY KEY, a_id int REFERENCES a (id), pos int, amount int, UNIQUE (a_id, pos))",
+			"INSERT INTO a VALUES (1, 'x'), (2, 'x'), (3, 'y'), (4, 'y'); INSERT INTO line VALUES (1, 1, 1, 5), (2, 2, 1, 7), (3, 3, 1, 9), (4, 4, 2, 11)")
+		b.reversible(func() {
+			q := request()
+			q.Checks = []string{"line.amount"}
+			report := b.try(b.plan("a", "k", q))
+			if len(report.Refusals) != 1 || !strings.Contains(report.Refusals[0].Reason, `the sum of amount in `+b.full("line")+` would change: the rows that become ["1"] have 12, and it would have 5`) {
+				b.Errorf("got %+v", report)
+			}
+			b.want("SELECT id FROM a ORDER BY id", "1 2 3")
+			b.undo(report.Run)
+			q.Columns = []string{"line.amount=sum"}
+			run := b.merge(b.plan("a", "k", q)).Run
+			b.want("SELECT sum(amount) FROM line", "32")
+			b.undo(run)
+		})
+	})
+}
+
+// One process merges at a time.
+func TestTwoRuns(t *testing.T) {
+	t.Parallel()
+	shops(t, func(b *bench) {
+		p := b.plan("customer", "email", request())
+		inside := false
+		b.in.Before(func(statement string) {
+			if inside || !strings.HasPrefix(statement, "INSERT INTO semel_dedupe_map") {
+				return
+			}
+			inside = true
+			other := &dedupe.Database{DB: b.DB, Dialect: b.Dialect}
+			_, err := other.Run(b.Context(), p, &dedupe.Options{By: "other"})
+			_, undoErr := other.Undo(b.Context(), dedupe.Target{Run: 1}, &dedupe.Options{By: "other"})
+			if !errors.Is(err, dedupe.ErrBusy) || !errors.Is(undoErr, dedupe.ErrBusy) {
+				b.Errorf("a second run says %v, an undo %v", err, undoErr)
+			}
+		})
+		b.merge(p)
+		if !inside {
+			b.Error("nothing ran")
+		}
+	})
+}
+
+// What a run cannot do is refused by name, before anything changes.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	shops(t, func(b *bench) {
+		b.exec("CREATE TABLE nokey (k varchar(9), n int)", "CREATE TABLE loose (customer_id int REFERENCES customer (id))")
+		q := request()
+		mark := q
+		mark.Losers = "mark"
+		wrong := func(change func(*dedupe.Request)) dedupe.Request {
+			changed := request()
+			change(&changed)
+			return changed
+		}
+		for _, c := range []struct {
+			table, terms string
+			q            dedupe.Request
+			want         string
+		}{
+			{"nokey", "k", q, "nokey has no primary key"},
+			{"customer", "email", q, b.full("loose") + " refers to " + b.full("customer") + ": the table " + b.full("loose") + " has no primary key"},
+			{"orders", "total", mark, "merged_into"},
+			{"nowhere", "k", q, "no table nowhere"},
+			{"orders", "nothing", q, "no column nothing"},
+			{"orders", "total", wrong(func(q *dedupe.Request) { q.Columns = []string{"id=sum"} }), "a key or a reference"},
+			{"orders", "total", wrong(func(q *dedupe.Request) { q.Columns = []string{"note=sum"} }), "no column note"},
+			{"orders", "total", wrong(func(q *dedupe.Request) { q.Columns = []string{"total=most"} }), "keep, fill"},
+			{"orders", "total", wrong(func(q *dedupe.Request) { q.Checks = []string{"nokey.n"} }), "does not touch " + b.full("nokey")},
+			{"orders", "total", wrong(func(q *dedupe.Request) { q.References = []string{"nokey.x"} }), "no column x"},
+			{"orders", "total", wrong(func(q *dedupe.Request) { q.Winner = "best" }), "the winner"},
+		} {
+			_, err := b.tryPlan(c.table, c.terms, c.q)
+			b.refused(err, c.want)
+		}
+		b.exec("DROP TABLE loose")
+		p := b.plan("customer", "email", q)
+		other := *p
+		other.Database = "another"
+		_, err := b.in.Run(b.Context(), &other, &dedupe.Options{By: "test"})
+		b.refused(err, "another database")
+		b.exec("ALTER TABLE orders ADD more bigint")
+		before := b.state()
+		_, err = b.in.Run(b.Context(), p, &dedupe.Options{By: "test"})
+		b.refused(err, "new: column "+b.full("orders")+".more bigint")
+		if b.state() != before {
+			b.Error("a refused run changed something")
+		}
+		if all, err := b.in.Status(b.Context()); err != nil || len(all) > 0 {
+			b.Errorf("after refusals, the status is %v, %v", all, err)
+		}
+	})
+}
+
+const (
+	childEnv = "SEMEL_DEDUPE_CHILD"
+	planEnv  = "SEMEL_DEDUPE_PLAN"
+	killEnv  = "SEMEL_DEDUPE_KILL"
+
+	dialectEnv = "SEMEL_DEDUPE_DIALECT"
+)
+
+// TestKilledRun runs in a process of its own, which kills itself at one statement.
+func TestKilledRun(t *testing.T) { //nolint:paralleltest // it is a process of its own.
+	dsn := os.Getenv(childEnv)
+	if dsn == "" {
+		t.Skip("TestKilledAnywhere starts it")
+	}
+	p, err := dedupe.ReadPlan(os.Getenv(planEnv))
+	noError(t, err)
+	in := connect(t, os.Getenv(dialectEnv), dsn)
+	left, err := strconv.Atoi(os.Getenv(killEnv))
+	noError(t, err)
+	in.Before(func(string) {
+		if left--; left == 0 {
+			noError(t, syscall.Kill(os.Getpid(), syscall.SIGKILL))
+		}
+	})
+	_, err = in.Run(t.Context(), p, &dedupe.Options{By: "child"})
+	noError(t, err)
+}
+
+// goOn goes on with a run that was killed, and takes it back.
+func (b *bench) goOn(p *dedupe.Plan) {
+	b.Helper()
+	report := b.merge(p)
+	b.want("SELECT concat(count(*), '/', sum(n)) FROM a", "1100/2200")
+	b.want("SELECT concat(count(*), '/', count(DISTINCT b_id)) FROM c", "2200/1100")
+	b.want(`SELECT concat(count(*), '/', count(DISTINCT concat(tbl, audit.key))) FROM semel_dedupe_audit AS audit WHERE step = 2 AND undone_at IS NULL`, "2200/2200")
+	b.want("SELECT count(*) FROM semel_dedupe_run WHERE undone_at IS NULL", "1")
+	if report.Run == 0 {
+		report.Run = b.lastRun()
+	}
+	b.undo(report.Run)
+}
+
+// A run that is killed at any of its statements goes on with the next call, and does nothing twice.
+func TestKilledAnywhere(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(b *bench) {
+		b.exec("CREATE TABLE a (id int PRIMARY KEY, k int, n int)", "CREATE TABLE b (id int PRIMARY KEY, a_id int REFERENCES a (id), pos int, UNIQUE (a_id, pos))",
+			"CREATE TABLE c (id int PRIMARY KEY, b_id int REFERENCES b (id))", "CREATE INDEX c_b ON c (b_id)")
+		b.fill("a", 2200, func(i int) string { return fmt.Sprintf("%d, %d, 1", i, i%1100) })
+		b.fill("b", 2200, func(i int) string { return fmt.Sprintf("%d, %d, %d", i, i, i%2) })
+		b.fill("c", 2200, func(i int) string { return fmt.Sprintf("%d, %d", i, i) })
+		b.exec(b.by("ANALYZE", "ANALYZE TABLE a, b, c", "ANALYZE"))
+		q := request()
+		q.Columns = []string{"n=sum"}
+		p := b.plan("a", "k", q)
+		file, before := b.write(p), b.state()
+		stride, killed := 37, 0
+		if claimtest.Long() {
+			stride = 11
+		}
+		for at := 1; ; at += stride {
+			child := exec.CommandContext(b.Context(), os.Args[0], "-test.run", "^TestKilledRun$")
+			child.Env = append(os.Environ(), childEnv+"="+b.DSN, dialectEnv+"="+b.Dialect.String(), planEnv+"="+file, killEnv+"="+strconv.Itoa(at))
+			out, err := child.CombinedOutput()
+			if err == nil {
+				break // it ended before that many statements
+			}
+			if status, ok := child.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
+				b.Fatalf("at statement %d: %v\n%s", at, err, out)
+			}
+			killed++
+			b.free()
+			b.goOn(p)
+			if b.state() != before || b.Failed() {
+				b.Fatalf("killed at statement %d, or the undo leaves another state", at)
+			}
+		}
+		if killed < 2 {
+			b.Errorf("the run was killed %d times", killed)
+		}
+	})
+}

@@ -1,0 +1,279 @@
+package dedupe
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/rules/catalog"
+)
+
+// Errors that callers distinguish.
+var (
+	// ErrBusy means that another process merges or undoes in this database.
+	ErrBusy = errors.New("another semel dedupe is at work in this database")
+	// ErrRefused means that the request, the plan or the database does not allow what was asked for; nothing was changed.
+	ErrRefused = errors.New("refused")
+	// ErrSQL means that SQL of the request is wrong, in the database's words.
+	ErrSQL = errors.New("the database does not take the SQL of the request")
+)
+
+func refuse(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", ErrRefused, fmt.Errorf(format, args...))
+}
+
+// Database is a database to merge in.
+type Database struct {
+	DB      *sql.DB
+	Dialect dialect.Dialect
+	// before is called with each statement of a run, in tests.
+	before func(statement string)
+}
+
+// session is one connection, with settings under which texts of values are exact and no row is hidden.
+type session struct {
+	*Database
+	engine
+
+	conn *sql.Conn
+	// release gives up the place of the only process that merges; nil without it.
+	release func(context.Context) error
+}
+
+// open opens a session.
+func (d *Database) open(ctx context.Context) (*session, error) {
+	conn, err := d.DB.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{Database: d, engine: engineOf(d.Dialect), conn: conn}
+	for _, setting := range s.settings() {
+		if _, err := conn.ExecContext(ctx, setting); err != nil {
+			return nil, errors.Join(err, s.close(ctx))
+		}
+	}
+	return s, nil
+}
+
+// close gives the connection up: it has settings and temporary tables.
+func (s *session) close(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	if s.release != nil {
+		err = s.release(ctx)
+	}
+	raw := s.conn.Raw(func(any) error { return driver.ErrBadConn }) // the pool forgets it
+	if !errors.Is(raw, driver.ErrBadConn) {
+		err = errors.Join(err, raw)
+	}
+	if closed := s.conn.Close(); !errors.Is(closed, sql.ErrConnDone) {
+		err = errors.Join(err, closed)
+	}
+	return err
+}
+
+// closeTimeout bounds how long the end of a session may take.
+const closeTimeout = 10 * time.Second
+
+func (s *session) lock(ctx context.Context) (err error) {
+	s.release, err = s.own(ctx, s)
+	return err
+}
+
+// keep makes the tables of the tool.
+func (s *session) keep(ctx context.Context) error {
+	for statement := range strings.SplitSeq(s.ledger(), ";\n") {
+		if strings.TrimSpace(statement) == "" {
+			continue
+		}
+		if _, err := s.exec(ctx, statement); err != nil {
+			return fmt.Errorf("make the tables semel_dedupe_…: %w", err)
+		}
+	}
+	return nil
+}
+
+// kept reports whether the tool has tables here.
+func (s *session) kept(ctx context.Context) (has bool, err error) {
+	err = s.one(ctx, s.hasLedger(), nil, &has)
+	return has, err
+}
+
+// exec runs a statement, which may leave its arguments out.
+func (s *session) exec(ctx context.Context, statement string, args ...any) (int64, error) {
+	s.notice(statement)
+	statement, args = s.bound(statement, args)
+	result, err := s.conn.ExecContext(ctx, statement, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+func (s *session) bound(statement string, args []any) (string, []any) {
+	if !strings.Contains(statement, "$1") {
+		return statement, nil
+	}
+	return s.bind(statement, args)
+}
+
+func (s *session) execAll(ctx context.Context, statements []string) error {
+	for _, statement := range statements {
+		if _, err := s.exec(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apply runs statements that change rows, each of which ends with a condition, as one where the server checks references at
+// the end of a statement. It returns the number of rows that each changed.
+func (s *session) apply(ctx context.Context, statements []string, args ...any) ([]int64, error) {
+	counts := make([]int64, len(statements))
+	if len(statements) == 0 {
+		return counts, nil
+	}
+	if s.enforces() {
+		into := make([]any, len(counts))
+		for i := range counts {
+			into[i] = &counts[i]
+		}
+		return counts, s.one(ctx, together(statements), args, into...)
+	}
+	for i, statement := range statements {
+		n, err := s.exec(ctx, statement, args...)
+		if err != nil {
+			return nil, err
+		}
+		counts[i] = n
+	}
+	return counts, nil
+}
+
+func (s *session) notice(statement string) {
+	if s.before != nil {
+		s.before(statement)
+	}
+}
+
+// each calls scan for every row of a query.
+func (s *session) each(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) error {
+	s.notice(query)
+	query, args = s.bound(query, args)
+	rows, err := s.conn.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close() //nolint:errcheck // Err says what went wrong.
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// one reads the only row of a query.
+func (s *session) one(ctx context.Context, query string, args []any, into ...any) error {
+	found := false
+	err := s.each(ctx, query, args, func(rows *sql.Rows) error {
+		found = true
+		return rows.Scan(into...)
+	})
+	if err == nil && !found {
+		return sql.ErrNoRows
+	}
+	return err
+}
+
+// within runs work in a transaction, which ends with it.
+func (s *session) within(ctx context.Context, work func() error) error {
+	if _, err := s.conn.ExecContext(ctx, s.begin()); err != nil {
+		return err
+	}
+	err := work()
+	if err == nil {
+		s.notice("COMMIT")
+		_, err = s.conn.ExecContext(ctx, "COMMIT")
+	}
+	if err == nil {
+		s.notice("committed")
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	_, _ = s.conn.ExecContext(ctx, "ROLLBACK") // SQLite may have done it, and a connection that cannot is not used again
+	return err
+}
+
+// survey collects what a request touches, and returns all foreign keys in addition.
+func (s *session) survey(ctx context.Context, schema *catalog.Schema, q *Request) (*site, []link, error) {
+	links, err := s.references(ctx, schema)
+	if err != nil {
+		return nil, nil, err
+	}
+	found, err := survey(schema, s.engine, links, q)
+	if err != nil {
+		return nil, nil, refuse("%w", err)
+	}
+	err = s.fires(ctx, s, func(table, what string) {
+		for _, t := range found.tables {
+			if t.name == table {
+				found.triggers = append(found.triggers, what+" on "+t.name)
+			}
+		}
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	hidden, err := s.hidden(ctx, s, found)
+	if err == nil && hidden != "" {
+		err = refuse("%s", hidden)
+	}
+	return found, links, err
+}
+
+// clock is the time of the server, for the tables of the tool.
+func (s *session) clock() string { return s.now(&catalog.Column{Type: "timestamptz"}) }
+
+// references are the foreign keys of the application.
+func (s *session) references(ctx context.Context, schema *catalog.Schema) ([]link, error) {
+	links, err := s.links(ctx, s, schema)
+	for i := range links {
+		links[i].source, links[i].path = pathOf(links[i].child), pathOf(links[i].parent)
+	}
+	return slices.DeleteFunc(links, func(l link) bool {
+		_, child, _ := strings.Cut(l.child, ".")
+		return strings.HasPrefix(child, "semel_dedupe_")
+	}), err
+}
+
+// pathOf is the full name of a table in SQL.
+func pathOf(name string) string {
+	space, bare, _ := strings.Cut(name, ".")
+	return quote(space) + "." + quote(bare)
+}
+
+// written says of an error in a query with SQL of the operator, which holds no other fault, that the SQL is wrong.
+func (s *session) written(err error) error {
+	if c := s.classify(err); c == ofSQL || c == ofRows {
+		return fmt.Errorf("%w: %w", ErrSQL, s.explain(err))
+	}
+	return s.explain(err)
+}
+
+// class sorts an error of the server by what to do about it.
+type class int
+
+const (
+	fatal     class = iota
+	transient       // try again
+	ofRows          // a group of rows is the cause
+	ofSQL           // the statement is wrong
+)

@@ -1,0 +1,433 @@
+package dedupe
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/rules/catalog"
+	"github.com/semel-dev/semel/internal/rules/expression"
+	"github.com/semel-dev/semel/internal/texts"
+)
+
+// site is the part of a database that a merge touches: the table with the duplicates, and what hangs on it.
+type site struct {
+	dialect dialect.Dialect
+	request *Request
+	// tables begins with the table of the request; the others follow those that they refer to.
+	tables []*table
+	edges  []*edge
+	// rounds says that the collisions of one round may cause more.
+	rounds bool
+	// links are the foreign keys of the application.
+	links []link
+	// triggers are those that fire, and what else reacts to rows.
+	triggers []string
+	// policies are those of the request, with the full names of their tables.
+	policies []policy
+}
+
+// table is a table of a site.
+type table struct {
+	engine
+
+	number  int
+	catalog *catalog.Table
+	name    string // schema.name
+	path    string // in SQL
+	// id are the columns that identify a row.
+	id []string
+	// keys are the unique keys in which rows can collide when their references move.
+	keys []*key
+	// deep says that rows of it can be merged or change their keys; of others, only references change.
+	deep bool
+	// marks says that merged rows stay, with the winner in merged_into.
+	marks bool
+	// leaves says that it refers to rows that are deleted.
+	leaves bool
+	// moves are the columns that references change, refs those that other rows refer to.
+	moves, refs []string
+	// fills are the columns of winners that policies change.
+	fills []policy
+	// checks are the columns whose sums must not change; "" is the number of rows.
+	checks []string
+}
+
+// edge is a reference from one table to another: a foreign key, or a declared one.
+type edge struct {
+	name          string
+	child, parent *table
+	cols, refs    []string
+	where         string // of a declared reference
+}
+
+// key is a unique key of a table.
+type key struct {
+	name  string
+	parts []string // SQL
+	where string
+	moves []string // its columns that references change
+	// nullsSame says that NULL equals NULL.
+	nullsSame bool
+}
+
+// columns are those that a merge has to know of a row: its identity first.
+func (t *table) columns() []string {
+	all := slices.Clone(t.id)
+	for _, name := range slices.Concat(t.moves, t.refs, texts.Of(t.fills, func(p policy) string { return p.column })) {
+		if !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+func (t *table) nullable(column string) bool {
+	c, ok := t.catalog.Column(column)
+	return ok && c.Nullable
+}
+
+// stored are the columns whose values a row keeps.
+func (t *table) stored() []string {
+	var names []string
+	for _, c := range t.catalog.Columns {
+		if c.Generated == "" {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// overlap returns the names that both lists have.
+func overlap(a, b []string) []string {
+	var both []string
+	for _, name := range a {
+		if slices.Contains(b, name) {
+			both = append(both, name)
+		}
+	}
+	return both
+}
+
+func join(into *[]string, names []string) {
+	for _, name := range names {
+		if !slices.Contains(*into, name) {
+			*into = append(*into, name)
+		}
+	}
+}
+
+// surveyor makes a site of what a catalogue says.
+type surveyor struct {
+	schema *catalog.Schema
+	engine engine
+	links  []link
+	site   *site
+	byName map[string]*table
+}
+
+// link is a foreign key of the catalogue, or a declared reference.
+type link struct {
+	name          string
+	child, parent string // schema.name
+	cols, refs    []string
+	where         string
+	// source and path are the child and the parent in SQL.
+	source, path string
+}
+
+func fullName(t *catalog.Table) string { return t.Schema + "." + t.Name }
+
+// find returns the table of a name, qualified or not.
+func (v *surveyor) find(name string) (*catalog.Table, error) {
+	t, ok := v.schema.Table(name)
+	if !ok {
+		return nil, fmt.Errorf("the database has no table %s", name)
+	}
+	return t, nil
+}
+
+// survey collects the tables that a merge touches.
+func survey(schema *catalog.Schema, e engine, links []link, q *Request) (*site, error) {
+	v := &surveyor{schema: schema, engine: e, links: links, site: &site{dialect: schema.Dialect, request: q, links: links}, byName: map[string]*table{}}
+	found, err := v.find(q.Table)
+	if err != nil {
+		return nil, err
+	}
+	root, err := v.table(fullName(found))
+	if err != nil {
+		return nil, err
+	}
+	if err := v.declare(root); err != nil {
+		return nil, err
+	}
+	root.deep = true
+	if err := v.root(root); err != nil {
+		return nil, err
+	}
+	for grown := true; grown; {
+		if grown, err = v.grow(); err != nil {
+			return nil, err
+		}
+	}
+	v.order()
+	if err := v.fills(); err != nil {
+		return nil, err
+	}
+	return v.site, v.checks()
+}
+
+// table returns a table of the site, and adds it first where it is new.
+func (v *surveyor) table(name string) (*table, error) {
+	if t := v.byName[name]; t != nil {
+		return t, nil
+	}
+	i := slices.IndexFunc(v.schema.Tables, func(t catalog.Table) bool { return fullName(&t) == name })
+	if i < 0 {
+		return nil, fmt.Errorf("the table %s cannot be read by this user", name)
+	}
+	c := &v.schema.Tables[i]
+	if c.Kind == catalog.View || c.Kind == catalog.Foreign || len(c.Children) > 0 {
+		return nil, fmt.Errorf("%s is a view, a foreign table or has tables that inherit from it: its rows cannot be merged", name)
+	}
+	if c.Engine != "" && !strings.EqualFold(c.Engine, "InnoDB") {
+		return nil, fmt.Errorf("%s is kept by %s, which has no transactions (ALTER TABLE … ENGINE = InnoDB)", name, c.Engine)
+	}
+	t := &table{engine: v.engine, catalog: c, name: name, path: quote(c.Schema) + "." + quote(c.Name), id: identity(c)}
+	if t.id == nil {
+		return nil, fmt.Errorf("the table %s has no primary key, and no unique key without NULL: its rows cannot be recorded (add a primary key)", name)
+	}
+	v.byName[name] = t
+	v.site.tables = append(v.site.tables, t)
+	return t, nil
+}
+
+// identity returns the columns that name a row, or nil.
+func identity(c *catalog.Table) []string {
+	if id := c.PrimaryKey(); id != nil {
+		return id
+	}
+	for i := range c.Indexes {
+		x := &c.Indexes[i]
+		names := texts.Of(x.Parts, func(p catalog.Part) string { return p.Column })
+		if x.Unique && x.Valid && x.Where == "" && !x.Exclusion && !slices.ContainsFunc(x.Parts, func(p catalog.Part) bool { return p.Prefix > 0 }) && !slices.Contains(names, "") && len(c.Nullable(names)) == 0 {
+			return names
+		}
+	}
+	return nil
+}
+
+// declare adds the declared references.
+func (v *surveyor) declare(root *table) error {
+	declared, err := v.site.request.references()
+	if err != nil {
+		return err
+	}
+	for _, r := range declared {
+		child, err := v.find(r.table)
+		if err != nil {
+			return err
+		}
+		for _, name := range r.columns {
+			if _, ok := child.Column(name); !ok {
+				return fmt.Errorf("reference: the table %s has no column %s", r.table, name)
+			}
+		}
+		if len(r.columns) != len(root.id) {
+			return fmt.Errorf("reference: %s has %d columns, and a row of %s is named by %d", r.table, len(r.columns), root.name, len(root.id))
+		}
+		v.links = append(v.links, link{name: "reference " + strings.Join(r.columns, ","), child: fullName(child), parent: root.name, cols: r.columns, refs: root.id, where: r.where})
+	}
+	return nil
+}
+
+// root settles what happens to losers.
+func (v *surveyor) root(root *table) error {
+	if v.site.request.Losers == deleteLosers {
+		return nil
+	}
+	root.marks = true
+	if _, ok := root.catalog.Column(mergedInto); !ok {
+		return fmt.Errorf("%s has no column %s for the winner of a merged row (add %s of the type %s, and %s and %s if they help; or delete losers with --losers delete)",
+			root.name, mergedInto, mergedInto, root.column(root.id[0]).Type, mergedAt, mergeRun)
+	}
+	if len(root.id) != 1 {
+		return fmt.Errorf("%s has a primary key of %d columns, which %s cannot hold (delete losers with --losers delete)", root.name, len(root.id), mergedInto)
+	}
+	return nil
+}
+
+// grow adds what refers to deep tables; it reports whether there was anything.
+func (v *surveyor) grow() (bool, error) {
+	grown := false
+	for _, l := range v.links {
+		parent := v.byName[l.parent]
+		if parent == nil || !parent.deep || slices.ContainsFunc(v.site.edges, func(e *edge) bool { return e.name == l.name && e.child.name == l.child }) {
+			continue
+		}
+		if parent.marks && l.child == l.parent && slices.Equal(l.cols, []string{mergedInto}) {
+			continue // a merged row keeps the winner of its time
+		}
+		child, err := v.table(l.child)
+		if err != nil {
+			return false, fmt.Errorf("%s refers to %s: %w", l.child, l.parent, err)
+		}
+		for _, name := range l.refs {
+			if parent.nullable(name) && !slices.Contains(parent.catalog.PrimaryKey(), name) { // those of SQLite are nullable
+				return false, fmt.Errorf("%s refers to the column %s of %s, which may be NULL (make it NOT NULL)", l.child, name, l.parent)
+			}
+		}
+		v.site.edges = append(v.site.edges, &edge{l.name, child, parent, l.cols, l.refs, l.where})
+		join(&child.moves, l.cols)
+		join(&parent.refs, l.refs)
+		grown = true
+	}
+	for _, t := range v.site.tables {
+		before := t.deep
+		v.deepen(t)
+		grown = grown || t.deep != before
+	}
+	return grown, nil
+}
+
+// live reports whether merged rows of the child keep their references: the rows that these name are there still.
+func (e *edge) live() bool { return e.child.marks && !e.child.leaves }
+
+// indexed reports whether an index that has the rows begins with the columns of the reference.
+func (e *edge) indexed(d dialect.Dialect) bool {
+	return slices.ContainsFunc(e.child.catalog.Indexes, func(x catalog.Index) bool {
+		if x.Where != "" {
+			p, ok := expression.PredicateFromCatalog(d, x.Where)
+			if !ok || !e.live() || len(p) != 1 || !marks(p) {
+				return false
+			}
+		}
+		return x.Valid && len(x.Parts) >= len(e.cols) && !slices.ContainsFunc(x.Parts[:len(e.cols)], func(p catalog.Part) bool { return !slices.Contains(e.cols, p.Column) })
+	})
+}
+
+// deepen finds out whether rows of a table can collide or change their keys.
+func (v *surveyor) deepen(t *table) {
+	t.keys = nil
+	marked := true
+	for i := range t.catalog.Indexes {
+		x := &t.catalog.Indexes[i]
+		if !x.Unique || x.Exclusion || !x.Valid || x.Root != "" && t.catalog.Kind == catalog.Partition {
+			continue
+		}
+		k := &key{name: x.Name, where: x.Where, nullsSame: x.NullsNotDistinct}
+		for _, p := range x.Parts {
+			join(&k.moves, t.movesOf(&p))
+			k.parts = append(k.parts, t.part(&p))
+		}
+		if len(k.moves) == 0 {
+			continue
+		}
+		t.keys = append(t.keys, k)
+		marked = marked && t.leavesOut(v.schema.Dialect, x)
+	}
+	if t.number == 0 && t == v.site.tables[0] {
+		return
+	}
+	_, has := t.catalog.Column(mergedInto)
+	t.marks = has && marked && len(t.keys) > 0 && len(t.id) == 1 && len(overlap(t.id, t.moves)) == 0
+	t.deep = len(t.keys) > 0 || len(overlap(slices.Concat(t.id, t.refs), t.moves)) > 0
+}
+
+// computed is the expression of a part that references or marks change: its own, or that of a generated column.
+func (t *table) computed(p *catalog.Part) string {
+	if p.Column == "" {
+		return p.Expression
+	}
+	if c := t.column(p.Column); slices.ContainsFunc(append(t.moves, mergedInto), func(name string) bool { return strings.Contains(c.Generated, name) }) {
+		return c.Generated
+	}
+	return ""
+}
+
+// movesOf returns the columns of a part that references change: perhaps all, where it is an expression.
+func (t *table) movesOf(p *catalog.Part) []string {
+	text := t.computed(p)
+	if text == "" {
+		return overlap([]string{p.Column}, t.moves)
+	}
+	var named []string
+	for _, name := range t.moves {
+		if strings.Contains(text, name) {
+			named = append(named, name)
+		}
+	}
+	return named
+}
+
+func (t *table) part(p *catalog.Part) string {
+	text := quote(p.Column)
+	if computed := t.computed(p); computed != "" {
+		text = "(" + computed + ")"
+		if c := t.column(p.Column); p.Column != "" && c.Collation != "" {
+			text = "(" + text + " COLLATE " + quote(c.Collation) + ")"
+		}
+	}
+	if p.Prefix > 0 {
+		text = "left(" + text + ", " + strconv.Itoa(p.Prefix) + ")"
+	}
+	if p.Collation != "" {
+		text = "(" + text + " COLLATE " + quote(p.Collation) + ")"
+	}
+	return text
+}
+
+// leavesOut reports whether a unique index leaves out merged rows.
+func (t *table) leavesOut(d dialect.Dialect, x *catalog.Index) bool {
+	if p, ok := expression.PredicateFromCatalog(d, x.Where); ok && marks(p) {
+		return true
+	}
+	return slices.ContainsFunc(x.Parts, func(p catalog.Part) bool {
+		_, _, counted := t.catalog.Compared(d, &p)
+		return marks(counted)
+	})
+}
+
+// order puts tables behind those that they refer to, and finds out whether one round is enough.
+func (v *surveyor) order() {
+	s := v.site
+	var sorted []*table
+	state := map[*table]int{} // 1 while its children are visited, 2 afterwards
+	var visit func(t *table)
+	visit = func(t *table) {
+		state[t] = 1
+		for _, e := range s.edges {
+			switch {
+			case e.parent != t:
+			case state[e.child] == 0:
+				visit(e.child)
+			case state[e.child] == 1 && (e.child != t || t.collides()):
+				s.rounds = true
+			}
+		}
+		state[t] = 2
+		sorted = append(sorted, t)
+		s.rounds = s.rounds || len(t.keys) > 1
+	}
+	visit(s.tables[0])
+	for _, t := range s.tables { // tables that only others mention
+		if state[t] == 0 {
+			visit(t)
+		}
+	}
+	slices.Reverse(sorted)
+	s.tables = sorted
+	for i, t := range sorted {
+		t.number = i
+	}
+	for _, e := range s.edges {
+		e.child.leaves = e.child.leaves || e.parent.deep && !e.parent.marks
+	}
+}
+
+// collides reports whether moved references can merge rows of the table, or change their keys.
+func (t *table) collides() bool {
+	return len(t.keys) > 0 || len(overlap(slices.Concat(t.id, t.refs), t.moves)) > 0
+}

@@ -1,0 +1,64 @@
+package dedupe
+
+import (
+	"strings"
+
+	"github.com/semel-dev/semel/internal/rules/catalog"
+	"github.com/semel-dev/semel/internal/texts"
+)
+
+// winnerOrder orders the rows of a group, the winner first; t names them.
+func (s *site) winnerOrder() string {
+	root := s.tables[0]
+	switch s.request.Winner {
+	case "oldest":
+		return root.age(false)
+	case "newest":
+		return root.age(true)
+	case "most-children":
+		var counts []string
+		for _, e := range s.edges {
+			if e.parent == root {
+				counts = append(counts, "(SELECT count(*) FROM "+e.child.path+" AS c WHERE "+equal(of("c", e.cols), of("t", e.refs))+")")
+			}
+		}
+		if counts == nil {
+			return root.age(false)
+		}
+		return "(" + strings.Join(counts, " + ") + ") DESC, " + root.age(false)
+	case "most-complete":
+		return "(" + strings.Join(texts.Of(root.stored(), func(name string) string {
+			return "CASE WHEN " + quote(name) + " IS NULL THEN 0 ELSE 1 END"
+		}), " + ") + ") DESC, " + root.age(false)
+	}
+	return s.request.Winner[len(orderBy):] + ", " + root.age(false)
+}
+
+// losers selects the losers of all groups as l1, l2 …, and their winners as w1, w2 and so on.
+func (s *site) losers() string {
+	if len(s.request.Decided) > 0 {
+		return s.decided()
+	}
+	root, n := s.tables[0], len(s.request.Terms)
+	where := ""
+	if s.request.Where != "" {
+		where = " WHERE " + s.request.Where
+	}
+	terms := numbered("t", "semel_e", n)
+	rows := "SELECT * FROM (SELECT " + list(of(quote(root.catalog.Name), texts.Of(root.catalog.Columns, columnName)), as(s.request.Terms, "semel_e"), []string{"count(*) OVER (PARTITION BY " + list(s.request.Terms) + ") AS semel_n"}) +
+		" FROM " + root.path + where + ") AS x WHERE semel_n > 1"
+	firsts := texts.Of(of("t", root.id), func(c string) string { return "first_value(" + c + ") OVER semel_group" })
+	inner := "SELECT " + list(as(of("t", root.id), "l"), as(firsts, "w"), as(terms, "e")) + " FROM (" + rows + ") AS t WINDOW semel_group AS (PARTITION BY " + list(terms) + " ORDER BY " + s.winnerOrder() + ")"
+	l, w := numbered("d", "l", len(root.id)), numbered("d", "w", len(root.id))
+	return "SELECT * FROM (" + inner + ") AS d WHERE " + s.tables[0].differ(l, w)
+}
+
+// insertMap writes the work of a run.
+func (s *site) insertMap() string {
+	n := len(s.tables[0].id)
+	l, w := numbered("d", "l", n), numbered("d", "w", n)
+	return "INSERT INTO semel_dedupe_map (run, item, grp, loser, winner) SELECT " + s.tables[0].integer("$1") + ", row_number() OVER (ORDER BY " + list(w, l) + "), dense_rank() OVER (ORDER BY " + list(w) + "), " +
+		s.tables[0].key(l) + ", " + s.tables[0].key(w) + " FROM (" + s.losers() + ") AS d"
+}
+
+func columnName(c catalog.Column) string { return c.Name }
