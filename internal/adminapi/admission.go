@@ -30,11 +30,11 @@ func (a *API) admit(c *call) error {
 		return errCrossSite
 	}
 	address := remoteAddress(c.Request)
-	token, err := a.authenticate(c.Request, address)
+	token, err := a.authenticate(c.Request, address, c.Header["Authorization"])
 	if err != nil {
 		return err
 	}
-	c.by = operator.Identity{Name: token.Name, Via: "admin API " + address.text}
+	c.by = token.Identity(c.Request, "admin API")
 	if wait, ok := a.calls.Allow(token.Name); !ok {
 		return refuse(http.StatusTooManyRequests, "too-many-calls", "Too many calls with this token", "Nothing was done. Wait, then call again.").after(wait)
 	}
@@ -44,16 +44,30 @@ func (a *API) admit(c *call) error {
 	return nil
 }
 
-// authenticate returns the token that the request carries. After too many wrong
+// LogIn returns the token of a secret that was typed into a page of this server, under the same bounds on wrong ones as
+// calls are. Its errors are for that person.
+func (a *API) LogIn(r *http.Request, secret string) (Token, error) {
+	token, err := a.authenticate(r, remoteAddress(r), []string{"Bearer " + secret})
+	if err != nil {
+		return Token{}, err
+	}
+	return *token, nil
+}
+
+// Identity names the operator of a token, and the address of the request, for the audit trail.
+func (t Token) Identity(r *http.Request, door string) operator.Identity {
+	return operator.Identity{Name: t.Name, Via: door + " " + remoteAddress(r).text}
+}
+
+// authenticate returns the token in the header lines of a request. After too many wrong
 // ones, from one address or from all together, it compares no more.
-func (a *API) authenticate(r *http.Request, from address) (*Token, error) {
+func (a *API) authenticate(r *http.Request, from address, lines []string) (*Token, error) {
 	a.letIn.Lock()
 	defer a.letIn.Unlock()
 	if wait := max(a.failures.Wait(from.bounded), a.allFailures.Wait(everyone)); wait > 0 {
 		return nil, refuse(http.StatusTooManyRequests, "too-many-failures", "Too many wrong tokens",
 			"Nothing was done, and the token was not checked. Wait, then call again with the right one.").after(wait)
 	}
-	lines := r.Header["Authorization"]
 	if len(lines) == 0 {
 		return nil, errTokenMissing // this was not a guess
 	}

@@ -1,0 +1,108 @@
+package console
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+)
+
+const (
+	// maxReaders bounds the pages that follow the numbers at a time.
+	maxReaders = 32
+	// liveEvery is the time between two events, and liveWrite bounds how slowly one is read.
+	liveEvery = time.Second
+	liveWrite = 10 * time.Second
+	// quietEvents is the number of events after which even one without news is sent, so that a reader that has gone is noticed.
+	quietEvents = 15
+
+	recordNews, openNews = "records", "open" // what news is about
+)
+
+// figures are the numbers of an event.
+type figures struct {
+	tally
+
+	Live     int `json:"live"`
+	Waiting  int `json:"waiting"`
+	Detached int `json:"detached"`
+}
+
+func (c *Console) figures() figures {
+	return figures{c.history.now().tally, c.guard.LiveClaims(), c.guard.Waiting(), c.guard.Detached()}
+}
+
+// news counts what has come since a page was drawn.
+type news struct {
+	Of    string // the name of the number in an event
+	From  uint64
+	What  string // what it counts; "" on its own page
+	Where string // the address that shows it
+}
+
+// newsOf returns nil where this process serves no requests.
+func (c *Console) newsOf(of, what, where string) *news {
+	if c.history == nil {
+		return nil
+	}
+	n := &news{Of: of, What: what, Where: where}
+	now := c.history.now().tally
+	if n.From = now.Records; of == openNews {
+		n.From = now.Open
+	}
+	return n
+}
+
+// live sends the numbers of this process until the reader goes, or the session or the process ends. It does not ask the store.
+func (c *Console) live(w http.ResponseWriter, r *http.Request) {
+	if _, ok := c.sessions.of(r); !ok {
+		http.Error(w, "Log in first.", http.StatusUnauthorized)
+		return
+	}
+	select {
+	case c.readers <- struct{}{}:
+		defer func() { <-c.readers }()
+	default:
+		http.Error(w, "Too many pages follow the numbers already.", http.StatusServiceUnavailable)
+		return
+	}
+	control := http.NewResponseController(w)
+	if control.SetReadDeadline(time.Time{}) != nil { // that of the request would end the stream
+		http.Error(w, "This server cannot send events.", http.StatusNotImplemented)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	tick := time.NewTicker(liveEvery)
+	defer tick.Stop()
+	for sent, quiet := (figures{Live: -1}), 0; ; {
+		now := c.figures()
+		if quiet++; now != sent || quiet == quietEvents {
+			sent, quiet = now, 0
+			if !event(w, control, now) {
+				return
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-r.Context().Done():
+			return
+		case <-c.done:
+			return
+		}
+		if _, ok := c.sessions.of(r); !ok {
+			return
+		}
+	}
+}
+
+// event writes one, and reports whether it was read.
+func event(w http.ResponseWriter, control *http.ResponseController, f figures) bool {
+	if control.SetWriteDeadline(time.Now().Add(liveWrite)) != nil {
+		return false
+	}
+	text, err := json.Marshal(f)
+	if err != nil {
+		return false
+	}
+	_, err = w.Write(append(append([]byte("data: "), text...), "\n\n"...))
+	return err == nil && control.Flush() == nil
+}

@@ -1,0 +1,174 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/operatorview"
+	"github.com/semel-dev/semel/internal/verdict"
+	"github.com/semel-dev/semel/operator"
+)
+
+// maxShownBytes bounds the part of a recorded body that a page shows.
+const maxShownBytes = 16 << 10
+
+// recordPage shows a record, and the form for a verdict where it is unknown.
+type recordPage struct {
+	operatorview.Record
+
+	Story    []moment
+	Headers  []header
+	Body     string // the recorded body, or why it is not shown
+	Readable bool
+	// Open says that the record waits for a verdict.
+	Open bool
+	form
+
+	Steps []step // of a flow
+	Graph *graph
+	Gone  string // why the steps cannot be read
+	// Ask is a command that asks for the outcome as a caller does; empty where the key cannot be written in one.
+	Ask string
+}
+
+// moment is a part of a record's story.
+type moment struct{ At, What string }
+
+type header struct{ Name, Value string }
+
+// record reads the record, and shows it with what its form says.
+func (c *Console) record(k *call, status int) {
+	p := recordPage{form: k.form}
+	if k.URL.Query().Has("done") {
+		p.Done = "The verdict was taken."
+	}
+	digest, err := semel.ParseDigest(k.PathValue("digest"))
+	if err != nil {
+		c.refuse(k, http.StatusNotFound, "This record does not exist", "A record is named by its digest, 64 hexadecimal digits.")
+		return
+	}
+	ctx, cancel := context.WithTimeout(k.Context(), pageTimeout)
+	defer cancel()
+	rec, err := c.guard.Store().Lookup(ctx, digest)
+	switch {
+	case errors.Is(err, semel.ErrNotFound):
+		c.refuse(k, http.StatusNotFound, "This record does not exist", "It was released, so the next attempt executes, or it has expired.")
+		return
+	case err != nil:
+		c.storeFailed(k, err)
+		return
+	}
+	_ = operatorview.Reveal(c.guard, &rec) // an unreadable answer is shown as encrypted
+	p.Record, p.Story = operatorview.ViewRecord(&rec), story(&rec)
+	p.Open = operator.State(&rec) == semel.StateUnknown
+	p.Ask = question(&rec)
+	c.addSteps(ctx, &p, &rec)
+	if !k.session.ReadOnly {
+		p.answer(&rec)
+	}
+	c.show(k, status, "record", "Record "+p.Digest[:12], p)
+}
+
+// answer adds the recorded answer.
+func (p *recordPage) answer(rec *semel.Record) {
+	r := operatorview.ReadOutcome(rec)
+	if r == nil {
+		return
+	}
+	for name, values := range r.Header {
+		for _, value := range values {
+			p.Headers = append(p.Headers, header{name, value})
+		}
+	}
+	if p.Body, p.Readable = shown(r.Body); r.BodyOmitted {
+		p.Body, p.Readable = "The body was not kept.", false
+	}
+}
+
+// story tells what happened, in the order of time.
+func story(rec *semel.Record) []moment {
+	all := []moment{{operatorview.Time(rec.ClaimedAt), fmt.Sprintf("Attempt %d began, with fence %d.", rec.Attempt, rec.Fence)}}
+	switch {
+	case rec.Lapsed():
+		all = append(all, moment{operatorview.Time(rec.LeaseUntil), "Its lease ended without an answer: it may have happened or not."})
+	case rec.State == semel.StateClaimed:
+		all = append(all, moment{operatorview.Time(rec.LeaseUntil), "It is being executed. Its lease lasts until then, unless it is renewed."})
+	case rec.State == semel.StateUnknown:
+		all = append(all, moment{operatorview.Time(rec.SettledAt), "It ended without an answer: it may have happened or not."})
+	default:
+		all = append(all, moment{operatorview.Time(rec.SettledAt), "It was settled: " + became(rec) + "."})
+	}
+	return append(all, moment{operatorview.Time(rec.ExpiresAt), "The record expires. After that, the same key executes again."})
+}
+
+// became says what a record means for the next attempt.
+func became(rec *semel.Record) string {
+	switch operator.State(rec) {
+	case semel.StateCompleted:
+		if r := operatorview.ReadOutcome(rec); r != nil {
+			return "it happened, and attempts get the answer " + strconv.Itoa(r.Status)
+		}
+		return "it happened"
+	case semel.StateCancelled:
+		return "it was cancelled, and attempts are refused"
+	case semel.StateUnknown:
+		return "it may have happened or not"
+	case semel.StateClaimed:
+		return "it is being executed"
+	case semel.StateAbsent, semel.StateReleased:
+	}
+	return "it did not happen, and the next attempt executes"
+}
+
+// functions are those of the templates.
+func functions() map[string]any {
+	return map[string]any{
+		"visible": visible, "body": body,
+		"when": func(text string) string {
+			at, err := time.Parse(time.RFC3339, text)
+			if err != nil {
+				return text
+			}
+			return at.Format("2006-01-02 15:04:05 UTC")
+		},
+	}
+}
+
+// visible writes characters that cannot be seen, or that change the direction of others, by their numbers.
+func visible(text string) string { return mark(text, "") }
+
+// body is visible for a text of many lines.
+func body(text string) string { return mark(text, "\n\t\r") }
+
+func mark(text, but string) string {
+	hidden := func(r rune) bool {
+		return (!unicode.IsGraphic(r) || unicode.Is(unicode.Zs, r) && r != ' ') && !strings.ContainsRune(but, r)
+	}
+	if !strings.ContainsFunc(text, hidden) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if hidden(r) {
+			fmt.Fprintf(&b, "‹U+%04X›", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// question returns the command that asks a gateway for the outcome of an intent, as its caller does.
+func question(rec *semel.Record) string {
+	if rec.Name == "" || strings.HasPrefix(rec.Scope, verdict.OwnScopes) || strings.ContainsFunc(rec.Name, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
+		return ""
+	}
+	return "curl -H 'Idempotency-Key: \"" + strings.ReplaceAll(rec.Name, "'", `'\''`) + "\"' 'GATEWAY/.well-known/idempotency/status?method=POST&path=/PATH'"
+}

@@ -1,0 +1,136 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/operatorview"
+	"github.com/semel-dev/semel/operator"
+)
+
+// pageRecords bounds the records on a page.
+const pageRecords = 50
+
+// found is a part of a list, and how it came about.
+type found struct {
+	rest
+
+	// News follows what has come since; nil where only some records are shown.
+	News    *news
+	Records []row
+}
+
+// row is a record in a list.
+type row struct {
+	operatorview.Record
+
+	// In says what it means for the next attempt.
+	In string
+}
+
+// search looks at a bounded number of records.
+func (c *Console) search(k *call, s operator.Search) (*found, error) {
+	ctx, cancel := context.WithTimeout(k.Context(), pageTimeout)
+	defer cancel()
+	s.After, s.Limit, s.Examine = k.URL.Query().Get("after"), pageRecords, semel.MaxListExamined
+	f := &found{}
+	p, err := c.records.List(ctx, s, func(rec *semel.Record) error {
+		_ = operatorview.Reveal(c.guard, rec) // an unreadable answer is shown as encrypted
+		f.Records = append(f.Records, row{operatorview.ViewRecord(rec), became(rec)})
+		return nil
+	})
+	f.Examined, f.Unordered = p.Examined, p.Unordered
+	if p.Next != "" {
+		older := k.URL.Query()
+		older.Set("after", p.Next)
+		f.Older = "?" + older.Encode()
+	}
+	return f, err
+}
+
+// recordsPage lists records.
+type recordsPage struct {
+	*found
+
+	Scope, Name, State string
+	States             []semel.State
+	Problem            string
+}
+
+// list shows the records that match, or the one of a key.
+func (c *Console) list(k *call) {
+	q := k.URL.Query()
+	p := recordsPage{Scope: q.Get("scope"), Name: q.Get("name"), State: q.Get("state"), States: operatorview.SearchStates()}
+	key := semel.Key{Scope: p.Scope, Name: p.Name}
+	if p.Scope != "" && p.Name != "" && key.Validate() == nil {
+		rec, err := c.guard.Lookup(k.Context(), key)
+		if err == nil || errors.Is(err, semel.ErrUnreadable) {
+			http.Redirect(k.w, k.Request, Path+"records/"+rec.Digest.String(), http.StatusSeeOther)
+			return
+		}
+		if errors.Is(err, semel.ErrNotFound) {
+			p.Problem = "No record has this scope and key: it never arrived here, was released, or has expired. Other records with it are below, if there are any."
+		}
+	}
+	search := operator.Search{Scope: p.Scope, Name: p.Name}
+	if state, ok := operatorview.ParseState(p.State); ok {
+		search.States = []semel.State{state}
+	}
+	var fresh *news
+	if k.URL.RawQuery == "" {
+		fresh = c.newsOf(recordNews, "", k.URL.Path)
+	}
+	var err error
+	if p.found, err = c.search(k, search); err != nil {
+		c.storeFailed(k, err)
+		return
+	}
+	p.News = fresh
+	c.show(k, http.StatusOK, "records", "Records", p)
+}
+
+// unknown shows the records of unknown outcome, the oldest of a page first.
+func (c *Console) unknown(k *call) {
+	fresh := c.newsOf(openNews, "", k.URL.Path)
+	f, err := c.search(k, operator.Search{States: []semel.State{semel.StateUnknown}})
+	if err != nil {
+		c.storeFailed(k, err)
+		return
+	}
+	f.News = fresh
+	slices.Reverse(f.Records)
+	c.show(k, http.StatusOK, "unknown", "Unknown outcomes", f)
+}
+
+// storeFailed says that the records cannot be read now.
+func (c *Console) storeFailed(k *call, err error) {
+	c.refuse(k, http.StatusServiceUnavailable, "The store does not answer", "Nothing was changed. Load this page again when it does. It says: "+err.Error())
+}
+
+// auditPage lists verdicts.
+type auditPage struct {
+	Entries []operatorview.AuditEntry
+	Older   string
+}
+
+func (c *Console) audit(k *call) {
+	ctx, cancel := context.WithTimeout(k.Context(), pageTimeout)
+	defer cancel()
+	trail, err := c.records.Audit(ctx, operator.AuditParams{After: k.URL.Query().Get("after"), Limit: pageRecords})
+	if err != nil {
+		c.storeFailed(k, err)
+		return
+	}
+	var p auditPage
+	for i := range trail.Entries {
+		p.Entries = append(p.Entries, operatorview.ViewAudit(&trail.Entries[i]))
+	}
+	if trail.Next != "" {
+		p.Older = "?" + url.Values{"after": {trail.Next}}.Encode()
+	}
+	c.show(k, http.StatusOK, "audit", "Audit trail", p)
+}
