@@ -11,6 +11,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/adminapi"
+	"github.com/semel-dev/semel/internal/console"
 	"github.com/semel-dev/semel/internal/must"
 )
 
@@ -18,22 +19,24 @@ const readyTimeout = 2 * time.Second
 
 // AdminHandler is for operators and their machines, and not to be reachable by
 // callers: /healthz (the process lives), /readyz (it takes requests: not
-// draining, the store answers, and its server is fit), /metrics (Prometheus) and, under /v1/, the
-// admin API for those who have one of [Config.AdminTokens]. Each handler counts
-// wrong tokens for itself.
+// draining, the store answers, and its server is fit), /metrics (Prometheus) and, for those
+// who have one of [Config.AdminTokens], the admin API under /v1/ and the console under
+// /console/. Each handler counts wrong tokens for itself.
 func (g *Gateway) AdminHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok") })
 	monitor, _ := semel.StoreAs[semel.Monitor](g.config.Store)
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { g.ready(w, r, monitor) })
 	mux.Handle("GET /metrics", g.metrics.handler())
-	mux.Handle("/v1/", g.adminAPI())
+	api := must.Get(adminapi.New(g.guard, &adminapi.Options{Tokens: g.config.AdminTokens, Logger: g.log}))
+	mux.Handle("/v1/", api) // it says that it is off where operators have no tokens
+	if len(g.config.AdminTokens) > 0 {
+		mux.Handle(console.Path, must.Get(console.New(g.guard, console.Options{
+			API: api, Logger: g.log, History: g.history, LiveClaims: g.config.Guard.LiveClaims,
+			Prometheus: g.config.PrometheusURL, Done: g.streams,
+		})))
+	}
 	return mux
-}
-
-// adminAPI answers operators; it says that it is off where they have no tokens.
-func (g *Gateway) adminAPI() http.Handler {
-	return must.Get(adminapi.New(g.guard, &adminapi.Options{Tokens: g.config.AdminTokens, Logger: g.log}))
 }
 
 // warnOpenTokens says in the log that tokens could be read on their way.

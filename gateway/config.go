@@ -13,6 +13,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/adminapi"
+	"github.com/semel-dev/semel/internal/console"
 	"github.com/semel-dev/semel/operator"
 	"github.com/semel-dev/semel/rules"
 )
@@ -78,6 +79,8 @@ type Config struct {
 	// AdminTokens let operators use the admin API under /v1/ of the admin
 	// handler; without any it is off. The store must be a [semel.Lister] then.
 	AdminTokens []adminapi.Token
+	// PrometheusURL is the page that the console links to for the counts of all processes. Default: none.
+	PrometheusURL string
 	// CertFile and KeyFile (PEM) turn TLS and HTTP/2 on.
 	CertFile, KeyFile string
 	// ClientCAFile (PEM) verifies client certificates, where callers send one.
@@ -155,6 +158,7 @@ func (c *Config) check() (*url.URL, error) {
 		err := (&adminapi.Options{Tokens: c.AdminTokens}).Check(c.Store)
 		problem(err != nil, "admin tokens: %w", err)
 	}
+	problem(c.PrometheusURL != "" && !console.IsLink(c.PrometheusURL), "Prometheus at %q is not the URL of a page (write it like https://prometheus.example/graph)", c.PrometheusURL)
 	problem((c.CertFile == "") != (c.KeyFile == ""), "a certificate and its key belong together (set both files, or neither)")
 	problem(c.ClientCAFile != "" && c.CertFile == "", "client certificates need TLS (set the certificate and key files too)")
 	problem(c.MaxHeaderBytes < 1024, "max header of %d bytes is too small (at least 1024)", c.MaxHeaderBytes)

@@ -7,10 +7,12 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/gateway/internal/forms"
+	"github.com/semel-dev/semel/internal/console"
 	"github.com/semel-dev/semel/internal/recent"
 )
 
@@ -38,6 +40,11 @@ type Gateway struct {
 	draining           atomic.Bool
 	// failed are intents that were released after a failure; nil before the first.
 	failed atomic.Pointer[recent.Set]
+	// history is that of the console; nil without one.
+	history *console.History
+	// streams ends with the event streams of the console.
+	streams    <-chan struct{}
+	endStreams func()
 }
 
 // New returns a gateway. The error says everything that is wrong with the
@@ -49,6 +56,11 @@ func New(c *Config) (*Gateway, error) {
 	}
 	g := &Gateway{config: config, target: target, log: config.Logger, upstream: newUpstream(config)}
 	g.metrics = newMetrics(g)
+	if len(config.AdminTokens) > 0 {
+		g.history = console.NewHistory(g.metrics.counts)
+	}
+	streams := make(chan struct{})
+	g.streams, g.endStreams = streams, sync.OnceFunc(func() { close(streams) })
 	g.judged, g.keyHeaders = judgedHeaders(config.Rules)
 	options := config.Guard
 	options.Trace = g.metrics.trace(options.Trace)
@@ -137,6 +149,7 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 // claim lose it, and their outcome is unknown. It does not close the store.
 func (g *Gateway) Close() error {
 	g.draining.Store(true)
+	g.endStreams()
 	defer g.upstream.base.CloseIdleConnections()
 	if err := g.guard.Close(); err != nil {
 		return fmt.Errorf("gateway: close: %w", err)

@@ -26,6 +26,7 @@ const (
 // metrics are the gateway's own, in a registry of their own.
 type metrics struct {
 	registry         *prometheus.Registry
+	counted          *prometheus.Registry // those of registry that the console shows
 	requests         *prometheus.CounterVec
 	waited           prometheus.Counter
 	claimSeconds     prometheus.Histogram
@@ -72,6 +73,9 @@ func newMetrics(g *Gateway) *metrics {
 		gauge("waiters", "Requests waiting for a running twin now.", func() float64 { return float64(g.guard.Waiting()) }),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
+	m.begin()
+	m.counted = prometheus.NewRegistry()
+	m.counted.MustRegister(m.requests, m.waited, m.claimSeconds, m.settleSeconds, m.lost)
 	if counter, ok := semel.StoreAs[semel.Counter](g.config.Store); ok {
 		m.registry.MustRegister(&recordsCollector{
 			store: counter,
@@ -79,6 +83,24 @@ func newMetrics(g *Gateway) *metrics {
 		})
 	}
 	return m
+}
+
+// begin shows what alerts look at as 0 from the start: Prometheus sees no increase in a series whose first value is 1.
+func (m *metrics) begin() {
+	m.settleSeconds.WithLabelValues(semel.StateUnknown.String())
+	for _, class := range []string{failureUnreachable, failureTimeout, failureNoAnswer, failureBrokenAnswer, failureCallerCancelled} {
+		m.upstreamFailures.WithLabelValues(class)
+	}
+	for _, verdict := range []semel.Verdict{semel.Happened, semel.NotHappened, semel.StillUnknown} {
+		m.reconciled.WithLabelValues(verdictWord(verdict))
+	}
+}
+
+// beginRoute is begin for the outcomes of a route that need a person.
+func (m *metrics) beginRoute(route string) {
+	for _, outcome := range []outcomelog.Outcome{outcomelog.Unknown, outcomelog.Unprotected, outcomelog.NotStored, outcomelog.Unavailable} {
+		m.requests.WithLabelValues(route, string(outcome))
+	}
 }
 
 func (m *metrics) handler() http.Handler {
@@ -158,6 +180,7 @@ func verdictWord(v semel.Verdict) string {
 // each, without key, query or any credential.
 func (g *Gateway) decided(rule *rules.Route) func(context.Context, semelhttp.Decision) {
 	route, noticeRerun := rule.Name, g.noticeReruns(rule)
+	g.metrics.beginRoute(route)
 	return func(ctx context.Context, d semelhttp.Decision) {
 		noticeRerun(ctx, &d)
 		g.metrics.requests.WithLabelValues(route, string(d.Outcome)).Inc()

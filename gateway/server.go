@@ -62,8 +62,11 @@ func (g *Gateway) Serve(ctx context.Context, front, admin net.Listener) error {
 		Handler: g.AdminHandler(), ReadTimeout: adminReadTimeout, WriteTimeout: adminWriteTimeout, MaxHeaderBytes: g.config.MaxHeaderBytes,
 		ErrorLog: newErrorLog(g.log),
 	}
+	adminServer.RegisterOnShutdown(g.endStreams)
 	sayUnmet := g.logRules(life)
 	defer sayUnmet()
+	historyEnds := g.keepHistory(life)
+	defer func() { end(); historyEnds() }()
 	failed := make(chan error, 2)
 	go func() {
 		if secure != nil {

@@ -1,10 +1,7 @@
 package gateway_test
 
 import (
-	"bufio"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -12,29 +9,8 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/gateway"
-	"github.com/semel-dev/semel/internal/must"
+	"github.com/semel-dev/semel/internal/testserver"
 )
-
-// exchangeRaw sends bytes on one connection, and returns the statuses of the answers.
-func (d *door) exchangeRaw(t *testing.T, text string) (statuses []int) {
-	t.Helper()
-	conn := must.Get(new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(d.url, "http://")))
-	defer func() { _ = conn.Close() }()
-	must.Succeed(conn.SetDeadline(time.Now().Add(time.Minute)), "set a deadline")
-	go func() { _, _ = io.WriteString(conn, text) }()
-	in := bufio.NewReader(conn)
-	for {
-		res, err := http.ReadResponse(in, nil)
-		if err != nil {
-			return statuses
-		}
-		_, _ = io.Copy(io.Discard, res.Body)
-		_ = res.Body.Close()
-		if statuses = append(statuses, res.StatusCode); res.Close {
-			return statuses
-		}
-	}
-}
 
 // TestHostileWebhooks (promise 3): nothing that a stranger writes around a recorded delivery, or in place of one, reaches the upstream by a
 // path that only verified deliveries may take.
@@ -81,7 +57,7 @@ func TestHostileWebhooks(t *testing.T) {
 		{"a request in the body of one that is refused", head("POST /standard/a", unsigned, fmt.Sprintf("Content-Length: %d", len(inner))) + "\r\n" + inner + end, []int{401, 400}},
 		{"a key of its own", head("POST /standard/a", unsigned, "Idempotency-Key: k1", "X-Idempotency-Key: k1") + sized, []int{401}},
 	} {
-		got := d.exchangeRaw(t, c.text)
+		got := testserver.Exchange(t, d.url, c.text)
 		if acted := n.Load(); acted != 0 || c.want != nil && !slices.Equal(got, c.want) || c.want == nil && slices.ContainsFunc(got, func(status int) bool { return status < 400 }) {
 			t.Errorf("%s: answered %v, want %v; the upstream acted %d times", c.name, got, c.want, acted)
 		}
