@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -57,7 +58,8 @@ columns under one line of titles elsewhere, and with --json one object per line,
 the headers and the body, which is in base64.
 
 The state of a message is waiting (for you), released (its consumer is about to handle it), and
-with --all handled or dropped. A list is read, and continued, like records list.`,
+with --all handled or dropped. A message that cannot be read, because its key is missing or
+another version wrote it, is listed with the reason; it can be dropped. A list is read, and continued, like records list.`,
 		Example: `  semel inbox quarantine list
   semel inbox quarantine list --consumer billing --all
   semel inbox quarantine list --json --examine 0 | jq -r '.body | @base64d'`,
@@ -108,9 +110,17 @@ func heldState(h *inbox.Held) string {
 
 func heldRow(h *inbox.Held) []string {
 	return []string{
-		h.Digest.String()[:digestShown], plain(h.Consumer), orDash(plain(h.Message.ID)), orDash(plain(h.Message.Subject)), string(h.Reason),
-		fmt.Sprint(h.Attempts), span(h.ReadAt.Sub(h.At)), span(h.Expires.Sub(h.ReadAt)), heldState(h), plain(h.Why),
+		h.Digest.String()[:digestShown], plain(h.Consumer), orDash(plain(h.Message.ID)), orDash(plain(h.Message.Subject)), orDash(string(h.Reason)),
+		fmt.Sprint(h.Attempts), span(h.ReadAt.Sub(h.At)), span(h.Expires.Sub(h.ReadAt)), heldState(h), plain(cmp.Or(errorOf(h), h.Why)),
 	}
+}
+
+// errorOf returns why a message cannot be read, or nothing.
+func errorOf(h *inbox.Held) string {
+	if h.Err == nil {
+		return ""
+	}
+	return h.Err.Error()
 }
 
 // heldView is a message in quarantine in JSON.
@@ -128,13 +138,14 @@ type heldView struct {
 	At       string            `json:"at"`
 	Expires  string            `json:"expires_at"`
 	State    string            `json:"state"`
+	Error    string            `json:"error,omitempty"`
 }
 
 func viewHeld(h *inbox.Held) heldView {
 	return heldView{
 		Digest: h.Digest.String(), Consumer: h.Consumer, ID: h.Message.ID, Subject: h.Message.Subject, Header: h.Message.Header, Body: h.Message.Body,
 		Reason: string(h.Reason), Why: h.Why, Attempts: h.Attempts, Earlier: h.Earlier,
-		At: operatorview.Time(h.At), Expires: operatorview.Time(h.Expires), State: heldState(h),
+		At: operatorview.Time(h.At), Expires: operatorview.Time(h.Expires), State: heldState(h), Error: errorOf(h),
 	}
 }
 

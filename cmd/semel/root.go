@@ -73,7 +73,7 @@ func newRoot(p *process) *cobra.Command {
 	root.CompletionOptions.DisableDescriptions = false
 	logs := &logFlags{}
 	logs.register(root)
-	root.AddCommand(newDemo(p, logs), newGateway(p, logs), newRecords(p, logs), newInbox(p, logs), newOutbox(p, logs), newKeys(p), newRules(p), newLint(p), newCheck(p, logs), newCheckStore(p, logs), newVersion(p))
+	root.AddCommand(newDemo(p, logs), newGateway(p, logs), newRecords(p, logs), newConsole(p, logs), newInbox(p, logs), newOutbox(p, logs), newKeys(p), newRules(p), newDedupe(p), newLint(p), newCheck(p, logs), newCheckStore(p, logs), newVersion(p))
 	return root
 }
 

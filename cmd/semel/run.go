@@ -53,7 +53,9 @@ func (p *process) complain(at *cobra.Command, ended *exitError) {
 	if !strings.HasPrefix(text, "semel") {
 		text = "semel: " + text
 	}
-	_, _ = fmt.Fprintln(p.stderr, text)
+	for line := range strings.Lines(text) { // it may repeat what a row, a header or a file holds
+		_, _ = fmt.Fprintln(p.stderr, plain(strings.ReplaceAll(strings.TrimRight(line, "\r\n"), "\t", "    ")))
+	}
 	if ended.code == exitUsage {
 		_, _ = fmt.Fprintf(p.stderr, "Run %q to read how it is used.\n", at.CommandPath()+" --help")
 	}
