@@ -122,16 +122,31 @@ func TestFinishEndsTheTransaction(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, l ledger) {
 		t.Helper()
-		s := openTill(t, l, nil)
-		s.last = l.end
-		for range 2 {
-			_, err := s.start(t)
-			if p, ok := errors.AsType[*flow.Parked](err); !ok || p.Step != "points" || !errors.Is(err, semel.ErrUnknown) {
-				t.Fatalf("got %v, want it parked at the last step", err)
-			}
-		}
-		s.want(t, 1, 1, 2)
+		parksLast(t, l, l.end).want(t, 1, 1, 2)
 	})
+}
+
+// A last step that commits and begins again by SQL has committed its rows, which no second attempt repeats (promise 3).
+func TestFinishCommitsAndBegins(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, l ledger) {
+		t.Helper()
+		parksLast(t, l, l.endBegin)
+	})
+}
+
+// parksLast wants a flow to be parked at its last step, whose work is last, by its first caller and every later one.
+func parksLast(t *testing.T, l ledger, last func(context.Context) error) *till {
+	t.Helper()
+	s := openTill(t, l, nil)
+	s.last = last
+	for range 2 {
+		_, err := s.start(t)
+		if p, ok := errors.AsType[*flow.Parked](err); !ok || p.Step != "points" || !errors.Is(err, semel.ErrUnknown) {
+			t.Fatalf("got %v, want it parked at the last step", err)
+		}
+	}
+	return s
 }
 
 // deaf believes that it renews its claims.

@@ -56,8 +56,7 @@ func TestFormerHolderUndoes(t *testing.T) {
 	asleep, awake := make(chan struct{}), make(chan struct{})
 	var calls atomic.Int32
 	def := flow.Define("buy", func(r *flow.Run, _ int) (string, error) {
-		if _, err := flow.Call(r, "order", 1, func(context.Context, int) (int, error) { orders.Add(1); return 1, nil },
-			flow.Undo(func(context.Context, int) error { orders.Add(-1); return nil })); err != nil {
+		if err := placeOrder(r, &orders); err != nil {
 			return "", err
 		}
 		return flow.Call(r, "charge", 1, func(context.Context, int) (string, error) {
@@ -81,6 +80,13 @@ func TestFormerHolderUndoes(t *testing.T) {
 	if orders.Load() != 1 {
 		t.Errorf("the flow succeeded with %q, and there are %d orders", got, orders.Load())
 	}
+}
+
+// placeOrder is a step that counts orders, and that can be undone.
+func placeOrder(r *flow.Run, orders *atomic.Int32) error {
+	_, err := flow.Call(r, "order", 1, func(context.Context, int) (int, error) { orders.Add(1); return 1, nil },
+		flow.Undo(func(context.Context, int) error { orders.Add(-1); return nil }))
+	return err
 }
 
 // chargeOnce is a flow of a call whose first answer is lost.

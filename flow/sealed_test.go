@@ -414,8 +414,7 @@ func TestStoppedThenForward(t *testing.T) {
 	asleep, awake := make(chan struct{}), make(chan struct{})
 	def := flow.Define("buy", func(r *flow.Run, _ int) (string, error) {
 		n := attempt.Add(1)
-		if _, err := flow.Call(r, "order", 1, func(context.Context, int) (int, error) { orders.Add(1); return 1, nil },
-			flow.Undo(func(context.Context, int) error { orders.Add(-1); return nil })); err != nil {
+		if err := placeOrder(r, &orders); err != nil {
 			return "", err
 		}
 		if n == 1 {
@@ -531,8 +530,7 @@ func TestFormerHolderLate(t *testing.T) {
 	asleep, awake := make(chan struct{}), make(chan struct{})
 	def := flow.Define("buy", func(r *flow.Run, _ int) (string, error) {
 		n := attempt.Add(1)
-		if _, err := flow.Call(r, "order", 1, func(context.Context, int) (int, error) { orders.Add(1); return 1, nil },
-			flow.Undo(func(context.Context, int) error { orders.Add(-1); return nil })); err != nil {
+		if err := placeOrder(r, &orders); err != nil {
 			return "", err
 		}
 		if n == 2 {

@@ -21,6 +21,7 @@ type ledger struct {
 	transactor semel.Transactor
 	add        func(ctx context.Context, amount int) error // in the step's transaction
 	end        func(ctx context.Context) error             // ends that transaction behind the store's back
+	endBegin   func(ctx context.Context) error             // and, after a commit, begins another
 	sum        func(ctx context.Context) (sum, rows int, err error)
 	oneWriter  bool // waits for a step that writes
 }
@@ -61,6 +62,13 @@ func openPostgresLedger(t *testing.T, dsn string) ledger {
 		},
 		end: func(ctx context.Context) error {
 			_, err := pgstore.TxFrom(ctx).Exec(ctx, "ROLLBACK")
+			return err
+		},
+		endBegin: func(ctx context.Context) error {
+			_, err := pgstore.TxFrom(ctx).Exec(ctx, "COMMIT")
+			if err == nil {
+				_, err = pgstore.TxFrom(ctx).Exec(ctx, "BEGIN")
+			}
 			return err
 		},
 		sum: func(ctx context.Context) (sum, rows int, err error) {
@@ -114,6 +122,13 @@ func sqlLedger(t *testing.T, store semel.Store, transactor semel.Transactor, db 
 		},
 		end: func(ctx context.Context) error {
 			_, err := from(ctx).ExecContext(ctx, "ROLLBACK")
+			return err
+		},
+		endBegin: func(ctx context.Context) error {
+			_, err := from(ctx).ExecContext(ctx, "COMMIT")
+			if err == nil {
+				_, err = from(ctx).ExecContext(ctx, "BEGIN")
+			}
 			return err
 		},
 		sum: func(ctx context.Context) (sum, rows int, err error) {

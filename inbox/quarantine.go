@@ -197,13 +197,16 @@ func readDecision(rec *semel.Record) (decision, error) {
 	return dec, read(rec, &dec, &dec.Form)
 }
 
+// errUnreadable: another version of this package wrote it, or something else did.
+var errUnreadable = errors.New("it cannot be read")
+
 // read decodes what the inbox keeps in a record.
 func read(rec *semel.Record, into any, version *int) error {
 	if err := json.Unmarshal(rec.Outcome, into); err != nil {
-		return fmt.Errorf("inbox: record %.12s cannot be read: %w", rec.Digest, err)
+		return fmt.Errorf("inbox: record %.12s: %w: %w", rec.Digest, errUnreadable, err)
 	}
 	if *version != form {
-		return fmt.Errorf("inbox: record %.12s has version %d, this program knows %d", rec.Digest, *version, form)
+		return fmt.Errorf("inbox: record %.12s: %w: it has version %d, this program knows %d", rec.Digest, errUnreadable, *version, form)
 	}
 	return nil
 }

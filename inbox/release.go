@@ -40,6 +40,9 @@ type Held struct {
 	At       time.Time
 	Expires  time.Time // when it is forgotten, unless released
 	ReadAt   time.Time // the store's clock when this was read
+	// Err says why the copy cannot be read: the guard lacks its key, or another version of this package
+	// wrote it. The Message is then empty; it can be dropped, but not released.
+	Err error
 	// Decision is empty while the message waits for an operator, otherwise "released" (its
 	// consumer is about to handle it), "handled" or "dropped".
 	Decision string
@@ -47,7 +50,8 @@ type Held struct {
 
 // List calls show with the messages in quarantine, the latest first: those of the consumer, or
 // of all consumers when it is empty. s bounds the search (After, Examine); its other fields are
-// not used. The guard's store must be a [semel.Lister], and the guard must not hide keys.
+// not used. A copy that cannot be read is shown with its Err. The guard's store must be a [semel.Lister],
+// and the guard must not hide keys.
 func List(ctx context.Context, guard *semel.Guard, consumer string, s operator.Search, show func(*Held) error) (operator.Progress, error) {
 	records, err := listed(guard)
 	if err != nil {
@@ -69,6 +73,28 @@ func List(ctx context.Context, guard *semel.Guard, consumer string, s operator.S
 	})
 }
 
+// Find returns the message in quarantine with this digest, or [semel.ErrNotFound].
+func Find(ctx context.Context, guard *semel.Guard, d semel.Digest) (*Held, error) {
+	h, _, _, err := find(ctx, guard, d)
+	if err != nil {
+		return nil, fmt.Errorf("inbox: find: %w", err)
+	}
+	return h, nil
+}
+
+// find returns the message, what is kept of it, and its record.
+func find(ctx context.Context, guard *semel.Guard, d semel.Digest) (*Held, *held, semel.Record, error) {
+	rec, err := guard.Store().Lookup(ctx, d)
+	if err == nil && !isCopy(&rec) {
+		err = fmt.Errorf("it is not a message in quarantine: %w", semel.ErrNotFound)
+	}
+	if err != nil {
+		return nil, nil, rec, err
+	}
+	h, from, err := holdOf(ctx, guard, &rec)
+	return h, from, rec, err
+}
+
 // listed returns the records of a guard whose records are found by their scope.
 func listed(guard *semel.Guard) (*operator.Records, error) {
 	if guard != nil && guard.HidesKeys() {
@@ -83,7 +109,7 @@ func listed(guard *semel.Guard) (*operator.Records, error) {
 // Options.Retention; after that the message is in quarantine as before.
 //
 // Errors: [operator.ErrVerdict]; [semel.ErrNotFound]; [semel.ErrSettled] when another
-// operator decided on it before.
+// operator decided on it before; or that its copy cannot be read.
 func Release(ctx context.Context, guard *semel.Guard, by operator.Identity, d semel.Digest, reason string) (*Held, error) {
 	h, err := decide(ctx, guard, by, d, released, reason)
 	if err == nil || errors.Is(err, semel.ErrSettled) && h != nil && h.Decision == "released" {
@@ -103,17 +129,13 @@ func decide(ctx context.Context, guard *semel.Guard, by operator.Identity, d sem
 	if err != nil {
 		return nil, err
 	}
-	rec, err := guard.Store().Lookup(ctx, d)
-	if err == nil {
-		err = guard.Reveal(&rec)
-	}
-	if err == nil && !isCopy(&rec) {
-		err = fmt.Errorf("it is not a message in quarantine: %w", semel.ErrNotFound)
-	}
-	if err != nil {
+	h, from, rec, err := find(ctx, guard, d)
+	if h == nil {
 		return nil, fmt.Errorf("inbox: %s: %w", act, err)
 	}
-	h, from, err := holdOf(ctx, guard, &rec)
+	if err == nil && act == released {
+		err = h.Err
+	}
 	if err != nil {
 		return h, err
 	}
@@ -143,29 +165,32 @@ func isCopy(rec *semel.Record) bool {
 
 // holdOf reads a message in quarantine, and how it was decided on.
 func holdOf(ctx context.Context, guard *semel.Guard, rec *semel.Record) (*Held, *held, error) {
-	from := &held{}
-	if err := guard.Reveal(rec); err != nil {
-		return nil, nil, err
-	}
-	if err := read(rec, from, &from.Form); err != nil {
-		return nil, nil, err
-	}
 	h := &Held{
-		Digest: rec.Digest, Consumer: from.Consumer, Message: from.message(), Reason: from.Reason, Why: from.Why, Attempts: from.Attempts,
-		Earlier: from.Earlier, At: rec.SettledAt, Expires: rec.ExpiresAt, ReadAt: rec.ReadAt,
+		Digest: rec.Digest, Consumer: strings.TrimPrefix(rec.Scope, quarantineScope),
+		At: rec.SettledAt, Expires: rec.ExpiresAt, ReadAt: rec.ReadAt,
 	}
-	_, err := guard.Lookup(ctx, doneKey(from.Consumer, rec))
+	from := &held{}
+	if h.Err = guard.Reveal(rec); h.Err == nil {
+		h.Err = read(rec, from, &from.Form)
+	}
+	if h.Err == nil {
+		h.Message, h.Reason, h.Why, h.Attempts, h.Earlier = from.message(), from.Reason, from.Why, from.Attempts, from.Earlier
+	}
+	_, err := guard.Lookup(ctx, doneKey(h.Consumer, rec))
 	if err == nil {
 		h.Decision = "handled"
 	}
 	if errors.Is(err, semel.ErrNotFound) {
 		var dec decision
-		if dec, err = decisionOn(ctx, guard, from.Consumer, rec); err == nil {
+		if dec, err = decisionOn(ctx, guard, h.Consumer, rec); err == nil {
 			h.Decision = wordOf(dec.Act)
 		}
 	}
-	if errors.Is(err, semel.ErrNotFound) {
+	switch {
+	case errors.Is(err, semel.ErrNotFound):
 		err = nil
+	case errors.Is(err, semel.ErrUnreadable), errors.Is(err, errUnreadable):
+		h.Err, err = cmp.Or(h.Err, err), nil
 	}
 	return h, from, err
 }
@@ -326,6 +351,9 @@ func (in *Inbox) take(ctx context.Context, rec *semel.Record, handle func(contex
 		return false, err
 	}
 	h, from, err := holdOf(ctx, in.guard, &copied)
+	if err == nil {
+		err = h.Err
+	}
 	if err != nil || h.Decision == "handled" {
 		return err == nil, err
 	}

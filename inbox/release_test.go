@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -166,4 +167,68 @@ func TestLongError(t *testing.T) {
 	if why := c.one(t).Why; len(why) > 1<<10 || !strings.HasPrefix(why, "üü") {
 		t.Errorf("the reason has %d bytes: %.20q", len(why), why)
 	}
+}
+
+// TestUnreadableCopies: a copy that this guard cannot read is listed with the reason and does not hide the others; it can be dropped,
+// but not released.
+func TestUnreadableCopies(t *testing.T) {
+	t.Parallel()
+	c, n := inMemory(t, inbox.Options{}), 0
+	sealing := claimtest.Guard(t, c.store, &semel.Options{OutcomeKeys: []semel.OutcomeKey{{ID: "lost", Key: [32]byte{1}}}})
+	sealed, err := inbox.New(sealing, &inbox.Options{Consumer: "billing"})
+	claimtest.NoError(t, err)
+	fails := returns(&n, semel.MarkFinal(errDown))
+	want(t, c.Handle(t.Context(), message("first", "a"), fails), inbox.Quarantine, "final")
+	want(t, sealed.Handle(t.Context(), message("sealed", "a"), fails), inbox.Quarantine, "final")
+	later(t, c.store)
+	want(t, c.Handle(t.Context(), message("decided", "a"), fails), inbox.Quarantine, "final")
+	_, err = inbox.Release(t.Context(), sealing, grace, c.held(t)[0].Digest, "its decision is sealed")
+	claimtest.NoError(t, err)
+
+	seen := map[string]*inbox.Held{}
+	all := c.held(t)
+	for _, h := range all {
+		if h.Consumer != "billing" || h.At.IsZero() || h.Expires.IsZero() {
+			t.Errorf("got %+v, want what is known of it", h)
+		}
+		seen[h.Message.ID] = h
+	}
+	if len(all) != 4 || seen["first"] == nil || seen["first"].Err != nil || seen["decided"] == nil || !errors.Is(seen["decided"].Err, semel.ErrUnreadable) {
+		t.Fatalf("got %d messages, %+v, want all four, and errors of those that cannot be read", len(all), seen)
+	}
+	for _, h := range all {
+		if h.Message.ID != "" {
+			continue
+		}
+		if !errors.Is(h.Err, semel.ErrUnreadable) && (h.Err == nil || !strings.Contains(h.Err.Error(), "it has version 2")) {
+			t.Errorf("got error %v, want the reason", h.Err)
+		}
+		if _, err := inbox.Release(t.Context(), c.guard, grace, h.Digest, "try it"); err == nil || err.Error() != h.Err.Error() {
+			t.Errorf("released: got error %v, want %v", err, h.Err)
+		}
+		if dropped, err := inbox.Drop(t.Context(), c.guard, grace, h.Digest, "its key is lost"); err != nil || dropped.Decision != "dropped" {
+			t.Errorf("dropped: got %+v, error %v", dropped, err)
+		}
+	}
+	decisions := map[string]int{}
+	for _, h := range c.held(t) {
+		decisions[h.Decision]++
+	}
+	if decisions["dropped"] != 2 {
+		t.Errorf("got decisions %v, want two drops", decisions)
+	}
+}
+
+// later keeps a copy in the store as a later version of the package might.
+func later(t *testing.T, store semel.Store) {
+	t.Helper()
+	p := semel.ClaimParams{Scope: "semel:quarantine:billing", Name: "later", Owner: semel.Owner{1}, Lease: time.Minute, Retention: time.Hour}
+	p.Digest[0] = 1
+	rec, won, err := store.Claim(t.Context(), p)
+	if err != nil || !won {
+		t.Fatalf("claim: won %v, error %v", won, err)
+	}
+	claimtest.NoError(t, store.Settle(t.Context(), p.Digest, rec.Fence, semel.Settlement{
+		State: semel.StateCompleted, Outcome: []byte(`{"semel_inbox":2}`), Kept: true, Retention: time.Hour,
+	}))
 }

@@ -248,7 +248,7 @@ func TestRolledBackWithoutRecord(t *testing.T) {
 			t.Cleanup(func() { _ = d.store.Close() })
 			transactor, intents := &flaky{Transactor: d.transactor}, "semel:inbox:"
 			s := &away{Store: d.store, scopes: map[semel.Digest]string{}}
-			guard := claimtest.Guard(t, s, &semel.Options{Policy: semel.Policy{Lease: 100 * time.Millisecond}, StoreTimeout: 20 * time.Millisecond})
+			guard := claimtest.Guard(t, s, &semel.Options{Policy: semel.Policy{Lease: 100 * time.Millisecond}, StoreTimeout: time.Second})
 			o := &inbox.Options{Consumer: "billing", Pause: time.Millisecond}
 			if test.asks {
 				o.Ask = func(context.Context, semel.Record, inbox.Message) (semel.Reconciliation, error) {
@@ -269,6 +269,9 @@ func TestRolledBackWithoutRecord(t *testing.T) {
 				})
 			}
 			want(t, handle(1), inbox.Retry, "unavailable")
+			if n != 1 {
+				t.Fatal("the handler did not run before the store was away")
+			}
 			s.settles.Store(nil)
 			transactor.fails.Store(false)
 			var v inbox.Verdict

@@ -162,6 +162,7 @@ func (o *Outbox) write(ctx context.Context, tx Execer, rows []added) (int64, err
 		args = append(append(args, rows[i].values()...), rows[i].partition())
 	}
 	text.WriteString(o.names.fill("add_again_" + o.names.dialect.String()))
+	//semel:safe the id is a key, and a message that waits is not added twice (add_again_*.sql)
 	result, err := tx.ExecContext(ctx, text.String(), args...)
 	if isNull(err) {
 		return 0, ErrConflict

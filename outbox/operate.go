@@ -16,8 +16,8 @@ import (
 const (
 	// MaxList is the largest number of messages that [Outbox.List] returns.
 	MaxList = 1000
-	// maxCount bounds what [Outbox.Stats] counts.
-	maxCount = 100_000
+	// MaxCounted bounds the messages that [Outbox.Stats] counts.
+	MaxCounted = 100_000
 
 	// verdictScope begins the scope of the records of verdicts.
 	verdictScope = verdict.OwnScopes + "outbox-verdict:"
@@ -163,15 +163,15 @@ type Stats struct {
 	Held, Stopped, Skipped int64
 }
 
-// Stats counts, for metrics. It reads the index of at most 100,000 messages.
+// Stats counts, for metrics. It reads the index of at most 100,000 messages, and waits for no transaction that writes.
 func (o *Outbox) Stats(ctx context.Context) (s Stats, err error) {
 	var heads []*source
 	for number := range partitions {
 		heads = append(heads, &source{part: &part{number: int64(number)}, limit: 1})
 	}
 	oldest := int64(0)
-	err = o.tx(ctx, func(tx *sql.Tx) error {
-		q := o.names.query("SELECT COUNT(*) FROM (SELECT 1 FROM {{table}} LIMIT ").int(maxCount).add(") counted")
+	err = o.reading(ctx, func(tx *sql.Tx) error {
+		q := o.names.query("SELECT COUNT(*) FROM (SELECT 1 FROM {{table}} LIMIT ").int(MaxCounted).add(") counted")
 		if s.Waiting, err = q.number(ctx, tx); err != nil {
 			return err
 		}

@@ -83,6 +83,22 @@ func TestAddAtTheSameTime(t *testing.T) {
 	})
 }
 
+// Counting waits for no writer: on SQLite, relays that counting locks out would publish nothing.
+func TestStatsBesideWriter(t *testing.T) {
+	t.Parallel()
+	databases.Each(t, func(t *testing.T, d *databases.Database) {
+		out := open(t, d.DB, nil)
+		claimtest.NoError(t, add(t, out, d.DB, message("k", "a")))
+		writer := claimtest.Begin(t, d.DB)
+		claimtest.NoError(t, out.Add(t.Context(), writer, message("k", "b")))
+		stats, err := out.Stats(t.Context())
+		if err != nil || stats.Waiting != 1 {
+			t.Errorf("got %d waiting messages, error %v; want the one that is committed", stats.Waiting, err)
+		}
+		claimtest.NoError(t, writer.Commit())
+	})
+}
+
 func TestInvalid(t *testing.T) {
 	t.Parallel()
 	d := databases.Open(t, dialect.SQLite)

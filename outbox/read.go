@@ -110,16 +110,27 @@ func (q *query) number(ctx context.Context, e execer) (n int64, err error) {
 // tx runs work in a transaction, in which PostgreSQL uses the indexes: its plans are kept, and one
 // that was made while the table was empty would read all of it later.
 func (o *Outbox) tx(ctx context.Context, work func(tx *sql.Tx) error) error {
-	level := &sql.TxOptions{Isolation: sql.LevelReadCommitted} // without it, MySQL locks the gaps in which others add
-	if o.names.dialect == dialect.SQLite {
-		level = nil // it has one kind
+	return o.begin(ctx, false, work)
+}
+
+// reading runs work in a transaction that only reads, and does not wait for one that writes: a file of SQLite has one writer at a
+// time, which a caller that counts often would be for most of the time.
+func (o *Outbox) reading(ctx context.Context, work func(tx *sql.Tx) error) error {
+	return o.begin(ctx, true, work)
+}
+
+func (o *Outbox) begin(ctx context.Context, readOnly bool, work func(tx *sql.Tx) error) error {
+	options := &sql.TxOptions{ReadOnly: readOnly}
+	if o.names.dialect != dialect.SQLite { // it has one level
+		options.Isolation = sql.LevelReadCommitted // without it, MySQL locks the gaps in which others add
 	}
-	tx, err := o.db.BeginTx(ctx, level)
+	tx, err := o.db.BeginTx(ctx, options)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback() //nolint:errcheck // after a commit it does nothing; otherwise the first error counts.
 	if o.names.dialect == dialect.PostgreSQL {
+		//semel:safe settings that end with the transaction
 		if _, err := tx.ExecContext(ctx, "SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true)"); err != nil {
 			return err
 		}

@@ -99,6 +99,7 @@ func find(ctx context.Context, db *sql.DB) (dialect.Dialect, error) {
 		return 0, fmt.Errorf("outbox: open: %w", err)
 	}
 	var version string
+	//semel:safe it only reads
 	if err := db.QueryRowContext(ctx, "SELECT version()").Scan(&version); err == nil {
 		switch {
 		case strings.HasPrefix(version, "PostgreSQL"):
@@ -108,6 +109,7 @@ func find(ctx context.Context, db *sql.DB) (dialect.Dialect, error) {
 		}
 		return 0, fmt.Errorf("outbox: open: the database calls itself %q, and is neither PostgreSQL, MySQL, MariaDB nor SQLite", version)
 	}
+	//semel:safe it only reads
 	if err := db.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version); err != nil {
 		return 0, fmt.Errorf("outbox: open: the database is neither PostgreSQL, MySQL, MariaDB nor SQLite: %w", err)
 	}
@@ -149,6 +151,7 @@ func (o *Outbox) version(ctx context.Context) (version int, err error) {
 	case dialect.SQLite:
 	}
 	var tables int
+	//semel:safe it only reads
 	if err := o.db.QueryRowContext(ctx, there, args...).Scan(&tables); err != nil || tables == 0 {
 		return 0, err
 	}
@@ -167,6 +170,7 @@ func (o *Outbox) migrate(ctx context.Context) error {
 	}
 	defer tx.Rollback() //nolint:errcheck // after a commit it does nothing; otherwise the first error counts.
 	if o.names.dialect == dialect.PostgreSQL {
+		//semel:safe a lock that ends with the transaction
 		if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock(hashtext($1))", "semel migration of "+o.names.table); err != nil {
 			return err
 		}

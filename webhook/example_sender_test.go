@@ -54,6 +54,7 @@ func ExampleRelayOptions() {
 	o.MaxPause = time.Hour // between two attempts
 	o.OnPoison = outbox.StopKey
 	fmt.Println(o.MaxPause, o.OnPoison == outbox.StopKey) // for outbox.NewRelay(out, guard, sender, o)
+
 	// Output:
 	// 25 5s 6h0m0s true
 	// 1h0m0s true

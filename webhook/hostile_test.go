@@ -1,10 +1,7 @@
 package webhook_test
 
 import (
-	"bufio"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,6 +11,7 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/must"
+	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/semelhttp"
 	"github.com/semel-dev/semel/store/memstore"
 	"github.com/semel-dev/semel/webhook"
@@ -30,27 +28,6 @@ func lines(h http.Header, changes ...string) string {
 		all.WriteString(change + "\r\n")
 	}
 	return all.String()
-}
-
-// wire sends bytes on one connection, and returns the statuses of the answers.
-func (r *receiver) wire(t *testing.T, text string) (statuses []int) {
-	t.Helper()
-	conn := must.Get(new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(r.url, "http://")))
-	defer func() { _ = conn.Close() }()
-	must.Succeed(conn.SetDeadline(time.Now().Add(time.Minute)), "set a deadline")
-	go func() { _, _ = io.WriteString(conn, text) }()
-	in := bufio.NewReader(conn)
-	for {
-		res, err := http.ReadResponse(in, nil)
-		if err != nil {
-			return statuses
-		}
-		_, _ = io.Copy(io.Discard, res.Body)
-		_ = res.Body.Close()
-		if statuses = append(statuses, res.StatusCode); res.Close {
-			return statuses
-		}
-	}
 }
 
 // TestHostileBytes (promise 3): a stranger that sends bytes of its own, with parts of a recorded delivery, has no effect; one that is
@@ -102,7 +79,7 @@ func TestHostileBytes(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			r := receive(t, webhook.VerifierOptions{Secrets: []string{whsec}}, nil)
-			got := r.wire(t, c.text)
+			got := testserver.Exchange(t, r.url, c.text)
 			if c.want != nil && !slices.Equal(got, c.want) {
 				t.Errorf("answered %v, want %v", got, c.want)
 			}
