@@ -141,6 +141,7 @@ func bounded(ctx context.Context, tx Session, wait time.Duration, lock func(how 
 		return lockError(lock(" NOWAIT"))
 	}
 	set, reset := timeouts(tx.Dialect(), wait)
+	//semel:safe a setting that is put back, or ends with the transaction
 	if _, err := tx.Exec(ctx, set); err != nil {
 		return wrap("set how long to wait for a lock", err)
 	}

@@ -206,6 +206,7 @@ func (u *upsert) change(ctx context.Context, s Session, read func(Rows) error) (
 		n, err := readRow(ctx, s, statement, read)
 		return n > 0 && err == nil, u.failing(s, err)
 	}
+	//semel:safe it writes the values that were sent, which are there the second time
 	n, err := s.Exec(ctx, statement.text, statement.args...)
 	if err != nil || n == 0 {
 		return false, u.failing(s, err)

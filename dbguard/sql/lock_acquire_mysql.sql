@@ -5,6 +5,7 @@
 -- each condition holds in whatever order they do.
 --
 -- ? name  ? owner  ? lease in microseconds
+-- semel:safe an owner that asks again keeps its fence; only the end of its lease moves
 INSERT INTO {{table}} (name, fence, owner, lease_until_us)
 VALUES (?, {{now}}, ?, {{now}} + ?)
 ON DUPLICATE KEY UPDATE

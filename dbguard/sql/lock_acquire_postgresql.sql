@@ -3,6 +3,7 @@
 -- reads and writes nothing. An owner that did not hear its answer gets it again.
 --
 -- $1 name  $2 owner  $3 lease in microseconds
+-- semel:safe an owner that asks again keeps its fence; only the end of its lease moves
 INSERT INTO {{table}} AS l (name, fence, owner, lease_until_us)
 SELECT $1::text, {{now}}, $2::bytea, {{now}} + $3::bigint
 WHERE NOT EXISTS (

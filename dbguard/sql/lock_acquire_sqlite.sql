@@ -2,6 +2,7 @@
 -- owner that did not hear its answer gets it again.
 --
 -- ?1 name  ?2 owner  ?3 lease in microseconds
+-- semel:safe an owner that asks again keeps its fence; only the end of its lease moves
 INSERT INTO {{table}} AS l (name, fence, owner, lease_until_us)
 VALUES (?1, {{now}}, ?2, {{now}} + ?3)
 ON CONFLICT (name) DO UPDATE

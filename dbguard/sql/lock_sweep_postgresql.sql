@@ -5,6 +5,7 @@
 -- each row, and its LIMIT would bound nothing.
 --
 -- $1 idle in microseconds  $2 how many at most
+-- semel:safe each run forgets further names that were idle for so long
 DELETE FROM {{table}} WHERE name = ANY (ARRAY(
   SELECT name FROM {{table}}
   WHERE lease_until_us < {{now}} - $1::bigint AND fence < {{now}} - $1::bigint

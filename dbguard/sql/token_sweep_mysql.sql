@@ -2,4 +2,5 @@
 -- a row or not.
 --
 -- ? keep in microseconds  ? how many at most
+-- semel:safe each run removes further tokens, which all have expired
 DELETE FROM {{table}} WHERE expires_us < {{now}} - ? ORDER BY expires_us LIMIT ?
