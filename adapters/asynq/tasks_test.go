@@ -61,20 +61,35 @@ func newShop(t *testing.T) *shop {
 	return s
 }
 
-// server works on tasks; after its effect, each waits for hold.
-func (s *shop) server(o *semelasynq.Options, hold func()) (*asynq.Server, *asynq.ServeMux, error) {
+// The points of a task.
+const (
+	before   = "before"   // its effect
+	after    = "after"    // its effect
+	recorded = "recorded" // but Asynq does not know
+)
+
+// server works on tasks, which call at with each point that they reach.
+func (s *shop) server(o *semelasynq.Options, at func(point string)) (*asynq.Server, *asynq.ServeMux, error) {
 	tasks, err := semelasynq.New(s.guard, o)
 	if err != nil {
 		return nil, nil, err
 	}
+	if at == nil {
+		at = func(string) {}
+	}
 	mux := asynq.NewServeMux()
-	mux.Use(tasks.Middleware)
+	mux.Use(func(next asynq.Handler) asynq.Handler {
+		return asynq.HandlerFunc(func(ctx context.Context, task *asynq.Task) error {
+			err := next.ProcessTask(ctx, task)
+			at(recorded)
+			return err
+		})
+	}, tasks.Middleware)
 	mux.HandleFunc("charge", func(ctx context.Context, _ *asynq.Task) error {
 		id, _ := asynq.GetTaskID(ctx)
+		at(before)
 		err := s.redis.Do(ctx, s.redis.B().Incr().Key("effect:"+id).Build()).Error()
-		if hold != nil {
-			hold()
-		}
+		at(after)
 		return err
 	})
 	return asynq.NewServer(asynq.RedisClientOpt{Addr: s.addr}, asynq.Config{
@@ -90,9 +105,9 @@ func (s *shop) server(o *semelasynq.Options, hold func()) (*asynq.Server, *asynq
 }
 
 // start works until the end of the test.
-func (s *shop) start(t *testing.T, o *semelasynq.Options, hold func()) {
+func (s *shop) start(t *testing.T, o *semelasynq.Options, at func(point string)) {
 	t.Helper()
-	server, mux, err := s.server(o, hold)
+	server, mux, err := s.server(o, at)
 	claimtest.NoError(t, err)
 	claimtest.NoError(t, server.Start(mux))
 	t.Cleanup(server.Shutdown)
@@ -129,7 +144,11 @@ func (s *shop) wantEnd(t *testing.T, id string, state asynq.TaskState, word stri
 
 func (s *shop) wantEffects(t *testing.T, id string, want int64) {
 	t.Helper()
-	if got, err := s.redis.Do(t.Context(), s.redis.B().Get().Key("effect:"+id).Build()).AsInt64(); err != nil || got != want {
+	got, err := s.redis.Do(t.Context(), s.redis.B().Get().Key("effect:"+id).Build()).AsInt64()
+	if rueidis.IsRedisNil(err) {
+		err = nil // none
+	}
+	if err != nil || got != want {
 		t.Errorf("got %d effects, error %v, want %d", got, err, want)
 	}
 }
@@ -162,9 +181,11 @@ func TestLeaseLostWhileRunning(t *testing.T) {
 	o := &semelasynq.Options{Policy: semel.Policy{Lease: 300 * time.Millisecond}}
 	working, held := make(chan struct{}, 8), make(chan struct{})
 	release := sync.OnceFunc(func() { close(held) })
-	s.start(t, o, func() {
-		working <- struct{}{}
-		<-held
+	s.start(t, o, func(point string) {
+		if point == after {
+			working <- struct{}{}
+			<-held
+		}
 	})
 	t.Cleanup(release)
 	s.enqueue(t, "order-1", "1250")
@@ -177,24 +198,32 @@ func TestLeaseLostWhileRunning(t *testing.T) {
 	s.wantEffects(t, "order-1", 1)
 }
 
-// A task whose worker was killed is not run again on a guess: it is archived, or its effect is looked up.
+// A task whose worker was killed is not run again on a guess: it is archived, or its effect is looked up; and one that is recorded is
+// done.
 func TestKilledWorker(t *testing.T) {
 	t.Parallel()
-	asked := semel.Policy{OnUnknown: semel.Reconcile, Reconcile: func(context.Context, semel.Record) (semel.Reconciliation, error) {
-		return semel.Reconciliation{Verdict: semel.Happened}, nil
-	}}
+	asked := func(v semel.Verdict) semel.Policy {
+		return semel.Policy{OnUnknown: semel.Reconcile, Reconcile: func(context.Context, semel.Record) (semel.Reconciliation, error) {
+			return semel.Reconciliation{Verdict: v}, nil
+		}}
+	}
 	for name, c := range map[string]struct {
-		policy semel.Policy
-		state  asynq.TaskState
+		point   string
+		policy  semel.Policy
+		effects int64
+		state   asynq.TaskState
 	}{
-		"archived": {semel.Policy{}, asynq.TaskStateArchived},
-		"asked":    {asked, 0},
+		"before, archived": {before, semel.Policy{}, 0, asynq.TaskStateArchived},
+		"after, archived":  {after, semel.Policy{}, 1, asynq.TaskStateArchived},
+		"before, asked":    {before, asked(semel.NotHappened), 1, 0},
+		"after, asked":     {after, asked(semel.Happened), 1, 0},
+		"recorded":         {recorded, semel.Policy{}, 1, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newShop(t)
 			s.enqueue(t, "order-1", "1250")
-			child := storetest.Command(t, "work", s.addr)
+			child := storetest.Command(t, "work", s.addr, c.point)
 			out, err := child.StdoutPipe()
 			claimtest.NoError(t, err)
 			claimtest.NoError(t, child.Start())
@@ -207,7 +236,7 @@ func TestKilledWorker(t *testing.T) {
 			s.expire(t, "order-1")
 			s.start(t, &semelasynq.Options{Policy: c.policy}, nil)
 			s.wantEnd(t, "order-1", c.state, "semel records show")
-			s.wantEffects(t, "order-1", 1)
+			s.wantEffects(t, "order-1", c.effects)
 		})
 	}
 }
@@ -217,9 +246,11 @@ func workUntilKilled(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	server, mux, err := s.server(&semelasynq.Options{Policy: semel.Policy{Lease: 300 * time.Millisecond}}, func() {
-		fmt.Fprintln(os.Stdout, "working")
-		select {}
+	server, mux, err := s.server(&semelasynq.Options{Policy: semel.Policy{Lease: 300 * time.Millisecond}}, func(point string) {
+		if point == args[1] {
+			fmt.Fprintln(os.Stdout, "working")
+			select {}
+		}
 	})
 	if err != nil {
 		return err

@@ -109,47 +109,64 @@ func TestKeyOutlivesRow(t *testing.T) {
 }
 
 // Whatever a worker that was killed had done, its job takes effect at most once: exactly once where the effect is rows, and where
-// it is not, the job is cancelled with the reason.
+// it is not, the job is cancelled with the reason, unless the effect was recorded.
 func TestKilledWorker(t *testing.T) {
 	t.Parallel()
-	for name, rows := range map[string]bool{"rows": true, "an effect elsewhere": false} {
-		t.Run(name, func(t *testing.T) {
+	for _, c := range []struct {
+		point   string
+		rows    bool
+		effects int
+		end     rivertype.JobState
+	}{
+		{"before", true, 1, rivertype.JobStateCompleted},
+		{"after", true, 1, rivertype.JobStateCompleted},
+		{"recorded", true, 1, rivertype.JobStateCompleted},
+		{"before", false, 0, rivertype.JobStateCancelled},
+		{"after", false, 1, rivertype.JobStateCancelled},
+		{"recorded", false, 1, rivertype.JobStateCompleted},
+	} {
+		t.Run(fmt.Sprintf("%s, rows %v", c.point, c.rows), func(t *testing.T) {
 			t.Parallel()
 			s, dsn := newShop(t)
 			jobs := s.jobs(t, nil)
 			w := &worker{jobs: jobs}
 			client, err := s.client(w, nil)
 			claimtest.NoError(t, err)
-			id, err := s.insert(t.Context(), jobs, client, "k", charge{Order: "a", Rows: rows}, nil)
+			id, err := s.insert(t.Context(), jobs, client, "k", charge{Order: "a", Rows: c.rows}, nil)
 			claimtest.NoError(t, err)
-			kill(t, dsn)
+			kill(t, dsn, c.point)
 
 			client, events, _ := s.rescuer(t, w)
-			if rows {
-				wantEvent(t, events, river.EventKindJobCompleted)
-			} else {
-				job := wantEvent(t, events, river.EventKindJobCancelled)
-				if text := job.Errors[len(job.Errors)-1].Error; !strings.Contains(text, "unknown") || !strings.Contains(text, "semel records show") {
-					t.Errorf("the job says %q, want that the outcome is unknown and where to look", text)
-				}
+			var job *rivertype.JobRow
+			testserver.Eventually(t, "the job has ended", func() bool {
+				job, err = client.JobGet(t.Context(), id)
+				claimtest.NoError(t, err)
+				return job.FinalizedAt != nil
+			})
+			s.wantEffects(t, c.effects)
+			if job.State != c.end {
+				t.Fatalf("the job is %s, want %s", job.State, c.end)
 			}
-			s.wantEffects(t, 1)
-			if rows {
+			if c.end == rivertype.JobStateCompleted {
 				return
 			}
+			if text := job.Errors[len(job.Errors)-1].Error; !strings.Contains(text, "unknown") || !strings.Contains(text, "semel records show") {
+				t.Errorf("the job says %q, want that the outcome is unknown and where to look", text)
+			}
+			wantEvent(t, events, river.EventKindJobCancelled)
 			// Nothing runs it on a guess, not even an operator of River.
 			_, err = client.JobRetry(t.Context(), id)
 			claimtest.NoError(t, err)
 			wantEvent(t, events, river.EventKindJobCancelled)
-			s.wantEffects(t, 1)
+			s.wantEffects(t, c.effects)
 		})
 	}
 }
 
-// kill runs a worker in another process until it is in the middle of a job, and kills it.
-func kill(t *testing.T, dsn string) {
+// kill runs a worker in another process until its job has reached this point, and kills it.
+func kill(t *testing.T, dsn, point string) {
 	t.Helper()
-	child := storetest.Command(t, "work", dsn)
+	child := storetest.Command(t, "work", dsn, point)
 	out, err := child.StdoutPipe()
 	claimtest.NoError(t, err)
 	claimtest.NoError(t, child.Start())
@@ -169,9 +186,15 @@ func workUntilKilled(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	client, err := s.client(&worker{jobs: jobs, hold: func(context.Context, string) error {
-		fmt.Fprintln(os.Stdout, "working")
-		select {}
+	at := func(point string) {
+		if point == args[1] {
+			fmt.Fprintln(os.Stdout, "working")
+			select {}
+		}
+	}
+	client, err := s.client(&worker{jobs: jobs, at: at, hold: func(context.Context, string) error {
+		at("after")
+		return nil
 	}}, nil)
 	if err != nil {
 		return err

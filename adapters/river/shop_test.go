@@ -79,23 +79,46 @@ type worker struct {
 	shop *shop
 	jobs *semelriver.Jobs
 	hold func(ctx context.Context, order string) error
+	at   func(point string) // "before" the effect, and when it is "recorded" but River does not know
+}
+
+func (w *worker) reach(point string) {
+	if w.at != nil {
+		w.at(point)
+	}
+}
+
+// told is a middleware around that of the package.
+type told struct {
+	river.MiddlewareDefaults
+
+	worker *worker
+}
+
+func (m *told) Work(ctx context.Context, _ *rivertype.JobRow, doInner func(context.Context) error) error {
+	err := doInner(ctx)
+	m.worker.reach("recorded")
+	return err
 }
 
 func (w *worker) Middleware(row *rivertype.JobRow) []rivertype.WorkerMiddleware {
 	if strings.Contains(string(row.EncodedArgs), `"rows": true`) {
 		return nil
 	}
-	return []rivertype.WorkerMiddleware{w.jobs}
+	return []rivertype.WorkerMiddleware{&told{worker: w}, w.jobs}
 }
 
 func (w *worker) Work(ctx context.Context, job *river.Job[charge]) error {
 	if job.Args.Rows {
-		return semelriver.WorkTx(ctx, w.jobs, job, func(ctx context.Context, tx pgx.Tx) error { return w.effect(ctx, tx, job) })
+		err := semelriver.WorkTx(ctx, w.jobs, job, func(ctx context.Context, tx pgx.Tx) error { return w.effect(ctx, tx, job) })
+		w.reach("recorded")
+		return err
 	}
 	return w.effect(ctx, w.shop.pool, job)
 }
 
 func (w *worker) effect(ctx context.Context, db execer, job *river.Job[charge]) error {
+	w.reach("before")
 	if _, err := db.Exec(ctx, "INSERT INTO effect VALUES ($1)", job.Args.Order); err != nil || w.hold == nil {
 		return err
 	}

@@ -23,9 +23,13 @@ import (
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/memstore"
 	"github.com/semel-dev/semel/store/sqlitestore/sqlitetx"
+	"github.com/semel-dev/semel/store/storetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	storetest.Children(map[string]storetest.Verb{"work": workUntilKilled})
+	goleak.VerifyTestMain(m)
+}
 
 // seen counts the verdicts by their reasons.
 type seen struct{ handled, duplicate, quarantined atomic.Int32 }
