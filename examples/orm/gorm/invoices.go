@@ -32,7 +32,7 @@ func (s *Invoices) Create(ctx context.Context, key semel.Key, order orm.Order) (
 	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		invoice, err = pgstore.Join(ctx, s.guard, tx.Statement.ConnPool, key, order.Fingerprint(), func(ctx context.Context) (orm.Invoice, error) {
 			row := orm.Invoice{Customer: order.Customer, Cents: order.Cents}
-			err := tx.WithContext(ctx).Create(&row).Error
+			err := tx.WithContext(ctx).Create(&row).Error //semel:safe the row commits with the claim of its key
 			return row, err
 		})
 		return err

@@ -32,6 +32,7 @@ func (s *Invoices) Create(ctx context.Context, key semel.Key, order orm.Order) (
 	defer func() { _ = tx.Rollback() }() // after the commit it does nothing
 	invoice, err := pgstore.Join(ctx, s.guard, tx, key, order.Fingerprint(), func(ctx context.Context) (orm.Invoice, error) {
 		var invoice orm.Invoice
+		//semel:safe the row commits with the claim of its key
 		err := tx.GetContext(ctx, &invoice,
 			"INSERT INTO invoices (customer, cents) VALUES ($1, $2) RETURNING id, customer, cents", order.Customer, order.Cents)
 		return invoice, err

@@ -64,6 +64,13 @@ func storm(t *testing.T, f *services.Fleet, orders int, database func()) {
 				}
 			})
 		}
+		for _, point := range []string{"payment/thrice", "payment/charged", "mail/thrice", "mail/sent"} { // what comes again has had its effect
+			kill = append(kill, func() {
+				if err := f.Arm(point); err != nil {
+					t.Error(err)
+				}
+			})
+		}
 		for pause(ctx, time.Duration(50+dice.IntN(400))*time.Millisecond) {
 			if one := kill[dice.IntN(len(kill))]; one != nil {
 				one()

@@ -1,4 +1,5 @@
 -- The entry, and everything that needs it.
+-- semel:safe it changes waiting entries only, which are refused afterwards
 WITH RECURSIVE needs (id, reason) AS (
     SELECT ?1, ?2
     UNION ALL
