@@ -97,6 +97,7 @@ func (ps *places) start(ctx context.Context, p *place, store string, clock *dbse
 			return "", err
 		}
 		p.server, p.driver, p.rows = srv, "mysql", srv.DSN()+"semel"
+		//semel:safe a second run is refused: the database is there
 		return "mysql://root@%s/semel", srv.Exec(ctx, "CREATE DATABASE semel")
 	case redis:
 		srv, err := ps.home.Redis(ctx, &dbserver.RedisOptions{AppendOnly: true, Clock: clock})
