@@ -86,8 +86,7 @@ func goDependencies(ctx context.Context, dir, name string, packages []Package) (
 func moduleOf(mod goMod, importPath string) string {
 	var best string
 	for _, require := range mod.Require {
-		within := importPath == require.Path || strings.HasPrefix(importPath, require.Path+"/")
-		if within && len(require.Path) > len(best) {
+		if within(importPath, require.Path) && len(require.Path) > len(best) {
 			best = require.Path
 		}
 	}

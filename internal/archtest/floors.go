@@ -89,10 +89,6 @@ func Rooms() []Room {
 		// A store without a network, for tests of what lies above stores; the race that every store must pass.
 		{Path: "internal/memdb", Floor: 1},
 		{Path: "internal/storerace", Floor: 0, Also: []string{"."}},
-		// What operators' doors share: how a record looks, what a verdict means.
-		{Path: "internal/operatorview", Floor: 2, Also: []string{"flow"}},
-		// The views need semelhttp, and the gateway mounts the API: only one floor is between them.
-		{Path: "internal/adminapi", Floor: 2, Kind: Door, Also: []string{"internal/operatorview"}},
 		{Path: "check", Floor: 2},
 
 		{Path: "gateway", Floor: 3, Kind: Door},
@@ -102,9 +98,24 @@ func Rooms() []Room {
 		// Only tests and what breaks servers on purpose import it.
 		{Path: "internal/testserver", Floor: 1},
 
+		// Merges duplicates in the application's own database.
+		{Path: "internal/dedupe", Floor: 2},
+
 		// The demo serves the invoice application.
 		{Path: "cmd/semel", Floor: 4, Kind: Top, Also: []string{"examples/invoices"}},
-	}, exampleRooms(), operations(), linting(), mechanisms(), topRooms())
+	}, exampleRooms(), operators(), operations(), linting(), mechanisms(), topRooms())
+}
+
+// operators let people settle what is unknown.
+func operators() []Room {
+	return []Room{
+		// What operators' doors share: how a record looks, what a verdict means.
+		{Path: "internal/operatorview", Floor: 2, Also: []string{"flow"}},
+		// The views need semelhttp, and the gateway mounts the API: only one floor is between them.
+		{Path: "internal/adminapi", Floor: 2, Kind: Door, Also: []string{"internal/operatorview"}},
+		// It logs operators in by the tokens of the API, and shows records as that does.
+		{Path: "internal/console", Floor: 2, Kind: Door, Also: []string{"internal/operatorview", "internal/adminapi", "flow", "inbox", "outbox", "internal/dedupe"}},
+	}
 }
 
 func exampleRooms() []Room {
@@ -141,13 +152,23 @@ func linting() []Room {
 		{Path: "internal/lint/mysql", Floor: 1},
 		{Path: "internal/lint/sqlite", Floor: 1},
 		{Path: "internal/lint/judge", Floor: 2},
+		// It runs statements on a copy of the application's database.
+		{Path: "internal/lint/prove", Floor: 3, Also: []string{"internal/opendb"}},
 		{Path: "lint", Floor: 3},
+		// What Go programs hand to databases, judged by package lint.
+		{Path: "internal/lint/gosql", Floor: 3, Also: []string{"lint"}},
+		// What Go programs do twice with them.
+		{Path: "internal/lint/gocheck", Floor: 3, Also: []string{"lint", "internal/lint/gosql"}},
+		{Path: "lint/vet", Floor: 3, Also: []string{"lint", "internal/lint/gosql", "internal/lint/gocheck"}},
+		{Path: "cmd/semelvet", Floor: 4, Kind: Top},
 	}
 }
 
 // mechanisms are the parts of the guard that know nothing of records, and what adapters in nested modules share.
 func mechanisms() []Room {
 	return []Room{
+		{Path: "internal/digest", Floor: 0, Kind: Ground},
+		{Path: "internal/envelope", Floor: 0, Kind: Ground},
 		{Path: "internal/mark", Floor: 0, Kind: Ground},
 		{Path: "internal/quota", Floor: 0, Kind: Ground},
 		{Path: "internal/seal", Floor: 0, Kind: Ground},
@@ -155,6 +176,8 @@ func mechanisms() []Room {
 		{Path: "internal/sfv", Floor: 0, Kind: Ground},
 		{Path: "internal/texts", Floor: 0, Kind: Ground},
 		{Path: "internal/webhooksig", Floor: 0, Kind: Ground},
+		// A sweep pauses as everything in the background does.
+		{Path: "internal/sweep", Floor: 0, Kind: Ground, Also: []string{"internal/waiting"}},
 		{Path: "internal/waiting", Floor: 0, Kind: Ground},
 		{Path: "internal/job", Floor: 1},
 	}
@@ -166,6 +189,8 @@ func topRooms() []Room {
 		{Path: "internal/bench", Floor: 5, Kind: Top},
 		{Path: "internal/prove", Floor: 5, Kind: Top},
 		{Path: "internal/mutate", Floor: 5, Kind: Top},
+		// Measures the linter on public code.
+		{Path: "internal/lint/corpora", Floor: 5, Kind: Top},
 		{Path: "internal/integration", Floor: 5, Kind: Top},
 		{Path: "internal/model", Floor: 5, Kind: Top},
 	}

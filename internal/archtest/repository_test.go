@@ -22,6 +22,10 @@ func TestRepository(t *testing.T) {
 		report(t, archtest.CheckFloors(archtest.Rooms(), packages))
 		report(t, archtest.CheckRooms(archtest.Rooms(), packages))
 	})
+	t.Run("parsers", func(t *testing.T) {
+		t.Parallel()
+		report(t, archtest.CheckParsers(packages))
+	})
 	t.Run("shape", func(t *testing.T) {
 		t.Parallel()
 		found, err := archtest.CheckShape(tree)

@@ -162,7 +162,10 @@ func ledger(t *testing.T, dir, mode string) check.Counter {
 // TestOperationOfAServiceThatStaysAway: a service that is killed and does not come back ends the run.
 func TestOperationOfAServiceThatStaysAway(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) }))
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) }))
+	must.Succeed(server.Listener.Close(), "give the port up")
+	server.Listener = must.Get(new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.2:0")) // a port of 127.0.0.1 goes to the next test that asks for one
+	server.Start()
 	t.Cleanup(server.Close)
 	profile, _ := check.ProfileNamed("ietf")
 	ctx, cancel := context.WithCancel(t.Context())

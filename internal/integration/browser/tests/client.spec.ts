@@ -64,7 +64,7 @@ test("a reload before the answer keeps the draft", async ({ page, shop, sights }
   await locked(sights);
   await page.reload().catch(() => undefined); // the submission that it aborts is reported here
   await expect(page).toHaveURL(/form\.html$/);
-  expect(await keyIn(page)).toBe(key);
+  await expect.poll(() => keyIn(page)).toBe(key); // the reload may end before the page has loaded
   await fill(page, "one");
   await button(page).click();
   await expect(page).toHaveURL(placed);

@@ -1,0 +1,193 @@
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import AxeBuilder from "@axe-core/playwright";
+import { type Page, expect, test as base } from "@playwright/test";
+import { start } from "./program.ts";
+
+const token = "alice-0123456789abcdef0123456789abcdef";
+
+/** A gateway with a console, before an application that takes a POST and hangs up. */
+interface Desk {
+  console: string;
+  /** Sends a POST under a key, and returns the status of the answer and its body. */
+  send(key: string): Promise<[number, string]>;
+}
+
+const test = base.extend<{ desk: Desk }>({
+  desk: async ({}, use) => {
+    const application = createServer((request, response) => {
+      request.resume();
+      request.on("end", () => response.destroy());
+    });
+    application.listen(0, "127.0.0.1");
+    await once(application, "listening");
+    const dir = mkdtempSync(join(tmpdir(), "semel-console-"));
+    writeFileSync(join(dir, "tokens"), `alice ${token}\n`, { mode: 0o600 });
+    const gateway = await start(process.env.SEMEL_BIN!, [
+      "gateway", "--upstream", `http://127.0.0.1:${(application.address() as AddressInfo).port}`, "--store", "memory:",
+      "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--admin-tokens-file", join(dir, "tokens"),
+    ]);
+    await use({
+      console: `${gateway.addresses.admin}/console/`,
+      send: async (key) => {
+        const answer = await fetch(`${gateway.addresses.listen}/orders`, { method: "POST", headers: { "Idempotency-Key": `"${key}"` }, body: "x" });
+        return [answer.status, await answer.text()];
+      },
+    });
+    await gateway.stop();
+    application.close();
+    rmSync(dir, { recursive: true, force: true });
+  },
+});
+
+/** Logs in with the keyboard alone. */
+async function logIn(page: Page, desk: Desk): Promise<void> {
+  await page.goto(desk.console);
+  await expect(page.getByLabel("Token")).toBeFocused();
+  await page.keyboard.type(token);
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Overview");
+}
+
+/** Moves the focus forwards until the element has it. */
+async function tabTo(page: Page, name: RegExp, role: "link" | "button" | "radio" | "textbox"): Promise<void> {
+  const target = page.getByRole(role, { name }).first();
+  for (let i = 0; i < 60; i++) {
+    if (await target.evaluate((element) => element === document.activeElement)) return;
+    await page.keyboard.press("Tab");
+  }
+  throw new Error(`Tab does not reach the ${role} ${name}`);
+}
+
+for (const scripts of [true, false]) {
+  test(`an unknown outcome is settled with the keyboard ${scripts ? "" : "and without scripts"}`, async ({ browser, desk }) => {
+    const key = randomUUID();
+    expect((await desk.send(key))[0]).toBeGreaterThanOrEqual(500);
+    const context = await browser.newContext({ javaScriptEnabled: scripts });
+    const page = await context.newPage();
+    await logIn(page, desk);
+    await tabTo(page, /^Settle unknown outcomes$/, "link");
+    await page.keyboard.press("Enter");
+    await expect(page.getByRole("heading", { level: 1 })).toHaveText("Unknown outcomes");
+    await tabTo(page, new RegExp(key), "link");
+    await page.keyboard.press("Enter");
+    await tabTo(page, /^It happened/, "radio");
+    await page.keyboard.press("Space");
+    await tabTo(page, /^Reason/, "textbox");
+    await page.keyboard.type("order 77 is in the ledger");
+    await tabTo(page, /^Settle it as alice$/, "button");
+    await page.keyboard.press("Enter");
+    await expect(page.getByRole("alert")).toContainText("needs the status that attempts get"); // and the reason is still there
+    await expect(page.getByLabel("Reason: how you know")).toHaveValue("order 77 is in the ledger");
+    await tabTo(page, /^Status$/, "textbox");
+    await page.keyboard.type("201");
+    await tabTo(page, /^Body$/, "textbox");
+    await page.keyboard.type('{"id":77}');
+    await tabTo(page, /^Settle it as alice$/, "button");
+    await page.keyboard.press("Enter");
+    await expect(page.getByRole("status")).toHaveText("The verdict was taken.");
+    expect(await desk.send(key)).toEqual([201, '{"id":77}']);
+    await page.getByRole("link", { name: "Audit trail" }).click();
+    await expect(page.getByRole("table")).toContainText("order 77 is in the ledger");
+    await context.close();
+  });
+}
+
+test("of two operators, the second one is told that it is settled", async ({ browser, desk }) => {
+  const key = randomUUID();
+  await desk.send(key);
+  const pages = [];
+  for (let i = 0; i < 2; i++) {
+    const page = await (await browser.newContext()).newPage();
+    await logIn(page, desk);
+    await page.goto(`${desk.console}unknown`);
+    await page.getByRole("link", { name: key }).click();
+    await page.getByLabel("It did not happen and must not").check();
+    await page.getByLabel("Reason: how you know").fill(`operator ${i}`);
+    pages.push(page);
+  }
+  for (const page of pages) await page.getByRole("button", { name: "Settle it as alice" }).click();
+  await expect(pages[0]!.getByRole("status")).toHaveText("The verdict was taken.");
+  await expect(pages[1]!.getByRole("alert")).toContainText("Nothing was done");
+  for (const page of pages) await page.context().close();
+});
+
+for (const [width, colorScheme] of [[1200, "light"], [320, "dark"]] as const) {
+  test(`every page at ${width} px in ${colorScheme} is accessible and fits`, async ({ browser, desk }, info) => {
+    const key = randomUUID();
+    await desk.send(key);
+    const page = await (await browser.newContext({ viewport: { width, height: 800 }, colorScheme })).newPage();
+    await page.goto(desk.console);
+    await look(page, "log in");
+    await logIn(page, desk);
+    for (const path of ["", "unknown", "records", "records?scope=x&name=y", "audit", "nothing"]) {
+      await page.goto(desk.console + path);
+      await look(page, path || "overview");
+    }
+    await page.goto(`${desk.console}unknown`);
+    await page.getByRole("link", { name: key }).click();
+    await look(page, "record");
+
+    async function look(of: Page, name: string): Promise<void> {
+      const { violations } = await new AxeBuilder({ page: of }).analyze();
+      expect.soft(violations.map(({ id, nodes }) => [name, id, nodes.map((node) => node.html)])).toEqual([]);
+      expect.soft(await of.evaluate(() => document.documentElement.scrollWidth - innerWidth), name).toBeLessThanOrEqual(0);
+      await info.attach(name, { body: await of.screenshot({ fullPage: true }), contentType: "image/png" });
+    }
+    await page.context().close();
+  });
+}
+
+test("the pages follow the process, and rows do not move", async ({ browser, desk }) => {
+  await desk.send(randomUUID());
+  const context = await browser.newContext({ locale: "de-DE", timezoneId: "Europe/Berlin" });
+  const page = await context.newPage();
+  await logIn(page, desk);
+  await expect(page.locator("section.attention time")).toHaveText(/^\d{1,2}\. \p{L}+\.? \d{4}, \d\d:\d\d:\d\d ME/u);
+  await expect(page.locator("section.attention time")).toHaveAttribute("title", /UTC$/);
+  const unknown = page.locator("[data-live=unknown]");
+  await expect(unknown).toHaveText("1");
+  await desk.send(randomUUID());
+  await expect(unknown).toHaveText("2");
+  await expect(page.getByRole("status")).toHaveText("1 new unknown outcomes – show");
+
+  await page.goto(`${desk.console}records`);
+  await page.clock.install();
+  await page.reload();
+  const rows = page.getByRole("row");
+  await expect(rows).toHaveCount(3);
+  await desk.send(randomUUID());
+  await expect(page.getByRole("link", { name: "1 new – show" })).toBeVisible();
+  await page.clock.runFor(0);
+  await expect(page.getByRole("status")).toHaveText("1 new – show");
+  await desk.send(randomUUID());
+  await expect(page.getByRole("link", { name: "2 new – show" })).toBeVisible();
+  await expect(rows).toHaveCount(3);
+  await page.clock.pauseAt(Date.now() + 60_000);
+  await expect(page.getByRole("status")).toHaveText("2 new – show");
+  await tabTo(page, /^2 new – show$/, "link");
+  await page.keyboard.press("Enter");
+  await expect(rows).toHaveCount(5);
+  await context.close();
+});
+
+test("the numbers of a chart are read without scripts", async ({ browser, desk }) => {
+  await desk.send(randomUUID());
+  const context = await browser.newContext({ javaScriptEnabled: false });
+  const page = await context.newPage();
+  await logIn(page, desk);
+  await page.reload();
+  await expect(page.locator("section.attention time")).toHaveText(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/);
+  const chart = page.getByRole("figure").filter({ hasText: "Requests per minute" });
+  await expect(chart.getByRole("img", { name: "Requests per minute" })).toBeVisible();
+  await chart.locator("summary").focus();
+  await page.keyboard.press("Enter");
+  await expect(chart.getByRole("table", { name: "Requests per minute" }).getByRole("row").nth(1)).toContainText(/\d/);
+  await expect(page.locator("[data-new]")).toBeHidden();
+  await context.close();
+});
