@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help test test-long slowest check lint shell vet arch fmt build demo model bench bench-stores bench-overload bench-guards bench-engines bench-temporal races prove mutate rolling microbench fuzz vuln clean
+.PHONY: help test test-long slowest check lint shell sql vet arch fmt build demo model bench bench-stores bench-overload bench-guards bench-dedupe bench-engines bench-temporal races prove mutate rolling microbench fuzz vuln clean
 
 TOOLS := .cache/bin
 FUZZTIME ?= 1m
@@ -28,8 +28,8 @@ test-long: ## what takes longer: Firefox, long races, random walks, the attacks 
 slowest: ## the twenty slowest packages and tests of the last make test
 	@scripts/slowest
 
-check: ## linters, formatting, vet, architecture, shell scripts; all of them even when one fails
-	@$(MAKE) --no-print-directory --keep-going lint vet arch shell
+check: ## linters, formatting, vet, architecture, shell scripts, SQL; all of them even when one fails
+	@$(MAKE) --no-print-directory --keep-going lint vet arch shell sql
 
 lint: $(TOOLS)/stamp
 	@$(TOOLS)/golangci-lint fmt --diff
@@ -43,6 +43,9 @@ vet:
 
 arch:
 	go test ./internal/archtest
+
+sql: ## Semel's own statements, by semel lint
+	go run ./cmd/semel lint ./... examples/orm examples/shop/services
 
 shell:
 	@if command -v shellcheck >/dev/null; then shellcheck $(SCRIPTS) && echo "shellcheck: fine"; \
@@ -72,6 +75,9 @@ bench-overload: ## ever more callers through the gateway on every store: the rat
 
 bench-guards: ## each guard of dbguard against the bare statement on the same database, as ratios
 	@scripts/prepare --on-disk --only 'postgresql mariadb' go run -buildvcs=true ./internal/bench -only '^guards-'
+
+bench-dedupe: ## semel dedupe against bare batches and against row by row (LARGE=-large: ten million rows)
+	@scripts/prepare --on-disk --only postgresql go run -buildvcs=true ./internal/bench -only '^dedupe$(LARGE)$$'
 
 bench-engines: ## a flow against River, takeovers after kill -9, inbox and outbox against bare NATS (ENGINES=steps|takeover|inbox|outbox)
 	@go build -C internal/bench/engines -buildvcs=true -o ../../../.cache/bin/bench-engines .
