@@ -14,6 +14,13 @@ import (
 // auditLease bounds the writing of an entry.
 const auditLease = 30 * time.Second
 
+// The acts of entries, besides those of [Records.Decide].
+const (
+	actResolve   = "resolve"
+	actCancel    = "cancel"
+	actReconcile = "reconcile"
+)
+
 // Entry is one verdict: of an operator, or of a reconciliation in the background. It is
 // written before the verdict takes effect. The verdict took effect if the record has
 // Fence and the state As, or had them until it expired.
@@ -88,6 +95,29 @@ func (r *Records) Audit(ctx context.Context, p AuditParams) (AuditPage, error) {
 	return out, nil
 }
 
+// VerdictOn returns the entry of the verdict that settled the record as it is, in at most three reads. [semel.ErrNotFound]
+// means that its own attempt settled it, that the entry has expired, or that it was written under another secret.
+func (r *Records) VerdictOn(ctx context.Context, rec *semel.Record) (Entry, error) {
+	if rec.State != semel.StateCompleted && rec.State != semel.StateCancelled {
+		return Entry{}, fmt.Errorf("semel: audit: %w", semel.ErrNotFound)
+	}
+	for _, act := range []string{actResolve, actCancel, actReconcile} {
+		found, err := r.guard.Store().Lookup(ctx, r.guard.Digest(entryKey(act, rec)))
+		if err == nil && found.State == semel.StateCompleted {
+			return readAudit(&found)
+		}
+		if err != nil && !errors.Is(err, semel.ErrNotFound) {
+			return Entry{}, fmt.Errorf("semel: audit: %w", err)
+		}
+	}
+	return Entry{}, fmt.Errorf("semel: audit: %w", semel.ErrNotFound)
+}
+
+// entryKey names the entry of a verdict on the record's attempt.
+func entryKey(act string, rec *semel.Record) semel.Key {
+	return semel.Key{Scope: AuditScope, Name: fmt.Sprintf("%s %.12s %d", act, rec.Digest, rec.Fence)}
+}
+
 func readAudit(rec *semel.Record) (Entry, error) {
 	var from auditOutcome
 	if err := json.Unmarshal(rec.Outcome, &from); err != nil {
@@ -124,7 +154,7 @@ func (r *Records) writeAudit(ctx context.Context, e *Entry, claimed *semel.Recor
 	if err != nil {
 		return fmt.Errorf("write the audit entry: %w", err)
 	}
-	key := semel.Key{Scope: AuditScope, Name: fmt.Sprintf("%s %.12s %d", e.Act, claimed.Digest, claimed.Fence)}
+	key := entryKey(e.Act, claimed)
 	p := semel.ClaimParams{
 		Digest: r.guard.Digest(key), Scope: key.Scope, Name: key.Name, Fingerprint: semel.FingerprintOf(string(outcome)),
 		Lease: auditLease, Retention: r.auditRetention,

@@ -114,7 +114,7 @@ func (r *Records) Resolve(ctx context.Context, by Identity, d semel.Digest, seen
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return r.resolve(ctx, Entry{Operator: by, Act: "resolve"}, d, seen, s)
+	return r.resolve(ctx, Entry{Operator: by, Act: actResolve}, d, seen, s)
 }
 
 func (r *Records) resolve(ctx context.Context, entry Entry, d semel.Digest, seen semel.Fence, s semel.Settlement) (semel.Record, error) {
@@ -169,7 +169,7 @@ func (r *Records) Cancel(ctx context.Context, by Identity, k semel.Key, seen sem
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	entry := Entry{Operator: by, Act: "cancel"}
+	entry := Entry{Operator: by, Act: actCancel}
 	tombstone := semel.Settlement{State: semel.StateCancelled, Note: reason}
 	rec, err := r.guard.Lookup(ctx, k)
 	switch {

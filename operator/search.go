@@ -23,6 +23,7 @@ type Search struct {
 	Scope, Name string        // empty for any; the audit trail is shown to who asks for its scope only
 	After       string        // the cursor where to continue, or empty
 	Limit       int           // how many to show, 0 for all
+	Bare        bool          // leave their outcomes out, and so read more of them at once
 	Examine     int           // how many of the store's records to look at, 0 for all
 }
 
@@ -42,10 +43,14 @@ func (r *Records) List(ctx context.Context, s Search, show func(*semel.Record) e
 		return p, errors.New("semel: operator: this store cannot show its records")
 	}
 	params := s.params()
+	most := outcomePage
+	if s.Bare {
+		most = semel.MaxListLimit
+	}
 	for shown, read, spent := 0, 0, 0; ; {
-		params.Limit = outcomePage
+		params.Limit = most
 		if s.Limit > 0 {
-			params.Limit = min(outcomePage, s.Limit-shown)
+			params.Limit = min(most, s.Limit-shown)
 		}
 		if s.Examine > 0 {
 			params.Examine = min(semel.MaxListExamined, s.Examine-spent)
@@ -58,9 +63,12 @@ func (r *Records) List(ctx context.Context, s Search, show func(*semel.Record) e
 		if err != nil {
 			return p, err
 		}
-		examined, cost := progress(&page, &params)
+		cost := params.Examine // it did what it might
+		if len(page.Records) == params.Limit {
+			cost = page.Examined
+		}
 		shown, read, spent = shown+n, read+len(page.Records), spent+cost
-		p = Progress{Examined: p.Examined + examined, Next: page.Next, Unordered: p.Unordered || page.Unordered}
+		p = Progress{Examined: p.Examined + page.Examined, Next: page.Next, Unordered: p.Unordered || page.Unordered}
 		params.After = page.Next
 		enough := s.Limit > 0 && shown >= s.Limit
 		far := s.Examine > 0 && (spent >= s.Examine || read >= maxRead)
@@ -84,21 +92,9 @@ func (s *Search) give(records []semel.Record, show func(*semel.Record) error) (n
 	return n, nil
 }
 
-// progress returns how many records a page took the search further, and what it
-// counts for against the bound.
-func progress(page *semel.ListPage, asked *semel.ListParams) (examined, cost int) {
-	switch full := len(page.Records) == asked.Limit; {
-	case full && page.Unordered: // the rest of this part is looked at again
-		return len(page.Records), len(page.Records)
-	case full:
-		return page.Examined, page.Examined
-	}
-	return page.Examined, asked.Examine // it did what it might
-}
-
-// params asks the store for a page of what may be wanted, with outcomes.
+// params asks the store for a page of what may be wanted.
 func (s *Search) params() semel.ListParams {
-	p := semel.ListParams{Scope: s.Scope, Name: s.Name, After: s.After, Outcomes: true, States: slices.Clone(s.States)}
+	p := semel.ListParams{Scope: s.Scope, Name: s.Name, After: s.After, Outcomes: !s.Bare, States: slices.Clone(s.States)}
 	if slices.Contains(p.States, semel.StateUnknown) && !slices.Contains(p.States, semel.StateClaimed) {
 		p.States = append(p.States, semel.StateClaimed) // lapsed ones count as unknown
 	}

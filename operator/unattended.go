@@ -338,7 +338,7 @@ func (u *unattended) settle(claim *semel.Claim, before, rec *semel.Record, found
 	as := map[semel.Verdict]semel.State{semel.Happened: semel.StateCompleted, semel.NotHappened: semel.StateReleased}[found.Verdict]
 	if as != semel.StateAbsent {
 		entry := Entry{
-			Operator: Identity{Name: unattendedName, Via: "reconciliation"}, Act: "reconcile", Reason: verdict.CutNote(found.Note, semel.MaxNoteBytes),
+			Operator: Identity{Name: unattendedName, Via: "reconciliation"}, Act: actReconcile, Reason: verdict.CutNote(found.Note, semel.MaxNoteBytes),
 			Before: semel.StateUnknown, As: as,
 		}
 		if err := u.records.writeAudit(claim.Context(), &entry, rec); err != nil {

@@ -47,6 +47,8 @@ type History struct {
 	counts Counts               // of last
 	points [minutes + 1]reading // a ring
 	used   int                  // how many points were ever kept
+	drawn  []chart              // not changed any more
+	at     time.Time            // of the reading up to which they are drawn
 }
 
 // reading holds the counts at one time.
@@ -134,6 +136,30 @@ func (h *History) day() []reading {
 		all = append(all, now)
 	}
 	return all
+}
+
+// charts returns the charts of the last day, drawn once for each reading. The caller must not change them.
+func (h *History) charts() []chart {
+	day := h.day()
+	now := day[len(day)-1].at
+	h.mu.Lock()
+	drawn, at := h.drawn, h.at
+	h.mu.Unlock()
+	if at.Equal(now) {
+		return drawn
+	}
+	if drawn = nil; len(day) > 1 {
+		all := columns(day)
+		drawn = []chart{
+			rates(all),
+			latency(all, "claim", "Time to decide about a request", func(m *reading) Latency { return m.claim }),
+			latency(all, "settle", "Time to record how it ended", func(m *reading) Latency { return m.settle }),
+		}
+	}
+	h.mu.Lock()
+	h.drawn, h.at = drawn, now
+	h.mu.Unlock()
+	return drawn
 }
 
 func measure(at time.Time, c Counts) reading {

@@ -213,10 +213,29 @@ func BenchmarkRecordsPage(b *testing.B) {
 	}
 }
 
-// The day's charts are drawn for every reader anew.
 func BenchmarkOverviewPage(b *testing.B) {
 	c := busy(b, pageRecords)
 	for b.Loop() {
 		c.page(b, "/console/", c.overview)
 	}
+}
+
+// Charts are drawn once for each reading, however many ask for them.
+func TestChartsAreKept(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := NewHistory(func() Counts { return Counts{} })
+		if got := h.charts(); len(got) != 0 {
+			t.Fatalf("a history of one reading has %d charts", len(got))
+		}
+		time.Sleep(2 * time.Minute)
+		first, again := h.charts(), h.charts()
+		if len(first) != 3 || &first[0] != &again[0] {
+			t.Error("the charts of one reading are drawn twice")
+		}
+		time.Sleep(time.Second)
+		if later := h.charts(); &later[0] == &first[0] {
+			t.Error("the charts of the next reading are those of the one before")
+		}
+	})
 }

@@ -74,13 +74,7 @@ func (c *Console) count(p *overviewPage) {
 		}
 	}
 	slices.SortFunc(p.Reasons, func(a, b reason) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Outcome, b.Outcome)) })
-	if all := columns(c.history.day()); len(all) > 0 {
-		p.Charts = []chart{
-			rates(all),
-			latency(all, "claim", "Time to decide about a request", func(m *reading) Latency { return m.claim }),
-			latency(all, "settle", "Time to record how it ended", func(m *reading) Latency { return m.settle }),
-		}
-	}
+	p.Charts = c.history.charts()
 }
 
 // ask adds what the store says.
@@ -98,7 +92,7 @@ func (c *Console) ask(ctx context.Context, p *overviewPage) error {
 	}
 	p.Took = number(float64(time.Since(start).Microseconds())/1000, 100)
 	counts := map[string]int{}
-	progress, err := c.records.List(ctx, operator.Search{Examine: semel.MaxListExamined}, func(rec *semel.Record) error {
+	progress, err := c.records.List(ctx, operator.Search{Examine: semel.MaxListExamined, Bare: true}, func(rec *semel.Record) error {
 		state := operator.State(rec).String()
 		counts[state]++
 		if state == semel.StateUnknown.String() {

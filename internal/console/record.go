@@ -1,10 +1,13 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,13 +27,14 @@ type recordPage struct {
 	operatorview.Record
 
 	Story    []moment
-	Headers  []header
-	Body     string // the recorded body, or why it is not shown
+	Headers  []header // in the order of their names
+	Body     string   // the recorded body, or why it is not shown
 	Readable bool
 	// Open says that the record waits for a verdict.
 	Open bool
 	form
 
+	Flow  string // the digest of the flow that this is a step of; empty if it is none, or cannot be told
 	Steps []step // of a flow
 	Graph *graph
 	Gone  string // why the steps cannot be read
@@ -39,7 +43,10 @@ type recordPage struct {
 }
 
 // moment is a part of a record's story.
-type moment struct{ At, What string }
+type moment struct {
+	At, What string
+	Said     string // by the operator that did it
+}
 
 type header struct{ Name, Value string }
 
@@ -66,7 +73,12 @@ func (c *Console) record(k *call, status int) {
 		return
 	}
 	_ = operatorview.Reveal(c.guard, &rec) // an unreadable answer is shown as encrypted
-	p.Record, p.Story = operatorview.ViewRecord(&rec), story(&rec)
+	given, err := c.records.VerdictOn(ctx, &rec)
+	if err != nil && !errors.Is(err, semel.ErrNotFound) {
+		c.storeFailed(k, err)
+		return
+	}
+	p.Record, p.Story, p.Flow = operatorview.ViewRecord(&rec), story(&rec, &given), c.flowOf(ctx, &rec)
 	p.Open = operator.State(&rec) == semel.StateUnknown
 	p.Ask = question(&rec)
 	c.addSteps(ctx, &p, &rec)
@@ -87,25 +99,66 @@ func (p *recordPage) answer(rec *semel.Record) {
 			p.Headers = append(p.Headers, header{name, value})
 		}
 	}
+	slices.SortStableFunc(p.Headers, func(a, b header) int { return cmp.Compare(a.Name, b.Name) })
 	if p.Body, p.Readable = shown(r.Body); r.BodyOmitted {
 		p.Body, p.Readable = "The body was not kept.", false
 	}
 }
 
-// story tells what happened, in the order of time.
-func story(rec *semel.Record) []moment {
-	all := []moment{{operatorview.Time(rec.ClaimedAt), fmt.Sprintf("Attempt %d began, with fence %d.", rec.Attempt, rec.Fence)}}
+// story tells what happened, in the order of time. The store keeps the times of the last attempt only. by is the verdict that
+// settled it; the zero one where its own attempt did.
+func story(rec *semel.Record, by *operator.Entry) []moment {
+	var all []moment
+	add := func(at time.Time, what, said string) { all = append(all, moment{operatorview.Time(at), what, said}) }
+	switch earlier := rec.Attempt - 1; {
+	case earlier == 1:
+		add(time.Time{}, "One earlier attempt ended without an answer, or with an unknown outcome, and was taken over.", "")
+	case earlier > 1:
+		add(time.Time{}, fmt.Sprintf("%d earlier attempts ended without an answer, or with an unknown outcome, and were taken over.", earlier), "")
+	}
+	attempt := fmt.Sprintf("attempt %d, with fence %d", rec.Attempt, rec.Fence)
+	if by.Fence != 0 {
+		add(rec.ClaimedAt, visible(by.Operator.Name)+" took it over to settle it ("+visible(by.Operator.Via)+"): "+attempt+".", by.Reason)
+	} else {
+		add(rec.ClaimedAt, strings.ToUpper(attempt[:1])+attempt[1:]+", began.", "")
+	}
 	switch {
 	case rec.Lapsed():
-		all = append(all, moment{operatorview.Time(rec.LeaseUntil), "Its lease ended without an answer: it may have happened or not."})
+		add(rec.LeaseUntil, "Its lease ended without an answer: it may have happened or not.", "")
 	case rec.State == semel.StateClaimed:
-		all = append(all, moment{operatorview.Time(rec.LeaseUntil), "It is being executed. Its lease lasts until then, unless it is renewed."})
+		add(rec.LeaseUntil, "It is being executed. Its lease lasts until then, unless it is renewed.", "")
 	case rec.State == semel.StateUnknown:
-		all = append(all, moment{operatorview.Time(rec.SettledAt), "It ended without an answer: it may have happened or not."})
+		add(rec.SettledAt, "It ended without an answer"+after(rec)+": it may have happened or not.", "")
+	case by.Fence != 0:
+		add(rec.SettledAt, "The verdict took effect: "+became(rec)+".", "")
 	default:
-		all = append(all, moment{operatorview.Time(rec.SettledAt), "It was settled: " + became(rec) + "."})
+		add(rec.SettledAt, "It was settled"+after(rec)+": "+became(rec)+".", "")
 	}
-	return append(all, moment{operatorview.Time(rec.ExpiresAt), "The record expires. After that, the same key executes again."})
+	add(rec.ExpiresAt, "The record expires. After that, the same key executes again.", "")
+	return all
+}
+
+// after says how long the attempt took; nothing where clocks that jumped cannot tell.
+func after(rec *semel.Record) string {
+	took := rec.SettledAt.Sub(rec.ClaimedAt)
+	if took < 0 || rec.ClaimedAt.IsZero() {
+		return ""
+	}
+	return " after " + took.Round(time.Millisecond).String()
+}
+
+// flowOf returns the digest of the flow that the record is a step of. A step names the flow's key without the guard's secret,
+// so under a secret it cannot be found.
+func (c *Console) flowOf(ctx context.Context, rec *semel.Record) string {
+	text, step := strings.CutPrefix(rec.Scope, verdict.StepScopes)
+	digest, err := semel.ParseDigest(text)
+	if !step || err != nil {
+		return ""
+	}
+	if _, err := c.guard.Store().Lookup(ctx, digest); err != nil {
+		return ""
+	}
+	return text
 }
 
 // became says what a record means for the next attempt.
@@ -165,10 +218,19 @@ func mark(text, but string) string {
 	return b.String()
 }
 
-// question returns the command that asks a gateway for the outcome of an intent, as its caller does.
+// question returns the command that asks a gateway for the outcome of an intent, as its caller does. Method, host and path are
+// those of a scope that has them.
 func question(rec *semel.Record) string {
 	if rec.Name == "" || strings.HasPrefix(rec.Scope, verdict.OwnScopes) || strings.ContainsFunc(rec.Name, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
 		return ""
 	}
-	return "curl -H 'Idempotency-Key: \"" + strings.ReplaceAll(rec.Name, "'", `'\''`) + "\"' 'GATEWAY/.well-known/idempotency/status?method=POST&path=/PATH'"
+	method, host, path := "POST", "GATEWAY", "/PATH"
+	if words := strings.Fields(rec.Scope); len(words) == 4 && strings.HasPrefix(words[3], "/") {
+		method, host, path = words[1], words[2], words[3]
+	}
+	address := host + "/.well-known/idempotency/status?" + url.Values{"method": {method}, "path": {path}}.Encode()
+	return "curl --globoff --header " + quoted(`Idempotency-Key: "`+rec.Name+`"`) + " --url " + quoted(address)
 }
+
+// quoted returns text as one word of a shell.
+func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -47,7 +47,11 @@ type Newest struct {
 	floor   semel.Fence // fences up to this one are not among the newest
 	left    bool        // some were left out
 	records []semel.Record
+	looked  []semel.Fence // of everything that was looked at; 0 for what is not a record
 }
+
+// Look counts what was looked at. f is 0 for what is not a record.
+func (n *Newest) Look(f semel.Fence) { n.looked = append(n.looked, f) }
 
 // Wants reports whether a record with these fields may be among the newest.
 func (n *Newest) Wants(f semel.Fence, scope, name string, state semel.State) bool {
@@ -79,15 +83,23 @@ func (n *Newest) trim() {
 }
 
 // Page returns the newest records. begin is the start of this part, next that of
-// the one after it, or nil when this was the last.
-func (n *Newest) Page(begin Part, next *Part, examined int) semel.ListPage {
+// the one after it, or nil when this was the last. A walk looks at a part once for each of its pages, and counts each
+// record as examined on one of them.
+func (n *Newest) Page(begin Part, next *Part) semel.ListPage {
 	n.trim()
-	page := semel.ListPage{Records: n.records, Examined: examined, Unordered: begin.At != [2]uint64{} || next != nil}
+	page := semel.ListPage{Records: n.records, Unordered: begin.At != [2]uint64{} || next != nil}
+	var last semel.Fence // those below it belong to the next page
 	switch {
 	case n.left:
-		page.Next = Part{At: begin.At, Before: n.records[len(n.records)-1].Fence}.String()
+		last = n.records[len(n.records)-1].Fence
+		page.Next = Part{At: begin.At, Before: last}.String()
 	case next != nil:
 		page.Next = next.String()
+	}
+	for _, f := range n.looked {
+		if f >= last && (n.Before == 0 || f < n.Before) {
+			page.Examined++
+		}
 	}
 	return page
 }

@@ -53,11 +53,11 @@ func (s *Store) List(ctx context.Context, p semel.ListParams) (semel.ListPage, e
 			return semel.ListPage{}, err
 		}
 		if !ok {
-			return top.Page(begin, &listing.Part{At: [2]uint64{i}}, examined), nil
+			return top.Page(begin, &listing.Part{At: [2]uint64{i}}), nil
 		}
 		examined += n
 	}
-	return top.Page(begin, nil, examined), nil
+	return top.Page(begin, nil), nil
 }
 
 // listShard looks at the records of a shard, unless more than p.Examine would have
@@ -75,6 +75,7 @@ func (s *Store) listShard(sh *shard, p *semel.ListParams, top *listing.Newest, e
 	for _, e := range sh.entries {
 		for ; e != nil; e = e.twin {
 			n++
+			top.Look(e.fence)
 			if transition.Reached(now, e.expires) || !top.Wants(e.fence, e.scope(), e.name(), e.state) {
 				continue
 			}

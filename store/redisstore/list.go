@@ -48,7 +48,7 @@ func (s *Store) List(ctx context.Context, p semel.ListParams) (semel.ListPage, e
 	if err != nil {
 		return semel.ListPage{}, s.translate("list records", err)
 	}
-	page := l.top.Page(begin, next, l.examined)
+	page := l.top.Page(begin, next)
 	if p.Outcomes {
 		if err := l.fill(ctx, page.Records); err != nil {
 			return semel.ListPage{}, s.translate("list outcomes", err)
@@ -59,11 +59,10 @@ func (s *Store) List(ctx context.Context, p semel.ListParams) (semel.ListPage, e
 
 // lister is one List.
 type lister struct {
-	store    *Store
-	nodes    map[string]rueidis.Client
-	addrs    []string // of the nodes, in order
-	top      *listing.Newest
-	examined int
+	store *Store
+	nodes map[string]rueidis.Client
+	addrs []string // of the nodes, in order
+	top   *listing.Newest
 }
 
 // part goes through about so many keys from a place on, which is a node and a
@@ -102,17 +101,19 @@ func (l *lister) look(ctx context.Context, client rueidis.Client, keys []string)
 	for i, key := range keys {
 		commands[i] = l.store.client.B().Getrange().Key(key).Start(0).End(maxHead - 1).Build()
 	}
-	l.examined += len(keys)
 	for i, answer := range l.store.client.DoMulti(ctx, commands...) {
 		v, err := answer.AsBytes()
-		if code(err) == "WRONGTYPE" {
-			continue // another program's
+		if code(err) == "WRONGTYPE" { // another program's
+			l.top.Look(0)
+			continue
 		}
 		if err != nil {
 			return err
 		}
 		d, _ := l.store.digest(keys[i])
-		if rec, err := read(d, now, v); err == nil && l.top.Wants(rec.Fence, rec.Scope, rec.Name, rec.State) {
+		rec, err := read(d, now, v)
+		l.top.Look(rec.Fence)
+		if err == nil && l.top.Wants(rec.Fence, rec.Scope, rec.Name, rec.State) {
 			rec.Outcome = nil
 			rec.Scope, rec.Name, rec.Note = strings.Clone(rec.Scope), strings.Clone(rec.Name), strings.Clone(rec.Note)
 			l.top.Add(rec)
