@@ -34,6 +34,7 @@ func (g *Gateway) AdminHandler() http.Handler {
 		mux.Handle(console.Path, must.Get(console.New(g.guard, console.Options{
 			API: api, Logger: g.log, History: g.history, LiveClaims: g.config.Guard.LiveClaims,
 			Prometheus: g.config.PrometheusURL, Done: g.streams,
+			Routes: g.shownRoutes(), Rules: g.config.Rules, Settings: g.config.settings(),
 		})))
 	}
 	return mux

@@ -38,6 +38,8 @@ type Config struct {
 	Upstream string
 	// Store remembers the intents. Required. The gateway does not close it.
 	Store semel.Store
+	// StoreName names it to operators, without credentials. Default: the console does not say.
+	StoreName string
 	// Rules are the endpoint rules; nil for none: every POST and PATCH that
 	// carries an Idempotency-Key is protected.
 	Rules *rules.File

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +20,7 @@ import (
 	"github.com/semel-dev/semel/internal/opendb"
 	"github.com/semel-dev/semel/internal/openstore"
 	"github.com/semel-dev/semel/outbox"
+	"github.com/semel-dev/semel/rules"
 )
 
 const (
@@ -30,7 +33,7 @@ const (
 type consoleFlags struct {
 	records recordsFlags
 
-	listen, tokens, readyFile, prometheus, dsn, outbox string
+	listen, tokens, readyFile, prometheus, dsn, outbox, rules string
 }
 
 func newConsole(p *process, logs *logFlags) *cobra.Command {
@@ -40,8 +43,8 @@ func newConsole(p *process, logs *logFlags) *cobra.Command {
 		Short: "Serve pages that show records and settle unknown outcomes",
 		Long: `Serves the console for a store whose service uses the library: its records, the
 unknown outcomes with a form to settle each, flows, messages in quarantine and the
-audit trail; with --dsn, the outbox and the merges of duplicates as well. The service
-keeps running. A gateway serves the same pages under /console/ of its --admin address.
+audit trail; with --dsn, the outbox and the merges of duplicates as well, and with
+--rules, whether the database enforces the uniqueness rules. The service keeps running. A gateway serves the same pages under /console/ of its --admin address.
 
 Operators log in with a token of --admin-tokens-file. Make one with:
 
@@ -60,6 +63,7 @@ has no TLS: reach it from elsewhere through a tunnel or a TLS proxy.`,
 	flags.StringVar(&f.prometheus, "prometheus-url", "", "`URL` of a page with the service's counts; the pages link to it")
 	flags.StringVar(&f.dsn, "dsn", "", "`DSN` of the application's database, for the pages of its outbox and of merged duplicates (optional)")
 	flags.StringVar(&f.outbox, "outbox-table", "semel_outbox", "`name` of the outbox's table in it")
+	flags.StringVar(&f.rules, "rules", "", "rules `file` (YAML), whose uniqueness rules operators can compare with the database of --dsn (optional)")
 	flags.StringVar(&f.readyFile, "ready-file", "", "write the address to this `file` when it is served")
 	f.records.keys.register(flags)
 	return cmd
@@ -79,6 +83,12 @@ func (f *consoleFlags) run(ctx context.Context, p *process) error {
 	if f.prometheus != "" && !console.IsLink(f.prometheus) {
 		return usagef("--prometheus-url %q is not the URL of a page (write it like https://prometheus.example/graph)", f.prometheus)
 	}
+	var file *rules.File
+	if f.rules != "" {
+		if file, err = rules.Load(f.rules); err != nil {
+			return usage(err)
+		}
+	}
 	log, err := f.records.logs.logger(p)
 	if err != nil {
 		return err
@@ -95,12 +105,29 @@ func (f *consoleFlags) run(ctx context.Context, p *process) error {
 		if database != nil {
 			defer func() { _ = database.DB.Close() }() // the pages that used it are over
 		}
-		pages, err := console.New(l.guard, console.Options{API: api, Database: database, OutboxTable: f.outbox, Logger: log, Prometheus: f.prometheus})
+		pages, err := console.New(l.guard, console.Options{
+			API: api, Database: database, OutboxTable: f.outbox, Logger: log, Prometheus: f.prometheus, Rules: file, Settings: f.settings(len(tokens)),
+		})
 		if err != nil {
 			return usage(err)
 		}
 		return f.serve(ctx, log, pages)
 	})
+}
+
+// settings are the configuration that the pages show, without secrets.
+func (f *consoleFlags) settings(tokens int) []console.Setting {
+	all := []console.Setting{
+		{Name: "Store", Value: openstore.Redact(f.records.store)}, {Name: "Address", Value: f.listen}, {Name: "Admin tokens", Value: strconv.Itoa(tokens) + " set"},
+		{Name: "Page of Prometheus", Value: f.prometheus}, {Name: "Application's database", Value: ""}, {Name: "Outbox", Value: f.outbox}, {Name: "Rules", Value: f.rules},
+	}
+	if f.dsn != "" {
+		all[4].Value = "set"
+	}
+	for i := range all {
+		all[i].Value = cmp.Or(all[i].Value, "not set")
+	}
+	return all
 }
 
 // database opens the application's database, or returns nil where none is named.

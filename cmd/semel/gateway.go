@@ -139,7 +139,7 @@ func (f *gatewayFlags) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.config.Store = store
+	f.config.Store, f.config.StoreName = store, openstore.Redact(f.store)
 	err = f.serve(ctx)
 	if closeErr := store.Close(); closeErr != nil {
 		err = errors.Join(err, unreachable(fmt.Errorf("close the store: %w", closeErr)))

@@ -18,6 +18,7 @@ import (
 	"github.com/semel-dev/semel/internal/dedupe"
 	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/operator"
+	"github.com/semel-dev/semel/rules"
 )
 
 // Path begins the paths of all pages.
@@ -49,6 +50,12 @@ type Options struct {
 	Logger *slog.Logger
 	// History has the counts of this process; nil when it serves no requests.
 	History *History
+	// Routes are those of a gateway. Default: the page says that there are none.
+	Routes []Route
+	// Rules has the uniqueness rules; nil for none. Where Database is set as well, an operator can compare the two.
+	Rules *rules.File
+	// Settings are the configuration of the process, without the values of secrets. Default: they are not shown.
+	Settings []Setting
 	// LiveClaims is the bound of the guard's claims, to be shown. Default: it is not shown.
 	LiveClaims int
 	// Prometheus is the address of the page that shows all processes. Default: none.
@@ -75,6 +82,10 @@ type Console struct {
 	history    *History // may be nil
 	readers    chan struct{}
 	done       <-chan struct{}
+	routes     []Route
+	rules      *rules.File // nil for none
+	verified   verification
+	settings   []Setting
 	bound      int
 	prometheus string
 }
@@ -99,12 +110,13 @@ func New(guard *semel.Guard, o Options) (*Console, error) {
 		sessions: newSessions(), origin: http.NewCrossOriginProtection(),
 		pages:   must.Get(template.New("").Funcs(functions()).ParseFS(files, "templates/*.html")),
 		history: o.History, readers: make(chan struct{}, maxReaders), done: o.Done, bound: o.LiveClaims, prometheus: o.Prometheus,
+		routes: o.Routes, rules: o.Rules, settings: o.Settings,
 	}
-	c.mux = c.routes()
+	c.mux = c.serves()
 	return c, nil
 }
 
-func (c *Console) routes() *http.ServeMux {
+func (c *Console) serves() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /console/console.css", static("console.css", "text/css"))
 	mux.HandleFunc("GET /console/console.js", static("console.js", "text/javascript"))
@@ -125,6 +137,8 @@ func (c *Console) routes() *http.ServeMux {
 	c.withForm(mux, "/console/outbox/held", c.held, c.decideHeld)
 	mux.HandleFunc("GET /console/duplicates", c.known(c.duplicates))
 	c.withForm(mux, "/console/duplicates/{run}", c.run, c.undo)
+	c.withForm(mux, "/console/rules", c.rulesPage, c.verify)
+	mux.HandleFunc("GET /console/settings", c.known(c.settingsPage))
 	mux.HandleFunc(Path, c.known(func(k *call) {
 		c.refuse(k, http.StatusNotFound, "This page does not exist", "The address may be mistyped.")
 	}))

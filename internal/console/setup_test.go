@@ -46,12 +46,18 @@ func open(t *testing.T) *world {
 // openWith opens a console with a business database.
 func openWith(t *testing.T, database *dedupe.Database) *world {
 	t.Helper()
+	return openSet(t, console.Options{Database: database})
+}
+
+// openSet opens a console with these options, and operators of its own.
+func openSet(t *testing.T, o console.Options) *world {
+	t.Helper()
 	store := memstore.New(nil)
 	guard := must.Get(semel.New(store, &semel.Options{SweepEvery: -1}))
-	api := must.Get(adminapi.New(guard, &adminapi.Options{Tokens: []adminapi.Token{
+	o.API = must.Get(adminapi.New(guard, &adminapi.Options{Tokens: []adminapi.Token{
 		must.Get(adminapi.NewToken("alice", aliceToken, false)), must.Get(adminapi.NewToken("robin", robinToken, true)),
 	}}))
-	server := httptest.NewServer(must.Get(console.New(guard, console.Options{API: api, Database: database})))
+	server := httptest.NewServer(must.Get(console.New(guard, o)))
 	t.Cleanup(func() {
 		server.Close()
 		if err := errors.Join(guard.Close(), store.Close()); err != nil {

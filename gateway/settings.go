@@ -1,0 +1,161 @@
+package gateway
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/console"
+	"github.com/semel-dev/semel/internal/texts"
+	"github.com/semel-dev/semel/rules"
+)
+
+// shownRoutes returns the routes as the console shows them, the one of requests that no rule matches at the end.
+func (g *Gateway) shownRoutes() []console.Route {
+	var all []console.Route
+	for _, rt := range g.router.all {
+		all = append(all, shownRoute(rt))
+	}
+	return append(all, shownRoute(g.router.fallback))
+}
+
+func shownRoute(rt *route) console.Route {
+	rule := &rt.rule
+	shown := console.Route{Name: rule.Name, Requests: rule.Match.Patterns(), Unprotected: rt.middleware == nil}
+	if shown.Unprotected {
+		return shown
+	}
+	published := rt.middleware.PublishedPolicy()
+	shown.Key, shown.Scope, shown.Policy = published.Key, published.Scope, rt.policy
+	if rule.Reconcile != nil {
+		shown.Asks = "GET " + rule.Reconcile.Get.String() + "; absence is believed after " + rule.Reconcile.AbsentAfter.String()
+		if rule.Reconcile.Background != nil {
+			shown.Asks += "; also when no retry arrives"
+		}
+	}
+	also := func(when bool, what string) {
+		if when {
+			shown.More = append(shown.More, what)
+		}
+	}
+	also(rule.Required, "requests without a key are refused")
+	also(rule.FailOpen, "while the store does not answer, requests run without protection")
+	also(rule.On5xx == rules.Store5xx, "an answer of 500 or above is recorded")
+	also(rule.On5xx == rules.Unknown5xx, "an answer of 500 or above is an unknown outcome")
+	also(rule.Form != nil, "forms of its pages get a token")
+	also(rule.Authorize != nil, "the caller's right is checked before a recorded answer is given")
+	also(rule.CanonicalJSON, "JSON that differs in white space and the order of members is the same")
+	also(true, fmt.Sprintf("bodies of requests up to %d bytes, of recorded answers up to %d", published.MaxBodyBytes, published.MaxResponseBytes))
+	return shown
+}
+
+// settings returns the configuration for operators, without secrets.
+func (c *Config) settings() []console.Setting {
+	span := func(d time.Duration) string {
+		if d <= 0 {
+			return "none"
+		}
+		return d.String()
+	}
+	file := "none"
+	if c.Rules != nil {
+		file = c.Rules.Name
+	}
+	all := []console.Setting{
+		{Name: "Upstream", Value: c.Upstream},
+		{Name: "Store", Value: text(c.StoreName)},
+		{Name: "Rules", Value: file},
+		{Name: "Key required", Value: yes(c.KeyRequired)},
+		{Name: "Address for callers", Value: c.Listen},
+		{Name: "Address for operators", Value: c.AdminListen},
+		{Name: "Admin tokens", Value: secrets(len(c.AdminTokens))},
+		{Name: "Page of Prometheus", Value: text(c.PrometheusURL)},
+		{Name: "Certificate", Value: text(c.CertFile)},
+		{Name: "Private key", Value: set(c.KeyFile != "")},
+		{Name: "Authorities of client certificates", Value: text(c.ClientCAFile)},
+		{Name: "TLS to the upstream", Value: set(c.UpstreamTLS != nil)},
+		{Name: "Trusted proxies", Value: text(strings.Join(texts.Of(c.TrustedProxies, netip.Prefix.String), ", "))},
+		{Name: "Rewrite host", Value: yes(c.RewriteHost)},
+		{Name: "Dial timeout", Value: span(c.DialTimeout)},
+		{Name: "Answer timeout", Value: span(c.AnswerTimeout)},
+		{Name: "Upstream idle timeout", Value: span(c.UpstreamIdleTimeout)},
+		{Name: "Read header timeout", Value: span(c.ReadHeaderTimeout)},
+		{Name: "Body idle timeout", Value: span(c.BodyIdleTimeout)},
+		{Name: "Idle timeout", Value: span(c.IdleTimeout)},
+		{Name: "Drain delay", Value: span(c.DrainDelay)},
+		{Name: "Drain timeout", Value: span(c.DrainTimeout)},
+		{Name: "Longest header", Value: strconv.Itoa(c.MaxHeaderBytes) + " bytes"},
+		{Name: "Longest page that is searched for forms", Value: strconv.FormatInt(c.MaxPageBytes, 10) + " bytes"},
+		{Name: "Directory for large bodies", Value: text(c.SpoolDir)},
+		{Name: "Secrets of forms", Value: secrets(len(c.FormSecrets))},
+		{Name: "Background reconciliation every", Value: text(shownSpan(c.Background.Every))},
+	}
+	return append(all, guardSettings(&c.Guard)...)
+}
+
+// guardSettings are those of the guard, apart from its policy, which the routes show.
+func guardSettings(o *semel.Options) []console.Setting {
+	number := func(n int) string {
+		if n == 0 {
+			return text("")
+		}
+		return strconv.Itoa(n)
+	}
+	return []console.Setting{
+		{Name: "Secrets of digests", Value: secrets(len(o.Secrets))},
+		{Name: "Keys of recorded answers", Value: secrets(len(o.OutcomeKeys))},
+		{Name: "Hide keys", Value: yes(o.HideKeys)},
+		{Name: "Live claims", Value: number(o.LiveClaims)},
+		{Name: "Live claims of a scope", Value: number(o.LiveClaimsPerScope)},
+		{Name: "Records of a scope", Value: number(o.RecordsPerScope)},
+		{Name: "Waiters", Value: number(o.Waiters)},
+		{Name: "Waiters of a scope", Value: number(o.WaitersPerScope)},
+		{Name: "Waiters of a key", Value: number(o.WaitersPerKey)},
+		{Name: "Queue to the store", Value: number(o.StoreQueue)},
+		{Name: "Store timeout", Value: text(shownSpan(o.StoreTimeout))},
+		{Name: "Sweep every", Value: text(shownSpan(o.SweepEvery))},
+	}
+}
+
+func shownSpan(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "never"
+	case d == 0:
+		return ""
+	}
+	return d.String()
+}
+
+// text returns a value, or says that the default holds.
+func text(value string) string {
+	if value == "" {
+		return "not set"
+	}
+	return value
+}
+
+func yes(value bool) string {
+	if value {
+		return "yes"
+	}
+	return "no"
+}
+
+func set(value bool) string {
+	if value {
+		return "set"
+	}
+	return "not set"
+}
+
+// secrets says how many there are.
+func secrets(n int) string {
+	if n > 1 {
+		return strconv.Itoa(n) + " set"
+	}
+	return set(n == 1)
+}

@@ -1,0 +1,61 @@
+package gateway
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/adminapi"
+	"github.com/semel-dev/semel/internal/console"
+	"github.com/semel-dev/semel/internal/must"
+)
+
+// Every field of the configuration has a setting on the console's page, or a reason to be on none.
+func TestSettingsAreComplete(t *testing.T) {
+	t.Parallel()
+	for of, settings := range map[reflect.Type][]console.Setting{
+		reflect.TypeFor[Config]():        (&Config{}).settings(),
+		reflect.TypeFor[semel.Options](): guardSettings(&semel.Options{}),
+	} {
+		elsewhere := []string{
+			"StoreName",                 // the value of Store
+			"Guard",                     // settings of its own
+			"Logger", "Trace", "Policy", // functions, and what the routes show
+		}
+		shown := 0
+		for field := range of.Fields() {
+			if !slices.Contains(elsewhere, field.Name) {
+				shown++
+			}
+		}
+		if of == reflect.TypeFor[Config]() {
+			shown += len(guardSettings(&semel.Options{}))
+		}
+		if len(settings) != shown {
+			t.Errorf("%v has %d fields to show, and the page %d", of, shown, len(settings))
+		}
+	}
+}
+
+// Promise 10: no secret is on the page.
+func TestSettingsHideSecrets(t *testing.T) {
+	t.Parallel()
+	const secret = "secret-0123456789abcdef0123456789"
+	c := &Config{
+		AdminTokens: []adminapi.Token{must.Get(adminapi.NewToken("alice", secret, false))},
+		FormSecrets: [][]byte{[]byte(secret), []byte(secret)}, KeyFile: secret,
+		Guard: semel.Options{Secrets: [][]byte{[]byte(secret)}, OutcomeKeys: []semel.OutcomeKey{{ID: "k1", Key: [32]byte([]byte(secret)[:32])}}},
+	}
+	all := fmt.Sprint(c.settings())
+	if strings.Contains(all, secret[:16]) {
+		t.Errorf("a secret is shown: %s", all)
+	}
+	for _, want := range []string{"{Admin tokens set}", "{Secrets of forms 2 set}", "{Secrets of digests set}", "{Keys of recorded answers set}", "{Private key set}", "{TLS to the upstream not set}"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("the settings do not say %s: %s", want, all)
+		}
+	}
+}
