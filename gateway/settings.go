@@ -1,7 +1,7 @@
 package gateway
 
 import (
-	"fmt"
+	"cmp"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -12,6 +12,9 @@ import (
 	"github.com/semel-dev/semel/internal/texts"
 	"github.com/semel-dev/semel/rules"
 )
+
+// byDefault is shown of what was left to the default.
+const byDefault = "default"
 
 // shownRoutes returns the routes as the console shows them, the one of requests that no rule matches at the end.
 func (g *Gateway) shownRoutes() []console.Route {
@@ -48,7 +51,7 @@ func shownRoute(rt *route) console.Route {
 	also(rule.Form != nil, "forms of its pages get a token")
 	also(rule.Authorize != nil, "the caller's right is checked before a recorded answer is given")
 	also(rule.CanonicalJSON, "JSON that differs in white space and the order of members is the same")
-	also(true, fmt.Sprintf("bodies of requests up to %d bytes, of recorded answers up to %d", published.MaxBodyBytes, published.MaxResponseBytes))
+	also(true, "bodies of requests up to "+published.MaxBody()+", of recorded answers up to "+published.MaxResponse())
 	return shown
 }
 
@@ -91,7 +94,7 @@ func (c *Config) settings() []console.Setting {
 		{Name: "Longest page that is searched for forms", Value: strconv.FormatInt(c.MaxPageBytes, 10) + " bytes"},
 		{Name: "Directory for large bodies", Value: text(c.SpoolDir)},
 		{Name: "Secrets of forms", Value: secrets(len(c.FormSecrets))},
-		{Name: "Background reconciliation every", Value: text(shownSpan(c.Background.Every))},
+		{Name: "Background reconciliation every", Value: cmp.Or(shownSpan(c.Background.Every), byDefault)},
 	}
 	return append(all, guardSettings(&c.Guard)...)
 }
@@ -100,7 +103,7 @@ func (c *Config) settings() []console.Setting {
 func guardSettings(o *semel.Options) []console.Setting {
 	number := func(n int) string {
 		if n == 0 {
-			return text("")
+			return byDefault
 		}
 		return strconv.Itoa(n)
 	}
@@ -115,8 +118,8 @@ func guardSettings(o *semel.Options) []console.Setting {
 		{Name: "Waiters of a scope", Value: number(o.WaitersPerScope)},
 		{Name: "Waiters of a key", Value: number(o.WaitersPerKey)},
 		{Name: "Queue to the store", Value: number(o.StoreQueue)},
-		{Name: "Store timeout", Value: text(shownSpan(o.StoreTimeout))},
-		{Name: "Sweep every", Value: text(shownSpan(o.SweepEvery))},
+		{Name: "Store timeout", Value: cmp.Or(shownSpan(o.StoreTimeout), byDefault)},
+		{Name: "Sweep every", Value: cmp.Or(shownSpan(o.SweepEvery), byDefault)},
 	}
 }
 
@@ -130,7 +133,7 @@ func shownSpan(d time.Duration) string {
 	return d.String()
 }
 
-// text returns a value, or says that the default holds.
+// text returns a value, or says that it is not set.
 func text(value string) string {
 	if value == "" {
 		return "not set"

@@ -118,8 +118,13 @@ func (f *consoleFlags) run(ctx context.Context, p *process) error {
 // settings are the configuration that the pages show, without secrets.
 func (f *consoleFlags) settings(tokens int) []console.Setting {
 	all := []console.Setting{
-		{Name: "Store", Value: openstore.Redact(f.records.store)}, {Name: "Address", Value: f.listen}, {Name: "Admin tokens", Value: strconv.Itoa(tokens) + " set"},
-		{Name: "Page of Prometheus", Value: f.prometheus}, {Name: "Application's database", Value: ""}, {Name: "Outbox", Value: f.outbox}, {Name: "Rules", Value: f.rules},
+		{Name: "Store", Value: openstore.Redact(f.records.store)},
+		{Name: "Address", Value: f.listen},
+		{Name: "Admin tokens", Value: strconv.Itoa(tokens) + " set"},
+		{Name: "Page of Prometheus", Value: f.prometheus},
+		{Name: "Application's database", Value: ""},
+		{Name: "Outbox", Value: f.outbox},
+		{Name: "Rules", Value: f.rules},
 	}
 	if f.dsn != "" {
 		all[4].Value = "set"

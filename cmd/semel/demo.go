@@ -40,7 +40,8 @@ func newDemo(p *process, logs *logFlags) *cobra.Command {
 		Long: `Serves a small invoicing application three times: unchanged, with the browser
 client's script in its pages, and behind the gateway. Open the page that it prints,
 double-click "Create invoice" in each, and compare the counts. The page can impair
-the network of each copy.
+the network of each copy, and leads to the gateway's console, where an outcome that
+is unknown after such a fault is settled.
 
 The application has the bug that nearly every application has: a request that
 arrives twice is executed twice. It is not changed for the gateway. All data is in
@@ -72,7 +73,7 @@ if behind the gateway everything happened exactly once.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.listen, "listen", "127.0.0.1:8080", "`address` of the page; the three copies use the next three ports, or any free ones")
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:8080", "`address` of the page; the copies and the console use the next four ports, or any free ones")
 	flags.StringVar(&f.readyFile, "ready-file", "", "`file` that gets the addresses once they answer, as lines of name=URL")
 	flags.DurationVar(&f.latency, "latency", 300*time.Millisecond, "how long the application takes to create something")
 	flags.BoolVar(&f.once, "once", false, "play the scenarios without a browser, print the table, and exit")
@@ -94,12 +95,12 @@ func (f *demoFlags) serve(ctx context.Context, p *process, opts *demo.Options) e
 	}
 	at := d.URLs()
 	err = announce(f.readyFile, []address{
-		{"page", at.Page}, {"unprotected", at.Unprotected}, {"protected", at.Protected}, {"guarded", at.Guarded},
+		{"page", at.Page}, {"unprotected", at.Unprotected}, {"protected", at.Protected}, {"guarded", at.Guarded}, {"console", at.Console},
 	})
 	if err == nil {
 		warnOpen(ctx, opts.Logger, "listen", f.listen)
-		_, err = fmt.Fprintf(p.stdout, "Open %s in your browser.\n\n  unprotected           %s\n  script only           %s\n  behind semel gateway  %s\n\nStop with Ctrl-C.\n",
-			at.Page, at.Unprotected, at.Guarded, at.Protected)
+		_, err = fmt.Fprintf(p.stdout, "Open %s in your browser.\n\n  unprotected           %s\n  script only           %s\n  behind semel gateway  %s\n  its console           %s (the page has the token)\n\nStop with Ctrl-C.\n",
+			at.Page, at.Unprotected, at.Guarded, at.Protected, at.Console)
 	}
 	if err == nil {
 		<-ctx.Done()

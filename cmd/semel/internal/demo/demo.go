@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/examples/invoices"
+	"github.com/semel-dev/semel/internal/console"
 )
 
 //go:embed rules.yaml
@@ -20,7 +21,7 @@ var rulesFile []byte
 
 // Options are the settings of [Start]. A nil *Options is complete.
 type Options struct {
-	// Listen is the address of the page; the three copies get the next three
+	// Listen is the address of the page; the three copies and the console get the next four
 	// ports, or any that are free. Default: any free port on this machine only.
 	Listen string
 	// Latency is the duration of the simulated accounting call behind every create. Default: 300 ms; negative for none.
@@ -35,7 +36,7 @@ type Demo struct {
 	unprotected, guarded, protected *side
 	decisions                       *decisions
 	news                            news
-	page                            *site
+	page, console                   *site
 }
 
 // Start serves all copies and the page, with databases in a new temporary
@@ -120,7 +121,7 @@ func (d *Demo) startProtected(ctx context.Context, opts *Options, page string) e
 	if err != nil {
 		return err
 	}
-	s.upstream = serve(ctx, behind, s.back.around(s.app.Handler(), d.news.notify), opts.Logger)
+	s.upstream = serve(ctx, behind, s.net.inside(s.back.around(s.app.Handler(), d.news.notify)), opts.Logger)
 	if s.gate, err = openGate(ctx, d.dir, s.upstream.url(), slog.New(d.decisions)); err != nil {
 		return err
 	}
@@ -129,6 +130,10 @@ func (d *Demo) startProtected(ctx context.Context, opts *Options, page string) e
 		return err
 	}
 	s.serve(ctx, listener, s.gate, d.news.notify, opts.Logger)
+	if listener, err = listenNear(ctx, page, 4); err != nil {
+		return err
+	}
+	d.console = serve(ctx, listener, s.gate.console(), opts.Logger)
 	return nil
 }
 
@@ -151,12 +156,12 @@ func listenNear(ctx context.Context, page string, after int) (net.Listener, erro
 	return listen(ctx, net.JoinHostPort(host, "0"))
 }
 
-// URLs has the addresses of the page and the copies.
-type URLs struct{ Page, Unprotected, Guarded, Protected string }
+// URLs has the addresses of the page, the copies and the console, and the token to log in to it.
+type URLs struct{ Page, Unprotected, Guarded, Protected, Console, Token string }
 
-// URLs returns the addresses of the page and the copies.
+// URLs returns the addresses.
 func (d *Demo) URLs() URLs {
-	return URLs{Page: d.page.url(), Unprotected: d.unprotected.url(), Guarded: d.guarded.url(), Protected: d.protected.url()}
+	return URLs{Page: d.page.url(), Unprotected: d.unprotected.url(), Guarded: d.guarded.url(), Protected: d.protected.url(), Console: d.console.url() + console.Path, Token: d.protected.gate.token}
 }
 
 // copies returns the started copies, by name.
@@ -180,8 +185,10 @@ func (d *Demo) Reset(ctx context.Context) error {
 // Stop ends everything and removes the databases. Running requests may finish until ctx ends.
 func (d *Demo) Stop(ctx context.Context) error {
 	var errs []error
-	if d.page != nil {
-		errs = append(errs, d.page.stop(ctx))
+	for _, s := range []*site{d.page, d.console} {
+		if s != nil {
+			errs = append(errs, s.stop(ctx))
+		}
 	}
 	for _, s := range d.copies() {
 		errs = append(errs, s.stop(ctx))

@@ -5,7 +5,8 @@
 //	browser ──▶ page                                                 explains, counts, sets networks, resets
 //	        ──▶ watch ──▶ network ──▶ application (unprotected)
 //	        ──▶ watch ──▶ network ──▶ application with the script (guarded)
-//	        ──▶ watch ──▶ network ──▶ gateway ──▶ watch ──▶ application (protected)
+//	        ──▶ watch ──▶ network ──▶ gateway ──▶ network ──▶ watch ──▶ application (protected)
+//	        ──▶ console of the gateway                               shows and settles what is unknown
 //
 // A network forwards everything until the page impairs it.
 // A watch tracks the requests under way, so that nothing here has to sleep.

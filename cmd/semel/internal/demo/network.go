@@ -36,11 +36,16 @@ const (
 	netLoseAnswer  condition = "lose-answer"  // forwards it, and cuts the answer
 	netDropRequest condition = "drop-request" // cuts the answer, and forwards nothing
 	netCloseReused condition = "close-reused" // forwards it, and closes a reused connection without an answer
+	netLoseInside  condition = "lose-inside"  // forwards it, and cuts the answer between the application and its gateway
 )
 
-// conditions returns the possible settings, in the order of the page.
-func conditions() []condition {
-	return []condition{netNormal, netDelay, netLoseAnswer, netDropRequest, netCloseReused}
+// conditions returns the possible settings of a copy, in the order of the page.
+func conditions(gated bool) []condition {
+	all := []condition{netNormal, netDelay, netLoseAnswer, netDropRequest, netCloseReused}
+	if gated {
+		all = append(all, netLoseInside)
+	}
+	return all
 }
 
 // weather is the setting of a network.
@@ -51,10 +56,10 @@ type weather struct {
 
 var errWeather = errors.New("invalid network setting")
 
-// check rejects an invalid setting.
-func (w weather) check() error {
-	if !slices.Contains(conditions(), w.condition) {
-		return fmt.Errorf("%w: %q must be one of %v", errWeather, w.condition, conditions())
+// check rejects a setting that the copy does not have.
+func (w weather) check(gated bool) error {
+	if all := conditions(gated); !slices.Contains(all, w.condition) {
+		return fmt.Errorf("%w: %q must be one of %v", errWeather, w.condition, all)
 	}
 	if w.delay < 0 || w.delay > maxDelay {
 		return fmt.Errorf("%w: a delay must be between 0 and %d ms", errWeather, maxDelay.Milliseconds())
@@ -112,7 +117,7 @@ func (n *network) around(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		reused := usedBefore(r.Context())
 		now, _ := n.look()
-		if reads(r) || now.condition == netNormal {
+		if reads(r) || now.condition == netNormal || now.condition == netLoseInside {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -138,6 +143,18 @@ func (n *network) around(next http.Handler) http.Handler {
 		default:
 			next.ServeHTTP(w, sent)
 		}
+	})
+}
+
+// inside returns the handler with the part of this network before it that is behind the copy's gateway.
+func (n *network) inside(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if now, _ := n.look(); reads(r) || now.condition != netLoseInside {
+			next.ServeHTTP(w, r)
+			return
+		}
+		next.ServeHTTP(&nowhere{header: http.Header{}}, r)
+		breakOff(w)
 	})
 }
 

@@ -179,6 +179,7 @@ func TestSetNetwork(t *testing.T) {
 	for form, want := range map[string]int{
 		"copy=guarded&condition=delay&delay_ms=250":                      http.StatusSeeOther,
 		"copy=unprotected&condition=lose-answer":                         http.StatusSeeOther,
+		"copy=guarded&condition=lose-inside":                             http.StatusBadRequest, // it has no gateway
 		"copy=nobody&condition=normal":                                   http.StatusBadRequest,
 		"copy=guarded&condition=foul":                                    http.StatusBadRequest,
 		"copy=guarded&condition=delay&delay_ms=10001":                    http.StatusBadRequest,

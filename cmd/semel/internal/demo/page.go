@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/semel-dev/semel/internal/console"
 	"github.com/semel-dev/semel/internal/must"
 )
 
@@ -31,6 +32,8 @@ type pageView struct {
 	State        state
 	Copies       []copyView
 	ProtectedURL string
+	ConsoleURL   string
+	Token        string // with which the visitor logs in there
 	Rules        string
 	Emptied      bool
 }
@@ -92,6 +95,7 @@ func (d *Demo) servePage(w http.ResponseWriter, r *http.Request, page *template.
 	view := pageView{
 		State: now, Rules: string(rulesFile), Emptied: r.URL.Query().Has("emptied"),
 		Copies: d.copyViews(r, &now), ProtectedURL: besides(r, d.protected.site),
+		ConsoleURL: besides(r, d.console) + console.Path, Token: d.protected.gate.token,
 	}
 	var text bytes.Buffer
 	if err := page.Execute(&text, view); err != nil {
@@ -122,7 +126,7 @@ func (d *Demo) copyViews(r *http.Request, now *state) []copyView {
 		c := &shown[i]
 		c.URL, c.Network = besides(r, d.copies()[c.Name].site), now.Networks[c.Name]
 		c.Changed = r.URL.Query().Get("network") == c.Name
-		for _, one := range conditions() {
+		for _, one := range conditions(c.Name == "protected") {
 			c.Conditions = append(c.Conditions, conditionView{one, one.label(), one == c.Network.Condition})
 		}
 	}
@@ -142,6 +146,8 @@ func (c condition) label() string {
 		return "loses the request"
 	case netCloseReused:
 		return "makes the browser resend"
+	case netLoseInside:
+		return "loses the application's answer to the gateway"
 	}
 	return string(c)
 }
@@ -233,7 +239,7 @@ func (d *Demo) serveNetwork(w http.ResponseWriter, r *http.Request) {
 		}
 		wanted.delay = time.Duration(ms) * time.Millisecond
 	}
-	if err := wanted.check(); err != nil {
+	if err := wanted.check(s.gate != nil); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,6 +14,8 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/examples/invoices"
 	"github.com/semel-dev/semel/gateway"
+	"github.com/semel-dev/semel/internal/adminapi"
+	"github.com/semel-dev/semel/internal/console"
 	"github.com/semel-dev/semel/internal/openstore"
 	"github.com/semel-dev/semel/rules"
 )
@@ -115,11 +118,13 @@ type gate struct {
 	upstream string
 	rules    *rules.File
 	log      *slog.Logger
+	token    string // of the console's visitor
 
 	mu      sync.RWMutex // guards the fields below
 	round   int
 	store   semel.Store
 	gateway *gateway.Gateway
+	admin   http.Handler // of gateway
 }
 
 // openGate puts a gateway with these rules in front of the upstream.
@@ -128,7 +133,7 @@ func openGate(ctx context.Context, dir, upstream string, log *slog.Logger) (*gat
 	if err != nil {
 		return nil, err
 	}
-	g := &gate{dir: dir, upstream: upstream, rules: file, log: log}
+	g := &gate{dir: dir, upstream: upstream, rules: file, log: log, token: "demo-" + rand.Text() + rand.Text()}
 	return g, g.renew(ctx)
 }
 
@@ -141,14 +146,18 @@ func (g *gate) renew(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	visitor, err := adminapi.NewToken("visitor", g.token, false)
+	if err != nil {
+		return errors.Join(err, store.Close())
+	}
 	fresh, err := gateway.New(&gateway.Config{ //nolint:contextcheck // it outlives ctx.
-		Upstream: g.upstream, Store: store, Rules: g.rules, Logger: g.log,
+		Upstream: g.upstream, Store: store, StoreName: "sqlite:" + name, Rules: g.rules, Logger: g.log, AdminTokens: []adminapi.Token{visitor},
 	})
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}
 	old, oldStore := g.gateway, g.store
-	g.round, g.gateway, g.store = g.round+1, fresh, store
+	g.round, g.gateway, g.store, g.admin = g.round+1, fresh, store, fresh.AdminHandler()
 	if old == nil {
 		return nil
 	}
@@ -164,6 +173,20 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	g.gateway.Handler().ServeHTTP(w, r)
+}
+
+// console returns the handler of the operators' pages. Their event streams outlive the gateway of a round for at most a
+// second, so they do not hold it.
+func (g *gate) console() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /{$}", http.RedirectHandler(console.Path, http.StatusSeeOther))
+	mux.HandleFunc(console.Path, func(w http.ResponseWriter, r *http.Request) {
+		g.mu.RLock()
+		admin := g.admin
+		g.mu.RUnlock()
+		admin.ServeHTTP(w, r)
+	})
+	return mux
 }
 
 func (g *gate) close() error {

@@ -117,21 +117,65 @@ test("of two operators, the second one is told that it is settled", async ({ bro
   for (const page of pages) await page.context().close();
 });
 
-for (const [width, colorScheme] of [[1200, "light"], [320, "dark"]] as const) {
-  test(`every page at ${width} px in ${colorScheme} is accessible and fits`, async ({ browser, desk }, info) => {
+test("a double charge is found by its key", async ({ browser, desk }) => {
+  const key = randomUUID();
+  for (let i = 0; i < 3; i++) await desk.send(randomUUID());
+  for (let i = 0; i < 2; i++) await desk.send(key); // the customer says: I was charged twice
+  const page = await (await browser.newContext()).newPage();
+  await logIn(page, desk);
+  await page.getByRole("link", { name: "Records", exact: true }).click();
+  await page.getByLabel("Key").fill(key);
+  await page.getByRole("button", { name: "Find" }).click();
+  await expect(page.getByRole("row")).toHaveCount(2); // with the head
+  await page.getByRole("link", { name: key }).click();
+  await expect(page.getByRole("list").filter({ hasText: "It ended without an answer" })).toContainText("Attempt 1, with fence"); // one attempt, not two
+  await page.context().close();
+});
+
+test("a session that ends in the middle of a verdict loses nothing", async ({ browser, desk }) => {
+  const key = randomUUID();
+  await desk.send(key);
+  const page = await (await browser.newContext()).newPage();
+  await logIn(page, desk);
+  await page.goto(`${desk.console}unknown`);
+  await page.getByRole("link", { name: key }).click();
+  await page.getByLabel("It did not happen: the next").check();
+  await page.getByLabel("Reason: how you know").fill("the bank has no line");
+  const other = await page.context().newPage();
+  await other.goto(desk.console);
+  await other.getByRole("button", { name: "Log out" }).click();
+  await page.getByRole("button", { name: "Settle it as alice" }).click();
+  await expect(page.getByRole("alert")).toContainText("Your session has ended. Nothing was done");
+  await page.getByLabel("Token").fill(token);
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("alert")).toContainText("It has not been done yet");
+  await expect(page.getByLabel("Reason: how you know")).toHaveValue("the bank has no line");
+  await page.getByRole("button", { name: "Settle it as alice" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Unknown outcomes");
+  await expect(page.getByRole("link", { name: key })).toHaveCount(0);
+  await page.context().close();
+});
+
+for (const [width, colorScheme] of [[1200, "light"], [320, "dark"], [1200, "dark"], [320, "light"]] as const) {
+  test(`every page at ${width} px in ${colorScheme} is accessible and fits`, { tag: (width === 320) === (colorScheme === "dark") ? [] : "@long" }, async ({ browser, desk }, info) => {
     const key = randomUUID();
     await desk.send(key);
     const page = await (await browser.newContext({ viewport: { width, height: 800 }, colorScheme })).newPage();
     await page.goto(desk.console);
     await look(page, "log in");
     await logIn(page, desk);
-    for (const path of ["", "unknown", "records", "records?scope=x&name=y", "audit", "nothing"]) {
+    for (const path of ["", "unknown", "records", "records?scope=x&name=y", "flows", "quarantine", "outbox", "duplicates", "audit", "rules", "settings", "nothing"]) {
       await page.goto(desk.console + path);
       await look(page, path || "overview");
     }
     await page.goto(`${desk.console}unknown`);
     await page.getByRole("link", { name: key }).click();
     await look(page, "record");
+    await page.getByLabel("It did not happen and must not").check();
+    await page.getByLabel("Reason: how you know").fill("it is not in the ledger");
+    await page.getByRole("button", { name: "Settle it as alice" }).click();
+    await expect(page.getByRole("list").filter({ hasText: "took it over to settle it" })).toContainText("“it is not in the ledger”");
+    await look(page, "settled record");
 
     async function look(of: Page, name: string): Promise<void> {
       const { violations } = await new AxeBuilder({ page: of }).analyze();

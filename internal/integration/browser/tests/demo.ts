@@ -19,7 +19,7 @@ export interface Network {
   under_way: number;
 }
 
-export type Condition = "normal" | "delay" | "lose-answer" | "drop-request" | "close-reused";
+export type Condition = "normal" | "delay" | "lose-answer" | "drop-request" | "close-reused" | "lose-inside";
 
 export interface State extends Record<Copy, Side> {
   networks: Record<Copy, Network>;
@@ -28,6 +28,7 @@ export interface State extends Record<Copy, Side> {
 /** A running demo. */
 export interface Demo extends Record<Copy, string> {
   page: string;
+  console: string;
   state(): Promise<State>;
   network(copy: Copy, condition: Condition, delay?: number): Promise<void>;
 }
@@ -78,6 +79,7 @@ function client(addresses: Record<string, string>): Demo {
   const at = (name: string) => addresses[name]!;
   return {
     page: at("page"),
+    console: at("console"),
     unprotected: at("unprotected"),
     guarded: at("guarded"),
     protected: at("protected"),
