@@ -26,6 +26,7 @@ const (
 
 	aimTransaction = 0.9
 	aimStatement   = 0.85
+	aimTogether    = 1.2
 	aimTwoPhases   = 0.65
 	aimReplay      = 0.8
 	aimCached      = 1.0
@@ -41,6 +42,7 @@ type postgresBench struct {
 	store     *pgstore.Store
 	snapshots *pgstore.Transactor // repeatable read
 	plain     *semel.Guard        // two phases, one commit each
+	together  *semel.Guard        // statements that share a transaction
 	group     *semel.Guard        // two phases, group commit
 	keys      keys
 	body      string
@@ -73,13 +75,21 @@ func (b *postgresBench) prepare(ctx context.Context) (err error) {
 	if _, err = b.pool.Exec(ctx, "CREATE TABLE bench_row (id bigserial PRIMARY KEY, body text NOT NULL)"); err != nil {
 		return err
 	}
-	b.plain, b.group, err = guards(b.store)
+	if b.plain, b.group, err = guards(b.store); err != nil {
+		return err
+	}
+	shared, err := pgstore.New(ctx, b.pool, &pgstore.Options{Schema: b.schema, Together: true})
+	if err != nil {
+		return err
+	}
+	b.together, err = semel.New(shared, &semel.Options{SweepEvery: -1})
 	return err
 }
 
 func (b *postgresBench) close() {
 	ctx := context.Background()
-	_ = b.group.Close() // only measured
+	_ = b.together.Close() // only measured
+	_ = b.group.Close()
 	_ = b.plain.Close()
 	if _, err := b.pool.Exec(ctx, "DROP SCHEMA "+b.schema+" CASCADE"); err != nil {
 		say(os.Stderr, "bench: %v\n", err)
@@ -150,10 +160,12 @@ func (b *postgresBench) doWith(ctx context.Context) error {
 	return err
 }
 
-func (b *postgresBench) exec(ctx context.Context) error {
-	_, err := pgstore.Exec[invoice](ctx, b.plain, b.keys.next(), semel.Fingerprint{1},
-		`INSERT INTO bench_row (body) VALUES ($1) RETURNING id, body`, b.body)
-	return err
+func (b *postgresBench) exec(g *semel.Guard) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := pgstore.Exec[invoice](ctx, g, b.keys.next(), semel.Fingerprint{1},
+			`INSERT INTO bench_row (body) VALUES ($1) RETURNING id, body`, b.body)
+		return err
+	}
 }
 
 func (b *postgresBench) twoPhases(g *semel.Guard) func(context.Context) error {
@@ -179,7 +191,8 @@ func benchPostgres(ctx context.Context, s *contest.Settings) (*contest.Table, er
 		{Name: "Do", One: b.do, Rival: "bare transaction", Aim: aimTransaction},
 		{Name: "Do, record first", One: b.doRecordFirst, Rival: "bare transaction"},
 		{Name: "DoWith", One: b.doWith, Rival: "bare transaction", Aim: aimTransaction},
-		{Name: "Exec", One: b.exec, Rival: "bare INSERT", Aim: aimStatement},
+		{Name: "Exec", One: b.exec(b.plain), Rival: "bare INSERT", Aim: aimStatement},
+		{Name: "Exec, together", One: b.exec(b.together), Rival: "bare INSERT", Aim: aimTogether},
 		{Name: "two phases, group commit", One: b.twoPhases(b.group), Rival: "bare INSERT", Aim: aimTwoPhases},
 		{Name: "two phases, one commit each", One: b.twoPhases(b.plain), Rival: "bare INSERT"},
 	}}).Run(ctx, s, t)

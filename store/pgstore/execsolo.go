@@ -48,21 +48,35 @@ func (s *soloist) Transaction(ctx context.Context) (semel.Tx, error) {
 	if err := s.store.gate.Enter("exec", verb.Writes); err != nil {
 		return nil, err
 	}
-	conn, err := s.store.pool.Acquire(ctx)
-	if err != nil {
-		s.store.gate.Leave()
-		return nil, translate("exec", err)
+	t := &solo{soloist: s, shares: s.store.together.takes(s.text)}
+	if !t.shares {
+		if err := t.connect(ctx); err != nil {
+			s.store.gate.Leave()
+			return nil, err
+		}
 	}
 	s.begun = true
-	return &solo{soloist: s, conn: conn}, nil
+	return t, nil
 }
 
 // solo is a transaction that is one statement, sent by Commit.
 type solo struct {
 	*soloist
 
-	conn   *pgxpool.Conn
+	shares bool          // a transaction with others, as long as it has no connection
+	conn   *pgxpool.Conn // nil until it goes alone
+	left   bool
 	params semel.ClaimParams
+}
+
+// connect takes a connection to go alone.
+func (t *solo) connect(ctx context.Context) error {
+	conn, err := t.store.pool.Acquire(ctx)
+	if err != nil {
+		return translate("exec", err)
+	}
+	t.conn = conn
+	return nil
 }
 
 // Claim sends nothing: the statement itself will find out.
@@ -82,16 +96,28 @@ func (*solo) Context(ctx context.Context) context.Context { return ctx }
 
 // Commit makes the row and the record.
 func (t *solo) Commit(ctx context.Context, v semel.Settlement) error {
-	if t.conn == nil || t.params.Retention == 0 || !v.Kept {
+	if t.left || t.params.Retention == 0 || !v.Kept {
 		return fmt.Errorf("%w: pgstore: exec: %w", semel.ErrRolledBack, errNoClaim)
 	}
+	if t.shares {
+		if err := t.store.together.commit(ctx, t, v.Retention); !errors.Is(err, errAlone) {
+			return err
+		}
+		if err := t.connect(ctx); err != nil {
+			return fmt.Errorf("%w: %w", semel.ErrRolledBack, err)
+		}
+	}
+	return t.alone(ctx, v.Retention)
+}
+
+// alone makes the row and the record in a transaction of its own.
+func (t *solo) alone(ctx context.Context, kept time.Duration) error {
+	t.outcome = nil // that of a transaction with others, which was undone
 	w := &wire{conn: t.conn.Conn(), known: knownOf(t.conn.Conn()), into: t}
 	if err := w.ready(ctx); err != nil {
 		return fmt.Errorf("%w: pgstore: exec: %w", semel.ErrRolledBack, err)
 	}
-	p := &t.params
-	b, err := bindQuery(ctx, w, t.text, append(t.query.Args,
-		p.Digest[:], p.Owner[:], p.Fingerprint[:], v.Retention.Milliseconds(), p.Scope, p.Name, int64(t.most)))
+	b, err := bindQuery(ctx, w, t.text, t.args(kept))
 	if err != nil { // before anything was done
 		return fmt.Errorf("%w: %w", semel.ErrRolledBack, translate("exec", err))
 	}
@@ -102,6 +128,12 @@ func (t *solo) Commit(ctx context.Context, v semel.Settlement) error {
 		return t.refused(w, err) //nolint:contextcheck // what runs here must not end with the context.
 	}
 	return nil
+}
+
+// args are those of the query and of the record.
+func (t *solo) args(kept time.Duration) []any {
+	p := &t.params
+	return append(t.query.Args, p.Digest[:], p.Owner[:], p.Fingerprint[:], kept.Milliseconds(), p.Scope, p.Name, int64(t.most))
 }
 
 // refused says what an error means.
@@ -115,6 +147,7 @@ func (t *solo) refused(w *wire, err error) error {
 	case code(err) == codeNoStatement:
 		w.hangUp() // the driver does not know that it has lost it
 	}
+	t.store.together.part(t.text)
 	return fmt.Errorf("%w: %w", semel.ErrRolledBack, translate("exec", err))
 }
 
@@ -136,11 +169,15 @@ func (*solo) Conflict(err error) bool { return conflict(err) }
 
 // Rollback gives the connection back.
 func (t *solo) Rollback() error {
+	if t.left {
+		return nil
+	}
+	t.left = true
 	if t.conn != nil {
 		t.conn.Release()
 		t.conn = nil
-		t.store.gate.Leave()
 	}
+	t.store.gate.Leave()
 	return nil
 }
 
@@ -184,6 +221,9 @@ func fillStatement(template string, q *Query) string {
 
 // decode reads the row in an outcome of Exec's.
 func decode(outcome []byte) (json.RawMessage, error) {
+	if row, ok := bytes.CutPrefix(outcome, []byte(`{"semel":1,"value":`)); ok && len(row) > 1 && json.Valid(row[:len(row)-1]) {
+		return json.RawMessage(row[:len(row)-1]), nil // as tx_exec.sql writes it
+	}
 	var envelope struct {
 		Version int             `json:"semel"`
 		Value   json.RawMessage `json:"value"`

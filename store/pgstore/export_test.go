@@ -46,3 +46,10 @@ const MaxOutcomeBytes = maxOutcomeBytes
 
 // LockOf is the number of the lock under which a schema is migrated.
 func LockOf(schema string) int64 { return lockOf(schema) }
+
+// Waiting counts the statements that wait to share a transaction.
+func (s *Store) Waiting() int {
+	s.together.mu.Lock()
+	defer s.together.mu.Unlock()
+	return len(s.together.queue)
+}

@@ -38,6 +38,7 @@ type Store struct {
 	listener listener
 	tx       txShared
 	seen     recent.Set
+	together *together // nil without Options.Together
 
 	background sync.WaitGroup
 	life       context.Context //nolint:containedctx // it ends with Close.
@@ -153,6 +154,9 @@ func (s *Store) prepare(ctx context.Context, o *Options) (err error) {
 	srv.warn(ctx, s.log)
 	o.plain = o.plain || srv.plain()
 	s.plain, s.listener.retryAfter = o.plain, o.retryListenAfter
+	if o.Together {
+		s.together = &together{store: s}
+	}
 	if s.sql, err = render(o); err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func processes() storetest.Processes {
 		},
 		Open: func(ctx context.Context, place string) (semel.Store, error) {
 			schema, dsn, _ := strings.Cut(place, " ")
-			return pgstore.Open(ctx, dsn, &pgstore.Options{Schema: schema, MaxConns: 4})
+			return pgstore.Open(ctx, dsn, &pgstore.Options{Schema: schema, MaxConns: 4, Together: rand.IntN(2) == 0})
 		},
 		Check: func(tb testing.TB, place string) {
 			tb.Helper()

@@ -25,6 +25,7 @@ type proxied struct {
 
 	proxy *testserver.Proxy
 	far   *shop
+	alike *semel.Guard // as that of far, for statements that share a transaction
 	db    *sql.DB
 	key   string // what TestTxLostReply orders
 }
@@ -39,6 +40,9 @@ func openProxied(t *testing.T) *proxied {
 	p.far = &shop{pool: pool(t, dsn, 4), orders: p.orders}
 	p.far.store = newStore(t, p.far.pool, &pgstore.Options{Schema: p.store.SchemaName()})
 	p.far.guard = newGuard(t, p.far.store, nil)
+	company := newStore(t, p.far.pool, &pgstore.Options{Schema: p.store.SchemaName(), Together: true})
+	p.alike = newGuard(t, company, nil)
+	closes(t, company)
 	p.db = stdlib.OpenDBFromPool(p.far.pool)
 	t.Cleanup(func() {
 		if err := errors.Join(p.db.Close(), p.far.store.Close()); err != nil {
@@ -71,6 +75,10 @@ func TestTxLostReply(t *testing.T) {
 		"exec": func(ctx context.Context, p *proxied, last func(lose func())) (order, error) {
 			last(p.proxy.LoseReplies)
 			return p.far.exec(ctx, p.far.guard, p.key, p.key)
+		},
+		"together": func(ctx context.Context, p *proxied, last func(lose func())) (order, error) {
+			last(p.proxy.LoseReplies)
+			return p.far.exec(ctx, p.alike, p.key, p.key)
 		},
 		"dosql": func(ctx context.Context, p *proxied, last func(lose func())) (order, error) {
 			o, _, err := p.far.doSQL(ctx, p.db, p.key, func(context.Context, *sql.Tx) error {

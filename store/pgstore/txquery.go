@@ -26,6 +26,15 @@ type boundQuery struct {
 	bind      pgproto3.Bind
 }
 
+// size is that of the arguments, in bytes.
+func (b *boundQuery) size() int {
+	n := 0
+	for _, p := range b.bind.Parameters {
+		n += len(p)
+	}
+	return n
+}
+
 // bindQuery prepares a query and encodes its arguments.
 func bindQuery(ctx context.Context, w *wire, sql string, args []any) (*boundQuery, error) {
 	name, ok := w.known.queries[sql]

@@ -24,8 +24,8 @@ type wire struct {
 	known *known
 	into  answers
 
-	queued [8]*statement
-	n      int
+	queued []*statement
+	few    [8]*statement // the first memory of queued
 	bind   pgproto3.Bind
 	params [13][]byte
 }
@@ -90,8 +90,10 @@ func (w *wire) queueBind(s *statement, bind *pgproto3.Bind) {
 		front.SendDescribe(&pgproto3.Describe{ObjectType: 'P'})
 	}
 	front.SendExecute(&pgproto3.Execute{})
-	w.queued[w.n] = s
-	w.n++
+	if w.queued == nil {
+		w.queued = w.few[:0]
+	}
+	w.queued = append(w.queued, s)
 }
 
 // run sends what was queued and reads the answers. The first error ends what
@@ -106,7 +108,7 @@ func (w *wire) run(ctx context.Context) error {
 	} else {
 		err = &failure{err: err}
 	}
-	w.n = 0
+	w.queued = w.queued[:0]
 	guard.end()
 	if f, ok := errors.AsType[*failure](err); ok && f.at == nil {
 		w.hangUp() //nolint:contextcheck // what runs here must not end with the context.
@@ -143,7 +145,7 @@ func (w *wire) read(pg *pgconn.PgConn) error {
 			}
 		case *pgproto3.ErrorResponse:
 			if failed == nil {
-				failed = &failure{at: w.queued[min(i, w.n-1)], err: pgconn.ErrorResponseToPgError(msg)}
+				failed = &failure{at: w.queued[min(i, len(w.queued)-1)], err: pgconn.ErrorResponseToPgError(msg)}
 			}
 		case *pgproto3.ReadyForQuery:
 			if failed != nil {
@@ -172,7 +174,7 @@ func (w *wire) broken(i int, failed *failure, err error) error {
 		return failed
 	}
 	f := &failure{err: err}
-	if _, ok := errors.AsType[*pgconn.PgError](err); ok && i < w.n-1 {
+	if _, ok := errors.AsType[*pgconn.PgError](err); ok && i < len(w.queued)-1 {
 		f.at = w.queued[i]
 	}
 	return f
