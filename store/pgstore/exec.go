@@ -26,6 +26,8 @@ import (
 // it: what a statement does besides its rows, such as counting up a sequence, may
 // happen for a duplicate.
 //
+// With Options.Together, calls that are made at the same time share a commit.
+//
 // sql has no semicolon at its end. With a context of [Do]'s work, Exec works in
 // that transaction.
 func Exec[T any](ctx context.Context, g *semel.Guard, k semel.Key, fp semel.Fingerprint, sql string, args ...any) (T, error) {
