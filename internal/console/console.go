@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"html/template"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/semel-dev/semel"
@@ -140,7 +142,7 @@ func (c *Console) serves() *http.ServeMux {
 	c.withForm(mux, "/console/rules", c.rulesPage, c.verify)
 	mux.HandleFunc("GET /console/settings", c.known(c.settingsPage))
 	mux.HandleFunc(Path, c.known(func(k *call) {
-		c.refuse(k, http.StatusNotFound, "This page does not exist", "The address may be mistyped.")
+		c.missing(k, "This page does not exist", "The address may be mistyped.")
 	}))
 	return mux
 }
@@ -227,9 +229,31 @@ func (c *Console) show(k *call, status int, name, title string, page any) {
 	c.write(k.w, k.Request, status, name, frame{Title: title, Operator: k.session.Name, ReadOnly: k.session.ReadOnly, Form: k.session.form, At: name, Page: page})
 }
 
-// refuse says why a page is not shown.
-func (c *Console) refuse(k *call, status int, title, why string) {
-	c.show(k, status, "message", title, why)
+// failurePage says why a page is not shown, and keeps what was typed into its form.
+type failurePage struct {
+	form
+
+	Text, Action string
+	Kept         []header // the fields of the form that are not empty, in the order of their names
+}
+
+// missing says that what a page is about does not exist.
+func (c *Console) missing(k *call, title, why string) {
+	c.show(k, http.StatusNotFound, "message", title, failurePage{Text: why})
+}
+
+// fail says that the page's data cannot be read now, and offers what was typed to be sent again.
+func (c *Console) fail(k *call, title, why string) {
+	p := failurePage{form: k.form, Text: why, Action: k.URL.RequestURI()}
+	if p.Problem == "" {
+		p.Text = "Nothing was changed. " + why
+	}
+	for _, name := range slices.Sorted(maps.Keys(k.form.Typed)) {
+		if value := k.form.Typed.Get(name); value != "" && name != fieldForm && !k.session.ReadOnly {
+			p.Kept = append(p.Kept, header{name, value})
+		}
+	}
+	c.show(k, http.StatusServiceUnavailable, "message", title, p)
 }
 
 func (c *Console) write(w http.ResponseWriter, r *http.Request, status int, name string, f frame) {

@@ -87,7 +87,7 @@ func (c *Console) duplicates(k *call) {
 
 // databaseFailed says that the business database cannot be read now.
 func (c *Console) databaseFailed(k *call, err error) {
-	c.refuse(k, http.StatusServiceUnavailable, "The business database does not answer", "Nothing was changed. Load this page again when it does. It says: "+err.Error())
+	c.fail(k, "The business database does not answer", "Load this page again when it does. It says: "+err.Error())
 }
 
 // runPage shows a run, and the form to undo it.
@@ -104,7 +104,7 @@ type runPage struct {
 func (c *Console) run(k *call, status int) {
 	number, err := strconv.ParseInt(k.PathValue("run"), 10, 64)
 	if err != nil || c.database == nil {
-		c.refuse(k, http.StatusNotFound, "This run does not exist", "A run has a number; the list of merged duplicates has all.")
+		c.missing(k, "This run does not exist", "A run has a number; the list of merged duplicates has all.")
 		return
 	}
 	ctx, cancel := context.WithTimeout(k.Context(), pageTimeout)
@@ -129,7 +129,7 @@ func (c *Console) run(k *call, status int) {
 			return
 		}
 	}
-	c.refuse(k, http.StatusNotFound, "This run does not exist", "The list of merged duplicates has all that are known in this database.")
+	c.missing(k, "This run does not exist", "The list of merged duplicates has all that are known in this database.")
 }
 
 // undo takes a run back, or a part of it.

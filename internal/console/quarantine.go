@@ -80,7 +80,7 @@ type messagePage struct {
 func (c *Console) message(k *call, status int) {
 	digest, err := semel.ParseDigest(k.PathValue("digest"))
 	if err != nil {
-		c.refuse(k, http.StatusNotFound, "This message does not exist", "A message is named by the digest of its record, 64 hexadecimal digits.")
+		c.missing(k, "This message does not exist", "A message is named by the digest of its record, 64 hexadecimal digits.")
 		return
 	}
 	ctx, cancel := context.WithTimeout(k.Context(), pageTimeout)
@@ -88,7 +88,7 @@ func (c *Console) message(k *call, status int) {
 	h, err := inbox.Find(ctx, c.guard, digest)
 	switch {
 	case errors.Is(err, semel.ErrNotFound):
-		c.refuse(k, http.StatusNotFound, "This message does not exist", "It is not in quarantine any more: it has expired.")
+		c.missing(k, "This message does not exist", "It is not in quarantine any more: it has expired.")
 		return
 	case err != nil && k.form.Problem == "":
 		c.storeFailed(k, err)

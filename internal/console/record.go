@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -58,7 +57,7 @@ func (c *Console) record(k *call, status int) {
 	}
 	digest, err := semel.ParseDigest(k.PathValue("digest"))
 	if err != nil {
-		c.refuse(k, http.StatusNotFound, "This record does not exist", "A record is named by its digest, 64 hexadecimal digits.")
+		c.missing(k, "This record does not exist", "A record is named by its digest, 64 hexadecimal digits.")
 		return
 	}
 	ctx, cancel := context.WithTimeout(k.Context(), pageTimeout)
@@ -66,7 +65,7 @@ func (c *Console) record(k *call, status int) {
 	rec, err := c.guard.Store().Lookup(ctx, digest)
 	switch {
 	case errors.Is(err, semel.ErrNotFound):
-		c.refuse(k, http.StatusNotFound, "This record does not exist", "It was released, so the next attempt executes, or it has expired.")
+		c.missing(k, "This record does not exist", "It was released, so the next attempt executes, or it has expired.")
 		return
 	case err != nil:
 		c.storeFailed(k, err)

@@ -108,7 +108,7 @@ func (c *Console) unknown(k *call) {
 
 // storeFailed says that the records cannot be read now.
 func (c *Console) storeFailed(k *call, err error) {
-	c.refuse(k, http.StatusServiceUnavailable, "The store does not answer", "Nothing was changed. Load this page again when it does. It says: "+err.Error())
+	c.fail(k, "The store does not answer", "Load this page again when it does. It says: "+err.Error())
 }
 
 // auditPage lists verdicts.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/rules/verify"
 )
 
@@ -49,6 +50,20 @@ func TestSpan(t *testing.T) {
 		got[d] = span(d)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A clock that jumped makes no duration.
+func TestAfter(t *testing.T) {
+	t.Parallel()
+	began := time.Now()
+	got := map[string]string{
+		"after":   after(&semel.Record{ClaimedAt: began, SettledAt: began.Add(1500 * time.Millisecond)}),
+		"before":  after(&semel.Record{ClaimedAt: began, SettledAt: began.Add(-time.Hour)}),
+		"nowhere": after(&semel.Record{SettledAt: began}),
+	}
+	if diff := cmp.Diff(map[string]string{"after": " after 1.5s", "before": "", "nowhere": ""}, got); diff != "" {
 		t.Error(diff)
 	}
 }
