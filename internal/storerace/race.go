@@ -191,11 +191,17 @@ func (r *racer) release(ctx context.Context, key, turn int, rec semel.Record) er
 // releaseWithWaiters lets many take turns on every key: the winner checks that
 // it is alone, and releases while the others wait.
 func (r *racer) releaseWithWaiters(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	for first := 0; first < len(r.keys); first += keysAtOnce {
 		keys := min(keysAtOnce, len(r.keys)-first)
 		inside := make([]atomic.Int64, keys)
 		err := Together(keys*r.opts.Waiters, func(i int) error {
-			return r.takeTurn(ctx, first+i%keys, i, &inside[i%keys])
+			err := r.takeTurn(ctx, first+i%keys, i, &inside[i%keys])
+			if err != nil {
+				cancel() // a turn that failed may hold its key, and others would wait for it
+			}
+			return err
 		})
 		if err != nil {
 			return err

@@ -26,18 +26,22 @@ type disturber struct {
 
 func (d *disturber) during(do func() error) error {
 	if d.begun.Add(1)%d.every != 0 || !d.mu.TryLock() {
-		err := do()
-		if err != nil { // it is repeated when this disturbance is over: repeats have a bound
-			d.mu.Lock()
-			defer d.mu.Unlock()
-		}
-		return err
+		return d.outlast(do())
 	}
 	defer d.mu.Unlock()
 	end := make(chan func(), 1)
 	go func() { end <- d.p.Disturb(d.t, d.place) }()
 	err := do()
 	(<-end)()
+	return err
+}
+
+// outlast returns the error, if there is one, when the present disturbance is over: callers repeat a bounded number of times.
+func (d *disturber) outlast(err error) error {
+	if err != nil {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+	}
 	return err
 }
 
@@ -49,7 +53,7 @@ func (d *disturber) before(s semel.Store) semel.Store {
 		if verb == "claim" || verb == "settle" {
 			return d.during(ask)
 		}
-		return ask()
+		return d.outlast(ask())
 	}}}
 }
 
