@@ -12,6 +12,7 @@ func sections() []contest.Section {
 		{Name: "middleware", Run: benchMiddleware},
 		{Name: "sqlite", Run: benchSQLite},
 		{Name: "gateway", Run: benchGateway},
+		{Name: "console", Run: benchConsole},
 		{Name: "overload", Run: benchOverload},
 		{Name: "stores-postgres", Run: benchPostgres},
 		{Name: "flow", Run: benchFlow},
