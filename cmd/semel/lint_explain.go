@@ -23,14 +23,16 @@ func explainRule(p *process, id string) error {
 		wrapped(strings.Join(ids, ", ")))
 }
 
-// dialectNames are the names of databases by their dialects.
-var dialectNames = map[string]string{"postgresql": "PostgreSQL", "mysql": "MySQL, MariaDB", "sqlite": "SQLite"} //nolint:gochecknoglobals // constant
+// databasesOf names the databases of a dialect.
+func databasesOf(d string) string {
+	return map[string]string{"postgresql": "PostgreSQL", "mysql": "MySQL, MariaDB", "sqlite": "SQLite"}[d]
+}
 
 func explained(r *lint.Rule) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n\n%s\n", r.ID, r.Verdict, strings.Join(wrap("It means that "+r.Means+".", pageWidth), "\n"))
 	for _, e := range r.Examples {
-		fmt.Fprintf(&b, "\n%s: %s\n  %s\n  %s\n", dialectNames[e.Dialect], r.Verdict, wrapped(e.Statement), wrapped(e.Why))
+		fmt.Fprintf(&b, "\n%s: %s\n  %s\n  %s\n", databasesOf(e.Dialect), r.Verdict, wrapped(e.Statement), wrapped(e.Why))
 	}
 	if r.Cure != "" {
 		fmt.Fprintf(&b, "\nWhat makes it safe\n  %s\n", wrapped(r.Cure))

@@ -261,7 +261,7 @@ func (w *ormWriter) current(in *content, f *gormmodel.Field) value {
 // upsertAll writes INSERT … ON CONFLICT DO UPDATE of all columns.
 func (w *ormWriter) upsertAll(plan *ormPlan) value {
 	columns, values := w.inserted(plan, plan.dest, plan.selection(true))
-	out := concat(concat(literal("INSERT INTO "), w.column(plan.table)), w.rows(columns, values))
+	out := concat(concat(literal("INSERT INTO "), w.into(plan.table)), w.rows(columns, values))
 	set, _ := w.conflictSet(plan, map[string]ast.Expr{"UpdateAll": ast.NewIdent("true")}, columns)
 	if w.d == dialect.MySQL {
 		if len(set) == 0 {

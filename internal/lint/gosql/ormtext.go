@@ -41,6 +41,14 @@ func (w *ormWriter) now(f *gormmodel.Field) value {
 // column writes the name of a column, which may have its table in front.
 func (w *ormWriter) column(name string) value { return literal(w.d.QuotePath(name)) }
 
+// into writes the table of an INSERT. GORM's drivers for SQLite leave out the schema of a name of two parts, there alone.
+func (w *ormWriter) into(table string) value {
+	if parts := strings.Split(table, "."); w.d == dialect.SQLite && len(parts) == 2 {
+		table = parts[1]
+	}
+	return w.column(table)
+}
+
 // operand writes a value: a constant, an expression of GORM, or a placeholder. What may be an expression, and is not known, is a
 // hole.
 func (w *ormWriter) operand(x ast.Expr) value {

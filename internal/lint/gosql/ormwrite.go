@@ -71,6 +71,9 @@ func (w *ormWriter) blank(plan *ormPlan) value {
 	case "Delete":
 		return concat(concat(literal("DELETE FROM "), table), concat(literal(" WHERE "), hole))
 	}
+	if plan.table != "" {
+		table = w.into(plan.table)
+	}
 	return concat(concat(literal("INSERT INTO "), table), concat(literal(" "), hole))
 }
 
@@ -122,7 +125,7 @@ func (w *ormWriter) create(plan *ormPlan, in *content) value {
 		w.links(in, s, plan)
 		columns, values = w.inserted(plan, in, s)
 	}
-	out := concat(literal("INSERT "+plan.modifier+"INTO "), w.column(plan.table))
+	out := concat(literal("INSERT "+plan.modifier+"INTO "), w.into(plan.table))
 	if len(columns) == 0 {
 		return concat(out, literal(map[bool]string{true: " () VALUES ()", false: " DEFAULT VALUES"}[w.d == dialect.MySQL]))
 	}

@@ -77,7 +77,9 @@ func All() []func(*gorm.DB) *gorm.DB {
 		func(db *gorm.DB) *gorm.DB {
 			return db.Clauses(clause.OnConflict{UpdateAll: true}).Create(&Order{ID: 5})
 		},
-		func(db *gorm.DB) *gorm.DB { return db.Clauses(clause.OnConflict{UpdateAll: true}).Create(&Category{Code: "c", Title: ref}) },
+		func(db *gorm.DB) *gorm.DB {
+			return db.Clauses(clause.OnConflict{UpdateAll: true}).Create(&Category{Code: "c", Title: ref})
+		},
 		func(db *gorm.DB) *gorm.DB {
 			return db.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "email"}}, DoUpdates: clause.AssignmentColumns([]string{"name", "age"})}).Create(&User{Email: "e"})
 		},
