@@ -3,6 +3,7 @@ package dedupe
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,8 +12,14 @@ import (
 	"github.com/semel-dev/semel/internal/texts"
 )
 
+// errShared means that two groups of a batch changed the same row: the later one has to be taken back first.
+var errShared = errors.New("two groups changed the same row")
+
 // restore takes groups back: the steps of a merge in reverse, each for all tables in one statement.
 func (u *undoer) restore(ctx context.Context, groups []int64) error {
+	if err := u.apart(ctx, groups); err != nil {
+		return err
+	}
 	if err := u.execAll(ctx, u.announce(-u.run)); err != nil {
 		return err
 	}
@@ -39,6 +46,19 @@ func (u *undoer) restore(ctx context.Context, groups []int64) error {
 	return u.execAll(ctx, u.conclude())
 }
 
+// apart returns errShared where two of the groups changed the same row.
+func (u *undoer) apart(ctx context.Context, groups []int64) error {
+	if len(groups) == 1 {
+		return nil
+	}
+	var grp int64
+	err := u.one(ctx, "SELECT min(grp) FROM semel_dedupe_audit WHERE run = $1 AND undone_at IS NULL AND "+between(groups)+" GROUP BY tbl, \"key\" HAVING min(grp) < max(grp) LIMIT 1", []any{u.run}, &grp)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	return errors.Join(err, errShared)
+}
+
 // reversal is a statement that takes rows of the audit back: their conditions, and for each how to write it.
 type reversal struct {
 	where  []string
@@ -47,10 +67,11 @@ type reversal struct {
 
 // reverse takes one step of groups back.
 func (u *undoer) reverse(ctx context.Context, step reversal, groups []int64) error {
-	var statements, audits []string
+	var statements, audits, conditions []string
 	for i, where := range step.where {
-		audit := "SELECT * FROM semel_dedupe_audit AS a WHERE run = " + strconv.FormatInt(u.run, 10) + " AND " + where + " AND undone_at IS NULL AND " + between(groups) + u.only("a", 0)
-		audits = append(audits, audit)
+		where = "run = " + strconv.FormatInt(u.run, 10) + " AND " + where + " AND undone_at IS NULL AND " + between(groups) + u.only("a", 0)
+		audit := "SELECT * FROM semel_dedupe_audit AS a WHERE " + where
+		audits, conditions = append(audits, audit), append(conditions, where)
 		if err := u.spare(ctx, audit); err != nil {
 			return err
 		}
@@ -74,9 +95,9 @@ func (u *undoer) reverse(ctx context.Context, step reversal, groups []int64) err
 			}
 		}
 	}
-	for _, audit := range audits {
+	for _, condition := range conditions {
 		//semel:safe in one transaction with the states that keep the groups from being taken back again
-		if _, err := u.exec(ctx, "UPDATE semel_dedupe_audit SET undone_at = "+u.clock()+", undone_by = $1 WHERE id IN (SELECT id FROM ("+audit+") AS q)", u.by); err != nil {
+		if _, err := u.exec(ctx, "UPDATE semel_dedupe_audit AS a SET undone_at = "+u.clock()+", undone_by = $1 WHERE "+condition, u.by); err != nil {
 			return err
 		}
 	}
@@ -123,8 +144,15 @@ func (t *trail) reset(audit string, names []string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	values := texts.Of(names, func(name string) string { return t.past("a.old", name) })
+	values := texts.Of(names, func(name string) string {
+		return "CASE WHEN " + t.changed(name) + " THEN " + t.past("a.old", name) + " ELSE t." + quote(name) + " END"
+	})
 	return t.update(t.path, "t", texts.Of(names, quote), values, "("+audit+") AS a", t.here())
+}
+
+// changed holds when the merge changed a column of a row: another group may have changed the others.
+func (t *trail) changed(name string) string {
+	return t.differ([]string{t.member("a.old", name)}, []string{t.member("a.new", name)})
 }
 
 // drifted holds when a column of a row is not as the merge wrote it.
@@ -141,7 +169,7 @@ func (u *undoer) spare(ctx context.Context, audit string) error {
 		for step, names := range [][]string{stepMoved: t.moved, stepMerged: overlap(t.marked, []string{mergedInto}), stepKept: t.filled} {
 			for _, name := range names {
 				now, wrote := t.text("t."+quote(name), t.column(name)), t.member("a.new", name)
-				reasons = append(reasons, "CASE WHEN a.step = "+strconv.Itoa(step)+" AND "+there+" AND a.old IS NOT NULL AND "+t.drifted(name)+" THEN concat("+
+				reasons = append(reasons, "CASE WHEN a.step = "+strconv.Itoa(step)+" AND "+there+" AND a.old IS NOT NULL AND "+t.changed(name)+" AND "+t.drifted(name)+" THEN concat("+
 					t.literal(name+" is ")+", coalesce("+now+", 'NULL'), ', and the merge wrote ', coalesce("+wrote+", 'NULL')) END")
 			}
 		}

@@ -33,7 +33,7 @@ type Undone struct {
 	Kept []Kept `json:"kept,omitempty"`
 }
 
-// Kept is a row that an undo left as it is.
+// Kept is a row that an undo left as it is. It is the winner of a group where the whole group stays merged.
 type Kept struct {
 	Table  string `json:"table"`
 	Key    string `json:"key"`
@@ -45,13 +45,16 @@ type undoer struct {
 	*session
 
 	run    int64
-	item   int64 // of one record; 0 for all
+	root   string // its table
+	item   int64  // of one record; 0 for all
 	by     string
 	tables []*trail
 	report *Undone
 	pace   *pacer
 	// finished are the unique indexes that may be in the way.
 	finished []string
+	// blocked says that a group stays merged.
+	blocked bool
 	// references are the foreign keys of the application.
 	references []link
 }
@@ -79,15 +82,14 @@ func (d *Database) Undo(ctx context.Context, target Target, o *Options) (report 
 	if err := u.pace.start(ctx); err != nil {
 		return nil, err
 	}
-	root, err := u.find(ctx)
-	if err != nil {
+	if u.root, err = u.find(ctx); err != nil {
 		return nil, err
 	}
 	if err := u.read(ctx); err != nil {
 		return nil, err
 	}
 	if target.Record != "" {
-		if target.Group, err = u.record(ctx, root, target.Record); err != nil {
+		if target.Group, err = u.record(ctx, target.Record); err != nil {
 			return nil, err
 		}
 	}
@@ -95,10 +97,10 @@ func (d *Database) Undo(ctx context.Context, target Target, o *Options) (report 
 		return nil, err
 	}
 	if target.DropIndex {
-		if err := u.unbuild(ctx, root, o.By); err != nil {
+		if err := u.unbuild(ctx, u.root, o.By); err != nil {
 			return nil, err
 		}
-	} else if u.finished, err = u.session.finished(ctx, root); err != nil {
+	} else if u.finished, err = u.session.finished(ctx, u.root); err != nil {
 		return nil, err
 	}
 	if err := u.execAll(ctx, u.small()); err != nil {
@@ -201,7 +203,7 @@ func (t *trail) add(step int, whole, old sql.NullString) error {
 }
 
 // record finds the group of one loser.
-func (u *undoer) record(ctx context.Context, root, record string) (grp int64, err error) {
+func (u *undoer) record(ctx context.Context, record string) (grp int64, err error) {
 	err = u.eachKey(ctx, record, func(key string) error {
 		err := u.one(ctx, "SELECT grp, item FROM semel_dedupe_map WHERE run = $1 AND loser = $2 AND state = 1", []any{u.run, key}, &grp, &u.item)
 		if errors.Is(err, sql.ErrNoRows) {
@@ -210,7 +212,7 @@ func (u *undoer) record(ctx context.Context, root, record string) (grp int64, er
 		return err
 	})
 	if err == nil && grp == 0 {
-		err = refuse("run %d did not merge the row %s of %s, or it was taken back", u.run, record, root)
+		err = refuse("run %d did not merge the row %s of %s, or it was taken back", u.run, record, u.root)
 	}
 	return grp, err
 }
@@ -286,7 +288,8 @@ func (u *undoer) groups(ctx context.Context, only int64, progress func(done, all
 	return nil
 }
 
-// attempt takes a batch back; it is tried again where other transactions keep it from its rows.
+// attempt takes a batch back; it is tried again where other transactions keep it from its rows, and in halves where a group is in the way
+// of the others.
 func (u *undoer) attempt(ctx context.Context, batch []int64) error {
 	before, kept := u.report.Restored, len(u.report.Kept)
 	for tries := 1; ; tries++ {
@@ -295,11 +298,19 @@ func (u *undoer) attempt(ctx context.Context, batch []int64) error {
 			return nil
 		}
 		u.report.Restored, u.report.Kept = before, u.report.Kept[:kept]
-		switch class := u.classify(err); {
+		class := u.classify(err)
+		inTheWay := class == ofRows || errors.Is(err, ErrRefused)
+		switch {
 		case class == ofRows && len(u.finished) > 0:
 			return refuse("group %d and those before it cannot be restored: %w (semel dedupe finish made the unique index %s: let the guard take its place with --drop-index)", batch[0], u.explain(err), strings.Join(u.finished, ", "))
-		case class == ofRows:
-			return refuse("group %d and those before it cannot be restored: %w (an index or a reference that was added after the merge is in the way: drop it, and undo again)", batch[0], u.explain(err))
+		case len(batch) > 1 && (inTheWay || errors.Is(err, errShared)):
+			half := len(batch) / 2
+			if err := u.attempt(ctx, batch[:half]); err != nil {
+				return err
+			}
+			return u.attempt(ctx, batch[half:])
+		case inTheWay:
+			return u.block(ctx, batch[0], u.explain(err))
 		case class != transient || tries == maxTries:
 			return u.explain(err)
 		}
@@ -311,7 +322,7 @@ func (u *undoer) attempt(ctx context.Context, batch []int64) error {
 
 // end closes a run that is taken back as a whole.
 func (u *undoer) end(ctx context.Context, group int64) error {
-	if group != 0 {
+	if group != 0 || u.blocked {
 		return nil
 	}
 	return u.within(ctx, func() error {
