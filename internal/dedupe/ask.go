@@ -183,6 +183,7 @@ func (s *session) ask(ctx context.Context, found *site, p *Plan) error {
 	columns := found.tables[0].asks()
 	answered := 0
 	done := func(group []Question) error {
+		open := false
 		for _, q := range group {
 			keep, why := p.Request.answer(q.Column, q.rows())
 			switch {
@@ -191,10 +192,15 @@ func (s *session) ask(ctx context.Context, found *site, p *Plan) error {
 			case strings.Contains(why, "changed after"):
 				return refuse("%s %s: %s", q.Rows[0].Key, found.tables[0].name, why)
 			case why != "":
+				open = true
 				if p.Questions++; len(p.Open) < maxQuestions {
 					p.Open = append(p.Open, q)
 				}
 			}
+		}
+		if open {
+			p.AskedGroups++
+			p.AskedLosers += int64(len(group[0].Rows) - 1)
 		}
 		return nil
 	}
@@ -205,6 +211,9 @@ func (s *session) ask(ctx context.Context, found *site, p *Plan) error {
 	}
 	if answered < len(p.Request.Answers) {
 		return refuse("%d of %d answers are about rows that were changed, merged or deleted since the question (plan again, and decide anew)", len(p.Request.Answers)-answered, len(p.Request.Answers))
+	}
+	if p.AskedGroups > 0 {
+		p.Notes = append(p.Notes, fmt.Sprintf("the estimate leaves out %d groups, with %d losers, that wait for answers", p.AskedGroups, p.AskedLosers))
 	}
 	if more := p.Questions - int64(len(p.Open)); more > 0 {
 		p.Notes = append(p.Notes, fmt.Sprintf("only the first %d of %d questions are listed", len(p.Open), p.Questions))

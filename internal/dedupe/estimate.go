@@ -15,13 +15,15 @@ type Estimate struct {
 	Time time.Duration
 }
 
-// Estimate estimates the work from the rows that the plan counted. Children of children are not among them.
+// Estimate estimates the work from the rows that the plan counted, without the groups that wait for answers: of their children, it
+// takes an equal share for each loser. Children of children are not among them.
 func (p *Plan) Estimate() Estimate {
-	changed := p.Losers + p.Groups
+	losers := p.Losers - p.AskedLosers
+	changed := losers + p.Groups - p.AskedGroups
 	for _, c := range p.Children {
-		changed += max(c.Rows, 0)
+		changed += max(c.Rows, 0) * losers / max(p.Losers, 1)
 	}
-	e := Estimate{Batches: (p.Losers + mostBatch - 1) / mostBatch, Written: 2 * changed}
+	e := Estimate{Batches: (losers + mostBatch - 1) / mostBatch, Written: 2 * changed}
 	if e.Batches > 0 {
 		e.Locked = changed / e.Batches
 	}

@@ -45,6 +45,9 @@ type Plan struct {
 	// Questions counts those that a person has to answer; their groups are left as they are until then. Open are the first ones.
 	Questions int64      `json:"questions,omitempty"`
 	Open      []Question `json:"-"`
+	// AskedGroups and AskedLosers count the duplicates that these questions hold back.
+	AskedGroups int64 `json:"-"`
+	AskedLosers int64 `json:"-"`
 	// Schema describes what the plan relies on.
 	Schema []string `json:"schema"`
 }
