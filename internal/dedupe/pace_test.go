@@ -230,7 +230,7 @@ func TestReplica(t *testing.T) {
 	}
 }
 
-// A user who does not see replicas does not watch them.
+// A run without the right to see replicas does not watch them.
 func TestHiddenReplicas(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
