@@ -44,8 +44,8 @@ type Options struct {
 	// Together lets calls of [Exec] that are made at the same time share a
 	// transaction, up to 32 of them, which takes a fraction of the server's work.
 	// They share its time, now(), and a row that one has written is locked until all
-	// have committed. What fails, or waits for a lock longer than 50 ms, undoes the
-	// transaction, and each of its statements is made again, alone: what a statement
+	// have committed. What fails, waits for a lock longer than 50 ms, or runs longer than
+	// a second, undoes the transaction, and each of its statements is made again, alone: what a statement
 	// does besides its rows, such as counting up a sequence, may happen twice.
 	Together bool
 	// Logger gets the rare warnings. Default: none is written.

@@ -24,10 +24,11 @@ const (
 	togetherBytes = 32 << 10
 	// togetherQueue bounds the statements that wait for a lane; the next ones go alone.
 	togetherQueue = 1024
-	// togetherWait is the longest that a shared transaction waits for a lock, in
-	// milliseconds.
+	// togetherWait is the longest that a shared transaction waits for a lock, and
+	// togetherRun the longest that one of its statements runs, in milliseconds.
 	togetherWait = "50"
-	// After a text failed or waited, it goes alone for aloneFor.
+	togetherRun  = "1000"
+	// After a text failed, waited or ran long, it goes alone for aloneFor.
 	aloneFor = time.Second
 )
 
@@ -234,7 +235,7 @@ func answer(fellows []*fellow, err error) {
 type convoy struct {
 	fellows []*fellow
 	bound   []*boundQuery
-	at      int // whose answer comes next; -1 for the bound of the waits
+	at      int // whose answer comes next; -1 for the bounds of time
 }
 
 // load encodes the statements. It answers those that cannot travel, and returns
@@ -273,7 +274,7 @@ func (*convoy) bind(ctx context.Context, w *wire, f *fellow) (*boundQuery, error
 // run sends what is loaded. PostgreSQL takes all up to one Sync as a transaction.
 func (c *convoy) run(ctx context.Context, w *wire, brief *statement) error {
 	if len(c.fellows) > 1 {
-		w.queue(brief, []byte(togetherWait))
+		w.queue(brief, []byte(togetherWait), []byte(togetherRun))
 	} else {
 		c.at = 0
 	}

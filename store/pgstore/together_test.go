@@ -32,7 +32,8 @@ func openCompany(t *testing.T) *company {
 	t.Helper()
 	c := &company{shop: openShop(t, nil), few: pool(t, testserver.Postgres(t), 2)}
 	c.shared = newStore(t, c.few, &pgstore.Options{Schema: c.store.SchemaName(), Together: true})
-	c.guard, c.other = newGuard(t, c.shared, nil), newGuard(t, c.shared, nil)
+	patient := &semel.Options{StoreTimeout: 15 * time.Second}
+	c.guard, c.other = newGuard(t, c.shared, patient), newGuard(t, c.shared, patient)
 	closes(t, c.shared)
 	return c
 }
@@ -182,44 +183,57 @@ func TestTogetherRefused(t *testing.T) {
 	}
 }
 
-// Promises 5 and 8: a statement that waits for a lock holds up those that it
-// travels with for a moment, and then goes on waiting alone.
-func TestTogetherLocked(t *testing.T) {
+// Promises 5 and 8: a statement that waits for a lock, or runs for long, holds up
+// those that it travels with for a moment, and then goes on alone.
+func TestTogetherHeldUp(t *testing.T) {
 	t.Parallel()
-	c := openCompany(t)
-	execute(t, c.pool, "INSERT INTO "+c.orders+" (name) VALUES ('locked')")
-	tx, err := c.pool.Begin(t.Context())
-	noError(t, err)
-	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-	_, err = tx.Exec(t.Context(), "SELECT FROM "+c.orders+" WHERE name = 'locked' FOR UPDATE")
-	noError(t, err)
-	calls, names := c.some(8)
-	others := make(chan error, len(calls))
-	for i, call := range calls {
-		calls[i] = func(ctx context.Context) (order, error) {
-			o, err := call(ctx)
-			others <- err
-			return o, err
-		}
-	}
-	var wg sync.WaitGroup
-	wg.Go(func() { // unlocks when all of the others are done
-		for range cap(others) {
-			if err := <-others; err != nil {
-				t.Error(err)
+	for name, statement := range map[string]string{
+		"locked": "UPDATE %[1]s SET name = name || $1 WHERE name = 'held' RETURNING id, name",
+		"slow":   "UPDATE %[1]s SET name = name || $1 WHERE name = 'held' AND %[1]s_wait() RETURNING id, name",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := openCompany(t)
+			execute(t, c.pool, "INSERT INTO "+c.orders+" (name) VALUES ('held'); CREATE TABLE "+c.orders+"_go (ready int); "+
+				"CREATE FUNCTION "+c.orders+"_wait() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN "+
+				"WHILE NOT EXISTS (SELECT FROM "+c.orders+"_go) LOOP PERFORM pg_sleep(0.01); END LOOP; RETURN true; END $$")
+			holder, err := c.pool.Begin(t.Context())
+			noError(t, err)
+			if name == "locked" {
+				_, err = holder.Exec(t.Context(), "SELECT FROM "+c.orders+" WHERE name = 'held' FOR UPDATE")
+				noError(t, err)
 			}
-		}
-		if err := tx.Rollback(t.Context()); err != nil {
-			t.Error(err)
-		}
-	})
-	waits := c.by(c.guard, "waits", "UPDATE "+c.orders+" SET name = name || $1 WHERE name = 'locked' RETURNING id, name", "!")
-	answers := c.at(t, append([]func(context.Context) (order, error){waits}, calls...)...)
-	wg.Wait()
-	if answers[0].err != nil || answers[0].order.Name != "locked!" {
-		t.Errorf("got %v, error %v", answers[0].order, answers[0].err)
+			_, err = holder.Exec(t.Context(), "INSERT INTO "+c.orders+"_go VALUES (1)")
+			noError(t, err)
+			calls, names := c.some(8)
+			others := make(chan error, len(calls))
+			for i, call := range calls {
+				calls[i] = func(ctx context.Context) (order, error) {
+					o, err := call(ctx)
+					others <- err
+					return o, err
+				}
+			}
+			var wg sync.WaitGroup
+			wg.Go(func() { // lets it go on when all of the others are done
+				for range cap(others) {
+					if err := <-others; err != nil {
+						t.Error(err)
+					}
+				}
+				if err := holder.Commit(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+			held := c.by(c.guard, "held", fmt.Sprintf(statement, c.orders), "!")
+			answers := c.at(t, append([]func(context.Context) (order, error){held}, calls...)...)
+			wg.Wait()
+			if answers[0].err != nil || answers[0].order.Name != "held!" {
+				t.Errorf("got %v, error %v", answers[0].order, answers[0].err)
+			}
+			c.wantRows(t, "held! "+names)
+		})
 	}
-	c.wantRows(t, "locked! "+names)
 }
 
 // Promise 8: arguments that would fill the buffers of a connection go in another

@@ -69,7 +69,7 @@ func prepareTx(schema string, sql texts, named bool) *txStatements {
 	all.record = add(sql["tx_record"], b, i, t, f, b, b, i, i, t, t, t, b, at)
 	all.first = add(sql["tx_first"], b, b, b, i, t, t, i)
 	all.finish = add(sql["tx_finish"], b, i, t, f, b, t, i, at)
-	all.began, all.brief = add(sql["tx_began"]), add(sql["tx_brief"], t)
+	all.began, all.brief = add(sql["tx_began"]), add(sql["tx_brief"], t, t)
 	return all
 }
 
