@@ -3,11 +3,7 @@ package dedupe_test
 import (
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/semel-dev/semel/internal/claimtest"
@@ -162,34 +158,6 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-const (
-	childEnv = "SEMEL_DEDUPE_CHILD"
-	planEnv  = "SEMEL_DEDUPE_PLAN"
-	killEnv  = "SEMEL_DEDUPE_KILL"
-
-	dialectEnv = "SEMEL_DEDUPE_DIALECT"
-)
-
-// TestKilledRun runs in a process of its own, which kills itself at one statement.
-func TestKilledRun(t *testing.T) { //nolint:paralleltest // it is a process of its own.
-	dsn := os.Getenv(childEnv)
-	if dsn == "" {
-		t.Skip("TestKilledAnywhere starts it")
-	}
-	p, err := dedupe.ReadPlan(os.Getenv(planEnv))
-	noError(t, err)
-	in := connect(t, os.Getenv(dialectEnv), dsn)
-	left, err := strconv.Atoi(os.Getenv(killEnv))
-	noError(t, err)
-	in.Before(func(string) {
-		if left--; left == 0 {
-			noError(t, syscall.Kill(os.Getpid(), syscall.SIGKILL))
-		}
-	})
-	_, err = in.Run(t.Context(), p, &dedupe.Options{By: "child"})
-	noError(t, err)
-}
-
 // goOn goes on with a run that was killed, and takes it back.
 func (b *bench) goOn(p *dedupe.Plan) {
 	b.Helper()
@@ -223,17 +191,10 @@ func TestKilledAnywhere(t *testing.T) {
 			stride = 11
 		}
 		for at := 1; ; at += stride {
-			child := exec.CommandContext(b.Context(), os.Args[0], "-test.run", "^TestKilledRun$")
-			child.Env = append(os.Environ(), childEnv+"="+b.DSN, dialectEnv+"="+b.Dialect.String(), planEnv+"="+file, killEnv+"="+strconv.Itoa(at))
-			out, err := child.CombinedOutput()
-			if err == nil {
+			if !b.killed("run", file, at) {
 				break // it ended before that many statements
 			}
-			if status, ok := child.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
-				b.Fatalf("at statement %d: %v\n%s", at, err, out)
-			}
 			killed++
-			b.free()
 			b.goOn(p)
 			if b.state() != before || b.Failed() {
 				b.Fatalf("killed at statement %d, or the undo leaves another state", at)

@@ -3,53 +3,14 @@ package dedupe_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"os/exec"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"github.com/semel-dev/semel/internal/claimtest"
-	"github.com/semel-dev/semel/internal/dedupe"
 	"github.com/semel-dev/semel/internal/dialect"
 )
-
-// TestKilledVerbOfSQLite runs in a process of its own, which kills itself at one statement.
-func TestKilledVerbOfSQLite(t *testing.T) { //nolint:paralleltest // it is a process of its own.
-	verb := verbs()[os.Getenv(verbEnv)]
-	if verb == nil {
-		t.Skip("TestKilledInSQLite starts it")
-	}
-	p, err := dedupe.ReadPlan(os.Getenv(planEnv))
-	noError(t, err)
-	left, err := strconv.Atoi(os.Getenv(killEnv))
-	noError(t, err)
-	in := connect(t, "sqlite", os.Getenv(childEnv))
-	in.Before(func(string) {
-		if left--; left == 0 {
-			noError(t, syscall.Kill(os.Getpid(), syscall.SIGKILL))
-		}
-	})
-	noError(t, verb(t, in, p))
-}
-
-// killedAt runs a verb in a process that is killed at a statement; it reports false when the verb ended before that.
-func (b *bench) killedAt(verb, file string, at int) bool {
-	b.Helper()
-	child := exec.CommandContext(b.Context(), os.Args[0], "-test.run", "^TestKilledVerbOfSQLite$")
-	child.Env = append(os.Environ(), childEnv+"="+b.DSN, planEnv+"="+file, killEnv+"="+strconv.Itoa(at), verbEnv+"="+verb)
-	out, err := child.CombinedOutput()
-	if err == nil {
-		return false
-	}
-	if status, ok := child.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
-		b.Fatalf("%s, killed at statement %d: %v\n%s", verb, at, err, out)
-	}
-	return true
-}
 
 const sqliteGuardObjects = "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'semel\\_dedupe\\_guard\\_%' ESCAPE '\\'"
 
@@ -69,7 +30,7 @@ func TestKilledInSQLite(t *testing.T) {
 	killed := map[string]int{}
 	refuses := func(verb string, at int) bool {
 		t.Helper()
-		died := b.killedAt(verb, file, at)
+		died := b.killed(verb, file, at)
 		if died {
 			killed[verb]++
 		}
@@ -77,7 +38,7 @@ func TestKilledInSQLite(t *testing.T) {
 		return died
 	}
 	for at, more := 2, true; more; at += stride {
-		if more = b.killedAt("install", file, at); more {
+		if more = b.killed("install", file, at); more {
 			killed["install"]++
 		}
 		all, err := b.in.Guards(t.Context())
@@ -96,7 +57,7 @@ func TestKilledInSQLite(t *testing.T) {
 			b.undoWithIndex(run)
 		}
 		b.refuses("INSERT INTO invoice (id, number) VALUES (9, 'C')")
-		if b.killedAt("remove", file, at) {
+		if b.killed("remove", file, at) {
 			killed["remove"]++
 			_, err = b.in.RemoveGuard(t.Context(), "", "")
 			noError(t, err)

@@ -13,7 +13,13 @@ import (
 	"github.com/semel-dev/semel/internal/dialect"
 )
 
-const verbEnv = "SEMEL_DEDUPE_VERB"
+// The environment of a process that is to be killed.
+const (
+	childEnv = "SEMEL_DEDUPE_CHILD"
+	planEnv  = "SEMEL_DEDUPE_PLAN"
+	killEnv  = "SEMEL_DEDUPE_KILL"
+	verbEnv  = "SEMEL_DEDUPE_VERB"
+)
 
 // verbs are those that tests kill.
 func verbs() map[string]func(t *testing.T, in *dedupe.Database, p *dedupe.Plan) error {
@@ -22,6 +28,11 @@ func verbs() map[string]func(t *testing.T, in *dedupe.Database, p *dedupe.Plan) 
 		"install": func(t *testing.T, in *dedupe.Database, p *dedupe.Plan) error {
 			t.Helper()
 			_, err := in.InstallGuard(t.Context(), p, by)
+			return err
+		},
+		"run": func(t *testing.T, in *dedupe.Database, p *dedupe.Plan) error {
+			t.Helper()
+			_, err := in.Run(t.Context(), p, by)
 			return err
 		},
 		"remove": func(t *testing.T, in *dedupe.Database, _ *dedupe.Plan) error {

@@ -1,0 +1,158 @@
+package dedupe_test
+
+import (
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"testing"
+
+	"github.com/semel-dev/semel/internal/claimtest"
+	"github.com/semel-dev/semel/internal/dedupe"
+	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/testserver"
+	"github.com/semel-dev/semel/internal/testserver/databases"
+)
+
+// killable is a database on a server of its own, which a test kills.
+type killable struct {
+	*bench
+
+	server interface {
+		Kill()
+		Start()
+	}
+	killed map[string]int
+}
+
+func newKillable(t *testing.T, d dialect.Dialect) *killable {
+	t.Helper()
+	k := &killable{killed: map[string]int{}}
+	db := &databases.Database{Dialect: d}
+	open := func(driver, source string) *sql.DB {
+		pool := databases.Connect(t, driver, source)
+		pool.SetMaxIdleConns(0) // none outlives the server
+		return pool
+	}
+	if d == dialect.MySQL {
+		server := testserver.StartMySQL(t, nil)
+		k.server = server
+		_, err := open("mysql", server.DSN()).ExecContext(t.Context(), "CREATE DATABASE shop")
+		noError(t, err)
+		db.DSN = "mysql:" + server.DSN() + "shop"
+		db.DB = open("mysql", server.DSN()+"shop")
+	} else {
+		server := testserver.StartPostgres(t, nil)
+		k.server = server
+		_, err := open("pgx", server.DSN()).ExecContext(t.Context(), "CREATE DATABASE shop")
+		noError(t, err)
+		dsn, err := url.Parse(server.DSN())
+		noError(t, err)
+		dsn.Path = "/shop"
+		db.DSN = dsn.String()
+		db.DB = open("pgx", db.DSN)
+	}
+	k.bench = wrap(t, db)
+	return k
+}
+
+// during runs a verb, and kills the server before its statement of this number, or while that runs. It returns the number of statements.
+func (k *killable) during(verb string, p *dedupe.Plan, at int, meanwhile bool) int {
+	k.Helper()
+	n, gone := 0, make(chan struct{})
+	k.in.Before(func(string) {
+		n++
+		switch {
+		case n != at:
+		case meanwhile:
+			go func() { defer close(gone); k.server.Kill() }()
+		default:
+			k.server.Kill()
+			close(gone)
+		}
+	})
+	err := verbs()[verb](k.T, k.in, p)
+	k.in.Before(nil)
+	if at == 0 || n < at {
+		noError(k.T, err)
+		return n
+	}
+	<-gone
+	k.killed[verb]++
+	if err == nil && !meanwhile && n > at {
+		k.Errorf("%s ended well without a server, from statement %d", verb, at)
+	}
+	k.server.Start()
+	return n
+}
+
+// whole wants every group to be merged once, with all that hangs on it.
+func (k *killable) whole(groups int) {
+	k.Helper()
+	k.want("SELECT count(*) FROM semel_dedupe_run WHERE undone_at IS NULL", "1")
+	k.want("SELECT count(*) FROM semel_dedupe_audit WHERE step = 2 AND undone_at IS NULL", k.text("SELECT count(DISTINCT concat(tbl, a.key)) FROM semel_dedupe_audit AS a WHERE step = 2 AND undone_at IS NULL"))
+	k.want("SELECT count(*) FROM invoice WHERE merged_into IS NOT NULL", fmt.Sprint(groups))
+	k.want("SELECT count(*) FROM line AS l LEFT JOIN invoice AS i ON i.id = l.invoice_id WHERE i.id IS NULL OR i.merged_into IS NOT NULL AND l.merged_into IS NULL", "0")
+	k.want("SELECT count(*) FROM note AS n LEFT JOIN line AS l ON l.id = n.line_id WHERE l.id IS NULL OR l.merged_into IS NOT NULL", "0")
+	k.want("SELECT count(*) FROM payment AS p JOIN invoice AS i ON i.id IN (p.invoice_id, p.other_id) WHERE i.merged_into IS NOT NULL", "0")
+}
+
+// A server that is killed during a run, a finish or an undo and started again loses nothing: the same call goes on, does nothing twice,
+// and an undo restores every byte.
+func TestKilledServer(t *testing.T) {
+	t.Parallel()
+	for _, d := range []dialect.Dialect{dialect.PostgreSQL, dialect.MySQL} {
+		t.Run(d.String(), func(t *testing.T) {
+			t.Parallel()
+			k := newKillable(t, d)
+			k.lateTables()
+			const pairs = 300 // two batches
+			k.fill("invoice (id, number)", 2*pairs, func(i int) string { return fmt.Sprintf("%d, '%s-%d'", 100+i, []string{"n", "N"}[i%2], (i+1)/2) })
+			k.exec("INSERT INTO line (id, invoice_id, pos) SELECT id, id, CASE WHEN id % 4 < 2 THEN id % 2 ELSE 7 END FROM invoice WHERE id > 100", "INSERT INTO note SELECT id + 9000, id FROM line WHERE id > 100", "INSERT INTO payment SELECT id + 9000, id, 5 FROM invoice WHERE id > 100")
+			q := marking()
+			q.Index = "once"
+			p := k.plan("invoice", "lower(number)", q)
+			before := k.state()
+			random := rand.New(rand.NewPCG(uint64(d), 18))
+			rounds := 3 // the first one counts statements
+			if claimtest.Long() {
+				rounds = 25
+			}
+			statements := map[string]int{}
+			for round := range rounds {
+				point := func(verb string) (at int, meanwhile bool) {
+					if round == 0 { // nothing is killed, and statements are counted
+						return 0, false
+					}
+					return 1 + random.IntN(statements[verb]), random.IntN(2) == 0
+				}
+				step := func(verb string) {
+					at, meanwhile := point(verb)
+					statements[verb] = max(statements[verb], k.during(verb, p, at, meanwhile))
+				}
+				k.guard(p)
+				step("run")
+				k.merge(p)
+				k.whole(pairs + 2)
+				step("finish")
+				k.finish(p)
+				k.indexed(true)
+				k.refuses("INSERT INTO invoice (id, number) VALUES (9, 'C')")
+				step("undo")
+				if k.text("SELECT count(*) FROM semel_dedupe_run WHERE undone_at IS NULL") == "1" {
+					k.undoWithIndex(k.lastRun())
+				}
+				k.refuses("INSERT INTO invoice (id, number) VALUES (9, 'C')")
+				_, err := k.in.RemoveGuard(t.Context(), "", "")
+				noError(t, err)
+				if k.state() != before || k.Failed() {
+					t.Fatalf("round %d: the undo leaves another state", round)
+				}
+			}
+			if k.killed["run"] < rounds-1 || k.killed["finish"] < rounds-1 || k.killed["undo"] < rounds-1 {
+				t.Errorf("the server was killed this often: %v of %v statements", k.killed, statements)
+			}
+			t.Logf("the server was killed this often: %v of %v statements", k.killed, statements)
+		})
+	}
+}
