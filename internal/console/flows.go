@@ -16,6 +16,9 @@ import (
 // where it is full, and goes on there.
 const pageScan = pageRecords / 2
 
+// emptyScan bounds the parts in which nothing is found, and which grow to it.
+const emptyScan = semel.MaxListLimit
+
 // rest says how far a search went.
 type rest struct {
 	Examined int
@@ -24,17 +27,28 @@ type rest struct {
 	Unordered bool
 }
 
-// scan looks at a bounded number of records in small parts, until a page is full. part looks at one, and returns how many it
-// has shown so far.
-func (c *Console) scan(k *call, part func(ctx context.Context, s operator.Search) (shown int, p operator.Progress, err error)) (rest, error) {
+// scan looks at a bounded number of records in parts, until a page is full. part looks at one, and returns how many it has
+// shown so far. Parts grow where nothing is found; one that finds more than fits is looked at again in small ones, after cut
+// has taken back all but the first of what was shown.
+func (c *Console) scan(k *call, cut func(shown int), part func(ctx context.Context, s operator.Search) (shown int, p operator.Progress, err error)) (rest, error) {
 	ctx, cancel := context.WithTimeout(k.Context(), pageTimeout)
 	defer cancel()
 	s, r := operator.Search{After: k.URL.Query().Get("after"), Examine: pageScan}, rest{}
-	for {
+	for before := 0; ; {
 		shown, p, err := part(ctx, s)
-		if err != nil {
+		switch {
+		case err != nil:
 			return r, err
+		case shown > pageRecords && s.Examine > pageScan:
+			cut(before)
+			s.Examine = pageScan
+			continue
+		case shown > before:
+			s.Examine = pageScan
+		default:
+			s.Examine = min(2*s.Examine, emptyScan)
 		}
+		before = shown
 		r.Examined, r.Unordered, s.After = r.Examined+p.Examined, r.Unordered || p.Unordered, p.Next
 		if p.Next == "" {
 			return r, nil
@@ -67,10 +81,11 @@ func (c *Console) flows(k *call) {
 	p := flowsPage{Parked: k.URL.Query().Has("parked"), Hidden: c.guard.HidesKeys()}
 	var err error
 	if !p.Hidden {
-		p.rest, err = c.scan(k, func(ctx context.Context, s operator.Search) (int, operator.Progress, error) {
+		p.rest, err = c.scan(k, func(shown int) { p.Flows = p.Flows[:shown] }, func(ctx context.Context, s operator.Search) (int, operator.Progress, error) {
 			if p.Parked {
 				s.States = []semel.State{semel.StateUnknown}
 			}
+			s.Bare = true // neither name nor state of a flow is in its outcome
 			at, err := c.records.List(ctx, s, func(rec *semel.Record) error {
 				if strings.HasPrefix(rec.Scope, verdict.FlowScopes) {
 					p.Flows = append(p.Flows, viewFlow(rec))

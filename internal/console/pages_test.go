@@ -201,3 +201,35 @@ func TestFlows(t *testing.T) {
 	_, page = b.get("/console/flows")
 	contains(t, page, "order 7", "all there are")
 }
+
+// Promise 8: flows that are rare are found with few questions to the store, and those that come in crowds are shown 50 at a time.
+func TestRareFlows(t *testing.T) {
+	t.Parallel()
+	l := openLively(t)
+	const crowd = 130
+	add := func(name string, n int) {
+		for i := range n {
+			l.lose(t, name, strconv.Itoa(i), "")
+		}
+	}
+	add("semel:flow:buy:old", crowd)
+	add("shop", 5000)
+	b := l.logIn(t, aliceToken)
+	before := l.store.questions.Load()
+	_, page := b.get("/console/flows")
+	if n := l.store.questions.Load() - before; n > 30 {
+		t.Errorf("the store was asked %d times", n)
+	}
+	shown := strings.Count(page, `<th scope="row"`)
+	for next := older(page, "/console/flows"); next != ""; next = older(page, "/console/flows") {
+		_, page = b.get(next)
+		n := strings.Count(page, `<th scope="row"`)
+		if n > 50 {
+			t.Errorf("a page has %d flows", n)
+		}
+		shown += n
+	}
+	if shown != crowd {
+		t.Errorf("the pages have %d flows, want %d", shown, crowd)
+	}
+}

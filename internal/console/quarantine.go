@@ -46,7 +46,7 @@ func (c *Console) quarantine(k *call) {
 	p := quarantinePage{Consumer: q.Get("consumer"), All: q.Has("all"), Hidden: c.guard.HidesKeys()}
 	var err error
 	if !p.Hidden {
-		p.rest, err = c.scan(k, func(ctx context.Context, s operator.Search) (int, operator.Progress, error) {
+		p.rest, err = c.scan(k, func(shown int) { p.Messages = p.Messages[:shown] }, func(ctx context.Context, s operator.Search) (int, operator.Progress, error) {
 			at, err := inbox.List(ctx, c.guard, p.Consumer, s, func(h *inbox.Held) error {
 				if r := viewHeld(h); p.All || r.State == "waiting" || r.State == "released" {
 					p.Messages = append(p.Messages, r)
