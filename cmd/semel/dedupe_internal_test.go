@@ -1,15 +1,21 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/testserver"
+	"github.com/semel-dev/semel/internal/testserver/databases"
 )
 
 // TestDedupe: plan, run, show, status and undo on a real database, with their exit codes.
@@ -78,5 +84,52 @@ func TestErrorsOfRows(t *testing.T) {
 	code, stdout, stderr := semelCommand(t, "dedupe", "plan", "--table", "people", "--key", "name", "--losers", "delete", "--winner", "order by name::int", "--out", filepath.Join(t.TempDir(), "plan"), "--dsn", dsn)
 	if text := stdout + stderr; code != exitUsage || !strings.Contains(text, `\u001b[2J`) || strings.Contains(text, "\x1b") {
 		t.Errorf("exit %d, want 2 and an error with the value, and without its control sequence: %q", code, text)
+	}
+}
+
+// TestDedupeInterrupted: an interrupt ends a pause of a real process between batches, and the same call goes on.
+func TestDedupeInterrupted(t *testing.T) {
+	t.Parallel()
+	program, err := os.Executable()
+	noError(t, err)
+	for _, pause := range []struct {
+		name  string
+		flags []string
+		done  int // losers that are merged by then
+	}{
+		{"rest", []string{"--rest", "1h"}, 250},
+		{"lag", []string{"--pause-when-lag", "1s", "--lag-query", "SELECT 60"}, 0},
+	} {
+		t.Run(pause.name, func(t *testing.T) {
+			t.Parallel()
+			db := databases.Open(t, dialect.SQLite)
+			db.Exec(t, "CREATE TABLE customers (id INTEGER PRIMARY KEY, email TEXT)", "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 600) INSERT INTO customers SELECT i, i % 300 FROM n")
+			file := filepath.Join(t.TempDir(), "plan.json")
+			if code, _, stderr := semelCommand(t, "dedupe", "plan", "--table", "customers", "--key", "email", "--losers", "delete", "--out", file, "--dsn", db.DSN); code != exitFine {
+				t.Fatal(stderr)
+			}
+			run := []string{"dedupe", "run", file, "--dsn", db.DSN, "--by", "ada"}
+			var stderr bytes.Buffer
+			child := exec.CommandContext(t.Context(), program)
+			child.Args, child.Stderr = append(append([]string{"semel"}, run...), pause.flags...), &stderr
+			noError(t, child.Start())
+			testserver.Eventually(t, "the run pauses", func() bool {
+				var there bool
+				var open, merged int
+				noError(t, db.DB.QueryRowContext(t.Context(), "SELECT count(*) > 0 FROM sqlite_schema WHERE name = 'semel_dedupe_map'").Scan(&there))
+				if there {
+					noError(t, db.DB.QueryRowContext(t.Context(), "SELECT count(*) - coalesce(sum(state), 0), coalesce(sum(state), 0) FROM semel_dedupe_map").Scan(&open, &merged))
+				}
+				return open > 0 && merged == pause.done
+			})
+			noError(t, child.Process.Signal(os.Interrupt))
+			ended, ok := errors.AsType[*exec.ExitError](child.Wait())
+			if !ok || ended.ExitCode() != exitFound || !strings.Contains(stderr.String(), "stopped; what is done is done, and the next call goes on from there") {
+				t.Errorf("the process ends with %v: %s", ended, stderr.String())
+			}
+			if code, stdout, stderr := semelCommand(t, run...); code != exitFine || !strings.Contains(stdout, fmt.Sprintf("Run 1, continued: %d losers merged, 0 open.", 300-pause.done)) {
+				t.Errorf("the next call: exit %d: %s%s", code, stdout, stderr)
+			}
+		})
 	}
 }
