@@ -61,9 +61,20 @@ func List(ctx context.Context, guard *semel.Guard, consumer string, s operator.S
 	if consumer != "" {
 		search.Scope = quarantineScope + consumer
 	}
+	search.Bare = consumer == "" // most records are something else
 	return records.List(ctx, search, func(rec *semel.Record) error {
 		if !isCopy(rec) {
 			return nil
+		}
+		if search.Bare {
+			full, err := guard.Store().Lookup(ctx, rec.Digest)
+			if errors.Is(err, semel.ErrNotFound) { // it has expired meanwhile
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			rec = &full
 		}
 		h, _, err := holdOf(ctx, guard, rec)
 		if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/inbox"
 	"github.com/semel-dev/semel/internal/claimtest"
+	"github.com/semel-dev/semel/operator"
 )
 
 // TestExactBytes: a message whose ID, subject or headers are not UTF-8 is released as it came (promise 7).
@@ -105,6 +106,44 @@ func (s *narrow) List(ctx context.Context, p semel.ListParams) (semel.ListPage, 
 	p.Examine = 2
 	lister, _ := semel.StoreAs[semel.Lister](s.Store)
 	return lister.List(ctx, p)
+}
+
+// asked counts the questions for a page of records.
+type asked struct {
+	semel.Store
+
+	pages atomic.Int32
+}
+
+func (s *asked) Unwrap() semel.Store { return s.Store }
+
+func (s *asked) List(ctx context.Context, p semel.ListParams) (semel.ListPage, error) {
+	s.pages.Add(1)
+	lister, _ := semel.StoreAs[semel.Lister](s.Store)
+	return lister.List(ctx, p)
+}
+
+// TestListAmongMany: one message in quarantine is found, whole, among many records of other kinds by few questions.
+func TestListAmongMany(t *testing.T) {
+	t.Parallel()
+	c := inMemory(t, inbox.Options{})
+	s := &asked{Store: c.store}
+	c.guard = claimtest.Guard(t, s, nil)
+	var err error
+	c.Inbox, err = inbox.New(c.guard, &inbox.Options{Consumer: "billing"})
+	claimtest.NoError(t, err)
+	want(t, c.Handle(t.Context(), message("lost", "a"), returns(new(int), semel.MarkFinal(errDown))), inbox.Quarantine, "final")
+	for i := range 2000 {
+		want(t, c.Handle(t.Context(), message(fmt.Sprint(i), "a"), returns(new(int), nil)), inbox.Ack, "handled")
+	}
+	var found []*inbox.Held
+	_, err = inbox.List(t.Context(), c.guard, "", operator.Search{}, func(h *inbox.Held) error { found = append(found, h); return nil })
+	if err != nil || len(found) != 1 || found[0].Err != nil || found[0].Message.ID != "lost" || string(found[0].Message.Body) != "a" {
+		t.Fatalf("got %+v, error %v", found, err)
+	}
+	if n := s.pages.Load(); n > 20 {
+		t.Errorf("%d questions for 2,000 records", n)
+	}
 }
 
 // TestManyRecords: a pass looks for released messages in a bounded part of the store, the next one goes on there, and messages that
