@@ -90,14 +90,25 @@ func (v *verification) run(ctx context.Context, compare func(context.Context) (*
 	v.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, verifyTime)
 	defer cancel()
+	defer v.end()
 	report, err := compare(ctx)
+	if err == nil {
+		v.keep(report)
+	}
+	return err
+}
+
+func (v *verification) keep(report *verify.Report) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.report, v.at = report, time.Now()
+}
+
+// end lets the next comparison begin.
+func (v *verification) end() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.running = false
-	if err == nil {
-		v.report, v.at = report, time.Now()
-	}
-	return err
 }
 
 func (v *verification) last() (*verify.Report, time.Time) {
