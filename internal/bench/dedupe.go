@@ -193,8 +193,8 @@ func mergeOne(ctx context.Context, tx pgx.Tx, loser int64) error {
 	if err != nil {
 		return err
 	}
-	for _, table := range []string{"payment", "line"} {
-		found, err := tx.Query(ctx, "SELECT id FROM "+table+" WHERE invoice_id = $1", loser)
+	for table, live := range map[string]string{"payment": "", "line": " AND merged_into IS NULL"} { // as its index has it
+		found, err := tx.Query(ctx, "SELECT id FROM "+table+" WHERE invoice_id = $1"+live, loser)
 		if err != nil {
 			return err
 		}
