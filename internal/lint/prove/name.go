@@ -1,8 +1,8 @@
 package prove
 
 import (
+	"crypto/rand"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -11,17 +11,14 @@ import (
 // prefix begins the names of all copies, and of the roles and users that own them.
 const prefix = "semel_prove_"
 
-// maxHostBytes keeps a name within the 32 characters that a user of MySQL may have.
-const maxHostBytes = 4
+// chanceBytes keeps a name within the 32 characters that a user of MySQL may have.
+const chanceBytes = 5
 
-var notInName = regexp.MustCompile(`[^a-z0-9]+`)
-
-// newName names a copy: by the process, the time and the host that make it.
+// newName names a copy: by the process and the time that make it, and by chance, which tells those of two processes on
+// different hosts apart, and those that one process makes within a millisecond.
 func newName() string {
-	host, _ := os.Hostname() // empty is a name as well
-	host = notInName.ReplaceAllString(strings.ToLower(host), "")
 	const base = 36
-	return prefix + strconv.FormatInt(int64(os.Getpid()), base) + "_" + strconv.FormatInt(time.Now().UnixMilli(), base) + "_" + host[:min(len(host), maxHostBytes)]
+	return prefix + strconv.FormatInt(int64(os.Getpid()), base) + "_" + strconv.FormatInt(time.Now().UnixMilli(), base) + "_" + strings.ToLower(rand.Text()[:chanceBytes])
 }
 
 // emptyWords are words in the name of a database without anything of value.
