@@ -417,14 +417,35 @@ test("headers that never come do not hold up the end", async () => {
   expect(browser.server.done).toHaveLength(1);
 });
 
-test("a database that was deleted under the queue: what is added afterwards is sent", async () => {
+test.each(["the page", "the service worker"])("a database that was deleted under the queue, and %s makes it anew: what is added afterwards is sent", async (by) => {
   const { browser, server, queue } = setup();
   await add(queue, "tea");
   await queue.drain();
   await new Promise((resolve) => (browser.factory.deleteDatabase("semel-queue").onsuccess = resolve));
+  if (by === "the service worker") await browser.tab({ owner: undefined }).queue.drain(); // it knows no owner
   await add(queue, "coffee");
   await queue.drain();
   expect(server.done.map(({ body }) => JSON.parse(body).word)).toEqual(["tea", "coffee"]);
+});
+
+test("a connection that the browser closes does not sign in again a person that has signed out", async () => {
+  const { browser, server, queue } = setup();
+  const opened: IDBDatabase[] = [];
+  const open = (name: string, version: number) => {
+    const request = browser.factory.open(name, version);
+    request.addEventListener("success", () => opened.push(request.result));
+    return request;
+  };
+  const tab = browser.tab({ environment: { indexedDB: () => ({ open }) as IDBFactory } });
+  await add(tab.queue, "tea");
+  await tab.queue.drain();
+  await queue.signOut();
+  expect(opened).toHaveLength(1);
+  opened[0]!.onclose?.(new Event("close"));
+  await add(tab.queue, "coffee");
+  await tab.queue.drain();
+  expect(opened).toHaveLength(2);
+  expect(server.done.map(({ body }) => JSON.parse(body).word)).toEqual(["tea"]);
 });
 
 describe("tabs", () => {

@@ -32,8 +32,8 @@ export class Database {
   #opening: Promise<IDBDatabase> | undefined;
   #closed = false;
 
-  /** created is called after a new, empty database was made. */
-  constructor(private readonly name: string, private readonly factory: () => IDBFactory, private readonly created?: () => void) {}
+  /** opened is called with every connection: the database may have been deleted since the last one, and be new and empty. */
+  constructor(private readonly name: string, private readonly factory: () => IDBFactory, private readonly opened?: () => void) {}
 
   /**
    * Runs work in one transaction, and resolves when that is complete: with
@@ -104,7 +104,6 @@ export class Database {
         for (const name of ["owner", "state", "after"]) entries.createIndex(name, name);
         request.result.createObjectStore("bodies");
         request.result.createObjectStore("state");
-        this.created?.();
       };
       request.onerror = () => {
         clearTimeout(patience);
@@ -120,6 +119,7 @@ export class Database {
         };
         database.onclose = () => (this.#opening = undefined);
         if (this.#closed || late) database.close();
+        this.opened?.();
         resolve(database);
       };
     });

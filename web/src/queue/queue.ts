@@ -109,6 +109,7 @@ export class Queue {
   readonly #closing = new AbortController();
   readonly #now: () => number;
   #ready: Promise<void> | undefined;
+  #tookOver = false;
   #work: Promise<void> | undefined;
   #again = false;
   #hurry = false;
@@ -121,7 +122,7 @@ export class Queue {
     this.#owner = "owner" in options ? options.owner : "";
     this.#now = environment.now ?? Date.now;
     this.#database = new Database(name, environment.indexedDB ?? (() => indexedDB), () => {
-      this.#ready = undefined; // whose entries these are has to be said again
+      this.#ready = undefined; // a new database does not know whose entries these are
     });
     this.#news = openNews(name, () => this.#changed(false));
     this.#sender = new Sender({
@@ -256,7 +257,10 @@ export class Queue {
     return owner;
   }
 
-  /** The first call makes this queue's owner the current one, and gives what waited for signing in another chance. */
+  /**
+   * The first call makes this queue's owner the current one, and gives what waited for signing in another chance. So does the
+   * first one after the database was deleted, even if the service worker made it anew, which knows no owner.
+   */
   #opened(): Promise<void> {
     this.#ready ??= this.#takeOver().catch((error: unknown) => {
       this.#ready = undefined;
@@ -267,7 +271,9 @@ export class Queue {
 
   async #takeOver(): Promise<void> {
     if (this.#owner === undefined) return;
+    if (this.#tookOver && (await rows.owner(this.#database)) !== undefined) return; // another tab may have signed out since
     await rows.setOwner(this.#database, this.#owner);
+    this.#tookOver = true;
     await rows.resume(this.#database, this.#owner);
   }
 

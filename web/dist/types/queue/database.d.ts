@@ -16,9 +16,9 @@ export declare class Database {
     #private;
     private readonly name;
     private readonly factory;
-    private readonly created?;
-    /** created is called after a new, empty database was made. */
-    constructor(name: string, factory: () => IDBFactory, created?: (() => void) | undefined);
+    private readonly opened?;
+    /** opened is called with every connection: the database may have been deleted since the last one, and be new and empty. */
+    constructor(name: string, factory: () => IDBFactory, opened?: (() => void) | undefined);
     /**
      * Runs work in one transaction, and resolves when that is complete: with
      * readwrite, on the disk. When it rejects, nothing is written, not later either.
