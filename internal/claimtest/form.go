@@ -11,9 +11,9 @@ import (
 // Long reports whether the long form of tests is wanted (SEMEL_LONG=1), with variants of what other tests show.
 func Long() bool { return os.Getenv("SEMEL_LONG") != "" }
 
-// Limit sets how many tests of the package run at a time (0 leaves that alone), because they wait for a server rather than
-// for a processor, and how many random sequences of verbs each variant runs: four times as many in the long form. TestMain
-// calls it before flags are parsed, so -parallel and -rapid.checks override it.
+// Limit sets how many tests of the package run at a time, because they wait for a server rather than for a processor, and how
+// many random sequences of verbs each variant runs: four times as many in the long form. 0 leaves either alone. TestMain calls
+// it before flags are parsed, so -parallel and -rapid.checks override it.
 func Limit(parallel, sequences int) {
 	if parallel > 0 {
 		must.Succeed(flag.Set("test.parallel", strconv.Itoa(parallel)), "go test has -parallel")
@@ -21,5 +21,7 @@ func Limit(parallel, sequences int) {
 	if Long() {
 		sequences *= 4
 	}
-	must.Succeed(flag.Set("rapid.checks", strconv.Itoa(sequences)), "rapid has -rapid.checks")
+	if sequences > 0 {
+		must.Succeed(flag.Set("rapid.checks", strconv.Itoa(sequences)), "rapid has -rapid.checks")
+	}
 }

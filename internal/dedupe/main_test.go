@@ -11,5 +11,6 @@ import (
 var noError = claimtest.NoError
 
 func TestMain(m *testing.M) {
+	claimtest.Limit(4, 0)
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/jackc/pgx/v5/pgxpool.(*Pool).backgroundHealthCheck"))
 }
