@@ -64,7 +64,7 @@ demo: ## the invoice application, unprotected and protected, side by side (ARGS=
 model: ## every state of the protocol, within a bound, against the ten promises (ARGS='-only clocks')
 	go run ./internal/model $(ARGS)
 
-bench: ## Semel against the bare work, as ratios (ONLY=middleware|sqlite|gateway|console)
+bench: ## Semel against the bare work, as ratios (ONLY=middleware|sqlite|gateway|console|lint)
 	go run -buildvcs=true ./internal/bench -only '$(ONLY)'
 
 bench-stores: ## the network stores against the bare work on the same databases, as ratios

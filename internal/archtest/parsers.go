@@ -12,7 +12,7 @@ func parsers() []string {
 	return []string{"github.com/sqlc-dev/oliphant", "github.com/sqlc-dev/marino", "github.com/sqlc-dev/meyer"}
 }
 
-// CheckParsers returns every package outside of the linter and its commands that reaches a parser of SQL, or whose tests do.
+// CheckParsers returns every package outside of the linter, its commands and their benchmark that reaches a parser of SQL, or whose tests do.
 func CheckParsers(packages []Package) []Violation {
 	reach := make(map[string]string) // from the path of a package to the parser that it reaches
 	parser := func(imported string) string {
@@ -31,7 +31,7 @@ func CheckParsers(packages []Package) []Violation {
 	var found []Violation
 	for _, p := range packages {
 		name := strings.TrimPrefix(p.ImportPath, Module+"/")
-		if slices.ContainsFunc([]string{"lint", "internal/lint", "cmd/semel", "cmd/semelvet"}, func(path string) bool { return within(name, path) }) {
+		if slices.ContainsFunc([]string{"lint", "internal/lint", "cmd/semel", "cmd/semelvet", "internal/bench"}, func(path string) bool { return within(name, path) }) {
 			continue
 		}
 		const because = "only semel lint and its commands may, so that programs of others can link Semel (docs/decisions/0032)"

@@ -21,6 +21,7 @@ func sections() []contest.Section {
 		{Name: "guards-postgres", Run: benchGuardsPostgres},
 		{Name: "guards-mysql", Run: benchGuardsMySQL},
 		{Name: "guards-sqlite", Run: benchGuardsSQLite},
+		{Name: "lint", Run: benchLint},
 		{Name: "dedupe", Run: benchDedupe(1_000_000)},
 		{Name: "dedupe-large", Run: benchDedupe(10_000_000)},
 	}
