@@ -27,6 +27,7 @@ const (
 	aimTransaction = 0.9
 	aimStatement   = 0.85
 	aimTogether    = 1.2
+	aimRunTogether = 1.5
 	aimTwoPhases   = 0.65
 	aimReplay      = 0.8
 	aimCached      = 1.0
@@ -168,6 +169,20 @@ func (b *postgresBench) exec(g *semel.Guard) func(context.Context) error {
 	}
 }
 
+// run makes the row by a statement known beforehand, and its result in the process.
+func (b *postgresBench) run(g *semel.Guard) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := pgstore.Run(ctx, g, b.keys.next(), semel.Fingerprint{1}, []pgstore.Query{{SQL: insertPG, Args: []any{b.body}}},
+			func(rows []pgx.Rows) (invoice, error) {
+				inv := invoice{Body: b.body}
+				var err error
+				inv.ID, err = pgx.CollectExactlyOneRow(rows[0], pgx.RowTo[int64])
+				return inv, err
+			})
+		return err
+	}
+}
+
 func (b *postgresBench) twoPhases(g *semel.Guard) func(context.Context) error {
 	return func(ctx context.Context) error {
 		_, err := semel.Do(ctx, g, b.keys.next(), semel.Fingerprint{1}, func(ctx context.Context) (invoice, error) {
@@ -193,6 +208,8 @@ func benchPostgres(ctx context.Context, s *contest.Settings) (*contest.Table, er
 		{Name: "DoWith", One: b.doWith, Rival: "bare transaction", Aim: aimTransaction},
 		{Name: "Exec", One: b.exec(b.plain), Rival: "bare INSERT", Aim: aimStatement},
 		{Name: "Exec, together", One: b.exec(b.together), Rival: "bare INSERT", Aim: aimTogether},
+		{Name: "Run", One: b.run(b.plain), Rival: "bare transaction"},
+		{Name: "Run, together", One: b.run(b.together), Rival: "bare transaction", Aim: aimRunTogether},
 		{Name: "two phases, group commit", One: b.twoPhases(b.group), Rival: "bare INSERT", Aim: aimTwoPhases},
 		{Name: "two phases, one commit each", One: b.twoPhases(b.plain), Rival: "bare INSERT"},
 	}}).Run(ctx, s, t)

@@ -47,7 +47,7 @@ func DoWith[T any](
 	}
 	t := s.transactorOf(ctx)
 	if _, joined := t.(*joiner); !joined {
-		t = &starter{store: s, query: &first}
+		t = &starter{store: s, queries: []Query{first}}
 	}
 	return semel.DoTx(ctx, g, t, k, fp, func(ctx context.Context) (T, error) {
 		rows, err := txFrom(ctx).rows(ctx, &first)

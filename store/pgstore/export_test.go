@@ -49,7 +49,11 @@ func LockOf(schema string) int64 { return lockOf(schema) }
 
 // Waiting counts the statements that wait to share a transaction.
 func (s *Store) Waiting() int {
-	s.together.mu.Lock()
-	defer s.together.mu.Unlock()
-	return len(s.together.queue)
+	n := 0
+	for _, g := range []*together{s.together, s.rides} {
+		g.mu.Lock()
+		n += len(g.queue)
+		g.mu.Unlock()
+	}
+	return n
 }

@@ -41,12 +41,13 @@ type Options struct {
 	// ReadOnly opens the store for Lookup and List only; a replica will do. It
 	// migrates nothing, and the other verbs return an error.
 	ReadOnly bool
-	// Together lets calls of [Exec] that are made at the same time share a
+	// Together lets calls of [Exec], and those of [Run], that are made at the same time share a
 	// transaction, up to 32 of them, which takes a fraction of the server's work.
 	// They share its time, now(), and a row that one has written is locked until all
 	// have committed. What fails, waits for a lock longer than 50 ms, or runs longer than
 	// a second, undoes the transaction, and each of its statements is made again, alone: what a statement
-	// does besides its rows, such as counting up a sequence, may happen twice.
+	// does besides its rows, such as counting up a sequence, may happen twice. Statements of [Run]
+	// must not change settings of their transaction by functions of their own: those of others would find them.
 	Together bool
 	// Logger gets the rare warnings. Default: none is written.
 	Logger *slog.Logger

@@ -41,7 +41,8 @@ var errAlone = errors.New("not in company")
 // unique index decides between duplicates as ever. Whatever keeps the transaction
 // from being committed undoes it for all, and each goes alone.
 type together struct {
-	store *Store
+	store  *Store
+	travel func(conn *pgx.Conn, fellows []*fellow) // makes one transaction, and answers its callers
 
 	mu    sync.Mutex // guards the fields below
 	queue []*fellow
@@ -49,12 +50,19 @@ type together struct {
 	alone map[string]time.Time // texts that go alone, until when
 }
 
-// fellow is one statement in the queue.
+// fellow is one caller in the queue: a statement of [Exec], or a call of [Run].
 type fellow struct {
-	solo *solo
+	solo *solo // or
+	ride *ride
+
 	ctx  context.Context //nolint:containedctx // that of one call, which waits.
 	kept time.Duration
 	done chan error // has room for the answer
+
+	// Of a ride: how the work ended, nil for not at all; and the end of the
+	// transaction. Each has room for one.
+	vote  chan *semel.Settlement
+	ended chan error
 }
 
 // late is the error of a statement that was not sent in time.
@@ -69,6 +77,11 @@ func (g *together) takes(text string) bool {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	return g.sociable(text)
+}
+
+// sociable reports that the text is not to go alone. g.mu is held.
+func (g *together) sociable(text string) bool {
 	until, ok := g.alone[text]
 	if ok && time.Now().After(until) {
 		delete(g.alone, text)
@@ -93,14 +106,18 @@ func (g *together) part(text string) {
 // commit makes the row and the record in a transaction with others. After
 // [errAlone] nothing happened.
 func (g *together) commit(ctx context.Context, t *solo, kept time.Duration) error {
-	f := &fellow{solo: t, ctx: ctx, kept: kept, done: make(chan error, 1)}
+	return g.board(&fellow{solo: t, ctx: ctx, kept: kept, done: make(chan error, 1)})
+}
+
+// board waits in the queue for the answer.
+func (g *together) board(f *fellow) error {
 	if !g.join(f) {
 		return errAlone
 	}
 	select {
 	case err := <-f.done:
 		return err
-	case <-ctx.Done():
+	case <-f.ctx.Done():
 	}
 	if g.withdraw(f) {
 		return f.late()
@@ -178,8 +195,8 @@ func (g *together) back(fellows []*fellow) {
 	g.queue = append(fellows, g.queue...)
 }
 
-// travel sends the statements in one transaction, and answers their callers.
-func (g *together) travel(conn *pgx.Conn, fellows []*fellow) {
+// travelOnce sends the statements of [Exec] in one round trip.
+func (g *together) travelOnce(conn *pgx.Conn, fellows []*fellow) {
 	ctx, cancel := longest(fellows)
 	defer cancel()
 	c := &convoy{at: -1}

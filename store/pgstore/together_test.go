@@ -48,10 +48,17 @@ type answer struct {
 // transactions as can be, and returns their answers.
 func (c *company) at(t *testing.T, calls ...func(context.Context) (order, error)) []answer {
 	t.Helper()
+	return c.when(t, len(calls), calls...)
+}
+
+// when is at for calls of which so many wait to share a transaction.
+func (c *company) when(t *testing.T, waiting int, calls ...func(context.Context) (order, error)) []answer {
+	t.Helper()
 	var held []*pgxpool.Conn
 	for range 2 {
 		conn, err := c.few.Acquire(t.Context())
 		noError(t, err)
+		defer conn.Release() // again, if the calls do not come to wait
 		held = append(held, conn)
 	}
 	answers := make([]answer, len(calls))
@@ -59,7 +66,7 @@ func (c *company) at(t *testing.T, calls ...func(context.Context) (order, error)
 	for i, call := range calls {
 		wg.Go(func() { answers[i].order, answers[i].err = call(t.Context()) })
 	}
-	testserver.Eventually(t, "all wait", func() bool { return c.shared.Waiting() == len(calls) })
+	testserver.Eventually(t, "all wait", func() bool { return c.shared.Waiting() == waiting })
 	for _, conn := range held {
 		conn.Release()
 	}

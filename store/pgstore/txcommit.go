@@ -42,7 +42,7 @@ func (t *transaction) Commit(ctx context.Context, v semel.Settlement) error {
 	if t.rowFirst {
 		t.queueFinish(&v)
 	} else {
-		t.queueRecord(&v)
+		t.queueRecord(&t.wire, &v)
 	}
 	t.queueEnd()
 	err = t.wire.run(ctx)
@@ -138,7 +138,7 @@ func (t *transaction) afterAll(ctx context.Context, v *semel.Settlement) error {
 		}
 		return err
 	}
-	t.queueRecord(&semel.Settlement{State: semel.StateUnknown, Note: text(errEndedBy.Error()), Retention: v.Retention})
+	t.queueRecord(&t.wire, &semel.Settlement{State: semel.StateUnknown, Note: text(errEndedBy.Error()), Retention: v.Retention})
 	if err := t.wire.run(ctx); err != nil {
 		return t.refused(err)
 	}
@@ -196,9 +196,9 @@ func (t *transaction) leave() {
 	t.store.gate.Leave()
 }
 
-func (t *transaction) queueRecord(v *semel.Settlement) {
+func (t *transaction) queueRecord(w *wire, v *semel.Settlement) {
 	p := &t.params
-	t.wire.queue(t.sql.record,
+	w.queue(t.sql.record,
 		p.Digest[:], t.number(0, t.fence), t.bytes(v.State.String()), flag(v.Kept), p.Owner[:], p.Fingerprint[:],
 		t.number(1, t.claimedMS), t.number(2, v.Retention.Milliseconds()), t.bytes(p.Scope), t.bytes(p.Name), t.bytes(v.Note), v.Outcome, t.began)
 }
@@ -249,8 +249,16 @@ func flag(b bool) []byte {
 	return []byte{0}
 }
 
-func (t *transaction) described(_ *statement, fields []pgproto3.FieldDescription) {
-	t.found.describe(fields)
+// read returns the memory for the rows of a statement.
+func (t *transaction) read(s *statement) *memRows {
+	if i := t.first.of(s); i >= 0 {
+		return &t.first.rows[i]
+	}
+	return &t.found
+}
+
+func (t *transaction) described(s *statement, fields []pgproto3.FieldDescription) {
+	t.read(s).describe(fields)
 }
 
 func (t *transaction) row(s *statement, values [][]byte) {
@@ -266,7 +274,7 @@ func (t *transaction) row(s *statement, values [][]byte) {
 		t.drawn, t.fence, t.claimedMS = true, integer(values[0]), integer(values[1])
 	default:
 		if s.describe {
-			t.found.add(values)
+			t.read(s).add(values)
 		}
 	}
 }
@@ -274,7 +282,7 @@ func (t *transaction) row(s *statement, values [][]byte) {
 func (t *transaction) done(s *statement, tag []byte) {
 	switch n := t.nest; {
 	case s.describe:
-		t.found.tag = pgconn.NewCommandTag(string(tag))
+		t.read(s).tag = pgconn.NewCommandTag(string(tag))
 	case n == nil:
 		t.committed = t.committed || s == t.sql.commit && string(tag) == "COMMIT"
 	case s == n.begin:

@@ -80,6 +80,12 @@ func TestTxLostReply(t *testing.T) {
 			last(p.proxy.LoseReplies)
 			return p.far.exec(ctx, p.alike, p.key, p.key)
 		},
+		"run": func(ctx context.Context, p *proxied, last func(lose func())) (order, error) {
+			return p.far.run(ctx, p.far.guard, p.key, func() { last(p.proxy.LoseReplies) }, p.key)
+		},
+		"run together": func(ctx context.Context, p *proxied, last func(lose func())) (order, error) {
+			return p.far.run(ctx, p.alike, p.key, func() { last(p.proxy.LoseReplies) }, p.key)
+		},
 		"dosql": func(ctx context.Context, p *proxied, last func(lose func())) (order, error) {
 			o, _, err := p.far.doSQL(ctx, p.db, p.key, func(context.Context, *sql.Tx) error {
 				last(func() { p.proxy.CutAfter(50) }) // the reply of the outcome, but not that of COMMIT

@@ -86,6 +86,15 @@ type known struct {
 	parsed    map[string]bool   // the names of the statements that it has prepared
 	queries   map[string]string // the names of those of the callers, by their texts
 	isolation string            // the default of its transactions; "" before it was asked
+	maps      []*pgtype.Map     // copies of its types, for those that share a transaction
+}
+
+// mapOf is the i-th copy of the connection's types.
+func (k *known) mapOf(i int, conn *pgx.Conn) *pgtype.Map {
+	for len(k.maps) <= i {
+		k.maps = append(k.maps, conn.TypeMap().Copy())
+	}
+	return k.maps[i]
 }
 
 func knownOf(conn *pgx.Conn) *known {
