@@ -47,6 +47,9 @@ const MaxOutcomeBytes = maxOutcomeBytes
 // LockOf is the number of the lock under which a schema is migrated.
 func LockOf(schema string) int64 { return lockOf(schema) }
 
+// Unhurried lets shared transactions wait for their functions for as long as a test may run.
+func (s *Store) Unhurried() { s.rides.work = time.Hour }
+
 // Waiting counts the statements that wait to share a transaction.
 func (s *Store) Waiting() int {
 	n := 0

@@ -156,7 +156,7 @@ func (s *Store) prepare(ctx context.Context, o *Options) (err error) {
 	o.plain = o.plain || srv.plain()
 	s.plain, s.listener.retryAfter = o.plain, o.retryListenAfter
 	if o.Together {
-		s.together, s.rides = &together{store: s}, &together{store: s}
+		s.together, s.rides = &together{store: s}, &together{store: s, work: togetherWork}
 		s.together.travel, s.rides.travel = s.together.travelOnce, s.rides.travelTwice
 	}
 	if s.sql, err = render(o); err != nil {

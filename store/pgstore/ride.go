@@ -248,7 +248,7 @@ func (p *party) begin(ctx context.Context) error {
 
 // collect waits for the outcomes.
 func (p *party) collect(g *together) bool {
-	late := time.NewTimer(togetherWork)
+	late := time.NewTimer(g.work)
 	defer late.Stop()
 	for _, f := range p.fellows {
 		var vote *semel.Settlement

@@ -121,10 +121,11 @@ func TestRunBounds(t *testing.T) {
 func TestRunTogether(t *testing.T) {
 	t.Parallel()
 	c := openCompany(t)
+	c.shared.Unhurried()
 	calls, names := c.pairs(40)
 	answers := c.at(t, calls...)
 	c.wantRows(t, names)
-	if n := c.transactions(t); n < 2 || n > 20 { // of 32 at most; one that was held up on a busy machine undoes its transaction
+	if n := c.transactions(t); n < 2 || n > 20 { // of 32 at most, and a lane may leave before all have come
 		t.Errorf("40 calls took %d transactions", n)
 	}
 	for i, call := range calls {

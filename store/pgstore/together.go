@@ -43,6 +43,7 @@ var errAlone = errors.New("not in company")
 type together struct {
 	store  *Store
 	travel func(conn *pgx.Conn, fellows []*fellow) // makes one transaction, and answers its callers
+	work   time.Duration                           // the longest that it waits for their functions
 
 	mu    sync.Mutex // guards the fields below
 	queue []*fellow
