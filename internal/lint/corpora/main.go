@@ -33,7 +33,8 @@ func main() {
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("corpora", flag.ContinueOnError)
 	list := flags.Bool("list", false, "print the name, the address and the commit of each project")
-	sample := flags.Int("sample", 0, "print so many statements that are not safe")
+	sample := flags.Int("sample", 0, "print so many statements of a verdict")
+	verdict := flags.String("verdict", lint.NotSafe.String(), "the verdict of the sample")
 	seed := flags.Int("seed", 1, "chooses the sample")
 	write := flags.String("write", "", "write the sample to this `folder`, a .sql file for each part")
 	if err := flags.Parse(args); err != nil {
@@ -61,7 +62,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil || *sample == 0 {
 		return err
 	}
-	return show(out, choose(all, *sample, *seed), *write)
+	return show(out, choose(all, *verdict, *sample, *seed), *write)
 }
 
 // measured is a statement of a part.
@@ -155,13 +156,13 @@ func row(out io.Writer, label, source string, found []lint.Finding) {
 		share(lint.Safe), share(lint.SafeButTime), share(lint.NotSafe), share(lint.CannotTell))
 }
 
-// choose returns n statements that are not safe, in an order that the seed decides.
-func choose(all []measured, n, seed int) []measured {
+// choose returns n statements of a verdict, in an order that the seed decides.
+func choose(all []measured, verdict string, n, seed int) []measured {
 	order := func(m measured) string {
 		sum := sha256.Sum256(fmt.Appendf(nil, "%d %s %s:%d %s", seed, m.part, m.File, m.Line, m.SQL))
 		return string(sum[:])
 	}
-	all = slices.DeleteFunc(slices.Clone(all), func(m measured) bool { return m.Verdict != lint.NotSafe })
+	all = slices.DeleteFunc(slices.Clone(all), func(m measured) bool { return m.Verdict.String() != verdict })
 	slices.SortFunc(all, func(a, b measured) int { return strings.Compare(order(a), order(b)) })
 	all = all[:min(n, len(all))]
 	slices.SortStableFunc(all, func(a, b measured) int {

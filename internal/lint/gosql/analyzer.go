@@ -25,7 +25,7 @@ func New(o *lint.Options) *analysis.Analyzer {
 		Doc:        "find the calls that hand SQL to a database, and judge whether the statements are safe to run twice",
 		Run:        s.run,
 		ResultType: reflect.TypeFor[*Result](),
-		FactTypes:  []analysis.Fact{(*takesSQL)(nil), (*namesTable)(nil)},
+		FactTypes:  []analysis.Fact{(*takesSQL)(nil), (*namesTable)(nil), (*isPlaceholders)(nil)},
 	}
 }
 
@@ -56,6 +56,7 @@ func (s *settings) run(pass *analysis.Pass) (of any, err error) {
 	}()
 	p := newProgram(pass)
 	p.exportTables()
+	p.exportPlaceholders()
 	sites := p.sites()
 	if m := pass.Module; m != nil && m.Version != "" { // of a dependency, only the facts matter
 		return result, nil

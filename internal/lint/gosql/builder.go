@@ -120,7 +120,7 @@ func (p *program) first(x ast.Expr, i int, env *env) value {
 	}
 	switch name := fn.Name(); {
 	case fn.Pkg().Path() == "github.com/jmoiron/sqlx" && (name == "In" || name == "Named" || name == "BindNamed") && len(call.Args) > 0:
-		return p.eval(call.Args[0], env)
+		return p.eval(call.Args[0], env).each(func(s string) string { return spread.ReplaceAllString(s, "$1, ?$2") })
 	case fn.Pkg() == p.pass.Pkg:
 		if v, ok := p.inline(fn.Origin(), call, env); ok {
 			return v

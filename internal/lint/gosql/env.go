@@ -9,11 +9,15 @@ import (
 
 // env holds what the variables of a function can be at one place of it.
 type env struct {
-	vars map[*types.Var]value
-	dead bool // the place is not reached
+	vars  map[*types.Var]value
+	lists map[*types.Var][]value // parameters that are lists, which the function only reads
+	funcs map[*types.Var]*ast.FuncLit
+	dead  bool // the place is not reached
 }
 
-func (e *env) clone() *env { return &env{vars: maps.Clone(e.vars), dead: e.dead} }
+func (e *env) clone() *env {
+	return &env{vars: maps.Clone(e.vars), lists: e.lists, funcs: e.funcs, dead: e.dead}
+}
 
 // join returns what holds behind two branches.
 func (e *env) join(other *env) {
@@ -21,7 +25,7 @@ func (e *env) join(other *env) {
 	case other.dead:
 		return
 	case e.dead:
-		e.vars, e.dead = other.vars, false
+		*e = *other
 		return
 	}
 	for v, theirs := range other.vars {
@@ -47,6 +51,8 @@ type changes struct {
 type change struct {
 	pos   token.Pos
 	grows bool // it only adds to the end
+	added func(*env) value
+	what  ast.Node // that is added
 }
 
 // changesIn collects the changes in a function.
@@ -85,12 +91,15 @@ func (k *collector) visit(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.AssignStmt:
 		for i, left := range n.Lhs {
-			grows := n.Tok == token.ADD_ASSIGN || len(n.Rhs) == len(n.Lhs) && k.p.addsTo(left, n.Rhs[i])
-			k.set(k.p.local(left), left.Pos(), grows)
+			one := change{pos: left.Pos(), grows: n.Tok == token.ADD_ASSIGN || len(n.Rhs) == len(n.Lhs) && k.p.addsTo(left, n.Rhs[i])}
+			if n.Tok == token.ADD_ASSIGN {
+				one.what, one.added = n.Rhs[0], func(e *env) value { return k.p.eval(n.Rhs[0], e) }
+			}
+			k.set(k.p.local(left), one)
 		}
 	case *ast.RangeStmt:
-		k.set(k.p.local(n.Key), n.Pos(), false)
-		k.set(k.p.local(n.Value), n.Pos(), false)
+		k.set(k.p.local(n.Key), change{pos: n.Pos()})
+		k.set(k.p.local(n.Value), change{pos: n.Pos()})
 	case *ast.UnaryExpr:
 		if v := k.p.local(n.X); n.Op == token.AND && v != nil && !isBuilder(v.Type()) {
 			k.shared[v] = true
@@ -105,9 +114,9 @@ func (k *collector) visit(n ast.Node) {
 		if v := k.p.readsBuilder(n); v != nil {
 			k.followed[v]++
 		}
-		if v, _ := k.p.write(n); v != nil {
+		if v, args := k.p.write(n); v != nil {
 			k.followed[v]++
-			k.set(v, n.Pos(), true)
+			k.set(v, change{pos: n.Pos(), grows: true, what: n, added: func(e *env) value { return k.p.written(n, args, e) }})
 		}
 	case *ast.SelectorExpr:
 		k.method(n)
@@ -115,11 +124,11 @@ func (k *collector) visit(n ast.Node) {
 }
 
 // set notes a change of a variable.
-func (k *collector) set(v *types.Var, pos token.Pos, grows bool) {
+func (k *collector) set(v *types.Var, one change) {
 	if v == nil {
 		return
 	}
-	k.at[v] = append(k.at[v], change{pos, grows})
+	k.at[v] = append(k.at[v], one)
 	if k.within != nil && v.Pos() < k.within.Pos() {
 		k.shared[v] = true
 	}
@@ -188,7 +197,9 @@ func (p *program) blur(e *env, c *changes, within ast.Node) {
 			continue
 		}
 		hole := unknown(v.Name() + ", which changes in a loop or jump")
-		if grows {
+		if list, ok := p.placeholders(v, all, e, c, within); ok && grows {
+			e.vars[v] = union(concat(old, value{texts: []text{{{zero: true}}}}), concat(old, list))
+		} else if grows {
 			e.vars[v] = union(concat(old, value{texts: []text{{{zero: true}}}}), concat(old, hole))
 		} else {
 			e.vars[v] = union(old, hole)

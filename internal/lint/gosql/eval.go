@@ -128,6 +128,9 @@ func (p *program) evalCall(call *ast.CallExpr, env *env) value {
 			return v
 		}
 	}
+	if v, ok := p.ofPackages(fn.Origin(), call); ok {
+		return v
+	}
 	return p.other(call)
 }
 
@@ -228,27 +231,24 @@ func (p *program) trim(name string, arg func(int) value) value {
 	return arg(0).each(func(s string) string { return how(s, what) })
 }
 
-// join evaluates strings.Join of a list that is written out.
+// join evaluates strings.Join of a list whose content is known.
 func (p *program) join(call *ast.CallExpr, env *env) (value, bool) {
-	list, ok := ast.Unparen(call.Args[0]).(*ast.CompositeLit)
+	list, ok := p.items(call.Args[0], env)
 	if !ok {
 		return value{}, false
 	}
 	separator := p.eval(call.Args[1], env)
 	out := literal("")
-	for i, x := range list.Elts {
-		if _, keyed := x.(*ast.KeyValueExpr); keyed {
-			return value{}, false
-		}
+	for i, one := range list {
 		if i > 0 {
 			out = concat(out, separator)
 		}
-		out = concat(out, p.eval(x, env))
+		out = concat(out, one)
 	}
 	return out, true
 }
 
-// repeat evaluates strings.Repeat. However many placeholders there are, one of them shows what a statement does.
+// repeat evaluates strings.Repeat. However many placeholders there are, two of them show what a statement does.
 func (p *program) repeat(call *ast.CallExpr, arg func(int) value) (value, bool) {
 	what, ok := arg(0).single()
 	if !ok || len(call.Args) != 2 {
@@ -259,7 +259,7 @@ func (p *program) repeat(call *ast.CallExpr, arg func(int) value) (value, bool) 
 			return literal(strings.Repeat(what, times)), true
 		}
 	}
-	return literal(what), strings.Trim(what, "?, ()") == ""
+	return literal(what + what), strings.Trim(what, "?, ()") == ""
 }
 
 // element evaluates an element of a map or list whose content is known.

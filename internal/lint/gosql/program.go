@@ -42,6 +42,13 @@ type list struct {
 	uses   int
 	reads  int
 	hidden bool // other packages do not see it
+	passed []passed
+}
+
+// passed is a parameter of a function of the package.
+type passed struct {
+	fn    *types.Func
+	param *types.Var
 }
 
 // site is one place that hands SQL on.
@@ -133,7 +140,7 @@ func (p *program) walk() (all []*site) {
 	for _, file := range p.pass.Files {
 		for _, d := range file.Decls {
 			fn, isFunc := d.(*ast.FuncDecl)
-			w := &walker{p: p, env: &env{vars: map[*types.Var]value{}}, changes: &changes{}}
+			w := &walker{p: p, env: newEnv(), changes: &changes{}}
 			if isFunc && fn.Body != nil {
 				w.changes = p.changesOf(fn.Body)
 				f, _ := p.pass.TypesInfo.Defs[fn.Name].(*types.Func)
@@ -264,9 +271,12 @@ func (p *program) inline(fn *types.Func, call *ast.CallExpr, e *env) (value, boo
 	p.budget--
 	defer func() { p.depth-- }()
 	var out value
-	w := &walker{p: p, env: &env{vars: map[*types.Var]value{}}, changes: p.changesOf(decl.Body), returns: &out}
+	w := &walker{p: p, env: newEnv(), changes: p.changesOf(decl.Body), returns: &out}
 	for i := range s.Params().Len() {
 		v := s.Params().At(i)
+		if i < len(call.Args) && !call.Ellipsis.IsValid() && !s.Variadic() {
+			p.bind(w.env, v, call.Args[i], e)
+		}
 		if isText(v.Type()) {
 			if i < len(call.Args) && !call.Ellipsis.IsValid() {
 				w.set(v, p.eval(call.Args[i], e))

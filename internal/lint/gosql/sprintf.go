@@ -20,7 +20,7 @@ func (p *program) sprintf(format ast.Expr, args []ast.Expr, env *env) value {
 
 // formatted puts arguments into one format. Behind a hole in it, no verb has a known argument.
 func (p *program) formatted(format text, args []ast.Expr, env *env) value {
-	out, next, lost, used := literal(""), 0, false, map[int]bool{}
+	out, next, lost, indexed, used := literal(""), 0, false, false, map[int]bool{}
 	for _, piece := range format {
 		if piece.hole != constant {
 			out, lost = concat(out, value{texts: []text{{piece}}}), true
@@ -40,6 +40,7 @@ func (p *program) formatted(format text, args []ast.Expr, env *env) value {
 			case m[2] >= 0:
 				next, _ = strconv.Atoi(piece.text[m[2]:m[3]])
 				next--
+				indexed = true
 			}
 			if lost || next < 0 || next >= len(args) {
 				out = concat(out, unknown("an argument of fmt.Sprintf"))
@@ -51,7 +52,7 @@ func (p *program) formatted(format text, args []ast.Expr, env *env) value {
 		}
 		out = concat(out, piece.cut(at, len(piece.text)))
 	}
-	if !lost && len(used) < len(args) {
+	if !lost && !indexed && len(used) < len(args) { // with indexes, fmt prints nothing of those that are left
 		out = concat(out, unknown("an argument that no verb takes"))
 	}
 	return out

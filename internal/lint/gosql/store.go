@@ -220,6 +220,7 @@ func (p *program) reads(n ast.Node) {
 		if id, ok := n.Fun.(*ast.Ident); ok && id.Name == "len" && len(n.Args) == 1 {
 			p.reading(n.Args[0])
 		}
+		p.passes(n)
 	}
 }
 
@@ -245,6 +246,7 @@ func (p *program) setsElement(x ast.Expr) {
 	if index, ok := ast.Unparen(x).(*ast.IndexExpr); ok {
 		if v := p.named(index.X); v != nil && isList(v.Type()) {
 			p.listOf(v).sets = 2
+			p.listOf(v).uses++ // and this does not read
 		}
 	}
 }
@@ -252,7 +254,7 @@ func (p *program) setsElement(x ast.Expr) {
 // elements returns the content of a list that nothing changes.
 func (p *program) elements(v *types.Var) (*ast.CompositeLit, bool) {
 	l := p.lists[v.Origin()]
-	if l == nil || l.lit == nil || l.sets != 1 || !l.hidden || l.uses != l.reads || v.IsField() || !isList(v.Type()) {
+	if l == nil || l.lit == nil || l.sets != 1 || !l.hidden || !p.readOnly(v.Origin(), 0) || v.IsField() || !isList(v.Type()) {
 		return nil, false
 	}
 	return l.lit, true

@@ -106,29 +106,15 @@ func (a answered) with(t *tree.Table) answered {
 
 // writesOf returns a statement and those of its common table expressions, as far as they write.
 func writesOf(st tree.Statement) (all []tree.Statement) {
-	var with []tree.With
-	writes := true
-	switch st := st.(type) {
-	case *tree.Select:
-		with, writes = st.With, false
-	case *tree.Insert:
-		with = st.With
-	case *tree.Update:
-		with = st.With
-	case *tree.Delete:
-		with = st.With
-	case *tree.Merge:
-		with = st.With
-	case *tree.Neutral:
-		writes = false
-	}
+	with, _ := tree.Parts(st)
 	for i := range with {
 		all = append(all, writesOf(with[i].Body)...)
 	}
-	if writes {
-		all = append(all, st)
+	switch st.(type) {
+	case *tree.Select, *tree.Neutral:
+		return all
 	}
-	return all
+	return append(all, st)
 }
 
 // axesOfReads judges a query: what it reads stays, but for the time and random numbers.

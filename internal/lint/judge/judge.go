@@ -110,18 +110,13 @@ func (j *judge) isColumn(name string) (found bool) {
 func (j *judge) apartFrom(st tree.Statement) Judgement {
 	res := judged(Safe, ReadsOnly, "")
 	res.Once = true
-	var own []string
-	var parts []tree.Statement
-	j.parts(st, func(part tree.Statement, table tree.Name) {
-		own = append(own, j.base(table))
-		parts = append(parts, part)
-	})
-	if len(parts) < 2 {
+	tables := j.changedBy(st)
+	if len(tables) < 2 {
 		return res
 	}
-	all := make([]map[string]bool, len(parts))
-	for i, part := range parts {
-		all[i] = j.reach(part)
+	own, all := make([]string, len(tables)), make([]map[string]bool, len(tables))
+	for i, table := range tables {
+		own[i], all[i] = j.base(table), j.reach(&tree.Insert{Table: table})
 	}
 	for i, table := range own {
 		for k := range all {
@@ -133,28 +128,16 @@ func (j *judge) apartFrom(st tree.Statement) Judgement {
 	return res
 }
 
-// parts calls visit with the parts of a statement that write.
-func (j *judge) parts(st tree.Statement, visit func(tree.Statement, tree.Name)) {
-	var with []tree.With
-	switch st := st.(type) {
-	case *tree.Select:
-		with = st.With
-	case *tree.Insert:
-		with = st.With
-		visit(&tree.Insert{Table: st.Table}, st.Table)
-	case *tree.Update:
-		with = st.With
-		visit(&tree.Update{Table: st.Table}, st.Table)
-	case *tree.Delete:
-		with = st.With
-		visit(&tree.Delete{Table: st.Table}, st.Table)
-	case *tree.Merge:
-		with = st.With
-		visit(&tree.Merge{Table: st.Table}, st.Table)
+// changedBy lists the tables that the parts of a statement write, one for each part.
+func (j *judge) changedBy(st tree.Statement) (all []tree.Name) {
+	with, table := tree.Parts(st)
+	if table.Name != "" {
+		all = append(all, table)
 	}
 	for i := range with {
-		j.parts(with[i].Body, visit)
+		all = append(all, j.changedBy(with[i].Body)...)
 	}
+	return all
 }
 
 // reach returns the tables that a statement changes, and those that its triggers and foreign keys change.
@@ -166,22 +149,7 @@ func (j *judge) reach(st tree.Statement) map[string]bool {
 
 // note collects the tables that a statement and its parts write.
 func (j *judge) note(st tree.Statement) {
-	var with []tree.With
-	var table tree.Name
-	switch st := st.(type) {
-	case *tree.Select:
-		with = st.With
-	case *tree.Insert:
-		with, table = st.With, st.Table
-	case *tree.Update:
-		with, table = st.With, st.Table
-	case *tree.Delete:
-		with, table = st.With, st.Table
-	case *tree.Merge:
-		with, table = st.With, st.Table
-	default:
-		return
-	}
+	with, table := tree.Parts(st)
 	for i := range with {
 		j.note(with[i].Body)
 	}

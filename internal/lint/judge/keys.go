@@ -189,11 +189,19 @@ func (j *judge) ordinary(list []tree.Expr, table *tree.Table) bool {
 				other = other || def == nil || !plainType(def.Type)
 			case *tree.Cast:
 				other = other || !plainType(e.Type)
+				return !other && !isJSONText(e, table)
 			}
 			return !other
 		})
 	}
 	return !other
+}
+
+// isJSONText reports whether an expression is the text of a JSON column, of which a JSON null is 'null'.
+func isJSONText(e *tree.Cast, table *tree.Table) bool {
+	c, ok := e.Value.(*tree.Column)
+	def := schema.Column(table, name(c))
+	return ok && def != nil && (def.Type == "json" || def.Type == "jsonb") && e.Type == "text"
 }
 
 // plainType reports whether a type of PostgreSQL is one of texts, bytes, numbers, times or a truth value.

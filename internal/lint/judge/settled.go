@@ -57,7 +57,7 @@ func (j *judge) settledCall(c *tree.Call, t *target, self func(tree.Expr) bool, 
 			return stays("coalesce")
 		}
 	case "greatest", "least", "max", "min":
-		if len(c.Args) > 1 && !slices.ContainsFunc(c.Args, func(e tree.Expr) bool { return !self(e) && !t.stable(e) }) {
+		if len(c.Args) > 1 && !slices.ContainsFunc(c.Args, func(e tree.Expr) bool { return !self(e) && !t.stable(e) && !t.orItself(e, self) }) {
 			return stays(c.Name)
 		}
 	case "nullif", "array_remove":
@@ -104,6 +104,12 @@ func (j *judge) settledCall(c *tree.Call, t *target, self func(tree.Expr) bool, 
 		}
 	}
 	return unknown
+}
+
+// orItself reports whether an expression is coalesce(v, column), where v does not depend on the row.
+func (t *target) orItself(e tree.Expr, self func(tree.Expr) bool) bool {
+	c, ok := e.(*tree.Call)
+	return ok && c.Name == "coalesce" && len(c.Args) == 2 && t.stable(c.Args[0]) && self(c.Args[1])
 }
 
 // keysOnly reports whether the paths of a function that sets parts of JSON name keys only: an element

@@ -40,7 +40,7 @@ func (j *judge) upsert(i *insertion) Judgement {
 			return worse(worse(res, done), fired.whenOnce)
 		}
 		res = worse(worse(res, conditions), j.selection(i.Conflict.If, t, true))
-		if len(t.readsWritten(i.Conflict.If)) > 0 {
+		if len(t.readsWritten(i.Conflict.If)) > 0 && !j.rewrites(i) {
 			res = worse(res, judged(CannotTell, Unproven, "the condition of the update reads what the update changes"))
 		}
 	}
@@ -51,6 +51,23 @@ func (j *judge) upsert(i *insertion) Judgement {
 		}
 	}
 	return res
+}
+
+// rewrites reports whether the columns that the condition of the update reads get values that do not depend on the row:
+// where the condition is true of a row, a second run writes the same or leaves it.
+func (j *judge) rewrites(i *insertion) bool {
+	if hasQuery(i.Conflict.If) || j.dialect != dialect.PostgreSQL && (i.query || len(i.rows) != 1) {
+		return false
+	}
+	for _, name := range i.t.readsWritten(i.Conflict.If) {
+		if _, ok := i.t.set[name]; !ok || i.t.moved[name] {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(i.Conflict.Set, func(a tree.Assign) bool {
+		set := i.t.set[strings.ToLower(a.Column)]
+		return a.Of || tree.Text(set.value) != tree.Text(a.Value) || !isExcluded(a.Value, a.Column) && readsRow(a.Value, i.t)
+	})
 }
 
 // severalKeys reports whether more than one unique key may match.
@@ -196,19 +213,44 @@ func (j *judge) grown(i *insertion, e tree.Expr, column string) Judgement {
 	if res.Verdict != Safe {
 		return res
 	}
-	c, ok := e.(*tree.Call)
-	if !ok || !slices.Contains([]string{"greatest", "least", "coalesce", "ifnull", "max", "min"}, c.Name) {
-		if i.t.column(e) == column {
-			return res
+	var results []tree.Expr
+	switch e := e.(type) {
+	case *tree.Call:
+		if slices.Contains([]string{"greatest", "least", "coalesce", "ifnull", "max", "min"}, e.Name) {
+			results = e.Args
 		}
+	case *tree.Case:
+		results = []tree.Expr{e.Else}
+		for _, w := range e.Whens {
+			results = append(results, w.Then)
+		}
+	case *tree.Column:
+		results = []tree.Expr{e}
+	}
+	if len(results) == 0 || slices.ContainsFunc(results, func(e tree.Expr) bool { return i.t.column(e) != column && !j.insertedAs(i, e, column) }) {
 		return judged(CannotTell, DifferentValues, column+" is inserted with one value and then changed to another")
 	}
-	for _, arg := range c.Args {
-		if i.t.column(arg) != column && !isExcluded(arg, column) {
-			return judged(CannotTell, DifferentValues, column+" is inserted with one value and then changed to another")
-		}
-	}
 	return res
+}
+
+// insertedAs reports whether an expression is the value that a column was to be inserted with: excluded.c, or another
+// excluded column of that type that was to get the same.
+func (j *judge) insertedAs(i *insertion, e tree.Expr, column string) bool {
+	if isExcluded(e, column) {
+		return true
+	}
+	c, ok := e.(*tree.Column)
+	if !ok || c.Table != tree.Excluded {
+		return false
+	}
+	from, to := schema.Column(i.t.table, c.Name), schema.Column(i.t.table, column)
+	if from == nil || to == nil || from.Type != to.Type || from.Collation != to.Collation || from.Serial || to.Serial {
+		return false
+	}
+	return !slices.ContainsFunc(i.rows, func(row map[string]tree.Expr) bool {
+		one, other := j.inserted(i, row, strings.ToLower(c.Name)), j.inserted(i, row, column)
+		return one == nil || other == nil || !i.t.stable(one) || tree.Text(one) != tree.Text(other)
+	})
 }
 
 // numbered reports whether the database may put a number in the place of a value.

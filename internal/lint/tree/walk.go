@@ -147,3 +147,21 @@ func StatementExprs(st Statement, visit func(Expr) bool) {
 		}
 	}
 }
+
+// Parts returns the common table expressions of a statement that reads or changes rows, and the table that it changes
+// itself, whose name is empty for none.
+func Parts(st Statement) (with []With, table Name) {
+	switch st := st.(type) {
+	case *Select:
+		return st.With, Name{}
+	case *Insert:
+		return st.With, st.Table
+	case *Update:
+		return st.With, st.Table
+	case *Delete:
+		return st.With, st.Table
+	case *Merge:
+		return st.With, st.Table
+	}
+	return nil, Name{}
+}

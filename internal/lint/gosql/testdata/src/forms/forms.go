@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
+
+	"wrap/inner"
 )
 
 func run(db *sql.DB, which int) {
@@ -94,6 +96,42 @@ func run(db *sql.DB, which int) {
 	db.Exec("UPDATE t SET " + column + " = 1") // want `^safe` `^safe` `^safe` `^safe` `^safe` `^safe` `^safe` `^safe` `cannot tell: variable-text .*more than 32 forms`
 }
 
+var (
+	noteColumns = []string{"ref", "n"}
+	loose       = []string{"ref", "n"}
+)
+
+func each(a []string, f func(string) string) []string {
+	b := make([]string, len(a))
+	for i, v := range a {
+		b[i] = f(v)
+	}
+	return b
+}
+
+func insertInto(table string, columns []string) string {
+	return fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", table, strings.Join(columns, ", "),
+		strings.Join(each(columns, func(s string) string { return "'" + s + "'" }), ", "))
+}
+
+func insertLoose(columns []string) string {
+	columns[0] = "n"
+	return "INSERT INTO note (" + strings.Join(columns, ", ") + ") VALUES ('a', 1)"
+}
+
+var insertNote, insertOther = insertInto("note", noteColumns), insertLoose(loose)
+
+func lists(db *sql.DB, more string) {
+	db.Exec(insertNote)                                       // want `^safe: unique-key .* SQL INSERT INTO note \(ref, n\) VALUES \('ref', 'n'\)`
+	db.Exec(insertOther)                                      // want `^cannot tell: variable-text`
+	db.Exec(fmt.Sprintf("UPDATE %[1]s SET n = 1", "t", more)) // want `^safe: plain-values .* SQL UPDATE t SET n = 1$`
+	columns := []string{"n = 1", "tag = 'x'"}
+	db.Exec("UPDATE t SET " + strings.Join(columns, ", ")) // want `^safe: plain-values`
+	grown := []string{"n = 1"}
+	grown = append(grown, more)
+	db.Exec("UPDATE t SET " + strings.Join(grown, ", ")) // want `^cannot tell: variable-text`
+}
+
 func rows(db *sql.DB, refs []string) {
 	query := "INSERT INTO note (ref, n) VALUES "
 	for i := range refs {
@@ -105,6 +143,37 @@ func rows(db *sql.DB, refs []string) {
 		query += " "
 	}
 	db.Exec(query) // want `^safe` `^cannot tell: variable-text`
+}
+
+func placeholders(db *sql.DB, ids []int64) {
+	in := "("
+	for i := 0; i < len(ids); i++ {
+		in += fmt.Sprintf("$%d", i+2)
+		if i < len(ids)-1 {
+			in += ", "
+		}
+	}
+	in += ")"
+	db.Exec("DELETE FROM t WHERE status = $1 AND id IN " + in)                    // want `^safe: deletes .* IN \(\$80001, \$80002\)`
+	db.Exec("UPDATE t SET n = n + 1 WHERE n IN " + in)                            // want `^not safe: relative-value`
+	db.Exec("UPDATE t SET status = 'x' WHERE id IN " + inner.Params(len(ids), 1)) // want `^safe: plain-values`
+	db.Exec("UPDATE t SET n = n + 1 WHERE n IN " + inner.Params(len(ids), 1))     // want `^not safe: relative-value`
+	var b strings.Builder
+	b.WriteString("INSERT INTO note (ref, n) VALUES ")
+	for i := range ids {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "($%d, $%d)", 2*i+1, 2*i+2)
+	}
+	db.Exec(b.String()) // want `^safe: unique-key .*VALUES \(\$80001, \$80002\), \(\$80003, \$80004\)`
+	step := "+ 1"
+	add := "UPDATE t SET n = n "
+	for range ids {
+		add += step
+		step = "+ 2"
+	}
+	db.Exec(add) // want `^safe` `^cannot tell: variable-text`
 }
 
 func partitions(db *sql.DB, parent, name string) {

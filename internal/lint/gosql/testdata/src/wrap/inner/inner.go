@@ -4,6 +4,7 @@ package inner
 import (
 	"context"
 	"database/sql"
+	"fmt"
 )
 
 type DB interface {
@@ -34,4 +35,16 @@ func (l List) Prepare(db *sql.DB) {
 	for _, s := range l {
 		db.Prepare(s.SQL)
 	}
+}
+
+// Params returns placeholders in parentheses.
+func Params(count, offset int) string {
+	s := "("
+	for i := 0; i < count; i++ {
+		s += fmt.Sprintf("$%d", i+offset+1)
+		if i < count-1 {
+			s += ", "
+		}
+	}
+	return s + ")"
 }
