@@ -29,6 +29,13 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	if dsn := os.Getenv(dsnVar); dsn != "" {
+		if err := handleOnce(dsn, os.Getenv(gapVar)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if folder := os.Getenv(folderVar); folder != "" {
 		gap, _ := strconv.Atoi(os.Getenv(gapVar))
 		if err := consume(folder, os.Getenv(orderVar), gap); err != nil {

@@ -30,6 +30,7 @@ const (
 type database struct {
 	store      semel.Store
 	transactor semel.Transactor
+	with       func(id string) semel.Transactor           // instead, for a message whose statements are known
 	insert     func(ctx context.Context, id string) error // in the handler's transaction
 	count      func(ctx context.Context) (int, error)
 }
@@ -41,7 +42,7 @@ func overSQL(t *testing.T, db *sql.DB, open func() (semel.Store, semel.Transacto
 	store, transactor, err := open()
 	claimtest.NoError(t, err)
 	return database{
-		store, transactor,
+		store, transactor, nil,
 		func(ctx context.Context, id string) error {
 			_, err := txFrom(ctx).ExecContext(ctx, "INSERT INTO effects (message) VALUES (?)", id)
 			return err
@@ -86,7 +87,7 @@ func postgres(t *testing.T) database {
 	_, err = s.Pool().Exec(t.Context(), createEffects)
 	claimtest.NoError(t, err)
 	return database{
-		s, s.Transactor(nil),
+		s, s.Transactor(nil), nil,
 		func(ctx context.Context, id string) error {
 			_, err := pgstore.TxFrom(ctx).Exec(ctx, "INSERT INTO effects (message) VALUES ($1)", id)
 			return err
@@ -98,11 +99,23 @@ func postgres(t *testing.T) database {
 	}
 }
 
+// of returns the transactor for a message.
+func (d *database) of(id string) semel.Transactor {
+	if d.with != nil {
+		return d.with(id)
+	}
+	return d.transactor
+}
+
 // TestDatabases: on every database, effects and records of messages commit together; attempts that
 // fail are counted, and a message that cannot be handled is in quarantine (promises 3, 4 and 7).
 func TestDatabases(t *testing.T) {
 	t.Parallel()
-	for name, open := range map[string]func(*testing.T) database{"sqlite": sqlite, "postgresql": postgres, "mysql": mysql} {
+	for name, open := range map[string]func(*testing.T) database{
+		"sqlite": sqlite, "postgresql": postgres, "mysql": mysql,
+		"statements": func(t *testing.T) database { t.Helper(); return statements(t, nil) },
+		"shared":     func(t *testing.T) database { t.Helper(); return statements(t, &pgstore.Options{Together: true}) },
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := open(t)
@@ -125,7 +138,7 @@ func TestDatabases(t *testing.T) {
 				t.Helper()
 				m.Deliveries = deliveries
 				testserver.Eventually(t, "the message's pause is over", func() bool {
-					v = c.HandleTx(t.Context(), d.transactor, m, insert)
+					v = c.HandleTx(t.Context(), d.of(m.ID), m, insert)
 					return v.Reason != "pausing"
 				})
 				return v
@@ -169,7 +182,7 @@ func TestDatabases(t *testing.T) {
 				c.release(t, h)
 			}
 			c.releasedTo(t, func(ctx context.Context, m inbox.Message) inbox.Verdict {
-				return c.HandleTx(ctx, d.transactor, m, insert)
+				return c.HandleTx(ctx, d.of(m.ID), m, insert)
 			}, func() bool {
 				for _, h := range c.held(t) {
 					if h.Decision != "handled" {

@@ -78,37 +78,45 @@ func (o *Outbox) Add(ctx context.Context, tx Execer, messages ...Message) error 
 	size, repeats := 0, false
 	given := map[string]bool{}
 	for i := range messages {
-		m := added{Message: messages[i]}
-		if err := m.check(o.maxBody); err != nil {
+		m, known, err := o.prepared(ctx, messages[i], given)
+		if err != nil {
 			return fmt.Errorf("%w (message %d of %d)", err, i+1, len(messages))
 		}
-		known := true
-		switch {
-		case m.ID == "":
-			m.ID, known = o.newID(ctx)
-		case given[m.ID]:
-			return fmt.Errorf("%w: two have the id %s (message %d of %d)", ErrInvalid, m.ID, i+1, len(messages))
-		default:
-			given[m.ID] = true
-		}
-		var err error
-		if m.head, err = m.header(); err != nil {
-			return fmt.Errorf("%w: %w", ErrInvalid, err)
-		}
-		if m.Body == nil {
-			m.Body = []byte{}
-		}
-		bytes := len(m.Body) + len(m.head) + len(m.Topic)
-		if len(rows) == maxRows || size+bytes > maxStatementBytes && len(rows) > 0 {
+		if len(rows) == maxRows || size+m.size() > maxStatementBytes && len(rows) > 0 {
 			if err := o.insert(ctx, tx, rows, repeats); err != nil {
 				return err
 			}
 			rows, size, repeats = rows[:0], 0, false
 		}
 		rows = append(rows, m)
-		size, repeats = size+bytes, repeats || known
+		size, repeats = size+m.size(), repeats || known
 	}
 	return o.insert(ctx, tx, rows, repeats)
+}
+
+// prepared returns the message as the table keeps it, and whether its ID was perhaps added
+// before. given holds the IDs of the same call.
+func (o *Outbox) prepared(ctx context.Context, from Message, given map[string]bool) (m added, known bool, err error) {
+	m = added{Message: from}
+	if err := m.check(o.maxBody); err != nil {
+		return m, false, err
+	}
+	known = true
+	switch {
+	case m.ID == "":
+		m.ID, known = o.newID(ctx)
+	case given[m.ID]:
+		return m, false, fmt.Errorf("%w: two have the id %s", ErrInvalid, m.ID)
+	default:
+		given[m.ID] = true
+	}
+	if m.head, err = m.header(); err != nil {
+		return m, false, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	if m.Body == nil {
+		m.Body = []byte{}
+	}
+	return m, known, nil
 }
 
 // added is a message to be added.
@@ -117,6 +125,8 @@ type added struct {
 
 	head string // the header as the table keeps it
 }
+
+func (m *added) size() int { return len(m.Body) + len(m.head) + len(m.Topic) }
 
 // values are the columns that make two messages the same.
 func (m *added) values() []any { return []any{m.ID, m.Topic, m.Key, m.head, m.Body} }
@@ -151,19 +161,9 @@ func (o *Outbox) insert(ctx context.Context, tx Execer, rows []added, repeats bo
 // write inserts the rows and returns their number, in PostgreSQL without those of which the id is
 // there, in SQLite without those of another message.
 func (o *Outbox) write(ctx context.Context, tx Execer, rows []added) (int64, error) {
-	var text strings.Builder
-	text.WriteString(o.names.text("INSERT INTO {{table}} (id, topic, message_key, header, body, part, added_ms) VALUES "))
-	args := make([]any, 0, columns*len(rows))
-	for i := range rows {
-		if i > 0 {
-			text.WriteString(", ")
-		}
-		text.WriteString("(" + o.names.dialect.Placeholders(len(args)+1, columns) + ", " + nowOf(o.names.dialect) + ")")
-		args = append(append(args, rows[i].values()...), rows[i].partition())
-	}
-	text.WriteString(o.names.fill("add_again_" + o.names.dialect.String()))
+	text, args := o.statement(rows, "add_again_"+o.names.dialect.String())
 	//semel:safe the id is a key, and a message that waits is not added twice (add_again_*.sql)
-	result, err := tx.ExecContext(ctx, text.String(), args...)
+	result, err := tx.ExecContext(ctx, text, args...)
 	if isNull(err) {
 		return 0, ErrConflict
 	}
@@ -175,6 +175,24 @@ func (o *Outbox) write(ctx context.Context, tx Execer, rows []added) (int64, err
 		return 0, fmt.Errorf("outbox: add: %w", err)
 	}
 	return written, nil
+}
+
+// statement is the INSERT of the rows, with the file that says what about those that are there; "" for none.
+func (o *Outbox) statement(rows []added, again string) (text string, args []any) {
+	var b strings.Builder
+	b.WriteString(o.names.text("INSERT INTO {{table}} (id, topic, message_key, header, body, part, added_ms) VALUES "))
+	args = make([]any, 0, columns*len(rows))
+	for i := range rows {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString("(" + o.names.dialect.Placeholders(len(args)+1, columns) + ", " + nowOf(o.names.dialect) + ")")
+		args = append(append(args, rows[i].values()...), rows[i].partition())
+	}
+	if again != "" {
+		b.WriteString(o.names.fill(again))
+	}
+	return b.String(), args
 }
 
 // same counts the rows that are there, as the same messages. An [Execer] of PostgreSQL has the

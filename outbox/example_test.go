@@ -25,6 +25,32 @@ func (p printer) Publish(_ context.Context, batch []outbox.Message) []error {
 	return nil
 }
 
+// The statement of a message travels with those of its transaction: with pgx in one batch, which is one round trip.
+func ExampleOutbox_Statement() {
+	ctx := context.Background()
+	db, err := sql.Open("sqlite", "file:statement?mode=memory&cache=shared")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer db.Close()
+	out, err := outbox.Open(ctx, db, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	query, args, err := out.Statement(ctx, outbox.Message{Topic: "orders.created", Key: "order-17", Body: []byte(`{"total":30}`)})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err = db.ExecContext(ctx, query, args...) // with pgx: batch.Queue(query, args...)
+	stats, statsErr := out.Stats(ctx)
+	fmt.Println(stats.Waiting, "waits", err, statsErr)
+	// Output:
+	// 1 waits <nil> <nil>
+}
+
 // An order and its message are committed together; the relay publishes the message.
 func Example() {
 	ctx, stop := context.WithCancel(context.Background())

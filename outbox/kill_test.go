@@ -210,7 +210,11 @@ func writeAll(t *testing.T, p *place) map[string][]string {
 					return
 				}
 				one, two := fmt.Sprintf("%s-%d-a", key, i), fmt.Sprintf("%s-%d-b", key, i)
-				err = p.out.Add(t.Context(), tx, message(key, one), message(key, two))
+				if messages := []outbox.Message{message(key, one), message(key, two)}; i%2 == 0 {
+					err = p.out.Add(t.Context(), tx, messages...)
+				} else {
+					err = addByStatement(t.Context(), p.out, tx, messages...)
+				}
 				if err != nil {
 					t.Error(err)
 				}

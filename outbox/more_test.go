@@ -227,14 +227,23 @@ func TestIdentityIsDrawnOnce(t *testing.T) {
 // A transaction that adds a waiting message again and stays open holds no other message up, nor the deletion of this one.
 func TestAddedAgainAndOpen(t *testing.T) {
 	t.Parallel()
-	for _, which := range []dialect.Dialect{dialect.PostgreSQL, dialect.MySQL} {
-		t.Run(which.String(), func(t *testing.T) {
+	add := func(ctx context.Context, out *outbox.Outbox, tx outbox.Execer, messages ...outbox.Message) error {
+		return out.Add(ctx, tx, messages...)
+	}
+	for _, test := range []struct {
+		name  string
+		which dialect.Dialect
+		add   func(context.Context, *outbox.Outbox, outbox.Execer, ...outbox.Message) error
+	}{
+		{"postgresql", dialect.PostgreSQL, add}, {"postgresql, Statement", dialect.PostgreSQL, addByStatement}, {"mysql", dialect.MySQL, add},
+	} {
+		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			p := at(t, databases.Open(t, which), nil)
+			p := at(t, databases.Open(t, test.which), nil)
 			to := &receiver{}
 			p.adds(t, message("k", "a"))
 			again := claimtest.Begin(t, p.DB)
-			claimtest.NoError(t, p.out.Add(t.Context(), again, message("k", "a"), message("k", "new")))
+			claimtest.NoError(t, test.add(t.Context(), p.out, again, message("k", "a"), message("k", "new")))
 			locks := claimtest.Begin(t, p.DB)
 			_, err := locks.ExecContext(t.Context(), "SELECT 1 FROM semel_outbox WHERE id = 'a' FOR UPDATE NOWAIT")
 			claimtest.NoError(t, errors.Join(err, locks.Rollback()))

@@ -50,12 +50,11 @@ func DoWith[T any](
 		t = &starter{store: s, queries: []Query{first}}
 	}
 	return semel.DoTx(ctx, g, t, k, fp, func(ctx context.Context) (T, error) {
-		rows, err := txFrom(ctx).rows(ctx, &first)
+		rows, err := txFrom(ctx).all(ctx, []Query{first})
 		if err != nil {
 			return none, err
 		}
-		defer rows.Close()
-		return fn(ctx, TxFrom(ctx), rows)
+		return fn(ctx, TxFrom(ctx), rows[0])
 	})
 }
 

@@ -52,6 +52,26 @@ func ExampleExec() { //nolint:testableexamples // it needs a server.
 	fmt.Println(made.ID, err)
 }
 
+// A message's statements travel with its claim, and messages that are handled at the same time share a commit.
+func ExampleRowsFrom() { //nolint:testableexamples // it needs a server.
+	ctx := context.Background()
+	store, err := pgstore.Open(ctx, "postgres://db.example/shop", &pgstore.Options{Together: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	pay := pgstore.Query{SQL: "UPDATE invoices SET paid = true WHERE id = $1", Args: []any{17}}
+	t := store.Transactor(&pgstore.TxOptions{Queries: []pgstore.Query{pay}}) // for in.HandleTx, or
+	n, err := semel.DoTx(ctx, guard, t, intent, wanted, func(ctx context.Context) (int64, error) {
+		rows, err := pgstore.RowsFrom(ctx)
+		if err != nil {
+			return 0, err
+		}
+		return rows[0].CommandTag().RowsAffected(), nil
+	})
+	fmt.Println(n, err)
+}
+
 func ExampleDoSQL() { //nolint:testableexamples // it needs a server.
 	var db *sql.DB // of the same database, by whatever driver
 	id, err := pgstore.DoSQL(context.Background(), guard, db, intent, wanted, func(ctx context.Context, tx *sql.Tx) (id int64, err error) {

@@ -1,6 +1,7 @@
 package pgstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ const (
 var (
 	_ semel.Tx = (*ride)(nil)
 
-	errRunQueries = fmt.Errorf("pgstore: run: want 1 to %d statements", maxRunQueries)
+	errRunQueries = fmt.Errorf("pgstore: want 1 to %d statements", maxRunQueries)
 )
 
 // shares reports whether a call of [Run] may share a transaction.
@@ -73,16 +74,24 @@ func (r *ride) Claim(ctx context.Context, p semel.ClaimParams, wait time.Duratio
 		return semel.Record{}, false, err
 	}
 	r.params = p
+	if r.store.seen.Has(p.Digest) { // a twin or a record would undo what it travels with
+		return r.alone(ctx, p, wait)
+	}
 	r.seat = &fellow{ride: r, ctx: ctx, done: make(chan error, 1), vote: make(chan *semel.Settlement, 1), ended: make(chan error, 1)}
 	switch err := r.store.rides.board(r.seat); {
 	case err == nil:
-		r.first.sent = true
+		r.first.sent, r.won = true, true
 		return claimedRecord(&p, r.fence, r.claimedMS), true, nil
 	case !errors.Is(err, errAlone):
 		r.seat = nil
 		return semel.Record{}, false, translate("claim", err)
 	}
 	r.seat = nil
+	return r.alone(ctx, p, wait)
+}
+
+// alone claims in a transaction of its own.
+func (r *ride) alone(ctx context.Context, p semel.ClaimParams, wait time.Duration) (semel.Record, bool, error) {
 	if err := r.connect(ctx); err != nil {
 		return semel.Record{}, false, translate("begin a transaction", err)
 	}
@@ -95,7 +104,7 @@ func (r *ride) Commit(ctx context.Context, v semel.Settlement) error {
 		return r.transaction.Commit(ctx, v)
 	}
 	r.tried = true
-	if err := normalize(&v); err != nil {
+	if err := cmp.Or(r.unread(), normalize(&v)); err != nil {
 		return fmt.Errorf("%w: pgstore: commit: %w", semel.ErrRolledBack, err)
 	}
 	seat := r.seat

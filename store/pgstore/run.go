@@ -31,44 +31,15 @@ func Run[T any](
 	case len(queries) == 0 || len(queries) > maxRunQueries:
 		return none, errRunQueries
 	}
-	t, d := s.transactorOf(ctx), g.Digest(k)
+	t := s.transactorOf(ctx)
 	if _, joined := t.(*joiner); !joined {
-		known := s.seen.Has(d)
-		t = &starter{store: s, queries: queries, shares: !known && s.shares(queries)}
+		t = &starter{store: s, queries: queries, shares: true}
 	}
-	v, err := semel.DoTx(ctx, g, t, k, fp, func(ctx context.Context) (T, error) {
+	return semel.DoTx(ctx, g, t, k, fp, func(ctx context.Context) (T, error) {
 		rows, err := txFrom(ctx).all(ctx, queries)
 		if err != nil {
 			return none, err
 		}
 		return fn(rows)
 	})
-	s.seen.Add(d)
-	return v, err
-}
-
-// all are the rows of the queries: read already, or asked for now.
-func (t *transaction) all(ctx context.Context, queries []Query) ([]pgx.Rows, error) {
-	all := make([]pgx.Rows, len(queries))
-	if f := t.first; f != nil && f.sent {
-		for i := range f.rows {
-			all[i] = &f.rows[i]
-		}
-		return all, f.err
-	}
-	for i, q := range queries {
-		rows, err := t.work.Query(ctx, q.SQL, q.Args...)
-		if err != nil {
-			return nil, err
-		}
-		read := &memRows{typeMap: t.wire.conn.TypeMap(), conn: t.wire.conn, fields: rows.FieldDescriptions()}
-		for rows.Next() {
-			read.add(rows.RawValues())
-		}
-		if rows.Close(); rows.Err() != nil {
-			return nil, rows.Err()
-		}
-		read.tag, all[i] = rows.CommandTag(), read
-	}
-	return all, nil
 }

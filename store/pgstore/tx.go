@@ -23,6 +23,14 @@ type TxOptions struct {
 	// gives, default_transaction_isolation. Read committed costs least; under
 	// the stricter ones, work that met another transaction is run again.
 	Isolation pgx.TxIsoLevel
+	// Queries are the statements of the work, where they are known beforehand: they
+	// travel with the claim, in one round trip, and run only if that is won. The work
+	// gets their rows by [RowsFrom], and is rolled back if it does not ask for them. The
+	// transactor is then for one call of [semel.DoTx], or of what is made of it. At most 16.
+	//
+	// With Options.Together, calls that are made at the same time share a commit, as
+	// those of [Run] do; the work then returns at once, and its transaction has no other statements.
+	Queries []Query
 }
 
 // Transactor opens transactions on the store's pool, for [semel.Guard.BeginTx]
@@ -31,6 +39,7 @@ type TxOptions struct {
 type Transactor struct {
 	store     *Store
 	isolation string
+	start     *starter // of TxOptions.Queries
 	err       error
 }
 
@@ -44,13 +53,27 @@ func (s *Store) Transactor(o *TxOptions) *Transactor {
 	if _, ok := s.transactions().begin[t.isolation]; !ok {
 		t.err = fmt.Errorf("pgstore: TxOptions.Isolation is %q, want one of pgx.ReadCommitted, pgx.RepeatableRead, pgx.Serializable", t.isolation)
 	}
+	if n := len(o.Queries); n > 0 {
+		t.start = &starter{store: s, isolation: t.isolation, queries: o.Queries, shares: true, must: true}
+		if n > maxRunQueries {
+			t.err = errRunQueries
+		}
+	}
 	return t
+}
+
+// Bare returns a transactor without the Queries.
+func (t *Transactor) Bare() semel.Transactor {
+	return &Transactor{store: t.store, isolation: t.isolation, err: t.err}
 }
 
 // Transaction implements [semel.Transactor].
 func (t *Transactor) Transaction(ctx context.Context) (semel.Tx, error) {
 	if t.err != nil {
 		return nil, t.err
+	}
+	if t.start != nil {
+		return t.start.Transaction(ctx)
 	}
 	return t.store.transaction(ctx, t.isolation)
 }

@@ -42,6 +42,7 @@ type transaction struct {
 	began            []byte // when the transaction began, as the server says it
 	found            memRows
 	won              bool // the claim: the work had its turn
+	working          bool // the work has its turn
 	tried            bool // to commit
 	committed        bool
 	left             bool // the store's gate

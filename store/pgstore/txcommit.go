@@ -71,6 +71,9 @@ func (t *transaction) mayCommit(ctx context.Context) error {
 	if t.work.undone {
 		return errUndone
 	}
+	if err := t.unread(); err != nil {
+		return err
+	}
 	if err := t.wire.ready(ctx); err != nil {
 		return err
 	}
@@ -193,6 +196,9 @@ func (t *transaction) leave() {
 		t.disconnect()
 	}
 	t.wire.conn = nil
+	if t.first != nil {
+		t.store.seen.Add(t.params.Digest)
+	}
 	t.store.gate.Leave()
 }
 
@@ -309,5 +315,6 @@ func conflict(err error) bool {
 
 // Context implements [semel.Tx].
 func (t *transaction) Context(ctx context.Context) context.Context {
+	t.working = true
 	return context.WithValue(ctx, txKey{}, t)
 }

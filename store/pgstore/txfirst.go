@@ -9,43 +9,50 @@ import (
 	"github.com/semel-dev/semel"
 )
 
+var (
+	errNoQueries = errors.New("pgstore: the work has no statements (name them in TxOptions.Queries)")
+	errUnread    = errors.New("the work has not asked for the rows of its statements (call pgstore.RowsFrom)")
+)
+
 // first are queries that travel with the claim, and run only if that is won.
 type first struct {
 	queries []Query
 	bound   []*boundQuery
 	rows    []memRows // by query
 	sent    bool
+	late    bool // they do not travel: the transaction may be one that only records
+	must    bool // the work has to ask for the rows
+	asked   bool // and has
 	err     error
 }
 
-// starter opens transactions whose claim takes queries along.
+// starter opens transactions whose claim takes queries along, for one call of [semel.DoTx].
 type starter struct {
-	store   *Store
-	queries []Query
-	shares  bool // the first transaction, with others
-	begun   bool
-	tried   func() bool // whether the last transaction tried to commit
+	store     *Store
+	isolation string
+	queries   []Query
+	shares    bool         // the first transaction, with others
+	must      bool         // the work has to ask for the rows
+	last      *transaction // the one before
 }
 
-// Transaction implements [semel.Transactor]. What follows work that was undone
-// records what is known of it, and takes nothing along.
+// Transaction implements [semel.Transactor]. What follows work that was undone may
+// only record what is known of it, so there the queries wait until the work asks for them.
 func (s *starter) Transaction(ctx context.Context) (semel.Tx, error) {
-	if s.shares && !s.begun {
+	if s.shares && s.last == nil && s.isolation == "" && s.store.shares(s.queries) {
 		r, err := s.store.ride(s.queries)
 		if err != nil {
 			return nil, err
 		}
-		s.begun, s.tried = true, func() bool { return r.tried }
+		r.first.must, s.last = s.must, r.transaction
 		return r, nil
 	}
-	t, err := s.store.transaction(ctx, "")
+	t, err := s.store.transaction(ctx, s.isolation)
 	if err != nil {
 		return nil, err
 	}
-	if !s.begun || s.tried() {
-		t.first = &first{queries: s.queries}
-	}
-	s.begun, s.tried = true, func() bool { return t.tried }
+	t.first = &first{queries: s.queries, must: s.must, late: s.last != nil && s.last.won && !s.last.tried}
+	s.last = t
 	return t, nil
 }
 
@@ -97,7 +104,7 @@ func (t *transaction) queueFirstQueries(w *wire) {
 // or the queries cannot travel.
 func (t *transaction) claimWith(ctx context.Context) (sent bool, err error) {
 	f := t.first
-	if f == nil || f.sent || t.nest != nil || t.sql.lock.name == "" {
+	if f == nil || f.sent || f.late || t.nest != nil || t.sql.lock.name == "" {
 		return false, nil
 	}
 	if err := t.wire.ready(ctx); err != nil {
@@ -133,10 +140,50 @@ func (t *transaction) claimWith(ctx context.Context) (sent bool, err error) {
 	return f.sent, err
 }
 
-// rows are those of the query: read already, or asked for now.
-func (t *transaction) rows(ctx context.Context, q *Query) (pgx.Rows, error) {
-	if f := t.first; f != nil && f.sent {
-		return &f.rows[0], f.err
+// RowsFrom returns what the statements of [TxOptions].Queries returned, under which ctx
+// works: one [pgx.Rows] for each, in order, read into memory. The error is that of the
+// first statement that failed; return it.
+func RowsFrom(ctx context.Context) ([]pgx.Rows, error) {
+	t := txFrom(ctx)
+	if t == nil || t.first == nil {
+		return nil, errNoQueries
 	}
-	return t.work.Query(ctx, q.SQL, q.Args...)
+	return t.all(ctx, t.first.queries)
+}
+
+// unread reports work that has not asked for the rows of its statements, which may not have been made.
+func (t *transaction) unread() error {
+	if f := t.first; f != nil && f.must && t.working && !f.asked {
+		return errUnread
+	}
+	return nil
+}
+
+// all are the rows of the queries: read already, or asked for now.
+func (t *transaction) all(ctx context.Context, queries []Query) ([]pgx.Rows, error) {
+	all := make([]pgx.Rows, len(queries))
+	if f := t.first; f != nil {
+		f.asked = true
+		for i := range f.rows {
+			all[i] = &f.rows[i]
+		}
+		if f.sent {
+			return all, f.err
+		}
+	}
+	for i, q := range queries {
+		rows, err := t.work.Query(ctx, q.SQL, q.Args...)
+		if err != nil {
+			return nil, err
+		}
+		read := &memRows{typeMap: t.wire.conn.TypeMap(), conn: t.wire.conn, fields: rows.FieldDescriptions()}
+		for rows.Next() {
+			read.add(rows.RawValues())
+		}
+		if rows.Close(); rows.Err() != nil {
+			return nil, rows.Err()
+		}
+		read.tag, all[i] = rows.CommandTag(), read
+	}
+	return all, nil
 }

@@ -37,6 +37,7 @@ type shop struct {
 	db     *sql.DB // the same, for the relay
 	store  *pgstore.Store
 	guard  *semel.Guard
+	shared *pgstore.Store // the same records, with Options.Together
 	out    *outbox.Outbox
 	in     *inbox.Inbox
 	body   string
@@ -79,12 +80,16 @@ func (s *shop) prepare(ctx context.Context) (err error) {
 	if s.in, err = inbox.New(s.guard, &inbox.Options{Consumer: "bench"}); err != nil {
 		return err
 	}
+	if s.shared, err = pgstore.New(ctx, s.pool, &pgstore.Options{Schema: s.schema, Together: true}); err != nil {
+		return err
+	}
 	s.out, err = outbox.Open(ctx, s.db, nil)
 	return err
 }
 
 func (s *shop) close() {
 	_ = s.guard.Close() // only measured
+	_ = s.shared.Close()
 	_ = s.db.Close()
 	if _, err := s.pool.Exec(context.Background(), "DROP SCHEMA "+s.schema+" CASCADE"); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -124,10 +129,16 @@ func benchInbox(ctx context.Context, set *contest.Settings) (*contest.Table, err
 		{Name: bare, One: func(ctx context.Context) error {
 			return s.inTx(ctx, func(tx pgx.Tx) error { return s.insert(ctx, tx) })
 		}},
-		{Name: "HandleTx", Rival: bare, Aim: aimInbox, One: func(ctx context.Context) error {
+		{Name: "HandleTx", Rival: bare, One: func(ctx context.Context) error {
 			return acked(s.in.HandleTx(ctx, s.store.Transactor(nil), received(), func(ctx context.Context, _ inbox.Message) error {
 				return s.insert(ctx, pgstore.TxFrom(ctx))
 			}))
+		}},
+		{Name: "HandleTx, its statement with the claim", Rival: bare, One: func(ctx context.Context) error {
+			return s.handle(ctx, s.store, received())
+		}},
+		{Name: "the same, sharing commits", Rival: bare, Aim: aimInbox, One: func(ctx context.Context) error {
+			return s.handle(ctx, s.shared, received())
 		}},
 		{Name: insert, One: func(ctx context.Context) error {
 			_, err := s.pool.Exec(ctx, insertRow, s.body)
@@ -146,6 +157,15 @@ func benchInbox(ctx context.Context, set *contest.Settings) (*contest.Table, err
 	return t, consuming(ctx, set, s, t)
 }
 
+// handle inserts a row by a statement that is known beforehand.
+func (s *shop) handle(ctx context.Context, store *pgstore.Store, m inbox.Message) error {
+	t := store.Transactor(&pgstore.TxOptions{Queries: []pgstore.Query{{SQL: insertRow, Args: []any{s.body}}}})
+	return acked(s.in.HandleTx(ctx, t, m, func(ctx context.Context, _ inbox.Message) error {
+		_, err := pgstore.RowsFrom(ctx)
+		return err
+	}))
+}
+
 func acked(v inbox.Verdict) error {
 	if v.Act != inbox.Ack {
 		return fmt.Errorf("%s: %s: %w", v.Act, v.Reason, v.Err)
@@ -160,6 +180,11 @@ func benchOutbox(ctx context.Context, set *contest.Settings) (*contest.Table, er
 		return nil, err
 	}
 	defer s.close()
+	together, err := semel.New(s.shared, &semel.Options{SweepEvery: -1})
+	if err != nil {
+		return nil, err
+	}
+	defer together.Close()
 	const bare = "a transaction of one INSERT"
 	t := &contest.Table{Title: fmt.Sprintf("outbox: a row and a message of %d bytes on PostgreSQL, %d callers", rowBytes, callers)}
 	c := contest.Contest{Callers: callers, Entries: []contest.Entry{
@@ -172,10 +197,24 @@ func benchOutbox(ctx context.Context, set *contest.Settings) (*contest.Table, er
 				return errors.Join(err, s.insert(ctx, tx))
 			})
 		}},
-		{Name: "and Add", Rival: bare, Aim: aimWriter, One: func(ctx context.Context) error {
+		{Name: "and Add", Rival: bare, One: func(ctx context.Context) error {
 			return s.inTx(ctx, func(tx pgx.Tx) error {
 				return errors.Join(s.insert(ctx, tx), s.out.Add(ctx, outbox.Pgx(tx), s.message()))
 			})
+		}},
+		{Name: "and Statement, with the INSERT", Rival: bare, Aim: aimWriter, One: func(ctx context.Context) error {
+			return s.inTx(ctx, func(tx pgx.Tx) error { return s.both(ctx, tx) })
+		}},
+		{Name: "the same, as one batch", Rival: bare, Aim: aimWriter, One: func(ctx context.Context) error { return s.both(ctx, s.pool) }},
+		{Name: "Run of both, sharing commits", Rival: bare, Aim: aimWriter, One: func(ctx context.Context) error {
+			query, args, err := s.out.Statement(ctx, s.message())
+			if err != nil {
+				return err
+			}
+			key := semel.Key{Scope: "bench", Name: strconv.FormatInt(s.number.Add(1), 10)}
+			_, err = pgstore.Run(ctx, together, key, semel.Fingerprint{}, []pgstore.Query{{SQL: insertRow, Args: []any{s.body}}, {SQL: query, Args: args}},
+				func([]pgx.Rows) (int, error) { return 0, nil })
+			return err
 		}},
 	}}
 	if err := c.Run(ctx, set, t); err != nil {
@@ -185,4 +224,19 @@ func benchOutbox(ctx context.Context, set *contest.Settings) (*contest.Table, er
 		return nil, err
 	}
 	return t, relaying(ctx, set, s, t)
+}
+
+// both sends the row and its message in one round trip.
+func (s *shop) both(ctx context.Context, to interface {
+	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
+},
+) error {
+	query, args, err := s.out.Statement(ctx, s.message())
+	if err != nil {
+		return err
+	}
+	b := &pgx.Batch{}
+	b.Queue(insertRow, s.body)
+	b.Queue(query, args...)
+	return to.SendBatch(ctx, b).Close()
 }
