@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/together"
 	"github.com/semel-dev/semel/store/internal/verb"
 )
 
@@ -48,7 +49,7 @@ func (s *soloist) Transaction(ctx context.Context) (semel.Tx, error) {
 	if err := s.store.gate.Enter("exec", verb.Writes); err != nil {
 		return nil, err
 	}
-	t := &solo{soloist: s, shares: s.store.together.takes(s.text)}
+	t := &solo{soloist: s, shares: s.store.convoys.takes(s.text)}
 	if !t.shares {
 		if err := t.connect(ctx); err != nil {
 			s.store.gate.Leave()
@@ -66,6 +67,7 @@ type solo struct {
 	shares bool          // a transaction with others, as long as it has no connection
 	conn   *pgxpool.Conn // nil until it goes alone
 	left   bool
+	kept   time.Duration // the retention, in a transaction with others
 	params semel.ClaimParams
 }
 
@@ -100,7 +102,7 @@ func (t *solo) Commit(ctx context.Context, v semel.Settlement) error {
 		return fmt.Errorf("%w: pgstore: exec: %w", semel.ErrRolledBack, errNoClaim)
 	}
 	if t.shares {
-		if err := t.store.together.commit(ctx, t, v.Retention); !errors.Is(err, errAlone) {
+		if err := t.store.convoys.commit(ctx, t, v.Retention); !errors.Is(err, together.ErrAlone) {
 			return err
 		}
 		if err := t.connect(ctx); err != nil {
@@ -147,7 +149,7 @@ func (t *solo) refused(w *wire, err error) error {
 	case code(err) == codeNoStatement:
 		w.hangUp() // the driver does not know that it has lost it
 	}
-	t.store.together.part(t.text)
+	t.store.convoys.part(t.text)
 	return fmt.Errorf("%w: %w", semel.ErrRolledBack, translate("exec", err))
 }
 
@@ -163,6 +165,9 @@ func (*solo) done(*statement, []byte) {}
 func (t *solo) Recorded() (semel.Fence, int) {
 	return semel.Fence(t.fence), len(t.outcome) //nolint:gosec // the sequence counts from 1.
 }
+
+// MakesOutcome says that the database makes the outcome.
+func (*solo) MakesOutcome() {}
 
 // Conflict implements [semel.Tx].
 func (*solo) Conflict(err error) bool { return conflict(err) }

@@ -48,15 +48,7 @@ const MaxOutcomeBytes = maxOutcomeBytes
 func LockOf(schema string) int64 { return lockOf(schema) }
 
 // Unhurried lets shared transactions wait for their functions for as long as a test may run.
-func (s *Store) Unhurried() { s.rides.work = time.Hour }
+func (s *Store) Unhurried() { s.parties.work = time.Hour }
 
 // Waiting counts the statements that wait to share a transaction.
-func (s *Store) Waiting() int {
-	n := 0
-	for _, g := range []*together{s.together, s.rides} {
-		g.mu.Lock()
-		n += len(g.queue)
-		g.mu.Unlock()
-	}
-	return n
-}
+func (s *Store) Waiting() int { return s.convoys.Waiting() + s.parties.Waiting() }

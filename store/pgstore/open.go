@@ -38,8 +38,8 @@ type Store struct {
 	listener listener
 	tx       txShared
 	seen     recent.Set
-	together *together // of Exec; nil without Options.Together
-	rides    *together // of Run; the same
+	convoys  *convoys // of Exec; nil without Options.Together
+	parties  *parties // of Run; the same
 
 	background sync.WaitGroup
 	life       context.Context //nolint:containedctx // it ends with Close.
@@ -156,8 +156,7 @@ func (s *Store) prepare(ctx context.Context, o *Options) (err error) {
 	o.plain = o.plain || srv.plain()
 	s.plain, s.listener.retryAfter = o.plain, o.retryListenAfter
 	if o.Together {
-		s.together, s.rides = &together{store: s}, &together{store: s, work: togetherWork}
-		s.together.travel, s.rides.travel = s.together.travelOnce, s.rides.travelTwice
+		s.convoys, s.parties = s.newConvoys(), s.newParties()
 	}
 	if s.sql, err = render(o); err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/together"
 	"github.com/semel-dev/semel/store/internal/verb"
 )
 
@@ -29,26 +30,46 @@ var (
 	errRunQueries = fmt.Errorf("pgstore: want 1 to %d statements", maxRunQueries)
 )
 
+// parties lets calls of [Run] share transactions, see [Options].Together.
+type parties struct {
+	together.Queue[*ride]
+
+	store *Store
+	work  time.Duration // the longest that a transaction waits for the functions of its calls
+}
+
+// guest is a call of [Run] in the queue.
+type guest = together.Rider[*ride]
+
+// newParties must follow what makes the store.
+func (s *Store) newParties() *parties {
+	g := &parties{store: s, work: togetherWork}
+	g.Go, g.Trip = s.lane, trip(s, &g.Queue, g.travel)
+	return g
+}
+
 // shares reports whether a call of [Run] may share a transaction.
 func (s *Store) shares(queries []Query) bool {
-	g := s.rides
+	g := s.parties
 	if g == nil || s.plain || s.tx.isolation != "" || s.transactions().lock.name == "" {
 		return false
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return !slices.ContainsFunc(queries, func(q Query) bool { return !sharable(q.SQL) || !g.sociable(q.SQL) })
+	texts := make([]string, len(queries))
+	for i, q := range queries {
+		if texts[i] = q.SQL; !sharable(q.SQL) {
+			return false
+		}
+	}
+	return g.Sociable(texts...)
 }
 
 // sharable reports whether a statement can neither end a transaction nor change
 // its settings, which those it travels with would find.
 func sharable(sql string) bool {
-	sql = strings.ToLower(strings.TrimSpace(sql))
-	if strings.Contains(sql, "set_config") {
+	if strings.Contains(strings.ToLower(sql), "set_config") {
 		return false
 	}
-	word, _, _ := strings.Cut(strings.ReplaceAll(sql, "\n", " "), " ")
-	return slices.Contains([]string{"insert", "update", "delete", "merge", "select", "with", "values"}, word)
+	return slices.Contains([]string{"insert", "update", "delete", "merge", "select", "with", "values"}, together.Begins(sql))
 }
 
 // ride is a transaction that is shared with other calls of [Run], or, after
@@ -56,7 +77,7 @@ func sharable(sql string) bool {
 type ride struct {
 	*transaction
 
-	seat *fellow // nil when it goes alone
+	seat *guest // nil when it goes alone
 }
 
 func (s *Store) ride(queries []Query) (*ride, error) {
@@ -77,12 +98,12 @@ func (r *ride) Claim(ctx context.Context, p semel.ClaimParams, wait time.Duratio
 	if r.store.seen.Has(p.Digest) { // a twin or a record would undo what it travels with
 		return r.alone(ctx, p, wait)
 	}
-	r.seat = &fellow{ride: r, ctx: ctx, done: make(chan error, 1), vote: make(chan *semel.Settlement, 1), ended: make(chan error, 1)}
-	switch err := r.store.rides.board(r.seat); {
+	r.seat = together.NewRider(ctx, r)
+	switch err := r.store.parties.Board(r.seat); {
 	case err == nil:
 		r.first.sent, r.won = true, true
 		return claimedRecord(&p, r.fence, r.claimedMS), true, nil
-	case !errors.Is(err, errAlone):
+	case !errors.Is(err, together.ErrAlone):
 		r.seat = nil
 		return semel.Record{}, false, translate("claim", err)
 	}
@@ -108,74 +129,72 @@ func (r *ride) Commit(ctx context.Context, v semel.Settlement) error {
 		return fmt.Errorf("%w: pgstore: commit: %w", semel.ErrRolledBack, err)
 	}
 	seat := r.seat
-	seat.vote <- &v
 	r.seat = nil // it has voted
-	select {
-	case err := <-seat.ended:
-		if errors.Is(err, errAlone) {
-			err = fmt.Errorf("%w: pgstore: commit: %w", semel.ErrRolledBack, err)
-		}
-		return err
-	case <-ctx.Done():
-		return translate("commit", context.Cause(ctx)) // the outcome is unknown
+	err := seat.Commit(ctx, &v)
+	switch {
+	case errors.Is(err, together.ErrAlone):
+		err = fmt.Errorf("%w: pgstore: commit: %w", semel.ErrRolledBack, err)
+	case err != nil:
+		err = translate("commit", err) // the outcome is unknown
 	}
+	return err
 }
 
 // Conflict implements [semel.Tx].
 func (r *ride) Conflict(err error) bool {
-	return errors.Is(err, errAlone) || r.transaction.Conflict(err)
+	return errors.Is(err, together.ErrAlone) || r.transaction.Conflict(err)
 }
 
 // Rollback implements [semel.Tx].
 func (r *ride) Rollback() error {
 	if r.seat != nil {
-		r.seat.vote <- nil
+		r.seat.Refuse()
 		r.seat = nil
 	}
 	return r.transaction.Rollback()
 }
 
-// travelTwice makes the statements of calls of [Run] in one round trip, and their
+// travel makes the statements of calls of [Run] in one round trip, and their
 // records with the COMMIT in another one. In between, each makes its outcome.
 // Whatever keeps one of them from it undoes all, and each goes alone.
-func (g *together) travelTwice(conn *pgx.Conn, fellows []*fellow) {
+func (g *parties) travel(conn *pgx.Conn, guests []*guest) {
 	p := &party{store: g.store, wire: wire{conn: conn, known: knownOf(conn)}}
 	p.wire.into = p
 	defer p.undo()
 	ctx, cancel := context.WithTimeout(g.store.life, togetherTrip)
 	defer cancel()
-	if len(fellows) == 1 {
-		ctx = fellows[0].ctx
+	if len(guests) == 1 {
+		ctx = guests[0].Context()
 	}
 	if level, err := p.wire.known.defaultIsolation(ctx, conn); err != nil || level != readCommitted {
-		answer(fellows, errAlone) // the lock is older than the snapshot under this level only
+		together.Answer(guests, together.ErrAlone) // the lock is older than the snapshot under this level only
 		return
 	}
-	if rest := p.load(ctx, fellows); len(rest) > 0 {
-		g.back(rest)
+	if rest := p.load(ctx, guests); len(rest) > 0 {
+		g.Back(rest)
 	}
-	if len(p.fellows) == 0 {
+	if len(p.guests) == 0 {
 		return
 	}
 	if err := p.begin(ctx); err != nil {
 		g.blame(p, err)
 		p.undo()
-		answer(p.fellows, errAlone)
+		together.Answer(p.guests, together.ErrAlone)
 		return
 	}
-	answer(p.fellows, nil)
-	err := errAlone
+	together.Answer(p.guests, nil)
+	err := together.ErrAlone
 	if p.collect(g) {
 		err = p.commit()
 	}
 	p.undo()
-	for _, f := range p.fellows {
-		f.ended <- err
+	for _, f := range p.guests {
+		f.End(err)
 	}
 }
 
 // blame sends the text that failed alone for a while. A twin or a known record is not its fault.
-func (g *together) blame(p *party, err error) {
+func (g *parties) blame(p *party, err error) {
 	failed, ok := errors.AsType[*failure](err)
 	if !ok || failed.at == nil {
 		return
@@ -183,32 +202,32 @@ func (g *together) blame(p *party, err error) {
 	if code(err) == codeNoStatement {
 		p.wire.hangUp() // the driver does not know that it has lost it
 	}
-	for _, f := range p.fellows {
-		if i := f.ride.first.of(failed.at); i >= 0 {
-			g.part(f.ride.first.queries[i].SQL)
+	for _, f := range p.guests {
+		if i := f.Call.first.of(failed.at); i >= 0 {
+			g.Part(f.Call.first.queries[i].SQL)
 		}
 	}
 }
 
 // party is one transaction that calls of [Run] share.
 type party struct {
-	store   *Store
-	wire    wire
-	fellows []*fellow
-	votes   []*semel.Settlement
+	store  *Store
+	wire   wire
+	guests []*guest
+	votes  []*semel.Settlement
 
-	owners    []*fellow // of the statements whose answers come, in order; nil for those of all
+	owners    []*guest // of the statements whose answers come, in order; nil for those of all
 	at        int
 	committed bool
 }
 
 // load encodes the statements. It answers those that cannot travel, and returns
 // those for which no room is left.
-func (p *party) load(ctx context.Context, fellows []*fellow) (rest []*fellow) {
+func (p *party) load(ctx context.Context, guests []*guest) (rest []*guest) {
 	size := 0
-	for i, f := range fellows {
-		first := f.ride.first
-		err := f.ctx.Err()
+	for i, f := range guests {
+		first := f.Call.first
+		err := f.Context().Err()
 		if err == nil {
 			err = p.wire.ready(ctx)
 		}
@@ -216,23 +235,23 @@ func (p *party) load(ctx context.Context, fellows []*fellow) (rest []*fellow) {
 			err = first.bind(ctx, &p.wire)
 		}
 		if err != nil || first.size() > togetherBytes {
-			f.done <- errAlone
+			f.Answer(together.ErrAlone)
 			continue
 		}
 		if size += first.size(); size > togetherBytes {
-			return fellows[i:]
+			return guests[i:]
 		}
-		own := p.wire.known.mapOf(len(p.fellows), p.wire.conn)
+		own := p.wire.known.mapOf(len(p.guests), p.wire.conn)
 		for j := range first.rows { // they are read while others read theirs
 			first.rows[j].typeMap, first.rows[j].conn = own, nil
 		}
-		p.fellows = append(p.fellows, f)
+		p.guests = append(p.guests, f)
 	}
 	return nil
 }
 
 // queue notes whose statements fill queues.
-func (p *party) queue(owner *fellow, fill func()) {
+func (p *party) queue(owner *guest, fill func()) {
 	before := len(p.wire.queued)
 	fill()
 	for range len(p.wire.queued) - before {
@@ -245,35 +264,27 @@ func (p *party) begin(ctx context.Context) error {
 	sql := p.store.transactions()
 	p.queue(nil, func() {
 		p.wire.queue(sql.begin[""])
-		if len(p.fellows) > 1 {
+		if len(p.guests) > 1 {
 			p.wire.queue(sql.brief, []byte(togetherWait), []byte(togetherRun))
 		}
 	})
-	for _, f := range p.fellows {
-		p.queue(f, func() { f.ride.queueFirstQueries(&p.wire) })
+	for _, f := range p.guests {
+		p.queue(f, func() { f.Call.queueFirstQueries(&p.wire) })
 	}
 	return p.wire.run(ctx)
 }
 
 // collect waits for the outcomes.
-func (p *party) collect(g *together) bool {
-	late := time.NewTimer(g.work)
-	defer late.Stop()
-	for _, f := range p.fellows {
-		var vote *semel.Settlement
-		select {
-		case vote = <-f.vote:
-		case <-late.C:
+func (p *party) collect(g *parties) bool {
+	votes, without := together.Collect(p.guests, g.work)
+	if without != nil {
+		p.wire.known.maps = nil // one may still be read with
+		for _, q := range without.Call.first.queries {
+			g.Part(q.SQL)
 		}
-		if vote == nil {
-			p.wire.known.maps = nil // one may still be read with
-			for _, q := range f.ride.first.queries {
-				g.part(q.SQL)
-			}
-			return false
-		}
-		p.votes = append(p.votes, vote)
+		return false
 	}
+	p.votes = votes
 	return true
 }
 
@@ -282,8 +293,8 @@ func (p *party) commit() error {
 	ctx, cancel := context.WithTimeout(context.Background(), togetherTrip)
 	defer cancel()
 	p.owners, p.at = p.owners[:0], 0
-	for i, f := range p.fellows {
-		p.queue(f, func() { f.ride.queueRecord(&p.wire, p.votes[i]) })
+	for i, f := range p.guests {
+		p.queue(f, func() { f.Call.queueRecord(&p.wire, p.votes[i]) })
 	}
 	p.queue(nil, func() { p.wire.queue(p.store.transactions().commit) })
 	err := p.wire.run(ctx)
@@ -292,9 +303,9 @@ func (p *party) commit() error {
 	case p.committed: // and if the connection broke after that
 		return nil
 	case ok && failed.at == nil:
-		return translate("commit", err) // the outcome is unknown
+		return err // the outcome is unknown
 	}
-	return errAlone
+	return together.ErrAlone
 }
 
 // undo takes back what was not committed.
@@ -321,7 +332,7 @@ func (p *party) owner() *transaction {
 	if p.at >= len(p.owners) || p.owners[p.at] == nil {
 		return nil
 	}
-	return p.owners[p.at].ride.transaction
+	return p.owners[p.at].Call.transaction
 }
 
 func (p *party) described(s *statement, fields []pgproto3.FieldDescription) {

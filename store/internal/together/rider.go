@@ -1,0 +1,95 @@
+package together
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/semel-dev/semel"
+)
+
+// Rider is one call in the queue.
+type Rider[C any] struct {
+	Call C
+
+	ctx   context.Context        //nolint:containedctx // that of one call, which waits.
+	done  chan error             // the answer to Board
+	vote  chan *semel.Settlement // how the function ended; nil for not at all
+	ended chan error             // how the transaction ended
+}
+
+// NewRider returns a rider whose context limits how long it waits.
+func NewRider[C any](ctx context.Context, call C) *Rider[C] {
+	return &Rider[C]{
+		Call: call, ctx: ctx,
+		done: make(chan error, 1), vote: make(chan *semel.Settlement, 1), ended: make(chan error, 1),
+	}
+}
+
+// Context is the context of the call.
+func (r *Rider[C]) Context() context.Context { return r.ctx }
+
+// Late returns why the call is not to be made any more: its context has ended.
+func (r *Rider[C]) Late() error {
+	if r.ctx.Err() == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", semel.ErrRolledBack, context.Cause(r.ctx))
+}
+
+// Answer is the answer to Board. A rider is answered once.
+func (r *Rider[C]) Answer(err error) { r.done <- err }
+
+// Answer answers all of them.
+func Answer[C any](riders []*Rider[C], err error) {
+	for _, r := range riders {
+		r.Answer(err)
+	}
+}
+
+// Commit hands over what a rider's function made, and waits for the end of the
+// transaction. After [ErrAlone] nothing happened; the end of ctx leaves it open.
+func (r *Rider[C]) Commit(ctx context.Context, v *semel.Settlement) error {
+	r.vote <- v
+	select {
+	case err := <-r.ended:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Refuse ends the transaction for all: the function made nothing.
+func (r *Rider[C]) Refuse() { r.vote <- nil }
+
+// Collect waits for what the functions of the riders make. It returns the rider
+// that refused, or made nothing in time, or nil.
+func Collect[C any](riders []*Rider[C], most time.Duration) (votes []*semel.Settlement, without *Rider[C]) {
+	late := time.NewTimer(most)
+	defer late.Stop()
+	for _, r := range riders {
+		var vote *semel.Settlement
+		select {
+		case vote = <-r.vote:
+		case <-late.C:
+		}
+		if vote == nil {
+			return nil, r
+		}
+		votes = append(votes, vote)
+	}
+	return votes, nil
+}
+
+// End tells a rider how the transaction ended.
+func (r *Rider[C]) End(err error) { r.ended <- err }
+
+// Begins returns the first word of a statement, in lower case.
+func Begins(sql string) string {
+	sql = strings.TrimSpace(sql)
+	if end := strings.IndexAny(sql, " \t\r\n("); end >= 0 {
+		sql = sql[:end]
+	}
+	return strings.ToLower(sql)
+}

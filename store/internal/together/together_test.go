@@ -1,0 +1,149 @@
+package together_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/together"
+)
+
+// lanes is a queue whose trips wait for a turn, and note how many riders they took.
+type lanes struct {
+	together.Queue[int]
+
+	turn  chan struct{}
+	mu    sync.Mutex // guards the fields below
+	trips []int
+	open  int
+	most  int // lanes that were open at a time
+}
+
+func open(end error) *lanes {
+	l := &lanes{turn: make(chan struct{})}
+	l.Go = func(lane func()) error {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.open++
+		l.most = max(l.most, l.open)
+		go func() {
+			lane()
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.open--
+		}()
+		return nil
+	}
+	l.Trip = func() {
+		<-l.turn
+		riders := l.Leave()
+		l.mu.Lock()
+		l.trips = append(l.trips, len(riders))
+		l.mu.Unlock()
+		together.Answer(riders, end)
+	}
+	return l
+}
+
+// Promise 8: transactions at a time, calls of one, and calls that wait are bounded.
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := open(nil)
+		alone := 0
+		var mu sync.Mutex // guards alone
+		var wg sync.WaitGroup
+		for i := range 1100 {
+			wg.Go(func() {
+				if err := l.Board(together.NewRider(t.Context(), i)); errors.Is(err, together.ErrAlone) {
+					mu.Lock()
+					defer mu.Unlock()
+					alone++
+				}
+			})
+		}
+		synctest.Wait()
+		if n := l.Waiting(); n != 1024 || alone != 76 {
+			t.Errorf("%d calls wait, and %d went alone", n, alone)
+		}
+		close(l.turn)
+		wg.Wait()
+		synctest.Wait()
+		l.trips = slices.DeleteFunc(l.trips, func(n int) bool { return n == 0 }) // a lane whose calls the other one took
+		if len(l.trips) != 1024/together.Most || l.most != together.Lanes || l.open != 0 {
+			t.Errorf("trips of %v calls, %d lanes at a time, %d left", l.trips, l.most, l.open)
+		}
+	})
+}
+
+// A caller that goes away while it waits takes its call along; one whose call has left waits for the answer.
+func TestWithdraw(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := open(nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := l.Board(together.NewRider(ctx, 1)); !errors.Is(err, semel.ErrRolledBack) || !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+		if n := l.Waiting(); n != 0 {
+			t.Errorf("%d calls wait", n)
+		}
+		close(l.turn)
+	})
+}
+
+// A text that is to go alone does so for a while; and where no lane can be opened, all go alone.
+func TestAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := open(nil)
+		l.Part("a", "b")
+		if l.Sociable("c", "a") || l.Sociable("b") || !l.Sociable("c") {
+			t.Error("the texts that go alone are others")
+		}
+		time.Sleep(2 * time.Second)
+		if !l.Sociable("a", "b") {
+			t.Error("they go alone for ever")
+		}
+		l.Go = func(func()) error { return semel.ErrClosed }
+		if err := l.Board(together.NewRider(t.Context(), 1)); !errors.Is(err, together.ErrAlone) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// A function that makes nothing, or nothing in time, is found.
+func TestCollect(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		riders := []*together.Rider[int]{together.NewRider(t.Context(), 0), together.NewRider(t.Context(), 1), together.NewRider(t.Context(), 2)}
+		want := &semel.Settlement{Note: "made"}
+		go func() { _ = riders[0].Commit(t.Context(), want) }()
+		if votes, without := together.Collect(riders[:1], time.Second); without != nil || len(votes) != 1 || votes[0] != want {
+			t.Errorf("got %v, without %v", votes, without)
+		}
+		riders[0].End(nil)
+		riders[1].Refuse()
+		if _, without := together.Collect(riders[1:2], time.Second); without != riders[1] {
+			t.Errorf("got %v", without)
+		}
+		if _, without := together.Collect(riders[2:], time.Second); without != riders[2] {
+			t.Errorf("got %v", without)
+		}
+	})
+}
+
+func TestBegins(t *testing.T) {
+	t.Parallel()
+	for sql, want := range map[string]string{"\n Insert\tINTO t": "insert", "VALUES(1)": "values", "commit": "commit", "": "", "/* x */ DELETE": "/*", "delete;commit": "delete;commit"} {
+		if got := together.Begins(sql); got != want {
+			t.Errorf("%q begins with %q, want %q", sql, got, want)
+		}
+	}
+}
