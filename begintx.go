@@ -58,7 +58,7 @@ func (a *attempt) claimInTx() step {
 	if err != nil {
 		return a.unavailable("open a transaction", err)
 	}
-	if _, ok := tx.(recorder); ok && a.guard.Seals() {
+	if _, ok := tx.(outcomeMaker); ok && a.guard.Seals() {
 		_ = tx.Rollback() // nothing was written
 		return step{err: errDatabaseRecords}
 	}

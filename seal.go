@@ -8,7 +8,7 @@ import (
 	"github.com/semel-dev/semel/internal/seal"
 )
 
-// errDatabaseRecords refuses a [recorder] of a guard with keys.
+// errDatabaseRecords refuses an [outcomeMaker] of a guard with keys.
 var errDatabaseRecords = errors.New("semel: this transaction's outcome is made by the database, which cannot encrypt it (use one whose work returns it, or a guard without outcome keys)")
 
 // OutcomeKey is a key under which a [Guard] keeps outcomes encrypted. Every

@@ -57,12 +57,15 @@ type Tx interface {
 	Rollback() error
 }
 
-// recorder is implemented by a [Tx] whose Commit draws the fence and makes the
-// outcome inside the database. It reports what was recorded, for [Trace].
+// recorder is implemented by a [Tx] whose Commit draws the fence.
 type recorder interface {
-	// Recorded is called after Commit has returned nil.
+	// Recorded is called after Commit has returned nil, for [Trace].
 	Recorded() (f Fence, outcomeBytes int)
 }
+
+// outcomeMaker is implemented by a [Tx] whose Commit makes the outcome inside the
+// database, which cannot encrypt it.
+type outcomeMaker interface{ MakesOutcome() }
 
 // TxClaim is the right to execute an intent inside a transaction, from
 // [Guard.BeginTx] until Complete, CompleteWithout, Final, Unknown, Cancel or

@@ -26,6 +26,7 @@ type mysqlBench struct {
 	store    *mysqlstore.Store
 	plain    *semel.Guard
 	group    *semel.Guard
+	together *semel.Guard // calls that share a transaction
 	keys     keys
 	body     string
 }
@@ -69,12 +70,21 @@ func (b *mysqlBench) prepare(ctx context.Context, config *mysql.Config) error {
 	if _, err := b.db.ExecContext(ctx, "CREATE TABLE bench_row (id bigint AUTO_INCREMENT PRIMARY KEY, body varchar(300) NOT NULL)"); err != nil {
 		return err
 	}
-	b.plain, b.group, err = guards(b.store)
+	if b.plain, b.group, err = guards(b.store); err != nil {
+		return err
+	}
+	shared, err := mysqlstore.Open(ctx, config.FormatDSN(), &mysqlstore.Options{MaxConns: benchConns, Together: true})
+	if err != nil {
+		return err
+	}
+	b.together, err = semel.New(shared, &semel.Options{SweepEvery: -1})
 	return err
 }
 
 func (b *mysqlBench) close() {
-	_ = b.group.Close() // only measured
+	_ = b.together.Close() // only measured
+	shut(b.together.Store())
+	_ = b.group.Close()
 	_ = b.plain.Close()
 	shut(b.store)
 	if _, err := b.db.ExecContext(context.Background(), "DROP DATABASE "+b.database); err != nil {
@@ -130,6 +140,23 @@ func (b *mysqlBench) do(ctx context.Context) error {
 	return err
 }
 
+func (b *mysqlBench) exec(g *semel.Guard) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := mysqlstore.Exec(ctx, g, b.keys.next(), semel.Fingerprint{1}, insertMySQL, b.body)
+		return err
+	}
+}
+
+func (b *mysqlBench) run(g *semel.Guard) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := mysqlstore.Run(ctx, g, b.keys.next(), semel.Fingerprint{1}, []mysqlstore.Query{{SQL: insertMySQL, Args: []any{b.body}}},
+			func(results []mysqlstore.Result) (invoice, error) {
+				return invoice{ID: results[0].LastInsertID, Body: b.body}, nil
+			})
+		return err
+	}
+}
+
 func (b *mysqlBench) twoPhases(g *semel.Guard) func(context.Context) error {
 	return func(ctx context.Context) error {
 		_, err := semel.Do(ctx, g, b.keys.next(), semel.Fingerprint{1}, func(ctx context.Context) (invoice, error) {
@@ -151,6 +178,8 @@ func benchMySQL(ctx context.Context, s *contest.Settings) (*contest.Table, error
 		{Name: "bare INSERT", One: b.one},
 		{Name: "bare transaction", One: b.transaction},
 		{Name: "Do", One: b.do, Rival: "bare transaction", Aim: aimTransaction},
+		{Name: "Exec, together", One: b.exec(b.together), Rival: "bare INSERT", Aim: aimTogether},
+		{Name: "Run, together", One: b.run(b.together), Rival: "bare transaction", Aim: aimRunTogether},
 		{Name: "two phases, group commit", One: b.twoPhases(b.group), Rival: "bare INSERT", Aim: aimTwoPhases},
 		{Name: "two phases, one commit each", One: b.twoPhases(b.plain), Rival: "bare INSERT"},
 	}}).Run(ctx, s, t)

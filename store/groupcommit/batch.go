@@ -6,172 +6,159 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/semel-dev/semel"
 )
 
 var errNoAnswer = errors.New("the store gave no answer")
 
 // batch is a call for many steps.
-type batch struct {
-	steps   []*step
-	claims  []semel.ClaimParams
-	settles []semel.SettleParams
-	turn    turn
+type batch[P, A any] struct {
+	steps  []*step[P, A]
+	params []P
+	turn   turn
 }
 
 // dispatch lets what waits leave, as far as it can. mu is held.
-func (s *stream) dispatch() {
-	if s.queue.n == 0 {
+func (l *lane[P, A]) dispatch() {
+	if l.queue.n == 0 {
 		return
 	}
 	now := time.Now()
-	for s.queue.n > 0 {
-		first := s.queue.first
-		if s.opts.MaxDelay > 0 && !first.alone && s.queue.n < s.opts.MaxBatch && !s.closed {
-			if due := first.since.Add(s.opts.MaxDelay); now.Before(due) {
-				s.setAlarm(due)
+	for l.queue.n > 0 {
+		first := l.queue.first
+		if l.opts.MaxDelay > 0 && !first.alone && l.queue.n < l.opts.MaxBatch && !l.closed {
+			if due := first.since.Add(l.opts.MaxDelay); now.Before(due) {
+				l.setAlarm(due)
 				return
 			}
 		}
-		turn, ok := s.slots.take(min(s.queue.n, s.opts.MaxBatch), now)
+		turn, ok := l.slots.take(min(l.queue.n, l.opts.MaxBatch), now)
 		if !ok {
-			s.setAlarm(s.slots.stuckAt(now))
+			l.setAlarm(l.slots.stuckAt(now))
 			return
 		}
 		if first.alone || first.next == nil || first.next.alone {
-			s.grant(first, turn)
+			l.grant(first, turn)
 		} else {
-			s.send(turn)
+			l.send(turn)
 		}
 	}
 }
 
 // setAlarm has dispatch called at the time given, or before. mu is held.
-func (s *stream) setAlarm(at time.Time) {
-	if s.alarmAt.IsZero() || at.Before(s.alarmAt) {
-		s.alarmAt = at
-		s.alarm.Reset(time.Until(at))
+func (l *lane[P, A]) setAlarm(at time.Time) {
+	if l.alarmAt.IsZero() || at.Before(l.alarmAt) {
+		l.alarmAt = at
+		l.alarm.Reset(time.Until(at))
 	}
 }
 
 // ring is the alarm.
-func (s *stream) ring() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.alarmAt = time.Time{}
-	s.dispatch()
+func (l *lane[P, A]) ring() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.alarmAt = time.Time{}
+	l.dispatch()
 }
 
 // grant lets the caller take the step alone. mu is held.
-func (s *stream) grant(st *step, t turn) {
-	s.queue.remove(st)
-	s.vacate(st)
+func (l *lane[P, A]) grant(st *step[P, A], t turn) {
+	l.queue.remove(st)
+	l.vacate(st)
 	st.state, st.turn = granted, t
-	s.slots.carry(t, 1)
+	l.slots.carry(t, 1)
 	st.done <- struct{}{}
 }
 
 // send lets the first steps of the queue travel together. mu is held.
-func (s *stream) send(t turn) {
-	b, ok := s.used.Get().(*batch)
+func (l *lane[P, A]) send(t turn) {
+	b, ok := l.used.Get().(*batch[P, A])
 	if !ok {
 		return // the pool holds nothing else
 	}
 	b.turn = t
-	for st := s.queue.first; st != nil && !st.alone && len(b.steps) < s.opts.MaxBatch; st = s.queue.first {
-		s.queue.remove(st)
-		s.vacate(st)
+	for st := l.queue.first; st != nil && !st.alone && len(b.steps) < l.opts.MaxBatch; st = l.queue.first {
+		l.queue.remove(st)
+		l.vacate(st)
 		st.state = travelling
 		b.steps = append(b.steps, st)
 	}
-	s.slots.carry(t, len(b.steps))
-	s.batches.Add(1)
-	go s.travel(b)
+	l.slots.carry(t, len(b.steps))
+	l.batches.Add(1)
+	go l.travel(b)
 }
 
 // travel asks the store. Whatever it does, every step gets its answer.
-func (s *stream) travel(b *batch) {
-	defer s.batches.Done()
-	var won []semel.ClaimAnswer
-	var settled []error
+func (l *lane[P, A]) travel(b *batch[P, A]) {
+	defer l.batches.Done()
+	var answers []A
 	err := errNoAnswer
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the store panicked: %v", p)
 		}
 		if err != nil {
-			s.lose(b, err)
+			l.lose(b, err)
 			return
 		}
-		s.answer(b, won, settled)
+		l.answer(b, answers)
 	}()
 	for _, st := range b.steps {
-		if st.place.verb == claims {
-			b.claims = append(b.claims, st.claim)
-		} else {
-			b.settles = append(b.settles, st.settle)
-		}
+		b.params = append(b.params, st.params)
 	}
-	ctx, cancel := context.WithTimeout(s.life, s.opts.Timeout)
+	ctx, cancel := context.WithTimeout(l.life, l.opts.Timeout)
 	defer cancel()
-	won, settled, err = s.batcher.Batch(ctx, b.claims, b.settles)
-	if err == nil && (len(won) != len(b.claims) || len(settled) != len(b.settles)) {
-		err = fmt.Errorf("%d and %d answers to %d claims and %d settlements", len(won), len(settled), len(b.claims), len(b.settles))
+	answers, err = l.ask(ctx, b.params)
+	if err == nil && len(answers) != len(b.params) {
+		err = fmt.Errorf("%d answers to %d steps", len(answers), len(b.params))
 	}
 }
 
 // answer hands every caller its answer.
-func (s *stream) answer(b *batch, won []semel.ClaimAnswer, settled []error) {
-	for _, st := range b.steps {
-		if st.place.verb == claims {
-			st.answer, won = won[0], won[1:]
-		} else {
-			st.answer.Err, settled = settled[0], settled[1:]
-		}
+func (l *lane[P, A]) answer(b *batch[P, A], answers []A) {
+	for i, st := range b.steps {
+		st.answer = answers[i]
 	}
-	s.mu.Lock()
-	s.slots.giveBack(b.turn)
+	l.mu.Lock()
+	l.slots.giveBack(b.turn)
 	left := b.steps[:0] // those who still wait for their answer
 	for _, st := range b.steps {
-		s.depart(st)
+		l.depart(st)
 		if st.abandoned {
-			s.recycle(st)
+			l.recycle(st)
 			continue
 		}
 		st.state = answered
 		left = append(left, st)
 	}
-	s.dispatch()
-	s.mu.Unlock()
+	l.dispatch()
+	l.mu.Unlock()
 	for _, st := range left {
 		st.done <- struct{}{} // from here on it is the caller's
 	}
 	clear(b.steps)
-	clear(b.claims)
-	clear(b.settles)
-	b.steps, b.claims, b.settles = b.steps[:0], b.claims[:0], b.settles[:0]
-	s.used.Put(b)
+	clear(b.params)
+	b.steps, b.params = b.steps[:0], b.params[:0]
+	l.used.Put(b)
 }
 
 // lose has the steps of a batch that failed as a whole repeated one by one.
-func (s *stream) lose(b *batch, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.slots.giveBack(b.turn)
+func (l *lane[P, A]) lose(b *batch[P, A], err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.slots.giveBack(b.turn)
 	for _, st := range slices.Backward(b.steps) {
 		st.outcome = nil // the store may still look at it
 		switch {
 		case st.abandoned:
-			s.depart(st)
-		case s.gone:
+			l.depart(st)
+		case l.gone:
 			st.lost = err
-			s.depart(st)
-			s.giveUp(st)
+			l.depart(st)
+			l.giveUp(st)
 		default:
 			st.alone, st.lost, st.state = true, err, waiting
-			s.queue.pushFront(st)
+			l.queue.pushFront(st)
 		}
 	}
-	s.dispatch()
+	l.dispatch()
 }

@@ -37,12 +37,13 @@ func NewConnector(cfg *mysql.Config) (driver.Connector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mysqlstore: the configuration cannot be used: %w", err)
 	}
-	return connector{Connector: inner}, nil
+	return connector{Connector: inner, config: cfg}, nil
 }
 
 type connector struct {
 	driver.Connector
 
+	config *mysql.Config
 	// apart says that the pool serves nothing but transactions of this package,
 	// on connections whose autocommit is off.
 	apart bool
@@ -60,9 +61,9 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	const on, off = "SET autocommit = 1", "SET autocommit = 0"
 	if c.apart {
-		return &conn{driverConn: full, idle: off}, nil
+		return &conn{driverConn: full, config: c.config, idle: off}, nil
 	}
-	return &conn{driverConn: full, before: off, after: on, idle: on}, nil
+	return &conn{driverConn: full, config: c.config, before: off, after: on, idle: on}, nil
 }
 
 // driverConn lists what the driver's connections can do.
@@ -87,11 +88,14 @@ type driverConn interface {
 type conn struct {
 	driverConn
 
+	config *mysql.Config
+
 	// before and after a transaction, autocommit is switched; both are empty
 	// where it stays off. idle holds its value for the next user.
 	before, after, idle string
 
-	broken  bool // it cannot be used again
+	broken  bool     // it cannot be used again
+	session *session // once asked for
 	closing atomic.Pointer[step]
 }
 
@@ -254,13 +258,15 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	return c.driverConn.QueryContext(ctx, query, args)
 }
 
+// bare is a text without a semicolon at its end.
+func bare(text string) string { return strings.TrimRight(text, "; \t\r\n") }
+
 // single returns a text of another caller's if it is one statement. Without a
 // semicolon it is: in no charset that a client can have is that byte a part of
 // another character. Otherwise the server is asked, which prepares only one.
 func (c *conn) single(ctx context.Context, query string) (string, error) {
-	bare := strings.TrimRight(query, "; \t\r\n")
-	if strings.IndexByte(bare, ';') < 0 {
-		return bare, nil
+	if text := bare(query); strings.IndexByte(text, ';') < 0 {
+		return text, nil
 	}
 	stmt, err := c.PrepareContext(ctx, query)
 	if err != nil {

@@ -43,7 +43,7 @@ func openTxPool(cfg *mysql.Config, opts *Options) (*sql.DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mysqlstore: the DSN cannot be used: %w", err)
 	}
-	return bounded(connector{Connector: punctual{inner, cfg.Timeout}, apart: true}, opts), nil
+	return bounded(connector{Connector: punctual{inner, cfg.Timeout}, config: cfg, apart: true}, opts), nil
 }
 
 // punctual bounds how long connecting takes. The driver's own bound ends when

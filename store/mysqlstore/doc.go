@@ -77,6 +77,9 @@
 // savepoint tells whether the server, or the work itself, has ended the
 // transaction: then nothing that follows is committed.
 //
+// With Options.Together, calls of [Run] and [Exec] share transactions, whose records
+// are inserted when the work is done: docs/storage.md says what callers share.
+//
 // # Why a released row stays
 //
 // The fences of one digest must grow too. An INSERT takes its fence when it

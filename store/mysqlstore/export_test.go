@@ -1,6 +1,13 @@
 package mysqlstore
 
-import "context"
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"time"
+
+	"github.com/semel-dev/semel/store/internal/together"
+)
 
 // Ticking makes the store's clock run ahead of the database's by what a table
 // says, which TickTable makes.
@@ -64,3 +71,47 @@ func (s *Store) Session(ctx context.Context, name string) (value string, err err
 	err = s.db.QueryRowContext(ctx, "SELECT @@"+name).Scan(&value)
 	return value, err
 }
+
+// HoldLanes keeps shared transactions from leaving until release is called.
+func (s *Store) HoldLanes(ctx context.Context) (release func(), err error) {
+	var held []*sql.Conn
+	release = func() {
+		for _, c := range held {
+			_ = c.Close() // it only gives it back
+		}
+		held = nil
+	}
+	for range together.Lanes {
+		c, err := s.rides.db.Conn(ctx)
+		if err != nil {
+			release()
+			return nil, err
+		}
+		held = append(held, c)
+	}
+	return release, nil
+}
+
+// Lanes are the numbers of the connections of shared transactions.
+func (s *Store) Lanes(ctx context.Context) (ids []string, err error) {
+	for range together.Lanes {
+		c, err := s.rides.db.Conn(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer c.Close()
+		var id string
+		if err := c.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids, nil
+}
+
+// Waiting counts the calls that wait to share a transaction.
+func (s *Store) Waiting() int { return s.rides.Waiting() }
+
+// Unhurried lets shared transactions wait for their functions for as long as a test may run.
+func (s *Store) Unhurried() { s.rides.work = time.Hour }

@@ -33,7 +33,8 @@ type Store struct {
 	tx           txTexts
 	slow         time.Duration // what a claim may take without having waited
 	transactions txn.Transactions[place]
-	ownDB        bool // both pools are closed with the store
+	rides        *rides // nil without Options.Together
+	ownDB        bool   // both pools are closed with the store
 	log          *slog.Logger
 	dialect      dialect
 	server       server
@@ -115,6 +116,9 @@ func open(ctx context.Context, db, txDB *sql.DB, opts *Options) (*Store, error) 
 	if err := s.prepareTx(ctx, opts); err != nil {
 		return nil, errors.Join(err, s.stmts.close())
 	}
+	if err := s.prepareTogether(ctx, opts); err != nil {
+		return nil, errors.Join(err, s.stmts.close())
+	}
 	for _, warning := range s.server.warnings() {
 		s.log.LogAttrs(ctx, slog.LevelWarn, "the server does not keep every promise", slog.String("advice", warning.text),
 			slog.String("variable", warning.variable), slog.String("value", warning.value))
@@ -138,7 +142,7 @@ func (s *Store) stayIn(ctx context.Context, opts *Options) error {
 // holds a connection needs a second one.
 func (s *Store) prepare(ctx context.Context, opts *Options) (err error) {
 	s.ways.returning = s.server.returning() && !opts.deny.returning
-	s.ways.together = !s.ways.returning && !opts.deny.together && together(ctx, s.db)
+	s.ways.together = !s.ways.returning && !opts.deny.together && sendsTwo(ctx, s.db)
 	s.stmts = prepared{db: s.db, text: s.text, stmts: map[statement]*sql.Stmt{}}
 	if s.claimTogether, err = s.text("claim_together", 1); err != nil {
 		return err
@@ -155,9 +159,9 @@ func (s *Store) prepare(ctx context.Context, opts *Options) (err error) {
 	return nil
 }
 
-// together reports whether the pool sends two statements with arguments in
+// sendsTwo reports whether the pool sends two statements with arguments in
 // one round trip.
-func together(ctx context.Context, db *sql.DB) bool {
+func sendsTwo(ctx context.Context, db *sql.DB) bool {
 	var n int
 	return db.QueryRowContext(ctx, "SELECT ?; SELECT ?", 1, 2).Scan(&n) == nil && n == 1
 }
@@ -174,6 +178,7 @@ func (s *Store) Close() error {
 	// The error of a broken connection does not matter: it is closed, and the
 	// server frees what was prepared on it.
 	_ = s.stmts.close()
+	s.rides.close()
 	if s.ownDB {
 		_, _ = s.db.Close(), s.txDB.Close()
 	}

@@ -33,6 +33,13 @@ type Options struct {
 	// verbs and those of transactions each for themselves; who needs one waits
 	// for it. [New] leaves the caller's pool as it is. Default: 32.
 	MaxConns int
+	// Together lets calls of [Exec] and [Run] that are made at the same time share a
+	// transaction, up to 32 of them, which takes a fraction of the server's work.
+	// A row that one has written is locked until all have committed. What fails, or
+	// waits and runs longer than 100 ms (on MySQL: waits for a lock longer than a second),
+	// undoes the transaction, and each call is made again, alone. It needs connections of
+	// this package ([Open], [NewConnector]), and opens up to two more.
+	Together bool
 	// Logger gets the rare warnings, among them those about a server that is
 	// not durable. Default: none is written.
 	Logger *slog.Logger

@@ -2,9 +2,9 @@ package mysqlstore_test
 
 import (
 	"context"
-	cryptorand "crypto/rand"
 	"database/sql"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -29,7 +29,7 @@ func processes() storetest.Processes {
 		},
 		Open: func(ctx context.Context, dsn string) (semel.Store, error) {
 			if rand.IntN(2) == 0 {
-				return mysqlstore.Open(ctx, dsn, &mysqlstore.Options{MaxConns: 4})
+				return mysqlstore.Open(ctx, dsn, &mysqlstore.Options{MaxConns: 4, Together: rand.IntN(2) == 0})
 			}
 			db, err := sql.Open("mysql", dsn)
 			if err != nil {
@@ -44,9 +44,22 @@ func processes() storetest.Processes {
 		},
 		Check: func(tb testing.TB, dsn string) { tb.Helper(); check(tb, quietPool(tb, dsn), "semel_") },
 		Do: func(ctx context.Context, g *semel.Guard, name string) (string, error) {
-			return mysqlstore.Do(ctx, g, key(name), asked(), func(ctx context.Context, tx *sql.Tx) (string, error) {
-				return cryptorand.Text(), insert(ctx, tx, name)
+			switch rand.IntN(3) {
+			case 0:
+				made, err := mysqlstore.Exec(ctx, g, key(name), asked(), insertSQL, name)
+				return fmt.Sprint(made.LastInsertID), err
+			case 1:
+				made, err := mysqlstore.Run(ctx, g, key(name), asked(), []mysqlstore.Query{ask(name)}, func(all []mysqlstore.Result) (mysqlstore.Result, error) { return all[0], nil })
+				return fmt.Sprint(made.LastInsertID), err
+			}
+			made, err := mysqlstore.Do(ctx, g, key(name), asked(), func(ctx context.Context, tx *sql.Tx) (made mysqlstore.Result, err error) {
+				res, err := tx.ExecContext(ctx, insertSQL, name)
+				if err == nil {
+					made.LastInsertID, err = res.LastInsertId()
+				}
+				return made, err
 			})
+			return fmt.Sprint(made.LastInsertID), err
 		},
 		Rows: func(tb testing.TB, dsn string) map[string]int {
 			tb.Helper()

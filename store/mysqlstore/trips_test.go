@@ -113,13 +113,13 @@ func costs(t *testing.T, s *mysqlstore.Store, round int, cost func(act string, w
 	ps := batchOf(fmt.Sprint("batch", round, "-"), 64)
 	var answers []semel.ClaimAnswer
 	claims := func() (err error) {
-		answers, _, err = s.Batch(t.Context(), ps, nil)
+		answers, err = s.ClaimBatch(t.Context(), ps)
 		return err
 	}
 	cost("64 claims of new intents", batch, claims)
 	ss := settlementsOf(answers, retention)
 	settlements := func() (err error) {
-		_, _, err = s.Batch(t.Context(), nil, ss)
+		_, err = s.SettleBatch(t.Context(), ss)
 		return err
 	}
 	cost("64 settlements", 1, settlements)

@@ -32,6 +32,8 @@ type door struct {
 	notHeldUp bool
 	// all asks for all rules; the others are those about isolation, texts and ends.
 	all bool
+	// together: calls of Run share transactions.
+	together bool
 	// long is for the long form alone.
 	long bool
 }

@@ -50,7 +50,7 @@ func setUpTx(t *testing.T, d door, o *semel.Options) *txBundle {
 // second is another store on the same database, as another process has it.
 func (b *txBundle) second(t *testing.T, o *semel.Options) (*mysqlstore.Store, *semel.Guard) {
 	t.Helper()
-	s := b.door.open(t, b.dsn, &mysqlstore.Options{})
+	s := b.door.open(t, b.dsn, &mysqlstore.Options{Together: b.door.together})
 	closes(t, s)
 	return s, claimtest.Guard(t, s, o)
 }

@@ -49,7 +49,7 @@ func (p *Savepoint[P]) Claim(ctx context.Context, c semel.ClaimParams, wait time
 		p.parent.leave()
 		return rec, false, err
 	}
-	return wonRecord(&c, rec.Fence), true, nil
+	return Won(&c, rec.Fence), true, nil
 }
 
 // claimIn sets the savepoint, and leaves it set when the claim was won.

@@ -55,7 +55,7 @@ func (t *Transaction[P]) Claim(ctx context.Context, p semel.ClaimParams, wait ti
 		return rec, false, err
 	}
 	t.use(ctx, o, Claimed{Params: p, Fence: o.Fence()})
-	return wonRecord(&p, o.Fence()), true, nil
+	return Won(&p, o.Fence()), true, nil
 }
 
 // Adopt begins the transaction, in place of Claim, for a claim that was committed before. Commit settles
@@ -84,9 +84,9 @@ func (t *Transaction[P]) use(ctx context.Context, o Open[P], c Claimed) {
 	t.work = &Work[P]{Place: o.Place(), store: t.shared.Store, outer: workFrom[P](ctx)}
 }
 
-// wonRecord is a claim inside of a transaction. It has no times, because no
+// Won is a claim inside of a transaction. It has no times, because no
 // other caller can see it.
-func wonRecord(p *semel.ClaimParams, fence semel.Fence) semel.Record {
+func Won(p *semel.ClaimParams, fence semel.Fence) semel.Record {
 	return semel.Record{
 		Digest: p.Digest, Scope: p.Scope, Name: p.Name, Fingerprint: p.Fingerprint,
 		State: semel.StateClaimed, Fence: fence, Owner: p.Owner, Attempt: 1,
